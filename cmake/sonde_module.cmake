@@ -1,0 +1,97 @@
+# sonde_module(NAME [ASYNC_SAFE] USES module...)
+#
+# One folder of src/ as an OBJECT library. src/NAME/sources.cmake sets `sources` (paths from that
+# folder). Its headers are seen only by the modules that name it
+# in USES (nothing is inherited), so an include that the table of layers does not allow cannot
+# compile. ASYNC_SAFE modules run in signal handlers: they are compiled freestanding, without
+# vector registers, stack protector or lazy TLS; they may use ASYNC_SAFE modules only, and after
+# each build tools/ascheck.sh holds their undefined symbols against tools/async-safe.allow.
+
+set(SONDE_WARNINGS -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+                   -Wvla -Wundef -Wno-missing-field-initializers)
+
+set_property(GLOBAL PROPERTY sonde_modules "")
+set_property(GLOBAL PROPERTY sonde_async_safe_modules "")
+
+function(sonde_compile_options target)
+    target_compile_options(${target} PRIVATE ${SONDE_WARNINGS})
+    target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
+    if(SONDE_WERROR)
+        target_compile_options(${target} PRIVATE -Werror)
+    endif()
+    if(SONDE_SANITIZE)
+        target_compile_definitions(${target} PRIVATE SONDE_SANITIZED)
+        target_compile_options(${target} PRIVATE -fsanitize=${SONDE_SANITIZE}
+                                                 -fno-sanitize-recover=all -fno-omit-frame-pointer)
+        target_link_options(${target} PRIVATE -fsanitize=${SONDE_SANITIZE})
+    endif()
+endfunction()
+
+function(sonde_module name)
+    cmake_parse_arguments(M "ASYNC_SAFE" "" "USES" ${ARGN})
+    set(target sonde_${name})
+    include(${CMAKE_CURRENT_SOURCE_DIR}/${name}/sources.cmake)
+    list(TRANSFORM sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/${name}/)
+    add_library(${target} OBJECT ${sources})
+    sonde_compile_options(${target})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include
+                                                 ${CMAKE_CURRENT_SOURCE_DIR}/${name})
+    foreach(used IN LISTS M_USES)
+        if(M_ASYNC_SAFE)
+            get_property(safe GLOBAL PROPERTY sonde_async_safe_modules)
+            if(NOT used IN_LIST safe)
+                message(FATAL_ERROR "async-safe module '${name}' uses '${used}', which is not")
+            endif()
+        endif()
+        if(NOT TARGET sonde_${used})
+            message(FATAL_ERROR "module '${name}' uses '${used}', which is not (yet) defined")
+        endif()
+        target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/${used})
+    endforeach()
+    set_property(GLOBAL APPEND PROPERTY sonde_modules ${name})
+    if(M_ASYNC_SAFE)
+        set_property(GLOBAL APPEND PROPERTY sonde_async_safe_modules ${name})
+        target_compile_options(${target} PRIVATE
+            -ffreestanding -mgeneral-regs-only -fno-stack-protector -ftls-model=initial-exec
+            -U_FORTIFY_SOURCE -fno-exceptions
+            -include ${PROJECT_SOURCE_DIR}/src/base/base_freestanding.h)
+        if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+            target_compile_options(${target} PRIVATE -fno-tree-loop-distribute-patterns)
+        endif()
+        if(NOT SONDE_SANITIZE)
+            add_custom_target(ascheck_${name} ALL
+                COMMAND ${PROJECT_SOURCE_DIR}/tools/ascheck.sh ${CMAKE_NM} ${name}
+                        $<TARGET_OBJECTS:${target}>
+                COMMAND_EXPAND_LISTS
+                DEPENDS ${target} $<TARGET_OBJECTS:${target}>
+                        ${PROJECT_SOURCE_DIR}/tools/ascheck.sh
+                        ${PROJECT_SOURCE_DIR}/tools/async-safe.allow
+                COMMENT "async-signal safety of ${name}")
+        endif()
+    endif()
+endfunction()
+
+# sonde_objects(OUT module...): the object files of the modules, for a target's sources.
+function(sonde_objects out)
+    set(objects "")
+    foreach(name IN LISTS ARGN)
+        list(APPEND objects $<TARGET_OBJECTS:sonde_${name}>)
+    endforeach()
+    set(${out} ${objects} PARENT_SCOPE)
+endfunction()
+
+# sonde_test(NAME SOURCES file... USES module... [LIBS lib...]): one test program on our harness,
+# run by ctest (one line there; the program prints a line per TEST and its own totals).
+function(sonde_test name)
+    cmake_parse_arguments(T "" "" "SOURCES;USES;LIBS" ${ARGN})
+    add_executable(test_${name} ${T_SOURCES})
+    sonde_compile_options(test_${name})
+    target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include
+                                                    ${PROJECT_SOURCE_DIR}/tests/harness)
+    foreach(used IN LISTS T_USES)
+        target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src/${used})
+    endforeach()
+    target_link_libraries(test_${name} PRIVATE sonde_harness sonde_static ${T_LIBS})
+    add_test(NAME ${name} COMMAND test_${name})
+    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
+endfunction()

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A captured stack: program counters in the caller's memory, each with how it was found, and why
+ * the walk ended. A truncated stack is a good result that says so. */
+#ifndef SONDE_STACK_H
+#define SONDE_STACK_H
+
+#include <stdint.h>
+
+#include "sonde/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How a frame's pc was found. */
+#define SONDE_FOUND_MAP(X)                                                                         \
+    X(REGISTERS, "registers") /* frame 0: the thread's own pc */                                   \
+    X(CFI, "cfi")             /* call frame information of the frame below */                      \
+    X(FP, "fp")               /* frame-pointer chain: the frame below has no CFI */                \
+    X(LR, "lr")               /* link register (aarch64) */                                        \
+    X(ASYNC, "async")       /* Swift async continuation: a resume address, not a return address */ \
+    X(INFERRED, "inferred") /* stack scan, proven by call site and CFI up to the root */
+
+enum sonde_found_by {
+#define SONDE_FOUND_ENUM_(name, text) SONDE_FOUND_##name,
+    SONDE_FOUND_MAP(SONDE_FOUND_ENUM_)
+#undef SONDE_FOUND_ENUM_
+};
+
+/* Why a walk ended. */
+#define SONDE_END_MAP(X)                                                                           \
+    X(ROOT, "root")                 /* the thread's entry: the CFI says that nothing called it */  \
+    X(DEPTH, "depth")               /* the caller's buffer or depth limit */                       \
+    X(UNREADABLE, "unreadable")     /* the next cell of the stack could not be read */             \
+    X(NO_PROGRESS, "no progress")   /* the stack does not go outward any more */                   \
+    X(NO_RULE, "no rule")           /* no CFI and no plausible frame pointer */                    \
+    X(NO_REGISTERS, "no registers") /* the rule needs a register whose value nobody knows */       \
+    X(MOVED, "moved")               /* the thread ran while it was read passively */               \
+    X(NOT_READ, "not read")         /* the thread could not be read at all: see the status */
+
+enum sonde_end_reason {
+#define SONDE_END_ENUM_(name, text) SONDE_END_##name,
+    SONDE_END_MAP(SONDE_END_ENUM_)
+#undef SONDE_END_ENUM_
+};
+
+/* Per-frame byte `how`: the low four bits are an enum sonde_found_by, the rest flags. */
+#define SONDE_HOW_FOUND_MASK 0x0fu
+/* The pc is the next instruction to execute, not a return address: look it up as it is.
+ * Set on frame 0, on the frame interrupted by a signal, and on async resume addresses. Without
+ * it, look up pc - 1 (the call), and still print the pc. */
+#define SONDE_HOW_EXACT 0x10u
+/* This frame is a signal trampoline (its CIE has augmentation 'S'). */
+#define SONDE_HOW_SIGNAL 0x20u
+
+/* The outermost frames kept of a stack deeper than its buffer, if the buffer has room for them. */
+#define SONDE_OUTER_FRAMES 64u
+
+/* A stack. The arrays are the caller's; sonde_stack_init() ties them together. */
+struct sonde_stack {
+    uint64_t *pcs; /* innermost first */
+    uint8_t *how;  /* one SONDE_HOW byte for each pc */
+    uint32_t capacity;
+    uint32_t outer; /* of the capacity, kept for the outermost frames; 0: none */
+    /* result */
+    uint32_t count;      /* frames in pcs */
+    uint32_t lost_at;    /* index in pcs before which frames were left out; == count: none */
+    uint64_t lost_count; /* frames left out there */
+    uint8_t end;         /* enum sonde_end_reason */
+    uint64_t end_at;     /* the pc or address at which it ended, where that says more */
+};
+
+/* Prepare a stack over the caller's arrays.
+ *
+ * pcs, how   arrays of `capacity` elements, the caller's, kept as long as the stack is used
+ * capacity   frames, >= 1
+ * outer      how many of them hold the outermost frames when the stack is deeper; < capacity
+ *
+ * Context    handler      Ownership  nothing is transferred */
+static inline void sonde_stack_init(struct sonde_stack *stack, uint64_t *pcs, uint8_t *how,
+                                    uint32_t capacity, uint32_t outer)
+{
+    stack->pcs = pcs;
+    stack->how = how;
+    stack->capacity = capacity;
+    stack->outer = outer < capacity ? outer : capacity - 1;
+    stack->count = 0;
+    stack->lost_at = 0;
+    stack->lost_count = 0;
+    stack->end = SONDE_END_NOT_READ;
+    stack->end_at = 0;
+}
+
+/* The address to look up for frame `index`: the pc, or the call before a return address. */
+static inline uint64_t sonde_stack_lookup_pc(const struct sonde_stack *stack, uint32_t index)
+{
+    uint64_t pc = stack->pcs[index];
+    return (stack->how[index] & SONDE_HOW_EXACT) != 0 || pc == 0 ? pc : pc - 1;
+}
+
+SONDE_API const char *sonde_found_text(enum sonde_found_by found);
+SONDE_API const char *sonde_end_text(enum sonde_end_reason end);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What every function of sonde returns, and where the details of a failure go.
+ *
+ * A function returns a status or a value, never a signed mix of both. There is no errno, no
+ * thread-local error and no logging: details go to a struct in the caller's memory. */
+#ifndef SONDE_STATUS_H
+#define SONDE_STATUS_H
+
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#    define SONDE_NODISCARD __attribute__((warn_unused_result))
+#    define SONDE_API       __attribute__((visibility("default")))
+#else
+#    define SONDE_NODISCARD
+#    define SONDE_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* name, text. The numbers are part of the ABI: new ones are added at the end. */
+#define SONDE_STATUS_MAP(X)                                                                        \
+    X(OK, "ok")                                                                                    \
+    X(USAGE, "the call's arguments contradict its contract")                                       \
+    X(ABSENT, "no such thing")                                                                     \
+    X(AMBIGUOUS, "more than one thing of that name")                                               \
+    X(DENIED, "permission denied")                                                                 \
+    X(UNREADABLE, "memory or a file could not be read")                                            \
+    X(CORRUPT, "malformed input")                                                                  \
+    X(LIMIT, "a documented limit was reached")                                                     \
+    X(MEMORY, "out of memory")                                                                     \
+    X(OS, "the operating system refused")                                                          \
+    X(UNSUPPORTED, "not supported on this platform")                                               \
+    X(BUSY, "another operation is under way")                                                      \
+    X(TIMEOUT, "the deadline passed")                                                              \
+    X(INTERNAL, "internal error of sonde")
+
+enum sonde_status {
+#define SONDE_STATUS_ENUM_(name, text) SONDE_##name,
+    SONDE_STATUS_MAP(SONDE_STATUS_ENUM_)
+#undef SONDE_STATUS_ENUM_
+};
+
+/* Details of a failure, in the caller's memory. Written only when a function fails. */
+struct sonde_error {
+    enum sonde_status status;
+    int32_t os_error; /* errno of the failing system call, or 0 */
+    uint64_t at;      /* address or offset that the failure is about, or 0 */
+    char what[192];   /* one line, no newline: what failed and where */
+};
+
+/* The name of a status ("DENIED") and a short text for it.
+ * Returns a static string, also for numbers that are no status.  Context: handler. */
+SONDE_API const char *sonde_status_name(enum sonde_status status);
+SONDE_API const char *sonde_status_text(enum sonde_status status);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Registers of a thread, of either architecture, in DWARF numbering, with what is known of them.
+ *
+ * Both architectures are compiled and tested on every host: nothing here depends on the machine
+ * that runs it, except SONDE__ARCH_HOST. Sources: System V ABI AMD64 psABI 1.0 §3.6.2 figure 3.36;
+ * DWARF for the Arm 64-bit Architecture (aadwarf64) §4.1. Context: handler. */
+#ifndef SONDE_ARCH_REGS_H
+#define SONDE_ARCH_REGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum sonde__arch { SONDE__ARCH_X86_64, SONDE__ARCH_AARCH64 };
+
+#if defined(__x86_64__)
+#    define SONDE__ARCH_HOST SONDE__ARCH_X86_64
+#elif defined(__aarch64__)
+#    define SONDE__ARCH_HOST SONDE__ARCH_AARCH64
+#else
+#    error "sonde knows x86-64 and aarch64"
+#endif
+
+/* x86-64: 0 rax, 1 rdx, 2 rcx, 3 rbx, 4 rsi, 5 rdi, 6 rbp, 7 rsp, 8..15 r8..r15, 16 return address.
+ * aarch64: 0..30 x0..x30 (29 fp, 30 lr), 31 sp, 34 RA_SIGN_STATE. */
+#define SONDE__REG_COUNT 35
+
+#define SONDE__X86_64_RBX 3
+#define SONDE__X86_64_RBP 6
+#define SONDE__X86_64_RSP 7
+#define SONDE__X86_64_RA  16
+#define SONDE__AARCH64_FP 29
+#define SONDE__AARCH64_LR 30
+#define SONDE__AARCH64_SP 31
+
+struct sonde__regs {
+    uint64_t r[SONDE__REG_COUNT]; /* by DWARF number */
+    uint64_t pc;
+    uint64_t known; /* bit n: r[n] holds the thread's value */
+    uint8_t arch;   /* enum sonde__arch */
+};
+
+static inline unsigned sonde__arch_sp(unsigned arch)
+{
+    return arch == SONDE__ARCH_X86_64 ? SONDE__X86_64_RSP : SONDE__AARCH64_SP;
+}
+
+static inline unsigned sonde__arch_fp(unsigned arch)
+{
+    return arch == SONDE__ARCH_X86_64 ? SONDE__X86_64_RBP : SONDE__AARCH64_FP;
+}
+
+static inline bool sonde__regs_known(const struct sonde__regs *regs, unsigned reg)
+{
+    return reg < SONDE__REG_COUNT && (regs->known >> reg & 1) != 0;
+}
+
+static inline void sonde__regs_set(struct sonde__regs *regs, unsigned reg, uint64_t value)
+{
+    regs->r[reg] = value;
+    regs->known |= (uint64_t)1 << reg;
+}
+
+/* Strip a pointer-authentication code from a code address: user addresses of Linux and Darwin have
+ * their top bits clear. `va_bits` 0 stands for the default of 48 (x86-64: nothing is stripped). */
+uint64_t sonde__arch_strip_pac(unsigned arch, uint64_t pc);
+
+/* Could a return address `pc` follow a call? `code` holds the bytes that end at pc (size <= 8, as
+ * many as could be read). On true, *ret_target is the direct target or 0 for an indirect call. */
+bool sonde__arch_is_call_before(unsigned arch, uint64_t pc, const uint8_t *code, unsigned size,
+                                uint64_t *ret_target);
+
+/* Name of a register ("rbp", "x29"), or null. */
+const char *sonde__arch_reg_name(unsigned arch, unsigned reg);
+
+#endif

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The bounded byte cursor: the only way that any parser of sonde reads input.
+ *
+ * Invariant: begin <= at <= end, always. A read past the end returns 0 and sets `failed`, which
+ * stays set: a parser may read a whole record and ask once. No read ever touches a byte outside
+ * [begin, end). Little-endian unless `big_endian`. Context: handler. */
+#ifndef SONDE_BASE_BYTES_H
+#define SONDE_BASE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sonde__bytes {
+    const uint8_t *begin;
+    const uint8_t *at;
+    const uint8_t *end;
+    bool failed;
+    bool big_endian;
+};
+
+static inline void sonde__base_bytes_init(struct sonde__bytes *b, const void *data, size_t size)
+{
+    b->begin = data;
+    b->at = data;
+    b->end = (const uint8_t *)data + size;
+    b->failed = false;
+    b->big_endian = false;
+}
+
+static inline size_t sonde__base_bytes_left(const struct sonde__bytes *b)
+{
+    return (size_t)(b->end - b->at);
+}
+
+static inline size_t sonde__base_bytes_offset(const struct sonde__bytes *b)
+{
+    return (size_t)(b->at - b->begin);
+}
+
+static inline bool sonde__base_bytes_fail(struct sonde__bytes *b)
+{
+    b->failed = true;
+    b->at = b->end;
+    return false;
+}
+
+/* Are `size` more bytes there? Fails the cursor if not. */
+static inline bool sonde__base_bytes_need(struct sonde__bytes *b, uint64_t size)
+{
+    return size <= sonde__base_bytes_left(b) || sonde__base_bytes_fail(b);
+}
+
+static inline uint8_t sonde__base_bytes_u8(struct sonde__bytes *b)
+{
+    return b->at < b->end ? *b->at++ : (uint8_t)sonde__base_bytes_fail(b);
+}
+
+/* `size` is 1, 2, 4 or 8 (any 1..8 works). */
+static inline uint64_t sonde__base_bytes_uint(struct sonde__bytes *b, unsigned size)
+{
+    uint64_t value = 0;
+    if (!sonde__base_bytes_need(b, size)) {
+        return 0;
+    }
+    if (b->big_endian) {
+        for (unsigned i = 0; i < size; i++) {
+            value = value << 8 | b->at[i];
+        }
+    } else {
+        for (unsigned i = size; i > 0; i--) {
+            value = value << 8 | b->at[i - 1];
+        }
+    }
+    b->at += size;
+    return value;
+}
+
+static inline uint16_t sonde__base_bytes_u16(struct sonde__bytes *b)
+{
+    return (uint16_t)sonde__base_bytes_uint(b, 2);
+}
+
+static inline uint32_t sonde__base_bytes_u32(struct sonde__bytes *b)
+{
+    return (uint32_t)sonde__base_bytes_uint(b, 4);
+}
+
+static inline uint64_t sonde__base_bytes_u64(struct sonde__bytes *b)
+{
+    return sonde__base_bytes_uint(b, 8);
+}
+
+/* ULEB128 / SLEB128 (DWARF 5 §7.6): at most ten bytes; bits past the 64th are dropped. */
+uint64_t sonde__base_bytes_uleb(struct sonde__bytes *b);
+int64_t sonde__base_bytes_sleb(struct sonde__bytes *b);
+
+/* A NUL-terminated string inside the view, or "" with the cursor failed. */
+const char *sonde__base_bytes_string(struct sonde__bytes *b);
+
+/* `size` bytes as they lie, or null with the cursor failed. */
+const uint8_t *sonde__base_bytes_take(struct sonde__bytes *b, uint64_t size);
+
+/* Go to an offset from `begin`; fails the cursor when it is past the end. */
+bool sonde__base_bytes_seek(struct sonde__bytes *b, uint64_t offset);
+
+/* The part [offset, offset + size) of the view as a cursor of its own (failed and empty if it is
+ * not inside). */
+struct sonde__bytes sonde__base_bytes_part(const struct sonde__bytes *b, uint64_t offset,
+                                           uint64_t size);
+
+#endif

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A text formatter without stdio: appends to the caller's buffer, always NUL-terminated, cuts at
+ * the end and remembers it. Context: handler. */
+#ifndef SONDE_BASE_TEXT_H
+#define SONDE_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sonde__text {
+    char *data;
+    size_t capacity; /* bytes, including the NUL; >= 1 */
+    size_t length;   /* bytes, without the NUL */
+    bool cut;        /* something did not fit */
+};
+
+void sonde__base_text_init(struct sonde__text *text, char *data, size_t capacity);
+void sonde__base_text_char(struct sonde__text *text, char c);
+void sonde__base_text_str(struct sonde__text *text, const char *s);
+void sonde__base_text_bytes(struct sonde__text *text, const char *s, size_t size);
+void sonde__base_text_dec(struct sonde__text *text, uint64_t value);
+/* lower-case hexadecimal without prefix, at least `digits_min` digits (0: as many as needed) */
+void sonde__base_text_hex(struct sonde__text *text, uint64_t value, unsigned digits_min);
+
+#endif

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Images (main program, shared libraries, vdso) of one address space, as an immutable snapshot.
+ *
+ * A snapshot is built once in normal context, never changed and found from any context by a
+ * binary search of its executable ranges. Whoever publishes snapshots (target, capture) retires
+ * old ones; `generation` tells them apart. All addresses are those of the address space looked at;
+ * vaddr = address - bias is the coordinate of the file. Context of the look-ups: handler. */
+#ifndef SONDE_IMAGE_SET_H
+#define SONDE_IMAGE_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* GNU build-id note or Mach-O UUID. */
+#define SONDE__BUILD_ID_MAX 32
+struct sonde__build_id {
+    uint8_t size; /* bytes, 0: none */
+    uint8_t bytes[SONDE__BUILD_ID_MAX];
+};
+
+/* Call frame information of an image, readable in this process. */
+struct sonde__cfi {
+    const uint8_t *eh_frame; /* null: none */
+    size_t eh_frame_size;
+    uint64_t eh_frame_vaddr;
+    const uint8_t *eh_frame_hdr; /* null: none; its table is searched in place */
+    size_t eh_frame_hdr_size;
+    uint64_t eh_frame_hdr_vaddr;
+    const uint8_t *debug_frame; /* null: none; used where eh_frame has no FDE */
+    size_t debug_frame_size;
+    uint64_t text_vaddr; /* base of DW_EH_PE_textrel */
+    uint64_t data_vaddr; /* base of DW_EH_PE_datarel in .eh_frame (the GOT) */
+    /* Value to add to a pointer that stands in the section, to get a vaddr; 0 for files. Loaded
+     * images have pc-relative pointers (right as they are) and rarely absolute ones. */
+    uint64_t absolute_bias;
+};
+
+enum sonde__image_flags {
+    SONDE__IMAGE_MAIN = 1, /* the main program */
+    SONDE__IMAGE_VDSO = 2,
+    SONDE__IMAGE_DELETED = 4, /* its file is gone or is another one now */
+};
+
+struct sonde__rules; /* unwind/unwind_rules.h */
+
+struct sonde__image {
+    const char *path; /* as the loader or the map says; "" when unknown; "[vdso]" */
+    uint64_t start;   /* lowest mapped address */
+    uint64_t end;     /* one past the highest */
+    uint64_t bias;    /* address - vaddr */
+    struct sonde__build_id build_id;
+    struct sonde__cfi cfi;
+    const struct sonde__rules *rules; /* compiled table, or null: cfi is walked in place */
+    uint32_t flags;
+    uint8_t arch; /* enum sonde__arch */
+};
+
+/* One executable range of an image. */
+struct sonde__image_range {
+    uint64_t start;
+    uint64_t end;
+    uint32_t image; /* index in images; SONDE__IMAGE_NONE: executable memory of no image (JIT) */
+};
+#define SONDE__IMAGE_NONE UINT32_MAX
+
+struct sonde__image_set {
+    const struct sonde__image *images;
+    const struct sonde__image_range *ranges; /* sorted by start, disjoint */
+    uint32_t image_count;
+    uint32_t range_count;
+    uint64_t generation;
+};
+
+/* The range that holds `address`, or null. */
+const struct sonde__image_range *sonde__image_range_find(const struct sonde__image_set *set,
+                                                         uint64_t address);
+
+/* The image whose executable range holds `pc`, or null (also for JIT code). */
+const struct sonde__image *sonde__image_find(const struct sonde__image_set *set, uint64_t pc);
+
+#endif

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Function names of one image: a sorted index with page buckets.
+ *
+ * Built once in normal context from one or two ELF views (the image itself and its separate debug
+ * file), into one heap block; names stay in the views (zero copy), which must outlive it. Merged by
+ * priority: .symtab > .dynsym > PLT relocations > FDE starts. Symbols of size 0 extend to the next
+ * start but not over a section's or FDE's end; a gap answers "none", never the previous name.
+ * Preference among names of one address: docs/guide/symbols.md. Look-up: no lock, no heap;
+ * context handler. */
+#ifndef SONDE_SYMBOL_INDEX_H
+#define SONDE_SYMBOL_INDEX_H
+
+#include <sonde/status.h>
+
+#include "image_elf.h"
+
+enum sonde__symbol_source {
+    SONDE__SYMBOL_SYMTAB,
+    SONDE__SYMBOL_DYNSYM,
+    SONDE__SYMBOL_PLT, /* name is the target's; shown with "@plt" */
+    SONDE__SYMBOL_FDE, /* no name: only a function's bounds are known */
+};
+
+struct sonde__symbol {
+    const char *name; /* as in the file (mangled, with version suffix cut); "" for FDE */
+    uint64_t start;   /* vaddr */
+    uint64_t end;     /* vaddr, exclusive */
+    uint8_t source;   /* enum sonde__symbol_source */
+    uint32_t aliases; /* other names of the same address */
+};
+
+struct sonde__symbol_index;
+
+/* elf    the image's own file or memory view
+ * debug  its separate debug file (same build-id, checked by the caller), or null
+ * Returns OK | MEMORY | CORRUPT. Bad tables cost themselves only. Ownership: destroy it. */
+SONDE_NODISCARD enum sonde_status sonde__symbol_index_create(const struct sonde__elf *elf,
+                                                             const struct sonde__elf *debug,
+                                                             struct sonde__symbol_index **ret_index,
+                                                             struct sonde_error *ret_error);
+void sonde__symbol_index_destroy(struct sonde__symbol_index *index);
+
+/* The function at `vaddr`. False: nothing known covers it. */
+bool sonde__symbol_find(const struct sonde__symbol_index *index, uint64_t vaddr,
+                        struct sonde__symbol *ret_symbol);
+
+uint32_t sonde__symbol_count(const struct sonde__symbol_index *index);
+size_t sonde__symbol_index_bytes(const struct sonde__symbol_index *index);
+
+#endif

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Finds and opens the symbol files of images, once each, and answers names.
+ *
+ * Search order (every step checks the build-id): the image's file itself; under each debug root
+ * .build-id/xx/rest.debug; .gnu_debuglink beside it, in .debug/, and under the roots (build-id,
+ * else CRC). What is not found is remembered. Context: any thread, one at a time. */
+#ifndef SONDE_SYMFILE_CACHE_H
+#define SONDE_SYMFILE_CACHE_H
+
+#include <sonde/status.h>
+
+#include "image_set.h"
+#include "symbol_index.h"
+
+struct sonde__symfile_cache;
+
+struct sonde__symfile_options {
+    const char *root;       /* prefix of image paths (a container's /proc/PID/root), or null */
+    const char *debug_root; /* default "/usr/lib/debug" */
+};
+
+SONDE_NODISCARD enum sonde_status
+sonde__symfile_cache_create(const struct sonde__symfile_options *options,
+                            struct sonde__symfile_cache **ret_cache);
+void sonde__symfile_cache_destroy(struct sonde__symfile_cache *cache);
+
+/* The index of an image, opened at the first call. Keyed by build-id, else by path.
+ * `memory`, `memory_size`: the image's bytes where it has no file (vdso, deleted); else null, 0.
+ * Returns OK | ABSENT (no file, or its build-id is another one: then no names, never wrong ones)
+ * | UNREADABLE | CORRUPT | MEMORY. Ownership: the cache's. */
+SONDE_NODISCARD enum sonde_status sonde__symfile_index(struct sonde__symfile_cache *cache,
+                                                       const struct sonde__image *image,
+                                                       const void *memory, size_t memory_size,
+                                                       const struct sonde__symbol_index **ret_index,
+                                                       struct sonde_error *ret_error);
+
+#endif

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is looked at: this process, another one, a core. Its threads, images, memory and stacks.
+ *
+ * One interface for all of them; each kind is a file with an operations table. Reads never crash.
+ * Context: any thread, one at a time per target. */
+#ifndef SONDE_TARGET_H
+#define SONDE_TARGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sonde/stack.h>
+
+#include "arch_regs.h"
+#include "image_set.h"
+#include "unwind_walk.h"
+
+struct sonde__target;
+
+/* How another process' threads may be read. */
+enum sonde__target_mode {
+    /* Blocked threads from /proc and memory reads only. Running threads by a perf event where it
+     * is allowed. Threads that are already stopped are read by ptrace (which disturbs no call).
+     * Never signals or stops a thread that is blocked in a call. */
+    SONDE__TARGET_PASSIVE,
+    /* All threads stopped by ptrace together: one consistent snapshot; the pause is reported. */
+    SONDE__TARGET_STOP,
+};
+
+struct sonde__target_options {
+    enum sonde__target_mode mode;
+    const char *executable; /* cores: the program, when the core's own path is not right; or null */
+    const char *root;       /* prefix for image paths; null: /proc/PID/root for processes */
+};
+
+enum sonde__thread_state {
+    SONDE__THREAD_RUNNING,
+    SONDE__THREAD_BLOCKED, /* interruptible wait */
+    SONDE__THREAD_DISK,    /* uninterruptible wait (D) */
+    SONDE__THREAD_STOPPED, /* SIGSTOP or a tracer */
+    SONDE__THREAD_DEAD,    /* zombie, or gone since it was listed */
+    SONDE__THREAD_UNKNOWN,
+};
+
+struct sonde__thread {
+    int32_t tid;
+    uint8_t state; /* enum sonde__thread_state */
+    char letter;   /* as the kernel prints it: R S D T t Z X I, or '?' */
+    bool main;     /* tid == pid */
+    char name[32]; /* NUL-terminated; may be "" */
+};
+
+/* How a stack's registers were obtained. */
+enum sonde__captured_by {
+    SONDE__CAPTURED_NOT,     /* it was not: see status */
+    SONDE__CAPTURED_PASSIVE, /* /proc/PID/task/TID/syscall, checked again after the walk */
+    SONDE__CAPTURED_PERF,    /* perf sample: registers and stack at one instant while it ran */
+    SONDE__CAPTURED_PTRACE,
+    SONDE__CAPTURED_CORE,
+    SONDE__CAPTURED_SELF,
+    SONDE__CAPTURED_SIGNAL,
+};
+
+struct sonde__capture {
+    enum sonde_status status;
+    uint8_t by;      /* enum sonde__captured_by */
+    int64_t syscall; /* number of the call that it is blocked in, or -1 */
+    uint64_t syscall_args[6];
+    uint64_t pause_ns; /* how long the thread was kept stopped for this; 0: it was not */
+    struct sonde__regs regs;
+    char note[160]; /* what could not be read or done, and why; "" when all is well */
+};
+
+/* ret_error says what and where. Returns OK | ABSENT (no such process) | DENIED | UNSUPPORTED
+ * (32-bit, foreign architecture, an emulator that shows the host's registers) | CORRUPT |
+ * UNREADABLE | MEMORY | OS.  Ownership: close it. */
+SONDE_NODISCARD enum sonde_status
+sonde__target_open_process(int32_t pid, const struct sonde__target_options *options,
+                           struct sonde__target **ret_target, struct sonde_error *ret_error);
+SONDE_NODISCARD enum sonde_status
+sonde__target_open_core(const char *path, const struct sonde__target_options *options,
+                        struct sonde__target **ret_target, struct sonde_error *ret_error);
+void sonde__target_close(struct sonde__target *target);
+
+int32_t sonde__target_pid(const struct sonde__target *target);
+/* The program's path as the target sees it. */
+const char *sonde__target_executable(const struct sonde__target *target);
+/* Prefix that makes image paths openable from here (never null). */
+const char *sonde__target_root(const struct sonde__target *target);
+
+/* The threads, main thread first, then by tid. The array is the target's, valid until the next
+ * call of this function. */
+SONDE_NODISCARD enum sonde_status sonde__target_threads(struct sonde__target *target,
+                                                        const struct sonde__thread **ret_threads,
+                                                        uint32_t *ret_count,
+                                                        struct sonde_error *ret_error);
+
+/* The images, read at opening and again by refresh (cheap when nothing changed). The snapshot is
+ * the target's, valid until the next refresh. */
+const struct sonde__image_set *sonde__target_images(struct sonde__target *target);
+SONDE_NODISCARD enum sonde_status sonde__target_refresh(struct sonde__target *target,
+                                                        struct sonde_error *ret_error);
+
+/* Read memory; returns how many bytes from `address` on could be read (0..size). */
+size_t sonde__target_read(struct sonde__target *target, uint64_t address, void *ret_bytes,
+                          size_t size);
+
+/* The bytes of an image that has no usable file (vdso, deleted), or of any image of a core, for
+ * symbols. Returns false when there are none. The bytes are the target's. */
+bool sonde__target_image_bytes(struct sonde__target *target, const struct sonde__image *image,
+                               const void **ret_bytes, size_t *ret_size);
+
+/* Capture one thread's stack. Never fails as a call: ret_capture->status says what happened, and
+ * the stack holds what was found. In mode STOP call sonde__target_stop() first. */
+void sonde__target_capture(struct sonde__target *target, const struct sonde__thread *thread,
+                           struct sonde_stack *stack, struct sonde__capture *ret_capture);
+
+/* Mode STOP: stop all threads (new ones too) and let them go. ret_pause_ns: from the first stop to
+ * the release. */
+SONDE_NODISCARD enum sonde_status sonde__target_stop(struct sonde__target *target,
+                                                     struct sonde_error *ret_error);
+void sonde__target_resume(struct sonde__target *target, uint64_t *ret_pause_ns);
+
+#endif

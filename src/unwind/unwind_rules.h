@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/* .eh_frame compiled to a sorted table of rules, into memory that is given.
+ *
+ * Building needs no heap; two passes: measure, then fill. Context: any thread (building),
+ * handler (look-up). */
+#ifndef SONDE_UNWIND_RULES_H
+#define SONDE_UNWIND_RULES_H
+
+#include <sonde/status.h>
+
+#include "image_set.h"
+
+struct sonde__rules;
+
+/* Bytes of memory that sonde__unwind_rules_build() needs for this image (0: no CFI).
+ * Returns OK | CORRUPT (no usable record at all). Malformed records cost themselves only. */
+SONDE_NODISCARD enum sonde_status sonde__unwind_rules_size(const struct sonde__cfi *cfi,
+                                                           unsigned arch, size_t *ret_size);
+
+/* Compile into `memory` (8-byte aligned, `size` bytes, which must outlive the table).
+ * Returns OK | LIMIT (size too small) | CORRUPT. */
+SONDE_NODISCARD enum sonde_status sonde__unwind_rules_build(const struct sonde__cfi *cfi,
+                                                            unsigned arch, void *memory,
+                                                            size_t size,
+                                                            const struct sonde__rules **ret_rules);
+
+/* Bytes really used by a table. */
+size_t sonde__unwind_rules_bytes(const struct sonde__rules *rules);
+
+/* Start and end vaddr of the FDE that covers `vaddr`: a bound for symbols. False: none.
+ * Works from eh_frame_hdr in place, without a table. */
+bool sonde__unwind_fde_bounds(const struct sonde__cfi *cfi, unsigned arch, uint64_t vaddr,
+                              uint64_t *ret_start, uint64_t *ret_end);
+
+#endif

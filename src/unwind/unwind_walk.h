@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The one walk loop: registers + memory + images -> program counters.
+ *
+ * Pure: memory is read through the door it is given, images come as a snapshot. Takes no lock, no
+ * heap, calls no libc. Bounded by the stack's capacity for what it keeps and by
+ * SONDE__WALK_FRAMES_MAX for what it counts. Context: handler.
+ *
+ * Rules in order: compiled table of the image, .eh_frame_hdr in place (same result), .debug_frame,
+ * else the frame-pointer chain where it is plausible. Rows with an expression or a CFA in another
+ * register than sp/fp restart the walk with the full register interpreter. */
+#ifndef SONDE_UNWIND_WALK_H
+#define SONDE_UNWIND_WALK_H
+
+#include <sonde/stack.h>
+
+#include "arch_regs.h"
+#include "image_set.h"
+
+/* Frames walked at most; a stack that loops without growing ends earlier by NO_PROGRESS. */
+#define SONDE__WALK_FRAMES_MAX (1u << 24)
+
+/* Where the walk reads the stack. Plain loads are made inside [plain_start, plain_end), which the
+ * caller vouches for (the current thread's or a truly stopped thread's stack); everything else
+ * goes through `read`, which may fail but not crash. Both may be absent. */
+struct sonde__memory {
+    uint64_t plain_start;
+    uint64_t plain_end;
+    bool (*read)(void *ctx, uint64_t address, void *ret_bytes, size_t size);
+    void *ctx;
+};
+
+struct sonde__walk {
+    const struct sonde__image_set *images;
+    struct sonde__regs regs; /* regs.pc is frame 0; unknown registers are marked */
+    struct sonde__memory memory;
+    uint32_t skip;    /* innermost frames to leave out */
+    bool first_exact; /* frame 0 is a next instruction (true) or a return address (false) */
+    bool infer;       /* where a needed register is unknown: scan the stack, and accept a unique
+                         proof up to the root (frames INFERRED) */
+};
+
+/* Walk; fills count, lost_*, end and end_at of `stack`. */
+void sonde__unwind_walk(const struct sonde__walk *walk, struct sonde_stack *stack);
+
+#endif

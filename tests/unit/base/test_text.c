@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+
+#include "base_status.h"
+#include "base_text.h"
+#include "test.h"
+
+TEST(text_formats_numbers)
+{
+    char data[64];
+    struct sonde__text text;
+    sonde__base_text_init(&text, data, sizeof data);
+    sonde__base_text_dec(&text, UINT64_MAX);
+    sonde__base_text_char(&text, ' ');
+    sonde__base_text_hex(&text, 0xbeef, 8);
+    sonde__base_text_char(&text, ' ');
+    sonde__base_text_hex(&text, 0, 0);
+    CHECK_STR(data, "18446744073709551615 0000beef 0");
+    CHECK(!text.cut);
+}
+
+TEST(text_cuts_at_the_end)
+{
+    char data[5];
+    struct sonde__text text;
+    sonde__base_text_init(&text, data, sizeof data);
+    sonde__base_text_str(&text, "abcdef");
+    CHECK_STR(data, "abcd");
+    CHECK(text.cut);
+}
+
+TEST(status_has_names_and_texts)
+{
+    struct sonde_error error;
+    char detail[400];
+    memset(detail, 'x', sizeof detail - 1);
+    detail[sizeof detail - 1] = '\0';
+    CHECK_STR(sonde_status_name(SONDE_DENIED), "DENIED");
+    CHECK_STR(sonde_status_name((enum sonde_status)999), "UNKNOWN");
+    CHECK_EQ(sonde__base_fail(&error, SONDE_CORRUPT, "file", "bad", 5, 9), SONDE_CORRUPT);
+    CHECK_STR(error.what, "file: bad");
+    CHECK_EQ(error.os_error, 5);
+    CHECK_EQ(error.at, 9);
+    CHECK_EQ(sonde__base_fail(&error, SONDE_OS, "file", detail, 0, 0), SONDE_OS);
+    CHECK_EQ(strlen(error.what), sizeof error.what - 1);
+    CHECK_EQ(sonde__base_fail(NULL, SONDE_OS, "x", NULL, 0, 0), SONDE_OS);
+}

@@ -1,0 +1,41 @@
+# Shared by the commands of ./dev. Sourced, with the checkout as working folder.
+
+cache=${SONDE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/sonde}
+
+say() { printf '%s\n' "$*"; }
+die() { printf 'dev: %s\n' "$*" >&2; exit 1; }
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"
+    elif command -v sudo >/dev/null; then sudo "$@"
+    else die "this needs root, and there is no sudo: $*"
+    fi
+}
+
+# need PACKAGE...: Debian packages, installed when missing. Quiet when all are there.
+need() {
+    local missing=() p
+    for p in "$@"; do
+        [ "$(dpkg-query -W -f '${Status}' "$p" 2>/dev/null)" = 'install ok installed' ] || missing+=("$p")
+    done
+    [ ${#missing[@]} = 0 ] && return 0
+    say "installing from Debian's packages: ${missing[*]}"
+    local log; log=$(mktemp)
+    if ! { as_root apt-get update && as_root env DEBIAN_FRONTEND=noninteractive \
+            apt-get install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+        tail -20 "$log" >&2
+        die "apt-get could not install: ${missing[*]}"
+    fi
+    rm -f "$log"
+}
+
+# configure PRESET, compile PRESET: quiet unless something fails.
+compile() {
+    local preset=$1 log
+    mkdir -p build
+    log=build/$preset.log
+    if [ ! -f "build/$preset/build.ninja" ]; then
+        cmake --preset "$preset" >"$log" 2>&1 || { cat "$log" >&2; die "configuring $preset failed"; }
+    fi
+    cmake --build "build/$preset" >"$log" 2>&1 || { grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking)' "$log" | tail -60 >&2; die "building $preset failed"; }
+}

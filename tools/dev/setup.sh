@@ -1,0 +1,19 @@
+# ./dev setup [build|test|bench]...: Debian packages that each group of commands needs.
+
+packages_build=(gcc libc6-dev cmake ninja-build pkg-config)
+packages_test=(clang libclang-rt-14-dev clang-format clang-tidy gdb libc6-dbg gcc-aarch64-linux-gnu
+    libc6-dev-arm64-cross qemu-user protobuf-compiler python3 binutils musl-tools libunwind-dev)
+packages_bench=(libunwind-dev libc6-dbg)
+
+dev_setup() {
+    local group
+    [ $# -gt 0 ] || set -- build test bench
+    for group in "$@"; do
+        case $group in
+            build) need "${packages_build[@]}" ;;
+            test) need "${packages_build[@]}" "${packages_test[@]}" ;;
+            bench) need "${packages_build[@]}" "${packages_bench[@]}" ;;
+            *) die "setup: unknown group '$group' (build, test, bench)" ;;
+        esac
+    done
+}
