@@ -80,10 +80,20 @@ function(sonde_objects out)
     set(${out} ${objects} PARENT_SCOPE)
 endfunction()
 
-# sonde_test(NAME SOURCES file... USES module... [LIBS lib...]): one test program on our harness,
-# run by ctest (one line there; the program prints a line per TEST and its own totals).
+# sonde_test(NAME SOURCES file... USES module... [LIBS lib...] [LABELS label...] [TIMEOUT seconds]):
+# one test program on our harness, run by ctest (one line there; the program prints a line per TEST
+# and its own totals). Its label is unit or integration by its folder. Further labels: portable (runs
+# under an emulator too), sanitize (also under ASan), tsan (also under TSan).
 function(sonde_test name)
-    cmake_parse_arguments(T "" "" "SOURCES;USES;LIBS" ${ARGN})
+    cmake_parse_arguments(T "" "TIMEOUT" "SOURCES;USES;LIBS;LABELS" ${ARGN})
+    if(CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/integration")
+        list(APPEND T_LABELS integration)
+    else()
+        list(APPEND T_LABELS unit)
+    endif()
+    if(NOT T_TIMEOUT)
+        set(T_TIMEOUT 300)
+    endif()
     add_executable(test_${name} ${T_SOURCES})
     sonde_compile_options(test_${name})
     target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include
@@ -93,5 +103,6 @@ function(sonde_test name)
     endforeach()
     target_link_libraries(test_${name} PRIVATE sonde_harness sonde_static ${T_LIBS})
     add_test(NAME ${name} COMMAND test_${name})
-    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
+    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${T_TIMEOUT}
+                                           LABELS "${T_LABELS}")
 endfunction()

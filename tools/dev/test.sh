@@ -1,0 +1,129 @@
+# ./dev test [--long] [STAGE...]: what CI runs. Each stage prints its seconds; the last line is
+# "N passed, N failed, N skipped" over all of them.
+
+stages_all=(lint layers gcc clang sanitize tsan aarch64 fuzz tidy demo)
+
+stage_help() {
+    cat <<'EOF'
+usage: ./dev test [--long] [STAGE...]
+  lint      format and house rules
+  layers    the build refuses a wrong include and an unsafe call in handler code
+  gcc       build with gcc -Werror; unit and integration tests
+  clang     build with clang -Werror; unit tests
+  sanitize  unit and bad-input tests under AddressSanitizer and UBSan
+  tsan      tests of concurrent code under ThreadSanitizer
+  aarch64   cross build; unit and portable tests under qemu-user
+  fuzz      every fuzz target for a few seconds
+  tidy      clang-tidy
+  demo      ./dev demo, end to end
+  --long    whole soaks instead of shortened ones
+EOF
+}
+
+count_passed=0 count_failed=0 count_skipped=0
+failures=()
+
+# tally NAME OK: one check of ours that is no test program.
+tally() {
+    if [ "$2" = 0 ]; then
+        count_passed=$((count_passed + 1))
+    else
+        count_failed=$((count_failed + 1))
+        failures+=("$1")
+    fi
+}
+
+# run_ctest PRESET CTEST-ARGUMENT...: runs test programs, adds up what they count.
+run_ctest() {
+    local preset=$1 log=build/$1.ctest.log p f s crashed
+    shift
+    (cd "build/$preset" && SONDE_TEST_LONG=$long ctest -V "$@") >"$log" 2>&1 || true
+    read -r p f s < <(sed -nE 's/^[0-9]+: ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p' "$log" |
+        awk '{p += $1; f += $2; s += $3} END {print p + 0, f + 0, s + 0}')
+    # a program that died or timed out printed no totals of its own
+    crashed=$(grep -cE '\*\*\*(Timeout|Exception)' "$log" || true)
+    if [ $((p + f + s)) = 0 ]; then
+        tail -40 "$log"
+        crashed=$((crashed + 1))
+    fi
+    grep -E '^[0-9]+: (FAIL|skip) ' "$log" | sed -E 's/^[0-9]+: /    /' || true
+    if [ "$f" != 0 ] || [ "$crashed" != 0 ]; then
+        grep -E '\*\*\*(Failed|Timeout|Exception)' "$log" || true
+        say "    whole output: $log"
+        failures+=("$preset: $((f + crashed)) failed")
+    fi
+    count_passed=$((count_passed + p))
+    count_failed=$((count_failed + f + crashed))
+    count_skipped=$((count_skipped + s))
+}
+
+stage_lint() {
+    local rc=0
+    dev_format --check || rc=$?
+    tally "clang-format (./dev format mends it)" $rc
+    rc=0
+    tools/house-rules.sh || rc=$?
+    tally "house rules" $rc
+}
+
+stage_layers() {
+    local rc=0
+    tools/layers-test.sh || rc=$?
+    tally "layers" $rc
+}
+
+stage_gcc() { compile dev && run_ctest dev; }
+stage_clang() { compile clang && run_ctest clang -L unit; }
+stage_sanitize() { compile asan-ubsan && run_ctest asan-ubsan -L 'unit|sanitize'; }
+stage_tsan() { compile tsan && run_ctest tsan -L tsan; }
+stage_aarch64() { compile aarch64 && run_ctest aarch64 -L 'unit|portable'; }
+
+stage_fuzz() {
+    local rc=0
+    dev_fuzz all "$([ "$long" = 1 ] && echo 600 || echo 15)" || rc=$?
+    tally "fuzz" $rc
+}
+
+stage_tidy() {
+    local rc=0 files
+    mapfile -t files < <(git ls-files 'src/*.c' 'cli/*.c' 'preload/*.c')
+    printf '%s\n' "${files[@]}" |
+        xargs -P "$(nproc)" -n 8 clang-tidy --quiet -p build/clang >build/tidy.log 2>/dev/null || true
+    if grep -E '(warning|error):' build/tidy.log | sort -u | head -40 | grep .; then rc=1; fi
+    tally "clang-tidy" $rc
+}
+
+stage_demo() {
+    local rc=0
+    tools/demo-test.sh || rc=$?
+    tally "demo" $rc
+}
+
+dev_test() {
+    local stages=() arg begin name
+    long=0
+    for arg in "$@"; do
+        case $arg in
+            --long) long=1 ;;
+            -h|--help) stage_help; return 0 ;;
+            -*) die "test: unknown option $arg (./dev test --help)" ;;
+            *) declare -F "stage_$arg" >/dev/null || die "test: unknown stage $arg (./dev test --help)"
+               stages+=("$arg") ;;
+        esac
+    done
+    [ ${#stages[@]} -gt 0 ] || stages=("${stages_all[@]}")
+    . tools/dev/setup.sh; . tools/dev/format.sh; . tools/dev/fuzz.sh
+    dev_setup build test
+    for name in "${stages[@]}"; do
+        begin=$(date +%s)
+        say "== $name"
+        "stage_$name"
+        say "== $name: $(($(date +%s) - begin)) s"
+    done
+    if [ ${#failures[@]} -gt 0 ]; then
+        say "failed:"
+        printf '  %s\n' "${failures[@]}"
+    fi
+    say "$count_passed passed, $count_failed failed, $count_skipped skipped"
+    [ "$count_failed" = 0 ]
+}

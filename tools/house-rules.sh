@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# House rules that a machine can check. Prints what breaks them; exit 1 then.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+bad=0
+complain() { printf '%s\n' "$1" | sed "s|^|$2: |"; bad=1; }
+
+mapfile -t code < <(git ls-files '*.c' '*.h' '*.S')
+mapfile -t all < <(git ls-files | grep -vE '^(LICENSE|tools/house-rules\.sh)$|^fuzz/regress/|^tests/golden/')
+
+found=$(for f in "${code[@]}"; do head -1 "$f" | grep -q 'SPDX-License-Identifier: Apache-2.0' || echo "$f"; done)
+[ -z "$found" ] || complain "$found" 'no SPDX line first'
+found=$(grep -nE 'TODO|FIXME|XXX\b|HACK' "${all[@]}" | grep -v 'mkd\?s\?temp\|XXXXXX' || true)
+[ -z "$found" ] || complain "$found" 'unfinished'
+found=$(grep -nE '/(work|root|home/[a-z]+)/' "${all[@]}" || true)
+[ -z "$found" ] || complain "$found" 'machine path'
+found=$(wc -l "${code[@]}" | awk '$2 != "total" && $1 > 700 {print $2 " has " $1 " lines"}')
+[ -z "$found" ] || complain "$found" 'more than one idea in a file?'
+# an architecture or an operating system is named in the ports only
+found=$(grep -nE '^# *(if|ifdef|elif).*(__x86_64__|__aarch64__|__linux__|__APPLE__)' "${code[@]}" |
+    grep -vE '^(src/(arch|os|host|probe)/|preload/|tests/|fuzz/|bench/|examples/)' || true)
+[ -z "$found" ] || complain "$found" 'platform named outside the ports'
+# each public function says what it returns or gives, its context and its ownership
+exit $bad

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Proves that the build enforces the layers: a wrong include does not compile, and a call of
+# malloc in an async-safe module fails the build. Works on a copy of the sources.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$copy" 2>/dev/null || true
+cd "$copy"
+cmake --preset dev >log 2>&1 || { cat log; exit 1; }
+
+must_fail() { # what, target, text that the failure must contain
+    if cmake --build build/dev --target "$2" >log 2>&1; then
+        echo "$1: the build did not fail"; exit 1
+    fi
+    grep -q "$3" log || { echo "$1: failed without saying '$3'"; tail -20 log; exit 1; }
+    echo "  $1: refused"
+}
+
+cmake --build build/dev --target ascheck_base ascheck_unwind >log 2>&1 || { tail -20 log; exit 1; }
+cp src/base/base_text.c saved
+printf '#include "image_elf.h"\n' >>src/base/base_text.c
+must_fail 'base includes image' sonde_base 'image_elf.h: No such file'
+cp saved src/base/base_text.c
+printf '#include <stdlib.h>\nvoid *sonde__base_text_bad(void);\nvoid *sonde__base_text_bad(void) { return malloc(1); }\n' >>src/base/base_text.c
+must_fail 'malloc in an async-safe module' ascheck_base 'not async-signal-safe: malloc'
+cp saved src/base/base_text.c
+sed -i 's/^layer(os  *ASYNC_SAFE USES base arch)/layer(os ASYNC_SAFE USES base arch mem)/; s/^layer(mem .*//' src/CMakeLists.txt
+sed -i '0,/^layer(arch/s//layer(mem     USES base)\nlayer(arch/' src/CMakeLists.txt
+if cmake --preset dev >log 2>&1; then echo 'async-safe uses unsafe: configured'; exit 1; fi
+grep -q "async-safe module 'os' uses 'mem'" log || { tail -5 log; exit 1; }
+echo '  async-safe module that uses an unsafe one: refused'
