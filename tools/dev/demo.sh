@@ -1,0 +1,67 @@
+# ./dev demo: a release build, then a stock Debian program under `sonde run`.
+#
+# The program is /usr/bin/python3 with asyncio; examples/demo/orders.py commits to SQLite inside its
+# event loop. The storage is slow by examples/demo/slowdisk.c, a FUSE folder whose syncs take 150 ms
+# more; where FUSE is not to be had (containers), a large transaction on the real disk stands in.
+
+demo_folder=
+demo_mounted=0
+
+demo_clean() {
+    [ "$demo_mounted" = 0 ] || fusermount3 -u "$demo_folder/slow" 2>/dev/null || as_root umount "$demo_folder/slow" || true
+    [ -z "$demo_folder" ] || rm -rf "$demo_folder"
+}
+
+# Sets storage and note_bytes.
+demo_storage() {
+    local mount_error
+    mkdir -p "$demo_folder/disk" "$demo_folder/slow"
+    storage=$demo_folder/disk
+    note_bytes=400000000
+    if [ -c /dev/fuse ]; then
+        need fuse3 libfuse3-dev
+        cc -O2 -o "$demo_folder/slowdisk" examples/demo/slowdisk.c $(pkg-config --cflags --libs fuse3)
+        if mount_error=$("$demo_folder/slowdisk" "$demo_folder/disk" 150 "$demo_folder/slow" 2>&1); then
+            demo_mounted=1
+            storage=$demo_folder/slow
+            note_bytes=20
+            return
+        fi
+        say "FUSE does not mount here (${mount_error:-no reason given});"
+    else
+        say "There is no /dev/fuse here;"
+    fi
+    say "a transaction of 400 MB on the real disk stands in for slow storage."
+}
+
+dev_demo() {
+    local storage note_bytes rc=0
+    . tools/dev/setup.sh
+    dev_setup build
+    need python3
+    say "building a release ..."
+    compile release
+    demo_folder=$(mktemp -d)
+    trap demo_clean EXIT
+    demo_storage
+    cat <<EOF
+
+An asyncio program that commits to SQLite inside its event loop, on slow storage, under Debian's own
+python3. Nothing of it was changed or made for this:
+
+    \$ sonde run -- /usr/bin/python3 examples/demo/orders.py $storage/orders.db $note_bytes
+
+EOF
+    build/release/cli/sonde run --report "$demo_folder/orders.sonde" -- \
+        /usr/bin/python3 examples/demo/orders.py "$storage/orders.db" "$note_bytes" || rc=$?
+    cp "$demo_folder/orders.sonde" build/demo.sonde 2>/dev/null || true
+    cat <<EOF
+
+What to try next:
+    build/release/cli/sonde show build/demo.sonde          the same report again (--json for programs)
+    build/release/cli/sonde run -- YOUR PROGRAM            why does it stall?
+    build/release/cli/sonde stacks PID                     where is every thread of a running process?
+    build/release/cli/sonde doctor                         what works on this machine, and what does not
+EOF
+    return $rc
+}
