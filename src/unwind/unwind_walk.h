@@ -37,6 +37,11 @@ struct sonde__walk {
     bool first_exact; /* frame 0 is a next instruction (true) or a return address (false) */
     bool infer;       /* where a needed register is unknown: scan the stack, and accept a unique
                          proof up to the root (frames INFERRED) */
+    /* Asked for the image of a pc that no range of `images` (which may be null) holds; null: nobody
+     * is asked. For this process, where the loader knows more than the snapshot. The answer is used
+     * for every pc in [start, end) of that image until the next question; null: no image. */
+    const struct sonde__image *(*find_image)(void *ctx, uint64_t pc);
+    void *find_ctx;
 };
 
 /* Walk; fills count, lost_*, end and end_at of `stack`. */
