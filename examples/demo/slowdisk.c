@@ -21,9 +21,15 @@
 static int folder_fd;
 static long sync_ms;
 
-static int result(long rc) { return rc < 0 ? -errno : (int)rc; }
+static int result(long rc)
+{
+    return rc < 0 ? -errno : (int)rc;
+}
 
-static const char *relative(const char *path) { return path[1] != '\0' ? path + 1 : "."; }
+static const char *relative(const char *path)
+{
+    return path[1] != '\0' ? path + 1 : ".";
+}
 
 static int slow_getattr(const char *path, struct stat *st, struct fuse_file_info *file)
 {
@@ -75,7 +81,10 @@ static int slow_truncate(const char *path, off_t size, struct fuse_file_info *fi
     return rc;
 }
 
-static int slow_unlink(const char *path) { return result(unlinkat(folder_fd, relative(path), 0)); }
+static int slow_unlink(const char *path)
+{
+    return result(unlinkat(folder_fd, relative(path), 0));
+}
 
 static int slow_release(const char *path, struct fuse_file_info *file)
 {

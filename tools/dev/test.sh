@@ -1,7 +1,7 @@
 # ./dev test [--long] [STAGE...]: what CI runs. Each stage prints its seconds; the last line is
 # "N passed, N failed, N skipped" over all of them.
 
-stages_all=(lint layers gcc clang sanitize tsan aarch64 fuzz tidy demo)
+stages_all=(lint layers gcc clang sanitize tsan aarch64 fuzz tidy demo) # and with --long: fresh
 
 stage_help() {
     cat <<'EOF'
@@ -16,6 +16,7 @@ usage: ./dev test [--long] [STAGE...]
   fuzz      every fuzz target for a few seconds
   tidy      clang-tidy
   demo      ./dev demo, end to end
+  fresh     ./dev demo in a debootstrapped minimal root (with --long only)
   --long    whole soaks instead of shortened ones
 EOF
 }
@@ -99,6 +100,13 @@ stage_demo() {
     tally "demo" $rc
 }
 
+stage_fresh() {
+    local rc=0
+    tools/fresh-machine-test.sh ./dev demo >build/fresh.log 2>&1 || rc=$?
+    [ $rc = 0 ] || tail -20 build/fresh.log
+    tally "demo on a fresh machine" $rc
+}
+
 dev_test() {
     local stages=() arg begin name
     long=0
@@ -111,7 +119,10 @@ dev_test() {
                stages+=("$arg") ;;
         esac
     done
-    [ ${#stages[@]} -gt 0 ] || stages=("${stages_all[@]}")
+    if [ ${#stages[@]} = 0 ]; then
+        stages=("${stages_all[@]}")
+        [ $long = 0 ] || stages+=(fresh)
+    fi
     . tools/dev/setup.sh; . tools/dev/format.sh; . tools/dev/fuzz.sh
     dev_setup build test
     for name in "${stages[@]}"; do
