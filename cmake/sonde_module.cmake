@@ -80,6 +80,20 @@ function(sonde_objects out)
     set(${out} ${objects} PARENT_SCOPE)
 endfunction()
 
+# sonde_program(NAME SOURCES file... USES module... [LIBS lib...]): a program that users run. Like a
+# module it sees the headers of the modules that it names and no others.
+function(sonde_program name)
+    cmake_parse_arguments(P "" "" "SOURCES;USES;LIBS" ${ARGN})
+    add_executable(${name} ${P_SOURCES})
+    sonde_compile_options(${name})
+    target_compile_definitions(${name} PRIVATE SONDE_VERSION="${PROJECT_VERSION}")
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include)
+    foreach(used IN LISTS P_USES)
+        target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src/${used})
+    endforeach()
+    target_link_libraries(${name} PRIVATE sonde_static ${P_LIBS})
+endfunction()
+
 # sonde_test(NAME SOURCES file... USES module... [LIBS lib...] [LABELS label...] [TIMEOUT seconds]):
 # one test program on our harness, run by ctest (one line there; the program prints a line per TEST
 # and its own totals). Its label is unit or integration by its folder. Further labels: portable (runs

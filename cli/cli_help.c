@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+/* --help, printed from the same tables that the parser reads. */
+#include "cli.h"
+
+#include <string.h>
+
+enum { HELP_COLUMN = 26, HELP_WIDTH = 78 };
+
+const char *const sonde__cli_exit_help =
+    "  0  done\n"
+    "  1  failed, for a reason that the message says\n"
+    "  2  wrong options or arguments\n"
+    "  3  no such process, thread or file\n"
+    "  4  permission denied\n"
+    "  5  malformed or cut input (what is whole in it is shown)\n"
+    "  6  a program or machine that sonde cannot read\n"
+    "  7  some threads could not be read (all others are shown)\n";
+
+/* Words of `text`, broken at HELP_WIDTH; lines after the first are indented to HELP_COLUMN. */
+static void print_wrapped(FILE *out, const char *text, size_t column)
+{
+    while (*text != '\0') {
+        size_t word = strcspn(text, " ");
+        if (column + 1 + word > HELP_WIDTH && column > HELP_COLUMN) {
+            fprintf(out, "\n%*s", HELP_COLUMN, "");
+            column = HELP_COLUMN;
+        } else if (column > HELP_COLUMN) {
+            fputc(' ', out);
+            column++;
+        }
+        fwrite(text, 1, word, out);
+        column += word;
+        text += word;
+        text += strspn(text, " ");
+    }
+    fputc('\n', out);
+}
+
+static void print_option(FILE *out, const struct sonde__cli_option *option)
+{
+    char left[80];
+    char letter[8] = "    ";
+    size_t length;
+    if (option->letter != 0) {
+        snprintf(letter, sizeof letter, "-%c, ", option->letter);
+    }
+    snprintf(left, sizeof left, "  %s--%s%s%s", letter, option->name,
+             option->value != NULL ? "=" : "", option->value != NULL ? option->value : "");
+    length = strlen(left);
+    fputs(left, out);
+    if (length + 2 > HELP_COLUMN) {
+        fputc('\n', out);
+        length = 0;
+    }
+    fprintf(out, "%*s", (int)(HELP_COLUMN - length), "");
+    print_wrapped(out, option->help, HELP_COLUMN);
+}
+
+static void print_usage(FILE *out, const struct sonde__cli_command *command)
+{
+    const char *form = command->usage;
+    const char *lead = "usage:";
+    for (;;) {
+        size_t length = strcspn(form, "\n");
+        fprintf(out, "%s sonde %s%s%.*s\n", lead, command->name, length > 0 ? " " : "", (int)length,
+                form);
+        if (form[length] == '\0') {
+            return;
+        }
+        form += length + 1;
+        lead = "      ";
+    }
+}
+
+void sonde__cli_print_help(FILE *out, const struct sonde__cli_command *command)
+{
+    static const struct sonde__cli_option help = {1, "help", 'h', NULL, "print this"};
+    print_usage(out, command);
+    fprintf(out, "\n%s\n\nOptions:\n", command->about);
+    for (const struct sonde__cli_option *o = command->options; o != NULL && o->id != 0; o++) {
+        print_option(out, o);
+    }
+    print_option(out, &help);
+    if (command->examples != NULL) {
+        fprintf(out, "\nExamples:\n%s", command->examples);
+    }
+}
+
+void sonde__cli_print_overview(FILE *out)
+{
+    fputs("usage: sonde COMMAND [OPTION...] [ARGUMENT...]\n"
+          "\n"
+          "sonde shows what a running native program is doing: which calls led here, and\n"
+          "why it is stuck.\n"
+          "\n"
+          "Commands:\n",
+          out);
+    for (size_t i = 0; sonde__cli_commands[i] != NULL; i++) {
+        fprintf(out, "  %-9s %s\n", sonde__cli_commands[i]->name, sonde__cli_commands[i]->summary);
+    }
+    fputs("\n`sonde COMMAND --help` tells about one of them.\n", out);
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+/* stdout that cannot fail unnoticed, and messages on stderr that are one line each.
+ *
+ * SIGPIPE keeps the disposition that the program was started with: `sonde ... | head` ends as
+ * every other tool does. */
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void sonde__cli_hold_standard_files(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF) {
+            /* the wrong direction on purpose: reading or writing fails with EBADF, as it would */
+            int opened = open("/dev/null", (fd == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+            if (opened > fd) { /* cannot be: the lowest free number is taken */
+                close(opened);
+            }
+        }
+    }
+}
+
+int sonde__cli_finish_output(const struct sonde__cli_command *command, int exit_code)
+{
+    bool failed = ferror(stdout) != 0;
+    if (failed) {
+        /* the reason of an earlier failure is gone: write once more, and it is told again */
+        clearerr(stdout);
+        putchar('\n');
+    }
+    errno = 0;
+    if (fflush(stdout) != 0 || failed) {
+        sonde__cli_error(command, "standard output: %s",
+                         errno != 0 ? strerror(errno) : "not all of it could be written");
+        return exit_code == SONDE__CLI_OK ? SONDE__CLI_FAILED : exit_code;
+    }
+    return exit_code;
+}
+
+static void put_visible(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c < 0x20 || c == 0x7f) {
+            fprintf(stderr, "\\x%02x", c);
+        } else {
+            fputc(c, stderr);
+        }
+    }
+}
+
+void sonde__cli_error(const struct sonde__cli_command *command, const char *format, ...)
+{
+    char message[1024];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(message, sizeof message, format, list);
+    va_end(list);
+    fflush(stdout); /* so that both stand in the order in which they happened */
+    fprintf(stderr, "sonde%s%s: ", command != NULL ? " " : "",
+            command != NULL ? command->name : "");
+    put_visible(message);
+    fputc('\n', stderr);
+}
+
+static int exit_code_of(enum sonde_status status)
+{
+    switch (status) {
+    case SONDE_OK:
+        return SONDE__CLI_OK;
+    case SONDE_USAGE:
+        return SONDE__CLI_USAGE;
+    case SONDE_ABSENT:
+    case SONDE_AMBIGUOUS:
+        return SONDE__CLI_ABSENT;
+    case SONDE_DENIED:
+        return SONDE__CLI_DENIED;
+    case SONDE_CORRUPT:
+        return SONDE__CLI_MALFORMED;
+    case SONDE_UNSUPPORTED:
+        return SONDE__CLI_UNSUPPORTED;
+    default:
+        return SONDE__CLI_FAILED;
+    }
+}
+
+int sonde__cli_fail(const struct sonde__cli_command *command, const char *subject,
+                    enum sonde_status status, const struct sonde_error *error)
+{
+    const char *what = sonde_status_text(status);
+    const char *reason = NULL;
+    if (error != NULL && error->status == status && error->what[0] != '\0') {
+        what = error->what;
+        if (error->os_error != 0) {
+            reason = strerror(error->os_error);
+        }
+    }
+    if (reason != NULL && strstr(what, reason) != NULL) {
+        reason = NULL;
+    }
+    sonde__cli_error(command, "%s%s%s%s%s", subject != NULL ? subject : "",
+                     subject != NULL ? ": " : "", what, reason != NULL ? ": " : "",
+                     reason != NULL ? reason : "");
+    return exit_code_of(status);
+}
+
+bool sonde__cli_parse_color(const char *text, enum sonde__cli_color *ret_color)
+{
+    static const char *const names[] = {"auto", "always", "never"};
+    for (unsigned i = 0; i < 3; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *ret_color = (enum sonde__cli_color)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool sonde__cli_use_color(enum sonde__cli_color color, FILE *out)
+{
+    const char *no_color = getenv("NO_COLOR");
+    const char *term = getenv("TERM");
+    if (color != SONDE__CLI_COLOR_AUTO) {
+        return color == SONDE__CLI_COLOR_ALWAYS;
+    }
+    return (no_color == NULL || no_color[0] == '\0') && term != NULL && strcmp(term, "dumb") != 0 &&
+           isatty(fileno(out)) == 1;
+}

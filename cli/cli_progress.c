@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A line on a terminal's stderr that says how far a long step has come. */
+#include "cli.h"
+
+#include <inttypes.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SHOW_AFTER_NS = 1000000000, SHOW_EVERY_NS = 200000000 };
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void sonde__cli_progress_begin(struct sonde__cli_progress *progress, const char *what)
+{
+    progress->what = what;
+    progress->begin_ns = now_ns();
+    progress->shown_ns = 0;
+    progress->terminal = isatty(STDERR_FILENO) == 1;
+}
+
+void sonde__cli_progress_step(struct sonde__cli_progress *progress, uint64_t done, uint64_t total)
+{
+    uint64_t now;
+    if (!progress->terminal) {
+        return;
+    }
+    now = now_ns();
+    if (now - progress->begin_ns < SHOW_AFTER_NS ||
+        (progress->shown_ns != 0 && now - progress->shown_ns < SHOW_EVERY_NS)) {
+        return;
+    }
+    progress->shown_ns = now;
+    if (total != 0) {
+        fprintf(stderr, "\r%s: %" PRIu64 " of %" PRIu64 "\033[K", progress->what, done, total);
+    } else {
+        fprintf(stderr, "\r%s: %" PRIu64 "\033[K", progress->what, done);
+    }
+    fflush(stderr);
+}
+
+void sonde__cli_progress_end(struct sonde__cli_progress *progress)
+{
+    if (progress->shown_ns != 0) {
+        fputs("\r\033[K", stderr);
+        progress->shown_ns = 0;
+    }
+}

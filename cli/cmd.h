@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The verbs, each defined in its cmd_VERB.c. */
+#ifndef SONDE_CMD_H
+#define SONDE_CMD_H
+
+#include "cli.h"
+
+extern const struct sonde__cli_command sonde__cmd_help;
+extern const struct sonde__cli_command sonde__cmd_version;
+
+#endif

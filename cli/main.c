@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The `sonde` program: finds the verb and runs it. */
+#include "cli.h"
+
+#include <string.h>
+
+#include "cmd.h"
+
+const struct sonde__cli_command *const sonde__cli_commands[] = {
+    &sonde__cmd_help,
+    &sonde__cmd_version,
+    NULL,
+};
+
+const struct sonde__cli_command *sonde__cli_find(const char *name)
+{
+    for (size_t i = 0; sonde__cli_commands[i] != NULL; i++) {
+        if (strcmp(sonde__cli_commands[i]->name, name) == 0) {
+            return sonde__cli_commands[i];
+        }
+    }
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    const struct sonde__cli_command *command;
+    const char *name = argc > 1 ? argv[1] : "";
+    sonde__cli_hold_standard_files();
+    if (argc < 2) {
+        sonde__cli_print_overview(stderr);
+        return SONDE__CLI_USAGE;
+    }
+    if (strcmp(name, "-h") == 0 || strcmp(name, "--help") == 0) {
+        name = "help";
+    } else if (strcmp(name, "-V") == 0 || strcmp(name, "--version") == 0) {
+        name = "version";
+    }
+    command = sonde__cli_find(name);
+    if (command == NULL) {
+        sonde__cli_error(NULL, "unknown %s %s (sonde help lists what there is)",
+                         name[0] == '-' ? "option" : "command", name);
+        return SONDE__CLI_USAGE;
+    }
+    return sonde__cli_finish_output(command, command->run(command, argc - 1, argv + 1));
+}
