@@ -27,9 +27,4 @@ SONDE_NODISCARD enum sonde_status sonde__unwind_rules_build(const struct sonde__
 /* Bytes really used by a table. */
 size_t sonde__unwind_rules_bytes(const struct sonde__rules *rules);
 
-/* Start and end vaddr of the FDE that covers `vaddr`: a bound for symbols. False: none.
- * Works from eh_frame_hdr in place, without a table. */
-bool sonde__unwind_fde_bounds(const struct sonde__cfi *cfi, unsigned arch, uint64_t vaddr,
-                              uint64_t *ret_start, uint64_t *ret_end);
-
 #endif

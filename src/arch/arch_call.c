@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Does a call instruction end at this address? Asked of candidate return addresses.
+ *
+ * x86-64 code cannot be decoded backwards, so every length that a call may have is tried; an
+ * answer of true means "could be a call". Sources: Intel SDM vol. 2A §2.1 and CALL; Arm ARM
+ * (DDI 0487) C4.1, "Unconditional branch". */
+#include "arch_regs.h"
+
+/* Bytes of ModRM, SIB and displacement of a memory or register operand, 0 when they do not fit. */
+static unsigned operand_size(const uint8_t *p, unsigned size)
+{
+    unsigned mode = p[0] >> 6;
+    unsigned rm = p[0] & 7u;
+    unsigned length = 1;
+    if (mode == 3) {
+        return length;
+    }
+    if (rm == 4) {
+        if (size < 2) {
+            return 0;
+        }
+        length++;
+        if (mode == 0 && (p[1] & 7) == 5) {
+            return length + 4;
+        }
+    }
+    if (mode == 0) {
+        return rm == 5 ? length + 4 : length;
+    }
+    return length + (mode == 1 ? 1 : 4);
+}
+
+/* ff /2 with its operand, exactly `size` bytes, no prefixes. A prefix (REX, bnd f2, notrack 3e,
+ * segment 64/65/2e) stands before these bytes and changes neither their length nor that they are
+ * a call, so it needs no look. */
+static bool is_indirect_call(const uint8_t *p, unsigned size)
+{
+    return size >= 2 && p[0] == 0xff && (p[1] >> 3 & 7) == 2 &&
+           operand_size(p + 1, size - 1) == size - 1;
+}
+
+static bool is_x86_64_call_before(uint64_t pc, const uint8_t *code, unsigned size,
+                                  uint64_t *ret_target)
+{
+    const uint8_t *end = code + size;
+    if (size >= 5 && end[-5] == 0xe8) {
+        uint32_t distance = (uint32_t)end[-4] | (uint32_t)end[-3] << 8 | (uint32_t)end[-2] << 16 |
+                            (uint32_t)end[-1] << 24;
+        *ret_target = pc + (uint64_t)(int64_t)(int32_t)distance;
+        return true;
+    }
+    for (unsigned length = 2; length <= 7 && length <= size; length++) {
+        if (is_indirect_call(end - length, length)) {
+            *ret_target = 0;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_aarch64_call_before(uint64_t pc, const uint8_t *code, unsigned size,
+                                   uint64_t *ret_target)
+{
+    if (size < 4 || (pc & 3) != 0) {
+        return false;
+    }
+    const uint8_t *p = code + size - 4;
+    uint32_t word =
+        (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    if (word >> 26 == 0x25) { /* bl */
+        int64_t words = (int64_t)((uint64_t)word << 38) >> 38;
+        *ret_target = pc - 4 + (uint64_t)(words * 4);
+        return true;
+    }
+    bool blr = (word & 0xfffffc1f) == 0xd63f0000;          /* blr */
+    bool blr_zero_key = (word & 0xfffff81f) == 0xd63f081f; /* blraaz, blrabz */
+    bool blr_with_key = (word & 0xfffff800) == 0xd73f0800; /* blraa, blrab */
+    *ret_target = 0;
+    return blr || blr_zero_key || blr_with_key;
+}
+
+bool sonde__arch_is_call_before(unsigned arch, uint64_t pc, const uint8_t *code, unsigned size,
+                                uint64_t *ret_target)
+{
+    uint64_t target = 0;
+    bool is_call = arch == SONDE__ARCH_X86_64 ? is_x86_64_call_before(pc, code, size, &target)
+                                              : is_aarch64_call_before(pc, code, size, &target);
+    if (is_call) {
+        *ret_target = target;
+    }
+    return is_call;
+}

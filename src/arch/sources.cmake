@@ -1,0 +1,1 @@
+set(sources arch_regs.c arch_call.c)

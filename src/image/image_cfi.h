@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Reader of call frame information records: CIEs and FDEs of .eh_frame and .debug_frame.
+ *
+ * Finds and decodes records; what the programs inside them say is the unwinder's business
+ * (unwind/unwind_program.h). Records are read where they lie, every access is inside the section,
+ * and a malformed record costs itself only. Context: handler (no heap, no libc).
+ *
+ * One address has one FDE: of the non-empty FDEs whose start is at or below it, the one that
+ * starts last, if it reaches that far. So the search table in place, a linear scan and a compiled
+ * table agree even where records overlap.
+ *
+ * Sources: DWARF 5 §6.4; LSB 5 Core §10.6 (.eh_frame, .eh_frame_hdr, pointer encodings);
+ * aadwarf64 §4.4 (augmentation 'B'). */
+#ifndef SONDE_IMAGE_CFI_H
+#define SONDE_IMAGE_CFI_H
+
+#include "image_set.h"
+
+enum sonde__cfi_section { SONDE__CFI_EH_FRAME, SONDE__CFI_DEBUG_FRAME };
+
+struct sonde__cfi_cie {
+    uint64_t offset; /* of the record in its section */
+    uint64_t code_align;
+    int64_t data_align;
+    uint64_t return_reg;
+    const uint8_t *program; /* initial instructions */
+    size_t program_size;
+    uint8_t pointer_encoding; /* DW_EH_PE_* of addresses in FDEs and of DW_CFA_set_loc */
+    uint8_t address_size;     /* bytes of an absolute pointer: 4 or 8 */
+    bool has_fde_data;        /* augmentation 'z': FDEs have an augmentation length */
+    bool is_signal_frame;     /* augmentation 'S' */
+};
+
+struct sonde__cfi_fde {
+    struct sonde__cfi_cie cie;
+    enum sonde__cfi_section section;
+    uint64_t offset; /* of the record in its section */
+    uint64_t start;  /* vaddr */
+    uint64_t end;    /* vaddr, > start */
+    const uint8_t *program;
+    size_t program_size;
+};
+
+/* Call `each` with start and end vaddr of every non-empty FDE, of .eh_frame and then of
+ * .debug_frame, in the order of the records (not sorted; one range may come twice) until it
+ * returns false. */
+void sonde__cfi_each_fde(const struct sonde__cfi *cfi, unsigned arch,
+                         bool (*each)(void *ctx, uint64_t start, uint64_t end), void *ctx);
+
+/* Start and end vaddr of the FDE that covers `vaddr`: a bound for symbols. False: none. */
+bool sonde__cfi_fde_bounds(const struct sonde__cfi *cfi, unsigned arch, uint64_t vaddr,
+                           uint64_t *ret_start, uint64_t *ret_end);
+
+/* The FDE that covers `vaddr`: from the search table of .eh_frame_hdr in place, from a linear scan
+ * of .eh_frame where there is no usable table, else from a linear scan of .debug_frame. */
+bool sonde__cfi_fde_find(const struct sonde__cfi *cfi, unsigned arch, uint64_t vaddr,
+                         struct sonde__cfi_fde *ret_fde);
+bool sonde__cfi_fde_find_in(const struct sonde__cfi *cfi, unsigned arch,
+                            enum sonde__cfi_section section, uint64_t vaddr,
+                            struct sonde__cfi_fde *ret_fde);
+
+/* The record at `offset` of a section, and the offset of the one after it.
+ *
+ * ret_fde->cie is also an input: when its `program` is not null it is taken as the last CIE read
+ * of this section and reused if the record names the same one. */
+enum sonde__cfi_record {
+    SONDE__CFI_RECORD_FDE,   /* *ret_fde is filled; never empty */
+    SONDE__CFI_RECORD_OTHER, /* a CIE, an FDE of no code, or malformed: skip it */
+    SONDE__CFI_RECORD_END,   /* terminator, end of the section, or nothing can be told any more */
+};
+enum sonde__cfi_record sonde__cfi_record_read(const struct sonde__cfi *cfi, unsigned arch,
+                                              enum sonde__cfi_section section, uint64_t offset,
+                                              struct sonde__cfi_fde *ret_fde, uint64_t *ret_next);
+
+/* The binary search table of .eh_frame_hdr, checked for shape (not for order or content). */
+struct sonde__cfi_search {
+    const uint8_t *entries; /* pairs of int32: start and FDE, both relative to .eh_frame_hdr */
+    uint32_t count;
+};
+bool sonde__cfi_search_open(const struct sonde__cfi *cfi, struct sonde__cfi_search *ret_search);
+/* Start vaddr and record offset (in .eh_frame) of entry `index` < count. The offset may lie outside
+ * the section: then no record is there. */
+void sonde__cfi_search_entry(const struct sonde__cfi *cfi, const struct sonde__cfi_search *search,
+                             uint32_t index, uint64_t *ret_start, uint64_t *ret_offset);
+
+/* Read an encoded pointer at a cursor that stands inside the section.
+ * False: omitted, indirect, unknown or outside. A stored zero sets *ret_null (may be null),
+ * whatever it is relative to. */
+struct sonde__bytes;
+bool sonde__cfi_pointer_read(const struct sonde__cfi *cfi, enum sonde__cfi_section section,
+                             struct sonde__bytes *cursor, uint8_t encoding, uint8_t address_size,
+                             uint64_t *ret_vaddr, bool *ret_null);
+
+#endif

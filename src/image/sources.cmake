@@ -1,0 +1,3 @@
+set(sources
+    image_cfi.c
+)
