@@ -98,8 +98,94 @@ static inline uint64_t sonde_stack_lookup_pc(const struct sonde_stack *stack, ui
     return (stack->how[index] & SONDE_HOW_EXACT) != 0 || pc == 0 ? pc : pc - 1;
 }
 
+/* Capture the stack of the calling thread.
+ *
+ * Frame 0 is the function that calls this one, in every build; its pc is the return address of
+ * this call. Nothing of sonde is ever in the stack.
+ *
+ * stack  prepared by sonde_stack_init(); the result is written there
+ * skip   whole frames to leave out, counted from frame 0
+ *
+ * Returns    OK | USAGE (no arrays, capacity 0). A stack that ends early is OK and says why in
+ * `end` Context    handler: no lock, no heap; also before main, after fork, inside malloc Blocks no
+ * Ownership  nothing is transferred
+ * Example    examples/stack_capture.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_capture(struct sonde_stack *stack,
+                                                                uint32_t skip);
+
+/* Capture the stack that a signal interrupted.
+ *
+ * Frame 0 is the interrupted instruction (SONDE_HOW_EXACT).
+ *
+ * ucontext  third argument of a handler set with SA_SIGINFO, of the calling thread
+ * skip      whole frames to leave out, counted from frame 0
+ *
+ * Returns    OK | USAGE (no arrays, no ucontext)
+ * Context    handler      Blocks  no      Ownership  nothing is transferred
+ * Example    examples/stack_handler.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_stack_capture_ucontext(struct sonde_stack *stack, const void *ucontext, uint32_t skip);
+
+/* Which members of struct sonde_registers hold a value. */
+#define SONDE_REGISTERS_FP 1u
+#define SONDE_REGISTERS_LR 2u
+/* pc is a next instruction; without it, it is a return address. */
+#define SONDE_REGISTERS_EXACT 4u
+
+/* Where a walk starts, when the caller knows only a few registers (a fiber that is not running). */
+struct sonde_registers {
+    uint64_t pc;
+    uint64_t sp;    /* as it is at pc */
+    uint64_t fp;    /* rbp, x29 */
+    uint64_t lr;    /* x30; not used on x86-64 */
+    uint32_t known; /* SONDE_REGISTERS_ bits; pc and sp always are */
+};
+
+/* Capture a stack of this process that starts at given registers.
+ *
+ * Nothing in the registers is trusted: memory that is not there ends the walk (`unreadable`). The
+ * stack must not run meanwhile; if it does, the result is wrong but still bounded.
+ *
+ * Returns    OK | USAGE (no arrays, no registers)
+ * Context    handler      Blocks  no      Ownership  nothing is transferred
+ * Example    examples/stack_fiber.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_stack_capture_registers(struct sonde_stack *stack, const struct sonde_registers *registers,
+                              uint32_t skip);
+
+/* Build now what makes captures fast: the list of images and the compiled rules of each.
+ *
+ * Never needed for a right answer: without it a capture asks the loader and reads the call frame
+ * information in place, with the same result at about ten times the cost. Call it at start-up and
+ * after dlopen where speed counts. Functions with context `any thread` do the cheap part of it (the
+ * list of images) themselves.
+ *
+ * Returns    OK | MEMORY. What could not be compiled is walked in place
+ * Context    any thread; not handler      Blocks  on a lock that only this and the functions of
+ *            thread.h, image.h, symbol.h take; about 1 ms per 400 KB of .eh_frame
+ * Ownership  the tables are the library's; about as large as the .eh_frame sections
+ * Example    examples/stack_capture.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_prepare(void);
+
+/* Short texts of the two enums ("cfi", "root").
+ *
+ * Returns    a static string, also for numbers that are no such value
+ * Context    handler      Blocks  no      Ownership  static
+ * Example    examples/stack_capture.c */
 SONDE_API const char *sonde_found_text(enum sonde_found_by found);
 SONDE_API const char *sonde_end_text(enum sonde_end_reason end);
+
+#if defined(__GNUC__)
+/* A caller whose last act is the call would hand its frame over (a tail call), and the stack would
+ * begin one frame too far out. An empty instruction after the call keeps the frame. */
+static inline __attribute__((always_inline)) SONDE_NODISCARD enum sonde_status
+sonde_keep_frame(enum sonde_status status)
+{
+    __asm__ volatile("" : "+r"(status));
+    return status;
+}
+#    define sonde_stack_capture(stack, skip) sonde_keep_frame(sonde_stack_capture(stack, skip))
+#endif
 
 #ifdef __cplusplus
 }

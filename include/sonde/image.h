@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The images of this process: main program, shared libraries, vdso.
+ *
+ * A pc is only a number until its image is known: (build-id, pc - bias) means the same in every
+ * process and after it has ended. */
+#ifndef SONDE_IMAGE_H
+#define SONDE_IMAGE_H
+
+#include <stdint.h>
+
+#include "sonde/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SONDE_IMAGE_MAIN 1u /* the main program */
+#define SONDE_IMAGE_VDSO 2u /* the kernel's */
+
+#define SONDE_BUILD_ID_MAX 32
+
+struct sonde_image {
+    const char *path;      /* as the loader has it, "[vdso]", or "" when unknown */
+    uint64_t start;        /* lowest mapped address */
+    uint64_t end;          /* one past the highest */
+    uint64_t bias;         /* address - address in the file's own coordinates (vaddr) */
+    uint32_t flags;        /* SONDE_IMAGE_ bits */
+    uint8_t build_id_size; /* bytes; 0: it has none */
+    uint8_t build_id[SONDE_BUILD_ID_MAX];
+};
+
+/* Called once for each image; return 0 to go on, anything else to end. The image and its path are
+ * valid during the call. */
+typedef int (*sonde_image_each)(void *ctx, const struct sonde_image *image);
+
+/* Enumerate the images, the main program first.
+ *
+ * Returns    OK | MEMORY
+ * Context    any thread; not handler      Blocks  on the loader's lock, shortly; not during `each`
+ * Ownership  nothing is transferred; an image may be unloaded while it is shown, its data stays
+ * Example    examples/images.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_images_each(sonde_image_each each, void *ctx);
+
+/* Find the image whose code holds `pc`; `each` is called once with it.
+ *
+ * pc  an address to look up: for a frame sonde_stack_lookup_pc()
+ *
+ * Returns    OK | ABSENT (no image has code there; `each` was not called) | MEMORY
+ * Context    any thread; not handler      Blocks  on the loader's lock, shortly; not during `each`
+ * Ownership  nothing is transferred
+ * Example    examples/images.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_image_find(uint64_t pc, sonde_image_each each,
+                                                             void *ctx);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

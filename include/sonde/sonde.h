@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+/* All of sonde. Each header stands alone. */
+#ifndef SONDE_SONDE_H
+#define SONDE_SONDE_H
+
+#include "sonde/image.h"
+#include "sonde/report.h"
+#include "sonde/stack.h"
+#include "sonde/status.h"
+#include "sonde/symbol.h"
+#include "sonde/thread.h"
+
+#endif

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Names for the frames of a stack of this process.
+ *
+ * A name is taken from the image's symbol tables or from its separate debug file (same build-id),
+ * and only where the symbol covers the address. Otherwise it is `module+0x1d64b4`, the offset in
+ * the file's own coordinates: never the name of a neighbour. */
+#ifndef SONDE_SYMBOL_H
+#define SONDE_SYMBOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sonde/stack.h"
+#include "sonde/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How a name is known. */
+enum sonde_name_source {
+    SONDE_NAME_NONE,
+    SONDE_NAME_SYMTAB,
+    SONDE_NAME_DYNSYM, /* exported names only: a static function near by has none */
+    SONDE_NAME_PLT     /* a stub of the linker; the name is that of its target */
+};
+
+/* Opens symbol files on demand and keeps them. Large programs have large tables (about 10 bytes a
+ * symbol beside the mapped files): destroy it when the names are no longer asked for. */
+struct sonde_symbolizer;
+
+/* Returns    OK | MEMORY
+ * Context    any thread; not handler      Blocks  no
+ * Ownership  the caller's: sonde_symbolizer_destroy()
+ * Example    examples/stack_symbols.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_symbolizer_create(struct sonde_symbolizer **ret_symbolizer);
+
+/* symbolizer  may be null
+ *
+ * Context    any thread; not handler      Blocks  no
+ * Ownership  frees the symbolizer and every string that it gave
+ * Example    examples/stack_symbols.c */
+SONDE_API void sonde_symbolizer_destroy(struct sonde_symbolizer *symbolizer);
+
+/* What is known of one frame. The strings are valid until the symbolizer is destroyed. */
+struct sonde_symbol {
+    const char *name;      /* as in the file (a C++ name is mangled); "" when unknown */
+    uint64_t name_offset;  /* pc - start of the function */
+    const char *image;     /* path of the image; "" when the pc is in none */
+    uint64_t image_offset; /* pc in the file's own coordinates; the pc itself when image is "" */
+    uint8_t source;        /* enum sonde_name_source */
+};
+
+/* Name one frame of a stack.
+ *
+ * index       a frame, < stack->count
+ * ret_symbol  filled on OK; a name may be unknown, the image too
+ *
+ * Returns    OK | USAGE | MEMORY
+ * Context    any thread, one at a time for each symbolizer; not handler
+ * Blocks     reads files when an image is met for the first time
+ * Ownership  the strings are the symbolizer's
+ * Example    examples/stack_symbols.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_symbolize(struct sonde_symbolizer *symbolizer,
+                                                            const struct sonde_stack *stack,
+                                                            uint32_t index,
+                                                            struct sonde_symbol *ret_symbol);
+
+/* Write a stack as text, a line for each frame, then why it ended if that is not the root:
+ *
+ *     #0  0x00007f2b1c4e8d36  __poll+0x56  libc.so.6
+ *     #1  0x000055d0f7a4112b  sqlite3+0x1112b
+ *
+ * text        the caller's buffer of `size_bytes`, >= 1; always NUL-terminated
+ * ret_length  bytes written without the NUL; may be null
+ *
+ * Returns    OK | LIMIT (cut at the end of the buffer; what fitted is there) | USAGE | MEMORY
+ * Context    any thread, one at a time for each symbolizer; not handler
+ * Blocks     reads files when an image is met for the first time
+ * Ownership  nothing is transferred
+ * Example    examples/stack_symbols.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_format(struct sonde_symbolizer *symbolizer,
+                                                               const struct sonde_stack *stack,
+                                                               char *text, size_t size_bytes,
+                                                               size_t *ret_length);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

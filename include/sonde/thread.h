@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The threads of this process and their stacks.
+ *
+ * A thread is named by its tid, the kernel's id of it. The find functions give the tid of a
+ * pthread_t or of a name; what is not found or not unique is a status, and never another thread.
+ *
+ * How another thread is read: one that is blocked in a system call from what the kernel tells of
+ * it, without waking it, and checked again after the walk; one that runs by a signal that is
+ * ignored by default (SIGURG), unless it blocks that signal or the caller forbids it. A blocked
+ * thread is never sent a signal: many blocking calls would end early with EINTR. */
+#ifndef SONDE_THREAD_H
+#define SONDE_THREAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <pthread.h>
+
+#include "sonde/stack.h"
+#include "sonde/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum sonde_thread_state {
+    SONDE_THREAD_RUNNING,
+    SONDE_THREAD_BLOCKED, /* interruptible wait */
+    SONDE_THREAD_DISK,    /* uninterruptible wait */
+    SONDE_THREAD_STOPPED, /* by a signal or a tracer */
+    SONDE_THREAD_DEAD,
+    SONDE_THREAD_UNKNOWN
+};
+
+struct sonde_thread {
+    int32_t tid;
+    uint8_t state;   /* enum sonde_thread_state, at the time of listing */
+    char letter;     /* as the kernel prints it: R S D T t Z X I, or '?' */
+    uint8_t is_main; /* the process' first thread */
+    uint8_t is_self; /* the calling thread */
+    char name[32];   /* NUL-terminated; as set by pthread_setname_np; may be "" */
+};
+
+/* The tid of the calling thread, and of the process' first thread (also where that has ended).
+ *
+ * Context    handler      Blocks  no      Example  examples/thread_capture.c */
+SONDE_API int32_t sonde_thread_self(void);
+SONDE_API int32_t sonde_thread_main(void);
+
+/* List the threads, the main thread first, then by tid.
+ *
+ * threads    an array of `capacity` elements, filled as far as it goes; may be null if capacity is
+ * 0 ret_count  how many threads there are, which may be more than fitted
+ *
+ * Returns    OK | LIMIT (more threads than capacity; the array is filled) | UNREADABLE (no /proc)
+ * Context    any thread; not handler      Blocks  no
+ * Ownership  nothing is transferred
+ * Example    examples/threads_list.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_threads_list(struct sonde_thread *threads, uint32_t capacity, uint32_t *ret_count);
+
+/* The thread of that name. The kernel keeps 15 bytes of a name; a longer one finds nothing.
+ *
+ * Returns    OK | ABSENT | AMBIGUOUS (several threads have it) | UNREADABLE (no /proc)
+ * Context    any thread; not handler      Blocks  no
+ * Ownership  nothing is transferred
+ * Example    examples/thread_capture.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_thread_find_name(const char *name,
+                                                                   int32_t *ret_tid);
+
+/* The tid of a pthread_t. As everywhere in POSIX, the handle must be of a thread that is not yet
+ * joined and not detached and gone.
+ *
+ * Returns    OK | ABSENT (it has ended) | UNSUPPORTED (this C library does not tell)
+ * Context    any thread; not handler      Blocks  no
+ * Ownership  nothing is transferred
+ * Example    examples/thread_capture.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_thread_find_pthread(pthread_t thread,
+                                                                      int32_t *ret_tid);
+
+/* How a thread's registers were obtained. */
+#define SONDE_CAPTURED_MAP(X)                                                                      \
+    X(NOT, "not")         /* it was not: see status */                                             \
+    X(PASSIVE, "passive") /* blocked: from the kernel's record, without waking it */               \
+    X(PERF, "perf")       /* perf sample while it ran */                                           \
+    X(PTRACE, "ptrace")   /* stopped by a tracer */                                                \
+    X(CORE, "core")       /* core file */                                                          \
+    X(SELF, "self")       /* the calling thread */                                                 \
+    X(SIGNAL, "signal")   /* running: it answered a signal */
+
+enum sonde_captured_by {
+#define SONDE_CAPTURED_ENUM_(name, text) SONDE_CAPTURED_##name,
+    SONDE_CAPTURED_MAP(SONDE_CAPTURED_ENUM_)
+#undef SONDE_CAPTURED_ENUM_
+};
+
+/* What is known of a captured thread beside its stack. */
+struct sonde_captured {
+    enum sonde_status status; /* as sonde_thread_capture() returns it */
+    uint8_t by;               /* enum sonde_captured_by */
+    int64_t syscall;          /* number of the call that it is blocked in, or -1 */
+    uint64_t syscall_args[6]; /* of that call */
+    char note[160];           /* what could not be read or done, and why; "" when all is well */
+};
+
+/* Never send a signal: a running thread is then not read (status BUSY). */
+#define SONDE_CAPTURE_PASSIVE_ONLY 1u
+
+/* Zero is the default of every member. */
+struct sonde_capture_options {
+    size_t struct_bytes; /* sizeof(struct sonde_capture_options) */
+    uint64_t timeout_ns; /* for a running thread's answer; 0: SONDE_CAPTURE_TIMEOUT_NS */
+    uint32_t flags;      /* SONDE_CAPTURE_ bits */
+    uint32_t skip;       /* innermost frames to leave out, of the calling thread's stack only */
+};
+
+/* A running thread answers when it next gets a CPU; on a loaded machine that takes a few slices. */
+#define SONDE_CAPTURE_TIMEOUT_NS 200000000u
+
+/* Capture the stack of one thread of this process.
+ *
+ * The calling thread is captured as by sonde_stack_capture(): frame 0 is the caller.
+ *
+ * tid           a thread of this process
+ * options       may be null
+ * stack         prepared by sonde_stack_init(); on failure it holds what was found
+ * ret_captured  how it was read; may be null; filled on failure too
+ *
+ * Returns    OK | USAGE | ABSENT (no such thread, or it ended meanwhile) | BUSY (it runs and may
+ * not be signalled, or another thread captures with signals right now) | TIMEOUT (it did not
+ * answer) | UNSUPPORTED (the machine does not tell: an emulator, no /proc) | DENIED Context    any
+ * thread; not handler Blocks     up to timeout_ns when the thread runs Ownership  nothing is
+ * transferred Example    examples/thread_capture.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_thread_capture(int32_t tid, const struct sonde_capture_options *options,
+                     struct sonde_stack *stack, struct sonde_captured *ret_captured);
+
+/* Called once for each thread; return 0 to go on, anything else to end. The arguments are valid
+ * during the call. `stack` holds what was found, also when `captured->status` is not OK. */
+typedef int (*sonde_thread_each)(void *ctx, const struct sonde_thread *thread,
+                                 const struct sonde_stack *stack,
+                                 const struct sonde_captured *captured);
+
+/* Capture the stacks of all threads, one after the other, the main thread first.
+ *
+ * A thread that starts meanwhile may be missed; one that ends is reported as ABSENT. The calling
+ * thread is among them; its frame 0 is the caller.
+ *
+ * options  may be null
+ * stack    prepared by sonde_stack_init(); used again for each thread
+ * each     called for each thread, never after a failure of the whole
+ *
+ * Returns    OK (also when single threads could not be read) | USAGE | MEMORY | UNREADABLE (no
+ * /proc) Context    any thread; not handler Blocks     up to timeout_ns for each running thread
+ * Ownership  nothing is transferred
+ * Example    examples/threads_capture.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_threads_capture(const struct sonde_capture_options *options, struct sonde_stack *stack,
+                      sonde_thread_each each, void *ctx);
+
+/* A short text ("passive").
+ *
+ * Returns    a static string, also for numbers that are no such value
+ * Context    handler      Blocks  no      Ownership  static
+ * Example    examples/threads_capture.c */
+SONDE_API const char *sonde_captured_text(enum sonde_captured_by by);
+SONDE_API const char *sonde_thread_state_text(enum sonde_thread_state state);
+
+#if defined(__GNUC__)
+/* See sonde_stack_capture(). */
+#    define sonde_thread_capture(tid, options, stack, ret_captured)                                \
+        sonde_keep_frame(sonde_thread_capture(tid, options, stack, ret_captured))
+#    define sonde_threads_capture(options, stack, each, ctx)                                       \
+        sonde_keep_frame(sonde_threads_capture(options, stack, each, ctx))
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
