@@ -1,1 +1,1 @@
-set(sources base_bytes.c base_mem.c base_status.c base_text.c)
+set(sources base_bytes.c base_crc32c.c base_mem.c base_status.c base_text.c)
