@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Names of Linux system calls, of either architecture on any host. Context: handler. */
+#ifndef SONDE_ARCH_SYSCALL_H
+#define SONDE_ARCH_SYSCALL_H
+
+#include <stdint.h>
+
+/* The name of system call `number` of `arch` (enum sonde__arch), or null when there is none of
+ * that number (or it is newer than the table). The string is static. */
+const char *sonde__arch_syscall_name(unsigned arch, int64_t number);
+
+#endif

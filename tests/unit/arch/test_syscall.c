@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The tables against the C library's own <sys/syscall.h> of the machine that the test is built
+ * for, and against numbers of both architectures that the kernel's ABI fixes. */
+#include <sys/syscall.h>
+
+#include "arch_regs.h"
+#include "arch_syscall.h"
+#include "test.h"
+
+#define CHECK_HOST(name) CHECK_STR(sonde__arch_syscall_name(SONDE__ARCH_HOST, SYS_##name), #name)
+
+TEST(syscall_names_of_this_machine)
+{
+    CHECK_HOST(read);
+    CHECK_HOST(fsync);
+    CHECK_HOST(futex);
+    CHECK_HOST(ppoll);
+    CHECK_HOST(pselect6);
+    CHECK_HOST(epoll_pwait);
+    CHECK_HOST(clock_nanosleep);
+    CHECK_HOST(wait4);
+    CHECK_HOST(accept4);
+    CHECK_HOST(recvfrom);
+    CHECK_HOST(io_uring_enter);
+    CHECK_HOST(fstat);
+    CHECK_HOST(lseek);
+    CHECK_HOST(futex_waitv);
+}
+
+TEST(syscall_names_of_both_architectures)
+{
+    CHECK_STR(sonde__arch_syscall_name(SONDE__ARCH_X86_64, 232), "epoll_wait");
+    CHECK_STR(sonde__arch_syscall_name(SONDE__ARCH_X86_64, 0), "read");
+    CHECK_STR(sonde__arch_syscall_name(SONDE__ARCH_AARCH64, 22), "epoll_pwait");
+    CHECK_STR(sonde__arch_syscall_name(SONDE__ARCH_AARCH64, 0), "io_setup");
+    CHECK_STR(sonde__arch_syscall_name(SONDE__ARCH_AARCH64, 98), "futex");
+    CHECK_STR(sonde__arch_syscall_name(SONDE__ARCH_X86_64, 462), "mseal");
+    CHECK_STR(sonde__arch_syscall_name(SONDE__ARCH_AARCH64, 462), "mseal");
+}
+
+TEST(syscall_numbers_without_a_name)
+{
+    static const int64_t numbers[] = {-1, INT64_MIN, INT64_MAX, 100000, 400};
+    for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        CHECK(sonde__arch_syscall_name(SONDE__ARCH_X86_64, numbers[i]) == NULL);
+        CHECK(sonde__arch_syscall_name(SONDE__ARCH_AARCH64, numbers[i]) == NULL);
+    }
+}
