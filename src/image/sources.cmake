@@ -1,4 +1,3 @@
 set(sources
     image_cfi.c
-    image_set.c
 )

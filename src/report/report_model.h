@@ -2,7 +2,9 @@
 /* A report in memory: dictionaries and records, as proto/sonde/v1/report.proto publishes them.
  *
  * The model owns all its memory (one arena); ids count from 1, 0 is "none". Adding the same string,
- * image, frame or stack again gives the same id. Context: any thread, one at a time. */
+ * image, frame or stack again gives the same id. A node's parent always has a smaller id, so every
+ * walk towards the root ends. What does not fit a limit, or memory, is left out and counted; the
+ * rest stays right. Context: any thread, one at a time. */
 #ifndef SONDE_REPORT_MODEL_H
 #define SONDE_REPORT_MODEL_H
 
@@ -16,11 +18,57 @@
 
 struct sonde__report;
 
+/* The format that this code writes, and the highest that it knows everything of. */
+#define SONDE__REPORT_FORMAT 1u
+
+/* Limits. They bound what a hostile file can make a reader spend, and are far above what a long
+ * watch of a real program makes. What is over them is left out and counted (sonde__report_lost). */
+#define SONDE__REPORT_MEMORY_MAX       ((size_t)512 << 20) /* bytes of one model */
+#define SONDE__REPORT_STRING_BYTES_MAX 16384u /* longer (C++ names) are cut, with "..." */
+#define SONDE__REPORT_DEPTH_MAX        65536u /* nodes of one stack */
+#define SONDE__REPORT_THREADS_MAX      65536u /* the kernel's default thread limit is 32768 */
+#define SONDE__REPORT_STALLS_MAX       65536u
+#define SONDE__REPORT_SAMPLES_MAX      65536u /* of one stall: a day at the slowest sampling rate */
+#define SONDE__REPORT_NOTES_MAX        1024u
+
 enum sonde__report_kind { SONDE__REPORT_STACKS = 1, SONDE__REPORT_WATCH = 2 };
 
+/* As in the schema. */
+enum sonde__report_name_source {
+    SONDE__REPORT_NAME_NONE,
+    SONDE__REPORT_NAME_SYMTAB,
+    SONDE__REPORT_NAME_DYNSYM,
+    SONDE__REPORT_NAME_PLT,
+};
+
+enum sonde__report_loop {
+    SONDE__REPORT_LOOP_UNKNOWN,
+    SONDE__REPORT_LOOP_EPOLL,
+    SONDE__REPORT_LOOP_POLL,
+    SONDE__REPORT_LOOP_SELECT,
+    SONDE__REPORT_LOOP_COND,
+    SONDE__REPORT_LOOP_SIGNAL,
+    SONDE__REPORT_LOOP_OTHER,
+};
+
+enum sonde__report_phase_kind {
+    SONDE__REPORT_PHASE_NONE,
+    SONDE__REPORT_PHASE_RUNNING, /* on a CPU, or waiting for one */
+    SONDE__REPORT_PHASE_BLOCKED, /* in a system call */
+    SONDE__REPORT_PHASE_DISK,    /* in uninterruptible sleep */
+    SONDE__REPORT_PHASE_UNKNOWN, /* could not be read */
+};
+
+enum sonde__report_sampler {
+    SONDE__REPORT_SAMPLER_NONE,
+    SONDE__REPORT_SAMPLER_PERF,   /* passive + perf events */
+    SONDE__REPORT_SAMPLER_PTRACE, /* passive + ptrace */
+    SONDE__REPORT_SAMPLER_SIGNAL, /* passive + signal */
+};
+
 struct sonde__report_header {
-    uint32_t format;
-    uint32_t kind; /* enum sonde__report_kind */
+    uint32_t format; /* 0 stands for SONDE__REPORT_FORMAT */
+    uint32_t kind;   /* enum sonde__report_kind */
     const char *tool, *executable, *os, *arch, *source;
     uint64_t time_unix_ns;
     int32_t pid;
@@ -28,10 +76,19 @@ struct sonde__report_header {
     uint64_t pause_ns;
 };
 
+/* Totals, known when the report is closed. */
+struct sonde__report_end {
+    uint64_t stall_count; /* stalls seen, also those left out of the report */
+    uint64_t turn_count;
+    uint64_t lost_records; /* what did not fit the limits */
+    uint64_t watched_ns;
+};
+
 struct sonde__report_image {
     uint32_t path; /* string id */
     struct sonde__build_id build_id;
-    uint32_t flags, arch;
+    uint32_t flags; /* enum sonde__image_flags */
+    uint32_t arch;  /* enum sonde__arch + 1; 0: not known */
 };
 
 struct sonde__report_frame {
@@ -39,14 +96,16 @@ struct sonde__report_frame {
     uint64_t offset; /* vaddr of the pc in the image; an address when image is 0 */
     uint32_t how;    /* SONDE_HOW byte */
     uint32_t name;   /* string id */
+    /* pc - start of the function; with name 0 too, where only its bounds are known (then != 0) */
     uint64_t name_offset;
-    uint32_t name_source; /* 0 none, 1 symtab, 2 dynsym, 3 plt */
+    uint32_t name_source; /* enum sonde__report_name_source */
     uint64_t lost_count;  /* != 0: a gap, not a frame */
 };
 
 struct sonde__report_node {
     uint32_t parent; /* the caller */
     uint32_t frame;
+    uint32_t depth; /* nodes up to the outermost, this one included; set by the model */
 };
 
 struct sonde__report_thread {
@@ -54,14 +113,15 @@ struct sonde__report_thread {
     uint32_t name, state;
     bool main;
     uint32_t stack; /* innermost node */
-    uint32_t end;
+    uint32_t end;   /* enum sonde_end_reason */
     uint64_t end_at;
-    uint32_t captured_by;
-    int64_t syscall; /* number + 1; 0: none */
+    uint32_t captured_by; /* enum sonde__captured_by */
+    int64_t syscall;      /* number + 1; 0: none */
     uint64_t pause_ns;
     uint32_t note;
     uint32_t frame_count;
     uint64_t time_ns;
+    uint32_t detail; /* string id: what the call waits for ("fd 7 socket:[123]") */
 };
 
 struct sonde__report_sample {
@@ -82,32 +142,51 @@ struct sonde__report_stall {
     uint32_t thread_count;
     uint64_t cpu_ns, runqueue_ns, overhead_ns, samples_early;
     bool open;
-    uint32_t sampler;
+    uint32_t sampler; /* enum sonde__report_sampler */
+    bool main;        /* the stalled thread is the main thread */
+};
+
+/* What was left out, by kind. */
+struct sonde__report_lost {
+    uint64_t strings, images, frames, nodes, threads, stalls, samples, notes;
+    uint64_t strings_cut; /* kept, but shortened */
 };
 
 SONDE_NODISCARD enum sonde_status sonde__report_create(struct sonde__report **ret_report);
 void sonde__report_destroy(struct sonde__report *report);
 
-/* Strings given are copied. Ids are 0 when memory ran out (counted in lost_records). */
+/* Strings given are copied; bytes that are no valid UTF-8 become U+FFFD (the format demands valid
+ * text). Ids are 0 when memory or a limit ran out (counted in lost). */
 void sonde__report_set_header(struct sonde__report *report,
                               const struct sonde__report_header *header);
+void sonde__report_set_end(struct sonde__report *report, const struct sonde__report_end *end);
 void sonde__report_add_note(struct sonde__report *report, const char *note);
 uint32_t sonde__report_string(struct sonde__report *report, const char *text);
 uint32_t sonde__report_add_image(struct sonde__report *report,
                                  const struct sonde__report_image *image);
 uint32_t sonde__report_add_frame(struct sonde__report *report,
                                  const struct sonde__report_frame *frame);
+/* parent 0: the outermost frame. A parent that does not exist gives 0. */
 uint32_t sonde__report_add_node(struct sonde__report *report, uint32_t parent, uint32_t frame);
 void sonde__report_add_thread(struct sonde__report *report,
                               const struct sonde__report_thread *thread);
 void sonde__report_add_stall(struct sonde__report *report, const struct sonde__report_stall *stall);
 
-/* Reading the model. Ids outside the dictionaries answer empty values. */
+/* Reading the model. Ids outside the dictionaries answer empty values, never null, except
+ * sonde__report_end: null until it is set or read. */
 const struct sonde__report_header *sonde__report_header(const struct sonde__report *report);
+const struct sonde__report_end *sonde__report_end(const struct sonde__report *report);
+const struct sonde__report_lost *sonde__report_lost(const struct sonde__report *report);
+/* All that was left out, as one number (strings that were only cut do not count). */
+uint64_t sonde__report_lost_records(const struct sonde__report *report);
 const char *sonde__report_text(const struct sonde__report *report, uint32_t string);
 const struct sonde__report_image *sonde__report_image(const struct sonde__report *r, uint32_t id);
 const struct sonde__report_frame *sonde__report_frame(const struct sonde__report *r, uint32_t id);
 const struct sonde__report_node *sonde__report_node(const struct sonde__report *r, uint32_t id);
+uint32_t sonde__report_string_count(const struct sonde__report *report);
+uint32_t sonde__report_image_count(const struct sonde__report *report);
+uint32_t sonde__report_frame_count(const struct sonde__report *report);
+uint32_t sonde__report_node_count(const struct sonde__report *report);
 uint32_t sonde__report_thread_count(const struct sonde__report *report);
 const struct sonde__report_thread *sonde__report_thread(const struct sonde__report *r, uint32_t i);
 uint32_t sonde__report_stall_count(const struct sonde__report *report);

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Text on its way to a sink: buffered, with the column known, so that views can align.
+ *
+ * What comes from outside (names, paths, notes) goes through sonde__report_out_text, which shows
+ * control characters as \xNN: a thread's name cannot drive the reader's terminal. */
+#ifndef SONDE_REPORT_OUT_H
+#define SONDE_REPORT_OUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where a view's bytes go. `write` returns false to have no more of them (a closed pipe). */
+struct sonde__report_sink {
+    bool (*write)(void *ctx, const char *bytes, size_t size);
+    void *ctx;
+};
+
+struct sonde__report_out {
+    struct sonde__report_sink sink;
+    size_t used;
+    uint32_t column; /* characters since the last newline, escapes of colour not counted */
+    bool stopped;
+    bool color;
+    char buffer[1024];
+};
+
+enum sonde__report_color {
+    SONDE__REPORT_PLAIN,
+    SONDE__REPORT_BOLD,
+    SONDE__REPORT_DIM,
+    SONDE__REPORT_RED,
+    SONDE__REPORT_GREEN,
+    SONDE__REPORT_YELLOW,
+    SONDE__REPORT_CYAN,
+};
+
+void sonde__report_out_init(struct sonde__report_out *out, struct sonde__report_sink sink,
+                            bool color);
+void sonde__report_out_flush(struct sonde__report_out *out);
+/* Our own text, as it is. */
+void sonde__report_out_str(struct sonde__report_out *out, const char *text);
+/* Text from outside. */
+void sonde__report_out_text(struct sonde__report_out *out, const char *text);
+void sonde__report_out_dec(struct sonde__report_out *out, uint64_t value);
+void sonde__report_out_int(struct sonde__report_out *out, int64_t value);
+void sonde__report_out_hex(struct sonde__report_out *out, uint64_t value); /* with 0x */
+/* Spaces up to `column`, at least one when something stands there already. */
+void sonde__report_out_tab(struct sonde__report_out *out, uint32_t column);
+/* Nothing without colour. */
+void sonde__report_out_color(struct sonde__report_out *out, enum sonde__report_color color);
+/* "850 us", "612 ms", "1.23 s", "2 min 5 s": three digits, for people. */
+void sonde__report_out_duration(struct sonde__report_out *out, uint64_t ns);
+/* "97 %"; "<1 %" for what is not nothing. */
+void sonde__report_out_share(struct sonde__report_out *out, uint64_t part, uint64_t whole);
+
+/* Characters that sonde__report_out_text prints for `text`. */
+uint32_t sonde__report_text_width(const char *text);
+
+#endif

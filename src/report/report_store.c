@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report_store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_BYTES ((size_t)64 << 10)
+
+struct sonde__report_block {
+    struct sonde__report_block *next;
+    size_t capacity;
+    _Alignas(max_align_t) unsigned char bytes[];
+};
+
+void *sonde__report_arena_take(struct sonde__report_arena *arena, size_t size)
+{
+    struct sonde__report_block *block = arena->blocks;
+    if (size > SONDE__REPORT_MEMORY_MAX) {
+        return NULL;
+    }
+    size = (size + _Alignof(max_align_t) - 1) & ~(_Alignof(max_align_t) - 1);
+    if (block == NULL || size > block->capacity - arena->used_bytes) {
+        size_t capacity = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+        if (capacity > SONDE__REPORT_MEMORY_MAX - arena->total_bytes) {
+            return NULL;
+        }
+        block = calloc(1, sizeof *block + capacity);
+        if (block == NULL) {
+            return NULL;
+        }
+        block->capacity = capacity;
+        block->next = arena->blocks;
+        arena->blocks = block;
+        arena->used_bytes = 0;
+        arena->total_bytes += capacity;
+    }
+    void *taken = block->bytes + arena->used_bytes;
+    arena->used_bytes += size;
+    return taken;
+}
+
+void sonde__report_arena_done(struct sonde__report_arena *arena)
+{
+    while (arena->blocks != NULL) {
+        struct sonde__report_block *next = arena->blocks->next;
+        free(arena->blocks);
+        arena->blocks = next;
+    }
+    arena->used_bytes = 0;
+    arena->total_bytes = 0;
+}
+
+void *sonde__report_list_at(const struct sonde__report_list *list, uint32_t index)
+{
+    if (index >= list->count) {
+        return NULL;
+    }
+    unsigned char *chunk = list->chunks[index / SONDE__REPORT_CHUNK];
+    return chunk + (size_t)(index % SONDE__REPORT_CHUNK) * list->element_bytes;
+}
+
+static bool grow_directory(struct sonde__report_arena *arena, struct sonde__report_list *list)
+{
+    uint32_t capacity = list->chunk_capacity == 0 ? 16 : list->chunk_capacity * 2;
+    void **chunks = sonde__report_arena_take(arena, capacity * sizeof *chunks);
+    if (chunks == NULL) {
+        return false;
+    }
+    if (list->chunk_capacity != 0) {
+        memcpy(chunks, list->chunks, list->chunk_capacity * sizeof *chunks);
+    }
+    list->chunks = chunks;
+    list->chunk_capacity = capacity;
+    return true;
+}
+
+void *sonde__report_list_add(struct sonde__report_arena *arena, struct sonde__report_list *list)
+{
+    uint32_t chunk = list->count / SONDE__REPORT_CHUNK;
+    if (chunk == list->chunk_capacity && !grow_directory(arena, list)) {
+        return NULL;
+    }
+    if (list->chunks[chunk] == NULL) {
+        /* the chunk stays when the element is not added after all: no leak, it is the arena's */
+        list->chunks[chunk] =
+            sonde__report_arena_take(arena, (size_t)SONDE__REPORT_CHUNK * list->element_bytes);
+        if (list->chunks[chunk] == NULL) {
+            return NULL;
+        }
+    }
+    list->count++;
+    return sonde__report_list_at(list, list->count - 1);
+}

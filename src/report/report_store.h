@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Inside of the model, for the files of this folder: storage that never moves what it holds.
+ *
+ * All memory comes from one arena per report and is freed with it. A list is a directory of
+ * fixed-size chunks, so pointers to elements stay valid while it grows. Lookup tables hold ids
+ * only and are rebuilt at double size; the old ones stay in the arena, at most once their sum. */
+#ifndef SONDE_REPORT_STORE_H
+#define SONDE_REPORT_STORE_H
+
+#include "report_model.h"
+
+struct sonde__report_arena {
+    struct sonde__report_block *blocks; /* newest first */
+    size_t used_bytes;                  /* of the newest block */
+    size_t total_bytes;                 /* of all blocks */
+};
+
+/* `size` zeroed bytes, aligned for any type; null when memory or SONDE__REPORT_MEMORY_MAX ran out.
+ */
+void *sonde__report_arena_take(struct sonde__report_arena *arena, size_t size);
+void sonde__report_arena_done(struct sonde__report_arena *arena);
+
+#define SONDE__REPORT_CHUNK 256u /* elements; a small report stays under 100 KiB */
+
+struct sonde__report_list {
+    void **chunks;
+    uint32_t chunk_capacity;
+    uint32_t count;
+    uint32_t element_bytes;
+};
+
+/* A new zeroed element at the end, or null. */
+void *sonde__report_list_add(struct sonde__report_arena *arena, struct sonde__report_list *list);
+/* Element `index`, or null. */
+void *sonde__report_list_at(const struct sonde__report_list *list, uint32_t index);
+
+struct sonde__report_table {
+    uint32_t *ids; /* open addressing, 0: free */
+    uint32_t capacity;
+    uint32_t count;
+};
+
+struct sonde__report_string {
+    const char *text; /* valid UTF-8, NUL-terminated */
+    uint32_t length;
+};
+
+struct sonde__report {
+    struct sonde__report_arena arena;
+    struct sonde__report_header header;
+    struct sonde__report_end end;
+    bool has_end;
+    struct sonde__report_lost lost;
+    struct sonde__report_list strings, images, frames, nodes, threads, stalls, notes;
+    struct sonde__report_table string_ids, image_ids, frame_ids, node_ids;
+};
+
+/* Append without looking for an equal one: a reader's ids are those of the file. They return the
+ * new id, or 0 when it did not fit (a reader must stop then: later ids would be wrong). */
+uint32_t sonde__report_append_string(struct sonde__report *report, const void *text, size_t size);
+uint32_t sonde__report_append_image(struct sonde__report *report,
+                                    const struct sonde__report_image *image);
+uint32_t sonde__report_append_frame(struct sonde__report *report,
+                                    const struct sonde__report_frame *frame);
+/* A parent that is not an earlier node, or a stack that is too deep, becomes an outermost node
+ * without frame. */
+uint32_t sonde__report_append_node(struct sonde__report *report, uint32_t parent, uint32_t frame);
+
+/* Copy `size` bytes of text into the arena as valid UTF-8, at most SONDE__REPORT_STRING_BYTES_MAX
+ * long. Null when memory ran out. */
+const char *sonde__report_copy_text(struct sonde__report *report, const void *text, size_t size,
+                                    uint32_t *ret_length);
+
+#endif

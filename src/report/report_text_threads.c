@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Threads for people. Threads that stand at the same place in the same way are shown once:
+ *
+ *   8 threads "worker"  blocked in futex
+ *     1240 1241 1242 1243 1244 1245 1246 1247
+ *     #0  ...
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report_view.h"
+
+#define LINE_COLUMNS 96u
+
+static bool is_together(const struct sonde__report_thread *a, const struct sonde__report_thread *b)
+{
+    return a->stack == b->stack && a->state == b->state && a->syscall == b->syscall &&
+           a->end == b->end && a->end_at == b->end_at && a->note == b->note &&
+           a->detail == b->detail && a->captured_by == b->captured_by && !a->main && !b->main;
+}
+
+static int order(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* By what is_together compares, then by place in the report. */
+static int compare_threads(const void *left, const void *right)
+{
+    const struct sonde__report_thread *a = *(const struct sonde__report_thread *const *)left;
+    const struct sonde__report_thread *b = *(const struct sonde__report_thread *const *)right;
+    const uint64_t keys_a[] = {a->stack, a->state,  (uint64_t)a->syscall, a->end, a->end_at,
+                               a->note,  a->detail, a->captured_by,       a->main};
+    const uint64_t keys_b[] = {b->stack, b->state,  (uint64_t)b->syscall, b->end, b->end_at,
+                               b->note,  b->detail, b->captured_by,       b->main};
+    for (size_t i = 0; i < sizeof keys_a / sizeof *keys_a; i++) {
+        int result = order(keys_a[i], keys_b[i]);
+        if (result != 0) {
+            return result;
+        }
+    }
+    return order((uintptr_t)a, (uintptr_t)b); /* elements of one array */
+}
+
+static const char *state_text(uint32_t letter)
+{
+    switch (letter) {
+    case 'R':
+        return "running";
+    case 'S':
+        return "blocked";
+    case 'D':
+        return "blocked, uninterruptible";
+    case 'T':
+        return "stopped";
+    case 't':
+        return "stopped by a tracer";
+    case 'Z':
+    case 'X':
+        return "exited";
+    case 'I':
+        return "idle";
+    default:
+        return "state unknown";
+    }
+}
+
+static void put_state(struct sonde__report_out *out, const struct sonde__report *report,
+                      const struct sonde__report_thread *thread)
+{
+    sonde__report_out_color(out, thread->state == 'R' ? SONDE__REPORT_GREEN : SONDE__REPORT_YELLOW);
+    if (thread->syscall > 0 && (thread->state == 'S' || thread->state == 'D')) {
+        sonde__report_out_str(out, "blocked in ");
+        sonde__report_put_syscall(out, report, thread->syscall);
+        sonde__report_out_str(out, thread->state == 'D' ? " (uninterruptible)" : "");
+    } else {
+        sonde__report_out_str(out, state_text(thread->state));
+        if (thread->syscall > 0) {
+            sonde__report_out_str(out, " in ");
+            sonde__report_put_syscall(out, report, thread->syscall);
+        }
+    }
+    sonde__report_out_color(out, SONDE__REPORT_PLAIN);
+    if (thread->detail != 0) {
+        sonde__report_out_str(out, "  ");
+        sonde__report_out_text(out, sonde__report_text(report, thread->detail));
+    }
+    if (thread->captured_by == 6) {
+        sonde__report_out_str(out, "  [by a signal]");
+    }
+    if (thread->pause_ns != 0) {
+        sonde__report_out_str(out, "  [stopped for ");
+        sonde__report_out_duration(out, thread->pause_ns);
+        sonde__report_out_str(out, "]");
+    }
+}
+
+static void put_name(struct sonde__report_out *out, const struct sonde__report *report,
+                     const struct sonde__report_thread *thread)
+{
+    const char *name = sonde__report_text(report, thread->name);
+    if (*name != '\0') {
+        sonde__report_out_str(out, " \"");
+        sonde__report_out_text(out, name);
+        sonde__report_out_str(out, "\"");
+    }
+}
+
+/* What follows the heading: the stack, why it ended when not at the root, and a note. */
+static void put_body(struct sonde__report_out *out, const struct sonde__report *report,
+                     const struct sonde__report_thread *thread)
+{
+    const char *note = sonde__report_text(report, thread->note);
+    sonde__report_put_stack(out, report, thread->stack, 2);
+    if (thread->end != SONDE_END_ROOT && (thread->stack != 0 || *note == '\0')) {
+        sonde__report_out_str(out, thread->stack != 0 ? "  stack ends here: " : "  no stack: ");
+        sonde__report_out_str(out, sonde_end_text((enum sonde_end_reason)thread->end));
+        if (thread->end_at != 0) {
+            sonde__report_out_str(out, " at ");
+            sonde__report_out_hex(out, thread->end_at);
+        }
+        sonde__report_out_str(out, "\n");
+    }
+    if (*note != '\0') {
+        sonde__report_out_str(out, "  note: ");
+        sonde__report_out_text(out, note);
+        sonde__report_out_str(out, "\n");
+    }
+}
+
+static void put_single(struct sonde__report_out *out, const struct sonde__report *report,
+                       const struct sonde__report_thread *thread)
+{
+    sonde__report_out_str(out, "\n");
+    sonde__report_out_color(out, SONDE__REPORT_BOLD);
+    sonde__report_out_str(out, "thread ");
+    sonde__report_out_int(out, thread->tid);
+    sonde__report_out_color(out, SONDE__REPORT_PLAIN);
+    put_name(out, report, thread);
+    sonde__report_out_str(out, thread->main ? " (main)  " : "  ");
+    put_state(out, report, thread);
+    sonde__report_out_str(out, "\n");
+    put_body(out, report, thread);
+}
+
+static void put_group(struct sonde__report_out *out, const struct sonde__report *report,
+                      const struct sonde__report_thread *const *group, uint32_t count)
+{
+    bool one_name = true;
+    if (count == 1) {
+        put_single(out, report, group[0]);
+        return;
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        one_name = one_name && group[i]->name == group[0]->name;
+    }
+    sonde__report_out_str(out, "\n");
+    sonde__report_out_color(out, SONDE__REPORT_BOLD);
+    sonde__report_out_dec(out, count);
+    sonde__report_out_str(out, " threads");
+    sonde__report_out_color(out, SONDE__REPORT_PLAIN);
+    if (one_name) {
+        put_name(out, report, group[0]);
+    }
+    sonde__report_out_str(out, "  ");
+    put_state(out, report, group[0]);
+    sonde__report_out_str(out, "\n ");
+    for (uint32_t i = 0; i < count; i++) {
+        sonde__report_out_str(out, out->column > LINE_COLUMNS ? "\n  " : " ");
+        sonde__report_out_int(out, group[i]->tid);
+        if (!one_name) {
+            put_name(out, report, group[i]);
+        }
+    }
+    sonde__report_out_str(out, "\n");
+    put_body(out, report, group[0]);
+}
+
+/* Make runs of threads that stand together, in the order of each run's first thread. On return
+ * `sorted` holds the runs one after another and starts[first thread's index] its run's place. */
+static void sort_threads(const struct sonde__report_thread *threads, uint32_t count,
+                         const struct sonde__report_thread **sorted, uint32_t *starts)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        sorted[i] = &threads[i];
+        starts[i] = UINT32_MAX;
+    }
+    qsort(sorted, count, sizeof *sorted, compare_threads);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i == 0 || !is_together(sorted[i - 1], sorted[i])) {
+            starts[sorted[i] - threads] = i;
+        }
+    }
+}
+
+void sonde__report_put_threads(struct sonde__report_out *out, const struct sonde__report *report,
+                               const struct sonde__report_thread *threads, uint32_t count,
+                               bool unfolded)
+{
+    const struct sonde__report_thread **sorted = NULL;
+    uint32_t *starts = NULL;
+    if (!unfolded && count > 1) {
+        sorted = calloc(count, sizeof *sorted);
+        starts = calloc(count, sizeof *starts);
+    }
+    if (sorted == NULL || starts == NULL) {
+        for (uint32_t i = 0; i < count && !out->stopped; i++) {
+            put_single(out, report, &threads[i]);
+        }
+    } else {
+        sort_threads(threads, count, sorted, starts);
+        for (uint32_t i = 0; i < count && !out->stopped; i++) {
+            uint32_t first = starts[i], end;
+            if (first == UINT32_MAX) {
+                continue;
+            }
+            for (end = first + 1; end < count && is_together(sorted[end - 1], sorted[end]);) {
+                end++;
+            }
+            put_group(out, report, sorted + first, end - first);
+        }
+    }
+    free(sorted);
+    free(starts);
+}

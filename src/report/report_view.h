@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A report as text: for people, and as JSON (docs/guide/report-json.md). Pure functions of the
+ * model; they allocate only for grouping, and do without when memory runs out. */
+#ifndef SONDE_REPORT_VIEW_H
+#define SONDE_REPORT_VIEW_H
+
+#include "report_model.h"
+#include "report_out.h"
+
+struct sonde__report_loss; /* report_read.h */
+
+struct sonde__report_view {
+    bool color;    /* ANSI colours; the caller knows whether it writes to a terminal */
+    bool images;   /* list the images with their build-ids */
+    bool unfolded; /* each thread with its own stack, also where several have the same */
+    const struct sonde__report_loss *loss; /* what the reader could not keep, or null */
+};
+
+/* Frames that one view shows of one stack; a longer one says how many are not shown. Documented
+ * stacks are far shorter: captures keep some thousand frames. */
+#define SONDE__REPORT_VIEW_FRAMES_MAX 16384u
+
+/* The whole report. `view` may be null. */
+void sonde__report_text_view(const struct sonde__report *report,
+                             const struct sonde__report_view *view, struct sonde__report_sink sink);
+void sonde__report_json_view(const struct sonde__report *report,
+                             const struct sonde__report_view *view, struct sonde__report_sink sink);
+
+/* One stall (index in the model), as the text view shows it: for a watch that prints as it goes. */
+void sonde__report_text_stall(const struct sonde__report *report, uint32_t index,
+                              const struct sonde__report_view *view,
+                              struct sonde__report_sink sink);
+
+/* Parts of the text view, for the files of this folder. */
+void sonde__report_put_stack(struct sonde__report_out *out, const struct sonde__report *report,
+                             uint32_t stack, uint32_t indent);
+void sonde__report_put_stall(struct sonde__report_out *out, const struct sonde__report *report,
+                             uint32_t index, const struct sonde__report_view *view);
+void sonde__report_put_threads(struct sonde__report_out *out, const struct sonde__report *report,
+                               const struct sonde__report_thread *threads, uint32_t count,
+                               bool unfolded);
+/* "fsync", "python3.11+0x1d64b4", "12 frames left out": one frame in a line of text. */
+void sonde__report_put_function(struct sonde__report_out *out, const struct sonde__report *report,
+                                const struct sonde__report_frame *frame);
+/* "fsync", or "system call 999" when the number has no name; `syscall` is number + 1. */
+void sonde__report_put_syscall(struct sonde__report_out *out, const struct sonde__report *report,
+                               int64_t syscall);
+
+/* The last part of an image's path: "libc.so.6". */
+const char *sonde__report_module(const struct sonde__report *report, uint32_t image);
+/* Name of system call `number` on the report's architecture, or null. */
+const char *sonde__report_syscall_name(const struct sonde__report *report, int64_t number);
+
+#endif

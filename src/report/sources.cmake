@@ -1,0 +1,11 @@
+set(sources
+    report_model.c
+    report_out.c
+    report_records.c
+    report_store.c
+    report_text.c
+    report_text_stack.c
+    report_text_stall.c
+    report_text_threads.c
+    report_utf8.c
+)
