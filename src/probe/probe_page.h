@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The turn page: what a watched program says about its event loops, in memory that its supervisor
+ * shares.
+ *
+ * Invariant: a slot is written by its own thread only, except `tid`, which the supervisor sets back
+ * to 0 when that thread is gone, and `abandon`. `beat` is one word, so time and state never
+ * disagree. Both sides may die at any instant; nothing here is a lock. The layout is private to one
+ * build: `version` is compared, because the probe and the supervisor are two files that could be of
+ * two builds. Context: handler. */
+#ifndef SONDE_PROBE_PAGE_H
+#define SONDE_PROBE_PAGE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SONDE__PROBE_VERSION 1u
+/* Threads that wait in poll, epoll and the like at the same time: 256 is four times what the
+ * largest program of our tests has. More threads are not watched; `slots_lost` counts them. */
+#define SONDE__PROBE_SLOTS 256u
+/* Waits that compete to be the loop. A thread that uses more kinds before one of them comes back
+ * three times forgets the least used one, counted in `candidates_lost`. */
+#define SONDE__PROBE_CANDIDATES 4u
+
+/* What a wait waits on. The numbers are those of LoopKind in proto/sonde/v1/report.proto. */
+enum sonde__probe_kind {
+    SONDE__PROBE_NONE,
+    SONDE__PROBE_EPOLL,  /* object: the epoll descriptor */
+    SONDE__PROBE_POLL,   /* object: the first descriptor */
+    SONDE__PROBE_SELECT, /* object: nfds */
+    SONDE__PROBE_COND,   /* object: address of the condition variable */
+    SONDE__PROBE_SIGNAL, /* object: which call */
+    SONDE__PROBE_OTHER,  /* object: descriptor (io_uring) */
+};
+
+/* Low bits of `beat`; the rest is CLOCK_MONOTONIC_COARSE in nanoseconds, of the last change. */
+enum sonde__probe_state {
+    SONDE__PROBE_IDLE = 0, /* in the loop's own wait, or no loop is known */
+    SONDE__PROBE_BUSY = 1, /* away from it */
+};
+#define SONDE__PROBE_STATE_MASK 3u
+
+struct sonde__probe_candidate {
+    uint64_t object;
+    uint64_t sp;     /* stack address of the outermost wait of this key */
+    uint64_t caller; /* return address of that wait: a place in the loop */
+    uint32_t waits;
+    uint32_t kind; /* enum sonde__probe_kind; NONE: free */
+};
+
+struct sonde__probe_slot {
+    _Alignas(128) _Atomic uint32_t tid; /* 0: free */
+    uint32_t entered;                   /* a wait is being noted: a handler must keep out */
+    _Atomic uint64_t beat;
+    _Atomic uint64_t turns;
+    _Atomic uint64_t nested; /* waits inside turns */
+    /* The loop; kind NONE: not known yet. Read by the supervisor for the report only. */
+    struct sonde__probe_candidate loop;
+    uint64_t loop_changes; /* how often another wait became the loop */
+    /* 1: the supervisor has seen this thread busy for so long, in so many waits, that the loop it
+     * knew must be over; the next rival takes its place. */
+    _Atomic uint32_t abandon;
+    uint32_t yield_waits; /* waits of a rival since the young loop's last turn */
+    uint32_t rival;       /* index of that rival */
+    uint64_t candidates_lost;
+    struct sonde__probe_candidate candidates[SONDE__PROBE_CANDIDATES];
+};
+
+struct sonde__probe_page {
+    uint32_t version;
+    uint32_t slot_count;
+    int32_t supervisor;  /* pid */
+    _Atomic int32_t pid; /* of the program, set when the probe has started in it */
+    /* 1: the supervisor sleeps on this word until a thread becomes busy. */
+    _Alignas(64) _Atomic uint32_t sleeping;
+    /* 1: at exit, the program gives the supervisor a bounded time to finish its report. */
+    _Alignas(64) _Atomic uint32_t unfinished;
+    _Atomic uint32_t exiting;  /* 1: the program is in exit() */
+    _Atomic uint32_t finished; /* 1: the supervisor has written everything */
+    _Atomic uint64_t slots_lost;
+    struct sonde__probe_slot slots[SONDE__PROBE_SLOTS];
+};
+
+static inline uint64_t sonde__probe_beat(uint64_t now_ns, enum sonde__probe_state state)
+{
+    return (now_ns & ~(uint64_t)SONDE__PROBE_STATE_MASK) | state;
+}
+
+#endif

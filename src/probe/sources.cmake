@@ -1,0 +1,1 @@
+set(sources probe_turn.c)
