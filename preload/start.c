@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Start and end of the probe: maps the turn page, removes the traces of `sonde run` from the
+ * environment before any other code of the process runs, and at exit gives the supervisor a bounded
+ * time to finish its report.
+ *
+ * The constructor is the first of the process (linked with -z initfirst): libc is relocated but not
+ * initialised, so it uses system calls through thin wrappers and the argument vectors that the
+ * loader passes, nothing else. */
+#include <errno.h>
+#include <linux/futex.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload_wrap.h"
+
+/* How long exit() waits for the supervisor at most: writing a report takes some 100 ms. */
+#define EXIT_WAIT_S 2
+
+struct preload_guard *preload_guard;
+
+static bool starts_with(const char *text, const char *prefix)
+{
+    while (*prefix != '\0' && *text == *prefix) {
+        text++;
+        prefix++;
+    }
+    return *prefix == '\0';
+}
+
+/* "LD_PRELOAD=ours:theirs" becomes "LD_PRELOAD=theirs", in place. False: ours was alone. */
+static bool keep_rest(char *entry)
+{
+    char *to = entry + sizeof "LD_PRELOAD=" - 1;
+    const char *from = to;
+    while (*from != '\0' && *from != ':') {
+        from++;
+    }
+    if (*from == '\0') {
+        return false;
+    }
+    from++;
+    while ((*to++ = *from++) != '\0') {
+    }
+    return true;
+}
+
+/* Takes both entries out of the vector; order and everything else stay. Answers the descriptor, or
+ * -1 when the variable is not there (the library was preloaded by something else). */
+static int clean_environment(char **envp)
+{
+    int fd = -1;
+    for (char **e = envp; *e != NULL; e++) {
+        if (starts_with(*e, SONDE_PRELOAD_VARIABLE "=")) {
+            fd = 0;
+            for (const char *d = *e + sizeof SONDE_PRELOAD_VARIABLE; *d >= '0' && *d <= '9'; d++) {
+                fd = fd * 10 + (*d - '0');
+            }
+        }
+    }
+    if (fd < 0) {
+        return -1;
+    }
+    char **to = envp;
+    for (char **e = envp; *e != NULL; e++) {
+        bool gone = starts_with(*e, SONDE_PRELOAD_VARIABLE "=") ||
+                    (starts_with(*e, "LD_PRELOAD=") && !keep_rest(*e));
+        if (!gone) {
+            *to++ = *e;
+        }
+    }
+    *to = NULL;
+    return fd;
+}
+
+static void *map_shared(int fd, size_t size)
+{
+    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+extern struct preload_cell __start_preload_cells[], __stop_preload_cells[];
+
+static void start(int argc, char **argv, char **envp) __attribute__((constructor));
+static void start(int argc, char **argv, char **envp)
+{
+    (void)argc, (void)argv;
+    for (struct preload_cell *c = __start_preload_cells; c < __stop_preload_cells; c++) {
+        (void)preload_real(c);
+    }
+    int fd = clean_environment(envp);
+    if (fd < 0) {
+        return;
+    }
+    struct sonde__probe_page *page = map_shared(fd, sizeof *page);
+    close(fd);
+    long size = 4096;
+    struct preload_guard *guard =
+        mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == NULL || guard == MAP_FAILED || page->version != SONDE__PROBE_VERSION ||
+        madvise(guard, (size_t)size, MADV_WIPEONFORK) != 0 ||
+        madvise(page, sizeof *page, MADV_DONTFORK) != 0) {
+        return; /* watched from outside only; the supervisor sees that `pid` stays 0 */
+    }
+    guard->page = page;
+    preload_guard = guard;
+    atomic_store_explicit(&page->pid, (int32_t)getpid(), memory_order_release);
+}
+
+/* At exit() or return from main: no report is cut because its program was quick. */
+static void finish(void) __attribute__((destructor));
+static void finish(void)
+{
+    struct sonde__probe_page *page = preload_page();
+    struct timespec now, limit;
+    int saved = errno;
+    if (page == NULL || atomic_load_explicit(&page->unfinished, memory_order_acquire) == 0) {
+        return;
+    }
+    atomic_store_explicit(&page->exiting, 1, memory_order_seq_cst);
+    if (atomic_exchange_explicit(&page->sleeping, 0, memory_order_seq_cst) != 0) {
+        syscall(SYS_futex, &page->sleeping, FUTEX_WAKE, 1, NULL, NULL, 0);
+    }
+    clock_gettime(CLOCK_MONOTONIC, &limit);
+    limit.tv_sec += EXIT_WAIT_S;
+    while (atomic_load_explicit(&page->finished, memory_order_acquire) == 0) {
+        struct timespec slice = {0, 100000000};
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if (now.tv_sec > limit.tv_sec ||
+            (now.tv_sec == limit.tv_sec && now.tv_nsec >= limit.tv_nsec)) {
+            break;
+        }
+        if (syscall(SYS_futex, &page->finished, FUTEX_WAIT, 0, &slice, NULL, 0) != 0 &&
+            errno != EAGAIN && errno != ETIMEDOUT && errno != EINTR) {
+            break; /* a seccomp filter without futex: do not spin */
+        }
+    }
+    errno = saved;
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What surrounds every wrapped wait, and the waits on descriptors.
+ *
+ * A wrapper is a cancellation point like the function it stands for: it holds nothing while it
+ * calls the real one. It may run in a signal handler, before the constructor and after the
+ * destructor; then it only passes the call on. Its frame address and return address are those of
+ * the loop's own call, so every wrapper takes them itself. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <stddef.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload_wrap.h"
+
+static _Thread_local struct sonde__probe_slot *own_slot;
+static _Thread_local bool slotless;
+
+void *preload_real(struct preload_cell *cell)
+{
+    void *real = __atomic_load_n(&cell->real, __ATOMIC_RELAXED);
+    if (real == NULL) {
+        real = dlsym(RTLD_NEXT, cell->name);
+        __atomic_store_n(&cell->real, real, __ATOMIC_RELAXED);
+    }
+    return real;
+}
+
+static struct sonde__probe_slot *find_slot(struct sonde__probe_page *page)
+{
+    if (own_slot == NULL && !slotless) {
+        own_slot = sonde__probe_claim(page, (uint32_t)syscall(SYS_gettid));
+        slotless = own_slot == NULL;
+    }
+    return own_slot;
+}
+
+struct sonde__probe_slot *preload_begin(struct sonde__probe_wait *wait)
+{
+    struct sonde__probe_page *page = preload_page();
+    if (page == NULL) {
+        return NULL;
+    }
+    struct sonde__probe_slot *slot = find_slot(page);
+    if (slot == NULL) {
+        return NULL;
+    }
+    if (wait->kind == SONDE__PROBE_COND &&
+        atomic_load_explicit(&slot->tid, memory_order_relaxed) !=
+            (uint32_t)atomic_load_explicit(&page->pid, memory_order_relaxed)) {
+        wait->learn = false; /* a worker that waits for work is no event loop */
+    }
+    return sonde__probe_enter(slot, wait) != SONDE__PROBE_NESTED ? slot : NULL;
+}
+
+void preload_end(struct sonde__probe_slot *slot)
+{
+    struct sonde__probe_page *page = preload_page();
+    struct timespec now;
+    if (page == NULL) {
+        return;
+    }
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    sonde__probe_leave(slot, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+    if (__builtin_expect(sonde__probe_must_wake(page), false)) {
+        int saved = errno;
+        syscall(SYS_futex, &page->sleeping, FUTEX_WAKE, 1, NULL, NULL, 0);
+        errno = saved;
+    }
+}
+
+/* --- poll --- */
+
+static uint64_t first_fd(const struct pollfd *fds, nfds_t count)
+{
+    return fds != NULL && count > 0 ? (uint64_t)(uint32_t)fds[0].fd : UINT64_MAX;
+}
+
+static bool is_zero(const struct timespec *t)
+{
+    return t != NULL && t->tv_sec == 0 && t->tv_nsec == 0;
+}
+
+PRELOAD_WRAP(int, poll, (struct pollfd * fds, nfds_t count, int timeout), (fds, count, timeout),
+             SONDE__PROBE_POLL, first_fd(fds, count), timeout == 0, count > 0)
+
+PRELOAD_WRAP(int, __poll_chk, (struct pollfd * fds, nfds_t count, int timeout, size_t size),
+             (fds, count, timeout, size), SONDE__PROBE_POLL, first_fd(fds, count), timeout == 0,
+             count > 0)
+
+PRELOAD_WRAP(int, ppoll,
+             (struct pollfd * fds, nfds_t count, const struct timespec *timeout,
+              const sigset_t *mask),
+             (fds, count, timeout, mask), SONDE__PROBE_POLL, first_fd(fds, count), is_zero(timeout),
+             count > 0)
+
+PRELOAD_WRAP(int, __ppoll_chk,
+             (struct pollfd * fds, nfds_t count, const struct timespec *timeout,
+              const sigset_t *mask, size_t size),
+             (fds, count, timeout, mask, size), SONDE__PROBE_POLL, first_fd(fds, count),
+             is_zero(timeout), count > 0)
+
+/* --- epoll --- */
+
+PRELOAD_WRAP(int, epoll_wait, (int epfd, struct epoll_event *events, int max, int timeout),
+             (epfd, events, max, timeout), SONDE__PROBE_EPOLL, (uint32_t)epfd, timeout == 0, true)
+
+PRELOAD_WRAP(int, epoll_pwait,
+             (int epfd, struct epoll_event *events, int max, int timeout, const sigset_t *mask),
+             (epfd, events, max, timeout, mask), SONDE__PROBE_EPOLL, (uint32_t)epfd, timeout == 0,
+             true)
+
+PRELOAD_WRAP(int, epoll_pwait2,
+             (int epfd, struct epoll_event *events, int max, const struct timespec *timeout,
+              const sigset_t *mask),
+             (epfd, events, max, timeout, mask), SONDE__PROBE_EPOLL, (uint32_t)epfd,
+             is_zero(timeout), true)
+
+/* --- select --- */
+
+PRELOAD_WRAP(int, select,
+             (int nfds, fd_set *in, fd_set *out, fd_set *except, struct timeval *timeout),
+             (nfds, in, out, except, timeout), SONDE__PROBE_SELECT, (uint32_t)nfds,
+             timeout != NULL && timeout->tv_sec == 0 && timeout->tv_usec == 0, nfds > 0)
+
+PRELOAD_WRAP(int, pselect,
+             (int nfds, fd_set *in, fd_set *out, fd_set *except, const struct timespec *timeout,
+              const sigset_t *mask),
+             (nfds, in, out, except, timeout, mask), SONDE__PROBE_SELECT, (uint32_t)nfds,
+             is_zero(timeout), nfds > 0)

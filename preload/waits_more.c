@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Waits on condition variables and signals, and system calls made by number. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload_wrap.h"
+
+/* Objects of the waits for signals: there is nothing else to tell them apart by. */
+enum { WAIT_SIGNALS = 1, WAIT_PAUSE, WAIT_SUSPEND };
+
+/* --- condition variables: they return errors, they do not set errno --- */
+
+PRELOAD_WRAP(int, pthread_cond_wait, (pthread_cond_t * cond, pthread_mutex_t *mutex), (cond, mutex),
+             SONDE__PROBE_COND, (uintptr_t)cond, false, true)
+
+PRELOAD_WRAP(int, pthread_cond_timedwait,
+             (pthread_cond_t * cond, pthread_mutex_t *mutex, const struct timespec *limit),
+             (cond, mutex, limit), SONDE__PROBE_COND, (uintptr_t)cond, false, true)
+
+PRELOAD_WRAP(int, pthread_cond_clockwait,
+             (pthread_cond_t * cond, pthread_mutex_t *mutex, clockid_t clock,
+              const struct timespec *limit),
+             (cond, mutex, clock, limit), SONDE__PROBE_COND, (uintptr_t)cond, false, true)
+
+PRELOAD_WRAP(int, cnd_wait, (cnd_t * cond, mtx_t *mutex), (cond, mutex), SONDE__PROBE_COND,
+             (uintptr_t)cond, false, true)
+
+PRELOAD_WRAP(int, cnd_timedwait, (cnd_t * cond, mtx_t *mutex, const struct timespec *limit),
+             (cond, mutex, limit), SONDE__PROBE_COND, (uintptr_t)cond, false, true)
+
+/* --- signals --- */
+
+PRELOAD_WRAP(int, sigwaitinfo, (const sigset_t *set, siginfo_t *info), (set, info),
+             SONDE__PROBE_SIGNAL, WAIT_SIGNALS, false, true)
+
+PRELOAD_WRAP(int, sigtimedwait,
+             (const sigset_t *set, siginfo_t *info, const struct timespec *timeout),
+             (set, info, timeout), SONDE__PROBE_SIGNAL, WAIT_SIGNALS,
+             timeout != NULL && timeout->tv_sec == 0 && timeout->tv_nsec == 0, true)
+
+PRELOAD_WRAP(int, sigwait, (const sigset_t *set, int *signal), (set, signal), SONDE__PROBE_SIGNAL,
+             WAIT_SIGNALS, false, true)
+
+PRELOAD_WRAP(int, pause, (void), (), SONDE__PROBE_SIGNAL, WAIT_PAUSE, false, true)
+
+PRELOAD_WRAP(int, sigsuspend, (const sigset_t *mask), (mask), SONDE__PROBE_SIGNAL, WAIT_SUSPEND,
+             false, true)
+
+/* --- system calls by number --- */
+
+static bool is_zero_at(long address)
+{
+    const struct timespec *t = (const struct timespec *)(uintptr_t)address;
+    return t != NULL && t->tv_sec == 0 && t->tv_nsec == 0;
+}
+
+/* Fills kind, object and instant; false: not a wait that a loop could have. */
+static bool describe(long number, const long a[6], struct sonde__probe_wait *wait)
+{
+    switch (number) {
+#if defined(SYS_epoll_wait)
+    case SYS_epoll_wait:
+#endif
+    case SYS_epoll_pwait:
+        wait->kind = SONDE__PROBE_EPOLL;
+        wait->object = (uint32_t)a[0];
+        wait->instant = (int)a[3] == 0;
+        return true;
+    case SYS_epoll_pwait2:
+        wait->kind = SONDE__PROBE_EPOLL;
+        wait->object = (uint32_t)a[0];
+        wait->instant = is_zero_at(a[3]);
+        return true;
+    case SYS_ppoll:
+        wait->kind = SONDE__PROBE_POLL;
+        wait->object =
+            a[0] != 0 && a[1] > 0 ? (uint32_t) * (const int *)(uintptr_t)a[0] : UINT64_MAX;
+        wait->instant = is_zero_at(a[2]);
+        wait->learn = a[1] > 0;
+        return true;
+    case SYS_io_uring_enter: /* (fd, to_submit, min_complete, flags): without min_complete no wait
+                              */
+        wait->kind = SONDE__PROBE_OTHER;
+        wait->object = (uint32_t)a[0];
+        return a[2] > 0;
+    default:
+        return false;
+    }
+}
+
+/* Takes six arguments whatever the call has, as every implementation of it does: the registers
+ * beyond the real ones hold garbage that the kernel does not look at. */
+PRELOAD_EXPORT long syscall(long number, ...)
+{
+    static struct preload_cell cell
+        __attribute__((used, section("preload_cells"))) = {"syscall", NULL};
+    long (*real)(long, ...) = (long (*)(long, ...))(uintptr_t)preload_real(&cell);
+    struct sonde__probe_wait wait = {.sp = (uintptr_t)__builtin_frame_address(0),
+                                     .caller = (uintptr_t)__builtin_return_address(0),
+                                     .learn = true};
+    struct sonde__probe_slot *slot = NULL;
+    long a[6];
+    va_list list;
+    va_start(list, number);
+    for (int i = 0; i < 6; i++) {
+        a[i] = va_arg(list, long);
+    }
+    va_end(list);
+    if (__builtin_expect(real == NULL, false)) {
+        errno = ENOSYS;
+        return -1;
+    }
+    if (describe(number, a, &wait)) {
+        slot = preload_begin(&wait);
+    }
+    long result = real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    if (slot != NULL) {
+        preload_end(slot);
+    }
+    return result;
+}
