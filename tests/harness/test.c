@@ -324,15 +324,16 @@ static void clean_folder(const char *path)
     nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* glibc counts what lies in a thread's cache of freed chunks as in use; without that cache the heap
- * check is exact. The setting is read at exec only; an emulator may not exec itself, then the heap
- * is not checked (the native run of the same test does). */
+/* glibc counts what lies in a thread's cache of freed chunks as in use, and keeps the heap blocks
+ * of ended threads with their cached stacks; without these caches the heap check is exact. The
+ * setting is read at exec only; an emulator may not exec itself, then the heap is not checked (the
+ * native run of the same test does). */
 static void turn_off_thread_cache(char **argv)
 {
 #if !defined(SONDE_SANITIZED)
     if (getenv("SONDE_TEST_EXEC") == NULL) {
         setenv("SONDE_TEST_EXEC", "1", 1);
-        setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0", 1);
+        setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0:glibc.pthread.stack_cache_size=0", 1);
         execv("/proc/self/exe", argv);
     } else {
         heap_checked = true;
