@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Files, opened for reading only. */
+#include <fcntl.h>
+#include <stddef.h>
+
+#include "linux_syscall.h"
+#include "os.h"
+
+enum sonde_status sonde__os_open(const char *path, int32_t *ret_fd, int32_t *ret_os_error)
+{
+    long fd;
+    do {
+        fd = linux_call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+    } while (fd == -EINTR);
+    if (linux_failed(fd)) {
+        return linux_status(fd, ret_os_error);
+    }
+    *ret_fd = (int32_t)fd;
+    return SONDE_OK;
+}
+
+enum sonde_status sonde__os_pread(int32_t fd, void *ret_bytes, size_t size, uint64_t offset,
+                                  size_t *ret_size, int32_t *ret_os_error)
+{
+    long n;
+    do {
+        n = linux_call(SYS_pread64, fd, ret_bytes, size, offset);
+    } while (n == -EINTR);
+    if (linux_failed(n)) {
+        return linux_status(n, ret_os_error);
+    }
+    *ret_size = (size_t)n;
+    return SONDE_OK;
+}
+
+/* Not repeated on EINTR: Linux has closed the descriptor by then. */
+void sonde__os_close(int32_t fd)
+{
+    linux_call(SYS_close, fd, 0, 0, 0);
+}

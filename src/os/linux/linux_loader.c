@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the loader knows without a lock, and the bounds of stacks.
+ *
+ * _dl_find_object (glibc >= 2.35) is lock-free and documented as async-signal-safe; it and
+ * __libc_stack_end are weak, so that a libc without them still links. */
+#include <elf.h>
+#include <stddef.h>
+
+#include "linux_syscall.h"
+#include "os.h"
+
+/* struct dl_find_object of glibc 2.35 (its <dlfcn.h>) for x86-64 and aarch64, so that this builds
+ * against an older header. Reserved words: seven. */
+struct found_object {
+    unsigned long long flags;
+    void *map_start;
+    void *map_end;
+    void *link_map;
+    void *eh_frame;
+    unsigned long long reserved[7];
+};
+
+extern int _dl_find_object(void *address, void *result) __attribute__((weak));
+extern void *__libc_stack_end __attribute__((weak));
+
+enum { AUXV_ENTRIES_MAX = 64 /* Linux gives about 25 */ };
+
+bool sonde__os_find_image(uint64_t pc, struct sonde__os_image *ret_image)
+{
+    struct found_object object;
+    if (_dl_find_object == NULL || _dl_find_object((void *)(uintptr_t)pc, &object) != 0) {
+        return false;
+    }
+    ret_image->start = (uint64_t)(uintptr_t)object.map_start;
+    ret_image->end = (uint64_t)(uintptr_t)object.map_end;
+    ret_image->eh_frame_hdr = (uint64_t)(uintptr_t)object.eh_frame;
+    ret_image->key = (uint64_t)(uintptr_t)object.link_map;
+    return true;
+}
+
+/* A value of the auxiliary vector; the kernel keeps it for /proc/self/auxv. */
+static bool find_auxiliary(uint64_t type, uint64_t *ret_value)
+{
+    Elf64_auxv_t entries[AUXV_ENTRIES_MAX];
+    int32_t fd;
+    size_t size = 0;
+    enum sonde_status status = sonde__os_open("/proc/self/auxv", &fd, NULL);
+    if (status != SONDE_OK) {
+        return false;
+    }
+    status = sonde__os_pread(fd, entries, sizeof entries, 0, &size, NULL);
+    sonde__os_close(fd);
+    for (size_t i = 0; status == SONDE_OK && i < size / sizeof entries[0]; i++) {
+        if (entries[i].a_type == type) {
+            *ret_value = entries[i].a_un.a_val;
+            return true;
+        }
+    }
+    return false;
+}
+
+size_t sonde__os_page_size(void)
+{
+    uint64_t size;
+    return find_auxiliary(AT_PAGESZ, &size) && size != 0 ? (size_t)size : 4096;
+}
+
+/* Without the loader's record: AT_EXECFN points to the program's name, in the stack's top page. */
+bool sonde__os_main_stack_end(uint64_t *ret_end)
+{
+    uint64_t name;
+    if (&__libc_stack_end != NULL && __libc_stack_end != NULL) {
+        *ret_end = (uint64_t)(uintptr_t)__libc_stack_end;
+        return true;
+    }
+    if (!find_auxiliary(AT_EXECFN, &name)) {
+        return false;
+    }
+    *ret_end = (name | (sonde__os_page_size() - 1)) + 1;
+    return true;
+}
+
+uint64_t sonde__os_thread_pointer(void)
+{
+    return linux_thread_pointer();
+}
+
+bool sonde__os_own_stack_end(uint64_t sp, uint64_t *ret_end)
+{
+    uint64_t pointer = sonde__os_thread_pointer();
+    uint64_t end;
+    if (sonde__os_tid() == sonde__os_pid()) {
+        if (!sonde__os_main_stack_end(&end) || sp >= end) {
+            return false;
+        }
+        *ret_end = end;
+        return true;
+    }
+    if (sp >= pointer) {
+        return false;
+    }
+    *ret_end = pointer;
+    return true;
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Clock and futex. The clock is read by system call: finding the vdso's entry would need state. */
+#include <linux/futex.h>
+#include <stddef.h>
+#include <time.h>
+
+#include "linux_syscall.h"
+#include "os.h"
+
+enum { NS_PER_S = 1000000000 };
+
+uint64_t sonde__os_now_ns(void)
+{
+    struct timespec t = {0, 0};
+    linux_call(SYS_clock_gettime, CLOCK_MONOTONIC, &t, 0, 0);
+    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+enum sonde_status sonde__os_futex_wait(const uint32_t *word, uint32_t expected, uint64_t timeout_ns,
+                                       bool shared)
+{
+    struct timespec t = {(time_t)(timeout_ns / NS_PER_S), (long)(timeout_ns % NS_PER_S)};
+    int op = shared ? FUTEX_WAIT : FUTEX_WAIT_PRIVATE;
+    long result = linux_call(SYS_futex, word, op, expected,
+                             timeout_ns == SONDE__OS_FOREVER ? (struct timespec *)NULL : &t);
+    return result == -ETIMEDOUT ? SONDE_TIMEOUT : SONDE_OK;
+}
+
+uint32_t sonde__os_futex_wake(const uint32_t *word, uint32_t count, bool shared)
+{
+    int op = shared ? FUTEX_WAKE : FUTEX_WAKE_PRIVATE;
+    long result =
+        linux_call(SYS_futex, word, op, count > INT32_MAX ? INT32_MAX : (int32_t)count, 0);
+    return linux_failed(result) ? 0 : (uint32_t)result;
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The whole contract with the operating system for code that may run in a signal handler.
+ *
+ * Every function is async-signal-safe: raw system calls, no errno, no thread-local storage, no
+ * heap, no lock, no state that is set up lazily. A failing call leaves its out-parameters alone;
+ * `ret_os_error` (may be null) receives the system's error number.
+ *
+ * Ports: linux/ and sim/ (scripted threads, virtual clock, poisoned memory, for tests). What may
+ * block, allocate or take its time is in host/. Context of everything here: handler. */
+#ifndef SONDE_OS_H
+#define SONDE_OS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sonde/status.h>
+
+/* --- who and when --- */
+
+int32_t sonde__os_pid(void);
+int32_t sonde__os_tid(void);
+/* Monotonic clock that stands still while the machine sleeps. */
+uint64_t sonde__os_now_ns(void);
+/* The thread pointer of this thread (glibc: the thread control block, at the top of its stack). */
+uint64_t sonde__os_thread_pointer(void);
+
+/* --- memory --- */
+
+/* Read this process' memory. Never faults; returns how many bytes from `address` on could be read
+ * (0..size, cut at the first unreadable page). */
+size_t sonde__os_read(uint64_t address, void *ret_bytes, size_t size);
+
+/* How sonde__os_read() works here. Not remembered: a system-call filter may be installed, and a
+ * fork may happen, at any time. */
+enum sonde__os_reader {
+    SONDE__OS_READER_NONE,    /* nothing works: every read answers 0 */
+    SONDE__OS_READER_PROCESS, /* process_vm_readv */
+    SONDE__OS_READER_PIPE,    /* write to and read from a pipe: ENOSYS (emulator), seccomp */
+};
+enum sonde__os_reader sonde__os_reader(void);
+
+/* Read another process' memory, as sonde__os_read(). *ret_os_error is written when fewer than
+ * `size` bytes came. */
+size_t sonde__os_read_process(int32_t pid, uint64_t address, void *ret_bytes, size_t size,
+                              int32_t *ret_os_error);
+
+/* Anonymous private zeroed memory, whole pages; null: none to be had. */
+void *sonde__os_map(size_t size);
+void sonde__os_unmap(void *memory, size_t size);
+size_t sonde__os_page_size(void);
+
+/* --- files --- */
+
+/* Open for reading, close-on-exec. Returns OK | ABSENT | DENIED | OS. */
+SONDE_NODISCARD enum sonde_status sonde__os_open(const char *path, int32_t *ret_fd,
+                                                 int32_t *ret_os_error);
+/* Returns OK | ABSENT (a /proc file of a thread that has ended) | DENIED | OS. *ret_size may be
+ * smaller than `size`. */
+SONDE_NODISCARD enum sonde_status sonde__os_pread(int32_t fd, void *ret_bytes, size_t size,
+                                                  uint64_t offset, size_t *ret_size,
+                                                  int32_t *ret_os_error);
+void sonde__os_close(int32_t fd);
+
+/* --- threads --- */
+
+/* The threads of process `pid` (0: this one), in the system's order (main thread first).
+ * *ret_total counts them all, also those that did not fit; a thread that starts or ends meanwhile
+ * may be missing or listed. Returns OK | ABSENT | DENIED | OS. */
+SONDE_NODISCARD enum sonde_status sonde__os_list_threads(int32_t pid, int32_t *ret_tids,
+                                                         size_t capacity, size_t *ret_total,
+                                                         int32_t *ret_os_error);
+
+/* Small text files about a thread. Open one once and read it often: a read of an open file is
+ * three times cheaper, and stays allowed after the process changed its user. */
+enum sonde__os_thread_file {
+    SONDE__OS_THREAD_SYSCALL,
+    SONDE__OS_THREAD_SCHEDSTAT,
+    SONDE__OS_THREAD_STAT,
+    SONDE__OS_THREAD_COMM,
+};
+/* pid 0: this process. Returns as sonde__os_open(). */
+SONDE_NODISCARD enum sonde_status sonde__os_thread_open(int32_t pid, int32_t tid,
+                                                        enum sonde__os_thread_file file,
+                                                        int32_t *ret_fd, int32_t *ret_os_error);
+
+/* What a blocked thread waits in. */
+struct sonde__os_wait {
+    bool running;    /* it runs (or may run): nothing below is known */
+    bool in_syscall; /* false: blocked outside of a system call (page fault, stopped by a tracer) */
+    int64_t syscall; /* number, or -1 */
+    uint64_t args[6];
+    uint64_t sp;
+    uint64_t pc;
+};
+/* Parse the text of a thread's `syscall` file. False: it is no such text. */
+bool sonde__os_parse_wait(const char *text, size_t size, struct sonde__os_wait *ret_wait);
+/* Read it from a file that sonde__os_thread_open() opened. Returns OK | ABSENT (thread ended) |
+ * DENIED | CORRUPT | OS. */
+SONDE_NODISCARD enum sonde_status sonde__os_read_wait(int32_t fd, struct sonde__os_wait *ret_wait,
+                                                      int32_t *ret_os_error);
+
+/* Time on a CPU, time runnable but waiting for one, and how often it got one. Two equal readings
+ * around a read of a thread's stack prove that it did not run in between. */
+struct sonde__os_schedstat {
+    uint64_t cpu_ns;
+    uint64_t runqueue_ns;
+    uint64_t slices;
+};
+bool sonde__os_parse_schedstat(const char *text, size_t size,
+                               struct sonde__os_schedstat *ret_schedstat);
+SONDE_NODISCARD enum sonde_status
+sonde__os_read_schedstat(int32_t fd, struct sonde__os_schedstat *ret, int32_t *ret_os_error);
+
+/* --- signals --- */
+
+/* Send `signal` to a thread of this process; the handler finds `value` in si_value (its si_code is
+ * SI_QUEUE). Returns OK | ABSENT (no such thread) | BUSY (signal queue full) | DENIED | OS. */
+SONDE_NODISCARD enum sonde_status sonde__os_signal_thread(int32_t tid, int32_t signal,
+                                                          uint64_t value);
+/* The alternate signal stack of this thread. False: it has none. *ret_active: running on it. */
+bool sonde__os_alternate_stack(uint64_t *ret_start, uint64_t *ret_end, bool *ret_active);
+
+/* --- waiting --- */
+
+#define SONDE__OS_FOREVER UINT64_MAX
+/* Sleep while *word == expected. `shared`: the word lies in memory shared with other processes.
+ * Returns OK (woken, value differs, or interrupted: look again) | TIMEOUT. */
+SONDE_NODISCARD enum sonde_status sonde__os_futex_wait(const uint32_t *word, uint32_t expected,
+                                                       uint64_t timeout_ns, bool shared);
+/* Wake up to `count` sleepers; returns how many woke. */
+uint32_t sonde__os_futex_wake(const uint32_t *word, uint32_t count, bool shared);
+
+/* --- the loader and stacks --- */
+
+struct sonde__os_image {
+    uint64_t start; /* of the mapping, in this address space */
+    uint64_t end;
+    uint64_t eh_frame_hdr; /* address of PT_GNU_EH_FRAME; 0: none */
+    uint64_t key;          /* tells images apart: the loader's link map */
+};
+/* The loaded image that holds `pc`, without a lock. False: none, or the libc cannot say (glibc
+ * before 2.35, musl, static programs of old glibc). */
+bool sonde__os_find_image(uint64_t pc, struct sonde__os_image *ret_image);
+
+/* One past the highest address that a frame of the main thread can have. False: not known. */
+bool sonde__os_main_stack_end(uint64_t *ret_end);
+
+/* A bound for this thread's frames from `sp` outward: the main thread's stack end, else the thread
+ * pointer where it lies above sp. It is a bound, not a promise that all memory below it is mapped
+ * (coroutines, alternate stacks). False: not known. */
+bool sonde__os_own_stack_end(uint64_t sp, uint64_t *ret_end);
+
+#endif

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The Linux port, on the machine at hand (also under an emulator). libc is the oracle. */
+#include <errno.h>
+#include <gnu/libc-version.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "os.h"
+#include "test.h"
+
+TEST(identity_and_clock)
+{
+    struct timespec t;
+    uint64_t now_ns;
+    CHECK_EQ(sonde__os_pid(), getpid());
+    CHECK_EQ(sonde__os_tid(), syscall(SYS_gettid));
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    now_ns = sonde__os_now_ns();
+    CHECK(now_ns >= (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec);
+    CHECK(now_ns - (uint64_t)t.tv_sec * 1000000000 < 60000000000);
+    CHECK_EQ(sonde__os_page_size(), sysconf(_SC_PAGESIZE));
+}
+
+/* Two pages: the first with a pattern, the second one a hole. */
+static uint8_t *map_before_hole(size_t *ret_page)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *p = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(p != MAP_FAILED);
+    for (size_t i = 0; i < page; i++) {
+        p[i] = (uint8_t)(i * 7 + i / 256);
+    }
+    CHECK_OK(munmap(p + page, page));
+    *ret_page = page;
+    return p;
+}
+
+static void check_reads(void)
+{
+    size_t page;
+    uint8_t *p = map_before_hole(&page);
+    uint8_t *bytes = malloc(3 * page);
+    uint64_t at = (uint64_t)(uintptr_t)p;
+    CHECK_EQ(sonde__os_read(at, bytes, page), page);
+    CHECK_EQ(memcmp(bytes, p, page), 0);
+    CHECK_EQ(sonde__os_read(at + 11, bytes, 5), 5);
+    CHECK_EQ(memcmp(bytes, p + 11, 5), 0);
+    CHECK_EQ(sonde__os_read(at + page - 3, bytes, 8), 3); /* cut at the hole */
+    CHECK_EQ(memcmp(bytes, p + page - 3, 3), 0);
+    CHECK_EQ(sonde__os_read(at, bytes, 3 * page), page);
+    CHECK_EQ(sonde__os_read(at + page, bytes, 8), 0);
+    CHECK_EQ(sonde__os_read(0, bytes, 8), 0);
+    CHECK_EQ(sonde__os_read(UINT64_MAX - 7, bytes, 64), 0);
+    CHECK_EQ(sonde__os_read(0x8000000000000000, bytes, 8), 0);
+    CHECK_EQ(sonde__os_read(at, bytes, 0), 0);
+    CHECK_OK(mprotect(p, page, PROT_NONE));
+    CHECK_EQ(sonde__os_read(at, bytes, 8), 0);
+    free(bytes);
+    munmap(p, 3 * page);
+}
+
+TEST(read_own_memory)
+{
+    CHECK(sonde__os_reader() != SONDE__OS_READER_NONE);
+    check_reads();
+}
+
+/* A system-call filter as containers have them: process_vm_readv answers EPERM. */
+TEST(read_own_memory_where_process_vm_readv_is_refused)
+{
+#if defined(__x86_64__)
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof code / sizeof code[0], code};
+    CHECK_OK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+        SKIP("no seccomp filters here: %s", strerror(errno));
+    }
+    CHECK_EQ(sonde__os_reader(), SONDE__OS_READER_PIPE);
+    check_reads();
+#else
+    SKIP("the emulator has no seccomp; its own ENOSYS takes the same way");
+#endif
+}
+
+TEST(read_another_process)
+{
+    static volatile uint64_t cell = 1;
+    uint64_t value = 0;
+    int32_t os_error = 0;
+    pid_t child;
+    if (sonde__os_reader() != SONDE__OS_READER_PROCESS) {
+        SKIP("process_vm_readv does not work here");
+    }
+    child = fork();
+    if (child == 0) {
+        cell = 4711;
+        raise(SIGSTOP);
+        _exit(0);
+    }
+    CHECK_EQ(waitpid(child, NULL, WUNTRACED), child);
+    CHECK_EQ(sonde__os_read_process(child, (uint64_t)(uintptr_t)&cell, &value, 8, &os_error), 8);
+    CHECK_EQ(value, 4711);
+    CHECK_EQ(cell, 1);
+    CHECK_EQ(sonde__os_read_process(child, 8, &value, 8, &os_error), 0);
+    CHECK_EQ(os_error, EFAULT);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    CHECK_EQ(sonde__os_read_process(child, (uint64_t)(uintptr_t)&cell, &value, 8, &os_error), 0);
+    CHECK_EQ(os_error, ESRCH);
+}
+
+struct sleeper {
+    pthread_t thread;
+    int32_t tid;
+    int pipe[2];
+};
+
+static void *sleep_in_read(void *arg)
+{
+    struct sleeper *s = arg;
+    char c;
+    __atomic_store_n(&s->tid, sonde__os_tid(), __ATOMIC_RELEASE);
+    CHECK_EQ(read(s->pipe[0], &c, 1), 1);
+    return NULL;
+}
+
+static void start(struct sleeper *s)
+{
+    s->tid = 0;
+    CHECK_OK(pipe(s->pipe));
+    CHECK_OK(pthread_create(&s->thread, NULL, sleep_in_read, s));
+    while (__atomic_load_n(&s->tid, __ATOMIC_ACQUIRE) == 0) {
+        usleep(1000);
+    }
+}
+
+static void finish(struct sleeper *s)
+{
+    CHECK_EQ(write(s->pipe[1], "x", 1), 1);
+    pthread_join(s->thread, NULL);
+    close(s->pipe[0]);
+    close(s->pipe[1]);
+}
+
+TEST(threads_are_listed)
+{
+    struct sleeper s[40];
+    int32_t tids[64], few[3];
+    size_t before, total = 0;
+    CHECK_OK(sonde__os_list_threads(0, tids, 64, &before, NULL));
+    for (int i = 0; i < 40; i++) {
+        start(&s[i]);
+    }
+    CHECK_OK(sonde__os_list_threads(0, tids, 64, &total, NULL));
+    CHECK_EQ(total, before + 40);
+    CHECK_EQ(tids[0], getpid());
+    for (int i = 0; i < 40; i++) {
+        size_t at = 0;
+        while (at < total && tids[at] != s[i].tid) {
+            at++;
+        }
+        CHECK(at < total);
+    }
+    CHECK_OK(sonde__os_list_threads(0, few, 3, &total, NULL));
+    CHECK_EQ(total, before + 40); /* what does not fit is counted */
+    for (int i = 0; i < 40; i++) {
+        finish(&s[i]);
+    }
+    CHECK_EQ(sonde__os_list_threads(INT32_MAX, tids, 64, &total, NULL), SONDE_ABSENT);
+}
+
+TEST(wait_of_a_real_thread)
+{
+    struct sleeper s;
+    struct sonde__os_wait wait = {.running = true};
+    struct sonde__os_schedstat stat;
+    int32_t fd, stat_fd, os_error = 0;
+    start(&s);
+    if (sonde__os_reader() != SONDE__OS_READER_PROCESS) {
+        finish(&s);
+        SKIP("an emulator shows the host's registers here");
+    }
+    CHECK_OK(sonde__os_thread_open(0, s.tid, SONDE__OS_THREAD_SYSCALL, &fd, NULL));
+    CHECK_OK(sonde__os_thread_open(getpid(), s.tid, SONDE__OS_THREAD_SCHEDSTAT, &stat_fd, NULL));
+    for (int i = 0; i < 5000 && (wait.running || wait.syscall != SYS_read); i++) {
+        usleep(1000);
+        CHECK_OK(sonde__os_read_wait(fd, &wait, NULL));
+    }
+    CHECK_EQ(wait.syscall, SYS_read);
+    CHECK_EQ(wait.args[0], s.pipe[0]);
+    CHECK_EQ(wait.args[2], 1);
+    CHECK(wait.sp != 0 && wait.pc != 0);
+    CHECK_OK(sonde__os_read_schedstat(stat_fd, &stat, NULL));
+    CHECK(stat.slices > 0);
+    finish(&s);
+    CHECK_EQ(sonde__os_read_wait(fd, &wait, &os_error), SONDE_ABSENT);
+    CHECK_EQ(os_error, ESRCH);
+    sonde__os_close(fd);
+    sonde__os_close(stat_fd);
+    CHECK_EQ(sonde__os_thread_open(0, s.tid, SONDE__OS_THREAD_COMM, &fd, NULL), SONDE_ABSENT);
+}
+
+static volatile sig_atomic_t signalled_tid;
+static void *volatile signalled_value;
+
+static void note_signal(int number, siginfo_t *info, void *context)
+{
+    (void)number, (void)context;
+    signalled_tid = (sig_atomic_t)sonde__os_tid();
+    signalled_value = info->si_value.sival_ptr;
+}
+
+TEST(signal_reaches_the_thread_with_its_value)
+{
+    struct sleeper s;
+    struct sigaction action = {.sa_sigaction = note_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
+    CHECK_OK(sigaction(SIGURG, &action, NULL));
+    start(&s);
+    CHECK_OK(sonde__os_signal_thread(s.tid, SIGURG, 0x123456789abc));
+    for (int i = 0; i < 5000 && signalled_tid == 0; i++) {
+        usleep(1000);
+    }
+    CHECK_EQ(signalled_tid, s.tid);
+    CHECK_EQ((uintptr_t)signalled_value, 0x123456789abc);
+    finish(&s);
+    CHECK_EQ(sonde__os_signal_thread(s.tid, SIGURG, 0), SONDE_ABSENT);
+}
+
+static void *wake_later(void *arg)
+{
+    uint32_t *word = arg;
+    usleep(20000);
+    __atomic_store_n(word, 1, __ATOMIC_RELEASE);
+    while (sonde__os_futex_wake(word, 1, false) == 0 &&
+           __atomic_load_n(word, __ATOMIC_RELAXED) == 1) {
+        usleep(1000);
+    }
+    return NULL;
+}
+
+TEST(futex)
+{
+    uint32_t word = 0;
+    pthread_t thread;
+    CHECK_EQ(sonde__os_futex_wait(&word, 0, 1000000, false), SONDE_TIMEOUT);
+    CHECK_EQ(sonde__os_futex_wait(&word, 0, 1000000, true), SONDE_TIMEOUT);
+    CHECK_EQ(sonde__os_futex_wait(&word, 5, SONDE__OS_FOREVER, false), SONDE_OK);
+    CHECK_OK(pthread_create(&thread, NULL, wake_later, &word));
+    while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) == 0) {
+        CHECK_OK(sonde__os_futex_wait(&word, 0, SONDE__OS_FOREVER, false));
+    }
+    __atomic_store_n(&word, 2, __ATOMIC_RELEASE);
+    pthread_join(thread, NULL);
+    CHECK_EQ(sonde__os_futex_wake(&word, 1, true), 0);
+}
+
+TEST(map_and_unmap)
+{
+    uint8_t *p = sonde__os_map(100000);
+    uint8_t byte;
+    CHECK(p != NULL);
+    CHECK_EQ(p[0] + p[99999], 0);
+    p[99999] = 1;
+    sonde__os_unmap(p, 100000);
+    CHECK_EQ(sonde__os_read((uint64_t)(uintptr_t)p, &byte, 1), 0);
+    CHECK(sonde__os_map((size_t)1 << 60) == NULL);
+}
+
+TEST(loader_knows_its_images)
+{
+    struct sonde__os_image here, libc;
+    CHECK(sonde__os_find_image((uint64_t)(uintptr_t)&loader_knows_its_images, &here));
+    CHECK(here.start <= (uint64_t)(uintptr_t)&loader_knows_its_images);
+    CHECK(here.end > (uint64_t)(uintptr_t)&loader_knows_its_images);
+    CHECK(here.eh_frame_hdr >= here.start && here.eh_frame_hdr < here.end);
+    CHECK_EQ(*(const uint8_t *)(uintptr_t)here.eh_frame_hdr, 1); /* version of .eh_frame_hdr */
+    CHECK(sonde__os_find_image((uint64_t)(uintptr_t)&gnu_get_libc_version, &libc));
+    CHECK(libc.key != here.key);
+    CHECK(!sonde__os_find_image(16, &libc));
+}
+
+enum { STACK_SIZE = 1 << 18 };
+
+static void *check_stack_of_thread(void *stack)
+{
+    uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0), end = 0;
+    CHECK(sonde__os_own_stack_end(here, &end));
+    CHECK(end > here && end <= (uint64_t)(uintptr_t)stack + STACK_SIZE);
+    CHECK((uint64_t)(uintptr_t)stack + STACK_SIZE - end < 65536);
+    return NULL;
+}
+
+TEST(stack_bounds)
+{
+    uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0), end = 0;
+    void *stack = sonde__os_map(STACK_SIZE);
+    pthread_attr_t attr;
+    pthread_t thread;
+    CHECK(sonde__os_main_stack_end(&end));
+    CHECK(end > here);
+    CHECK(end - here < (1u << 20));
+    CHECK(sonde__os_own_stack_end(here, &end));
+    CHECK(!sonde__os_own_stack_end(end, &end));
+    CHECK(stack != NULL);
+    pthread_attr_init(&attr);
+    CHECK_OK(pthread_attr_setstack(&attr, stack, STACK_SIZE));
+    CHECK_OK(pthread_create(&thread, &attr, check_stack_of_thread, stack));
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attr);
+    sonde__os_unmap(stack, STACK_SIZE);
+}
+
+static volatile int alternate_seen;
+
+static void look_at_alternate(int number)
+{
+    uint64_t start, end;
+    bool active;
+    uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+    (void)number;
+    alternate_seen =
+        sonde__os_alternate_stack(&start, &end, &active) && active && here >= start && here < end;
+}
+
+TEST(alternate_stack)
+{
+    uint64_t start, end;
+    bool active = true;
+    stack_t stack = {.ss_size = 65536, .ss_sp = malloc(65536)};
+    stack_t none = {.ss_flags = SS_DISABLE};
+    struct sigaction action = {.sa_handler = look_at_alternate, .sa_flags = SA_ONSTACK};
+    sigaltstack(&none, NULL); /* a sanitizer has set one up */
+    CHECK(!sonde__os_alternate_stack(&start, &end, &active));
+    CHECK_OK(sigaltstack(&stack, NULL));
+    CHECK(sonde__os_alternate_stack(&start, &end, &active));
+    CHECK(!active);
+    CHECK_EQ(start, (uintptr_t)stack.ss_sp);
+    CHECK_EQ(end - start, 65536);
+    CHECK_OK(sigaction(SIGUSR1, &action, NULL));
+    raise(SIGUSR1);
+    CHECK(alternate_seen);
+    CHECK_OK(sigaltstack(&none, NULL));
+    free(stack.ss_sp);
+}
