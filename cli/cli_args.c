@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NS_PER_S ((uint64_t)1000000000)
+
 void sonde__cli_args_init(struct sonde__cli_args *args, const struct sonde__cli_command *command,
                           int argc, char **argv)
 {
@@ -142,7 +144,7 @@ bool sonde__cli_parse_uint(const char *text, uint64_t max, uint64_t *ret_value)
     }
     for (; *text != '\0'; text++) {
         uint64_t digit = (uint64_t)(unsigned char)*text - '0';
-        if (digit > 9 || value > (max - digit) / 10) {
+        if (digit > 9 || digit > max || value > (max - digit) / 10) {
             return false;
         }
         value = value * 10 + digit;
@@ -151,25 +153,32 @@ bool sonde__cli_parse_uint(const char *text, uint64_t max, uint64_t *ret_value)
     return true;
 }
 
-bool sonde__cli_parse_duration(const char *text, uint64_t *ret_ns)
+/* The unit's nanoseconds; 0: no such unit. */
+static uint64_t unit_ns(const char *unit)
 {
     static const struct {
-        const char *unit;
+        const char *name;
         uint64_t ns;
-    } units[] = {{"ns", 1},
-                 {"us", 1000},
-                 {"ms", 1000000},
-                 {"s", 1000000000u},
-                 {"m", 60 * 1000000000u},
-                 {"h", 3600 * 1000000000u}};
-    char number[32];
-    size_t digits = strspn(text, "0123456789.");
-    const char *point = memchr(text, '.', digits);
-    size_t whole = point != NULL ? (size_t)(point - text) : digits;
+    } units[] = {{"ns", 1},       {"us", 1000},         {"ms", 1000000},
+                 {"s", NS_PER_S}, {"m", 60 * NS_PER_S}, {"h", 3600 * NS_PER_S}};
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (strcmp(unit, units[i].name) == 0) {
+            return units[i].ns;
+        }
+    }
+    return 0;
+}
+
+bool sonde__cli_parse_duration(const char *text, uint64_t *ret_ns)
+{
+    char number[24];
+    size_t whole = strspn(text, "0123456789");
+    const char *unit = text + whole;
     uint64_t value = 0;
     uint64_t part = 0;
-    uint64_t total;
     uint64_t scale = 1;
+    uint64_t extra;
+    uint64_t ns;
     if (whole == 0 || whole >= sizeof number) {
         return false;
     }
@@ -178,24 +187,18 @@ bool sonde__cli_parse_duration(const char *text, uint64_t *ret_ns)
     if (!sonde__cli_parse_uint(number, UINT64_MAX / 2, &value)) {
         return false;
     }
-    for (size_t i = whole + 1; i < digits; i++) {
-        if (text[i] == '.' || scale > 1000000000u) {
-            return false;
-        }
-        part = part * 10 + (uint64_t)(text[i] - '0');
-        scale *= 10;
-    }
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        if (strcmp(text + digits, units[i].unit) == 0) {
-            /* part < scale <= 1e10 and a unit is at most 3.6e12 ns, so go by the unit's tenths */
-            uint64_t extra = (uint64_t)((double)part / (double)scale * (double)units[i].ns + 0.5);
-            if (value > (UINT64_MAX / 2 - extra) / units[i].ns) {
-                return false;
-            }
-            total = value * units[i].ns + extra;
-            *ret_ns = total;
-            return true;
+    if (*unit == '.') {
+        for (unit++; *unit >= '0' && *unit <= '9' && scale <= NS_PER_S; unit++) {
+            part = part * 10 + (uint64_t)(*unit - '0');
+            scale *= 10;
         }
     }
-    return false;
+    ns = unit_ns(unit);
+    /* part < scale <= 1e10, so a double holds the fraction of an hour to less than a nanosecond */
+    extra = (uint64_t)((double)part / (double)scale * (double)ns + 0.5);
+    if (ns == 0 || value > (UINT64_MAX / 2 - extra) / ns) {
+        return false;
+    }
+    *ret_ns = value * ns + extra;
+    return true;
 }

@@ -90,3 +90,28 @@ bool sonde__arch_is_call_before(unsigned arch, uint64_t pc, const uint8_t *code,
     }
     return is_call;
 }
+
+bool sonde__arch_stub_slot(unsigned arch, uint64_t pc, const uint8_t *code, unsigned size,
+                           uint64_t *ret_slot)
+{
+    static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+    unsigned at = 0;
+    if (arch != SONDE__ARCH_X86_64) {
+        return false; /* stubs of aarch64 are three instructions; nobody asks for them yet */
+    }
+    while (at < sizeof endbr64 && at < size && code[at] == endbr64[at]) {
+        at++;
+    }
+    at = at == sizeof endbr64 ? at : 0;
+    if (at < size && code[at] == 0xf2) { /* bnd */
+        at++;
+    }
+    if (at + 6 > size || code[at] != 0xff || code[at + 1] != 0x25) { /* jmp *disp32(%rip) */
+        return false;
+    }
+    const uint8_t *p = code + at + 2;
+    uint32_t distance =
+        (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    *ret_slot = pc + at + 6 + (uint64_t)(int64_t)(int32_t)distance;
+    return true;
+}

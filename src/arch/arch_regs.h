@@ -69,6 +69,11 @@ uint64_t sonde__arch_strip_pac(unsigned arch, uint64_t pc);
 bool sonde__arch_is_call_before(unsigned arch, uint64_t pc, const uint8_t *code, unsigned size,
                                 uint64_t *ret_target);
 
+/* Is `pc` a stub of a procedure linkage table, which jumps to what a slot holds? `code` holds the
+ * `size` bytes from pc on. On true, *ret_slot is the address of that slot. */
+bool sonde__arch_stub_slot(unsigned arch, uint64_t pc, const uint8_t *code, unsigned size,
+                           uint64_t *ret_slot);
+
 /* Name of a register ("rbp", "x29"), or null. */
 const char *sonde__arch_reg_name(unsigned arch, unsigned reg);
 

@@ -1,3 +1,4 @@
 set(sources
     image_cfi.c
+    image_set.c
 )

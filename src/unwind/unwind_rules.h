@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* .eh_frame compiled to a sorted table of rules, into memory that is given.
  *
- * Building needs no heap; two passes: measure, then fill. Context: any thread (building),
- * handler (look-up). */
+ * Building needs no heap. Its memory is an upper bound that follows from sizes and counts, several
+ * times what the table takes: map pages, and give back what lies beyond
+ * sonde__unwind_rules_bytes(). Context: any thread (building), handler (look-up).
+ * Look-up: unwind_table.h. */
 #ifndef SONDE_UNWIND_RULES_H
 #define SONDE_UNWIND_RULES_H
 
@@ -12,7 +14,8 @@
 
 struct sonde__rules;
 
-/* Bytes of memory that sonde__unwind_rules_build() needs for this image (0: no CFI).
+/* Bytes of memory that sonde__unwind_rules_build() needs for this image (0: no CFI, or not worth a
+ * table; the image is then walked in place).
  * Returns OK | CORRUPT (no usable record at all). Malformed records cost themselves only. */
 SONDE_NODISCARD enum sonde_status sonde__unwind_rules_size(const struct sonde__cfi *cfi,
                                                            unsigned arch, size_t *ret_size);

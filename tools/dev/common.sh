@@ -29,6 +29,27 @@ need() {
     rm -f "$log"
 }
 
+# unpack PACKAGE...: Debian packages as test input, each unpacked in $cache/deb/PACKAGE, never
+# installed: some would replace what the machine has, others start a server when installed.
+unpack() {
+    local p folder
+    for p in "$@"; do
+        [ -e "$cache/deb/$p/.done" ] && continue
+        say "fetching from Debian, as test input: $p"
+        mkdir -p "$cache/deb"
+        folder=$(mktemp -d "$cache/deb/.$p.XXXXXX")
+        if ! (cd "$folder" && { apt-get download "$p" || { as_root apt-get update && apt-get download "$p"; } } &&
+                dpkg-deb -x ./*.deb . && rm -f ./*.deb && touch .done) >"$folder.log" 2>&1; then
+            tail -20 "$folder.log" >&2
+            rm -rf "$folder" "$folder.log"
+            die "could not fetch $p"
+        fi
+        chmod 755 "$folder"
+        rm -rf "${cache:?}/deb/$p" "$folder.log"
+        mv "$folder" "$cache/deb/$p"
+    done
+}
+
 # configure PRESET, compile PRESET: quiet unless something fails.
 compile() {
     local preset=$1 log

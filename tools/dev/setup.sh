@@ -3,7 +3,8 @@
 packages_build=(gcc libc6-dev cmake ninja-build pkg-config)
 packages_test=(clang libclang-rt-14-dev clang-format clang-tidy gdb libc6-dbg gcc-aarch64-linux-gnu
     libc6-dev-arm64-cross qemu-user protobuf-compiler python3 binutils musl-tools libunwind-dev
-    libglib2.0-dev libuv1-dev libevent-dev tcl make git curl procps)
+    libglib2.0-dev libuv1-dev libevent-dev tcl nodejs make git curl procps)
+unpacked_test=(nginx)
 packages_bench=(libunwind-dev libc6-dbg)
 
 dev_setup() {
@@ -12,7 +13,7 @@ dev_setup() {
     for group in "$@"; do
         case $group in
             build) need "${packages_build[@]}" ;;
-            test) need "${packages_build[@]}" "${packages_test[@]}" ;;
+            test) need "${packages_build[@]}" "${packages_test[@]}"; unpack "${unpacked_test[@]}" ;;
             bench) need "${packages_build[@]}" "${packages_bench[@]}" ;;
             *) die "setup: unknown group '$group' (build, test, bench)" ;;
         esac

@@ -1,0 +1,10 @@
+set(sources
+    unwind_build.c
+    unwind_compact.c
+    unwind_expression.c
+    unwind_full.c
+    unwind_infer.c
+    unwind_program.c
+    unwind_step.c
+    unwind_walk.c
+)

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The step with all registers: for rows whose CFA is in another register than sp and fp, or that
+ * need a real expression (resolvers of the dynamic linker, crypto assembler, setcontext).
+ *
+ * Registers without a rule keep their value, caller-saved ones too: assembler that bases its CFA
+ * on one keeps it over its calls, and says so by leaving it out. gdb does the same. */
+#include "unwind_expression.h"
+#include "unwind_step.h"
+
+struct full_row {
+    struct sonde__program program;
+    uint8_t cell_of[SONDE__REG_COUNT];
+    struct sonde__cell cells[SONDE__PROGRAM_STATES * (SONDE__REG_COUNT + 1)];
+};
+
+static enum sonde__step end_of_expression(struct sonde__walker *walker,
+                                          enum sonde__expression_end end, uint64_t value)
+{
+    switch (end) {
+    case SONDE__EXPRESSION_UNREADABLE:
+        return sonde__step_end(walker, SONDE_END_UNREADABLE, value);
+    case SONDE__EXPRESSION_UNKNOWN:
+        return sonde__step_end(walker, SONDE_END_NO_REGISTERS, walker->frame.pc);
+    default:
+        return sonde__step_end(walker, SONDE_END_NO_RULE, walker->frame.pc);
+    }
+}
+
+static enum sonde__expression_end compute_cfa(const struct sonde__walker *walker,
+                                              const struct sonde__program *p, uint64_t *ret_cfa)
+{
+    const struct sonde__cfa *cfa = &p->cfas[0];
+    if (cfa->is_expression) {
+        return sonde__expression_run(sonde__program_block(p->cfi, p->section, cfa->expression),
+                                     walker->regs, walker->reader, NULL, ret_cfa);
+    }
+    if (cfa->reg >= SONDE__REG_COUNT) {
+        return SONDE__EXPRESSION_MALFORMED;
+    }
+    *ret_cfa = walker->regs->r[cfa->reg] + (uint64_t)(int64_t)cfa->offset;
+    return sonde__regs_known(walker->regs, cfa->reg) ? SONDE__EXPRESSION_OK
+                                                     : SONDE__EXPRESSION_UNKNOWN;
+}
+
+/* The caller's value of what a cell describes. */
+static enum sonde__expression_end compute_cell(const struct sonde__walker *walker,
+                                               const struct sonde__program *p,
+                                               const struct sonde__cell *cell, unsigned reg,
+                                               uint64_t cfa, uint64_t *ret_value)
+{
+    const struct sonde__regs *regs = walker->regs;
+    uint64_t at = cfa + (uint64_t)(int64_t)cell->value;
+    enum sonde__expression_end end = SONDE__EXPRESSION_OK;
+    switch (cell->kind) {
+    case SONDE__CELL_OFFSET:
+        break;
+    case SONDE__CELL_VAL_OFFSET:
+        *ret_value = at;
+        return SONDE__EXPRESSION_OK;
+    case SONDE__CELL_REGISTER:
+        *ret_value = regs->r[cell->reg];
+        return sonde__regs_known(regs, cell->reg) ? SONDE__EXPRESSION_OK
+                                                  : SONDE__EXPRESSION_UNKNOWN;
+    case SONDE__CELL_EXPRESSION:
+    case SONDE__CELL_VAL_EXPRESSION:
+        end = sonde__expression_run(sonde__program_block(p->cfi, p->section, (uint32_t)cell->value),
+                                    regs, walker->reader, &cfa, ret_value);
+        if (end != SONDE__EXPRESSION_OK || cell->kind == SONDE__CELL_VAL_EXPRESSION) {
+            return end;
+        }
+        at = *ret_value;
+        break;
+    case SONDE__CELL_UNDEFINED:
+        return SONDE__EXPRESSION_UNKNOWN;
+    default:
+        *ret_value = regs->r[reg];
+        return sonde__regs_known(regs, reg) ? SONDE__EXPRESSION_OK : SONDE__EXPRESSION_UNKNOWN;
+    }
+    if (!sonde__reader_word(walker->reader, at, ret_value)) {
+        *ret_value = at;
+        return SONDE__EXPRESSION_UNREADABLE;
+    }
+    return SONDE__EXPRESSION_OK;
+}
+
+/* The compact frame follows the registers, so that both kinds of steps can go on from here. */
+static void follow(struct sonde__walker *walker, bool exact, uint8_t found)
+{
+    struct sonde__regs *regs = walker->regs;
+    struct sonde__frame *frame = &walker->frame;
+    unsigned fp = sonde__arch_fp(walker->arch);
+    regs->r[fp] = sonde__strip_fp_tag(regs->r[fp]);
+    frame->pc = regs->pc;
+    frame->sp = regs->r[sonde__arch_sp(walker->arch)];
+    frame->fp = regs->r[fp];
+    frame->fp_known = sonde__regs_known(regs, fp);
+    frame->lr = regs->r[SONDE__AARCH64_LR];
+    frame->lr_known =
+        exact && walker->arch == SONDE__ARCH_AARCH64 && sonde__regs_known(regs, SONDE__AARCH64_LR);
+    frame->exact = exact;
+    frame->found = found;
+}
+
+/* Apply the row at which the program stands. */
+static enum sonde__step apply_row(struct sonde__walker *walker, const struct full_row *row)
+{
+    const struct sonde__program *p = &row->program;
+    struct sonde__regs *regs = walker->regs;
+    struct sonde__regs caller = *regs;
+    bool is_signal = p->cie.is_signal_frame;
+    unsigned sp = sonde__arch_sp(walker->arch);
+    uint64_t cfa = 0;
+    walker->was_signal = is_signal;
+    if (p->cie.return_reg >= SONDE__REG_COUNT) {
+        return sonde__step_end(walker, SONDE_END_NO_RULE, walker->frame.pc);
+    }
+    unsigned ra = (unsigned)p->cie.return_reg;
+    const struct sonde__cell *ra_cell = &p->cells[ra];
+    if (ra_cell->kind == SONDE__CELL_UNDEFINED) {
+        return sonde__step_end(walker, SONDE_END_ROOT, walker->frame.pc);
+    }
+    bool kept = ra_cell->kind == SONDE__CELL_UNSPECIFIED || ra_cell->kind == SONDE__CELL_SAME;
+    if (kept && walker->arch == SONDE__ARCH_X86_64) {
+        return sonde__step_end(walker, SONDE_END_NO_RULE, walker->frame.pc);
+    }
+    if (kept && !walker->frame.exact) {
+        return sonde__step_end(walker, SONDE_END_NO_PROGRESS, walker->frame.pc);
+    }
+    if (walker->arch == SONDE__ARCH_X86_64) {
+        sonde__regs_set(regs, SONDE__X86_64_RA, regs->pc); /* expressions may ask for it */
+    }
+    enum sonde__expression_end end = compute_cfa(walker, p, &cfa);
+    if (end != SONDE__EXPRESSION_OK) {
+        return end_of_expression(walker, end, cfa);
+    }
+    sonde__regs_set(&caller, sp, cfa);
+    for (unsigned reg = 0; reg < SONDE__REG_COUNT; reg++) {
+        const struct sonde__cell *cell = &p->cells[reg];
+        uint64_t value = 0;
+        if (cell->kind == SONDE__CELL_UNSPECIFIED && reg != ra) {
+            continue;
+        }
+        end = compute_cell(walker, p, cell, reg, cfa, &value);
+        if (end == SONDE__EXPRESSION_OK) {
+            sonde__regs_set(&caller, reg, value);
+        } else if (reg == ra || reg == sp) {
+            return end_of_expression(walker, end, value);
+        } else {
+            caller.known &= ~((uint64_t)1 << reg);
+        }
+    }
+    if (!sonde__step_grows(walker, caller.r[sp], is_signal, kept)) {
+        return sonde__step_end(walker, SONDE_END_NO_PROGRESS, walker->frame.pc);
+    }
+    caller.pc = sonde__arch_strip_pac(walker->arch, caller.r[ra]);
+    *regs = caller;
+    follow(walker, is_signal, kept ? SONDE_FOUND_LR : SONDE_FOUND_CFI);
+    if (regs->pc == 0 && !is_signal) {
+        return sonde__step_end(walker, SONDE_END_ROOT, 0);
+    }
+    return SONDE__STEP_ON;
+}
+
+enum sonde__step sonde__step_full(struct sonde__walker *walker)
+{
+    static const enum sonde__cfi_section sections[] = {SONDE__CFI_EH_FRAME, SONDE__CFI_DEBUG_FRAME};
+    const struct sonde__image *image = walker->image;
+    struct full_row row;
+    struct sonde__cfi_fde fde;
+    for (unsigned i = 0; image != NULL && i < 2; i++) {
+        uint64_t vaddr = sonde__frame_lookup_pc(&walker->frame) - image->bias;
+        if (!sonde__cfi_fde_find_in(&image->cfi, walker->arch, sections[i], vaddr, &fde)) {
+            continue;
+        }
+        for (unsigned reg = 0; reg < SONDE__REG_COUNT; reg++) {
+            row.cell_of[reg] = (uint8_t)reg;
+        }
+        sonde__program_init(&row.program, &image->cfi, row.cell_of, row.cells,
+                            SONDE__REG_COUNT + 1);
+        if (sonde__program_seek(&row.program, &fde, vaddr)) {
+            return apply_row(walker, &row);
+        }
+    }
+    return sonde__step_without_cfi(walker);
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Reads of the walk: plain loads where the caller vouches for the memory, the door elsewhere, in
+ * blocks so that one system call serves many words. Context: handler. */
+#ifndef SONDE_UNWIND_MEMORY_H
+#define SONDE_UNWIND_MEMORY_H
+
+#include "unwind_walk.h"
+
+/* Under AddressSanitizer frames have poisoned gaps, and a walk reads whole stacks. */
+#define SONDE__NO_SANITIZE __attribute__((no_sanitize("address", "thread")))
+
+/* Bytes read at once through the door. Divides a page, so a block is readable whole or not. */
+#define SONDE__READER_BLOCK 512
+
+struct sonde__reader {
+    struct sonde__memory memory;
+    uint64_t block; /* address of the block held; 1: none */
+    uint8_t bytes[SONDE__READER_BLOCK];
+};
+
+void sonde__reader_init(struct sonde__reader *reader, const struct sonde__memory *memory);
+
+/* Through the door, one word of at most 8 bytes. */
+bool sonde__reader_slow(struct sonde__reader *reader, uint64_t address, void *ret_bytes,
+                        size_t size);
+
+SONDE__NO_SANITIZE static inline bool sonde__reader_word(struct sonde__reader *reader,
+                                                         uint64_t address, uint64_t *ret_value)
+{
+    struct word { /* stacks of hostile programs are not aligned */
+        uint64_t value;
+    } __attribute__((packed, may_alias));
+    if (address >= reader->memory.plain_start && address < reader->memory.plain_end &&
+        reader->memory.plain_end - address >= sizeof *ret_value) {
+        *ret_value = ((const struct word *)(uintptr_t)address)->value;
+        return true;
+    }
+    return sonde__reader_slow(reader, address, ret_value, sizeof *ret_value);
+}
+
+#endif

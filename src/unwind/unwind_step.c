@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind_step.h"
+
+#include "arch_sigframe.h"
+#include "base_mem.h"
+
+/* A handler on an alternate stack that lies above the thread's own stack goes down once. */
+#define JUMPS_MAX 1
+
+void sonde__reader_init(struct sonde__reader *reader, const struct sonde__memory *memory)
+{
+    reader->memory = *memory;
+    reader->block = 1; /* no block starts there */
+}
+
+bool sonde__reader_slow(struct sonde__reader *reader, uint64_t address, void *ret_bytes,
+                        size_t size)
+{
+    const struct sonde__memory *memory = &reader->memory;
+    uint64_t block = address & ~(uint64_t)(SONDE__READER_BLOCK - 1);
+    size_t offset = (size_t)(address - block);
+    if (address >= memory->plain_start && address < memory->plain_end &&
+        memory->plain_end - address >= size) {
+        sonde__base_mem_copy(ret_bytes, (const void *)(uintptr_t)address, size);
+        return true;
+    }
+    if (memory->read == NULL) {
+        return false;
+    }
+    if (block != reader->block && offset + size <= SONDE__READER_BLOCK) {
+        reader->block =
+            memory->read(memory->ctx, block, reader->bytes, SONDE__READER_BLOCK) ? block : 1;
+    }
+    if (block == reader->block && offset + size <= SONDE__READER_BLOCK) {
+        sonde__base_mem_copy(ret_bytes, reader->bytes + offset, size);
+        return true;
+    }
+    return memory->read(memory->ctx, address, ret_bytes, size);
+}
+
+bool sonde__walker_start(struct sonde__walker *walker, const struct sonde__walk *walk,
+                         struct sonde__reader *reader, struct sonde__regs *regs)
+{
+    const struct sonde__regs *given = &walk->regs;
+    unsigned arch = given->arch;
+    unsigned fp = sonde__arch_fp(arch);
+    *walker = (struct sonde__walker){
+        .walk = walk,
+        .reader = reader,
+        .regs = regs,
+        .arch = arch,
+        .jumps_left = JUMPS_MAX,
+        .frame =
+            {
+                .pc = given->pc,
+                .sp = given->r[sonde__arch_sp(arch)],
+                .fp = sonde__strip_fp_tag(given->r[fp]),
+                .lr = given->r[SONDE__AARCH64_LR],
+                .fp_known = sonde__regs_known(given, fp),
+                .lr_known =
+                    arch == SONDE__ARCH_AARCH64 && sonde__regs_known(given, SONDE__AARCH64_LR),
+                .exact = walk->first_exact,
+                .found = SONDE_FOUND_REGISTERS,
+            },
+    };
+    if (regs != NULL) {
+        *regs = *given;
+    }
+    if (!sonde__regs_known(given, sonde__arch_sp(arch))) {
+        (void)sonde__step_end(walker, SONDE_END_NO_REGISTERS, given->pc);
+        return false;
+    }
+    return true;
+}
+
+void sonde__walker_locate_slow(struct sonde__walker *walker, uint64_t pc)
+{
+    const struct sonde__walk *walk = walker->walk;
+    const struct sonde__image_set *set = walk->images;
+    const struct sonde__image_range *range = set != NULL ? sonde__image_range_find(set, pc) : NULL;
+    walker->image = NULL;
+    if (range != NULL) {
+        walker->place_start = range->start;
+        walker->place_end = range->end;
+        walker->is_executable = true;
+        if (range->image < set->image_count) {
+            walker->image = &set->images[range->image];
+        }
+        return;
+    }
+    if (walk->find_image != NULL) {
+        walker->image = walk->find_image(walk->find_ctx, pc);
+    }
+    walker->is_executable = walker->image != NULL;
+    walker->place_start = walker->image != NULL ? walker->image->start : 0;
+    walker->place_end = walker->image != NULL ? walker->image->end : 0;
+}
+
+struct sonde__rule sonde__walker_rule_slow(const struct sonde__walker *walker, uint64_t vaddr)
+{
+    const struct sonde__image *image = walker->image;
+    struct sonde__rule rule = {.cfa = SONDE__RULE_NONE};
+    if (image->rules == NULL) {
+        rule = sonde__compact_find(&image->cfi, walker->arch, SONDE__CFI_EH_FRAME, vaddr);
+    }
+    if (rule.cfa == SONDE__RULE_NONE && image->cfi.debug_frame != NULL) {
+        rule = sonde__compact_find(&image->cfi, walker->arch, SONDE__CFI_DEBUG_FRAME, vaddr);
+    }
+    return rule;
+}
+
+/* A register saved in the kernel's signal frame. */
+static bool read_saved(struct sonde__walker *walker, uint32_t offset, uint64_t *ret_value)
+{
+    return sonde__reader_word(walker->reader, walker->frame.sp + offset, ret_value);
+}
+
+/* The trampoline of a signal handler without CFI: everything is in the kernel's frame. */
+static enum sonde__step step_sigreturn(struct sonde__walker *walker)
+{
+    struct sonde__frame *frame = &walker->frame;
+    unsigned arch = walker->arch;
+    uint64_t pc = 0;
+    uint64_t sp = 0;
+    walker->was_signal = true;
+    if (!read_saved(walker, sonde__arch_sigframe_pc(arch), &pc) ||
+        !read_saved(walker, sonde__arch_sigframe_reg(arch, sonde__arch_sp(arch)), &sp)) {
+        return sonde__step_end(walker, SONDE_END_UNREADABLE, frame->sp);
+    }
+    if (!sonde__step_grows(walker, sp, true, false)) {
+        return sonde__step_end(walker, SONDE_END_NO_PROGRESS, frame->pc);
+    }
+    if (walker->regs != NULL) {
+        for (unsigned reg = 0; reg < SONDE__REG_COUNT; reg++) {
+            uint32_t offset = sonde__arch_sigframe_reg(arch, reg);
+            uint64_t value = 0;
+            if (offset != 0 && read_saved(walker, offset, &value)) {
+                sonde__regs_set(walker->regs, reg, value);
+            }
+        }
+        walker->regs->pc = pc;
+    }
+    frame->fp_known =
+        read_saved(walker, sonde__arch_sigframe_reg(arch, sonde__arch_fp(arch)), &frame->fp);
+    frame->lr_known =
+        arch == SONDE__ARCH_AARCH64 &&
+        read_saved(walker, sonde__arch_sigframe_reg(arch, SONDE__AARCH64_LR), &frame->lr);
+    frame->fp = sonde__strip_fp_tag(frame->fp);
+    frame->pc = sonde__arch_strip_pac(arch, pc);
+    frame->sp = sp;
+    frame->exact = true;
+    frame->found = SONDE_FOUND_CFI;
+    return SONDE__STEP_ON;
+}
+
+static bool is_at_sigreturn(struct sonde__walker *walker)
+{
+    uint8_t code[SONDE__SIGRETURN_BYTES] = {0};
+    size_t size = walker->arch == SONDE__ARCH_X86_64 ? 9 : 8;
+    const struct sonde__memory *memory = &walker->reader->memory;
+    return memory->read != NULL && memory->read(memory->ctx, walker->frame.pc, code, size) &&
+           sonde__arch_is_sigreturn(walker->arch, code);
+}
+
+enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker)
+{
+    struct sonde__frame *frame = &walker->frame;
+    uint64_t pc = 0;
+    uint64_t fp = 0;
+    walker->was_signal = false;
+    if (is_at_sigreturn(walker)) {
+        return step_sigreturn(walker);
+    }
+    if (!frame->fp_known) {
+        return sonde__step_end(walker, SONDE_END_NO_REGISTERS, frame->pc);
+    }
+    /* Both ABIs: a zero frame pointer marks the outermost frame. Believed only from a chain: code
+     * that uses the register for something else may have a zero in it as well. */
+    if (frame->fp == 0 && frame->found == SONDE_FOUND_FP) {
+        return sonde__step_end(walker, SONDE_END_ROOT, frame->pc);
+    }
+    if ((frame->fp & 7) != 0 || frame->fp < frame->sp ||
+        !sonde__reader_word(walker->reader, frame->fp, &fp) ||
+        !sonde__reader_word(walker->reader, frame->fp + 8, &pc)) {
+        return sonde__step_end(walker, SONDE_END_NO_RULE, frame->pc);
+    }
+    if (fp == 0 && pc == 0) {
+        return sonde__step_end(walker, SONDE_END_ROOT, frame->pc);
+    }
+    pc = sonde__arch_strip_pac(walker->arch, pc);
+    uint64_t call = pc - 1;
+    sonde__walker_locate(walker, call);
+    if (pc == 0 || !walker->is_executable) {
+        return sonde__step_end(walker, SONDE_END_NO_RULE, frame->pc);
+    }
+    frame->sp = frame->fp + 16;
+    frame->fp = sonde__strip_fp_tag(fp);
+    frame->pc = pc;
+    frame->lr_known = false;
+    frame->exact = false;
+    frame->found = SONDE_FOUND_FP;
+    if (walker->regs != NULL) {
+        sonde__regs_set(walker->regs, sonde__arch_fp(walker->arch), frame->fp);
+        sonde__regs_set(walker->regs, sonde__arch_sp(walker->arch), frame->sp);
+        walker->regs->pc = pc;
+    }
+    return SONDE__STEP_ON;
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One step of the walk: from a frame to its caller.
+ *
+ * A walker stands at one frame. A step looks its pc up, applies the rule and stands at the caller,
+ * or says why there is none. Between frames the stack pointer only grows, but for one jump at a
+ * signal frame (a handler on a stack of its own): so every walk ends. Context: handler. */
+#ifndef SONDE_UNWIND_STEP_H
+#define SONDE_UNWIND_STEP_H
+
+#include "unwind_memory.h"
+#include "unwind_table.h"
+
+/* What the compact rules follow. */
+struct sonde__frame {
+    uint64_t pc;
+    uint64_t sp;
+    uint64_t fp;
+    uint64_t lr; /* aarch64 */
+    bool fp_known;
+    bool lr_known;
+    bool exact;    /* pc is the next instruction, not a return address */
+    uint8_t found; /* enum sonde_found_by */
+};
+
+enum sonde__step {
+    SONDE__STEP_ON,    /* the frame is the caller now */
+    SONDE__STEP_ENDED, /* `end` and `end_at` say why */
+    SONDE__STEP_OTHER, /* the row needs all registers: start again with them */
+};
+
+struct sonde__walker {
+    const struct sonde__walk *walk;
+    struct sonde__reader *reader;
+    struct sonde__regs *regs; /* all registers, or null: the compact rules do */
+    struct sonde__frame frame;
+    unsigned arch;
+    unsigned jumps_left; /* signal frames that may still go to a lower stack */
+    bool was_signal;     /* the frame of the last step is a signal frame */
+    uint8_t end;         /* enum sonde_end_reason */
+    uint64_t end_at;
+    /* the place of the last look-up: any pc in [place_start, place_end) has the same answer */
+    uint64_t place_start;
+    uint64_t place_end;
+    const struct sonde__image *image; /* null: none */
+    bool is_executable;
+};
+
+/* Stand at frame 0. False: not even sp is known (end is set). */
+bool sonde__walker_start(struct sonde__walker *walker, const struct sonde__walk *walk,
+                         struct sonde__reader *reader, struct sonde__regs *regs);
+
+void sonde__walker_locate_slow(struct sonde__walker *walker, uint64_t pc);
+
+/* The rule for a vaddr of the walker's image where no table has one. */
+struct sonde__rule sonde__walker_rule_slow(const struct sonde__walker *walker, uint64_t vaddr);
+
+/* Step from code without CFI: a signal trampoline known by its bytes, else the frame pointer. */
+enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker);
+
+/* Step with all registers (walker->regs is not null). */
+enum sonde__step sonde__step_full(struct sonde__walker *walker);
+
+/* The walker stands where `rule` needs a frame pointer that is not known: find the caller by
+ * scanning the stack. False: there is no caller that can be proven, or more than one. */
+bool sonde__step_infer(struct sonde__walker *walker, const struct sonde__rule *rule);
+
+/* Walk on without keeping frames, at most `*left` of them, which is counted down.
+ * Returns why it ended. */
+enum sonde_end_reason sonde__walker_probe(struct sonde__walker *walker, uint64_t *left);
+
+static inline enum sonde__step sonde__step_end(struct sonde__walker *walker,
+                                               enum sonde_end_reason end, uint64_t at)
+{
+    walker->end = (uint8_t)end;
+    walker->end_at = at;
+    return SONDE__STEP_ENDED;
+}
+
+static inline uint64_t sonde__frame_lookup_pc(const struct sonde__frame *frame)
+{
+    return frame->exact || frame->pc == 0 ? frame->pc : frame->pc - 1;
+}
+
+static inline void sonde__walker_locate(struct sonde__walker *walker, uint64_t pc)
+{
+    if (pc < walker->place_start || pc >= walker->place_end) {
+        sonde__walker_locate_slow(walker, pc);
+    }
+}
+
+/* Swift marks an extended frame in the top bits of the saved frame pointer: 0001. */
+static inline uint64_t sonde__strip_fp_tag(uint64_t fp)
+{
+    return fp >> 60 == 1 ? fp & ~((uint64_t)1 << 60) : fp;
+}
+
+/* May the caller's sp be `sp`? */
+static inline bool sonde__step_grows(struct sonde__walker *walker, uint64_t sp, bool is_signal,
+                                     bool ra_in_register)
+{
+    const struct sonde__frame *frame = &walker->frame;
+    if (sp > frame->sp) {
+        return true;
+    }
+    if (is_signal && walker->jumps_left > 0) {
+        walker->jumps_left--;
+        return true;
+    }
+    /* a leaf of aarch64 may use no stack at all */
+    return sp == frame->sp && ra_in_register && frame->exact;
+}
+
+static inline uint64_t sonde__rule_base(const struct sonde__frame *frame, unsigned from,
+                                        uint64_t cfa)
+{
+    return from == SONDE__FROM_CFA ? cfa : from == SONDE__FROM_SP ? frame->sp : frame->fp;
+}
+
+/* The CFA by a rule. False: the walk ends (or changes to all registers), as *ret_step says. */
+SONDE__NO_SANITIZE static inline bool sonde__rule_apply_cfa(struct sonde__walker *walker,
+                                                            const struct sonde__rule *rule,
+                                                            uint64_t *ret_cfa,
+                                                            enum sonde__step *ret_step)
+{
+    const struct sonde__frame *frame = &walker->frame;
+    uint64_t offset = (uint64_t)(int64_t)rule->cfa_offset;
+    uint64_t base = frame->sp;
+    switch (rule->cfa) {
+    case SONDE__RULE_SP:
+        *ret_cfa = base + offset;
+        return true;
+    case SONDE__RULE_FP:
+    case SONDE__RULE_FP_DEREF:
+        if (!frame->fp_known) {
+            *ret_step = sonde__step_end(walker, SONDE_END_NO_REGISTERS, frame->pc);
+            return false;
+        }
+        base = frame->fp;
+        if (rule->cfa == SONDE__RULE_FP) {
+            *ret_cfa = base + offset;
+            return true;
+        }
+        break;
+    case SONDE__RULE_SP_DEREF:
+        break;
+    case SONDE__RULE_PLT:
+        base += (uint64_t)((frame->pc & 15) >= (rule->flags & SONDE__RULE_PLT_THRESHOLD))
+                << (rule->flags >> SONDE__RULE_PLT_SHIFT_BITS & SONDE__RULE_PLT_SHIFT_MASK);
+        *ret_cfa = base + offset;
+        return true;
+    case SONDE__RULE_END:
+        *ret_step = sonde__step_end(walker, SONDE_END_ROOT, frame->pc);
+        return false;
+    case SONDE__RULE_NONE:
+        *ret_step = sonde__step_without_cfi(walker);
+        return false;
+    default:
+        *ret_step = SONDE__STEP_OTHER;
+        return false;
+    }
+    if (!sonde__reader_word(walker->reader, base + offset, ret_cfa)) {
+        *ret_step = sonde__step_end(walker, SONDE_END_UNREADABLE, base + offset);
+        return false;
+    }
+    return true;
+}
+
+/* One step by a compact rule. */
+SONDE__NO_SANITIZE static inline enum sonde__step sonde__rule_apply(struct sonde__walker *walker,
+                                                                    const struct sonde__rule *rule)
+{
+    struct sonde__frame *frame = &walker->frame;
+    enum sonde__step step = SONDE__STEP_ON;
+    bool is_signal = (rule->flags & SONDE__RULE_SIGNAL) != 0;
+    bool ra_in_register = rule->ra_from == SONDE__FROM_KEPT;
+    uint64_t cfa = 0;
+    uint64_t pc = 0;
+    walker->was_signal = is_signal;
+    if (!sonde__rule_apply_cfa(walker, rule, &cfa, &step)) {
+        return step;
+    }
+    if (ra_in_register) {
+        if (!frame->lr_known) {
+            return sonde__step_end(
+                walker, frame->exact ? SONDE_END_NO_REGISTERS : SONDE_END_NO_PROGRESS, frame->pc);
+        }
+        pc = frame->lr;
+    } else {
+        uint64_t at =
+            sonde__rule_base(frame, rule->ra_from, cfa) + (uint64_t)(int64_t)rule->ra_offset;
+        if (rule->ra_from == SONDE__FROM_FP && !frame->fp_known) {
+            return sonde__step_end(walker, SONDE_END_NO_REGISTERS, frame->pc);
+        }
+        if (!sonde__reader_word(walker->reader, at, &pc)) {
+            return sonde__step_end(walker, SONDE_END_UNREADABLE, at);
+        }
+    }
+    if (!sonde__step_grows(walker, cfa, is_signal, ra_in_register)) {
+        return sonde__step_end(walker, SONDE_END_NO_PROGRESS, frame->pc);
+    }
+    if (rule->fp_from != SONDE__FROM_KEPT) {
+        uint64_t at =
+            sonde__rule_base(frame, rule->fp_from, cfa) + (uint64_t)(int64_t)rule->fp_offset;
+        frame->fp_known = rule->fp_from != SONDE__FROM_UNDEFINED &&
+                          (rule->fp_from != SONDE__FROM_FP || frame->fp_known) &&
+                          sonde__reader_word(walker->reader, at, &frame->fp);
+        frame->fp = sonde__strip_fp_tag(frame->fp);
+    }
+    frame->pc = sonde__arch_strip_pac(walker->arch, pc);
+    frame->sp = cfa;
+    frame->lr_known = false; /* a caller's lr died with the call */
+    frame->exact = is_signal;
+    frame->found = ra_in_register ? SONDE_FOUND_LR : SONDE_FOUND_CFI;
+    if (frame->pc == 0 && !is_signal) {
+        return sonde__step_end(walker, SONDE_END_ROOT, 0);
+    }
+    return SONDE__STEP_ON;
+}
+
+#endif
