@@ -4,9 +4,15 @@ int debug_frame_leaf(int a);
 int debug_frame_calls(int (*call)(int), int a);
 int debug_frame_room(int (*call)(char *), int a);
 
-int debug_frame_leaf(int a) { return a * 3; }
+int debug_frame_leaf(int a)
+{
+    return a * 3;
+}
 
-int debug_frame_calls(int (*call)(int), int a) { return call(a) + call(a + 1) * a; }
+int debug_frame_calls(int (*call)(int), int a)
+{
+    return call(a) + call(a + 1) * a;
+}
 
 int debug_frame_room(int (*call)(char *), int a)
 {
