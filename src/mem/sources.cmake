@@ -1,0 +1,4 @@
+set(sources
+    mem_arena.c
+    mem_heap.c
+)
