@@ -1,25 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-/* ELF reader over a byte view: files, the vdso, cores; 32 and 64 bit, little-endian.
+/* ELF reader over a byte view: files, loaded images, cores; 32 and 64 bit, little-endian.
  *
- * Every access is inside the view. Sources: System V gABI 4.1 chapters 4 and 5; LSB 5 §11.
- * The view must outlive the struct. Context: handler (no heap, no libc). */
+ * Every access is inside the view, and every loop is bounded by the view's size: counts that a
+ * header claims are cut to what lies in the view, and `damage` says so. A bad part costs that part.
+ * Sources: System V gABI 4.1 chapters 4 and 5; LSB 5 §11. The view must outlive the struct.
+ * Context: handler (no heap, no libc). */
 #ifndef SONDE_IMAGE_ELF_H
 #define SONDE_IMAGE_ELF_H
 
 #include <sonde/status.h>
 
 #include "base_bytes.h"
+#include "image_elf_format.h"
 #include "image_set.h"
 
 struct sonde__elf {
     struct sonde__bytes file;
     bool is64;
+    bool memory;      /* a loaded image: the byte of vaddr v stands at v - base */
     uint16_t type;    /* ET_* */
     uint16_t machine; /* EM_* */
     uint64_t entry;
     uint64_t phoff, shoff;
     uint32_t phnum, shnum, shstrndx; /* extended numbering resolved (gABI: sh_size/sh_info of 0) */
     uint16_t phentsize, shentsize;
+    const char *section_names; /* .shstrtab, cut behind its last NUL; null: none */
+    uint64_t section_names_size;
+    uint64_t base;      /* memory: vaddr of the view's first byte */
+    uint64_t bias;      /* memory: address - vaddr */
+    const char *damage; /* what of the headers could not be used (static text), or null */
+    uint64_t damage_at; /* the file offset that this is about */
 };
 
 struct sonde__elf_segment {
@@ -42,10 +52,30 @@ struct sonde__elf_symbol {
     uint32_t index;                 /* in its table */
 };
 
-/* Returns OK | UNSUPPORTED (not an ELF, big-endian, unknown class) | CORRUPT (headers cut). */
+/* A symbol table with its strings, resolved once. */
+struct sonde__elf_symbols {
+    const uint8_t *data; /* count * entsize bytes in the view */
+    uint32_t count;
+    uint32_t entsize;
+    bool is64;
+    const char *strings;
+    uint64_t strings_size; /* bytes; the last one is NUL */
+};
+
+/* Open a file's bytes.
+ * Returns OK | UNSUPPORTED (not an ELF, big-endian, unknown class) | CORRUPT (headers cut). */
 SONDE_NODISCARD enum sonde_status sonde__elf_open(const void *data, size_t size,
                                                   struct sonde__elf *ret_elf,
                                                   struct sonde_error *ret_error);
+
+/* Open the bytes of a loaded image: from the ELF header on, in memory layout (the vdso; an image
+ * read from a process or a core).
+ * bias  address - vaddr: the loader adds it to the pointers of a writable dynamic section
+ * Section headers are used only where the layout is also the file's (vdso); else symbols come from
+ * the dynamic section and CFI from PT_GNU_EH_FRAME.  Returns as sonde__elf_open(). */
+SONDE_NODISCARD enum sonde_status sonde__elf_open_image(const void *data, size_t size,
+                                                        uint64_t bias, struct sonde__elf *ret_elf,
+                                                        struct sonde_error *ret_error);
 
 /* False: no such index, or the header lies outside the view. */
 bool sonde__elf_segment(const struct sonde__elf *elf, uint32_t index,
@@ -56,24 +86,50 @@ bool sonde__elf_section_by_name(const struct sonde__elf *elf, const char *name,
                                 struct sonde__elf_section *ret_section);
 bool sonde__elf_section_by_type(const struct sonde__elf *elf, uint32_t type,
                                 struct sonde__elf_section *ret_section);
+bool sonde__elf_segment_by_type(const struct sonde__elf *elf, uint32_t type,
+                                struct sonde__elf_segment *ret_segment);
 
-/* Symbol `index` of a SHT_SYMTAB or SHT_DYNSYM section. */
+/* Lowest and highest vaddr of the executable PT_LOADs. False: there is none. */
+bool sonde__elf_text_range(const struct sonde__elf *elf, uint64_t *ret_start, uint64_t *ret_end);
+
+/* The symbols of a SHT_SYMTAB or SHT_DYNSYM section. False: no data or no strings in the view. */
+bool sonde__elf_symbols(const struct sonde__elf *elf, const struct sonde__elf_section *table,
+                        struct sonde__elf_symbols *ret_symbols);
+
+/* The dynamic symbols: SHT_DYNSYM, or without section headers by PT_DYNAMIC (the count from
+ * DT_HASH or DT_GNU_HASH). */
+bool sonde__elf_dynamic_symbols(const struct sonde__elf *elf,
+                                struct sonde__elf_symbols *ret_symbols);
+
+/* Symbol `index` of a resolved table. False: no such index. */
+bool sonde__elf_symbols_at(const struct sonde__elf_symbols *symbols, uint32_t index,
+                           struct sonde__elf_symbol *ret_symbol);
+
+/* Symbol `index` of a SHT_SYMTAB or SHT_DYNSYM section; for many, resolve the table once. */
 uint32_t sonde__elf_symbol_count(const struct sonde__elf *elf,
                                  const struct sonde__elf_section *table);
 bool sonde__elf_symbol(const struct sonde__elf *elf, const struct sonde__elf_section *table,
                        uint32_t index, struct sonde__elf_symbol *ret_symbol);
 
+/* The value of a dynamic tag (DT_*), as it stands. False: no dynamic section, or no such tag. */
+bool sonde__elf_dynamic_tag(const struct sonde__elf *elf, uint64_t tag, uint64_t *ret_value);
+
 /* The GNU build-id from PT_NOTE, else from note sections. False: none. */
 bool sonde__elf_build_id(const struct sonde__elf *elf, struct sonde__build_id *ret_id);
 
-/* File name and CRC of .gnu_debuglink, build-id and name of .gnu_debugaltlink. */
+/* File name and CRC of .gnu_debuglink. */
 bool sonde__elf_debuglink(const struct sonde__elf *elf, const char **ret_name, uint32_t *ret_crc);
 
-/* The CFI sections of a file view (data pointers into the view), all in vaddr coordinates.
+/* Name and build-id of .gnu_debugaltlink. */
+bool sonde__elf_debugaltlink(const struct sonde__elf *elf, const char **ret_name,
+                             struct sonde__build_id *ret_id);
+
+/* The CFI sections of the view (data pointers into it), all in vaddr coordinates.
  * From section headers, else from PT_GNU_EH_FRAME. False: none of them. */
 bool sonde__elf_cfi(const struct sonde__elf *elf, struct sonde__cfi *ret_cfi);
 
-/* Notes (cores): calls `each` with every note of every PT_NOTE until it returns false. */
+/* Notes (cores): calls `each` with every note of the PT_NOTEs until it returns false. `owner` is
+ * "" when it is not a string. */
 void sonde__elf_each_note(const struct sonde__elf *elf,
                           bool (*each)(void *ctx, const char *owner, uint32_t type,
                                        const uint8_t *data, size_t size),
@@ -81,5 +137,9 @@ void sonde__elf_each_note(const struct sonde__elf *elf,
 
 /* vaddr -> bytes in the view, through PT_LOAD; null when fewer than `size` are there. */
 const uint8_t *sonde__elf_at_vaddr(const struct sonde__elf *elf, uint64_t vaddr, uint64_t size);
+
+/* The same, with how many bytes follow there to the end of the segment's data; null: none. */
+const uint8_t *sonde__elf_from_vaddr(const struct sonde__elf *elf, uint64_t vaddr,
+                                     uint64_t *ret_left);
 
 #endif
