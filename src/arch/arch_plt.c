@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "arch_plt.h"
+
+#include "arch_regs.h"
+
+static uint32_t read_u32(const uint8_t *at)
+{
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+/* x86-64: [endbr64] [bnd] jmp *disp32(%rip). The slots are 16 bytes; 8 in .plt.got without IBT. */
+static bool next_x86_64(const uint8_t *code, size_t size, uint64_t vaddr, uint64_t slot_size,
+                        size_t offset, struct sonde__plt_slot *ret_slot, size_t *ret_next)
+{
+    size_t slot = slot_size == 8 ? 8 : 16;
+    for (; offset < size && size - offset >= 6; offset += slot) {
+        size_t at = offset, end = size - offset < slot ? size : offset + slot;
+        if (end - at >= 4 && read_u32(code + at) == 0xfa1e0ff3u) {
+            at += 4; /* endbr64 */
+        }
+        if (at < end && code[at] == 0xf2) {
+            at++; /* bnd */
+        }
+        if (end - at >= 6 && code[at] == 0xff && code[at + 1] == 0x25) {
+            int32_t displacement = (int32_t)read_u32(code + at + 2);
+            ret_slot->start = vaddr + offset;
+            ret_slot->end = vaddr + end;
+            ret_slot->cell = vaddr + at + 6 + (uint64_t)(int64_t)displacement;
+            *ret_next = end;
+            return true;
+        }
+    }
+    return false;
+}
+
+#define AARCH64_BTI_C 0xd503245fu
+#define AARCH64_NOP   0xd503201fu
+#define AARCH64_IP0   16u
+#define AARCH64_IP1   17u
+
+/* adrp x16, page; ldr x17, [x16, #offset]: the cell, or 0. */
+static uint64_t decode_cell(uint32_t adrp, uint32_t ldr, uint64_t pc)
+{
+    uint64_t page;
+    if ((adrp & 0x9f00001fu) != (0x90000000u | AARCH64_IP0) ||
+        (ldr & 0xffc003ffu) != (0xf9400000u | AARCH64_IP0 << 5 | AARCH64_IP1)) {
+        return 0;
+    }
+    page = (uint64_t)(adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3);
+    page = (page ^ 0x100000u) - 0x100000u; /* sign of 21 bits */
+    return (pc & ~(uint64_t)0xfff) + (page << 12) + ((ldr >> 10 & 0xfff) << 3);
+}
+
+/* aarch64: [bti c] adrp x16; ldr x17; add x16; [autia1716] br x17 [nop]: 16 or 24 bytes. The PLT
+ * header has the same pair of instructions, behind a push of x16 and x30. */
+static bool next_aarch64(const uint8_t *code, size_t size, uint64_t vaddr, size_t offset,
+                         struct sonde__plt_slot *ret_slot, size_t *ret_next)
+{
+    for (; offset < size && size - offset >= 16; offset += 4) {
+        size_t start = offset, at = offset + 12, limit;
+        uint64_t cell =
+            decode_cell(read_u32(code + offset), read_u32(code + offset + 4), vaddr + offset);
+        if (cell == 0) {
+            continue;
+        }
+        if (start >= 4 && read_u32(code + start - 4) == 0xa9bf7bf0u) {
+            continue; /* stp x16, x30, [sp, #-16]!: the header */
+        }
+        if (start >= 4 && read_u32(code + start - 4) == AARCH64_BTI_C) {
+            start -= 4;
+        }
+        /* up to and including the branch, and the padding of a slot of 24 bytes */
+        limit = size - at < 12 ? size - at : 12;
+        for (limit += at; limit - at >= 4; at += 4) {
+            if (read_u32(code + at) == 0xd61f0220u) { /* br x17 */
+                at += 4;
+                break;
+            }
+        }
+        while (at - start < 24 && limit >= at + 4 && read_u32(code + at) == AARCH64_NOP) {
+            at += 4;
+        }
+        ret_slot->start = vaddr + start;
+        ret_slot->end = vaddr + at;
+        ret_slot->cell = cell;
+        *ret_next = at;
+        return true;
+    }
+    return false;
+}
+
+bool sonde__arch_plt_next(unsigned arch, const uint8_t *code, size_t size, uint64_t vaddr,
+                          uint64_t slot_size, size_t offset, struct sonde__plt_slot *ret_slot,
+                          size_t *ret_next)
+{
+    return arch == SONDE__ARCH_X86_64
+               ? next_x86_64(code, size, vaddr, slot_size, offset, ret_slot, ret_next)
+               : next_aarch64(code, size, vaddr, offset, ret_slot, ret_next);
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+/* PLT stubs: which GOT cell does the stub at an address jump through?
+ *
+ * The cell's relocation names the function, so a stub needs no rule about the order of
+ * relocations, which differs between linkers and between .plt, .plt.sec and .plt.got.
+ * Sources: AMD64 psABI 1.0 §5.2 and its IBT layout (§13.1); aaelf64 §10 and the BTI and PAC forms
+ * that binutils and lld write. Context: handler. */
+#ifndef SONDE_ARCH_PLT_H
+#define SONDE_ARCH_PLT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sonde__plt_slot {
+    uint64_t start; /* vaddr of the stub */
+    uint64_t end;   /* one past its last byte */
+    uint64_t cell;  /* vaddr of the GOT cell */
+};
+
+/* The first stub at or after `offset` in `code` (the bytes of a PLT section at `vaddr`).
+ *
+ * slot_size  of the section's header (sh_entsize), or 0
+ * ret_next   where to go on
+ * False: no more stubs. Code that is no stub (PLT0, padding) is passed over. */
+bool sonde__arch_plt_next(unsigned arch, const uint8_t *code, size_t size, uint64_t vaddr,
+                          uint64_t slot_size, size_t offset, struct sonde__plt_slot *ret_slot,
+                          size_t *ret_next);
+
+#endif
