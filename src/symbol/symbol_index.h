@@ -4,9 +4,14 @@
  * Built once in normal context from one or two ELF views (the image itself and its separate debug
  * file), into one heap block; names stay in the views (zero copy), which must outlive it. Merged by
  * priority: .symtab > .dynsym > PLT relocations > FDE starts. Symbols of size 0 extend to the next
- * start but not over a section's or FDE's end; a gap answers "none", never the previous name.
- * Preference among names of one address: docs/guide/symbols.md. Look-up: no lock, no heap;
- * context handler. */
+ * start but not over a section's or FDE's end; a gap answers "none", never the previous name. Where
+ * sized symbols overlap, the one that starts last answers while it lasts.
+ *
+ * Preference among names of one address: functions over untyped labels, exported names over local
+ * ones, names without a version suffix, fewest leading underscores, global over weak, the shortest,
+ * the first in byte order. So `read` stands for __GI___libc_read.
+ *
+ * Look-up: no lock, no heap; context handler. */
 #ifndef SONDE_SYMBOL_INDEX_H
 #define SONDE_SYMBOL_INDEX_H
 
@@ -22,7 +27,8 @@ enum sonde__symbol_source {
 };
 
 struct sonde__symbol {
-    const char *name; /* as in the file (mangled, with version suffix cut); "" for FDE */
+    const char *name; /* as in the file (mangled); "" for FDE. A version suffix ("@@V") is there
+                         only where no plain name stands at the address. */
     uint64_t start;   /* vaddr */
     uint64_t end;     /* vaddr, exclusive */
     uint8_t source;   /* enum sonde__symbol_source */
@@ -33,7 +39,9 @@ struct sonde__symbol_index;
 
 /* elf    the image's own file or memory view
  * debug  its separate debug file (same build-id, checked by the caller), or null
- * Returns OK | MEMORY | CORRUPT. Bad tables cost themselves only. Ownership: destroy it. */
+ * Returns OK | MEMORY | CORRUPT (nothing executable in it) | UNSUPPORTED (more than 4 GiB between
+ * its first and last byte of code) | LIMIT (more than 2^26 symbols in one table). Bad tables cost
+ * themselves only. Ownership: destroy it. */
 SONDE_NODISCARD enum sonde_status sonde__symbol_index_create(const struct sonde__elf *elf,
                                                              const struct sonde__elf *debug,
                                                              struct sonde__symbol_index **ret_index,
@@ -44,7 +52,11 @@ void sonde__symbol_index_destroy(struct sonde__symbol_index *index);
 bool sonde__symbol_find(const struct sonde__symbol_index *index, uint64_t vaddr,
                         struct sonde__symbol *ret_symbol);
 
+/* Functions in the index: distinct start addresses that have a name, PLT stubs included. */
 uint32_t sonde__symbol_count(const struct sonde__symbol_index *index);
+/* Names that were read: functions, their aliases, PLT stubs. */
+uint32_t sonde__symbol_name_count(const struct sonde__symbol_index *index);
+/* Heap bytes of the index. */
 size_t sonde__symbol_index_bytes(const struct sonde__symbol_index *index);
 
 #endif

@@ -1,0 +1,8 @@
+set(sources
+    symbol_build.c
+    symbol_choose.c
+    symbol_flatten.c
+    symbol_index.c
+    symbol_plt.c
+    symbol_sort.c
+)

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which of several names of one address is shown, and how many others there are. */
+#include "symbol_layout.h"
+
+/* Names are compared by their first bytes only, so that a hostile string table costs no more than
+ * this for each symbol. Longer mangled names exist; their heads differ. */
+#define NAME_COMPARED_MAX 1024u
+/* Names whose repetition is noticed (.symtab and .dynsym name the same symbol): their hashes stand
+ * on the stack, and all pairs are compared. What comes after them counts as different. */
+#define NAMES_TOLD_APART 256u
+
+struct name_view {
+    const char *text;
+    uint32_t length;
+    uint32_t underscores; /* leading */
+    uint64_t hash;
+    bool versioned; /* text ends at an '@' */
+};
+
+static struct name_view view_name(const char *text)
+{
+    struct name_view view = {.text = text, .hash = 0xcbf29ce484222325u};
+    uint32_t i;
+    while (view.underscores < NAME_COMPARED_MAX && text[view.underscores] == '_') {
+        view.underscores++;
+    }
+    for (i = 0; i < NAME_COMPARED_MAX && text[i] != '\0' && text[i] != '@'; i++) {
+        view.hash = (view.hash ^ (uint8_t)text[i]) * 0x100000001b3u; /* FNV-1a */
+    }
+    view.versioned = i < NAME_COMPARED_MAX && text[i] == '@' && i != 0;
+    view.length = i;
+    return view;
+}
+
+static bool is_better_text(const struct name_view *a, uint32_t rank_a, const struct name_view *b,
+                           uint32_t rank_b)
+{
+    uint32_t weak_a = rank_a & SYMBOL_RANK_WEAK, weak_b = rank_b & SYMBOL_RANK_WEAK;
+    if (a->versioned != b->versioned) {
+        return b->versioned;
+    }
+    if (a->underscores != b->underscores) {
+        return a->underscores < b->underscores;
+    }
+    if (weak_a != weak_b) {
+        return weak_a < weak_b;
+    }
+    if (a->length != b->length) {
+        return a->length < b->length;
+    }
+    return memcmp(a->text, b->text, a->length) < 0;
+}
+
+uint32_t symbol_choose(const struct sonde__symbol_index *index, const struct symbol_item *items,
+                       uint32_t count, uint32_t *ret_names)
+{
+    uint64_t hashes[NAMES_TOLD_APART];
+    struct name_view best_view = {0};
+    uint32_t best = 0, names = 0, told = 0;
+    if (count == 1) {
+        *ret_names = 1;
+        return 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t ref = items[i].ref, major, best_major, seen = 0;
+        struct name_view view;
+        if ((ref & SYMBOL_REF_PLT) != 0 && i != 0) {
+            continue; /* a stub that has a symbol of its own: the name is the stub's, not an alias
+                       */
+        }
+        view = view_name(
+            symbol_read(&index->tables[symbol_ref_table(ref)], symbol_ref_index(ref)).name);
+        while (seen < told && hashes[seen] != view.hash) {
+            seen++;
+        }
+        if (seen == told) {
+            names++;
+            if (told < NAMES_TOLD_APART) {
+                hashes[told++] = view.hash;
+            }
+        }
+        major = items[i].rank & ~SYMBOL_RANK_WEAK;
+        best_major = items[best].rank & ~SYMBOL_RANK_WEAK;
+        if (i == 0 || major < best_major ||
+            (major == best_major &&
+             is_better_text(&view, items[i].rank, &best_view, items[best].rank))) {
+            best = i;
+            best_view = view;
+        }
+    }
+    *ret_names = names;
+    return best;
+}
