@@ -58,6 +58,10 @@ function(sonde_module name)
         if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
             target_compile_options(${target} PRIVATE -fno-tree-loop-distribute-patterns)
         endif()
+        if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+            # atomics inline, not by calls of libgcc that look up the CPU's abilities
+            target_compile_options(${target} PRIVATE -mno-outline-atomics)
+        endif()
         if(NOT SONDE_SANITIZE)
             add_custom_target(ascheck_${name} ALL
                 COMMAND ${PROJECT_SOURCE_DIR}/tools/ascheck.sh ${CMAKE_NM} ${name}
