@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the system hands to a signal handler, as registers and facts. Context: handler. */
+#ifndef SONDE_OS_CONTEXT_H
+#define SONDE_OS_CONTEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch_regs.h"
+
+/* The interrupted registers, of the third argument of an SA_SIGINFO handler; all are known. */
+void sonde__os_context_regs(const void *ucontext, struct sonde__regs *ret_regs);
+
+/* Was this signal sent by sonde__os_signal_thread() of this process? Then also its value. */
+bool sonde__os_signal_value(const void *siginfo, uint64_t *ret_value);
+
+#endif
