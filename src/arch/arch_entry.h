@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SONDE__ENTRY(name, target, index): a public function that captures its caller. For .S files.
+ *
+ * `name` stores the registers that its caller will have after the call (callee-saved ones, the
+ * stack pointer, the return address as pc) in a struct sonde__regs on the stack and calls `target`
+ * with the arguments it got and a pointer to that struct as argument number `index` (from 0).
+ *
+ * Why assembler: a C function would have to walk out of itself, over whatever prologue the compiler
+ * gave it, and could be inlined or merged by link-time optimisation; then frame 0 would be another
+ * function in each build. Here it is the caller by construction. The offsets are checked against
+ * the struct in arch_regs.c's unit test. Sources: psABI AMD64 1.0 §3.2.1 (callee-saved registers);
+ * AAPCS64 §6.1.1. */
+#if defined(__x86_64__)
+
+#define SONDE__ENTRY_ARGUMENT_2 %rdx
+#define SONDE__ENTRY_ARGUMENT_4 %r8
+
+/* struct: r[35] at 0, pc at 280, known at 288, arch at 296; 304 bytes, and 8 to align the stack */
+#define SONDE__ENTRY(name, target, index)                                                          \
+    .text;                                                                                         \
+    .p2align 4;                                                                                    \
+    .globl name;                                                                                   \
+    .type name, @function;                                                                         \
+    .hidden target;                                                                                \
+    name:                                                                                          \
+    .cfi_startproc;                                                                                \
+    endbr64;                                                                                       \
+    subq $312, %rsp;                                                                               \
+    .cfi_adjust_cfa_offset 312;                                                                    \
+    movq %rbx, 3*8(%rsp);                                                                          \
+    movq %rbp, 6*8(%rsp);                                                                          \
+    leaq 320(%rsp), %rax;                                                                          \
+    movq %rax, 7*8(%rsp);                                                                          \
+    movq %r12, 12*8(%rsp);                                                                         \
+    movq %r13, 13*8(%rsp);                                                                         \
+    movq %r14, 14*8(%rsp);                                                                         \
+    movq %r15, 15*8(%rsp);                                                                         \
+    movq 312(%rsp), %rax;                                                                          \
+    movq %rax, 280(%rsp);                                                                          \
+    movq $0xf0c8, 288(%rsp); /* rbx rbp rsp r12..r15 */                                            \
+    movb $0, 296(%rsp);                                                                            \
+    movq %rsp, SONDE__ENTRY_ARGUMENT_##index;                                                      \
+    call target;                                                                                   \
+    addq $312, %rsp;                                                                               \
+    .cfi_adjust_cfa_offset -312;                                                                   \
+    ret;                                                                                           \
+    .cfi_endproc;                                                                                  \
+    .size name, . - name;
+
+#elif defined(__aarch64__)
+
+#define SONDE__ENTRY_ARGUMENT_2 x2
+#define SONDE__ENTRY_ARGUMENT_4 x4
+
+/* The struct lies at sp, 304 bytes; x29 and x30 are saved above it. */
+#define SONDE__ENTRY(name, target, index)                                                          \
+    .text;                                                                                         \
+    .p2align 4;                                                                                    \
+    .globl name;                                                                                   \
+    .type name, %function;                                                                         \
+    .hidden target;                                                                                \
+    name:                                                                                          \
+    .cfi_startproc;                                                                                \
+    hint 34;  /* bti c */                                                                          \
+    sub sp, sp, 320 ;                                                                              \
+    .cfi_adjust_cfa_offset 320;                                                                    \
+    stp x29, x30, [sp, 304];                                                                      \
+    .cfi_rel_offset x29, 304;                                                                      \
+    .cfi_rel_offset x30, 312;                                                                      \
+    stp x19, x20, [sp, 19*8];                                                                     \
+    stp x21, x22, [sp, 21*8];                                                                     \
+    stp x23, x24, [sp, 23*8];                                                                     \
+    stp x25, x26, [sp, 25*8];                                                                     \
+    stp x27, x28, [sp, 27*8];                                                                     \
+    str x29, [sp, 29*8];                                                                          \
+    add x9, sp, 320 ;                                                                              \
+    str x9, [sp, 31*8];                                                                           \
+    str x30, [sp, 280];                                                                           \
+    mov x9, 0xbff80000; /* x19..x29, sp */                                                        \
+    str x9, [sp, 288];                                                                            \
+    mov w9, 1;                                                                                     \
+    strb w9, [sp, 296];                                                                           \
+    mov SONDE__ENTRY_ARGUMENT_##index, sp;                                                         \
+    bl target;                                                                                     \
+    ldp x29, x30, [sp, 304];                                                                      \
+    add sp, sp, 320 ;                                                                              \
+    .cfi_adjust_cfa_offset -320;                                                                   \
+    .cfi_restore x29;                                                                              \
+    .cfi_restore x30;                                                                              \
+    ret;                                                                                           \
+    .cfi_endproc;                                                                                  \
+    .size name, . - name;
+
+#endif

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A blocked thread's stack, read without its help.
+ *
+ * The kernel tells where it waits (stack pointer and pc), and its stack is read through the system,
+ * which cannot fault when the thread wakes and ends meanwhile. The reading counts only if the
+ * thread did not get a CPU between the first and the last look: its scheduling counters and its
+ * wait must be the same afterwards. */
+#include "base_mem.h"
+#include "base_status.h"
+#include "capture_thread.h"
+#include "capture_walk.h"
+#include "os.h"
+
+enum {
+    /* A thread that moves is read again; one that moves each time is better asked by signal. */
+    TRIES = 4,
+    /* The calling thread's sp as the system records it in this call, and as seen from C: the frames
+     * between are ours. An emulator's host stack is elsewhere. */
+    OWN_DISTANCE_MAX = 64 * 1024,
+};
+
+struct files {
+    int32_t wait, schedstat; /* schedstat -1: this kernel has none */
+};
+
+static enum sonde_status open_files(int32_t tid, struct files *files)
+{
+    enum sonde_status status =
+        sonde__os_thread_open(0, tid, SONDE__OS_THREAD_SYSCALL, &files->wait, NULL);
+    if (status != SONDE_OK) {
+        return status;
+    }
+    if (sonde__os_thread_open(0, tid, SONDE__OS_THREAD_SCHEDSTAT, &files->schedstat, NULL) !=
+        SONDE_OK) {
+        files->schedstat = -1;
+    }
+    return SONDE_OK;
+}
+
+static void close_files(const struct files *files)
+{
+    sonde__os_close(files->wait);
+    if (files->schedstat >= 0) {
+        sonde__os_close(files->schedstat);
+    }
+}
+
+enum sonde_status sonde__capture_passive_check(void)
+{
+    struct sonde__os_wait wait;
+    struct files files;
+    uint64_t here = (uint64_t)(uintptr_t)&files, distance;
+    enum sonde_status status = open_files(sonde__os_tid(), &files);
+    if (status != SONDE_OK) {
+        return status == SONDE_DENIED ? SONDE_DENIED : SONDE_UNSUPPORTED;
+    }
+    status = sonde__os_read_wait(files.wait, &wait, NULL);
+    close_files(&files);
+    if (status != SONDE_OK || wait.running || !wait.in_syscall) {
+        return status == SONDE_DENIED ? SONDE_DENIED : SONDE_UNSUPPORTED;
+    }
+    distance = wait.sp > here ? wait.sp - here : here - wait.sp;
+    return distance <= OWN_DISTANCE_MAX ? SONDE_OK : SONDE_UNSUPPORTED;
+}
+
+/* Everything that must be the same before and after. */
+struct look {
+    struct sonde__os_wait wait;
+    struct sonde__os_schedstat schedstat;
+};
+
+static enum sonde_status look_at(const struct files *files, struct look *look)
+{
+    sonde__base_mem_set(look, 0, sizeof *look);
+    if (files->schedstat >= 0) {
+        enum sonde_status status =
+            sonde__os_read_schedstat(files->schedstat, &look->schedstat, NULL);
+        if (status != SONDE_OK) {
+            return status;
+        }
+    }
+    return sonde__os_read_wait(files->wait, &look->wait, NULL);
+}
+
+static bool is_same(const struct look *a, const struct look *b)
+{
+    return a->wait.running == b->wait.running && a->wait.in_syscall == b->wait.in_syscall &&
+           a->wait.syscall == b->wait.syscall && a->wait.sp == b->wait.sp &&
+           a->wait.pc == b->wait.pc && a->schedstat.cpu_ns == b->schedstat.cpu_ns &&
+           a->schedstat.slices == b->schedstat.slices;
+}
+
+static void walk_look(const struct look *look, struct sonde_stack *stack)
+{
+    struct sonde__regs regs;
+    sonde__base_mem_set(&regs, 0, sizeof regs);
+    regs.arch = SONDE__ARCH_HOST;
+    regs.pc = look->wait.pc;
+    sonde__regs_set(&regs, sonde__arch_sp(regs.arch), look->wait.sp);
+    sonde__capture_walk(stack, &regs, true, 0, SONDE__CAPTURE_DOUBT);
+}
+
+static enum sonde_status try_read(const struct files *files, struct sonde_stack *stack,
+                                  struct sonde_captured *captured)
+{
+    enum sonde_status status = SONDE_TIMEOUT;
+    for (unsigned i = 0; i < TRIES && status == SONDE_TIMEOUT; i++) {
+        struct look before, after;
+        SONDE_TRY(look_at(files, &before));
+        if (before.wait.running) {
+            return SONDE_BUSY;
+        }
+        walk_look(&before, stack);
+        captured->syscall = before.wait.in_syscall ? before.wait.syscall : -1;
+        sonde__base_mem_copy(captured->syscall_args, before.wait.args,
+                             sizeof captured->syscall_args);
+        SONDE_TRY(look_at(files, &after));
+        if (is_same(&before, &after)) {
+            captured->by = SONDE_CAPTURED_PASSIVE;
+            return SONDE_OK;
+        }
+    }
+    stack->end = SONDE_END_MOVED;
+    return status;
+}
+
+enum sonde_status sonde__capture_blocked(int32_t tid, struct sonde_stack *stack,
+                                         struct sonde_captured *ret_captured)
+{
+    struct files files;
+    enum sonde_status status = open_files(tid, &files);
+    if (status == SONDE_OK) {
+        status = try_read(&files, stack, ret_captured);
+        close_files(&files);
+    }
+    return status;
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture_images.h"
+
+#include "arch_regs.h"
+#include "base_mem.h"
+#include "os.h"
+
+enum { CACHE_LINE = 64 };
+
+/* Encodings of .eh_frame_hdr (LSB 5 §10.6.2) that linkers write: eh_frame_ptr as pcrel sdata4. */
+enum { HDR_VERSION = 1, ENC_PCREL_SDATA4 = 0x1b, HDR_POINTER_AT = 4, HDR_SIZE_MIN = 8 };
+
+static struct {
+    _Alignas(CACHE_LINE) uint32_t pinned;
+} stripes[SONDE__CAPTURE_STRIPES];
+
+static const struct sonde__image_set *published;
+
+/* Thread control blocks lie a stack's size apart; the multiplication spreads any such distance. */
+static uint32_t own_stripe(void)
+{
+    uint64_t mixed = (sonde__os_thread_pointer() >> 6) * 0x9e3779b97f4a7c15u;
+    return (uint32_t)(mixed >> 58);
+}
+
+struct sonde__capture_pin sonde__capture_pin(void)
+{
+    struct sonde__capture_pin pin;
+    pin.stripe = own_stripe();
+    /* sequentially consistent, as the writer's swap and look: either it sees this count, or this
+     * load sees its new pointer */
+    __atomic_fetch_add(&stripes[pin.stripe].pinned, 1, __ATOMIC_SEQ_CST);
+    pin.images = __atomic_load_n(&published, __ATOMIC_SEQ_CST);
+    return pin;
+}
+
+void sonde__capture_unpin(struct sonde__capture_pin pin)
+{
+    /* release: pairs with the writer's look, so that all use of the snapshot comes before */
+    __atomic_fetch_sub(&stripes[pin.stripe].pinned, 1, __ATOMIC_RELEASE);
+}
+
+const struct sonde__image_set *sonde__capture_publish(const struct sonde__image_set *images)
+{
+    return __atomic_exchange_n(&published, images, __ATOMIC_SEQ_CST);
+}
+
+uint64_t sonde__capture_stripes_idle(void)
+{
+    uint64_t idle = 0;
+    for (uint32_t i = 0; i < SONDE__CAPTURE_STRIPES; i++) {
+        if (__atomic_load_n(&stripes[i].pinned, __ATOMIC_SEQ_CST) == 0) {
+            idle |= (uint64_t)1 << i;
+        }
+    }
+    return idle;
+}
+
+void sonde__capture_forget_pins(void)
+{
+    for (uint32_t i = 0; i < SONDE__CAPTURE_STRIPES; i++) {
+        __atomic_store_n(&stripes[i].pinned, 0, __ATOMIC_SEQ_CST);
+    }
+}
+
+/* An image from what the loader says, in coordinates of addresses (bias 0): pc-relative pointers
+ * come out right, and absolute ones were relocated. The section ends at the mapping's end at the
+ * latest; its records are found by the search table, not by scanning. The object cannot go away:
+ * its code is on the stack that is walked. */
+static bool make_image(struct sonde__image *image, const struct sonde__os_image *found)
+{
+    uint64_t hdr = found->eh_frame_hdr;
+    const uint8_t *bytes = (const uint8_t *)(uintptr_t)hdr;
+    sonde__base_mem_set(image, 0, sizeof *image);
+    image->path = "";
+    image->start = found->start;
+    image->end = found->end;
+    image->arch = SONDE__ARCH_HOST;
+    if (hdr < found->start || hdr >= found->end || found->end - hdr < HDR_SIZE_MIN ||
+        bytes[0] != HDR_VERSION) {
+        return true; /* no call frame information, but its bounds are known */
+    }
+    image->cfi.eh_frame_hdr = bytes;
+    image->cfi.eh_frame_hdr_vaddr = hdr;
+    image->cfi.eh_frame_hdr_size = (size_t)(found->end - hdr);
+    if (bytes[1] == ENC_PCREL_SDATA4) {
+        int32_t distance;
+        uint64_t section;
+        sonde__base_mem_copy(&distance, bytes + HDR_POINTER_AT, sizeof distance);
+        section = hdr + HDR_POINTER_AT + (uint64_t)(int64_t)distance;
+        if (section >= found->start && section < found->end) {
+            image->cfi.eh_frame = (const uint8_t *)(uintptr_t)section;
+            image->cfi.eh_frame_vaddr = section;
+            image->cfi.eh_frame_size = (size_t)(found->end - section);
+        }
+    }
+    return true;
+}
+
+const struct sonde__image *sonde__capture_find_image(void *finder, uint64_t pc)
+{
+    struct sonde__capture_finder *f = finder;
+    const struct sonde__image *image = NULL;
+    struct sonde__os_image found;
+    if (f->snapshot != NULL) {
+        image = sonde__image_find(f->snapshot, pc);
+    }
+    if (!sonde__os_find_image(pc, &found)) {
+        /* No answer is a "no" only where this libc answers at all: the finder's own code is in an
+         * image. The vdso is the kernel's, and not every libc lists it. */
+        if (image != NULL && (image->flags & SONDE__IMAGE_VDSO) == 0 &&
+            sonde__os_find_image((uint64_t)(uintptr_t)&sonde__capture_find_image, &found)) {
+            return NULL;
+        }
+        return image;
+    }
+    if (image != NULL && (uint64_t)(uintptr_t)image->cfi.eh_frame_hdr == found.eh_frame_hdr) {
+        return image;
+    }
+    return make_image(&f->made, &found) ? &f->made : NULL;
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The public functions that may be called in a handler. They live in this folder, and not in api,
+ * because the build then holds them to its rules (CONTRIBUTING.md). */
+#include <sonde/stack.h>
+#include <sonde/thread.h>
+
+#include "base_mem.h"
+#include "capture_walk.h"
+#include "os.h"
+#include "os_context.h"
+
+/* The C half of sonde_stack_capture (capture_entry.S): `caller` is frame 0. */
+enum sonde_status sonde__capture_here(struct sonde_stack *stack, uint32_t skip,
+                                      const struct sonde__regs *caller);
+
+enum sonde_status sonde__capture_here(struct sonde_stack *stack, uint32_t skip,
+                                      const struct sonde__regs *caller)
+{
+    if (!sonde__capture_is_usable(stack)) {
+        return SONDE_USAGE;
+    }
+    sonde__capture_walk(stack, caller, false, skip, SONDE__CAPTURE_OWN);
+    return SONDE_OK;
+}
+
+enum sonde_status sonde_stack_capture_ucontext(struct sonde_stack *stack, const void *ucontext,
+                                               uint32_t skip)
+{
+    struct sonde__regs regs;
+    if (!sonde__capture_is_usable(stack) || ucontext == NULL) {
+        return SONDE_USAGE;
+    }
+    sonde__os_context_regs(ucontext, &regs);
+    sonde__capture_walk(stack, &regs, true, skip, SONDE__CAPTURE_OWN);
+    return SONDE_OK;
+}
+
+enum sonde_status sonde_stack_capture_registers(struct sonde_stack *stack,
+                                                const struct sonde_registers *registers,
+                                                uint32_t skip)
+{
+    struct sonde__regs regs;
+    if (!sonde__capture_is_usable(stack) || registers == NULL) {
+        return SONDE_USAGE;
+    }
+    sonde__base_mem_set(&regs, 0, sizeof regs);
+    regs.arch = SONDE__ARCH_HOST;
+    regs.pc = registers->pc;
+    sonde__regs_set(&regs, sonde__arch_sp(regs.arch), registers->sp);
+    if ((registers->known & SONDE_REGISTERS_FP) != 0) {
+        sonde__regs_set(&regs, sonde__arch_fp(regs.arch), registers->fp);
+    }
+    if ((registers->known & SONDE_REGISTERS_LR) != 0 && regs.arch == SONDE__ARCH_AARCH64) {
+        sonde__regs_set(&regs, SONDE__AARCH64_LR, registers->lr);
+    }
+    sonde__capture_walk(stack, &regs, (registers->known & SONDE_REGISTERS_EXACT) != 0, skip,
+                        SONDE__CAPTURE_DOUBT);
+    return SONDE_OK;
+}
+
+int32_t sonde_thread_self(void)
+{
+    return sonde__os_tid();
+}
+
+int32_t sonde_thread_main(void)
+{
+    return sonde__os_pid();
+}
+
+const char *sonde_captured_text(enum sonde_captured_by by)
+{
+    static const char texts[][12] = {
+#define TEXT(name, text) [SONDE_CAPTURED_##name] = text,
+        SONDE_CAPTURED_MAP(TEXT)
+#undef TEXT
+    };
+    return (unsigned)by < sizeof texts / sizeof texts[0] ? texts[by] : "unknown";
+}
+
+const char *sonde_thread_state_text(enum sonde_thread_state state)
+{
+    static const char texts[][12] = {
+        [SONDE_THREAD_RUNNING] = "running", [SONDE_THREAD_BLOCKED] = "blocked",
+        [SONDE_THREAD_DISK] = "disk wait",  [SONDE_THREAD_STOPPED] = "stopped",
+        [SONDE_THREAD_DEAD] = "ended",      [SONDE_THREAD_UNKNOWN] = "unknown",
+    };
+    return (unsigned)state < sizeof texts / sizeof texts[0] ? texts[state] : "unknown";
+}

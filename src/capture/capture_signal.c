@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A running thread captures itself when a signal asks it to.
+ *
+ * One request at a time, one word of state: who may write the caller's stack is decided by one
+ * compare-and-swap. The requester takes the request back at its deadline if the thread has not
+ * begun; a thread that begins too late finds another epoch and does nothing.
+ *
+ *     IDLE -> WAITING(epoch) -> WALKING(epoch) -> DONE(epoch)
+ *                    \-> IDLE (deadline)
+ */
+#include "base_mem.h"
+#include "capture_thread.h"
+#include "capture_walk.h"
+#include "os.h"
+#include "os_context.h"
+
+enum { IDLE, WAITING, WALKING, DONE, STATE_COUNT };
+
+static struct {
+    uint32_t state; /* epoch * STATE_COUNT + one of the above */
+    struct sonde_stack *stack;
+} request;
+
+static struct sonde__capture_chain chain;
+
+/* In the upper half of a signal's value: ours, and of this copy of the library (a process may hold
+ * two). */
+static uint32_t own_mark(void)
+{
+    return (uint32_t)((uint64_t)(uintptr_t)&request >> 3) ^ 0x736f6e64u;
+}
+
+void sonde__capture_chain_set(const struct sonde__capture_chain *new_chain)
+{
+    chain = *new_chain;
+}
+
+void sonde__capture_on_signal(int signal, void *siginfo, void *ucontext)
+{
+    uint64_t value;
+    uint32_t waiting;
+    struct sonde__regs regs;
+    if (!sonde__os_signal_value(siginfo, &value) || (uint32_t)(value >> 32) != own_mark()) {
+        if (chain.full != NULL) {
+            chain.full(signal, siginfo, ucontext);
+        } else if (chain.simple != NULL) {
+            chain.simple(signal);
+        }
+        return;
+    }
+    waiting = (uint32_t)value;
+    /* acquire: pairs with the requester's release of request.stack */
+    if (!__atomic_compare_exchange_n(&request.state, &waiting, waiting - WAITING + WALKING, false,
+                                     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        return; /* too late: the request was taken back */
+    }
+    sonde__os_context_regs(ucontext, &regs);
+    sonde__capture_walk(request.stack, &regs, true, 0, SONDE__CAPTURE_OWN);
+    /* release: pairs with the requester's acquire */
+    __atomic_store_n(&request.state, (uint32_t)value - WAITING + DONE, __ATOMIC_RELEASE);
+    sonde__os_futex_wake(&request.state, 1, false);
+}
+
+/* Wait until the state is DONE, or take the request back at the deadline. */
+static enum sonde_status wait_done(uint32_t waiting, uint64_t timeout_ns)
+{
+    uint64_t begin_ns = sonde__os_now_ns();
+    for (;;) {
+        uint32_t state = __atomic_load_n(&request.state, __ATOMIC_ACQUIRE);
+        uint64_t spent_ns = sonde__os_now_ns() - begin_ns;
+        if (state == waiting - WAITING + DONE) {
+            return SONDE_OK;
+        }
+        if (state == waiting && spent_ns >= timeout_ns) {
+            uint32_t expected = waiting;
+            if (__atomic_compare_exchange_n(&request.state, &expected, waiting - WAITING + IDLE,
+                                            false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+                return SONDE_TIMEOUT;
+            }
+            continue; /* it began just now, and will end */
+        }
+        enum sonde_status status = sonde__os_futex_wait(
+            &request.state, state, state == waiting ? timeout_ns - spent_ns : SONDE__OS_FOREVER,
+            false);
+        (void)status; /* whatever woke us: look again */
+    }
+}
+
+enum sonde_status sonde__capture_by_signal(int32_t tid, int signal, uint64_t timeout_ns,
+                                           struct sonde_stack *stack)
+{
+    uint32_t epoch = __atomic_load_n(&request.state, __ATOMIC_RELAXED) / STATE_COUNT + 1;
+    uint32_t waiting = epoch * STATE_COUNT + WAITING;
+    enum sonde_status status;
+    request.stack = stack;
+    __atomic_store_n(&request.state, waiting, __ATOMIC_RELEASE);
+    status = sonde__os_signal_thread(tid, signal, (uint64_t)own_mark() << 32 | waiting);
+    if (status != SONDE_OK) {
+        __atomic_store_n(&request.state, waiting - WAITING + IDLE, __ATOMIC_RELAXED);
+        return status;
+    }
+    return wait_done(waiting, timeout_ns);
+}

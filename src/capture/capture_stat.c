@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The fields of /proc/self/task/T/stat (proc(5)) that decide whether a thread may be signalled. The
+ * masks there hold signals 1..31, in decimal. */
+#include "base_bytes.h"
+#include "base_status.h"
+#include "capture_thread.h"
+#include "os.h"
+
+enum { FIELD_PENDING = 31, FIELD_BLOCKED = 32, TEXT_CAPACITY = 1024 };
+
+bool sonde__capture_parse_stat(const char *text, size_t size, struct sonde__capture_stat *ret_stat)
+{
+    struct sonde__capture_stat stat = {0};
+    size_t at = size;
+    unsigned field =
+        2; /* the name, in parentheses, which may hold anything: the last ')' ends it */
+    while (at > 0 && text[at - 1] != ')') {
+        at--;
+    }
+    if (at == 0) {
+        return false;
+    }
+    while (at < size && field < FIELD_BLOCKED) {
+        uint64_t value = 0;
+        char first;
+        if (text[at] != ' ') {
+            return false;
+        }
+        at++;
+        field++;
+        first = at < size ? text[at] : ' ';
+        for (; at < size && text[at] != ' ' && text[at] != '\n'; at++) {
+            value = value * 10 + (uint64_t)(uint8_t)(text[at] - '0');
+        }
+        if (field == 3) {
+            stat.letter = first;
+        } else if (field == FIELD_PENDING) {
+            stat.pending = (uint32_t)value;
+        } else if (field == FIELD_BLOCKED) {
+            stat.blocked = (uint32_t)value;
+        }
+    }
+    if (field < FIELD_BLOCKED) {
+        return false;
+    }
+    *ret_stat = stat;
+    return true;
+}
+
+enum sonde_status sonde__capture_read_stat(int32_t tid, struct sonde__capture_stat *ret_stat)
+{
+    char text[TEXT_CAPACITY];
+    size_t size = 0;
+    int32_t fd;
+    enum sonde_status status;
+    SONDE_TRY(sonde__os_thread_open(0, tid, SONDE__OS_THREAD_STAT, &fd, NULL));
+    status = sonde__os_pread(fd, text, sizeof text, 0, &size, NULL);
+    sonde__os_close(fd);
+    SONDE_TRY(status);
+    return sonde__capture_parse_stat(text, size, ret_stat) ? SONDE_OK : SONDE_CORRUPT;
+}

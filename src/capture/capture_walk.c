@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The door to memory has two halves. Plain loads are for the calling thread's own stack, between
+ * its sp and the end that the thread pointer or the loader's record gives; whether everything
+ * between is mapped (a coroutine's stack may lie below the thread's) is looked at once for each
+ * page and remembered for the thread, whose stack stays mapped as long as it lives. All else is
+ * read through the system, a block at a time: neighbouring cells come with it. */
+#include "capture_walk.h"
+
+#include "base_mem.h"
+#include "capture_images.h"
+#include "os.h"
+#include "unwind_walk.h"
+
+/* Largest page of the systems that this runs on is 64 KiB; the smallest decides here: looking at
+ * one byte in each 4 KiB sees every page of any of them. */
+enum { PAGE = 4096 };
+/* Pages of its stack that a thread's capture looks at, at most (0.2 us each, once). What lies
+ * further out is read through the system. */
+enum { VOUCH_PAGES_MAX = 32 };
+/* Small enough for the alternate stack of a handler (SIGSTKSZ is 8 KiB). */
+enum { BLOCK = 1024 };
+
+/* Of the calling thread: [start, end) of its own stack was seen to be mapped. A few words of static
+ * TLS (initial-exec), so that a handler's first touch allocates nothing. */
+static __thread struct {
+    uint64_t start, end;
+    uint32_t version; /* changes with them: a handler may come between the loads of both */
+} vouched;
+
+struct door {
+    uint64_t address; /* of block[0] */
+    size_t size;      /* bytes there */
+    uint8_t block[BLOCK];
+};
+
+static bool read_block(struct door *door, uint64_t address)
+{
+    door->address = address & ~(uint64_t)(BLOCK - 1);
+    door->size = sonde__os_read(door->address, door->block, BLOCK);
+    return door->size != 0;
+}
+
+static bool read_door(void *ctx, uint64_t address, void *ret_bytes, size_t size)
+{
+    struct door *door = ctx;
+    uint8_t *bytes = ret_bytes;
+    while (size > 0) {
+        size_t part;
+        if (address < door->address || address - door->address >= door->size) {
+            if (!read_block(door, address) || address - door->address >= door->size) {
+                return false;
+            }
+        }
+        part = door->size - (size_t)(address - door->address);
+        if (part > size) {
+            part = size;
+        }
+        sonde__base_mem_copy(bytes, door->block + (address - door->address), part);
+        bytes += part;
+        address += part;
+        size -= part;
+        if (size > 0 && address == 0) {
+            return false; /* past the end of the address space */
+        }
+    }
+    return true;
+}
+
+/* Extend `end` from `start` outward over pages that can be read, at most to `limit`. */
+static uint64_t see_pages(uint64_t start, uint64_t limit)
+{
+    uint64_t end = start;
+    for (unsigned i = 0; i < VOUCH_PAGES_MAX && end < limit; i++) {
+        uint8_t byte;
+        if (sonde__os_read(end, &byte, 1) != 1) {
+            break;
+        }
+        end = (end & ~(uint64_t)(PAGE - 1)) + PAGE;
+    }
+    return end < limit ? end : limit;
+}
+
+static void remember(uint64_t start, uint64_t end)
+{
+    volatile uint64_t *const to_start = &vouched.start, *const to_end = &vouched.end;
+    *(volatile uint32_t *)&vouched.version += 1;
+    *to_end = 0; /* an empty range, until both are there */
+    *to_start = start;
+    *to_end = end;
+}
+
+/* The end of the range above sp that plain loads may touch. */
+static uint64_t vouch_own(uint64_t sp)
+{
+    uint32_t version = *(volatile uint32_t *)&vouched.version;
+    uint64_t start = *(volatile uint64_t *)&vouched.start;
+    uint64_t end = *(volatile uint64_t *)&vouched.end;
+    uint64_t limit;
+    if (version != *(volatile uint32_t *)&vouched.version) {
+        start = end = 0;
+    }
+    if (sp >= start && sp < end) {
+        return end;
+    }
+    if (!sonde__os_own_stack_end(sp, &limit)) {
+        return sp;
+    }
+    if (sp < start && start < end) {
+        uint64_t seen = see_pages(sp, start);
+        if (seen < start) {
+            return seen; /* far deeper than before, or another stack: not remembered */
+        }
+    } else {
+        end = see_pages(sp, limit);
+    }
+    remember(sp, end);
+    return end;
+}
+
+bool sonde__capture_is_usable(const struct sonde_stack *stack)
+{
+    return stack != NULL && stack->pcs != NULL && stack->how != NULL && stack->capacity > 0;
+}
+
+void sonde__capture_walk(struct sonde_stack *stack, const struct sonde__regs *regs, bool exact,
+                         uint32_t skip, enum sonde__capture_trust trust)
+{
+    struct sonde__capture_pin pin = sonde__capture_pin();
+    struct sonde__capture_finder finder;
+    struct door door;
+    struct sonde__walk walk;
+    uint64_t sp = regs->r[sonde__arch_sp(regs->arch)];
+    door.address = 0;
+    door.size = 0;
+    finder.snapshot = pin.images;
+    walk.images = NULL; /* every question goes to the finder, which knows what was unloaded */
+    walk.find_image = sonde__capture_find_image;
+    walk.find_ctx = &finder;
+    walk.regs = *regs;
+    walk.memory.plain_start = 0;
+    walk.memory.plain_end = 0;
+    walk.memory.read = read_door;
+    walk.memory.ctx = &door;
+    walk.skip = skip;
+    walk.first_exact = exact;
+    walk.infer = true;
+    if (trust == SONDE__CAPTURE_OWN) {
+        walk.memory.plain_start = sp;
+        walk.memory.plain_end = vouch_own(sp);
+    }
+    sonde__unwind_walk(&walk, stack);
+    sonde__capture_unpin(pin);
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One walk in this process: registers in, stack out.
+ *
+ * Brings together what the pure walk needs: the images, and the door to memory. Context: handler.
+ */
+#ifndef SONDE_CAPTURE_WALK_H
+#define SONDE_CAPTURE_WALK_H
+
+#include <sonde/stack.h>
+
+#include "arch_regs.h"
+
+enum sonde__capture_trust {
+    /* the registers are those of the calling thread at this moment: its own stack is read by plain
+     * loads, as far as it was seen to be mapped */
+    SONDE__CAPTURE_OWN,
+    /* anything else (another thread, a fiber, garbage): every read may fail, none faults */
+    SONDE__CAPTURE_DOUBT,
+};
+
+/* exact: regs->pc is a next instruction, not a return address. */
+void sonde__capture_walk(struct sonde_stack *stack, const struct sonde__regs *regs, bool exact,
+                         uint32_t skip, enum sonde__capture_trust trust);
+
+/* Are the arrays there? */
+bool sonde__capture_is_usable(const struct sonde_stack *stack);
+
+#endif

@@ -1,0 +1,9 @@
+set(sources
+    capture_blocked.c
+    capture_entry.S
+    capture_images.c
+    capture_public.c
+    capture_signal.c
+    capture_stat.c
+    capture_walk.c
+)
