@@ -65,6 +65,7 @@ static bool try_fp(struct scan *scan, const struct sonde__rule *rule, uint64_t f
         return false;
     }
     struct sonde__walker probe = trial;
+    probe.is_proof = true; /* stacks are full of zeros and of old frame pointers */
     if (sonde__walker_probe(&probe, &scan->frames_left) != SONDE_END_ROOT) {
         return false;
     }

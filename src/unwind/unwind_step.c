@@ -171,6 +171,9 @@ enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker)
     if (is_at_sigreturn(walker)) {
         return step_sigreturn(walker);
     }
+    if (walker->is_proof) {
+        return sonde__step_end(walker, SONDE_END_NO_RULE, frame->pc);
+    }
     if (!frame->fp_known) {
         return sonde__step_end(walker, SONDE_END_NO_REGISTERS, frame->pc);
     }

@@ -36,6 +36,7 @@ struct sonde__walker {
     unsigned arch;
     unsigned jumps_left; /* signal frames that may still go to a lower stack */
     bool was_signal;     /* the frame of the last step is a signal frame */
+    bool is_proof;       /* only CFI counts: no frame pointers, no zero as the end */
     uint8_t end;         /* enum sonde_end_reason */
     uint64_t end_at;
     /* the place of the last look-up: any pc in [place_start, place_end) has the same answer */
@@ -212,7 +213,7 @@ SONDE__NO_SANITIZE static inline enum sonde__step sonde__rule_apply(struct sonde
     frame->exact = is_signal;
     frame->found = ra_in_register ? SONDE_FOUND_LR : SONDE_FOUND_CFI;
     if (frame->pc == 0 && !is_signal) {
-        return sonde__step_end(walker, SONDE_END_ROOT, 0);
+        return sonde__step_end(walker, walker->is_proof ? SONDE_END_NO_RULE : SONDE_END_ROOT, 0);
     }
     return SONDE__STEP_ON;
 }

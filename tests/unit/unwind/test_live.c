@@ -219,3 +219,71 @@ TEST(new_thread_in_place)
 {
     check_thread(LIVE_IN_PLACE);
 }
+
+#if defined(__x86_64__)
+/* A function whose frame is found by rbp only, with sp and pc known only: as a blocked thread is
+ * read from outside. */
+static __attribute__((noinline)) int room_of(int size)
+{
+    volatile char room[size];
+    struct sonde__regs regs;
+    room[0] = 1;
+    live_regs_here(&regs);
+    pair.their_count = backtrace(pair.theirs, FRAMES_MAX);
+    struct sonde__walk walk = live_walk(pair.live, &regs);
+    walk.regs.known = (uint64_t)1 << SONDE__X86_64_RSP;
+    walk.infer = true;
+    sonde_stack_init(&pair.ours, pair.pcs, pair.how, FRAMES_MAX, 0);
+    sonde__unwind_walk(&walk, &pair.ours);
+    return room[0];
+}
+
+TEST(unknown_frame_pointer_is_inferred)
+{
+    open_pair(LIVE_TABLE);
+    CHECK_EQ(room_of(100), 1);
+    compare();
+    CHECK_EQ(pair.how[1], SONDE_FOUND_INFERRED);
+    live_close(&live);
+}
+#endif
+
+/* A million frames: nothing recurses in the walk, and both ends are kept. */
+static __attribute__((noinline)) int recurse_deep(int depth)
+{
+    volatile int kept = depth;
+    if (depth == 0) {
+        struct sonde__regs regs;
+        live_regs_here(&regs);
+        struct sonde__walk walk = live_walk(pair.live, &regs);
+        sonde_stack_init(&pair.ours, pair.pcs, pair.how, 256, SONDE_OUTER_FRAMES);
+        sonde__unwind_walk(&walk, &pair.ours);
+        return 0;
+    }
+    return recurse_deep(depth - 1) + kept;
+}
+
+static void *recurse_a_million(void *unused)
+{
+    (void)recurse_deep(1000000);
+    return unused;
+}
+
+TEST(a_million_frames)
+{
+    pthread_t thread;
+    pthread_attr_t attr;
+    open_pair(LIVE_TABLE);
+    CHECK_OK(pthread_attr_init(&attr));
+    CHECK_OK(pthread_attr_setstacksize(&attr, (size_t)1 << 30));
+    CHECK_OK(pthread_create(&thread, &attr, recurse_a_million, NULL));
+    CHECK_OK(pthread_join(thread, NULL));
+    CHECK_EQ(pair.ours.end, SONDE_END_ROOT);
+    CHECK_EQ(pair.ours.count, 256);
+    CHECK_EQ(pair.ours.lost_at, 192);
+    CHECK(pair.ours.count + pair.ours.lost_count > 1000000);
+    CHECK(pair.ours.count + pair.ours.lost_count < 1000010);
+    CHECK_EQ(pair.pcs[200], pair.pcs[100]);
+    CHECK(pair.pcs[255] != pair.pcs[100]);
+    live_close(&live);
+}
