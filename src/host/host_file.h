@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Whole files, read-only. Context: any thread.
+ *
+ * A mapped file is not copied: when another program cuts it short while it is mapped, a read past
+ * the new end raises SIGBUS. Package managers replace files by renaming, which is harmless. */
+#ifndef SONDE_HOST_FILE_H
+#define SONDE_HOST_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sonde/status.h>
+
+struct sonde__host_file {
+    const void *data; /* null: empty file */
+    size_t size;
+    uint64_t device, inode;
+};
+
+/* Map a regular file.
+ *
+ * root      a folder that `path` is resolved in as if it were "/" (symbolic links too, where the
+ *           kernel can), or null or "" or "/": the real root
+ * size_max  bytes; a larger file is LIMIT
+ *
+ * Returns OK | ABSENT (no such file) | DENIED | LIMIT | UNSUPPORTED (not a regular file) | OS.
+ * Ownership: unmap it. */
+SONDE_NODISCARD enum sonde_status sonde__host_file_map(const char *root, const char *path,
+                                                       uint64_t size_max,
+                                                       struct sonde__host_file *ret_file,
+                                                       struct sonde_error *ret_error);
+void sonde__host_file_unmap(struct sonde__host_file *file);
+
+/* Read a small file (also of /proc, which says a size of 0) into the caller's buffer; the text is
+ * NUL-terminated behind ret_size bytes.
+ * Returns OK | ABSENT | DENIED | LIMIT (more than capacity - 1 bytes: the first of them are there,
+ * and ret_size is set) | UNREADABLE | OS. */
+SONDE_NODISCARD enum sonde_status sonde__host_file_read(const char *path, char *buffer,
+                                                        size_t capacity, size_t *ret_size,
+                                                        struct sonde_error *ret_error);
+
+#endif

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base_status.h"
+
+/* openat2(2), Linux 5.6; its number is the same on all architectures. glibc 2.36 has no wrapper,
+ * and older kernel headers lack the struct. */
+#define OPENAT2_NUMBER       437
+#define RESOLVE_IN_ROOT_FLAG 0x10u
+struct open_how_v1 {
+    uint64_t flags, mode, resolve;
+};
+
+/* O_NONBLOCK: a FIFO must not hold us; it is refused once open. */
+#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+
+static enum sonde_status fail_errno(struct sonde_error *ret_error, const char *what,
+                                    const char *path, int error)
+{
+    enum sonde_status status = SONDE_OS;
+    if (error == ENOENT || error == ENOTDIR || error == ELOOP || error == ENAMETOOLONG) {
+        status = SONDE_ABSENT;
+    } else if (error == EACCES || error == EPERM) {
+        status = SONDE_DENIED;
+    } else if (error == EIO || error == EISDIR || error == ESRCH) {
+        status = SONDE_UNREADABLE;
+    } else if (error == ENOMEM) {
+        status = SONDE_MEMORY;
+    }
+    return sonde__base_fail(ret_error, status, what, path, error, 0);
+}
+
+/* Open `path` below `root`, with the symbolic links inside it resolved there: a container's
+ * /lib -> /usr/lib must not lead to our own /usr/lib. Returns a descriptor or -1 with *ret_errno.
+ */
+static int open_in_root(const char *root, const char *path, int *ret_errno)
+{
+    struct open_how_v1 how = {.flags = OPEN_FLAGS, .resolve = RESOLVE_IN_ROOT_FLAG};
+    int folder = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    long fd;
+    if (folder < 0) {
+        *ret_errno = errno;
+        return -1;
+    }
+    fd = syscall(OPENAT2_NUMBER, folder, path, &how, sizeof how);
+    if (fd < 0 && errno == ENOSYS) {
+        /* Before 5.6: links to absolute paths then lead outside; who needs the right file checks
+         * its build-id. */
+        while (*path == '/') {
+            path++;
+        }
+        fd = openat(folder, path, OPEN_FLAGS);
+    }
+    *ret_errno = errno;
+    close(folder);
+    return (int)fd;
+}
+
+static int open_file(const char *root, const char *path, int *ret_errno)
+{
+    int fd;
+    if (root != NULL && root[0] != '\0' && !(root[0] == '/' && root[1] == '\0')) {
+        return open_in_root(root, path, ret_errno);
+    }
+    fd = open(path, OPEN_FLAGS);
+    *ret_errno = errno;
+    return fd;
+}
+
+static enum sonde_status map_open_file(int fd, const char *path, uint64_t size_max,
+                                       struct sonde__host_file *ret_file,
+                                       struct sonde_error *ret_error)
+{
+    struct sonde__host_file file = {0};
+    struct stat status;
+    if (fstat(fd, &status) != 0) {
+        return fail_errno(ret_error, "cannot stat", path, errno);
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "not a regular file", path, 0, 0);
+    }
+    if ((uint64_t)status.st_size > size_max || (uint64_t)status.st_size > SIZE_MAX) {
+        return sonde__base_fail(ret_error, SONDE_LIMIT, "file is too large", path, 0,
+                                (uint64_t)status.st_size);
+    }
+    file.size = (size_t)status.st_size;
+    file.device = (uint64_t)status.st_dev;
+    file.inode = (uint64_t)status.st_ino;
+    if (file.size != 0) {
+        void *data = mmap(NULL, file.size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (data == MAP_FAILED) {
+            return fail_errno(ret_error, "cannot map", path, errno);
+        }
+        file.data = data;
+    }
+    *ret_file = file;
+    return SONDE_OK;
+}
+
+enum sonde_status sonde__host_file_map(const char *root, const char *path, uint64_t size_max,
+                                       struct sonde__host_file *ret_file,
+                                       struct sonde_error *ret_error)
+{
+    int error = 0;
+    int fd = open_file(root, path, &error);
+    enum sonde_status result;
+    if (fd < 0) {
+        return fail_errno(ret_error, "cannot open", path, error);
+    }
+    result = map_open_file(fd, path, size_max, ret_file, ret_error);
+    close(fd);
+    return result;
+}
+
+void sonde__host_file_unmap(struct sonde__host_file *file)
+{
+    if (file->data != NULL) {
+        munmap((void *)(uintptr_t)file->data, file->size);
+    }
+    *file = (struct sonde__host_file){0};
+}
+
+enum sonde_status sonde__host_file_read(const char *path, char *buffer, size_t capacity,
+                                        size_t *ret_size, struct sonde_error *ret_error)
+{
+    size_t size = 0;
+    char beyond;
+    ssize_t got = 1;
+    int error, fd = open(path, OPEN_FLAGS);
+    if (fd < 0) {
+        return fail_errno(ret_error, "cannot open", path, errno);
+    }
+    while (got > 0) {
+        got = size + 1 < capacity ? read(fd, buffer + size, capacity - 1 - size)
+                                  : read(fd, &beyond, 1);
+        if (got < 0 && errno == EINTR) {
+            got = 1;
+            continue;
+        }
+        if (got > 0 && size + 1 >= capacity) {
+            break; /* there is more than fits */
+        }
+        size += got > 0 ? (size_t)got : 0;
+    }
+    error = errno;
+    close(fd);
+    buffer[size] = '\0';
+    if (got < 0) {
+        return fail_errno(ret_error, "cannot read", path, error);
+    }
+    *ret_size = size;
+    return got > 0 ? sonde__base_fail(ret_error, SONDE_LIMIT, "file is too large", path, 0, size)
+                   : SONDE_OK;
+}

@@ -1,0 +1,3 @@
+set(sources
+    ${SONDE_PORT}/host_file.c
+)
