@@ -25,13 +25,25 @@ sonde__symfile_cache_create(const struct sonde__symfile_options *options,
 void sonde__symfile_cache_destroy(struct sonde__symfile_cache *cache);
 
 /* The index of an image, opened at the first call. Keyed by build-id, else by path.
- * `memory`, `memory_size`: the image's bytes where it has no file (vdso, deleted); else null, 0.
+ * `memory`, `memory_size`: the image's bytes where it has no file (vdso, deleted), in memory layout
+ * from its ELF header on, copied if they are used; else null, 0.
+ * An image without a build-id is only matched with a file that has none either.
  * Returns OK | ABSENT (no file, or its build-id is another one: then no names, never wrong ones)
- * | UNREADABLE | CORRUPT | MEMORY. Ownership: the cache's. */
+ * | DENIED | UNREADABLE | CORRUPT | UNSUPPORTED | LIMIT | MEMORY | OS; a failure is remembered
+ * (but not MEMORY), until `memory` is given for the first time. Ownership: the cache's. */
 SONDE_NODISCARD enum sonde_status sonde__symfile_index(struct sonde__symfile_cache *cache,
                                                        const struct sonde__image *image,
                                                        const void *memory, size_t memory_size,
                                                        const struct sonde__symbol_index **ret_index,
                                                        struct sonde_error *ret_error);
+
+/* The same image's verified ELF view (its file's, or that of `memory`), without making an index:
+ * for CFI and sections from the one mapping. Statuses and ownership as above. When only the
+ * separate debug file was found, the view is that one's (its code is not in it). */
+SONDE_NODISCARD enum sonde_status sonde__symfile_elf(struct sonde__symfile_cache *cache,
+                                                     const struct sonde__image *image,
+                                                     const void *memory, size_t memory_size,
+                                                     const struct sonde__elf **ret_elf,
+                                                     struct sonde_error *ret_error);
 
 #endif

@@ -1,0 +1,4 @@
+set(sources
+    symfile_cache.c
+    symfile_find.c
+)

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symfile_cache.h"
+
+#include <string.h>
+
+#include "base_status.h"
+#include "mem_heap.h"
+#include "symfile_find.h"
+
+/* Chains of the table of entries: a large process has a few hundred images. */
+#define BUCKET_COUNT 256u
+
+struct entry {
+    struct entry *next;
+    struct sonde__build_id id;
+    char *path;               /* the key when id.size is 0 */
+    struct sonde_error error; /* why there is no view or no index; status OK: there is */
+    struct symfile_view own, debug;
+    void *memory;                 /* copy of the image's bytes, when the view stands on them */
+    const struct sonde__elf *elf; /* own, or a debug file alone; null: nothing was found */
+    struct sonde__symbol_index *index;
+    bool memory_tried, debug_tried;
+};
+
+struct sonde__symfile_cache {
+    struct sonde__symfile_options options;
+    char *root, *debug_root;
+    struct entry *buckets[BUCKET_COUNT];
+};
+
+enum sonde_status sonde__symfile_cache_create(const struct sonde__symfile_options *options,
+                                              struct sonde__symfile_cache **ret_cache)
+{
+    struct sonde__symfile_cache *cache = sonde__mem_alloc_zeroed(sizeof *cache);
+    const char *root = options != NULL && options->root != NULL ? options->root : "";
+    const char *debug_root =
+        options != NULL && options->debug_root != NULL ? options->debug_root : "/usr/lib/debug";
+    if (cache == NULL) {
+        return SONDE_MEMORY;
+    }
+    cache->root = sonde__mem_copy_string(root);
+    cache->debug_root = sonde__mem_copy_string(debug_root);
+    if (cache->root == NULL || cache->debug_root == NULL) {
+        sonde__symfile_cache_destroy(cache);
+        return SONDE_MEMORY;
+    }
+    cache->options.root = cache->root;
+    cache->options.debug_root = cache->debug_root;
+    *ret_cache = cache;
+    return SONDE_OK;
+}
+
+/* Forget what was found, so that the search can be made again. */
+static void clear_entry(struct entry *entry)
+{
+    sonde__symbol_index_destroy(entry->index);
+    symfile_view_done(&entry->own);
+    symfile_view_done(&entry->debug);
+    sonde__mem_free(entry->memory);
+    entry->index = NULL;
+    entry->memory = NULL;
+    entry->elf = NULL;
+    entry->debug_tried = false;
+    entry->error = (struct sonde_error){0};
+}
+
+static void destroy_entry(struct entry *entry)
+{
+    clear_entry(entry);
+    sonde__mem_free(entry->path);
+    sonde__mem_free(entry);
+}
+
+void sonde__symfile_cache_destroy(struct sonde__symfile_cache *cache)
+{
+    if (cache == NULL) {
+        return;
+    }
+    for (unsigned i = 0; i < BUCKET_COUNT; i++) {
+        while (cache->buckets[i] != NULL) {
+            struct entry *entry = cache->buckets[i];
+            cache->buckets[i] = entry->next;
+            destroy_entry(entry);
+        }
+    }
+    sonde__mem_free(cache->root);
+    sonde__mem_free(cache->debug_root);
+    sonde__mem_free(cache);
+}
+
+static unsigned hash_key(const struct sonde__image *image)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    if (image->build_id.size != 0) {
+        for (unsigned i = 0; i < image->build_id.size; i++) {
+            hash = (hash ^ image->build_id.bytes[i]) * 16777619u;
+        }
+    } else {
+        for (const char *c = image->path != NULL ? image->path : ""; *c != '\0'; c++) {
+            hash = (hash ^ (uint8_t)*c) * 16777619u;
+        }
+    }
+    return (hash ^ hash >> 16) % BUCKET_COUNT;
+}
+
+/* The image's entry, made when there is none; null: no memory. */
+static struct entry *find_entry(struct sonde__symfile_cache *cache,
+                                const struct sonde__image *image, bool *ret_new)
+{
+    const char *path = image->path != NULL ? image->path : "";
+    struct entry **bucket = &cache->buckets[hash_key(image)];
+    struct entry *entry;
+    for (entry = *bucket; entry != NULL; entry = entry->next) {
+        if (symfile_same_build_id(&entry->id, &image->build_id) &&
+            (entry->id.size != 0 || strcmp(entry->path, path) == 0)) {
+            *ret_new = false;
+            return entry;
+        }
+    }
+    entry = sonde__mem_alloc_zeroed(sizeof *entry);
+    if (entry == NULL) {
+        return NULL;
+    }
+    entry->id = image->build_id;
+    entry->path = sonde__mem_copy_string(path);
+    if (entry->path == NULL) {
+        sonde__mem_free(entry);
+        return NULL;
+    }
+    entry->next = *bucket;
+    *bucket = entry;
+    *ret_new = true;
+    return entry;
+}
+
+/* Take the image's bytes in memory as its view. The build-id there is the image's by nature. */
+static enum sonde_status open_memory(struct entry *entry, const struct sonde__image *image,
+                                     const void *memory, size_t size, struct sonde_error *ret_error)
+{
+    enum sonde_status status;
+    entry->memory = sonde__mem_alloc(size);
+    if (entry->memory == NULL) {
+        return sonde__base_fail(ret_error, SONDE_MEMORY, "no memory for an image's bytes",
+                                image->path, 0, size);
+    }
+    memcpy(entry->memory, memory, size);
+    status = sonde__elf_open_image(entry->memory, size, image->bias, &entry->own.elf, ret_error);
+    if (status != SONDE_OK) {
+        sonde__mem_free(entry->memory);
+        entry->memory = NULL;
+        return status;
+    }
+    entry->elf = &entry->own.elf;
+    return SONDE_OK;
+}
+
+/* Find the image's view: its file, its bytes in memory, or its debug file alone. */
+static void open_entry(const struct sonde__symfile_cache *cache, struct entry *entry,
+                       const struct sonde__image *image, const void *memory, size_t memory_size)
+{
+    struct sonde_error error = {0};
+    enum sonde_status status = symfile_find_own(&cache->options, image, &entry->own, &error);
+    if (status == SONDE_OK) {
+        entry->elf = &entry->own.elf;
+        return;
+    }
+    entry->error = error; /* the file's failure is what is told if nothing else helps */
+    if (memory != NULL && memory_size != 0) {
+        entry->memory_tried = true;
+        status = open_memory(entry, image, memory, memory_size, &error);
+        if (status == SONDE_OK || status == SONDE_MEMORY) {
+            entry->error = (struct sonde_error){.status = SONDE_OK};
+            if (status == SONDE_MEMORY) {
+                entry->error = error;
+            }
+            return;
+        }
+    }
+    if (symfile_find_debug(&cache->options, image, NULL, &entry->debug)) {
+        entry->debug_tried = true;
+        entry->elf = &entry->debug.elf;
+        entry->error = (struct sonde_error){.status = SONDE_OK};
+    }
+}
+
+static enum sonde_status remembered(const struct entry *entry, struct sonde_error *ret_error)
+{
+    if (entry->error.status != SONDE_OK && ret_error != NULL) {
+        *ret_error = entry->error;
+    }
+    return entry->error.status;
+}
+
+/* The entry of an image with its view opened. */
+static enum sonde_status load_entry(struct sonde__symfile_cache *cache,
+                                    const struct sonde__image *image, const void *memory,
+                                    size_t memory_size, struct entry **ret_entry,
+                                    struct sonde_error *ret_error)
+{
+    bool is_new;
+    struct entry *entry = find_entry(cache, image, &is_new);
+    if (entry == NULL) {
+        return sonde__base_fail(ret_error, SONDE_MEMORY, "no memory for a symbol file", image->path,
+                                0, 0);
+    }
+    if (is_new || entry->error.status == SONDE_MEMORY ||
+        (entry->elf == NULL && memory != NULL && !entry->memory_tried)) {
+        clear_entry(entry);
+        open_entry(cache, entry, image, memory, memory_size);
+    }
+    *ret_entry = entry;
+    return entry->elf != NULL ? SONDE_OK : remembered(entry, ret_error);
+}
+
+enum sonde_status sonde__symfile_elf(struct sonde__symfile_cache *cache,
+                                     const struct sonde__image *image, const void *memory,
+                                     size_t memory_size, const struct sonde__elf **ret_elf,
+                                     struct sonde_error *ret_error)
+{
+    struct entry *entry;
+    SONDE_TRY(load_entry(cache, image, memory, memory_size, &entry, ret_error));
+    *ret_elf = entry->elf;
+    return SONDE_OK;
+}
+
+enum sonde_status sonde__symfile_index(struct sonde__symfile_cache *cache,
+                                       const struct sonde__image *image, const void *memory,
+                                       size_t memory_size,
+                                       const struct sonde__symbol_index **ret_index,
+                                       struct sonde_error *ret_error)
+{
+    struct sonde__elf_section symtab;
+    struct entry *entry;
+    SONDE_TRY(load_entry(cache, image, memory, memory_size, &entry, ret_error));
+    if (entry->index == NULL) {
+        const struct sonde__elf *debug = NULL;
+        SONDE_TRY(remembered(entry, ret_error));
+        if (entry->elf == &entry->own.elf) {
+            if (!entry->debug_tried &&
+                !sonde__elf_section_by_type(entry->elf, SONDE__SHT_SYMTAB, &symtab)) {
+                (void)symfile_find_debug(&cache->options, image, entry->elf, &entry->debug);
+                entry->debug_tried = true;
+            }
+            debug = entry->debug.file.data != NULL ? &entry->debug.elf : NULL;
+        }
+        if (sonde__symbol_index_create(entry->elf, debug, &entry->index, &entry->error) !=
+            SONDE_OK) {
+            return remembered(entry, ret_error);
+        }
+    }
+    *ret_index = entry->index;
+    return SONDE_OK;
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Search for the files of one image: its own, and its separate debug file. Each candidate must
+ * prove that it is the right one, by its build-id, or where there is none by the CRC of the debug
+ * link. Context: any thread. */
+#ifndef SONDE_SYMFILE_FIND_H
+#define SONDE_SYMFILE_FIND_H
+
+#include "host_file.h"
+#include "image_elf.h"
+#include "image_set.h"
+#include "symfile_cache.h"
+
+/* A mapped file and its ELF view. */
+struct symfile_view {
+    struct sonde__host_file file;
+    struct sonde__elf elf;
+};
+
+void symfile_view_done(struct symfile_view *view);
+
+bool symfile_same_build_id(const struct sonde__build_id *a, const struct sonde__build_id *b);
+
+/* The image's own file. */
+SONDE_NODISCARD enum sonde_status symfile_find_own(const struct sonde__symfile_options *options,
+                                                   const struct sonde__image *image,
+                                                   struct symfile_view *ret_view,
+                                                   struct sonde_error *ret_error);
+
+/* The separate debug file. own: the image's own view, or null when that was not found.
+ * False: there is none that proves to be the right one. */
+bool symfile_find_debug(const struct sonde__symfile_options *options,
+                        const struct sonde__image *image, const struct sonde__elf *own,
+                        struct symfile_view *ret_view);
+
+#endif
