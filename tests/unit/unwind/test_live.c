@@ -225,7 +225,7 @@ TEST(new_thread_in_place)
  * read from outside. */
 static __attribute__((noinline)) int room_of(int size)
 {
-    volatile char room[size];
+    volatile char *room = __builtin_alloca((size_t)size);
     struct sonde__regs regs;
     room[0] = 1;
     live_regs_here(&regs);
