@@ -3,10 +3,12 @@
  * sp and pc only), by scanning its stack.
  *
  * Each slot is tried as the frame pointer. A try counts when the return address that the rule then
- * gives follows a call, the call goes to this very function (directly, through a linkage stub that
- * holds its address, or indirectly), and CFI leads from there to the thread's entry. Leftovers of
- * earlier calls can satisfy all that too: so exactly one try must. Otherwise the answer is that
- * nobody knows. */
+ * gives follows a call that may have gone to this very function, and CFI leads from there to the
+ * thread's entry. A direct call (also through a linkage stub that holds the function's address)
+ * names the function; an indirect one may have called anything, so every frame further out that
+ * made one is a try as well. Leftovers of earlier calls can satisfy all that too. Hence the proof:
+ * exactly one direct call, and every indirect one lies on the way from it to the entry; or no
+ * direct call and exactly one indirect one. Otherwise the answer is that nobody knows. */
 #include "unwind_step.h"
 
 /* How far up the caller is sought: no function of a stock library that keeps a frame pointer has a
@@ -16,10 +18,20 @@
 /* Frames walked for all tries together, as a bound of time (about 10 ms). */
 #define PROBE_FRAMES_MAX (1u << 20)
 
+/* Indirect calls on one stack; more are no proof. */
+#define INDIRECT_MAX 32
+
+enum call_kind { CALL_NONE, CALL_DIRECT, CALL_INDIRECT };
+
 struct scan {
     const struct sonde__walker *walker;
     uint64_t function; /* address of its first instruction */
     uint64_t frames_left;
+    unsigned direct_count;
+    unsigned indirect_count;
+    struct sonde__walker direct; /* stands at the caller that the first direct try gave */
+    struct sonde__walker indirect;
+    uint64_t indirect_sp[INDIRECT_MAX]; /* of the callers */
 };
 
 static bool read_door(const struct sonde__walker *walker, uint64_t address, void *bytes,
@@ -29,8 +41,8 @@ static bool read_door(const struct sonde__walker *walker, uint64_t address, void
     return memory->read != NULL && memory->read(memory->ctx, address, bytes, size);
 }
 
-/* Does a call of the function end at this return address? */
-static bool follows_call(const struct scan *scan, uint64_t pc)
+/* What call ends at this return address, if it may have called the function. */
+static enum call_kind classify_call(const struct scan *scan, uint64_t pc)
 {
     const struct sonde__walker *walker = scan->walker;
     uint8_t code[16];
@@ -39,45 +51,81 @@ static bool follows_call(const struct scan *scan, uint64_t pc)
     uint64_t value = 0;
     if (!read_door(walker, pc - 8, code, 8) ||
         !sonde__arch_is_call_before(walker->arch, pc, code, 8, &target)) {
-        return false;
+        return CALL_NONE;
     }
-    if (target == 0 || target == scan->function) {
-        return true;
+    if (target == 0) {
+        return CALL_INDIRECT;
     }
-    return read_door(walker, target, code, sizeof code) &&
-           sonde__arch_stub_slot(walker->arch, target, code, sizeof code, &slot) &&
-           read_door(walker, slot, &value, sizeof value) && value == scan->function;
+    bool to_stub = target != scan->function && read_door(walker, target, code, sizeof code) &&
+                   sonde__arch_stub_slot(walker->arch, target, code, sizeof code, &slot) &&
+                   read_door(walker, slot, &value, sizeof value) && value == scan->function;
+    return target == scan->function || to_stub ? CALL_DIRECT : CALL_NONE;
 }
 
-/* Try one frame pointer. True: it leads to the root; *ret_walker then stands at the caller. */
-static bool try_fp(struct scan *scan, const struct sonde__rule *rule, uint64_t fp,
-                   struct sonde__walker *ret_walker, bool *ret_unreadable)
+/* Does CFI lead from here to the thread's entry? *ret_passed: how many of the callers of indirect
+ * calls were passed. */
+static bool reaches_root(struct scan *scan, struct sonde__walker walker, unsigned *ret_passed)
+{
+    unsigned passed = 0;
+    walker.is_proof = true; /* stacks are full of zeros and of old frame pointers */
+    for (; scan->frames_left > 0; scan->frames_left--) {
+        for (unsigned i = 0; i < scan->indirect_count; i++) {
+            passed += scan->indirect_sp[i] == walker.frame.sp;
+        }
+        enum sonde__step step = sonde__walker_step(&walker);
+        if (step != SONDE__STEP_ON) {
+            *ret_passed = passed;
+            return step == SONDE__STEP_ENDED && walker.end == SONDE_END_ROOT;
+        }
+    }
+    return false;
+}
+
+/* Try one frame pointer. False: the stack ends here. */
+static bool try_fp(struct scan *scan, const struct sonde__rule *rule, uint64_t fp)
 {
     struct sonde__walker trial = *scan->walker;
+    unsigned ignored = 0;
     trial.frame.fp = fp;
     trial.frame.fp_known = true;
     if (sonde__rule_apply(&trial, rule) != SONDE__STEP_ON) {
-        *ret_unreadable = trial.end == SONDE_END_UNREADABLE;
-        return false;
+        uint64_t word = 0;
+        return trial.end != SONDE_END_UNREADABLE || sonde__reader_word(trial.reader, fp, &word);
     }
     sonde__walker_locate(&trial, trial.frame.pc - 1);
-    if (!trial.is_executable || !follows_call(scan, trial.frame.pc)) {
-        return false;
+    enum call_kind kind = trial.is_executable ? classify_call(scan, trial.frame.pc) : CALL_NONE;
+    if (kind == CALL_NONE || !reaches_root(scan, trial, &ignored)) {
+        return true;
     }
-    struct sonde__walker probe = trial;
-    probe.is_proof = true; /* stacks are full of zeros and of old frame pointers */
-    if (sonde__walker_probe(&probe, &scan->frames_left) != SONDE_END_ROOT) {
-        return false;
+    if (kind == CALL_DIRECT) {
+        scan->direct_count++;
+        scan->direct = trial;
+    } else {
+        if (scan->indirect_count < INDIRECT_MAX) {
+            scan->indirect_sp[scan->indirect_count] = trial.frame.sp;
+        }
+        scan->indirect_count++;
+        scan->indirect = trial;
     }
-    *ret_walker = trial;
     return true;
+}
+
+static bool is_proven(struct scan *scan)
+{
+    unsigned passed = 0;
+    if (scan->frames_left == 0 || scan->indirect_count > INDIRECT_MAX) {
+        return false;
+    }
+    if (scan->direct_count == 0) {
+        return scan->indirect_count == 1;
+    }
+    return scan->direct_count == 1 && reaches_root(scan, scan->direct, &passed) &&
+           passed == scan->indirect_count;
 }
 
 bool sonde__step_infer(struct sonde__walker *walker, const struct sonde__rule *rule)
 {
     struct scan scan = {.walker = walker, .frames_left = PROBE_FRAMES_MAX};
-    struct sonde__walker found = *walker;
-    bool is_found = false;
     uint64_t start = 0;
     uint64_t end = 0;
     bool by_fp = rule->cfa == SONDE__RULE_FP || rule->cfa == SONDE__RULE_FP_DEREF;
@@ -90,24 +138,15 @@ bool sonde__step_infer(struct sonde__walker *walker, const struct sonde__rule *r
     scan.function = start + walker->image->bias;
     uint64_t first = (walker->frame.sp + 7) & ~(uint64_t)7;
     for (uint64_t fp = first; fp - first < SCAN_BYTES; fp += 8) {
-        bool unreadable = false;
-        struct sonde__walker caller;
-        if (try_fp(&scan, rule, fp, &caller, &unreadable)) {
-            if (is_found) {
-                return false; /* two proofs are none */
-            }
-            found = caller;
-            is_found = true;
-        }
-        uint64_t word = 0;
-        if (scan.frames_left == 0 ||
-            (unreadable && !sonde__reader_word(walker->reader, fp, &word))) {
+        bool is_enough =
+            scan.frames_left == 0 || scan.direct_count > 1 || scan.indirect_count > INDIRECT_MAX;
+        if (is_enough || !try_fp(&scan, rule, fp)) {
             break;
         }
     }
-    if (scan.frames_left == 0 || !is_found) {
+    if (!is_proven(&scan)) {
         return false;
     }
-    *walker = found;
+    *walker = scan.direct_count != 0 ? scan.direct : scan.indirect;
     return true;
 }

@@ -65,9 +65,8 @@ enum sonde__step sonde__step_full(struct sonde__walker *walker);
  * scanning the stack. False: there is no caller that can be proven, or more than one. */
 bool sonde__step_infer(struct sonde__walker *walker, const struct sonde__rule *rule);
 
-/* Walk on without keeping frames, at most `*left` of them, which is counted down.
- * Returns why it ended. */
-enum sonde_end_reason sonde__walker_probe(struct sonde__walker *walker, uint64_t *left);
+/* One step by whatever rule applies; OTHER where it would need all registers. */
+enum sonde__step sonde__walker_step(struct sonde__walker *walker);
 
 static inline enum sonde__step sonde__step_end(struct sonde__walker *walker,
                                                enum sonde_end_reason end, uint64_t at)

@@ -104,18 +104,22 @@ static inline const struct sonde__rule *find_rule(struct sonde__walker *w,
     return scratch;
 }
 
-/* Frames until the end; `sink` may be null. Returns ENDED or OTHER. */
-SONDE__NO_SANITIZE static inline enum sonde__step run(struct sonde__walker *w, struct sink *sink,
-                                                      uint64_t *left)
+enum sonde__step sonde__walker_step(struct sonde__walker *walker)
 {
-    for (;;) {
+    struct sonde__rule scratch;
+    return sonde__rule_apply(walker, find_rule(walker, &scratch));
+}
+
+/* Frames until the end. Returns ENDED or OTHER. */
+SONDE__NO_SANITIZE static inline enum sonde__step run(struct sonde__walker *w, struct sink *sink)
+{
+    for (uint64_t left = SONDE__WALK_FRAMES_MAX;; left--) {
         struct sonde__rule scratch;
         const struct sonde__rule *rule = NULL;
         enum sonde__step step = SONDE__STEP_ON;
-        if (*left == 0 || (sink != NULL && !put_frame(sink, &w->frame))) {
+        if (left == 0 || !put_frame(sink, &w->frame)) {
             return sonde__step_end(w, SONDE_END_DEPTH, w->frame.pc);
         }
-        --*left;
         if (w->regs != NULL) {
             sonde__walker_locate(w, sonde__frame_lookup_pc(&w->frame));
             step = sonde__step_full(w);
@@ -123,24 +127,18 @@ SONDE__NO_SANITIZE static inline enum sonde__step run(struct sonde__walker *w, s
             rule = find_rule(w, &scratch);
             step = sonde__rule_apply(w, rule);
         }
-        if (sink != NULL && w->was_signal && sink->last != UINT32_MAX) {
+        if (w->was_signal && sink->last != UINT32_MAX) {
             sink->stack->how[sink->last] |= SONDE_HOW_SIGNAL;
         }
         if (step == SONDE__STEP_ON) {
             continue;
         }
-        if (step == SONDE__STEP_OTHER || sink == NULL || rule == NULL || !w->walk->infer ||
+        if (step == SONDE__STEP_OTHER || rule == NULL || !w->walk->infer ||
             w->end != SONDE_END_NO_REGISTERS || !sonde__step_infer(w, rule)) {
             return step;
         }
         sink->inferred = true;
     }
-}
-
-enum sonde_end_reason sonde__walker_probe(struct sonde__walker *walker, uint64_t *left)
-{
-    return run(walker, NULL, left) == SONDE__STEP_ENDED ? (enum sonde_end_reason)walker->end
-                                                        : SONDE_END_NO_REGISTERS;
 }
 
 static struct sink open_sink(const struct sonde__walk *walk, struct sonde_stack *stack)
@@ -157,9 +155,8 @@ static __attribute__((noinline)) void walk_full(const struct sonde__walk *walk,
                                                 struct sonde__reader *reader, struct sink *sink)
 {
     struct sonde__regs regs;
-    uint64_t left = SONDE__WALK_FRAMES_MAX;
     if (sonde__walker_start(walker, walk, reader, &regs)) {
-        (void)run(walker, sink, &left);
+        (void)run(walker, sink);
     }
 }
 
@@ -168,10 +165,9 @@ void sonde__unwind_walk(const struct sonde__walk *walk, struct sonde_stack *stac
     struct sonde__walker walker;
     struct sonde__reader reader;
     struct sink sink = open_sink(walk, stack);
-    uint64_t left = SONDE__WALK_FRAMES_MAX;
     sonde__reader_init(&reader, &walk->memory);
     if (sonde__walker_start(&walker, walk, &reader, NULL) &&
-        run(&walker, &sink, &left) == SONDE__STEP_OTHER) {
+        run(&walker, &sink) == SONDE__STEP_OTHER) {
         sink = open_sink(walk, stack);
         walk_full(walk, &walker, &reader, &sink);
     }

@@ -403,6 +403,23 @@ TEST(an_indirect_call_and_a_linkage_stub_are_call_sites)
     SIM_EXPECT(&sim, SONDE_END_NO_REGISTERS, 0x120);
 }
 
+TEST(outer_indirect_calls_do_not_spoil_a_proof)
+{
+    open_blocked();
+    SIM_FDE(&sim, 0x300, 0x0e, 16);
+    memcpy(sim.code + 0x33b, "\x90\x90\x90\xff\xd0", 5); /* h is called by call *%rax */
+    sim_poke(&sim, 0x168, CODE(0x340));
+    sim_poke(&sim, 0x178, CODE(0xf10));
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x120, 0x250, 0x340, 0xf10);
+    /* an indirect call nearer than the direct one may be the one */
+    sim_poke(&sim, 0x110, CODE(0x340));
+    sim_poke(&sim, 0x118, CODE(0x340));
+    sim_poke(&sim, 0x128, CODE(0xf10));
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_NO_REGISTERS, 0x120);
+}
+
 /* The kernel's frame of x86-64 with the trampoline at 0x800, sp at the ucontext. */
 static void put_sigframe(uint32_t at, uint64_t pc, uint64_t sp, uint64_t fp)
 {
