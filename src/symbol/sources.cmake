@@ -1,4 +1,11 @@
 set(sources
+    dwarf_abbrev.c
+    dwarf_form.c
+    dwarf_line.c
+    dwarf_lookup.c
+    dwarf_ranges.c
+    dwarf_scan.c
+    dwarf_unit.c
     symbol_build.c
     symbol_choose.c
     symbol_flatten.c

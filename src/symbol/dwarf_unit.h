@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+/* DWARF units, abbreviations and attribute values of one object file; DWARF 2 to 5.
+ *
+ * Reads only the sections that it is given, through the bounded cursor; a malformed unit costs that
+ * unit. Sections must outlive the reader. Source: DWARF 5 §7.5 (units, abbreviations, forms), §7.26
+ * to §7.28 (string offsets, addresses, ranges). Context: any thread; a reader is used by one at a
+ * time, units of it may be scanned by several when each has its own abbreviation cache. */
+#ifndef SONDE_DWARF_UNIT_H
+#define SONDE_DWARF_UNIT_H
+
+#include <sonde/status.h>
+
+#include "base_bytes.h"
+#include "base_status.h"
+
+struct sonde__dwarf_sections {
+    struct sonde__bytes info, abbrev, line, str, line_str, str_offsets, addr, ranges, rnglists;
+};
+
+struct sonde__dwarf_attr {
+    uint16_t name;
+    uint16_t form;
+    int64_t implicit; /* DW_FORM_implicit_const */
+};
+
+struct sonde__dwarf_abbrev {
+    uint64_t code;
+    uint32_t first; /* index of its first attribute */
+    uint16_t count;
+    uint16_t tag;
+    bool children;
+};
+
+/* One abbreviation table: dense codes are found by index, others by a binary search. */
+struct sonde__dwarf_abbrevs {
+    uint64_t offset; /* of the table in .debug_abbrev: the key of a cache */
+    struct sonde__dwarf_abbrev *entries;
+    struct sonde__dwarf_attr *attrs;
+    size_t count, capacity;
+    size_t attr_count, attr_capacity;
+    bool dense; /* entries[i].code == i + 1 */
+    bool valid;
+};
+
+struct sonde__dwarf_unit {
+    uint64_t offset;     /* of the unit's header in .debug_info */
+    uint64_t end;        /* of the unit in .debug_info */
+    uint64_t die_offset; /* of its first DIE */
+    uint64_t abbrev_offset;
+    uint16_t version;
+    uint8_t offset_size; /* 4 or 8 */
+    uint8_t address_size;
+    uint8_t type; /* DW_UT_* */
+    /* from the unit's DIE, by sonde__dwarf_unit_root() */
+    uint16_t tag;
+    uint16_t language;
+    const char *name;
+    const char *comp_dir;
+    const char *dwo_name;
+    uint64_t low_pc;
+    uint64_t high_pc; /* 0: none */
+    uint64_t ranges;  /* offset in .debug_ranges or .debug_rnglists */
+    uint64_t stmt_list;
+    uint64_t str_offsets_base, addr_base, rnglists_base;
+    bool has_low_pc, has_ranges, has_stmt_list;
+};
+
+/* A decoded attribute value. */
+struct sonde__dwarf_value {
+    enum {
+        SONDE__DWARF_NONE,     /* a form that the reader only skips */
+        SONDE__DWARF_CONSTANT, /* u */
+        SONDE__DWARF_ADDRESS,  /* u */
+        SONDE__DWARF_OFFSET,   /* u: into another section; a range list is already resolved */
+        SONDE__DWARF_REF,      /* u: absolute offset in .debug_info */
+        SONDE__DWARF_STRING,   /* s */
+        SONDE__DWARF_ALT,      /* u: offset in the supplementary file's section */
+    } kind;
+    uint64_t u;
+    const char *s;
+};
+
+/* Read the unit header at `offset`; *ret_unit->end is where the next one begins.
+ * Returns OK | ABSENT (end of the section) | CORRUPT (no way to find the next unit)
+ * | UNSUPPORTED (unknown version or address size: skip to ret_unit->end). */
+SONDE_NODISCARD enum sonde_status
+sonde__dwarf_unit_read(const struct sonde__dwarf_sections *sections, uint64_t offset,
+                       struct sonde__dwarf_unit *ret_unit);
+
+/* Read the unit's own DIE into `unit`. `abbrevs` is the unit's table.
+ * Returns OK | CORRUPT. */
+SONDE_NODISCARD enum sonde_status
+sonde__dwarf_unit_root(const struct sonde__dwarf_sections *sections,
+                       const struct sonde__dwarf_abbrevs *abbrevs, struct sonde__dwarf_unit *unit);
+
+/* Load the abbreviation table at an offset into `abbrevs` (kept when it is that table already;
+ * zeroed by the caller at first). Returns OK | CORRUPT | MEMORY | LIMIT. Free with _done(). */
+SONDE_NODISCARD enum sonde_status
+sonde__dwarf_abbrevs_load(const struct sonde__dwarf_sections *sections, uint64_t offset,
+                          struct sonde__dwarf_abbrevs *abbrevs);
+void sonde__dwarf_abbrevs_done(struct sonde__dwarf_abbrevs *abbrevs);
+
+/* The abbreviation of a code, or null. */
+static inline const struct sonde__dwarf_abbrev *
+sonde__dwarf_abbrev_find(const struct sonde__dwarf_abbrevs *abbrevs, uint64_t code)
+{
+    if (abbrevs->dense) {
+        return code - 1 < abbrevs->count ? &abbrevs->entries[code - 1] : NULL;
+    }
+    size_t low = 0;
+    size_t high = abbrevs->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (abbrevs->entries[middle].code < code) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < abbrevs->count && abbrevs->entries[low].code == code ? &abbrevs->entries[low]
+                                                                      : NULL;
+}
+
+/* Skip one attribute value, or read it. A malformed one fails the cursor. */
+void sonde__dwarf_skip(const struct sonde__dwarf_unit *unit, const struct sonde__dwarf_attr *attr,
+                       struct sonde__bytes *at);
+struct sonde__dwarf_value sonde__dwarf_read(const struct sonde__dwarf_sections *sections,
+                                            const struct sonde__dwarf_unit *unit,
+                                            const struct sonde__dwarf_attr *attr,
+                                            struct sonde__bytes *at);
+
+/* Entry `index` of .debug_addr for the unit. False: outside. */
+bool sonde__dwarf_address(const struct sonde__dwarf_sections *sections,
+                          const struct sonde__dwarf_unit *unit, uint64_t index,
+                          uint64_t *ret_address);
+
+/* Each [low, high) of a range list (DWARF 5 §2.17.3); empty and discarded ones are left out.
+ * Returns false when the list is malformed (what came before was given). */
+bool sonde__dwarf_each_range(const struct sonde__dwarf_sections *sections,
+                             const struct sonde__dwarf_unit *unit, uint64_t offset,
+                             void (*each)(void *ctx, uint64_t low, uint64_t high), void *ctx);
+
+/* Is this address one that a linker writes for code that it left out? 0 (GNU ld: -Wl,--gc-sections;
+ * no code of an ELF image with a header lies there) and the highest two of the size (lld). */
+static inline bool sonde__dwarf_discarded(const struct sonde__dwarf_unit *unit, uint64_t address)
+{
+    uint64_t top = unit->address_size == 4 ? UINT32_MAX : UINT64_MAX;
+    return address == 0 || address >= top - 1;
+}
+
+#endif

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The DWARF reader against llvm-symbolizer (addr2line names the function before a gap and loses
+ * files of inlined calls): at each address the same number of frames, with the same function, file
+ * and line at every level, inlined calls included. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dwarf_lookup.h"
+#include "image_elf.h"
+#include "test.h"
+
+#define FRAMES_MAX 64
+
+struct program {
+    char *bytes;
+    struct sonde__elf elf;
+    struct sonde__dwarf *dwarf;
+    uint64_t text_vaddr, text_size;
+};
+
+static struct sonde__bytes section(const struct sonde__elf *elf, const char *name)
+{
+    struct sonde__elf_section s;
+    struct sonde__bytes bytes;
+    sonde__base_bytes_init(&bytes, "", 0);
+    if (sonde__elf_section_by_name(elf, name, &s) && s.data != NULL) {
+        sonde__base_bytes_init(&bytes, s.data, s.size);
+    }
+    return bytes;
+}
+
+static void open_program(const char *path, struct program *p)
+{
+    size_t size;
+    struct sonde__elf_section text;
+    struct sonde_error error;
+    p->bytes = test_read_file(path, &size);
+    CHECK_OK(sonde__elf_open(p->bytes, size, &p->elf, &error));
+    struct sonde__dwarf_sections sections = {
+        .info = section(&p->elf, ".debug_info"),
+        .abbrev = section(&p->elf, ".debug_abbrev"),
+        .line = section(&p->elf, ".debug_line"),
+        .str = section(&p->elf, ".debug_str"),
+        .line_str = section(&p->elf, ".debug_line_str"),
+        .str_offsets = section(&p->elf, ".debug_str_offsets"),
+        .addr = section(&p->elf, ".debug_addr"),
+        .ranges = section(&p->elf, ".debug_ranges"),
+        .rnglists = section(&p->elf, ".debug_rnglists"),
+    };
+    CHECK_OK(sonde__dwarf_open(&sections, &p->dwarf));
+    CHECK(sonde__elf_section_by_name(&p->elf, ".text", &text));
+    p->text_vaddr = text.vaddr;
+    p->text_size = text.size;
+}
+
+static void close_program(struct program *p)
+{
+    sonde__dwarf_close(p->dwarf);
+    free(p->bytes);
+}
+
+/* One frame as llvm-symbolizer prints it: function, then file:line:column. */
+struct frame_text {
+    char name[256];
+    char file[512];
+    unsigned line;
+};
+
+/* The frames of one address; a blank line ends them. */
+static size_t their_frames(char **cursor, struct frame_text *frames)
+{
+    size_t n = 0;
+    while (**cursor != '\0' && **cursor != '\n') {
+        char *name = *cursor;
+        char *place = strchr(name, '\n');
+        char *end = place != NULL ? strchr(place + 1, '\n') : NULL;
+        CHECK(end != NULL);
+        *place++ = '\0';
+        *end = '\0';
+        *cursor = end + 1;
+        char *column = strrchr(place, ':');
+        CHECK(column != NULL);
+        *column = '\0';
+        char *line = strrchr(place, ':');
+        CHECK(line != NULL);
+        *line++ = '\0';
+        if (n < FRAMES_MAX) {
+            snprintf(frames[n].name, sizeof frames[n].name, "%s", name);
+            snprintf(frames[n].file, sizeof frames[n].file, "%s",
+                     strcmp(place, "??") == 0 ? "" : place);
+            frames[n].line = (unsigned)strtoul(line, NULL, 10);
+            n++;
+        }
+    }
+    *cursor += **cursor == '\n';
+    return n;
+}
+
+/* llvm-symbolizer takes the outermost name from the symbol table where that has one: f.part.0 for
+ * f, and the function before padding, which DWARF gives to none. */
+static bool same_name(const char *ours, const char *their)
+{
+    size_t length = strlen(ours);
+    return length == 0 ||
+           (strncmp(ours, their, length) == 0 && (their[length] == '\0' || their[length] == '.'));
+}
+
+/* Where the call's line is not known (version 2 cannot say it), llvm names the file of the
+ * function. */
+static bool same_frames(const struct sonde__dwarf_frame *ours, size_t n,
+                        const struct frame_text *their, size_t their_n)
+{
+    if (n != their_n) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const char *a = strrchr(ours[i].file, '/');
+        const char *b = strrchr(their[i].file, '/');
+        if (!same_name(ours[i].name, their[i].name) || ours[i].line != their[i].line) {
+            return false;
+        }
+        if (ours[i].line != 0 &&
+            strcmp(a != NULL ? a : ours[i].file, b != NULL ? b : their[i].file) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct agreement {
+    unsigned asked, known, same;
+};
+
+static struct agreement compare(const char *path, unsigned count)
+{
+    static struct sonde__dwarf_frame ours[FRAMES_MAX];
+    static struct frame_text their[FRAMES_MAX];
+    struct program p;
+    struct agreement a = {0};
+    uint64_t seed = 12345;
+    char *input = malloc(count * 24 + 1);
+    uint64_t *addresses = malloc(count * sizeof *addresses);
+    char object[600];
+    size_t used = 0;
+    unsigned shown = 0;
+    open_program(path, &p);
+    for (unsigned i = 0; i < count; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        addresses[i] = p.text_vaddr + (seed >> 20) % p.text_size;
+        used += (size_t)sprintf(input + used, "0x%llx\n", (unsigned long long)addresses[i]);
+    }
+    snprintf(object, sizeof object, "--obj=%s", path);
+    const char *argv[] = {"llvm-symbolizer-19", "--no-demangle", "--functions=linkage",
+                          "--inlines",          object,          NULL};
+    struct test_run run = test_run(argv, NULL, input, 120);
+    CHECK_EQ(run.status, 0);
+    char *cursor = run.out;
+    for (unsigned i = 0; i < count; i++) {
+        size_t their_n = their_frames(&cursor, their);
+        size_t n = sonde__dwarf_lookup(p.dwarf, addresses[i], ours, FRAMES_MAX);
+        a.asked++;
+        if (n == 0 && their_n == 1 && their[0].line == 0) {
+            continue; /* start-up code without DWARF: a symbol at most */
+        }
+        a.known++;
+        if (same_frames(ours, n, their, their_n)) {
+            a.same++;
+        } else if (shown++ < 3) {
+            printf("    0x%llx: ours %zu, %s %s:%u; theirs %zu, %s %s:%u\n",
+                   (unsigned long long)addresses[i], n, n > 0 ? ours[0].name : "",
+                   n > 0 ? ours[0].file : "", n > 0 ? ours[0].line : 0, their_n, their[0].name,
+                   their[0].file, their[0].line);
+        }
+    }
+    test_run_done(&run);
+    close_program(&p);
+    free(input);
+    free(addresses);
+    return a;
+}
+
+static void build(const char *compiler, const char *options, char *path, size_t size)
+{
+    char command[1024];
+    snprintf(path, size, "%s/program", test_folder());
+    snprintf(command, sizeof command,
+             "%s %s -o %s -D_GNU_SOURCE -I%s/include -I%s/src/base -I%s/src/symbol -I%s/src/mem "
+             "%s/src/symbol/dwarf_*.c %s/src/mem/*.c %s/src/base/*.c -shared -fPIC",
+             compiler, options, path, test_source_dir(), test_source_dir(), test_source_dir(),
+             test_source_dir(), test_source_dir(), test_source_dir(), test_source_dir());
+    const char *argv[] = {"sh", "-c", command, NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 120);
+    if (run.status != 0) {
+        FAIL("%s: %s", command, run.err);
+    }
+    test_run_done(&run);
+}
+
+static void check(const char *compiler, const char *options)
+{
+    char path[512];
+    build(compiler, options, path, sizeof path);
+    struct agreement a = compare(path, 3000);
+    CHECK(a.known > 2000);
+    if (a.same * 1000 < a.known * 995) {
+        FAIL("%s %s: %u of %u addresses agree with llvm-symbolizer", compiler, options, a.same,
+             a.known);
+    }
+}
+
+TEST_TIMEOUT(dwarf_gcc_version_5, 200)
+{
+    check("gcc", "-O2 -gdwarf-5");
+}
+
+TEST_TIMEOUT(dwarf_gcc_version_4, 200)
+{
+    check("gcc", "-O2 -gdwarf-4");
+}
+
+TEST_TIMEOUT(dwarf_gcc_version_3, 200)
+{
+    check("gcc", "-O2 -gdwarf-3 -gstrict-dwarf");
+}
+
+TEST_TIMEOUT(dwarf_gcc_version_2, 200)
+{
+    check("gcc", "-O2 -gdwarf-2 -gstrict-dwarf");
+}
+
+TEST_TIMEOUT(dwarf_gcc_unoptimised, 200)
+{
+    check("gcc", "-O0 -g");
+}
+
+TEST_TIMEOUT(dwarf_gcc_sections_collected, 200)
+{
+    check("gcc", "-O2 -g -ffunction-sections -Wl,--gc-sections");
+}
+
+TEST_TIMEOUT(dwarf_clang_version_4, 200)
+{
+    check("clang", "-O2 -gdwarf-4");
+}
+
+TEST_TIMEOUT(dwarf_clang_version_5, 200)
+{
+    check("clang", "-O2 -gdwarf-5");
+}
+
+TEST_TIMEOUT(dwarf_clang_64_bit_format, 200)
+{
+    check("clang", "-O2 -gdwarf-5 -gdwarf64");
+}
+
+/* Inlined at a known line: what a person would say, not only what another tool says. */
+TEST(dwarf_names_inlined_calls)
+{
+    static const char source[] = "static inline int inner(volatile int *p) {\n"
+                                 "    return *p;\n"
+                                 "}\n"
+                                 "static inline int middle(volatile int *p) {\n"
+                                 "    return inner(p) + 1;\n"
+                                 "}\n"
+                                 "int outer(volatile int *p);\n"
+                                 "int outer(volatile int *p) {\n"
+                                 "    return middle(p) + 2;\n"
+                                 "}\n";
+    struct sonde__dwarf_frame frames[8];
+    struct sonde__elf_section symtab;
+    struct sonde__elf_symbol symbol = {0};
+    struct program p;
+    char file[256], path[256];
+    snprintf(file, sizeof file, "%s/inlined.c", test_folder());
+    snprintf(path, sizeof path, "%s/inlined.so", test_folder());
+    test_write_file(file, source, sizeof source - 1);
+    const char *argv[] = {"gcc", "-O2", "-g", "-shared", "-fPIC", "-o", path, file, NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 60);
+    CHECK_EQ(run.status, 0);
+    test_run_done(&run);
+    open_program(path, &p);
+    CHECK(sonde__elf_section_by_name(&p.elf, ".symtab", &symtab));
+    for (uint32_t i = 0; i < sonde__elf_symbol_count(&p.elf, &symtab); i++) {
+        CHECK(sonde__elf_symbol(&p.elf, &symtab, i, &symbol));
+        if (strcmp(symbol.name, "outer") == 0) {
+            break;
+        }
+    }
+    CHECK_EQ(sonde__dwarf_lookup(p.dwarf, symbol.value, frames, 8), 3);
+    CHECK_STR(frames[0].name, "inner");
+    CHECK_EQ(frames[0].line, 2);
+    CHECK(frames[0].inlined);
+    CHECK_STR(frames[1].name, "middle");
+    CHECK_EQ(frames[1].line, 5);
+    CHECK_STR(frames[2].name, "outer");
+    CHECK_EQ(frames[2].line, 9);
+    CHECK(!frames[2].inlined);
+    CHECK_STR(frames[2].file, file);
+    CHECK_EQ(sonde__dwarf_lookup(p.dwarf, symbol.value - 1, frames, 8), 0);
+    close_program(&p);
+}
+
+/* Every byte of the sections that matter flipped in turn: an answer or none, never a crash. */
+TEST_TIMEOUT(dwarf_survives_flipped_bytes, 250)
+{
+    static const char *const names[] = {".debug_info", ".debug_abbrev", ".debug_line",
+                                        ".debug_rnglists"};
+    char path[512];
+    struct program p;
+    snprintf(path, sizeof path, "%s/small", test_folder());
+    const char *argv[] = {"sh", "-c",
+                          "printf 'static int f(volatile int*p){return *p;}\\n"
+                          "int g(volatile int*p){return f(p)+f(p+1);}\\n' |"
+                          "gcc -O2 -g -x c - -shared -fPIC -o \"$0\"",
+                          path, NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 60);
+    CHECK_EQ(run.status, 0);
+    test_run_done(&run);
+    for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
+        struct sonde__elf_section s;
+        open_program(path, &p);
+        if (!sonde__elf_section_by_name(&p.elf, names[n], &s)) {
+            close_program(&p);
+            continue;
+        }
+        size_t offset = (size_t)(s.data - (const uint8_t *)p.bytes);
+        close_program(&p);
+        for (size_t i = 0; i < s.size * 8; i++) {
+            size_t size;
+            char *bytes = test_read_file(path, &size);
+            struct sonde__elf elf;
+            struct sonde__dwarf *dwarf;
+            struct sonde__dwarf_frame frames[4];
+            bytes[offset + i / 8] ^= (char)(1 << i % 8);
+            CHECK_OK(sonde__elf_open(bytes, size, &elf, NULL));
+            struct sonde__dwarf_sections sections = {
+                .info = section(&elf, ".debug_info"),
+                .abbrev = section(&elf, ".debug_abbrev"),
+                .line = section(&elf, ".debug_line"),
+                .str = section(&elf, ".debug_str"),
+                .line_str = section(&elf, ".debug_line_str"),
+                .rnglists = section(&elf, ".debug_rnglists"),
+            };
+            if (sonde__dwarf_open(&sections, &dwarf) == SONDE_OK) {
+                for (uint64_t at = p.text_vaddr; at < p.text_vaddr + p.text_size; at += 3) {
+                    (void)sonde__dwarf_lookup(dwarf, at, frames, 4);
+                }
+                sonde__dwarf_close(dwarf);
+            }
+            free(bytes);
+        }
+    }
+}
