@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Stacks of the threads of this process. A thread that is blocked is read passively; only one that
+ * was just seen running is asked by signal, and it is looked at again if it does not answer. */
+#include "api_thread.h"
+
+#include <stdlib.h>
+
+#include "base_mem.h"
+#include "base_status.h"
+#include "base_text.h"
+#include "capture_thread.h"
+#include "capture_walk.h"
+#include "os.h"
+#include "target_self.h"
+
+/* A thread may come to a call, and leave one, between look and signal: so often we begin again. */
+enum { ROUNDS = 3 };
+
+static void note(struct sonde_captured *captured, const char *text)
+{
+    struct sonde__text out;
+    sonde__base_text_init(&out, captured->note, sizeof captured->note);
+    sonde__base_text_str(&out, text);
+}
+
+static void clear_stack(struct sonde_stack *stack)
+{
+    sonde_stack_init(stack, stack->pcs, stack->how, stack->capacity, stack->outer);
+}
+
+bool sonde__api_capture_options(const struct sonde_capture_options *given,
+                                struct sonde_capture_options *ret_options)
+{
+    struct sonde_capture_options options = {.struct_bytes = sizeof options};
+    if (given != NULL) {
+        /* a program built against an older header knows fewer members: the rest is the default */
+        size_t size = given->struct_bytes;
+        if (size < sizeof size || (given->flags & ~SONDE_CAPTURE_PASSIVE_ONLY) != 0) {
+            return false;
+        }
+        sonde__base_mem_copy(&options, given, size < sizeof options ? size : sizeof options);
+    }
+    if (options.timeout_ns == 0) {
+        options.timeout_ns = SONDE_CAPTURE_TIMEOUT_NS;
+    }
+    *ret_options = options;
+    return true;
+}
+
+static enum sonde_status capture_self(const struct sonde__regs *caller, uint32_t skip,
+                                      struct sonde_stack *stack, struct sonde_captured *captured)
+{
+    sonde__capture_walk(stack, caller, false, skip, SONDE__CAPTURE_OWN);
+    captured->by = SONDE_CAPTURED_SELF;
+    return SONDE_OK;
+}
+
+static enum sonde_status capture_other(int32_t tid, const struct sonde_capture_options *options,
+                                       enum sonde_status passive, struct sonde_stack *stack,
+                                       struct sonde_captured *captured)
+{
+    bool may_signal = (options->flags & SONDE_CAPTURE_PASSIVE_ONLY) == 0;
+    enum sonde_status status = passive;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        captured->note[0] = '\0';
+        captured->syscall = -1;
+        if (passive == SONDE_OK) {
+            status = sonde__capture_blocked(tid, stack, captured);
+            if (status != SONDE_BUSY && status != SONDE_TIMEOUT) {
+                return status;
+            }
+        }
+        captured->syscall = -1;
+        if (passive != SONDE_OK) {
+            /* Nobody tells whether it is blocked, and a signal might end its call early. */
+            note(captured, passive == SONDE_DENIED
+                               ? "the system does not let this process read its own threads"
+                               : "the system does not show where this process' threads wait");
+            return passive;
+        }
+        if (!may_signal) {
+            note(captured, status == SONDE_BUSY ? "it runs, and signals are not allowed here"
+                                                : "it moved each time it was read");
+            return SONDE_BUSY;
+        }
+        clear_stack(stack);
+        status = sonde__api_signal_capture(tid, options->timeout_ns, stack, captured);
+        if (status != SONDE_TIMEOUT) {
+            return status;
+        }
+    }
+    return status;
+}
+
+static enum sonde_status capture_one(int32_t tid, const struct sonde_capture_options *options,
+                                     enum sonde_status passive, const struct sonde__regs *caller,
+                                     struct sonde_stack *stack, struct sonde_captured *captured)
+{
+    sonde__base_mem_set(captured, 0, sizeof *captured);
+    captured->syscall = -1;
+    clear_stack(stack);
+    captured->status = tid == sonde__os_tid()
+                           ? capture_self(caller, options->skip, stack, captured)
+                           : capture_other(tid, options, passive, stack, captured);
+    return captured->status;
+}
+
+static enum sonde_status check_exists(int32_t tid)
+{
+    struct sonde__capture_stat stat;
+    enum sonde_status status = tid > 0 ? sonde__capture_read_stat(tid, &stat) : SONDE_ABSENT;
+    return status == SONDE_ABSENT ? SONDE_ABSENT : SONDE_OK;
+}
+
+enum sonde_status sonde__api_thread_capture(int32_t tid, const struct sonde_capture_options *given,
+                                            struct sonde_stack *stack,
+                                            struct sonde_captured *ret_captured,
+                                            const struct sonde__regs *caller)
+{
+    struct sonde_capture_options options;
+    struct sonde_captured captured;
+    enum sonde_status status;
+    if (!sonde__capture_is_usable(stack) || !sonde__api_capture_options(given, &options)) {
+        return SONDE_USAGE;
+    }
+    status = sonde__target_self_refresh(false);
+    if (status != SONDE_OK) {
+        return status;
+    }
+    status = check_exists(tid);
+    if (status == SONDE_OK) {
+        status =
+            capture_one(tid, &options, sonde__capture_passive_check(), caller, stack, &captured);
+    } else {
+        captured = (struct sonde_captured){.status = status, .syscall = -1};
+    }
+    if (ret_captured != NULL) {
+        *ret_captured = captured;
+    }
+    return status;
+}
+
+enum sonde_status sonde__api_threads_capture(const struct sonde_capture_options *given,
+                                             struct sonde_stack *stack, sonde_thread_each each,
+                                             void *ctx, const struct sonde__regs *caller)
+{
+    struct sonde_capture_options options;
+    enum sonde_status passive;
+    int32_t *tids;
+    size_t count;
+    if (!sonde__capture_is_usable(stack) || each == NULL ||
+        !sonde__api_capture_options(given, &options)) {
+        return SONDE_USAGE;
+    }
+    SONDE_TRY(sonde__target_self_refresh(false));
+    SONDE_TRY(sonde__api_thread_tids(&tids, &count));
+    passive = sonde__capture_passive_check();
+    for (size_t i = 0; i < count; i++) {
+        struct sonde_captured captured = {.status = SONDE_ABSENT, .syscall = -1};
+        struct sonde_thread thread = {.tid = tids[i], .state = SONDE_THREAD_DEAD, .letter = '?'};
+        clear_stack(stack);
+        if (sonde__api_thread_describe(tids[i], &thread) == SONDE_OK) {
+            enum sonde_status status =
+                capture_one(tids[i], &options, passive, caller, stack, &captured);
+            (void)status; /* it is in `captured` */
+        }
+        if (each(ctx, &thread, stack, &captured) != 0) {
+            break;
+        }
+    }
+    free(tids);
+    return SONDE_OK;
+}

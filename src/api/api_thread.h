@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the functions of thread.h share. Context: any thread. */
+#ifndef SONDE_API_THREAD_H
+#define SONDE_API_THREAD_H
+
+#include <stdbool.h>
+
+#include <sonde/thread.h>
+
+#include "arch_regs.h"
+
+/* The capture functions behind capture_entry.S: `caller` holds the registers of frame 0. */
+enum sonde_status sonde__api_thread_capture(int32_t tid,
+                                            const struct sonde_capture_options *options,
+                                            struct sonde_stack *stack,
+                                            struct sonde_captured *ret_captured,
+                                            const struct sonde__regs *caller);
+enum sonde_status sonde__api_threads_capture(const struct sonde_capture_options *options,
+                                             struct sonde_stack *stack, sonde_thread_each each,
+                                             void *ctx, const struct sonde__regs *caller);
+
+/* Name and state of a thread as they are now. Returns OK | ABSENT | ... */
+SONDE_NODISCARD enum sonde_status sonde__api_thread_describe(int32_t tid,
+                                                             struct sonde_thread *ret_thread);
+
+/* The tids of this process, the main thread first, then ascending. Ownership: free() them. */
+SONDE_NODISCARD enum sonde_status sonde__api_thread_tids(int32_t **ret_tids, size_t *ret_count);
+
+/* Have a running thread capture itself, with the handler in place for that long only. */
+SONDE_NODISCARD enum sonde_status sonde__api_signal_capture(int32_t tid, uint64_t timeout_ns,
+                                                            struct sonde_stack *stack,
+                                                            struct sonde_captured *captured);
+
+/* Options with their defaults. False: contradictory. */
+bool sonde__api_capture_options(const struct sonde_capture_options *given,
+                                struct sonde_capture_options *ret_options);
+
+#endif

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target_self.h"
+
+#include <link.h>
+#include <stddef.h>
+#include <time.h>
+
+#include "capture_images.h"
+#include "os.h"
+#include "target_self_images.h"
+
+/* A fork must not happen while one of our threads holds the loader's lock: glibc does not make it
+ * free again in the child, where the next look at the images would hang. So a fork waits until
+ * nobody is inside a refresh. Refreshes do not wait for each other here, nor for a fork that still
+ * waits: one that comes from a callback of the loader must get through for the others to end. */
+enum { FORK_PATIENCE_S = 2 /* then the child takes its chance, rather than the fork hanging */ };
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t gate_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t gate_idle = PTHREAD_COND_INITIALIZER;
+static uint32_t gate_inside; /* guarded by gate_mutex */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+/* guarded by mutex */
+static struct self_snapshot *current;
+static struct self_snapshot *retired;
+static uint64_t generation;
+
+static void before_fork(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += FORK_PATIENCE_S;
+    pthread_mutex_lock(&gate_mutex);
+    while (gate_inside > 0 && pthread_cond_timedwait(&gate_idle, &gate_mutex, &until) == 0) {
+    }
+}
+
+static void after_fork_parent(void)
+{
+    pthread_mutex_unlock(&gate_mutex);
+}
+
+static void after_fork_child(void)
+{
+    gate_inside = 0;
+    pthread_cond_init(&gate_idle, NULL);
+    pthread_mutex_init(&mutex, NULL);
+    sonde__capture_forget_pins();
+    pthread_mutex_unlock(&gate_mutex);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+static void enter_gate(void)
+{
+    pthread_mutex_lock(&gate_mutex);
+    gate_inside++;
+    pthread_mutex_unlock(&gate_mutex);
+}
+
+static void leave_gate(void)
+{
+    pthread_mutex_lock(&gate_mutex);
+    if (--gate_inside == 0) {
+        pthread_cond_broadcast(&gate_idle);
+    }
+    pthread_mutex_unlock(&gate_mutex);
+}
+
+/* Free retired snapshots that nobody can hold any more. */
+static void reclaim_locked(void)
+{
+    struct self_snapshot **link = &retired;
+    uint64_t idle = retired != NULL ? sonde__capture_stripes_idle() : 0;
+    while (*link != NULL) {
+        struct self_snapshot *snapshot = *link;
+        snapshot->stripes_left &= ~idle;
+        if (snapshot->stripes_left == 0) {
+            *link = snapshot->next;
+            self_snapshot_free(snapshot);
+        } else {
+            link = &snapshot->next;
+        }
+    }
+}
+
+static enum sonde_status replace_locked(const struct self_counters *counters, bool rules)
+{
+    /* once compiled, stay compiled: a library loaded later gets its table with the next refresh */
+    bool compile = rules || (current != NULL && current->compiled);
+    struct self_snapshot *fresh = self_snapshot_build(current, counters, compile);
+    if (fresh == NULL) {
+        return SONDE_MEMORY;
+    }
+    fresh->set.generation = ++generation;
+    sonde__capture_publish(&fresh->set);
+    if (current != NULL) {
+        current->stripes_left = UINT64_MAX;
+        current->next = retired;
+        retired = current;
+    }
+    current = fresh;
+    return SONDE_OK;
+}
+
+struct refresh {
+    bool rules;
+    enum sonde_status status;
+};
+
+/* Called for the first object only, with the loader's lock held; the lists inside are read by
+ * nested calls (the lock is recursive). Taking our mutex here and nowhere else keeps the order of
+ * the two locks the same for every caller. */
+static int refresh_in_loader(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    struct refresh *refresh = ctx;
+    struct self_counters counters = {0};
+    bool is_counted = size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs;
+    if (is_counted) {
+        counters.adds = info->dlpi_adds;
+        counters.subs = info->dlpi_subs;
+    }
+    pthread_mutex_lock(&mutex);
+    reclaim_locked();
+    if (!is_counted || current == NULL || current->counters.adds != counters.adds ||
+        current->counters.subs != counters.subs || (refresh->rules && !current->compiled)) {
+        refresh->status = replace_locked(&counters, refresh->rules);
+        reclaim_locked();
+    }
+    pthread_mutex_unlock(&mutex);
+    return 1;
+}
+
+enum sonde_status sonde__target_self_refresh(bool rules)
+{
+    struct refresh refresh = {.rules = rules, .status = SONDE_OK};
+    pthread_once(&fork_once, watch_forks);
+    enter_gate();
+    dl_iterate_phdr(refresh_in_loader, &refresh);
+    leave_gate();
+    return refresh.status;
+}
+
+uint32_t sonde__target_self_retired(void)
+{
+    uint32_t count = 0;
+    pthread_mutex_lock(&mutex);
+    for (const struct self_snapshot *s = retired; s != NULL; s = s->next) {
+        count++;
+    }
+    pthread_mutex_unlock(&mutex);
+    return count;
+}
+
+/* The clock of a thread's CPU time is its tid: ~(clock >> 3), with bit 2 for "thread" and 2 for the
+ * kind of time (Linux, include/linux/posix-timers_types.h: CPUCLOCK_PID, CPUCLOCK_PERTHREAD_MASK,
+ * CPUCLOCK_SCHED). The C libraries have no other door to the tid of a pthread_t. */
+enum sonde_status sonde__target_self_tid(pthread_t thread, int32_t *ret_tid)
+{
+    clockid_t clock;
+    int32_t tid;
+    if (pthread_getcpuclockid(thread, &clock) != 0) {
+        return SONDE_ABSENT;
+    }
+    tid = ~(clock >> 3);
+    if ((clock & 7) != 6 || tid <= 0) {
+        return SONDE_UNSUPPORTED;
+    }
+    *ret_tid = tid;
+    return SONDE_OK;
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/* This process: its images as published snapshots, its threads by handle.
+ *
+ * Snapshots are built here and used by captures (capture_images.h). Context: any thread; not
+ * handler. Blocks on the loader's lock and one of ours, which is only ever taken inside it: so a
+ * callback of dl_iterate_phdr may call us. */
+#ifndef SONDE_TARGET_SELF_H
+#define SONDE_TARGET_SELF_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sonde/status.h>
+
+/* Publish a snapshot of the images as they are now; cheap (a look at two counters of the loader)
+ * when nothing changed. rules: compile the call frame information of every image that has no table
+ * yet, too. What is pinned stays valid. Returns OK | MEMORY (the old snapshot stays). */
+SONDE_NODISCARD enum sonde_status sonde__target_self_refresh(bool rules);
+
+/* Snapshots that were replaced and are not freed yet, for tests. */
+uint32_t sonde__target_self_retired(void);
+
+/* Returns OK | ABSENT (it has ended) | UNSUPPORTED. */
+SONDE_NODISCARD enum sonde_status sonde__target_self_tid(pthread_t thread, int32_t *ret_tid);
+
+#endif

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Builds snapshots: two passes over the loader's list (measure, fill) into one mapping. Mappings
+ * and not the heap, so that a snapshot may be built while an allocator is being replaced or traced.
+ */
+#include "target_self_images.h"
+
+#include <elf.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "base_mem.h"
+#include "os.h"
+#include "unwind_rules.h"
+
+enum { EXE_PATH_MAX = 4096 };
+
+struct build {
+    struct self_snapshot *snapshot; /* null: measuring */
+    const struct self_snapshot *previous;
+    const char *exe;
+    char *text; /* where the next path goes */
+    size_t text_left;
+    uint32_t image_count, range_count, images_max, ranges_max;
+    size_t text_bytes;
+    uint64_t vdso; /* address of its ELF header, 0: none, or seen */
+    bool compile;
+    bool overflow; /* the list grew between the passes */
+};
+
+static bool is_code(const ElfW(Phdr) * segment)
+{
+    return segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0;
+}
+
+static struct self_table *find_table(const struct build *build, const struct sonde__image *image)
+{
+    const struct self_snapshot *previous = build->previous;
+    bool unchanged = previous != NULL &&
+                     previous->counters.adds == build->snapshot->counters.adds &&
+                     previous->counters.subs == build->snapshot->counters.subs;
+    for (uint32_t i = 0; previous != NULL && i < previous->set.image_count; i++) {
+        const struct sonde__image *old = &previous->images[i];
+        /* the same build at the same place has the same records; without a build-id only the
+         * loader's counters can tell */
+        if (previous->tables[i] != NULL && old->bias == image->bias &&
+            old->cfi.eh_frame == image->cfi.eh_frame &&
+            old->build_id.size == image->build_id.size &&
+            sonde__base_mem_compare(old->build_id.bytes, image->build_id.bytes,
+                                    image->build_id.size) == 0 &&
+            (image->build_id.size != 0 || unchanged)) {
+            return previous->tables[i];
+        }
+    }
+    return NULL;
+}
+
+static struct self_table *compile_table(const struct sonde__image *image)
+{
+    const size_t head = (sizeof(struct self_table) + 15) & ~(size_t)15;
+    const size_t page = sonde__os_page_size();
+    struct self_table *table;
+    size_t size, used;
+    if (image->cfi.eh_frame == NULL ||
+        sonde__unwind_rules_size(&image->cfi, image->arch, &size) != SONDE_OK || size == 0) {
+        return NULL;
+    }
+    size = (size + head + page - 1) & ~(page - 1);
+    table = sonde__os_map(size);
+    if (table == NULL) {
+        return NULL;
+    }
+    if (sonde__unwind_rules_build(&image->cfi, image->arch, (char *)table + head, size - head,
+                                  &table->rules) != SONDE_OK) {
+        sonde__os_unmap(table, size);
+        return NULL;
+    }
+    used = (head + sonde__unwind_rules_bytes(table->rules) + page - 1) & ~(page - 1);
+    if (used < size) {
+        sonde__os_unmap((char *)table + used, size - used);
+        size = used;
+    }
+    table->mapped_bytes = size;
+    return table;
+}
+
+static void add_range(struct build *build, uint64_t start, uint64_t end, uint32_t image)
+{
+    struct sonde__image_range *ranges = build->snapshot->ranges;
+    uint32_t at = build->range_count++;
+    while (at > 0 && ranges[at - 1].start > start) {
+        ranges[at] = ranges[at - 1];
+        at--;
+    }
+    ranges[at].start = start;
+    ranges[at].end = end;
+    ranges[at].image = image;
+}
+
+static const char *copy_text(struct build *build, const char *text)
+{
+    size_t size = sonde__base_str_length(text) + 1;
+    char *copy = build->text;
+    if (size > build->text_left) {
+        build->overflow = true;
+        return "";
+    }
+    sonde__base_mem_copy(copy, text, size);
+    build->text += size;
+    build->text_left -= size;
+    return copy;
+}
+
+static void add_image(struct build *build, const struct dl_phdr_info *info,
+                      struct sonde__image *image, const char *path)
+{
+    struct self_snapshot *snapshot = build->snapshot;
+    uint32_t index = build->image_count;
+    if (index >= build->images_max) {
+        build->overflow = true;
+        return;
+    }
+    image->path = copy_text(build, path);
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (is_code(segment)) {
+            if (build->range_count >= build->ranges_max) {
+                build->overflow = true;
+                return;
+            }
+            add_range(build, segment->p_vaddr + image->bias,
+                      segment->p_vaddr + image->bias + segment->p_memsz, index);
+        }
+    }
+    snapshot->tables[index] = find_table(build, image);
+    if (snapshot->tables[index] == NULL && build->compile) {
+        snapshot->tables[index] = compile_table(image);
+    }
+    if (snapshot->tables[index] != NULL) {
+        snapshot->tables[index]->uses++;
+        image->rules = snapshot->tables[index]->rules;
+    }
+    snapshot->images[index] = *image;
+    build->image_count++;
+}
+
+static int take_object(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    struct build *build = ctx;
+    struct sonde__image image;
+    const char *path = info->dlpi_name != NULL ? info->dlpi_name : "";
+    (void)size;
+    if (!self_image_describe(info, &image)) {
+        return 0;
+    }
+    if (build->vdso != 0 && image.start == build->vdso) {
+        image.flags |= SONDE__IMAGE_VDSO;
+        path = "[vdso]";
+        build->vdso = 0;
+    } else if (build->image_count == 0) {
+        image.flags |= SONDE__IMAGE_MAIN; /* the list begins with it, and gives it no name */
+        path = build->exe;
+    }
+    if (build->snapshot != NULL) {
+        add_image(build, info, &image, path);
+        return 0;
+    }
+    build->image_count++;
+    build->text_bytes += sonde__base_str_length(path) + 1;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        build->range_count += is_code(&info->dlpi_phdr[i]);
+    }
+    return 0;
+}
+
+/* Not every libc lists the vdso (a static program, musl). */
+static void take_vdso(struct build *build)
+{
+    const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)(uintptr_t)build->vdso;
+    struct dl_phdr_info info = {0};
+    if (header == NULL) {
+        return;
+    }
+    info.dlpi_name = "";
+    info.dlpi_phdr = (const ElfW(Phdr) *)((const char *)header + header->e_phoff);
+    info.dlpi_phnum = header->e_phnum;
+    for (unsigned i = 0; i < info.dlpi_phnum; i++) {
+        if (info.dlpi_phdr[i].p_type == PT_LOAD) {
+            info.dlpi_addr = (ElfW(Addr))build->vdso - info.dlpi_phdr[i].p_vaddr;
+            break;
+        }
+    }
+    take_object(&info, sizeof info, build);
+}
+
+static void take_all(struct build *build)
+{
+    build->image_count = 0;
+    build->range_count = 0;
+    build->vdso = getauxval(AT_SYSINFO_EHDR);
+    dl_iterate_phdr(take_object, build);
+    take_vdso(build);
+}
+
+static struct self_snapshot *lay_out(struct build *build)
+{
+    size_t images = sizeof(struct self_snapshot);
+    size_t ranges = images + build->image_count * sizeof(struct sonde__image);
+    size_t tables = ranges + build->range_count * sizeof(struct sonde__image_range);
+    size_t text = tables + build->image_count * sizeof(struct self_table *);
+    size_t page = sonde__os_page_size();
+    size_t size = (text + build->text_bytes + page - 1) & ~(page - 1);
+    char *block = sonde__os_map(size);
+    struct self_snapshot *snapshot = (struct self_snapshot *)(void *)block;
+    if (block == NULL) {
+        return NULL;
+    }
+    snapshot->mapped_bytes = size;
+    snapshot->images = (struct sonde__image *)(void *)(block + images);
+    snapshot->ranges = (struct sonde__image_range *)(void *)(block + ranges);
+    snapshot->tables = (struct self_table **)(void *)(block + tables);
+    build->text = block + text;
+    build->text_left = size - text;
+    build->images_max = build->image_count;
+    build->ranges_max = build->range_count;
+    return snapshot;
+}
+
+struct self_snapshot *self_snapshot_build(const struct self_snapshot *previous,
+                                          const struct self_counters *counters, bool compile)
+{
+    char exe[EXE_PATH_MAX];
+    struct build build = {.previous = previous, .exe = exe, .compile = compile};
+    ssize_t length = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    struct self_snapshot *snapshot;
+    exe[length > 0 ? length : 0] = '\0';
+    take_all(&build);
+    snapshot = lay_out(&build);
+    if (snapshot == NULL) {
+        return NULL;
+    }
+    build.snapshot = snapshot;
+    snapshot->counters = *counters;
+    snapshot->compiled = compile;
+    take_all(&build);
+    snapshot->set.images = snapshot->images;
+    snapshot->set.ranges = snapshot->ranges;
+    snapshot->set.image_count = build.image_count;
+    snapshot->set.range_count = build.range_count;
+    if (build.overflow) { /* cannot be under the loader's lock; never a wrong list */
+        self_snapshot_free(snapshot);
+        return NULL;
+    }
+    return snapshot;
+}
+
+void self_snapshot_free(struct self_snapshot *snapshot)
+{
+    for (uint32_t i = 0; i < snapshot->set.image_count; i++) {
+        struct self_table *table = snapshot->tables[i];
+        if (table != NULL && --table->uses == 0) {
+            sonde__os_unmap(table, table->mapped_bytes);
+        }
+    }
+    sonde__os_unmap(snapshot, snapshot->mapped_bytes);
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Captures in handlers while snapshots come and go, and in a fork child. */
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <sonde/image.h>
+#include <sonde/stack.h>
+
+#include "target_self.h"
+#include "test.h"
+
+enum { DEPTH = 64 };
+
+/* The loader keeps some memory of its first dlopen, which would look like a leak of each test. */
+static __attribute__((constructor)) void warm_loader(void)
+{
+    void *pc;
+    backtrace(&pc, 1);
+    for (int i = 0; i < 3; i++) {
+        void *handle = dlopen("libm.so.6", RTLD_NOW);
+        if (handle != NULL) {
+            dlclose(handle);
+        }
+    }
+}
+
+static struct counts {
+    uint32_t captures, right;
+} counts;
+
+static void on_signal(int signal)
+{
+    uint64_t pcs[DEPTH];
+    uint8_t how[DEPTH];
+    void *oracle[DEPTH];
+    struct sonde_stack stack;
+    (void)signal;
+    sonde_stack_init(&stack, pcs, how, DEPTH, 0);
+    if (sonde_stack_capture(&stack, 0) == SONDE_OK) {
+        counts.captures++;
+        /* _init and _fini have no call frame information: there libgcc ends, too */
+        counts.right += stack.end == SONDE_END_ROOT || backtrace(oracle, DEPTH) == (int)stack.count;
+    }
+}
+
+static int stop;
+
+static void *pester(void *arg)
+{
+    pthread_t thread = *(pthread_t *)arg;
+    while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+        pthread_kill(thread, SIGUSR1);
+        usleep(200);
+    }
+    return NULL;
+}
+
+TEST(while_libraries_come_and_go)
+{
+    pthread_t thread, self = pthread_self();
+    int rounds = test_long() ? 3000 : 300;
+    signal(SIGUSR1, on_signal);
+    CHECK_OK(pthread_create(&thread, NULL, pester, &self));
+    for (int i = 0; i < rounds; i++) {
+        void *handle = dlopen("libm.so.6", RTLD_NOW);
+        CHECK(handle != NULL);
+        CHECK_OK(sonde_stack_prepare());
+        dlclose(handle);
+        CHECK_OK(sonde_stack_prepare());
+    }
+    __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+    pthread_join(thread, NULL);
+    CHECK_OK(sonde_stack_prepare());
+    CHECK_EQ(sonde__target_self_retired(), 0);
+    CHECK(counts.captures > 0);
+    CHECK_EQ(counts.right, counts.captures);
+}
+
+static int nothing(void *ctx, const struct sonde_image *image)
+{
+    (void)ctx;
+    (void)image;
+    return 0;
+}
+
+/* glibc's own dlopen and dlclose hold the loader's lock, and its fork does not wait for them. */
+static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
+
+static void *fork_often(void *arg)
+{
+    for (int i = 0; i < 100; i++) {
+        int status;
+        pid_t child;
+        pthread_mutex_lock(&loading);
+        child = fork();
+        pthread_mutex_unlock(&loading);
+        CHECK(child >= 0);
+        if (child == 0) {
+            alarm(20);
+            _exit(sonde_stack_prepare() == SONDE_OK && sonde_images_each(nothing, NULL) == SONDE_OK
+                      ? 0
+                      : 1);
+        }
+        CHECK_EQ(waitpid(child, &status, 0), child);
+        CHECK_EQ(status, 0);
+    }
+    __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+    return arg;
+}
+
+/* The locks are free in the child, whatever the parent's other threads did. */
+TEST(fork_while_another_thread_builds)
+{
+    pthread_t thread;
+    CHECK_OK(pthread_create(&thread, NULL, fork_often, NULL));
+    while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+        void *handle;
+        pthread_mutex_lock(&loading);
+        handle = dlopen("libm.so.6", RTLD_NOW);
+        pthread_mutex_unlock(&loading);
+        CHECK_OK(sonde_stack_prepare());
+        pthread_mutex_lock(&loading);
+        dlclose(handle);
+        pthread_mutex_unlock(&loading);
+        CHECK_OK(sonde_images_each(nothing, NULL));
+    }
+    pthread_join(thread, NULL);
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Images against what the loader says to dl_iterate_phdr and dladdr; snapshots over dlopen and
+ * dlclose. */
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <sonde/image.h>
+#include <sonde/stack.h>
+
+#include "capture_images.h"
+#include "target_self.h"
+#include "test.h"
+
+static const char library[] = "libm.so.6"; /* any that is not linked already */
+
+static int keep(void *ctx, const struct sonde_image *image)
+{
+    *(struct sonde_image *)ctx = *image;
+    return 0;
+}
+
+struct tally {
+    unsigned images, main, vdso, with_id;
+    uint64_t main_start;
+};
+
+static int count_image(void *ctx, const struct sonde_image *image)
+{
+    struct tally *tally = ctx;
+    if (tally->images == 0) {
+        CHECK(image->flags & SONDE_IMAGE_MAIN);
+    }
+    tally->images++;
+    tally->main += (image->flags & SONDE_IMAGE_MAIN) != 0;
+    tally->vdso += (image->flags & SONDE_IMAGE_VDSO) != 0;
+    tally->with_id += image->build_id_size == 20;
+    CHECK(image->start < image->end);
+    CHECK(image->path[0] == '/' || strcmp(image->path, "[vdso]") == 0);
+    return 0;
+}
+
+static int count_object(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    (void)size;
+    (void)info;
+    ++*(unsigned *)ctx;
+    return 0;
+}
+
+TEST(as_many_as_the_loader_has)
+{
+    struct tally tally = {0};
+    unsigned objects = 0;
+    CHECK_OK(sonde_images_each(count_image, &tally));
+    dl_iterate_phdr(count_object, &objects);
+    CHECK_EQ(tally.images, objects);
+    CHECK_EQ(tally.main, 1);
+    CHECK_EQ(tally.vdso, getauxval(AT_SYSINFO_EHDR) != 0);
+    CHECK(tally.with_id >= 2);
+}
+
+TEST(bounds_and_path_are_those_of_dladdr)
+{
+    void *const addresses[] = {(void *)&dladdr, (void *)&keep};
+    for (int i = 0; i < 2; i++) {
+        struct sonde_image image = {0};
+        Dl_info info;
+        CHECK_OK(sonde_image_find((uintptr_t)addresses[i], keep, &image));
+        CHECK(dladdr(addresses[i], &info) != 0);
+        CHECK_EQ(image.start, (uintptr_t)info.dli_fbase);
+    }
+    CHECK_EQ(sonde_image_find(16, keep, NULL), SONDE_ABSENT);
+}
+
+TEST(a_library_comes_and_goes)
+{
+    struct sonde_image image = {0};
+    for (int i = 0; i < 20; i++) {
+        void *handle = dlopen(library, RTLD_NOW);
+        uintptr_t inside;
+        CHECK(handle != NULL);
+        inside = (uintptr_t)dlsym(handle, "cos");
+        /* where a name of libm is an indirect function, dlsym gives an implementation of the same
+         */
+        CHECK_OK(sonde_image_find(inside, keep, &image));
+        if (i == 3) {
+            CHECK_OK(sonde_stack_prepare());
+        }
+        dlclose(handle);
+        CHECK_EQ(sonde_image_find(inside, keep, &image), SONDE_ABSENT);
+    }
+    CHECK_EQ(sonde__target_self_retired(), 0);
+}
+
+TEST(a_pinned_snapshot_stays)
+{
+    struct sonde__capture_pin pin;
+    void *handle;
+    CHECK_OK(sonde_stack_prepare());
+    pin = sonde__capture_pin();
+    handle = dlopen(library, RTLD_NOW);
+    CHECK_OK(sonde_stack_prepare());
+    dlclose(handle);
+    CHECK_OK(sonde_stack_prepare());
+    CHECK(sonde__target_self_retired() >= 1);
+    for (uint32_t i = 0; i < pin.images->image_count; i++) {
+        CHECK(pin.images->images[i].start != 0);
+    }
+    sonde__capture_unpin(pin);
+    CHECK_OK(sonde_stack_prepare());
+    CHECK_EQ(sonde__target_self_retired(), 0);
+}
+
+static int prepare_inside(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    (void)info;
+    (void)size;
+    (void)ctx;
+    CHECK_OK(sonde_stack_prepare());
+    return 1;
+}
+
+static int stop;
+
+static void *iterate(void *arg)
+{
+    while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+        dl_iterate_phdr(prepare_inside, NULL);
+    }
+    return arg;
+}
+
+/* The order of the loader's lock and ours: a caller may hold the loader's. */
+TEST(inside_a_callback_of_the_loader)
+{
+    pthread_t thread;
+    CHECK_OK(pthread_create(&thread, NULL, iterate, NULL));
+    for (int i = 0; i < 200; i++) {
+        void *handle = dlopen(library, RTLD_NOW);
+        CHECK_OK(sonde_stack_prepare());
+        dlclose(handle);
+    }
+    __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+    pthread_join(thread, NULL);
+}
+
+enum { DEPTH = 64 };
+
+static __attribute__((noinline)) void capture_to(uint64_t *pcs, uint32_t *ret_count)
+{
+    uint8_t how[DEPTH];
+    struct sonde_stack stack;
+    sonde_stack_init(&stack, pcs, how, DEPTH, 0);
+    CHECK_OK(sonde_stack_capture(&stack, 0));
+    CHECK_EQ(stack.end, SONDE_END_ROOT);
+    *ret_count = stack.count;
+}
+
+/* By the loader's answer, by a snapshot in place, by compiled rules: the same stack. */
+TEST(the_same_stack_in_each_way)
+{
+    uint64_t pcs[3][DEPTH];
+    uint32_t counts[3];
+    for (volatile int i = 0; i < 3; i++) { /* one call site */
+        if (i > 0) {
+            CHECK_OK(sonde__target_self_refresh(i == 2));
+        }
+        capture_to(pcs[i], &counts[i]);
+    }
+    CHECK(counts[0] > 2);
+    CHECK_EQ(counts[1], counts[0]);
+    CHECK_EQ(counts[2], counts[0]);
+    CHECK(memcmp(pcs[1], pcs[0], counts[0] * 8) == 0);
+    CHECK(memcmp(pcs[2], pcs[0], counts[0] * 8) == 0);
+}

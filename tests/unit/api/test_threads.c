@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Other threads: blocked, running, named, ending; and what may not be done to them. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <sonde/thread.h>
+
+#include "test.h"
+
+enum { DEPTH = 64 };
+
+struct fixture {
+    pthread_t thread;
+    int32_t tid;
+    int fds[2];
+    int ready, stop;
+    uint64_t expected; /* return address into the function that blocks */
+    ssize_t result;
+    int error;
+};
+
+static uint64_t pcs[DEPTH];
+static uint8_t how[DEPTH];
+static struct sonde_stack stack;
+static struct sonde_captured captured;
+
+static __attribute__((noinline)) enum sonde_status capture(int32_t tid, uint32_t flags)
+{
+    struct sonde_capture_options options = {.struct_bytes = sizeof options, .flags = flags};
+    options.timeout_ns = 20000000000u; /* a loaded machine; nothing here waits for it to pass */
+    sonde_stack_init(&stack, pcs, how, DEPTH, 0);
+    return sonde_thread_capture(tid, &options, &stack, &captured);
+}
+
+/* The machine may refuse (an emulator shows its host's registers): then it must say so. */
+static void need_passive(void)
+{
+    pthread_t thread;
+    int32_t tid;
+    extern void *sleep_until_stop(void *);
+    int stop = 0;
+    enum sonde_status status;
+    CHECK_OK(pthread_create(&thread, NULL, sleep_until_stop, &stop));
+    CHECK_OK(sonde_thread_find_pthread(thread, &tid));
+    status = capture(tid, 0);
+    __atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
+    pthread_join(thread, NULL);
+    if (status == SONDE_UNSUPPORTED) {
+        CHECK(captured.note[0] != '\0');
+        CHECK_EQ(stack.count, 0);
+        test_skip("%s", captured.note);
+    }
+}
+
+void *sleep_until_stop(void *stop);
+void *sleep_until_stop(void *stop)
+{
+    while (!__atomic_load_n((int *)stop, __ATOMIC_ACQUIRE)) {
+        usleep(1000);
+    }
+    return NULL;
+}
+
+static bool holds(const void *function, size_t size)
+{
+    for (uint32_t i = 0; i < stack.count; i++) {
+        if (pcs[i] - (uintptr_t)function < size) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static __attribute__((noinline)) void *block(void *arg)
+{
+    struct fixture *f = arg;
+    char byte;
+    f->tid = (int32_t)syscall(SYS_gettid);
+    __atomic_store_n(&f->ready, 1, __ATOMIC_RELEASE);
+    f->result = read(f->fds[0], &byte, 1);
+    f->error = errno;
+    return NULL;
+}
+
+static void wait_ready(const struct fixture *f)
+{
+    while (!__atomic_load_n(&f->ready, __ATOMIC_ACQUIRE)) {
+        usleep(100);
+    }
+}
+
+/* Read the thread until it is in its call: the calling thread only knows that it will be. */
+static void capture_blocked(const struct fixture *f)
+{
+    for (;;) {
+        enum sonde_status status = capture(f->tid, SONDE_CAPTURE_PASSIVE_ONLY);
+        if (status == SONDE_OK && captured.syscall == SYS_read) {
+            return;
+        }
+        CHECK(status == SONDE_OK || status == SONDE_BUSY);
+        usleep(100);
+    }
+}
+
+TEST(a_blocked_thread)
+{
+    struct fixture f = {.ready = 0};
+    need_passive();
+    CHECK_OK(pipe(f.fds));
+    CHECK_OK(pthread_create(&f.thread, NULL, block, &f));
+    wait_ready(&f);
+    capture_blocked(&f);
+    CHECK_EQ(captured.by, SONDE_CAPTURED_PASSIVE);
+    CHECK_EQ(captured.syscall_args[0], f.fds[0]);
+    CHECK_EQ(stack.end, SONDE_END_ROOT);
+    CHECK(holds((void *)&block, 256));
+    CHECK(how[0] & SONDE_HOW_EXACT);
+    CHECK_EQ(write(f.fds[1], "x", 1), 1);
+    pthread_join(f.thread, NULL);
+    CHECK_EQ(f.result, 1);
+    CHECK_EQ(capture(f.tid, 0), SONDE_ABSENT);
+    close(f.fds[0]);
+    close(f.fds[1]);
+}
+
+static __attribute__((noinline)) void *spin(void *arg)
+{
+    struct fixture *f = arg;
+    f->tid = (int32_t)syscall(SYS_gettid);
+    __atomic_store_n(&f->ready, 1, __ATOMIC_RELEASE);
+    while (!__atomic_load_n(&f->stop, __ATOMIC_ACQUIRE)) {
+    }
+    return NULL;
+}
+
+static void *spin_with_signal_blocked(void *arg)
+{
+    sigset_t set;
+    sigfillset(&set);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    return spin(arg);
+}
+
+static void start_spinning(struct fixture *f, void *(*function)(void *))
+{
+    need_passive();
+    CHECK_OK(pthread_create(&f->thread, NULL, function, f));
+    wait_ready(f);
+}
+
+static void end_spinning(struct fixture *f)
+{
+    __atomic_store_n(&f->stop, 1, __ATOMIC_RELEASE);
+    pthread_join(f->thread, NULL);
+}
+
+/* TSan holds signals back from a thread that calls nothing. */
+#if defined(__SANITIZE_THREAD__)
+#    define SIGNALS_ARRIVE 0
+#elif defined(__has_feature)
+#    define SIGNALS_ARRIVE !__has_feature(thread_sanitizer)
+#else
+#    define SIGNALS_ARRIVE 1
+#endif
+
+static void check_action_is(void (*handler)(int))
+{
+    struct sigaction now;
+    CHECK_OK(sigaction(SIGURG, NULL, &now));
+    CHECK(now.sa_handler == handler);
+}
+
+TEST(a_running_thread)
+{
+    struct fixture f = {.ready = 0};
+    start_spinning(&f, spin);
+    if (SIGNALS_ARRIVE) {
+        for (int i = 0; i < 20; i++) {
+            if (capture(f.tid, 0) != SONDE_OK) {
+                FAIL("%s: %s", sonde_status_text(captured.status), captured.note);
+            }
+            CHECK_EQ(captured.by, SONDE_CAPTURED_SIGNAL);
+            CHECK_EQ(stack.end, SONDE_END_ROOT);
+            CHECK(pcs[0] - (uintptr_t)&spin < 256);
+            CHECK(how[0] & SONDE_HOW_EXACT);
+        }
+        check_action_is(SIG_DFL);
+    }
+    CHECK_EQ(capture(f.tid, SONDE_CAPTURE_PASSIVE_ONLY), SONDE_BUSY);
+    CHECK(captured.note[0] != '\0');
+    end_spinning(&f);
+}
+
+TEST(a_running_thread_that_blocks_the_signal)
+{
+    struct fixture f = {.ready = 0};
+    start_spinning(&f, spin_with_signal_blocked);
+    CHECK_EQ(capture(f.tid, 0), SONDE_BUSY);
+    CHECK_CONTAINS(captured.note, "blocks the signal");
+    check_action_is(SIG_DFL);
+    end_spinning(&f);
+}
+
+static int urgent;
+static void on_urgent(int signal)
+{
+    (void)signal;
+    __atomic_fetch_add(&urgent, 1, __ATOMIC_RELAXED);
+}
+
+/* A program with its own handler: it gets each of its own signals, none of ours, and stays set. */
+TEST(the_programs_own_handler)
+{
+    struct fixture f = {.ready = 0};
+    struct sigaction action = {.sa_handler = on_urgent};
+    int sent = 0;
+    sigaction(SIGURG, &action, NULL);
+    start_spinning(&f, spin);
+    for (int i = 0; SIGNALS_ARRIVE && i < 50; i++) {
+        CHECK_OK(capture(f.tid, 0));
+        CHECK_OK(pthread_kill(f.thread, SIGURG));
+        sent++;
+        while (__atomic_load_n(&urgent, __ATOMIC_RELAXED) < sent) {
+            usleep(100);
+        }
+    }
+    CHECK_EQ(urgent, sent);
+    check_action_is(on_urgent);
+    end_spinning(&f);
+}
+
+TEST(the_calling_thread_and_skip)
+{
+    uint64_t first;
+    struct sonde_capture_options options = {.struct_bytes = sizeof options, .skip = 1};
+    CHECK_OK(capture(sonde_thread_self(), 0));
+    CHECK_EQ(captured.by, SONDE_CAPTURED_SELF);
+    CHECK(pcs[0] - (uintptr_t)&capture < 256);
+    first = pcs[1];
+    (void)first;
+    CHECK_OK(sonde_thread_capture(sonde_thread_self(), &options, &stack, NULL));
+    CHECK(!holds((void *)&the_calling_thread_and_skip, 64));
+}
+
+struct all {
+    unsigned threads, read, self, main;
+    int32_t last_tid;
+};
+
+static int take(void *ctx, const struct sonde_thread *thread, const struct sonde_stack *taken,
+                const struct sonde_captured *by)
+{
+    struct all *all = ctx;
+    if (all->threads == 0) {
+        CHECK(thread->is_main);
+    }
+    all->threads++;
+    all->main += thread->is_main;
+    all->self += thread->is_self;
+    if (by->status == SONDE_OK) {
+        all->read++;
+        CHECK(taken->count > 0);
+        CHECK_EQ(taken->end, SONDE_END_ROOT);
+    }
+    return 0;
+}
+
+TEST(all_threads_of_which_some_run)
+{
+    enum { BLOCKED = 6, RUNNING = 2 };
+    struct fixture blocked[BLOCKED] = {{0}}, running[RUNNING] = {{0}};
+    struct sonde_capture_options options = {.struct_bytes = sizeof options,
+                                            .timeout_ns = 20000000000u,
+                                            .flags = SIGNALS_ARRIVE ? 0 : 1};
+    struct all all = {0};
+    need_passive();
+    for (int i = 0; i < BLOCKED; i++) {
+        CHECK_OK(pipe(blocked[i].fds));
+        CHECK_OK(pthread_create(&blocked[i].thread, NULL, block, &blocked[i]));
+    }
+    for (int i = 0; i < RUNNING; i++) {
+        start_spinning(&running[i], spin);
+    }
+    sonde_stack_init(&stack, pcs, how, DEPTH, 0);
+    CHECK_OK(sonde_threads_capture(&options, &stack, take, &all));
+    CHECK_EQ(all.main, 1);
+    CHECK_EQ(all.self, 1);
+    CHECK(all.threads >= BLOCKED + RUNNING + 1); /* a sanitizer has threads of its own */
+    if (SIGNALS_ARRIVE) {
+        CHECK_EQ(all.read, all.threads);
+    }
+    for (int i = 0; i < BLOCKED; i++) {
+        CHECK_EQ(write(blocked[i].fds[1], "x", 1), 1);
+        pthread_join(blocked[i].thread, NULL);
+        CHECK_EQ(blocked[i].result, 1);
+        close(blocked[i].fds[0]);
+        close(blocked[i].fds[1]);
+    }
+    for (int i = 0; i < RUNNING; i++) {
+        end_spinning(&running[i]);
+    }
+}
+
+TEST(list_and_names)
+{
+    struct fixture a = {.ready = 0}, b = {.ready = 0};
+    struct sonde_thread threads[64];
+    uint32_t count = 0;
+    int32_t tid = -1;
+    CHECK_OK(pipe(a.fds));
+    CHECK_OK(pipe(b.fds));
+    CHECK_OK(pthread_create(&a.thread, NULL, block, &a));
+    CHECK_OK(pthread_create(&b.thread, NULL, block, &b));
+    wait_ready(&a);
+    wait_ready(&b);
+    CHECK_OK(pthread_setname_np(a.thread, "worker one"));
+    CHECK_OK(pthread_setname_np(b.thread, "a) R (b"));
+    CHECK_OK(sonde_threads_list(threads, 64, &count));
+    CHECK(count >= 3);
+    CHECK(threads[0].is_main && threads[0].is_self);
+    CHECK_EQ(threads[0].tid, sonde_thread_main());
+    CHECK_EQ(sonde_threads_list(threads, 1, &count), SONDE_LIMIT);
+    CHECK(count >= 3);
+
+    CHECK_OK(sonde_thread_find_name("worker one", &tid));
+    CHECK_EQ(tid, a.tid);
+    CHECK_OK(sonde_thread_find_name("a) R (b", &tid));
+    CHECK_EQ(tid, b.tid);
+    CHECK_OK(sonde_thread_find_pthread(a.thread, &tid));
+    CHECK_EQ(tid, a.tid);
+    CHECK_OK(sonde_thread_find_pthread(pthread_self(), &tid));
+    CHECK_EQ(tid, sonde_thread_self());
+    tid = -1;
+    CHECK_EQ(sonde_thread_find_name("nobody", &tid), SONDE_ABSENT);
+    CHECK_OK(pthread_setname_np(b.thread, "worker one"));
+    CHECK_EQ(sonde_thread_find_name("worker one", &tid), SONDE_AMBIGUOUS);
+    CHECK_EQ(tid, -1);
+    CHECK_EQ(write(a.fds[1], "x", 1), 1);
+    CHECK_EQ(write(b.fds[1], "x", 1), 1);
+    while (sonde_thread_find_pthread(a.thread, &tid) == SONDE_OK) {
+        usleep(100); /* ended and not joined: the handle is still good to ask */
+    }
+    pthread_join(a.thread, NULL);
+    pthread_join(b.thread, NULL);
+    close(a.fds[0]), close(a.fds[1]), close(b.fds[0]), close(b.fds[1]);
+}
+
+TEST(wrong_arguments)
+{
+    struct sonde_capture_options options = {.struct_bytes = 0};
+    uint32_t count;
+    sonde_stack_init(&stack, pcs, how, DEPTH, 0);
+    CHECK_EQ(sonde_thread_capture(1, &options, &stack, NULL), SONDE_USAGE);
+    options.struct_bytes = sizeof options;
+    options.flags = 0x80;
+    CHECK_EQ(sonde_thread_capture(1, &options, &stack, NULL), SONDE_USAGE);
+    CHECK_EQ(sonde_thread_capture(1, NULL, NULL, NULL), SONDE_USAGE);
+    CHECK_EQ(sonde_thread_capture(1, NULL, &stack, NULL), SONDE_ABSENT); /* of another process */
+    CHECK_EQ(sonde_thread_capture(0, NULL, &stack, &captured), SONDE_ABSENT);
+    CHECK_EQ(captured.status, SONDE_ABSENT);
+    CHECK_EQ(sonde_thread_capture(-5, NULL, &stack, NULL), SONDE_ABSENT);
+    CHECK_EQ(sonde_threads_capture(NULL, &stack, NULL, NULL), SONDE_USAGE);
+    CHECK_EQ(sonde_threads_list(NULL, 1, &count), SONDE_USAGE);
+    CHECK_EQ(sonde_thread_find_name(NULL, NULL), SONDE_USAGE);
+}
+
+/* Threads that come to a call and leave it while they are captured: each answer is a whole stack or
+ * says that it is none, and none of their naps that must not be signalled ends early. */
+static void *nap(void *arg)
+{
+    struct fixture *f = arg;
+    f->tid = (int32_t)syscall(SYS_gettid);
+    __atomic_store_n(&f->ready, 1, __ATOMIC_RELEASE);
+    while (!__atomic_load_n(&f->stop, __ATOMIC_ACQUIRE)) {
+        struct timespec time = {.tv_nsec = 200000};
+        if (nanosleep(&time, NULL) != 0) {
+            f->error++;
+        }
+        for (volatile int i = 0; i < 5000; i++) {
+        }
+    }
+    return NULL;
+}
+
+TEST(naps_are_not_ended_by_passive_reads)
+{
+    struct fixture f = {.ready = 0};
+    unsigned read = 0;
+    start_spinning(&f, nap);
+    for (int i = 0; i < 2000; i++) {
+        enum sonde_status status = capture(f.tid, SONDE_CAPTURE_PASSIVE_ONLY);
+        CHECK(status == SONDE_OK || status == SONDE_BUSY);
+        if (status == SONDE_OK) {
+            CHECK_EQ(stack.end, SONDE_END_ROOT);
+            CHECK(holds((void *)&nap, 512));
+            read++;
+        }
+    }
+    end_spinning(&f);
+    CHECK(read > 0);
+    CHECK_EQ(f.error, 0);
+}
+
+static void *brief(void *arg)
+{
+    usleep(50);
+    return arg;
+}
+
+TEST(threads_that_end_meanwhile)
+{
+    need_passive();
+    for (int i = 0; i < 200; i++) {
+        pthread_t thread;
+        int32_t tid = 0;
+        CHECK_OK(pthread_create(&thread, NULL, brief, NULL));
+        if (sonde_thread_find_pthread(thread, &tid) == SONDE_OK) {
+            enum sonde_status status =
+                capture(tid, SIGNALS_ARRIVE ? 0 : SONDE_CAPTURE_PASSIVE_ONLY);
+            CHECK(status == SONDE_OK || status == SONDE_ABSENT || status == SONDE_BUSY);
+        }
+        pthread_join(thread, NULL);
+    }
+    check_action_is(SIG_DFL);
+}
