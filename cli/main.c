@@ -6,11 +6,14 @@
 
 #include "cmd.h"
 
+// clang-format off
 const struct sonde__cli_command *const sonde__cli_commands[] = {
+    &sonde__cmd_doctor,
     &sonde__cmd_help,
     &sonde__cmd_version,
     NULL,
 };
+// clang-format on
 
 const struct sonde__cli_command *sonde__cli_find(const char *name)
 {

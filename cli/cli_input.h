@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A whole input in memory: a file, a pipe, or standard input ("-"). */
+#ifndef SONDE_CLI_INPUT_H
+#define SONDE_CLI_INPUT_H
+
+#include "cli.h"
+
+/* Reports are some kilobytes, or megabytes after days; what is larger is not read. */
+#define SONDE__CLI_INPUT_MAX ((size_t)1 << 30)
+
+struct sonde__cli_input {
+    uint8_t *data;
+    size_t size;
+};
+
+/* The name of an input in messages. */
+const char *sonde__cli_input_name(const char *path);
+/* On failure a line was said; returns an exit code. Free it with sonde__cli_input_done(). */
+int sonde__cli_input_read(const struct sonde__cli_command *command, const char *path,
+                          struct sonde__cli_input *ret_input);
+void sonde__cli_input_done(struct sonde__cli_input *input);
+
+#endif

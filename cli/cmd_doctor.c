@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+/* sonde doctor: what works on this machine, what does not, why, and what to do. */
+#include <string.h>
+
+#include "cmd.h"
+#include "host_doctor.h"
+#include "report_utf8.h"
+
+enum { OPTION_JSON = 1, OPTION_COLOR };
+
+static const struct sonde__cli_option options[] = {
+    {OPTION_JSON, "json", 'j', NULL, "JSON: an array of objects, one a finding"},
+    {OPTION_COLOR, "color", 0, "WHEN", "auto (the default), always or never"},
+    {0},
+};
+
+static const char *const state_names[] = {"ok", "limited", "no"};
+
+/* --- out --- */
+
+static void print_json_string(const char *text)
+{
+    size_t left = strlen(text);
+    putchar('"');
+    while (left > 0) {
+        unsigned size = sonde__report_utf8_sequence(text, left);
+        if (size == 0) {
+            printf("\\ufffd");
+            size = 1;
+        } else if (*text == '"' || *text == '\\') {
+            printf("\\%c", *text);
+        } else if ((unsigned char)*text < 0x20) {
+            printf("\\u%04x", (unsigned char)*text);
+        } else {
+            fwrite(text, 1, size, stdout);
+        }
+        text += size;
+        left -= size;
+    }
+    putchar('"');
+}
+
+static void print_json(const struct sonde__findings *findings)
+{
+    putchar('[');
+    for (uint32_t i = 0; i < findings->count; i++) {
+        const struct sonde__finding *f = &findings->list[i];
+        printf("%s\n  {\"name\": ", i > 0 ? "," : "");
+        print_json_string(f->name);
+        printf(", \"state\": \"%s\", \"needed\": %s, \"reason\": ", state_names[f->state],
+               f->needed ? "true" : "false");
+        print_json_string(f->reason);
+        printf(", \"advice\": ");
+        print_json_string(f->advice);
+        putchar('}');
+    }
+    printf("\n]\n");
+}
+
+static void print_text(const struct sonde__findings *findings, bool color)
+{
+    static const char *const paint[] = {"\033[32m", "\033[33m", "\033[31m"};
+    for (uint32_t i = 0; i < findings->count; i++) {
+        const struct sonde__finding *f = &findings->list[i];
+        printf("%s%-8s%s%-17s ", color ? paint[f->state] : "", state_names[f->state],
+               color ? "\033[0m" : "", f->name);
+        for (const char *c = f->reason; *c != '\0'; c++) {
+            if ((unsigned char)*c < 0x20 || *c == 0x7f) {
+                printf("\\x%02x", (unsigned char)*c);
+            } else {
+                putchar(*c);
+            }
+        }
+        putchar('\n');
+        if (f->advice[0] != '\0') {
+            printf("%25s  -> %s\n", "", f->advice);
+        }
+    }
+}
+
+static int verdict(const struct sonde__findings *findings)
+{
+    for (uint32_t i = 0; i < findings->count; i++) {
+        if (findings->list[i].needed && findings->list[i].state == SONDE__FINDING_NO) {
+            return SONDE__CLI_FAILED;
+        }
+    }
+    return SONDE__CLI_OK;
+}
+
+static int run(const struct sonde__cli_command *command, int argc, char **argv)
+{
+    static struct sonde__findings findings;
+    struct sonde__cli_args args;
+    enum sonde__cli_color color = SONDE__CLI_COLOR_AUTO;
+    uint64_t pid = 0;
+    bool json = false;
+    int id;
+    sonde__cli_args_init(&args, command, argc, argv);
+    while ((id = sonde__cli_next(&args)) != SONDE__CLI_END) {
+        switch (id) {
+        case OPTION_JSON:
+            json = true;
+            break;
+        case OPTION_COLOR:
+            if (!sonde__cli_parse_color(args.value, &color)) {
+                return sonde__cli_usage_error(command, "--color: not auto, always or never: %s",
+                                              args.value);
+            }
+            break;
+        case SONDE__CLI_OPERAND:
+            if (pid != 0) {
+                return sonde__cli_usage_error(command, "one process at a time, not also %s",
+                                              args.value);
+            }
+            if (!sonde__cli_parse_uint(args.value, INT32_MAX, &pid) || pid == 0) {
+                return sonde__cli_usage_error(command, "not a process id: %s", args.value);
+            }
+            break;
+        default:
+            return args.exit_code;
+        }
+    }
+    sonde__host_doctor_machine(&findings);
+    if (pid != 0 && !sonde__host_doctor_process((int32_t)pid, &findings)) {
+        sonde__cli_error(command, "process %d: no such process", (int)pid);
+        return SONDE__CLI_ABSENT;
+    }
+    if (json) {
+        print_json(&findings);
+    } else {
+        print_text(&findings, sonde__cli_use_color(color, stdout));
+    }
+    return verdict(&findings);
+}
+
+const struct sonde__cli_command sonde__cmd_doctor = {
+    .name = "doctor",
+    .summary = "what works on this machine, what does not, why, and what to do",
+    .usage = "[OPTION...] [PID]",
+    .about = "Tries what sonde needs, and says of each: ok, limited (there is a way around) or\n"
+             "no, with the reason and what to do. With a PID also whether that process can be\n"
+             "read. Ends with 0 when all that is needed works, else with 1.",
+    .options = options,
+    .examples = "  sonde doctor\n  sonde doctor 4711\n",
+    .run = run,
+};
