@@ -23,7 +23,7 @@ static inline void sonde__base_bytes_init(struct sonde__bytes *b, const void *da
 {
     b->begin = data;
     b->at = data;
-    b->end = (const uint8_t *)data + size;
+    b->end = size != 0 ? (const uint8_t *)data + size : data; /* an empty view may be null */
     b->failed = false;
     b->big_endian = false;
 }
