@@ -2,9 +2,9 @@
 /* The dictionaries compare before they say "the same": a hash only says where to look. */
 #include "report_model.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "mem_heap.h"
 #include "report_store.h"
 #include "report_utf8.h"
 
@@ -21,7 +21,7 @@ static uint32_t hash_bytes(const void *bytes, size_t size)
 
 enum sonde_status sonde__report_create(struct sonde__report **ret_report)
 {
-    struct sonde__report *r = calloc(1, sizeof *r);
+    struct sonde__report *r = sonde__mem_alloc_zeroed(sizeof *r);
     if (r == NULL) {
         return SONDE_MEMORY;
     }
@@ -42,7 +42,7 @@ void sonde__report_destroy(struct sonde__report *report)
 {
     if (report != NULL) {
         sonde__report_arena_done(&report->arena);
-        free(report);
+        sonde__mem_free(report);
     }
 }
 
@@ -95,23 +95,28 @@ void sonde__report_set_end(struct sonde__report *report, const struct sonde__rep
     report->has_end = true;
 }
 
-void sonde__report_add_note(struct sonde__report *report, const char *note)
+void sonde__report_append_note(struct sonde__report *report, const void *text, size_t size)
 {
     struct sonde__report_string *entry = NULL;
     uint32_t length = 0;
-    const char *text = NULL;
+    const char *copy = NULL;
     if (report->notes.count < SONDE__REPORT_NOTES_MAX) {
-        text = sonde__report_copy_text(report, note, strlen(note), &length);
+        copy = sonde__report_copy_text(report, text, size, &length);
     }
-    if (text != NULL) {
+    if (copy != NULL) {
         entry = sonde__report_list_add(&report->arena, &report->notes);
     }
     if (entry == NULL) {
         report->lost.notes++;
         return;
     }
-    entry->text = text;
+    entry->text = copy;
     entry->length = length;
+}
+
+void sonde__report_add_note(struct sonde__report *report, const char *note)
+{
+    sonde__report_append_note(report, note, strlen(note));
 }
 
 /* -- lookup tables: id -> hash by asking the entry again, so a table is ids only -- */

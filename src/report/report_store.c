@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report_store.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "mem_heap.h"
 
 #define BLOCK_BYTES ((size_t)64 << 10)
 
@@ -24,7 +25,7 @@ void *sonde__report_arena_take(struct sonde__report_arena *arena, size_t size)
         if (capacity > SONDE__REPORT_MEMORY_MAX - arena->total_bytes) {
             return NULL;
         }
-        block = calloc(1, sizeof *block + capacity);
+        block = sonde__mem_alloc_zeroed(sizeof *block + capacity);
         if (block == NULL) {
             return NULL;
         }
@@ -43,7 +44,7 @@ void sonde__report_arena_done(struct sonde__report_arena *arena)
 {
     while (arena->blocks != NULL) {
         struct sonde__report_block *next = arena->blocks->next;
-        free(arena->blocks);
+        sonde__mem_free(arena->blocks);
         arena->blocks = next;
     }
     arena->used_bytes = 0;

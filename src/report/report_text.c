@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The text view of a whole report: a heading, the stalls or the threads, then everything that was
  * not read, not kept or not finished. */
-#include <stdlib.h>
 #include <string.h>
 
+#include "mem_heap.h"
+#include "report_read.h"
 #include "report_view.h"
 
 static void put_heading(struct sonde__report_out *out, const struct sonde__report *report)
@@ -74,8 +75,10 @@ static void put_count(struct sonde__report_out *out, uint64_t count, const char 
     }
 }
 
-static void put_losses(struct sonde__report_out *out, const struct sonde__report *report)
+static void put_losses(struct sonde__report_out *out, const struct sonde__report *report,
+                       const struct sonde__report_loss *loss)
 {
+    char line[SONDE__REPORT_LOSS_LINE];
     const struct sonde__report_lost *lost = sonde__report_lost(report);
     const struct sonde__report_end *end = sonde__report_end(report);
     for (uint32_t i = 0; i < sonde__report_note_count(report); i++) {
@@ -92,6 +95,16 @@ static void put_losses(struct sonde__report_out *out, const struct sonde__report
     put_count(out, lost->notes, " notes\n");
     if (end != NULL && end->lost_records != 0) {
         put_count(out, end->lost_records, " records, when the report was made\n");
+    }
+    if (loss != NULL) {
+        sonde__report_loss_line(loss, line, sizeof line);
+        if (*line != '\0') {
+            sonde__report_out_color(out, SONDE__REPORT_RED);
+            sonde__report_out_str(out, "\ndamaged: ");
+            sonde__report_out_str(out, line);
+            sonde__report_out_color(out, SONDE__REPORT_PLAIN);
+            sonde__report_out_str(out, "\n");
+        }
     }
 }
 
@@ -123,7 +136,7 @@ static void put_all_threads(struct sonde__report_out *out, const struct sonde__r
                             bool unfolded)
 {
     uint32_t count = sonde__report_thread_count(report);
-    struct sonde__report_thread *threads = calloc(count, sizeof *threads);
+    struct sonde__report_thread *threads = sonde__mem_alloc_array(count, sizeof *threads);
     for (uint32_t i = 0; i < count; i++) {
         if (threads == NULL) {
             sonde__report_put_threads(out, report, sonde__report_thread(report, i), 1, true);
@@ -134,7 +147,7 @@ static void put_all_threads(struct sonde__report_out *out, const struct sonde__r
     if (threads != NULL) {
         sonde__report_put_threads(out, report, threads, count, unfolded);
     }
-    free(threads);
+    sonde__mem_free(threads);
 }
 
 static struct sonde__report_out *begin(const struct sonde__report_view *view,
@@ -175,6 +188,6 @@ void sonde__report_text_view(const struct sonde__report *report,
     if (view->images) {
         put_images(&out, report);
     }
-    put_losses(&out, report);
+    put_losses(&out, report, view->loss);
     sonde__report_out_flush(&out);
 }

@@ -1,28 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A stall for people. */
+/* A stall for people: how long, who, what it did in which order, where that leads, and what the
+ * other threads did meanwhile. */
+#include "report_analyse.h"
 #include "report_view.h"
 
-static const struct sonde__report_sample *heaviest_sample(const struct sonde__report_stall *stall)
+#define PHASE_CALLERS 3u /* callers named beside a phase; the stack below has all */
+
+static const char *loop_text(uint32_t loop)
 {
-    const struct sonde__report_sample *best = NULL;
-    for (uint32_t i = 0; i < stall->sample_count; i++) {
-        if (best == NULL || stall->samples[i].weight_ns > best->weight_ns) {
-            best = &stall->samples[i];
-        }
-    }
-    return best;
+    static const char *const texts[] = {"not identified", "epoll",  "poll", "select",
+                                        "condition",      "signal", "other"};
+    return loop < sizeof texts / sizeof *texts ? texts[loop] : "other";
 }
 
-void sonde__report_put_stall(struct sonde__report_out *out, const struct sonde__report *report,
-                             uint32_t index, const struct sonde__report_view *view)
+static const char *sampler_text(uint32_t sampler)
 {
-    const struct sonde__report_stall *stall = sonde__report_stall(report, index);
-    const struct sonde__report_sample *sample = heaviest_sample(stall);
+    switch (sampler) {
+    case SONDE__REPORT_SAMPLER_PERF:
+        return "passive, perf events while running";
+    case SONDE__REPORT_SAMPLER_PTRACE:
+        return "passive, ptrace while running";
+    case SONDE__REPORT_SAMPLER_SIGNAL:
+        return "passive, a signal while running";
+    default:
+        return "not said";
+    }
+}
+
+static void put_heading(struct sonde__report_out *out, const struct sonde__report *report,
+                        uint32_t index, const struct sonde__report_stall *stall)
+{
     const char *name = sonde__report_text(report, stall->thread_name);
-    sonde__report_out_str(out, "\nstall ");
+    sonde__report_out_str(out, "\n");
+    sonde__report_out_color(out, SONDE__REPORT_RED);
+    sonde__report_out_str(out, "stall ");
     sonde__report_out_dec(out, (uint64_t)index + 1);
     sonde__report_out_str(out, ": ");
     sonde__report_out_duration(out, stall->duration_ns);
+    sonde__report_out_color(out, SONDE__REPORT_PLAIN);
+    sonde__report_out_str(out, stall->open ? " and not over" : "");
     sonde__report_out_str(out, "  thread ");
     sonde__report_out_int(out, stall->tid);
     if (*name != '\0') {
@@ -30,9 +46,189 @@ void sonde__report_put_stall(struct sonde__report_out *out, const struct sonde__
         sonde__report_out_text(out, name);
         sonde__report_out_str(out, "\"");
     }
+    sonde__report_out_str(out, stall->main ? " (main)  after " : "  after ");
+    sonde__report_out_duration(out, stall->begin_ns);
     sonde__report_out_str(out, "\n");
-    if (sample != NULL) {
-        sonde__report_put_stack(out, report, sample->stack, 2);
+}
+
+static void put_part(struct sonde__report_out *out, uint64_t ns, const char *what, bool *first)
+{
+    if (ns != 0) {
+        sonde__report_out_str(out, *first ? "  time      " : ", ");
+        sonde__report_out_duration(out, ns);
+        sonde__report_out_str(out, what);
+        *first = false;
     }
-    sonde__report_put_threads(out, report, stall->threads, stall->thread_count, view->unfolded);
+}
+
+static void put_facts(struct sonde__report_out *out, const struct sonde__report *report,
+                      const struct sonde__report_stall *stall,
+                      const struct sonde__report_analysis *a)
+{
+    bool first = true;
+    sonde__report_out_str(out, "  loop      ");
+    if (stall->loop_detail != 0) {
+        sonde__report_out_text(out, sonde__report_text(report, stall->loop_detail));
+    } else {
+        sonde__report_out_str(out, loop_text(stall->loop));
+    }
+    sonde__report_out_str(out, "; ");
+    sonde__report_out_dec(out, stall->loop_turns);
+    sonde__report_out_str(out, stall->loop_turns == 1 ? " turn before\n" : " turns before\n");
+    put_part(out, stall->cpu_ns, " on a CPU", &first);
+    put_part(out, stall->runqueue_ns, " waiting for a CPU", &first);
+    put_part(out, a->blocked_ns, " blocked", &first);
+    put_part(out, a->disk_ns, " blocked uninterruptibly (disk)", &first);
+    put_part(out, a->unknown_ns, " not known", &first);
+    sonde__report_out_str(out, first ? "" : "\n");
+    sonde__report_out_str(out, "  samples   ");
+    sonde__report_out_dec(out, stall->sample_count);
+    sonde__report_out_str(out, " (");
+    sonde__report_out_str(out, sampler_text(stall->sampler));
+    sonde__report_out_str(out, ")");
+    if (stall->overhead_ns != 0) {
+        sonde__report_out_str(out, ", which cost ");
+        sonde__report_out_duration(out, stall->overhead_ns);
+        sonde__report_out_str(out, " of CPU");
+    }
+    sonde__report_out_str(out, "\n");
+    if (stall->samples_early != 0) {
+        sonde__report_out_str(out, "  note: ");
+        sonde__report_out_dec(out, stall->samples_early);
+        sonde__report_out_str(out, " calls of the program may have ended early by our signal\n");
+    }
+}
+
+/* "fsync ← sqlite3_step ← ...": a stack from its innermost frame outwards. */
+static void put_callers(struct sonde__report_out *out, const struct sonde__report *report,
+                        uint32_t stack)
+{
+    uint32_t count = 0;
+    for (uint32_t id = stack; id != 0; count++) {
+        const struct sonde__report_node *node = sonde__report_node(report, id);
+        id = node->parent;
+        if (count > 0) {
+            sonde__report_out_str(out, " \xe2\x86\x90 ");
+        }
+        if (count > PHASE_CALLERS) {
+            sonde__report_out_str(out, "...");
+            return;
+        }
+        sonde__report_put_function(out, report, sonde__report_frame(report, node->frame));
+    }
+}
+
+static void put_phase(struct sonde__report_out *out, const struct sonde__report *report,
+                      const struct sonde__report_phase *phase)
+{
+    sonde__report_out_tab(out, 4);
+    sonde__report_out_duration(out, phase->duration_ns);
+    sonde__report_out_tab(out, 14);
+    sonde__report_out_color(out, SONDE__REPORT_YELLOW);
+    if (phase->syscall > 0) {
+        sonde__report_out_str(out, "blocked in ");
+        sonde__report_put_syscall(out, report, phase->syscall);
+    } else if (phase->kind == SONDE__REPORT_PHASE_RUNNING) {
+        sonde__report_out_str(out, "running");
+    } else if (phase->kind == SONDE__REPORT_PHASE_DISK) {
+        sonde__report_out_str(out, "blocked uninterruptibly");
+    } else {
+        sonde__report_out_str(out,
+                              phase->kind == SONDE__REPORT_PHASE_BLOCKED ? "blocked" : "not known");
+    }
+    sonde__report_out_color(out, SONDE__REPORT_PLAIN);
+    if (phase->detail != 0) {
+        sonde__report_out_str(out, "  ");
+        sonde__report_out_text(out, sonde__report_text(report, phase->detail));
+    }
+    if (phase->stack != 0) {
+        sonde__report_out_str(out, "  ");
+        put_callers(out, report, phase->stack);
+    }
+    if (phase->own_ns < phase->duration_ns) {
+        sonde__report_out_str(out, "  (");
+        sonde__report_out_duration(out, phase->duration_ns - phase->own_ns);
+        sonde__report_out_str(out, " of it elsewhere, in between)");
+    }
+    sonde__report_out_str(out, "\n");
+}
+
+static void put_weight(struct sonde__report_out *out, const struct sonde__report *report,
+                       const char *what, const struct sonde__report_weight *weight,
+                       uint64_t whole_ns)
+{
+    const struct sonde__report_frame *frame = sonde__report_frame(report, weight->frame);
+    if (weight->frame == 0) {
+        return;
+    }
+    sonde__report_out_str(out, what);
+    sonde__report_out_color(out, SONDE__REPORT_BOLD);
+    sonde__report_put_function(out, report, frame);
+    sonde__report_out_color(out, SONDE__REPORT_PLAIN);
+    if (frame->name != 0 && frame->image != 0) {
+        sonde__report_out_str(out, " (");
+        sonde__report_out_text(out, sonde__report_module(report, frame->image));
+        sonde__report_out_str(out, ")");
+    }
+    sonde__report_out_str(out, "  ");
+    sonde__report_out_share(out, weight->weight_ns, whole_ns);
+    sonde__report_out_str(out, "\n");
+}
+
+/* The innermost functions of the dominant path; the stack below shows the way from the entry. */
+static void put_path(struct sonde__report_out *out, const struct sonde__report *report,
+                     const struct sonde__report_analysis *a)
+{
+    if (a->path_count == 0) {
+        return;
+    }
+    sonde__report_out_str(out, "  dominant path (");
+    sonde__report_out_share(out, a->path[a->path_count - 1].weight_ns, a->weight_ns);
+    sonde__report_out_str(out, " of the time)  ");
+    for (uint32_t i = a->path_count; i-- > 0;) {
+        if (i + 1 < a->path_count) {
+            sonde__report_out_str(out, " \xe2\x86\x90 ");
+        }
+        if (a->path_count - i > 2 * PHASE_CALLERS) {
+            sonde__report_out_str(out, "...");
+            break;
+        }
+        sonde__report_put_function(out, report, sonde__report_frame(report, a->path[i].frame));
+    }
+    sonde__report_out_str(out, "\n");
+}
+
+void sonde__report_put_stall(struct sonde__report_out *out, const struct sonde__report *report,
+                             uint32_t index, const struct sonde__report_view *view)
+{
+    const struct sonde__report_stall *stall = sonde__report_stall(report, index);
+    struct sonde__report_analysis a = {0};
+    enum sonde_status status = sonde__report_analyse(report, stall, &a);
+    put_heading(out, report, index, stall);
+    if (status != SONDE_OK) {
+        sonde__report_out_str(out, "  not analysed: out of memory\n");
+        return;
+    }
+    put_facts(out, report, stall, &a);
+    if (a.phase_count != 0) {
+        sonde__report_out_str(out, "  phases\n");
+    }
+    for (uint32_t i = 0; i < a.phase_count && !out->stopped; i++) {
+        put_phase(out, report, &a.phases[i]);
+    }
+    put_path(out, report, &a);
+    put_weight(out, report, "  heaviest function      ", &a.heaviest, a.weight_ns);
+    put_weight(out, report, "  heaviest app function  ", &a.heaviest_app, a.weight_ns);
+    if (a.stack != 0) {
+        sonde__report_out_str(out, "  heaviest stack (");
+        sonde__report_out_share(out, a.stack_ns, a.weight_ns);
+        sonde__report_out_str(out, " of the time)\n");
+        sonde__report_put_stack(out, report, a.stack, 4);
+    }
+    if (stall->thread_count != 0) {
+        sonde__report_out_str(out, stall->thread_count == 1 ? "\nthe other thread, once\n"
+                                                            : "\nthe other threads, once\n");
+        sonde__report_put_threads(out, report, stall->threads, stall->thread_count, view->unfolded);
+    }
+    sonde__report_analysis_done(&a);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mem_heap.h"
 #include "report_view.h"
 
 #define LINE_COLUMNS 96u
@@ -200,8 +201,8 @@ void sonde__report_put_threads(struct sonde__report_out *out, const struct sonde
     const struct sonde__report_thread **sorted = NULL;
     uint32_t *starts = NULL;
     if (!unfolded && count > 1) {
-        sorted = calloc(count, sizeof *sorted);
-        starts = calloc(count, sizeof *starts);
+        sorted = sonde__mem_alloc_array(count, sizeof *sorted);
+        starts = sonde__mem_alloc_array(count, sizeof *starts);
     }
     if (sorted == NULL || starts == NULL) {
         for (uint32_t i = 0; i < count && !out->stopped; i++) {
@@ -220,6 +221,6 @@ void sonde__report_put_threads(struct sonde__report_out *out, const struct sonde
             put_group(out, report, sorted + first, end - first);
         }
     }
-    free(sorted);
-    free(starts);
+    sonde__mem_free(sorted);
+    sonde__mem_free(starts);
 }

@@ -1,11 +1,19 @@
 set(sources
+    report_analyse.c
+    report_decode.c
+    report_json.c
+    report_json_out.c
     report_model.c
     report_out.c
+    report_proto.c
+    report_read.c
     report_records.c
     report_store.c
     report_text.c
     report_text_stack.c
     report_text_stall.c
     report_text_threads.c
+    report_trie.c
     report_utf8.c
+    report_write.c
 )

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One record of a report, checksum checked, into the model. */
+#ifndef SONDE_REPORT_DECODE_H
+#define SONDE_REPORT_DECODE_H
+
+#include "base_bytes.h"
+#include "report_model.h"
+
+struct sonde__report_decoded {
+    struct sonde__report *report;
+    bool header;        /* one was seen */
+    bool full;          /* a dictionary entry did not fit: no later id would be right */
+    uint64_t bad_parts; /* malformed messages, read as empty */
+};
+
+void sonde__report_decode_record(struct sonde__report_decoded *decoded, struct sonde__bytes *body);
+
+#endif

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The stacks of one stall merged by function, with their weights: node 0 is above all entries.
+ * Parents have smaller indexes than their children. */
+#ifndef SONDE_REPORT_TRIE_H
+#define SONDE_REPORT_TRIE_H
+
+#include "report_model.h"
+
+struct sonde__trie_node {
+    uint32_t parent;
+    uint32_t frame; /* a frame of the function */
+    uint32_t depth;
+    uint64_t weight_ns; /* with all below it */
+    uint64_t self_ns;   /* of samples that end here */
+};
+
+struct sonde__trie_map { /* (key, key) -> index + 1 */
+    struct sonde__trie_slot *slots;
+    uint32_t capacity, count;
+};
+
+struct sonde__trie {
+    const struct sonde__report *report;
+    struct sonde__trie_node *nodes;
+    size_t count, capacity;
+    struct sonde__trie_map children; /* (parent, function) -> node */
+    struct sonde__trie_map stacks;   /* (stack, 0) -> node */
+};
+
+/* Returns OK | MEMORY; done() frees in both cases. */
+SONDE_NODISCARD enum sonde_status sonde__trie_init(struct sonde__trie *trie,
+                                                   const struct sonde__report *report);
+void sonde__trie_done(struct sonde__trie *trie);
+
+/* The node of a stack (a node id of the report), made if it is not there yet. */
+SONDE_NODISCARD enum sonde_status sonde__trie_add(struct sonde__trie *trie, uint32_t stack,
+                                                  uint32_t *ret_node);
+/* After the self_ns are set: weight_ns of all nodes. */
+void sonde__trie_sum(struct sonde__trie *trie);
+
+/* Two frames of the same function? */
+bool sonde__trie_same_function(const struct sonde__report *report, uint32_t frame_a,
+                               uint32_t frame_b);
+uint64_t sonde__trie_function(const struct sonde__report *report, uint32_t frame);
+
+#endif

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A report into a file, record by record.
+ *
+ * Each record is whole, checksummed, and handed to `write` in one piece: a writer that is killed
+ * leaves every record before. A flush writes what is new since the last one, dictionary entries
+ * before what uses them. Context: any thread, one at a time. */
+#ifndef SONDE_REPORT_WRITE_H
+#define SONDE_REPORT_WRITE_H
+
+#include "report_model.h"
+
+/* Takes the next bytes, all of them. Another status than SONDE_OK ends the writing for good: part
+ * of a record may be in the file, and nothing may follow it. */
+typedef enum sonde_status sonde__report_write(void *ctx, const void *bytes, size_t size);
+
+struct sonde__report_writer_options {
+    bool no_names; /* leave the names of functions out; images and offsets stay */
+};
+
+struct sonde__report_writer;
+
+/* options may be null. Ownership: destroy it. */
+SONDE_NODISCARD enum sonde_status
+sonde__report_writer_create(const struct sonde__report_writer_options *options,
+                            sonde__report_write *write, void *ctx,
+                            struct sonde__report_writer **ret_writer);
+void sonde__report_writer_destroy(struct sonde__report_writer *writer);
+
+/* Write what is new. The header is written by the first flush and not again. After MEMORY it may
+ * be called again and goes on where it stood; after a failure of `write` it gives that status. */
+SONDE_NODISCARD enum sonde_status sonde__report_writer_flush(struct sonde__report_writer *writer,
+                                                             const struct sonde__report *report);
+/* Flush, then the End record: sonde__report_set_end's, with what the model left out added to its
+ * lost_records. */
+SONDE_NODISCARD enum sonde_status sonde__report_writer_finish(struct sonde__report_writer *writer,
+                                                              const struct sonde__report *report);
+
+#endif

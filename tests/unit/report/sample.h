@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Two reports with everything in them, and bytes to write them to. */
+#ifndef SAMPLE_H
+#define SAMPLE_H
+
+#include "report_model.h"
+#include "report_view.h"
+
+struct sample_bytes {
+    char *data; /* NUL-terminated */
+    size_t size, capacity;
+    size_t ends[64]; /* after each write */
+    unsigned writes;
+    unsigned fail_at; /* that write fails; 0: none */
+};
+
+enum sonde_status sample_write(void *ctx, const void *bytes, size_t size);
+struct sonde__report_sink sample_sink(struct sample_bytes *bytes);
+void sample_bytes_done(struct sample_bytes *bytes);
+
+/* One frame more on a stack, as drain adds it. */
+uint32_t sample_push(struct sonde__report *r, uint32_t parent, uint32_t image, const char *name,
+                     uint64_t offset, uint32_t how);
+
+struct sonde__report *sample_stacks(void);
+struct sonde__report *sample_watch(void);
+void sample_add_stall(struct sonde__report *r);
+
+/* A report as its text view, and as its JSON view. Free with free(). */
+char *sample_text(const struct sonde__report *r, const struct sonde__report_view *view);
+char *sample_json(const struct sonde__report *r, const struct sonde__report_view *view);
+/* A report as a file. */
+void sample_file(const struct sonde__report *r, bool no_names, struct sample_bytes *ret_bytes);
+
+#endif

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The views as pictures: tests/golden/report/. SONDE_UPDATE_GOLDEN=1 writes them anew. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report_analyse.h"
+#include "report_read.h"
+#include "sample.h"
+#include "test.h"
+
+static void check_golden(const char *name, char *text)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/tests/golden/report/%s", test_source_dir(), name);
+    if (getenv("SONDE_UPDATE_GOLDEN") != NULL) {
+        test_write_file(path, text, strlen(text));
+    }
+    char *golden = test_read_file(path, NULL);
+    CHECK_STR(text, golden);
+    free(golden);
+    free(text);
+}
+
+TEST(view_stacks_text)
+{
+    struct sonde__report *r = sample_stacks();
+    check_golden("stacks.txt", sample_text(r, &(struct sonde__report_view){.images = true}));
+    check_golden("stacks-unfolded.txt",
+                 sample_text(r, &(struct sonde__report_view){.unfolded = true}));
+    sonde__report_destroy(r);
+}
+
+TEST(view_stacks_json)
+{
+    struct sonde__report *r = sample_stacks();
+    check_golden("stacks.json", sample_json(r, NULL));
+    sonde__report_destroy(r);
+}
+
+TEST(view_watch_text)
+{
+    struct sonde__report *r = sample_watch();
+    check_golden("watch.txt", sample_text(r, NULL));
+    sonde__report_destroy(r);
+}
+
+TEST(view_watch_json)
+{
+    struct sonde__report *r = sample_watch();
+    check_golden("watch.json", sample_json(r, NULL));
+    sonde__report_destroy(r);
+}
+
+/* Python's parser is the oracle: it is JSON, the texts are those of the model, ids lead somewhere.
+ */
+TEST_TIMEOUT(view_json_is_json, 60)
+{
+    static const char program[] =
+        "import json,sys\n"
+        "d = json.load(open(sys.argv[1], encoding='utf-8'))\n"
+        "assert d['schema'] == 'sonde-report-1' and d['time'] == '2023-11-14T22:13:20.123456789Z'\n"
+        "images = {i['id']: i for i in d['images']}\n"
+        "names = [t['name'] for t in d['threads']]\n"
+        "assert names == ['python3', 'worker', 'worker', 'worker', 'evil\\x1b[31m\\n', 'odd']\n"
+        "for t in d['threads']:\n"
+        "    for f in t['frames']:\n"
+        "        assert 'left_out' in f or 'address' in f or f['image'] in images\n"
+        "assert d['threads'][0]['syscall'] == {'number': 232, 'name': 'epoll_wait'}\n"
+        "assert d['threads'][5]['syscall'] == {'number': 9999}\n"
+        "assert [f.get('index') for f in d['threads'][0]['frames']][:6] == [0, 1, 2, 3, None, "
+        "12349]\n"
+        "s = d['stalls'][0]\n"
+        "stacks = {k['id'] for k in s['stacks']}\n"
+        "assert all(x['stack'] in stacks for x in s['samples']) and len(s['samples']) == 10\n"
+        "assert sum(x['weight_ns'] for x in s['samples']) == s['duration_ns']\n"
+        "assert [p['state'] for p in s['phases']] == ['running', 'disk']\n";
+    char path[512];
+    struct sonde__report *r = sample_stacks();
+    sample_add_stall(r);
+    char *json = sample_json(r, NULL);
+    snprintf(path, sizeof path, "%s/report.json", test_folder());
+    test_write_file(path, json, strlen(json));
+    const char *const argv[] = {"python3", "-c", program, path, NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 60);
+    CHECK_STR(run.err, "");
+    CHECK_EQ(run.status, 0);
+    test_run_done(&run);
+    free(json);
+    sonde__report_destroy(r);
+}
+
+TEST(view_shows_no_control_character_from_outside)
+{
+    struct sonde__report *r = sample_stacks();
+    char *text = sample_text(r, NULL);
+    CHECK_CONTAINS(text, "\"evil\\x1b[31m\\x0a\"");
+    CHECK(strchr(text, '\x1b') == NULL);
+    free(text);
+    text = sample_text(r, &(struct sonde__report_view){.color = true});
+    CHECK(strchr(text, '\x1b') != NULL);
+    free(text);
+    sonde__report_destroy(r);
+}
+
+static bool stop_at_once(void *ctx, const char *bytes, size_t size)
+{
+    (void)bytes;
+    (void)size;
+    ++*(int *)ctx;
+    return false;
+}
+
+TEST(view_stops_when_the_sink_has_enough)
+{
+    struct sonde__report *r = sample_stacks();
+    int calls = 0;
+    sample_add_stall(r);
+    sonde__report_text_view(r, NULL, (struct sonde__report_sink){stop_at_once, &calls});
+    CHECK_EQ(calls, 1);
+    sonde__report_json_view(r, NULL, (struct sonde__report_sink){stop_at_once, &calls});
+    CHECK_EQ(calls, 2);
+    sonde__report_destroy(r);
+}
+
+/* -- analysis -- */
+
+static const char *name_of(const struct sonde__report *r, uint32_t frame)
+{
+    return sonde__report_text(r, sonde__report_frame(r, frame)->name);
+}
+
+TEST(analysis_of_a_stall)
+{
+    struct sonde__report *r = sample_watch();
+    struct sonde__report_analysis a;
+    CHECK_OK(sonde__report_analyse(r, sonde__report_stall(r, 0), &a));
+    CHECK_EQ(a.weight_ns, 905000000);
+    CHECK_EQ(a.running_ns, 205000000);
+    CHECK_EQ(a.disk_ns, 700000000);
+    /* 200 ms of work, then fsync; the 5 ms between two fsyncs are no phase */
+    CHECK_EQ(a.phase_count, 2);
+    CHECK_EQ(a.phases[0].duration_ns, 200000000);
+    CHECK_EQ(a.phases[0].syscall, 0);
+    CHECK_STR(name_of(r, a.phases[0].frame), "sqlite3_prepare_v2");
+    CHECK_EQ(a.phases[1].begin_ns, 200000000);
+    CHECK_EQ(a.phases[1].duration_ns, 705000000);
+    CHECK_EQ(a.phases[1].own_ns, 700000000);
+    CHECK_EQ(a.phases[1].syscall, 75);
+    CHECK_STR(sonde__report_text(r, a.phases[1].detail), "fd 7 /data/app.db");
+    /* 700 of 905 ms: the path goes on into fsync */
+    CHECK_EQ(a.path_count, 8);
+    CHECK_STR(name_of(r, a.path[0].frame), "_start");
+    CHECK_STR(name_of(r, a.path[7].frame), "fsync");
+    CHECK_EQ(a.path[7].weight_ns, 700000000);
+    CHECK_EQ(a.path[4].weight_ns, 905000000);
+    CHECK_STR(name_of(r, a.heaviest.frame), "fsync");
+    CHECK_EQ(a.heaviest.weight_ns, 700000000);
+    CHECK_EQ(sonde__report_frame(r, a.heaviest_app.frame)->offset, 0x1d64b4);
+    CHECK_EQ(a.heaviest_app.weight_ns, 905000000);
+    CHECK_EQ(a.stack_ns, 700000000);
+    sonde__report_analysis_done(&a);
+    sonde__report_destroy(r);
+}
+
+/* Calls from two places of one function are one function; the path stops where nothing leads. */
+TEST(analysis_merges_calls_of_one_function)
+{
+    struct sonde__report *r = NULL;
+    struct sonde__report_analysis a;
+    struct sonde__report_sample samples[4];
+    CHECK_OK(sonde__report_create(&r));
+    struct sonde__report_image image = {.path = sonde__report_string(r, "/opt/p"), .flags = 1};
+    sonde__report_add_image(r, &image);
+    static const char *const leaves[] = {"red", "green", "blue", "red"};
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t node = sample_push(r, 0, 1, "main", 0x100 + i, SONDE_FOUND_CFI);
+        node = sample_push(r, node, 1, "work", 0x200 + i, SONDE_FOUND_CFI);
+        node = sample_push(r, node, 1, leaves[i], 0x300 + i, SONDE_HOW_EXACT);
+        samples[i] = (struct sonde__report_sample){
+            .time_ns = i * 100u, .weight_ns = 100, .stack = node, .phase = 1};
+    }
+    sonde__report_add_stall(r,
+                            &(struct sonde__report_stall){.samples = samples, .sample_count = 4});
+    CHECK_OK(sonde__report_analyse(r, sonde__report_stall(r, 0), &a));
+    CHECK_EQ(a.path_count, 2);
+    CHECK_STR(name_of(r, a.path[1].frame), "work");
+    CHECK_EQ(a.path[1].weight_ns, 400);
+    CHECK_STR(name_of(r, a.heaviest.frame), "red");
+    CHECK_EQ(a.heaviest.weight_ns, 200);
+    CHECK_EQ(a.phase_count, 4);
+    sonde__report_analysis_done(&a);
+    sonde__report_destroy(r);
+}
+
+TEST(analysis_of_nothing)
+{
+    struct sonde__report *r = NULL;
+    struct sonde__report_analysis a;
+    struct sonde__report_stall none = {0};
+    CHECK_OK(sonde__report_create(&r));
+    CHECK_OK(sonde__report_analyse(r, &none, &a));
+    CHECK_EQ(a.phase_count, 0);
+    CHECK_EQ(a.path_count, 0);
+    const struct sonde__report_sample sample = {.stack = 12345, .weight_ns = UINT64_MAX};
+    none.samples = &sample;
+    none.sample_count = 1;
+    CHECK_OK(sonde__report_analyse(r, &none, &a));
+    CHECK_EQ(a.path_count, 0);
+    CHECK_EQ(a.heaviest.frame, 0);
+    CHECK_EQ(a.phase_count, 1);
+    sonde__report_analysis_done(&a);
+    sonde__report_destroy(r);
+}
+
+TEST(analysis_app_images)
+{
+    static const struct {
+        const char *path;
+        uint32_t flags;
+        bool app;
+    } cases[] = {
+        {"/usr/bin/python3.11", SONDE__IMAGE_MAIN, true},
+        {"/usr/lib/firefox/firefox", SONDE__IMAGE_MAIN, true},
+        {"/usr/lib/x86_64-linux-gnu/libc.so.6", 0, false},
+        {"/lib64/ld-linux-x86-64.so.2", 0, false},
+        {"/opt/app/plugin.so", 0, true},
+        {"/usr/local/lib/libmine.so", 0, true},
+        {"[vdso]", SONDE__IMAGE_VDSO, false},
+        {"", 0, false},
+    };
+    struct sonde__report *r = NULL;
+    CHECK_OK(sonde__report_create(&r));
+    CHECK(!sonde__report_is_app(r, 0));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sonde__report_image image = {.path = sonde__report_string(r, cases[i].path),
+                                            .flags = cases[i].flags};
+        CHECK_EQ(sonde__report_is_app(r, sonde__report_add_image(r, &image)), cases[i].app);
+    }
+    sonde__report_destroy(r);
+}
