@@ -1,5 +1,9 @@
 set(sources
     ${SONDE_PORT}/doctor_machine.c
     ${SONDE_PORT}/doctor_process.c
+    ${SONDE_PORT}/host_exec.c
     ${SONDE_PORT}/host_file.c
+    ${SONDE_PORT}/host_look.c
+    ${SONDE_PORT}/host_run.c
+    ${SONDE_PORT}/host_waiter.c
 )

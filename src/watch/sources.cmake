@@ -1,0 +1,1 @@
+set(sources watch_cause.c watch_decide.c watch_program.c)
