@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the system says of other processes and their threads. Context: any thread. */
+#ifndef SONDE_HOST_PROCESS_H
+#define SONDE_HOST_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sonde/status.h>
+
+#define SONDE__HOST_NAME_MAX 32
+#define SONDE__HOST_PATH_MAX 4096
+
+struct sonde__host_thread {
+    int32_t tid;
+    char letter;                     /* R S D T t Z X I, as the kernel prints it; '?' */
+    char name[SONDE__HOST_NAME_MAX]; /* NUL-terminated */
+    uint64_t start_ticks;            /* since boot: with the tid it names a thread for ever */
+    uint64_t user_ticks, system_ticks;
+    uint64_t major_faults;
+};
+
+/* Parse the text of a `stat` file. The name is between the first '(' and the last ')': it may hold
+ * blanks and parentheses. False: it is no such text. */
+bool sonde__host_parse_stat(const char *text, size_t size, struct sonde__host_thread *ret_thread);
+
+/* One thread. Returns OK | ABSENT (ended) | DENIED | CORRUPT | OS. */
+SONDE_NODISCARD enum sonde_status sonde__host_thread_read(int32_t pid, int32_t tid,
+                                                          struct sonde__host_thread *ret_thread);
+
+/* All threads of a process, main thread first, then by tid. Threads that end meanwhile are left
+ * out. Returns OK | ABSENT | DENIED | MEMORY | OS. Ownership: free *ret_threads with
+ * sonde__mem_free(). */
+SONDE_NODISCARD enum sonde_status sonde__host_threads_read(int32_t pid,
+                                                           struct sonde__host_thread **ret_threads,
+                                                           uint32_t *ret_count,
+                                                           struct sonde_error *ret_error);
+
+struct sonde__host_process {
+    int32_t pid;  /* of the process, also when asked for one of its threads */
+    uint32_t uid; /* effective */
+    bool own_user;
+    bool dumpable; /* false: its /proc files are root's; it changed its user or said so */
+    bool kernel;   /* a kernel thread: no user memory */
+    bool zombie;
+    int32_t tracer; /* pid of the tracer, 0: none */
+    bool filtered;  /* has a seccomp filter */
+};
+/* Returns OK | ABSENT | OS. */
+SONDE_NODISCARD enum sonde_status sonde__host_process_read(int32_t pid,
+                                                           struct sonde__host_process *ret_process,
+                                                           struct sonde_error *ret_error);
+
+/* The program's path as the process sees it (" (deleted)" is cut off). False: cannot be read. */
+bool sonde__host_executable(int32_t pid, char *ret_path, size_t capacity);
+
+/* Does that process see the same files under the same paths as this one? */
+bool sonde__host_shares_root(int32_t pid);
+
+/* Why another process may not be read, and what to do: one line. */
+void sonde__host_explain_denied(int32_t pid, char *ret_text, size_t capacity);
+
+/* Do the /proc files of a thread show the registers of this architecture? Under an emulator
+ * (qemu-user) they silently show the host's. A thread of ours that is blocked in a call we know is
+ * the test: number, arguments and stack pointer must be what we made them.
+ * Returns OK | UNSUPPORTED (they do not) | DENIED | OS (it could not be tried). Blocks: some 10
+ * us.*/
+SONDE_NODISCARD enum sonde_status sonde__host_passive_works(struct sonde_error *ret_error);
+
+/* A descriptor that becomes readable when the process ends. Returns OK | ABSENT | UNSUPPORTED | OS.
+ * Ownership: close it with sonde__os_close(). */
+SONDE_NODISCARD enum sonde_status sonde__host_pidfd_open(int32_t pid, int32_t *ret_fd);
+
+/* Wait for `fd` to be readable. Returns OK | TIMEOUT | OS. */
+SONDE_NODISCARD enum sonde_status sonde__host_wait_readable(int32_t fd, uint64_t timeout_ns);
+
+void sonde__host_sleep(uint64_t ns);
+
+#endif

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host_perf.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "os.h"
+
+/* Power of two, more than one record: 64 KiB holds one sample and some. Unprivileged users may
+ * lock about half a megabyte a CPU for rings. */
+enum { RING_DATA_BYTES = 65536 };
+
+/* Bit numbers of sample_regs_user, in the order in which the kernel writes the values (ascending),
+ * and what they are in DWARF numbering. */
+#define PC 255u
+#if defined(__x86_64__)
+/* asm/perf_regs.h: ax bx cx dx si di bp sp ip flags cs ss ds es fs gs r8..r15 */
+static const struct {
+    uint8_t bit, dwarf;
+} registers[] = {{0, 0},   {1, 3},   {2, 2},   {3, 1},   {4, 4},  {5, 5},
+                 {6, 6},   {7, 7},   {8, PC},  {16, 8},  {17, 9}, {18, 10},
+                 {19, 11}, {20, 12}, {21, 13}, {22, 14}, {23, 15}};
+enum { REGISTER_COUNT = sizeof registers / sizeof registers[0] };
+#elif defined(__aarch64__)
+/* asm/perf_regs.h: x0..x29 lr sp pc */
+enum { REGISTER_COUNT = 33 };
+#endif
+
+static unsigned register_bit(unsigned index)
+{
+#if defined(__x86_64__)
+    return registers[index].bit;
+#else
+    return index;
+#endif
+}
+
+static unsigned register_dwarf(unsigned index)
+{
+#if defined(__x86_64__)
+    return registers[index].dwarf;
+#else
+    return index == 32 ? PC : index;
+#endif
+}
+
+static enum sonde_status open_status(int error, int32_t *ret_os_error)
+{
+    if (ret_os_error != NULL) {
+        *ret_os_error = error;
+    }
+    switch (error) {
+    case ESRCH:
+        return SONDE_ABSENT;
+    case EACCES:
+    case EPERM:
+        return SONDE_DENIED;
+    case ENOSYS:
+    case ENOENT:
+    case EOPNOTSUPP:
+    case EINVAL:
+        return SONDE_UNSUPPORTED;
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+        return SONDE_LIMIT;
+    default:
+        return SONDE_OS;
+    }
+}
+
+enum sonde_status sonde__host_perf_open(int32_t tid, uint64_t period_ns,
+                                        struct sonde__host_perf *ret_perf, int32_t *ret_os_error)
+{
+    struct perf_event_attr attr = {.size = sizeof attr, .type = PERF_TYPE_SOFTWARE};
+    size_t page = sonde__os_page_size();
+    size_t ring_size = page + (RING_DATA_BYTES > page ? RING_DATA_BYTES : page);
+    void *ring;
+    int fd;
+    attr.config = PERF_COUNT_SW_TASK_CLOCK;
+    attr.sample_period = period_ns;
+    attr.sample_type =
+        PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+    attr.exclude_kernel = 1;
+    attr.exclude_hv = 1;
+    attr.use_clockid = 1;
+    attr.clockid = CLOCK_MONOTONIC;
+    attr.wakeup_events = 1;
+    attr.sample_stack_user = SONDE__PERF_STACK_BYTES;
+    for (unsigned i = 0; i < REGISTER_COUNT; i++) {
+        attr.sample_regs_user |= (uint64_t)1 << register_bit(i);
+    }
+    fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0) {
+        return open_status(errno, ret_os_error);
+    }
+    ring = mmap(NULL, ring_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (ring == MAP_FAILED) {
+        int error = errno;
+        close(fd);
+        if (ret_os_error != NULL) {
+            *ret_os_error = error;
+        }
+        return error == EPERM || error == ENOMEM ? SONDE_LIMIT : SONDE_OS;
+    }
+    *ret_perf = (struct sonde__host_perf){.fd = fd, .ring = ring, .ring_size = ring_size};
+    return SONDE_OK;
+}
+
+void sonde__host_perf_pause(struct sonde__host_perf *perf, bool pause)
+{
+    (void)ioctl(perf->fd, pause ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
+}
+
+void sonde__host_perf_close(struct sonde__host_perf *perf)
+{
+    munmap(perf->ring, perf->ring_size);
+    close(perf->fd);
+    *perf = (struct sonde__host_perf){.fd = -1};
+}
+
+/* --- records --- */
+
+struct ring {
+    const uint8_t *data;
+    size_t size; /* power of two */
+    uint64_t at, end;
+};
+
+static bool take(struct ring *r, void *to, size_t size)
+{
+    size_t offset = (size_t)(r->at & (r->size - 1));
+    size_t first = size < r->size - offset ? size : r->size - offset;
+    if (size > r->end - r->at) {
+        return false;
+    }
+    if (to != NULL) {
+        memcpy(to, r->data + offset, first);
+        memcpy((uint8_t *)to + first, r->data, size - first);
+    }
+    r->at += size;
+    return true;
+}
+
+/* The body of PERF_RECORD_SAMPLE in the order of the sample_type bits: tid, time, registers (none
+ * when abi is 0: a kernel thread), stack (size, bytes, size really copied). */
+static bool take_sample(struct ring *r, struct sonde__host_perf_sample *ret)
+{
+    uint32_t ids[2];
+    uint64_t time_ns, abi, size, copied;
+    if (!take(r, ids, sizeof ids) || !take(r, &time_ns, 8) || !take(r, &abi, 8) ||
+        abi != PERF_SAMPLE_REGS_ABI_64) {
+        return false;
+    }
+    memset(&ret->regs, 0, sizeof ret->regs);
+    ret->regs.arch = SONDE__ARCH_HOST;
+    for (unsigned i = 0; i < REGISTER_COUNT; i++) {
+        uint64_t value;
+        unsigned dwarf = register_dwarf(i);
+        if (!take(r, &value, 8)) {
+            return false;
+        }
+        if (dwarf == PC) {
+            ret->regs.pc = value;
+        } else {
+            sonde__regs_set(&ret->regs, dwarf, value);
+        }
+    }
+    ret->tid = (int32_t)ids[1];
+    ret->time_ns = time_ns;
+    ret->stack_address = ret->regs.r[sonde__arch_sp(SONDE__ARCH_HOST)];
+    ret->stack_size = 0;
+    if (!take(r, &size, 8) || size == 0) {
+        return true;
+    }
+    if (size > SONDE__PERF_STACK_BYTES || !take(r, ret->stack, (size_t)size) ||
+        !take(r, &copied, 8)) {
+        return true;
+    }
+    ret->stack_size = (size_t)(copied < size ? copied : size);
+    return true;
+}
+
+bool sonde__host_perf_next(struct sonde__host_perf *perf, struct sonde__host_perf_sample *ret)
+{
+    struct perf_event_mmap_page *page = perf->ring;
+    size_t head_size = sonde__os_page_size();
+    struct ring r = {(const uint8_t *)perf->ring + head_size, perf->ring_size - head_size, 0, 0};
+    uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE); /* pairs with the kernel */
+    uint64_t tail = page->data_tail;
+    bool found = false;
+    while (!found && tail < head) {
+        struct perf_event_header header;
+        r.at = tail;
+        r.end = head;
+        if (!take(&r, &header, sizeof header) || header.size < sizeof header ||
+            header.size > head - tail) {
+            tail = head; /* cannot be followed any more */
+            break;
+        }
+        r.end = tail + header.size;
+        if (header.type == PERF_RECORD_SAMPLE) {
+            found = take_sample(&r, ret);
+        } else if (header.type == PERF_RECORD_LOST) {
+            uint64_t lost[2];
+            perf->lost += take(&r, lost, sizeof lost) ? lost[1] : 0;
+        }
+        tail += header.size;
+    }
+    __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
+    return found;
+}

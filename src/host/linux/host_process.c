@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Processes by way of /proc. */
+#include "host_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base_status.h"
+#include "host_file.h"
+#include "host_maps.h"
+#include "mem_heap.h"
+#include "os.h"
+
+enum { TEXT_CAPACITY = 8192, NS_PER_S = 1000000000 };
+/* The kernel allows 4,194,304 pids; a process of more threads than this is cut, and says so. */
+enum { THREADS_MAX = 1 << 20 };
+#define MAPS_BYTES_MAX ((size_t)1 << 28)
+
+bool sonde__host_parse_stat(const char *text, size_t size, struct sonde__host_thread *ret_thread)
+{
+    struct sonde__host_thread thread = {.letter = '?'};
+    const char *open = memchr(text, '(', size);
+    const char *close = memrchr(text, ')', size);
+    const char *at, *end = text + size;
+    size_t length;
+    if (open == NULL || close == NULL || close < open || end - close < 4) {
+        return false;
+    }
+    thread.tid = (int32_t)strtol(text, NULL, 10);
+    length = (size_t)(close - open - 1);
+    length = length < sizeof thread.name - 1 ? length : sizeof thread.name - 1;
+    memcpy(thread.name, open + 1, length);
+    thread.letter = close[2];
+    /* fields are counted as proc(5) does: the letter is the third */
+    at = close + 2;
+    for (unsigned field = 3; field <= 22 && at < end; field++) {
+        uint64_t value = strtoull(at, NULL, 10);
+        switch (field) {
+        case 12:
+            thread.major_faults = value;
+            break;
+        case 14:
+            thread.user_ticks = value;
+            break;
+        case 15:
+            thread.system_ticks = value;
+            break;
+        case 22:
+            thread.start_ticks = value;
+            break;
+        default:
+            break;
+        }
+        at = memchr(at, ' ', (size_t)(end - at));
+        if (at == NULL) {
+            break;
+        }
+        at++;
+    }
+    *ret_thread = thread;
+    return true;
+}
+
+enum sonde_status sonde__host_thread_read(int32_t pid, int32_t tid,
+                                          struct sonde__host_thread *ret_thread)
+{
+    char text[1024];
+    size_t size = 0;
+    int32_t fd;
+    enum sonde_status status = sonde__os_thread_open(pid, tid, SONDE__OS_THREAD_STAT, &fd, NULL);
+    if (status != SONDE_OK) {
+        return status;
+    }
+    status = sonde__os_pread(fd, text, sizeof text - 1, 0, &size, NULL);
+    sonde__os_close(fd);
+    if (status != SONDE_OK) {
+        return status;
+    }
+    text[size] = '\0';
+    return sonde__host_parse_stat(text, size, ret_thread) ? SONDE_OK : SONDE_CORRUPT;
+}
+
+static int compare_threads(const void *a, const void *b)
+{
+    int32_t x = ((const struct sonde__host_thread *)a)->tid;
+    int32_t y = ((const struct sonde__host_thread *)b)->tid;
+    return x < y ? -1 : x > y;
+}
+
+/* The tids in an array of our own; the process may start threads between the two listings. */
+static enum sonde_status list_tids(int32_t pid, int32_t **ret_tids, size_t *ret_count,
+                                   struct sonde_error *ret_error)
+{
+    size_t capacity = 64, total = 0;
+    int32_t os_error = 0;
+    for (;;) {
+        int32_t *tids = sonde__mem_alloc_array(capacity, sizeof *tids);
+        enum sonde_status status;
+        if (tids == NULL) {
+            return sonde__base_fail(ret_error, SONDE_MEMORY, "threads", NULL, 0, 0);
+        }
+        status = sonde__os_list_threads(pid, tids, capacity, &total, &os_error);
+        if (status != SONDE_OK) {
+            sonde__mem_free(tids);
+            return sonde__base_fail(ret_error, status, "cannot list the threads", NULL, os_error,
+                                    (uint64_t)pid);
+        }
+        if (total <= capacity || capacity >= THREADS_MAX) {
+            *ret_tids = tids;
+            *ret_count = total < capacity ? total : capacity;
+            return SONDE_OK;
+        }
+        sonde__mem_free(tids);
+        capacity = total + 64;
+    }
+}
+
+enum sonde_status sonde__host_threads_read(int32_t pid, struct sonde__host_thread **ret_threads,
+                                           uint32_t *ret_count, struct sonde_error *ret_error)
+{
+    int32_t *tids = NULL;
+    size_t count = 0;
+    uint32_t found = 0;
+    struct sonde__host_thread *threads;
+    SONDE_TRY(list_tids(pid, &tids, &count, ret_error));
+    threads = sonde__mem_alloc_array(count + 1, sizeof *threads);
+    if (threads == NULL) {
+        sonde__mem_free(tids);
+        return sonde__base_fail(ret_error, SONDE_MEMORY, "threads", NULL, 0, 0);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (sonde__host_thread_read(pid, tids[i], &threads[found]) == SONDE_OK) {
+            threads[found].tid = tids[i];
+            found++;
+        }
+    }
+    sonde__mem_free(tids);
+    qsort(threads, found, sizeof *threads, compare_threads);
+    for (uint32_t i = 1; i < found; i++) {
+        if (threads[i].tid == pid) { /* pids wrap: a thread may have a lower number */
+            struct sonde__host_thread main_thread = threads[i];
+            memmove(threads + 1, threads, i * sizeof *threads);
+            threads[0] = main_thread;
+        }
+    }
+    *ret_threads = threads;
+    *ret_count = found;
+    return SONDE_OK;
+}
+
+static uint64_t status_field(const char *text, const char *name, unsigned column)
+{
+    const char *line = strstr(text, name);
+    uint64_t value = 0;
+    char *end;
+    if (line == NULL) {
+        return 0;
+    }
+    line += strlen(name);
+    for (unsigned i = 0; i <= column; i++) {
+        value = strtoull(line, &end, 10);
+        line = end;
+    }
+    return value;
+}
+
+enum sonde_status sonde__host_process_read(int32_t pid, struct sonde__host_process *ret_process,
+                                           struct sonde_error *ret_error)
+{
+    struct sonde__host_process process = {.pid = pid};
+    char path[64], text[TEXT_CAPACITY], link[8];
+    size_t size = 0;
+    struct stat owner;
+    enum sonde_status status;
+    const char *state;
+    snprintf(path, sizeof path, "/proc/%d/status", pid);
+    status = sonde__host_file_read(path, text, sizeof text, &size, NULL);
+    if (pid <= 0 || (status != SONDE_OK && status != SONDE_LIMIT)) {
+        return sonde__base_fail(ret_error, pid <= 0 ? SONDE_ABSENT : status, "no such process",
+                                NULL, ESRCH, (uint64_t)pid);
+    }
+    process.pid = (int32_t)status_field(text, "\nTgid:", 0);
+    process.uid = (uint32_t)status_field(text, "\nUid:", 1);
+    process.tracer = (int32_t)status_field(text, "\nTracerPid:", 0);
+    process.filtered = status_field(text, "\nSeccomp:", 0) == 2;
+    state = strstr(text, "\nState:\t");
+    process.zombie = state != NULL && (state[8] == 'Z' || state[8] == 'X');
+    process.own_user = process.uid == (uint32_t)geteuid();
+    process.dumpable = true;
+    snprintf(path, sizeof path, "/proc/%d/maps", pid);
+    if (stat(path, &owner) == 0) {
+        process.dumpable = (uint32_t)owner.st_uid == process.uid;
+    }
+    /* a kernel thread has no program: the link is absent, whoever asks */
+    snprintf(path, sizeof path, "/proc/%d/exe", pid);
+    process.kernel = !process.zombie && strstr(text, "\nVmSize:") == NULL &&
+                     readlink(path, link, sizeof link) < 0 && errno == ENOENT;
+    *ret_process = process;
+    return SONDE_OK;
+}
+
+bool sonde__host_executable(int32_t pid, char *ret_path, size_t capacity)
+{
+    static const char deleted[] = " (deleted)";
+    char path[64];
+    ssize_t n;
+    snprintf(path, sizeof path, "/proc/%d/exe", pid);
+    n = readlink(path, ret_path, capacity - 1);
+    if (n <= 0) {
+        return false;
+    }
+    ret_path[n] = '\0';
+    if ((size_t)n > sizeof deleted - 1 &&
+        strcmp(ret_path + n - (sizeof deleted - 1), deleted) == 0) {
+        ret_path[(size_t)n - (sizeof deleted - 1)] = '\0';
+    }
+    return true;
+}
+
+bool sonde__host_shares_root(int32_t pid)
+{
+    char path[64], ours[64], theirs[64];
+    struct stat a, b;
+    ssize_t n, m;
+    snprintf(path, sizeof path, "/proc/%d/ns/mnt", pid);
+    n = readlink(path, theirs, sizeof theirs);
+    m = readlink("/proc/self/ns/mnt", ours, sizeof ours);
+    snprintf(path, sizeof path, "/proc/%d/root", pid);
+    return n > 0 && n == m && memcmp(ours, theirs, (size_t)n) == 0 && stat(path, &a) == 0 &&
+           stat("/", &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+void sonde__host_explain_denied(int32_t pid, char *ret_text, size_t capacity)
+{
+    struct sonde__host_process process;
+    char text[16] = "";
+    size_t size;
+    if (sonde__host_process_read(pid, &process, NULL) != SONDE_OK) {
+        snprintf(ret_text, capacity, "process %d has ended", pid);
+    } else if (!process.own_user) {
+        snprintf(ret_text, capacity,
+                 "process %d belongs to user %u: run as that user or as root (CAP_SYS_PTRACE)", pid,
+                 process.uid);
+    } else if (!process.dumpable) {
+        snprintf(ret_text, capacity,
+                 "process %d is not dumpable (it changed its user, or asked for it): run as root "
+                 "(CAP_SYS_PTRACE)",
+                 pid);
+    } else if (sonde__host_file_read("/proc/sys/kernel/yama/ptrace_scope", text, sizeof text, &size,
+                                     NULL) == SONDE_OK &&
+               text[0] != '0') {
+        snprintf(ret_text, capacity,
+                 "kernel.yama.ptrace_scope is %c: set it to 0, run as root, or start the program "
+                 "under sonde run",
+                 text[0]);
+    } else {
+        snprintf(ret_text, capacity,
+                 "process %d has capabilities, a namespace or a security policy that this user may "
+                 "not trace: run as root (CAP_SYS_PTRACE)",
+                 pid);
+    }
+}
+
+enum sonde_status sonde__host_maps_read(int32_t pid, struct sonde__host_maps *ret_maps,
+                                        struct sonde_error *ret_error)
+{
+    char path[64];
+    size_t size = 0, capacity = 65536;
+    char *text = NULL;
+    enum sonde_status status;
+    snprintf(path, sizeof path, "/proc/%d/maps", pid);
+    do { /* the whole file in one go, into a buffer that grows: pieces might not fit together */
+        capacity *= 2;
+        sonde__mem_free(text);
+        text = sonde__mem_alloc(capacity);
+        if (text == NULL) {
+            return sonde__base_fail(ret_error, SONDE_MEMORY, path, NULL, 0, 0);
+        }
+        status = sonde__host_file_read(path, text, capacity, &size, ret_error);
+    } while (status == SONDE_LIMIT && capacity < MAPS_BYTES_MAX);
+    if (status == SONDE_OK) {
+        status = sonde__host_maps_parse(text, size, ret_maps);
+    }
+    sonde__mem_free(text);
+    return status;
+}
+
+enum sonde_status sonde__host_pidfd_open(int32_t pid, int32_t *ret_fd)
+{
+    long fd = syscall(SYS_pidfd_open, pid, 0);
+    if (fd < 0) {
+        return errno == ESRCH ? SONDE_ABSENT : errno == ENOSYS ? SONDE_UNSUPPORTED : SONDE_OS;
+    }
+    *ret_fd = (int32_t)fd;
+    return SONDE_OK;
+}
+
+enum sonde_status sonde__host_wait_readable(int32_t fd, uint64_t timeout_ns)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    struct timespec t = {(time_t)(timeout_ns / NS_PER_S), (long)(timeout_ns % NS_PER_S)};
+    int n = ppoll(&p, 1, timeout_ns == SONDE__OS_FOREVER ? NULL : &t, NULL);
+    return n > 0 ? SONDE_OK : n == 0 || errno == EINTR ? SONDE_TIMEOUT : SONDE_OS;
+}
+
+void sonde__host_sleep(uint64_t ns)
+{
+    struct timespec t = {(time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S)};
+    (void)nanosleep(&t, NULL);
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host_ptrace.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+#include "host_process.h"
+#include "host_regs.h"
+#include "os.h"
+
+enum { POLL_FIRST_NS = 20000, POLL_MAX_NS = 2000000 };
+
+static enum sonde_status last_status(int32_t *ret_os_error)
+{
+    int error = errno;
+    if (ret_os_error != NULL) {
+        *ret_os_error = error;
+    }
+    return error == ESRCH                      ? SONDE_ABSENT
+           : error == EPERM || error == EACCES ? SONDE_DENIED
+           : error == ENOSYS                   ? SONDE_UNSUPPORTED
+                                               : SONDE_OS;
+}
+
+enum sonde_status sonde__host_ptrace_seize(int32_t tid, int32_t *ret_os_error)
+{
+    return ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0 ? SONDE_OK : last_status(ret_os_error);
+}
+
+enum sonde_status sonde__host_ptrace_interrupt(int32_t tid)
+{
+    return ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0 ? SONDE_OK : last_status(NULL);
+}
+
+/* waitpid() has no deadline; a thread in an uninterruptible wait stops whenever that ends. Polling
+ * starts at what a thread on a CPU needs. */
+enum sonde_status sonde__host_ptrace_wait(int32_t tid, uint64_t timeout_ns, int32_t *ret_signal)
+{
+    uint64_t begin_ns = sonde__os_now_ns();
+    uint64_t pause_ns = POLL_FIRST_NS;
+    for (;;) {
+        int status;
+        pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
+        if (got == tid) {
+            if (!WIFSTOPPED(status)) {
+                return SONDE_ABSENT;
+            }
+            /* an event stop is ours; any other is a signal on its way to the thread */
+            *ret_signal = status >> 16 == 0 ? WSTOPSIG(status) : 0;
+            return SONDE_OK;
+        }
+        if (got < 0 && errno != EINTR) {
+            return errno == ECHILD ? SONDE_ABSENT : SONDE_OS;
+        }
+        if (sonde__os_now_ns() - begin_ns >= timeout_ns) {
+            return SONDE_TIMEOUT;
+        }
+        sonde__host_sleep(pause_ns);
+        pause_ns = pause_ns * 2 < POLL_MAX_NS ? pause_ns * 2 : POLL_MAX_NS;
+    }
+}
+
+enum sonde_status sonde__host_ptrace_registers(int32_t tid, struct sonde__regs *ret_regs,
+                                               int64_t *ret_syscall, uint64_t ret_args[6])
+{
+    uint8_t set[512];
+    struct iovec io = {set, sizeof set};
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &io) != 0) {
+        return last_status(NULL);
+    }
+    return sonde__host_regs_decode(SONDE__ARCH_HOST, set, io.iov_len, ret_regs, ret_syscall,
+                                   ret_args)
+               ? SONDE_OK
+               : SONDE_UNSUPPORTED;
+}
+
+void sonde__host_ptrace_detach(int32_t tid, int32_t signal)
+{
+    (void)ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)signal);
+}
