@@ -7,7 +7,6 @@
 
 extern const struct sonde__cli_command sonde__cmd_doctor;
 extern const struct sonde__cli_command sonde__cmd_help;
-extern const struct sonde__cli_command sonde__cmd_run;
 extern const struct sonde__cli_command sonde__cmd_version;
 
 #endif

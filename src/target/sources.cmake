@@ -1,5 +1,13 @@
 set(sources
+    target.c
+    target_capture.c
+    target_core.c
+    target_core_notes.c
+    target_images.c
+    target_process.c
     target_self.c
     target_self_describe.c
     target_self_images.c
+    target_stop.c
+    target_window.c
 )

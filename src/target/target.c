@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The functions of target.h that are the same for all kinds. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base_status.h"
+#include "mem_heap.h"
+#include "target_private.h"
+
+void sonde__target_base_done(struct sonde__target *target)
+{
+    sonde__target_images_done(&target->images);
+    sonde__mem_free(target->threads);
+    sonde__mem_free(target->executable);
+    sonde__mem_free(target->root);
+}
+
+void sonde__target_close(struct sonde__target *target)
+{
+    if (target != NULL) {
+        target->ops->close(target);
+    }
+}
+
+int32_t sonde__target_pid(const struct sonde__target *target)
+{
+    return target->pid;
+}
+
+const char *sonde__target_executable(const struct sonde__target *target)
+{
+    return target->executable != NULL ? target->executable : "";
+}
+
+const char *sonde__target_root(const struct sonde__target *target)
+{
+    return target->root != NULL ? target->root : "";
+}
+
+enum sonde_status sonde__target_threads(struct sonde__target *target,
+                                        const struct sonde__thread **ret_threads,
+                                        uint32_t *ret_count, struct sonde_error *ret_error)
+{
+    SONDE_TRY(target->ops->list(target, ret_error));
+    *ret_threads = target->threads;
+    *ret_count = target->thread_count;
+    return SONDE_OK;
+}
+
+const struct sonde__image_set *sonde__target_images(struct sonde__target *target)
+{
+    return &target->images.set;
+}
+
+enum sonde_status sonde__target_refresh(struct sonde__target *target, struct sonde_error *ret_error)
+{
+    return target->ops->refresh(target, ret_error);
+}
+
+size_t sonde__target_read(struct sonde__target *target, uint64_t address, void *ret_bytes,
+                          size_t size)
+{
+    return target->ops->read(target, address, ret_bytes, size);
+}
+
+bool sonde__target_image_bytes(struct sonde__target *target, const struct sonde__image *image,
+                               const void **ret_bytes, size_t *ret_size)
+{
+    const struct sonde__target_images *images = &target->images;
+    for (uint32_t i = 0; i < images->image_count; i++) {
+        if (images->images[i].start == image->start && images->loaded[i].memory != NULL) {
+            *ret_bytes = images->loaded[i].memory;
+            *ret_size = images->loaded[i].memory_size;
+            return true;
+        }
+    }
+    return false;
+}
+
+void sonde__target_capture(struct sonde__target *target, const struct sonde__thread *thread,
+                           struct sonde_stack *stack, struct sonde__capture *ret_capture)
+{
+    *ret_capture = (struct sonde__capture){.status = SONDE_ABSENT, .syscall = -1};
+    sonde_stack_init(stack, stack->pcs, stack->how, stack->capacity, stack->outer);
+    target->ops->capture(target, thread, stack, ret_capture);
+}
+
+enum sonde_status sonde__target_stop(struct sonde__target *target, struct sonde_error *ret_error)
+{
+    return target->ops->stop(target, ret_error);
+}
+
+void sonde__target_resume(struct sonde__target *target, uint64_t *ret_pause_ns)
+{
+    uint64_t pause_ns = 0;
+    target->ops->resume(target, &pause_ns);
+    if (ret_pause_ns != NULL) {
+        *ret_pause_ns = pause_ns;
+    }
+}
+
+void sonde__target_walk(struct sonde__target *target, const struct sonde__regs *regs, bool infer,
+                        bool (*read)(void *ctx, uint64_t address, void *ret_bytes, size_t size),
+                        void *ctx, struct sonde_stack *stack)
+{
+    struct sonde__walk walk = {.images = &target->images.set,
+                               .regs = *regs,
+                               .memory = {.read = read, .ctx = ctx},
+                               .first_exact = true,
+                               .infer = infer};
+    sonde_stack_init(stack, stack->pcs, stack->how, stack->capacity, stack->outer);
+    sonde__unwind_walk(&walk, stack);
+    sonde__target_images_hit(&target->images, stack->pcs, stack->count);
+}
+
+void sonde__target_note(struct sonde__capture *capture, const char *format, ...)
+{
+    size_t length = strlen(capture->note);
+    va_list args;
+    if (length > 0 && length + 2 < sizeof capture->note) {
+        memcpy(capture->note + length, "; ", 3);
+        length += 2;
+    }
+    va_start(args, format);
+    vsnprintf(capture->note + length, sizeof capture->note - length, format, args);
+    va_end(args);
+}

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One thread's stack of another process, without disturbing it where that can be.
+ *
+ * blocked   its registers from /proc/PID/task/TID/syscall (stack pointer and pc only), its stack by
+ *           memory reads, then the same file and the scheduler's counters again: unchanged means
+ *           that the thread did not run in between, so what was read is one state. Never signalled,
+ *           never stopped.
+ * running   a perf event: registers and stack at one instant, taken while it runs. Where perf is
+ *           refused, ptrace; the thread may enter a wait between our look and the stop, and four
+ *           kinds of waits then return early, so that is said in the note.
+ * stopped   ptrace: all registers, and no call is disturbed that SIGSTOP did not disturb before. */
+#include <string.h>
+
+#include "host_process.h"
+#include "host_ptrace.h"
+#include "mem_heap.h"
+#include "os.h"
+#include "target_process.h"
+
+enum {
+    ATTEMPTS = 12, /* a thread that wakes thousands of times a second is met at rest in a few */
+    PERF_PERIOD_NS = 200000,
+    PERF_SLICE_NS = 10000000,
+    PERF_WAIT_NS = 300000000, /* on a busy machine a runnable thread gets its CPU by then */
+    PTRACE_WAIT_NS = 1000000000,
+};
+
+enum outcome { DONE, AGAIN, REFUSED };
+
+/* --- blocked --- */
+
+struct proof {
+    int32_t syscall_fd, schedstat_fd; /* schedstat: -1 where the kernel has none */
+    struct sonde__os_wait wait;
+    struct sonde__os_schedstat schedstat;
+};
+
+static enum sonde_status look(struct proof *proof)
+{
+    if (proof->schedstat_fd >= 0 &&
+        sonde__os_read_schedstat(proof->schedstat_fd, &proof->schedstat, NULL) != SONDE_OK) {
+        memset(&proof->schedstat, 0, sizeof proof->schedstat);
+    }
+    return sonde__os_read_wait(proof->syscall_fd, &proof->wait, NULL);
+}
+
+static bool unchanged(const struct proof *a, const struct proof *b)
+{
+    const struct sonde__os_wait *x = &a->wait, *y = &b->wait;
+    return x->running == y->running && x->syscall == y->syscall && x->sp == y->sp &&
+           x->pc == y->pc && memcmp(x->args, y->args, sizeof x->args) == 0 &&
+           a->schedstat.slices == b->schedstat.slices && a->schedstat.cpu_ns == b->schedstat.cpu_ns;
+}
+
+static enum outcome walk_blocked(struct sonde__target_process *p, struct proof *before,
+                                 struct sonde_stack *stack, struct sonde__capture *capture)
+{
+    struct proof after;
+    struct sonde__regs regs = {.arch = SONDE__ARCH_HOST};
+    enum sonde_status status = look(before);
+    if (status != SONDE_OK || before->wait.running) {
+        capture->status = status;
+        return status == SONDE_DENIED ? REFUSED : AGAIN;
+    }
+    regs.pc = before->wait.pc;
+    sonde__regs_set(&regs, sonde__arch_sp(SONDE__ARCH_HOST), before->wait.sp);
+    sonde__window_forget(p->window);
+    sonde__target_walk(&p->base, &regs, true, sonde__window_read, p->window, stack);
+    after = *before;
+    status = look(&after);
+    capture->by = SONDE__CAPTURED_PASSIVE;
+    capture->regs = regs;
+    capture->syscall = before->wait.syscall;
+    memcpy(capture->syscall_args, before->wait.args, sizeof capture->syscall_args);
+    if (status != SONDE_OK || !unchanged(before, &after)) {
+        stack->end = SONDE_END_MOVED;
+        capture->status = SONDE_OK;
+        return AGAIN;
+    }
+    capture->status = SONDE_OK;
+    return DONE;
+}
+
+static enum outcome capture_blocked(struct sonde__target_process *p, int32_t tid,
+                                    struct sonde_stack *stack, struct sonde__capture *capture)
+{
+    struct proof proof = {.schedstat_fd = -1};
+    enum outcome outcome;
+    enum sonde_status status =
+        sonde__os_thread_open(p->base.pid, tid, SONDE__OS_THREAD_SYSCALL, &proof.syscall_fd, NULL);
+    if (status != SONDE_OK) {
+        capture->status = status;
+        return status == SONDE_ABSENT ? AGAIN : REFUSED;
+    }
+    if (sonde__os_thread_open(p->base.pid, tid, SONDE__OS_THREAD_SCHEDSTAT, &proof.schedstat_fd,
+                              NULL) != SONDE_OK) {
+        proof.schedstat_fd = -1;
+    }
+    outcome = walk_blocked(p, &proof, stack, capture);
+    sonde__os_close(proof.syscall_fd);
+    if (proof.schedstat_fd >= 0) {
+        sonde__os_close(proof.schedstat_fd);
+    }
+    return outcome;
+}
+
+/* --- running --- */
+
+static bool still_running(const struct sonde__target_process *p, int32_t tid)
+{
+    struct sonde__host_thread now;
+    return sonde__host_thread_read(p->base.pid, tid, &now) == SONDE_OK && now.letter == 'R';
+}
+
+/* Wait for a sample as long as the thread runs. */
+static enum outcome await_sample(struct sonde__target_process *p, int32_t tid,
+                                 struct sonde__host_perf *perf)
+{
+    uint64_t begin_ns = sonde__os_now_ns();
+    for (;;) {
+        if (sonde__host_perf_next(perf, p->sample)) {
+            return DONE;
+        }
+        if (sonde__os_now_ns() - begin_ns > PERF_WAIT_NS) {
+            return REFUSED; /* it runs in the kernel, or gets no CPU */
+        }
+        if (!still_running(p, tid)) {
+            return AGAIN;
+        }
+        if (sonde__host_wait_readable(perf->fd, PERF_SLICE_NS) == SONDE_OS) {
+            return REFUSED;
+        }
+    }
+}
+
+static enum outcome capture_perf(struct sonde__target_process *p, int32_t tid,
+                                 struct sonde_stack *stack, struct sonde__capture *capture,
+                                 int32_t *ret_os_error)
+{
+    struct sonde__host_perf perf;
+    enum outcome outcome;
+    *ret_os_error = 0;
+    if (p->sample == NULL && (p->sample = sonde__mem_alloc(sizeof *p->sample)) == NULL) {
+        return REFUSED;
+    }
+    if (sonde__host_perf_open(tid, PERF_PERIOD_NS, &perf, ret_os_error) != SONDE_OK) {
+        return REFUSED;
+    }
+    outcome = await_sample(p, tid, &perf);
+    sonde__host_perf_close(&perf);
+    if (outcome != DONE) {
+        return outcome;
+    }
+    sonde__window_forget(p->window);
+    p->window->copy = p->sample->stack;
+    p->window->copy_start = p->sample->stack_address;
+    p->window->copy_end = p->sample->stack_address + p->sample->stack_size;
+    sonde__target_walk(&p->base, &p->sample->regs, false, sonde__window_read, p->window, stack);
+    if (p->window->beyond_copy) {
+        sonde__target_note(capture, "frames beyond %u bytes of stack were read a moment later",
+                           (unsigned)p->sample->stack_size);
+    }
+    p->window->copy = NULL;
+    capture->status = SONDE_OK;
+    capture->by = SONDE__CAPTURED_PERF;
+    capture->regs = p->sample->regs;
+    return DONE;
+}
+
+/* --- stopped --- */
+
+void sonde__target_read_stopped(struct sonde__target_process *p, int32_t tid,
+                                struct sonde_stack *stack, struct sonde__capture *ret_capture)
+{
+    enum sonde_status status = sonde__host_ptrace_registers(
+        tid, &ret_capture->regs, &ret_capture->syscall, ret_capture->syscall_args);
+    ret_capture->status = status;
+    if (status != SONDE_OK) {
+        sonde__target_note(ret_capture, status == SONDE_ABSENT ? "the thread has ended"
+                                                               : "its registers cannot be read");
+        return;
+    }
+    ret_capture->by = SONDE__CAPTURED_PTRACE;
+    sonde__window_forget(p->window);
+    sonde__target_walk(&p->base, &ret_capture->regs, false, sonde__window_read, p->window, stack);
+}
+
+static enum outcome capture_ptrace(struct sonde__target_process *p, int32_t tid,
+                                   struct sonde_stack *stack, struct sonde__capture *capture)
+{
+    uint64_t begin_ns;
+    int32_t signal = 0;
+    enum sonde_status status = sonde__host_ptrace_seize(tid, NULL);
+    if (status != SONDE_OK) {
+        capture->status = status;
+        return status == SONDE_ABSENT ? AGAIN : REFUSED;
+    }
+    begin_ns = sonde__os_now_ns();
+    status = sonde__host_ptrace_interrupt(tid);
+    if (status == SONDE_OK) {
+        status = sonde__host_ptrace_wait(tid, PTRACE_WAIT_NS, &signal);
+    }
+    capture->status = status;
+    if (status == SONDE_OK) {
+        sonde__target_read_stopped(p, tid, stack, capture);
+    }
+    sonde__host_ptrace_detach(tid, signal);
+    capture->pause_ns = sonde__os_now_ns() - begin_ns;
+    return status == SONDE_OK ? DONE : status == SONDE_ABSENT ? AGAIN : REFUSED;
+}
+
+static enum outcome capture_running(struct sonde__target_process *p, int32_t tid,
+                                    struct sonde_stack *stack, struct sonde__capture *capture)
+{
+    int32_t os_error = 0;
+    enum outcome outcome = capture_perf(p, tid, stack, capture, &os_error);
+    if (outcome != REFUSED) {
+        return outcome;
+    }
+    if (!still_running(p, tid)) {
+        return AGAIN;
+    }
+    outcome = capture_ptrace(p, tid, stack, capture);
+    if (outcome == DONE) {
+        if (os_error != 0) {
+            sonde__target_note(capture, "perf events are refused (errno %d), so it was stopped",
+                               os_error);
+        } else {
+            sonde__target_note(capture, "no perf sample came, so it was stopped");
+        }
+    }
+    return outcome;
+}
+
+/* --- any --- */
+
+static enum outcome capture_once(struct sonde__target_process *p, int32_t tid, char letter,
+                                 struct sonde_stack *stack, struct sonde__capture *capture)
+{
+    enum outcome outcome;
+    switch (letter) {
+    case 'R':
+        return capture_running(p, tid, stack, capture);
+    case 'T':
+    case 't':
+        outcome = capture_ptrace(p, tid, stack, capture);
+        /* another tracer holds it: the passive way is open to us */
+        return outcome == REFUSED ? capture_blocked(p, tid, stack, capture) : outcome;
+    default:
+        return capture_blocked(p, tid, stack, capture);
+    }
+}
+
+static void say_refused(struct sonde__target_process *p, struct sonde__capture *capture)
+{
+    char why[sizeof capture->note];
+    if (capture->status == SONDE_DENIED) {
+        sonde__host_explain_denied(p->base.pid, why, sizeof why);
+        sonde__target_note(capture, "%s", why);
+    } else {
+        sonde__target_note(capture, "it could not be stopped in time");
+    }
+}
+
+static const struct sonde__target_stopped *find_stopped(const struct sonde__target_process *p,
+                                                        int32_t tid)
+{
+    for (uint32_t i = 0; i < p->stopped_count; i++) {
+        if (p->stopped[i].tid == tid) {
+            return &p->stopped[i];
+        }
+    }
+    return NULL;
+}
+
+static void say_dead(struct sonde__capture *capture, bool zombie)
+{
+    capture->status = SONDE_ABSENT;
+    sonde__target_note(capture, zombie ? "the thread has ended, the process has not (zombie)"
+                                       : "the thread has ended");
+}
+
+void sonde__target_process_capture(struct sonde__target *target, const struct sonde__thread *thread,
+                                   struct sonde_stack *stack, struct sonde__capture *ret_capture)
+{
+    struct sonde__target_process *p = (struct sonde__target_process *)target;
+    const struct sonde__target_stopped *stopped = find_stopped(p, thread->tid);
+    struct sonde__host_thread now = {.letter = '?'};
+    if (stopped != NULL && stopped->halted) {
+        sonde__target_read_stopped(p, thread->tid, stack, ret_capture);
+        return;
+    }
+    for (unsigned i = 0; i < ATTEMPTS; i++) {
+        enum sonde_status status = sonde__host_thread_read(target->pid, thread->tid, &now);
+        enum outcome outcome;
+        if (status != SONDE_OK || now.letter == 'Z' || now.letter == 'X') {
+            sonde_stack_init(stack, stack->pcs, stack->how, stack->capacity, stack->outer);
+            say_dead(ret_capture, status == SONDE_OK);
+            return;
+        }
+        outcome = capture_once(p, thread->tid, now.letter, stack, ret_capture);
+        if (outcome == REFUSED) {
+            say_refused(p, ret_capture);
+            return;
+        }
+        if (outcome == DONE) {
+            if (now.letter == 'D') {
+                sonde__target_note(ret_capture, "in an uninterruptible wait of the kernel (D)");
+            }
+            return;
+        }
+        ret_capture->note[0] = '\0';
+    }
+    ret_capture->status = SONDE_OK;
+    stack->end = SONDE_END_MOVED;
+    sonde__target_note(ret_capture, "it ran each of %d times that it was read", (int)ATTEMPTS);
+}

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target_images.h"
+
+#include <string.h>
+
+#include "arch_regs.h"
+#include "mem_heap.h"
+#include "os.h"
+#include "unwind_rules.h"
+
+enum {
+    HEAD_BYTES = 65536,    /* of an image's memory: ELF and program headers, usually the build-id */
+    HITS_TO_COMPILE = 512, /* frames walked in place before a table pays: about one build's cost */
+};
+#define FILE_BYTES_MAX   ((uint64_t)1 << 36)
+#define MEMORY_BYTES_MAX ((uint64_t)1 << 29) /* of an image copied from memory */
+
+/* The maps [first, last] of one file (or the vdso). */
+struct group {
+    const struct sonde__host_map *maps;
+    uint32_t first, last;
+    bool executable;
+};
+
+struct builder {
+    const struct sonde__target_source *from;
+    struct sonde__target_images *old;
+    struct sonde__target_images made;
+    uint8_t *head;
+};
+
+static void drop_loaded(struct sonde__target_loaded *loaded)
+{
+    if (loaded->rules_memory != NULL) {
+        sonde__os_unmap(loaded->rules_memory, loaded->rules_size);
+    }
+    if (loaded->memory != NULL) {
+        sonde__os_unmap(loaded->memory, loaded->memory_size);
+    }
+    sonde__host_file_unmap(&loaded->file);
+    sonde__mem_free(loaded->path);
+    *loaded = (struct sonde__target_loaded){0};
+}
+
+void sonde__target_images_done(struct sonde__target_images *images)
+{
+    for (uint32_t i = 0; i < images->image_count; i++) {
+        drop_loaded(&images->loaded[i]);
+    }
+    sonde__mem_free(images->images);
+    sonde__mem_free(images->loaded);
+    sonde__mem_free(images->ranges);
+    *images = (struct sonde__target_images){0};
+}
+
+static bool is_machine(const struct sonde__elf *elf, unsigned arch)
+{
+    return elf->is64 &&
+           elf->machine == (arch == SONDE__ARCH_X86_64 ? SONDE__EM_X86_64 : SONDE__EM_AARCH64);
+}
+
+/* address - vaddr: of the map that begins where a segment's first page lies in the file. */
+static bool find_bias(const struct sonde__elf *elf, const struct group *g, uint64_t *ret_bias)
+{
+    for (unsigned pass = 0; pass < 2; pass++) { /* the first page of a segment, then any of it */
+        for (uint32_t m = g->first; m <= g->last; m++) {
+            const struct sonde__host_map *map = &g->maps[m];
+            struct sonde__elf_segment s;
+            for (uint32_t i = 0; sonde__elf_segment(elf, i, &s); i++) {
+                uint64_t skew = s.offset & 0xfff;
+                bool starts = map->offset == s.offset - skew;
+                bool inside = map->offset >= s.offset - skew && map->offset < s.offset + s.filesz;
+                bool same_kind =
+                    (map->flags & SONDE__MAP_UNKNOWN) != 0 ||
+                    ((s.flags & SONDE__PF_X) != 0) == ((map->flags & SONDE__MAP_EXECUTE) != 0);
+                if (s.type == SONDE__PT_LOAD && same_kind && (pass == 0 ? starts : inside)) {
+                    *ret_bias = map->start - (s.vaddr - skew) - (map->offset - (s.offset - skew));
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+/* The headers as they lie in memory. False: not readable there, or no ELF of this machine. */
+static bool open_head(struct builder *b, const struct group *g, struct sonde__elf *ret_elf,
+                      bool *ret_read)
+{
+    const struct sonde__host_map *map = &g->maps[g->first];
+    uint64_t size = g->maps[g->last].end - map->start;
+    size_t got = 0;
+    *ret_read = false;
+    if (map->offset != 0) {
+        return false;
+    }
+    got = b->from->read(b->from->ctx, map->start, b->head,
+                        size < HEAD_BYTES ? (size_t)size : (size_t)HEAD_BYTES);
+    *ret_read = got >= SONDE__ELF_EHDR64_BYTES;
+    return *ret_read && sonde__elf_open_image(b->head, got, 0, ret_elf, NULL) == SONDE_OK &&
+           is_machine(ret_elf, b->from->arch);
+}
+
+static bool same_id(const struct sonde__build_id *a, const struct sonde__build_id *b)
+{
+    return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
+}
+
+/* The image's file, if it is the one that is mapped. `memory_id`: of the memory, or null. */
+static bool open_file(struct builder *b, const struct group *g, bool is_main,
+                      const struct sonde__build_id *memory_id, struct sonde__target_loaded *loaded)
+{
+    const struct sonde__host_map *map = &g->maps[g->first];
+    bool instead = is_main && b->from->main_instead != NULL;
+    struct sonde__host_file file;
+    struct sonde__elf elf;
+    struct sonde__build_id id = {0};
+    bool right = false;
+    if (sonde__host_file_map(instead ? "" : b->from->root,
+                             instead ? b->from->main_instead : map->path, FILE_BYTES_MAX, &file,
+                             NULL) != SONDE_OK) {
+        return false;
+    }
+    if (sonde__elf_open(file.data, file.size, &elf, NULL) == SONDE_OK &&
+        is_machine(&elf, b->from->arch)) {
+        (void)sonde__elf_build_id(&elf, &id);
+        if (memory_id != NULL && memory_id->size != 0) {
+            right = same_id(&id, memory_id);
+        } else {
+            right = instead || b->from->trust_path ||
+                    ((map->flags & SONDE__MAP_DELETED) == 0 && file.inode == map->inode);
+        }
+    }
+    if (!right) {
+        sonde__host_file_unmap(&file);
+        return false;
+    }
+    loaded->file = file;
+    loaded->elf = elf;
+    loaded->readable = true;
+    return true;
+}
+
+/* A copy of the image's memory, in its layout; holes are zero. */
+static bool copy_memory(struct builder *b, const struct group *g, uint64_t bias,
+                        struct sonde__target_loaded *loaded)
+{
+    uint64_t start = g->maps[g->first].start;
+    uint64_t size = g->maps[g->last].end - start;
+    uint8_t *memory;
+    if (size > MEMORY_BYTES_MAX || (memory = sonde__os_map((size_t)size)) == NULL) {
+        return false;
+    }
+    for (uint32_t i = g->first; i <= g->last; i++) {
+        const struct sonde__host_map *map = &g->maps[i];
+        (void)b->from->read(b->from->ctx, map->start, memory + (map->start - start),
+                            (size_t)(map->end - map->start));
+    }
+    if (sonde__elf_open_image(memory, (size_t)size, bias, &loaded->elf, NULL) != SONDE_OK) {
+        sonde__os_unmap(memory, (size_t)size);
+        return false;
+    }
+    loaded->memory = memory;
+    loaded->memory_size = (size_t)size;
+    loaded->readable = true;
+    return true;
+}
+
+/* An image of the last snapshot that is still the same: moved over. */
+static bool keep_old(struct builder *b, const struct group *g, struct sonde__image *ret_image,
+                     struct sonde__target_loaded *ret_loaded)
+{
+    const struct sonde__host_map *map = &g->maps[g->first];
+    for (uint32_t i = 0; i < b->old->image_count; i++) {
+        struct sonde__target_loaded *loaded = &b->old->loaded[i];
+        if (loaded->path != NULL && loaded->start == map->start && loaded->inode == map->inode &&
+            loaded->device == map->device && strcmp(loaded->path, map->path) == 0 &&
+            b->old->images[i].end == g->maps[g->last].end) {
+            *ret_image = b->old->images[i];
+            *ret_loaded = *loaded;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_main_group(const struct builder *b, const struct group *g)
+{
+    uint64_t address = b->from->main_address;
+    const struct sonde__host_map *map = &g->maps[g->first];
+    if (address != 0) {
+        return address >= map->start && address < g->maps[g->last].end;
+    }
+    return b->from->main_path != NULL && strcmp(map->path, b->from->main_path) == 0;
+}
+
+/* False: no ELF image of this machine stands there (a JIT's file, data). */
+static bool load_image(struct builder *b, const struct group *g, struct sonde__image *ret_image,
+                       struct sonde__target_loaded *ret_loaded)
+{
+    const struct sonde__host_map *map = &g->maps[g->first];
+    bool vdso = strcmp(map->path, "[vdso]") == 0;
+    bool is_main = is_main_group(b, g);
+    bool head_read, has_head;
+    struct sonde__elf head;
+    struct sonde__build_id id = {0};
+    struct sonde__image image = {.start = map->start, .end = g->maps[g->last].end};
+    struct sonde__target_loaded loaded = {
+        .start = map->start, .device = map->device, .inode = map->inode};
+    has_head = open_head(b, g, &head, &head_read);
+    if (has_head) {
+        (void)sonde__elf_build_id(&head, &id);
+    }
+    if (!vdso && (has_head || !head_read) &&
+        open_file(b, g, is_main, has_head ? &id : NULL, &loaded)) {
+        (void)sonde__elf_build_id(&loaded.elf, &id);
+    } else if (!has_head) {
+        return false;
+    }
+    if (!find_bias(loaded.readable ? &loaded.elf : &head, g, &image.bias)) {
+        sonde__host_file_unmap(&loaded.file);
+        return false;
+    }
+    if (!loaded.readable) {
+        image.flags |= vdso ? (uint32_t)SONDE__IMAGE_VDSO : (uint32_t)SONDE__IMAGE_DELETED;
+        (void)copy_memory(b, g, image.bias, &loaded);
+    }
+    if (loaded.readable) {
+        (void)sonde__elf_cfi(&loaded.elf, &image.cfi);
+        if (id.size == 0) {
+            (void)sonde__elf_build_id(&loaded.elf, &id);
+        }
+    }
+    image.build_id = id;
+    image.arch = (uint8_t)b->from->arch;
+    image.flags |= is_main ? (uint32_t)SONDE__IMAGE_MAIN : 0;
+    *ret_image = image;
+    *ret_loaded = loaded;
+    return true;
+}
+
+static bool add_image(struct builder *b, const struct group *g, uint32_t *ret_index)
+{
+    struct sonde__target_images *made = &b->made;
+    struct sonde__image image;
+    struct sonde__target_loaded loaded;
+    size_t capacity = made->image_capacity;
+    *ret_index = SONDE__IMAGE_NONE;
+    if (!sonde__mem_grow(&made->loaded, made->image_count, &capacity, sizeof loaded)) {
+        return false;
+    }
+    if (!sonde__mem_grow(&made->images, made->image_count, &made->image_capacity, sizeof image)) {
+        return false;
+    }
+    if (!keep_old(b, g, &image, &loaded)) {
+        if (!load_image(b, g, &image, &loaded)) {
+            return true;
+        }
+        loaded.path = sonde__mem_copy_string(g->maps[g->first].path);
+        if (loaded.path == NULL) {
+            drop_loaded(&loaded);
+            return false;
+        }
+        image.path = loaded.path;
+    }
+    *ret_index = made->image_count;
+    made->images[made->image_count] = image;
+    made->loaded[made->image_count] = loaded;
+    made->image_count++;
+    return true;
+}
+
+static bool holds_code(const struct builder *b, uint32_t image, const struct sonde__host_map *map)
+{
+    struct sonde__elf_segment s;
+    uint64_t vaddr;
+    if ((map->flags & SONDE__MAP_UNKNOWN) == 0 || image == SONDE__IMAGE_NONE) {
+        return (map->flags & SONDE__MAP_EXECUTE) != 0;
+    }
+    vaddr = map->start - b->made.images[image].bias;
+    for (uint32_t i = 0;
+         b->made.loaded[image].readable && sonde__elf_segment(&b->made.loaded[image].elf, i, &s);
+         i++) {
+        if (s.type == SONDE__PT_LOAD && (s.flags & SONDE__PF_X) != 0 &&
+            vaddr >= (s.vaddr & ~(uint64_t)0xfff) && vaddr < s.vaddr + s.memsz) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool add_group(struct builder *b, const struct group *g)
+{
+    uint32_t image;
+    if (!g->executable) {
+        return true;
+    }
+    if (!add_image(b, g, &image)) {
+        return false;
+    }
+    for (uint32_t i = g->first; i <= g->last; i++) {
+        const struct sonde__host_map *map = &g->maps[i];
+        if (holds_code(b, image, map)) {
+            if (!sonde__mem_grow(&b->made.ranges, b->made.range_count, &b->made.range_capacity,
+                                 sizeof *b->made.ranges)) {
+                return false;
+            }
+            b->made.ranges[b->made.range_count++] =
+                (struct sonde__image_range){map->start, map->end, image};
+        }
+    }
+    return true;
+}
+
+/* Do two neighbours in the map belong to one image? Anonymous memory in between (.bss) is skipped
+ * by the caller. A file that is mapped again starts again at a lower offset. */
+static bool same_file(const struct sonde__host_map *a, const struct sonde__host_map *b)
+{
+    return a->inode == b->inode && a->device == b->device && strcmp(a->path, b->path) == 0 &&
+           b->offset != 0 && b->offset >= a->offset;
+}
+
+static bool walk_maps(struct builder *b, const struct sonde__host_maps *maps)
+{
+    const uint32_t code = SONDE__MAP_EXECUTE | SONDE__MAP_UNKNOWN;
+    struct group g = {maps->items, 0, 0, false};
+    bool open = false;
+    for (uint32_t i = 0; i < maps->count; i++) {
+        const struct sonde__host_map *map = &maps->items[i];
+        bool file = map->path[0] == '/' || strcmp(map->path, "[vdso]") == 0;
+        if (open && file && same_file(&maps->items[g.last], map)) {
+            g.last = i;
+            g.executable |= (map->flags & code) != 0;
+            continue;
+        }
+        if (!file && (map->flags & SONDE__MAP_EXECUTE) == 0) {
+            continue; /* anonymous data: perhaps between the parts of an image */
+        }
+        if (open && !add_group(b, &g)) {
+            return false;
+        }
+        g.first = g.last = i;
+        g.executable = (map->flags & code) != 0;
+        open = true;
+    }
+    return !open || add_group(b, &g);
+}
+
+/* Give back what was moved over from the old snapshot, which stays. */
+static void undo(struct builder *b)
+{
+    for (uint32_t i = 0; i < b->made.image_count; i++) {
+        for (uint32_t j = 0; j < b->old->image_count; j++) {
+            if (b->old->loaded[j].path == b->made.loaded[i].path) {
+                b->made.loaded[i] = (struct sonde__target_loaded){0};
+                break;
+            }
+        }
+    }
+    sonde__target_images_done(&b->made);
+}
+
+enum sonde_status sonde__target_images_build(struct sonde__target_images *images,
+                                             const struct sonde__host_maps *maps,
+                                             const struct sonde__target_source *from)
+{
+    struct builder b = {.from = from, .old = images};
+    uint64_t generation = images->set.generation + 1;
+    b.head = sonde__mem_alloc(HEAD_BYTES);
+    if (b.head == NULL || !walk_maps(&b, maps)) {
+        undo(&b);
+        sonde__mem_free(b.head);
+        return SONDE_MEMORY;
+    }
+    sonde__mem_free(b.head);
+    for (uint32_t i = 0; i < b.made.image_count; i++) {
+        for (uint32_t j = 0; j < images->image_count; j++) {
+            if (images->loaded[j].path == b.made.loaded[i].path) {
+                images->loaded[j] = (struct sonde__target_loaded){0}; /* moved over */
+                break;
+            }
+        }
+    }
+    sonde__target_images_done(images);
+    *images = b.made;
+    images->set = (struct sonde__image_set){images->images, images->ranges, images->image_count,
+                                            images->range_count, generation};
+    return SONDE_OK;
+}
+
+/* A table makes the walk faster, never different: failing to build one costs nothing else. */
+static void compile(struct sonde__image *image, struct sonde__target_loaded *loaded)
+{
+    size_t size = 0, page = sonde__os_page_size(), used;
+    void *memory;
+    loaded->compiled = true;
+    if (sonde__unwind_rules_size(&image->cfi, image->arch, &size) != SONDE_OK || size == 0) {
+        return;
+    }
+    size = (size + page - 1) / page * page;
+    memory = sonde__os_map(size);
+    if (memory == NULL) {
+        return;
+    }
+    if (sonde__unwind_rules_build(&image->cfi, image->arch, memory, size, &image->rules) !=
+        SONDE_OK) {
+        image->rules = NULL;
+        sonde__os_unmap(memory, size);
+        return;
+    }
+    used = (sonde__unwind_rules_bytes(image->rules) + page - 1) / page * page;
+    if (used < size) {
+        sonde__os_unmap((uint8_t *)memory + used, size - used);
+    }
+    loaded->rules_memory = memory;
+    loaded->rules_size = used < size ? used : size;
+}
+
+void sonde__target_images_hit(struct sonde__target_images *images, const uint64_t *pcs,
+                              uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct sonde__image_range *range = sonde__image_range_find(&images->set, pcs[i]);
+        if (range != NULL && range->image != SONDE__IMAGE_NONE) {
+            struct sonde__target_loaded *loaded = &images->loaded[range->image];
+            if (++loaded->hits >= HITS_TO_COMPILE && !loaded->compiled) {
+                compile(&images->images[range->image], loaded);
+            }
+        }
+    }
+}

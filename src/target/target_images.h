@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/* From a memory map to the images of an address space, for processes and cores alike.
+ *
+ * An image's call frame information comes from its file where that is the right one: its build-id
+ * is that of the mapped memory. Else (deleted, replaced, the vdso, no file) from a copy of the
+ * memory. So a package upgrade under a running program never gives rules of other code. */
+#ifndef SONDE_TARGET_IMAGES_H
+#define SONDE_TARGET_IMAGES_H
+
+#include "host_file.h"
+#include "host_maps.h"
+#include "image_elf.h"
+#include "image_set.h"
+
+/* A map whose protection nobody recorded (a core's note of mapped files): its file's program
+ * headers say whether it holds code. */
+#define SONDE__MAP_UNKNOWN 0x100u
+
+struct sonde__target_source {
+    size_t (*read)(void *ctx, uint64_t address, void *ret_bytes, size_t size);
+    void *ctx;
+    const char *root;         /* prefix of paths; "" for none */
+    const char *main_path;    /* the main program's path in the map; or null */
+    uint64_t main_address;    /* or an address inside of it; 0: not known */
+    const char *main_instead; /* open this file for it, not below root; or null */
+    bool trust_path;          /* a file is right when nothing contradicts it (cores) */
+    unsigned arch;
+};
+
+/* What belongs to one image, parallel to set.images. */
+struct sonde__target_loaded {
+    char *path;
+    uint64_t start, device, inode;
+    struct sonde__host_file file; /* mapped, or empty */
+    uint8_t *memory;              /* copy of its memory, or null */
+    size_t memory_size;
+    struct sonde__elf elf; /* over the one or the other */
+    bool readable;         /* elf is valid */
+    uint64_t hits;         /* frames found in it */
+    bool compiled;         /* tried: */
+    void *rules_memory;
+    size_t rules_size;
+};
+
+struct sonde__target_images {
+    struct sonde__image_set set;
+    struct sonde__image *images;
+    struct sonde__image_range *ranges;
+    struct sonde__target_loaded *loaded;
+    size_t image_capacity, range_capacity;
+    uint32_t image_count, range_count;
+};
+
+/* Replace *images by those of `maps`; what has not changed is kept (not read again).
+ * Returns OK | MEMORY; on failure *images is as before. */
+SONDE_NODISCARD enum sonde_status
+sonde__target_images_build(struct sonde__target_images *images, const struct sonde__host_maps *maps,
+                           const struct sonde__target_source *from);
+void sonde__target_images_done(struct sonde__target_images *images);
+
+/* Count the frames of a stack; images that are hit often get a compiled table. */
+void sonde__target_images_hit(struct sonde__target_images *images, const uint64_t *pcs,
+                              uint32_t count);
+
+#endif

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the kinds of targets share: the base struct, its operations, the images. */
+#ifndef SONDE_TARGET_PRIVATE_H
+#define SONDE_TARGET_PRIVATE_H
+
+#include "host_maps.h"
+#include "target.h"
+#include "target_images.h"
+
+struct sonde__target_ops {
+    void (*close)(struct sonde__target *target);
+    enum sonde_status (*list)(struct sonde__target *target, struct sonde_error *ret_error);
+    enum sonde_status (*refresh)(struct sonde__target *target, struct sonde_error *ret_error);
+    size_t (*read)(struct sonde__target *target, uint64_t address, void *ret_bytes, size_t size);
+    void (*capture)(struct sonde__target *target, const struct sonde__thread *thread,
+                    struct sonde_stack *stack, struct sonde__capture *ret_capture);
+    enum sonde_status (*stop)(struct sonde__target *target, struct sonde_error *ret_error);
+    void (*resume)(struct sonde__target *target, uint64_t *ret_pause_ns);
+};
+
+/* First member of each kind's own struct. */
+struct sonde__target {
+    const struct sonde__target_ops *ops;
+    int32_t pid;
+    unsigned arch;
+    enum sonde__target_mode mode;
+    char *executable;
+    char *root;
+    struct sonde__thread *threads; /* replaced by each listing */
+    uint32_t thread_count;
+    struct sonde__target_images images;
+};
+
+/* Free what the base holds, not the struct. */
+void sonde__target_base_done(struct sonde__target *target);
+
+/* The walk of one stack with what is common to all kinds: images, counting of hits. */
+void sonde__target_walk(struct sonde__target *target, const struct sonde__regs *regs, bool infer,
+                        bool (*read)(void *ctx, uint64_t address, void *ret_bytes, size_t size),
+                        void *ctx, struct sonde_stack *stack);
+
+/* printf into ret_capture->note, behind what stands there already. */
+void sonde__target_note(struct sonde__capture *capture, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

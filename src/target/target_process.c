@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Another process: opening it, its threads, its images. How a stack is read: target_capture.c. */
+#include "target_process.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base_status.h"
+#include "host_process.h"
+#include "mem_heap.h"
+#include "os.h"
+
+static struct sonde__target_process *process_of(struct sonde__target *target)
+{
+    return (struct sonde__target_process *)target;
+}
+
+static void close_process(struct sonde__target *target)
+{
+    struct sonde__target_process *p = process_of(target);
+    uint64_t pause_ns;
+    sonde__target_process_resume(target, &pause_ns);
+    sonde__target_base_done(target);
+    sonde__host_maps_done(&p->maps);
+    sonde__mem_free(p->stopped);
+    sonde__mem_free(p->window);
+    sonde__mem_free(p->sample);
+    sonde__mem_free(p);
+}
+
+static uint8_t state_of(char letter)
+{
+    switch (letter) {
+    case 'R':
+        return SONDE__THREAD_RUNNING;
+    case 'S':
+    case 'I':
+        return SONDE__THREAD_BLOCKED;
+    case 'D':
+        return SONDE__THREAD_DISK;
+    case 'T':
+    case 't':
+        return SONDE__THREAD_STOPPED;
+    case 'Z':
+    case 'X':
+        return SONDE__THREAD_DEAD;
+    default:
+        return SONDE__THREAD_UNKNOWN;
+    }
+}
+
+static enum sonde_status list_process(struct sonde__target *target, struct sonde_error *ret_error)
+{
+    struct sonde__host_thread *found;
+    struct sonde__thread *threads;
+    uint32_t count;
+    SONDE_TRY(sonde__host_threads_read(target->pid, &found, &count, ret_error));
+    threads = sonde__mem_alloc_array((size_t)count + 1, sizeof *threads);
+    if (threads == NULL) {
+        sonde__mem_free(found);
+        return sonde__base_fail(ret_error, SONDE_MEMORY, "threads", NULL, 0, 0);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        threads[i] = (struct sonde__thread){.tid = found[i].tid,
+                                            .state = state_of(found[i].letter),
+                                            .letter = found[i].letter,
+                                            .main = found[i].tid == target->pid};
+        memcpy(threads[i].name, found[i].name, sizeof threads[i].name);
+    }
+    sonde__mem_free(found);
+    sonde__mem_free(target->threads);
+    target->threads = threads;
+    target->thread_count = count;
+    return SONDE_OK;
+}
+
+static size_t read_process(struct sonde__target *target, uint64_t address, void *ret_bytes,
+                           size_t size)
+{
+    return sonde__os_read_process(target->pid, address, ret_bytes, size, NULL);
+}
+
+static size_t read_for_images(void *ctx, uint64_t address, void *ret_bytes, size_t size)
+{
+    return read_process(ctx, address, ret_bytes, size);
+}
+
+static bool same_maps(const struct sonde__host_maps *a, const struct sonde__host_maps *b)
+{
+    if (a->count != b->count) {
+        return false;
+    }
+    for (uint32_t i = 0; i < a->count; i++) {
+        const struct sonde__host_map *x = &a->items[i], *y = &b->items[i];
+        if (x->start != y->start || x->end != y->end || x->offset != y->offset ||
+            x->device != y->device || x->inode != y->inode || x->flags != y->flags ||
+            strcmp(x->path, y->path) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum sonde_status refresh_process(struct sonde__target *target,
+                                         struct sonde_error *ret_error)
+{
+    struct sonde__target_process *p = process_of(target);
+    struct sonde__host_maps maps;
+    struct sonde__target_source from = {.read = read_for_images,
+                                        .ctx = target,
+                                        .root = sonde__target_root(target),
+                                        .main_path = target->executable,
+                                        .arch = target->arch};
+    enum sonde_status status;
+    SONDE_TRY(sonde__host_maps_read(target->pid, &maps, ret_error));
+    if (p->maps.count != 0 && same_maps(&p->maps, &maps)) {
+        sonde__host_maps_done(&maps);
+        return SONDE_OK;
+    }
+    status = sonde__target_images_build(&target->images, &maps, &from);
+    if (status != SONDE_OK) {
+        sonde__host_maps_done(&maps);
+        return sonde__base_fail(ret_error, status, "images", NULL, 0, 0);
+    }
+    sonde__host_maps_done(&p->maps);
+    p->maps = maps;
+    return SONDE_OK;
+}
+
+static const struct sonde__target_ops process_ops = {.close = close_process,
+                                                     .list = list_process,
+                                                     .refresh = refresh_process,
+                                                     .read = read_process,
+                                                     .capture = sonde__target_process_capture,
+                                                     .stop = sonde__target_process_stop,
+                                                     .resume = sonde__target_process_resume};
+
+/* The main program's header, in memory, says what machine the process is for. */
+static enum sonde_status check_machine(struct sonde__target_process *p,
+                                       struct sonde_error *ret_error)
+{
+    static const char magic[4] = {0x7f, 'E', 'L', 'F'};
+    for (uint32_t i = 0; i < p->maps.count; i++) {
+        const struct sonde__host_map *map = &p->maps.items[i];
+        uint8_t head[20];
+        unsigned machine;
+        if (map->path[0] != '/' || map->offset != 0 ||
+            read_process(&p->base, map->start, head, sizeof head) != sizeof head ||
+            memcmp(head, magic, sizeof magic) != 0) {
+            continue;
+        }
+        machine = (unsigned)(head[18] | head[19] << 8);
+        if (head[4] != 2) {
+            return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "a 32-bit program", map->path, 0,
+                                    0);
+        }
+        if (machine !=
+            (SONDE__ARCH_HOST == SONDE__ARCH_X86_64 ? SONDE__EM_X86_64 : SONDE__EM_AARCH64)) {
+            return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
+                                    "a program for another architecture", map->path, 0, machine);
+        }
+        return SONDE_OK;
+    }
+    return SONDE_OK; /* nothing of a file is mapped: code only a JIT knows */
+}
+
+/* Every read of another process needs the same permission; asking once here gives one clear line
+ * instead of one a thread. */
+static enum sonde_status check_readable(struct sonde__target_process *p,
+                                        struct sonde_error *ret_error)
+{
+    char byte, why[160];
+    int32_t os_error = 0;
+    for (uint32_t i = 0; i < p->maps.count; i++) {
+        if ((p->maps.items[i].flags & SONDE__MAP_READ) == 0) {
+            continue;
+        }
+        if (sonde__os_read_process(p->base.pid, p->maps.items[i].start, &byte, 1, &os_error) == 1) {
+            return SONDE_OK;
+        }
+        if (os_error == 1 /* EPERM */) {
+            sonde__host_explain_denied(p->base.pid, why, sizeof why);
+            return sonde__base_fail(ret_error, SONDE_DENIED, "cannot read its memory", why,
+                                    os_error, 0);
+        }
+        if (os_error == 38 /* ENOSYS */) {
+            return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
+                                    "process_vm_readv is missing on this system", NULL, os_error,
+                                    0);
+        }
+    }
+    return SONDE_OK;
+}
+
+static enum sonde_status denied(int32_t pid, enum sonde_status status,
+                                struct sonde_error *ret_error)
+{
+    char why[160];
+    if (status != SONDE_DENIED) {
+        return status;
+    }
+    sonde__host_explain_denied(pid, why, sizeof why);
+    return sonde__base_fail(ret_error, SONDE_DENIED, why, NULL, 0, (uint64_t)pid);
+}
+
+static enum sonde_status fill_process(struct sonde__target_process *p,
+                                      const struct sonde__target_options *options,
+                                      struct sonde_error *ret_error)
+{
+    char path[SONDE__HOST_PATH_MAX];
+    enum sonde_status status;
+    p->window = sonde__mem_alloc_zeroed(sizeof *p->window);
+    if (options->root != NULL) {
+        p->base.root = sonde__mem_copy_string(options->root);
+    } else if (sonde__host_shares_root(p->base.pid)) {
+        p->base.root = sonde__mem_copy_string("");
+    } else {
+        snprintf(path, sizeof path, "/proc/%d/root", p->base.pid);
+        p->base.root = sonde__mem_copy_string(path);
+    }
+    if (sonde__host_executable(p->base.pid, path, sizeof path)) {
+        p->base.executable = sonde__mem_copy_string(path);
+    }
+    if (p->window == NULL || p->base.root == NULL) {
+        return sonde__base_fail(ret_error, SONDE_MEMORY, "target", NULL, 0, 0);
+    }
+    p->window->pid = p->base.pid;
+    /* The map alone first: what follows reads memory, and why that is refused must be said. */
+    status = sonde__host_maps_read(p->base.pid, &p->maps, ret_error);
+    if (status != SONDE_OK) {
+        return denied(p->base.pid, status, ret_error);
+    }
+    if (p->maps.count == 0) {
+        return sonde__base_fail(ret_error, SONDE_ABSENT, "the process has ended", NULL, 0,
+                                (uint64_t)p->base.pid);
+    }
+    SONDE_TRY(check_readable(p, ret_error));
+    SONDE_TRY(check_machine(p, ret_error));
+    sonde__host_maps_done(&p->maps);
+    return refresh_process(&p->base, ret_error);
+}
+
+enum sonde_status sonde__target_open_process(int32_t pid,
+                                             const struct sonde__target_options *options,
+                                             struct sonde__target **ret_target,
+                                             struct sonde_error *ret_error)
+{
+    static const struct sonde__target_options defaults;
+    struct sonde__host_process process;
+    struct sonde__target_process *p;
+    enum sonde_status status;
+    options = options != NULL ? options : &defaults;
+    SONDE_TRY(sonde__host_process_read(pid, &process, ret_error));
+    if (process.kernel) {
+        return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
+                                "a kernel thread: it has no user stack", NULL, 0, (uint64_t)pid);
+    }
+    if (process.zombie) {
+        return sonde__base_fail(ret_error, SONDE_ABSENT,
+                                "the process has ended (a zombie: its parent did not wait for it)",
+                                NULL, 0, (uint64_t)pid);
+    }
+    status = sonde__host_passive_works(ret_error);
+    if (status == SONDE_UNSUPPORTED) {
+        return status;
+    }
+    p = sonde__mem_alloc_zeroed(sizeof *p);
+    if (p == NULL) {
+        return sonde__base_fail(ret_error, SONDE_MEMORY, "target", NULL, 0, 0);
+    }
+    p->base.ops = &process_ops;
+    p->base.pid = process.pid;
+    p->base.arch = SONDE__ARCH_HOST;
+    p->base.mode = options->mode;
+    status = fill_process(p, options, ret_error);
+    if (status != SONDE_OK) {
+        close_process(&p->base);
+        return status;
+    }
+    *ret_target = &p->base;
+    return SONDE_OK;
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Mode STOP: all threads halted together, for one consistent picture.
+ *
+ * Every thread is seized and interrupted before any is waited for. A thread that is still running
+ * may start new ones meanwhile, so the list is read until it holds nothing unknown; a halted thread
+ * starts none, so this ends. Threads in an uninterruptible wait miss the deadline and are read
+ * passively. */
+#include "base_status.h"
+#include "host_process.h"
+#include "host_ptrace.h"
+#include "mem_heap.h"
+#include "os.h"
+#include "target_process.h"
+
+enum {
+    ROUNDS_MAX = 64, /* a process that outruns this starts threads faster than we list them */
+    HALT_WAIT_NS = 500000000,
+};
+
+static bool is_known(const struct sonde__target_process *p, int32_t tid)
+{
+    for (uint32_t i = 0; i < p->stopped_count; i++) {
+        if (p->stopped[i].tid == tid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum sonde_status seize(struct sonde__target_process *p, int32_t tid,
+                               struct sonde_error *ret_error)
+{
+    char why[160];
+    int32_t os_error = 0;
+    enum sonde_status status;
+    if (!sonde__mem_grow(&p->stopped, p->stopped_count, &p->stopped_capacity, sizeof *p->stopped)) {
+        return sonde__base_fail(ret_error, SONDE_MEMORY, "threads", NULL, 0, 0);
+    }
+    status = sonde__host_ptrace_seize(tid, &os_error);
+    if (status == SONDE_ABSENT) {
+        return SONDE_OK; /* it ended meanwhile */
+    }
+    if (status != SONDE_OK) {
+        sonde__host_explain_denied(p->base.pid, why, sizeof why);
+        return sonde__base_fail(ret_error, status, "cannot stop the threads", why, os_error,
+                                (uint64_t)tid);
+    }
+    p->stopped[p->stopped_count++] = (struct sonde__target_stopped){.tid = tid};
+    status = sonde__host_ptrace_interrupt(tid);
+    return status == SONDE_ABSENT ? SONDE_OK : status; /* ended: the wait notices */
+}
+
+/* One round: seize what is new, then wait for what was seized. *ret_new: how many were new. */
+static enum sonde_status stop_round(struct sonde__target_process *p, uint32_t *ret_new,
+                                    struct sonde_error *ret_error)
+{
+    struct sonde__host_thread *threads = NULL;
+    uint32_t count = 0, first = p->stopped_count;
+    enum sonde_status status = sonde__host_threads_read(p->base.pid, &threads, &count, ret_error);
+    for (uint32_t i = 0; status == SONDE_OK && i < count; i++) {
+        if (!is_known(p, threads[i].tid) && threads[i].letter != 'Z') {
+            status = seize(p, threads[i].tid, ret_error);
+        }
+    }
+    sonde__mem_free(threads);
+    if (status != SONDE_OK) {
+        return status;
+    }
+    for (uint32_t i = first; i < p->stopped_count; i++) {
+        p->stopped[i].halted = sonde__host_ptrace_wait(p->stopped[i].tid, HALT_WAIT_NS,
+                                                       &p->stopped[i].signal) == SONDE_OK;
+    }
+    *ret_new = p->stopped_count - first;
+    return SONDE_OK;
+}
+
+enum sonde_status sonde__target_process_stop(struct sonde__target *target,
+                                             struct sonde_error *ret_error)
+{
+    struct sonde__target_process *p = (struct sonde__target_process *)target;
+    uint64_t pause_ns;
+    if (p->stopped_count != 0) {
+        return sonde__base_fail(ret_error, SONDE_BUSY, "already stopped", NULL, 0, 0);
+    }
+    p->stopped_at_ns = sonde__os_now_ns();
+    for (unsigned round = 0; round < ROUNDS_MAX; round++) {
+        uint32_t fresh = 0;
+        enum sonde_status status = stop_round(p, &fresh, ret_error);
+        if (status != SONDE_OK) {
+            sonde__target_process_resume(target, &pause_ns);
+            return status;
+        }
+        if (fresh == 0) {
+            return SONDE_OK;
+        }
+    }
+    sonde__target_process_resume(target, &pause_ns);
+    return sonde__base_fail(ret_error, SONDE_LIMIT, "the process keeps starting threads", NULL, 0,
+                            0);
+}
+
+void sonde__target_process_resume(struct sonde__target *target, uint64_t *ret_pause_ns)
+{
+    struct sonde__target_process *p = (struct sonde__target_process *)target;
+    for (uint32_t i = 0; i < p->stopped_count; i++) {
+        sonde__host_ptrace_detach(p->stopped[i].tid, p->stopped[i].signal);
+    }
+    *ret_pause_ns = p->stopped_count > 0 ? sonde__os_now_ns() - p->stopped_at_ns : 0;
+    p->stopped_count = 0;
+}

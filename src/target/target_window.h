@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A thread's stack through a few big reads: one system call for 16 KiB instead of one a frame.
+ *
+ * Valid for one walk; forget it before the next, for the thread may have run. Context: any thread.
+ */
+#ifndef SONDE_TARGET_WINDOW_H
+#define SONDE_TARGET_WINDOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SONDE__WINDOW_BYTES 16384u /* aligned to as much; a usual stack lies in one or two */
+#define SONDE__WINDOW_COUNT 8u     /* a deep walk only goes outward: it needs one at a time */
+
+struct sonde__window {
+    int32_t pid;
+    int32_t os_error; /* of the last read that failed, or 0 */
+    struct {
+        uint64_t start, end; /* what is in bytes; empty: nothing */
+    } slots[SONDE__WINDOW_COUNT];
+    /* A copy made at one instant (perf), looked at first; null: none. */
+    const uint8_t *copy;
+    uint64_t copy_start, copy_end;
+    bool beyond_copy; /* something on the stack side of copy_end was read */
+    uint8_t bytes[SONDE__WINDOW_COUNT][SONDE__WINDOW_BYTES];
+};
+
+void sonde__window_forget(struct sonde__window *window);
+
+/* For struct sonde__memory: ctx is the window. */
+bool sonde__window_read(void *ctx, uint64_t address, void *ret_bytes, size_t size);
+
+#endif
