@@ -120,7 +120,7 @@ static void look_at_libc(struct sonde__findings *findings, int32_t pid)
     if (status != SONDE_OK && status != SONDE_LIMIT) {
         sonde__host_finding_set(finding, SONDE__FINDING_LIMITED, "not known: %s: %s", path,
                                 sonde_status_text(status));
-    } else if (strstr(maps, "/ld-musl-") != NULL) {
+    } else if (strstr(maps, "/ld-musl-") != NULL || strstr(maps, "-linux-musl/") != NULL) {
         sonde__host_finding_set(finding, SONDE__FINDING_LIMITED,
                                 "musl: stacks can be read; `sonde run` cannot follow its loop");
     } else if (strstr(maps, "/ld-linux") != NULL || strstr(maps, "/ld-2.") != NULL ||
