@@ -56,7 +56,7 @@ function(sonde_module name)
         set_property(GLOBAL APPEND PROPERTY sonde_async_safe_modules ${name})
         target_compile_options(${target} PRIVATE
             -ffreestanding -mgeneral-regs-only -fno-stack-protector -ftls-model=initial-exec
-            -U_FORTIFY_SOURCE -fno-exceptions -fasynchronous-unwind-tables
+            -U_FORTIFY_SOURCE -fno-exceptions -fasynchronous-unwind-tables -fno-plt
             -include ${PROJECT_SOURCE_DIR}/src/base/base_freestanding.h)
         if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
             target_compile_options(${target} PRIVATE -fno-tree-loop-distribute-patterns)

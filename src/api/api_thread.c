@@ -3,13 +3,12 @@
  * was just seen running is asked by signal, and it is looked at again if it does not answer. */
 #include "api_thread.h"
 
-#include <stdlib.h>
-
 #include "base_mem.h"
 #include "base_status.h"
 #include "base_text.h"
 #include "capture_thread.h"
 #include "capture_walk.h"
+#include "mem_heap.h"
 #include "os.h"
 #include "target_self.h"
 
@@ -168,6 +167,6 @@ enum sonde_status sonde__api_threads_capture(const struct sonde_capture_options 
             break;
         }
     }
-    free(tids);
+    sonde__mem_free(tids);
     return SONDE_OK;
 }

@@ -6,6 +6,7 @@
 #include "base_mem.h"
 #include "base_status.h"
 #include "capture_thread.h"
+#include "mem_heap.h"
 #include "os.h"
 #include "target_self.h"
 
@@ -34,7 +35,7 @@ enum sonde_status sonde__api_thread_tids(int32_t **ret_tids, size_t *ret_count)
 {
     size_t capacity = FIRST_GUESS;
     for (;;) {
-        int32_t *tids = malloc(capacity * sizeof *tids);
+        int32_t *tids = sonde__mem_alloc_array(capacity, sizeof *tids);
         size_t total;
         enum sonde_status status;
         if (tids == NULL) {
@@ -47,7 +48,7 @@ enum sonde_status sonde__api_thread_tids(int32_t **ret_tids, size_t *ret_count)
             *ret_count = total;
             return SONDE_OK;
         }
-        free(tids);
+        sonde__mem_free(tids);
         if (status != SONDE_OK) {
             return SONDE_UNREADABLE;
         }
@@ -124,7 +125,7 @@ enum sonde_status sonde_threads_list(struct sonde_thread *threads, uint32_t capa
         }
         total++;
     }
-    free(tids);
+    sonde__mem_free(tids);
     *ret_count = total;
     return total <= capacity ? SONDE_OK : SONDE_LIMIT;
 }
@@ -147,7 +148,7 @@ enum sonde_status sonde_thread_find_name(const char *name, int32_t *ret_tid)
             found = tids[i];
         }
     }
-    free(tids);
+    sonde__mem_free(tids);
     if (status == SONDE_OK) {
         *ret_tid = found;
     }

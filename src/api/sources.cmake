@@ -3,6 +3,7 @@ set(sources
     api_image.c
     api_signal.c
     api_stack.c
+    api_symbol.c
     api_thread.c
     api_thread_list.c
 )
