@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Names for a stack: all of it as text, or frame by frame. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <sonde/stack.h>
+#include <sonde/symbol.h>
+
+enum { DEPTH = 64 };
+
+static int print_names(struct sonde_symbolizer *symbolizer, const struct sonde_stack *stack)
+{
+    for (uint32_t i = 0; i < stack->count; i++) {
+        struct sonde_symbol symbol;
+        if (sonde_symbolize(symbolizer, stack, i, &symbol) != SONDE_OK) {
+            return 1;
+        }
+        printf("%s of %s at offset 0x%" PRIx64 "\n", symbol.name[0] != '\0' ? symbol.name : "?",
+               symbol.image, symbol.image_offset);
+    }
+    return 0;
+}
+
+int main(void)
+{
+    uint64_t pcs[DEPTH];
+    uint8_t how[DEPTH];
+    char text[8192];
+    struct sonde_stack stack;
+    struct sonde_symbolizer *symbolizer;
+    int result;
+
+    sonde_stack_init(&stack, pcs, how, DEPTH, 0);
+    if (sonde_stack_capture(&stack, 0) != SONDE_OK ||
+        sonde_symbolizer_create(&symbolizer) != SONDE_OK) {
+        return 1;
+    }
+    if (sonde_stack_format(symbolizer, &stack, text, sizeof text, NULL) == SONDE_OK) {
+        fputs(text, stdout);
+    }
+    result = print_names(symbolizer, &stack);
+    sonde_symbolizer_destroy(symbolizer);
+    return result;
+}

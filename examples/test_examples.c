@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The examples do what they say. */
+#include <stdio.h>
+#include <string.h>
+
+#include "test.h"
+
+static struct test_run run_example(const char *name)
+{
+    char path[4096];
+    struct test_run run;
+    snprintf(path, sizeof path, "%s/examples/example_%s", test_build_dir(), name);
+    const char *const argv[] = {path, NULL};
+    run = test_run(argv, NULL, NULL, 60);
+    if (run.status != 0) {
+        FAIL("%s ended with %d: %s%s", name, run.status, run.out, run.err);
+    }
+    CHECK_STR(run.err, "");
+    return run;
+}
+
+static void expect(const char *name, const char *const parts[])
+{
+    struct test_run run = run_example(name);
+    for (; *parts != NULL; parts++) {
+        CHECK_CONTAINS(run.out, *parts);
+    }
+    test_run_done(&run);
+}
+
+#define EXPECT(name, ...) expect(name, (const char *const[]){__VA_ARGS__, NULL})
+
+TEST(images)
+{
+    EXPECT("images", "example_images", "libc.so", "this code is in: ");
+}
+TEST(stack_capture)
+{
+    EXPECT("stack_capture", "  registers\n", "  cfi\n", "ended: root");
+}
+TEST(stack_fiber)
+{
+    EXPECT("stack_fiber", "wait_for_work+0x", "fiber_main+0x", "resumed");
+}
+TEST(stack_handler)
+{
+    EXPECT("stack_handler", "compare+0x", "qsort", "main+0x");
+}
+TEST(stack_symbols)
+{
+    EXPECT("stack_symbols", "#0", "  main+0x", "main of ", "_start");
+}
+TEST(threads_list)
+{
+    EXPECT("threads_list", "(main) (this one)");
+}
+
+/* An emulator does not show where threads wait; then the program says that. */
+static void expect_worker(const char *name)
+{
+    struct test_run run = run_example(name);
+    if (strstr(run.out, "not read: ") == NULL) {
+        CHECK_CONTAINS(run.out, "read by: passive");
+        CHECK_CONTAINS(run.out, "  work+0x");
+    } else {
+        CHECK_CONTAINS(run.out, "not supported on this platform");
+    }
+    test_run_done(&run);
+}
+
+TEST(thread_capture)
+{
+    expect_worker("thread_capture");
+}
+TEST(threads_capture)
+{
+    expect_worker("threads_capture");
+}
