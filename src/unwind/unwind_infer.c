@@ -34,6 +34,16 @@ struct scan {
     uint64_t indirect_sp[INDIRECT_MAX]; /* of the callers */
 };
 
+/* An answer of find_image holds until the next question only, and each copy of a walker asks. */
+static struct sonde__walker copy_walker(const struct sonde__walker *walker)
+{
+    struct sonde__walker copy = *walker;
+    copy.place_start = 0;
+    copy.place_end = 0;
+    copy.image = NULL;
+    return copy;
+}
+
 static bool read_door(const struct sonde__walker *walker, uint64_t address, void *bytes,
                       size_t size)
 {
@@ -64,8 +74,9 @@ static enum call_kind classify_call(const struct scan *scan, uint64_t pc)
 
 /* Does CFI lead from here to the thread's entry? *ret_passed: how many of the callers of indirect
  * calls were passed. */
-static bool reaches_root(struct scan *scan, struct sonde__walker walker, unsigned *ret_passed)
+static bool reaches_root(struct scan *scan, const struct sonde__walker *from, unsigned *ret_passed)
 {
+    struct sonde__walker walker = copy_walker(from);
     unsigned passed = 0;
     walker.is_proof = true; /* stacks are full of zeros and of old frame pointers */
     for (; scan->frames_left > 0; scan->frames_left--) {
@@ -84,7 +95,7 @@ static bool reaches_root(struct scan *scan, struct sonde__walker walker, unsigne
 /* Try one frame pointer. False: the stack ends here. */
 static bool try_fp(struct scan *scan, const struct sonde__rule *rule, uint64_t fp)
 {
-    struct sonde__walker trial = *scan->walker;
+    struct sonde__walker trial = copy_walker(scan->walker);
     unsigned ignored = 0;
     trial.frame.fp = fp;
     trial.frame.fp_known = true;
@@ -94,7 +105,7 @@ static bool try_fp(struct scan *scan, const struct sonde__rule *rule, uint64_t f
     }
     sonde__walker_locate(&trial, trial.frame.pc - 1);
     enum call_kind kind = trial.is_executable ? classify_call(scan, trial.frame.pc) : CALL_NONE;
-    if (kind == CALL_NONE || !reaches_root(scan, trial, &ignored)) {
+    if (kind == CALL_NONE || !reaches_root(scan, &trial, &ignored)) {
         return true;
     }
     if (kind == CALL_DIRECT) {
@@ -119,7 +130,7 @@ static bool is_proven(struct scan *scan)
     if (scan->direct_count == 0) {
         return scan->indirect_count == 1;
     }
-    return scan->direct_count == 1 && reaches_root(scan, scan->direct, &passed) &&
+    return scan->direct_count == 1 && reaches_root(scan, &scan->direct, &passed) &&
            passed == scan->indirect_count;
 }
 
@@ -147,6 +158,6 @@ bool sonde__step_infer(struct sonde__walker *walker, const struct sonde__rule *r
     if (!is_proven(&scan)) {
         return false;
     }
-    *walker = scan.direct_count != 0 ? scan.direct : scan.indirect;
+    *walker = copy_walker(scan.direct_count != 0 ? &scan.direct : &scan.indirect);
     return true;
 }

@@ -523,6 +523,19 @@ TEST(aarch64_signal_trampoline)
     CHECK((sim.how[2] & SONDE_HOW_EXACT) != 0);
 }
 
+/* lr of a caller died with the call: a row that says it is still there does not make it so. */
+TEST(aarch64_caller_cannot_have_its_return_address_in_lr)
+{
+    sim_open(&sim, SONDE__ARCH_AARCH64);
+    SIM_FDE(&sim, 0);
+    SIM_FDE(&sim, 0x100, 0x0e, 16); /* takes stack, saves nothing */
+    SIM_FDE(&sim, 0xf00, 0x07, 30);
+    sim_start(&sim, 0x10, 0x100);
+    sim_set(&sim, SONDE__AARCH64_LR, CODE(0x110));
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_NO_PROGRESS, 0x10, 0x110);
+}
+
 static const struct sonde__image *answer(void *ctx, uint64_t pc)
 {
     struct sim *s = ctx;
