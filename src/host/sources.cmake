@@ -3,9 +3,13 @@ set(sources
     host_regs.c
     ${SONDE_PORT}/doctor_machine.c
     ${SONDE_PORT}/doctor_process.c
+    ${SONDE_PORT}/host_exec.c
     ${SONDE_PORT}/host_file.c
+    ${SONDE_PORT}/host_look.c
     ${SONDE_PORT}/host_perf.c
     ${SONDE_PORT}/host_process.c
     ${SONDE_PORT}/host_ptrace.c
+    ${SONDE_PORT}/host_run.c
     ${SONDE_PORT}/host_selftest.c
+    ${SONDE_PORT}/host_waiter.c
 )

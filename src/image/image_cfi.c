@@ -270,9 +270,11 @@ enum sonde__cfi_record sonde__cfi_record_read(const struct sonde__cfi *cfi, unsi
     struct section_view view = view_section(cfi, section);
     struct sonde__bytes cursor;
     bool is64 = false;
+    if (view.data == NULL) {
+        return SONDE__CFI_RECORD_END;
+    }
     sonde__base_bytes_init(&cursor, view.data, view.size);
-    if (view.data == NULL || !sonde__base_bytes_seek(&cursor, offset) ||
-        !open_record(&cursor, &is64)) {
+    if (!sonde__base_bytes_seek(&cursor, offset) || !open_record(&cursor, &is64)) {
         return SONDE__CFI_RECORD_END;
     }
     *ret_next = (uint64_t)(cursor.end - cursor.begin);

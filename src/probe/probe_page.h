@@ -3,7 +3,8 @@
  * shares.
  *
  * Invariant: a slot is written by its own thread only, except `tid`, which the supervisor sets back
- * to 0 when that thread is gone, and `abandon`. `beat` is one word, so time and state never
+ * to 0 when that thread is gone and `abandon` and
+ * `stamp`. `beat` is one word, so time and state never
  * disagree. Both sides may die at any instant; nothing here is a lock. The layout is private to one
  * build: `version` is compared, because the probe and the supervisor are two files that could be of
  * two builds. Context: handler. */
@@ -60,6 +61,10 @@ struct sonde__probe_slot {
     /* 1: the supervisor has seen this thread busy for so long, in so many waits, that the loop it
      * knew must be over; the next rival takes its place. */
     _Atomic uint32_t abandon;
+    /* 1: the supervisor wants to know when this turn ends; the next wait sets it back to 0 and
+     * stores its time. So a turn that nobody watches reads the clock once, not twice. */
+    _Atomic uint32_t stamp;
+    _Atomic uint64_t ended_ns;
     uint32_t yield_waits; /* waits of a rival since the young loop's last turn */
     uint32_t rival;       /* index of that rival */
     uint64_t candidates_lost;

@@ -14,6 +14,8 @@ static void reset_slot(struct sonde__probe_slot *slot)
     slot->yield_waits = 0;
     slot->rival = 0;
     atomic_store_explicit(&slot->abandon, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->stamp, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->ended_ns, 0, memory_order_relaxed);
     slot->candidates_lost = 0;
     for (unsigned i = 0; i < SONDE__PROBE_CANDIDATES; i++) {
         slot->candidates[i] = none;

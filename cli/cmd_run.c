@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+/* sonde run: a program under the watch. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "cmd.h"
+#include "watch_run.h"
+
+enum {
+    OPTION_STALL = 1,
+    OPTION_REPORT,
+    OPTION_TIMEOUT,
+    OPTION_ACTION,
+    OPTION_COLOR,
+    OPTION_VERBOSE,
+};
+
+/* 125: sonde itself failed, as timeout(1) and env(1) use it. */
+#define EXIT_OURS 125
+/* Below this the resolution of the probe's clock (a jiffy, up to 10 ms) would show. */
+#define STALL_MIN_NS 50000000u
+
+static const struct sonde__cli_option options[] = {
+    {OPTION_STALL, "stall", 's', "DUR",
+     "report an event loop that does not come back to its wait for this long (250ms; 50ms to 60s)"},
+    {OPTION_REPORT, "report", 'o', "FILE", "also write a report that sonde show reads"},
+    {OPTION_TIMEOUT, "timeout", 't', "DUR",
+     "print the stacks of all threads when the program still runs after this long"},
+    {OPTION_ACTION, "timeout-action", 0, "ACTION",
+     "what then: stacks (the default: it goes on), abort (SIGABRT), core (SIGABRT with a core)"},
+    {OPTION_COLOR, "color", 0, "WHEN", "auto, always, never"},
+    {OPTION_VERBOSE, "verbose", 'v', NULL, "say what is watched, and how much was seen"},
+    {0},
+};
+
+/* libsonde-preload.so: beside the program, in ../lib of it (installed) or in ../preload (a build
+ * tree). A space or a colon in the path cannot be said in LD_PRELOAD. */
+static const char *find_probe(void)
+{
+    static const char *const places[] = {"", "../lib/sonde/", "../lib/", "../preload/"};
+    static char path[4096];
+    char self[2048];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n <= 0) {
+        return NULL;
+    }
+    self[n] = '\0';
+    *(strrchr(self, '/') + 1) = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        snprintf(path, sizeof path, "%s%slibsonde-preload.so", self, places[i]);
+        if (access(path, R_OK) == 0 && strpbrk(path, " :") == NULL) {
+            return path;
+        }
+    }
+    return NULL;
+}
+
+static bool parse_action(const char *text, enum sonde__watch_timeout_action *ret_action)
+{
+    static const char *const names[] = {"stacks", "abort", "core"};
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *ret_action = (enum sonde__watch_timeout_action)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int open_report(const struct sonde__cli_command *command, const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0) {
+        sonde__cli_error(command, "%s: the report cannot be written: %s", path, strerror(errno));
+    }
+    return fd;
+}
+
+static int run(const struct sonde__cli_command *command, int argc, char **argv)
+{
+    struct sonde__watch_options o = {.threshold_ns = 250000000u, .report_fd = -1};
+    struct sonde__cli_args args;
+    enum sonde__cli_color color = SONDE__CLI_COLOR_AUTO;
+    const char *report = NULL;
+    bool done = false;
+    int id;
+    sonde__cli_args_init(&args, command, argc, argv);
+    while (!done && (id = sonde__cli_next(&args)) != SONDE__CLI_END) {
+        bool right = true;
+        switch (id) {
+        case OPTION_STALL:
+            right = sonde__cli_parse_duration(args.value, &o.threshold_ns) &&
+                    o.threshold_ns >= STALL_MIN_NS && o.threshold_ns <= 60000000000u;
+            break;
+        case OPTION_TIMEOUT:
+            right = sonde__cli_parse_duration(args.value, &o.timeout_ns) && o.timeout_ns > 0;
+            break;
+        case OPTION_ACTION:
+            right = parse_action(args.value, &o.timeout_action);
+            break;
+        case OPTION_COLOR:
+            right = sonde__cli_parse_color(args.value, &color);
+            break;
+        case OPTION_REPORT:
+            report = args.value;
+            break;
+        case OPTION_VERBOSE:
+            o.verbose = true;
+            break;
+        case SONDE__CLI_OPERAND:
+            done = true;
+            break;
+        default:
+            return args.exit_code;
+        }
+        if (!right) {
+            return sonde__cli_usage_error(command, "not a value for this option: %s", args.value);
+        }
+    }
+    if (!done) {
+        return sonde__cli_usage_error(command, "no program to run");
+    }
+    if (report != NULL && (o.report_fd = open_report(command, report)) < 0) {
+        return EXIT_OURS;
+    }
+    o.argv = &argv[args.at - 1];
+    o.envp = environ;
+    o.probe = find_probe();
+    o.tool = "sonde " SONDE_VERSION;
+    o.color = sonde__cli_use_color(color, stderr);
+    struct sonde_error error = {0};
+    int exit_code = sonde__watch_run(&o, &error);
+    (void)sonde__cli_fail(command, NULL, error.status, &error);
+    return exit_code;
+}
+
+const struct sonde__cli_command sonde__cmd_run = {
+    .name = "run",
+    .summary = "run a program and report each stall of its event loops",
+    .usage = "[OPTION...] [--] PROGRAM [ARGUMENT...]",
+    .about = "Runs PROGRAM unchanged and watches it from another process. When one of its event\n"
+             "loops does not come back to its wait in time, the stacks of the stalled thread are\n"
+             "sampled until it does; then the stall is shown on stderr, with what the thread did\n"
+             "and what it waited for.\n"
+             "\n"
+             "The exit status, signals, job control, pid and environment are those of PROGRAM\n"
+             "without sonde. Programs that it starts are not watched. SIGQUIT to the supervisor\n"
+             "(--verbose says its pid) prints the stacks of all threads now.\n"
+             "\n"
+             "Exit status: that of PROGRAM; 125 when sonde failed, 126 when PROGRAM cannot be\n"
+             "executed, 127 when it is not found.",
+    .options = options,
+    .examples = "sonde run -- python3 server.py\n"
+                "sonde run --stall 100ms --report stalls.sonde -- node app.js\n"
+                "sonde run --timeout 5m --timeout-action core -- ./test\n",
+    .options_before_operand = true,
+    .run = run,
+};

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The walk over a made-up process: registers, stack and call frame records from the input. It must
+ * end, keep to its limits, and read nothing that is not there.
+ *
+ * Input: flags, capacity, outer, skip; pc, sp and fp as offsets (u16 each); size of the stack in
+ * words (u16); the words; the rest is .eh_frame. A word below 0x10000 stands for itself; what its
+ * high half says makes it an address of the stack or of the code. */
+#include <string.h>
+
+#include "fuzz.h"
+#include "unwind_rules.h"
+#include "unwind_walk.h"
+
+enum {
+    FLAG_AARCH64 = 1,
+    FLAG_INFER = 2,
+    FLAG_TABLE = 4,
+    FLAG_RETURN = 8,
+    FLAG_UNKNOWN = 16,
+    FLAG_DEBUG_FRAME = 32
+};
+
+#define CODE       0x400000u
+#define CODE_SIZE  0x10000u
+#define STACK      0x7f0000u
+#define STACK_MAX  2048
+#define FRAMES_MAX 64
+
+static uint64_t stack[STACK_MAX];
+static size_t stack_words;
+
+/* Code is a pattern that holds direct calls, indirect calls and stubs here and there. */
+static uint8_t code_at(uint64_t offset)
+{
+    static const uint8_t pattern[] = {0xff, 0xd0, 0xe8, 0xf4, 0xff, 0xff, 0xff, 0x90,
+                                      0xff, 0x25, 0x08, 0x00, 0x00, 0x00, 0x90, 0xc3};
+    return pattern[offset % sizeof pattern];
+}
+
+static bool read_sim(void *ctx, uint64_t address, void *ret_bytes, size_t size)
+{
+    uint8_t *to = ret_bytes;
+    (void)ctx;
+    if (address >= STACK && address - STACK <= stack_words * 8 &&
+        size <= stack_words * 8 - (address - STACK)) {
+        memcpy(to, (const char *)stack + (address - STACK), size);
+        return true;
+    }
+    if (address >= CODE && address - CODE <= CODE_SIZE && size <= CODE_SIZE - (address - CODE)) {
+        for (size_t i = 0; i < size; i++) {
+            to[i] = code_at(address - CODE + i);
+        }
+        return true;
+    }
+    return false;
+}
+
+static uint32_t take(const uint8_t **data, size_t *size, unsigned bytes)
+{
+    uint32_t value = 0;
+    for (unsigned i = 0; i<bytes && * size> 0; i++, ++*data, --*size) {
+        value |= (uint32_t) * *data << (8 * i);
+    }
+    return value;
+}
+
+static uint64_t expand(uint32_t word)
+{
+    switch (word >> 16 & 3) {
+    case 1:
+        return CODE + (word & 0xffff);
+    case 2:
+        return STACK + (word & 0xffff);
+    case 3:
+        return (STACK + (word & 0xffff)) | (uint64_t)1 << 60;
+    default:
+        return word & 0xffff;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static uint64_t table[(8 << 20) / 8];
+    uint64_t pcs[FRAMES_MAX];
+    uint8_t how[FRAMES_MAX];
+    struct sonde_stack result;
+    struct sonde__image image = {.start = CODE, .end = CODE + CODE_SIZE};
+    struct sonde__image_range range = {CODE, CODE + CODE_SIZE, 0};
+    struct sonde__image_set set = {&image, &range, 1, 1, 1};
+    uint32_t flags = take(&data, &size, 1);
+    uint32_t capacity = take(&data, &size, 1) % FRAMES_MAX + 1;
+    uint32_t outer = take(&data, &size, 1);
+    struct sonde__walk walk = {
+        .images = &set,
+        .memory = {.read = read_sim},
+        .skip = take(&data, &size, 1) & 3,
+        .first_exact = (flags & FLAG_RETURN) == 0,
+        .infer = (flags & FLAG_INFER) != 0,
+    };
+    unsigned arch = (flags & FLAG_AARCH64) != 0 ? SONDE__ARCH_AARCH64 : SONDE__ARCH_X86_64;
+    walk.regs.arch = (uint8_t)arch;
+    for (unsigned i = 0; i < SONDE__REG_COUNT && (flags & FLAG_UNKNOWN) == 0; i++) {
+        sonde__regs_set(&walk.regs, i, STACK + i * 8);
+    }
+    walk.regs.pc = CODE + take(&data, &size, 2);
+    sonde__regs_set(&walk.regs, sonde__arch_sp(arch), STACK + take(&data, &size, 2));
+    uint64_t fp = STACK + take(&data, &size, 2);
+    if ((flags & FLAG_UNKNOWN) == 0) {
+        sonde__regs_set(&walk.regs, sonde__arch_fp(arch), fp);
+    }
+    stack_words = take(&data, &size, 2) % STACK_MAX;
+    for (size_t i = 0; i < stack_words; i++) {
+        stack[i] = expand(take(&data, &size, 3));
+    }
+    bool is_debug = (flags & FLAG_DEBUG_FRAME) != 0;
+    *(is_debug ? &image.cfi.debug_frame : &image.cfi.eh_frame) = data;
+    *(is_debug ? &image.cfi.debug_frame_size : &image.cfi.eh_frame_size) = size;
+    image.cfi.eh_frame_vaddr = CODE + CODE_SIZE;
+    size_t table_size = 0;
+    if ((flags & FLAG_TABLE) != 0 &&
+        sonde__unwind_rules_size(&image.cfi, arch, &table_size) == SONDE_OK && table_size != 0 &&
+        sonde__unwind_rules_build(&image.cfi, arch, table, sizeof table, &image.rules) !=
+            SONDE_OK) {
+        image.rules = NULL;
+    }
+    sonde_stack_init(&result, pcs, how, capacity, outer);
+    sonde__unwind_walk(&walk, &result);
+    FUZZ_MUST(result.count <= capacity);
+    FUZZ_MUST(result.end < SONDE_END_NOT_READ);
+    FUZZ_MUST(result.lost_at <= result.count);
+    FUZZ_MUST(result.lost_count == 0 || result.count == capacity);
+    return 0;
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Starting a watched program and waiting for it, from a process that is none of its relatives.
+ *
+ * The process that calls sonde__host_start_supervisor() becomes the program itself (exec), so that
+ * its pid, parent, group and terminal are what the shell gave it. The supervisor is a grandchild in
+ * its own session, whose parent is gone: the program has no child it does not know, and gets no
+ * SIGCHLD. Context: any thread of a process with one thread. */
+#ifndef SONDE_HOST_RUN_H
+#define SONDE_HOST_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sonde/status.h>
+
+/* Zeroed memory to share with a program that is executed: the descriptor survives exec. */
+SONDE_NODISCARD enum sonde_status sonde__host_shared_create(size_t size, int32_t *ret_fd,
+                                                            void **ret_memory,
+                                                            struct sonde_error *ret_error);
+
+/* Run body(ctx, pid of the caller) in a supervisor process; it must call
+ * sonde__host_supervisor_ready() once and never return. Returns when it did, and lets it read and
+ * trace this process where Yama asks for that.
+ * keep_fd: a descriptor the supervisor keeps (its report), or -1; of all others it keeps stderr. */
+SONDE_NODISCARD enum sonde_status sonde__host_start_supervisor(void (*body)(void *ctx, int32_t pid),
+                                                               void *ctx, int32_t keep_fd,
+                                                               int32_t *ret_supervisor,
+                                                               struct sonde_error *ret_error);
+void sonde__host_supervisor_ready(void);
+
+/* The file that execvp(name) would try: returns 0 and its path, or the exit status of a shell (127
+ * not found, 126 not executable) and why. */
+int sonde__host_find_program(const char *name, char *ret_path, size_t capacity,
+                             struct sonde_error *ret_error);
+/* execve(), and /bin/sh for a script without #!, as execvp() does. Returns as the above. */
+int sonde__host_become(const char *path, char *const *argv, char *const *envp,
+                       struct sonde_error *ret_error);
+/* Does a program gain privileges when it is executed (setuid, setgid, file capabilities)? */
+bool sonde__host_is_privileged(const char *path);
+void sonde__host_close(int32_t fd);
+
+/* --- in the supervisor --- */
+
+enum sonde__host_event {
+    SONDE__HOST_ENDED = 1,    /* the program is gone */
+    SONDE__HOST_ASKED = 2,    /* SIGQUIT to the supervisor */
+    SONDE__HOST_WOKEN = 4,    /* the program set the sleep word back to 0 and woke us */
+    SONDE__HOST_TERMINATE = 8 /* SIGTERM to the supervisor: stop watching */
+};
+
+struct sonde__host_waiter;
+/* sleep_word: in shared memory; see sonde__host_wait_sleeping(). */
+SONDE_NODISCARD enum sonde_status sonde__host_waiter_create(int32_t pid, uint32_t *sleep_word,
+                                                            struct sonde__host_waiter **ret_waiter,
+                                                            struct sonde_error *ret_error);
+/* Wait for events, at most timeout_ns (UINT64_MAX: for ever). Returns SONDE__HOST_ bits, 0 when the
+ * time passed. `sleeping`: set the sleep word to 1 first and return when the program cleared it. */
+uint32_t sonde__host_wait(struct sonde__host_waiter *waiter, uint64_t timeout_ns, bool sleeping);
+
+/* End a program that hangs: by SIGABRT, with a core if `core` (its limit is raised as far as is
+ * allowed), and after kill_after_ns by SIGKILL. */
+void sonde__host_abort(int32_t pid, bool core);
+void sonde__host_kill(int32_t pid);
+
+/* Every byte, or false. */
+bool sonde__host_write_all(int32_t fd, const void *bytes, size_t size);
+/* "Linux 6.1.0". */
+void sonde__host_system_name(char *ret_text, size_t capacity);
+/* The file that a process executes. False: not to be had. */
+bool sonde__host_watched_executable(int32_t pid, char *ret_path, size_t capacity);
+uint64_t sonde__host_unix_ns(void);
+uint64_t sonde__host_monotonic_ns(void);
+uint64_t sonde__host_cpu_ns(void); /* CPU time of this process */
+
+/* What /proc says of a thread. False: it is gone. */
+struct sonde__host_thread_look {
+    char state;        /* R S D T t Z ... */
+    int32_t tracer;    /* 0: none */
+    uint64_t switches; /* voluntary and involuntary */
+    uint64_t cpu_ns;
+    uint64_t runqueue_ns;
+};
+bool sonde__host_look_thread(int32_t pid, int32_t tid, struct sonde__host_thread_look *ret_look);
+/* The text of the thread's `syscall` file: one line. False: not to be had. */
+bool sonde__host_thread_wait_line(int32_t pid, int32_t tid, char *ret_line, size_t capacity);
+/* Where descriptor `fd` of the process leads ("/data/app.db", "socket:[123]"). */
+bool sonde__host_fd_path(int32_t pid, int32_t fd, char *ret_path, size_t capacity);
+
+#endif

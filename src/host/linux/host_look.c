@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What /proc says of a thread of another process. See host_run.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "host_run.h"
+
+static bool read_text(const char *path, char *text, size_t capacity)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, capacity - 1) : -1;
+    if (fd >= 0) {
+        close(fd);
+    }
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
+static bool read_thread_file(int32_t pid, int32_t tid, const char *name, char *text,
+                             size_t capacity)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/%s", (int)pid, (int)tid, name);
+    return read_text(path, text, capacity);
+}
+
+/* The number behind "NAME:\t" in a status file; 0 when it is not there. */
+static uint64_t field(const char *text, const char *name)
+{
+    const char *at = strstr(text, name);
+    return at != NULL ? strtoull(at + strlen(name), NULL, 10) : 0;
+}
+
+bool sonde__host_look_thread(int32_t pid, int32_t tid, struct sonde__host_thread_look *ret_look)
+{
+    struct sonde__host_thread_look look = {.state = '?'};
+    char text[4096];
+    char *end;
+    if (!read_thread_file(pid, tid, "status", text, sizeof text)) {
+        return false;
+    }
+    const char *state = strstr(text, "\nState:\t");
+    if (state != NULL) {
+        look.state = state[8];
+    }
+    look.tracer = (int32_t)field(text, "\nTracerPid:\t");
+    look.switches = field(text, "\nvoluntary_ctxt_switches:\t") +
+                    field(text, "\nnonvoluntary_ctxt_switches:\t");
+    if (read_thread_file(pid, tid, "schedstat", text, sizeof text)) {
+        look.cpu_ns = strtoull(text, &end, 10);
+        look.runqueue_ns = strtoull(end, NULL, 10);
+    }
+    *ret_look = look;
+    return look.state != 'Z' && look.state != 'X';
+}
+
+bool sonde__host_thread_wait_line(int32_t pid, int32_t tid, char *ret_line, size_t capacity)
+{
+    return read_thread_file(pid, tid, "syscall", ret_line, capacity);
+}
+
+bool sonde__host_fd_path(int32_t pid, int32_t fd, char *ret_path, size_t capacity)
+{
+    char link[64];
+    snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)pid, (int)fd);
+    ssize_t n = readlink(link, ret_path, capacity - 1);
+    ret_path[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
+bool sonde__host_watched_executable(int32_t pid, char *ret_path, size_t capacity)
+{
+    char link[64];
+    snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
+    ssize_t n = readlink(link, ret_path, capacity - 1);
+    ret_path[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
+void sonde__host_system_name(char *ret_text, size_t capacity)
+{
+    struct utsname name;
+    if (uname(&name) == 0) {
+        snprintf(ret_text, capacity, "%s %s", name.sysname, name.release);
+    } else if (capacity > 0) {
+        ret_text[0] = '\0';
+    }
+}
+
+bool sonde__host_write_all(int32_t fd, const void *bytes, size_t size)
+{
+    const char *at = bytes;
+    while (size > 0) {
+        ssize_t n = write(fd, at, size);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            return false;
+        }
+        at += n;
+        size -= (size_t)n;
+    }
+    return true;
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The supervisor's birth: a double fork that the caller does not notice. See host_run.h. */
+#include "host_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static enum sonde_status refuse(struct sonde_error *ret_error, const char *what)
+{
+    if (ret_error != NULL) {
+        *ret_error = (struct sonde_error){.status = SONDE_OS, .os_error = errno};
+        snprintf(ret_error->what, sizeof ret_error->what, "%s", what);
+    }
+    return SONDE_OS;
+}
+
+enum sonde_status sonde__host_shared_create(size_t size, int32_t *ret_fd, void **ret_memory,
+                                            struct sonde_error *ret_error)
+{
+    int fd = memfd_create("sonde-turns", 0);
+    void *memory;
+    if (fd < 0) {
+        return refuse(ret_error, "memfd_create");
+    }
+    if (ftruncate(fd, (off_t)size) != 0 ||
+        (memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) == MAP_FAILED) {
+        enum sonde_status status = refuse(ret_error, "shared memory");
+        close(fd);
+        return status;
+    }
+    *ret_fd = fd;
+    *ret_memory = memory;
+    return SONDE_OK;
+}
+
+static int ready_fd = -1;
+
+void sonde__host_supervisor_ready(void)
+{
+    int32_t pid = getpid();
+    if (ready_fd >= 0) {
+        (void)!write(ready_fd, &pid, sizeof pid);
+        close(ready_fd);
+        ready_fd = -1;
+    }
+}
+
+/* Keeps stderr, the report and the ready pipe. Whoever reads the program's output must see its end
+ * when the program ends, so no other descriptor may stay open here. */
+static void close_inherited(int32_t keep_fd)
+{
+    int keep[2] = {keep_fd < ready_fd ? keep_fd : ready_fd,
+                   keep_fd < ready_fd ? ready_fd : keep_fd};
+    unsigned from = 3;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null >= 0) {
+        dup2(null, STDIN_FILENO);
+        dup2(null, STDOUT_FILENO);
+    }
+    for (int i = 0; i < 2; i++) {
+        if (keep[i] >= (int)from) {
+            if ((unsigned)keep[i] > from) {
+                (void)syscall(SYS_close_range, from, (unsigned)keep[i] - 1, 0);
+            }
+            from = (unsigned)keep[i] + 1;
+        }
+    }
+    (void)syscall(SYS_close_range, from, ~0u, 0);
+}
+
+/* The session of its own keeps job control's signals away from it. */
+static void become_supervisor(void (*body)(void *, int32_t), void *ctx, int32_t pid,
+                              int32_t keep_fd)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    setsid();
+    for (int s = 1; s < NSIG; s++) {
+        signal(s, s == SIGPIPE || s == SIGHUP || s == SIGINT ? SIG_IGN : SIG_DFL);
+    }
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    prctl(PR_SET_NAME, "sonde-watch");
+    close_inherited(keep_fd);
+    (void)!chdir("/");
+    body(ctx, pid);
+    _exit(1);
+}
+
+/* A plain fork's child would leave SIGCHLD behind, pending where the caller's parent blocked it: so
+ * the exit signal of the child in between is none. */
+static long fork_silently(void)
+{
+    return syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
+}
+
+enum sonde_status sonde__host_start_supervisor(void (*body)(void *ctx, int32_t pid), void *ctx,
+                                               int32_t keep_fd, int32_t *ret_supervisor,
+                                               struct sonde_error *ret_error)
+{
+    int ready[2];
+    int32_t supervisor = 0;
+    pid_t self = getpid();
+    if (pipe2(ready, O_CLOEXEC) != 0) {
+        return refuse(ret_error, "pipe2");
+    }
+    fflush(NULL);
+    long between = fork_silently();
+    if (between == 0) {
+        pid_t child = fork();
+        if (child == 0) {
+            close(ready[0]);
+            ready_fd = ready[1];
+            become_supervisor(body, ctx, self, keep_fd);
+        }
+        _exit(child < 0 ? 1 : 0);
+    }
+    close(ready[1]);
+    if (between > 0) {
+        while (waitpid((pid_t)between, NULL, __WALL) < 0 && errno == EINTR) {
+        }
+    }
+    ssize_t n;
+    while ((n = read(ready[0], &supervisor, sizeof supervisor)) < 0 && errno == EINTR) {
+    }
+    close(ready[0]);
+    if (between < 0 || n != (ssize_t)sizeof supervisor) {
+        return refuse(ret_error, "the supervisor process could not be started");
+    }
+    (void)prctl(PR_SET_PTRACER, (unsigned long)supervisor, 0, 0, 0); /* EINVAL without Yama */
+    *ret_supervisor = supervisor;
+    return SONDE_OK;
+}
+
+void sonde__host_abort(int32_t pid, bool core)
+{
+    struct rlimit limit;
+    if (core && prlimit(pid, RLIMIT_CORE, NULL, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)prlimit(pid, RLIMIT_CORE, &limit, NULL);
+    }
+    (void)kill(pid, SIGABRT);
+    (void)kill(pid, SIGCONT);
+}
+
+void sonde__host_kill(int32_t pid)
+{
+    (void)kill(pid, SIGKILL);
+}
+
+static uint64_t read_clock(clockid_t clock)
+{
+    struct timespec t = {0};
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t sonde__host_monotonic_ns(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t sonde__host_cpu_ns(void)
+{
+    return read_clock(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+uint64_t sonde__host_unix_ns(void)
+{
+    return read_clock(CLOCK_REALTIME);
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Stacks of the watched program for the watch: taken while it stalls, named afterwards.
+ *
+ * A shot keeps what was seen at one instant in its own memory; names are looked up when the stall
+ * is over, because finding symbols takes longer than the pause between two samples. Context: any
+ * thread, one at a time. */
+#ifndef SONDE_WATCH_CAPTURE_H
+#define SONDE_WATCH_CAPTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sonde/status.h>
+
+#include "report_model.h"
+
+/* Frames kept of one stack: twice what the deepest stock program of our tests has. The outermost
+ * SONDE_OUTER_FRAMES are among them, and what is left out is counted. */
+#define SONDE__WATCH_FRAMES_MAX 1024u
+
+struct sonde__watch_camera;
+
+struct sonde__watch_shot {
+    uint64_t *pcs; /* one block of memory with `how` behind it; null: no frames */
+    uint8_t *how;
+    uint32_t count, lost_at;
+    uint64_t lost_count, end_at;
+    uint8_t end, by; /* enum sonde_end_reason, sonde__captured_by */
+    uint8_t sampler; /* enum sonde__report_sampler: what the shot needed beyond passive reads */
+    char state;      /* the kernel's letter */
+    bool main;
+    int32_t tid;
+    int64_t syscall; /* number, or -1 */
+    uint64_t pause_ns;
+    char name[32];
+    char note[160];
+    char detail[160]; /* what the call waits for */
+};
+
+/* Open the program. Returns as sonde__target_open_process(). */
+SONDE_NODISCARD enum sonde_status sonde__watch_camera_open(int32_t pid,
+                                                           struct sonde__watch_camera **ret_camera,
+                                                           struct sonde_error *ret_error);
+void sonde__watch_camera_close(struct sonde__watch_camera *camera);
+/* Look at its images again: libraries may have been loaded since. */
+void sonde__watch_camera_refresh(struct sonde__watch_camera *camera);
+
+/* One thread. False: it is gone, or memory ran out. Ownership: sonde__watch_shot_done(). */
+bool sonde__watch_shoot(struct sonde__watch_camera *camera, int32_t tid,
+                        struct sonde__watch_shot *ret_shot);
+/* Every thread but `except` (0: none), at most `capacity`; returns how many, *ret_total all. */
+uint32_t sonde__watch_shoot_all(struct sonde__watch_camera *camera, int32_t except,
+                                struct sonde__watch_shot *ret_shots, uint32_t capacity,
+                                uint32_t *ret_total);
+void sonde__watch_shot_done(struct sonde__watch_shot *shot);
+/* Same stack, same call: the thread has not moved, as far as this shows. */
+bool sonde__watch_shot_same(const struct sonde__watch_shot *a, const struct sonde__watch_shot *b);
+
+/* The report to put stacks into, from now on; it must outlive the camera or the next call. */
+SONDE_NODISCARD enum sonde_status sonde__watch_camera_target(struct sonde__watch_camera *camera,
+                                                             struct sonde__report *report);
+/* The shot's stack in the report: a stack id. */
+uint32_t sonde__watch_develop(struct sonde__watch_camera *camera,
+                              const struct sonde__watch_shot *shot);
+void sonde__watch_develop_thread(struct sonde__watch_camera *camera,
+                                 const struct sonde__watch_shot *shot, struct sonde__report *report,
+                                 struct sonde__report_thread *ret_thread);
+/* "python3.11+0x1d64b4" for a place in the program, into the caller's buffer. */
+void sonde__watch_place(struct sonde__watch_camera *camera, uint64_t pc, char *ret_text,
+                        size_t capacity);
+
+#endif

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See watch_output.h. */
+#include "watch_output.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "arch_regs.h"
+#include "host_run.h"
+#include "report_view.h"
+#include "report_write.h"
+
+struct sonde__watch_output {
+    struct sonde__report *report; /* stalls and dictionaries, of the whole watch */
+    const struct sonde__watch_options *options;
+    struct sonde__report_writer *writer; /* the file; null: none */
+    struct sonde__report_header header;
+    uint64_t stalls;
+};
+
+static enum sonde_status write_report(void *ctx, const void *bytes, size_t size)
+{
+    const struct sonde__watch_output *output = ctx;
+    return sonde__host_write_all(output->options->report_fd, bytes, size) ? SONDE_OK : SONDE_OS;
+}
+
+static bool write_stderr(void *ctx, const char *bytes, size_t size)
+{
+    (void)ctx;
+    return sonde__host_write_all(2, bytes, size);
+}
+
+static const struct sonde__report_sink to_stderr = {write_stderr, NULL};
+
+static void fill_header(struct sonde__watch_output *output, int32_t pid, uint32_t kind)
+{
+    static char os[160], executable[4096];
+    sonde__host_system_name(os, sizeof os);
+    (void)sonde__host_watched_executable(pid, executable, sizeof executable);
+    output->header = (struct sonde__report_header){
+        .kind = kind,
+        .tool = output->options->tool,
+        .executable = executable[0] != '\0' ? executable : output->options->argv[0],
+        .os = os,
+        .arch = SONDE__ARCH_HOST == SONDE__ARCH_X86_64 ? "x86_64" : "aarch64",
+        .source = "run",
+        .time_unix_ns = sonde__host_unix_ns(),
+        .pid = pid,
+        .threshold_ns = output->options->threshold_ns,
+    };
+}
+
+static void flush_report(struct sonde__watch_output *output)
+{
+    if (output->writer == NULL) {
+        return;
+    }
+    enum sonde_status status = sonde__report_writer_flush(output->writer, output->report);
+    if (status != SONDE_OK && status != SONDE_MEMORY) {
+        sonde__report_writer_destroy(output->writer);
+        output->writer = NULL;
+        sonde__watch_say(output, "the report could not be written");
+    }
+}
+
+enum sonde_status sonde__watch_output_create(const struct sonde__watch_options *options,
+                                             int32_t pid, struct sonde__watch_output **ret_output)
+{
+    struct sonde__watch_output *output = calloc(1, sizeof *output);
+    if (output == NULL || sonde__report_create(&output->report) != SONDE_OK) {
+        free(output);
+        return SONDE_MEMORY;
+    }
+    output->options = options;
+    fill_header(output, pid, SONDE__REPORT_WATCH);
+    output->header.executable = options->argv[0]; /* it is not executed yet */
+    sonde__report_set_header(output->report, &output->header);
+    if (options->report_fd >= 0 &&
+        sonde__report_writer_create(NULL, write_report, output, &output->writer) != SONDE_OK) {
+        sonde__watch_say(output, "the report cannot be written: out of memory");
+    }
+    flush_report(output); /* the header: even a watch that is killed at once leaves a report */
+    *ret_output = output;
+    return SONDE_OK;
+}
+
+void sonde__watch_say(struct sonde__watch_output *output, const char *format, ...)
+{
+    char line[512] = "sonde run: ";
+    size_t prefix = strlen(line);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(line + prefix, sizeof line - prefix - 1, format, list);
+    va_end(list);
+    sonde__report_add_note(output->report, line + prefix);
+    strcat(line, "\n");
+    (void)write_stderr(NULL, line, strlen(line));
+}
+
+static uint32_t phase_of(const struct sonde__watch_shot *shot)
+{
+    switch (shot->state) {
+    case 'D':
+        return SONDE__REPORT_PHASE_DISK;
+    case 'R':
+        return SONDE__REPORT_PHASE_RUNNING;
+    case 'S':
+        return SONDE__REPORT_PHASE_BLOCKED;
+    default:
+        return SONDE__REPORT_PHASE_UNKNOWN;
+    }
+}
+
+static uint32_t text_id(struct sonde__report *report, const char *text)
+{
+    return text[0] != '\0' ? sonde__report_string(report, text) : 0;
+}
+
+static struct sonde__report_sample *make_samples(struct sonde__watch_output *output,
+                                                 struct sonde__watch_camera *camera,
+                                                 const struct sonde__watch_stall *stall)
+{
+    struct sonde__report_sample *samples = calloc(stall->count + 1, sizeof *samples);
+    for (uint32_t i = 0; samples != NULL && i < stall->count; i++) {
+        const struct sonde__watch_sample *from = &stall->samples[i];
+        samples[i] = (struct sonde__report_sample){
+            .time_ns = from->time_ns,
+            .weight_ns = from->weight_ns,
+            .stack = sonde__watch_develop(camera, &from->shot),
+            .end = from->shot.end,
+            .phase = phase_of(&from->shot),
+            .captured_by = from->shot.by,
+            .syscall = from->shot.syscall + 1,
+            .detail = text_id(output->report, from->shot.detail),
+        };
+    }
+    return samples;
+}
+
+/* How the loop was identified: the report says it, because everything else rests on it. */
+static void describe_loop(struct sonde__watch_camera *camera, const struct sonde__probe_slot *slot,
+                          char *text, size_t capacity)
+{
+    static const char *const kind[] = {[SONDE__PROBE_NONE] = "not known",
+                                       [SONDE__PROBE_EPOLL] = "epoll descriptor",
+                                       [SONDE__PROBE_POLL] = "poll, first descriptor",
+                                       [SONDE__PROBE_SELECT] = "select, nfds",
+                                       [SONDE__PROBE_COND] = "condition variable",
+                                       [SONDE__PROBE_SIGNAL] = "wait for signals, kind",
+                                       [SONDE__PROBE_OTHER] = "io_uring descriptor"};
+    const struct sonde__probe_candidate *loop = &slot->loop;
+    char place[128] = "?";
+    uint32_t k = loop->kind <= SONDE__PROBE_OTHER ? loop->kind : 0;
+    if (camera != NULL) {
+        sonde__watch_place(camera, loop->caller, place, sizeof place);
+    }
+    if (k == SONDE__PROBE_COND) {
+        snprintf(text, capacity, "%s 0x%llx, waited for at %s", kind[k],
+                 (unsigned long long)loop->object, place);
+    } else {
+        snprintf(text, capacity, "%s %lld, waited for at %s", kind[k],
+                 (long long)(int32_t)loop->object, place);
+    }
+}
+
+/* The most intrusive way that was needed. */
+static uint32_t sampler_of(const struct sonde__watch_stall *stall)
+{
+    uint32_t sampler = SONDE__REPORT_SAMPLER_NONE;
+    for (uint32_t i = 0; i < stall->count; i++) {
+        uint32_t used = stall->samples[i].shot.sampler;
+        sampler = used > sampler ? used : sampler;
+    }
+    return sampler;
+}
+
+static struct sonde__report_thread *make_threads(struct sonde__watch_output *output,
+                                                 struct sonde__watch_camera *camera,
+                                                 const struct sonde__watch_stall *stall)
+{
+    struct sonde__report_thread *threads = calloc(stall->thread_count + 1u, sizeof *threads);
+    for (uint32_t i = 0; threads != NULL && i < stall->thread_count; i++) {
+        sonde__watch_develop_thread(camera, &stall->threads[i], output->report, &threads[i]);
+    }
+    if (stall->thread_total > stall->thread_count) {
+        sonde__watch_say(output, "%u of %u other threads were left out of a stall",
+                         (unsigned)(stall->thread_total - stall->thread_count),
+                         (unsigned)stall->thread_total);
+    }
+    return threads;
+}
+
+void sonde__watch_output_stall(struct sonde__watch_output *output,
+                               struct sonde__watch_camera *camera,
+                               const struct sonde__watch_ended *ended)
+{
+    const struct sonde__watch_stall *stall = ended->stall;
+    const struct sonde__report_view view = {.color = output->options->color};
+    struct sonde__report_sample *samples = NULL;
+    struct sonde__report_thread *threads = NULL;
+    char loop[256];
+    if (camera != NULL && sonde__watch_camera_target(camera, output->report) == SONDE_OK) {
+        samples = make_samples(output, camera, stall);
+        threads = make_threads(output, camera, stall);
+    }
+    describe_loop(camera, ended->slot, loop, sizeof loop);
+    const struct sonde__report_stall record = {
+        .begin_ns = ended->begin_ns,
+        .duration_ns = ended->duration_ns,
+        .tid = ended->tid,
+        .thread_name = stall->count > 0 ? text_id(output->report, stall->samples[0].shot.name) : 0,
+        .loop = ended->slot->loop.kind,
+        .loop_detail = sonde__report_string(output->report, loop),
+        .loop_turns = atomic_load(&ended->slot->turns),
+        .samples = samples,
+        .sample_count = samples != NULL ? stall->count : 0,
+        .threads = threads,
+        .thread_count = threads != NULL ? stall->thread_count : 0,
+        .cpu_ns = stall->cpu_ns,
+        .runqueue_ns = stall->runqueue_ns,
+        .overhead_ns = stall->overhead_ns,
+        .open = ended->open,
+        .sampler = sampler_of(stall),
+        .main = ended->main,
+    };
+    sonde__report_add_stall(output->report, &record);
+    free(samples);
+    free(threads);
+    output->stalls++;
+    uint32_t count = sonde__report_stall_count(output->report);
+    if (count > 0) {
+        sonde__report_text_stall(output->report, count - 1, &view, to_stderr);
+    }
+    flush_report(output);
+}
+
+void sonde__watch_output_stacks(struct sonde__watch_output *output,
+                                struct sonde__watch_camera *camera, const char *why)
+{
+    const struct sonde__report_view view = {.color = output->options->color};
+    struct sonde__watch_stall all;
+    struct sonde__report *report;
+    sonde__watch_stall_init(&all);
+    if (sonde__report_create(&report) != SONDE_OK) {
+        return;
+    }
+    fill_header(output, output->header.pid, SONDE__REPORT_STACKS);
+    sonde__report_set_header(report, &output->header);
+    sonde__report_add_note(report, why);
+    sonde__watch_stall_add_threads(&all, camera, 0);
+    if (sonde__watch_camera_target(camera, report) == SONDE_OK) {
+        for (uint32_t i = 0; i < all.thread_count; i++) {
+            struct sonde__report_thread thread;
+            sonde__watch_develop_thread(camera, &all.threads[i], report, &thread);
+            sonde__report_add_thread(report, &thread);
+        }
+        sonde__report_text_view(report, &view, to_stderr);
+    }
+    /* the drain must not outlive this report */
+    if (sonde__watch_camera_target(camera, output->report) == SONDE_OK && output->writer != NULL) {
+        for (uint32_t i = 0; i < all.thread_count; i++) {
+            struct sonde__report_thread thread;
+            sonde__watch_develop_thread(camera, &all.threads[i], output->report, &thread);
+            sonde__report_add_thread(output->report, &thread);
+        }
+        flush_report(output);
+    }
+    sonde__watch_stall_done(&all);
+    sonde__report_destroy(report);
+}
+
+void sonde__watch_output_finish(struct sonde__watch_output *output, uint64_t turns,
+                                uint64_t watched_ns)
+{
+    const struct sonde__report_end end = {
+        .stall_count = output->stalls, .turn_count = turns, .watched_ns = watched_ns};
+    if (output->options->verbose) {
+        sonde__watch_say(output, "%llu stalls in %llu turns", (unsigned long long)output->stalls,
+                         (unsigned long long)turns);
+    }
+    sonde__report_set_end(output->report, &end);
+    if (output->writer != NULL &&
+        sonde__report_writer_finish(output->writer, output->report) != SONDE_OK) {
+        sonde__watch_say(output, "the end of the report could not be written");
+    }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/* `sonde run`: start a program under the watch. Context: a process with one thread. */
+#ifndef SONDE_WATCH_RUN_H
+#define SONDE_WATCH_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sonde/status.h>
+
+enum sonde__watch_timeout_action {
+    SONDE__WATCH_TIMEOUT_STACKS, /* print all stacks and let it go on */
+    SONDE__WATCH_TIMEOUT_ABORT,  /* and end it by SIGABRT */
+    SONDE__WATCH_TIMEOUT_CORE,   /* and end it by SIGABRT with a core */
+};
+
+struct sonde__watch_options {
+    char *const *argv; /* the program and its arguments, null-terminated */
+    char *const *envp;
+    const char *probe; /* path of libsonde-preload.so; null: it was not found */
+    const char *tool;  /* "sonde 0.1.0" */
+    uint64_t threshold_ns;
+    uint64_t timeout_ns; /* 0: none */
+    enum sonde__watch_timeout_action timeout_action;
+    int32_t report_fd; /* where the report goes, -1: nowhere */
+    bool verbose;
+    bool color; /* of the text on stderr */
+};
+
+/* Becomes the program: returns only when it could not be started, with the exit status that a
+ * shell gives (127 not found, 126 found but not executable). */
+int sonde__watch_run(const struct sonde__watch_options *options, struct sonde_error *ret_error);
+
+#endif

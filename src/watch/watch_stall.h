@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One stall while it lasts: its samples, weighted by the time each stands for.
+ *
+ * A sample that equals the one before extends it, so an unchanged thread costs one element however
+ * long it hangs. Context: any thread, one at a time. */
+#ifndef SONDE_WATCH_STALL_H
+#define SONDE_WATCH_STALL_H
+
+#include "host_run.h"
+#include "watch_capture.h"
+
+/* Different samples kept of one stall: at four a second this is over four hours of a thread that
+ * never does the same twice. What does not fit extends the last one, and is counted. */
+#define SONDE__WATCH_SAMPLES_MAX 65536u
+/* Other threads taken once: what does not fit is counted in a note. */
+#define SONDE__WATCH_THREADS_MAX 1024u
+
+struct sonde__watch_sample {
+    struct sonde__watch_shot shot;
+    uint64_t time_ns;   /* since the stall began, effective */
+    uint64_t weight_ns; /* until the next one */
+};
+
+struct sonde__watch_stall {
+    struct sonde__watch_sample *samples;
+    uint32_t count, capacity;
+    uint64_t lost;
+    struct sonde__watch_shot *threads;
+    uint32_t thread_count, thread_total;
+    struct sonde__host_thread_look begin; /* schedstat when the samples began */
+    uint64_t begin_cpu_ns;                /* of the watch itself */
+    uint64_t begin_counted_ns;
+    uint64_t cpu_ns, runqueue_ns, overhead_ns;
+};
+
+void sonde__watch_stall_init(struct sonde__watch_stall *stall);
+void sonde__watch_stall_done(struct sonde__watch_stall *stall);
+/* Takes the shot over. counted_ns: effective time since the thread became busy. */
+void sonde__watch_stall_add(struct sonde__watch_stall *stall, struct sonde__watch_shot *shot,
+                            uint64_t counted_ns);
+/* The last sample lasts until here. */
+void sonde__watch_stall_extend(struct sonde__watch_stall *stall, uint64_t counted_ns);
+void sonde__watch_stall_add_threads(struct sonde__watch_stall *stall,
+                                    struct sonde__watch_camera *camera, int32_t tid);
+
+#endif

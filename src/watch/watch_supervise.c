@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See watch_supervise.h. Order of a round: events, clocks, every slot, then the pause until the
+ * next thing is due. While all threads are idle there is no next thing: it sleeps until a thread of
+ * the program becomes busy and wakes it. */
+#include "watch_supervise.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "host_run.h"
+#include "os.h"
+
+#define MS 1000000ull
+/* How long all threads must be idle before the long sleep: a program with a timer of half a second
+ * would otherwise pay a wake-up call each time. */
+#define SLEEP_AFTER_NS (2000 * MS)
+/* The pause before the first sign of the probe, and when the program cannot be opened. */
+#define START_TICK_NS   (20 * MS)
+#define START_MAX_NS    (5000 * MS)
+#define CAMERA_RETRY_NS (1000 * MS)
+/* After SIGABRT, before SIGKILL. A core of some GB takes its time. */
+#define KILL_AFTER_NS (30000 * MS)
+/* A loop is given up for another when it made no turn for so long, in so many other waits. */
+#define ABANDON_NS    (30000 * MS)
+#define ABANDON_WAITS 32u
+
+static bool open_camera(struct sonde__watch_session *s, uint64_t now_ns)
+{
+    struct sonde_error error = {0};
+    if (s->camera != NULL) {
+        return true;
+    }
+    if (now_ns < s->camera_retry_ns) {
+        return false;
+    }
+    if (sonde__watch_camera_open(s->pid, &s->camera, &error) == SONDE_OK) {
+        return true;
+    }
+    s->camera = NULL;
+    s->camera_retry_ns = now_ns + CAMERA_RETRY_NS;
+    if (!s->camera_said) {
+        s->camera_said = true;
+        sonde__watch_say(s->output, "stacks cannot be read: %s", error.what);
+    }
+    return false;
+}
+
+/* Notes when this turn ends even when nobody looks at that moment. */
+static void begin_sampling(struct sonde__watch_session *s, uint32_t i, uint64_t now_ns)
+{
+    struct sonde__probe_slot *slot = &s->page->slots[i];
+    struct sonde__watch_stall *stall = &s->stalls[i];
+    sonde__watch_stall_done(stall);
+    stall->begin_cpu_ns = sonde__host_cpu_ns();
+    (void)sonde__host_look_thread(s->pid, (int32_t)s->tids[i], &stall->begin);
+    s->nested[i] = atomic_load(&slot->nested);
+    atomic_store(&slot->ended_ns, 0);
+    atomic_store(&slot->stamp, 1);
+    if (open_camera(s, now_ns)) {
+        sonde__watch_camera_refresh(s->camera);
+    }
+}
+
+/* The turn that is being sampled is still the same: a sample of the loop's own wait is never kept.
+ */
+static bool still_busy(const struct sonde__watch_session *s, uint32_t i)
+{
+    return atomic_load(&s->page->slots[i].beat) ==
+           sonde__probe_beat(s->decisions[i].since_ns, SONDE__PROBE_BUSY);
+}
+
+static void take_sample(struct sonde__watch_session *s, uint32_t i)
+{
+    struct sonde__watch_shot shot;
+    if (s->camera == NULL || !sonde__watch_shoot(s->camera, (int32_t)s->tids[i], &shot)) {
+        return;
+    }
+    if (!still_busy(s, i)) {
+        sonde__watch_shot_done(&shot);
+        return;
+    }
+    sonde__watch_stall_add(&s->stalls[i], &shot, s->decisions[i].counted_ns);
+}
+
+static void begin_stall(struct sonde__watch_session *s, uint32_t i)
+{
+    atomic_store(&s->page->unfinished, 1);
+    if (s->options.verbose) {
+        sonde__watch_say(s->output, "thread %u has not been back in its loop for %llu ms",
+                         (unsigned)s->tids[i],
+                         (unsigned long long)(s->decisions[i].counted_ns / MS));
+    }
+    if (s->camera != NULL) {
+        sonde__watch_stall_add_threads(&s->stalls[i], s->camera, (int32_t)s->tids[i]);
+    }
+}
+
+static void report_stall(struct sonde__watch_session *s, uint32_t i, uint64_t duration_ns,
+                         bool open)
+{
+    struct sonde__watch_stall *stall = &s->stalls[i];
+    const struct sonde__watch_decision *d = &s->decisions[i];
+    struct sonde__host_thread_look look;
+    if (sonde__host_look_thread(s->pid, (int32_t)s->tids[i], &look)) {
+        stall->cpu_ns = look.cpu_ns - stall->begin.cpu_ns;
+        stall->runqueue_ns = look.runqueue_ns - stall->begin.runqueue_ns;
+    }
+    stall->overhead_ns = sonde__host_cpu_ns() - stall->begin_cpu_ns;
+    sonde__watch_stall_extend(stall, duration_ns);
+    const struct sonde__watch_ended ended = {
+        .stall = stall,
+        .slot = &s->page->slots[i],
+        .tid = (int32_t)s->tids[i],
+        .main = (int32_t)s->tids[i] == s->pid,
+        .open = open,
+        .begin_ns = d->since_ns > s->begin_ns ? d->since_ns - s->begin_ns : 0,
+        .duration_ns = duration_ns,
+    };
+    sonde__watch_output_stall(s->output, s->camera, &ended);
+    sonde__watch_stall_done(stall);
+    atomic_store(&s->page->unfinished, s->options.report_fd >= 0);
+}
+
+static void act(struct sonde__watch_session *s, uint32_t i, enum sonde__watch_action action,
+                uint64_t now_ns)
+{
+    struct sonde__watch_decision *d = &s->decisions[i];
+    switch (action) {
+    case SONDE__WATCH_NOTHING:
+        break;
+    case SONDE__WATCH_SAMPLE:
+        if (d->samples == 1) {
+            begin_sampling(s, i, now_ns);
+        }
+        take_sample(s, i);
+        break;
+    case SONDE__WATCH_BEGIN:
+        if (d->samples == 1) {
+            begin_sampling(s, i, now_ns);
+        }
+        take_sample(s, i);
+        begin_stall(s, i);
+        break;
+    case SONDE__WATCH_DROP:
+        sonde__watch_stall_done(&s->stalls[i]);
+        break;
+    case SONDE__WATCH_END:
+        report_stall(s, i, d->duration_ns, false);
+        break;
+    }
+    if (d->phase == SONDE__WATCH_STALL && d->counted_ns > ABANDON_NS &&
+        atomic_load(&s->page->slots[i].nested) - s->nested[i] >= ABANDON_WAITS) {
+        atomic_store(&s->page->slots[i].abandon, 1);
+    }
+}
+
+/* One thread. Returns the time until it is due again; *ret_busy: it is away from its loop. */
+static uint64_t look_at(struct sonde__watch_session *s, uint32_t i, uint64_t now_ns, bool *ret_busy)
+{
+    struct sonde__probe_slot *slot = &s->page->slots[i];
+    struct sonde__watch_decision *d = &s->decisions[i];
+    uint32_t tid = atomic_load_explicit(&slot->tid, memory_order_acquire);
+    uint64_t beat = atomic_load_explicit(&slot->beat, memory_order_acquire);
+    struct sonde__host_thread_look thread = {0};
+    if (tid != s->tids[i]) {
+        sonde__watch_stall_done(&s->stalls[i]);
+        sonde__watch_decide_init(d, s->options.threshold_ns);
+        s->tids[i] = tid;
+    }
+    if (tid == 0) {
+        return UINT64_MAX;
+    }
+    struct sonde__watch_look look = {
+        .now_ns = now_ns,
+        .busy = (beat & SONDE__PROBE_STATE_MASK) == SONDE__PROBE_BUSY,
+        .since_ns = beat & ~(uint64_t)SONDE__PROBE_STATE_MASK,
+        .ended_ns = atomic_load_explicit(&slot->ended_ns, memory_order_relaxed),
+    };
+    if (look.busy) {
+        if (!sonde__host_look_thread(s->pid, (int32_t)tid, &thread)) {
+            look.busy = false; /* the thread has ended */
+            atomic_compare_exchange_strong(&slot->tid, &tid, 0);
+        }
+        look.held = thread.state == 'T' || thread.state == 't' || thread.tracer != 0;
+    }
+    act(s, i, sonde__watch_decide(d, &look), now_ns);
+    *ret_busy = *ret_busy || look.busy;
+    return sonde__watch_next_tick(d, sonde__host_monotonic_ns());
+}
+
+/* --- the clock of --timeout --- */
+
+static void watch_timeout(struct sonde__watch_session *s, uint64_t now_ns)
+{
+    static const char *const what[] = {"", "; ending it by SIGABRT",
+                                       "; ending it by SIGABRT, with a core"};
+    if (s->kill_at_ns != 0 && now_ns >= s->kill_at_ns) {
+        sonde__watch_say(s->output, "the program did not end: killed");
+        s->kill_at_ns = 0;
+        sonde__host_kill(s->pid);
+    }
+    if (s->timed_out || s->options.timeout_ns == 0 ||
+        now_ns - s->begin_ns < s->options.timeout_ns) {
+        return;
+    }
+    s->timed_out = true;
+    sonde__watch_say(s->output, "the program still runs after %llu ms%s",
+                     (unsigned long long)(s->options.timeout_ns / MS),
+                     what[s->options.timeout_action]);
+    if (open_camera(s, now_ns)) {
+        sonde__watch_camera_refresh(s->camera);
+        sonde__watch_output_stacks(s->output, s->camera, "timeout");
+    }
+    if (s->options.timeout_action != SONDE__WATCH_TIMEOUT_STACKS) {
+        sonde__host_abort(s->pid, s->options.timeout_action == SONDE__WATCH_TIMEOUT_CORE);
+        s->kill_at_ns = now_ns + KILL_AFTER_NS;
+    }
+}
+
+static uint64_t until_timeout(const struct sonde__watch_session *s, uint64_t now_ns)
+{
+    uint64_t at = s->kill_at_ns != 0 ? s->kill_at_ns
+                  : !s->timed_out && s->options.timeout_ns != 0
+                      ? s->begin_ns + s->options.timeout_ns
+                      : 0;
+    return at == 0 ? UINT64_MAX : at > now_ns ? at - now_ns : 0;
+}
+
+/* --- the round --- */
+
+static bool any_loop_known(const struct sonde__watch_session *s)
+{
+    for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
+        if (s->page->slots[i].loop.kind != SONDE__PROBE_NONE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Until the probe has started, and while no program could carry one. */
+static bool probe_runs(struct sonde__watch_session *s, uint64_t now_ns)
+{
+    if (s->carry != SONDE__WATCH_CARRIES || s->options.probe == NULL) {
+        return false;
+    }
+    if (atomic_load(&s->page->pid) != 0) {
+        return true;
+    }
+    if (now_ns - s->begin_ns > START_MAX_NS) {
+        sonde__watch_say(s->output, "the probe did not start in the program: stalls are not seen");
+        s->carry = SONDE__WATCH_NOT_A_PROGRAM;
+    }
+    return false;
+}
+
+static uint64_t look_at_all(struct sonde__watch_session *s, uint64_t now_ns)
+{
+    uint64_t wait = UINT64_MAX;
+    bool busy = false;
+    for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
+        uint64_t next = look_at(s, i, now_ns, &busy);
+        wait = next < wait ? next : wait;
+    }
+    if (busy) {
+        s->idle_since_ns = 0;
+    } else if (s->idle_since_ns == 0) {
+        s->idle_since_ns = now_ns;
+    }
+    return wait;
+}
+
+/* Every stall that is open ends here, with the program or before its exit. */
+static void finish(struct sonde__watch_session *s)
+{
+    uint64_t now_ns = sonde__host_monotonic_ns();
+    uint64_t turns = 0;
+    for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
+        turns += atomic_load(&s->page->slots[i].turns);
+        if (s->decisions[i].phase == SONDE__WATCH_STALL) {
+            report_stall(s, i, s->decisions[i].counted_ns, true);
+        }
+        sonde__watch_decide_init(&s->decisions[i], s->options.threshold_ns);
+    }
+    sonde__watch_output_finish(s->output, turns, now_ns - s->begin_ns);
+    s->output = NULL;
+    atomic_store(&s->page->finished, 1);
+    (void)sonde__os_futex_wake((const uint32_t *)&s->page->finished, 1, true);
+}
+
+static uint32_t wait_for_more(struct sonde__watch_session *s, uint64_t now_ns, uint64_t wait_ns,
+                              bool runs)
+{
+    uint64_t limit = until_timeout(s, now_ns);
+    uint64_t period = s->options.threshold_ns / 4;
+    bool starting = !runs && s->carry == SONDE__WATCH_CARRIES && s->options.probe != NULL;
+    bool asleep = runs && s->idle_since_ns != 0 && now_ns - s->idle_since_ns > SLEEP_AFTER_NS;
+    if (starting) {
+        wait_ns = START_TICK_NS;
+    } else if (runs && wait_ns == UINT64_MAX && !asleep) {
+        wait_ns = period;
+    }
+    if (asleep) {
+        /* A thread that read the word just before it was set to 1 is seen by a look one period
+         * later; only then may the sleep have no end. */
+        uint32_t events = sonde__host_wait(s->waiter, period < limit ? period : limit, true);
+        if (events != 0) {
+            return events;
+        }
+        for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
+            if ((atomic_load(&s->page->slots[i].beat) & SONDE__PROBE_STATE_MASK) != 0) {
+                return 0;
+            }
+        }
+        return sonde__host_wait(s->waiter, limit, true);
+    }
+    return sonde__host_wait(s->waiter, wait_ns < limit ? wait_ns : limit, false);
+}
+
+static void handle(struct sonde__watch_session *s, uint32_t events, uint64_t now_ns)
+{
+    if ((events & SONDE__HOST_WOKEN) != 0) {
+        s->idle_since_ns = 0;
+    }
+    if ((events & SONDE__HOST_ASKED) != 0 && s->output != NULL && open_camera(s, now_ns)) {
+        sonde__watch_camera_refresh(s->camera);
+        sonde__watch_output_stacks(s->output, s->camera, "asked for");
+    }
+}
+
+static void watch(struct sonde__watch_session *s)
+{
+    uint32_t events = 0;
+    while ((events & (SONDE__HOST_ENDED | SONDE__HOST_TERMINATE)) == 0) {
+        uint64_t now_ns = sonde__host_monotonic_ns();
+        uint64_t wait_ns = UINT64_MAX;
+        bool runs = probe_runs(s, now_ns);
+        if (atomic_load(&s->page->exiting) != 0) {
+            break;
+        }
+        watch_timeout(s, now_ns);
+        if (runs) {
+            wait_ns = look_at_all(s, now_ns);
+            if (s->camera == NULL && any_loop_known(s)) {
+                (void)open_camera(s, now_ns);
+            }
+        }
+        events = wait_for_more(s, now_ns, wait_ns, runs);
+        handle(s, events, now_ns);
+    }
+}
+
+void sonde__watch_supervise(void *ctx, int32_t pid)
+{
+    struct sonde__watch_session *s = ctx;
+    struct sonde_error error = {0};
+    s->pid = pid;
+    s->page->supervisor = (int32_t)getpid();
+    s->begin_ns = sonde__host_monotonic_ns();
+    if (sonde__host_waiter_create(pid, (uint32_t *)&s->page->sleeping, &s->waiter, &error) !=
+            SONDE_OK ||
+        sonde__watch_output_create(&s->options, pid, &s->output) != SONDE_OK) {
+        _exit(1);
+    }
+    if (s->carry != SONDE__WATCH_CARRIES) {
+        sonde__watch_say(s->output, "stalls are not seen in this program: %s",
+                         sonde__watch_carry_text(s->carry));
+    } else if (s->options.probe == NULL) {
+        sonde__watch_say(s->output, "stalls are not seen: libsonde-preload.so was not found");
+    }
+    if (s->options.verbose) {
+        sonde__watch_say(s->output, "supervisor %d watches process %d (kill -QUIT %d: all stacks)",
+                         (int)s->page->supervisor, (int)pid, (int)s->page->supervisor);
+    }
+    for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
+        sonde__watch_decide_init(&s->decisions[i], s->options.threshold_ns);
+    }
+    sonde__host_supervisor_ready();
+    watch(s);
+    finish(s);
+    _exit(0);
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+/* An event loop that stalls as it is told: each argument is one turn, KIND:MILLISECONDS.
+ *   idle   waits in the loop's own poll      burn   uses the CPU
+ *   sleep  sleeps                            poll   waits on another descriptor, inside the turn
+ *   stop   stops itself; somebody else continues it
+ *   thread does nothing while a second thread burns
+ * It prints what it did, so that a test sees it unchanged. */
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static int own[2], other[2];
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void wait_in_loop(int ms)
+{
+    struct pollfd p = {own[0], POLLIN, 0};
+    (void)poll(&p, 1, ms);
+}
+
+__attribute__((noinline)) static void stall_burn(int ms)
+{
+    double end = now_s() + ms / 1e3;
+    while (now_s() < end) {
+    }
+}
+
+__attribute__((noinline)) static void stall_sleep(int ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000l};
+    nanosleep(&t, NULL);
+}
+
+__attribute__((noinline)) static void stall_poll(int ms)
+{
+    struct pollfd p = {other[0], POLLIN, 0};
+    (void)poll(&p, 1, ms);
+}
+
+static void *burn_thread(void *ms)
+{
+    stall_burn(*(int *)ms);
+    return NULL;
+}
+
+static void take_turn(const char *kind, int ms)
+{
+    pthread_t thread;
+    if (strcmp(kind, "idle") == 0) {
+        wait_in_loop(ms);
+    } else if (strcmp(kind, "burn") == 0) {
+        stall_burn(ms);
+    } else if (strcmp(kind, "sleep") == 0) {
+        stall_sleep(ms);
+    } else if (strcmp(kind, "poll") == 0) {
+        stall_poll(ms);
+    } else if (strcmp(kind, "stop") == 0) {
+        raise(SIGSTOP);
+    } else if (strcmp(kind, "thread") == 0 &&
+               pthread_create(&thread, NULL, burn_thread, &ms) == 0) {
+        wait_in_loop(ms);
+        pthread_join(thread, NULL);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (pipe(own) != 0 || pipe(other) != 0) {
+        return 1;
+    }
+    for (int i = 0; i < 20; i++) { /* so that the loop is known */
+        wait_in_loop(2);
+    }
+    for (int i = 1; i < argc; i++) {
+        char kind[16];
+        int ms = 0;
+        if (sscanf(argv[i], "%15[a-z]:%d", kind, &ms) >= 1) {
+            take_turn(kind, ms);
+            printf("%s %d\n", kind, ms);
+        }
+        wait_in_loop(2);
+    }
+    return 0;
+}

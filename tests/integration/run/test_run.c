@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+/* `sonde run` changes nothing: status, signals, output, environment, process. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "test.h"
+
+static const char *sonde(void)
+{
+    static char path[512];
+    snprintf(path, sizeof path, "%s/cli/sonde", test_build_dir());
+    return path;
+}
+
+/* Runs a shell command with and without sonde; both must be the same. */
+static void check_same(const char *command)
+{
+    const char *plain[] = {"/bin/sh", "-c", command, NULL};
+    const char *watched[] = {sonde(), "run", "--", "/bin/sh", "-c", command, NULL};
+    struct test_run a = test_run(plain, NULL, "input\n", 30);
+    struct test_run b = test_run(watched, NULL, "input\n", 30);
+    CHECK_STR(b.out, a.out);
+    CHECK_STR(b.err, a.err);
+    CHECK_EQ(b.status, a.status);
+    test_run_done(&a);
+    test_run_done(&b);
+}
+
+TEST(exit_status_and_signals)
+{
+    check_same("exit 0");
+    check_same("exit 7");
+    check_same("kill -TERM $$");
+    check_same("kill -KILL $$");
+    check_same("trap 'echo caught; exit 3' USR1; kill -USR1 $$");
+}
+
+TEST(output_and_input)
+{
+    check_same("cat; echo to-out; echo to-err >&2");
+}
+
+TEST(environment_is_the_same_and_in_the_same_order)
+{
+    const char *plain[] = {"/usr/bin/env", NULL};
+    const char *watched[] = {sonde(), "run", "/usr/bin/env", NULL};
+    struct test_run a = test_run(plain, NULL, NULL, 10);
+    struct test_run b = test_run(watched, NULL, NULL, 10);
+    CHECK_STR(b.out, a.out);
+    test_run_done(&a);
+    test_run_done(&b);
+}
+
+TEST(former_preload_stays_where_it_was)
+{
+    const char *env[] = {"LD_PRELOAD=libm.so.6", "SONDE_TEST_AFTER=1", NULL};
+    const char *plain[] = {"/usr/bin/env", NULL};
+    const char *watched[] = {sonde(), "run", "/usr/bin/env", NULL};
+    struct test_run a = test_run(plain, env, NULL, 10);
+    struct test_run b = test_run(watched, env, NULL, 10);
+    CHECK_CONTAINS(a.out, "LD_PRELOAD=libm.so.6\n");
+    CHECK_STR(b.out, a.out);
+    test_run_done(&a);
+    test_run_done(&b);
+}
+
+TEST(descriptors_signals_and_children_are_the_same)
+{
+    check_same("ls -1 /proc/self/fd");
+    check_same("grep -E '^(Sig(Blk|Ign|Cgt|Pnd)|ShdPnd|Threads|TracerPid)' /proc/self/status");
+    check_same("sleep 0.1 & wait; echo $?");
+}
+
+TEST(it_is_the_process_that_was_started)
+{
+    int fds[2];
+    char text[32] = "";
+    CHECK_EQ(pipe(fds), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(fds[1], 1);
+        execl(sonde(), "sonde", "run", "--", "/bin/sh", "-c", "echo $$ $PPID", NULL);
+        _exit(99);
+    }
+    close(fds[1]);
+    CHECK(read(fds[0], text, sizeof text - 1) > 0);
+    close(fds[0]);
+    waitpid(child, NULL, 0);
+    CHECK_EQ(atoi(text), child);
+    CHECK_EQ(atoi(strchr(text, ' ')), getpid());
+}
+
+TEST(what_cannot_be_executed_ends_as_in_a_shell)
+{
+    const char *absent[] = {sonde(), "run", "/nonexistent/program", NULL};
+    struct test_run run = test_run(absent, NULL, NULL, 10);
+    CHECK_EQ(run.status, 127);
+    CHECK_CONTAINS(run.err, "/nonexistent/program");
+    test_run_done(&run);
+    const char *folder[] = {sonde(), "run", "/tmp", NULL};
+    run = test_run(folder, NULL, NULL, 10);
+    CHECK_EQ(run.status, 126);
+    test_run_done(&run);
+}
+
+TEST(script_without_interpreter_line)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/script", test_folder());
+    test_write_file(path, "echo from-script $1\n", 20);
+    chmod(path, 0755);
+    const char *argv[] = {sonde(), "run", "--", path, "one", NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 10);
+    CHECK_STR(run.out, "from-script one\n");
+    CHECK_EQ(run.status, 0);
+    test_run_done(&run);
+}
+
+TEST(usage)
+{
+    const char *none[] = {sonde(), "run", NULL};
+    const char *bad[] = {sonde(), "run", "--stall", "soon", "true", NULL};
+    struct test_run run = test_run(none, NULL, NULL, 10);
+    CHECK_EQ(run.status, 2);
+    test_run_done(&run);
+    run = test_run(bad, NULL, NULL, 10);
+    CHECK_EQ(run.status, 2);
+    CHECK_CONTAINS(run.err, "soon");
+    test_run_done(&run);
+}
+
+TEST(report_that_cannot_be_written_is_said_before_anything_runs)
+{
+    const char *argv[] = {sonde(), "run", "--report", "/nonexistent/x", "echo", "ran", NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 10);
+    CHECK_EQ(run.status, 125);
+    CHECK_STR(run.out, "");
+    CHECK_CONTAINS(run.err, "/nonexistent/x");
+    test_run_done(&run);
+}
+
+TEST(timeout_aborts_what_hangs)
+{
+    const char *argv[] = {sonde(), "run",   "--timeout", "300ms", "--timeout-action",
+                          "abort", "sleep", "60",        NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 50);
+    CHECK_EQ(run.status, 128 + SIGABRT);
+    CHECK_CONTAINS(run.err, "still runs after 300 ms");
+    CHECK_CONTAINS(run.err, "nanosleep");
+    test_run_done(&run);
+}
+
+TEST(timeout_only_shows_when_asked_to)
+{
+    const char *argv[] = {sonde(), "run", "--timeout", "200ms", "sleep", "1", NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 30);
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.err, "still runs after 200 ms");
+    test_run_done(&run);
+}
