@@ -67,8 +67,6 @@ void sonde__host_kill(int32_t pid);
 bool sonde__host_write_all(int32_t fd, const void *bytes, size_t size);
 /* "Linux 6.1.0". */
 void sonde__host_system_name(char *ret_text, size_t capacity);
-/* The file that a process executes. False: not to be had. */
-bool sonde__host_watched_executable(int32_t pid, char *ret_path, size_t capacity);
 uint64_t sonde__host_unix_ns(void);
 uint64_t sonde__host_monotonic_ns(void);
 uint64_t sonde__host_cpu_ns(void); /* CPU time of this process */

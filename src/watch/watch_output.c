@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "arch_regs.h"
+#include "host_process.h"
 #include "host_run.h"
 #include "report_view.h"
 #include "report_write.h"
@@ -39,7 +40,7 @@ static void fill_header(struct sonde__watch_output *output, int32_t pid, uint32_
 {
     static char os[160], executable[4096];
     sonde__host_system_name(os, sizeof os);
-    (void)sonde__host_watched_executable(pid, executable, sizeof executable);
+    (void)sonde__host_executable(pid, executable, sizeof executable);
     output->header = (struct sonde__report_header){
         .kind = kind,
         .tool = output->options->tool,

@@ -73,15 +73,6 @@ bool sonde__host_fd_path(int32_t pid, int32_t fd, char *ret_path, size_t capacit
     return n > 0;
 }
 
-bool sonde__host_watched_executable(int32_t pid, char *ret_path, size_t capacity)
-{
-    char link[64];
-    snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
-    ssize_t n = readlink(link, ret_path, capacity - 1);
-    ret_path[n > 0 ? n : 0] = '\0';
-    return n > 0;
-}
-
 void sonde__host_system_name(char *ret_text, size_t capacity)
 {
     struct utsname name;

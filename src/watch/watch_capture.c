@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See watch_capture.h. */
+#include "watch_capture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drain_stack.h"
+#include "symfile_cache.h"
+#include "target.h"
+#include "watch_cause.h"
+
+struct sonde__watch_camera {
+    struct sonde__target *target;
+    struct sonde__symfile_cache *symbols;
+    struct sonde__drain *drain;
+    uint64_t pcs[SONDE__WATCH_FRAMES_MAX];
+    uint8_t how[SONDE__WATCH_FRAMES_MAX];
+};
+
+enum sonde_status sonde__watch_camera_open(int32_t pid, struct sonde__watch_camera **ret_camera,
+                                           struct sonde_error *ret_error)
+{
+    const struct sonde__target_options options = {.mode = SONDE__TARGET_PASSIVE};
+    struct sonde__watch_camera *camera = calloc(1, sizeof *camera);
+    if (camera == NULL) {
+        return SONDE_MEMORY;
+    }
+    enum sonde_status status =
+        sonde__target_open_process(pid, &options, &camera->target, ret_error);
+    if (status == SONDE_OK) {
+        const struct sonde__symfile_options symbols = {.root = sonde__target_root(camera->target)};
+        /* without symbols the stacks are still worth having */
+        if (sonde__symfile_cache_create(&symbols, &camera->symbols) != SONDE_OK) {
+            camera->symbols = NULL;
+        }
+        *ret_camera = camera;
+        return SONDE_OK;
+    }
+    free(camera);
+    return status;
+}
+
+void sonde__watch_camera_close(struct sonde__watch_camera *camera)
+{
+    if (camera == NULL) {
+        return;
+    }
+    sonde__drain_destroy(camera->drain);
+    if (camera->symbols != NULL) {
+        sonde__symfile_cache_destroy(camera->symbols);
+    }
+    sonde__target_close(camera->target);
+    free(camera);
+}
+
+void sonde__watch_camera_refresh(struct sonde__watch_camera *camera)
+{
+    struct sonde_error error;
+    if (sonde__target_refresh(camera->target, &error) != SONDE_OK) {
+        return; /* the images of before are still there */
+    }
+}
+
+static bool peek(void *ctx, uint64_t address, void *ret_bytes, size_t size)
+{
+    return sonde__target_read(ctx, address, ret_bytes, size) == size;
+}
+
+static uint8_t sampler_of(uint8_t by)
+{
+    switch (by) {
+    case SONDE__CAPTURED_PTRACE:
+        return SONDE__REPORT_SAMPLER_PTRACE;
+    case SONDE__CAPTURED_SIGNAL:
+        return SONDE__REPORT_SAMPLER_SIGNAL;
+    case SONDE__CAPTURED_NOT:
+        return SONDE__REPORT_SAMPLER_NONE;
+    default:
+        return SONDE__REPORT_SAMPLER_PERF;
+    }
+}
+
+static bool keep(struct sonde__watch_camera *camera, const struct sonde__thread *thread,
+                 struct sonde__watch_shot *shot)
+{
+    struct sonde_stack stack;
+    struct sonde__capture capture = {0};
+    sonde_stack_init(&stack, camera->pcs, camera->how, SONDE__WATCH_FRAMES_MAX, SONDE_OUTER_FRAMES);
+    sonde__target_capture(camera->target, thread, &stack, &capture);
+    memset(shot, 0, sizeof *shot);
+    if (stack.count > 0) {
+        shot->pcs = malloc(stack.count * (sizeof *stack.pcs + 1));
+        if (shot->pcs == NULL) {
+            return false;
+        }
+        shot->how = (uint8_t *)(shot->pcs + stack.count);
+        memcpy(shot->pcs, stack.pcs, stack.count * sizeof *stack.pcs);
+        memcpy(shot->how, stack.how, stack.count);
+    }
+    shot->count = stack.count;
+    shot->lost_at = stack.lost_at;
+    shot->lost_count = stack.lost_count;
+    shot->end = stack.end;
+    shot->end_at = stack.end_at;
+    shot->by = capture.by;
+    shot->sampler = sampler_of(capture.by);
+    /* the list was read a moment before; what the capture itself met is newer */
+    shot->state = capture.by == SONDE__CAPTURED_PERF                               ? 'R'
+                  : capture.by == SONDE__CAPTURED_PASSIVE && thread->letter == 'R' ? 'S'
+                                                                                   : thread->letter;
+    shot->main = thread->main;
+    shot->tid = thread->tid;
+    shot->syscall = capture.syscall;
+    shot->pause_ns = capture.pause_ns;
+    memcpy(shot->name, thread->name, sizeof shot->name);
+    memcpy(shot->note, capture.note, sizeof shot->note);
+    if (capture.syscall >= 0) {
+        sonde__watch_cause(sonde__target_pid(camera->target), capture.syscall, capture.syscall_args,
+                           peek, camera->target, shot->detail, sizeof shot->detail);
+    }
+    return true;
+}
+
+bool sonde__watch_shoot(struct sonde__watch_camera *camera, int32_t tid,
+                        struct sonde__watch_shot *ret_shot)
+{
+    const struct sonde__thread *threads;
+    uint32_t count;
+    struct sonde_error error;
+    if (sonde__target_threads(camera->target, &threads, &count, &error) != SONDE_OK) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (threads[i].tid == tid) {
+            return keep(camera, &threads[i], ret_shot);
+        }
+    }
+    return false;
+}
+
+uint32_t sonde__watch_shoot_all(struct sonde__watch_camera *camera, int32_t except,
+                                struct sonde__watch_shot *ret_shots, uint32_t capacity,
+                                uint32_t *ret_total)
+{
+    const struct sonde__thread *threads;
+    struct sonde_error error;
+    uint32_t total = 0, n = 0;
+    *ret_total = 0;
+    if (sonde__target_threads(camera->target, &threads, &total, &error) != SONDE_OK) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < total; i++) {
+        if (threads[i].tid != except) {
+            (*ret_total)++;
+            n += n < capacity && keep(camera, &threads[i], &ret_shots[n]);
+        }
+    }
+    return n;
+}
+
+void sonde__watch_shot_done(struct sonde__watch_shot *shot)
+{
+    free(shot->pcs);
+    shot->pcs = NULL;
+    shot->count = 0;
+}
+
+bool sonde__watch_shot_same(const struct sonde__watch_shot *a, const struct sonde__watch_shot *b)
+{
+    return a->count == b->count && a->syscall == b->syscall && a->by == b->by && a->end == b->end &&
+           a->lost_count == b->lost_count && (a->state == 'D') == (b->state == 'D') &&
+           (a->count == 0 || memcmp(a->pcs, b->pcs, a->count * sizeof *a->pcs) == 0) &&
+           strcmp(a->detail, b->detail) == 0;
+}
+
+enum sonde_status sonde__watch_camera_target(struct sonde__watch_camera *camera,
+                                             struct sonde__report *report)
+{
+    sonde__drain_destroy(camera->drain);
+    camera->drain = NULL;
+    return sonde__drain_create(report, camera->target, camera->symbols, &camera->drain);
+}
+
+static void as_stack(const struct sonde__watch_shot *shot, struct sonde_stack *ret_stack)
+{
+    *ret_stack = (struct sonde_stack){.pcs = shot->pcs,
+                                      .how = shot->how,
+                                      .capacity = shot->count,
+                                      .count = shot->count,
+                                      .lost_at = shot->lost_at,
+                                      .lost_count = shot->lost_count,
+                                      .end = shot->end,
+                                      .end_at = shot->end_at};
+}
+
+uint32_t sonde__watch_develop(struct sonde__watch_camera *camera,
+                              const struct sonde__watch_shot *shot)
+{
+    struct sonde_stack stack;
+    as_stack(shot, &stack);
+    return camera->drain != NULL && stack.count > 0
+               ? sonde__drain_stack(camera->drain, sonde__target_images(camera->target), &stack)
+               : 0;
+}
+
+void sonde__watch_develop_thread(struct sonde__watch_camera *camera,
+                                 const struct sonde__watch_shot *shot, struct sonde__report *report,
+                                 struct sonde__report_thread *ret_thread)
+{
+    *ret_thread = (struct sonde__report_thread){
+        .tid = shot->tid,
+        .name = sonde__report_string(report, shot->name),
+        .state = (uint8_t)shot->state,
+        .main = shot->main,
+        .stack = sonde__watch_develop(camera, shot),
+        .end = shot->end,
+        .end_at = shot->end_at,
+        .captured_by = shot->by,
+        .syscall = shot->syscall + 1,
+        .pause_ns = shot->pause_ns,
+        .note = shot->note[0] != '\0' ? sonde__report_string(report, shot->note) : 0,
+        .frame_count = shot->count,
+        .detail = shot->detail[0] != '\0' ? sonde__report_string(report, shot->detail) : 0,
+    };
+}
+
+void sonde__watch_place(struct sonde__watch_camera *camera, uint64_t pc, char *ret_text,
+                        size_t capacity)
+{
+    const struct sonde__image *image = sonde__image_find(sonde__target_images(camera->target), pc);
+    const char *slash = image != NULL ? strrchr(image->path, '/') : NULL;
+    if (image == NULL) {
+        snprintf(ret_text, capacity, "0x%llx", (unsigned long long)pc);
+    } else {
+        snprintf(ret_text, capacity, "%.80s+0x%llx", slash != NULL ? slash + 1 : image->path,
+                 (unsigned long long)(pc - image->bias));
+    }
+}
