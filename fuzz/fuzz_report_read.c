@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Reports from nobody: read, viewed, analysed and written again. What is written again must read
+ * back whole and the same.
+ *
+ * Input: a report file; and, with the checksum that it would need, one record. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base_crc32c.h"
+#include "fuzz.h"
+#include "report_proto.h"
+#include "report_read.h"
+#include "report_view.h"
+#include "report_write.h"
+
+static bool count_bytes(void *ctx, const char *bytes, size_t size)
+{
+    (void)bytes;
+    *(size_t *)ctx += size;
+    return *(size_t *)ctx < (4u << 20); /* a deep stack many times is slow, not wrong */
+}
+
+static enum sonde_status keep_bytes(void *ctx, const void *bytes, size_t size)
+{
+    struct sonde__proto *to = ctx;
+    sonde__proto_raw(to, bytes, size);
+    return to->failed ? SONDE_MEMORY : SONDE_OK;
+}
+
+static void write_again(const struct sonde__report *report, struct sonde__proto *to)
+{
+    struct sonde__report_writer *writer = NULL;
+    if (sonde__report_writer_create(NULL, keep_bytes, to, &writer) == SONDE_OK) {
+        FUZZ_MUST(sonde__report_writer_finish(writer, report) == SONDE_OK);
+        sonde__report_writer_destroy(writer);
+    }
+}
+
+static void use(const struct sonde__report *report, const struct sonde__report_loss *loss)
+{
+    size_t size = 0;
+    const struct sonde__report_view view = {.images = true, .color = true, .loss = loss};
+    const struct sonde__report_sink sink = {count_bytes, &size};
+    sonde__report_text_view(report, &view, sink);
+    size = 0;
+    sonde__report_json_view(report, &view, sink);
+
+    struct sonde__report *again = NULL;
+    struct sonde__report_loss none;
+    struct sonde__proto first = {0};
+    write_again(report, &first);
+    if (sonde__report_read(first.data, first.size, &again, &none, NULL) == SONDE_OK) {
+        FUZZ_MUST(none.damage == SONDE__REPORT_WHOLE && none.bad_parts == 0);
+        FUZZ_MUST(sonde__report_thread_count(again) == sonde__report_thread_count(report));
+        FUZZ_MUST(sonde__report_stall_count(again) == sonde__report_stall_count(report));
+        FUZZ_MUST(sonde__report_node_count(again) == sonde__report_node_count(report));
+        sonde__report_destroy(again);
+    }
+    sonde__proto_done(&first);
+}
+
+static void read_and_use(const uint8_t *data, size_t size)
+{
+    struct sonde__report *report = NULL;
+    struct sonde__report_loss loss;
+    if (sonde__report_read(data, size, &report, &loss, NULL) == SONDE_OK) {
+        FUZZ_MUST(loss.offset <= size && loss.size_bytes == size - loss.offset);
+        FUZZ_MUST((loss.damage == SONDE__REPORT_WHOLE) == (loss.size_bytes == 0));
+        use(report, &loss);
+        sonde__report_destroy(report);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const uint8_t header[] = {0x0a, 0x02, 0x08, 0x01}; /* format 1 */
+    struct sonde__proto file = {0};
+    read_and_use(data, size);
+    size_t mark = sonde__proto_begin(&file, 1);
+    sonde__proto_raw(&file, header, sizeof header);
+    sonde__proto_raw(&file, data, size);
+    sonde__proto_fixed32(&file, 15, sonde__base_crc32c(0, file.data + mark, file.size - mark));
+    sonde__proto_end(&file, mark);
+    read_and_use(file.data, file.size);
+    sonde__proto_done(&file);
+    return 0;
+}
