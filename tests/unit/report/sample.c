@@ -139,7 +139,7 @@ struct sonde__report *sample_stacks(void)
                .name = sonde__report_string(r, "evil\x1b[31m\n"),
                .state = 'R',
                .end = SONDE_END_NOT_READ,
-               .note = sonde__report_string(r, "it runs, and perf events are refused"),
+               .note = sonde__report_string(r, "it runs, and \"perf\" events are\\refused"),
            });
     sonde__report_add_thread(r, &(struct sonde__report_thread){
                                     .tid = 4721,

@@ -493,3 +493,80 @@ TEST_TIMEOUT(file_each_allocation_may_fail, 120)
     sonde__mem_fail_from(UINT64_MAX);
     CHECK(work_once());
 }
+
+/* A flush that ran out of memory leaves whole records, and the next one goes on. */
+TEST_TIMEOUT(file_writer_goes_on_after_memory_ran_out, 120)
+{
+    struct sonde__report *r = sample_stacks();
+    for (uint32_t i = 0; i < 3000; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "function_with_a_name_%u", i);
+        sample_push(r, 1, 1, name, 0x100000 + i, SONDE_FOUND_CFI);
+    }
+    sample_add_stall(r);
+    char *expected = sample_text(r, NULL);
+    unsigned failed = 0;
+    for (uint64_t i = 0; i < 40; i++) {
+        struct sonde__report_writer *writer = NULL;
+        struct sonde__report_loss loss;
+        struct sample_bytes file = {0};
+        CHECK_OK(sonde__report_writer_create(NULL, sample_write, &file, &writer));
+        sonde__mem_fail_once(i);
+        enum sonde_status status = sonde__report_writer_flush(writer, r);
+        sonde__mem_fail_from(UINT64_MAX);
+        CHECK(status == SONDE_OK || status == SONDE_MEMORY);
+        failed += status == SONDE_MEMORY;
+        CHECK_OK(sonde__report_writer_finish(writer, r));
+        sonde__report_writer_destroy(writer);
+        struct sonde__report *again = read_back(&file, &loss);
+        CHECK_EQ(loss.damage, SONDE__REPORT_WHOLE);
+        CHECK_EQ(sonde__report_string_count(again), sonde__report_string_count(r));
+        CHECK_EQ(sonde__report_frame_count(again), sonde__report_frame_count(r));
+        char *text = sample_text(again, NULL);
+        CHECK_STR(text, expected);
+        free(text);
+        sonde__report_destroy(again);
+        sample_bytes_done(&file);
+    }
+    CHECK(failed > 3);
+    free(expected);
+    sonde__report_destroy(r);
+}
+
+/* A reader that ran out of memory says so; it never shows a stack under another's names. */
+TEST_TIMEOUT(file_reader_says_when_memory_ran_out, 120)
+{
+    struct sonde__report *r = sample_stacks();
+    struct sample_bytes file;
+    uint32_t node = 0;
+    for (uint32_t i = 0; i < 3000; i++) {
+        node = sample_push(r, node, 1, "function", 0x100000 + i, SONDE_FOUND_CFI);
+    }
+    sonde__report_add_thread(r, &(struct sonde__report_thread){.tid = 1, .stack = node});
+    char *expected = sample_text(r, NULL);
+    sample_file(r, false, &file);
+    sonde__report_destroy(r);
+    unsigned limited = 0;
+    for (uint64_t i = 0; i < 40; i++) {
+        struct sonde__report_loss loss;
+        r = NULL;
+        sonde__mem_fail_once(i);
+        enum sonde_status status = sonde__report_read(file.data, file.size, &r, &loss, NULL);
+        sonde__mem_fail_from(UINT64_MAX);
+        if (status != SONDE_OK) {
+            CHECK_EQ(status, SONDE_MEMORY);
+            continue;
+        }
+        limited += loss.damage == SONDE__REPORT_LIMITED;
+        char *text = sample_text(r, NULL);
+        if (loss.damage == SONDE__REPORT_WHOLE && sonde__report_lost_records(r) == 0) {
+            CHECK_STR(text, expected);
+        }
+        CHECK(loss.damage == SONDE__REPORT_LIMITED || sonde__report_lost(r)->frames == 0);
+        free(text);
+        sonde__report_destroy(r);
+    }
+    CHECK(limited > 1);
+    free(expected);
+    sample_bytes_done(&file);
+}

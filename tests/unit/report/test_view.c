@@ -103,6 +103,32 @@ TEST(view_shows_no_control_character_from_outside)
     sonde__report_destroy(r);
 }
 
+/* One stack, but not the same wait: not one line. */
+TEST(view_folds_only_what_is_the_same)
+{
+    struct sonde__report *r = NULL;
+    CHECK_OK(sonde__report_create(&r));
+    struct sonde__report_thread t = {.stack = sample_push(r, 0, 0, "f", 1, 0), .state = 'S'};
+    for (int i = 0; i < 12; i++) {
+        t.tid = 10 + i;
+        t.detail = i < 6 ? 0 : sonde__report_string(r, i < 9 ? "fd 3" : "fd 4");
+        t.end = i == 5 ? SONDE_END_MOVED : SONDE_END_ROOT;
+        t.syscall = i == 4 ? 1 : 0;
+        t.state = i == 3 ? 'R' : 'S';
+        sonde__report_add_thread(r, &t);
+    }
+    char *text = sample_text(r, NULL);
+    CHECK_CONTAINS(text, "3 threads  blocked\n  10 11 12\n");
+    CHECK_CONTAINS(text, "thread 13  running\n");
+    CHECK_CONTAINS(text, "thread 14  blocked in system call 0\n");
+    CHECK_CONTAINS(text, "thread 15  blocked\n");
+    CHECK_CONTAINS(text, "stack ends here: moved\n");
+    CHECK_CONTAINS(text, "3 threads  blocked  fd 3\n  16 17 18\n");
+    CHECK_CONTAINS(text, "3 threads  blocked  fd 4\n  19 20 21\n");
+    free(text);
+    sonde__report_destroy(r);
+}
+
 static bool stop_at_once(void *ctx, const char *bytes, size_t size)
 {
     (void)bytes;
