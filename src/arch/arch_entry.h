@@ -10,6 +10,7 @@
  * function in each build. Here it is the caller by construction. The offsets are checked against
  * the struct in arch_regs.c's unit test. Sources: psABI AMD64 1.0 §3.2.1 (callee-saved registers);
  * AAPCS64 §6.1.1. */
+/* clang-format off */
 #if defined(__x86_64__)
 
 #define SONDE__ENTRY_ARGUMENT_2 %rdx
@@ -92,3 +93,4 @@
     .size name, . - name;
 
 #endif
+/* clang-format on */

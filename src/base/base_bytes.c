@@ -66,7 +66,11 @@ bool sonde__base_bytes_seek(struct sonde__bytes *b, uint64_t offset)
     if (offset > (uint64_t)(b->end - b->begin)) {
         return sonde__base_bytes_fail(b);
     }
-    b->at = b->begin + offset;
+    if (offset != 0) { /* an all-zero view has no address to add to */
+        b->at = b->begin + offset;
+    } else {
+        b->at = b->begin;
+    }
     return true;
 }
 
@@ -79,8 +83,10 @@ struct sonde__bytes sonde__base_bytes_part(const struct sonde__bytes *b, uint64_
         part.failed = true;
         return part;
     }
-    part.begin = b->begin + offset;
-    part.at = part.begin;
-    part.end = part.begin + size;
+    if (total != 0) { /* an all-zero view has no address to add to */
+        part.begin = b->begin + offset;
+        part.at = part.begin;
+        part.end = part.begin + size;
+    }
     return part;
 }

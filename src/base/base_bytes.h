@@ -19,8 +19,13 @@ struct sonde__bytes {
     bool big_endian;
 };
 
+/* A view of `size` bytes; null is an empty one, whatever the size. */
 static inline void sonde__base_bytes_init(struct sonde__bytes *b, const void *data, size_t size)
 {
+    if (data == NULL) {
+        data = "";
+        size = 0;
+    }
     b->begin = data;
     b->at = data;
     b->end = size != 0 ? (const uint8_t *)data + size : data; /* an empty view may be null */

@@ -162,6 +162,24 @@ static bool is_at_sigreturn(struct sonde__walker *walker)
            sonde__arch_is_sigreturn(walker->arch, code);
 }
 
+/* A return address that no call made: a coroutine's first frame "returns" to the very start of a
+ * function (glibc's __start_context), and no record covers the byte before it. What is below on the
+ * coroutine's stack is nobody's frame. */
+static bool is_made_root(struct sonde__walker *walker)
+{
+    uint64_t pc = walker->frame.pc;
+    uint64_t start = 0;
+    uint64_t end = 0;
+    if (walker->frame.exact) {
+        return false;
+    }
+    sonde__walker_locate(walker, pc);
+    return walker->image != NULL &&
+           sonde__cfi_fde_bounds(&walker->image->cfi, walker->arch, pc - walker->image->bias,
+                                 &start, &end) &&
+           start == pc - walker->image->bias;
+}
+
 enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker)
 {
     struct sonde__frame *frame = &walker->frame;
@@ -173,6 +191,9 @@ enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker)
     }
     if (walker->is_proof) {
         return sonde__step_end(walker, SONDE_END_NO_RULE, frame->pc);
+    }
+    if (is_made_root(walker)) {
+        return sonde__step_end(walker, SONDE_END_ROOT, frame->pc);
     }
     if (!frame->fp_known) {
         return sonde__step_end(walker, SONDE_END_NO_REGISTERS, frame->pc);

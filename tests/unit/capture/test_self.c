@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The calling thread's stack, before any snapshot was published: every frame is found through the
  * loader. The oracle is libgcc's unwinder, by way of glibc's backtrace(). */
+#include <dlfcn.h>
 #include <errno.h>
-#include <execinfo.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -27,18 +27,23 @@ struct pair {
 
 static struct pair pair;
 
+/* libc's own: a sanitizer puts one of another kind in front of it. */
+static int (*real_backtrace)(void **, int);
+
 static __attribute__((noinline)) void both(struct pair *p)
 {
     sonde_stack_init(&p->stack, p->pcs, p->how, DEPTH, 0);
     CHECK_OK(sonde_stack_capture(&p->stack, 0));
-    p->oracle_count = backtrace(p->oracle, DEPTH);
+    p->oracle_count = real_backtrace(p->oracle, DEPTH);
 }
 
 /* glibc loads libgcc at the first call, which would look like a leak of each test. */
 static __attribute__((constructor)) void load_oracle(void)
 {
     void *pc;
-    backtrace(&pc, 1);
+    void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+    real_backtrace = (int (*)(void **, int))(uintptr_t)dlsym(libc, "backtrace");
+    real_backtrace(&pc, 1);
 }
 
 /* All frames of the oracle, but its first: the return address of another call in this function. */
@@ -216,7 +221,7 @@ TEST(on_a_coroutine_of_one_page)
     fiber.uc_stack.ss_size = 8 * 4096;
     makecontext(&fiber, fiber_main, 0);
     CHECK_OK(swapcontext(&back, &fiber));
-    check_same_frames(&pair); /* what is under the first function has no call frame information */
+    check_same(&pair); /* what is under the first function is __start_context's first byte */
 }
 
 TEST(given_registers)

@@ -253,7 +253,7 @@ TEST(unknown_frame_pointer_is_inferred)
 /* A million frames: nothing recurses in the walk, and both ends are kept. */
 static __attribute__((noinline)) int recurse_deep(int depth)
 {
-    volatile int kept = depth;
+    volatile unsigned kept = (unsigned)depth;
     if (depth == 0) {
         struct sonde__regs regs;
         live_regs_here(&regs);
@@ -262,7 +262,7 @@ static __attribute__((noinline)) int recurse_deep(int depth)
         sonde__unwind_walk(&walk, &pair.ours);
         return 0;
     }
-    return recurse_deep(depth - 1) + kept;
+    return (int)((unsigned)recurse_deep(depth - 1) + kept);
 }
 
 static void *recurse_a_million(void *unused)
