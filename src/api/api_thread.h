@@ -23,7 +23,8 @@ enum sonde_status sonde__api_threads_capture(const struct sonde_capture_options 
 SONDE_NODISCARD enum sonde_status sonde__api_thread_describe(int32_t tid,
                                                              struct sonde_thread *ret_thread);
 
-/* The tids of this process, the main thread first, then ascending. Ownership: sonde__mem_free() them. */
+/* The tids of this process, the main thread first, then ascending. Ownership: sonde__mem_free()
+ * them. */
 SONDE_NODISCARD enum sonde_status sonde__api_thread_tids(int32_t **ret_tids, size_t *ret_count);
 
 /* Have a running thread capture itself, with the handler in place for that long only. */
