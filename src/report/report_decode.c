@@ -142,7 +142,7 @@ static void decode_image(struct sonde__report_decoded *d, const struct field *re
             image.path = (uint32_t)f.value;
             break;
         case BYTES(SONDE__IMAGE_FIELD_BUILD_ID):
-            if (f.size <= SONDE__BUILD_ID_MAX) {
+            if (f.bytes != NULL && f.size <= SONDE__BUILD_ID_MAX) {
                 image.build_id.size = (uint8_t)f.size;
                 memcpy(image.build_id.bytes, f.bytes, f.size);
             } else {

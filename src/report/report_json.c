@@ -155,7 +155,7 @@ static void put_images(struct sonde__json *j, const struct sonde__report *report
     for (uint32_t id = 1; id <= sonde__report_image_count(report) && !j->out->stopped; id++) {
         const struct sonde__report_image *image = sonde__report_image(report, id);
         char build_id[2 * SONDE__BUILD_ID_MAX + 1] = "";
-        for (unsigned i = 0; i < image->build_id.size; i++) {
+        for (size_t i = 0; i < image->build_id.size; i++) {
             build_id[2 * i] = digits[image->build_id.bytes[i] >> 4];
             build_id[2 * i + 1] = digits[image->build_id.bytes[i] & 15];
             build_id[2 * i + 2] = '\0';

@@ -19,6 +19,16 @@ static uint32_t hash_bytes(const void *bytes, size_t size)
     return (uint32_t)(hash ^ hash >> 32);
 }
 
+static uint32_t hash_words(const uint64_t *words, size_t count)
+{
+    uint64_t hash = 0;
+    for (size_t i = 0; i < count; i++) {
+        hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 32;
+    }
+    return (uint32_t)hash;
+}
+
 enum sonde_status sonde__report_create(struct sonde__report **ret_report)
 {
     struct sonde__report *r = sonde__mem_alloc_zeroed(sizeof *r);
@@ -304,7 +314,7 @@ static bool same_frame(const struct sonde__report_frame *a, const struct sonde__
 static uint32_t hash_frame_value(const struct sonde__report_frame *f)
 {
     const uint64_t key[] = {f->image, f->offset, f->how, f->name, f->lost_count};
-    return hash_bytes(key, sizeof key);
+    return hash_words(key, sizeof key / sizeof *key);
 }
 
 static uint32_t hash_frame(const struct sonde__report *r, uint32_t id)
@@ -349,8 +359,8 @@ uint32_t sonde__report_add_frame(struct sonde__report *report,
 
 static uint32_t hash_node_value(uint32_t parent, uint32_t frame)
 {
-    const uint32_t key[] = {parent, frame};
-    return hash_bytes(key, sizeof key);
+    const uint64_t key[] = {parent, frame};
+    return hash_words(key, sizeof key / sizeof *key);
 }
 
 static uint32_t hash_node(const struct sonde__report *r, uint32_t id)

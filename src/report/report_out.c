@@ -5,6 +5,9 @@
 
 #include "base_text.h"
 
+#define NS_PER_MS ((uint64_t)1000000)
+#define NS_PER_S  ((uint64_t)1000000000)
+
 void sonde__report_out_init(struct sonde__report_out *out, struct sonde__report_sink sink,
                             bool color)
 {
@@ -155,16 +158,16 @@ void sonde__report_out_duration(struct sonde__report_out *out, uint64_t ns)
     if (ns < 1000) {
         sonde__report_out_dec(out, ns);
         sonde__report_out_str(out, " ns");
-    } else if (ns < 1000 * 1000) {
+    } else if (ns < NS_PER_MS) {
         sonde__report_out_dec(out, ns / 1000);
         sonde__report_out_str(out, " us");
-    } else if (ns < (uint64_t)1000 * 1000 * 1000) {
-        sonde__report_out_dec(out, ns / (1000 * 1000));
+    } else if (ns < NS_PER_S) {
+        sonde__report_out_dec(out, ns / NS_PER_MS);
         sonde__report_out_str(out, " ms");
-    } else if (ns < (uint64_t)120 * 1000 * 1000 * 1000) {
-        out_scaled(out, ns / (1000 * 1000), " s");
+    } else if (ns < 120 * NS_PER_S) {
+        out_scaled(out, ns / NS_PER_MS, " s");
     } else {
-        uint64_t seconds = ns / ((uint64_t)1000 * 1000 * 1000);
+        uint64_t seconds = ns / NS_PER_S;
         sonde__report_out_dec(out, seconds / 60);
         sonde__report_out_str(out, " min ");
         sonde__report_out_dec(out, seconds % 60);

@@ -51,7 +51,7 @@ static void put_images(struct sonde__report_out *out, const struct sonde__report
         const struct sonde__report_image *image = sonde__report_image(report, id);
         static const char digits[] = "0123456789abcdef";
         char build_id[2 * SONDE__BUILD_ID_MAX + 1] = "no build-id";
-        for (unsigned i = 0; i < image->build_id.size; i++) {
+        for (size_t i = 0; i < image->build_id.size; i++) {
             build_id[2 * i] = digits[image->build_id.bytes[i] >> 4];
             build_id[2 * i + 1] = digits[image->build_id.bytes[i] & 15];
             build_id[2 * i + 2] = '\0';

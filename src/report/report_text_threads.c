@@ -186,7 +186,7 @@ static void sort_threads(const struct sonde__report_thread *threads, uint32_t co
         sorted[i] = &threads[i];
         starts[i] = UINT32_MAX;
     }
-    qsort(sorted, count, sizeof *sorted, compare_threads);
+    qsort(sorted, count, sizeof(void *), compare_threads);
     for (uint32_t i = 0; i < count; i++) {
         if (i == 0 || !is_together(sorted[i - 1], sorted[i])) {
             starts[sorted[i] - threads] = i;
@@ -201,7 +201,7 @@ void sonde__report_put_threads(struct sonde__report_out *out, const struct sonde
     const struct sonde__report_thread **sorted = NULL;
     uint32_t *starts = NULL;
     if (!unfolded && count > 1) {
-        sorted = sonde__mem_alloc_array(count, sizeof *sorted);
+        sorted = sonde__mem_alloc_array(count, sizeof(void *));
         starts = sonde__mem_alloc_array(count, sizeof *starts);
     }
     if (sorted == NULL || starts == NULL) {
