@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Stacks into a report; see the header.
+ *
+ * Two caches. By index in the current snapshot: the report's id of an image and its symbol index,
+ * filled when a frame of it is first met and dropped when the snapshot changes. By (image id,
+ * offset, how): the report's frame, which outlives snapshots, because image ids do. When the
+ * second cannot grow, frames are looked up again: slower, and the same result. */
+#include "drain_stack.h"
+
+#include <string.h>
+
+#include "base_text.h"
+#include "mem_heap.h"
+
+enum { FRAMES_FIRST = 1024 }; /* slots of the frame cache at first; a power of two */
+
+struct drain_image {
+    bool seen;
+    uint32_t id;                             /* in the report; 0: memory ran out */
+    const struct sonde__symbol_index *index; /* null: no names */
+};
+
+struct drain_frame {
+    uint64_t offset;
+    uint32_t image;
+    uint32_t how;
+    uint32_t id; /* in the report; 0: free slot */
+};
+
+struct sonde__drain {
+    struct sonde__report *report;
+    struct sonde__target *target;
+    struct sonde__symfile_cache *symbols;
+    /* the snapshot that `images` is about */
+    const struct sonde__image_set *set;
+    uint64_t generation;
+    struct drain_image *images;
+    uint32_t image_count;
+    struct drain_frame *frames;
+    uint32_t frame_slots; /* a power of two, or 0 */
+    uint32_t frame_count;
+    uint32_t noted_image; /* highest image id whose missing names were noted */
+};
+
+enum sonde_status sonde__drain_create(struct sonde__report *report, struct sonde__target *target,
+                                      struct sonde__symfile_cache *symbols,
+                                      struct sonde__drain **ret_drain)
+{
+    struct sonde__drain *drain = sonde__mem_alloc_zeroed(sizeof *drain);
+    if (drain == NULL) {
+        return SONDE_MEMORY;
+    }
+    drain->report = report;
+    drain->target = target;
+    drain->symbols = symbols;
+    *ret_drain = drain;
+    return SONDE_OK;
+}
+
+void sonde__drain_destroy(struct sonde__drain *drain)
+{
+    if (drain != NULL) {
+        sonde__mem_free(drain->images);
+        sonde__mem_free(drain->frames);
+        sonde__mem_free(drain);
+    }
+}
+
+/* --- images --- */
+
+/* Ids only grow and an image keeps its id over snapshots, so each image is noted at most once. */
+static void note_missing_names(struct sonde__drain *drain, const struct sonde__image *image,
+                               uint32_t id, enum sonde_status status,
+                               const struct sonde_error *error)
+{
+    char buffer[512];
+    struct sonde__text note;
+    if (id <= drain->noted_image) {
+        return;
+    }
+    drain->noted_image = id;
+    sonde__base_text_init(&note, buffer, sizeof buffer);
+    sonde__base_text_str(&note, "no names for ");
+    sonde__base_text_str(&note, image->path[0] != '\0' ? image->path : "an image without a path");
+    sonde__base_text_str(&note, ": ");
+    sonde__base_text_str(&note, error->what[0] != '\0' ? error->what : sonde_status_text(status));
+    sonde__report_add_note(drain->report, buffer);
+}
+
+/* Names from the image's file; from the target's memory where there is no such file. */
+static void find_names(struct sonde__drain *drain, const struct sonde__image *image,
+                       struct drain_image *entry)
+{
+    struct sonde_error error = {SONDE_OK, 0, 0, ""};
+    const void *bytes = NULL;
+    size_t size = 0;
+    enum sonde_status status;
+    bool no_file = (image->flags & (SONDE__IMAGE_VDSO | SONDE__IMAGE_DELETED)) != 0;
+    if (drain->symbols == NULL) {
+        return;
+    }
+    if (no_file && drain->target != NULL &&
+        !sonde__target_image_bytes(drain->target, image, &bytes, &size)) {
+        bytes = NULL;
+        size = 0;
+    }
+    status = sonde__symfile_index(drain->symbols, image, bytes, size, &entry->index, &error);
+    if (status != SONDE_OK && bytes == NULL && drain->target != NULL &&
+        sonde__target_image_bytes(drain->target, image, &bytes, &size)) {
+        status = sonde__symfile_index(drain->symbols, image, bytes, size, &entry->index, NULL);
+    }
+    if (status != SONDE_OK) {
+        entry->index = NULL;
+        note_missing_names(drain, image, entry->id, status, &error);
+    }
+}
+
+static uint32_t add_image(struct sonde__drain *drain, const struct sonde__image *image)
+{
+    struct sonde__report_image record = {
+        .path = sonde__report_string(drain->report, image->path),
+        .build_id = image->build_id,
+        .flags = image->flags,
+        .arch = (uint32_t)image->arch + 1,
+    };
+    return sonde__report_add_image(drain->report, &record);
+}
+
+/* Make `images` speak of this snapshot. False: out of memory. */
+static bool follow_snapshot(struct sonde__drain *drain, const struct sonde__image_set *set)
+{
+    struct drain_image *images;
+    if (drain->set == set && drain->generation == set->generation &&
+        drain->image_count == set->image_count) {
+        return true;
+    }
+    images = sonde__mem_resize_array(drain->images, (size_t)set->image_count + 1, sizeof *images);
+    if (images == NULL) {
+        return false;
+    }
+    memset(images, 0, set->image_count * sizeof *images);
+    drain->images = images;
+    drain->image_count = set->image_count;
+    drain->set = set;
+    drain->generation = set->generation;
+    return true;
+}
+
+static const struct drain_image *image_entry(struct sonde__drain *drain, uint32_t index)
+{
+    struct drain_image *entry = &drain->images[index];
+    if (!entry->seen) {
+        entry->id = add_image(drain, &drain->set->images[index]);
+        find_names(drain, &drain->set->images[index], entry);
+        entry->seen = true;
+    }
+    return entry;
+}
+
+/* --- frames --- */
+
+static uint32_t slot_of(const struct drain_frame *frame, uint32_t slots)
+{
+    /* multiplying by an odd constant of random bits spreads the low bits into the high half */
+    uint64_t h = frame->offset ^ (uint64_t)frame->image << 40 ^ (uint64_t)frame->how << 56;
+    h *= 0x9e3779b97f4a7c15u;
+    h ^= h >> 32;
+    return (uint32_t)h & (slots - 1);
+}
+
+static struct drain_frame *find_slot(struct drain_frame *frames, uint32_t slots,
+                                     const struct drain_frame *key)
+{
+    uint32_t at = slot_of(key, slots);
+    while (frames[at].id != 0 && (frames[at].offset != key->offset ||
+                                  frames[at].image != key->image || frames[at].how != key->how)) {
+        at = (at + 1) & (slots - 1);
+    }
+    return &frames[at];
+}
+
+/* Keep the table at most half full. False: it is full and cannot grow. */
+static bool make_room(struct sonde__drain *drain)
+{
+    uint32_t slots = drain->frame_slots != 0 ? drain->frame_slots * 2 : FRAMES_FIRST;
+    struct drain_frame *frames;
+    if (drain->frame_count < drain->frame_slots / 2) {
+        return true;
+    }
+    if (slots < drain->frame_slots) {
+        return false;
+    }
+    frames = sonde__mem_alloc_array(slots, sizeof *frames);
+    if (frames == NULL) {
+        return false;
+    }
+    memset(frames, 0, slots * sizeof *frames);
+    for (uint32_t i = 0; i < drain->frame_slots; i++) {
+        if (drain->frames[i].id != 0) {
+            *find_slot(frames, slots, &drain->frames[i]) = drain->frames[i];
+        }
+    }
+    sonde__mem_free(drain->frames);
+    drain->frames = frames;
+    drain->frame_slots = slots;
+    return true;
+}
+
+static uint32_t name_source(const struct sonde__symbol *symbol)
+{
+    switch (symbol->source) {
+    case SONDE__SYMBOL_SYMTAB:
+        return SONDE__REPORT_NAME_SYMTAB;
+    case SONDE__SYMBOL_DYNSYM:
+        return SONDE__REPORT_NAME_DYNSYM;
+    case SONDE__SYMBOL_PLT:
+        return SONDE__REPORT_NAME_PLT;
+    default:
+        return SONDE__REPORT_NAME_NONE;
+    }
+}
+
+/* `lookup`: the vaddr to ask about, which is before `record->offset` for a return address. */
+static void name_frame(struct sonde__drain *drain, const struct sonde__symbol_index *index,
+                       uint64_t lookup, struct sonde__report_frame *record)
+{
+    struct sonde__symbol symbol;
+    if (index == NULL || !sonde__symbol_find(index, lookup, &symbol)) {
+        return;
+    }
+    record->name_offset = record->offset - symbol.start;
+    if (symbol.name[0] != '\0') {
+        record->name = sonde__report_string(drain->report, symbol.name);
+        record->name_source = record->name != 0 ? name_source(&symbol) : 0;
+    }
+}
+
+static uint32_t add_frame(struct sonde__drain *drain, const struct sonde_stack *stack, uint32_t i)
+{
+    uint64_t lookup = sonde_stack_lookup_pc(stack, i);
+    const struct sonde__image_range *range = sonde__image_range_find(drain->set, lookup);
+    const struct sonde__symbol_index *index = NULL;
+    struct sonde__report_frame record = {.offset = stack->pcs[i], .how = stack->how[i]};
+    struct drain_frame key;
+    struct drain_frame *slot = NULL;
+    uint64_t bias = 0;
+    if (range != NULL && range->image < drain->image_count) {
+        const struct drain_image *entry = image_entry(drain, range->image);
+        if (entry->id == 0) {
+            return 0;
+        }
+        bias = drain->set->images[range->image].bias;
+        record.image = entry->id;
+        record.offset = stack->pcs[i] - bias;
+        index = entry->index;
+    }
+    key = (struct drain_frame){.offset = record.offset, .image = record.image, .how = record.how};
+    if (make_room(drain)) {
+        slot = find_slot(drain->frames, drain->frame_slots, &key);
+        if (slot->id != 0) {
+            return slot->id;
+        }
+    }
+    name_frame(drain, index, lookup - bias, &record);
+    key.id = sonde__report_add_frame(drain->report, &record);
+    if (slot != NULL && key.id != 0) {
+        *slot = key;
+        drain->frame_count++;
+    }
+    return key.id;
+}
+
+/* --- stacks --- */
+
+uint32_t sonde__drain_stack(struct sonde__drain *drain, const struct sonde__image_set *images,
+                            const struct sonde_stack *stack)
+{
+    uint32_t node = 0;
+    if (!follow_snapshot(drain, images)) {
+        return 0;
+    }
+    for (uint32_t i = stack->count;; i--) {
+        uint32_t frame;
+        if (stack->lost_count != 0 && i == stack->lost_at) {
+            struct sonde__report_frame gap = {.lost_count = stack->lost_count};
+            frame = sonde__report_add_frame(drain->report, &gap);
+            node = frame != 0 ? sonde__report_add_node(drain->report, node, frame) : 0;
+            if (node == 0) {
+                return 0;
+            }
+        }
+        if (i == 0) {
+            return node;
+        }
+        frame = add_frame(drain, stack, i - 1);
+        node = frame != 0 ? sonde__report_add_node(drain->report, node, frame) : 0;
+        if (node == 0) {
+            return 0; /* half a stack under a wrong root would be a lie */
+        }
+    }
+}
+
+void sonde__drain_thread(struct sonde__drain *drain, const struct sonde__image_set *images,
+                         const struct sonde__thread *thread, const struct sonde_stack *stack,
+                         const struct sonde__capture *capture,
+                         struct sonde__report_thread *ret_thread)
+{
+    memset(ret_thread, 0, sizeof *ret_thread);
+    ret_thread->tid = thread->tid;
+    ret_thread->name = sonde__report_string(drain->report, thread->name);
+    ret_thread->state = (uint8_t)thread->letter;
+    ret_thread->main = thread->main;
+    ret_thread->end = SONDE_END_NOT_READ;
+    if (capture == NULL) {
+        return;
+    }
+    ret_thread->captured_by = capture->by;
+    ret_thread->syscall = capture->syscall >= 0 ? capture->syscall + 1 : 0;
+    ret_thread->pause_ns = capture->pause_ns;
+    if (capture->note[0] != '\0') {
+        ret_thread->note = sonde__report_string(drain->report, capture->note);
+    }
+    if (capture->by != SONDE__CAPTURED_NOT) {
+        ret_thread->stack = sonde__drain_stack(drain, images, stack);
+        ret_thread->frame_count = stack->count;
+        ret_thread->end = stack->end;
+        ret_thread->end_at = stack->end_at;
+    }
+}

@@ -1,0 +1,1 @@
+set(sources drain_stack.c)
