@@ -100,8 +100,12 @@ int sonde__cli_fail(const struct sonde__cli_command *command, const char *subjec
             reason = strerror(error->os_error);
         }
     }
+    /* what was said in the words of the library already is not said twice */
     if (reason != NULL && strstr(what, reason) != NULL) {
         reason = NULL;
+    }
+    if (subject != NULL && strstr(what, subject) != NULL) {
+        subject = NULL;
     }
     sonde__cli_error(command, "%s%s%s%s%s", subject != NULL ? subject : "",
                      subject != NULL ? ": " : "", what, reason != NULL ? ": " : "",

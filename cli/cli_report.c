@@ -6,8 +6,6 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-#include "report_write.h"
-
 static bool write_stream(void *ctx, const char *bytes, size_t size)
 {
     return fwrite(bytes, 1, size, ctx) == size;
@@ -39,47 +37,69 @@ void sonde__cli_report_header(struct sonde__report_header *ret_header)
 
 static enum sonde_status write_report_bytes(void *ctx, const void *bytes, size_t size)
 {
-    return fwrite(bytes, 1, size, ctx) == size ? SONDE_OK : SONDE_OS;
-}
-
-static enum sonde_status write_whole(const struct sonde__report *report, FILE *file)
-{
-    struct sonde__report_writer *writer;
-    enum sonde_status status = sonde__report_writer_create(NULL, write_report_bytes, file, &writer);
-    if (status == SONDE_OK) {
-        status = sonde__report_writer_finish(writer, report);
-        sonde__report_writer_destroy(writer);
-    }
-    return status;
-}
-
-int sonde__cli_write_report(const struct sonde__cli_command *command,
-                            const struct sonde__report *report, const char *path)
-{
-    bool to_stdout = strcmp(path, "-") == 0;
-    FILE *file = to_stdout ? stdout : fopen(path, "we");
-    enum sonde_status status;
-    int reason;
-    if (file == NULL) {
-        reason = errno;
-        sonde__cli_error(command, "%s: %s", path, strerror(reason));
-        return reason == EACCES || reason == EPERM ? SONDE__CLI_DENIED : SONDE__CLI_FAILED;
-    }
+    struct sonde__cli_report_file *file = ctx;
     errno = 0;
-    status = write_whole(report, file);
+    /* through the stream's buffer at once: what stands there when we are killed is lost */
+    if (fwrite(bytes, 1, size, file->file) == size && fflush(file->file) == 0) {
+        return SONDE_OK;
+    }
+    file->os_error = errno;
+    return SONDE_OS;
+}
+
+int sonde__cli_report_open(const struct sonde__cli_command *command, const char *path,
+                           struct sonde__cli_report_file *ret_file)
+{
+    int reason;
+    memset(ret_file, 0, sizeof *ret_file);
+    ret_file->path = path;
+    ret_file->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
+    if (ret_file->file != NULL) {
+        /* ret_file is the writer's context: it must stay where it is */
+        ret_file->status =
+            sonde__report_writer_create(NULL, write_report_bytes, ret_file, &ret_file->writer);
+        return SONDE__CLI_OK;
+    }
     reason = errno;
-    if (to_stdout) {
-        return status == SONDE_OK ? SONDE__CLI_OK : SONDE__CLI_FAILED; /* main says the reason */
+    sonde__cli_error(command, "%s: %s", path, strerror(reason));
+    return reason == EACCES || reason == EPERM ? SONDE__CLI_DENIED : SONDE__CLI_FAILED;
+}
+
+void sonde__cli_report_flush(struct sonde__cli_report_file *file,
+                             const struct sonde__report *report)
+{
+    if (file->writer != NULL && file->status == SONDE_OK) {
+        file->status = sonde__report_writer_flush(file->writer, report);
     }
-    if (fclose(file) != 0 && status == SONDE_OK) {
-        reason = errno;
-        status = SONDE_OS;
+}
+
+int sonde__cli_report_close(const struct sonde__cli_command *command,
+                            struct sonde__cli_report_file *file, const struct sonde__report *report)
+{
+    bool to_stdout = file->file == stdout;
+    if (file->file == NULL) {
+        return SONDE__CLI_OK;
     }
-    if (status != SONDE_OK) {
-        sonde__cli_error(command, "%s: %s", path,
-                         status == SONDE_OS && reason != 0 ? strerror(reason)
-                                                           : sonde_status_text(status));
-        return SONDE__CLI_FAILED;
+    if (file->writer != NULL) {
+        if (file->status == SONDE_OK && report != NULL) {
+            file->status = sonde__report_writer_finish(file->writer, report);
+        }
+        sonde__report_writer_destroy(file->writer);
     }
-    return SONDE__CLI_OK;
+    if (!to_stdout && fclose(file->file) != 0 && file->status == SONDE_OK) {
+        file->os_error = errno;
+        file->status = SONDE_OS;
+    }
+    file->file = NULL;
+    file->writer = NULL;
+    if (file->status == SONDE_OK) {
+        return SONDE__CLI_OK;
+    }
+    if (!to_stdout || file->status != SONDE_OS) {
+        sonde__cli_error(command, "%s: %s", file->path,
+                         file->status == SONDE_OS && file->os_error != 0
+                             ? strerror(file->os_error)
+                             : sonde_status_text(file->status));
+    }
+    return SONDE__CLI_FAILED;
 }

@@ -6,6 +6,7 @@
 #include "cli.h"
 #include "report_model.h"
 #include "report_view.h"
+#include "report_write.h"
 
 /* A sink of the views that writes to a stream; its errors stay with the stream. */
 struct sonde__report_sink sonde__cli_sink(FILE *out);
@@ -14,9 +15,27 @@ struct sonde__report_sink sonde__cli_sink(FILE *out);
  * static. */
 void sonde__cli_report_header(struct sonde__report_header *ret_header);
 
-/* Write the whole report to `path` ("-": standard output). A line is said on failure.
+/* A report file that is written as the report grows, so that what a killed writer leaves can be
+ * shown. All zero: none, and every call does nothing. */
+struct sonde__cli_report_file {
+    const char *path;
+    FILE *file;
+    struct sonde__report_writer *writer;
+    enum sonde_status status; /* of the first write that failed */
+    int os_error;
+};
+
+/* "-" is standard output. On failure a line is said; returns an exit code. */
+int sonde__cli_report_open(const struct sonde__cli_command *command, const char *path,
+                           struct sonde__cli_report_file *ret_file);
+/* Write what is new in the report. Failures are kept until the end. */
+void sonde__cli_report_flush(struct sonde__cli_report_file *file,
+                             const struct sonde__report *report);
+/* Write the rest and the end (no end when report is null: it was not finished), and close. On
+ * failure a line is said, except for standard output, whose state sonde__cli_finish_output() says.
  * Returns an exit code. */
-int sonde__cli_write_report(const struct sonde__cli_command *command,
-                            const struct sonde__report *report, const char *path);
+int sonde__cli_report_close(const struct sonde__cli_command *command,
+                            struct sonde__cli_report_file *file,
+                            const struct sonde__report *report);
 
 #endif

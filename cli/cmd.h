@@ -9,6 +9,7 @@ extern const struct sonde__cli_command sonde__cmd_doctor;
 extern const struct sonde__cli_command sonde__cmd_help;
 extern const struct sonde__cli_command sonde__cmd_run;
 extern const struct sonde__cli_command sonde__cmd_show;
+extern const struct sonde__cli_command sonde__cmd_stacks;
 extern const struct sonde__cli_command sonde__cmd_version;
 
 #endif

@@ -8,10 +8,11 @@
 
 // clang-format off
 const struct sonde__cli_command *const sonde__cli_commands[] = {
+    &sonde__cmd_stacks,
+    &sonde__cmd_run,
     &sonde__cmd_show,
     &sonde__cmd_doctor,
     &sonde__cmd_help,
-    &sonde__cmd_run,
     &sonde__cmd_version,
     NULL,
 };

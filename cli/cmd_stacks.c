@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+/* sonde stacks: where every thread of a process, or of a core, is. */
+#include <string.h>
+#include <unistd.h>
+
+#include "cli_report.h"
+#include "cmd.h"
+#include "drain_stack.h"
+#include "stacks_capture.h"
+#include "symfile_cache.h"
+#include "target.h"
+
+enum {
+    OPTION_CORE = 1,
+    OPTION_THREAD,
+    OPTION_DEPTH,
+    OPTION_STOP,
+    OPTION_NO_NAMES,
+    OPTION_DEBUG_ROOT,
+    OPTION_IMAGES,
+    OPTION_UNFOLDED,
+    OPTION_JSON,
+    OPTION_REPORT,
+    OPTION_COLOR,
+};
+
+static const struct sonde__cli_option options[] = {
+    {OPTION_CORE, "core", 'c', "FILE",
+     "read a core file; an operand is then the program, for when the core's own path is not right"},
+    {OPTION_THREAD, "thread", 't', "TID|NAME",
+     "only this thread, or these of one name; may be given again"},
+    {OPTION_DEPTH, "depth", 'd', "N",
+     "keep the innermost N frames of a stack and its outermost 64, and say how many were left out "
+     "between them (default 256)"},
+    {OPTION_STOP, "stop", 's', NULL,
+     "stop all threads together (ptrace) for one consistent picture; without it no thread is "
+     "disturbed, and a running one is read from a sample"},
+    {OPTION_NO_NAMES, "no-names", 'n', NULL, "no function names: image and offset only"},
+    {OPTION_DEBUG_ROOT, "debug-root", 0, "DIR",
+     "where separate debug files are looked for (default /usr/lib/debug)"},
+    {OPTION_IMAGES, "images", 0, NULL, "list the images with their build-ids"},
+    {OPTION_UNFOLDED, "unfolded", 0, NULL,
+     "each thread with its own stack, also where several have the same"},
+    {OPTION_JSON, "json", 'j', NULL, "JSON (docs/guide/report-json.md)"},
+    {OPTION_REPORT, "report", 'o', "FILE",
+     "also write a report that `sonde show` reads; - writes it to standard output in place of "
+     "text"},
+    {OPTION_COLOR, "color", 0, "WHEN", "auto (the default), always or never"},
+    {0},
+};
+
+struct request {
+    const char *core;
+    const char *operand; /* process id, or a core's program */
+    int32_t pid;
+    struct sonde__stacks_wanted wanted;
+    bool names;
+    bool json;
+    const char *debug_root;
+    const char *report_path;
+    enum sonde__cli_color color;
+    struct sonde__report_view view;
+};
+
+static int parse_limits(const struct sonde__cli_command *command, int id, const char *value,
+                        struct request *request)
+{
+    uint64_t number;
+    if (id == OPTION_DEPTH) {
+        if (!sonde__cli_parse_uint(value, SONDE__STACKS_DEPTH_MAX, &number) || number == 0) {
+            return sonde__cli_usage_error(command, "--depth: not a number from 1 to %u: %s",
+                                          SONDE__STACKS_DEPTH_MAX, value);
+        }
+        request->wanted.depth = (uint32_t)number;
+    } else if (id == OPTION_THREAD) {
+        if (request->wanted.thread_count == SONDE__STACKS_THREADS_MAX) {
+            return sonde__cli_usage_error(command, "--thread: more than %u of them",
+                                          SONDE__STACKS_THREADS_MAX);
+        }
+        request->wanted.threads[request->wanted.thread_count++] = value;
+    } else if (!sonde__cli_parse_color(value, &request->color)) {
+        return sonde__cli_usage_error(command, "--color: not auto, always or never: %s", value);
+    }
+    return SONDE__CLI_OK;
+}
+
+static int parse_operand(const struct sonde__cli_command *command, struct request *request)
+{
+    uint64_t pid;
+    if (request->core != NULL) {
+        if (request->wanted.stop) {
+            return sonde__cli_usage_error(command, "--stop: a core does not run");
+        }
+        return SONDE__CLI_OK;
+    }
+    if (request->operand == NULL) {
+        return sonde__cli_usage_error(command, "which process? give its id, or --core FILE");
+    }
+    if (!sonde__cli_parse_uint(request->operand, INT32_MAX, &pid) || pid == 0) {
+        return sonde__cli_usage_error(command, "not a process id: %s", request->operand);
+    }
+    request->pid = (int32_t)pid;
+    return SONDE__CLI_OK;
+}
+
+/* SONDE__CLI_END, or SONDE__CLI_STOP with the exit code in args. */
+static int parse(struct sonde__cli_args *args, struct request *request)
+{
+    int id;
+    while ((id = sonde__cli_next(args)) != SONDE__CLI_END) {
+        switch (id) {
+        case OPTION_CORE:
+            request->core = args->value;
+            break;
+        case OPTION_STOP:
+            request->wanted.stop = true;
+            break;
+        case OPTION_NO_NAMES:
+            request->names = false;
+            break;
+        case OPTION_DEBUG_ROOT:
+            request->debug_root = args->value;
+            break;
+        case OPTION_IMAGES:
+            request->view.images = true;
+            break;
+        case OPTION_UNFOLDED:
+            request->view.unfolded = true;
+            break;
+        case OPTION_JSON:
+            request->json = true;
+            break;
+        case OPTION_REPORT:
+            request->report_path = args->value;
+            break;
+        case SONDE__CLI_OPERAND:
+            if (request->operand != NULL) {
+                args->exit_code = sonde__cli_usage_error(args->command,
+                                                         "one process at a time, "
+                                                         "not also %s",
+                                                         args->value);
+                return SONDE__CLI_STOP;
+            }
+            request->operand = args->value;
+            break;
+        case SONDE__CLI_STOP:
+            return id;
+        default:
+            args->exit_code = parse_limits(args->command, id, args->value, request);
+            if (args->exit_code != SONDE__CLI_OK) {
+                return SONDE__CLI_STOP;
+            }
+        }
+    }
+    args->exit_code = parse_operand(args->command, request);
+    return args->exit_code == SONDE__CLI_OK ? SONDE__CLI_END : SONDE__CLI_STOP;
+}
+
+/* --- from stacks to a report --- */
+
+static const char *arch_name(const struct sonde__image_set *images)
+{
+    if (images->image_count == 0) {
+        return "";
+    }
+    return images->images[0].arch == SONDE__ARCH_AARCH64 ? "aarch64" : "x86_64";
+}
+
+static void set_header(struct sonde__report *report, struct sonde__target *target,
+                       const struct request *request, const struct sonde__stacks *stacks)
+{
+    struct sonde__report_header header;
+    sonde__cli_report_header(&header);
+    header.kind = SONDE__REPORT_STACKS;
+    header.executable = sonde__target_executable(target);
+    header.arch = arch_name(sonde__target_images(target));
+    header.source = request->core != NULL ? "core" : "process";
+    if (request->core != NULL) {
+        header.os = ""; /* of the machine that wrote it: a core does not say */
+    }
+    header.pid = sonde__target_pid(target);
+    header.pause_ns = stacks->pause_ns;
+    sonde__report_set_header(report, &header);
+}
+
+static enum sonde_status drain(struct sonde__report *report, struct sonde__target *target,
+                               struct sonde__symfile_cache *symbols,
+                               const struct sonde__stacks *stacks,
+                               struct sonde__cli_report_file *file)
+{
+    struct sonde__drain *d;
+    struct sonde__cli_progress progress;
+    const struct sonde__image_set *images = sonde__target_images(target);
+    enum sonde_status status = sonde__drain_create(report, target, symbols, &d);
+    if (status != SONDE_OK) {
+        return status;
+    }
+    sonde__cli_progress_begin(&progress, "naming threads");
+    for (uint32_t i = 0; i < stacks->count; i++) {
+        struct sonde__report_thread thread;
+        sonde__drain_thread(d, images, &stacks->list[i].thread, &stacks->list[i].stack,
+                            &stacks->list[i].capture, &thread);
+        sonde__report_add_thread(report, &thread);
+        sonde__cli_report_flush(file, report);
+        sonde__cli_progress_step(&progress, i + 1, stacks->count);
+    }
+    sonde__cli_progress_end(&progress);
+    sonde__drain_destroy(d);
+    return SONDE_OK;
+}
+
+static enum sonde_status fill_report(struct sonde__report *report, struct sonde__target *target,
+                                     const struct request *request,
+                                     const struct sonde__stacks *stacks,
+                                     struct sonde__cli_report_file *file)
+{
+    struct sonde__symfile_options where = {.root = sonde__target_root(target),
+                                           .debug_root = request->debug_root};
+    struct sonde__symfile_cache *symbols = NULL;
+    static const struct sonde__report_end end; /* nothing is counted but what the model lost */
+    enum sonde_status status = SONDE_OK;
+    if (request->names) {
+        status = sonde__symfile_cache_create(&where, &symbols);
+    }
+    if (status == SONDE_OK) {
+        set_header(report, target, request, stacks);
+        sonde__cli_report_flush(file, report);
+        status = drain(report, target, symbols, stacks, file);
+        sonde__symfile_cache_destroy(symbols);
+    }
+    sonde__report_set_end(report, &end);
+    return status;
+}
+
+/* --- out --- */
+
+static void print(const struct sonde__report *report, struct request *request)
+{
+    if (request->report_path != NULL && strcmp(request->report_path, "-") == 0) {
+        return; /* standard output is the report's */
+    }
+    request->view.color = sonde__cli_use_color(request->color, stdout);
+    if (request->json) {
+        sonde__report_json_view(report, &request->view, sonde__cli_sink(stdout));
+    } else {
+        sonde__report_text_view(report, &request->view, sonde__cli_sink(stdout));
+    }
+}
+
+static int say_unread(const struct sonde__cli_command *command, const struct sonde__stacks *stacks)
+{
+    const struct sonde__stacks_one *first;
+    const char *why;
+    if (stacks->unread == 0) {
+        return SONDE__CLI_OK;
+    }
+    first = &stacks->list[stacks->first_unread];
+    why = first->capture.note[0] != '\0' ? first->capture.note
+                                         : sonde_status_text(first->capture.status);
+    sonde__cli_error(command, "%u of %u threads could not be read: thread %d: %s", stacks->unread,
+                     stacks->count, first->thread.tid, why);
+    if (stacks->unread < stacks->count) {
+        return SONDE__CLI_INCOMPLETE;
+    }
+    switch (first->capture.status) {
+    case SONDE_DENIED:
+        return SONDE__CLI_DENIED;
+    case SONDE_UNSUPPORTED:
+        return SONDE__CLI_UNSUPPORTED;
+    default:
+        return SONDE__CLI_INCOMPLETE;
+    }
+}
+
+static int show_stacks(const struct sonde__cli_command *command, struct sonde__target *target,
+                       struct request *request, const struct sonde__stacks *stacks)
+{
+    struct sonde__cli_report_file file = {0};
+    struct sonde__report *report = NULL;
+    enum sonde_status status;
+    int exit_code = SONDE__CLI_OK;
+    int written;
+    int unread;
+    if (request->report_path != NULL) {
+        exit_code = sonde__cli_report_open(command, request->report_path, &file);
+    }
+    status = sonde__report_create(&report);
+    if (status == SONDE_OK) {
+        status = fill_report(report, target, request, stacks, &file);
+    }
+    if (status != SONDE_OK) {
+        (void)sonde__cli_report_close(command, &file, NULL);
+        sonde__report_destroy(report);
+        return sonde__cli_fail(command, NULL, status, NULL);
+    }
+    unread = say_unread(command, stacks);
+    written = sonde__cli_report_close(command, &file, report);
+    print(report, request);
+    sonde__report_destroy(report);
+    exit_code = exit_code != SONDE__CLI_OK ? exit_code : written;
+    return exit_code != SONDE__CLI_OK ? exit_code : unread;
+}
+
+static int show_target(const struct sonde__cli_command *command, struct sonde__target *target,
+                       struct request *request)
+{
+    struct sonde__stacks stacks;
+    int exit_code = sonde__stacks_capture(command, target, &request->wanted, &stacks);
+    if (exit_code == SONDE__CLI_OK) {
+        exit_code = show_stacks(command, target, request, &stacks);
+        sonde__stacks_done(&stacks);
+    }
+    return exit_code;
+}
+
+static int run(const struct sonde__cli_command *command, int argc, char **argv)
+{
+    struct request request = {.wanted = {.depth = SONDE__STACKS_DEPTH_DEFAULT}, .names = true};
+    struct sonde__target_options where = {0};
+    struct sonde__cli_args args;
+    struct sonde__target *target = NULL;
+    struct sonde_error error;
+    enum sonde_status status;
+    char subject[48];
+    int exit_code;
+    sonde__cli_args_init(&args, command, argc, argv);
+    if (parse(&args, &request) != SONDE__CLI_END) {
+        return args.exit_code;
+    }
+    if (request.core != NULL) {
+        where.executable = request.operand;
+        status = sonde__target_open_core(request.core, &where, &target, &error);
+    } else {
+        where.mode = request.wanted.stop ? SONDE__TARGET_STOP : SONDE__TARGET_PASSIVE;
+        status = sonde__target_open_process(request.pid, &where, &target, &error);
+    }
+    if (status != SONDE_OK) {
+        snprintf(subject, sizeof subject, "process %d", (int)request.pid);
+        return sonde__cli_fail(command, request.core != NULL ? request.core : subject, status,
+                               &error);
+    }
+    exit_code = show_target(command, target, &request);
+    sonde__target_close(target);
+    return exit_code;
+}
+
+const struct sonde__cli_command sonde__cmd_stacks = {
+    .name = "stacks",
+    .summary = "the stacks of all threads of a running process, or of a core",
+    .usage = "[OPTION...] PID\n[OPTION...] --core=FILE [PROGRAM]",
+    .about = "Shows where every thread is, innermost frame first, main thread first. The\n"
+             "process is not stopped and no call of it is disturbed: blocked threads are read\n"
+             "from outside, running ones from a sample. What could not be read is said.",
+    .options = options,
+    .examples = "  sonde stacks $(pidof nginx | cut -d' ' -f1)\n"
+                "  sonde stacks --thread main-loop --json 4711\n"
+                "  sonde stacks --core core.4711 /usr/bin/redis-server\n",
+    .run = run,
+};

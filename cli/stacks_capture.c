@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stacks_capture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mem_heap.h"
+
+static bool is_wanted(const struct sonde__thread *thread, const char *wanted)
+{
+    uint64_t tid;
+    if (sonde__cli_parse_uint(wanted, INT32_MAX, &tid) && (int32_t)tid == thread->tid) {
+        return true;
+    }
+    return strcmp(thread->name, wanted) == 0;
+}
+
+static bool is_any_wanted(const struct sonde__thread *thread,
+                          const struct sonde__stacks_wanted *wanted)
+{
+    for (uint32_t i = 0; i < wanted->thread_count; i++) {
+        if (is_wanted(thread, wanted->threads[i])) {
+            return true;
+        }
+    }
+    return wanted->thread_count == 0;
+}
+
+/* Each --thread must have met one: a mistyped name is not silence. */
+static int check_wanted(const struct sonde__cli_command *command,
+                        const struct sonde__thread *threads, uint32_t count,
+                        const struct sonde__stacks_wanted *wanted)
+{
+    for (uint32_t i = 0; i < wanted->thread_count; i++) {
+        uint32_t t = 0;
+        while (t < count && !is_wanted(&threads[t], wanted->threads[i])) {
+            t++;
+        }
+        if (t == count) {
+            sonde__cli_error(command, "no thread has the id or name %s", wanted->threads[i]);
+            return SONDE__CLI_ABSENT;
+        }
+    }
+    return SONDE__CLI_OK;
+}
+
+/* A copy of just the frames that are there. False: out of memory. */
+static bool keep_stack(const struct sonde_stack *from, struct sonde_stack *ret_stack)
+{
+    size_t count = from->count;
+    char *block = sonde__mem_alloc_array(count + 1, sizeof *from->pcs + sizeof *from->how);
+    if (block == NULL) {
+        return false;
+    }
+    *ret_stack = *from;
+    ret_stack->pcs = (uint64_t *)(void *)block;
+    ret_stack->how = (uint8_t *)block + (count + 1) * sizeof *from->pcs;
+    memcpy(ret_stack->pcs, from->pcs, count * sizeof *from->pcs);
+    memcpy(ret_stack->how, from->how, count * sizeof *from->how);
+    return true;
+}
+
+static bool capture_one(struct sonde__target *target, const struct sonde__thread *thread,
+                        struct sonde_stack *scratch, struct sonde__stacks *stacks)
+{
+    struct sonde__stacks_one *one = &stacks->list[stacks->count];
+    sonde_stack_init(scratch, scratch->pcs, scratch->how, scratch->capacity, SONDE_OUTER_FRAMES);
+    memset(&one->capture, 0, sizeof one->capture);
+    one->thread = *thread;
+    sonde__target_capture(target, thread, scratch, &one->capture);
+    if (one->capture.by == SONDE__CAPTURED_NOT) {
+        scratch->count = 0;
+        if (thread->state != SONDE__THREAD_DEAD && one->capture.status != SONDE_ABSENT) {
+            stacks->first_unread = stacks->unread == 0 ? stacks->count : stacks->first_unread;
+            stacks->unread++;
+        }
+    }
+    if (!keep_stack(scratch, &one->stack)) {
+        return false;
+    }
+    stacks->count++;
+    return true;
+}
+
+static bool capture_all(struct sonde__target *target, const struct sonde__thread *threads,
+                        uint32_t count, const struct sonde__stacks_wanted *wanted,
+                        struct sonde__stacks *stacks)
+{
+    uint32_t capacity = wanted->depth + SONDE_OUTER_FRAMES;
+    struct sonde_stack scratch = {.capacity = capacity};
+    struct sonde__cli_progress progress;
+    bool ok;
+    scratch.pcs = sonde__mem_alloc_array(capacity, sizeof *scratch.pcs);
+    scratch.how = sonde__mem_alloc_array(capacity, sizeof *scratch.how);
+    ok = scratch.pcs != NULL && scratch.how != NULL;
+    sonde__cli_progress_begin(&progress, "reading threads");
+    for (uint32_t i = 0; ok && i < count; i++) {
+        if (is_any_wanted(&threads[i], wanted)) {
+            ok = capture_one(target, &threads[i], &scratch, stacks);
+        }
+        sonde__cli_progress_step(&progress, i + 1, count);
+    }
+    sonde__cli_progress_end(&progress);
+    sonde__mem_free(scratch.pcs);
+    sonde__mem_free(scratch.how);
+    return ok;
+}
+
+int sonde__stacks_capture(const struct sonde__cli_command *command, struct sonde__target *target,
+                          const struct sonde__stacks_wanted *wanted,
+                          struct sonde__stacks *ret_stacks)
+{
+    struct sonde_error error;
+    struct sonde__stacks stacks = {0};
+    const struct sonde__thread *threads = NULL;
+    uint32_t count = 0;
+    enum sonde_status status = wanted->stop ? sonde__target_stop(target, &error) : SONDE_OK;
+    int exit_code;
+    if (status != SONDE_OK) {
+        return sonde__cli_fail(command, NULL, status, &error);
+    }
+    status = sonde__target_threads(target, &threads, &count, &error);
+    if (status == SONDE_OK) {
+        exit_code = check_wanted(command, threads, count, wanted);
+        stacks.list = sonde__mem_alloc_array((size_t)count + 1, sizeof *stacks.list);
+        if (exit_code == SONDE__CLI_OK &&
+            (stacks.list == NULL || !capture_all(target, threads, count, wanted, &stacks))) {
+            exit_code = sonde__cli_fail(command, NULL, SONDE_MEMORY, NULL);
+        }
+    } else {
+        exit_code = sonde__cli_fail(command, NULL, status, &error);
+    }
+    if (wanted->stop) {
+        sonde__target_resume(target, &stacks.pause_ns);
+    }
+    if (exit_code != SONDE__CLI_OK) {
+        sonde__stacks_done(&stacks);
+        return exit_code;
+    }
+    *ret_stacks = stacks;
+    return SONDE__CLI_OK;
+}
+
+void sonde__stacks_done(struct sonde__stacks *stacks)
+{
+    for (uint32_t i = 0; i < stacks->count; i++) {
+        sonde__mem_free(stacks->list[i].stack.pcs);
+    }
+    sonde__mem_free(stacks->list);
+    memset(stacks, 0, sizeof *stacks);
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Stacks of a target's threads, all taken before anything else is done with them.
+ *
+ * Names take long; so first every stack is captured, close together in time and, in mode STOP, in
+ * the shortest pause, and only then are they turned into a report. */
+#ifndef SONDE_STACKS_CAPTURE_H
+#define SONDE_STACKS_CAPTURE_H
+
+#include "cli.h"
+#include "target.h"
+
+/* What --depth may ask for: as many frames as a view of a report shows. */
+#define SONDE__STACKS_DEPTH_MAX     16000u
+#define SONDE__STACKS_DEPTH_DEFAULT 256u
+/* Values of --thread. */
+#define SONDE__STACKS_THREADS_MAX 64u
+
+struct sonde__stacks_wanted {
+    uint32_t depth; /* innermost frames kept; SONDE_OUTER_FRAMES outermost ones come on top */
+    bool stop;
+    const char *threads[SONDE__STACKS_THREADS_MAX]; /* numbers or names */
+    uint32_t thread_count;                          /* 0: all */
+};
+
+struct sonde__stacks_one {
+    struct sonde__thread thread;
+    struct sonde__capture capture;
+    struct sonde_stack stack; /* its arrays are in one block of the heap */
+};
+
+struct sonde__stacks {
+    struct sonde__stacks_one *list;
+    uint32_t count;
+    uint32_t unread;       /* live threads of which nothing could be read */
+    uint32_t first_unread; /* index of the first of them */
+    uint64_t pause_ns;     /* mode STOP */
+};
+
+/* On failure a line was said and the exit code is returned, with nothing to free; else
+ * SONDE__CLI_OK. */
+int sonde__stacks_capture(const struct sonde__cli_command *command, struct sonde__target *target,
+                          const struct sonde__stacks_wanted *wanted,
+                          struct sonde__stacks *ret_stacks);
+void sonde__stacks_done(struct sonde__stacks *stacks);
+
+#endif

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+/* `sonde doctor PID` of processes that are hard to read, each for another reason. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "start.h"
+#include "test.h"
+
+static struct test_run doctor(pid_t pid)
+{
+    char pid_text[16];
+    const char *const argv[] = {sonde_program(), "doctor", pid_text, NULL};
+    snprintf(pid_text, sizeof pid_text, "%d", (int)pid);
+    return test_run(argv, NULL, NULL, 60);
+}
+
+/* The line of `what`, and in it `says`. */
+static void check_finding(const char *out, const char *state, const char *what, const char *says)
+{
+    char head[64];
+    char line[512];
+    const char *at;
+    snprintf(head, sizeof head, "%-8s%-17s ", state, what);
+    at = strstr(out, head);
+    if (at == NULL) {
+        FAIL("no \"%s\" in: %s", head, out);
+    }
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
+    CHECK_CONTAINS(line, says);
+}
+
+/* The waiter's source, built by another compiler or with other options; false: no such compiler. */
+static bool build(const char *compiler, const char *option, const char *path)
+{
+    char source[512];
+    const char *const argv[] = {compiler,   source,          "-o",   path,
+                                "-pthread", "-D_GNU_SOURCE", option, NULL};
+    struct test_run run;
+    snprintf(source, sizeof source, "%s/tests/integration/support/waiter.c", test_source_dir());
+    run = test_run(argv, NULL, NULL, 60);
+    test_run_done(&run);
+    return access(path, X_OK) == 0;
+}
+
+TEST(a_usual_process)
+{
+    const char *const program[] = {test_program("support", "waiter"), NULL};
+    pid_t pid = start_program(program);
+    struct test_run run = doctor(pid);
+    check_finding(run.out, "ok", "process", "waiter");
+    check_finding(run.out, "ok", "process", "3 threads");
+    check_finding(run.out, "ok", "program", "64-bit");
+    check_finding(run.out, "ok", "libc", "glibc");
+    check_finding(run.out, "ok", "rights", "can be read");
+    check_finding(run.out, "ok", "tracer", "none");
+    test_run_done(&run);
+    stop_program(pid);
+}
+
+TEST(a_traced_process)
+{
+    const char *const program[] = {test_program("support", "waiter"), NULL};
+    pid_t pid = start_program(program);
+    char says[64];
+    struct test_run run;
+    CHECK_EQ(ptrace(PTRACE_SEIZE, pid, NULL, NULL), 0);
+    run = doctor(pid);
+    snprintf(says, sizeof says, "process %d ", (int)getpid());
+    check_finding(run.out, "limited", "tracer", says);
+    test_run_done(&run);
+    stop_program(pid);
+}
+
+TEST(a_process_that_has_ended)
+{
+    siginfo_t info;
+    struct test_run run;
+    pid_t pid = fork();
+    if (pid == 0) {
+        _exit(0);
+    }
+    waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
+    run = doctor(pid);
+    CHECK_EQ(run.status, 1);
+    check_finding(run.out, "no", "process", "has ended");
+    test_run_done(&run);
+    waitpid(pid, NULL, 0);
+    run = doctor(pid);
+    CHECK_EQ(run.status, 3);
+    check_one_line(run.err, "no such process");
+    test_run_done(&run);
+}
+
+TEST(a_static_program)
+{
+    char path[256];
+    const char *const program[] = {path, NULL};
+    struct test_run run;
+    pid_t pid;
+    snprintf(path, sizeof path, "%s/static", test_folder());
+    if (!build("cc", "-static", path)) {
+        SKIP("no static libc");
+    }
+    pid = start_program(program);
+    run = doctor(pid);
+    check_finding(run.out, "limited", "libc", "static");
+    test_run_done(&run);
+    stop_program(pid);
+}
+
+TEST(a_program_of_another_libc)
+{
+    char path[256];
+    const char *const program[] = {path, NULL};
+    struct test_run run;
+    pid_t pid;
+    snprintf(path, sizeof path, "%s/musl", test_folder());
+    if (!build("musl-gcc", "-O1", path)) {
+        SKIP("no musl-gcc");
+    }
+    pid = start_program(program);
+    run = doctor(pid);
+    check_finding(run.out, "limited", "libc", "musl");
+    test_run_done(&run);
+    stop_program(pid);
+}
+
+/* As another user, from a copy that this user can reach. */
+TEST(a_process_of_another_user)
+{
+    char command[1024];
+    const char *const argv[] = {"sh", "-c", command, NULL};
+    const char *const program[] = {test_program("support", "waiter"), NULL};
+    struct test_run run;
+    pid_t pid;
+    if (geteuid() != 0) {
+        run = doctor(1);
+        CHECK_EQ(run.status, 1);
+        check_finding(run.out, "no", "rights", "it belongs to user 0");
+        test_run_done(&run);
+        return;
+    }
+    pid = start_program(program);
+    snprintf(command, sizeof command,
+             "chmod 755 %s && cp %s %s/sonde && exec setpriv --reuid 65534 --regid 65534 "
+             "--clear-groups --inh-caps=-all %s/sonde doctor %d",
+             test_folder(), sonde_program(), test_folder(), test_folder(), (int)pid);
+    run = test_run(argv, NULL, NULL, 60);
+    CHECK_EQ(run.status, 1);
+    check_finding(run.out, "no", "rights", "it belongs to user 0");
+    CHECK_CONTAINS(run.out, "-> run sonde as root");
+    test_run_done(&run);
+    stop_program(pid);
+}

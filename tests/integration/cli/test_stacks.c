@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+/* `sonde stacks` of a program whose functions we know, and its options. (That the frames are gdb's
+ * is tests/integration/stacks' business.) */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "start.h"
+#include "test.h"
+
+/* sonde stacks PID and the words of `options`. */
+static struct test_run stacks(pid_t pid, const char *options)
+{
+    char pid_text[16];
+    char words[300];
+    const char *argv[20] = {sonde_program(), "stacks", pid_text};
+    unsigned argc = 3;
+    snprintf(pid_text, sizeof pid_text, "%d", (int)pid);
+    snprintf(words, sizeof words, "%s", options);
+    for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " ")) {
+        argv[argc++] = word;
+    }
+    return test_run(argv, NULL, NULL, 60);
+}
+
+static pid_t start_waiter(const char *depth)
+{
+    const char *const program[] = {test_program("support", "waiter"), depth, NULL};
+    pid_t pid = start_program(program);
+    wait_blocked(pid);
+    return pid;
+}
+
+/* Each of the names, in this order. */
+static void check_order(const char *text, const char *const names[])
+{
+    const char *at = text;
+    for (unsigned i = 0; names[i] != NULL; i++) {
+        at = strstr(at, names[i]);
+        if (at == NULL) {
+            FAIL("%s (number %u) is missing, or not in its place in: %s", names[i], i, text);
+        }
+        at += strlen(names[i]);
+    }
+}
+
+static unsigned count(const char *text, const char *part)
+{
+    unsigned n = 0;
+    for (; (text = strstr(text, part)) != NULL; text += strlen(part)) {
+        n++;
+    }
+    return n;
+}
+
+TEST(all_threads_with_the_names_of_their_functions)
+{
+    static const char *const order[] = {"read",          "wait_in_main", "deeper",       "deeper",
+                                        "main",          "__libc_start", "_start",       "lock",
+                                        "wait_for_lock", "lock_thread",  "sleep_thread", NULL};
+    pid_t pid = start_waiter("1");
+    struct test_run run = stacks(pid, "");
+    CHECK_EQ(run.status, 0);
+    CHECK_STR(run.err, "");
+    check_order(run.out, order);
+    CHECK_CONTAINS(run.out, "waits-for-lock");
+    CHECK_CONTAINS(run.out, "sleeps \\x1b[31m\"");
+    CHECK(strchr(run.out, '\033') == NULL);
+    test_run_done(&run);
+    stop_program(pid);
+}
+
+TEST(json_parses_and_has_the_same)
+{
+    pid_t pid = start_waiter("1");
+    struct test_run run = stacks(pid, "--json");
+    CHECK_EQ(run.status, 0);
+    check_json(run.out);
+    CHECK_CONTAINS(run.out, "\"wait_in_main\"");
+    CHECK_CONTAINS(run.out, "\"waits-for-lock\"");
+    test_run_done(&run);
+    stop_program(pid);
+}
+
+TEST(one_thread_by_name_and_by_id)
+{
+    pid_t pid = start_waiter("0");
+    char options[64];
+    struct test_run run = stacks(pid, "--thread waits-for-lock");
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, "wait_for_lock");
+    CHECK(strstr(run.out, "wait_in_main") == NULL);
+    test_run_done(&run);
+    snprintf(options, sizeof options, "--thread %d", (int)pid);
+    run = stacks(pid, options);
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, "wait_in_main");
+    CHECK(strstr(run.out, "wait_for_lock") == NULL);
+    test_run_done(&run);
+    stop_program(pid);
+}
+
+/* 1000 calls, 10 + 64 kept: the waiter's main thread has some frames more, each counted. */
+TEST(a_deep_stack_says_what_it_left_out)
+{
+    pid_t pid = start_waiter("1000");
+    struct test_run run = stacks(pid, "--depth 10 --unfolded --json");
+    struct test_run whole = stacks(pid, "--depth 2000 --unfolded --json");
+    CHECK_EQ(run.status, 0);
+    CHECK_EQ(whole.status, 0);
+    check_json(run.out);
+    CHECK_EQ(count(whole.out, "\"deeper\""), 1001);
+    CHECK_CONTAINS(run.out, "wait_in_main");
+    CHECK_CONTAINS(run.out, "_start");
+    CHECK(count(run.out, "\"deeper\"") >= 60 && count(run.out, "\"deeper\"") < 75);
+    test_run_done(&run);
+    test_run_done(&whole);
+    run = stacks(pid, "--depth 10");
+    CHECK_CONTAINS(run.out, "left out");
+    test_run_done(&run);
+    stop_program(pid);
+}
+
+TEST(names_are_left_out_on_request)
+{
+    pid_t pid = start_waiter("0");
+    struct test_run run = stacks(pid, "--no-names");
+    CHECK_EQ(run.status, 0);
+    CHECK(strstr(run.out, "wait_in_main") == NULL);
+    CHECK_CONTAINS(run.out, "waiter+0x");
+    CHECK_CONTAINS(run.out, "libc.so.6+0x");
+    test_run_done(&run);
+    stop_program(pid);
+}
+
+/* Stopping reads the same, and says how long it took. The threads go on afterwards. */
+TEST(stopped_all_together)
+{
+    static const char *const order[] = {"stopped for",   "read",        "wait_in_main", "main",
+                                        "wait_for_lock", "lock_thread", "sleep_thread", NULL};
+    pid_t pid = start_waiter("0");
+    struct test_run run = stacks(pid, "--stop");
+    CHECK_EQ(run.status, 0);
+    check_order(run.out, order);
+    test_run_done(&run);
+    wait_blocked(pid);
+    stop_program(pid);
+}
+
+/* A report shows what the screen showed. */
+TEST(a_report_shows_the_same_later)
+{
+    pid_t pid = start_waiter("3");
+    char options[300];
+    char path[256];
+    struct test_run run;
+    struct test_run shown;
+    const char *const show[] = {sonde_program(), "show", path, NULL};
+    const char *const show_json[] = {sonde_program(), "show", "--json", path, NULL};
+    snprintf(path, sizeof path, "%s/r.sonde", test_folder());
+    snprintf(options, sizeof options, "--report %s", path);
+    run = stacks(pid, options);
+    stop_program(pid);
+    CHECK_EQ(run.status, 0);
+    shown = test_run(show, NULL, NULL, 60);
+    CHECK_EQ(shown.status, 0);
+    CHECK_STR(shown.err, "");
+    CHECK_STR(shown.out, run.out);
+    test_run_done(&shown);
+    shown = test_run(show_json, NULL, NULL, 60);
+    check_json(shown.out);
+    test_run_done(&shown);
+    test_run_done(&run);
+}
+
+TEST(a_report_through_a_pipe)
+{
+    pid_t pid = start_waiter("3");
+    char line[600];
+    const char *const argv[] = {"sh", "-c", line, NULL};
+    struct test_run run;
+    snprintf(line, sizeof line, "%s stacks %d -o - | %s show -", sonde_program(), (int)pid,
+             sonde_program());
+    run = test_run(argv, NULL, NULL, 60);
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, "wait_in_main");
+    test_run_done(&run);
+    stop_program(pid);
+}
+
+TEST(a_report_that_cannot_be_written)
+{
+    pid_t pid = start_waiter("0");
+    struct test_run run = stacks(pid, "--report /dev/full");
+    CHECK_EQ(run.status, 1);
+    check_one_line(run.err, "/dev/full: No space left on device");
+    CHECK_CONTAINS(run.out, "wait_in_main");
+    test_run_done(&run);
+    run = stacks(pid, "--report /nonexistent/r.sonde");
+    CHECK_EQ(run.status, 1);
+    check_one_line(run.err, "/nonexistent/r.sonde: No such file or directory");
+    test_run_done(&run);
+    stop_program(pid);
+}
+
+/* A thread that runs without end is read too, and goes on running. */
+TEST(a_running_thread)
+{
+    const char *const program[] = {"sh", "-c", "echo ready; while :; do :; done", NULL};
+    pid_t pid = start_program(program);
+    struct test_run run = stacks(pid, "");
+    int status;
+    if (run.status != 0) {
+        FAIL("ended with %d: %s%s", run.status, run.out, run.err);
+    }
+    CHECK_CONTAINS(run.out, "__libc_start");
+    test_run_done(&run);
+    CHECK_EQ(waitpid(pid, &status, WNOHANG), 0);
+    stop_program(pid);
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Programs that a test starts, looks at and ends. */
+#ifndef SONDE_TEST_START_H
+#define SONDE_TEST_START_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Start argv[0] with its standard output to us, and wait until it printed a line. Fails the test
+ * when it does not. It is killed when the test's process dies. */
+pid_t start_program(const char *const argv[]);
+/* Kill it and wait for it. */
+void stop_program(pid_t pid);
+/* Wait until every thread of it is blocked, that is, in state S. */
+void wait_blocked(pid_t pid);
+/* The path of the sonde program of this build, and of a program built beside a test. */
+const char *sonde_program(void);
+const char *test_program(const char *folder, const char *name);
+
+/* `message` is one line: not empty, one newline at its end, no control characters, and it holds
+ * `part`. */
+void check_one_line(const char *message, const char *part);
+/* Does it parse? Asks python3. */
+void check_json(const char *text);
+
+#endif
