@@ -155,8 +155,9 @@ static enum sonde_status finish(const struct sonde__symbol_index *made,
     uint32_t pages = (uint32_t)((made->size + (1u << SYMBOL_PAGE_SHIFT) - 1) >> SYMBOL_PAGE_SHIFT);
     size_t crowd_bytes = entries->crowd_count * sizeof *entries->crowds;
     size_t entry_bytes = (size_t)entries->count * sizeof *entries->starts;
-    size_t bytes =
-        sizeof *index + 2 * entry_bytes + ((size_t)pages + 1) * sizeof(uint32_t) + crowd_bytes;
+    size_t pad_bytes = SYMBOL_WINDOW * sizeof(uint32_t);
+    size_t bytes = sizeof *index + 2 * entry_bytes + pad_bytes +
+                   ((size_t)pages + 1) * sizeof(uint32_t) + crowd_bytes;
     uint32_t *words, page = 0;
     index = sonde__mem_alloc(bytes);
     if (index == NULL) {
@@ -169,8 +170,11 @@ static enum sonde_status finish(const struct sonde__symbol_index *made,
     index->block_bytes = bytes;
     words = (uint32_t *)(index + 1);
     index->starts = memcpy(words, entries->starts, entry_bytes);
-    index->refs = memcpy(words + entries->count, entries->refs, entry_bytes);
-    words += 2 * (size_t)entries->count;
+    words += entries->count;
+    memset(words, 0xff, pad_bytes);
+    words += SYMBOL_WINDOW;
+    index->refs = memcpy(words, entries->refs, entry_bytes);
+    words += entries->count;
     index->buckets = words;
     for (uint32_t i = 0; i < entries->count; i++) {
         while (page <= entries->starts[i] >> SYMBOL_PAGE_SHIFT) {
@@ -197,7 +201,12 @@ static enum sonde_status build_index(struct symbol_build *build, const struct so
     for (unsigned table = 0; table < SYMBOL_TABLE_COUNT; table++) {
         SONDE_TRY(add_table(build, table));
     }
-    symbol_sort(build->items, build->scratch, build->count, (uint32_t)(build->index->size - 1));
+    if (symbol_sort(build->items, build->scratch, build->count,
+                    (uint32_t)(build->index->size - 1)) == build->scratch) {
+        struct symbol_item *sorted = build->scratch;
+        build->scratch = build->items;
+        build->items = sorted;
+    }
     SONDE_TRY(symbol_add_plt(build, elf));
     /* Each item makes two entries at most, of 8 bytes: they fit the scratch of 16. */
     entries.starts = (uint32_t *)(void *)build->scratch;

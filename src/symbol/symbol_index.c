@@ -5,19 +5,26 @@
 #include "image_cfi.h"
 #include "symbol_layout.h"
 
-/* Index of the last entry that starts at or before `offset`, or UINT32_MAX. No branch depends on
- * the data: random look-ups would mispredict every second one. */
+/* Index of the last entry that starts at or before `offset`, or UINT32_MAX.
+ *
+ * No branch depends on the data, for random look-ups would mispredict every second one; nor does a
+ * load on the load before it: all entries of the window are compared at once (compilers make vector
+ * code of it). The window may reach over the page: what stands there is larger, or padding. */
 static uint32_t find_entry(const struct sonde__symbol_index *index, uint64_t offset)
 {
     uint64_t page = offset >> SYMBOL_PAGE_SHIFT;
     const uint32_t *at = index->starts + index->buckets[page];
     uint32_t left = index->buckets[page + 1] - index->buckets[page];
-    uint32_t key = (uint32_t)offset;
-    while (left > 0) {
+    uint32_t key = (uint32_t)offset, before = 0;
+    while (left > SYMBOL_WINDOW) { /* a page of many small functions: halve it */
         uint32_t half = (left + 1) / 2;
-        at += at[half - 1] <= key ? half : 0;
+        at += half & -(uint32_t)(at[half - 1] <= key);
         left -= half;
     }
+    for (unsigned i = 0; i < SYMBOL_WINDOW; i++) {
+        before += at[i] <= key;
+    }
+    at += before < left ? before : left; /* padding equals the last address of 4 GiB */
     return (uint32_t)(at - index->starts) - 1;
 }
 

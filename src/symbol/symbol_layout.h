@@ -2,10 +2,10 @@
 /* Layout of the symbol index, shared by its builder (symbol_build.c) and its look-up
  * (symbol_index.c), and what the builder's parts tell each other.
  *
- * One block: this struct, then starts, refs, buckets, crowds. `starts` are offsets from `base`,
- * strictly ascending; entry i says what holds from starts[i] on: a symbol (until the symbol's own
- * end, or for symbols without a size until the next entry), or an end marker. 8 bytes an entry; one
- * entry per distinct start, and a few for what ends or goes on inside another. */
+ * One block: this struct, then starts (and padding), refs, buckets, crowds. `starts` are offsets
+ * from `base`, strictly ascending; entry i says what holds from starts[i] on: a symbol (until the
+ * symbol's own end, or for symbols without a size until the next entry), or an end marker. 8 bytes
+ * an entry; one entry per distinct start, and a few for what ends or goes on inside another. */
 #ifndef SONDE_SYMBOL_LAYOUT_H
 #define SONDE_SYMBOL_LAYOUT_H
 
@@ -34,6 +34,10 @@ enum symbol_table {
 
 /* Page size of the buckets: 4 KiB holds some twenty functions, whose starts are two cache lines. */
 #define SYMBOL_PAGE_SHIFT 12u
+
+/* Entries that a look-up compares at once: the twenty of most pages, and some. As many words of
+ * UINT32_MAX stand behind the last start. */
+#define SYMBOL_WINDOW 32u
 
 struct symbol_crowd {
     uint32_t entry; /* index in starts, ascending */
@@ -127,9 +131,10 @@ static inline struct symbol_raw symbol_read(const struct sonde__elf_symbols *sym
     return raw;
 }
 
-/* Sort items by start; equal starts keep their order. `scratch` holds count items. */
-void symbol_sort(struct symbol_item *items, struct symbol_item *scratch, uint32_t count,
-                 uint32_t start_max);
+/* Sort items by start (at most start_max); equal starts keep their order. `scratch` holds count
+ * items. Returns the one of the two that holds the result. */
+struct symbol_item *symbol_sort(struct symbol_item *items, struct symbol_item *scratch,
+                                uint32_t count, uint32_t start_max);
 
 /* Choose the best of items[0..count), which share a start; returns its index, and in ret_names the
  * number of different names. */

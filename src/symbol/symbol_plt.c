@@ -55,6 +55,12 @@ static int compare_cells(const void *a, const void *b)
     return (slot_a->cell > slot_b->cell) - (slot_a->cell < slot_b->cell);
 }
 
+static int compare_starts(const void *a, const void *b)
+{
+    const struct symbol_item *item_a = a, *item_b = b;
+    return (item_a->start > item_b->start) - (item_a->start < item_b->start);
+}
+
 static void find_slots(const struct sonde__elf *elf, unsigned arch, uint32_t capacity,
                        struct slots *slots)
 {
@@ -183,12 +189,13 @@ static void read_relocations(struct symbol_build *build, const struct sonde__elf
     }
 }
 
-/* Merge the sorted items [0, middle) and [middle, count). */
+/* Merge the items [middle, count) into the sorted ones before them. */
 static void merge(struct symbol_build *build, uint32_t middle)
 {
     uint32_t tail = build->count - middle, from = middle, to = build->count;
     struct symbol_item *items = build->items, *added = build->scratch;
     memcpy(added, items + middle, (size_t)tail * sizeof *items);
+    qsort(added, tail, sizeof *added, compare_starts);
     while (tail > 0) {
         if (from > 0 && items[from - 1].start > added[tail - 1].start) {
             items[--to] = items[--from];
@@ -222,8 +229,6 @@ enum sonde_status symbol_add_plt(struct symbol_build *build, const struct sonde_
         }
     }
     sonde__mem_free(slots.slots);
-    symbol_sort(build->items + sorted_count, build->scratch, build->count - sorted_count,
-                UINT32_MAX);
     merge(build, sorted_count);
     return SONDE_OK;
 }

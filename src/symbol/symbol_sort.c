@@ -1,43 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Least-significant-digit radix sort of candidates: linear, stable, no comparison calls. */
+/* Least-significant-digit radix sort of candidates: linear, stable, no comparison calls.
+ *
+ * The digits are as narrow as the number of passes allows: code of 32 MiB takes three passes of
+ * 9 bits, whose 512 places to write to stay in the first-level cache, where 2048 would not. */
 #include <string.h>
 
 #include "symbol_layout.h"
 
-/* 11 bits: 2048 counters of 4 bytes fit the first-level cache beside the data; code of up to 4 MiB
- * takes two passes and of 8 GiB three. */
-#define DIGIT_BITS  11u
-#define DIGIT_COUNT (1u << DIGIT_BITS)
+#define DIGIT_BITS_MAX 11u
+#define PASSES_MAX     3u
 
-static void sort_digit(const struct symbol_item *from, struct symbol_item *to, uint32_t count,
-                       unsigned shift)
+struct symbol_item *symbol_sort(struct symbol_item *items, struct symbol_item *scratch,
+                                uint32_t count, uint32_t start_max)
 {
-    uint32_t places[DIGIT_COUNT] = {0};
-    uint32_t place = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        places[from[i].start >> shift & (DIGIT_COUNT - 1)]++;
-    }
-    for (uint32_t i = 0; i < DIGIT_COUNT; i++) {
-        uint32_t here = places[i];
-        places[i] = place;
-        place += here;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        to[places[from[i].start >> shift & (DIGIT_COUNT - 1)]++] = from[i];
-    }
-}
-
-void symbol_sort(struct symbol_item *items, struct symbol_item *scratch, uint32_t count,
-                 uint32_t start_max)
-{
+    uint32_t places[PASSES_MAX][1u << DIGIT_BITS_MAX];
     struct symbol_item *from = items, *to = scratch;
-    for (unsigned shift = 0; shift < 32 && (start_max >> shift) != 0; shift += DIGIT_BITS) {
+    unsigned bits = start_max != 0 ? 32 - (unsigned)__builtin_clz(start_max) : 1;
+    unsigned passes = (bits + DIGIT_BITS_MAX - 1) / DIGIT_BITS_MAX;
+    unsigned digit_bits = (bits + passes - 1) / passes;
+    uint32_t digits = 1u << digit_bits, mask = digits - 1;
+    for (unsigned pass = 0; pass < passes; pass++) {
+        memset(places[pass], 0, digits * sizeof places[pass][0]);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        for (unsigned pass = 0; pass < passes; pass++) {
+            places[pass][from[i].start >> (pass * digit_bits) & mask]++;
+        }
+    }
+    for (unsigned pass = 0; pass < passes; pass++) {
         struct symbol_item *sorted = to;
-        sort_digit(from, to, count, shift);
+        uint32_t place = 0;
+        for (uint32_t digit = 0; digit < digits; digit++) {
+            uint32_t here = places[pass][digit];
+            places[pass][digit] = place;
+            place += here;
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            to[places[pass][from[i].start >> (pass * digit_bits) & mask]++] = from[i];
+        }
         to = from;
         from = sorted;
     }
-    if (from != items && count != 0) {
-        memcpy(items, from, (size_t)count * sizeof *items);
-    }
+    return from;
 }
