@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Fuzz target: an ELF of any content, as a file and as a loaded image. Everything that the reader
  * offers is walked, an index is built and asked; every string is read to its end. */
+#include "fuzz.h"
 #include "image_cfi.h"
 #include "image_elf.h"
 #include "symbol_index.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Items of one table that are walked: a table may have as many as the input has bytes. */
 #define WALKED_MAX 300u
@@ -106,9 +105,7 @@ static void walk_index(const struct sonde__elf *elf, const struct sonde__elf *de
         uint64_t step = (end - start) / 200 + 1;
         for (uint64_t vaddr = start; vaddr < end && vaddr >= start; vaddr += step) {
             if (sonde__symbol_find(index, vaddr, &symbol)) {
-                if (vaddr < symbol.start || vaddr >= symbol.end) {
-                    __builtin_trap();
-                }
+                FUZZ_MUST(vaddr >= symbol.start && vaddr < symbol.end);
                 read_string(symbol.name);
             }
         }

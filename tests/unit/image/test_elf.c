@@ -2,16 +2,14 @@
 /* The ELF reader against readelf on real files, and on cut and damaged ones: the fuzz target's walk
  * over every truncation and every flipped byte of a small program. Under ASan any access outside
  * the view is seen, because each input is a heap block of its exact size. */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "fuzz.h"
 #include "image_elf.h"
 #include "test.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct file {
     char *data;
@@ -265,30 +263,6 @@ TEST_TIMEOUT(every_flipped_byte_is_read_without_harm, 280)
         }
     }
     free(file.data);
-}
-
-/* What fuzzing found stays found. */
-TEST(inputs_of_fuzzing_are_read_without_harm)
-{
-    char folder[1024], path[2048];
-    struct dirent *entry;
-    DIR *listing;
-    snprintf(folder, sizeof folder, "%s/fuzz/regress/elf", test_source_dir());
-    listing = opendir(folder);
-    if (listing == NULL) {
-        return; /* nothing was found yet */
-    }
-    while ((entry = readdir(listing)) != NULL) {
-        if (entry->d_name[0] != '.') {
-            size_t size;
-            char *data;
-            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-            data = test_read_file(path, &size);
-            feed(data, size);
-            free(data);
-        }
-    }
-    closedir(listing);
 }
 
 TEST(what_is_not_an_elf_is_told)
