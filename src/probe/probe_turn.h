@@ -17,9 +17,10 @@
  * its place (start-up code waits a few times and never again), and a thread that waits for
  * something else meanwhile is not called busy. */
 #define SONDE__PROBE_YOUNG_TURNS 8u
-/* A wait counts as outside the loop's only by more than the frames of the wait itself may differ:
- * a callback's own poll can stand a few words above the loop's epoll_wait and is still inside. */
-#define SONDE__PROBE_OUTER_BYTES 512u
+/* A wait counts as outside the loop's only by more than the frames of one wait may take: libuv
+ * keeps 12 KiB of events in the frame above its epoll_wait, python 48 KiB of sets above its select.
+ * So a callback's own wait often stands higher than the loop's and is still inside. */
+#define SONDE__PROBE_OUTER_BYTES 65536u
 
 struct sonde__probe_wait {
     uint64_t object;

@@ -63,6 +63,24 @@ void sonde__watch_camera_refresh(struct sonde__watch_camera *camera)
     }
 }
 
+/* The wrappers of the probe are ours, not the program's: their frames are taken out. */
+static void drop_own_frames(struct sonde__watch_camera *camera, struct sonde_stack *stack)
+{
+    const struct sonde__image_set *images = sonde__target_images(camera->target);
+    uint32_t kept = 0, gap = stack->lost_at;
+    for (uint32_t i = 0; i < stack->count; i++) {
+        const struct sonde__image *image = sonde__image_find(images, stack->pcs[i]);
+        const char *slash = image != NULL ? strrchr(image->path, '/') : NULL;
+        if (slash != NULL && strcmp(slash, "/libsonde-preload.so") == 0) {
+            stack->lost_at -= i < gap;
+            continue;
+        }
+        stack->pcs[kept] = stack->pcs[i];
+        stack->how[kept++] = stack->how[i];
+    }
+    stack->count = kept;
+}
+
 static bool peek(void *ctx, uint64_t address, void *ret_bytes, size_t size)
 {
     return sonde__target_read(ctx, address, ret_bytes, size) == size;
@@ -89,6 +107,7 @@ static bool keep(struct sonde__watch_camera *camera, const struct sonde__thread 
     struct sonde__capture capture = {0};
     sonde_stack_init(&stack, camera->pcs, camera->how, SONDE__WATCH_FRAMES_MAX, SONDE_OUTER_FRAMES);
     sonde__target_capture(camera->target, thread, &stack, &capture);
+    drop_own_frames(camera, &stack);
     memset(shot, 0, sizeof *shot);
     if (stack.count > 0) {
         shot->pcs = malloc(stack.count * (sizeof *stack.pcs + 1));

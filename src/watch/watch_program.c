@@ -224,6 +224,19 @@ static const char *base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
+bool sonde__watch_names_by_env(const char *path, char *ret_name, size_t capacity)
+{
+    struct sonde__watch_image image;
+    if (!parse_path(path, &image) || !image.script ||
+        strcmp(base_name(image.interpreter), "env") != 0 || image.argument[0] == '\0' ||
+        image.argument[0] == '-' || strpbrk(image.argument, "= \t") != NULL ||
+        strlen(image.argument) >= capacity) {
+        return false;
+    }
+    memcpy(ret_name, image.argument, strlen(image.argument) + 1);
+    return true;
+}
+
 static enum sonde__watch_carry judge(const char *path, const struct sonde__watch_image *image)
 {
     struct sonde__watch_image own;

@@ -47,6 +47,10 @@ typedef size_t (*sonde__watch_read)(void *ctx, uint64_t offset, void *ret_bytes,
 void sonde__watch_parse_image(sonde__watch_read read, void *ctx,
                               struct sonde__watch_image *ret_image);
 
+/* "#!/usr/bin/env NAME": env would execute NAME at once, and the probe, which removes itself from
+ * the environment of the first program, would be gone. True: `path` is such a script; ret_name is
+ * NAME. Other uses of env (options, assignments) are left to env. */
+bool sonde__watch_names_by_env(const char *path, char *ret_name, size_t capacity);
 void sonde__watch_inspect(const char *path, struct sonde__watch_program *ret_program);
 /* "statically linked": why the probe cannot be loaded, as the end of a sentence. */
 const char *sonde__watch_carry_text(enum sonde__watch_carry carry);

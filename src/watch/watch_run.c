@@ -61,6 +61,35 @@ static enum sonde__watch_carry probe_fits(const char *path)
     return program.carry;
 }
 
+/* A script that env starts is started as env would do it: argv becomes {NAME, path, arguments...}.
+ */
+static char *const *resolve_env(char *const *argv, char *path, size_t capacity)
+{
+    static char name[256];
+    static char program[SONDE__WATCH_PATH_MAX];
+    struct sonde_error error;
+    size_t count = 0;
+    if (!sonde__watch_names_by_env(path, name, sizeof name) ||
+        sonde__host_find_program(name, program, sizeof program, &error) != 0) {
+        return argv; /* env says what is wrong */
+    }
+    while (argv[count] != NULL) {
+        count++;
+    }
+    char **longer = calloc(count + 2, sizeof *longer);
+    char *script = strdup(path);
+    if (longer == NULL || script == NULL) {
+        free(longer);
+        free(script);
+        return argv;
+    }
+    longer[0] = name;
+    longer[1] = script;
+    memcpy(longer + 2, argv + 1, count * sizeof *longer); /* with the null */
+    snprintf(path, capacity, "%s", program);
+    return longer;
+}
+
 int sonde__watch_run(const struct sonde__watch_options *options, struct sonde_error *ret_error)
 {
     static struct sonde__watch_session session;
@@ -76,6 +105,7 @@ int sonde__watch_run(const struct sonde__watch_options *options, struct sonde_er
         SONDE_OK) {
         return 125;
     }
+    char *const *argv = resolve_env(options->argv, path, sizeof path);
     session.options = *options;
     session.page = memory;
     session.carry = probe_fits(path);
@@ -96,5 +126,5 @@ int sonde__watch_run(const struct sonde__watch_options *options, struct sonde_er
     if (options->report_fd >= 0) {
         sonde__host_close(options->report_fd);
     }
-    return sonde__host_become(path, options->argv, envp, ret_error);
+    return sonde__host_become(path, argv, envp, ret_error);
 }

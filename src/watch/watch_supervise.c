@@ -54,6 +54,7 @@ static void begin_sampling(struct sonde__watch_session *s, uint32_t i, uint64_t 
     stall->begin_cpu_ns = sonde__host_cpu_ns();
     (void)sonde__host_look_thread(s->pid, (int32_t)s->tids[i], &stall->begin);
     s->nested[i] = atomic_load(&slot->nested);
+    s->loop_changes[i] = slot->loop_changes;
     atomic_store(&slot->ended_ns, 0);
     atomic_store(&slot->stamp, 1);
     if (open_camera(s, now_ns)) {
@@ -101,6 +102,14 @@ static void report_stall(struct sonde__watch_session *s, uint32_t i, uint64_t du
     struct sonde__watch_stall *stall = &s->stalls[i];
     const struct sonde__watch_decision *d = &s->decisions[i];
     struct sonde__host_thread_look look;
+    if (s->page->slots[i].loop_changes != s->loop_changes[i]) {
+        sonde__watch_say(s->output,
+                         "thread %u: another wait proved to be its loop; what looked like a stall "
+                         "of %llu ms was none",
+                         (unsigned)s->tids[i], (unsigned long long)(duration_ns / MS));
+        sonde__watch_stall_done(stall);
+        return;
+    }
     if (sonde__host_look_thread(s->pid, (int32_t)s->tids[i], &look)) {
         stall->cpu_ns = look.cpu_ns - stall->begin.cpu_ns;
         stall->runqueue_ns = look.runqueue_ns - stall->begin.runqueue_ns;

@@ -28,8 +28,9 @@ struct sonde__watch_session {
     uint64_t kill_at_ns;
     struct sonde__watch_decision decisions[SONDE__PROBE_SLOTS];
     struct sonde__watch_stall stalls[SONDE__PROBE_SLOTS];
-    uint32_t tids[SONDE__PROBE_SLOTS]; /* whom the decision is about */
-    uint64_t nested[SONDE__PROBE_SLOTS];
+    uint32_t tids[SONDE__PROBE_SLOTS];         /* whom the decision is about */
+    uint64_t nested[SONDE__PROBE_SLOTS];       /* when the sampling began */
+    uint64_t loop_changes[SONDE__PROBE_SLOTS]; /* likewise */
 };
 
 /* Body of the supervisor process; ctx is the session. Never returns. */

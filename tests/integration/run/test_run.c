@@ -122,6 +122,24 @@ TEST(script_without_interpreter_line)
     test_run_done(&run);
 }
 
+TEST(script_by_env)
+{
+    static const char script[] = "#!/usr/bin/env python3\n"
+                                 "import sys, os, select\n"
+                                 "print(sys.argv[1:], os.path.basename(sys.argv[0]))\n"
+                                 "maps = open('/proc/self/maps').read()\n"
+                                 "print('libsonde-preload' in maps, 'LD_PRELOAD' in os.environ)\n";
+    char path[512];
+    snprintf(path, sizeof path, "%s/by_env", test_folder());
+    test_write_file(path, script, sizeof script - 1);
+    chmod(path, 0755);
+    const char *env[] = {"PATH=/usr/bin:/bin", NULL};
+    const char *argv[] = {sonde(), "run", "--", path, "one", "two", NULL};
+    struct test_run run = test_run(argv, env, NULL, 20);
+    CHECK_STR(run.out, "['one', 'two'] by_env\nTrue False\n");
+    test_run_done(&run);
+}
+
 TEST(usage)
 {
     const char *none[] = {sonde(), "run", NULL};
