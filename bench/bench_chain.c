@@ -5,6 +5,7 @@ typedef int link_function(int depth, void (*leaf)(void *), void *ctx);
 
 static link_function *const chain[256];
 
+// clang-format off
 #define LINK(n)                                                                                    \
     static __attribute__((noinline)) int link_##n(int depth, void (*leaf)(void *), void *ctx)      \
     {                                                                                              \
@@ -26,6 +27,8 @@ static link_function *const chain[256];
     ROW(X, 0)                                                                                      \
     ROW(X, 1) ROW(X, 2) ROW(X, 3) ROW(X, 4) ROW(X, 5) ROW(X, 6) ROW(X, 7) ROW(X, 8) ROW(X, 9)      \
         ROW(X, a) ROW(X, b) ROW(X, c) ROW(X, d) ROW(X, e) ROW(X, f)
+
+// clang-format on
 
 ALL(LINK)
 

@@ -18,6 +18,15 @@ struct sonde__reader {
     uint8_t bytes[SONDE__READER_BLOCK];
 };
 
+/* A word of memory that is known to be there; stacks of hostile programs are not aligned. */
+SONDE__NO_SANITIZE static inline uint64_t sonde__plain_word(uint64_t address)
+{
+    struct word {
+        uint64_t value;
+    } __attribute__((packed, may_alias));
+    return ((const struct word *)(uintptr_t)address)->value;
+}
+
 void sonde__reader_init(struct sonde__reader *reader, const struct sonde__memory *memory);
 
 /* Through the door, one word of at most 8 bytes. */
@@ -27,12 +36,9 @@ bool sonde__reader_slow(struct sonde__reader *reader, uint64_t address, void *re
 SONDE__NO_SANITIZE static inline bool sonde__reader_word(struct sonde__reader *reader,
                                                          uint64_t address, uint64_t *ret_value)
 {
-    struct word { /* stacks of hostile programs are not aligned */
-        uint64_t value;
-    } __attribute__((packed, may_alias));
     if (address >= reader->memory.plain_start && address < reader->memory.plain_end &&
         reader->memory.plain_end - address >= sizeof *ret_value) {
-        *ret_value = ((const struct word *)(uintptr_t)address)->value;
+        *ret_value = sonde__plain_word(address);
         return true;
     }
     return sonde__reader_slow(reader, address, ret_value, sizeof *ret_value);

@@ -104,6 +104,63 @@ static inline const struct sonde__rule *find_rule(struct sonde__walker *w,
     return scratch;
 }
 
+/* Rules that need no thought: CFA from sp or fp, return address and perhaps fp at a distance. */
+static inline bool is_plain_rule(const struct sonde__rule *rule)
+{
+    return (rule->cfa == SONDE__RULE_SP || rule->cfa == SONDE__RULE_FP) &&
+           rule->ra_from == SONDE__FROM_CFA && rule->flags == 0 &&
+           (rule->fp_from == SONDE__FROM_KEPT || rule->fp_from == SONDE__FROM_CFA);
+}
+
+/* Walk while frames are return addresses in the image of the last look-up, which has a table, and
+ * stack cells are plain memory. The same steps as sonde__rule_apply() takes; here, with nothing
+ * that could fail, the frame lives in machine registers and not in the walker's memory. Stops in
+ * front of the first frame that is different, which is not kept yet. */
+SONDE__NO_SANITIZE static inline void run_plain(struct sonde__walker *w, struct sink *sink,
+                                                uint64_t *left)
+{
+    const struct sonde__rules *table = w->image != NULL ? w->image->rules : NULL;
+    const uint64_t bias = w->image != NULL ? w->image->bias : 0;
+    const uint64_t place = w->place_start;
+    const uint64_t place_size = w->place_end - place;
+    const uint64_t plain = w->reader->memory.plain_start;
+    const uint64_t plain_size = w->reader->memory.plain_end - plain;
+    const uint64_t pc_mask = sonde__arch_strip_pac(w->arch, UINT64_MAX);
+    struct sonde__frame frame = w->frame;
+    if (table == NULL || plain_size < 8 || frame.exact || sink->skip > 0) {
+        return;
+    }
+    for (; *left > 0; --*left) {
+        uint64_t call = frame.pc - 1;
+        if (call - place >= place_size) {
+            break;
+        }
+        const struct sonde__rule *rule = sonde__table_find(table, call - bias);
+        bool by_fp = rule->cfa == SONDE__RULE_FP;
+        uint64_t cfa = (by_fp ? frame.fp : frame.sp) + (uint64_t)(int64_t)rule->cfa_offset;
+        uint64_t ra_at = cfa + (uint64_t)(int64_t)rule->ra_offset;
+        uint64_t fp_at = cfa + (uint64_t)(int64_t)rule->fp_offset;
+        bool fp_saved = rule->fp_from == SONDE__FROM_CFA;
+        if (!is_plain_rule(rule) || (by_fp && !frame.fp_known) || cfa <= frame.sp ||
+            ra_at - plain > plain_size - 8 || (fp_saved && fp_at - plain > plain_size - 8)) {
+            break;
+        }
+        uint64_t pc = sonde__plain_word(ra_at) & pc_mask;
+        if (pc == 0 || !put_frame(sink, &frame)) {
+            break;
+        }
+        if (fp_saved) {
+            frame.fp = sonde__strip_fp_tag(sonde__plain_word(fp_at));
+            frame.fp_known = true;
+        }
+        frame.pc = pc;
+        frame.sp = cfa;
+        frame.found = SONDE_FOUND_CFI;
+        frame.lr_known = false;
+    }
+    w->frame = frame;
+}
+
 enum sonde__step sonde__walker_step(struct sonde__walker *walker)
 {
     struct sonde__rule scratch;
@@ -117,6 +174,9 @@ SONDE__NO_SANITIZE static inline enum sonde__step run(struct sonde__walker *w, s
         struct sonde__rule scratch;
         const struct sonde__rule *rule = NULL;
         enum sonde__step step = SONDE__STEP_ON;
+        if (w->regs == NULL && left > 0) {
+            run_plain(w, sink, &left);
+        }
         if (left == 0 || !put_frame(sink, &w->frame)) {
             return sonde__step_end(w, SONDE_END_DEPTH, w->frame.pc);
         }
