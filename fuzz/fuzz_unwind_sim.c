@@ -5,6 +5,7 @@
  * Input: flags, capacity, outer, skip; pc, sp and fp as offsets (u16 each); size of the stack in
  * words (u16); the words; the rest is .eh_frame. A word below 0x10000 stands for itself; what its
  * high half says makes it an address of the stack or of the code. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "fuzz.h"
@@ -17,7 +18,8 @@ enum {
     FLAG_TABLE = 4,
     FLAG_RETURN = 8,
     FLAG_UNKNOWN = 16,
-    FLAG_DEBUG_FRAME = 32
+    FLAG_DEBUG_FRAME = 32,
+    FLAG_PLAIN = 64, /* the stack is read by plain loads */
 };
 
 #define CODE       0x400000u
@@ -26,8 +28,10 @@ enum {
 #define STACK_MAX  2048
 #define FRAMES_MAX 64
 
-static uint64_t stack[STACK_MAX];
+/* In heap memory of exactly its size, so that a sanitizer sees a load outside. */
+static uint64_t *stack;
 static size_t stack_words;
+static uint64_t stack_base; /* its address as the walk sees it */
 
 /* Code is a pattern that holds direct calls, indirect calls and stubs here and there. */
 static uint8_t code_at(uint64_t offset)
@@ -41,9 +45,9 @@ static bool read_sim(void *ctx, uint64_t address, void *ret_bytes, size_t size)
 {
     uint8_t *to = ret_bytes;
     (void)ctx;
-    if (address >= STACK && address - STACK <= stack_words * 8 &&
-        size <= stack_words * 8 - (address - STACK)) {
-        memcpy(to, (const char *)stack + (address - STACK), size);
+    if (address >= stack_base && address - stack_base <= stack_words * 8 &&
+        size <= stack_words * 8 - (address - stack_base)) {
+        memcpy(to, (const char *)stack + (address - stack_base), size);
         return true;
     }
     if (address >= CODE && address - CODE <= CODE_SIZE && size <= CODE_SIZE - (address - CODE)) {
@@ -70,9 +74,9 @@ static uint64_t expand(uint32_t word)
     case 1:
         return CODE + (word & 0xffff);
     case 2:
-        return STACK + (word & 0xffff);
+        return stack_base + (word & 0xffff);
     case 3:
-        return (STACK + (word & 0xffff)) | (uint64_t)1 << 60;
+        return (stack_base + (word & 0xffff)) | (uint64_t)1 << 60;
     default:
         return word & 0xffff;
     }
@@ -98,19 +102,29 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .infer = (flags & FLAG_INFER) != 0,
     };
     unsigned arch = (flags & FLAG_AARCH64) != 0 ? SONDE__ARCH_AARCH64 : SONDE__ARCH_X86_64;
-    walk.regs.arch = (uint8_t)arch;
-    for (unsigned i = 0; i < SONDE__REG_COUNT && (flags & FLAG_UNKNOWN) == 0; i++) {
-        sonde__regs_set(&walk.regs, i, STACK + i * 8);
-    }
-    walk.regs.pc = CODE + take(&data, &size, 2);
-    sonde__regs_set(&walk.regs, sonde__arch_sp(arch), STACK + take(&data, &size, 2));
-    uint64_t fp = STACK + take(&data, &size, 2);
-    if ((flags & FLAG_UNKNOWN) == 0) {
-        sonde__regs_set(&walk.regs, sonde__arch_fp(arch), fp);
-    }
+    uint32_t pc = take(&data, &size, 2);
+    uint32_t sp = take(&data, &size, 2);
+    uint32_t fp = take(&data, &size, 2);
     stack_words = take(&data, &size, 2) % STACK_MAX;
+    stack = malloc(stack_words * 8 + 1);
+    FUZZ_MUST(stack != NULL);
+    stack_base = STACK;
+    if ((flags & FLAG_PLAIN) != 0) {
+        stack_base = (uint64_t)(uintptr_t)stack;
+        walk.memory.plain_start = stack_base;
+        walk.memory.plain_end = stack_base + stack_words * 8;
+    }
     for (size_t i = 0; i < stack_words; i++) {
         stack[i] = expand(take(&data, &size, 3));
+    }
+    walk.regs.arch = (uint8_t)arch;
+    for (unsigned i = 0; i < SONDE__REG_COUNT && (flags & FLAG_UNKNOWN) == 0; i++) {
+        sonde__regs_set(&walk.regs, i, stack_base + i * 8);
+    }
+    walk.regs.pc = CODE + pc;
+    sonde__regs_set(&walk.regs, sonde__arch_sp(arch), stack_base + sp);
+    if ((flags & FLAG_UNKNOWN) == 0) {
+        sonde__regs_set(&walk.regs, sonde__arch_fp(arch), stack_base + fp);
     }
     bool is_debug = (flags & FLAG_DEBUG_FRAME) != 0;
     *(is_debug ? &image.cfi.debug_frame : &image.cfi.eh_frame) = data;
@@ -125,6 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     sonde_stack_init(&result, pcs, how, capacity, outer);
     sonde__unwind_walk(&walk, &result);
+    free(stack);
     FUZZ_MUST(result.count <= capacity);
     FUZZ_MUST(result.end < SONDE_END_NOT_READ);
     FUZZ_MUST(result.lost_at <= result.count);
