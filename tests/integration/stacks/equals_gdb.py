@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""equals_gdb.py PROBE PROGRAM FOLDER [DEBUG_FOLDER]: are sonde's stacks of a stock program those of
+gdb?
+
+Starts PROGRAM (a key of PROGRAMS), stops it with SIGSTOP, reads all its threads with PROBE and with
+gdb, and reads the core that gdb writes meanwhile with PROBE again: for each thread the same number
+of frames and the same pc at every level. Below a frame without call frame information (JIT) both
+guess; there the comparison ends. With LIVE instead of DEBUG_FOLDER nothing is stopped: the blocked
+threads are read passively, and gdb comes right after. Exit 0: equal, 1: not, 77: no such program."""
+import glob
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROBE, PROGRAM, FOLDER = sys.argv[1:4]
+LIVE = sys.argv[4:5] == ["LIVE"]
+DEBUG = sys.argv[4] if len(sys.argv) > 4 and not LIVE else "/usr/lib/debug"
+CACHE = os.environ.get("SONDE_CACHE") or os.path.join(
+    os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "sonde")
+
+PYTHON_BLOCKED = r"""
+import threading, time, select, os
+def deep(n, last):
+    return last() if n == 0 else sorted([1], key=lambda _: deep(n - 1, last))
+r, w = os.pipe()
+lock = threading.Lock(); lock.acquire()
+cond = threading.Condition()
+def wait_cond():
+    with cond: cond.wait()
+for f in (lambda: os.read(r, 1), lambda: select.select([r], [], []), lock.acquire,
+          lambda: time.sleep(1000), wait_cond, lambda: select.poll().poll(1000000)):
+    threading.Thread(target=deep, args=(40, f), daemon=True).start()
+deep(60, lambda: (print("ready", flush=True), time.sleep(1000)))
+"""
+PYTHON_RUNNING = r"""
+import threading, re
+def spin():
+    while True: re.match(r"(a+)+$", "a" * 18 + "b")
+for _ in range(3): threading.Thread(target=spin, daemon=True).start()
+print("ready", flush=True); spin()
+"""
+NODE_BLOCKED = r"""
+const { Worker } = require('worker_threads');
+for (let i = 0; i < 2; i++) new Worker('setInterval(() => {}, 100000)', { eval: true });
+setTimeout(() => console.log('ready'), 500); setInterval(() => {}, 100000);
+"""
+NODE_RUNNING = r"""
+function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+console.log('ready'); [1].forEach(() => { while (true) fib(25); });
+"""
+PERL = r"""
+$| = 1;
+sub deep { my $n = shift; if ($n == 0) { print "ready\n"; sleep 1000 }
+           else { my @x = sort { deep($n - 1); 0 } (1, 2) } }
+deep(30);
+"""
+SQL = """WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 100000000000)
+SELECT count(*) FROM (SELECT x, (SELECT max(x) FROM c WHERE x < 5) FROM c ORDER BY x DESC);
+"""
+
+
+def wait_until(what, seconds=30):
+    end = time.time() + seconds
+    while not what():
+        if time.time() > end:
+            sys.exit("the program did not get ready")
+        time.sleep(0.05)
+
+
+def start(argv, ready=None, stdin=None, env=None, settle=0.3, user=None):
+    """Run a program in its own session; wait for its first line if it prints one."""
+    if shutil.which(argv[0]) is None:
+        print("skip: no", argv[0])
+        sys.exit(77)
+    child = subprocess.Popen(argv, stdin=subprocess.PIPE, cwd=FOLDER, env=env,
+                             stdout=subprocess.PIPE if ready else subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL, start_new_session=True, user=user)
+    if stdin:
+        child.stdin.write(stdin)
+        child.stdin.flush()
+    if ready and not child.stdout.readline():
+        sys.exit("the program ended before it was ready")
+    time.sleep(settle)
+    return child
+
+
+def unpacked(packages, program):
+    """A program out of packages unpacked in the cache, with the libraries among them."""
+    root = next((f for f in (os.path.join(CACHE, "deb", p, program) for p in packages)
+                 if os.path.exists(f)), None)
+    if root is None:
+        print("skip: not fetched:", program, "(./dev setup test)")
+        sys.exit(77)
+    libs = [d for p in packages
+            for d in glob.glob(os.path.join(CACHE, "deb", p, "usr/lib/*-linux-gnu"))]
+    env = dict(os.environ, LD_LIBRARY_PATH=":".join(libs))
+    return root, env
+
+
+def serving(path):
+    def connect():
+        with socket.socket(socket.AF_UNIX) as s:
+            return s.connect_ex(path) == 0
+    return connect
+
+
+def redis():
+    packages = ["redis-tools", "redis-server", "libjemalloc2", "liblua5.1-0", "lua-cjson",
+                "lua-bitop", "libhiredis0.14", "liblzf1"]
+    program, env = unpacked(packages, "usr/bin/redis-check-rdb")
+    os.symlink(program, os.path.join(FOLDER, "redis-server"))
+    child = start([os.path.join(FOLDER, "redis-server"), "--port", "0", "--unixsocket",
+                   FOLDER + "/redis.sock", "--dir", FOLDER, "--io-threads", "3"], env=env)
+    wait_until(serving(FOLDER + "/redis.sock"))
+    return child
+
+
+def nginx():
+    program, env = unpacked(["nginx"], "usr/sbin/nginx")
+    with open(FOLDER + "/nginx.conf", "w") as f:
+        f.write("daemon off; master_process off; pid nginx.pid; error_log error.log;\n"
+                "events {} http { access_log off; client_body_temp_path t1; proxy_temp_path t2; "
+                "fastcgi_temp_path t3; uwsgi_temp_path t4; scgi_temp_path t5; "
+                "server { listen unix:%s/nginx.sock; } }\n" % FOLDER)
+    child = start([program, "-p", FOLDER, "-c", FOLDER + "/nginx.conf"], env=env)
+    wait_until(serving(FOLDER + "/nginx.sock"))
+    return child
+
+
+def git():
+    subprocess.run(["git", "init", "-q", FOLDER + "/repo"], check=True)
+    return start(["git", "-C", FOLDER + "/repo", "cat-file", "--batch"])
+
+
+def gdb_itself():
+    return start(["gdb", "-nx", "-q", "-ex", "set confirm off"])
+
+
+PROGRAMS = {
+    "python_blocked": lambda: start(["/usr/bin/python3", "-c", PYTHON_BLOCKED], ready=True),
+    "python_running": lambda: start(["/usr/bin/python3", "-c", PYTHON_RUNNING], ready=True),
+    "node_blocked": lambda: start(["/usr/bin/node", "-e", NODE_BLOCKED], ready=True),
+    "node_running": lambda: start(["/usr/bin/node", "-e", NODE_RUNNING], ready=True),
+    "perl": lambda: start(["/usr/bin/perl", "-e", PERL], ready=True),
+    "sqlite3": lambda: start(["/usr/bin/sqlite3"], stdin=SQL.encode()),
+    "git": git,
+    "xz": lambda: start(["sh", "-c", "exec xz -T4 --block-size=1MiB -6 </dev/urandom >/dev/null"]),
+    "bash": lambda: start(["/bin/bash", "-c", "f() { if [ $1 = 0 ]; then echo ready; read x; else "
+                           "f $(($1 - 1)); fi; }; f 40"], ready=True),
+    "gdb": gdb_itself,
+    "redis": redis,
+    "nginx": nginx,
+}
+
+
+def parse(text):
+    """{tid: (head, [(pc, rest)])}"""
+    threads, frames = {}, None
+    for line in text.splitlines():
+        words = line.split(" ", 2)
+        if words[0] == "thread":
+            frames = []
+            threads[int(words[1])] = (line, frames)
+        elif words[0] == "frame" and frames is not None:
+            frames.append((int(words[1], 16), words[2] if len(words) > 2 else ""))
+    return threads
+
+
+def run(argv):
+    return subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=200,
+                          universal_newlines=True).stdout
+
+
+def differences(ours, theirs, what):
+    bad = []
+    if sorted(ours) != sorted(theirs):
+        bad.append("%s: threads %s, gdb has %s" % (what, sorted(ours), sorted(theirs)))
+    for tid in ours:
+        a, b = ours[tid][1], theirs.get(tid, ("", []))[1]
+        jit = next((i for i, f in enumerate(a) if f[1].endswith(" -")), None)
+        if jit is not None:
+            a, b = a[:jit + 1], b[:jit + 1]
+        if [f[0] for f in a] != [f[0] for f in b]:
+            bad.append("%s: %s: %d frames, gdb has %d" % (what, ours[tid][0], len(a), len(b)))
+            at = next((i for i in range(min(len(a), len(b))) if a[i][0] != b[i][0]),
+                      min(len(a), len(b)))
+            for i in range(max(0, at - 2), at + 4):
+                bad.append("    %d %s | %s" % (
+                    i, "0x%x %s" % a[i] if i < len(a) else "-",
+                    "0x%x %s" % b[i] if i < len(b) else "-"))
+    return bad
+
+
+def is_stopped(pid):
+    for task in os.listdir("/proc/%d/task" % pid):
+        with open("/proc/%d/task/%s/stat" % (pid, task)) as f:
+            if f.read().rsplit(")", 1)[1].split()[0] != "T":
+                return False
+    return True
+
+
+def compare(pid):
+    core = os.path.join(FOLDER, "core")
+    if not LIVE:
+        os.kill(pid, signal.SIGSTOP)
+        wait_until(lambda: is_stopped(pid))
+    live = parse(run([PROBE, str(pid)]))
+    text = run(["gdb", "-nx", "-batch", "-ex", "set debuginfod enabled off", "-ex",
+                "set debug-file-directory " + DEBUG, "-ex", "set auto-load python-scripts off",
+                "-ex", "set backtrace past-main on", "-ex", "set backtrace past-entry off", "-ex",
+                "set backtrace limit unlimited", "-ex", "attach %d" % pid, "-ex",
+                "source " + os.path.join(HERE, "gdb_frames.py")] +
+               ([] if LIVE else ["-ex", "generate-core-file " + core]))
+    if "\nend" not in text:
+        sys.exit("gdb failed: " + text[-2000:])
+    gdb = parse(text)
+    bad = differences(live, gdb, "live")
+    if LIVE:
+        bad += ["not passive: " + h for h, _ in live.values() if h.split()[3] != "passive"]
+    else:
+        dump = parse(run([PROBE, "--core", core, os.readlink("/proc/%d/exe" % pid)]))
+        bad += differences(dump, gdb, "core")
+    frames = [len(f) for _, f in live.values()]
+    print("%s: %d threads, %d frames, deepest %d" % (PROGRAM, len(frames), sum(frames),
+                                                     max(frames or [0])))
+    if not frames or min(frames) < 1:
+        bad.append("a thread without a frame")
+    print("\n".join(bad[:60]))
+    return 1 if bad else 0
+
+
+def main():
+    child = PROGRAMS[PROGRAM]()
+    try:
+        return compare(child.pid)
+    finally:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+
+
+sys.exit(main())
