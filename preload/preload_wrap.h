@@ -18,6 +18,9 @@ struct preload_cell {
 
 /* PRELOAD_WRAP(type, name, (parameters), (arguments), kind, object, instant, learn)
  *
+ * The stack address is that of a variable: asking for the frame address would make the compiler
+ * keep a frame pointer, and then a passive read of the waiting thread, which knows only its stack
+ * pointer, could not be unwound by CFI alone.
  * The real function's errno is the caller's: nothing after it changes errno (preload_end() keeps
  * it). Where libc does not have the function, it is as if the kernel had not. */
 #define PRELOAD_WRAP(type, name, parameters, arguments, kind_, object_, instant_, learn_)          \
@@ -27,12 +30,9 @@ struct preload_cell {
         static struct preload_cell cell                                                            \
             __attribute__((used, section("preload_cells"))) = {#name, NULL};                       \
         type(*real) parameters = (type(*) parameters)(uintptr_t)preload_real(&cell);               \
-        struct sonde__probe_wait wait = {(object_),                                                \
-                                         (uintptr_t)__builtin_frame_address(0),                    \
-                                         (uintptr_t)__builtin_return_address(0),                   \
-                                         (kind_),                                                  \
-                                         (instant_),                                               \
-                                         (learn_)};                                                \
+        struct sonde__probe_wait wait = {                                                          \
+            (object_), (uintptr_t)&wait, (uintptr_t)__builtin_return_address(0),                   \
+            (kind_),   (instant_),       (learn_)};                                                \
         if (__builtin_expect(real == NULL, false)) {                                               \
             errno = ENOSYS;                                                                        \
             return (type)-1;                                                                       \

@@ -101,9 +101,8 @@ PRELOAD_EXPORT long syscall(long number, ...)
     static struct preload_cell cell
         __attribute__((used, section("preload_cells"))) = {"syscall", NULL};
     long (*real)(long, ...) = (long (*)(long, ...))(uintptr_t)preload_real(&cell);
-    struct sonde__probe_wait wait = {.sp = (uintptr_t)__builtin_frame_address(0),
-                                     .caller = (uintptr_t)__builtin_return_address(0),
-                                     .learn = true};
+    struct sonde__probe_wait wait = {
+        .sp = (uintptr_t)&wait, .caller = (uintptr_t)__builtin_return_address(0), .learn = true};
     struct sonde__probe_slot *slot = NULL;
     long a[6];
     va_list list;

@@ -24,7 +24,7 @@
 
 struct sonde__probe_wait {
     uint64_t object;
-    uint64_t sp;     /* frame address of the wrapper: greater is further out */
+    uint64_t sp;     /* an address in the wrapper's frame: greater is further out */
     uint64_t caller; /* return address of the wrapper */
     uint32_t kind;   /* enum sonde__probe_kind */
     bool instant;    /* timeout 0: it asks and does not wait */

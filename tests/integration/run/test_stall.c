@@ -60,7 +60,7 @@ static double field(const char *text, const char *name)
     return at != NULL ? strtod(at + strlen(name), NULL) : 0;
 }
 
-static void check_stall(const char *turn, const char *phase)
+static void check_stall(const char *turn, const char *phase, const char *function)
 {
     struct test_run run = run_turns(turn, NULL);
     CHECK_EQ(run.status, 0);
@@ -70,6 +70,12 @@ static void check_stall(const char *turn, const char *phase)
     CHECK_EQ(count(report, "  end {"), 1);
     CHECK_CONTAINS(report, "loop: LOOP_POLL");
     CHECK_CONTAINS(report, phase);
+    /* whose stack: from the function that was called to the program's entry */
+    CHECK_CONTAINS(run.err, "dominant path");
+    CHECK_CONTAINS(strstr(run.err, "dominant path"), function);
+    CHECK_CONTAINS(strstr(run.err, "heaviest app function"), function);
+    CHECK_CONTAINS(strstr(run.err, function), "_start");
+    CHECK(strstr(run.err, "libsonde-preload") == NULL);
     double ms = field(report, "duration_ns: ") / 1e6;
     CHECK(ms > 550 && ms < 2000); /* 600 asked for; a loaded machine may add to it */
     free(report);
@@ -78,17 +84,17 @@ static void check_stall(const char *turn, const char *phase)
 
 TEST(sleeping_stall)
 {
-    check_stall("sleep:600", "PHASE_BLOCKED");
+    check_stall("sleep:600", "PHASE_BLOCKED", "stall_sleep");
 }
 
 TEST(burning_stall)
 {
-    check_stall("burn:600", "PHASE_RUNNING");
+    check_stall("burn:600", "PHASE_RUNNING", "stall_burn");
 }
 
 TEST(wait_on_something_else_is_a_stall)
 {
-    check_stall("poll:600", "PHASE_BLOCKED");
+    check_stall("poll:600", "PHASE_BLOCKED", "stall_poll");
 }
 
 TEST(idle_loop_is_none)
@@ -171,4 +177,80 @@ TEST(report_of_a_killed_program_is_kept)
     CHECK_CONTAINS(report, "open: true");
     free(report);
     test_run_done(&run);
+}
+
+/* The supervisor's pid is in what --verbose says: "supervisor N watches". */
+static pid_t supervisor_of(const char *path)
+{
+    for (int i = 0; i < 200; i++) {
+        char *text = test_read_file(path, NULL);
+        const char *at = strstr(text, "supervisor ");
+        pid_t pid = at != NULL && strchr(at, '\n') != NULL ? atoi(at + 11) : 0;
+        free(text);
+        if (pid > 0) {
+            return pid;
+        }
+        pause_ms(20);
+    }
+    FAIL("no supervisor in %s", path);
+}
+
+static pid_t start_watched(const char *turn)
+{
+    set_paths();
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        if (freopen(report_path, "w", stderr) == NULL ||
+            freopen("/dev/null", "w", stdout) == NULL) {
+            _exit(99);
+        }
+        execl(sonde_path, "sonde", "run", "-v", "--", loop_path, turn, NULL);
+        _exit(99);
+    }
+    for (int i = 0; i < 200 && access(report_path, R_OK) != 0; i++) {
+        pause_ms(20);
+    }
+    return child;
+}
+
+static long switches_of(pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    char *text = test_read_file(path, NULL);
+    const char *at = strstr(text, "\nvoluntary_ctxt_switches:");
+    long n = at != NULL ? strtol(at + 25, NULL, 10) : -1;
+    free(text);
+    return n;
+}
+
+TEST(idle_program_costs_the_supervisor_no_wake_up)
+{
+    int status;
+    pid_t child = start_watched("idle:8000");
+    pid_t supervisor = supervisor_of(report_path);
+    pause_ms(3500); /* it goes to sleep after two idle seconds */
+    long before = switches_of(supervisor);
+    pause_ms(2000);
+    CHECK_EQ(switches_of(supervisor), before);
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+}
+
+TEST(quit_to_the_supervisor_prints_all_stacks_now)
+{
+    int status;
+    pid_t child = start_watched("idle:3000");
+    pid_t supervisor = supervisor_of(report_path);
+    pause_ms(500);
+    kill(supervisor, SIGQUIT);
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    pause_ms(300);
+    char *text = test_read_file(report_path, NULL);
+    CHECK_CONTAINS(text, "main+");
+    CHECK(strstr(text, "[inferred]") == NULL); /* the probe keeps stacks readable by CFI alone */
+    CHECK_CONTAINS(text, "_start");
+    free(text);
 }
