@@ -111,6 +111,31 @@ static void check_build_id(const struct file *file, const char *path)
     test_run_done(&run);
 }
 
+static bool count_note(void *ctx, const char *owner, uint32_t type, const uint8_t *data,
+                       size_t size)
+{
+    unsigned *count = ctx;
+    (void)type;
+    (void)data;
+    CHECK(size > 0);
+    *count += strcmp(owner, "GNU") == 0;
+    return true;
+}
+
+/* readelf prints an owner a line: "  GNU   0x00000014   NT_GNU_BUILD_ID ..." */
+static void check_notes(const struct file *file, const char *path)
+{
+    struct test_run run = readelf("-n", path);
+    unsigned count = 0, want = 0;
+    for (const char *at = run.out; (at = strstr(at, "\n  GNU ")) != NULL; at++) {
+        want++;
+    }
+    sonde__elf_each_note(&file->elf, count_note, &count);
+    CHECK_EQ(count, want);
+    CHECK(count > 0);
+    test_run_done(&run);
+}
+
 static void check_symbols(const struct file *file, const char *path)
 {
     struct sonde__elf_symbols symbols, by_dynamic;
@@ -183,6 +208,7 @@ static void check_file(const char *path)
     check_sections(&file, path);
     check_segments(&file, path);
     check_build_id(&file, path);
+    check_notes(&file, path);
     check_symbols(&file, path);
     check_cfi(&file);
     LLVMFuzzerTestOneInput((const uint8_t *)file.data, file.size);

@@ -221,6 +221,47 @@ TEST(plt_names_of_protected_stubs)
     }
 }
 
+/* A label without a size, stripped neighbours: their FDEs bound it. */
+TEST(a_label_ends_where_the_next_function_begins)
+{
+    char path[1024], command[4096];
+    const char *const argv[] = {"sh", "-c", command, NULL};
+    struct sonde__symbol_index *index = NULL;
+    struct sonde__symbol symbol;
+    struct elf_file file;
+    struct test_run run;
+    uint64_t start, end, label = 0, named = 0, bounded = 0;
+    snprintf(path, sizeof path, "%s/label.so", test_folder());
+    snprintf(command, sizeof command,
+             "echo '__asm__(\".text; .globl label; label: nop; nop; nop; nop\");"
+             "static __attribute__((used)) int hidden(int a){return a*3;}"
+             "static __attribute__((used)) int hidden2(int a){return hidden(a)+1;}' | "
+             "${CC:-cc} -w -O0 -shared -fPIC -nostdlib -s -x c - -o %s",
+             path);
+    run = test_run(argv, NULL, NULL, 60);
+    if (run.status != 0) {
+        FAIL("%s: %s", command, run.err);
+    }
+    test_run_done(&run);
+    file = elf_file_open(path);
+    CHECK_OK(sonde__symbol_index_create(&file.elf, NULL, &index, NULL));
+    CHECK(sonde__elf_text_range(&file.elf, &start, &end));
+    for (uint64_t vaddr = start; vaddr < end; vaddr++) {
+        if (sonde__symbol_find(index, vaddr, &symbol)) {
+            bool is_label = strcmp(symbol.name, "label") == 0;
+            label = is_label && named == 0 ? vaddr : label;
+            named += is_label;
+            bounded += symbol.source == SONDE__SYMBOL_FDE;
+        }
+    }
+    CHECK(named >= 4 && named <= 16);
+    CHECK(bounded > 16);
+    CHECK(sonde__symbol_find(index, label, &symbol));
+    CHECK_EQ(symbol.start, label);
+    sonde__symbol_index_destroy(index);
+    elf_file_done(&file);
+}
+
 /* gdb cuts the last number of a clone's name ("f.part.0.constprop"). */
 static bool is_clone_of(const char *name, const char *cut)
 {

@@ -129,9 +129,9 @@ TEST(a_wrong_debug_file_is_refused)
     struct sonde__image image;
     make_library("-Wl,--build-id=sha1");
     image = image_of(library);
-    sh("cd %s && printf 'int other(void){return 1;}' > o.c && ${CC:-cc} -shared -fPIC -g "
-       "-Wl,--build-id=sha1 %s -o lib.debug o.c",
-       folder, "");
+    /* of another build, with the same names */
+    sh("cd %s && ${CC:-cc} -O0 -shared -fPIC -g -Wl,--build-id=sha1 %s -o lib.debug l.c", folder,
+       "");
     CHECK_EQ(names_with(NULL, "/nowhere", &image), 1);
 }
 
