@@ -10,6 +10,9 @@ enum { CACHE_LINE = 64 };
 /* Encodings of .eh_frame_hdr (LSB 5 §10.6.2) that linkers write: eh_frame_ptr as pcrel sdata4. */
 enum { HDR_VERSION = 1, ENC_PCREL_SDATA4 = 0x1b, HDR_POINTER_AT = 4, HDR_SIZE_MIN = 8 };
 
+/* More than any .eh_frame has. */
+enum { TABLE_BYTES_MAX = 1 << 30 };
+
 static struct {
     _Alignas(CACHE_LINE) uint32_t pinned;
 } stripes[SONDE__CAPTURE_STRIPES];
@@ -63,11 +66,19 @@ void sonde__capture_forget_pins(void)
     }
 }
 
+/* Bytes from `at` on that may belong to the image. In a static program the loader's bounds hold the
+ * code alone and its tables lie behind: then their size is not known here, and the tables
+ * themselves, which the linker wrote, tell where they end. */
+static size_t bytes_from(const struct sonde__os_image *found, uint64_t at)
+{
+    return at >= found->start && at < found->end ? (size_t)(found->end - at) : TABLE_BYTES_MAX;
+}
+
 /* An image from what the loader says, in coordinates of addresses (bias 0): pc-relative pointers
  * come out right, and absolute ones were relocated. The section ends at the mapping's end at the
  * latest; its records are found by the search table, not by scanning. The object cannot go away:
  * its code is on the stack that is walked. */
-static bool make_image(struct sonde__image *image, const struct sonde__os_image *found)
+static void make_image(struct sonde__image *image, const struct sonde__os_image *found)
 {
     uint64_t hdr = found->eh_frame_hdr;
     const uint8_t *bytes = (const uint8_t *)(uintptr_t)hdr;
@@ -76,25 +87,39 @@ static bool make_image(struct sonde__image *image, const struct sonde__os_image 
     image->start = found->start;
     image->end = found->end;
     image->arch = SONDE__ARCH_HOST;
-    if (hdr < found->start || hdr >= found->end || found->end - hdr < HDR_SIZE_MIN ||
-        bytes[0] != HDR_VERSION) {
-        return true; /* no call frame information, but its bounds are known */
+    if (hdr == 0 || bytes_from(found, hdr) < HDR_SIZE_MIN || bytes[0] != HDR_VERSION) {
+        return; /* no call frame information, but its bounds are known */
     }
     image->cfi.eh_frame_hdr = bytes;
     image->cfi.eh_frame_hdr_vaddr = hdr;
-    image->cfi.eh_frame_hdr_size = (size_t)(found->end - hdr);
+    image->cfi.eh_frame_hdr_size = bytes_from(found, hdr);
     if (bytes[1] == ENC_PCREL_SDATA4) {
         int32_t distance;
         uint64_t section;
         sonde__base_mem_copy(&distance, bytes + HDR_POINTER_AT, sizeof distance);
         section = hdr + HDR_POINTER_AT + (uint64_t)(int64_t)distance;
-        if (section >= found->start && section < found->end) {
-            image->cfi.eh_frame = (const uint8_t *)(uintptr_t)section;
-            image->cfi.eh_frame_vaddr = section;
-            image->cfi.eh_frame_size = (size_t)(found->end - section);
-        }
+        image->cfi.eh_frame = (const uint8_t *)(uintptr_t)section;
+        image->cfi.eh_frame_vaddr = section;
+        image->cfi.eh_frame_size = bytes_from(found, section);
     }
-    return true;
+}
+
+/* Is the image that the loader has here the one of the snapshot? Another one may have come to the
+ * same place, with its records at the same address; then the build-id in memory is another one.
+ * (The object cannot go away while we look: its code is on the stack that is walked.) */
+static bool is_same_image(const struct sonde__image *image, const struct sonde__os_image *found)
+{
+    uint64_t id_at = (uint64_t)(uintptr_t)image->build_id_at;
+    if ((uint64_t)(uintptr_t)image->cfi.eh_frame_hdr != found->eh_frame_hdr) {
+        return false;
+    }
+    if ((image->flags & (SONDE__IMAGE_MAIN | SONDE__IMAGE_VDSO)) != 0) {
+        return true; /* never unloaded */
+    }
+    return image->build_id.size != 0 && id_at >= found->start && id_at < found->end &&
+           found->end - id_at >= image->build_id.size &&
+           sonde__base_mem_compare(image->build_id_at, image->build_id.bytes,
+                                   image->build_id.size) == 0;
 }
 
 const struct sonde__image *sonde__capture_find_image(void *finder, uint64_t pc)
@@ -106,16 +131,15 @@ const struct sonde__image *sonde__capture_find_image(void *finder, uint64_t pc)
         image = sonde__image_find(f->snapshot, pc);
     }
     if (!sonde__os_find_image(pc, &found)) {
-        /* No answer is a "no" only where this libc answers at all: the finder's own code is in an
-         * image. The vdso is the kernel's, and not every libc lists it. */
-        if (image != NULL && (image->flags & SONDE__IMAGE_VDSO) == 0 &&
-            sonde__os_find_image((uint64_t)(uintptr_t)&sonde__capture_find_image, &found)) {
-            return NULL;
-        }
+        /* a "no" of a loader that knows of all images; the vdso is the kernel's, and not all list
+         * it */
+        bool is_gone =
+            image != NULL && (image->flags & SONDE__IMAGE_VDSO) == 0 && sonde__os_loader_answers();
+        return is_gone ? NULL : image;
+    }
+    if (image != NULL && is_same_image(image, &found)) {
         return image;
     }
-    if (image != NULL && (uint64_t)(uintptr_t)image->cfi.eh_frame_hdr == found.eh_frame_hdr) {
-        return image;
-    }
-    return make_image(&f->made, &found) ? &f->made : NULL;
+    make_image(&f->made, &found);
+    return &f->made;
 }

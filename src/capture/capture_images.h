@@ -42,9 +42,11 @@ void sonde__capture_forget_pins(void);
 /* Images for a walk of this process: the pinned snapshot, corrected by what the loader says now.
  *
  * A snapshot may be older than a dlopen or dlclose. Where the loader answers without a lock
- * (sonde__os_find_image), an image of the snapshot is used only if the loader still has one with
- * the same call frame information there; otherwise, and where there is no snapshot, an image is
- * made from the loader's answer in the struct below and walked from .eh_frame_hdr in place. */
+ * (sonde__os_find_image), an image of the snapshot is used only if the loader still has it there,
+ * told by the place of its call frame information and by its build-id; otherwise, and where there
+ * is no snapshot, an image is made from the loader's answer in the struct below and walked from
+ * .eh_frame_hdr in place. Where the loader does not answer, the snapshot is believed: then a
+ * program that unloads libraries has to call sonde_stack_prepare(). */
 struct sonde__capture_finder {
     const struct sonde__image_set *snapshot; /* may be null */
     struct sonde__image made;

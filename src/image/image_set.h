@@ -54,6 +54,8 @@ struct sonde__image {
     const struct sonde__rules *rules; /* compiled table, or null: cfi is walked in place */
     uint32_t flags;
     uint8_t arch; /* enum sonde__arch */
+    /* Images of this process: where build_id lies in memory, to see whether it still does. */
+    const uint8_t *build_id_at;
 };
 
 /* One executable range of an image. */

@@ -139,8 +139,10 @@ struct sonde__os_image {
     uint64_t eh_frame_hdr; /* address of PT_GNU_EH_FRAME; 0: none */
     uint64_t key;          /* tells images apart: the loader's link map */
 };
-/* The loaded image that holds `pc`, without a lock. False: none, or the libc cannot say (glibc
- * before 2.35, musl, static programs of old glibc). */
+/* Does the loader tell of every image without a lock? (Not glibc before 2.35, not musl.) */
+bool sonde__os_loader_answers(void);
+/* The loaded image that holds `pc`, without a lock. False: none. Where the loader does not answer,
+ * only the image of this code (all there is in a static program) and the vdso are known. */
 bool sonde__os_find_image(uint64_t pc, struct sonde__os_image *ret_image);
 
 /* One past the highest address that a frame of the main thread can have. False: not known. */

@@ -43,6 +43,7 @@ static void find_build_id(struct sonde__image *image, const uint8_t *notes, size
             sonde__base_mem_compare(name, "GNU", 4) == 0 && data_size <= SONDE__BUILD_ID_MAX) {
             sonde__base_mem_copy(image->build_id.bytes, data, data_size);
             image->build_id.size = (uint8_t)data_size;
+            image->build_id_at = data;
         }
     }
 }

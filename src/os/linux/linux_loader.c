@@ -22,20 +22,13 @@ struct found_object {
 
 extern int _dl_find_object(void *address, void *result) __attribute__((weak));
 extern void *__libc_stack_end __attribute__((weak));
+extern const Elf64_Ehdr __ehdr_start __attribute__((weak, visibility("hidden")));
 
 enum { AUXV_ENTRIES_MAX = 64 /* Linux gives about 25 */ };
 
-bool sonde__os_find_image(uint64_t pc, struct sonde__os_image *ret_image)
+bool sonde__os_loader_answers(void)
 {
-    struct found_object object;
-    if (_dl_find_object == NULL || _dl_find_object((void *)(uintptr_t)pc, &object) != 0) {
-        return false;
-    }
-    ret_image->start = (uint64_t)(uintptr_t)object.map_start;
-    ret_image->end = (uint64_t)(uintptr_t)object.map_end;
-    ret_image->eh_frame_hdr = (uint64_t)(uintptr_t)object.eh_frame;
-    ret_image->key = (uint64_t)(uintptr_t)object.link_map;
-    return true;
+    return _dl_find_object != NULL;
 }
 
 /* A value of the auxiliary vector; the kernel keeps it for /proc/self/auxv. */
@@ -57,6 +50,60 @@ static bool find_auxiliary(uint64_t type, uint64_t *ret_value)
         }
     }
     return false;
+}
+
+/* The image that begins with this ELF header, if it holds `pc`. The header and the program headers
+ * are mapped; they are the linker's or the kernel's. */
+static bool find_by_header(const Elf64_Ehdr *header, uint64_t pc, struct sonde__os_image *ret_image)
+{
+    const Elf64_Phdr *segments = (const Elf64_Phdr *)((const char *)header + header->e_phoff);
+    uint64_t low = UINT64_MAX, high = 0, hdr = 0, base = (uint64_t)(uintptr_t)header;
+    for (unsigned i = 0; i < header->e_phnum; i++) {
+        const Elf64_Phdr *segment = &segments[i];
+        if (segment->p_type == PT_LOAD) {
+            low = segment->p_vaddr < low ? segment->p_vaddr : low;
+            high = segment->p_vaddr + segment->p_memsz > high ? segment->p_vaddr + segment->p_memsz
+                                                              : high;
+        } else if (segment->p_type == PT_GNU_EH_FRAME) {
+            hdr = segment->p_vaddr;
+        }
+    }
+    if (low >= high || pc - base >= high - low) {
+        return false;
+    }
+    ret_image->start = base;
+    ret_image->end = base + (high - low);
+    ret_image->eh_frame_hdr = hdr != 0 ? hdr - low + base : 0;
+    ret_image->key = base;
+    return true;
+}
+
+/* Without the loader's answer: the image that this code is linked into (in a static program that is
+ * all there is), by the header that the linker names, and the vdso. */
+static bool find_without_loader(uint64_t pc, struct sonde__os_image *ret_image)
+{
+    uint64_t vdso;
+    if (&__ehdr_start != NULL && find_by_header(&__ehdr_start, pc, ret_image)) {
+        return true;
+    }
+    return find_auxiliary(AT_SYSINFO_EHDR, &vdso) && vdso != 0 &&
+           find_by_header((const Elf64_Ehdr *)(uintptr_t)vdso, pc, ret_image);
+}
+
+bool sonde__os_find_image(uint64_t pc, struct sonde__os_image *ret_image)
+{
+    struct found_object object;
+    if (_dl_find_object == NULL) {
+        return find_without_loader(pc, ret_image);
+    }
+    if (_dl_find_object((void *)(uintptr_t)pc, &object) != 0) {
+        return false;
+    }
+    ret_image->start = (uint64_t)(uintptr_t)object.map_start;
+    ret_image->end = (uint64_t)(uintptr_t)object.map_end;
+    ret_image->eh_frame_hdr = (uint64_t)(uintptr_t)object.eh_frame;
+    ret_image->key = (uint64_t)(uintptr_t)object.link_map;
+    return true;
 }
 
 size_t sonde__os_page_size(void)

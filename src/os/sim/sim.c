@@ -401,6 +401,11 @@ uint32_t sonde__os_futex_wake(const uint32_t *word, uint32_t count, bool shared)
     return 0;
 }
 
+bool sonde__os_loader_answers(void)
+{
+    return true;
+}
+
 bool sonde__os_find_image(uint64_t pc, struct sonde__os_image *ret_image)
 {
     for (unsigned i = 0; i < sim.image_count; i++) {
