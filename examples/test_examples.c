@@ -55,6 +55,26 @@ TEST(threads_list)
     EXPECT("threads_list", "(main) (this one)");
 }
 
+/* One writes a report of itself, the other shows it. */
+TEST(report_write_and_read)
+{
+    char path[4096], reader[4096];
+    struct test_run run = run_example("report_write");
+    snprintf(path, sizeof path, "%s/report", test_folder());
+    test_write_file(path, run.out, run.out_size);
+    test_run_done(&run);
+    snprintf(reader, sizeof reader, "%s/examples/example_report_read", test_build_dir());
+    const char *const argv[] = {reader, path, NULL};
+    run = test_run(argv, NULL, NULL, 60);
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, "example_report_write");
+    CHECK_CONTAINS(run.out, "main");
+    CHECK_CONTAINS(run.out, "_start");
+    CHECK(strstr(run.out, "sonde_report_write") == NULL); /* nothing of sonde is in a stack */
+    CHECK_STR(run.err, "");
+    test_run_done(&run);
+}
+
 /* An emulator does not show where threads wait; then the program says that. */
 static void expect_worker(const char *name)
 {

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sonde/stack.h"
 #include "sonde/status.h"
 
 #ifdef __cplusplus
@@ -39,6 +40,14 @@ sonde_report_write(uint32_t flags, sonde_write write, void *ctx, struct sonde_er
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_report_write_fd(uint32_t flags, int fd,
                                                                   struct sonde_error *ret_error);
 
+#if defined(__GNUC__)
+/* See sonde_stack_capture(): the caller is in the report. */
+#    define sonde_report_write(flags, write, ctx, ret_error)                                       \
+        sonde_keep_frame(sonde_report_write(flags, write, ctx, ret_error))
+#    define sonde_report_write_fd(flags, fd, ret_error)                                            \
+        sonde_keep_frame(sonde_report_write_fd(flags, fd, ret_error))
+#endif
+
 /* A report that was read. */
 struct sonde_report;
 
@@ -49,7 +58,7 @@ struct sonde_report;
  *             readable
  * ret_error   where the damage is; may be null
  *
- * Returns    OK | CORRUPT (damaged or cut) | UNSUPPORTED (not a report) | MEMORY
+ * Returns    OK | CORRUPT (damaged, cut, or not a report) | USAGE | MEMORY
  * Context    any thread; not handler      Blocks  no
  * Ownership  the caller's: sonde_report_destroy()
  * Example    examples/report_read.c */

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The public functions of thread.h that may capture their caller. */
+/* The public functions that may capture their caller, beside sonde_stack_capture. */
 #include "arch_entry.h"
 
 SONDE__ENTRY(sonde_thread_capture, sonde__api_thread_capture, 4)
 SONDE__ENTRY(sonde_threads_capture, sonde__api_threads_capture, 4)
+SONDE__ENTRY(sonde_report_write, sonde__api_report_write, 4)
+SONDE__ENTRY(sonde_report_write_fd, sonde__api_report_write_fd, 3)
 
     .section .note.GNU-stack, "", %progbits

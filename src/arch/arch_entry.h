@@ -14,6 +14,7 @@
 #if defined(__x86_64__)
 
 #define SONDE__ENTRY_ARGUMENT_2 %rdx
+#define SONDE__ENTRY_ARGUMENT_3 %rcx
 #define SONDE__ENTRY_ARGUMENT_4 %r8
 
 /* struct: r[35] at 0, pc at 280, known at 288, arch at 296; 304 bytes, and 8 to align the stack */
@@ -51,6 +52,7 @@
 #elif defined(__aarch64__)
 
 #define SONDE__ENTRY_ARGUMENT_2 x2
+#define SONDE__ENTRY_ARGUMENT_3 x3
 #define SONDE__ENTRY_ARGUMENT_4 x4
 
 /* The struct lies at sp, 304 bytes; x29 and x30 are saved above it. */
