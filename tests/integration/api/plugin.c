@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Two libraries of the same layout that differ in the size of a frame only. */
+__attribute__((visibility("default"))) void plugin_call(void (*leaf)(void));
+void plugin_call(void (*leaf)(void))
+{
+    volatile char frame[FRAME_BYTES];
+    frame[0] = 1;
+    leaf();
+    frame[1] = frame[0];
+}
+
+static __attribute__((constructor)) void at_load(void)
+{
+    extern void (*plugin_hook)(void) __attribute__((weak));
+    if (&plugin_hook != 0 && plugin_hook != 0) {
+        plugin_hook();
+    }
+}

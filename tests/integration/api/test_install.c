@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is installed is enough to build with: a consumer outside of the tree, by pkg-config alone,
+ * with the shared and with the static library. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "test.h"
+
+static struct test_run shell(const char *command)
+{
+    const char *const argv[] = {"sh", "-ec", command, NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 200);
+    if (run.status != 0) {
+        FAIL("%s\nended with %d: %s%s", command, run.status, run.out, run.err);
+    }
+    return run;
+}
+
+static const char consumer[] =
+    "#include <sonde/sonde.h>\n"
+    "#include <stdio.h>\n"
+    "int main(void) {\n"
+    "    static char text[8192]; uint64_t pcs[64]; uint8_t how[64];\n"
+    "    struct sonde_stack stack; struct sonde_symbolizer *symbolizer;\n"
+    "    sonde_stack_init(&stack, pcs, how, 64, 0);\n"
+    "    if (sonde_stack_capture(&stack, 0) != SONDE_OK) return 1;\n"
+    "    if (sonde_symbolizer_create(&symbolizer) != SONDE_OK) return 1;\n"
+    "    if (sonde_stack_format(symbolizer, &stack, text, sizeof text, NULL) != SONDE_OK) return "
+    "1;\n"
+    "    fputs(text, stdout);\n"
+    "    sonde_symbolizer_destroy(symbolizer);\n"
+    "    return 0;\n"
+    "}\n";
+
+TEST_TIMEOUT(a_consumer_builds_against_an_installation, 250)
+{
+    char path[4096], command[16384];
+    struct test_run run;
+    snprintf(path, sizeof path, "%s/consumer.c", test_folder());
+    test_write_file(path, consumer, strlen(consumer));
+    snprintf(command, sizeof command,
+             "cd '%s'; DESTDIR=$PWD/root cmake --install '%s' --prefix /usr >/dev/null\n"
+             "pc=$(find root -name sonde.pc)\n"
+             "export PKG_CONFIG_PATH=$PWD/${pc%%/*}\n"
+             "cc -O2 consumer.c -o shared $(pkg-config --cflags --libs sonde)\n"
+             "LD_LIBRARY_PATH=$(dirname $(find $PWD/root -name libsonde.so)) ./shared\n"
+             "rm $(find root -name 'libsonde.so*')\n"
+             "cc -O2 consumer.c -o static $(pkg-config --static --cflags --libs sonde)\n"
+             "./static\n"
+             "cc -O2 -static consumer.c -o whole $(pkg-config --static --cflags --libs sonde)\n"
+             "./whole\n"
+             "pkg-config --modversion sonde; find root -type f -name '*.h' | wc -l\n",
+             test_folder(), test_build_dir());
+    run = shell(command);
+    unsigned mains = 0, starts = 0;
+    for (const char *at = run.out; (at = strstr(at, "  main+0x")) != NULL; at++) {
+        mains++;
+    }
+    for (const char *at = run.out; (at = strstr(at, "  _start+0x")) != NULL; at++) {
+        starts++;
+    }
+    CHECK_EQ(mains, 3);
+    CHECK_EQ(starts, 3);
+    CHECK(strstr(run.out, "ended:") == NULL);
+    CHECK_STR(run.err, "");
+    test_run_done(&run);
+}
+
+/* Exactly the functions that the headers declare are exported. */
+TEST(exports_are_the_headers)
+{
+    char command[16384];
+    struct test_run run;
+    snprintf(command, sizeof command,
+             "cd '%s'; nm -D --defined-only '%s/src/libsonde.so' | sed -nE "
+             "'s/^[0-9a-f]+ T ([a-z_]+)@@SONDE_0$/\\1/p' | sort >exported\n"
+             "cat '%s'/include/sonde/*.h | tr '\\n' ' ' | grep -oE 'SONDE_API [^;]*;' | "
+             "grep -oE 'sonde_[a-z_]+\\(' | tr -d '(' | sort -u >declared\n"
+             "wc -l <declared; diff declared exported",
+             test_folder(), test_build_dir(), test_source_dir());
+    run = shell(command);
+    CHECK(atoi(run.out) >= 20);
+    test_run_done(&run);
+}
