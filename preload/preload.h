@@ -10,7 +10,9 @@
 #define SONDE_PRELOAD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "probe_turn.h"
 
@@ -30,12 +32,66 @@ static inline struct sonde__probe_page *preload_page(void)
     return guard != NULL ? guard->page : NULL;
 }
 
-struct preload_cell;
-/* The C library's own function; null: it has none of that name. */
-void *preload_real(struct preload_cell *cell);
+/* Where the address of a real function is kept. All are looked up when the process starts: looking
+ * up takes the loader's lock, which a wrapper called from a signal handler may not. */
+struct preload_cell {
+    const char *name;
+    void *real;
+};
 
-/* Around a wait. preload_begin() answers null where nothing is to be done after it. */
-struct sonde__probe_slot *preload_begin(struct sonde__probe_wait *wait);
-void preload_end(struct sonde__probe_slot *slot);
+void *preload_look_up(struct preload_cell *cell);
+/* The C library's own function; null: it has none of that name. */
+static inline void *preload_real(struct preload_cell *cell)
+{
+    void *real = __atomic_load_n(&cell->real, __ATOMIC_RELAXED);
+    return __builtin_expect(real != NULL, true) ? real : preload_look_up(cell);
+}
+
+/* The slot of this thread; null until it first waits. */
+extern _Thread_local struct sonde__probe_slot *preload_slot;
+
+/* What is done rarely: a thread's first wait, waits that are not the known loop's (null: nested), a
+ * turn whose end the supervisor asked for, waking it. */
+struct sonde__probe_slot *preload_learn(uint32_t kind, uint64_t object, uint64_t sp,
+                                        uint64_t caller, unsigned flags);
+void preload_stamp(struct sonde__probe_slot *slot);
+void preload_wake(struct sonde__probe_page *page);
+
+enum { PRELOAD_INSTANT = 1, PRELOAD_LEARN = 2 };
+
+/* A jiffy of resolution, and a fifth of the cost of the fine clock. */
+static inline uint64_t preload_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Before a wait. The slot of this thread, if this is the wait of its known loop and nothing else is
+ * to be done before it; null: preload_learn() has to look. */
+static inline __attribute__((always_inline)) struct sonde__probe_slot *
+preload_known(uint32_t kind, uint64_t object, uint64_t sp, bool instant)
+{
+    struct sonde__probe_slot *slot = preload_slot;
+    if (preload_page() == NULL || slot == NULL || !sonde__probe_knows(slot, kind, object, sp) ||
+        atomic_load_explicit(&slot->stamp, memory_order_relaxed) != 0) {
+        return NULL;
+    }
+    (void)sonde__probe_enter_known(slot, instant);
+    return slot;
+}
+
+/* The page is asked for again: the wait may have come back in a fork child, made by a handler. */
+static inline __attribute__((always_inline)) void preload_end(struct sonde__probe_slot *slot)
+{
+    struct sonde__probe_page *page = preload_page();
+    if (page == NULL) {
+        return;
+    }
+    sonde__probe_leave(slot, preload_now_ns());
+    if (__builtin_expect(sonde__probe_must_wake(page), false)) {
+        preload_wake(page);
+    }
+}
 
 #endif

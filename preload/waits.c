@@ -18,73 +18,64 @@
 
 #include "preload_wrap.h"
 
-static _Thread_local struct sonde__probe_slot *own_slot;
+_Thread_local struct sonde__probe_slot *preload_slot;
 static _Thread_local bool slotless;
 
-void *preload_real(struct preload_cell *cell)
+void *preload_look_up(struct preload_cell *cell)
 {
-    void *real = __atomic_load_n(&cell->real, __ATOMIC_RELAXED);
-    if (real == NULL) {
-        real = dlsym(RTLD_NEXT, cell->name);
-        __atomic_store_n(&cell->real, real, __ATOMIC_RELAXED);
-    }
+    void *real = dlsym(RTLD_NEXT, cell->name);
+    __atomic_store_n(&cell->real, real, __ATOMIC_RELAXED);
     return real;
 }
 
 static struct sonde__probe_slot *find_slot(struct sonde__probe_page *page)
 {
-    if (own_slot == NULL && !slotless) {
-        own_slot = sonde__probe_claim(page, (uint32_t)syscall(SYS_gettid));
-        slotless = own_slot == NULL;
+    if (preload_slot == NULL && !slotless) {
+        preload_slot = sonde__probe_claim(page, (uint32_t)syscall(SYS_gettid));
+        slotless = preload_slot == NULL;
     }
-    return own_slot;
+    return preload_slot;
 }
 
-/* A jiffy of resolution, and a fifth of the cost of the fine clock. */
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-struct sonde__probe_slot *preload_begin(struct sonde__probe_wait *wait)
+struct sonde__probe_slot *preload_learn(uint32_t kind, uint64_t object, uint64_t sp,
+                                        uint64_t caller, unsigned flags)
 {
     struct sonde__probe_page *page = preload_page();
-    if (page == NULL) {
-        return NULL;
-    }
-    struct sonde__probe_slot *slot = find_slot(page);
+    struct sonde__probe_wait wait = {.object = object,
+                                     .sp = sp,
+                                     .caller = caller,
+                                     .kind = kind,
+                                     .instant = (flags & PRELOAD_INSTANT) != 0,
+                                     .learn = (flags & PRELOAD_LEARN) != 0};
+    struct sonde__probe_slot *slot = page != NULL ? find_slot(page) : NULL;
     if (slot == NULL) {
         return NULL;
     }
-    if (wait->kind == SONDE__PROBE_COND &&
+    if (kind == SONDE__PROBE_COND &&
         atomic_load_explicit(&slot->tid, memory_order_relaxed) !=
             (uint32_t)atomic_load_explicit(&page->pid, memory_order_relaxed)) {
-        wait->learn = false; /* a worker that waits for work is no event loop */
+        wait.learn = false; /* a worker that waits for work is no event loop */
     }
-    if (sonde__probe_enter(slot, wait) == SONDE__PROBE_NESTED) {
+    if (sonde__probe_enter(slot, &wait) == SONDE__PROBE_NESTED) {
         return NULL;
     }
-    if (__builtin_expect(atomic_load_explicit(&slot->stamp, memory_order_relaxed) != 0, false)) {
-        atomic_store_explicit(&slot->ended_ns, now_ns(), memory_order_relaxed);
-        atomic_store_explicit(&slot->stamp, 0, memory_order_release);
+    if (atomic_load_explicit(&slot->stamp, memory_order_relaxed) != 0) {
+        preload_stamp(slot);
     }
     return slot;
 }
 
-void preload_end(struct sonde__probe_slot *slot)
+void preload_stamp(struct sonde__probe_slot *slot)
 {
-    struct sonde__probe_page *page = preload_page();
-    if (page == NULL) {
-        return;
-    }
-    sonde__probe_leave(slot, now_ns());
-    if (__builtin_expect(sonde__probe_must_wake(page), false)) {
-        int saved = errno;
-        syscall(SYS_futex, &page->sleeping, FUTEX_WAKE, 1, NULL, NULL, 0);
-        errno = saved;
-    }
+    atomic_store_explicit(&slot->ended_ns, preload_now_ns(), memory_order_relaxed);
+    atomic_store_explicit(&slot->stamp, 0, memory_order_release);
+}
+
+void preload_wake(struct sonde__probe_page *page)
+{
+    int saved = errno;
+    syscall(SYS_futex, &page->sleeping, FUTEX_WAKE, 1, NULL, NULL, 0);
+    errno = saved;
 }
 
 /* --- poll --- */

@@ -47,7 +47,26 @@ PRELOAD_WRAP(int, sigtimedwait,
 PRELOAD_WRAP(int, sigwait, (const sigset_t *set, int *signal), (set, signal), SONDE__PROBE_SIGNAL,
              WAIT_SIGNALS, false, true)
 
-PRELOAD_WRAP(int, pause, (void), (), SONDE__PROBE_SIGNAL, WAIT_PAUSE, false, true)
+/* No parameters: by hand. */
+PRELOAD_EXPORT int pause(void)
+{
+    static struct preload_cell cell
+        __attribute__((used, section("preload_cells"))) = {"pause", NULL};
+    int (*real)(void) = (int (*)(void))(uintptr_t)preload_real(&cell);
+    char here;
+    if (real == NULL) {
+        errno = ENOSYS;
+        return -1;
+    }
+    struct sonde__probe_slot *slot =
+        preload_learn(SONDE__PROBE_SIGNAL, WAIT_PAUSE, (uintptr_t)&here,
+                      (uintptr_t)__builtin_return_address(0), PRELOAD_LEARN);
+    int result = real();
+    if (slot != NULL) {
+        preload_end(slot);
+    }
+    return result;
+}
 
 PRELOAD_WRAP(int, sigsuspend, (const sigset_t *mask), (mask), SONDE__PROBE_SIGNAL, WAIT_SUSPEND,
              false, true)
@@ -116,7 +135,9 @@ PRELOAD_EXPORT long syscall(long number, ...)
         return -1;
     }
     if (describe(number, a, &wait)) {
-        slot = preload_begin(&wait);
+        slot = preload_learn(wait.kind, wait.object, wait.sp, wait.caller,
+                             (wait.instant ? PRELOAD_INSTANT : 0u) |
+                                 (wait.learn ? PRELOAD_LEARN : 0u));
     }
     long result = real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
     if (slot != NULL) {

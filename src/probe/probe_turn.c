@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Learning the loop: see probe_turn.h. The known-loop path is a handful of compares and stores; the
- * rest runs only while a loop is being learned or inside a turn. */
+/* Learning the loop: see probe_turn.h. This runs only while a loop is being learned or inside a
+ * turn. */
 #include "probe_turn.h"
 
 #include <stddef.h>
@@ -150,8 +150,8 @@ static void note_nested(struct sonde__probe_slot *slot, const struct sonde__prob
     }
 }
 
-enum sonde__probe_turn sonde__probe_enter(struct sonde__probe_slot *slot,
-                                          const struct sonde__probe_wait *wait)
+enum sonde__probe_turn sonde__probe_enter_any(struct sonde__probe_slot *slot,
+                                              const struct sonde__probe_wait *wait)
 {
     struct sonde__probe_candidate *loop = &slot->loop;
     if (slot->entered != 0) {
@@ -176,12 +176,4 @@ enum sonde__probe_turn sonde__probe_enter(struct sonde__probe_slot *slot,
     return !turn           ? SONDE__PROBE_NESTED
            : wait->instant ? SONDE__PROBE_INSTANT
                            : SONDE__PROBE_WAITING;
-}
-
-void sonde__probe_leave(struct sonde__probe_slot *slot, uint64_t now_ns)
-{
-    uint64_t turns = atomic_load_explicit(&slot->turns, memory_order_relaxed);
-    atomic_store_explicit(&slot->turns, turns + 1, memory_order_relaxed);
-    atomic_store_explicit(&slot->beat, sonde__probe_beat(now_ns, SONDE__PROBE_BUSY),
-                          memory_order_release);
 }

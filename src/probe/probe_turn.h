@@ -40,11 +40,45 @@ enum sonde__probe_turn {
 /* The slot of thread `tid`: its old one, else a free one. Null: all are taken (counted). */
 struct sonde__probe_slot *sonde__probe_claim(struct sonde__probe_page *page, uint32_t tid);
 
-/* Before a wait. */
-enum sonde__probe_turn sonde__probe_enter(struct sonde__probe_slot *slot,
-                                          const struct sonde__probe_wait *wait);
+/* Before a wait: what it is, with everything that learning does. */
+enum sonde__probe_turn sonde__probe_enter_any(struct sonde__probe_slot *slot,
+                                              const struct sonde__probe_wait *wait);
+
+/* Is this the wait of a known loop, at or inside its place, with nothing to be learned from it?
+ * Then enter() has one store to make. Asked in every turn of every program. */
+static inline bool sonde__probe_knows(const struct sonde__probe_slot *slot, uint32_t kind,
+                                      uint64_t object, uint64_t sp)
+{
+    return slot->loop.object == object && slot->loop.kind == kind && sp <= slot->loop.sp &&
+           slot->yield_waits == 0 && slot->entered == 0;
+}
+
+static inline enum sonde__probe_turn sonde__probe_enter_known(struct sonde__probe_slot *slot,
+                                                              bool instant)
+{
+    if (instant) {
+        return SONDE__PROBE_INSTANT;
+    }
+    atomic_store_explicit(&slot->beat, SONDE__PROBE_IDLE, memory_order_release);
+    return SONDE__PROBE_WAITING;
+}
+
+static inline enum sonde__probe_turn sonde__probe_enter(struct sonde__probe_slot *slot,
+                                                        const struct sonde__probe_wait *wait)
+{
+    return sonde__probe_knows(slot, wait->kind, wait->object, wait->sp)
+               ? sonde__probe_enter_known(slot, wait->instant)
+               : sonde__probe_enter_any(slot, wait);
+}
+
 /* After a wait that enter() did not call NESTED. now_ns: CLOCK_MONOTONIC_COARSE. */
-void sonde__probe_leave(struct sonde__probe_slot *slot, uint64_t now_ns);
+static inline void sonde__probe_leave(struct sonde__probe_slot *slot, uint64_t now_ns)
+{
+    uint64_t turns = atomic_load_explicit(&slot->turns, memory_order_relaxed);
+    atomic_store_explicit(&slot->turns, turns + 1, memory_order_relaxed);
+    atomic_store_explicit(&slot->beat, sonde__probe_beat(now_ns, SONDE__PROBE_BUSY),
+                          memory_order_release);
+}
 
 /* True once, for the thread that has to wake the supervisor (FUTEX_WAKE on page->sleeping). Asked
  * after leave(). The supervisor looks again a period after it announced its sleep, so no fence
