@@ -286,7 +286,7 @@ static void capture_core(struct sonde__target *target, const struct sonde__threa
         ret_capture->syscall = t->syscall;
         memcpy(ret_capture->syscall_args, t->args, sizeof t->args);
         sonde__target_walk(target, &t->regs, false, read_for_walk, c, stack);
-        if (stack->end == SONDE_END_UNREADABLE && c->missing_bytes > 0) {
+        if (stack->end != SONDE_END_ROOT && c->missing_bytes > 0) {
             sonde__target_note(ret_capture,
                                "the core is cut short: %llu bytes of memory are not in it",
                                (unsigned long long)c->missing_bytes);

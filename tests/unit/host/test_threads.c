@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Threads, perf events and ptrace of the port, on live processes. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host_perf.h"
+#include "host_process.h"
+#include "host_ptrace.h"
+#include "mem_heap.h"
+#include "os.h"
+#include "test.h"
+
+TEST(stat_texts)
+{
+    static const char odd[] = "4711 (a) b (c)) S 1 4711 4711 0 -1 4194304 95 0 13 0 21 22 0 0 20 0 "
+                              "1 0 8813 2576384 226 18446744073709551615 1 1\n";
+    struct sonde__host_thread t;
+    CHECK(sonde__host_parse_stat(odd, sizeof odd - 1, &t));
+    CHECK_EQ(t.tid, 4711);
+    CHECK_STR(t.name, "a) b (c)");
+    CHECK_EQ(t.letter, 'S');
+    CHECK_EQ(t.major_faults, 13);
+    CHECK_EQ(t.user_ticks, 21);
+    CHECK_EQ(t.system_ticks, 22);
+    CHECK_EQ(t.start_ticks, 8813);
+    CHECK(!sonde__host_parse_stat("", 0, &t));
+    CHECK(!sonde__host_parse_stat("1 (x", 4, &t));
+    CHECK(!sonde__host_parse_stat("1 )x(", 5, &t));
+    CHECK(!sonde__host_parse_stat("1 (x)", 5, &t));
+}
+
+static void *sleep_named(void *arg)
+{
+    char c;
+    prctl(PR_SET_NAME, "odd ) name (", 0, 0, 0);
+    (void)!write(((int *)arg)[3], "r", 1);
+    (void)!read(((int *)arg)[0], &c, 1);
+    return NULL;
+}
+
+TEST(threads_of_a_process)
+{
+    int pipes[4];
+    char c;
+    pthread_t thread;
+    struct sonde__host_thread *threads;
+    uint32_t count, found = 0;
+    CHECK_OK(pipe(pipes));
+    CHECK_OK(pipe(pipes + 2));
+    CHECK_OK(pthread_create(&thread, NULL, sleep_named, pipes));
+    CHECK_EQ(read(pipes[2], &c, 1), 1);
+    CHECK_OK(sonde__host_threads_read(getpid(), &threads, &count, NULL));
+    CHECK_EQ(threads[0].tid, getpid());
+    for (uint32_t i = 0; i < count; i++) {
+        found += strcmp(threads[i].name, "odd ) name (") == 0;
+    }
+    CHECK_EQ(found, 1);
+    sonde__mem_free(threads);
+    CHECK_EQ(write(pipes[1], "x", 1), 1);
+    pthread_join(thread, NULL);
+    for (int i = 0; i < 4; i++) {
+        close(pipes[i]);
+    }
+    CHECK_EQ(sonde__host_threads_read(0x7ffffff0, &threads, &count, NULL), SONDE_ABSENT);
+}
+
+TEST(passive_reading_works_or_refuses_itself)
+{
+    struct sonde_error error = {0};
+    enum sonde_status status = sonde__host_passive_works(&error);
+    if (sonde__os_reader() == SONDE__OS_READER_PROCESS) {
+        CHECK_OK(status);
+    } else { /* qemu-user */
+        CHECK_EQ(status, SONDE_UNSUPPORTED);
+        CHECK_CONTAINS(error.what, "emulator");
+    }
+}
+
+static volatile uint64_t counter;
+
+__attribute__((noinline)) static void spin(void)
+{
+    for (;;) {
+        counter++;
+    }
+}
+
+static pid_t start_spinning(void)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        spin();
+    }
+    return child;
+}
+
+TEST(perf_samples_a_running_thread)
+{
+    static struct sonde__host_perf_sample sample;
+    struct sonde__host_perf perf;
+    uint64_t begin = (uint64_t)(uintptr_t)&spin;
+    pid_t child = start_spinning();
+    int32_t os_error = 0;
+    unsigned inside = 0, samples = 0;
+    enum sonde_status status = sonde__host_perf_open(child, 1000000, &perf, &os_error);
+    if (status != SONDE_OK) {
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        SKIP("perf events are refused here: errno %d", os_error);
+    }
+    while (samples < 20) {
+        CHECK_OK(sonde__host_wait_readable(perf.fd, 20000000000));
+        while (sonde__host_perf_next(&perf, &sample)) {
+            uint64_t sp = sample.regs.r[sonde__arch_sp(SONDE__ARCH_HOST)];
+            uint64_t word = 0;
+            samples++;
+            inside += sample.regs.pc >= begin && sample.regs.pc < begin + 64;
+            CHECK_EQ(sample.tid, child);
+            CHECK_EQ(sample.stack_address, sp);
+            CHECK(sample.stack_size >= 8);
+            /* the copy is the memory: spin() writes nothing to its stack */
+            if (sample.regs.pc >= begin && sample.regs.pc < begin + 64) {
+                CHECK_EQ(sonde__os_read_process(child, sp, &word, 8, NULL), 8);
+                CHECK_EQ(memcmp(&word, sample.stack, 8), 0);
+            }
+        }
+    }
+    CHECK(inside >= samples - 2); /* the fork's way out may be in the first */
+    sonde__host_perf_close(&perf);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    CHECK_EQ(sonde__host_perf_open(0x7ffffff0, 1000000, &perf, NULL), SONDE_ABSENT);
+}
+
+TEST(ptrace_reads_registers)
+{
+    struct sonde__regs regs;
+    int64_t number;
+    uint64_t args[6];
+    int32_t signal, os_error = 0;
+    uint64_t begin = (uint64_t)(uintptr_t)&spin;
+    pid_t child = start_spinning();
+    enum sonde_status status = sonde__host_ptrace_seize(child, &os_error);
+    if (status != SONDE_OK) {
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        SKIP("ptrace is refused here: errno %d", os_error);
+    }
+    for (unsigned i = 0; i < 2000; i++) { /* until it has got where it will stay */
+        CHECK_OK(sonde__host_ptrace_interrupt(child));
+        CHECK_OK(sonde__host_ptrace_wait(child, 10000000000, &signal));
+        CHECK_OK(sonde__host_ptrace_registers(child, &regs, &number, args));
+        sonde__host_ptrace_detach(child, signal);
+        if (regs.pc >= begin && regs.pc < begin + 64) {
+            break;
+        }
+        CHECK_OK(sonde__host_ptrace_seize(child, &os_error));
+    }
+    CHECK(regs.pc >= begin && regs.pc < begin + 64);
+    CHECK_EQ(number, -1);
+    CHECK(sonde__regs_known(&regs, sonde__arch_sp(SONDE__ARCH_HOST)));
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    CHECK_EQ(sonde__host_ptrace_seize(child, NULL), SONDE_ABSENT);
+}
+
+TEST(pidfd_tells_the_end)
+{
+    int32_t fd;
+    pid_t child = fork();
+    if (child == 0) {
+        usleep(20000);
+        _exit(0);
+    }
+    CHECK_OK(sonde__host_pidfd_open(child, &fd));
+    CHECK_OK(sonde__host_wait_readable(fd, 20000000000));
+    sonde__os_close(fd);
+    waitpid(child, NULL, 0);
+    CHECK_EQ(sonde__host_pidfd_open(child, &fd), SONDE_ABSENT);
+}

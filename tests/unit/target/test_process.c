@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Another process as a target: states, deleted and replaced programs, the stop of all threads. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "host_process.h"
+#include "mem_heap.h"
+#include "os.h"
+#include "target.h"
+#include "test.h"
+
+enum { FRAMES = 64 };
+
+static void need_native(void)
+{
+    if (sonde__os_reader() != SONDE__OS_READER_PROCESS) {
+        struct sonde__target *target = NULL;
+        struct sonde_error error;
+        CHECK_EQ(sonde__target_open_process(getpid(), NULL, &target, &error), SONDE_UNSUPPORTED);
+        SKIP("under an emulator it refuses itself, as it should");
+    }
+}
+
+static pid_t start(const char *path, const char *arg)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        execl(path, path, arg, (char *)NULL);
+        _exit(127);
+    }
+    return child;
+}
+
+/* Until the main thread waits in nanosleep: exec has happened, and it is at rest. */
+static void wait_for_sleep(pid_t child)
+{
+    struct sonde__os_wait wait = {.running = true};
+    for (unsigned i = 0; i < 10000 && wait.syscall != SYS_clock_nanosleep; i++) {
+        int32_t fd;
+        usleep(1000);
+        if (sonde__os_thread_open(child, child, SONDE__OS_THREAD_SYSCALL, &fd, NULL) == SONDE_OK) {
+            (void)!sonde__os_read_wait(fd, &wait, NULL);
+            sonde__os_close(fd);
+        }
+    }
+    CHECK_EQ(wait.syscall, SYS_clock_nanosleep);
+}
+
+static void end(pid_t child)
+{
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    size_t size;
+    char *bytes = test_read_file(from, &size);
+    test_write_file(to, bytes, size);
+    free(bytes);
+    CHECK_OK(chmod(to, 0755));
+}
+
+/* The only thread's stack goes to the root; returns the flags of the main program's image. */
+static uint32_t check_whole_stack(pid_t child)
+{
+    struct sonde__target *target;
+    const struct sonde__thread *threads;
+    struct sonde__capture capture;
+    struct sonde_stack stack;
+    struct sonde_error error = {0};
+    uint64_t pcs[FRAMES];
+    uint8_t how[FRAMES];
+    uint32_t count, flags = 0, in_main = 0;
+    if (sonde__target_open_process(child, NULL, &target, &error) != SONDE_OK) {
+        FAIL("%s", error.what);
+    }
+    CHECK_OK(sonde__target_threads(target, &threads, &count, &error));
+    CHECK_EQ(count, 1);
+    sonde_stack_init(&stack, pcs, how, FRAMES, 0);
+    sonde__target_capture(target, &threads[0], &stack, &capture);
+    CHECK_OK(capture.status);
+    CHECK_EQ(capture.by, SONDE__CAPTURED_PASSIVE);
+    CHECK_EQ(capture.syscall, SYS_clock_nanosleep);
+    CHECK_EQ(stack.end, SONDE_END_ROOT);
+    for (uint32_t i = 0; i < stack.count; i++) {
+        const struct sonde__image *image =
+            sonde__image_find(sonde__target_images(target), sonde_stack_lookup_pc(&stack, i));
+        CHECK(image != NULL);
+        if ((image->flags & SONDE__IMAGE_MAIN) != 0) {
+            const void *bytes;
+            size_t size;
+            flags = image->flags;
+            in_main++;
+            CHECK_EQ(sonde__target_image_bytes(target, image, &bytes, &size),
+                     (image->flags & SONDE__IMAGE_DELETED) != 0);
+        }
+    }
+    CHECK(in_main >= 2);
+    CHECK_OK(sonde__target_refresh(target, &error));
+    sonde__target_close(target);
+    return flags;
+}
+
+TEST(a_program_whose_file_is_deleted_or_replaced)
+{
+    char path[256];
+    pid_t child;
+    need_native();
+    snprintf(path, sizeof path, "%s/a program", test_folder());
+    copy_file("/bin/sleep", path);
+    child = start(path, "1000");
+    wait_for_sleep(child);
+    CHECK_EQ(check_whole_stack(child), SONDE__IMAGE_MAIN);
+    CHECK_OK(unlink(path));
+    CHECK_EQ(check_whole_stack(child), SONDE__IMAGE_MAIN | SONDE__IMAGE_DELETED);
+    copy_file("/bin/cat",
+              path); /* another program under the old name: its rules must not be used */
+    CHECK_EQ(check_whole_stack(child), SONDE__IMAGE_MAIN | SONDE__IMAGE_DELETED);
+    end(child);
+}
+
+/* --- threads --- */
+
+static int ready_pipe[2];
+
+static void *nap(void *arg)
+{
+    (void)arg;
+    (void)!write(ready_pipe[1], "x", 1);
+    for (;;) {
+        usleep(200);
+    }
+    return NULL;
+}
+
+static volatile uint64_t counter;
+
+static void *spin(void *arg)
+{
+    (void)arg;
+    (void)!write(ready_pipe[1], "x", 1);
+    for (;;) {
+        counter++;
+    }
+    return NULL;
+}
+
+static void *spawn(void *arg)
+{
+    (void)arg;
+    (void)!write(ready_pipe[1], "x", 1);
+    for (;;) {
+        pthread_t t;
+        if (pthread_create(&t, NULL, (void *(*)(void *))(uintptr_t)&getpid, NULL) == 0) {
+            pthread_join(t, NULL);
+        }
+    }
+    return NULL;
+}
+
+static pid_t start_threads(void *(*const run[])(void *), unsigned count)
+{
+    char c;
+    pid_t child;
+    CHECK_OK(pipe(ready_pipe));
+    child = fork();
+    if (child == 0) {
+        for (unsigned i = 0; i < count; i++) {
+            pthread_t t;
+            pthread_create(&t, NULL, run[i], NULL);
+        }
+        for (;;) {
+            pause();
+        }
+    }
+    for (unsigned i = 0; i < count; i++) {
+        CHECK_EQ(read(ready_pipe[0], &c, 1), 1);
+    }
+    close(ready_pipe[0]);
+    close(ready_pipe[1]);
+    return child;
+}
+
+/* A sanitizer's interceptors and thread start keep their frames by a register that a blocked thread
+ * does not show, and leave old return addresses all over the stack. */
+#if defined(SONDE_SANITIZED)
+static const bool stacks_may_be_cut = true;
+#else
+static const bool stacks_may_be_cut = false;
+#endif
+
+/* Busy, blocked and alternating threads: every stack is whole, whoever ran meanwhile. */
+TEST_TIMEOUT(threads_in_all_states, 120)
+{
+    static void *(*const run[])(void *) = {nap, nap, spin};
+    struct sonde__target *target;
+    const struct sonde__thread *threads;
+    struct sonde_error error;
+    unsigned whole = 0, all = 0, perf_or_ptrace = 0;
+    uint32_t count;
+    pid_t child;
+    need_native();
+    child = start_threads(run, 3);
+    CHECK_OK(sonde__target_open_process(child, NULL, &target, &error));
+    for (unsigned round = 0; round < 20; round++) {
+        CHECK_OK(sonde__target_threads(target, &threads, &count, &error));
+        CHECK_EQ(count, 4);
+        for (uint32_t i = 0; i < count; i++) {
+            struct sonde__capture capture;
+            struct sonde_stack stack;
+            uint64_t pcs[FRAMES];
+            uint8_t how[FRAMES];
+            sonde_stack_init(&stack, pcs, how, FRAMES, 0);
+            sonde__target_capture(target, &threads[i], &stack, &capture);
+            CHECK_OK(capture.status);
+            all++;
+            whole += stack.end == SONDE_END_ROOT;
+            if (stack.end == SONDE_END_NO_REGISTERS && stacks_may_be_cut) {
+                whole++; /* said, not guessed */
+                continue;
+            }
+            if (stack.end != SONDE_END_ROOT && stack.end != SONDE_END_MOVED) {
+                FAIL("thread %u of 4: %s at 0x%llx after %u frames, by %u, syscall %lld", i,
+                     sonde_end_text(stack.end), (unsigned long long)stack.end_at, stack.count,
+                     capture.by, (long long)capture.syscall);
+            }
+            perf_or_ptrace +=
+                capture.by == SONDE__CAPTURED_PERF || capture.by == SONDE__CAPTURED_PTRACE;
+        }
+    }
+    CHECK(whole * 10 >= all * 9); /* a napping thread may outrun us on a loaded machine */
+    CHECK(perf_or_ptrace >= 15);  /* the spinning one, but for preempted moments */
+    sonde__target_close(target);
+    end(child);
+}
+
+static char state_of(pid_t pid, int32_t tid)
+{
+    struct sonde__host_thread t = {.letter = '?'};
+    (void)!sonde__host_thread_read(pid, tid, &t);
+    return t.letter;
+}
+
+TEST_TIMEOUT(stop_all_and_go_on, 120)
+{
+    static void *(*const run[])(void *) = {nap, spin, spin, spawn};
+    const struct sonde__target_options options = {.mode = SONDE__TARGET_STOP};
+    struct sonde__target *target;
+    const struct sonde__thread *threads;
+    struct sonde_error error = {0};
+    uint64_t pause_ns = 0;
+    uint32_t count;
+    bool moves = false;
+    pid_t child;
+    need_native();
+    child = start_threads(run, 4);
+    CHECK_OK(sonde__target_open_process(child, &options, &target, &error));
+    for (unsigned round = 0; round < 10; round++) {
+        if (sonde__target_stop(target, &error) != SONDE_OK) {
+            end(child);
+            SKIP("ptrace is refused here: %s", error.what);
+        }
+        CHECK_OK(sonde__target_threads(target, &threads, &count, &error));
+        CHECK(count >= 5);
+        for (uint32_t i = 0; i < count; i++) {
+            struct sonde__capture capture;
+            struct sonde_stack stack;
+            uint64_t pcs[FRAMES];
+            uint8_t how[FRAMES];
+            if (threads[i].letter == 'Z' || threads[i].letter == 'X') {
+                continue;
+            }
+            CHECK_EQ(threads[i].letter, 't');
+            sonde_stack_init(&stack, pcs, how, FRAMES, 0);
+            sonde__target_capture(target, &threads[i], &stack, &capture);
+            CHECK_OK(capture.status);
+            CHECK_EQ(capture.by, SONDE__CAPTURED_PTRACE);
+            CHECK(stack.count > 0);
+        }
+        sonde__target_resume(target, &pause_ns);
+        CHECK(pause_ns > 0);
+    }
+    for (unsigned i = 0; i < 2000 && !moves; i++) {
+        usleep(1000);
+        moves = state_of(child, child) == 'S';
+    }
+    CHECK(moves);
+    sonde__target_close(target);
+    end(child);
+}
+
+/* An allocation that fails anywhere is a clean MEMORY, without a leak (the harness looks). */
+TEST_TIMEOUT(every_allocation_may_fail, 120)
+{
+    struct sonde__target *target;
+    struct sonde_error error;
+    enum sonde_status status = SONDE_MEMORY;
+    pid_t child;
+    need_native();
+    child = start("/bin/sleep", "1000");
+    wait_for_sleep(child);
+    for (uint64_t i = 0; status != SONDE_OK; i++) {
+        CHECK(i < 2000);
+        sonde__mem_fail_once(i);
+        status = sonde__target_open_process(child, NULL, &target, &error);
+        CHECK(status == SONDE_OK || status == SONDE_MEMORY);
+        if (status == SONDE_OK && sonde__mem_asked() <= i) {
+            sonde__target_close(target);
+            break;
+        }
+        if (status == SONDE_OK) {
+            sonde__target_close(target);
+            status = SONDE_MEMORY; /* that one could be done without */
+        }
+    }
+    sonde__mem_fail_from(UINT64_MAX);
+    end(child);
+}
