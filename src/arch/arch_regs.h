@@ -60,6 +60,17 @@ static inline void sonde__regs_set(struct sonde__regs *regs, unsigned reg, uint6
     regs->known |= (uint64_t)1 << reg;
 }
 
+/* The caller's stack pointer after a step over the frame record at `record`, whose saved frame
+ * pointer is `saved`. x86-64: right above the record, by the ABI. aarch64: the record lies anywhere
+ * in its frame (AAPCS64 §6.4.6); where compilers describe a frame by sp, the record is at its
+ * bottom, so the caller's sp is its own frame pointer. */
+static inline uint64_t sonde__arch_sp_after_frame_record(unsigned arch, uint64_t record,
+                                                         uint64_t saved)
+{
+    uint64_t above = record + 16;
+    return arch == SONDE__ARCH_X86_64 || saved < above ? above : saved;
+}
+
 /* Strip a pointer-authentication code from a code address: user addresses of Linux and Darwin have
  * their top bits clear. `va_bits` 0 stands for the default of 48 (x86-64: nothing is stripped). */
 uint64_t sonde__arch_strip_pac(unsigned arch, uint64_t pc);

@@ -217,8 +217,9 @@ enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker)
     if (pc == 0 || !walker->is_executable) {
         return sonde__step_end(walker, SONDE_END_NO_RULE, frame->pc);
     }
-    frame->sp = frame->fp + 16;
-    frame->fp = sonde__strip_fp_tag(fp);
+    fp = sonde__strip_fp_tag(fp);
+    frame->sp = sonde__arch_sp_after_frame_record(walker->arch, frame->fp, fp);
+    frame->fp = fp;
     frame->pc = pc;
     frame->lr_known = false;
     frame->exact = false;
