@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Captures in handlers while snapshots come and go, and in a fork child. */
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
