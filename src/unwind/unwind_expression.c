@@ -142,11 +142,17 @@ static void jump(struct machine *m, bool taken)
 /* DW_OP_const1u .. const8s: even operations are unsigned, sizes double every second one. */
 static uint64_t read_constant(struct machine *m, uint8_t op)
 {
-    unsigned size = 1u << ((op - OP_CONST1U) / 2 & 3);
+    unsigned size = 1u << ((op - OP_CONST1U) / 2);
     uint64_t value = sonde__base_bytes_uint(&m->code, size);
-    if ((op & 1) != 0 && size < 8) {
-        unsigned unused = 64 - size * 8;
-        value = (uint64_t)((int64_t)(value << unused) >> unused);
+    switch (op) {
+    case OP_CONST1U + 1:
+        return (uint64_t)(int8_t)value;
+    case OP_CONST1U + 3:
+        return (uint64_t)(int16_t)value;
+    case OP_CONST1U + 5:
+        return (uint64_t)(int32_t)value;
+    default:
+        break;
     }
     return value;
 }
