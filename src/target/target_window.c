@@ -55,7 +55,12 @@ bool sonde__window_read(void *ctx, uint64_t address, void *ret_bytes, size_t siz
         memcpy(to, w->copy + (address - w->copy_start), size);
         return true;
     }
-    if (w->copy != NULL && address >= w->copy_start) {
+    if (w->copy != NULL && address < w->copy_end && address + size > w->copy_start) {
+        /* Half of it would be of another moment, when the thread was elsewhere: the walk, which
+         * reads ahead in blocks, asks again for just the word that it needs. */
+        return false;
+    }
+    if (w->copy != NULL && address >= w->copy_end) {
         w->beyond_copy = true;
     }
     while (size > 0) {
