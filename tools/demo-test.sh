@@ -15,7 +15,7 @@ want '(fdatasync|fsync|pwrite)'
 want 'sqlite3_step'
 want 'python3\.11\+0x[0-9a-f]+'
 want '_start'
-want 'report-writer'
+want 'clock_nanosleep'
 want 'What to try next'
 stalls=$(grep -cE '^stall ' "$out" || true)
 [ "$stalls" -ge 3 ] || { echo "demo: $stalls stalls reported, at least 3 were made"; bad=1; }
