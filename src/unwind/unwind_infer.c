@@ -8,7 +8,11 @@
  * names the function; an indirect one may have called anything, so every frame further out that
  * made one is a try as well. Leftovers of earlier calls can satisfy all that too. Hence the proof:
  * exactly one direct call, and every indirect one lies on the way from it to the entry; or no
- * direct call and exactly one indirect one. Otherwise the answer is that nobody knows. */
+ * direct call and exactly one indirect one. Otherwise the answer is that nobody knows.
+ *
+ * The function's own prologue, where it can be followed, says how far the frame pointer is above
+ * sp. A try at that very place needs no other proof of being the only one. */
+#include "arch_prologue.h"
 #include "unwind_step.h"
 
 /* How far up the caller is sought: no function of a stock library that keeps a frame pointer has a
@@ -17,6 +21,9 @@
 
 /* Frames walked for all tries together, as a bound of time (about 10 ms). */
 #define PROBE_FRAMES_MAX (1u << 20)
+
+/* Instructions that set up a frame stand near the function's start. */
+#define PROLOGUE_BYTES 96
 
 /* Indirect calls on one stack; more are no proof. */
 #define INDIRECT_MAX 32
@@ -121,6 +128,30 @@ static bool try_fp(struct scan *scan, const struct sonde__rule *rule, uint64_t f
     return true;
 }
 
+/* Where the frame pointer must be if the prologue is all that moved sp. */
+static bool predict_fp(const struct scan *scan, uint64_t *ret_fp)
+{
+    const struct sonde__walker *walker = scan->walker;
+    uint8_t code[PROLOGUE_BYTES];
+    uint64_t bytes = 0;
+    uint64_t distance = walker->frame.pc - scan->function;
+    unsigned size = distance < PROLOGUE_BYTES ? (unsigned)distance : PROLOGUE_BYTES;
+    if (!read_door(walker, scan->function, code, size)) {
+        return false;
+    }
+    for (unsigned i = 0; i + 3 <= size; i++) {
+        /* mov %rsp, %rbp, in its two forms */
+        bool is_setup = code[i] == 0x48 && ((code[i + 1] == 0x89 && code[i + 2] == 0xe5) ||
+                                            (code[i + 1] == 0x8b && code[i + 2] == 0xec));
+        if (is_setup) {
+            bool is_told = sonde__arch_x86_64_frame_bytes(code + i + 3, size - i - 3, &bytes);
+            *ret_fp = walker->frame.sp + bytes;
+            return is_told;
+        }
+    }
+    return false;
+}
+
 static bool is_proven(struct scan *scan)
 {
     unsigned passed = 0;
@@ -147,6 +178,14 @@ bool sonde__step_infer(struct sonde__walker *walker, const struct sonde__rule *r
         return false;
     }
     scan.function = start + walker->image->bias;
+    uint64_t predicted = 0;
+    if (predict_fp(&scan, &predicted)) {
+        (void)try_fp(&scan, rule, predicted);
+        if (scan.direct_count + scan.indirect_count == 1) {
+            *walker = scan.direct_count != 0 ? scan.direct : scan.indirect;
+            return true;
+        }
+    }
     uint64_t first = (walker->frame.sp + 7) & ~(uint64_t)7;
     for (uint64_t fp = first; fp - first < SCAN_BYTES; fp += 8) {
         bool is_enough =
