@@ -142,14 +142,14 @@ const struct sonde__cli_command sonde__cmd_run = {
     .name = "run",
     .summary = "run a program and report each stall of its event loops",
     .usage = "[OPTION...] [--] PROGRAM [ARGUMENT...]",
-    .about = "Runs PROGRAM unchanged and watches it from another process. When one of its event\n"
-             "loops does not come back to its wait in time, the stacks of the stalled thread are\n"
-             "sampled until it does; then the stall is shown on stderr, with what the thread did\n"
-             "and what it waited for.\n"
+    .about = "Runs PROGRAM unchanged and watches it from another process. When one of its\n"
+             "event loops does not come back to its wait in time, the stacks of the stalled\n"
+             "thread are sampled until it does; then the stall is shown on stderr, with what\n"
+             "the thread did and what it waited for.\n"
              "\n"
              "The exit status, signals, job control, pid and environment are those of PROGRAM\n"
-             "without sonde. Programs that it starts are not watched. SIGQUIT to the supervisor\n"
-             "(--verbose says its pid) prints the stacks of all threads now.\n"
+             "without sonde. Programs that it starts are not watched. SIGQUIT to the\n"
+             "supervisor (--verbose says its pid) prints the stacks of all threads now.\n"
              "\n"
              "Exit status: that of PROGRAM; 125 when sonde failed, 126 when PROGRAM cannot be\n"
              "executed, 127 when it is not found.",

@@ -460,7 +460,7 @@ static int libc_debug_path(struct dl_phdr_info *info, size_t info_size, void *ct
                 for (uint32_t b = 1; b < size; b++) {
                     n += sprintf(path + n, "%02x", id[b]);
                 }
-                strcpy(path + n, ".debug");
+                sprintf(path + n, ".debug");
                 return 1;
             }
         }
