@@ -63,6 +63,29 @@ SQL = """WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 10
 SELECT count(*) FROM (SELECT x, (SELECT max(x) FROM c WHERE x < 5) FROM c ORDER BY x DESC);
 """
 
+FRAME_POINTERS = r"""
+#include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
+static void wait_here(void) { for (;;) usleep(100000000); }
+__attribute__((noinline)) void deep(int n, void (*last)(void))
+{
+    if (n > 0) deep(n - 1, last); else last();
+    __asm__ volatile("");
+}
+static void *work(void *arg) { deep(10, wait_here); return arg; }
+static void wait_in_poll(void) { for (;;) poll(0, 0, -1); }
+int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); deep(3, wait_in_poll); return 0; }
+"""
+
+
+def frame_pointers(level):
+    """A program that keeps frame pointers: a blocked thread shows none of them."""
+    program = os.path.join(FOLDER, "program")
+    subprocess.run(["gcc", level, "-g", "-fno-omit-frame-pointer", "-x", "c", "-", "-o", program],
+                   input=FRAME_POINTERS.encode(), check=True)
+    return start([program])
+
 
 def wait_until(what, seconds=30):
     end = time.time() + seconds
@@ -235,7 +258,8 @@ def compare(pid):
 
 
 def main():
-    child = PROGRAMS[PROGRAM]()
+    name, _, level = PROGRAM.partition("-")
+    child = frame_pointers("-" + level) if name == "frame_pointers" else PROGRAMS[PROGRAM]()
     try:
         return compare(child.pid)
     finally:

@@ -78,6 +78,14 @@ TEST_TIMEOUT(equals_gdb_passively_redis, GDB_TIMEOUT_S + 10)
     compare("redis", "LIVE");
 }
 
+/* recursion and calls through pointers, of a program that keeps frame pointers */
+TEST_TIMEOUT(equals_gdb_passively_with_frame_pointers, GDB_TIMEOUT_S + 10)
+{
+    compare("frame_pointers-O0", "LIVE");
+    compare("frame_pointers-O1", "LIVE");
+    compare("frame_pointers-O2", "LIVE");
+}
+
 /* --- what cannot be read --- */
 
 /* The probe, run as `user` (0: as we are). */
