@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Injected stalls are found, with about their durations, and blamed on what was injected. */
+#include <string.h>
+
+#include "zoo.h"
+
+static const char *expected_loop;
+
+static unsigned count_threads(const struct json *stall, const char *name)
+{
+    unsigned count = 0;
+    JSON_EACH(thread, json_need(stall, "other_threads"))
+    {
+        count += strcmp(json_text(thread, "name"), name) == 0;
+        CHECK(json_int(thread, "tid") != json_int(stall, "tid"));
+    }
+    return count;
+}
+
+/* Of the C programs: the injected function is known by name. */
+static void check_native(const struct zoo_truth *truth, const struct json *stall)
+{
+    zoo_need_on_path(stall, truth->kind);
+    zoo_need_on_path(stall, "_start");
+    CHECK_STR(json_text(json_get(stall, "heaviest_app_function"), "function"), truth->kind);
+    CHECK_STR(json_text(stall, "loop"), expected_loop);
+    CHECK(json_bool(stall, "main"));
+    CHECK_EQ(count_threads(stall, "worker-a"), 1);
+    CHECK_EQ(count_threads(stall, "worker-b"), 1);
+    JSON_EACH(sample, json_need(stall, "samples"))
+    {
+        CHECK(json_int(sample, "weight_ns") > 0);
+    }
+}
+
+static void find(const char *const argv[], const char *loop,
+                 void (*check)(const struct zoo_truth *, const struct json *))
+{
+    struct zoo zoo;
+    expected_loop = loop;
+    zoo_run(&zoo, argv, 60);
+    zoo_check_stalls(&zoo, check);
+    zoo_done(&zoo);
+}
+
+TEST(glib)
+{
+    find((const char *[]){program_built("zoo/zoo_glib"), "400", "burn", "sleep", "read", "poll",
+                          "flock", "mutex", "cond", "child", NULL},
+         "poll", check_native);
+}
+
+TEST(libuv)
+{
+    find(
+        (const char *[]){program_built("zoo/zoo_uv"), "400", "burn", "sleep", "poll", "read", NULL},
+        "epoll", check_native);
+}
+
+TEST(libevent)
+{
+    find((const char *[]){program_built("zoo/zoo_event"), "400", "burn", "mutex", "child", NULL},
+         "epoll", check_native);
+}
+
+TEST(poll_whose_array_reorders)
+{
+    find((const char *[]){program_built("zoo/zoo_poll"), "400", "sleep", "poll", "burn", NULL},
+         "poll", check_native);
+}
+
+TEST(epoll_made_again)
+{
+    find((const char *[]){program_built("zoo/zoo_fork"), "400", "sleep", "burn", "poll", NULL},
+         "epoll", check_native);
+}
+
+static void check_kind(const struct zoo_truth *truth, const struct json *stall)
+{
+    static const char *const calls[][2] = {
+        {"sleep", "nanosleep|select|Tcl_Sleep"},
+        {"burn", "PKCS5_PBKDF2_HMAC|Tcl_|node"},
+        {"flock", "flock"},
+        {"child", "wait4|waitpid|fork_exec|read"},
+        {"spawn", "SyncProcessRunner"},
+        {"atomics", "FutexEmulation|pthread_cond|uv_cond|futex"},
+    };
+    CHECK_STR(json_text(stall, "loop"), expected_loop);
+    CHECK(json_bool(stall, "main"));
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        if (strcmp(calls[i][0], truth->kind) == 0) {
+            zoo_need_on_path(stall, calls[i][1]);
+        }
+    }
+}
+
+TEST(asyncio)
+{
+    find((const char *[]){"/usr/bin/python3", program_source("zoo/asyncio_loop.py"), "400", "sleep",
+                          "burn", "flock", "child", NULL},
+         "epoll", check_kind);
+}
+
+TEST(select_server_whose_descriptors_grow)
+{
+    find((const char *[]){"/usr/bin/python3", program_source("zoo/select_server.py"), "400",
+                          "sleep", NULL},
+         "select", check_kind);
+}
+
+TEST(node)
+{
+    if (!program_on_path("node")) {
+        SKIP("no node on PATH");
+    }
+    find((const char *[]){"node", program_source("zoo/node_loop.js"), "400", "burn", "spawn",
+                          "atomics", NULL},
+         "epoll", check_kind);
+}
+
+TEST(tcl)
+{
+    find((const char *[]){"tclsh", program_source("zoo/tcl_loop.tcl"), "400", "burn", "sleep",
+                          "child", NULL},
+         "condition", check_kind);
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is no stall is not reported: idle loops, a stopped or debugged process, main loops inside
+ * callbacks, the time before the loop turns. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "zoo.h"
+
+static void silent(const char *const argv[], unsigned turns)
+{
+    struct zoo zoo;
+    zoo_run(&zoo, argv, 60);
+    zoo_check_silent(&zoo, turns);
+    zoo_done(&zoo);
+}
+
+/* All at the same time: ten minutes each under --long. */
+TEST_TIMEOUT(idle_programs, 700)
+{
+    enum { PROGRAMS = 9 };
+    static const char *const names[PROGRAMS] = {
+        "zoo_glib",        "zoo_uv",           "zoo_event",    "zoo_poll",    "zoo_fork",
+        "asyncio_loop.py", "select_server.py", "node_loop.js", "tcl_loop.tcl"};
+    struct program programs[PROGRAMS];
+    char reports[PROGRAMS][128];
+    const char *duration = test_long() ? "600000" : "8000";
+    bool node = program_on_path("node");
+    for (int i = 0; i < PROGRAMS; i++) {
+        char path[128];
+        const char *interpreter = i < 5   ? NULL
+                                  : i < 7 ? "/usr/bin/python3"
+                                  : i < 8 ? "node"
+                                          : "tclsh";
+        const char *argv[5] = {interpreter, NULL, duration, "idle", NULL};
+        snprintf(path, sizeof path, "zoo/%s", names[i]);
+        snprintf(reports[i], sizeof reports[i], "%s/report.%d", test_folder(), i);
+        argv[1] = interpreter == NULL ? program_built(path) : program_source(path);
+        if (i != 7 || node) {
+            programs[i] =
+                program_start_watched(NULL, reports[i], interpreter != NULL ? argv : argv + 1);
+        }
+    }
+    for (int i = 0; i < PROGRAMS; i++) {
+        struct zoo zoo = {0};
+        if (i == 7 && !node) {
+            continue;
+        }
+        CHECK_EQ(program_end(&programs[i], test_long() ? 660 : 50), 0);
+        char *output = program_output(&programs[i]);
+        zoo_read(&zoo, output, reports[i]);
+        zoo_check_silent(&zoo, 50);
+        zoo_done(&zoo);
+        free(output);
+    }
+}
+
+TEST(nested_main_loops)
+{
+    silent((const char *[]){program_built("zoo/zoo_glib"), "3000", "idle", "nested", NULL}, 50);
+    silent((const char *[]){"/usr/bin/python3", program_source("zoo/asyncio_loop.py"), "400",
+                            "nested", NULL},
+           30);
+}
+
+TEST(time_before_the_loop)
+{
+    silent((const char *[]){program_built("zoo/zoo_glib"), "700", "late", NULL}, 20);
+    silent((const char *[]){"/usr/bin/python3", program_source("zoo/asyncio_loop.py"), "700",
+                            "late", NULL},
+           10);
+}
+
+static void start(struct program *program, const char *const argv[], char *report)
+{
+    snprintf(report, 128, "%s/report", test_folder());
+    *program = program_start_watched((const char *[]){"--stall", "150ms", NULL}, report, argv);
+    program_await(program, "started", 20);
+    program_pause_ms(500);
+}
+
+static void end(struct program *program, struct zoo *zoo, const char *report)
+{
+    *zoo = (struct zoo){0};
+    CHECK_EQ(program_end(program, 40), 0);
+    char *output = program_output(program);
+    zoo_read(zoo, output, report);
+    free(output);
+}
+
+static void stop_often(struct program *program, int times)
+{
+    for (int i = 0; i < times; i++) {
+        kill(program->pid, SIGSTOP);
+        program_pause_ms(400);
+        kill(program->pid, SIGCONT);
+        program_pause_ms(200);
+    }
+}
+
+TEST(stopped_and_continued)
+{
+    struct program program;
+    struct zoo zoo;
+    char report[128];
+    start(&program, (const char *[]){program_built("zoo/zoo_glib"), "9000", "idle", NULL}, report);
+    stop_often(&program, 12);
+    end(&program, &zoo, report);
+    zoo_check_silent(&zoo, 50);
+    zoo_done(&zoo);
+}
+
+/* One true stall in the middle of it is still found. */
+TEST(stopped_and_continued_around_a_stall)
+{
+    struct program program;
+    struct zoo zoo;
+    char report[128];
+    start(&program, (const char *[]){program_built("zoo/zoo_glib"), "3000", "idle", "sleep", NULL},
+          report);
+    stop_often(&program, 4);
+    program_await(&program, "injected inject_sleep", 30);
+    end(&program, &zoo, report);
+    zoo_check_stalls(&zoo, NULL);
+    zoo_done(&zoo);
+}
+
+TEST(debugger)
+{
+    struct program program;
+    struct zoo zoo;
+    char report[128];
+    char pid[16];
+    start(&program, (const char *[]){program_built("zoo/zoo_glib"), "8000", "idle", NULL}, report);
+    snprintf(pid, sizeof pid, "%d", (int)program.pid);
+    struct test_run gdb = test_run((const char *[]){"gdb", "-nx", "-batch", "-p", pid, "-ex", "bt",
+                                                    "-ex", "shell sleep 1", NULL},
+                                   NULL, NULL, 60);
+    CHECK_CONTAINS(gdb.out, "main");
+    test_run_done(&gdb);
+    end(&program, &zoo, report);
+    zoo_check_silent(&zoo, 50);
+    zoo_done(&zoo);
+}
