@@ -316,8 +316,8 @@ static void try_ptrace(struct sonde__findings *findings, pid_t child)
     struct sonde__finding *finding = sonde__host_finding_add(findings, "ptrace");
     if (ptrace(PTRACE_SEIZE, child, NULL, NULL) != 0) {
         sonde__host_finding_set(finding, SONDE__FINDING_LIMITED,
-                                "an own child could not be seized: %s; --stop does not work, and "
-                                "stopped threads cannot be read",
+                                "an own child could not be seized: %s; `sonde stacks --stop` does "
+                                "not work",
                                 strerror(errno));
         advise(finding, "a container: allow it (--cap-add=SYS_PTRACE, or another seccomp profile)");
         return;

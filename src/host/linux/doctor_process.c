@@ -179,8 +179,8 @@ static void look_at_tracer(struct sonde__findings *findings, const char *status)
     long tracer = status_number(status, "\nTracerPid:", 0);
     if (tracer > 0) {
         sonde__host_finding_set(finding, SONDE__FINDING_LIMITED,
-                                "process %ld (a debugger?) traces it: --stop and stopped threads "
-                                "cannot be read",
+                                "process %ld (a debugger?) traces it: `sonde stacks --stop` "
+                                "does not work",
                                 tracer);
         advise(finding, "detach it");
     } else {

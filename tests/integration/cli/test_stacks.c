@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -221,5 +222,26 @@ TEST(a_running_thread)
         test_run_done(&run);
     }
     CHECK_EQ(waitpid(pid, &status, WNOHANG), 0);
+    stop_program(pid);
+}
+
+/* A thread that another tracer (we) holds cannot be traced by sonde, and is read as it stands. */
+TEST(a_thread_that_a_debugger_holds)
+{
+    pid_t pid = start_waiter("0");
+    struct test_run run;
+    CHECK_EQ(ptrace(PTRACE_SEIZE, pid, NULL, NULL), 0);
+    CHECK_EQ(ptrace(PTRACE_INTERRUPT, pid, NULL, NULL), 0);
+    CHECK_EQ(waitpid(pid, NULL, __WALL), pid);
+    run = stacks(pid, "");
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, "stopped by a tracer in read");
+    CHECK_CONTAINS(run.out, "wait_in_main");
+    test_run_done(&run);
+    run = stacks(pid, "--stop");
+    CHECK(run.status != 0);
+    CHECK_STR(run.out, "");
+    check_one_line(run.err, "cannot stop the threads");
+    test_run_done(&run);
     stop_program(pid);
 }
