@@ -4,10 +4,11 @@ gdb?
 
 Starts PROGRAM (a key of PROGRAMS), stops it with SIGSTOP, reads all its threads with PROBE and with
 gdb, and reads the core that gdb writes meanwhile with PROBE again: for each thread the same number
-of frames and the same pc at every level. Below a frame without call frame information (JIT) both
+of frames and the same pc at every level, and from `sonde stacks` the same functions. Below a frame without call frame information (JIT) both
 guess; there the comparison ends. With LIVE instead of DEBUG_FOLDER nothing is stopped: the blocked
 threads are read passively, and gdb comes right after. Exit 0: equal, 1: not, 77: no such program."""
 import glob
+import json
 import os
 import shutil
 import signal
@@ -18,6 +19,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROBE, PROGRAM, FOLDER = sys.argv[1:4]
+SONDE = os.path.join(os.path.dirname(PROBE), "../../../cli/sonde")
 LIVE = sys.argv[4:5] == ["LIVE"]
 DEBUG = sys.argv[4] if len(sys.argv) > 4 and not LIVE else "/usr/lib/debug"
 CACHE = os.environ.get("SONDE_CACHE") or os.path.join(
@@ -219,6 +221,30 @@ def differences(ours, theirs, what):
     return bad
 
 
+def compare_names(report, gdb, what):
+    """The real command: the same frames, and functions that begin where gdb's symbols begin."""
+    bad, named = [], 0
+    for thread in report["threads"]:
+        frames = thread["frames"]
+        theirs = gdb.get(thread["tid"], ("", []))[1]
+        if any(f.get("image", 0) == 0 for f in frames):
+            frames = frames[:[f.get("image", 0) for f in frames].index(0) + 1]
+        elif len(frames) != len(theirs):
+            bad.append("%s: thread %d: %d frames, gdb has %d" % (what, thread["tid"], len(frames),
+                                                                 len(theirs)))
+        for f, (pc, rest) in zip(frames, theirs):
+            name, start = rest.rsplit(" ", 1)
+            if "function" not in f or int(start, 16) == 0:
+                continue  # one of us has no symbol there
+            named += 1
+            if pc - f["function_offset"] != int(start, 16):
+                bad.append("%s: 0x%x: %s+%d, gdb: %s+%d" % (what, pc, f["function"],
+                                                            f["function_offset"], name,
+                                                            pc - int(start, 16)))
+    print("%s: %d functions compared" % (what, named))
+    return bad
+
+
 def is_stopped(pid):
     for task in os.listdir("/proc/%d/task" % pid):
         with open("/proc/%d/task/%s/stat" % (pid, task)) as f:
@@ -233,6 +259,7 @@ def compare(pid):
         os.kill(pid, signal.SIGSTOP)
         wait_until(lambda: is_stopped(pid))
     live = parse(run([PROBE, str(pid)]))
+    report = json.loads(run([SONDE, "stacks", "--json", str(pid)]))
     text = run(["gdb", "-nx", "-batch", "-ex", "set debuginfod enabled off", "-ex",
                 "set debug-file-directory " + DEBUG, "-ex", "set auto-load python-scripts off",
                 "-ex", "set backtrace past-main on", "-ex", "set backtrace past-entry off", "-ex",
@@ -243,11 +270,14 @@ def compare(pid):
         sys.exit("gdb failed: " + text[-2000:])
     gdb = parse(text)
     bad = differences(live, gdb, "live")
+    bad += compare_names(report, gdb, "sonde stacks")
     if LIVE:
         bad += ["not passive: " + h for h, _ in live.values() if h.split()[3] != "passive"]
     else:
         dump = parse(run([PROBE, "--core", core, os.readlink("/proc/%d/exe" % pid)]))
         bad += differences(dump, gdb, "core")
+        report = json.loads(run([SONDE, "stacks", "--json", "--core", core]))
+        bad += compare_names(report, gdb, "sonde stacks --core")
     frames = [len(f) for _, f in live.values()]
     print("%s: %d threads, %d frames, deepest %d" % (PROGRAM, len(frames), sum(frames),
                                                      max(frames or [0])))

@@ -1,7 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # Run inside gdb: every thread's physical frames. Inlined functions and tail calls, which gdb makes
 # up from debug information, have no frame on the stack and are left out.
+import re
+
 import gdb
+
+
+def start_of_function(frame, pc):
+    """Where the symbol begins that covers the frame's code: for a return address, the call's."""
+    at = pc if frame.newer() is None or frame.newer().type() == gdb.SIGTRAMP_FRAME else pc - 1
+    text = gdb.execute("info symbol 0x%x" % at, to_string=True)
+    found = re.match(r"\S.*? (?:\+ (\d+) )?in section", text)
+    return 0 if found is None else at - int(found.group(1) or 0)
+
 
 for thread in gdb.selected_inferior().threads():
     thread.switch()
@@ -9,6 +20,7 @@ for thread in gdb.selected_inferior().threads():
     frame = gdb.newest_frame()
     while frame is not None:
         if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
-            print("frame 0x%x %s" % (frame.pc(), frame.name() or "??"))
+            pc = frame.pc()
+            print("frame 0x%x %s 0x%x" % (pc, frame.name() or "??", start_of_function(frame, pc)))
         frame = frame.older()
 print("end")
