@@ -22,5 +22,8 @@ for thread in gdb.selected_inferior().threads():
         if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
             pc = frame.pc()
             print("frame 0x%x %s 0x%x" % (pc, frame.name() or "??", start_of_function(frame, pc)))
-        frame = frame.older()
+        try:
+            frame = frame.older()
+        except gdb.error:  # gdb guesses in code that it knows nothing of (JIT), and may lose its way
+            frame = None
 print("end")
