@@ -156,7 +156,7 @@ sonde_stack_capture_registers(struct sonde_stack *stack, const struct sonde_regi
 /* Build now what makes captures fast: the list of images and the compiled rules of each.
  *
  * Never needed for a right answer: without it a capture asks the loader and reads the call frame
- * information in place, with the same result at about ten times the cost. Call it at start-up and
+ * information in place, with the same result at several times the cost. Call it at start-up and
  * after dlopen where speed counts. Functions with context `any thread` do the cheap part of it (the
  * list of images) themselves.
  *
