@@ -94,4 +94,7 @@ static inline __attribute__((always_inline)) void preload_end(struct sonde__prob
     }
 }
 
+/* At start: is a thread's number to be had without a system call? */
+void preload_learn_own_tid(void);
+
 #endif

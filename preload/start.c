@@ -104,6 +104,7 @@ static void start(int argc, char **argv, char **envp)
         madvise(page, sizeof *page, MADV_DONTFORK) != 0) {
         return; /* watched from outside only; the supervisor sees that `pid` stays 0 */
     }
+    preload_learn_own_tid();
     guard->page = page;
     preload_guard = guard;
     atomic_store_explicit(&page->pid, (int32_t)getpid(), memory_order_release);
@@ -120,9 +121,11 @@ static void finish(void)
         return;
     }
     atomic_store_explicit(&page->exiting, 1, memory_order_seq_cst);
+    /* never set while the program is confined */
     if (atomic_exchange_explicit(&page->sleeping, 0, memory_order_seq_cst) != 0) {
         syscall(SYS_futex, &page->sleeping, FUTEX_WAKE, 1, NULL, NULL, 0);
     }
+    bool confined = atomic_load_explicit(&page->confined, memory_order_acquire) != 0;
     clock_gettime(CLOCK_MONOTONIC, &limit);
     limit.tv_sec += EXIT_WAIT_S;
     while (atomic_load_explicit(&page->finished, memory_order_acquire) == 0) {
@@ -132,7 +135,7 @@ static void finish(void)
             (now.tv_sec == limit.tv_sec && now.tv_nsec >= limit.tv_nsec)) {
             break;
         }
-        if (syscall(SYS_futex, &page->finished, FUTEX_WAIT, 0, &slice, NULL, 0) != 0 &&
+        if (!confined && syscall(SYS_futex, &page->finished, FUTEX_WAIT, 0, &slice, NULL, 0) != 0 &&
             errno != EAGAIN && errno != ETIMEDOUT && errno != EINTR) {
             break; /* a seccomp filter without futex: do not spin */
         }

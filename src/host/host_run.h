@@ -75,6 +75,7 @@ uint64_t sonde__host_cpu_ns(void); /* CPU time of this process */
 struct sonde__host_thread_look {
     char state;        /* R S D T t Z ... */
     int32_t tracer;    /* 0: none */
+    bool confined;     /* under a seccomp filter */
     uint64_t switches; /* voluntary and involuntary */
     uint64_t cpu_ns;
     uint64_t runqueue_ns;

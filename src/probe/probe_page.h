@@ -80,7 +80,10 @@ struct sonde__probe_page {
     _Alignas(64) _Atomic uint32_t sleeping;
     /* 1: at exit, the program gives the supervisor a bounded time to finish its report. */
     _Alignas(64) _Atomic uint32_t unfinished;
-    _Atomic uint32_t exiting;  /* 1: the program is in exit() */
+    _Atomic uint32_t exiting; /* 1: the program is in exit() */
+    /* 1: a thread runs under a seccomp filter, which may end the program for any system call that
+     * it does not expect: the probe makes none, the supervisor never sleeps for good. */
+    _Atomic uint32_t confined;
     _Atomic uint32_t finished; /* 1: the supervisor has written everything */
     _Atomic uint64_t slots_lost;
     struct sonde__probe_slot slots[SONDE__PROBE_SLOTS];

@@ -13,6 +13,7 @@
 #include "host_run.h"
 #include "report_view.h"
 #include "report_write.h"
+#include "target.h"
 
 struct sonde__watch_output {
     struct sonde__report *report; /* stalls and dictionaries, of the whole watch */
@@ -167,15 +168,20 @@ static void describe_loop(struct sonde__watch_camera *camera, const struct sonde
     }
 }
 
-/* The most intrusive way that was needed. */
+/* The most intrusive way that was needed. Passive reads alone do not say what would have been used
+ * for a running thread; when that was tried and refused, no way is claimed. */
 static uint32_t sampler_of(const struct sonde__watch_stall *stall)
 {
     uint32_t sampler = SONDE__REPORT_SAMPLER_NONE;
+    bool refused = false, sampled = false;
     for (uint32_t i = 0; i < stall->count; i++) {
-        uint32_t used = stall->samples[i].shot.sampler;
-        sampler = used > sampler ? used : sampler;
+        const struct sonde__watch_shot *shot = &stall->samples[i].shot;
+        sampler = shot->sampler > sampler ? shot->sampler : sampler;
+        refused = refused || (shot->by == SONDE__CAPTURED_NOT && shot->state == 'R');
+        sampled = sampled || shot->by == SONDE__CAPTURED_PERF;
     }
-    return sampler;
+    return refused && !sampled && sampler == SONDE__REPORT_SAMPLER_PERF ? SONDE__REPORT_SAMPLER_NONE
+                                                                        : sampler;
 }
 
 static struct sonde__report_thread *make_threads(struct sonde__watch_output *output,

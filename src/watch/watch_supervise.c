@@ -163,6 +163,17 @@ static void act(struct sonde__watch_session *s, uint32_t i, enum sonde__watch_ac
     }
 }
 
+/* A filter never goes away again. */
+static bool is_confined(struct sonde__watch_session *s, int32_t tid)
+{
+    struct sonde__host_thread_look look;
+    if (atomic_load(&s->page->confined) == 0 && sonde__host_look_thread(s->pid, tid, &look) &&
+        look.confined) {
+        atomic_store(&s->page->confined, 1);
+    }
+    return atomic_load(&s->page->confined) != 0;
+}
+
 /* One thread. Returns the time until it is due again; *ret_busy: it is away from its loop. */
 static uint64_t look_at(struct sonde__watch_session *s, uint32_t i, uint64_t now_ns, bool *ret_busy)
 {
@@ -189,6 +200,9 @@ static uint64_t look_at(struct sonde__watch_session *s, uint32_t i, uint64_t now
         if (!sonde__host_look_thread(s->pid, (int32_t)tid, &thread)) {
             look.busy = false; /* the thread has ended */
             atomic_compare_exchange_strong(&slot->tid, &tid, 0);
+        }
+        if (thread.confined) {
+            atomic_store(&s->page->confined, 1);
         }
         look.held = thread.state == 'T' || thread.state == 't' || thread.tracer != 0;
     }
@@ -297,13 +311,25 @@ static void finish(struct sonde__watch_session *s)
     (void)sonde__os_futex_wake((const uint32_t *)&s->page->finished, 1, true);
 }
 
+/* Could a thread that wakes us be ended for it? */
+static bool may_wake(struct sonde__watch_session *s)
+{
+    for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
+        if (s->tids[i] != 0 && is_confined(s, (int32_t)s->tids[i])) {
+            return false;
+        }
+    }
+    return !is_confined(s, s->pid);
+}
+
 static uint32_t wait_for_more(struct sonde__watch_session *s, uint64_t now_ns, uint64_t wait_ns,
                               bool runs)
 {
     uint64_t limit = until_timeout(s, now_ns);
     uint64_t period = s->options.threshold_ns / 4;
     bool starting = !runs && s->carry == SONDE__WATCH_CARRIES && s->options.probe != NULL;
-    bool asleep = runs && s->idle_since_ns != 0 && now_ns - s->idle_since_ns > SLEEP_AFTER_NS;
+    bool asleep =
+        runs && s->idle_since_ns != 0 && now_ns - s->idle_since_ns > SLEEP_AFTER_NS && may_wake(s);
     if (starting) {
         wait_ns = START_TICK_NS;
     } else if (runs && wait_ns == UINT64_MAX && !asleep) {
@@ -348,6 +374,7 @@ static void watch(struct sonde__watch_session *s)
             break;
         }
         watch_timeout(s, now_ns);
+        (void)is_confined(s, s->pid);
         if (runs) {
             wait_ns = look_at_all(s, now_ns);
             if (s->camera == NULL && any_loop_known(s)) {

@@ -49,6 +49,7 @@ bool sonde__host_look_thread(int32_t pid, int32_t tid, struct sonde__host_thread
         look.state = state[8];
     }
     look.tracer = (int32_t)field(text, "\nTracerPid:\t");
+    look.confined = field(text, "\nSeccomp:\t") != 0;
     look.switches = field(text, "\nvoluntary_ctxt_switches:\t") +
                     field(text, "\nnonvoluntary_ctxt_switches:\t");
     if (read_thread_file(pid, tid, "schedstat", text, sizeof text)) {

@@ -57,6 +57,12 @@ TEST(own_preload_is_kept)
     free(out);
 }
 
+/* The kernel's own copy of the environment, which ps -e shows. */
+TEST(environment_in_proc_is_the_same)
+{
+    check_script("\"$@\" cat /proc/self/environ | tr '\\0' '\\n' | grep -v '^_='", NULL, 0, NULL);
+}
+
 TEST(standard_input_goes_through)
 {
     char *text = malloc(300001);
@@ -238,4 +244,9 @@ TEST(strict_seccomp)
 TEST(seccomp_that_denies)
 {
     check_same((const char *[]){program_built("compat/compat_confined"), "deny", NULL}, NULL, 5);
+}
+
+TEST(seccomp_that_kills)
+{
+    check_same((const char *[]){program_built("compat/compat_confined"), "kill", NULL}, NULL, 5);
 }
