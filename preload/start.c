@@ -30,6 +30,14 @@ static bool starts_with(const char *text, const char *prefix)
     return *prefix == '\0';
 }
 
+/* What the kernel shows of the environment (/proc/PID/environ, ps) is the strings themselves. */
+static void wipe(char *text)
+{
+    while (*text != '\0') {
+        *text++ = '\0';
+    }
+}
+
 /* "LD_PRELOAD=ours:theirs" becomes "LD_PRELOAD=theirs", in place. False: ours was alone. */
 static bool keep_rest(char *entry)
 {
@@ -42,7 +50,12 @@ static bool keep_rest(char *entry)
         return false;
     }
     from++;
-    while ((*to++ = *from++) != '\0') {
+    while ((*to = *from) != '\0') {
+        to++;
+        from++;
+    }
+    for (; to < from; to++) {
+        *to = '\0';
     }
     return true;
 }
@@ -67,7 +80,9 @@ static int clean_environment(char **envp)
     for (char **e = envp; *e != NULL; e++) {
         bool gone = starts_with(*e, SONDE_PRELOAD_VARIABLE "=") ||
                     (starts_with(*e, "LD_PRELOAD=") && !keep_rest(*e));
-        if (!gone) {
+        if (gone) {
+            wipe(*e);
+        } else {
             *to++ = *e;
         }
     }
