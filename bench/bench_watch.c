@@ -37,7 +37,7 @@ static void call_wrapped(void *ctx)
 
 static void turn(void *ctx)
 {
-    struct sonde__probe_wait wait = {3, 0x7000, 0x400100, SONDE__PROBE_EPOLL, false, true};
+    struct sonde__probe_wait wait = {3, 0x7000, 0x400100, 0, SONDE__PROBE_EPOLL, false, true};
     struct timespec now;
     (void)ctx;
     if (sonde__probe_enter(slot, &wait) != SONDE__PROBE_NESTED) {

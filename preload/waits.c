@@ -62,6 +62,7 @@ struct sonde__probe_slot *preload_learn(uint32_t kind, uint64_t object, uint64_t
     struct sonde__probe_wait wait = {.object = object,
                                      .sp = sp,
                                      .caller = caller,
+                                     .now_ns = preload_now_ns(),
                                      .kind = kind,
                                      .instant = (flags & PRELOAD_INSTANT) != 0,
                                      .learn = (flags & PRELOAD_LEARN) != 0};

@@ -67,6 +67,7 @@ struct sonde__probe_slot {
     _Atomic uint64_t ended_ns;
     uint32_t yield_waits; /* waits of a rival since the young loop's last turn */
     uint32_t rival;       /* index of that rival */
+    uint64_t rival_ns;    /* since when */
     uint64_t candidates_lost;
     struct sonde__probe_candidate candidates[SONDE__PROBE_CANDIDATES];
 };

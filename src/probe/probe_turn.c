@@ -13,6 +13,7 @@ static void reset_slot(struct sonde__probe_slot *slot)
     slot->loop_changes = 0;
     slot->yield_waits = 0;
     slot->rival = 0;
+    slot->rival_ns = 0;
     atomic_store_explicit(&slot->abandon, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->stamp, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->ended_ns, 0, memory_order_relaxed);
@@ -108,11 +109,12 @@ static bool is_young(const struct sonde__probe_slot *slot)
     return atomic_load_explicit(&slot->turns, memory_order_relaxed) < SONDE__PROBE_YOUNG_TURNS;
 }
 
-/* The rival has waited often enough, without a turn of the known loop, to be the loop instead. */
-static bool outlasts(const struct sonde__probe_slot *slot)
+/* The rival has waited often and long enough, without a turn of the known loop, to be the loop. */
+static bool outlasts(const struct sonde__probe_slot *slot, uint64_t now_ns)
 {
     return slot->yield_waits >= SONDE__PROBE_LEARN_WAITS &&
-           (is_young(slot) || atomic_load_explicit(&slot->abandon, memory_order_relaxed) != 0);
+           ((is_young(slot) && now_ns - slot->rival_ns >= SONDE__PROBE_RIVAL_NS) ||
+            atomic_load_explicit(&slot->abandon, memory_order_relaxed) != 0);
 }
 
 static bool is_outside(const struct sonde__probe_slot *slot, uint64_t sp)
@@ -128,11 +130,16 @@ static bool learn(struct sonde__probe_slot *slot, const struct sonde__probe_wait
     note_place(c, wait);
     c->waits++;
     if (!wait->instant) {
-        slot->yield_waits = slot->rival == index ? slot->yield_waits + 1 : 1;
-        slot->rival = index;
+        if (slot->rival != index || slot->yield_waits == 0) {
+            slot->rival = index;
+            slot->rival_ns = wait->now_ns;
+            slot->yield_waits = 0;
+        }
+        slot->yield_waits++;
     }
     if (c->waits >= SONDE__PROBE_LEARN_WAITS &&
-        (slot->loop.kind == SONDE__PROBE_NONE || is_outside(slot, c->sp) || outlasts(slot))) {
+        (slot->loop.kind == SONDE__PROBE_NONE || is_outside(slot, c->sp) ||
+         outlasts(slot, wait->now_ns))) {
         adopt(slot, c);
         return true;
     }

@@ -13,10 +13,11 @@
 
 /* Waits with one key before it is a candidate, and before it can become the loop. */
 #define SONDE__PROBE_LEARN_WAITS 3u
-/* A loop of fewer turns is young: a rival that waits LEARN_WAITS times while it makes no turn takes
- * its place (start-up code waits a few times and never again), and a thread that waits for
- * something else meanwhile is not called busy. */
+/* A loop of fewer turns is young: a rival that waits LEARN_WAITS times and for RIVAL_NS, while it
+ * makes no turn, takes its place (start-up code waits a few times and never again), and a thread
+ * that waits for something else meanwhile is not called busy. */
 #define SONDE__PROBE_YOUNG_TURNS 8u
+#define SONDE__PROBE_RIVAL_NS    1000000000u
 /* A wait counts as outside the loop's only by more than the frames of one wait may take: libuv
  * keeps 12 KiB of events in the frame above its epoll_wait, python 48 KiB of sets above its select.
  * So a callback's own wait often stands higher than the loop's and is still inside. */
@@ -26,6 +27,7 @@ struct sonde__probe_wait {
     uint64_t object;
     uint64_t sp;     /* an address in the wrapper's frame: greater is further out */
     uint64_t caller; /* return address of the wrapper */
+    uint64_t now_ns; /* CLOCK_MONOTONIC_COARSE */
     uint32_t kind;   /* enum sonde__probe_kind */
     bool instant;    /* timeout 0: it asks and does not wait */
     bool learn;      /* may become the loop */

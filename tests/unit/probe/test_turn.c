@@ -15,7 +15,7 @@ enum { EPOLL = SONDE__PROBE_EPOLL, POLL, SELECT, COND };
 static enum sonde__probe_turn wait_once(uint32_t kind, uint64_t object, uint64_t sp,
                                         uint64_t caller, bool instant)
 {
-    struct sonde__probe_wait wait = {object, sp, caller, kind, instant, true};
+    struct sonde__probe_wait wait = {object, sp, caller, now_ns, kind, instant, true};
     if (slot == NULL) {
         slot = sonde__probe_claim(&page, 77);
     }
@@ -54,7 +54,7 @@ TEST(loop_is_learned_with_the_third_wait)
 
 TEST(thread_is_idle_while_it_waits)
 {
-    struct sonde__probe_wait wait = {3, 0x7000, 0x400100, EPOLL, false, true};
+    struct sonde__probe_wait wait = {3, 0x7000, 0x400100, now_ns, EPOLL, false, true};
     run_loop(20);
     CHECK(is_busy());
     CHECK_EQ(sonde__probe_enter(slot, &wait), SONDE__PROBE_WAITING);
@@ -108,7 +108,7 @@ TEST(one_object_from_two_call_sites)
 
 TEST(timeout_of_zero_is_a_turn_but_never_idle)
 {
-    struct sonde__probe_wait wait = {3, 0x7000, 0x400100, EPOLL, true, true};
+    struct sonde__probe_wait wait = {3, 0x7000, 0x400100, now_ns, EPOLL, true, true};
     run_loop(20);
     uint64_t turns = atomic_load(&slot->turns);
     uint64_t before = atomic_load(&slot->beat);
@@ -155,8 +155,18 @@ TEST(start_up_waits_give_way_to_the_real_loop)
     for (int i = 0; i < 2; i++) {
         CHECK_EQ(wait_once(EPOLL, 3, 0x5000, 0x400100, false), SONDE__PROBE_NESTED);
         CHECK(!is_busy()); /* in doubt: never a report of an idle program */
+        now_ns += 600000000;
     }
     CHECK_EQ(wait_once(EPOLL, 3, 0x5000, 0x400100, false), SONDE__PROBE_WAITING);
+    CHECK_EQ(slot->loop.kind, EPOLL);
+}
+
+TEST(many_short_waits_are_no_rival)
+{
+    run_loop(4);
+    for (int i = 0; i < 400; i++) {
+        CHECK_EQ(wait_once(POLL, 9, 0x6000, 0x400900, false), SONDE__PROBE_NESTED);
+    }
     CHECK_EQ(slot->loop.kind, EPOLL);
 }
 
@@ -184,7 +194,7 @@ TEST(polling_without_waiting_is_no_rival)
 
 TEST(what_may_not_learn_is_never_a_loop)
 {
-    struct sonde__probe_wait wait = {0, 0x7000, 0x400100, POLL, false, false};
+    struct sonde__probe_wait wait = {0, 0x7000, 0x400100, now_ns, POLL, false, false};
     slot = sonde__probe_claim(&page, 77);
     for (int i = 0; i < 20; i++) {
         CHECK_EQ(sonde__probe_enter(slot, &wait), SONDE__PROBE_NESTED);
