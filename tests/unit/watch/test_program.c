@@ -130,7 +130,8 @@ TEST(scripts_are_followed_to_their_interpreter)
     CHECK(image.script);
     CHECK_STR(image.interpreter, "/usr/bin/env");
     CHECK_STR(image.argument, "python3 -u");
-    CHECK_EQ(carry_of(write_program("script", "#!/bin/sh\n", 10)), SONDE__WATCH_CARRIES);
+    /* under an emulator, sh is a program of the host */
+    CHECK_EQ(carry_of(write_program("script", "#!/bin/sh\n", 10)), carry_of("/bin/sh"));
 }
 
 TEST(script_that_is_its_own_interpreter_ends)
