@@ -82,8 +82,6 @@ _Static_assert((int)SONDE_THREAD_UNKNOWN == (int)SONDE__THREAD_UNKNOWN &&
 
 static void set_header(struct sonde__report *report)
 {
-    static const char *const arch_names[] = {
-        [SONDE__ARCH_X86_64] = "x86_64", [SONDE__ARCH_AARCH64] = "aarch64"};
     struct utsname name;
     struct timespec now;
     struct sonde__text os;
@@ -96,7 +94,7 @@ static void set_header(struct sonde__report *report)
     clock_gettime(CLOCK_REALTIME, &now);
     header.time_unix_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     header.executable = pin.images->image_count > 0 ? pin.images->images[0].path : "";
-    header.arch = arch_names[SONDE__ARCH_HOST];
+    header.arch = sonde__arch_name(SONDE__ARCH_HOST);
     sonde__base_text_init(&os, os_text, sizeof os_text);
     if (uname(&name) == 0) {
         sonde__base_text_str(&os, name.sysname);

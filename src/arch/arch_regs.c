@@ -25,3 +25,10 @@ const char *sonde__arch_reg_name(unsigned arch, unsigned reg)
     }
     return reg < sizeof aarch64 / sizeof aarch64[0] ? aarch64[reg] : NULL;
 }
+
+const char *sonde__arch_name(unsigned arch)
+{
+    return arch == SONDE__ARCH_X86_64    ? "x86_64"
+           : arch == SONDE__ARCH_AARCH64 ? "aarch64"
+                                         : "unknown";
+}

@@ -85,6 +85,9 @@ bool sonde__arch_is_call_before(unsigned arch, uint64_t pc, const uint8_t *code,
 bool sonde__arch_stub_slot(unsigned arch, uint64_t pc, const uint8_t *code, unsigned size,
                            uint64_t *ret_slot);
 
+/* "x86_64", "aarch64". */
+const char *sonde__arch_name(unsigned arch);
+
 /* Name of a register ("rbp", "x29"), or null. */
 const char *sonde__arch_reg_name(unsigned arch, unsigned reg);
 

@@ -232,7 +232,7 @@ static bool trust_sections(const struct sonde__elf *elf)
 enum sonde_status sonde__elf_open_image(const void *data, size_t size, uint64_t bias,
                                         struct sonde__elf *ret_elf, struct sonde_error *ret_error)
 {
-    struct sonde__elf elf;
+    struct sonde__elf elf = {0};
     uint64_t lowest = UINT64_MAX;
     SONDE_TRY(sonde__elf_open(data, size, &elf, ret_error));
     for (uint32_t i = 0; i < elf.phnum; i++) {

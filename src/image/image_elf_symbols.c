@@ -75,7 +75,7 @@ bool sonde__elf_dynamic_tag(const struct sonde__elf *elf, uint64_t tag, uint64_t
     if (!find_dynamic(elf, &b)) {
         return false;
     }
-    while (sonde__base_bytes_left(&b) >= 2 * word) {
+    while (sonde__base_bytes_left(&b) >= (size_t)2 * word) {
         uint64_t found = sonde__base_bytes_uint(&b, word);
         uint64_t value = sonde__base_bytes_uint(&b, word);
         if (found == SONDE__DT_NULL) {

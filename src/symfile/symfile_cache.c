@@ -200,8 +200,9 @@ static enum sonde_status load_entry(struct sonde__symfile_cache *cache,
     bool is_new;
     struct entry *entry = find_entry(cache, image, &is_new);
     if (entry == NULL) {
-        return sonde__base_fail(ret_error, SONDE_MEMORY, "no memory for a symbol file", image->path,
-                                0, 0);
+        (void)sonde__base_fail(ret_error, SONDE_MEMORY, "no memory for a symbol file", image->path,
+                               0, 0);
+        return SONDE_MEMORY;
     }
     if (is_new || entry->error.status == SONDE_MEMORY ||
         (entry->elf == NULL && memory != NULL && !entry->memory_tried)) {
@@ -217,7 +218,7 @@ enum sonde_status sonde__symfile_elf(struct sonde__symfile_cache *cache,
                                      size_t memory_size, const struct sonde__elf **ret_elf,
                                      struct sonde_error *ret_error)
 {
-    struct entry *entry;
+    struct entry *entry = NULL;
     SONDE_TRY(load_entry(cache, image, memory, memory_size, &entry, ret_error));
     *ret_elf = entry->elf;
     return SONDE_OK;
@@ -230,7 +231,7 @@ enum sonde_status sonde__symfile_index(struct sonde__symfile_cache *cache,
                                        struct sonde_error *ret_error)
 {
     struct sonde__elf_section symtab;
-    struct entry *entry;
+    struct entry *entry = NULL;
     SONDE_TRY(load_entry(cache, image, memory, memory_size, &entry, ret_error));
     if (entry->index == NULL) {
         const struct sonde__elf *debug = NULL;

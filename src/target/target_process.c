@@ -135,6 +135,11 @@ static const struct sonde__target_ops process_ops = {.close = close_process,
                                                      .stop = sonde__target_process_stop,
                                                      .resume = sonde__target_process_resume};
 
+static unsigned elf_machine(unsigned arch)
+{
+    return arch == SONDE__ARCH_X86_64 ? SONDE__EM_X86_64 : SONDE__EM_AARCH64;
+}
+
 /* The main program's header, in memory, says what machine the process is for. */
 static enum sonde_status check_machine(struct sonde__target_process *p,
                                        struct sonde_error *ret_error)
@@ -154,8 +159,7 @@ static enum sonde_status check_machine(struct sonde__target_process *p,
             return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "a 32-bit program", map->path, 0,
                                     0);
         }
-        if (machine !=
-            (SONDE__ARCH_HOST == SONDE__ARCH_X86_64 ? SONDE__EM_X86_64 : SONDE__EM_AARCH64)) {
+        if (machine != elf_machine(SONDE__ARCH_HOST)) {
             return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
                                     "a program for another architecture", map->path, 0, machine);
         }

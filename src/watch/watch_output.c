@@ -47,7 +47,7 @@ static void fill_header(struct sonde__watch_output *output, int32_t pid, uint32_
         .tool = output->options->tool,
         .executable = executable[0] != '\0' ? executable : output->options->argv[0],
         .os = os,
-        .arch = SONDE__ARCH_HOST == SONDE__ARCH_X86_64 ? "x86_64" : "aarch64",
+        .arch = sonde__arch_name(SONDE__ARCH_HOST),
         .source = "run",
         .time_unix_ns = sonde__host_unix_ns(),
         .pid = pid,
@@ -98,7 +98,8 @@ void sonde__watch_say(struct sonde__watch_output *output, const char *format, ..
     vsnprintf(line + prefix, sizeof line - prefix - 1, format, list);
     va_end(list);
     sonde__report_add_note(output->report, line + prefix);
-    strcat(line, "\n");
+    line[strlen(line) + 1] = '\0';
+    line[strlen(line)] = '\n';
     (void)write_stderr(NULL, line, strlen(line));
 }
 

@@ -135,7 +135,7 @@ static bool needs_sanitizer(const struct reader *r, const struct headers *header
     for (uint32_t i = 0; dynamic != NULL && i < DYNAMIC_MAX && i < dynamic->filesz / 16; i++) {
         uint8_t raw[16];
         struct sonde__bytes b;
-        if (r->read(r->ctx, dynamic->offset + i * 16u, raw, sizeof raw) != sizeof raw) {
+        if (r->read(r->ctx, dynamic->offset + (uint64_t)i * 16, raw, sizeof raw) != sizeof raw) {
             break;
         }
         sonde__base_bytes_init(&b, raw, sizeof raw);

@@ -105,6 +105,7 @@ int sonde__watch_run(const struct sonde__watch_options *options, struct sonde_er
         SONDE_OK) {
         return 125;
     }
+    /* never freed: this process becomes the program or ends */
     char *const *argv = resolve_env(options->argv, path, sizeof path);
     session.options = *options;
     session.page = memory;
@@ -115,7 +116,7 @@ int sonde__watch_run(const struct sonde__watch_options *options, struct sonde_er
     int32_t supervisor;
     if (sonde__host_start_supervisor(sonde__watch_supervise, &session, options->report_fd,
                                      &supervisor, ret_error) != SONDE_OK) {
-        return 125;
+        return 125; // NOLINT(clang-analyzer-unix.Malloc)
     }
     if (session.carry == SONDE__WATCH_CARRIES && options->probe != NULL) {
         char **with_probe = make_environment(options, page_fd);

@@ -227,7 +227,7 @@ bool sonde__host_executable(int32_t pid, char *ret_path, size_t capacity)
 
 bool sonde__host_shares_root(int32_t pid)
 {
-    char path[64], ours[64], theirs[64];
+    char path[64], ours[64] = "", theirs[64] = "";
     struct stat a, b;
     ssize_t n, m;
     snprintf(path, sizeof path, "/proc/%d/ns/mnt", pid);
@@ -240,7 +240,7 @@ bool sonde__host_shares_root(int32_t pid)
 
 void sonde__host_explain_denied(int32_t pid, char *ret_text, size_t capacity)
 {
-    struct sonde__host_process process;
+    struct sonde__host_process process = {0};
     char text[16] = "";
     size_t size;
     if (sonde__host_process_read(pid, &process, NULL) != SONDE_OK) {

@@ -78,7 +78,8 @@ enum sonde_status sonde__host_waiter_create(int32_t pid, uint32_t *sleep_word,
         pthread_create(&w->thread, NULL, watch_word, w) != 0) {
         *ret_error = (struct sonde_error){.status = SONDE_OS, .os_error = errno};
         snprintf(ret_error->what, sizeof ret_error->what, "waiting for process %d", (int)pid);
-        return SONDE_OS; /* the supervisor exits now; nothing to tidy */
+        free(w); /* its descriptors end with the supervisor, which exits now */
+        return SONDE_OS;
     }
     *ret_waiter = w;
     return SONDE_OK;

