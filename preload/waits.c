@@ -7,6 +7,7 @@
  * the loop's own call, so every wrapper takes them itself. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
@@ -55,6 +56,32 @@ static struct sonde__probe_slot *find_slot(struct sonde__probe_page *page)
     return preload_slot;
 }
 
+#pragma weak _dl_find_object
+
+/* Libraries whose event loop waits for a condition. Elsewhere such a wait is a lock or a queue far
+ * more often than a loop: Python's main thread waits so for the interpreter's lock, and blaming it
+ * for the next thing it does would report idle programs. By the loader's lock-free look-up: dladdr
+ * takes a lock that a constructor may hold while it waits for this thread. */
+static bool in_condition_loop(uint64_t caller)
+{
+    static const char prefix[] = "libtcl";
+    struct dl_find_object found;
+    if (_dl_find_object == NULL || _dl_find_object((void *)(uintptr_t)caller, &found) != 0 ||
+        found.dlfo_link_map == NULL || found.dlfo_link_map->l_name == NULL) {
+        return false;
+    }
+    const char *name = found.dlfo_link_map->l_name;
+    for (const char *c = name; *c != '\0'; c++) {
+        name = *c == '/' ? c + 1 : name;
+    }
+    for (size_t i = 0; i < sizeof prefix - 1; i++) {
+        if (name[i] != prefix[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 struct sonde__probe_slot *preload_learn(uint32_t kind, uint64_t object, uint64_t sp,
                                         uint64_t caller, unsigned flags)
 {
@@ -71,8 +98,9 @@ struct sonde__probe_slot *preload_learn(uint32_t kind, uint64_t object, uint64_t
         return NULL;
     }
     if (kind == SONDE__PROBE_COND &&
-        atomic_load_explicit(&slot->tid, memory_order_relaxed) !=
-            (uint32_t)atomic_load_explicit(&page->pid, memory_order_relaxed)) {
+        (atomic_load_explicit(&slot->tid, memory_order_relaxed) !=
+             (uint32_t)atomic_load_explicit(&page->pid, memory_order_relaxed) ||
+         !in_condition_loop(caller))) {
         wait.learn = false; /* a worker that waits for work is no event loop */
     }
     if (sonde__probe_enter(slot, &wait) == SONDE__PROBE_NESTED) {

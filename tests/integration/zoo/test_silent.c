@@ -71,6 +71,23 @@ TEST(time_before_the_loop)
            10);
 }
 
+/* Its main thread waits for the interpreter's lock, which is no loop, then for its threads. */
+TEST(lock_of_an_interpreter)
+{
+    silent((const char *[]){"/usr/bin/python3", "-c",
+                            "import threading, time\n"
+                            "def burn():\n"
+                            "    end = time.monotonic() + 0.6\n"
+                            "    while time.monotonic() < end: pass\n"
+                            "threads = [threading.Thread(target=burn) for _ in range(2)]\n"
+                            "for t in threads: t.start()\n"
+                            "for i in range(300000): pass\n"
+                            "for t in threads: t.join()\n"
+                            "time.sleep(0.5)\n",
+                            NULL},
+           0);
+}
+
 static void start(struct program *program, const char *const argv[], char *report)
 {
     snprintf(report, 128, "%s/report", test_folder());
