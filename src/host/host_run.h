@@ -81,6 +81,9 @@ struct sonde__host_thread_look {
     uint64_t runqueue_ns;
 };
 bool sonde__host_look_thread(int32_t pid, int32_t tid, struct sonde__host_thread_look *ret_look);
+/* A number that is another one after the process has executed another program (where its stack
+ * begins, which is random); 0: not to be had. */
+uint64_t sonde__host_program_mark(int32_t pid);
 /* The text of the thread's `syscall` file: one line. False: not to be had. */
 bool sonde__host_thread_wait_line(int32_t pid, int32_t tid, char *ret_line, size_t capacity);
 /* Where descriptor `fd` of the process leads ("/data/app.db", "socket:[123]"). */

@@ -277,6 +277,28 @@ static bool probe_runs(struct sonde__watch_session *s, uint64_t now_ns)
     return false;
 }
 
+/* After exec the page is of a program that is no more, and its last word may have been "busy". The
+ * probe took itself out of the environment, so the new program has none. */
+static bool has_replaced_itself(struct sonde__watch_session *s)
+{
+    uint64_t mark = sonde__host_program_mark(s->pid);
+    if (s->program_mark == 0) {
+        s->program_mark = mark;
+    }
+    if (mark == 0 || mark == s->program_mark) {
+        return false;
+    }
+    for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
+        sonde__watch_stall_done(&s->stalls[i]);
+        sonde__watch_decide_init(&s->decisions[i], s->options.threshold_ns);
+    }
+    s->carry = SONDE__WATCH_NOT_A_PROGRAM;
+    if (s->options.verbose) {
+        sonde__watch_say(s->output, "the program executed another one, which is not watched");
+    }
+    return true;
+}
+
 static uint64_t look_at_all(struct sonde__watch_session *s, uint64_t now_ns)
 {
     uint64_t wait = UINT64_MAX;
@@ -375,6 +397,7 @@ static void watch(struct sonde__watch_session *s)
         }
         watch_timeout(s, now_ns);
         (void)is_confined(s, s->pid);
+        runs = runs && !has_replaced_itself(s);
         if (runs) {
             wait_ns = look_at_all(s, now_ns);
             if (s->camera == NULL && any_loop_known(s)) {

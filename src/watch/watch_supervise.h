@@ -24,6 +24,7 @@ struct sonde__watch_session {
     uint64_t idle_since_ns;   /* all threads have been idle since then; 0: some are not */
     uint64_t camera_retry_ns; /* the program could not be read: not before then again */
     bool camera_said;
+    uint64_t program_mark; /* sonde__host_program_mark() when the probe had started */
     bool ended, timed_out;
     uint64_t kill_at_ns;
     struct sonde__watch_decision decisions[SONDE__PROBE_SLOTS];

@@ -60,6 +60,19 @@ bool sonde__host_look_thread(int32_t pid, int32_t tid, struct sonde__host_thread
     return look.state != 'Z' && look.state != 'X';
 }
 
+/* proc(5): field 28 of stat, counted behind the name, which may contain anything. */
+uint64_t sonde__host_program_mark(int32_t pid)
+{
+    char path[64];
+    char text[1024];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    const char *at = read_text(path, text, sizeof text) ? strrchr(text, ')') : NULL;
+    for (int field_number = 2; at != NULL && field_number < 28; field_number++) {
+        at = strchr(at + 1, ' ');
+    }
+    return at != NULL ? strtoull(at + 1, NULL, 10) : 0;
+}
+
 bool sonde__host_thread_wait_line(int32_t pid, int32_t tid, char *ret_line, size_t capacity)
 {
     return read_thread_file(pid, tid, "syscall", ret_line, capacity);

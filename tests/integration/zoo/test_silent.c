@@ -88,6 +88,15 @@ TEST(lock_of_an_interpreter)
            0);
 }
 
+/* bash executes its last command in its own process: the page of its turns is nobody's then. */
+TEST(loop_that_executes_another_program)
+{
+    silent((const char *[]){"bash", "-c",
+                            "for i in $(seq 9); do read -t 0.02 x </dev/zero; done; sleep 0.8",
+                            NULL},
+           3);
+}
+
 static void start(struct program *program, const char *const argv[], char *report)
 {
     snprintf(report, 128, "%s/report", test_folder());
