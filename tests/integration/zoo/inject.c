@@ -233,7 +233,10 @@ void inject_start(int argc, char **argv)
 
 bool inject_tick(void)
 {
-    if (*kinds != NULL && strcmp(*kinds, "idle") == 0) {
+    if (*kinds != NULL && (strcmp(*kinds, "idle") == 0 || strcmp(*kinds, "work") == 0)) {
+        if (**kinds == 'w') {
+            inject_burn(18);
+        }
         kinds += now_ms() >= idle_until_ms;
         return *kinds != NULL;
     }

@@ -129,7 +129,7 @@ TEST(stopped_and_continued)
     struct program program;
     struct zoo zoo;
     char report[128];
-    start(&program, (const char *[]){program_built("zoo/zoo_glib"), "9000", "idle", NULL}, report);
+    start(&program, (const char *[]){program_built("zoo/zoo_glib"), "9000", "work", NULL}, report);
     stop_often(&program, 12);
     end(&program, &zoo, report);
     zoo_check_silent(&zoo, 50);
@@ -157,7 +157,7 @@ TEST(debugger)
     struct zoo zoo;
     char report[128];
     char pid[16];
-    start(&program, (const char *[]){program_built("zoo/zoo_glib"), "8000", "idle", NULL}, report);
+    start(&program, (const char *[]){program_built("zoo/zoo_glib"), "8000", "work", NULL}, report);
     snprintf(pid, sizeof pid, "%d", (int)program.pid);
     struct test_run gdb = test_run((const char *[]){"gdb", "-nx", "-batch", "-p", pid, "-ex", "bt",
                                                     "-ex", "shell sleep 1", NULL},
