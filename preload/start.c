@@ -120,6 +120,7 @@ static void start(int argc, char **argv, char **envp)
         return; /* watched from outside only; the supervisor sees that `pid` stays 0 */
     }
     preload_learn_own_tid();
+    preload_find_clock();
     guard->page = page;
     preload_guard = guard;
     atomic_store_explicit(&page->pid, (int32_t)getpid(), memory_order_release);

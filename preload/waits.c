@@ -46,6 +46,24 @@ void preload_learn_own_tid(void)
     tid_from_clock = clock_tid() == (uint32_t)syscall(SYS_gettid);
 }
 
+int (*preload_clock)(clockid_t clock, struct timespec *ret_time) = clock_gettime;
+
+/* vdso(7): the names per architecture. The vdso is never unloaded. */
+void preload_find_clock(void)
+{
+    static const char *const names[] = {"__vdso_clock_gettime", "__kernel_clock_gettime"};
+    void *vdso = dlopen("linux-vdso.so.1", RTLD_NOW | RTLD_NOLOAD);
+    for (size_t i = 0; vdso != NULL && i < sizeof names / sizeof names[0]; i++) {
+        void *found = dlsym(vdso, names[i]);
+        if (found != NULL) {
+            preload_clock = (int (*)(clockid_t, struct timespec *))(uintptr_t)found;
+        }
+    }
+    if (vdso != NULL) {
+        dlclose(vdso);
+    }
+}
+
 static struct sonde__probe_slot *find_slot(struct sonde__probe_page *page)
 {
     if (preload_slot == NULL && !slotless) {
