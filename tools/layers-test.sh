@@ -25,8 +25,8 @@ cp saved src/base/base_text.c
 printf '#include <stdlib.h>\nvoid *sonde__base_text_bad(void);\nvoid *sonde__base_text_bad(void) { return malloc(1); }\n' >>src/base/base_text.c
 must_fail 'malloc in an async-safe module' ascheck_base 'not async-signal-safe: malloc'
 cp saved src/base/base_text.c
-sed -i 's/^layer(os  *ASYNC_SAFE USES base arch)/layer(os ASYNC_SAFE USES base arch mem)/; s/^layer(mem .*//' src/CMakeLists.txt
-sed -i '0,/^layer(arch/s//layer(mem     USES base)\nlayer(arch/' src/CMakeLists.txt
+sed -i -e '/^sonde_module(mem /d' -e 's/^sonde_module(os .*/sonde_module(os ASYNC_SAFE USES base arch mem)/' \
+    -e 's/^sonde_module(arch /sonde_module(mem USES base)\n&/' src/CMakeLists.txt
 if cmake --preset dev >log 2>&1; then echo 'async-safe uses unsafe: configured'; exit 1; fi
 grep -q "async-safe module 'os' uses 'mem'" log || { tail -5 log; exit 1; }
 echo '  async-safe module that uses an unsafe one: refused'
