@@ -69,7 +69,7 @@ bool sonde__host_write_all(int32_t fd, const void *bytes, size_t size);
 void sonde__host_system_name(char *ret_text, size_t capacity);
 uint64_t sonde__host_unix_ns(void);
 uint64_t sonde__host_monotonic_ns(void);
-uint64_t sonde__host_cpu_ns(void); /* CPU time of this process */
+uint64_t sonde__host_cpu_ns(void); /* CPU time of this thread */
 
 /* What /proc says of a thread. False: it is gone. */
 struct sonde__host_thread_look {

@@ -32,6 +32,7 @@ enum sonde__probe_kind {
     SONDE__PROBE_COND,   /* object: address of the condition variable */
     SONDE__PROBE_SIGNAL, /* object: which call */
     SONDE__PROBE_OTHER,  /* object: descriptor (io_uring) */
+    SONDE__PROBE_MARKS,  /* no wait of ours: the program says when it waits (sonde_idle_enter) */
 };
 
 /* Low bits of `beat`; the rest is CLOCK_MONOTONIC_COARSE in nanoseconds, of the last change. */

@@ -49,6 +49,7 @@ enum sonde__report_loop {
     SONDE__REPORT_LOOP_COND,
     SONDE__REPORT_LOOP_SIGNAL,
     SONDE__REPORT_LOOP_OTHER,
+    SONDE__REPORT_LOOP_MARKS,
 };
 
 enum sonde__report_phase_kind {

@@ -8,8 +8,8 @@
 
 static const char *loop_text(uint32_t loop)
 {
-    static const char *const texts[] = {"not identified", "epoll",  "poll", "select",
-                                        "condition",      "signal", "other"};
+    static const char *const texts[] = {"not identified", "epoll",  "poll",  "select",
+                                        "condition",      "signal", "other", "marks"};
     return loop < sizeof texts / sizeof *texts ? texts[loop] : "other";
 }
 
@@ -204,7 +204,7 @@ void sonde__report_put_stall(struct sonde__report_out *out, const struct sonde__
     const struct sonde__report_stall *stall = sonde__report_stall(report, index);
     struct sonde__report_analysis a = {0};
     enum sonde_status status = sonde__report_analyse(report, stall, &a);
-    put_heading(out, report, index, stall);
+    put_heading(out, report, index + (view != NULL ? view->stall_first : 0), stall);
     if (status != SONDE_OK) {
         sonde__report_out_str(out, "  not analysed: out of memory\n");
         return;

@@ -10,9 +10,10 @@
 struct sonde__report_loss; /* report_read.h */
 
 struct sonde__report_view {
-    bool color;    /* ANSI colours; the caller knows whether it writes to a terminal */
-    bool images;   /* list the images with their build-ids */
-    bool unfolded; /* each thread with its own stack, also where several have the same */
+    bool color;           /* ANSI colours; the caller knows whether it writes to a terminal */
+    bool images;          /* list the images with their build-ids */
+    bool unfolded;        /* each thread with its own stack, also where several have the same */
+    uint32_t stall_first; /* stalls that were before the model's first */
     const struct sonde__report_loss *loss; /* what the reader could not keep, or null */
 };
 

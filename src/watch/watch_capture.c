@@ -8,13 +8,14 @@
 
 #include "drain_stack.h"
 #include "symfile_cache.h"
-#include "target.h"
 #include "watch_cause.h"
 
 struct sonde__watch_camera {
     struct sonde__target *target;
     struct sonde__symfile_cache *symbols;
     struct sonde__drain *drain;
+    int32_t own_tid; /* 0: the program is another process */
+    sonde__watch_ask *ask;
     uint64_t pcs[SONDE__WATCH_FRAMES_MAX];
     uint8_t how[SONDE__WATCH_FRAMES_MAX];
 };
@@ -40,6 +41,13 @@ enum sonde_status sonde__watch_camera_open(int32_t pid, struct sonde__watch_came
     }
     free(camera);
     return status;
+}
+
+void sonde__watch_camera_turn_inward(struct sonde__watch_camera *camera, int32_t own_tid,
+                                     sonde__watch_ask *ask)
+{
+    camera->own_tid = own_tid;
+    camera->ask = ask;
 }
 
 void sonde__watch_camera_close(struct sonde__watch_camera *camera)
@@ -107,6 +115,10 @@ static bool keep(struct sonde__watch_camera *camera, const struct sonde__thread 
     struct sonde__capture capture = {0};
     sonde_stack_init(&stack, camera->pcs, camera->how, SONDE__WATCH_FRAMES_MAX, SONDE_OUTER_FRAMES);
     sonde__target_capture(camera->target, thread, &stack, &capture);
+    if (camera->ask != NULL && capture.by == SONDE__CAPTURED_NOT &&
+        capture.status != SONDE_ABSENT) {
+        camera->ask(thread->tid, &stack, &capture);
+    }
     drop_own_frames(camera, &stack);
     memset(shot, 0, sizeof *shot);
     if (stack.count > 0) {
@@ -171,7 +183,7 @@ uint32_t sonde__watch_shoot_all(struct sonde__watch_camera *camera, int32_t exce
         return 0;
     }
     for (uint32_t i = 0; i < total; i++) {
-        if (threads[i].tid != except) {
+        if (threads[i].tid != except && threads[i].tid != camera->own_tid) {
             (*ret_total)++;
             n += n < capacity && keep(camera, &threads[i], &ret_shots[n]);
         }

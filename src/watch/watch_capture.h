@@ -13,6 +13,7 @@
 #include <sonde/status.h>
 
 #include "report_model.h"
+#include "target.h"
 
 /* Frames kept of one stack: twice what the deepest stock program of our tests has. The outermost
  * SONDE_OUTER_FRAMES are among them, and what is left out is counted. */
@@ -41,6 +42,12 @@ struct sonde__watch_shot {
 SONDE_NODISCARD enum sonde_status sonde__watch_camera_open(int32_t pid,
                                                            struct sonde__watch_camera **ret_camera,
                                                            struct sonde_error *ret_error);
+/* The program is this process: its thread `own_tid`, the watch itself, is in no picture, and a
+ * running thread that gives no perf sample is asked by `ask`, which fills stack and capture. */
+typedef void sonde__watch_ask(int32_t tid, struct sonde_stack *stack,
+                              struct sonde__capture *ret_capture);
+void sonde__watch_camera_turn_inward(struct sonde__watch_camera *camera, int32_t own_tid,
+                                     sonde__watch_ask *ask);
 void sonde__watch_camera_close(struct sonde__watch_camera *camera);
 /* Look at its images again: libraries may have been loaded since. */
 void sonde__watch_camera_refresh(struct sonde__watch_camera *camera);

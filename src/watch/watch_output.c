@@ -21,6 +21,7 @@ struct sonde__watch_output {
     struct sonde__report_writer *writer; /* the file; null: none */
     struct sonde__report_header header;
     uint64_t stalls;
+    uint32_t forgotten; /* stalls that were in a report before this one */
 };
 
 static enum sonde_status write_report(void *ctx, const void *bytes, size_t size)
@@ -45,10 +46,12 @@ static void fill_header(struct sonde__watch_output *output, int32_t pid, uint32_
     output->header = (struct sonde__report_header){
         .kind = kind,
         .tool = output->options->tool,
-        .executable = executable[0] != '\0' ? executable : output->options->argv[0],
+        .executable = executable[0] == '\0' && output->options->argv != NULL
+                          ? output->options->argv[0]
+                          : executable,
         .os = os,
         .arch = sonde__arch_name(SONDE__ARCH_HOST),
-        .source = "run",
+        .source = output->options->on_stall != NULL ? "self" : "run",
         .time_unix_ns = sonde__host_unix_ns(),
         .pid = pid,
         .threshold_ns = output->options->threshold_ns,
@@ -78,7 +81,9 @@ enum sonde_status sonde__watch_output_create(const struct sonde__watch_options *
     }
     output->options = options;
     fill_header(output, pid, SONDE__REPORT_WATCH);
-    output->header.executable = options->argv[0]; /* it is not executed yet */
+    if (options->argv != NULL) {
+        output->header.executable = options->argv[0]; /* it is not executed yet */
+    }
     sonde__report_set_header(output->report, &output->header);
     if (options->report_fd >= 0 &&
         sonde__report_writer_create(NULL, write_report, output, &output->writer) != SONDE_OK) {
@@ -98,9 +103,11 @@ void sonde__watch_say(struct sonde__watch_output *output, const char *format, ..
     vsnprintf(line + prefix, sizeof line - prefix - 1, format, list);
     va_end(list);
     sonde__report_add_note(output->report, line + prefix);
-    line[strlen(line) + 1] = '\0';
-    line[strlen(line)] = '\n';
-    (void)write_stderr(NULL, line, strlen(line));
+    if (output->options->on_stall == NULL) {
+        line[strlen(line) + 1] = '\0';
+        line[strlen(line)] = '\n';
+        (void)write_stderr(NULL, line, strlen(line));
+    }
 }
 
 static uint32_t phase_of(const struct sonde__watch_shot *shot)
@@ -153,19 +160,35 @@ static void describe_loop(struct sonde__watch_camera *camera, const struct sonde
                                        [SONDE__PROBE_SELECT] = "select, nfds",
                                        [SONDE__PROBE_COND] = "condition variable",
                                        [SONDE__PROBE_SIGNAL] = "wait for signals, kind",
-                                       [SONDE__PROBE_OTHER] = "io_uring descriptor"};
+                                       [SONDE__PROBE_OTHER] = "io_uring descriptor",
+                                       [SONDE__PROBE_MARKS] = "marked by the program"};
     const struct sonde__probe_candidate *loop = &slot->loop;
     char place[128] = "?";
-    uint32_t k = loop->kind <= SONDE__PROBE_OTHER ? loop->kind : 0;
+    uint32_t k = loop->kind <= SONDE__PROBE_MARKS ? loop->kind : 0;
     if (camera != NULL) {
         sonde__watch_place(camera, loop->caller, place, sizeof place);
     }
-    if (k == SONDE__PROBE_COND) {
+    if (k == SONDE__PROBE_MARKS) {
+        snprintf(text, capacity, "%s, first at %s", kind[k], place);
+    } else if (k == SONDE__PROBE_COND) {
         snprintf(text, capacity, "%s 0x%llx, waited for at %s", kind[k],
                  (unsigned long long)loop->object, place);
     } else {
         snprintf(text, capacity, "%s %lld, waited for at %s", kind[k],
                  (long long)(int32_t)loop->object, place);
+    }
+}
+
+/* A report that is written nowhere need not be remembered. Whoever adds to it sets the camera's
+ * target first. */
+static void renew_report(struct sonde__watch_output *output)
+{
+    struct sonde__report *report;
+    if (sonde__report_create(&report) == SONDE_OK) {
+        sonde__report_set_header(report, &output->header);
+        sonde__report_destroy(output->report);
+        output->report = report;
+        output->forgotten = (uint32_t)output->stalls;
     }
 }
 
@@ -206,7 +229,8 @@ void sonde__watch_output_stall(struct sonde__watch_output *output,
                                const struct sonde__watch_ended *ended)
 {
     const struct sonde__watch_stall *stall = ended->stall;
-    const struct sonde__report_view view = {.color = output->options->color};
+    const struct sonde__report_view view = {.color = output->options->color,
+                                            .stall_first = output->forgotten};
     struct sonde__report_sample *samples = NULL;
     struct sonde__report_thread *threads = NULL;
     char loop[256];
@@ -222,7 +246,7 @@ void sonde__watch_output_stall(struct sonde__watch_output *output,
         .thread_name = stall->count > 0 ? text_id(output->report, stall->samples[0].shot.name) : 0,
         .loop = ended->slot->loop.kind,
         .loop_detail = sonde__report_string(output->report, loop),
-        .loop_turns = atomic_load(&ended->slot->turns),
+        .loop_turns = ended->turns,
         .samples = samples,
         .sample_count = samples != NULL ? stall->count : 0,
         .threads = threads,
@@ -239,10 +263,15 @@ void sonde__watch_output_stall(struct sonde__watch_output *output,
     free(threads);
     output->stalls++;
     uint32_t count = sonde__report_stall_count(output->report);
-    if (count > 0) {
+    if (count > 0 && output->options->on_stall != NULL) {
+        output->options->on_stall(output->options->ctx, ended, output->report, &view, count - 1);
+    } else if (count > 0) {
         sonde__report_text_stall(output->report, count - 1, &view, to_stderr);
     }
     flush_report(output);
+    if (output->options->report_fd < 0) {
+        renew_report(output);
+    }
 }
 
 void sonde__watch_output_stacks(struct sonde__watch_output *output,
@@ -294,4 +323,7 @@ void sonde__watch_output_finish(struct sonde__watch_output *output, uint64_t tur
         sonde__report_writer_finish(output->writer, output->report) != SONDE_OK) {
         sonde__watch_say(output, "the end of the report could not be written");
     }
+    sonde__report_writer_destroy(output->writer);
+    sonde__report_destroy(output->report);
+    free(output);
 }

@@ -13,7 +13,7 @@ struct sonde__watch_output;
 SONDE_NODISCARD enum sonde_status
 sonde__watch_output_create(const struct sonde__watch_options *options, int32_t pid,
                            struct sonde__watch_output **ret_output);
-/* Totals, and the report's end. */
+/* Totals, and the report's end. Frees the output. */
 void sonde__watch_output_finish(struct sonde__watch_output *output, uint64_t turns,
                                 uint64_t watched_ns);
 
@@ -28,6 +28,7 @@ struct sonde__watch_ended {
     bool main, open;
     uint64_t begin_ns; /* since the watch began */
     uint64_t duration_ns;
+    uint64_t turns; /* of its loop before this one */
 };
 void sonde__watch_output_stall(struct sonde__watch_output *output,
                                struct sonde__watch_camera *camera,

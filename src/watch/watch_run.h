@@ -14,6 +14,16 @@ enum sonde__watch_timeout_action {
     SONDE__WATCH_TIMEOUT_CORE,   /* and end it by SIGABRT with a core */
 };
 
+struct sonde__report;
+struct sonde__watch_ended; /* watch_output.h */
+
+struct sonde__report_view;
+
+/* Is told of a stall that has ended: number `index` of `report`, all valid during the call. */
+typedef void sonde__watch_on_stall(void *ctx, const struct sonde__watch_ended *ended,
+                                   const struct sonde__report *report,
+                                   const struct sonde__report_view *view, uint32_t index);
+
 struct sonde__watch_options {
     char *const *argv; /* the program and its arguments, null-terminated */
     char *const *envp;
@@ -25,6 +35,9 @@ struct sonde__watch_options {
     int32_t report_fd; /* where the report goes, -1: nowhere */
     bool verbose;
     bool color; /* of the text on stderr */
+    /* Instead of any text on stderr; null: text. */
+    sonde__watch_on_stall *on_stall;
+    void *ctx;
 };
 
 /* Becomes the program: returns only when it could not be started, with the exit status that a

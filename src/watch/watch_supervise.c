@@ -53,6 +53,7 @@ static void begin_sampling(struct sonde__watch_session *s, uint32_t i, uint64_t 
     sonde__watch_stall_done(stall);
     stall->begin_cpu_ns = sonde__host_cpu_ns();
     (void)sonde__host_look_thread(s->pid, (int32_t)s->tids[i], &stall->begin);
+    s->turns[i] = atomic_load(&slot->turns);
     s->nested[i] = atomic_load(&slot->nested);
     s->loop_changes[i] = slot->loop_changes;
     atomic_store(&slot->ended_ns, 0);
@@ -124,6 +125,7 @@ static void report_stall(struct sonde__watch_session *s, uint32_t i, uint64_t du
         .open = open,
         .begin_ns = d->since_ns > s->begin_ns ? d->since_ns - s->begin_ns : 0,
         .duration_ns = duration_ns,
+        .turns = s->turns[i] > 0 ? s->turns[i] - 1 : 0,
     };
     sonde__watch_output_stall(s->output, s->camera, &ended);
     sonde__watch_stall_done(stall);
@@ -325,6 +327,7 @@ static void finish(struct sonde__watch_session *s)
         if (s->decisions[i].phase == SONDE__WATCH_STALL) {
             report_stall(s, i, s->decisions[i].counted_ns, true);
         }
+        sonde__watch_stall_done(&s->stalls[i]);
         sonde__watch_decide_init(&s->decisions[i], s->options.threshold_ns);
     }
     sonde__watch_output_finish(s->output, turns, now_ns - s->begin_ns);
@@ -360,7 +363,7 @@ static uint32_t wait_for_more(struct sonde__watch_session *s, uint64_t now_ns, u
     if (asleep) {
         /* A thread that read the word just before it was set to 1 is seen by a look one period
          * later; only then may the sleep have no end. */
-        uint32_t events = sonde__host_wait(s->waiter, period < limit ? period : limit, true);
+        uint32_t events = s->wait(s, period < limit ? period : limit, true);
         if (events != 0) {
             return events;
         }
@@ -369,9 +372,9 @@ static uint32_t wait_for_more(struct sonde__watch_session *s, uint64_t now_ns, u
                 return 0;
             }
         }
-        return sonde__host_wait(s->waiter, limit, true);
+        return s->wait(s, limit, true);
     }
-    return sonde__host_wait(s->waiter, wait_ns < limit ? wait_ns : limit, false);
+    return s->wait(s, wait_ns < limit ? wait_ns : limit, false);
 }
 
 static void handle(struct sonde__watch_session *s, uint32_t events, uint64_t now_ns)
@@ -409,13 +412,30 @@ static void watch(struct sonde__watch_session *s)
     }
 }
 
+void sonde__watch_session_run(struct sonde__watch_session *s)
+{
+    s->begin_ns = sonde__host_monotonic_ns();
+    for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
+        sonde__watch_decide_init(&s->decisions[i], s->options.threshold_ns);
+    }
+    watch(s);
+    finish(s);
+    sonde__watch_camera_close(s->camera);
+    s->camera = NULL;
+}
+
+static uint32_t wait_outside(struct sonde__watch_session *s, uint64_t timeout_ns, bool sleeping)
+{
+    return sonde__host_wait(s->waiter, timeout_ns, sleeping);
+}
+
 void sonde__watch_supervise(void *ctx, int32_t pid)
 {
     struct sonde__watch_session *s = ctx;
     struct sonde_error error = {0};
     s->pid = pid;
     s->page->supervisor = (int32_t)getpid();
-    s->begin_ns = sonde__host_monotonic_ns();
+    s->wait = wait_outside;
     if (sonde__host_waiter_create(pid, (uint32_t *)&s->page->sleeping, &s->waiter, &error) !=
             SONDE_OK ||
         sonde__watch_output_create(&s->options, pid, &s->output) != SONDE_OK) {
@@ -431,11 +451,7 @@ void sonde__watch_supervise(void *ctx, int32_t pid)
         sonde__watch_say(s->output, "supervisor %d watches process %d (kill -QUIT %d: all stacks)",
                          (int)s->page->supervisor, (int)pid, (int)s->page->supervisor);
     }
-    for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
-        sonde__watch_decide_init(&s->decisions[i], s->options.threshold_ns);
-    }
     sonde__host_supervisor_ready();
-    watch(s);
-    finish(s);
+    sonde__watch_session_run(s);
     _exit(0);
 }

@@ -17,7 +17,10 @@ struct sonde__watch_session {
     enum sonde__watch_carry carry;
     /* in the supervisor */
     int32_t pid;
-    struct sonde__host_waiter *waiter;
+    /* Until something happens, at most timeout_ns: SONDE__HOST_ bits. See sonde__host_wait(). */
+    uint32_t (*wait)(struct sonde__watch_session *session, uint64_t timeout_ns, bool sleeping);
+    struct sonde__host_waiter *waiter; /* the supervisor's */
+    void *ctx;                         /* for another `wait` */
     struct sonde__watch_camera *camera;
     struct sonde__watch_output *output;
     uint64_t begin_ns;
@@ -30,9 +33,14 @@ struct sonde__watch_session {
     struct sonde__watch_decision decisions[SONDE__PROBE_SLOTS];
     struct sonde__watch_stall stalls[SONDE__PROBE_SLOTS];
     uint32_t tids[SONDE__PROBE_SLOTS];         /* whom the decision is about */
+    uint64_t turns[SONDE__PROBE_SLOTS];        /* with the one that is sampled */
     uint64_t nested[SONDE__PROBE_SLOTS];       /* when the sampling began */
     uint64_t loop_changes[SONDE__PROBE_SLOTS]; /* likewise */
 };
+
+/* Watch until `wait` says that it is over, write the end of the report, and free camera and output.
+ * The caller has set options, page, carry, pid, wait and output. */
+void sonde__watch_session_run(struct sonde__watch_session *session);
 
 /* Body of the supervisor process; ctx is the session. Never returns. */
 void sonde__watch_supervise(void *ctx, int32_t pid);

@@ -172,7 +172,7 @@ uint64_t sonde__host_monotonic_ns(void)
 
 uint64_t sonde__host_cpu_ns(void)
 {
-    return read_clock(CLOCK_PROCESS_CPUTIME_ID);
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 uint64_t sonde__host_unix_ns(void)
