@@ -96,3 +96,29 @@ TEST(threads_capture)
 {
     expect_worker("threads_capture");
 }
+
+TEST(watch_loop)
+{
+    char path[4096], report[4096];
+    snprintf(path, sizeof path, "%s/examples/example_watch_loop", test_build_dir());
+    snprintf(report, sizeof report, "%s/report", test_folder());
+    const char *const argv[] = {path, report, NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 60);
+    if (run.status != 0) { /* an emulator does not show where threads wait */
+        CHECK_CONTAINS(run.err, "no watch: ");
+        test_run_done(&run);
+        return;
+    }
+    CHECK_CONTAINS(run.out, "held its loop up for ");
+    CHECK_CONTAINS(run.out, ", in turn 11\n");
+    CHECK_CONTAINS(run.out, "save_document");
+    CHECK_CONTAINS(run.out, "stalls: 1\n");
+    CHECK_STR(run.err, "");
+    test_run_done(&run);
+    snprintf(path, sizeof path, "%s/examples/example_report_read", test_build_dir());
+    const char *const reader[] = {path, report, NULL};
+    run = test_run(reader, NULL, NULL, 60);
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, "save_document");
+    test_run_done(&run);
+}

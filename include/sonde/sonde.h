@@ -9,5 +9,6 @@
 #include "sonde/status.h"
 #include "sonde/symbol.h"
 #include "sonde/thread.h"
+#include "sonde/watch.h"
 
 #endif

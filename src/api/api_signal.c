@@ -171,3 +171,14 @@ enum sonde_status sonde__api_signal_capture(int32_t tid, uint64_t timeout_ns,
     pthread_mutex_unlock(&mutex);
     return status;
 }
+
+void sonde__api_signal_after_fork(void)
+{
+    struct sigaction now;
+    pthread_mutex_init(&mutex, NULL);
+    pending_tid = 0;
+    answered_tid = 0;
+    if (sigaction(SIGNAL, NULL, &now) == 0 && is_ours(&now)) {
+        sigaction(SIGNAL, &program_action, NULL);
+    }
+}

@@ -32,6 +32,9 @@ SONDE_NODISCARD enum sonde_status sonde__api_signal_capture(int32_t tid, uint64_
                                                             struct sonde_stack *stack,
                                                             struct sonde_captured *captured);
 
+/* In a fork child: no request is under way any more. */
+void sonde__api_signal_after_fork(void);
+
 /* Options with their defaults. False: contradictory. */
 bool sonde__api_capture_options(const struct sonde_capture_options *given,
                                 struct sonde_capture_options *ret_options);

@@ -7,4 +7,6 @@ set(sources
     api_symbol.c
     api_thread.c
     api_thread_list.c
+    api_watch.c
+    api_watch_marks.c
 )

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The watch inside the program: the supervisor's rounds (watch_supervise.h), driven by a thread.
+ *
+ * Everything that reads or writes is done on that thread, whose signals are all blocked: so a
+ * broken pipe of the report is no SIGPIPE of the program. What a fork child inherits is dead
+ * memory: it is forgotten, not freed, because the thread may have been in the middle of changing
+ * it. */
+#include <sonde/watch.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "api_thread.h"
+#include "api_watch.h"
+#include "base_mem.h"
+#include "base_status.h"
+#include "base_text.h"
+#include "host_run.h"
+#include "os.h"
+#include "report_view.h"
+#include "watch_supervise.h"
+
+/* Threads that ended are looked for so often while some loop is busy, and while slots lack. */
+#define SWEEP_NS        30000000000u
+#define SWEEP_WANTED_NS 1000000000u
+
+enum { STARTING, RUNNING, FAILED };
+
+struct sonde_watch {
+    struct sonde__watch_session session;
+    struct sonde_watch_options options;
+    pthread_t thread;
+    int32_t pid;              /* of the process that started it */
+    _Atomic uint32_t phase;   /* STARTING until the thread has opened everything */
+    _Atomic uint32_t stop;    /* 1: end */
+    enum sonde_status status; /* FAILED: why */
+    struct sonde_error error;
+    uint64_t swept_ns;
+    char *text; /* of one stall; used again */
+    size_t text_size, text_capacity;
+    bool text_cut; /* memory ran out */
+};
+
+static _Atomic(struct sonde_watch *) the_watch;
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+static void after_fork_child(void)
+{
+    atomic_store(&sonde__api_marks.running, 0);
+    atomic_store(&the_watch, NULL);
+    sonde__api_signal_after_fork();
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, after_fork_child);
+}
+
+/* --- what the thread does --- */
+
+static uint8_t captured_by(uint8_t by)
+{
+    switch (by) {
+    case SONDE_CAPTURED_PASSIVE:
+        return SONDE__CAPTURED_PASSIVE;
+    case SONDE_CAPTURED_SIGNAL:
+        return SONDE__CAPTURED_SIGNAL;
+    default:
+        return SONDE__CAPTURED_NOT;
+    }
+}
+
+/* The kernel gives no perf sample of it: looked at again, and asked by signal if it still runs. */
+static void ask_thread(int32_t tid, struct sonde_stack *stack, struct sonde__capture *ret_capture)
+{
+    struct sonde_captured captured = {.syscall = -1};
+    const struct sonde__regs none = {0}; /* of the caller, which is another thread */
+    struct sonde__text note;
+    ret_capture->status = sonde__api_thread_capture(tid, NULL, stack, &captured, &none);
+    ret_capture->by = captured_by(captured.by);
+    ret_capture->syscall = captured.syscall;
+    memcpy(ret_capture->syscall_args, captured.syscall_args, sizeof ret_capture->syscall_args);
+    sonde__base_text_init(&note, ret_capture->note, sizeof ret_capture->note);
+    sonde__base_text_str(&note, captured.note);
+    if (ret_capture->by == SONDE__CAPTURED_SIGNAL) {
+        sonde__base_text_str(&note, "no perf sample to be had, so it was asked by a signal");
+    }
+}
+
+static bool add_text(void *ctx, const char *bytes, size_t size)
+{
+    struct sonde_watch *watch = ctx;
+    if (watch->text_capacity - watch->text_size <= size) {
+        size_t capacity = (watch->text_size + size) * 2 + 1;
+        char *text = realloc(watch->text, capacity);
+        if (text == NULL) {
+            watch->text_cut = true;
+            return false;
+        }
+        watch->text = text;
+        watch->text_capacity = capacity;
+    }
+    memcpy(watch->text + watch->text_size, bytes, size);
+    watch->text_size += size;
+    watch->text[watch->text_size] = '\0';
+    return true;
+}
+
+static void tell_stall(void *ctx, const struct sonde__watch_ended *ended,
+                       const struct sonde__report *report, const struct sonde__report_view *view,
+                       uint32_t index)
+{
+    struct sonde_watch *watch = ctx;
+    const struct sonde__report_sink sink = {add_text, watch};
+    if (watch->options.on_stall == NULL) {
+        return;
+    }
+    watch->text_size = 0;
+    watch->text_cut = false;
+    sonde__report_text_stall(report, index, view, sink);
+    const struct sonde_stall stall = {
+        .tid = ended->tid,
+        .open = ended->open,
+        .duration_ns = ended->duration_ns,
+        .cpu_ns = ended->stall->cpu_ns,
+        .turns = ended->turns,
+        .text = watch->text_size > 0 ? watch->text : "",
+        .text_bytes = watch->text_size,
+    };
+    watch->options.on_stall(watch->options.ctx, &stall);
+}
+
+static uint32_t wait_inside(struct sonde__watch_session *session, uint64_t timeout_ns,
+                            bool sleeping)
+{
+    struct sonde_watch *watch = session->ctx;
+    _Atomic uint32_t *word = sleeping ? &session->page->sleeping : &watch->stop;
+    uint64_t now_ns = sonde__os_now_ns();
+    bool woken = false;
+    if (sleeping || now_ns - watch->swept_ns >
+                        (atomic_load(&sonde__api_marks.wanted) != 0 ? SWEEP_WANTED_NS : SWEEP_NS)) {
+        sonde__api_marks_sweep();
+        watch->swept_ns = now_ns;
+    }
+    if (sleeping) {
+        atomic_store(word, 1);
+    }
+    if (atomic_load(&watch->stop) == 0) {
+        enum sonde_status status =
+            sonde__os_futex_wait((const uint32_t *)word, sleeping, timeout_ns, false);
+        (void)status; /* the words say what happened */
+    }
+    if (sleeping) {
+        woken = atomic_exchange(word, 0) == 0;
+    }
+    return (atomic_load(&watch->stop) != 0 ? SONDE__HOST_TERMINATE : 0u) |
+           (woken ? SONDE__HOST_WOKEN : 0u);
+}
+
+static enum sonde_status open_session(struct sonde_watch *watch)
+{
+    struct sonde__watch_session *session = &watch->session;
+    SONDE_TRY(sonde__watch_camera_open(watch->pid, &session->camera, &watch->error));
+    sonde__watch_camera_turn_inward(session->camera, sonde__os_tid(), ask_thread);
+    enum sonde_status status =
+        sonde__watch_output_create(&session->options, watch->pid, &session->output);
+    if (status != SONDE_OK) {
+        sonde__watch_camera_close(session->camera);
+    }
+    return status;
+}
+
+static void *run(void *arg)
+{
+    struct sonde_watch *watch = arg;
+    prctl(PR_SET_NAME, "sonde-watch");
+    watch->status = open_session(watch);
+    atomic_store(&watch->phase, watch->status == SONDE_OK ? RUNNING : FAILED);
+    (void)sonde__os_futex_wake((const uint32_t *)&watch->phase, 1, false);
+    if (watch->status == SONDE_OK) {
+        sonde__watch_session_run(&watch->session);
+    }
+    return NULL;
+}
+
+/* --- start and stop --- */
+
+static bool take_options(const struct sonde_watch_options *given,
+                         struct sonde_watch_options *ret_options)
+{
+    struct sonde_watch_options options = {0};
+    size_t size = given != NULL ? given->struct_bytes : 0;
+    if (size < sizeof size) {
+        return false;
+    }
+    /* a program built against an older header knows fewer members: the rest is the default */
+    sonde__base_mem_copy(&options, given, size < sizeof options ? size : sizeof options);
+    if (options.threshold_ns == 0) {
+        options.threshold_ns = SONDE_WATCH_THRESHOLD_NS;
+    }
+    if (options.report_fd <= 0) {
+        options.report_fd = -1;
+    }
+    *ret_options = options;
+    return options.threshold_ns >= SONDE_WATCH_THRESHOLD_MIN_NS &&
+           (options.report_fd >= 0 || options.on_stall != NULL);
+}
+
+static void fill_session(struct sonde_watch *watch)
+{
+    struct sonde__watch_session *session = &watch->session;
+    watch->pid = sonde__os_pid();
+    session->options = (struct sonde__watch_options){
+        .probe = "", /* it is here */
+        .tool = "libsonde " SONDE_VERSION,
+        .threshold_ns = watch->options.threshold_ns,
+        .report_fd = watch->options.report_fd,
+        .on_stall = tell_stall,
+        .ctx = watch,
+    };
+    session->page = &sonde__api_marks.page;
+    session->carry = SONDE__WATCH_CARRIES;
+    session->pid = watch->pid;
+    session->wait = wait_inside;
+    session->ctx = watch;
+}
+
+static int start_thread(struct sonde_watch *watch)
+{
+    sigset_t all, before;
+    int failed;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    failed = pthread_create(&watch->thread, NULL, run, watch);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed;
+}
+
+static enum sonde_status start(struct sonde_watch *watch, struct sonde_error *ret_error)
+{
+    enum sonde_status status;
+    int failed;
+    fill_session(watch);
+    sonde__api_marks_begin();
+    failed = start_thread(watch);
+    if (failed != 0) {
+        return sonde__base_fail(ret_error, SONDE_OS, "the watch's thread", NULL, failed, 0);
+    }
+    while (atomic_load(&watch->phase) == STARTING) {
+        status = sonde__os_futex_wait((const uint32_t *)&watch->phase, STARTING, SONDE__OS_FOREVER,
+                                      false);
+        (void)status;
+    }
+    if (atomic_load(&watch->phase) == FAILED) {
+        pthread_join(watch->thread, NULL);
+        status = watch->status;
+        if (ret_error != NULL && watch->error.status != SONDE_OK) {
+            *ret_error = watch->error;
+            return status;
+        }
+        return sonde__base_fail(ret_error, status, "the watch could not start", NULL, 0, 0);
+    }
+    atomic_store(&sonde__api_marks.running, 1);
+    return SONDE_OK;
+}
+
+enum sonde_status sonde_watch_start(const struct sonde_watch_options *given,
+                                    struct sonde_watch **ret_watch, struct sonde_error *ret_error)
+{
+    struct sonde_watch_options options;
+    struct sonde_watch *watch, *none = NULL;
+    enum sonde_status status;
+    if (ret_watch == NULL || !take_options(given, &options)) {
+        return sonde__base_fail(ret_error, SONDE_USAGE, "options of the watch", NULL, 0, 0);
+    }
+    pthread_once(&fork_once, watch_forks);
+    watch = calloc(1, sizeof *watch);
+    if (watch == NULL) {
+        return sonde__base_fail(ret_error, SONDE_MEMORY, "the watch", NULL, 0, 0);
+    }
+    watch->options = options;
+    if (!atomic_compare_exchange_strong(&the_watch, &none, watch)) {
+        free(watch);
+        return sonde__base_fail(ret_error, SONDE_BUSY, "this process has a watch already", NULL, 0,
+                                0);
+    }
+    status = start(watch, ret_error);
+    if (status != SONDE_OK) {
+        atomic_store(&the_watch, NULL);
+        free(watch);
+        return status;
+    }
+    *ret_watch = watch;
+    return SONDE_OK;
+}
+
+void sonde_watch_stop(struct sonde_watch *watch)
+{
+    if (watch == NULL || watch != atomic_load(&the_watch) ||
+        pthread_equal(pthread_self(), watch->thread)) {
+        return;
+    }
+    atomic_store(&watch->stop, 1);
+    (void)sonde__os_futex_wake((const uint32_t *)&watch->stop, 1, false);
+    atomic_store(&watch->session.page->sleeping, 0);
+    (void)sonde__os_futex_wake((const uint32_t *)&watch->session.page->sleeping, 1, false);
+    pthread_join(watch->thread, NULL);
+    atomic_store(&sonde__api_marks.running, 0);
+    atomic_store(&the_watch, NULL);
+    free(watch->text);
+    free(watch);
+}

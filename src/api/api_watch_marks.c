@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The marks around a loop's wait: a few loads and one store each.
+ *
+ * A thread keeps its slot in thread-local memory and uses it only while the slot carries its number
+ * and is of this process: so the watch may take it away (the thread seemed to have ended, and its
+ * number came back), and a fork child never writes as its parent. Thread-local memory is of the
+ * model that needs no call: the other one may allocate at a thread's first use. */
+#include <sonde/watch.h>
+
+#include <errno.h>
+#include <time.h>
+
+#include "api_watch.h"
+#include "host_run.h"
+#include "os.h"
+#include "probe_turn.h"
+
+struct lease {
+    struct sonde__probe_slot *slot; /* null: there was none */
+    uint32_t tid;
+    uint32_t epoch; /* of the process; 0: never asked */
+};
+
+static _Thread_local struct lease lease __attribute__((tls_model("initial-exec")));
+
+struct sonde__api_marks sonde__api_marks;
+
+static uint64_t now_coarse_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void wake_watch(void)
+{
+    struct sonde__probe_page *page = &sonde__api_marks.page;
+    if (__builtin_expect(sonde__probe_must_wake(page), false)) {
+        (void)sonde__os_futex_wake((const uint32_t *)&page->sleeping, 1, false);
+    }
+}
+
+/* `caller`: where the first mark of this thread stands, for the report. */
+static __attribute__((noinline)) struct sonde__probe_slot *take_slot(uint32_t epoch, void *caller)
+{
+    struct sonde__probe_slot *slot;
+    lease.epoch = epoch;
+    lease.tid = (uint32_t)sonde__os_tid();
+    slot = sonde__probe_claim(&sonde__api_marks.page, lease.tid);
+    if (slot != NULL) {
+        slot->loop.kind = SONDE__PROBE_MARKS;
+        slot->loop.caller = (uint64_t)(uintptr_t)caller;
+        /* publishes both: the watch reads them of a thread that it saw busy */
+        atomic_store_explicit(&slot->beat, SONDE__PROBE_IDLE, memory_order_release);
+    }
+    lease.slot = slot;
+    if (slot == NULL) {
+        atomic_store(&sonde__api_marks.wanted, 1);
+        wake_watch();
+    }
+    return slot;
+}
+
+/* Null: no watch runs, or no slot is free for this thread. */
+static inline struct sonde__probe_slot *own_slot(void *caller)
+{
+    uint32_t epoch;
+    if (atomic_load_explicit(&sonde__api_marks.running, memory_order_acquire) == 0) {
+        return NULL;
+    }
+    epoch = atomic_load_explicit(&sonde__api_marks.epoch, memory_order_relaxed);
+    if (__builtin_expect(lease.epoch == epoch, true) &&
+        (lease.slot != NULL
+             ? atomic_load_explicit(&lease.slot->tid, memory_order_relaxed) == lease.tid
+             : atomic_load_explicit(&sonde__api_marks.wanted, memory_order_relaxed) != 0)) {
+        return lease.slot;
+    }
+    return take_slot(epoch, caller);
+}
+
+void sonde_idle_enter(void)
+{
+    struct sonde__probe_slot *slot = own_slot(__builtin_return_address(0));
+    if (slot == NULL) {
+        return;
+    }
+    if (atomic_load_explicit(&slot->stamp, memory_order_relaxed) != 0) {
+        atomic_store_explicit(&slot->ended_ns, now_coarse_ns(), memory_order_relaxed);
+        atomic_store_explicit(&slot->stamp, 0, memory_order_release);
+    }
+    (void)sonde__probe_enter_known(slot, false);
+}
+
+void sonde_idle_leave(void)
+{
+    struct sonde__probe_slot *slot = own_slot(__builtin_return_address(0));
+    if (slot == NULL) {
+        return;
+    }
+    sonde__probe_leave(slot, now_coarse_ns());
+    wake_watch();
+}
+
+/* Threads keep their slots from watch to watch; a turn that nobody saw begin is none. In a fork
+ * child the slots are its parent's threads', and the only thread that might use one is the caller.
+ */
+void sonde__api_marks_begin(void)
+{
+    struct sonde__probe_page *page = &sonde__api_marks.page;
+    int32_t pid = sonde__os_pid();
+    bool forked = atomic_exchange(&page->pid, pid) != pid;
+    for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
+        struct sonde__probe_slot *slot = &page->slots[i];
+        if (forked) {
+            atomic_store(&slot->tid, 0);
+        }
+        atomic_store(&slot->beat, SONDE__PROBE_IDLE);
+        atomic_store(&slot->turns, 0);
+        atomic_store(&slot->stamp, 0);
+    }
+    if (forked) {
+        atomic_fetch_add(&sonde__api_marks.epoch, 1);
+    }
+    atomic_store(&page->sleeping, 0);
+    atomic_store(&page->slots_lost, 0);
+    atomic_store(&sonde__api_marks.wanted, 0);
+}
+
+void sonde__api_marks_sweep(void)
+{
+    struct sonde__probe_page *page = &sonde__api_marks.page;
+    for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
+        uint32_t tid = atomic_load(&page->slots[i].tid);
+        struct sonde__host_thread_look look;
+        if (tid != 0 && !sonde__host_look_thread(sonde__os_pid(), (int32_t)tid, &look)) {
+            /* what the ended thread wrote comes before what the next one writes */
+            (void)atomic_load_explicit(&page->slots[i].beat, memory_order_acquire);
+            atomic_compare_exchange_strong(&page->slots[i].tid, &tid, 0);
+        }
+    }
+    atomic_store(&sonde__api_marks.wanted, 0);
+}

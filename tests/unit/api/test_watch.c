@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The watch inside the program: injected stalls are told with the function that was injected; loops
+ * that wait, or are quick, give none. */
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <sonde/report.h>
+#include <sonde/watch.h>
+
+#include "test.h"
+
+#define MS 1000000ull
+
+/* ThreadSanitizer ends a fork child that starts a thread. */
+#if defined(__has_feature)
+#    if __has_feature(thread_sanitizer)
+#        define CAN_START_IN_CHILD false
+#    endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#    define CAN_START_IN_CHILD false
+#elif !defined(CAN_START_IN_CHILD)
+#    define CAN_START_IN_CHILD true
+#endif
+
+static void *allocate(void *arg)
+{
+    void *volatile block = malloc(1000);
+    free(block);
+    return arg;
+}
+
+/* glibc keeps the arena of the first thread that allocates, which would look like a leak. */
+static __attribute__((constructor)) void warm_heap(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, allocate, NULL) == 0) {
+        pthread_join(thread, NULL);
+    }
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The injected functions: their names are what the tests look for. */
+void watch_test_burns(uint64_t for_ns);
+__attribute__((noinline)) void watch_test_burns(uint64_t for_ns)
+{
+    uint64_t end_ns = now_ns() + for_ns;
+    while (now_ns() < end_ns) {
+        for (volatile unsigned i = 0; i < 100000; i++) {
+        }
+    }
+}
+
+void watch_test_blocks(uint64_t for_ns);
+__attribute__((noinline)) void watch_test_blocks(uint64_t for_ns)
+{
+    struct timespec t = {(time_t)(for_ns / 1000000000u), (long)(for_ns % 1000000000u)};
+    while (nanosleep(&t, &t) != 0) {
+    }
+}
+
+static void wait_idle(int timeout_ms)
+{
+    sonde_idle_enter();
+    poll(NULL, 0, timeout_ms);
+    sonde_idle_leave();
+}
+
+/* What the callback was told. */
+struct told {
+    pthread_mutex_t mutex;
+    _Atomic unsigned count;
+    struct sonde_stall last;
+    char *text;
+};
+
+static void on_stall(void *ctx, const struct sonde_stall *stall)
+{
+    struct told *told = ctx;
+    pthread_mutex_lock(&told->mutex);
+    free(told->text);
+    told->last = *stall;
+    told->text = strdup(stall->text);
+    CHECK_EQ(strlen(stall->text), stall->text_bytes);
+    told->count++;
+    pthread_mutex_unlock(&told->mutex);
+}
+
+static struct sonde_watch *start(struct told *told, uint64_t threshold_ns, int report_fd)
+{
+    struct sonde_watch *watch = NULL;
+    struct sonde_error error = {0};
+    const struct sonde_watch_options options = {.struct_bytes = sizeof options,
+                                                .threshold_ns = threshold_ns,
+                                                .report_fd = report_fd,
+                                                .on_stall = told != NULL ? on_stall : NULL,
+                                                .ctx = told};
+    enum sonde_status status = sonde_watch_start(&options, &watch, &error);
+    if (status == SONDE_UNSUPPORTED || status == SONDE_DENIED) {
+        SKIP("%s", error.what);
+    }
+    if (status != SONDE_OK) {
+        FAIL("%s: %s", sonde_status_name(status), error.what);
+    }
+    return watch;
+}
+
+/* Turns with a stall each, until one was told: where the machine gives the watch no time, its clock
+ * leaves that out, and a stall is none. */
+static void stall_until_told(struct told *told, void (*stall)(uint64_t for_ns))
+{
+    unsigned before = told->count;
+    wait_idle(1);
+    for (unsigned i = 0; i < 40 && told->count == before; i++) {
+        stall(500 * MS);
+        wait_idle(100);
+    }
+    sonde_idle_enter();
+    CHECK(told->count > before);
+}
+
+static void tell_of(void (*stall)(uint64_t for_ns), const char *name)
+{
+    struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+    struct sonde_watch *watch = start(&told, 100 * MS, -1);
+    stall_until_told(&told, stall);
+    sonde_watch_stop(watch);
+    CHECK_CONTAINS(told.text, name);
+    CHECK_CONTAINS(told.text, "marked by the program, first at ");
+    CHECK_EQ(told.last.tid, syscall(SYS_gettid));
+    CHECK(told.last.duration_ns >= 100 * MS);
+    CHECK(told.last.duration_ns < 60000 * MS);
+    CHECK_EQ(told.last.open, 0);
+    CHECK(told.last.turns < 40); /* a turn for each try */
+    if (stall == watch_test_burns) {
+        CHECK(told.last.cpu_ns > 0);
+    }
+    free(told.text);
+}
+
+TEST_TIMEOUT(burning_loop_is_told, 60)
+{
+    tell_of(watch_test_burns, "watch_test_burns");
+}
+TEST_TIMEOUT(blocked_loop_is_told, 60)
+{
+    tell_of(watch_test_blocks, "watch_test_blocks");
+}
+
+TEST(idle_and_quick_loops_are_not)
+{
+    struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+    struct sonde_watch *watch = start(&told, 250 * MS, -1);
+    wait_idle(0);
+    for (unsigned i = 0; i < 300; i++) {
+        wait_idle(i % 3 != 0);
+    }
+    wait_idle(800); /* longer than the threshold, and long past it */
+    sonde_idle_enter();
+    sonde_idle_enter(); /* more often than leave: harmless */
+    sonde_watch_stop(watch);
+    CHECK_EQ(told.count, 0);
+}
+
+/* After two seconds the watch sleeps for good, until a mark wakes it. */
+TEST_TIMEOUT(stall_after_a_long_idle_is_told, 60)
+{
+    struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+    struct sonde_watch *watch = start(&told, 100 * MS, -1);
+    wait_idle(3000);
+    stall_until_told(&told, watch_test_blocks);
+    sonde_watch_stop(watch);
+    CHECK_CONTAINS(told.text, "watch_test_blocks");
+    free(told.text);
+}
+
+TEST_TIMEOUT(lasting_stall_is_told_by_stop, 60)
+{
+    struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+    unsigned tries = 0;
+    for (; tries < 20 && (told.count == 0 || told.last.open == 0); tries++) {
+        struct sonde_watch *watch = start(&told, 100 * MS, -1);
+        wait_idle(1);
+        watch_test_blocks(500 * MS);
+        sonde_watch_stop(watch);
+    }
+    CHECK(tries < 20);
+    CHECK_CONTAINS(told.text, "and not over");
+    free(told.text);
+}
+
+static int append(void *ctx, const void *bytes, size_t size)
+{
+    char *text = ctx;
+    size_t length = strlen(text);
+    CHECK(length + size < 1u << 18);
+    memcpy(text + length, bytes, size);
+    text[length + size] = '\0';
+    return 0;
+}
+
+static char *show_report(const char *path)
+{
+    struct sonde_report *report;
+    struct sonde_error error;
+    size_t size;
+    char *bytes = test_read_file(path, &size);
+    char *text = calloc(1, 1u << 18);
+    CHECK_OK(sonde_report_read(bytes, size, &report, &error));
+    CHECK_OK(sonde_report_text(report, append, text, &error));
+    sonde_report_destroy(report);
+    free(bytes);
+    return text;
+}
+
+TEST_TIMEOUT(report_is_readable, 60)
+{
+    struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+    char path[4096];
+    snprintf(path, sizeof path, "%s/report", test_folder());
+    int fd = open(path, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+    struct sonde_watch *watch = start(&told, 100 * MS, fd);
+    stall_until_told(&told, watch_test_burns);
+    stall_until_told(&told, watch_test_blocks);
+    sonde_watch_stop(watch);
+    close(fd);
+    char *text = show_report(path);
+    CHECK_CONTAINS(text, "watch_test_burns");
+    CHECK_CONTAINS(text, "watch_test_blocks");
+    CHECK_CONTAINS(text, "stall 2: ");
+    CHECK_CONTAINS(told.text, "stall "); /* numbered alike */
+    free(text);
+    free(told.text);
+}
+
+TEST(broken_pipe_of_the_report_harms_nobody)
+{
+    struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+    int ends[2];
+    CHECK_OK(pipe2(ends, O_CLOEXEC));
+    close(ends[0]);
+    sonde_watch_stop(start(&told, 100 * MS, ends[1]));
+    close(ends[1]);
+}
+
+TEST_TIMEOUT(a_hundred_watches, 120)
+{
+    struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+    for (unsigned i = 0; i < 100; i++) {
+        struct sonde_watch *watch = start(&told, 0, -1);
+        wait_idle(0);
+        sonde_idle_enter();
+        sonde_watch_stop(watch);
+    }
+    CHECK_EQ(told.count, 0);
+}
+
+TEST(one_watch_at_a_time)
+{
+    struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+    struct sonde_watch_options options = {.struct_bytes = sizeof options, .on_stall = on_stall};
+    struct sonde_watch *first = start(&told, 0, -1), *second = NULL;
+    struct sonde_error error = {0};
+    CHECK_EQ(sonde_watch_start(&options, &second, &error), SONDE_BUSY);
+    CHECK_EQ(error.status, SONDE_BUSY);
+    CHECK(second == NULL);
+    sonde_watch_stop(first);
+    options.on_stall = NULL;
+    CHECK_EQ(sonde_watch_start(&options, &second, &error), SONDE_USAGE); /* tells nobody */
+    options.on_stall = on_stall;
+    options.threshold_ns = 1000;
+    CHECK_EQ(sonde_watch_start(&options, &second, NULL), SONDE_USAGE);
+    CHECK_EQ(sonde_watch_start(NULL, &second, &error), SONDE_USAGE);
+    options.threshold_ns = 0;
+    options.ctx = &told;
+    CHECK_OK(sonde_watch_start(&options, &second, &error));
+    sonde_watch_stop(second);
+    sonde_watch_stop(NULL);
+}
+
+/* In the child nobody watches, until it starts a watch of its own. */
+TEST_TIMEOUT(fork_child, 120)
+{
+    struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+    struct sonde_watch *watch = start(&told, 100 * MS, -1);
+    int status = -1;
+    wait_idle(1);
+    pid_t child = fork();
+    if (child == 0) {
+        wait_idle(1);
+        watch_test_blocks(300 * MS);
+        sonde_watch_stop(watch);
+        wait_idle(1);
+        if (!CAN_START_IN_CHILD) {
+            _exit(told.count == 0 ? 0 : 1);
+        }
+        watch = start(&told, 100 * MS, -1);
+        stall_until_told(&told, watch_test_blocks);
+        sonde_watch_stop(watch);
+        _exit(told.last.tid == getpid() && strstr(told.text, "watch_test_blocks") != NULL ? 0 : 1);
+    }
+    sonde_idle_enter();
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK_EQ(status, 0);
+    CHECK_EQ(told.count, 0);
+    stall_until_told(&told, watch_test_blocks);
+    sonde_watch_stop(watch);
+    free(told.text);
+}
+
+static void *short_loop(void *busy)
+{
+    wait_idle(0);
+    if (busy == NULL) {
+        sonde_idle_enter();
+    }
+    return NULL;
+}
+
+static void run_short_loops(unsigned count, void *busy)
+{
+    for (unsigned i = 0; i < count; i++) {
+        pthread_t thread;
+        CHECK_OK(pthread_create(&thread, NULL, short_loop, busy));
+        CHECK_OK(pthread_join(thread, NULL));
+    }
+}
+
+/* More threads than there is room for, one after the other: they end idle, and in a turn. */
+TEST_TIMEOUT(threads_that_ended_make_room, 120)
+{
+    struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+    struct sonde_watch *watch = start(&told, 100 * MS, -1);
+    run_short_loops(200, NULL);
+    run_short_loops(200, &told);
+    stall_until_told(&told, watch_test_blocks);
+    sonde_watch_stop(watch);
+    CHECK_EQ(told.last.tid, syscall(SYS_gettid));
+    free(told.text);
+}
+
+struct many {
+    _Atomic unsigned ready, stop;
+};
+
+static void *loop_of_many(void *arg)
+{
+    struct many *many = arg;
+    many->ready++;
+    while (many->stop == 0) {
+        wait_idle(1);
+    }
+    sonde_idle_enter();
+    return NULL;
+}
+
+/* Watches come and go over loops that run. */
+TEST_TIMEOUT(marks_while_watches_come_and_go, 120)
+{
+    struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+    struct many many = {0};
+    pthread_t threads[8];
+    for (unsigned i = 0; i < 8; i++) {
+        CHECK_OK(pthread_create(&threads[i], NULL, loop_of_many, &many));
+    }
+    for (unsigned i = 0; i < 20; i++) {
+        struct sonde_watch *watch = start(&told, 2000 * MS, -1);
+        poll(NULL, 0, 10);
+        sonde_watch_stop(watch);
+    }
+    many.stop = 1;
+    for (unsigned i = 0; i < 8; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    CHECK_EQ(told.count, 0);
+}
