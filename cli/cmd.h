@@ -12,4 +12,7 @@ extern const struct sonde__cli_command sonde__cmd_show;
 extern const struct sonde__cli_command sonde__cmd_stacks;
 extern const struct sonde__cli_command sonde__cmd_version;
 
+/* The path of libsonde-preload.so, or null: it is nowhere beside the program. */
+const char *sonde__cli_find_probe(void);
+
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sonde doctor: what works on this machine, what does not, why, and what to do. */
+#include <dlfcn.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cmd.h"
 #include "host_doctor.h"
@@ -78,6 +81,34 @@ static void print_text(const struct sonde__findings *findings, bool color)
     }
 }
 
+/* The library that `sonde run` puts into programs: there, and does the loader take it? Tried in a
+ * child, so that it stays out of this process. */
+static void check_probe(struct sonde__findings *findings)
+{
+    struct sonde__finding *finding = sonde__host_finding_add(findings, "probe of run");
+    const char *path = sonde__cli_find_probe();
+    int status = -1;
+    if (path == NULL) {
+        sonde__host_finding_set(finding, SONDE__FINDING_LIMITED,
+                                "libsonde-preload.so is not beside this program");
+        snprintf(finding->advice, sizeof finding->advice,
+                 "sonde run finds no stalls without it: install sonde whole");
+        return;
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(dlopen(path, RTLD_NOW) != NULL ? 0 : 1);
+    }
+    if (child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+        WEXITSTATUS(status) == 0) {
+        sonde__host_finding_set(finding, SONDE__FINDING_OK, "%.200s can be loaded", path);
+        return;
+    }
+    sonde__host_finding_set(finding, SONDE__FINDING_LIMITED, "%.200s cannot be loaded", path);
+    snprintf(finding->advice, sizeof finding->advice,
+             "it is of another build or damaged: install sonde again");
+}
+
 static int verdict(const struct sonde__findings *findings)
 {
     for (uint32_t i = 0; i < findings->count; i++) {
@@ -122,6 +153,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
         }
     }
     sonde__host_doctor_machine(&findings);
+    check_probe(&findings);
     if (pid != 0 && !sonde__host_doctor_process((int32_t)pid, &findings)) {
         sonde__cli_error(command, "process %d: no such process", (int)pid);
         return SONDE__CLI_ABSENT;

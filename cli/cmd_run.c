@@ -39,7 +39,7 @@ static const struct sonde__cli_option options[] = {
 
 /* libsonde-preload.so: beside the program, in ../lib of it (installed) or in ../preload (a build
  * tree). A space or a colon in the path cannot be said in LD_PRELOAD. */
-static const char *find_probe(void)
+const char *sonde__cli_find_probe(void)
 {
     static const char *const places[] = {"", "../lib/sonde/", "../lib/", "../preload/"};
     static char path[4096];
@@ -129,7 +129,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     }
     o.argv = &argv[args.at - 1];
     o.envp = environ;
-    o.probe = find_probe();
+    o.probe = sonde__cli_find_probe();
     o.tool = "sonde " SONDE_VERSION;
     o.color = sonde__cli_use_color(color, stderr);
     struct sonde_error error = {0};

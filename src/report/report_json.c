@@ -13,7 +13,7 @@ static const char *const name_sources[] = {"none", "symtab", "dynsym", "plt"};
 static const char *const captured_by[] = {"not",  "passive", "perf",  "ptrace",
                                           "core", "self",    "signal"};
 static const char *const phase_kinds[] = {"none", "running", "blocked", "disk", "unknown"};
-static const char *const loops[] = {"unknown",   "epoll",  "poll", "select",
+static const char *const loops[] = {"unknown",   "epoll",  "poll",  "select",
                                     "condition", "signal", "other", "marks"};
 static const char *const samplers[] = {"none", "passive+perf", "passive+ptrace", "passive+signal"};
 

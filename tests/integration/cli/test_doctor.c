@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,6 +46,27 @@ static bool build(const char *compiler, const char *option, const char *path)
     run = test_run(argv, NULL, NULL, 60);
     test_run_done(&run);
     return access(path, X_OK) == 0;
+}
+
+/* The program by itself, without what belongs to it: said, with what to do. */
+TEST(a_missing_probe_is_said)
+{
+    char sonde[512], alone[512];
+    size_t size;
+    snprintf(sonde, sizeof sonde, "%s/cli/sonde", test_build_dir());
+    snprintf(alone, sizeof alone, "%s/sonde", test_folder());
+    char *bytes = test_read_file(sonde, &size);
+    test_write_file(alone, bytes, size);
+    free(bytes);
+    CHECK_OK(chmod(alone, 0755));
+    const char *there[] = {sonde, "doctor", NULL};
+    struct test_run run = test_run(there, NULL, NULL, 30);
+    CHECK_CONTAINS(run.out, "libsonde-preload.so can be loaded");
+    test_run_done(&run);
+    const char *missing[] = {alone, "doctor", NULL};
+    run = test_run(missing, NULL, NULL, 30);
+    CHECK_CONTAINS(run.out, "libsonde-preload.so is not beside this program");
+    test_run_done(&run);
 }
 
 TEST(a_usual_process)
