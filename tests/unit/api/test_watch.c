@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The watch inside the program: injected stalls are told with the function that was injected; loops
  * that wait, or are quick, give none. */
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -162,6 +166,34 @@ TEST_TIMEOUT(blocked_loop_is_told, 60)
     tell_of(watch_test_blocks, "watch_test_blocks");
 }
 
+static void refuse_perf_events(void)
+{
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+        SKIP("no system call filter can be set");
+    }
+}
+
+/* As in most containers: what runs is asked by a signal, and the text says so. */
+TEST_TIMEOUT(burning_loop_is_told_without_perf_events, 60)
+{
+    struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+    refuse_perf_events();
+    struct sonde_watch *watch = start(&told, 100 * MS, -1);
+    stall_until_told(&told, watch_test_burns);
+    sonde_watch_stop(watch);
+    CHECK_CONTAINS(told.text, "watch_test_burns");
+    CHECK_CONTAINS(told.text, "passive, a signal while running");
+    free(told.text);
+}
+
 TEST(idle_and_quick_loops_are_not)
 {
     struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -204,6 +236,21 @@ TEST_TIMEOUT(lasting_stall_is_told_by_stop, 60)
     free(told.text);
 }
 
+/* The loop is away since before this watch. */
+TEST(turn_of_an_earlier_watch_is_none)
+{
+    struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+    struct sonde_watch *watch = start(&told, 100 * MS, -1);
+    wait_idle(1);
+    sonde_watch_stop(watch);
+    CHECK_EQ(told.count, 0);
+    watch = start(&told, 100 * MS, -1);
+    watch_test_blocks(400 * MS);
+    sonde_idle_enter();
+    sonde_watch_stop(watch);
+    CHECK_EQ(told.count, 0);
+}
+
 static int append(void *ctx, const void *bytes, size_t size)
 {
     char *text = ctx;
@@ -243,7 +290,8 @@ TEST_TIMEOUT(report_is_readable, 60)
     CHECK_CONTAINS(text, "watch_test_burns");
     CHECK_CONTAINS(text, "watch_test_blocks");
     CHECK_CONTAINS(text, "stall 2: ");
-    CHECK_CONTAINS(told.text, "stall "); /* numbered alike */
+    CHECK(strstr(text, "sonde-watch") == NULL); /* it is in no picture */
+    CHECK_CONTAINS(told.text, "stall ");        /* numbered alike */
     free(text);
     free(told.text);
 }
@@ -304,14 +352,14 @@ TEST_TIMEOUT(fork_child, 120)
     if (child == 0) {
         wait_idle(1);
         watch_test_blocks(300 * MS);
-        sonde_watch_stop(watch);
-        wait_idle(1);
         if (!CAN_START_IN_CHILD) {
+            sonde_watch_stop(watch);
             _exit(told.count == 0 ? 0 : 1);
         }
-        watch = start(&told, 100 * MS, -1);
+        struct sonde_watch *own = start(&told, 100 * MS, -1);
+        sonde_watch_stop(watch); /* the parent's: nothing */
         stall_until_told(&told, watch_test_blocks);
-        sonde_watch_stop(watch);
+        sonde_watch_stop(own);
         _exit(told.last.tid == getpid() && strstr(told.text, "watch_test_blocks") != NULL ? 0 : 1);
     }
     sonde_idle_enter();
@@ -346,7 +394,7 @@ TEST_TIMEOUT(threads_that_ended_make_room, 120)
 {
     struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
     struct sonde_watch *watch = start(&told, 100 * MS, -1);
-    run_short_loops(200, NULL);
+    run_short_loops(300, NULL);
     run_short_loops(200, &told);
     stall_until_told(&told, watch_test_blocks);
     sonde_watch_stop(watch);
