@@ -19,11 +19,12 @@ for thread in gdb.selected_inferior().threads():
     print("thread %d" % thread.ptid[1])
     frame = gdb.newest_frame()
     while frame is not None:
-        if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
-            pc = frame.pc()
-            print("frame 0x%x %s 0x%x" % (pc, frame.name() or "??", start_of_function(frame, pc)))
         try:
+            if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
+                pc = frame.pc()
+                name = frame.name() or "??"
+                print("frame 0x%x %s 0x%x" % (pc, name, start_of_function(frame, pc)))
             frame = frame.older()
-        except gdb.error:  # gdb guesses in code that it knows nothing of (JIT), and may lose its way
+        except Exception:  # gdb guesses in code that it knows nothing of (JIT), and may lose its way
             frame = None
 print("end")
