@@ -41,7 +41,7 @@ struct builder {
     uint32_t row_count;
     uint32_t next_page; /* the first page that has no rows yet */
     uint16_t current;   /* rule of the last row */
-    struct sonde__rule *rules;
+    struct sonde__rule_key *keys;
     uint32_t rule_count;
     uint16_t *hash; /* rule index + 1; 0: free */
     struct order *order;
@@ -113,7 +113,7 @@ static void plan_sizes(const struct sonde__cfi *cfi, uint64_t span, struct plan 
 {
     uint64_t page_count = (span >> SONDE__PAGE_SHIFT) + 1;
     if (page_count > (uint64_t)plan->fde_count * 4 + 1024 ||
-        cfi->eh_frame_size / 2 + page_count > UINT32_MAX / 8) {
+        cfi->eh_frame_size / 2 + page_count * (1 + SONDE__ROW_GROUP) > UINT32_MAX / 8) {
         return;
     }
     plan->page_count = (uint32_t)page_count;
@@ -122,7 +122,7 @@ static void plan_sizes(const struct sonde__cfi *cfi, uint64_t span, struct plan 
            bucket_bytes(plan) > (size_t)plan->fde_count * 8 + 32) {
         plan->bucket_shift++;
     }
-    plan->rows_max = (uint32_t)(cfi->eh_frame_size / 2 + page_count + 16);
+    plan->rows_max = (uint32_t)(cfi->eh_frame_size / 2 + page_count * (1 + SONDE__ROW_GROUP) + 16);
     plan->rules_max = plan->fde_count > RULES_MAX / 8 ? RULES_MAX : plan->fde_count * 8 + 16;
     plan->hash_size = 64;
     while (plan->hash_size < plan->rules_max * 2) {
@@ -131,7 +131,7 @@ static void plan_sizes(const struct sonde__cfi *cfi, uint64_t span, struct plan 
     size_t size = sizeof(struct sonde__rules) + (page_count + 1) * sizeof(uint32_t) +
                   (size_t)plan->rows_max * sizeof(struct sonde__row);
     size += round_up(bucket_bytes(plan), 8);
-    size += (size_t)plan->rules_max * sizeof(struct sonde__rule) * 2; /* in place, and building */
+    size += plan->rules_max * (sizeof(struct sonde__rule) + sizeof(struct sonde__rule_key));
     size += plan->hash_size * sizeof(uint16_t);
     if (plan->search.count == 0) {
         size += plan->fde_count * sizeof(struct order);
@@ -176,30 +176,26 @@ enum sonde_status sonde__unwind_rules_size(const struct sonde__cfi *cfi, unsigne
     return status;
 }
 
-static uint32_t hash_rule(const struct sonde__rule *rule)
+/* Distances are multiples of eight and few: the high bits of the product mix them all. */
+static inline uint32_t hash_key(struct sonde__rule_key key)
 {
-    uint64_t a = (uint64_t)(uint32_t)rule->cfa_offset << 32 |
-                 (uint64_t)(uint16_t)rule->fp_offset << 16 | (uint16_t)rule->ra_offset;
-    uint64_t b = (uint64_t)rule->cfa << 24 | (uint64_t)rule->fp_from << 16 |
-                 (uint64_t)rule->ra_from << 8 | rule->flags;
-    return (uint32_t)(((a ^ b << 21) * 0x9e3779b97f4a7c15) >> 40);
+    uint64_t word = (uint64_t)key.cfa_offset | (uint64_t)key.offsets << 32;
+    return (uint32_t)(((word ^ (uint64_t)key.kinds << 13) * 0x9e3779b97f4a7c15) >> 44);
 }
 
-static bool equal_rules(const struct sonde__rule *a, const struct sonde__rule *b)
+static inline bool equal_keys(struct sonde__rule_key a, struct sonde__rule_key b)
 {
-    return a->cfa_offset == b->cfa_offset && a->fp_offset == b->fp_offset &&
-           a->ra_offset == b->ra_offset && a->cfa == b->cfa && a->fp_from == b->fp_from &&
-           a->ra_from == b->ra_from && a->flags == b->flags;
+    return ((a.cfa_offset ^ b.cfa_offset) | (a.offsets ^ b.offsets) | (a.kinds ^ b.kinds)) == 0;
 }
 
 /* The index of a rule, which is added when it is new. */
-static uint16_t intern(struct builder *b, const struct sonde__rule *rule)
+static inline uint16_t intern(struct builder *b, struct sonde__rule_key key)
 {
     uint32_t mask = b->plan.hash_size - 1;
-    uint32_t slot = hash_rule(rule) & mask;
+    uint32_t slot = hash_key(key) & mask;
     while (b->hash[slot] != 0) {
         uint16_t index = (uint16_t)(b->hash[slot] - 1);
-        if (equal_rules(&b->rules[index], rule)) {
+        if (equal_keys(b->keys[index], key)) {
             return index;
         }
         slot = (slot + 1) & mask;
@@ -207,9 +203,24 @@ static uint16_t intern(struct builder *b, const struct sonde__rule *rule)
     if (b->rule_count == b->plan.rules_max) {
         return SONDE__RULE_INDEX_OTHER;
     }
-    b->rules[b->rule_count] = *rule;
+    b->keys[b->rule_count] = key;
     b->hash[slot] = (uint16_t)++b->rule_count;
     return (uint16_t)(b->rule_count - 1);
+}
+
+/* End the last page that has rows with copies of the rule in force, as look-ups need them. */
+static bool close_page(struct builder *b)
+{
+    if (b->next_page == 0) {
+        return true;
+    }
+    if (b->plan.rows_max - b->row_count < SONDE__ROW_GROUP) {
+        return false;
+    }
+    for (unsigned i = 0; i < SONDE__ROW_GROUP; i++) {
+        b->rows[b->row_count++] = (struct sonde__row){UINT16_MAX, b->current};
+    }
+    return true;
 }
 
 /* Start every page up to the one of offset `at` with the rule in force. */
@@ -217,7 +228,7 @@ static bool open_pages(struct builder *b, uint64_t at)
 {
     uint64_t page = at >> SONDE__PAGE_SHIFT;
     while (b->next_page <= page && b->next_page < b->plan.page_count) {
-        if (b->row_count == b->plan.rows_max) {
+        if (!close_page(b) || b->row_count == b->plan.rows_max) {
             return false;
         }
         b->pages[b->next_page++] = b->row_count;
@@ -227,13 +238,13 @@ static bool open_pages(struct builder *b, uint64_t at)
 }
 
 /* From offset `at` on `rule` is in force; offsets come in order. False: no room. */
-static bool put_row(struct builder *b, uint64_t at, uint16_t rule)
+static inline bool put_row(struct builder *b, uint64_t at, uint16_t rule)
 {
     uint64_t page = at >> SONDE__PAGE_SHIFT;
     if (page >= b->plan.page_count || (rule == b->current && b->row_count > 0)) {
         return true;
     }
-    if (!open_pages(b, at)) {
+    if (page >= b->next_page && !open_pages(b, at)) {
         return false;
     }
     b->current = rule;
@@ -257,9 +268,7 @@ static bool put_fde(struct builder *b, const struct sonde__cfi_fde *fde, uint64_
     limit = limit < fde->end ? limit : fde->end;
     if (sonde__program_start(p, fde)) {
         while (covered < limit && sonde__program_next(p)) {
-            struct sonde__rule rule = sonde__compact_rule(&b->compact);
-            const struct sonde__rule *last = &b->rules[b->current];
-            uint16_t index = equal_rules(last, &rule) ? b->current : intern(b, &rule);
+            uint16_t index = intern(b, sonde__compact_key(&b->compact));
             if (!put_row(b, p->row_start - b->plan.start, index)) {
                 return false;
             }
@@ -392,7 +401,7 @@ static void finish(struct builder *b)
     table->rules_offset = (uint32_t)round_up(rows_end + bucket_bytes(&b->plan), 4);
     struct sonde__rule *rules = (struct sonde__rule *)((char *)table + table->rules_offset);
     for (uint32_t i = 0; i < b->rule_count; i++) {
-        rules[i] = b->rules[i];
+        rules[i] = sonde__rule_of_key(b->keys[i]);
     }
     table->start = b->plan.start;
     table->page_count = b->plan.page_count;
@@ -418,8 +427,8 @@ static void lay_out(struct builder *b, void *memory, size_t size)
     }
     back -= plan->hash_size * sizeof(uint16_t);
     b->hash = (uint16_t *)back;
-    back -= round_up(plan->rules_max * sizeof(struct sonde__rule), 8);
-    b->rules = (struct sonde__rule *)back;
+    back -= round_up(plan->rules_max * sizeof(struct sonde__rule_key), 8);
+    b->keys = (struct sonde__rule_key *)back;
     for (uint32_t i = 0; i < plan->hash_size; i++) {
         b->hash[i] = 0;
     }
@@ -441,15 +450,16 @@ enum sonde_status sonde__unwind_rules_build(const struct sonde__cfi *cfi, unsign
     b.row_count = 0;
     b.next_page = 0;
     b.rule_count = 0;
-    (void)intern(&b, &(struct sonde__rule){.cfa = SONDE__RULE_NONE});
-    (void)intern(&b, &(struct sonde__rule){.cfa = SONDE__RULE_OTHER});
+    (void)intern(&b, (struct sonde__rule_key){.kinds = SONDE__RULE_NONE});
+    (void)intern(&b, (struct sonde__rule_key){.kinds = SONDE__RULE_OTHER});
     b.current = SONDE__RULE_INDEX_NONE;
     sonde__compact_init(&b.compact, cfi, arch);
     if (b.plan.search.count == 0) {
         sort_records(&b, cfi, arch);
     }
     if (!put_records(&b, cfi, arch) ||
-        !open_pages(&b, ((uint64_t)b.plan.page_count << SONDE__PAGE_SHIFT) - 1)) {
+        !open_pages(&b, ((uint64_t)b.plan.page_count << SONDE__PAGE_SHIFT) - 1) ||
+        !close_page(&b)) {
         return SONDE_CORRUPT;
     }
     finish(&b);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind_compact.h"
 
-enum { CELL_FP, CELL_RA, CELL_SP, CELL_IGNORED };
-
 /* DW_OP_* of the expressions that are recognised whole. */
 enum {
     OP_DEREF = 0x06,
@@ -25,12 +23,15 @@ void sonde__compact_init(struct sonde__compact *compact, const struct sonde__cfi
                          unsigned arch)
 {
     compact->arch = (uint8_t)arch;
+    compact->sp = (uint8_t)sonde__arch_sp(arch);
+    compact->fp = (uint8_t)sonde__arch_fp(arch);
+    compact->ra = (uint8_t)return_reg(arch);
     for (unsigned i = 0; i < SONDE__REG_COUNT; i++) {
-        compact->cell_of[i] = CELL_IGNORED;
+        compact->cell_of[i] = SONDE__COMPACT_IGNORED;
     }
-    compact->cell_of[sonde__arch_fp(arch)] = CELL_FP;
-    compact->cell_of[sonde__arch_sp(arch)] = CELL_SP;
-    compact->cell_of[return_reg(arch)] = CELL_RA;
+    compact->cell_of[sonde__arch_fp(arch)] = SONDE__COMPACT_FP;
+    compact->cell_of[sonde__arch_sp(arch)] = SONDE__COMPACT_SP;
+    compact->cell_of[return_reg(arch)] = SONDE__COMPACT_RA;
     sonde__program_init(&compact->program, cfi, compact->cell_of, compact->cells,
                         SONDE__COMPACT_CELLS);
 }
@@ -148,7 +149,7 @@ static bool set_saved(const struct sonde__compact *compact, unsigned cell_index,
 
 static bool set_fp(const struct sonde__compact *compact, struct sonde__rule *rule)
 {
-    switch (compact->program.cells[CELL_FP].kind) {
+    switch (compact->program.cells[SONDE__COMPACT_FP].kind) {
     case SONDE__CELL_UNSPECIFIED:
     case SONDE__CELL_SAME:
         rule->fp_from = SONDE__FROM_KEPT;
@@ -157,7 +158,7 @@ static bool set_fp(const struct sonde__compact *compact, struct sonde__rule *rul
         rule->fp_from = SONDE__FROM_UNDEFINED;
         return true;
     default:
-        return set_saved(compact, CELL_FP, &rule->fp_from, &rule->fp_offset);
+        return set_saved(compact, SONDE__COMPACT_FP, &rule->fp_from, &rule->fp_offset);
     }
 }
 
@@ -165,7 +166,7 @@ static bool set_fp(const struct sonde__compact *compact, struct sonde__rule *rul
  * by an expression of its own, the same word as the CFA. */
 static bool sp_is_cfa(const struct sonde__compact *compact, const struct sonde__rule *rule)
 {
-    const struct sonde__cell *cell = &compact->program.cells[CELL_SP];
+    const struct sonde__cell *cell = &compact->program.cells[SONDE__COMPACT_SP];
     uint8_t from = 0;
     int16_t offset = 0;
     if (cell->kind == SONDE__CELL_UNSPECIFIED) {
@@ -175,14 +176,14 @@ static bool sp_is_cfa(const struct sonde__compact *compact, const struct sonde__
         return cell->value == 0;
     }
     return rule->cfa == SONDE__RULE_SP_DEREF && cell->kind == SONDE__CELL_EXPRESSION &&
-           set_saved(compact, CELL_SP, &from, &offset) && from == SONDE__FROM_SP &&
+           set_saved(compact, SONDE__COMPACT_SP, &from, &offset) && from == SONDE__FROM_SP &&
            offset == rule->cfa_offset;
 }
 
 struct sonde__rule sonde__compact_rule(const struct sonde__compact *compact)
 {
     const struct sonde__program *p = &compact->program;
-    const struct sonde__cell *ra = &p->cells[CELL_RA];
+    const struct sonde__cell *ra = &p->cells[SONDE__COMPACT_RA];
     uint8_t signal = p->cie.is_signal_frame ? SONDE__RULE_SIGNAL : 0;
     struct sonde__rule other = {.cfa = SONDE__RULE_OTHER, .flags = signal};
     struct sonde__rule rule = {.flags = signal};
@@ -197,7 +198,7 @@ struct sonde__rule sonde__compact_rule(const struct sonde__compact *compact)
             return (struct sonde__rule){.cfa = SONDE__RULE_NONE}; /* no register holds it */
         }
         rule.ra_from = SONDE__FROM_KEPT;
-    } else if (!set_saved(compact, CELL_RA, &rule.ra_from, &rule.ra_offset)) {
+    } else if (!set_saved(compact, SONDE__COMPACT_RA, &rule.ra_from, &rule.ra_offset)) {
         return other;
     }
     if (!set_cfa(compact, &rule) || !set_fp(compact, &rule) || !sp_is_cfa(compact, &rule)) {

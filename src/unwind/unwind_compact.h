@@ -14,9 +14,9 @@ enum sonde__rule_cfa {
     SONDE__RULE_NONE,     /* no CFI covers this address */
     SONDE__RULE_OTHER,    /* see the full interpreter */
     SONDE__RULE_END,      /* the return address is undefined: the outermost frame */
+    SONDE__RULE_PLT,      /* sp + cfa_offset, + 1 << shift when (pc & 15) >= threshold */
     SONDE__RULE_SP,       /* sp + cfa_offset */
     SONDE__RULE_FP,       /* fp + cfa_offset */
-    SONDE__RULE_PLT,      /* sp + cfa_offset, + 1 << shift when (pc & 15) >= threshold */
     SONDE__RULE_SP_DEREF, /* the word at sp + cfa_offset (signal frames) */
     SONDE__RULE_FP_DEREF, /* the word at fp + cfa_offset (functions that realign their stack) */
 };
@@ -47,9 +47,14 @@ struct sonde__rule {
 
 /* An interpreter that follows what compact rules need: fp, return address, sp. */
 #define SONDE__COMPACT_CELLS 4
+enum { SONDE__COMPACT_FP, SONDE__COMPACT_RA, SONDE__COMPACT_SP, SONDE__COMPACT_IGNORED };
+
 struct sonde__compact {
     struct sonde__program program;
     uint8_t arch;
+    uint8_t sp; /* numbers of the registers followed */
+    uint8_t fp;
+    uint8_t ra;
     uint8_t cell_of[SONDE__REG_COUNT];
     struct sonde__cell cells[SONDE__PROGRAM_STATES * SONDE__COMPACT_CELLS];
 };
@@ -59,6 +64,64 @@ void sonde__compact_init(struct sonde__compact *compact, const struct sonde__cfi
 
 /* The row at which the program stands, as a rule. */
 struct sonde__rule sonde__compact_rule(const struct sonde__compact *compact);
+
+/* A rule in three words, to compare and hash it without going through memory. */
+struct sonde__rule_key {
+    uint32_t cfa_offset;
+    uint32_t offsets; /* fp_offset, ra_offset << 16 */
+    uint32_t kinds;   /* cfa, fp_from << 8, ra_from << 16, flags << 24 */
+};
+
+static inline struct sonde__rule_key sonde__rule_key(const struct sonde__rule *rule)
+{
+    return (struct sonde__rule_key){
+        .cfa_offset = (uint32_t)rule->cfa_offset,
+        .offsets = (uint32_t)(uint16_t)rule->fp_offset | (uint32_t)(uint16_t)rule->ra_offset << 16,
+        .kinds = (uint32_t)rule->cfa | (uint32_t)rule->fp_from << 8 |
+                 (uint32_t)rule->ra_from << 16 | (uint32_t)rule->flags << 24,
+    };
+}
+
+static inline struct sonde__rule sonde__rule_of_key(struct sonde__rule_key key)
+{
+    return (struct sonde__rule){
+        .cfa_offset = (int32_t)key.cfa_offset,
+        .fp_offset = (int16_t)(uint16_t)key.offsets,
+        .ra_offset = (int16_t)(uint16_t)(key.offsets >> 16),
+        .cfa = (uint8_t)key.kinds,
+        .fp_from = (uint8_t)(key.kinds >> 8),
+        .ra_from = (uint8_t)(key.kinds >> 16),
+        .flags = (uint8_t)(key.kinds >> 24),
+    };
+}
+
+/* The key of the row at which the program stands. The form of nearly all rows, distances only, is
+ * put together in place. */
+static inline struct sonde__rule_key sonde__compact_key(const struct sonde__compact *compact)
+{
+    const struct sonde__program *p = &compact->program;
+    const struct sonde__cfa *cfa = &p->cfas[0];
+    const struct sonde__cell *ra = &p->cells[SONDE__COMPACT_RA];
+    const struct sonde__cell *fp = &p->cells[SONDE__COMPACT_FP];
+    bool fp_saved = fp->kind == SONDE__CELL_OFFSET;
+    bool by_sp = cfa->reg == compact->sp;
+    int32_t fp_offset = fp_saved ? fp->value : 0;
+    if (cfa->is_expression || (!by_sp && cfa->reg != compact->fp) ||
+        ra->kind != SONDE__CELL_OFFSET || ra->value != (int16_t)ra->value ||
+        (!fp_saved && fp->kind != SONDE__CELL_UNSPECIFIED) || fp_offset != (int16_t)fp_offset ||
+        p->cells[SONDE__COMPACT_SP].kind != SONDE__CELL_UNSPECIFIED || p->cie.is_signal_frame ||
+        p->cie.return_reg != compact->ra) {
+        struct sonde__rule rule = sonde__compact_rule(compact);
+        return sonde__rule_key(&rule);
+    }
+    return (struct sonde__rule_key){
+        .cfa_offset = (uint32_t)cfa->offset,
+        .offsets = (uint32_t)(uint16_t)fp_offset | (uint32_t)(uint16_t)ra->value << 16,
+        .kinds = (uint32_t)(by_sp ? SONDE__RULE_SP : SONDE__RULE_FP) |
+                 (uint32_t)(fp_saved ? SONDE__FROM_CFA : SONDE__FROM_KEPT) << 8 |
+                 (uint32_t)SONDE__FROM_CFA << 16,
+    };
+}
 
 /* The rule for an address from one section in place, without a table. */
 struct sonde__rule sonde__compact_find(const struct sonde__cfi *cfi, unsigned arch,

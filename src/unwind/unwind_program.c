@@ -310,6 +310,47 @@ bool sonde__program_start(struct sonde__program *program, const struct sonde__cf
     return true;
 }
 
+/* One instruction of any kind; the location that it leaves in *ret_at. False: malformed. */
+static __attribute__((noinline)) bool run_any_op(struct sonde__program *p, uint8_t op,
+                                                 uint64_t *ret_at)
+{
+    *ret_at = p->at;
+    return advance(p, op, ret_at) ? !p->cursor.failed : run_common_op(p, op);
+}
+
+/* The operand at `at` when it is one byte and inside. */
+static inline bool is_short(const uint8_t *at, const uint8_t *end)
+{
+    return at < end && *at < 0x80;
+}
+
+/* One instruction of the few kinds that make nearly all programs, with a short operand; the same as
+ * run_any_op() does, in place. False: not of those. */
+static inline bool run_short_op(struct sonde__program *p, uint8_t op, uint64_t *ret_at)
+{
+    struct sonde__bytes *c = &p->cursor;
+    *ret_at = p->at;
+    switch (op & 0xc0) {
+    case CFA_ADVANCE_LOC:
+        *ret_at = p->at + (op & 0x3f) * p->cie.code_align;
+        return true;
+    case CFA_OFFSET:
+        if (is_short(c->at, c->end) && set_scaled(p, op & 0x3f, SONDE__CELL_OFFSET, *c->at)) {
+            c->at++;
+            return true;
+        }
+        return false;
+    case CFA_RESTORE:
+        return restore_cell(p, op & 0x3f);
+    default:
+        if (op == CFA_DEF_CFA_OFFSET && is_short(c->at, c->end) && !p->cfas[0].is_expression) {
+            p->cfas[0].offset = *c->at++;
+            return true;
+        }
+        return op == CFA_NOP;
+    }
+}
+
 bool sonde__program_next(struct sonde__program *program)
 {
     struct sonde__program *p = program;
@@ -320,14 +361,7 @@ bool sonde__program_next(struct sonde__program *program)
     while (p->cursor.at < p->cursor.end) {
         uint8_t op = *p->cursor.at++;
         uint64_t at = 0;
-        if (!advance(p, op, &at)) {
-            if (!run_common_op(p, op)) {
-                p->done = true;
-                return false;
-            }
-            continue;
-        }
-        if (p->cursor.failed || at < p->at) {
+        if ((!run_short_op(p, op, &at) && !run_any_op(p, op, &at)) || at < p->at) {
             p->done = true;
             return false;
         }

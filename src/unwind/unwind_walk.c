@@ -104,38 +104,53 @@ static inline const struct sonde__rule *find_rule(struct sonde__walker *w,
     return scratch;
 }
 
-/* Rules that need no thought: CFA from sp or fp, return address and perhaps fp at a distance. */
+/* Rules that need no thought: CFA from sp or fp, return address and perhaps fp at a distance. One
+ * test: the two kinds of CFA and the two of fp differ in one bit each, all the rest is given. */
 static inline bool is_plain_rule(const struct sonde__rule *rule)
 {
-    return (rule->cfa == SONDE__RULE_SP || rule->cfa == SONDE__RULE_FP) &&
-           rule->ra_from == SONDE__FROM_CFA && rule->flags == 0 &&
-           (rule->fp_from == SONDE__FROM_KEPT || rule->fp_from == SONDE__FROM_CFA);
+    _Static_assert((SONDE__RULE_SP ^ SONDE__RULE_FP) == 1, "the kinds of CFA differ in one bit");
+    _Static_assert(SONDE__FROM_KEPT == 0 && (SONDE__FROM_CFA & (SONDE__FROM_CFA - 1)) == 0,
+                   "so do the kinds of fp");
+    uint32_t kinds = (uint32_t)rule->cfa | (uint32_t)rule->fp_from << 8 |
+                     (uint32_t)rule->ra_from << 16 | (uint32_t)rule->flags << 24;
+    uint32_t choice = 1 | (uint32_t)SONDE__FROM_CFA << 8;
+    uint32_t given = (SONDE__RULE_SP & ~1u) | (uint32_t)SONDE__FROM_CFA << 16;
+    return (kinds & ~choice) == given;
 }
 
 /* Walk while frames are return addresses in the image of the last look-up, which has a table, and
- * stack cells are plain memory. The same steps as sonde__rule_apply() takes; here, with nothing
- * that could fail, the frame lives in machine registers and not in the walker's memory. Stops in
- * front of the first frame that is different, which is not kept yet. */
+ * stack cells are plain memory, and there is room in the front of the caller's arrays. The same
+ * steps as sonde__rule_apply() takes; here, with nothing that could fail, the frame and all that
+ * the loop needs live in machine registers and not in memory. Stops in front of the first frame
+ * that is different, which is not kept yet. */
 SONDE__NO_SANITIZE static inline void run_plain(struct sonde__walker *w, struct sink *sink,
                                                 uint64_t *left)
 {
-    const struct sonde__rules *table = w->image != NULL ? w->image->rules : NULL;
-    const uint64_t bias = w->image != NULL ? w->image->bias : 0;
     const uint64_t place = w->place_start;
     const uint64_t place_size = w->place_end - place;
     const uint64_t plain = w->reader->memory.plain_start;
     const uint64_t plain_size = w->reader->memory.plain_end - plain;
     const uint64_t pc_mask = sonde__arch_strip_pac(w->arch, UINT64_MAX);
     struct sonde__frame frame = w->frame;
-    if (table == NULL || plain_size < 8 || frame.exact || sink->skip > 0) {
+    if (w->image == NULL || w->image->rules == NULL || plain_size < 8 || frame.exact ||
+        sink->skip > 0 || sink->kept >= sink->inner) {
         return;
     }
-    for (; *left > 0; --*left) {
+    struct sonde__table_view view = sonde__table_view(w->image->rules);
+    uint64_t *pcs = sink->stack->pcs;
+    uint8_t *how = sink->stack->how;
+    uint8_t next_found = sink->inferred ? SONDE_FOUND_INFERRED : SONDE_FOUND_CFI;
+    uint8_t found = sink->inferred ? SONDE_FOUND_INFERRED : frame.found;
+    uint64_t room = sink->inner - sink->kept;
+    uint64_t end = sink->kept + (room < *left ? room : *left);
+    uint64_t kept = sink->kept;
+    view.start += w->image->bias;
+    while (kept < end) {
         uint64_t call = frame.pc - 1;
         if (call - place >= place_size) {
             break;
         }
-        const struct sonde__rule *rule = sonde__table_find(table, call - bias);
+        const struct sonde__rule *rule = sonde__table_view_find(&view, call);
         bool by_fp = rule->cfa == SONDE__RULE_FP;
         uint64_t cfa = (by_fp ? frame.fp : frame.sp) + (uint64_t)(int64_t)rule->cfa_offset;
         uint64_t ra_at = cfa + (uint64_t)(int64_t)rule->ra_offset;
@@ -146,18 +161,27 @@ SONDE__NO_SANITIZE static inline void run_plain(struct sonde__walker *w, struct 
             break;
         }
         uint64_t pc = sonde__plain_word(ra_at) & pc_mask;
-        if (pc == 0 || !put_frame(sink, &frame)) {
+        if (pc == 0) {
             break;
         }
+        pcs[kept] = frame.pc;
+        how[kept++] = found;
+        found = next_found;
         if (fp_saved) {
             frame.fp = sonde__strip_fp_tag(sonde__plain_word(fp_at));
             frame.fp_known = true;
         }
         frame.pc = pc;
         frame.sp = cfa;
-        frame.found = SONDE_FOUND_CFI;
-        frame.lr_known = false;
     }
+    if (kept == sink->kept) {
+        return;
+    }
+    *left -= kept - sink->kept;
+    sink->last = (uint32_t)(kept - 1);
+    sink->kept = kept;
+    frame.found = SONDE_FOUND_CFI;
+    frame.lr_known = false;
     w->frame = frame;
 }
 
