@@ -240,6 +240,10 @@ TEST(signal_reaches_the_thread_with_its_value)
     CHECK_EQ(signalled_tid, s.tid);
     CHECK_EQ((uintptr_t)signalled_value, 0x123456789abc);
     finish(&s);
+    /* a joined thread may take a moment more to leave the kernel */
+    for (int i = 0; i < 1000 && sonde__os_signal_thread(s.tid, SIGURG, 0) == SONDE_OK; i++) {
+        usleep(1000);
+    }
     CHECK_EQ(sonde__os_signal_thread(s.tid, SIGURG, 0), SONDE_ABSENT);
 }
 
