@@ -55,8 +55,9 @@ SONDE_NODISCARD enum sonde_status sonde__host_process_read(int32_t pid,
 /* The program's path as the process sees it (" (deleted)" is cut off). False: cannot be read. */
 bool sonde__host_executable(int32_t pid, char *ret_path, size_t capacity);
 
-/* Does that process see the same files under the same paths as this one? */
-bool sonde__host_shares_root(int32_t pid);
+/* What leads to a file of that process' maps when put before its path: "" in our own mount
+ * namespace. False: `capacity` is too small. */
+bool sonde__host_root_prefix(int32_t pid, char *ret_path, size_t capacity);
 
 /* Why another process may not be read, and what to do: one line. */
 void sonde__host_explain_denied(int32_t pid, char *ret_text, size_t capacity);

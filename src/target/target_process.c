@@ -216,11 +216,9 @@ static enum sonde_status fill_process(struct sonde__target_process *p,
     p->window = sonde__mem_alloc_zeroed(sizeof *p->window);
     if (options->root != NULL) {
         p->base.root = sonde__mem_copy_string(options->root);
-    } else if (sonde__host_shares_root(p->base.pid)) {
-        p->base.root = sonde__mem_copy_string("");
     } else {
-        snprintf(path, sizeof path, "/proc/%d/root", p->base.pid);
-        p->base.root = sonde__mem_copy_string(path);
+        p->base.root = sonde__mem_copy_string(
+            sonde__host_root_prefix(p->base.pid, path, sizeof path) ? path : "");
     }
     if (sonde__host_executable(p->base.pid, path, sizeof path)) {
         p->base.executable = sonde__mem_copy_string(path);

@@ -225,17 +225,41 @@ bool sonde__host_executable(int32_t pid, char *ret_path, size_t capacity)
     return true;
 }
 
-bool sonde__host_shares_root(int32_t pid)
+/* Is `pid` in our mount namespace? */
+static bool shares_mounts(int32_t pid)
 {
     char path[64], ours[64] = "", theirs[64] = "";
-    struct stat a, b;
     ssize_t n, m;
     snprintf(path, sizeof path, "/proc/%d/ns/mnt", pid);
     n = readlink(path, theirs, sizeof theirs);
     m = readlink("/proc/self/ns/mnt", ours, sizeof ours);
+    return n > 0 && n == m && memcmp(ours, theirs, (size_t)n) == 0;
+}
+
+/* A map's path is never cut at the process' own root (chroot): in our mount namespace it is as we
+ * see it, in another one it counts from the top of that. Our way there is the process' root and as
+ * many ".." as the root lies below the top; ".." stops at the top, and at our root, not at its. */
+bool sonde__host_root_prefix(int32_t pid, char *ret_path, size_t capacity)
+{
+    char path[64], root[SONDE__HOST_PATH_MAX];
+    size_t used;
+    ssize_t n;
+    if (capacity == 0) {
+        return false;
+    }
+    ret_path[0] = '\0';
+    if (shares_mounts(pid)) {
+        return true;
+    }
     snprintf(path, sizeof path, "/proc/%d/root", pid);
-    return n > 0 && n == m && memcmp(ours, theirs, (size_t)n) == 0 && stat(path, &a) == 0 &&
-           stat("/", &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    n = readlink(path, root, sizeof root);
+    used = (size_t)snprintf(ret_path, capacity, "%s", path);
+    for (ssize_t i = 0; i + 1 < n && used + 4 < capacity; i++) {
+        if (root[i] == '/') {
+            used += (size_t)snprintf(ret_path + used, capacity - used, "/..");
+        }
+    }
+    return used + 4 < capacity;
 }
 
 void sonde__host_explain_denied(int32_t pid, char *ret_text, size_t capacity)
