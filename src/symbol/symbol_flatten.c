@@ -106,8 +106,17 @@ static uint64_t next_fde_start(const struct sonde__cfi *cfi, uint64_t vaddr)
     return start > vaddr ? start : UINT64_MAX;
 }
 
+/* Are all functions of the image named? .dynsym alone names the exported ones: between two of them
+ * stand others, whose code is not the first one's. */
+static bool names_all(const struct sonde__symbol_index *index)
+{
+    return index->tables[SYMBOL_TABLE_SYMTAB].count > 0 ||
+           index->tables[SYMBOL_TABLE_DEBUG].count > 0;
+}
+
 /* Offset that a symbol without a size cannot reach over: the end of its section, the end of the FDE
- * that covers it, or the start of the next one. */
+ * that covers it, or the start of the next one. Without an FDE and without a full symbol table it
+ * names its first byte only (musl's assembler functions in a stripped libc.so). */
 static uint64_t unsized_limit(const struct symbol_build *build, const struct symbol_item *item)
 {
     const struct sonde__symbol_index *index = build->index;
@@ -129,11 +138,15 @@ static uint64_t unsized_limit(const struct symbol_build *build, const struct sym
     if (index->has_fde_search) {
         if (sonde__cfi_fde_bounds(&index->cfi, index->arch, vaddr, &start, &end)) {
             end -= index->base;
-        } else {
+        } else if (names_all(index)) {
             end = next_fde_start(&index->cfi, vaddr);
             end = end == UINT64_MAX ? end : end - index->base;
+        } else {
+            end = (uint64_t)item->start + 1;
         }
         limit = end > item->start && end < limit ? end : limit;
+    } else if (!names_all(index)) {
+        limit = (uint64_t)item->start + 1;
     }
     return limit;
 }
