@@ -40,7 +40,7 @@ struct sonde__cli_option {
     const char *name;  /* long name without the dashes */
     char letter;       /* short name, or 0 */
     const char *value; /* what stands for its value in --help ("FILE"); null: takes none */
-    const char *help;  /* one sentence; wrapped by --help */
+    const char *help;  /* one sentence; wrapped by --help; null: not shown there */
 };
 
 struct sonde__cli_command {

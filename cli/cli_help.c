@@ -78,7 +78,9 @@ void sonde__cli_print_help(FILE *out, const struct sonde__cli_command *command)
     print_usage(out, command);
     fprintf(out, "\n%s\n\nOptions:\n", command->about);
     for (const struct sonde__cli_option *o = command->options; o != NULL && o->id != 0; o++) {
-        print_option(out, o);
+        if (o->help != NULL) {
+            print_option(out, o);
+        }
     }
     print_option(out, &help);
     if (command->examples != NULL) {

@@ -17,6 +17,8 @@ enum {
     OPTION_ACTION,
     OPTION_COLOR,
     OPTION_VERBOSE,
+    OPTION_FOLLOW,
+    OPTION_FOLLOWED,
 };
 
 /* 125: sonde itself failed, as timeout(1) and env(1) use it. */
@@ -32,8 +34,12 @@ static const struct sonde__cli_option options[] = {
      "print the stacks of all threads when the program still runs after this long"},
     {OPTION_ACTION, "timeout-action", 0, "ACTION",
      "what then: stacks (the default: it goes on), abort (SIGABRT), core (SIGABRT with a core)"},
+    {OPTION_FOLLOW, "follow", 'f', NULL, "watch the programs that PROGRAM executes, too"},
     {OPTION_COLOR, "color", 0, "WHEN", "auto, always, never"},
     {OPTION_VERBOSE, "verbose", 'v', NULL, "say what is watched, and how much was seen"},
+    /* for --follow's own use: the supervisor of the first program; the operands are the file to
+     * execute and its whole argv */
+    {OPTION_FOLLOWED, "followed", 0, "PID", NULL},
     {0},
 };
 
@@ -80,12 +86,46 @@ static int open_report(const struct sonde__cli_command *command, const char *pat
     return fd;
 }
 
+/* What --follow passes on: paths that hold in another folder, too. */
+static void fill_follow(struct sonde__watch_options *o, const char *report)
+{
+    static char self[4096], base[8192], folder[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    o->self = n > 0 ? self : NULL;
+    if (report != NULL && report[0] == '/') {
+        o->report_base = report;
+    } else if (report != NULL && getcwd(folder, sizeof folder) != NULL) {
+        snprintf(base, sizeof base, "%s/%s", folder, report);
+        o->report_base = base;
+    }
+}
+
+/* FILE.PID, or FILE.PID.N when that is there: of the program that this process was before. The
+ * program runs without a report where none can be written: nobody could tell it. */
+static void open_own_report(const struct sonde__cli_command *command,
+                            struct sonde__watch_options *o)
+{
+    static char path[8192];
+    int n = 1;
+    do {
+        snprintf(path, sizeof path, n == 1 ? "%s.%d" : "%s.%d.%d", o->report_base, (int)getpid(),
+                 n);
+        o->report_fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    } while (o->report_fd < 0 && errno == EEXIST && n++ < 1000);
+    if (o->report_fd < 0) {
+        sonde__cli_error(command, "%s: the report cannot be written: %s", path, strerror(errno));
+        return;
+    }
+    o->report_path = path;
+}
+
 static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
     struct sonde__watch_options o = {.threshold_ns = 250000000u, .report_fd = -1};
     struct sonde__cli_args args;
     enum sonde__cli_color color = SONDE__CLI_COLOR_AUTO;
     const char *report = NULL;
+    uint64_t root = 0;
     bool done = false;
     int id;
     sonde__cli_args_init(&args, command, argc, argv);
@@ -111,6 +151,13 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
         case OPTION_VERBOSE:
             o.verbose = true;
             break;
+        case OPTION_FOLLOW:
+            o.follow = true;
+            break;
+        case OPTION_FOLLOWED:
+            right = sonde__cli_parse_uint(args.value, INT32_MAX, &root) && root > 0;
+            o.root = (int32_t)root;
+            break;
         case SONDE__CLI_OPERAND:
             done = true;
             break;
@@ -124,10 +171,21 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     if (!done) {
         return sonde__cli_usage_error(command, "no program to run");
     }
-    if (report != NULL && (o.report_fd = open_report(command, report)) < 0) {
+    o.argv = &argv[args.at - 1];
+    if (o.root != 0) {
+        o.program = *o.argv++;
+    }
+    if (o.argv[0] == NULL) {
+        return sonde__cli_usage_error(command, "no program to run");
+    }
+    if (o.follow) {
+        fill_follow(&o, report);
+    }
+    if (o.root != 0 && o.report_base != NULL) {
+        open_own_report(command, &o);
+    } else if (report != NULL && (o.report_fd = open_report(command, report)) < 0) {
         return EXIT_OURS;
     }
-    o.argv = &argv[args.at - 1];
     o.envp = environ;
     o.probe = sonde__cli_find_probe();
     o.tool = "sonde " SONDE_VERSION;
@@ -148,14 +206,19 @@ const struct sonde__cli_command sonde__cmd_run = {
              "the thread did and what it waited for.\n"
              "\n"
              "The exit status, signals, job control, pid and environment are those of PROGRAM\n"
-             "without sonde. Programs that it starts are not watched. SIGQUIT to the\n"
-             "supervisor (--verbose says its pid) prints the stacks of all threads now.\n"
+             "without sonde. Programs that it starts are watched with --follow only. SIGQUIT\n"
+             "to the supervisor (--verbose says its pid) prints the stacks of all threads.\n"
+             "\n"
+             "--follow: not followed are forks that execute nothing, system(), popen(),\n"
+             "fexecve() and programs that cannot carry the probe. With --report each\n"
+             "followed program that stalls writes FILE.PID. --timeout is PROGRAM's only.\n"
              "\n"
              "Exit status: that of PROGRAM; 125 when sonde failed, 126 when PROGRAM cannot be\n"
              "executed, 127 when it is not found.",
     .options = options,
     .examples = "sonde run -- python3 server.py\n"
                 "sonde run --stall 100ms --report stalls.sonde -- node app.js\n"
+                "sonde run --follow -- ./start-servers.sh\n"
                 "sonde run --timeout 5m --timeout-action core -- ./test\n",
     .options_before_operand = true,
     .run = run,

@@ -99,6 +99,25 @@ static inline __attribute__((always_inline)) void preload_end(struct sonde__prob
     }
 }
 
+/* --- follow.c: `sonde run --follow`. Null: without it; every exec is then passed straight on. */
+extern struct sonde__probe_follow *preload_follow;
+void preload_learn_follow(int fd);
+/* What the watch is told before the process becomes another program. */
+void preload_leave_program(void);
+
+/* More arguments than a compiler's command line has by far; beyond, the program is executed as it
+ * is and counted. On the stack, as libc's own execl() has them: a vfork child may not allocate. */
+#define PRELOAD_ARGUMENTS_MAX 1024u
+struct preload_command {
+    const char *words[SONDE__PROBE_FOLLOW_WORDS + 1 + PRELOAD_ARGUMENTS_MAX + 1];
+};
+/* argv of `sonde run ... -- path argv...`. False: this one is executed as it is. Keeps errno. */
+bool preload_make_command(const char *path, char *const argv[], char *const envp[],
+                          struct preload_command *ret_command);
+/* The file that execvp() would execute first, if it can be followed. Keeps errno. */
+#define PRELOAD_PATH_MAX 4096u
+bool preload_find(const char *name, char *ret_path);
+
 /* At start: is a thread's number to be had without a system call? */
 void preload_learn_own_tid(void);
 

@@ -110,6 +110,9 @@ static void start(int argc, char **argv, char **envp)
         return;
     }
     struct sonde__probe_page *page = map_shared(fd, sizeof *page);
+    if (page != NULL && page->version == SONDE__PROBE_VERSION && page->follows != 0) {
+        preload_learn_follow(fd);
+    }
     close(fd);
     long size = 4096;
     struct preload_guard *guard =

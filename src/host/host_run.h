@@ -65,6 +65,10 @@ void sonde__host_kill(int32_t pid);
 
 /* Every byte, or false. */
 bool sonde__host_write_all(int32_t fd, const void *bytes, size_t size);
+/* To what is stderr of another supervisor: this one keeps no descriptor of it, so whoever reads it
+ * sees its end in time. False: that one is gone, or its stderr is a socket. */
+bool sonde__host_write_stderr_of(int32_t supervisor, const void *bytes, size_t size);
+void sonde__host_remove_file(const char *path);
 /* "Linux 6.1.0". */
 void sonde__host_system_name(char *ret_text, size_t capacity);
 uint64_t sonde__host_unix_ns(void);

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SONDE__PROBE_VERSION 1u
+#define SONDE__PROBE_VERSION 2u
 /* Threads that wait in poll, epoll and the like at the same time: 256 is four times what the
  * largest program of our tests has. More threads are not watched; `slots_lost` counts them. */
 #define SONDE__PROBE_SLOTS 256u
@@ -88,7 +88,21 @@ struct sonde__probe_page {
     _Atomic uint32_t confined;
     _Atomic uint32_t finished; /* 1: the supervisor has written everything */
     _Atomic uint64_t slots_lost;
+    uint32_t follows; /* 1: a struct sonde__probe_follow lies behind this page */
     struct sonde__probe_slot slots[SONDE__PROBE_SLOTS];
+};
+
+/* `sonde run --follow`: what executing a program becomes. In memory of its own, because fork
+ * children keep it while they lose the page; at a multiple of every page size that Linux has. */
+#define SONDE__PROBE_FOLLOW_OFFSET ((sizeof(struct sonde__probe_page) + 65535u) / 65536u * 65536u)
+/* Two paths and some options. */
+#define SONDE__PROBE_FOLLOW_BYTES 12288u
+#define SONDE__PROBE_FOLLOW_WORDS 16u
+
+struct sonde__probe_follow {
+    _Atomic uint32_t missed; /* programs that were executed without being followed */
+    uint32_t words;
+    char text[SONDE__PROBE_FOLLOW_BYTES]; /* the first words of argv, each ended by a zero */
 };
 
 static inline uint64_t sonde__probe_beat(uint64_t now_ns, enum sonde__probe_state state)

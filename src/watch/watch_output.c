@@ -22,6 +22,8 @@ struct sonde__watch_output {
     struct sonde__report_header header;
     uint64_t stalls;
     uint32_t forgotten; /* stalls that were in a report before this one */
+    bool stacks;        /* were written, too */
+    char who[300];      /* "NAME[PID]: " where programs are followed, else "" */
 };
 
 static enum sonde_status write_report(void *ctx, const void *bytes, size_t size)
@@ -30,13 +32,31 @@ static enum sonde_status write_report(void *ctx, const void *bytes, size_t size)
     return sonde__host_write_all(output->options->report_fd, bytes, size) ? SONDE_OK : SONDE_OS;
 }
 
+/* stderr of a followed program is what its parent reads, perhaps: text goes where that of the first
+ * program goes, as long as that one lives. */
 static bool write_stderr(void *ctx, const char *bytes, size_t size)
 {
-    (void)ctx;
-    return sonde__host_write_all(2, bytes, size);
+    const struct sonde__watch_output *output = ctx;
+    int32_t root = output->options->root;
+    return (root != 0 && sonde__host_write_stderr_of(root, bytes, size)) ||
+           sonde__host_write_all(2, bytes, size);
 }
 
-static const struct sonde__report_sink to_stderr = {write_stderr, NULL};
+static void fill_who(struct sonde__watch_output *output, int32_t pid)
+{
+    const char *program = output->options->program;
+    if (!output->options->follow) {
+        return;
+    }
+    program = program != NULL ? program : output->options->argv[0];
+    const char *slash = strrchr(program, '/');
+    snprintf(output->who, sizeof output->who, "%.255s[%d]: ", slash != NULL ? slash + 1 : program,
+             (int)pid);
+    for (char *c = output->who; *c != '\0'; c++) {
+        unsigned char byte = (unsigned char)*c;
+        *c = byte < ' ' || byte == 127 ? '?' : *c; /* it must not drive a terminal */
+    }
+}
 
 static void fill_header(struct sonde__watch_output *output, int32_t pid, uint32_t kind)
 {
@@ -80,6 +100,7 @@ enum sonde_status sonde__watch_output_create(const struct sonde__watch_options *
         return SONDE_MEMORY;
     }
     output->options = options;
+    fill_who(output, pid);
     fill_header(output, pid, SONDE__REPORT_WATCH);
     if (options->argv != NULL) {
         output->header.executable = options->argv[0]; /* it is not executed yet */
@@ -96,9 +117,10 @@ enum sonde_status sonde__watch_output_create(const struct sonde__watch_options *
 
 void sonde__watch_say(struct sonde__watch_output *output, const char *format, ...)
 {
-    char line[512] = "sonde run: ";
-    size_t prefix = strlen(line);
+    char line[512];
     va_list list;
+    snprintf(line, sizeof line, "sonde run: %s", output->who);
+    size_t prefix = strlen(line);
     va_start(list, format);
     vsnprintf(line + prefix, sizeof line - prefix - 1, format, list);
     va_end(list);
@@ -106,7 +128,7 @@ void sonde__watch_say(struct sonde__watch_output *output, const char *format, ..
     if (output->options->on_stall == NULL) {
         line[strlen(line) + 1] = '\0';
         line[strlen(line)] = '\n';
-        (void)write_stderr(NULL, line, strlen(line));
+        (void)write_stderr(output, line, strlen(line));
     }
 }
 
@@ -263,9 +285,13 @@ void sonde__watch_output_stall(struct sonde__watch_output *output,
     free(threads);
     output->stalls++;
     uint32_t count = sonde__report_stall_count(output->report);
+    const struct sonde__report_sink to_stderr = {write_stderr, output};
     if (count > 0 && output->options->on_stall != NULL) {
         output->options->on_stall(output->options->ctx, ended, output->report, &view, count - 1);
     } else if (count > 0) {
+        if (output->who[0] != '\0') {
+            sonde__watch_say(output, "its event loop stalled:");
+        }
         sonde__report_text_stall(output->report, count - 1, &view, to_stderr);
     }
     flush_report(output);
@@ -278,9 +304,11 @@ void sonde__watch_output_stacks(struct sonde__watch_output *output,
                                 struct sonde__watch_camera *camera, const char *why)
 {
     const struct sonde__report_view view = {.color = output->options->color};
+    const struct sonde__report_sink to_stderr = {write_stderr, output};
     struct sonde__watch_stall all;
     struct sonde__report *report;
     sonde__watch_stall_init(&all);
+    output->stacks = true;
     if (sonde__report_create(&report) != SONDE_OK) {
         return;
     }
@@ -322,6 +350,9 @@ void sonde__watch_output_finish(struct sonde__watch_output *output, uint64_t tur
     if (output->writer != NULL &&
         sonde__report_writer_finish(output->writer, output->report) != SONDE_OK) {
         sonde__watch_say(output, "the end of the report could not be written");
+    }
+    if (output->options->report_path != NULL && output->stalls == 0 && !output->stacks) {
+        sonde__host_remove_file(output->options->report_path);
     }
     sonde__report_writer_destroy(output->writer);
     sonde__report_destroy(output->report);

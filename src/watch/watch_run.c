@@ -2,12 +2,14 @@
 /* From `sonde run` to the program: page, supervisor, environment, exec. See watch_run.h. */
 #include "watch_run.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host_run.h"
 #include "probe_page.h"
+#include "watch_follow.h"
 #include "watch_program.h"
 #include "watch_supervise.h"
 
@@ -90,34 +92,58 @@ static char *const *resolve_env(char *const *argv, char *path, size_t capacity)
     return longer;
 }
 
+/* The page, with what follows it; the supervisor. The watch begins here. */
+static enum sonde_status begin_watch(struct sonde__watch_session *session, int32_t *ret_page_fd,
+                                     struct sonde_error *ret_error)
+{
+    const struct sonde__watch_options *options = &session->options;
+    size_t size = SONDE__PROBE_FOLLOW_OFFSET + sizeof(struct sonde__probe_follow);
+    int32_t supervisor;
+    void *memory;
+    enum sonde_status status = sonde__host_shared_create(size, ret_page_fd, &memory, ret_error);
+    if (status != SONDE_OK) {
+        return status;
+    }
+    session->page = memory;
+    session->page->version = SONDE__PROBE_VERSION;
+    session->page->slot_count = SONDE__PROBE_SLOTS;
+    session->follow =
+        (struct sonde__probe_follow *)(void *)((char *)memory + SONDE__PROBE_FOLLOW_OFFSET);
+    atomic_store(&session->page->unfinished, sonde__watch_awaits_report(options));
+    status = sonde__host_start_supervisor(sonde__watch_supervise, session, options->report_fd,
+                                          &supervisor, ret_error);
+    if (status != SONDE_OK) {
+        sonde__host_close(*ret_page_fd);
+        return status;
+    }
+    session->page->follows =
+        options->follow && sonde__watch_fill_follow(options, supervisor, session->follow);
+    return SONDE_OK;
+}
+
 int sonde__watch_run(const struct sonde__watch_options *options, struct sonde_error *ret_error)
 {
     static struct sonde__watch_session session;
     static char path[SONDE__WATCH_PATH_MAX];
     char *const *envp = options->envp;
-    int32_t page_fd;
-    void *memory;
-    int exit_code = sonde__host_find_program(options->argv[0], path, sizeof path, ret_error);
+    int32_t page_fd = -1;
+    int exit_code = 0;
+    if (options->program != NULL) {
+        snprintf(path, sizeof path, "%s", options->program);
+    } else {
+        exit_code = sonde__host_find_program(options->argv[0], path, sizeof path, ret_error);
+    }
     if (exit_code != 0) {
         return exit_code;
     }
-    if (sonde__host_shared_create(sizeof(struct sonde__probe_page), &page_fd, &memory, ret_error) !=
-        SONDE_OK) {
-        return 125;
+    session.options = *options;
+    session.carry = probe_fits(path);
+    if (begin_watch(&session, &page_fd, ret_error) != SONDE_OK) {
+        /* the program that started this one did not ask for a watch: it gets what it asked for */
+        return options->root != 0 ? sonde__host_become(path, options->argv, envp, ret_error) : 125;
     }
     /* never freed: this process becomes the program or ends */
     char *const *argv = resolve_env(options->argv, path, sizeof path);
-    session.options = *options;
-    session.page = memory;
-    session.carry = probe_fits(path);
-    session.page->version = SONDE__PROBE_VERSION;
-    session.page->slot_count = SONDE__PROBE_SLOTS;
-    atomic_store(&session.page->unfinished, options->report_fd >= 0);
-    int32_t supervisor;
-    if (sonde__host_start_supervisor(sonde__watch_supervise, &session, options->report_fd,
-                                     &supervisor, ret_error) != SONDE_OK) {
-        return 125; // NOLINT(clang-analyzer-unix.Malloc)
-    }
     if (session.carry == SONDE__WATCH_CARRIES && options->probe != NULL) {
         char **with_probe = make_environment(options, page_fd);
         envp = with_probe != NULL ? with_probe : envp;
@@ -127,5 +153,10 @@ int sonde__watch_run(const struct sonde__watch_options *options, struct sonde_er
     if (options->report_fd >= 0) {
         sonde__host_close(options->report_fd);
     }
-    return sonde__host_become(path, argv, envp, ret_error);
+    exit_code = sonde__host_become(path, argv, envp, ret_error);
+    if (ret_error->os_error == E2BIG && envp != options->envp) {
+        exit_code =
+            sonde__host_become(path, argv, options->envp, ret_error); /* without the probe */
+    }
+    return exit_code;
 }

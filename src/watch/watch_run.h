@@ -38,6 +38,14 @@ struct sonde__watch_options {
     /* Instead of any text on stderr; null: text. */
     sonde__watch_on_stall *on_stall;
     void *ctx;
+    /* --follow: programs that it executes are started by `self`, which then becomes them */
+    bool follow;
+    const char *self;        /* absolute path of sonde */
+    const char *report_base; /* absolute path of the first program's report; null: none */
+    /* a program that is followed: */
+    int32_t root;            /* pid of the first program's supervisor; 0: this is the first */
+    const char *program;     /* the file to execute; null: argv[0] says it */
+    const char *report_path; /* absolute path of its report, removed again when it stays empty */
 };
 
 /* Becomes the program: returns only when it could not be started, with the exit status that a

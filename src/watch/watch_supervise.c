@@ -280,7 +280,7 @@ static bool probe_runs(struct sonde__watch_session *s, uint64_t now_ns)
 }
 
 /* After exec the page is of a program that is no more, and its last word may have been "busy". The
- * probe took itself out of the environment, so the new program has none. */
+ * probe took itself out of the environment, so the new program has none, or one of its own. */
 static bool has_replaced_itself(struct sonde__watch_session *s)
 {
     uint64_t mark = sonde__host_program_mark(s->pid);
@@ -295,7 +295,7 @@ static bool has_replaced_itself(struct sonde__watch_session *s)
         sonde__watch_decide_init(&s->decisions[i], s->options.threshold_ns);
     }
     s->carry = SONDE__WATCH_NOT_A_PROGRAM;
-    if (s->options.verbose) {
+    if (s->options.verbose && !s->options.follow) {
         sonde__watch_say(s->output, "the program executed another one, which is not watched");
     }
     return true;
@@ -329,6 +329,13 @@ static void finish(struct sonde__watch_session *s)
         }
         sonde__watch_stall_done(&s->stalls[i]);
         sonde__watch_decide_init(&s->decisions[i], s->options.threshold_ns);
+    }
+    uint32_t missed = s->follow != NULL ? atomic_load(&s->follow->missed) : 0;
+    if (missed > 0) {
+        sonde__watch_say(s->output,
+                         "%u programs were started without being followed: too many arguments, "
+                         "variables for the loader, a seccomp filter, or sonde out of reach",
+                         (unsigned)missed);
     }
     sonde__watch_output_finish(s->output, turns, now_ns - s->begin_ns);
     s->output = NULL;
@@ -400,7 +407,13 @@ static void watch(struct sonde__watch_session *s)
         }
         watch_timeout(s, now_ns);
         (void)is_confined(s, s->pid);
-        runs = runs && !has_replaced_itself(s);
+        if (runs && has_replaced_itself(s)) {
+            runs = false;
+            if (s->options.root != 0) {
+                break; /* the next program has a supervisor of its own; the first one stays, for the
+                          text of all goes through it */
+            }
+        }
         if (runs) {
             wait_ns = look_at_all(s, now_ns);
             if (s->camera == NULL && any_loop_known(s)) {

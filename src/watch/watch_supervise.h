@@ -14,6 +14,7 @@
 struct sonde__watch_session {
     struct sonde__watch_options options;
     struct sonde__probe_page *page;
+    struct sonde__probe_follow *follow;
     enum sonde__watch_carry carry;
     /* in the supervisor */
     int32_t pid;

@@ -16,6 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Of the process (/proc/PID/comm). */
+#define SUPERVISOR_NAME "sonde-watch"
+
 static enum sonde_status refuse(struct sonde_error *ret_error, const char *what)
 {
     if (ret_error != NULL) {
@@ -90,7 +93,7 @@ static void become_supervisor(void (*body)(void *, int32_t), void *ctx, int32_t 
         signal(s, s == SIGPIPE || s == SIGHUP || s == SIGINT ? SIG_IGN : SIG_DFL);
     }
     sigprocmask(SIG_SETMASK, &none, NULL);
-    prctl(PR_SET_NAME, "sonde-watch");
+    prctl(PR_SET_NAME, SUPERVISOR_NAME);
     close_inherited(keep_fd);
     (void)!chdir("/");
     body(ctx, pid);
@@ -140,6 +143,33 @@ enum sonde_status sonde__host_start_supervisor(void (*body)(void *ctx, int32_t p
     (void)prctl(PR_SET_PTRACER, (unsigned long)supervisor, 0, 0, 0); /* EINVAL without Yama */
     *ret_supervisor = supervisor;
     return SONDE_OK;
+}
+
+bool sonde__host_write_stderr_of(int32_t supervisor, const void *bytes, size_t size)
+{
+    char path[64], name[32] = "";
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)supervisor);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, name, sizeof name - 1) : -1;
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (n <= 0 || strcmp(name, SUPERVISOR_NAME "\n") != 0) {
+        return false; /* its number may be another process' by now */
+    }
+    snprintf(path, sizeof path, "/proc/%d/fd/2", (int)supervisor);
+    fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) {
+        return false;
+    }
+    bool written = sonde__host_write_all(fd, bytes, size);
+    close(fd);
+    return written;
+}
+
+void sonde__host_remove_file(const char *path)
+{
+    (void)unlink(path);
 }
 
 void sonde__host_abort(int32_t pid, bool core)

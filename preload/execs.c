@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The exec family and posix_spawn(). Without --follow each is passed straight on; the variadic ones
+ * as the vector that libc makes of them. system() and popen() start /bin/sh inside libc, where
+ * nothing can be put in between. */
+#include <errno.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include "preload_wrap.h"
+
+typedef int (*exec_function)(const char *, char *const[], char *const[]);
+typedef int (*spawn_function)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+                              const posix_spawnattr_t *, char *const[], char *const[]);
+
+#define CELL(variable, function)                                                                   \
+    static struct preload_cell variable                                                            \
+        __attribute__((used, section("preload_cells"))) = {function, NULL}
+
+static exec_function real_execve(void)
+{
+    CELL(cell, "execve");
+    return (exec_function)(uintptr_t)preload_real(&cell);
+}
+
+static exec_function real_execvpe(void)
+{
+    CELL(cell, "execvpe");
+    return (exec_function)(uintptr_t)preload_real(&cell);
+}
+
+/* Returns only when the program is to be executed as it is. */
+static __attribute__((noinline)) void follow(const char *path, char *const argv[],
+                                             char *const envp[])
+{
+    struct preload_command command;
+    exec_function real = real_execve();
+    if (real != NULL && preload_make_command(path, argv, envp, &command)) {
+        int saved = errno;
+        (void)real(command.words[0], (char *const *)(uintptr_t)command.words, envp);
+        /* too long with our words, or sonde is not here (chroot) */
+        atomic_fetch_add_explicit(&preload_follow->missed, 1, memory_order_relaxed);
+        errno = saved;
+    }
+}
+
+static __attribute__((noinline)) void follow_by_name(const char *name, char *const argv[],
+                                                     char *const envp[])
+{
+    char path[PRELOAD_PATH_MAX];
+    if (preload_find(name, path)) {
+        follow(path, argv, envp);
+    }
+}
+
+static int execute(const char *path, char *const argv[], char *const envp[])
+{
+    exec_function real = real_execve();
+    if (real == NULL) {
+        errno = ENOSYS;
+        return -1;
+    }
+    if (__builtin_expect(preload_follow != NULL, false)) {
+        preload_leave_program();
+        follow(path, argv, envp);
+    }
+    return real(path, argv, envp);
+}
+
+static int execute_by_name(const char *name, char *const argv[], char *const envp[])
+{
+    exec_function real = real_execvpe();
+    if (real == NULL) {
+        errno = ENOSYS;
+        return -1;
+    }
+    if (__builtin_expect(preload_follow != NULL, false)) {
+        preload_leave_program();
+        follow_by_name(name, argv, envp);
+    }
+    return real(name, argv, envp);
+}
+
+PRELOAD_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
+{
+    return execute(path, argv, envp);
+}
+
+PRELOAD_EXPORT int execv(const char *path, char *const argv[])
+{
+    return execute(path, argv, environ);
+}
+
+PRELOAD_EXPORT int execvp(const char *name, char *const argv[])
+{
+    return execute_by_name(name, argv, environ);
+}
+
+PRELOAD_EXPORT int execvpe(const char *name, char *const argv[], char *const envp[]);
+PRELOAD_EXPORT int execvpe(const char *name, char *const argv[], char *const envp[])
+{
+    return execute_by_name(name, argv, envp);
+}
+
+/* Declares `argv` of the variable arguments after `first`, and `list` behind their null. */
+#define GATHER(list, first)                                                                        \
+    va_list list;                                                                                  \
+    size_t count_ = 1;                                                                             \
+    va_start(list, first);                                                                         \
+    while (va_arg(list, const char *) != NULL) {                                                   \
+        count_++;                                                                                  \
+    }                                                                                              \
+    va_end(list);                                                                                  \
+    const char **words_ = __builtin_alloca((count_ + 1) * sizeof *words_);                         \
+    words_[0] = (first);                                                                           \
+    va_start(list, first);                                                                         \
+    for (size_t i_ = 1; i_ <= count_; i_++) {                                                      \
+        words_[i_] = va_arg(list, const char *);                                                   \
+    }                                                                                              \
+    char *const *argv = (char *const *)(uintptr_t)words_
+
+PRELOAD_EXPORT int execl(const char *path, const char *first, ...)
+{
+    GATHER(list, first);
+    va_end(list);
+    return execute(path, argv, environ);
+}
+
+PRELOAD_EXPORT int execlp(const char *name, const char *first, ...)
+{
+    GATHER(list, first);
+    va_end(list);
+    return execute_by_name(name, argv, environ);
+}
+
+PRELOAD_EXPORT int execle(const char *path, const char *first, ...)
+{
+    GATHER(list, first);
+    char *const *envp = va_arg(list, char *const *);
+    va_end(list);
+    return execute(path, argv, envp);
+}
+
+/* File actions may change the folder before the program is looked for: then a relative path is
+ * another one than here. */
+static __attribute__((noinline)) int follow_spawn(spawn_function plain, pid_t *pid,
+                                                  const char *path,
+                                                  const posix_spawn_file_actions_t *actions,
+                                                  const posix_spawnattr_t *attributes,
+                                                  char *const argv[], char *const envp[])
+{
+    CELL(cell, "posix_spawn");
+    spawn_function real = (spawn_function)(uintptr_t)preload_real(&cell);
+    struct preload_command command;
+    if (real != NULL && (path[0] == '/' || actions == NULL) &&
+        preload_make_command(path, argv, envp, &command)) {
+        int error = real(pid, command.words[0], actions, attributes,
+                         (char *const *)(uintptr_t)command.words, envp);
+        if (error != E2BIG && error != ENOENT) {
+            return error;
+        }
+        atomic_fetch_add_explicit(&preload_follow->missed, 1, memory_order_relaxed);
+    }
+    return plain(pid, path, actions, attributes, argv, envp);
+}
+
+PRELOAD_EXPORT int posix_spawn(pid_t *pid, const char *path,
+                               const posix_spawn_file_actions_t *actions,
+                               const posix_spawnattr_t *attributes, char *const argv[],
+                               char *const envp[])
+{
+    CELL(cell, "posix_spawn");
+    spawn_function real = (spawn_function)(uintptr_t)preload_real(&cell);
+    if (real == NULL) {
+        return ENOSYS;
+    }
+    return preload_follow != NULL ? follow_spawn(real, pid, path, actions, attributes, argv, envp)
+                                  : real(pid, path, actions, attributes, argv, envp);
+}
+
+PRELOAD_EXPORT int posix_spawnp(pid_t *pid, const char *name,
+                                const posix_spawn_file_actions_t *actions,
+                                const posix_spawnattr_t *attributes, char *const argv[],
+                                char *const envp[])
+{
+    CELL(cell, "posix_spawnp");
+    spawn_function real = (spawn_function)(uintptr_t)preload_real(&cell);
+    char path[PRELOAD_PATH_MAX];
+    if (real == NULL) {
+        return ENOSYS;
+    }
+    return preload_follow != NULL && preload_find(name, path)
+               ? follow_spawn(real, pid, path, actions, attributes, argv, envp)
+               : real(pid, name, actions, attributes, argv, envp);
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+/* `sonde run --follow`: executing PROGRAM becomes executing `sonde run ... -- PROGRAM argv...`,
+ * which looks at the program's file and then becomes it, in the same process.
+ *
+ * Invariant: where the real call would fail, it is the real call that is made: so the file is tried
+ * here first, as far as can be done in a child of vfork: no heap, no lock, no write to memory of
+ * the parent but a counter, and system calls that are no cancellation points. Context: handler. */
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload_wrap.h"
+
+struct sonde__probe_follow *preload_follow;
+static int seccomp_at_start;
+
+extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
+
+void preload_learn_follow(int fd)
+{
+    void *at = mmap(NULL, sizeof *preload_follow, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                    (off_t)SONDE__PROBE_FOLLOW_OFFSET);
+    if (at != MAP_FAILED) {
+        seccomp_at_start = prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
+        preload_follow = at;
+    }
+}
+
+/* A supervisor that sleeps until a thread is busy would not see that the program is gone. */
+void preload_leave_program(void)
+{
+    struct sonde__probe_page *page = preload_page();
+    if (page == NULL || atomic_load(&page->confined) != 0 ||
+        atomic_load(&page->pid) != (int32_t)syscall(SYS_getpid)) { /* a child of vfork */
+        return;
+    }
+    if (atomic_exchange_explicit(&page->sleeping, 0, memory_order_seq_cst) != 0) {
+        preload_wake(page);
+    }
+}
+
+static bool starts_with(const char *text, const char *prefix)
+{
+    while (*prefix != '\0' && *text == *prefix) {
+        text++;
+        prefix++;
+    }
+    return *prefix == '\0';
+}
+
+static bool contains(const char *text, const char *part)
+{
+    for (; *text != '\0'; text++) {
+        if (starts_with(text, part)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Variables by which the loader would do to sonde what was meant for the program; and an
+ * AddressSanitizer that must be the first library. */
+static bool is_for_the_loader(char *const envp[])
+{
+    static const char *const names[] = {
+        "LD_TRACE_LOADED_OBJECTS=", "LD_DEBUG=", "LD_AUDIT=", "LD_SHOW_AUXV=", "LD_PROFILE="};
+    for (size_t i = 0; envp != NULL && envp[i] != NULL; i++) {
+        for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
+            if (starts_with(envp[i], names[n])) {
+                return true;
+            }
+        }
+        if (starts_with(envp[i], "LD_PRELOAD=") && contains(envp[i], "libasan")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The kernel tries PT_INTERP and a script's interpreter, too; the first is left to it. */
+static bool has_interpreter(char *head)
+{
+    char *from = head + 2;
+    while (*from == ' ' || *from == '\t') {
+        from++;
+    }
+    char *to = from;
+    while (*to != '\0' && *to != ' ' && *to != '\t' && *to != '\n') {
+        to++;
+    }
+    bool whole = *to != '\0';
+    *to = '\0';
+    return whole && *from != '\0' && syscall(SYS_faccessat, AT_FDCWD, from, X_OK) == 0;
+}
+
+/* The word size below our own is one that the kernel may run; sonde says that it is not watched. */
+static bool is_of_this_family(const char *head)
+{
+    unsigned machine = (unsigned char)head[18] | (unsigned)(unsigned char)head[19] << 8;
+    unsigned own = __ehdr_start.e_machine;
+    if (head[EI_CLASS] == (char)__ehdr_start.e_ident[EI_CLASS]) {
+        return machine == own;
+    }
+    return head[EI_CLASS] == ELFCLASS32 &&
+           ((own == EM_X86_64 && machine == EM_386) || (own == EM_AARCH64 && machine == EM_ARM));
+}
+
+/* Would the kernel execute this file, as far as can be seen from here? */
+static bool is_program(const char *path)
+{
+    char head[257];
+    if (syscall(SYS_faccessat, AT_FDCWD, path, X_OK) != 0) {
+        return false;
+    }
+    int fd =
+        (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+    if (fd < 0) {
+        return false;
+    }
+    long n = syscall(SYS_read, fd, head, sizeof head - 1);
+    (void)syscall(SYS_close, fd);
+    if (n < 3) {
+        return false;
+    }
+    head[n] = '\0';
+    if (head[0] == '#' && head[1] == '!') {
+        return has_interpreter(head);
+    }
+    return n >= 20 && starts_with(head, "\177ELF") && is_of_this_family(head);
+}
+
+/* A filter that came after the start may end the process for what sonde does. */
+static bool is_newly_confined(void)
+{
+    return seccomp_at_start == 0 && prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0;
+}
+
+static bool fill(const char *path, char *const argv[], struct preload_command *command)
+{
+    const char *word = preload_follow->text;
+    size_t n = 0, i = 0;
+    while (n < preload_follow->words && n < SONDE__PROBE_FOLLOW_WORDS) {
+        command->words[n++] = word;
+        while (*word++ != '\0') {
+        }
+    }
+    command->words[n++] = path;
+    for (i = 0; argv[i] != NULL; i++) {
+        if (i == PRELOAD_ARGUMENTS_MAX) {
+            return false;
+        }
+        command->words[n++] = argv[i];
+    }
+    command->words[n] = NULL;
+    return true;
+}
+
+bool preload_make_command(const char *path, char *const argv[], char *const envp[],
+                          struct preload_command *ret_command)
+{
+    int saved = errno;
+    bool known = path != NULL && path[0] != '\0' && argv != NULL && argv[0] != NULL;
+    bool made = false;
+    if (known && is_program(path)) {
+        made = !is_newly_confined() && !is_for_the_loader(envp) && fill(path, argv, ret_command);
+        if (!made) {
+            atomic_fetch_add_explicit(&preload_follow->missed, 1, memory_order_relaxed);
+        }
+    }
+    errno = saved;
+    return made;
+}
+
+static const char *find_search_path(void)
+{
+    for (char **e = environ; e != NULL && *e != NULL; e++) {
+        if (starts_with(*e, "PATH=")) {
+            return *e + sizeof "PATH=" - 1;
+        }
+    }
+    return "/bin:/usr/bin"; /* confstr(_CS_PATH) of glibc */
+}
+
+/* "folder/name", where folder ends at a colon; an empty folder is the current one. */
+static bool join(const char *folder, const char *name, char *ret_path)
+{
+    size_t n = 0;
+    while (folder[n] != '\0' && folder[n] != ':') {
+        if (n == PRELOAD_PATH_MAX - 2) {
+            return false;
+        }
+        ret_path[n] = folder[n];
+        n++;
+    }
+    if (n > 0) {
+        ret_path[n++] = '/';
+    }
+    for (; *name != '\0'; name++) {
+        if (n == PRELOAD_PATH_MAX - 1) {
+            return false;
+        }
+        ret_path[n++] = *name;
+    }
+    ret_path[n] = '\0';
+    return true;
+}
+
+bool preload_find(const char *name, char *ret_path)
+{
+    int saved = errno;
+    bool found = false;
+    const char *folder = find_search_path();
+    for (const char *c = name; c != NULL && *c != '\0'; c++) {
+        if (*c == '/') {
+            found = join("", name, ret_path);
+            errno = saved;
+            return found;
+        }
+    }
+    while (name != NULL && name[0] != '\0' && !found) {
+        found = join(folder, name, ret_path) &&
+                syscall(SYS_faccessat, AT_FDCWD, ret_path, X_OK) == 0 && is_program(ret_path);
+        while (*folder != '\0' && *folder != ':') {
+            folder++;
+        }
+        if (*folder++ == '\0') {
+            break;
+        }
+    }
+    errno = saved;
+    return found;
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See watch_follow.h. --timeout is of the first program only: a program that starts others has its
+ * own idea of how long they take. */
+#include "watch_follow.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+struct words {
+    struct sonde__probe_follow *follow;
+    size_t used;
+    bool fits;
+};
+
+static void add(struct words *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct words *w, const char *format, ...)
+{
+    size_t room = sizeof w->follow->text - w->used;
+    va_list list;
+    va_start(list, format);
+    int n = vsnprintf(w->follow->text + w->used, room, format, list);
+    va_end(list);
+    if (n < 0 || (size_t)n >= room || w->follow->words == SONDE__PROBE_FOLLOW_WORDS) {
+        w->fits = false;
+        return;
+    }
+    w->used += (size_t)n + 1;
+    w->follow->words += w->fits;
+}
+
+bool sonde__watch_fill_follow(const struct sonde__watch_options *o, int32_t supervisor,
+                              struct sonde__probe_follow *follow)
+{
+    struct words w = {follow, 0, o->self != NULL};
+    follow->words = 0;
+    add(&w, "%s", o->self != NULL ? o->self : "");
+    add(&w, "run");
+    add(&w, "--follow");
+    add(&w, "--stall=%lluns", (unsigned long long)o->threshold_ns);
+    add(&w, "--color=%s", o->color ? "always" : "never");
+    if (o->verbose) {
+        add(&w, "--verbose");
+    }
+    if (o->report_base != NULL) {
+        add(&w, "--report=%s", o->report_base);
+    }
+    add(&w, "--followed=%d", (int)(o->root != 0 ? o->root : supervisor));
+    add(&w, "--");
+    return w.fits;
+}
+
+bool sonde__watch_awaits_report(const struct sonde__watch_options *options)
+{
+    return options->report_fd >= 0 && options->root == 0;
+}
