@@ -2,7 +2,10 @@
 /* Slow storage for the demo: a FUSE file system that passes one folder through and takes its time
  * to make data durable, as a worn disk, a network share or a busy cloud volume does.
  *
- *     slowdisk FOLDER SYNC_MS MOUNTPOINT -f
+ *     slowdisk FOLDER SYNC_MS MOUNTPOINT -o hard_remove
+ *
+ * hard_remove: a file is closed a moment after the program has closed it; one that is removed in
+ * between would otherwise have to be renamed.
  *
  * Only what SQLite needs; every fsync and fdatasync takes SYNC_MS milliseconds longer. */
 #define FUSE_USE_VERSION 31

@@ -228,7 +228,8 @@ void sonde__report_put_stall(struct sonde__report_out *out, const struct sonde__
     if (stall->thread_count != 0) {
         sonde__report_out_str(out, stall->thread_count == 1 ? "\nthe other thread, once\n"
                                                             : "\nthe other threads, once\n");
-        sonde__report_put_threads(out, report, stall->threads, stall->thread_count, view->unfolded);
+        sonde__report_put_threads(out, report, stall->threads, stall->thread_count,
+                                  view != NULL && view->unfolded);
     }
     sonde__report_analysis_done(&a);
 }

@@ -21,7 +21,7 @@ demo_storage() {
     if [ -c /dev/fuse ]; then
         need fuse3 libfuse3-dev
         cc -O2 -o "$demo_folder/slowdisk" examples/demo/slowdisk.c $(pkg-config --cflags --libs fuse3)
-        if mount_error=$("$demo_folder/slowdisk" "$demo_folder/disk" 150 "$demo_folder/slow" 2>&1); then
+        if mount_error=$("$demo_folder/slowdisk" "$demo_folder/disk" 150 "$demo_folder/slow" -o hard_remove 2>&1); then
             demo_mounted=1
             storage=$demo_folder/slow
             note_bytes=20
