@@ -5,7 +5,7 @@ def report_writer():                # a second thread, to be seen beside the loo
     time.sleep(3600)
 
 async def take_order(db, number):
-    db.execute("insert into orders (number, note) values (?, ?)", (number, "x" * int(sys.argv[2])))
+    db.execute("insert into orders (number, note) values (?, ?)", (number, "paid"))
     db.commit()                     # waits for the disk: the whole loop stands still
 
 async def main():

@@ -2,10 +2,7 @@
 /* Slow storage for the demo: a FUSE file system that passes one folder through and takes its time
  * to make data durable, as a worn disk, a network share or a busy cloud volume does.
  *
- *     slowdisk FOLDER SYNC_MS MOUNTPOINT -o hard_remove
- *
- * hard_remove: a file is closed a moment after the program has closed it; one that is removed in
- * between would otherwise have to be renamed.
+ *     slowdisk FOLDER SYNC_MS MOUNTPOINT
  *
  * Only what SQLite needs; every fsync and fdatasync takes SYNC_MS milliseconds longer. */
 #define FUSE_USE_VERSION 31
@@ -36,7 +33,9 @@ static const char *relative(const char *path)
 
 static int slow_getattr(const char *path, struct stat *st, struct fuse_file_info *file)
 {
-    (void)file;
+    if (file != NULL) { /* open: it may have no path any more */
+        return result(fstat((int)file->fh, st));
+    }
     return result(fstatat(folder_fd, relative(path), st, AT_SYMLINK_NOFOLLOW));
 }
 
@@ -130,9 +129,20 @@ static int slow_readdir(const char *path, void *list, fuse_fill_dir_t fill, off_
     return 0;
 }
 
+/* hard_remove: the kernel closes a file a moment after the program did; one that is removed in
+ * between would otherwise have to be renamed. */
+static void *slow_init(struct fuse_conn_info *connection, struct fuse_config *config)
+{
+    (void)connection;
+    config->hard_remove = 1;
+    config->nullpath_ok = 1;
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
     static const struct fuse_operations operations = {
+        .init = slow_init,
         .getattr = slow_getattr,
         .open = slow_open,
         .create = slow_create,

@@ -2,7 +2,7 @@
 #
 # The program is /usr/bin/python3 with asyncio; examples/demo/orders.py commits to SQLite inside its
 # event loop. The storage is slow by examples/demo/slowdisk.c, a FUSE folder whose syncs take 150 ms
-# more; where FUSE is not to be had (containers), a large transaction on the real disk stands in.
+# more; where FUSE is not to be had (containers), examples/demo/slowsync.c holds the syncs up instead.
 
 demo_folder=
 demo_mounted=0
@@ -12,30 +12,33 @@ demo_clean() {
     [ -z "$demo_folder" ] || rm -rf "$demo_folder"
 }
 
-# Sets storage and note_bytes.
+# Sets storage and slow (the command in front of sonde, where storage alone is not slow).
 demo_storage() {
     local mount_error
     mkdir -p "$demo_folder/disk" "$demo_folder/slow"
     storage=$demo_folder/disk
-    note_bytes=400000000
-    if [ -c /dev/fuse ]; then
+    slow=()
+    if [ "${SONDE_DEMO_FUSE:-yes}" = no ]; then
+        say "FUSE is not asked for (SONDE_DEMO_FUSE=no);"
+    elif [ -c /dev/fuse ]; then
         need fuse3 libfuse3-dev
         cc -O2 -o "$demo_folder/slowdisk" examples/demo/slowdisk.c $(pkg-config --cflags --libs fuse3)
-        if mount_error=$("$demo_folder/slowdisk" "$demo_folder/disk" 150 "$demo_folder/slow" -o hard_remove 2>&1); then
+        if mount_error=$("$demo_folder/slowdisk" "$demo_folder/disk" 150 "$demo_folder/slow" 2>&1); then
             demo_mounted=1
             storage=$demo_folder/slow
-            note_bytes=20
             return
         fi
         say "FUSE does not mount here (${mount_error:-no reason given});"
     else
         say "There is no /dev/fuse here;"
     fi
-    say "a transaction of 400 MB on the real disk stands in for slow storage."
+    say "a seccomp filter that holds fsync and fdatasync up stands in for slow storage."
+    cc -O2 -o "$demo_folder/slowsync" examples/demo/slowsync.c
+    slow=("$demo_folder/slowsync" 150)
 }
 
 dev_demo() {
-    local storage note_bytes rc=0
+    local storage slow rc=0
     . tools/dev/setup.sh
     dev_setup build
     need python3
@@ -49,11 +52,11 @@ dev_demo() {
 An asyncio program that commits to SQLite inside its event loop, on slow storage, under Debian's own
 python3. Nothing of it was changed or made for this:
 
-    \$ sonde run -- /usr/bin/python3 examples/demo/orders.py $storage/orders.db $note_bytes
+    \$ sonde run -- /usr/bin/python3 examples/demo/orders.py $storage/orders.db
 
 EOF
-    build/release/cli/sonde run --report "$demo_folder/orders.sonde" -- \
-        /usr/bin/python3 examples/demo/orders.py "$storage/orders.db" "$note_bytes" || rc=$?
+    "${slow[@]}" build/release/cli/sonde run --report "$demo_folder/orders.sonde" -- \
+        /usr/bin/python3 examples/demo/orders.py "$storage/orders.db" || rc=$?
     cp "$demo_folder/orders.sonde" build/demo.sonde 2>/dev/null || true
     cat <<EOF
 
