@@ -5,12 +5,13 @@
 #include "cmd.h"
 #include "report_read.h"
 
-enum { OPTION_IMAGES = 1, OPTION_UNFOLDED, OPTION_JSON, OPTION_COLOR };
+enum { OPTION_IMAGES = 1, OPTION_UNFOLDED, OPTION_NO_DEMANGLE, OPTION_JSON, OPTION_COLOR };
 
 static const struct sonde__cli_option options[] = {
     {OPTION_IMAGES, "images", 0, NULL, "list the images with their build-ids"},
     {OPTION_UNFOLDED, "unfolded", 0, NULL,
      "each thread with its own stack, also where several have the same"},
+    {OPTION_NO_DEMANGLE, "no-demangle", 0, NULL, "C++ and Rust names as the file has them"},
     {OPTION_JSON, "json", 'j', NULL, "JSON (docs/guide/report-json.md)"},
     {OPTION_COLOR, "color", 0, "WHEN", "auto (the default), always or never"},
     {0},
@@ -34,6 +35,9 @@ static int parse(struct sonde__cli_args *args, struct request *request)
             break;
         case OPTION_UNFOLDED:
             request->view.unfolded = true;
+            break;
+        case OPTION_NO_DEMANGLE:
+            request->view.raw_names = true;
             break;
         case OPTION_JSON:
             request->json = true;

@@ -19,6 +19,7 @@ enum {
     OPTION_DEBUG_ROOT,
     OPTION_IMAGES,
     OPTION_UNFOLDED,
+    OPTION_NO_DEMANGLE,
     OPTION_JSON,
     OPTION_REPORT,
     OPTION_COLOR,
@@ -41,6 +42,7 @@ static const struct sonde__cli_option options[] = {
     {OPTION_IMAGES, "images", 0, NULL, "list the images with their build-ids"},
     {OPTION_UNFOLDED, "unfolded", 0, NULL,
      "each thread with its own stack, also where several have the same"},
+    {OPTION_NO_DEMANGLE, "no-demangle", 0, NULL, "C++ and Rust names as the file has them"},
     {OPTION_JSON, "json", 'j', NULL, "JSON (docs/guide/report-json.md)"},
     {OPTION_REPORT, "report", 'o', "FILE",
      "also write a report that `sonde show` reads; - writes it to standard output in place of "
@@ -126,6 +128,9 @@ static int parse(struct sonde__cli_args *args, struct request *request)
             break;
         case OPTION_UNFOLDED:
             request->view.unfolded = true;
+            break;
+        case OPTION_NO_DEMANGLE:
+            request->view.raw_names = true;
             break;
         case OPTION_JSON:
             request->json = true;

@@ -12,11 +12,17 @@ static int print_names(struct sonde_symbolizer *symbolizer, const struct sonde_s
 {
     for (uint32_t i = 0; i < stack->count; i++) {
         struct sonde_symbol symbol;
+        char name[256];
+        enum sonde_status status;
         if (sonde_symbolize(symbolizer, stack, i, &symbol) != SONDE_OK) {
             return 1;
         }
-        printf("%s of %s at offset 0x%" PRIx64 "\n", symbol.name[0] != '\0' ? symbol.name : "?",
-               symbol.image, symbol.image_offset);
+        status = sonde_name_demangle(symbol.name, name, sizeof name);
+        if (status != SONDE_OK && status != SONDE_ABSENT && status != SONDE_LIMIT) {
+            return 1;
+        }
+        printf("%s of %s at offset 0x%" PRIx64 "\n", name[0] != '\0' ? name : "?", symbol.image,
+               symbol.image_offset);
     }
     return 0;
 }

@@ -67,7 +67,21 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_symbolize(struct sonde_symboli
                                                             uint32_t index,
                                                             struct sonde_symbol *ret_symbol);
 
-/* Write a stack as text, a line for each frame, then why it ended if that is not the root:
+/* A function's name as its programmer wrote it: C++ (Itanium ABI §5.1), Rust (v0 and legacy), and
+ * Clang's blocks ("block in main").
+ *
+ * name        as the file has it (sonde_symbol.name); at most 1024 bytes are decoded
+ * text        the caller's buffer of `size_bytes`, >= 1; always NUL-terminated
+ *
+ * Returns    OK | ABSENT (not encoded, or not known how: text is the name itself) | LIMIT (cut at
+ *            the end of the buffer) | USAGE
+ * Context    any thread; not handler      Blocks  no
+ * Ownership  nothing is transferred
+ * Example    examples/stack_symbols.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_name_demangle(const char *name, char *text,
+                                                                size_t size_bytes);
+
+/* Write a stack as text, names demangled, a line for each frame, then why it ended if that is not the root:
  *
  *     #0  0x00007f2b1c4e8d36  __poll+0x56  libc.so.6
  *     #1  0x000055d0f7a4112b  sqlite3+0x1112b

@@ -7,6 +7,7 @@
 #include "base_status.h"
 #include "base_text.h"
 #include "capture_images.h"
+#include "demangle.h"
 #include "mem_heap.h"
 #include "symfile_cache.h"
 #include "target_self.h"
@@ -141,6 +142,23 @@ enum sonde_status sonde_symbolize(struct sonde_symbolizer *symbolizer,
     return status;
 }
 
+enum sonde_status sonde_name_demangle(const char *name, char *text, size_t size_bytes)
+{
+    char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
+    struct sonde__text out;
+    const char *shown;
+    if (name == NULL || text == NULL || size_bytes == 0) {
+        return SONDE_USAGE;
+    }
+    shown = sonde__demangle(name, buffer);
+    sonde__base_text_init(&out, text, size_bytes);
+    sonde__base_text_str(&out, shown);
+    if (out.cut) {
+        return SONDE_LIMIT;
+    }
+    return shown == name ? SONDE_ABSENT : SONDE_OK;
+}
+
 static const char *last_part(const char *path)
 {
     const char *part = path;
@@ -155,6 +173,7 @@ static const char *last_part(const char *path)
 static void put_frame(struct sonde__text *text, const struct sonde_stack *stack, uint32_t index,
                       const struct sonde_symbol *symbol)
 {
+    char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
     unsigned found = stack->how[index] & SONDE_HOW_FOUND_MASK;
     sonde__base_text_char(text, '#');
     sonde__base_text_dec(text, index < stack->lost_at ? index : index + stack->lost_count);
@@ -162,7 +181,7 @@ static void put_frame(struct sonde__text *text, const struct sonde_stack *stack,
     sonde__base_text_hex(text, stack->pcs[index], PC_DIGITS);
     sonde__base_text_str(text, "  ");
     if (symbol->name[0] != '\0') {
-        sonde__base_text_str(text, symbol->name);
+        sonde__base_text_str(text, sonde__demangle(symbol->name, buffer));
         sonde__base_text_str(text, symbol->source == SONDE_NAME_PLT ? "@plt+0x" : "+0x");
         sonde__base_text_hex(text, symbol->name_offset, 0);
         sonde__base_text_str(text, "  ");

@@ -3,6 +3,7 @@
  * the time of day) are strings: many readers hold numbers as doubles. */
 #include <string.h>
 
+#include "demangle.h"
 #include "mem_heap.h"
 #include "report_analyse.h"
 #include "report_json.h"
@@ -49,6 +50,17 @@ static void put_text(struct sonde__json *j, const char *key, const struct sonde_
     }
 }
 
+/* The name as the file has it, to compare and to look up; and for people, where that differs. */
+static void put_function(struct sonde__json *j, const char *name)
+{
+    char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
+    const char *shown = sonde__demangle(name, buffer);
+    sonde__json_string(j, "function", name);
+    if (shown != name) {
+        sonde__json_string(j, "demangled", shown);
+    }
+}
+
 static void put_frame_fields(struct sonde__json *j, const struct sonde__report *report,
                              const struct sonde__report_frame *f)
 {
@@ -60,7 +72,7 @@ static void put_frame_fields(struct sonde__json *j, const struct sonde__report *
         sonde__json_hex(j, "address", f->offset);
     }
     if (f->name != 0) {
-        sonde__json_string(j, "function", sonde__report_text(report, f->name));
+        put_function(j, sonde__report_text(report, f->name));
         sonde__json_uint(j, "function_offset", f->name_offset);
         sonde__json_string(j, "name_source", PICK(name_sources, f->name_source));
     }

@@ -16,6 +16,7 @@ void sonde__report_out_init(struct sonde__report_out *out, struct sonde__report_
     out->column = 0;
     out->stopped = false;
     out->color = color;
+    out->raw_names = false;
 }
 
 void sonde__report_out_flush(struct sonde__report_out *out)

@@ -22,6 +22,7 @@ struct sonde__report_out {
     uint32_t column; /* characters since the last newline, escapes of colour not counted */
     bool stopped;
     bool color;
+    bool raw_names; /* functions as the file names them */
     char buffer[1024];
 };
 

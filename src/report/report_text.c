@@ -155,6 +155,7 @@ static struct sonde__report_out *begin(const struct sonde__report_view *view,
                                        struct sonde__report_out *out)
 {
     sonde__report_out_init(out, sink, view->color);
+    out->raw_names = view->raw_names;
     return out;
 }
 

@@ -12,6 +12,7 @@
 
 #include "arch_regs.h"
 #include "arch_syscall.h"
+#include "demangle.h"
 #include "report_view.h"
 
 #define NAME_COLUMN_MAX 56u /* a longer name pushes its own last column only */
@@ -58,10 +59,19 @@ static void put_place(struct sonde__report_out *out, const struct sonde__report 
     sonde__report_out_hex(out, frame->offset);
 }
 
+const char *sonde__report_function(const struct sonde__report_out *out,
+                                   const struct sonde__report *report,
+                                   const struct sonde__report_frame *frame, char *buffer)
+{
+    const char *name = sonde__report_text(report, frame->name);
+    return out->raw_names ? name : sonde__demangle(name, buffer);
+}
+
 void sonde__report_put_function(struct sonde__report_out *out, const struct sonde__report *report,
                                 const struct sonde__report_frame *frame)
 {
-    const char *name = sonde__report_text(report, frame->name);
+    char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
+    const char *name = sonde__report_function(out, report, frame, buffer);
     if (frame->lost_count != 0) {
         sonde__report_out_str(out, "...");
     } else if ((frame->how & SONDE_HOW_SIGNAL) != 0) {
@@ -100,13 +110,14 @@ static uint32_t decimal_digits(uint64_t value)
 }
 
 /* Characters of "function+0x12", as put_frame prints it. */
-static uint32_t name_width(const struct sonde__report *report,
+static uint32_t name_width(const struct sonde__report_out *out, const struct sonde__report *report,
                            const struct sonde__report_frame *frame)
 {
+    char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
     if ((frame->how & SONDE_HOW_SIGNAL) != 0) {
         return (uint32_t)strlen("<signal>");
     }
-    return sonde__report_text_width(sonde__report_text(report, frame->name)) +
+    return sonde__report_text_width(sonde__report_function(out, report, frame, buffer)) +
            (frame->name_source == SONDE__REPORT_NAME_PLT ? 4 : 0) + 3 +
            hex_digits(frame->name_offset);
 }
@@ -157,7 +168,8 @@ struct layout {
     uint32_t name_width;
 };
 
-static struct layout measure(const struct sonde__report *report, uint32_t stack)
+static struct layout measure(const struct sonde__report_out *out,
+                             const struct sonde__report *report, uint32_t stack)
 {
     struct layout layout = {1, 0};
     uint64_t depth = 0;
@@ -171,7 +183,7 @@ static struct layout measure(const struct sonde__report *report, uint32_t stack)
             continue;
         }
         if (has_name(report, frame)) {
-            uint32_t width = name_width(report, frame);
+            uint32_t width = name_width(out, report, frame);
             if (width > layout.name_width && width <= NAME_COLUMN_MAX) {
                 layout.name_width = width;
             }
@@ -187,7 +199,7 @@ static struct layout measure(const struct sonde__report *report, uint32_t stack)
 void sonde__report_put_stack(struct sonde__report_out *out, const struct sonde__report *report,
                              uint32_t stack, uint32_t indent)
 {
-    struct layout layout = measure(report, stack);
+    struct layout layout = measure(out, report, stack);
     uint32_t name_column = indent + 1 + layout.index_width + 2;
     uint32_t place_column = name_column + layout.name_width + 3;
     uint64_t depth = 0;

@@ -12,6 +12,7 @@ struct sonde__report_loss; /* report_read.h */
 struct sonde__report_view {
     bool color;           /* ANSI colours; the caller knows whether it writes to a terminal */
     bool images;          /* list the images with their build-ids */
+    bool raw_names;       /* functions as the file names them, not demangled */
     bool unfolded;        /* each thread with its own stack, also where several have the same */
     uint32_t stall_first; /* stalls that were before the model's first */
     const struct sonde__report_loss *loss; /* what the reader could not keep, or null */
@@ -40,6 +41,11 @@ void sonde__report_put_stall(struct sonde__report_out *out, const struct sonde__
 void sonde__report_put_threads(struct sonde__report_out *out, const struct sonde__report *report,
                                const struct sonde__report_thread *threads, uint32_t count,
                                bool unfolded);
+/* The frame's function for people: demangled, in `buffer` of SONDE__DEMANGLE_OUTPUT_MAX bytes
+ * (demangle.h), or as the file names it; "" when not known. */
+const char *sonde__report_function(const struct sonde__report_out *out,
+                                   const struct sonde__report *report,
+                                   const struct sonde__report_frame *frame, char *buffer);
 /* "fsync", "python3.11+0x1d64b4", "12 frames left out": one frame in a line of text. */
 void sonde__report_put_function(struct sonde__report_out *out, const struct sonde__report *report,
                                 const struct sonde__report_frame *frame);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* --help is part of the interface: what it says is kept under tests/golden/cli, one file a verb.
- * SONDE_GOLDEN_WRITE=1 in the environment writes them anew. The man pages must name every option
+ * SONDE_UPDATE_GOLDEN=1 in the environment writes them anew. The man pages must name every option
  * that --help names. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static void compare_golden(const char *name, const char *text)
     char path[512];
     char *expected;
     snprintf(path, sizeof path, "%s/tests/golden/cli/%s.txt", test_source_dir(), name);
-    if (getenv("SONDE_GOLDEN_WRITE") != NULL) {
+    if (getenv("SONDE_UPDATE_GOLDEN") != NULL) {
         test_write_file(path, text, strlen(text));
         return;
     }

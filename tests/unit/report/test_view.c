@@ -104,6 +104,28 @@ TEST(view_shows_no_control_character_from_outside)
 }
 
 /* One stack, but not the same wait: not one line. */
+/* People read decoded names, programs get both. */
+TEST(view_shows_names_of_blocks_and_cpp_decoded)
+{
+    struct sonde__report *r = sample_stacks();
+    struct sonde__report_thread thread = {.tid = 77, .state = 'S', .frame_count = 1};
+    char *text, *raw, *json;
+    thread.stack = sample_push(r, 0, 1, "__12-[C m]_block_invoke", 0x1234, SONDE_FOUND_CFI);
+    sonde__report_add_thread(r, &thread);
+    text = sample_text(r, NULL);
+    raw = sample_text(r, &(struct sonde__report_view){.raw_names = true});
+    json = sample_json(r, NULL);
+    CHECK_CONTAINS(text, "  block in -[C m]+0x34   ");
+    CHECK(strstr(text, "block_invoke") == NULL);
+    CHECK_CONTAINS(raw, "  __12-[C m]_block_invoke+0x34   ");
+    CHECK_CONTAINS(json, "\"function\": \"__12-[C m]_block_invoke\"");
+    CHECK_CONTAINS(json, "\"demangled\": \"block in -[C m]\"");
+    free(text);
+    free(raw);
+    free(json);
+    sonde__report_destroy(r);
+}
+
 TEST(view_folds_only_what_is_the_same)
 {
     struct sonde__report *r = NULL;

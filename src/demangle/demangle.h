@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A function's name as its programmer wrote it.
+ *
+ * Symbols of C++ (Itanium ABI §5.1), Rust (v0 and legacy) and Clang's blocks are encoded. Names
+ * travel and are compared as the file has them; only what people read is decoded, when it is
+ * printed: a decoded name can be many times longer, and most are never looked at.
+ *
+ * Names come from anybody's files: what is decoded is bounded in length, depth and time, and what
+ * cannot be decoded is shown as it is. Context: any thread; not handler. */
+#ifndef SONDE_DEMANGLE_H
+#define SONDE_DEMANGLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SONDE__DEMANGLE_INPUT_MAX  1024u /* longer ones need more stack than a thread may have */
+#define SONDE__DEMANGLE_OUTPUT_MAX 4096u /* bytes with the NUL; a longer result is none */
+
+/* The name for people, in `buffer` of SONDE__DEMANGLE_OUTPUT_MAX bytes, or `name` itself where it
+ * is not encoded, or not known how. Never null. */
+const char *sonde__demangle(const char *name, char *buffer);
+
+/* Parts, for the files of this folder. Each true: `buffer` holds the result. */
+
+/* C++ and Rust. */
+bool sonde__demangle_language(const char *name, char *buffer);
+/* Clang's functions of blocks: "__main_block_invoke_2", "__12-[C m]_block_invoke". */
+bool sonde__demangle_block(const char *name, char *buffer);
+
+#endif

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "demangle.h"
+#include "test.h"
+
+static char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
+
+static bool knows_languages(void)
+{
+    return sonde__demangle_language("_Z1fv", buffer);
+}
+
+TEST(names_that_are_not_encoded_stay_themselves)
+{
+    static const char *const names[] = {
+        "",
+        "_",
+        "__",
+        "main",
+        "_Z",
+        "_R",
+        "R",
+        "Zebra",
+        "__libc_start",
+        "_ZZZZZZZ",
+        "_Rust",
+        "__block_invoke",
+        "___x86",
+        "_Znonsense",
+        "block_invoke",
+        "__7-[C m]_block_invoke_x",
+        "__main_block_invoke_",
+        "__main_block_invoke_99999999999999999999",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        CHECK(sonde__demangle(names[i], buffer) == names[i]);
+    }
+}
+
+/* The names are what clang 14 emits for these functions (nm of its object file). */
+TEST(blocks_are_named_after_what_they_stand_in)
+{
+    CHECK_STR(sonde__demangle("__main_block_invoke", buffer), "block in main");
+    CHECK_STR(sonde__demangle("__main_block_invoke_2", buffer), "block #2 in main");
+    CHECK_STR(sonde__demangle("__12-[C m]_block_invoke", buffer), "block in -[C m]");
+    CHECK_STR(sonde__demangle("__21+[C with:and:]_block_invoke_3", buffer),
+              "block #3 in +[C with:and:]");
+    /* a function that bears the suffix itself */
+    CHECK_STR(sonde__demangle("__a_block_invoke_block_invoke", buffer), "block in a_block_invoke");
+}
+
+TEST(blocks_of_cpp_functions_are_decoded_whole)
+{
+    if (!knows_languages()) {
+        SKIP("built without libiberty");
+    }
+    CHECK_STR(sonde__demangle("___ZN1C1mEv_block_invoke", buffer), "block in C::m()");
+    CHECK_STR(sonde__demangle("___ZN1C1mEv_block_invoke_2", buffer), "block #2 in C::m()");
+}
+
+/* What is expected is what c++filt of binutils 2.40 and llvm-cxxfilt 19 print, where both agree. */
+TEST(cpp_and_rust_are_decoded)
+{
+    static const char *const pairs[][2] = {
+        {"_Z1fv", "f()"},
+        {"_ZN4node21SpinEventLoopInternalEPNS_11EnvironmentE",
+         "node::SpinEventLoopInternal(node::Environment*)"},
+        {"_ZNSt6vectorIiSaIiEE9push_backEOi",
+         "std::vector<int, std::allocator<int> >::push_back(int&&)"},
+        {"_ZN3FooC2Ev", "Foo::Foo()"},
+        {"_RNvC6_123foo3bar", "123foo::bar"},
+        {"_RINvNtC3std3mem8align_ofdE", "std::mem::align_of::<f64>"},
+        {"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"},
+    };
+    if (!knows_languages()) {
+        SKIP("built without libiberty");
+    }
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        CHECK_STR(sonde__demangle(pairs[i][0], buffer), pairs[i][1]);
+    }
+}
+
+/* Each substitution S_n is a pair of the one before: a name of 200 bytes that says 2^60 words. */
+TEST(exponential_name_ends_at_the_limit)
+{
+    char name[SONDE__DEMANGLE_INPUT_MAX + 1];
+    struct timespec begin, end;
+    size_t used = (size_t)snprintf(name, sizeof name, "_Z1f1AIiiE");
+    for (int i = 0; i < 60; i++) {
+        const char digit = i < 10 ? (char)('0' + i) : (char)('A' + i - 10);
+        used += i == 0 ? (size_t)snprintf(name + used, sizeof name - used, "S_IS0_S0_E")
+                       : (size_t)snprintf(name + used, sizeof name - used, "S_IS%c_S%c_E",
+                                          i < 36 ? digit : 'Z', i < 36 ? digit : 'Z');
+    }
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (int i = 0; i < 100; i++) {
+        CHECK(sonde__demangle(name, buffer) == name);
+    }
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    CHECK((end.tv_sec - begin.tv_sec) < 5);
+}
+
+TEST(long_names_stay_as_they_are)
+{
+    size_t size = 1 << 20;
+    char *name = malloc(size + 1);
+    memset(name, 'P', size);
+    memcpy(name, "_Z1f", 4);
+    name[size] = '\0';
+    CHECK(sonde__demangle(name, buffer) == name);
+    name[SONDE__DEMANGLE_INPUT_MAX] = '\0';
+    name[SONDE__DEMANGLE_INPUT_MAX - 1] = 'i';
+    CHECK(sonde__demangle(name, buffer) != NULL);
+    free(name);
+}
