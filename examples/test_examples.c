@@ -50,6 +50,12 @@ TEST(stack_symbols)
 {
     EXPECT("stack_symbols", "#0", "  main+0x", "main of ", "_start");
 }
+
+TEST(stack_async)
+{
+    EXPECT("stack_async", "0x", "no async function");
+}
+
 TEST(threads_list)
 {
     EXPECT("threads_list", "(main) (this one)");

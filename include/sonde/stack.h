@@ -68,7 +68,18 @@ struct sonde_stack {
     uint64_t lost_count; /* frames left out there */
     uint8_t end;         /* enum sonde_end_reason */
     uint64_t end_at;     /* the pc or address at which it ended, where that says more */
+    /* Swift async: sonde_stack_set_async() */
+    uint64_t *async_pcs; /* resume addresses, the awaiting function first; may be null */
+    uint32_t async_capacity;
+    uint32_t async_count; /* result: resume addresses in async_pcs */
+    uint32_t async_at;    /* index in pcs of the frame that they follow; SONDE_NO_FRAME: no async
+                             frame is among the frames kept */
+    uint8_t async_met;    /* the walk came through an async frame, wherever it stands */
+    uint8_t async_cut;    /* the chain has more members than async_capacity */
+    uint64_t task_id;     /* of the running task (captures of the calling thread); 0: not known */
 };
+
+#define SONDE_NO_FRAME UINT32_MAX
 
 /* Prepare a stack over the caller's arrays.
  *
@@ -89,6 +100,34 @@ static inline void sonde_stack_init(struct sonde_stack *stack, uint64_t *pcs, ui
     stack->lost_count = 0;
     stack->end = SONDE_END_NOT_READ;
     stack->end_at = 0;
+    stack->async_pcs = 0;
+    stack->async_capacity = 0;
+    stack->async_count = 0;
+    stack->async_at = SONDE_NO_FRAME;
+    stack->async_met = 0;
+    stack->async_cut = 0;
+    stack->task_id = 0;
+}
+
+/* Have the chain of Swift's async functions delivered, too.
+ *
+ * An async function is called by the executor, not by the function that awaits it: the physical
+ * stack (pcs) shows the executor, and who awaits is in a chain of contexts on the heap. After a
+ * capture, async_pcs holds where each of them goes on, the innermost first: pcs[0] ...
+ * pcs[async_at], then async_pcs, is the stack as the program was written. Resume addresses are next
+ * instructions: look them up as they are. Whether there is a chain is told without this call, too
+ * (async_met). Frames are known by the tag that the Swift and Clang compilers leave in the saved
+ * frame pointer (bits 63:60 == 1); Swift on Linux leaves none.
+ *
+ * async_pcs  array of `capacity` elements, the caller's, kept as long as the stack is used
+ *
+ * Context    handler      Ownership  nothing is transferred
+ * Example    examples/stack_async.c */
+static inline void sonde_stack_set_async(struct sonde_stack *stack, uint64_t *async_pcs,
+                                         uint32_t capacity)
+{
+    stack->async_pcs = async_pcs;
+    stack->async_capacity = capacity;
 }
 
 /* The address to look up for frame `index`: the pc, or the call before a return address. */

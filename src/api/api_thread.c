@@ -11,6 +11,7 @@
 #include "mem_heap.h"
 #include "os.h"
 #include "target_self.h"
+#include "unwind_walk.h"
 
 /* A thread may come to a call, and leave one, between look and signal: so often we begin again. */
 enum { ROUNDS = 3 };
@@ -24,7 +25,7 @@ static void note(struct sonde_captured *captured, const char *text)
 
 static void clear_stack(struct sonde_stack *stack)
 {
-    sonde_stack_init(stack, stack->pcs, stack->how, stack->capacity, stack->outer);
+    sonde__stack_reset(stack);
 }
 
 bool sonde__api_capture_options(const struct sonde_capture_options *given,

@@ -122,6 +122,23 @@ bool sonde__capture_is_usable(const struct sonde_stack *stack)
     return stack != NULL && stack->pcs != NULL && stack->how != NULL && stack->capacity > 0;
 }
 
+/* Of Swift's runtime, where the program has one. Reads a thread-local variable. */
+extern __attribute__((weak)) void *swift_task_getCurrent(void);
+
+/* AsyncTask: HeapObject (16 bytes), two reserved words, flags, then the id: stable ABI of Swift 5.5
+ * (swift/ABI/Task.h). */
+enum { TASK_ID_OFFSET = 36 };
+
+static uint64_t current_task_id(void)
+{
+    uint64_t task = 0;
+    uint32_t id = 0;
+    if (swift_task_getCurrent != NULL) {
+        task = (uint64_t)(uintptr_t)swift_task_getCurrent();
+    }
+    return task != 0 && sonde__os_read(task + TASK_ID_OFFSET, &id, sizeof id) == sizeof id ? id : 0;
+}
+
 void sonde__capture_walk(struct sonde_stack *stack, const struct sonde__regs *regs, bool exact,
                          uint32_t skip, enum sonde__capture_trust trust)
 {
@@ -149,5 +166,8 @@ void sonde__capture_walk(struct sonde_stack *stack, const struct sonde__regs *re
         walk.memory.plain_end = vouch_own(sp);
     }
     sonde__unwind_walk(&walk, stack);
+    if (stack->async_met != 0 && trust == SONDE__CAPTURE_OWN) {
+        stack->task_id = current_task_id();
+    }
     sonde__capture_unpin(pin);
 }

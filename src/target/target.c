@@ -7,6 +7,7 @@
 #include "base_status.h"
 #include "mem_heap.h"
 #include "target_private.h"
+#include "unwind_walk.h"
 
 void sonde__target_base_done(struct sonde__target *target)
 {
@@ -82,7 +83,7 @@ void sonde__target_capture(struct sonde__target *target, const struct sonde__thr
                            struct sonde_stack *stack, struct sonde__capture *ret_capture)
 {
     *ret_capture = (struct sonde__capture){.status = SONDE_ABSENT, .syscall = -1};
-    sonde_stack_init(stack, stack->pcs, stack->how, stack->capacity, stack->outer);
+    sonde__stack_reset(stack);
     target->ops->capture(target, thread, stack, ret_capture);
 }
 
@@ -109,7 +110,7 @@ void sonde__target_walk(struct sonde__target *target, const struct sonde__regs *
                                .memory = {.read = read, .ctx = ctx},
                                .first_exact = true,
                                .infer = infer};
-    sonde_stack_init(stack, stack->pcs, stack->how, stack->capacity, stack->outer);
+    sonde__stack_reset(stack);
     sonde__unwind_walk(&walk, stack);
     sonde__target_images_hit(&target->images, stack->pcs, stack->count);
 }

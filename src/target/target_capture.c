@@ -16,6 +16,7 @@
 #include "mem_heap.h"
 #include "os.h"
 #include "target_process.h"
+#include "unwind_walk.h"
 
 enum {
     ATTEMPTS = 12, /* a thread that wakes thousands of times a second is met at rest in a few */
@@ -294,7 +295,7 @@ void sonde__target_process_capture(struct sonde__target *target, const struct so
         enum sonde_status status = sonde__host_thread_read(target->pid, thread->tid, &now);
         enum outcome outcome;
         if (status != SONDE_OK || now.letter == 'Z' || now.letter == 'X') {
-            sonde_stack_init(stack, stack->pcs, stack->how, stack->capacity, stack->outer);
+            sonde__stack_reset(stack);
             say_dead(ret_capture, status == SONDE_OK);
             return;
         }

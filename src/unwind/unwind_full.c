@@ -83,12 +83,22 @@ static enum sonde__expression_end compute_cell(const struct sonde__walker *walke
     return SONDE__EXPRESSION_OK;
 }
 
+/* Where the row says that the caller's frame pointer is saved; 0: elsewhere. */
+static uint64_t saved_fp_at(const struct sonde__program *p, unsigned fp, uint64_t cfa)
+{
+    const struct sonde__cell *cell = &p->cells[fp];
+    return cell->kind == SONDE__CELL_OFFSET ? cfa + (uint64_t)(int64_t)cell->value : 0;
+}
+
 /* The compact frame follows the registers, so that both kinds of steps can go on from here. */
-static void follow(struct sonde__walker *walker, bool exact, uint8_t found)
+static void follow(struct sonde__walker *walker, uint64_t fp_at, bool exact, uint8_t found)
 {
     struct sonde__regs *regs = walker->regs;
     struct sonde__frame *frame = &walker->frame;
     unsigned fp = sonde__arch_fp(walker->arch);
+    if (sonde__regs_known(regs, fp) && sonde__fp_is_tagged(regs->r[fp])) {
+        sonde__async_note(walker, fp_at, walker->was_signal);
+    }
     regs->r[fp] = sonde__strip_fp_tag(regs->r[fp]);
     frame->pc = regs->pc;
     frame->sp = regs->r[sonde__arch_sp(walker->arch)];
@@ -154,7 +164,8 @@ static enum sonde__step apply_row(struct sonde__walker *walker, const struct ful
     }
     caller.pc = sonde__arch_strip_pac(walker->arch, caller.r[ra]);
     *regs = caller;
-    follow(walker, is_signal, kept ? SONDE_FOUND_LR : SONDE_FOUND_CFI);
+    follow(walker, saved_fp_at(p, sonde__arch_fp(walker->arch), cfa), is_signal,
+           kept ? SONDE_FOUND_LR : SONDE_FOUND_CFI);
     if (regs->pc == 0 && !is_signal) {
         return sonde__step_end(walker, SONDE_END_ROOT, 0);
     }

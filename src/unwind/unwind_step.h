@@ -44,6 +44,8 @@ struct sonde__walker {
     uint64_t place_end;
     const struct sonde__image *image; /* null: none */
     bool is_executable;
+    /* of the frame that the last step left, if that was an extended frame of Swift; else 0 */
+    uint64_t async_context;
 };
 
 /* Stand at frame 0. False: not even sp is known (end is set). */
@@ -60,6 +62,13 @@ enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker);
 
 /* Step with all registers (walker->regs is not null). */
 enum sonde__step sonde__step_full(struct sonde__walker *walker);
+
+/* The saved frame pointer at `record` is tagged: note the context of the frame that the walker
+ * stands at, if it is that frame's. */
+void sonde__async_note(struct sonde__walker *walker, uint64_t record, bool is_signal);
+/* Write the chain of the noted context, once for a stack. slot: of the frame in stack->pcs, or
+ * UINT32_MAX. */
+void sonde__async_deliver(struct sonde__walker *walker, struct sonde_stack *stack, uint32_t slot);
 
 /* The walker stands where `rule` needs a frame pointer that is not known: find the caller by
  * scanning the stack. False: there is no caller that can be proven, or more than one. */
@@ -89,9 +98,14 @@ static inline void sonde__walker_locate(struct sonde__walker *walker, uint64_t p
 }
 
 /* Swift marks an extended frame in the top bits of the saved frame pointer: 0001. */
+static inline bool sonde__fp_is_tagged(uint64_t fp)
+{
+    return fp >> 60 == 1;
+}
+
 static inline uint64_t sonde__strip_fp_tag(uint64_t fp)
 {
-    return fp >> 60 == 1 ? fp & ~((uint64_t)1 << 60) : fp;
+    return sonde__fp_is_tagged(fp) ? fp & ~((uint64_t)1 << 60) : fp;
 }
 
 /* May the caller's sp be `sp`? */
@@ -175,6 +189,7 @@ SONDE__NO_SANITIZE static inline enum sonde__step sonde__rule_apply(struct sonde
     bool ra_in_register = rule->ra_from == SONDE__FROM_KEPT;
     uint64_t cfa = 0;
     uint64_t pc = 0;
+    uint64_t fp = 0;
     walker->was_signal = is_signal;
     if (!sonde__rule_apply_cfa(walker, rule, &cfa, &step)) {
         return step;
@@ -203,8 +218,11 @@ SONDE__NO_SANITIZE static inline enum sonde__step sonde__rule_apply(struct sonde
             sonde__rule_base(frame, rule->fp_from, cfa) + (uint64_t)(int64_t)rule->fp_offset;
         frame->fp_known = rule->fp_from != SONDE__FROM_UNDEFINED &&
                           (rule->fp_from != SONDE__FROM_FP || frame->fp_known) &&
-                          sonde__reader_word(walker->reader, at, &frame->fp);
-        frame->fp = sonde__strip_fp_tag(frame->fp);
+                          sonde__reader_word(walker->reader, at, &fp);
+        if (frame->fp_known && sonde__fp_is_tagged(fp)) {
+            sonde__async_note(walker, at, is_signal);
+        }
+        frame->fp = sonde__strip_fp_tag(fp);
     }
     frame->pc = sonde__arch_strip_pac(walker->arch, pc);
     frame->sp = cfa;

@@ -161,14 +161,15 @@ SONDE__NO_SANITIZE static inline void run_plain(struct sonde__walker *w, struct 
             break;
         }
         uint64_t pc = sonde__plain_word(ra_at) & pc_mask;
-        if (pc == 0) {
+        uint64_t fp = fp_saved ? sonde__plain_word(fp_at) : 0;
+        if (pc == 0 || sonde__fp_is_tagged(fp)) {
             break;
         }
         pcs[kept] = frame.pc;
         how[kept++] = found;
         found = next_found;
         if (fp_saved) {
-            frame.fp = sonde__strip_fp_tag(sonde__plain_word(fp_at));
+            frame.fp = fp;
             frame.fp_known = true;
         }
         frame.pc = pc;
@@ -211,6 +212,9 @@ SONDE__NO_SANITIZE static inline enum sonde__step run(struct sonde__walker *w, s
             rule = find_rule(w, &scratch);
             step = sonde__rule_apply(w, rule);
         }
+        if (w->async_context != 0) {
+            sonde__async_deliver(w, sink->stack, sink->last);
+        }
         if (w->was_signal && sink->last != UINT32_MAX) {
             sink->stack->how[sink->last] |= SONDE_HOW_SIGNAL;
         }
@@ -222,12 +226,17 @@ SONDE__NO_SANITIZE static inline enum sonde__step run(struct sonde__walker *w, s
             return step;
         }
         sink->inferred = true;
+        w->async_context = 0;
     }
 }
 
 static struct sink open_sink(const struct sonde__walk *walk, struct sonde_stack *stack)
 {
     uint32_t outer = stack->outer < stack->capacity ? stack->outer : 0;
+    stack->async_met = stack->async_cut = 0;
+    stack->async_count = 0;
+    stack->async_at = SONDE_NO_FRAME;
+    stack->task_id = 0;
     return (struct sink){
         .stack = stack, .skip = walk->skip, .inner = stack->capacity - outer, .outer = outer};
 }

@@ -44,7 +44,16 @@ struct sonde__walk {
     void *find_ctx;
 };
 
-/* Walk; fills count, lost_*, end and end_at of `stack`. */
+/* Empty again, with the caller's arrays. */
+static inline void sonde__stack_reset(struct sonde_stack *stack)
+{
+    uint64_t *async_pcs = stack->async_pcs;
+    uint32_t async_capacity = stack->async_capacity;
+    sonde_stack_init(stack, stack->pcs, stack->how, stack->capacity, stack->outer);
+    sonde_stack_set_async(stack, async_pcs, async_capacity);
+}
+
+/* Walk; fills the result of `stack`, but for the task's id. */
 void sonde__unwind_walk(const struct sonde__walk *walk, struct sonde_stack *stack);
 
 #endif
