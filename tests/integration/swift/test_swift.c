@@ -241,6 +241,19 @@ static struct {
 /* The trap flag traps after each instruction until the handler's return clears it. */
 enum { TRAP_FLAG = 0x100 };
 
+/* Who awaits the function of `pc`: it is `inner` where it is none of the continuations. The slot of
+ * its context held that of the function before, which a wrong walk would take for its own. */
+static uint32_t expected_count(uint64_t pc, const uint64_t continuations[3])
+{
+    uint64_t size = continuations[1] - continuations[0]; /* one after the other, and alike */
+    for (uint32_t i = 0; i < 2; i++) {
+        if (pc >= continuations[i] && pc - continuations[i] < size) {
+            return 2 - i;
+        }
+    }
+    return 3;
+}
+
 static void on_step(int number, siginfo_t *info, void *context)
 {
     struct seen *s = &seen[0];
@@ -256,11 +269,12 @@ static void on_step(int number, siginfo_t *info, void *context)
     (void)!sonde_stack_capture_ucontext(&s->stack, context, 0);
     always_continuations(expected);
     stepped.steps++;
-    stepped.chains += s->stack.async_met;
-    for (uint32_t i = 0; i < s->stack.async_count; i++) {
-        uint32_t first = 3 - s->stack.async_count;
+    if (s->stack.async_met != 0) {
+        uint32_t first = 3 - expected_count(s->stack.pcs[s->stack.async_at], expected);
+        stepped.chains++;
         stepped.wrong_chains +=
-            s->stack.async_count > 3 || s->stack.async_pcs[i] != expected[first + i];
+            s->stack.async_count != 3 - first ||
+            memcmp(s->async, expected + first, s->stack.async_count * sizeof *s->async) != 0;
     }
     if (s->stack.end != SONDE_END_ROOT && stepped.broken < 8) {
         stepped.broken_at[stepped.broken++] = s->pcs[0];
