@@ -117,6 +117,7 @@ static void open_own_report(const struct sonde__cli_command *command,
         return;
     }
     o->report_path = path;
+    o->report_name = path;
 }
 
 static int run(const struct sonde__cli_command *command, int argc, char **argv)
@@ -147,6 +148,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
             break;
         case OPTION_REPORT:
             report = args.value;
+            o.report_name = report;
             break;
         case OPTION_VERBOSE:
             o.verbose = true;

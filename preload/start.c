@@ -8,6 +8,7 @@
  * loader passes, nothing else. */
 #include <errno.h>
 #include <linux/futex.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -129,6 +130,12 @@ static void start(int argc, char **argv, char **envp)
     atomic_store_explicit(&page->pid, (int32_t)getpid(), memory_order_release);
 }
 
+/* Somebody may have killed it: then nothing is to be waited for. */
+static bool supervisor_is_gone(const struct sonde__probe_page *page)
+{
+    return kill(page->supervisor, 0) != 0 && errno == ESRCH;
+}
+
 /* At exit() or return from main: no report is cut because its program was quick. */
 static void finish(void) __attribute__((destructor));
 static void finish(void)
@@ -155,7 +162,7 @@ static void finish(void)
             break;
         }
         if (!confined && syscall(SYS_futex, &page->finished, FUTEX_WAIT, 0, &slice, NULL, 0) != 0 &&
-            errno != EAGAIN && errno != ETIMEDOUT && errno != EINTR) {
+            errno != EAGAIN && errno != EINTR && (errno != ETIMEDOUT || supervisor_is_gone(page))) {
             break; /* a seccomp filter without futex: do not spin */
         }
     }

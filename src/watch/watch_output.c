@@ -2,6 +2,7 @@
 /* See watch_output.h. */
 #include "watch_output.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,13 +24,25 @@ struct sonde__watch_output {
     uint64_t stalls;
     uint32_t forgotten; /* stalls that were in a report before this one */
     bool stacks;        /* were written, too */
+    int write_error;    /* of the report: errno */
     char who[300];      /* "NAME[PID]: " where programs are followed, else "" */
 };
 
 static enum sonde_status write_report(void *ctx, const void *bytes, size_t size)
 {
-    const struct sonde__watch_output *output = ctx;
-    return sonde__host_write_all(output->options->report_fd, bytes, size) ? SONDE_OK : SONDE_OS;
+    struct sonde__watch_output *output = ctx;
+    if (sonde__host_write_all(output->options->report_fd, bytes, size)) {
+        return SONDE_OK;
+    }
+    output->write_error = errno;
+    return SONDE_OS;
+}
+
+static void say_lost_report(struct sonde__watch_output *output)
+{
+    const char *name = output->options->report_name;
+    sonde__watch_say(output, "%s: the report could not be written: %s", name != NULL ? name : "?",
+                     strerror(output->write_error));
 }
 
 /* stderr of a followed program is what its parent reads, perhaps: text goes where that of the first
@@ -87,7 +100,7 @@ static void flush_report(struct sonde__watch_output *output)
     if (status != SONDE_OK && status != SONDE_MEMORY) {
         sonde__report_writer_destroy(output->writer);
         output->writer = NULL;
-        sonde__watch_say(output, "the report could not be written");
+        say_lost_report(output);
     }
 }
 
@@ -349,7 +362,7 @@ void sonde__watch_output_finish(struct sonde__watch_output *output, uint64_t tur
     sonde__report_set_end(output->report, &end);
     if (output->writer != NULL &&
         sonde__report_writer_finish(output->writer, output->report) != SONDE_OK) {
-        sonde__watch_say(output, "the end of the report could not be written");
+        say_lost_report(output);
     }
     if (output->options->report_path != NULL && output->stalls == 0 && !output->stacks) {
         sonde__host_remove_file(output->options->report_path);

@@ -32,7 +32,8 @@ struct sonde__watch_options {
     uint64_t threshold_ns;
     uint64_t timeout_ns; /* 0: none */
     enum sonde__watch_timeout_action timeout_action;
-    int32_t report_fd; /* where the report goes, -1: nowhere */
+    int32_t report_fd;       /* where the report goes, -1: nowhere */
+    const char *report_name; /* what messages call it */
     bool verbose;
     bool color; /* of the text on stderr */
     /* Instead of any text on stderr; null: text. */

@@ -97,6 +97,22 @@ static void begin_stall(struct sonde__watch_session *s, uint32_t i)
     }
 }
 
+/* A stall without any stack says why. */
+static void say_unread(struct sonde__watch_session *s, const struct sonde__watch_stall *stall)
+{
+    const char *note = NULL;
+    for (uint32_t n = 0; n < stall->count; n++) {
+        const struct sonde__watch_shot *shot = &stall->samples[n].shot;
+        if (shot->count > 0) {
+            return;
+        }
+        note = shot->note[0] != '\0' ? shot->note : note;
+    }
+    if (note != NULL) {
+        sonde__watch_say(s->output, "stacks cannot be read: %s", note);
+    }
+}
+
 static void report_stall(struct sonde__watch_session *s, uint32_t i, uint64_t duration_ns,
                          bool open)
 {
@@ -117,6 +133,7 @@ static void report_stall(struct sonde__watch_session *s, uint32_t i, uint64_t du
     }
     stall->overhead_ns = sonde__host_cpu_ns() - stall->begin_cpu_ns;
     sonde__watch_stall_extend(stall, duration_ns);
+    say_unread(s, stall);
     const struct sonde__watch_ended ended = {
         .stall = stall,
         .slot = &s->page->slots[i],
@@ -317,16 +334,30 @@ static uint64_t look_at_all(struct sonde__watch_session *s, uint64_t now_ns)
     return wait;
 }
 
-/* Every stall that is open ends here, with the program or before its exit. */
+/* Every stall that is open ends here, with the program or before its exit: the last look at it may
+ * have been before the thread came back to its loop. */
+static void finish_stall(struct sonde__watch_session *s, uint32_t i)
+{
+    struct sonde__watch_decision *d = &s->decisions[i];
+    uint64_t ended_ns = atomic_load(&s->page->slots[i].ended_ns);
+    const struct sonde__watch_look over = {.now_ns = ended_ns, .ended_ns = ended_ns};
+    if (d->phase != SONDE__WATCH_STALL) {
+        return;
+    }
+    if (ended_ns != 0 && sonde__watch_decide(d, &over) == SONDE__WATCH_END) {
+        report_stall(s, i, d->duration_ns, false);
+    } else {
+        report_stall(s, i, d->counted_ns, true);
+    }
+}
+
 static void finish(struct sonde__watch_session *s)
 {
     uint64_t now_ns = sonde__host_monotonic_ns();
     uint64_t turns = 0;
     for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
         turns += atomic_load(&s->page->slots[i].turns);
-        if (s->decisions[i].phase == SONDE__WATCH_STALL) {
-            report_stall(s, i, s->decisions[i].counted_ns, true);
-        }
+        finish_stall(s, i);
         sonde__watch_stall_done(&s->stalls[i]);
         sonde__watch_decide_init(&s->decisions[i], s->options.threshold_ns);
     }

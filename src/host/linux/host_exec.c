@@ -21,37 +21,36 @@ static int refuse(const char *name, int os_error, struct sonde_error *ret_error)
     return os_error == ENOENT ? 127 : 126;
 }
 
-static bool is_program(const char *path, int *os_error)
+/* 0, or why it cannot be executed. */
+static int look_at(const char *path)
 {
     struct stat st;
     if (stat(path, &st) != 0) {
-        *os_error = *os_error == EACCES || errno == ENOTDIR ? *os_error : errno;
-        return false;
+        return errno;
     }
-    if (!S_ISREG(st.st_mode) || faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) != 0) {
-        *os_error = EACCES;
-        return false;
-    }
-    return true;
+    return S_ISREG(st.st_mode) && faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0 ? 0 : EACCES;
 }
 
 int sonde__host_find_program(const char *name, char *ret_path, size_t capacity,
                              struct sonde_error *ret_error)
 {
     const char *list = getenv("PATH");
-    int os_error = ENOENT;
+    int os_error = ENOENT, why;
     if (strchr(name, '/') != NULL) {
         snprintf(ret_path, capacity, "%s", name);
-        return is_program(name, &os_error) ? 0 : refuse(name, os_error, ret_error);
+        why = look_at(name);
+        return why == 0 ? 0 : refuse(name, why, ret_error);
     }
     list = list != NULL ? list : "/bin:/usr/bin";
     while (*name != '\0') {
         size_t length = strcspn(list, ":");
         int n = length == 0 ? snprintf(ret_path, capacity, "./%s", name)
                             : snprintf(ret_path, capacity, "%.*s/%s", (int)length, list, name);
-        if (n > 0 && (size_t)n < capacity && is_program(ret_path, &os_error)) {
+        why = n > 0 && (size_t)n < capacity ? look_at(ret_path) : ENAMETOOLONG;
+        if (why == 0) {
             return 0;
         }
+        os_error = os_error == EACCES || why == ENOTDIR ? os_error : why;
         if (list[length] == '\0') {
             break;
         }

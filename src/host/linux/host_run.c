@@ -28,6 +28,17 @@ static enum sonde_status refuse(struct sonde_error *ret_error, const char *what)
     return SONDE_OS;
 }
 
+/* A limit on the size of files counts here, too, and answers with a signal by default. */
+static bool set_size(int fd, size_t size)
+{
+    void (*former)(int) = signal(SIGXFSZ, SIG_IGN);
+    bool done = ftruncate(fd, (off_t)size) == 0;
+    int error = errno;
+    (void)signal(SIGXFSZ, former);
+    errno = error;
+    return done;
+}
+
 enum sonde_status sonde__host_shared_create(size_t size, int32_t *ret_fd, void **ret_memory,
                                             struct sonde_error *ret_error)
 {
@@ -36,7 +47,7 @@ enum sonde_status sonde__host_shared_create(size_t size, int32_t *ret_fd, void *
     if (fd < 0) {
         return refuse(ret_error, "memfd_create");
     }
-    if (ftruncate(fd, (off_t)size) != 0 ||
+    if (!set_size(fd, size) ||
         (memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) == MAP_FAILED) {
         enum sonde_status status = refuse(ret_error, "shared memory");
         close(fd);
@@ -90,7 +101,8 @@ static void become_supervisor(void (*body)(void *, int32_t), void *ctx, int32_t 
     sigemptyset(&none);
     setsid();
     for (int s = 1; s < NSIG; s++) {
-        signal(s, s == SIGPIPE || s == SIGHUP || s == SIGINT ? SIG_IGN : SIG_DFL);
+        bool ignored = s == SIGPIPE || s == SIGHUP || s == SIGINT || s == SIGXFSZ;
+        signal(s, ignored ? SIG_IGN : SIG_DFL);
     }
     sigprocmask(SIG_SETMASK, &none, NULL);
     prctl(PR_SET_NAME, SUPERVISOR_NAME);

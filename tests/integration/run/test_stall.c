@@ -25,7 +25,7 @@ static struct test_run run_turns(const char *first, const char *second)
     set_paths();
     const char *argv[] = {sonde_path, "run",     "-v",  "--report", report_path,
                           "--",       loop_path, first, second,     NULL};
-    return test_run(argv, NULL, NULL, 60);
+    return test_run(argv, NULL, NULL, test_long() ? 680 : 60);
 }
 
 static unsigned count(const char *text, const char *part)
@@ -97,7 +97,7 @@ TEST(wait_on_something_else_is_a_stall)
     check_stall("poll:600", "PHASE_BLOCKED", "stall_poll");
 }
 
-TEST(idle_loop_is_none)
+TEST_TIMEOUT(idle_loop_is_none, 700)
 {
     struct test_run run = run_turns(test_long() ? "idle:600000" : "idle:4000", NULL);
     CHECK_EQ(run.status, 0);

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What goes wrong around a watched program: supervisors that are killed, reports that cannot be
+ * written, stalls at the very end, limits, other tracers. The program never notices. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "programs.h"
+#include "test.h"
+
+/* A script of bash; $SONDE, $LOOP and $FOLDER are set. */
+static struct test_run run_script(const char *script)
+{
+    char sonde[512], loop[512], folder[512];
+    snprintf(sonde, sizeof sonde, "SONDE=%s", program_sonde());
+    snprintf(loop, sizeof loop, "LOOP=%s", program_built("run/run_loop"));
+    snprintf(folder, sizeof folder, "FOLDER=%s", test_folder());
+    return test_run((const char *[]){"bash", "-c", script, NULL},
+                    (const char *[]){sonde, loop, folder, NULL}, NULL, 60);
+}
+
+/* exit() waits two seconds at most for the report's end, and not at all for somebody dead. */
+TEST(supervisor_is_killed)
+{
+    struct test_run run =
+        run_script("$SONDE run -v --report $FOLDER/report -- $LOOP idle:50 burn:1000 "
+                   "2>$FOLDER/said & p=$!\n"
+                   "until grep -q 'not been back' $FOLDER/said; do sleep 0.02; done\n"
+                   "kill -KILL $(sed -n 's/.*supervisor \\([0-9]*\\) .*/\\1/p' $FOLDER/said)\n"
+                   "date +%s%N >$FOLDER/killed; wait $p; echo $?\n"
+                   "echo $((($(date +%s%N) - $(cat $FOLDER/killed)) / 1000000)) ms\n"
+                   "$SONDE show $FOLDER/report >/dev/null");
+    int status = -1, ms = -1;
+    CHECK_EQ(sscanf(run.out, "idle 50\nburn 1000\n%d\n%d ms", &status, &ms), 2);
+    CHECK_EQ(status, 0);
+    CHECK(ms < 2300); /* at most 750 of them are the program's */
+    CHECK_CONTAINS(run.err, "the report has no end");
+    test_run_done(&run);
+}
+
+TEST(report_on_a_full_disk)
+{
+    struct test_run run = run_script("$SONDE run --report /dev/full -- $LOOP burn:10; echo $?");
+    CHECK_STR(run.out, "burn 10\n0\n");
+    CHECK_STR(run.err, "sonde run: /dev/full: the report could not be written: No space left on "
+                       "device\n");
+    test_run_done(&run);
+}
+
+/* The page is a file, too; a signal would be a strange answer. */
+TEST(limit_on_the_size_of_files)
+{
+    struct test_run run =
+        run_script("(ulimit -f 0; $SONDE run -- echo ran 2>&1; echo $?) | cat\n"
+                   "(ulimit -f 400; $SONDE run --report $FOLDER/report -- $LOOP burn:600) | cat");
+    CHECK_CONTAINS(run.out, "File too large\n125\nburn 600\n");
+    CHECK_CONTAINS(run.err, "\nstall 1: ");
+    test_run_done(&run);
+}
+
+TEST(report_in_a_folder_or_over_a_file)
+{
+    struct test_run run = run_script("$SONDE run --report $FOLDER -- echo ran; echo $?\n"
+                                     "echo old >$FOLDER/report\n"
+                                     "$SONDE run --report $FOLDER/report -- echo ran; echo $?\n"
+                                     "$SONDE show $FOLDER/report | grep -c old\n");
+    CHECK_STR(run.out, "125\nran\n0\n0\n");
+    CHECK_CONTAINS(run.err, "the report cannot be written: Is a directory");
+    test_run_done(&run);
+}
+
+/* The program ends before the supervisor looks again: the stall was over all the same. */
+TEST(stall_just_before_the_end)
+{
+    struct test_run run = run_script("$SONDE run --report $FOLDER/report -- $LOOP burn:600\n"
+                                     "$SONDE show $FOLDER/report");
+    CHECK_CONTAINS(run.out, "\nstall 1: ");
+    CHECK(strstr(run.out, "not over") == NULL);
+    test_run_done(&run);
+}
+
+/* It changed what others may read of it: the stall is known, its stacks are not, and that is said.
+ */
+TEST(stacks_that_cannot_be_read)
+{
+    if (geteuid() != 0) {
+        SKIP("only root can become another user");
+    }
+    struct test_run run = run_script(
+        "chmod 755 $FOLDER; cat >$FOLDER/undumpable.py <<'END'\n"
+        "import ctypes, os, select, time\n"
+        "r, w = os.pipe()\n"
+        "for i in range(10): select.select([r], [], [], 0.02)\n"
+        "ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\n"
+        "select.select([r], [], [], 0.02)\n"
+        "time.sleep(0.5)\n"
+        "for i in range(5): select.select([r], [], [], 0.02)\n"
+        "END\n"
+        "setpriv --reuid 65534 --regid 65534 --clear-groups $SONDE run -- /usr/bin/python3 "
+        "$FOLDER/undumpable.py; echo $?");
+    CHECK_STR(run.out, "0\n");
+    CHECK_CONTAINS(run.err, "stacks cannot be read: process ");
+    CHECK_CONTAINS(run.err, "is not dumpable");
+    test_run_done(&run);
+}
+
+/* Nothing that sonde needs is in the environment or the folder, and little memory will do. */
+TEST(poor_surroundings)
+{
+    struct test_run run = run_script(
+        "env -i $SONDE run -- $LOOP burn:600; echo $?\n"
+        "(ulimit -v 30000; $SONDE run -- $LOOP burn:600); echo $?\n"
+        "(ulimit -n 16; ulimit -c 0; ulimit -f 1000; $SONDE run -- $LOOP burn:600); echo $?\n"
+        "mkdir $FOLDER/gone; cd $FOLDER/gone; rmdir $FOLDER/gone; "
+        "$SONDE run -- $LOOP burn:600; echo $?\n"
+        "umask 777; $SONDE run -- $LOOP burn:600; echo $?\n");
+    CHECK_STR(run.out, "burn 600\n0\nburn 600\n0\nburn 600\n0\nburn 600\n0\nburn 600\n0\n");
+    unsigned stalls = 0;
+    for (const char *at = run.err; (at = strstr(at, "\nstall 1: ")) != NULL; at++) {
+        stalls++;
+    }
+    CHECK_EQ(stalls, 5);
+    test_run_done(&run);
+}
+
+/* What a long command line may have without sonde it may have with it, but for our own words. */
+TEST(long_command_lines)
+{
+    struct test_run run = run_script("$SONDE run -- echo $(seq 100000) | md5sum\n"
+                                     "echo $(seq 100000) | md5sum\n"
+                                     "x=$(head -c 131000 /dev/zero | tr '\\0' x)\n"
+                                     "$SONDE run --follow -- echo $x | wc -c\n"
+                                     "$SONDE run -- echo $x$x; echo $?\n");
+    char first[64] = "", second[64] = "";
+    CHECK_EQ(sscanf(run.out, "%63s -\n%63s -\n", first, second), 2);
+    CHECK_STR(first, second);
+    CHECK_CONTAINS(run.out, "\n131001\n126\n"); /* the shell could not start sonde itself */
+    test_run_done(&run);
+}
+
+TEST(not_a_folder)
+{
+    struct test_run run = run_script("$SONDE run /etc/passwd/x; echo $?");
+    CHECK_STR(run.out, "126\n");
+    CHECK_CONTAINS(run.err, "Not a directory");
+    test_run_done(&run);
+}
+
+/* strace and gdb around sonde, and gdb around the program: they see the program's own end, and a
+ * program that somebody traces has no stalls. */
+TEST(other_tracers)
+{
+    if (!program_on_path("gdb")) {
+        SKIP("no gdb");
+    }
+    struct test_run run = run_script(
+        "gdb -nx -batch -ex run --args $SONDE run -- $LOOP burn:600 2>&1 | grep -E 'exited|burn'\n"
+        "$SONDE run -- gdb -nx -batch -ex run --args $LOOP burn:600 2>&1 | grep -E 'exited|burn'\n"
+        "command -v strace >/dev/null || exit 0\n"
+        "strace -f -o $FOLDER/trace $SONDE run -- $LOOP burn:600; echo $?; "
+        "grep -c 'exited with 0' $FOLDER/trace\n");
+    unsigned normal = 0;
+    for (const char *at = run.out; (at = strstr(at, "burn 600\n")) != NULL; at++) {
+        normal++;
+    }
+    CHECK(normal >= 2);
+    CHECK_CONTAINS(run.out, "exited normally");
+    CHECK(strstr(run.err, "stall 1: ") == NULL);
+    test_run_done(&run);
+}
