@@ -39,55 +39,27 @@ static void wipe(char *text)
     }
 }
 
-/* "LD_PRELOAD=ours:theirs" becomes "LD_PRELOAD=theirs", in place. False: ours was alone. */
-static bool keep_rest(char *entry)
-{
-    char *to = entry + sizeof "LD_PRELOAD=" - 1;
-    const char *from = to;
-    while (*from != '\0' && *from != ':') {
-        from++;
-    }
-    if (*from == '\0') {
-        return false;
-    }
-    from++;
-    while ((*to = *from) != '\0') {
-        to++;
-        from++;
-    }
-    for (; to < from; to++) {
-        *to = '\0';
-    }
-    return true;
-}
-
-/* Takes both entries out of the vector; order and everything else stay. Answers the descriptor, or
- * -1 when the variable is not there (the library was preloaded by something else). */
+/* Takes the last two entries out of the vector, if `sonde run` put them there. Answers the number
+ * of the page's descriptor, or -1 (the library was preloaded by something else). */
 static int clean_environment(char **envp)
 {
-    int fd = -1;
-    for (char **e = envp; *e != NULL; e++) {
-        if (starts_with(*e, SONDE_PRELOAD_VARIABLE "=")) {
-            fd = 0;
-            for (const char *d = *e + sizeof SONDE_PRELOAD_VARIABLE; *d >= '0' && *d <= '9'; d++) {
-                fd = fd * 10 + (*d - '0');
-            }
-        }
+    size_t count = 0;
+    int fd = 0;
+    while (envp[count] != NULL) {
+        count++;
     }
-    if (fd < 0) {
+    if (count < 2 || !starts_with(envp[count - 2], SONDE_PRELOAD_VARIABLE "=") ||
+        !starts_with(envp[count - 1], "LD_PRELOAD=")) {
         return -1;
     }
-    char **to = envp;
-    for (char **e = envp; *e != NULL; e++) {
-        bool gone = starts_with(*e, SONDE_PRELOAD_VARIABLE "=") ||
-                    (starts_with(*e, "LD_PRELOAD=") && !keep_rest(*e));
-        if (gone) {
-            wipe(*e);
-        } else {
-            *to++ = *e;
-        }
+    for (const char *d = envp[count - 2] + sizeof SONDE_PRELOAD_VARIABLE; *d >= '0' && *d <= '9';
+         d++) {
+        fd = fd * 10 + (*d - '0');
     }
-    *to = NULL;
+    for (size_t i = count - 2; i < count; i++) {
+        wipe(envp[i]);
+        envp[i] = NULL;
+    }
     return fd;
 }
 

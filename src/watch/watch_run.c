@@ -16,27 +16,27 @@
 /* Same name as in preload/preload.h: the two meet only through the environment. */
 #define PAGE_VARIABLE "SONDE_RUN_PAGE"
 
-static const char *find_variable(char *const *envp, const char *name, size_t *ret_index)
+/* The last LD_PRELOAD is the one that the loader obeys. */
+static const char *find_preload(char *const *envp)
 {
-    size_t length = strlen(name);
+    static const char name[] = "LD_PRELOAD=";
+    const char *found = NULL;
     for (size_t i = 0; envp[i] != NULL; i++) {
-        if (strncmp(envp[i], name, length) == 0 && envp[i][length] == '=') {
-            *ret_index = i;
-            return envp[i] + length + 1;
-        }
+        found = strncmp(envp[i], name, sizeof name - 1) == 0 ? envp[i] + sizeof name - 1 : found;
     }
-    return NULL;
+    return found;
 }
 
-/* The program's environment: as ours, the probe in front of a former LD_PRELOAD and in its place,
- * so that the probe's constructor can put everything back as it was. Null: out of memory. */
+/* The program's environment: as ours, and two entries behind it that the probe's constructor takes
+ * away again. A former LD_PRELOAD stays where it is; the last one names it after the probe. Null:
+ * out of memory. */
 static char **make_environment(const struct sonde__watch_options *options, int32_t page_fd)
 {
-    size_t count = 0, at = 0;
+    size_t count = 0;
     while (options->envp[count] != NULL) {
         count++;
     }
-    const char *former = find_variable(options->envp, "LD_PRELOAD", &at);
+    const char *former = find_preload(options->envp);
     size_t size = strlen(options->probe) + (former != NULL ? strlen(former) : 0) + 16;
     char **envp = calloc(count + 3, sizeof *envp);
     char *preload = malloc(size);
@@ -51,8 +51,8 @@ static char **make_environment(const struct sonde__watch_options *options, int32
     snprintf(preload, size, former != NULL ? "LD_PRELOAD=%s:%s" : "LD_PRELOAD=%s", options->probe,
              former);
     snprintf(page, 64, PAGE_VARIABLE "=%d", (int)page_fd);
-    envp[former != NULL ? at : count++] = preload;
     envp[count] = page;
+    envp[count + 1] = preload;
     return envp;
 }
 
