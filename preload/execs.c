@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The exec family and posix_spawn(). Without --follow each is passed straight on; the variadic ones
- * as the vector that libc makes of them. system() and popen() start /bin/sh inside libc, where
- * nothing can be put in between. */
+ * as the vector that libc makes of them. A file that is executed by its descriptor is not followed:
+ * under a path it would have another name (/proc/PID/comm, AT_EXECFN). */
 #include <errno.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -39,8 +39,7 @@ static __attribute__((noinline)) void follow(const char *path, char *const argv[
     if (real != NULL && preload_make_command(path, argv, envp, &command)) {
         int saved = errno;
         (void)real(command.words[0], (char *const *)(uintptr_t)command.words, envp);
-        /* too long with our words, or sonde is not here (chroot) */
-        atomic_fetch_add_explicit(&preload_follow->missed, 1, memory_order_relaxed);
+        preload_count_missed(errno == E2BIG ? SONDE__PROBE_TOO_LONG : SONDE__PROBE_NO_SONDE);
         errno = saved;
     }
 }
@@ -80,6 +79,22 @@ static int execute_by_name(const char *name, char *const argv[], char *const env
         follow_by_name(name, argv, envp);
     }
     return real(name, argv, envp);
+}
+
+/* Counted before: afterwards there is nobody left to do it. */
+static void leave_by_file(void)
+{
+    if (preload_follow != NULL) {
+        preload_leave_program();
+        preload_count_missed(SONDE__PROBE_BY_FILE);
+    }
+}
+
+static void stay_after_all(void)
+{
+    if (preload_follow != NULL) {
+        atomic_fetch_sub_explicit(&preload_follow->missed, 1, memory_order_relaxed);
+    }
 }
 
 PRELOAD_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
@@ -142,6 +157,37 @@ PRELOAD_EXPORT int execle(const char *path, const char *first, ...)
     return execute(path, argv, envp);
 }
 
+PRELOAD_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
+{
+    CELL(cell, "fexecve");
+    int (*real)(int, char *const[], char *const[]) =
+        (int (*)(int, char *const[], char *const[]))(uintptr_t)preload_real(&cell);
+    if (real == NULL) {
+        errno = ENOSYS;
+        return -1;
+    }
+    leave_by_file();
+    int result = real(fd, argv, envp);
+    stay_after_all();
+    return result;
+}
+
+PRELOAD_EXPORT int execveat(int fd, const char *path, char *const argv[], char *const envp[],
+                            int flags)
+{
+    CELL(cell, "execveat");
+    int (*real)(int, const char *, char *const[], char *const[], int) = (int (*)(
+        int, const char *, char *const[], char *const[], int))(uintptr_t)preload_real(&cell);
+    if (real == NULL) {
+        errno = ENOSYS;
+        return -1;
+    }
+    leave_by_file();
+    int result = real(fd, path, argv, envp, flags);
+    stay_after_all();
+    return result;
+}
+
 /* File actions may change the folder before the program is looked for: then a relative path is
  * another one than here. */
 static __attribute__((noinline)) int follow_spawn(spawn_function plain, pid_t *pid,
@@ -153,14 +199,21 @@ static __attribute__((noinline)) int follow_spawn(spawn_function plain, pid_t *p
     CELL(cell, "posix_spawn");
     spawn_function real = (spawn_function)(uintptr_t)preload_real(&cell);
     struct preload_command command;
-    if (real != NULL && (path[0] == '/' || actions == NULL) &&
-        preload_make_command(path, argv, envp, &command)) {
-        int error = real(pid, command.words[0], actions, attributes,
-                         (char *const *)(uintptr_t)command.words, envp);
+    int error;
+    if (path[0] != '/' && actions != NULL) {
+        error = plain(pid, path, actions, attributes, argv, envp);
+        if (error == 0) {
+            preload_count_missed(SONDE__PROBE_ELSEWHERE);
+        }
+        return error;
+    }
+    if (real != NULL && preload_make_command(path, argv, envp, &command)) {
+        error = real(pid, command.words[0], actions, attributes,
+                     (char *const *)(uintptr_t)command.words, envp);
         if (error != E2BIG && error != ENOENT) {
             return error;
         }
-        atomic_fetch_add_explicit(&preload_follow->missed, 1, memory_order_relaxed);
+        preload_count_missed(error == E2BIG ? SONDE__PROBE_TOO_LONG : SONDE__PROBE_NO_SONDE);
     }
     return plain(pid, path, actions, attributes, argv, envp);
 }

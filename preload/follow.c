@@ -140,6 +140,25 @@ static bool is_newly_confined(void)
     return seccomp_at_start == 0 && prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0;
 }
 
+void preload_count_missed(enum sonde__probe_missed reason)
+{
+    atomic_fetch_add_explicit(&preload_follow->missed, 1, memory_order_relaxed);
+    atomic_fetch_or_explicit(&preload_follow->reasons, (uint32_t)reason, memory_order_relaxed);
+}
+
+bool preload_may_follow(char *const envp[])
+{
+    if (is_newly_confined()) {
+        preload_count_missed(SONDE__PROBE_CONFINED);
+        return false;
+    }
+    if (is_for_the_loader(envp)) {
+        preload_count_missed(SONDE__PROBE_FOR_LOADER);
+        return false;
+    }
+    return true;
+}
+
 static bool fill(const char *path, char *const argv[], struct preload_command *command)
 {
     const char *word = preload_follow->text;
@@ -152,6 +171,7 @@ static bool fill(const char *path, char *const argv[], struct preload_command *c
     command->words[n++] = path;
     for (i = 0; argv[i] != NULL; i++) {
         if (i == PRELOAD_ARGUMENTS_MAX) {
+            preload_count_missed(SONDE__PROBE_TOO_LONG);
             return false;
         }
         command->words[n++] = argv[i];
@@ -165,13 +185,8 @@ bool preload_make_command(const char *path, char *const argv[], char *const envp
 {
     int saved = errno;
     bool known = path != NULL && path[0] != '\0' && argv != NULL && argv[0] != NULL;
-    bool made = false;
-    if (known && is_program(path)) {
-        made = !is_newly_confined() && !is_for_the_loader(envp) && fill(path, argv, ret_command);
-        if (!made) {
-            atomic_fetch_add_explicit(&preload_follow->missed, 1, memory_order_relaxed);
-        }
-    }
+    bool made =
+        known && is_program(path) && preload_may_follow(envp) && fill(path, argv, ret_command);
     errno = saved;
     return made;
 }

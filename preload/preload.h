@@ -114,6 +114,9 @@ struct preload_command {
 /* argv of `sonde run ... -- path argv...`. False: this one is executed as it is. Keeps errno. */
 bool preload_make_command(const char *path, char *const argv[], char *const envp[],
                           struct preload_command *ret_command);
+/* May a program that gets `envp` be followed now? Else it is counted. */
+bool preload_may_follow(char *const envp[]);
+void preload_count_missed(enum sonde__probe_missed reason);
 /* The file that execvp() would execute first, if it can be followed. Keeps errno. */
 #define PRELOAD_PATH_MAX 4096u
 bool preload_find(const char *name, char *ret_path);

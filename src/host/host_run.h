@@ -66,7 +66,7 @@ void sonde__host_kill(int32_t pid);
 /* Every byte, or false. */
 bool sonde__host_write_all(int32_t fd, const void *bytes, size_t size);
 /* To what is stderr of another supervisor: this one keeps no descriptor of it, so whoever reads it
- * sees its end in time. False: that one is gone, or its stderr is a socket. */
+ * sees its end in time. False: that one is gone, or belongs to somebody else. */
 bool sonde__host_write_stderr_of(int32_t supervisor, const void *bytes, size_t size);
 void sonde__host_remove_file(const char *path);
 /* "Linux 6.1.0". */

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SONDE__PROBE_VERSION 2u
+#define SONDE__PROBE_VERSION 3u
 /* Threads that wait in poll, epoll and the like at the same time: 256 is four times what the
  * largest program of our tests has. More threads are not watched; `slots_lost` counts them. */
 #define SONDE__PROBE_SLOTS 256u
@@ -99,8 +99,19 @@ struct sonde__probe_page {
 #define SONDE__PROBE_FOLLOW_BYTES 12288u
 #define SONDE__PROBE_FOLLOW_WORDS 16u
 
+/* Why a program was executed without being followed. */
+enum sonde__probe_missed {
+    SONDE__PROBE_TOO_LONG = 1,   /* too many arguments, or too long a command */
+    SONDE__PROBE_FOR_LOADER = 2, /* variables that speak to the loader */
+    SONDE__PROBE_CONFINED = 4,   /* a seccomp filter that came after the start */
+    SONDE__PROBE_NO_SONDE = 8,   /* sonde is not to be reached from there */
+    SONDE__PROBE_BY_FILE = 16,   /* fexecve(), execveat(): the program has no path */
+    SONDE__PROBE_ELSEWHERE = 32, /* posix_spawn() of a relative path in a folder not known here */
+};
+
 struct sonde__probe_follow {
-    _Atomic uint32_t missed; /* programs that were executed without being followed */
+    _Atomic uint32_t missed;  /* programs that were executed without being followed */
+    _Atomic uint32_t reasons; /* SONDE__PROBE_ bits of those */
     uint32_t words;
     char text[SONDE__PROBE_FOLLOW_BYTES]; /* the first words of argv, each ended by a zero */
 };

@@ -49,6 +49,34 @@ bool sonde__watch_fill_follow(const struct sonde__watch_options *o, int32_t supe
     return w.fits;
 }
 
+bool sonde__watch_describe_missed(const struct sonde__probe_follow *follow, char *ret_text,
+                                  size_t capacity)
+{
+    static const struct {
+        uint32_t reason;
+        const char *text;
+    } known[] = {
+        {SONDE__PROBE_TOO_LONG, "too many arguments"},
+        {SONDE__PROBE_FOR_LOADER, "variables for the loader"},
+        {SONDE__PROBE_CONFINED, "a seccomp filter"},
+        {SONDE__PROBE_NO_SONDE, "sonde out of reach"},
+        {SONDE__PROBE_BY_FILE, "executed by descriptor"},
+        {SONDE__PROBE_ELSEWHERE, "a relative path with file actions of posix_spawn()"},
+    };
+    uint32_t missed = atomic_load(&follow->missed);
+    uint32_t reasons = atomic_load(&follow->reasons);
+    const char *before = ": ";
+    int n = snprintf(ret_text, capacity, "%u program%s started without being followed",
+                     (unsigned)missed, missed == 1 ? " was" : "s were");
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if ((reasons & known[i].reason) != 0 && n >= 0 && (size_t)n < capacity) {
+            n += snprintf(ret_text + n, capacity - (size_t)n, "%s%s", before, known[i].text);
+            before = ", ";
+        }
+    }
+    return missed > 0;
+}
+
 bool sonde__watch_awaits_report(const struct sonde__watch_options *options)
 {
     return options->report_fd >= 0 && options->root == 0;

@@ -9,6 +9,7 @@
 
 #include "host_run.h"
 #include "os.h"
+#include "watch_follow.h"
 
 #define MS 1000000ull
 /* How long all threads must be idle before the long sleep: a program with a timer of half a second
@@ -361,12 +362,9 @@ static void finish(struct sonde__watch_session *s)
         sonde__watch_stall_done(&s->stalls[i]);
         sonde__watch_decide_init(&s->decisions[i], s->options.threshold_ns);
     }
-    uint32_t missed = s->follow != NULL ? atomic_load(&s->follow->missed) : 0;
-    if (missed > 0) {
-        sonde__watch_say(s->output,
-                         "%u programs were started without being followed: too many arguments, "
-                         "variables for the loader, a seccomp filter, or sonde out of reach",
-                         (unsigned)missed);
+    char missed[512];
+    if (s->follow != NULL && sonde__watch_describe_missed(s->follow, missed, sizeof missed)) {
+        sonde__watch_say(s->output, "%s", missed);
     }
     sonde__watch_output_finish(s->output, turns, now_ns - s->begin_ns);
     s->output = NULL;

@@ -157,20 +157,41 @@ enum sonde_status sonde__host_start_supervisor(void (*body)(void *ctx, int32_t p
     return SONDE_OK;
 }
 
-bool sonde__host_write_stderr_of(int32_t supervisor, const void *bytes, size_t size)
+static bool is_supervisor(int32_t pid)
 {
     char path[64], name[32] = "";
-    snprintf(path, sizeof path, "/proc/%d/comm", (int)supervisor);
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd >= 0 ? read(fd, name, sizeof name - 1) : -1;
     if (fd >= 0) {
         close(fd);
     }
-    if (n <= 0 || strcmp(name, SUPERVISOR_NAME "\n") != 0) {
-        return false; /* its number may be another process' by now */
+    return n > 0 && strcmp(name, SUPERVISOR_NAME "\n") == 0;
+}
+
+/* A copy of its descriptor 2: the same open file, so what is written here moves the place where the
+ * program itself writes next. Where tracing it is refused (Yama), the file is opened once more:
+ * then the program may write over the text, if stderr is a file that it does not append to. */
+static int take_stderr(int32_t supervisor)
+{
+    char path[64];
+    int process = (int)syscall(SYS_pidfd_open, supervisor, 0);
+    int fd = -1;
+    if (!is_supervisor(supervisor)) { /* its number may be another process' by now */
+        errno = ESRCH;
+    } else if (process < 0 || (fd = (int)syscall(SYS_pidfd_getfd, process, 2, 0)) < 0) {
+        snprintf(path, sizeof path, "/proc/%d/fd/2", (int)supervisor);
+        fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
     }
-    snprintf(path, sizeof path, "/proc/%d/fd/2", (int)supervisor);
-    fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+    if (process >= 0) {
+        close(process);
+    }
+    return fd;
+}
+
+bool sonde__host_write_stderr_of(int32_t supervisor, const void *bytes, size_t size)
+{
+    int fd = take_stderr(supervisor);
     if (fd < 0) {
         return false;
     }

@@ -111,12 +111,13 @@ static struct test_run run_script(const char *const argv[], const char *input)
     return test_run(argv, (const char *[]){programs, scripts, own, NULL}, input, SAME_TIMEOUT_S);
 }
 
-void check_script(const char *script, const char *input, int status, char **ret_out)
+static void compare_scripts(const char *option, const char *script, const char *input, int status,
+                            char **ret_out)
 {
     const char *const plain_argv[] = {"bash", "-c", script, "script", NULL};
-    const char *const watched_argv[] = {
-        "bash", "-c",       script,        "script", program_sonde(),
-        "run",  "--report", report_path(), "--",     NULL};
+    const char *const watched_argv[] = {"bash",          "-c",  script,     "script",
+                                        program_sonde(), "run", "--report", report_path(),
+                                        option,          "--",  NULL};
     struct test_run plain = run_script(plain_argv, input);
     struct test_run watched = run_script(watched_argv, input);
     compare(&plain, &watched, status);
@@ -125,4 +126,14 @@ void check_script(const char *script, const char *input, int status, char **ret_
     }
     test_run_done(&plain);
     test_run_done(&watched);
+}
+
+void check_script(const char *script, const char *input, int status, char **ret_out)
+{
+    compare_scripts("--stall=250ms", script, input, status, ret_out);
+}
+
+void check_followed(const char *script, int status, char **ret_out)
+{
+    compare_scripts("--follow", script, NULL, status, ret_out);
 }

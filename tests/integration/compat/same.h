@@ -16,5 +16,7 @@ void check_same(const char *const argv[], const char *input, int status);
  * of its sources, $FOLDER a fresh folder for each run. Gives the plain output back where ret_out is
  * not null; caller frees. */
 void check_script(const char *script, const char *input, int status, char **ret_out);
+/* The same with `sonde run --follow`. */
+void check_followed(const char *script, int status, char **ret_out);
 
 #endif
