@@ -85,6 +85,15 @@ struct sonde__host_thread_look {
     uint64_t runqueue_ns;
 };
 bool sonde__host_look_thread(int32_t pid, int32_t tid, struct sonde__host_thread_look *ret_look);
+/* What a descriptor of the thread is now. */
+enum sonde__host_descriptor {
+    SONDE__HOST_UNKNOWN, /* it may not be read, or the thread is gone */
+    SONDE__HOST_CLOSED,
+    SONDE__HOST_FILE, /* a regular file or a folder: nobody waits for those */
+    SONDE__HOST_EPOLL,
+    SONDE__HOST_OTHER,
+};
+enum sonde__host_descriptor sonde__host_look_descriptor(int32_t pid, int32_t tid, int32_t fd);
 /* A number that is another one after the process has executed another program (where its stack
  * begins, which is random); 0: not to be had. */
 uint64_t sonde__host_program_mark(int32_t pid);

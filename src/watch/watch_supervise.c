@@ -194,6 +194,25 @@ static bool is_confined(struct sonde__watch_session *s, int32_t tid)
     return atomic_load(&s->page->confined) != 0;
 }
 
+/* A loop whose descriptor is closed will never turn again, and its thread, whatever it does, keeps
+ * nobody waiting: children's output that was read to its end, an event loop that was closed. So a
+ * stall that follows right after such a loop's descriptor was closed is missed, rather than a
+ * program that only waits for the time to pass reported. */
+static bool loop_is_over(const struct sonde__watch_session *s, uint32_t i,
+                         const struct sonde__watch_look *look)
+{
+    const struct sonde__probe_candidate *loop = &s->page->slots[i].loop;
+    bool epoll = loop->kind == SONDE__PROBE_EPOLL;
+    if (look->now_ns < look->since_ns + s->options.threshold_ns / 2 ||
+        (!epoll && loop->kind != SONDE__PROBE_POLL) || loop->object > INT32_MAX) {
+        return false;
+    }
+    enum sonde__host_descriptor now =
+        sonde__host_look_descriptor(s->pid, (int32_t)s->tids[i], (int32_t)loop->object);
+    return now == SONDE__HOST_CLOSED || now == SONDE__HOST_FILE ||
+           (epoll && now == SONDE__HOST_OTHER);
+}
+
 /* One thread. Returns the time until it is due again; *ret_busy: it is away from its loop. */
 static uint64_t look_at(struct sonde__watch_session *s, uint32_t i, uint64_t now_ns, bool *ret_busy)
 {
@@ -225,6 +244,9 @@ static uint64_t look_at(struct sonde__watch_session *s, uint32_t i, uint64_t now
             atomic_store(&s->page->confined, 1);
         }
         look.held = thread.state == 'T' || thread.state == 't' || thread.tracer != 0;
+    }
+    if (look.busy && loop_is_over(s, i, &look)) {
+        look.busy = false;
     }
     act(s, i, sonde__watch_decide(d, &look), now_ns);
     *ret_busy = *ret_busy || look.busy;

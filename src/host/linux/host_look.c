@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -58,6 +59,27 @@ bool sonde__host_look_thread(int32_t pid, int32_t tid, struct sonde__host_thread
     }
     *ret_look = look;
     return look.state != 'Z' && look.state != 'X';
+}
+
+enum sonde__host_descriptor sonde__host_look_descriptor(int32_t pid, int32_t tid, int32_t fd)
+{
+    char folder[64], path[96], to[64];
+    struct stat st;
+    snprintf(folder, sizeof folder, "/proc/%d/task/%d/fd", (int)pid, (int)tid);
+    snprintf(path, sizeof path, "%s/%d", folder, (int)fd);
+    ssize_t n = readlink(path, to, sizeof to - 1);
+    if (n < 0) {
+        return errno == ENOENT && access(folder, X_OK) == 0 ? SONDE__HOST_CLOSED
+                                                            : SONDE__HOST_UNKNOWN;
+    }
+    to[n] = '\0';
+    if (strcmp(to, "anon_inode:[eventpoll]") == 0) {
+        return SONDE__HOST_EPOLL;
+    }
+    /* a name only says so where it begins with '/': then the kernel can go to it */
+    return to[0] == '/' && stat(path, &st) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+               ? SONDE__HOST_FILE
+               : SONDE__HOST_OTHER;
 }
 
 /* proc(5): field 28 of stat, counted behind the name, which may contain anything. */

@@ -124,3 +124,39 @@ TEST(tcl)
                           "child", NULL},
          "condition", check_kind);
 }
+
+static void find_followed(const char *const argv[], const char *loop,
+                          void (*check)(const struct zoo_truth *, const struct json *))
+{
+    struct zoo zoo;
+    expected_loop = loop;
+    CHECK(zoo_run_followed(&zoo, argv, 60));
+    zoo_check_stalls(&zoo, check);
+    zoo_done(&zoo);
+}
+
+TEST(children_of_a_shell)
+{
+    find_followed((const char *[]){"/usr/bin/python3", program_source("zoo/asyncio_loop.py"), "400",
+                                   "sleep", "burn", "child", NULL},
+                  "epoll", check_kind);
+    find_followed((const char *[]){program_built("zoo/zoo_glib"), "400", "burn", "child", NULL},
+                  "poll", check_native);
+}
+
+TEST(tcl_started_by_a_shell)
+{
+    find_followed(
+        (const char *[]){"tclsh", program_source("zoo/tcl_loop.tcl"), "400", "burn", "child", NULL},
+        "condition", check_kind);
+}
+
+TEST(node_started_by_a_shell)
+{
+    if (!program_on_path("node")) {
+        SKIP("no node on PATH");
+    }
+    find_followed(
+        (const char *[]){"node", program_source("zoo/node_loop.js"), "400", "burn", "spawn", NULL},
+        "epoll", check_kind);
+}

@@ -97,6 +97,42 @@ TEST(loop_that_executes_another_program)
            3);
 }
 
+/* What was learned as a loop was the reading of children's output, or an event loop that is closed:
+ * its descriptor is gone, and whatever the thread does now, it keeps nobody waiting. */
+TEST(loop_that_is_over)
+{
+    silent((const char *[]){"/usr/bin/python3", "-c",
+                            "import subprocess, time\n"
+                            "for i in range(5):\n"
+                            "    subprocess.run('echo a; sleep 0.01; echo b >&2; sleep 0.01', "
+                            "shell=True, capture_output=True)\n"
+                            "time.sleep(1)\n"
+                            "with open('/etc/passwd') as f, open('/etc/group') as g:\n"
+                            "    time.sleep(1)\n",
+                            NULL},
+           3);
+    silent((const char *[]){"/usr/bin/python3", "-c",
+                            "import asyncio, time\n"
+                            "async def main():\n"
+                            "    for i in range(20): await asyncio.sleep(0.01)\n"
+                            "asyncio.run(main())\n"
+                            "time.sleep(1)\n",
+                            NULL},
+           10);
+}
+
+TEST(children_of_a_shell)
+{
+    struct zoo zoo;
+    CHECK(!zoo_run_followed(&zoo,
+                            (const char *[]){"/usr/bin/python3",
+                                             program_source("zoo/asyncio_loop.py"), "600", "idle",
+                                             "nested", NULL},
+                            60));
+    CHECK(!zoo_run_followed(
+        &zoo, (const char *[]){program_built("zoo/zoo_glib"), "600", "idle", "nested", NULL}, 60));
+}
+
 static void start(struct program *program, const char *const argv[], char *report)
 {
     snprintf(report, 128, "%s/report", test_folder());

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zoo.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void read_truths(struct zoo *zoo)
 {
@@ -45,6 +47,49 @@ void zoo_run(struct zoo *zoo, const char *const argv[], unsigned timeout_s)
     }
     zoo_read(zoo, run.out, report);
     test_run_done(&run);
+}
+
+/* The one report of a followed program in the test's folder. */
+static bool find_followed(char *ret_path, size_t capacity)
+{
+    DIR *folder = opendir(test_folder());
+    unsigned found = 0;
+    for (struct dirent *e; folder != NULL && (e = readdir(folder)) != NULL;) {
+        int pid = 0, used = 0;
+        if (sscanf(e->d_name, "report.%d%n", &pid, &used) == 1 && e->d_name[used] == '\0') {
+            snprintf(ret_path, capacity, "%s/report.%d", test_folder(), pid);
+            found++;
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    CHECK(found <= 1);
+    return found == 1;
+}
+
+bool zoo_run_followed(struct zoo *zoo, const char *const argv[], unsigned timeout_s)
+{
+    const char *list[32] = {"sh", "-c", "\"$@\"; exit $?", "sh"};
+    char report[128];
+    for (size_t n = 4; n < 31 && *argv != NULL; n++) {
+        list[n] = *argv++;
+    }
+    snprintf(report, sizeof report, "%s/report", test_folder());
+    memset(zoo, 0, sizeof *zoo);
+    struct test_run run = program_watch((const char *[]){"--stall", "150ms", "--follow", NULL},
+                                        report, list, timeout_s);
+    if (run.status != 0 || run.timed_out) {
+        FAIL("%s ended with %d: %s%s", list[4], run.status, run.out, run.err);
+    }
+    bool found = find_followed(report, sizeof report);
+    if (found) {
+        CHECK_CONTAINS(run.err, "its event loop stalled:");
+        zoo_read(zoo, run.out, report);
+        unlink(report); /* for the next one */
+    }
+    test_run_done(&run);
+    return found;
 }
 
 void zoo_done(struct zoo *zoo)

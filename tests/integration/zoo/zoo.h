@@ -22,6 +22,9 @@ struct zoo {
 
 /* Runs it to its end with `--stall 150ms`; fails the test when it does not end with 0. */
 void zoo_run(struct zoo *zoo, const char *const argv[], unsigned timeout_s);
+/* The same as a child of a shell, with `--follow`: its report is REPORT.PID, and there is no other.
+ * Without a stall there is none at all; then false. */
+bool zoo_run_followed(struct zoo *zoo, const char *const argv[], unsigned timeout_s);
 /* Reads the output of a program that has ended, and its report. */
 void zoo_read(struct zoo *zoo, const char *output, const char *report);
 void zoo_done(struct zoo *zoo);
