@@ -69,6 +69,11 @@ static enum sonde__expression_end compute_cell(const struct sonde__walker *walke
             return end;
         }
         at = *ret_value;
+        if (reg == sonde__arch_fp(walker->arch) && !p->cie.is_signal_frame &&
+            !sonde__is_saved_here(at, cfa)) {
+            *ret_value = regs->r[reg];
+            return sonde__regs_known(regs, reg) ? SONDE__EXPRESSION_OK : SONDE__EXPRESSION_UNKNOWN;
+        }
         break;
     case SONDE__CELL_UNDEFINED:
         return SONDE__EXPRESSION_UNKNOWN;
@@ -159,7 +164,13 @@ static enum sonde__step apply_row(struct sonde__walker *walker, const struct ful
             caller.known &= ~((uint64_t)1 << reg);
         }
     }
-    if (!sonde__step_grows(walker, caller.r[sp], is_signal, kept)) {
+    /* Code that switches stacks (longjmp, setcontext) is described as called by its target, and at
+     * its last instructions stands on the target's stack already. vfork holds its return address in
+     * a register. */
+    bool is_switch = p->cells[sp].kind != SONDE__CELL_UNSPECIFIED;
+    bool may_jump = is_signal || (is_switch && walker->frame.exact);
+    bool may_stay = kept || is_switch || ra_cell->kind == SONDE__CELL_REGISTER;
+    if (!sonde__step_grows(walker, caller.r[sp], may_jump, may_stay)) {
         return sonde__step_end(walker, SONDE_END_NO_PROGRESS, walker->frame.pc);
     }
     caller.pc = sonde__arch_strip_pac(walker->arch, caller.r[ra]);

@@ -4,8 +4,9 @@
 #include "arch_sigframe.h"
 #include "base_mem.h"
 
-/* A handler on an alternate stack that lies above the thread's own stack goes down once. */
-#define JUMPS_MAX 1
+/* A handler on an alternate stack that lies above the thread's own stack goes down once, and it may
+ * have interrupted a switch to yet another stack. */
+#define JUMPS_MAX 2
 
 void sonde__reader_init(struct sonde__reader *reader, const struct sonde__memory *memory)
 {
@@ -180,6 +181,20 @@ static bool is_made_root(struct sonde__walker *walker)
            start == pc - walker->image->bias;
 }
 
+/* The registers follow the compact frame, where all of them are kept. */
+static void follow_frame(struct sonde__walker *walker)
+{
+    const struct sonde__frame *frame = &walker->frame;
+    if (walker->regs == NULL) {
+        return;
+    }
+    if (frame->fp_known) {
+        sonde__regs_set(walker->regs, sonde__arch_fp(walker->arch), frame->fp);
+    }
+    sonde__regs_set(walker->regs, sonde__arch_sp(walker->arch), frame->sp);
+    walker->regs->pc = frame->pc;
+}
+
 enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker)
 {
     struct sonde__frame *frame = &walker->frame;
@@ -224,10 +239,6 @@ enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker)
     frame->lr_known = false;
     frame->exact = false;
     frame->found = SONDE_FOUND_FP;
-    if (walker->regs != NULL) {
-        sonde__regs_set(walker->regs, sonde__arch_fp(walker->arch), frame->fp);
-        sonde__regs_set(walker->regs, sonde__arch_sp(walker->arch), frame->sp);
-        walker->regs->pc = pc;
-    }
+    follow_frame(walker);
     return SONDE__STEP_ON;
 }

@@ -2,8 +2,9 @@
 /* One step of the walk: from a frame to its caller.
  *
  * A walker stands at one frame. A step looks its pc up, applies the rule and stands at the caller,
- * or says why there is none. Between frames the stack pointer only grows, but for one jump at a
- * signal frame (a handler on a stack of its own): so every walk ends. Context: handler. */
+ * or says why there is none. Between frames the stack pointer only grows, but for few jumps at
+ * signal frames (a handler on a stack of its own) and in code that switches stacks: so every walk
+ * ends. Context: handler. */
 #ifndef SONDE_UNWIND_STEP_H
 #define SONDE_UNWIND_STEP_H
 
@@ -34,7 +35,7 @@ struct sonde__walker {
     struct sonde__regs *regs; /* all registers, or null: the compact rules do */
     struct sonde__frame frame;
     unsigned arch;
-    unsigned jumps_left; /* signal frames that may still go to a lower stack */
+    unsigned jumps_left; /* steps that may still go to a lower stack */
     bool was_signal;     /* the frame of the last step is a signal frame */
     bool is_proof;       /* only CFI counts: no frame pointers, no zero as the end */
     uint8_t end;         /* enum sonde_end_reason */
@@ -108,20 +109,28 @@ static inline uint64_t sonde__strip_fp_tag(uint64_t fp)
     return sonde__fp_is_tagged(fp) ? fp & ~((uint64_t)1 << 60) : fp;
 }
 
-/* May the caller's sp be `sp`? */
-static inline bool sonde__step_grows(struct sonde__walker *walker, uint64_t sp, bool is_signal,
-                                     bool ra_in_register)
+/* May the caller's sp be `sp`? may_jump: the rule may lead to another stack. may_stay: the return
+ * address is not on the stack, so the innermost frame may have none of it (a leaf of aarch64). */
+static inline bool sonde__step_grows(struct sonde__walker *walker, uint64_t sp, bool may_jump,
+                                     bool may_stay)
 {
     const struct sonde__frame *frame = &walker->frame;
-    if (sp > frame->sp) {
+    if (sp > frame->sp || (sp == frame->sp && may_stay && frame->exact)) {
         return true;
     }
-    if (is_signal && walker->jumps_left > 0) {
+    if (may_jump && walker->jumps_left > 0) {
         walker->jumps_left--;
         return true;
     }
-    /* a leaf of aarch64 may use no stack at all */
-    return sp == frame->sp && ra_in_register && frame->exact;
+    return false;
+}
+
+/* May fp be saved at `at`, an address that its own value gives? In functions that realign their
+ * stack gcc still says so when fp has been popped; but what the caller's fp points to lies above
+ * the CFA. Then fp is the caller's. */
+static inline bool sonde__is_saved_here(uint64_t at, uint64_t cfa)
+{
+    return at < cfa;
 }
 
 static inline uint64_t sonde__rule_base(const struct sonde__frame *frame, unsigned from,
@@ -216,13 +225,15 @@ SONDE__NO_SANITIZE static inline enum sonde__step sonde__rule_apply(struct sonde
     if (rule->fp_from != SONDE__FROM_KEPT) {
         uint64_t at =
             sonde__rule_base(frame, rule->fp_from, cfa) + (uint64_t)(int64_t)rule->fp_offset;
-        frame->fp_known = rule->fp_from != SONDE__FROM_UNDEFINED &&
-                          (rule->fp_from != SONDE__FROM_FP || frame->fp_known) &&
-                          sonde__reader_word(walker->reader, at, &fp);
-        if (frame->fp_known && sonde__fp_is_tagged(fp)) {
-            sonde__async_note(walker, at, is_signal);
+        if (rule->fp_from != SONDE__FROM_FP || sonde__is_saved_here(at, cfa)) {
+            frame->fp_known = rule->fp_from != SONDE__FROM_UNDEFINED &&
+                              (rule->fp_from != SONDE__FROM_FP || frame->fp_known) &&
+                              sonde__reader_word(walker->reader, at, &fp);
+            if (frame->fp_known && sonde__fp_is_tagged(fp)) {
+                sonde__async_note(walker, at, is_signal);
+            }
+            frame->fp = sonde__strip_fp_tag(fp);
         }
-        frame->fp = sonde__strip_fp_tag(fp);
     }
     frame->pc = sonde__arch_strip_pac(walker->arch, pc);
     frame->sp = cfa;

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Rows of code that is on its way out: switches of stacks, vfork, functions that realign theirs. */
+#include "sim.h"
+#include "test.h"
+
+#define CODE(offset_)  (SIM_CODE + (uint64_t)(offset_))
+#define STACK(offset_) (SIM_STACK + (uint64_t)(offset_))
+
+static struct sim sim;
+
+/* The outermost function of x86-64 at 0xf00: its return address is undefined. */
+static void add_root(void)
+{
+    SIM_FDE(&sim, 0xf00, 0x07, 16);
+}
+
+/* setcontext, longjmp: described as called by their target, whose sp they have at the end. */
+TEST(a_switch_of_stacks_is_called_by_its_target)
+{
+    sim_open(&sim, SONDE__ARCH_X86_64);
+    /* CFA rdx; rsp at CFA+160, return address at CFA+168 */
+    SIM_FDE(&sim, 0, 0x0c, 1, 0, 0x11, 7, 0x6c, 0x11, 16, 0x6b);
+    SIM_FDE(&sim, 0x100, 0x0c, 1, 0, 0x11, 7, 0x6c, 0x11, 16, 0x6b);
+    add_root();
+    sim_start(&sim, 0x10, 0x100);
+    sim_set(&sim, 1, STACK(0x400));
+    sim_poke(&sim, 0x400 + 168, CODE(0xf10));
+    sim_poke(&sim, 0x400 + 160, STACK(0x100)); /* it has it already */
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x10, 0xf10);
+    sim_poke(&sim, 0x400 + 160, STACK(0x80)); /* another stack */
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x10, 0xf10);
+    sim_poke(&sim, 0x400 + 168, CODE(0x110)); /* whose caller it is not, for it was called */
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_NO_PROGRESS, 0x10, 0x110);
+}
+
+/* vfork pops its return address. */
+TEST(a_return_address_in_a_register_takes_no_stack)
+{
+    sim_open(&sim, SONDE__ARCH_X86_64);
+    SIM_FDE(&sim, 0, 0x0e, 0, 0x09, 16, 5); /* CFA rsp, return address in rdi */
+    SIM_FDE(&sim, 0x100, 0x0e, 16);
+    add_root();
+    sim_start(&sim, 0x10, 0x100);
+    sim_set(&sim, 5, CODE(0x110));
+    sim_poke(&sim, 0x108, CODE(0xf10));
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x10, 0x110, 0xf10);
+}
+
+/* gcc says to the end of a function that realigns its stack that rbp is saved where rbp points,
+ * also when it has been popped. */
+TEST(a_frame_pointer_is_not_saved_above_its_frame)
+{
+    sim_open(&sim, SONDE__ARCH_X86_64);
+    SIM_FDE(&sim, 0, 0x10, 6, 2, 0x76, 0);                  /* at its ret: CFA rsp+8 */
+    SIM_FDE(&sim, 0x100, 0x0c, 10, 0, 0x10, 6, 2, 0x76, 0); /* before: CFA r10 */
+    SIM_FDE(&sim, 0x200, 0x0c, 6, 16, 0x86, 2);
+    add_root();
+    for (unsigned pc = 0x10; pc <= 0x110; pc += 0x100) {
+        sim_start(&sim, pc, 0x100);
+        sim_set(&sim, SONDE__X86_64_RBP, STACK(0x200)); /* the caller's */
+        sim_set(&sim, 10, STACK(0x108));
+        sim_poke(&sim, 0x100, CODE(0x210));
+        sim_poke(&sim, 0x200, STACK(0x300)); /* its caller's */
+        sim_poke(&sim, 0x208, CODE(0xf10));
+        sim_poke(&sim, 0x308, CODE(0x220));
+        sim_walk(&sim, 16, 0);
+        SIM_EXPECT(&sim, SONDE_END_ROOT, pc, 0x210, 0xf10);
+    }
+}
