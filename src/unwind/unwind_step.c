@@ -210,6 +210,10 @@ enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker)
     if (is_made_root(walker)) {
         return sonde__step_end(walker, SONDE_END_ROOT, frame->pc);
     }
+    if (sonde__step_by_call(walker)) {
+        follow_frame(walker);
+        return SONDE__STEP_ON;
+    }
     if (!frame->fp_known) {
         return sonde__step_end(walker, SONDE_END_NO_REGISTERS, frame->pc);
     }

@@ -75,6 +75,11 @@ void sonde__async_deliver(struct sonde__walker *walker, struct sonde_stack *stac
  * scanning the stack. False: there is no caller that can be proven, or more than one. */
 bool sonde__step_infer(struct sonde__walker *walker, const struct sonde__rule *rule);
 
+/* Step from the innermost frame (or one that a signal interrupted) by the call that entered its
+ * function, where call frame information is missing or wrong. False: no such call is found, and the
+ * walker has not moved. */
+bool sonde__step_by_call(struct sonde__walker *walker);
+
 /* One step by whatever rule applies; OTHER where it would need all registers. */
 enum sonde__step sonde__walker_step(struct sonde__walker *walker);
 

@@ -186,10 +186,34 @@ SONDE__NO_SANITIZE static inline void run_plain(struct sonde__walker *w, struct 
     w->frame = frame;
 }
 
+/* The innermost frame's rule led to a place without code, so it is wrong: libc's assembler for long
+ * numbers pushes registers and does not say so. Where the call that entered the function is found,
+ * the walker stands at its caller instead. */
+static __attribute__((noinline)) void correct(struct sonde__walker *w,
+                                              const struct sonde__frame *before)
+{
+    struct sonde__frame after = w->frame;
+    sonde__walker_locate(w, after.pc - 1);
+    if (w->is_executable) {
+        return;
+    }
+    w->frame = *before;
+    if (!sonde__step_by_call(w)) {
+        w->frame = after;
+        return;
+    }
+    w->async_context = 0;
+}
+
 enum sonde__step sonde__walker_step(struct sonde__walker *walker)
 {
     struct sonde__rule scratch;
-    return sonde__rule_apply(walker, find_rule(walker, &scratch));
+    struct sonde__frame before = walker->frame;
+    enum sonde__step step = sonde__rule_apply(walker, find_rule(walker, &scratch));
+    if (before.exact && step == SONDE__STEP_ON && !walker->was_signal && !walker->is_proof) {
+        correct(walker, &before);
+    }
+    return step;
 }
 
 /* Frames until the end. Returns ENDED or OTHER. */
@@ -197,8 +221,10 @@ SONDE__NO_SANITIZE static inline enum sonde__step run(struct sonde__walker *w, s
 {
     for (uint64_t left = SONDE__WALK_FRAMES_MAX;; left--) {
         struct sonde__rule scratch;
+        struct sonde__frame before;
         const struct sonde__rule *rule = NULL;
         enum sonde__step step = SONDE__STEP_ON;
+        sink->inferred = sink->inferred || w->frame.found == SONDE_FOUND_INFERRED;
         if (w->regs == NULL && left > 0) {
             run_plain(w, sink, &left);
         }
@@ -209,8 +235,15 @@ SONDE__NO_SANITIZE static inline enum sonde__step run(struct sonde__walker *w, s
             sonde__walker_locate(w, sonde__frame_lookup_pc(&w->frame));
             step = sonde__step_full(w);
         } else {
+            bool is_exact = w->frame.exact;
+            if (is_exact) {
+                before = w->frame;
+            }
             rule = find_rule(w, &scratch);
             step = sonde__rule_apply(w, rule);
+            if (is_exact && step == SONDE__STEP_ON && !w->was_signal) {
+                correct(w, &before);
+            }
         }
         if (w->async_context != 0) {
             sonde__async_deliver(w, sink->stack, sink->last);
