@@ -81,7 +81,8 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_symbolize(struct sonde_symboli
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_name_demangle(const char *name, char *text,
                                                                 size_t size_bytes);
 
-/* Write a stack as text, names demangled, a line for each frame, then why it ended if that is not the root:
+/* Write a stack as text, names demangled, a line for each frame, then why it ended if that is not
+ * the root:
  *
  *     #0  0x00007f2b1c4e8d36  __poll+0x56  libc.so.6
  *     #1  0x000055d0f7a4112b  sqlite3+0x1112b

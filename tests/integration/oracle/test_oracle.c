@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The single-step oracle on x86-64: programs of stock libraries, built by gcc and by clang, stepped
+ * one instruction at a time. At each instruction every frame of the walk is compared with a shadow
+ * stack that is kept from calls and returns. Where the walk is wrong, gdb and libunwind must give
+ * the same wrong answer at that instant. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "test.h"
+#include "tracee.h"
+
+enum { EXPLAINED_MAX = 20, SHORT_INSTRUCTIONS = 25000 };
+
+static struct compare compare;
+
+static void check_program(const char *name, bool from_mark, const char *rounds, uint64_t limit)
+{
+    char path[512];
+    unsigned explained = 0;
+    snprintf(path, sizeof path, "%s/tests/integration/oracle/%s", test_build_dir(), name);
+    const char *const argv[] = {path, rounds, from_mark ? "mark" : NULL, NULL};
+    tracee_run(&compare, argv, from_mark, limit);
+    unsigned unexplained = compare_report(&compare, &explained);
+    compare_done(&compare);
+    if (unexplained > 0) {
+        FAIL("wrong at %u places", unexplained);
+    }
+    CHECK(explained <= EXPLAINED_MAX);
+    if (from_mark) { /* the loader's start has no call frame information that says so */
+        CHECK_EQ(compare.unended, 0);
+    }
+}
+
+/* A part of it: the program would go on for much longer. */
+static void check_part(const char *name, bool from_mark, uint64_t limit)
+{
+    check_program(name, from_mark, "1000", limit);
+    CHECK_EQ(compare.instants, limit);
+}
+
+static uint64_t limit(uint64_t whole)
+{
+    return test_long() ? whole : SHORT_INSTRUCTIONS;
+}
+
+/* Before the harness counts: stdout's buffer, and what popen and libunwind keep. */
+static __attribute__((constructor)) void warm_up(void)
+{
+    FILE *pipe = popen("true", "r");
+    if (pipe != NULL) {
+        (void)pclose(pipe);
+    }
+    peers_warm_up();
+    setvbuf(stdout, NULL, _IONBF, 0);
+}
+
+#define PROGRAM(name, from_mark, whole)                                                            \
+    TEST_TIMEOUT(name, 900)                                                                        \
+    {                                                                                              \
+        check_part(#name, from_mark, limit(whole));                                                \
+    }
+
+PROGRAM(libc_gcc, false, 600000)
+PROGRAM(libc_clang, true, 200000)
+PROGRAM(flow_gcc, true, 100000)
+PROGRAM(flow_clang, true, 100000)
+PROGRAM(glib_gcc, true, 300000)
+PROGRAM(glib_clang, true, 100000)
+PROGRAM(sqlite_gcc, true, 400000)
+PROGRAM(sqlite_clang, true, 100000)
+PROGRAM(stdcxx_gcc, true, 400000)
+PROGRAM(stdcxx_clang, true, 100000)
+
+/* From the loader's first instruction to the system call that ends the process. */
+TEST_TIMEOUT(a_whole_life, 300)
+{
+    check_program("flow_gcc", false, "1", 1000000);
+    CHECK(compare.instants > 50000 && compare.instants < 1000000);
+}
