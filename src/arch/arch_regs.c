@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "arch_syscall.h"
+
 /* User addresses of Linux end below 2^48 (2^52 with LVA, which no program gets unasked), of Darwin
  * below 2^47: everything above is a signature or a tag. */
 #define AARCH64_VA_BITS 48
@@ -24,6 +26,12 @@ const char *sonde__arch_reg_name(unsigned arch, unsigned reg)
         return reg < sizeof x86_64 / sizeof x86_64[0] ? x86_64[reg] : NULL;
     }
     return reg < sizeof aarch64 / sizeof aarch64[0] ? aarch64[reg] : NULL;
+}
+
+unsigned sonde__arch_syscall_reg(unsigned arch, unsigned index)
+{
+    static const uint8_t x86_64[] = {5, 4, 1, 10, 8, 9}; /* rdi rsi rdx r10 r8 r9 */
+    return arch == SONDE__ARCH_X86_64 ? x86_64[index] : index;
 }
 
 const char *sonde__arch_name(unsigned arch)

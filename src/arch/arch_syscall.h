@@ -9,4 +9,8 @@
  * that number (or it is newer than the table). The string is static. */
 const char *sonde__arch_syscall_name(unsigned arch, int64_t number);
 
+/* The register (DWARF number) that holds argument `index` (0..5) of a system call and keeps it
+ * until the call returns. Sources: psABI AMD64 1.0 §A.2.1; Linux for aarch64, syscall(2). */
+unsigned sonde__arch_syscall_reg(unsigned arch, unsigned index);
+
 #endif

@@ -10,6 +10,7 @@
 #include "capture_thread.h"
 #include "capture_walk.h"
 #include "os.h"
+#include "os_context.h"
 
 enum {
     /* A thread that moves is read again; one that moves each time is better asked by signal. */
@@ -93,10 +94,7 @@ static bool is_same(const struct look *a, const struct look *b)
 static void walk_look(const struct look *look, struct sonde_stack *stack)
 {
     struct sonde__regs regs;
-    sonde__base_mem_set(&regs, 0, sizeof regs);
-    regs.arch = SONDE__ARCH_HOST;
-    regs.pc = look->wait.pc;
-    sonde__regs_set(&regs, sonde__arch_sp(regs.arch), look->wait.sp);
+    sonde__os_wait_regs(&look->wait, &regs);
     sonde__capture_walk(stack, &regs, true, 0, SONDE__CAPTURE_DOUBT);
 }
 

@@ -7,11 +7,16 @@
 #include <stdint.h>
 
 #include "arch_regs.h"
+#include "os.h"
 
 /* The interrupted registers, of the third argument of an SA_SIGINFO handler; all are known. */
 void sonde__os_context_regs(const void *ucontext, struct sonde__regs *ret_regs);
 
 /* Was this signal sent by sonde__os_signal_thread() of this process? Then also its value. */
 bool sonde__os_signal_value(const void *siginfo, uint64_t *ret_value);
+
+/* The registers that the record of a wait tells: sp, pc, and in a system call those that hold its
+ * arguments. No other is known. */
+void sonde__os_wait_regs(const struct sonde__os_wait *wait, struct sonde__regs *ret_regs);
 
 #endif

@@ -5,6 +5,10 @@
  * blocked outside of a system call; "NR 0xA 0xB 0xC 0xD 0xE 0xF 0xSP 0xPC\n". */
 #include "os.h"
 
+#include "arch_syscall.h"
+#include "base_mem.h"
+#include "os_context.h"
+
 struct cursor {
     const char *at;
     const char *end;
@@ -93,4 +97,15 @@ bool sonde__os_parse_schedstat(const char *text, size_t size,
     }
     *ret_schedstat = s;
     return true;
+}
+
+void sonde__os_wait_regs(const struct sonde__os_wait *wait, struct sonde__regs *ret_regs)
+{
+    sonde__base_mem_set(ret_regs, 0, sizeof *ret_regs);
+    ret_regs->arch = SONDE__ARCH_HOST;
+    ret_regs->pc = wait->pc;
+    sonde__regs_set(ret_regs, sonde__arch_sp(SONDE__ARCH_HOST), wait->sp);
+    for (unsigned i = 0; i < 6 && wait->in_syscall; i++) {
+        sonde__regs_set(ret_regs, sonde__arch_syscall_reg(SONDE__ARCH_HOST, i), wait->args[i]);
+    }
 }

@@ -19,5 +19,6 @@ if(NOT TARGET sonde_os_sim)
     sonde_compile_options(sonde_os_sim)
     target_include_directories(sonde_os_sim PUBLIC ${CMAKE_CURRENT_LIST_DIR}/sim
         PRIVATE ${CMAKE_CURRENT_LIST_DIR} ${CMAKE_CURRENT_LIST_DIR}/../base
+                ${CMAKE_CURRENT_LIST_DIR}/../arch
                 ${PROJECT_SOURCE_DIR}/include)
 endif()

@@ -15,6 +15,7 @@
 #include "host_ptrace.h"
 #include "mem_heap.h"
 #include "os.h"
+#include "os_context.h"
 #include "target_process.h"
 #include "unwind_walk.h"
 
@@ -57,14 +58,13 @@ static enum outcome walk_blocked(struct sonde__target_process *p, struct proof *
                                  struct sonde_stack *stack, struct sonde__capture *capture)
 {
     struct proof after;
-    struct sonde__regs regs = {.arch = SONDE__ARCH_HOST};
+    struct sonde__regs regs;
     enum sonde_status status = look(before);
     if (status != SONDE_OK || before->wait.running) {
         capture->status = status;
         return status == SONDE_DENIED ? REFUSED : AGAIN;
     }
-    regs.pc = before->wait.pc;
-    sonde__regs_set(&regs, sonde__arch_sp(SONDE__ARCH_HOST), before->wait.sp);
+    sonde__os_wait_regs(&before->wait, &regs);
     sonde__window_forget(p->window);
     sonde__target_walk(&p->base, &regs, true, sonde__window_read, p->window, stack);
     after = *before;

@@ -38,6 +38,19 @@ TEST(syscall_names_of_both_architectures)
     CHECK_STR(sonde__arch_syscall_name(SONDE__ARCH_AARCH64, 462), "mseal");
 }
 
+/* The kernel's own documentation: syscall(2), "Architecture calling conventions". */
+TEST(syscall_argument_registers)
+{
+    static const char *const x86_64[] = {"rdi", "rsi", "rdx", "r10", "r8", "r9"};
+    static const char *const aarch64[] = {"x0", "x1", "x2", "x3", "x4", "x5"};
+    for (unsigned i = 0; i < 6; i++) {
+        unsigned reg = sonde__arch_syscall_reg(SONDE__ARCH_X86_64, i);
+        CHECK_STR(sonde__arch_reg_name(SONDE__ARCH_X86_64, reg), x86_64[i]);
+        reg = sonde__arch_syscall_reg(SONDE__ARCH_AARCH64, i);
+        CHECK_STR(sonde__arch_reg_name(SONDE__ARCH_AARCH64, reg), aarch64[i]);
+    }
+}
+
 TEST(syscall_numbers_without_a_name)
 {
     static const int64_t numbers[] = {-1, INT64_MIN, INT64_MAX, 100000, 400};
