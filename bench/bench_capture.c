@@ -12,6 +12,7 @@
 
 #include "bench_chain.h"
 #include "bench_peers.h"
+#include "bench_threads.h"
 #include "capture_images.h"
 #include "harness.h"
 #include "image_cfi.h"
@@ -264,6 +265,7 @@ int main(void)
         (void)bench_chain_keep((int)depth, at_leaf, &depth);
     }
     bench_tables();
+    bench_threads();
     sonde__capture_unpin(pin);
     return 0;
 }

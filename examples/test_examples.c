@@ -56,6 +56,11 @@ TEST(stack_async)
     EXPECT("stack_async", "0x", "no async function");
 }
 
+TEST(threads_picture)
+{
+    EXPECT("threads_picture", "main: waits", "  poll+0x", "busy: ran", "work+0x", "held for");
+}
+
 TEST(threads_list)
 {
     EXPECT("threads_list", "(main) (this one)");

@@ -4,6 +4,7 @@
 
 SONDE__ENTRY(sonde_thread_capture, sonde__api_thread_capture, 4)
 SONDE__ENTRY(sonde_threads_capture, sonde__api_threads_capture, 4)
+SONDE__ENTRY(sonde_threads_picture, sonde__api_threads_picture, 5)
 SONDE__ENTRY(sonde_report_write, sonde__api_report_write, 4)
 SONDE__ENTRY(sonde_report_write_fd, sonde__api_report_write_fd, 3)
 

@@ -3,25 +3,28 @@
  *
  * The signal is one that is ignored by default, so that a delivery which comes too late harms
  * nobody. Our handler is set only while a request is under way, passes on what is not ours, and is
- * replaced by the program's own action afterwards. It stays a little longer when a thread did not
- * answer and the signal is still pending for it: the program's own handler must never see it. */
+ * replaced by the program's own action afterwards. It stays longer where a signal is pending. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "api_thread.h"
 #include "base_text.h"
+#include "capture_park.h"
 #include "capture_thread.h"
+#include "mem_heap.h"
 #include "os.h"
 
-enum { SIGNAL = SIGURG };
+enum { SIGNAL = SONDE__API_SIGNAL };
 enum { LOOK_AGAIN_NS = 20000 /* about what a handler needs to return */ };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 /* guarded by mutex */
 static struct sigaction program_action;
-static int32_t pending_tid;  /* did not answer: our handler stays until it has; 0: none */
+static bool has_unanswered;  /* a signal of ours was not taken yet, perhaps */
 static int32_t answered_tid; /* the last that answered: perhaps it is still in our handler */
 
 static void on_signal(int signal, siginfo_t *info, void *ucontext)
@@ -51,7 +54,7 @@ static enum sonde_status set_handler_locked(void)
         return SONDE_OS;
     }
     if (is_ours(&now)) {
-        return SONDE_OK; /* left there because of pending_tid */
+        return SONDE_OK; /* left there: see restore_handler_locked() */
     }
     program_action = now;
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
@@ -69,15 +72,55 @@ static enum sonde_status set_handler_locked(void)
     return sigaction(SIGNAL, &ours, NULL) == 0 ? SONDE_OK : SONDE_OS;
 }
 
+/* Does the signal wait for the process as a whole (proc(5), "ShdPnd")? */
+static bool is_pending_for_process(void)
+{
+    static const char key[] = "\nShdPnd:\t";
+    char text[4096];
+    size_t size = 0;
+    int32_t fd;
+    const char *at;
+    if (sonde__os_open("/proc/self/status", &fd, NULL) != SONDE_OK) {
+        return false;
+    }
+    if (sonde__os_pread(fd, text, sizeof text - 1, 0, &size, NULL) != SONDE_OK) {
+        size = 0;
+    }
+    sonde__os_close(fd);
+    text[size] = '\0';
+    at = strstr(text, key);
+    return at != NULL && (strtoull(at + sizeof key - 1, NULL, 16) >> (SIGNAL - 1) & 1) != 0;
+}
+
+static bool is_pending_anywhere(void)
+{
+    int32_t *tids;
+    size_t count;
+    bool is_pending = is_pending_for_process();
+    if (is_pending || sonde__api_thread_tids(&tids, &count) != SONDE_OK) {
+        return true; /* unknown: the handler stays */
+    }
+    for (size_t i = 0; i < count && !is_pending; i++) {
+        struct sonde__capture_stat stat;
+        is_pending = sonde__capture_read_stat(tids[i], &stat) == SONDE_OK &&
+                     (stat.pending >> (SIGNAL - 1) & 1) != 0;
+    }
+    sonde__mem_free(tids);
+    return is_pending;
+}
+
+/* The system throws away what is pending when a signal becomes ignored again, in every thread:
+ * also what a thread of the program blocks and will take by sigwait() or a signalfd. So our handler
+ * stays while anything of the kind is pending; it does not matter to who waits that way. And it
+ * stays while the program's own handler would get a signal of ours. The next capture tries again.
+ */
 static void restore_handler_locked(void)
 {
     struct sigaction now;
-    struct sonde__capture_stat stat;
-    if (pending_tid != 0 && sonde__capture_read_stat(pending_tid, &stat) == SONDE_OK &&
-        (stat.pending >> (SIGNAL - 1) & 1) != 0) {
+    if ((has_unanswered || !is_function(&program_action)) && is_pending_anywhere()) {
         return;
     }
-    pending_tid = 0;
+    has_unanswered = false;
     if (sigaction(SIGNAL, NULL, &now) == 0 && is_ours(&now)) {
         sigaction(SIGNAL, &program_action, NULL);
     }
@@ -103,19 +146,28 @@ static void note(struct sonde_captured *captured, const char *text)
     sonde__base_text_str(&out, text);
 }
 
-/* Does the thread block the signal? Inside our own handler it does, for a moment more. */
-static enum sonde_status check_blocks_locked(int32_t tid, uint64_t timeout_ns, bool *ret_blocks)
+static bool blocks_signal(const struct sonde__capture_stat *stat)
+{
+    return (stat->blocked >> (SIGNAL - 1) & 1) != 0;
+}
+
+/* The thread's masks. Inside our own handler it blocks the signal, for a moment more. */
+static enum sonde_status check_stat_locked(int32_t tid, uint64_t timeout_ns,
+                                           struct sonde__capture_stat *ret_stat)
 {
     const struct timespec pause = {.tv_nsec = LOOK_AGAIN_NS};
     uint64_t begin_ns = sonde__os_now_ns();
     for (;;) {
-        struct sonde__capture_stat stat;
-        enum sonde_status status = sonde__capture_read_stat(tid, &stat);
-        if (status != SONDE_OK) {
+        enum sonde_status status = sonde__capture_read_stat(tid, ret_stat);
+        uint64_t spent_ns = sonde__os_now_ns() - begin_ns;
+        if (status != SONDE_OK || !blocks_signal(ret_stat)) {
             return status;
         }
-        *ret_blocks = (stat.blocked >> (SIGNAL - 1) & 1) != 0;
-        if (!*ret_blocks || tid != answered_tid || sonde__os_now_ns() - begin_ns >= timeout_ns) {
+        bool is_leaving = tid == answered_tid || sonde__capture_park_was_inside(tid);
+        uint64_t patience_ns = is_leaving                            ? timeout_ns
+                               : sonde__capture_blocks_all(ret_stat) ? SONDE__CAPTURE_MOMENT_NS
+                                                                     : 0;
+        if (spent_ns >= patience_ns) {
             return SONDE_OK;
         }
         nanosleep(&pause, NULL);
@@ -125,28 +177,23 @@ static enum sonde_status check_blocks_locked(int32_t tid, uint64_t timeout_ns, b
 static enum sonde_status capture_locked(int32_t tid, uint64_t timeout_ns, struct sonde_stack *stack,
                                         struct sonde_captured *captured)
 {
-    bool blocks;
-    enum sonde_status status = check_blocks_locked(tid, timeout_ns, &blocks);
+    struct sonde__capture_stat stat;
+    enum sonde_status status = check_stat_locked(tid, timeout_ns, &stat);
     if (status != SONDE_OK) {
         return status;
     }
-    if (blocks) {
+    if (blocks_signal(&stat)) {
         note(captured, "it runs and blocks the signal that would ask it (SIGURG)");
         return SONDE_BUSY;
     }
-    if (pending_tid != 0) {
-        restore_handler_locked();
-        if (pending_tid != 0 && pending_tid == tid) {
-            note(captured, "it has not yet taken the signal of an earlier request");
-            return SONDE_BUSY;
-        }
+    if ((stat.pending >> (SIGNAL - 1) & 1) != 0) {
+        note(captured, "it runs, and a signal of that kind (SIGURG) already waits for it");
+        return SONDE_BUSY;
     }
     status = set_handler_locked();
     if (status == SONDE_OK) {
         status = sonde__capture_by_signal(tid, SIGNAL, timeout_ns, stack);
-        if (status == SONDE_TIMEOUT && pending_tid == 0) {
-            pending_tid = tid;
-        }
+        has_unanswered = has_unanswered || status == SONDE_TIMEOUT;
         restore_handler_locked();
     }
     if (status == SONDE_OK) {
@@ -172,11 +219,30 @@ enum sonde_status sonde__api_signal_capture(int32_t tid, uint64_t timeout_ns,
     return status;
 }
 
+enum sonde_status sonde__api_signal_begin(uint64_t timeout_ns)
+{
+    return lock_until(timeout_ns);
+}
+
+bool sonde__api_signal_set(void)
+{
+    return set_handler_locked() == SONDE_OK;
+}
+
+void sonde__api_signal_end(bool is_set, bool is_unanswered)
+{
+    has_unanswered = has_unanswered || is_unanswered;
+    if (is_set) {
+        restore_handler_locked();
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
 void sonde__api_signal_after_fork(void)
 {
     struct sigaction now;
     pthread_mutex_init(&mutex, NULL);
-    pending_tid = 0;
+    has_unanswered = false;
     answered_tid = 0;
     if (sigaction(SIGNAL, NULL, &now) == 0 && is_ours(&now)) {
         sigaction(SIGNAL, &program_action, NULL);

@@ -15,6 +15,7 @@
 
 /* A thread may come to a call, and leave one, between look and signal: so often we begin again. */
 enum { ROUNDS = 3 };
+#define FLAGS (SONDE_CAPTURE_PASSIVE_ONLY | SONDE_CAPTURE_BARE)
 
 static void note(struct sonde_captured *captured, const char *text)
 {
@@ -28,20 +29,20 @@ static void clear_stack(struct sonde_stack *stack)
     sonde__stack_reset(stack);
 }
 
-bool sonde__api_capture_options(const struct sonde_capture_options *given,
+bool sonde__api_capture_options(const struct sonde_capture_options *given, uint64_t timeout_ns,
                                 struct sonde_capture_options *ret_options)
 {
     struct sonde_capture_options options = {.struct_bytes = sizeof options};
     if (given != NULL) {
         /* a program built against an older header knows fewer members: the rest is the default */
         size_t size = given->struct_bytes;
-        if (size < sizeof size || (given->flags & ~SONDE_CAPTURE_PASSIVE_ONLY) != 0) {
+        if (size < sizeof size || (given->flags & ~FLAGS) != 0) {
             return false;
         }
         sonde__base_mem_copy(&options, given, size < sizeof options ? size : sizeof options);
     }
     if (options.timeout_ns == 0) {
-        options.timeout_ns = SONDE_CAPTURE_TIMEOUT_NS;
+        options.timeout_ns = timeout_ns;
     }
     *ret_options = options;
     return true;
@@ -120,7 +121,8 @@ enum sonde_status sonde__api_thread_capture(int32_t tid, const struct sonde_capt
     struct sonde_capture_options options;
     struct sonde_captured captured;
     enum sonde_status status;
-    if (!sonde__capture_is_usable(stack) || !sonde__api_capture_options(given, &options)) {
+    if (!sonde__capture_is_usable(stack) ||
+        !sonde__api_capture_options(given, SONDE_CAPTURE_TIMEOUT_NS, &options)) {
         return SONDE_USAGE;
     }
     status = sonde__target_self_refresh(false);
@@ -149,7 +151,7 @@ enum sonde_status sonde__api_threads_capture(const struct sonde_capture_options 
     int32_t *tids;
     size_t count;
     if (!sonde__capture_is_usable(stack) || each == NULL ||
-        !sonde__api_capture_options(given, &options)) {
+        !sonde__api_capture_options(given, SONDE_CAPTURE_TIMEOUT_NS, &options)) {
         return SONDE_USAGE;
     }
     SONDE_TRY(sonde__target_self_refresh(false));

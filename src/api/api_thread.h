@@ -19,6 +19,11 @@ enum sonde_status sonde__api_threads_capture(const struct sonde_capture_options 
                                              struct sonde_stack *stack, sonde_thread_each each,
                                              void *ctx, const struct sonde__regs *caller);
 
+enum sonde_status sonde__api_threads_picture(const struct sonde_capture_options *options,
+                                             struct sonde_stack *stack, sonde_thread_each each,
+                                             void *ctx, struct sonde_picture *ret_picture,
+                                             const struct sonde__regs *caller);
+
 /* Name and state of a thread as they are now. Returns OK | ABSENT | ... */
 SONDE_NODISCARD enum sonde_status sonde__api_thread_describe(int32_t tid,
                                                              struct sonde_thread *ret_thread);
@@ -32,11 +37,21 @@ SONDE_NODISCARD enum sonde_status sonde__api_signal_capture(int32_t tid, uint64_
                                                             struct sonde_stack *stack,
                                                             struct sonde_captured *captured);
 
+/* The signal that asks a running thread: ignored by default. */
+#define SONDE__API_SIGNAL SIGURG
+
+/* Many questions under one handler: begin, set (which does not lock, and may be left out), ask,
+ * end. Begin returns OK | BUSY (another request was under way for all of timeout_ns). */
+SONDE_NODISCARD enum sonde_status sonde__api_signal_begin(uint64_t timeout_ns);
+bool sonde__api_signal_set(void);
+/* is_set: ..._set() succeeded; is_unanswered: a question may still be pending */
+void sonde__api_signal_end(bool is_set, bool is_unanswered);
+
 /* In a fork child: no request is under way any more. */
 void sonde__api_signal_after_fork(void);
 
 /* Options with their defaults. False: contradictory. */
-bool sonde__api_capture_options(const struct sonde_capture_options *given,
+bool sonde__api_capture_options(const struct sonde_capture_options *given, uint64_t timeout_ns,
                                 struct sonde_capture_options *ret_options);
 
 #endif

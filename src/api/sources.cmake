@@ -1,6 +1,7 @@
 set(sources
     api_entry.S
     api_image.c
+    api_picture.c
     api_report.c
     api_signal.c
     api_stack.c

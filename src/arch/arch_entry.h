@@ -16,6 +16,7 @@
 #define SONDE__ENTRY_ARGUMENT_2 %rdx
 #define SONDE__ENTRY_ARGUMENT_3 %rcx
 #define SONDE__ENTRY_ARGUMENT_4 %r8
+#define SONDE__ENTRY_ARGUMENT_5 %r9
 
 /* struct: r[35] at 0, pc at 280, known at 288, arch at 296; 304 bytes, and 8 to align the stack */
 #define SONDE__ENTRY(name, target, index)                                                          \
@@ -54,6 +55,7 @@
 #define SONDE__ENTRY_ARGUMENT_2 x2
 #define SONDE__ENTRY_ARGUMENT_3 x3
 #define SONDE__ENTRY_ARGUMENT_4 x4
+#define SONDE__ENTRY_ARGUMENT_5 x5
 
 /* The struct lies at sp, 304 bytes; x29 and x30 are saved above it. */
 #define SONDE__ENTRY(name, target, index)                                                          \

@@ -9,6 +9,7 @@
  *                    \-> IDLE (deadline)
  */
 #include "base_mem.h"
+#include "capture_park.h"
 #include "capture_thread.h"
 #include "capture_walk.h"
 #include "os.h"
@@ -37,10 +38,14 @@ void sonde__capture_chain_set(const struct sonde__capture_chain *new_chain)
 
 void sonde__capture_on_signal(int signal, void *siginfo, void *ucontext)
 {
-    uint64_t value;
+    uint64_t value = 0;
     uint32_t waiting;
     struct sonde__regs regs;
-    if (!sonde__os_signal_value(siginfo, &value) || (uint32_t)(value >> 32) != own_mark()) {
+    bool is_ours = sonde__os_signal_value(siginfo, &value);
+    if (is_ours && sonde__capture_park_answer(value, ucontext)) {
+        return;
+    }
+    if (!is_ours || (uint32_t)(value >> 32) != own_mark()) {
         if (chain.full != NULL) {
             chain.full(signal, siginfo, ucontext);
         } else if (chain.simple != NULL) {
@@ -94,7 +99,8 @@ enum sonde_status sonde__capture_by_signal(int32_t tid, int signal, uint64_t tim
     enum sonde_status status;
     request.stack = stack;
     __atomic_store_n(&request.state, waiting, __ATOMIC_RELEASE);
-    status = sonde__os_signal_thread(tid, signal, (uint64_t)own_mark() << 32 | waiting);
+    status = sonde__os_signal_thread(sonde__os_sender(), tid, signal,
+                                     (uint64_t)own_mark() << 32 | waiting);
     if (status != SONDE_OK) {
         __atomic_store_n(&request.state, waiting - WAITING + IDLE, __ATOMIC_RELAXED);
         return status;

@@ -6,7 +6,23 @@
 #include "capture_thread.h"
 #include "os.h"
 
-enum { FIELD_PENDING = 31, FIELD_BLOCKED = 32, TEXT_CAPACITY = 1024 };
+enum { FIELD_FLAGS = 9, FIELD_PENDING = 31, FIELD_BLOCKED = 32, TEXT_CAPACITY = 1024 };
+
+/* Linux, include/linux/sched.h */
+enum { PF_IO_WORKER = 0x10, PF_USER_WORKER = 0x4000, PF_KTHREAD = 0x200000 };
+
+bool sonde__capture_is_kernels(const struct sonde__capture_stat *stat)
+{
+    return (stat->flags & (PF_IO_WORKER | PF_USER_WORKER | PF_KTHREAD)) != 0;
+}
+
+/* SIGKILL and SIGSTOP (bits 8 and 18) cannot be blocked, and show as not blocked. */
+enum { ALL_SIGNALS = 0x7ffbfeff };
+
+bool sonde__capture_blocks_all(const struct sonde__capture_stat *stat)
+{
+    return (stat->blocked & ALL_SIGNALS) == ALL_SIGNALS;
+}
 
 bool sonde__capture_parse_stat(const char *text, size_t size, struct sonde__capture_stat *ret_stat)
 {
@@ -34,6 +50,8 @@ bool sonde__capture_parse_stat(const char *text, size_t size, struct sonde__capt
         }
         if (field == 3) {
             stat.letter = first;
+        } else if (field == FIELD_FLAGS) {
+            stat.flags = (uint32_t)value;
         } else if (field == FIELD_PENDING) {
             stat.pending = (uint32_t)value;
         } else if (field == FIELD_BLOCKED) {

@@ -50,10 +50,17 @@ sonde__capture_by_signal(int32_t tid, int signal, uint64_t timeout_ns, struct so
 /* State letter and signal masks of a thread, from the text of its `stat` file. False: malformed. */
 struct sonde__capture_stat {
     char letter;
+    uint32_t flags;   /* the kernel's, PF_ in its linux/sched.h */
     uint32_t pending; /* bit n - 1: signal n is pending for this thread */
     uint32_t blocked;
 };
 bool sonde__capture_parse_stat(const char *text, size_t size, struct sonde__capture_stat *ret_stat);
+/* Does the thread block everything that the masks here show? A C library does so for the moments in
+ * which it starts and ends a thread: it will not be long. */
+#define SONDE__CAPTURE_MOMENT_NS 5000000u
+bool sonde__capture_blocks_all(const struct sonde__capture_stat *stat);
+/* Did the kernel make this thread for itself, as a worker of io_uring? It runs no code of ours. */
+bool sonde__capture_is_kernels(const struct sonde__capture_stat *stat);
 SONDE_NODISCARD enum sonde_status sonde__capture_read_stat(int32_t tid,
                                                            struct sonde__capture_stat *ret_stat);
 

@@ -2,8 +2,12 @@ set(sources
     capture_blocked.c
     capture_entry.S
     capture_images.c
+    capture_park.c
+    capture_picture.c
     capture_public.c
+    capture_roster.c
     capture_signal.c
     capture_stat.c
     capture_walk.c
+    capture_window.c
 )

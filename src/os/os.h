@@ -40,6 +40,16 @@ enum sonde__os_reader {
 };
 enum sonde__os_reader sonde__os_reader(void);
 
+/* A stretch of this process' memory, to read together with others. */
+struct sonde__os_part {
+    uint64_t address;
+    void *bytes;
+    size_t size;
+    size_t got; /* result: bytes from `address` on that could be read */
+};
+/* Read many stretches, with far fewer system calls than one each. */
+void sonde__os_read_parts(struct sonde__os_part *parts, size_t count);
+
 /* Read another process' memory, as sonde__os_read(). *ret_os_error is written when fewer than
  * `size` bytes came. */
 size_t sonde__os_read_process(int32_t pid, uint64_t address, void *ret_bytes, size_t size,
@@ -70,6 +80,10 @@ void sonde__os_close(int32_t fd);
 SONDE_NODISCARD enum sonde_status sonde__os_list_threads(int32_t pid, int32_t *ret_tids,
                                                          size_t capacity, size_t *ret_total,
                                                          int32_t *ret_os_error);
+
+/* How many threads this process has: much cheaper than the list. Returns OK | ABSENT (no /proc) |
+ * DENIED | OS. */
+SONDE_NODISCARD enum sonde_status sonde__os_count_threads(size_t *ret_count);
 
 /* Small text files about a thread. Open one once and read it often: a read of an open file is
  * three times cheaper, and stays allowed after the process changed its user. */
@@ -114,10 +128,21 @@ sonde__os_read_schedstat(int32_t fd, struct sonde__os_schedstat *ret, int32_t *r
 
 /* --- signals --- */
 
+/* As whom this process sends: asked once for many signals that are sent at one go. */
+struct sonde__os_sender {
+    int32_t pid;
+    uint32_t uid;
+};
+struct sonde__os_sender sonde__os_sender(void);
+
 /* Send `signal` to a thread of this process; the handler finds `value` in si_value (its si_code is
  * SI_QUEUE). Returns OK | ABSENT (no such thread) | BUSY (signal queue full) | DENIED | OS. */
-SONDE_NODISCARD enum sonde_status sonde__os_signal_thread(int32_t tid, int32_t signal,
+SONDE_NODISCARD enum sonde_status sonde__os_signal_thread(struct sonde__os_sender sender,
+                                                          int32_t tid, int32_t signal,
                                                           uint64_t value);
+/* The function that a signal runs in this process, as an address; 0 and 1 are SIG_DFL and SIG_IGN.
+ * False: it cannot be told. */
+bool sonde__os_signal_handler(int32_t signal, uint64_t *ret_function);
 /* The alternate signal stack of this thread. False: it has none. *ret_active: running on it. */
 bool sonde__os_alternate_stack(uint64_t *ret_start, uint64_t *ret_end, bool *ret_active);
 
@@ -128,6 +153,9 @@ bool sonde__os_alternate_stack(uint64_t *ret_start, uint64_t *ret_end, bool *ret
  * Returns OK (woken, value differs, or interrupted: look again) | TIMEOUT. */
 SONDE_NODISCARD enum sonde_status sonde__os_futex_wait(const uint32_t *word, uint32_t expected,
                                                        uint64_t timeout_ns, bool shared);
+/* The same up to a moment of the monotonic clock, of a word that is not shared. */
+SONDE_NODISCARD enum sonde_status sonde__os_futex_wait_until(const uint32_t *word,
+                                                             uint32_t expected, uint64_t until_ns);
 /* Wake up to `count` sleepers; returns how many woke. */
 uint32_t sonde__os_futex_wake(const uint32_t *word, uint32_t count, bool shared);
 

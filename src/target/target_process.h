@@ -10,7 +10,6 @@
 struct sonde__target_stopped {
     int32_t tid;
     int32_t signal; /* to deliver when it goes on */
-    bool seized;    /* false: it could not stop, and is left alone */
     bool halted;    /* it stopped within the deadline */
 };
 

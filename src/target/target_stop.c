@@ -3,13 +3,8 @@
  *
  * Every thread is seized and interrupted before any is waited for. A thread that is still running
  * may start new ones meanwhile, so the list is read until it holds nothing unknown; a halted thread
- * starts none, so this ends. Threads in an uninterruptible wait miss the deadline, which is one for
- * all of a round, and are read passively; a parent of vfork() is left alone: what is seized and
- * does not stop could not be let go again before it does. */
-#include <string.h>
-
-#include "arch_regs.h"
-#include "arch_syscall.h"
+ * starts none, so this ends. Threads in an uninterruptible wait miss the deadline and are read
+ * passively. */
 #include "base_status.h"
 #include "host_process.h"
 #include "host_ptrace.h"
@@ -32,24 +27,15 @@ static bool is_known(const struct sonde__target_process *p, int32_t tid)
     return false;
 }
 
-/* Known, and not seized yet. */
-static enum sonde_status add(struct sonde__target_process *p, int32_t tid,
-                             struct sonde_error *ret_error)
-{
-    if (!sonde__mem_grow(&p->stopped, p->stopped_count, &p->stopped_capacity, sizeof *p->stopped)) {
-        return sonde__base_fail(ret_error, SONDE_MEMORY, "threads", NULL, 0, 0);
-    }
-    p->stopped[p->stopped_count++] = (struct sonde__target_stopped){.tid = tid};
-    return SONDE_OK;
-}
-
 static enum sonde_status seize(struct sonde__target_process *p, int32_t tid,
                                struct sonde_error *ret_error)
 {
     char why[160];
     int32_t os_error = 0;
     enum sonde_status status;
-    SONDE_TRY(add(p, tid, ret_error));
+    if (!sonde__mem_grow(&p->stopped, p->stopped_count, &p->stopped_capacity, sizeof *p->stopped)) {
+        return sonde__base_fail(ret_error, SONDE_MEMORY, "threads", NULL, 0, 0);
+    }
     status = sonde__host_ptrace_seize(tid, &os_error);
     if (status == SONDE_ABSENT) {
         return SONDE_OK; /* it ended meanwhile */
@@ -59,29 +45,9 @@ static enum sonde_status seize(struct sonde__target_process *p, int32_t tid,
         return sonde__base_fail(ret_error, status, "cannot stop the threads", why, os_error,
                                 (uint64_t)tid);
     }
-    p->stopped[p->stopped_count - 1].seized = true;
+    p->stopped[p->stopped_count++] = (struct sonde__target_stopped){.tid = tid};
     status = sonde__host_ptrace_interrupt(tid);
     return status == SONDE_ABSENT ? SONDE_OK : status; /* ended: the wait notices */
-}
-
-/* A thread that waits for its vfork child to execute something stops when it has: the calls that
- * start a child are the only ones that it could be in. (No other wait in them is uninterruptible
- * for longer than a moment.) */
-static bool waits_for_vfork(int32_t pid, const struct sonde__host_thread *thread)
-{
-    struct sonde__os_wait wait = {0};
-    const char *name = NULL;
-    int32_t fd;
-    if (thread->letter != 'D' ||
-        sonde__os_thread_open(pid, thread->tid, SONDE__OS_THREAD_SYSCALL, &fd, NULL) != SONDE_OK) {
-        return false;
-    }
-    if (sonde__os_read_wait(fd, &wait, NULL) == SONDE_OK && !wait.running && wait.in_syscall) {
-        name = sonde__arch_syscall_name(SONDE__ARCH_HOST, wait.syscall);
-    }
-    sonde__os_close(fd);
-    return name != NULL && (strcmp(name, "vfork") == 0 || strcmp(name, "clone") == 0 ||
-                            strcmp(name, "clone3") == 0);
 }
 
 /* One round: seize what is new, then wait for what was seized. *ret_new: how many were new. */
@@ -93,22 +59,16 @@ static enum sonde_status stop_round(struct sonde__target_process *p, uint32_t *r
     enum sonde_status status = sonde__host_threads_read(p->base.pid, &threads, &count, ret_error);
     for (uint32_t i = 0; status == SONDE_OK && i < count; i++) {
         if (!is_known(p, threads[i].tid) && threads[i].letter != 'Z') {
-            status = waits_for_vfork(p->base.pid, &threads[i])
-                         ? add(p, threads[i].tid, ret_error)
-                         : seize(p, threads[i].tid, ret_error);
+            status = seize(p, threads[i].tid, ret_error);
         }
     }
     sonde__mem_free(threads);
     if (status != SONDE_OK) {
         return status;
     }
-    uint64_t begin_ns = sonde__os_now_ns();
     for (uint32_t i = first; i < p->stopped_count; i++) {
-        struct sonde__target_stopped *stopped = &p->stopped[i];
-        uint64_t passed_ns = sonde__os_now_ns() - begin_ns;
-        uint64_t left_ns = passed_ns < HALT_WAIT_NS ? HALT_WAIT_NS - passed_ns : 0;
-        stopped->halted = stopped->seized && sonde__host_ptrace_wait(stopped->tid, left_ns,
-                                                                     &stopped->signal) == SONDE_OK;
+        p->stopped[i].halted = sonde__host_ptrace_wait(p->stopped[i].tid, HALT_WAIT_NS,
+                                                       &p->stopped[i].signal) == SONDE_OK;
     }
     *ret_new = p->stopped_count - first;
     return SONDE_OK;
@@ -143,9 +103,7 @@ void sonde__target_process_resume(struct sonde__target *target, uint64_t *ret_pa
 {
     struct sonde__target_process *p = (struct sonde__target_process *)target;
     for (uint32_t i = 0; i < p->stopped_count; i++) {
-        if (p->stopped[i].seized) {
-            sonde__host_ptrace_detach(p->stopped[i].tid, p->stopped[i].signal);
-        }
+        sonde__host_ptrace_detach(p->stopped[i].tid, p->stopped[i].signal);
     }
     *ret_pause_ns = p->stopped_count > 0 ? sonde__os_now_ns() - p->stopped_at_ns : 0;
     p->stopped_count = 0;

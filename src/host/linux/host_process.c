@@ -269,12 +269,6 @@ void sonde__host_explain_denied(int32_t pid, char *ret_text, size_t capacity)
     size_t size;
     if (sonde__host_process_read(pid, &process, NULL) != SONDE_OK) {
         snprintf(ret_text, capacity, "process %d has ended", pid);
-    } else if (geteuid() == 0) {
-        snprintf(
-            ret_text, capacity,
-            "process %d may not be traced by this root: it has capabilities that this one lacks "
-            "(a container without CAP_SYS_PTRACE?), or a security policy forbids it",
-            pid);
     } else if (!process.own_user) {
         snprintf(ret_text, capacity,
                  "process %d belongs to user %u: run as that user or as root (CAP_SYS_PTRACE)", pid,

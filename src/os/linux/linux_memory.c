@@ -83,6 +83,51 @@ size_t sonde__os_read(uint64_t address, void *ret_bytes, size_t size)
     return done == 0 && is_refusal(result) ? read_pipe(address, ret_bytes, size) : done;
 }
 
+/* The most that one call takes; more parts take another call. */
+enum { BATCH = 32 };
+
+/* Read parts[0..count) with one call. Returns how many are done with: the kernel stops at the first
+ * page that it cannot read, which ends that part. 0: refused. */
+static size_t read_batch(int32_t pid, struct sonde__os_part *parts, size_t count)
+{
+    struct iovec local[BATCH], remote[BATCH];
+    size_t left, done = 0;
+    long result;
+    for (size_t i = 0; i < count; i++) {
+        local[i] = (struct iovec){parts[i].bytes, parts[i].size};
+        remote[i] = (struct iovec){(void *)(uintptr_t)parts[i].address, parts[i].size};
+    }
+    result = linux_call6(SYS_process_vm_readv, pid, (long)&local, (long)count, (long)&remote,
+                         (long)count, 0);
+    if (linux_failed(result) && result != -EFAULT) {
+        return 0;
+    }
+    left = linux_failed(result) ? 0 : (size_t)result;
+    while (done < count) {
+        struct sonde__os_part *part = &parts[done++];
+        part->got = left < part->size ? left : part->size;
+        left -= part->got;
+        if (part->got < part->size) {
+            break;
+        }
+    }
+    return done;
+}
+
+void sonde__os_read_parts(struct sonde__os_part *parts, size_t count)
+{
+    int32_t pid = sonde__os_pid();
+    while (count > 0) {
+        size_t done = read_batch(pid, parts, count < BATCH ? count : BATCH);
+        if (done == 0) { /* one by one, by whatever way works here */
+            parts->got = sonde__os_read(parts->address, parts->bytes, parts->size);
+            done = 1;
+        }
+        parts += done;
+        count -= done;
+    }
+}
+
 enum sonde__os_reader sonde__os_reader(void)
 {
     uint64_t from = 0x736f6e6465, to = 0;

@@ -6,18 +6,35 @@
 #include "linux_syscall.h"
 #include "os.h"
 
-enum sonde_status sonde__os_signal_thread(int32_t tid, int32_t signal, uint64_t value)
+struct sonde__os_sender sonde__os_sender(void)
 {
-    int32_t pid = sonde__os_pid();
+    return (struct sonde__os_sender){sonde__os_pid(), (uint32_t)linux_call(SYS_getuid, 0, 0, 0, 0)};
+}
+
+enum sonde_status sonde__os_signal_thread(struct sonde__os_sender sender, int32_t tid,
+                                          int32_t signal, uint64_t value)
+{
     siginfo_t info = {0};
     long result;
     info.si_signo = signal;
     info.si_code = SI_QUEUE;
-    info.si_pid = pid;
-    info.si_uid = (uid_t)linux_call(SYS_getuid, 0, 0, 0, 0);
+    info.si_pid = sender.pid;
+    info.si_uid = sender.uid;
     info.si_value.sival_ptr = (void *)(uintptr_t)value;
-    result = linux_call(SYS_rt_tgsigqueueinfo, pid, tid, signal, &info);
+    result = linux_call(SYS_rt_tgsigqueueinfo, sender.pid, tid, signal, &info);
     return linux_failed(result) ? linux_status(result, NULL) : SONDE_OK;
+}
+
+/* The kernel's own struct begins with the function; the rest is not looked at (Linux,
+ * include/linux/signal_types.h, struct sigaction; 8 bytes of mask on both architectures). */
+bool sonde__os_signal_handler(int32_t signal, uint64_t *ret_function)
+{
+    uint64_t action[4] = {0};
+    if (linux_failed(linux_call(SYS_rt_sigaction, signal, 0, action, sizeof(uint64_t)))) {
+        return false;
+    }
+    *ret_function = action[0];
+    return true;
 }
 
 bool sonde__os_alternate_stack(uint64_t *ret_start, uint64_t *ret_end, bool *ret_active)

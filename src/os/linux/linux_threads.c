@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Threads by way of /proc: the list, and the small files about each. */
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "base_mem.h"
 #include "base_text.h"
@@ -80,6 +81,22 @@ enum sonde_status sonde__os_list_threads(int32_t pid, int32_t *ret_tids, size_t 
         return linux_status(n, ret_os_error);
     }
     *ret_total = total;
+    return SONDE_OK;
+}
+
+/* The folder of the threads says in its link count how many there are (Linux, fs/proc/base.c,
+ * proc_task_getattr), beside the two that every folder has. */
+enum sonde_status sonde__os_count_threads(size_t *ret_count)
+{
+    struct stat about;
+    long result = linux_call(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &about, 0);
+    if (linux_failed(result)) {
+        return linux_status(result, NULL);
+    }
+    if (about.st_nlink < 3) {
+        return SONDE_OS;
+    }
+    *ret_count = (size_t)about.st_nlink - 2;
     return SONDE_OK;
 }
 

@@ -26,6 +26,15 @@ enum sonde_status sonde__os_futex_wait(const uint32_t *word, uint32_t expected, 
     return result == -ETIMEDOUT ? SONDE_TIMEOUT : SONDE_OK;
 }
 
+enum sonde_status sonde__os_futex_wait_until(const uint32_t *word, uint32_t expected,
+                                             uint64_t until_ns)
+{
+    struct timespec t = {(time_t)(until_ns / NS_PER_S), (long)(until_ns % NS_PER_S)};
+    long result = linux_call6(SYS_futex, (long)word, FUTEX_WAIT_BITSET_PRIVATE, expected, (long)&t,
+                              0, (long)FUTEX_BITSET_MATCH_ANY);
+    return result == -ETIMEDOUT ? SONDE_TIMEOUT : SONDE_OK;
+}
+
 uint32_t sonde__os_futex_wake(const uint32_t *word, uint32_t count, bool shared)
 {
     int op = shared ? FUTEX_WAKE : FUTEX_WAKE_PRIVATE;

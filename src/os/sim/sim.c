@@ -222,6 +222,13 @@ size_t sonde__os_read(uint64_t address, void *ret_bytes, size_t size)
     return done;
 }
 
+void sonde__os_read_parts(struct sonde__os_part *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        parts[i].got = sonde__os_read(parts[i].address, parts[i].bytes, parts[i].size);
+    }
+}
+
 enum sonde__os_reader sonde__os_reader(void)
 {
     return SONDE__OS_READER_PROCESS;
@@ -314,6 +321,11 @@ enum sonde_status sonde__os_list_threads(int32_t pid, int32_t *ret_tids, size_t 
     return SONDE_OK;
 }
 
+enum sonde_status sonde__os_count_threads(size_t *ret_count)
+{
+    return sonde__os_list_threads(0, NULL, 0, ret_count, NULL);
+}
+
 enum sonde_status sonde__os_thread_open(int32_t pid, int32_t tid, enum sonde__os_thread_file file,
                                         int32_t *ret_fd, int32_t *ret_os_error)
 {
@@ -352,8 +364,15 @@ enum sonde_status sonde__os_read_schedstat(int32_t fd, struct sonde__os_schedsta
     return sonde__os_parse_schedstat(text, size, ret) ? SONDE_OK : SONDE_CORRUPT;
 }
 
-enum sonde_status sonde__os_signal_thread(int32_t tid, int32_t signal, uint64_t value)
+struct sonde__os_sender sonde__os_sender(void)
 {
+    return (struct sonde__os_sender){sim.pid, 0};
+}
+
+enum sonde_status sonde__os_signal_thread(struct sonde__os_sender sender, int32_t tid,
+                                          int32_t signal, uint64_t value)
+{
+    (void)sender;
     struct thread *thread = find_thread(tid);
     if (thread == NULL || thread->ended) {
         return SONDE_ABSENT;
@@ -362,6 +381,12 @@ enum sonde_status sonde__os_signal_thread(int32_t tid, int32_t signal, uint64_t 
         sim.on_signal(tid, signal, value);
     }
     return SONDE_OK;
+}
+
+bool sonde__os_signal_handler(int32_t signal, uint64_t *ret_function)
+{
+    (void)signal, (void)ret_function;
+    return false;
 }
 
 bool sonde__os_alternate_stack(uint64_t *ret_start, uint64_t *ret_end, bool *ret_active)
@@ -393,6 +418,13 @@ enum sonde_status sonde__os_futex_wait(const uint32_t *word, uint32_t expected, 
     }
     sim.now_ns += timeout_ns;
     return SONDE_TIMEOUT;
+}
+
+enum sonde_status sonde__os_futex_wait_until(const uint32_t *word, uint32_t expected,
+                                             uint64_t until_ns)
+{
+    uint64_t left_ns = until_ns > sim.now_ns ? until_ns - sim.now_ns : 0;
+    return sonde__os_futex_wait(word, expected, left_ns, false);
 }
 
 uint32_t sonde__os_futex_wake(const uint32_t *word, uint32_t count, bool shared)

@@ -77,6 +77,52 @@ TEST(read_own_memory)
     check_reads();
 }
 
+/* Good parts, holes and parts that run into a hole, in every order; and more than go at once. */
+TEST(read_many_parts)
+{
+    enum { PARTS = 100 };
+    size_t page;
+    uint8_t *p = map_before_hole(&page);
+    uint64_t at = (uint64_t)(uintptr_t)p;
+    static uint8_t bytes[PARTS][64];
+    struct sonde__os_part parts[PARTS];
+    for (unsigned seed = 0; seed < 8; seed++) {
+        for (unsigned i = 0; i < PARTS; i++) {
+            unsigned kind = (i * 7 + seed * 13) / 3 % 4;
+            uint64_t address = kind == 0   ? at + i
+                               : kind == 1 ? at + page
+                               : kind == 2 ? at + page - 1 - i % 60
+                                           : at + 2 * i;
+            parts[i] = (struct sonde__os_part){address, bytes[i], 64, 12345};
+        }
+        memset(bytes, 0, sizeof bytes);
+        sonde__os_read_parts(parts, PARTS);
+        for (unsigned i = 0; i < PARTS; i++) {
+            uint64_t left = at + page > parts[i].address ? at + page - parts[i].address : 0;
+            CHECK_EQ(parts[i].got, left < 64 ? left : 64);
+            CHECK_EQ(memcmp(bytes[i], (void *)(uintptr_t)parts[i].address, parts[i].got), 0);
+        }
+    }
+    sonde__os_read_parts(parts, 0);
+    munmap(p, 3 * page);
+}
+
+TEST(handler_of_a_signal)
+{
+    struct sigaction action = {.sa_handler = SIG_IGN};
+    uint64_t function = 7;
+    CHECK(sonde__os_signal_handler(SIGURG, &function));
+    CHECK_EQ(function, 0);
+    CHECK_OK(sigaction(SIGURG, &action, NULL));
+    CHECK(sonde__os_signal_handler(SIGURG, &function));
+    CHECK_EQ(function, 1);
+    action.sa_handler = (void (*)(int))(uintptr_t)&abort;
+    CHECK_OK(sigaction(SIGURG, &action, NULL));
+    CHECK(sonde__os_signal_handler(SIGURG, &function));
+    CHECK(function == (uintptr_t)&abort);
+    CHECK(!sonde__os_signal_handler(100000, &function));
+}
+
 /* A system-call filter as containers have them: process_vm_readv answers EPERM. */
 TEST(read_own_memory_where_process_vm_readv_is_refused)
 {
@@ -233,7 +279,7 @@ TEST(signal_reaches_the_thread_with_its_value)
     struct sigaction action = {.sa_sigaction = note_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
     CHECK_OK(sigaction(SIGURG, &action, NULL));
     start(&s);
-    CHECK_OK(sonde__os_signal_thread(s.tid, SIGURG, 0x123456789abc));
+    CHECK_OK(sonde__os_signal_thread(sonde__os_sender(), s.tid, SIGURG, 0x123456789abc));
     for (int i = 0; i < 5000 && signalled_tid == 0; i++) {
         usleep(1000);
     }
@@ -241,10 +287,12 @@ TEST(signal_reaches_the_thread_with_its_value)
     CHECK_EQ((uintptr_t)signalled_value, 0x123456789abc);
     finish(&s);
     /* a joined thread may take a moment more to leave the kernel */
-    for (int i = 0; i < 1000 && sonde__os_signal_thread(s.tid, SIGURG, 0) == SONDE_OK; i++) {
+    for (int i = 0;
+         i < 1000 && sonde__os_signal_thread(sonde__os_sender(), s.tid, SIGURG, 0) == SONDE_OK;
+         i++) {
         usleep(1000);
     }
-    CHECK_EQ(sonde__os_signal_thread(s.tid, SIGURG, 0), SONDE_ABSENT);
+    CHECK_EQ(sonde__os_signal_thread(sonde__os_sender(), s.tid, SIGURG, 0), SONDE_ABSENT);
 }
 
 static void *wake_later(void *arg)

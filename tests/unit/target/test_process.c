@@ -5,11 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "host_process.h"
@@ -326,65 +324,4 @@ TEST_TIMEOUT(every_allocation_may_fail, 120)
     }
     sonde__mem_fail_from(UINT64_MAX);
     end(child);
-}
-
-/* In a function without variables that vfork's two returns could confuse. Ends by SIGKILL to the
- * child, whose number it writes. */
-__attribute__((noinline)) static void wait_for_vfork(int fd)
-{
-    static const struct timespec pause = {1000, 0};
-    static pid_t self;
-    if (vfork() == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        self = getpid();
-        (void)!write(fd, &self, sizeof self);
-        (void)syscall(SYS_nanosleep, &pause, NULL);
-        _exit(0);
-    }
-    wait(NULL);
-}
-
-/* It could only stop afterwards: the half second for threads that may still stop is not spent. */
-TEST(stop_does_not_wait_for_a_parent_of_vfork)
-{
-    const struct sonde__target_options options = {.mode = SONDE__TARGET_STOP};
-    struct sonde__host_thread now = {.letter = '?'};
-    struct sonde__target *target;
-    const struct sonde__thread *threads;
-    struct sonde__capture capture;
-    struct sonde_stack stack;
-    struct sonde_error error = {0};
-    uint64_t pcs[FRAMES], pause_ns = 0;
-    uint8_t how[FRAMES];
-    uint32_t count;
-    pid_t child, grandchild;
-    int pipes[2];
-    need_native();
-    CHECK_OK(pipe(pipes));
-    child = fork();
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        wait_for_vfork(pipes[1]);
-        _exit(0);
-    }
-    CHECK_EQ(read(pipes[0], &grandchild, sizeof grandchild), sizeof grandchild);
-    while (now.letter != 'D') {
-        usleep(1000);
-        CHECK_OK(sonde__host_thread_read(child, child, &now));
-    }
-    CHECK_OK(sonde__target_open_process(child, &options, &target, &error));
-    CHECK_OK(sonde__target_stop(target, &error));
-    CHECK_OK(sonde__target_threads(target, &threads, &count, &error));
-    CHECK_EQ(count, 1);
-    sonde_stack_init(&stack, pcs, how, FRAMES, 0);
-    sonde__target_capture(target, &threads[0], &stack, &capture);
-    sonde__target_resume(target, &pause_ns);
-    sonde__target_close(target);
-    kill(grandchild, SIGKILL);
-    usleep(20000); /* the parent waits for it */
-    end(child);
-    close(pipes[0]);
-    close(pipes[1]);
-    CHECK_EQ(capture.by, SONDE__CAPTURED_PASSIVE);
-    CHECK(pause_ns < 300000000);
 }

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What all threads do at one moment: those that run are held until all have been captured. */
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sonde/symbol.h>
+#include <sonde/thread.h>
+
+enum { DEPTH = 256, OUTER = 64 };
+
+static int is_over;
+
+static void *work(void *arg)
+{
+    while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE)) {
+    }
+    return arg;
+}
+
+static int print_thread(void *ctx, const struct sonde_thread *thread,
+                        const struct sonde_stack *stack, const struct sonde_captured *captured)
+{
+    char text[16384];
+    if (captured->status != SONDE_OK) {
+        printf("%s: %s (%s)\n", thread->name, sonde_status_text(captured->status), captured->note);
+        return 0;
+    }
+    if (sonde_stack_format(ctx, stack, text, sizeof text, NULL) != SONDE_OK) {
+        return 1;
+    }
+    printf("%s: %s\n%s", thread->name, thread->state == SONDE_THREAD_RUNNING ? "ran" : "waits",
+           text);
+    return 0;
+}
+
+/* The thread that takes the picture is another one than those it is about. */
+static void *take_picture(void *symbolizer)
+{
+    uint64_t pcs[DEPTH];
+    uint8_t how[DEPTH];
+    struct sonde_stack stack;
+    struct sonde_picture picture;
+    sonde_stack_init(&stack, pcs, how, DEPTH, OUTER);
+    if (sonde_threads_picture(NULL, &stack, print_thread, symbolizer, &picture) == SONDE_OK) {
+        printf("%u threads, %u of them held for %.3f ms%s\n", (unsigned)picture.threads,
+               (unsigned)picture.held, (double)picture.stop_ns / 1e6,
+               picture.consistent ? "" : "; not all of one moment");
+    }
+    return NULL;
+}
+
+int main(void)
+{
+    struct sonde_symbolizer *symbolizer;
+    pthread_t busy, taker;
+    pthread_setname_np(pthread_self(), "main");
+    if (sonde_symbolizer_create(&symbolizer) != SONDE_OK ||
+        pthread_create(&busy, NULL, work, NULL) != 0) {
+        return 1;
+    }
+    pthread_setname_np(busy, "busy");
+    if (pthread_create(&taker, NULL, take_picture, symbolizer) != 0) {
+        return 1;
+    }
+    (void)poll(NULL, 0, 500); /* until the picture is taken, and longer */
+    pthread_join(taker, NULL);
+    __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
+    pthread_join(busy, NULL);
+    sonde_symbolizer_destroy(symbolizer);
+    return 0;
+}

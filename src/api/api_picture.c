@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The public half of pictures: who may take one, and what the caller is told of each thread.
+ *
+ * The lock is only ever tried, never waited for. While threads may be parked the calling thread
+ * takes no signal: a handler of the program could leave by longjmp, or wait for one of them. */
+#include <pthread.h>
+#include <signal.h>
+
+#include "api_thread.h"
+#include "base_mem.h"
+#include "base_status.h"
+#include "base_text.h"
+#include "capture_park.h"
+#include "capture_picture.h"
+#include "capture_thread.h"
+#include "capture_walk.h"
+#include "os.h"
+#include "target_self.h"
+
+enum {
+    FILES_LOW = 64, /* files that may be open during a picture, whatever is kept afterwards */
+    /* frames of the calling thread that are searched for a signal frame, and how many at a time */
+    HANDLER_FRAMES = 4096,
+    HANDLER_BLOCK = 128,
+};
+
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct sonde__roster roster; /* guarded by mutex */
+
+/* The files are of the parent's threads. */
+static void after_fork_child(void)
+{
+    pthread_mutex_init(&mutex, NULL);
+    sonde__capture_roster_done(&roster);
+    sonde__capture_park_forget();
+    sonde__api_signal_after_fork();
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, after_fork_child);
+}
+
+/* A signal frame among the caller's frames. Only what is safe in a handler is used here. */
+static bool is_in_handler(const struct sonde__regs *caller)
+{
+    uint64_t pcs[HANDLER_BLOCK];
+    uint8_t how[HANDLER_BLOCK];
+    struct sonde_stack stack;
+    for (uint32_t skip = 0; skip < HANDLER_FRAMES; skip += HANDLER_BLOCK) {
+        sonde_stack_init(&stack, pcs, how, HANDLER_BLOCK, 0);
+        sonde__capture_walk(&stack, caller, false, skip, SONDE__CAPTURE_OWN);
+        for (uint32_t i = 0; i < stack.count; i++) {
+            if ((how[i] & SONDE_HOW_SIGNAL) != 0) {
+                return true;
+            }
+        }
+        if (stack.end != SONDE_END_DEPTH) {
+            break;
+        }
+    }
+    return false;
+}
+
+/* --- delivery --- */
+
+static void describe_capture(const struct sonde__roster_thread *thread,
+                             struct sonde_captured *captured)
+{
+    sonde__base_mem_set(captured, 0, sizeof *captured);
+    captured->syscall = -1;
+    switch (thread->phase) {
+    case SONDE__ROSTER_READ:
+        captured->by = SONDE_CAPTURED_PASSIVE;
+        if (thread->wait.in_syscall) {
+            captured->syscall = thread->wait.syscall;
+            sonde__base_mem_copy(captured->syscall_args, thread->wait.args,
+                                 sizeof captured->syscall_args);
+        }
+        break;
+    case SONDE__ROSTER_PARKED:
+        captured->by = SONDE_CAPTURED_SIGNAL;
+        break;
+    case SONDE__ROSTER_SELF:
+        captured->by = SONDE_CAPTURED_SELF;
+        break;
+    default:
+        captured->status = (enum sonde_status)thread->status;
+        if (thread->note != NULL) {
+            struct sonde__text note;
+            sonde__base_text_init(&note, captured->note, sizeof captured->note);
+            sonde__base_text_str(&note, thread->note);
+        }
+    }
+}
+
+/* The state is of the moment of the picture: what has come since does not count. */
+static void describe_thread(const struct sonde__roster_thread *known, bool is_bare,
+                            struct sonde_thread *thread)
+{
+    bool is_blocked = known->phase == SONDE__ROSTER_READ;
+    bool ran = known->phase == SONDE__ROSTER_PARKED || known->phase == SONDE__ROSTER_SELF;
+    sonde__base_mem_set(thread, 0, sizeof *thread);
+    thread->letter = '?';
+    thread->state = SONDE_THREAD_UNKNOWN;
+    if (!is_bare && sonde__api_thread_describe(known->tid, thread) != SONDE_OK) {
+        is_bare = true; /* it has ended since */
+    }
+    thread->tid = known->tid;
+    thread->is_main = known->tid == sonde__os_pid();
+    thread->is_self = known->phase == SONDE__ROSTER_SELF;
+    if (ran) {
+        thread->letter = 'R';
+        thread->state = SONDE_THREAD_RUNNING;
+    } else if (is_blocked && (is_bare || thread->state == SONDE_THREAD_RUNNING)) {
+        thread->letter = 'S';
+        thread->state = SONDE_THREAD_BLOCKED;
+    }
+}
+
+static void copy_stack(const struct sonde_stack *from, struct sonde_stack *to)
+{
+    struct sonde_stack arrays = *to;
+    sonde__base_mem_copy(to->pcs, from->pcs, from->count * sizeof *to->pcs);
+    sonde__base_mem_copy(to->how, from->how, from->count);
+    if (from->async_count > 0) {
+        sonde__base_mem_copy(to->async_pcs, from->async_pcs,
+                             from->async_count * sizeof *to->async_pcs);
+    }
+    *to = *from;
+    to->pcs = arrays.pcs;
+    to->how = arrays.how;
+    to->async_pcs = arrays.async_pcs;
+}
+
+static void deliver_locked(bool is_bare, struct sonde_stack *stack, sonde_thread_each each,
+                           void *ctx)
+{
+    for (uint32_t i = 0; i < roster.count; i++) {
+        const struct sonde__roster_thread *known = &roster.threads[i];
+        struct sonde_captured captured;
+        struct sonde_thread thread;
+        if (known->phase == SONDE__ROSTER_GONE) {
+            continue;
+        }
+        describe_thread(known, is_bare, &thread);
+        describe_capture(known, &captured);
+        copy_stack(&known->stack, stack);
+        if (each(ctx, &thread, stack, &captured) != 0) {
+            return;
+        }
+    }
+}
+
+static struct sonde_picture sum_up_locked(const struct sonde__picture *picture, uint64_t total_ns)
+{
+    struct sonde_picture sum = {.stop_ns = picture->stop_ns,
+                                .total_ns = total_ns,
+                                .unchanged = picture->unchanged,
+                                .consistent = picture->is_consistent};
+    for (uint32_t i = 0; i < roster.count; i++) {
+        uint8_t phase = roster.threads[i].phase;
+        sum.held += phase == SONDE__ROSTER_PARKED;
+        sum.unread += phase == SONDE__ROSTER_FAILED;
+        sum.threads += phase == SONDE__ROSTER_PARKED || phase == SONDE__ROSTER_READ ||
+                       phase == SONDE__ROSTER_SELF;
+    }
+    return sum;
+}
+
+static bool has_unanswered_locked(void)
+{
+    for (uint32_t i = 0; i < roster.count; i++) {
+        if (roster.threads[i].is_unanswered) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- taking --- */
+
+static enum sonde_status take_locked(const struct sonde_capture_options *options,
+                                     const struct sonde_stack *stack,
+                                     const struct sonde__regs *caller,
+                                     struct sonde__picture *picture)
+{
+    sigset_t all, before;
+    enum sonde_status status;
+    *picture = (struct sonde__picture){
+        .roster = &roster,
+        .caller = caller,
+        .skip = options->skip,
+        .may_signal = (options->flags & SONDE_CAPTURE_PASSIVE_ONLY) == 0,
+        .signal = SONDE__API_SIGNAL,
+        .timeout_ns = options->timeout_ns,
+        .set_handler = sonde__api_signal_set,
+    };
+    roster.files_max = options->files_kept > FILES_LOW ? options->files_kept : FILES_LOW;
+    SONDE_TRY(sonde__capture_passive_check());
+    SONDE_TRY(sonde__capture_roster_prepare(&roster, stack));
+    SONDE_TRY(sonde__api_signal_begin(options->timeout_ns));
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    status = sonde__capture_picture(picture);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    sonde__api_signal_end(picture->is_handler_set, has_unanswered_locked());
+    return status;
+}
+
+static enum sonde_status picture_locked(const struct sonde_capture_options *options,
+                                        struct sonde_stack *stack, sonde_thread_each each,
+                                        void *ctx, struct sonde_picture *ret_picture,
+                                        const struct sonde__regs *caller)
+{
+    struct sonde__picture picture;
+    uint64_t begin_ns = sonde__os_now_ns();
+    enum sonde_status status = take_locked(options, stack, caller, &picture);
+    if (status == SONDE_OK) {
+        struct sonde_picture sum = sum_up_locked(&picture, sonde__os_now_ns() - begin_ns);
+        deliver_locked((options->flags & SONDE_CAPTURE_BARE) != 0, stack, each, ctx);
+        if (ret_picture != NULL) {
+            *ret_picture = sum;
+        }
+    }
+    if (options->files_kept == 0) {
+        sonde__capture_roster_done(&roster);
+    } else {
+        sonde__capture_roster_close(&roster, options->files_kept);
+    }
+    return status;
+}
+
+enum sonde_status sonde__api_threads_picture(const struct sonde_capture_options *given,
+                                             struct sonde_stack *stack, sonde_thread_each each,
+                                             void *ctx, struct sonde_picture *ret_picture,
+                                             const struct sonde__regs *caller)
+{
+    struct sonde_capture_options options;
+    enum sonde_status status;
+    if (!sonde__capture_is_usable(stack) || each == NULL ||
+        !sonde__api_capture_options(given, SONDE_PICTURE_TIMEOUT_NS, &options) ||
+        is_in_handler(caller)) {
+        return SONDE_USAGE;
+    }
+    if (pthread_mutex_trylock(&mutex) != 0) {
+        return SONDE_BUSY;
+    }
+    pthread_once(&fork_once, watch_forks);
+    status = sonde__target_self_refresh(false);
+    if (status == SONDE_OK) {
+        status = picture_locked(&options, stack, each, ctx, ret_picture, caller);
+    }
+    pthread_mutex_unlock(&mutex);
+    return status;
+}

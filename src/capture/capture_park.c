@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture_park.h"
+
+#include "capture_walk.h"
+#include "os.h"
+#include "os_context.h"
+
+enum { IDLE, ASKED, WALKING, PARKED, STATES };
+enum { FINISH_LOOK_NS = 1000000 /* nobody wakes who waits for a walk: look again */ };
+
+/* A signal's value has 32 bits for us: the slot, and as much of the epoch as then fits. */
+enum { EPOCH_BITS = 22 };
+_Static_assert((uint64_t)SONDE__PARK_SLOTS << EPOCH_BITS == (uint64_t)1 << 32, "fills 32 bits");
+
+static struct slot {
+    uint32_t state; /* short epoch * STATES + one of the above */
+    int32_t tid;
+    uint32_t epoch;
+    uint64_t until_ns; /* the thread leaves by itself then */
+    struct sonde_stack *stack;
+} slots[SONDE__PARK_SLOTS];
+
+static struct {
+    uint32_t epoch;    /* of the collection that is, or was last, open */
+    uint32_t released; /* the last epoch whose threads may go: parked ones sleep on this word */
+    uint32_t missing;  /* asked and not parked yet: the collector sleeps on this word */
+    uint32_t next;     /* slot to try first */
+    uint32_t used;     /* slots from here on were never used */
+    uint64_t until_ns;
+    struct sonde__os_sender sender;
+} park;
+
+/* In the upper half of a signal's value: ours, and of this copy of the library (a process may hold
+ * two). */
+static uint32_t own_mark(void)
+{
+    return (uint32_t)((uint64_t)(uintptr_t)&park >> 3) ^ 0x7061726bu;
+}
+
+static uint32_t state_of(uint32_t epoch, uint32_t state)
+{
+    return (epoch & ((1u << EPOCH_BITS) - 1)) * STATES + state;
+}
+
+static uint64_t value_of(uint32_t short_epoch, uint32_t index)
+{
+    return (uint64_t)own_mark() << 32 | (uint64_t)short_epoch << (32 - EPOCH_BITS) | index;
+}
+
+static uint32_t load_state(const struct slot *slot)
+{
+    /* acquire: pairs with the release of who wrote the stack, or the slot */
+    return __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
+}
+
+void sonde__capture_park_open(uint64_t hold_ns)
+{
+    park.epoch++;
+    park.next = 0;
+    park.sender = sonde__os_sender();
+    park.until_ns = sonde__os_now_ns() + hold_ns;
+    __atomic_store_n(&park.missing, 0, __ATOMIC_RELAXED);
+}
+
+/* A slot that nobody is in: threads of the collection before may not have left yet. */
+static struct slot *take_slot(void)
+{
+    while (park.next < SONDE__PARK_SLOTS) {
+        struct slot *slot = &slots[park.next++];
+        if (load_state(slot) % STATES == IDLE) {
+            park.used = park.next > park.used ? park.next : park.used;
+            return slot;
+        }
+    }
+    return NULL;
+}
+
+enum sonde_status sonde__capture_park_ask(int32_t tid, int32_t signal, struct sonde_stack *stack,
+                                          uint32_t *ret_slot)
+{
+    struct slot *slot = take_slot();
+    uint32_t asked = state_of(park.epoch, ASKED);
+    uint32_t index;
+    enum sonde_status status;
+    if (slot == NULL) {
+        return SONDE_LIMIT;
+    }
+    index = (uint32_t)(slot - slots);
+    __atomic_store_n(&slot->tid, tid, __ATOMIC_RELAXED);
+    slot->epoch = park.epoch;
+    slot->until_ns = park.until_ns;
+    slot->stack = stack;
+    __atomic_fetch_add(&park.missing, 1, __ATOMIC_RELAXED);
+    /* release: pairs with the handler's acquire */
+    __atomic_store_n(&slot->state, asked, __ATOMIC_RELEASE);
+    status = sonde__os_signal_thread(park.sender, tid, signal, value_of(asked / STATES, index));
+    if (status != SONDE_OK) {
+        __atomic_store_n(&slot->state, state_of(park.epoch, IDLE), __ATOMIC_RELAXED);
+        __atomic_fetch_sub(&park.missing, 1, __ATOMIC_RELAXED);
+        return status;
+    }
+    *ret_slot = index;
+    return SONDE_OK;
+}
+
+void sonde__capture_park_wait(uint64_t until_ns)
+{
+    for (;;) {
+        uint32_t missing = __atomic_load_n(&park.missing, __ATOMIC_ACQUIRE);
+        if (missing == 0 ||
+            sonde__os_futex_wait_until(&park.missing, missing, until_ns) == SONDE_TIMEOUT) {
+            return;
+        }
+    }
+}
+
+bool sonde__capture_park_is_missing(void)
+{
+    return __atomic_load_n(&park.missing, __ATOMIC_ACQUIRE) != 0;
+}
+
+bool sonde__capture_park_is_asked(uint32_t index)
+{
+    return load_state(&slots[index]) == state_of(park.epoch, ASKED);
+}
+
+enum sonde__parked sonde__capture_park_look(uint32_t index)
+{
+    struct slot *slot = &slots[index];
+    uint32_t asked = state_of(park.epoch, ASKED);
+    uint32_t expected = asked;
+    if (__atomic_compare_exchange_n(&slot->state, &expected, state_of(park.epoch, IDLE), false,
+                                    __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+        __atomic_fetch_sub(&park.missing, 1, __ATOMIC_RELAXED);
+        return SONDE__PARKED_ABSENT;
+    }
+    return expected == asked - ASKED + WALKING  ? SONDE__PARKED_WALKING
+           : expected == asked - ASKED + PARKED ? SONDE__PARKED_HELD
+                                                : SONDE__PARKED_LEFT;
+}
+
+void sonde__capture_park_release(void)
+{
+    /* release: what the collector did while they stood still comes before what they do now */
+    __atomic_store_n(&park.released, park.epoch, __ATOMIC_RELEASE);
+    sonde__os_futex_wake(&park.released, UINT32_MAX, false);
+}
+
+void sonde__capture_park_finish(uint32_t index)
+{
+    while (load_state(&slots[index]) == state_of(park.epoch, WALKING)) {
+        uint32_t missing = __atomic_load_n(&park.missing, __ATOMIC_RELAXED);
+        enum sonde_status status =
+            sonde__os_futex_wait(&park.missing, missing, FINISH_LOOK_NS, false);
+        (void)status;
+    }
+}
+
+bool sonde__capture_park_is_inside(int32_t tid)
+{
+    for (uint32_t i = 0; i < park.used; i++) {
+        uint32_t state = load_state(&slots[i]) % STATES;
+        if ((state == WALKING || state == PARKED) &&
+            __atomic_load_n(&slots[i].tid, __ATOMIC_RELAXED) == tid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool sonde__capture_park_was_inside(int32_t tid)
+{
+    for (uint32_t i = 0; i < park.used; i++) {
+        if (__atomic_load_n(&slots[i].tid, __ATOMIC_RELAXED) == tid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+uint32_t sonde__capture_park_inside_count(void)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < park.used; i++) {
+        uint32_t state = load_state(&slots[i]) % STATES;
+        count += state == WALKING || state == PARKED;
+    }
+    return count;
+}
+
+/* Sleep until the collector lets us go, or for as long as a thread may be held. */
+static void wait_release(const struct slot *slot)
+{
+    for (;;) {
+        uint32_t released = __atomic_load_n(&park.released, __ATOMIC_ACQUIRE);
+        if ((int32_t)(released - slot->epoch) >= 0 ||
+            sonde__os_futex_wait_until(&park.released, released, slot->until_ns) == SONDE_TIMEOUT) {
+            return;
+        }
+    }
+}
+
+bool sonde__capture_park_answer(uint64_t value, const void *ucontext)
+{
+    struct slot *slot = &slots[(uint32_t)value & ((1u << (32 - EPOCH_BITS)) - 1)];
+    uint32_t asked = ((uint32_t)value >> (32 - EPOCH_BITS)) * STATES + ASKED;
+    uint32_t state = asked;
+    struct sonde__regs regs;
+    if ((uint32_t)(value >> 32) != own_mark()) {
+        return false;
+    }
+    /* acquire: pairs with the collector's release of the slot */
+    if (load_state(slot) != asked ||
+        __atomic_load_n(&slot->tid, __ATOMIC_RELAXED) != sonde__os_tid() ||
+        !__atomic_compare_exchange_n(&slot->state, &state, asked - ASKED + WALKING, false,
+                                     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        return true; /* too late: the question was withdrawn */
+    }
+    sonde__os_context_regs(ucontext, &regs);
+    sonde__capture_walk(slot->stack, &regs, true, 0, SONDE__CAPTURE_OWN);
+    /* release: pairs with the collector's acquire */
+    __atomic_store_n(&slot->state, asked - ASKED + PARKED, __ATOMIC_RELEASE);
+    if (__atomic_fetch_sub(&park.missing, 1, __ATOMIC_ACQ_REL) == 1) {
+        sonde__os_futex_wake(&park.missing, 1, false);
+    }
+    wait_release(slot);
+    __atomic_store_n(&slot->state, asked - ASKED + IDLE, __ATOMIC_RELEASE);
+    return true;
+}
+
+void sonde__capture_park_forget(void)
+{
+    for (uint32_t i = 0; i < park.used; i++) {
+        slots[i].state = IDLE;
+        slots[i].tid = 0;
+    }
+    park.missing = 0;
+}

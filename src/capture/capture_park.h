@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Running threads that capture themselves and then wait, until all have: one picture of one moment.
+ *
+ * A collector opens a collection, asks threads one by one, waits for them together, looks at what
+ * each did, and lets all go. A thread that is asked runs our handler, writes its stack where the
+ * collector said, and sleeps on a futex; so it leaves its CPU to the next one, and eight busy
+ * threads on two CPUs are there in microseconds instead of time slices.
+ *
+ *     IDLE -> ASKED(epoch) -> WALKING(epoch) -> PARKED(epoch) -> IDLE
+ *                  \-> IDLE (withdrawn at the deadline)
+ *
+ * Who may write the stack is decided by one compare-and-swap on the slot, so a signal that is
+ * delivered too late finds another epoch and does nothing. A parked thread may hold any lock of the
+ * program: between the first question and the release the collector takes none and calls no libc.
+ * Nobody stays parked for longer than the collection said at its start, whatever becomes of the
+ * collector. One collector at a time: the caller sees to that. Context: handler. */
+#ifndef SONDE_CAPTURE_PARK_H
+#define SONDE_CAPTURE_PARK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sonde/stack.h>
+
+/* Threads that one collection can hold: far more than run at a time on any machine. What does not
+ * fit is told to the caller (LIMIT). */
+#define SONDE__PARK_SLOTS 1024u
+
+/* Begin a collection. Threads that it parks leave by themselves after hold_ns. */
+void sonde__capture_park_open(uint64_t hold_ns);
+
+/* Send the signal that asks thread `tid`, which must not be the calling one, to write `stack`
+ * (prepared) and to wait. Returns OK | LIMIT | ABSENT | BUSY (queue of signals full) | DENIED | OS.
+ */
+SONDE_NODISCARD enum sonde_status
+sonde__capture_park_ask(int32_t tid, int32_t signal, struct sonde_stack *stack, uint32_t *ret_slot);
+
+/* Sleep until all that were asked are parked, or until the monotonic clock shows until_ns. */
+void sonde__capture_park_wait(uint64_t until_ns);
+
+/* Is anybody asked and not parked yet? Has this one not begun to answer? */
+bool sonde__capture_park_is_missing(void);
+bool sonde__capture_park_is_asked(uint32_t slot);
+
+enum sonde__parked {
+    SONDE__PARKED_HELD,    /* the stack is there, and the thread waits */
+    SONDE__PARKED_LEFT,    /* the stack is there; the thread waited as long as it may, and left */
+    SONDE__PARKED_WALKING, /* it began just now */
+    SONDE__PARKED_ABSENT,  /* it did not come; the question is withdrawn, the stack is ours again */
+};
+/* What became of a question. After ABSENT the slot is free. */
+enum sonde__parked sonde__capture_park_look(uint32_t slot);
+
+/* Let all go. */
+void sonde__capture_park_release(void);
+
+/* Sleep until the thread, which was WALKING, has written its stack. After the release. */
+void sonde__capture_park_finish(uint32_t slot);
+
+/* Is the thread still in our handler, where the signal is blocked for it? */
+bool sonde__capture_park_is_inside(int32_t tid);
+/* Was it there lately? It may not quite have left: the last instructions of a handler are not ours.
+ */
+bool sonde__capture_park_was_inside(int32_t tid);
+
+/* Threads that are in our handler now. */
+uint32_t sonde__capture_park_inside_count(void);
+
+/* A signal's value that a handler received: if it asks for parking, do that (or nothing, where it
+ * comes too late) and return true. */
+bool sonde__capture_park_answer(uint64_t value, const void *ucontext);
+
+/* In a fork child: nobody is parked. */
+void sonde__capture_park_forget(void);
+
+#endif

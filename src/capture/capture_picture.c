@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture_picture.h"
+
+#include "base_status.h"
+#include "capture_park.h"
+#include "capture_thread.h"
+#include "capture_walk.h"
+
+enum {
+    ROUNDS_MAX =
+        8, /* threads that wake each time: then the picture is not consistent, and says so */
+    LEAVE_LOOK_NS = 20000,
+    HOLD_SPARE_NS = 100000000,
+    ANSWER_LOOK_NS = 2000000, /* whoever has a CPU has answered by then */
+    ANSWER_LOOK_MAX_NS = 20000000,
+};
+
+struct round {
+    struct sonde__picture *picture;
+    const struct sonde__image_set *images;
+    uint64_t begin_ns, deadline_ns, stop_begin_ns;
+    uint64_t handler; /* as the system has it */
+    bool is_open;     /* somebody was asked */
+};
+
+#define each_thread(thread, roster)                                                                \
+    for (struct sonde__roster_thread *thread = (roster)->threads,                                  \
+                                     *end_ = (roster)->threads + (roster)->count;                  \
+         thread < end_; thread++)
+
+static uint32_t count_phase(const struct sonde__roster *roster, enum sonde__roster_phase phase)
+{
+    uint32_t count = 0;
+    each_thread(thread, roster)
+    {
+        count += thread->phase == phase;
+    }
+    return count;
+}
+
+/* --- looking --- */
+
+static void capture_self(const struct sonde__picture *picture, struct sonde__roster_thread *thread)
+{
+    sonde__capture_roster_clear(picture->roster, thread);
+    sonde__capture_walk(&thread->stack, picture->caller, false, picture->skip, SONDE__CAPTURE_OWN);
+    thread->phase = SONDE__ROSTER_SELF;
+}
+
+/* What is known from the picture before holds only where the kernel counts. */
+static void begin_threads(struct sonde__picture *picture)
+{
+    int32_t self = sonde__os_tid();
+    each_thread(thread, picture->roster)
+    {
+        bool is_remembered = thread->phase == SONDE__ROSTER_READ && thread->seen.slices != 0;
+        thread->is_unanswered = false;
+        thread->note = NULL;
+        if (thread->phase == SONDE__ROSTER_GONE) {
+            continue;
+        }
+        if (thread->tid == self) {
+            capture_self(picture, thread);
+        } else if (!is_remembered) {
+            thread->phase = SONDE__ROSTER_NEW;
+        }
+    }
+}
+
+/* Look at all that are in `phase`. Returns how many were found unchanged. */
+static uint32_t look_all(struct sonde__picture *picture, enum sonde__roster_phase phase)
+{
+    uint32_t same = 0;
+    each_thread(thread, picture->roster)
+    {
+        if (thread->phase == phase) {
+            same += sonde__capture_roster_look(picture->roster, thread);
+        }
+    }
+    return same;
+}
+
+/* New threads, and ends. False: there may be threads that are not in the roster. */
+static bool find_threads(struct sonde__picture *picture)
+{
+    for (unsigned i = 0; i < ROUNDS_MAX && !sonde__capture_roster_is_whole(picture->roster); i++) {
+        if (sonde__capture_roster_list(picture->roster) != SONDE_OK) {
+            return false;
+        }
+        (void)look_all(picture, SONDE__ROSTER_NEW);
+    }
+    return sonde__capture_roster_is_whole(picture->roster);
+}
+
+/* --- asking --- */
+
+static void sleep_ns(uint64_t ns)
+{
+    uint32_t nobody = 0;
+    enum sonde_status status = sonde__os_futex_wait(&nobody, 0, ns, false);
+    (void)status;
+}
+
+/* Does the thread block the signal? In our own handler it does, and may be asked all the same: the
+ * signal comes to it when it leaves. */
+static bool blocks_signal(const struct round *round, int32_t tid, struct sonde__capture_stat *stat)
+{
+    uint64_t begin_ns = sonde__os_now_ns();
+    for (;;) {
+        bool blocks = (stat->blocked >> (round->picture->signal - 1) & 1) != 0;
+        if (!blocks || sonde__capture_park_is_inside(tid)) {
+            return false;
+        }
+        bool is_brief = sonde__capture_park_was_inside(tid) || sonde__capture_blocks_all(stat);
+        if (round->is_open || !is_brief ||
+            sonde__os_now_ns() - begin_ns > SONDE__CAPTURE_MOMENT_NS) {
+            return true;
+        }
+        sleep_ns(LEAVE_LOOK_NS);
+        if (sonde__capture_read_stat(tid, stat) != SONDE_OK) {
+            return false; /* it has ended: asking it will say so */
+        }
+    }
+}
+
+/* May this running thread be asked? Else it is FAILED or GONE. */
+static bool is_askable(const struct round *round, struct sonde__roster_thread *thread)
+{
+    struct sonde__capture_stat stat;
+    enum sonde_status status = sonde__capture_read_stat(thread->tid, &stat);
+    if (status != SONDE_OK) {
+        sonde__capture_roster_fail(round->picture->roster, thread, status, NULL);
+    } else if (stat.letter == 'Z' || stat.letter == 'X') {
+        sonde__capture_roster_fail(round->picture->roster, thread, SONDE_ABSENT, NULL);
+    } else if (sonde__capture_is_kernels(&stat)) {
+        sonde__capture_roster_fail(round->picture->roster, thread, SONDE_UNSUPPORTED,
+                                   SONDE__NOTE_KERNELS);
+    } else if ((stat.pending >> (round->picture->signal - 1) & 1) != 0 &&
+               !sonde__capture_park_is_inside(thread->tid)) {
+        sonde__capture_roster_fail(
+            round->picture->roster, thread, SONDE_BUSY,
+            "it runs, and a signal of that kind (SIGURG) already waits for it");
+    } else if (!round->picture->may_signal) {
+        sonde__capture_roster_fail(round->picture->roster, thread, SONDE_BUSY,
+                                   "it runs, and signals are not allowed here");
+    } else if (blocks_signal(round, thread->tid, &stat)) {
+        sonde__capture_roster_fail(round->picture->roster, thread, SONDE_BUSY,
+                                   "it runs and blocks the signal that would ask it (SIGURG)");
+    } else {
+        return true;
+    }
+    return false;
+}
+
+/* Our handler may have been replaced by another thread of the program: then a signal would go to a
+ * stranger. */
+static bool is_handler_set(const struct round *round)
+{
+    uint64_t function = 0;
+    return round->picture->is_handler_set &&
+           sonde__os_signal_handler(round->picture->signal, &function) &&
+           function == round->handler;
+}
+
+static void ask(struct round *round, struct sonde__roster_thread *thread)
+{
+    struct sonde__picture *picture = round->picture;
+    enum sonde_status status;
+    if (!is_handler_set(round)) {
+        sonde__capture_roster_fail(picture->roster, thread, SONDE_BUSY,
+                                   "it runs, and the program handles the signal (SIGURG) itself");
+        return;
+    }
+    sonde__capture_roster_clear(picture->roster, thread);
+    status = sonde__capture_park_ask(thread->tid, picture->signal, &thread->stack, &thread->slot);
+    if (status == SONDE_OK) {
+        thread->phase = SONDE__ROSTER_ASKED;
+    } else {
+        sonde__capture_roster_fail(picture->roster, thread, status,
+                                   status == SONDE_LIMIT
+                                       ? "more threads run than can be held together"
+                                       : "the signal could not be sent");
+    }
+}
+
+/* Those that will not answer: they have ended, or have come to a wait that takes no signal. Such a
+ * thread is read where it waits, while the others stand still; the late signal does nothing. */
+static void withdraw_lost(struct sonde__picture *picture)
+{
+    each_thread(thread, picture->roster)
+    {
+        struct sonde__roster_thread now = *thread;
+        if (thread->phase != SONDE__ROSTER_ASKED || !sonde__capture_park_is_asked(thread->slot)) {
+            continue;
+        }
+        now.phase = SONDE__ROSTER_NEW;
+        (void)sonde__capture_roster_look(picture->roster, &now);
+        thread->wait_fd = now.wait_fd;
+        thread->schedstat_fd = now.schedstat_fd;
+        bool stays = now.phase == SONDE__ROSTER_GONE || (now.seen.slices == thread->seen.slices &&
+                                                         now.seen.cpu_ns == thread->seen.cpu_ns);
+        thread->seen = now.seen;
+        if (now.phase == SONDE__ROSTER_RUNNING || !stays ||
+            sonde__capture_park_look(thread->slot) != SONDE__PARKED_ABSENT) {
+            continue; /* it may only wait for a page, or answered just now */
+        }
+        *thread = now;
+        thread->is_unanswered = now.phase == SONDE__ROSTER_BLOCKED;
+    }
+}
+
+static void wait_answers(struct round *round)
+{
+    uint64_t pause_ns = ANSWER_LOOK_NS;
+    for (;;) {
+        uint64_t now_ns = sonde__os_now_ns();
+        uint64_t left_ns = round->deadline_ns > now_ns ? round->deadline_ns - now_ns : 0;
+        sonde__capture_park_wait(now_ns + (left_ns < pause_ns ? left_ns : pause_ns));
+        if (!sonde__capture_park_is_missing() || left_ns <= pause_ns) {
+            return;
+        }
+        withdraw_lost(round->picture);
+        pause_ns = pause_ns * 2 < ANSWER_LOOK_MAX_NS ? pause_ns * 2 : ANSWER_LOOK_MAX_NS;
+    }
+}
+
+/* Everything that takes its time comes before the first question. */
+static void ask_running(struct round *round)
+{
+    struct sonde__picture *picture = round->picture;
+    uint32_t askable = 0;
+    each_thread(thread, picture->roster)
+    {
+        askable += thread->phase == SONDE__ROSTER_RUNNING && is_askable(round, thread);
+    }
+    if (askable == 0) {
+        return;
+    }
+    if (!round->is_open) {
+        /* what the system has then is ours, be it that a sanitizer wraps it */
+        picture->is_handler_set = picture->set_handler();
+        if (!sonde__os_signal_handler(picture->signal, &round->handler)) {
+            round->handler = 0;
+        }
+        sonde__capture_park_open(picture->timeout_ns + HOLD_SPARE_NS);
+        round->stop_begin_ns = sonde__os_now_ns();
+        round->is_open = true;
+    }
+    each_thread(thread, picture->roster)
+    {
+        if (thread->phase == SONDE__ROSTER_RUNNING) {
+            ask(round, thread);
+        }
+    }
+    wait_answers(round);
+}
+
+/* What became of the questions. Those who write their stack just now stay ASKED. */
+static void take_answers(struct sonde__picture *picture)
+{
+    each_thread(thread, picture->roster)
+    {
+        if (thread->phase != SONDE__ROSTER_ASKED) {
+            continue;
+        }
+        switch (sonde__capture_park_look(thread->slot)) {
+        case SONDE__PARKED_HELD:
+            thread->phase = SONDE__ROSTER_PARKED;
+            break;
+        case SONDE__PARKED_LEFT:
+            thread->phase = SONDE__ROSTER_PARKED;
+            picture->is_consistent = false;
+            break;
+        case SONDE__PARKED_WALKING:
+            picture->is_consistent = false;
+            break;
+        case SONDE__PARKED_ABSENT:
+            sonde__capture_roster_fail(picture->roster, thread, SONDE_TIMEOUT,
+                                       "it runs and did not answer the signal in time");
+            thread->is_unanswered = true;
+            break;
+        }
+    }
+}
+
+/* --- the end --- */
+
+static void release(struct round *round)
+{
+    struct sonde__picture *picture = round->picture;
+    if (!round->is_open) {
+        return;
+    }
+    take_answers(picture);
+    picture->stop_ns = sonde__os_now_ns() - round->stop_begin_ns;
+    sonde__capture_park_release();
+    each_thread(thread, picture->roster)
+    {
+        if (thread->phase == SONDE__ROSTER_ASKED) {
+            sonde__capture_park_finish(thread->slot);
+            thread->phase = SONDE__ROSTER_PARKED;
+        }
+    }
+}
+
+/* One that came to a wait instead of an answer (an uninterruptible one takes no signal) is read
+ * there, though later than the others. */
+static void read_unanswered(struct sonde__picture *picture)
+{
+    each_thread(thread, picture->roster)
+    {
+        struct sonde_captured captured;
+        enum sonde_status status;
+        if (thread->phase != SONDE__ROSTER_FAILED || !thread->is_unanswered) {
+            continue;
+        }
+        sonde__capture_roster_clear(picture->roster, thread);
+        status = sonde__capture_blocked(thread->tid, &thread->stack, &captured);
+        if (status == SONDE_OK) {
+            thread->phase = SONDE__ROSTER_READ;
+            thread->seen.slices = 0; /* not to be remembered */
+            thread->wait.syscall = captured.syscall;
+            thread->wait.in_syscall = captured.syscall >= 0;
+        } else if (status == SONDE_ABSENT) {
+            thread->phase = SONDE__ROSTER_GONE;
+        }
+    }
+}
+
+/* Is every thread that has a stack in it? */
+static bool is_whole(const struct sonde__picture *picture)
+{
+    each_thread(thread, picture->roster)
+    {
+        if (thread->phase == SONDE__ROSTER_FAILED && thread->status != SONDE_UNSUPPORTED) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void take_rounds(struct round *round)
+{
+    struct sonde__picture *picture = round->picture;
+    struct sonde__roster *roster = picture->roster;
+    for (picture->rounds = 1;; picture->rounds++) {
+        uint32_t read = count_phase(roster, SONDE__ROSTER_READ);
+        ask_running(round);
+        take_answers(picture);
+        /* all that is asked stands still now: this is the moment, if nothing else has moved */
+        bool is_same = look_all(picture, SONDE__ROSTER_READ) == read;
+        bool is_complete = find_threads(picture);
+        uint32_t fresh = sonde__capture_roster_read(roster, round->images);
+        if (is_same && is_complete && fresh == 0 &&
+            count_phase(roster, SONDE__ROSTER_RUNNING) == 0) {
+            return;
+        }
+        if (picture->rounds == ROUNDS_MAX || sonde__os_now_ns() >= round->deadline_ns) {
+            picture->is_consistent = false;
+            return;
+        }
+    }
+}
+
+/* Out of rounds: what was seen running last was not asked any more. */
+static void give_up_running(struct sonde__picture *picture)
+{
+    each_thread(thread, picture->roster)
+    {
+        if (thread->phase == SONDE__ROSTER_RUNNING) {
+            sonde__capture_roster_fail(picture->roster, thread, SONDE_TIMEOUT,
+                                       "it woke each time it was read");
+        }
+    }
+}
+
+enum sonde_status sonde__capture_picture(struct sonde__picture *picture)
+{
+    struct sonde__roster *roster = picture->roster;
+    struct round round = {.picture = picture, .begin_ns = sonde__os_now_ns()};
+    struct sonde__capture_pin pin;
+    round.deadline_ns = round.begin_ns + picture->timeout_ns;
+    picture->is_consistent = true;
+    if (!sonde__capture_roster_is_whole(roster)) {
+        SONDE_TRY(sonde__capture_roster_list(roster));
+    }
+    pin = sonde__capture_pin();
+    round.images = pin.images;
+    begin_threads(picture);
+    picture->unchanged = look_all(picture, SONDE__ROSTER_READ);
+    (void)look_all(picture, SONDE__ROSTER_NEW);
+    picture->is_consistent = find_threads(picture);
+    /* every remembered stack held from the last picture until just now, so at one moment: done,
+     * unless there is more than these */
+    if (sonde__capture_roster_read(roster, pin.images) != 0 ||
+        count_phase(roster, SONDE__ROSTER_RUNNING) != 0) {
+        picture->is_consistent = true;
+        take_rounds(&round);
+        release(&round);
+        give_up_running(picture);
+    }
+    read_unanswered(picture);
+    sonde__capture_unpin(pin);
+    picture->is_consistent = picture->is_consistent && is_whole(picture);
+    return SONDE_OK;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the tests of pictures share: one that is kept whole, and threads that block or run. */
+#ifndef SONDE_TEST_PICTURES_H
+#define SONDE_TEST_PICTURES_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+
+#include <sonde/thread.h>
+
+#include "test.h"
+
+enum { DEPTH = 64, SEEN_MAX = 64, FILES = 128 };
+
+/* TSan holds signals back from a thread that calls nothing. */
+#if defined(__SANITIZE_THREAD__)
+#    define SIGNALS_ARRIVE 0
+#elif defined(__has_feature)
+#    define SIGNALS_ARRIVE !__has_feature(thread_sanitizer)
+#else
+#    define SIGNALS_ARRIVE 1
+#endif
+
+struct seen {
+    struct sonde_thread thread;
+    struct sonde_captured captured;
+    uint64_t pcs[DEPTH];
+    uint8_t how[DEPTH];
+    struct sonde_stack stack;
+};
+
+extern struct seen seen[SEEN_MAX];
+extern uint32_t seen_count;
+extern struct sonde_picture picture;
+
+/* Take a picture into `seen`. Frame 0 of the calling thread is in this function. */
+enum sonde_status capture(uint32_t flags, uint32_t files);
+/* sonde_thread_each: keep what is delivered. */
+int take(void *ctx, const struct sonde_thread *thread, const struct sonde_stack *stack,
+         const struct sonde_captured *captured);
+/* The thread must be in the picture. */
+const struct seen *find(int32_t tid);
+/* No function of the tests is larger, with a sanitizer's checks in it either. */
+#define FUNCTION_SIZE 2048
+bool holds(const struct seen *s, const void *function, size_t size);
+
+/* Skip the test where there are no pictures: an emulator shows its host's registers. */
+void need_pictures(bool needs_signals);
+void check_action_is(void (*handler)(int));
+
+struct worker {
+    pthread_t thread;
+    int32_t tid;
+    int ready, stop;
+    int fds[2];
+    unsigned bytes; /* read so far */
+    int error;
+};
+
+/* In the thread: it may be looked at now. */
+void begin_work(struct worker *w);
+/* Returns when the thread has begun. */
+void start(struct worker *w, void *(*function)(void *));
+void end(struct worker *w);
+
+void *spin(void *worker);
+void *read_bytes(void *worker);
+/* Returns when the thread is in its read. */
+void start_reader(struct worker *w);
+void end_reader(struct worker *w);
+/* Wake it, and wait until it is in its read again. */
+void feed_reader(struct worker *w);
+void check_reader(const struct worker *w);
+
+#endif

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Pictures: all threads as of one moment, and who is not in them. */
+#include <errno.h>
+#include <linux/io_uring.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pictures.h"
+
+/* --- what is in a picture --- */
+
+TEST(blocked_threads_are_read_and_remembered)
+{
+    enum { READERS = 5 };
+    struct worker readers[READERS] = {{0}};
+    need_pictures(false);
+    for (int i = 0; i < READERS; i++) {
+        start_reader(&readers[i]);
+    }
+    CHECK_OK(pthread_setname_np(readers[0].thread, "first"));
+    for (int round = 0; round < 20; round++) {
+        uint32_t fed = (uint32_t)round % 4;
+        for (uint32_t i = 0; i < fed; i++) {
+            feed_reader(&readers[i]);
+        }
+        CHECK_OK(capture(SONDE_CAPTURE_PASSIVE_ONLY, FILES));
+        for (int i = 0; i < READERS; i++) {
+            check_reader(&readers[i]);
+        }
+        CHECK_STR(find(readers[0].tid)->thread.name, "first");
+        CHECK(seen[0].thread.is_main && seen[0].thread.is_self);
+        CHECK_EQ(seen[0].captured.by, SONDE_CAPTURED_SELF);
+        CHECK_EQ(seen[0].pcs[0] - (uintptr_t)&capture < FUNCTION_SIZE, true);
+        CHECK_EQ(picture.held, 0);
+        CHECK_EQ(picture.stop_ns, 0);
+        CHECK_EQ(picture.threads, seen_count);
+        if (round > 0 && SIGNALS_ARRIVE) { /* a sanitizer has threads of its own */
+            CHECK_EQ(picture.unchanged, READERS - fed);
+            CHECK_EQ(picture.consistent, 1);
+        }
+    }
+    for (int i = 0; i < READERS; i++) {
+        end_reader(&readers[i]);
+    }
+    CHECK_OK(capture(0, 0)); /* closes what was kept: the harness looks for left files */
+    check_action_is(SIG_DFL);
+}
+
+TEST(running_threads_are_held)
+{
+    enum { SPINNERS = 4 };
+    struct worker spinners[SPINNERS] = {{0}}, reader = {0};
+    need_pictures(true);
+    start_reader(&reader);
+    for (int i = 0; i < SPINNERS; i++) {
+        start(&spinners[i], spin);
+    }
+    for (int round = 0; round < 50; round++) {
+        CHECK_OK(capture(0, FILES));
+        for (uint32_t i = 0; i < seen_count; i++) {
+            if (seen[i].captured.status != SONDE_OK) {
+                FAIL("%s: %s (%s)", seen[i].thread.name, sonde_status_text(seen[i].captured.status),
+                     seen[i].captured.note);
+            }
+        }
+        CHECK_EQ(picture.consistent, 1);
+        CHECK_EQ(picture.held, SPINNERS);
+        CHECK(picture.stop_ns > 0 && picture.stop_ns <= picture.total_ns);
+        for (int i = 0; i < SPINNERS; i++) {
+            const struct seen *s = find(spinners[i].tid);
+            CHECK_EQ(s->captured.by, SONDE_CAPTURED_SIGNAL);
+            CHECK_EQ(s->stack.end, SONDE_END_ROOT);
+            CHECK(s->pcs[0] - (uintptr_t)&spin < FUNCTION_SIZE);
+            CHECK_EQ(s->thread.state, SONDE_THREAD_RUNNING);
+        }
+        check_reader(&reader);
+        check_action_is(SIG_DFL);
+    }
+    for (int i = 0; i < SPINNERS; i++) {
+        end(&spinners[i]);
+    }
+    end_reader(&reader);
+    CHECK_OK(capture(0, 0));
+}
+
+/* Who holds the lock is in hold_lock(), and nobody else: a picture of one moment never shows two.
+ * (Stacks that are captured one after the other do, in one of ten.) */
+static pthread_mutex_t held_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void hold_lock(unsigned turns);
+
+static void *hold_often(void *arg)
+{
+    struct worker *w = arg;
+    begin_work(w);
+    for (unsigned n = 1; !__atomic_load_n(&w->stop, __ATOMIC_ACQUIRE); n++) {
+        while (pthread_mutex_trylock(&held_lock) != 0) { /* of which some spin, */
+            if (n % 3 == 0) {                            /* and some sleep */
+                pthread_mutex_lock(&held_lock);
+                break;
+            }
+        }
+        hold_lock(n % 700);
+        pthread_mutex_unlock(&held_lock);
+    }
+    return NULL;
+}
+
+static __attribute__((noinline)) void hold_lock(unsigned turns)
+{
+    for (volatile unsigned i = 0; i < turns; i++) {
+    }
+}
+
+TEST(a_picture_is_of_one_moment)
+{
+    enum { WORKERS = 4 };
+    struct worker workers[WORKERS] = {{0}};
+    unsigned consistent = 0, holding = 0;
+    need_pictures(true);
+    for (int i = 0; i < WORKERS; i++) {
+        start(&workers[i], hold_often);
+    }
+    for (int round = 0; round < (test_long() ? 20000 : 200); round++) {
+        unsigned holders = 0;
+        CHECK_OK(capture(SONDE_CAPTURE_BARE, FILES));
+        for (uint32_t i = 0; i < seen_count; i++) {
+            holders +=
+                !seen[i].thread.is_self && /* what follows hold_lock() is in its stack only */
+                holds(&seen[i], (void *)&hold_lock, FUNCTION_SIZE);
+        }
+        if (picture.consistent) {
+            CHECK(holders <= 1);
+            consistent++;
+            holding += holders;
+        }
+    }
+    for (int i = 0; i < WORKERS; i++) {
+        end(&workers[i]);
+    }
+    CHECK(consistent > 50);
+    CHECK(holding > 10);
+    CHECK_OK(capture(0, 0));
+}
+
+/* --- who cannot be read --- */
+
+TEST(without_signals)
+{
+    struct worker spinner = {0};
+    const struct seen *s;
+    need_pictures(false);
+    start(&spinner, spin);
+    CHECK_OK(capture(SONDE_CAPTURE_PASSIVE_ONLY, 0));
+    s = find(spinner.tid);
+    CHECK_EQ(s->captured.status, SONDE_BUSY);
+    CHECK_CONTAINS(s->captured.note, "signals are not allowed");
+    CHECK_EQ(s->stack.count, 0);
+    CHECK_EQ(s->stack.end, SONDE_END_NOT_READ);
+    CHECK_EQ(picture.consistent, 0);
+    CHECK_EQ(picture.held, 0);
+    CHECK(picture.unread >= 1);
+    end(&spinner);
+}
+
+static void *spin_with_signal_blocked(void *arg)
+{
+    sigset_t set;
+    sigfillset(&set);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    return spin(arg);
+}
+
+TEST(a_thread_that_blocks_the_signal)
+{
+    struct worker deaf = {0}, spinner = {0};
+    sigset_t pending;
+    need_pictures(true);
+    start(&deaf, spin_with_signal_blocked);
+    start(&spinner, spin);
+    for (int i = 0; i < 20; i++) {
+        CHECK_OK(capture(0, 0));
+        CHECK_EQ(find(deaf.tid)->captured.status, SONDE_BUSY);
+        CHECK_CONTAINS(find(deaf.tid)->captured.note, "blocks the signal");
+        CHECK_OK(find(spinner.tid)->captured.status);
+        CHECK_EQ(picture.consistent, 0);
+        check_action_is(SIG_DFL);
+    }
+    CHECK_OK(sigpending(&pending));
+    CHECK_EQ(sigismember(&pending, SIGURG), 0);
+    end(&deaf);
+    end(&spinner);
+}
+
+static int vfork_fds[2];
+
+static __attribute__((noinline)) void *wait_in_vfork(void *arg)
+{
+    struct worker *w = arg;
+    begin_work(w);
+    if (vfork() == 0) {
+        char byte;
+        (void)!syscall(SYS_read, vfork_fds[0], &byte, 1);
+        _exit(0);
+    }
+    return NULL;
+}
+
+/* The parent of a vfork sleeps without a way out (D) until its child is done. */
+TEST(a_thread_in_an_uninterruptible_wait)
+{
+    struct worker w = {0};
+    int status;
+    bool found = false;
+    need_pictures(true); /* and a sanitizer that holds signals back makes a fork of it */
+    CHECK_OK(pipe(vfork_fds));
+    start(&w, wait_in_vfork);
+    for (int i = 0; i < 1000 && !found; i++) {
+        usleep(1000);
+        CHECK_OK(capture(SONDE_CAPTURE_PASSIVE_ONLY, 0));
+        found = find(w.tid)->thread.state == SONDE_THREAD_DISK;
+    }
+    CHECK(found);
+    CHECK_EQ(find(w.tid)->thread.letter, 'D');
+    CHECK_EQ(find(w.tid)->captured.by, SONDE_CAPTURED_PASSIVE);
+#if !defined(SONDE_SANITIZED) /* theirs is called by another function */
+    CHECK_EQ(find(w.tid)->stack.end, SONDE_END_ROOT);
+    CHECK(holds(find(w.tid), (void *)&wait_in_vfork, FUNCTION_SIZE));
+#endif
+    CHECK_OK(capture(0, 0)); /* with signals, too, it is read where it is */
+    CHECK_EQ(find(w.tid)->captured.by, SONDE_CAPTURED_PASSIVE);
+    CHECK_EQ(write(vfork_fds[1], "x", 1), 1);
+    pthread_join(w.thread, NULL);
+    CHECK(wait(&status) > 0);
+    close(vfork_fds[0]), close(vfork_fds[1]);
+}
+
+/* The kernel's thread that polls the submission queue is in the list of this process' threads. */
+TEST(a_worker_of_io_uring)
+{
+    struct io_uring_params params = {.flags = IORING_SETUP_SQPOLL, .sq_thread_idle = 10000};
+    long fd = syscall(SYS_io_uring_setup, 4, &params);
+    bool found = false;
+    if (fd < 0) {
+        SKIP("no io_uring here: %s", strerror(errno));
+    }
+    need_pictures(false);
+    for (int i = 0; i < 1000 && !found; i++) { /* it has its name a moment after its start */
+        CHECK_OK(capture(i % 2 == 0 ? SONDE_CAPTURE_PASSIVE_ONLY : 0, 0));
+        for (uint32_t k = 0; k < seen_count; k++) {
+            if (strncmp(seen[k].thread.name, "iou-sqp-", 8) == 0) {
+                found = i > 0; /* with and without signals */
+                CHECK_EQ(seen[k].captured.status, SONDE_UNSUPPORTED);
+                CHECK_CONTAINS(seen[k].captured.note, "io_uring");
+                CHECK_EQ(seen[k].stack.count, 0);
+            }
+        }
+        CHECK_EQ(picture.held, 0); /* it is not asked */
+        usleep(1000);
+    }
+    CHECK(found);
+    if (SIGNALS_ARRIVE) {
+        CHECK_EQ(picture.consistent, 1); /* no stack of this program is missing */
+    }
+    close((int)fd);
+    for (int i = 0; i < 1000; i++) { /* it ends a little later */
+        struct sonde_thread threads[8];
+        uint32_t count;
+        CHECK_OK(sonde_threads_list(threads, 8, &count));
+        if (count == 1) {
+            break;
+        }
+        usleep(1000);
+    }
+}
+
+/* --- who may take one --- */
+
+static int take_another(void *ctx, const struct sonde_thread *thread,
+                        const struct sonde_stack *stack, const struct sonde_captured *captured)
+{
+    enum sonde_status *inner = ctx;
+    struct sonde_stack other;
+    uint64_t pcs[DEPTH];
+    uint8_t how[DEPTH];
+    (void)thread, (void)stack, (void)captured;
+    sonde_stack_init(&other, pcs, how, DEPTH, 0);
+    *inner = sonde_threads_picture(NULL, &other, take, NULL, NULL);
+    return 1;
+}
+
+TEST(one_at_a_time)
+{
+    enum sonde_status inner = SONDE_OK;
+    struct sonde_stack stack;
+    uint64_t pcs[DEPTH];
+    uint8_t how[DEPTH];
+    need_pictures(false);
+    sonde_stack_init(&stack, pcs, how, DEPTH, 0);
+    CHECK_OK(sonde_threads_picture(NULL, &stack, take_another, &inner, NULL));
+    CHECK_EQ(inner, SONDE_BUSY);
+    CHECK_OK(capture(SONDE_CAPTURE_PASSIVE_ONLY, 0));
+}
+
+static enum sonde_status from_handler = SONDE_OK;
+
+static __attribute__((noinline)) void deep_in_handler(int depth)
+{
+    volatile char room[64];
+    room[0] = 0;
+    if (depth > 0) {
+        deep_in_handler(depth - 1);
+    } else {
+        from_handler = capture(0, 0);
+    }
+    room[1] = room[0];
+}
+
+static void on_usr1(int signal)
+{
+    (void)signal;
+    deep_in_handler(300);
+}
+
+TEST(refused_in_a_handler)
+{
+    struct sigaction action = {.sa_handler = on_usr1};
+    stack_t alternate = {.ss_size = 1 << 20};
+    need_pictures(false);
+    CHECK_OK(sigaction(SIGUSR1, &action, NULL));
+    raise(SIGUSR1);
+    CHECK_EQ(from_handler, SONDE_USAGE);
+    from_handler = SONDE_OK;
+    alternate.ss_sp = malloc(alternate.ss_size);
+    CHECK_OK(sigaltstack(&alternate, NULL));
+    action.sa_flags = SA_ONSTACK;
+    CHECK_OK(sigaction(SIGUSR1, &action, NULL));
+    raise(SIGUSR1);
+    CHECK_EQ(from_handler, SONDE_USAGE);
+    alternate.ss_flags = SS_DISABLE;
+    CHECK_OK(sigaltstack(&alternate, NULL));
+    free(alternate.ss_sp);
+}
+
+TEST(wrong_arguments)
+{
+    struct sonde_capture_options options = {.struct_bytes = sizeof options, .flags = 0x80};
+    struct sonde_stack stack;
+    uint64_t pcs[DEPTH];
+    uint8_t how[DEPTH];
+    sonde_stack_init(&stack, pcs, how, DEPTH, 0);
+    CHECK_EQ(sonde_threads_picture(NULL, NULL, take, NULL, NULL), SONDE_USAGE);
+    CHECK_EQ(sonde_threads_picture(NULL, &stack, NULL, NULL, NULL), SONDE_USAGE);
+    CHECK_EQ(sonde_threads_picture(&options, &stack, take, NULL, NULL), SONDE_USAGE);
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Threads that park: what a question may do at which moment, without the rest of a picture. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "capture_park.h"
+#include "capture_thread.h"
+#include "os.h"
+#include "test.h"
+
+enum { DEPTH = 64, FAR_NS = 2000000000 };
+
+#if defined(__SANITIZE_THREAD__)
+#    define SIGNALS_ARRIVE 0
+#elif defined(__has_feature)
+#    define SIGNALS_ARRIVE !__has_feature(thread_sanitizer)
+#else
+#    define SIGNALS_ARRIVE 1
+#endif
+
+static void on_signal(int signal, siginfo_t *info, void *ucontext)
+{
+    int saved = errno;
+    sonde__capture_on_signal(signal, info, ucontext);
+    errno = saved;
+}
+
+struct worker {
+    pthread_t thread;
+    int32_t tid;
+    int ready, stop;
+    bool blocks; /* the signal, until told otherwise */
+    uint64_t turns;
+    uint64_t pcs[DEPTH];
+    uint8_t how[DEPTH];
+    struct sonde_stack stack;
+};
+
+static __attribute__((noinline)) void *spin(void *arg)
+{
+    struct worker *w = arg;
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGURG);
+    if (w->blocks) {
+        pthread_sigmask(SIG_BLOCK, &set, NULL);
+    }
+    w->tid = (int32_t)syscall(SYS_gettid);
+    __atomic_store_n(&w->ready, 1, __ATOMIC_RELEASE);
+    while (!__atomic_load_n(&w->stop, __ATOMIC_ACQUIRE)) {
+        __atomic_fetch_add(&w->turns, 1, __ATOMIC_RELAXED);
+        if (w->blocks && __atomic_load_n(&w->ready, __ATOMIC_ACQUIRE) == 2) {
+            pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+            __atomic_store_n(&w->ready, 3, __ATOMIC_RELEASE);
+        }
+    }
+    return NULL;
+}
+
+/* Frame 0 is spin(), or what the compiler has it call for an atomic addition. */
+static bool is_in_spin(const struct worker *w)
+{
+    uint32_t first = w->pcs[0] - (uintptr_t)&spin < 2048 ? 0 : 1;
+    return w->stack.count > first && w->pcs[first] - (uintptr_t)&spin < 2048 &&
+           (w->how[0] & SONDE_HOW_EXACT) != 0;
+}
+
+static void start(struct worker *w)
+{
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
+    if (!SIGNALS_ARRIVE) {
+        SKIP("the sanitizer holds signals back from a thread that calls nothing");
+    }
+    CHECK_OK(sigaction(SIGURG, &action, NULL));
+    sonde_stack_init(&w->stack, w->pcs, w->how, DEPTH, 0);
+    CHECK_OK(pthread_create(&w->thread, NULL, spin, w));
+    while (!__atomic_load_n(&w->ready, __ATOMIC_ACQUIRE)) {
+        usleep(100);
+    }
+}
+
+static void end(struct worker *w)
+{
+    __atomic_store_n(&w->stop, 1, __ATOMIC_RELEASE);
+    pthread_join(w->thread, NULL);
+}
+
+static bool does_turn(struct worker *w)
+{
+    uint64_t turns = __atomic_load_n(&w->turns, __ATOMIC_RELAXED);
+    for (int i = 0; i < 200; i++) {
+        usleep(1000);
+        if (__atomic_load_n(&w->turns, __ATOMIC_RELAXED) != turns) {
+            return true;
+        }
+    }
+    return false;
+}
+
+TEST(a_parked_thread_stands_still_until_it_is_let_go)
+{
+    struct worker w = {.ready = 0};
+    uint32_t slot;
+    start(&w);
+    for (int i = 0; i < 20; i++) {
+        sonde__capture_park_open(10 * (uint64_t)FAR_NS);
+        CHECK_OK(sonde__capture_park_ask(w.tid, SIGURG, &w.stack, &slot));
+        sonde__capture_park_wait(sonde__os_now_ns() + FAR_NS);
+        CHECK(!sonde__capture_park_is_missing());
+        CHECK_EQ(sonde__capture_park_look(slot), SONDE__PARKED_HELD);
+        CHECK(sonde__capture_park_is_inside(w.tid));
+        CHECK_EQ(sonde__capture_park_inside_count(), 1);
+        CHECK_EQ(w.stack.end, SONDE_END_ROOT);
+        CHECK(is_in_spin(&w));
+        if (i == 0) {
+            CHECK(!does_turn(&w));
+        }
+        sonde__capture_park_release();
+        CHECK(does_turn(&w));
+        CHECK(!sonde__capture_park_is_inside(w.tid));
+        CHECK(sonde__capture_park_was_inside(w.tid));
+    }
+    end(&w);
+}
+
+/* Whatever becomes of the collector, nobody is held for longer than it said. */
+TEST(a_parked_thread_leaves_by_itself)
+{
+    struct worker w = {.ready = 0};
+    uint32_t slot;
+    start(&w);
+    sonde__capture_park_open(50000000);
+    CHECK_OK(sonde__capture_park_ask(w.tid, SIGURG, &w.stack, &slot));
+    sonde__capture_park_wait(sonde__os_now_ns() + FAR_NS);
+    CHECK(does_turn(&w));
+    CHECK_EQ(sonde__capture_park_look(slot), SONDE__PARKED_LEFT);
+    CHECK_EQ(w.stack.end, SONDE_END_ROOT); /* what it wrote is there */
+    end(&w);
+}
+
+/* A signal that is delivered after the question was withdrawn writes nothing and holds nobody. */
+TEST(a_late_delivery_does_nothing)
+{
+    struct worker w = {.ready = 0, .blocks = true};
+    uint32_t slot;
+    start(&w);
+    sonde__capture_park_open(10 * (uint64_t)FAR_NS);
+    CHECK_OK(sonde__capture_park_ask(w.tid, SIGURG, &w.stack, &slot));
+    sonde__capture_park_wait(sonde__os_now_ns() + 20000000);
+    CHECK(sonde__capture_park_is_missing());
+    CHECK(sonde__capture_park_is_asked(slot));
+    CHECK_EQ(sonde__capture_park_look(slot), SONDE__PARKED_ABSENT);
+    CHECK(!sonde__capture_park_is_missing());
+    __atomic_store_n(&w.ready, 2, __ATOMIC_RELEASE); /* now it unblocks the signal */
+    while (__atomic_load_n(&w.ready, __ATOMIC_ACQUIRE) != 3) {
+        usleep(100);
+    }
+    CHECK(does_turn(&w));
+    CHECK_EQ(w.stack.count, 0);
+    CHECK_EQ(w.stack.end, SONDE_END_NOT_READ);
+    sonde__capture_park_release();
+    end(&w);
+}
+
+/* The same, with another collection open by then that asks another thread in the same slot. */
+TEST(a_late_delivery_finds_another_question)
+{
+    struct worker late = {.ready = 0, .blocks = true}, other = {.ready = 0};
+    uint32_t slot, other_slot;
+    start(&late);
+    start(&other);
+    sonde__capture_park_open(FAR_NS);
+    CHECK_OK(sonde__capture_park_ask(late.tid, SIGURG, &late.stack, &slot));
+    CHECK_EQ(sonde__capture_park_look(slot), SONDE__PARKED_ABSENT);
+    sonde__capture_park_release();
+    sonde__capture_park_open(10 * (uint64_t)FAR_NS);
+    CHECK_OK(sonde__capture_park_ask(other.tid, SIGURG, &other.stack, &other_slot));
+    CHECK_EQ(other_slot, slot);
+    __atomic_store_n(&late.ready, 2, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&late.ready, __ATOMIC_ACQUIRE) != 3) {
+        usleep(100);
+    }
+    CHECK(does_turn(&late));
+    sonde__capture_park_wait(sonde__os_now_ns() + FAR_NS);
+    CHECK_EQ(sonde__capture_park_look(other_slot), SONDE__PARKED_HELD);
+    CHECK_EQ(other.stack.end, SONDE_END_ROOT);
+    CHECK_EQ(late.stack.count, 0);
+    sonde__capture_park_release();
+    end(&late);
+    end(&other);
+}
+
+/* A thread that is still on its way out may be asked again: the signal comes when it is out. */
+TEST(asked_again_at_once)
+{
+    struct worker w[3] = {{.ready = 0}};
+    uint32_t slots[3];
+    for (int i = 0; i < 3; i++) {
+        start(&w[i]);
+    }
+    for (int round = 0; round < 2000; round++) {
+        sonde__capture_park_open(10 * (uint64_t)FAR_NS);
+        for (int i = 0; i < 3; i++) {
+            sonde_stack_init(&w[i].stack, w[i].pcs, w[i].how, DEPTH, 0);
+            CHECK_OK(sonde__capture_park_ask(w[i].tid, SIGURG, &w[i].stack, &slots[i]));
+        }
+        sonde__capture_park_wait(sonde__os_now_ns() + 10 * (uint64_t)FAR_NS);
+        for (int i = 0; i < 3; i++) {
+            CHECK_EQ(sonde__capture_park_look(slots[i]), SONDE__PARKED_HELD);
+            CHECK_EQ(w[i].stack.end, SONDE_END_ROOT);
+            CHECK(is_in_spin(&w[i])); /* nothing of our handler */
+        }
+        sonde__capture_park_release();
+    }
+    for (int i = 0; i < 3; i++) {
+        end(&w[i]);
+    }
+}
+
+TEST(no_such_thread)
+{
+    struct worker w = {.ready = 0};
+    uint32_t slot = 12345;
+    sonde_stack_init(&w.stack, w.pcs, w.how, DEPTH, 0);
+    sonde__capture_park_open(FAR_NS);
+    CHECK_EQ(sonde__capture_park_ask(1, SIGURG, &w.stack, &slot), SONDE_ABSENT);
+    CHECK_EQ(slot, 12345);
+    CHECK(!sonde__capture_park_is_missing());
+    CHECK(!sonde__capture_park_answer(0x123456789abcdef, NULL)); /* a value of somebody else's */
+}
