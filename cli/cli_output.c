@@ -101,7 +101,7 @@ int sonde__cli_fail(const struct sonde__cli_command *command, const char *subjec
         }
     }
     /* what was said in the words of the library already is not said twice */
-    if (reason != NULL && strstr(what, reason) != NULL) {
+    if (reason != NULL && strcasestr(what, reason) != NULL) {
         reason = NULL;
     }
     if (subject != NULL && strstr(what, subject) != NULL) {

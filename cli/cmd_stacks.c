@@ -79,6 +79,9 @@ static int parse_limits(const struct sonde__cli_command *command, int id, const 
             return sonde__cli_usage_error(command, "--thread: more than %u of them",
                                           SONDE__STACKS_THREADS_MAX);
         }
+        if (value[0] == '\0') {
+            return sonde__cli_usage_error(command, "--thread: neither an id nor a name");
+        }
         request->wanted.threads[request->wanted.thread_count++] = value;
     } else if (!sonde__cli_parse_color(value, &request->color)) {
         return sonde__cli_usage_error(command, "--color: not auto, always or never: %s", value);

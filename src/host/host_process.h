@@ -59,8 +59,14 @@ bool sonde__host_executable(int32_t pid, char *ret_path, size_t capacity);
  * namespace. False: `capacity` is too small. */
 bool sonde__host_root_prefix(int32_t pid, char *ret_path, size_t capacity);
 
-/* Why another process may not be read, and what to do: one line. */
+/* May this user read and trace any process (CAP_SYS_PTRACE)? */
+bool sonde__host_may_trace_all(void);
+
+/* Why another process may not be read or traced, and what to do: one line. */
 void sonde__host_explain_denied(int32_t pid, char *ret_text, size_t capacity);
+
+/* Who traces this thread, if somebody does: one line, and true. */
+bool sonde__host_explain_tracer(int32_t tid, char *ret_text, size_t capacity);
 
 /* Do the /proc files of a thread show the registers of this architecture? Under an emulator
  * (qemu-user) they silently show the host's. A thread of ours that is blocked in a call we know is

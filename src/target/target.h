@@ -62,6 +62,8 @@ enum sonde__captured_by {
     SONDE__CAPTURED_SIGNAL,
 };
 
+#define SONDE__NOTE_BYTES 216
+
 struct sonde__capture {
     enum sonde_status status;
     uint8_t by;      /* enum sonde__captured_by */
@@ -69,7 +71,7 @@ struct sonde__capture {
     uint64_t syscall_args[6];
     uint64_t pause_ns; /* how long the thread was kept stopped for this; 0: it was not */
     struct sonde__regs regs;
-    char note[160]; /* what could not be read or done, and why; "" when all is well */
+    char note[SONDE__NOTE_BYTES]; /* what could not be read or done, and why; "" when all is well */
 };
 
 /* ret_error says what and where. Returns OK | ABSENT (no such process) | DENIED | UNSUPPORTED

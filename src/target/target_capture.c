@@ -54,15 +54,38 @@ static bool unchanged(const struct proof *a, const struct proof *b)
            a->schedstat.slices == b->schedstat.slices && a->schedstat.cpu_ns == b->schedstat.cpu_ns;
 }
 
-static enum outcome walk_blocked(struct sonde__target_process *p, struct proof *before,
+/* The file that says what a blocked thread waits in cannot be had. When the memory may be read all
+ * the same, it is not the right to it that is missing. */
+static enum outcome lacks_wait(struct sonde__target_process *p, int32_t tid,
+                               enum sonde_status status, struct sonde__capture *capture)
+{
+    struct sonde__host_thread now;
+    bool there = sonde__host_thread_read(p->base.pid, tid, &now) == SONDE_OK;
+    if (status == SONDE_ABSENT && !there) {
+        return AGAIN; /* it has ended */
+    }
+    capture->status = status == SONDE_ABSENT ? SONDE_UNSUPPORTED : status;
+    sonde__target_note(capture,
+                       "/proc/%d/task/%d/syscall %s: `sonde stacks --stop` does without it",
+                       p->base.pid, tid,
+                       status == SONDE_ABSENT   ? "is missing in this kernel"
+                       : status == SONDE_DENIED ? "may not be read"
+                                                : "cannot be read");
+    return REFUSED;
+}
+
+static enum outcome walk_blocked(struct sonde__target_process *p, int32_t tid, struct proof *before,
                                  struct sonde_stack *stack, struct sonde__capture *capture)
 {
     struct proof after;
     struct sonde__regs regs;
     enum sonde_status status = look(before);
+    if (status == SONDE_DENIED) {
+        return lacks_wait(p, tid, status, capture);
+    }
     if (status != SONDE_OK || before->wait.running) {
         capture->status = status;
-        return status == SONDE_DENIED ? REFUSED : AGAIN;
+        return AGAIN;
     }
     sonde__os_wait_regs(&before->wait, &regs);
     sonde__window_forget(p->window);
@@ -90,14 +113,13 @@ static enum outcome capture_blocked(struct sonde__target_process *p, int32_t tid
     enum sonde_status status =
         sonde__os_thread_open(p->base.pid, tid, SONDE__OS_THREAD_SYSCALL, &proof.syscall_fd, NULL);
     if (status != SONDE_OK) {
-        capture->status = status;
-        return status == SONDE_ABSENT ? AGAIN : REFUSED;
+        return lacks_wait(p, tid, status, capture);
     }
     if (sonde__os_thread_open(p->base.pid, tid, SONDE__OS_THREAD_SCHEDSTAT, &proof.schedstat_fd,
                               NULL) != SONDE_OK) {
         proof.schedstat_fd = -1;
     }
-    outcome = walk_blocked(p, &proof, stack, capture);
+    outcome = walk_blocked(p, tid, &proof, stack, capture);
     sonde__os_close(proof.syscall_fd);
     if (proof.schedstat_fd >= 0) {
         sonde__os_close(proof.schedstat_fd);
@@ -210,6 +232,22 @@ static enum outcome capture_ptrace(struct sonde__target_process *p, int32_t tid,
     return status == SONDE_OK ? DONE : status == SONDE_ABSENT ? AGAIN : REFUSED;
 }
 
+/* A running thread that neither perf nor ptrace may read. */
+static void say_no_way(const struct sonde__target_process *p, int32_t tid, int32_t perf_error,
+                       struct sonde__capture *capture)
+{
+    char why[sizeof capture->note];
+    if (!sonde__host_explain_tracer(tid, why, sizeof why)) {
+        sonde__host_explain_denied(p->base.pid, why, sizeof why);
+    }
+    if (perf_error != 0) {
+        sonde__target_note(capture, "perf events are refused (errno %d), and so is ptrace: %s",
+                           perf_error, why);
+    } else {
+        sonde__target_note(capture, "no perf sample came, and ptrace is refused: %s", why);
+    }
+}
+
 static enum outcome capture_running(struct sonde__target_process *p, int32_t tid,
                                     struct sonde_stack *stack, struct sonde__capture *capture)
 {
@@ -222,6 +260,9 @@ static enum outcome capture_running(struct sonde__target_process *p, int32_t tid
         return AGAIN;
     }
     outcome = capture_ptrace(p, tid, stack, capture);
+    if (outcome == REFUSED && capture->status == SONDE_DENIED) {
+        say_no_way(p, tid, os_error, capture);
+    }
     if (outcome == DONE) {
         if (os_error != 0) {
             sonde__target_note(capture, "perf events are refused (errno %d), so it was stopped",
@@ -252,14 +293,23 @@ static enum outcome capture_once(struct sonde__target_process *p, int32_t tid, c
     }
 }
 
-static void say_refused(struct sonde__target_process *p, struct sonde__capture *capture)
+static void say_refused(struct sonde__target_process *p, int32_t tid,
+                        struct sonde__capture *capture)
 {
     char why[sizeof capture->note];
-    if (capture->status == SONDE_DENIED) {
-        sonde__host_explain_denied(p->base.pid, why, sizeof why);
+    if (capture->note[0] != '\0') {
+        return; /* who refused said why */
+    }
+    if (capture->status == SONDE_TIMEOUT) {
+        sonde__target_note(capture, "it could not be stopped in time");
+    } else if (capture->status != SONDE_DENIED) {
+        sonde__target_note(capture, "it could not be stopped: %s",
+                           sonde_status_text(capture->status));
+    } else if (sonde__host_explain_tracer(tid, why, sizeof why)) {
         sonde__target_note(capture, "%s", why);
     } else {
-        sonde__target_note(capture, "it could not be stopped in time");
+        sonde__host_explain_denied(p->base.pid, why, sizeof why);
+        sonde__target_note(capture, "%s", why);
     }
 }
 
@@ -301,7 +351,7 @@ void sonde__target_process_capture(struct sonde__target *target, const struct so
         }
         outcome = capture_once(p, thread->tid, now.letter, stack, ret_capture);
         if (outcome == REFUSED) {
-            say_refused(p, ret_capture);
+            say_refused(p, thread->tid, ret_capture);
             return;
         }
         if (outcome == DONE) {

@@ -189,8 +189,9 @@ static enum sonde_status check_readable(struct sonde__target_process *p,
         }
         if (os_error == 38 /* ENOSYS */) {
             return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
-                                    "process_vm_readv is missing on this system", NULL, os_error,
-                                    0);
+                                    "cannot read its memory: process_vm_readv is missing here, and "
+                                    "its /proc mem file may not be opened",
+                                    NULL, 0, 0);
         }
     }
     return SONDE_OK;

@@ -3,8 +3,8 @@
  *
  * Every thread is seized and interrupted before any is waited for. A thread that is still running
  * may start new ones meanwhile, so the list is read until it holds nothing unknown; a halted thread
- * starts none, so this ends. Threads in an uninterruptible wait miss the deadline and are read
- * passively. */
+ * starts none, so this ends. A thread in an uninterruptible wait (a disk, a vfork parent) stops
+ * only when that ends: it is not waited for, and read passively. */
 #include "base_status.h"
 #include "host_process.h"
 #include "host_ptrace.h"
@@ -15,6 +15,9 @@
 enum {
     ROUNDS_MAX = 64, /* a process that outruns this starts threads faster than we list them */
     HALT_WAIT_NS = 500000000,
+    HALT_LOOK_NS = 1000000,
+    /* Longer than most waits for a disk; who is in one still will not stop soon. */
+    DISK_WAIT_NS = 20000000,
 };
 
 static bool is_known(const struct sonde__target_process *p, int32_t tid)
@@ -31,23 +34,54 @@ static enum sonde_status seize(struct sonde__target_process *p, int32_t tid,
                                struct sonde_error *ret_error)
 {
     char why[160];
-    int32_t os_error = 0;
     enum sonde_status status;
     if (!sonde__mem_grow(&p->stopped, p->stopped_count, &p->stopped_capacity, sizeof *p->stopped)) {
         return sonde__base_fail(ret_error, SONDE_MEMORY, "threads", NULL, 0, 0);
     }
-    status = sonde__host_ptrace_seize(tid, &os_error);
+    status = sonde__host_ptrace_seize(tid, NULL);
     if (status == SONDE_ABSENT) {
         return SONDE_OK; /* it ended meanwhile */
     }
-    if (status != SONDE_OK) {
-        sonde__host_explain_denied(p->base.pid, why, sizeof why);
-        return sonde__base_fail(ret_error, status, "cannot stop the threads", why, os_error,
+    if (status == SONDE_DENIED && sonde__host_explain_tracer(tid, why, sizeof why)) {
+        return sonde__base_fail(ret_error, SONDE_BUSY, "cannot stop the threads", why, 0,
                                 (uint64_t)tid);
+    }
+    if (status == SONDE_DENIED) {
+        sonde__host_explain_denied(p->base.pid, why, sizeof why);
+        return sonde__base_fail(ret_error, status, "cannot stop the threads", why, 0,
+                                (uint64_t)tid);
+    }
+    if (status != SONDE_OK) {
+        return sonde__base_fail(ret_error, status, "cannot stop the threads",
+                                sonde_status_text(status), 0, (uint64_t)tid);
     }
     p->stopped[p->stopped_count++] = (struct sonde__target_stopped){.tid = tid};
     status = sonde__host_ptrace_interrupt(tid);
     return status == SONDE_ABSENT ? SONDE_OK : status; /* ended: the wait notices */
+}
+
+static bool in_disk_wait(const struct sonde__target_process *p, int32_t tid)
+{
+    struct sonde__host_thread now;
+    return sonde__host_thread_read(p->base.pid, tid, &now) == SONDE_OK && now.letter == 'D';
+}
+
+/* All of a round were interrupted at begin_ns, so that their waits do not add up. */
+static bool await_halt(const struct sonde__target_process *p, struct sonde__target_stopped *thread,
+                       uint64_t begin_ns)
+{
+    for (;;) {
+        uint64_t waited_ns = sonde__os_now_ns() - begin_ns;
+        enum sonde_status status = sonde__host_ptrace_wait(
+            thread->tid, waited_ns < DISK_WAIT_NS ? DISK_WAIT_NS - waited_ns : 0, &thread->signal);
+        if (status != SONDE_TIMEOUT) {
+            return status == SONDE_OK;
+        }
+        if (in_disk_wait(p, thread->tid) || waited_ns >= HALT_WAIT_NS) {
+            return false;
+        }
+        sonde__host_sleep(HALT_LOOK_NS);
+    }
 }
 
 /* One round: seize what is new, then wait for what was seized. *ret_new: how many were new. */
@@ -56,6 +90,7 @@ static enum sonde_status stop_round(struct sonde__target_process *p, uint32_t *r
 {
     struct sonde__host_thread *threads = NULL;
     uint32_t count = 0, first = p->stopped_count;
+    uint64_t begin_ns;
     enum sonde_status status = sonde__host_threads_read(p->base.pid, &threads, &count, ret_error);
     for (uint32_t i = 0; status == SONDE_OK && i < count; i++) {
         if (!is_known(p, threads[i].tid) && threads[i].letter != 'Z') {
@@ -66,9 +101,9 @@ static enum sonde_status stop_round(struct sonde__target_process *p, uint32_t *r
     if (status != SONDE_OK) {
         return status;
     }
+    begin_ns = sonde__os_now_ns();
     for (uint32_t i = first; i < p->stopped_count; i++) {
-        p->stopped[i].halted = sonde__host_ptrace_wait(p->stopped[i].tid, HALT_WAIT_NS,
-                                                       &p->stopped[i].signal) == SONDE_OK;
+        p->stopped[i].halted = await_halt(p, &p->stopped[i], begin_ns);
     }
     *ret_new = p->stopped_count - first;
     return SONDE_OK;

@@ -34,7 +34,7 @@ struct sonde__watch_shot {
     int64_t syscall; /* number, or -1 */
     uint64_t pause_ns;
     char name[32];
-    char note[160];
+    char note[SONDE__NOTE_BYTES];
     char detail[160]; /* what the call waits for */
 };
 

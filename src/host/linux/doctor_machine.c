@@ -32,6 +32,7 @@
 
 #include "base_bytes.h"
 #include "host_file.h"
+#include "host_process.h"
 #include "os.h"
 
 struct sonde__finding *sonde__host_finding_add(struct sonde__findings *findings, const char *name)
@@ -75,14 +76,6 @@ static long read_number(const char *path, long otherwise)
 {
     char text[64];
     return read_text(path, text, sizeof text)[0] != '\0' ? strtol(text, NULL, 10) : otherwise;
-}
-
-static bool may_trace_all(void)
-{
-    char text[4096];
-    const char *line = strstr(read_text("/proc/self/status", text, sizeof text), "\nCapEff:");
-    /* capabilities(7): CAP_SYS_PTRACE is number 19 */
-    return line != NULL && (strtoull(line + 8, NULL, 16) >> 19 & 1) != 0;
 }
 
 static void look_at_system(struct sonde__findings *findings)
@@ -283,16 +276,17 @@ static void try_memory(struct sonde__findings *findings, pid_t child)
 {
     struct sonde__finding *finding = sonde__host_finding_add(findings, "process memory");
     uint64_t value = 0;
-    int32_t os_error = 0;
     char path[64];
     int fd;
     finding->needed = true;
-    if (sonde__os_read_process(child, (uint64_t)(uintptr_t)&mark, &value, sizeof value,
-                               &os_error) == sizeof value &&
+    struct iovec local = {&value, sizeof value};
+    struct iovec remote = {(void *)(uintptr_t)&mark, sizeof mark};
+    if (process_vm_readv(child, &local, 1, &remote, 1, 0) == (ssize_t)sizeof value &&
         value == mark) {
         sonde__host_finding_set(finding, SONDE__FINDING_OK, "process_vm_readv works");
         return;
     }
+    int os_error = errno;
     snprintf(path, sizeof path, "/proc/%d/mem", (int)child);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd >= 0 && pread(fd, &value, sizeof value, (off_t)(uintptr_t)&mark) == sizeof value &&
@@ -329,7 +323,7 @@ static void look_at_yama(struct sonde__findings *findings)
 {
     struct sonde__finding *finding = sonde__host_finding_add(findings, "other programs");
     long scope = read_number("/proc/sys/kernel/yama/ptrace_scope", 0);
-    if (may_trace_all()) {
+    if (sonde__host_may_trace_all()) {
         sonde__host_finding_set(finding, SONDE__FINDING_OK,
                                 "this user may read any process (CAP_SYS_PTRACE)");
     } else if (scope == 0) {

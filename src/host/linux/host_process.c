@@ -262,22 +262,40 @@ bool sonde__host_root_prefix(int32_t pid, char *ret_path, size_t capacity)
     return used + 4 < capacity;
 }
 
+bool sonde__host_may_trace_all(void)
+{
+    char text[TEXT_CAPACITY];
+    size_t size = 0;
+    enum sonde_status status =
+        sonde__host_file_read("/proc/self/status", text, sizeof text, &size, NULL);
+    const char *line =
+        status == SONDE_OK || status == SONDE_LIMIT ? strstr(text, "\nCapEff:") : NULL;
+    /* capabilities(7): CAP_SYS_PTRACE is number 19 */
+    return line != NULL && (strtoull(line + 8, NULL, 16) >> 19 & 1) != 0;
+}
+
 void sonde__host_explain_denied(int32_t pid, char *ret_text, size_t capacity)
 {
     struct sonde__host_process process = {0};
     char text[16] = "";
     size_t size;
+    const char *how = geteuid() != 0 ? "run as root (CAP_SYS_PTRACE)"
+                                     : "this root lacks CAP_SYS_PTRACE (a container: "
+                                       "--cap-add=SYS_PTRACE)";
     if (sonde__host_process_read(pid, &process, NULL) != SONDE_OK) {
         snprintf(ret_text, capacity, "process %d has ended", pid);
-    } else if (!process.own_user) {
+    } else if (sonde__host_may_trace_all()) {
+        /* what we could do, we have done */
         snprintf(ret_text, capacity,
-                 "process %d belongs to user %u: run as that user or as root (CAP_SYS_PTRACE)", pid,
-                 process.uid);
+                 "process %d is kept even from root (a system-call filter, a security module or an "
+                 "outer container): look from outside",
+                 pid);
+    } else if (!process.own_user) {
+        snprintf(ret_text, capacity, "process %d belongs to user %u: %s%s", pid, process.uid,
+                 geteuid() != 0 ? "run as that user, or " : "", how);
     } else if (!process.dumpable) {
         snprintf(ret_text, capacity,
-                 "process %d is not dumpable (it changed its user, or asked for it): run as root "
-                 "(CAP_SYS_PTRACE)",
-                 pid);
+                 "process %d is not dumpable (it changed its user, or asked for it): %s", pid, how);
     } else if (sonde__host_file_read("/proc/sys/kernel/yama/ptrace_scope", text, sizeof text, &size,
                                      NULL) == SONDE_OK &&
                text[0] != '0') {
@@ -288,9 +306,25 @@ void sonde__host_explain_denied(int32_t pid, char *ret_text, size_t capacity)
     } else {
         snprintf(ret_text, capacity,
                  "process %d has capabilities, a namespace or a security policy that this user may "
-                 "not trace: run as root (CAP_SYS_PTRACE)",
-                 pid);
+                 "not trace: %s",
+                 pid, how);
     }
+}
+
+bool sonde__host_explain_tracer(int32_t tid, char *ret_text, size_t capacity)
+{
+    struct sonde__host_process traced;
+    struct sonde__host_thread tracer;
+    if (sonde__host_process_read(tid, &traced, NULL) != SONDE_OK || traced.tracer == 0) {
+        return false;
+    }
+    if (sonde__host_thread_read(traced.tracer, traced.tracer, &tracer) != SONDE_OK) {
+        snprintf(ret_text, capacity, "process %d traces it already: detach that", traced.tracer);
+    } else {
+        snprintf(ret_text, capacity, "process %d (%s) traces it already: detach that",
+                 traced.tracer, tracer.name);
+    }
+    return true;
 }
 
 enum sonde_status sonde__host_maps_read(int32_t pid, struct sonde__host_maps *ret_maps,

@@ -3,12 +3,14 @@
  *
  * process_vm_readv copies in the kernel: what is unmapped ends the copy, it never faults here. It
  * is missing under qemu-user (ENOSYS) and refused by some system-call filters (EPERM); then the
- * bytes take the way through a pipe: write() reports EFAULT for what it cannot read. Probing a page
- * and loading from it afterwards was rejected: another thread may unmap it in between. */
+ * bytes of this process take the way through a pipe: write() reports EFAULT for what it cannot
+ * read. Probing a page and loading from it afterwards was rejected: another thread may unmap it in
+ * between. Another process is read through its `mem` file then, which asks for the same right. */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 
+#include "base_text.h"
 #include "linux_syscall.h"
 #include "os.h"
 
@@ -140,11 +142,41 @@ enum sonde__os_reader sonde__os_reader(void)
                : SONDE__OS_READER_NONE;
 }
 
+/* *ret_result stays what it was when the file may not be opened: the first refusal says why.
+ * (The file shows pages without access rights, such as guards of stacks, as what they hold.) */
+static size_t read_mem_file(int32_t pid, uint64_t address, uint8_t *bytes, size_t size,
+                            long *ret_result)
+{
+    struct sonde__text path;
+    char path_buffer[32];
+    size_t done = 0, part = 0;
+    int32_t fd;
+    sonde__base_text_init(&path, path_buffer, sizeof path_buffer);
+    sonde__base_text_str(&path, "/proc/");
+    sonde__base_text_dec(&path, (uint64_t)pid);
+    sonde__base_text_str(&path, "/mem");
+    if (sonde__os_open(path_buffer, &fd, NULL) != SONDE_OK) {
+        return 0;
+    }
+    while (done < size &&
+           sonde__os_pread(fd, bytes + done, size - done, address + done, &part, NULL) ==
+               SONDE_OK &&
+           part > 0) {
+        done += part;
+    }
+    sonde__os_close(fd);
+    *ret_result = 0; /* what is not there is no refusal: EFAULT */
+    return done;
+}
+
 size_t sonde__os_read_process(int32_t pid, uint64_t address, void *ret_bytes, size_t size,
                               int32_t *ret_os_error)
 {
     long result;
     size_t done = read_all(pid, address, ret_bytes, size, &result);
+    if (done == 0 && is_refusal(result)) {
+        done = read_mem_file(pid, address, ret_bytes, size, &result);
+    }
     if (done < size && ret_os_error != NULL) {
         *ret_os_error = linux_failed(result) ? (int32_t)-result : EFAULT;
     }

@@ -87,11 +87,12 @@ TEST_TIMEOUT(calls_end_in_their_time, 200)
 TEST_TIMEOUT(calls_where_perf_is_refused, 200)
 {
     unsigned early;
-    CHECK(!watch_calls((const char *[]){program_built("zoo/zoo_refuse"), "perf", NULL}, &early));
+    CHECK(!watch_calls((const char *[]){program_built("support/refuse"), "perf", NULL}, &early));
 }
 
 TEST_TIMEOUT(calls_where_perf_and_ptrace_are_refused, 200)
 {
     unsigned early;
-    CHECK(!watch_calls((const char *[]){program_built("zoo/zoo_refuse"), "ptrace", NULL}, &early));
+    CHECK(!watch_calls((const char *[]){program_built("support/refuse"), "perf,ptrace", NULL},
+                       &early));
 }

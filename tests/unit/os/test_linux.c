@@ -123,14 +123,14 @@ TEST(handler_of_a_signal)
     CHECK(!sonde__os_signal_handler(100000, &function));
 }
 
-/* A system-call filter as containers have them: process_vm_readv answers EPERM. */
-TEST(read_own_memory_where_process_vm_readv_is_refused)
+/* A system-call filter as containers have them: process_vm_readv answers `error` from now on. */
+static void refuse_process_vm_readv(unsigned error)
 {
 #if defined(__x86_64__)
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog program = {sizeof code / sizeof code[0], code};
@@ -138,25 +138,32 @@ TEST(read_own_memory_where_process_vm_readv_is_refused)
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
         SKIP("no seccomp filters here: %s", strerror(errno));
     }
-    CHECK_EQ(sonde__os_reader(), SONDE__OS_READER_PIPE);
-    check_reads();
 #else
+    (void)error;
     SKIP("the emulator has no seccomp; its own ENOSYS takes the same way");
 #endif
 }
 
-TEST(read_another_process)
+TEST(read_own_memory_where_process_vm_readv_is_refused)
+{
+    refuse_process_vm_readv(EPERM);
+    CHECK_EQ(sonde__os_reader(), SONDE__OS_READER_PIPE);
+    check_reads();
+}
+
+/* A child's memory differs from ours, so that a read of the wrong process is noticed. */
+static void check_reads_of_child(bool refused)
 {
     static volatile uint64_t cell = 1;
     uint64_t value = 0;
+    size_t page;
     int32_t os_error = 0;
-    pid_t child;
-    if (sonde__os_reader() != SONDE__OS_READER_PROCESS) {
-        SKIP("process_vm_readv does not work here");
-    }
-    child = fork();
+    uint8_t *p = map_before_hole(&page);
+    uint8_t *bytes = malloc(3 * page);
+    pid_t child = fork();
     if (child == 0) {
         cell = 4711;
+        p[page - 1] = 77;
         raise(SIGSTOP);
         _exit(0);
     }
@@ -164,12 +171,40 @@ TEST(read_another_process)
     CHECK_EQ(sonde__os_read_process(child, (uint64_t)(uintptr_t)&cell, &value, 8, &os_error), 8);
     CHECK_EQ(value, 4711);
     CHECK_EQ(cell, 1);
+    CHECK_EQ(sonde__os_read_process(child, (uint64_t)(uintptr_t)p, bytes, 3 * page, &os_error),
+             page);
+    CHECK_EQ(bytes[page - 1], 77);
+    CHECK_EQ(os_error, EFAULT);
     CHECK_EQ(sonde__os_read_process(child, 8, &value, 8, &os_error), 0);
     CHECK_EQ(os_error, EFAULT);
+    CHECK_EQ(sonde__os_read_process(child, UINT64_MAX - 7, bytes, 64, &os_error), 0);
+    CHECK_EQ(sonde__os_read_process(child, 0x8000000000000000, bytes, 8, &os_error), 0);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     CHECK_EQ(sonde__os_read_process(child, (uint64_t)(uintptr_t)&cell, &value, 8, &os_error), 0);
-    CHECK_EQ(os_error, ESRCH);
+    CHECK(refused || os_error == ESRCH);
+    free(bytes);
+    munmap(p, 3 * page);
+}
+
+TEST(read_another_process)
+{
+    if (sonde__os_reader() != SONDE__OS_READER_PROCESS) {
+        SKIP("process_vm_readv does not work here");
+    }
+    check_reads_of_child(false);
+}
+
+TEST(read_another_process_where_process_vm_readv_is_refused)
+{
+    refuse_process_vm_readv(EPERM);
+    check_reads_of_child(true);
+}
+
+TEST(read_another_process_where_process_vm_readv_is_missing)
+{
+    refuse_process_vm_readv(ENOSYS);
+    check_reads_of_child(true);
 }
 
 struct sleeper {

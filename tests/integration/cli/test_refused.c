@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a container's profile may refuse, one thing at a time (support/refuse.c): there is another
+ * way with the same result, or one line says what is missing and what to do. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "start.h"
+#include "test.h"
+
+static struct test_run refused(const char *what, const char *verb, const char *option, pid_t pid)
+{
+    static char refuse[512];
+    char pid_text[16];
+    const char *argv[] = {refuse, what, sonde_program(), verb, pid_text, option, NULL};
+    snprintf(refuse, sizeof refuse, "%s", test_program("support", "refuse"));
+    snprintf(pid_text, sizeof pid_text, "%d", (int)pid);
+    return test_run(what != NULL ? argv : argv + 2, NULL, NULL, 60);
+}
+
+static pid_t start_waiter(void)
+{
+    const char *const program[] = {test_program("support", "waiter"), "3", NULL};
+    pid_t pid = start_program(program);
+    wait_blocked(pid);
+    return pid;
+}
+
+static pid_t start_running(void)
+{
+    const char *const program[] = {"sh", "-c", "echo ready; while :; do :; done", NULL};
+    return start_program(program);
+}
+
+/* The text from the first thread on: what stands before it has the length of the stop. */
+static const char *threads_of(const struct test_run *run)
+{
+    const char *at = strstr(run->out, "\nthread ");
+    if (at == NULL) {
+        FAIL("no thread in: %s%s", run->out, run->err);
+    }
+    return at;
+}
+
+/* As when nothing is refused: the same threads, frames, names. */
+static void check_same(pid_t pid, const char *what, const char *option)
+{
+    struct test_run plain = refused(NULL, "stacks", option, pid);
+    struct test_run run = refused(what, "stacks", option, pid);
+    CHECK_EQ(plain.status, 0);
+    if (run.status != 0 || strcmp(threads_of(&run), threads_of(&plain)) != 0) {
+        FAIL("without %s: ended with %d, said %s%s, not %s", what, run.status, run.out, run.err,
+             plain.out);
+    }
+    CHECK_CONTAINS(run.out, "wait_in_main+");
+    test_run_done(&run);
+    test_run_done(&plain);
+}
+
+/* A sleep that was interrupted goes on as another call (restart_syscall). */
+static void stop_once(pid_t pid)
+{
+    struct test_run run = refused(NULL, "stacks", "--stop", pid);
+    test_run_done(&run);
+    wait_blocked(pid);
+}
+
+TEST(memory_by_its_file_gives_the_same_stacks)
+{
+    pid_t pid = start_waiter();
+    check_same(pid, "memory", NULL);
+    check_same(pid, "no-memory", NULL);
+    stop_once(pid);
+    check_same(pid, "memory", "--stop");
+    stop_program(pid);
+}
+
+TEST(a_running_thread_without_perf_is_stopped_and_that_is_said)
+{
+    pid_t pid = start_running();
+    struct test_run run = refused("perf,memory", "stacks", NULL, pid);
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, "__libc_start");
+    CHECK_CONTAINS(run.out, "perf events are refused");
+    CHECK_CONTAINS(run.out, "[stopped for ");
+    test_run_done(&run);
+    stop_program(pid);
+}
+
+TEST(a_running_thread_without_perf_and_ptrace)
+{
+    pid_t pid = start_running();
+    struct test_run run = refused("perf,ptrace", "stacks", NULL, pid);
+    CHECK_EQ(run.status, 4);
+    check_one_line(run.err, "1 of 1 threads could not be read");
+    CHECK_CONTAINS(run.err, "perf events");
+    CHECK_CONTAINS(run.err, "ptrace");
+    test_run_done(&run);
+    stop_program(pid);
+}
+
+TEST(blocked_threads_whose_call_is_not_shown)
+{
+    pid_t pid = start_waiter();
+    struct test_run run = refused("waits", "stacks", NULL, pid);
+    CHECK_EQ(run.status, 4);
+    check_one_line(run.err, "3 of 3 threads could not be read");
+    CHECK_CONTAINS(run.err, "/syscall may not be read");
+    CHECK_CONTAINS(run.err, "--stop");
+    test_run_done(&run);
+    stop_once(pid);
+    check_same(pid, "waits", "--stop");
+    check_same(pid, "waits,no-memory,perf", "--stop");
+    stop_program(pid);
+}
+
+TEST(stop_without_ptrace)
+{
+    pid_t pid = start_waiter();
+    struct test_run run = refused("ptrace", "stacks", "--stop", pid);
+    CHECK_EQ(run.status, 4);
+    CHECK_STR(run.out, "");
+    check_one_line(run.err, "cannot stop the threads");
+    test_run_done(&run);
+    check_same(pid, "ptrace", NULL);
+    stop_program(pid);
+}
+
+/* The doctor sees each of them, and knows which has a way around. */
+TEST(the_doctor_says_what_is_refused)
+{
+    pid_t pid = start_waiter();
+    struct test_run run = refused("memory,perf,ptrace", "doctor", NULL, pid);
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, "limited process memory    process_vm_readv: Operation not permitted");
+    CHECK_CONTAINS(run.out, "limited perf events       Operation not permitted");
+    CHECK_CONTAINS(run.out, "limited ptrace ");
+    test_run_done(&run);
+    run = refused("waits", "doctor", NULL, pid);
+    CHECK_EQ(run.status, 1);
+    CHECK_CONTAINS(run.out, "no      blocked threads ");
+    test_run_done(&run);
+    stop_program(pid);
+}
