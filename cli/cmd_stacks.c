@@ -115,7 +115,7 @@ static int parse(struct sonde__cli_args *args, struct request *request)
     while ((id = sonde__cli_next(args)) != SONDE__CLI_END) {
         switch (id) {
         case OPTION_CORE:
-            request->core = args->value;
+            request->core = strcmp(args->value, "-") == 0 ? "/dev/stdin" : args->value;
             break;
         case OPTION_STOP:
             request->wanted.stop = true;
@@ -232,6 +232,9 @@ static enum sonde_status fill_report(struct sonde__report *report, struct sonde_
     }
     if (status == SONDE_OK) {
         set_header(report, target, request, stacks);
+        if (sonde__target_doubt(target)[0] != '\0') {
+            sonde__report_add_note(report, sonde__target_doubt(target));
+        }
         sonde__cli_report_flush(file, report);
         status = drain(report, target, symbols, stacks, file);
         sonde__symfile_cache_destroy(symbols);
@@ -300,6 +303,10 @@ static int show_stacks(const struct sonde__cli_command *command, struct sonde__t
         (void)sonde__cli_report_close(command, &file, NULL);
         sonde__report_destroy(report);
         return sonde__cli_fail(command, NULL, status, NULL);
+    }
+    if (sonde__target_doubt(target)[0] != '\0') {
+        sonde__cli_error(command, "%s", sonde__target_doubt(target));
+        exit_code = exit_code != SONDE__CLI_OK ? exit_code : SONDE__CLI_MALFORMED;
     }
     unread = say_unread(command, stacks);
     written = sonde__cli_report_close(command, &file, report);

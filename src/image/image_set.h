@@ -46,6 +46,7 @@ struct sonde__rules; /* unwind/unwind_rules.h */
 
 struct sonde__image {
     const char *path; /* as the loader or the map says; "" when unknown; "[vdso]" */
+    const char *file; /* opens the file that `path` does not lead to (any more); null: path does */
     uint64_t start;   /* lowest mapped address */
     uint64_t end;     /* one past the highest */
     uint64_t bias;    /* address - vaddr */

@@ -74,6 +74,9 @@ static void put_state(struct sonde__report_out *out, const struct sonde__report 
         sonde__report_out_str(out, "blocked in ");
         sonde__report_put_syscall(out, report, thread->syscall);
         sonde__report_out_str(out, thread->state == 'D' ? " (uninterruptible)" : "");
+    } else if (thread->state == '?' && thread->syscall > 0) { /* a core knows the call alone */
+        sonde__report_out_str(out, "in ");
+        sonde__report_put_syscall(out, report, thread->syscall);
     } else {
         sonde__report_out_str(out, state_text(thread->state));
         if (thread->syscall > 0) {

@@ -47,6 +47,15 @@ enum sonde_status symfile_find_own(const struct sonde__symfile_options *options,
 {
     struct sonde__build_id id = {0};
     struct symfile_view view;
+    if (image->file != NULL && open_view(NULL, image->file, &view, NULL) == SONDE_OK) {
+        (void)sonde__elf_build_id(&view.elf, &id);
+        if (symfile_same_build_id(&id, &image->build_id)) {
+            *ret_view = view;
+            return SONDE_OK;
+        }
+        symfile_view_done(&view);
+        id.size = 0;
+    }
     if (image->path == NULL || image->path[0] != '/') {
         return sonde__base_fail(ret_error, SONDE_ABSENT, "image without a file", image->path, 0,
                                 image->start);

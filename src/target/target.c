@@ -34,6 +34,11 @@ const char *sonde__target_executable(const struct sonde__target *target)
     return target->executable != NULL ? target->executable : "";
 }
 
+const char *sonde__target_doubt(const struct sonde__target *target)
+{
+    return target->doubt;
+}
+
 const char *sonde__target_root(const struct sonde__target *target)
 {
     return target->root != NULL ? target->root : "";

@@ -88,6 +88,9 @@ void sonde__target_close(struct sonde__target *target);
 int32_t sonde__target_pid(const struct sonde__target *target);
 /* The program's path as the target sees it. */
 const char *sonde__target_executable(const struct sonde__target *target);
+/* What was asked for at opening and could not be done, though the target can be read: one line, ""
+ * when all is well. (A core's program that is not the core's.) */
+const char *sonde__target_doubt(const struct sonde__target *target);
 /* Prefix that makes image paths openable from here (never null). */
 const char *sonde__target_root(const struct sonde__target *target);
 

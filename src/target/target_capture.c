@@ -313,17 +313,6 @@ static void say_refused(struct sonde__target_process *p, int32_t tid,
     }
 }
 
-static const struct sonde__target_stopped *find_stopped(const struct sonde__target_process *p,
-                                                        int32_t tid)
-{
-    for (uint32_t i = 0; i < p->stopped_count; i++) {
-        if (p->stopped[i].tid == tid) {
-            return &p->stopped[i];
-        }
-    }
-    return NULL;
-}
-
 static void say_dead(struct sonde__capture *capture, bool zombie)
 {
     capture->status = SONDE_ABSENT;
@@ -335,9 +324,8 @@ void sonde__target_process_capture(struct sonde__target *target, const struct so
                                    struct sonde_stack *stack, struct sonde__capture *ret_capture)
 {
     struct sonde__target_process *p = (struct sonde__target_process *)target;
-    const struct sonde__target_stopped *stopped = find_stopped(p, thread->tid);
     struct sonde__host_thread now = {.letter = '?'};
-    if (stopped != NULL && stopped->halted) {
+    if (sonde__target_process_halted(p, thread->tid)) {
         sonde__target_read_stopped(p, thread->tid, stack, ret_capture);
         return;
     }

@@ -7,6 +7,7 @@
  * stack. */
 #include "target_core.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -335,16 +336,63 @@ static enum sonde_status check_core(struct core *c, const char *path, struct son
     return SONDE_OK;
 }
 
+/* A program that is given must be one: without this, a mistyped name costs all names in silence. */
+static enum sonde_status check_program(const char *path, struct sonde_error *ret_error)
+{
+    struct sonde__host_file file;
+    struct sonde__elf elf;
+    enum sonde_status status;
+    if (path == NULL) {
+        return SONDE_OK;
+    }
+    SONDE_TRY(sonde__host_file_map("", path, CORE_BYTES_MAX, &file, ret_error));
+    status = sonde__elf_open(file.data, file.size, &elf, NULL);
+    sonde__host_file_unmap(&file);
+    return status == SONDE_OK
+               ? SONDE_OK
+               : sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
+                                  "the core's program is not an ELF file", path, 0, 0);
+}
+
+static enum sonde_status map_core(struct core *c, const char *path, struct sonde_error *ret_error)
+{
+    enum sonde_status status = sonde__host_file_map("", path, CORE_BYTES_MAX, &c->file, ret_error);
+    if (status == SONDE_UNSUPPORTED) {
+        return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
+                                "a core is read in place, and this is no regular file", path, 0, 0);
+    }
+    return status;
+}
+
+/* gdb writes them last. */
+static bool notes_are_cut(const struct core *c)
+{
+    struct sonde__elf_segment s;
+    for (uint32_t i = 0; sonde__elf_segment(&c->elf, i, &s); i++) {
+        if (s.type == SONDE__PT_NOTE &&
+            (s.offset > c->file.size || s.filesz > c->file.size - s.offset)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum sonde_status fill_core(struct core *c, const char *path,
                                    const struct sonde__target_options *options,
                                    struct sonde_error *ret_error)
 {
-    SONDE_TRY(sonde__host_file_map("", path, CORE_BYTES_MAX, &c->file, ret_error));
+    SONDE_TRY(check_program(options->executable, ret_error));
+    SONDE_TRY(map_core(c, path, ret_error));
     SONDE_TRY(check_core(c, path, ret_error));
     c->base.root = sonde__mem_copy_string(options->root != NULL ? options->root : "");
     sonde__core_notes_read(&c->elf, c->base.arch, &c->notes);
     if (c->base.root == NULL || c->notes.no_memory || !collect_loads(c)) {
         return sonde__base_fail(ret_error, SONDE_MEMORY, path, NULL, 0, 0);
+    }
+    if (c->notes.thread_count == 0 && notes_are_cut(c)) {
+        return sonde__base_fail(ret_error, SONDE_CORRUPT,
+                                "the core is cut short, before its threads' registers", path, 0,
+                                c->file.size);
     }
     if (c->notes.thread_count == 0) {
         return sonde__base_fail(ret_error, SONDE_CORRUPT, "the core holds no thread's registers",
@@ -359,12 +407,15 @@ static enum sonde_status fill_core(struct core *c, const char *path,
 
 static const char *main_path(const struct core *c, const struct sonde__target_options *options)
 {
-    for (uint32_t i = 0; options->executable == NULL && i < c->base.images.image_count; i++) {
+    if (options->executable != NULL && c->base.images.instead_used) {
+        return options->executable;
+    }
+    for (uint32_t i = 0; i < c->base.images.image_count; i++) {
         if ((c->base.images.images[i].flags & SONDE__IMAGE_MAIN) != 0) {
             return c->base.images.images[i].path;
         }
     }
-    return options->executable != NULL ? options->executable : c->notes.name;
+    return c->notes.name;
 }
 
 enum sonde_status sonde__target_open_core(const char *path,
@@ -381,6 +432,11 @@ enum sonde_status sonde__target_open_core(const char *path,
     }
     c->base.ops = &core_ops;
     status = fill_core(c, path, options, ret_error);
+    if (status == SONDE_OK && options->executable != NULL && !c->base.images.instead_used) {
+        snprintf(c->base.doubt, sizeof c->base.doubt,
+                 "%.200s is not the program of this core (another build-id), and was not used",
+                 options->executable);
+    }
     if (status == SONDE_OK) {
         c->base.executable = sonde__mem_copy_string(main_path(c, options));
         *ret_target = &c->base;

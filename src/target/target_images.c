@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target_images.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "arch_regs.h"
@@ -39,6 +40,7 @@ static void drop_loaded(struct sonde__target_loaded *loaded)
     }
     sonde__host_file_unmap(&loaded->file);
     sonde__mem_free(loaded->path);
+    sonde__mem_free(loaded->file_path);
     *loaded = (struct sonde__target_loaded){0};
 }
 
@@ -106,19 +108,18 @@ static bool same_id(const struct sonde__build_id *a, const struct sonde__build_i
     return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
 }
 
-/* The image's file, if it is the one that is mapped. `memory_id`: of the memory, or null. */
-static bool open_file(struct builder *b, const struct group *g, bool is_main,
-                      const struct sonde__build_id *memory_id, struct sonde__target_loaded *loaded)
+/* The image's file, if it is the one that is mapped. `memory_id`: of the memory, or null;
+ * `trusted`: right by what it was opened through, when no build-id says otherwise. */
+static bool open_file(struct builder *b, const struct group *g, const char *root, const char *path,
+                      bool trusted, const struct sonde__build_id *memory_id,
+                      struct sonde__target_loaded *loaded)
 {
     const struct sonde__host_map *map = &g->maps[g->first];
-    bool instead = is_main && b->from->main_instead != NULL;
     struct sonde__host_file file;
     struct sonde__elf elf;
     struct sonde__build_id id = {0};
     bool right = false;
-    if (sonde__host_file_map(instead ? "" : b->from->root,
-                             instead ? b->from->main_instead : map->path, FILE_BYTES_MAX, &file,
-                             NULL) != SONDE_OK) {
+    if (sonde__host_file_map(root, path, FILE_BYTES_MAX, &file, NULL) != SONDE_OK) {
         return false;
     }
     if (sonde__elf_open(file.data, file.size, &elf, NULL) == SONDE_OK &&
@@ -127,8 +128,7 @@ static bool open_file(struct builder *b, const struct group *g, bool is_main,
         if (memory_id != NULL && memory_id->size != 0) {
             right = same_id(&id, memory_id);
         } else {
-            right = instead || b->from->trust_path ||
-                    ((map->flags & SONDE__MAP_DELETED) == 0 && file.inode == map->inode);
+            right = trusted || ((map->flags & SONDE__MAP_DELETED) == 0 && file.inode == map->inode);
         }
     }
     if (!right) {
@@ -139,6 +139,58 @@ static bool open_file(struct builder *b, const struct group *g, bool is_main,
     loaded->elf = elf;
     loaded->readable = true;
     return true;
+}
+
+/* The same by a path that is not the image's own, and is kept beside it. */
+static bool open_other(struct builder *b, const struct group *g, const char *path,
+                       const struct sonde__build_id *memory_id, struct sonde__target_loaded *loaded)
+{
+    if (!open_file(b, g, "", path, true, memory_id, loaded)) {
+        return false;
+    }
+    loaded->file_path = sonde__mem_copy_string(path);
+    if (loaded->file_path == NULL) {
+        sonde__host_file_unmap(&loaded->file);
+        loaded->readable = false;
+    }
+    return loaded->readable;
+}
+
+/* Of a process that runs, the kernel still has the file that was deleted or replaced. */
+static bool open_live(struct builder *b, const struct group *g, bool is_main,
+                      const struct sonde__build_id *memory_id, struct sonde__target_loaded *loaded)
+{
+    const struct sonde__host_map *map = &g->maps[g->first];
+    char path[96];
+    if (b->from->live_pid == 0) {
+        return false;
+    }
+    snprintf(path, sizeof path, "/proc/%d/exe", b->from->live_pid);
+    if (is_main && open_other(b, g, path, memory_id, loaded)) {
+        return true;
+    }
+    snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", b->from->live_pid,
+             (unsigned long long)map->start, (unsigned long long)map->end);
+    return open_other(b, g, path, memory_id, loaded);
+}
+
+/* First the file that was given in place of the main program's, then the one at the image's path,
+ * then the one that the process holds. *ret_moved: it is none of the first two. */
+static bool find_file(struct builder *b, const struct group *g, bool is_main,
+                      const struct sonde__build_id *memory_id, struct sonde__target_loaded *loaded,
+                      bool *ret_moved)
+{
+    if (is_main && b->from->main_instead != NULL &&
+        open_other(b, g, b->from->main_instead, memory_id, loaded)) {
+        b->made.instead_used = true;
+        return true;
+    }
+    if (open_file(b, g, b->from->root, g->maps[g->first].path, b->from->trust_path, memory_id,
+                  loaded)) {
+        return true;
+    }
+    *ret_moved = true;
+    return open_live(b, g, is_main, memory_id, loaded);
 }
 
 /* A copy of the image's memory, in its layout; holes are zero. */
@@ -201,7 +253,7 @@ static bool load_image(struct builder *b, const struct group *g, struct sonde__i
     const struct sonde__host_map *map = &g->maps[g->first];
     bool vdso = strcmp(map->path, "[vdso]") == 0;
     bool is_main = is_main_group(b, g);
-    bool head_read, has_head;
+    bool head_read, has_head, moved = false;
     struct sonde__elf head;
     struct sonde__build_id id = {0};
     struct sonde__image image = {.start = map->start, .end = g->maps[g->last].end};
@@ -212,17 +264,18 @@ static bool load_image(struct builder *b, const struct group *g, struct sonde__i
         (void)sonde__elf_build_id(&head, &id);
     }
     if (!vdso && (has_head || !head_read) &&
-        open_file(b, g, is_main, has_head ? &id : NULL, &loaded)) {
+        find_file(b, g, is_main, has_head ? &id : NULL, &loaded, &moved)) {
         (void)sonde__elf_build_id(&loaded.elf, &id);
     } else if (!has_head) {
         return false;
     }
     if (!find_bias(loaded.readable ? &loaded.elf : &head, g, &image.bias)) {
-        sonde__host_file_unmap(&loaded.file);
+        drop_loaded(&loaded);
         return false;
     }
+    image.flags |= vdso ? (uint32_t)SONDE__IMAGE_VDSO : 0;
+    image.flags |= moved ? (uint32_t)SONDE__IMAGE_DELETED : 0;
     if (!loaded.readable) {
-        image.flags |= vdso ? (uint32_t)SONDE__IMAGE_VDSO : (uint32_t)SONDE__IMAGE_DELETED;
         (void)copy_memory(b, g, image.bias, &loaded);
     }
     if (loaded.readable) {
@@ -231,6 +284,7 @@ static bool load_image(struct builder *b, const struct group *g, struct sonde__i
             (void)sonde__elf_build_id(&loaded.elf, &id);
         }
     }
+    image.file = loaded.file_path;
     image.build_id = id;
     image.arch = (uint8_t)b->from->arch;
     image.flags |= is_main ? (uint32_t)SONDE__IMAGE_MAIN : 0;

@@ -24,12 +24,14 @@ struct sonde__target_source {
     uint64_t main_address;    /* or an address inside of it; 0: not known */
     const char *main_instead; /* open this file for it, not below root; or null */
     bool trust_path;          /* a file is right when nothing contradicts it (cores) */
+    int32_t live_pid; /* of a process, whose files can be had when their paths are gone; or 0 */
     unsigned arch;
 };
 
 /* What belongs to one image, parallel to set.images. */
 struct sonde__target_loaded {
     char *path;
+    char *file_path; /* what was opened in place of path, or null */
     uint64_t start, device, inode;
     struct sonde__host_file file; /* mapped, or empty */
     uint8_t *memory;              /* copy of its memory, or null */
@@ -49,6 +51,7 @@ struct sonde__target_images {
     struct sonde__target_loaded *loaded;
     size_t image_capacity, range_capacity;
     uint32_t image_count, range_count;
+    bool instead_used; /* main_instead was the main program's file */
 };
 
 /* Replace *images by those of `maps`; what has not changed is kept (not read again).

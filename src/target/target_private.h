@@ -26,6 +26,7 @@ struct sonde__target {
     enum sonde__target_mode mode;
     char *executable;
     char *root;
+    char doubt[320];               /* see sonde__target_doubt() */
     struct sonde__thread *threads; /* replaced by each listing */
     uint32_t thread_count;
     struct sonde__target_images images;

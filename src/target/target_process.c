@@ -110,6 +110,7 @@ static enum sonde_status refresh_process(struct sonde__target *target,
                                         .ctx = target,
                                         .root = sonde__target_root(target),
                                         .main_path = target->executable,
+                                        .live_pid = target->pid,
                                         .arch = target->arch};
     enum sonde_status status;
     SONDE_TRY(sonde__host_maps_read(target->pid, &maps, ret_error));

@@ -23,6 +23,7 @@ struct sonde__target_process {
     size_t stopped_capacity;
     uint32_t stopped_count;
     uint64_t stopped_at_ns;
+    bool is_stopped;
 };
 
 void sonde__target_process_capture(struct sonde__target *target, const struct sonde__thread *thread,
@@ -30,6 +31,9 @@ void sonde__target_process_capture(struct sonde__target *target, const struct so
 enum sonde_status sonde__target_process_stop(struct sonde__target *target,
                                              struct sonde_error *ret_error);
 void sonde__target_process_resume(struct sonde__target *target, uint64_t *ret_pause_ns);
+
+/* Have we stopped this thread (by now)? */
+bool sonde__target_process_halted(struct sonde__target_process *p, int32_t tid);
 
 /* A stopped thread (by us): registers by ptrace, stack through the window. */
 void sonde__target_read_stopped(struct sonde__target_process *p, int32_t tid,

@@ -4,7 +4,8 @@
  * Every thread is seized and interrupted before any is waited for. A thread that is still running
  * may start new ones meanwhile, so the list is read until it holds nothing unknown; a halted thread
  * starts none, so this ends. A thread in an uninterruptible wait (a disk, a vfork parent) stops
- * only when that ends: it is not waited for, and read passively. */
+ * only when that ends: it is not waited for, and read passively; it is let go when it stops at
+ * last, or by the kernel when we end. */
 #include "base_status.h"
 #include "host_process.h"
 #include "host_ptrace.h"
@@ -114,9 +115,10 @@ enum sonde_status sonde__target_process_stop(struct sonde__target *target,
 {
     struct sonde__target_process *p = (struct sonde__target_process *)target;
     uint64_t pause_ns;
-    if (p->stopped_count != 0) {
+    if (p->is_stopped) {
         return sonde__base_fail(ret_error, SONDE_BUSY, "already stopped", NULL, 0, 0);
     }
+    p->is_stopped = true;
     p->stopped_at_ns = sonde__os_now_ns();
     for (unsigned round = 0; round < ROUNDS_MAX; round++) {
         uint32_t fresh = 0;
@@ -134,12 +136,42 @@ enum sonde_status sonde__target_process_stop(struct sonde__target *target,
                             0);
 }
 
+/* Only a stopped thread can be let go. False: it is still in its wait, and ours. */
+static bool let_go(struct sonde__target_stopped *thread)
+{
+    if (!thread->halted) {
+        enum sonde_status status = sonde__host_ptrace_wait(thread->tid, 0, &thread->signal);
+        if (status != SONDE_OK) {
+            return status != SONDE_TIMEOUT; /* it has ended */
+        }
+    }
+    sonde__host_ptrace_detach(thread->tid, thread->signal);
+    return true;
+}
+
 void sonde__target_process_resume(struct sonde__target *target, uint64_t *ret_pause_ns)
 {
     struct sonde__target_process *p = (struct sonde__target_process *)target;
+    uint32_t kept = 0;
     for (uint32_t i = 0; i < p->stopped_count; i++) {
-        sonde__host_ptrace_detach(p->stopped[i].tid, p->stopped[i].signal);
+        if (!let_go(&p->stopped[i])) {
+            p->stopped[kept++] = p->stopped[i]; /* tried again at the next stop, and at closing */
+        }
     }
-    *ret_pause_ns = p->stopped_count > 0 ? sonde__os_now_ns() - p->stopped_at_ns : 0;
-    p->stopped_count = 0;
+    *ret_pause_ns = p->is_stopped ? sonde__os_now_ns() - p->stopped_at_ns : 0;
+    p->stopped_count = kept;
+    p->is_stopped = false;
+}
+
+bool sonde__target_process_halted(struct sonde__target_process *p, int32_t tid)
+{
+    for (uint32_t i = 0; i < p->stopped_count; i++) {
+        struct sonde__target_stopped *thread = &p->stopped[i];
+        if (thread->tid == tid) {
+            thread->halted =
+                thread->halted || sonde__host_ptrace_wait(tid, 0, &thread->signal) == SONDE_OK;
+            return thread->halted;
+        }
+    }
+    return false;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "start.h"
@@ -21,13 +22,17 @@ static struct test_run stacks(const char *core, const char *program, const char 
     return test_run(argv, NULL, NULL, 60);
 }
 
+/* What is dumped, when it is not the waiter where it was built. */
+static char program_path[300];
+
 /* A core of the waiter with `depth` calls. The path lives as long as the test. */
 static const char *make_core(const char *depth)
 {
     static char path[300];
     char prefix[256];
     char pid_text[16];
-    const char *const program[] = {test_program("support", "waiter"), depth, NULL};
+    const char *const program[] = {
+        program_path[0] != '\0' ? program_path : test_program("support", "waiter"), depth, NULL};
     const char *const argv[] = {"gcore", "-o", prefix, pid_text, NULL};
     pid_t pid = start_program(program);
     struct test_run run;
@@ -76,41 +81,140 @@ TEST_TIMEOUT(a_whole_core, 200)
     test_run_done(&run);
 }
 
-/* Another program than the core's own gives no names of its own, never wrong ones. */
+/* Another program than the core's own gives no names, never wrong ones, and that is said. */
 TEST_TIMEOUT(a_core_with_the_wrong_program, 200)
 {
     const char *core = make_core("3");
     struct test_run run = stacks(core, "/bin/sh", NULL);
-    CHECK(run.status < 8);
-    CHECK(strlen(run.err) > 0 || strstr(run.out, "wait_in_main") != NULL ||
-          strstr(run.out, "waiter+0x") != NULL || strstr(run.out, "sh+0x") != NULL);
+    CHECK_EQ(run.status, 5);
+    check_waiter(&run); /* by the core's own path, whose build-id is right */
+    check_one_line(run.err, "/bin/sh is not the program of this core");
+    test_run_done(&run);
+    run = stacks(core, "/bin/sh", "--json");
+    CHECK_EQ(run.status, 5);
+    check_json(run.out);
+    CHECK_CONTAINS(run.out, "/bin/sh is not the program of this core");
     test_run_done(&run);
     run = stacks(core, "/nonexistent", NULL);
-    CHECK(run.status < 8);
+    CHECK_EQ(run.status, 3);
+    CHECK_STR(run.out, "");
+    check_one_line(run.err, "/nonexistent: No such file");
+    test_run_done(&run);
+    run = stacks(core, "/etc/passwd", NULL);
+    CHECK_EQ(run.status, 6);
+    check_one_line(run.err, "the core's program is not an ELF file: /etc/passwd");
     test_run_done(&run);
 }
 
+/* The program is no longer where it ran: the operand says where, and gives stacks and names. */
+TEST_TIMEOUT(a_core_of_a_program_that_was_moved, 200)
+{
+    char moved[300];
+    size_t size;
+    char *bytes = test_read_file(test_program("support", "waiter"), &size);
+    snprintf(moved, sizeof moved, "%s/moved", test_folder());
+    snprintf(program_path, sizeof program_path, "%s/waiter", test_folder());
+    test_write_file(program_path, bytes, size);
+    free(bytes);
+    CHECK_OK(chmod(program_path, 0755));
+    const char *core = make_core("3");
+    CHECK_OK(rename(program_path, moved));
+    struct test_run run = stacks(core, NULL, NULL);
+    CHECK_EQ(run.status, 0);
+    CHECK(strstr(run.out, "wait_in_main") == NULL);
+    test_run_done(&run);
+    run = stacks(core, moved, NULL);
+    CHECK_EQ(run.status, 0);
+    CHECK_STR(run.err, "");
+    check_waiter(&run);
+    test_run_done(&run);
+}
+
+/* From standard input: a file is as good as by its name; a pipe is refused in one line. */
+TEST_TIMEOUT(a_core_on_standard_input, 200)
+{
+    const char *core = make_core("3");
+    char line[900];
+    const char *const argv[] = {"sh", "-c", line, NULL};
+    snprintf(line, sizeof line, "%s stacks --core - <%s", sonde_program(), core);
+    struct test_run run = test_run(argv, NULL, NULL, 60);
+    CHECK_EQ(run.status, 0);
+    check_waiter(&run);
+    test_run_done(&run);
+    snprintf(line, sizeof line, "cat %s | %s stacks --core -", core, sonde_program());
+    run = test_run(argv, NULL, NULL, 60);
+    CHECK_EQ(run.status, 6);
+    CHECK_STR(run.out, "");
+    check_one_line(run.err, "no regular file");
+    test_run_done(&run);
+}
+
+/* gdb writes the notes at the end, the kernel at the beginning: the same core as the kernel writes
+ * it. Caller frees the bytes. */
+static char *notes_first(const char *core, size_t *ret_size)
+{
+    size_t size, notes_size = 0, at;
+    char *bytes = test_read_file(core, &size);
+    Elf64_Ehdr *header = (Elf64_Ehdr *)(void *)bytes;
+    Elf64_Phdr *segments = (Elf64_Phdr *)(void *)(bytes + header->e_phoff);
+    char *made = malloc(2 * size);
+    CHECK(made != NULL);
+    CHECK_EQ(segments[0].p_type,
+             PT_NOTE); /* first, so that the others know by how much they move */
+    at = header->e_phoff + header->e_phnum * sizeof *segments;
+    for (unsigned i = 0; i < header->e_phnum; i++) {
+        if (segments[i].p_type == PT_NOTE) {
+            notes_size = segments[i].p_filesz;
+            memcpy(made + at, bytes + segments[i].p_offset, notes_size);
+            segments[i].p_offset = at;
+        } else {
+            segments[i].p_offset += notes_size;
+        }
+    }
+    header->e_shoff = header->e_shnum = header->e_shstrndx = 0;
+    memcpy(made, bytes, at);
+    memcpy(made + at + notes_size, bytes + at, size - at);
+    free(bytes);
+    *ret_size = size + notes_size;
+    return made;
+}
+
+/* Cut densely where headers and notes are, then at every 64 KiB: what is there, and what is lost is
+ * said; a thread whose stack was cut off still shows where it was. */
 TEST_TIMEOUT(a_core_cut_anywhere, 280)
 {
     const char *core = make_core("3");
-    size_t size;
-    char *bytes = test_read_file(core, &size);
+    size_t size, shown = 0, cuts = 0;
+    char *bytes = notes_first(core, &size);
     char path[256];
     snprintf(path, sizeof path, "%s/cut", test_folder());
-    for (size_t i = 0; i < 40; i++) {
-        /* densely where headers and notes are, sparsely in the memory */
-        size_t cut = i < 20 ? i * i * 16 : size / 20 * (i - 20);
+    for (size_t i = 0, cut = 0; cut < size; i++, cuts++) {
         struct test_run run;
-        test_write_file(path, bytes, cut < size ? cut : size - 1);
+        test_write_file(path, bytes, cut);
         run = stacks(path, NULL, NULL);
         if (run.status < 0 || run.status > 7) {
             FAIL("cut at %zu of %zu: ended with %d: %s", cut, size, run.status, run.err);
         }
         if (run.status != 0) {
-            CHECK(strlen(run.err) > 0);
+            check_one_line(run.err, "");
+        } else {
+            CHECK_CONTAINS(run.out, "\nthread ");
+            if (strstr(run.out, "_start+") == NULL && strstr(run.out, "cut short") == NULL) {
+                FAIL("cut at %zu of %zu, and not said: %s", cut, size, run.out);
+            }
+            shown++;
         }
         test_run_done(&run);
+        cut = i < 20 ? (i + 1) * (i + 1) * 16 : cut / 65536 * 65536 + 65536;
     }
+    CHECK(shown > cuts / 2);
+    free(bytes);
+    bytes = test_read_file(core, &size); /* as gdb wrote it: the registers are cut off */
+    test_write_file(path, bytes, size / 2);
+    struct test_run run = stacks(path, NULL, NULL);
+    CHECK_EQ(run.status, 5);
+    check_one_line(run.err, "the core is cut short, before its threads' registers");
+    test_run_done(&run);
     free(bytes);
 }
 
