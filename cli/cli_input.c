@@ -6,7 +6,7 @@
 
 #include "mem_heap.h"
 
-enum { BLOCK_BYTES = 65536 };
+enum { BLOCK_BYTES = SONDE__CLI_INPUT_BEGIN };
 
 const char *sonde__cli_input_name(const char *path)
 {
@@ -45,7 +45,7 @@ static bool make_room(struct sonde__cli_input *input, size_t *capacity)
     return true;
 }
 
-static int read_all(FILE *file, struct sonde__cli_input *input)
+static int read_all(FILE *file, sonde__cli_input_begins *begins, struct sonde__cli_input *input)
 {
     size_t capacity = 0;
     size_t size;
@@ -58,13 +58,17 @@ static int read_all(FILE *file, struct sonde__cli_input *input)
             return EFBIG;
         }
         size = fread(input->data + input->size, 1, BLOCK_BYTES, file);
+        if (input->size == 0 && size > 0 && !begins(input->data, size)) {
+            input->size = size;
+            return 0; /* whoever reads it says what it is not */
+        }
         input->size += size;
     } while (size > 0);
     return ferror(file) != 0 ? (errno != 0 ? errno : EIO) : 0;
 }
 
 int sonde__cli_input_read(const struct sonde__cli_command *command, const char *path,
-                          struct sonde__cli_input *ret_input)
+                          sonde__cli_input_begins *begins, struct sonde__cli_input *ret_input)
 {
     struct sonde__cli_input input = {0};
     FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
@@ -72,7 +76,7 @@ int sonde__cli_input_read(const struct sonde__cli_command *command, const char *
     if (file == NULL) {
         return fail(command, path, errno);
     }
-    reason = read_all(file, &input);
+    reason = read_all(file, begins, &input);
     if (file != stdin) {
         fclose(file);
     }

@@ -15,9 +15,14 @@ struct sonde__cli_input {
 
 /* The name of an input in messages. */
 const char *sonde__cli_input_name(const char *path);
+/* Is what begins so worth reading? Asked once, of at most SONDE__CLI_INPUT_BEGIN bytes; after "no"
+ * these are the input. */
+#define SONDE__CLI_INPUT_BEGIN ((size_t)64 << 10)
+typedef bool sonde__cli_input_begins(const void *bytes, size_t size);
+
 /* On failure a line was said; returns an exit code. Free it with sonde__cli_input_done(). */
 int sonde__cli_input_read(const struct sonde__cli_command *command, const char *path,
-                          struct sonde__cli_input *ret_input);
+                          sonde__cli_input_begins *begins, struct sonde__cli_input *ret_input);
 void sonde__cli_input_done(struct sonde__cli_input *input);
 
 #endif

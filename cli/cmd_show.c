@@ -107,7 +107,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     if (parse(&args, &request) != SONDE__CLI_END) {
         return args.exit_code;
     }
-    exit_code = sonde__cli_input_read(command, request.path, &input);
+    exit_code = sonde__cli_input_read(command, request.path, sonde__report_begins, &input);
     if (exit_code != SONDE__CLI_OK) {
         return exit_code;
     }

@@ -48,6 +48,13 @@ static enum sonde__report_damage next_record(struct sonde__bytes *file,
     return SONDE__REPORT_WHOLE;
 }
 
+bool sonde__report_begins(const void *bytes, size_t size)
+{
+    struct sonde__bytes file, body;
+    sonde__base_bytes_init(&file, bytes, size);
+    return next_record(&file, &body) == SONDE__REPORT_WHOLE;
+}
+
 static enum sonde_status fail_first(const struct sonde__bytes *file,
                                     enum sonde__report_damage damage, struct sonde_error *ret_error)
 {
@@ -57,7 +64,7 @@ static enum sonde_status fail_first(const struct sonde__bytes *file,
         return sonde__base_fail(ret_error, SONDE_CORRUPT, "not a sonde report: the file is empty",
                                 NULL, 0, 0);
     }
-    if (damage == SONDE__REPORT_CUT && size < 64u << 10) {
+    if (damage == SONDE__REPORT_CUT && size < SONDE__REPORT_BEGIN_BYTES) {
         return sonde__base_fail(ret_error, SONDE_CORRUPT,
                                 "no sonde report, or one that was cut inside its first record",
                                 NULL, 0, 0);

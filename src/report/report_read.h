@@ -40,6 +40,11 @@ SONDE_NODISCARD enum sonde_status sonde__report_read(const void *bytes, size_t s
                                                      struct sonde__report_loss *ret_loss,
                                                      struct sonde_error *ret_error);
 
+/* Do these bytes, the first SONDE__REPORT_BEGIN_BYTES of a file or all of it, begin a report? A
+ * first record that is not whole there is none: it holds the header only. */
+#define SONDE__REPORT_BEGIN_BYTES ((size_t)64 << 10)
+bool sonde__report_begins(const void *bytes, size_t size);
+
 /* One line that says what is lost, into `line`; "" when nothing is. */
 #define SONDE__REPORT_LOSS_LINE 256u
 void sonde__report_loss_line(const struct sonde__report_loss *loss, char *line, size_t capacity);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "start.h"
 #include "test.h"
@@ -37,11 +38,8 @@ TEST(not_a_report)
     static const struct {
         const char *path;
         int status;
-    } cases[] = {{"/nonexistent/report", 3},
-                 {"/", 1},
-                 {"/bin/true", 5},
-                 {"/dev/null", 5},
-                 {"/etc/passwd", 5}};
+    } cases[] = {{"/nonexistent/report", 3}, {"/", 1},         {"/bin/true", 5},
+                 {"/dev/null", 5},           {"/dev/zero", 5}, {"/etc/passwd", 5}};
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct test_run run = show(cases[i].path, false);
         if (run.status != cases[i].status) {
@@ -113,4 +111,38 @@ TEST(whole_records_before_a_cut_are_shown)
     CHECK_CONTAINS(run.out, "waits-for-lock");
     test_run_done(&run);
     free(report);
+}
+
+/* What is no report is known by its beginning: neither read whole nor held in memory. */
+TEST(a_huge_file_that_is_no_report)
+{
+    char path[256], line[700];
+    const char *const argv[] = {"sh", "-c", line, NULL};
+    snprintf(path, sizeof path, "%s/huge", test_folder());
+    test_write_file(path, "x", 1);
+    CHECK_OK(truncate(path, (off_t)1 << 30));
+#if defined(SONDE_SANITIZED)
+    snprintf(line, sizeof line, "exec %s show %s", sonde_program(), path);
+#else
+    snprintf(line, sizeof line, "ulimit -v 100000; exec %s show %s", sonde_program(), path);
+#endif
+    struct test_run run = test_run(argv, NULL, NULL, 60);
+    CHECK_EQ(run.status, 5);
+    check_one_line(run.err, "not a sonde report");
+    test_run_done(&run);
+}
+
+TEST(a_report_through_a_fifo)
+{
+    size_t size;
+    char line[1400], fifo[256];
+    const char *const argv[] = {"sh", "-c", line, NULL};
+    free(make_report(&size));
+    snprintf(fifo, sizeof fifo, "%s/fifo", test_folder());
+    snprintf(line, sizeof line, "mkfifo %s; cat %s/whole.sonde >%s & %s show %s", fifo,
+             test_folder(), fifo, sonde_program(), fifo);
+    struct test_run run = test_run(argv, NULL, NULL, 60);
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, "wait_in_main");
+    test_run_done(&run);
 }

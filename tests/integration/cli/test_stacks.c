@@ -239,9 +239,10 @@ TEST(a_thread_that_a_debugger_holds)
     CHECK_CONTAINS(run.out, "wait_in_main");
     test_run_done(&run);
     run = stacks(pid, "--stop");
-    CHECK(run.status != 0);
+    CHECK_EQ(run.status, 1);
     CHECK_STR(run.out, "");
-    check_one_line(run.err, "cannot stop the threads");
+    check_one_line(run.err, "cannot stop the threads: process ");
+    CHECK_CONTAINS(run.err, ") traces it already: detach that");
     test_run_done(&run);
     stop_program(pid);
 }
