@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "mem_heap.h"
+#include "target_cause.h"
 
 static bool is_wanted(const struct sonde__thread *thread, const char *wanted)
 {
@@ -60,14 +61,29 @@ static bool keep_stack(const struct sonde_stack *from, struct sonde_stack *ret_s
     return true;
 }
 
+/* The kernel shows few registers of a blocked thread; code that keeps frame pointers and has no
+ * call frame information (Go) needs more. */
+static void say_what_stop_would_give(bool stop, const struct sonde_stack *stack,
+                                     struct sonde__capture *capture)
+{
+    if (!stop && capture->by == SONDE__CAPTURED_PASSIVE && stack->end == SONDE_END_NO_REGISTERS &&
+        capture->note[0] == '\0') {
+        snprintf(capture->note, sizeof capture->note,
+                 "a blocked thread shows too few registers for this code: --stop reads all");
+    }
+}
+
 static bool capture_one(struct sonde__target *target, const struct sonde__thread *thread,
-                        struct sonde_stack *scratch, struct sonde__stacks *stacks)
+                        bool wanted_stop, struct sonde_stack *scratch, struct sonde__stacks *stacks)
 {
     struct sonde__stacks_one *one = &stacks->list[stacks->count];
     sonde_stack_init(scratch, scratch->pcs, scratch->how, scratch->capacity, SONDE_OUTER_FRAMES);
     memset(&one->capture, 0, sizeof one->capture);
     one->thread = *thread;
     sonde__target_capture(target, thread, scratch, &one->capture);
+    sonde__target_cause(target, &one->capture, one->capture.waits_for,
+                        sizeof one->capture.waits_for);
+    say_what_stop_would_give(wanted_stop, scratch, &one->capture);
     if (one->capture.by == SONDE__CAPTURED_NOT) {
         scratch->count = 0;
         if (thread->state != SONDE__THREAD_DEAD && one->capture.status != SONDE_ABSENT) {
@@ -96,7 +112,7 @@ static bool capture_all(struct sonde__target *target, const struct sonde__thread
     sonde__cli_progress_begin(&progress, "reading threads");
     for (uint32_t i = 0; ok && i < count; i++) {
         if (is_any_wanted(&threads[i], wanted)) {
-            ok = capture_one(target, &threads[i], &scratch, stacks);
+            ok = capture_one(target, &threads[i], wanted->stop, &scratch, stacks);
         }
         sonde__cli_progress_step(&progress, i + 1, count);
     }

@@ -317,6 +317,9 @@ void sonde__drain_thread(struct sonde__drain *drain, const struct sonde__image_s
     ret_thread->captured_by = capture->by;
     ret_thread->syscall = capture->syscall >= 0 ? capture->syscall + 1 : 0;
     ret_thread->pause_ns = capture->pause_ns;
+    if (capture->waits_for[0] != '\0') {
+        ret_thread->detail = sonde__report_string(drain->report, capture->waits_for);
+    }
     if (capture->note[0] != '\0') {
         ret_thread->note = sonde__report_string(drain->report, capture->note);
     }

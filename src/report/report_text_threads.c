@@ -4,7 +4,8 @@
  *   8 threads "worker"  blocked in futex
  *     1240 1241 1242 1243 1244 1245 1246 1247
  *     #0  ...
- */
+ *
+ * What their calls wait for is not a place: where it differs, each thing has a line. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,12 +13,14 @@
 #include "report_view.h"
 
 #define LINE_COLUMNS 96u
+/* A group whose threads wait for different things has a line for each thing, up to so many. */
+#define LINES_MAX 16u
 
 static bool is_together(const struct sonde__report_thread *a, const struct sonde__report_thread *b)
 {
     return a->stack == b->stack && a->state == b->state && a->syscall == b->syscall &&
            a->end == b->end && a->end_at == b->end_at && a->note == b->note &&
-           a->detail == b->detail && a->captured_by == b->captured_by && !a->main && !b->main;
+           a->captured_by == b->captured_by && !a->main && !b->main;
 }
 
 static int order(uint64_t a, uint64_t b)
@@ -30,15 +33,18 @@ static int compare_threads(const void *left, const void *right)
 {
     const struct sonde__report_thread *a = *(const struct sonde__report_thread *const *)left;
     const struct sonde__report_thread *b = *(const struct sonde__report_thread *const *)right;
-    const uint64_t keys_a[] = {a->stack, a->state,  (uint64_t)a->syscall, a->end, a->end_at,
-                               a->note,  a->detail, a->captured_by,       a->main};
-    const uint64_t keys_b[] = {b->stack, b->state,  (uint64_t)b->syscall, b->end, b->end_at,
-                               b->note,  b->detail, b->captured_by,       b->main};
+    const uint64_t keys_a[] = {a->stack,  a->state, (uint64_t)a->syscall, a->end,
+                               a->end_at, a->note,  a->captured_by,       a->main};
+    const uint64_t keys_b[] = {b->stack,  b->state, (uint64_t)b->syscall, b->end,
+                               b->end_at, b->note,  b->captured_by,       b->main};
     for (size_t i = 0; i < sizeof keys_a / sizeof *keys_a; i++) {
         int result = order(keys_a[i], keys_b[i]);
         if (result != 0) {
             return result;
         }
+    }
+    if (a->detail != b->detail) {
+        return order(a->detail, b->detail);
     }
     return order((uintptr_t)a, (uintptr_t)b); /* elements of one array */
 }
@@ -66,6 +72,16 @@ static const char *state_text(uint32_t letter)
     }
 }
 
+/* What the call waits for, when it is known. */
+static void put_detail(struct sonde__report_out *out, const struct sonde__report *report,
+                       const struct sonde__report_thread *thread)
+{
+    if (thread->detail != 0) {
+        sonde__report_out_str(out, "  ");
+        sonde__report_out_text(out, sonde__report_text(report, thread->detail));
+    }
+}
+
 static void put_state(struct sonde__report_out *out, const struct sonde__report *report,
                       const struct sonde__report_thread *thread)
 {
@@ -85,10 +101,11 @@ static void put_state(struct sonde__report_out *out, const struct sonde__report 
         }
     }
     sonde__report_out_color(out, SONDE__REPORT_PLAIN);
-    if (thread->detail != 0) {
-        sonde__report_out_str(out, "  ");
-        sonde__report_out_text(out, sonde__report_text(report, thread->detail));
-    }
+}
+
+static void put_disturbance(struct sonde__report_out *out,
+                            const struct sonde__report_thread *thread)
+{
     if (thread->captured_by == 6) {
         sonde__report_out_str(out, "  [by a signal]");
     }
@@ -143,20 +160,46 @@ static void put_single(struct sonde__report_out *out, const struct sonde__report
     put_name(out, report, thread);
     sonde__report_out_str(out, thread->main ? " (main)  " : "  ");
     put_state(out, report, thread);
+    put_detail(out, report, thread);
+    put_disturbance(out, thread);
     sonde__report_out_str(out, "\n");
     put_body(out, report, thread);
+}
+
+/* Ids (and names, if they differ); those that wait for one thing in one line, if `details`. */
+static void put_members(struct sonde__report_out *out, const struct sonde__report *report,
+                        const struct sonde__report_thread *const *group, uint32_t count, bool names,
+                        bool details)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        bool begins = i == 0 || (details && group[i]->detail != group[i - 1]->detail);
+        if (begins && i > 0) {
+            put_detail(out, report, group[i - 1]);
+        }
+        sonde__report_out_str(out, begins || out->column > LINE_COLUMNS ? "\n  " : " ");
+        sonde__report_out_int(out, group[i]->tid);
+        if (names) {
+            put_name(out, report, group[i]);
+        }
+    }
+    if (details) {
+        put_detail(out, report, group[count - 1]);
+    }
+    sonde__report_out_str(out, "\n");
 }
 
 static void put_group(struct sonde__report_out *out, const struct sonde__report *report,
                       const struct sonde__report_thread *const *group, uint32_t count)
 {
     bool one_name = true;
+    uint32_t details = 1;
     if (count == 1) {
         put_single(out, report, group[0]);
         return;
     }
     for (uint32_t i = 1; i < count; i++) {
         one_name = one_name && group[i]->name == group[0]->name;
+        details += group[i]->detail != group[i - 1]->detail;
     }
     sonde__report_out_str(out, "\n");
     sonde__report_out_color(out, SONDE__REPORT_BOLD);
@@ -168,15 +211,15 @@ static void put_group(struct sonde__report_out *out, const struct sonde__report 
     }
     sonde__report_out_str(out, "  ");
     put_state(out, report, group[0]);
-    sonde__report_out_str(out, "\n ");
-    for (uint32_t i = 0; i < count; i++) {
-        sonde__report_out_str(out, out->column > LINE_COLUMNS ? "\n  " : " ");
-        sonde__report_out_int(out, group[i]->tid);
-        if (!one_name) {
-            put_name(out, report, group[i]);
-        }
+    if (details == 1) {
+        put_detail(out, report, group[0]);
+    } else if (details > LINES_MAX) {
+        sonde__report_out_str(out, "  for ");
+        sonde__report_out_dec(out, details);
+        sonde__report_out_str(out, " different things (--unfolded tells)");
     }
-    sonde__report_out_str(out, "\n");
+    put_disturbance(out, group[0]);
+    put_members(out, report, group, count, !one_name, details > 1 && details <= LINES_MAX);
     put_body(out, report, group[0]);
 }
 

@@ -1,6 +1,7 @@
 set(sources
     target.c
     target_capture.c
+    target_cause.c
     target_core.c
     target_core_notes.c
     target_images.c

@@ -71,6 +71,7 @@ struct sonde__capture {
     uint64_t syscall_args[6];
     uint64_t pause_ns; /* how long the thread was kept stopped for this; 0: it was not */
     struct sonde__regs regs;
+    char waits_for[160];          /* what its call waits for (target_cause.h), or "" */
     char note[SONDE__NOTE_BYTES]; /* what could not be read or done, and why; "" when all is well */
 };
 

@@ -24,6 +24,7 @@ struct sonde__target {
     int32_t pid;
     unsigned arch;
     enum sonde__target_mode mode;
+    bool is_live; /* a process, not a core */
     char *executable;
     char *root;
     char doubt[320];               /* see sonde__target_doubt() */

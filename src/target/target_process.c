@@ -276,6 +276,7 @@ enum sonde_status sonde__target_open_process(int32_t pid,
     p->base.pid = process.pid;
     p->base.arch = SONDE__ARCH_HOST;
     p->base.mode = options->mode;
+    p->base.is_live = true;
     status = fill_process(p, options, ret_error);
     if (status != SONDE_OK) {
         close_process(&p->base);

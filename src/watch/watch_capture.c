@@ -8,7 +8,7 @@
 
 #include "drain_stack.h"
 #include "symfile_cache.h"
-#include "watch_cause.h"
+#include "target_cause.h"
 
 struct sonde__watch_camera {
     struct sonde__target *target;
@@ -89,11 +89,6 @@ static void drop_own_frames(struct sonde__watch_camera *camera, struct sonde_sta
     stack->count = kept;
 }
 
-static bool peek(void *ctx, uint64_t address, void *ret_bytes, size_t size)
-{
-    return sonde__target_read(ctx, address, ret_bytes, size) == size;
-}
-
 static uint8_t sampler_of(uint8_t by)
 {
     switch (by) {
@@ -147,10 +142,7 @@ static bool keep(struct sonde__watch_camera *camera, const struct sonde__thread 
     shot->pause_ns = capture.pause_ns;
     memcpy(shot->name, thread->name, sizeof shot->name);
     memcpy(shot->note, capture.note, sizeof shot->note);
-    if (capture.syscall >= 0) {
-        sonde__watch_cause(sonde__target_pid(camera->target), capture.syscall, capture.syscall_args,
-                           peek, camera->target, shot->detail, sizeof shot->detail);
-    }
+    sonde__target_cause(camera->target, &capture, shot->detail, sizeof shot->detail);
     return true;
 }
 

@@ -85,6 +85,36 @@ TEST(json_parses_and_has_the_same)
     stop_program(pid);
 }
 
+/* The descriptor of a read with what it leads to, and the address of a lock: also from a report. */
+TEST(what_a_blocked_call_waits_for)
+{
+    pid_t pid = start_waiter("1");
+    char link[64], path[256], expected[300];
+    struct test_run run = stacks(pid, "");
+    const char *at = strstr(run.out, "blocked in read  fd ");
+    int fd = at != NULL ? atoi(at + strlen("blocked in read  fd ")) : -1;
+    snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)pid, fd);
+    ssize_t size = readlink(link, path, sizeof path - 1);
+    if (size <= 0) {
+        FAIL("no descriptor in: %s", run.out);
+    }
+    path[size] = '\0';
+    CHECK(strncmp(path, "pipe:[", 6) == 0);
+    snprintf(expected, sizeof expected, "blocked in read  fd %d %s\n", fd, path);
+    CHECK_CONTAINS(run.out, expected);
+    CHECK_CONTAINS(run.out, "blocked in futex  futex 0x");
+    test_run_done(&run);
+    run = stacks(pid, "--json");
+    snprintf(expected, sizeof expected, "\"waits_for\": \"fd %d %s\"", fd, path);
+    CHECK_CONTAINS(run.out, expected);
+    test_run_done(&run);
+    run = stacks(pid, "--stop"); /* the same from its registers */
+    snprintf(expected, sizeof expected, "in read  fd %d %s\n", fd, path);
+    CHECK_CONTAINS(run.out, expected);
+    test_run_done(&run);
+    stop_program(pid);
+}
+
 TEST(one_thread_by_name_and_by_id)
 {
     pid_t pid = start_waiter("0");

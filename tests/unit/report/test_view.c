@@ -103,7 +103,6 @@ TEST(view_shows_no_control_character_from_outside)
     sonde__report_destroy(r);
 }
 
-/* One stack, but not the same wait: not one line. */
 /* People read decoded names, programs get both. */
 TEST(view_shows_names_of_blocks_and_cpp_decoded)
 {
@@ -126,6 +125,8 @@ TEST(view_shows_names_of_blocks_and_cpp_decoded)
     sonde__report_destroy(r);
 }
 
+/* One stack, but not the same way to stand there: not one group. What they wait for has its
+ * line. */
 TEST(view_folds_only_what_is_the_same)
 {
     struct sonde__report *r = NULL;
@@ -140,13 +141,33 @@ TEST(view_folds_only_what_is_the_same)
         sonde__report_add_thread(r, &t);
     }
     char *text = sample_text(r, NULL);
-    CHECK_CONTAINS(text, "3 threads  blocked\n  10 11 12\n");
+    CHECK_CONTAINS(text, "9 threads  blocked\n  10 11 12\n  16 17 18  fd 3\n  19 20 21  fd 4\n");
     CHECK_CONTAINS(text, "thread 13  running\n");
     CHECK_CONTAINS(text, "thread 14  blocked in system call 0\n");
     CHECK_CONTAINS(text, "thread 15  blocked\n");
     CHECK_CONTAINS(text, "stack ends here: moved\n");
-    CHECK_CONTAINS(text, "3 threads  blocked  fd 3\n  16 17 18\n");
-    CHECK_CONTAINS(text, "3 threads  blocked  fd 4\n  19 20 21\n");
+    free(text);
+    sonde__report_destroy(r);
+}
+
+TEST(view_folds_a_crowd_that_waits_for_many_things)
+{
+    struct sonde__report *r = NULL;
+    CHECK_OK(sonde__report_create(&r));
+    struct sonde__report_thread t = {.stack = sample_push(r, 0, 0, "f", 1, 0), .state = 'S'};
+    for (int i = 0; i < 40; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "fd %d", i % 20);
+        t.tid = 10 + i;
+        t.detail = sonde__report_string(r, text);
+        sonde__report_add_thread(r, &t);
+    }
+    char *text = sample_text(r, NULL);
+    CHECK_CONTAINS(text, "40 threads  blocked  for 20 different things (--unfolded tells)\n  10 ");
+    CHECK(strstr(text, "fd 7") == NULL);
+    free(text);
+    text = sample_text(r, &(struct sonde__report_view){.unfolded = true});
+    CHECK_CONTAINS(text, "thread 17  blocked  fd 7\n");
     free(text);
     sonde__report_destroy(r);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See watch_cause.h. Calls are told apart by name, which is the same on every architecture. */
-#include "watch_cause.h"
+/* See target_cause.h. Calls are told apart by name, which is the same on every architecture. */
+#include "target_cause.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "arch_regs.h"
 #include "arch_syscall.h"
 #include "host_run.h"
+#include "target_private.h"
 
 /* Calls whose first argument is the descriptor that they wait on. */
 static const char *const by_descriptor[] = {"read",         "write",           "pread64",
@@ -33,10 +34,11 @@ static bool is_one_of(const char *name, const char *const *list, size_t count)
     return false;
 }
 
-static void describe_fd(int32_t pid, int32_t fd, char *text, size_t capacity)
+/* A core does not say which file a descriptor was. */
+static void describe_fd(const struct sonde__target *target, int32_t fd, char *text, size_t capacity)
 {
     char path[256];
-    if (sonde__host_fd_path(pid, fd, path, sizeof path)) {
+    if (target->is_live && sonde__host_fd_path(target->pid, fd, path, sizeof path)) {
         snprintf(text, capacity, "fd %d %s", (int)fd, path);
     } else {
         snprintf(text, capacity, "fd %d", (int)fd);
@@ -44,33 +46,36 @@ static void describe_fd(int32_t pid, int32_t fd, char *text, size_t capacity)
 }
 
 /* poll, ppoll: the first descriptor, and how many more. */
-static void describe_poll(int32_t pid, const uint64_t args[6], sonde__watch_peek peek, void *ctx,
-                          char *text, size_t capacity)
+static void describe_poll(struct sonde__target *target, const uint64_t args[6], char *text,
+                          size_t capacity)
 {
     int32_t fd;
     uint64_t count = args[1];
-    if (count == 0 || !peek(ctx, args[0], &fd, sizeof fd)) {
+    size_t used;
+    if (count == 0 || sonde__target_read(target, args[0], &fd, sizeof fd) != sizeof fd) {
         return;
     }
-    describe_fd(pid, fd, text, capacity);
-    size_t used = strlen(text);
+    describe_fd(target, fd, text, capacity);
+    used = strlen(text);
     if (count > 1) {
         snprintf(text + used, capacity - used, " and %llu more", (unsigned long long)count - 1);
     }
 }
 
-void sonde__watch_cause(int32_t pid, int64_t number, const uint64_t args[6], sonde__watch_peek peek,
-                        void *ctx, char *ret_text, size_t capacity)
+void sonde__target_cause(struct sonde__target *target, const struct sonde__capture *capture,
+                         char *ret_text, size_t capacity)
 {
-    const char *name = sonde__arch_syscall_name(SONDE__ARCH_HOST, number);
+    const uint64_t *args = capture->syscall_args;
+    const char *name =
+        capture->syscall >= 0 ? sonde__arch_syscall_name(target->arch, capture->syscall) : NULL;
     ret_text[0] = '\0';
     if (name == NULL) {
         return;
     }
     if (is_one_of(name, by_descriptor, sizeof by_descriptor / sizeof by_descriptor[0])) {
-        describe_fd(pid, (int32_t)args[0], ret_text, capacity);
+        describe_fd(target, (int32_t)args[0], ret_text, capacity);
     } else if (strcmp(name, "poll") == 0 || strcmp(name, "ppoll") == 0) {
-        describe_poll(pid, args, peek, ctx, ret_text, capacity);
+        describe_poll(target, args, ret_text, capacity);
     } else if (strcmp(name, "futex") == 0) {
         snprintf(ret_text, capacity, "futex 0x%llx", (unsigned long long)args[0]);
     } else if (strcmp(name, "wait4") == 0 && (int32_t)args[0] > 0) {
