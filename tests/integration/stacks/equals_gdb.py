@@ -3,16 +3,18 @@
 gdb?
 
 Starts PROGRAM (a key of PROGRAMS), stops it with SIGSTOP, reads all its threads with PROBE and with
-gdb, and reads the core that gdb writes meanwhile with PROBE again: for each thread the same number
-of frames and the same pc at every level, and from `sonde stacks` the same functions. Below a frame without call frame information (JIT) both
-guess; there the comparison ends. With LIVE instead of DEBUG_FOLDER nothing is stopped: the blocked
-threads are read passively, and gdb comes right after. Exit 0: equal, 1: not, 77: no such program."""
+gdb, with all threads stopped by PROBE itself, and from the core that gdb writes meanwhile: for each
+thread the same number of frames and the same pc at every level, and from `sonde stacks` the same
+functions. Below a frame without call frame information (JIT) both guess; there the comparison ends.
+With LIVE instead of DEBUG_FOLDER nothing is stopped: the blocked threads are read passively, and
+gdb comes right after. Exit 0: equal, 1: not, 77: no such program."""
 import glob
 import json
 import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -97,14 +99,14 @@ def wait_until(what, seconds=30):
         time.sleep(0.05)
 
 
-def start(argv, ready=None, stdin=None, env=None, settle=0.3, user=None):
+def start(argv, ready=None, stdin=None, env=None, settle=0.3, **other):
     """Run a program in its own session; wait for its first line if it prints one."""
     if shutil.which(argv[0]) is None:
         print("skip: no", argv[0])
         sys.exit(77)
     child = subprocess.Popen(argv, stdin=subprocess.PIPE, cwd=FOLDER, env=env,
                              stdout=subprocess.PIPE if ready else subprocess.DEVNULL,
-                             stderr=subprocess.DEVNULL, start_new_session=True, user=user)
+                             stderr=subprocess.DEVNULL, start_new_session=True, **other)
     if stdin:
         child.stdin.write(stdin)
         child.stdin.flush()
@@ -162,6 +164,71 @@ def git():
     return start(["git", "-C", FOLDER + "/repo", "cat-file", "--batch"])
 
 
+def query(path, text):
+    """A session of the database, by its protocol (version 3.0): after `text` when that has an
+    answer, else (text begins with "@") while it is at it. Returns the socket and the server's pid."""
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(path)
+    start_up = struct.pack("!I", 196608) + b"user\0postgres\0database\0postgres\0\0"
+    s.sendall(struct.pack("!I", len(start_up) + 4) + start_up)
+    f, pid = s.makefile("rb"), 0
+
+    def until_ready():
+        nonlocal pid
+        kind = b""
+        while kind != b"Z":
+            kind, size = struct.unpack("!cI", f.read(5))
+            body = f.read(size - 4)
+            if kind == b"K":
+                pid = struct.unpack("!I", body[:4])[0]
+            elif kind == b"E":
+                sys.exit("postgres: " + body.decode(errors="replace"))
+    until_ready()
+    body = text.lstrip("@").encode() + b"\0"
+    s.sendall(b"Q" + struct.pack("!I", len(body) + 4) + body)
+    if not text.startswith("@"):
+        until_ready()
+    return s, pid
+
+
+SESSIONS = []
+
+
+def postgres():
+    """The server (which refuses root) with sessions that are idle, that wait for a lock of the
+    database, and that compute. All of it runs from a copy: the cache is another user's."""
+    _, env = unpacked(["postgresql-15", "libpq5"], "usr/lib/postgresql/15/bin/postgres")
+    top, other = FOLDER + "/pg", {}
+    for package, part in (("postgresql-15", "usr/lib/postgresql/15"),
+                          ("postgresql-15", "usr/share/postgresql/15"),
+                          ("libpq5", "usr/lib")):
+        shutil.copytree(os.path.join(CACHE, "deb", package, part), os.path.join(top, part),
+                        dirs_exist_ok=True, symlinks=True)
+    if os.geteuid() == 0:
+        other = {"user": 65534, "group": 65534, "extra_groups": []}
+        os.chmod(FOLDER, 0o755)
+        os.chown(top, 65534, 65534)
+    env["LD_LIBRARY_PATH"] = glob.glob(top + "/usr/lib/*-linux-gnu")[0]
+    bin_folder, data, path = top + "/usr/lib/postgresql/15/bin/", top + "/data", top + "/.s.PGSQL.5432"
+    made = subprocess.run([bin_folder + "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-N",
+                           "--no-locale", "-E", "UTF8"], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, cwd=top, env=env, **other)
+    if made.returncode != 0:
+        sys.exit("initdb: " + made.stdout.decode(errors="replace")[-2000:])
+    child = start([bin_folder + "postgres", "-D", data, "-k", top, "-c", "listen_addresses=", "-c",
+                   "shared_buffers=1MB", "-c", "max_parallel_workers=0", "-c", "fsync=off"],
+                  env=env, **other)
+    wait_until(serving(path))
+    for text in ("select pg_advisory_lock(1)", "@select pg_advisory_lock(1)",
+                 "@select count(*) from generate_series(1, 100000000000) a join pg_class on true"):
+        SESSIONS.append(query(path, text))
+    time.sleep(0.5)
+    child.looked_at = [child.pid] + [pid for _, pid in SESSIONS]
+    if LIVE:
+        child.looked_at.pop()  # it computes
+    return child
+
+
 def gdb_itself():
     return start(["gdb", "-nx", "-q", "-ex", "set confirm off"])
 
@@ -180,19 +247,25 @@ PROGRAMS = {
     "gdb": gdb_itself,
     "redis": redis,
     "nginx": nginx,
+    "postgres": postgres,
 }
+
+
+LOST = []  # [(tid, where and why)]: threads in which gdb lost its way
 
 
 def parse(text):
     """{tid: (head, [(pc, rest)])}"""
-    threads, frames = {}, None
+    threads, frames, tid = {}, None, 0
     for line in text.splitlines():
         words = line.split(" ", 2)
         if words[0] == "thread":
-            frames = []
-            threads[int(words[1])] = (line, frames)
+            frames, tid = [], int(words[1])
+            threads[tid] = (line, frames)
         elif words[0] == "frame" and frames is not None:
             frames.append((int(words[1], 16), words[2] if len(words) > 2 else ""))
+        elif words[0] == "lost":
+            LOST.append((tid, line))
     return threads
 
 
@@ -208,6 +281,9 @@ def differences(ours, theirs, what):
     for tid in ours:
         a, b = ours[tid][1], theirs.get(tid, ("", []))[1]
         jit = next((i for i, f in enumerate(a) if f[1].endswith(" -")), None)
+        for lost, line in LOST:
+            if lost == tid and jit is None:
+                bad.append("%s: gdb failed in a thread without JIT code: %d %s" % (what, tid, line))
         if jit is not None:
             a, b = a[:jit + 1], b[:jit + 1]
         if [f[0] for f in a] != [f[0] for f in b]:
@@ -254,7 +330,8 @@ def is_stopped(pid):
 
 
 def compare(pid):
-    core = os.path.join(FOLDER, "core")
+    core = os.path.join(FOLDER, "core.%d" % pid)
+    LOST.clear()
     if not LIVE:
         os.kill(pid, signal.SIGSTOP)
         wait_until(lambda: is_stopped(pid))
@@ -271,6 +348,9 @@ def compare(pid):
     gdb = parse(text)
     bad = differences(live, gdb, "live")
     bad += compare_names(report, gdb, "sonde stacks")
+    bad += differences(parse(run([PROBE, "--stop", str(pid)])), gdb, "stop")
+    report = json.loads(run([SONDE, "stacks", "--json", "--stop", str(pid)]))
+    bad += compare_names(report, gdb, "sonde stacks --stop")
     if LIVE:
         bad += ["not passive: " + h for h, _ in live.values() if h.split()[3] != "passive"]
     else:
@@ -283,18 +363,35 @@ def compare(pid):
                                                      max(frames or [0])))
     if not frames or min(frames) < 1:
         bad.append("a thread without a frame")
+    if LOST:
+        print("gdb lost its way in JIT code of %d threads: %s" % (len(LOST), LOST[0][1]))
     print("\n".join(bad[:60]))
     return 1 if bad else 0
+
+
+def end(child):
+    """A server's sessions are not in its group, and it alone removes what it shares with them."""
+    pids = getattr(child, "looked_at", [child.pid])
+    for pid in pids:
+        os.kill(pid, signal.SIGCONT)
+    if len(pids) > 1:
+        child.send_signal(signal.SIGQUIT)
+        try:
+            child.wait(10)
+            return
+        except subprocess.TimeoutExpired:
+            pass
+    os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
 
 
 def main():
     name, _, level = PROGRAM.partition("-")
     child = frame_pointers("-" + level) if name == "frame_pointers" else PROGRAMS[PROGRAM]()
     try:
-        return compare(child.pid)
+        return max([compare(pid) for pid in getattr(child, "looked_at", [child.pid])])
     finally:
-        os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
+        end(child)
 
 
 sys.exit(main())

@@ -14,17 +14,28 @@ def start_of_function(frame, pc):
     return 0 if found is None else at - int(found.group(1) or 0)
 
 
-for thread in gdb.selected_inferior().threads():
-    thread.switch()
-    print("thread %d" % thread.ptid[1])
+def print_frames():
+    """Where gdb guesses, in code that it knows nothing of (JIT), it may lose its way: "lost" and the
+    pc where. Anywhere else its failure ends this script, and with it the comparison."""
     frame = gdb.newest_frame()
     while frame is not None:
+        known = True
         try:
             if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
                 pc = frame.pc()
-                name = frame.name() or "??"
-                print("frame 0x%x %s 0x%x" % (pc, name, start_of_function(frame, pc)))
+                begin = start_of_function(frame, pc)
+                known = begin != 0 or gdb.solib_name(pc) is not None
+                print("frame 0x%x %s 0x%x" % (pc, frame.name() or "??", begin))
             frame = frame.older()
-        except Exception:  # gdb guesses in code that it knows nothing of (JIT), and may lose its way
-            frame = None
+        except gdb.error as error:
+            if known:
+                raise
+            print("lost 0x%x %s" % (frame.pc(), error))
+            return
+
+
+for thread in gdb.selected_inferior().threads():
+    thread.switch()
+    print("thread %d" % thread.ptid[1])
+    print_frames()
 print("end")

@@ -55,6 +55,7 @@ EQUALS_GDB(bash)
 EQUALS_GDB(gdb)
 EQUALS_GDB(redis)
 EQUALS_GDB(nginx)
+EQUALS_GDB(postgres)
 
 /* gdb without libc6-dbg: it then has no more than we have */
 TEST_TIMEOUT(equals_gdb_without_debug_files, GDB_TIMEOUT_S + 10)
@@ -76,6 +77,11 @@ TEST_TIMEOUT(equals_gdb_passively, GDB_TIMEOUT_S + 10)
 TEST_TIMEOUT(equals_gdb_passively_redis, GDB_TIMEOUT_S + 10)
 {
     compare("redis", "LIVE");
+}
+
+TEST_TIMEOUT(equals_gdb_passively_postgres, GDB_TIMEOUT_S + 10)
+{
+    compare("postgres", "LIVE");
 }
 
 /* recursion and calls through pointers, of a program that keeps frame pointers */
