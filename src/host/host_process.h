@@ -19,6 +19,7 @@ struct sonde__host_thread {
     uint64_t start_ticks;            /* since boot: with the tid it names a thread for ever */
     uint64_t user_ticks, system_ticks;
     uint64_t major_faults;
+    bool kernel; /* a kernel thread */
 };
 
 /* Parse the text of a `stat` file. The name is between the first '(' and the last ')': it may hold
@@ -28,6 +29,9 @@ bool sonde__host_parse_stat(const char *text, size_t size, struct sonde__host_th
 /* One thread. Returns OK | ABSENT (ended) | DENIED | CORRUPT | OS. */
 SONDE_NODISCARD enum sonde_status sonde__host_thread_read(int32_t pid, int32_t tid,
                                                           struct sonde__host_thread *ret_thread);
+
+/* Has this thread ended, or is it about to be gone? */
+bool sonde__host_thread_ended(int32_t pid, int32_t tid);
 
 /* All threads of a process, main thread first, then by tid. Threads that end meanwhile are left
  * out. Returns OK | ABSENT | DENIED | MEMORY | OS. Ownership: free *ret_threads with

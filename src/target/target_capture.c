@@ -54,17 +54,29 @@ static bool unchanged(const struct proof *a, const struct proof *b)
            a->schedstat.slices == b->schedstat.slices && a->schedstat.cpu_ns == b->schedstat.cpu_ns;
 }
 
+static bool memory_is_readable(const struct sonde__target_process *p)
+{
+    char byte;
+    for (uint32_t i = 0; i < p->maps.count; i++) {
+        if ((p->maps.items[i].flags & SONDE__MAP_READ) != 0) {
+            return sonde__os_read_process(p->base.pid, p->maps.items[i].start, &byte, 1, NULL) == 1;
+        }
+    }
+    return false;
+}
+
 /* The file that says what a blocked thread waits in cannot be had. When the memory may be read all
  * the same, it is not the right to it that is missing. */
 static enum outcome lacks_wait(struct sonde__target_process *p, int32_t tid,
                                enum sonde_status status, struct sonde__capture *capture)
 {
-    struct sonde__host_thread now;
-    bool there = sonde__host_thread_read(p->base.pid, tid, &now) == SONDE_OK;
-    if (status == SONDE_ABSENT && !there) {
-        return AGAIN; /* it has ended */
+    if (status == SONDE_ABSENT && sonde__host_thread_ended(p->base.pid, tid)) {
+        return AGAIN;
     }
     capture->status = status == SONDE_ABSENT ? SONDE_UNSUPPORTED : status;
+    if (status == SONDE_DENIED && !memory_is_readable(p)) {
+        return REFUSED;
+    }
     sonde__target_note(capture,
                        "/proc/%d/task/%d/syscall %s: `sonde stacks --stop` does without it",
                        p->base.pid, tid,
@@ -216,7 +228,7 @@ static enum outcome capture_ptrace(struct sonde__target_process *p, int32_t tid,
     enum sonde_status status = sonde__host_ptrace_seize(tid, NULL);
     if (status != SONDE_OK) {
         capture->status = status;
-        return status == SONDE_ABSENT ? AGAIN : REFUSED;
+        return sonde__host_thread_ended(p->base.pid, tid) ? AGAIN : REFUSED;
     }
     begin_ns = sonde__os_now_ns();
     status = sonde__host_ptrace_interrupt(tid);

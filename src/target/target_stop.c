@@ -40,8 +40,8 @@ static enum sonde_status seize(struct sonde__target_process *p, int32_t tid,
         return sonde__base_fail(ret_error, SONDE_MEMORY, "threads", NULL, 0, 0);
     }
     status = sonde__host_ptrace_seize(tid, NULL);
-    if (status == SONDE_ABSENT) {
-        return SONDE_OK; /* it ended meanwhile */
+    if (status != SONDE_OK && sonde__host_thread_ended(p->base.pid, tid)) {
+        return SONDE_OK; /* meanwhile; for a moment the refusal is EPERM */
     }
     if (status == SONDE_DENIED && sonde__host_explain_tracer(tid, why, sizeof why)) {
         return sonde__base_fail(ret_error, SONDE_BUSY, "cannot stop the threads", why, 0,

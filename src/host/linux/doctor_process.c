@@ -11,6 +11,7 @@
 
 #include "base_bytes.h"
 #include "host_file.h"
+#include "host_process.h"
 #include "os.h"
 
 enum { MAPS_BYTES = 65536 };
@@ -40,16 +41,8 @@ static void advise(struct sonde__finding *finding, const char *advice)
     snprintf(finding->advice, sizeof finding->advice, "%s", advice);
 }
 
-static bool is_kernel_thread(int32_t pid)
-{
-    char path[64];
-    char to[8];
-    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-    /* a process that may not be read says EACCES; one without a program ENOENT */
-    return readlink(path, to, sizeof to) < 0 && errno == ENOENT;
-}
-
-static void look_at_identity(struct sonde__findings *findings, int32_t pid, const char *status)
+static void look_at_identity(struct sonde__findings *findings, int32_t pid,
+                             const struct sonde__host_process *process, const char *status)
 {
     struct sonde__finding *finding = sonde__host_finding_add(findings, "process");
     char path[64];
@@ -61,12 +54,11 @@ static void look_at_identity(struct sonde__findings *findings, int32_t pid, cons
     size = readlink(path, exe, sizeof exe - 1);
     exe[size > 0 ? size : 0] = '\0';
     finding->needed = true;
-    if (is_kernel_thread(pid)) {
-        const char *state = strstr(status, "\nState:\t");
-        bool zombie = state != NULL && (state[8] == 'Z' || state[8] == 'X');
+    if (process->kernel || process->zombie) {
         sonde__host_finding_set(finding, SONDE__FINDING_NO, "%s: %s", name,
-                                zombie ? "has ended, its parent has not asked for its status yet"
-                                       : "a kernel thread has no program and no user stack");
+                                process->zombie
+                                    ? "has ended, its parent has not asked for its status yet"
+                                    : "a kernel thread has no program and no user stack");
         return;
     }
     sonde__host_finding_set(finding, SONDE__FINDING_OK, "%s%s%s, %ld threads", name,
@@ -164,6 +156,11 @@ static void look_at_rights(struct sonde__findings *findings, int32_t pid, const 
         sonde__host_finding_set(finding, SONDE__FINDING_NO,
                                 "it made itself unreadable (not dumpable: it changed its user, "
                                 "holds secrets, or its file may not be read)");
+    } else if (sonde__host_may_trace_all()) {
+        sonde__host_finding_set(finding, SONDE__FINDING_NO,
+                                "it is kept even from root (a system-call filter, a security "
+                                "module or an outer container)");
+        advise(finding, "look from outside");
     } else {
         sonde__host_finding_set(finding, SONDE__FINDING_NO,
                                 "the system refuses (Yama's ptrace_scope, or a container's rules)");
@@ -193,14 +190,18 @@ bool sonde__host_doctor_process(int32_t pid, struct sonde__findings *findings)
     char path[64];
     char status[4096];
     size_t size = 0;
+    struct sonde__host_process process;
     enum sonde_status read;
     snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
     read = sonde__host_file_read(path, status, sizeof status, &size, NULL);
     if (read != SONDE_OK && read != SONDE_LIMIT) {
         return false;
     }
-    look_at_identity(findings, pid, status);
-    if (is_kernel_thread(pid)) {
+    if (sonde__host_process_read(pid, &process, NULL) != SONDE_OK) {
+        return false;
+    }
+    look_at_identity(findings, pid, &process, status);
+    if (process.kernel || process.zombie) {
         return true;
     }
     look_at_program(findings, pid);

@@ -44,6 +44,9 @@ bool sonde__host_parse_stat(const char *text, size_t size, struct sonde__host_th
     for (unsigned field = 3; field <= 22 && at < end; field++) {
         uint64_t value = strtoull(at, NULL, 10);
         switch (field) {
+        case 9: /* PF_KTHREAD of Linux include/linux/sched.h */
+            thread.kernel = (value >> 21 & 1) != 0;
+            break;
         case 12:
             thread.major_faults = value;
             break;
@@ -86,6 +89,14 @@ enum sonde_status sonde__host_thread_read(int32_t pid, int32_t tid,
     }
     text[size] = '\0';
     return sonde__host_parse_stat(text, size, ret_thread) ? SONDE_OK : SONDE_CORRUPT;
+}
+
+bool sonde__host_thread_ended(int32_t pid, int32_t tid)
+{
+    struct sonde__host_thread now;
+    enum sonde_status status = sonde__host_thread_read(pid, tid, &now);
+    return status == SONDE_ABSENT ||
+           (status == SONDE_OK && (now.letter == 'Z' || now.letter == 'X'));
 }
 
 static int compare_threads(const void *a, const void *b)
@@ -176,7 +187,8 @@ enum sonde_status sonde__host_process_read(int32_t pid, struct sonde__host_proce
                                            struct sonde_error *ret_error)
 {
     struct sonde__host_process process = {.pid = pid};
-    char path[64], text[TEXT_CAPACITY], link[8];
+    struct sonde__host_thread thread;
+    char path[64], text[TEXT_CAPACITY];
     size_t size = 0;
     struct stat owner;
     enum sonde_status status;
@@ -199,10 +211,8 @@ enum sonde_status sonde__host_process_read(int32_t pid, struct sonde__host_proce
     if (stat(path, &owner) == 0) {
         process.dumpable = (uint32_t)owner.st_uid == process.uid;
     }
-    /* a kernel thread has no program: the link is absent, whoever asks */
-    snprintf(path, sizeof path, "/proc/%d/exe", pid);
-    process.kernel = !process.zombie && strstr(text, "\nVmSize:") == NULL &&
-                     readlink(path, link, sizeof link) < 0 && errno == ENOENT;
+    /* (a process that is just ending has no memory and no program either) */
+    process.kernel = sonde__host_thread_read(pid, pid, &thread) == SONDE_OK && thread.kernel;
     *ret_process = process;
     return SONDE_OK;
 }
