@@ -93,7 +93,7 @@ enum sonde_status sonde__host_thread_read(int32_t pid, int32_t tid,
 
 bool sonde__host_thread_ended(int32_t pid, int32_t tid)
 {
-    struct sonde__host_thread now;
+    struct sonde__host_thread now = {.letter = '?'};
     enum sonde_status status = sonde__host_thread_read(pid, tid, &now);
     return status == SONDE_ABSENT ||
            (status == SONDE_OK && (now.letter == 'Z' || now.letter == 'X'));
