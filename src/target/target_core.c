@@ -51,6 +51,18 @@ static int compare_loads(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Of segments that overlap, which no kernel writes, the first one counts. */
+static void drop_overlaps(struct core *c)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < c->load_count; i++) {
+        if (kept == 0 || c->loads[i].start >= c->loads[kept - 1].end) {
+            c->loads[kept++] = c->loads[i];
+        }
+    }
+    c->load_count = kept;
+}
+
 static bool collect_loads(struct core *c)
 {
     struct sonde__elf_segment s;
@@ -73,6 +85,7 @@ static bool collect_loads(struct core *c)
     if (c->load_count > 1) {
         qsort(c->loads, c->load_count, sizeof *c->loads, compare_loads);
     }
+    drop_overlaps(c);
     return true;
 }
 
@@ -188,7 +201,7 @@ static bool join_maps(const struct core *c, struct sonde__host_maps *ret_maps)
 {
     size_t most = (size_t)c->load_count + c->notes.file_count + 1;
     struct sonde__host_map *items = sonde__mem_alloc_array(most, sizeof *items);
-    uint32_t count = 0;
+    uint32_t count = 0, kept = 0;
     if (items == NULL) {
         return false;
     }
@@ -208,6 +221,12 @@ static bool join_maps(const struct core *c, struct sonde__host_maps *ret_maps)
     if (count > 1) {
         qsort(items, count, sizeof *items, compare_maps);
     }
+    for (uint32_t i = 0; i < count; i++) { /* a file that a segment or another file overlaps */
+        if (kept == 0 || items[i].start >= items[kept - 1].end) {
+            items[kept++] = items[i];
+        }
+    }
+    count = kept;
     *ret_maps = (struct sonde__host_maps){.items = items, .count = count};
     return true;
 }
