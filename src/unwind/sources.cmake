@@ -7,6 +7,8 @@ set(sources
     unwind_full.c
     unwind_infer.c
     unwind_program.c
+    unwind_scan.c
     unwind_step.c
+    unwind_sweep.c
     unwind_walk.c
 )

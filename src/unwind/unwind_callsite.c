@@ -5,10 +5,11 @@
  *
  * The return address stands at sp, or above what the function has pushed. A word there counts when
  * it follows a direct call to this very function: leftovers of earlier calls in so few words would
- * have to be of a call to the same function. Without a record that says where the function starts,
- * the call must go to a place shortly before the pc. Any other call (an indirect one, or one of a
- * function that jumped here) is believed there only next to sp, where the ABI's alignment of the
- * stack puts a return address, and when call frame information leads on to the thread's entry. */
+ * have to be of a call to the same function. Where the function's record ends in front of the pc,
+ * the call must go to what it describes; where there is none, unwind_scan.c reads the code. Any
+ * other call (an indirect one, or one of a function that jumped here) is believed there only next
+ * to sp, where the ABI's alignment of the stack puts a return address, and when call frame
+ * information leads on to the thread's entry. */
 #include "unwind_step.h"
 
 /* Words looked at: what assembler saves, and a little more. */
@@ -59,10 +60,10 @@ static bool is_entry(const struct site *site, uint64_t target)
     if (target > pc || pc - target > REACH || target < walker->place_start) {
         return false;
     }
-    /* a record that ends before the pc is of the same function only if it ends right there */
-    return walker->image == NULL ||
-           !sonde__cfi_fde_bounds(&walker->image->cfi, walker->arch, target - walker->image->bias,
-                                  &start, &end) ||
+    /* the record of the same function, which ends right in front of the pc */
+    return walker->image != NULL &&
+           sonde__cfi_fde_bounds(&walker->image->cfi, walker->arch, target - walker->image->bias,
+                                 &start, &end) &&
            pc - walker->image->bias - end < 64;
 }
 

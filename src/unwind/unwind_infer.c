@@ -11,7 +11,9 @@
  * direct call and exactly one indirect one. Otherwise the answer is that nobody knows.
  *
  * The function's own prologue, where it can be followed, says how far the frame pointer is above
- * sp. A try at that very place needs no other proof of being the only one. */
+ * sp. A try at that very place needs no other proof of being the only one. Where CFI does not lead
+ * to the entry (a libc without it is on the way), the function's code and the call that reached it
+ * must agree about the place of the return address (unwind_scan.c). */
 #include "arch_prologue.h"
 #include "unwind_step.h"
 
@@ -195,7 +197,7 @@ bool sonde__step_infer(struct sonde__walker *walker, const struct sonde__rule *r
         }
     }
     if (!is_proven(&scan)) {
-        return false;
+        return sonde__step_by_code(walker, scan.function);
     }
     *walker = copy_walker(scan.direct_count != 0 ? &scan.direct : &scan.indirect);
     return true;

@@ -7,6 +7,8 @@
 /* A handler on an alternate stack that lies above the thread's own stack goes down once, and it may
  * have interrupted a switch to yet another stack. */
 #define JUMPS_MAX 2
+/* About 40 ms for a whole walk; a frame takes some hundred. */
+#define SWEEP_INSTRUCTIONS_MAX (1u << 21)
 
 void sonde__reader_init(struct sonde__reader *reader, const struct sonde__memory *memory)
 {
@@ -51,6 +53,7 @@ bool sonde__walker_start(struct sonde__walker *walker, const struct sonde__walk 
         .regs = regs,
         .arch = arch,
         .jumps_left = JUMPS_MAX,
+        .sweep_left = SWEEP_INSTRUCTIONS_MAX,
         .frame =
             {
                 .pc = given->pc,
@@ -210,7 +213,11 @@ enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker)
     if (is_made_root(walker)) {
         return sonde__step_end(walker, SONDE_END_ROOT, frame->pc);
     }
-    if (sonde__step_by_call(walker)) {
+    enum sonde__step by_code = sonde__step_scan(walker);
+    if (by_code == SONDE__STEP_ENDED) {
+        return by_code;
+    }
+    if (by_code == SONDE__STEP_ON || sonde__step_by_call(walker)) {
         follow_frame(walker);
         return SONDE__STEP_ON;
     }

@@ -45,6 +45,7 @@ struct sonde__walker {
     uint64_t place_end;
     const struct sonde__image *image; /* null: none */
     bool is_executable;
+    uint32_t sweep_left; /* instructions that sweeps of this walk may still look at */
     /* of the frame that the last step left, if that was an extended frame of Swift; else 0 */
     uint64_t async_context;
 };
@@ -60,6 +61,14 @@ struct sonde__rule sonde__walker_rule_slow(const struct sonde__walker *walker, u
 
 /* Step from code without CFI: a signal trampoline known by its bytes, else the frame pointer. */
 enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker);
+
+/* Step from code of an image without CFI by what a call and the called code say about the stack.
+ * OTHER: no proof. */
+enum sonde__step sonde__step_scan(struct sonde__walker *walker);
+
+/* The same where the function's first instruction is known, and its rule needs a register that
+ * nobody knows. False: no proof. */
+bool sonde__step_by_code(struct sonde__walker *walker, uint64_t function);
 
 /* Step with all registers (walker->regs is not null). */
 enum sonde__step sonde__step_full(struct sonde__walker *walker);

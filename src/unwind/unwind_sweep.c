@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One pass over a function's instructions in the order of their addresses, with how deep the stack
+ * is at each. Compilers emit a function as one piece, its blocks in any order: what holds at a
+ * block comes from the jumps to it that stand before it, or from the block that falls into it;
+ * blocks of a jump table hold what held at the jump, and a block that only later code leads to is
+ * taken for one of the body (whoever asks compares the result with a return address that is there).
+ * The function ends where control does not go on and nothing before leads further. Nothing is
+ * assumed about frame pointers. Context: handler; about 2 KiB of stack. */
+#include "unwind_sweep.h"
+
+#include "arch_x86_insn.h"
+#include "base_mem.h"
+
+enum {
+    SWEEP_BYTES = 16384,     /* of one function; musl's largest (vfprintf, regexec) have 6 KB */
+    TARGETS_MAX = 64,        /* jumps forward that are not reached yet */
+    BRANCH_BYTES_MAX = 2048, /* a conditional jump that goes further is a tail call as well */
+    TAILS_MAX = 6,           /* functions that one may jump to in the end */
+    ENTRIES_MAX = 12,        /* with those that these jump to in turn */
+    CODE_BYTES = 256,
+};
+
+struct state {
+    int32_t depth, fp_base, fp_saved;
+    bool is_known;
+};
+
+struct target {
+    uint32_t at; /* from the entry */
+    struct state state;
+};
+
+struct pass {
+    struct sonde__walker *walker;
+    uint64_t entry;
+    uint64_t code_at;
+    size_t code_size;
+    uint8_t code[CODE_BYTES];
+    struct target targets[TARGETS_MAX];
+    unsigned target_count;
+    uint64_t tails[TAILS_MAX];
+    unsigned tail_count;
+    struct state table; /* at the last jump through a table */
+    struct state usual; /* what held at most instructions: the depth of the function's body */
+    uint32_t usual_votes;
+    bool is_open;
+};
+
+static bool decode(struct pass *pass, uint64_t at, struct sonde__x86_insn *insn)
+{
+    const struct sonde__memory *memory = &pass->walker->reader->memory;
+    size_t offset = (size_t)(at - pass->code_at);
+    if (pass->walker->sweep_left == 0) {
+        return false;
+    }
+    pass->walker->sweep_left--;
+    if (pass->code_size == 0 || at < pass->code_at ||
+        offset + SONDE__X86_INSN_BYTES_MAX > pass->code_size) {
+        pass->code_at = at;
+        pass->code_size = 0;
+        for (size_t size = CODE_BYTES; size >= 16; size /= 4) { /* less at the end of a section */
+            if (memory->read != NULL && memory->read(memory->ctx, at, pass->code, size)) {
+                pass->code_size = size;
+                break;
+            }
+        }
+        offset = 0;
+    }
+    return sonde__arch_x86_insn(pass->code + offset, pass->code_size - offset, insn);
+}
+
+static void add_target(struct pass *pass, uint32_t at, const struct state *state)
+{
+    for (unsigned i = 0; i < pass->target_count; i++) {
+        if (pass->targets[i].at == at) {
+            return;
+        }
+    }
+    if (pass->target_count < TARGETS_MAX) {
+        pass->targets[pass->target_count].at = at;
+        pass->targets[pass->target_count++].state = *state;
+    }
+}
+
+/* The state that jumps brought to `at`, which is taken out. *ret_later: others lie further on. */
+static bool take_target(struct pass *pass, uint32_t at, struct state *ret_state, bool *ret_later)
+{
+    bool is_there = false;
+    *ret_later = false;
+    for (unsigned i = 0; i < pass->target_count;) {
+        if (pass->targets[i].at == at) {
+            *ret_state = pass->targets[i].state;
+            is_there = true;
+        }
+        if (pass->targets[i].at <= at) {
+            pass->targets[i] = pass->targets[--pass->target_count]; /* reached, or jumped over */
+            continue;
+        }
+        *ret_later = true;
+        i++;
+    }
+    return is_there;
+}
+
+static void apply(struct state *state, const struct sonde__x86_insn *insn)
+{
+    switch (insn->kind) {
+    case SONDE__X86_PUSH:
+        state->depth += state->depth >= 0 ? 8 : 0;
+        if (insn->reg == 5 && state->fp_saved < 0 && state->fp_base < 0) {
+            state->fp_saved = state->depth;
+        }
+        break;
+    case SONDE__X86_POP:
+        state->depth -= state->depth >= 0 ? 8 : 0;
+        if (insn->reg == 5) {
+            state->fp_saved = state->fp_base = -1;
+        }
+        break;
+    case SONDE__X86_SP_ADD:
+        state->depth -= state->depth >= 0 ? insn->value : 0;
+        break;
+    case SONDE__X86_SP_FROM_FP:
+        state->depth = state->fp_base >= 0 ? state->fp_base - insn->value : -1;
+        break;
+    case SONDE__X86_LEAVE:
+        state->depth = state->fp_base >= 0 ? state->fp_base - 8 : -1;
+        state->fp_saved = state->fp_base = -1;
+        break;
+    case SONDE__X86_FP_FROM_SP:
+        state->fp_base = state->depth >= 0 ? state->depth - insn->value : -1;
+        break;
+    case SONDE__X86_SP_LOST:
+        state->depth = -1;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Boyer and Moore's majority vote, by depth. */
+static void vote(struct pass *pass, const struct state *state)
+{
+    if (pass->usual_votes == 0) {
+        pass->usual = *state;
+    }
+    if (state->depth == pass->usual.depth) {
+        pass->usual_votes++;
+    } else {
+        pass->usual_votes--;
+    }
+}
+
+static bool ends_flow(unsigned kind)
+{
+    return kind == SONDE__X86_JUMP || kind == SONDE__X86_JUMP_INDIRECT ||
+           kind == SONDE__X86_RETURN || kind == SONDE__X86_STOP;
+}
+
+static void add_tail(struct pass *pass, uint64_t entry)
+{
+    if (pass->tail_count < TAILS_MAX) {
+        pass->tails[pass->tail_count++] = entry;
+    }
+}
+
+/* A jump through a word of the image's data (the GOT). */
+static void follow_slot(struct pass *pass, uint64_t slot)
+{
+    const struct sonde__memory *memory = &pass->walker->reader->memory;
+    uint64_t to = 0;
+    if (memory->read != NULL && memory->read(memory->ctx, slot, &to, sizeof to)) {
+        add_tail(pass, to);
+    }
+}
+
+/* Note where a jump leads. `at`: behind the jump, from the entry. */
+static void follow(struct pass *pass, uint32_t at, const struct sonde__x86_insn *insn,
+                   const struct state *state)
+{
+    int64_t to = (int64_t)at + insn->value;
+    bool is_jump = insn->kind == SONDE__X86_JUMP;
+    if (insn->kind == SONDE__X86_JUMP_INDIRECT && insn->reg == SONDE__X86_REG_NEXT &&
+        state->is_known && state->depth == 0) {
+        follow_slot(pass, pass->entry + at + (uint64_t)(int64_t)insn->value);
+        return;
+    }
+    if (insn->kind == SONDE__X86_JUMP_INDIRECT) {
+        if (state->is_known && state->depth != 0) {
+            pass->table = *state;
+        } else {
+            pass->is_open = true;
+        }
+        return;
+    }
+    if (!is_jump && insn->kind != SONDE__X86_BRANCH) {
+        return;
+    }
+    if (!state->is_known) {
+        return;
+    }
+    /* With the stack as it was at the entry, a jump may leave the function for good; what it leads
+     * to is then looked at as a function of its own, which gives the same. */
+    if (state->depth == 0 && (is_jump || to < 0 || to > BRANCH_BYTES_MAX + (int64_t)at)) {
+        add_tail(pass, pass->entry + (uint64_t)to);
+    } else if (to >= (int64_t)at && to < SWEEP_BYTES) {
+        add_target(pass, (uint32_t)to, state);
+    }
+}
+
+/* The function from its entry on. True: pc is in it, in *ret_state. */
+static bool run_pass(struct pass *pass, uint64_t pc, struct state *ret_state)
+{
+    struct state state = {.depth = 0, .fp_base = -1, .fp_saved = -1, .is_known = true};
+    struct sonde__x86_insn insn = {.kind = SONDE__X86_OTHER};
+    bool is_guess = false;
+    uint32_t at = 0;
+    while (at < SWEEP_BYTES) {
+        struct state brought = state;
+        bool is_later = false, is_end = ends_flow(insn.kind);
+        bool is_target = take_target(pass, at, &brought, &is_later);
+        /* behind a call that never returns stands a block of its own */
+        if (is_target && (is_end || is_guess || insn.kind == SONDE__X86_CALL)) {
+            state = brought;
+            is_guess = false;
+        } else if (is_end) {
+            if (!is_later && !pass->table.is_known) {
+                return false;
+            }
+            /* only later code leads here: the body, as nearly all code is */
+            state = pass->table.is_known ? pass->table : pass->usual;
+            is_guess = true;
+        }
+        if (pass->entry + at == pc) {
+            *ret_state = state;
+            return state.is_known && state.depth >= -1;
+        }
+        if (pass->entry + at > pc && pc >= pass->entry) {
+            return false; /* pc is in the middle of an instruction: not this function's code */
+        }
+        if (!decode(pass, pass->entry + at, &insn)) {
+            return false;
+        }
+        at += insn.length;
+        apply(&state, &insn);
+        if (state.depth < -1) {
+            state.is_known = false;
+            is_guess = true;
+        }
+        vote(pass, &state);
+        follow(pass, at, &insn, &state);
+    }
+    return false;
+}
+
+static void start_pass(struct pass *pass, uint64_t entry)
+{
+    pass->entry = entry;
+    pass->code_size = 0;
+    pass->code_at = 0;
+    pass->target_count = 0;
+    pass->tail_count = 0;
+    pass->table.is_known = false;
+    pass->usual.is_known = false;
+    pass->usual_votes = 0;
+}
+
+/* Entries still to look at: the function's own, then those that it ends in. */
+struct queue {
+    uint64_t entries[ENTRIES_MAX];
+    unsigned count;
+};
+
+static void enqueue(struct queue *queue, uint64_t entry)
+{
+    for (unsigned i = 0; i < queue->count; i++) {
+        if (queue->entries[i] == entry) {
+            return;
+        }
+    }
+    if (queue->count < ENTRIES_MAX) {
+        queue->entries[queue->count++] = entry;
+    }
+}
+
+enum sonde__sweep_result sonde__sweep_to(struct sonde__walker *walker, uint64_t entry, uint64_t pc,
+                                         bool with_tails, struct sonde__sweep *ret_sweep)
+{
+    struct pass pass;
+    struct queue queue;
+    struct state state;
+    queue.count = 0;
+    enqueue(&queue, entry);
+    pass.walker = walker;
+    pass.is_open = false;
+    for (unsigned i = 0; i < queue.count; i++) {
+        start_pass(&pass, queue.entries[i]);
+        if (run_pass(&pass, pc, &state)) {
+            ret_sweep->depth = state.depth;
+            ret_sweep->fp_base = state.fp_base;
+            ret_sweep->fp_saved = state.fp_saved;
+            return SONDE__SWEEP_FOUND;
+        }
+        for (unsigned tail = 0; with_tails && tail < pass.tail_count; tail++) {
+            enqueue(&queue, pass.tails[tail]);
+        }
+    }
+    return pass.is_open ? SONDE__SWEEP_OPEN : SONDE__SWEEP_ELSEWHERE;
+}
