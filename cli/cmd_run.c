@@ -8,6 +8,7 @@
 
 #include "cli.h"
 #include "cmd.h"
+#include "host_run.h"
 #include "watch_run.h"
 
 enum {
@@ -77,6 +78,19 @@ static bool parse_action(const char *text, enum sonde__watch_timeout_action *ret
     return false;
 }
 
+/* Before a former report is replaced: 0, or the exit status of a program that is not there. */
+static int look_for_program(const struct sonde__cli_command *command,
+                            const struct sonde__watch_options *o)
+{
+    static char path[4096];
+    struct sonde_error error = {0};
+    int exit_code = sonde__host_find_program(o->argv[0], path, sizeof path, &error);
+    if (exit_code != 0) {
+        (void)sonde__cli_fail(command, NULL, error.status, &error);
+    }
+    return exit_code;
+}
+
 static int open_report(const struct sonde__cli_command *command, const char *path)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -128,7 +142,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     const char *report = NULL;
     uint64_t root = 0;
     bool done = false;
-    int id;
+    int id, missing;
     sonde__cli_args_init(&args, command, argc, argv);
     while (!done && (id = sonde__cli_next(&args)) != SONDE__CLI_END) {
         bool right = true;
@@ -182,6 +196,9 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     }
     if (o.follow) {
         fill_follow(&o, report);
+    }
+    if (o.root == 0 && (missing = look_for_program(command, &o)) != 0) {
+        return missing;
     }
     if (o.root != 0 && o.report_base != NULL) {
         open_own_report(command, &o);

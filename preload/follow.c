@@ -140,6 +140,27 @@ static bool is_newly_confined(void)
     return seccomp_at_start == 0 && prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0;
 }
 
+/* Somebody traces this thread: gdb counts the programs that its child executes before the one that
+ * it is to debug, strace shows each system call. */
+static bool is_traced(void)
+{
+    static const char field[] = "\nTracerPid:\t";
+    char text[1024];
+    int fd =
+        (int)syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/status", O_RDONLY | O_CLOEXEC, 0);
+    long n = fd >= 0 ? syscall(SYS_read, fd, text, sizeof text - 1) : 0;
+    if (fd >= 0) {
+        (void)syscall(SYS_close, fd);
+    }
+    text[n > 0 ? n : 0] = '\0';
+    for (const char *c = text; *c != '\0'; c++) {
+        if (starts_with(c, field)) {
+            return c[sizeof field - 1] != '0';
+        }
+    }
+    return false;
+}
+
 void preload_count_missed(enum sonde__probe_missed reason)
 {
     atomic_fetch_add_explicit(&preload_follow->missed, 1, memory_order_relaxed);
@@ -154,6 +175,10 @@ bool preload_may_follow(char *const envp[])
     }
     if (is_for_the_loader(envp)) {
         preload_count_missed(SONDE__PROBE_FOR_LOADER);
+        return false;
+    }
+    if (is_traced()) {
+        preload_count_missed(SONDE__PROBE_TRACED);
         return false;
     }
     return true;
@@ -180,13 +205,24 @@ static bool fill(const char *path, char *const argv[], struct preload_command *c
     return true;
 }
 
+/* What such a path leads to is another file once the process is sonde, or nothing: its own
+ * executable, its descriptors. */
+static bool is_of_process(const char *path)
+{
+    return starts_with(path, "/proc/") || starts_with(path, "/dev/fd/");
+}
+
 bool preload_make_command(const char *path, char *const argv[], char *const envp[],
                           struct preload_command *ret_command)
 {
     int saved = errno;
     bool known = path != NULL && path[0] != '\0' && argv != NULL && argv[0] != NULL;
-    bool made =
-        known && is_program(path) && preload_may_follow(envp) && fill(path, argv, ret_command);
+    bool made = known && is_program(path) && preload_may_follow(envp);
+    if (made && is_of_process(path)) {
+        preload_count_missed(SONDE__PROBE_BY_FILE);
+        made = false;
+    }
+    made = made && fill(path, argv, ret_command);
     errno = saved;
     return made;
 }

@@ -105,8 +105,9 @@ enum sonde__probe_missed {
     SONDE__PROBE_FOR_LOADER = 2, /* variables that speak to the loader */
     SONDE__PROBE_CONFINED = 4,   /* a seccomp filter that came after the start */
     SONDE__PROBE_NO_SONDE = 8,   /* sonde is not to be reached from there */
-    SONDE__PROBE_BY_FILE = 16,   /* fexecve(), execveat(): the program has no path */
+    SONDE__PROBE_BY_FILE = 16,   /* fexecve(), execveat(), /proc/self/exe: no path that holds */
     SONDE__PROBE_ELSEWHERE = 32, /* posix_spawn() of a relative path in a folder not known here */
+    SONDE__PROBE_TRACED = 64,    /* a debugger counts what its program executes */
 };
 
 struct sonde__probe_follow {

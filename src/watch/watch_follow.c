@@ -60,8 +60,9 @@ bool sonde__watch_describe_missed(const struct sonde__probe_follow *follow, char
         {SONDE__PROBE_FOR_LOADER, "variables for the loader"},
         {SONDE__PROBE_CONFINED, "a seccomp filter"},
         {SONDE__PROBE_NO_SONDE, "sonde out of reach"},
-        {SONDE__PROBE_BY_FILE, "executed by descriptor"},
+        {SONDE__PROBE_BY_FILE, "executed by descriptor or through /proc"},
         {SONDE__PROBE_ELSEWHERE, "a relative path with file actions of posix_spawn()"},
+        {SONDE__PROBE_TRACED, "a debugger or strace around it"},
     };
     uint32_t missed = atomic_load(&follow->missed);
     uint32_t reasons = atomic_load(&follow->reasons);

@@ -241,6 +241,51 @@ static int orphan(const char *path)
     return 5;
 }
 
+/* The program that it becomes is itself, three times. */
+static int execute_itself(char **argv)
+{
+    char *count = argv[2];
+    turn(5, 5);
+    printf("%s more\n", count);
+    fflush(stdout);
+    if (*count > '0') {
+        (*count)--;
+        execv("/proc/self/exe", argv);
+        return 1;
+    }
+    return 6;
+}
+
+/* Nothing of sonde is below the new root. */
+static int change_root(const char *path)
+{
+    turn(10, 2);
+    printf("chroot %d\n", chroot(path) == 0 && chdir("/") == 0);
+    turn(10, 2);
+    usleep(400000);
+    turn(10, 2);
+    printf("old root %s\n", access("/usr/bin", F_OK) == 0 ? "there" : "gone");
+    fflush(stdout);
+    execl("/program", "program", "exits", (char *)NULL);
+    return 7;
+}
+
+static int wait_for_threads(void)
+{
+    pthread_t threads[200];
+    int good = 0;
+    for (int i = 0; i < 200; i++) {
+        good += pthread_create(&threads[i], NULL, turn_thread, NULL) == 0;
+    }
+    usleep(400000);
+    turn(10, 2);
+    for (int i = 0; i < good; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    printf("%d threads at once\n", good);
+    return 0;
+}
+
 static int exits(void)
 {
     turn(5, 1);
@@ -302,6 +347,15 @@ int main(int argc, char **argv)
     }
     if (strcmp(what, "exits") == 0) {
         return exits();
+    }
+    if (strcmp(what, "threads") == 0) {
+        return wait_for_threads();
+    }
+    if (argc > 2 && strcmp(what, "execute-itself") == 0) {
+        return execute_itself(argv);
+    }
+    if (argc > 2 && strcmp(what, "change-root") == 0) {
+        return change_root(argv[2]);
     }
     if (argc > 2 && strcmp(what, "daemonise") == 0) {
         return daemonise(argv[2]);

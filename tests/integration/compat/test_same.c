@@ -240,6 +240,35 @@ TEST(daemons_and_orphans_go_on)
     free(out);
 }
 
+TEST(two_hundred_threads_at_once)
+{
+    behave("threads", 0);
+}
+
+TEST(executing_itself)
+{
+    static const char script[] = "\"$@\" $PROGRAMS/compat_behave execute-itself 3; echo $?";
+    check_script(script, NULL, 0, NULL);
+    check_followed(script, 0, NULL);
+}
+
+/* The program is static: nothing is below the new root but itself. */
+TEST(changing_the_root)
+{
+    static const char script[] =
+        "mkdir $FOLDER/jail; echo 'int main(void) { return 9; }' >$FOLDER/p.c; "
+        "gcc -static -o $FOLDER/jail/program $FOLDER/p.c\n"
+        "\"$@\" $PROGRAMS/compat_behave change-root $FOLDER/jail; echo $?";
+    char *out = NULL;
+    if (geteuid() != 0) {
+        SKIP("only root can change the root");
+    }
+    check_script(script, NULL, 0, &out);
+    CHECK_STR(out, "chroot 1\nold root gone\n9\n");
+    free(out);
+    check_followed(script, 0, NULL);
+}
+
 TEST(strict_seccomp)
 {
     check_same((const char *[]){program_built("compat/compat_confined"), "strict", NULL}, "x", 4);

@@ -65,8 +65,11 @@ TEST(report_in_a_folder_or_over_a_file)
     struct test_run run = run_script("$SONDE run --report $FOLDER -- echo ran; echo $?\n"
                                      "echo old >$FOLDER/report\n"
                                      "$SONDE run --report $FOLDER/report -- echo ran; echo $?\n"
-                                     "$SONDE show $FOLDER/report | grep -c old\n");
-    CHECK_STR(run.out, "125\nran\n0\n0\n");
+                                     "$SONDE show $FOLDER/report | grep -c old\n"
+                                     "echo kept >$FOLDER/report\n"
+                                     "$SONDE run --report $FOLDER/report no-such; echo $?\n"
+                                     "cat $FOLDER/report\n");
+    CHECK_STR(run.out, "125\nran\n0\n0\n127\nkept\n");
     CHECK_CONTAINS(run.err, "the report cannot be written: Is a directory");
     test_run_done(&run);
 }
@@ -168,5 +171,12 @@ TEST(other_tracers)
     CHECK(normal >= 2);
     CHECK_CONTAINS(run.out, "exited normally");
     CHECK(strstr(run.err, "stall 1: ") == NULL);
+    test_run_done(&run);
+    run = run_script("$SONDE run --follow -- gdb -nx -batch -ex 'break main' -ex run -ex bt -ex c "
+                     "--args $LOOP burn:10");
+    CHECK_CONTAINS(run.out, "Breakpoint 1");
+    CHECK_CONTAINS(run.out, "#0");
+    CHECK_CONTAINS(run.out, "exited normally");
+    CHECK_CONTAINS(run.err, "without being followed: a debugger");
     test_run_done(&run);
 }
