@@ -141,7 +141,7 @@ enum sonde_status sonde__capture_roster_prepare(struct sonde__roster *roster,
         return SONDE_MEMORY;
     }
     if (!is_alike || threads + SPARE > roster->capacity) {
-        SONDE_TRY(map_memory(roster, (uint32_t)(threads + threads / 4 + 2 * SPARE), like));
+        SONDE_TRY(map_memory(roster, (uint32_t)(threads + threads / 4 + (size_t)2 * SPARE), like));
     } else if (roster->outer != like->outer) {
         forget_stacks(roster);
     }

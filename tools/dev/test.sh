@@ -87,7 +87,7 @@ stage_fuzz() {
 
 stage_tidy() {
     local rc=0 files
-    mapfile -t files < <(git ls-files 'src/*.c' 'cli/*.c' 'preload/*.c')
+    mapfile -t files < <(git ls-files 'src/*.c' 'cli/*.c' 'preload/*.c' 'execinfo/*.c')
     printf '%s\n' "${files[@]}" |
         xargs -P "$(nproc)" -n 8 clang-tidy --quiet -p build/clang >build/tidy.log 2>/dev/null || true
     if grep -E '(warning|error):' build/tidy.log | sort -u | head -40 | grep .; then rc=1; fi

@@ -67,6 +67,42 @@ TEST_TIMEOUT(a_consumer_builds_against_an_installation, 250)
     test_run_done(&run);
 }
 
+static const char printer[] = "#include <execinfo.h>\n"
+                              "int main(void) {\n"
+                              "    void *pcs[8];\n"
+                              "    backtrace_symbols_fd(pcs, backtrace(pcs, 8), 1);\n"
+                              "    return 0;\n"
+                              "}\n";
+
+/* The library in place of glibc's backtrace(), by link and by preload. */
+TEST_TIMEOUT(the_drop_in_is_installed, 250)
+{
+    char path[4096], command[16384];
+    struct test_run run;
+    snprintf(path, sizeof path, "%s/printer.c", test_folder());
+    test_write_file(path, printer, strlen(printer));
+    snprintf(
+        command, sizeof command,
+        "cd '%s'; DESTDIR=$PWD/root cmake --install '%s' --prefix /usr >/dev/null\n"
+        "lib=$(dirname $(find $PWD/root -name libsonde-execinfo.so))\n"
+        "cc -O2 printer.c -o plain; ./plain | sed 's/\\[0x.*//; s/plain/printer/'\n"
+        "cc -O2 printer.c -o linked -L$lib -lsonde-execinfo\n"
+        "readelf -d linked | grep -c libsonde-execinfo.so.0\n"
+        "LD_LIBRARY_PATH=$lib ./linked | sed 's/\\[0x.*//; s/linked/printer/'\n"
+        "LD_PRELOAD=$lib/libsonde-execinfo.so.0 ./plain | sed 's/\\[0x.*//; s/plain/printer/'\n",
+        test_folder(), test_build_dir());
+    run = shell(command);
+    char *linked = strstr(run.out, "1\n");
+    size_t length = linked != NULL ? (size_t)(linked - run.out) : 0;
+    CHECK(length > 0);
+    CHECK_CONTAINS(run.out, "__libc_start_main+0x");
+    CHECK_EQ(strlen(run.out), 3 * length + 2);
+    CHECK_EQ(strncmp(linked + 2, run.out, length), 0);
+    CHECK_EQ(strncmp(linked + 2 + length, run.out, length), 0);
+    CHECK_STR(run.err, "");
+    test_run_done(&run);
+}
+
 /* Exactly the functions that the headers declare are exported. */
 TEST(exports_are_the_headers)
 {

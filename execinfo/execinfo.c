@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+/* backtrace() of glibc, captured by sonde.
+ *
+ * The same frames in the same order: the first is the caller, the last the outermost that is known.
+ * Also what glibc's does not promise: no lock, no heap, from the first call on, in a handler too.
+ *
+ * The walk tells of each frame how it was found, and the caller has no room for that: it goes to
+ * the stack of this function, in one of two sizes (an alternate signal stack may have 8 KiB in
+ * all), and a deeper stack is taken in pieces. */
+#include <stdint.h>
+
+#include <sonde/stack.h>
+
+#include "arch_regs.h"
+#include "capture_walk.h"
+
+enum { FEW = 128, MANY = 2048 };
+
+_Static_assert(sizeof(void *) == sizeof(uint64_t), "the caller's array takes pcs");
+
+/* At most `size` frames from frame `skip` on. Returns how many there were. */
+static uint32_t capture_piece(uint64_t *pcs, uint8_t *how, uint32_t size, uint32_t skip,
+                              const struct sonde__regs *caller)
+{
+    struct sonde_stack stack;
+    sonde_stack_init(&stack, pcs, how, size, 0);
+    sonde__capture_walk(&stack, caller, false, skip, SONDE__CAPTURE_OWN);
+    return stack.count;
+}
+
+static __attribute__((noinline)) uint32_t capture_few(uint64_t *pcs, uint32_t size,
+                                                      const struct sonde__regs *caller)
+{
+    uint8_t how[FEW];
+    return capture_piece(pcs, how, size, 0, caller);
+}
+
+static __attribute__((noinline)) uint32_t capture_many(uint64_t *pcs, uint32_t size,
+                                                       const struct sonde__regs *caller)
+{
+    uint8_t how[MANY];
+    uint32_t count = 0;
+    for (;;) {
+        uint32_t room = size - count < MANY ? size - count : MANY;
+        uint32_t piece = capture_piece(pcs + count, how, room, count, caller);
+        count += piece;
+        if (piece < room || count == size) {
+            return count;
+        }
+    }
+}
+
+int sonde__execinfo_backtrace(void **buffer, int size, const struct sonde__regs *caller);
+int sonde__execinfo_backtrace(void **buffer, int size, const struct sonde__regs *caller)
+{
+    uint64_t *pcs = (uint64_t *)(void *)buffer;
+    if (size <= 0 || buffer == (void **)0) {
+        return 0;
+    }
+    return (int)(size <= FEW ? capture_few(pcs, (uint32_t)size, caller)
+                             : capture_many(pcs, (uint32_t)size, caller));
+}

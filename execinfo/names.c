@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+/* backtrace_symbols() and backtrace_symbols_fd(): the text of glibc, byte by byte.
+ *
+ * What a line says follows glibc's dladdr1(): the file as the loader knows it, and the exported
+ * symbol that covers the address; where there is none, the distance from the load bias. The two
+ * functions differ in two places, here as there: before the bracket, and where an address of a
+ * program that is not relocated has no symbol. */
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "base_text.h"
+
+#define EXPORT __attribute__((visibility("default")))
+EXPORT char **__backtrace_symbols(void *const *array, int size);
+EXPORT void __backtrace_symbols_fd(void *const *array, int size, int fd);
+
+enum {
+    NUMBERS = 64, /* two hexadecimal numbers of 64 bits and what is around them */
+    FEW = 64,     /* lines that are made on the stack */
+};
+
+struct place {
+    const char *file;   /* null: no object is there */
+    const char *symbol; /* null: none */
+    uint64_t from;      /* of the symbol, or the load bias */
+};
+
+static struct place find_place(const void *address)
+{
+    struct place place = {0};
+    struct link_map *map = NULL;
+    Dl_info info;
+    if (dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || info.dli_fname == NULL ||
+        info.dli_fname[0] == '\0') {
+        return place;
+    }
+    place.file = info.dli_fname;
+    place.symbol = info.dli_sname;
+    place.from = info.dli_sname != NULL ? (uint64_t)(uintptr_t)info.dli_saddr
+                 : map != NULL          ? (uint64_t)map->l_addr
+                                        : 0;
+    return place;
+}
+
+/* "+0x1f", "-0x1f" */
+static void put_distance(struct sonde__text *out, uint64_t address, uint64_t from,
+                         bool zero_is_bare)
+{
+    uint64_t distance = address >= from ? address - from : from - address;
+    sonde__base_text_char(out, address >= from ? '+' : '-');
+    sonde__base_text_str(out, distance == 0 && zero_is_bare ? "" : "0x");
+    sonde__base_text_hex(out, distance, 0);
+}
+
+/* What follows the symbol in a line of backtrace_symbols(): "+0x1f) [0x401234]". */
+static void put_numbers(struct sonde__text *out, const struct place *place, uint64_t address)
+{
+    if (place->file != NULL) {
+        if (place->symbol != NULL || place->from != 0) {
+            put_distance(out, address, place->from, true);
+        }
+        sonde__base_text_str(out, ") ");
+    }
+    sonde__base_text_str(out, address == 0 ? "[(nil)" : "[0x");
+    if (address != 0) {
+        sonde__base_text_hex(out, address, 0);
+    }
+    sonde__base_text_char(out, ']');
+}
+
+/* A line in its parts, with their lengths. */
+struct line {
+    const char *file;
+    const char *symbol;
+    size_t file_length; /* 0: no object is there */
+    size_t symbol_length;
+    size_t numbers_length;
+    char numbers[NUMBERS];
+};
+
+static size_t make_line(struct line *line, const void *address)
+{
+    struct place place = find_place(address);
+    struct sonde__text out;
+    sonde__base_text_init(&out, line->numbers, sizeof line->numbers);
+    put_numbers(&out, &place, (uint64_t)(uintptr_t)address);
+    line->numbers_length = out.length;
+    line->file = place.file;
+    line->file_length = place.file != NULL ? strlen(place.file) : 0;
+    line->symbol = place.symbol;
+    line->symbol_length = place.symbol != NULL ? strlen(place.symbol) : 0;
+    return line->file_length + (line->file_length != 0) + line->symbol_length +
+           line->numbers_length + 1;
+}
+
+static char *append(char *at, const char *text, size_t length)
+{
+    if (length != 0) {
+        memcpy(at, text, length);
+    }
+    return at + length;
+}
+
+static char *write_line(char *at, const struct line *line)
+{
+    at = append(at, line->file, line->file_length);
+    at = append(at, "(", line->file_length != 0);
+    at = append(at, line->symbol, line->symbol_length);
+    at = append(at, line->numbers, line->numbers_length);
+    *at = '\0';
+    return at + 1;
+}
+
+/* One block: the pointers, then the texts, as its one free() asks for. */
+char **__backtrace_symbols(void *const *array, int size)
+{
+    size_t count = size > 0 ? (size_t)size : 0;
+    size_t total = count * sizeof(char *);
+    struct line few[FEW];
+    struct line *lines = count <= FEW ? few : malloc(count * sizeof *lines);
+    char **texts = NULL;
+    if (lines == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        total += make_line(&lines[i], array[i]);
+    }
+    texts = malloc(total != 0 ? total : 1);
+    if (texts != NULL) {
+        char *at = (char *)(texts + count);
+        for (size_t i = 0; i < count; i++) {
+            texts[i] = at;
+            at = write_line(at, &lines[i]);
+        }
+    }
+    if (lines != few) {
+        free(lines);
+    }
+    return texts;
+}
+
+static struct iovec piece_of(const char *text)
+{
+    return (struct iovec){(void *)(uintptr_t)text, strlen(text)};
+}
+
+/* Without the heap, as glibc promises. */
+void __backtrace_symbols_fd(void *const *array, int size, int fd)
+{
+    for (int i = 0; i < size; i++) {
+        uint64_t address = (uint64_t)(uintptr_t)array[i];
+        struct place place = find_place(array[i]);
+        char numbers[NUMBERS];
+        struct sonde__text out;
+        struct iovec pieces[4];
+        int count = 0;
+        sonde__base_text_init(&out, numbers, sizeof numbers);
+        if (place.file != NULL) {
+            pieces[count++] = piece_of(place.file);
+            if (place.symbol != NULL || place.from != 0) {
+                pieces[count++] = piece_of("(");
+                pieces[count++] = piece_of(place.symbol != NULL ? place.symbol : "");
+                put_distance(&out, address, place.from, false);
+                sonde__base_text_char(&out, ')');
+            }
+        }
+        sonde__base_text_str(&out, "[0x");
+        sonde__base_text_hex(&out, address, 0);
+        sonde__base_text_str(&out, "]\n");
+        pieces[count++] = piece_of(numbers);
+        ssize_t written = writev(fd, pieces, count);
+        (void)written; /* nobody is told, there as here */
+    }
+}
+
+EXPORT __attribute__((alias("__backtrace_symbols"))) char **backtrace_symbols(void *const *array,
+                                                                              int size);
+EXPORT __attribute__((alias("__backtrace_symbols_fd"))) void
+backtrace_symbols_fd(void *const *array, int size, int fd);
