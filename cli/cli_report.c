@@ -16,6 +16,43 @@ struct sonde__report_sink sonde__cli_sink(FILE *out)
     return (struct sonde__report_sink){write_stream, out};
 }
 
+bool sonde__cli_view_take(struct sonde__cli_args *args, int id, struct sonde__cli_view *view)
+{
+    switch (id) {
+    case SONDE__CLI_VIEW_IMAGES:
+        view->view.images = true;
+        return true;
+    case SONDE__CLI_VIEW_UNFOLDED:
+        view->view.unfolded = true;
+        return true;
+    case SONDE__CLI_VIEW_NO_DEMANGLE:
+        view->view.raw_names = true;
+        return true;
+    case SONDE__CLI_VIEW_JSON:
+        view->json = true;
+        return true;
+    case SONDE__CLI_VIEW_COLOR:
+        if (sonde__cli_parse_color(args->value, &view->color)) {
+            return true;
+        }
+        args->exit_code = sonde__cli_usage_error(
+            args->command, "--color: not auto, always or never: %s", args->value);
+        return false;
+    default:
+        return false;
+    }
+}
+
+void sonde__cli_view_print(struct sonde__cli_view *view, const struct sonde__report *report)
+{
+    view->view.color = sonde__cli_use_color(view->color, stdout);
+    if (view->json) {
+        sonde__report_json_view(report, &view->view, sonde__cli_sink(stdout));
+    } else {
+        sonde__report_text_view(report, &view->view, sonde__cli_sink(stdout));
+    }
+}
+
 void sonde__cli_report_header(struct sonde__report_header *ret_header)
 {
     static char os[2 * sizeof((struct utsname *)0)->sysname + 2];

@@ -11,6 +11,37 @@
 /* A sink of the views that writes to a stream; its errors stay with the stream. */
 struct sonde__report_sink sonde__cli_sink(FILE *out);
 
+/* The options of every command that shows a report: the last elements of its table. */
+enum {
+    SONDE__CLI_VIEW_IMAGES = 101, /* above the commands' own */
+    SONDE__CLI_VIEW_UNFOLDED,
+    SONDE__CLI_VIEW_NO_DEMANGLE,
+    SONDE__CLI_VIEW_JSON,
+    SONDE__CLI_VIEW_COLOR,
+};
+// clang-format off
+#define SONDE__CLI_VIEW_OPTIONS                                                                    \
+    {SONDE__CLI_VIEW_IMAGES, "images", 0, NULL, "list the images with their build-ids"},           \
+    {SONDE__CLI_VIEW_UNFOLDED, "unfolded", 0, NULL,                                                \
+     "each thread with its own stack, also where several have the same"},                          \
+    {SONDE__CLI_VIEW_NO_DEMANGLE, "no-demangle", 0, NULL, "C++ and Rust names as the file has them"}, \
+    {SONDE__CLI_VIEW_JSON, "json", 'j', NULL, "JSON (docs/guide/report-json.md)"},                 \
+    {SONDE__CLI_VIEW_COLOR, "color", 0, "WHEN", "auto (the default), always or never"},            \
+    {0}
+// clang-format on
+
+struct sonde__cli_view {
+    bool json;
+    enum sonde__cli_color color;
+    struct sonde__report_view view;
+};
+
+/* Take an option that sonde__cli_next() answered, if it is one of these. False: it is none, or its
+ * value is wrong: then that was said, and args->exit_code is not 0. */
+bool sonde__cli_view_take(struct sonde__cli_args *args, int id, struct sonde__cli_view *view);
+/* The report on standard output, as text or JSON. */
+void sonde__cli_view_print(struct sonde__cli_view *view, const struct sonde__report *report);
+
 /* Fill what every report of this program says of itself: tool, time, system. The strings are
  * static. */
 void sonde__cli_report_header(struct sonde__report_header *ret_header);

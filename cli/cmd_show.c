@@ -5,23 +5,11 @@
 #include "cmd.h"
 #include "report_read.h"
 
-enum { OPTION_IMAGES = 1, OPTION_UNFOLDED, OPTION_NO_DEMANGLE, OPTION_JSON, OPTION_COLOR };
-
-static const struct sonde__cli_option options[] = {
-    {OPTION_IMAGES, "images", 0, NULL, "list the images with their build-ids"},
-    {OPTION_UNFOLDED, "unfolded", 0, NULL,
-     "each thread with its own stack, also where several have the same"},
-    {OPTION_NO_DEMANGLE, "no-demangle", 0, NULL, "C++ and Rust names as the file has them"},
-    {OPTION_JSON, "json", 'j', NULL, "JSON (docs/guide/report-json.md)"},
-    {OPTION_COLOR, "color", 0, "WHEN", "auto (the default), always or never"},
-    {0},
-};
+static const struct sonde__cli_option options[] = {SONDE__CLI_VIEW_OPTIONS};
 
 struct request {
     const char *path;
-    bool json;
-    enum sonde__cli_color color;
-    struct sonde__report_view view;
+    struct sonde__cli_view view;
 };
 
 /* SONDE__CLI_END, or SONDE__CLI_STOP with the exit code in args. */
@@ -30,25 +18,6 @@ static int parse(struct sonde__cli_args *args, struct request *request)
     int id;
     while ((id = sonde__cli_next(args)) != SONDE__CLI_END) {
         switch (id) {
-        case OPTION_IMAGES:
-            request->view.images = true;
-            break;
-        case OPTION_UNFOLDED:
-            request->view.unfolded = true;
-            break;
-        case OPTION_NO_DEMANGLE:
-            request->view.raw_names = true;
-            break;
-        case OPTION_JSON:
-            request->json = true;
-            break;
-        case OPTION_COLOR:
-            if (!sonde__cli_parse_color(args->value, &request->color)) {
-                args->exit_code = sonde__cli_usage_error(
-                    args->command, "--color: not auto, always or never: %s", args->value);
-                return SONDE__CLI_STOP;
-            }
-            break;
         case SONDE__CLI_OPERAND:
             if (request->path != NULL) {
                 args->exit_code = sonde__cli_usage_error(
@@ -57,8 +26,12 @@ static int parse(struct sonde__cli_args *args, struct request *request)
             }
             request->path = args->value;
             break;
-        default:
+        case SONDE__CLI_STOP:
             return id;
+        default:
+            if (!sonde__cli_view_take(args, id, &request->view)) {
+                return SONDE__CLI_STOP;
+            }
         }
     }
     if (request->path == NULL) {
@@ -81,13 +54,8 @@ static int show(const struct sonde__cli_command *command, const struct sonde__cl
     if (status != SONDE_OK) {
         return sonde__cli_fail(command, name, status, &error);
     }
-    request->view.loss = &loss;
-    request->view.color = sonde__cli_use_color(request->color, stdout);
-    if (request->json) {
-        sonde__report_json_view(report, &request->view, sonde__cli_sink(stdout));
-    } else {
-        sonde__report_text_view(report, &request->view, sonde__cli_sink(stdout));
-    }
+    request->view.view.loss = &loss;
+    sonde__cli_view_print(&request->view, report);
     sonde__report_destroy(report);
     sonde__report_loss_line(&loss, line, sizeof line);
     if (line[0] == '\0') {

@@ -17,12 +17,7 @@ enum {
     OPTION_STOP,
     OPTION_NO_NAMES,
     OPTION_DEBUG_ROOT,
-    OPTION_IMAGES,
-    OPTION_UNFOLDED,
-    OPTION_NO_DEMANGLE,
-    OPTION_JSON,
     OPTION_REPORT,
-    OPTION_COLOR,
 };
 
 static const struct sonde__cli_option options[] = {
@@ -39,16 +34,10 @@ static const struct sonde__cli_option options[] = {
     {OPTION_NO_NAMES, "no-names", 'n', NULL, "no function names: image and offset only"},
     {OPTION_DEBUG_ROOT, "debug-root", 0, "DIR",
      "where separate debug files are looked for (default /usr/lib/debug)"},
-    {OPTION_IMAGES, "images", 0, NULL, "list the images with their build-ids"},
-    {OPTION_UNFOLDED, "unfolded", 0, NULL,
-     "each thread with its own stack, also where several have the same"},
-    {OPTION_NO_DEMANGLE, "no-demangle", 0, NULL, "C++ and Rust names as the file has them"},
-    {OPTION_JSON, "json", 'j', NULL, "JSON (docs/guide/report-json.md)"},
     {OPTION_REPORT, "report", 'o', "FILE",
      "also write a report that `sonde show` reads; - writes it to standard output in place of "
      "text"},
-    {OPTION_COLOR, "color", 0, "WHEN", "auto (the default), always or never"},
-    {0},
+    SONDE__CLI_VIEW_OPTIONS,
 };
 
 struct request {
@@ -57,11 +46,9 @@ struct request {
     int32_t pid;
     struct sonde__stacks_wanted wanted;
     bool names;
-    bool json;
     const char *debug_root;
     const char *report_path;
-    enum sonde__cli_color color;
-    struct sonde__report_view view;
+    struct sonde__cli_view view;
 };
 
 static int parse_limits(const struct sonde__cli_command *command, int id, const char *value,
@@ -74,7 +61,7 @@ static int parse_limits(const struct sonde__cli_command *command, int id, const 
                                           SONDE__STACKS_DEPTH_MAX, value);
         }
         request->wanted.depth = (uint32_t)number;
-    } else if (id == OPTION_THREAD) {
+    } else {
         if (request->wanted.thread_count == SONDE__STACKS_THREADS_MAX) {
             return sonde__cli_usage_error(command, "--thread: more than %u of them",
                                           SONDE__STACKS_THREADS_MAX);
@@ -83,8 +70,6 @@ static int parse_limits(const struct sonde__cli_command *command, int id, const 
             return sonde__cli_usage_error(command, "--thread: neither an id nor a name");
         }
         request->wanted.threads[request->wanted.thread_count++] = value;
-    } else if (!sonde__cli_parse_color(value, &request->color)) {
-        return sonde__cli_usage_error(command, "--color: not auto, always or never: %s", value);
     }
     return SONDE__CLI_OK;
 }
@@ -126,18 +111,6 @@ static int parse(struct sonde__cli_args *args, struct request *request)
         case OPTION_DEBUG_ROOT:
             request->debug_root = args->value;
             break;
-        case OPTION_IMAGES:
-            request->view.images = true;
-            break;
-        case OPTION_UNFOLDED:
-            request->view.unfolded = true;
-            break;
-        case OPTION_NO_DEMANGLE:
-            request->view.raw_names = true;
-            break;
-        case OPTION_JSON:
-            request->json = true;
-            break;
         case OPTION_REPORT:
             request->report_path = args->value;
             break;
@@ -153,9 +126,15 @@ static int parse(struct sonde__cli_args *args, struct request *request)
             break;
         case SONDE__CLI_STOP:
             return id;
-        default:
+        case OPTION_DEPTH:
+        case OPTION_THREAD:
             args->exit_code = parse_limits(args->command, id, args->value, request);
             if (args->exit_code != SONDE__CLI_OK) {
+                return SONDE__CLI_STOP;
+            }
+            break;
+        default:
+            if (!sonde__cli_view_take(args, id, &request->view)) {
                 return SONDE__CLI_STOP;
             }
         }
@@ -250,12 +229,7 @@ static void print(const struct sonde__report *report, struct request *request)
     if (request->report_path != NULL && strcmp(request->report_path, "-") == 0) {
         return; /* standard output is the report's */
     }
-    request->view.color = sonde__cli_use_color(request->color, stdout);
-    if (request->json) {
-        sonde__report_json_view(report, &request->view, sonde__cli_sink(stdout));
-    } else {
-        sonde__report_text_view(report, &request->view, sonde__cli_sink(stdout));
-    }
+    sonde__cli_view_print(&request->view, report);
 }
 
 static int say_unread(const struct sonde__cli_command *command, const struct sonde__stacks *stacks)

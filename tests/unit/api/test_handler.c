@@ -31,7 +31,7 @@ static __attribute__((constructor)) void warm_loader(void)
 }
 
 static struct counts {
-    uint32_t captures, right, whole;
+    uint32_t captures, whole;
 } counts;
 
 static void on_signal(int signal)
@@ -43,9 +43,6 @@ static void on_signal(int signal)
     sonde_stack_init(&stack, pcs, how, DEPTH, 0);
     if (sonde_stack_capture(&stack, 0) == SONDE_OK) {
         counts.captures++;
-        /* _init and _fini have no call frame information: there a walk may end (libgcc, which
-         * could say so, reads wild addresses there and crashes) */
-        counts.right += stack.end == SONDE_END_ROOT || stack.end == SONDE_END_NO_RULE;
         counts.whole += stack.end == SONDE_END_ROOT;
     }
 }
@@ -80,8 +77,7 @@ TEST(while_libraries_come_and_go)
     CHECK_OK(sonde_stack_prepare());
     CHECK_EQ(sonde__target_self_retired(), 0);
     CHECK(counts.captures > 0);
-    CHECK_EQ(counts.right, counts.captures);
-    CHECK(counts.whole * 10 > counts.captures * 8);
+    CHECK_EQ(counts.whole, counts.captures); /* also in _init and _fini, which have no CFI */
 }
 
 static int nothing(void *ctx, const struct sonde_image *image)
@@ -97,7 +93,7 @@ static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 static void *fork_often(void *arg)
 {
     int forked = 0;
-    for (int i = 0; i < 200 && forked < 100; i++) {
+    for (int i = 0; i < 1000 && forked < 100; i++) {
         int status;
         pid_t child;
         pthread_mutex_lock(&loading);
@@ -118,7 +114,7 @@ static void *fork_often(void *arg)
         CHECK_EQ(waitpid(child, &status, 0), child);
         CHECK_EQ(status, 0);
     }
-    CHECK(forked > 0);
+    CHECK_EQ(forked, 100);
     __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
     return arg;
 }

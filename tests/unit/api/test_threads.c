@@ -30,7 +30,19 @@ static uint8_t how[DEPTH];
 static struct sonde_stack stack;
 static struct sonde_captured captured;
 
-static __attribute__((noinline)) enum sonde_status capture(int32_t tid, uint32_t flags)
+/* A function in a section of its own, whose bounds the linker knows: where it is, no more. */
+#define MEASURED(name) __attribute__((noinline, section("text_of_" #name)))
+#define BOUNDS(name)   extern const char __start_text_of_##name[], __stop_text_of_##name[]
+#define IS_IN(pc, name)                                                                            \
+    ((pc) >= (uintptr_t)__start_text_of_##name && (pc) < (uintptr_t)__stop_text_of_##name)
+#define HOLDS(name) holds((uintptr_t)__start_text_of_##name, (uintptr_t)__stop_text_of_##name)
+BOUNDS(capture);
+BOUNDS(spin);
+BOUNDS(block);
+BOUNDS(nap);
+BOUNDS(caller);
+
+static MEASURED(capture) enum sonde_status capture(int32_t tid, uint32_t flags)
 {
     struct sonde_capture_options options = {.struct_bytes = sizeof options, .flags = flags};
     options.timeout_ns = 20000000000u; /* a loaded machine; nothing here waits for it to pass */
@@ -67,20 +79,17 @@ void *sleep_until_stop(void *stop)
     return NULL;
 }
 
-/* No function of this file is larger, with a sanitizer's checks in it either. */
-#define FUNCTION_SIZE 2048
-
-static bool holds(const void *function, size_t size)
+static bool holds(uint64_t start, uint64_t end)
 {
     for (uint32_t i = 0; i < stack.count; i++) {
-        if (pcs[i] - (uintptr_t)function < size) {
+        if (pcs[i] >= start && pcs[i] < end) {
             return true;
         }
     }
     return false;
 }
 
-static __attribute__((noinline)) void *block(void *arg)
+static MEASURED(block) void *block(void *arg)
 {
     struct fixture *f = arg;
     char byte;
@@ -122,7 +131,7 @@ TEST(a_blocked_thread)
     CHECK_EQ(captured.by, SONDE_CAPTURED_PASSIVE);
     CHECK_EQ(captured.syscall_args[0], f.fds[0]);
     CHECK_EQ(stack.end, SONDE_END_ROOT);
-    CHECK(holds((void *)&block, FUNCTION_SIZE));
+    CHECK(HOLDS(block));
     CHECK(how[0] & SONDE_HOW_EXACT);
     CHECK_EQ(write(f.fds[1], "x", 1), 1);
     pthread_join(f.thread, NULL);
@@ -132,7 +141,7 @@ TEST(a_blocked_thread)
     close(f.fds[1]);
 }
 
-static __attribute__((noinline)) void *spin(void *arg)
+static MEASURED(spin) void *spin(void *arg)
 {
     struct fixture *f = arg;
     f->tid = (int32_t)syscall(SYS_gettid);
@@ -190,7 +199,7 @@ TEST(a_running_thread)
             }
             CHECK_EQ(captured.by, SONDE_CAPTURED_SIGNAL);
             CHECK_EQ(stack.end, SONDE_END_ROOT);
-            CHECK(pcs[0] - (uintptr_t)&spin < FUNCTION_SIZE);
+            CHECK(IS_IN(pcs[0], spin));
             CHECK(how[0] & SONDE_HOW_EXACT);
         }
         check_action_is(SIG_DFL);
@@ -238,17 +247,21 @@ TEST(the_programs_own_handler)
     end_spinning(&f);
 }
 
+static MEASURED(caller) void capture_itself(uint32_t skip)
+{
+    struct sonde_capture_options options = {.struct_bytes = sizeof options, .skip = skip};
+    CHECK_OK(sonde_thread_capture(sonde_thread_self(), &options, &stack, NULL));
+}
+
 TEST(the_calling_thread_and_skip)
 {
-    uint64_t first;
-    struct sonde_capture_options options = {.struct_bytes = sizeof options, .skip = 1};
     CHECK_OK(capture(sonde_thread_self(), 0));
     CHECK_EQ(captured.by, SONDE_CAPTURED_SELF);
-    CHECK(pcs[0] - (uintptr_t)&capture < FUNCTION_SIZE);
-    first = pcs[1];
-    (void)first;
-    CHECK_OK(sonde_thread_capture(sonde_thread_self(), &options, &stack, NULL));
-    CHECK(!holds((void *)&the_calling_thread_and_skip, 64));
+    CHECK(IS_IN(pcs[0], capture));
+    capture_itself(0);
+    CHECK(IS_IN(pcs[0], caller));
+    capture_itself(1);
+    CHECK(!HOLDS(caller));
 }
 
 struct all {
@@ -375,7 +388,7 @@ TEST(wrong_arguments)
 
 /* Threads that come to a call and leave it while they are captured: each answer is a whole stack or
  * says that it is none, and none of their naps that must not be signalled ends early. */
-static void *nap(void *arg)
+static MEASURED(nap) void *nap(void *arg)
 {
     struct fixture *f = arg;
     f->tid = (int32_t)syscall(SYS_gettid);
@@ -405,7 +418,7 @@ TEST(naps_are_not_ended_by_passive_reads)
 #else
             CHECK_EQ(stack.end, SONDE_END_ROOT);
 #endif
-            CHECK(holds((void *)&nap, FUNCTION_SIZE));
+            CHECK(HOLDS(nap));
             read++;
         }
     }
