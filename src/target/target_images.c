@@ -310,7 +310,9 @@ static bool add_image(struct builder *b, const struct group *g, uint32_t *ret_in
         if (!load_image(b, g, &image, &loaded)) {
             return true;
         }
-        loaded.path = sonde__mem_copy_string(g->maps[g->first].path);
+        /* (a core without the list of files has the given program's name only) */
+        bool nameless = g->maps[g->first].path[0] == '\0' && loaded.file_path != NULL;
+        loaded.path = sonde__mem_copy_string(nameless ? loaded.file_path : g->maps[g->first].path);
         if (loaded.path == NULL) {
             drop_loaded(&loaded);
             return false;

@@ -293,3 +293,44 @@ TEST_TIMEOUT(foreign_cores, 200)
     test_run_done(&run);
     free(bytes);
 }
+
+/* Of another architecture, as its emulator writes it: without a list of files. */
+TEST_TIMEOUT(a_core_of_aarch64, 120)
+{
+    static const char *const order[] = {"abort+", "boom+", "boom+", "boom+", "main+", "a64+0x"};
+    static const char source[] =
+        "#include <stdlib.h>\n__attribute__((noinline)) void boom(int n) {\n"
+        "if (n) boom(n - 1); else abort(); __asm__ volatile(\"\"); }\n"
+        "int main(void) { boom(2); return 0; }\n";
+    char line[1200], program[300];
+    const char *const argv[] = {"sh", "-c", line, NULL};
+    snprintf(program, sizeof program, "%s/a64.c", test_folder());
+    test_write_file(program, source, sizeof source - 1);
+    snprintf(line, sizeof line,
+             "cd %s && aarch64-linux-gnu-gcc -O1 -fno-optimize-sibling-calls -static -o a64 a64.c "
+             "&& { ulimit -c unlimited; qemu-aarch64 ./a64 >/dev/null 2>&1; mv *.core core; }",
+             test_folder());
+    struct test_run run = test_run(argv, NULL, NULL, 60);
+    if (run.status != 0) {
+        SKIP("no core of aarch64 can be made here: %s", run.err);
+    }
+    test_run_done(&run);
+    snprintf(program, sizeof program, "%s/a64", test_folder());
+    snprintf(line, sizeof line, "%s/core", test_folder());
+    run = stacks(line, program, NULL);
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, "  aarch64  1 thread");
+    const char *at = run.out;
+    for (unsigned i = 0; i < sizeof order / sizeof *order; i++) {
+        at = strstr(at, order[i]);
+        if (at == NULL) {
+            FAIL("%s is missing in: %s", order[i], run.out);
+        }
+        at++;
+    }
+    test_run_done(&run);
+    run = stacks(line, NULL, NULL);
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, "[no image]");
+    test_run_done(&run);
+}
