@@ -79,7 +79,7 @@ uint64_t sonde__host_cpu_ns(void); /* CPU time of this thread */
 struct sonde__host_thread_look {
     char state;        /* R S D T t Z ... */
     int32_t tracer;    /* 0: none */
-    bool confined;     /* under a seccomp filter */
+    bool confined;     /* under a seccomp filter that we are not under */
     uint64_t switches; /* voluntary and involuntary */
     uint64_t cpu_ns;
     uint64_t runqueue_ns;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "host_run.h"
+#include "host_status.h"
 
 static bool read_text(const char *path, char *text, size_t capacity)
 {
@@ -30,29 +31,43 @@ static bool read_thread_file(int32_t pid, int32_t tid, const char *name, char *t
     return read_text(path, text, capacity);
 }
 
-/* The number behind "NAME:\t" in a status file; 0 when it is not there. */
-static uint64_t field(const char *text, const char *name)
+bool sonde__host_read_status(int32_t pid, int32_t tid, char ret_text[SONDE__HOST_STATUS_BYTES])
 {
-    const char *at = strstr(text, name);
+    return read_thread_file(pid, tid, "status", ret_text, SONDE__HOST_STATUS_BYTES);
+}
+
+uint64_t sonde__host_status_field(const char *status, const char *name)
+{
+    const char *at = strstr(status, name);
     return at != NULL ? strtoull(at + strlen(name), NULL, 10) : 0;
+}
+
+bool sonde__host_is_confined(const char *status)
+{
+    char own[SONDE__HOST_STATUS_BYTES];
+    uint64_t mode = sonde__host_status_field(status, "\nSeccomp:\t");
+    uint64_t filters = sonde__host_status_field(status, "\nSeccomp_filters:\t");
+    return mode != 0 &&
+           (mode != 2 || filters == 0 || !read_text("/proc/thread-self/status", own, sizeof own) ||
+            sonde__host_status_field(own, "\nSeccomp_filters:\t") != filters);
 }
 
 bool sonde__host_look_thread(int32_t pid, int32_t tid, struct sonde__host_thread_look *ret_look)
 {
     struct sonde__host_thread_look look = {.state = '?'};
-    char text[4096];
+    char text[SONDE__HOST_STATUS_BYTES];
     char *end;
-    if (!read_thread_file(pid, tid, "status", text, sizeof text)) {
+    if (!sonde__host_read_status(pid, tid, text)) {
         return false;
     }
     const char *state = strstr(text, "\nState:\t");
     if (state != NULL) {
         look.state = state[8];
     }
-    look.tracer = (int32_t)field(text, "\nTracerPid:\t");
-    look.confined = field(text, "\nSeccomp:\t") != 0;
-    look.switches = field(text, "\nvoluntary_ctxt_switches:\t") +
-                    field(text, "\nnonvoluntary_ctxt_switches:\t");
+    look.tracer = (int32_t)sonde__host_status_field(text, "\nTracerPid:\t");
+    look.confined = sonde__host_is_confined(text);
+    look.switches = sonde__host_status_field(text, "\nvoluntary_ctxt_switches:\t") +
+                    sonde__host_status_field(text, "\nnonvoluntary_ctxt_switches:\t");
     if (read_thread_file(pid, tid, "schedstat", text, sizeof text)) {
         look.cpu_ns = strtoull(text, &end, 10);
         look.runqueue_ns = strtoull(end, NULL, 10);
