@@ -16,6 +16,7 @@ enum {
     OPTION_REPORT,
     OPTION_TIMEOUT,
     OPTION_ACTION,
+    OPTION_SAMPLER,
     OPTION_COLOR,
     OPTION_VERBOSE,
     OPTION_FOLLOW,
@@ -35,6 +36,9 @@ static const struct sonde__cli_option options[] = {
      "print the stacks of all threads when the program still runs after this long"},
     {OPTION_ACTION, "timeout-action", 0, "ACTION",
      "what then: stacks (the default: it goes on), abort (SIGABRT), core (SIGABRT with a core)"},
+    {OPTION_SAMPLER, "sampler", 0, "HOW",
+     "how running threads are sampled: auto (the default: the first that works), perf, ptrace, "
+     "signal, none"},
     {OPTION_FOLLOW, "follow", 'f', NULL, "watch the programs that PROGRAM executes, too"},
     {OPTION_COLOR, "color", 0, "WHEN", "auto, always, never"},
     {OPTION_VERBOSE, "verbose", 'v', NULL, "say what is watched, and how much was seen"},
@@ -72,6 +76,17 @@ static bool parse_action(const char *text, enum sonde__watch_timeout_action *ret
     for (int i = 0; i < 3; i++) {
         if (strcmp(text, names[i]) == 0) {
             *ret_action = (enum sonde__watch_timeout_action)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_sampler(const char *text, enum sonde__watch_sampler *ret_sampler)
+{
+    for (int i = 0; i <= SONDE__WATCH_SAMPLER_NONE; i++) {
+        if (strcmp(text, sonde__watch_sampler_names[i]) == 0) {
+            *ret_sampler = (enum sonde__watch_sampler)i;
             return true;
         }
     }
@@ -157,6 +172,9 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
         case OPTION_ACTION:
             right = parse_action(args.value, &o.timeout_action);
             break;
+        case OPTION_SAMPLER:
+            right = parse_sampler(args.value, &o.sampler);
+            break;
         case OPTION_COLOR:
             right = sonde__cli_parse_color(args.value, &color);
             break;
@@ -227,6 +245,10 @@ const struct sonde__cli_command sonde__cmd_run = {
              "The exit status, signals, job control, pid and environment are those of PROGRAM\n"
              "without sonde. Programs that it starts are watched with --follow only. SIGQUIT\n"
              "to the supervisor (--verbose says its pid) prints the stacks of all threads.\n"
+             "\n"
+             "Running threads are sampled by perf events, where those are refused by ptrace,\n"
+             "and in containers that refuse both by a signal (SIGURG); the report says which,\n"
+             "and how many calls that ended early. --sampler chooses one of them.\n"
              "\n"
              "--follow: not followed are forks that execute nothing, what is executed by\n"
              "descriptor (fexecve()), by a system call of its own (Go) or by posix_spawn()\n"

@@ -2,10 +2,11 @@
 /* The probe in an unmodified program: state shared by its files.
  *
  * Invariant: creates no thread, keeps no descriptor, writes no output, changes no errno and no
- * signal; leaves the environment as it would be without it. A fork child has no page (the kernel
- * wipes the one word that leads to it), so it can never publish turns as its parent. A child of
- * vfork shares everything with its suspended parent, which is harmless: it ends its waits or execs.
- * Context of everything here but the constructor: handler. */
+ * signal (one that is ignored by default is used where nothing else samples running threads:
+ * sampler.c); leaves the environment as it would be without it. A fork child has no page (the
+ * kernel wipes the one word that leads to it), so it can never publish turns as its parent. A child
+ * of vfork shares everything with its suspended parent, which is harmless: it ends its waits or
+ * execs. Context of everything here but the constructor: handler. */
 #ifndef SONDE_PRELOAD_H
 #define SONDE_PRELOAD_H
 
@@ -120,6 +121,10 @@ void preload_count_missed(enum sonde__probe_missed reason);
 /* The file that execvp() would execute first, if it can be followed. Keeps errno. */
 #define PRELOAD_PATH_MAX 4096u
 bool preload_find(const char *name, char *ret_path);
+
+/* --- sampler.c: normal context. Sets the handler that samples a running thread, if the signal is
+ * free. */
+void preload_sampler_start(struct sonde__probe_page *page);
 
 /* At start: is a thread's number to be had without a system call? */
 void preload_learn_own_tid(void);

@@ -99,6 +99,9 @@ static void start(int argc, char **argv, char **envp)
     preload_find_clock();
     guard->page = page;
     preload_guard = guard;
+    if (atomic_load_explicit(&page->sample.wanted, memory_order_relaxed) != 0) {
+        preload_sampler_start(page);
+    }
     atomic_store_explicit(&page->pid, (int32_t)getpid(), memory_order_release);
 }
 

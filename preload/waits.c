@@ -115,6 +115,11 @@ struct sonde__probe_slot *preload_learn(uint32_t kind, uint64_t object, uint64_t
     if (slot == NULL) {
         return NULL;
     }
+    if (atomic_load_explicit(&page->sample.wanted, memory_order_relaxed) != 0 &&
+        atomic_load_explicit(&page->sample.handler, memory_order_relaxed) ==
+            SONDE__PROBE_HANDLER_NONE) {
+        preload_sampler_start(page); /* it was wanted only after the start */
+    }
     if (kind == SONDE__PROBE_COND &&
         (atomic_load_explicit(&slot->tid, memory_order_relaxed) !=
              (uint32_t)atomic_load_explicit(&page->pid, memory_order_relaxed) ||

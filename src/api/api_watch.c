@@ -164,7 +164,8 @@ static uint32_t wait_inside(struct sonde__watch_session *session, uint64_t timeo
 static enum sonde_status open_session(struct sonde_watch *watch)
 {
     struct sonde__watch_session *session = &watch->session;
-    SONDE_TRY(sonde__watch_camera_open(watch->pid, &session->camera, &watch->error));
+    const struct sonde__target_options passive = {.mode = SONDE__TARGET_PASSIVE};
+    SONDE_TRY(sonde__watch_camera_open(watch->pid, &passive, &session->camera, &watch->error));
     sonde__watch_camera_turn_inward(session->camera, sonde__os_tid(), ask_thread);
     enum sonde_status status =
         sonde__watch_output_create(&session->options, watch->pid, &session->output);

@@ -13,6 +13,21 @@
 static const char *const names_x86_64[] = {SONDE__SYSCALLS_X86_64(ENTRY)};
 static const char *const names_aarch64[] = {SONDE__SYSCALLS_AARCH64(ENTRY)};
 
+/* x86-64: `syscall` is 0f 05. aarch64: `svc #0` is d4000001, little-endian. */
+bool sonde__arch_call_ended_early(const struct sonde__regs *regs, const uint8_t *code,
+                                  unsigned size)
+{
+    const int64_t interrupted = -4; /* EINTR, in rax or x0 */
+    if (!sonde__regs_known(regs, 0) || (int64_t)regs->r[0] != interrupted) {
+        return false;
+    }
+    if (regs->arch == SONDE__ARCH_X86_64) {
+        return size >= 2 && code[size - 2] == 0x0f && code[size - 1] == 0x05;
+    }
+    return size >= 4 && code[size - 4] == 0x01 && code[size - 3] == 0x00 &&
+           code[size - 2] == 0x00 && code[size - 1] == 0xd4;
+}
+
 const char *sonde__arch_syscall_name(unsigned arch, int64_t number)
 {
     const char *const *names = arch == SONDE__ARCH_X86_64 ? names_x86_64 : names_aarch64;

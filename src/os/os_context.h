@@ -14,6 +14,8 @@ void sonde__os_context_regs(const void *ucontext, struct sonde__regs *ret_regs);
 
 /* Was this signal sent by sonde__os_signal_thread() of this process? Then also its value. */
 bool sonde__os_signal_value(const void *siginfo, uint64_t *ret_value);
+/* The same of a signal that process `pid` sent, by the same means. */
+bool sonde__os_signal_sent_by(const void *siginfo, int32_t pid, uint64_t *ret_value);
 
 /* The registers that the record of a wait tells: sp, pc, and in a system call those that hold its
  * arguments. No other is known. */

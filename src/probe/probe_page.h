@@ -15,7 +15,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SONDE__PROBE_VERSION 3u
+#include "probe_sample.h"
+
+#define SONDE__PROBE_VERSION 4u
 /* Threads that wait in poll, epoll and the like at the same time: 256 is four times what the
  * largest program of our tests has. More threads are not watched; `slots_lost` counts them. */
 #define SONDE__PROBE_SLOTS 256u
@@ -90,6 +92,7 @@ struct sonde__probe_page {
     _Atomic uint64_t slots_lost;
     uint32_t follows; /* 1: a struct sonde__probe_follow lies behind this page */
     struct sonde__probe_slot slots[SONDE__PROBE_SLOTS];
+    struct sonde__probe_sample sample;
 };
 
 /* `sonde run --follow`: what executing a program becomes. In memory of its own, because fork

@@ -1,1 +1,1 @@
-set(sources probe_turn.c)
+set(sources probe_sample.c probe_turn.c)

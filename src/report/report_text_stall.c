@@ -95,7 +95,7 @@ static void put_facts(struct sonde__report_out *out, const struct sonde__report 
     if (stall->samples_early != 0) {
         sonde__report_out_str(out, "  note: ");
         sonde__report_out_dec(out, stall->samples_early);
-        sonde__report_out_str(out, " calls of the program may have ended early by our signal\n");
+        sonde__report_out_str(out, " calls of the program ended early because it was sampled\n");
     }
 }
 

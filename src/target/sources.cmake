@@ -9,6 +9,7 @@ set(sources
     target_self.c
     target_self_describe.c
     target_self_images.c
+    target_signal.c
     target_stop.c
     target_window.c
 )

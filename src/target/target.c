@@ -24,6 +24,11 @@ void sonde__target_close(struct sonde__target *target)
     }
 }
 
+struct sonde__target_signals sonde__target_signals(const struct sonde__target *target)
+{
+    return target->signals;
+}
+
 int32_t sonde__target_pid(const struct sonde__target *target)
 {
     return target->pid;

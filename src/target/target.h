@@ -17,19 +17,31 @@
 #include "unwind_walk.h"
 
 struct sonde__target;
+struct sonde__probe_sample; /* probe_sample.h */
 
 /* How another process' threads may be read. */
 enum sonde__target_mode {
     /* Blocked threads from /proc and memory reads only. Running threads by a perf event where it
-     * is allowed. Threads that are already stopped are read by ptrace (which disturbs no call).
+     * is allowed, else by ptrace, else by a signal if the program has a probe that answers it.
+     * Threads that are already stopped are read by ptrace (which disturbs no call).
      * Never signals or stops a thread that is blocked in a call. */
     SONDE__TARGET_PASSIVE,
     /* All threads stopped by ptrace together: one consistent snapshot; the pause is reported. */
     SONDE__TARGET_STOP,
 };
 
+/* How running threads may be read, mode PASSIVE; tried in this order. */
+enum sonde__target_way {
+    SONDE__TARGET_BY_PERF = 1,
+    SONDE__TARGET_BY_PTRACE = 2, /* ends 4 of 17 kinds of waits early if the thread enters one */
+    SONDE__TARGET_BY_SIGNAL = 4, /* 13 of 17; needs `sample` */
+};
+
 struct sonde__target_options {
     enum sonde__target_mode mode;
+    bool restricted;                    /* only by `ways`; else by any */
+    uint32_t ways;                      /* SONDE__TARGET_BY_ bits */
+    struct sonde__probe_sample *sample; /* where the program's probe answers; null: it has none */
     const char *executable; /* cores: the program, when the core's own path is not right; or null */
     const char *root;       /* prefix for image paths; null: /proc/PID/root for processes */
 };
@@ -70,6 +82,7 @@ struct sonde__capture {
     int64_t syscall; /* number of the call that it is blocked in, or -1 */
     uint64_t syscall_args[6];
     uint64_t pause_ns; /* how long the thread was kept stopped for this; 0: it was not */
+    bool early;        /* a call of the thread returned before its time because of this */
     struct sonde__regs regs;
     char waits_for[160];          /* what its call waits for (target_cause.h), or "" */
     char note[SONDE__NOTE_BYTES]; /* what could not be read or done, and why; "" when all is well */
@@ -85,6 +98,16 @@ SONDE_NODISCARD enum sonde_status
 sonde__target_open_core(const char *path, const struct sonde__target_options *options,
                         struct sonde__target **ret_target, struct sonde_error *ret_error);
 void sonde__target_close(struct sonde__target *target);
+
+/* What became of the signals to its threads. */
+struct sonde__target_signals {
+    uint64_t sent;
+    uint64_t refused;    /* not sent: blocked, the program's own, not permitted */
+    uint64_t unanswered; /* in time */
+    uint64_t early;      /* a call of the thread ended early */
+};
+/* All 0 for targets that are not processes. */
+struct sonde__target_signals sonde__target_signals(const struct sonde__target *target);
 
 int32_t sonde__target_pid(const struct sonde__target *target);
 /* The program's path as the target sees it. */

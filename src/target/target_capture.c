@@ -6,8 +6,10 @@
  *           that the thread did not run in between, so what was read is one state. Never signalled,
  *           never stopped.
  * running   a perf event: registers and stack at one instant, taken while it runs. Where perf is
- *           refused, ptrace; the thread may enter a wait between our look and the stop, and four
- *           kinds of waits then return early, so that is said in the note.
+ *           refused, ptrace, where that is refused, too, a signal; the thread may enter a wait
+ *           between our last look and the stop, and four of 17 kinds of waits then return early
+ *           (by the signal: 13), so only a thread that has run for a while is met so, and what
+ *           ended early is said. See target_signal.c.
  * stopped   ptrace: all registers, and no call is disturbed that SIGSTOP did not disturb before. */
 #include <string.h>
 
@@ -168,6 +170,22 @@ static enum outcome await_sample(struct sonde__target_process *p, int32_t tid,
     }
 }
 
+void sonde__target_walk_copy(struct sonde__target_process *p, const uint8_t *bytes,
+                             uint64_t address, size_t size, struct sonde_stack *stack,
+                             struct sonde__capture *capture)
+{
+    sonde__window_forget(p->window);
+    p->window->copy = bytes;
+    p->window->copy_start = address;
+    p->window->copy_end = address + size;
+    sonde__target_walk(&p->base, &capture->regs, false, sonde__window_read, p->window, stack);
+    if (p->window->beyond_copy) {
+        sonde__target_note(capture, "frames beyond %u bytes of stack were read a moment later",
+                           (unsigned)size);
+    }
+    p->window->copy = NULL;
+}
+
 static enum outcome capture_perf(struct sonde__target_process *p, int32_t tid,
                                  struct sonde_stack *stack, struct sonde__capture *capture,
                                  int32_t *ret_os_error)
@@ -186,19 +204,11 @@ static enum outcome capture_perf(struct sonde__target_process *p, int32_t tid,
     if (outcome != DONE) {
         return outcome;
     }
-    sonde__window_forget(p->window);
-    p->window->copy = p->sample->stack;
-    p->window->copy_start = p->sample->stack_address;
-    p->window->copy_end = p->sample->stack_address + p->sample->stack_size;
-    sonde__target_walk(&p->base, &p->sample->regs, false, sonde__window_read, p->window, stack);
-    if (p->window->beyond_copy) {
-        sonde__target_note(capture, "frames beyond %u bytes of stack were read a moment later",
-                           (unsigned)p->sample->stack_size);
-    }
-    p->window->copy = NULL;
+    capture->regs = p->sample->regs;
+    sonde__target_walk_copy(p, p->sample->stack, p->sample->stack_address, p->sample->stack_size,
+                            stack, capture);
     capture->status = SONDE_OK;
     capture->by = SONDE__CAPTURED_PERF;
-    capture->regs = p->sample->regs;
     return DONE;
 }
 
@@ -220,7 +230,7 @@ void sonde__target_read_stopped(struct sonde__target_process *p, int32_t tid,
     sonde__target_walk(&p->base, &ret_capture->regs, false, sonde__window_read, p->window, stack);
 }
 
-static enum outcome capture_ptrace(struct sonde__target_process *p, int32_t tid,
+static enum outcome capture_ptrace(struct sonde__target_process *p, int32_t tid, bool was_running,
                                    struct sonde_stack *stack, struct sonde__capture *capture)
 {
     uint64_t begin_ns;
@@ -241,6 +251,20 @@ static enum outcome capture_ptrace(struct sonde__target_process *p, int32_t tid,
     }
     sonde__host_ptrace_detach(tid, signal);
     capture->pause_ns = sonde__os_now_ns() - begin_ns;
+    capture->early = capture->by == SONDE__CAPTURED_PTRACE && was_running &&
+                     sonde__target_ended_early(p, &capture->regs);
+    return status == SONDE_OK ? DONE : status == SONDE_ABSENT ? AGAIN : REFUSED;
+}
+
+/* Where the probe has no handler yet it is told to set one; that takes until the next turn of some
+ * loop. */
+static enum outcome capture_asked(struct sonde__target_process *p, int32_t tid,
+                                  const struct sonde__host_signal_look *look,
+                                  struct sonde_stack *stack, struct sonde__capture *capture)
+{
+    enum sonde_status status;
+    atomic_store(&p->sample_of_probe->wanted, 1);
+    status = sonde__target_ask(p, tid, look, stack, capture);
     return status == SONDE_OK ? DONE : status == SONDE_ABSENT ? AGAIN : REFUSED;
 }
 
@@ -264,23 +288,49 @@ static enum outcome capture_running(struct sonde__target_process *p, int32_t tid
                                     struct sonde_stack *stack, struct sonde__capture *capture)
 {
     int32_t os_error = 0;
-    enum outcome outcome = capture_perf(p, tid, stack, capture, &os_error);
+    enum outcome outcome = REFUSED;
+    struct sonde__host_signal_look look;
+    const char *how = "stopped";
+    capture->status = SONDE_DENIED;
+    if ((p->ways & SONDE__TARGET_BY_PERF) != 0) {
+        outcome = capture_perf(p, tid, stack, capture, &os_error);
+    }
     if (outcome != REFUSED) {
         return outcome;
     }
-    if (!still_running(p, tid)) {
-        return AGAIN;
+    if ((p->ways & ~(uint32_t)SONDE__TARGET_BY_PERF) == 0) {
+        sonde__target_note(capture, p->ways == 0 ? "it runs, and running threads are left alone"
+                                                 : "it runs, and no perf sample was to be had");
+        return REFUSED;
     }
-    outcome = capture_ptrace(p, tid, stack, capture);
-    if (outcome == REFUSED && capture->status == SONDE_DENIED) {
+    switch (sonde__target_runs_on(p, tid, &look)) {
+    case SONDE__TARGET_WAITS:
+        return AGAIN;
+    case SONDE__TARGET_STARVES:
+        if ((p->ways & SONDE__TARGET_BY_PTRACE) != 0 || p->sample_of_probe == NULL ||
+            sonde__target_may_ask(p, &look, capture)) {
+            sonde__target_note(capture, "it could run, and had no CPU");
+        }
+        return REFUSED;
+    case SONDE__TARGET_RUNS:
+        break;
+    }
+    if ((p->ways & SONDE__TARGET_BY_PTRACE) != 0) {
+        outcome = capture_ptrace(p, tid, true, stack, capture);
+    }
+    if (outcome == REFUSED && (p->ways & SONDE__TARGET_BY_SIGNAL) != 0 &&
+        p->sample_of_probe != NULL) {
+        how = "asked by a signal";
+        outcome = capture_asked(p, tid, &look, stack, capture);
+    } else if (outcome == REFUSED && capture->status == SONDE_DENIED) {
         say_no_way(p, tid, os_error, capture);
     }
-    if (outcome == DONE) {
+    if (outcome == DONE && (p->ways & SONDE__TARGET_BY_PERF) != 0) {
         if (os_error != 0) {
-            sonde__target_note(capture, "perf events are refused (errno %d), so it was stopped",
-                               os_error);
+            sonde__target_note(capture, "perf events are refused (errno %d), so it was %s",
+                               os_error, how);
         } else {
-            sonde__target_note(capture, "no perf sample came, so it was stopped");
+            sonde__target_note(capture, "no perf sample came, so it was %s", how);
         }
     }
     return outcome;
@@ -297,7 +347,7 @@ static enum outcome capture_once(struct sonde__target_process *p, int32_t tid, c
         return capture_running(p, tid, stack, capture);
     case 'T':
     case 't':
-        outcome = capture_ptrace(p, tid, stack, capture);
+        outcome = capture_ptrace(p, tid, false, stack, capture);
         /* another tracer holds it: the passive way is open to us */
         return outcome == REFUSED ? capture_blocked(p, tid, stack, capture) : outcome;
     default:

@@ -25,6 +25,7 @@ struct sonde__target {
     unsigned arch;
     enum sonde__target_mode mode;
     bool is_live; /* a process, not a core */
+    struct sonde__target_signals signals;
     char *executable;
     char *root;
     char doubt[320];               /* see sonde__target_doubt() */

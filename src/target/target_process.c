@@ -277,6 +277,10 @@ enum sonde_status sonde__target_open_process(int32_t pid,
     p->base.arch = SONDE__ARCH_HOST;
     p->base.mode = options->mode;
     p->base.is_live = true;
+    p->sample_of_probe = options->sample;
+    p->ways = options->restricted
+                  ? options->ways
+                  : SONDE__TARGET_BY_PERF | SONDE__TARGET_BY_PTRACE | SONDE__TARGET_BY_SIGNAL;
     status = fill_process(p, options, ret_error);
     if (status != SONDE_OK) {
         close_process(&p->base);

@@ -4,6 +4,8 @@
 #define SONDE_TARGET_PROCESS_H
 
 #include "host_perf.h"
+#include "host_signal.h"
+#include "probe_sample.h"
 #include "target_private.h"
 #include "target_window.h"
 
@@ -15,7 +17,11 @@ struct sonde__target_stopped {
 
 struct sonde__target_process {
     struct sonde__target base;
-    bool own_root; /* options.root was given */
+    bool own_root;      /* options.root was given */
+    uint32_t ways;      /* SONDE__TARGET_BY_ bits */
+    int32_t runner_tid; /* the last thread that was looked at because it runs, and the first look */
+    struct sonde__host_signal_look runner;       /* since its last wait */
+    struct sonde__probe_sample *sample_of_probe; /* null: there is no probe */
     struct sonde__host_maps maps;
     struct sonde__window *window;
     struct sonde__host_perf_sample *sample; /* made at the first running thread */
@@ -34,6 +40,35 @@ void sonde__target_process_resume(struct sonde__target *target, uint64_t *ret_pa
 
 /* Have we stopped this thread (by now)? */
 bool sonde__target_process_halted(struct sonde__target_process *p, int32_t tid);
+
+/* --- target_signal.c --- */
+
+/* Has the thread run for some 200 us without a wait? One whose wait is over, but which has no CPU
+ * yet, has not, although the system calls it running. Blocks for some 0.2 to 30 ms. */
+enum sonde__target_runs {
+    SONDE__TARGET_RUNS,
+    SONDE__TARGET_WAITS,   /* it waits, has waited, or has ended: look again */
+    SONDE__TARGET_STARVES, /* it got no CPU meanwhile */
+};
+enum sonde__target_runs sonde__target_runs_on(struct sonde__target_process *p, int32_t tid,
+                                              struct sonde__host_signal_look *ret_look);
+/* May a thread be asked by a signal, as far as it and the program allow it? Else a note says why.
+ */
+bool sonde__target_may_ask(struct sonde__target_process *p,
+                           const struct sonde__host_signal_look *look,
+                           struct sonde__capture *capture);
+/* look: what sonde__target_runs_on() has just seen. Returns OK | ABSENT (it has ended) | BUSY |
+ * TIMEOUT | DENIED | OS, those with a note. */
+enum sonde_status sonde__target_ask(struct sonde__target_process *p, int32_t tid,
+                                    const struct sonde__host_signal_look *look,
+                                    struct sonde_stack *stack, struct sonde__capture *capture);
+/* Registers of a thread that was stopped or signalled: did that end a call of it? */
+bool sonde__target_ended_early(struct sonde__target_process *p, const struct sonde__regs *regs);
+
+/* The walk from capture->regs with a copy of the stack's inner end, made at the same instant. */
+void sonde__target_walk_copy(struct sonde__target_process *p, const uint8_t *bytes,
+                             uint64_t address, size_t size, struct sonde_stack *stack,
+                             struct sonde__capture *capture);
 
 /* A stopped thread (by us): registers by ptrace, stack through the window. */
 void sonde__target_read_stopped(struct sonde__target_process *p, int32_t tid,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "drain_stack.h"
+#include "host_signal.h"
 #include "symfile_cache.h"
 #include "target_cause.h"
 
@@ -14,28 +15,43 @@ struct sonde__watch_camera {
     struct sonde__target *target;
     struct sonde__symfile_cache *symbols;
     struct sonde__drain *drain;
+    uint8_t sampler; /* enum sonde__report_sampler: how a running thread would be sampled */
     int32_t own_tid; /* 0: the program is another process */
     sonde__watch_ask *ask;
     uint64_t pcs[SONDE__WATCH_FRAMES_MAX];
     uint8_t how[SONDE__WATCH_FRAMES_MAX];
 };
 
-enum sonde_status sonde__watch_camera_open(int32_t pid, struct sonde__watch_camera **ret_camera,
+static uint8_t first_way(const struct sonde__target_options *options)
+{
+    uint32_t ways = options->restricted ? options->ways : UINT32_MAX;
+    if ((ways & SONDE__TARGET_BY_PERF) != 0 && sonde__host_may_perf()) {
+        return SONDE__REPORT_SAMPLER_PERF;
+    }
+    if ((ways & SONDE__TARGET_BY_PTRACE) != 0 && sonde__host_may_ptrace()) {
+        return SONDE__REPORT_SAMPLER_PTRACE;
+    }
+    return (ways & SONDE__TARGET_BY_SIGNAL) != 0 && options->sample != NULL
+               ? SONDE__REPORT_SAMPLER_SIGNAL
+               : SONDE__REPORT_SAMPLER_NONE;
+}
+
+enum sonde_status sonde__watch_camera_open(int32_t pid, const struct sonde__target_options *options,
+                                           struct sonde__watch_camera **ret_camera,
                                            struct sonde_error *ret_error)
 {
-    const struct sonde__target_options options = {.mode = SONDE__TARGET_PASSIVE};
     struct sonde__watch_camera *camera = calloc(1, sizeof *camera);
     if (camera == NULL) {
         return SONDE_MEMORY;
     }
-    enum sonde_status status =
-        sonde__target_open_process(pid, &options, &camera->target, ret_error);
+    enum sonde_status status = sonde__target_open_process(pid, options, &camera->target, ret_error);
     if (status == SONDE_OK) {
         const struct sonde__symfile_options symbols = {.root = sonde__target_root(camera->target)};
         /* without symbols the stacks are still worth having */
         if (sonde__symfile_cache_create(&symbols, &camera->symbols) != SONDE_OK) {
             camera->symbols = NULL;
         }
+        camera->sampler = first_way(options);
         *ret_camera = camera;
         return SONDE_OK;
     }
@@ -43,11 +59,19 @@ enum sonde_status sonde__watch_camera_open(int32_t pid, struct sonde__watch_came
     return status;
 }
 
+struct sonde__target_signals sonde__watch_camera_signals(const struct sonde__watch_camera *camera)
+{
+    return sonde__target_signals(camera->target);
+}
+
 void sonde__watch_camera_turn_inward(struct sonde__watch_camera *camera, int32_t own_tid,
                                      sonde__watch_ask *ask)
 {
     camera->own_tid = own_tid;
     camera->ask = ask;
+    if (camera->sampler != SONDE__REPORT_SAMPLER_PERF) {
+        camera->sampler = SONDE__REPORT_SAMPLER_SIGNAL;
+    }
 }
 
 void sonde__watch_camera_close(struct sonde__watch_camera *camera)
@@ -89,9 +113,12 @@ static void drop_own_frames(struct sonde__watch_camera *camera, struct sonde_sta
     stack->count = kept;
 }
 
-static uint8_t sampler_of(uint8_t by)
+/* A passive read does not say what would have been used for a running thread: the watch does. */
+static uint8_t sampler_of(const struct sonde__watch_camera *camera, uint8_t by)
 {
     switch (by) {
+    case SONDE__CAPTURED_PERF:
+        return SONDE__REPORT_SAMPLER_PERF;
     case SONDE__CAPTURED_PTRACE:
         return SONDE__REPORT_SAMPLER_PTRACE;
     case SONDE__CAPTURED_SIGNAL:
@@ -99,8 +126,14 @@ static uint8_t sampler_of(uint8_t by)
     case SONDE__CAPTURED_NOT:
         return SONDE__REPORT_SAMPLER_NONE;
     default:
-        return SONDE__REPORT_SAMPLER_PERF;
+        return camera->sampler;
     }
+}
+
+/* Only a running thread is met so; a stopped one is read by ptrace, too. */
+static bool ran_when(uint8_t by)
+{
+    return by == SONDE__CAPTURED_PERF || by == SONDE__CAPTURED_SIGNAL;
 }
 
 static bool keep(struct sonde__watch_camera *camera, const struct sonde__thread *thread,
@@ -131,12 +164,13 @@ static bool keep(struct sonde__watch_camera *camera, const struct sonde__thread 
     shot->end = stack.end;
     shot->end_at = stack.end_at;
     shot->by = capture.by;
-    shot->sampler = sampler_of(capture.by);
+    shot->sampler = sampler_of(camera, capture.by);
     /* the list was read a moment before; what the capture itself met is newer */
-    shot->state = capture.by == SONDE__CAPTURED_PERF                               ? 'R'
+    shot->state = ran_when(capture.by)                                             ? 'R'
                   : capture.by == SONDE__CAPTURED_PASSIVE && thread->letter == 'R' ? 'S'
                                                                                    : thread->letter;
     shot->main = thread->main;
+    shot->early = capture.early;
     shot->tid = thread->tid;
     shot->syscall = capture.syscall;
     shot->pause_ns = capture.pause_ns;

@@ -27,9 +27,10 @@ struct sonde__watch_shot {
     uint32_t count, lost_at;
     uint64_t lost_count, end_at;
     uint8_t end, by; /* enum sonde_end_reason, sonde__captured_by */
-    uint8_t sampler; /* enum sonde__report_sampler: what the shot needed beyond passive reads */
+    uint8_t sampler; /* enum sonde__report_sampler: how it was sampled, or would be if it ran */
     char state;      /* the kernel's letter */
     bool main;
+    bool early; /* a call of the thread returned before its time because of this */
     int32_t tid;
     int64_t syscall; /* number, or -1 */
     uint64_t pause_ns;
@@ -38,10 +39,12 @@ struct sonde__watch_shot {
     char detail[160]; /* what the call waits for */
 };
 
-/* Open the program. Returns as sonde__target_open_process(). */
-SONDE_NODISCARD enum sonde_status sonde__watch_camera_open(int32_t pid,
-                                                           struct sonde__watch_camera **ret_camera,
-                                                           struct sonde_error *ret_error);
+/* Open the program; how its running threads may be read is in `options`.
+ * Returns as sonde__target_open_process(). */
+SONDE_NODISCARD enum sonde_status
+sonde__watch_camera_open(int32_t pid, const struct sonde__target_options *options,
+                         struct sonde__watch_camera **ret_camera, struct sonde_error *ret_error);
+struct sonde__target_signals sonde__watch_camera_signals(const struct sonde__watch_camera *camera);
 /* The program is this process: its thread `own_tid`, the watch itself, is in no picture, and a
  * running thread that gives no perf sample is asked by `ask`, which fills stack and capture. */
 typedef void sonde__watch_ask(int32_t tid, struct sonde_stack *stack,

@@ -38,6 +38,9 @@ bool sonde__watch_fill_follow(const struct sonde__watch_options *o, int32_t supe
     add(&w, "--follow");
     add(&w, "--stall=%lluns", (unsigned long long)o->threshold_ns);
     add(&w, "--color=%s", o->color ? "always" : "never");
+    if (o->sampler != SONDE__WATCH_SAMPLER_AUTO) {
+        add(&w, "--sampler=%s", sonde__watch_sampler_names[o->sampler]);
+    }
     if (o->verbose) {
         add(&w, "--verbose");
     }

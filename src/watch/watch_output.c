@@ -227,8 +227,7 @@ static void renew_report(struct sonde__watch_output *output)
     }
 }
 
-/* The most intrusive way that was needed. Passive reads alone do not say what would have been used
- * for a running thread; when that was tried and refused, no way is claimed. */
+/* The most intrusive way that was needed; when nothing came of it, no way is claimed. */
 static uint32_t sampler_of(const struct sonde__watch_stall *stall)
 {
     uint32_t sampler = SONDE__REPORT_SAMPLER_NONE;
@@ -237,10 +236,9 @@ static uint32_t sampler_of(const struct sonde__watch_stall *stall)
         const struct sonde__watch_shot *shot = &stall->samples[i].shot;
         sampler = shot->sampler > sampler ? shot->sampler : sampler;
         refused = refused || (shot->by == SONDE__CAPTURED_NOT && shot->state == 'R');
-        sampled = sampled || shot->by == SONDE__CAPTURED_PERF;
+        sampled = sampled || shot->count > 0;
     }
-    return refused && !sampled && sampler == SONDE__REPORT_SAMPLER_PERF ? SONDE__REPORT_SAMPLER_NONE
-                                                                        : sampler;
+    return refused && !sampled ? SONDE__REPORT_SAMPLER_NONE : sampler;
 }
 
 static struct sonde__report_thread *make_threads(struct sonde__watch_output *output,
@@ -289,6 +287,7 @@ void sonde__watch_output_stall(struct sonde__watch_output *output,
         .cpu_ns = stall->cpu_ns,
         .runqueue_ns = stall->runqueue_ns,
         .overhead_ns = stall->overhead_ns,
+        .samples_early = stall->early,
         .open = ended->open,
         .sampler = sampler_of(stall),
         .main = ended->main,

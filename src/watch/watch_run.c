@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "host_run.h"
+#include "host_signal.h"
 #include "probe_page.h"
 #include "watch_follow.h"
 #include "watch_program.h"
@@ -92,6 +93,17 @@ static char *const *resolve_env(char *const *argv, char *path, size_t capacity)
     return longer;
 }
 
+const char *const sonde__watch_sampler_names[] = {"auto", "perf", "ptrace", "signal", "none"};
+
+/* The probe sets its handler when the program starts, if it is known already that there is no other
+ * way to sample running threads. */
+static bool wants_signal(const struct sonde__watch_options *options)
+{
+    return options->sampler == SONDE__WATCH_SAMPLER_SIGNAL ||
+           (options->sampler == SONDE__WATCH_SAMPLER_AUTO && !sonde__host_may_perf() &&
+            !sonde__host_may_ptrace());
+}
+
 /* The page, with what follows it; the supervisor. The watch begins here. */
 static enum sonde_status begin_watch(struct sonde__watch_session *session, int32_t *ret_page_fd,
                                      struct sonde_error *ret_error)
@@ -109,6 +121,7 @@ static enum sonde_status begin_watch(struct sonde__watch_session *session, int32
     session->page->slot_count = SONDE__PROBE_SLOTS;
     session->follow =
         (struct sonde__probe_follow *)(void *)((char *)memory + SONDE__PROBE_FOLLOW_OFFSET);
+    atomic_store(&session->page->sample.wanted, wants_signal(options));
     atomic_store(&session->page->unfinished, sonde__watch_awaits_report(options));
     status = sonde__host_start_supervisor(sonde__watch_supervise, session, options->report_fd,
                                           &supervisor, ret_error);

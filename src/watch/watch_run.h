@@ -14,6 +14,17 @@ enum sonde__watch_timeout_action {
     SONDE__WATCH_TIMEOUT_CORE,   /* and end it by SIGABRT with a core */
 };
 
+/* How running threads are sampled. */
+enum sonde__watch_sampler {
+    SONDE__WATCH_SAMPLER_AUTO, /* the first of those below that works */
+    SONDE__WATCH_SAMPLER_PERF,
+    SONDE__WATCH_SAMPLER_PTRACE,
+    SONDE__WATCH_SAMPLER_SIGNAL,
+    SONDE__WATCH_SAMPLER_NONE, /* they are not: only blocked threads are seen */
+};
+/* "auto", "perf", "ptrace", "signal", "none". */
+extern const char *const sonde__watch_sampler_names[];
+
 struct sonde__report;
 struct sonde__watch_ended; /* watch_output.h */
 
@@ -32,6 +43,7 @@ struct sonde__watch_options {
     uint64_t threshold_ns;
     uint64_t timeout_ns; /* 0: none */
     enum sonde__watch_timeout_action timeout_action;
+    enum sonde__watch_sampler sampler;
     int32_t report_fd;       /* where the report goes, -1: nowhere */
     const char *report_name; /* what messages call it */
     bool verbose;

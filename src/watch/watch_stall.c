@@ -53,6 +53,7 @@ void sonde__watch_stall_add(struct sonde__watch_stall *stall, struct sonde__watc
                             uint64_t counted_ns)
 {
     sonde__watch_stall_extend(stall, counted_ns);
+    stall->early += shot->early;
     if (stall->count > 0 && sonde__watch_shot_same(&stall->samples[stall->count - 1].shot, shot)) {
         sonde__watch_shot_done(shot);
         return;

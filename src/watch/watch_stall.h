@@ -25,6 +25,7 @@ struct sonde__watch_stall {
     struct sonde__watch_sample *samples;
     uint32_t count, capacity;
     uint64_t lost;
+    uint64_t early; /* samples that ended a call of the thread early */
     struct sonde__watch_shot *threads;
     uint32_t thread_count, thread_total;
     struct sonde__host_thread_look begin; /* schedstat when the samples began */

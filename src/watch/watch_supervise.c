@@ -4,7 +4,9 @@
  * the program becomes busy and wakes it. */
 #include "watch_supervise.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "host_run.h"
@@ -34,7 +36,19 @@ static bool open_camera(struct sonde__watch_session *s, uint64_t now_ns)
     if (now_ns < s->camera_retry_ns) {
         return false;
     }
-    if (sonde__watch_camera_open(s->pid, &s->camera, &error) == SONDE_OK) {
+    static const uint32_t ways[] = {
+        [SONDE__WATCH_SAMPLER_PERF] = SONDE__TARGET_BY_PERF,
+        [SONDE__WATCH_SAMPLER_PTRACE] = SONDE__TARGET_BY_PTRACE,
+        [SONDE__WATCH_SAMPLER_SIGNAL] = SONDE__TARGET_BY_SIGNAL,
+        [SONDE__WATCH_SAMPLER_NONE] = 0,
+    };
+    const struct sonde__target_options options = {
+        .mode = SONDE__TARGET_PASSIVE,
+        .restricted = s->options.sampler != SONDE__WATCH_SAMPLER_AUTO,
+        .ways = ways[s->options.sampler],
+        .sample = &s->page->sample,
+    };
+    if (sonde__watch_camera_open(s->pid, &options, &s->camera, &error) == SONDE_OK) {
         return true;
     }
     s->camera = NULL;
@@ -98,19 +112,22 @@ static void begin_stall(struct sonde__watch_session *s, uint32_t i)
     }
 }
 
-/* A stall without any stack says why. */
+/* A stall without any stack says why; one that lacks samples of its thread while it ran, once for
+ * each reason. */
 static void say_unread(struct sonde__watch_session *s, const struct sonde__watch_stall *stall)
 {
     const char *note = NULL;
+    bool seen = false;
     for (uint32_t n = 0; n < stall->count; n++) {
         const struct sonde__watch_shot *shot = &stall->samples[n].shot;
-        if (shot->count > 0) {
-            return;
-        }
-        note = shot->note[0] != '\0' ? shot->note : note;
+        seen = seen || shot->count > 0;
+        note = shot->count == 0 && shot->note[0] != '\0' ? shot->note : note;
     }
-    if (note != NULL) {
+    if (note != NULL && !seen) {
         sonde__watch_say(s->output, "stacks cannot be read: %s", note);
+    } else if (note != NULL && strcmp(note, s->unread) != 0) {
+        snprintf(s->unread, sizeof s->unread, "%s", note);
+        sonde__watch_say(s->output, "a part of the samples is missing: %s", note);
     }
 }
 
@@ -357,6 +374,20 @@ static uint64_t look_at_all(struct sonde__watch_session *s, uint64_t now_ns)
     return wait;
 }
 
+/* A sample by a signal is not free of side effects, so how many there were is said. */
+static void say_signals(struct sonde__watch_session *s)
+{
+    const struct sonde__target_signals n = sonde__watch_camera_signals(s->camera);
+    if (n.sent + n.refused > 0) {
+        sonde__watch_say(s->output,
+                         "running threads were asked by %llu signals (SIGURG): %llu not answered "
+                         "in time, %u too late, %llu ended a call early; %llu not sent",
+                         (unsigned long long)n.sent, (unsigned long long)n.unanswered,
+                         (unsigned)atomic_load(&s->page->sample.late), (unsigned long long)n.early,
+                         (unsigned long long)n.refused);
+    }
+}
+
 /* Every stall that is open ends here, with the program or before its exit: the last look at it may
  * have been before the thread came back to its loop. */
 static void finish_stall(struct sonde__watch_session *s, uint32_t i)
@@ -387,6 +418,9 @@ static void finish(struct sonde__watch_session *s)
     char missed[512];
     if (s->follow != NULL && sonde__watch_describe_missed(s->follow, missed, sizeof missed)) {
         sonde__watch_say(s->output, "%s", missed);
+    }
+    if (s->camera != NULL) {
+        say_signals(s);
     }
     sonde__watch_output_finish(s->output, turns, now_ns - s->begin_ns);
     s->output = NULL;

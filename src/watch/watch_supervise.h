@@ -30,6 +30,7 @@ struct sonde__watch_session {
     bool camera_said;
     uint64_t program_mark; /* sonde__host_program_mark() when the probe had started */
     bool ended, timed_out;
+    char unread[160]; /* why a running thread could not be sampled, as last said */
     uint64_t kill_at_ns;
     struct sonde__watch_decision decisions[SONDE__PROBE_SLOTS];
     struct sonde__watch_stall stalls[SONDE__PROBE_SLOTS];

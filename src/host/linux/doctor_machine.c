@@ -311,7 +311,7 @@ static void try_ptrace(struct sonde__findings *findings, pid_t child)
     if (ptrace(PTRACE_SEIZE, child, NULL, NULL) != 0) {
         sonde__host_finding_set(finding, SONDE__FINDING_LIMITED,
                                 "an own child could not be seized: %s; `sonde stacks --stop` does "
-                                "not work",
+                                "not work, `sonde run` has a signal in its place",
                                 strerror(errno));
         advise(finding, "a container: allow it (--cap-add=SYS_PTRACE, or another seccomp profile)");
         return;

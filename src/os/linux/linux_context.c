@@ -38,12 +38,17 @@ void sonde__os_context_regs(const void *ucontext, struct sonde__regs *ret_regs)
 }
 #endif
 
-bool sonde__os_signal_value(const void *siginfo, uint64_t *ret_value)
+bool sonde__os_signal_sent_by(const void *siginfo, int32_t pid, uint64_t *ret_value)
 {
     const siginfo_t *info = siginfo;
-    if (info == NULL || info->si_code != SI_QUEUE || info->si_pid != sonde__os_pid()) {
+    if (info == NULL || info->si_code != SI_QUEUE || info->si_pid != pid) {
         return false;
     }
     *ret_value = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
     return true;
+}
+
+bool sonde__os_signal_value(const void *siginfo, uint64_t *ret_value)
+{
+    return sonde__os_signal_sent_by(siginfo, sonde__os_pid(), ret_value);
 }

@@ -2,10 +2,11 @@
 /* Alternates 20 us of work and 200 us of a blocking call, inside the stalls of an event loop, so
  * that the watch looks at it all the time; counts calls that ended before they should have.
  *
- *     alternate ROUNDS      each round gives each call one stall of 400 ms
+ *     alternate ROUNDS [WORK_US]
  *
- * A sampler that stops or signals the thread ends some of these calls early (EINTR, or success with
- * time left): it would change the program. Prints "CALL made M early E" a line. */
+ * Each round gives each call one stall of 260 ms, in which the watch samples at 100 Hz. A sampler
+ * that stops or signals the thread ends some of these calls early (EINTR, or success with time
+ * left): it would change the program. Prints "CALL made M early E" a line. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -29,7 +30,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WORK_NS = 20000, WAIT_NS = 200000, STALL_NS = 400000000 };
+enum { WAIT_NS = 200000, STALL_NS = 260000000 };
+
+static int64_t work_ns = 20000;
 
 static int quiet[2];   /* a pipe that nobody writes to */
 static int silent[2];  /* another one: what the loop waits for is no call of ours */
@@ -136,13 +139,14 @@ static int call_cond_timedwait(void)
     return rc == ETIMEDOUT ? 0 : rc;
 }
 
-static atomic_bool partner_ends;
+static atomic_bool partner_ends, partner_asked;
 
 static void *write_now_and_then(void *fd)
 {
     while (!atomic_load(&partner_ends)) {
         nanosleep(&wait_time, NULL);
-        if (write(*(int *)fd, "x", 1) != 1) {
+        /* one byte a read, or a slow reader would always find one */
+        if (atomic_exchange(&partner_asked, false) && write(*(int *)fd, "x", 1) != 1) {
             break;
         }
     }
@@ -152,12 +156,14 @@ static void *write_now_and_then(void *fd)
 static int call_read(void)
 {
     char c;
+    atomic_store(&partner_asked, true);
     return read(busy[0], &c, 1) == 1 ? 0 : errno;
 }
 
 static int call_recv(void)
 {
     char c;
+    atomic_store(&partner_asked, true);
     return recv(sockets[0], &c, 1, 0) == 1 ? 0 : errno;
 }
 
@@ -231,7 +237,7 @@ __attribute__((noinline)) static void alternate(unsigned which, unsigned *made, 
     int64_t end = now_ns() + STALL_NS;
     while (now_ns() < end) {
         int64_t begin = now_ns();
-        while (now_ns() - begin < WORK_NS) {
+        while (now_ns() - begin < work_ns) {
             sink++;
         }
         begin = now_ns();
@@ -268,6 +274,9 @@ int main(int argc, char **argv)
     static unsigned made[CALLS], early[CALLS];
     unsigned rounds = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1;
     struct pollfd loop;
+    if (argc > 2) {
+        work_ns = (int64_t)strtoul(argv[2], NULL, 10) * 1000;
+    }
     if (!prepare()) {
         return 2;
     }

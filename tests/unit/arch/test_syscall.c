@@ -59,3 +59,24 @@ TEST(syscall_numbers_without_a_name)
         CHECK(sonde__arch_syscall_name(SONDE__ARCH_AARCH64, numbers[i]) == NULL);
     }
 }
+
+/* A call that a signal ended: EINTR behind a system call instruction, and nothing less. */
+TEST(syscall_that_ended_early)
+{
+    static const uint8_t x86[] = {0x00, 0x00, 0x0f, 0x05}, other[] = {0x00, 0x00, 0x0f, 0x0b};
+    static const uint8_t arm[] = {0x01, 0x00, 0x00, 0xd4};
+    struct sonde__regs regs = {.arch = SONDE__ARCH_X86_64};
+    CHECK(!sonde__arch_call_ended_early(&regs, x86, 4)); /* rax is not known */
+    sonde__regs_set(&regs, 0, (uint64_t)-4);
+    CHECK(sonde__arch_call_ended_early(&regs, x86, 4));
+    CHECK(!sonde__arch_call_ended_early(&regs, other, 4));
+    CHECK(!sonde__arch_call_ended_early(&regs, x86, 1));
+    sonde__regs_set(&regs, 0, (uint64_t)-11);
+    CHECK(!sonde__arch_call_ended_early(&regs, x86, 4));
+    regs.arch = SONDE__ARCH_AARCH64;
+    CHECK(!sonde__arch_call_ended_early(&regs, arm, 4));
+    sonde__regs_set(&regs, 0, (uint64_t)-4);
+    CHECK(sonde__arch_call_ended_early(&regs, arm, 4));
+    CHECK(!sonde__arch_call_ended_early(&regs, arm, 3));
+    CHECK(!sonde__arch_call_ended_early(&regs, x86, 4));
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Asking a running thread of another process by a signal: what must be so before it is sent, and
+ * the sending. The signal is one that is ignored by default, so a delivery to a program that has
+ * meanwhile taken our handler away harms nobody. Context: any thread. */
+#ifndef SONDE_HOST_SIGNAL_H
+#define SONDE_HOST_SIGNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sonde/status.h>
+
+/* SIGURG: of those that are ignored by default the one that programs use least. */
+#define SONDE__HOST_SAMPLE_SIGNAL 23
+
+struct sonde__host_signal_look {
+    char letter;     /* state, as the kernel prints it */
+    bool on_cpu;     /* not only runnable; true also where the kernel does not tell */
+    bool caught;     /* the process has a handler set, whoever's it is */
+    bool blocked;    /* by the thread */
+    bool pending;    /* for the thread or for its process */
+    bool confined;   /* as in struct sonde__host_thread_look */
+    int32_t tracer;  /* 0: none */
+    uint64_t cpu_ns; /* that it has used, as of its last tick or switch */
+    uint64_t waits;  /* how often the thread gave up its CPU to wait */
+};
+/* False: the thread is gone. */
+bool sonde__host_signal_look(int32_t pid, int32_t tid, struct sonde__host_signal_look *ret_look);
+
+/* Returns OK | ABSENT | BUSY (the system's queue is full) | DENIED | OS. */
+SONDE_NODISCARD enum sonde_status sonde__host_signal_send(int32_t pid, int32_t tid, uint64_t value,
+                                                          int32_t *ret_os_error);
+
+/* Is there a way to sample running threads of other processes without a signal? Tried on this
+ * thread (perf), and on a process that does not exist (ptrace): what refuses there is a filter of
+ * system calls. */
+bool sonde__host_may_perf(void);
+bool sonde__host_may_ptrace(void);
+
+#endif
