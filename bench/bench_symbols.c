@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names in process: building the index, and look-ups against a linear scan and against dladdr.
- * Peers and the index run interleaved; each figure is the median of the rounds. */
+ * Peers and the index run interleaved; each figure is the median of the rounds, in processor time
+ * of the thread. Addresses are random over all of the code, padding included; of each answer the
+ * name's address and the offset in the function are used. `ns` is for look-ups that do not wait for
+ * each other, `latency_ns` for such that do. `build_ms` is in memory that the process has used
+ * before, `build_new_memory_ms` in pages that the kernel has to hand out first. */
 #include <dlfcn.h>
 #include <link.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +82,15 @@ static struct made_symbol *make_symbols(size_t count, char **ret_names, uint64_t
     return symbols;
 }
 
+/* The sum of what look-ups answer, so that none can be left out. */
+static inline uint64_t look_up(const struct sonde__symbol_index *index, uint64_t vaddr)
+{
+    struct sonde__symbol symbol;
+    return sonde__symbol_find(index, vaddr, &symbol)
+               ? (uintptr_t)symbol.name + (vaddr - symbol.start)
+               : 0;
+}
+
 /* What the articles that we started from do for every frame. */
 static const char *scan(const struct made_symbol *symbols, size_t count, uint64_t vaddr)
 {
@@ -91,46 +105,60 @@ static const char *scan(const struct made_symbol *symbols, size_t count, uint64_
     return best->name;
 }
 
+/* Build the index, twice where it is to have memory that was used before. */
+static double time_build(const struct sonde__elf *elf, bool new_memory,
+                         struct sonde__symbol_index **index)
+{
+    double start = 0;
+    /* blocks of a mapping of their own each, which a free gives back; or none such */
+    mallopt(M_MMAP_THRESHOLD, new_memory ? 64 << 10 : 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    for (int i = 0; i < (new_memory ? 1 : 2); i++) {
+        sonde__symbol_index_destroy(*index);
+        start = now_ns();
+        if (sonde__symbol_index_create(elf, NULL, index, NULL) != SONDE_OK) {
+            fail("cannot build the index");
+        }
+    }
+    return (now_ns() - start) / 1e6;
+}
+
 static void bench_made(size_t count, const char *label)
 {
-    enum { LOOKUPS = 1 << 18 };
+    enum { ADDRESSES = 1 << 16, LOOKUPS = 4 * ADDRESSES };
     uint64_t text_size, state = 0x2545f4914f6cdd1du;
     char *names = NULL;
     struct made_symbol *symbols = make_symbols(count, &names, &text_size);
-    double build[ROUNDS], find[ROUNDS], chained[ROUNDS], scanned[ROUNDS];
-    uint64_t *vaddrs = malloc(LOOKUPS * sizeof *vaddrs);
+    double build[ROUNDS], new_memory[ROUNDS], find[ROUNDS], chained[ROUNDS], scanned[ROUNDS];
+    uint32_t *offsets = malloc(ADDRESSES * sizeof *offsets);
     struct sonde__symbol_index *index = NULL;
-    struct sonde__symbol symbol;
     struct sonde__elf elf;
     size_t size;
     void *file = made_elf(symbols, count, text_size, &size);
-    if (vaddrs == NULL || sonde__elf_open(file, size, &elf, NULL) != SONDE_OK) {
+    if (offsets == NULL || sonde__elf_open(file, size, &elf, NULL) != SONDE_OK) {
         fail("cannot make the table");
     }
-    for (size_t i = 0; i < LOOKUPS; i++) {
-        vaddrs[i] = MADE_TEXT + next_random(&state) % text_size;
+    for (size_t i = 0; i < ADDRESSES; i++) {
+        offsets[i] = (uint32_t)(next_random(&state) % text_size);
     }
     for (int round = 0; round < ROUNDS; round++) {
-        double start = now_ns();
         uint64_t sum = 0;
-        sonde__symbol_index_destroy(index);
-        if (sonde__symbol_index_create(&elf, NULL, &index, NULL) != SONDE_OK) {
-            fail("cannot build the index");
-        }
-        build[round] = (now_ns() - start) / 1e6;
+        double start;
+        new_memory[round] = time_build(&elf, true, &index);
+        build[round] = time_build(&elf, false, &index);
         start = now_ns();
         for (size_t i = 0; i < LOOKUPS; i++) {
-            sum += sonde__symbol_find(index, vaddrs[i], &symbol) ? symbol.start : 0;
+            sum += look_up(index, MADE_TEXT + offsets[i % ADDRESSES]);
         }
         find[round] = (now_ns() - start) / LOOKUPS;
         start = now_ns();
         for (size_t i = 0; i < LOOKUPS; i++) { /* each look-up waits for the one before */
-            sum += sonde__symbol_find(index, vaddrs[i] + (sum & 1), &symbol) ? symbol.end : 0;
+            sum += look_up(index, MADE_TEXT + offsets[i % ADDRESSES] + (sum & 1));
         }
         chained[round] = (now_ns() - start) / LOOKUPS;
         start = now_ns();
         for (size_t i = 0; i < 20; i++) {
-            sum += (uintptr_t)scan(symbols, count, vaddrs[i]);
+            sum += (uintptr_t)scan(symbols, count, MADE_TEXT + offsets[i]);
         }
         scanned[round] = (now_ns() - start) / 20;
         sink += sum;
@@ -138,30 +166,36 @@ static void bench_made(size_t count, const char *label)
     bench_print(median(find, ROUNDS), "ns", "symbols.inprocess.%s.ns", label);
     bench_print(median(chained, ROUNDS), "ns", "symbols.inprocess.%s.latency_ns", label);
     bench_print(median(build, ROUNDS), "ms", "symbols.inprocess.%s.build_ms", label);
+    bench_print(median(build, ROUNDS) * 1e5 / (double)count, "ms",
+                "symbols.inprocess.%s.build_ms_per_1e5", label);
+    bench_print(median(new_memory, ROUNDS), "ms", "symbols.inprocess.%s.build_new_memory_ms",
+                label);
     bench_print((double)sonde__symbol_index_bytes(index) / (double)sonde__symbol_count(index), "B",
                 "symbols.inprocess.%s.bytes_per_symbol", label);
     bench_print(median(scanned, ROUNDS) / median(find, ROUNDS), "x",
                 "symbols.inprocess.%s.vs_linear_scan", label);
     sonde__symbol_index_destroy(index);
     free(file);
-    free(vaddrs);
+    free(offsets);
     free(names);
     free(symbols);
 }
 
-/* dladdr() and the index on the same library and addresses. */
+/* dladdr() and the index on the same library and addresses. Random addresses are mostly code that
+ * .dynsym does not name, for which the index looks up the bounds of its FDE; `named_ns` and
+ * `stack50` are of the others. */
 static void bench_dladdr(const char *path)
 {
-    enum { LOOKUPS = 1 << 16, ASKED = 20 };
+    enum { LOOKUPS = 1 << 16, ASKED = 20, FRAMES = 50 };
     void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
     struct link_map *map;
     struct sonde__host_file file;
     struct sonde__elf elf;
     struct sonde__symbol_index *index = NULL;
     struct sonde__symbol symbol;
-    double ours[ROUNDS], theirs[ROUNDS];
-    uint64_t start_vaddr, end_vaddr, state = 88172645463325252u, sum = 0;
-    static uint64_t vaddrs[LOOKUPS];
+    double ours[ROUNDS], theirs[ROUNDS], named[ROUNDS];
+    uint64_t start_vaddr, end_vaddr, state = 88172645463325252u, sum = 0, named_count = 0;
+    static uint64_t vaddrs[LOOKUPS], named_vaddrs[LOOKUPS];
     if (library == NULL || dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 ||
         sonde__host_file_map(NULL, map->l_name, UINT64_MAX, &file, NULL) != SONDE_OK ||
         sonde__elf_open(file.data, file.size, &elf, NULL) != SONDE_OK ||
@@ -172,13 +206,24 @@ static void bench_dladdr(const char *path)
     }
     for (size_t i = 0; i < LOOKUPS; i++) {
         vaddrs[i] = start_vaddr + next_random(&state) % (end_vaddr - start_vaddr);
+        if (sonde__symbol_find(index, vaddrs[i], &symbol) && symbol.name[0] != '\0') {
+            named_vaddrs[named_count++] = vaddrs[i];
+        }
+    }
+    if (named_count < FRAMES) {
+        fail("a library without names");
     }
     for (int round = 0; round < ROUNDS; round++) {
         double start = now_ns();
         for (size_t i = 0; i < LOOKUPS; i++) {
-            sum += sonde__symbol_find(index, vaddrs[i], &symbol) ? symbol.start : 0;
+            sum += look_up(index, vaddrs[i]);
         }
         ours[round] = (now_ns() - start) / LOOKUPS;
+        start = now_ns();
+        for (size_t i = 0; i < LOOKUPS; i++) {
+            sum += look_up(index, named_vaddrs[i % named_count]);
+        }
+        named[round] = (now_ns() - start) / LOOKUPS;
         start = now_ns();
         for (size_t i = 0; i < ASKED; i++) {
             Dl_info info;
@@ -190,9 +235,13 @@ static void bench_dladdr(const char *path)
     sink += sum;
     bench_print(sonde__symbol_count(index), "symbols", "symbols.inprocess.library.symbols");
     bench_print(median(ours, ROUNDS), "ns", "symbols.inprocess.library.ns");
+    bench_print(median(named, ROUNDS), "ns", "symbols.inprocess.library.named_ns");
     bench_print(median(theirs, ROUNDS), "ns", "symbols.inprocess.library.dladdr_ns");
     bench_print(median(theirs, ROUNDS) / median(ours, ROUNDS), "x",
-                "symbols.inprocess.library.vs_dladdr");
+                strstr(path, "libLLVM") != NULL ? "symbols.inprocess.vs_dladdr_libllvm"
+                                                : "symbols.inprocess.library.vs_dladdr");
+    bench_print(median(named, ROUNDS) * FRAMES / 1e3, "us", "symbols.inprocess.stack50.us");
+    bench_print(median(ours, ROUNDS) * FRAMES / 1e3, "us", "symbols.inprocess.stack50_nameless.us");
     sonde__symbol_index_destroy(index);
     sonde__host_file_unmap(&file);
     dlclose(library);

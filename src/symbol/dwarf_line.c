@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Line number programs: header (DWARF 5 §6.2.4) and state machine (§6.2.2, §6.2.5).
+/* Line number programs: the state machine (DWARF 5 §6.2.2, §6.2.5).
  *
  * Rows go to one array; sequences are appended whole and the array is sorted by address at the end,
  * stably, so that rows of one address keep their order and the last of them is the one that counts.
@@ -11,23 +11,11 @@
 
 #include "base_text.h"
 #include "dwarf_constants.h"
+#include "dwarf_line_program.h"
 #include "mem_heap.h"
 
 /* A unit of libclang has about a million rows; a hostile one may not take more memory than this. */
-#define ROWS_MAX    (1u << 24)
-#define ENTRIES_MAX (1u << 20)
-#define FORMATS_MAX 16
-
-struct program {
-    const struct sonde__dwarf_sections *sections;
-    struct sonde__dwarf_unit unit; /* with the line table's own version and sizes */
-    struct sonde__dwarf_lines *lines;
-    struct sonde__bytes at;
-    uint8_t min_instruction, max_operations, line_range, opcode_base;
-    int8_t line_base;
-    uint8_t lengths[256]; /* operands of standard opcodes */
-    enum sonde_status status;
-};
+#define ROWS_MAX (1u << 24)
 
 struct state {
     uint64_t address;
@@ -36,158 +24,12 @@ struct state {
     bool discarded;
 };
 
-/* --- header --- */
-
-static bool add_directory(struct program *p, const char *name)
-{
-    struct sonde__dwarf_lines *l = p->lines;
-    if (l->directory_count >= ENTRIES_MAX ||
-        !sonde__mem_grow(&l->directories, l->directory_count, &l->directory_capacity,
-                         sizeof *l->directories)) {
-        p->status = SONDE_MEMORY;
-        return false;
-    }
-    l->directories[l->directory_count++] = name;
-    return true;
-}
-
-static bool add_file(struct program *p, const char *name, uint64_t directory)
-{
-    struct sonde__dwarf_lines *l = p->lines;
-    if (l->file_count >= ENTRIES_MAX ||
-        !sonde__mem_grow(&l->files, l->file_count, &l->file_capacity, sizeof *l->files)) {
-        p->status = SONDE_MEMORY;
-        return false;
-    }
-    l->files[l->file_count++] = (struct sonde__dwarf_file){
-        name, directory < l->directory_count ? l->directories[directory] : ""};
-    return true;
-}
-
-/* Versions 2 to 4: lists that end with an empty name; directory 0 is the unit's own. */
-static bool read_names_old(struct program *p)
-{
-    if (!add_directory(p, p->unit.comp_dir != NULL ? p->unit.comp_dir : "") ||
-        !add_file(p, "", 0)) {
-        return false;
-    }
-    for (;;) {
-        const char *name = sonde__base_bytes_string(&p->at);
-        if (name[0] == '\0' || p->at.failed) {
-            break;
-        }
-        if (!add_directory(p, name)) {
-            return false;
-        }
-    }
-    for (;;) {
-        const char *name = sonde__base_bytes_string(&p->at);
-        if (name[0] == '\0' || p->at.failed) {
-            return true;
-        }
-        uint64_t directory = sonde__base_bytes_uleb(&p->at);
-        (void)sonde__base_bytes_uleb(&p->at); /* time */
-        (void)sonde__base_bytes_uleb(&p->at); /* size */
-        if (!add_file(p, name, directory)) {
-            return false;
-        }
-    }
-}
-
-/* Version 5: a list of entries in a format that stands before it. */
-static bool read_entries(struct program *p, bool files)
-{
-    struct sonde__dwarf_attr formats[FORMATS_MAX];
-    unsigned format_count = sonde__base_bytes_u8(&p->at);
-    if (format_count > FORMATS_MAX) {
-        return sonde__base_bytes_fail(&p->at);
-    }
-    for (unsigned i = 0; i < format_count; i++) {
-        formats[i].name = (uint16_t)sonde__base_bytes_uleb(&p->at);
-        formats[i].form = (uint16_t)sonde__base_bytes_uleb(&p->at);
-        formats[i].implicit = 0;
-    }
-    uint64_t count = sonde__base_bytes_uleb(&p->at);
-    for (uint64_t n = 0; n < count && !p->at.failed; n++) {
-        const char *path = "";
-        uint64_t directory = 0;
-        if (format_count == 0 && n >= ENTRIES_MAX) {
-            return sonde__base_bytes_fail(&p->at);
-        }
-        for (unsigned i = 0; i < format_count; i++) {
-            struct sonde__dwarf_value value =
-                sonde__dwarf_read(p->sections, &p->unit, &formats[i], &p->at);
-            if (formats[i].name == DW_LNCT_path && value.kind == SONDE__DWARF_STRING) {
-                path = value.s;
-            } else if (formats[i].name == DW_LNCT_directory_index) {
-                directory = value.u;
-            }
-        }
-        if (!(files ? add_file(p, path, directory) : add_directory(p, path))) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool read_header(struct program *p)
-{
-    uint64_t length = sonde__base_bytes_u32(&p->at);
-    uint64_t header_length;
-    size_t program_at;
-    p->unit.offset_size = 4;
-    if (length == 0xffffffffu) {
-        p->unit.offset_size = 8;
-        length = sonde__base_bytes_u64(&p->at);
-    }
-    if (p->at.failed || length > sonde__base_bytes_left(&p->at)) {
-        return sonde__base_bytes_fail(&p->at);
-    }
-    p->at.end = p->at.at + length;
-    p->unit.version = sonde__base_bytes_u16(&p->at);
-    if (p->unit.version < 2 || p->unit.version > 5) {
-        return sonde__base_bytes_fail(&p->at);
-    }
-    if (p->unit.version >= 5) {
-        p->unit.address_size = sonde__base_bytes_u8(&p->at);
-        (void)sonde__base_bytes_u8(&p->at); /* segment selector size */
-        if (p->unit.address_size != 4 && p->unit.address_size != 8) {
-            return sonde__base_bytes_fail(&p->at);
-        }
-    }
-    header_length = sonde__base_bytes_uint(&p->at, p->unit.offset_size);
-    if (header_length > sonde__base_bytes_left(&p->at)) {
-        return sonde__base_bytes_fail(&p->at);
-    }
-    program_at = sonde__base_bytes_offset(&p->at) + header_length;
-    p->min_instruction = sonde__base_bytes_u8(&p->at);
-    p->max_operations = p->unit.version >= 4 ? sonde__base_bytes_u8(&p->at) : 1;
-    (void)sonde__base_bytes_u8(&p->at); /* default_is_stmt */
-    p->line_base = (int8_t)sonde__base_bytes_u8(&p->at);
-    p->line_range = sonde__base_bytes_u8(&p->at);
-    p->opcode_base = sonde__base_bytes_u8(&p->at);
-    for (unsigned i = 1; i < p->opcode_base; i++) {
-        p->lengths[i] = sonde__base_bytes_u8(&p->at);
-    }
-    if (p->line_range == 0 || p->opcode_base == 0) {
-        return sonde__base_bytes_fail(&p->at);
-    }
-    if (p->max_operations == 0) {
-        p->max_operations = 1;
-    }
-    bool ok =
-        p->unit.version >= 5 ? read_entries(p, false) && read_entries(p, true) : read_names_old(p);
-    return ok && !p->at.failed && sonde__base_bytes_seek(&p->at, program_at);
-}
-
-/* --- state machine --- */
-
-static void begin_sequence(const struct program *p, struct state *s)
+static void begin_sequence(const struct sonde__dwarf_program *p, struct state *s)
 {
     *s = (struct state){.file = 1, .line = 1, .first_row = p->lines->row_count};
 }
 
-static bool add_row(struct program *p, struct state *s, bool end)
+static bool add_row(struct sonde__dwarf_program *p, struct state *s, bool end)
 {
     struct sonde__dwarf_lines *l = p->lines;
     if (l->row_count >= ROWS_MAX ||
@@ -200,7 +42,7 @@ static bool add_row(struct program *p, struct state *s, bool end)
     return true;
 }
 
-static void end_sequence(struct program *p, struct state *s)
+static void end_sequence(struct sonde__dwarf_program *p, struct state *s)
 {
     /* a lone end row covers nothing */
     if (s->discarded || p->lines->row_count == s->first_row + 1) {
@@ -209,14 +51,14 @@ static void end_sequence(struct program *p, struct state *s)
     begin_sequence(p, s);
 }
 
-static void advance(const struct program *p, struct state *s, uint64_t operations)
+static void advance(const struct sonde__dwarf_program *p, struct state *s, uint64_t operations)
 {
     uint64_t index = s->op_index + operations;
     s->address += p->min_instruction * (index / p->max_operations);
     s->op_index = (uint32_t)(index % p->max_operations);
 }
 
-static bool extended(struct program *p, struct state *s)
+static bool extended(struct sonde__dwarf_program *p, struct state *s)
 {
     uint64_t size = sonde__base_bytes_uleb(&p->at);
     if (size == 0 || !sonde__base_bytes_need(&p->at, size)) {
@@ -238,7 +80,7 @@ static bool extended(struct program *p, struct state *s)
         break;
     case DW_LNE_define_file: {
         const char *name = sonde__base_bytes_string(&p->at);
-        ok = add_file(p, name, sonde__base_bytes_uleb(&p->at));
+        ok = sonde__dwarf_program_add_file(p, name, sonde__base_bytes_uleb(&p->at));
         break;
     }
     default:
@@ -248,7 +90,7 @@ static bool extended(struct program *p, struct state *s)
     return ok;
 }
 
-static bool standard(struct program *p, struct state *s, unsigned opcode)
+static bool standard(struct sonde__dwarf_program *p, struct state *s, unsigned opcode)
 {
     switch (opcode) {
     case DW_LNS_copy:
@@ -281,7 +123,7 @@ static bool standard(struct program *p, struct state *s, unsigned opcode)
     return true;
 }
 
-static void run(struct program *p)
+static void run(struct sonde__dwarf_program *p)
 {
     struct state s;
     begin_sequence(p, &s);
@@ -366,12 +208,8 @@ enum sonde_status sonde__dwarf_lines_load(const struct sonde__dwarf_sections *se
                                           const struct sonde__dwarf_unit *unit,
                                           struct sonde__dwarf_lines *lines)
 {
-    struct program p = {.sections = sections, .unit = *unit, .lines = lines, .at = sections->line};
-    p.at.failed = false;
-    if (!unit->has_stmt_list || !sonde__base_bytes_seek(&p.at, unit->stmt_list) ||
-        !read_header(&p)) {
-        return p.status != SONDE_OK ? p.status : SONDE_CORRUPT;
-    }
+    struct sonde__dwarf_program p;
+    SONDE_TRY(sonde__dwarf_program_open(sections, unit, lines, &p));
     run(&p);
     lines->damaged = p.at.failed;
     SONDE_TRY(p.status);

@@ -2,10 +2,12 @@
 /* Builds a symbol index: candidates from the tables, sorted, PLT stubs merged in, flattened to
  * entries, and copied with their page buckets into one block of the right size.
  *
- * Peak memory: 32 bytes for each function symbol of the tables, freed before this returns. */
+ * Peak memory: 24 bytes for each function symbol of the tables (asked for each symbol, touched for
+ * functions), freed before this returns. */
 #include "arch_regs.h"
 #include "base_status.h"
 #include "image_cfi.h"
+#include "image_elf_format.h"
 #include "mem_heap.h"
 #include "symbol_index.h"
 #include "symbol_layout.h"
@@ -43,60 +45,55 @@ static enum sonde_status mark_code_sections(const struct sonde__elf *elf, uint8_
     return SONDE_OK;
 }
 
-/* Is the symbol a candidate, and of which rank? */
-static bool judge(const struct symbol_raw *raw, const uint8_t *code_sections,
-                  uint32_t section_count, uint32_t *ret_rank)
+static inline bool is_candidate(const struct sonde__elf_symbols *symbols,
+                                const struct symbol_raw *raw, const uint8_t *code_sections,
+                                uint32_t section_count)
 {
-    unsigned type = raw->info & 15, bind = raw->info >> 4;
-    uint32_t rank = 0;
-    if (type != SONDE__STT_FUNC && type != SONDE__STT_GNU_IFUNC) {
-        if (type != SONDE__STT_NOTYPE || section_count == 0 || !is_function_label(raw->name)) {
-            return false;
-        }
-        rank = SYMBOL_RANK_NOTYPE;
-    }
-    if (raw->section == SONDE__SHN_UNDEF || raw->section == SONDE__SHN_ABS ||
-        raw->section == SONDE__SHN_COMMON ||
-        (raw->section < section_count && !code_sections[raw->section])) {
+    unsigned type = raw->info & 15;
+    if (type != SONDE__STT_FUNC && type != SONDE__STT_GNU_IFUNC &&
+        (type != SONDE__STT_NOTYPE || section_count == 0 ||
+         !is_function_label(symbols->strings + raw->name))) {
         return false;
     }
-    if (raw->size == 0) {
-        rank |= SYMBOL_RANK_NO_SIZE;
+    return raw->section != SONDE__SHN_UNDEF && raw->section != SONDE__SHN_ABS &&
+           raw->section != SONDE__SHN_COMMON &&
+           (raw->section >= section_count || code_sections[raw->section]);
+}
+
+static inline __attribute__((always_inline)) void
+scan_table(struct symbol_build *build, const struct sonde__elf_symbols *symbols, uint32_t ref,
+           const uint8_t *code_sections, uint32_t section_count)
+{
+    const uint64_t base = build->index->base, size = build->index->size;
+    const unsigned bits = build->digits.bits;
+    symbol_key *to = build->keys + build->count;
+    for (uint32_t i = 0; i < symbols->count; i++) {
+        struct symbol_raw raw = symbol_read(symbols, i);
+        uint64_t offset = raw.value - base;
+        if (offset < size && is_candidate(symbols, &raw, code_sections, section_count)) {
+            *to++ = symbol_make_key((uint32_t)offset, ref | i);
+            symbol_count_digits(&build->digits, bits, (uint32_t)offset);
+        }
     }
-    if (bind == SONDE__STB_LOCAL) {
-        rank |= SYMBOL_RANK_LOCAL;
-    } else if (bind == SONDE__STB_WEAK) {
-        rank |= SYMBOL_RANK_WEAK;
-    }
-    *ret_rank = rank;
-    return true;
+    build->count = (uint32_t)(to - build->keys);
 }
 
 static enum sonde_status add_table(struct symbol_build *build, unsigned table)
 {
-    const struct sonde__symbol_index *index = build->index;
-    const struct sonde__elf_symbols *symbols = &index->tables[table];
+    struct sonde__elf_symbols symbols = build->index->tables[table];
+    uint32_t ref = (uint32_t)table << SYMBOL_REF_TABLE_SHIFT;
     uint8_t *code_sections = NULL;
     uint32_t section_count = 0;
-    if (symbols->count == 0) {
+    if (symbols.count == 0) {
         return SONDE_OK;
     }
     SONDE_TRY(mark_code_sections(build->views[table], &code_sections, &section_count));
-    for (uint32_t i = 0; i < symbols->count; i++) {
-        struct symbol_raw raw = symbol_read(symbols, i);
-        uint64_t offset = raw.value - index->base, left;
-        struct symbol_item *item;
-        uint32_t rank;
-        if (offset >= index->size || !judge(&raw, code_sections, section_count, &rank)) {
-            continue;
-        }
-        left = index->size - offset;
-        left = left < UINT32_MAX ? left : UINT32_MAX;
-        item = &build->items[build->count++];
-        item->start = (uint32_t)offset;
-        item->ref = i | (uint32_t)table << SYMBOL_REF_TABLE_SHIFT;
-        item->size = (uint32_t)(raw.size < left ? raw.size : left);
-        item->rank = rank;
+    if (symbols.is64 && symbols.entsize == SONDE__ELF_SYM64_BYTES) {
+        symbols.is64 = true; /* as constants: the loop is made for them */
+        symbols.entsize = SONDE__ELF_SYM64_BYTES;
+        scan_table(build, &symbols, ref, code_sections, section_count);
+    } else {
+        scan_table(build, &symbols, ref, code_sections, section_count);
     }
     sonde__mem_free(code_sections);
     return SONDE_OK;
@@ -143,80 +140,108 @@ static enum sonde_status find_sources(struct symbol_build *build, const struct s
         build->capacity += index->tables[i].count;
     }
     build->capacity += symbol_count_plt(elf);
+    for (uint32_t kind = 0; kind < SYMBOL_KIND_EXTRA; kind++) {
+        if ((kind & SYMBOL_KIND_TABLE) < SYMBOL_TABLE_COUNT) {
+            index->strings[kind] = index->tables[kind & SYMBOL_KIND_TABLE].strings;
+        }
+    }
     return SONDE_OK;
 }
 
-/* Copy the entries into a block of their size, and fill the buckets. */
+static uint32_t count_pages(const struct sonde__symbol_index *index)
+{
+    return (uint32_t)((index->size + (1u << SYMBOL_PAGE_SHIFT) - 1) >> SYMBOL_PAGE_SHIFT);
+}
+
+/* The entries of each page together. */
+static void pack_pages(const struct symbol_entries *entries, uint8_t *to)
+{
+    uint32_t i = 0;
+    for (uint32_t page = 0; page < entries->page_count; page++) {
+        uint32_t end = entries->buckets[page + 1];
+        uint8_t *more = to + (size_t)(end - i) * SYMBOL_START_BYTES;
+        for (; i < end; i++) {
+            memcpy(to, &entries->starts[i], 2);
+            memcpy(more, &entries->names[i], 4);
+            memcpy(more + 4, &entries->rests[i], 2);
+            to += SYMBOL_START_BYTES;
+            more += SYMBOL_NAME_BYTES;
+        }
+        to = more;
+    }
+    memset(to, 0, SYMBOL_WINDOW * SYMBOL_START_BYTES);
+}
+
+/* Copy the entries into a block of their size. */
 static enum sonde_status finish(const struct sonde__symbol_index *made,
                                 const struct symbol_entries *entries,
                                 struct sonde__symbol_index **ret_index)
 {
-    struct sonde__symbol_index *index;
-    uint32_t pages = (uint32_t)((made->size + (1u << SYMBOL_PAGE_SHIFT) - 1) >> SYMBOL_PAGE_SHIFT);
-    size_t crowd_bytes = entries->crowd_count * sizeof *entries->crowds;
-    size_t entry_bytes = (size_t)entries->count * sizeof *entries->starts;
-    size_t pad_bytes = SYMBOL_WINDOW * sizeof(uint32_t);
-    size_t bytes = sizeof *index + 2 * entry_bytes + pad_bytes +
-                   ((size_t)pages + 1) * sizeof(uint32_t) + crowd_bytes;
-    uint32_t *words, page = 0;
-    index = sonde__mem_alloc(bytes);
+    size_t extra_bytes = entries->extra_count * sizeof *entries->extras;
+    size_t bucket_bytes = ((size_t)entries->page_count + 1) * sizeof *entries->buckets;
+    size_t bytes = sizeof *made + extra_bytes + bucket_bytes +
+                   (size_t)entries->count * SYMBOL_ENTRY_BYTES + SYMBOL_WINDOW * SYMBOL_START_BYTES;
+    struct sonde__symbol_index *index = sonde__mem_alloc(bytes);
+    uint8_t *at;
     if (index == NULL) {
         return SONDE_MEMORY;
     }
     *index = *made;
     index->count = entries->count;
-    index->page_count = pages;
-    index->crowd_count = (uint32_t)entries->crowd_count;
+    index->page_count = entries->page_count;
+    index->extra_count = (uint32_t)entries->extra_count;
     index->block_bytes = bytes;
-    words = (uint32_t *)(index + 1);
-    index->starts = memcpy(words, entries->starts, entry_bytes);
-    words += entries->count;
-    memset(words, 0xff, pad_bytes);
-    words += SYMBOL_WINDOW;
-    index->refs = memcpy(words, entries->refs, entry_bytes);
-    words += entries->count;
-    index->buckets = words;
-    for (uint32_t i = 0; i < entries->count; i++) {
-        while (page <= entries->starts[i] >> SYMBOL_PAGE_SHIFT) {
-            words[page++] = i;
-        }
+    at = (uint8_t *)(index + 1);
+    index->extras = (const struct symbol_extra *)(void *)at;
+    if (extra_bytes != 0) {
+        memcpy(at, entries->extras, extra_bytes);
     }
-    while (page <= pages) {
-        words[page++] = entries->count;
-    }
-    words += (size_t)pages + 1;
-    index->crowds = (const struct symbol_crowd *)words;
-    if (crowd_bytes != 0) {
-        memcpy(words, entries->crowds, crowd_bytes);
-    }
+    at += extra_bytes;
+    index->buckets = memcpy(at, entries->buckets, bucket_bytes);
+    at += bucket_bytes;
+    index->pages = at;
+    pack_pages(entries, at);
     *ret_index = index;
     return SONDE_OK;
 }
 
-static enum sonde_status build_index(struct symbol_build *build, const struct sonde__elf *elf,
-                                     struct sonde__symbol_index **ret_index)
+static enum sonde_status flatten_and_finish(struct symbol_build *build,
+                                            struct symbol_entries *entries,
+                                            struct sonde__symbol_index **ret_index)
 {
-    struct symbol_entries entries = {0};
     enum sonde_status status;
+    entries->page_count = count_pages(build->index);
+    entries->buckets =
+        sonde__mem_alloc_zeroed(((size_t)entries->page_count + 1) * sizeof *entries->buckets);
+    if (entries->buckets == NULL) {
+        return SONDE_MEMORY;
+    }
+    status = symbol_flatten(build, entries);
+    if (status == SONDE_OK) {
+        status = finish(build->index, entries, ret_index);
+    }
+    sonde__mem_free(entries->extras);
+    sonde__mem_free(entries->buckets);
+    return status;
+}
+
+/* `spare`: as large as the keys. */
+static enum sonde_status build_index(struct symbol_build *build, const struct sonde__elf *elf,
+                                     void *spare, struct sonde__symbol_index **ret_index)
+{
+    struct symbol_entries entries = {.names = spare};
+    symbol_key *keys = build->keys;
+    symbol_sort_prepare(&build->digits, (uint32_t)(build->index->size - 1));
     for (unsigned table = 0; table < SYMBOL_TABLE_COUNT; table++) {
         SONDE_TRY(add_table(build, table));
     }
-    if (symbol_sort(build->items, build->scratch, build->count,
-                    (uint32_t)(build->index->size - 1)) == build->scratch) {
-        struct symbol_item *sorted = build->scratch;
-        build->scratch = build->items;
-        build->items = sorted;
-    }
+    build->keys = symbol_sort(keys, build->scratch, build->count, &build->digits);
+    build->scratch = build->keys == keys ? build->scratch : keys;
     SONDE_TRY(symbol_add_plt(build, elf));
-    /* Each item makes two entries at most, of 8 bytes: they fit the scratch of 16. */
-    entries.starts = (uint32_t *)(void *)build->scratch;
-    entries.refs = entries.starts + 2 * (size_t)build->capacity;
-    status = symbol_flatten(build, &entries);
-    if (status == SONDE_OK) {
-        status = finish(build->index, &entries, ret_index);
-    }
-    sonde__mem_free(entries.crowds);
-    return status;
+    /* Each key makes two entries at most: starts and rests in the scratch, names in the spare. */
+    entries.starts = (uint16_t *)(void *)build->scratch;
+    entries.rests = entries.starts + 2 * (size_t)build->capacity;
+    return flatten_and_finish(build, &entries, ret_index);
 }
 
 enum sonde_status sonde__symbol_index_create(const struct sonde__elf *elf,
@@ -225,15 +250,21 @@ enum sonde_status sonde__symbol_index_create(const struct sonde__elf *elf,
                                              struct sonde_error *ret_error)
 {
     struct sonde__symbol_index made = {0};
-    struct symbol_build build = {.index = &made};
-    enum sonde_status status;
+    struct symbol_build build; /* its digits are large, and cleared where they are used */
+    enum sonde_status status = SONDE_MEMORY;
+    symbol_key *block;
+    build.index = &made;
+    build.count = build.capacity = 0;
+    build.stub_sizes = NULL;
     SONDE_TRY(find_sources(&build, elf, debug, ret_error));
-    build.items = sonde__mem_alloc_array(build.capacity, sizeof *build.items);
-    build.scratch = sonde__mem_alloc_array(build.capacity, sizeof *build.scratch);
-    status = build.items != NULL && build.scratch != NULL ? build_index(&build, elf, ret_index)
-                                                          : SONDE_MEMORY;
-    sonde__mem_free(build.items);
-    sonde__mem_free(build.scratch);
+    block = sonde__mem_alloc_array(build.capacity, 3 * sizeof *block);
+    if (block != NULL) {
+        build.keys = block;
+        build.scratch = block + build.capacity;
+        status = build_index(&build, elf, block + 2 * (size_t)build.capacity, ret_index);
+    }
+    sonde__mem_free(block);
+    sonde__mem_free(build.stub_sizes);
     if (status == SONDE_MEMORY) {
         return sonde__base_fail(ret_error, status, "no memory for a symbol index", NULL, 0, 0);
     }

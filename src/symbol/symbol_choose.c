@@ -51,25 +51,28 @@ static bool is_better_text(const struct name_view *a, uint32_t rank_a, const str
     return memcmp(a->text, b->text, a->length) < 0;
 }
 
-uint32_t symbol_choose(const struct sonde__symbol_index *index, const struct symbol_item *items,
+uint32_t symbol_choose(const struct sonde__symbol_index *index, const symbol_key *keys,
                        uint32_t count, uint32_t *ret_names)
 {
     uint64_t hashes[NAMES_TOLD_APART];
     struct name_view best_view = {0};
-    uint32_t best = 0, names = 0, told = 0;
+    uint32_t best = 0, best_rank = 0, names = 0, told = 0;
     if (count == 1) {
         *ret_names = 1;
         return 0;
     }
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t ref = items[i].ref, major, best_major, seen = 0;
+        uint32_t ref = (uint32_t)keys[i], rank, major, best_major, seen = 0;
+        const struct sonde__elf_symbols *table = &index->tables[symbol_ref_table(ref)];
+        struct symbol_raw raw;
         struct name_view view;
         if ((ref & SYMBOL_REF_PLT) != 0 && i != 0) {
             continue; /* a stub that has a symbol of its own: the name is the stub's, not an alias
                        */
         }
-        view = view_name(
-            symbol_read(&index->tables[symbol_ref_table(ref)], symbol_ref_index(ref)).name);
+        raw = symbol_read(table, symbol_ref_index(ref));
+        rank = symbol_rank(ref, &raw);
+        view = view_name(table->strings + raw.name);
         while (seen < told && hashes[seen] != view.hash) {
             seen++;
         }
@@ -79,12 +82,12 @@ uint32_t symbol_choose(const struct sonde__symbol_index *index, const struct sym
                 hashes[told++] = view.hash;
             }
         }
-        major = items[i].rank & ~SYMBOL_RANK_WEAK;
-        best_major = items[best].rank & ~SYMBOL_RANK_WEAK;
+        major = rank & ~SYMBOL_RANK_WEAK;
+        best_major = best_rank & ~SYMBOL_RANK_WEAK;
         if (i == 0 || major < best_major ||
-            (major == best_major &&
-             is_better_text(&view, items[i].rank, &best_view, items[best].rank))) {
+            (major == best_major && is_better_text(&view, rank, &best_view, best_rank))) {
             best = i;
+            best_rank = rank;
             best_view = view;
         }
     }

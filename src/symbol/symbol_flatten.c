@@ -2,19 +2,30 @@
 /* Sorted candidates to entries: one sweep over the addresses.
  *
  * What is open at an address is a stack of sized symbols, the innermost on top (nested symbols are
- * real: .symtab of libc has them), or one symbol without a size, which a sized one always beats. */
+ * real: .symtab of libc has them), or one symbol without a size, which a sized one always beats.
+ * Nearly always it is nothing or one symbol that has ended: that case is short, for a table of
+ * 100,000 symbols has a millisecond. */
 #include "base_status.h"
 #include "image_cfi.h"
+#include "image_elf_format.h"
 #include "mem_heap.h"
 #include "symbol_layout.h"
 
 /* Sized symbols open at once. Real files nest two or three deep; where more are open the outermost
  * is forgotten, and the code behind the inner ones has no name. */
 #define NEST_MAX 16u
+/* How many candidates ahead their symbols are fetched, which lie anywhere in the table. */
+#define FETCH_AHEAD 16u
+
+/* A function that entries are made of. */
+struct function {
+    uint64_t size;
+    uint32_t start, name, kind, aliases;
+};
 
 struct open_symbol {
-    uint64_t end;
-    uint32_t ref, aliases;
+    uint64_t end; /* within the code */
+    struct function function;
 };
 
 struct sweep {
@@ -23,39 +34,80 @@ struct sweep {
     struct open_symbol nest[NEST_MAX];
     unsigned depth;
     bool unsized_open;
-    uint64_t unsized_end;
+    struct open_symbol unsized; /* its size is known when it ends */
+    uint64_t last_start;        /* of the last entry */
+    uint32_t stubs;             /* PLT stubs so far */
 };
 
-/* From `start` on `ref` holds. A second entry of the same start replaces the first. */
-static enum sonde_status emit(struct sweep *sweep, uint64_t start, uint32_t ref, uint32_t aliases)
+static uint16_t make_start(uint32_t start, uint32_t kind)
+{
+    return (uint16_t)((start & ((1u << SYMBOL_PAGE_SHIFT) - 1)) << SYMBOL_KIND_BITS | kind);
+}
+
+static bool emit_extra(struct symbol_entries *out, const struct function *function)
+{
+    if (!sonde__mem_grow(&out->extras, out->extra_count, &out->extra_capacity,
+                         sizeof *out->extras)) {
+        return false;
+    }
+    out->names[out->count] = (uint32_t)out->extra_count;
+    out->extras[out->extra_count++] = (struct symbol_extra){
+        function->size, function->start, function->name, function->kind, function->aliases};
+    return true;
+}
+
+static void drop_last(struct symbol_entries *out)
+{
+    if ((out->starts[--out->count] & SYMBOL_KIND_MASK) == SYMBOL_KIND_EXTRA) {
+        out->extra_count--;
+    }
+}
+
+/* Of pages in which nothing starts: as many entries start before the next one as before it. */
+static void fill_buckets(struct symbol_entries *out)
+{
+    for (uint32_t page = 0; page < out->page_count; page++) {
+        if (out->buckets[page + 1] == 0) {
+            out->buckets[page + 1] = out->buckets[page];
+        }
+    }
+}
+
+/* From `start` on, `function` holds. A second entry of the same start replaces the first. */
+static inline enum sonde_status emit(struct sweep *sweep, uint32_t start,
+                                     const struct function *function)
 {
     struct symbol_entries *out = sweep->out;
-    uint32_t few = aliases < SYMBOL_REF_ALIAS_MANY ? aliases : SYMBOL_REF_ALIAS_MANY;
-    if (out->count > 0 && out->starts[out->count - 1] == start) {
-        out->count--;
-        if (out->crowd_count > 0 && out->crowds[out->crowd_count - 1].entry == out->count) {
-            out->crowd_count--;
-        }
+    uint32_t kind = function->kind;
+    if (sweep->last_start == start) {
+        drop_last(out);
     }
-    if (few == SYMBOL_REF_ALIAS_MANY) {
-        if (!sonde__mem_grow(&out->crowds, out->crowd_count, &out->crowd_capacity,
-                             sizeof *out->crowds)) {
+    sweep->last_start = start;
+    if (function->size <= SYMBOL_SIZE_MAX && function->aliases <= SYMBOL_ALIAS_MAX &&
+        function->start == start) {
+        out->names[out->count] = function->name;
+        out->rests[out->count] =
+            (uint16_t)(function->aliases << SYMBOL_SIZE_BITS | (uint32_t)function->size);
+    } else {
+        kind = SYMBOL_KIND_EXTRA;
+        out->rests[out->count] = 0;
+        if (!emit_extra(out, function)) {
             return SONDE_MEMORY;
         }
-        out->crowds[out->crowd_count++] = (struct symbol_crowd){out->count, aliases};
     }
-    out->starts[out->count] = (uint32_t)start;
-    out->refs[out->count] = ref | few << SYMBOL_REF_ALIAS_SHIFT;
-    out->count++;
+    out->starts[out->count++] = make_start(start, kind);
+    out->buckets[(start >> SYMBOL_PAGE_SHIFT) + 1] = out->count;
     return SONDE_OK;
 }
 
-/* Close what ends at or before `until`: an outer symbol goes on, or a gap begins. A gap behind a
- * sized symbol needs no entry: the symbol says where it ends. */
+/* Close what ends at or before `until`: an outer symbol goes on, or a gap begins, which needs no
+ * entry. */
 static enum sonde_status close_until(struct sweep *sweep, uint64_t until)
 {
-    if (sweep->unsized_open && sweep->unsized_end < until) {
-        SONDE_TRY(emit(sweep, sweep->unsized_end, SYMBOL_REF_END, 0));
+    if (sweep->unsized_open) {
+        struct open_symbol *open = &sweep->unsized;
+        open->function.size = (open->end < until ? open->end : until) - open->function.start;
+        SONDE_TRY(emit(sweep, open->function.start, &open->function));
     }
     sweep->unsized_open = false;
     while (sweep->depth > 0 && sweep->nest[sweep->depth - 1].end <= until) {
@@ -63,21 +115,20 @@ static enum sonde_status close_until(struct sweep *sweep, uint64_t until)
         while (sweep->depth > 0 && sweep->nest[sweep->depth - 1].end <= end) {
             sweep->depth--;
         }
-        if (sweep->depth > 0) {
-            const struct open_symbol *outer = &sweep->nest[sweep->depth - 1];
-            SONDE_TRY(emit(sweep, end, outer->ref, outer->aliases));
+        if (sweep->depth > 0 && end < sweep->build->index->size) {
+            SONDE_TRY(emit(sweep, (uint32_t)end, &sweep->nest[sweep->depth - 1].function));
         }
     }
     return SONDE_OK;
 }
 
-static void push(struct sweep *sweep, uint64_t end, uint32_t ref, uint32_t aliases)
+static void push(struct sweep *sweep, const struct open_symbol *open)
 {
     if (sweep->depth == NEST_MAX) {
         memmove(sweep->nest, sweep->nest + 1, (NEST_MAX - 1) * sizeof *sweep->nest);
         sweep->depth--;
     }
-    sweep->nest[sweep->depth++] = (struct open_symbol){end, ref, aliases};
+    sweep->nest[sweep->depth++] = *open;
 }
 
 /* The start of the first FDE behind `vaddr`, or UINT64_MAX. */
@@ -117,21 +168,16 @@ static bool names_all(const struct sonde__symbol_index *index)
 /* Offset that a symbol without a size cannot reach over: the end of its section, the end of the FDE
  * that covers it, or the start of the next one. Without an FDE and without a full symbol table it
  * names its first byte only (musl's assembler functions in a stripped libc.so). */
-static uint64_t unsized_limit(const struct symbol_build *build, const struct symbol_item *item)
+static uint64_t unsized_limit(const struct symbol_build *build, symbol_key key,
+                              const struct symbol_raw *raw)
 {
     const struct sonde__symbol_index *index = build->index;
-    unsigned table = symbol_ref_table(item->ref);
-    uint64_t vaddr = index->base + item->start, limit = index->size, start, end;
+    uint32_t offset = symbol_key_start(key);
+    uint64_t vaddr = index->base + offset, limit = index->size, start, end;
     struct sonde__elf_section section;
-    struct symbol_raw raw;
-    if ((item->ref & SYMBOL_REF_PLT) != 0) {
-        return (uint64_t)item->start + item->size < limit ? (uint64_t)item->start + item->size
-                                                          : limit;
-    }
-    raw = symbol_read(&index->tables[table], symbol_ref_index(item->ref));
-    if (raw.section < SONDE__SHN_ABS &&
-        sonde__elf_section(build->views[table], raw.section, &section) && vaddr >= section.vaddr &&
-        vaddr - section.vaddr < section.size) {
+    if (raw->section < SONDE__SHN_ABS &&
+        sonde__elf_section(build->views[symbol_ref_table((uint32_t)key)], raw->section, &section) &&
+        vaddr >= section.vaddr && vaddr - section.vaddr < section.size) {
         end = section.vaddr - index->base + section.size;
         limit = end < limit ? end : limit;
     }
@@ -142,58 +188,184 @@ static uint64_t unsized_limit(const struct symbol_build *build, const struct sym
             end = next_fde_start(&index->cfi, vaddr);
             end = end == UINT64_MAX ? end : end - index->base;
         } else {
-            end = (uint64_t)item->start + 1;
+            end = (uint64_t)offset + 1;
         }
-        limit = end > item->start && end < limit ? end : limit;
+        limit = end > offset && end < limit ? end : limit;
     } else if (!names_all(index)) {
-        limit = (uint64_t)item->start + 1;
+        limit = (uint64_t)offset + 1;
     }
     return limit;
 }
 
-/* The candidates that start at one address. */
-static enum sonde_status add_group(struct sweep *sweep, const struct symbol_item *group,
-                                   uint32_t count)
+static struct symbol_raw read_symbol(const struct symbol_build *build, symbol_key key)
 {
-    struct sonde__symbol_index *index = sweep->build->index;
-    uint32_t names, best = symbol_choose(index, group, count, &names), biggest = best;
-    const struct symbol_item *chosen = &group[best];
-    uint64_t start = chosen->start;
-    uint32_t aliases = names - 1;
-    SONDE_TRY(close_until(sweep, start));
-    if ((chosen->ref & SYMBOL_REF_PLT) != 0 || chosen->size == 0) {
+    uint32_t ref = (uint32_t)key;
+    return symbol_read(&build->index->tables[symbol_ref_table(ref)], symbol_ref_index(ref));
+}
+
+static struct open_symbol make_open(const struct symbol_build *build, symbol_key key,
+                                    const struct symbol_raw *raw, uint32_t aliases)
+{
+    uint64_t left = build->index->size - symbol_key_start(key);
+    struct open_symbol open;
+    open.function = (struct function){raw->size, symbol_key_start(key), raw->name,
+                                      symbol_kind((uint32_t)key), aliases};
+    open.end = open.function.start + (raw->size < left ? raw->size : left);
+    return open;
+}
+
+static uint64_t bytes_within(const struct symbol_build *build, symbol_key key)
+{
+    struct symbol_raw raw = read_symbol(build, key);
+    uint64_t left = build->index->size - symbol_key_start(key);
+    return raw.size < left ? raw.size : left;
+}
+
+/* Sized, of several names of one address: where they disagree about the size, the largest goes on
+ * behind the chosen one. */
+static void push_biggest(struct sweep *sweep, const symbol_key *group, uint32_t count,
+                         uint32_t best, uint32_t aliases)
+{
+    uint64_t bytes = bytes_within(sweep->build, group[best]), here;
+    uint32_t biggest = best;
+    for (uint32_t i = 0; i < count; i++) {
+        if (((uint32_t)group[i] & SYMBOL_REF_PLT) == 0 &&
+            (here = bytes_within(sweep->build, group[i])) > bytes) {
+            biggest = i;
+            bytes = here;
+        }
+    }
+    if (biggest != best) {
+        struct symbol_raw raw = read_symbol(sweep->build, group[biggest]);
+        struct open_symbol open = make_open(sweep->build, group[biggest], &raw, aliases);
+        push(sweep, &open);
+    }
+}
+
+/* The candidates that start at one address. */
+static enum sonde_status add_group(struct sweep *sweep, const symbol_key *group, uint32_t count)
+{
+    struct symbol_build *build = sweep->build;
+    struct sonde__symbol_index *index = build->index;
+    uint32_t names, best = symbol_choose(index, group, count, &names);
+    symbol_key chosen = group[best];
+    bool is_stub = ((uint32_t)chosen & SYMBOL_REF_PLT) != 0;
+    struct symbol_raw raw = read_symbol(build, chosen);
+    struct open_symbol open = make_open(build, chosen, &raw, names - 1);
+    uint32_t first_stub = sweep->stubs;
+    for (uint32_t i = 0; i < count; i++) {
+        sweep->stubs += ((uint32_t)group[i] & SYMBOL_REF_PLT) != 0;
+    }
+    SONDE_TRY(close_until(sweep, open.function.start));
+    if (is_stub || raw.size == 0) {
         if (sweep->depth > 0) {
             return SONDE_OK; /* a label inside a function */
         }
+        open.end = is_stub ? (uint64_t)open.function.start + build->stub_sizes[first_stub]
+                           : unsized_limit(build, chosen, &raw);
+        open.end = open.end < index->size ? open.end : index->size;
         sweep->unsized_open = true;
-        sweep->unsized_end = unsized_limit(sweep->build, chosen);
+        sweep->unsized = open;
     } else {
-        for (uint32_t i = 0; i < count; i++) {
-            if ((group[i].ref & SYMBOL_REF_PLT) == 0 && group[i].size > group[biggest].size) {
-                biggest = i;
-            }
+        if (count > 1) {
+            push_biggest(sweep, group, count, best, names - 1);
         }
-        if (biggest != best) {
-            push(sweep, start + group[biggest].size, group[biggest].ref, aliases);
-        }
-        push(sweep, start + chosen->size, chosen->ref, aliases);
+        push(sweep, &open);
+        SONDE_TRY(emit(sweep, open.function.start, &open.function));
     }
     index->symbol_count++;
     index->name_count += names;
-    return emit(sweep, start, chosen->ref, aliases);
+    return SONDE_OK;
+}
+
+/* What the short way reads of symbols: those of 64-bit tables. */
+struct fast_tables {
+    const uint8_t *data[SYMBOL_TABLE_COUNT]; /* null: not this table's */
+    uint64_t strings_size[SYMBOL_TABLE_COUNT];
+};
+
+static struct fast_tables find_fast_tables(const struct sonde__symbol_index *index)
+{
+    struct fast_tables fast = {0};
+    for (unsigned i = 0; i < SYMBOL_TABLE_COUNT; i++) {
+        const struct sonde__elf_symbols *table = &index->tables[i];
+        if (table->is64 && table->entsize == SONDE__ELF_SYM64_BYTES) {
+            fast.data[i] = table->data;
+            fast.strings_size[i] = table->strings_size;
+        }
+    }
+    return fast;
+}
+
+/* The short way, as far as it goes from keys[first] on: candidates that are alone at their address,
+ * have a size that fits an entry, and start where nothing is open. Returns the first that is not
+ * so; what is left open is on the nest. */
+static uint32_t add_alone(struct sweep *sweep, const struct fast_tables *tables, uint32_t first)
+{
+    struct symbol_build *build = sweep->build;
+    struct symbol_entries *out = sweep->out;
+    const symbol_key *keys = build->keys;
+    uint64_t open_end = sweep->depth == 0 ? 0 : sweep->nest[0].end;
+    uint32_t i = first, next = symbol_key_start(keys[i]), to = out->count;
+    if (sweep->depth > 1 || sweep->unsized_open) {
+        return first;
+    }
+    for (; i + 1 < build->count; i++) {
+        uint32_t ref = (uint32_t)keys[i], start = next, name;
+        const uint8_t *at = tables->data[symbol_ref_table(ref)];
+        uint64_t size;
+        if (i + FETCH_AHEAD < build->count) {
+            uint32_t ahead = (uint32_t)keys[i + FETCH_AHEAD];
+            uintptr_t data = (uintptr_t)tables->data[symbol_ref_table(ahead)] +
+                             (uint64_t)symbol_ref_index(ahead) * SONDE__ELF_SYM64_BYTES;
+            __builtin_prefetch((const void *)data);
+            __builtin_prefetch((const void *)(data + SONDE__ELF_SYM64_BYTES - 1));
+        }
+        next = symbol_key_start(keys[i + 1]);
+        if (start == next || start < open_end || at == NULL || (ref & SYMBOL_REF_PLT) != 0) {
+            break;
+        }
+        at += (uint64_t)symbol_ref_index(ref) * SONDE__ELF_SYM64_BYTES;
+        memcpy(&name, at, 4);
+        memcpy(&size, at + 16, 8);
+        if (size == 0 || size > SYMBOL_SIZE_MAX ||
+            name >= tables->strings_size[symbol_ref_table(ref)]) {
+            break;
+        }
+        out->starts[to] = make_start(start, symbol_ref_table(ref));
+        out->rests[to] = (uint16_t)size;
+        out->names[to++] = name;
+        out->buckets[(start >> SYMBOL_PAGE_SHIFT) + 1] = to;
+        open_end = start + size;
+    }
+    if (i > first) {
+        struct symbol_raw raw = read_symbol(build, keys[i - 1]);
+        sweep->nest[0] = make_open(build, keys[i - 1], &raw, 0);
+        sweep->depth = 1;
+        sweep->last_start = symbol_key_start(keys[i - 1]);
+        out->count = to;
+        build->index->symbol_count += i - first;
+        build->index->name_count += i - first;
+    }
+    return i;
 }
 
 enum sonde_status symbol_flatten(struct symbol_build *build, struct symbol_entries *entries)
 {
-    struct sweep sweep = {.build = build, .out = entries};
-    uint32_t i = 0;
-    while (i < build->count) {
-        uint32_t end = i + 1;
-        while (end < build->count && build->items[end].start == build->items[i].start) {
+    struct sweep sweep = {.build = build, .out = entries, .last_start = UINT64_MAX};
+    struct fast_tables tables = find_fast_tables(build->index);
+    const symbol_key *keys = build->keys;
+    uint32_t count = build->count, i = 0, end;
+    while (i < count) {
+        i = add_alone(&sweep, &tables, i);
+        end = i + 1;
+        while (end < count && symbol_key_start(keys[end]) == symbol_key_start(keys[i])) {
             end++;
         }
-        SONDE_TRY(add_group(&sweep, build->items + i, end - i));
+        SONDE_TRY(add_group(&sweep, keys + i, end - i));
         i = end;
     }
-    return close_until(&sweep, build->index->size);
+    SONDE_TRY(close_until(&sweep, build->index->size));
+    fill_buckets(entries);
+    return SONDE_OK;
 }

@@ -5,50 +5,18 @@
 #include "image_cfi.h"
 #include "symbol_layout.h"
 
-/* Index of the last entry that starts at or before `offset`, or UINT32_MAX.
- *
- * No branch depends on the data, for random look-ups would mispredict every second one; nor does a
- * load on the load before it: all entries of the window are compared at once (compilers make vector
- * code of it). The window may reach over the page: what stands there is larger, or padding. */
-static uint32_t find_entry(const struct sonde__symbol_index *index, uint64_t offset)
-{
-    uint64_t page = offset >> SYMBOL_PAGE_SHIFT;
-    const uint32_t *at = index->starts + index->buckets[page];
-    uint32_t left = index->buckets[page + 1] - index->buckets[page];
-    uint32_t key = (uint32_t)offset, before = 0;
-    while (left > SYMBOL_WINDOW) { /* a page of many small functions: halve it */
-        uint32_t half = (left + 1) / 2;
-        at += half & -(uint32_t)(at[half - 1] <= key);
-        left -= half;
-    }
-    for (unsigned i = 0; i < SYMBOL_WINDOW; i++) {
-        before += at[i] <= key;
-    }
-    at += before < left ? before : left; /* padding equals the last address of 4 GiB */
-    return (uint32_t)(at - index->starts) - 1;
-}
-
-static uint32_t count_aliases(const struct sonde__symbol_index *index, uint32_t entry)
-{
-    uint32_t few = index->refs[entry] >> SYMBOL_REF_ALIAS_SHIFT & SYMBOL_REF_ALIAS_MANY;
-    uint32_t low = 0, high = index->crowd_count;
-    if (few != SYMBOL_REF_ALIAS_MANY) {
-        return few;
-    }
-    while (low + 1 < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (index->crowds[middle].entry <= entry) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return index->crowds[low].aliases;
-}
+static const uint8_t source_of_kind[SYMBOL_KIND_MASK + 1] = {
+    [SYMBOL_TABLE_SYMTAB] = SONDE__SYMBOL_SYMTAB,
+    [SYMBOL_TABLE_DEBUG] = SONDE__SYMBOL_SYMTAB,
+    [SYMBOL_TABLE_DYNSYM] = SONDE__SYMBOL_DYNSYM,
+    [SYMBOL_KIND_PLT | SYMBOL_TABLE_SYMTAB] = SONDE__SYMBOL_PLT,
+    [SYMBOL_KIND_PLT | SYMBOL_TABLE_DEBUG] = SONDE__SYMBOL_PLT,
+    [SYMBOL_KIND_PLT | SYMBOL_TABLE_DYNSYM] = SONDE__SYMBOL_PLT,
+};
 
 /* Code without a symbol: the bounds of its FDE. */
-static bool find_fde(const struct sonde__symbol_index *index, uint64_t vaddr,
-                     struct sonde__symbol *ret_symbol)
+static __attribute__((noinline)) bool find_fde(const struct sonde__symbol_index *index,
+                                               uint64_t vaddr, struct sonde__symbol *ret_symbol)
 {
     uint64_t start, end;
     if (!index->has_fde_search ||
@@ -63,43 +31,149 @@ static bool find_fde(const struct sonde__symbol_index *index, uint64_t vaddr,
     return true;
 }
 
+/* A function that its entry cannot hold. */
+static __attribute__((noinline)) bool find_extra(const struct sonde__symbol_index *index,
+                                                 uint64_t vaddr, struct sonde__symbol *ret_symbol,
+                                                 uint32_t number)
+{
+    const struct symbol_extra *extra = &index->extras[number];
+    uint64_t start = index->base + extra->start;
+    if (vaddr - start >= extra->size) {
+        return find_fde(index, vaddr, ret_symbol);
+    }
+    ret_symbol->name = index->strings[extra->kind] + extra->name;
+    ret_symbol->start = start;
+    ret_symbol->end = extra->size < UINT64_MAX - start ? start + extra->size : UINT64_MAX;
+    ret_symbol->source = source_of_kind[extra->kind];
+    ret_symbol->aliases = extra->aliases;
+    return true;
+}
+
+/* The entries of a page of code. */
+struct page {
+    const uint8_t *entries;
+    uint64_t count;
+    uint64_t start; /* vaddr */
+};
+
+static inline struct page page_at(const struct sonde__symbol_index *index, uint64_t page)
+{
+    uint32_t first = index->buckets[page];
+    return (struct page){index->pages + (uint64_t)first * SYMBOL_ENTRY_BYTES,
+                         index->buckets[page + 1] - first,
+                         index->base + (page << SYMBOL_PAGE_SHIFT)};
+}
+
+/* What entry i of a page, the last one at or before `vaddr`, says of it. */
+static inline __attribute__((always_inline)) bool answer(const struct sonde__symbol_index *index,
+                                                         const struct page *page, uint64_t i,
+                                                         uint64_t vaddr,
+                                                         struct sonde__symbol *ret_symbol)
+{
+    const uint8_t *more = page->entries + page->count * SYMBOL_START_BYTES + i * SYMBOL_NAME_BYTES;
+    uint16_t start, rest;
+    uint32_t name, kind, size;
+    uint64_t begin;
+    memcpy(&start, page->entries + i * SYMBOL_START_BYTES, 2);
+    memcpy(&name, more, 4);
+    memcpy(&rest, more + 4, 2);
+    kind = start & SYMBOL_KIND_MASK;
+    size = rest & SYMBOL_SIZE_MAX;
+    begin = page->start + ((uint32_t)start >> SYMBOL_KIND_BITS);
+    if (__builtin_expect(vaddr - begin >= size, false)) { /* an extra has size 0 here */
+        return kind == SYMBOL_KIND_EXTRA ? find_extra(index, vaddr, ret_symbol, name)
+                                         : find_fde(index, vaddr, ret_symbol);
+    }
+    ret_symbol->name = index->strings[kind] + name;
+    ret_symbol->start = begin;
+    ret_symbol->end = begin + size;
+    ret_symbol->source = source_of_kind[kind];
+    ret_symbol->aliases = (uint32_t)rest >> SYMBOL_SIZE_BITS;
+    return true;
+}
+
+/* Nothing of the address's page starts so early: the last entry of a page before it. */
+static __attribute__((noinline)) bool find_before(const struct sonde__symbol_index *index,
+                                                  uint64_t vaddr, struct sonde__symbol *ret_symbol)
+{
+    uint64_t low = 0, high = (vaddr - index->base) >> SYMBOL_PAGE_SHIFT;
+    uint32_t entry = index->buckets[high];
+    struct page page;
+    if (entry == 0) {
+        return find_fde(index, vaddr, ret_symbol);
+    }
+    /* Mostly the page before; behind a long gap, or inside a function that an extra holds, it can
+     * be any: buckets[low] < entry == buckets[high]. */
+    for (unsigned i = 0; i < SYMBOL_PAGES_MAX && index->buckets[high - 1] == entry; i++) {
+        high--;
+    }
+    if (index->buckets[high - 1] == entry) {
+        while (low + 1 < high) {
+            uint64_t middle = low + (high - low) / 2;
+            if (index->buckets[middle] < entry) {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+    }
+    page = page_at(index, high - 1);
+    return answer(index, &page, page.count - 1, vaddr, ret_symbol);
+}
+
+/* What starts at or before an address has at most this start. */
+static inline int16_t key_of(uint64_t offset)
+{
+    uint32_t in_page = (uint32_t)offset & ((1u << SYMBOL_PAGE_SHIFT) - 1);
+    return (int16_t)(in_page << SYMBOL_KIND_BITS | SYMBOL_KIND_MASK);
+}
+
+/* How many of entries[0..count) start at or before `key`; count <= SYMBOL_WINDOW. What stands
+ * behind them is compared, too, and does not count. */
+static inline uint64_t count_starts(const uint8_t *entries, uint64_t count, int16_t key)
+{
+    uint32_t after = sonde__arch_window_greater((const int16_t *)(const void *)entries, key);
+    return (uint32_t)__builtin_ctz(after | 1u << count);
+}
+
+/* A page of many small functions is halved first. */
+static __attribute__((noinline)) bool find_crowded(const struct sonde__symbol_index *index,
+                                                   uint64_t vaddr, struct sonde__symbol *ret_symbol)
+{
+    uint64_t offset = vaddr - index->base, from = 0, left;
+    struct page page = page_at(index, offset >> SYMBOL_PAGE_SHIFT);
+    int16_t key = key_of(offset), start;
+    for (left = page.count; left > SYMBOL_WINDOW;) {
+        uint64_t half = (left + 1) / 2;
+        memcpy(&start, page.entries + (from + half - 1) * SYMBOL_START_BYTES, sizeof start);
+        from += start <= key ? half : 0;
+        left -= half;
+    }
+    from += count_starts(page.entries + from * SYMBOL_START_BYTES, left, key);
+    return from == 0 ? find_before(index, vaddr, ret_symbol)
+                     : answer(index, &page, from - 1, vaddr, ret_symbol);
+}
+
+/* In the way that nearly all look-ups go, no branch depends on the data, for random ones would
+ * mispredict every second one; a load waits for two loads before it at most; and there is nothing
+ * to be saved on the stack. */
 bool sonde__symbol_find(const struct sonde__symbol_index *index, uint64_t vaddr,
                         struct sonde__symbol *ret_symbol)
 {
-    uint64_t offset = vaddr - index->base;
-    struct symbol_raw raw;
-    uint32_t entry, ref;
-    unsigned table;
-    if (offset >= index->size) {
+    uint64_t offset = vaddr - index->base, before;
+    struct page page;
+    if (__builtin_expect(offset >= index->size, false)) {
         return false;
     }
-    entry = find_entry(index, offset);
-    if (entry == UINT32_MAX) {
-        return find_fde(index, vaddr, ret_symbol);
+    page = page_at(index, offset >> SYMBOL_PAGE_SHIFT);
+    if (__builtin_expect(page.count > SYMBOL_WINDOW, false)) {
+        return find_crowded(index, vaddr, ret_symbol);
     }
-    ref = index->refs[entry];
-    table = symbol_ref_table(ref);
-    if (table == SYMBOL_TABLE_NONE) {
-        return find_fde(index, vaddr, ret_symbol);
+    before = count_starts(page.entries, page.count, key_of(offset));
+    if (__builtin_expect(before == 0, false)) {
+        return find_before(index, vaddr, ret_symbol);
     }
-    raw = symbol_read(&index->tables[table], symbol_ref_index(ref));
-    if ((ref & SYMBOL_REF_PLT) != 0 || raw.size == 0) {
-        ret_symbol->start = index->base + index->starts[entry];
-        ret_symbol->end =
-            index->base + (entry + 1 < index->count ? index->starts[entry + 1] : index->size);
-    } else {
-        if (vaddr - raw.value >= raw.size) {
-            return find_fde(index, vaddr, ret_symbol);
-        }
-        ret_symbol->start = raw.value;
-        ret_symbol->end = raw.size < UINT64_MAX - raw.value ? raw.value + raw.size : UINT64_MAX;
-    }
-    ret_symbol->name = raw.name;
-    ret_symbol->source = (ref & SYMBOL_REF_PLT) != 0    ? SONDE__SYMBOL_PLT
-                         : table == SYMBOL_TABLE_DYNSYM ? SONDE__SYMBOL_DYNSYM
-                                                        : SONDE__SYMBOL_SYMTAB;
-    ret_symbol->aliases = count_aliases(index, entry);
-    return true;
+    return answer(index, &page, before - 1, vaddr, ret_symbol);
 }
 
 uint32_t sonde__symbol_count(const struct sonde__symbol_index *index)

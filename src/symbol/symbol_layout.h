@@ -2,10 +2,13 @@
 /* Layout of the symbol index, shared by its builder (symbol_build.c) and its look-up
  * (symbol_index.c), and what the builder's parts tell each other.
  *
- * One block: this struct, then starts (and padding), refs, buckets, crowds. `starts` are offsets
- * from `base`, strictly ascending; entry i says what holds from starts[i] on: a symbol (until the
- * symbol's own end, or for symbols without a size until the next entry), or an end marker. 8 bytes
- * an entry; one entry per distinct start, and a few for what ends or goes on inside another. */
+ * One block: this struct, then extras, buckets, pages (and padding). An entry is 8 bytes: a
+ * function from its start until its end. Those that start in one page of code stand together: first
+ * their starts, as offsets in the page, then for each a name, which is an offset in a table of
+ * strings, and a size. So a look-up reads a bucket, compares the starts of a page at once, and has
+ * name and size in the next cache line; it never reads the symbol itself, which would cost more
+ * than all of that. What an entry cannot hold stands in an extra. One entry per distinct start, and
+ * one where a function goes on behind another that was inside it. */
 #ifndef SONDE_SYMBOL_LAYOUT_H
 #define SONDE_SYMBOL_LAYOUT_H
 
@@ -13,51 +16,68 @@
 
 #include <sonde/status.h>
 
+#include "arch_window.h"
 #include "image_elf.h"
-
-/* A ref: table (2 bits), PLT (1), number of aliases (3), index in the table (26). */
-#define SYMBOL_REF_INDEX_BITS  26u
-#define SYMBOL_REF_INDEX_MAX   ((1u << SYMBOL_REF_INDEX_BITS) - 1)
-#define SYMBOL_REF_ALIAS_SHIFT SYMBOL_REF_INDEX_BITS
-#define SYMBOL_REF_ALIAS_MANY  7u /* the number stands in `crowds` */
-#define SYMBOL_REF_PLT         (1u << 29)
-#define SYMBOL_REF_TABLE_SHIFT 30u
 
 enum symbol_table {
     SYMBOL_TABLE_SYMTAB, /* .symtab of the image's file */
     SYMBOL_TABLE_DEBUG,  /* .symtab of the separate debug file */
     SYMBOL_TABLE_DYNSYM, /* .dynsym of the image */
-    SYMBOL_TABLE_NONE,   /* an end marker */
 };
 #define SYMBOL_TABLE_COUNT 3u
-#define SYMBOL_REF_END     ((uint32_t)SYMBOL_TABLE_NONE << SYMBOL_REF_TABLE_SHIFT)
 
-/* Page size of the buckets: 4 KiB holds some twenty functions, whose starts are two cache lines. */
-#define SYMBOL_PAGE_SHIFT 12u
+/* A ref names a symbol: table (2 bits), PLT (1), index in the table (26). */
+#define SYMBOL_REF_INDEX_BITS  26u
+#define SYMBOL_REF_INDEX_MAX   ((1u << SYMBOL_REF_INDEX_BITS) - 1)
+#define SYMBOL_REF_PLT         (1u << 29)
+#define SYMBOL_REF_TABLE_SHIFT 30u
 
-/* Entries that a look-up compares at once: the twenty of most pages, and some. As many words of
- * UINT32_MAX stand behind the last start. */
-#define SYMBOL_WINDOW 32u
+/* Page size of the buckets: 2 KiB holds some ten functions, whose entries are two cache lines. */
+#define SYMBOL_PAGE_SHIFT 11u
 
-struct symbol_crowd {
-    uint32_t entry; /* index in starts, ascending */
-    uint32_t aliases;
+/* Starts that a look-up compares at once: the ten of most pages, and some. As many can be read
+ * behind the last page. */
+#define SYMBOL_WINDOW SONDE__ARCH_WINDOW
+
+/* Bytes of an entry: `start` (2), and behind the starts of its page `name` (4) and `rest` (2).
+ * start: offset in the page (11 bits, above), kind (3); never negative as a signed number.
+ * rest: aliases (2 bits, above), size (14). */
+#define SYMBOL_ENTRY_BYTES 8u
+#define SYMBOL_START_BYTES 2u
+#define SYMBOL_NAME_BYTES  6u
+#define SYMBOL_KIND_BITS   3u
+#define SYMBOL_KIND_MASK   7u
+#define SYMBOL_SIZE_BITS   14u
+#define SYMBOL_SIZE_MAX    ((1u << SYMBOL_SIZE_BITS) - 1)
+#define SYMBOL_ALIAS_MAX   3u
+/* So an entry reaches over no more pages than these. */
+#define SYMBOL_PAGES_MAX ((SYMBOL_SIZE_MAX >> SYMBOL_PAGE_SHIFT) + 1)
+/* A kind is the table of the name; of a PLT stub's name with this bit; or `name` is the index of an
+ * extra. */
+#define SYMBOL_KIND_TABLE 3u
+#define SYMBOL_KIND_PLT   4u
+#define SYMBOL_KIND_EXTRA 7u
+
+struct symbol_extra {
+    uint64_t size;  /* bytes, from `start` on */
+    uint32_t start; /* offset from base; the entry's, or of a function that goes on there */
+    uint32_t name, kind, aliases;
 };
 
 struct sonde__symbol_index {
-    uint64_t base; /* vaddr of offset 0 */
-    uint64_t size; /* bytes of code from base on; <= 2^32 */
-    uint32_t count, page_count, crowd_count;
+    uint64_t base;           /* vaddr of offset 0; a multiple of the page size */
+    uint64_t size;           /* bytes of code from base on; <= 2^32 */
+    const uint8_t *pages;    /* page p stands at SYMBOL_ENTRY_BYTES * buckets[p] */
+    const uint32_t *buckets; /* [p]: entries that start before page p; page_count + 1 of them */
+    const struct symbol_extra *extras;
+    const char *strings[SYMBOL_KIND_MASK + 1]; /* by kind */
+    uint32_t count, page_count, extra_count;
     uint32_t symbol_count, name_count;
     bool has_fde_search;
     uint8_t arch; /* enum sonde__arch; for the CFI */
     size_t block_bytes;
     struct sonde__elf_symbols tables[SYMBOL_TABLE_COUNT];
     struct sonde__cfi cfi;
-    const uint32_t *starts;
-    const uint32_t *refs;
-    const uint32_t *buckets; /* [p]: entries that start before page p; page_count + 1 of them */
-    const struct symbol_crowd *crowds;
 };
 
 static inline unsigned symbol_ref_table(uint32_t ref)
@@ -70,34 +90,63 @@ static inline uint32_t symbol_ref_index(uint32_t ref)
     return ref & SYMBOL_REF_INDEX_MAX;
 }
 
-/* A candidate while the index is built. */
-struct symbol_item {
-    uint32_t start; /* offset from base */
-    uint32_t ref;
-    uint32_t size; /* bytes; cut at UINT32_MAX */
-    uint32_t rank; /* smaller is better: SYMBOL_RANK_* */
-};
+/* A candidate while the index is built: its start (offset from base) above its ref. All else is
+ * read from the symbol again, once it stands in its place: what is sorted must be small. */
+typedef uint64_t symbol_key;
 
-/* What decides between names of one address before their text does. */
+static inline symbol_key symbol_make_key(uint32_t start, uint32_t ref)
+{
+    return (uint64_t)start << 32 | ref;
+}
+
+static inline uint32_t symbol_key_start(symbol_key key)
+{
+    return (uint32_t)(key >> 32);
+}
+
+/* What decides between names of one address before their text does; smaller is better. */
 #define SYMBOL_RANK_PLT     32u
 #define SYMBOL_RANK_NO_SIZE 16u
 #define SYMBOL_RANK_NOTYPE  8u
 #define SYMBOL_RANK_LOCAL   4u
 #define SYMBOL_RANK_WEAK    1u /* asked only after the text's underscores */
 
+/* Least-significant-digit radix sort: how often each digit occurs is counted while the keys are
+ * made. The digits are as narrow as the number of passes allows: code of 32 MiB takes three passes
+ * of 9 bits, whose 512 places to write to stay in the first-level cache, where 2048 would not. */
+#define SYMBOL_DIGIT_BITS_MAX 11u
+#define SYMBOL_PASSES_MAX     3u
+
+struct symbol_digits {
+    unsigned passes, bits;
+    uint32_t counts[SYMBOL_PASSES_MAX][1u << SYMBOL_DIGIT_BITS_MAX];
+};
+
+/* bits: the digits' own, in a variable that the counters cannot alias */
+static inline void symbol_count_digits(struct symbol_digits *digits, unsigned bits, uint32_t start)
+{
+    uint32_t mask = (1u << bits) - 1;
+    digits->counts[0][start & mask]++;
+    digits->counts[1][start >> bits & mask]++;
+    digits->counts[2][start >> 2 * bits & mask]++; /* of no use in two passes */
+}
+
 struct symbol_build {
     struct sonde__symbol_index *index; /* base, size, tables, cfi are set; the rest is being made */
     const struct sonde__elf *views[SYMBOL_TABLE_COUNT]; /* that the tables stand in */
-    struct symbol_item *items;
-    struct symbol_item *scratch; /* as large as items */
+    symbol_key *keys;
+    symbol_key *scratch; /* as large as keys */
     uint32_t count, capacity;
+    /* Bytes of each PLT stub among the keys, in their order (heap). */
+    uint32_t *stub_sizes;
+    struct symbol_digits digits;
 };
 
-/* The fields of a symbol that the index needs, read without a cursor: a look-up has some
- * nanoseconds. */
+/* The fields of a symbol that the index needs, read without a cursor: all the symbols of an image
+ * are read, in a millisecond. */
 struct symbol_raw {
     uint64_t value, size;
-    const char *name;
+    uint32_t name; /* offset in the table's strings, inside them */
     uint16_t section;
     uint8_t info;
 };
@@ -127,33 +176,56 @@ static inline struct symbol_raw symbol_read(const struct sonde__elf_symbols *sym
         raw.value = value32;
         raw.size = size32;
     }
-    raw.name = name < symbols->strings_size ? symbols->strings + name : "";
+    /* the last byte is NUL: a bad offset is an empty name */
+    raw.name = name < symbols->strings_size ? name : (uint32_t)(symbols->strings_size - 1);
     return raw;
 }
 
-/* Sort items by start (at most start_max); equal starts keep their order. `scratch` holds count
- * items. Returns the one of the two that holds the result. */
-struct symbol_item *symbol_sort(struct symbol_item *items, struct symbol_item *scratch,
-                                uint32_t count, uint32_t start_max);
+/* What a look-up says of a name beyond its table. */
+static inline uint32_t symbol_kind(uint32_t ref)
+{
+    return symbol_ref_table(ref) | ((ref & SYMBOL_REF_PLT) != 0 ? SYMBOL_KIND_PLT : 0);
+}
 
-/* Choose the best of items[0..count), which share a start; returns its index, and in ret_names the
+static inline uint32_t symbol_rank(uint32_t ref, const struct symbol_raw *raw)
+{
+    unsigned type = raw->info & 15, bind = raw->info >> 4;
+    if ((ref & SYMBOL_REF_PLT) != 0) {
+        return SYMBOL_RANK_PLT;
+    }
+    return (raw->size == 0 ? SYMBOL_RANK_NO_SIZE : 0) |
+           (type == SONDE__STT_NOTYPE ? SYMBOL_RANK_NOTYPE : 0) |
+           (bind == SONDE__STB_LOCAL  ? SYMBOL_RANK_LOCAL
+            : bind == SONDE__STB_WEAK ? SYMBOL_RANK_WEAK
+                                      : 0);
+}
+
+/* Prepare to count the digits of starts up to start_max. */
+void symbol_sort_prepare(struct symbol_digits *digits, uint32_t start_max);
+/* Sort keys by start; equal starts keep their order. All digits have been counted, which this uses
+ * up. `scratch` holds count keys. Returns the one of the two that holds the result. */
+symbol_key *symbol_sort(symbol_key *keys, symbol_key *scratch, uint32_t count,
+                        struct symbol_digits *digits);
+
+/* Choose the best of keys[0..count), which share a start; returns its index, and in ret_names the
  * number of different names. */
-uint32_t symbol_choose(const struct sonde__symbol_index *index, const struct symbol_item *items,
+uint32_t symbol_choose(const struct sonde__symbol_index *index, const symbol_key *keys,
                        uint32_t count, uint32_t *ret_names);
 
-/* Append the PLT stubs of `elf` to the items, which are sorted by start, and sort them in. */
+/* Merge the PLT stubs of `elf` into the keys, which are sorted. */
 SONDE_NODISCARD enum sonde_status symbol_add_plt(struct symbol_build *build,
                                                  const struct sonde__elf *elf);
 /* Upper bound of the stubs that symbol_add_plt() adds. */
 uint32_t symbol_count_plt(const struct sonde__elf *elf);
 
-/* Turn the sorted items into the entries of the index: starts and refs (room for twice as many as
- * items each), their number, and the crowds (heap). */
+/* Turn the sorted keys into the parts of entries (room for twice as many as keys each), their
+ * number, the buckets (page_count + 1, zeroed before), and the extras (heap). */
 struct symbol_entries {
-    uint32_t *starts, *refs;
-    uint32_t count;
-    struct symbol_crowd *crowds;
-    size_t crowd_count, crowd_capacity;
+    uint16_t *starts, *rests;
+    uint32_t *names, *buckets;
+    uint32_t count, page_count;
+    struct symbol_extra *extras;
+    size_t extra_count, extra_capacity;
 };
 SONDE_NODISCARD enum sonde_status symbol_flatten(struct symbol_build *build,
                                                  struct symbol_entries *entries);

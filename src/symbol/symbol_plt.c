@@ -27,6 +27,17 @@ struct slots {
     uint32_t count;
 };
 
+/* A stub that has a name. */
+struct stub {
+    symbol_key key;
+    uint32_t size;
+};
+
+struct stubs {
+    struct stub *stubs;
+    uint32_t count, capacity;
+};
+
 static bool find_plt(const struct sonde__elf *elf, unsigned which,
                      struct sonde__elf_section *ret_section)
 {
@@ -57,8 +68,9 @@ static int compare_cells(const void *a, const void *b)
 
 static int compare_starts(const void *a, const void *b)
 {
-    const struct symbol_item *item_a = a, *item_b = b;
-    return (item_a->start > item_b->start) - (item_a->start < item_b->start);
+    uint32_t start_a = symbol_key_start(((const struct stub *)a)->key);
+    uint32_t start_b = symbol_key_start(((const struct stub *)b)->key);
+    return (start_a > start_b) - (start_a < start_b);
 }
 
 static void find_slots(const struct sonde__elf *elf, unsigned arch, uint32_t capacity,
@@ -80,30 +92,29 @@ static void find_slots(const struct sonde__elf *elf, unsigned arch, uint32_t cap
     qsort(slots->slots, slots->count, sizeof *slots->slots, compare_cells);
 }
 
-/* The first item that starts at `offset`, among the first `count` (sorted), or null. */
-static const struct symbol_item *find_item(const struct symbol_build *build, uint32_t count,
-                                           uint64_t offset)
+/* The first of the sorted keys that starts at `offset`, or null. */
+static const symbol_key *find_key(const struct symbol_build *build, uint64_t offset)
 {
-    uint32_t low = 0, high = count;
+    uint32_t low = 0, high = build->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (build->items[middle].start < offset) {
+        if (symbol_key_start(build->keys[middle]) < offset) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    return low < count && build->items[low].start == offset ? &build->items[low] : NULL;
+    return low < build->count && symbol_key_start(build->keys[low]) == offset ? &build->keys[low]
+                                                                              : NULL;
 }
 
 /* The symbol that fills a cell: the relocation's, or for IRELATIVE the function whose resolver
  * stands at the addend. UINT32_MAX: nobody knows. */
-static uint32_t find_target(const struct symbol_build *build, uint32_t sorted_count, uint64_t info,
-                            uint64_t addend)
+static uint32_t find_target(const struct symbol_build *build, uint64_t info, uint64_t addend)
 {
     const struct sonde__symbol_index *index = build->index;
     uint32_t type = (uint32_t)info, symbol = (uint32_t)(info >> 32);
-    const struct symbol_item *item;
+    const symbol_key *key;
     uint32_t names, end, first;
     if (type != R_X86_64_IRELATIVE && type != R_AARCH64_IRELATIVE) {
         return symbol != 0 && symbol < index->tables[SYMBOL_TABLE_DYNSYM].count &&
@@ -111,17 +122,17 @@ static uint32_t find_target(const struct symbol_build *build, uint32_t sorted_co
                    ? symbol | (uint32_t)SYMBOL_TABLE_DYNSYM << SYMBOL_REF_TABLE_SHIFT
                    : UINT32_MAX;
     }
-    item = addend - index->base < index->size ? find_item(build, sorted_count, addend - index->base)
-                                              : NULL;
-    if (item == NULL) {
+    key = addend - index->base < index->size ? find_key(build, addend - index->base) : NULL;
+    if (key == NULL) {
         return UINT32_MAX;
     }
-    first = (uint32_t)(item - build->items);
+    first = (uint32_t)(key - build->keys);
     /* A few names are enough to choose from: hostile files repeat addends. */
-    for (end = first + 1;
-         end < sorted_count && end - first < 16 && build->items[end].start == item->start; end++) {
+    for (end = first + 1; end < build->count && end - first < 16 &&
+                          symbol_key_start(build->keys[end]) == symbol_key_start(*key);
+         end++) {
     }
-    return item[symbol_choose(index, item, end - first, &names)].ref;
+    return (uint32_t)key[symbol_choose(index, key, end - first, &names)];
 }
 
 static bool is_cell_type(uint32_t type, unsigned machine)
@@ -133,11 +144,10 @@ static bool is_cell_type(uint32_t type, unsigned machine)
                      type == R_AARCH64_IRELATIVE;
 }
 
-/* Add an item for each slot of this cell. */
-static void add_stubs(struct symbol_build *build, struct slots *slots, uint64_t cell,
-                      uint32_t target)
+/* Add a stub for each slot of this cell. */
+static void add_stubs(const struct sonde__symbol_index *index, struct slots *slots, uint64_t cell,
+                      uint32_t target, struct stubs *stubs)
 {
-    struct sonde__symbol_index *index = build->index;
     uint32_t low = 0, high = slots->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -149,23 +159,20 @@ static void add_stubs(struct symbol_build *build, struct slots *slots, uint64_t 
     }
     for (; low < slots->count && slots->slots[low].cell == cell; low++) {
         struct sonde__plt_slot *slot = &slots->slots[low];
-        struct symbol_item *item;
         if (slot->end == 0 || slot->start - index->base >= index->size ||
-            build->count == build->capacity) {
+            stubs->count == stubs->capacity) {
             continue;
         }
-        item = &build->items[build->count++];
-        item->start = (uint32_t)(slot->start - index->base);
-        item->size = (uint32_t)(slot->end - slot->start);
-        item->ref = target | SYMBOL_REF_PLT;
-        item->rank = SYMBOL_RANK_PLT;
+        stubs->stubs[stubs->count++] = (struct stub){
+            symbol_make_key((uint32_t)(slot->start - index->base), target | SYMBOL_REF_PLT),
+            (uint32_t)(slot->end - slot->start)};
         slot->end = 0; /* named */
     }
 }
 
-static void read_relocations(struct symbol_build *build, const struct sonde__elf *elf,
-                             const struct sonde__elf_section *section, uint32_t sorted_count,
-                             struct slots *slots)
+static void read_relocations(const struct symbol_build *build, const struct sonde__elf *elf,
+                             const struct sonde__elf_section *section, struct slots *slots,
+                             struct stubs *stubs)
 {
     uint64_t lowest = slots->slots[0].cell, highest = slots->slots[slots->count - 1].cell;
     uint64_t count = section->size / SONDE__ELF_RELA64_BYTES;
@@ -182,38 +189,45 @@ static void read_relocations(struct symbol_build *build, const struct sonde__elf
         if (cell < lowest || cell > highest) {
             continue;
         }
-        target = find_target(build, sorted_count, info, addend);
+        target = find_target(build, info, addend);
         if (target != UINT32_MAX) {
-            add_stubs(build, slots, cell, target);
+            add_stubs(build->index, slots, cell, target, stubs);
         }
     }
 }
 
-/* Merge the items [middle, count) into the sorted ones before them. */
-static void merge(struct symbol_build *build, uint32_t middle)
+/* Merge the stubs into the keys; behind what starts where one of them does. */
+static void merge(struct symbol_build *build, struct stubs *stubs)
 {
-    uint32_t tail = build->count - middle, from = middle, to = build->count;
-    struct symbol_item *items = build->items, *added = build->scratch;
-    memcpy(added, items + middle, (size_t)tail * sizeof *items);
-    qsort(added, tail, sizeof *added, compare_starts);
-    while (tail > 0) {
-        if (from > 0 && items[from - 1].start > added[tail - 1].start) {
-            items[--to] = items[--from];
+    uint32_t left = stubs->count, from = build->count, to = build->count + stubs->count;
+    symbol_key *keys = build->keys;
+    qsort(stubs->stubs, stubs->count, sizeof *stubs->stubs, compare_starts);
+    build->count = to;
+    while (left > 0) {
+        const struct stub *stub = &stubs->stubs[left - 1];
+        if (from > 0 && symbol_key_start(keys[from - 1]) > symbol_key_start(stub->key)) {
+            keys[--to] = keys[--from];
         } else {
-            items[--to] = added[--tail];
+            keys[--to] = stub->key;
+            build->stub_sizes[--left] = stub->size;
         }
     }
 }
 
 enum sonde_status symbol_add_plt(struct symbol_build *build, const struct sonde__elf *elf)
 {
-    uint32_t capacity = symbol_count_plt(elf), sorted_count = build->count, sections = 0;
+    uint32_t capacity = symbol_count_plt(elf), sections = 0;
     struct slots slots = {0};
+    struct stubs stubs = {.capacity = capacity};
     if (capacity == 0) {
         return SONDE_OK;
     }
     slots.slots = sonde__mem_alloc_array(capacity, sizeof *slots.slots);
-    if (slots.slots == NULL) {
+    stubs.stubs = sonde__mem_alloc_array(capacity, sizeof *stubs.stubs);
+    build->stub_sizes = sonde__mem_alloc_array(capacity, sizeof *build->stub_sizes);
+    if (slots.slots == NULL || stubs.stubs == NULL || build->stub_sizes == NULL) {
+        sonde__mem_free(slots.slots);
+        sonde__mem_free(stubs.stubs);
         return SONDE_MEMORY;
     }
     find_slots(elf, build->index->arch, capacity, &slots);
@@ -223,12 +237,13 @@ enum sonde_status symbol_add_plt(struct symbol_build *build, const struct sonde_
             (section.flags & SONDE__SHF_ALLOC) == 0 || section.data == NULL) {
             continue;
         }
-        read_relocations(build, elf, &section, sorted_count, &slots);
+        read_relocations(build, elf, &section, &slots, &stubs);
         if (++sections == RELOCATION_SECTIONS_MAX) {
             break;
         }
     }
+    merge(build, &stubs);
     sonde__mem_free(slots.slots);
-    merge(build, sorted_count);
+    sonde__mem_free(stubs.stubs);
     return SONDE_OK;
 }

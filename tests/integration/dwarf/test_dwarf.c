@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The DWARF reader against llvm-symbolizer (addr2line names the function before a gap and loses
- * files of inlined calls): at each address the same number of frames, with the same function, file
- * and line at every level, inlined calls included. */
+/* The DWARF reader against llvm-symbolizer: at each address the same number of frames, with the
+ * same function, file and line at every level, inlined calls included. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 
 #include "dwarf_lookup.h"
 #include "image_elf.h"
+#include "symbolizer.h"
 #include "test.h"
 
 #define FRAMES_MAX 64
@@ -62,68 +62,20 @@ static void close_program(struct program *p)
     free(p->bytes);
 }
 
-/* One frame as llvm-symbolizer prints it: function, then file:line:column. */
-struct frame_text {
-    char name[256];
-    char file[512];
-    unsigned line;
-};
-
-/* The frames of one address; a blank line ends them. */
-static size_t their_frames(char **cursor, struct frame_text *frames)
-{
-    size_t n = 0;
-    while (**cursor != '\0' && **cursor != '\n') {
-        char *name = *cursor;
-        char *place = strchr(name, '\n');
-        char *end = place != NULL ? strchr(place + 1, '\n') : NULL;
-        CHECK(end != NULL);
-        *place++ = '\0';
-        *end = '\0';
-        *cursor = end + 1;
-        char *column = strrchr(place, ':');
-        CHECK(column != NULL);
-        *column = '\0';
-        char *line = strrchr(place, ':');
-        CHECK(line != NULL);
-        *line++ = '\0';
-        if (n < FRAMES_MAX) {
-            snprintf(frames[n].name, sizeof frames[n].name, "%s", name);
-            snprintf(frames[n].file, sizeof frames[n].file, "%s",
-                     strcmp(place, "??") == 0 ? "" : place);
-            frames[n].line = (unsigned)strtoul(line, NULL, 10);
-            n++;
-        }
-    }
-    *cursor += **cursor == '\n';
-    return n;
-}
-
-/* llvm-symbolizer takes the outermost name from the symbol table where that has one: f.part.0 for
- * f, and the function before padding, which DWARF gives to none. */
-static bool same_name(const char *ours, const char *their)
-{
-    size_t length = strlen(ours);
-    return length == 0 ||
-           (strncmp(ours, their, length) == 0 && (their[length] == '\0' || their[length] == '.'));
-}
-
 /* Where the call's line is not known (version 2 cannot say it), llvm names the file of the
  * function. */
 static bool same_frames(const struct sonde__dwarf_frame *ours, size_t n,
-                        const struct frame_text *their, size_t their_n)
+                        const struct symbolizer_frame *its, size_t its_n)
 {
-    if (n != their_n) {
+    if (n != its_n) {
         return false;
     }
     for (size_t i = 0; i < n; i++) {
-        const char *a = strrchr(ours[i].file, '/');
-        const char *b = strrchr(their[i].file, '/');
-        if (!same_name(ours[i].name, their[i].name) || ours[i].line != their[i].line) {
+        if (!symbolizer_same_name(ours[i].name, its[i].name) || ours[i].line != its[i].line) {
             return false;
         }
         if (ours[i].line != 0 &&
-            strcmp(a != NULL ? a : ours[i].file, b != NULL ? b : their[i].file) != 0) {
+            strcmp(symbolizer_base(ours[i].file), symbolizer_base(its[i].file)) != 0) {
             return false;
         }
     }
@@ -137,29 +89,21 @@ struct agreement {
 static struct agreement compare(const char *path, unsigned count)
 {
     static struct sonde__dwarf_frame ours[FRAMES_MAX];
-    static struct frame_text their[FRAMES_MAX];
+    static struct symbolizer_frame their[FRAMES_MAX];
+    struct symbolizer symbolizer;
     struct program p;
     struct agreement a = {0};
     uint64_t seed = 12345;
-    char *input = malloc(count * 24 + 1);
     uint64_t *addresses = malloc(count * sizeof *addresses);
-    char object[600];
-    size_t used = 0;
     unsigned shown = 0;
     open_program(path, &p);
     for (unsigned i = 0; i < count; i++) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
         addresses[i] = p.text_vaddr + (seed >> 20) % p.text_size;
-        used += (size_t)sprintf(input + used, "0x%llx\n", (unsigned long long)addresses[i]);
     }
-    snprintf(object, sizeof object, "--obj=%s", path);
-    const char *argv[] = {"llvm-symbolizer-19", "--no-demangle", "--functions=linkage",
-                          "--inlines",          object,          NULL};
-    struct test_run run = test_run(argv, NULL, input, 120);
-    CHECK_EQ(run.status, 0);
-    char *cursor = run.out;
+    symbolizer_ask(&symbolizer, path, addresses, count);
     for (unsigned i = 0; i < count; i++) {
-        size_t their_n = their_frames(&cursor, their);
+        size_t their_n = symbolizer_next(&symbolizer, their, FRAMES_MAX);
         size_t n = sonde__dwarf_lookup(p.dwarf, addresses[i], ours, FRAMES_MAX);
         a.asked++;
         if (n == 0 && their_n == 1 && their[0].line == 0) {
@@ -175,9 +119,8 @@ static struct agreement compare(const char *path, unsigned count)
                    their[0].file, their[0].line);
         }
     }
-    test_run_done(&run);
+    symbolizer_done(&symbolizer);
     close_program(&p);
-    free(input);
     free(addresses);
     return a;
 }

@@ -244,6 +244,29 @@ static const char *scan(const struct made_symbol *symbols, size_t count, uint64_
     return best != NULL && best->size == 0 ? best->name : "(none)";
 }
 
+/* The name, and of a sized symbol the bounds. */
+static void check_scan(const struct made *made, const struct made_symbol *symbols, size_t count,
+                       uint64_t vaddr, int round)
+{
+    const char *want = scan(symbols, count, vaddr);
+    const char *got = name_at(made, vaddr);
+    struct sonde__symbol symbol;
+    if (strcmp(want, got) != 0) {
+        for (size_t i = 0; i < count; i++) {
+            printf("%s [%#lx, %#lx)\n", symbols[i].name, (long)symbols[i].value,
+                   (long)(symbols[i].value + symbols[i].size));
+        }
+        FAIL("round %d at %#lx: %s, by scan %s", round, (long)vaddr, got, want);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(symbols[i].name, got) == 0 && symbols[i].size != 0) {
+            CHECK(sonde__symbol_find(made->index, vaddr, &symbol));
+            CHECK_EQ(symbol.start, symbols[i].value);
+            CHECK_EQ(symbol.end, symbols[i].value + symbols[i].size);
+        }
+    }
+}
+
 TEST_TIMEOUT(random_tables_equal_a_linear_scan, 120)
 {
     uint64_t state = 0x9e3779b97f4a7c15u;
@@ -264,19 +287,91 @@ TEST_TIMEOUT(random_tables_equal_a_linear_scan, 120)
         }
         made = make(symbols, 40, 0x2300);
         for (uint64_t vaddr = T; vaddr < T + 0x2300; vaddr++) {
-            const char *want = scan(symbols, 40, vaddr);
-            const char *got = name_at(&made, vaddr);
-            /* behind a function, a symbol without size does not go on */
-            if (strcmp(want, got) != 0) {
-                for (unsigned i = 0; i < 40; i++) {
-                    printf("%s [%#lx, %#lx)\n", symbols[i].name, (long)symbols[i].value,
-                           (long)(symbols[i].value + symbols[i].size));
+            check_scan(&made, symbols, 40, vaddr, round);
+        }
+        done(&made);
+    }
+}
+
+/* Functions of many pages, nested ones, long gaps, and pages of many small ones. */
+TEST_TIMEOUT(random_tables_of_all_sizes_equal_a_linear_scan, 120)
+{
+    static const uint64_t sizes[] = {0,    1,     7,     40,    2047,  2048,  2049,
+                                     5000, 16382, 16383, 16384, 16385, 70000, 300000};
+    enum { COUNT = 300, TEXT = 0x80000 };
+    uint64_t state = 0x2545f4914f6cdd1du;
+    for (int round = 0; round < 40; round++) {
+        static struct made_symbol symbols[COUNT];
+        static char names[COUNT][8];
+        struct made made;
+        for (unsigned i = 0; i < COUNT; i++) {
+            state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+            uint64_t at = (state >> 8) % TEXT, kind = (state >> 40) % 16;
+            if (round % 4 != 0 && i % 2 == 0) { /* half of them in two pages */
+                at = 0x30000 + at % 0x1000;
+                kind %= 4;
+            } else { /* not so many large ones that more are open than the index tracks */
+                kind %= i % 64 == 1 ? 14 : round % 4 > 1 ? 6 : 10;
+            }
+            snprintf(names[i], sizeof names[i], "s%03u", i);
+            symbols[i] =
+                (struct made_symbol){names[i], T + at, sizes[kind % 14], STT_FUNC, STB_GLOBAL, 1};
+        }
+        made = make(symbols, COUNT, TEXT);
+        for (unsigned i = 0; i < COUNT; i++) {
+            uint64_t start = symbols[i].value, end = start + symbols[i].size;
+            uint64_t asked[] = {
+                start - 1, start, start + 1, end - 1, end, end + 2048, T + (start * 7919) % TEXT};
+            for (unsigned j = 0; j < sizeof asked / sizeof asked[0]; j++) {
+                if (asked[j] >= T && asked[j] < T + TEXT) {
+                    check_scan(&made, symbols, COUNT, asked[j], round);
                 }
-                FAIL("round %d at %#lx: %s, by scan %s", round, (long)vaddr, got, want);
             }
         }
         done(&made);
     }
+}
+
+TEST(what_an_entry_cannot_hold_is_answered_as_well)
+{
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g"};
+    struct made_symbol symbols[64];
+    struct sonde__symbol symbol;
+    struct made made;
+    size_t count = 0;
+    for (uint64_t i = 0; i < 7; i++) { /* one name at T, two at T + 64, ... */
+        for (uint64_t j = 0; j <= i; j++) {
+            symbols[count++] =
+                (struct made_symbol){names[j], T + 64 * i, 64, STT_FUNC, STB_GLOBAL, 1};
+        }
+    }
+    symbols[count++] = (struct made_symbol){"large", T + 0x1000, 0x10000, STT_FUNC, STB_GLOBAL, 1};
+    symbols[count++] = (struct made_symbol){"inner", T + 0x8000, 16, STT_FUNC, STB_LOCAL, 1};
+    symbols[count++] = (struct made_symbol){"past", T + 0x1fff0, 0x100, STT_FUNC, STB_GLOBAL, 1};
+    symbols[count++] =
+        (struct made_symbol){"endless", T + 0x1ff00, UINT64_MAX - 4096, STT_FUNC, STB_GLOBAL, 1};
+    made = make(symbols, count, 0x20000);
+    for (uint64_t i = 0; i < 7; i++) {
+        CHECK(sonde__symbol_find(made.index, T + 64 * i + 63, &symbol));
+        CHECK_STR(symbol.name, "a");
+        CHECK_EQ(symbol.aliases, i);
+        CHECK_EQ(symbol.start, T + 64 * i);
+        CHECK_EQ(symbol.end, T + 64 * i + 64);
+    }
+    CHECK_STR(name_at(&made, T + 0x800f), "inner");
+    CHECK(sonde__symbol_find(made.index, T + 0x8010, &symbol));
+    CHECK_STR(symbol.name, "large"); /* it goes on, and says where it began */
+    CHECK_EQ(symbol.start, T + 0x1000);
+    CHECK_EQ(symbol.end, T + 0x11000);
+    CHECK_STR(name_at(&made, T + 0x10fff), "large");
+    CHECK_STR(name_at(&made, T + 0x11000), "(none)");
+    CHECK(sonde__symbol_find(made.index, T + 0x1ffef, &symbol));
+    CHECK_STR(symbol.name, "endless");
+    CHECK_EQ(symbol.end, UINT64_MAX);
+    CHECK(sonde__symbol_find(made.index, T + 0x1ffff, &symbol));
+    CHECK_STR(symbol.name, "past"); /* the symbol's own end, though no code is there */
+    CHECK_EQ(symbol.end, T + 0x200f0);
+    done(&made);
 }
 
 TEST(each_failed_allocation_is_clean)

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A conversion from its beginning to its end; see convert.h for its steps. */
+#include "convert.h"
+
+#include <string.h>
+
+#include "base_status.h"
+#include "dwarf_constants.h"
+#include "mem_heap.h"
+
+/* What tables that many DIEs or units point to may cost in all, beside the size of the input: real
+ * files point to each once. */
+#define WORK_FACTOR 8u
+#define WORK_FIRST  ((uint64_t)1 << 24)
+
+bool convert_grow(struct convert *c, void *array, size_t count, size_t *capacity, size_t size)
+{
+    if (count >= UINT32_MAX - 1) {
+        c->status = SONDE_LIMIT;
+        return false;
+    }
+    if (!sonde__mem_grow(array, count, capacity, size)) {
+        c->status = SONDE_MEMORY;
+        return false;
+    }
+    return true;
+}
+
+bool convert_reserve_more(struct convert *c, void *array, size_t wanted, size_t *capacity,
+                          size_t size)
+{
+    void *block;
+    if (wanted <= *capacity) {
+        return true;
+    }
+    memcpy(&block, array, sizeof block);
+    block = sonde__mem_resize_array(block, wanted, size);
+    if (block == NULL) {
+        c->status = SONDE_MEMORY;
+        return false;
+    }
+    memcpy(array, &block, sizeof block);
+    *capacity = wanted;
+    return true;
+}
+
+bool convert_reserve(struct convert *c, void *array, size_t count, size_t *capacity, size_t size)
+{
+    void *block;
+    if (count <= *capacity) {
+        return true;
+    }
+    memcpy(&block, array, sizeof block);
+    sonde__mem_free(block);
+    block = sonde__mem_alloc_array(count, size);
+    memcpy(array, &block, sizeof block);
+    *capacity = block != NULL ? count : 0;
+    if (block == NULL) {
+        c->status = SONDE_MEMORY;
+    }
+    return block != NULL;
+}
+
+void convert_damage(struct convert *c, const char *what)
+{
+    if (c->damage == NULL) {
+        c->damage = what;
+    }
+}
+
+bool convert_work(struct convert *c, uint64_t amount)
+{
+    if (amount > c->work_left) {
+        c->work_left = 0;
+        convert_damage(c, "its tables are read far too often");
+        return false;
+    }
+    c->work_left -= amount;
+    return true;
+}
+
+/* --- the input --- */
+
+static bool section(const struct sonde__elf *elf, const char *name, struct sonde__bytes *ret_bytes,
+                    bool *compressed)
+{
+    struct sonde__elf_section s;
+    sonde__base_bytes_init(ret_bytes, "", 0);
+    if (!sonde__elf_section_by_name(elf, name, &s)) {
+        return false;
+    }
+    if ((s.flags & SONDE__SHF_COMPRESSED) != 0) {
+        *compressed = true;
+        return false;
+    }
+    if (s.data != NULL) {
+        sonde__base_bytes_init(ret_bytes, s.data, s.size);
+    }
+    return s.data != NULL;
+}
+
+static enum sonde_status find_sections(const struct sonde__elf *elf,
+                                       struct sonde__dwarf_sections *ret_sections,
+                                       struct sonde_error *ret_error)
+{
+    struct sonde__elf_section old;
+    bool compressed = sonde__elf_section_by_name(elf, ".zdebug_info", &old);
+    section(elf, ".debug_info", &ret_sections->info, &compressed);
+    section(elf, ".debug_abbrev", &ret_sections->abbrev, &compressed);
+    section(elf, ".debug_line", &ret_sections->line, &compressed);
+    section(elf, ".debug_str", &ret_sections->str, &compressed);
+    section(elf, ".debug_line_str", &ret_sections->line_str, &compressed);
+    section(elf, ".debug_str_offsets", &ret_sections->str_offsets, &compressed);
+    section(elf, ".debug_addr", &ret_sections->addr, &compressed);
+    section(elf, ".debug_ranges", &ret_sections->ranges, &compressed);
+    section(elf, ".debug_rnglists", &ret_sections->rnglists, &compressed);
+    if (compressed) {
+        return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
+                                "its debug sections are compressed (objcopy "
+                                "--decompress-debug-sections makes a copy that can be read)",
+                                NULL, 0, 0);
+    }
+    return SONDE_OK;
+}
+
+static size_t bytes_of(const struct sonde__bytes *b)
+{
+    return (size_t)(b->end - b->begin);
+}
+
+/* --- units --- */
+
+static void list_bad_unit(struct convert *c)
+{
+    struct bad_unit bad = {.offset = c->unit.offset};
+    if (c->unit.name != NULL) {
+        size_t size = strnlen(c->unit.name, CONVERT_NAME_MAX);
+        bad.name = convert_string_copy(c, c->unit.name, size);
+    }
+    bad.what = convert_string(c, c->damage, strlen(c->damage));
+    if (CONVERT_ROOM(c, bad_units, bad_unit_count, bad_unit_capacity)) {
+        c->bad_units[c->bad_unit_count++] = bad;
+    }
+}
+
+/* The unit's abbreviations, as plans, and its own DIE. */
+static bool open_unit(struct convert *c)
+{
+    bool kept = c->abbrevs.valid && c->abbrevs.offset == c->unit.abbrev_offset &&
+                c->plans.count == c->abbrevs.count;
+    enum sonde_status status =
+        sonde__dwarf_abbrevs_load(c->sections, c->unit.abbrev_offset, &c->abbrevs);
+    if (status == SONDE_MEMORY) {
+        c->status = status;
+        return false;
+    }
+    if (status != SONDE_OK) {
+        convert_damage(c, "a malformed abbreviation table");
+        return false;
+    }
+    if (!kept && !convert_work(c, c->abbrevs.attr_count + c->abbrevs.count)) {
+        return false;
+    }
+    /* sizes of addresses and offsets are in the plans: made again for each unit that differs */
+    if (!convert_plans_make(&c->abbrevs, &c->unit, &c->plans)) {
+        c->status = SONDE_MEMORY;
+        return false;
+    }
+    if (sonde__dwarf_unit_root(c->sections, &c->abbrevs, &c->unit) != SONDE_OK) {
+        convert_damage(c, "a malformed first DIE");
+        return false;
+    }
+    return true;
+}
+
+static void convert_unit(struct convert *c)
+{
+    struct sonde__dwarf_program program;
+    if (!open_unit(c) || c->unit.tag != DW_TAG_compile_unit) {
+        if (c->unit.tag == DW_TAG_skeleton_unit) {
+            convert_damage(c, "its functions are in a split file");
+        }
+        return;
+    }
+    if (c->unit.dwo_name != NULL) {
+        convert_damage(c, "its functions are in a split file");
+    }
+    bool lines = convert_lines_open(c, &program);
+    c->scope_range_count = 0;
+    convert_map_clear(&c->origins);
+    convert_walk(c);
+    if (lines && c->status == SONDE_OK) {
+        convert_lines_run(c, &program);
+    }
+    if (c->status == SONDE_OK) {
+        convert_flatten(c);
+    }
+}
+
+/* Where units begin: names are in units that come later, too. */
+static void find_units(struct convert *c)
+{
+    struct sonde__dwarf_unit unit;
+    enum sonde_status status = SONDE_OK;
+    for (uint64_t offset = 0; status != SONDE_CORRUPT; offset = unit.end) {
+        status = sonde__dwarf_unit_read(c->sections, offset, &unit);
+        if (status == SONDE_ABSENT || !CONVERT_ROOM(c, unit_offsets, unit_count, unit_capacity)) {
+            return;
+        }
+        c->unit_offsets[c->unit_count++] = offset;
+    }
+}
+
+static void convert_units(struct convert *c)
+{
+    uint64_t total = bytes_of(&c->sections->info);
+    find_units(c);
+    for (size_t i = 0; i < c->unit_count && c->status == SONDE_OK; i++) {
+        uint64_t offset = c->unit_offsets[i];
+        enum sonde_status status = sonde__dwarf_unit_read(c->sections, offset, &c->unit);
+        c->damage = NULL;
+        if (c->source->progress != NULL) {
+            c->source->progress(c->source->progress_ctx, offset, total);
+        }
+        if (status == SONDE_CORRUPT) {
+            c->unit = (struct sonde__dwarf_unit){.offset = offset};
+            convert_damage(c, "a malformed unit header: what follows it cannot be found");
+        } else if (status != SONDE_OK) {
+            convert_damage(c, "a unit of an unknown version or address size");
+        } else if (c->unit.type != DW_UT_type && c->unit.type != DW_UT_split_type) {
+            convert_unit(c);
+        }
+        if (c->damage != NULL && c->status == SONDE_OK) {
+            list_bad_unit(c);
+        }
+    }
+}
+
+/* --- all of it --- */
+
+static void done(struct convert *c)
+{
+    sonde__dwarf_abbrevs_done(&c->abbrevs);
+    sonde__dwarf_abbrevs_done(&c->far_abbrevs);
+    sonde__dwarf_lines_done(&c->lines);
+    convert_plans_done(&c->plans);
+    sonde__arena_done(&c->arena);
+    void *const blocks[] = {
+        c->unit_files,
+        c->scope_ranges,
+        c->scope_scratch,
+        c->rows,
+        c->row_scratch,
+        c->spans,
+        c->origins.entries,
+        c->far_origins.entries,
+        c->unit_offsets,
+        c->name_places.entries,
+        c->file_places.entries,
+        c->places,
+        c->strings.all,
+        c->strings.slots,
+        c->file_ids.entries,
+        c->files,
+        c->scopes,
+        c->pieces,
+        c->chunks,
+        c->symbols,
+        c->aliases,
+        c->bad_units,
+        c->ranges,
+        c->calls,
+        c->functions,
+        c->function_ids.entries,
+    };
+    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
+        sonde__mem_free(blocks[i]);
+    }
+}
+
+/* What only the units needed. */
+static void drop_unit_state(struct convert *c)
+{
+    sonde__mem_free(c->pieces);
+    c->pieces = NULL;
+    sonde__mem_free(c->scopes);
+    c->scopes = NULL;
+    sonde__mem_free(c->chunks);
+    c->chunks = NULL;
+}
+
+static enum sonde_status run(struct convert *c, struct sonde__symindex_made *made)
+{
+    if (!CONVERT_ROOM(c, files, file_count, file_capacity)) {
+        return c->status;
+    }
+    c->files[c->file_count++] = (struct file){0};
+    convert_units(c);
+    if (c->status == SONDE_OK) {
+        convert_symbols(c);
+    }
+    if (c->status == SONDE_OK && c->piece_count == 0 && c->symbol_count == 0) {
+        return SONDE_ABSENT;
+    }
+    if (c->status == SONDE_OK) {
+        convert_merge(c);
+    }
+    SONDE_TRY(c->status);
+    drop_unit_state(c);
+    SONDE_TRY(convert_encode(c, made));
+    made->units = (uint32_t)c->unit_count;
+    made->bad_units = (uint32_t)c->bad_unit_count;
+    return SONDE_OK;
+}
+
+enum sonde_status sonde__symindex_convert(const struct sonde__symindex_source *source,
+                                          struct sonde__symindex_made *ret_made,
+                                          struct sonde_error *ret_error)
+{
+    struct sonde__dwarf_sections sections;
+    struct sonde__symindex_made made = {0};
+    struct convert c = {.source = source, .sections = &sections};
+    enum sonde_status status;
+    uint64_t start, end;
+    SONDE_TRY(find_sections(source->debug, &sections, ret_error));
+    if (!sonde__elf_text_range(source->image != NULL ? source->image : source->debug, &start,
+                               &end) &&
+        !sonde__elf_text_range(source->debug, &start, &end)) {
+        return sonde__base_fail(ret_error, SONDE_CORRUPT, "ELF without an executable segment", NULL,
+                                0, 0);
+    }
+    if (end - start > (uint64_t)1 << 32) {
+        return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "code spans more than 4 GiB", NULL, 0,
+                                end - start);
+    }
+    c.base = start;
+    c.size = end - start;
+    c.work_left = WORK_FIRST + WORK_FACTOR * bytes_of(&source->debug->file);
+    sonde__arena_init(&c.arena);
+    status = run(&c, &made);
+    done(&c);
+    if (status == SONDE_OK) {
+        *ret_made = made;
+        return status;
+    }
+    return sonde__base_fail(ret_error, status,
+                            status == SONDE_ABSENT ? "neither debug information nor symbols of code"
+                                                   : sonde_status_text(status),
+                            NULL, 0, 0);
+}

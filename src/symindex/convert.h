@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the steps of a conversion tell each other; only convert_*.c and encode_*.c include it.
+ *
+ * A unit is walked (convert_walk.c) into scopes and their ranges, its line program run
+ * (convert_lines.c) into rows, and both are flattened (convert_flatten.c) into pieces: stretches of
+ * addresses, each with its innermost scope, file and line. When all units are done the pieces are
+ * merged in the order of addresses with the symbol table (convert_merge.c); what is left is ranges
+ * and the calls they lie in, and the encoder writes those down.
+ *
+ * Invariants: addresses are offsets from `base` and fit 32 bits; ids of names and files count from
+ * 1, 0 is none; a scope's parent has a smaller number. `status` stays OK unless memory or a
+ * documented limit ran out, which ends the conversion; whatever is wrong with a unit is its own. */
+#ifndef SONDE_CONVERT_H
+#define SONDE_CONVERT_H
+
+#include "dwarf_line_program.h"
+#include "dwarf_unit.h"
+#include "mem_arena.h"
+#include "symindex_convert.h"
+
+#define CONVERT_NONE UINT32_MAX
+
+/* Reasons: the deepest nesting met in real files is below 100. */
+#define CONVERT_DEPTH_MAX 1024u
+/* Names are cut here, as reports cut them; ceph's longest has 11 KiB. */
+#define CONVERT_NAME_MAX 16384u
+
+/* --- convert_plan.c: an abbreviation as a list of steps --- */
+
+enum plan_kind { PLAN_OTHER, PLAN_FUNCTION, PLAN_INLINED };
+
+/* Attributes that are kept; the rest is stepped over. */
+enum plan_slot {
+    SLOT_LOW,
+    SLOT_HIGH,
+    SLOT_RANGES,
+    SLOT_CALL_FILE,
+    SLOT_CALL_LINE,
+    SLOT_ORIGIN,
+    SLOT_DECLARATION,
+    SLOT_NAME,
+    SLOT_LINKAGE,
+    SLOT_COUNT,
+};
+
+enum plan_step_kind {
+    STEP_KEEP, /* `size` bytes, kept in a slot; 0: the value is the form's own */
+    STEP_KEEP_ULEB,
+    STEP_KEEP_OTHER, /* kept by the general reader */
+    STEP_ULEB,
+    STEP_STRING,
+    STEP_BLOCK, /* its size is an ULEB */
+    STEP_BLOCK_SIZED,
+    STEP_OTHER, /* by the general reader */
+};
+
+struct plan_step {
+    uint8_t kind;
+    uint8_t slot;
+    uint8_t size;  /* STEP_KEEP: of the value; STEP_BLOCK_SIZED: of the block's size */
+    uint16_t skip; /* bytes of fixed size behind it */
+    uint32_t attr; /* in the table's attributes */
+};
+
+struct plan {
+    uint32_t first; /* step */
+    uint16_t count;
+    uint16_t skip; /* bytes of fixed size before the first step */
+    uint8_t kind;
+    bool children;
+};
+
+/* The plans of one abbreviation table, in the order of its entries. */
+struct plans {
+    struct plan *plans;
+    size_t count, capacity;
+    struct plan_step *steps;
+    size_t step_count, step_capacity;
+};
+
+/* What a DIE said: bits of `present`, raw values and their attributes. */
+struct die {
+    uint32_t present; /* 1 << slot */
+    uint64_t raw[SLOT_COUNT];
+    const struct sonde__dwarf_attr *attr[SLOT_COUNT];
+};
+
+/* Make the plans of a table for units of these sizes. False: no memory. */
+bool convert_plans_make(const struct sonde__dwarf_abbrevs *abbrevs,
+                        const struct sonde__dwarf_unit *unit, struct plans *plans);
+void convert_plans_done(struct plans *plans);
+
+/* --- the state of a conversion --- */
+
+struct scope {
+    uint32_t name;   /* of the function */
+    uint32_t parent; /* CONVERT_NONE: not inlined */
+    uint32_t call_file, call_line;
+};
+
+/* From `start` on to the next piece or the end of its chunk. */
+struct piece {
+    uint32_t start;
+    uint32_t scope; /* CONVERT_NONE: code of no function */
+    uint32_t file, line;
+};
+
+/* Pieces of one unit without a gap between them. */
+struct chunk {
+    uint32_t start, end;
+    uint32_t count;
+    size_t first;
+};
+
+/* Strings that are kept once each: names, folders, file names, paths. */
+struct string {
+    const char *text; /* not always NUL-terminated: in the input, or in the arena */
+    uint32_t size;
+    uint32_t hash;
+};
+
+struct strings {
+    struct string *all; /* [0] is "" */
+    size_t count, capacity;
+    uint32_t *slots; /* by content; 0: free; a power of two of them */
+    size_t slot_count;
+};
+
+/* A map from 64-bit keys to 32-bit values. All zero is an empty one. */
+struct map {
+    struct map_entry {
+        uint64_t key; /* key + 1; 0: free */
+        uint32_t value;
+    } * entries;
+    size_t count, slot_count;
+};
+
+struct file {
+    uint32_t directory, base; /* strings; directory 0: none */
+};
+
+struct symbol {
+    uint32_t start, size, name;
+};
+
+struct alias {
+    uint32_t symbol, name;
+};
+
+/* A call: a function at work, and into which call it was inlined. */
+struct call {
+    uint32_t function;
+    uint32_t parent; /* call; 0: none. Smaller than the call's own number */
+    uint32_t line;   /* of the call in the parent; 0: unknown */
+};
+
+struct function {
+    uint32_t name, file;
+    uint32_t line_base; /* least line that is said of it; 0: none is */
+};
+
+struct range {
+    uint32_t start;
+    uint32_t call; /* 0: nothing is known of these addresses */
+    uint32_t line;
+};
+
+struct bad_unit {
+    uint64_t offset;
+    uint32_t name; /* string */
+    uint32_t what; /* string */
+};
+
+struct row {
+    uint32_t start;
+    uint32_t file; /* CONVERT_NONE: the end of a sequence */
+    uint32_t line;
+};
+
+struct scope_range {
+    uint32_t low, high;
+    uint32_t scope;
+};
+
+struct convert {
+    const struct sonde__symindex_source *source;
+    const struct sonde__dwarf_sections *sections;
+    uint64_t base;
+    uint64_t size; /* <= 2^32 */
+    enum sonde_status status;
+    uint64_t work_left; /* against tables that many units point to */
+    struct sonde__arena arena;
+
+    /* of the unit at hand */
+    struct sonde__dwarf_unit unit;
+    struct sonde__dwarf_abbrevs abbrevs;
+    struct plans plans;
+    struct sonde__dwarf_lines lines;
+    uint32_t *unit_files; /* file of the line table -> file; CONVERT_NONE: not asked yet */
+    size_t unit_file_capacity;
+    struct scope_range *scope_ranges, *scope_scratch;
+    size_t scope_range_count, scope_range_capacity, scope_scratch_capacity;
+    struct row *rows, *row_scratch;
+    size_t row_count, row_capacity, row_scratch_capacity;
+    struct row_span {
+        uint32_t low;
+        uint32_t count;
+        size_t first;
+    } * spans;
+    size_t span_count, span_capacity;
+    const char *damage; /* first thing that was wrong with the unit */
+    struct map origins; /* DIE of this unit -> name */
+
+    /* of the file */
+    struct map far_origins; /* DIE of another unit -> name */
+    struct sonde__dwarf_abbrevs far_abbrevs;
+    uint64_t *unit_offsets; /* of all units, ascending */
+    size_t unit_count, unit_capacity;
+    struct map name_places; /* place of a name in the input -> string */
+    struct map file_places; /* places of a path's parts -> 1 + index in `places` */
+    struct file_place {
+        const char *name, *directory, *comp_dir;
+        uint32_t file;
+    } * places;
+    size_t place_count, place_capacity;
+    struct strings strings;
+    struct map file_ids; /* directory and base -> file */
+    struct file *files;  /* [0] is none */
+    size_t file_count, file_capacity;
+    struct scope *scopes;
+    size_t scope_count, scope_capacity;
+    struct piece *pieces;
+    size_t piece_count, piece_capacity;
+    struct chunk *chunks;
+    size_t chunk_count, chunk_capacity;
+    struct symbol *symbols; /* sorted by start, one of each */
+    size_t symbol_count, symbol_capacity;
+    struct alias *aliases;
+    size_t alias_count, alias_capacity;
+    struct bad_unit *bad_units;
+    size_t bad_unit_count, bad_unit_capacity;
+
+    /* merged */
+    struct range *ranges;
+    size_t range_count, range_capacity;
+    struct call *calls; /* [0] is none */
+    size_t call_count, call_capacity;
+    struct function *functions; /* [0] is none */
+    size_t function_count, function_capacity;
+    struct map function_ids; /* name and file -> function */
+};
+
+/* Room for one more element in an array of `c`; sets the status when there is none. */
+#define CONVERT_ROOM(c, array, count, capacity)                                                    \
+    ((c)->count < (c)->capacity ||                                                                 \
+     convert_grow((c), &(c)->array, (c)->count, &(c)->capacity, sizeof *(c)->array))
+bool convert_grow(struct convert *c, void *array, size_t count, size_t *capacity, size_t size);
+/* At least `count` elements, which are not kept. */
+bool convert_reserve(struct convert *c, void *array, size_t count, size_t *capacity, size_t size);
+/* At least `wanted` elements; what is there is kept. */
+bool convert_reserve_more(struct convert *c, void *array, size_t wanted, size_t *capacity,
+                          size_t size);
+/* Take from the work that the input's size allows. False: used up; said as damage of the unit. */
+bool convert_work(struct convert *c, uint64_t amount);
+void convert_damage(struct convert *c, const char *what);
+
+/* --- convert_strings.c --- */
+
+/* The value of a key, or 0. */
+uint32_t convert_map_find(const struct map *map, uint64_t key);
+/* value != 0 */
+void convert_map_set(struct convert *c, struct map *map, uint64_t key, uint32_t value);
+void convert_map_clear(struct map *map);
+/* The id of a string; `text` must live as long as the conversion. 0: empty, or no memory. */
+uint32_t convert_string(struct convert *c, const char *text, size_t size);
+uint32_t convert_string_copy(struct convert *c, const char *text, size_t size); /* any text */
+/* The same for a NUL-terminated text in the input, cut at CONVERT_NAME_MAX. */
+uint32_t convert_name(struct convert *c, const char *text, const uint8_t *end);
+
+/* --- convert_files.c --- */
+
+/* The file of a number in the unit's line table; 0: none. */
+uint32_t convert_file(struct convert *c, uint64_t number);
+
+/* --- convert_walk.c, convert_names.c --- */
+
+void convert_walk(struct convert *c);
+/* Read one DIE by its plan, from behind its code; false: malformed. *p is moved behind it. */
+bool convert_die(const struct convert *c, const struct plan *plan, const uint8_t **p,
+                 const uint8_t *end, struct die *ret_die);
+/* The name of the function that the DIE at this offset of .debug_info describes; 0: none. */
+uint32_t convert_function_name(struct convert *c, uint64_t offset);
+
+/* --- convert_lines.c, convert_flatten.c --- */
+
+/* Open the unit's line program: its files can be asked for. False: it has none. */
+bool convert_lines_open(struct convert *c, struct sonde__dwarf_program *ret_program);
+/* Run it into rows. */
+void convert_lines_run(struct convert *c, struct sonde__dwarf_program *program);
+void convert_flatten(struct convert *c);
+
+/* --- convert_symbols.c, convert_merge.c --- */
+
+void convert_symbols(struct convert *c);
+void convert_merge(struct convert *c);
+
+/* --- encode.c --- */
+
+SONDE_NODISCARD enum sonde_status convert_encode(struct convert *c,
+                                                 struct sonde__symindex_made *made);
+
+#endif

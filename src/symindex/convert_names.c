@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The name of a function's DIE: its linkage name, else its plain name, each found through
+ * abstract_origin and specification. Every DIE that is named is asked once. */
+#include <string.h>
+
+#include "convert.h"
+#include "dwarf_constants.h"
+
+/* abstract_origin -> specification -> …: longer chains are malformed (a cycle). */
+#define NAME_HOPS_MAX 8
+
+/* What one DIE says of the name; strings are 0 where it says nothing. */
+struct said {
+    uint32_t name, linkage;
+    uint64_t onward;
+};
+
+static uint32_t text_of(struct convert *c, const struct sonde__dwarf_unit *unit,
+                        const struct sonde__dwarf_attr *attr, uint64_t raw)
+{
+    const struct sonde__dwarf_sections *s = c->sections;
+    if (attr->form == DW_FORM_strp || attr->form == DW_FORM_line_strp) {
+        const struct sonde__bytes *section = attr->form == DW_FORM_strp ? &s->str : &s->line_str;
+        return raw < (uint64_t)(section->end - section->begin)
+                   ? convert_name(c, (const char *)section->begin + raw, section->end)
+                   : 0;
+    }
+    if (attr->form == DW_FORM_string) { /* kept by the general reader: it has an end */
+        return convert_name(c, (const char *)(uintptr_t)raw, s->info.end);
+    }
+    struct sonde__bytes at; /* an index: read again from its value */
+    uint8_t bytes[10];
+    struct sonde__dwarf_attr again = {attr->name, DW_FORM_strx, 0};
+    unsigned n = 0;
+    do {
+        bytes[n++] = (uint8_t)((raw & 0x7f) | (raw > 0x7f ? 0x80 : 0));
+        raw >>= 7;
+    } while (raw != 0 && n < sizeof bytes);
+    sonde__base_bytes_init(&at, bytes, n);
+    struct sonde__dwarf_value value = sonde__dwarf_read(s, unit, &again, &at);
+    return value.kind == SONDE__DWARF_STRING && value.s != NULL && value.s[0] != '\0'
+               ? convert_name(c, value.s, s->str.end)
+               : 0;
+}
+
+/* A DIE of the unit at hand. */
+static bool ask_near(struct convert *c, uint64_t offset, struct said *said)
+{
+    const uint8_t *begin = c->sections->info.begin;
+    const uint8_t *end = begin + c->unit.end;
+    struct sonde__bytes at = {begin + offset, begin + offset, end, false, false};
+    const struct sonde__dwarf_abbrev *abbrev =
+        sonde__dwarf_abbrev_find(&c->abbrevs, sonde__base_bytes_uleb(&at));
+    struct die die;
+    const uint8_t *p = at.at;
+    if (abbrev == NULL || at.failed) {
+        return false;
+    }
+    const struct plan *plan = &c->plans.plans[abbrev - c->abbrevs.entries];
+    if (plan->kind == PLAN_OTHER || !convert_die(c, plan, &p, end, &die)) {
+        return false;
+    }
+    if ((die.present & 1u << SLOT_LINKAGE) != 0) {
+        said->linkage = text_of(c, &c->unit, die.attr[SLOT_LINKAGE], die.raw[SLOT_LINKAGE]);
+    }
+    if ((die.present & 1u << SLOT_NAME) != 0) {
+        said->name = text_of(c, &c->unit, die.attr[SLOT_NAME], die.raw[SLOT_NAME]);
+    }
+    if ((die.present & 1u << SLOT_ORIGIN) != 0) {
+        unsigned form = die.attr[SLOT_ORIGIN]->form;
+        said->onward = form == DW_FORM_ref_addr ? die.raw[SLOT_ORIGIN]
+                       : form == DW_FORM_ref1 || form == DW_FORM_ref2 || form == DW_FORM_ref4 ||
+                               form == DW_FORM_ref8 || form == DW_FORM_ref_udata
+                           ? c->unit.offset + die.raw[SLOT_ORIGIN]
+                           : 0;
+    }
+    return true;
+}
+
+/* A DIE of another unit: rare but in link-time optimised programs. */
+static bool ask_far(struct convert *c, uint64_t offset, struct said *said)
+{
+    struct sonde__dwarf_unit unit;
+    size_t low = 0;
+    size_t high = c->unit_count;
+    while (low < high) { /* the first unit behind it */
+        size_t middle = low + (high - low) / 2;
+        if (c->unit_offsets[middle] <= offset) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == 0 ||
+        sonde__dwarf_unit_read(c->sections, c->unit_offsets[low - 1], &unit) != SONDE_OK ||
+        offset >= unit.end || offset < unit.die_offset) {
+        return false;
+    }
+    bool loaded = c->far_abbrevs.valid && c->far_abbrevs.offset == unit.abbrev_offset;
+    if (sonde__dwarf_abbrevs_load(c->sections, unit.abbrev_offset, &c->far_abbrevs) != SONDE_OK ||
+        sonde__dwarf_unit_root(c->sections, &c->far_abbrevs, &unit) != SONDE_OK ||
+        (!loaded && !convert_work(c, c->far_abbrevs.attr_count))) {
+        return false;
+    }
+    struct sonde__bytes at = sonde__base_bytes_part(&c->sections->info, 0, unit.end);
+    (void)sonde__base_bytes_seek(&at, offset);
+    const struct sonde__dwarf_abbrev *abbrev =
+        sonde__dwarf_abbrev_find(&c->far_abbrevs, sonde__base_bytes_uleb(&at));
+    for (uint32_t i = 0; abbrev != NULL && i < abbrev->count && !at.failed; i++) {
+        const struct sonde__dwarf_attr *attr = &c->far_abbrevs.attrs[abbrev->first + i];
+        struct sonde__dwarf_value value = sonde__dwarf_read(c->sections, &unit, attr, &at);
+        if (value.kind == SONDE__DWARF_STRING) {
+            uint32_t text = value.s[0] != '\0'
+                                ? convert_string(c, value.s, strnlen(value.s, CONVERT_NAME_MAX))
+                                : 0;
+            if (attr->name == DW_AT_name) {
+                said->name = text;
+            } else if (attr->name == DW_AT_linkage_name || attr->name == DW_AT_MIPS_linkage_name) {
+                said->linkage = text;
+            }
+        } else if (value.kind == SONDE__DWARF_REF &&
+                   (attr->name == DW_AT_abstract_origin || attr->name == DW_AT_specification)) {
+            said->onward = value.u;
+        }
+    }
+    return abbrev != NULL && !at.failed;
+}
+
+static uint32_t find_name(struct convert *c, uint64_t offset)
+{
+    uint32_t name = 0;
+    for (int hop = 0; hop < NAME_HOPS_MAX; hop++) {
+        struct said said = {0};
+        bool near = offset >= c->unit.die_offset && offset < c->unit.end;
+        if (!(near ? ask_near(c, offset, &said) : ask_far(c, offset, &said))) {
+            break;
+        }
+        if (said.linkage != 0) {
+            return said.linkage;
+        }
+        name = name != 0 ? name : said.name;
+        if (said.onward == 0) {
+            break;
+        }
+        offset = said.onward;
+    }
+    return name;
+}
+
+uint32_t convert_function_name(struct convert *c, uint64_t offset)
+{
+    bool near = offset >= c->unit.offset && offset < c->unit.end;
+    struct map *known = near ? &c->origins : &c->far_origins;
+    uint64_t key = near ? offset - c->unit.offset : offset;
+    uint32_t id = convert_map_find(known, key);
+    if (id != 0) {
+        return id - 1;
+    }
+    id = find_name(c, offset);
+    convert_map_set(c, known, key, id + 1);
+    return id;
+}

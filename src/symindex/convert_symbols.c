@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Functions of the symbol tables, for code without DWARF and for the names that one address has.
+ *
+ * One symbol is kept for each start; its other names become aliases. A symbol without a size goes
+ * on to the next one, the end of its section, or that of its frame information. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "convert.h"
+#include "image_cfi.h"
+#include "mem_heap.h"
+
+/* Ranks of a candidate: what is lower is preferred. */
+enum { RANK_NO_TYPE = 8, RANK_NO_SIZE = 4, RANK_LOCAL = 2, RANK_WEAK = 1 };
+
+struct candidate {
+    uint64_t end; /* of its section, as an offset */
+    uint32_t start, size, name, rank;
+};
+
+struct candidates {
+    struct candidate *all;
+    size_t count, capacity;
+};
+
+/* Mapping symbols of ARM, AArch64 and RISC-V ($x, $d, $a, $t, with .suffix) and assembler-local
+ * labels are no functions. */
+static bool is_function_label(const char *name)
+{
+    if (name[0] == '\0' || (name[0] == '.' && name[1] == 'L')) {
+        return false;
+    }
+    return !(name[0] == '$' &&
+             (name[1] == 'x' || name[1] == 'd' || name[1] == 'a' || name[1] == 't'));
+}
+
+static void judge(struct convert *c, const struct sonde__elf *elf,
+                  const struct sonde__elf_symbol *symbol, struct candidates *to)
+{
+    struct sonde__elf_section section;
+    struct candidate candidate = {0};
+    uint64_t start = symbol->value - c->base;
+    if ((symbol->type != SONDE__STT_FUNC && symbol->type != SONDE__STT_GNU_IFUNC &&
+         symbol->type != SONDE__STT_NOTYPE) ||
+        symbol->section == SONDE__SHN_UNDEF || start >= c->size || start == UINT32_MAX ||
+        !is_function_label(symbol->name) || !sonde__elf_section(elf, symbol->section, &section) ||
+        (section.flags & SONDE__SHF_EXECINSTR) == 0) {
+        return;
+    }
+    candidate.rank = (symbol->type == SONDE__STT_NOTYPE ? RANK_NO_TYPE : 0u) |
+                     (symbol->size == 0 ? RANK_NO_SIZE : 0u) |
+                     (symbol->bind == SONDE__STB_LOCAL  ? RANK_LOCAL
+                      : symbol->bind == SONDE__STB_WEAK ? RANK_WEAK
+                                                        : 0u);
+    candidate.start = (uint32_t)start;
+    candidate.end = section.vaddr + section.size - c->base;
+    candidate.end = candidate.end < c->size ? candidate.end : c->size;
+    candidate.size =
+        symbol->size < UINT32_MAX - start ? (uint32_t)symbol->size : (uint32_t)(UINT32_MAX - start);
+    candidate.name = convert_name(c, symbol->name, elf->file.end);
+    if (candidate.name != 0 &&
+        (to->count < to->capacity ||
+         convert_grow(c, &to->all, to->count, &to->capacity, sizeof *to->all))) {
+        to->all[to->count++] = candidate;
+    }
+}
+
+static void add_table(struct convert *c, const struct sonde__elf *elf,
+                      const struct sonde__elf_symbols *symbols, struct candidates *to)
+{
+    struct sonde__elf_symbol symbol;
+    for (uint32_t i = 0; c->status == SONDE_OK && sonde__elf_symbols_at(symbols, i, &symbol); i++) {
+        judge(c, elf, &symbol, to);
+    }
+}
+
+static void add_tables(struct convert *c, const struct sonde__elf *elf, struct candidates *to)
+{
+    struct sonde__elf_section section;
+    struct sonde__elf_symbols symbols;
+    if (sonde__elf_section_by_type(elf, SONDE__SHT_SYMTAB, &section) &&
+        sonde__elf_symbols(elf, &section, &symbols)) {
+        add_table(c, elf, &symbols, to);
+    }
+    if (sonde__elf_dynamic_symbols(elf, &symbols)) {
+        add_table(c, elf, &symbols, to);
+    }
+}
+
+static uint32_t underscores(const struct string *name)
+{
+    uint32_t n = 0;
+    while (n < name->size && name->text[n] == '_') {
+        n++;
+    }
+    return n;
+}
+
+/* Strong over weak over local; then the fewest leading underscores, the shortest, the first in the
+ * order of bytes. */
+static bool is_better(const struct convert *c, const struct candidate *a, const struct candidate *b)
+{
+    const struct string *x = &c->strings.all[a->name];
+    const struct string *y = &c->strings.all[b->name];
+    if (a->rank != b->rank) {
+        return a->rank < b->rank;
+    }
+    if (underscores(x) != underscores(y)) {
+        return underscores(x) < underscores(y);
+    }
+    if (x->size != y->size) {
+        return x->size < y->size;
+    }
+    return memcmp(x->text, y->text, x->size) < 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct candidate *x = a;
+    const struct candidate *y = b;
+    if (x->start != y->start) {
+        return x->start < y->start ? -1 : 1;
+    }
+    return x->name < y->name ? -1 : x->name > y->name;
+}
+
+/* One symbol of the candidates of one start, sorted by name. */
+static void choose(struct convert *c, const struct sonde__cfi *cfi, const struct candidate *all,
+                   size_t count, uint32_t next)
+{
+    const struct candidate *best = &all[0];
+    uint32_t size = 0;
+    for (size_t i = 0; i < count; i++) {
+        best = is_better(c, &all[i], best) ? &all[i] : best;
+        size = all[i].size > size ? all[i].size : size;
+    }
+    if (size == 0) {
+        uint64_t end = best->end < next ? best->end : next;
+        uint64_t from, to;
+        if (cfi != NULL && sonde__cfi_fde_bounds(cfi, 0, c->base + best->start, &from, &to) &&
+            to - c->base < end) {
+            end = to - c->base;
+        }
+        size = end > best->start ? (uint32_t)(end - best->start) : 0;
+    }
+    if (size == 0 || !CONVERT_ROOM(c, symbols, symbol_count, symbol_capacity)) {
+        return;
+    }
+    c->symbols[c->symbol_count++] =
+        (struct symbol){.start = best->start, .size = size, .name = best->name};
+    for (size_t i = 0; i < count; i++) {
+        if (all[i].name == best->name || (i > 0 && all[i].name == all[i - 1].name)) {
+            continue;
+        }
+        if (!CONVERT_ROOM(c, aliases, alias_count, alias_capacity)) {
+            return;
+        }
+        c->aliases[c->alias_count++] = (struct alias){(uint32_t)c->symbol_count - 1, all[i].name};
+    }
+}
+
+void convert_symbols(struct convert *c)
+{
+    struct candidates candidates = {0};
+    const struct sonde__elf *code = c->source->image != NULL ? c->source->image : c->source->debug;
+    struct sonde__cfi cfi;
+    bool with_cfi = (code->machine == SONDE__EM_X86_64 || code->machine == SONDE__EM_AARCH64) &&
+                    sonde__elf_cfi(code, &cfi);
+    add_tables(c, c->source->debug, &candidates);
+    if (c->source->image != NULL) {
+        add_tables(c, c->source->image, &candidates);
+    }
+    if (candidates.count != 0) {
+        qsort(candidates.all, candidates.count, sizeof *candidates.all, by_start);
+    }
+    for (size_t i = 0; i < candidates.count && c->status == SONDE_OK;) {
+        size_t first = i;
+        while (i < candidates.count && candidates.all[i].start == candidates.all[first].start) {
+            i++;
+        }
+        choose(c, with_cfi ? &cfi : NULL, &candidates.all[first], i - first,
+               i < candidates.count ? candidates.all[i].start : UINT32_MAX);
+    }
+    sonde__mem_free(candidates.all);
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Ranges, calls, functions, names and files -> the bytes of an index file. */
+#include "encode.h"
+
+#include <string.h>
+
+#include "image_set.h"
+#include "mem_heap.h"
+
+uint8_t *encode_room(struct encode *e, enum symindex_section section, size_t size)
+{
+    struct section *s = &e->sections[section];
+    if (s->data == NULL || size > s->capacity - s->size) {
+        size_t wanted = s->capacity + s->capacity / 2;
+        uint8_t *data;
+        wanted = wanted > s->size + size ? wanted : s->size + size;
+        wanted = wanted > 4096 ? wanted : 4096;
+        data = sonde__mem_resize_array(s->data, wanted, 1);
+        if (data == NULL) {
+            e->c->status = SONDE_MEMORY;
+            return NULL;
+        }
+        s->data = data;
+        s->capacity = wanted;
+    }
+    memset(s->data + s->size, 0, size);
+    s->size += size;
+    return s->data + s->size - size;
+}
+
+void encode_u32(uint8_t *p, uint32_t value)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        p[i] = (uint8_t)(value >> 8 * i);
+    }
+}
+
+void encode_u64(uint8_t *p, uint64_t value)
+{
+    encode_u32(p, (uint32_t)value);
+    encode_u32(p + 4, (uint32_t)(value >> 32));
+}
+
+/* --- checksums: CRC-32C, eight bytes at a time --- */
+
+struct crc_tables {
+    uint32_t t[8][256];
+};
+
+static void make_tables(struct crc_tables *tables)
+{
+    for (uint32_t i = 0; i < 256; i++) {
+        uint32_t crc = i;
+        for (int bit = 0; bit < 8; bit++) {
+            crc = crc >> 1 ^ ((crc & 1) != 0 ? 0x82f63b78u : 0);
+        }
+        tables->t[0][i] = crc;
+    }
+    for (uint32_t i = 0; i < 256; i++) {
+        for (unsigned k = 1; k < 8; k++) {
+            uint32_t before = tables->t[k - 1][i];
+            tables->t[k][i] = before >> 8 ^ tables->t[0][before & 0xff];
+        }
+    }
+}
+
+static uint32_t checksum(const struct crc_tables *tables, const uint8_t *data, size_t size)
+{
+    uint32_t crc = UINT32_MAX;
+    for (; size >= 8; size -= 8, data += 8) {
+        uint32_t a = symindex_u32(data) ^ crc;
+        uint32_t b = symindex_u32(data + 4);
+        crc = tables->t[7][a & 0xff] ^ tables->t[6][a >> 8 & 0xff] ^ tables->t[5][a >> 16 & 0xff] ^
+              tables->t[4][a >> 24] ^ tables->t[3][b & 0xff] ^ tables->t[2][b >> 8 & 0xff] ^
+              tables->t[1][b >> 16 & 0xff] ^ tables->t[0][b >> 24];
+    }
+    for (; size > 0; size--) {
+        crc = crc >> 8 ^ tables->t[0][(crc ^ *data++) & 0xff];
+    }
+    return ~crc;
+}
+
+/* --- the file --- */
+
+static void write_header(const struct encode *e, uint8_t *file, size_t header, size_t size)
+{
+    const struct convert *c = e->c;
+    const struct sonde__elf *elf = c->source->debug;
+    struct sonde__build_id id = {0};
+    for (unsigned i = 0; i < SYMINDEX_MAGIC_BYTES; i++) {
+        file[i] = (uint8_t)SYMINDEX_MAGIC[i];
+    }
+    if (!sonde__elf_build_id(elf, &id) && c->source->image != NULL) {
+        (void)sonde__elf_build_id(c->source->image, &id);
+    }
+    encode_u32(file + SYMINDEX_AT_VERSION, SYMINDEX_VERSION);
+    encode_u32(file + SYMINDEX_AT_HEADER_BYTES, (uint32_t)header);
+    encode_u64(file + SYMINDEX_AT_FILE_BYTES, size);
+    encode_u64(file + SYMINDEX_AT_BASE, c->base);
+    encode_u32(file + SYMINDEX_AT_CODE_BYTES,
+               c->size < UINT32_MAX ? (uint32_t)c->size : UINT32_MAX);
+    encode_u32(file + SYMINDEX_AT_ARCH, elf->machine == SONDE__EM_X86_64    ? 1
+                                        : elf->machine == SONDE__EM_AARCH64 ? 2
+                                                                            : 0);
+    encode_u32(file + SYMINDEX_AT_BUILD_ID_SIZE, id.size);
+    memcpy(file + SYMINDEX_AT_BUILD_ID, id.bytes, id.size);
+    encode_u32(file + SYMINDEX_AT_SECTION_COUNT, SYMINDEX_KNOWN - 1);
+    encode_u32(file + SYMINDEX_AT_RANGE_COUNT, (uint32_t)c->range_count);
+    encode_u32(file + SYMINDEX_AT_CALL_COUNT, (uint32_t)c->call_count);
+    encode_u32(file + SYMINDEX_AT_FUNCTION_COUNT, (uint32_t)c->function_count);
+    encode_u32(file + SYMINDEX_AT_NAME_COUNT, e->name_count);
+    encode_u32(file + SYMINDEX_AT_FILE_COUNT, (uint32_t)c->file_count);
+    encode_u32(file + SYMINDEX_AT_DIRECTORY_COUNT, e->directory_count);
+    encode_u32(file + SYMINDEX_AT_SYMBOL_COUNT, (uint32_t)c->symbol_count);
+    encode_u32(file + SYMINDEX_AT_ALIAS_COUNT, (uint32_t)c->alias_count);
+    encode_u32(file + SYMINDEX_AT_UNIT_COUNT, (uint32_t)c->unit_count);
+    encode_u32(file + SYMINDEX_AT_BAD_UNIT_COUNT, (uint32_t)c->bad_unit_count);
+    encode_u32(file + SYMINDEX_AT_ESCAPE_COUNT, e->escape_count);
+    memcpy(file + SYMINDEX_AT_WIDTHS, e->widths, sizeof e->widths);
+}
+
+static size_t aligned(size_t size)
+{
+    return (size + 7) & ~(size_t)7;
+}
+
+static void write_file(const struct encode *e, struct sonde__symindex_made *made)
+{
+    size_t header =
+        SYMINDEX_AT_SECTIONS + (SYMINDEX_KNOWN - 1) * (size_t)SYMINDEX_SECTION_BYTES + 4;
+    struct crc_tables tables;
+    size_t size = aligned(header);
+    size_t at = size;
+    uint8_t *file, *entry;
+    for (unsigned i = 1; i < SYMINDEX_KNOWN; i++) {
+        size += aligned(e->sections[i].size);
+    }
+    file = sonde__mem_alloc(size);
+    if (file == NULL) {
+        e->c->status = SONDE_MEMORY;
+        return;
+    }
+    make_tables(&tables);
+    memset(file, 0, at);
+    entry = file + SYMINDEX_AT_SECTIONS;
+    for (unsigned i = 1; i < SYMINDEX_KNOWN; i++, entry += SYMINDEX_SECTION_BYTES) {
+        const struct section *s = &e->sections[i];
+        if (s->size != 0) {
+            memcpy(file + at, s->data, s->size);
+            memset(file + at + s->size, 0, aligned(s->size) - s->size);
+        }
+        encode_u32(entry, i);
+        encode_u32(entry + 4, checksum(&tables, file + at, s->size));
+        encode_u64(entry + 8, at);
+        encode_u64(entry + 16, s->size);
+        at += aligned(s->size);
+    }
+    write_header(e, file, header, size);
+    encode_u32(entry, checksum(&tables, file, header - 4));
+    made->data = file;
+    made->size = size;
+    made->ranges = (uint32_t)e->c->range_count;
+    made->calls = (uint32_t)e->c->call_count;
+    made->functions = (uint32_t)e->c->function_count;
+    made->names = e->name_count;
+    made->symbols = (uint32_t)e->c->symbol_count;
+}
+
+enum sonde_status convert_encode(struct convert *c, struct sonde__symindex_made *made)
+{
+    struct encode e = {.c = c};
+    void (*const steps[])(struct encode *) = {
+        encode_ranges, encode_names, encode_calls, encode_files, encode_symbols,
+    };
+    if (c->strings.count == 0) {
+        (void)convert_string(c, "?", 1); /* so that string 0 is there */
+    }
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && c->status == SONDE_OK; i++) {
+        steps[i](&e);
+    }
+    if (c->status == SONDE_OK) {
+        write_file(&e, made);
+    }
+    for (unsigned i = 0; i < SYMINDEX_KNOWN; i++) {
+        sonde__mem_free(e.sections[i].data);
+    }
+    sonde__mem_free(e.name_ids);
+    sonde__mem_free(e.sorted);
+    sonde__mem_free(e.text_at);
+    sonde__mem_free(e.directory_ids);
+    return c->status;
+}

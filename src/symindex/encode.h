@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the parts of the encoder share; only encode*.c include it. */
+#ifndef SONDE_ENCODE_H
+#define SONDE_ENCODE_H
+
+#include "convert.h"
+#include "symindex_layout.h"
+
+/* A growing section. */
+struct section {
+    uint8_t *data;
+    size_t size, capacity;
+};
+
+struct encode {
+    struct convert *c;
+    struct section sections[SYMINDEX_KNOWN];
+    uint8_t widths[SYMINDEX_WIDTH_COUNT];
+    uint32_t *name_ids; /* string -> name; 0: not used as a name */
+    uint32_t *sorted;   /* name - 1 -> string */
+    uint32_t name_count;
+    uint32_t *text_at; /* string -> 1 + its place in TEXT; 0: not there yet */
+    uint32_t directory_count;
+    uint32_t escape_count;
+    uint32_t *directory_ids; /* string -> directory */
+};
+
+/* `size` more bytes, zeroed; null: no memory (said in the status). */
+uint8_t *encode_room(struct encode *e, enum symindex_section section, size_t size);
+
+void encode_u32(uint8_t *p, uint32_t value);
+void encode_u64(uint8_t *p, uint64_t value);
+
+/* Packs fields of bits; the room was made zero. */
+struct packer {
+    uint8_t *data;
+    uint64_t at; /* bit */
+};
+static inline void encode_bits(struct packer *p, uint32_t value, unsigned width)
+{
+    uint8_t *to = p->data + (p->at >> 3);
+    uint64_t shifted = (uint64_t)value << (p->at & 7);
+    for (; shifted != 0; shifted >>= 8) {
+        *to++ |= (uint8_t)shifted;
+    }
+    p->at += width;
+}
+
+static inline unsigned encode_width(uint32_t value)
+{
+    return value != 0 ? 32 - (unsigned)__builtin_clz(value) : 0;
+}
+
+void encode_ranges(struct encode *e);
+void encode_calls(struct encode *e);
+void encode_names(struct encode *e);
+void encode_files(struct encode *e);
+void encode_symbols(struct encode *e);
+
+#endif

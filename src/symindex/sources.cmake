@@ -1,0 +1,18 @@
+set(sources
+    convert.c
+    convert_files.c
+    convert_flatten.c
+    convert_lines.c
+    convert_merge.c
+    convert_names.c
+    convert_plan.c
+    convert_strings.c
+    convert_symbols.c
+    convert_walk.c
+    encode.c
+    encode_names.c
+    encode_ranges.c
+    symindex_find.c
+    symindex_open.c
+    symindex_strings.c
+)

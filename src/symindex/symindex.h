@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+/* An index file (docs/index-format.md) over a view of its bytes: address -> functions, files and
+ * lines, inlined calls included.
+ *
+ * Opening reads the header only, so that it costs the same for any size. Nothing that stands in the
+ * file is believed: every place is checked when it is used, and what does not fit answers
+ * "unknown". Look-ups allocate nothing. The view must outlive the reader. Context: any thread, any
+ * number at a time; strings: one at a time. */
+#ifndef SONDE_SYMINDEX_H
+#define SONDE_SYMINDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sonde/status.h>
+
+#include "image_set.h"
+#include "mem_arena.h"
+#include "symindex_layout.h"
+
+struct sonde__symindex_part {
+    const uint8_t *data;
+    uint64_t size;
+};
+
+struct sonde__symindex {
+    const uint8_t *file;
+    uint64_t size;
+    struct sonde__build_id build_id;
+    uint64_t base; /* vaddr of offset 0 */
+    uint32_t code_bytes;
+    uint32_t arch; /* as in a report; 0: another one */
+    uint32_t ranges, calls, functions, names, files, directories, symbols, aliases;
+    uint32_t units, bad_units, escapes;
+    uint32_t block_count;
+    uint8_t widths[SYMINDEX_WIDTH_COUNT];
+    struct sonde__symindex_part parts[SYMINDEX_KNOWN];
+};
+
+/* One call. Ids count from 1; 0: unknown. */
+struct sonde__symindex_frame {
+    uint32_t name; /* of the function */
+    uint32_t file;
+    uint32_t line; /* 0: unknown */
+};
+
+/* Returns OK | UNSUPPORTED (not an index, or one of another version) | CORRUPT. */
+SONDE_NODISCARD enum sonde_status sonde__symindex_open(const void *data, size_t size,
+                                                       struct sonde__symindex *ret_index,
+                                                       struct sonde_error *ret_error);
+
+/* Does every section have the content that was written? Reads all of it. */
+bool sonde__symindex_intact(const struct sonde__symindex *index);
+
+/* The frames at a vaddr, innermost first, at most `max`: each but the last is inlined into the next
+ * one. Returns how many were written; 0: nothing is known. Of a deeper chain than `max` the outer
+ * frames are missing. */
+size_t sonde__symindex_find(const struct sonde__symindex *index, uint64_t vaddr,
+                            struct sonde__symindex_frame *ret_frames, size_t max);
+
+/* The frames of many vaddrs, looked up in their order, which is twice as fast as each for itself.
+ *
+ * ret_frames  the frames of vaddrs[i] are ret_frames[ret_first[i] .. ret_first[i] + ret_count[i])
+ * max         room in ret_frames
+ *
+ * Returns OK | LIMIT (more than `max`; frames that did not fit are left out) | MEMORY. */
+SONDE_NODISCARD enum sonde_status
+sonde__symindex_find_many(const struct sonde__symindex *index, const uint64_t *vaddrs, size_t count,
+                          struct sonde__symindex_frame *ret_frames, size_t max, uint32_t *ret_first,
+                          uint32_t *ret_count);
+
+/* The symbol that covers a vaddr. */
+struct sonde__symindex_symbol {
+    uint64_t start; /* vaddr */
+    uint32_t size;
+    uint32_t name;
+    uint32_t index;       /* in the table of symbols */
+    uint32_t alias_count; /* further names of its start */
+    uint32_t first_alias; /* in the table of aliases */
+};
+bool sonde__symindex_symbol(const struct sonde__symindex *index, uint64_t vaddr,
+                            struct sonde__symindex_symbol *ret_symbol);
+/* Alias `i` of a symbol: a name; 0: there is none. */
+uint32_t sonde__symindex_alias(const struct sonde__symindex *index,
+                               const struct sonde__symindex_symbol *symbol, uint32_t i);
+
+/* A unit whose debug information could not be read whole. False: no such. Strings live as long as
+ * the view. */
+struct sonde__symindex_bad_unit {
+    uint64_t offset; /* in .debug_info */
+    const char *name;
+    const char *what;
+};
+bool sonde__symindex_bad_unit(const struct sonde__symindex *index, uint32_t i,
+                              struct sonde__symindex_bad_unit *ret_unit);
+
+/* A NUL-terminated text of the file at a place in its text; "" when there is none. */
+const char *sonde__symindex_text(const struct sonde__symindex *index, uint32_t place);
+
+/* --- strings, each decoded once --- */
+
+struct sonde__symindex_strings {
+    const struct sonde__symindex *index;
+    struct sonde__arena arena;
+    const char **names; /* [id - 1]; null: not asked yet */
+    const char **files; /* [id] */
+};
+
+SONDE_NODISCARD enum sonde_status
+sonde__symindex_strings_init(struct sonde__symindex_strings *strings,
+                             const struct sonde__symindex *index);
+void sonde__symindex_strings_done(struct sonde__symindex_strings *strings);
+/* "" when it is unknown, or memory ran out. Live until _done(). */
+const char *sonde__symindex_name(struct sonde__symindex_strings *strings, uint32_t name);
+const char *sonde__symindex_file(struct sonde__symindex_strings *strings, uint32_t file);
+
+#endif

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Debug information -> index file (docs/index-format.md).
+ *
+ * Reads all units of the DWARF and the symbol tables of one image, once, and makes the bytes of its
+ * index. A bad unit costs that unit and is listed in the index. Memory: some 60 bytes for each
+ * inlined call; the input is only read. Context: any thread; several conversions may run at once.
+ */
+#ifndef SONDE_SYMINDEX_CONVERT_H
+#define SONDE_SYMINDEX_CONVERT_H
+
+#include <sonde/status.h>
+
+#include "dwarf_unit.h"
+#include "image_elf.h"
+
+struct sonde__symindex_source {
+    const struct sonde__elf *debug; /* the file with the DWARF */
+    const struct sonde__elf *image; /* the image itself where that is another file, or null */
+    /* called before each unit, or null */
+    void (*progress)(void *ctx, uint64_t done, uint64_t total);
+    void *progress_ctx;
+};
+
+struct sonde__symindex_made {
+    uint8_t *data; /* free with sonde__mem_free() */
+    size_t size;
+    uint32_t units, bad_units;
+    uint32_t ranges, calls, functions, names, symbols;
+};
+
+/* Returns OK | ABSENT (neither DWARF nor symbols of code) | UNSUPPORTED (compressed sections, a
+ * split or supplementary file, more than 4 GiB of code) | CORRUPT (no code in it) | LIMIT | MEMORY.
+ */
+SONDE_NODISCARD enum sonde_status
+sonde__symindex_convert(const struct sonde__symindex_source *source,
+                        struct sonde__symindex_made *ret_made, struct sonde_error *ret_error);
+
+#endif

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The bytes of an index file, for those who write (encode*.c) and read (symindex_*.c) it.
+ * docs/index-format.md describes them. */
+#ifndef SONDE_SYMINDEX_LAYOUT_H
+#define SONDE_SYMINDEX_LAYOUT_H
+
+#include <stdint.h>
+
+#define SYMINDEX_MAGIC       "\x89sndidx\n" /* 8 bytes */
+#define SYMINDEX_MAGIC_BYTES 8u
+#define SYMINDEX_VERSION     1u
+
+/* Header, offsets of its fields. */
+enum {
+    SYMINDEX_AT_VERSION = 8,
+    SYMINDEX_AT_HEADER_BYTES = 12, /* with the section table and its checksum */
+    SYMINDEX_AT_FILE_BYTES = 16,
+    SYMINDEX_AT_BASE = 24,       /* vaddr of offset 0 */
+    SYMINDEX_AT_CODE_BYTES = 32, /* offsets are below it */
+    SYMINDEX_AT_ARCH = 36,       /* as in a report: 1 x86_64, 2 aarch64; 0 another one */
+    SYMINDEX_AT_BUILD_ID_SIZE = 40,
+    SYMINDEX_AT_BUILD_ID = 44, /* 32 bytes */
+    SYMINDEX_AT_SECTION_COUNT = 76,
+    SYMINDEX_AT_RANGE_COUNT = 80,
+    SYMINDEX_AT_CALL_COUNT = 84,
+    SYMINDEX_AT_FUNCTION_COUNT = 88,
+    SYMINDEX_AT_NAME_COUNT = 92,
+    SYMINDEX_AT_FILE_COUNT = 96,
+    SYMINDEX_AT_DIRECTORY_COUNT = 100,
+    SYMINDEX_AT_SYMBOL_COUNT = 104,
+    SYMINDEX_AT_ALIAS_COUNT = 108,
+    SYMINDEX_AT_UNIT_COUNT = 112,
+    SYMINDEX_AT_BAD_UNIT_COUNT = 116,
+    SYMINDEX_AT_ESCAPE_COUNT = 120,
+    SYMINDEX_AT_WIDTHS = 124, /* 6 bytes: enum symindex_width; 2 of 0 */
+    SYMINDEX_AT_SECTIONS = 132,
+};
+
+enum symindex_width {
+    SYMINDEX_WIDTH_CALL_FUNCTION,
+    SYMINDEX_WIDTH_CALL_PARENT,
+    SYMINDEX_WIDTH_CALL_LINE,
+    SYMINDEX_WIDTH_FUNCTION_NAME,
+    SYMINDEX_WIDTH_FUNCTION_FILE,
+    SYMINDEX_WIDTH_FUNCTION_LINE,
+    SYMINDEX_WIDTH_COUNT,
+};
+
+/* An entry of the section table: id, CRC-32C, offset, size. */
+#define SYMINDEX_SECTION_BYTES 24u
+#define SYMINDEX_SECTIONS_MAX  64u
+
+enum symindex_section {
+    SYMINDEX_BUCKETS = 1,
+    SYMINDEX_BLOCKS = 2,
+    SYMINDEX_RANGES = 3,
+    SYMINDEX_CALLS = 4,
+    SYMINDEX_ESCAPES = 5,
+    SYMINDEX_FUNCTIONS = 6,
+    SYMINDEX_NAME_BLOCKS = 7,
+    SYMINDEX_NAMES = 8,
+    SYMINDEX_FILES = 9,
+    SYMINDEX_DIRECTORIES = 10,
+    SYMINDEX_TEXT = 11,
+    SYMINDEX_SYMBOLS = 12,
+    SYMINDEX_ALIASES = 13,
+    SYMINDEX_BAD_UNITS = 14,
+    SYMINDEX_KNOWN = 15,
+    /* kept for what is to come; a reader passes over what it does not know */
+    SYMINDEX_TAIL_EDGES = 32,
+    SYMINDEX_CALL_SITES = 33,
+};
+
+#define SYMINDEX_BUCKET_SHIFT 10u /* 1 KiB of code */
+#define SYMINDEX_BLOCK_RANGES 32u
+#define SYMINDEX_BLOCK_BYTES  16u
+#define SYMINDEX_NAME_BLOCK   16u /* names */
+/* Zero bytes behind every section of packed fields: a field is read as eight bytes. */
+#define SYMINDEX_PAD 8u
+
+/* Little-endian loads, whatever the machine; compilers make one instruction of them. */
+static inline uint32_t symindex_u32(const uint8_t *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static inline uint64_t symindex_u64(const uint8_t *p)
+{
+    return (uint64_t)symindex_u32(p) | (uint64_t)symindex_u32(p + 4) << 32;
+}
+
+/* `width` (0 to 32) bits at bit `at`; eight bytes from its first one on are there. */
+static inline uint32_t symindex_bits(const uint8_t *p, uint64_t at, unsigned width)
+{
+    return (uint32_t)(symindex_u64(p + (at >> 3)) >> (at & 7) & (((uint64_t)1 << width) - 1));
+}
+
+#endif

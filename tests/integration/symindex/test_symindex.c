@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Index files against llvm-symbolizer: at each address the same number of frames, with the same
+ * file and line at every level, inlined calls included; names modulo the aliases of the address. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host_file.h"
+#include "image_elf.h"
+#include "mem_heap.h"
+#include "symbolizer.h"
+#include "symindex.h"
+#include "symindex_convert.h"
+#include "test.h"
+
+#define FRAMES_MAX 128
+
+struct program {
+    struct sonde__host_file file;
+    struct sonde__elf elf;
+    struct sonde__symindex_made made;
+    struct sonde__symindex index;
+    struct sonde__symindex_strings strings;
+    uint64_t text_vaddr, text_size;
+};
+
+static void open_program(const char *path, struct program *p)
+{
+    struct sonde__elf_section text;
+    struct sonde_error error;
+    CHECK_OK(sonde__host_file_map(NULL, path, (uint64_t)1 << 40, &p->file, &error));
+    CHECK_OK(sonde__elf_open(p->file.data, p->file.size, &p->elf, &error));
+    struct sonde__symindex_source source = {.debug = &p->elf};
+    CHECK_OK(sonde__symindex_convert(&source, &p->made, &error));
+    CHECK_OK(sonde__symindex_open(p->made.data, p->made.size, &p->index, &error));
+    CHECK(sonde__symindex_intact(&p->index));
+    CHECK_OK(sonde__symindex_strings_init(&p->strings, &p->index));
+    CHECK(sonde__elf_section_by_name(&p->elf, ".text", &text));
+    p->text_vaddr = text.vaddr;
+    p->text_size = text.size;
+}
+
+static void close_program(struct program *p)
+{
+    sonde__symindex_strings_done(&p->strings);
+    sonde__mem_free(p->made.data);
+    sonde__host_file_unmap(&p->file);
+}
+
+/* Names of the frames: the outermost one may be another name of the symbol there. */
+static bool same_outer_name(struct program *p, uint64_t vaddr, const char *ours, const char *its)
+{
+    struct sonde__symindex_symbol symbol;
+    if (symbolizer_same_name(ours, its)) {
+        return true;
+    }
+    if (!sonde__symindex_symbol(&p->index, vaddr, &symbol)) {
+        return false;
+    }
+    if (strcmp(sonde__symindex_name(&p->strings, symbol.name), its) == 0) {
+        return true;
+    }
+    for (uint32_t i = 0; i < symbol.alias_count; i++) {
+        uint32_t alias = sonde__symindex_alias(&p->index, &symbol, i);
+        if (strcmp(sonde__symindex_name(&p->strings, alias), its) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct agreement {
+    unsigned asked, known, same, same_names;
+};
+
+static void compare_one(struct program *p, uint64_t vaddr, const struct symbolizer_frame *its,
+                        size_t its_n, struct agreement *a)
+{
+    struct sonde__symindex_frame ours[FRAMES_MAX];
+    size_t n = sonde__symindex_find(&p->index, vaddr, ours, FRAMES_MAX);
+    bool lines = n == its_n;
+    bool names = lines;
+    a->asked++;
+    if (its_n == 1 && its[0].line == 0) {
+        /* a symbol at most: its file is the one that the symbol table names for it */
+        const char *name = n > 0 ? sonde__symindex_name(&p->strings, ours[0].name) : "";
+        if (n <= 1 && its[0].name[0] == '\0') {
+            return;
+        }
+        a->known++;
+        lines = n == 1 && ours[0].line == 0;
+        a->same += lines;
+        a->same_names += lines && same_outer_name(p, vaddr, name, its[0].name);
+        return;
+    }
+    a->known++;
+    for (size_t i = 0; i < n && lines; i++) {
+        const char *file = sonde__symindex_file(&p->strings, ours[i].file);
+        const char *name = sonde__symindex_name(&p->strings, ours[i].name);
+        /* where the call's line is not known, llvm names the file of the function */
+        lines =
+            ours[i].line == its[i].line &&
+            (ours[i].line == 0 || strcmp(symbolizer_base(file), symbolizer_base(its[i].file)) == 0);
+        names = names && (i + 1 < n ? strcmp(name, its[i].name) == 0
+                                    : same_outer_name(p, vaddr, name, its[i].name));
+    }
+    a->same += lines;
+    a->same_names += lines && names;
+    if (!lines || !names) {
+        static unsigned shown;
+        if (shown++ < 5) {
+            printf("    0x%llx: ours %zu, %s %s:%u; its %zu, %s %s:%u\n", (unsigned long long)vaddr,
+                   n, n > 0 ? sonde__symindex_name(&p->strings, ours[0].name) : "",
+                   n > 0 ? sonde__symindex_file(&p->strings, ours[0].file) : "",
+                   n > 0 ? ours[0].line : 0, its_n, its[0].name, its[0].file, its[0].line);
+        }
+    }
+}
+
+static struct agreement compare(const char *path, const uint64_t *given, unsigned count)
+{
+    static struct symbolizer_frame its[FRAMES_MAX];
+    struct symbolizer symbolizer;
+    struct program p;
+    struct agreement a = {0};
+    uint64_t seed = 12345;
+    uint64_t *addresses = malloc(count * sizeof *addresses);
+    CHECK(addresses != NULL);
+    open_program(path, &p);
+    for (unsigned i = 0; i < count; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        addresses[i] = given != NULL ? given[i] : p.text_vaddr + (seed >> 20) % p.text_size;
+    }
+    symbolizer_ask(&symbolizer, path, addresses, count);
+    for (unsigned i = 0; i < count; i++) {
+        size_t its_n = symbolizer_next(&symbolizer, its, FRAMES_MAX);
+        compare_one(&p, addresses[i], its, its_n, &a);
+    }
+    symbolizer_done(&symbolizer);
+    close_program(&p);
+    free(addresses);
+    return a;
+}
+
+static void must_agree(const char *what, struct agreement a)
+{
+    printf("    %s: %u known, %u with the same lines, %u of them with the same names\n", what,
+           a.known, a.same, a.same_names);
+    if (a.same * 1000ull < a.known * 995ull || a.same_names * 1000ull < a.known * 990ull) {
+        FAIL("%s: of %u addresses %u agree with llvm-symbolizer, %u also in names", what, a.known,
+             a.same, a.same_names);
+    }
+}
+
+static void build(const char *compiler, const char *options, char *path, size_t size)
+{
+    char command[1200];
+    const char *s = test_source_dir();
+    snprintf(path, size, "%s/program", test_folder());
+    snprintf(command, sizeof command,
+             "%s %s -o %s -D_GNU_SOURCE -I%s/include -I%s/src/base -I%s/src/symbol -I%s/src/mem "
+             "-I%s/src/image -I%s/src/symindex %s/src/symindex/*.c -shared -fPIC",
+             compiler, options, path, s, s, s, s, s, s, s);
+    const char *argv[] = {"sh", "-c", command, NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 200);
+    if (run.status != 0) {
+        FAIL("%s: %s", command, run.err);
+    }
+    test_run_done(&run);
+}
+
+static void check(const char *compiler, const char *options)
+{
+    char path[512];
+    build(compiler, options, path, sizeof path);
+    struct agreement a = compare(path, NULL, 3000);
+    CHECK(a.known > 2000);
+    must_agree(options, a);
+}
+
+TEST_TIMEOUT(symindex_gcc_version_5, 250)
+{
+    check("gcc", "-O2 -gdwarf-5");
+}
+
+TEST_TIMEOUT(symindex_gcc_version_4_sections_collected, 250)
+{
+    check("gcc", "-O2 -gdwarf-4 -ffunction-sections -Wl,--gc-sections");
+}
+
+TEST_TIMEOUT(symindex_gcc_version_2, 250)
+{
+    check("gcc", "-O2 -gdwarf-2 -gstrict-dwarf");
+}
+
+TEST_TIMEOUT(symindex_gcc_link_time_optimised, 250)
+{
+    check("gcc", "-O2 -g -flto");
+}
+
+TEST_TIMEOUT(symindex_clang_version_5, 250)
+{
+    check("clang", "-O2 -gdwarf-5");
+}
+
+TEST_TIMEOUT(symindex_clang_version_4_64_bit_format, 250)
+{
+    check("clang", "-O3 -gdwarf-4 -gdwarf64");
+}
+
+/* Return addresses: the byte before each, in a stripped copy's code as objdump lists it. */
+static unsigned return_addresses(const char *path, uint64_t **ret_addresses, unsigned max)
+{
+    const char *argv[] = {"sh", "-c",
+                          "objdump -d --no-show-raw-insn -j .text \"$0\" | grep -A1 -E '\tcall ' | "
+                          "grep -oE '^ *[0-9a-f]+:' | awk 'NR % 2 == 0'",
+                          path, NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 300);
+    uint64_t *addresses = malloc(max * sizeof *addresses);
+    unsigned n = 0;
+    unsigned seen = 0;
+    CHECK(addresses != NULL);
+    for (char *line = strtok(run.out, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        if (seen++ % 7 == 0 && n < max) {
+            addresses[n++] = strtoull(line, NULL, 16) - 1;
+        }
+    }
+    test_run_done(&run);
+    *ret_addresses = addresses;
+    return n;
+}
+
+/* The largest of Debian, where they were fetched (./dev bench index does it). */
+static void check_corpus(const char *name, const char *image)
+{
+    char path[600], image_path[700];
+    const char *cache = getenv("SONDE_CACHE");
+    const char *home = getenv("HOME");
+    uint64_t *addresses;
+    if (cache != NULL) {
+        snprintf(path, sizeof path, "%s/inflated/%s.debug", cache, name);
+        snprintf(image_path, sizeof image_path, "%s/deb/%s", cache, image);
+    } else {
+        snprintf(path, sizeof path, "%s/.cache/sonde/inflated/%s.debug", home, name);
+        snprintf(image_path, sizeof image_path, "%s/.cache/sonde/deb/%s", home, image);
+    }
+    if (!test_long()) {
+        SKIP("large programs only with --long");
+    }
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        SKIP("not fetched: %s", name);
+    }
+    fclose(file);
+    must_agree("random addresses", compare(path, NULL, 100000));
+    unsigned count = return_addresses(image_path, &addresses, 50000);
+    CHECK(count > 10000);
+    must_agree("return addresses", compare(path, addresses, count));
+    free(addresses);
+}
+
+TEST_TIMEOUT(symindex_libjvm, 900)
+{
+    check_corpus("libjvm.so", "openjdk-17-jre-headless/usr/lib/jvm/java-17-openjdk-amd64/lib/"
+                              "server/libjvm.so");
+}
+
+TEST_TIMEOUT(symindex_ceph_osd, 900)
+{
+    check_corpus("ceph-osd", "ceph-osd/usr/bin/ceph-osd");
+}
+
+static void build_source(const char *source, const char *options, char *path, size_t size)
+{
+    char command[1200];
+    char file[300];
+    snprintf(file, sizeof file, "%s/source.c", test_folder());
+    snprintf(path, size, "%s/made.so", test_folder());
+    test_write_file(file, source, strlen(source));
+    snprintf(command, sizeof command, "gcc %s -shared -fPIC -o %s %s", options, path, file);
+    const char *argv[] = {"sh", "-c", command, NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 60);
+    if (run.status != 0) {
+        FAIL("%s: %s", command, run.err);
+    }
+    test_run_done(&run);
+}
+
+static uint64_t symbol_value(const struct program *p, const char *name)
+{
+    struct sonde__elf_section symtab;
+    struct sonde__elf_symbol symbol;
+    CHECK(sonde__elf_section_by_name(&p->elf, ".symtab", &symtab));
+    for (uint32_t i = 0; i < sonde__elf_symbol_count(&p->elf, &symtab); i++) {
+        CHECK(sonde__elf_symbol(&p->elf, &symtab, i, &symbol));
+        if (strcmp(symbol.name, name) == 0) {
+            return symbol.value;
+        }
+    }
+    FAIL("no symbol %s", name);
+}
+
+/* What a person would say. */
+TEST(symindex_names_inlined_calls)
+{
+    static const char source[] = "static inline int inner(volatile int *p) {\n"
+                                 "    return *p;\n"
+                                 "}\n"
+                                 "static inline int middle(volatile int *p) {\n"
+                                 "    return inner(p) + 1;\n"
+                                 "}\n"
+                                 "int outer(volatile int *p);\n"
+                                 "int outer(volatile int *p) {\n"
+                                 "    return middle(p) + 2;\n"
+                                 "}\n"
+                                 "int also(volatile int *p) __attribute__((alias(\"outer\")));\n";
+    struct sonde__symindex_frame frames[8];
+    struct sonde__symindex_symbol symbol;
+    struct program p;
+    char path[512];
+    build_source(source, "-O2 -g", path, sizeof path);
+    open_program(path, &p);
+    uint64_t at = symbol_value(&p, "outer");
+    CHECK_EQ(sonde__symindex_find(&p.index, at, frames, 8), 3);
+    CHECK_STR(sonde__symindex_name(&p.strings, frames[0].name), "inner");
+    CHECK_EQ(frames[0].line, 2);
+    CHECK_STR(sonde__symindex_name(&p.strings, frames[1].name), "middle");
+    CHECK_EQ(frames[1].line, 5);
+    CHECK_STR(sonde__symindex_name(&p.strings, frames[2].name), "outer");
+    CHECK_EQ(frames[2].line, 9);
+    CHECK_CONTAINS(sonde__symindex_file(&p.strings, frames[2].file), "/source.c");
+    CHECK_EQ(sonde__symindex_find(&p.index, at, frames, 2), 2); /* what fits */
+    CHECK(sonde__symindex_symbol(&p.index, at + 1, &symbol));
+    CHECK_EQ(symbol.start, at);
+    CHECK_EQ(symbol.alias_count, 1);
+    CHECK_STR(sonde__symindex_name(&p.strings, symbol.name), "also"); /* the shorter one */
+    CHECK_STR(sonde__symindex_name(&p.strings, sonde__symindex_alias(&p.index, &symbol, 0)),
+              "outer");
+    CHECK_EQ(sonde__symindex_alias(&p.index, &symbol, 1), 0);
+    close_program(&p);
+}
+
+/* Without DWARF there are names without lines; of padding nothing is said. */
+TEST(symindex_of_symbols_only)
+{
+    struct sonde__symindex_frame frames[8];
+    struct program p;
+    char path[512];
+    build_source(
+        "int one(void);\nint two(void);\nint one(void){return 1;}\nint two(void){return 2;}\n",
+        "-O2 -g0", path, sizeof path);
+    open_program(path, &p);
+    CHECK_EQ(p.made.units, 0);
+    uint64_t at = symbol_value(&p, "two");
+    CHECK_EQ(sonde__symindex_find(&p.index, at + 1, frames, 8), 1);
+    CHECK_STR(sonde__symindex_name(&p.strings, frames[0].name), "two");
+    CHECK_EQ(frames[0].line, 0);
+    CHECK_STR(sonde__symindex_file(&p.strings, frames[0].file), "");
+    CHECK_EQ(sonde__symindex_find(&p.index, at - 1, frames, 8), 0);
+    close_program(&p);
+}
+
+/* Many at once answer as each for itself; converting twice gives the same. */
+TEST_TIMEOUT(symindex_many_addresses, 250)
+{
+    enum { COUNT = 3000 };
+    static uint64_t vaddrs[COUNT];
+    static uint32_t first[COUNT], count[COUNT];
+    static struct sonde__symindex_frame frames[COUNT * 20];
+    struct sonde__symindex_frame one[FRAMES_MAX];
+    struct program p, again;
+    char path[512];
+    uint64_t seed = 7;
+    build("gcc", "-O2 -g", path, sizeof path);
+    open_program(path, &p);
+    for (unsigned i = 0; i < COUNT; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        vaddrs[i] = p.text_vaddr + (seed >> 20) % p.text_size;
+    }
+    vaddrs[17] = 0;
+    vaddrs[18] = UINT64_MAX;
+    CHECK_OK(sonde__symindex_find_many(&p.index, vaddrs, COUNT, frames, COUNT * 20, first, count));
+    for (unsigned i = 0; i < COUNT; i++) {
+        size_t n = sonde__symindex_find(&p.index, vaddrs[i], one, FRAMES_MAX);
+        CHECK_EQ(n, count[i]);
+        CHECK(n == 0 || memcmp(one, frames + first[i], n * sizeof one[0]) == 0);
+    }
+    CHECK_EQ(count[17], 0);
+    CHECK_EQ(sonde__symindex_find_many(&p.index, vaddrs, COUNT, frames, 5, first, count),
+             SONDE_LIMIT);
+    open_program(path, &again); /* the same input gives the same bytes */
+    CHECK_EQ(p.made.size, again.made.size);
+    CHECK(memcmp(p.made.data, again.made.data, p.made.size) == 0);
+    close_program(&again);
+    close_program(&p);
+}
+
+TEST(symindex_refuses_what_is_none)
+{
+    struct sonde__symindex index;
+    struct sonde__symindex_made made;
+    struct sonde_error error;
+    struct program p;
+    char path[512];
+    CHECK_EQ(sonde__symindex_open("not an index", 12, &index, &error), SONDE_UNSUPPORTED);
+    build_source("int one(void);\nint one(void){return 1;}\n", "-O2 -g -gz=zlib", path,
+                 sizeof path);
+    CHECK_OK(sonde__host_file_map(NULL, path, (uint64_t)1 << 40, &p.file, &error));
+    CHECK_OK(sonde__elf_open(p.file.data, p.file.size, &p.elf, &error));
+    struct sonde__symindex_source source = {.debug = &p.elf};
+    CHECK_EQ(sonde__symindex_convert(&source, &made, &error), SONDE_UNSUPPORTED);
+    CHECK_CONTAINS(error.what, "compressed");
+    sonde__host_file_unmap(&p.file);
+}
