@@ -35,8 +35,10 @@ static bool next_x86_64(const uint8_t *code, size_t size, uint64_t vaddr, uint64
 
 #define AARCH64_BTI_C 0xd503245fu
 #define AARCH64_NOP   0xd503201fu
-#define AARCH64_IP0   16u
-#define AARCH64_IP1   17u
+/* stp x16, x30, [sp, #-16]!: how the header begins */
+#define AARCH64_PUSH_LINK 0xa9bf7bf0u
+#define AARCH64_IP0       16u
+#define AARCH64_IP1       17u
 
 /* adrp x16, page; ldr x17, [x16, #offset]: the cell, or 0. */
 static uint64_t decode_cell(uint32_t adrp, uint32_t ldr, uint64_t pc)
@@ -63,8 +65,8 @@ static bool next_aarch64(const uint8_t *code, size_t size, uint64_t vaddr, size_
         if (cell == 0) {
             continue;
         }
-        if (start >= 4 && read_u32(code + start - 4) == 0xa9bf7bf0u) {
-            continue; /* stp x16, x30, [sp, #-16]!: the header */
+        if (start >= 4 && read_u32(code + start - 4) == AARCH64_PUSH_LINK) {
+            continue; /* the header */
         }
         if (start >= 4 && read_u32(code + start - 4) == AARCH64_BTI_C) {
             start -= 4;
@@ -87,6 +89,32 @@ static bool next_aarch64(const uint8_t *code, size_t size, uint64_t vaddr, size_
         return true;
     }
     return false;
+}
+
+enum sonde__stub_place sonde__arch_aarch64_stub_place(const uint8_t code[SONDE__STUB_BYTES])
+{
+    uint32_t words[SONDE__STUB_BYTES / 4];
+    const unsigned here = SONDE__STUB_BEFORE / 4;
+    for (unsigned i = 0; i < SONDE__STUB_BYTES / 4; i++) {
+        words[i] = read_u32(code + (size_t)i * 4);
+    }
+    for (unsigned at = 1; at <= here + 2; at++) { /* of the adrp */
+        const uint32_t *w = words + at;
+        unsigned branch = w[3] == 0xd61f0220u ? 3 : 4; /* autia1716 may stand before br x17 */
+        bool is_stub = decode_cell(w[0], w[1], 0x1000000) != 0 &&
+                       (w[2] & 0xff8003ffu) == 0x91000210u && w[branch] == 0xd61f0220u;
+        if (!is_stub || here > at + branch) {
+            continue;
+        }
+        bool is_header = w[-1] == AARCH64_PUSH_LINK;
+        if (here >= at) {
+            return is_header ? SONDE__STUB_PUSHED : SONDE__STUB_CALLED;
+        }
+        unsigned start = at - (is_header ? 1 : 0);
+        start -= start > 0 && words[start - 1] == AARCH64_BTI_C ? 1 : 0;
+        return here >= start ? SONDE__STUB_CALLED : SONDE__STUB_NONE;
+    }
+    return SONDE__STUB_NONE;
 }
 
 bool sonde__arch_plt_next(unsigned arch, const uint8_t *code, size_t size, uint64_t vaddr,

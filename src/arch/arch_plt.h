@@ -27,4 +27,16 @@ bool sonde__arch_plt_next(unsigned arch, const uint8_t *code, size_t size, uint6
                           uint64_t slot_size, size_t offset, struct sonde__plt_slot *ret_slot,
                           size_t *ret_next);
 
+/* Where in a linkage stub of aarch64 an address lies. */
+enum sonde__stub_place {
+    SONDE__STUB_NONE,
+    SONDE__STUB_CALLED, /* lr is the return address, sp the caller's */
+    SONDE__STUB_PUSHED, /* so is lr; the header has pushed 16 bytes */
+};
+#define SONDE__STUB_BEFORE 20u /* bytes looked at before the address, */
+#define SONDE__STUB_BYTES  48u /* and in all */
+
+/* code: from SONDE__STUB_BEFORE bytes before the address on. */
+enum sonde__stub_place sonde__arch_aarch64_stub_place(const uint8_t code[SONDE__STUB_BYTES]);
+
 #endif

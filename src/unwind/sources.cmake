@@ -6,6 +6,7 @@ set(sources
     unwind_expression.c
     unwind_full.c
     unwind_infer.c
+    unwind_link.c
     unwind_program.c
     unwind_scan.c
     unwind_step.c

@@ -18,9 +18,6 @@
 /* A function without a record is not longer than that, as far as we guess (bytes). */
 #define REACH 4096
 
-/* Frames that a proof may take. */
-#define PROOF_FRAMES_MAX 65536
-
 /* Registers that a prologue pushes, at most. */
 #define PUSHES_MAX 8
 
@@ -36,15 +33,6 @@ static bool read_door(const struct sonde__walker *walker, uint64_t address, void
     return memory->read != NULL && memory->read(memory->ctx, address, bytes, size);
 }
 
-/* An answer of find_image holds until the next question only, and copies of a walker ask as well.
- */
-static void ask_anew(struct sonde__walker *walker)
-{
-    walker->place_start = 0;
-    walker->place_end = 0;
-    walker->image = NULL;
-}
-
 /* May a direct call to `target` have entered the function that the frame is in? */
 static bool is_entry(const struct site *site, uint64_t target)
 {
@@ -55,7 +43,7 @@ static bool is_entry(const struct site *site, uint64_t target)
     if (site->function != 0) {
         return target == site->function;
     }
-    ask_anew(walker);
+    sonde__walker_ask_anew(walker);
     sonde__walker_locate(walker, pc);
     if (target > pc || pc - target > REACH || target < walker->place_start) {
         return false;
@@ -77,20 +65,6 @@ static uint64_t through_stub(const struct sonde__walker *walker, uint64_t target
                    sonde__arch_stub_slot(walker->arch, target, code, sizeof code, &slot) &&
                    read_door(walker, slot, &value, sizeof value);
     return is_stub ? value : target;
-}
-
-static bool reaches_root(const struct sonde__walker *from)
-{
-    struct sonde__walker walker = *from;
-    walker.is_proof = true;
-    ask_anew(&walker);
-    for (unsigned i = 0; i < PROOF_FRAMES_MAX; i++) {
-        enum sonde__step step = sonde__walker_step(&walker);
-        if (step != SONDE__STEP_ON) {
-            return step == SONDE__STEP_ENDED && walker.end == SONDE_END_ROOT;
-        }
-    }
-    return false;
 }
 
 /* Which of the function's pushes saves the frame pointer, from 1; 0: none does. */
@@ -142,7 +116,7 @@ static bool try_word(const struct site *site, unsigned index)
     uint64_t pc = 0;
     uint64_t target = 0;
     uint64_t slot = walker->frame.sp + 8 * (uint64_t)index;
-    ask_anew(&trial);
+    sonde__walker_ask_anew(&trial);
     if (!sonde__reader_word(walker->reader, slot, &pc)) {
         return false;
     }
@@ -160,7 +134,7 @@ static bool try_word(const struct site *site, unsigned index)
         return false;
     }
     stand_at(&trial, pc, index, is_named ? target : 0);
-    if (!is_named && !reaches_root(&trial)) {
+    if (!is_named && !sonde__walker_reaches_root(&trial)) {
         return false;
     }
     *walker = trial;
@@ -185,6 +159,6 @@ bool sonde__step_by_call(struct sonde__walker *walker)
     for (unsigned index = 0; index < WORDS_MAX && !found; index++) {
         found = try_word(&site, index);
     }
-    ask_anew(walker);
+    sonde__walker_ask_anew(walker);
     return found;
 }

@@ -180,6 +180,23 @@ static bool sp_is_cfa(const struct sonde__compact *compact, const struct sonde__
            offset == rule->cfa_offset;
 }
 
+/* aarch64: what a frame saves lies below its CFA. glibc's lazy binder counts from the sp that it
+ * begins with, and leaves out the 16 bytes with lr that the linkage header has pushed above. */
+static void raise_cfa(struct sonde__rule *rule)
+{
+    if ((rule->cfa != SONDE__RULE_SP && rule->cfa != SONDE__RULE_FP) ||
+        rule->ra_from != SONDE__FROM_CFA || rule->ra_offset < 0 || rule->ra_offset > 256 ||
+        rule->cfa_offset > INT32_MAX - 512 || rule->fp_offset < INT16_MIN + 512) {
+        return;
+    }
+    int16_t above = (int16_t)((rule->ra_offset + 8 + 15) & ~15);
+    rule->cfa_offset += above;
+    rule->ra_offset = (int16_t)(rule->ra_offset - above);
+    if (rule->fp_from == SONDE__FROM_CFA) {
+        rule->fp_offset = (int16_t)(rule->fp_offset - above);
+    }
+}
+
 struct sonde__rule sonde__compact_rule(const struct sonde__compact *compact)
 {
     const struct sonde__program *p = &compact->program;
@@ -203,6 +220,9 @@ struct sonde__rule sonde__compact_rule(const struct sonde__compact *compact)
     }
     if (!set_cfa(compact, &rule) || !set_fp(compact, &rule) || !sp_is_cfa(compact, &rule)) {
         return other;
+    }
+    if (compact->arch == SONDE__ARCH_AARCH64) {
+        raise_cfa(&rule);
     }
     return rule;
 }

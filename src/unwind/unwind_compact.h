@@ -107,7 +107,7 @@ static inline struct sonde__rule_key sonde__compact_key(const struct sonde__comp
     bool by_sp = cfa->reg == compact->sp;
     int32_t fp_offset = fp_saved ? fp->value : 0;
     if (cfa->is_expression || (!by_sp && cfa->reg != compact->fp) ||
-        ra->kind != SONDE__CELL_OFFSET || ra->value != (int16_t)ra->value ||
+        ra->kind != SONDE__CELL_OFFSET || ra->value >= 0 || ra->value != (int16_t)ra->value ||
         (!fp_saved && fp->kind != SONDE__CELL_UNSPECIFIED) || fp_offset != (int16_t)fp_offset ||
         p->cells[SONDE__COMPACT_SP].kind != SONDE__CELL_UNSPECIFIED || p->cie.is_signal_frame ||
         p->cie.return_reg != compact->ra) {

@@ -164,13 +164,10 @@ static enum sonde__step apply_row(struct sonde__walker *walker, const struct ful
             caller.known &= ~((uint64_t)1 << reg);
         }
     }
-    /* Code that switches stacks (longjmp, setcontext) is described as called by its target, and at
-     * its last instructions stands on the target's stack already. vfork holds its return address in
-     * a register. */
+    /* Code that switches stacks (longjmp, setcontext) is described as called by its target. */
     bool is_switch = p->cells[sp].kind != SONDE__CELL_UNSPECIFIED;
     bool may_jump = is_signal || (is_switch && walker->frame.exact);
-    bool may_stay = kept || is_switch || ra_cell->kind == SONDE__CELL_REGISTER;
-    if (!sonde__step_grows(walker, caller.r[sp], may_jump, may_stay)) {
+    if (!sonde__step_grows(walker, caller.r[sp], may_jump)) {
         return sonde__step_end(walker, SONDE_END_NO_PROGRESS, walker->frame.pc);
     }
     caller.pc = sonde__arch_strip_pac(walker->arch, caller.r[ra]);

@@ -131,7 +131,7 @@ static enum sonde__step step_sigreturn(struct sonde__walker *walker)
         !read_saved(walker, sonde__arch_sigframe_reg(arch, sonde__arch_sp(arch)), &sp)) {
         return sonde__step_end(walker, SONDE_END_UNREADABLE, frame->sp);
     }
-    if (!sonde__step_grows(walker, sp, true, false)) {
+    if (!sonde__step_grows(walker, sp, true)) {
         return sonde__step_end(walker, SONDE_END_NO_PROGRESS, frame->pc);
     }
     if (walker->regs != NULL) {
@@ -212,6 +212,10 @@ enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker)
     }
     if (is_made_root(walker)) {
         return sonde__step_end(walker, SONDE_END_ROOT, frame->pc);
+    }
+    if (sonde__step_by_link(walker)) {
+        follow_frame(walker);
+        return SONDE__STEP_ON;
     }
     enum sonde__step by_code = sonde__step_scan(walker);
     if (by_code == SONDE__STEP_ENDED) {

@@ -89,6 +89,12 @@ bool sonde__step_infer(struct sonde__walker *walker, const struct sonde__rule *r
  * walker has not moved. */
 bool sonde__step_by_call(struct sonde__walker *walker);
 
+/* The same in code without call frame information, by lr. */
+bool sonde__step_by_link(struct sonde__walker *walker);
+
+/* Does call frame information alone lead from here to the thread's entry? */
+bool sonde__walker_reaches_root(const struct sonde__walker *from);
+
 /* One step by whatever rule applies; OTHER where it would need all registers. */
 enum sonde__step sonde__walker_step(struct sonde__walker *walker);
 
@@ -103,6 +109,15 @@ static inline enum sonde__step sonde__step_end(struct sonde__walker *walker,
 static inline uint64_t sonde__frame_lookup_pc(const struct sonde__frame *frame)
 {
     return frame->exact || frame->pc == 0 ? frame->pc : frame->pc - 1;
+}
+
+/* An answer of find_image holds until the next question only, and copies of a walker ask as well.
+ */
+static inline void sonde__walker_ask_anew(struct sonde__walker *walker)
+{
+    walker->place_start = 0;
+    walker->place_end = 0;
+    walker->image = NULL;
 }
 
 static inline void sonde__walker_locate(struct sonde__walker *walker, uint64_t pc)
@@ -123,13 +138,13 @@ static inline uint64_t sonde__strip_fp_tag(uint64_t fp)
     return sonde__fp_is_tagged(fp) ? fp & ~((uint64_t)1 << 60) : fp;
 }
 
-/* May the caller's sp be `sp`? may_jump: the rule may lead to another stack. may_stay: the return
- * address is not on the stack, so the innermost frame may have none of it (a leaf of aarch64). */
-static inline bool sonde__step_grows(struct sonde__walker *walker, uint64_t sp, bool may_jump,
-                                     bool may_stay)
+/* May the caller's sp be `sp`? may_jump: the rule may lead to another stack. The innermost frame
+ * may take no stack at all: a leaf of aarch64, vfork, and longjmp when it stands on its target's
+ * stack already. */
+static inline bool sonde__step_grows(struct sonde__walker *walker, uint64_t sp, bool may_jump)
 {
     const struct sonde__frame *frame = &walker->frame;
-    if (sp > frame->sp || (sp == frame->sp && may_stay && frame->exact)) {
+    if (sp > frame->sp || (sp == frame->sp && frame->exact)) {
         return true;
     }
     if (may_jump && walker->jumps_left > 0) {
@@ -233,7 +248,7 @@ SONDE__NO_SANITIZE static inline enum sonde__step sonde__rule_apply(struct sonde
             return sonde__step_end(walker, SONDE_END_UNREADABLE, at);
         }
     }
-    if (!sonde__step_grows(walker, cfa, is_signal, ra_in_register)) {
+    if (!sonde__step_grows(walker, cfa, is_signal)) {
         return sonde__step_end(walker, SONDE_END_NO_PROGRESS, frame->pc);
     }
     if (rule->fp_from != SONDE__FROM_KEPT) {

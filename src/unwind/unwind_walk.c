@@ -216,6 +216,23 @@ enum sonde__step sonde__walker_step(struct sonde__walker *walker)
     return step;
 }
 
+/* Frames that a proof may take. */
+#define PROOF_FRAMES_MAX 65536
+
+bool sonde__walker_reaches_root(const struct sonde__walker *from)
+{
+    struct sonde__walker walker = *from;
+    walker.is_proof = true;
+    sonde__walker_ask_anew(&walker);
+    for (unsigned i = 0; i < PROOF_FRAMES_MAX; i++) {
+        enum sonde__step step = sonde__walker_step(&walker);
+        if (step != SONDE__STEP_ON) {
+            return step == SONDE__STEP_ENDED && walker.end == SONDE_END_ROOT;
+        }
+    }
+    return false;
+}
+
 /* Frames until the end. Returns ENDED or OTHER. */
 SONDE__NO_SANITIZE static inline enum sonde__step run(struct sonde__walker *w, struct sink *sink)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The caller by the call that entered the function, where call frame information lacks or lies. */
+/* The caller by the call that entered the function, or by the link register, where call frame
+ * information lacks or lies. */
 #include <string.h>
 
 #include "sim.h"
@@ -106,4 +107,90 @@ TEST(an_indirect_call_leads_out_of_code_without_a_record)
     sim_poke(&sim, 0x118, 0x1234); /* leads nowhere */
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_NO_RULE, 0x110);
+}
+
+static void put_words(uint32_t at, const uint32_t *words, unsigned count)
+{
+    memcpy(sim.code + at, words, (size_t)count * 4);
+}
+
+/* g at 0x200 with a frame of 32 bytes calls from 0x24c; its caller is the root. */
+static void open_linked(void)
+{
+    sim_open(&sim, SONDE__ARCH_AARCH64);
+    SIM_FDE(&sim, 0x200, 0x0e, 32, 0x9d, 4, 0x9e, 3); /* x29 at -32, x30 at -24 */
+    SIM_FDE(&sim, 0xf00, 0x07, 30);
+    put_words(0x24c, (const uint32_t[]){0xd63f0000}, 1); /* blr x0 */
+}
+
+static void start_linked(uint32_t pc, uint32_t sp)
+{
+    memset(sim.stack, 0, sizeof sim.stack);
+    sim_start(&sim, pc, sp);
+    sim_set(&sim, SONDE__AARCH64_LR, CODE(0x250));
+    sim_set(&sim, SONDE__AARCH64_FP, STACK(0x400)); /* g's: its record is of an outer frame */
+    sim_poke(&sim, 0x408, CODE(0xf20));
+    sim_poke(&sim, 0x308, CODE(0xf10)); /* g's sp is 0x300 */
+}
+
+TEST(aarch64_linkage_stubs_have_their_return_address_in_lr)
+{
+    static const uint32_t stub[] = {0x90000210, 0xf9400211, 0x91000210, 0xd61f0220};
+    static const uint32_t with_bti[] = {0xd503245f, 0x90000210, 0xf9400211,
+                                        0x91000210, 0xd503219f, 0xd61f0220};
+    static const uint32_t header[] = {0xa9bf7bf0, 0x90000210, 0xf947fe11, 0x913fe210, 0xd61f0220};
+    open_linked();
+    put_words(0x800, stub, 4);
+    put_words(0x820, with_bti, 6);
+    put_words(0x840, header, 5);
+    for (uint32_t pc = 0x800; pc < 0x810; pc += 4) {
+        start_linked(pc, 0x300);
+        sim_walk(&sim, 16, 0);
+        SIM_EXPECT(&sim, SONDE_END_ROOT, pc, 0x250, 0xf10);
+        CHECK_EQ(sim.how[1], SONDE_FOUND_LR);
+    }
+    for (uint32_t pc = 0x820; pc < 0x838; pc += 4) {
+        start_linked(pc, 0x300);
+        sim_walk(&sim, 16, 0);
+        SIM_EXPECT(&sim, SONDE_END_ROOT, pc, 0x250, 0xf10);
+    }
+    for (uint32_t pc = 0x840; pc < 0x854; pc += 4) {
+        start_linked(pc, pc == 0x840 ? 0x300 : 0x2f0); /* it has pushed x16 and lr */
+        sim_walk(&sim, 16, 0);
+        SIM_EXPECT(&sim, SONDE_END_ROOT, pc, 0x250, 0xf10);
+    }
+}
+
+/* Start-up code has no records. Before it calls anybody, lr is its caller. */
+TEST(aarch64_lr_leads_out_of_code_without_a_record)
+{
+    open_linked();
+    start_linked(0x804, 0x300);
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x804, 0x250, 0xf10);
+    CHECK_EQ(sim.how[1], SONDE_FOUND_LR);
+    /* after a call lr points into the function itself: then the frame record tells */
+    put_words(0x80c, (const uint32_t[]){0x94000010}, 1); /* bl 0x84c */
+    start_linked(0x810, 0x300);
+    sim_set(&sim, SONDE__AARCH64_LR, CODE(0x810));
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x810, 0xf20);
+    /* the function that it called is a leaf without a record, too */
+    start_linked(0x850, 0x300);
+    sim_set(&sim, SONDE__AARCH64_LR, CODE(0x810));
+    sim_set(&sim, SONDE__AARCH64_FP, 5);
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_NO_RULE, 0x850, 0x810);
+}
+
+/* glibc's lazy binder: the row says CFA sp+0 and lr at CFA+8. */
+TEST(aarch64_a_return_address_lies_below_the_cfa)
+{
+    open_linked();
+    SIM_FDE(&sim, 0x100, 0x11, 30, 0x7f); /* offset_extended_sf: lr at CFA+8 */
+    start_linked(0x110, 0x2f0);
+    sim_set(&sim, SONDE__AARCH64_LR, 0);
+    sim_poke(&sim, 0x2f8, CODE(0x250));
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x110, 0x250, 0xf10);
 }

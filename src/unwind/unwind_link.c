@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The caller of the innermost frame in code without call frame information, by the link register
+ * (aarch64).
+ *
+ * A linkage stub never changes it. Other code without a record (start-up code) calls and comes
+ * back: then lr points into the function itself. So lr is the return address when it follows a call
+ * and points into code that has a record, which this function has not; or when the call went to a
+ * place shortly before the pc, and lr does not lie behind that. The function may have pushed a
+ * little already: the distance is the one from which call frame information leads to the thread's
+ * entry. */
+#include "arch_plt.h"
+#include "unwind_step.h"
+
+/* A function without a record is not longer than that, as far as we guess (bytes). */
+#define REACH 4096
+
+/* Bytes that may have been pushed: a frame record and a pair of registers. */
+#define PUSHED_MAX 32
+
+static bool read_door(const struct sonde__walker *walker, uint64_t address, void *bytes,
+                      size_t size)
+{
+    const struct sonde__memory *memory = &walker->reader->memory;
+    return memory->read != NULL && memory->read(memory->ctx, address, bytes, size);
+}
+
+static enum sonde__stub_place stub_place(const struct sonde__walker *walker)
+{
+    uint8_t code[SONDE__STUB_BYTES];
+    return read_door(walker, walker->frame.pc - SONDE__STUB_BEFORE, code, sizeof code)
+               ? sonde__arch_aarch64_stub_place(code)
+               : SONDE__STUB_NONE;
+}
+
+/* Is lr the return address of the function in which the walker stands? */
+static bool is_live(struct sonde__walker *walker, uint64_t pc, uint64_t lr)
+{
+    uint8_t code[4];
+    uint64_t target = 0;
+    uint64_t start = 0;
+    uint64_t end = 0;
+    if (!read_door(walker, lr - sizeof code, code, sizeof code) ||
+        !sonde__arch_is_call_before(walker->arch, lr, code, sizeof code, &target)) {
+        return false;
+    }
+    sonde__walker_locate(walker, lr - 1);
+    bool has_record =
+        walker->image != NULL && sonde__cfi_fde_bounds(&walker->image->cfi, walker->arch,
+                                                       lr - 1 - walker->image->bias, &start, &end);
+    bool is_behind = lr > target && lr - target <= REACH;
+    return has_record || (target != 0 && target <= pc && pc - target <= REACH && !is_behind);
+}
+
+static void stand_at(struct sonde__walker *walker, uint64_t lr, uint64_t pushed_bytes)
+{
+    struct sonde__frame *frame = &walker->frame;
+    frame->pc = lr;
+    frame->sp += pushed_bytes;
+    frame->lr_known = false;
+    frame->exact = false;
+    frame->found = SONDE_FOUND_LR;
+}
+
+bool sonde__step_by_link(struct sonde__walker *walker)
+{
+    uint64_t pc = walker->frame.pc;
+    uint64_t lr = sonde__arch_strip_pac(walker->arch, walker->frame.lr);
+    if (walker->arch != SONDE__ARCH_AARCH64 || !walker->frame.exact || !walker->frame.lr_known) {
+        return false;
+    }
+    enum sonde__stub_place place = stub_place(walker);
+    if (place != SONDE__STUB_NONE) {
+        stand_at(walker, lr, place == SONDE__STUB_PUSHED ? 16 : 0);
+        return true;
+    }
+    bool live = is_live(walker, pc, lr);
+    sonde__walker_ask_anew(walker);
+    if (!live) {
+        return false;
+    }
+    for (uint64_t pushed_bytes = 0; pushed_bytes <= PUSHED_MAX; pushed_bytes += 16) {
+        struct sonde__walker trial = *walker;
+        stand_at(&trial, lr, pushed_bytes);
+        if (sonde__walker_reaches_root(&trial)) {
+            stand_at(walker, lr, pushed_bytes);
+            return true;
+        }
+    }
+    stand_at(walker, lr, 0);
+    return true;
+}
