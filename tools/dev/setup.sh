@@ -1,7 +1,7 @@
 # ./dev setup [build|test|bench]...: Debian packages that each group of commands needs.
 
 packages_build=(gcc libc6-dev cmake ninja-build pkg-config libiberty-dev)
-packages_test=(clang g++ libclang-rt-14-dev clang-format clang-tidy gdb libc6-dbg gcc-aarch64-linux-gnu
+packages_test=(clang g++ libclang-rt-14-dev clang-format clang-tidy gdb gdb-multiarch libc6-dbg gcc-aarch64-linux-gnu
     libc6-dev-arm64-cross libstdc++6-arm64-cross qemu-user protobuf-compiler python3 binutils musl-tools libunwind-dev
     libglib2.0-dev libuv1-dev libevent-dev tcl llvm-19 sqlite3 libsqlite3-dev xz-utils nodejs make git curl procps groff-base)
 unpacked_test=(nginx redis-server redis-tools libjemalloc2 liblua5.1-0 lua-cjson lua-bitop

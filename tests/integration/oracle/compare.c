@@ -439,6 +439,24 @@ enum verdict compare_verdict(const struct place *place, const struct frames *the
                : ANOTHER;
 }
 
+bool compare_read_frames(const char *text, const char *head, struct frames *ret_frames)
+{
+    const char *line = strstr(text, head);
+    ret_frames->count = 0;
+    if (line == NULL) {
+        return false;
+    }
+    for (line += strlen(head); strncmp(line, "frame ", 6) == 0; line = strchr(line, '\n') + 1) {
+        unsigned long long pc = 0;
+        unsigned long long sp = 0;
+        CHECK_EQ(sscanf(line, "frame %llx %llx", &pc, &sp), 2);
+        if (ret_frames->count < COMPARE_FRAMES_MAX) {
+            ret_frames->at[ret_frames->count++] = (struct shadow_frame){.pc = pc, .sp = sp};
+        }
+    }
+    return ret_frames->count > 0;
+}
+
 /* The instruction, as objdump shows it. */
 static void print_code(const struct place *place)
 {

@@ -107,6 +107,9 @@ void compare_done(struct compare *compare);
 /* Is frame `wrong_at` of theirs what ours is? */
 enum verdict compare_verdict(const struct place *place, const struct frames *theirs);
 
+/* The lines "frame PC SP" behind the line `head` of gdb's output. False: there are none. */
+bool compare_read_frames(const char *text, const char *head, struct frames *ret_frames);
+
 /* Print figures and places. Returns how many places nobody explains; *ret_explained: the others
  * that gave a wrong pc. */
 unsigned compare_report(struct compare *compare, unsigned *ret_explained);

@@ -98,26 +98,6 @@ pid_t peers_copy(pid_t pid)
     return made ? child : 0;
 }
 
-/* Lines "frame PC SP" of one process of gdb's output. */
-static void read_gdb(const char *text, pid_t pid, struct frames *ret_frames)
-{
-    char head[32];
-    ret_frames->count = 0;
-    snprintf(head, sizeof head, "process %d\n", (int)pid);
-    const char *line = strstr(text, head);
-    if (line == NULL) {
-        return;
-    }
-    for (line += strlen(head); strncmp(line, "frame ", 6) == 0; line = strchr(line, '\n') + 1) {
-        unsigned long long pc = 0;
-        unsigned long long sp = 0;
-        CHECK_EQ(sscanf(line, "frame %llx %llx", &pc, &sp), 2);
-        if (ret_frames->count < COMPARE_FRAMES_MAX) {
-            ret_frames->at[ret_frames->count++] = (struct shadow_frame){.pc = pc, .sp = sp};
-        }
-    }
-}
-
 void peers_ask_gdb(struct compare *compare)
 {
     static struct frames theirs;
@@ -140,8 +120,11 @@ void peers_ask_gdb(struct compare *compare)
         for (unsigned i = 0; i < compare->place_count; i++) {
             struct place *place = &compare->places[i];
             if (place->copy != 0 && place->count > 0) {
-                read_gdb(run.out, place->copy, &theirs);
-                place->verdicts[1] = theirs.count > 0 ? compare_verdict(place, &theirs) : NOT_ASKED;
+                char head[32];
+                snprintf(head, sizeof head, "process %d\n", (int)place->copy);
+                if (compare_read_frames(run.out, head, &theirs)) {
+                    place->verdicts[1] = compare_verdict(place, &theirs);
+                }
             }
         }
         test_run_done(&run);

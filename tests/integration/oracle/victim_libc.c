@@ -85,32 +85,6 @@ NOINLINE static void heap(void)
     }
 }
 
-NOINLINE static void names(void)
-{
-    struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};
-    struct addrinfo *found = NULL;
-    char host[64];
-    char out[64];
-    char *to = out;
-    char *from = host;
-    glob_t matches;
-    if (getaddrinfo("127.0.0.1", "80", &hints, &found) == 0) {
-        (void)getnameinfo(found->ai_addr, found->ai_addrlen, host, sizeof host, NULL, 0,
-                          NI_NUMERICHOST);
-        freeaddrinfo(found);
-    }
-    iconv_t convert = iconv_open("UTF-16LE", "ISO-8859-1");
-    if (convert != (iconv_t)-1) {
-        size_t in_left = 9;
-        size_t out_left = sizeof out;
-        (void)iconv(convert, &from, &in_left, &to, &out_left);
-        (void)iconv_close(convert);
-    }
-    if (glob("/usr/lib/os-*", 0, NULL, &matches) == 0) {
-        globfree(&matches);
-    }
-}
-
 NOINLINE static void dates(void)
 {
     time_t now = 1700000000;
@@ -146,6 +120,11 @@ NOINLINE static void files(void)
     (void)fflush(stdout);
 }
 
+/* What a static program cannot do without its libc's shared parts. */
+#if defined(VICTIM_STATIC)
+static void libraries(void) {}
+static void names(void) {}
+#else
 NOINLINE static void libraries(void)
 {
     void *library = dlopen("libm.so.6", RTLD_LAZY);
@@ -158,6 +137,34 @@ NOINLINE static void libraries(void)
         (void)dlclose(library);
     }
 }
+
+NOINLINE static void names(void)
+{
+    struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    char host[64];
+    char out[64];
+    char *to = out;
+    char *from = host;
+    glob_t matches;
+    if (getaddrinfo("127.0.0.1", "80", &hints, &found) == 0) {
+        (void)getnameinfo(found->ai_addr, found->ai_addrlen, host, sizeof host, NULL, 0,
+                          NI_NUMERICHOST);
+        freeaddrinfo(found);
+    }
+    iconv_t convert = iconv_open("UTF-16LE", "ISO-8859-1");
+    if (convert != (iconv_t)-1) {
+        size_t in_left = 9;
+        size_t out_left = sizeof out;
+        (void)iconv(convert, &from, &in_left, &to, &out_left);
+        (void)iconv_close(convert);
+    }
+    if (glob("/usr/lib/os-*", 0, NULL, &matches) == 0) {
+        globfree(&matches);
+    }
+}
+
+#endif
 
 int main(int argc, char **argv)
 {

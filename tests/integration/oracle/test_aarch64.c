@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The single-step oracle on aarch64: the same by qemu's gdb stub, from the loader's first
+ * instruction on. Our unwinder runs on this machine. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "emulated.h"
+#include "test.h"
+
+enum { EXPLAINED_MAX = 20, SHORT_LOADER = 10000, SHORT_STATIC = 30000 };
+
+static struct compare compare;
+
+static void check_program(const char *name, const char *rounds, uint64_t limit)
+{
+    char path[512];
+    unsigned explained = 0;
+    snprintf(path, sizeof path, "%s/tests/integration/oracle/%s", test_build_dir(), name);
+    const char *const argv[] = {path, rounds, NULL};
+    emulated_run(&compare, argv, limit);
+    unsigned unexplained = compare_report(&compare, &explained);
+    compare_done(&compare);
+    if (unexplained > 0) {
+        FAIL("wrong at %u places", unexplained);
+    }
+    CHECK(explained <= EXPLAINED_MAX);
+    CHECK_EQ(compare.instants, limit);
+}
+
+/* Before the harness counts: stdout's buffer, and what popen keeps. */
+static __attribute__((constructor)) void warm_up(void)
+{
+    FILE *pipe = popen("true", "r");
+    if (pipe != NULL) {
+        (void)pclose(pipe);
+    }
+    setvbuf(stdout, NULL, _IONBF, 0);
+}
+
+TEST_TIMEOUT(libc_aarch64, 1500)
+{
+    check_program("libc_aarch64", "1000", test_long() ? 250000 : SHORT_LOADER);
+}
+
+/* Without the loader's work: in few instructions it comes far. */
+TEST_TIMEOUT(libc_aarch64_static, 1500)
+{
+    check_program("libc_aarch64_static", "1000", test_long() ? 100000 : SHORT_STATIC);
+}
