@@ -33,6 +33,12 @@ SONDE_NODISCARD enum sonde_status sonde__host_thread_read(int32_t pid, int32_t t
 /* Has this thread ended, or is it about to be gone? */
 bool sonde__host_thread_ended(int32_t pid, int32_t tid);
 
+/* The tids of a process, and no more of its threads: several times cheaper. Returns and ownership
+ * as sonde__host_threads_read(). */
+SONDE_NODISCARD enum sonde_status sonde__host_tids_read(int32_t pid, int32_t **ret_tids,
+                                                        size_t *ret_count,
+                                                        struct sonde_error *ret_error);
+
 /* All threads of a process, main thread first, then by tid. Threads that end meanwhile are left
  * out. Returns OK | ABSENT | DENIED | MEMORY | OS. Ownership: free *ret_threads with
  * sonde__mem_free(). */

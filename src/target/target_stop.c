@@ -16,7 +16,8 @@
 enum {
     ROUNDS_MAX = 64, /* a process that outruns this starts threads faster than we list them */
     HALT_WAIT_NS = 500000000,
-    HALT_LOOK_NS = 1000000,
+    HALT_LOOK_FIRST_NS = 20000,
+    HALT_LOOK_MAX_NS = 1000000,
     /* Longer than most waits for a disk; who is in one still will not stop soon. */
     DISK_WAIT_NS = 20000000,
 };
@@ -67,45 +68,59 @@ static bool in_disk_wait(const struct sonde__target_process *p, int32_t tid)
     return sonde__host_thread_read(p->base.pid, tid, &now) == SONDE_OK && now.letter == 'D';
 }
 
-/* All of a round were interrupted at begin_ns, so that their waits do not add up. */
-static bool await_halt(const struct sonde__target_process *p, struct sonde__target_stopped *thread,
-                       uint64_t begin_ns)
+/* Look once. False: it may still stop. */
+static bool has_settled(struct sonde__target_process *p, struct sonde__target_stopped *thread,
+                        uint64_t waited_ns)
 {
+    enum sonde_status status = sonde__host_ptrace_wait(thread->tid, 0, &thread->signal);
+    thread->halted = status == SONDE_OK;
+    return status != SONDE_TIMEOUT || waited_ns >= HALT_WAIT_NS ||
+           (waited_ns >= DISK_WAIT_NS && in_disk_wait(p, thread->tid));
+}
+
+/* Look at all in turns until each has stopped, has ended, or will not stop soon. We sleep between
+ * the turns and not for each thread: they stop all at once, on the CPU that we leave to them. */
+static void await_halts(struct sonde__target_process *p, uint32_t first)
+{
+    uint64_t begin_ns = sonde__os_now_ns(), pause_ns = HALT_LOOK_FIRST_NS;
+    uint32_t settled = first;
     for (;;) {
         uint64_t waited_ns = sonde__os_now_ns() - begin_ns;
-        enum sonde_status status = sonde__host_ptrace_wait(
-            thread->tid, waited_ns < DISK_WAIT_NS ? DISK_WAIT_NS - waited_ns : 0, &thread->signal);
-        if (status != SONDE_TIMEOUT) {
-            return status == SONDE_OK;
+        for (uint32_t i = settled; i < p->stopped_count; i++) {
+            if (has_settled(p, &p->stopped[i], waited_ns)) { /* to the front */
+                struct sonde__target_stopped thread = p->stopped[i];
+                p->stopped[i] = p->stopped[settled];
+                p->stopped[settled++] = thread;
+            }
         }
-        if (in_disk_wait(p, thread->tid) || waited_ns >= HALT_WAIT_NS) {
-            return false;
+        if (settled == p->stopped_count) {
+            return;
         }
-        sonde__host_sleep(HALT_LOOK_NS);
+        sonde__host_sleep(pause_ns);
+        pause_ns = pause_ns * 2 < HALT_LOOK_MAX_NS ? pause_ns * 2 : HALT_LOOK_MAX_NS;
     }
 }
 
-/* One round: seize what is new, then wait for what was seized. *ret_new: how many were new. */
+/* One round: seize what is new, then wait for what was seized. The tids are enough: asking what
+ * each thread does and is called would lengthen the pause several times. *ret_new: how many were
+ * new. */
 static enum sonde_status stop_round(struct sonde__target_process *p, uint32_t *ret_new,
                                     struct sonde_error *ret_error)
 {
-    struct sonde__host_thread *threads = NULL;
-    uint32_t count = 0, first = p->stopped_count;
-    uint64_t begin_ns;
-    enum sonde_status status = sonde__host_threads_read(p->base.pid, &threads, &count, ret_error);
-    for (uint32_t i = 0; status == SONDE_OK && i < count; i++) {
-        if (!is_known(p, threads[i].tid) && threads[i].letter != 'Z') {
-            status = seize(p, threads[i].tid, ret_error);
+    int32_t *tids = NULL;
+    size_t count = 0;
+    uint32_t first = p->stopped_count;
+    enum sonde_status status = sonde__host_tids_read(p->base.pid, &tids, &count, ret_error);
+    for (size_t i = 0; status == SONDE_OK && i < count; i++) {
+        if (!is_known(p, tids[i])) {
+            status = seize(p, tids[i], ret_error);
         }
     }
-    sonde__mem_free(threads);
+    sonde__mem_free(tids);
     if (status != SONDE_OK) {
         return status;
     }
-    begin_ns = sonde__os_now_ns();
-    for (uint32_t i = first; i < p->stopped_count; i++) {
-        p->stopped[i].halted = await_halt(p, &p->stopped[i], begin_ns);
-    }
+    await_halts(p, first);
     *ret_new = p->stopped_count - first;
     return SONDE_OK;
 }

@@ -106,9 +106,9 @@ static int compare_threads(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The tids in an array of our own; the process may start threads between the two listings. */
-static enum sonde_status list_tids(int32_t pid, int32_t **ret_tids, size_t *ret_count,
-                                   struct sonde_error *ret_error)
+/* The process may start threads between the two listings. */
+enum sonde_status sonde__host_tids_read(int32_t pid, int32_t **ret_tids, size_t *ret_count,
+                                        struct sonde_error *ret_error)
 {
     size_t capacity = 64, total = 0;
     int32_t os_error = 0;
@@ -141,7 +141,7 @@ enum sonde_status sonde__host_threads_read(int32_t pid, struct sonde__host_threa
     size_t count = 0;
     uint32_t found = 0;
     struct sonde__host_thread *threads;
-    SONDE_TRY(list_tids(pid, &tids, &count, ret_error));
+    SONDE_TRY(sonde__host_tids_read(pid, &tids, &count, ret_error));
     threads = sonde__mem_alloc_array(count + 1, sizeof *threads);
     if (threads == NULL) {
         sonde__mem_free(tids);
