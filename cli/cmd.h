@@ -7,9 +7,11 @@
 
 extern const struct sonde__cli_command sonde__cmd_doctor;
 extern const struct sonde__cli_command sonde__cmd_help;
+extern const struct sonde__cli_command sonde__cmd_index;
 extern const struct sonde__cli_command sonde__cmd_run;
 extern const struct sonde__cli_command sonde__cmd_show;
 extern const struct sonde__cli_command sonde__cmd_stacks;
+extern const struct sonde__cli_command sonde__cmd_symbolize;
 extern const struct sonde__cli_command sonde__cmd_version;
 
 /* The path of libsonde-preload.so, or null: it is nowhere beside the program. */

@@ -5,9 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli_file.h"
 #include "cmd.h"
 #include "host_doctor.h"
-#include "report_utf8.h"
 
 enum { OPTION_JSON = 1, OPTION_COLOR };
 
@@ -21,40 +21,18 @@ static const char *const state_names[] = {"ok", "limited", "no"};
 
 /* --- out --- */
 
-static void print_json_string(const char *text)
-{
-    size_t left = strlen(text);
-    putchar('"');
-    while (left > 0) {
-        unsigned size = sonde__report_utf8_sequence(text, left);
-        if (size == 0) {
-            printf("\\ufffd");
-            size = 1;
-        } else if (*text == '"' || *text == '\\') {
-            printf("\\%c", *text);
-        } else if ((unsigned char)*text < 0x20) {
-            printf("\\u%04x", (unsigned char)*text);
-        } else {
-            fwrite(text, 1, size, stdout);
-        }
-        text += size;
-        left -= size;
-    }
-    putchar('"');
-}
-
 static void print_json(const struct sonde__findings *findings)
 {
     putchar('[');
     for (uint32_t i = 0; i < findings->count; i++) {
         const struct sonde__finding *f = &findings->list[i];
         printf("%s\n  {\"name\": ", i > 0 ? "," : "");
-        print_json_string(f->name);
+        sonde__cli_print_json_string(stdout, f->name);
         printf(", \"state\": \"%s\", \"needed\": %s, \"reason\": ", state_names[f->state],
                f->needed ? "true" : "false");
-        print_json_string(f->reason);
+        sonde__cli_print_json_string(stdout, f->reason);
         printf(", \"advice\": ");
-        print_json_string(f->advice);
+        sonde__cli_print_json_string(stdout, f->advice);
         putchar('}');
     }
     printf("\n]\n");

@@ -11,6 +11,8 @@ const struct sonde__cli_command *const sonde__cli_commands[] = {
     &sonde__cmd_stacks,
     &sonde__cmd_run,
     &sonde__cmd_show,
+    &sonde__cmd_symbolize,
+    &sonde__cmd_index,
     &sonde__cmd_doctor,
     &sonde__cmd_help,
     &sonde__cmd_version,

@@ -1,4 +1,5 @@
 set(sources
     symfile_cache.c
     symfile_find.c
+    symfile_open.c
 )

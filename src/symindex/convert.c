@@ -322,7 +322,11 @@ enum sonde_status sonde__symindex_convert(const struct sonde__symindex_source *s
     struct convert c = {.source = source, .sections = &sections};
     enum sonde_status status;
     uint64_t start, end;
-    SONDE_TRY(find_sections(source->debug, &sections, ret_error));
+    if (source->symbols_only) {
+        memset(&sections, 0, sizeof sections);
+    } else {
+        SONDE_TRY(find_sections(source->debug, &sections, ret_error));
+    }
     if (!sonde__elf_text_range(source->image != NULL ? source->image : source->debug, &start,
                                &end) &&
         !sonde__elf_text_range(source->debug, &start, &end)) {

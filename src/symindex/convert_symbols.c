@@ -10,8 +10,14 @@
 #include "image_cfi.h"
 #include "mem_heap.h"
 
-/* Ranks of a candidate: what is lower is preferred. */
-enum { RANK_NO_TYPE = 8, RANK_NO_SIZE = 4, RANK_LOCAL = 2, RANK_WEAK = 1 };
+/* Ranks of a candidate: what is lower is preferred; weakness counts behind the look of the name. */
+enum {
+    RANK_NO_TYPE = 16,
+    RANK_NO_SIZE = 8,
+    RANK_LOCAL = 4,
+    RANK_NO_VERSION = 2,
+    RANK_WEAK = 1,
+};
 
 struct candidate {
     uint64_t end; /* of its section, as an offset */
@@ -57,7 +63,15 @@ static void judge(struct convert *c, const struct sonde__elf *elf,
     candidate.end = candidate.end < c->size ? candidate.end : c->size;
     candidate.size =
         symbol->size < UINT32_MAX - start ? (uint32_t)symbol->size : (uint32_t)(UINT32_MAX - start);
-    candidate.name = convert_name(c, symbol->name, elf->file.end);
+    /* "read@@GLIBC_2.2.5": the version is the linker's */
+    const char *version =
+        memchr(symbol->name + 1, '@', strnlen(symbol->name + 1, CONVERT_NAME_MAX));
+    if (version != NULL) {
+        candidate.name = convert_string(c, symbol->name, (size_t)(version - symbol->name));
+    } else {
+        candidate.rank |= RANK_NO_VERSION;
+        candidate.name = convert_name(c, symbol->name, elf->file.end);
+    }
     if (candidate.name != 0 &&
         (to->count < to->capacity ||
          convert_grow(c, &to->all, to->count, &to->capacity, sizeof *to->all))) {
@@ -96,17 +110,20 @@ static uint32_t underscores(const struct string *name)
     return n;
 }
 
-/* Strong over weak over local; then the fewest leading underscores, the shortest, the first in the
- * order of bytes. */
+/* As in process (symbol_choose.c): global over local, with a version over without; then the fewest
+ * leading underscores, strong over weak, the shortest, the first in the order of bytes. */
 static bool is_better(const struct convert *c, const struct candidate *a, const struct candidate *b)
 {
     const struct string *x = &c->strings.all[a->name];
     const struct string *y = &c->strings.all[b->name];
-    if (a->rank != b->rank) {
+    if ((a->rank | RANK_WEAK) != (b->rank | RANK_WEAK)) {
         return a->rank < b->rank;
     }
     if (underscores(x) != underscores(y)) {
         return underscores(x) < underscores(y);
+    }
+    if (a->rank != b->rank) {
+        return a->rank < b->rank;
     }
     if (x->size != y->size) {
         return x->size < y->size;

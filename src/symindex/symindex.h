@@ -81,6 +81,9 @@ struct sonde__symindex_symbol {
 };
 bool sonde__symindex_symbol(const struct sonde__symindex *index, uint64_t vaddr,
                             struct sonde__symindex_symbol *ret_symbol);
+/* Symbol `number` of the table. False: there is none. */
+bool sonde__symindex_symbol_at(const struct sonde__symindex *index, uint32_t number,
+                               struct sonde__symindex_symbol *ret_symbol);
 /* Alias `i` of a symbol: a name; 0: there is none. */
 uint32_t sonde__symindex_alias(const struct sonde__symindex *index,
                                const struct sonde__symindex_symbol *symbol, uint32_t i);

@@ -16,6 +16,7 @@
 struct sonde__symindex_source {
     const struct sonde__elf *debug; /* the file with the DWARF */
     const struct sonde__elf *image; /* the image itself where that is another file, or null */
+    bool symbols_only;              /* leave the DWARF alone */
     /* called before each unit, or null */
     void (*progress)(void *ctx, uint64_t done, uint64_t total);
     void *progress_ctx;

@@ -231,13 +231,41 @@ enum sonde_status sonde__symindex_find_many(const struct sonde__symindex *index,
 
 /* --- symbols --- */
 
+bool sonde__symindex_symbol_at(const struct sonde__symindex *index, uint32_t number,
+                               struct sonde__symindex_symbol *ret_symbol)
+{
+    const uint8_t *aliases = index->parts[SYMINDEX_ALIASES].data;
+    uint32_t low = 0;
+    uint32_t high = index->aliases;
+    if (number >= index->symbols) {
+        return false;
+    }
+    const uint8_t *p = index->parts[SYMINDEX_SYMBOLS].data + (size_t)number * 12;
+    while (low < high) { /* its first alias */
+        uint32_t middle = low + (high - low) / 2;
+        if (symindex_u32(aliases + (size_t)middle * 8) < number) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    *ret_symbol = (struct sonde__symindex_symbol){.start = index->base + symindex_u32(p),
+                                                  .size = symindex_u32(p + 4),
+                                                  .name = symindex_u32(p + 8),
+                                                  .index = number,
+                                                  .first_alias = low};
+    while (low < index->aliases && symindex_u32(aliases + (size_t)low * 8) == number) {
+        low++;
+    }
+    ret_symbol->alias_count = low - ret_symbol->first_alias;
+    return true;
+}
+
 bool sonde__symindex_symbol(const struct sonde__symindex *index, uint64_t vaddr,
                             struct sonde__symindex_symbol *ret_symbol)
 {
     const uint8_t *symbols = index->parts[SYMINDEX_SYMBOLS].data;
-    const uint8_t *aliases = index->parts[SYMINDEX_ALIASES].data;
     uint64_t offset = vaddr - index->base;
-    struct sonde__symindex_symbol symbol;
     uint32_t low = 0;
     uint32_t high = index->symbols;
     while (low < high) { /* the first symbol behind it */
@@ -252,32 +280,8 @@ bool sonde__symindex_symbol(const struct sonde__symindex *index, uint64_t vaddr,
         return false;
     }
     const uint8_t *p = symbols + (size_t)(low - 1) * 12;
-    uint32_t start = symindex_u32(p);
-    symbol.index = low - 1;
-    symbol.start = index->base + start;
-    symbol.size = symindex_u32(p + 4);
-    symbol.name = symindex_u32(p + 8);
-    symbol.alias_count = 0;
-    if (offset - start >= symbol.size) {
-        return false;
-    }
-    low = 0;
-    high = index->aliases;
-    while (low < high) { /* its first alias */
-        uint32_t middle = low + (high - low) / 2;
-        if (symindex_u32(aliases + (size_t)middle * 8) < symbol.index) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    symbol.first_alias = low;
-    while (low < index->aliases && symindex_u32(aliases + (size_t)low * 8) == symbol.index) {
-        symbol.alias_count++;
-        low++;
-    }
-    *ret_symbol = symbol;
-    return true;
+    return offset - symindex_u32(p) < symindex_u32(p + 4) &&
+           sonde__symindex_symbol_at(index, low - 1, ret_symbol);
 }
 
 uint32_t sonde__symindex_alias(const struct sonde__symindex *index,

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+/* sonde index: debug information made small and quick to ask. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli_file.h"
+#include "cli_index.h"
+#include "cmd.h"
+#include "symindex_convert.h"
+
+enum { OPTION_OUTPUT = 1, OPTION_INFO, OPTION_JSON };
+
+enum { FILES_MAX = 4096, PATH_BYTES = 4096 };
+
+static const struct sonde__cli_option options[] = {
+    {OPTION_OUTPUT, "output", 'o', "DIR",
+     "the folder to write to; default: the current one. A file is named after its build-id"},
+    {OPTION_INFO, "info", 0, NULL, "say what is in index files, and check them"},
+    {OPTION_JSON, "json", 'j', NULL, "JSON: an array of objects, one a file"},
+    {0},
+};
+
+struct request {
+    const char *output;
+    bool info, json;
+    unsigned count, printed;
+    const char *paths[FILES_MAX];
+};
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+static void print_bad_units_json(const struct sonde__symindex *index)
+{
+    struct sonde__symindex_bad_unit unit;
+    printf(", \"bad_units\": [");
+    for (uint32_t i = 0; sonde__symindex_bad_unit(index, i, &unit); i++) {
+        printf("%s{\"offset\": %" PRIu64 ", \"name\": ", i > 0 ? ", " : "", unit.offset);
+        sonde__cli_print_json_string(stdout, unit.name);
+        printf(", \"what\": ");
+        sonde__cli_print_json_string(stdout, unit.what);
+        putchar('}');
+    }
+    putchar(']');
+}
+
+static void print_json(const char *path, const struct sonde__cli_index *made, const char *written,
+                       bool first)
+{
+    const struct sonde__symindex *index = &made->index;
+    char id[SONDE__CLI_BUILD_ID_TEXT];
+    sonde__cli_build_id_text(&index->build_id, id);
+    printf("%s\n  {\"file\": ", first ? "" : ",");
+    sonde__cli_print_json_string(stdout, path);
+    if (written != NULL) {
+        printf(", \"index\": ");
+        sonde__cli_print_json_string(stdout, written);
+    }
+    printf(", \"build_id\": \"%s\", \"size_bytes\": %zu, \"code_bytes\": %" PRIu32
+           ", \"units\": %" PRIu32 ", \"ranges\": %" PRIu32 ", \"calls\": %" PRIu32
+           ", \"names\": %" PRIu32 ", \"files\": %" PRIu32 ", \"symbols\": %" PRIu32,
+           id, made->size, index->code_bytes, index->units, index->ranges, index->calls,
+           index->names, index->files, index->symbols);
+    print_bad_units_json(index);
+    putchar('}');
+}
+
+static void print_bad_units(const struct sonde__symindex *index)
+{
+    struct sonde__symindex_bad_unit unit;
+    for (uint32_t i = 0; sonde__symindex_bad_unit(index, i, &unit); i++) {
+        printf("  unit at 0x%" PRIx64, unit.offset);
+        if (unit.name[0] != '\0') {
+            putchar(' ');
+            sonde__cli_print_visible(stdout, unit.name);
+        }
+        printf(": ");
+        sonde__cli_print_visible(stdout, unit.what);
+        putchar('\n');
+    }
+}
+
+static void print_info(const char *path, const struct sonde__cli_index *opened)
+{
+    static const char *const machines[] = {"another machine", "x86_64", "aarch64"};
+    const struct sonde__symindex *index = &opened->index;
+    char id[SONDE__CLI_BUILD_ID_TEXT];
+    sonde__cli_build_id_text(&index->build_id, id);
+    sonde__cli_print_visible(stdout, path);
+    printf("\n  build-id   %s\n  machine    %s\n", id[0] != '\0' ? id : "none",
+           machines[index->arch < 3 ? index->arch : 0]);
+    printf("  code       0x%" PRIx64 " to 0x%" PRIx64 "\n", index->base,
+           index->base + index->code_bytes);
+    printf("  size       %zu bytes\n", opened->size);
+    printf("  units      %" PRIu32 ", %" PRIu32 " of them with errors\n", index->units,
+           index->bad_units);
+    printf("  ranges     %" PRIu32 "\n  calls      %" PRIu32 "\n  names      %" PRIu32
+           "\n  files      %" PRIu32 "\n  symbols    %" PRIu32 "\n",
+           index->ranges, index->calls, index->names, index->files, index->symbols);
+    print_bad_units(index);
+}
+
+/* --- one file --- */
+
+static int show_info(const struct sonde__cli_command *command, struct request *request,
+                     const char *path)
+{
+    struct sonde__cli_index opened;
+    struct sonde_error error;
+    int exit_code = SONDE__CLI_OK;
+    enum sonde_status status =
+        sonde__cli_index_open(path, SONDE__CLI_INDEX_NOT_MADE, &opened, &error);
+    if (status != SONDE_OK) {
+        return sonde__cli_fail(command, path, status, &error);
+    }
+    if (request->json) {
+        print_json(path, &opened, NULL, request->printed++ == 0);
+    } else {
+        print_info(path, &opened);
+    }
+    if (!sonde__symindex_intact(&opened.index)) {
+        sonde__cli_error(command, "%s: damaged: the checksum of a section is wrong", path);
+        exit_code = SONDE__CLI_MALFORMED;
+    }
+    sonde__cli_index_close(&opened);
+    return exit_code;
+}
+
+static int make_index(const struct sonde__cli_command *command, struct request *request,
+                      const char *path)
+{
+    struct sonde__cli_index made;
+    struct sonde_error error;
+    char id[SONDE__CLI_BUILD_ID_TEXT];
+    char written[PATH_BYTES];
+    int exit_code;
+    enum sonde_status status = sonde__cli_index_open(path, SONDE__CLI_INDEX_MADE, &made, &error);
+    if (status != SONDE_OK) {
+        return sonde__cli_fail(command, path, status, &error);
+    }
+    if (made.file.data != NULL) {
+        sonde__cli_error(command, "%s: an index already (--info says what is in it)", path);
+        sonde__cli_index_close(&made);
+        return SONDE__CLI_UNSUPPORTED;
+    }
+    sonde__cli_build_id_text(&made.index.build_id, id);
+    int length = snprintf(written, sizeof written, "%s/%s.sndidx", request->output,
+                          id[0] != '\0' ? id : base_name(path));
+    if (length < 0 || (size_t)length >= sizeof written) {
+        sonde__cli_error(command, "%s: the path is too long", request->output);
+        sonde__cli_index_close(&made);
+        return SONDE__CLI_FAILED;
+    }
+    exit_code = sonde__cli_write_file(command, written, made.made, made.size);
+    if (exit_code == SONDE__CLI_OK) {
+        if (request->json) {
+            print_json(path, &made, written, request->printed++ == 0);
+        } else {
+            sonde__cli_print_visible(stdout, written);
+            printf("  %.1f MB, %" PRIu32 " units%s", (double)made.size / 1e6, made.index.units,
+                   made.index.units == 0 ? " (symbols only)" : "");
+            printf("%s\n", made.separate ? ", from the separate debug file" : "");
+            print_bad_units(&made.index);
+        }
+        if (made.index.bad_units != 0) {
+            sonde__cli_error(command,
+                             "%s: %" PRIu32 " of %" PRIu32 " units have errors; what could be "
+                             "read of them is in the index",
+                             path, made.index.bad_units, made.index.units);
+            exit_code = SONDE__CLI_MALFORMED;
+        }
+    }
+    sonde__cli_index_close(&made);
+    return exit_code;
+}
+
+/* SONDE__CLI_END, or SONDE__CLI_STOP with the exit code in args. */
+static int parse(struct sonde__cli_args *args, struct request *request)
+{
+    int id;
+    while ((id = sonde__cli_next(args)) != SONDE__CLI_END) {
+        switch (id) {
+        case OPTION_OUTPUT:
+            request->output = args->value;
+            break;
+        case OPTION_INFO:
+            request->info = true;
+            break;
+        case OPTION_JSON:
+            request->json = true;
+            break;
+        case SONDE__CLI_OPERAND:
+            if (request->count == FILES_MAX) {
+                args->exit_code = sonde__cli_usage_error(args->command, "too many files");
+                return SONDE__CLI_STOP;
+            }
+            request->paths[request->count++] = args->value;
+            break;
+        default:
+            return id;
+        }
+    }
+    if (request->count == 0) {
+        args->exit_code = sonde__cli_usage_error(
+            args->command, "which program, library or debug file? give its path");
+        return SONDE__CLI_STOP;
+    }
+    if (request->info && request->output != NULL) {
+        args->exit_code =
+            sonde__cli_usage_error(args->command, "--info writes nothing: no --output");
+        return SONDE__CLI_STOP;
+    }
+    return SONDE__CLI_END;
+}
+
+static int run(const struct sonde__cli_command *command, int argc, char **argv)
+{
+    static struct request request;
+    struct sonde__cli_args args;
+    int exit_code = SONDE__CLI_OK;
+    sonde__cli_args_init(&args, command, argc, argv);
+    if (parse(&args, &request) != SONDE__CLI_END) {
+        return args.exit_code;
+    }
+    if (request.output == NULL) {
+        request.output = ".";
+    }
+    if (request.json) {
+        putchar('[');
+    }
+    for (unsigned i = 0; i < request.count; i++) {
+        int one = request.info ? show_info(command, &request, request.paths[i])
+                               : make_index(command, &request, request.paths[i]);
+        exit_code = exit_code == SONDE__CLI_OK ? one : exit_code;
+    }
+    if (request.json) {
+        printf("\n]\n");
+    }
+    return exit_code;
+}
+
+const struct sonde__cli_command sonde__cmd_index = {
+    .name = "index",
+    .summary = "make index files of debug information",
+    .usage = "[OPTION...] FILE...\n--info FILE...",
+    .about = "Makes an index file of each program, library or debug file: functions, files\n"
+             "and lines of every address, inlined calls included, some thirty times smaller\n"
+             "than the debug information and much faster to ask. A stripped file's separate\n"
+             "debug file is found by its build-id or debug link. `sonde symbolize` uses index\n"
+             "files.\n\n"
+             "A unit of the debug information that is malformed costs itself: it is listed,\n"
+             "the rest is indexed, and the exit code is 5.",
+    .options = options,
+    .examples = "  sonde index -o indexes build/server build/libcore.so\n"
+                "  sonde index --info indexes/*.sndidx\n",
+    .run = run,
+};

@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: Apache-2.0
+/* sonde symbolize: functions, files and lines for addresses, one by one or in a stream of text. */
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli_file.h"
+#include "cli_input.h"
+#include "cmd.h"
+#include "demangle.h"
+#include "host_maps.h"
+#include "symbolize_modules.h"
+#include "symbolize_scan.h"
+
+enum {
+    OPTION_SYMBOLS = 1,
+    OPTION_MODULE,
+    OPTION_MAPS,
+    OPTION_RETURN,
+    OPTION_RAW,
+    OPTION_JSON,
+};
+
+enum { FRAMES_MAX = 256, LINE_BYTES = 65536 };
+
+static const struct sonde__cli_option options[] = {
+    {OPTION_SYMBOLS, "symbols", 's', "DIR",
+     "a folder with index files and debug files by build-id; may be given several times"},
+    {OPTION_MODULE, "module", 'm', "[NAME=]FILE",
+     "a program, library, debug file or index: for addresses of that file name (or of NAME), and "
+     "the first one for addresses without a module; may be given several times"},
+    {OPTION_MAPS, "maps", 0, "FILE",
+     "the memory map of the process (/proc/PID/maps): plain addresses are found in it"},
+    {OPTION_RETURN, "return", 'r', NULL,
+     "the addresses given are return addresses: name the calls before them"},
+    {OPTION_RAW, "raw-names", 0, NULL, "function names as the file has them, not decoded"},
+    {OPTION_JSON, "json", 'j', NULL, "JSON: an array of objects, one an address"},
+    {0},
+};
+
+struct request {
+    struct symbolize_modules modules;
+    const char *maps_path;
+    struct sonde__cli_input maps_text;
+    struct sonde__host_maps maps;
+    bool returns, raw, json;
+    unsigned printed;
+};
+
+/* --- what an address is --- */
+
+struct answer {
+    struct symbolize_module *module; /* null: unknown */
+    uint64_t vaddr;
+    struct sonde__symindex_frame frames[FRAMES_MAX];
+    size_t count;
+};
+
+/* Where a function begins, for the lines that count from one. */
+static bool function_start(struct symbolize_module *module, const char *name, uint64_t *ret_vaddr)
+{
+    struct sonde__cli_index *index = &module->index;
+    for (uint32_t i = 0; i < index->index.symbols; i++) {
+        struct sonde__symindex_symbol symbol;
+        if (!sonde__symindex_symbol_at(&index->index, i, &symbol)) {
+            continue;
+        }
+        for (uint32_t k = 0; k <= symbol.alias_count; k++) {
+            uint32_t id =
+                k == 0 ? symbol.name : sonde__symindex_alias(&index->index, &symbol, k - 1);
+            if (strcmp(sonde__symindex_name(&index->strings, id), name) == 0) {
+                *ret_vaddr = symbol.start;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* A plain address: the module that is mapped there, and the vaddr in it. */
+static struct symbolize_module *module_at(struct request *request, uint64_t address,
+                                          uint64_t *ret_vaddr)
+{
+    const struct sonde__host_maps *maps = &request->maps;
+    const struct sonde__host_map *first = NULL;
+    struct symbolize_module *module;
+    for (uint32_t i = 0; i < maps->count; i++) {
+        const struct sonde__host_map *map = &maps->items[i];
+        if (first == NULL || strcmp(first->path, map->path) != 0) {
+            first = map; /* the lowest piece of its file */
+        }
+        if (address < map->start || address >= map->end) {
+            continue;
+        }
+        if (map->path[0] != '/') {
+            return NULL;
+        }
+        module = symbolize_module(&request->modules, map->path, NULL);
+        if (module != NULL) {
+            uint64_t base = module->index.index.base;
+            /* one that is linked to a fixed place lies where its file says */
+            *ret_vaddr = address >= base && address - base < module->index.index.code_bytes
+                             ? address
+                             : address - (first->start - first->offset);
+        }
+        return module;
+    }
+    return NULL;
+}
+
+static void ask(struct request *request, const struct symbolize_place *place,
+                struct answer *ret_answer)
+{
+    const char *build_id = place->build_id[0] != '\0' ? place->build_id : NULL;
+    uint64_t back = place->returns || request->returns ? 1 : 0;
+    ret_answer->count = 0;
+    ret_answer->vaddr = place->offset;
+    if (place->module[0] == '\0' && request->maps.count != 0) {
+        ret_answer->module = module_at(request, place->offset, &ret_answer->vaddr);
+    } else {
+        ret_answer->module = symbolize_module(&request->modules, place->module, build_id);
+    }
+    if (ret_answer->module == NULL) {
+        return;
+    }
+    if (place->symbol[0] != '\0') {
+        uint64_t start;
+        if (!function_start(ret_answer->module, place->symbol, &start)) {
+            return;
+        }
+        ret_answer->vaddr = start + place->offset;
+    }
+    ret_answer->count = sonde__symindex_find(
+        &ret_answer->module->index.index, ret_answer->vaddr - back, ret_answer->frames, FRAMES_MAX);
+}
+
+/* --- out --- */
+
+static void print_name(const struct request *request, const char *name)
+{
+    char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
+    if (name[0] == '\0') {
+        fputs("??", stdout);
+    } else {
+        sonde__cli_print_visible(stdout, request->raw ? name : sonde__demangle(name, buffer));
+    }
+}
+
+static void print_line(struct symbolize_module *module, const struct sonde__symindex_frame *frame)
+{
+    const char *file = sonde__symindex_file(&module->index.strings, frame->file);
+    if (file[0] != '\0') {
+        sonde__cli_print_visible(stdout, file);
+        if (frame->line != 0) {
+            printf(":%" PRIu32, frame->line);
+        }
+    }
+}
+
+/* "[inner at a.c:2, inlined into outer at b.c:3]" */
+static void print_inside(const struct request *request, struct answer *answer)
+{
+    struct symbolize_module *module = answer->module;
+    printf(" [");
+    for (size_t i = 0; i < answer->count; i++) {
+        const struct sonde__symindex_frame *frame = &answer->frames[i];
+        if (i > 0) {
+            printf(", inlined into ");
+        }
+        print_name(request, sonde__symindex_name(&module->index.strings, frame->name));
+        if (frame->file != 0) {
+            printf(" at ");
+            print_line(module, frame);
+        }
+    }
+    putchar(']');
+}
+
+static void print_block(const struct request *request, const char *asked, struct answer *answer)
+{
+    sonde__cli_print_visible(stdout, asked);
+    putchar('\n');
+    for (size_t i = 0; i < answer->count; i++) {
+        const struct sonde__symindex_frame *frame = &answer->frames[i];
+        struct symbolize_module *module = answer->module;
+        printf("  ");
+        print_name(request, sonde__symindex_name(&module->index.strings, frame->name));
+        if (frame->file != 0) {
+            printf("  ");
+            print_line(module, frame);
+        }
+        printf("%s\n", i + 1 < answer->count ? "  (inlined)" : "");
+    }
+    if (answer->count == 0) {
+        printf("  ??\n");
+    }
+}
+
+static void print_json(struct request *request, const char *asked, size_t size,
+                       struct answer *answer)
+{
+    char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
+    char id[SONDE__CLI_BUILD_ID_TEXT] = "";
+    char text[LINE_BYTES];
+    snprintf(text, sizeof text, "%.*s", (int)(size < sizeof text ? size : sizeof text - 1), asked);
+    printf("%s\n  {\"input\": ", request->printed++ == 0 ? "" : ",");
+    sonde__cli_print_json_string(stdout, text);
+    if (answer->module != NULL) {
+        sonde__cli_build_id_text(&answer->module->index.index.build_id, id);
+        printf(", \"module\": ");
+        sonde__cli_print_json_string(stdout, answer->module->name);
+        printf(", \"build_id\": \"%s\", \"vaddr\": \"0x%" PRIx64 "\"", id, answer->vaddr);
+    }
+    printf(", \"frames\": [");
+    for (size_t i = 0; i < answer->count; i++) {
+        const struct sonde__symindex_frame *frame = &answer->frames[i];
+        struct sonde__symindex_strings *strings = &answer->module->index.strings;
+        const char *name = sonde__symindex_name(strings, frame->name);
+        printf("%s{\"function\": ", i > 0 ? ", " : "");
+        sonde__cli_print_json_string(stdout, request->raw ? name : sonde__demangle(name, buffer));
+        printf(", \"raw_name\": ");
+        sonde__cli_print_json_string(stdout, name);
+        printf(", \"file\": ");
+        sonde__cli_print_json_string(stdout, sonde__symindex_file(strings, frame->file));
+        printf(", \"line\": %" PRIu32 ", \"inlined\": %s}", frame->line,
+               i + 1 < answer->count ? "true" : "false");
+    }
+    printf("]}");
+}
+
+/* --- in --- */
+
+static void symbolize_line(struct request *request, const char *line, size_t size)
+{
+    static struct symbolize_place place;
+    static struct answer answer;
+    size_t at = 0;
+    while (symbolize_scan(line, size, at, request->maps.count != 0, &place)) {
+        ask(request, &place, &answer);
+        if (request->json) {
+            if (answer.module != NULL) {
+                size_t end = size > 0 && line[size - 1] == '\n' ? size - 1 : size;
+                print_json(request, line, end, &answer);
+            }
+        } else {
+            fwrite(line + at, 1, place.end - at, stdout);
+            if (answer.count != 0) {
+                print_inside(request, &answer);
+            }
+        }
+        at = place.end;
+    }
+    if (!request->json) {
+        fwrite(line + at, 1, size - at, stdout);
+    }
+}
+
+/* Lines of at most LINE_BYTES; longer ones in pieces. */
+static int symbolize_stream(const struct sonde__cli_command *command, struct request *request)
+{
+    static char line[LINE_BYTES];
+    struct stat status;
+    bool live = fstat(STDIN_FILENO, &status) != 0 || !S_ISREG(status.st_mode);
+    size_t size = 0;
+    int c;
+    while ((c = getchar()) != EOF) {
+        line[size++] = (char)c;
+        if (c == '\n' || size == sizeof line) {
+            symbolize_line(request, line, size);
+            size = 0;
+            if (live) {
+                fflush(stdout);
+            }
+        }
+    }
+    symbolize_line(request, line, size);
+    if (ferror(stdin) != 0) {
+        sonde__cli_error(command, "standard input could not be read");
+        return SONDE__CLI_FAILED;
+    }
+    return SONDE__CLI_OK;
+}
+
+static int symbolize_argument(const struct sonde__cli_command *command, struct request *request,
+                              const char *text)
+{
+    static struct symbolize_place place;
+    static struct answer answer;
+    size_t size = strlen(text);
+    if (!symbolize_scan(text, size, 0, true, &place) || place.end != size) {
+        return sonde__cli_usage_error(command, "not MODULE+0xOFFSET or 0xADDRESS: %s", text);
+    }
+    if (place.module[0] == '\0' && request->maps.count == 0 && request->modules.file_count == 0) {
+        return sonde__cli_usage_error(command, "%s: of which module? --module or --maps says it",
+                                      text);
+    }
+    ask(request, &place, &answer);
+    if (request->json) {
+        print_json(request, text, size, &answer);
+    } else {
+        print_block(request, text, &answer);
+    }
+    return SONDE__CLI_OK;
+}
+
+/* A map begins with an address: "555555554000-555555555000 r--p". */
+static bool maps_begin(const void *bytes, size_t size)
+{
+    const char *text = bytes;
+    return size == 0 || (text[0] >= '0' && text[0] <= '9') || (text[0] >= 'a' && text[0] <= 'f');
+}
+
+static int open_maps(const struct sonde__cli_command *command, struct request *request)
+{
+    enum sonde_status status;
+    int exit_code;
+    if (request->maps_path == NULL) {
+        return SONDE__CLI_OK;
+    }
+    exit_code = sonde__cli_input_read(command, request->maps_path, maps_begin, &request->maps_text);
+    if (exit_code != SONDE__CLI_OK) {
+        return exit_code;
+    }
+    status = sonde__host_maps_parse((const char *)request->maps_text.data, request->maps_text.size,
+                                    &request->maps);
+    if (status != SONDE_OK) {
+        return sonde__cli_fail(command, request->maps_path, status, NULL);
+    }
+    if (request->maps.count == 0) {
+        sonde__cli_error(command, "%s: no memory map: nothing in it reads as one",
+                         request->maps_path);
+        return SONDE__CLI_MALFORMED;
+    }
+    return SONDE__CLI_OK;
+}
+
+static bool add(const char **list, unsigned *count, unsigned max, const char *value)
+{
+    if (*count == max) {
+        return false;
+    }
+    list[(*count)++] = value;
+    return true;
+}
+
+/* SONDE__CLI_END, or SONDE__CLI_STOP with the exit code in args; operands are counted. */
+static int parse(struct sonde__cli_args *args, struct request *request, unsigned *ret_operands)
+{
+    struct symbolize_modules *modules = &request->modules;
+    int id;
+    while ((id = sonde__cli_next(args)) != SONDE__CLI_END) {
+        bool fits = true;
+        switch (id) {
+        case OPTION_SYMBOLS:
+            fits =
+                add(modules->folders, &modules->folder_count, SYMBOLIZE_FOLDERS_MAX, args->value);
+            break;
+        case OPTION_MODULE:
+            fits = add(modules->files, &modules->file_count, SYMBOLIZE_FILES_MAX, args->value);
+            break;
+        case OPTION_MAPS:
+            request->maps_path = args->value;
+            break;
+        case OPTION_RETURN:
+            request->returns = true;
+            break;
+        case OPTION_RAW:
+            request->raw = true;
+            break;
+        case OPTION_JSON:
+            request->json = true;
+            break;
+        case SONDE__CLI_OPERAND:
+            /* kept at the front, where they were read already */
+            args->argv[1 + (*ret_operands)++] = (char *)args->value;
+            break;
+        default:
+            return id;
+        }
+        if (!fits) {
+            args->exit_code = sonde__cli_usage_error(args->command, "too many of one option");
+            return SONDE__CLI_STOP;
+        }
+    }
+    return SONDE__CLI_END;
+}
+
+static int run(const struct sonde__cli_command *command, int argc, char **argv)
+{
+    static struct request request;
+    struct sonde__cli_args args;
+    unsigned operands = 0;
+    int exit_code;
+    sonde__cli_args_init(&args, command, argc, argv);
+    if (parse(&args, &request, &operands) != SONDE__CLI_END) {
+        return args.exit_code;
+    }
+    request.modules.command = command;
+    exit_code = open_maps(command, &request);
+    if (exit_code == SONDE__CLI_OK) {
+        if (request.json) {
+            putchar('[');
+        }
+        if (operands == 0) {
+            exit_code = symbolize_stream(command, &request);
+        }
+        for (unsigned i = 0; i < operands && exit_code == SONDE__CLI_OK; i++) {
+            exit_code = symbolize_argument(command, &request, argv[1 + i]);
+        }
+        if (request.json) {
+            printf("\n]\n");
+        }
+    }
+    if (exit_code == SONDE__CLI_OK && operands != 0) {
+        exit_code = request.modules.exit_code; /* a stream goes on without what is not there */
+    }
+    symbolize_modules_done(&request.modules);
+    sonde__host_maps_done(&request.maps);
+    sonde__cli_input_done(&request.maps_text);
+    return exit_code;
+}
+
+const struct sonde__cli_command sonde__cmd_symbolize = {
+    .name = "symbolize",
+    .summary = "name the functions and lines of addresses, alone or in a log",
+    .usage = "[OPTION...] ADDRESS...\n[OPTION...] < LOG",
+    .about = "Names functions, files and lines of addresses, inlined calls included. ADDRESS\n"
+             "is MODULE+0xOFFSET, where MODULE is a path, a file name of --module or a\n"
+             "build-id, or a plain 0xADDRESS with --module or --maps. Offsets are those of the\n"
+             "file, as linked.\n\n"
+             "Without ADDRESS standard input is copied to standard output, and what its\n"
+             "addresses are is put behind them in brackets: of any module+0xoffset, of the\n"
+             "logs of sanitizers (by their build-ids, where they have them), of glibc's\n"
+             "backtrace_symbols, and of sonde.\n\n"
+             "Names come from an index file (sonde index) or from the module's debug\n"
+             "information, its own or a separate file's; a build-id must fit.",
+    .options = options,
+    .examples = "  sonde symbolize /usr/bin/server+0x1c40d\n"
+                "  sonde symbolize --symbols indexes < asan.log\n"
+                "  sonde symbolize --maps maps.txt 0x7f52a81c40d0\n",
+    .run = run,
+};

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The modules that `sonde symbolize` meets: each found and opened once. */
+#ifndef SONDE_SYMBOLIZE_MODULES_H
+#define SONDE_SYMBOLIZE_MODULES_H
+
+#include "cli_index.h"
+
+enum { SYMBOLIZE_FOLDERS_MAX = 16, SYMBOLIZE_FILES_MAX = 256 };
+
+struct symbolize_module {
+    char *name;     /* as it was asked for: a path, a base name or a build-id */
+    char *build_id; /* that was asked for with it, or null */
+    bool found;
+    struct sonde__cli_index index;
+    struct symbolize_module *next;
+};
+
+struct symbolize_modules {
+    const struct sonde__cli_command *command;
+    const char *folders[SYMBOLIZE_FOLDERS_MAX]; /* --symbols */
+    unsigned folder_count;
+    const char *files[SYMBOLIZE_FILES_MAX]; /* --module */
+    unsigned file_count;
+    struct symbolize_module *opened; /* the one found last first */
+    int exit_code;                   /* of the first that failed */
+};
+
+/* The module of that name. `build_id` (hexadecimal, or null) must be its own where it has one.
+ * Returns null when there is none: then a line was said, once. */
+struct symbolize_module *symbolize_module(struct symbolize_modules *modules, const char *name,
+                                          const char *build_id);
+void symbolize_modules_done(struct symbolize_modules *modules);
+
+#endif

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Forms:
+ *
+ *     module+0x12                          alone, or in any text
+ *     #1 0x7f12 (/lib/x.so+0x12) (BuildId: 0a1b)     sanitizers: moved before the call already
+ *     /lib/x.so(+0x12) [0x7f12]            backtrace_symbols: return addresses
+ *     ./prog(main+0x12) [0x7f12]           the same, from a function
+ *     #1  0x7f12  module+0x12              sonde: return addresses behind frame 0 */
+#include "symbolize_scan.h"
+
+#include <string.h>
+
+enum { ADDRESS_DIGITS_MIN = 6 };
+
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\0';
+}
+
+/* Digits at `at`; returns the place behind them, `at` when there are none or more than 16. */
+static size_t read_hex(const char *line, size_t size, size_t at, uint64_t *ret_value)
+{
+    size_t end = at;
+    uint64_t value = 0;
+    while (end < size && is_hex(line[end])) {
+        char c = line[end++];
+        unsigned digit = c <= '9' ? (unsigned)(c - '0') : (unsigned)((c | 0x20) - 'a') + 10;
+        value = value << 4 | digit;
+    }
+    if (end - at > 16) {
+        return at;
+    }
+    *ret_value = value;
+    return end;
+}
+
+static void copy(char *to, size_t capacity, const char *from, size_t size)
+{
+    size = size < capacity ? size : 0; /* what is cut would be another thing */
+    memcpy(to, from, size);
+    to[size] = '\0';
+}
+
+/* "(BuildId: 0a1b)" anywhere behind the place. */
+static void find_build_id(const char *line, size_t size, size_t from, struct symbolize_place *place)
+{
+    static const char mark[] = "BuildId: ";
+    size_t at = from;
+    while (at + sizeof mark - 1 <= size && memcmp(line + at, mark, sizeof mark - 1) != 0) {
+        at++;
+    }
+    at += sizeof mark - 1;
+    size_t end = at;
+    while (end < size && is_hex(line[end])) {
+        end++;
+    }
+    if (at < size && end - at < sizeof place->build_id) {
+        for (size_t i = at; i < end; i++) {
+            char c = line[i];
+            place->build_id[i - at] = (char)(c >= 'A' && c <= 'F' ? c | 0x20 : c);
+        }
+        place->build_id[end - at] = '\0';
+    }
+}
+
+/* Is the line a frame of a number above 0: "  #3 ..."? */
+static bool is_outer_frame(const char *line, size_t size)
+{
+    size_t at = 0;
+    while (at < size && (line[at] == ' ' || line[at] == '\t')) {
+        at++;
+    }
+    if (at + 1 >= size || line[at] != '#' || line[at + 1] < '0' || line[at + 1] > '9') {
+        return false;
+    }
+    return line[at + 1] != '0' || (at + 2 < size && line[at + 2] >= '0' && line[at + 2] <= '9');
+}
+
+/* What stands before "+0x" at `plus`. False: nothing that could be a module. */
+static bool read_before(const char *line, size_t size, size_t plus, struct symbolize_place *place)
+{
+    size_t begin = plus;
+    while (begin > 0 && !is_space(line[begin - 1]) && line[begin - 1] != '(' &&
+           line[begin - 1] != '[' && line[begin - 1] != '"' && line[begin - 1] != '\'') {
+        begin--;
+    }
+    bool parenthesis = begin > 0 && line[begin - 1] == '(';
+    if (parenthesis && begin > 1 && !is_space(line[begin - 2])) { /* path(function+0x12) */
+        size_t path = begin - 1;
+        while (path > 0 && !is_space(line[path - 1])) {
+            path--;
+        }
+        copy(place->module, sizeof place->module, line + path, begin - 1 - path);
+        copy(place->symbol, sizeof place->symbol, line + begin, plus - begin);
+        place->returns = true;
+        return place->module[0] != '\0';
+    }
+    if (parenthesis) { /* (path with spaces+0x12) */
+        copy(place->module, sizeof place->module, line + begin, plus - begin);
+        return place->module[0] != '\0';
+    }
+    for (size_t i = plus; i > 0 && line[i - 1] != ')'; i--) {
+        if (line[i - 1] == '(' && i < plus && line[i] == '/' && (i == 1 || is_space(line[i - 2]))) {
+            copy(place->module, sizeof place->module, line + i, plus - i);
+            return place->module[0] != '\0';
+        }
+    }
+    copy(place->module, sizeof place->module, line + begin, plus - begin);
+    place->returns = is_outer_frame(line, size);
+    return place->module[0] != '\0';
+}
+
+bool symbolize_scan(const char *line, size_t size, size_t from, bool addresses,
+                    struct symbolize_place *ret_place)
+{
+    for (size_t at = from; at + 2 < size; at++) {
+        struct symbolize_place *place = ret_place;
+        bool plus = line[at] == '+' && line[at + 1] == '0' && line[at + 2] == 'x';
+        bool plain = addresses && line[at] == '0' && line[at + 1] == 'x' &&
+                     (at == from || (line[at - 1] != '+' && !is_hex(line[at - 1])));
+        size_t digits = at + (plus ? 3 : 2);
+        size_t end;
+        if (!plus && !plain) {
+            continue;
+        }
+        end = read_hex(line, size, digits, &place->offset);
+        if (end == digits || (plain && end - digits < ADDRESS_DIGITS_MIN)) {
+            continue;
+        }
+        place->module[0] = place->symbol[0] = place->build_id[0] = '\0';
+        place->returns = false;
+        if (plus && !read_before(line, size, at, place)) {
+            continue;
+        }
+        place->end = end < size && line[end] == ')' ? end + 1 : end;
+        if (plus) {
+            find_build_id(line, size, end, place);
+        }
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A file by its path, with the file that holds its debug information: itself, or its separate debug
+ * file as the search of symfile_cache.h finds it (build-id or CRC checked). Context: any thread. */
+#ifndef SONDE_SYMFILE_OPEN_H
+#define SONDE_SYMFILE_OPEN_H
+
+#include <sonde/status.h>
+
+#include "host_file.h"
+#include "image_elf.h"
+#include "symfile_cache.h"
+
+struct sonde__symfile_pair {
+    struct sonde__elf own;
+    struct sonde__elf debug; /* the same as `own` where there is no other */
+    bool separate;           /* debug is another file */
+    struct sonde__host_file own_file, debug_file;
+};
+
+/* path: absolute. Returns OK | ABSENT | DENIED | UNSUPPORTED (no ELF) | CORRUPT | LIMIT | OS.
+ * Ownership: release with _close(). */
+SONDE_NODISCARD enum sonde_status sonde__symfile_open(const struct sonde__symfile_options *options,
+                                                      const char *path,
+                                                      struct sonde__symfile_pair *ret_pair,
+                                                      struct sonde_error *ret_error);
+void sonde__symfile_close(struct sonde__symfile_pair *pair);
+
+#endif

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+/* sonde symbolize: addresses alone, and in the logs of a sanitizer, of glibc and of sonde. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "start.h"
+#include "test.h"
+
+/* Line numbers matter. */
+static const char source[] = "#include <execinfo.h>\n"
+                             "#include <stdlib.h>\n"
+                             "volatile int sink;\n"
+                             "__attribute__((noinline)) int leaf(volatile int *p) {\n"
+                             "    sink = p[4];\n"
+                             "    void *pcs[20];\n"
+                             "    if (getenv(\"TRACE\")) { backtrace_symbols_fd(pcs,\n"
+                             "        backtrace(pcs, 20), 1); }\n"
+                             "    return sink; }\n"
+                             "static inline int between(volatile int *p) {\n"
+                             "    return leaf(p) + 1; }\n"
+                             "__attribute__((noinline)) int branch(volatile int *p) {\n"
+                             "    return between(p) * 3; }\n"
+                             "int main(int argc, char **argv) {\n"
+                             "    volatile int *p = malloc(argc * 16 + 16 * !!getenv(\"TRACE\"));\n"
+                             "    int r = branch(p);\n"
+                             "    free((void *)p); (void)argv;\n"
+                             "    return r == 12345; }\n";
+
+static struct test_run shell(const char *line)
+{
+    char sonde[600], folder[600];
+    const char *const argv[] = {"sh", "-c", line, NULL};
+    const char *const env[] = {sonde, folder, NULL};
+    snprintf(sonde, sizeof sonde, "SONDE=%s", sonde_program());
+    snprintf(folder, sizeof folder, "DIR=%s", test_folder());
+    return test_run(argv, env, NULL, 60);
+}
+
+static void build(const char *command)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/prog.c", test_folder());
+    test_write_file(path, source, sizeof source - 1);
+    struct test_run run = shell(command);
+    if (run.status != 0) {
+        FAIL("%s", run.err);
+    }
+    test_run_done(&run);
+}
+
+/* backtrace_symbols has return addresses: in brackets stand the lines of the calls. */
+static void check_glibc(const char *options)
+{
+    char command[300];
+    snprintf(command, sizeof command, "cd $DIR && gcc -O1 -g %s -o prog prog.c", options);
+    build(command);
+    struct test_run run = shell("cd $DIR && TRACE=1 ./prog >log && $SONDE symbolize <log");
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, " [leaf at ");
+    CHECK_CONTAINS(run.out, "prog.c:7]");
+    CHECK_CONTAINS(run.out, "[between at ");
+    CHECK_CONTAINS(run.out, "prog.c:11, inlined into branch at ");
+    CHECK_CONTAINS(run.out, "prog.c:13]");
+    CHECK_CONTAINS(run.out, "prog.c:16]");
+    test_run_done(&run);
+    /* what was there stays: without what is in brackets of ours it is the log */
+    run = shell("cd $DIR && $SONDE symbolize <log 2>x | sed 's/ \\[[a-z_]* at [^]]*\\]//; s/ "
+                "\\[__libc[^]]*\\]//; s/ \\[_start[^]]*\\]//' | diff - log");
+    CHECK_EQ(run.status, 0);
+    CHECK_STR(run.out, "");
+    test_run_done(&run);
+}
+
+TEST(symbolize_log_of_backtrace_symbols)
+{
+    check_glibc("");
+}
+
+TEST(symbolize_log_of_backtrace_symbols_with_functions)
+{
+    check_glibc("-rdynamic");
+}
+
+TEST(symbolize_log_of_a_sanitizer)
+{
+    build("cd $DIR && clang -O1 -g -fsanitize=address -Wl,--build-id -o prog prog.c");
+    struct test_run run =
+        shell("cd $DIR && ASAN_OPTIONS=symbolize=0 ./prog 2>log; $SONDE symbolize <log 2>x");
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, "heap-buffer-overflow");
+    CHECK_CONTAINS(run.out, "#0 ");
+    CHECK_CONTAINS(run.out, "prog.c:5]");
+    CHECK_CONTAINS(run.out, "prog.c:11, inlined into branch at ");
+    CHECK_CONTAINS(run.out, "prog.c:16]");
+    test_run_done(&run);
+    /* another build has another build-id: then no names, never wrong ones */
+    run = shell("cd $DIR && clang -O0 -g -fsanitize=address -Wl,--build-id -o prog prog.c && "
+                "$SONDE symbolize <log 2>err; cat err");
+    CHECK(strstr(run.out, "prog.c:") == NULL);
+    CHECK_CONTAINS(run.out, "no file or index of it with build-id");
+    test_run_done(&run);
+}
+
+TEST(symbolize_absolute_addresses_by_a_map)
+{
+    build("cd $DIR && gcc -O1 -g -o prog prog.c");
+    struct test_run run = shell(
+        "cd $DIR && at=$(nm prog | sed -n 's/^0*\\([0-9a-f]*\\) T branch/\\1/p') && "
+        "printf '555555554000-555555555000 r--p 00000000 08:01 7 %s/prog\\n"
+        "555555555000-555555556000 r-xp 00001000 08:01 7 %s/prog\\n' \"$DIR\" \"$DIR\" >maps && "
+        "abs=$(printf '0x%x' $((0x555555554000 + 0x$at))) && "
+        "$SONDE symbolize --maps maps $abs && echo \"pc $abs.\" | $SONDE symbolize --maps maps && "
+        "$SONDE symbolize --maps maps 0x123456789");
+    CHECK_CONTAINS(run.out, "\n  branch  ");
+    CHECK_CONTAINS(run.out, "prog.c:12\npc 0x");
+    CHECK_CONTAINS(run.out, " [branch at ");
+    CHECK_CONTAINS(run.out, "0x123456789\n  ??\n");
+    test_run_done(&run);
+}
+
+/* Of sonde's own lines frame 0 is exact, the others are return addresses. */
+TEST(symbolize_lines_of_sonde)
+{
+    build("cd $DIR && gcc -O1 -g -o prog prog.c");
+    struct test_run run = shell("cd $DIR && at=$(objdump -d prog | sed -n '/<branch>:/,/ret/s/^ "
+                                "*\\([0-9a-f]*\\):.*call.*/\\1/p') && "
+                                "next=$(printf '%x' $((0x$at + 5))) && "
+                                "printf '#0  0x00  prog+0x%s\\n#1  0x00  prog+0x%s\\n' $next $next "
+                                "| $SONDE symbolize -m prog");
+    CHECK_EQ(run.status, 0);
+    char *second = strstr(run.out, "#1");
+    CHECK(second != NULL);
+    CHECK_CONTAINS(second, "[between at ");
+    CHECK_CONTAINS(second, "prog.c:11, inlined into branch at ");
+    second[0] = '\0';
+    CHECK(strstr(run.out, "[between at ") == NULL || strstr(run.out, "prog.c:11,") == NULL ||
+          strstr(run.out, "leaf") == NULL);
+    test_run_done(&run);
+}
+
+TEST(symbolize_text_without_addresses_is_copied)
+{
+    struct test_run run = shell("head -c 300000 /dev/urandom | tr -d '+' >$DIR/noise && "
+                                "$SONDE symbolize <$DIR/noise | cmp - $DIR/noise");
+    CHECK_EQ(run.status, 0);
+    CHECK_STR(run.err, "");
+    test_run_done(&run);
+    run = shell("printf 'a+0x b+0xg (+0x12) +0x1 0x99999999 x+0x11111111111111111\\nlast' | "
+                "$SONDE symbolize");
+    CHECK_EQ(run.status, 0);
+    CHECK_STR(run.out, "a+0x b+0xg (+0x12) +0x1 0x99999999 x+0x11111111111111111\nlast");
+    CHECK_STR(run.err, "");
+    test_run_done(&run);
+}
+
+TEST(symbolize_what_is_not_there_is_said)
+{
+    struct test_run run = shell("$SONDE symbolize /none/lib.so+0x12");
+    CHECK_EQ(run.status, 3);
+    CHECK_CONTAINS(run.out, "/none/lib.so+0x12\n  ??\n");
+    check_one_line(run.err, "/none/lib.so: no file or index of it");
+    test_run_done(&run);
+    run = shell("printf 'x /none/lib.so+0x12 y\\nagain /none/lib.so+0x13\\n' | $SONDE symbolize");
+    CHECK_EQ(run.status, 0);
+    CHECK_STR(run.out, "x /none/lib.so+0x12 y\nagain /none/lib.so+0x13\n");
+    check_one_line(run.err, "/none/lib.so: no file or index of it");
+    test_run_done(&run);
+}
+
+TEST(symbolize_json_is_json)
+{
+    build("cd $DIR && gcc -O1 -g -o prog prog.c");
+    struct test_run run = shell("cd $DIR && TRACE=1 ./prog | $SONDE symbolize --json 2>x | "
+                                "python3 -c 'import json,sys; a=json.load(sys.stdin); "
+                                "print([f[\"function\"] for f in a[1][\"frames\"]], "
+                                "a[1][\"frames\"][0][\"inlined\"])'; "
+                                "$SONDE symbolize --json /none+0x1 2>x | python3 -m json.tool >x");
+    CHECK_EQ(run.status, 0);
+    CHECK_STR(run.out, "['between', 'branch'] True\n");
+    test_run_done(&run);
+}
