@@ -110,6 +110,8 @@ static void read_regs(struct emulated *e)
 /* qemu waits for a debugger at a socket. */
 static pid_t start(const char *const argv[], const char *socket_path)
 {
+    static char path[] = "PATH=/usr/bin:/bin";
+    static char *const environment[] = {path, NULL}; /* libc's start reads all of it */
     const char *command[16] = {"qemu-aarch64", "-L", SYSROOT, "-g", socket_path};
     unsigned count = 5;
     for (unsigned i = 0; argv[i] != NULL && count < 15; i++) {
@@ -121,7 +123,7 @@ static pid_t start(const char *const argv[], const char *socket_path)
     if (pid == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         (void)freopen("/dev/null", "w", stdout);
-        (void)execvp(command[0], (char *const *)(uintptr_t)command);
+        (void)execvpe(command[0], (char *const *)(uintptr_t)command, environment);
         _exit(127);
     }
     return pid;

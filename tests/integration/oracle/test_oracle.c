@@ -69,6 +69,8 @@ PROGRAM(glib_gcc, true, 300000)
 PROGRAM(glib_clang, true, 100000)
 PROGRAM(sqlite_gcc, true, 500000)
 PROGRAM(sqlite_clang, true, 100000)
+PROGRAM(crypto_gcc, true, 400000)
+PROGRAM(debug_frame_gcc, false, 100000)
 PROGRAM(stdcxx_gcc, true, 400000)
 PROGRAM(stdcxx_clang, true, 100000)
 

@@ -106,6 +106,8 @@ static void go(struct tracee *t, int request)
 
 static void start(struct tracee *t, const char *const argv[])
 {
+    static char path[] = "PATH=/usr/bin:/bin";
+    static char *const environment[] = {path, NULL}; /* libc's start reads all of it */
     int status = 0;
     (void)fflush(stdout);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* its copies become ours when it has ended */
@@ -116,7 +118,7 @@ static void start(struct tracee *t, const char *const argv[])
         (void)personality(ADDR_NO_RANDOMIZE);
         (void)freopen("/dev/null", "w", stdout);
         (void)ptrace(PTRACE_TRACEME, 0, 0, 0);
-        (void)execv(argv[0], (char *const *)(uintptr_t)argv);
+        (void)execve(argv[0], (char *const *)(uintptr_t)argv, environment);
         _exit(127);
     }
     CHECK_EQ(waitpid(t->pid, &status, __WALL), t->pid);
