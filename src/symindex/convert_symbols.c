@@ -63,9 +63,11 @@ static void judge(struct convert *c, const struct sonde__elf *elf,
     candidate.end = candidate.end < c->size ? candidate.end : c->size;
     candidate.size =
         symbol->size < UINT32_MAX - start ? (uint32_t)symbol->size : (uint32_t)(UINT32_MAX - start);
-    /* "read@@GLIBC_2.2.5": the version is the linker's */
+    /* "read@@GLIBC_2.2.5": the version is the linker's; but nasm's local labels are "..@5.loop" */
     const char *version =
-        memchr(symbol->name + 1, '@', strnlen(symbol->name + 1, CONVERT_NAME_MAX));
+        symbol->name[0] != '.'
+            ? memchr(symbol->name + 1, '@', strnlen(symbol->name + 1, CONVERT_NAME_MAX))
+            : NULL;
     if (version != NULL) {
         candidate.name = convert_string(c, symbol->name, (size_t)(version - symbol->name));
     } else {

@@ -1,4 +1,12 @@
 # ./dev bench [NAME...]: release build, then each bench program; prints "key value unit" lines.
+# `index` is run only when it is named: its input is a gigabyte.
+bench_index() {
+    need llvm-19 binutils
+    corpora
+    mkdir -p "$cache/bench"
+    "$1" "$cache/bench" jvm "$(corpus libjvm.so)" osd "$(corpus ceph-osd)"
+}
+
 dev_bench() {
     local program name
     . tools/dev/setup.sh
@@ -7,7 +15,9 @@ dev_bench() {
     for program in build/release/bench/bench_*; do
         [ -x "$program" ] && [ -f "$program" ] || continue
         name=${program##*/bench_}
-        if [ $# = 0 ] || [[ " $* " == *" $name "* ]]; then
+        if [ "$name" = index ]; then
+            [[ " $* " != *" index "* ]] || bench_index "$program"
+        elif [ $# = 0 ] || [[ " $* " == *" $name "* ]]; then
             "$program"
         fi
     done

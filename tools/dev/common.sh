@@ -50,6 +50,25 @@ unpack() {
     done
 }
 
+# corpora: the largest debug information of Debian, its sections inflated, and the stripped files;
+# corpus NAME: its path (libjvm.so, ceph-osd). A gigabyte: only for benchmarks and --long.
+corpora() {
+    local image id file
+    unpack openjdk-17-jre-headless openjdk-17-dbg ceph-osd ceph-osd-dbg
+    mkdir -p "$cache/inflated"
+    for image in "$cache"/deb/openjdk-17-jre-headless/usr/lib/jvm/*/lib/server/libjvm.so \
+        "$cache"/deb/ceph-osd/usr/bin/ceph-osd; do
+        file=$(corpus "${image##*/}")
+        [ ! -e "$file" ] || continue
+        id=$(readelf -n "$image" 2>/dev/null | sed -n 's/.*Build ID: //p')
+        objcopy --decompress-debug-sections \
+            "$(find "$cache"/deb/openjdk-17-dbg "$cache"/deb/ceph-osd-dbg -path "*/${id:0:2}/${id:2}.debug")" \
+            "$file.part"
+        mv "$file.part" "$file"
+    done
+}
+corpus() { printf '%s\n' "$cache/inflated/$1.debug"; }
+
 # configure PRESET, compile PRESET: quiet unless something fails.
 compile() {
     local preset=$1 log

@@ -125,6 +125,7 @@ dev_test() {
     fi
     . tools/dev/setup.sh; . tools/dev/format.sh; . tools/dev/fuzz.sh
     dev_setup build test
+    [ $long = 0 ] || corpora
     for name in "${stages[@]}"; do
         begin=$(date +%s)
         say "== $name"

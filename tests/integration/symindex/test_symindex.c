@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "host_file.h"
 #include "image_elf.h"
@@ -109,10 +110,11 @@ static void compare_one(struct program *p, uint64_t vaddr, const struct symboliz
     if (!lines || !names) {
         static unsigned shown;
         if (shown++ < 5) {
-            printf("    0x%llx: ours %zu, %s %s:%u; its %zu, %s %s:%u\n", (unsigned long long)vaddr,
-                   n, n > 0 ? sonde__symindex_name(&p->strings, ours[0].name) : "",
-                   n > 0 ? sonde__symindex_file(&p->strings, ours[0].file) : "",
-                   n > 0 ? ours[0].line : 0, its_n, its[0].name, its[0].file, its[0].line);
+            dprintf(STDOUT_FILENO, "    0x%llx: ours %zu, %s %s:%u; its %zu, %s %s:%u\n",
+                    (unsigned long long)vaddr, n,
+                    n > 0 ? sonde__symindex_name(&p->strings, ours[0].name) : "",
+                    n > 0 ? sonde__symindex_file(&p->strings, ours[0].file) : "",
+                    n > 0 ? ours[0].line : 0, its_n, its[0].name, its[0].file, its[0].line);
         }
     }
 }
@@ -144,8 +146,9 @@ static struct agreement compare(const char *path, const uint64_t *given, unsigne
 
 static void must_agree(const char *what, struct agreement a)
 {
-    printf("    %s: %u known, %u with the same lines, %u of them with the same names\n", what,
-           a.known, a.same, a.same_names);
+    dprintf(STDOUT_FILENO,
+            "    %s: %u known, %u with the same lines, %u of them with the same names\n", what,
+            a.known, a.same, a.same_names);
     if (a.same * 1000ull < a.known * 995ull || a.same_names * 1000ull < a.known * 990ull) {
         FAIL("%s: of %u addresses %u agree with llvm-symbolizer, %u also in names", what, a.known,
              a.same, a.same_names);
