@@ -38,6 +38,7 @@ static uint8_t how[FRAMES_MAX];
 static struct sonde__walk walk; /* from the leaf */
 static int counts[METHODS];
 static bool is_keeping;
+static const void *leaf_frame; /* of at_leaf() */
 
 static void walk_with(const struct sonde__image_set *images, int *count)
 {
@@ -91,7 +92,7 @@ static void run_unw_step(void *unused)
 static void run_fp_loop(void *unused)
 {
     (void)unused;
-    counts[FP_LOOP] = bench_fp_loop();
+    counts[FP_LOOP] = bench_fp_loop(leaf_frame);
 }
 
 /* The registers of the frame that called getcontext(): its rows hold while that frame lives. */
@@ -146,6 +147,7 @@ static void at_leaf(void *ctx)
     };
     ucontext_t uc;
     double ns[METHODS];
+    leaf_frame = __builtin_frame_address(0);
     (void)getcontext(&uc);
     set_registers(&uc);
     memset(counts, 0, sizeof counts);

@@ -89,9 +89,9 @@ int bench_unw_step(void)
     return count;
 }
 
-int bench_fp_loop(void)
+int bench_fp_loop(const void *start)
 {
-    uintptr_t *fp = __builtin_frame_address(0);
+    const uintptr_t *fp = start;
     int count = 0;
     while (count < PEER_FRAMES_MAX) {
         pcs[count++] = (void *)fp[1];
@@ -99,7 +99,7 @@ int bench_fp_loop(void)
         if (next <= (uintptr_t)fp || next >= stack_end - 16 || (next & 7) != 0) {
             break;
         }
-        fp = (uintptr_t *)next;
+        fp = (const uintptr_t *)next;
     }
     bench_keep(pcs);
     return count;

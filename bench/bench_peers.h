@@ -13,7 +13,7 @@ int bench_glibc_backtrace(void);
 /* libunwind; 0 when it is not installed */
 int bench_unw_backtrace(void);
 int bench_unw_step(void);
-/* frame pointers, bounds checked; right only in code that keeps them */
-int bench_fp_loop(void);
+/* frame pointers, bounds checked, from a frame's own; right only in code that keeps them */
+int bench_fp_loop(const void *start);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "arch_regs.h"
 #include "base_mem.h"
+#include "capture_memo.h"
 #include "os.h"
 
 enum { CACHE_LINE = 64 };
@@ -18,6 +19,7 @@ static struct {
 } stripes[SONDE__CAPTURE_STRIPES];
 
 static const struct sonde__image_set *published;
+static uint64_t published_generation;
 
 /* Thread control blocks lie a stack's size apart; the multiplication spreads any such distance. */
 static uint32_t own_stripe(void)
@@ -45,7 +47,16 @@ void sonde__capture_unpin(struct sonde__capture_pin pin)
 
 const struct sonde__image_set *sonde__capture_publish(const struct sonde__image_set *images)
 {
-    return __atomic_exchange_n(&published, images, __ATOMIC_SEQ_CST);
+    const struct sonde__image_set *before =
+        __atomic_exchange_n(&published, images, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&published_generation, images != NULL ? images->generation : 0,
+                     __ATOMIC_RELAXED);
+    return before;
+}
+
+uint64_t sonde__capture_generation(void)
+{
+    return __atomic_load_n(&published_generation, __ATOMIC_RELAXED);
 }
 
 uint64_t sonde__capture_stripes_idle(void)
@@ -107,19 +118,22 @@ static void make_image(struct sonde__image *image, const struct sonde__os_image 
 /* Is the image that the loader has here the one of the snapshot? Another one may have come to the
  * same place, with its records at the same address; then the build-id in memory is another one.
  * (The object cannot go away while we look: its code is on the stack that is walked.) */
-static bool is_same_image(const struct sonde__image *image, const struct sonde__os_image *found)
+static bool is_same(const uint8_t *eh_frame_hdr, const uint8_t *build_id_at,
+                    const struct sonde__build_id *build_id, const struct sonde__os_image *found)
 {
-    uint64_t id_at = (uint64_t)(uintptr_t)image->build_id_at;
-    if ((uint64_t)(uintptr_t)image->cfi.eh_frame_hdr != found->eh_frame_hdr) {
-        return false;
+    uint64_t id_at = (uint64_t)(uintptr_t)build_id_at;
+    return (uint64_t)(uintptr_t)eh_frame_hdr == found->eh_frame_hdr && build_id->size != 0 &&
+           id_at >= found->start && id_at < found->end && found->end - id_at >= build_id->size &&
+           sonde__base_mem_compare(build_id_at, build_id->bytes, build_id->size) == 0;
+}
+
+bool sonde__capture_image_stands(const struct sonde__memo_image *image)
+{
+    struct sonde__os_image found;
+    if (!sonde__os_find_image(image->start, &found)) {
+        return !sonde__os_loader_answers(); /* then the snapshot is believed, as in a walk */
     }
-    if ((image->flags & (SONDE__IMAGE_MAIN | SONDE__IMAGE_VDSO)) != 0) {
-        return true; /* never unloaded */
-    }
-    return image->build_id.size != 0 && id_at >= found->start && id_at < found->end &&
-           found->end - id_at >= image->build_id.size &&
-           sonde__base_mem_compare(image->build_id_at, image->build_id.bytes,
-                                   image->build_id.size) == 0;
+    return is_same(image->eh_frame_hdr, image->build_id_at, &image->build_id, &found);
 }
 
 const struct sonde__image *sonde__capture_find_image(void *finder, uint64_t pc)
@@ -129,15 +143,16 @@ const struct sonde__image *sonde__capture_find_image(void *finder, uint64_t pc)
     struct sonde__os_image found;
     if (f->snapshot != NULL) {
         image = sonde__image_find(f->snapshot, pc);
+        if (image != NULL && image->is_permanent) {
+            return image;
+        }
     }
     if (!sonde__os_find_image(pc, &found)) {
-        /* a "no" of a loader that knows of all images; the vdso is the kernel's, and not all list
-         * it */
-        bool is_gone =
-            image != NULL && (image->flags & SONDE__IMAGE_VDSO) == 0 && sonde__os_loader_answers();
-        return is_gone ? NULL : image;
+        /* a "no" of a loader that knows of all images */
+        return image != NULL && sonde__os_loader_answers() ? NULL : image;
     }
-    if (image != NULL && is_same_image(image, &found)) {
+    if (image != NULL &&
+        is_same(image->cfi.eh_frame_hdr, image->build_id_at, &image->build_id, &found)) {
         return image;
     }
     make_image(&f->made, &found);

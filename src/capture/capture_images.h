@@ -32,6 +32,9 @@ void sonde__capture_unpin(struct sonde__capture_pin pin);
 /* Make `images` the snapshot that new captures use; returns the one before. */
 const struct sonde__image_set *sonde__capture_publish(const struct sonde__image_set *images);
 
+/* The generation of the snapshot that new captures use. */
+uint64_t sonde__capture_generation(void);
+
 /* The stripes (bit n) that are at zero now. */
 uint64_t sonde__capture_stripes_idle(void);
 

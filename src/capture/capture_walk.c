@@ -8,6 +8,7 @@
 
 #include "base_mem.h"
 #include "capture_images.h"
+#include "capture_memo.h"
 #include "os.h"
 #include "unwind_walk.h"
 
@@ -89,17 +90,28 @@ static void remember(uint64_t start, uint64_t end)
     *to_end = end;
 }
 
-/* The end of the range above sp that plain loads may touch. */
-static uint64_t vouch_own(uint64_t sp)
+/* As far as it was looked at already: the end of the range above sp that plain loads may touch. 0:
+ * not yet. */
+static inline uint64_t vouched_end(uint64_t sp, uint64_t *ret_start, uint64_t *ret_end)
 {
     uint32_t version = *(volatile uint32_t *)&vouched.version;
     uint64_t start = *(volatile uint64_t *)&vouched.start;
     uint64_t end = *(volatile uint64_t *)&vouched.end;
-    uint64_t limit;
     if (version != *(volatile uint32_t *)&vouched.version) {
         start = end = 0;
     }
-    if (sp >= start && sp < end) {
+    *ret_start = start;
+    *ret_end = end;
+    return sp >= start && sp < end ? end : 0;
+}
+
+/* The same, after a look. */
+static uint64_t vouch_own(uint64_t sp)
+{
+    uint64_t start;
+    uint64_t end;
+    uint64_t limit;
+    if (vouched_end(sp, &start, &end) != 0) {
         return end;
     }
     if (!sonde__os_own_stack_end(sp, &limit)) {
@@ -139,8 +151,10 @@ static uint64_t current_task_id(void)
     return task != 0 && sonde__os_read(task + TASK_ID_OFFSET, &id, sizeof id) == sizeof id ? id : 0;
 }
 
-void sonde__capture_walk(struct sonde_stack *stack, const struct sonde__regs *regs, bool exact,
-                         uint32_t skip, enum sonde__capture_trust trust)
+static __attribute__((noinline)) void walk(struct sonde_stack *stack,
+                                           const struct sonde__regs *regs, bool exact,
+                                           uint32_t skip, enum sonde__capture_trust trust,
+                                           struct sonde__memo *memo)
 {
     struct sonde__capture_pin pin = sonde__capture_pin();
     struct sonde__capture_finder finder;
@@ -161,13 +175,46 @@ void sonde__capture_walk(struct sonde_stack *stack, const struct sonde__regs *re
     walk.skip = skip;
     walk.first_exact = exact;
     walk.infer = true;
+    walk.memo = pin.images != NULL ? memo : NULL;
+    walk.image_stands = sonde__capture_image_stands;
     if (trust == SONDE__CAPTURE_OWN) {
         walk.memory.plain_start = sp;
         walk.memory.plain_end = vouch_own(sp);
+    }
+    if (walk.memo != NULL && memo->generation != pin.images->generation) {
+        sonde__unwind_memo_reset(memo, sp, pin.images->generation);
     }
     sonde__unwind_walk(&walk, stack);
     if (stack->async_met != 0 && trust == SONDE__CAPTURE_OWN) {
         stack->task_id = current_task_id();
     }
     sonde__capture_unpin(pin);
+}
+
+/* The stack that is all remembered and unchanged. */
+static inline bool repeat(struct sonde_stack *stack, const struct sonde__regs *regs, uint32_t skip,
+                          const struct sonde__memo *memo)
+{
+    uint64_t start;
+    uint64_t end;
+    struct sonde__memo_start at = {
+        .pc = regs->pc,
+        .sp = regs->r[sonde__arch_sp(SONDE__ARCH_HOST)],
+        .fp = regs->r[sonde__arch_fp(SONDE__ARCH_HOST)],
+        .skip = skip,
+        .stands = sonde__capture_image_stands,
+    };
+    at.plain_end = vouched_end(at.sp, &start, &end);
+    return at.plain_end != 0 && memo->generation == sonde__capture_generation() &&
+           sonde__unwind_memo_repeat(memo, &at, stack);
+}
+
+void sonde__capture_walk(struct sonde_stack *stack, const struct sonde__regs *regs, bool exact,
+                         uint32_t skip, enum sonde__capture_trust trust)
+{
+    struct sonde__memo *memo = trust == SONDE__CAPTURE_OWN ? sonde__capture_memo_enter() : NULL;
+    if (memo == NULL || exact || !repeat(stack, regs, skip, memo)) {
+        walk(stack, regs, exact, skip, trust, memo);
+    }
+    sonde__capture_memo_leave(memo);
 }

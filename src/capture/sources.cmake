@@ -2,6 +2,7 @@ set(sources
     capture_blocked.c
     capture_entry.S
     capture_images.c
+    capture_memo.c
     capture_park.c
     capture_picture.c
     capture_public.c

@@ -54,7 +54,8 @@ struct sonde__image {
     struct sonde__cfi cfi;
     const struct sonde__rules *rules; /* compiled table, or null: cfi is walked in place */
     uint32_t flags;
-    uint8_t arch; /* enum sonde__arch */
+    uint8_t arch;      /* enum sonde__arch */
+    bool is_permanent; /* images of this process: never unloaded */
     /* Images of this process: where build_id lies in memory, to see whether it still does. */
     const uint8_t *build_id_at;
 };

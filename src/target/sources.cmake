@@ -10,6 +10,7 @@ set(sources
     target_self_describe.c
     target_self_images.c
     target_signal.c
+    target_self_needed.c
     target_stop.c
     target_window.c
 )

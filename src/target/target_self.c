@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "capture_images.h"
+#include "capture_memo.h"
 #include "os.h"
 #include "target_self_images.h"
 
@@ -46,6 +47,7 @@ static void after_fork_child(void)
     pthread_cond_init(&gate_idle, NULL);
     pthread_mutex_init(&mutex, NULL);
     sonde__capture_forget_pins();
+    sonde__capture_memo_forget();
     pthread_mutex_unlock(&gate_mutex);
 }
 

@@ -120,8 +120,13 @@ static void add_image(struct build *build, const struct dl_phdr_info *info,
         return;
     }
     image->path = copy_text(build, path);
+    snapshot->dynamics[index] = NULL;
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type == PT_DYNAMIC) {
+            snapshot->dynamics[index] =
+                (const ElfW(Dyn) *)(uintptr_t)(segment->p_vaddr + image->bias);
+        }
         if (is_code(segment)) {
             if (build->range_count >= build->ranges_max) {
                 build->overflow = true;
@@ -206,7 +211,8 @@ static struct self_snapshot *lay_out(struct build *build)
     size_t images = sizeof(struct self_snapshot);
     size_t ranges = images + build->image_count * sizeof(struct sonde__image);
     size_t tables = ranges + build->range_count * sizeof(struct sonde__image_range);
-    size_t text = tables + build->image_count * sizeof(struct self_table *);
+    size_t dynamics = tables + build->image_count * sizeof(struct self_table *);
+    size_t text = dynamics + build->image_count * sizeof(const ElfW(Dyn) *);
     size_t page = sonde__os_page_size();
     size_t size = (text + build->text_bytes + page - 1) & ~(page - 1);
     char *block = sonde__os_map(size);
@@ -218,6 +224,7 @@ static struct self_snapshot *lay_out(struct build *build)
     snapshot->images = (struct sonde__image *)(void *)(block + images);
     snapshot->ranges = (struct sonde__image_range *)(void *)(block + ranges);
     snapshot->tables = (struct self_table **)(void *)(block + tables);
+    snapshot->dynamics = (const ElfW(Dyn) **)(void *)(block + dynamics);
     build->text = block + text;
     build->text_left = size - text;
     build->images_max = build->image_count;
@@ -250,6 +257,7 @@ struct self_snapshot *self_snapshot_build(const struct self_snapshot *previous,
         self_snapshot_free(snapshot);
         return NULL;
     }
+    self_snapshot_mark_needed(snapshot, previous);
     return snapshot;
 }
 

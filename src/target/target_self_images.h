@@ -25,7 +25,8 @@ struct self_snapshot {
     struct sonde__image_set set;
     struct sonde__image *images;
     struct sonde__image_range *ranges;
-    struct self_table **tables; /* of each image; null: none */
+    struct self_table **tables;  /* of each image; null: none */
+    const ElfW(Dyn) * *dynamics; /* the dynamic section of each; null: none */
     struct self_counters counters;
     bool compiled;         /* every image was tried */
     size_t mapped_bytes;   /* of this block */
@@ -38,6 +39,10 @@ struct self_snapshot {
 struct self_snapshot *self_snapshot_build(const struct self_snapshot *previous,
                                           const struct self_counters *counters, bool compile);
 void self_snapshot_free(struct self_snapshot *snapshot);
+
+/* Flag the images that are never unloaded. Where self_snapshot_build() may be called. */
+void self_snapshot_mark_needed(struct self_snapshot *snapshot,
+                               const struct self_snapshot *previous);
 
 /* The parts of one object that the loader describes. False: it has nothing mapped. */
 bool self_image_describe(const struct dl_phdr_info *info, struct sonde__image *ret_image);

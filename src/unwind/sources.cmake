@@ -7,8 +7,10 @@ set(sources
     unwind_full.c
     unwind_infer.c
     unwind_link.c
+    unwind_memo.c
     unwind_program.c
     unwind_scan.c
+    unwind_sink.c
     unwind_step.c
     unwind_sweep.c
     unwind_walk.c

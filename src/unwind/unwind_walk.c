@@ -1,86 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind_walk.h"
 
-#include "unwind_step.h"
-
-/* Where frames go: the innermost into the front of the caller's arrays, the later ones round and
- * round a ring behind them, so that the outermost are there at the end. */
-struct sink {
-    struct sonde_stack *stack;
-    uint32_t skip; /* frames still to leave out */
-    uint32_t inner;
-    uint32_t outer;
-    uint32_t ring_at; /* next slot of the ring */
-    uint64_t kept;    /* frames written, also those overwritten since */
-    uint32_t last;    /* slot of the last frame; UINT32_MAX: it was left out */
-    bool inferred;
-};
-
-/* Room for a frame. False: none, and none is kept for outermost frames. */
-static inline bool take_slot(struct sink *sink)
-{
-    sink->last = UINT32_MAX;
-    if (sink->skip > 0) {
-        sink->skip--;
-        return true;
-    }
-    if (sink->kept < sink->inner) {
-        sink->last = (uint32_t)sink->kept;
-    } else if (sink->outer == 0) {
-        return false;
-    } else {
-        sink->last = sink->inner + sink->ring_at;
-        sink->ring_at = sink->ring_at + 1 == sink->outer ? 0 : sink->ring_at + 1;
-    }
-    sink->kept++;
-    return true;
-}
-
-static inline bool put_frame(struct sink *sink, const struct sonde__frame *frame)
-{
-    if (!take_slot(sink)) {
-        return false;
-    }
-    if (sink->last != UINT32_MAX) {
-        uint8_t found = sink->inferred ? SONDE_FOUND_INFERRED : frame->found;
-        sink->stack->pcs[sink->last] = frame->pc;
-        sink->stack->how[sink->last] = (uint8_t)(found | (frame->exact ? SONDE_HOW_EXACT : 0));
-    }
-    return true;
-}
-
-static void reverse(struct sonde_stack *stack, uint32_t first, uint32_t end)
-{
-    for (; first + 1 < end; first++, end--) {
-        uint64_t pc = stack->pcs[first];
-        uint8_t how = stack->how[first];
-        stack->pcs[first] = stack->pcs[end - 1];
-        stack->how[first] = stack->how[end - 1];
-        stack->pcs[end - 1] = pc;
-        stack->how[end - 1] = how;
-    }
-}
-
-/* Turn the ring into order and say what was left out. */
-static void close_sink(struct sink *sink)
-{
-    struct sonde_stack *stack = sink->stack;
-    uint64_t capacity = (uint64_t)sink->inner + sink->outer;
-    if (sink->kept <= capacity) {
-        stack->count = (uint32_t)sink->kept;
-        stack->lost_at = stack->count;
-        stack->lost_count = 0;
-        return;
-    }
-    uint32_t end = sink->inner + sink->outer;
-    uint32_t oldest = sink->inner + sink->ring_at;
-    reverse(stack, sink->inner, oldest);
-    reverse(stack, oldest, end);
-    reverse(stack, sink->inner, end);
-    stack->count = end;
-    stack->lost_at = sink->inner;
-    stack->lost_count = sink->kept - capacity;
-}
+#include "unwind_memo.h"
+#include "unwind_sink.h"
 
 /* The rule for the frame at which the walker stands. */
 static inline const struct sonde__rule *find_rule(struct sonde__walker *w,
@@ -118,25 +40,38 @@ static inline bool is_plain_rule(const struct sonde__rule *rule)
     return (kinds & ~choice) == given;
 }
 
-/* Walk while frames are return addresses in the image of the last look-up, which has a table, and
- * stack cells are plain memory, and there is room in the front of the caller's arrays. The same
- * steps as sonde__rule_apply() takes; here, with nothing that could fail, the frame and all that
- * the loop needs live in machine registers and not in memory. Stops in front of the first frame
- * that is different, which is not kept yet. */
-SONDE__NO_SANITIZE static inline void run_plain(struct sonde__walker *w, struct sink *sink,
-                                                uint64_t *left)
+/* A table for the frame at which the walker stands, if it is a return address in an image that has
+ * one. */
+static inline bool find_table(struct sonde__walker *w, const struct sonde__frame *frame,
+                              struct sonde__table_view *view)
 {
-    const uint64_t place = w->place_start;
-    const uint64_t place_size = w->place_end - place;
+    sonde__walker_locate(w, frame->pc - 1);
+    if (w->image == NULL || w->image->rules == NULL) {
+        return false;
+    }
+    *view = sonde__table_view(w->image->rules);
+    view->start += w->image->bias;
+    return true;
+}
+
+/* Walk while frames are return addresses in images with a table, and stack cells are plain memory,
+ * and there is room in the front of the caller's arrays. The same steps as sonde__rule_apply()
+ * takes; here, with nothing that could fail, the frame and all that the loop needs live in machine
+ * registers and not in memory. Stops in front of the first frame that is different, or that the
+ * memo knows, which is not kept yet. rec: null, or has a memo. */
+SONDE__NO_SANITIZE static inline __attribute__((always_inline)) void
+run_plain(struct sonde__walker *w, struct sonde__sink *sink, uint64_t *left,
+          struct sonde__recorder *rec)
+{
     const uint64_t plain = w->reader->memory.plain_start;
     const uint64_t plain_size = w->reader->memory.plain_end - plain;
     const uint64_t pc_mask = sonde__arch_strip_pac(w->arch, UINT64_MAX);
     struct sonde__frame frame = w->frame;
-    if (w->image == NULL || w->image->rules == NULL || plain_size < 8 || frame.exact ||
-        sink->skip > 0 || sink->kept >= sink->inner) {
+    struct sonde__table_view view;
+    if (plain_size < 8 || frame.exact || sink->skip > 0 || sink->kept >= sink->inner ||
+        !find_table(w, &frame, &view)) {
         return;
     }
-    struct sonde__table_view view = sonde__table_view(w->image->rules);
     uint64_t *pcs = sink->stack->pcs;
     uint8_t *how = sink->stack->how;
     uint8_t next_found = sink->inferred ? SONDE_FOUND_INFERRED : SONDE_FOUND_CFI;
@@ -144,11 +79,23 @@ SONDE__NO_SANITIZE static inline void run_plain(struct sonde__walker *w, struct 
     uint64_t room = sink->inner - sink->kept;
     uint64_t end = sink->kept + (room < *left ? room : *left);
     uint64_t kept = sink->kept;
-    view.start += w->image->bias;
-    while (kept < end) {
+    uint64_t place = w->place_start;
+    uint64_t place_size = w->place_end - place;
+    bool is_known = false;
+    if (rec != NULL) {
+        sonde__memo_set_image(rec, w->image);
+    }
+    while (kept < end && !is_known) {
         uint64_t call = frame.pc - 1;
         if (call - place >= place_size) {
-            break;
+            if (!find_table(w, &frame, &view)) {
+                break;
+            }
+            place = w->place_start;
+            place_size = w->place_end - place;
+            if (rec != NULL) {
+                sonde__memo_set_image(rec, w->image);
+            }
         }
         const struct sonde__rule *rule = sonde__table_view_find(&view, call);
         bool by_fp = rule->cfa == SONDE__RULE_FP;
@@ -165,6 +112,7 @@ SONDE__NO_SANITIZE static inline void run_plain(struct sonde__walker *w, struct 
         if (pc == 0 || sonde__fp_is_tagged(fp)) {
             break;
         }
+        uint64_t from_sp = frame.sp;
         pcs[kept] = frame.pc;
         how[kept++] = found;
         found = next_found;
@@ -174,6 +122,11 @@ SONDE__NO_SANITIZE static inline void run_plain(struct sonde__walker *w, struct 
         }
         frame.pc = pc;
         frame.sp = cfa;
+        if (rec != NULL) {
+            struct sonde__memo_arrival arrival = {from_sp, ra_at, fp_saved ? fp_at : 0,
+                                                  sonde__memo_depart(rec, by_fp)};
+            is_known = sonde__memo_arrive(rec, &frame, &arrival);
+        }
     }
     if (kept == sink->kept) {
         return;
@@ -184,6 +137,60 @@ SONDE__NO_SANITIZE static inline void run_plain(struct sonde__walker *w, struct 
     frame.found = SONDE_FOUND_CFI;
     frame.lr_known = false;
     w->frame = frame;
+}
+
+/* The same with a memo. True: the walk has ended. */
+static __attribute__((noinline)) bool run_remembering(struct sonde__walker *w,
+                                                      struct sonde__sink *sink, uint64_t *left,
+                                                      struct sonde__recorder *rec)
+{
+    for (;;) {
+        if (rec->is_joined && sonde__memo_follow(rec, w, sink)) {
+            return true;
+        }
+        run_plain(w, sink, left, rec);
+        if (!rec->is_joined) {
+            return false;
+        }
+    }
+}
+
+/* Is the fp that was saved at `at` tagged? Then there is more to the frame. */
+static bool is_tagged_at(const struct sonde__walker *w, uint64_t at)
+{
+    uint64_t fp = 0;
+    return !sonde__reader_word(w->reader, at, &fp) || sonde__fp_is_tagged(fp);
+}
+
+/* The walker has left frame `before` by `rule` (null: by all registers). */
+static void remember_step(struct sonde__recorder *rec, const struct sonde__walker *w,
+                          const struct sonde__frame *before, const struct sonde__rule *rule,
+                          enum sonde__step step)
+{
+    struct sonde__memo_arrival arrival = {.from_sp = before->sp};
+    const struct sonde__memory *memory = &w->reader->memory;
+    bool is_end = step == SONDE__STEP_ENDED && rule->cfa == SONDE__RULE_END;
+    bool is_plain = step == SONDE__STEP_ON && is_plain_rule(rule);
+    if (is_end || is_plain) {
+        sonde__memo_set_image(rec, w->image);
+        is_plain = sonde__memo_depart(rec, rule->cfa == SONDE__RULE_FP) && is_plain;
+    }
+    if (is_end) {
+        rec->is_root = rec->is_here && rec->may_record;
+    }
+    if (step != SONDE__STEP_ON) {
+        return;
+    }
+    if (is_plain) {
+        uint64_t cfa = w->frame.sp;
+        arrival.cell = cfa + (uint64_t)(int64_t)rule->ra_offset;
+        arrival.fp_home =
+            rule->fp_from == SONDE__FROM_CFA ? cfa + (uint64_t)(int64_t)rule->fp_offset : 0;
+        arrival.is_plain = w->frame.fp_known == (before->fp_known || arrival.fp_home != 0) &&
+                           before->sp >= memory->plain_start && cfa <= memory->plain_end &&
+                           (arrival.fp_home == 0 || !is_tagged_at(w, arrival.fp_home));
+    }
+    (void)sonde__memo_arrive(rec, &w->frame, &arrival);
 }
 
 /* The innermost frame's rule led to a place without code, so it is wrong: libc's assembler for long
@@ -234,32 +241,40 @@ bool sonde__walker_reaches_root(const struct sonde__walker *from)
 }
 
 /* Frames until the end. Returns ENDED or OTHER. */
-SONDE__NO_SANITIZE static inline enum sonde__step run(struct sonde__walker *w, struct sink *sink)
+SONDE__NO_SANITIZE static inline enum sonde__step
+run(struct sonde__walker *w, struct sonde__sink *sink, struct sonde__recorder *rec)
 {
     for (uint64_t left = SONDE__WALK_FRAMES_MAX;; left--) {
         struct sonde__rule scratch;
         struct sonde__frame before;
         const struct sonde__rule *rule = NULL;
         enum sonde__step step = SONDE__STEP_ON;
-        sink->inferred = sink->inferred || w->frame.found == SONDE_FOUND_INFERRED;
-        if (w->regs == NULL && left > 0) {
-            run_plain(w, sink, &left);
+        if (w->frame.found == SONDE_FOUND_INFERRED) {
+            sink->inferred = true;
+            sonde__memo_stop(rec);
         }
-        if (left == 0 || !put_frame(sink, &w->frame)) {
+        if (rec->memo != NULL && !sink->inferred && left > 0) {
+            if (run_remembering(w, sink, &left, rec)) {
+                return SONDE__STEP_ENDED;
+            }
+        } else if (w->regs == NULL && left > 0) {
+            run_plain(w, sink, &left, NULL);
+        }
+        if (left == 0 || !sonde__sink_put(sink, &w->frame)) {
             return sonde__step_end(w, SONDE_END_DEPTH, w->frame.pc);
         }
         if (w->regs != NULL) {
             sonde__walker_locate(w, sonde__frame_lookup_pc(&w->frame));
             step = sonde__step_full(w);
         } else {
-            bool is_exact = w->frame.exact;
-            if (is_exact) {
-                before = w->frame;
-            }
+            before = w->frame;
             rule = find_rule(w, &scratch);
             step = sonde__rule_apply(w, rule);
-            if (is_exact && step == SONDE__STEP_ON && !w->was_signal) {
+            if (before.exact && step == SONDE__STEP_ON && !w->was_signal) {
                 correct(w, &before);
+            }
+            if (rec->memo != NULL) {
+                remember_step(rec, w, &before, rule, step);
             }
         }
         if (w->async_context != 0) {
@@ -276,30 +291,22 @@ SONDE__NO_SANITIZE static inline enum sonde__step run(struct sonde__walker *w, s
             return step;
         }
         sink->inferred = true;
+        sonde__memo_stop(rec);
         w->async_context = 0;
     }
-}
-
-static struct sink open_sink(const struct sonde__walk *walk, struct sonde_stack *stack)
-{
-    uint32_t outer = stack->outer < stack->capacity ? stack->outer : 0;
-    stack->async_met = stack->async_cut = 0;
-    stack->async_count = 0;
-    stack->async_at = SONDE_NO_FRAME;
-    stack->task_id = 0;
-    return (struct sink){
-        .stack = stack, .skip = walk->skip, .inner = stack->capacity - outer, .outer = outer};
 }
 
 /* With all registers, from the start: what they were at the row that needs them is known only so.
  */
 static __attribute__((noinline)) void walk_full(const struct sonde__walk *walk,
                                                 struct sonde__walker *walker,
-                                                struct sonde__reader *reader, struct sink *sink)
+                                                struct sonde__reader *reader,
+                                                struct sonde__sink *sink)
 {
     struct sonde__regs regs;
+    struct sonde__recorder none = {.memo = NULL};
     if (sonde__walker_start(walker, walk, reader, &regs)) {
-        (void)run(walker, sink);
+        (void)run(walker, sink, &none);
     }
 }
 
@@ -307,14 +314,21 @@ void sonde__unwind_walk(const struct sonde__walk *walk, struct sonde_stack *stac
 {
     struct sonde__walker walker;
     struct sonde__reader reader;
-    struct sink sink = open_sink(walk, stack);
+    struct sonde__recorder rec;
+    struct sonde__sink sink = sonde__sink_open(stack, walk->skip);
     sonde__reader_init(&reader, &walk->memory);
-    if (sonde__walker_start(&walker, walk, &reader, NULL) &&
-        run(&walker, &sink) == SONDE__STEP_OTHER) {
-        sink = open_sink(walk, stack);
-        walk_full(walk, &walker, &reader, &sink);
+    if (sonde__walker_start(&walker, walk, &reader, NULL)) {
+        sonde__memo_begin(&rec, &walker);
+        enum sonde__step step = run(&walker, &sink, &rec);
+        if (rec.memo != NULL) {
+            sonde__memo_finish(&rec);
+        }
+        if (step == SONDE__STEP_OTHER) {
+            sink = sonde__sink_open(stack, walk->skip);
+            walk_full(walk, &walker, &reader, &sink);
+        }
     }
-    close_sink(&sink);
+    sonde__sink_close(&sink);
     stack->end = walker.end;
     stack->end_at = walker.end_at;
 }

@@ -29,6 +29,9 @@ struct sonde__memory {
     void *ctx;
 };
 
+struct sonde__memo; /* unwind_memo.h */
+struct sonde__memo_image;
+
 struct sonde__walk {
     const struct sonde__image_set *images;
     struct sonde__regs regs; /* regs.pc is frame 0; unknown registers are marked */
@@ -42,6 +45,11 @@ struct sonde__walk {
      * for every pc in [start, end) of that image until the next question; null: no image. */
     const struct sonde__image *(*find_image)(void *ctx, uint64_t pc);
     void *find_ctx;
+    /* What is remembered of this thread's last stack, used and renewed; null: nothing. Only for a
+     * walk of this machine's architecture whose plain memory is the thread's own stack. */
+    struct sonde__memo *memo;
+    /* Asked whether an image that can be unloaded is still the remembered one; null: it is not. */
+    bool (*image_stands)(const struct sonde__memo_image *image);
 };
 
 /* Empty again, with the caller's arrays. */

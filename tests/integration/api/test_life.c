@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Captures at odd moments of a process' life: before main, inside the loader, after fork, at exit,
  * while libraries take each other's places, at the bottom of a million frames. */
+#include <alloca.h>
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <pthread.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <sonde/stack.h>
@@ -136,6 +138,66 @@ TEST(a_library_in_the_place_of_another)
         dlclose(handle);
     }
     CHECK_EQ((uintptr_t)addresses[0], (uintptr_t)addresses[1]);
+}
+
+/* Two callers with frames of the same form. */
+#define CALLER(name, number)                                                                       \
+    static __attribute__((noinline)) void name(size_t pad, void (*call)(void (*)(void)))           \
+    {                                                                                              \
+        volatile char *room = alloca(pad);                                                         \
+        room[0] = number; /* so that the compiler does not merge them */                           \
+        call(leaf);                                                                                \
+        room[1] = room[0];                                                                         \
+    }
+CALLER(call_first, 1)
+CALLER(call_second, 2)
+
+static char other_path[4096];
+static void *other_handle;
+static ucontext_t loader, program;
+static char loader_stack[256 * 1024] __attribute__((aligned(16)));
+static void load_other(void)
+{
+    if (other_handle != NULL) {
+        dlclose(other_handle);
+    }
+    other_handle = dlopen(other_path, RTLD_NOW);
+}
+
+/* The same once more, and worse: with the same registers inside, and under the frame of the second
+ * library still lie the return addresses of the stack through the first one. (It is
+ * loaded on a stack of its own: nothing is written there meanwhile.) */
+TEST(a_library_in_the_place_of_another_with_the_same_registers)
+{
+    static const char *const names[] = {"libapi_plugin_4096.so", "libapi_plugin_8192.so"};
+    uint64_t inside[2];
+    uintptr_t addresses[2];
+    for (volatile int i = 0; i < 6; i++) {
+        void (*call)(void (*)(void));
+        plugin_path(other_path, names[i % 2]);
+        CHECK_OK(getcontext(&loader));
+        loader.uc_stack.ss_sp = loader_stack;
+        loader.uc_stack.ss_size = sizeof loader_stack;
+        loader.uc_link = &program;
+        makecontext(&loader, load_other, 0);
+        CHECK_OK(swapcontext(&program, &loader));
+        CHECK(other_handle != NULL);
+        *(void **)&call = dlsym(other_handle, "plugin_call");
+        CHECK(call != NULL);
+        if (i == 0) {
+            CHECK_OK(sonde_stack_prepare()); /* from now on out of date */
+        }
+        for (int j = 0; j < 3; j++) {
+            (i % 2 == 0 ? call_first : call_second)(i % 2 == 0 ? 16 + 4096 : 16, call);
+            check_same(&through);
+            CHECK_EQ(through.stack.end, SONDE_END_ROOT);
+        }
+        inside[i % 2] = through.pcs[1]; /* leaf() has no frame: it ends by a jump */
+        addresses[i % 2] = (uintptr_t)call;
+    }
+    dlclose(other_handle);
+    CHECK_EQ(addresses[0], addresses[1]);
+    CHECK_EQ(inside[0], inside[1]); /* the same return address in both */
 }
 
 extern void (*plugin_hook)(void) __attribute__((visibility("default")));

@@ -64,6 +64,60 @@ TEST(as_many_as_the_loader_has)
     CHECK(tally.with_id >= 2);
 }
 
+/* What was loaded before the program's first instruction stays. */
+static uintptr_t initial[64];
+static unsigned initial_count;
+
+static int note_start(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    (void)size;
+    (void)ctx;
+    for (unsigned i = 0; i < info->dlpi_phnum && initial_count < 64; i++) {
+        if (info->dlpi_phdr[i].p_type == PT_LOAD) {
+            initial[initial_count++] = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+            break;
+        }
+    }
+    return 0;
+}
+
+static __attribute__((constructor(101))) void note_initial_images(void)
+{
+    dl_iterate_phdr(note_start, NULL);
+}
+
+static void check_permanent(void)
+{
+    uint32_t permanent = 0;
+    struct sonde__capture_pin pin;
+    CHECK_OK(sonde_stack_prepare());
+    pin = sonde__capture_pin();
+    for (uint32_t i = 0; i < pin.images->image_count; i++) {
+        const struct sonde__image *image = &pin.images->images[i];
+        bool is_initial = false;
+        for (unsigned j = 0; j < initial_count; j++) {
+            is_initial |= initial[j] == image->start;
+        }
+        if (image->is_permanent != is_initial) {
+            FAIL("%s: %d", image->path, image->is_permanent);
+        }
+        permanent += image->is_permanent;
+    }
+    CHECK_EQ(permanent, initial_count);
+    sonde__capture_unpin(pin);
+}
+
+TEST(what_can_be_unloaded)
+{
+    for (int round = 0; round < 3; round++) {
+        void *handle = dlopen(library, RTLD_NOW);
+        CHECK(handle != NULL);
+        check_permanent();
+        dlclose(handle);
+        check_permanent();
+    }
+}
+
 TEST(bounds_and_path_are_those_of_dladdr)
 {
     void *const addresses[] = {(void *)&dladdr, (void *)&keep};

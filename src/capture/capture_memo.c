@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture_memo.h"
+
+#include "os.h"
+
+enum {
+    CHUNK = 16,   /* slots mapped at once: fewer system calls, and less than a huge page */
+    SWEEP = 8,    /* owners looked at by one thread that finds no free slot (0.3 us each) */
+    PATIENCE = 63 /* captures without memo until it looks again */
+};
+
+/* The slot of the calling thread. A few words of static TLS (initial-exec), so that a handler's
+ * first touch allocates nothing. */
+static __thread struct {
+    struct sonde__memo *memo;
+    uint32_t patience;
+} own;
+
+union slot {
+    struct sonde__memo memo;
+    uint8_t bytes[SONDE__MEMO_BYTES];
+};
+
+static uint64_t labels[SONDE__CAPTURE_MEMOS]; /* pid << 32 | tid; 0: free */
+static union slot *chunks[SONDE__CAPTURE_MEMOS / CHUNK];
+static uint32_t sweep_at;
+static uint64_t refused;
+static bool is_disabled;
+
+static uint64_t own_label(void)
+{
+    return (uint64_t)(uint32_t)sonde__os_pid() << 32 | (uint32_t)sonde__os_tid();
+}
+
+static struct sonde__memo *slot_memory(uint32_t index)
+{
+    union slot **chunk = &chunks[index / CHUNK];
+    union slot *memory = __atomic_load_n(chunk, __ATOMIC_ACQUIRE);
+    if (memory == NULL) {
+        union slot *fresh = sonde__os_map(CHUNK * sizeof(union slot));
+        if (fresh == NULL) {
+            return NULL;
+        }
+        if (__atomic_compare_exchange_n(chunk, &memory, fresh, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE)) {
+            memory = fresh;
+        } else {
+            sonde__os_unmap(fresh, CHUNK * sizeof(union slot));
+        }
+    }
+    return &memory[index % CHUNK].memo;
+}
+
+static bool take(uint32_t index, uint64_t from, uint64_t label)
+{
+    return __atomic_compare_exchange_n(&labels[index], &from, label, false, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_RELAXED);
+}
+
+/* A slot that is free, or whose label is ours: a thread before had our id. (Or a capture that this
+ * one has interrupted is just leasing it; then both have the same.) */
+static bool take_free(uint64_t label, uint32_t *ret_index)
+{
+    for (uint32_t i = 0; i < SONDE__CAPTURE_MEMOS; i++) {
+        if (__atomic_load_n(&labels[i], __ATOMIC_RELAXED) == label) {
+            *ret_index = i;
+            return true;
+        }
+    }
+    for (uint32_t i = 0; i < SONDE__CAPTURE_MEMOS; i++) {
+        uint32_t index = ((uint32_t)label + i) % SONDE__CAPTURE_MEMOS;
+        if (__atomic_load_n(&labels[index], __ATOMIC_RELAXED) == 0 && take(index, 0, label)) {
+            *ret_index = index;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A slot whose thread is gone. Slots of the parent process are not taken in a child that was forked
+ * without sonde__capture_memo_forget(): one of them is the forking thread's. */
+static bool take_abandoned(uint64_t label, uint32_t *ret_index)
+{
+    struct sonde__os_sender sender = sonde__os_sender();
+    uint32_t from = __atomic_fetch_add(&sweep_at, SWEEP, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < SWEEP; i++) {
+        uint32_t index = (from + i) % SONDE__CAPTURE_MEMOS;
+        uint64_t owner = __atomic_load_n(&labels[index], __ATOMIC_RELAXED);
+        if (owner >> 32 == label >> 32 &&
+            sonde__os_signal_thread(sender, (int32_t)(uint32_t)owner, 0, 0) == SONDE_ABSENT &&
+            take(index, owner, label)) {
+            *ret_index = index;
+            return true;
+        }
+    }
+    return false;
+}
+
+static __attribute__((noinline)) struct sonde__memo *lease(void)
+{
+    uint64_t label;
+    uint32_t index;
+    struct sonde__memo *memo;
+    if (own.patience > 0) {
+        own.patience--;
+        return NULL;
+    }
+    label = own_label();
+    if (!take_free(label, &index) && !take_abandoned(label, &index)) {
+        __atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
+        own.patience = PATIENCE;
+        return NULL;
+    }
+    memo = slot_memory(index);
+    if (own.memo != NULL || memo == NULL) { /* a handler came in between */
+        if (own.memo != memo) {
+            __atomic_store_n(&labels[index], 0, __ATOMIC_RELEASE);
+        }
+        return own.memo;
+    }
+    /* acquire: pairs with the release of the owner before, who is gone */
+    (void)__atomic_load_n(&memo->is_busy, __ATOMIC_ACQUIRE);
+    memo->is_busy = false;
+    sonde__unwind_memo_reset(memo, 0, UINT64_MAX);
+    own.memo = memo;
+    return memo;
+}
+
+struct sonde__memo *sonde__capture_memo_enter(void)
+{
+    struct sonde__memo *memo = own.memo;
+    if (__atomic_load_n(&is_disabled, __ATOMIC_RELAXED)) {
+        return NULL;
+    }
+    if (memo == NULL) {
+        memo = lease();
+        if (memo == NULL) {
+            return NULL;
+        }
+    }
+    if (__atomic_load_n(&memo->is_busy, __ATOMIC_RELAXED)) {
+        return NULL;
+    }
+    __atomic_store_n(&memo->is_busy, true, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); /* before all use of it, as a handler sees it */
+    return memo;
+}
+
+void sonde__capture_memo_leave(struct sonde__memo *memo)
+{
+    if (memo != NULL) {
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        __atomic_store_n(&memo->is_busy, false, __ATOMIC_RELEASE);
+    }
+}
+
+void sonde__capture_memo_forget(void)
+{
+    uint64_t label = own_label();
+    for (uint32_t i = 0; i < SONDE__CAPTURE_MEMOS; i++) {
+        union slot *chunk = chunks[i / CHUNK];
+        bool is_own = own.memo != NULL && chunk != NULL && &chunk[i % CHUNK].memo == own.memo;
+        __atomic_store_n(&labels[i], is_own ? label : 0, __ATOMIC_RELEASE);
+    }
+}
+
+void sonde__capture_memo_disable(bool disable)
+{
+    __atomic_store_n(&is_disabled, disable, __ATOMIC_RELAXED);
+}
+
+uint64_t sonde__capture_memo_refused(void)
+{
+    return __atomic_load_n(&refused, __ATOMIC_RELAXED);
+}

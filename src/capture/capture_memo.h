@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Who owns which memo (unwind_memo.h).
+ *
+ * A fixed pool of slots, each leased by one thread at its first capture and labelled with its
+ * process and thread id. Nothing runs when a thread ends: a slot whose thread is gone is taken over
+ * when no free one is left. A thread finds its slot through a word of static TLS. A thread without
+ * one (the pool is exhausted by living threads, no memory) walks by the tables; that is counted.
+ *
+ * A capture marks the memo busy; one that interrupts it (a handler) walks by the tables. A handler
+ * that leaves such a capture by longjmp leaves the mark: then the thread goes on without memo.
+ * Context: handler. */
+#ifndef SONDE_CAPTURE_MEMO_H
+#define SONDE_CAPTURE_MEMO_H
+
+#include "unwind_memo.h"
+
+#define SONDE__CAPTURE_MEMOS 256 /* 4 MiB, if so many threads capture themselves */
+
+/* The calling thread's memo, marked busy; null: none now. */
+struct sonde__memo *sonde__capture_memo_enter(void);
+/* memo: may be null */
+void sonde__capture_memo_leave(struct sonde__memo *memo);
+
+/* In a fork child, before any other thread of it exists. */
+void sonde__capture_memo_forget(void);
+
+/* To compare: captures without memos (true), from now on. */
+void sonde__capture_memo_disable(bool disable);
+
+/* How often a thread asked for a slot and got none. */
+uint64_t sonde__capture_memo_refused(void);
+
+/* Is the image still the one of the memo, by what the loader says now? */
+bool sonde__capture_image_stands(const struct sonde__memo_image *image);
+
+#endif

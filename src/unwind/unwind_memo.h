@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The memo of a thread: the frames of its last stack, each with the cells that it was read from.
+ *
+ * A step by a plain rule is a function: from the state at a frame (pc, sp, and fp where the rule
+ * uses it) and two words of memory (the return address, and the saved fp where there is one) to the
+ * state at its caller. Which words these are follows from the state alone. So if a new walk comes
+ * to a state that the memo holds, the next state can differ from the remembered one only if one of
+ * the remembered cells holds something else; if they hold the same, the next state is the
+ * remembered one, and so on outward: by induction the stacks are equal up to the first cell that
+ * differs, and the walk goes on from there by the tables. The cells of all frames are known before
+ * any of them is read: their loads do not wait for each other, and a stack that has not changed
+ * costs two loads and a compare for each frame.
+ *
+ * What makes that exact, and not a good guess:
+ *
+ * - A walk joins only at an equal pc, sp and, where a later rule needs it, fp. Nothing of the memo
+ *   is believed because of where it was; cells below the joining sp are never looked at, and each
+ *   cell is read only after the one before it was found equal. So no address is read that the walk
+ *   by tables would not have read (a stack may have been unmapped, and another, shorter one lie
+ *   there now), and none beyond the memory that the walk's caller vouches for.
+ * - The value of fp matters only where a rule outward uses it before some frame's saved one
+ *   replaces it. Only there it is compared (many functions keep data in that register).
+ * - All that is no plain step (signal frames, expressions, frame-pointer chains, a jump to another
+ *   stack, a saved fp with the tag of Swift's async functions) has no cells here: it is walked
+ * again, and the walk may join behind it. (Whether an fp is saved with a tag is the saving
+ * function's doing, so the same at the same pc.)
+ * - A rule is a property of the bytes of an image. Images that can be unloaded are asked for once
+ * in each use (sonde__memo_image): another image in its place is told by its records and build-id.
+ *   An image without a build-id is not remembered.
+ * - So all that is in a memo are facts ("from this state, these cells lead there"), whichever stack
+ *   is walked now: longjmp, coroutines and limits of depth need no care. A memo may be dropped at
+ *   any time.
+ *
+ * Frames lie in order at the end of their array, innermost first: new inner ones are added in
+ * front. A slot of 16 KiB has room for twelve more bytes a frame (the hash of the stack from there
+ * on, the node of an interned stack).
+ *
+ * One thread at a time; whoever hands out memos sees to re-entry by a handler. Context: handler. */
+#ifndef SONDE_UNWIND_MEMO_H
+#define SONDE_UNWIND_MEMO_H
+
+#include "unwind_sink.h"
+
+#define SONDE__MEMO_BYTES  16384
+#define SONDE__MEMO_FRAMES 432 /* what fits, with the twelve bytes a frame to come */
+#define SONDE__MEMO_IMAGES 8   /* that can be unloaded; frames of further ones are walked */
+
+/* A frame. sp, cells and fp are distances from the memo's base; sp and cells are multiples of
+ * eight, so the low bits of cells are free for flags. The arrival (cell, fp_home) is the step that
+ * led here from the frame before it in the array. */
+struct sonde__memo_frame {
+    uint64_t pc;
+    uint32_t cell; /* where pc was read; ODD, CHECK, IMAGE */
+    uint32_t sp;
+    uint32_t fp_home; /* where the arrival read fp; 0: it kept it; NEED, USES */
+    uint32_t fp;      /* its value, where it is needed */
+};
+
+enum {
+    SONDE__MEMO_ODD = 1,   /* cell: arrived here by something else than a plain step */
+    SONDE__MEMO_CHECK = 2, /* cell: fp_home must hold fp */
+    SONDE__MEMO_IMAGE = 4, /* cell: its image can be unloaded: see that it stands */
+    SONDE__MEMO_NEED = 1,  /* fp_home: a rule from here on uses this fp */
+    SONDE__MEMO_USES = 2,  /* fp_home: the rule of this frame does */
+    SONDE__MEMO_FLAGS = 7,
+};
+
+/* An image that can be unloaded, as it was when frames of it were remembered. */
+struct sonde__memo_image {
+    uint64_t start;
+    uint64_t end;
+    const uint8_t *eh_frame_hdr;
+    const uint8_t *build_id_at;
+    struct sonde__build_id build_id;
+};
+
+/* Is it still there? Context: handler. */
+typedef bool sonde__memo_stands(const struct sonde__memo_image *image);
+
+struct sonde__memo {
+    struct sonde__memo_frame frames[SONDE__MEMO_FRAMES]; /* from `first` on */
+    uint64_t base;
+    uint64_t generation; /* the snapshot of images that it belongs to */
+    uint32_t first;
+    uint32_t image_count;
+    bool is_root; /* the last frame is the outermost: its rule says so */
+    bool is_busy; /* for the owner: a walk is using it */
+    struct sonde__memo_image images[SONDE__MEMO_IMAGES];
+};
+_Static_assert(sizeof(struct sonde__memo) + (size_t)12 * SONDE__MEMO_FRAMES <= SONDE__MEMO_BYTES,
+               "a memo fits its slot, also with what is to come");
+
+/* Forget everything. sp: of the stack that comes next. */
+void sonde__unwind_memo_reset(struct sonde__memo *memo, uint64_t sp, uint64_t generation);
+
+/* Where a walk starts and ends; what it may read by plain loads is [sp, plain_end). */
+struct sonde__memo_start {
+    uint64_t pc; /* a return address */
+    uint64_t sp;
+    uint64_t fp;
+    uint64_t plain_end;
+    uint32_t skip;
+    sonde__memo_stands *stands;
+};
+
+/* The whole stack from the memo alone, if nothing of it has changed: then fills `stack` as the walk
+ * would. False: `stack` is to be filled by a walk. Reads the memo only. */
+bool sonde__unwind_memo_repeat(const struct sonde__memo *memo,
+                               const struct sonde__memo_start *start, struct sonde_stack *stack);
+
+/* --- a walk that uses and renews a memo --- */
+
+/* The walk so far is frames[begin, at), what is left of the stack before is frames[next, FRAMES).
+ */
+struct sonde__recorder {
+    struct sonde__memo *memo; /* null: nothing is remembered */
+    sonde__memo_stands *stands;
+    uint32_t begin;
+    uint32_t at;
+    uint32_t next;
+    uint32_t changed; /* one past the outermost frame with a new arrival */
+    bool is_here;     /* frames[at - 1] is the frame at which the walker stands */
+    bool is_joined;   /* frames[next] is, and its arrival was set */
+    bool is_linked;   /* frames[next] is the caller that frames[at - 1] had in the stack before */
+    bool is_stopped;  /* no room, or the stack went back: nothing is added, nothing joined */
+    bool is_root;     /* frames[at - 1] was found to be the root */
+    /* images */
+    bool may_record;   /* frames of the image below can be remembered */
+    bool is_permanent; /* and need no look */
+    const struct sonde__image *image;
+    uint64_t stands_start; /* addresses whose image was found standing in this walk */
+    uint64_t stands_size;
+};
+
+/* Begin at the walker's first frame. */
+void sonde__memo_begin(struct sonde__recorder *rec, const struct sonde__walker *walker);
+
+/* How a step came to its frame. Cells are addresses. */
+struct sonde__memo_arrival {
+    uint64_t from_sp; /* of the frame before */
+    uint64_t cell;
+    uint64_t fp_home; /* 0: fp was kept */
+    bool is_plain;
+};
+
+/* The walker has stepped to `frame`. True: the memo goes on from there (is_joined). */
+bool sonde__memo_arrive(struct sonde__recorder *rec, const struct sonde__frame *frame,
+                        const struct sonde__memo_arrival *arrival);
+
+/* Frames from here on are proven in another way: they are neither remembered nor looked for. */
+static inline void sonde__memo_stop(struct sonde__recorder *rec)
+{
+    rec->is_stopped = true;
+    rec->is_here = false;
+}
+
+/* What is known of the walker's image; call when it has changed. */
+void sonde__memo_set_image(struct sonde__recorder *rec, const struct sonde__image *image);
+
+/* The walker leaves its frame by a rule of its image. False: that cannot be remembered. */
+static inline bool sonde__memo_depart(struct sonde__recorder *rec, bool uses_fp)
+{
+    if (!rec->is_here || !rec->may_record) {
+        return false;
+    }
+    struct sonde__memo_frame *frame = &rec->memo->frames[rec->at - 1];
+    frame->fp_home |= uses_fp ? SONDE__MEMO_USES : 0;
+    frame->cell |= rec->is_permanent ? 0 : SONDE__MEMO_IMAGE;
+    return true;
+}
+
+/* Joined: go along the memo as far as its cells hold the same, and put those frames. The walker
+ * stands at the last of them, which is not put yet. True: it was the root, and is put; the walk has
+ * ended. */
+bool sonde__memo_follow(struct sonde__recorder *rec, struct sonde__walker *walker,
+                        struct sonde__sink *sink);
+
+/* The walk has ended: the memo is what it found, and behind it what may still be of use. */
+void sonde__memo_finish(struct sonde__recorder *rec);
+
+#endif

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind_sink.h"
+
+static void reverse(struct sonde_stack *stack, uint32_t first, uint32_t end)
+{
+    for (; first + 1 < end; first++, end--) {
+        uint64_t pc = stack->pcs[first];
+        uint8_t how = stack->how[first];
+        stack->pcs[first] = stack->pcs[end - 1];
+        stack->how[first] = stack->how[end - 1];
+        stack->pcs[end - 1] = pc;
+        stack->how[end - 1] = how;
+    }
+}
+
+void sonde__sink_close(struct sonde__sink *sink)
+{
+    struct sonde_stack *stack = sink->stack;
+    uint64_t capacity = (uint64_t)sink->inner + sink->outer;
+    if (sink->kept <= capacity) {
+        stack->count = (uint32_t)sink->kept;
+        stack->lost_at = stack->count;
+        stack->lost_count = 0;
+        return;
+    }
+    uint32_t end = sink->inner + sink->outer;
+    uint32_t oldest = sink->inner + sink->ring_at;
+    reverse(stack, sink->inner, oldest);
+    reverse(stack, oldest, end);
+    reverse(stack, sink->inner, end);
+    stack->count = end;
+    stack->lost_at = sink->inner;
+    stack->lost_count = sink->kept - capacity;
+}

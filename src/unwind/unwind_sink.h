@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Where the frames of a walk go: the innermost into the front of the caller's arrays, the later
+ * ones round and round a ring behind them, so that the outermost are there at the end.
+ * Context: handler. */
+#ifndef SONDE_UNWIND_SINK_H
+#define SONDE_UNWIND_SINK_H
+
+#include "unwind_step.h"
+
+struct sonde__sink {
+    struct sonde_stack *stack;
+    uint32_t skip; /* frames still to leave out */
+    uint32_t inner;
+    uint32_t outer;
+    uint32_t ring_at; /* next slot of the ring */
+    uint64_t kept;    /* frames written, also those overwritten since */
+    uint32_t last;    /* slot of the last frame; UINT32_MAX: it was left out */
+    bool inferred;
+};
+
+static inline void sonde__sink_forget_async(struct sonde_stack *stack)
+{
+    stack->async_met = stack->async_cut = 0;
+    stack->async_count = 0;
+    stack->async_at = SONDE_NO_FRAME;
+    stack->task_id = 0;
+}
+
+static inline struct sonde__sink sonde__sink_open(struct sonde_stack *stack, uint32_t skip)
+{
+    uint32_t outer = stack->outer < stack->capacity ? stack->outer : 0;
+    sonde__sink_forget_async(stack);
+    return (struct sonde__sink){
+        .stack = stack, .skip = skip, .inner = stack->capacity - outer, .outer = outer};
+}
+
+/* Room for a frame. False: none, and none is kept for outermost frames. */
+static inline bool sonde__sink_take_slot(struct sonde__sink *sink)
+{
+    sink->last = UINT32_MAX;
+    if (sink->skip > 0) {
+        sink->skip--;
+        return true;
+    }
+    if (sink->kept < sink->inner) {
+        sink->last = (uint32_t)sink->kept;
+    } else if (sink->outer == 0) {
+        return false;
+    } else {
+        sink->last = sink->inner + sink->ring_at;
+        sink->ring_at = sink->ring_at + 1 == sink->outer ? 0 : sink->ring_at + 1;
+    }
+    sink->kept++;
+    return true;
+}
+
+static inline bool sonde__sink_put(struct sonde__sink *sink, const struct sonde__frame *frame)
+{
+    if (!sonde__sink_take_slot(sink)) {
+        return false;
+    }
+    if (sink->last != UINT32_MAX) {
+        uint8_t found = sink->inferred ? SONDE_FOUND_INFERRED : frame->found;
+        sink->stack->pcs[sink->last] = frame->pc;
+        sink->stack->how[sink->last] = (uint8_t)(found | (frame->exact ? SONDE_HOW_EXACT : 0));
+    }
+    return true;
+}
+
+/* Turn the ring into order and say what was left out. */
+void sonde__sink_close(struct sonde__sink *sink);
+
+#endif

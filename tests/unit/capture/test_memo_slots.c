@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+/* That memos are used, and by whom (capture_memo.h). */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "capture_memo.h"
+#include "memo_check.h"
+#include "test.h"
+
+enum { DEPTH = MEMO_DEPTH };
+
+static int with_memo;
+
+static bool has_memo(void)
+{
+    struct sonde__memo *memo = sonde__capture_memo_enter();
+    bool has = memo != NULL && memo->first < SONDE__MEMO_FRAMES;
+    sonde__capture_memo_leave(memo);
+    return has;
+}
+
+static void *take_once(void *unused)
+{
+    struct taken taken;
+    take(&taken, DEPTH, 0, 0);
+    with_memo += has_memo();
+    return unused;
+}
+
+TEST(a_slot_for_each_thread_and_again)
+{
+    CHECK_OK(sonde_stack_prepare());
+    for (int i = 0; i < 4 * SONDE__CAPTURE_MEMOS; i++) {
+        pthread_t thread;
+        CHECK_OK(pthread_create(&thread, NULL, take_once, NULL));
+        CHECK_OK(pthread_join(thread, NULL));
+    }
+    /* the kernel may need a moment to let go of the last one's id */
+    CHECK(with_memo >= 4 * SONDE__CAPTURE_MEMOS - 8);
+    CHECK(sonde__capture_memo_refused() <= 8);
+}
+
+static pthread_barrier_t barrier;
+static void *take_and_wait(void *unused)
+{
+    begin_state((uint64_t)(uintptr_t)&unused);
+    for (int i = 0; i < 3; i++) {
+        pthread_barrier_wait(&barrier);
+        check_with(DEPTH, 0, 0);
+    }
+    return unused;
+}
+
+TEST(more_threads_than_slots)
+{
+    enum { THREADS = SONDE__CAPTURE_MEMOS + 20 };
+    static pthread_t threads[THREADS];
+    pthread_attr_t attr;
+    CHECK_OK(sonde_stack_prepare());
+    CHECK_OK(pthread_attr_init(&attr));
+    CHECK_OK(pthread_attr_setstacksize(&attr, 256 * 1024));
+    CHECK_OK(pthread_barrier_init(&barrier, NULL, THREADS));
+    for (int i = 0; i < THREADS; i++) {
+        CHECK_OK(pthread_create(&threads[i], &attr, take_and_wait, NULL));
+    }
+    for (int i = 0; i < THREADS; i++) {
+        CHECK_OK(pthread_join(threads[i], NULL));
+    }
+    CHECK(sonde__capture_memo_refused() >= 20);
+    pthread_attr_destroy(&attr);
+    pthread_barrier_destroy(&barrier);
+}
+
+TEST(a_fork_child_keeps_its_own)
+{
+    pid_t child;
+    int status;
+    CHECK_OK(sonde_stack_prepare());
+    begin_state(10);
+    check_with(DEPTH, 0, 0);
+    child = fork();
+    if (child == 0) {
+        bool has = has_memo();
+        struct sonde__memo *memo = sonde__capture_memo_enter();
+        sonde__capture_memo_leave(memo);
+        check_with(DEPTH, 0, 0);
+        for (int i = 0; i < 2 * SONDE__CAPTURE_MEMOS; i++) {
+            pthread_t thread;
+            CHECK_OK(pthread_create(&thread, NULL, take_once, NULL));
+            CHECK_OK(pthread_join(thread, NULL));
+            if (sonde__capture_memo_enter() != memo) {
+                FAIL("another thread took the slot");
+            }
+            sonde__capture_memo_leave(memo);
+        }
+        _exit(has ? 0 : 1);
+    }
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK_EQ(status, 0);
+}
+
+/* A handler comes while a capture is under way: the mark is there. */
+TEST(a_capture_inside_a_capture)
+{
+    struct sonde__memo *memo;
+    CHECK_OK(sonde_stack_prepare());
+    begin_state(11);
+    check_with(DEPTH, 0, 0);
+    memo = sonde__capture_memo_enter();
+    CHECK(memo != NULL);
+    uint32_t first = memo->first;
+    check_with(DEPTH, 0, 0);
+    check_with(20, 3, 1);
+    CHECK(sonde__capture_memo_enter() == NULL);
+    CHECK_EQ(memo->first, first); /* it was left alone */
+    sonde__capture_memo_leave(memo);
+    CHECK(sonde__capture_memo_enter() == memo);
+    sonde__capture_memo_leave(memo);
+}
+
+/* What is to be saved is saved: the same stack again reads the cells and nothing else. */
+TEST(a_repeated_stack_is_not_walked)
+{
+    struct sonde__memo *memo;
+    struct taken *taken = malloc(sizeof *taken);
+    CHECK_OK(sonde_stack_prepare());
+    for (int i = 0; i < 2; i++) {
+        take(taken, DEPTH, 0, 0);
+    }
+    memo = sonde__capture_memo_enter();
+    CHECK(memo != NULL);
+    CHECK(memo->is_root);
+    CHECK_EQ(SONDE__MEMO_FRAMES - memo->first, taken->stack.count);
+    for (uint32_t i = 0; i < taken->stack.count; i++) {
+        CHECK_EQ(memo->frames[memo->first + i].pc, taken->pcs[i]);
+        CHECK(i == 0 || (memo->frames[memo->first + i].cell & SONDE__MEMO_ODD) == 0);
+    }
+    sonde__capture_memo_leave(memo);
+    free(taken);
+}
+
+/* What the loader keeps of its first dlopen would look like a leak. */
+static const char library[] = "libBrokenLocale.so.1";
+static __attribute__((constructor)) void load_once(void)
+{
+    for (int i = 0; i < 3; i++) {
+        void *handle = dlopen(library, RTLD_NOW);
+        if (handle != NULL) {
+            dlclose(handle);
+        }
+    }
+}
+
+/* A new snapshot of the images: what was remembered with the one before is forgotten. */
+TEST(a_new_snapshot_begins_anew)
+{
+    struct taken *taken = malloc(sizeof *taken);
+    struct sonde__memo *memo;
+    uint64_t generation;
+    void *handle;
+    CHECK_OK(sonde_stack_prepare());
+    take(taken, DEPTH, 0, 0);
+    memo = sonde__capture_memo_enter();
+    CHECK(memo != NULL);
+    generation = memo->generation;
+    sonde__capture_memo_leave(memo);
+    handle = dlopen(library, RTLD_NOW);
+    CHECK(handle != NULL);
+    CHECK_OK(sonde_stack_prepare());
+    take(taken, DEPTH, 0, 0);
+    CHECK(memo->generation != generation);
+    dlclose(handle);
+    free(taken);
+}
