@@ -10,10 +10,13 @@
 #ifndef SONDE_PRELOAD_H
 #define SONDE_PRELOAD_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/single_threaded.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "probe_turn.h"
 
@@ -38,9 +41,47 @@ static inline struct sonde__probe_page *preload_page(void)
 struct preload_cell {
     const char *name;
     void *real;
-};
+    /* 1: `real` is the C library's, and a bare system call while the process has one thread */
+    uint32_t direct;
+} __attribute__((aligned(32))); /* cells make up an array in their section: no gaps between */
+
+/* May the wrapper make the system call itself? As libc's own wait does in a process of one thread,
+ * where no cancellation can come; that saves the way through libc and back, in every turn. */
+static inline bool preload_is_direct(const struct preload_cell *cell)
+{
+#if defined(__x86_64__)
+    return __atomic_load_n(&cell->direct, __ATOMIC_RELAXED) != 0 && __libc_single_threaded != 0;
+#else
+    (void)cell;
+    return false;
+#endif
+}
+
+/* A system call of four arguments; errno as libc sets it. */
+static inline long preload_syscall(long number, long a, long b, long c, long d)
+{
+#if defined(__x86_64__)
+    register long r10 __asm__("r10") = d;
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "0"(number), "D"(a), "S"(b), "d"(c), "r"(r10)
+                     : "rcx", "r11", "memory");
+    if (__builtin_expect(result < 0, false)) {
+        errno = (int)-result;
+        return -1;
+    }
+    return result;
+#else
+    return syscall(number, a, b, c, d);
+#endif
+}
 
 void *preload_look_up(struct preload_cell *cell);
+/* At start: find out where it is (another library may stand in front of libc's). For good: forbid
+ * it. */
+void preload_allow_direct(void);
+void preload_forbid_direct(void);
 /* The C library's own function; null: it has none of that name. */
 static inline void *preload_real(struct preload_cell *cell)
 {

@@ -17,7 +17,22 @@
  * The real function's errno is the caller's: nothing after it changes errno (preload_end() keeps
  * it). Where libc does not have the function, it is as if the kernel had not. */
 #define PRELOAD_LIST(...) __VA_ARGS__
+#if defined(PRELOAD_RETURN_THUNK) /* return.S */
+#    define PRELOAD_RETURN __attribute__((function_return("thunk-extern")))
+#else
+#    define PRELOAD_RETURN
+#endif
 #define PRELOAD_WRAP(type, name, parameters, arguments, kind_, object_, instant_, learn_)          \
+    PRELOAD_WRAP_CALL(type, name, parameters, arguments, kind_, object_, instant_, learn_,         \
+                      ((type(*) parameters)(uintptr_t)real)arguments)
+/* As libc's own does: a bare system call in a process of one thread. */
+#define PRELOAD_WRAP_SYSCALL(name, parameters, arguments, kind_, object_, instant_, learn_,        \
+                             number_, a_, b_, c_, d_)                                              \
+    PRELOAD_WRAP_CALL(int, name, parameters, arguments, kind_, object_, instant_, learn_,          \
+                      preload_is_direct(&cell) ? (int)preload_syscall(number_, a_, b_, c_, d_)     \
+                                               : ((int(*) parameters)(uintptr_t)real)arguments)
+#define PRELOAD_WRAP_CALL(type, name, parameters, arguments, kind_, object_, instant_, learn_,     \
+                          call_)                                                                   \
     static __attribute__((noinline))                                                               \
     type name##_other(uintptr_t sp_, uintptr_t caller_, void *real_, PRELOAD_LIST parameters)      \
     {                                                                                              \
@@ -36,10 +51,10 @@
         return result;                                                                             \
     }                                                                                              \
     PRELOAD_EXPORT type name parameters;                                                           \
-    PRELOAD_EXPORT type name parameters                                                            \
+    PRELOAD_RETURN PRELOAD_EXPORT type name parameters                                             \
     {                                                                                              \
         static struct preload_cell cell                                                            \
-            __attribute__((used, section("preload_cells"))) = {#name, NULL};                       \
+            __attribute__((used, section("preload_cells"))) = {#name, NULL, 0};                    \
         void *real = preload_real(&cell);                                                          \
         char here;                                                                                 \
         struct sonde__probe_slot *slot =                                                           \
@@ -48,7 +63,7 @@
             return name##_other((uintptr_t)&here, (uintptr_t)__builtin_return_address(0), real,    \
                                 PRELOAD_LIST arguments);                                           \
         }                                                                                          \
-        type result = ((type(*) parameters)(uintptr_t)real)arguments;                              \
+        type result = (call_);                                                                     \
         preload_end(slot);                                                                         \
         return result;                                                                             \
     }

@@ -97,6 +97,7 @@ static void start(int argc, char **argv, char **envp)
     }
     preload_learn_own_tid();
     preload_find_clock();
+    preload_allow_direct();
     guard->page = page;
     preload_guard = guard;
     if (atomic_load_explicit(&page->sample.wanted, memory_order_relaxed) != 0) {

@@ -7,11 +7,13 @@
  * the loop's own call, so every wrapper takes them itself. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <gnu/libc-version.h>
 #include <link.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
@@ -28,6 +30,34 @@ void *preload_look_up(struct preload_cell *cell)
     void *real = dlsym(RTLD_NEXT, cell->name);
     __atomic_store_n(&cell->real, real, __ATOMIC_RELAXED);
     return real;
+}
+
+extern struct preload_cell __start_preload_cells[], __stop_preload_cells[];
+
+/* By what the loader knows of an address. (dlopen() would initialise libc, which is not yet: this is
+ * the first constructor of the process.) */
+void preload_allow_direct(void)
+{
+    static const char *const names[] = {"poll", "epoll_wait"};
+    Dl_info libc, found;
+    if (dladdr((void *)(uintptr_t)gnu_get_libc_version, &libc) == 0) {
+        return;
+    }
+    for (struct preload_cell *c = __start_preload_cells; c < __stop_preload_cells; c++) {
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+            if (strcmp(c->name, names[i]) == 0 && c->real != NULL && dladdr(c->real, &found) != 0 &&
+                found.dli_fbase == libc.dli_fbase) {
+                __atomic_store_n(&c->direct, 1, __ATOMIC_RELAXED);
+            }
+        }
+    }
+}
+
+void preload_forbid_direct(void)
+{
+    for (struct preload_cell *c = __start_preload_cells; c < __stop_preload_cells; c++) {
+        __atomic_store_n(&c->direct, 0, __ATOMIC_RELAXED);
+    }
 }
 
 static bool tid_from_clock;
@@ -148,6 +178,26 @@ void preload_wake(struct sonde__probe_page *page)
     errno = saved;
 }
 
+/* aarch64 has neither; there the wrapper always goes through libc. */
+#if defined(SYS_poll)
+#    define PRELOAD_POLL       SYS_poll
+#    define PRELOAD_EPOLL_WAIT SYS_epoll_wait
+#else
+#    define PRELOAD_POLL       (-1)
+#    define PRELOAD_EPOLL_WAIT (-1)
+#endif
+
+/* A thread that cancels itself makes its next wait a place to end at, though it is alone. */
+PRELOAD_EXPORT int pthread_cancel(pthread_t thread);
+PRELOAD_EXPORT int pthread_cancel(pthread_t thread)
+{
+    static struct preload_cell cell
+        __attribute__((used, section("preload_cells"))) = {"pthread_cancel", NULL, 0};
+    int (*real)(pthread_t) = (int (*)(pthread_t))(uintptr_t)preload_real(&cell);
+    preload_forbid_direct();
+    return real != NULL ? real(thread) : ENOSYS;
+}
+
 /* --- poll --- */
 
 static uint64_t first_fd(const struct pollfd *fds, nfds_t count)
@@ -160,8 +210,9 @@ static bool is_zero(const struct timespec *t)
     return t != NULL && t->tv_sec == 0 && t->tv_nsec == 0;
 }
 
-PRELOAD_WRAP(int, poll, (struct pollfd * fds, nfds_t count, int timeout), (fds, count, timeout),
-             SONDE__PROBE_POLL, first_fd(fds, count), timeout == 0, count > 0)
+PRELOAD_WRAP_SYSCALL(poll, (struct pollfd * fds, nfds_t count, int timeout), (fds, count, timeout),
+                     SONDE__PROBE_POLL, first_fd(fds, count), timeout == 0, count > 0, PRELOAD_POLL,
+                     (long)fds, (long)count, timeout, 0)
 
 PRELOAD_WRAP(int, __poll_chk, (struct pollfd * fds, nfds_t count, int timeout, size_t size),
              (fds, count, timeout, size), SONDE__PROBE_POLL, first_fd(fds, count), timeout == 0,
@@ -181,8 +232,9 @@ PRELOAD_WRAP(int, __ppoll_chk,
 
 /* --- epoll --- */
 
-PRELOAD_WRAP(int, epoll_wait, (int epfd, struct epoll_event *events, int max, int timeout),
-             (epfd, events, max, timeout), SONDE__PROBE_EPOLL, (uint32_t)epfd, timeout == 0, true)
+PRELOAD_WRAP_SYSCALL(epoll_wait, (int epfd, struct epoll_event *events, int max, int timeout),
+                     (epfd, events, max, timeout), SONDE__PROBE_EPOLL, (uint32_t)epfd, timeout == 0,
+                     true, PRELOAD_EPOLL_WAIT, epfd, (long)events, max, timeout)
 
 PRELOAD_WRAP(int, epoll_pwait,
              (int epfd, struct epoll_event *events, int max, int timeout, const sigset_t *mask),

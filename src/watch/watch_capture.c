@@ -103,7 +103,8 @@ static void drop_own_frames(struct sonde__watch_camera *camera, struct sonde_sta
     for (uint32_t i = 0; i < stack->count; i++) {
         const struct sonde__image *image = sonde__image_find(images, stack->pcs[i]);
         const char *slash = image != NULL ? strrchr(image->path, '/') : NULL;
-        if (slash != NULL && strcmp(slash, "/libsonde-preload.so") == 0) {
+        /* the innermost is the wait itself, where the probe made the system call for libc */
+        if (i > 0 && slash != NULL && strcmp(slash, "/libsonde-preload.so") == 0) {
             stack->lost_at -= i < gap;
             continue;
         }

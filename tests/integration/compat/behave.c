@@ -7,11 +7,14 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/single_threaded.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -307,6 +310,89 @@ static int limits(void)
     return 0;
 }
 
+static void on_alarm(int number)
+{
+    (void)number;
+}
+
+static void say_wait(const char *what, int result)
+{
+    printf("%s %d %s\n", what, result, result < 0 ? strerror(errno) : "");
+}
+
+/* The known loop's own waits, failing in each way; with one thread and after there were two. */
+static void fail_waits(void)
+{
+    struct epoll_event event;
+    struct sigaction action = {.sa_handler = on_alarm};
+    struct itimerval soon = {.it_value.tv_usec = 20000};
+    struct pollfd p = {0, POLLIN, 0};
+    int epfd = epoll_create1(0), other = dup(1);
+    sigaction(SIGALRM, &action, NULL);
+    epoll_ctl(epfd, EPOLL_CTL_ADD, other, &(struct epoll_event){.events = EPOLLOUT});
+    for (int i = 0; i < 10; i++) {
+        epoll_wait(epfd, &event, 1, 1);
+    }
+    epoll_ctl(epfd, EPOLL_CTL_DEL, other, NULL);
+    errno = 0;
+    say_wait("none", epoll_wait(epfd, &event, 1, 0));
+    printf("errno %d\n", errno);
+    say_wait("max", epoll_wait(epfd, &event, 0, 0));
+    setitimer(ITIMER_REAL, &soon, NULL);
+    say_wait("interrupted", epoll_wait(epfd, &event, 1, 5000));
+    epoll_ctl(epfd, EPOLL_CTL_ADD, other, &(struct epoll_event){.events = EPOLLHUP});
+    close(other);
+    close(epfd);
+    say_wait("closed", epoll_wait(epfd, &event, 1, 0));
+    for (int i = 0; i < 10; i++) {
+        poll(&p, 1, 0);
+    }
+    setitimer(ITIMER_REAL, &soon, NULL);
+    p.fd = -1;
+    say_wait("poll interrupted", poll(&p, 1, 5000));
+}
+
+static void *no_work(void *argument)
+{
+    return argument;
+}
+
+static int failing_waits(void)
+{
+    pthread_t thread;
+    fail_waits();
+    pthread_create(&thread, NULL, no_work, NULL);
+    pthread_join(thread, NULL);
+    fail_waits();
+    return 0;
+}
+
+static void on_cancel(void *what)
+{
+    printf("cancelled in %s\n", (const char *)what);
+    fflush(stdout);
+    _exit(5);
+}
+
+/* The only thread there is cancels itself: its next wait, in the loop that is known, ends it. The
+ * program has a copy of libc's variable (a copy relocation), which libc does not write then. */
+static int cancel_self(bool by_epoll)
+{
+    printf("alone %d\n", __libc_single_threaded);
+    struct epoll_event event;
+    struct pollfd p = {-1, POLLIN, 0};
+    int epfd = epoll_create1(0);
+    for (int i = 0; i < 20; i++) {
+        (void)(by_epoll ? epoll_wait(epfd, &event, 1, 1) : poll(&p, 1, 1));
+    }
+    pthread_cleanup_push(on_cancel, by_epoll ? "epoll_wait" : "poll");
+    pthread_cancel(pthread_self());
+    (void)(by_epoll ? epoll_wait(epfd, &event, 1, 100) : poll(&p, 1, 100));
+    pthread_cleanup_pop(0);
+    puts("not cancelled");
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -341,6 +427,12 @@ int main(int argc, char **argv)
     }
     if (strcmp(what, "waits") == 0) {
         return waits();
+    }
+    if (strcmp(what, "failing-waits") == 0) {
+        return failing_waits();
+    }
+    if (strcmp(what, "cancel-epoll") == 0 || strcmp(what, "cancel-poll") == 0) {
+        return cancel_self(strcmp(what, "cancel-epoll") == 0);
     }
     if (strcmp(what, "limits") == 0) {
         return limits();

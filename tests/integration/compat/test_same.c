@@ -203,6 +203,15 @@ TEST(being_undumpable)
 {
     behave("undumpable", 0);
 }
+TEST(waits_that_fail)
+{
+    behave("failing-waits", 0);
+}
+TEST(only_thread_cancels_itself)
+{
+    behave("cancel-epoll", 5);
+    behave("cancel-poll", 5);
+}
 TEST(starting_many_children)
 {
     behave("many-children", 0);
