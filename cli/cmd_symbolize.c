@@ -11,12 +11,14 @@
 #include "demangle.h"
 #include "host_maps.h"
 #include "symbolize_modules.h"
+#include "symbolize_report.h"
 #include "symbolize_scan.h"
 
 enum {
     OPTION_SYMBOLS = 1,
     OPTION_MODULE,
     OPTION_MAPS,
+    OPTION_REPORT,
     OPTION_RETURN,
     OPTION_RAW,
     OPTION_JSON,
@@ -32,6 +34,8 @@ static const struct sonde__cli_option options[] = {
      "the first one for addresses without a module; may be given several times"},
     {OPTION_MAPS, "maps", 0, "FILE",
      "the memory map of the process (/proc/PID/maps): plain addresses are found in it"},
+    {OPTION_REPORT, "report", 0, "FILE",
+     "show a report as `sonde show` does, and what its addresses are"},
     {OPTION_RETURN, "return", 'r', NULL,
      "the addresses given are return addresses: name the calls before them"},
     {OPTION_RAW, "raw-names", 0, NULL, "function names as the file has them, not decoded"},
@@ -41,7 +45,8 @@ static const struct sonde__cli_option options[] = {
 
 struct request {
     struct symbolize_modules modules;
-    const char *maps_path;
+    const char *maps_path, *report_path;
+    bool exact_next; /* the frame behind a signal's was interrupted, not called */
     struct sonde__cli_input maps_text;
     struct sonde__host_maps maps;
     bool returns, raw, json;
@@ -236,7 +241,12 @@ static void symbolize_line(struct request *request, const char *line, size_t siz
     static struct symbolize_place place;
     static struct answer answer;
     size_t at = 0;
+    bool exact = request->exact_next;
+    if (symbolize_frame_number(line, size) >= 0) {
+        request->exact_next = memmem(line, size, "<signal>", 8) != NULL;
+    }
     while (symbolize_scan(line, size, at, request->maps.count != 0, &place)) {
+        place.returns = place.returns && !exact;
         ask(request, &place, &answer);
         if (request->json) {
             if (answer.module != NULL) {
@@ -254,6 +264,11 @@ static void symbolize_line(struct request *request, const char *line, size_t siz
     if (!request->json) {
         fwrite(line + at, 1, size - at, stdout);
     }
+}
+
+static void symbolize_report_line(void *ctx, const char *line, size_t size)
+{
+    symbolize_line(ctx, line, size);
 }
 
 /* Lines of at most LINE_BYTES; longer ones in pieces. */
@@ -362,6 +377,9 @@ static int parse(struct sonde__cli_args *args, struct request *request, unsigned
         case OPTION_MAPS:
             request->maps_path = args->value;
             break;
+        case OPTION_REPORT:
+            request->report_path = args->value;
+            break;
         case OPTION_RETURN:
             request->returns = true;
             break;
@@ -383,6 +401,11 @@ static int parse(struct sonde__cli_args *args, struct request *request, unsigned
             return SONDE__CLI_STOP;
         }
     }
+    if (request->report_path != NULL && *ret_operands != 0) {
+        args->exit_code =
+            sonde__cli_usage_error(args->command, "--report names all of a report: no addresses");
+        return SONDE__CLI_STOP;
+    }
     return SONDE__CLI_END;
 }
 
@@ -402,7 +425,10 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
         if (request.json) {
             putchar('[');
         }
-        if (operands == 0) {
+        if (request.report_path != NULL) {
+            exit_code = symbolize_report(&request.modules, request.report_path, request.raw,
+                                         symbolize_report_line, &request);
+        } else if (operands == 0) {
             exit_code = symbolize_stream(command, &request);
         }
         for (unsigned i = 0; i < operands && exit_code == SONDE__CLI_OK; i++) {
@@ -424,7 +450,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
 const struct sonde__cli_command sonde__cmd_symbolize = {
     .name = "symbolize",
     .summary = "name the functions and lines of addresses, alone or in a log",
-    .usage = "[OPTION...] ADDRESS...\n[OPTION...] < LOG",
+    .usage = "[OPTION...] ADDRESS...\n[OPTION...] < LOG\n[OPTION...] --report FILE",
     .about = "Names functions, files and lines of addresses, inlined calls included. ADDRESS\n"
              "is MODULE+0xOFFSET, where MODULE is a path, a file name of --module or a\n"
              "build-id, or a plain 0xADDRESS with --module or --maps. Offsets are those of the\n"

@@ -103,10 +103,31 @@ static bool try_file(const struct symbolize_modules *modules, struct symbolize_m
     return try_open(modules, module, path, build_id);
 }
 
+/* The only image of a report that has this name; null: none, or several. */
+static const struct symbolize_image *image_of(const struct symbolize_modules *modules,
+                                              const char *name)
+{
+    const struct symbolize_image *found = NULL;
+    for (uint32_t i = 0; i < modules->image_count; i++) {
+        if (strcmp(modules->images[i].name, name) == 0) {
+            if (found != NULL && strcmp(found->build_id, modules->images[i].build_id) != 0) {
+                return NULL;
+            }
+            found = &modules->images[i];
+        }
+    }
+    return found;
+}
+
 static bool find(struct symbolize_modules *modules, struct symbolize_module *module)
 {
     const char *name = module->name;
     const char *build_id = module->build_id;
+    const struct symbolize_image *image = image_of(modules, name);
+    if (image != NULL) {
+        name = image->path;
+        build_id = image->build_id[0] != '\0' ? image->build_id : NULL;
+    }
     if (build_id == NULL && is_build_id(name)) {
         build_id = name;
     }

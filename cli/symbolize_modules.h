@@ -15,12 +15,20 @@ struct symbolize_module {
     struct symbolize_module *next;
 };
 
+/* An image that a report names by the last part of its path. */
+struct symbolize_image {
+    const char *name, *path;
+    char build_id[SONDE__CLI_BUILD_ID_TEXT];
+};
+
 struct symbolize_modules {
     const struct sonde__cli_command *command;
     const char *folders[SYMBOLIZE_FOLDERS_MAX]; /* --symbols */
     unsigned folder_count;
     const char *files[SYMBOLIZE_FILES_MAX]; /* --module */
     unsigned file_count;
+    struct symbolize_image *images; /* of a report */
+    uint32_t image_count;
     struct symbolize_module *opened; /* the one found last first */
     int exit_code;                   /* of the first that failed */
 };

@@ -5,7 +5,7 @@
  *     #1 0x7f12 (/lib/x.so+0x12) (BuildId: 0a1b)     sanitizers: moved before the call already
  *     /lib/x.so(+0x12) [0x7f12]            backtrace_symbols: return addresses
  *     ./prog(main+0x12) [0x7f12]           the same, from a function
- *     #1  0x7f12  module+0x12              sonde: return addresses behind frame 0 */
+ *     #1  function+0x1   module+0x12       sonde: return addresses behind frame 0 */
 #include "symbolize_scan.h"
 
 #include <string.h>
@@ -68,17 +68,32 @@ static void find_build_id(const char *line, size_t size, size_t from, struct sym
     }
 }
 
-/* Is the line a frame of a number above 0: "  #3 ..."? */
-static bool is_outer_frame(const char *line, size_t size)
+int symbolize_frame_number(const char *line, size_t size)
 {
     size_t at = 0;
+    int number = 0;
     while (at < size && (line[at] == ' ' || line[at] == '\t')) {
         at++;
     }
     if (at + 1 >= size || line[at] != '#' || line[at + 1] < '0' || line[at + 1] > '9') {
-        return false;
+        return -1;
     }
-    return line[at + 1] != '0' || (at + 2 < size && line[at + 2] >= '0' && line[at + 2] <= '9');
+    for (at++; at < size && line[at] >= '0' && line[at] <= '9' && number < 100000000; at++) {
+        number = number * 10 + (line[at] - '0');
+    }
+    return number;
+}
+
+/* Does another "+0x" come? Of a frame the last one is the module, what stands before is a function.
+ */
+static bool has_more(const char *line, size_t size, size_t from)
+{
+    for (size_t at = from; at + 2 < size; at++) {
+        if (line[at] == '+' && line[at + 1] == '0' && line[at + 2] == 'x') {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* What stands before "+0x" at `plus`. False: nothing that could be a module. */
@@ -110,8 +125,12 @@ static bool read_before(const char *line, size_t size, size_t plus, struct symbo
             return place->module[0] != '\0';
         }
     }
+    int number = symbolize_frame_number(line, size);
+    if (number >= 0 && has_more(line, size, plus + 3)) {
+        return false;
+    }
     copy(place->module, sizeof place->module, line + begin, plus - begin);
-    place->returns = is_outer_frame(line, size);
+    place->returns = number > 0;
     return place->module[0] != '\0';
 }
 

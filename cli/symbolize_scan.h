@@ -20,6 +20,9 @@ struct symbolize_place {
     bool returns; /* a return address: the call before it is meant */
 };
 
+/* Is the line a frame ("  #3  ..."), and of which number? -1: it is none. */
+int symbolize_frame_number(const char *line, size_t size);
+
 /* The next place in a line from `from` on. addresses: plain ones (0x7f12..., six digits or more)
  * are places, too. */
 bool symbolize_scan(const char *line, size_t size, size_t from, bool addresses,

@@ -63,6 +63,7 @@ TEST(wrong_usage_is_one_line_and_2)
         {"doctor 1 2", "one process at a time, not also 2"},
         {"index", "which program, library or debug file?"},
         {"index --info -o x y", "--info writes nothing: no --output"},
+        {"symbolize --report x y+0x1", "--report names all of a report: no addresses"},
         {"symbolize x", "not MODULE+0xOFFSET or 0xADDRESS: x"},
         {"symbolize x+0x12y", "not MODULE+0xOFFSET or 0xADDRESS: x+0x12y"},
         {"symbolize 0x123456", "of which module? --module or --maps says it"},

@@ -120,23 +120,42 @@ TEST(symbolize_absolute_addresses_by_a_map)
     test_run_done(&run);
 }
 
-/* Of sonde's own lines frame 0 is exact, the others are return addresses. */
+/* Of sonde's own lines frame 0 is exact, the others are return addresses: behind a call that does
+ * not return stands another function. */
 TEST(symbolize_lines_of_sonde)
 {
-    build("cd $DIR && gcc -O1 -g -o prog prog.c");
-    struct test_run run = shell("cd $DIR && at=$(objdump -d prog | sed -n '/<branch>:/,/ret/s/^ "
-                                "*\\([0-9a-f]*\\):.*call.*/\\1/p') && "
-                                "next=$(printf '%x' $((0x$at + 5))) && "
-                                "printf '#0  0x00  prog+0x%s\\n#1  0x00  prog+0x%s\\n' $next $next "
-                                "| $SONDE symbolize -m prog");
+    static const char ends[] = "#include <stdlib.h>\n"
+                               "void last(void);\n"
+                               "__attribute__((noinline)) void last(void) {\n"
+                               "    abort();\n"
+                               "}\n"
+                               "__asm__(\".globl other\\n.type other,@function\\nother: ret\\n"
+                               ".size other,.-other\\n\");\n"
+                               "int main(void) { last(); }\n";
+    char path[600];
+    snprintf(path, sizeof path, "%s/ends.c", test_folder());
+    test_write_file(path, ends, sizeof ends - 1);
+    struct test_run run = shell(
+        "cd $DIR && gcc -O2 -g -fno-toplevel-reorder -falign-functions=1 -o ends ends.c && "
+        "at=$(objdump -d ends | sed -n '/<last>:/,/^$/s/^ *\\([0-9a-f]*\\):.*call.*/\\1/p') && "
+        "next=$(printf '%x' $((0x$at + 5))) && "
+        "printf '#0  0x00  ends+0x%s\n#1  f+0x1  ends+0x%s\n#2  <signal>  ends+0x1\n"
+        "#3  g+0x1  ends+0x%s\n' $next $next $next | $SONDE symbolize -m ends");
     CHECK_EQ(run.status, 0);
-    char *second = strstr(run.out, "#1");
-    CHECK(second != NULL);
-    CHECK_CONTAINS(second, "[between at ");
-    CHECK_CONTAINS(second, "prog.c:11, inlined into branch at ");
-    second[0] = '\0';
-    CHECK(strstr(run.out, "[between at ") == NULL || strstr(run.out, "prog.c:11,") == NULL ||
-          strstr(run.out, "leaf") == NULL);
+    char *line[4];
+    line[0] = run.out;
+    for (unsigned i = 1; i < 4; i++) {
+        line[i] = strchr(line[i - 1], '#');
+        line[i] = strchr(line[i] + 1, '#');
+        CHECK(line[i] != NULL);
+    }
+    for (unsigned i = 1; i < 4; i++) {
+        line[i][-1] = '\0';
+    }
+    CHECK(strstr(line[0], "[last at") == NULL);
+    CHECK_CONTAINS(line[1], " [last at ");
+    CHECK_CONTAINS(line[1], "ends.c:4]");
+    CHECK(strstr(line[3], "[last at") == NULL); /* interrupted, not called */
     test_run_done(&run);
 }
 
@@ -179,5 +198,45 @@ TEST(symbolize_json_is_json)
                                 "$SONDE symbolize --json /none+0x1 2>x | python3 -m json.tool >x");
     CHECK_EQ(run.status, 0);
     CHECK_STR(run.out, "['between', 'branch'] True\n");
+    test_run_done(&run);
+}
+
+/* A program that waits in an inlined call: the report has its physical frames, symbolize the calls.
+ */
+TEST(symbolize_report_with_inlined_calls)
+{
+    static const char waits[] = "#include <unistd.h>\n"
+                                "static inline void inner(void) {\n"
+                                "    pause();\n"
+                                "    pause();\n"
+                                "}\n"
+                                "static inline void middle(void) {\n"
+                                "    inner();\n"
+                                "}\n"
+                                "__attribute__((noinline)) void outer(void) {\n"
+                                "    middle();\n"
+                                "    __asm__ volatile(\"\");\n"
+                                "}\n"
+                                "int main(void) {\n"
+                                "    outer();\n"
+                                "    return 0;\n"
+                                "}\n";
+    char path[600];
+    snprintf(path, sizeof path, "%s/waits.c", test_folder());
+    test_write_file(path, waits, sizeof waits - 1);
+    struct test_run run =
+        shell("cd $DIR && gcc -O2 -g -Wl,--build-id -o waits waits.c && mkdir to && "
+              "$SONDE index -o to waits >/dev/null && { ./waits & } && pid=$! && "
+              "until [ \"$(cut -d' ' -f3 /proc/$pid/stat)\" = S ]; do sleep 0.05; done; sleep 0.2; "
+              "$SONDE stacks --report r $pid >text; kill $pid; rm waits; cat text; "
+              "$SONDE symbolize -s to --report r 2>x");
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, "waits+0x"); /* the report's own text */
+    CHECK_CONTAINS(run.out, " [inner at ");
+    CHECK_CONTAINS(run.out, "waits.c:3, inlined into middle at ");
+    CHECK_CONTAINS(run.out, "waits.c:7, inlined into outer at ");
+    CHECK_CONTAINS(run.out, "waits.c:10]\n");
+    CHECK_CONTAINS(run.out, "[main at ");
+    CHECK_CONTAINS(run.out, "waits.c:14]\n");
     test_run_done(&run);
 }

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A report as the text that `sonde show` prints, line by line, with its images as modules. */
+#ifndef SONDE_SYMBOLIZE_REPORT_H
+#define SONDE_SYMBOLIZE_REPORT_H
+
+#include "symbolize_modules.h"
+
+/* Calls `each` with every line of the report's text, its newline included. Adds the report's images
+ * to `modules` for that time. "-" is standard input. Returns an exit code; on failure a line was
+ * said. */
+int symbolize_report(struct symbolize_modules *modules, const char *path, bool raw_names,
+                     void (*each)(void *ctx, const char *line, size_t size), void *ctx);
+
+#endif
