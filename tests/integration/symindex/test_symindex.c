@@ -211,6 +211,85 @@ TEST_TIMEOUT(symindex_clang_version_4_64_bit_format, 250)
     check("clang", "-O3 -gdwarf-4 -gdwarf64");
 }
 
+static void build_source(const char *source, const char *options, char *path, size_t size)
+{
+    char command[1200];
+    char file[300];
+    snprintf(file, sizeof file, "%s/source.c", test_folder());
+    snprintf(path, size, "%s/made.so", test_folder());
+    test_write_file(file, source, strlen(source));
+    snprintf(command, sizeof command, "gcc %s -shared -fPIC -o %s %s", options, path, file);
+    const char *argv[] = {"sh", "-c", command, NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 60);
+    if (run.status != 0) {
+        FAIL("%s: %s", command, run.err);
+    }
+    test_run_done(&run);
+}
+
+/* C++ without its library: linkage names, constructors with two names, templates, lambdas. */
+TEST(symindex_linkage_names)
+{
+    static const char source[] =
+        "template <int N> struct adder {\n"
+        "    volatile int *p;\n"
+        "    __attribute__((noinline)) adder(volatile int *q) : p(q) { *p += N; }\n"
+        "    int get() const { return *p + N; }\n"
+        "};\n"
+        "namespace deep { static int twice(adder<3> a) { return a.get() + a.get(); } }\n"
+        "static __attribute__((noinline)) int hidden(int x, volatile int *p) { return x * *p; }\n"
+        "int shown(volatile int *p);\n"
+        "int shown(volatile int *p) {\n"
+        "    auto inner = [p](int k) { return deep::twice(adder<3>(p)) + k; };\n"
+        "    return hidden(inner(*p), p) + adder<7>(p).get();\n"
+        "}\n";
+    char path[512], file[300], command[1200];
+    snprintf(file, sizeof file, "%s/source.cc", test_folder());
+    snprintf(path, sizeof path, "%s/made.so", test_folder());
+    test_write_file(file, source, sizeof source - 1);
+    snprintf(command, sizeof command, "clang -x c++ -O2 -g -shared -fPIC -nostdlib -o %s %s", path,
+             file);
+    const char *argv[] = {"sh", "-c", command, NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 60);
+    if (run.status != 0) {
+        FAIL("%s: %s", command, run.err);
+    }
+    test_run_done(&run);
+    struct agreement a = compare(path, NULL, 2000);
+    CHECK(a.known > 500);
+    CHECK_EQ(a.same, a.known);
+    CHECK_EQ(a.same_names, a.known);
+}
+
+/* Lines and distances of a few calls that do not fit the width of most. */
+TEST(symindex_escapes)
+{
+    static const char head[] = "static inline int f(volatile int *p) {\n    return *p;\n}\n"
+                               "int many(volatile int *p);\nint many(volatile int *p) {\n"
+                               "    int r = 0;\n";
+    char *source = malloc(40000);
+    char path[512];
+    size_t used = (size_t)sprintf(source, "%s", head);
+    struct program p;
+    for (unsigned i = 0; i < 600; i++) {
+        used += (size_t)sprintf(source + used, "%s    r += f(p + %u);\n",
+                                i == 300   ? "#line 5000000\n"
+                                : i == 301 ? "#line 320\n"
+                                           : "",
+                                i);
+    }
+    sprintf(source + used, "    return r;\n}\n");
+    build_source(source, "-O2 -g", path, sizeof path);
+    free(source);
+    open_program(path, &p);
+    CHECK(p.index.escapes > 0);
+    CHECK(p.index.calls > 600);
+    close_program(&p);
+    struct agreement a = compare(path, NULL, 2000);
+    CHECK(a.known > 1000);
+    CHECK_EQ(a.same, a.known);
+}
+
 /* Return addresses: the byte before each, in a stripped copy's code as objdump lists it. */
 static unsigned return_addresses(const char *path, uint64_t **ret_addresses, unsigned max)
 {
@@ -271,22 +350,6 @@ TEST_TIMEOUT(symindex_libjvm, 900)
 TEST_TIMEOUT(symindex_ceph_osd, 900)
 {
     check_corpus("ceph-osd", "ceph-osd/usr/bin/ceph-osd");
-}
-
-static void build_source(const char *source, const char *options, char *path, size_t size)
-{
-    char command[1200];
-    char file[300];
-    snprintf(file, sizeof file, "%s/source.c", test_folder());
-    snprintf(path, size, "%s/made.so", test_folder());
-    test_write_file(file, source, strlen(source));
-    snprintf(command, sizeof command, "gcc %s -shared -fPIC -o %s %s", options, path, file);
-    const char *argv[] = {"sh", "-c", command, NULL};
-    struct test_run run = test_run(argv, NULL, NULL, 60);
-    if (run.status != 0) {
-        FAIL("%s: %s", command, run.err);
-    }
-    test_run_done(&run);
 }
 
 static uint64_t symbol_value(const struct program *p, const char *name)
