@@ -201,7 +201,8 @@ struct sonde_picture {
  * Returns    OK (also when single threads could not be read) | USAGE (also: called in a signal
  *            handler) | BUSY (another picture is being taken, or single threads by signal for all
  *            of timeout_ns) | MEMORY | UNSUPPORTED (an emulator, no /proc) | DENIED
- * Context    any thread; not handler      Blocks     up to timeout_ns when threads run
+ * Context    any thread; not handler      Blocks     up to timeout_ns when threads run; on the
+ *            loader's lock, which it holds meanwhile
  * Ownership  nothing is transferred; about 16 KB a thread stay allocated with files_kept
  * Example    examples/threads_picture.c */
 SONDE_API SONDE_NODISCARD enum sonde_status
