@@ -9,6 +9,9 @@
 
 enum { PATH_BYTES = 4096, BUILD_ID_DIGITS_MIN = 16 };
 
+/* More than any process has; a log could name any number, and each is looked for. */
+enum { MODULES_MAX = 4096 };
+
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -165,6 +168,15 @@ struct symbolize_module *symbolize_module(struct symbolize_modules *modules, con
             return module->found ? module : NULL;
         }
     }
+    if (modules->opened_count == MODULES_MAX) {
+        if (!modules->too_many) {
+            sonde__cli_error(modules->command, "more than %d modules: further ones are left out",
+                             MODULES_MAX);
+        }
+        modules->too_many = true;
+        return NULL;
+    }
+    modules->opened_count++;
     module = sonde__mem_alloc_zeroed(sizeof *module);
     if (module == NULL) {
         return NULL;

@@ -30,7 +30,9 @@ struct symbolize_modules {
     struct symbolize_image *images; /* of a report */
     uint32_t image_count;
     struct symbolize_module *opened; /* the one found last first */
-    int exit_code;                   /* of the first that failed */
+    unsigned opened_count;
+    bool too_many;
+    int exit_code; /* of the first that failed */
 };
 
 /* The module of that name. `build_id` (hexadecimal, or null) must be its own where it has one.

@@ -12,6 +12,10 @@
 
 enum { ADDRESS_DIGITS_MIN = 6 };
 
+/* How far around a place it is looked for what belongs to it: a line may be long, and all places.
+ */
+enum { REACH = SYMBOLIZE_NAME_BYTES };
+
 static bool is_hex(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
@@ -51,6 +55,7 @@ static void find_build_id(const char *line, size_t size, size_t from, struct sym
 {
     static const char mark[] = "BuildId: ";
     size_t at = from;
+    size = size - from < REACH ? size : from + REACH;
     while (at + sizeof mark - 1 <= size && memcmp(line + at, mark, sizeof mark - 1) != 0) {
         at++;
     }
@@ -88,6 +93,7 @@ int symbolize_frame_number(const char *line, size_t size)
  */
 static bool has_more(const char *line, size_t size, size_t from)
 {
+    size = size - from < REACH ? size : from + REACH;
     for (size_t at = from; at + 2 < size; at++) {
         if (line[at] == '+' && line[at + 1] == '0' && line[at + 2] == 'x') {
             return true;
@@ -100,14 +106,15 @@ static bool has_more(const char *line, size_t size, size_t from)
 static bool read_before(const char *line, size_t size, size_t plus, struct symbolize_place *place)
 {
     size_t begin = plus;
-    while (begin > 0 && !is_space(line[begin - 1]) && line[begin - 1] != '(' &&
+    size_t least = plus < REACH ? 0 : plus - REACH;
+    while (begin > least && !is_space(line[begin - 1]) && line[begin - 1] != '(' &&
            line[begin - 1] != '[' && line[begin - 1] != '"' && line[begin - 1] != '\'') {
         begin--;
     }
     bool parenthesis = begin > 0 && line[begin - 1] == '(';
     if (parenthesis && begin > 1 && !is_space(line[begin - 2])) { /* path(function+0x12) */
         size_t path = begin - 1;
-        while (path > 0 && !is_space(line[path - 1])) {
+        while (path > least && !is_space(line[path - 1])) {
             path--;
         }
         copy(place->module, sizeof place->module, line + path, begin - 1 - path);
@@ -119,7 +126,7 @@ static bool read_before(const char *line, size_t size, size_t plus, struct symbo
         copy(place->module, sizeof place->module, line + begin, plus - begin);
         return place->module[0] != '\0';
     }
-    for (size_t i = plus; i > 0 && line[i - 1] != ')'; i--) {
+    for (size_t i = plus; i > least && line[i - 1] != ')'; i--) {
         if (line[i - 1] == '(' && i < plus && line[i] == '/' && (i == 1 || is_space(line[i - 2]))) {
             copy(place->module, sizeof place->module, line + i, plus - i);
             return place->module[0] != '\0';

@@ -205,17 +205,7 @@ void convert_flatten(struct convert *c)
     for (size_t i = 0; i < c->scope_range_count && c->status == SONDE_OK; i++) {
         const struct scope_range *range = &c->scope_ranges[i];
         close_ranges(&s, range->low);
-        take_rows(&s, range->low);
-        /* a row that starts here belongs to what starts here */
-        if (s.row < c->row_count && c->rows[s.row].start == range->low) {
-            const struct row *row = &c->rows[s.row];
-            s.in_rows = row->file != CONVERT_NONE;
-            if (s.in_rows) {
-                s.file = convert_file(c, row->file);
-                s.line = row->line;
-            }
-            s.row++;
-        }
+        take_rows(&s, range->low); /* one that starts here comes after, and replaces the line */
         open_range(&s, range);
     }
     close_ranges(&s, UINT64_MAX);
