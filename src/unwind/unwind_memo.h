@@ -21,9 +21,9 @@
  * - The value of fp matters only where a rule outward uses it before some frame's saved one
  *   replaces it. Only there it is compared (many functions keep data in that register).
  * - All that is no plain step (signal frames, expressions, frame-pointer chains, a jump to another
- *   stack, a saved fp with the tag of Swift's async functions) has no cells here: it is walked
- * again, and the walk may join behind it. (Whether an fp is saved with a tag is the saving
- * function's doing, so the same at the same pc.)
+ *   stack, a frame record with the tag of Swift's async functions) has no cells here: it is walked
+ *   again, and the walk may join behind it. (Whether a record has a tag is its function's doing, so
+ *   the same at the same pc.)
  * - A rule is a property of the bytes of an image. Images that can be unloaded are asked for once
  * in each use (sonde__memo_image): another image in its place is told by its records and build-id.
  *   An image without a build-id is not remembered.

@@ -54,6 +54,13 @@ static inline bool find_table(struct sonde__walker *w, const struct sonde__frame
     return true;
 }
 
+/* Does a tag in what is saved at `at` mean anything (sonde__async_note)? Most functions that save
+ * this register know it as one for data. */
+static inline bool may_be_async(const struct sonde__frame *frame, uint64_t at)
+{
+    return !frame->fp_known || frame->fp == at;
+}
+
 /* Walk while frames are return addresses in images with a table, and stack cells are plain memory,
  * and there is room in the front of the caller's arrays. The same steps as sonde__rule_apply()
  * takes; here, with nothing that could fail, the frame and all that the loop needs live in machine
@@ -109,7 +116,7 @@ run_plain(struct sonde__walker *w, struct sonde__sink *sink, uint64_t *left,
         }
         uint64_t pc = sonde__plain_word(ra_at) & pc_mask;
         uint64_t fp = fp_saved ? sonde__plain_word(fp_at) : 0;
-        if (pc == 0 || sonde__fp_is_tagged(fp)) {
+        if (pc == 0 || (sonde__fp_is_tagged(fp) && may_be_async(&frame, fp_at))) {
             break;
         }
         uint64_t from_sp = frame.sp;
@@ -117,7 +124,7 @@ run_plain(struct sonde__walker *w, struct sonde__sink *sink, uint64_t *left,
         how[kept++] = found;
         found = next_found;
         if (fp_saved) {
-            frame.fp = fp;
+            frame.fp = sonde__strip_fp_tag(fp);
             frame.fp_known = true;
         }
         frame.pc = pc;
@@ -155,11 +162,12 @@ static __attribute__((noinline)) bool run_remembering(struct sonde__walker *w,
     }
 }
 
-/* Is the fp that was saved at `at` tagged? Then there is more to the frame. */
-static bool is_tagged_at(const struct sonde__walker *w, uint64_t at)
+/* Is the fp that was saved at `at` tagged, and an async function's? Then there is more to it. */
+static bool is_async(const struct sonde__walker *w, const struct sonde__frame *frame, uint64_t at)
 {
     uint64_t fp = 0;
-    return !sonde__reader_word(w->reader, at, &fp) || sonde__fp_is_tagged(fp);
+    return !sonde__reader_word(w->reader, at, &fp) ||
+           (sonde__fp_is_tagged(fp) && may_be_async(frame, at));
 }
 
 /* The walker has left frame `before` by `rule` (null: by all registers). */
@@ -188,7 +196,7 @@ static void remember_step(struct sonde__recorder *rec, const struct sonde__walke
             rule->fp_from == SONDE__FROM_CFA ? cfa + (uint64_t)(int64_t)rule->fp_offset : 0;
         arrival.is_plain = w->frame.fp_known == (before->fp_known || arrival.fp_home != 0) &&
                            before->sp >= memory->plain_start && cfa <= memory->plain_end &&
-                           (arrival.fp_home == 0 || !is_tagged_at(w, arrival.fp_home));
+                           (arrival.fp_home == 0 || !is_async(w, before, arrival.fp_home));
     }
     (void)sonde__memo_arrive(rec, &w->frame, &arrival);
 }
