@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Capture of the current thread by the plain walk (tables, and in place), against other unwinders
- * in one run; and the building of tables. */
+/* Capture of the current thread against other unwinders in one run: a stack that is captured again
+ * and again (also by the tables alone, and in place), stacks that change, cold memory, new threads,
+ * two threads; and the building of tables. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,28 +14,31 @@
 #include "bench_chain.h"
 #include "bench_peers.h"
 #include "bench_threads.h"
+#include "bench_varied.h"
 #include "capture_images.h"
 #include "harness.h"
 #include "image_cfi.h"
 #include "target_self.h"
+#include "unwind_memo.h"
 #include "unwind_rules.h"
 #include "unwind_walk.h"
 
 #define FRAMES_MAX 1024
 #define IMAGES_MAX 256
 
-enum { TABLE, IN_PLACE, PUBLIC, GLIBC, UNW_BACKTRACE, UNW_STEP, FP_LOOP, METHODS };
+enum { OURS, TABLE, IN_PLACE, GLIBC, UNW_BACKTRACE, UNW_STEP, LLVM_STEP, FP_LOOP, METHODS };
 
-static const char *const names[METHODS] = {"table",         "in_place", "public", "glibc_backtrace",
-                                           "unw_backtrace", "unw_step", "fp_loop"};
+static const char *const names[METHODS] = {
+    "ours",          "table",    "in_place",      "glibc_backtrace",
+    "unw_backtrace", "unw_step", "llvm_unw_step", "fp_loop"};
 
 static struct sonde__image_set set;
 static struct sonde__image_set set_in_place;
 static struct sonde__image images_in_place[IMAGES_MAX];
 static uint64_t stack_end;
 
-static uint64_t pcs[FRAMES_MAX];
-static uint8_t how[FRAMES_MAX];
+static __thread uint64_t pcs[FRAMES_MAX];
+static __thread uint8_t how[FRAMES_MAX];
 static struct sonde__walk walk; /* from the leaf */
 static int counts[METHODS];
 static bool is_keeping;
@@ -62,13 +66,26 @@ static void run_in_place(void *unused)
     walk_with(&set_in_place, &counts[IN_PLACE]);
 }
 
-static void run_public(void *unused)
+static int capture_ours(void)
 {
     struct sonde_stack stack;
-    (void)unused;
     sonde_stack_init(&stack, pcs, how, FRAMES_MAX, 0);
-    counts[PUBLIC] = sonde_stack_capture(&stack, 0) == SONDE_OK ? (int)stack.count : 0;
+    int count = sonde_stack_capture(&stack, 0) == SONDE_OK ? (int)stack.count : 0;
     bench_keep(pcs);
+    return count;
+}
+
+static void run_ours(void *unused)
+{
+    (void)unused;
+    counts[OURS] = capture_ours();
+}
+
+static void touch(void)
+{
+    memset(pcs, 0, sizeof pcs);
+    memset(how, 0, sizeof how);
+    bench_peers_touch();
 }
 
 static void run_glibc(void *unused)
@@ -87,6 +104,12 @@ static void run_unw_step(void *unused)
 {
     (void)unused;
     counts[UNW_STEP] = bench_unw_step();
+}
+
+static void run_llvm_step(void *unused)
+{
+    (void)unused;
+    counts[LLVM_STEP] = bench_llvm_step();
 }
 
 static void run_fp_loop(void *unused)
@@ -122,16 +145,14 @@ static void set_registers(const ucontext_t *uc)
 
 static void report(unsigned depth, const double *ns)
 {
-    const char *kind = is_keeping ? "fp_code" : "code";
-    double ours = counts[TABLE] != 0 ? ns[TABLE] / counts[TABLE] : 0;
-    for (unsigned i = 0; i < METHODS; i++) {
-        if (counts[i] == 0 || ns[i] == 0 || ours == 0) {
-            continue;
-        }
-        double per_frame = ns[i] / counts[i];
-        bench_print(per_frame, "ns", "capture.%s.d%u.%s.ns_per_frame", kind, depth, names[i]);
-        if (i >= GLIBC) {
-            bench_print(per_frame / ours, "x", "capture.%s.d%u.table.vs_%s", kind, depth, names[i]);
+    const char *kind = is_keeping ? "repeat_fp_code" : "repeat";
+    double ours = ns[OURS] / counts[OURS];
+    bench_print(ours, "ns", "capture.%s.d%u.ns_per_frame", kind, depth);
+    for (unsigned i = TABLE; i < METHODS; i++) {
+        if (counts[i] != 0 && ns[i] != 0) {
+            double per_frame = ns[i] / counts[i];
+            bench_print(per_frame, "ns", "capture.%s.d%u.%s.ns_per_frame", kind, depth, names[i]);
+            bench_print(per_frame / ours, "x", "capture.%s.d%u.vs_%s", kind, depth, names[i]);
         }
     }
 }
@@ -140,10 +161,10 @@ static void at_leaf(void *ctx)
 {
     unsigned depth = *(unsigned *)ctx;
     struct bench_method methods[METHODS] = {
-        {names[TABLE], run_table, NULL},    {names[IN_PLACE], run_in_place, NULL},
-        {names[PUBLIC], run_public, NULL},  {names[GLIBC], run_glibc, NULL},
-        {names[UNW_BACKTRACE], NULL, NULL}, {names[UNW_STEP], NULL, NULL},
-        {names[FP_LOOP], NULL, NULL},
+        {names[OURS], run_ours, NULL},         {names[TABLE], run_table, NULL},
+        {names[IN_PLACE], run_in_place, NULL}, {names[GLIBC], run_glibc, NULL},
+        {names[UNW_BACKTRACE], NULL, NULL},    {names[UNW_STEP], NULL, NULL},
+        {names[LLVM_STEP], NULL, NULL},        {names[FP_LOOP], NULL, NULL},
     };
     ucontext_t uc;
     double ns[METHODS];
@@ -157,11 +178,15 @@ static void at_leaf(void *ctx)
     if (bench_unw_step() != 0) {
         methods[UNW_STEP].run = run_unw_step;
     }
+    if (bench_llvm_step() != 0) {
+        methods[LLVM_STEP].run = run_llvm_step;
+    }
     if (is_keeping) {
         methods[FP_LOOP].run = run_fp_loop;
     }
     bench_compare(methods, METHODS, ns);
-    if (counts[TABLE] < (int)depth || counts[IN_PLACE] != counts[TABLE]) {
+    if (counts[TABLE] < (int)depth || counts[OURS] < (int)depth ||
+        counts[IN_PLACE] != counts[TABLE]) {
         bench_note("capture: the walk gave %d frames by table, %d in place, of %u", counts[TABLE],
                    counts[IN_PLACE], depth);
         exit(1);
@@ -229,6 +254,25 @@ static void bench_tables(void)
     (void)munmap(build.memory, build.size);
 }
 
+static void bench_stacks_that_change(void)
+{
+    struct bench_unwinder unwinders[BENCH_UNWINDERS_MAX] = {
+        {"ours", capture_ours}, {"glibc_backtrace", bench_glibc_backtrace}};
+    unsigned count = 2;
+    if (bench_unw_backtrace() != 0) {
+        unwinders[count++] = (struct bench_unwinder){"unw_backtrace", bench_unw_backtrace};
+    }
+    bench_varied(unwinders, count);
+    bench_cold(unwinders, count);
+    bench_first_on_thread(unwinders, count, touch);
+    bench_print(SONDE__MEMO_BYTES, "B", "capture.memo.bytes_per_thread");
+    if (bench_unw_step() != 0) {
+        unwinders[count++] = (struct bench_unwinder){"unw_step", bench_unw_step};
+    }
+    bench_scaling(unwinders, count);
+    bench_chase();
+}
+
 int main(void)
 {
     static const unsigned depths[] = {10, 30, 100, 256};
@@ -266,6 +310,7 @@ int main(void)
         is_keeping = true;
         (void)bench_chain_keep((int)depth, at_leaf, &depth);
     }
+    bench_stacks_that_change();
     bench_tables();
     bench_threads();
     sonde__capture_unpin(pin);

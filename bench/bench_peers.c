@@ -6,6 +6,8 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "harness.h"
 
@@ -29,7 +31,8 @@ struct unw {
 #endif
 
 static struct unw unw;
-static void *pcs[PEER_FRAMES_MAX];
+static struct unw llvm;
+static __thread void *pcs[PEER_FRAMES_MAX];
 static uintptr_t stack_end;
 
 static void *find(void *library, const char *name)
@@ -48,6 +51,12 @@ void bench_peers_open(void)
     *(void **)&unw.init_local = find(library, UNW(init_local));
     *(void **)&unw.step = find(library, UNW(step));
     *(void **)&unw.get_reg = find(library, UNW(get_reg));
+    const char *path = getenv("SONDE_BENCH_LLVM_LIBUNWIND");
+    library = path != NULL ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    *(void **)&llvm.get_context = find(library, "unw_getcontext");
+    *(void **)&llvm.init_local = find(library, "unw_init_local");
+    *(void **)&llvm.step = find(library, "unw_step");
+    *(void **)&llvm.get_reg = find(library, "unw_get_reg");
     if (pthread_getattr_np(pthread_self(), &attr) == 0) {
         (void)pthread_attr_getstack(&attr, &base, &size);
         (void)pthread_attr_destroy(&attr);
@@ -70,23 +79,38 @@ int bench_unw_backtrace(void)
     return count;
 }
 
-int bench_unw_step(void)
+static int step_all(const struct unw *by, int reg_ip)
 {
     uint64_t context[512];
     uint64_t cursor[4096];
     uint64_t pc = 0;
     int count = 0;
-    if (unw.get_context == NULL || unw.init_local == NULL || unw.step == NULL ||
-        unw.get_reg == NULL || unw.get_context(context) != 0 ||
-        unw.init_local(cursor, context) != 0) {
+    if (by->get_context == NULL || by->init_local == NULL || by->step == NULL ||
+        by->get_reg == NULL || by->get_context(context) != 0 ||
+        by->init_local(cursor, context) != 0) {
         return 0;
     }
     do {
-        (void)unw.get_reg(cursor, UNW_REG_IP, &pc);
+        (void)by->get_reg(cursor, reg_ip, &pc);
         pcs[count++] = (void *)(uintptr_t)pc;
-    } while (count < PEER_FRAMES_MAX && unw.step(cursor) > 0);
+    } while (count < PEER_FRAMES_MAX && by->step(cursor) > 0);
     bench_keep(pcs);
     return count;
+}
+
+int bench_unw_step(void)
+{
+    return step_all(&unw, UNW_REG_IP);
+}
+
+int bench_llvm_step(void)
+{
+    return step_all(&llvm, -1); /* its own number for the pc */
+}
+
+void bench_peers_touch(void)
+{
+    (void)memset(pcs, 0, sizeof pcs);
 }
 
 int bench_fp_loop(const void *start)

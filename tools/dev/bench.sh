@@ -11,6 +11,7 @@ dev_bench() {
     local program name
     . tools/dev/setup.sh
     dev_setup build bench
+    export SONDE_BENCH_LLVM_LIBUNWIND=$cache/deb/libunwind-19/usr/lib/llvm-19/lib/libunwind.so.1
     compile release
     for program in build/release/bench/bench_*; do
         [ -x "$program" ] && [ -f "$program" ] || continue

@@ -7,6 +7,7 @@ packages_test=(clang g++ libclang-rt-14-dev clang-format clang-tidy gdb gdb-mult
 unpacked_test=(nginx redis-server redis-tools libjemalloc2 liblua5.1-0 lua-cjson lua-bitop
     libhiredis0.14 liblzf1 postgresql-15 libpq5)
 packages_bench=(libunwind-dev libc6-dbg)
+unpacked_bench=(libunwind-19)
 
 dev_setup() {
     local group
@@ -15,7 +16,7 @@ dev_setup() {
         case $group in
             build) need "${packages_build[@]}" ;;
             test) need "${packages_build[@]}" "${packages_test[@]}"; unpack "${unpacked_test[@]}" ;;
-            bench) need "${packages_build[@]}" "${packages_bench[@]}" ;;
+            bench) need "${packages_build[@]}" "${packages_bench[@]}"; unpack "${unpacked_bench[@]}" ;;
             *) die "setup: unknown group '$group' (build, test, bench)" ;;
         esac
     done

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench_varied.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench_chain.h"
+#include "harness.h"
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, unsigned count)
+{
+    qsort(values, count, sizeof *values, compare_doubles);
+    return values[count / 2];
+}
+
+static void print_against(const char *key, const struct bench_unwinder *unwinders, unsigned count,
+                          const double *values, const char *unit)
+{
+    bench_print(values[0], unit, "capture.%s", key);
+    for (unsigned i = 1; i < count; i++) {
+        char part[64];
+        size_t size = strlen(key);
+        while (size > 0 && key[size - 1] != '.') {
+            size--;
+        }
+        (void)memcpy(part, key, size);
+        part[size] = '\0';
+        bench_print(values[i], unit, "capture.%s%s.%s", part, unwinders[i].name, key + size);
+        bench_print(values[i] / values[0], "x", "capture.%svs_%s", part, unwinders[i].name);
+    }
+}
+
+/* --- a random tree of calls, every node of which captures --- */
+
+enum { NODES = 400, TREE_DEPTH = 14, VARIED_ROUNDS = 41 };
+
+struct tree {
+    uint64_t random;
+    int (*capture)(void);
+    int left; /* nodes */
+    uint64_t frames;
+};
+
+static uint32_t next_random(struct tree *tree)
+{
+    tree->random = tree->random * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(tree->random >> 33);
+}
+
+typedef int node_function(struct tree *tree, int depth);
+static node_function *const nodes[16];
+
+// clang-format off
+#define NODE(n)                                                                                    \
+    static __attribute__((noinline)) int node_##n(struct tree *tree, int depth)                    \
+    {                                                                                              \
+        volatile char room[16 + (0x##n * 24)];                                                     \
+        room[0] = (char)(depth + 0x##n);                                                           \
+        if (tree->capture != NULL) {                                                               \
+            tree->frames += (uint64_t)tree->capture();                                             \
+        }                                                                                          \
+        for (uint32_t i = 1 + next_random(tree) % 2; depth > 0 && i > 0 && tree->left > 0; i--) {  \
+            tree->left--;                                                                          \
+            room[1] = (char)nodes[next_random(tree) % 16](tree, depth - 1);                        \
+        }                                                                                          \
+        return room[0] + room[1];                                                                  \
+    }
+NODE(0) NODE(1) NODE(2) NODE(3) NODE(4) NODE(5) NODE(6) NODE(7) NODE(8) NODE(9) NODE(a) NODE(b)
+NODE(c) NODE(d) NODE(e) NODE(f)
+static node_function *const nodes[16] = {node_0, node_1, node_2, node_3, node_4, node_5, node_6,
+                                         node_7, node_8, node_9, node_a, node_b, node_c, node_d,
+                                         node_e, node_f};
+// clang-format on
+
+struct varied {
+    const struct bench_unwinder *unwinders;
+    unsigned count;
+    const char *name;
+};
+
+static double run_tree(int (*capture)(void), struct tree *tree)
+{
+    *tree = (struct tree){.random = 88172645463325252u, .capture = capture, .left = NODES};
+    uint64_t start = bench_now_ns();
+    while (tree->left > 0) {
+        (void)nodes[next_random(tree) % 16](tree, TREE_DEPTH);
+    }
+    return (double)(bench_now_ns() - start);
+}
+
+static void varied_leaf(void *ctx)
+{
+    const struct varied *varied = ctx;
+    static double samples[BENCH_UNWINDERS_MAX][VARIED_ROUNDS], empty[VARIED_ROUNDS];
+    double values[BENCH_UNWINDERS_MAX];
+    uint64_t frames[BENCH_UNWINDERS_MAX] = {0};
+    char key[64];
+    for (unsigned round = 0; round < VARIED_ROUNDS; round++) {
+        struct tree tree;
+        empty[round] = run_tree(NULL, &tree);
+        for (unsigned i = 0; i < varied->count; i++) {
+            samples[i][round] = run_tree(varied->unwinders[i].capture, &tree);
+            frames[i] = tree.frames;
+        }
+    }
+    for (unsigned i = 0; i < varied->count; i++) {
+        values[i] =
+            (median(samples[i], VARIED_ROUNDS) - median(empty, VARIED_ROUNDS)) / (double)frames[i];
+    }
+    bench_print((double)frames[0] / NODES, "frames", "capture.%s.depth", varied->name);
+    (void)strcpy(key, varied->name);
+    print_against(strcat(key, ".ns_per_frame"), varied->unwinders, varied->count, values, "ns");
+}
+
+void bench_varied(const struct bench_unwinder *unwinders, unsigned count)
+{
+    struct varied varied = {unwinders, count, "varied"};
+    struct varied deeper = {unwinders, count, "varied_deep"};
+    (void)bench_chain_omit(10, varied_leaf, &varied);
+    (void)bench_chain_omit(54, varied_leaf, &deeper);
+}
+
+/* --- cold caches --- */
+
+enum { COLD_BYTES = 4 << 20, COLD_ROUNDS = 151 };
+
+static void cold_leaf(void *ctx)
+{
+    const struct varied *cold = ctx;
+    static double samples[BENCH_UNWINDERS_MAX][COLD_ROUNDS];
+    static char lines[COLD_BYTES];
+    double values[BENCH_UNWINDERS_MAX];
+    int frames[BENCH_UNWINDERS_MAX] = {0};
+    for (unsigned round = 0; round < COLD_ROUNDS; round++) {
+        for (unsigned i = 0; i < cold->count; i++) {
+            for (size_t at = 0; at < sizeof lines; at += 64) {
+                lines[at]++;
+            }
+            bench_keep(lines);
+            uint64_t start = bench_now_ns();
+            frames[i] = cold->unwinders[i].capture();
+            samples[i][round] = (double)(bench_now_ns() - start);
+        }
+    }
+    for (unsigned i = 0; i < cold->count; i++) {
+        values[i] = median(samples[i], COLD_ROUNDS) / frames[i];
+    }
+    print_against("cold.d100.ns_per_frame", cold->unwinders, cold->count, values, "ns");
+}
+
+void bench_cold(const struct bench_unwinder *unwinders, unsigned count)
+{
+    struct varied cold = {unwinders, count, NULL};
+    (void)bench_chain_omit(100, cold_leaf, &cold);
+}
+
+/* --- the first capture of a thread --- */
+
+enum { THREADS = 101 };
+
+struct first {
+    int (*capture)(void);
+    void (*touch)(void);
+    double ns;
+};
+
+static void first_leaf(void *ctx)
+{
+    struct first *first = ctx;
+    first->touch();
+    uint64_t start = bench_now_ns();
+    (void)first->capture();
+    first->ns = (double)(bench_now_ns() - start);
+}
+
+static void *first_thread(void *ctx)
+{
+    (void)bench_chain_omit(30, first_leaf, ctx);
+    return NULL;
+}
+
+void bench_first_on_thread(const struct bench_unwinder *unwinders, unsigned count,
+                           void (*touch)(void))
+{
+    static double samples[BENCH_UNWINDERS_MAX][THREADS];
+    double values[BENCH_UNWINDERS_MAX];
+    for (unsigned round = 0; round < THREADS; round++) {
+        for (unsigned i = 0; i < count; i++) {
+            struct first first = {unwinders[i].capture, touch, 0};
+            pthread_t thread;
+            if (pthread_create(&thread, NULL, first_thread, &first) == 0) {
+                (void)pthread_join(thread, NULL);
+            }
+            samples[i][round] = first.ns / 1000;
+        }
+    }
+    for (unsigned i = 0; i < count; i++) {
+        values[i] = median(samples[i], THREADS);
+    }
+    print_against("first_on_thread.us", unwinders, count, values, "us");
+}
+
+/* --- two threads at a time --- */
+
+enum { SCALING_ROUNDS = 11, SCALING_NS = 15000000 };
+
+struct worker {
+    int (*capture)(void);
+    pthread_barrier_t *start;
+    double per_ns;
+};
+
+static void worker_leaf(void *ctx)
+{
+    struct worker *worker = ctx;
+    uint64_t captures = 0;
+    uint64_t spent = 0;
+    (void)worker->capture();
+    (void)pthread_barrier_wait(worker->start);
+    uint64_t start = bench_now_ns();
+    while (spent < SCALING_NS) {
+        for (unsigned i = 0; i < 100; i++) {
+            (void)worker->capture();
+        }
+        captures += 100;
+        spent = bench_now_ns() - start;
+    }
+    worker->per_ns = (double)captures / (double)spent;
+}
+
+static void *worker_thread(void *ctx)
+{
+    (void)bench_chain_omit(30, worker_leaf, ctx);
+    return NULL;
+}
+
+static double run_workers(int (*capture)(void), unsigned count)
+{
+    struct worker workers[2] = {{.capture = capture}, {.capture = capture}};
+    pthread_t threads[2];
+    pthread_barrier_t start;
+    double sum = 0;
+    (void)pthread_barrier_init(&start, NULL, count);
+    for (unsigned i = 0; i < count; i++) {
+        workers[i].start = &start;
+        (void)pthread_create(&threads[i], NULL, worker_thread, &workers[i]);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        (void)pthread_join(threads[i], NULL);
+        sum += workers[i].per_ns;
+    }
+    (void)pthread_barrier_destroy(&start);
+    return sum;
+}
+
+void bench_scaling(const struct bench_unwinder *unwinders, unsigned count)
+{
+    static double samples[BENCH_UNWINDERS_MAX][SCALING_ROUNDS];
+    for (unsigned round = 0; round < SCALING_ROUNDS; round++) {
+        for (unsigned i = 0; i < count; i++) {
+            samples[i][round] = run_workers(unwinders[i].capture, 2);
+            samples[i][round] /= run_workers(unwinders[i].capture, 1);
+        }
+    }
+    for (unsigned i = 0; i < count; i++) {
+        double ratio = median(samples[i], SCALING_ROUNDS);
+        if (i == 0) {
+            bench_print(ratio, "x", "capture.scaling_2threads");
+        } else {
+            bench_print(ratio, "x", "capture.%s.scaling_2threads", unwinders[i].name);
+        }
+    }
+}
+
+/* --- the limit of a chain --- */
+
+static void *links[512];
+
+static void chase(void *unused)
+{
+    void **at = links;
+    (void)unused;
+    for (unsigned i = 0; i < 512; i++) {
+        at = *at;
+        __asm__ volatile("" : "+r"(at));
+    }
+    bench_keep(at);
+}
+
+void bench_chase(void)
+{
+    const struct bench_method method = {"chase", chase, NULL};
+    double ns = 0;
+    for (unsigned i = 0; i < 512; i++) {
+        links[i] = &links[(i + 37) % 512];
+    }
+    bench_compare(&method, 1, &ns);
+    bench_print(ns / 512, "ns", "capture.limit.l1_chase.ns");
+}
