@@ -42,6 +42,10 @@ TEST(stack_fiber)
 {
     EXPECT("stack_fiber", "wait_for_work+0x", "fiber_main+0x", "resumed");
 }
+TEST(stack_frame)
+{
+    EXPECT("stack_frame", "#0", "  run_script+0x", "main+0x");
+}
 TEST(stack_handler)
 {
     EXPECT("stack_handler", "compare+0x", "qsort", "main+0x");

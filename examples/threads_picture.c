@@ -12,6 +12,7 @@
 enum { DEPTH = 256, OUTER = 64 };
 
 static int is_over;
+static int fds[2];
 
 static void *work(void *arg)
 {
@@ -43,12 +44,14 @@ static void *take_picture(void *symbolizer)
     uint8_t how[DEPTH];
     struct sonde_stack stack;
     struct sonde_picture picture;
+    usleep(200000); /* let main come to its poll() */
     sonde_stack_init(&stack, pcs, how, DEPTH, OUTER);
     if (sonde_threads_picture(NULL, &stack, print_thread, symbolizer, &picture) == SONDE_OK) {
         printf("%u threads, %u of them held for %.3f ms%s\n", (unsigned)picture.threads,
                (unsigned)picture.held, (double)picture.stop_ns / 1e6,
                picture.consistent ? "" : "; not all of one moment");
     }
+    close(fds[1]); /* ends that poll() */
     return NULL;
 }
 
@@ -57,7 +60,7 @@ int main(void)
     struct sonde_symbolizer *symbolizer;
     pthread_t busy, taker;
     pthread_setname_np(pthread_self(), "main");
-    if (sonde_symbolizer_create(&symbolizer) != SONDE_OK ||
+    if (pipe(fds) != 0 || sonde_symbolizer_create(&symbolizer) != SONDE_OK ||
         pthread_create(&busy, NULL, work, NULL) != 0) {
         return 1;
     }
@@ -65,7 +68,7 @@ int main(void)
     if (pthread_create(&taker, NULL, take_picture, symbolizer) != 0) {
         return 1;
     }
-    (void)poll(NULL, 0, 500); /* until the picture is taken, and longer */
+    (void)poll(&(struct pollfd){.fd = fds[0], .events = POLLIN}, 1, -1);
     pthread_join(taker, NULL);
     __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
     pthread_join(busy, NULL);

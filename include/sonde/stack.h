@@ -192,6 +192,22 @@ SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_stack_capture_registers(struct sonde_stack *stack, const struct sonde_registers *registers,
                               uint32_t skip);
 
+/* Capture a stack of this process that starts at a frame pointer.
+ *
+ * For code that has a frame pointer (rbp, x29) in its hands and nothing else:
+ * __builtin_frame_address(), a runtime's own record of a suspended function. Frame 0 is the caller
+ * of the function whose frame record is there; from it on the walk goes by call frame information
+ * as always. Nothing is trusted, as in sonde_stack_capture_registers(): a record that is not there
+ * gives no frame, and `unreadable`.
+ *
+ * frame_pointer  the address of a frame record: the saved frame pointer, then the return address
+ *
+ * Returns    OK | USAGE (no arrays)
+ * Context    handler      Blocks  no      Ownership  nothing is transferred
+ * Example    examples/stack_frame.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_stack_capture_frame(struct sonde_stack *stack, uint64_t frame_pointer, uint32_t skip);
+
 /* Build now what makes captures fast: the list of images and the compiled rules of each.
  *
  * Never needed for a right answer: without it a capture asks the loader and reads the call frame

@@ -181,12 +181,26 @@ static bool has_unanswered_locked(void)
 
 /* --- taking --- */
 
+struct take {
+    struct sonde__picture *picture;
+    enum sonde_status status;
+};
+
+/* The loader's lock is ours before anybody is parked, so no parked thread has it; and those that
+ * wait for it are blocked, and read as such. */
+static void take_with_images(void *ctx)
+{
+    struct take *take = ctx;
+    take->status = sonde__capture_picture(take->picture);
+}
+
 static enum sonde_status take_locked(const struct sonde_capture_options *options,
                                      const struct sonde_stack *stack,
                                      const struct sonde__regs *caller,
                                      struct sonde__picture *picture)
 {
     sigset_t all, before;
+    struct take take = {.status = SONDE_UNSUPPORTED};
     enum sonde_status status;
     *picture = (struct sonde__picture){
         .roster = &roster,
@@ -203,7 +217,9 @@ static enum sonde_status take_locked(const struct sonde_capture_options *options
     SONDE_TRY(sonde__api_signal_begin(options->timeout_ns));
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
-    status = sonde__capture_picture(picture);
+    take.picture = picture;
+    sonde__target_self_hold_images(take_with_images, &take);
+    status = take.status;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     sonde__api_signal_end(picture->is_handler_set, has_unanswered_locked());
     return status;

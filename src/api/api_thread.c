@@ -56,6 +56,19 @@ static enum sonde_status capture_self(const struct sonde__regs *caller, uint32_t
     return SONDE_OK;
 }
 
+struct passive_read {
+    int32_t tid;
+    struct sonde_stack *stack;
+    struct sonde_captured *captured;
+    enum sonde_status status;
+};
+
+static void read_passively(void *ctx)
+{
+    struct passive_read *read = ctx;
+    read->status = sonde__capture_blocked(read->tid, read->stack, read->captured);
+}
+
 static enum sonde_status capture_other(int32_t tid, const struct sonde_capture_options *options,
                                        enum sonde_status passive, struct sonde_stack *stack,
                                        struct sonde_captured *captured)
@@ -66,7 +79,9 @@ static enum sonde_status capture_other(int32_t tid, const struct sonde_capture_o
         captured->note[0] = '\0';
         captured->syscall = -1;
         if (passive == SONDE_OK) {
-            status = sonde__capture_blocked(tid, stack, captured);
+            struct passive_read read = {tid, stack, captured, SONDE_UNSUPPORTED};
+            sonde__target_self_hold_images(read_passively, &read);
+            status = read.status;
             if (status != SONDE_BUSY && status != SONDE_TIMEOUT) {
                 return status;
             }

@@ -8,6 +8,7 @@
 #include "capture_walk.h"
 #include "os.h"
 #include "os_context.h"
+#include "unwind_walk.h"
 
 /* The C half of sonde_stack_capture (capture_entry.S): `caller` is frame 0. */
 enum sonde_status sonde__capture_here(struct sonde_stack *stack, uint32_t skip,
@@ -55,6 +56,30 @@ enum sonde_status sonde_stack_capture_registers(struct sonde_stack *stack,
     }
     sonde__capture_walk(stack, &regs, (registers->known & SONDE_REGISTERS_EXACT) != 0, skip,
                         SONDE__CAPTURE_DOUBT);
+    return SONDE_OK;
+}
+
+enum sonde_status sonde_stack_capture_frame(struct sonde_stack *stack, uint64_t frame_pointer,
+                                            uint32_t skip)
+{
+    uint64_t record[2] = {0, 0}; /* both ABIs: saved frame pointer, return address */
+    struct sonde__regs regs;
+    if (!sonde__capture_is_usable(stack)) {
+        return SONDE_USAGE;
+    }
+    if (sonde__os_read(frame_pointer, record, sizeof record) != sizeof record) {
+        sonde__stack_reset(stack);
+        stack->end = SONDE_END_UNREADABLE;
+        stack->end_at = frame_pointer;
+        return SONDE_OK;
+    }
+    sonde__base_mem_set(&regs, 0, sizeof regs);
+    regs.arch = SONDE__ARCH_HOST;
+    regs.pc = sonde__arch_strip_pac(regs.arch, record[1]);
+    sonde__regs_set(&regs, sonde__arch_fp(regs.arch), record[0]);
+    sonde__regs_set(&regs, sonde__arch_sp(regs.arch),
+                    sonde__arch_sp_after_frame_record(regs.arch, frame_pointer, record[0]));
+    sonde__capture_walk(stack, &regs, false, skip, SONDE__CAPTURE_DOUBT);
     return SONDE_OK;
 }
 

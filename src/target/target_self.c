@@ -146,6 +146,29 @@ enum sonde_status sonde__target_self_refresh(bool rules)
     return refresh.status;
 }
 
+struct hold {
+    void (*function)(void *ctx);
+    void *ctx;
+};
+
+/* dlclose() takes memory away under the same lock as the iteration. */
+static int hold_in_loader(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    struct hold *hold = ctx;
+    (void)info, (void)size;
+    hold->function(hold->ctx);
+    return 1;
+}
+
+void sonde__target_self_hold_images(void (*function)(void *ctx), void *ctx)
+{
+    struct hold hold = {function, ctx};
+    pthread_once(&fork_once, watch_forks);
+    enter_gate();
+    dl_iterate_phdr(hold_in_loader, &hold);
+    leave_gate();
+}
+
 uint32_t sonde__target_self_retired(void)
 {
     uint32_t count = 0;

@@ -18,6 +18,11 @@
  * yet, too. What is pinned stays valid. Returns OK | MEMORY (the old snapshot stays). */
 SONDE_NODISCARD enum sonde_status sonde__target_self_refresh(bool rules);
 
+/* Call `function` while no image can be unloaded: the walk of another thread's stack reads call
+ * frame information of libraries that this thread may unload as soon as it goes on. The loader's
+ * lock is held for that time, so `function` must not wait for another thread that may want it. */
+void sonde__target_self_hold_images(void (*function)(void *ctx), void *ctx);
+
 /* Snapshots that were replaced and are not freed yet, for tests. */
 uint32_t sonde__target_self_retired(void);
 

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -49,9 +50,20 @@ static void plugin_path(char path[4096], const char *name)
 
 static struct taken first;
 
+static void *use_heap(void *arg)
+{
+    void *volatile memory = malloc(100000);
+    free(memory);
+    return arg;
+}
+
 static __attribute__((constructor)) void before_main(void)
 {
     char path[4096];
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, use_heap, NULL) == 0) { /* nor a thread's first heap */
+        pthread_join(thread, NULL);
+    }
     take(&first);                 /* the first use of sonde in this process, and of libgcc */
     for (int i = 0; i < 3; i++) { /* what the loader keeps for good is no leak of a test */
         plugin_path(path, "libapi_plugin_64.so");
@@ -234,6 +246,66 @@ TEST(in_a_handler_in_the_constructor_of_a_library)
     CHECK(memcmp(in_constructor[0].pcs, in_constructor[1].pcs, in_constructor[0].stack.count * 8) ==
           0);
     dlclose(handle);
+}
+
+static void nap_in_constructor(void)
+{
+    usleep(20);
+}
+
+static int loader_tid, loader_stop;
+
+static void *load_and_unload(void *path)
+{
+    __atomic_store_n(&loader_tid, sonde_thread_self(), __ATOMIC_RELEASE);
+    while (!__atomic_load_n(&loader_stop, __ATOMIC_ACQUIRE)) {
+        void *handle = dlopen(path, RTLD_NOW);
+        CHECK(handle != NULL);
+        dlclose(handle);
+    }
+    return NULL;
+}
+
+static int take_none(void *ctx, const struct sonde_thread *thread, const struct sonde_stack *stack,
+                     const struct sonde_captured *captured)
+{
+    (void)thread, (void)captured;
+    *(unsigned *)ctx += stack->end == SONDE_END_ROOT;
+    return 0;
+}
+
+/* A thread is read while it naps inside a library, wakes, and unloads it: the records that the walk
+ * reads must not go away under it. */
+TEST(a_library_that_is_unloaded_while_its_frames_are_read)
+{
+    static struct taken t;
+    char path[4096];
+    pthread_t thread;
+    unsigned whole = 0;
+    int rounds = test_long() ? 200000 : 4000;
+    plugin_hook = nap_in_constructor;
+    plugin_path(path, "libapi_plugin_64.so");
+    CHECK_OK(pthread_create(&thread, NULL, load_and_unload, path));
+    while (__atomic_load_n(&loader_tid, __ATOMIC_ACQUIRE) == 0) {
+        usleep(100);
+    }
+    for (int i = 0; i < rounds; i++) {
+        struct sonde_capture_options options = {.struct_bytes = sizeof options,
+                                                .flags = SONDE_CAPTURE_PASSIVE_ONLY |
+                                                         SONDE_CAPTURE_BARE};
+        enum sonde_status status;
+        sonde_stack_init(&t.stack, t.pcs, t.how, DEPTH, 0);
+        if (i % 2 == 0) {
+            status = sonde_thread_capture(loader_tid, &options, &t.stack, NULL);
+            CHECK(status == SONDE_OK || status == SONDE_BUSY);
+            whole += status == SONDE_OK && t.stack.end == SONDE_END_ROOT;
+        } else {
+            CHECK_OK(sonde_threads_picture(&options, &t.stack, take_none, &whole, NULL));
+        }
+    }
+    __atomic_store_n(&loader_stop, 1, __ATOMIC_RELEASE);
+    pthread_join(thread, NULL);
+    CHECK(whole > 100);
 }
 
 TEST(a_library_loaded_on_a_worker_thread)

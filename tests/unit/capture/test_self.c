@@ -247,6 +247,37 @@ TEST(given_registers)
     CHECK(memcmp(context_pcs + 1, pair.pcs + 2, (from_context.count - 1) * 8) == 0);
 }
 
+/* Two functions with frame pointers: the record of the inner one leads to the outer one. */
+static __attribute__((noinline)) void record_of_this(void)
+{
+    sonde_stack_init(&from_context, context_pcs, context_how, DEPTH, 0);
+    CHECK_OK(sonde_stack_capture_frame(&from_context,
+                                       (uint64_t)(uintptr_t)__builtin_frame_address(0), 0));
+    both(&pair);
+    __asm__ volatile("" ::: "memory"); /* no tail call */
+}
+
+TEST(from_a_frame_pointer)
+{
+    record_of_this();
+    CHECK_EQ(from_context.end, SONDE_END_ROOT);
+    CHECK_EQ(from_context.count, pair.stack.count - 2); /* both() and record_of_this() */
+    CHECK(memcmp(context_pcs, pair.pcs + 2, from_context.count * 8) == 0);
+    CHECK_EQ(context_how[0] & SONDE_HOW_EXACT, 0);
+    uint32_t whole = from_context.count;
+    CHECK_OK(sonde_stack_capture_frame(&from_context, 8, 0));
+    CHECK_EQ(from_context.count, 0);
+    CHECK_EQ(from_context.end, SONDE_END_UNREADABLE);
+    CHECK_EQ(from_context.end_at, 8);
+    CHECK_OK(sonde_stack_capture_frame(&from_context,
+                                       (uint64_t)(uintptr_t)__builtin_frame_address(0), whole + 5));
+    CHECK_EQ(from_context.count, 0); /* more skipped than there is */
+    CHECK_EQ(sonde_stack_capture_frame(NULL, 8, 0), SONDE_USAGE);
+    for (uint64_t at = (uint64_t)(uintptr_t)&pair; at < (uint64_t)(uintptr_t)(&pair + 1); at += 3) {
+        CHECK_OK(sonde_stack_capture_frame(&from_context, at, 0)); /* garbage: it ends */
+    }
+}
+
 TEST(garbage_registers_end_somewhere)
 {
     const uint64_t values[] = {0,
