@@ -324,7 +324,8 @@ TEST(a_cut_file_says_what_is_missing)
     free(file.data);
 }
 
-/* gABI: more than 0xff00 sections or 0xffff segments are counted in section header 0. */
+/* gABI: more than 0xff00 sections or 0xffff segments are counted in section header 0. Only cores
+ * have so many segments, and only of cores it is believed. */
 TEST(extended_numbering_is_resolved)
 {
     enum { SECTIONS = 70000, SEGMENTS = 66000 };
@@ -337,6 +338,7 @@ TEST(extended_numbering_is_resolved)
            "\x7f"
            "ELF\2\1\1",
            7);
+    file[16] = SONDE__ET_CORE; /* e_type */
     memcpy(file + 32, &phoff, 8);
     memcpy(file + 40, &shoff, 8);
     file[54] = 56;
@@ -351,5 +353,8 @@ TEST(extended_numbering_is_resolved)
     CHECK_EQ(elf.phnum, SEGMENTS);
     CHECK_EQ(elf.shstrndx, SECTIONS - 1);
     CHECK(elf.damage == NULL);
+    file[16] = SONDE__ET_DYN;
+    CHECK_OK(sonde__elf_open(file, size, &elf, NULL));
+    CHECK_EQ(elf.phnum, SONDE__PN_XNUM);
     free(file);
 }
