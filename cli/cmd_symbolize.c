@@ -38,7 +38,7 @@ static const struct sonde__cli_option options[] = {
      "show a report as `sonde show` does, and what its addresses are"},
     {OPTION_RETURN, "return", 'r', NULL,
      "the addresses given are return addresses: name the calls before them"},
-    {OPTION_RAW, "raw-names", 0, NULL, "function names as the file has them, not decoded"},
+    {OPTION_RAW, "no-demangle", 0, NULL, "C++ and Rust names as the file has them"},
     {OPTION_JSON, "json", 'j', NULL, "JSON: an array of objects, one an address"},
     {0},
 };
