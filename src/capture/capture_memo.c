@@ -118,9 +118,9 @@ static __attribute__((noinline)) struct sonde__memo *lease(void)
         }
         return own.memo;
     }
-    /* acquire: pairs with the release of the owner before, who is gone */
-    (void)__atomic_load_n(&memo->is_busy, __ATOMIC_ACQUIRE);
-    memo->is_busy = false;
+    /* acquire: pairs with the release of the owner before, who is gone. A write, because a page
+     * that is read first is brought in twice. */
+    (void)__atomic_exchange_n(&memo->is_busy, false, __ATOMIC_ACQUIRE);
     sonde__unwind_memo_reset(memo, 0, UINT64_MAX);
     own.memo = memo;
     return memo;
