@@ -65,6 +65,10 @@ TEST(threads_picture)
     EXPECT("threads_picture", "main: waits", "  poll+0x", "busy: ran", "work+0x", "held for");
 }
 
+TEST(stack_whole)
+{
+    EXPECT("stack_whole", "1000", " frames, ended: root");
+}
 TEST(threads_list)
 {
     EXPECT("threads_list", "(main) (this one)");

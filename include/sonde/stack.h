@@ -152,6 +152,29 @@ static inline uint64_t sonde_stack_lookup_pc(const struct sonde_stack *stack, ui
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_capture(struct sonde_stack *stack,
                                                                 uint32_t skip);
 
+/* Frames of a stack that sonde_stack_capture_whole() keeps at most. */
+#define SONDE_WHOLE_FRAMES_MAX (1u << 20)
+
+/* Capture the whole stack of the calling thread, however deep: the arrays grow until it fits, up to
+ * SONDE_WHOLE_FRAMES_MAX frames (9 MiB); of a deeper one the outermost SONDE_OUTER_FRAMES are kept
+ * beside the innermost.
+ *
+ * ret_stack  written on OK only; frame 0 as of sonde_stack_capture()
+ * skip       whole frames to leave out, counted from frame 0
+ *
+ * Returns    OK | USAGE | MEMORY
+ * Context    any thread; not handler      Blocks  no
+ * Ownership  the arrays are the caller's: sonde_stack_free()
+ * Example    examples/stack_whole.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_capture_whole(struct sonde_stack *ret_stack,
+                                                                      uint32_t skip);
+
+/* stack  one of sonde_stack_capture_whole(), or null, or one that is freed already
+ *
+ * Context    any thread; not handler      Blocks  no      Ownership  frees the arrays
+ * Example    examples/stack_whole.c */
+SONDE_API void sonde_stack_free(struct sonde_stack *stack);
+
 /* Capture the stack that a signal interrupted.
  *
  * Frame 0 is the interrupted instruction (SONDE_HOW_EXACT).
@@ -240,6 +263,8 @@ sonde_keep_frame(enum sonde_status status)
     return status;
 }
 #    define sonde_stack_capture(stack, skip) sonde_keep_frame(sonde_stack_capture(stack, skip))
+#    define sonde_stack_capture_whole(ret_stack, skip)                                             \
+        sonde_keep_frame(sonde_stack_capture_whole(ret_stack, skip))
 #endif
 
 #ifdef __cplusplus

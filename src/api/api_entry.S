@@ -2,6 +2,7 @@
 /* The public functions that may capture their caller, beside sonde_stack_capture. */
 #include "arch_entry.h"
 
+SONDE__ENTRY(sonde_stack_capture_whole, sonde__api_stack_capture_whole, 2)
 SONDE__ENTRY(sonde_thread_capture, sonde__api_thread_capture, 4)
 SONDE__ENTRY(sonde_threads_capture, sonde__api_threads_capture, 4)
 SONDE__ENTRY(sonde_threads_picture, sonde__api_threads_picture, 5)

@@ -1,9 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sonde/stack.h>
 
+#include "capture_walk.h"
+#include "mem_heap.h"
 #include "target_self.h"
+
+/* Most stacks are not deeper; the next size is four times this one, and so on. */
+#define WHOLE_FRAMES_FIRST 256u
 
 enum sonde_status sonde_stack_prepare(void)
 {
     return sonde__target_self_refresh(true);
+}
+
+void sonde_stack_free(struct sonde_stack *stack)
+{
+    if (stack != NULL) {
+        sonde__mem_free(stack->pcs);
+        sonde__mem_free(stack->how);
+        stack->pcs = NULL;
+        stack->how = NULL;
+        stack->capacity = stack->count = 0;
+    }
+}
+
+/* The C half of sonde_stack_capture_whole (api_entry.S): `caller` is frame 0. */
+enum sonde_status sonde__api_stack_capture_whole(struct sonde_stack *ret_stack, uint32_t skip,
+                                                 const struct sonde__regs *caller);
+
+enum sonde_status sonde__api_stack_capture_whole(struct sonde_stack *ret_stack, uint32_t skip,
+                                                 const struct sonde__regs *caller)
+{
+    if (ret_stack == NULL) {
+        return SONDE_USAGE;
+    }
+    for (uint32_t capacity = WHOLE_FRAMES_FIRST;; capacity *= 4) {
+        bool is_last = capacity >= SONDE_WHOLE_FRAMES_MAX;
+        struct sonde_stack stack;
+        uint64_t *pcs = sonde__mem_alloc_array(capacity, sizeof *pcs);
+        uint8_t *how = sonde__mem_alloc_array(capacity, sizeof *how);
+        if (pcs == NULL || how == NULL) {
+            sonde__mem_free(pcs);
+            sonde__mem_free(how);
+            return SONDE_MEMORY;
+        }
+        sonde_stack_init(&stack, pcs, how, capacity, is_last ? SONDE_OUTER_FRAMES : 0);
+        sonde__capture_walk(&stack, caller, false, skip, SONDE__CAPTURE_OWN);
+        if (is_last || stack.end != SONDE_END_DEPTH) {
+            *ret_stack = stack;
+            return SONDE_OK;
+        }
+        sonde_stack_free(&stack);
+    }
 }

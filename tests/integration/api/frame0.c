@@ -42,6 +42,18 @@ static int check(const char *name, enum sonde_status status, const void *caller)
 }
 
 #if !defined(STACK_ONLY)
+KEEP static enum sonde_status of_the_whole(void)
+{
+    struct sonde_stack whole;
+    enum sonde_status status = sonde_stack_capture_whole(&whole, 0);
+    if (status == SONDE_OK) {
+        pcs[0] = whole.pcs[0];
+        stack.count = whole.count;
+        sonde_stack_free(&whole);
+    }
+    return status;
+}
+
 KEEP static enum sonde_status own_thread(void)
 {
     return sonde_thread_capture(sonde_thread_self(), NULL, &stack, NULL);
@@ -75,6 +87,7 @@ int main(void)
         bad += check("at the tail", at_the_tail(), (const void *)&at_the_tail);
 #if !defined(STACK_ONLY)
         bad += check("own thread", own_thread(), (const void *)&own_thread);
+        bad += check("whole", of_the_whole(), (const void *)&of_the_whole);
         bad += check("all threads", all_threads(), (const void *)&all_threads);
         pcs[0] = seen;
         bad += check("all threads, in the callback", SONDE_OK, (const void *)&all_threads);
