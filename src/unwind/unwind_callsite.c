@@ -26,13 +26,6 @@ struct site {
     uint64_t function; /* its first instruction; 0: no record says */
 };
 
-static bool read_door(const struct sonde__walker *walker, uint64_t address, void *bytes,
-                      size_t size)
-{
-    const struct sonde__memory *memory = &walker->reader->memory;
-    return memory->read != NULL && memory->read(memory->ctx, address, bytes, size);
-}
-
 /* May a direct call to `target` have entered the function that the frame is in? */
 static bool is_entry(const struct site *site, uint64_t target)
 {
@@ -55,24 +48,12 @@ static bool is_entry(const struct site *site, uint64_t target)
            pc - walker->image->bias - end < 64;
 }
 
-/* The function that a direct call goes to, also by way of a linkage stub. */
-static uint64_t through_stub(const struct sonde__walker *walker, uint64_t target)
-{
-    uint8_t code[16];
-    uint64_t slot = 0;
-    uint64_t value = 0;
-    bool is_stub = read_door(walker, target, code, sizeof code) &&
-                   sonde__arch_stub_slot(walker->arch, target, code, sizeof code, &slot) &&
-                   read_door(walker, slot, &value, sizeof value);
-    return is_stub ? value : target;
-}
-
 /* Which of the function's pushes saves the frame pointer, from 1; 0: none does. */
 static unsigned push_of_fp(const struct sonde__walker *walker, uint64_t function)
 {
     uint8_t code[16];
     unsigned at = 0;
-    if (!read_door(walker, function, code, sizeof code)) {
+    if (!sonde__walker_read(walker, function, code, sizeof code)) {
         return 0;
     }
     if (code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e && code[3] == 0xfa) { /* endbr64 */
@@ -121,13 +102,13 @@ static bool try_word(const struct site *site, unsigned index)
         return false;
     }
     sonde__walker_locate(&trial, pc - 1);
-    if (!trial.is_executable || !read_door(walker, pc - sizeof code, code, sizeof code) ||
+    if (!trial.is_executable || !sonde__walker_read(walker, pc - sizeof code, code, sizeof code) ||
         !sonde__arch_is_call_before(walker->arch, pc, code, sizeof code, &target)) {
         return false;
     }
     bool is_named = target != 0 && is_entry(site, target);
     if (target != 0 && !is_named) {
-        target = through_stub(walker, target);
+        target = sonde__walker_through_stub(walker, target);
         is_named = is_entry(site, target);
     }
     if (!is_named && (site->function != 0 || index > 1 || (slot & 15) != 8)) {

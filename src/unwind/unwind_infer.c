@@ -53,13 +53,6 @@ static struct sonde__walker copy_walker(const struct sonde__walker *walker)
     return copy;
 }
 
-static bool read_door(const struct sonde__walker *walker, uint64_t address, void *bytes,
-                      size_t size)
-{
-    const struct sonde__memory *memory = &walker->reader->memory;
-    return memory->read != NULL && memory->read(memory->ctx, address, bytes, size);
-}
-
 /* What call ends at this return address, if it may have called the function. */
 static enum call_kind classify_call(const struct scan *scan, uint64_t pc)
 {
@@ -68,16 +61,17 @@ static enum call_kind classify_call(const struct scan *scan, uint64_t pc)
     uint64_t target = 0;
     uint64_t slot = 0;
     uint64_t value = 0;
-    if (!read_door(walker, pc - 8, code, 8) ||
+    if (!sonde__walker_read(walker, pc - 8, code, 8) ||
         !sonde__arch_is_call_before(walker->arch, pc, code, 8, &target)) {
         return CALL_NONE;
     }
     if (target == 0) {
         return CALL_INDIRECT;
     }
-    bool to_stub = target != scan->function && read_door(walker, target, code, sizeof code) &&
-                   sonde__arch_stub_slot(walker->arch, target, code, sizeof code, &slot) &&
-                   read_door(walker, slot, &value, sizeof value) && value == scan->function;
+    bool to_stub =
+        target != scan->function && sonde__walker_read(walker, target, code, sizeof code) &&
+        sonde__arch_stub_slot(walker->arch, target, code, sizeof code, &slot) &&
+        sonde__walker_read(walker, slot, &value, sizeof value) && value == scan->function;
     return target == scan->function || to_stub ? CALL_DIRECT : CALL_NONE;
 }
 
@@ -138,7 +132,7 @@ static bool predict_fp(const struct scan *scan, uint64_t *ret_fp)
     uint64_t bytes = 0;
     uint64_t distance = walker->frame.pc - scan->function;
     unsigned size = distance < PROLOGUE_BYTES ? (unsigned)distance : PROLOGUE_BYTES;
-    if (!read_door(walker, scan->function, code, size)) {
+    if (!sonde__walker_read(walker, scan->function, code, size)) {
         return false;
     }
     for (unsigned i = 0; i + 3 <= size; i++) {

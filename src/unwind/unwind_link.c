@@ -17,17 +17,10 @@
 /* Bytes that may have been pushed: a frame record and a pair of registers. */
 #define PUSHED_MAX 32
 
-static bool read_door(const struct sonde__walker *walker, uint64_t address, void *bytes,
-                      size_t size)
-{
-    const struct sonde__memory *memory = &walker->reader->memory;
-    return memory->read != NULL && memory->read(memory->ctx, address, bytes, size);
-}
-
 static enum sonde__stub_place stub_place(const struct sonde__walker *walker)
 {
     uint8_t code[SONDE__STUB_BYTES];
-    return read_door(walker, walker->frame.pc - SONDE__STUB_BEFORE, code, sizeof code)
+    return sonde__walker_read(walker, walker->frame.pc - SONDE__STUB_BEFORE, code, sizeof code)
                ? sonde__arch_aarch64_stub_place(code)
                : SONDE__STUB_NONE;
 }
@@ -39,7 +32,7 @@ static bool is_live(struct sonde__walker *walker, uint64_t pc, uint64_t lr)
     uint64_t target = 0;
     uint64_t start = 0;
     uint64_t end = 0;
-    if (!read_door(walker, lr - sizeof code, code, sizeof code) ||
+    if (!sonde__walker_read(walker, lr - sizeof code, code, sizeof code) ||
         !sonde__arch_is_call_before(walker->arch, lr, code, sizeof code, &target)) {
         return false;
     }

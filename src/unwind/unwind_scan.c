@@ -26,13 +26,6 @@ enum {
     READ_BYTES = 256,
 };
 
-static bool read_door(const struct sonde__walker *walker, uint64_t address, void *bytes,
-                      size_t size)
-{
-    const struct sonde__memory *memory = &walker->reader->memory;
-    return memory->read != NULL && memory->read(memory->ctx, address, bytes, size);
-}
-
 static uint64_t little(const uint8_t *at)
 {
     uint64_t value = 0;
@@ -48,7 +41,7 @@ static bool is_in_start(const struct sonde__walker *walker, uint64_t pc)
     static const uint8_t magic[] = {0x7f, 'E', 'L', 'F', 2, 1};
     uint8_t header[32];
     const struct sonde__image *image = walker->image;
-    if (!read_door(walker, image->start, header, sizeof header)) {
+    if (!sonde__walker_read(walker, image->start, header, sizeof header)) {
         return false;
     }
     for (unsigned i = 0; i < sizeof magic; i++) {
@@ -68,7 +61,7 @@ static bool is_thread_end(const struct sonde__walker *walker, uint64_t pc)
     struct sonde__x86_insn insn;
     bool is_exit = false;
     size_t at = 0;
-    if (!read_door(walker, pc, code, sizeof code)) {
+    if (!sonde__walker_read(walker, pc, code, sizeof code)) {
         return false;
     }
     for (unsigned i = 0; i < 5 && sonde__arch_x86_insn(code + at, sizeof code - at, &insn); i++) {
@@ -86,19 +79,6 @@ static bool is_thread_end(const struct sonde__walker *walker, uint64_t pc)
     return false;
 }
 
-/* The function that a call to `target` reaches: the one that a linkage stub's slot holds, or it. */
-static uint64_t through_stub(const struct sonde__walker *walker, uint64_t target)
-{
-    uint8_t code[16];
-    uint64_t slot = 0, value = 0;
-    if (read_door(walker, target, code, sizeof code) &&
-        sonde__arch_stub_slot(walker->arch, target, code, sizeof code, &slot) &&
-        read_door(walker, slot, &value, sizeof value)) {
-        return value;
-    }
-    return target;
-}
-
 /* The function that `call *word(%rip)` in front of pc reaches (-fno-plt), or 0. */
 static uint64_t through_word(const struct sonde__walker *walker, uint64_t pc, const uint8_t *code)
 {
@@ -106,7 +86,7 @@ static uint64_t through_word(const struct sonde__walker *walker, uint64_t pc, co
     uint64_t value = 0;
     if (sonde__arch_x86_insn(code + 2, 6, &insn) && insn.length == 6 &&
         insn.kind == SONDE__X86_CALL_INDIRECT && insn.reg == SONDE__X86_REG_NEXT &&
-        read_door(walker, pc + (uint64_t)(int64_t)insn.value, &value, sizeof value)) {
+        sonde__walker_read(walker, pc + (uint64_t)(int64_t)insn.value, &value, sizeof value)) {
         return value;
     }
     return 0;
@@ -120,7 +100,7 @@ static bool is_return_address(struct sonde__walker *walker, struct sonde__walker
     uint8_t code[16];
     uint64_t target = 0;
     sonde__walker_locate(looker, pc - 1);
-    if (!looker->is_executable || !read_door(walker, pc - 8, code, 8)) {
+    if (!looker->is_executable || !sonde__walker_read(walker, pc - 8, code, 8)) {
         return false;
     }
     if (sonde__arch_is_call_before(walker->arch, pc, code, 8, &target)) {
@@ -128,7 +108,8 @@ static bool is_return_address(struct sonde__walker *walker, struct sonde__walker
         return true;
     }
     *ret_target = 0;
-    return read_door(walker, pc, code, sizeof code) && sonde__arch_is_sigreturn(walker->arch, code);
+    return sonde__walker_read(walker, pc, code, sizeof code) &&
+           sonde__arch_is_sigreturn(walker->arch, code);
 }
 
 struct scan {
@@ -179,8 +160,8 @@ static bool try_slot(struct scan *scan, uint64_t slot, uint64_t pc)
         return false;
     }
     if (target != 0) {
-        result =
-            sonde__sweep_to(walker, through_stub(walker, target), walker->frame.pc, true, &sweep);
+        result = sonde__sweep_to(walker, sonde__walker_through_stub(walker, target),
+                                 walker->frame.pc, true, &sweep);
     }
     if (result == SONDE__SWEEP_FOUND && slot_of(&walker->frame, &sweep, &expected) &&
         expected == slot) {
@@ -246,7 +227,7 @@ static bool try_entries(const struct scan *scan)
     struct match match = {.is_there = false};
     for (uint64_t back = 0; back < ENTRY_BACK_BYTES; back += READ_BYTES) {
         uint64_t first = pc - back - READ_BYTES; /* candidates first ... first + READ_BYTES - 1 */
-        if (!read_door(walker, first - 8, bytes, sizeof bytes)) {
+        if (!sonde__walker_read(walker, first - 8, bytes, sizeof bytes)) {
             break;
         }
         for (unsigned i = READ_BYTES; i-- > 0;) {
@@ -307,8 +288,8 @@ bool sonde__step_by_code(struct sonde__walker *walker, uint64_t function)
     if (target != 0 && target != function) {
         struct sonde__sweep of_call;
         /* a linkage stub, or a tail call on the way */
-        if (sonde__sweep_to(walker, through_stub(walker, target), walker->frame.pc, true,
-                            &of_call) != SONDE__SWEEP_FOUND ||
+        if (sonde__sweep_to(walker, sonde__walker_through_stub(walker, target), walker->frame.pc,
+                            true, &of_call) != SONDE__SWEEP_FOUND ||
             of_call.depth != sweep.depth) {
             return false;
         }

@@ -100,6 +100,23 @@ void sonde__walker_locate_slow(struct sonde__walker *walker, uint64_t pc)
     walker->place_end = walker->image != NULL ? walker->image->end : 0;
 }
 
+bool sonde__walker_read(const struct sonde__walker *walker, uint64_t address, void *ret_bytes,
+                        size_t size)
+{
+    const struct sonde__memory *memory = &walker->reader->memory;
+    return memory->read != NULL && memory->read(memory->ctx, address, ret_bytes, size);
+}
+
+uint64_t sonde__walker_through_stub(const struct sonde__walker *walker, uint64_t target)
+{
+    uint8_t code[16];
+    uint64_t slot = 0, value = 0;
+    bool is_stub = sonde__walker_read(walker, target, code, sizeof code) &&
+                   sonde__arch_stub_slot(walker->arch, target, code, sizeof code, &slot) &&
+                   sonde__walker_read(walker, slot, &value, sizeof value);
+    return is_stub ? value : target;
+}
+
 struct sonde__rule sonde__walker_rule_slow(const struct sonde__walker *walker, uint64_t vaddr)
 {
     const struct sonde__image *image = walker->image;
@@ -161,8 +178,7 @@ static bool is_at_sigreturn(struct sonde__walker *walker)
 {
     uint8_t code[SONDE__SIGRETURN_BYTES] = {0};
     size_t size = walker->arch == SONDE__ARCH_X86_64 ? 9 : 8;
-    const struct sonde__memory *memory = &walker->reader->memory;
-    return memory->read != NULL && memory->read(memory->ctx, walker->frame.pc, code, size) &&
+    return sonde__walker_read(walker, walker->frame.pc, code, size) &&
            sonde__arch_is_sigreturn(walker->arch, code);
 }
 

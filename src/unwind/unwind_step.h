@@ -56,6 +56,13 @@ bool sonde__walker_start(struct sonde__walker *walker, const struct sonde__walk 
 
 void sonde__walker_locate_slow(struct sonde__walker *walker, uint64_t pc);
 
+/* Read memory that nobody vouches for: code, and what leftovers on a stack point to. */
+bool sonde__walker_read(const struct sonde__walker *walker, uint64_t address, void *ret_bytes,
+                        size_t size);
+/* The function that a direct call to `target` reaches: the one that a linkage stub's slot holds, or
+ * target itself. */
+uint64_t sonde__walker_through_stub(const struct sonde__walker *walker, uint64_t target);
+
 /* The rule for a vaddr of the walker's image where no table has one. */
 struct sonde__rule sonde__walker_rule_slow(const struct sonde__walker *walker, uint64_t vaddr);
 

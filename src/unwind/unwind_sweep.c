@@ -48,7 +48,6 @@ struct pass {
 
 static bool decode(struct pass *pass, uint64_t at, struct sonde__x86_insn *insn)
 {
-    const struct sonde__memory *memory = &pass->walker->reader->memory;
     size_t offset = (size_t)(at - pass->code_at);
     if (pass->walker->sweep_left == 0) {
         return false;
@@ -59,7 +58,7 @@ static bool decode(struct pass *pass, uint64_t at, struct sonde__x86_insn *insn)
         pass->code_at = at;
         pass->code_size = 0;
         for (size_t size = CODE_BYTES; size >= 16; size /= 4) { /* less at the end of a section */
-            if (memory->read != NULL && memory->read(memory->ctx, at, pass->code, size)) {
+            if (sonde__walker_read(pass->walker, at, pass->code, size)) {
                 pass->code_size = size;
                 break;
             }
@@ -167,9 +166,8 @@ static void add_tail(struct pass *pass, uint64_t entry)
 /* A jump through a word of the image's data (the GOT). */
 static void follow_slot(struct pass *pass, uint64_t slot)
 {
-    const struct sonde__memory *memory = &pass->walker->reader->memory;
     uint64_t to = 0;
-    if (memory->read != NULL && memory->read(memory->ctx, slot, &to, sizeof to)) {
+    if (sonde__walker_read(pass->walker, slot, &to, sizeof to)) {
         add_tail(pass, to);
     }
 }
