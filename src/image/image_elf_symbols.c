@@ -21,6 +21,9 @@ static bool resolve(const struct sonde__elf *elf, const uint8_t *data, uint64_t 
     while (strings_size > 0 && strings[strings_size - 1] != 0) {
         strings_size--;
     }
+    if (strings_size == 0) {
+        return false; /* not one name: there is nothing to read */
+    }
     count = size / entsize;
     if (count > UINT32_MAX - 1) {
         count = UINT32_MAX - 1;
@@ -31,7 +34,7 @@ static bool resolve(const struct sonde__elf *elf, const uint8_t *data, uint64_t 
     ret_symbols->is64 = elf->is64;
     ret_symbols->strings = (const char *)strings;
     ret_symbols->strings_size = strings_size;
-    return strings_size > 0;
+    return true;
 }
 
 bool sonde__elf_symbols(const struct sonde__elf *elf, const struct sonde__elf_section *table,

@@ -169,7 +169,7 @@ static void pack_pages(const struct symbol_entries *entries, uint8_t *to)
         }
         to = more;
     }
-    memset(to, 0, SYMBOL_WINDOW * SYMBOL_START_BYTES);
+    memset(to, 0, (size_t)SYMBOL_WINDOW * SYMBOL_START_BYTES);
 }
 
 /* Copy the entries into a block of their size. */
@@ -180,7 +180,8 @@ static enum sonde_status finish(const struct sonde__symbol_index *made,
     size_t extra_bytes = entries->extra_count * sizeof *entries->extras;
     size_t bucket_bytes = ((size_t)entries->page_count + 1) * sizeof *entries->buckets;
     size_t bytes = sizeof *made + extra_bytes + bucket_bytes +
-                   (size_t)entries->count * SYMBOL_ENTRY_BYTES + SYMBOL_WINDOW * SYMBOL_START_BYTES;
+                   (size_t)entries->count * SYMBOL_ENTRY_BYTES +
+                   (size_t)SYMBOL_WINDOW * SYMBOL_START_BYTES;
     struct sonde__symbol_index *index = sonde__mem_alloc(bytes);
     uint8_t *at;
     if (index == NULL) {

@@ -114,7 +114,11 @@ static void *fork_often(void *arg)
         CHECK_EQ(waitpid(child, &status, 0), child);
         CHECK_EQ(status, 0);
     }
+#if defined(SONDE_SANITIZED) /* which has memory that a busy machine refuses to copy */
+    CHECK(forked > 10);
+#else
     CHECK_EQ(forked, 100);
+#endif
     __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
     return arg;
 }
