@@ -3,7 +3,8 @@
 
 #include <stddef.h>
 
-#define ASYNC   __attribute__((swiftasynccall, noinline))
+#define ASYNC   __attribute__((swiftasynccall))
+#define KEPT    __attribute__((noinline))
 #define CONTEXT __attribute__((swift_async_context))
 
 #define PASTE_(a, b) a##_##b
@@ -15,25 +16,25 @@ struct context {
     ASYNC void (*resume)(CONTEXT struct context *);
 };
 
-static ASYNC void inner(CONTEXT struct context *context)
+static KEPT ASYNC void inner(CONTEXT struct context *context)
 {
     observe(0);
     __attribute__((musttail)) return context->resume(context->parent);
 }
 
-static ASYNC void middle_resume(CONTEXT struct context *context)
+static KEPT ASYNC void middle_resume(CONTEXT struct context *context)
 {
     observe(1);
     __attribute__((musttail)) return context->resume(context->parent);
 }
 
-static ASYNC void outer_resume(CONTEXT struct context *context)
+static KEPT ASYNC void outer_resume(CONTEXT struct context *context)
 {
     observe(2);
     __attribute__((musttail)) return context->resume(context->parent);
 }
 
-static ASYNC void task_done(CONTEXT struct context *context)
+static KEPT ASYNC void task_done(CONTEXT struct context *context)
 {
     (void)context;
     __asm__ volatile("");
