@@ -12,10 +12,7 @@
 
 #include "base_bytes.h"
 #include "base_status.h"
-
-struct sonde__dwarf_sections {
-    struct sonde__bytes info, abbrev, line, str, line_str, str_offsets, addr, ranges, rnglists;
-};
+#include "dwarf_sections.h"
 
 struct sonde__dwarf_attr {
     uint16_t name;

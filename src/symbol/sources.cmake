@@ -6,6 +6,7 @@ set(sources
     dwarf_lookup.c
     dwarf_ranges.c
     dwarf_scan.c
+    dwarf_sections.c
     dwarf_unit.c
     symbol_build.c
     symbol_choose.c

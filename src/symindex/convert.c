@@ -81,40 +81,19 @@ bool convert_work(struct convert *c, uint64_t amount)
 
 /* --- the input --- */
 
-static bool section(const struct sonde__elf *elf, const char *name, struct sonde__bytes *ret_bytes,
-                    bool *compressed)
-{
-    struct sonde__elf_section s;
-    sonde__base_bytes_init(ret_bytes, "", 0);
-    if (!sonde__elf_section_by_name(elf, name, &s)) {
-        return false;
-    }
-    if ((s.flags & SONDE__SHF_COMPRESSED) != 0) {
-        *compressed = true;
-        return false;
-    }
-    if (s.data != NULL) {
-        sonde__base_bytes_init(ret_bytes, s.data, s.size);
-    }
-    return s.data != NULL;
-}
-
-static enum sonde_status find_sections(const struct sonde__elf *elf,
+static enum sonde_status find_sections(const struct sonde__symindex_source *source,
                                        struct sonde__dwarf_sections *ret_sections,
                                        struct sonde_error *ret_error)
 {
-    struct sonde__elf_section old;
-    bool compressed = sonde__elf_section_by_name(elf, ".zdebug_info", &old);
-    section(elf, ".debug_info", &ret_sections->info, &compressed);
-    section(elf, ".debug_abbrev", &ret_sections->abbrev, &compressed);
-    section(elf, ".debug_line", &ret_sections->line, &compressed);
-    section(elf, ".debug_str", &ret_sections->str, &compressed);
-    section(elf, ".debug_line_str", &ret_sections->line_str, &compressed);
-    section(elf, ".debug_str_offsets", &ret_sections->str_offsets, &compressed);
-    section(elf, ".debug_addr", &ret_sections->addr, &compressed);
-    section(elf, ".debug_ranges", &ret_sections->ranges, &compressed);
-    section(elf, ".debug_rnglists", &ret_sections->rnglists, &compressed);
-    if (compressed) {
+    sonde__dwarf_sections_init(ret_sections);
+    if (source->symbols_only) {
+        return SONDE_OK;
+    }
+    if (source->sections != NULL) {
+        *ret_sections = *source->sections;
+        return SONDE_OK;
+    }
+    if (!sonde__dwarf_sections_of_elf(source->debug, ret_sections)) {
         return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
                                 "its debug sections are compressed (objcopy "
                                 "--decompress-debug-sections makes a copy that can be read)",
@@ -126,6 +105,17 @@ static enum sonde_status find_sections(const struct sonde__elf *elf,
 static size_t bytes_of(const struct sonde__bytes *b)
 {
     return (size_t)(b->end - b->begin);
+}
+
+/* Of the file, or of its sections where they were made bytes apart from it. */
+static uint64_t input_bytes(const struct sonde__symindex_source *source,
+                            struct sonde__dwarf_sections *sections)
+{
+    uint64_t sum = bytes_of(&source->debug->file);
+    for (unsigned i = 0; source->sections != NULL && i < SONDE__DWARF_SECTION_COUNT; i++) {
+        sum += bytes_of(sonde__dwarf_section(sections, i));
+    }
+    return sum;
 }
 
 /* --- units --- */
@@ -322,11 +312,7 @@ enum sonde_status sonde__symindex_convert(const struct sonde__symindex_source *s
     struct convert c = {.source = source, .sections = &sections};
     enum sonde_status status;
     uint64_t start, end;
-    if (source->symbols_only) {
-        memset(&sections, 0, sizeof sections);
-    } else {
-        SONDE_TRY(find_sections(source->debug, &sections, ret_error));
-    }
+    SONDE_TRY(find_sections(source, &sections, ret_error));
     if (!sonde__elf_text_range(source->image != NULL ? source->image : source->debug, &start,
                                &end) &&
         !sonde__elf_text_range(source->debug, &start, &end)) {
@@ -339,7 +325,7 @@ enum sonde_status sonde__symindex_convert(const struct sonde__symindex_source *s
     }
     c.base = start;
     c.size = end - start;
-    c.work_left = WORK_FIRST + WORK_FACTOR * bytes_of(&source->debug->file);
+    c.work_left = WORK_FIRST + WORK_FACTOR * input_bytes(source, &sections);
     sonde__arena_init(&c.arena);
     status = run(&c, &made);
     done(&c);

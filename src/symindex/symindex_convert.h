@@ -10,13 +10,15 @@
 
 #include <sonde/status.h>
 
-#include "dwarf_unit.h"
+#include "dwarf_sections.h"
 #include "image_elf.h"
 
 struct sonde__symindex_source {
     const struct sonde__elf *debug; /* the file with the DWARF */
     const struct sonde__elf *image; /* the image itself where that is another file, or null */
-    bool symbols_only;              /* leave the DWARF alone */
+    /* the debug sections, where they do not lie in `debug` as they are read; else null */
+    const struct sonde__dwarf_sections *sections;
+    bool symbols_only; /* leave the DWARF alone */
     /* called before each unit, or null */
     void (*progress)(void *ctx, uint64_t done, uint64_t total);
     void *progress_ctx;

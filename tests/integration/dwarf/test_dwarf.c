@@ -21,17 +21,6 @@ struct program {
     uint64_t text_vaddr, text_size;
 };
 
-static struct sonde__bytes section(const struct sonde__elf *elf, const char *name)
-{
-    struct sonde__elf_section s;
-    struct sonde__bytes bytes;
-    sonde__base_bytes_init(&bytes, "", 0);
-    if (sonde__elf_section_by_name(elf, name, &s) && s.data != NULL) {
-        sonde__base_bytes_init(&bytes, s.data, s.size);
-    }
-    return bytes;
-}
-
 static void open_program(const char *path, struct program *p)
 {
     size_t size;
@@ -39,17 +28,8 @@ static void open_program(const char *path, struct program *p)
     struct sonde_error error;
     p->bytes = test_read_file(path, &size);
     CHECK_OK(sonde__elf_open(p->bytes, size, &p->elf, &error));
-    struct sonde__dwarf_sections sections = {
-        .info = section(&p->elf, ".debug_info"),
-        .abbrev = section(&p->elf, ".debug_abbrev"),
-        .line = section(&p->elf, ".debug_line"),
-        .str = section(&p->elf, ".debug_str"),
-        .line_str = section(&p->elf, ".debug_line_str"),
-        .str_offsets = section(&p->elf, ".debug_str_offsets"),
-        .addr = section(&p->elf, ".debug_addr"),
-        .ranges = section(&p->elf, ".debug_ranges"),
-        .rnglists = section(&p->elf, ".debug_rnglists"),
-    };
+    struct sonde__dwarf_sections sections;
+    CHECK(sonde__dwarf_sections_of_elf(&p->elf, &sections));
     CHECK_OK(sonde__dwarf_open(&sections, &p->dwarf));
     CHECK(sonde__elf_section_by_name(&p->elf, ".text", &text));
     p->text_vaddr = text.vaddr;
@@ -131,9 +111,11 @@ static void build(const char *compiler, const char *options, char *path, size_t 
     snprintf(path, size, "%s/program", test_folder());
     snprintf(command, sizeof command,
              "%s %s -o %s -D_GNU_SOURCE -I%s/include -I%s/src/base -I%s/src/symbol -I%s/src/mem "
+             "-I%s/src/image "
              "%s/src/symbol/dwarf_*.c %s/src/mem/*.c %s/src/base/*.c -shared -fPIC",
              compiler, options, path, test_source_dir(), test_source_dir(), test_source_dir(),
-             test_source_dir(), test_source_dir(), test_source_dir(), test_source_dir());
+             test_source_dir(), test_source_dir(), test_source_dir(), test_source_dir(),
+             test_source_dir());
     const char *argv[] = {"sh", "-c", command, NULL};
     struct test_run run = test_run(argv, NULL, NULL, 120);
     if (run.status != 0) {
@@ -279,14 +261,8 @@ TEST_TIMEOUT(dwarf_survives_flipped_bytes, 250)
             struct sonde__dwarf_frame frames[4];
             bytes[offset + i / 8] ^= (char)(1 << i % 8);
             CHECK_OK(sonde__elf_open(bytes, size, &elf, NULL));
-            struct sonde__dwarf_sections sections = {
-                .info = section(&elf, ".debug_info"),
-                .abbrev = section(&elf, ".debug_abbrev"),
-                .line = section(&elf, ".debug_line"),
-                .str = section(&elf, ".debug_str"),
-                .line_str = section(&elf, ".debug_line_str"),
-                .rnglists = section(&elf, ".debug_rnglists"),
-            };
+            struct sonde__dwarf_sections sections;
+            CHECK(sonde__dwarf_sections_of_elf(&elf, &sections));
             if (sonde__dwarf_open(&sections, &dwarf) == SONDE_OK) {
                 for (uint64_t at = p.text_vaddr; at < p.text_vaddr + p.text_size; at += 3) {
                     (void)sonde__dwarf_lookup(dwarf, at, frames, 4);

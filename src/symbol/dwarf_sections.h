@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The debug sections of one object file, wherever they come from: an ELF as it lies, sections that
+ * were inflated, a Mach-O, a member of a package of split files.
+ *
+ * The reader sees bytes only. Who has them in another form makes them bytes first and gives them by
+ * their names; the views must outlive the reader. Context: any thread. */
+#ifndef SONDE_DWARF_SECTIONS_H
+#define SONDE_DWARF_SECTIONS_H
+
+#include "base_bytes.h"
+
+struct sonde__elf;
+
+struct sonde__dwarf_sections {
+    struct sonde__bytes info, abbrev, line, str, line_str, str_offsets, addr, ranges, rnglists;
+};
+
+enum sonde__dwarf_section {
+    SONDE__DWARF_INFO,
+    SONDE__DWARF_ABBREV,
+    SONDE__DWARF_LINE,
+    SONDE__DWARF_STR,
+    SONDE__DWARF_LINE_STR,
+    SONDE__DWARF_STR_OFFSETS,
+    SONDE__DWARF_ADDR,
+    SONDE__DWARF_RANGES,
+    SONDE__DWARF_RNGLISTS,
+    SONDE__DWARF_SECTION_COUNT,
+};
+
+/* Its name without what a format puts before it: "info" of ".debug_info" and "__debug_info". */
+const char *sonde__dwarf_section_name(enum sonde__dwarf_section section);
+
+/* Its place in `sections`. */
+struct sonde__bytes *sonde__dwarf_section(struct sonde__dwarf_sections *sections,
+                                          enum sonde__dwarf_section section);
+
+/* All sections empty. */
+void sonde__dwarf_sections_init(struct sonde__dwarf_sections *sections);
+
+/* The sections of an ELF as they lie in its view. False: some are compressed; they stay empty. */
+bool sonde__dwarf_sections_of_elf(const struct sonde__elf *elf,
+                                  struct sonde__dwarf_sections *ret_sections);
+
+#endif
