@@ -163,9 +163,34 @@ static void decode_image(struct sonde__report_decoded *d, const struct field *re
     d->full |= sonde__report_append_image(d->report, &image) == 0;
 }
 
+static void decode_inlined(struct sonde__report_decoded *d, const struct field *part,
+                           struct sonde__report_inlined *ret_call)
+{
+    struct sonde__bytes message = open_message(part);
+    struct field f;
+    *ret_call = (struct sonde__report_inlined){0};
+    while (next_field(&message, &f)) {
+        switch (key_of(&f)) {
+        case VARINT(SONDE__INLINED_NAME):
+            ret_call->name = (uint32_t)f.value;
+            break;
+        case VARINT(SONDE__INLINED_FILE):
+            ret_call->file = (uint32_t)f.value;
+            break;
+        case VARINT(SONDE__INLINED_LINE):
+            ret_call->line = (uint32_t)f.value;
+            break;
+        default:
+            break;
+        }
+    }
+    close_message(d, &message);
+}
+
 static void decode_frame(struct sonde__report_decoded *d, const struct field *record)
 {
-    struct sonde__report_frame frame = {0};
+    struct sonde__report_inlined inlined[SONDE__REPORT_INLINED_MAX];
+    struct sonde__report_frame frame = {.inlined = inlined};
     struct sonde__bytes message = open_message(record);
     struct field f;
     while (next_field(&message, &f)) {
@@ -191,6 +216,25 @@ static void decode_frame(struct sonde__report_decoded *d, const struct field *re
         case VARINT(SONDE__FRAME_LOST_COUNT):
             frame.lost_count = f.value;
             break;
+        case VARINT(SONDE__FRAME_KIND):
+            frame.kind = (uint32_t)f.value;
+            break;
+        case VARINT(SONDE__FRAME_FILE):
+            frame.file = (uint32_t)f.value;
+            break;
+        case VARINT(SONDE__FRAME_LINE):
+            frame.line = (uint32_t)f.value;
+            break;
+        case BYTES(SONDE__FRAME_INLINED):
+            if (frame.inlined_count < SONDE__REPORT_INLINED_MAX) {
+                decode_inlined(d, &f, &inlined[frame.inlined_count++]);
+            } else {
+                d->report->lost.frames++;
+            }
+            break;
+        case VARINT(SONDE__FRAME_ALTERNATIVES):
+            frame.alternatives = (uint32_t)f.value;
+            break;
         default:
             break;
         }
@@ -199,20 +243,53 @@ static void decode_frame(struct sonde__report_decoded *d, const struct field *re
     d->full |= sonde__report_append_frame(d->report, &frame) == 0;
 }
 
+struct tail_calls {
+    uint32_t frames[SONDE__REPORT_TAIL_CALLS_MAX];
+    uint32_t count;
+};
+
+static void add_tail_call(struct sonde__report_decoded *d, struct tail_calls *calls, uint64_t frame)
+{
+    if (calls->count < SONDE__REPORT_TAIL_CALLS_MAX) {
+        calls->frames[calls->count++] = (uint32_t)frame;
+    } else {
+        d->report->lost.frames++;
+    }
+}
+
 static void decode_node(struct sonde__report_decoded *d, const struct field *record)
 {
-    uint32_t parent = 0, frame = 0;
+    struct tail_calls calls = {.count = 0};
+    struct sonde__report_node node = {0};
     struct sonde__bytes message = open_message(record);
     struct field f;
     while (next_field(&message, &f)) {
-        if (key_of(&f) == VARINT(SONDE__NODE_PARENT)) {
-            parent = (uint32_t)f.value;
-        } else if (key_of(&f) == VARINT(SONDE__NODE_FRAME)) {
-            frame = (uint32_t)f.value;
+        switch (key_of(&f)) {
+        case VARINT(SONDE__NODE_PARENT):
+            node.parent = (uint32_t)f.value;
+            break;
+        case VARINT(SONDE__NODE_FRAME):
+            node.frame = (uint32_t)f.value;
+            break;
+        case VARINT(SONDE__NODE_TAIL_CALLS): /* not packed: a writer may choose */
+            add_tail_call(d, &calls, f.value);
+            break;
+        case BYTES(SONDE__NODE_TAIL_CALLS): {
+            struct sonde__bytes packed = open_message(&f);
+            while (sonde__base_bytes_left(&packed) != 0 && !packed.failed) {
+                add_tail_call(d, &calls, sonde__base_bytes_uleb(&packed));
+            }
+            close_message(d, &packed);
+            break;
+        }
+        default:
+            break;
         }
     }
     close_message(d, &message);
-    d->full |= sonde__report_append_node(d->report, parent, frame) == 0;
+    node.tail_calls = calls.frames;
+    node.tail_call_count = calls.count;
+    d->full |= sonde__report_append_node(d->report, &node) == 0;
 }
 
 static void set_thread_field(struct sonde__report_thread *t, const struct field *f)

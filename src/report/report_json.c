@@ -10,7 +10,7 @@
 #include "report_read.h"
 #include "report_view.h"
 
-static const char *const name_sources[] = {"none", "symtab", "dynsym", "plt"};
+static const char *const name_sources[] = {"none", "symtab", "dynsym", "plt", "debug info"};
 static const char *const captured_by[] = {"not",  "passive", "perf",  "ptrace",
                                           "core", "self",    "signal"};
 static const char *const phase_kinds[] = {"none", "running", "blocked", "disk", "unknown"};
@@ -61,8 +61,8 @@ static void put_function(struct sonde__json *j, const char *name)
     }
 }
 
-static void put_frame_fields(struct sonde__json *j, const struct sonde__report *report,
-                             const struct sonde__report_frame *f)
+static void put_place(struct sonde__json *j, const struct sonde__report *report,
+                      const struct sonde__report_frame *f)
 {
     if (f->image != 0) {
         sonde__json_uint(j, "image", f->image);
@@ -76,6 +76,12 @@ static void put_frame_fields(struct sonde__json *j, const struct sonde__report *
         sonde__json_uint(j, "function_offset", f->name_offset);
         sonde__json_string(j, "name_source", PICK(name_sources, f->name_source));
     }
+}
+
+static void put_frame_fields(struct sonde__json *j, const struct sonde__report *report,
+                             const struct sonde__report_frame *f)
+{
+    put_place(j, report, f);
     sonde__json_string(j, "found",
                        sonde_found_text((enum sonde_found_by)(f->how & SONDE_HOW_FOUND_MASK)));
     if ((f->how & SONDE_HOW_EXACT) != 0) {
@@ -83,6 +89,47 @@ static void put_frame_fields(struct sonde__json *j, const struct sonde__report *
     }
     if ((f->how & SONDE_HOW_SIGNAL) != 0) {
         sonde__json_bool(j, "signal", true);
+    }
+}
+
+static void put_source(struct sonde__json *j, const struct sonde__report *report, uint32_t file,
+                       uint32_t line)
+{
+    put_text(j, "file", report, file);
+    if (line != 0) {
+        sonde__json_uint(j, "line", line);
+    }
+}
+
+/* What belongs to one physical frame: the calls inlined into it, and the tail calls after it. */
+static void put_calls(struct sonde__json *j, const struct sonde__report *report,
+                      const struct sonde__report_node *node, const struct sonde__report_frame *f)
+{
+    if (f->inlined_count != 0) {
+        sonde__json_array(j, "inlined");
+        for (uint32_t i = 0; i < f->inlined_count && !j->out->stopped; i++) {
+            sonde__json_object(j, NULL);
+            put_function(j, sonde__report_text(report, f->inlined[i].name));
+            put_source(j, report, f->inlined[i].file, f->inlined[i].line);
+            sonde__json_close(j);
+        }
+        sonde__json_close(j);
+    }
+    if (node->tail_call_count != 0) {
+        sonde__json_array(j, "tail_calls");
+        for (uint32_t i = 0; i < node->tail_call_count && !j->out->stopped; i++) {
+            const struct sonde__report_frame *call =
+                sonde__report_frame(report, node->tail_calls[i]);
+            sonde__json_object(j, NULL);
+            if (call->alternatives != 0) {
+                sonde__json_uint(j, "alternatives", call->alternatives);
+            } else {
+                put_place(j, report, call);
+                put_source(j, report, call->file, call->line);
+            }
+            sonde__json_close(j);
+        }
+        sonde__json_close(j);
     }
 }
 
@@ -102,6 +149,9 @@ static void put_frames(struct sonde__json *j, const struct sonde__report *report
         } else {
             sonde__json_uint(j, "index", depth++);
             put_frame_fields(j, report, f);
+            put_source(j, report, f->file, f->line);
+            put_calls(j, report, node, f);
+            shown += f->inlined_count + node->tail_call_count;
         }
         sonde__json_close(j);
     }

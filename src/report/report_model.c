@@ -308,18 +308,35 @@ static bool same_frame(const struct sonde__report_frame *a, const struct sonde__
 {
     return a->image == b->image && a->offset == b->offset && a->how == b->how &&
            a->name == b->name && a->name_offset == b->name_offset &&
-           a->name_source == b->name_source && a->lost_count == b->lost_count;
+           a->name_source == b->name_source && a->lost_count == b->lost_count &&
+           a->kind == b->kind && a->alternatives == b->alternatives;
 }
 
 static uint32_t hash_frame_value(const struct sonde__report_frame *f)
 {
-    const uint64_t key[] = {f->image, f->offset, f->how, f->name, f->lost_count};
+    const uint64_t key[] = {f->image, f->offset, f->how, f->name, f->lost_count, f->kind};
     return hash_words(key, sizeof key / sizeof *key);
 }
 
 static uint32_t hash_frame(const struct sonde__report *r, uint32_t id)
 {
     return hash_frame_value(sonde__report_frame(r, id));
+}
+
+/* The first `count` elements that fit, kept by the model; *count becomes how many. */
+static void *keep_array(struct sonde__report *report, const void *from, size_t element_bytes,
+                        uint32_t max, uint32_t *count)
+{
+    uint32_t kept = *count < max ? *count : max;
+    void *to = kept == 0 ? NULL : sonde__report_arena_take(&report->arena, kept * element_bytes);
+    if (to == NULL) {
+        kept = 0;
+    } else {
+        memcpy(to, from, kept * element_bytes);
+    }
+    report->lost.frames += *count - kept;
+    *count = kept;
+    return to;
 }
 
 uint32_t sonde__report_append_frame(struct sonde__report *report,
@@ -331,6 +348,8 @@ uint32_t sonde__report_append_frame(struct sonde__report *report,
         return 0;
     }
     *entry = *frame;
+    entry->inlined = keep_array(report, frame->inlined, sizeof *frame->inlined,
+                                SONDE__REPORT_INLINED_MAX, &entry->inlined_count);
     return report->frames.count;
 }
 
@@ -369,16 +388,19 @@ static uint32_t hash_node(const struct sonde__report *r, uint32_t id)
     return hash_node_value(n->parent, n->frame);
 }
 
-uint32_t sonde__report_append_node(struct sonde__report *report, uint32_t parent, uint32_t frame)
+uint32_t sonde__report_append_node(struct sonde__report *report,
+                                   const struct sonde__report_node *node)
 {
-    struct sonde__report_node value = {parent, frame, 1};
-    if (parent > report->nodes.count) {
-        value = (struct sonde__report_node){0, 0, 1};
+    static const struct sonde__report_node without = {.depth = 1};
+    struct sonde__report_node value = *node;
+    value.depth = 1;
+    if (value.parent > report->nodes.count) {
+        value = without;
         report->lost.nodes++;
-    } else if (parent != 0) {
-        value.depth = sonde__report_node(report, parent)->depth + 1;
+    } else if (value.parent != 0) {
+        value.depth = sonde__report_node(report, value.parent)->depth + 1;
         if (value.depth > SONDE__REPORT_DEPTH_MAX) {
-            value = (struct sonde__report_node){0, 0, 1};
+            value = without;
             report->lost.nodes++;
         }
     }
@@ -387,12 +409,24 @@ uint32_t sonde__report_append_node(struct sonde__report *report, uint32_t parent
         report->lost.nodes++;
         return 0;
     }
+    value.tail_calls = keep_array(report, value.tail_calls, sizeof *value.tail_calls,
+                                  SONDE__REPORT_TAIL_CALLS_MAX, &value.tail_call_count);
     *entry = value;
     return report->nodes.count;
 }
 
 uint32_t sonde__report_add_node(struct sonde__report *report, uint32_t parent, uint32_t frame)
 {
+    return sonde__report_add_node_after(report, parent, frame, NULL, 0);
+}
+
+uint32_t sonde__report_add_node_after(struct sonde__report *report, uint32_t parent, uint32_t frame,
+                                      const uint32_t *tail_calls, uint32_t tail_call_count)
+{
+    const struct sonde__report_node value = {.parent = parent,
+                                             .frame = frame,
+                                             .tail_calls = tail_calls,
+                                             .tail_call_count = tail_call_count};
     uint32_t slot = UINT32_MAX, id;
     uint32_t hash = hash_node_value(parent, frame);
     while ((id = table_next(&report->node_ids, hash, &slot)) != 0) {
@@ -407,7 +441,7 @@ uint32_t sonde__report_add_node(struct sonde__report *report, uint32_t parent, u
         report->lost.nodes++;
         return 0;
     }
-    id = sonde__report_append_node(report, parent, frame);
+    id = sonde__report_append_node(report, &value);
     if (id != 0) {
         table_add(&report->node_ids, hash, id);
     }

@@ -30,6 +30,8 @@ struct sonde__report;
 #define SONDE__REPORT_STALLS_MAX       65536u
 #define SONDE__REPORT_SAMPLES_MAX      65536u /* of one stall: a day at the slowest sampling rate */
 #define SONDE__REPORT_NOTES_MAX        1024u
+#define SONDE__REPORT_INLINED_MAX      256u /* of one frame; five times what large programs have */
+#define SONDE__REPORT_TAIL_CALLS_MAX   64u  /* before one frame */
 
 enum sonde__report_kind { SONDE__REPORT_STACKS = 1, SONDE__REPORT_WATCH = 2 };
 
@@ -39,6 +41,13 @@ enum sonde__report_name_source {
     SONDE__REPORT_NAME_SYMTAB,
     SONDE__REPORT_NAME_DYNSYM,
     SONDE__REPORT_NAME_PLT,
+    SONDE__REPORT_NAME_DEBUG_INFO, /* no symbol has it */
+};
+
+/* Of a frame in the dictionary, as in the schema. What is printed has more kinds: report_walk.h. */
+enum sonde__report_frame_kind {
+    SONDE__REPORT_FRAME_PHYSICAL, /* captured, or a gap */
+    SONDE__REPORT_FRAME_TAIL_CALL,
 };
 
 enum sonde__report_loop {
@@ -92,6 +101,12 @@ struct sonde__report_image {
     uint32_t arch;  /* enum sonde__arch + 1; 0: not known */
 };
 
+/* A call that was inlined into a frame's function and whose code runs at the frame's pc. */
+struct sonde__report_inlined {
+    uint32_t name, file; /* string ids */
+    uint32_t line;       /* 0: not known */
+};
+
 struct sonde__report_frame {
     uint32_t image;
     uint64_t offset; /* vaddr of the pc in the image; an address when image is 0 */
@@ -101,12 +116,23 @@ struct sonde__report_frame {
     uint64_t name_offset;
     uint32_t name_source; /* enum sonde__report_name_source */
     uint64_t lost_count;  /* != 0: a gap, not a frame */
+    uint32_t kind;        /* enum sonde__report_frame_kind */
+    /* Where in the function: the pc's place, or that of the outermost call inlined into it. */
+    uint32_t file; /* string id */
+    uint32_t line;
+    uint32_t inlined_count;
+    const struct sonde__report_inlined *inlined; /* innermost first; the model keeps a copy */
+    uint32_t alternatives; /* of a tail call: ways that were possible, none is shown; 0: this one */
 };
 
 struct sonde__report_node {
     uint32_t parent; /* the caller */
     uint32_t frame;
     uint32_t depth; /* nodes up to the outermost, this one included; set by the model */
+    /* Functions between this frame and its caller that left by a jump: frame ids, innermost first.
+     * The caller called the last of them. */
+    uint32_t tail_call_count;
+    const uint32_t *tail_calls; /* the model keeps a copy */
 };
 
 struct sonde__report_thread {
@@ -165,10 +191,16 @@ void sonde__report_add_note(struct sonde__report *report, const char *note);
 uint32_t sonde__report_string(struct sonde__report *report, const char *text);
 uint32_t sonde__report_add_image(struct sonde__report *report,
                                  const struct sonde__report_image *image);
+/* What else is known of a frame of that image, pc and name (its place and inlined calls) follows
+ * from them: it is taken from the first of equal ones. */
 uint32_t sonde__report_add_frame(struct sonde__report *report,
                                  const struct sonde__report_frame *frame);
 /* parent 0: the outermost frame. A parent that does not exist gives 0. */
 uint32_t sonde__report_add_node(struct sonde__report *report, uint32_t parent, uint32_t frame);
+/* The same, with tail calls between it and its parent: frame ids, innermost first. They follow from
+ * the two frames, too. */
+uint32_t sonde__report_add_node_after(struct sonde__report *report, uint32_t parent, uint32_t frame,
+                                      const uint32_t *tail_calls, uint32_t tail_call_count);
 void sonde__report_add_thread(struct sonde__report *report,
                               const struct sonde__report_thread *thread);
 void sonde__report_add_stall(struct sonde__report *report, const struct sonde__report_stall *stall);

@@ -74,6 +74,11 @@ static void put_fixed(struct sonde__proto *p, uint64_t value, unsigned size)
     }
 }
 
+void sonde__proto_varint(struct sonde__proto *p, uint64_t value)
+{
+    put_varint(p, value);
+}
+
 void sonde__proto_uint(struct sonde__proto *p, uint32_t field, uint64_t value)
 {
     if (value != 0) {

@@ -38,6 +38,8 @@ void sonde__proto_uint(struct sonde__proto *p, uint32_t field, uint64_t value);
 void sonde__proto_int(struct sonde__proto *p, uint32_t field, int64_t value);
 void sonde__proto_fixed32(struct sonde__proto *p, uint32_t field, uint32_t value);
 void sonde__proto_fixed64(struct sonde__proto *p, uint32_t field, uint64_t value);
+/* A number alone: an element of a packed field, between begin and end. */
+void sonde__proto_varint(struct sonde__proto *p, uint64_t value);
 /* string and bytes; left out when empty */
 void sonde__proto_bytes(struct sonde__proto *p, uint32_t field, const void *bytes, size_t size);
 /* As above, but also when empty: an element of a repeated field. */

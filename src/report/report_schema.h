@@ -50,9 +50,24 @@ enum sonde__schema_frame {
     SONDE__FRAME_NAME_OFFSET = 5,
     SONDE__FRAME_NAME_SOURCE = 6,
     SONDE__FRAME_LOST_COUNT = 7,
+    SONDE__FRAME_KIND = 8,
+    SONDE__FRAME_FILE = 9,
+    SONDE__FRAME_LINE = 10,
+    SONDE__FRAME_INLINED = 11,
+    SONDE__FRAME_ALTERNATIVES = 12,
 };
 
-enum sonde__schema_node { SONDE__NODE_PARENT = 1, SONDE__NODE_FRAME = 2 };
+enum sonde__schema_inlined {
+    SONDE__INLINED_NAME = 1,
+    SONDE__INLINED_FILE = 2,
+    SONDE__INLINED_LINE = 3,
+};
+
+enum sonde__schema_node {
+    SONDE__NODE_PARENT = 1,
+    SONDE__NODE_FRAME = 2,
+    SONDE__NODE_TAIL_CALLS = 3,
+};
 
 enum sonde__schema_thread {
     SONDE__THREAD_TID = 1,

@@ -64,7 +64,8 @@ uint32_t sonde__report_append_frame(struct sonde__report *report,
                                     const struct sonde__report_frame *frame);
 /* A parent that is not an earlier node, or a stack that is too deep, becomes an outermost node
  * without frame. */
-uint32_t sonde__report_append_node(struct sonde__report *report, uint32_t parent, uint32_t frame);
+uint32_t sonde__report_append_node(struct sonde__report *report,
+                                   const struct sonde__report_node *node);
 void sonde__report_append_note(struct sonde__report *report, const void *text, size_t size);
 
 /* Copy `size` bytes of text into the arena as valid UTF-8, at most SONDE__REPORT_STRING_BYTES_MAX

@@ -6,14 +6,16 @@
  *        ... 12345 frames left out ...
  *   #12347  <signal>                         libc.so.6+0x3c050
  *
- * Numbers are true depths: they go on after a gap. What has no symbol is its module and offset,
- * once, in the place of the name. The last column is what addr2line and gdb understand. */
+ * Numbers are true depths: they go on after a gap, and calls that were inlined into a function have
+ * the number of its frame. What has no symbol is its module and offset, once, in the place of the
+ * name. The last column is what addr2line and gdb understand; file and line follow it. */
 #include <string.h>
 
 #include "arch_regs.h"
 #include "arch_syscall.h"
 #include "demangle.h"
 #include "report_view.h"
+#include "report_walk.h"
 
 #define NAME_COLUMN_MAX 56u /* a longer name pushes its own last column only */
 
@@ -109,16 +111,33 @@ static uint32_t decimal_digits(uint64_t value)
     return digits;
 }
 
-/* Characters of "function+0x12", as put_frame prints it. */
+/* A name that is shown: demangled in `buffer`, or as the file has it. */
+static const char *shown_name(const struct sonde__report_out *out,
+                              const struct sonde__report *report, uint32_t name, char *buffer)
+{
+    const char *text = sonde__report_text(report, name);
+    return out->raw_names ? text : sonde__demangle(text, buffer);
+}
+
+/* Characters of "function+0x12" or "function", as put_step prints it; 0: it has no name. */
 static uint32_t name_width(const struct sonde__report_out *out, const struct sonde__report *report,
-                           const struct sonde__report_frame *frame)
+                           const struct sonde__report_step *step)
 {
     char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
-    if ((frame->how & SONDE_HOW_SIGNAL) != 0) {
+    const struct sonde__report_frame *frame = step->frame;
+    uint32_t name = sonde__report_shown(step).name;
+    uint32_t width;
+    if (step->kind == SONDE__REPORT_STEP_GAP) {
+        return 0;
+    }
+    if (step->kind != SONDE__REPORT_STEP_INLINED && (frame->how & SONDE_HOW_SIGNAL) != 0) {
         return (uint32_t)strlen("<signal>");
     }
-    return sonde__report_text_width(sonde__report_function(out, report, frame, buffer)) +
-           (frame->name_source == SONDE__REPORT_NAME_PLT ? 4 : 0) + 3 +
+    width = sonde__report_text_width(shown_name(out, report, name, buffer));
+    if (width == 0 || step->kind == SONDE__REPORT_STEP_INLINED) {
+        return width;
+    }
+    return width + (frame->name_source == SONDE__REPORT_NAME_PLT ? 4 : 0) + 3 +
            hex_digits(frame->name_offset);
 }
 
@@ -137,96 +156,147 @@ static const char *mark_of(uint32_t how)
     }
 }
 
-static void put_frame(struct sonde__report_out *out, const struct sonde__report *report,
-                      const struct sonde__report_frame *frame, uint32_t place_column)
+struct layout {
+    uint32_t index_width; /* digits of the largest depth */
+    uint32_t name_width;
+    uint32_t name_column, place_column;
+};
+
+/* "  main.c:12" */
+static void put_source(struct sonde__report_out *out, const struct sonde__report *report,
+                       const struct sonde__report_shown *shown)
 {
-    bool named = has_name(report, frame);
-    sonde__report_out_color(out, named ? SONDE__REPORT_BOLD : SONDE__REPORT_PLAIN);
-    sonde__report_put_function(out, report, frame);
-    sonde__report_out_color(out, SONDE__REPORT_PLAIN);
-    if (named) {
-        if ((frame->how & SONDE_HOW_SIGNAL) == 0) {
-            sonde__report_out_str(out, "+");
-            sonde__report_out_hex(out, frame->name_offset);
-        }
-        sonde__report_out_tab(out, place_column);
-        sonde__report_out_color(out, SONDE__REPORT_DIM);
-        put_place(out, report, frame);
-        sonde__report_out_color(out, SONDE__REPORT_PLAIN);
+    const char *file = sonde__report_text(report, shown->file);
+    if (*file == '\0') {
+        return;
+    }
+    sonde__report_out_str(out, "  ");
+    sonde__report_out_text(out, file);
+    if (shown->line != 0) {
+        sonde__report_out_str(out, ":");
+        sonde__report_out_dec(out, shown->line);
+    }
+}
+
+static void put_marks(struct sonde__report_out *out, const struct sonde__report *report,
+                      const struct sonde__report_step *step)
+{
+    const struct sonde__report_frame *frame = step->frame;
+    if (step->kind == SONDE__REPORT_STEP_INLINED) {
+        sonde__report_out_str(out, "  [inlined]");
+        return;
     }
     if (frame->image == 0) {
         sonde__report_out_str(out, "  [no image]");
     } else if ((sonde__report_image(report, frame->image)->flags & SONDE__IMAGE_DELETED) != 0) {
         sonde__report_out_str(out, "  [file replaced or deleted]");
     }
-    sonde__report_out_str(out, mark_of(frame->how));
+    sonde__report_out_str(out, step->kind == SONDE__REPORT_STEP_TAIL_CALL
+                                   ? "  [tail call, inferred]"
+                                   : mark_of(frame->how));
+}
+
+/* The function's name, or where it is; true: that place is still to be printed. */
+static bool put_name(struct sonde__report_out *out, const struct sonde__report *report,
+                     const struct sonde__report_step *step)
+{
+    char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
+    bool named = step->kind == SONDE__REPORT_STEP_INLINED || has_name(report, step->frame);
+    sonde__report_out_color(out, named ? SONDE__REPORT_BOLD : SONDE__REPORT_PLAIN);
+    if (step->kind == SONDE__REPORT_STEP_INLINED) {
+        const char *name = shown_name(out, report, step->inlined->name, buffer);
+        sonde__report_out_text(out, *name != '\0' ? name : "?");
+    } else {
+        sonde__report_put_function(out, report, step->frame);
+    }
+    sonde__report_out_color(out, SONDE__REPORT_PLAIN);
+    if (named && step->kind != SONDE__REPORT_STEP_INLINED &&
+        (step->frame->how & SONDE_HOW_SIGNAL) == 0) {
+        sonde__report_out_str(out, "+");
+        sonde__report_out_hex(out, step->frame->name_offset);
+    }
+    return named;
+}
+
+/* What stands after the number. */
+static void put_step(struct sonde__report_out *out, const struct sonde__report *report,
+                     const struct sonde__report_step *step, const struct layout *layout)
+{
+    struct sonde__report_shown shown = sonde__report_shown(step);
+    if (step->kind == SONDE__REPORT_STEP_GAP) {
+        sonde__report_out_str(out, "... ");
+        sonde__report_out_dec(out, step->frame->lost_count);
+        sonde__report_out_str(out, step->frame->lost_count == 1 ? " frame left out ...\n"
+                                                                : " frames left out ...\n");
+        return;
+    }
+    if (step->kind == SONDE__REPORT_STEP_TAIL_CALL && step->frame->alternatives != 0) {
+        sonde__report_out_str(out, "... tail calls, ");
+        sonde__report_out_dec(out, step->frame->alternatives);
+        sonde__report_out_str(out, " ways ...\n");
+        return;
+    }
+    if (put_name(out, report, step)) {
+        sonde__report_out_tab(out, layout->place_column);
+        sonde__report_out_color(out, SONDE__REPORT_DIM);
+        put_place(out, report, step->frame);
+        sonde__report_out_color(out, SONDE__REPORT_PLAIN);
+    }
+    put_source(out, report, &shown);
+    put_marks(out, report, step);
     sonde__report_out_str(out, "\n");
 }
 
-struct layout {
-    uint32_t index_width; /* digits of the largest depth */
-    uint32_t name_width;
-};
+static bool is_numbered(enum sonde__report_step_kind kind)
+{
+    return kind != SONDE__REPORT_STEP_GAP && kind != SONDE__REPORT_STEP_TAIL_CALL;
+}
 
 static struct layout measure(const struct sonde__report_out *out,
-                             const struct sonde__report *report, uint32_t stack)
+                             const struct sonde__report *report, uint32_t stack, uint32_t indent)
 {
-    struct layout layout = {1, 0};
-    uint64_t depth = 0;
-    uint32_t shown = 0;
-    for (uint32_t id = stack; id != 0 && shown < SONDE__REPORT_VIEW_FRAMES_MAX; shown++) {
-        const struct sonde__report_node *node = sonde__report_node(report, id);
-        const struct sonde__report_frame *frame = sonde__report_frame(report, node->frame);
-        id = node->parent;
-        if (frame->lost_count != 0) {
-            depth += frame->lost_count;
-            continue;
+    struct layout layout = {.index_width = 1};
+    struct sonde__report_walk walk;
+    struct sonde__report_step step;
+    sonde__report_walk_begin(&walk, report, stack);
+    for (uint32_t n = 0; n < SONDE__REPORT_VIEW_FRAMES_MAX && sonde__report_walk_next(&walk, &step);
+         n++) {
+        uint32_t width = name_width(out, report, &step);
+        if (width > layout.name_width && width <= NAME_COLUMN_MAX) {
+            layout.name_width = width;
         }
-        if (has_name(report, frame)) {
-            uint32_t width = name_width(out, report, frame);
-            if (width > layout.name_width && width <= NAME_COLUMN_MAX) {
-                layout.name_width = width;
-            }
+        if (is_numbered(step.kind) && decimal_digits(step.depth) > layout.index_width) {
+            layout.index_width = decimal_digits(step.depth);
         }
-        if (decimal_digits(depth) > layout.index_width) {
-            layout.index_width = decimal_digits(depth);
-        }
-        depth++;
     }
+    layout.name_column = indent + 1 + layout.index_width + 2;
+    layout.place_column = layout.name_column + layout.name_width + 3;
     return layout;
 }
 
 void sonde__report_put_stack(struct sonde__report_out *out, const struct sonde__report *report,
                              uint32_t stack, uint32_t indent)
 {
-    struct layout layout = measure(out, report, stack);
-    uint32_t name_column = indent + 1 + layout.index_width + 2;
-    uint32_t place_column = name_column + layout.name_width + 3;
-    uint64_t depth = 0;
-    uint32_t shown = 0, id = stack;
-    for (; id != 0 && shown < SONDE__REPORT_VIEW_FRAMES_MAX && !out->stopped; shown++) {
-        const struct sonde__report_node *node = sonde__report_node(report, id);
-        const struct sonde__report_frame *frame = sonde__report_frame(report, node->frame);
-        id = node->parent;
-        if (frame->lost_count != 0) {
-            sonde__report_out_tab(out, name_column);
-            sonde__report_out_str(out, "... ");
-            sonde__report_out_dec(out, frame->lost_count);
-            sonde__report_out_str(out, frame->lost_count == 1 ? " frame left out ...\n"
-                                                              : " frames left out ...\n");
-            depth += frame->lost_count;
-            continue;
+    struct layout layout = measure(out, report, stack, indent);
+    struct sonde__report_walk walk;
+    struct sonde__report_step step;
+    uint32_t shown = 0;
+    sonde__report_walk_begin(&walk, report, stack);
+    while (shown < SONDE__REPORT_VIEW_FRAMES_MAX && !out->stopped &&
+           sonde__report_walk_next(&walk, &step)) {
+        if (is_numbered(step.kind)) {
+            sonde__report_out_tab(out, indent);
+            sonde__report_out_str(out, "#");
+            sonde__report_out_dec(out, step.depth);
         }
-        sonde__report_out_tab(out, indent);
-        sonde__report_out_str(out, "#");
-        sonde__report_out_dec(out, depth++);
-        sonde__report_out_tab(out, name_column);
-        put_frame(out, report, frame, place_column);
+        sonde__report_out_tab(out, layout.name_column);
+        put_step(out, report, &step, &layout);
+        shown++;
     }
-    if (id != 0) {
-        sonde__report_out_tab(out, name_column);
+    if (walk.node != 0) {
+        sonde__report_out_tab(out, layout.name_column);
         sonde__report_out_str(out, "... ");
-        sonde__report_out_dec(out, sonde__report_node(report, id)->depth);
+        sonde__report_out_dec(out, sonde__report_node(report, walk.node)->depth);
         sonde__report_out_str(out, " more frames not shown ...\n");
     }
 }

@@ -129,6 +129,17 @@ static void put_image(struct sonde__report_writer *w, const struct sonde__report
     sonde__proto_end(p, mark);
 }
 
+static void put_inlined(struct sonde__report_writer *w, const struct sonde__report *report,
+                        const struct sonde__report_inlined *call)
+{
+    struct sonde__proto *p = &w->body;
+    size_t mark = sonde__proto_begin(p, SONDE__FRAME_INLINED);
+    sonde__proto_uint(p, SONDE__INLINED_NAME, use_string(w, report, call->name));
+    sonde__proto_uint(p, SONDE__INLINED_FILE, use_string(w, report, call->file));
+    sonde__proto_uint(p, SONDE__INLINED_LINE, call->line);
+    sonde__proto_end(p, mark);
+}
+
 static void put_frame(struct sonde__report_writer *w, const struct sonde__report *report,
                       const struct sonde__report_frame *frame)
 {
@@ -145,6 +156,15 @@ static void put_frame(struct sonde__report_writer *w, const struct sonde__report
         sonde__proto_uint(p, SONDE__FRAME_NAME_SOURCE, frame->name_source);
     }
     sonde__proto_uint(p, SONDE__FRAME_LOST_COUNT, frame->lost_count);
+    sonde__proto_uint(p, SONDE__FRAME_KIND, frame->kind);
+    if (!w->no_names) {
+        sonde__proto_uint(p, SONDE__FRAME_FILE, use_string(w, report, frame->file));
+        sonde__proto_uint(p, SONDE__FRAME_LINE, frame->line);
+        for (uint32_t i = 0; i < frame->inlined_count; i++) {
+            put_inlined(w, report, &frame->inlined[i]);
+        }
+    }
+    sonde__proto_uint(p, SONDE__FRAME_ALTERNATIVES, frame->alternatives);
     sonde__proto_end(p, mark);
 }
 
@@ -153,6 +173,13 @@ static void put_node(struct sonde__proto *p, const struct sonde__report_node *no
     size_t mark = sonde__proto_begin(p, SONDE__RECORD_STACKS);
     sonde__proto_uint(p, SONDE__NODE_PARENT, node->parent);
     sonde__proto_uint(p, SONDE__NODE_FRAME, node->frame);
+    if (node->tail_call_count != 0) {
+        size_t packed = sonde__proto_begin(p, SONDE__NODE_TAIL_CALLS);
+        for (uint32_t i = 0; i < node->tail_call_count; i++) {
+            sonde__proto_varint(p, node->tail_calls[i]);
+        }
+        sonde__proto_end(p, packed);
+    }
     sonde__proto_end(p, mark);
 }
 

@@ -15,5 +15,6 @@ set(sources
     report_text_threads.c
     report_trie.c
     report_utf8.c
+    report_walk.c
     report_write.c
 )

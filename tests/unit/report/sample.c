@@ -95,6 +95,37 @@ static uint32_t start_of_process(struct sonde__report *r, uint32_t python, uint3
     return sample_push(r, node, libc, "", 0x2724a, CFI);
 }
 
+/* run_loop, into which two calls are inlined, was called by `start`, which jumped to `enter`, which
+ * jumped to it. */
+static uint32_t push_with_calls(struct sonde__report *r, uint32_t parent, uint32_t image)
+{
+    const struct sonde__report_inlined inlined[] = {
+        {sonde__report_string(r, "list_is_empty"), sonde__report_string(r, "/src/list.h"), 17},
+        {sonde__report_string(r, "_ZN4loop4nextEv"), 0, 0},
+    };
+    const struct sonde__report_frame enter = {.image = image,
+                                              .offset = 0x1400,
+                                              .name = sonde__report_string(r, "enter"),
+                                              .name_source = SONDE__REPORT_NAME_SYMTAB,
+                                              .kind = SONDE__REPORT_FRAME_TAIL_CALL};
+    const struct sonde__report_frame ways = {
+        .kind = SONDE__REPORT_FRAME_TAIL_CALL, .image = image, .alternatives = 3};
+    const struct sonde__report_frame frame = {.image = image,
+                                              .offset = 0x12345,
+                                              .how = CFI,
+                                              .name = sonde__report_string(r, "run_loop"),
+                                              .name_offset = 0x45,
+                                              .name_source = SONDE__REPORT_NAME_SYMTAB,
+                                              .file = sonde__report_string(r, "/src/loop.c"),
+                                              .line = 120,
+                                              .inlined = inlined,
+                                              .inlined_count = 2};
+    const uint32_t tail_calls[] = {sonde__report_add_frame(r, &enter),
+                                   sonde__report_add_frame(r, &ways)};
+    return sonde__report_add_node_after(r, parent, sonde__report_add_frame(r, &frame), tail_calls,
+                                        2);
+}
+
 struct sonde__report *sample_stacks(void)
 {
     struct sonde__report *r = create(SONDE__REPORT_STACKS);
@@ -104,6 +135,7 @@ struct sonde__report *sample_stacks(void)
     struct sonde__report_frame gap = {.lost_count = 12345};
 
     uint32_t node = start_of_process(r, python, libc);
+    node = push_with_calls(r, node, python);
     node = sample_push(r, node, python, "", 0x1d64b4, CFI);
     node = sonde__report_add_node(r, node, sonde__report_add_frame(r, &gap));
     node = sample_push(r, node, plugin, "plugin::Widget<int>::poll(\xff)", 0x1122, SONDE_FOUND_FP);
@@ -118,7 +150,7 @@ struct sonde__report *sample_stacks(void)
                                     .stack = node,
                                     .captured_by = 1,
                                     .syscall = 232 + 1,
-                                    .frame_count = 8,
+                                    .frame_count = 9,
                                 });
     uint32_t entry = sample_push(r, 0, libc, "clone", 0x1085bb, CFI);
     uint32_t worker = sample_push(r, entry, libc, "pthread_cond_wait", 0x89a57, LEAF);

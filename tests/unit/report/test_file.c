@@ -197,6 +197,9 @@ TEST(file_without_names_holds_none)
     sample_file(r, true, &file);
     CHECK(memmem(file.data, file.size, "epoll_wait", 10) == NULL);
     CHECK(memmem(file.data, file.size, "plugin::Widget", 14) == NULL);
+    CHECK(memmem(file.data, file.size, "list_is_empty", 13) == NULL);
+    CHECK(memmem(file.data, file.size, "/src/list.h", 11) == NULL);
+    CHECK(memmem(file.data, file.size, "/src/loop.c", 11) == NULL);
     CHECK(memmem(file.data, file.size, "plugin.so", 9) != NULL);
     sonde__report_destroy(r);
     r = read_back(&file, &loss);
@@ -320,6 +323,11 @@ TEST_TIMEOUT(file_is_what_protoc_reads, 120)
     CHECK_CONTAINS(text, "build_id: \"\\002\\276\\357\\000\"");
     CHECK_CONTAINS(text, "lost_count: 12345");
     CHECK_CONTAINS(text, "end_at: 139638282147448");
+    CHECK_CONTAINS(text, "strings: \"list_is_empty\"");
+    CHECK_EQ(count_lines(text, "    inlined {"), 2);
+    CHECK_EQ(count_lines(text, "    kind: FRAME_TAIL_CALL"), 2);
+    CHECK_EQ(count_lines(text, "    tail_calls: "), 2);
+    CHECK_EQ(count_lines(text, "    alternatives: 3"), 1);
     /* a field that the schema does not know would be printed as its number */
     for (const char *p = text; *p != '\0'; p++) {
         if (p == text || p[-1] == '\n') {

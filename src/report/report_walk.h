@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A stack as it is shown, innermost first: the captured frames, before each of them the calls that
+ * were inlined into its function, after it the functions that left by a tail call. Every view goes
+ * through here, so that all of them show the same. Context: any thread. */
+#ifndef SONDE_REPORT_WALK_H
+#define SONDE_REPORT_WALK_H
+
+#include "report_model.h"
+
+enum sonde__report_step_kind {
+    SONDE__REPORT_STEP_PHYSICAL,  /* a call that was captured */
+    SONDE__REPORT_STEP_INLINED,   /* runs at the pc of the next physical frame */
+    SONDE__REPORT_STEP_TAIL_CALL, /* inferred: left by a jump, so that the stack does not show it */
+    SONDE__REPORT_STEP_ASYNC,     /* who awaits: no caller on the stack */
+    SONDE__REPORT_STEP_GAP,       /* frames that were left out */
+};
+
+struct sonde__report_step {
+    enum sonde__report_step_kind kind;
+    uint64_t depth; /* of a physical frame; of an inlined call, of the frame that runs it; of a tail
+                       call, of the frame that it led to; of a gap, of the first one left out */
+    const struct sonde__report_frame *frame;     /* of an inlined call: what it was inlined into */
+    const struct sonde__report_inlined *inlined; /* of an inlined call */
+};
+
+/* What is shown: the function's name and its place in the source (string ids, 0: not known). */
+struct sonde__report_shown {
+    uint32_t name, file, line;
+};
+struct sonde__report_shown sonde__report_shown(const struct sonde__report_step *step);
+
+struct sonde__report_walk {
+    const struct sonde__report *report;
+    uint32_t node; /* the next one; 0: the end */
+    uint32_t part; /* of what belongs to it: inlined calls, the frame, tail calls */
+    uint64_t depth;
+};
+
+void sonde__report_walk_begin(struct sonde__report_walk *walk, const struct sonde__report *report,
+                              uint32_t stack);
+/* False: the end. */
+bool sonde__report_walk_next(struct sonde__report_walk *walk, struct sonde__report_step *ret_step);
+
+#endif
