@@ -1,7 +1,6 @@
 set(sources
     unwind_async.c
     unwind_build.c
-    unwind_callsite.c
     unwind_compact.c
     unwind_expression.c
     unwind_full.c

@@ -24,6 +24,7 @@ enum {
     ENTRY_BACK_BYTES = 2048, /* how far before the pc an entry is sought */
     ENTRY_CODE_BYTES = 64,   /* of the program's _start */
     READ_BYTES = 256,
+    STUB_BYTES = 16, /* of the procedure linkage table */
 };
 
 static uint64_t little(const uint8_t *at)
@@ -139,6 +140,7 @@ static void step_out(struct sonde__walker *walker, const struct sonde__sweep *sw
     if (sweep->fp_saved >= 0) {
         frame->fp_known =
             sonde__reader_word(walker->reader, slot - (uint64_t)sweep->fp_saved, &frame->fp);
+        frame->fp = sonde__strip_fp_tag(frame->fp); /* of Swift's async frames */
     } else if (sweep->fp_base >= 0) {
         frame->fp_known = false;
     }
@@ -147,6 +149,14 @@ static void step_out(struct sonde__walker *walker, const struct sonde__sweep *sw
     frame->exact = false;
     frame->lr_known = false;
     frame->found = SONDE_FOUND_INFERRED;
+}
+
+/* Where to look for the pc in what a call to `target` runs: in the linkage stub itself, where the
+ * pc is in it, else behind it. */
+static uint64_t entry_of(const struct sonde__walker *walker, uint64_t target)
+{
+    return walker->frame.pc - target < STUB_BYTES ? target
+                                                  : sonde__walker_through_stub(walker, target);
 }
 
 /* Try the word at `slot` as the return address. */
@@ -160,8 +170,7 @@ static bool try_slot(struct scan *scan, uint64_t slot, uint64_t pc)
         return false;
     }
     if (target != 0) {
-        result = sonde__sweep_to(walker, sonde__walker_through_stub(walker, target),
-                                 walker->frame.pc, true, &sweep);
+        result = sonde__sweep_to(walker, entry_of(walker, target), walker->frame.pc, true, &sweep);
     }
     if (result == SONDE__SWEEP_FOUND && slot_of(&walker->frame, &sweep, &expected) &&
         expected == slot) {
@@ -244,14 +253,11 @@ static bool try_entries(const struct scan *scan)
     return true;
 }
 
-enum sonde__step sonde__step_scan(struct sonde__walker *walker)
+static enum sonde__step scan_stack(struct sonde__walker *walker)
 {
     struct sonde__frame *frame = &walker->frame;
     struct scan scan;
     uint64_t first = (frame->sp + 7) & ~(uint64_t)7;
-    if (walker->arch != SONDE__ARCH_X86_64 || walker->image == NULL) {
-        return SONDE__STEP_OTHER;
-    }
     if (!frame->exact && (is_in_start(walker, frame->pc) || is_thread_end(walker, frame->pc))) {
         return sonde__step_end(walker, SONDE_END_ROOT, frame->pc);
     }
@@ -271,7 +277,19 @@ enum sonde__step sonde__step_scan(struct sonde__walker *walker)
     return scan.indirect_count > 0 && try_entries(&scan) ? SONDE__STEP_ON : SONDE__STEP_OTHER;
 }
 
-bool sonde__step_by_code(struct sonde__walker *walker, uint64_t function)
+/* Looking up the places that words point to leaves another image where the walker's own may stand
+ * (the image of a question to the loader has one place): both ways out of here ask anew. */
+enum sonde__step sonde__step_scan(struct sonde__walker *walker)
+{
+    if (walker->arch != SONDE__ARCH_X86_64 || walker->image == NULL) {
+        return SONDE__STEP_OTHER;
+    }
+    enum sonde__step step = scan_stack(walker);
+    sonde__walker_ask_anew(walker);
+    return step;
+}
+
+static bool step_by_code(struct sonde__walker *walker, uint64_t function)
 {
     struct sonde__walker looker = *walker;
     struct sonde__sweep sweep;
@@ -288,12 +306,22 @@ bool sonde__step_by_code(struct sonde__walker *walker, uint64_t function)
     if (target != 0 && target != function) {
         struct sonde__sweep of_call;
         /* a linkage stub, or a tail call on the way */
-        if (sonde__sweep_to(walker, sonde__walker_through_stub(walker, target), walker->frame.pc,
-                            true, &of_call) != SONDE__SWEEP_FOUND ||
+        if (sonde__sweep_to(walker, entry_of(walker, target), walker->frame.pc, true, &of_call) !=
+                SONDE__SWEEP_FOUND ||
             of_call.depth != sweep.depth) {
             return false;
         }
     }
     step_out(walker, &sweep, slot, pc);
     return true;
+}
+
+bool sonde__step_by_code(struct sonde__walker *walker, uint64_t function)
+{
+    if (walker->arch != SONDE__ARCH_X86_64) {
+        return false;
+    }
+    bool is_there = step_by_code(walker, function);
+    sonde__walker_ask_anew(walker);
+    return is_there;
 }

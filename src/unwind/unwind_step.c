@@ -237,7 +237,7 @@ enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker)
     if (by_code == SONDE__STEP_ENDED) {
         return by_code;
     }
-    if (by_code == SONDE__STEP_ON || sonde__step_by_call(walker)) {
+    if (by_code == SONDE__STEP_ON) {
         follow_frame(walker);
         return SONDE__STEP_ON;
     }

@@ -74,7 +74,7 @@ enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker);
 enum sonde__step sonde__step_scan(struct sonde__walker *walker);
 
 /* The same where the function's first instruction is known, and its rule needs a register that
- * nobody knows. False: no proof. */
+ * nobody knows, or proved wrong. False: no proof, and the walker has not moved. */
 bool sonde__step_by_code(struct sonde__walker *walker, uint64_t function);
 
 /* Step with all registers (walker->regs is not null). */
@@ -90,11 +90,6 @@ void sonde__async_deliver(struct sonde__walker *walker, struct sonde_stack *stac
 /* The walker stands where `rule` needs a frame pointer that is not known: find the caller by
  * scanning the stack. False: there is no caller that can be proven, or more than one. */
 bool sonde__step_infer(struct sonde__walker *walker, const struct sonde__rule *rule);
-
-/* Step from the innermost frame (or one that a signal interrupted) by the call that entered its
- * function, where call frame information is missing or wrong. False: no such call is found, and the
- * walker has not moved. */
-bool sonde__step_by_call(struct sonde__walker *walker);
 
 /* The same in code without call frame information, by lr. */
 bool sonde__step_by_link(struct sonde__walker *walker);

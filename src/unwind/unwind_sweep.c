@@ -18,6 +18,7 @@ enum {
     TAILS_MAX = 6,           /* functions that one may jump to in the end */
     ENTRIES_MAX = 12,        /* with those that these jump to in turn */
     CODE_BYTES = 256,
+    DEPTH_MAX = 1 << 30, /* bytes of a frame; code that takes more is none */
 };
 
 struct state {
@@ -101,36 +102,46 @@ static bool take_target(struct pass *pass, uint32_t at, struct state *ret_state,
     return is_there;
 }
 
+enum { LOST = -1, BROKEN = -2 };
+
+/* A depth moved by so many bytes. BROKEN: that is above the return address, or no frame at all. */
+static int32_t moved(int32_t depth, int64_t bytes)
+{
+    int64_t to = depth + bytes;
+    return to >= 0 && to <= DEPTH_MAX ? (int32_t)to : BROKEN;
+}
+
 static void apply(struct state *state, const struct sonde__x86_insn *insn)
 {
+    bool has_depth = state->depth >= 0, has_base = state->fp_base >= 0;
     switch (insn->kind) {
     case SONDE__X86_PUSH:
-        state->depth += state->depth >= 0 ? 8 : 0;
-        if (insn->reg == 5 && state->fp_saved < 0 && state->fp_base < 0) {
+        state->depth = has_depth ? moved(state->depth, 8) : state->depth;
+        if (insn->reg == 5 && state->fp_saved < 0 && !has_base) {
             state->fp_saved = state->depth;
         }
         break;
     case SONDE__X86_POP:
-        state->depth -= state->depth >= 0 ? 8 : 0;
+        state->depth = has_depth ? moved(state->depth, -8) : state->depth;
         if (insn->reg == 5) {
             state->fp_saved = state->fp_base = -1;
         }
         break;
     case SONDE__X86_SP_ADD:
-        state->depth -= state->depth >= 0 ? insn->value : 0;
+        state->depth = has_depth ? moved(state->depth, -(int64_t)insn->value) : state->depth;
         break;
     case SONDE__X86_SP_FROM_FP:
-        state->depth = state->fp_base >= 0 ? state->fp_base - insn->value : -1;
+        state->depth = has_base ? moved(state->fp_base, -(int64_t)insn->value) : LOST;
         break;
     case SONDE__X86_LEAVE:
-        state->depth = state->fp_base >= 0 ? state->fp_base - 8 : -1;
+        state->depth = has_base ? moved(state->fp_base, -8) : LOST;
         state->fp_saved = state->fp_base = -1;
         break;
     case SONDE__X86_FP_FROM_SP:
-        state->fp_base = state->depth >= 0 ? state->depth - insn->value : -1;
+        state->fp_base = has_depth ? moved(state->depth, -(int64_t)insn->value) : LOST;
         break;
     case SONDE__X86_SP_LOST:
-        state->depth = -1;
+        state->depth = LOST;
         break;
     default:
         break;
@@ -231,7 +242,7 @@ static bool run_pass(struct pass *pass, uint64_t pc, struct state *ret_state)
         }
         if (pass->entry + at == pc) {
             *ret_state = state;
-            return state.is_known && state.depth >= -1;
+            return state.is_known;
         }
         if (pass->entry + at > pc && pc >= pass->entry) {
             return false; /* pc is in the middle of an instruction: not this function's code */
@@ -241,7 +252,7 @@ static bool run_pass(struct pass *pass, uint64_t pc, struct state *ret_state)
         }
         at += insn.length;
         apply(&state, &insn);
-        if (state.depth < -1) {
+        if (state.depth == BROKEN) {
             state.is_known = false;
             is_guess = true;
         }

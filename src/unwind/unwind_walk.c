@@ -201,9 +201,21 @@ static void remember_step(struct sonde__recorder *rec, const struct sonde__walke
     (void)sonde__memo_arrive(rec, &w->frame, &arrival);
 }
 
+/* To the caller as the code of the function says, from the start that its record names. */
+static bool step_by_own_code(struct sonde__walker *w)
+{
+    const struct sonde__image *image;
+    uint64_t start = 0, end = 0;
+    sonde__walker_locate(w, w->frame.pc);
+    image = w->image;
+    return image != NULL &&
+           sonde__cfi_fde_bounds(&image->cfi, w->arch, w->frame.pc - image->bias, &start, &end) &&
+           sonde__step_by_code(w, start + image->bias);
+}
+
 /* The innermost frame's rule led to a place without code, so it is wrong: libc's assembler for long
- * numbers pushes registers and does not say so. Where the call that entered the function is found,
- * the walker stands at its caller instead. */
+ * numbers pushes registers and does not say so. Where the function's code and the call that entered
+ * it agree about the caller, the walker stands there instead. */
 static __attribute__((noinline)) void correct(struct sonde__walker *w,
                                               const struct sonde__frame *before)
 {
@@ -213,7 +225,7 @@ static __attribute__((noinline)) void correct(struct sonde__walker *w,
         return;
     }
     w->frame = *before;
-    if (!sonde__step_by_call(w)) {
+    if (!step_by_own_code(w)) {
         w->frame = after;
         return;
     }

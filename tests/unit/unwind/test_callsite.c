@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The caller by the call that entered the function, or by the link register, where call frame
- * information lacks or lies. */
+/* The caller by the function's code and the call that entered it, or by the link register, where
+ * call frame information lacks or lies. */
 #include <string.h>
 
 #include "sim.h"
@@ -24,7 +24,8 @@ static void open_silent_pushes(void)
     SIM_FDE(&sim, 0x100, 0);
     SIM_FDE(&sim, 0x200, 0x0c, 6, 16, 0x86, 2);
     add_root();
-    memcpy(sim.code + 0x100, "\x53\x55", 2);
+    memcpy(sim.code + 0x100, "\x53\x55", 2); /* push %rbx; push %rbp */
+    memcpy(sim.code + 0x110, "\x5d\x90", 2); /* pop %rbp; nop */
     sim_call(&sim, 0x250, 0x100);
     sim_start(&sim, 0x110, 0x100);
     sim_set(&sim, SONDE__X86_64_RBP, 5); /* it counts with it */
@@ -96,6 +97,7 @@ TEST(an_indirect_call_leads_out_of_code_without_a_record)
     sim_open(&sim, SONDE__ARCH_X86_64);
     SIM_FDE(&sim, 0x200, 0x0e, 16);
     add_root();
+    memcpy(sim.code + 0x100, "\x48\x83\xec\x08", 4);     /* sub $8,%rsp */
     memcpy(sim.code + 0x24b, "\x90\x90\x90\xff\xd0", 5); /* call *%rax */
     sim_start(&sim, 0x110, 0x100);
     sim_set(&sim, SONDE__X86_64_RBP, 5);
@@ -104,7 +106,12 @@ TEST(an_indirect_call_leads_out_of_code_without_a_record)
     sim_poke(&sim, 0x118, CODE(0xf10));
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_ROOT, 0x110, 0x250, 0xf10);
-    sim_poke(&sim, 0x118, 0x1234); /* leads nowhere */
+    CHECK_EQ(sim.how[1], SONDE_FOUND_INFERRED);
+    /* the code has moved the stack by nothing, or by more: then the word is none */
+    memset(sim.code + 0x100, 0, 4);
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_NO_RULE, 0x110);
+    memcpy(sim.code + 0x100, "\x48\x83\xec\x18", 4);
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_NO_RULE, 0x110);
 }
