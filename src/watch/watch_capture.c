@@ -95,16 +95,18 @@ void sonde__watch_camera_refresh(struct sonde__watch_camera *camera)
     }
 }
 
-/* The wrappers of the probe are ours, not the program's: their frames are taken out. */
-static void drop_own_frames(struct sonde__watch_camera *camera, struct sonde_stack *stack)
+/* The wrappers of the probe are ours, not the program's: their frames are taken out. waits: the
+ * thread is in a system call. Then an innermost frame of the probe is that wait itself, which it
+ * made in libc's place. */
+static void drop_own_frames(struct sonde__watch_camera *camera, struct sonde_stack *stack,
+                            bool waits)
 {
     const struct sonde__image_set *images = sonde__target_images(camera->target);
     uint32_t kept = 0, gap = stack->lost_at;
     for (uint32_t i = 0; i < stack->count; i++) {
         const struct sonde__image *image = sonde__image_find(images, stack->pcs[i]);
         const char *slash = image != NULL ? strrchr(image->path, '/') : NULL;
-        /* the innermost is the wait itself, where the probe made the system call for libc */
-        if (i > 0 && slash != NULL && strcmp(slash, "/libsonde-preload.so") == 0) {
+        if ((i > 0 || !waits) && slash != NULL && strcmp(slash, "/libsonde-preload.so") == 0) {
             stack->lost_at -= i < gap;
             continue;
         }
@@ -148,7 +150,7 @@ static bool keep(struct sonde__watch_camera *camera, const struct sonde__thread 
         capture.status != SONDE_ABSENT) {
         camera->ask(thread->tid, &stack, &capture);
     }
-    drop_own_frames(camera, &stack);
+    drop_own_frames(camera, &stack, capture.syscall >= 0);
     memset(shot, 0, sizeof *shot);
     if (stack.count > 0) {
         shot->pcs = malloc(stack.count * (sizeof *stack.pcs + 1));
