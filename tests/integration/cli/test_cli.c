@@ -23,16 +23,6 @@ static struct test_run sonde(const char *arguments)
     return test_run(argv, NULL, NULL, 60);
 }
 
-/* A shell line with $SONDE in it. */
-static struct test_run shell(const char *line)
-{
-    char variable[600];
-    const char *const argv[] = {"sh", "-c", line, NULL};
-    const char *const env[] = {variable, NULL};
-    snprintf(variable, sizeof variable, "SONDE=%s", sonde_program());
-    return test_run(argv, env, NULL, 60);
-}
-
 TEST(wrong_usage_is_one_line_and_2)
 {
     static const struct {

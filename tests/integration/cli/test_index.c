@@ -16,16 +16,6 @@ static const char source[] = "static inline int inner(volatile int *p) {\n"
                              "    return inner(p) + 2;\n"
                              "}\n";
 
-static struct test_run shell(const char *line)
-{
-    char sonde[600], folder[600];
-    const char *const argv[] = {"sh", "-c", line, NULL};
-    const char *const env[] = {sonde, folder, NULL};
-    snprintf(sonde, sizeof sonde, "SONDE=%s", sonde_program());
-    snprintf(folder, sizeof folder, "DIR=%s", test_folder());
-    return test_run(argv, env, NULL, 60);
-}
-
 static void build(void)
 {
     char path[600];

@@ -28,16 +28,6 @@ static const char source[] = "#include <execinfo.h>\n"
                              "    free((void *)p); (void)argv;\n"
                              "    return r == 12345; }\n";
 
-static struct test_run shell(const char *line)
-{
-    char sonde[600], folder[600];
-    const char *const argv[] = {"sh", "-c", line, NULL};
-    const char *const env[] = {sonde, folder, NULL};
-    snprintf(sonde, sizeof sonde, "SONDE=%s", sonde_program());
-    snprintf(folder, sizeof folder, "DIR=%s", test_folder());
-    return test_run(argv, env, NULL, 60);
-}
-
 static void build(const char *command)
 {
     char path[600];

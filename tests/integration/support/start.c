@@ -13,8 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "test.h"
-
 enum { READY_MS = 20000, BLOCKED_TRIES = 2000 };
 
 pid_t start_program(const char *const argv[])
@@ -104,6 +102,16 @@ const char *test_program(const char *folder, const char *name)
     static char path[512];
     snprintf(path, sizeof path, "%s/tests/integration/%s/%s", test_build_dir(), folder, name);
     return path;
+}
+
+struct test_run shell(const char *line)
+{
+    char sonde[600], folder[600];
+    const char *const argv[] = {"sh", "-c", line, NULL};
+    const char *const env[] = {sonde, folder, NULL};
+    snprintf(sonde, sizeof sonde, "SONDE=%s", sonde_program());
+    snprintf(folder, sizeof folder, "DIR=%s", test_folder());
+    return test_run(argv, env, NULL, 60);
 }
 
 void check_one_line(const char *message, const char *part)

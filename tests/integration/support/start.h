@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "test.h"
+
 /* Start argv[0] with its standard output to us, and wait until it printed a line. Fails the test
  * when it does not. It is killed when the test's process dies. */
 pid_t start_program(const char *const argv[]);
@@ -16,6 +18,8 @@ void wait_blocked(pid_t pid);
 /* The path of the sonde program of this build, and of a program built beside a test. */
 const char *sonde_program(void);
 const char *test_program(const char *folder, const char *name);
+/* Run a line of shell with $SONDE, that program, and $DIR, the test's folder. */
+struct test_run shell(const char *line);
 
 /* `message` is one line: not empty, one newline at its end, no control characters, and it holds
  * `part`. */
