@@ -21,11 +21,13 @@
 #include "host_file.h"
 #include "image_elf.h"
 #include "mem_heap.h"
+#include "symfile_sections.h"
 #include "symindex.h"
 #include "symindex_convert.h"
 
 enum {
     CONVERSIONS = 5,
+    INFLATIONS = 3,
     ROUNDS = 5,
     ADDRESSES = 1000000,
     TOOL_FIRST = 50000,
@@ -330,13 +332,40 @@ static void measure(const char *key, const char *path, const char *folder)
     sonde__host_file_unmap(&corpus.file);
 }
 
+/* What it costs beside that the same file is shipped with its sections compressed. */
+static void measure_inflation(const char *key, const char *path)
+{
+    struct sonde__host_file file;
+    struct sonde__elf elf;
+    struct sonde_error error;
+    double times[INFLATIONS];
+    if (sonde__host_file_map(NULL, path, UINT64_MAX, &file, &error) != SONDE_OK ||
+        sonde__elf_open(file.data, file.size, &elf, &error) != SONDE_OK) {
+        fail(error.what);
+    }
+    for (unsigned i = 0; i < INFLATIONS; i++) {
+        struct sonde__symfile_sections sections;
+        double begin = cpu_s();
+        if (sonde__symfile_sections_open(&elf, false, &sections, &error) != SONDE_OK ||
+            sections.inflated_bytes == 0) {
+            fail("not inflated");
+        }
+        times[i] = cpu_s() - begin;
+        sonde__symfile_sections_close(&sections);
+    }
+    bench_print(median(times, INFLATIONS), "s", "symbols.%s.inflate_cpu_s", key);
+    sonde__host_file_unmap(&file);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc < 4 || argc % 2 != 0) {
-        bench_note("bench_index FOLDER KEY FILE [KEY FILE]...: see tools/dev/bench.sh");
+    if (argc < 5 || argc % 3 != 2) {
+        bench_note("bench_index FOLDER KEY FILE SHIPPED [KEY FILE SHIPPED]...: see "
+                   "tools/dev/bench.sh");
         return 0;
     }
-    for (int i = 2; i + 1 < argc; i += 2) {
+    for (int i = 2; i + 2 < argc; i += 3) {
+        measure_inflation(argv[i], argv[i + 2]);
         measure(argv[i], argv[i + 1], argv[1]);
     }
     return 0;

@@ -8,6 +8,7 @@
 #include "base_status.h"
 #include "mem_heap.h"
 #include "symfile_open.h"
+#include "symfile_sections.h"
 #include "symindex_convert.h"
 
 #define FILE_BYTES_MAX ((uint64_t)64 << 30)
@@ -15,6 +16,30 @@
 static void step(void *ctx, uint64_t done, uint64_t total)
 {
     sonde__cli_progress_step(ctx, total != 0 ? done * 100 / total : 0, 100);
+}
+
+static enum sonde_status convert(const struct sonde__symfile_pair *pair,
+                                 enum sonde__cli_index_make make, struct sonde__cli_progress *line,
+                                 struct sonde__cli_index *index, struct sonde__symindex_made *made,
+                                 struct sonde_error *ret_error)
+{
+    struct sonde__symfile_sections sections;
+    struct sonde__symindex_source source = {.debug = &pair->debug,
+                                            .image = pair->separate ? &pair->own : NULL,
+                                            .progress = step,
+                                            .progress_ctx = line};
+    enum sonde_status status =
+        sonde__symfile_sections_open(&pair->debug, false, &sections, ret_error);
+    if (status == SONDE_OK) {
+        source.sections = &sections.views;
+        source.damage = sections.damage;
+        status = sonde__symindex_convert(&source, made, ret_error);
+        sonde__symfile_sections_close(&sections);
+    } else if (status == SONDE_UNSUPPORTED && make == SONDE__CLI_INDEX_MADE_OF_SYMBOLS) {
+        source.symbols_only = index->symbols_only = true;
+        status = sonde__symindex_convert(&source, made, ret_error);
+    }
+    return status;
 }
 
 static enum sonde_status make_index(const char *path, enum sonde__cli_index_make make,
@@ -29,16 +54,8 @@ static enum sonde_status make_index(const char *path, enum sonde__cli_index_make
     status = sonde__symfile_open(&options, absolute != NULL ? absolute : path, &pair, ret_error);
     free(absolute);
     SONDE_TRY(status);
-    struct sonde__symindex_source source = {.debug = &pair.debug,
-                                            .image = pair.separate ? &pair.own : NULL,
-                                            .progress = step,
-                                            .progress_ctx = &line};
     sonde__cli_progress_begin(&line, "reading debug information, per cent");
-    status = sonde__symindex_convert(&source, &made, ret_error);
-    if (status == SONDE_UNSUPPORTED && make == SONDE__CLI_INDEX_MADE_OF_SYMBOLS) {
-        source.symbols_only = index->symbols_only = true;
-        status = sonde__symindex_convert(&source, &made, ret_error);
-    }
+    status = convert(&pair, make, &line, index, &made, ret_error);
     sonde__cli_progress_end(&line);
     index->separate = pair.separate;
     sonde__symfile_close(&pair);

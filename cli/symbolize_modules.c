@@ -46,9 +46,11 @@ static bool try_open(const struct symbolize_modules *modules, struct symbolize_m
     }
     if (is_right(&module->index, build_id)) {
         if (module->index.symbols_only) {
-            sonde__cli_error(modules->command,
-                             "%s: its debug information cannot be read (compressed); names only",
-                             path);
+            sonde__cli_error(
+                modules->command,
+                "%s: its debug information is compressed, and the library for it is not "
+                "here; names only",
+                path);
         }
         module->found = true;
         return true;

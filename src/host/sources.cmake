@@ -10,6 +10,7 @@ set(sources
     ${SONDE_PORT}/host_process.c
     ${SONDE_PORT}/host_ptrace.c
     ${SONDE_PORT}/host_run.c
+    ${SONDE_PORT}/host_scratch.c
     ${SONDE_PORT}/host_selftest.c
     ${SONDE_PORT}/host_signal.c
     ${SONDE_PORT}/host_waiter.c

@@ -89,6 +89,17 @@ bool sonde__elf_section_by_type(const struct sonde__elf *elf, uint32_t type,
 bool sonde__elf_segment_by_type(const struct sonde__elf *elf, uint32_t type,
                                 struct sonde__elf_segment *ret_segment);
 
+/* What stands in a compressed section: SHF_COMPRESSED, or ".zdebug_" in its name. */
+struct sonde__elf_compression {
+    uint32_t type; /* ELFCOMPRESS_* */
+    uint64_t size; /* as the header says, when inflated */
+    const uint8_t *data;
+    uint64_t data_size;
+};
+/* False: no data in the view, or no such header. */
+bool sonde__elf_compression(const struct sonde__elf *elf, const struct sonde__elf_section *section,
+                            struct sonde__elf_compression *ret_compression);
+
 /* Lowest and highest vaddr of the executable PT_LOADs. False: there is none. */
 bool sonde__elf_text_range(const struct sonde__elf *elf, uint64_t *ret_start, uint64_t *ret_end);
 

@@ -56,6 +56,9 @@
 #define SONDE__SHF_EXECINSTR  4u
 #define SONDE__SHF_COMPRESSED 0x800u
 
+#define SONDE__ELFCOMPRESS_ZLIB 1u
+#define SONDE__ELFCOMPRESS_ZSTD 2u
+
 #define SONDE__STT_NOTYPE    0u
 #define SONDE__STT_OBJECT    1u
 #define SONDE__STT_FUNC      2u

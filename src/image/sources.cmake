@@ -2,6 +2,7 @@ set(sources
     image_cfi.c
     image_elf.c
     image_elf_cfi.c
+    image_elf_compressed.c
     image_elf_note.c
     image_elf_symbols.c
     image_set.c

@@ -204,6 +204,10 @@ static void find_units(struct convert *c)
 static void convert_units(struct convert *c)
 {
     uint64_t total = bytes_of(&c->sections->info);
+    if (c->source->damage != NULL) {
+        c->damage = c->source->damage;
+        list_bad_unit(c);
+    }
     find_units(c);
     for (size_t i = 0; i < c->unit_count && c->status == SONDE_OK; i++) {
         uint64_t offset = c->unit_offsets[i];

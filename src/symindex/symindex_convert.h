@@ -18,6 +18,8 @@ struct sonde__symindex_source {
     const struct sonde__elf *image; /* the image itself where that is another file, or null */
     /* the debug sections, where they do not lie in `debug` as they are read; else null */
     const struct sonde__dwarf_sections *sections;
+    const char
+        *damage; /* what is wrong with those as a whole, listed as a unit's (static), or null */
     bool symbols_only; /* leave the DWARF alone */
     /* called before each unit, or null */
     void (*progress)(void *ctx, uint64_t done, uint64_t total);

@@ -4,7 +4,8 @@ bench_index() {
     need llvm-19 binutils
     corpora
     mkdir -p "$cache/bench"
-    "$1" "$cache/bench" jvm "$(corpus libjvm.so)" osd "$(corpus ceph-osd)"
+    "$1" "$cache/bench" jvm "$(corpus libjvm.so)" "$(shipped libjvm.so)" \
+        osd "$(corpus ceph-osd)" "$(shipped ceph-osd)"
 }
 
 dev_bench() {

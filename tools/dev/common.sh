@@ -51,21 +51,25 @@ unpack() {
 }
 
 # corpora: the largest debug information of Debian, its sections inflated, and the stripped files;
-# corpus NAME: its path (libjvm.so, ceph-osd). A gigabyte: only for benchmarks and --long.
+# corpus NAME: its path (libjvm.so, ceph-osd), shipped NAME: of the same as it came. A gigabyte: only
+# for benchmarks and --long.
 corpora() {
-    local image id file
+    local image file
     unpack openjdk-17-jre-headless openjdk-17-dbg ceph-osd ceph-osd-dbg
     mkdir -p "$cache/inflated"
     for image in "$cache"/deb/openjdk-17-jre-headless/usr/lib/jvm/*/lib/server/libjvm.so \
         "$cache"/deb/ceph-osd/usr/bin/ceph-osd; do
         file=$(corpus "${image##*/}")
         [ ! -e "$file" ] || continue
-        id=$(readelf -n "$image" 2>/dev/null | sed -n 's/.*Build ID: //p')
-        objcopy --decompress-debug-sections \
-            "$(find "$cache"/deb/openjdk-17-dbg "$cache"/deb/ceph-osd-dbg -path "*/${id:0:2}/${id:2}.debug")" \
-            "$file.part"
+        objcopy --decompress-debug-sections "$(shipped "${image##*/}")" "$file.part"
         mv "$file.part" "$file"
     done
+}
+shipped() {
+    local id
+    id=$(readelf -n "$(find "$cache"/deb/openjdk-17-jre-headless "$cache"/deb/ceph-osd -name "$1" -type f)" 2>/dev/null |
+        sed -n 's/.*Build ID: //p')
+    find "$cache"/deb/openjdk-17-dbg "$cache"/deb/ceph-osd-dbg -path "*/${id:0:2}/${id:2}.debug"
 }
 corpus() { printf '%s\n' "$cache/inflated/$1.debug"; }
 

@@ -1,159 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Index files against llvm-symbolizer: at each address the same number of frames, with the same
- * file and line at every level, inlined calls included; names modulo the aliases of the address. */
+/* Index files against llvm-symbolizer (agree.h), and what a person would say. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "host_file.h"
-#include "image_elf.h"
-#include "mem_heap.h"
-#include "symbolizer.h"
-#include "symindex.h"
-#include "symindex_convert.h"
+#include "agree.h"
 #include "test.h"
-
-#define FRAMES_MAX 128
-
-struct program {
-    struct sonde__host_file file;
-    struct sonde__elf elf;
-    struct sonde__symindex_made made;
-    struct sonde__symindex index;
-    struct sonde__symindex_strings strings;
-    uint64_t text_vaddr, text_size;
-};
-
-static void open_program(const char *path, struct program *p)
-{
-    struct sonde__elf_section text;
-    struct sonde_error error;
-    CHECK_OK(sonde__host_file_map(NULL, path, (uint64_t)1 << 40, &p->file, &error));
-    CHECK_OK(sonde__elf_open(p->file.data, p->file.size, &p->elf, &error));
-    struct sonde__symindex_source source = {.debug = &p->elf};
-    CHECK_OK(sonde__symindex_convert(&source, &p->made, &error));
-    CHECK_OK(sonde__symindex_open(p->made.data, p->made.size, &p->index, &error));
-    CHECK(sonde__symindex_intact(&p->index));
-    CHECK_OK(sonde__symindex_strings_init(&p->strings, &p->index));
-    CHECK(sonde__elf_section_by_name(&p->elf, ".text", &text));
-    p->text_vaddr = text.vaddr;
-    p->text_size = text.size;
-}
-
-static void close_program(struct program *p)
-{
-    sonde__symindex_strings_done(&p->strings);
-    sonde__mem_free(p->made.data);
-    sonde__host_file_unmap(&p->file);
-}
-
-/* Names of the frames: the outermost one may be another name of the symbol there. */
-static bool same_outer_name(struct program *p, uint64_t vaddr, const char *ours, const char *its)
-{
-    struct sonde__symindex_symbol symbol;
-    if (symbolizer_same_name(ours, its)) {
-        return true;
-    }
-    if (!sonde__symindex_symbol(&p->index, vaddr, &symbol)) {
-        return false;
-    }
-    if (strcmp(sonde__symindex_name(&p->strings, symbol.name), its) == 0) {
-        return true;
-    }
-    for (uint32_t i = 0; i < symbol.alias_count; i++) {
-        uint32_t alias = sonde__symindex_alias(&p->index, &symbol, i);
-        if (strcmp(sonde__symindex_name(&p->strings, alias), its) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-struct agreement {
-    unsigned asked, known, same, same_names;
-};
-
-static void compare_one(struct program *p, uint64_t vaddr, const struct symbolizer_frame *its,
-                        size_t its_n, struct agreement *a)
-{
-    struct sonde__symindex_frame ours[FRAMES_MAX];
-    size_t n = sonde__symindex_find(&p->index, vaddr, ours, FRAMES_MAX);
-    bool lines = n == its_n;
-    bool names = lines;
-    a->asked++;
-    if (its_n == 1 && its[0].line == 0) {
-        /* a symbol at most: its file is the one that the symbol table names for it */
-        const char *name = n > 0 ? sonde__symindex_name(&p->strings, ours[0].name) : "";
-        if (n <= 1 && its[0].name[0] == '\0') {
-            return;
-        }
-        a->known++;
-        lines = n == 1 && ours[0].line == 0;
-        a->same += lines;
-        a->same_names += lines && same_outer_name(p, vaddr, name, its[0].name);
-        return;
-    }
-    a->known++;
-    for (size_t i = 0; i < n && lines; i++) {
-        const char *file = sonde__symindex_file(&p->strings, ours[i].file);
-        const char *name = sonde__symindex_name(&p->strings, ours[i].name);
-        /* where the call's line is not known, llvm names the file of the function */
-        lines =
-            ours[i].line == its[i].line &&
-            (ours[i].line == 0 || strcmp(symbolizer_base(file), symbolizer_base(its[i].file)) == 0);
-        names = names && (i + 1 < n ? strcmp(name, its[i].name) == 0
-                                    : same_outer_name(p, vaddr, name, its[i].name));
-    }
-    a->same += lines;
-    a->same_names += lines && names;
-    if (!lines || !names) {
-        static unsigned shown;
-        if (shown++ < 5) {
-            dprintf(STDOUT_FILENO, "    0x%llx: ours %zu, %s %s:%u; its %zu, %s %s:%u\n",
-                    (unsigned long long)vaddr, n,
-                    n > 0 ? sonde__symindex_name(&p->strings, ours[0].name) : "",
-                    n > 0 ? sonde__symindex_file(&p->strings, ours[0].file) : "",
-                    n > 0 ? ours[0].line : 0, its_n, its[0].name, its[0].file, its[0].line);
-        }
-    }
-}
-
-static struct agreement compare(const char *path, const uint64_t *given, unsigned count)
-{
-    static struct symbolizer_frame its[FRAMES_MAX];
-    struct symbolizer symbolizer;
-    struct program p;
-    struct agreement a = {0};
-    uint64_t seed = 12345;
-    uint64_t *addresses = malloc(count * sizeof *addresses);
-    CHECK(addresses != NULL);
-    open_program(path, &p);
-    for (unsigned i = 0; i < count; i++) {
-        seed = seed * 6364136223846793005u + 1442695040888963407u;
-        addresses[i] = given != NULL ? given[i] : p.text_vaddr + (seed >> 20) % p.text_size;
-    }
-    symbolizer_ask(&symbolizer, path, addresses, count);
-    for (unsigned i = 0; i < count; i++) {
-        size_t its_n = symbolizer_next(&symbolizer, its, FRAMES_MAX);
-        compare_one(&p, addresses[i], its, its_n, &a);
-    }
-    symbolizer_done(&symbolizer);
-    close_program(&p);
-    free(addresses);
-    return a;
-}
-
-static void must_agree(const char *what, struct agreement a)
-{
-    dprintf(STDOUT_FILENO,
-            "    %s: %u known, %u with the same lines, %u of them with the same names\n", what,
-            a.known, a.same, a.same_names);
-    if (a.same * 1000ull < a.known * 995ull || a.same_names * 1000ull < a.known * 990ull) {
-        FAIL("%s: of %u addresses %u agree with llvm-symbolizer, %u also in names", what, a.known,
-             a.same, a.same_names);
-    }
-}
 
 static void build(const char *compiler, const char *options, char *path, size_t size)
 {
@@ -176,7 +29,7 @@ static void check(const char *compiler, const char *options)
 {
     char path[512];
     build(compiler, options, path, sizeof path);
-    struct agreement a = compare(path, NULL, 3000);
+    struct agreement a = compare(path, NULL, NULL, 3000);
     CHECK(a.known > 2000);
     must_agree(options, a);
 }
@@ -255,7 +108,7 @@ TEST(symindex_linkage_names)
         FAIL("%s: %s", command, run.err);
     }
     test_run_done(&run);
-    struct agreement a = compare(path, NULL, 2000);
+    struct agreement a = compare(path, NULL, NULL, 2000);
     CHECK(a.known > 500);
     CHECK_EQ(a.same, a.known);
     CHECK_EQ(a.same_names, a.known);
@@ -285,7 +138,7 @@ TEST(symindex_escapes)
     CHECK(p.index.escapes > 0);
     CHECK(p.index.calls > 600);
     close_program(&p);
-    struct agreement a = compare(path, NULL, 2000);
+    struct agreement a = compare(path, NULL, NULL, 2000);
     CHECK(a.known > 1000);
     CHECK_EQ(a.same, a.known);
 }
@@ -334,10 +187,10 @@ static void check_corpus(const char *name, const char *image)
         SKIP("not fetched: %s", name);
     }
     fclose(file);
-    must_agree("random addresses", compare(path, NULL, 100000));
+    must_agree("random addresses", compare(path, NULL, NULL, 100000));
     unsigned count = return_addresses(image_path, &addresses, 50000);
     CHECK(count > 10000);
-    must_agree("return addresses", compare(path, addresses, count));
+    must_agree("return addresses", compare(path, NULL, addresses, count));
     free(addresses);
 }
 
@@ -473,7 +326,7 @@ TEST(symindex_refuses_what_is_none)
                  sizeof path);
     CHECK_OK(sonde__host_file_map(NULL, path, (uint64_t)1 << 40, &p.file, &error));
     CHECK_OK(sonde__elf_open(p.file.data, p.file.size, &p.elf, &error));
-    struct sonde__symindex_source source = {.debug = &p.elf};
+    struct sonde__symindex_source source = {.debug = &p.elf}; /* sections as they lie */
     CHECK_EQ(sonde__symindex_convert(&source, &made, &error), SONDE_UNSUPPORTED);
     CHECK_CONTAINS(error.what, "compressed");
     sonde__host_file_unmap(&p.file);

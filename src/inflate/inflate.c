@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One call of each library, declared here: their one-shot functions are the oldest and most stable
+ * part of them, and the build needs no headers for it. Sources: zlib.h (uncompress), zstd.h
+ * (ZSTD_decompress, ZSTD_getErrorCode), lzma/container.h (lzma_stream_buffer_decode). */
+#include "inflate.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base_status.h"
+
+/* What liblzma may use of memory: a dictionary of the largest preset is 64 MiB. */
+#define XZ_MEMORY_MAX ((uint64_t)256 << 20)
+
+/* Numbers of the libraries. */
+enum { Z_OK = 0, Z_MEM_ERROR = -4, Z_BUF_ERROR = -5 };
+enum { ZSTD_ERROR_MEMORY = 64, ZSTD_ERROR_ROOM = 70 };
+enum { LZMA_OK = 0, LZMA_MEM_ERROR = 5, LZMA_MEMLIMIT_ERROR = 6, LZMA_BUF_ERROR = 10 };
+
+/* The library stays loaded: it is asked again soon, and may not be unloaded in a running call. */
+static bool load(const char *library, const char *name, void *ret_function)
+{
+    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    void *function = handle != NULL ? dlsym(handle, name) : NULL;
+    memcpy(ret_function, &function, sizeof function);
+    return function != NULL;
+}
+
+struct job {
+    const void *data;
+    size_t size;
+    void *to;
+    size_t room;
+    size_t done;
+    const char *what;
+};
+
+static enum sonde_status inflate_zlib(struct job *job)
+{
+    int (*uncompress)(unsigned char *, unsigned long *, const unsigned char *, unsigned long);
+    unsigned long done = job->room;
+    if (!load("libz.so.1", "uncompress", &uncompress)) {
+        job->what = "compressed with zlib, and libz.so.1 (Debian: zlib1g) is not there";
+        return SONDE_UNSUPPORTED;
+    }
+    int rc = uncompress(job->to, &done, job->data, job->size);
+    job->done = done < job->room ? done : job->room;
+    job->what = "malformed zlib data";
+    if (rc == Z_BUF_ERROR && job->done == job->room) {
+        job->what = "more zlib data than it says";
+        return SONDE_LIMIT;
+    }
+    return rc == Z_OK ? SONDE_OK : rc == Z_MEM_ERROR ? SONDE_MEMORY : SONDE_CORRUPT;
+}
+
+static size_t without_zeros(const struct job *job)
+{
+    const uint8_t *bytes = job->to;
+    size_t size = job->room;
+    while (size > 0 && bytes[size - 1] == 0) {
+        size--;
+    }
+    return size;
+}
+
+static enum sonde_status inflate_zstd(struct job *job)
+{
+    size_t (*decompress)(void *, size_t, const void *, size_t);
+    unsigned (*is_error)(size_t);
+    int (*error_code)(size_t);
+    if (!load("libzstd.so.1", "ZSTD_decompress", &decompress) ||
+        !load("libzstd.so.1", "ZSTD_isError", &is_error) ||
+        !load("libzstd.so.1", "ZSTD_getErrorCode", &error_code)) {
+        job->what = "compressed with zstd, and libzstd.so.1 (Debian: libzstd1) is not there";
+        return SONDE_UNSUPPORTED;
+    }
+    size_t rc = decompress(job->to, job->room, job->data, job->size);
+    if (is_error(rc) == 0) {
+        job->done = rc;
+        return SONDE_OK;
+    }
+    job->done = without_zeros(job);
+    if (error_code(rc) == ZSTD_ERROR_ROOM) {
+        job->what = "more zstd data than it says";
+        return SONDE_LIMIT;
+    }
+    job->what = "malformed zstd data";
+    return error_code(rc) == ZSTD_ERROR_MEMORY ? SONDE_MEMORY : SONDE_CORRUPT;
+}
+
+static enum sonde_status inflate_xz(struct job *job)
+{
+    int (*decode)(uint64_t *, uint32_t, const void *, const uint8_t *, size_t *, size_t, uint8_t *,
+                  size_t *, size_t);
+    uint64_t memory = XZ_MEMORY_MAX;
+    size_t at = 0;
+    if (!load("liblzma.so.5", "lzma_stream_buffer_decode", &decode)) {
+        job->what = "compressed with xz, and liblzma.so.5 (Debian: liblzma5) is not there";
+        return SONDE_UNSUPPORTED;
+    }
+    int rc = decode(&memory, 0, NULL, job->data, &at, job->size, job->to, &job->done, job->room);
+    job->what = "malformed xz data";
+    switch (rc) {
+    case LZMA_OK:
+        return SONDE_OK;
+    case LZMA_BUF_ERROR:
+        job->done = without_zeros(job);
+        return SONDE_LIMIT;
+    case LZMA_MEM_ERROR:
+        return SONDE_MEMORY;
+    case LZMA_MEMLIMIT_ERROR:
+        job->what = "xz data that needs too much memory";
+        return SONDE_LIMIT;
+    default:
+        return SONDE_CORRUPT;
+    }
+}
+
+enum sonde_status sonde__inflate(enum sonde__inflate_kind kind, const void *data, size_t size,
+                                 void *to, size_t room, size_t *ret_size,
+                                 struct sonde_error *ret_error)
+{
+    static enum sonde_status (*const kinds[])(struct job *) = {
+        [SONDE__INFLATE_ZLIB] = inflate_zlib,
+        [SONDE__INFLATE_ZSTD] = inflate_zstd,
+        [SONDE__INFLATE_XZ] = inflate_xz,
+    };
+    struct job job = {.data = data, .size = size, .to = to, .room = room};
+    enum sonde_status status = kinds[kind](&job);
+    *ret_size = job.done;
+    return status == SONDE_OK ? SONDE_OK
+                              : sonde__base_fail(ret_error, status, job.what, NULL, 0, job.done);
+}

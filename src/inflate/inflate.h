@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Compressed bytes -> bytes, with the system's zlib, libzstd and liblzma.
+ *
+ * The libraries are loaded at the first use and are needed by nobody who never meets such bytes:
+ * libsonde stands on libc alone. All three are part of every Debian. Output is bounded by the room
+ * that the caller gives, whatever the input says. Context: any thread. */
+#ifndef SONDE_INFLATE_H
+#define SONDE_INFLATE_H
+
+#include <stddef.h>
+
+#include <sonde/status.h>
+
+enum sonde__inflate_kind { SONDE__INFLATE_ZLIB, SONDE__INFLATE_ZSTD, SONDE__INFLATE_XZ };
+
+/* Inflate to at most `room` bytes at `to`, which were zero.
+ *
+ * ret_size  bytes that came out, also when the input turned out to be malformed: what came before
+ *           the fault (zstd cannot tell: up to the last one that is not zero)
+ *
+ * Returns OK | UNSUPPORTED (its library is not there) | CORRUPT | LIMIT (more than `room`)
+ * | MEMORY. */
+SONDE_NODISCARD enum sonde_status sonde__inflate(enum sonde__inflate_kind kind, const void *data,
+                                                 size_t size, void *to, size_t room,
+                                                 size_t *ret_size, struct sonde_error *ret_error);
+
+#endif

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Indexes made of programs, and how far they agree with llvm-symbolizer: at each address the same
+ * number of frames, with the same file and line at every level, inlined calls included; names
+ * modulo the aliases of the address. */
+#ifndef SONDE_TEST_AGREE_H
+#define SONDE_TEST_AGREE_H
+
+#include "host_file.h"
+#include "image_elf.h"
+#include "symindex.h"
+#include "symindex_convert.h"
+
+#define FRAMES_MAX 128
+
+struct program {
+    struct sonde__host_file file;
+    struct sonde__elf elf;
+    struct sonde__symindex_made made;
+    struct sonde__symindex index;
+    struct sonde__symindex_strings strings;
+    uint64_t text_vaddr, text_size;
+};
+
+/* Makes the index of a file. Fails the test when it cannot. */
+void open_program(const char *path, struct program *p);
+void close_program(struct program *p);
+
+struct agreement {
+    unsigned asked, known, same, same_names;
+};
+
+/* Ask both. given: the addresses, or null: `count` random ones of .text. `its_path`: the same
+ * program in a form that llvm-symbolizer reads, or null. */
+struct agreement compare(const char *path, const char *its_path, const uint64_t *given,
+                         unsigned count);
+/* Says how far they agree, and fails the test when that is not nearly always. */
+void must_agree(const char *what, struct agreement a);
+
+#endif

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The same debug information in the forms that it is shipped in. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agree.h"
+#include "mem_heap.h"
+#include "symfile_sections.h"
+#include "test.h"
+
+/* The libraries are loaded before the harness counts the heap: what they take is no leak of ours.
+ */
+__attribute__((constructor)) static void load_libraries(void)
+{
+    static const char *const names[] = {"libz.so.1", "libzstd.so.1", "liblzma.so.5"};
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+        (void)dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    }
+}
+
+/* Runs a shell script in the test's folder: $0 is the folder, $S the sources of sonde. */
+static void sh(const char *script)
+{
+    char command[4096];
+    snprintf(command, sizeof command, "S=%s; set -e; cd \"$0\"; %s", test_source_dir(), script);
+    const char *argv[] = {"sh", "-c", command, test_folder(), NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 200);
+    if (run.status != 0) {
+        FAIL("%s: %s", command, run.err);
+    }
+    test_run_done(&run);
+}
+
+static const char *in_folder(const char *name)
+{
+    static char paths[4][600];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", test_folder(), name);
+    return path;
+}
+
+#define BUILD                                                                                      \
+    "gcc -O2 -g -D_GNU_SOURCE -I$S/include -I$S/src/base -I$S/src/symbol -I$S/src/mem "            \
+    "-I$S/src/image $S/src/symbol/dwarf_*.c -shared -fPIC -o plain; "
+
+/* An index says nothing of how its input was packed. */
+static void must_be_same(const char *name, const struct program *plain)
+{
+    struct program packed;
+    open_program(in_folder(name), &packed);
+    if (packed.made.size != plain->made.size ||
+        memcmp(packed.made.data, plain->made.data, plain->made.size) != 0) {
+        FAIL("the index of %s is another one than that of the same file not compressed", name);
+    }
+    close_program(&packed);
+}
+
+TEST_TIMEOUT(forms_compressed, 250)
+{
+    struct program plain;
+    sh(BUILD
+       "for k in zlib zstd zlib-gnu; do objcopy --compress-debug-sections=$k plain $k; done; "
+       "readelf -SW zlib | grep -q 'debug_info.* C '; readelf -SW zlib-gnu | grep -q zdebug_info");
+    open_program(in_folder("plain"), &plain);
+    CHECK(plain.made.units > 5);
+    must_be_same("zlib", &plain);
+    must_be_same("zstd", &plain);
+    must_be_same("zlib-gnu", &plain);
+    close_program(&plain);
+    struct agreement a = compare(in_folder("zstd"), NULL, NULL, 3000);
+    CHECK(a.known > 2000);
+    must_agree("zstd", a);
+}
+
+struct packed {
+    char *bytes;
+    size_t size;
+    struct sonde__elf elf;
+    struct sonde__elf_section info;
+    uint8_t *header; /* of .debug_info's compression */
+};
+
+static struct packed open_packed(const char *name)
+{
+    struct packed p;
+    p.bytes = test_read_file(in_folder(name), &p.size);
+    CHECK_OK(sonde__elf_open(p.bytes, p.size, &p.elf, NULL));
+    CHECK(sonde__elf_section_by_name(&p.elf, ".debug_info", &p.info));
+    p.header = (uint8_t *)p.bytes + p.info.offset;
+    return p;
+}
+
+static void set_u64(uint8_t *p, uint64_t value)
+{
+    memcpy(p, &value, sizeof value);
+}
+
+/* What is said to be wrong; the bytes of .debug_info that there are. */
+static const char *damage_of(const struct packed *p, size_t *ret_size)
+{
+    struct sonde__symfile_sections sections;
+    struct sonde_error error;
+    CHECK_OK(sonde__symfile_sections_open(&p->elf, false, &sections, &error));
+    const char *damage = sections.damage != NULL ? sections.damage : "";
+    *ret_size = (size_t)(sections.views.info.end - sections.views.info.begin);
+    sonde__symfile_sections_close(&sections);
+    return damage;
+}
+
+/* Sizes that cannot be are not believed, and streams that go on behind their size are not. */
+TEST_TIMEOUT(forms_compressed_by_an_enemy, 250)
+{
+    static const char *const names[] = {"zlib", "zstd"};
+    size_t size, whole;
+    sh(BUILD "for k in zlib zstd; do objcopy --compress-debug-sections=$k plain $k; done; "
+             "head -c 40000000 /dev/zero >zeros; "
+             "objcopy --remove-section .debug_info --add-section .debug_info=zeros plain bomb; "
+             "for k in zlib zstd; do objcopy --compress-debug-sections=$k bomb bomb-$k; done");
+    for (unsigned i = 0; i < 2; i++) {
+        struct packed p = open_packed(names[i]);
+        CHECK_STR(damage_of(&p, &whole), "");
+        CHECK(whole > 10000);
+        static const uint64_t sizes[] = {UINT64_MAX, UINT64_MAX - 63, (uint64_t)1 << 62,
+                                         (uint64_t)17 << 30, 200u << 20};
+        for (unsigned k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+            set_u64(p.header + 8, sizes[k]);
+            CHECK_CONTAINS(damage_of(&p, &size), "larger than can be");
+            CHECK_EQ(size, 0);
+        }
+        set_u64(p.header + 8, whole - 100); /* there is more than it says */
+        CHECK_CONTAINS(damage_of(&p, &size), "malformed");
+        CHECK(size <= whole - 100);
+        set_u64(p.header + 8, whole + 100);
+        CHECK_CONTAINS(damage_of(&p, &size), "shorter than it says");
+        CHECK_EQ(size, whole);
+        set_u64(p.header + 8, whole);
+        p.header[24 + (i == 0 ? p.info.size / 2 : 0)] ^= 0x10; /* zstd here: without a checksum */
+        CHECK_CONTAINS(damage_of(&p, &size), "malformed");
+        CHECK(size <= whole);
+        p.header[0] = 9; /* a type that nobody knows */
+        CHECK_CONTAINS(damage_of(&p, &size), "unknown");
+        CHECK_EQ(size, 0);
+        free(p.bytes);
+    }
+    for (unsigned i = 0; i < 2; i++) { /* 40 MB of zeros in some KiB, said as 1000 bytes */
+        struct packed p = open_packed(i == 0 ? "bomb-zlib" : "bomb-zstd");
+        CHECK(p.info.size < 60000);
+        set_u64(p.header + 8, 1000);
+        CHECK_CONTAINS(damage_of(&p, &size), "malformed");
+        CHECK(size <= 1000);
+        free(p.bytes);
+    }
+}
+
+/* A fault in a compressed section costs what lies behind it, and is listed. */
+TEST_TIMEOUT(forms_compressed_and_damaged, 250)
+{
+    struct sonde__symfile_sections sections;
+    struct sonde__symindex_made made;
+    struct sonde__symindex index;
+    struct sonde__symindex_bad_unit unit;
+    struct sonde_error error;
+    sh(BUILD "objcopy --compress-debug-sections=zlib plain zlib");
+    struct packed p = open_packed("zlib");
+    p.header[24 + p.info.size / 2] ^= 0x10;
+    CHECK_OK(sonde__symfile_sections_open(&p.elf, false, &sections, &error));
+    struct sonde__symindex_source source = {
+        .debug = &p.elf, .sections = &sections.views, .damage = sections.damage};
+    CHECK_OK(sonde__symindex_convert(&source, &made, &error));
+    CHECK_OK(sonde__symindex_open(made.data, made.size, &index, &error));
+    CHECK(made.bad_units >= 1);
+    CHECK(made.units > 2); /* of the first half */
+    CHECK(sonde__symindex_bad_unit(&index, 0, &unit));
+    CHECK_CONTAINS(unit.what, "compressed section is malformed");
+    sonde__mem_free(made.data);
+    sonde__symfile_sections_close(&sections);
+    free(p.bytes);
+}
