@@ -36,7 +36,7 @@ struct order { /* one record to sort */
 struct builder {
     struct plan plan;
     struct sonde__rules *table;
-    uint32_t *pages;
+    uint32_t *pages; /* the first row of each; one past the last row */
     struct sonde__row *rows;
     uint32_t row_count;
     uint32_t next_page; /* the first page that has no rows yet */
@@ -53,10 +53,10 @@ static size_t round_up(size_t size, size_t unit)
     return (size + unit - 1) / unit * unit;
 }
 
-static size_t bucket_bytes(const struct plan *plan)
+static size_t index_bytes(const struct plan *plan)
 {
-    return ((size_t)plan->page_count << (SONDE__PAGE_SHIFT - plan->bucket_shift)) *
-           sizeof(uint16_t);
+    return ((size_t)plan->page_count << (SONDE__BUCKET_SHIFT_MAX - plan->bucket_shift)) *
+           sizeof(struct sonde__block);
 }
 
 /* First start and last end from the ends of the search table. */
@@ -118,8 +118,8 @@ static void plan_sizes(const struct sonde__cfi *cfi, uint64_t span, struct plan 
     }
     plan->page_count = (uint32_t)page_count;
     plan->bucket_shift = SONDE__BUCKET_SHIFT_MIN;
-    while (plan->bucket_shift < SONDE__PAGE_SHIFT &&
-           bucket_bytes(plan) > (size_t)plan->fde_count * 8 + 32) {
+    while (plan->bucket_shift < SONDE__BUCKET_SHIFT_MAX &&
+           index_bytes(plan) > (size_t)plan->fde_count * 8 + 32) {
         plan->bucket_shift++;
     }
     plan->rows_max = (uint32_t)(cfi->eh_frame_size / 2 + page_count * (1 + SONDE__ROW_GROUP) + 16);
@@ -130,7 +130,7 @@ static void plan_sizes(const struct sonde__cfi *cfi, uint64_t span, struct plan 
     }
     size_t size = sizeof(struct sonde__rules) + (page_count + 1) * sizeof(uint32_t) +
                   (size_t)plan->rows_max * sizeof(struct sonde__row);
-    size += round_up(bucket_bytes(plan), 8);
+    size += round_up(index_bytes(plan), 8);
     size += plan->rules_max * (sizeof(struct sonde__rule) + sizeof(struct sonde__rule_key));
     size += plan->hash_size * sizeof(uint16_t);
     if (plan->search.count == 0) {
@@ -379,26 +379,41 @@ static bool put_records(struct builder *b, const struct sonde__cfi *cfi, unsigne
     return current != NULL && put_fde(b, current, current->end);
 }
 
-/* Buckets, and the rules behind them: the table is complete afterwards. */
+/* The blocks of one page. Returns where those of the next one go. */
+static struct sonde__block *put_blocks(const struct builder *b, uint32_t page,
+                                       struct sonde__block *block)
+{
+    const uint32_t bucket = 1u << b->plan.bucket_shift;
+    const struct sonde__row *rows = b->rows;
+    uint32_t row = b->pages[page];
+    uint32_t last = b->pages[page + 1] - 1;
+    for (uint32_t at = 0; at < 1u << SONDE__PAGE_SHIFT; block++) {
+        for (uint32_t i = 0; i < 1u << SONDE__BLOCK_SHIFT; i++, at += bucket) {
+            while (row < last && rows[row + 1].low <= at) {
+                row++;
+            }
+            if (i == 0) {
+                block->row = row;
+            }
+            uint32_t after = row - block->row;
+            block->after[i] = (uint8_t)(after < UINT8_MAX ? after : UINT8_MAX);
+        }
+    }
+    return block;
+}
+
+/* Blocks, and the rules behind them: the table is complete afterwards. */
 static void finish(struct builder *b)
 {
     struct sonde__rules *table = b->table;
     size_t rows_end = table->rows_offset + b->row_count * sizeof(struct sonde__row);
-    uint16_t *bucket = (uint16_t *)((char *)table + rows_end);
+    struct sonde__block *block = (struct sonde__block *)((char *)table + rows_end);
     b->pages[b->plan.page_count] = b->row_count;
-    table->buckets_offset = (uint32_t)rows_end;
+    table->blocks_offset = (uint32_t)rows_end;
     for (uint32_t page = 0; page < b->plan.page_count; page++) {
-        const struct sonde__row *rows = b->rows + b->pages[page];
-        uint32_t count = b->pages[page + 1] - b->pages[page];
-        uint32_t row = 0;
-        for (uint32_t at = 0; at < 1u << SONDE__PAGE_SHIFT; at += 1u << b->plan.bucket_shift) {
-            while (row + 1 < count && rows[row + 1].low <= at) {
-                row++;
-            }
-            *bucket++ = (uint16_t)row;
-        }
+        block = put_blocks(b, page, block);
     }
-    table->rules_offset = (uint32_t)round_up(rows_end + bucket_bytes(&b->plan), 4);
+    table->rules_offset = (uint32_t)(rows_end + index_bytes(&b->plan));
     struct sonde__rule *rules = (struct sonde__rule *)((char *)table + table->rules_offset);
     for (uint32_t i = 0; i < b->rule_count; i++) {
         rules[i] = sonde__rule_of_key(b->keys[i]);
@@ -418,8 +433,7 @@ static void lay_out(struct builder *b, void *memory, size_t size)
     const struct plan *plan = &b->plan;
     char *back = (char *)memory + size / 8 * 8;
     b->table = memory;
-    b->pages = (uint32_t *)(b->table + 1);
-    b->rows = (struct sonde__row *)(b->pages + plan->page_count + 1);
+    b->rows = (struct sonde__row *)(b->table + 1);
     b->table->rows_offset = (uint32_t)((char *)b->rows - (char *)memory);
     if (plan->search.count == 0) {
         back -= plan->fde_count * sizeof(struct order);
@@ -429,6 +443,7 @@ static void lay_out(struct builder *b, void *memory, size_t size)
     b->hash = (uint16_t *)back;
     back -= round_up(plan->rules_max * sizeof(struct sonde__rule_key), 8);
     b->keys = (struct sonde__rule_key *)back;
+    b->pages = (uint32_t *)back - (plan->page_count + 1);
     for (uint32_t i = 0; i < plan->hash_size; i++) {
         b->hash[i] = 0;
     }
