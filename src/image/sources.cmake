@@ -5,5 +5,11 @@ set(sources
     image_elf_compressed.c
     image_elf_note.c
     image_elf_symbols.c
+    image_macho.c
+    image_macho_binds.c
+    image_macho_container.c
+    image_macho_exports.c
+    image_macho_fixups.c
+    image_macho_symbols.c
     image_set.c
 )

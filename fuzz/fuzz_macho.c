@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Fuzz target: a Mach-O of any content, alone or in a container. Everything that the reader offers
+ * is walked, every string read to its end. */
+#include "fuzz.h"
+#include "image_macho.h"
+
+/* Items of one table that are walked: a table may have as many as the input has bytes. */
+#define WALKED_MAX 300u
+
+static volatile uint64_t sink;
+
+static void read_string(const char *s)
+{
+    unsigned sum = 0;
+    for (unsigned i = 0; i < 1000 && s[i] != '\0'; i++) {
+        sum += (uint8_t)s[i];
+    }
+    sink += sum;
+}
+
+static void read_bytes(const uint8_t *data, uint64_t size)
+{
+    if (data != NULL && size != 0) {
+        sink += data[0] + data[size - 1];
+    }
+}
+
+struct count {
+    uint64_t fixups, limit;
+};
+
+static bool see_fixup(void *ctx, const struct sonde__macho_fixup *fixup)
+{
+    struct count *count = ctx;
+    count->fixups++;
+    FUZZ_MUST(count->fixups <= count->limit);
+    if (fixup->import != NULL) {
+        read_string(fixup->import);
+    }
+    return true;
+}
+
+static void walk_sections(const struct sonde__macho *macho,
+                          const struct sonde__macho_symbols *symbols)
+{
+    struct sonde__macho_section section;
+    struct sonde__macho_symbol symbol;
+    for (uint32_t i = 0; i < WALKED_MAX && sonde__macho_section(macho, i, &section); i++) {
+        uint64_t left = 0;
+        read_string(section.name);
+        read_string(section.segment);
+        read_bytes(section.data, section.size);
+        read_bytes(sonde__macho_from_vaddr(macho, section.vaddr, &left), left);
+        for (uint32_t k = 0; symbols != NULL && k < 20; k++) {
+            if (sonde__macho_indirect(macho, symbols, &section, k, &symbol)) {
+                read_string(symbol.name);
+            }
+        }
+    }
+    (void)sonde__macho_section_by_name(macho, "__DWARF", "__debug_str_offsets", &section);
+}
+
+static void walk(const struct sonde__macho *macho)
+{
+    static struct sonde__macho_exports exports;
+    struct sonde__macho_export export;
+    struct sonde__macho_symbols symbols;
+    struct sonde__macho_symbol symbol;
+    struct sonde__macho_section section;
+    struct sonde__macho_starts starts;
+    struct count count = {.limit = (uint64_t)(macho->file.end - macho->file.begin)};
+    const char *path;
+    uint64_t start, end;
+    bool named = sonde__macho_symbols(macho, &symbols);
+    for (uint32_t i = 0; named && sonde__macho_symbols_at(&symbols, i, &symbol); i++) {
+        if (i < WALKED_MAX) {
+            read_string(symbol.name);
+            (void)sonde__macho_is_function(macho, &symbol, &section);
+        }
+    }
+    walk_sections(macho, named ? &symbols : NULL);
+    sonde__macho_starts_begin(macho, &starts);
+    while (sonde__macho_starts_next(&starts, &start)) {
+        sink += start;
+    }
+    sonde__macho_exports_begin(macho, &exports);
+    while (sonde__macho_exports_next(&exports, &export)) {
+        read_string(export.name);
+    }
+    (void)sonde__macho_text_range(macho, &start, &end);
+    for (uint32_t i = 0; i < 4; i++) {
+        if (sonde__macho_dylib(macho, i, &path)) {
+            read_string(path);
+        }
+    }
+    if (sonde__macho_install_name(macho, &path)) {
+        read_string(path);
+    }
+    (void)sonde__macho_each_fixup(macho, see_fixup, &count);
+}
+
+static bool see_member(void *ctx, const struct sonde__macho_member *member)
+{
+    unsigned *count = ctx;
+    struct sonde__macho macho;
+    struct sonde_error error;
+    read_bytes((const uint8_t *)member->name, member->name_size);
+    if (sonde__macho_open(member->data, member->size, &macho, &error) == SONDE_OK) {
+        walk(&macho);
+    }
+    return ++*count < 30;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct sonde_error error;
+    unsigned count = 0;
+    if (sonde__macho_each(data, size, see_member, &count, &error) == SONDE_OK) {
+        FUZZ_MUST(sonde__macho_begins(data, size));
+    }
+    return 0;
+}

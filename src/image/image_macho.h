@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Mach-O reader over a byte view: executables, libraries, objects, dSYM files; 32 and 64 bit,
+ * little-endian; and the containers they come in: universal files and static archives.
+ *
+ * Every access is inside the view, and every loop is bounded by its size: counts that a load
+ * command claims are cut to what lies in the view, and `damage` says so. A bad part costs that
+ * part. The view must outlive the struct. Sources: image_macho_format.h. Context: handler (no
+ * heap, no libc); the iterators are some KiB large: not for small stacks. */
+#ifndef SONDE_IMAGE_MACHO_H
+#define SONDE_IMAGE_MACHO_H
+
+#include <sonde/status.h>
+
+#include "base_bytes.h"
+#include "image_macho_format.h"
+#include "image_set.h"
+
+/* Programs have four to ten; further ones are left out, as `damage` says. */
+#define SONDE__MACHO_SEGMENTS_MAX 32u
+
+struct sonde__macho_segment {
+    char name[17]; /* NUL-terminated; "" in objects, which have one */
+    uint32_t protection;
+    uint32_t first_section, section_count; /* sections count from 0 over all segments */
+    uint64_t sections_at;                  /* of their headers in the view */
+    uint64_t vaddr, vmsize, offset, filesize;
+};
+
+/* A place in the view that a load command names. */
+struct sonde__macho_part {
+    uint32_t offset, size; /* 0: none */
+};
+
+struct sonde__macho {
+    struct sonde__bytes file;
+    bool is64;
+    uint32_t cpu, subtype; /* CPU_*; subtype without capabilities */
+    uint32_t type;         /* MH_* */
+    uint64_t commands_at;
+    uint32_t command_count; /* that lie in the view */
+    uint32_t segment_count, section_count;
+    struct sonde__macho_segment segments[SONDE__MACHO_SEGMENTS_MAX];
+    uint64_t base; /* vaddr of the image's header: that of __TEXT; 0 in objects */
+    struct sonde__build_id uuid;
+    uint32_t symbols_at, symbol_count, strings_at, strings_size;
+    uint32_t indirect_at, indirect_count;
+    struct sonde__macho_part starts, exports, chains;
+    struct sonde__macho_part rebases, binds, weak_binds, lazy_binds;
+    struct sonde__macho_part encrypted; /* bytes of the file that only the device can read */
+    const char *damage; /* what of the headers could not be used (static text), or null */
+    uint64_t damage_at; /* the file offset that this is about */
+};
+
+struct sonde__macho_section {
+    char name[17], segment[17]; /* as they stand: cut at 16 characters */
+    uint64_t vaddr, size;
+    uint32_t flags;                /* S_* */
+    uint32_t reserved1, reserved2; /* stubs: first indirect symbol, bytes of one */
+    uint32_t relocs_at, reloc_count;
+    const uint8_t *data; /* null: no bytes in the file, encrypted, or outside the view */
+};
+
+struct sonde__macho_symbol {
+    const char *name; /* in the view's strings, with its leading underscore; "" when unreadable */
+    uint64_t value;
+    uint8_t type;    /* n_type */
+    uint8_t section; /* n_sect: counts from 1; 0: none */
+    uint16_t desc;   /* n_desc */
+    uint32_t index;
+};
+
+struct sonde__macho_symbols {
+    const uint8_t *data;
+    uint32_t count;
+    bool is64;
+    const char *strings; /* the last byte is NUL */
+    uint64_t strings_size;
+};
+
+/* --- containers --- */
+
+/* One Mach-O of a file: the file itself, a slice, an archive's member. */
+struct sonde__macho_member {
+    const uint8_t *data;
+    size_t size;
+    const char *name; /* of an archive's member; not NUL-terminated */
+    size_t name_size;
+    uint32_t cpu, subtype; /* as the slice's entry says; 0 elsewhere */
+};
+
+/* Is it a Mach-O, a universal file or an archive? Asks the first bytes only. */
+bool sonde__macho_begins(const void *data, size_t size);
+
+/* Calls `each` with every Mach-O in a file until it returns false: thin, universal, archives, and
+ * archives in universal files. Members that are no Mach-O (the archive's index) are left out.
+ * Returns OK | UNSUPPORTED (neither of these; a thin archive) | CORRUPT (the container is cut:
+ * what came before was given). */
+SONDE_NODISCARD enum sonde_status
+sonde__macho_each(const void *data, size_t size,
+                  bool (*each)(void *ctx, const struct sonde__macho_member *member), void *ctx,
+                  struct sonde_error *ret_error);
+
+/* "arm64", "x86_64", "armv7", ...; "another machine". */
+const char *sonde__macho_arch_name(uint32_t cpu, uint32_t subtype);
+
+/* --- headers --- */
+
+/* Open one Mach-O's bytes.
+ * Returns OK | UNSUPPORTED (not a Mach-O, big-endian, a container) | CORRUPT (header cut). */
+SONDE_NODISCARD enum sonde_status sonde__macho_open(const void *data, size_t size,
+                                                    struct sonde__macho *ret_macho,
+                                                    struct sonde_error *ret_error);
+
+/* Section `index`, from 0 on. False: no such. */
+bool sonde__macho_section(const struct sonde__macho *macho, uint32_t index,
+                          struct sonde__macho_section *ret_section);
+/* By both names; of longer ones the first 16 characters count. */
+bool sonde__macho_section_by_name(const struct sonde__macho *macho, const char *segment,
+                                  const char *name, struct sonde__macho_section *ret_section);
+
+/* Lowest and highest vaddr of code, from the header of the image on. False: there is none. */
+bool sonde__macho_text_range(const struct sonde__macho *macho, uint64_t *ret_start,
+                             uint64_t *ret_end);
+
+/* The bytes at a vaddr, with how many follow to the end of the segment's data; null: none there. */
+const uint8_t *sonde__macho_from_vaddr(const struct sonde__macho *macho, uint64_t vaddr,
+                                       uint64_t *ret_left);
+/* Null when fewer than `size` are there. */
+const uint8_t *sonde__macho_at_vaddr(const struct sonde__macho *macho, uint64_t vaddr,
+                                     uint64_t size);
+
+/* The library that binds call `ordinal` (from 1 on). False: there is none. */
+bool sonde__macho_dylib(const struct sonde__macho *macho, uint32_t ordinal, const char **ret_path);
+/* The library's own name (LC_ID_DYLIB). */
+bool sonde__macho_install_name(const struct sonde__macho *macho, const char **ret_path);
+
+/* --- symbols, functions, stubs --- */
+
+/* False: no symbols or no strings in the view. */
+bool sonde__macho_symbols(const struct sonde__macho *macho,
+                          struct sonde__macho_symbols *ret_symbols);
+bool sonde__macho_symbols_at(const struct sonde__macho_symbols *symbols, uint32_t index,
+                             struct sonde__macho_symbol *ret_symbol);
+
+/* Does the symbol name code: not a debugging entry (stab), in a section of instructions, not a
+ * label of the assembler? On yes *ret_section is that section. */
+bool sonde__macho_is_function(const struct sonde__macho *macho,
+                              const struct sonde__macho_symbol *symbol,
+                              struct sonde__macho_section *ret_section);
+
+/* Where functions begin, ascending (LC_FUNCTION_STARTS). */
+struct sonde__macho_starts {
+    struct sonde__bytes at;
+    uint64_t vaddr;
+    bool is_arm; /* bit 0 tells Thumb code */
+    bool began;
+};
+void sonde__macho_starts_begin(const struct sonde__macho *macho,
+                               struct sonde__macho_starts *ret_starts);
+bool sonde__macho_starts_next(struct sonde__macho_starts *starts, uint64_t *ret_vaddr);
+
+/* The symbol that a stub or symbol pointer stands for: entry `index` of its section. False: it is
+ * none, or a local one. */
+bool sonde__macho_indirect(const struct sonde__macho *macho,
+                           const struct sonde__macho_symbols *symbols,
+                           const struct sonde__macho_section *section, uint32_t index,
+                           struct sonde__macho_symbol *ret_symbol);
+/* Bytes of one entry of such a section; 0: it is no section of stubs or symbol pointers. */
+uint32_t sonde__macho_indirect_bytes(const struct sonde__macho *macho,
+                                     const struct sonde__macho_section *section);
+
+/* --- exports --- */
+
+/* Longer names are left out; the longest met has 3 KiB. The depth is that of branching names. */
+#define SONDE__MACHO_EXPORT_NAME_MAX  16384u
+#define SONDE__MACHO_EXPORT_DEPTH_MAX 256u
+
+struct sonde__macho_export {
+    const char *name; /* until the next step */
+    uint64_t flags;   /* EXPORT_* */
+    uint64_t vaddr;   /* 0 for re-exports; of a stub and resolver that of the stub */
+};
+
+/* The exports trie, in the order of names as it stands. */
+struct sonde__macho_exports {
+    struct sonde__bytes trie;
+    uint64_t base;
+    uint64_t work_left; /* bytes of edges that may still be read */
+    uint32_t depth;
+    bool began;
+    bool damaged; /* something was left out */
+    struct {
+        uint32_t at;   /* of the next child */
+        uint32_t name; /* its parent's length */
+        uint32_t left; /* children */
+    } levels[SONDE__MACHO_EXPORT_DEPTH_MAX];
+    char name[SONDE__MACHO_EXPORT_NAME_MAX];
+};
+void sonde__macho_exports_begin(const struct sonde__macho *macho,
+                                struct sonde__macho_exports *ret_exports);
+bool sonde__macho_exports_next(struct sonde__macho_exports *exports,
+                               struct sonde__macho_export *ret_export);
+
+/* --- pointers in data --- */
+
+/* What the loader makes of the pointer at `vaddr`; the bytes of the file there are encoded. */
+struct sonde__macho_fixup {
+    uint64_t vaddr;
+    uint64_t target;    /* vaddr that it points to; of an import 0 */
+    const char *import; /* name of what another image has, or null */
+    int64_t addend;     /* of an import */
+    int32_t ordinal;    /* of its library; <= 0: this image, any, the main program */
+    bool weak;          /* may be missing */
+    bool authenticated; /* signed when loaded (arm64e) */
+};
+
+/* Calls `each` with every pointer until it returns false: chained fixups, else the opcodes of
+ * LC_DYLD_INFO, and in objects the relocations of pointers. An address may come twice (weak binds).
+ * Returns null, or what could not be read (static text; the rest was given). */
+const char *sonde__macho_each_fixup(const struct sonde__macho *macho,
+                                    bool (*each)(void *ctx, const struct sonde__macho_fixup *fixup),
+                                    void *ctx);
+
+#endif
