@@ -296,6 +296,55 @@ enum sonde__cfi_record sonde__cfi_record_read(const struct sonde__cfi *cfi, unsi
     return read_fde(cfi, &cursor, ret_fde) ? SONDE__CFI_RECORD_FDE : SONDE__CFI_RECORD_OTHER;
 }
 
+/* Words of a short FDE. */
+enum { SHORT_CIE = 4, SHORT_START = 8, SHORT_SIZE = 12, SHORT_REST = 16 };
+
+static inline uint32_t word_at(const uint8_t *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+bool sonde__cfi_fde_cie(const struct sonde__cfi *cfi, uint64_t offset, uint64_t *ret_cie_offset)
+{
+    size_t size = cfi->eh_frame_size;
+    if (cfi->eh_frame == NULL || offset >= size || size - offset < SHORT_REST) {
+        return false;
+    }
+    const uint8_t *record = cfi->eh_frame + offset;
+    uint64_t length = word_at(record);
+    uint64_t distance = word_at(record + SHORT_CIE);
+    *ret_cie_offset = offset + SHORT_CIE - distance;
+    return length >= SHORT_REST - SHORT_CIE && length <= size - offset - SHORT_CIE &&
+           distance != 0 && distance <= offset + SHORT_CIE;
+}
+
+bool sonde__cfi_fde_read_short(const struct sonde__cfi *cfi, const struct sonde__cfi_cie *cie,
+                               uint64_t offset, struct sonde__cfi_fde *fde)
+{
+    const uint8_t *record = cfi->eh_frame + offset;
+    const uint8_t *end = record + SHORT_CIE + word_at(record);
+    const uint8_t *program = record + SHORT_REST;
+    uint32_t start = word_at(record + SHORT_START);
+    uint32_t size = word_at(record + SHORT_SIZE);
+    if (cie->pointer_encoding != (PE_PCREL | PE_SDATA4) || start == 0 || size == 0 ||
+        size > INT32_MAX) {
+        return false;
+    }
+    fde->start = cfi->eh_frame_vaddr + offset + SHORT_START + (uint64_t)(int64_t)(int32_t)start;
+    fde->end = fde->start + size;
+    if (cie->has_fde_data) {
+        if (program == end || *program >= 0x80 || *program >= end - program) {
+            return false; /* more than one byte, or not inside */
+        }
+        program += 1 + *program;
+    }
+    fde->section = SONDE__CFI_EH_FRAME;
+    fde->offset = offset;
+    fde->program = program;
+    fde->program_size = (size_t)(end - program);
+    return fde->end > fde->start;
+}
+
 bool sonde__cfi_search_open(const struct sonde__cfi *cfi, struct sonde__cfi_search *ret_search)
 {
     struct sonde__bytes cursor;

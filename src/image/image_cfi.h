@@ -72,6 +72,14 @@ enum sonde__cfi_record sonde__cfi_record_read(const struct sonde__cfi *cfi, unsi
                                               enum sonde__cfi_section section, uint64_t offset,
                                               struct sonde__cfi_fde *ret_fde, uint64_t *ret_next);
 
+/* The same at a fraction of the cost for FDEs of .eh_frame in the form that nearly all have: 32-bit
+ * length, pc-relative 32-bit addresses. False: another form, or malformed; ask
+ * sonde__cfi_record_read(), which decides.
+ * First the offset of the FDE's CIE, then the FDE of that CIE (all of it but fde->cie). */
+bool sonde__cfi_fde_cie(const struct sonde__cfi *cfi, uint64_t offset, uint64_t *ret_cie_offset);
+bool sonde__cfi_fde_read_short(const struct sonde__cfi *cfi, const struct sonde__cfi_cie *cie,
+                               uint64_t offset, struct sonde__cfi_fde *fde);
+
 /* The binary search table of .eh_frame_hdr, checked for shape (not for order or content). */
 struct sonde__cfi_search {
     const uint8_t *entries; /* pairs of int32: start and FDE, both relative to .eh_frame_hdr */

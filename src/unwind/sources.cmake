@@ -7,7 +7,9 @@ set(sources
     unwind_infer.c
     unwind_link.c
     unwind_memo.c
+    unwind_plain.c
     unwind_program.c
+    unwind_rows.c
     unwind_scan.c
     unwind_sink.c
     unwind_step.c

@@ -5,9 +5,8 @@
  * the given memory. Sizes are bounded from counts alone (a row needs at least two bytes of
  * .eh_frame), so nothing is interpreted twice: the memory asked for is an upper bound, meant for
  * pages that cost nothing until touched. */
-#include "unwind_table.h"
-
 #include "base_status.h"
+#include "unwind_plain.h"
 
 /* Distinct rules of a table at most; what comes later is OTHER, which is slower and right. The
  * richest library seen has 350. */
@@ -33,18 +32,23 @@ struct order { /* one record to sort */
     uint64_t offset;
 };
 
+/* CIEs whose state at the start is kept. Linkers leave one or two for each language; the records of
+ * those that find no place here go through the interpreter. */
+#define CIES_MAX 32
+
+struct record {
+    struct sonde__cfi_fde fde;          /* its cie is that of the last record read in full */
+    const struct sonde__plain_cie *cie; /* its own; null: it is in fde */
+};
+
 struct builder {
     struct plan plan;
     struct sonde__rules *table;
-    uint32_t *pages; /* the first row of each; one past the last row */
-    struct sonde__row *rows;
-    uint32_t row_count;
-    uint32_t next_page; /* the first page that has no rows yet */
-    uint16_t current;   /* rule of the last row */
-    struct sonde__rule_key *keys;
-    uint32_t rule_count;
-    uint16_t *hash; /* rule index + 1; 0: free */
+    struct sonde__rows rows;
     struct order *order;
+    uint32_t cie_count;
+    uint32_t cie_last; /* the one found last */
+    struct sonde__plain_cie cies[CIES_MAX];
     struct sonde__compact compact;
 };
 
@@ -176,107 +180,26 @@ enum sonde_status sonde__unwind_rules_size(const struct sonde__cfi *cfi, unsigne
     return status;
 }
 
-/* Distances are multiples of eight and few: the high bits of the product mix them all. */
-static inline uint32_t hash_key(struct sonde__rule_key key)
-{
-    uint64_t word = (uint64_t)key.cfa_offset | (uint64_t)key.offsets << 32;
-    return (uint32_t)(((word ^ (uint64_t)key.kinds << 13) * 0x9e3779b97f4a7c15) >> 44);
-}
-
-static inline bool equal_keys(struct sonde__rule_key a, struct sonde__rule_key b)
-{
-    return ((a.cfa_offset ^ b.cfa_offset) | (a.offsets ^ b.offsets) | (a.kinds ^ b.kinds)) == 0;
-}
-
-/* The index of a rule, which is added when it is new. */
-static inline uint16_t intern(struct builder *b, struct sonde__rule_key key)
-{
-    uint32_t mask = b->plan.hash_size - 1;
-    uint32_t slot = hash_key(key) & mask;
-    while (b->hash[slot] != 0) {
-        uint16_t index = (uint16_t)(b->hash[slot] - 1);
-        if (equal_keys(b->keys[index], key)) {
-            return index;
-        }
-        slot = (slot + 1) & mask;
-    }
-    if (b->rule_count == b->plan.rules_max) {
-        return SONDE__RULE_INDEX_OTHER;
-    }
-    b->keys[b->rule_count] = key;
-    b->hash[slot] = (uint16_t)++b->rule_count;
-    return (uint16_t)(b->rule_count - 1);
-}
-
-/* End the last page that has rows with copies of the rule in force, as look-ups need them. */
-static bool close_page(struct builder *b)
-{
-    if (b->next_page == 0) {
-        return true;
-    }
-    if (b->plan.rows_max - b->row_count < SONDE__ROW_GROUP) {
-        return false;
-    }
-    for (unsigned i = 0; i < SONDE__ROW_GROUP; i++) {
-        b->rows[b->row_count++] = (struct sonde__row){UINT16_MAX, b->current};
-    }
-    return true;
-}
-
-/* Start every page up to the one of offset `at` with the rule in force. */
-static bool open_pages(struct builder *b, uint64_t at)
-{
-    uint64_t page = at >> SONDE__PAGE_SHIFT;
-    while (b->next_page <= page && b->next_page < b->plan.page_count) {
-        if (!close_page(b) || b->row_count == b->plan.rows_max) {
-            return false;
-        }
-        b->pages[b->next_page++] = b->row_count;
-        b->rows[b->row_count++] = (struct sonde__row){0, b->current};
-    }
-    return true;
-}
-
-/* From offset `at` on `rule` is in force; offsets come in order. False: no room. */
-static inline bool put_row(struct builder *b, uint64_t at, uint16_t rule)
-{
-    uint64_t page = at >> SONDE__PAGE_SHIFT;
-    if (page >= b->plan.page_count || (rule == b->current && b->row_count > 0)) {
-        return true;
-    }
-    if (page >= b->next_page && !open_pages(b, at)) {
-        return false;
-    }
-    b->current = rule;
-    struct sonde__row *last = &b->rows[b->row_count - 1];
-    if (last->low == (at & 0xffff)) {
-        last->rule = rule; /* the row before it was empty */
-        return true;
-    }
-    if (b->row_count == b->plan.rows_max) {
-        return false;
-    }
-    b->rows[b->row_count++] = (struct sonde__row){(uint16_t)at, rule};
-    return true;
-}
-
 /* The rows of one FDE, up to `limit`, and the end of what they cover. */
-static bool put_fde(struct builder *b, const struct sonde__cfi_fde *fde, uint64_t limit)
+static bool put_record(struct builder *b, struct record *record, uint64_t limit)
 {
-    struct sonde__program *p = &b->compact.program;
+    struct sonde__cfi_fde *fde = &record->fde;
+    const struct sonde__plain_cie *cie = record->cie;
+    uint64_t base = b->plan.start;
     uint64_t covered = fde->start;
+    bool has_room = true;
     limit = limit < fde->end ? limit : fde->end;
-    if (sonde__program_start(p, fde)) {
-        while (covered < limit && sonde__program_next(p)) {
-            uint16_t index = intern(b, sonde__compact_key(&b->compact));
-            if (!put_row(b, p->row_start - b->plan.start, index)) {
-                return false;
-            }
-            covered = p->row_end;
+    if (cie != NULL && cie->is_plain && covered < limit && fde->end < SONDE__PLAIN_END_MAX) {
+        has_room = sonde__plain_put_rows(&b->rows, &b->compact, cie, fde, base, limit, &covered);
+    } else if (covered < limit) {
+        if (cie != NULL) {
+            fde->cie = cie->cie;
+        }
+        if (sonde__program_start(&b->compact.program, fde)) {
+            has_room = sonde__program_put_rows(&b->rows, &b->compact, base, limit, &covered);
         }
     }
-    covered = covered < limit ? covered : limit;
-    return put_row(b, covered - b->plan.start, SONDE__RULE_INDEX_NONE);
+    return has_room && sonde__rows_put(&b->rows, covered - base, SONDE__RULE_INDEX_NONE);
 }
 
 static bool is_before(const struct order *a, const struct order *b)
@@ -340,113 +263,145 @@ static void sort_records(struct builder *b, const struct sonde__cfi *cfi, unsign
     sort(b->order, count);
 }
 
+/* The CIE at this offset, if its state is kept. */
+static const struct sonde__plain_cie *find_cie(struct builder *b, uint64_t offset)
+{
+    if (b->cie_last < b->cie_count && b->cies[b->cie_last].cie.offset == offset) {
+        return &b->cies[b->cie_last];
+    }
+    for (uint32_t i = 0; i < b->cie_count; i++) {
+        if (b->cies[i].cie.offset == offset) {
+            b->cie_last = i;
+            return &b->cies[i];
+        }
+    }
+    return NULL;
+}
+
+static const struct sonde__plain_cie *keep_cie(struct builder *b, const struct sonde__cfi_cie *cie)
+{
+    const struct sonde__plain_cie *kept = find_cie(b, cie->offset);
+    if (kept == NULL && b->cie_count < CIES_MAX) {
+        struct sonde__plain_cie *fresh = &b->cies[b->cie_count++];
+        fresh->cie = *cie;
+        sonde__plain_cie_init(fresh, &b->compact);
+        kept = fresh;
+    }
+    return kept;
+}
+
+static bool read_record(struct builder *b, const struct sonde__cfi *cfi, unsigned arch,
+                        uint64_t offset, struct record *record)
+{
+    uint64_t next = 0;
+    uint64_t cie_offset = 0;
+    if (sonde__cfi_fde_cie(cfi, offset, &cie_offset)) {
+        record->cie = find_cie(b, cie_offset);
+        if (record->cie != NULL &&
+            sonde__cfi_fde_read_short(cfi, &record->cie->cie, offset, &record->fde)) {
+            return true;
+        }
+    }
+    if (sonde__cfi_record_read(cfi, arch, SONDE__CFI_EH_FRAME, offset, &record->fde, &next) !=
+        SONDE__CFI_RECORD_FDE) {
+        return false;
+    }
+    record->cie = keep_cie(b, &record->fde.cie);
+    return true;
+}
+
 /* Record `index` in order of address. False: there is no record to be read. */
-static bool read_in_order(const struct builder *b, const struct sonde__cfi *cfi, unsigned arch,
-                          uint32_t index, struct sonde__cfi_fde *fde)
+static bool read_in_order(struct builder *b, const struct sonde__cfi *cfi, unsigned arch,
+                          uint32_t index, struct record *record)
 {
     uint64_t start = 0;
     uint64_t offset = 0;
-    uint64_t next = 0;
     if (b->plan.search.count != 0) {
         sonde__cfi_search_entry(cfi, &b->plan.search, index, &start, &offset);
     } else {
         offset = b->order[index].offset;
     }
-    return sonde__cfi_record_read(cfi, arch, SONDE__CFI_EH_FRAME, offset, fde, &next) ==
-           SONDE__CFI_RECORD_FDE;
+    return read_record(b, cfi, arch, offset, record);
 }
 
 /* All records; each is cut where the next one starts. */
 static bool put_records(struct builder *b, const struct sonde__cfi *cfi, unsigned arch)
 {
-    struct sonde__cfi_fde fdes[2];
-    struct sonde__cfi_fde *current = NULL;
+    struct record records[2];
+    struct record *current = NULL;
     unsigned spare = 0;
-    fdes[0].cie.program = NULL;
-    fdes[1].cie.program = NULL;
+    records[0].fde.cie.program = NULL;
+    records[1].fde.cie.program = NULL;
     for (uint32_t i = 0; i < b->plan.fde_count; i++) {
-        struct sonde__cfi_fde *next = &fdes[spare];
-        if (!read_in_order(b, cfi, arch, i, next) || next->start < b->plan.start ||
-            (current != NULL && next->start < current->start)) {
+        struct record *next = &records[spare];
+        if (!read_in_order(b, cfi, arch, i, next) || next->fde.start < b->plan.start ||
+            (current != NULL && next->fde.start < current->fde.start)) {
             continue; /* malformed: costs itself */
         }
-        if (current != NULL && !put_fde(b, current, next->start)) {
+        if (current != NULL && !put_record(b, current, next->fde.start)) {
             return false;
         }
         current = next;
         spare ^= 1;
     }
-    return current != NULL && put_fde(b, current, current->end);
-}
-
-/* The blocks of one page. Returns where those of the next one go. */
-static struct sonde__block *put_blocks(const struct builder *b, uint32_t page,
-                                       struct sonde__block *block)
-{
-    const uint32_t bucket = 1u << b->plan.bucket_shift;
-    const struct sonde__row *rows = b->rows;
-    uint32_t row = b->pages[page];
-    uint32_t last = b->pages[page + 1] - 1;
-    for (uint32_t at = 0; at < 1u << SONDE__PAGE_SHIFT; block++) {
-        for (uint32_t i = 0; i < 1u << SONDE__BLOCK_SHIFT; i++, at += bucket) {
-            while (row < last && rows[row + 1].low <= at) {
-                row++;
-            }
-            if (i == 0) {
-                block->row = row;
-            }
-            uint32_t after = row - block->row;
-            block->after[i] = (uint8_t)(after < UINT8_MAX ? after : UINT8_MAX);
-        }
-    }
-    return block;
+    return current != NULL && put_record(b, current, current->fde.end);
 }
 
 /* Blocks, and the rules behind them: the table is complete afterwards. */
 static void finish(struct builder *b)
 {
     struct sonde__rules *table = b->table;
-    size_t rows_end = table->rows_offset + b->row_count * sizeof(struct sonde__row);
-    struct sonde__block *block = (struct sonde__block *)((char *)table + rows_end);
-    b->pages[b->plan.page_count] = b->row_count;
+    const struct sonde__rows *rows = &b->rows;
+    size_t rows_end = table->rows_offset + rows->row_count * sizeof(struct sonde__row);
+    rows->pages[b->plan.page_count] = rows->row_count;
     table->blocks_offset = (uint32_t)rows_end;
-    for (uint32_t page = 0; page < b->plan.page_count; page++) {
-        block = put_blocks(b, page, block);
-    }
+    sonde__rows_put_blocks(rows, b->plan.bucket_shift,
+                           (struct sonde__block *)((char *)table + rows_end));
     table->rules_offset = (uint32_t)(rows_end + index_bytes(&b->plan));
     struct sonde__rule *rules = (struct sonde__rule *)((char *)table + table->rules_offset);
-    for (uint32_t i = 0; i < b->rule_count; i++) {
-        rules[i] = sonde__rule_of_key(b->keys[i]);
+    for (uint32_t i = 0; i < rows->rule_count; i++) {
+        rules[i] = sonde__rule_of_key(rows->keys[i]);
     }
     table->start = b->plan.start;
     table->page_count = b->plan.page_count;
-    table->row_count = b->row_count;
-    table->rule_count = b->rule_count;
+    table->row_count = rows->row_count;
+    table->rule_count = rows->rule_count;
     table->bucket_shift = b->plan.bucket_shift;
     table->size_bytes =
-        (uint32_t)(table->rules_offset + b->rule_count * sizeof(struct sonde__rule));
+        (uint32_t)(table->rules_offset + rows->rule_count * sizeof(struct sonde__rule));
 }
 
 /* Lay the parts out: what stays from the front, what is needed while building from the back. */
 static void lay_out(struct builder *b, void *memory, size_t size)
 {
     const struct plan *plan = &b->plan;
+    struct sonde__rows *rows = &b->rows;
     char *back = (char *)memory + size / 8 * 8;
     b->table = memory;
-    b->rows = (struct sonde__row *)(b->table + 1);
-    b->table->rows_offset = (uint32_t)((char *)b->rows - (char *)memory);
+    rows->rows = (struct sonde__row *)(b->table + 1);
+    b->table->rows_offset = (uint32_t)((char *)rows->rows - (char *)memory);
     if (plan->search.count == 0) {
         back -= plan->fde_count * sizeof(struct order);
         b->order = (struct order *)back;
     }
     back -= plan->hash_size * sizeof(uint16_t);
-    b->hash = (uint16_t *)back;
+    rows->hash = (uint16_t *)back;
     back -= round_up(plan->rules_max * sizeof(struct sonde__rule_key), 8);
-    b->keys = (struct sonde__rule_key *)back;
-    b->pages = (uint32_t *)back - (plan->page_count + 1);
+    rows->keys = (struct sonde__rule_key *)back;
+    rows->pages = (uint32_t *)back - (plan->page_count + 1);
     for (uint32_t i = 0; i < plan->hash_size; i++) {
-        b->hash[i] = 0;
+        rows->hash[i] = 0;
     }
+    rows->row_count = 0;
+    rows->rows_max = plan->rows_max;
+    rows->page_count = plan->page_count;
+    rows->next_page = 0;
+    rows->rule_count = 0;
+    rows->rules_max = plan->rules_max;
+    rows->hash_mask = plan->hash_size - 1;
+    rows->current = SONDE__RULE_INDEX_NONE;
+    (void)sonde__rows_intern(rows, (struct sonde__rule_key){.kinds = SONDE__RULE_NONE});
+    (void)sonde__rows_intern(rows, (struct sonde__rule_key){.kinds = SONDE__RULE_OTHER});
 }
 
 enum sonde_status sonde__unwind_rules_build(const struct sonde__cfi *cfi, unsigned arch,
@@ -462,19 +417,15 @@ enum sonde_status sonde__unwind_rules_build(const struct sonde__cfi *cfi, unsign
         return SONDE_LIMIT;
     }
     lay_out(&b, memory, size);
-    b.row_count = 0;
-    b.next_page = 0;
-    b.rule_count = 0;
-    (void)intern(&b, (struct sonde__rule_key){.kinds = SONDE__RULE_NONE});
-    (void)intern(&b, (struct sonde__rule_key){.kinds = SONDE__RULE_OTHER});
-    b.current = SONDE__RULE_INDEX_NONE;
+    b.cie_count = 0;
+    b.cie_last = 0;
     sonde__compact_init(&b.compact, cfi, arch);
     if (b.plan.search.count == 0) {
         sort_records(&b, cfi, arch);
     }
     if (!put_records(&b, cfi, arch) ||
-        !open_pages(&b, ((uint64_t)b.plan.page_count << SONDE__PAGE_SHIFT) - 1) ||
-        !close_page(&b)) {
+        !sonde__rows_open_pages(&b.rows, ((uint64_t)b.plan.page_count << SONDE__PAGE_SHIFT) - 1) ||
+        !sonde__rows_close_page(&b.rows)) {
         return SONDE_CORRUPT;
     }
     finish(&b);
