@@ -17,8 +17,11 @@ enum {
     OPTION_STOP,
     OPTION_NO_NAMES,
     OPTION_DEBUG_ROOT,
+    OPTION_SYMBOLS,
     OPTION_REPORT,
 };
+
+enum { FOLDERS_MAX = 16 };
 
 static const struct sonde__cli_option options[] = {
     {OPTION_CORE, "core", 'c', "FILE",
@@ -34,6 +37,8 @@ static const struct sonde__cli_option options[] = {
     {OPTION_NO_NAMES, "no-names", 'n', NULL, "no function names: image and offset only"},
     {OPTION_DEBUG_ROOT, "debug-root", 0, "DIR",
      "where separate debug files are looked for (default /usr/lib/debug)"},
+    {OPTION_SYMBOLS, "symbols", 0, "DIR",
+     "a folder with index files by build-id (sonde index); may be given several times"},
     {OPTION_REPORT, "report", 'o', "FILE",
      "also write a report that `sonde show` reads; - writes it to standard output in place of "
      "text"},
@@ -47,6 +52,8 @@ struct request {
     struct sonde__stacks_wanted wanted;
     bool names;
     const char *debug_root;
+    const char *folders[FOLDERS_MAX];
+    unsigned folder_count;
     const char *report_path;
     struct sonde__cli_view view;
 };
@@ -110,6 +117,14 @@ static int parse(struct sonde__cli_args *args, struct request *request)
             break;
         case OPTION_DEBUG_ROOT:
             request->debug_root = args->value;
+            break;
+        case OPTION_SYMBOLS:
+            if (request->folder_count == FOLDERS_MAX) {
+                args->exit_code = sonde__cli_usage_error(
+                    args->command, "--symbols: more than %u of them", FOLDERS_MAX);
+                return SONDE__CLI_STOP;
+            }
+            request->folders[request->folder_count++] = args->value;
             break;
         case OPTION_REPORT:
             request->report_path = args->value;
@@ -202,7 +217,9 @@ static enum sonde_status fill_report(struct sonde__report *report, struct sonde_
                                      struct sonde__cli_report_file *file)
 {
     struct sonde__symfile_options where = {.root = sonde__target_root(target),
-                                           .debug_root = request->debug_root};
+                                           .debug_root = request->debug_root,
+                                           .folders = request->folders,
+                                           .folder_count = request->folder_count};
     struct sonde__symfile_cache *symbols = NULL;
     static const struct sonde__report_end end; /* nothing is counted but what the model lost */
     enum sonde_status status = SONDE_OK;

@@ -39,7 +39,8 @@ struct sonde__drain {
     struct drain_frame *frames;
     uint32_t frame_slots; /* a power of two, or 0 */
     uint32_t frame_count;
-    uint32_t noted_image; /* highest image id whose missing names were noted */
+    uint32_t noted_image;              /* highest image id whose missing names were noted */
+    struct sonde__symfile_calls calls; /* of one frame: too large for the stack */
 };
 
 enum sonde_status sonde__drain_create(struct sonde__report *report, struct sonde__target *target,
@@ -220,6 +221,43 @@ static uint32_t name_source(const struct sonde__symbol *symbol)
     }
 }
 
+/* Its place in the source and the calls inlined there. `lookup`: as below. `inlined` has room for
+ * SONDE__SYMFILE_CALLS_MAX. */
+static void place_frame(struct sonde__drain *drain, const struct sonde__image *image,
+                        uint64_t lookup, struct sonde__report_frame *record,
+                        struct sonde__report_inlined *inlined)
+{
+    struct sonde__symfile_calls *found = &drain->calls;
+    const struct sonde__symfile_call *function;
+    if (drain->symbols == NULL ||
+        !sonde__symfile_calls(drain->symbols, image, NULL, 0, lookup, found)) {
+        return;
+    }
+    if (record->name == 0 && found->symbol[0] != '\0') {
+        record->name = sonde__report_string(drain->report, found->symbol);
+        record->name_offset = record->offset - found->symbol_start;
+        record->name_source = record->name != 0 ? SONDE__REPORT_NAME_DEBUG_INFO : 0;
+    }
+    if (found->count == 0) {
+        return;
+    }
+    for (uint32_t i = 0; i + 1 < found->count; i++) {
+        inlined[i] = (struct sonde__report_inlined){
+            .name = sonde__report_string(drain->report, found->calls[i].name),
+            .file = sonde__report_string(drain->report, found->calls[i].file),
+            .line = found->calls[i].line};
+    }
+    function = &found->calls[found->count - 1];
+    record->inlined = inlined;
+    record->inlined_count = found->count - 1;
+    record->file = sonde__report_string(drain->report, function->file);
+    record->line = function->line;
+    if (record->name == 0 && record->name_offset != 0 && function->name[0] != '\0') {
+        record->name = sonde__report_string(drain->report, function->name);
+        record->name_source = record->name != 0 ? SONDE__REPORT_NAME_DEBUG_INFO : 0;
+    }
+}
+
 /* `lookup`: the vaddr to ask about, which is before `record->offset` for a return address. */
 static void name_frame(struct sonde__drain *drain, const struct sonde__symbol_index *index,
                        uint64_t lookup, struct sonde__report_frame *record)
@@ -241,6 +279,7 @@ static uint32_t add_frame(struct sonde__drain *drain, const struct sonde_stack *
     const struct sonde__image_range *range = sonde__image_range_find(drain->set, lookup);
     const struct sonde__symbol_index *index = NULL;
     struct sonde__report_frame record = {.offset = stack->pcs[i], .how = stack->how[i]};
+    struct sonde__report_inlined inlined[SONDE__SYMFILE_CALLS_MAX];
     struct drain_frame key;
     struct drain_frame *slot = NULL;
     uint64_t bias = 0;
@@ -262,6 +301,9 @@ static uint32_t add_frame(struct sonde__drain *drain, const struct sonde_stack *
         }
     }
     name_frame(drain, index, lookup - bias, &record);
+    if (record.image != 0) {
+        place_frame(drain, &drain->set->images[range->image], lookup - bias, &record, inlined);
+    }
     key.id = sonde__report_add_frame(drain->report, &record);
     if (slot != NULL && key.id != 0) {
         *slot = key;

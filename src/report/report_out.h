@@ -22,7 +22,8 @@ struct sonde__report_out {
     uint32_t column; /* characters since the last newline, escapes of colour not counted */
     bool stopped;
     bool color;
-    bool raw_names; /* functions as the file names them */
+    bool raw_names;     /* functions as the file names them */
+    bool captured_only; /* neither inlined calls nor tail calls, files and lines */
     char buffer[1024];
 };
 

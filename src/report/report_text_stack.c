@@ -167,7 +167,7 @@ static void put_source(struct sonde__report_out *out, const struct sonde__report
                        const struct sonde__report_shown *shown)
 {
     const char *file = sonde__report_text(report, shown->file);
-    if (*file == '\0') {
+    if (*file == '\0' || out->captured_only) {
         return;
     }
     sonde__report_out_str(out, "  ");
@@ -247,6 +247,12 @@ static void put_step(struct sonde__report_out *out, const struct sonde__report *
     sonde__report_out_str(out, "\n");
 }
 
+static bool is_hidden(const struct sonde__report_out *out, enum sonde__report_step_kind kind)
+{
+    return out->captured_only &&
+           (kind == SONDE__REPORT_STEP_INLINED || kind == SONDE__REPORT_STEP_TAIL_CALL);
+}
+
 static bool is_numbered(enum sonde__report_step_kind kind)
 {
     return kind != SONDE__REPORT_STEP_GAP && kind != SONDE__REPORT_STEP_TAIL_CALL;
@@ -261,7 +267,7 @@ static struct layout measure(const struct sonde__report_out *out,
     sonde__report_walk_begin(&walk, report, stack);
     for (uint32_t n = 0; n < SONDE__REPORT_VIEW_FRAMES_MAX && sonde__report_walk_next(&walk, &step);
          n++) {
-        uint32_t width = name_width(out, report, &step);
+        uint32_t width = is_hidden(out, step.kind) ? 0 : name_width(out, report, &step);
         if (width > layout.name_width && width <= NAME_COLUMN_MAX) {
             layout.name_width = width;
         }
@@ -284,6 +290,9 @@ void sonde__report_put_stack(struct sonde__report_out *out, const struct sonde__
     sonde__report_walk_begin(&walk, report, stack);
     while (shown < SONDE__REPORT_VIEW_FRAMES_MAX && !out->stopped &&
            sonde__report_walk_next(&walk, &step)) {
+        if (is_hidden(out, step.kind)) {
+            continue;
+        }
         if (is_numbered(step.kind)) {
             sonde__report_out_tab(out, indent);
             sonde__report_out_str(out, "#");

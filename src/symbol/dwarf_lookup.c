@@ -13,6 +13,12 @@
 /* abstract_origin -> specification -> …: longer chains are malformed (a cycle). */
 #define NAME_HOPS_MAX 8
 #define PATH_MAX_SIZE 4096
+/* What may be read again: abbreviations, line tables and range lists are shared by units, and a
+ * hostile file has many units of one large table. In entries; opening has so many and this for each
+ * byte, a look-up what is left, but at least the last. Real files need a tenth. */
+#define WORK_FIRST   (1u << 24)
+#define WORK_FACTOR  8u
+#define WORK_LOOK_UP (1u << 20)
 
 struct unit {
     struct sonde__dwarf_unit head;
@@ -37,8 +43,33 @@ struct sonde__dwarf {
     struct unit_range *ranges; /* sorted by low */
     size_t range_count, range_capacity;
     uint64_t *range_reach; /* greatest high of ranges[0..i]: where a search may stop */
+    uint64_t work_left;
     bool out_of_memory;
 };
+
+static bool spend(struct sonde__dwarf *d, uint64_t amount)
+{
+    if (amount > d->work_left) {
+        d->work_left = 0;
+        return false;
+    }
+    d->work_left -= amount;
+    return true;
+}
+
+static enum sonde_status load_abbrevs(struct sonde__dwarf *d, const struct sonde__dwarf_unit *unit)
+{
+    bool kept = d->abbrevs.valid && d->abbrevs.offset == unit->abbrev_offset;
+    enum sonde_status status;
+    if (d->work_left == 0) {
+        return SONDE_LIMIT;
+    }
+    status = sonde__dwarf_abbrevs_load(&d->sections, unit->abbrev_offset, &d->abbrevs);
+    if (!kept) {
+        (void)spend(d, d->abbrevs.attr_count + d->abbrevs.count);
+    }
+    return status;
+}
 
 /* --- opening --- */
 
@@ -52,6 +83,9 @@ static void add_range(void *ctx, uint64_t low, uint64_t high)
 {
     struct range_sink *sink = ctx;
     struct sonde__dwarf *d = sink->dwarf;
+    if (!spend(d, 1)) {
+        return;
+    }
     if (!sonde__mem_grow(&d->ranges, d->range_count, &d->range_capacity, sizeof *d->ranges)) {
         d->out_of_memory = true;
         return;
@@ -96,7 +130,7 @@ static enum sonde_status read_units(struct sonde__dwarf *d)
         struct unit *u = &d->units[d->count++];
         *u = (struct unit){.head = head, .bad = status != SONDE_OK};
         if (!u->bad) {
-            status = sonde__dwarf_abbrevs_load(&d->sections, head.abbrev_offset, &d->abbrevs);
+            status = load_abbrevs(d, &head);
             if (status == SONDE_OK) {
                 status = sonde__dwarf_unit_root(&d->sections, &d->abbrevs, &u->head);
             }
@@ -150,6 +184,8 @@ enum sonde_status sonde__dwarf_open(const struct sonde__dwarf_sections *sections
         return SONDE_MEMORY;
     }
     d->sections = *sections;
+    d->work_left = WORK_FIRST + WORK_FACTOR * (sonde__base_bytes_left(&sections->info) +
+                                               sonde__base_bytes_left(&sections->abbrev));
     sonde__arena_init(&d->arena);
     status = read_units(d);
     if (status == SONDE_OK) {
@@ -189,13 +225,14 @@ static bool load(struct sonde__dwarf *d, struct unit *u)
         return u->loaded;
     }
     u->bad = true; /* until all has gone well */
-    if (sonde__dwarf_abbrevs_load(&d->sections, u->head.abbrev_offset, &d->abbrevs) != SONDE_OK ||
+    if (load_abbrevs(d, &u->head) != SONDE_OK ||
         sonde__dwarf_scan(&d->sections, &u->head, &d->abbrevs, &u->scopes) != SONDE_OK) {
         return false;
     }
-    if (u->head.has_stmt_list) {
+    if (u->head.has_stmt_list && d->work_left != 0) {
         /* without lines the functions are still right */
         (void)!sonde__dwarf_lines_load(&d->sections, &u->head, &u->lines);
+        (void)spend(d, u->lines.row_count + u->lines.file_count + u->lines.directory_count);
     }
     u->paths = sonde__mem_alloc_zeroed((u->lines.file_count + 1) * sizeof *u->paths);
     if (u->paths == NULL) {
@@ -248,8 +285,7 @@ static bool read_name(struct sonde__dwarf *d, uint64_t die, const char **name, c
 {
     struct unit *u = unit_of_offset(d, die);
     struct sonde__bytes at;
-    if (u == NULL ||
-        sonde__dwarf_abbrevs_load(&d->sections, u->head.abbrev_offset, &d->abbrevs) != SONDE_OK) {
+    if (u == NULL || load_abbrevs(d, &u->head) != SONDE_OK) {
         return false;
     }
     at = sonde__base_bytes_part(&d->sections.info, 0, u->head.end);
@@ -335,6 +371,7 @@ size_t sonde__dwarf_lookup(struct sonde__dwarf *d, uint64_t vaddr,
     size_t low = 0;
     size_t high = d->range_count;
     size_t lines_only = 0;
+    d->work_left = d->work_left > WORK_LOOK_UP ? d->work_left : WORK_LOOK_UP;
     while (low < high) { /* the first range that starts above */
         size_t middle = low + (high - low) / 2;
         if (d->ranges[middle].low <= vaddr) {
@@ -344,6 +381,9 @@ size_t sonde__dwarf_lookup(struct sonde__dwarf *d, uint64_t vaddr,
         }
     }
     for (size_t i = low; i > 0 && d->range_reach[i - 1] > vaddr; i--) {
+        if (!spend(d, 1)) {
+            break;
+        }
         if (d->ranges[i - 1].high <= vaddr) {
             continue;
         }

@@ -5,6 +5,7 @@
 
 #include "base_status.h"
 #include "mem_heap.h"
+#include "symfile_calls.h"
 #include "symfile_find.h"
 
 /* Chains of the table of entries: a large process has a few hundred images. */
@@ -19,14 +20,32 @@ struct entry {
     void *memory;                 /* copy of the image's bytes, when the view stands on them */
     const struct sonde__elf *elf; /* own, or a debug file alone; null: nothing was found */
     struct sonde__symbol_index *index;
-    bool memory_tried, debug_tried;
+    struct symfile_calls *calls;
+    bool memory_tried, debug_tried, calls_tried;
 };
 
 struct sonde__symfile_cache {
     struct sonde__symfile_options options;
     char *root, *debug_root;
+    char **folders;
     struct entry *buckets[BUCKET_COUNT];
 };
+
+static bool copy_folders(struct sonde__symfile_cache *cache,
+                         const struct sonde__symfile_options *options)
+{
+    unsigned count = options != NULL ? options->folder_count : 0;
+    cache->folders = sonde__mem_alloc_zeroed((count + 1) * sizeof *cache->folders);
+    for (unsigned i = 0; cache->folders != NULL && i < count; i++) {
+        cache->folders[i] = sonde__mem_copy_string(options->folders[i]);
+        if (cache->folders[i] == NULL) {
+            return false;
+        }
+        cache->options.folder_count = i + 1;
+    }
+    cache->options.folders = (const char *const *)cache->folders;
+    return cache->folders != NULL;
+}
 
 enum sonde_status sonde__symfile_cache_create(const struct sonde__symfile_options *options,
                                               struct sonde__symfile_cache **ret_cache)
@@ -40,7 +59,7 @@ enum sonde_status sonde__symfile_cache_create(const struct sonde__symfile_option
     }
     cache->root = sonde__mem_copy_string(root);
     cache->debug_root = sonde__mem_copy_string(debug_root);
-    if (cache->root == NULL || cache->debug_root == NULL) {
+    if (cache->root == NULL || cache->debug_root == NULL || !copy_folders(cache, options)) {
         sonde__symfile_cache_destroy(cache);
         return SONDE_MEMORY;
     }
@@ -53,14 +72,17 @@ enum sonde_status sonde__symfile_cache_create(const struct sonde__symfile_option
 /* Forget what was found, so that the search can be made again. */
 static void clear_entry(struct entry *entry)
 {
+    symfile_calls_close(entry->calls);
     sonde__symbol_index_destroy(entry->index);
     symfile_view_done(&entry->own);
     symfile_view_done(&entry->debug);
     sonde__mem_free(entry->memory);
     entry->index = NULL;
+    entry->calls = NULL;
     entry->memory = NULL;
     entry->elf = NULL;
     entry->debug_tried = false;
+    entry->calls_tried = false;
     entry->error = (struct sonde_error){0};
 }
 
@@ -83,6 +105,10 @@ void sonde__symfile_cache_destroy(struct sonde__symfile_cache *cache)
             destroy_entry(entry);
         }
     }
+    for (unsigned i = 0; i < cache->options.folder_count; i++) {
+        sonde__mem_free(cache->folders[i]);
+    }
+    sonde__mem_free(cache->folders);
     sonde__mem_free(cache->root);
     sonde__mem_free(cache->debug_root);
     sonde__mem_free(cache);
@@ -224,6 +250,15 @@ enum sonde_status sonde__symfile_elf(struct sonde__symfile_cache *cache,
     return SONDE_OK;
 }
 
+static void find_debug(const struct sonde__symfile_cache *cache, struct entry *entry,
+                       const struct sonde__image *image)
+{
+    if (!entry->debug_tried) {
+        (void)symfile_find_debug(&cache->options, image, entry->elf, &entry->debug);
+        entry->debug_tried = true;
+    }
+}
+
 enum sonde_status sonde__symfile_index(struct sonde__symfile_cache *cache,
                                        const struct sonde__image *image, const void *memory,
                                        size_t memory_size,
@@ -237,10 +272,8 @@ enum sonde_status sonde__symfile_index(struct sonde__symfile_cache *cache,
         const struct sonde__elf *debug = NULL;
         SONDE_TRY(remembered(entry, ret_error));
         if (entry->elf == &entry->own.elf) {
-            if (!entry->debug_tried &&
-                !sonde__elf_section_by_type(entry->elf, SONDE__SHT_SYMTAB, &symtab)) {
-                (void)symfile_find_debug(&cache->options, image, entry->elf, &entry->debug);
-                entry->debug_tried = true;
+            if (!sonde__elf_section_by_type(entry->elf, SONDE__SHT_SYMTAB, &symtab)) {
+                find_debug(cache, entry, image);
             }
             debug = entry->debug.file.data != NULL ? &entry->debug.elf : NULL;
         }
@@ -251,4 +284,26 @@ enum sonde_status sonde__symfile_index(struct sonde__symfile_cache *cache,
     }
     *ret_index = entry->index;
     return SONDE_OK;
+}
+
+bool sonde__symfile_calls(struct sonde__symfile_cache *cache, const struct sonde__image *image,
+                          const void *memory, size_t memory_size, uint64_t vaddr,
+                          struct sonde__symfile_calls *ret_calls)
+{
+    struct sonde__elf_section info;
+    struct entry *entry = NULL;
+    /* without any file of the image there may still be an index */
+    if (load_entry(cache, image, memory, memory_size, &entry, NULL) == SONDE_MEMORY ||
+        entry == NULL) {
+        return false;
+    }
+    if (!entry->calls_tried) {
+        entry->calls_tried = true;
+        if (entry->elf == &entry->own.elf &&
+            !sonde__elf_section_by_name(entry->elf, ".debug_info", &info)) {
+            find_debug(cache, entry, image);
+        }
+        entry->calls = symfile_calls_open(&cache->options, image, &entry->own, &entry->debug);
+    }
+    return entry->calls != NULL && symfile_calls_find(entry->calls, vaddr, ret_calls);
 }

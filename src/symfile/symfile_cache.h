@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Finds and opens the symbol files of images, once each, and answers names.
+/* Finds and opens the symbol files of images, once each, and answers names, and the calls of an
+ * address with their files and lines.
  *
  * Search order (every step checks the build-id): the image's file itself; under each debug root
  * .build-id/xx/rest.debug; .gnu_debuglink beside it, in .debug/, and under the roots (build-id,
@@ -17,6 +18,9 @@ struct sonde__symfile_cache;
 struct sonde__symfile_options {
     const char *root;       /* prefix of image paths (a container's /proc/PID/root), or null */
     const char *debug_root; /* default "/usr/lib/debug" */
+    /* folders of the user with index files (ID.sndidx), of our own root; copied */
+    const char *const *folders;
+    unsigned folder_count;
 };
 
 SONDE_NODISCARD enum sonde_status
@@ -45,5 +49,31 @@ SONDE_NODISCARD enum sonde_status sonde__symfile_elf(struct sonde__symfile_cache
                                                      const void *memory, size_t memory_size,
                                                      const struct sonde__elf **ret_elf,
                                                      struct sonde_error *ret_error);
+
+/* Calls of one address that are answered at most: more than five times what large programs have.
+ * Where there are more, none is. */
+#define SONDE__SYMFILE_CALLS_MAX 256u
+
+struct sonde__symfile_call {
+    const char *name; /* linkage name, else plain name; "": not known */
+    const char *file; /* path; "": not known */
+    uint32_t line;    /* 0: not known */
+};
+
+struct sonde__symfile_calls {
+    /* innermost first; each but the last is inlined into the next one */
+    struct sonde__symfile_call calls[SONDE__SYMFILE_CALLS_MAX];
+    uint32_t count;
+    /* from an index file, which has symbols, too; "": none */
+    const char *symbol;
+    uint64_t symbol_start; /* vaddr */
+};
+
+/* The calls whose code is at `vaddr` of an image, from an index file or debug information; both are
+ * looked for at the first call. False: nothing is known. memory, memory_size: as above. The strings
+ * are the cache's. */
+bool sonde__symfile_calls(struct sonde__symfile_cache *cache, const struct sonde__image *image,
+                          const void *memory, size_t memory_size, uint64_t vaddr,
+                          struct sonde__symfile_calls *ret_calls);
 
 #endif

@@ -16,6 +16,7 @@
 
 static volatile int sink;
 
+enum { FIRST_LINE = __LINE__ + 1 };
 NOINLINE static void first_function(void)
 {
     sink = sink * 3 + 1;
@@ -418,4 +419,31 @@ TEST(a_stack_that_does_not_fit_is_none)
     teardown(&w);
     free(pcs);
     free(how);
+}
+
+/* The program is built with debug information: the compiler says where a function begins. */
+TEST(a_frame_has_the_file_and_line_of_its_pc)
+{
+    struct world w;
+    const struct sonde__report_frame *frame;
+    setup(&w, true);
+    push(&w, at(first_function, 0), SONDE_FOUND_REGISTERS | SONDE_HOW_EXACT);
+    frame = frame_of(&w, sonde__drain_stack(w.drain, &w.set, &w.stack), 0);
+    CHECK_STR(strrchr(sonde__report_text(w.report, frame->file), '/'), "/test_drain.c");
+    CHECK(frame->line >= FIRST_LINE &&
+          frame->line <= FIRST_LINE + 4); /* its first statement may come first */
+    CHECK_EQ(frame->inlined_count, 0);
+    teardown(&w);
+}
+
+TEST(without_symbols_a_frame_has_no_line)
+{
+    struct world w;
+    const struct sonde__report_frame *frame;
+    setup(&w, false);
+    push(&w, at(first_function, 0), SONDE_FOUND_REGISTERS | SONDE_HOW_EXACT);
+    frame = frame_of(&w, sonde__drain_stack(w.drain, &w.set, &w.stack), 0);
+    CHECK_EQ(frame->line, 0);
+    CHECK_EQ(frame->file, 0);
+    teardown(&w);
 }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The calls at an address of one image: its function, the calls inlined into it there, files and
+ * lines. From an index file where there is one, else from the DWARF of the image's own or separate
+ * debug file, read unit by unit as addresses fall into it. Context: any thread, one at a time. */
+#ifndef SONDE_SYMFILE_CALLS_H
+#define SONDE_SYMFILE_CALLS_H
+
+#include "symfile_cache.h"
+#include "symfile_find.h"
+
+struct symfile_calls;
+
+/* own, debug: the image's views; without a file they are all zero. Null: nothing is known, or no
+ * memory. The views must outlive it. */
+struct symfile_calls *symfile_calls_open(const struct sonde__symfile_options *options,
+                                         const struct sonde__image *image,
+                                         const struct symfile_view *own,
+                                         const struct symfile_view *debug);
+void symfile_calls_close(struct symfile_calls *calls);
+
+bool symfile_calls_find(struct symfile_calls *calls, uint64_t vaddr,
+                        struct sonde__symfile_calls *ret_calls);
+
+#endif
