@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What lies where in the memory of a depot: this header, the tables one after the other, the nodes.
+ */
+#ifndef SONDE_DEPOT_LAYOUT_H
+#define SONDE_DEPOT_LAYOUT_H
+
+#include "depot.h"
+
+enum {
+    SONDE__DEPOT_LEVEL_BITS = 8, /* slots of the first table, as a power of two */
+    SONDE__DEPOT_LEVELS = 18,
+};
+
+/* A slot: the id of a node (24 bits) and eight bits of its hash. */
+#define SONDE__DEPOT_ID     ((uint32_t)0xffffff)
+#define SONDE__DEPOT_FROZEN ((uint32_t)0xffffffff) /* nothing may be added here any more */
+
+struct sonde__depot_node {
+    uint64_t frame;
+    uint32_t caller;
+    uint32_t folded; /* depot_fold.c; 0: not asked for yet */
+};
+
+struct sonde__depot {
+    uint32_t capacity; /* ids are below this */
+    uint32_t level_count;
+    uint32_t next;   /* id of the next node */
+    uint32_t level;  /* the table in use */
+    uint32_t closed; /* nodes */
+    uint32_t wasted;
+    uint64_t dropped;
+    struct sonde__depot_node *nodes;
+    uint32_t *slots[SONDE__DEPOT_LEVELS];
+};
+
+static inline uint32_t sonde__depot_slot_count(uint32_t level)
+{
+    return (uint32_t)1 << (SONDE__DEPOT_LEVEL_BITS + level);
+}
+
+/* Nodes with which a table is full. */
+static inline uint32_t sonde__depot_limit(uint32_t level)
+{
+    return sonde__depot_slot_count(level) / 4 * 3;
+}
+
+#endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "depot_layout.h"
+
+enum { LINE = 64 };
+
+static uint64_t round_up(uint64_t size)
+{
+    return (size + LINE - 1) & ~(uint64_t)(LINE - 1);
+}
+
+/* Tables for so many nodes: the last one is not more than three quarters full. */
+static uint32_t level_count(uint32_t nodes)
+{
+    uint32_t count = 1;
+    while (count < SONDE__DEPOT_LEVELS && sonde__depot_limit(count - 1) < nodes) {
+        count++;
+    }
+    return count;
+}
+
+uint64_t sonde__depot_size(uint32_t nodes)
+{
+    uint64_t size = round_up(sizeof(struct sonde__depot));
+    for (uint32_t level = 0; level < level_count(nodes); level++) {
+        size += round_up((uint64_t)sonde__depot_slot_count(level) * sizeof(uint32_t));
+    }
+    return size + ((uint64_t)nodes + SONDE__DEPOT_FIRST) * sizeof(struct sonde__depot_node);
+}
+
+struct sonde__depot *sonde__depot_init(void *memory, uint32_t nodes)
+{
+    struct sonde__depot *depot = memory;
+    uint8_t *at = (uint8_t *)memory + round_up(sizeof *depot);
+    uint32_t room = SONDE__DEPOT_NODES_MAX - SONDE__DEPOT_FIRST;
+    depot->level_count = level_count(nodes);
+    for (uint32_t level = 0; level < depot->level_count; level++) {
+        depot->slots[level] = (uint32_t *)(void *)at;
+        at += round_up((uint64_t)sonde__depot_slot_count(level) * sizeof(uint32_t));
+    }
+    depot->nodes = (struct sonde__depot_node *)(void *)at;
+    depot->capacity = SONDE__DEPOT_FIRST + (nodes < room ? nodes : room);
+    depot->next = SONDE__DEPOT_FIRST;
+    return depot;
+}
+
+struct sonde__depot_stat sonde__depot_stat(const struct sonde__depot *depot)
+{
+    uint32_t next = __atomic_load_n(&depot->next, __ATOMIC_RELAXED);
+    uint32_t level = __atomic_load_n(&depot->level, __ATOMIC_RELAXED);
+    struct sonde__depot_stat stat = {
+        .closed = __atomic_load_n(&depot->closed, __ATOMIC_RELAXED),
+        .wasted = __atomic_load_n(&depot->wasted, __ATOMIC_RELAXED),
+        .dropped = __atomic_load_n(&depot->dropped, __ATOMIC_RELAXED),
+    };
+    stat.nodes = next - SONDE__DEPOT_FIRST - stat.wasted;
+    stat.bytes = sizeof *depot + (uint64_t)next * sizeof *depot->nodes;
+    for (uint32_t i = 0; i <= level; i++) {
+        stat.bytes += (uint64_t)sonde__depot_slot_count(i) * sizeof(uint32_t);
+    }
+    return stat;
+}
