@@ -6,6 +6,7 @@
 #include "cli_file.h"
 #include "cli_index.h"
 #include "cmd.h"
+#include "symfile_macho.h"
 #include "symindex_convert.h"
 
 enum { OPTION_OUTPUT = 1, OPTION_INFO, OPTION_JSON };
@@ -112,7 +113,7 @@ static int show_info(const struct sonde__cli_command *command, struct request *r
     struct sonde_error error;
     int exit_code = SONDE__CLI_OK;
     enum sonde_status status =
-        sonde__cli_index_open(path, SONDE__CLI_INDEX_NOT_MADE, &opened, &error);
+        sonde__cli_index_open(path, SONDE__CLI_INDEX_NOT_MADE, NULL, &opened, &error);
     if (status != SONDE_OK) {
         return sonde__cli_fail(command, path, status, &error);
     }
@@ -129,15 +130,16 @@ static int show_info(const struct sonde__cli_command *command, struct request *r
     return exit_code;
 }
 
-static int make_index(const struct sonde__cli_command *command, struct request *request,
-                      const char *path)
+static int make_one(const struct sonde__cli_command *command, struct request *request,
+                    const char *path, const struct sonde__cli_index_wanted *wanted)
 {
     struct sonde__cli_index made;
     struct sonde_error error;
     char id[SONDE__CLI_BUILD_ID_TEXT];
     char written[PATH_BYTES];
     int exit_code;
-    enum sonde_status status = sonde__cli_index_open(path, SONDE__CLI_INDEX_MADE, &made, &error);
+    enum sonde_status status =
+        sonde__cli_index_open(path, SONDE__CLI_INDEX_MADE, wanted, &made, &error);
     if (status != SONDE_OK) {
         return sonde__cli_fail(command, path, status, &error);
     }
@@ -162,7 +164,8 @@ static int make_index(const struct sonde__cli_command *command, struct request *
             sonde__cli_print_visible(stdout, written);
             printf("  %.1f MB, %" PRIu32 " units%s", (double)made.size / 1e6, made.index.units,
                    made.index.units == 0 ? " (symbols only)" : "");
-            printf("%s\n", made.separate ? ", from the separate debug file" : "");
+            printf("%s%s\n", made.separate ? ", from the separate debug file" : "",
+                   made.encrypted ? ", encrypted code" : "");
             print_bad_units(&made.index);
         }
         if (made.index.bad_units != 0) {
@@ -174,6 +177,25 @@ static int make_index(const struct sonde__cli_command *command, struct request *
         }
     }
     sonde__cli_index_close(&made);
+    return exit_code;
+}
+
+/* Of a universal file one index for each machine. */
+static int make_index(const struct sonde__cli_command *command, struct request *request,
+                      const char *path)
+{
+    struct sonde__symfile_slice slices[SONDE__SYMFILE_SLICES_MAX];
+    unsigned count = sonde__symfile_macho_slices(path, slices);
+    int exit_code = SONDE__CLI_OK;
+    if (count < 2) {
+        return make_one(command, request, path, NULL);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        const struct sonde__cli_index_wanted wanted = {.uuid = slices[i].uuid,
+                                                       .arch = slices[i].arch};
+        int one = make_one(command, request, path, &wanted);
+        exit_code = exit_code == SONDE__CLI_OK ? one : exit_code;
+    }
     return exit_code;
 }
 
@@ -251,10 +273,13 @@ const struct sonde__cli_command sonde__cmd_index = {
              "than the debug information and much faster to ask. A stripped file's separate\n"
              "debug file is found by its build-id or debug link. `sonde symbolize` uses index\n"
              "files.\n\n"
+             "Of Darwin's files it reads Mach-O, also universal ones (one index for each\n"
+             "machine), with the dSYM bundle of the same UUID beside it, and dSYM bundles.\n\n"
              "A unit of the debug information that is malformed costs itself: it is listed,\n"
              "the rest is indexed, and the exit code is 5.",
     .options = options,
     .examples = "  sonde index -o indexes build/server build/libcore.so\n"
+                "  sonde index -o indexes App.xcarchive/dSYMs/App.app.dSYM\n"
                 "  sonde index --info indexes/*.sndidx\n",
     .run = run,
 };

@@ -22,13 +22,15 @@ enum {
     OPTION_RETURN,
     OPTION_RAW,
     OPTION_JSON,
+    OPTION_ARCH,
 };
 
 enum { FRAMES_MAX = 256, LINE_BYTES = 65536 };
 
 static const struct sonde__cli_option options[] = {
     {OPTION_SYMBOLS, "symbols", 's', "DIR",
-     "a folder with index files and debug files by build-id; may be given several times"},
+     "a folder with index files, debug files by build-id and dSYM bundles; may be given several "
+     "times"},
     {OPTION_MODULE, "module", 'm', "[NAME=]FILE",
      "a program, library, debug file or index: for addresses of that file name (or of NAME), and "
      "the first one for addresses without a module; may be given several times"},
@@ -36,6 +38,9 @@ static const struct sonde__cli_option options[] = {
      "the memory map of the process (/proc/PID/maps): plain addresses are found in it"},
     {OPTION_REPORT, "report", 0, "FILE",
      "show a report as `sonde show` does, and what its addresses are"},
+    {OPTION_ARCH, "arch", 0, "NAME",
+     "of universal Mach-O files the code for this machine (arm64, x86_64, ...); a UUID says it, "
+     "too"},
     {OPTION_RETURN, "return", 'r', NULL,
      "the addresses given are return addresses: name the calls before them"},
     {OPTION_RAW, "no-demangle", 0, NULL, "C++ and Rust names as the file has them"},
@@ -135,6 +140,10 @@ static void ask(struct request *request, const struct symbolize_place *place,
             return;
         }
         ret_answer->vaddr = start + place->offset;
+    }
+    const struct sonde__symindex *index = &ret_answer->module->index.index;
+    if (index->from_header && ret_answer->vaddr < index->base) {
+        ret_answer->vaddr += index->base; /* Apple's logs count from the image's header */
     }
     ret_answer->count = sonde__symindex_find(
         &ret_answer->module->index.index, ret_answer->vaddr - back, ret_answer->frames, FRAMES_MAX);
@@ -380,6 +389,9 @@ static int parse(struct sonde__cli_args *args, struct request *request, unsigned
         case OPTION_REPORT:
             request->report_path = args->value;
             break;
+        case OPTION_ARCH:
+            modules->arch = args->value;
+            break;
         case OPTION_RETURN:
             request->returns = true;
             break;
@@ -453,14 +465,15 @@ const struct sonde__cli_command sonde__cmd_symbolize = {
     .usage = "[OPTION...] ADDRESS...\n[OPTION...] < LOG\n[OPTION...] --report FILE",
     .about = "Names functions, files and lines of addresses, inlined calls included. ADDRESS\n"
              "is MODULE+0xOFFSET, where MODULE is a path, a file name of --module or a\n"
-             "build-id, or a plain 0xADDRESS with --module or --maps. Offsets are those of the\n"
-             "file, as linked.\n\n"
+             "build-id or UUID, or a plain 0xADDRESS with --module or --maps. Offsets are those\n"
+             "of the file, as linked; of a Mach-O also from its header.\n\n"
              "Without ADDRESS standard input is copied to standard output, and what its\n"
              "addresses are is put behind them in brackets: of any module+0xoffset, of the\n"
              "logs of sanitizers (by their build-ids, where they have them), of glibc's\n"
              "backtrace_symbols, and of sonde.\n\n"
              "Names come from an index file (sonde index) or from the module's debug\n"
-             "information, its own or a separate file's; a build-id must fit.",
+             "information, its own or a separate file's (of a Mach-O: a dSYM bundle beside it\n"
+             "or in --symbols); a build-id or UUID must fit.",
     .options = options,
     .examples = "  sonde symbolize /usr/bin/server+0x1c40d\n"
                 "  sonde symbolize --symbols indexes < asan.log\n"

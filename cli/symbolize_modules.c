@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "mem_heap.h"
+#include "symfile_macho.h"
 #include "symfile_open.h"
 
 enum { PATH_BYTES = 4096, BUILD_ID_DIGITS_MIN = 16 };
@@ -24,6 +25,26 @@ static bool is_build_id(const char *name)
     return name[digits] == '\0' && digits % 2 == 0 && digits >= BUILD_ID_DIGITS_MIN;
 }
 
+bool symbolize_uuid(const char *text, size_t size, char *ret_digits)
+{
+    size_t digits = 0;
+    if (size != 36) {
+        return false;
+    }
+    for (size_t i = 0; i < size; i++) {
+        bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+        char c = text[i];
+        if (dash ? c != '-' : strchr("0123456789abcdefABCDEF", c) == NULL || c == '\0') {
+            return false;
+        }
+        if (!dash) {
+            ret_digits[digits++] = (char)(c >= 'A' && c <= 'F' ? c | 0x20 : c);
+        }
+    }
+    ret_digits[digits] = '\0';
+    return true;
+}
+
 /* Has the opened index this build-id? One that has none is not refused. */
 static bool is_right(const struct sonde__cli_index *index, const char *build_id)
 {
@@ -35,12 +56,17 @@ static bool is_right(const struct sonde__cli_index *index, const char *build_id)
 static bool try_open(const struct symbolize_modules *modules, struct symbolize_module *module,
                      const char *path, const char *build_id)
 {
+    struct sonde__cli_index_wanted wanted = {
+        .arch = modules->arch, .folders = modules->folders, .folder_count = modules->folder_count};
     struct sonde_error error;
     if (access(path, R_OK) != 0) {
         return false;
     }
-    if (sonde__cli_index_open(path, SONDE__CLI_INDEX_MADE_OF_SYMBOLS, &module->index, &error) !=
-        SONDE_OK) {
+    if (build_id != NULL) {
+        (void)sonde__cli_build_id_parse(build_id, &wanted.uuid);
+    }
+    if (sonde__cli_index_open(path, SONDE__CLI_INDEX_MADE_OF_SYMBOLS, &wanted, &module->index,
+                              &error) != SONDE_OK) {
         sonde__cli_error(modules->command, "%s: %s", path, error.what);
         return false;
     }
@@ -59,17 +85,23 @@ static bool try_open(const struct symbolize_modules *modules, struct symbolize_m
     return false;
 }
 
-/* FOLDER/ID.sndidx, FOLDER/.build-id/xx/rest.debug. */
+/* FOLDER/ID.sndidx, FOLDER/.build-id/xx/rest.debug, FOLDER/NAME.dSYM. */
 static bool try_folder(const struct symbolize_modules *modules, struct symbolize_module *module,
                        const char *folder, const char *build_id)
 {
     char path[PATH_BYTES];
+    struct sonde__build_id id;
     snprintf(path, sizeof path, "%s/%s.sndidx", folder, build_id);
     if (try_open(modules, module, path, build_id)) {
         return true;
     }
     snprintf(path, sizeof path, "%s/.build-id/%.2s/%s.debug", folder, build_id, build_id + 2);
-    return try_open(modules, module, path, build_id);
+    if (try_open(modules, module, path, build_id)) {
+        return true;
+    }
+    return sonde__cli_build_id_parse(build_id, &id) &&
+           sonde__symfile_macho_find(folder, &id, path, sizeof path) &&
+           try_open(modules, module, path, build_id);
 }
 
 static bool try_build_id(const struct symbolize_modules *modules, struct symbolize_module *module,
@@ -83,26 +115,49 @@ static bool try_build_id(const struct symbolize_modules *modules, struct symboli
     return try_folder(modules, module, "/usr/lib/debug", build_id);
 }
 
+/* Its index from the folders. */
+static bool try_folders(const struct symbolize_modules *modules, struct symbolize_module *module,
+                        const struct sonde__build_id *id, const char *build_id)
+{
+    char text[SONDE__CLI_BUILD_ID_TEXT];
+    sonde__cli_build_id_text(id, text);
+    if (id->size < BUILD_ID_DIGITS_MIN / 2 || (build_id != NULL && strcmp(text, build_id) != 0)) {
+        return false;
+    }
+    for (unsigned i = 0; i < modules->folder_count; i++) {
+        if (try_folder(modules, module, modules->folders[i], text)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The ids that a file has: one, or of a Mach-O one for each machine. */
+static unsigned ids_of(const char *path, struct sonde__symfile_slice *ret_slices)
+{
+    struct sonde__symfile_options options = {.debug_root = "/nonexistent"};
+    struct sonde__symfile_pair pair;
+    unsigned count = sonde__symfile_macho_slices(path, ret_slices);
+    if (count == 0 && sonde__symfile_open(&options, path, &pair, NULL) == SONDE_OK) {
+        ret_slices[0] = (struct sonde__symfile_slice){0};
+        (void)sonde__elf_build_id(&pair.own, &ret_slices[0].uuid);
+        sonde__symfile_close(&pair);
+        count = 1;
+    }
+    return count;
+}
+
 /* A file's index from the folders, by the build-id that the file has; else the file itself. */
 static bool try_file(const struct symbolize_modules *modules, struct symbolize_module *module,
                      const char *path, const char *build_id)
 {
-    struct sonde__symfile_options options = {.debug_root = "/nonexistent"};
-    struct sonde__symfile_pair pair;
-    struct sonde__build_id id = {0};
-    if (modules->folder_count != 0 && path[0] == '/' &&
-        sonde__symfile_open(&options, path, &pair, NULL) == SONDE_OK) {
-        char text[SONDE__CLI_BUILD_ID_TEXT];
-        (void)sonde__elf_build_id(&pair.own, &id);
-        sonde__symfile_close(&pair);
-        sonde__cli_build_id_text(&id, text);
-        if (id.size >= BUILD_ID_DIGITS_MIN / 2 &&
-            (build_id == NULL || strcmp(text, build_id) == 0)) {
-            for (unsigned i = 0; i < modules->folder_count; i++) {
-                if (try_folder(modules, module, modules->folders[i], text)) {
-                    return true;
-                }
-            }
+    struct sonde__symfile_slice slices[SONDE__SYMFILE_SLICES_MAX];
+    unsigned count = modules->folder_count != 0 && path[0] == '/' ? ids_of(path, slices) : 0;
+    for (unsigned i = 0; i < count; i++) {
+        bool meant = count == 1 || build_id != NULL ||
+                     (modules->arch != NULL && strcmp(modules->arch, slices[i].arch) == 0);
+        if (meant && try_folders(modules, module, &slices[i].uuid, build_id)) {
+            return true;
         }
     }
     return try_open(modules, module, path, build_id);
@@ -124,8 +179,18 @@ static const struct symbolize_image *image_of(const struct symbolize_modules *mo
     return found;
 }
 
+/* Is `file` of --module the one of that name? A bundle is named after its program. */
+static bool is_named(const char *file, const char *name)
+{
+    size_t size = strlen(name);
+    file = base_name(file);
+    return strncmp(file, name, size) == 0 &&
+           (file[size] == '\0' || strcmp(file + size, ".dSYM") == 0);
+}
+
 static bool find(struct symbolize_modules *modules, struct symbolize_module *module)
 {
+    char uuid[SONDE__CLI_BUILD_ID_TEXT];
     const char *name = module->name;
     const char *build_id = module->build_id;
     const struct symbolize_image *image = image_of(modules, name);
@@ -135,6 +200,8 @@ static bool find(struct symbolize_modules *modules, struct symbolize_module *mod
     }
     if (build_id == NULL && is_build_id(name)) {
         build_id = name;
+    } else if (build_id == NULL && symbolize_uuid(name, strlen(name), uuid)) {
+        build_id = uuid;
     }
     for (unsigned i = 0; i < modules->file_count; i++) {
         const char *file = modules->files[i];
@@ -145,7 +212,7 @@ static bool find(struct symbolize_modules *modules, struct symbolize_module *mod
             named = strncmp(file, base_name(name), length) == 0 && base_name(name)[length] == '\0';
             file = equals + 1;
         } else {
-            named = strcmp(base_name(file), base_name(name)) == 0;
+            named = is_named(file, base_name(name));
         }
         /* by its name, or an index by its build-id; without a name the first */
         if (name[0] == '\0' || named || (build_id != NULL && strstr(file, ".sndidx") != NULL)) {

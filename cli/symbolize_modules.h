@@ -27,6 +27,7 @@ struct symbolize_modules {
     unsigned folder_count;
     const char *files[SYMBOLIZE_FILES_MAX]; /* --module */
     unsigned file_count;
+    const char *arch;               /* --arch, or null */
     struct symbolize_image *images; /* of a report */
     uint32_t image_count;
     struct symbolize_module *opened; /* the one found last first */
@@ -34,6 +35,10 @@ struct symbolize_modules {
     bool too_many;
     int exit_code; /* of the first that failed */
 };
+
+/* "DFC6A3E1-9F0C-3B2A-8E55-0123456789AB" -> 32 lower-case digits (room for 33 bytes). False: it is
+ * no UUID. */
+bool symbolize_uuid(const char *text, size_t size, char *ret_digits);
 
 /* The module of that name. `build_id` (hexadecimal, or null) must be its own where it has one.
  * Returns null when there is none: then a line was said, once. */

@@ -10,13 +10,20 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct sonde__elf elf;
+    struct sonde__macho macho;
     struct sonde_error error;
     struct sonde__symindex_made made;
     struct sonde__symindex index;
     struct sonde__symindex_frame frames[64];
-    struct sonde__symindex_source source = {.debug = &elf};
-    if (sonde__elf_open(data, size, &elf, &error) != SONDE_OK ||
-        sonde__symindex_convert(&source, &made, &error) != SONDE_OK) {
+    struct sonde__symindex_source source = {0};
+    if (sonde__elf_open(data, size, &elf, &error) == SONDE_OK) {
+        source.debug = &elf;
+    } else if (sonde__macho_open(data, size, &macho, &error) == SONDE_OK) {
+        source.macho_debug = &macho;
+    } else {
+        return 0;
+    }
+    if (sonde__symindex_convert(&source, &made, &error) != SONDE_OK) {
         return 0;
     }
     FUZZ_MUST(sonde__symindex_open(made.data, made.size, &index, &error) == SONDE_OK);

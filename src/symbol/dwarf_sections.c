@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "image_elf.h"
+#include "image_macho.h"
 
 enum { NAME_BYTES = 32 };
 
@@ -56,6 +57,24 @@ bool sonde__dwarf_sections_of_elf(const struct sonde__elf *elf,
             continue;
         }
         sonde__base_bytes_init(sonde__dwarf_section(ret_sections, i), section.data, section.size);
+    }
+    return whole;
+}
+
+bool sonde__dwarf_sections_of_macho(const struct sonde__macho *macho,
+                                    struct sonde__dwarf_sections *ret_sections)
+{
+    struct sonde__macho_section section;
+    bool whole = !sonde__macho_section_by_name(macho, "__DWARF", "__zdebug_info", &section);
+    sonde__dwarf_sections_init(ret_sections);
+    for (unsigned i = 0; i < SONDE__DWARF_SECTION_COUNT; i++) {
+        char name[NAME_BYTES];
+        snprintf(name, sizeof name, "__debug_%s", known[i].name);
+        if (sonde__macho_section_by_name(macho, "__DWARF", name, &section) &&
+            section.data != NULL) {
+            sonde__base_bytes_init(sonde__dwarf_section(ret_sections, i), section.data,
+                                   section.size);
+        }
     }
     return whole;
 }

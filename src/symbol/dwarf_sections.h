@@ -10,6 +10,7 @@
 #include "base_bytes.h"
 
 struct sonde__elf;
+struct sonde__macho;
 
 struct sonde__dwarf_sections {
     struct sonde__bytes info, abbrev, line, str, line_str, str_offsets, addr, ranges, rnglists;
@@ -41,5 +42,9 @@ void sonde__dwarf_sections_init(struct sonde__dwarf_sections *sections);
 /* The sections of an ELF as they lie in its view. False: some are compressed; they stay empty. */
 bool sonde__dwarf_sections_of_elf(const struct sonde__elf *elf,
                                   struct sonde__dwarf_sections *ret_sections);
+
+/* The sections of a Mach-O's segment __DWARF. False: some are compressed; they stay empty. */
+bool sonde__dwarf_sections_of_macho(const struct sonde__macho *macho,
+                                    struct sonde__dwarf_sections *ret_sections);
 
 #endif

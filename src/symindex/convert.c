@@ -93,7 +93,9 @@ static enum sonde_status find_sections(const struct sonde__symindex_source *sour
         *ret_sections = *source->sections;
         return SONDE_OK;
     }
-    if (!sonde__dwarf_sections_of_elf(source->debug, ret_sections)) {
+    if (source->macho_debug != NULL
+            ? !sonde__dwarf_sections_of_macho(source->macho_debug, ret_sections)
+            : !sonde__dwarf_sections_of_elf(source->debug, ret_sections)) {
         return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
                                 "its debug sections are compressed (objcopy "
                                 "--decompress-debug-sections makes a copy that can be read)",
@@ -111,11 +113,28 @@ static size_t bytes_of(const struct sonde__bytes *b)
 static uint64_t input_bytes(const struct sonde__symindex_source *source,
                             struct sonde__dwarf_sections *sections)
 {
-    uint64_t sum = bytes_of(&source->debug->file);
+    uint64_t sum =
+        bytes_of(source->macho_debug != NULL ? &source->macho_debug->file : &source->debug->file);
     for (unsigned i = 0; source->sections != NULL && i < SONDE__DWARF_SECTION_COUNT; i++) {
         sum += bytes_of(sonde__dwarf_section(sections, i));
     }
     return sum;
+}
+
+/* Objects of Mach-O hold zeros where the linker puts addresses. */
+static bool is_object(const struct sonde__symindex_source *source)
+{
+    return source->macho_debug != NULL && source->macho_debug->type == SONDE__MH_OBJECT;
+}
+
+static bool find_text(const struct sonde__symindex_source *source, uint64_t *ret_start,
+                      uint64_t *ret_end)
+{
+    if (source->macho_debug != NULL) {
+        return sonde__macho_text_range(source->macho_debug, ret_start, ret_end);
+    }
+    return (source->image != NULL && sonde__elf_text_range(source->image, ret_start, ret_end)) ||
+           sonde__elf_text_range(source->debug, ret_start, ret_end);
 }
 
 /* --- units --- */
@@ -316,12 +335,14 @@ enum sonde_status sonde__symindex_convert(const struct sonde__symindex_source *s
     struct convert c = {.source = source, .sections = &sections};
     enum sonde_status status;
     uint64_t start, end;
+    if (is_object(source)) {
+        return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
+                                "an object file: its addresses are not final before it is linked",
+                                NULL, 0, 0);
+    }
     SONDE_TRY(find_sections(source, &sections, ret_error));
-    if (!sonde__elf_text_range(source->image != NULL ? source->image : source->debug, &start,
-                               &end) &&
-        !sonde__elf_text_range(source->debug, &start, &end)) {
-        return sonde__base_fail(ret_error, SONDE_CORRUPT, "ELF without an executable segment", NULL,
-                                0, 0);
+    if (!find_text(source, &start, &end)) {
+        return sonde__base_fail(ret_error, SONDE_CORRUPT, "no executable segment", NULL, 0, 0);
     }
     if (end - start > (uint64_t)1 << 32) {
         return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "code spans more than 4 GiB", NULL, 0,

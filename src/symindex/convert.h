@@ -299,9 +299,33 @@ bool convert_lines_open(struct convert *c, struct sonde__dwarf_program *ret_prog
 void convert_lines_run(struct convert *c, struct sonde__dwarf_program *program);
 void convert_flatten(struct convert *c);
 
-/* --- convert_symbols.c, convert_merge.c --- */
+/* --- convert_symbols.c, convert_macho.c, convert_merge.c --- */
 
 void convert_symbols(struct convert *c);
+
+/* A name that a symbol table has for a start. */
+struct candidate {
+    uint64_t end; /* that it does not reach beyond, as an offset: of its section, its function */
+    uint32_t start, size, name, rank;
+};
+
+struct candidates {
+    struct candidate *all;
+    size_t count, capacity;
+};
+
+/* Ranks of a candidate: what is lower is preferred; weakness counts behind the look of the name. */
+enum {
+    RANK_NO_TYPE = 16,
+    RANK_NO_SIZE = 8,
+    RANK_LOCAL = 4,
+    RANK_NO_VERSION = 2,
+    RANK_WEAK = 1,
+};
+
+void convert_candidate(struct convert *c, struct candidates *to, struct candidate candidate);
+void convert_macho_symbols(struct convert *c, struct candidates *to);
+
 void convert_merge(struct convert *c);
 
 /* --- encode.c --- */

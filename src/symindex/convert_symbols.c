@@ -10,25 +10,6 @@
 #include "image_cfi.h"
 #include "mem_heap.h"
 
-/* Ranks of a candidate: what is lower is preferred; weakness counts behind the look of the name. */
-enum {
-    RANK_NO_TYPE = 16,
-    RANK_NO_SIZE = 8,
-    RANK_LOCAL = 4,
-    RANK_NO_VERSION = 2,
-    RANK_WEAK = 1,
-};
-
-struct candidate {
-    uint64_t end; /* of its section, as an offset */
-    uint32_t start, size, name, rank;
-};
-
-struct candidates {
-    struct candidate *all;
-    size_t count, capacity;
-};
-
 /* Mapping symbols of ARM, AArch64 and RISC-V ($x, $d, $a, $t, with .suffix) and assembler-local
  * labels are no functions. */
 static bool is_function_label(const char *name)
@@ -38,6 +19,15 @@ static bool is_function_label(const char *name)
     }
     return !(name[0] == '$' &&
              (name[1] == 'x' || name[1] == 'd' || name[1] == 'a' || name[1] == 't'));
+}
+
+void convert_candidate(struct convert *c, struct candidates *to, struct candidate candidate)
+{
+    if (candidate.name != 0 &&
+        (to->count < to->capacity ||
+         convert_grow(c, &to->all, to->count, &to->capacity, sizeof *to->all))) {
+        to->all[to->count++] = candidate;
+    }
 }
 
 static void judge(struct convert *c, const struct sonde__elf *elf,
@@ -74,11 +64,7 @@ static void judge(struct convert *c, const struct sonde__elf *elf,
         candidate.rank |= RANK_NO_VERSION;
         candidate.name = convert_name(c, symbol->name, elf->file.end);
     }
-    if (candidate.name != 0 &&
-        (to->count < to->capacity ||
-         convert_grow(c, &to->all, to->count, &to->capacity, sizeof *to->all))) {
-        to->all[to->count++] = candidate;
-    }
+    convert_candidate(c, to, candidate);
 }
 
 static void add_table(struct convert *c, const struct sonde__elf *elf,
@@ -178,16 +164,27 @@ static void choose(struct convert *c, const struct sonde__cfi *cfi, const struct
     }
 }
 
+/* All names of an ELF. False: it has no frame information. */
+static bool elf_symbols(struct convert *c, struct candidates *to, struct sonde__cfi *ret_cfi)
+{
+    const struct sonde__elf *code = c->source->image != NULL ? c->source->image : c->source->debug;
+    add_tables(c, c->source->debug, to);
+    if (c->source->image != NULL) {
+        add_tables(c, c->source->image, to);
+    }
+    return (code->machine == SONDE__EM_X86_64 || code->machine == SONDE__EM_AARCH64) &&
+           sonde__elf_cfi(code, ret_cfi);
+}
+
 void convert_symbols(struct convert *c)
 {
     struct candidates candidates = {0};
-    const struct sonde__elf *code = c->source->image != NULL ? c->source->image : c->source->debug;
     struct sonde__cfi cfi;
-    bool with_cfi = (code->machine == SONDE__EM_X86_64 || code->machine == SONDE__EM_AARCH64) &&
-                    sonde__elf_cfi(code, &cfi);
-    add_tables(c, c->source->debug, &candidates);
-    if (c->source->image != NULL) {
-        add_tables(c, c->source->image, &candidates);
+    bool with_cfi = false;
+    if (c->source->macho_debug != NULL) {
+        convert_macho_symbols(c, &candidates);
+    } else {
+        with_cfi = elf_symbols(c, &candidates, &cfi);
     }
     if (candidates.count != 0) {
         qsort(candidates.all, candidates.count, sizeof *candidates.all, by_start);

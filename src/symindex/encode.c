@@ -82,26 +82,42 @@ static uint32_t checksum(const struct crc_tables *tables, const uint8_t *data, s
 
 /* --- the file --- */
 
+static void find_build_id(const struct sonde__symindex_source *source,
+                          struct sonde__build_id *ret_id)
+{
+    if (source->macho_debug != NULL) {
+        *ret_id = source->macho_debug->uuid;
+    } else if (!sonde__elf_build_id(source->debug, ret_id) && source->image != NULL) {
+        (void)sonde__elf_build_id(source->image, ret_id);
+    }
+}
+
+static uint32_t arch_of(const struct sonde__symindex_source *source)
+{
+    if (source->macho_debug != NULL) {
+        uint32_t cpu = source->macho_debug->cpu;
+        return cpu == SONDE__CPU_X86_64 ? 1 : cpu == SONDE__CPU_ARM64 ? 2 : 0;
+    }
+    return source->debug->machine == SONDE__EM_X86_64    ? 1
+           : source->debug->machine == SONDE__EM_AARCH64 ? 2
+                                                         : 0;
+}
+
 static void write_header(const struct encode *e, uint8_t *file, size_t header, size_t size)
 {
     const struct convert *c = e->c;
-    const struct sonde__elf *elf = c->source->debug;
     struct sonde__build_id id = {0};
     for (unsigned i = 0; i < SYMINDEX_MAGIC_BYTES; i++) {
         file[i] = (uint8_t)SYMINDEX_MAGIC[i];
     }
-    if (!sonde__elf_build_id(elf, &id) && c->source->image != NULL) {
-        (void)sonde__elf_build_id(c->source->image, &id);
-    }
+    find_build_id(c->source, &id);
     encode_u32(file + SYMINDEX_AT_VERSION, SYMINDEX_VERSION);
     encode_u32(file + SYMINDEX_AT_HEADER_BYTES, (uint32_t)header);
     encode_u64(file + SYMINDEX_AT_FILE_BYTES, size);
     encode_u64(file + SYMINDEX_AT_BASE, c->base);
     encode_u32(file + SYMINDEX_AT_CODE_BYTES,
                c->size < UINT32_MAX ? (uint32_t)c->size : UINT32_MAX);
-    encode_u32(file + SYMINDEX_AT_ARCH, elf->machine == SONDE__EM_X86_64    ? 1
-                                        : elf->machine == SONDE__EM_AARCH64 ? 2
-                                                                            : 0);
+    encode_u32(file + SYMINDEX_AT_ARCH, arch_of(c->source));
     encode_u32(file + SYMINDEX_AT_BUILD_ID_SIZE, id.size);
     memcpy(file + SYMINDEX_AT_BUILD_ID, id.bytes, id.size);
     encode_u32(file + SYMINDEX_AT_SECTION_COUNT, SYMINDEX_KNOWN - 1);
@@ -117,6 +133,7 @@ static void write_header(const struct encode *e, uint8_t *file, size_t header, s
     encode_u32(file + SYMINDEX_AT_BAD_UNIT_COUNT, (uint32_t)c->bad_unit_count);
     encode_u32(file + SYMINDEX_AT_ESCAPE_COUNT, e->escape_count);
     memcpy(file + SYMINDEX_AT_WIDTHS, e->widths, sizeof e->widths);
+    file[SYMINDEX_AT_FLAGS] = c->source->macho_debug != NULL ? SYMINDEX_FROM_HEADER : 0;
 }
 
 static size_t aligned(size_t size)

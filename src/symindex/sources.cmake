@@ -3,6 +3,7 @@ set(sources
     convert_files.c
     convert_flatten.c
     convert_lines.c
+    convert_macho.c
     convert_merge.c
     convert_names.c
     convert_plan.c

@@ -28,7 +28,8 @@ struct sonde__symindex {
     const uint8_t *file;
     uint64_t size;
     struct sonde__build_id build_id;
-    uint64_t base; /* vaddr of offset 0 */
+    uint64_t base;    /* vaddr of offset 0 */
+    bool from_header; /* that is the image's header (Mach-O) */
     uint32_t code_bytes;
     uint32_t arch; /* as in a report; 0: another one */
     uint32_t ranges, calls, functions, names, files, directories, symbols, aliases;

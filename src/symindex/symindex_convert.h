@@ -12,10 +12,13 @@
 
 #include "dwarf_sections.h"
 #include "image_elf.h"
+#include "image_macho.h"
 
 struct sonde__symindex_source {
     const struct sonde__elf *debug; /* the file with the DWARF */
     const struct sonde__elf *image; /* the image itself where that is another file, or null */
+    /* a Mach-O instead of an ELF (then those are null): the dSYM's file, and the image itself */
+    const struct sonde__macho *macho_debug, *macho_image;
     /* the debug sections, where they do not lie in `debug` as they are read; else null */
     const struct sonde__dwarf_sections *sections;
     const char

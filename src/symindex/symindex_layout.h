@@ -32,9 +32,13 @@ enum {
     SYMINDEX_AT_UNIT_COUNT = 112,
     SYMINDEX_AT_BAD_UNIT_COUNT = 116,
     SYMINDEX_AT_ESCAPE_COUNT = 120,
-    SYMINDEX_AT_WIDTHS = 124, /* 6 bytes: enum symindex_width; 2 of 0 */
+    SYMINDEX_AT_WIDTHS = 124, /* 6 bytes: enum symindex_width */
+    SYMINDEX_AT_FLAGS = 130,  /* 1 byte: SYMINDEX_FROM_HEADER; 1 of 0 */
     SYMINDEX_AT_SECTIONS = 132,
 };
+
+/* Offset 0 is the image's header (Mach-O): who counts from there means base + offset. */
+#define SYMINDEX_FROM_HEADER 1u
 
 enum symindex_width {
     SYMINDEX_WIDTH_CALL_FUNCTION,

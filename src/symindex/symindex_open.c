@@ -14,6 +14,7 @@ static void read_counts(struct sonde__symindex *index)
 {
     const uint8_t *p = index->file;
     index->base = symindex_u64(p + SYMINDEX_AT_BASE);
+    index->from_header = (p[SYMINDEX_AT_FLAGS] & SYMINDEX_FROM_HEADER) != 0;
     index->code_bytes = symindex_u32(p + SYMINDEX_AT_CODE_BYTES);
     index->arch = symindex_u32(p + SYMINDEX_AT_ARCH);
     index->ranges = symindex_u32(p + SYMINDEX_AT_RANGE_COUNT);

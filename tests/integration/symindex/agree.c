@@ -11,24 +11,50 @@
 #include "symfile_sections.h"
 #include "test.h"
 
-void open_program(const char *path, struct program *p)
+/* Where code is, and the source of the index. */
+static void open_elf(struct program *p)
 {
     struct sonde__elf_section text;
     struct sonde_error error;
-    CHECK_OK(sonde__host_file_map(NULL, path, (uint64_t)1 << 40, &p->file, &error));
-    CHECK_OK(sonde__elf_open(p->file.data, p->file.size, &p->elf, &error));
     struct sonde__symfile_sections sections;
+    CHECK_OK(sonde__elf_open(p->file.data, p->file.size, &p->elf, &error));
     CHECK_OK(sonde__symfile_sections_open(&p->elf, false, &sections, &error));
     struct sonde__symindex_source source = {
         .debug = &p->elf, .sections = &sections.views, .damage = sections.damage};
     CHECK_OK(sonde__symindex_convert(&source, &p->made, &error));
     sonde__symfile_sections_close(&sections);
-    CHECK_OK(sonde__symindex_open(p->made.data, p->made.size, &p->index, &error));
-    CHECK(sonde__symindex_intact(&p->index));
-    CHECK_OK(sonde__symindex_strings_init(&p->strings, &p->index));
     CHECK(sonde__elf_section_by_name(&p->elf, ".text", &text));
     p->text_vaddr = text.vaddr;
     p->text_size = text.size;
+}
+
+static void open_macho(const char *path, struct program *p)
+{
+    struct sonde__symfile_macho_wanted wanted = {0};
+    struct sonde__macho_section text;
+    struct sonde_error error;
+    CHECK_OK(sonde__symfile_macho_open(path, &wanted, &p->macho, &error));
+    struct sonde__symindex_source source = {
+        .macho_debug = &p->macho.debug, .macho_image = p->macho.separate ? &p->macho.own : NULL};
+    CHECK_OK(sonde__symindex_convert(&source, &p->made, &error));
+    CHECK(sonde__macho_section_by_name(&p->macho.own, "__TEXT", "__text", &text));
+    p->text_vaddr = text.vaddr;
+    p->text_size = text.size;
+}
+
+void open_program(const char *path, struct program *p)
+{
+    struct sonde_error error;
+    memset(p, 0, sizeof *p);
+    CHECK_OK(sonde__host_file_map(NULL, path, (uint64_t)1 << 40, &p->file, &error));
+    if (sonde__macho_begins(p->file.data, p->file.size)) {
+        open_macho(path, p);
+    } else {
+        open_elf(p);
+    }
+    CHECK_OK(sonde__symindex_open(p->made.data, p->made.size, &p->index, &error));
+    CHECK(sonde__symindex_intact(&p->index));
+    CHECK_OK(sonde__symindex_strings_init(&p->strings, &p->index));
 }
 
 void close_program(struct program *p)
@@ -36,6 +62,9 @@ void close_program(struct program *p)
     sonde__symindex_strings_done(&p->strings);
     sonde__mem_free(p->made.data);
     sonde__host_file_unmap(&p->file);
+    if (p->macho.own_file.data != NULL) {
+        sonde__symfile_macho_close(&p->macho);
+    }
 }
 
 /* Names of the frames: the outermost one may be another name of the symbol there. */

@@ -7,6 +7,7 @@
 
 #include "host_file.h"
 #include "image_elf.h"
+#include "symfile_macho.h"
 #include "symindex.h"
 #include "symindex_convert.h"
 
@@ -15,6 +16,7 @@
 struct program {
     struct sonde__host_file file;
     struct sonde__elf elf;
+    struct sonde__symfile_macho macho; /* where the file is one */
     struct sonde__symindex_made made;
     struct sonde__symindex index;
     struct sonde__symindex_strings strings;

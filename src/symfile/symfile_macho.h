@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A Mach-O by its path, with the file that holds its debug information: itself, or the dSYM bundle
+ * of the same UUID. Context: any thread.
+ *
+ * A bundle is a folder NAME.dSYM with files in Contents/Resources/DWARF. It is looked for beside
+ * the file, beside each folder above it that could be its bundle (App.app/Contents/MacOS/App ->
+ * App.app.dSYM), and in the folders that the user named. Only the UUID makes it the right one. */
+#ifndef SONDE_SYMFILE_MACHO_H
+#define SONDE_SYMFILE_MACHO_H
+
+#include <sonde/status.h>
+
+#include "host_file.h"
+#include "image_macho.h"
+
+/* Universal files of today have up to five. */
+#define SONDE__SYMFILE_SLICES_MAX 16u
+
+struct sonde__symfile_macho {
+    struct sonde__macho own;
+    struct sonde__macho debug; /* the same as `own` where there is no other */
+    bool separate;             /* debug is another file */
+    struct sonde__host_file own_file, debug_file;
+};
+
+struct sonde__symfile_macho_wanted {
+    const struct sonde__build_id *uuid; /* null or of size 0: any */
+    const char *arch;                   /* "arm64", ...; null: any */
+    const char *const *folders;         /* with dSYM bundles */
+    unsigned folder_count;
+};
+
+/* Open a file, or a dSYM bundle, by its path. With nothing wanted the file must hold one Mach-O.
+ * Returns OK | ABSENT (no such file, or none in it with that UUID or of that machine) | DENIED
+ * | UNSUPPORTED (no Mach-O; several, and nothing says which; an archive) | CORRUPT | LIMIT | OS.
+ * Ownership: release with _close(). */
+SONDE_NODISCARD enum sonde_status
+sonde__symfile_macho_open(const char *path, const struct sonde__symfile_macho_wanted *wanted,
+                          struct sonde__symfile_macho *ret_macho, struct sonde_error *ret_error);
+void sonde__symfile_macho_close(struct sonde__symfile_macho *macho);
+
+/* The path of the dSYM file of that UUID in a folder (FOLDER/NAME.dSYM/...). False: none is there.
+ * `path` has room for `size` bytes. */
+bool sonde__symfile_macho_find(const char *folder, const struct sonde__build_id *uuid, char *path,
+                               size_t size);
+
+/* The Mach-Os of a file or a bundle: UUID (size 0: none) and machine of each, at most
+ * SONDE__SYMFILE_SLICES_MAX; archives have none. Returns how many; 0: it is no Mach-O. */
+struct sonde__symfile_slice {
+    struct sonde__build_id uuid;
+    const char *arch;
+};
+unsigned sonde__symfile_macho_slices(const char *path, struct sonde__symfile_slice *ret_slices);
+
+#endif
