@@ -347,14 +347,18 @@ bool sonde__macho_section_by_name(const struct sonde__macho *macho, const char *
                                   const char *name, struct sonde__macho_section *ret_section)
 {
     struct sonde__macho_section section;
+    bool found = false;
     for (uint32_t i = 0; i < macho->section_count; i++) {
         if (sonde__macho_section(macho, i, &section) && same_name(section.segment, segment) &&
-            same_name(section.name, name)) {
+            same_name(section.name, name) && (!found || section.data != NULL)) {
             *ret_section = section;
-            return true;
+            found = true;
+            if (section.data != NULL) {
+                break;
+            }
         }
     }
-    return false;
+    return found;
 }
 
 bool sonde__macho_text_range(const struct sonde__macho *macho, uint64_t *ret_start,

@@ -114,7 +114,7 @@ SONDE_NODISCARD enum sonde_status sonde__macho_open(const void *data, size_t siz
 /* Section `index`, from 0 on. False: no such. */
 bool sonde__macho_section(const struct sonde__macho *macho, uint32_t index,
                           struct sonde__macho_section *ret_section);
-/* By both names; of longer ones the first 16 characters count. */
+/* By both names; of longer ones the first 16 characters count. Of several, one that has data. */
 bool sonde__macho_section_by_name(const struct sonde__macho *macho, const char *segment,
                                   const char *name, struct sonde__macho_section *ret_section);
 

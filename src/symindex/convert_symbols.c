@@ -35,7 +35,9 @@ static void judge(struct convert *c, const struct sonde__elf *elf,
 {
     struct sonde__elf_section section;
     struct candidate candidate = {0};
-    uint64_t start = symbol->value - c->base;
+    /* ARM tells Thumb functions by bit 0 of their address (aaelf32 §5.5.3) */
+    bool thumb = elf->machine == SONDE__EM_ARM && symbol->type == SONDE__STT_FUNC;
+    uint64_t start = (thumb ? symbol->value & ~(uint64_t)1 : symbol->value) - c->base;
     if ((symbol->type != SONDE__STT_FUNC && symbol->type != SONDE__STT_GNU_IFUNC &&
          symbol->type != SONDE__STT_NOTYPE) ||
         symbol->section == SONDE__SHN_UNDEF || start >= c->size || start == UINT32_MAX ||
