@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Where control goes after an instruction, for both architectures: what a search for the calls and
+ * jumps of a function needs to know, and no more.
+ *
+ * Sources: as arch_x86_insn.h; Arm ARM (DDI 0487) C4.1, "Branches, exception generating and system
+ * instructions"; psABI AMD64 1.0 §13.1 (notrack stands before jumps through tables only).
+ * Context: handler. */
+#ifndef SONDE_ARCH_FLOW_H
+#define SONDE_ARCH_FLOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum sonde__flow_kind {
+    SONDE__FLOW_ON, /* to the next instruction */
+    SONDE__FLOW_CALL,
+    SONDE__FLOW_CALL_SLOT,     /* through the word at `target` */
+    SONDE__FLOW_CALL_INDIRECT, /* by a register or another word */
+    SONDE__FLOW_JUMP,
+    SONDE__FLOW_JUMP_SLOT,
+    SONDE__FLOW_JUMP_INDIRECT,
+    SONDE__FLOW_JUMP_TABLE, /* indirect, and marked as one through a table of the function */
+    SONDE__FLOW_BRANCH,     /* to `target`, or on */
+    SONDE__FLOW_RETURN,
+    SONDE__FLOW_STOP, /* a trap: control does not go on */
+};
+
+#define SONDE__FLOW_NO_REG 0xff
+
+struct sonde__flow {
+    uint8_t length;
+    uint8_t kind;      /* enum sonde__flow_kind */
+    uint8_t reg;       /* JUMP_INDIRECT: the register that it goes by; else NO_REG */
+    uint8_t sum_reg;   /* the register that a sum of two registers is put into, or NO_REG */
+    bool gives_stack;  /* moves the stack pointer up: a pop, an epilogue's add */
+    bool takes_stack;  /* moves it down */
+    bool keeps_result; /* hands a call's result on as the first argument (mov %eax, %edi) */
+    uint64_t target;   /* vaddr; of CALL, JUMP and BRANCH the place, of *_SLOT the word's */
+};
+
+/* The instruction at `pc`, of whose bytes `size` are there. False: no instruction, or cut. */
+bool sonde__arch_flow(unsigned arch, uint64_t pc, const uint8_t *code, size_t size,
+                      struct sonde__flow *ret_flow);
+
+#endif

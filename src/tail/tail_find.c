@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The ways from the function that was called to the frame that is there.
+ *
+ * 1. All functions that can be reached from the called one, not through the one that is there:
+ *    numbered as they are met, with their edges.
+ * 2. Which of them lead to the one that is there: backwards over the same edges.
+ * 3. Those, in topological order: when some are left, ways go round and there is no end to them;
+ *    else the ways are counted.
+ * One way: its functions are the frames. But from a function that also jumps to another image, or
+ * to what is not known, control could come back; what follows it on the way is then not certain,
+ * and none of it is said. The function itself is: without it nobody could have come there. */
+#include "tail_graph.h"
+
+#define EDGES_MAX  (4 * SONDE__TAIL_NODES_MAX)
+#define SLOT_COUNT (4 * SONDE__TAIL_NODES_MAX) /* a power of two */
+
+/* The function that is there, by its local number: always 0. The called one is 1. */
+enum { INNER, OUTER };
+
+struct local_edge {
+    uint16_t from, to;
+    uint32_t place;
+};
+
+struct search {
+    const struct sonde__tail_graph *graph;
+    uint32_t nodes[SONDE__TAIL_NODES_MAX]; /* local number -> node */
+    uint8_t flags[SONDE__TAIL_NODES_MAX];
+    uint16_t count;
+    uint16_t slots[SLOT_COUNT];         /* local number + 1 */
+    struct local_edge edges[EDGES_MAX]; /* by `from` */
+    uint32_t edge_count;
+    uint16_t first_edge[SONDE__TAIL_NODES_MAX + 1]; /* of each local number but INNER */
+    bool leads[SONDE__TAIL_NODES_MAX];              /* to INNER */
+};
+
+/* The local number of a node; false: no room. */
+static bool number_of(struct search *s, uint32_t node, uint16_t *ret_number)
+{
+    uint32_t slot = (uint32_t)(((uint64_t)node * 0x9e3779b1u) >> 7) & (SLOT_COUNT - 1);
+    for (; s->slots[slot] != 0; slot = (slot + 1) & (SLOT_COUNT - 1)) {
+        if (s->nodes[s->slots[slot] - 1] == node) {
+            *ret_number = (uint16_t)(s->slots[slot] - 1);
+            return true;
+        }
+    }
+    if (s->count == SONDE__TAIL_NODES_MAX) {
+        return false;
+    }
+    s->nodes[s->count] = node;
+    *ret_number = s->count++;
+    s->slots[slot] = (uint16_t)(*ret_number + 1);
+    return true;
+}
+
+/* Note the edges of a local number. False: too many, or damage. */
+static bool add_edges(struct search *s, uint16_t number)
+{
+    struct sonde__tail_node node;
+    if (!sonde__tail_node(s->graph, s->nodes[number], &node)) {
+        return false;
+    }
+    s->flags[number] = (uint8_t)node.flags;
+    for (uint32_t i = 0; i < node.edge_count; i++) {
+        struct sonde__tail_node target;
+        uint32_t place;
+        uint32_t to = sonde__tail_edge(s->graph, node.first_edge + i, &place);
+        uint16_t to_number;
+        if (to == UINT32_MAX || !sonde__tail_node(s->graph, to, &target) ||
+            !number_of(s, target.owner, &to_number) || s->edge_count == EDGES_MAX) {
+            return false;
+        }
+        s->edges[s->edge_count++] = (struct local_edge){number, to_number, place};
+    }
+    return true;
+}
+
+/* Step 1. False: too much to look at, or damage. */
+static bool explore(struct search *s)
+{
+    for (uint16_t number = OUTER; number < s->count; number++) {
+        s->first_edge[number] = (uint16_t)s->edge_count;
+        if (!add_edges(s, number)) {
+            return false;
+        }
+    }
+    s->first_edge[s->count] = (uint16_t)s->edge_count;
+    return true;
+}
+
+/* Step 2. */
+static void mark_leading(struct search *s)
+{
+    bool changed = true;
+    s->leads[INNER] = true;
+    while (changed) { /* edges mostly go from small numbers to larger ones: a few rounds */
+        changed = false;
+        for (uint32_t i = s->edge_count; i > 0; i--) {
+            const struct local_edge *edge = &s->edges[i - 1];
+            if (s->leads[edge->to] && !s->leads[edge->from]) {
+                s->leads[edge->from] = changed = true;
+            }
+        }
+    }
+}
+
+/* Does the function that is there come back to itself, or to one that leads to it? */
+static bool comes_back(const struct search *s)
+{
+    /* The same search again, from INNER's targets on; a fresh one, as those that are met only
+     * there say nothing about the ways to it. */
+    struct search again;
+    struct sonde__tail_node node;
+    if (!sonde__tail_node(s->graph, s->nodes[INNER], &node) || node.edge_count == 0) {
+        return false;
+    }
+    again.graph = s->graph;
+    again.count = 0;
+    again.edge_count = 0;
+    for (unsigned i = 0; i < SLOT_COUNT; i++) {
+        again.slots[i] = 0;
+    }
+    uint16_t number;
+    if (!number_of(&again, s->nodes[INNER], &number) || !add_edges(&again, number)) {
+        return true;
+    }
+    for (uint16_t i = 1; i < again.count; i++) {
+        if (!add_edges(&again, i)) {
+            return true; /* not known: as if it did */
+        }
+    }
+    for (uint32_t i = 0; i < again.edge_count; i++) {
+        if (again.edges[i].to == INNER) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Step 3: how many ways; UINT32_MAX: no end of them. */
+static uint32_t count_ways(struct search *s)
+{
+    uint16_t order[SONDE__TAIL_NODES_MAX];
+    uint16_t waiting[SONDE__TAIL_NODES_MAX] = {0}; /* edges into it from those that lead */
+    uint32_t ways[SONDE__TAIL_NODES_MAX] = {0};
+    uint32_t done = 0, ready = 0, leading = 0;
+    for (uint32_t i = 0; i < s->edge_count; i++) {
+        const struct local_edge *edge = &s->edges[i];
+        if (s->leads[edge->to]) {
+            waiting[edge->to]++;
+        }
+    }
+    for (uint16_t i = 0; i < s->count; i++) {
+        leading += s->leads[i];
+    }
+    if (waiting[OUTER] != 0) {
+        return UINT32_MAX;
+    }
+    ways[OUTER] = 1;
+    order[ready++] = OUTER;
+    while (done < ready) {
+        uint16_t from = order[done++];
+        if (from == INNER) {
+            continue;
+        }
+        for (uint32_t i = s->first_edge[from]; i < s->first_edge[from + 1]; i++) {
+            uint16_t to = s->edges[i].to;
+            if (!s->leads[to]) {
+                continue;
+            }
+            uint64_t sum = (uint64_t)ways[to] + ways[from];
+            ways[to] = sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
+            if (--waiting[to] == 0) {
+                order[ready++] = to;
+            }
+        }
+    }
+    return done == leading ? ways[INNER] : UINT32_MAX;
+}
+
+/* Can a jump to what is not in the graph be reached from here, but not over the edge to `next`? */
+static bool escapes(struct search *s, uint16_t from, uint16_t next)
+{
+    bool met[SONDE__TAIL_NODES_MAX] = {false};
+    uint16_t queue[SONDE__TAIL_NODES_MAX];
+    uint32_t count = 0;
+    met[INNER] = met[next] = met[from] = true;
+    queue[count++] = from;
+    for (uint32_t i = 0; i < count; i++) {
+        uint16_t number = queue[i];
+        if (s->flags[number] != 0) {
+            return true;
+        }
+        for (uint32_t k = s->first_edge[number]; k < s->first_edge[number + 1]; k++) {
+            uint16_t to = s->edges[k].to;
+            if (!met[to]) {
+                met[to] = true;
+                queue[count++] = to;
+            }
+        }
+    }
+    return false;
+}
+
+/* The one way there is. False: not all of it is certain, or it is too long. */
+static bool follow(struct search *s, struct sonde__tail_found *found)
+{
+    struct sonde__tail_frame way[SONDE__TAIL_FRAMES_MAX];
+    uint32_t count = 0;
+    for (uint16_t number = OUTER; number != INNER;) {
+        const struct local_edge *edge = NULL;
+        struct sonde__tail_node node;
+        for (uint32_t i = s->first_edge[number]; i < s->first_edge[number + 1]; i++) {
+            edge = s->leads[s->edges[i].to] ? &s->edges[i] : edge;
+        }
+        if (edge == NULL || count == SONDE__TAIL_FRAMES_MAX ||
+            !sonde__tail_node(s->graph, s->nodes[number], &node) ||
+            (edge->to != INNER && escapes(s, number, edge->to))) {
+            return false;
+        }
+        way[count].entry = node.start;
+        way[count++].place = edge->place != UINT32_MAX ? edge->place : node.start;
+        number = edge->to;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        found->frames[i] = way[count - 1 - i];
+    }
+    found->count = count;
+    return true;
+}
+
+/* Ways that leave the graph; UINT32_MAX: any number. */
+static uint32_t count_escapes(const struct search *s)
+{
+    uint32_t count = 0;
+    for (uint16_t i = OUTER; i < s->count; i++) {
+        if ((s->flags[i] & SONDE__TAIL_OPEN) != 0) {
+            return UINT32_MAX;
+        }
+        count += (s->flags[i] & SONDE__TAIL_EXTERNAL) != 0;
+    }
+    return count;
+}
+
+enum sonde__tail_answer sonde__tail_between(const struct sonde__tail_graph *graph, uint32_t entry,
+                                            uint32_t inner, struct sonde__tail_found *ret_found)
+{
+    struct search s;
+    struct sonde__tail_node from, to;
+    uint32_t from_number = sonde__tail_node_at(graph, entry);
+    uint32_t to_number = sonde__tail_node_at(graph, inner);
+    uint16_t number;
+    ret_found->count = 0;
+    ret_found->ways = 0;
+    if (from_number == UINT32_MAX || to_number == UINT32_MAX ||
+        !sonde__tail_node(graph, from_number, &from) || !sonde__tail_node(graph, to_number, &to) ||
+        from.start != entry || from.owner == to.owner || from.owner != from_number) {
+        return SONDE__TAIL_NOTHING;
+    }
+    s.graph = graph;
+    s.count = 0;
+    s.edge_count = 0;
+    for (unsigned i = 0; i < SLOT_COUNT; i++) {
+        s.slots[i] = 0;
+    }
+    for (unsigned i = 0; i < SONDE__TAIL_NODES_MAX; i++) {
+        s.leads[i] = false;
+    }
+    s.flags[INNER] = 0;
+    s.first_edge[INNER] = 0;
+    (void)number_of(&s, to.owner, &number);
+    (void)number_of(&s, from.owner, &number);
+    if (!explore(&s)) {
+        return SONDE__TAIL_NOTHING;
+    }
+    mark_leading(&s);
+    if (!s.leads[OUTER]) {
+        return SONDE__TAIL_NOTHING;
+    }
+    ret_found->ways = comes_back(&s) ? UINT32_MAX : count_ways(&s);
+    if (ret_found->ways == 1 && follow(&s, ret_found)) {
+        return SONDE__TAIL_FRAMES;
+    }
+    uint64_t ways = (uint64_t)ret_found->ways + count_escapes(&s);
+    ret_found->ways = ways < UINT32_MAX ? (uint32_t)ways : UINT32_MAX;
+    /* one way, and too long to be put in */
+    return ret_found->ways > 1 ? SONDE__TAIL_SEVERAL : SONDE__TAIL_NOTHING;
+}

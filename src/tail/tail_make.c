@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tail_make.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base_status.h"
+#include "mem_heap.h"
+#include "tail_layout.h"
+
+struct make {
+    const struct sonde__tail_input *input;
+    size_t *first_jump; /* by function; one more at the end */
+    uint32_t *node;     /* by function: 1 + its node; 0: left out */
+    uint32_t *queue;
+    uint32_t node_count, edge_count, site_count;
+};
+
+struct packer {
+    uint8_t *data;
+    uint64_t at;
+};
+
+static void put(struct packer *p, uint32_t value, unsigned width)
+{
+    uint8_t *to = p->data + (p->at >> 3);
+    for (uint64_t shifted = (uint64_t)value << (p->at & 7); shifted != 0; shifted >>= 8) {
+        *to++ |= (uint8_t)shifted;
+    }
+    p->at += width;
+}
+
+static void put_u32(uint8_t *p, uint32_t value)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        p[i] = (uint8_t)(value >> 8 * i);
+    }
+}
+
+static uint8_t width_of(uint32_t value)
+{
+    return value != 0 ? (uint8_t)(32 - __builtin_clz(value)) : 0;
+}
+
+static int by_jump(const void *a, const void *b)
+{
+    const struct sonde__tail_jump *x = a, *y = b;
+    if (x->from != y->from) {
+        return x->from < y->from ? -1 : 1;
+    }
+    if (x->to != y->to) {
+        return x->to < y->to ? -1 : 1;
+    }
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+static int by_back(const void *a, const void *b)
+{
+    const struct sonde__tail_call *x = a, *y = b;
+    if (x->back != y->back) {
+        return x->back < y->back ? -1 : 1;
+    }
+    return (x->to > y->to) - (x->to < y->to);
+}
+
+/* Jumps by the function that they leave, each pair once: a place where it is the only one. */
+static size_t sort_jumps(const struct sonde__tail_input *input)
+{
+    struct sonde__tail_jump *jumps = input->jumps;
+    size_t kept = 0;
+    for (size_t i = 0; i < input->jump_count; i++) { /* parts jump for their functions */
+        jumps[i].from = input->functions[jumps[i].from].owner;
+        jumps[i].to = input->functions[jumps[i].to].owner;
+    }
+    if (input->jump_count != 0) {
+        qsort(jumps, input->jump_count, sizeof *jumps, by_jump);
+    }
+    for (size_t i = 0; i < input->jump_count; i++) {
+        struct sonde__tail_jump *last = kept != 0 ? &jumps[kept - 1] : NULL;
+        if (last == NULL || last->from != jumps[i].from || last->to != jumps[i].to) {
+            jumps[kept++] = jumps[i];
+        } else if (last->place != jumps[i].place) {
+            last->place = SONDE__TAIL_NONE;
+        }
+    }
+    return kept;
+}
+
+/* Does a question that begins at this function have an answer? */
+static bool is_root(const struct make *m, uint32_t function)
+{
+    const struct sonde__tail_function *f = &m->input->functions[function];
+    return f->owner == function && m->first_jump[function] != m->first_jump[function + 1];
+}
+
+/* Call sites that have an answer, one of each return address; two that differ are none. */
+static size_t sort_calls(const struct make *m)
+{
+    struct sonde__tail_call *calls = m->input->calls;
+    size_t count = 0, kept = 0;
+    for (size_t i = 0; i < m->input->call_count; i++) {
+        if (calls[i].to == SONDE__TAIL_MAIN || is_root(m, calls[i].to)) {
+            calls[count++] = calls[i];
+        }
+    }
+    if (count != 0) {
+        qsort(calls, count, sizeof *calls, by_back);
+    }
+    for (size_t i = 0; i < count;) {
+        size_t end = i + 1;
+        bool agree = true;
+        for (; end < count && calls[end].back == calls[i].back; end++) {
+            agree = agree && calls[end].to == calls[i].to;
+        }
+        if (agree) {
+            calls[kept++] = calls[i];
+        }
+        i = end;
+    }
+    return kept;
+}
+
+static void keep(struct make *m, uint32_t function, size_t *queued)
+{
+    if (m->node[function] == 0) {
+        m->node[function] = 1;
+        m->queue[(*queued)++] = function;
+    }
+}
+
+/* Mark what call sites lead to, and number it in the order of addresses. */
+static void choose_nodes(struct make *m, size_t call_count)
+{
+    const struct sonde__tail_input *input = m->input;
+    size_t queued = 0;
+    for (size_t i = 0; i < call_count; i++) {
+        uint32_t to = input->calls[i].to;
+        if (to != SONDE__TAIL_MAIN) {
+            keep(m, to, &queued);
+        }
+    }
+    if (input->main != SONDE__TAIL_NONE && is_root(m, input->main)) {
+        keep(m, input->main, &queued);
+    }
+    for (size_t i = 0; i < queued; i++) {
+        for (size_t k = m->first_jump[m->queue[i]]; k < m->first_jump[m->queue[i] + 1]; k++) {
+            keep(m, input->jumps[k].to, &queued);
+        }
+    }
+    for (uint32_t i = 0; i < input->function_count; i++) {
+        uint32_t owner = input->functions[i].owner;
+        if (owner != i && m->node[owner] != 0) {
+            m->node[i] = 1;
+        }
+    }
+    for (uint32_t i = 0; i < input->function_count; i++) {
+        m->node[i] = m->node[i] != 0 ? ++m->node_count : 0;
+    }
+}
+
+static uint32_t max(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+static enum sonde_status pack_graph(struct make *m, struct sonde__tail_bytes *bytes)
+{
+    const struct sonde__tail_input *input = m->input;
+    uint32_t size = 0, start = 0, place = 0;
+    uint8_t w[TAIL_WIDTH_COUNT];
+    struct packer nodes = {0}, edges = {0};
+    size_t node_bytes, edge_bytes;
+    for (uint32_t i = 0; i < input->function_count; i++) {
+        const struct sonde__tail_function *f = &input->functions[i];
+        if (m->node[i] == 0) {
+            continue;
+        }
+        start = max(start, f->start);
+        size = max(size, f->end - f->start);
+        for (size_t k = m->first_jump[i]; k < m->first_jump[i + 1]; k++) {
+            place = max(place, input->jumps[k].place + 1);
+            m->edge_count++;
+        }
+    }
+    w[TAIL_WIDTH_START] = width_of(start);
+    w[TAIL_WIDTH_SIZE] = width_of(size);
+    w[TAIL_WIDTH_OWNER] = w[TAIL_WIDTH_TO] = width_of(m->node_count);
+    w[TAIL_WIDTH_EDGE] = width_of(m->edge_count);
+    w[TAIL_WIDTH_PLACE] = width_of(place);
+    const unsigned before_edge =
+        (unsigned)w[TAIL_WIDTH_START] + w[TAIL_WIDTH_SIZE] + w[TAIL_WIDTH_OWNER] + TAIL_FLAG_BITS;
+    node_bytes =
+        (((size_t)m->node_count + 1) * (before_edge + w[TAIL_WIDTH_EDGE]) + 7) / 8 + TAIL_PAD;
+    edge_bytes =
+        ((size_t)m->edge_count * (w[TAIL_WIDTH_TO] + (size_t)w[TAIL_WIDTH_PLACE]) + 7) / 8 +
+        TAIL_PAD;
+    bytes->graph_size = TAIL_GRAPH_HEADER + node_bytes + edge_bytes;
+    bytes->graph = sonde__mem_alloc_zeroed(bytes->graph_size);
+    if (bytes->graph == NULL) {
+        return SONDE_MEMORY;
+    }
+    put_u32(bytes->graph + TAIL_AT_NODE_COUNT, m->node_count);
+    put_u32(bytes->graph + TAIL_AT_EDGE_COUNT, m->edge_count);
+    put_u32(bytes->graph + TAIL_AT_MAIN,
+            input->main != SONDE__TAIL_NONE ? m->node[input->main] : 0);
+    memcpy(bytes->graph + TAIL_AT_WIDTHS, w, sizeof w);
+    nodes.data = bytes->graph + TAIL_GRAPH_HEADER;
+    edges.data = nodes.data + node_bytes;
+    uint32_t edge = 0;
+    for (uint32_t i = 0; i < input->function_count; i++) {
+        const struct sonde__tail_function *f = &input->functions[i];
+        if (m->node[i] == 0) {
+            continue;
+        }
+        put(&nodes, f->start, w[TAIL_WIDTH_START]);
+        put(&nodes, f->end - f->start, w[TAIL_WIDTH_SIZE]);
+        put(&nodes, f->owner != i ? m->node[f->owner] : 0, w[TAIL_WIDTH_OWNER]);
+        put(&nodes, f->flags, TAIL_FLAG_BITS);
+        put(&nodes, edge, w[TAIL_WIDTH_EDGE]);
+        for (size_t k = m->first_jump[i]; k < m->first_jump[i + 1]; k++, edge++) {
+            put(&edges, m->node[input->jumps[k].to] - 1, w[TAIL_WIDTH_TO]);
+            put(&edges, input->jumps[k].place + 1, w[TAIL_WIDTH_PLACE]);
+        }
+    }
+    nodes.at += before_edge;
+    put(&nodes, edge, w[TAIL_WIDTH_EDGE]);
+    return SONDE_OK;
+}
+
+static enum sonde_status pack_sites(struct make *m, size_t call_count,
+                                    struct sonde__tail_bytes *bytes)
+{
+    const struct sonde__tail_call *calls = m->input->calls;
+    uint32_t back = 1;
+    uint8_t w[TAIL_SITE_WIDTH_COUNT];
+    struct packer sites = {0};
+    if (call_count != 0) {
+        back = max(back, calls[call_count - 1].back);
+    }
+    m->site_count = (uint32_t)call_count;
+    w[TAIL_SITE_WIDTH_BACK] = width_of(back);
+    w[TAIL_SITE_WIDTH_TO] = width_of(m->node_count);
+    bytes->sites_size =
+        TAIL_SITES_HEADER + ((size_t)m->site_count * (w[0] + (size_t)w[1]) + 7) / 8 + TAIL_PAD;
+    bytes->sites = sonde__mem_alloc_zeroed(bytes->sites_size);
+    if (bytes->sites == NULL) {
+        return SONDE_MEMORY;
+    }
+    put_u32(bytes->sites + TAIL_AT_SITE_COUNT, m->site_count);
+    memcpy(bytes->sites + TAIL_AT_SITE_WIDTHS, w, sizeof w);
+    sites.data = bytes->sites + TAIL_SITES_HEADER;
+    for (size_t i = 0; i < call_count; i++) {
+        uint32_t to = calls[i].to == SONDE__TAIL_MAIN ? 0 : m->node[calls[i].to];
+        put(&sites, calls[i].back, w[TAIL_SITE_WIDTH_BACK]);
+        put(&sites, to, w[TAIL_SITE_WIDTH_TO]);
+    }
+    return SONDE_OK;
+}
+
+static enum sonde_status make(struct make *m, struct sonde__tail_bytes *bytes)
+{
+    const struct sonde__tail_input *input = m->input;
+    size_t jumps = sort_jumps(input);
+    size_t jump = 0;
+    size_t calls;
+    for (size_t i = 0; i <= input->function_count; i++) {
+        while (jump < jumps && input->jumps[jump].from < i) {
+            jump++;
+        }
+        m->first_jump[i] = jump;
+    }
+    calls = sort_calls(m);
+    choose_nodes(m, calls);
+    SONDE_TRY(pack_graph(m, bytes));
+    SONDE_TRY(pack_sites(m, calls, bytes));
+    bytes->node_count = m->node_count;
+    bytes->edge_count = m->edge_count;
+    bytes->site_count = m->site_count;
+    return SONDE_OK;
+}
+
+enum sonde_status sonde__tail_make(const struct sonde__tail_input *input,
+                                   struct sonde__tail_bytes *ret_bytes)
+{
+    struct make m = {.input = input};
+    struct sonde__tail_bytes bytes = {0};
+    enum sonde_status status = SONDE_MEMORY;
+    m.first_jump = sonde__mem_alloc_array(input->function_count + 1, sizeof *m.first_jump);
+    m.queue = sonde__mem_alloc_array(input->function_count, sizeof *m.queue);
+    m.node = sonde__mem_alloc_zeroed(input->function_count * sizeof *m.node);
+    if (m.first_jump != NULL && m.queue != NULL && m.node != NULL) {
+        status = make(&m, &bytes);
+    }
+    sonde__mem_free(m.first_jump);
+    sonde__mem_free(m.queue);
+    sonde__mem_free(m.node);
+    if (status == SONDE_OK) {
+        *ret_bytes = bytes;
+    } else {
+        sonde__tail_bytes_done(&bytes);
+    }
+    return status;
+}
+
+void sonde__tail_bytes_done(struct sonde__tail_bytes *bytes)
+{
+    sonde__mem_free(bytes->graph);
+    sonde__mem_free(bytes->sites);
+    memset(bytes, 0, sizeof *bytes);
+}

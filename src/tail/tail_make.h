@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Functions, jumps between them and calls -> the bytes of a tail graph and its call sites.
+ *
+ * Who calls this has found out what is a function and what a part of one, which jumps are tail
+ * calls, and where something may go that is not known (OPEN). Here what no question needs is left
+ * out: functions that no call site leads to, call sites of functions that make no tail calls.
+ * Context: any thread. */
+#ifndef SONDE_TAIL_MAKE_H
+#define SONDE_TAIL_MAKE_H
+
+#include <sonde/status.h>
+
+#include "tail_graph.h"
+
+#define SONDE__TAIL_NONE UINT32_MAX
+/* As the target of a call: the program's main function, whose result exit() gets. */
+#define SONDE__TAIL_MAIN (UINT32_MAX - 1)
+
+struct sonde__tail_function {
+    uint32_t start, end; /* offsets */
+    uint32_t owner;      /* index: itself, or the function that it is a part of */
+    uint32_t flags;      /* enum sonde__tail_flags */
+};
+
+struct sonde__tail_jump {
+    uint32_t from, to; /* indexes of functions */
+    uint32_t place;    /* an offset in the jump */
+};
+
+struct sonde__tail_call {
+    uint32_t back; /* the return address' offset */
+    uint32_t to;   /* index of a function, or SONDE__TAIL_MAIN */
+};
+
+struct sonde__tail_input {
+    const struct sonde__tail_function *functions; /* by start, which differ */
+    size_t function_count;
+    struct sonde__tail_jump *jumps; /* any order; is sorted */
+    size_t jump_count;
+    struct sonde__tail_call *calls; /* any order; is sorted */
+    size_t call_count;
+    uint32_t main; /* index; NONE: unknown */
+};
+
+struct sonde__tail_bytes {
+    uint8_t *graph, *sites; /* free with _done() */
+    size_t graph_size, sites_size;
+    uint32_t node_count, edge_count, site_count;
+};
+
+/* Returns OK | MEMORY. */
+SONDE_NODISCARD enum sonde_status sonde__tail_make(const struct sonde__tail_input *input,
+                                                   struct sonde__tail_bytes *ret_bytes);
+void sonde__tail_bytes_done(struct sonde__tail_bytes *bytes);
+
+#endif

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What tail_code.c reads from the code and tail_resolve.c makes functions and edges of. */
+#ifndef SONDE_TAIL_SCAN_H
+#define SONDE_TAIL_SCAN_H
+
+#include "tail_code.h"
+#include "tail_slots.h"
+
+enum tail_mark {
+    TAIL_MARK_OPEN = 1,       /* it may go to what is not known */
+    TAIL_MARK_EXTERNAL = 2,   /* it jumps to another image */
+    TAIL_MARK_PART = 4,       /* it begins with a frame in place, or is named as a part */
+    TAIL_MARK_CALLED = 8,     /* a call goes to its beginning */
+    TAIL_MARK_NAMED = 16,     /* a symbol stands at its beginning */
+    TAIL_MARK_NO_RECORD = 32, /* known by its symbol only: its own code is not looked at */
+};
+
+/* A stretch of code that one record of call frame information (or a symbol) describes. */
+struct tail_range {
+    uint32_t start, end;
+    uint32_t group; /* union-find: which ranges are one function */
+    uint8_t marks;
+};
+
+enum tail_exit_kind {
+    TAIL_EXIT_CLEAN,    /* with the stack as at the entry */
+    TAIL_EXIT_RESTORED, /* the code gave its frame back, but the record does not say so */
+    TAIL_EXIT_INSIDE,   /* with a frame */
+};
+
+/* A jump out of a range. */
+struct tail_exit {
+    uint32_t from; /* start of the range */
+    uint32_t to;   /* offset; through a word: of the function that it holds */
+    uint32_t place;
+    uint8_t kind;
+};
+
+struct tail_entry_call {
+    uint32_t back;
+    uint32_t to;
+};
+
+/* A call by a register whose result is handed to a function. */
+struct tail_handover {
+    uint32_t back;
+    uint64_t to; /* vaddr */
+};
+
+struct tail_scan {
+    const struct sonde__tail_code *code;
+    unsigned arch;
+    struct sonde__cfi cfi;
+    struct tail_slots slots;
+    struct tail_range *ranges; /* by start, disjoint */
+    size_t range_count, range_capacity;
+    struct tail_exit *exits;
+    size_t exit_count, exit_capacity;
+    struct tail_entry_call *calls;
+    size_t call_count, call_capacity;
+    struct tail_handover *handovers;
+    size_t handover_count, handover_capacity;
+    bool no_memory;
+};
+
+#define TAIL_ROOM(s, array, count, capacity)                                                       \
+    ((s)->count < (s)->capacity ||                                                                 \
+     sonde__mem_grow(&(s)->array, (s)->count, &(s)->capacity, sizeof *(s)->array) ||               \
+     !((s)->no_memory = true))
+
+/* The range that holds an offset; -1: none. */
+size_t tail_range_at(const struct tail_scan *s, uint32_t offset);
+#define TAIL_NO_RANGE SIZE_MAX
+
+SONDE_NODISCARD enum sonde_status tail_resolve(struct tail_scan *s,
+                                               struct sonde__tail_bytes *ret_bytes);
+
+#endif

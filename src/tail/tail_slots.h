@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Words that calls and jumps go through (the GOT) and the linkage stubs that do so: which function
+ * they lead to. Context: any thread. */
+#ifndef SONDE_TAIL_SLOTS_H
+#define SONDE_TAIL_SLOTS_H
+
+#include <sonde/status.h>
+
+#include "image_elf.h"
+
+enum tail_slot_kind {
+    TAIL_SLOT_UNKNOWN,  /* nothing says what it holds, or a resolver decides */
+    TAIL_SLOT_OWN,      /* a function of this image */
+    TAIL_SLOT_EXTERNAL, /* of another one */
+};
+
+struct tail_slots {
+    struct tail_cell {
+        uint64_t vaddr;
+        uint64_t to; /* OWN: vaddr */
+        uint8_t kind;
+    } * cells; /* by vaddr */
+    size_t cell_count, cell_capacity;
+    struct tail_stub {
+        uint64_t start, cell;
+    } * stubs; /* by start */
+    size_t stub_count, stub_capacity;
+    struct tail_plt {
+        uint64_t start, end;
+    } plts[4]; /* where stubs stand */
+    unsigned plt_count;
+};
+
+/* Returns OK | MEMORY. */
+SONDE_NODISCARD enum sonde_status tail_slots_read(const struct sonde__elf *elf, unsigned arch,
+                                                  struct tail_slots *ret_slots);
+void tail_slots_done(struct tail_slots *slots);
+
+/* What the word at a vaddr holds; ret_to: OWN only. */
+enum tail_slot_kind tail_slot(const struct tail_slots *slots, uint64_t vaddr, uint64_t *ret_to);
+/* Is a stub at this vaddr? ret_cell: the word that it goes through. */
+bool tail_stub(const struct tail_slots *slots, uint64_t vaddr, uint64_t *ret_cell);
+bool tail_in_plt(const struct tail_slots *slots, uint64_t vaddr);
+
+#endif
