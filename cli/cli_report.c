@@ -16,6 +16,18 @@ struct sonde__report_sink sonde__cli_sink(FILE *out)
     return (struct sonde__report_sink){write_stream, out};
 }
 
+static bool parse_style(const char *text, enum sonde_style *ret_style)
+{
+    static const char *const names[] = {"sonde", "callstack", "bs", "glibc"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *ret_style = (enum sonde_style)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 bool sonde__cli_view_take(struct sonde__cli_args *args, int id, struct sonde__cli_view *view)
 {
     switch (id) {
@@ -31,6 +43,13 @@ bool sonde__cli_view_take(struct sonde__cli_args *args, int id, struct sonde__cl
     case SONDE__CLI_VIEW_JSON:
         view->json = true;
         return true;
+    case SONDE__CLI_VIEW_STYLE:
+        if (parse_style(args->value, &view->style)) {
+            return true;
+        }
+        args->exit_code = sonde__cli_usage_error(
+            args->command, "--style: not sonde, callstack, bs or glibc: %s", args->value);
+        return false;
     case SONDE__CLI_VIEW_COLOR:
         if (sonde__cli_parse_color(args->value, &view->color)) {
             return true;
@@ -48,6 +67,8 @@ void sonde__cli_view_print(struct sonde__cli_view *view, const struct sonde__rep
     view->view.color = sonde__cli_use_color(view->color, stdout);
     if (view->json) {
         sonde__report_json_view(report, &view->view, sonde__cli_sink(stdout));
+    } else if (view->style != SONDE_STYLE_SONDE) {
+        sonde__report_style_view(report, view->style, sonde__cli_sink(stdout));
     } else {
         sonde__report_text_view(report, &view->view, sonde__cli_sink(stdout));
     }

@@ -16,6 +16,7 @@ enum {
     SONDE__CLI_VIEW_IMAGES = 101, /* above the commands' own */
     SONDE__CLI_VIEW_UNFOLDED,
     SONDE__CLI_VIEW_NO_DEMANGLE,
+    SONDE__CLI_VIEW_STYLE,
     SONDE__CLI_VIEW_JSON,
     SONDE__CLI_VIEW_COLOR,
 };
@@ -25,6 +26,8 @@ enum {
     {SONDE__CLI_VIEW_UNFOLDED, "unfolded", 0, NULL,                                                \
      "each thread with its own stack, also where several have the same"},                          \
     {SONDE__CLI_VIEW_NO_DEMANGLE, "no-demangle", 0, NULL, "C++ and Rust names as the file has them"}, \
+    {SONDE__CLI_VIEW_STYLE, "style", 0, "STYLE",                                                   \
+     "sonde (the default), callstack (Apple's), bs (BSBacktraceLogger's) or glibc"},               \
     {SONDE__CLI_VIEW_JSON, "json", 'j', NULL, "JSON (docs/guide/report-json.md)"},                 \
     {SONDE__CLI_VIEW_COLOR, "color", 0, "WHEN", "auto (the default), always or never"},            \
     {0}
@@ -32,6 +35,7 @@ enum {
 
 struct sonde__cli_view {
     bool json;
+    enum sonde_style style;
     enum sonde__cli_color color;
     struct sonde__report_view view;
 };

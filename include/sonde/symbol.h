@@ -17,6 +17,14 @@
 extern "C" {
 #endif
 
+/* How a stack is written. */
+enum sonde_style {
+    SONDE_STYLE_SONDE,     /* `#0  0x00007f2b1c4e8d36  __poll+0x56  libc.so.6` */
+    SONDE_STYLE_CALLSTACK, /* Apple's: `%-4d%-35s 0x%016lx %s + %lu` */
+    SONDE_STYLE_BS,        /* BSBacktraceLogger's: `%-30s 0x%08lx %s + %lu` under a heading */
+    SONDE_STYLE_GLIBC      /* `/lib/libc.so.6(__poll+0x56) [0x7f2b1c4e8d36]` */
+};
+
 /* How a name is known. */
 enum sonde_name_source {
     SONDE_NAME_NONE,

@@ -123,6 +123,8 @@ static uint32_t add_image(struct sonde__drain *drain, const struct sonde__image 
         .build_id = image->build_id,
         .flags = image->flags,
         .arch = (uint32_t)image->arch + 1,
+        .start = image->start,
+        .bias = image->bias,
     };
     return sonde__report_add_image(drain->report, &record);
 }

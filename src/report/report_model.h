@@ -99,6 +99,8 @@ struct sonde__report_image {
     struct sonde__build_id build_id;
     uint32_t flags; /* enum sonde__image_flags */
     uint32_t arch;  /* enum sonde__arch + 1; 0: not known */
+    /* Where it lies in the process; known only where the report is made, and never written. */
+    uint64_t start, bias;
 };
 
 /* A call that was inlined into a frame's function and whose code runs at the frame's pc. */

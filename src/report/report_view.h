@@ -4,6 +4,8 @@
 #ifndef SONDE_REPORT_VIEW_H
 #define SONDE_REPORT_VIEW_H
 
+#include <sonde/symbol.h>
+
 #include "report_model.h"
 #include "report_out.h"
 
@@ -28,6 +30,10 @@ void sonde__report_text_view(const struct sonde__report *report,
                              const struct sonde__report_view *view, struct sonde__report_sink sink);
 void sonde__report_json_view(const struct sonde__report *report,
                              const struct sonde__report_view *view, struct sonde__report_sink sink);
+
+/* The stacks in the format of another tool (style.h), which is not SONDE_STYLE_SONDE. */
+void sonde__report_style_view(const struct sonde__report *report, enum sonde_style style,
+                              struct sonde__report_sink sink);
 
 /* One stall (index in the model), as the text view shows it: for a watch that prints as it goes. */
 void sonde__report_text_stall(const struct sonde__report *report, uint32_t index,

@@ -9,6 +9,7 @@ set(sources
     report_read.c
     report_records.c
     report_store.c
+    report_style.c
     report_text.c
     report_text_stack.c
     report_text_stall.c

@@ -46,6 +46,7 @@ TEST(wrong_usage_is_one_line_and_2)
         {"stacks 99999999999", "not a process id: 99999999999"},
         {"stacks -- -1", "not a process id: -1"},
         {"stacks --color=maybe 1", "--color: not auto, always or never: maybe"},
+        {"stacks --style=maybe 1", "--style: not sonde, callstack, bs or glibc: maybe"},
         {"stacks --core x --stop", "--stop: a core does not run"},
         {"show", "which report?"},
         {"show a b", "one report at a time, not also b"},

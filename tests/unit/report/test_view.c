@@ -31,6 +31,26 @@ TEST(view_stacks_text)
     sonde__report_destroy(r);
 }
 
+static char *styled(const struct sonde__report *r, enum sonde_style style)
+{
+    struct sample_bytes bytes = {0};
+    sonde__report_style_view(r, style, sample_sink(&bytes));
+    return bytes.data;
+}
+
+TEST(view_in_the_formats_of_other_tools)
+{
+    struct sonde__report *r = sample_stacks();
+    check_golden("stacks-callstack.txt", styled(r, SONDE_STYLE_CALLSTACK));
+    check_golden("stacks-bs.txt", styled(r, SONDE_STYLE_BS));
+    check_golden("stacks-glibc.txt", styled(r, SONDE_STYLE_GLIBC));
+    sonde__report_destroy(r);
+    r = sample_watch();
+    check_golden("watch-bs.txt", styled(r, SONDE_STYLE_BS));
+    check_golden("watch-callstack.txt", styled(r, SONDE_STYLE_CALLSTACK));
+    sonde__report_destroy(r);
+}
+
 TEST(view_stacks_json)
 {
     struct sonde__report *r = sample_stacks();
