@@ -9,6 +9,7 @@
 #include "cli.h"
 #include "cmd.h"
 #include "host_run.h"
+#include "symfile_calls.h"
 #include "watch_run.h"
 
 enum {
@@ -151,7 +152,8 @@ static void open_own_report(const struct sonde__cli_command *command,
 
 static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
-    struct sonde__watch_options o = {.threshold_ns = 250000000u, .report_fd = -1};
+    struct sonde__watch_options o = {
+        .threshold_ns = 250000000u, .report_fd = -1, .places = &sonde__symfile_places};
     struct sonde__cli_args args;
     enum sonde__cli_color color = SONDE__CLI_COLOR_AUTO;
     const char *report = NULL;

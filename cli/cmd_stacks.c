@@ -7,7 +7,7 @@
 #include "cmd.h"
 #include "drain_stack.h"
 #include "stacks_capture.h"
-#include "symfile_cache.h"
+#include "symfile_calls.h"
 #include "target.h"
 
 enum {
@@ -218,6 +218,7 @@ static enum sonde_status fill_report(struct sonde__report *report, struct sonde_
 {
     struct sonde__symfile_options where = {.root = sonde__target_root(target),
                                            .debug_root = request->debug_root,
+                                           .places = &sonde__symfile_places,
                                            .folders = request->folders,
                                            .folder_count = request->folder_count};
     struct sonde__symfile_cache *symbols = NULL;

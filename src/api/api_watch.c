@@ -165,7 +165,8 @@ static enum sonde_status open_session(struct sonde_watch *watch)
 {
     struct sonde__watch_session *session = &watch->session;
     const struct sonde__target_options passive = {.mode = SONDE__TARGET_PASSIVE};
-    SONDE_TRY(sonde__watch_camera_open(watch->pid, &passive, &session->camera, &watch->error));
+    SONDE_TRY(
+        sonde__watch_camera_open(watch->pid, &passive, NULL, &session->camera, &watch->error));
     sonde__watch_camera_turn_inward(session->camera, sonde__os_tid(), ask_thread);
     enum sonde_status status =
         sonde__watch_output_create(&session->options, watch->pid, &session->output);

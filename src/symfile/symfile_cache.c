@@ -63,6 +63,7 @@ enum sonde_status sonde__symfile_cache_create(const struct sonde__symfile_option
         sonde__symfile_cache_destroy(cache);
         return SONDE_MEMORY;
     }
+    cache->options.places = options != NULL ? options->places : NULL;
     cache->options.root = cache->root;
     cache->options.debug_root = cache->debug_root;
     *ret_cache = cache;
@@ -70,9 +71,11 @@ enum sonde_status sonde__symfile_cache_create(const struct sonde__symfile_option
 }
 
 /* Forget what was found, so that the search can be made again. */
-static void clear_entry(struct entry *entry)
+static void clear_entry(const struct sonde__symfile_places *places, struct entry *entry)
 {
-    symfile_calls_close(entry->calls);
+    if (entry->calls != NULL) {
+        places->close(entry->calls);
+    }
     sonde__symbol_index_destroy(entry->index);
     symfile_view_done(&entry->own);
     symfile_view_done(&entry->debug);
@@ -86,9 +89,9 @@ static void clear_entry(struct entry *entry)
     entry->error = (struct sonde_error){0};
 }
 
-static void destroy_entry(struct entry *entry)
+static void destroy_entry(const struct sonde__symfile_places *places, struct entry *entry)
 {
-    clear_entry(entry);
+    clear_entry(places, entry);
     sonde__mem_free(entry->path);
     sonde__mem_free(entry);
 }
@@ -102,7 +105,7 @@ void sonde__symfile_cache_destroy(struct sonde__symfile_cache *cache)
         while (cache->buckets[i] != NULL) {
             struct entry *entry = cache->buckets[i];
             cache->buckets[i] = entry->next;
-            destroy_entry(entry);
+            destroy_entry(cache->options.places, entry);
         }
     }
     for (unsigned i = 0; i < cache->options.folder_count; i++) {
@@ -232,7 +235,7 @@ static enum sonde_status load_entry(struct sonde__symfile_cache *cache,
     }
     if (is_new || entry->error.status == SONDE_MEMORY ||
         (entry->elf == NULL && memory != NULL && !entry->memory_tried)) {
-        clear_entry(entry);
+        clear_entry(cache->options.places, entry);
         open_entry(cache, entry, image, memory, memory_size);
     }
     *ret_entry = entry;
@@ -292,8 +295,10 @@ bool sonde__symfile_calls(struct sonde__symfile_cache *cache, const struct sonde
 {
     struct sonde__elf_section info;
     struct entry *entry = NULL;
+    const struct sonde__symfile_places *places = cache->options.places;
     /* without any file of the image there may still be an index */
-    if (load_entry(cache, image, memory, memory_size, &entry, NULL) == SONDE_MEMORY ||
+    if (places == NULL ||
+        load_entry(cache, image, memory, memory_size, &entry, NULL) == SONDE_MEMORY ||
         entry == NULL) {
         return false;
     }
@@ -303,7 +308,7 @@ bool sonde__symfile_calls(struct sonde__symfile_cache *cache, const struct sonde
             !sonde__elf_section_by_name(entry->elf, ".debug_info", &info)) {
             find_debug(cache, entry, image);
         }
-        entry->calls = symfile_calls_open(&cache->options, image, &entry->own, &entry->debug);
+        entry->calls = places->open(&cache->options, image, &entry->own, &entry->debug);
     }
-    return entry->calls != NULL && symfile_calls_find(entry->calls, vaddr, ret_calls);
+    return entry->calls != NULL && places->find(entry->calls, vaddr, ret_calls);
 }

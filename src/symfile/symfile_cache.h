@@ -14,6 +14,7 @@
 #include "symbol_index.h"
 
 struct sonde__symfile_cache;
+struct sonde__symfile_places; /* symfile_calls.h */
 
 struct sonde__symfile_options {
     const char *root;       /* prefix of image paths (a container's /proc/PID/root), or null */
@@ -21,6 +22,10 @@ struct sonde__symfile_options {
     /* folders of the user with index files (ID.sndidx), of our own root; copied */
     const char *const *folders;
     unsigned folder_count;
+    /* &sonde__symfile_places: sonde__symfile_calls() answers. Null: it knows nothing. It maps and
+     * inflates debug files and loads a library for that, which a program that looks at itself must
+     * ask for; and whoever does not name it does not link it. */
+    const struct sonde__symfile_places *places;
 };
 
 SONDE_NODISCARD enum sonde_status

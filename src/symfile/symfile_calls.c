@@ -132,10 +132,10 @@ static bool find_in_dwarf(struct symfile_calls *calls, uint64_t vaddr,
 
 /* --- both --- */
 
-struct symfile_calls *symfile_calls_open(const struct sonde__symfile_options *options,
-                                         const struct sonde__image *image,
-                                         const struct symfile_view *own,
-                                         const struct symfile_view *debug)
+static struct symfile_calls *open_calls(const struct sonde__symfile_options *options,
+                                        const struct sonde__image *image,
+                                        const struct symfile_view *own,
+                                        const struct symfile_view *debug)
 {
     struct symfile_calls *calls = sonde__mem_alloc_zeroed(sizeof *calls);
     if (calls == NULL) {
@@ -148,7 +148,7 @@ struct symfile_calls *symfile_calls_open(const struct sonde__symfile_options *op
     return NULL;
 }
 
-void symfile_calls_close(struct symfile_calls *calls)
+static void close_calls(struct symfile_calls *calls)
 {
     if (calls == NULL) {
         return;
@@ -164,8 +164,8 @@ void symfile_calls_close(struct symfile_calls *calls)
     sonde__mem_free(calls);
 }
 
-bool symfile_calls_find(struct symfile_calls *calls, uint64_t vaddr,
-                        struct sonde__symfile_calls *ret_calls)
+static bool find_calls(struct symfile_calls *calls, uint64_t vaddr,
+                       struct sonde__symfile_calls *ret_calls)
 {
     ret_calls->count = 0;
     ret_calls->symbol = "";
@@ -173,3 +173,5 @@ bool symfile_calls_find(struct symfile_calls *calls, uint64_t vaddr,
     return calls->has_index ? find_in_index(calls, vaddr, ret_calls)
                             : find_in_dwarf(calls, vaddr, ret_calls);
 }
+
+const struct sonde__symfile_places sonde__symfile_places = {open_calls, close_calls, find_calls};

@@ -10,15 +10,16 @@
 
 struct symfile_calls;
 
-/* own, debug: the image's views; without a file they are all zero. Null: nothing is known, or no
- * memory. The views must outlive it. */
-struct symfile_calls *symfile_calls_open(const struct sonde__symfile_options *options,
-                                         const struct sonde__image *image,
-                                         const struct symfile_view *own,
-                                         const struct symfile_view *debug);
-void symfile_calls_close(struct symfile_calls *calls);
-
-bool symfile_calls_find(struct symfile_calls *calls, uint64_t vaddr,
-                        struct sonde__symfile_calls *ret_calls);
+struct sonde__symfile_places {
+    /* own, debug: the image's views; without a file they are all zero. Null: nothing is known, or
+     * no memory. The views must outlive it. */
+    struct symfile_calls *(*open)(const struct sonde__symfile_options *options,
+                                  const struct sonde__image *image, const struct symfile_view *own,
+                                  const struct symfile_view *debug);
+    void (*close)(struct symfile_calls *calls);
+    bool (*find)(struct symfile_calls *calls, uint64_t vaddr,
+                 struct sonde__symfile_calls *ret_calls);
+};
+extern const struct sonde__symfile_places sonde__symfile_places;
 
 #endif

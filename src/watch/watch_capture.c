@@ -37,6 +37,7 @@ static uint8_t first_way(const struct sonde__target_options *options)
 }
 
 enum sonde_status sonde__watch_camera_open(int32_t pid, const struct sonde__target_options *options,
+                                           const struct sonde__symfile_places *places,
                                            struct sonde__watch_camera **ret_camera,
                                            struct sonde_error *ret_error)
 {
@@ -46,7 +47,8 @@ enum sonde_status sonde__watch_camera_open(int32_t pid, const struct sonde__targ
     }
     enum sonde_status status = sonde__target_open_process(pid, options, &camera->target, ret_error);
     if (status == SONDE_OK) {
-        const struct sonde__symfile_options symbols = {.root = sonde__target_root(camera->target)};
+        const struct sonde__symfile_options symbols = {.root = sonde__target_root(camera->target),
+                                                       .places = places};
         /* without symbols the stacks are still worth having */
         if (sonde__symfile_cache_create(&symbols, &camera->symbols) != SONDE_OK) {
             camera->symbols = NULL;

@@ -48,7 +48,8 @@ static bool open_camera(struct sonde__watch_session *s, uint64_t now_ns)
         .ways = ways[s->options.sampler],
         .sample = &s->page->sample,
     };
-    if (sonde__watch_camera_open(s->pid, &options, &s->camera, &error) == SONDE_OK) {
+    if (sonde__watch_camera_open(s->pid, &options, s->options.places, &s->camera, &error) ==
+        SONDE_OK) {
         return true;
     }
     s->camera = NULL;

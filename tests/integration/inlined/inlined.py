@@ -128,7 +128,7 @@ def compare_with_llvm(pid, program):
     """By the names of the linker: nothing is lost in printing them."""
     asked = {}
     for _ in range(PICTURES):
-        for f in stack(pid):
+        for f in stack(pid, "--stop"):  # a sample may not come to a CPU on a busy machine
             if f.get("module") == os.path.basename(program) and "signal" not in f:
                 vaddr = int(f["offset"], 16) - (0 if f.get("exact") else 1)
                 asked[vaddr] = [(c.get("function", "").split(".")[0],

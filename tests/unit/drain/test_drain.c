@@ -10,6 +10,7 @@
 #include "drain_stack.h"
 #include "image_elf.h"
 #include "mem_heap.h"
+#include "symfile_calls.h"
 #include "test.h"
 
 #define NOINLINE __attribute__((noinline, used))
@@ -85,7 +86,7 @@ static void place(struct world *w, uint64_t bias, uint64_t generation)
 
 static void setup(struct world *w, bool names)
 {
-    struct sonde__symfile_options where = {0};
+    struct sonde__symfile_options where = {.places = &sonde__symfile_places};
     ssize_t size;
     memset(w, 0, sizeof *w);
     size = readlink("/proc/self/exe", w->path, sizeof w->path - 1);
