@@ -7,9 +7,9 @@
 
 #include "base_status.h"
 #include "mem_heap.h"
+#include "symfile_dwarf.h"
 #include "symfile_macho.h"
 #include "symfile_open.h"
-#include "symfile_sections.h"
 #include "symindex_convert.h"
 
 #define FILE_BYTES_MAX ((uint64_t)64 << 30)
@@ -20,23 +20,25 @@ static void step(void *ctx, uint64_t done, uint64_t total)
     sonde__cli_progress_step(ctx, total != 0 ? done * 100 / total : 0, 100);
 }
 
-static enum sonde_status convert(const struct sonde__symfile_pair *pair,
+static enum sonde_status convert(const struct sonde__symfile_options *options,
+                                 const struct sonde__symfile_pair *pair,
                                  enum sonde__cli_index_make make, struct sonde__cli_progress *line,
                                  struct sonde__cli_index *index, struct sonde__symindex_made *made,
                                  struct sonde_error *ret_error)
 {
-    struct sonde__symfile_sections sections;
+    struct sonde__symfile_dwarf dwarf;
     struct sonde__symindex_source source = {.debug = &pair->debug,
                                             .image = pair->separate ? &pair->own : NULL,
                                             .progress = step,
                                             .progress_ctx = line};
-    enum sonde_status status =
-        sonde__symfile_sections_open(&pair->debug, false, &sections, ret_error);
+    enum sonde_status status = sonde__symfile_dwarf_open(options, pair, &dwarf, ret_error);
     if (status == SONDE_OK) {
-        source.sections = &sections.views;
-        source.damage = sections.damage;
+        source.sections = &dwarf.sections;
+        source.damage = dwarf.damage;
+        source.split = sonde__symfile_dwarf_split;
+        source.split_ctx = &dwarf;
         status = sonde__symindex_convert(&source, made, ret_error);
-        sonde__symfile_sections_close(&sections);
+        sonde__symfile_dwarf_close(&dwarf);
     } else if (status == SONDE_UNSUPPORTED && make == SONDE__CLI_INDEX_MADE_OF_SYMBOLS) {
         source.symbols_only = index->symbols_only = true;
         status = sonde__symindex_convert(&source, made, ret_error);
@@ -58,7 +60,7 @@ static enum sonde_status convert_elf(const char *path, enum sonde__cli_index_mak
     free(absolute);
     SONDE_TRY(status);
     sonde__cli_progress_begin(&line, PROGRESS_TEXT);
-    status = convert(&pair, make, &line, index, made, ret_error);
+    status = convert(&options, &pair, make, &line, index, made, ret_error);
     sonde__cli_progress_end(&line);
     index->separate = pair.separate;
     sonde__symfile_close(&pair);

@@ -271,11 +271,16 @@ struct sonde__dwarf_value sonde__dwarf_read(const struct sonde__dwarf_sections *
         return string_at(&sections->str, sonde__base_bytes_uint(at, unit->offset_size));
     case DW_FORM_line_strp:
         return string_at(&sections->line_str, sonde__base_bytes_uint(at, unit->offset_size));
+    case DW_FORM_strp_sup:
+    case DW_FORM_GNU_strp_alt: {
+        uint64_t offset = sonde__base_bytes_uint(at, unit->offset_size);
+        return sections->supplementary != NULL
+                   ? string_at(&sections->supplementary->str, offset)
+                   : (struct sonde__dwarf_value){SONDE__DWARF_STRING, 0, ""};
+    }
     case DW_FORM_ref_sup4:
     case DW_FORM_ref_sup8:
-    case DW_FORM_strp_sup:
     case DW_FORM_GNU_ref_alt:
-    case DW_FORM_GNU_strp_alt:
         return (struct sonde__dwarf_value){
             SONDE__DWARF_ALT,
             sonde__base_bytes_uint(at, attr->form == DW_FORM_ref_sup4   ? 4

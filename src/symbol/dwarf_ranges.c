@@ -116,6 +116,9 @@ bool sonde__dwarf_each_range(const struct sonde__dwarf_sections *sections,
     struct sonde__bytes at = unit->version >= 5 ? sections->rnglists : sections->ranges;
     at.failed = false;
     set_base(&list, unit->has_low_pc ? unit->low_pc : 0);
+    if (unit->version < 5) {
+        offset += unit->split_ranges_base;
+    }
     if (!sonde__base_bytes_seek(&at, offset)) {
         return false;
     }

@@ -18,7 +18,7 @@ static const struct {
 #        field, offsetof(struct sonde__dwarf_sections, field)                                      \
     }
     SECTION(info),        SECTION(abbrev), SECTION(line),   SECTION(str),      SECTION(line_str),
-    SECTION(str_offsets), SECTION(addr),   SECTION(ranges), SECTION(rnglists),
+    SECTION(str_offsets), SECTION(addr),   SECTION(ranges), SECTION(rnglists), SECTION(cu_index),
 #undef SECTION
 };
 
@@ -38,6 +38,7 @@ void sonde__dwarf_sections_init(struct sonde__dwarf_sections *sections)
     for (unsigned i = 0; i < SONDE__DWARF_SECTION_COUNT; i++) {
         sonde__base_bytes_init(sonde__dwarf_section(sections, i), "", 0);
     }
+    sections->supplementary = NULL;
 }
 
 bool sonde__dwarf_sections_of_elf(const struct sonde__elf *elf,

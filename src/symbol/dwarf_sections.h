@@ -14,6 +14,9 @@ struct sonde__macho;
 
 struct sonde__dwarf_sections {
     struct sonde__bytes info, abbrev, line, str, line_str, str_offsets, addr, ranges, rnglists;
+    struct sonde__bytes cu_index; /* of a package of split units (dwarf_split.h) */
+    /* dwz's file, which several files have their common parts in (DWARF 5 §7.3.6); or null */
+    const struct sonde__dwarf_sections *supplementary;
 };
 
 enum sonde__dwarf_section {
@@ -26,6 +29,7 @@ enum sonde__dwarf_section {
     SONDE__DWARF_ADDR,
     SONDE__DWARF_RANGES,
     SONDE__DWARF_RNGLISTS,
+    SONDE__DWARF_CU_INDEX,
     SONDE__DWARF_SECTION_COUNT,
 };
 
@@ -36,7 +40,7 @@ const char *sonde__dwarf_section_name(enum sonde__dwarf_section section);
 struct sonde__bytes *sonde__dwarf_section(struct sonde__dwarf_sections *sections,
                                           enum sonde__dwarf_section section);
 
-/* All sections empty. */
+/* All sections empty, no supplementary file. */
 void sonde__dwarf_sections_init(struct sonde__dwarf_sections *sections);
 
 /* The sections of an ELF as they lie in its view. False: some are compressed; they stay empty. */

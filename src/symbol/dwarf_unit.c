@@ -14,7 +14,8 @@ static void read_header(struct sonde__bytes *at, struct sonde__dwarf_unit *unit)
         unit->address_size = sonde__base_bytes_u8(at);
         unit->abbrev_offset = sonde__base_bytes_uint(at, unit->offset_size);
         if (unit->type == DW_UT_skeleton || unit->type == DW_UT_split_compile) {
-            (void)sonde__base_bytes_u64(at); /* dwo id */
+            unit->dwo_id = sonde__base_bytes_u64(at);
+            unit->has_dwo_id = true;
         } else if (unit->type == DW_UT_type || unit->type == DW_UT_split_type) {
             (void)sonde__base_bytes_u64(at); /* type signature */
             (void)sonde__base_bytes_uint(at, unit->offset_size);
@@ -81,7 +82,9 @@ static void set_base(struct sonde__dwarf_unit *unit, unsigned name, uint64_t val
         unit->str_offsets_base = value;
     } else if (name == DW_AT_rnglists_base) {
         unit->rnglists_base = value;
-    } else if (name != DW_AT_GNU_ranges_base) {
+    } else if (name == DW_AT_GNU_ranges_base) {
+        unit->gnu_ranges_base = value;
+    } else {
         unit->addr_base = value;
     }
 }
@@ -99,6 +102,10 @@ static void set_attribute(struct sonde__dwarf_unit *unit, unsigned name,
     case DW_AT_dwo_name:
     case DW_AT_GNU_dwo_name:
         unit->dwo_name = value.kind == SONDE__DWARF_STRING ? value.s : unit->dwo_name;
+        break;
+    case DW_AT_GNU_dwo_id:
+        unit->dwo_id = value.u;
+        unit->has_dwo_id = true;
         break;
     case DW_AT_language:
         unit->language = (uint16_t)value.u;

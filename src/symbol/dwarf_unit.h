@@ -59,7 +59,10 @@ struct sonde__dwarf_unit {
     uint64_t ranges;  /* offset in .debug_ranges or .debug_rnglists */
     uint64_t stmt_list;
     uint64_t str_offsets_base, addr_base, rnglists_base;
-    bool has_low_pc, has_ranges, has_stmt_list;
+    uint64_t dwo_id;            /* what a skeleton and its split unit have in common */
+    uint64_t gnu_ranges_base;   /* of a skeleton, for its split unit */
+    uint64_t split_ranges_base; /* of a split unit before version 5: added to its range lists */
+    bool has_low_pc, has_ranges, has_stmt_list, has_dwo_id;
 };
 
 /* A decoded attribute value. */
@@ -71,7 +74,7 @@ struct sonde__dwarf_value {
         SONDE__DWARF_OFFSET,   /* u: into another section; a range list is already resolved */
         SONDE__DWARF_REF,      /* u: absolute offset in .debug_info */
         SONDE__DWARF_STRING,   /* s */
-        SONDE__DWARF_ALT,      /* u: offset in the supplementary file's section */
+        SONDE__DWARF_ALT,      /* u: offset in the supplementary file's .debug_info */
     } kind;
     uint64_t u;
     const char *s;

@@ -7,6 +7,7 @@ set(sources
     dwarf_ranges.c
     dwarf_scan.c
     dwarf_sections.c
+    dwarf_split.c
     dwarf_unit.c
     symbol_build.c
     symbol_choose.c

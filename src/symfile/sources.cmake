@@ -1,6 +1,7 @@
 set(sources
     symfile_cache.c
     symfile_calls.c
+    symfile_dwarf.c
     symfile_find.c
     symfile_macho.c
     symfile_open.c

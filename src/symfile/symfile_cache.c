@@ -205,7 +205,7 @@ static void open_entry(const struct sonde__symfile_cache *cache, struct entry *e
             return;
         }
     }
-    if (symfile_find_debug(&cache->options, image, NULL, &entry->debug)) {
+    if (symfile_find_debug(&cache->options, image, NULL, &entry->debug, NULL)) {
         entry->debug_tried = true;
         entry->elf = &entry->debug.elf;
         entry->error = (struct sonde_error){.status = SONDE_OK};
@@ -257,7 +257,7 @@ static void find_debug(const struct sonde__symfile_cache *cache, struct entry *e
                        const struct sonde__image *image)
 {
     if (!entry->debug_tried) {
-        (void)symfile_find_debug(&cache->options, image, entry->elf, &entry->debug);
+        (void)symfile_find_debug(&cache->options, image, entry->elf, &entry->debug, NULL);
         entry->debug_tried = true;
     }
 }

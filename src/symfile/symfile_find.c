@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symfile_find.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base_status.h"
@@ -8,8 +9,7 @@
 
 /* Larger than any program or debug file of today; mapped, not read. */
 #define FILE_BYTES_MAX ((uint64_t)16 << 30)
-/* As PATH_MAX of Linux; a longer path is cut and so not found. */
-#define PATH_BYTES 4096
+#define PATH_BYTES     SYMFILE_PATH_BYTES
 
 void symfile_view_done(struct symfile_view *view)
 {
@@ -99,6 +99,7 @@ struct wanted {
     const struct sonde__build_id *id;
     bool by_crc; /* found through a debug link with this crc */
     uint32_t crc;
+    char *ret_path; /* or null */
 };
 
 /* Open a candidate, and keep it if it is the right file and has symbols. */
@@ -120,6 +121,9 @@ static bool try_candidate(const char *root, const char *path, const struct wante
     }
     if (right && sonde__elf_section_by_type(&view.elf, SONDE__SHT_SYMTAB, &symtab)) {
         *ret_view = view;
+        if (wanted->ret_path != NULL) {
+            (void)snprintf(wanted->ret_path, PATH_BYTES, "%s", path);
+        }
         return true;
     }
     symfile_view_done(&view);
@@ -136,22 +140,29 @@ static bool try_roots(const struct sonde__symfile_options *options, const char *
            (other_root && try_candidate(NULL, path, wanted, ret_view));
 }
 
-static bool find_by_build_id(const struct sonde__symfile_options *options,
-                             const struct wanted *wanted, struct symfile_view *ret_view)
+bool symfile_build_id_path(const char *debug_root, const struct sonde__build_id *id, char *ret_path,
+                           size_t size)
 {
-    char path[PATH_BYTES];
     struct sonde__text text;
-    sonde__base_text_init(&text, path, sizeof path);
-    sonde__base_text_str(&text, options->debug_root);
+    sonde__base_text_init(&text, ret_path, size);
+    sonde__base_text_str(&text, debug_root);
     sonde__base_text_str(&text, "/.build-id/");
-    for (unsigned i = 0; i < wanted->id->size; i++) {
-        sonde__base_text_hex(&text, wanted->id->bytes[i], 2);
+    for (unsigned i = 0; i < id->size; i++) {
+        sonde__base_text_hex(&text, id->bytes[i], 2);
         if (i == 0) {
             sonde__base_text_char(&text, '/');
         }
     }
     sonde__base_text_str(&text, ".debug");
-    return !text.cut && try_roots(options, path, wanted, ret_view);
+    return !text.cut;
+}
+
+static bool find_by_build_id(const struct sonde__symfile_options *options,
+                             const struct wanted *wanted, struct symfile_view *ret_view)
+{
+    char path[PATH_BYTES];
+    return symfile_build_id_path(options->debug_root, wanted->id, path, sizeof path) &&
+           try_roots(options, path, wanted, ret_view);
 }
 
 /* Beside the image, in .debug/ there, and under the debug root. */
@@ -182,9 +193,9 @@ static bool find_by_link(const struct sonde__symfile_options *options, const cha
 
 bool symfile_find_debug(const struct sonde__symfile_options *options,
                         const struct sonde__image *image, const struct sonde__elf *own,
-                        struct symfile_view *ret_view)
+                        struct symfile_view *ret_view, char *ret_path)
 {
-    struct wanted wanted = {.id = &image->build_id};
+    struct wanted wanted = {.id = &image->build_id, .ret_path = ret_path};
     const char *name;
     if (wanted.id->size > 1 && find_by_build_id(options, &wanted, ret_view)) {
         return true;

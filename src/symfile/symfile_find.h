@@ -20,16 +20,24 @@ void symfile_view_done(struct symfile_view *view);
 
 bool symfile_same_build_id(const struct sonde__build_id *a, const struct sonde__build_id *b);
 
+/* ROOT/.build-id/xx/rest.debug. False: it does not fit. */
+bool symfile_build_id_path(const char *debug_root, const struct sonde__build_id *id, char *ret_path,
+                           size_t size);
+
 /* The image's own file. */
 SONDE_NODISCARD enum sonde_status symfile_find_own(const struct sonde__symfile_options *options,
                                                    const struct sonde__image *image,
                                                    struct symfile_view *ret_view,
                                                    struct sonde_error *ret_error);
 
-/* The separate debug file. own: the image's own view, or null when that was not found.
+/* As PATH_MAX of Linux; a longer path is cut and so not found. */
+#define SYMFILE_PATH_BYTES 4096
+
+/* The separate debug file. own: the image's own view, or null when that was not found. ret_path:
+ * room for SYMFILE_PATH_BYTES, for where it was found below its root; or null.
  * False: there is none that proves to be the right one. */
 bool symfile_find_debug(const struct sonde__symfile_options *options,
                         const struct sonde__image *image, const struct sonde__elf *own,
-                        struct symfile_view *ret_view);
+                        struct symfile_view *ret_view, char *ret_path);
 
 #endif

@@ -2,6 +2,7 @@
 #include "symfile_open.h"
 
 #include "base_status.h"
+#include "mem_heap.h"
 #include "symfile_find.h"
 
 /* Larger than any program or debug file of today; mapped, not read. */
@@ -22,6 +23,7 @@ enum sonde_status sonde__symfile_open(const struct sonde__symfile_options *optio
     struct sonde__symfile_pair pair = {0};
     struct sonde__image image = {.path = path};
     struct symfile_view view;
+    char debug_path[SYMFILE_PATH_BYTES];
     enum sonde_status status;
     SONDE_TRY(sonde__host_file_map(options->root, path, FILE_BYTES_MAX, &pair.own_file, ret_error));
     status = sonde__elf_open(pair.own_file.data, pair.own_file.size, &pair.own, ret_error);
@@ -32,10 +34,16 @@ enum sonde_status sonde__symfile_open(const struct sonde__symfile_options *optio
     pair.debug = pair.own;
     (void)sonde__elf_build_id(&pair.own, &image.build_id);
     if (!has_debug_information(&pair.own) &&
-        symfile_find_debug(options, &image, &pair.own, &view)) {
+        symfile_find_debug(options, &image, &pair.own, &view, debug_path)) {
         pair.debug = view.elf;
         pair.debug_file = view.file;
         pair.separate = true;
+    }
+    pair.debug_path = sonde__mem_copy_string(pair.separate ? debug_path : path);
+    pair.own_path = sonde__mem_copy_string(path);
+    if (pair.own_path == NULL || pair.debug_path == NULL) {
+        sonde__symfile_close(&pair);
+        return sonde__base_fail(ret_error, SONDE_MEMORY, "no memory for a path", path, 0, 0);
     }
     *ret_pair = pair;
     return SONDE_OK;
@@ -47,5 +55,7 @@ void sonde__symfile_close(struct sonde__symfile_pair *pair)
         sonde__host_file_unmap(&pair->debug_file);
     }
     sonde__host_file_unmap(&pair->own_file);
+    sonde__mem_free(pair->own_path);
+    sonde__mem_free(pair->debug_path);
     *pair = (struct sonde__symfile_pair){0};
 }

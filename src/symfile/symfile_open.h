@@ -15,6 +15,7 @@ struct sonde__symfile_pair {
     struct sonde__elf debug; /* the same as `own` where there is no other */
     bool separate;           /* debug is another file */
     struct sonde__host_file own_file, debug_file;
+    char *own_path, *debug_path;
 };
 
 /* path: absolute. Returns OK | ABSENT | DENIED | UNSUPPORTED (no ELF) | CORRUPT | LIMIT | OS.

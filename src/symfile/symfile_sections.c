@@ -34,7 +34,8 @@ static void find(const struct sonde__elf *elf, const char *prefix, const char *n
 static void look(const struct sonde__elf *elf, const char *name, bool split, struct found *found,
                  struct sonde__symfile_sections *sections)
 {
-    const char *suffix = split ? ".dwo" : "";
+    /* the index of a package is its own, not that of a split file */
+    const char *suffix = split && strcmp(name, "cu_index") != 0 ? ".dwo" : "";
     bool old = false;
     find(elf, "debug", name, suffix, found);
     if (!found->there) {

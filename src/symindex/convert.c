@@ -2,6 +2,7 @@
 /* A conversion from its beginning to its end; see convert.h for its steps. */
 #include "convert.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base_status.h"
@@ -118,6 +119,10 @@ static uint64_t input_bytes(const struct sonde__symindex_source *source,
     for (unsigned i = 0; source->sections != NULL && i < SONDE__DWARF_SECTION_COUNT; i++) {
         sum += bytes_of(sonde__dwarf_section(sections, i));
     }
+    if (sections->supplementary != NULL) {
+        sum += bytes_of(&sections->supplementary->info);
+        sum += bytes_of(&sections->supplementary->str);
+    }
     return sum;
 }
 
@@ -182,22 +187,66 @@ static bool open_unit(struct convert *c)
     return true;
 }
 
+static void damage_split(struct convert *c, const char *what)
+{
+    char text[CONVERT_NAME_MAX];
+    int size = snprintf(text, sizeof text, "its functions are in a split file, %s: %s", what,
+                        c->unit.dwo_name);
+    const char *kept = sonde__arena_copy_text(
+        &c->arena, text, (size_t)size < sizeof text ? (size_t)size : sizeof text - 1);
+    convert_damage(c, kept != NULL ? kept : "its functions are in a split file");
+}
+
+/* The DIEs of a skeleton's split unit instead of its own; its lines stay the skeleton's. */
+static void walk_split(struct convert *c)
+{
+    const struct sonde__dwarf_sections *sections = c->sections;
+    struct sonde__dwarf_unit skeleton = c->unit;
+    struct sonde__dwarf_unit unit;
+    if (c->source->split == NULL ||
+        !c->source->split(c->source->split_ctx, &skeleton, &c->split_unit)) {
+        damage_split(c, "which is not there");
+        convert_walk(c); /* some compilers put inlined calls in the skeleton, too */
+        return;
+    }
+    c->work_left += WORK_FACTOR * (bytes_of(&c->split_unit.sections.info) +
+                                   bytes_of(&c->split_unit.sections.rnglists));
+    enum sonde_status status =
+        sonde__dwarf_split_unit(&c->split_unit, &skeleton, &c->abbrevs, &unit);
+    if (status == SONDE_MEMORY ||
+        (status == SONDE_OK && !convert_plans_make(&c->abbrevs, &unit, &c->plans))) {
+        c->status = SONDE_MEMORY;
+    } else if (status != SONDE_OK || !convert_work(c, c->abbrevs.attr_count + c->abbrevs.count)) {
+        damage_split(c, "which is malformed");
+    } else {
+        c->in_split = true;
+        c->split.sections = NULL;
+        c->sections = &c->split_unit.sections;
+        c->unit = unit;
+        convert_walk(c);
+        c->in_split = false;
+        c->sections = sections;
+        c->unit = skeleton;
+        c->unit.name = unit.name;
+    }
+    c->abbrevs.valid = false;
+}
+
 static void convert_unit(struct convert *c)
 {
     struct sonde__dwarf_program program;
-    if (!open_unit(c) || c->unit.tag != DW_TAG_compile_unit) {
-        if (c->unit.tag == DW_TAG_skeleton_unit) {
-            convert_damage(c, "its functions are in a split file");
-        }
+    if (!open_unit(c) ||
+        (c->unit.tag != DW_TAG_compile_unit && c->unit.tag != DW_TAG_skeleton_unit)) {
         return;
-    }
-    if (c->unit.dwo_name != NULL) {
-        convert_damage(c, "its functions are in a split file");
     }
     bool lines = convert_lines_open(c, &program);
     c->scope_range_count = 0;
     convert_map_clear(&c->origins);
-    convert_walk(c);
+    if (c->unit.dwo_name != NULL && c->unit.has_dwo_id) {
+        walk_split(c);
+    } else {
+        convert_walk(c);
+    }
     if (lines && c->status == SONDE_OK) {
         convert_lines_run(c, &program);
     }
@@ -206,17 +255,20 @@ static void convert_unit(struct convert *c)
     }
 }
 
-/* Where units begin: names are in units that come later, too. */
-static void find_units(struct convert *c)
+/* Names are in units that come later, too. */
+void convert_find_units(struct convert *c, struct space *space)
 {
     struct sonde__dwarf_unit unit;
     enum sonde_status status = SONDE_OK;
     for (uint64_t offset = 0; status != SONDE_CORRUPT; offset = unit.end) {
-        status = sonde__dwarf_unit_read(c->sections, offset, &unit);
-        if (status == SONDE_ABSENT || !CONVERT_ROOM(c, unit_offsets, unit_count, unit_capacity)) {
+        status = sonde__dwarf_unit_read(space->sections, offset, &unit);
+        if (status == SONDE_ABSENT ||
+            (space->unit_count >= space->unit_capacity &&
+             !convert_grow(c, &space->unit_offsets, space->unit_count, &space->unit_capacity,
+                           sizeof *space->unit_offsets))) {
             return;
         }
-        c->unit_offsets[c->unit_count++] = offset;
+        space->unit_offsets[space->unit_count++] = offset;
     }
 }
 
@@ -227,9 +279,12 @@ static void convert_units(struct convert *c)
         c->damage = c->source->damage;
         list_bad_unit(c);
     }
-    find_units(c);
-    for (size_t i = 0; i < c->unit_count && c->status == SONDE_OK; i++) {
-        uint64_t offset = c->unit_offsets[i];
+    convert_find_units(c, &c->main);
+    if (c->supplementary.sections != NULL) {
+        convert_find_units(c, &c->supplementary);
+    }
+    for (size_t i = 0; i < c->main.unit_count && c->status == SONDE_OK; i++) {
+        uint64_t offset = c->main.unit_offsets[i];
         enum sonde_status status = sonde__dwarf_unit_read(c->sections, offset, &c->unit);
         c->damage = NULL;
         if (c->source->progress != NULL) {
@@ -254,7 +309,9 @@ static void convert_units(struct convert *c)
 static void done(struct convert *c)
 {
     sonde__dwarf_abbrevs_done(&c->abbrevs);
-    sonde__dwarf_abbrevs_done(&c->far_abbrevs);
+    sonde__dwarf_abbrevs_done(&c->main.abbrevs);
+    sonde__dwarf_abbrevs_done(&c->supplementary.abbrevs);
+    sonde__dwarf_abbrevs_done(&c->split.abbrevs);
     sonde__dwarf_lines_done(&c->lines);
     convert_plans_done(&c->plans);
     sonde__arena_done(&c->arena);
@@ -267,7 +324,9 @@ static void done(struct convert *c)
         c->spans,
         c->origins.entries,
         c->far_origins.entries,
-        c->unit_offsets,
+        c->main.unit_offsets,
+        c->supplementary.unit_offsets,
+        c->split.unit_offsets,
         c->name_places.entries,
         c->file_places.entries,
         c->places,
@@ -321,7 +380,7 @@ static enum sonde_status run(struct convert *c, struct sonde__symindex_made *mad
     SONDE_TRY(c->status);
     drop_unit_state(c);
     SONDE_TRY(convert_encode(c, made));
-    made->units = (uint32_t)c->unit_count;
+    made->units = (uint32_t)c->main.unit_count;
     made->bad_units = (uint32_t)c->bad_unit_count;
     return SONDE_OK;
 }
@@ -348,6 +407,8 @@ enum sonde_status sonde__symindex_convert(const struct sonde__symindex_source *s
         return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "code spans more than 4 GiB", NULL, 0,
                                 end - start);
     }
+    c.main.sections = &sections;
+    c.supplementary.sections = sections.supplementary;
     c.base = start;
     c.size = end - start;
     c.work_left = WORK_FIRST + WORK_FACTOR * input_bytes(source, &sections);

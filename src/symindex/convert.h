@@ -182,9 +182,20 @@ struct scope_range {
     uint32_t scope;
 };
 
+/* A .debug_info in which DIEs name others by their place. */
+struct space {
+    const struct sonde__dwarf_sections *sections; /* null: there is none */
+    uint64_t *unit_offsets;                       /* of all units, ascending */
+    size_t unit_count, unit_capacity;
+    struct sonde__dwarf_abbrevs abbrevs; /* of the unit asked last */
+};
+
+/* Added to a DIE's place in the supplementary file. */
+#define CONVERT_SUPPLEMENTARY ((uint64_t)1 << 62)
+
 struct convert {
     const struct sonde__symindex_source *source;
-    const struct sonde__dwarf_sections *sections;
+    const struct sonde__dwarf_sections *sections; /* of the unit at hand */
     uint64_t base;
     uint64_t size; /* <= 2^32 */
     enum sonde_status status;
@@ -213,9 +224,10 @@ struct convert {
 
     /* of the file */
     struct map far_origins; /* DIE of another unit -> name */
-    struct sonde__dwarf_abbrevs far_abbrevs;
-    uint64_t *unit_offsets; /* of all units, ascending */
-    size_t unit_count, unit_capacity;
+    struct space main, supplementary;
+    struct space split; /* of the split unit at hand, filled when a DIE names another unit's */
+    struct sonde__dwarf_split split_unit;
+    bool in_split;
     struct map name_places; /* place of a name in the input -> string */
     struct map file_places; /* places of a path's parts -> 1 + index in `places` */
     struct file_place {
@@ -288,6 +300,10 @@ void convert_walk(struct convert *c);
 /* Read one DIE by its plan, from behind its code; false: malformed. *p is moved behind it. */
 bool convert_die(const struct convert *c, const struct plan *plan, const uint8_t **p,
                  const uint8_t *end, struct die *ret_die);
+/* Where the DIE is that this one takes its name from; 0: none. */
+uint64_t convert_reference(const struct convert *c, const struct die *die);
+/* Where the units of a space begin. */
+void convert_find_units(struct convert *c, struct space *space);
 /* The name of the function that the DIE at this offset of .debug_info describes; 0: none. */
 uint32_t convert_function_name(struct convert *c, uint64_t offset);
 

@@ -28,6 +28,13 @@ static uint32_t text_of(struct convert *c, const struct sonde__dwarf_unit *unit,
     if (attr->form == DW_FORM_string) { /* kept by the general reader: it has an end */
         return convert_name(c, (const char *)(uintptr_t)raw, s->info.end);
     }
+    if (attr->form == DW_FORM_GNU_strp_alt || attr->form == DW_FORM_strp_sup) {
+        const struct sonde__bytes *section =
+            s->supplementary != NULL ? &s->supplementary->str : NULL;
+        return section != NULL && raw < (uint64_t)(section->end - section->begin)
+                   ? convert_name(c, (const char *)section->begin + raw, section->end)
+                   : 0;
+    }
     struct sonde__bytes at; /* an index: read again from its value */
     uint8_t bytes[10];
     struct sonde__dwarf_attr again = {attr->name, DW_FORM_strx, 0};
@@ -67,48 +74,73 @@ static bool ask_near(struct convert *c, uint64_t offset, struct said *said)
         said->name = text_of(c, &c->unit, die.attr[SLOT_NAME], die.raw[SLOT_NAME]);
     }
     if ((die.present & 1u << SLOT_ORIGIN) != 0) {
-        unsigned form = die.attr[SLOT_ORIGIN]->form;
-        said->onward = form == DW_FORM_ref_addr ? die.raw[SLOT_ORIGIN]
-                       : form == DW_FORM_ref1 || form == DW_FORM_ref2 || form == DW_FORM_ref4 ||
-                               form == DW_FORM_ref8 || form == DW_FORM_ref_udata
-                           ? c->unit.offset + die.raw[SLOT_ORIGIN]
-                           : 0;
+        said->onward = convert_reference(c, &die);
     }
     return true;
 }
 
-/* A DIE of another unit: rare but in link-time optimised programs. */
-static bool ask_far(struct convert *c, uint64_t offset, struct said *said)
+/* The unit of a space that a place lies in. */
+static bool unit_of(const struct space *space, uint64_t offset, struct sonde__dwarf_unit *ret_unit)
 {
-    struct sonde__dwarf_unit unit;
     size_t low = 0;
-    size_t high = c->unit_count;
+    size_t high = space->unit_count;
     while (low < high) { /* the first unit behind it */
         size_t middle = low + (high - low) / 2;
-        if (c->unit_offsets[middle] <= offset) {
+        if (space->unit_offsets[middle] <= offset) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    if (low == 0 ||
-        sonde__dwarf_unit_read(c->sections, c->unit_offsets[low - 1], &unit) != SONDE_OK ||
-        offset >= unit.end || offset < unit.die_offset) {
+    return low != 0 &&
+           sonde__dwarf_unit_read(space->sections, space->unit_offsets[low - 1], ret_unit) ==
+               SONDE_OK &&
+           offset < ret_unit->end && offset >= ret_unit->die_offset;
+}
+
+static struct space *space_of(struct convert *c, uint64_t *offset)
+{
+    if ((*offset & CONVERT_SUPPLEMENTARY) != 0) {
+        *offset &= ~CONVERT_SUPPLEMENTARY;
+        return &c->supplementary;
+    }
+    if (!c->in_split) {
+        return &c->main;
+    }
+    if (c->split.sections == NULL) {
+        c->split.sections = c->sections;
+        c->split.unit_count = 0;
+        c->split.abbrevs.valid = false;
+        if (convert_work(c, (uint64_t)(c->sections->info.end - c->sections->info.begin) / 64)) {
+            convert_find_units(c, &c->split);
+        }
+    }
+    return &c->split;
+}
+
+/* A DIE of another unit: in link-time optimised programs, and what dwz has put together. */
+static bool ask_far(struct convert *c, uint64_t offset, struct said *said)
+{
+    uint64_t tag = offset & CONVERT_SUPPLEMENTARY;
+    struct space *space = space_of(c, &offset);
+    struct sonde__dwarf_abbrevs *abbrevs = &space->abbrevs;
+    struct sonde__dwarf_unit unit;
+    if (space->sections == NULL || !unit_of(space, offset, &unit)) {
         return false;
     }
-    bool loaded = c->far_abbrevs.valid && c->far_abbrevs.offset == unit.abbrev_offset;
-    if (sonde__dwarf_abbrevs_load(c->sections, unit.abbrev_offset, &c->far_abbrevs) != SONDE_OK ||
-        sonde__dwarf_unit_root(c->sections, &c->far_abbrevs, &unit) != SONDE_OK ||
-        (!loaded && !convert_work(c, c->far_abbrevs.attr_count))) {
+    bool loaded = abbrevs->valid && abbrevs->offset == unit.abbrev_offset;
+    if (sonde__dwarf_abbrevs_load(space->sections, unit.abbrev_offset, abbrevs) != SONDE_OK ||
+        sonde__dwarf_unit_root(space->sections, abbrevs, &unit) != SONDE_OK ||
+        (!loaded && !convert_work(c, abbrevs->attr_count))) {
         return false;
     }
-    struct sonde__bytes at = sonde__base_bytes_part(&c->sections->info, 0, unit.end);
+    struct sonde__bytes at = sonde__base_bytes_part(&space->sections->info, 0, unit.end);
     (void)sonde__base_bytes_seek(&at, offset);
     const struct sonde__dwarf_abbrev *abbrev =
-        sonde__dwarf_abbrev_find(&c->far_abbrevs, sonde__base_bytes_uleb(&at));
+        sonde__dwarf_abbrev_find(abbrevs, sonde__base_bytes_uleb(&at));
     for (uint32_t i = 0; abbrev != NULL && i < abbrev->count && !at.failed; i++) {
-        const struct sonde__dwarf_attr *attr = &c->far_abbrevs.attrs[abbrev->first + i];
-        struct sonde__dwarf_value value = sonde__dwarf_read(c->sections, &unit, attr, &at);
+        const struct sonde__dwarf_attr *attr = &abbrevs->attrs[abbrev->first + i];
+        struct sonde__dwarf_value value = sonde__dwarf_read(space->sections, &unit, attr, &at);
         if (value.kind == SONDE__DWARF_STRING) {
             uint32_t text = value.s[0] != '\0'
                                 ? convert_string(c, value.s, strnlen(value.s, CONVERT_NAME_MAX))
@@ -118,9 +150,10 @@ static bool ask_far(struct convert *c, uint64_t offset, struct said *said)
             } else if (attr->name == DW_AT_linkage_name || attr->name == DW_AT_MIPS_linkage_name) {
                 said->linkage = text;
             }
-        } else if (value.kind == SONDE__DWARF_REF &&
+        } else if ((value.kind == SONDE__DWARF_REF || value.kind == SONDE__DWARF_ALT) &&
+                   value.u < CONVERT_SUPPLEMENTARY &&
                    (attr->name == DW_AT_abstract_origin || attr->name == DW_AT_specification)) {
-            said->onward = value.u;
+            said->onward = value.u | (value.kind == SONDE__DWARF_ALT ? CONVERT_SUPPLEMENTARY : tag);
         }
     }
     return abbrev != NULL && !at.failed;
@@ -150,6 +183,9 @@ static uint32_t find_name(struct convert *c, uint64_t offset)
 uint32_t convert_function_name(struct convert *c, uint64_t offset)
 {
     bool near = offset >= c->unit.offset && offset < c->unit.end;
+    if (!near && c->in_split && (offset & CONVERT_SUPPLEMENTARY) == 0) {
+        return find_name(c, offset); /* places in split files are not those of this one */
+    }
     struct map *known = near ? &c->origins : &c->far_origins;
     uint64_t key = near ? offset - c->unit.offset : offset;
     uint32_t id = convert_map_find(known, key);

@@ -245,9 +245,15 @@ static void add_ranges(struct range_sink *sink, const struct die *die)
     }
 }
 
-static uint64_t reference(const struct convert *c, const struct die *die)
+uint64_t convert_reference(const struct convert *c, const struct die *die)
 {
     switch (die->attr[SLOT_ORIGIN]->form) {
+    case DW_FORM_GNU_ref_alt:
+    case DW_FORM_ref_sup4:
+    case DW_FORM_ref_sup8:
+        return die->raw[SLOT_ORIGIN] < CONVERT_SUPPLEMENTARY
+                   ? CONVERT_SUPPLEMENTARY | die->raw[SLOT_ORIGIN]
+                   : 0;
     case DW_FORM_ref_addr:
         return die->raw[SLOT_ORIGIN];
     case DW_FORM_ref1:
@@ -257,7 +263,7 @@ static uint64_t reference(const struct convert *c, const struct die *die)
     case DW_FORM_ref_udata:
         return c->unit.offset + die->raw[SLOT_ORIGIN];
     default:
-        return 0; /* into another file */
+        return 0;
     }
 }
 
@@ -281,7 +287,7 @@ static uint32_t add_scope(struct convert *c, const struct plan *plan, const stru
         return CONVERT_NONE;
     }
     if ((die->present & 1u << SLOT_ORIGIN) != 0) {
-        uint64_t origin = reference(c, die);
+        uint64_t origin = convert_reference(c, die);
         named = origin != 0 ? origin : offset;
     }
     scope.name = convert_function_name(c, named);

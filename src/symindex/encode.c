@@ -129,7 +129,7 @@ static void write_header(const struct encode *e, uint8_t *file, size_t header, s
     encode_u32(file + SYMINDEX_AT_DIRECTORY_COUNT, e->directory_count);
     encode_u32(file + SYMINDEX_AT_SYMBOL_COUNT, (uint32_t)c->symbol_count);
     encode_u32(file + SYMINDEX_AT_ALIAS_COUNT, (uint32_t)c->alias_count);
-    encode_u32(file + SYMINDEX_AT_UNIT_COUNT, (uint32_t)c->unit_count);
+    encode_u32(file + SYMINDEX_AT_UNIT_COUNT, (uint32_t)c->main.unit_count);
     encode_u32(file + SYMINDEX_AT_BAD_UNIT_COUNT, (uint32_t)c->bad_unit_count);
     encode_u32(file + SYMINDEX_AT_ESCAPE_COUNT, e->escape_count);
     memcpy(file + SYMINDEX_AT_WIDTHS, e->widths, sizeof e->widths);

@@ -10,7 +10,7 @@
 
 #include <sonde/status.h>
 
-#include "dwarf_sections.h"
+#include "dwarf_split.h"
 #include "image_elf.h"
 #include "image_macho.h"
 
@@ -21,9 +21,13 @@ struct sonde__symindex_source {
     const struct sonde__macho *macho_debug, *macho_image;
     /* the debug sections, where they do not lie in `debug` as they are read; else null */
     const struct sonde__dwarf_sections *sections;
-    const char
-        *damage; /* what is wrong with those as a whole, listed as a unit's (static), or null */
-    bool symbols_only; /* leave the DWARF alone */
+    /* where the split unit of a skeleton is, asked once for each; false: not there. Or null: then
+     * no skeleton has one. What it gives must outlive the conversion. */
+    bool (*split)(void *ctx, const struct sonde__dwarf_unit *skeleton,
+                  struct sonde__dwarf_split *ret_split);
+    void *split_ctx;
+    const char *damage; /* of the sections as a whole, listed as a unit's (static), or null */
+    bool symbols_only;  /* leave the DWARF alone */
     /* called before each unit, or null */
     void (*progress)(void *ctx, uint64_t done, uint64_t total);
     void *progress_ctx;
@@ -36,8 +40,8 @@ struct sonde__symindex_made {
     uint32_t ranges, calls, functions, names, symbols;
 };
 
-/* Returns OK | ABSENT (neither DWARF nor symbols of code) | UNSUPPORTED (compressed sections, a
- * split or supplementary file, more than 4 GiB of code) | CORRUPT (no code in it) | LIMIT | MEMORY.
+/* Returns OK | ABSENT (neither DWARF nor symbols of code) | UNSUPPORTED (compressed sections,
+ * more than 4 GiB of code) | CORRUPT (no code in it) | LIMIT | MEMORY.
  */
 SONDE_NODISCARD enum sonde_status
 sonde__symindex_convert(const struct sonde__symindex_source *source,

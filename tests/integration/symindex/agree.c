@@ -8,21 +8,27 @@
 
 #include "mem_heap.h"
 #include "symbolizer.h"
-#include "symfile_sections.h"
+#include "symfile_dwarf.h"
 #include "test.h"
 
 /* Where code is, and the source of the index. */
-static void open_elf(struct program *p)
+static void open_elf(const char *path, struct program *p)
 {
     struct sonde__elf_section text;
     struct sonde_error error;
-    struct sonde__symfile_sections sections;
-    CHECK_OK(sonde__elf_open(p->file.data, p->file.size, &p->elf, &error));
-    CHECK_OK(sonde__symfile_sections_open(&p->elf, false, &sections, &error));
-    struct sonde__symindex_source source = {
-        .debug = &p->elf, .sections = &sections.views, .damage = sections.damage};
+    static const struct sonde__symfile_options options = {.debug_root = "/nonexistent"};
+    CHECK_OK(sonde__symfile_open(&options, path, &p->pair, &error));
+    p->elf = p->pair.debug;
+    struct sonde__symfile_dwarf dwarf;
+    CHECK_OK(sonde__symfile_dwarf_open(&options, &p->pair, &dwarf, &error));
+    struct sonde__symindex_source source = {.debug = &p->elf,
+                                            .image = p->pair.separate ? &p->pair.own : NULL,
+                                            .sections = &dwarf.sections,
+                                            .damage = dwarf.damage,
+                                            .split = sonde__symfile_dwarf_split,
+                                            .split_ctx = &dwarf};
     CHECK_OK(sonde__symindex_convert(&source, &p->made, &error));
-    sonde__symfile_sections_close(&sections);
+    sonde__symfile_dwarf_close(&dwarf);
     CHECK(sonde__elf_section_by_name(&p->elf, ".text", &text));
     p->text_vaddr = text.vaddr;
     p->text_size = text.size;
@@ -44,13 +50,16 @@ static void open_macho(const char *path, struct program *p)
 
 void open_program(const char *path, struct program *p)
 {
+    struct sonde__host_file file;
     struct sonde_error error;
     memset(p, 0, sizeof *p);
-    CHECK_OK(sonde__host_file_map(NULL, path, (uint64_t)1 << 40, &p->file, &error));
-    if (sonde__macho_begins(p->file.data, p->file.size)) {
+    CHECK_OK(sonde__host_file_map(NULL, path, (uint64_t)1 << 40, &file, &error));
+    bool is_macho = sonde__macho_begins(file.data, file.size);
+    sonde__host_file_unmap(&file);
+    if (is_macho) {
         open_macho(path, p);
     } else {
-        open_elf(p);
+        open_elf(path, p);
     }
     CHECK_OK(sonde__symindex_open(p->made.data, p->made.size, &p->index, &error));
     CHECK(sonde__symindex_intact(&p->index));
@@ -61,7 +70,7 @@ void close_program(struct program *p)
 {
     sonde__symindex_strings_done(&p->strings);
     sonde__mem_free(p->made.data);
-    sonde__host_file_unmap(&p->file);
+    sonde__symfile_close(&p->pair);
     if (p->macho.own_file.data != NULL) {
         sonde__symfile_macho_close(&p->macho);
     }

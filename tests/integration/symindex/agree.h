@@ -5,16 +5,16 @@
 #ifndef SONDE_TEST_AGREE_H
 #define SONDE_TEST_AGREE_H
 
-#include "host_file.h"
 #include "image_elf.h"
 #include "symfile_macho.h"
+#include "symfile_open.h"
 #include "symindex.h"
 #include "symindex_convert.h"
 
 #define FRAMES_MAX 128
 
 struct program {
-    struct sonde__host_file file;
+    struct sonde__symfile_pair pair;
     struct sonde__elf elf;
     struct sonde__symfile_macho macho; /* where the file is one */
     struct sonde__symindex_made made;

@@ -44,7 +44,7 @@ static const char *in_folder(const char *name)
 
 #define BUILD                                                                                      \
     "gcc -O2 -g -D_GNU_SOURCE -I$S/include -I$S/src/base -I$S/src/symbol -I$S/src/mem "            \
-    "-I$S/src/image $S/src/symbol/dwarf_*.c -shared -fPIC -o plain; "
+    "-I$S/src/image $S/src/symbol/dwarf_[fl]*.c -shared -fPIC -o plain; "
 
 /* An index says nothing of how its input was packed. */
 static void must_be_same(const char *name, const struct program *plain)
@@ -65,13 +65,13 @@ TEST_TIMEOUT(forms_compressed, 250)
        "for k in zlib zstd zlib-gnu; do objcopy --compress-debug-sections=$k plain $k; done; "
        "readelf -SW zlib | grep -q 'debug_info.* C '; readelf -SW zlib-gnu | grep -q zdebug_info");
     open_program(in_folder("plain"), &plain);
-    CHECK(plain.made.units > 5);
+    CHECK(plain.made.units >= 4);
     must_be_same("zlib", &plain);
     must_be_same("zstd", &plain);
     must_be_same("zlib-gnu", &plain);
     close_program(&plain);
-    struct agreement a = compare(in_folder("zstd"), NULL, NULL, 3000);
-    CHECK(a.known > 2000);
+    struct agreement a = compare(in_folder("zstd"), NULL, NULL, 1000);
+    CHECK(a.known > 700);
     must_agree("zstd", a);
 }
 
@@ -172,10 +172,158 @@ TEST_TIMEOUT(forms_compressed_and_damaged, 250)
     CHECK_OK(sonde__symindex_convert(&source, &made, &error));
     CHECK_OK(sonde__symindex_open(made.data, made.size, &index, &error));
     CHECK(made.bad_units >= 1);
-    CHECK(made.units > 2); /* of the first half */
+    CHECK(made.units >= 1); /* of the first half */
     CHECK(sonde__symindex_bad_unit(&index, 0, &unit));
     CHECK_CONTAINS(unit.what, "compressed section is malformed");
     sonde__mem_free(made.data);
     sonde__symfile_sections_close(&sections);
     free(p.bytes);
+}
+
+/* --- dwz --- */
+
+static void must_be_known(const char *name, const char *its_name, unsigned least)
+{
+    struct agreement a = compare(in_folder(name), in_folder(its_name), NULL, 1000);
+    if (a.known < least) {
+        FAIL("%s: only %u of %u addresses are known", name, a.known, a.asked);
+    }
+    must_agree(name, a);
+}
+
+static struct sonde__symindex_bad_unit first_bad_unit(const char *name)
+{
+    struct sonde__symindex_bad_unit unit = {0};
+    struct program p;
+    open_program(in_folder(name), &p);
+    CHECK(sonde__symindex_bad_unit(&p.index, 0, &unit));
+    unit.what = strdup(unit.what);
+    close_program(&p);
+    return unit;
+}
+
+/* Names of two libraries in a third file, found by the name in it or by its build-id.
+ * llvm-symbolizer does not read it: it is asked of the same program before dwz. */
+static void check_dwz(const char *options, const char *dwz_options)
+{
+    char script[3000];
+    snprintf(
+        script, sizeof script,
+        "for i in 1 2; do gcc -O2 %s -D_GNU_SOURCE -I$S/include -I$S/src/base "
+        "-I$S/src/symbol -I$S/src/mem -I$S/src/image $S/src/symbol/dwarf_[fl]*.c -shared -fPIC "
+        "-DN=$i -o plain$i; cp plain$i packed$i; done; mkdir -p sub; "
+        "dwz %s -r -m sub/common.debug packed1 packed2; "
+        "readelf -SW packed1 | grep -qE 'gnu_debugaltlink|debug_sup'",
+        options, dwz_options);
+    sh(script);
+    must_be_known("packed1", "plain1", 700);
+    must_be_known("packed2", "plain2", 700);
+    sh("mv sub/common.debug other; gcc -g -shared -fPIC -x c /dev/null -o sub/common.debug");
+    struct sonde__symindex_bad_unit unit = first_bad_unit("packed1"); /* another file: refused */
+    CHECK_CONTAINS(unit.what, "dwz");
+    free((char *)unit.what);
+    sh("mv other sub/common.debug");
+    struct program p;
+    struct sonde__symindex_bad_unit none;
+    open_program(in_folder("packed1"), &p);
+    CHECK(!sonde__symindex_bad_unit(&p.index, 0, &none));
+    close_program(&p);
+}
+
+TEST_TIMEOUT(forms_dwz_version_4, 250)
+{
+    check_dwz("-gdwarf-4", "");
+}
+
+TEST_TIMEOUT(forms_dwz_supplementary_of_version_5, 250)
+{
+    check_dwz("-gdwarf-5", "--dwarf-5");
+}
+
+/* One file with its common parts in partial units of its own. */
+TEST_TIMEOUT(forms_dwz_partial_units, 250)
+{
+    sh(BUILD
+       "cp plain packed; dwz packed; objdump --dwarf=info packed | grep -q DW_TAG_partial_unit");
+    must_be_known("packed", "plain", 700);
+}
+
+/* --- split files --- */
+
+static void check_split(const char *compiler, const char *options, const char *package)
+{
+    char script[3000];
+    snprintf(
+        script, sizeof script,
+        "for f in $S/src/symbol/dwarf_[fl]*.c; do b=$(basename $f .c); %s -O2 %s -gsplit-dwarf "
+        "-D_GNU_SOURCE -I$S/include -I$S/src/base -I$S/src/symbol -I$S/src/mem "
+        "-I$S/src/image -fPIC -c $f -o $b.o; done; %s -shared -o split *.o; "
+        "ls *.dwo >/dev/null; %s",
+        compiler, options, compiler, package);
+    sh(script);
+    must_be_known("split", "split", 700);
+}
+
+TEST_TIMEOUT(forms_split_gcc_version_4, 250)
+{
+    check_split("gcc", "-gdwarf-4", "true");
+}
+
+TEST_TIMEOUT(forms_split_gcc_version_5, 250)
+{
+    check_split("gcc", "-gdwarf-5", "true");
+}
+
+TEST_TIMEOUT(forms_split_sections_collected, 250)
+{
+    check_split("clang", "-gdwarf-5 -ffunction-sections -Wl,--gc-sections -gz=zlib", "true");
+}
+
+TEST_TIMEOUT(forms_package_gcc_version_4, 250)
+{
+    check_split("gcc", "-gdwarf-4", "dwp -e split -o split.dwp; rm *.dwo");
+}
+
+TEST_TIMEOUT(forms_package_clang_version_5, 250)
+{
+    check_split("clang", "-gdwarf-5", "llvm-dwp-19 -e split -o split.dwp; rm *.dwo");
+}
+
+/* What is not there is said by its name; another unit's file of that name is not taken. */
+TEST_TIMEOUT(forms_split_files_that_are_gone, 250)
+{
+    check_split("gcc", "-gdwarf-5", "true");
+    sh("cp dwarf_form.dwo dwarf_line.dwo");
+    struct sonde__symindex_bad_unit unit = first_bad_unit("split");
+    CHECK_CONTAINS(unit.what, "dwarf_line.dwo");
+    CHECK_CONTAINS(unit.what, "not there");
+    free((char *)unit.what);
+}
+
+/* Every bit of a package's index, and of its abbreviations: answers, or units that are listed. */
+TEST_TIMEOUT(forms_package_survives_flipped_bits, 250)
+{
+    static const char *const names[] = {".debug_cu_index", ".debug_abbrev.dwo"};
+    check_split("clang", "-gdwarf-5", "llvm-dwp-19 -e split -o split.dwp; rm *.dwo");
+    size_t size;
+    unsigned listed = 0;
+    char *bytes = test_read_file(in_folder("split.dwp"), &size);
+    for (unsigned n = 0; n < 2; n++) {
+        struct sonde__elf elf;
+        struct sonde__elf_section section;
+        CHECK_OK(sonde__elf_open(bytes, size, &elf, NULL));
+        CHECK(sonde__elf_section_by_name(&elf, names[n], &section));
+        size_t step = section.size * 8 / 25 + 1;
+        for (size_t i = 0; i < section.size * 8; i += step) {
+            struct program p;
+            bytes[section.offset + i / 8] ^= (char)(1 << i % 8);
+            test_write_file(in_folder("split.dwp"), bytes, size);
+            open_program(in_folder("split"), &p);
+            listed += p.made.bad_units != 0;
+            close_program(&p);
+            bytes[section.offset + i / 8] ^= (char)(1 << i % 8);
+        }
+    }
+    CHECK(listed > 5);
+    free(bytes);
 }

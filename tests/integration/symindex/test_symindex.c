@@ -324,10 +324,11 @@ TEST(symindex_refuses_what_is_none)
     CHECK_EQ(sonde__symindex_open("not an index", 12, &index, &error), SONDE_UNSUPPORTED);
     build_source("int one(void);\nint one(void){return 1;}\n", "-O2 -g -gz=zlib", path,
                  sizeof path);
-    CHECK_OK(sonde__host_file_map(NULL, path, (uint64_t)1 << 40, &p.file, &error));
-    CHECK_OK(sonde__elf_open(p.file.data, p.file.size, &p.elf, &error));
+    static const struct sonde__symfile_options options = {.debug_root = "/nonexistent"};
+    CHECK_OK(sonde__symfile_open(&options, path, &p.pair, &error));
+    p.elf = p.pair.debug;
     struct sonde__symindex_source source = {.debug = &p.elf}; /* sections as they lie */
     CHECK_EQ(sonde__symindex_convert(&source, &made, &error), SONDE_UNSUPPORTED);
     CHECK_CONTAINS(error.what, "compressed");
-    sonde__host_file_unmap(&p.file);
+    sonde__symfile_close(&p.pair);
 }

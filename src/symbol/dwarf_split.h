@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Split DWARF: a skeleton unit in the linked file, and its split unit with the DIEs in another file
+ * (.dwo), or in a package of many (.dwp).
+ *
+ * Sources: DWARF 5 §3.1.2 and §7.3.2 (skeletons, what a split unit takes from its own), §7.3.5 (the
+ * index of a package); for version 4 GCC's DebugFission, which numbers the sections of a package
+ * differently. Context: any thread. */
+#ifndef SONDE_DWARF_SPLIT_H
+#define SONDE_DWARF_SPLIT_H
+
+#include <sonde/status.h>
+
+#include "dwarf_unit.h"
+
+/* Where a split unit is. */
+struct sonde__dwarf_split {
+    struct sonde__dwarf_sections sections; /* its own, and of the skeleton's file what it needs */
+    uint64_t offset;                       /* in sections.info */
+};
+
+/* The split unit of this id among those in a .dwo file's sections. False: there is none. */
+bool sonde__dwarf_split_find(const struct sonde__dwarf_sections *file, uint64_t id,
+                             uint64_t *ret_offset);
+
+/* What of a package's sections belongs to the split unit of this id. False: there is none, or the
+ * index is malformed. ret_row: its number in the index, from 1. */
+bool sonde__dwarf_package_find(const struct sonde__dwarf_sections *package, uint64_t id,
+                               struct sonde__dwarf_sections *ret_sections, uint32_t *ret_row);
+
+/* Let a split file's sections see what of the skeleton's file a split unit points into. */
+void sonde__dwarf_split_join(struct sonde__dwarf_sections *split,
+                             const struct sonde__dwarf_sections *skeleton);
+
+/* A split unit with what it takes from its skeleton, its own DIE read. `abbrevs` is loaded with its
+ * table. Returns OK | CORRUPT | MEMORY | LIMIT. */
+SONDE_NODISCARD enum sonde_status sonde__dwarf_split_unit(const struct sonde__dwarf_split *split,
+                                                          const struct sonde__dwarf_unit *skeleton,
+                                                          struct sonde__dwarf_abbrevs *abbrevs,
+                                                          struct sonde__dwarf_unit *ret_unit);
+
+#endif

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symfile_dwarf.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "mem_heap.h"
+#include "symfile_find.h"
+
+enum { PATH_BYTES = 4096 };
+
+/* As of debug files. */
+#define FILE_BYTES_MAX ((uint64_t)64 << 30)
+
+/* FOLDER OF `file`/NAME; an absolute name alone. False: it does not fit. */
+static bool beside(const char *file, const char *name, char *ret_path)
+{
+    const char *slash = strrchr(file, '/');
+    int folder = slash != NULL && name[0] != '/' ? (int)(slash - file + 1) : 0;
+    int size = snprintf(ret_path, PATH_BYTES, "%.*s%s", folder, file, name);
+    return size > 0 && size < PATH_BYTES;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* --- dwz's file --- */
+
+/* .debug_sup (DWARF 5 §7.3.6). is_common: of the supplementary file itself. */
+static bool read_sup(const struct sonde__elf *elf, bool is_common, const char **ret_name,
+                     struct sonde__build_id *ret_id)
+{
+    struct sonde__elf_section section;
+    struct sonde__bytes b;
+    if (!sonde__elf_section_by_name(elf, ".debug_sup", &section) || section.data == NULL) {
+        return false;
+    }
+    sonde__base_bytes_init(&b, section.data, section.size);
+    (void)sonde__base_bytes_u16(&b); /* version */
+    bool common = sonde__base_bytes_u8(&b) != 0;
+    *ret_name = sonde__base_bytes_string(&b);
+    uint64_t size = sonde__base_bytes_uleb(&b);
+    if (b.failed || common != is_common || size == 0 || size > SONDE__BUILD_ID_MAX ||
+        !sonde__base_bytes_need(&b, size)) {
+        return false;
+    }
+    ret_id->size = (uint8_t)size;
+    memcpy(ret_id->bytes, b.at, size);
+    return true;
+}
+
+static bool is_common_file(const struct sonde__elf *elf, const struct sonde__build_id *wanted)
+{
+    struct sonde__build_id id = {0};
+    const char *name;
+    return (sonde__elf_build_id(elf, &id) && symfile_same_build_id(&id, wanted)) ||
+           (read_sup(elf, true, &name, &id) && symfile_same_build_id(&id, wanted));
+}
+
+static bool try_common(struct sonde__symfile_dwarf *dwarf, const char *path,
+                       const struct sonde__build_id *id)
+{
+    struct sonde__host_file file;
+    struct sonde__elf elf;
+    if (sonde__host_file_map(dwarf->options->root, path, FILE_BYTES_MAX, &file, NULL) != SONDE_OK) {
+        return false;
+    }
+    if (sonde__elf_open(file.data, file.size, &elf, NULL) == SONDE_OK && is_common_file(&elf, id) &&
+        sonde__symfile_sections_open(&elf, false, &dwarf->common, NULL) == SONDE_OK) {
+        dwarf->common_file = file;
+        return true;
+    }
+    sonde__host_file_unmap(&file);
+    return false;
+}
+
+static bool find_common(struct sonde__symfile_dwarf *dwarf, const char *name,
+                        const struct sonde__build_id *id)
+{
+    const char *root = dwarf->options->debug_root;
+    char path[PATH_BYTES];
+    if (beside(dwarf->pair->debug_path, name, path) && try_common(dwarf, path, id)) {
+        return true;
+    }
+    if (snprintf(path, sizeof path, "%s/.dwz/%s", root, base_name(name)) < PATH_BYTES &&
+        try_common(dwarf, path, id)) {
+        return true;
+    }
+    return symfile_build_id_path(root, id, path, sizeof path) && try_common(dwarf, path, id);
+}
+
+static void open_common(struct sonde__symfile_dwarf *dwarf)
+{
+    const char *name;
+    struct sonde__build_id id;
+    if (!sonde__elf_debugaltlink(&dwarf->pair->debug, &name, &id) &&
+        !read_sup(&dwarf->pair->debug, false, &name, &id)) {
+        return;
+    }
+    if (!find_common(dwarf, name, &id)) {
+        dwarf->damage =
+            "the file that dwz put its common parts in (.gnu_debugaltlink) is not there: "
+            "names are missing";
+        return;
+    }
+    dwarf->damage = dwarf->damage != NULL ? dwarf->damage : dwarf->common.damage;
+    dwarf->sections.supplementary = &dwarf->common.views;
+}
+
+/* --- split files --- */
+
+struct symfile_split_file {
+    struct symfile_split_file *next;
+    struct sonde__host_file file;
+    struct sonde__symfile_sections sections;
+};
+
+static void close_split(struct symfile_split_file *file)
+{
+    sonde__symfile_sections_close(&file->sections);
+    sonde__host_file_unmap(&file->file);
+    sonde__mem_free(file);
+}
+
+static struct symfile_split_file *open_split(const struct sonde__symfile_dwarf *dwarf,
+                                             const char *path)
+{
+    struct symfile_split_file *file = sonde__mem_alloc_zeroed(sizeof *file);
+    struct sonde__elf elf;
+    if (file == NULL) {
+        return NULL;
+    }
+    if (sonde__host_file_map(dwarf->options->root, path, FILE_BYTES_MAX, &file->file, NULL) ==
+            SONDE_OK &&
+        sonde__elf_open(file->file.data, file->file.size, &elf, NULL) == SONDE_OK &&
+        sonde__symfile_sections_open(&elf, true, &file->sections, NULL) == SONDE_OK) {
+        return file;
+    }
+    close_split(file);
+    return NULL;
+}
+
+/* --- the set of ids --- */
+
+static bool put(uint64_t *slots, size_t count, uint64_t id)
+{
+    size_t at = (size_t)(id * 0x9e3779b97f4a7c15u >> 32) & (count - 1);
+    while (slots[at] != 0) {
+        if (slots[at] == id) {
+            return false;
+        }
+        at = (at + 1) & (count - 1);
+    }
+    slots[at] = id;
+    return true;
+}
+
+/* A split unit has one skeleton. False: this one was given already, or no memory. */
+static bool give(struct sonde__symfile_dwarf *dwarf, uint64_t id)
+{
+    id = id != 0 ? id : 1;
+    if (dwarf->given_count * 2 >= dwarf->given_slots) {
+        size_t slots = dwarf->given_slots != 0 ? dwarf->given_slots * 2 : 64;
+        uint64_t *made = sonde__mem_alloc_zeroed(slots * sizeof *made);
+        if (made == NULL) {
+            return false;
+        }
+        for (size_t i = 0; i < dwarf->given_slots; i++) {
+            if (dwarf->given[i] != 0) {
+                (void)put(made, slots, dwarf->given[i]);
+            }
+        }
+        sonde__mem_free(dwarf->given);
+        dwarf->given = made;
+        dwarf->given_slots = slots;
+    }
+    bool added = put(dwarf->given, dwarf->given_slots, id);
+    dwarf->given_count += added;
+    return added;
+}
+
+/* --- packages --- */
+
+static bool try_package(struct sonde__symfile_dwarf *dwarf, const char *path, size_t size)
+{
+    char text[PATH_BYTES];
+    int length = snprintf(text, sizeof text, "%.*s.dwp", (int)size, path);
+    if (dwarf->package == NULL && length > 0 && length < PATH_BYTES) {
+        dwarf->package = open_split(dwarf, text);
+    }
+    return dwarf->package != NULL;
+}
+
+static void find_package(struct sonde__symfile_dwarf *dwarf)
+{
+    const char *debug = dwarf->pair->debug_path;
+    size_t size = strlen(debug);
+    dwarf->package_tried = true;
+    if (try_package(dwarf, debug, size) ||
+        try_package(dwarf, dwarf->pair->own_path, strlen(dwarf->pair->own_path))) {
+        return;
+    }
+    if (size > 6 && strcmp(debug + size - 6, ".debug") == 0) {
+        (void)try_package(dwarf, debug, size - 6);
+    }
+}
+
+static bool in_package(struct sonde__symfile_dwarf *dwarf, uint64_t id,
+                       struct sonde__dwarf_split *ret_split)
+{
+    uint32_t row;
+    if (!dwarf->package_tried) {
+        find_package(dwarf);
+    }
+    return dwarf->package != NULL &&
+           sonde__dwarf_package_find(&dwarf->package->sections.views, id, &ret_split->sections,
+                                     &row) &&
+           sonde__dwarf_split_find(&ret_split->sections, id, &ret_split->offset);
+}
+
+/* --- .dwo files --- */
+
+static bool try_file(struct sonde__symfile_dwarf *dwarf, const char *path, uint64_t id,
+                     struct sonde__dwarf_split *ret_split)
+{
+    struct symfile_split_file *file = open_split(dwarf, path);
+    if (file == NULL) {
+        return false;
+    }
+    if (!sonde__dwarf_split_find(&file->sections.views, id, &ret_split->offset)) {
+        close_split(file);
+        return false;
+    }
+    ret_split->sections = file->sections.views;
+    file->next = dwarf->files;
+    dwarf->files = file;
+    return true;
+}
+
+static bool in_file(struct sonde__symfile_dwarf *dwarf, const struct sonde__dwarf_unit *skeleton,
+                    struct sonde__dwarf_split *ret_split)
+{
+    const char *name = skeleton->dwo_name;
+    const char *folder = name[0] != '/' && skeleton->comp_dir != NULL ? skeleton->comp_dir : "";
+    const char *const files[] = {dwarf->pair->debug_path, dwarf->pair->own_path};
+    char path[PATH_BYTES];
+    int length = snprintf(path, sizeof path, "%s%s%s", folder, folder[0] != '\0' ? "/" : "", name);
+    if (length > 0 && length < PATH_BYTES && path[0] == '/' &&
+        try_file(dwarf, path, skeleton->dwo_id, ret_split)) {
+        return true;
+    }
+    for (unsigned i = 0; i < sizeof files / sizeof files[0]; i++) {
+        if ((name[0] != '/' && beside(files[i], name, path) &&
+             try_file(dwarf, path, skeleton->dwo_id, ret_split)) ||
+            (beside(files[i], base_name(name), path) &&
+             try_file(dwarf, path, skeleton->dwo_id, ret_split))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool sonde__symfile_dwarf_split(void *ctx, const struct sonde__dwarf_unit *skeleton,
+                                struct sonde__dwarf_split *ret_split)
+{
+    struct sonde__symfile_dwarf *dwarf = ctx;
+    if (!give(dwarf, skeleton->dwo_id) ||
+        (!in_package(dwarf, skeleton->dwo_id, ret_split) && !in_file(dwarf, skeleton, ret_split))) {
+        return false;
+    }
+    sonde__dwarf_split_join(&ret_split->sections, &dwarf->sections);
+    return true;
+}
+
+/* --- all --- */
+
+enum sonde_status sonde__symfile_dwarf_open(const struct sonde__symfile_options *options,
+                                            const struct sonde__symfile_pair *pair,
+                                            struct sonde__symfile_dwarf *ret_dwarf,
+                                            struct sonde_error *ret_error)
+{
+    struct sonde__symfile_dwarf *dwarf = ret_dwarf;
+    *dwarf = (struct sonde__symfile_dwarf){.options = options, .pair = pair};
+    enum sonde_status status =
+        sonde__symfile_sections_open(&pair->debug, false, &dwarf->own, ret_error);
+    if (status == SONDE_OK) {
+        dwarf->sections = dwarf->own.views;
+        dwarf->damage = dwarf->own.damage;
+        open_common(dwarf);
+    }
+    return status;
+}
+
+void sonde__symfile_dwarf_close(struct sonde__symfile_dwarf *dwarf)
+{
+    while (dwarf->files != NULL) {
+        struct symfile_split_file *file = dwarf->files;
+        dwarf->files = file->next;
+        close_split(file);
+    }
+    if (dwarf->package != NULL) {
+        close_split(dwarf->package);
+    }
+    sonde__symfile_sections_close(&dwarf->common);
+    sonde__host_file_unmap(&dwarf->common_file);
+    sonde__symfile_sections_close(&dwarf->own);
+    sonde__mem_free(dwarf->given);
+    *dwarf = (struct sonde__symfile_dwarf){0};
+}

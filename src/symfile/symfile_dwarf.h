@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/* All debug information that a file stands for: its own sections, inflated; dwz's supplementary
+ * file; the split units of its skeletons, in .dwo files or a .dwp package.
+ *
+ * Each further file proves that it belongs: by its build-id, or by the id that a skeleton and its
+ * split unit have in common. Search order: the supplementary file by the name in .gnu_debugaltlink
+ * (or .debug_sup), from the folder of the file that names it; by its base name under
+ * DEBUG_ROOT/.dwz; by its build-id under DEBUG_ROOT/.build-id. A package beside the file or its
+ * debug file (FILE.dwp). A .dwo by its name from the folder it was compiled in, then beside those
+ * files. Context: any thread, one at a time. */
+#ifndef SONDE_SYMFILE_DWARF_H
+#define SONDE_SYMFILE_DWARF_H
+
+#include "dwarf_split.h"
+#include "symfile_open.h"
+#include "symfile_sections.h"
+
+/* Not to be copied: parts of it point to others. */
+struct sonde__symfile_dwarf {
+    struct sonde__dwarf_sections sections;
+    const char *damage; /* of sections that could not be read whole (static text), or null */
+    /* what a split unit that is asked for was looked for with */
+    const struct sonde__symfile_options *options;
+    const struct sonde__symfile_pair *pair;
+    struct sonde__symfile_sections own, common;
+    struct sonde__host_file common_file;
+    struct symfile_split_file *package, *files;
+    bool package_tried;
+    uint64_t *given; /* ids of split units that were given: a set */
+    size_t given_count, given_slots;
+};
+
+/* `options` and `pair` must outlive it. Returns as sonde__symfile_sections_open(); a supplementary
+ * file that is not there is damage. Ownership: release with _close(). */
+SONDE_NODISCARD enum sonde_status
+sonde__symfile_dwarf_open(const struct sonde__symfile_options *options,
+                          const struct sonde__symfile_pair *pair,
+                          struct sonde__symfile_dwarf *ret_dwarf, struct sonde_error *ret_error);
+void sonde__symfile_dwarf_close(struct sonde__symfile_dwarf *dwarf);
+
+/* The split unit of a skeleton, once each. False: it is not there. Lives as long as `dwarf`, which
+ * is the ctx. */
+bool sonde__symfile_dwarf_split(void *dwarf, const struct sonde__dwarf_unit *skeleton,
+                                struct sonde__dwarf_split *ret_split);
+
+#endif
