@@ -30,3 +30,10 @@ sed -i -e '/^sonde_module(mem /d' -e 's/^sonde_module(os .*/sonde_module(os ASYN
 if cmake --preset dev >log 2>&1; then echo 'async-safe uses unsafe: configured'; exit 1; fi
 grep -q "async-safe module 'os' uses 'mem'" log || { tail -5 log; exit 1; }
 echo '  async-safe module that uses an unsafe one: refused'
+for i in $(seq 200); do echo "int f$i(int x); int f$i(int x) { return x + $i; }"; done >plain.c
+(cat plain.c; echo 'double half(double x); double half(double x) { return x / 2; }') >vector.c
+for kind in plain vector; do cc -O2 -shared -fPIC -nostdlib -o $kind.so $kind.c; done
+tools/vectorcheck.sh objdump plain.so || { echo 'code without vector registers: refused'; exit 1; }
+if tools/vectorcheck.sh objdump vector.so >log 2>&1; then echo 'vector registers: not seen'; exit 1; fi
+grep -q '<half>: divsd\|<half>: mulsd\|<half>: fmul' log || { cat log; exit 1; }
+echo '  vector registers in handler code: refused'
