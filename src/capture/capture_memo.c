@@ -16,13 +16,15 @@ static __thread struct {
     uint32_t patience;
 } own;
 
-union slot {
+/* The memo's end, which is what most stacks need of it, is the end of a page. */
+struct slot {
+    uint8_t to_come[SONDE__MEMO_BYTES - sizeof(struct sonde__memo)];
     struct sonde__memo memo;
-    uint8_t bytes[SONDE__MEMO_BYTES];
 };
+_Static_assert(sizeof(struct slot) == SONDE__MEMO_BYTES, "whole pages");
 
 static uint64_t labels[SONDE__CAPTURE_MEMOS]; /* pid << 32 | tid; 0: free */
-static union slot *chunks[SONDE__CAPTURE_MEMOS / CHUNK];
+static struct slot *chunks[SONDE__CAPTURE_MEMOS / CHUNK];
 static uint32_t sweep_at;
 static uint64_t refused;
 static bool is_disabled;
@@ -34,10 +36,10 @@ static uint64_t own_label(void)
 
 static struct sonde__memo *slot_memory(uint32_t index)
 {
-    union slot **chunk = &chunks[index / CHUNK];
-    union slot *memory = __atomic_load_n(chunk, __ATOMIC_ACQUIRE);
+    struct slot **chunk = &chunks[index / CHUNK];
+    struct slot *memory = __atomic_load_n(chunk, __ATOMIC_ACQUIRE);
     if (memory == NULL) {
-        union slot *fresh = sonde__os_map(CHUNK * sizeof(union slot));
+        struct slot *fresh = sonde__os_map(CHUNK * sizeof(struct slot));
         if (fresh == NULL) {
             return NULL;
         }
@@ -45,7 +47,7 @@ static struct sonde__memo *slot_memory(uint32_t index)
                                         __ATOMIC_ACQUIRE)) {
             memory = fresh;
         } else {
-            sonde__os_unmap(fresh, CHUNK * sizeof(union slot));
+            sonde__os_unmap(fresh, CHUNK * sizeof(struct slot));
         }
     }
     return &memory[index % CHUNK].memo;
@@ -121,7 +123,7 @@ static __attribute__((noinline)) struct sonde__memo *lease(void)
     /* acquire: pairs with the release of the owner before, who is gone. A write, because a page
      * that is read first is brought in twice. */
     (void)__atomic_exchange_n(&memo->is_busy, false, __ATOMIC_ACQUIRE);
-    sonde__unwind_memo_reset(memo, 0, UINT64_MAX);
+    sonde__unwind_memo_reset(memo, 0, SONDE__MEMO_NO_GENERATION);
     own.memo = memo;
     return memo;
 }
@@ -158,7 +160,7 @@ void sonde__capture_memo_forget(void)
 {
     uint64_t label = own_label();
     for (uint32_t i = 0; i < SONDE__CAPTURE_MEMOS; i++) {
-        union slot *chunk = chunks[i / CHUNK];
+        struct slot *chunk = chunks[i / CHUNK];
         bool is_own = own.memo != NULL && chunk != NULL && &chunk[i % CHUNK].memo == own.memo;
         __atomic_store_n(&labels[i], is_own ? label : 0, __ATOMIC_RELEASE);
     }

@@ -10,6 +10,7 @@
 #include "capture_images.h"
 #include "capture_memo.h"
 #include "os.h"
+#include "unwind_table.h"
 #include "unwind_walk.h"
 
 /* Largest page of the systems that this runs on is 64 KiB; the smallest decides here: looking at
@@ -202,10 +203,47 @@ static __attribute__((noinline)) void walk(struct sonde_stack *stack,
     sonde__capture_unpin(pin);
 }
 
-/* The stack that is all remembered and unchanged. */
-static inline bool repeat(struct sonde_stack *stack, const struct sonde__regs *regs, uint32_t skip,
-                          const struct sonde__memo *memo)
+/* Rules for the memo's walk: from the tables of the snapshot, which is pinned at the first. */
+struct rules {
+    bool is_pinned;
+    struct sonde__capture_pin pin;
+    const struct sonde__image *image; /* of the last question */
+    const struct sonde__image_range *range;
+};
+
+static bool find_rule(void *ctx, uint64_t pc, struct sonde__memo_rule *ret_rule)
 {
+    struct rules *rules = ctx;
+    uint64_t call = pc - 1;
+    if (!rules->is_pinned) {
+        rules->pin = sonde__capture_pin();
+        rules->is_pinned = true;
+        rules->range = NULL;
+    }
+    const struct sonde__image_set *images = rules->pin.images;
+    if (images == NULL) {
+        return false;
+    }
+    if (rules->range == NULL ||
+        call - rules->range->start >= rules->range->end - rules->range->start) {
+        rules->range = sonde__image_range_find(images, call);
+        if (rules->range == NULL || rules->range->image >= images->image_count) {
+            return false;
+        }
+        rules->image = &images->images[rules->range->image];
+    }
+    const struct sonde__image *image = rules->image;
+    return image->is_permanent && image->rules != NULL &&
+           sonde__unwind_memo_rule(sonde__table_find(image->rules, call - image->bias), pc,
+                                   ret_rule);
+}
+
+/* The short way (unwind_memo.h). False: what is written of the stack is void. */
+static inline bool walk_by_memo(struct sonde_stack *stack, const struct sonde__regs *regs,
+                                uint32_t skip, struct sonde__memo *memo)
+{
+    struct rules rules;
+    uint64_t generation = sonde__capture_generation();
     uint64_t start;
     uint64_t end;
     struct sonde__memo_start at = {
@@ -214,17 +252,29 @@ static inline bool repeat(struct sonde_stack *stack, const struct sonde__regs *r
         .fp = regs->r[sonde__arch_fp(SONDE__ARCH_HOST)],
         .skip = skip,
         .stands = sonde__capture_image_stands,
+        .find_rule = find_rule,
+        .ctx = &rules,
     };
+    rules.is_pinned = false;
     at.plain_end = vouched_end(at.sp, &start, &end);
-    return at.plain_end != 0 && memo->generation == sonde__capture_generation() &&
-           sonde__unwind_memo_repeat(memo, &at, stack);
+    if (at.plain_end == 0) {
+        at.plain_end = vouch_own(at.sp);
+    }
+    if (memo->generation != generation) {
+        sonde__unwind_memo_reset(memo, at.sp, generation);
+    }
+    bool is_done = sonde__unwind_memo_walk(memo, &at, stack);
+    if (rules.is_pinned) {
+        sonde__capture_unpin(rules.pin);
+    }
+    return is_done;
 }
 
 void sonde__capture_walk(struct sonde_stack *stack, const struct sonde__regs *regs, bool exact,
                          uint32_t skip, enum sonde__capture_trust trust)
 {
     struct sonde__memo *memo = trust == SONDE__CAPTURE_OWN ? sonde__capture_memo_enter() : NULL;
-    if (memo == NULL || exact || !repeat(stack, regs, skip, memo)) {
+    if (memo == NULL || exact || !walk_by_memo(stack, regs, skip, memo)) {
         walk(stack, regs, exact, skip, trust, memo);
     }
     sonde__capture_memo_leave(memo);

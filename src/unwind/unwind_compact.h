@@ -45,6 +45,20 @@ struct sonde__rule {
     uint8_t flags;
 };
 
+/* Rules that need no thought: CFA from sp or fp, return address and perhaps fp at a distance. One
+ * test: the two kinds of CFA and the two of fp differ in one bit each, all the rest is given. */
+static inline bool sonde__rule_is_plain(const struct sonde__rule *rule)
+{
+    _Static_assert((SONDE__RULE_SP ^ SONDE__RULE_FP) == 1, "the kinds of CFA differ in one bit");
+    _Static_assert(SONDE__FROM_KEPT == 0 && (SONDE__FROM_CFA & (SONDE__FROM_CFA - 1)) == 0,
+                   "so do the kinds of fp");
+    uint32_t kinds = (uint32_t)rule->cfa | (uint32_t)rule->fp_from << 8 |
+                     (uint32_t)rule->ra_from << 16 | (uint32_t)rule->flags << 24;
+    uint32_t choice = 1 | (uint32_t)SONDE__FROM_CFA << 8;
+    uint32_t given = (SONDE__RULE_SP & ~1u) | (uint32_t)SONDE__FROM_CFA << 16;
+    return (kinds & ~choice) == given;
+}
+
 /* An interpreter that follows what compact rules need: fp, return address, sp. */
 #define SONDE__COMPACT_CELLS 4
 enum { SONDE__COMPACT_FP, SONDE__COMPACT_RA, SONDE__COMPACT_SP, SONDE__COMPACT_IGNORED };

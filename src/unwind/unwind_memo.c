@@ -1,20 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unwind_memo.h"
+#include "unwind_memo_inside.h"
 
 #include "base_mem.h"
-
-#define UNROLL _Pragma("GCC unroll 4")
-
-enum {
-    END = SONDE__MEMO_FRAMES,
-    GROUP = 4,        /* frames compared at once */
-    PAGE_SHIFT = 12,  /* the smallest page */
-    ROOM_MIN = 8,     /* frames of room made at once in front */
-    DROP_FRAMES = 32, /* outermost ones dropped at once when there is no more room */
-};
-
-/* Distances are 32 bits: this much below the first sp, and as much above. */
-#define REACH ((uint64_t)1 << 31)
 
 void sonde__unwind_memo_reset(struct sonde__memo *memo, uint64_t sp, uint64_t generation)
 {
@@ -23,226 +10,6 @@ void sonde__unwind_memo_reset(struct sonde__memo *memo, uint64_t sp, uint64_t ge
     memo->first = END;
     memo->image_count = 0;
     memo->is_root = false;
-}
-
-static inline uint32_t cell_of(uint32_t cell)
-{
-    return cell & ~(uint32_t)SONDE__MEMO_FLAGS;
-}
-
-/* Where the memo's cells end. */
-static inline uint64_t cells_end(const struct sonde__memo *memo)
-{
-    return memo->base + memo->frames[END - 1].sp;
-}
-
-static inline bool has_fp(const struct sonde__memo *memo, const struct sonde__memo_frame *frame,
-                          uint64_t fp, bool is_known)
-{
-    return (frame->fp_home & SONDE__MEMO_NEED) == 0 || (is_known && fp - memo->base == frame->fp);
-}
-
-/* What is seen once in each use. */
-struct look {
-    sonde__memo_stands *stands;
-    uint64_t start; /* addresses whose image stands */
-    uint64_t size;
-};
-
-static __attribute__((noinline)) bool look_at_image(const struct sonde__memo *memo, uint64_t call,
-                                                    struct look *look)
-{
-    for (uint32_t i = 0; i < memo->image_count; i++) {
-        const struct sonde__memo_image *image = &memo->images[i];
-        if (call >= image->start && call < image->end) {
-            look->start = image->start;
-            look->size = image->end - image->start;
-            return look->stands != NULL && look->stands(image);
-        }
-    }
-    return false;
-}
-
-/* Does the image of a frame stand, so that its rule is the remembered one? */
-static inline bool may_leave(const struct sonde__memo *memo, const struct sonde__memo_frame *frame,
-                             struct look *look)
-{
-    if ((frame->cell & SONDE__MEMO_IMAGE) == 0 || frame->pc - 1 - look->start < look->size) {
-        return true;
-    }
-    if (!look_at_image(memo, frame->pc - 1, look)) {
-        look->size = 0;
-        return false;
-    }
-    return true;
-}
-
-static inline uint64_t pac_mask(unsigned arch)
-{
-    return arch == SONDE__ARCH_X86_64 ? UINT64_MAX : sonde__arch_strip_pac(arch, UINT64_MAX);
-}
-
-/* Does the cell from which the arrival at `caller` read fp hold the same? */
-SONDE__NO_SANITIZE static inline bool has_same_fp(uint64_t base,
-                                                  const struct sonde__memo_frame *caller)
-{
-    return sonde__plain_word(base + cell_of(caller->fp_home)) == base + caller->fp;
-}
-
-static inline uint32_t at_index(const struct sonde__memo *memo,
-                                const struct sonde__memo_frame *frame)
-{
-    return (uint32_t)(frame - memo->frames);
-}
-
-/* From frame `at`, whose state is the walk's, outward to frame `end` - 1 at most. Returns the frame
- * up to which the state is proven; the pcs of those before it are written to `pcs`, if so wanted.
- */
-SONDE__NO_SANITIZE static inline __attribute__((always_inline)) uint32_t
-verify(const struct sonde__memo *memo, uint32_t at, uint32_t end, struct look *look, uint64_t *pcs,
-       const bool is_wanted)
-{
-    const uint64_t mask = pac_mask(SONDE__ARCH_HOST);
-    const uint64_t base = memo->base;
-    const struct sonde__memo_frame *frame = &memo->frames[at];
-    const struct sonde__memo_frame *last = &memo->frames[end - 1];
-    uint64_t pc = frame->pc;
-    if (!may_leave(memo, frame, look)) {
-        return at;
-    }
-    for (;;) {
-        /* nearly all frames: arrived by one cell, image not to be looked at */
-        while (last - frame >= GROUP) {
-            unsigned i = 0;
-            UNROLL for (; i < GROUP; i++)
-            {
-                const struct sonde__memo_frame *caller = &frame[i + 1];
-                uint64_t cell = caller->cell;
-                uint64_t caller_pc = caller->pc;
-                if (__builtin_expect((cell & SONDE__MEMO_FLAGS) != 0, 0) ||
-                    __builtin_expect((sonde__plain_word(base + cell) & mask) != caller_pc, 0)) {
-                    break;
-                }
-                if (is_wanted) {
-                    pcs[i] = pc;
-                }
-                pc = caller_pc;
-            }
-            frame += i;
-            if (is_wanted) {
-                pcs += i;
-            }
-            if (i < GROUP) {
-                break;
-            }
-        }
-        /* others, as many as there are together */
-        for (bool is_special = true; is_special || last - frame < GROUP;) {
-            const struct sonde__memo_frame *caller = frame + 1;
-            if (frame == last) {
-                return at_index(memo, frame);
-            }
-            uint32_t cell = caller->cell;
-            is_special = (cell & SONDE__MEMO_FLAGS) != 0;
-            if (((cell & SONDE__MEMO_CHECK) != 0 && !has_same_fp(base, caller)) ||
-                (cell & SONDE__MEMO_ODD) != 0 ||
-                (sonde__plain_word(base + cell_of(cell)) & mask) != caller->pc) {
-                return at_index(memo, frame);
-            }
-            if (is_wanted) {
-                *pcs++ = pc;
-            }
-            pc = caller->pc;
-            frame = caller;
-            if (!may_leave(memo, frame, look)) {
-                return at_index(memo, frame);
-            }
-        }
-    }
-}
-
-static uint32_t verify_silent(const struct sonde__memo *memo, uint32_t at, uint32_t end,
-                              struct look *look)
-{
-    return verify(memo, at, end, look, NULL, false);
-}
-
-static inline uint32_t min_u32(uint64_t a, uint64_t b)
-{
-    return (uint32_t)(a < b ? a : b);
-}
-
-/* how[0, count) = found. Words overlap at the end: no loop over what remains. */
-static inline void fill_how(uint8_t *how, uint64_t count, uint8_t found)
-{
-    struct word {
-        uint64_t value;
-    } __attribute__((packed, may_alias));
-    const uint64_t words = 0x0101010101010101u * found;
-    if (count >= 8) {
-        uint8_t *end = how + count - 8;
-        for (; how < end; how += 8) {
-            ((struct word *)(void *)how)->value = words;
-        }
-        ((struct word *)(void *)end)->value = words;
-        return;
-    }
-    while (count-- > 0) {
-        *how++ = found;
-    }
-}
-
-bool sonde__unwind_memo_repeat(const struct sonde__memo *memo,
-                               const struct sonde__memo_start *start, struct sonde_stack *stack)
-{
-    uint64_t offset = start->sp - memo->base;
-    uint32_t outer = stack->outer < stack->capacity ? stack->outer : 0;
-    uint32_t inner = stack->capacity - outer;
-    uint32_t at = memo->first;
-    struct look look = {.stands = start->stands};
-    while (at < END && memo->frames[at].sp < offset) {
-        at++;
-    }
-    if (at == END || memo->frames[at].sp != offset || memo->frames[at].pc != start->pc ||
-        !has_fp(memo, &memo->frames[at], sonde__strip_fp_tag(start->fp), true) ||
-        cells_end(memo) > start->plain_end) {
-        return false;
-    }
-    if (start->skip > 0) {
-        uint32_t from = at;
-        if (start->skip >= END - at) {
-            return false;
-        }
-        at = verify_silent(memo, at, at + start->skip + 1, &look);
-        if (at - from != start->skip) {
-            return false;
-        }
-    }
-    uint32_t end =
-        verify(memo, at, min_u32(END, (uint64_t)at + inner + 1), &look, stack->pcs, true);
-    uint32_t count = end - at;
-    const struct sonde__memo_frame *last = &memo->frames[end];
-    if (count == inner) {
-        if (outer != 0) {
-            return false;
-        }
-        stack->end = SONDE_END_DEPTH;
-    } else if (end == END - 1 && memo->is_root && may_leave(memo, last, &look)) {
-        stack->pcs[count++] = last->pc;
-        stack->end = SONDE_END_ROOT;
-    } else {
-        return false;
-    }
-    sonde__sink_forget_async(stack);
-    fill_how(stack->how, count, SONDE_FOUND_CFI);
-    if (start->skip == 0) {
-        stack->how[0] = SONDE_FOUND_REGISTERS;
-    }
-    stack->end_at = last->pc;
-    stack->count = count;
-    stack->lost_at = count;
-    stack->lost_count = 0;
-    return true;
 }
 
 /* --- recording --- */
@@ -264,25 +31,6 @@ void sonde__memo_begin(struct sonde__recorder *rec, const struct sonde__walker *
     }
     rec->begin = rec->at = rec->next = rec->changed = memo->first;
     (void)sonde__memo_arrive(rec, &walker->frame, &none);
-}
-
-/* Move the frames of this walk by `distance`. */
-static void shift(struct sonde__recorder *rec, int32_t distance)
-{
-    struct sonde__memo_frame *frames = rec->memo->frames;
-    uint32_t count = rec->at - rec->begin;
-    if (distance < 0) {
-        for (uint32_t i = rec->begin; i < rec->begin + count; i++) {
-            frames[(int32_t)i + distance] = frames[i];
-        }
-    } else {
-        for (uint32_t i = rec->at; i > rec->begin; i--) {
-            frames[(int32_t)i - 1 + distance] = frames[i - 1];
-        }
-    }
-    rec->begin = (uint32_t)((int32_t)rec->begin + distance);
-    rec->at = (uint32_t)((int32_t)rec->at + distance);
-    rec->changed = (uint32_t)((int32_t)rec->changed + distance);
 }
 
 static void close_gap(struct sonde__recorder *rec)
@@ -418,20 +166,6 @@ void sonde__memo_set_image(struct sonde__recorder *rec, const struct sonde__imag
     }
 }
 
-/* The walker's fp at frame `at`, from where it was last read behind frame `from`. */
-SONDE__NO_SANITIZE static void restore_fp(const struct sonde__memo *memo, uint32_t from,
-                                          uint32_t at, struct sonde__frame *frame)
-{
-    for (; at > from; at--) {
-        uint32_t home = cell_of(memo->frames[at].fp_home);
-        if (home != 0) {
-            frame->fp = sonde__strip_fp_tag(sonde__plain_word(memo->base + home));
-            frame->fp_known = true;
-            return;
-        }
-    }
-}
-
 /* Put frames [from, to) of the memo, whose pcs stand in the stack already. */
 static void put_verified(struct sonde__sink *sink, const struct sonde__walker *walker,
                          uint32_t count)
@@ -479,7 +213,7 @@ bool sonde__memo_follow(struct sonde__recorder *rec, struct sonde__walker *walke
     rec->at = rec->next = at + 1;
     if (at != from) {
         struct sonde__frame *frame = &walker->frame;
-        restore_fp(memo, from, at, frame);
+        frame->fp_known = restore_fp(memo, from, at, &frame->fp) || frame->fp_known;
         frame->pc = memo->frames[at].pc;
         frame->sp = memo->base + memo->frames[at].sp;
         frame->lr_known = false;
@@ -498,19 +232,7 @@ static void set_needs(struct sonde__recorder *rec)
 {
     struct sonde__memo_frame *frames = rec->memo->frames;
     for (uint32_t i = rec->changed; i > rec->begin; i--) {
-        struct sonde__memo_frame *frame = &frames[i - 1];
-        bool needs = (frame->fp_home & SONDE__MEMO_USES) != 0;
-        if (!needs && i < END) {
-            const struct sonde__memo_frame *caller = &frames[i];
-            needs = (caller->cell & SONDE__MEMO_ODD) == 0 && cell_of(caller->fp_home) == 0 &&
-                    (caller->fp_home & SONDE__MEMO_NEED) != 0;
-        }
-        bool must_check =
-            needs && cell_of(frame->fp_home) != 0 && (frame->cell & SONDE__MEMO_ODD) == 0;
-        frame->fp_home =
-            (frame->fp_home & ~(uint32_t)SONDE__MEMO_NEED) | (needs ? SONDE__MEMO_NEED : 0);
-        frame->cell =
-            (frame->cell & ~(uint32_t)SONDE__MEMO_CHECK) | (must_check ? SONDE__MEMO_CHECK : 0);
+        set_need(&frames[i - 1], i < END ? &frames[i] : NULL);
     }
 }
 

@@ -32,8 +32,11 @@
  *   any time.
  *
  * Frames lie in order at the end of their array, innermost first: new inner ones are added in
- * front. A slot of 16 KiB has room for twelve more bytes a frame (the hash of the stack from there
- * on, the node of an interned stack).
+ * front. Beside them are the rules of the last return addresses that were walked from, of images
+ * that are never unloaded (so they hold as long as the process): a stack that has changed is then
+ * walked without tables, and without holding on to a snapshot of the images. A slot of 16 KiB has
+ * room for twelve more bytes a frame (the hash of the stack from there on, the node of an interned
+ * stack).
  *
  * One thread at a time; whoever hands out memos sees to re-entry by a handler. Context: handler. */
 #ifndef SONDE_UNWIND_MEMO_H
@@ -42,8 +45,9 @@
 #include "unwind_sink.h"
 
 #define SONDE__MEMO_BYTES  16384
-#define SONDE__MEMO_FRAMES 432 /* what fits, with the twelve bytes a frame to come */
-#define SONDE__MEMO_IMAGES 8   /* that can be unloaded; frames of further ones are walked */
+#define SONDE__MEMO_FRAMES 320 /* what fits, with the twelve bytes a frame to come */
+#define SONDE__MEMO_RULES  256
+#define SONDE__MEMO_IMAGES 8 /* that can be unloaded; frames of further ones are walked */
 
 /* A frame. sp, cells and fp are distances from the memo's base; sp and cells are multiples of
  * eight, so the low bits of cells are free for flags. The arrival (cell, fp_home) is the step that
@@ -74,10 +78,28 @@ struct sonde__memo_image {
     struct sonde__build_id build_id;
 };
 
+/* A plain rule, by the return address that it was used for: the CFA from sp or fp, the return
+ * address and perhaps fp so far below it. Distances are multiples of eight. */
+struct sonde__memo_rule {
+    uint64_t pc;    /* 0: free */
+    int32_t cfa;    /* distance from sp or fp; BY_FP, END */
+    uint16_t fp_at; /* 0: fp is kept */
+    uint16_t ra_at;
+};
+
+enum {
+    SONDE__MEMO_RULE_BY_FP = 1,
+    SONDE__MEMO_RULE_END = 2, /* the outermost frame */
+    SONDE__MEMO_RULE_FLAGS = 7,
+};
+
 /* Is it still there? Context: handler. */
 typedef bool sonde__memo_stands(const struct sonde__memo_image *image);
 
+/* In order of how rarely a part is touched: all that a stack of usual depth needs lies in the last
+ * page. */
 struct sonde__memo {
+    struct sonde__memo_image images[SONDE__MEMO_IMAGES];
     struct sonde__memo_frame frames[SONDE__MEMO_FRAMES]; /* from `first` on */
     uint64_t base;
     uint64_t generation; /* the snapshot of images that it belongs to */
@@ -85,12 +107,15 @@ struct sonde__memo {
     uint32_t image_count;
     bool is_root; /* the last frame is the outermost: its rule says so */
     bool is_busy; /* for the owner: a walk is using it */
-    struct sonde__memo_image images[SONDE__MEMO_IMAGES];
+    struct sonde__memo_rule rules[SONDE__MEMO_RULES]; /* each at one of two places */
 };
 _Static_assert(sizeof(struct sonde__memo) + (size_t)12 * SONDE__MEMO_FRAMES <= SONDE__MEMO_BYTES,
                "a memo fits its slot, also with what is to come");
 
-/* Forget everything. sp: of the stack that comes next. */
+/* A generation that no snapshot has. */
+#define SONDE__MEMO_NO_GENERATION UINT64_MAX
+
+/* Forget all frames. sp: of the stack that comes next. */
 void sonde__unwind_memo_reset(struct sonde__memo *memo, uint64_t sp, uint64_t generation);
 
 /* Where a walk starts and ends; what it may read by plain loads is [sp, plain_end). */
@@ -101,12 +126,22 @@ struct sonde__memo_start {
     uint64_t plain_end;
     uint32_t skip;
     sonde__memo_stands *stands;
+    /* The rule for a return address in an image that is never unloaded. False: there is none that a
+     * memo can hold. */
+    bool (*find_rule)(void *ctx, uint64_t pc, struct sonde__memo_rule *ret_rule);
+    void *ctx;
 };
 
-/* The whole stack from the memo alone, if nothing of it has changed: then fills `stack` as the walk
- * would. False: `stack` is to be filled by a walk. Reads the memo only. */
-bool sonde__unwind_memo_repeat(const struct sonde__memo *memo,
-                               const struct sonde__memo_start *start, struct sonde_stack *stack);
+/* The stack from the memo as far as it holds, and by remembered rules where it has changed; fills
+ * `stack` as the walk would, and renews the memo. False: there is something in it that is left to
+ * the walk, which begins anew (the memo holds what was found so far). A stack that has not changed
+ * is read only. */
+bool sonde__unwind_memo_walk(struct sonde__memo *memo, const struct sonde__memo_start *start,
+                             struct sonde_stack *stack);
+
+/* A rule of a table as a memo holds it. False: it cannot. */
+bool sonde__unwind_memo_rule(const struct sonde__rule *rule, uint64_t pc,
+                             struct sonde__memo_rule *ret_rule);
 
 /* --- a walk that uses and renews a memo --- */
 

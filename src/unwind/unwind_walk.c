@@ -26,20 +26,6 @@ static inline const struct sonde__rule *find_rule(struct sonde__walker *w,
     return scratch;
 }
 
-/* Rules that need no thought: CFA from sp or fp, return address and perhaps fp at a distance. One
- * test: the two kinds of CFA and the two of fp differ in one bit each, all the rest is given. */
-static inline bool is_plain_rule(const struct sonde__rule *rule)
-{
-    _Static_assert((SONDE__RULE_SP ^ SONDE__RULE_FP) == 1, "the kinds of CFA differ in one bit");
-    _Static_assert(SONDE__FROM_KEPT == 0 && (SONDE__FROM_CFA & (SONDE__FROM_CFA - 1)) == 0,
-                   "so do the kinds of fp");
-    uint32_t kinds = (uint32_t)rule->cfa | (uint32_t)rule->fp_from << 8 |
-                     (uint32_t)rule->ra_from << 16 | (uint32_t)rule->flags << 24;
-    uint32_t choice = 1 | (uint32_t)SONDE__FROM_CFA << 8;
-    uint32_t given = (SONDE__RULE_SP & ~1u) | (uint32_t)SONDE__FROM_CFA << 16;
-    return (kinds & ~choice) == given;
-}
-
 /* A table for the frame at which the walker stands, if it is a return address in an image that has
  * one. */
 static inline bool find_table(struct sonde__walker *w, const struct sonde__frame *frame,
@@ -110,7 +96,7 @@ run_plain(struct sonde__walker *w, struct sonde__sink *sink, uint64_t *left,
         uint64_t ra_at = cfa + (uint64_t)(int64_t)rule->ra_offset;
         uint64_t fp_at = cfa + (uint64_t)(int64_t)rule->fp_offset;
         bool fp_saved = rule->fp_from == SONDE__FROM_CFA;
-        if (!is_plain_rule(rule) || (by_fp && !frame.fp_known) || cfa <= frame.sp ||
+        if (!sonde__rule_is_plain(rule) || (by_fp && !frame.fp_known) || cfa <= frame.sp ||
             ra_at - plain > plain_size - 8 || (fp_saved && fp_at - plain > plain_size - 8)) {
             break;
         }
@@ -178,7 +164,7 @@ static void remember_step(struct sonde__recorder *rec, const struct sonde__walke
     struct sonde__memo_arrival arrival = {.from_sp = before->sp};
     const struct sonde__memory *memory = &w->reader->memory;
     bool is_end = step == SONDE__STEP_ENDED && rule->cfa == SONDE__RULE_END;
-    bool is_plain = step == SONDE__STEP_ON && is_plain_rule(rule);
+    bool is_plain = step == SONDE__STEP_ON && sonde__rule_is_plain(rule);
     if (is_end || is_plain) {
         sonde__memo_set_image(rec, w->image);
         is_plain = sonde__memo_depart(rec, rule->cfa == SONDE__RULE_FP) && is_plain;

@@ -506,6 +506,69 @@ TEST(frames_that_were_not_reached)
     end_state();
 }
 
+/* --- more call sites than a memo has rules for --- */
+
+static __attribute__((noinline)) int roam(int depth);
+
+/* A number around each call, so that the compiler does not make one call of them. */
+#define SITE(n)                                                                                    \
+    case n:                                                                                        \
+        __asm__ volatile("" : : "i"(n));                                                           \
+        kept += roam(depth - 1);                                                                   \
+        __asm__ volatile("" : : "i"(n));                                                           \
+        break;
+#define SITES(n)                                                                                   \
+    SITE(n) SITE(n + 1) SITE(n + 2) SITE(n + 3) SITE(n + 4) SITE(n + 5) SITE(n + 6) SITE(n + 7)
+#define ROAMER(name, bytes)                                                                        \
+    static __attribute__((noinline)) int name(int depth)                                           \
+    {                                                                                              \
+        volatile char room[bytes];                                                                 \
+        volatile int kept = depth;                                                                 \
+        room[0] = 1;                                                                               \
+        switch (next_random(64)) {                                                                 \
+            SITES(0) SITES(8) SITES(16) SITES(24) SITES(32) SITES(40) SITES(48) SITES(56)          \
+        }                                                                                          \
+        return kept + room[0];                                                                     \
+    }
+ROAMER(roam_16, 16)
+ROAMER(roam_40, 40)
+ROAMER(roam_120, 120)
+ROAMER(roam_900, 900)
+ROAMER(roam_8, 8)
+ROAMER(roam_64, 64)
+
+static int roam(int depth)
+{
+    static node_function *const roamers[] = {roam_16, roam_40, roam_120, roam_900, roam_8, roam_64};
+    check_here();
+    return depth > 0 ? roamers[next_random(6)](depth) + 1 : 0;
+}
+
+static void count_rules(const struct sonde__memo *memo, uint32_t *ret_used)
+{
+    *ret_used = 0;
+    for (uint32_t i = 0; i < SONDE__MEMO_RULES; i++) {
+        *ret_used += memo->rules[i].pc != 0;
+    }
+}
+
+TEST(more_call_sites_than_rules)
+{
+    struct sonde__memo *memo;
+    uint32_t used;
+    CHECK_OK(sonde_stack_prepare());
+    begin_state(15);
+    for (int i = 0; i < shapes() / 10; i++) {
+        roam((int)next_random(30));
+    }
+    memo = sonde__capture_memo_enter();
+    CHECK(memo != NULL);
+    count_rules(memo, &used);
+    sonde__capture_memo_leave(memo);
+    CHECK(used > SONDE__MEMO_RULES / 2);
+    end_state();
+}
+
 static __attribute__((noinline)) int recurse(int n, int top)
 {
     volatile int kept = n;
@@ -528,7 +591,9 @@ static void *recurse_deep(void *unused)
 #else
     enum { DEEP = 100000 };
 #endif
-    static const int depths[] = {100, 400, 431, 432, 433, 440, 500, 900, 2000, DEEP};
+    enum { FULL = SONDE__MEMO_FRAMES };
+    static const int depths[] = {47,       48,       49,   100, FULL - 9, FULL - 8, FULL - 7,
+                                 FULL - 6, FULL - 5, FULL, 400, 900,      2000,     DEEP};
     begin_state(9);
     for (unsigned i = 0; i < sizeof depths / sizeof depths[0]; i++) {
         recurse(depths[i], depths[i]);

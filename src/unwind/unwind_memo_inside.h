@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the two walks with a memo share: going along its frames as far as their cells hold the same.
+ * Of unwind_memo*.c only. Context: handler. */
+#ifndef SONDE_UNWIND_MEMO_INSIDE_H
+#define SONDE_UNWIND_MEMO_INSIDE_H
+
+#include "unwind_memo.h"
+
+#define UNROLL _Pragma("GCC unroll 4")
+
+enum {
+    END = SONDE__MEMO_FRAMES,
+    GROUP = 4,        /* frames compared at once */
+    PAGE_SHIFT = 12,  /* the smallest page */
+    ROOM_MIN = 8,     /* frames of room made at once in front */
+    DROP_FRAMES = 32, /* outermost ones dropped at once when there is no more room */
+};
+
+/* Distances are 32 bits: this much below the first sp, and as much above. */
+#define REACH ((uint64_t)1 << 31)
+
+static inline uint32_t cell_of(uint32_t cell)
+{
+    return cell & ~(uint32_t)SONDE__MEMO_FLAGS;
+}
+
+/* Where the memo's cells end. */
+static inline uint64_t cells_end(const struct sonde__memo *memo)
+{
+    return memo->base + memo->frames[END - 1].sp;
+}
+
+static inline bool has_fp(const struct sonde__memo *memo, const struct sonde__memo_frame *frame,
+                          uint64_t fp, bool is_known)
+{
+    return (frame->fp_home & SONDE__MEMO_NEED) == 0 || (is_known && fp - memo->base == frame->fp);
+}
+
+/* What is seen once in each use. */
+struct look {
+    sonde__memo_stands *stands;
+    uint64_t start; /* addresses whose image stands */
+    uint64_t size;
+};
+
+static __attribute__((noinline)) bool look_at_image(const struct sonde__memo *memo, uint64_t call,
+                                                    struct look *look)
+{
+    for (uint32_t i = 0; i < memo->image_count; i++) {
+        const struct sonde__memo_image *image = &memo->images[i];
+        if (call >= image->start && call < image->end) {
+            look->start = image->start;
+            look->size = image->end - image->start;
+            return look->stands != NULL && look->stands(image);
+        }
+    }
+    return false;
+}
+
+/* Does the image of a frame stand, so that its rule is the remembered one? */
+static inline bool may_leave(const struct sonde__memo *memo, const struct sonde__memo_frame *frame,
+                             struct look *look)
+{
+    if ((frame->cell & SONDE__MEMO_IMAGE) == 0 || frame->pc - 1 - look->start < look->size) {
+        return true;
+    }
+    if (!look_at_image(memo, frame->pc - 1, look)) {
+        look->size = 0;
+        return false;
+    }
+    return true;
+}
+
+static inline uint64_t pac_mask(unsigned arch)
+{
+    return arch == SONDE__ARCH_X86_64 ? UINT64_MAX : sonde__arch_strip_pac(arch, UINT64_MAX);
+}
+
+/* Does the cell from which the arrival at `caller` read fp hold the same? */
+SONDE__NO_SANITIZE static inline bool has_same_fp(uint64_t base,
+                                                  const struct sonde__memo_frame *caller)
+{
+    return sonde__plain_word(base + cell_of(caller->fp_home)) == base + caller->fp;
+}
+
+static inline uint32_t at_index(const struct sonde__memo *memo,
+                                const struct sonde__memo_frame *frame)
+{
+    return (uint32_t)(frame - memo->frames);
+}
+
+/* From frame `at`, whose state is the walk's, outward to frame `end` - 1 at most. Returns the frame
+ * up to which the state is proven; the pcs of those before it are written to `pcs`, if so wanted.
+ */
+SONDE__NO_SANITIZE static inline __attribute__((always_inline)) uint32_t
+verify(const struct sonde__memo *memo, uint32_t at, uint32_t end, struct look *look, uint64_t *pcs,
+       const bool is_wanted)
+{
+    const uint64_t mask = pac_mask(SONDE__ARCH_HOST);
+    const uint64_t base = memo->base;
+    const struct sonde__memo_frame *frame = &memo->frames[at];
+    const struct sonde__memo_frame *last = &memo->frames[end - 1];
+    uint64_t pc = frame->pc;
+    if (!may_leave(memo, frame, look)) {
+        return at;
+    }
+    for (;;) {
+        /* nearly all frames: arrived by one cell, image not to be looked at */
+        while (last - frame >= GROUP) {
+            _Static_assert(GROUP == 4, "cells");
+            const uint64_t cells[GROUP] = {frame[1].cell, frame[2].cell, frame[3].cell,
+                                           frame[4].cell};
+            unsigned i = 0;
+            if (((cells[0] | cells[1] | cells[2] | cells[3]) & SONDE__MEMO_FLAGS) != 0) {
+                break;
+            }
+            UNROLL for (; i < GROUP; i++)
+            {
+                uint64_t caller_pc = frame[i + 1].pc;
+                if (__builtin_expect((sonde__plain_word(base + cells[i]) & mask) != caller_pc, 0)) {
+                    break;
+                }
+                if (is_wanted) {
+                    pcs[i] = pc;
+                }
+                pc = caller_pc;
+            }
+            frame += i;
+            if (is_wanted) {
+                pcs += i;
+            }
+            if (i < GROUP) {
+                return at_index(memo, frame);
+            }
+        }
+        /* others, of which there are several together, and the rest */
+        for (unsigned i = 0; i < GROUP || last - frame < GROUP; i++) {
+            const struct sonde__memo_frame *caller = frame + 1;
+            if (frame == last) {
+                return at_index(memo, frame);
+            }
+            uint32_t cell = caller->cell;
+            if (((cell & SONDE__MEMO_CHECK) != 0 && !has_same_fp(base, caller)) ||
+                (cell & SONDE__MEMO_ODD) != 0 ||
+                (sonde__plain_word(base + cell_of(cell)) & mask) != caller->pc) {
+                return at_index(memo, frame);
+            }
+            if (is_wanted) {
+                *pcs++ = pc;
+            }
+            pc = caller->pc;
+            frame = caller;
+            if (!may_leave(memo, frame, look)) {
+                return at_index(memo, frame);
+            }
+        }
+    }
+}
+
+static uint32_t verify_silent(const struct sonde__memo *memo, uint32_t at, uint32_t end,
+                              struct look *look)
+{
+    return verify(memo, at, end, look, NULL, false);
+}
+
+static inline uint32_t min_u32(uint64_t a, uint64_t b)
+{
+    return (uint32_t)(a < b ? a : b);
+}
+
+/* how[0, count) = found. Words overlap at the end: no loop over what remains. */
+static inline void fill_how(uint8_t *how, uint64_t count, uint8_t found)
+{
+    struct word {
+        uint64_t value;
+    } __attribute__((packed, may_alias));
+    const uint64_t words = 0x0101010101010101u * found;
+    if (count >= 8) {
+        uint8_t *end = how + count - 8;
+        for (; how < end; how += 8) {
+            ((struct word *)(void *)how)->value = words;
+        }
+        ((struct word *)(void *)end)->value = words;
+        return;
+    }
+    while (count-- > 0) {
+        *how++ = found;
+    }
+}
+
+/* Move the frames of this walk by `distance`. */
+static inline void shift(struct sonde__recorder *rec, int32_t distance)
+{
+    struct sonde__memo_frame *frames = rec->memo->frames;
+    uint32_t count = rec->at - rec->begin;
+    if (distance < 0) {
+        for (uint32_t i = rec->begin; i < rec->begin + count; i++) {
+            frames[(int32_t)i + distance] = frames[i];
+        }
+    } else {
+        for (uint32_t i = rec->at; i > rec->begin; i--) {
+            frames[(int32_t)i - 1 + distance] = frames[i - 1];
+        }
+    }
+    rec->begin = (uint32_t)((int32_t)rec->begin + distance);
+    rec->at = (uint32_t)((int32_t)rec->at + distance);
+    rec->changed = (uint32_t)((int32_t)rec->changed + distance);
+}
+
+/* fp at frame `at`, from where it was last read behind frame `from`. False: it was kept. */
+SONDE__NO_SANITIZE static inline bool restore_fp(const struct sonde__memo *memo, uint32_t from,
+                                                 uint32_t at, uint64_t *fp)
+{
+    for (; at > from; at--) {
+        uint32_t home = cell_of(memo->frames[at].fp_home);
+        if (home != 0) {
+            *fp = sonde__strip_fp_tag(sonde__plain_word(memo->base + home));
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Does the value of fp at `frame` matter? If its rule uses it, or keeps it for one further out. */
+static inline void set_need(struct sonde__memo_frame *frame, const struct sonde__memo_frame *caller)
+{
+    bool needs = (frame->fp_home & SONDE__MEMO_USES) != 0 ||
+                 (caller != NULL && (caller->cell & SONDE__MEMO_ODD) == 0 &&
+                  cell_of(caller->fp_home) == 0 && (caller->fp_home & SONDE__MEMO_NEED) != 0);
+    bool must_check = needs && cell_of(frame->fp_home) != 0 && (frame->cell & SONDE__MEMO_ODD) == 0;
+    frame->fp_home =
+        (frame->fp_home & ~(uint32_t)SONDE__MEMO_NEED) | (needs ? SONDE__MEMO_NEED : 0);
+    frame->cell =
+        (frame->cell & ~(uint32_t)SONDE__MEMO_CHECK) | (must_check ? SONDE__MEMO_CHECK : 0);
+}
+
+#endif
