@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base_text.h"
+#include "drain_tail.h"
 #include "mem_heap.h"
 
 enum { FRAMES_FIRST = 1024 }; /* slots of the frame cache at first; a power of two */
@@ -27,6 +28,15 @@ struct drain_frame {
     uint32_t id; /* in the report; 0: free slot */
 };
 
+/* Two neighbours of a stack (frames of the report) between which tail calls were asked for: the
+ * last ones, each in its place. */
+enum { DRAIN_PAIRS = 1024, TAIL_CALLS_MAX = SONDE__TAIL_FRAMES_MAX };
+struct drain_pair {
+    uint32_t inner, outer; /* 0: free */
+    uint32_t count;
+    uint32_t *calls; /* frames of the report */
+};
+
 struct sonde__drain {
     struct sonde__report *report;
     struct sonde__target *target;
@@ -41,6 +51,8 @@ struct sonde__drain {
     uint32_t frame_count;
     uint32_t noted_image;              /* highest image id whose missing names were noted */
     struct sonde__symfile_calls calls; /* of one frame: too large for the stack */
+    struct drain_tails tails;
+    struct drain_pair pairs[DRAIN_PAIRS];
 };
 
 enum sonde_status sonde__drain_create(struct sonde__report *report, struct sonde__target *target,
@@ -54,6 +66,8 @@ enum sonde_status sonde__drain_create(struct sonde__report *report, struct sonde
     drain->report = report;
     drain->target = target;
     drain->symbols = symbols;
+    drain->tails.target = target;
+    drain->tails.symbols = symbols;
     *ret_drain = drain;
     return SONDE_OK;
 }
@@ -61,6 +75,10 @@ enum sonde_status sonde__drain_create(struct sonde__report *report, struct sonde
 void sonde__drain_destroy(struct sonde__drain *drain)
 {
     if (drain != NULL) {
+        drain_tails_done(&drain->tails);
+        for (unsigned i = 0; i < DRAIN_PAIRS; i++) {
+            sonde__mem_free(drain->pairs[i].calls);
+        }
         sonde__mem_free(drain->images);
         sonde__mem_free(drain->frames);
         sonde__mem_free(drain);
@@ -314,12 +332,76 @@ static uint32_t add_frame(struct sonde__drain *drain, const struct sonde_stack *
     return key.id;
 }
 
+/* --- tail calls --- */
+
+/* A frame that is not there, by a place in its jump (or its entry). */
+static uint32_t add_tail_call(struct sonde__drain *drain, uint32_t image, uint64_t place)
+{
+    const struct drain_image *entry = image_entry(drain, image);
+    struct sonde__report_frame record = {.image = entry->id,
+                                         .offset = place,
+                                         .how = SONDE_FOUND_INFERRED | SONDE_HOW_EXACT,
+                                         .kind = SONDE__REPORT_FRAME_TAIL_CALL};
+    struct sonde__report_inlined inlined[SONDE__SYMFILE_CALLS_MAX];
+    if (entry->id == 0) {
+        return 0;
+    }
+    name_frame(drain, entry->index, place, &record);
+    place_frame(drain, &drain->set->images[image], place, &record, inlined);
+    return sonde__report_add_frame(drain->report, &record);
+}
+
+static void find_tail_calls(struct sonde__drain *drain, const struct sonde_stack *stack,
+                            uint32_t inner, struct drain_pair *pair)
+{
+    struct drain_tail_calls found;
+    uint32_t ids[TAIL_CALLS_MAX], count = 0;
+    if (!drain_tails_find(&drain->tails, drain->set, stack, inner, &found)) {
+        return;
+    }
+    if (found.ways != 0) {
+        struct sonde__report_frame several = {.kind = SONDE__REPORT_FRAME_TAIL_CALL,
+                                              .alternatives = found.ways};
+        ids[count++] = sonde__report_add_frame(drain->report, &several);
+    }
+    for (uint32_t i = 0; i < found.count; i++) {
+        ids[count++] = add_tail_call(drain, found.image, found.places[i]);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (ids[i] == 0) {
+            return; /* some of them only would be a lie */
+        }
+    }
+    pair->calls = sonde__mem_alloc_array(count, sizeof *pair->calls);
+    if (pair->calls != NULL) {
+        memcpy(pair->calls, ids, count * sizeof *ids);
+        pair->count = count;
+    }
+}
+
+/* Frame `inner` of the stack under the node of its caller; tail calls between them with it. */
+static uint32_t add_node(struct sonde__drain *drain, const struct sonde_stack *stack,
+                         uint32_t inner, uint32_t parent, uint32_t frame, uint32_t outer_frame)
+{
+    struct drain_pair *pair =
+        &drain->pairs[(frame * 0x9e3779b1u ^ outer_frame * 0x85ebca6bu) >> 8 & (DRAIN_PAIRS - 1)];
+    if (frame == 0 || outer_frame == 0) {
+        return frame != 0 ? sonde__report_add_node(drain->report, parent, frame) : 0;
+    }
+    if (pair->inner != frame || pair->outer != outer_frame) {
+        sonde__mem_free(pair->calls);
+        *pair = (struct drain_pair){.inner = frame, .outer = outer_frame};
+        find_tail_calls(drain, stack, inner, pair);
+    }
+    return sonde__report_add_node_after(drain->report, parent, frame, pair->calls, pair->count);
+}
+
 /* --- stacks --- */
 
 uint32_t sonde__drain_stack(struct sonde__drain *drain, const struct sonde__image_set *images,
                             const struct sonde_stack *stack)
 {
-    uint32_t node = 0;
+    uint32_t node = 0, outer = 0;
     if (!follow_snapshot(drain, images)) {
         return 0;
     }
@@ -332,12 +414,14 @@ uint32_t sonde__drain_stack(struct sonde__drain *drain, const struct sonde__imag
             if (node == 0) {
                 return 0;
             }
+            outer = 0;
         }
         if (i == 0) {
             return node;
         }
         frame = add_frame(drain, stack, i - 1);
-        node = frame != 0 ? sonde__report_add_node(drain->report, node, frame) : 0;
+        node = add_node(drain, stack, i - 1, node, frame, outer);
+        outer = frame;
         if (node == 0) {
             return 0; /* half a stack under a wrong root would be a lie */
         }

@@ -1,1 +1,1 @@
-set(sources drain_stack.c)
+set(sources drain_stack.c drain_tail.c)

@@ -124,7 +124,8 @@ struct sonde__report_frame {
     uint32_t line;
     uint32_t inlined_count;
     const struct sonde__report_inlined *inlined; /* innermost first; the model keeps a copy */
-    uint32_t alternatives; /* of a tail call: ways that were possible, none is shown; 0: this one */
+    uint32_t alternatives; /* of a tail call: ways that were possible, none is shown; 0: this one;
+                              UINT32_MAX: any number */
 };
 
 struct sonde__report_node {

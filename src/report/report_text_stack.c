@@ -232,7 +232,11 @@ static void put_step(struct sonde__report_out *out, const struct sonde__report *
     }
     if (step->kind == SONDE__REPORT_STEP_TAIL_CALL && step->frame->alternatives != 0) {
         sonde__report_out_str(out, "... tail calls, ");
-        sonde__report_out_dec(out, step->frame->alternatives);
+        if (step->frame->alternatives == UINT32_MAX) {
+            sonde__report_out_str(out, "any number of");
+        } else {
+            sonde__report_out_dec(out, step->frame->alternatives);
+        }
         sonde__report_out_str(out, " ways ...\n");
         return;
     }

@@ -393,3 +393,28 @@ enum sonde__tail_callee_kind sonde__tail_callee(const struct sonde__elf *elf, un
     return stub_cell(elf, arch, flow.target, ret_vaddr) ? SONDE__TAIL_CALLEE_SLOT
                                                         : SONDE__TAIL_CALLEE_DIRECT;
 }
+
+bool sonde__tail_hands_over(const struct sonde__elf *elf, unsigned arch, uint64_t back_vaddr,
+                            uint64_t *ret_vaddr)
+{
+    const unsigned before = arch == SONDE__ARCH_X86_64 ? 2 : 4;
+    const uint8_t *code = sonde__elf_at_vaddr(elf, back_vaddr - before, before + 8);
+    struct sonde__flow call, next;
+    if (code == NULL || !sonde__arch_flow(arch, back_vaddr - before, code, before, &call) ||
+        call.kind != SONDE__FLOW_CALL_INDIRECT || call.length != before) {
+        return false;
+    }
+    code += before;
+    if (!sonde__arch_flow(arch, back_vaddr, code, 8, &next)) {
+        return false;
+    }
+    if (arch == SONDE__ARCH_X86_64) { /* aarch64 has the result where the argument goes */
+        unsigned length = next.length;
+        if (!next.keeps_result ||
+            !sonde__arch_flow(arch, back_vaddr + length, code + length, 8u - length, &next)) {
+            return false;
+        }
+    }
+    *ret_vaddr = next.target;
+    return next.kind == SONDE__FLOW_CALL;
+}

@@ -37,4 +37,9 @@ enum sonde__tail_callee_kind {
 enum sonde__tail_callee_kind sonde__tail_callee(const struct sonde__elf *elf, unsigned arch,
                                                 uint64_t back_vaddr, uint64_t *ret_vaddr);
 
+/* Is the call before a return address one by register whose result is given to another function, as
+ * start-up code gives the result of main() to exit()? ret_vaddr: that function, or its stub. */
+bool sonde__tail_hands_over(const struct sonde__elf *elf, unsigned arch, uint64_t back_vaddr,
+                            uint64_t *ret_vaddr);
+
 #endif

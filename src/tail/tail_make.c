@@ -128,19 +128,15 @@ static void keep(struct make *m, uint32_t function, size_t *queued)
     }
 }
 
-/* Mark what call sites lead to, and number it in the order of addresses. */
-static void choose_nodes(struct make *m, size_t call_count)
+/* Mark what makes tail calls, and what they lead to, and number it in the order of addresses. */
+static void choose_nodes(struct make *m)
 {
     const struct sonde__tail_input *input = m->input;
     size_t queued = 0;
-    for (size_t i = 0; i < call_count; i++) {
-        uint32_t to = input->calls[i].to;
-        if (to != SONDE__TAIL_MAIN) {
-            keep(m, to, &queued);
+    for (uint32_t i = 0; i < input->function_count; i++) {
+        if (is_root(m, i)) {
+            keep(m, i, &queued);
         }
-    }
-    if (input->main != SONDE__TAIL_NONE && is_root(m, input->main)) {
-        keep(m, input->main, &queued);
     }
     for (size_t i = 0; i < queued; i++) {
         for (size_t k = m->first_jump[m->queue[i]]; k < m->first_jump[m->queue[i] + 1]; k++) {
@@ -270,7 +266,7 @@ static enum sonde_status make(struct make *m, struct sonde__tail_bytes *bytes)
         m->first_jump[i] = jump;
     }
     calls = sort_calls(m);
-    choose_nodes(m, calls);
+    choose_nodes(m);
     SONDE_TRY(pack_graph(m, bytes));
     SONDE_TRY(pack_sites(m, calls, bytes));
     bytes->node_count = m->node_count;

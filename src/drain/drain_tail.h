@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Functions that left by a tail call, between two neighbours of a stack (src/tail): what the
+ * caller's code calls, and which jumps lead from there to the frame that is there. Tail graphs are
+ * made of an image's code when one is first needed, which is rare. Context: as drain_stack.h. */
+#ifndef SONDE_DRAIN_TAIL_H
+#define SONDE_DRAIN_TAIL_H
+
+#include "symfile_cache.h"
+#include "tail_code.h"
+#include "target.h"
+
+struct drain_graph {
+    const struct sonde__elf *elf; /* whose */
+    struct sonde__tail_bytes bytes;
+    struct sonde__tail_graph graph;
+    uint64_t base;
+};
+
+struct drain_tails {
+    struct sonde__target *target;
+    struct sonde__symfile_cache *symbols;
+    struct drain_graph *graphs;
+    size_t count, capacity;
+};
+
+struct drain_tail_calls {
+    uint32_t image;                          /* index in the snapshot, of all of them */
+    uint64_t places[SONDE__TAIL_FRAMES_MAX]; /* vaddrs, innermost first: in the jump, or the
+                                                function's entry */
+    uint32_t count;
+    uint32_t ways; /* != 0: none, as several ways are possible; UINT32_MAX: any number */
+};
+
+void drain_tails_done(struct drain_tails *tails);
+
+/* Between frame `inner` of a stack and the one that called it. False: nothing is missing there, or
+ * nothing can be said. */
+bool drain_tails_find(struct drain_tails *tails, const struct sonde__image_set *set,
+                      const struct sonde_stack *stack, uint32_t inner,
+                      struct drain_tail_calls *ret_calls);
+
+#endif

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+/* `sonde stacks` of a program in a tail call: the functions that gdb infers from the debug
+ * information of gcc, and the same where gdb infers none: clang, no debug information. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "test.h"
+
+enum { BYTES = 4096 };
+
+/* Build the chain, start it with `argument`, look at it with `look` ("$P" is the process). */
+static char *look_at(const char *compile, const char *argument, const char *look)
+{
+    char command[3 * BYTES];
+    const char *argv[] = {"sh", "-c", command, NULL};
+    struct test_run run;
+    char *out;
+    snprintf(command, sizeof command,
+             "cd %s && %s -w -o chain %s/tests/integration/tail/chain.c || exit 77\n"
+             "rm -f started; mkfifo started; ./chain %s > started &\n"
+             "P=$!; read line < started; sleep 0.2\n"
+             "%s; R=$?; kill $P; exit $R",
+             test_folder(), compile, test_source_dir(), argument, look);
+    run = test_run(argv, NULL, NULL, 60);
+    if (run.status == 77 || run.status == 127) {
+        SKIP("%s", run.err);
+    }
+    CHECK_EQ(run.status, 0);
+    out = strdup(run.out);
+    test_run_done(&run);
+    return out;
+}
+
+static char *sonde_stacks(const char *compile, const char *argument)
+{
+    char look[BYTES];
+    snprintf(look, sizeof look, "%s/cli/sonde stacks $P", test_build_dir());
+    return look_at(compile, argument, look);
+}
+
+/* The functions from leaf to main, one a line; "*" before an inferred one. */
+static void functions_of(const char *text, char *ret_list)
+{
+    bool inside = false;
+    ret_list[0] = '\0';
+    for (const char *line = text; line != NULL && *line != '\0';) {
+        const char *end = strchr(line, '\n');
+        const char *name = line + strspn(line, " ");
+        bool numbered = *name == '#';
+        size_t length;
+        if (numbered) {
+            name += strcspn(name, " ");
+            name += strspn(name, " ");
+        }
+        if (strncmp(name, "0x", 2) == 0 && strstr(name, " in ") != NULL) { /* gdb */
+            name = strstr(name, " in ") + 4;
+        }
+        length = strcspn(name, "+ \n");
+        inside = inside || (length == 4 && strncmp(name, "leaf", length) == 0);
+        if (inside && length != 0) {
+            sprintf(ret_list + strlen(ret_list), "%s%.*s\n", numbered ? "" : "*", (int)length,
+                    name);
+        }
+        if (inside && length == 4 && strncmp(name, "main", length) == 0) {
+            return;
+        }
+        line = end != NULL ? end + 1 : NULL;
+    }
+}
+
+static void check_chain(const char *compile, const char *expected)
+{
+    char list[BYTES];
+    char *text = sonde_stacks(compile, "");
+    functions_of(text, list);
+    CHECK_STR(list, expected);
+    free(text);
+}
+
+TEST_TIMEOUT(as_gdb_infers, 120)
+{
+    char ours[BYTES], gdb[BYTES];
+    char *a = sonde_stacks("gcc -O2 -g", "");
+    char *b = look_at("gcc -O2 -g", "", "gdb -nx -p $P -batch -ex bt");
+    functions_of(a, ours);
+    functions_of(b, gdb);
+    CHECK_STR(ours, "leaf\n*mid2\n*mid1\ntop\nmain\n");
+    CHECK_STR(gdb, "leaf\nmid2\nmid1\ntop\nmain\n");
+    CHECK_CONTAINS(a, "[tail call, inferred]");
+    free(a);
+    free(b);
+}
+
+TEST_TIMEOUT(without_debug_information, 120)
+{
+    check_chain("gcc -O2 -g1", "leaf\n*mid2\n*mid1\ntop\nmain\n");
+    check_chain("gcc -O2", "leaf\n*mid2\n*mid1\ntop\nmain\n");
+    check_chain("gcc -O2 -s -rdynamic", "leaf\n*mid2\n*mid1\ntop\nmain\n");
+}
+
+TEST_TIMEOUT(of_clang, 120)
+{
+    check_chain("clang-19 -O2 -g", "leaf\n*mid2\n*mid1\ntop\nmain\n");
+    check_chain("clang-19 -O2", "leaf\n*mid2\n*mid1\ntop\nmain\n");
+}
+
+TEST_TIMEOUT(several_ways_are_a_gap, 120)
+{
+    char *text = sonde_stacks("gcc -O2", "x");
+    CHECK_CONTAINS(text, "... tail calls, 2 ways ...");
+    CHECK(strstr(text, "mid") == NULL && strstr(text, "side") == NULL);
+    free(text);
+}
+
+/* Nothing tells leaf, mid1 and mid2 from cold parts of one function. */
+TEST_TIMEOUT(nothing_without_any_name, 120)
+{
+    char *text = sonde_stacks("gcc -O2 -s", "");
+    CHECK(strstr(text, "tail call") == NULL);
+    free(text);
+}
+
+/* python3's main() is a jump: start-up code calls it by register, and gives its result to exit().
+ */
+TEST_TIMEOUT(main_of_python, 120)
+{
+    char look[BYTES];
+    snprintf(look, sizeof look,
+             "test -x /usr/bin/python3 || exit 77\n"
+             "nm -D \"$(readlink -f /usr/bin/python3)\" | grep -q ' T Py_BytesMain' || exit 77\n"
+             "/usr/bin/python3 -c 'import time; time.sleep(60)' &\n"
+             "Q=$!; sleep 1; %s/cli/sonde stacks $Q; kill $Q",
+             test_build_dir());
+    char *text = look_at("cc -O2", "", look);
+    const char *inner = strstr(text, "Py_BytesMain+");
+    CHECK(inner != NULL);
+    inner = strchr(inner, '\n') + 1;
+    const char *end = strchr(inner, '\n');
+    const char *mark = strstr(inner, "[tail call, inferred]");
+    CHECK(mark != NULL && mark < end);
+    CHECK_CONTAINS(end, "libc");
+    free(text);
+}
