@@ -5,6 +5,7 @@
 #include "base_mem.h"
 #include "capture_memo.h"
 #include "os.h"
+#include "unwind_memory.h"
 
 enum { CACHE_LINE = 64 };
 
@@ -115,6 +116,18 @@ static void make_image(struct sonde__image *image, const struct sonde__os_image 
     }
 }
 
+/* The memory may be that of something else later on, and a sanitizer does not see the loader give
+ * it back. */
+SONDE__NO_SANITIZE static bool has_bytes(const uint8_t *at, const uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (*(const volatile uint8_t *)(at + i) != bytes[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Is the image that the loader has here the one of the snapshot? Another one may have come to the
  * same place, with its records at the same address; then the build-id in memory is another one.
  * (The object cannot go away while we look: its code is on the stack that is walked.) */
@@ -124,7 +137,7 @@ static bool is_same(const uint8_t *eh_frame_hdr, const uint8_t *build_id_at,
     uint64_t id_at = (uint64_t)(uintptr_t)build_id_at;
     return (uint64_t)(uintptr_t)eh_frame_hdr == found->eh_frame_hdr && build_id->size != 0 &&
            id_at >= found->start && id_at < found->end && found->end - id_at >= build_id->size &&
-           sonde__base_mem_compare(build_id_at, build_id->bytes, build_id->size) == 0;
+           has_bytes(build_id_at, build_id->bytes, build_id->size);
 }
 
 bool sonde__capture_image_stands(const struct sonde__memo_image *image)
@@ -156,5 +169,44 @@ const struct sonde__image *sonde__capture_find_image(void *finder, uint64_t pc)
         return image;
     }
     make_image(&f->made, &found);
+    return &f->made;
+}
+
+/* As is_same(), of an image that nothing holds. */
+static bool is_same_doubtful(const struct sonde__image *image, const struct sonde__os_image *found)
+{
+    uint8_t bytes[SONDE__BUILD_ID_MAX];
+    size_t size = image->build_id.size;
+    return (uint64_t)(uintptr_t)image->cfi.eh_frame_hdr == found->eh_frame_hdr && size != 0 &&
+           sonde__os_read((uint64_t)(uintptr_t)image->build_id_at, bytes, size) == size &&
+           sonde__base_mem_compare(bytes, image->build_id.bytes, size) == 0;
+}
+
+const struct sonde__image *sonde__capture_find_doubtful(void *finder, uint64_t pc)
+{
+    struct sonde__capture_finder *f = finder;
+    const struct sonde__image *image = NULL;
+    struct sonde__os_image found;
+    if (!sonde__os_loader_answers()) {
+        return sonde__capture_find_image(finder, pc); /* musl, static: nothing is ever unloaded */
+    }
+    if (f->snapshot != NULL) {
+        image = sonde__image_find(f->snapshot, pc);
+        if (image != NULL && image->is_permanent) {
+            return image;
+        }
+    }
+    if (!sonde__os_find_image(pc, &found)) {
+        return NULL;
+    }
+    sonde__base_mem_set(&f->made, 0, sizeof f->made);
+    f->made.path = "";
+    f->made.start = found.start;
+    f->made.end = found.end;
+    f->made.arch = SONDE__ARCH_HOST;
+    if (image != NULL && image->rules != NULL && is_same_doubtful(image, &found)) {
+        f->made.bias = image->bias;
+        f->made.rules = image->rules;
+    }
     return &f->made;
 }

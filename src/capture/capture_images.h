@@ -56,4 +56,9 @@ struct sonde__capture_finder {
 };
 const struct sonde__image *sonde__capture_find_image(void *finder, uint64_t pc);
 
+/* The same for a pc that may be no frame's, so that its image may be unloaded at any moment: what
+ * an image in the answer holds stays readable. An image that can be unloaded has its bounds, and
+ * its table if the snapshot has one for it, but no records. */
+const struct sonde__image *sonde__capture_find_doubtful(void *finder, uint64_t pc);
+
 #endif

@@ -178,6 +178,7 @@ static __attribute__((noinline)) void walk(struct sonde_stack *stack,
     finder.snapshot = pin.images;
     walk.images = NULL; /* every question goes to the finder, which knows what was unloaded */
     walk.find_image = sonde__capture_find_image;
+    walk.find_doubtful = sonde__capture_find_doubtful;
     walk.find_ctx = &finder;
     walk.regs = *regs;
     walk.memory.plain_start = 0;

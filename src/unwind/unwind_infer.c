@@ -47,6 +47,7 @@ struct scan {
 static struct sonde__walker copy_walker(const struct sonde__walker *walker)
 {
     struct sonde__walker copy = *walker;
+    copy.is_doubtful = true;
     copy.place_start = 0;
     copy.place_end = 0;
     copy.image = NULL;
@@ -161,6 +162,14 @@ static bool is_proven(struct scan *scan)
            passed == scan->indirect_count;
 }
 
+/* A trial that is proven. */
+static void stand_at(struct sonde__walker *walker, const struct sonde__walker *trial)
+{
+    bool is_doubtful = walker->is_doubtful;
+    *walker = copy_walker(trial);
+    walker->is_doubtful = is_doubtful;
+}
+
 bool sonde__step_infer(struct sonde__walker *walker, const struct sonde__rule *rule)
 {
     struct scan scan = {.walker = walker, .frames_left = PROBE_FRAMES_MAX};
@@ -178,7 +187,7 @@ bool sonde__step_infer(struct sonde__walker *walker, const struct sonde__rule *r
     if (predict_fp(&scan, &predicted)) {
         (void)try_fp(&scan, rule, predicted);
         if (scan.direct_count + scan.indirect_count == 1) {
-            *walker = scan.direct_count != 0 ? scan.direct : scan.indirect;
+            stand_at(walker, scan.direct_count != 0 ? &scan.direct : &scan.indirect);
             return true;
         }
     }
@@ -193,6 +202,6 @@ bool sonde__step_infer(struct sonde__walker *walker, const struct sonde__rule *r
     if (!is_proven(&scan)) {
         return sonde__step_by_code(walker, scan.function);
     }
-    *walker = copy_walker(scan.direct_count != 0 ? &scan.direct : &scan.indirect);
+    stand_at(walker, scan.direct_count != 0 ? &scan.direct : &scan.indirect);
     return true;
 }

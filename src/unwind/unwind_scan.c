@@ -263,6 +263,7 @@ static enum sonde__step scan_stack(struct sonde__walker *walker)
     }
     scan.walker = walker;
     scan.looker = *walker;
+    scan.looker.is_doubtful = true;
     scan.looker.place_start = scan.looker.place_end = 0;
     scan.indirect_count = 0;
     for (uint64_t slot = first; slot - first < SCAN_BYTES && walker->sweep_left > 0; slot += 8) {
@@ -299,6 +300,7 @@ static bool step_by_code(struct sonde__walker *walker, uint64_t function)
         !sonde__reader_word(walker->reader, slot, &pc)) {
         return false;
     }
+    looker.is_doubtful = true;
     looker.place_start = looker.place_end = 0;
     if (pc == 0 || !is_return_address(walker, &looker, pc, &target)) {
         return false;

@@ -92,7 +92,9 @@ void sonde__walker_locate_slow(struct sonde__walker *walker, uint64_t pc)
         }
         return;
     }
-    if (walk->find_image != NULL) {
+    if (walker->is_doubtful && walk->find_doubtful != NULL) {
+        walker->image = walk->find_doubtful(walk->find_ctx, pc);
+    } else if (walk->find_image != NULL) {
         walker->image = walk->find_image(walk->find_ctx, pc);
     }
     walker->is_executable = walker->image != NULL;
@@ -200,6 +202,18 @@ static bool is_made_root(struct sonde__walker *walker)
            start == pc - walker->image->bias;
 }
 
+/* Is there code at an address that only a frame pointer names? */
+static bool is_code(struct sonde__walker *walker, uint64_t address)
+{
+    bool is_doubtful = walker->is_doubtful;
+    sonde__walker_ask_anew(walker);
+    walker->is_doubtful = true;
+    sonde__walker_locate(walker, address);
+    walker->is_doubtful = is_doubtful;
+    sonde__walker_ask_anew(walker);
+    return walker->is_executable;
+}
+
 /* The registers follow the compact frame, where all of them are kept. */
 static void follow_frame(struct sonde__walker *walker)
 {
@@ -258,9 +272,7 @@ enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker)
         return sonde__step_end(walker, SONDE_END_ROOT, frame->pc);
     }
     pc = sonde__arch_strip_pac(walker->arch, pc);
-    uint64_t call = pc - 1;
-    sonde__walker_locate(walker, call);
-    if (pc == 0 || !walker->is_executable) {
+    if (pc == 0 || !is_code(walker, pc - 1)) {
         return sonde__step_end(walker, SONDE_END_NO_RULE, frame->pc);
     }
     fp = sonde__strip_fp_tag(fp);

@@ -38,6 +38,7 @@ struct sonde__walker {
     unsigned jumps_left; /* steps that may still go to a lower stack */
     bool was_signal;     /* the frame of the last step is a signal frame */
     bool is_proof;       /* only CFI counts: no frame pointers, no zero as the end */
+    bool is_doubtful;    /* a trial: what it stands at may be no frame (see find_doubtful) */
     uint8_t end;         /* enum sonde_end_reason */
     uint64_t end_at;
     /* the place of the last look-up: any pc in [place_start, place_end) has the same answer */

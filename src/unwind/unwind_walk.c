@@ -236,6 +236,7 @@ bool sonde__walker_reaches_root(const struct sonde__walker *from)
 {
     struct sonde__walker walker = *from;
     walker.is_proof = true;
+    walker.is_doubtful = true;
     sonde__walker_ask_anew(&walker);
     for (unsigned i = 0; i < PROOF_FRAMES_MAX; i++) {
         enum sonde__step step = sonde__walker_step(&walker);

@@ -44,6 +44,10 @@ struct sonde__walk {
      * is asked. For this process, where the loader knows more than the snapshot. The answer is used
      * for every pc in [start, end) of that image until the next question; null: no image. */
     const struct sonde__image *(*find_image)(void *ctx, uint64_t pc);
+    /* The same for a pc that may be anything, such as a word left on the stack: nothing keeps its
+     * image from being unloaded meanwhile, so nothing in the answer may need the image's memory.
+     * Null: find_image does, no image goes away during this walk. */
+    const struct sonde__image *(*find_doubtful)(void *ctx, uint64_t pc);
     void *find_ctx;
     /* What is remembered of this thread's last stack, used and renewed; null: nothing. Only for a
      * walk of this machine's architecture whose plain memory is the thread's own stack. */
