@@ -42,18 +42,17 @@ static int write_all(int fd, const char *data, size_t size)
     return 0;
 }
 
-int sonde__cli_write_file(const struct sonde__cli_command *command, const char *path,
-                          const void *data, size_t size)
+int sonde__cli_replace_file(const char *path, const void *data, size_t size, unsigned permissions)
 {
     char beside[PATH_BYTES];
     int length = snprintf(beside, sizeof beside, "%s.%ld.part", path, (long)getpid());
     int fd, reason;
     if (length < 0 || (size_t)length >= sizeof beside) {
-        return fail(command, path, ENAMETOOLONG);
+        return ENAMETOOLONG;
     }
-    fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions);
     if (fd < 0) {
-        return fail(command, path, errno);
+        return errno;
     }
     reason = write_all(fd, data, size);
     if (close(fd) != 0 && reason == 0) {
@@ -64,9 +63,15 @@ int sonde__cli_write_file(const struct sonde__cli_command *command, const char *
     }
     if (reason != 0) {
         unlink(beside);
-        return fail(command, path, reason);
     }
-    return SONDE__CLI_OK;
+    return reason;
+}
+
+int sonde__cli_write_file(const struct sonde__cli_command *command, const char *path,
+                          const void *data, size_t size)
+{
+    int reason = sonde__cli_replace_file(path, data, size, 0666);
+    return reason != 0 ? fail(command, path, reason) : SONDE__CLI_OK;
 }
 
 void sonde__cli_print_json_string(FILE *out, const char *text)

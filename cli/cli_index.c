@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base_status.h"
+#include "cli_cache.h"
 #include "mem_heap.h"
 #include "symfile_dwarf.h"
 #include "symfile_macho.h"
@@ -128,6 +129,53 @@ static bool is_bundle(const char *path)
     return size > 5 && memcmp(path + size - 5, ".dSYM", 5) == 0;
 }
 
+/* Where the index of a program is kept that is asked about on the way. False: it is not. */
+static bool kept_at(const struct sonde__host_file *file, enum sonde__cli_index_make make,
+                    char *ret_path)
+{
+    struct sonde__build_id id = {0};
+    struct sonde__elf elf;
+    return make == SONDE__CLI_INDEX_MADE_OF_SYMBOLS &&
+           sonde__elf_open(file->data, file->size, &elf, NULL) == SONDE_OK &&
+           sonde__elf_build_id(&elf, &id) && sonde__cli_cache_path(&id, ret_path);
+}
+
+static bool open_kept(const char *path, struct sonde__cli_index *index)
+{
+    struct sonde__host_file file;
+    char its_path[SONDE__CLI_CACHE_PATH];
+    if (sonde__host_file_map(NULL, path, FILE_BYTES_MAX, &file, NULL) != SONDE_OK) {
+        return false;
+    }
+    if (sonde__symindex_open(file.data, file.size, &index->index, NULL) != SONDE_OK ||
+        !sonde__cli_cache_path(&index->index.build_id, its_path) || strcmp(path, its_path) != 0 ||
+        !sonde__symindex_intact(&index->index)) {
+        sonde__host_file_unmap(&file);
+        return false;
+    }
+    index->file = file;
+    index->size = file.size;
+    return true;
+}
+
+/* Make the index of a program, or take the one that was kept of it. One of symbols only is not
+ * kept, nor one with errors: its debug information may come, or be mended. */
+static enum sonde_status make_or_take(const char *path, bool is_macho, const char *kept,
+                                      enum sonde__cli_index_make make,
+                                      const struct sonde__cli_index_wanted *wanted,
+                                      struct sonde__cli_index *index, struct sonde_error *ret_error)
+{
+    if (kept[0] != '\0' && open_kept(kept, index)) {
+        return SONDE_OK;
+    }
+    SONDE_TRY(make_index(path, is_macho, make, wanted, index, ret_error));
+    if (kept[0] != '\0' && index->index.units != 0 && index->index.bad_units == 0 &&
+        index->index.build_id.size != 0) {
+        sonde__cli_cache_keep(kept, index->made, index->size);
+    }
+    return SONDE_OK;
+}
+
 enum sonde_status sonde__cli_index_open(const char *path, enum sonde__cli_index_make make,
                                         const struct sonde__cli_index_wanted *wanted,
                                         struct sonde__cli_index *ret_index,
@@ -151,12 +199,16 @@ enum sonde_status sonde__cli_index_open(const char *path, enum sonde__cli_index_
             return status;
         }
     } else {
+        char kept[SONDE__CLI_CACHE_PATH] = "";
+        if (is_macho || !kept_at(&file, make, kept)) {
+            kept[0] = '\0';
+        }
         sonde__host_file_unmap(&file);
         if (make == SONDE__CLI_INDEX_NOT_MADE) {
             return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "not an index file of sonde",
                                     NULL, 0, 0);
         }
-        SONDE_TRY(make_index(path, is_macho, make, wanted, &index, ret_error));
+        SONDE_TRY(make_or_take(path, is_macho, kept, make, wanted, &index, ret_error));
     }
     status = sonde__symindex_strings_init(&index.strings, &index.index);
     if (status != SONDE_OK) {

@@ -230,3 +230,39 @@ TEST(symbolize_report_with_inlined_calls)
     CHECK_CONTAINS(run.out, "waits.c:14]\n");
     test_run_done(&run);
 }
+
+/* The index that was made on the way is taken the next time: when the debug information has gone,
+ * lines are still known. A damaged one is made again; without a cache all is as before. */
+TEST_TIMEOUT(symbolize_keeps_what_it_made, 120)
+{
+    build("cd $DIR && gcc -O1 -g -Wl,--build-id -o prog prog.c");
+    struct test_run run =
+        shell("cd $DIR && at=$(nm prog | sed -n 's/ T leaf//p') && echo $at >at && "
+              "$SONDE symbolize ./prog+0x$at && ls cache/sonde/index && "
+              "stat -c %a cache/sonde cache/sonde/index/*");
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, "prog.c:4");
+    CHECK_CONTAINS(run.out, ".sndidx");
+    CHECK_CONTAINS(run.out, "700\n600\n");
+    test_run_done(&run);
+    run = shell("cd $DIR && cp prog whole && strip -g prog && $SONDE symbolize ./prog+0x$(cat at)");
+    CHECK_CONTAINS(run.out, "prog.c:4");
+    test_run_done(&run);
+    run =
+        shell("cd $DIR && printf X | dd of=$(echo cache/sonde/index/*) bs=1 seek=700 conv=notrunc "
+              "2>x && $SONDE symbolize ./prog+0x$(cat at)");
+    CHECK_EQ(run.status, 0);
+    CHECK(strstr(run.out, "prog.c") == NULL); /* made again, of what is there: symbols */
+    CHECK_CONTAINS(run.out, "leaf");
+    test_run_done(&run);
+    run = shell("cd $DIR && $SONDE symbolize ./whole+0x$(cat at) && $SONDE index --info "
+                "cache/sonde/index/* >x");
+    CHECK_EQ(run.status, 0); /* kept anew */
+    CHECK_CONTAINS(run.out, "prog.c:4");
+    test_run_done(&run);
+    run = shell("cd $DIR && rm -r cache && touch cache && $SONDE symbolize ./whole+0x$(cat at)");
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, "prog.c:4");
+    CHECK_STR(run.err, "");
+    test_run_done(&run);
+}

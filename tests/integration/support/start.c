@@ -106,11 +106,12 @@ const char *test_program(const char *folder, const char *name)
 
 struct test_run shell(const char *line)
 {
-    char sonde[600], folder[600];
+    char sonde[600], folder[600], cache[600];
     const char *const argv[] = {"sh", "-c", line, NULL};
-    const char *const env[] = {sonde, folder, NULL};
+    const char *const env[] = {sonde, folder, cache, NULL};
     snprintf(sonde, sizeof sonde, "SONDE=%s", sonde_program());
     snprintf(folder, sizeof folder, "DIR=%s", test_folder());
+    snprintf(cache, sizeof cache, "XDG_CACHE_HOME=%s/cache", test_folder());
     return test_run(argv, env, NULL, 60);
 }
 
