@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli_cache.h"
 #include "mem_heap.h"
 #include "symfile_macho.h"
 #include "symfile_open.h"
@@ -112,7 +113,11 @@ static bool try_build_id(const struct symbolize_modules *modules, struct symboli
             return true;
         }
     }
-    return try_folder(modules, module, "/usr/lib/debug", build_id);
+    char kept[SONDE__CLI_CACHE_PATH];
+    struct sonde__build_id id;
+    return try_folder(modules, module, "/usr/lib/debug", build_id) ||
+           (sonde__cli_build_id_parse(build_id, &id) && sonde__cli_cache_path(&id, kept) &&
+            try_open(modules, module, kept, build_id));
 }
 
 /* Its index from the folders. */
@@ -260,10 +265,14 @@ struct symbolize_module *symbolize_module(struct symbolize_modules *modules, con
     module->next = modules->opened;
     modules->opened = module;
     if (!find(modules, module)) {
-        sonde__cli_error(modules->command, "%s: no file or index of it%s%s",
+        sonde__cli_error(modules->command, "%s: no file or index of it%s%s%s",
                          name[0] != '\0' ? name : "an address without a module",
                          build_id != NULL ? " with build-id " : "",
-                         build_id != NULL ? build_id : "");
+                         build_id != NULL ? build_id : "",
+                         build_id != NULL || is_build_id(name)
+                             ? " (--symbols names a folder that has it; of Debian's own programs "
+                               "a -dbgsym package does)"
+                             : "");
         if (modules->exit_code == SONDE__CLI_OK) {
             modules->exit_code = SONDE__CLI_ABSENT;
         }

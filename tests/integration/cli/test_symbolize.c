@@ -85,8 +85,15 @@ TEST(symbolize_log_of_a_sanitizer)
     CHECK_CONTAINS(run.out, "prog.c:11, inlined into branch at ");
     CHECK_CONTAINS(run.out, "prog.c:16]");
     test_run_done(&run);
-    /* another build has another build-id: then no names, never wrong ones */
-    run = shell("cd $DIR && clang -O0 -g -fsanitize=address -Wl,--build-id -o prog prog.c && "
+    /* another build has another build-id: names of the first while its index is kept, then none,
+     * never wrong ones */
+    run =
+        shell("cd $DIR && mv prog first && clang -O0 -g -fsanitize=address -Wl,--build-id -o prog "
+              "prog.c && $SONDE symbolize <log 2>err");
+    CHECK_CONTAINS(run.out, "prog.c:11, inlined into branch at ");
+    test_run_done(&run);
+    run = shell("cd $DIR && rm -r cache first && clang -O0 -g -fsanitize=address -Wl,--build-id -o "
+                "prog prog.c && "
                 "$SONDE symbolize <log 2>err; cat err");
     CHECK(strstr(run.out, "prog.c:") == NULL);
     CHECK_CONTAINS(run.out, "no file or index of it with build-id");
@@ -171,6 +178,10 @@ TEST(symbolize_what_is_not_there_is_said)
     CHECK_CONTAINS(run.out, "/none/lib.so+0x12\n  ??\n");
     check_one_line(run.err, "/none/lib.so: no file or index of it");
     test_run_done(&run);
+    run = shell("$SONDE symbolize 0123456789abcdef0123456789abcdef01234567+0x12");
+    CHECK_EQ(run.status, 3);
+    check_one_line(run.err, "-dbgsym"); /* what would help */
+    test_run_done(&run);
     run = shell("printf 'x /none/lib.so+0x12 y\\nagain /none/lib.so+0x13\\n' | $SONDE symbolize");
     CHECK_EQ(run.status, 0);
     CHECK_STR(run.out, "x /none/lib.so+0x12 y\nagain /none/lib.so+0x13\n");
@@ -246,6 +257,10 @@ TEST_TIMEOUT(symbolize_keeps_what_it_made, 120)
     CHECK_CONTAINS(run.out, "700\n600\n");
     test_run_done(&run);
     run = shell("cd $DIR && cp prog whole && strip -g prog && $SONDE symbolize ./prog+0x$(cat at)");
+    CHECK_CONTAINS(run.out, "prog.c:4");
+    test_run_done(&run);
+    run = shell("cd $DIR && mkdir e && cd e && $SONDE symbolize $(basename ../cache/sonde/index/* "
+                ".sndidx)+0x$(cat ../at)"); /* by its build-id alone */
     CHECK_CONTAINS(run.out, "prog.c:4");
     test_run_done(&run);
     run =
