@@ -61,6 +61,17 @@ uint32_t sonde__depot_child(struct sonde__depot *depot, uint32_t caller, uint64_
 /* The node of a whole stack. */
 uint32_t sonde__depot_put(struct sonde__depot *depot, const struct sonde_stack *stack);
 
+/* The node of a stack and a label (what was called there): a node under which nothing is put.
+ * NONE: no room, or no stack. */
+uint32_t sonde__depot_label(struct sonde__depot *depot, uint32_t id, uint32_t label);
+
+/* Such nodes are numbered from 0 in the order in which they were made. */
+uint32_t sonde__depot_label_number(const struct sonde__depot *depot, uint32_t id);
+
+/* By its number: the stack and the label. NONE: there is none of this number (yet). */
+uint32_t sonde__depot_labelled(const struct sonde__depot *depot, uint32_t number,
+                               uint32_t *ret_label);
+
 /* The root of stacks that end so (enum sonde_end_reason). */
 static inline uint32_t sonde__depot_root(uint8_t end)
 {
@@ -90,7 +101,7 @@ uint32_t sonde__depot_fold(struct sonde__depot *depot, uint32_t id, sonde__depot
                            void *ctx);
 
 struct sonde__depot_stat {
-    uint32_t nodes;   /* in use */
+    uint32_t nodes;   /* in use, of frames and labels */
     uint32_t closed;  /* of these */
     uint32_t wasted;  /* taken by two threads for the same frame at the same moment */
     uint64_t dropped; /* frames asked for that had no room */

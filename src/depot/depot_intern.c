@@ -81,17 +81,27 @@ static uint32_t find_old(struct sonde__depot *depot, uint32_t level, const struc
 
 static uint32_t take_node(struct sonde__depot *depot, const struct key *key)
 {
-    uint32_t id = __atomic_load_n(&depot->next, __ATOMIC_RELAXED);
+    bool is_label = (key->frame & SONDE__DEPOT_LABEL) != 0;
+    uint64_t taken = __atomic_load_n(&depot->taken, __ATOMIC_RELAXED);
     do {
-        if (id >= depot->capacity) {
+        if ((uint32_t)taken + (taken >> 32) >= depot->capacity) {
             return SONDE__DEPOT_NONE;
         }
-    } while (!__atomic_compare_exchange_n(&depot->next, &id, id + 1, true, __ATOMIC_RELAXED,
-                                          __ATOMIC_RELAXED));
+    } while (!__atomic_compare_exchange_n(&depot->taken, &taken,
+                                          taken + (is_label ? (uint64_t)1 << 32 : 1), true,
+                                          __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+    uint32_t id = is_label ? depot->capacity - 1 - (uint32_t)(taken >> 32) : (uint32_t)taken;
     struct sonde__depot_node *node = &depot->nodes[id];
     __atomic_store_n(&node->caller, key->caller, __ATOMIC_RELAXED);
     __atomic_store_n(&node->frame, key->frame, __ATOMIC_RELAXED);
     return id;
+}
+
+/* Is the table as full as it may be? */
+static bool is_full(const struct sonde__depot *depot, uint32_t level)
+{
+    struct sonde__depot_taken taken = sonde__depot_taken(depot);
+    return taken.next + taken.labels >= SONDE__DEPOT_FIRST + sonde__depot_limit(level);
 }
 
 /* The node was taken for nothing: another thread was first. It is nobody's caller. */
@@ -143,8 +153,7 @@ static __attribute__((noinline)) uint32_t add(struct sonde__depot *depot, const 
             if (id != fresh) {
                 give_up(depot, fresh);
             }
-            if (id >= SONDE__DEPOT_FIRST + sonde__depot_limit(level) &&
-                level + 1 < depot->level_count) {
+            if (level + 1 < depot->level_count && is_full(depot, level)) {
                 (void)__atomic_compare_exchange_n(&depot->level, &level, level + 1, false,
                                                   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
             }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What lies where in the memory of a depot: this header, the tables one after the other, the nodes.
- */
+ * Nodes of frames are taken from the front of their array, those of labels from its end, so that
+ * labels can be numbered. */
 #ifndef SONDE_DEPOT_LAYOUT_H
 #define SONDE_DEPOT_LAYOUT_H
 
@@ -24,7 +25,7 @@ struct sonde__depot_node {
 struct sonde__depot {
     uint32_t capacity; /* ids are below this */
     uint32_t level_count;
-    uint32_t next;   /* id of the next node */
+    uint64_t taken;  /* id of the next frame's node; number of labels << 32 */
     uint32_t level;  /* the table in use */
     uint32_t closed; /* nodes */
     uint32_t wasted;
@@ -36,6 +37,17 @@ struct sonde__depot {
 static inline uint32_t sonde__depot_slot_count(uint32_t level)
 {
     return (uint32_t)1 << (SONDE__DEPOT_LEVEL_BITS + level);
+}
+
+struct sonde__depot_taken {
+    uint32_t next;
+    uint32_t labels;
+};
+
+static inline struct sonde__depot_taken sonde__depot_taken(const struct sonde__depot *depot)
+{
+    uint64_t taken = __atomic_load_n(&depot->taken, __ATOMIC_ACQUIRE);
+    return (struct sonde__depot_taken){.next = (uint32_t)taken, .labels = (uint32_t)(taken >> 32)};
 }
 
 /* Nodes with which a table is full. */

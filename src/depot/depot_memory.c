@@ -39,21 +39,22 @@ struct sonde__depot *sonde__depot_init(void *memory, uint32_t nodes)
     }
     depot->nodes = (struct sonde__depot_node *)(void *)at;
     depot->capacity = SONDE__DEPOT_FIRST + (nodes < room ? nodes : room);
-    depot->next = SONDE__DEPOT_FIRST;
+    depot->taken = SONDE__DEPOT_FIRST;
     return depot;
 }
 
 struct sonde__depot_stat sonde__depot_stat(const struct sonde__depot *depot)
 {
-    uint32_t next = __atomic_load_n(&depot->next, __ATOMIC_RELAXED);
+    struct sonde__depot_taken taken = sonde__depot_taken(depot);
+    uint32_t nodes = taken.next - SONDE__DEPOT_FIRST + taken.labels;
     uint32_t level = __atomic_load_n(&depot->level, __ATOMIC_RELAXED);
     struct sonde__depot_stat stat = {
         .closed = __atomic_load_n(&depot->closed, __ATOMIC_RELAXED),
         .wasted = __atomic_load_n(&depot->wasted, __ATOMIC_RELAXED),
         .dropped = __atomic_load_n(&depot->dropped, __ATOMIC_RELAXED),
     };
-    stat.nodes = next - SONDE__DEPOT_FIRST - stat.wasted;
-    stat.bytes = sizeof *depot + (uint64_t)next * sizeof *depot->nodes;
+    stat.nodes = nodes - stat.wasted;
+    stat.bytes = sizeof *depot + (uint64_t)nodes * sizeof *depot->nodes;
     for (uint32_t i = 0; i <= level; i++) {
         stat.bytes += (uint64_t)sonde__depot_slot_count(i) * sizeof(uint32_t);
     }

@@ -25,12 +25,38 @@ uint32_t sonde__depot_put(struct sonde__depot *depot, const struct sonde_stack *
 bool sonde__depot_node(const struct sonde__depot *depot, uint32_t id, uint64_t *ret_frame,
                        uint32_t *ret_caller)
 {
-    if (id < SONDE__DEPOT_FIRST || id >= __atomic_load_n(&depot->next, __ATOMIC_ACQUIRE)) {
+    struct sonde__depot_taken taken = sonde__depot_taken(depot);
+    if (id < SONDE__DEPOT_FIRST || id >= depot->capacity ||
+        (id >= taken.next && depot->capacity - 1 - id >= taken.labels)) {
         return false;
     }
     *ret_frame = __atomic_load_n(&depot->nodes[id].frame, __ATOMIC_RELAXED);
     *ret_caller = __atomic_load_n(&depot->nodes[id].caller, __ATOMIC_RELAXED);
     return *ret_caller != SONDE__DEPOT_NONE;
+}
+
+uint32_t sonde__depot_label(struct sonde__depot *depot, uint32_t id, uint32_t label)
+{
+    return sonde__depot_child(depot, id, SONDE__DEPOT_LABEL | label);
+}
+
+uint32_t sonde__depot_label_number(const struct sonde__depot *depot, uint32_t id)
+{
+    return depot->capacity - 1 - id;
+}
+
+uint32_t sonde__depot_labelled(const struct sonde__depot *depot, uint32_t number,
+                               uint32_t *ret_label)
+{
+    uint64_t frame = 0;
+    uint32_t caller = SONDE__DEPOT_NONE;
+    if (number >= depot->capacity ||
+        !sonde__depot_node(depot, depot->capacity - 1 - number, &frame, &caller) ||
+        (frame & SONDE__DEPOT_LABEL) == 0) {
+        return SONDE__DEPOT_NONE;
+    }
+    *ret_label = (uint32_t)frame;
+    return caller;
 }
 
 bool sonde__depot_is_open(const struct sonde__depot *depot, uint32_t id)

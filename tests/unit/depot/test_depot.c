@@ -200,6 +200,40 @@ TEST(unloaded_code_is_closed)
     free(depot);
 }
 
+TEST(labels_are_numbered_apart_from_frames)
+{
+    enum { NODES = 40 };
+    struct sonde__depot *depot = open_depot(NODES);
+    const uint64_t pcs[] = {0x2000, 0x1000};
+    uint32_t stack = put(depot, pcs, 2), label = 0, ids[NODES], count = 0;
+    for (uint32_t i = 0; i < 10; i++) {
+        ids[i] = sonde__depot_label(depot, i % 2 == 0 ? stack : sonde__depot_root(0), i);
+        CHECK_EQ(sonde__depot_label_number(depot, ids[i]), i);
+        CHECK(sonde__depot_child(depot, stack, 16 + (uint64_t)i) != 0);
+    }
+    for (uint32_t i = 0; i < 10; i++) {
+        CHECK_EQ(sonde__depot_labelled(depot, i, &label), i % 2 == 0 ? stack : SONDE__DEPOT_ROOT);
+        CHECK_EQ(label, i);
+        CHECK_EQ(sonde__depot_label(depot, i % 2 == 0 ? stack : sonde__depot_root(0), i), ids[i]);
+    }
+    CHECK_EQ(sonde__depot_labelled(depot, 10, &label), 0);
+    CHECK_EQ(sonde__depot_labelled(depot, NODES + SONDE__DEPOT_FIRST, &label), 0);
+    check_stack(depot, ids[0], pcs, 2);
+    /* both kinds meet in the middle, and do not overlap */
+    while (sonde__depot_label(depot, stack, 100 + count) != 0) {
+        count++;
+    }
+    CHECK_EQ(count, NODES - 22);
+    CHECK_EQ(sonde__depot_child(depot, stack, 0x9000), 0);
+    check_stack(depot, stack, pcs, 2);
+    CHECK_EQ(sonde__depot_labelled(depot, 9, &label), SONDE__DEPOT_ROOT);
+    /* closed with their stacks */
+    sonde__depot_close(depot, 0x1000, 0x2000);
+    CHECK(!sonde__depot_is_open(depot, ids[0]));
+    CHECK(sonde__depot_is_open(depot, ids[1]));
+    free(depot);
+}
+
 static unsigned asked;
 
 static bool is_low(void *ctx, uint64_t pc)
