@@ -4,12 +4,12 @@
  * (ZSTD_decompress, ZSTD_getErrorCode), lzma/container.h (lzma_stream_buffer_decode). */
 #include "inflate.h"
 
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "base_status.h"
+#include "inflate_load.h"
 
 /* What liblzma may use of memory: a dictionary of the largest preset is 64 MiB. */
 #define XZ_MEMORY_MAX ((uint64_t)256 << 20)
@@ -19,13 +19,9 @@ enum { Z_OK = 0, Z_MEM_ERROR = -4, Z_BUF_ERROR = -5 };
 enum { ZSTD_ERROR_MEMORY = 64, ZSTD_ERROR_ROOM = 70 };
 enum { LZMA_OK = 0, LZMA_MEM_ERROR = 5, LZMA_MEMLIMIT_ERROR = 6, LZMA_BUF_ERROR = 10 };
 
-/* The library stays loaded: it is asked again soon, and may not be unloaded in a running call. */
 static bool load(const char *library, const char *name, void *ret_function)
 {
-    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    void *function = handle != NULL ? dlsym(handle, name) : NULL;
-    memcpy(ret_function, &function, sizeof function);
-    return function != NULL;
+    return sonde__inflate_load != NULL && sonde__inflate_load(library, name, ret_function);
 }
 
 struct job {

@@ -1,3 +1,4 @@
 set(sources
     inflate.c
+    inflate_load.c
 )

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A function of a shared library. */
+#ifndef SONDE_INFLATE_LOAD_H
+#define SONDE_INFLATE_LOAD_H
+
+#include <stdbool.h>
+
+/* ret_function  a pointer to a function, as void *; null if false
+ *
+ * The library stays loaded: it is asked again soon, and may not be unloaded in a running call.
+ *
+ * Weak, in a file of its own: a program that is linked with the archive has it only where it asks
+ * for it (the command line does). So a static program does not get glibc's loader, and its linker's
+ * warning, for nothing. */
+extern __attribute__((weak)) bool sonde__inflate_load(const char *library, const char *name,
+                                                      void *ret_function);
+
+#endif
