@@ -30,6 +30,11 @@ static void expect(const char *name, const char *const parts[])
 
 #define EXPECT(name, ...) expect(name, (const char *const[]){__VA_ARGS__, NULL})
 
+TEST(depot_count)
+{
+    EXPECT("depot_count", "1000 calls from a stack of ", "\n1 calls from a stack of ",
+           "ended: root", "0 lost");
+}
 TEST(images)
 {
     EXPECT("images", "example_images", "libc.so", "this code is in: ");

@@ -3,6 +3,7 @@
 #ifndef SONDE_SONDE_H
 #define SONDE_SONDE_H
 
+#include "sonde/depot.h"
 #include "sonde/image.h"
 #include "sonde/report.h"
 #include "sonde/stack.h"

@@ -14,6 +14,7 @@ enum {
 static __thread struct {
     struct sonde__memo *memo;
     uint32_t patience;
+    uint32_t index; /* of the memo */
 } own;
 
 /* The memo's end, which is what most stacks need of it, is the end of a page. */
@@ -124,6 +125,7 @@ static __attribute__((noinline)) struct sonde__memo *lease(void)
      * that is read first is brought in twice. */
     (void)__atomic_exchange_n(&memo->is_busy, false, __ATOMIC_ACQUIRE);
     sonde__unwind_memo_reset(memo, 0, SONDE__MEMO_NO_GENERATION);
+    own.index = index;
     own.memo = memo;
     return memo;
 }
@@ -154,6 +156,11 @@ void sonde__capture_memo_leave(struct sonde__memo *memo)
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
         __atomic_store_n(&memo->is_busy, false, __ATOMIC_RELEASE);
     }
+}
+
+uint32_t sonde__capture_memo_index(void)
+{
+    return own.memo != NULL ? own.index : SONDE__CAPTURE_MEMOS;
 }
 
 void sonde__capture_memo_forget(void)

@@ -21,6 +21,10 @@ struct sonde__memo *sonde__capture_memo_enter(void);
 /* memo: may be null */
 void sonde__capture_memo_leave(struct sonde__memo *memo);
 
+/* The number of the calling thread's slot, which no other living thread has; SONDE__CAPTURE_MEMOS:
+ * it has none (yet). */
+uint32_t sonde__capture_memo_index(void);
+
 /* In a fork child, before any other thread of it exists. */
 void sonde__capture_memo_forget(void);
 

@@ -18,8 +18,8 @@
  * loaded there later gets new ones. Closed ids can still be read.
  *
  * Context: any thread, handler; sonde__depot_close: one at a time. */
-#ifndef SONDE_DEPOT_H
-#define SONDE_DEPOT_H
+#ifndef SONDE_DEPOT_DEPOT_H
+#define SONDE_DEPOT_DEPOT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,7 +68,8 @@ uint32_t sonde__depot_label(struct sonde__depot *depot, uint32_t id, uint32_t la
 /* Such nodes are numbered from 0 in the order in which they were made. */
 uint32_t sonde__depot_label_number(const struct sonde__depot *depot, uint32_t id);
 
-/* By its number: the stack and the label. NONE: there is none of this number (yet). */
+/* By its number: the stack and the label. NONE: there is none of this number (yet; a number that
+ * two threads took for the same label at the same moment never gets one). */
 uint32_t sonde__depot_labelled(const struct sonde__depot *depot, uint32_t number,
                                uint32_t *ret_label);
 
@@ -102,6 +103,7 @@ uint32_t sonde__depot_fold(struct sonde__depot *depot, uint32_t id, sonde__depot
 
 struct sonde__depot_stat {
     uint32_t nodes;   /* in use, of frames and labels */
+    uint32_t labels;  /* numbers of labels that were given */
     uint32_t closed;  /* of these */
     uint32_t wasted;  /* taken by two threads for the same frame at the same moment */
     uint64_t dropped; /* frames asked for that had no room */

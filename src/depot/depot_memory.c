@@ -54,6 +54,7 @@ struct sonde__depot_stat sonde__depot_stat(const struct sonde__depot *depot)
         .dropped = __atomic_load_n(&depot->dropped, __ATOMIC_RELAXED),
     };
     stat.nodes = nodes - stat.wasted;
+    stat.labels = taken.labels;
     stat.bytes = sizeof *depot + (uint64_t)nodes * sizeof *depot->nodes;
     for (uint32_t i = 0; i <= level; i++) {
         stat.bytes += (uint64_t)sonde__depot_slot_count(i) * sizeof(uint32_t);

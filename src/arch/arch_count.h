@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A counter that one thread writes, its signal handlers included, and others read: one instruction
+ * on x86-64, so that no handler comes between load and store, and no bus lock. Context: handler. */
+#ifndef SONDE_ARCH_COUNT_H
+#define SONDE_ARCH_COUNT_H
+
+#include <stdint.h>
+
+static inline void sonde__arch_count_own(uint64_t *counter)
+{
+#if defined(__x86_64__) && !defined(SONDE_SANITIZED)
+    __asm__ volatile("incq %0" : "+m"(*counter) : : "cc");
+#else
+    __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+#endif
+}
+
+#endif

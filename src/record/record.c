@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "record.h"
+
+#include "arch_count.h"
+#include "capture_memo.h"
+#include "capture_walk.h"
+#include "os.h"
+
+enum { SHARED = SONDE__CAPTURE_MEMOS, ROWS };
+
+struct sonde__record {
+    struct sonde__depot *depot;
+    uint64_t depot_size;
+    uint32_t nodes;
+    uint64_t *rows[ROWS]; /* counters by number; null: nothing was counted there yet */
+    uint64_t lost[SONDE__RECORD_LABELS];
+};
+
+static uint64_t row_size(const struct sonde__record *record)
+{
+    return (uint64_t)record->nodes * sizeof(uint64_t);
+}
+
+enum sonde_status sonde__record_open(uint32_t nodes, struct sonde__record **ret_record)
+{
+    struct sonde__record *record;
+    if (nodes == 0 || nodes > SONDE__DEPOT_NODES_MAX - SONDE__DEPOT_FIRST) {
+        return SONDE_USAGE;
+    }
+    record = sonde__os_map(sizeof *record);
+    if (record == NULL) {
+        return SONDE_MEMORY;
+    }
+    record->nodes = nodes;
+    record->depot_size = sonde__depot_size(nodes);
+    void *memory = sonde__os_map(record->depot_size);
+    if (memory == NULL) {
+        sonde__os_unmap(record, sizeof *record);
+        return SONDE_MEMORY;
+    }
+    record->depot = sonde__depot_init(memory, nodes);
+    *ret_record = record;
+    return SONDE_OK;
+}
+
+void sonde__record_close(struct sonde__record *record)
+{
+    if (record == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < ROWS; i++) {
+        if (record->rows[i] != NULL) {
+            sonde__os_unmap(record->rows[i], row_size(record));
+        }
+    }
+    sonde__os_unmap(record->depot, record->depot_size);
+    sonde__os_unmap(record, sizeof *record);
+}
+
+struct sonde__depot *sonde__record_depot(const struct sonde__record *record)
+{
+    return record->depot;
+}
+
+uint32_t sonde__record_stack(struct sonde__record *record, const struct sonde__regs *caller,
+                             uint32_t skip)
+{
+    uint64_t pcs[SONDE__RECORD_DEPTH];
+    uint8_t how[SONDE__RECORD_DEPTH];
+    struct sonde_stack stack;
+    sonde_stack_init(&stack, pcs, how, SONDE__RECORD_DEPTH, SONDE__RECORD_OUTER);
+    sonde__capture_walk(&stack, caller, false, skip, SONDE__CAPTURE_OWN);
+    return sonde__depot_put(record->depot, &stack);
+}
+
+static __attribute__((noinline)) uint64_t *make_row(struct sonde__record *record, uint32_t index)
+{
+    uint64_t *row = NULL;
+    uint64_t *fresh = sonde__os_map(row_size(record));
+    if (fresh == NULL) {
+        return NULL;
+    }
+    if (__atomic_compare_exchange_n(&record->rows[index], &row, fresh, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE)) {
+        return fresh;
+    }
+    sonde__os_unmap(fresh, row_size(record)); /* a handler was first */
+    return row;
+}
+
+static inline uint64_t *row_of(struct sonde__record *record, uint32_t index)
+{
+    uint64_t *row = __atomic_load_n(&record->rows[index], __ATOMIC_ACQUIRE);
+    return row != NULL ? row : make_row(record, index);
+}
+
+bool sonde__record_call(struct sonde__record *record, uint32_t label, uint32_t stack)
+{
+    uint32_t index = sonde__capture_memo_index();
+    uint32_t node = sonde__depot_label(record->depot, stack, label);
+    uint64_t *row = node != SONDE__DEPOT_NONE ? row_of(record, index) : NULL;
+    if (row == NULL) {
+        if (label < SONDE__RECORD_LABELS) {
+            __atomic_fetch_add(&record->lost[label], 1, __ATOMIC_RELAXED);
+        }
+        return false;
+    }
+    uint64_t *counter = &row[sonde__depot_label_number(record->depot, node)];
+    if (index == SHARED) {
+        __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+    } else {
+        sonde__arch_count_own(counter);
+    }
+    return true;
+}
+
+uint32_t sonde__record_numbers(const struct sonde__record *record)
+{
+    return sonde__depot_stat(record->depot).labels;
+}
+
+bool sonde__record_entry(const struct sonde__record *record, uint32_t number,
+                         struct sonde__record_entry *ret_entry)
+{
+    struct sonde__record_entry entry = {.count = 0};
+    entry.stack = sonde__depot_labelled(record->depot, number, &entry.label);
+    if (entry.stack == SONDE__DEPOT_NONE) {
+        return false;
+    }
+    for (uint32_t i = 0; i < ROWS; i++) {
+        const uint64_t *row = __atomic_load_n(&record->rows[i], __ATOMIC_ACQUIRE);
+        entry.count += row != NULL ? __atomic_load_n(&row[number], __ATOMIC_RELAXED) : 0;
+    }
+    *ret_entry = entry;
+    return true;
+}
+
+uint64_t sonde__record_lost(const struct sonde__record *record, uint32_t label)
+{
+    return label < SONDE__RECORD_LABELS ? __atomic_load_n(&record->lost[label], __ATOMIC_RELAXED)
+                                        : 0;
+}

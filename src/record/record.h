@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which stacks came here, and how often: the hot half of an audit.
+ *
+ * A call is a label (of whoever asks: which function) and the stack that led there. The stack goes
+ * into the depot; the pair has a number, and each thread a row of counters by these numbers, so
+ * threads do not write to the same memory. A row belongs to a slot of the memos (capture_memo.h):
+ * the next thread that leases the slot goes on counting in it, and the sum of all rows is exact. A
+ * thread without slot counts in a row that all such threads share.
+ *
+ * Bounded: what has no room in the depot is counted by its label alone. Context: handler, but where
+ * said otherwise. */
+#ifndef SONDE_RECORD_H
+#define SONDE_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sonde/status.h>
+
+#include "arch_regs.h"
+#include "depot.h"
+
+struct sonde__record;
+
+/* Frames of a stack that are kept: the innermost, and of a deeper one so many outermost. */
+enum { SONDE__RECORD_DEPTH = 256, SONDE__RECORD_OUTER = 64 };
+
+/* Labels are below this. */
+enum { SONDE__RECORD_LABELS = 1024 };
+
+/* nodes: of the depot. Returns OK | USAGE (too many) | MEMORY. Context: start-up */
+SONDE_NODISCARD enum sonde_status sonde__record_open(uint32_t nodes,
+                                                     struct sonde__record **ret_record);
+/* No thread may be recording. record: may be null */
+void sonde__record_close(struct sonde__record *record);
+
+struct sonde__depot *sonde__record_depot(const struct sonde__record *record);
+
+/* The calling thread's stack: its id in the depot, NONE where there was no room. */
+uint32_t sonde__record_stack(struct sonde__record *record, const struct sonde__regs *caller,
+                             uint32_t skip);
+
+/* Count one call. False: the stack had no room; the call is counted by its label alone. */
+bool sonde__record_call(struct sonde__record *record, uint32_t label, uint32_t stack);
+
+/* What was counted, by number; a number stays what it is. */
+struct sonde__record_entry {
+    uint32_t label;
+    uint32_t stack;
+    uint64_t count;
+};
+uint32_t sonde__record_numbers(const struct sonde__record *record);
+/* False: there is no entry of this number (yet; some numbers never get one). */
+bool sonde__record_entry(const struct sonde__record *record, uint32_t number,
+                         struct sonde__record_entry *ret_entry);
+/* Calls with this label whose stacks had no room. */
+uint64_t sonde__record_lost(const struct sonde__record *record, uint32_t label);
+
+#endif

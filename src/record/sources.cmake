@@ -1,0 +1,5 @@
+set(sources
+    record.c
+    record_entry.S
+    record_public.c
+)
