@@ -13,6 +13,7 @@
 #include "symbolize_modules.h"
 #include "symbolize_report.h"
 #include "symbolize_scan.h"
+#include "tail_graph.h"
 
 enum {
     OPTION_SYMBOLS = 1,
@@ -56,6 +57,10 @@ struct request {
     struct sonde__host_maps maps;
     bool returns, raw, json;
     unsigned printed;
+    /* the frame before, for the tail calls between it and this one */
+    int last_number; /* -1: none */
+    const struct symbolize_module *last_module;
+    uint64_t last_lookup; /* vaddr */
 };
 
 /* --- what an address is --- */
@@ -243,6 +248,63 @@ static void print_json(struct request *request, const char *asked, size_t size,
     printf("]}");
 }
 
+/* What is missing between the frame of the line before and this one, on lines of its own. */
+static void print_tail_calls(struct request *request, struct answer *answer)
+{
+    static struct answer inferred;
+    const struct sonde__symindex *index = &answer->module->index.index;
+    struct sonde__tail_graph graph;
+    struct sonde__tail_found found;
+    uint32_t entry;
+    bool is_main;
+    sonde__symindex_tails(index, &graph);
+    if (!sonde__tail_site(&graph, (uint32_t)(answer->vaddr - index->base), &entry, &is_main) ||
+        is_main) {
+        return;
+    }
+    switch (sonde__tail_between(&graph, entry, (uint32_t)(request->last_lookup - index->base),
+                                &found)) {
+    case SONDE__TAIL_FRAMES:
+        for (uint32_t i = 0; i < found.count; i++) {
+            inferred.module = answer->module;
+            inferred.vaddr = index->base + found.frames[i].place;
+            inferred.count =
+                sonde__symindex_find(index, inferred.vaddr, inferred.frames, FRAMES_MAX);
+            printf("      tail call (inferred)");
+            if (inferred.count != 0) {
+                print_inside(request, &inferred);
+            }
+            putchar('\n');
+        }
+        break;
+    case SONDE__TAIL_SEVERAL:
+        if (found.ways == UINT32_MAX) {
+            printf("      ... tail calls, any number of ways ...\n");
+        } else {
+            printf("      ... tail calls, %" PRIu32 " ways ...\n", found.ways);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+/* A frame of a stack, in a line with this number (-1: it has none). */
+static void follow_stack(struct request *request, int number, const char *line, size_t size,
+                         bool returns, struct answer *answer)
+{
+    /* a caller that was found otherwise may not be the next one */
+    bool sure = memmem(line, size, "[frame pointer]", 15) == NULL &&
+                memmem(line, size, "[inferred]", 10) == NULL;
+    if (number > 0 && request->last_number == number - 1 && returns && sure &&
+        answer->module != NULL && answer->module == request->last_module && !request->json) {
+        print_tail_calls(request, answer);
+    }
+    request->last_number = answer->module != NULL ? number : -1;
+    request->last_module = answer->module;
+    request->last_lookup = answer->vaddr - (returns ? 1 : 0);
+}
+
 /* --- in --- */
 
 static void symbolize_line(struct request *request, const char *line, size_t size)
@@ -251,12 +313,21 @@ static void symbolize_line(struct request *request, const char *line, size_t siz
     static struct answer answer;
     size_t at = 0;
     bool exact = request->exact_next;
-    if (symbolize_frame_number(line, size) >= 0) {
+    int number = symbolize_frame_number(line, size);
+    bool first = true;
+    if (number < 0) {
+        request->last_number = -1;
+    }
+    if (number >= 0) {
         request->exact_next = memmem(line, size, "<signal>", 8) != NULL;
     }
     while (symbolize_scan(line, size, at, request->maps.count != 0, &place)) {
         place.returns = place.returns && !exact;
         ask(request, &place, &answer);
+        if (first) {
+            follow_stack(request, number, line, size, place.returns || request->returns, &answer);
+            first = false;
+        }
         if (request->json) {
             if (answer.module != NULL) {
                 size_t end = size > 0 && line[size - 1] == '\n' ? size - 1 : size;

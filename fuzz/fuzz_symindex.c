@@ -7,6 +7,7 @@
 #include "base_crc32c.h"
 #include "fuzz.h"
 #include "symindex.h"
+#include "tail_graph.h"
 
 static volatile uint64_t sink;
 
@@ -17,6 +18,24 @@ static void read_string(const char *s)
         sum += (uint8_t)s[i];
     }
     sink += sum;
+}
+
+static void use_tails(const struct sonde__symindex *index)
+{
+    struct sonde__tail_graph graph;
+    struct sonde__tail_found found;
+    struct sonde__tail_node from, to;
+    uint32_t entry;
+    bool is_main;
+    sonde__symindex_tails(index, &graph);
+    for (uint32_t i = 0; i < 40 && sonde__tail_node(&graph, i, &from); i++) {
+        for (uint32_t k = 0; k < 40 && sonde__tail_node(&graph, k, &to); k++) {
+            sink += sonde__tail_between(&graph, from.start, to.start, &found);
+            FUZZ_MUST(found.count <= SONDE__TAIL_FRAMES_MAX);
+        }
+        sink += sonde__tail_site(&graph, from.start + 5, &entry, &is_main);
+    }
+    sink += sonde__tail_main(&graph, &entry);
 }
 
 static void use(const struct sonde__symindex *index, struct sonde__symindex_strings *strings)
@@ -55,6 +74,7 @@ static void use(const struct sonde__symindex *index, struct sonde__symindex_stri
         read_string(sonde__symindex_name(strings, i));
         read_string(sonde__symindex_file(strings, i));
     }
+    use_tails(index);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

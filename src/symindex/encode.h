@@ -56,5 +56,6 @@ void encode_calls(struct encode *e);
 void encode_names(struct encode *e);
 void encode_files(struct encode *e);
 void encode_symbols(struct encode *e);
+void encode_tails(struct encode *e);
 
 #endif

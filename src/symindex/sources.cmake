@@ -13,6 +13,7 @@ set(sources
     encode.c
     encode_names.c
     encode_ranges.c
+    encode_tails.c
     symindex_find.c
     symindex_open.c
     symindex_strings.c

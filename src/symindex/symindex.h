@@ -19,6 +19,8 @@
 #include "mem_arena.h"
 #include "symindex_layout.h"
 
+struct sonde__tail_graph; /* tail/tail_graph.h */
+
 struct sonde__symindex_part {
     const uint8_t *data;
     uint64_t size;
@@ -88,6 +90,11 @@ bool sonde__symindex_symbol_at(const struct sonde__symindex *index, uint32_t num
 /* Alias `i` of a symbol: a name; 0: there is none. */
 uint32_t sonde__symindex_alias(const struct sonde__symindex *index,
                                const struct sonde__symindex_symbol *symbol, uint32_t i);
+
+/* The image's tail calls; offsets are from `base`. An empty graph, which answers nothing, where the
+ * index has none. */
+void sonde__symindex_tails(const struct sonde__symindex *index,
+                           struct sonde__tail_graph *ret_graph);
 
 /* A unit whose debug information could not be read whole. False: no such. Strings live as long as
  * the view. */

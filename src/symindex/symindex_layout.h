@@ -69,10 +69,9 @@ enum symindex_section {
     SYMINDEX_SYMBOLS = 12,
     SYMINDEX_ALIASES = 13,
     SYMINDEX_BAD_UNITS = 14,
-    SYMINDEX_KNOWN = 15,
-    /* kept for what is to come; a reader passes over what it does not know */
-    SYMINDEX_TAIL_EDGES = 32,
-    SYMINDEX_CALL_SITES = 33,
+    SYMINDEX_TAIL_GRAPH = 15, /* their bytes are those of src/tail; empty: no code was there */
+    SYMINDEX_TAIL_SITES = 16,
+    SYMINDEX_KNOWN = 17,
 };
 
 #define SYMINDEX_BUCKET_SHIFT 10u /* 1 KiB of code */

@@ -4,6 +4,7 @@
 #include "base_crc32c.h"
 #include "base_status.h"
 #include "symindex.h"
+#include "tail_graph.h"
 
 static enum sonde_status corrupt(struct sonde_error *ret_error, const char *what, uint64_t at)
 {
@@ -155,4 +156,12 @@ bool sonde__symindex_bad_unit(const struct sonde__symindex *index, uint32_t i,
     ret_unit->name = sonde__symindex_text(index, symindex_u32(p + 8));
     ret_unit->what = sonde__symindex_text(index, symindex_u32(p + 12));
     return true;
+}
+
+void sonde__symindex_tails(const struct sonde__symindex *index, struct sonde__tail_graph *ret_graph)
+{
+    const struct sonde__symindex_part *graph = &index->parts[SYMINDEX_TAIL_GRAPH];
+    const struct sonde__symindex_part *sites = &index->parts[SYMINDEX_TAIL_SITES];
+    (void)sonde__tail_open(graph->data, (size_t)graph->size, sites->data, (size_t)sites->size,
+                           ret_graph);
 }

@@ -142,3 +142,33 @@ TEST_TIMEOUT(main_of_python, 120)
     CHECK_CONTAINS(end, "libc");
     free(text);
 }
+
+/* A stack of which only the frames that are there were kept, named from the program's index. */
+TEST_TIMEOUT(symbolize_puts_them_in, 120)
+{
+    char look[2 * BYTES];
+    const char *const compilers[] = {"gcc -O2 -g", "clang-19 -O2 -g"};
+    snprintf(look, sizeof look,
+             "%s/cli/sonde index -o . chain >/dev/null || exit 1\n"
+             "%s/cli/sonde stacks $P | grep -v inferred | grep ' chain+' |"
+             " sed 's/^\\( *#[0-9]*\\) *[^ ]* */\\1 /; s|  /.*||' > kept\n"
+             "grep -c . kept; %s/cli/sonde symbolize --symbols . -m ./chain < kept",
+             test_build_dir(), test_build_dir(), test_build_dir());
+    for (unsigned i = 0; i < 2; i++) {
+        char *text = look_at(compilers[i], "", look);
+        const char *leaf = strstr(text, "[leaf at");
+        const char *mid2 = strstr(text, "\n      tail call (inferred) [mid2 at");
+        const char *mid1 = strstr(text, "\n      tail call (inferred) [mid1 at");
+        const char *top = strstr(text, "[top at");
+        if (leaf == NULL || mid2 == NULL || mid1 == NULL || top == NULL || leaf > mid2 ||
+            mid2 > mid1 || mid1 > top) {
+            FAIL("%s: %s", compilers[i], text);
+        }
+        CHECK(strstr(mid1 + 1, "tail call") == strstr(mid1, "tail call"));
+        free(text);
+        text = look_at(compilers[i], "x", look);
+        CHECK_CONTAINS(text, "... tail calls, 2 ways ...");
+        CHECK(strstr(text, "(inferred)") == NULL);
+        free(text);
+    }
+}

@@ -270,6 +270,27 @@ static void with_symbols(const struct program *ours, const struct program *truth
     sonde__tail_bytes_done(&a.bytes);
 }
 
+/* The same from an index file: the same answers. */
+static void from_index(const struct program *ours, const struct program *truth)
+{
+    struct answers a, b;
+    struct sonde_error error;
+    struct tally total = {0};
+    struct sonde__symindex_source source = {.debug = &ours->elf};
+    memset(&a, 0, sizeof a);
+    CHECK_OK(sonde__symindex_convert(&source, &a.made, &error));
+    CHECK_OK(sonde__symindex_open(a.made.data, a.made.size, &a.index, &error));
+    sonde__symindex_tails(&a.index, &a.graph);
+    a.base = a.index.base;
+    ask_code(ours, &ours->elf, ours->symbols, &b);
+    CHECK_EQ(a.graph.node_count, b.graph.node_count);
+    CHECK_EQ(a.graph.site_count, b.graph.site_count);
+    compare_all(ours, truth, &a, "index", &total);
+    CHECK(total.found != 0);
+    sonde__tail_bytes_done(&b.bytes);
+    sonde__mem_free(a.made.data);
+}
+
 static void stripped(const struct kind *kind, const struct program *ours,
                      const struct program *truth, struct tally *total)
 {
@@ -317,6 +338,7 @@ static void check_kind(const struct kind *kind)
         build(kind, source, "with", "", &ours);
         build(kind, source, "without", "-fno-optimize-sibling-calls", &truth);
         with_symbols(&ours, &truth, &with);
+        from_index(&ours, &truth);
         stripped(kind, &ours, &truth, &without);
         close_program(&ours);
         close_program(&truth);
