@@ -1,0 +1,1 @@
+set(sources hook.c hook_object.c hook_write.c)

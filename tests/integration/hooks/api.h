@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TEST_HOOKS_API_H
+#define TEST_HOOKS_API_H
+
+#pragma GCC visibility push(default)
+int api_open(int value);
+int api_open64(int value);
+int api_by_table(int value);
+int api_by_hidden(int value);
+int plugin_call(int value);
+int no_plt_call(int value);
+#pragma GCC visibility pop
+
+#endif
