@@ -5,7 +5,7 @@
 
 #define THUNK_BYTES 16u
 
-extern const uint8_t sonde__probe_thunks[SONDE__PROBE_HOOKS * THUNK_BYTES]
+extern const uint8_t sonde__probe_thunks[(size_t)SONDE__PROBE_HOOKS * THUNK_BYTES]
     __attribute__((visibility("hidden")));
 
 struct sonde__probe_hook sonde__probe_hooks[SONDE__PROBE_HOOKS];
