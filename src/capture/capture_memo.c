@@ -24,7 +24,8 @@ struct slot {
 };
 _Static_assert(sizeof(struct slot) == SONDE__MEMO_BYTES, "whole pages");
 
-static uint64_t labels[SONDE__CAPTURE_MEMOS]; /* pid << 32 | tid; 0: free */
+static uint64_t labels[SONDE__CAPTURE_MEMOS];   /* pid << 32 | tid; 0: free */
+static uint64_t pointers[SONDE__CAPTURE_MEMOS]; /* thread pointers of the owners */
 static struct slot *chunks[SONDE__CAPTURE_MEMOS / CHUNK];
 static uint32_t sweep_at;
 static uint64_t refused;
@@ -99,8 +100,33 @@ static bool take_abandoned(uint64_t label, uint32_t *ret_index)
     return false;
 }
 
+/* The slot of a thread that ended and had our stack, so our thread pointer: C libraries use stacks
+ * again. Its pages are there, which is most of what a thread's first capture would cost, and the
+ * rules in it are of use. That the thread is gone is asked nevertheless. */
+static bool take_inherited(uint64_t label, uint64_t pointer, uint32_t *ret_index)
+{
+    struct sonde__os_sender sender;
+    for (uint32_t i = 0; i < SONDE__CAPTURE_MEMOS; i++) {
+        if (__atomic_load_n(&pointers[i], __ATOMIC_RELAXED) != pointer) {
+            continue;
+        }
+        uint64_t owner = __atomic_load_n(&labels[i], __ATOMIC_RELAXED);
+        if (owner >> 32 != label >> 32) {
+            continue; /* of the parent process, or free */
+        }
+        sender = sonde__os_sender();
+        if (sonde__os_signal_thread(sender, (int32_t)(uint32_t)owner, 0, 0) == SONDE_ABSENT &&
+            take(i, owner, label)) {
+            *ret_index = i;
+            return true;
+        }
+    }
+    return false;
+}
+
 static __attribute__((noinline)) struct sonde__memo *lease(void)
 {
+    const uint64_t pointer = sonde__os_thread_pointer();
     uint64_t label;
     uint32_t index;
     struct sonde__memo *memo;
@@ -109,11 +135,13 @@ static __attribute__((noinline)) struct sonde__memo *lease(void)
         return NULL;
     }
     label = own_label();
-    if (!take_free(label, &index) && !take_abandoned(label, &index)) {
+    if (!take_inherited(label, pointer, &index) && !take_free(label, &index) &&
+        !take_abandoned(label, &index)) {
         __atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
         own.patience = PATIENCE;
         return NULL;
     }
+    __atomic_store_n(&pointers[index], pointer, __ATOMIC_RELAXED);
     memo = slot_memory(index);
     if (own.memo != NULL || memo == NULL) { /* a handler came in between */
         if (own.memo != memo) {
