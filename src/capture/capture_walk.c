@@ -16,9 +16,9 @@
 /* Largest page of the systems that this runs on is 64 KiB; the smallest decides here: looking at
  * one byte in each 4 KiB sees every page of any of them. */
 enum { PAGE = 4096 };
-/* Pages of its stack that a thread's capture looks at, at most, once; so many with one system call.
- * What lies further out is read through the system. */
-enum { VOUCH_PAGES_MAX = 32, SEE_AT_ONCE = 8 };
+/* Pages of its stack that a thread's capture looks at, at most, once. What lies further out is read
+ * through the system. */
+enum { VOUCH_PAGES_MAX = 32 };
 /* Small enough for the alternate stack of a handler (SIGSTKSZ is 8 KiB). */
 enum { BLOCK = 1024 };
 
@@ -72,23 +72,9 @@ static bool read_door(void *ctx, uint64_t address, void *ret_bytes, size_t size)
 static uint64_t see_pages(uint64_t start, uint64_t limit)
 {
     uint64_t end = start;
-    for (unsigned seen = 0; seen < VOUCH_PAGES_MAX && end < limit; seen += SEE_AT_ONCE) {
-        struct sonde__os_part parts[SEE_AT_ONCE];
-        uint8_t bytes[SEE_AT_ONCE];
-        uint64_t at = end;
-        size_t count = 0;
-        for (; count < SEE_AT_ONCE && at < limit; count++) {
-            parts[count] =
-                (struct sonde__os_part){.address = at, .bytes = &bytes[count], .size = 1};
-            at = (at & ~(uint64_t)(PAGE - 1)) + PAGE;
-        }
-        sonde__os_read_parts(parts, count);
-        for (size_t i = 0; i < count; i++) {
-            if (parts[i].got != 1) {
-                return end;
-            }
-            end = (end & ~(uint64_t)(PAGE - 1)) + PAGE;
-        }
+    for (unsigned seen = 0; seen < VOUCH_PAGES_MAX && end < limit && sonde__os_can_read(end);
+         seen++) {
+        end = (end & ~(uint64_t)(PAGE - 1)) + PAGE;
     }
     return end < limit ? end : limit;
 }

@@ -50,6 +50,10 @@ struct sonde__os_part {
 /* Read many stretches, with far fewer system calls than one each. */
 void sonde__os_read_parts(struct sonde__os_part *parts, size_t count);
 
+/* Can the aligned word at `address` be read now? The cheapest question that does not fault; what is
+ * true of it later the caller has to know. */
+bool sonde__os_can_read(uint64_t address);
+
 /* Read another process' memory, as sonde__os_read(); where process_vm_readv is missing or refused,
  * through /proc/PID/mem. *ret_os_error is written when fewer than `size` bytes came. */
 size_t sonde__os_read_process(int32_t pid, uint64_t address, void *ret_bytes, size_t size,

@@ -222,6 +222,12 @@ size_t sonde__os_read(uint64_t address, void *ret_bytes, size_t size)
     return done;
 }
 
+bool sonde__os_can_read(uint64_t address)
+{
+    uint8_t byte;
+    return sonde__os_read(address, &byte, 1) == 1;
+}
+
 void sonde__os_read_parts(struct sonde__os_part *parts, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -446,3 +446,24 @@ TEST(alternate_stack)
     CHECK_OK(sigaltstack(&none, NULL));
     free(stack.ss_sp);
 }
+
+TEST(a_word_that_can_be_read)
+{
+    size_t page = sonde__os_page_size();
+    uint64_t at = (uint64_t)(uintptr_t)mmap(NULL, 3 * page, PROT_READ | PROT_WRITE,
+                                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(at != (uint64_t)(uintptr_t)MAP_FAILED);
+    CHECK_OK(mprotect((void *)(uintptr_t)(at + page), page, PROT_NONE));
+    for (int i = 0; i < 2; i++) {      /* how to ask is found out once */
+        CHECK(sonde__os_can_read(at)); /* not touched yet */
+        CHECK(sonde__os_can_read(at + page - 1));
+        CHECK(!sonde__os_can_read(at + page));
+        CHECK(!sonde__os_can_read(at + 2 * page - 8));
+        CHECK(sonde__os_can_read(at + 2 * page));
+        CHECK(!sonde__os_can_read(0));
+        CHECK(!sonde__os_can_read(UINT64_MAX));
+        CHECK(sonde__os_can_read((uint64_t)(uintptr_t)&page));
+    }
+    CHECK_OK(munmap((void *)(uintptr_t)at, 3 * page));
+    CHECK(!sonde__os_can_read(at));
+}
