@@ -10,6 +10,8 @@
 #include "cmd.h"
 #include "demangle.h"
 #include "host_maps.h"
+#include "mem_heap.h"
+#include "symbolize_apple.h"
 #include "symbolize_modules.h"
 #include "symbolize_report.h"
 #include "symbolize_scan.h"
@@ -216,22 +218,10 @@ static void print_block(const struct request *request, const char *asked, struct
     }
 }
 
-static void print_json(struct request *request, const char *asked, size_t size,
-                       struct answer *answer)
+static void print_frames_json(const struct request *request, struct answer *answer)
 {
     char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
-    char id[SONDE__CLI_BUILD_ID_TEXT] = "";
-    char text[LINE_BYTES];
-    snprintf(text, sizeof text, "%.*s", (int)(size < sizeof text ? size : sizeof text - 1), asked);
-    printf("%s\n  {\"input\": ", request->printed++ == 0 ? "" : ",");
-    sonde__cli_print_json_string(stdout, text);
-    if (answer->module != NULL) {
-        sonde__cli_build_id_text(&answer->module->index.index.build_id, id);
-        printf(", \"module\": ");
-        sonde__cli_print_json_string(stdout, answer->module->name);
-        printf(", \"build_id\": \"%s\", \"vaddr\": \"0x%" PRIx64 "\"", id, answer->vaddr);
-    }
-    printf(", \"frames\": [");
+    putchar('[');
     for (size_t i = 0; i < answer->count; i++) {
         const struct sonde__symindex_frame *frame = &answer->frames[i];
         struct sonde__symindex_strings *strings = &answer->module->index.strings;
@@ -245,7 +235,26 @@ static void print_json(struct request *request, const char *asked, size_t size,
         printf(", \"line\": %" PRIu32 ", \"inlined\": %s}", frame->line,
                i + 1 < answer->count ? "true" : "false");
     }
-    printf("]}");
+    putchar(']');
+}
+
+static void print_json(struct request *request, const char *asked, size_t size,
+                       struct answer *answer)
+{
+    char id[SONDE__CLI_BUILD_ID_TEXT] = "";
+    char text[LINE_BYTES];
+    snprintf(text, sizeof text, "%.*s", (int)(size < sizeof text ? size : sizeof text - 1), asked);
+    printf("%s\n  {\"input\": ", request->printed++ == 0 ? "" : ",");
+    sonde__cli_print_json_string(stdout, text);
+    if (answer->module != NULL) {
+        sonde__cli_build_id_text(&answer->module->index.index.build_id, id);
+        printf(", \"module\": ");
+        sonde__cli_print_json_string(stdout, answer->module->name);
+        printf(", \"build_id\": \"%s\", \"vaddr\": \"0x%" PRIx64 "\"", id, answer->vaddr);
+    }
+    printf(", \"frames\": ");
+    print_frames_json(request, answer);
+    putchar('}');
 }
 
 /* What is missing between the frame of the line before and this one, on lines of its own. */
@@ -351,17 +360,82 @@ static void symbolize_report_line(void *ctx, const char *line, size_t size)
     symbolize_line(ctx, line, size);
 }
 
+/* --- Apple's logs --- */
+
+static void keep_text(void *ctx, const char *bytes, size_t size)
+{
+    const struct request *request = ctx;
+    if (!request->json) {
+        fwrite(bytes, 1, size, stdout);
+    }
+}
+
+static void name_frame(void *ctx, const struct symbolize_place *place, const char *asked,
+                       size_t size, bool in_json)
+{
+    static struct answer answer;
+    struct request *request = ctx;
+    ask(request, place, &answer);
+    if (request->json) {
+        if (answer.module != NULL) {
+            print_json(request, asked, size, &answer);
+        }
+    } else if (answer.count != 0 && in_json) {
+        printf(",\"sonde\":");
+        print_frames_json(request, &answer);
+    } else if (answer.count != 0) {
+        print_inside(request, &answer);
+    }
+}
+
+static bool any_bytes(const void *bytes, size_t size)
+{
+    (void)bytes;
+    (void)size;
+    return true;
+}
+
+/* The rest of standard input belongs to the log whose first line this is. */
+static int symbolize_apple_log(const struct sonde__cli_command *command, struct request *request,
+                               const char *first, size_t first_size)
+{
+    const struct symbolize_apple_sink sink = {keep_text, name_frame, request};
+    struct sonde__cli_input rest;
+    char *log;
+    bool done = false;
+    int exit_code = sonde__cli_input_read(command, "-", any_bytes, &rest);
+    if (exit_code != SONDE__CLI_OK) {
+        return exit_code;
+    }
+    log = sonde__mem_alloc(first_size + rest.size);
+    if (log != NULL) {
+        memcpy(log, first, first_size);
+        if (rest.size != 0) {
+            memcpy(log + first_size, rest.data, rest.size);
+        }
+        done = symbolize_apple(log, first_size + rest.size, &sink);
+    }
+    sonde__mem_free(log);
+    sonde__cli_input_done(&rest);
+    return done ? SONDE__CLI_OK : sonde__cli_fail(command, "standard input", SONDE_MEMORY, NULL);
+}
+
 /* Lines of at most LINE_BYTES; longer ones in pieces. */
 static int symbolize_stream(const struct sonde__cli_command *command, struct request *request)
 {
     static char line[LINE_BYTES];
     struct stat status;
     bool live = fstat(STDIN_FILENO, &status) != 0 || !S_ISREG(status.st_mode);
+    bool first = true;
     size_t size = 0;
     int c;
     while ((c = getchar()) != EOF) {
         line[size++] = (char)c;
         if (c == '\n' || size == sizeof line) {
+            if (first && symbolize_apple_begins(line, size)) {
+                return symbolize_apple_log(command, request, line, size);
+            }
+            first = false;
             symbolize_line(request, line, size);
             size = 0;
             if (live) {
@@ -536,12 +610,13 @@ const struct sonde__cli_command sonde__cmd_symbolize = {
     .usage = "[OPTION...] ADDRESS...\n[OPTION...] < LOG\n[OPTION...] --report FILE",
     .about = "Names functions, files and lines of addresses, inlined calls included. ADDRESS\n"
              "is MODULE+0xOFFSET, where MODULE is a path, a file name of --module or a\n"
-             "build-id or UUID, or a plain 0xADDRESS with --module or --maps. Offsets are those\n"
-             "of the file, as linked; of a Mach-O also from its header.\n\n"
+             "build-id or UUID, or a plain 0xADDRESS with --module or --maps. Offsets are\n"
+             "those of the file, as linked; of a Mach-O also from its header.\n\n"
              "Without ADDRESS standard input is copied to standard output, and what its\n"
              "addresses are is put behind them in brackets: of any module+0xoffset, of the\n"
              "logs of sanitizers (by their build-ids, where they have them), of glibc's\n"
-             "backtrace_symbols, and of sonde.\n\n"
+             "backtrace_symbols, and of sonde. Apple's crash logs are read whole, as text\n"
+             "(.crash) and as JSON (.ips, where each frame gets a member \"sonde\").\n\n"
              "Names come from an index file (sonde index) or from the module's debug\n"
              "information, its own or a separate file's (of a Mach-O: a dSYM bundle beside it\n"
              "or in --symbols); a build-id or UUID must fit.",
