@@ -68,6 +68,7 @@
 #define SONDE__STB_WEAK      2u
 
 #define SONDE__DT_NULL     0u
+#define SONDE__DT_NEEDED   1u
 #define SONDE__DT_PLTGOT   3u
 #define SONDE__DT_HASH     4u
 #define SONDE__DT_STRTAB   5u

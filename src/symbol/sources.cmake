@@ -13,6 +13,7 @@ set(sources
     symbol_choose.c
     symbol_flatten.c
     symbol_index.c
+    symbol_objc.c
     symbol_plt.c
     symbol_sort.c
 )

@@ -132,6 +132,12 @@ static enum sonde_status find_sources(struct symbol_build *build, const struct s
         (void)sonde__elf_symbols(debug, &section, &index->tables[SYMBOL_TABLE_DEBUG]);
     }
     (void)sonde__elf_dynamic_symbols(elf, &index->tables[SYMBOL_TABLE_DYNSYM]);
+    build->views[SYMBOL_TABLE_OBJC] = elf;
+    if (sonde__objc_symbols_make(elf, &index->objc) != SONDE_OK) {
+        return sonde__base_fail(ret_error, SONDE_MEMORY, "no memory for a symbol index", NULL, 0,
+                                0);
+    }
+    index->tables[SYMBOL_TABLE_OBJC] = index->objc.symbols;
     for (unsigned i = 0; i < SYMBOL_TABLE_COUNT; i++) {
         if (index->tables[i].count > SYMBOL_REF_INDEX_MAX) {
             return sonde__base_fail(ret_error, SONDE_LIMIT, "symbol table is too large", NULL, 0,
@@ -257,7 +263,12 @@ enum sonde_status sonde__symbol_index_create(const struct sonde__elf *elf,
     build.index = &made;
     build.count = build.capacity = 0;
     build.stub_sizes = NULL;
-    SONDE_TRY(find_sources(&build, elf, debug, ret_error));
+    status = find_sources(&build, elf, debug, ret_error);
+    if (status != SONDE_OK) {
+        sonde__objc_symbols_done(&made.objc);
+        return status;
+    }
+    status = SONDE_MEMORY;
     block = sonde__mem_alloc_array(build.capacity, 3 * sizeof *block);
     if (block != NULL) {
         build.keys = block;
@@ -266,6 +277,9 @@ enum sonde_status sonde__symbol_index_create(const struct sonde__elf *elf,
     }
     sonde__mem_free(block);
     sonde__mem_free(build.stub_sizes);
+    if (status != SONDE_OK) {
+        sonde__objc_symbols_done(&made.objc);
+    }
     if (status == SONDE_MEMORY) {
         return sonde__base_fail(ret_error, status, "no memory for a symbol index", NULL, 0, 0);
     }
@@ -274,5 +288,8 @@ enum sonde_status sonde__symbol_index_create(const struct sonde__elf *elf,
 
 void sonde__symbol_index_destroy(struct sonde__symbol_index *index)
 {
+    if (index != NULL) {
+        sonde__objc_symbols_done(&index->objc);
+    }
     sonde__mem_free(index);
 }

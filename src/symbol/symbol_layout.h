@@ -18,13 +18,15 @@
 
 #include "arch_window.h"
 #include "image_elf.h"
+#include "symbol_objc.h"
 
 enum symbol_table {
     SYMBOL_TABLE_SYMTAB, /* .symtab of the image's file */
     SYMBOL_TABLE_DEBUG,  /* .symtab of the separate debug file */
     SYMBOL_TABLE_DYNSYM, /* .dynsym of the image */
+    SYMBOL_TABLE_OBJC,   /* made of the image's method lists; has no PLT stubs */
 };
-#define SYMBOL_TABLE_COUNT 3u
+#define SYMBOL_TABLE_COUNT 4u
 
 /* A ref names a symbol: table (2 bits), PLT (1), index in the table (26). */
 #define SYMBOL_REF_INDEX_BITS  26u
@@ -77,6 +79,7 @@ struct sonde__symbol_index {
     uint8_t arch; /* enum sonde__arch; for the CFI */
     size_t block_bytes;
     struct sonde__elf_symbols tables[SYMBOL_TABLE_COUNT];
+    struct sonde__objc_symbols objc; /* owns the last table */
     struct sonde__cfi cfi;
 };
 

@@ -9,6 +9,7 @@
 #include "convert.h"
 #include "image_cfi.h"
 #include "mem_heap.h"
+#include "symbol_objc.h"
 
 /* Mapping symbols of ARM, AArch64 and RISC-V ($x, $d, $a, $t, with .suffix) and assembler-local
  * labels are no functions. */
@@ -166,6 +167,27 @@ static void choose(struct convert *c, const struct sonde__cfi *cfi, const struct
     }
 }
 
+/* Objective-C's methods: their names stay when symbols are stripped. */
+static void add_methods(struct convert *c, const struct sonde__elf *elf, struct candidates *to)
+{
+    struct sonde__objc_symbols methods;
+    struct sonde__elf_symbol symbol;
+    if (sonde__objc_symbols_make(elf, &methods) != SONDE_OK) {
+        c->status = SONDE_MEMORY;
+    }
+    for (uint32_t i = 0;
+         c->status == SONDE_OK && sonde__elf_symbols_at(&methods.symbols, i, &symbol); i++) {
+        uint64_t start = symbol.value - c->base;
+        if (start < c->size && start != UINT32_MAX) {
+            struct candidate candidate = {.end = c->size, .start = (uint32_t)start};
+            candidate.size = symbol.size < c->size - start ? (uint32_t)symbol.size : 0;
+            candidate.name = convert_string_copy(c, symbol.name, strlen(symbol.name));
+            convert_candidate(c, to, candidate);
+        }
+    }
+    sonde__objc_symbols_done(&methods);
+}
+
 /* All names of an ELF. False: it has no frame information. */
 static bool elf_symbols(struct convert *c, struct candidates *to, struct sonde__cfi *ret_cfi)
 {
@@ -174,6 +196,7 @@ static bool elf_symbols(struct convert *c, struct candidates *to, struct sonde__
     if (c->source->image != NULL) {
         add_tables(c, c->source->image, to);
     }
+    add_methods(c, code, to);
     return (code->machine == SONDE__EM_X86_64 || code->machine == SONDE__EM_AARCH64) &&
            sonde__elf_cfi(code, ret_cfi);
 }
