@@ -41,6 +41,10 @@ int main(void)
         sonde_symbolizer_create(&symbolizer) != SONDE_OK) {
         return 1;
     }
+    /* files, lines and inlined calls, too, where there is debug information */
+    if (sonde_symbolizer_use_lines(symbolizer) != SONDE_OK) {
+        return 1;
+    }
     if (sonde_stack_format(symbolizer, &stack, text, sizeof text, NULL) == SONDE_OK) {
         fputs(text, stdout);
     }

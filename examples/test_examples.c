@@ -60,6 +60,21 @@ TEST(stack_symbols)
     EXPECT("stack_symbols", "#0", "  main+0x", "main of ", "_start");
 }
 
+TEST(text_handler)
+{
+    EXPECT("text_handler", " compare + ", " main + ", "0   libc.so.6 ");
+}
+TEST(text_strings)
+{
+    EXPECT("text_strings", "0   example_text_strings ", " main + ", "made\n", "the same strings\n",
+           "libc.so.6(__libc_start_main+0x");
+}
+TEST(text_threads)
+{
+    EXPECT("text_threads", "libc.so.6(__libc_start_main+0x", "Call Backtrace of 2 threads:\n",
+           "\n\nBacktrace of Thread ");
+}
+
 TEST(stack_async)
 {
     EXPECT("stack_async", "0x", "no async function");

@@ -16,9 +16,6 @@
 extern "C" {
 #endif
 
-/* Takes the next bytes of an output; returns 0, or an errno that ends the writing. */
-typedef int (*sonde_write)(void *ctx, const void *bytes, size_t size_bytes);
-
 #define SONDE_REPORT_NO_NAMES     1u /* images and offsets only; names can be added later */
 #define SONDE_REPORT_PASSIVE_ONLY 2u /* as SONDE_CAPTURE_PASSIVE_ONLY */
 

@@ -9,6 +9,7 @@
 #include "sonde/stack.h"
 #include "sonde/status.h"
 #include "sonde/symbol.h"
+#include "sonde/text.h"
 #include "sonde/thread.h"
 #include "sonde/watch.h"
 

@@ -6,6 +6,7 @@
 #ifndef SONDE_STATUS_H
 #define SONDE_STATUS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #if defined(__GNUC__)
@@ -50,6 +51,9 @@ struct sonde_error {
     uint64_t at;      /* address or offset that the failure is about, or 0 */
     char what[192];   /* one line, no newline: what failed and where */
 };
+
+/* Takes the next bytes of an output; returns 0, or an errno that ends the writing. */
+typedef int (*sonde_write)(void *ctx, const void *bytes, size_t size_bytes);
 
 /* The name of a status ("DENIED") and a short text for it.
  * Returns a static string, also for numbers that are no status.  Context: handler. */

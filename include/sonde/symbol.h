@@ -51,6 +51,27 @@ sonde_symbolizer_create(struct sonde_symbolizer **ret_symbolizer);
  * Example    examples/stack_symbols.c */
 SONDE_API void sonde_symbolizer_destroy(struct sonde_symbolizer *symbolizer);
 
+/* Make ready what a handler may use: open the symbol files of all images that are loaded now. Again
+ * after dlopen(): what is not ready has no name in a handler.
+ *
+ * Returns    OK (also when single images have no names) | USAGE | MEMORY
+ * Context    any thread; not handler      Blocks  reads files
+ * Ownership  nothing is transferred
+ * Example    examples/text_handler.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_symbolizer_prepare(struct sonde_symbolizer *symbolizer);
+
+/* From now on show files, lines and inlined calls, too, where SONDE_STYLE_SONDE is written in
+ * normal context: from debug information or an index file beside the image. That maps debug files,
+ * inflates them if they are compressed, and loads zlib or zstd for it. Call it before stacks are
+ * written.
+ *
+ * Returns    OK | USAGE
+ * Context    any thread; not handler      Blocks  no      Ownership  nothing is transferred
+ * Example    examples/stack_symbols.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_symbolizer_use_lines(struct sonde_symbolizer *symbolizer);
+
 /* What is known of one frame. The strings are valid until the symbolizer is destroyed. */
 struct sonde_symbol {
     const char *name;      /* as in the file (a C++ name is mangled); "" when unknown */
@@ -66,7 +87,7 @@ struct sonde_symbol {
  * ret_symbol  filled on OK; a name may be unknown, the image too
  *
  * Returns    OK | USAGE | MEMORY
- * Context    any thread, one at a time for each symbolizer; not handler
+ * Context    any thread; not handler
  * Blocks     reads files when an image is met for the first time
  * Ownership  the strings are the symbolizer's
  * Example    examples/stack_symbols.c */
@@ -74,6 +95,15 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_symbolize(struct sonde_symboli
                                                             const struct sonde_stack *stack,
                                                             uint32_t index,
                                                             struct sonde_symbol *ret_symbol);
+
+/* The same, from what is prepared, also in a handler: it allocates nothing and takes no lock.
+ *
+ * Returns    OK | USAGE
+ * Context    handler      Blocks  no      Ownership  the strings are the symbolizer's
+ * Example    examples/stack_handler.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_symbolize_prepared(struct sonde_symbolizer *symbolizer, const struct sonde_stack *stack,
+                         uint32_t index, struct sonde_symbol *ret_symbol);
 
 /* A function's name as its programmer wrote it: C++ (Itanium ABI §5.1), Rust (v0 and legacy), and
  * Clang's blocks ("block in main").
@@ -99,7 +129,7 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_name_demangle(const char *name
  * ret_length  bytes written without the NUL; may be null
  *
  * Returns    OK | LIMIT (cut at the end of the buffer; what fitted is there) | USAGE | MEMORY
- * Context    any thread, one at a time for each symbolizer; not handler
+ * Context    any thread; not handler
  * Blocks     reads files when an image is met for the first time
  * Ownership  nothing is transferred
  * Example    examples/stack_symbols.c */

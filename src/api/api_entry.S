@@ -7,6 +7,10 @@ SONDE__ENTRY(sonde_thread_capture, sonde__api_thread_capture, 4)
 SONDE__ENTRY(sonde_threads_capture, sonde__api_threads_capture, 4)
 SONDE__ENTRY(sonde_threads_picture, sonde__api_threads_picture, 5)
 SONDE__ENTRY(sonde_report_write, sonde__api_report_write, 4)
+SONDE__ENTRY(sonde_thread_write, sonde__api_thread_write, 5)
+SONDE__ENTRY(sonde_threads_write, sonde__api_threads_write, 4)
+SONDE__ENTRY(sonde_callstack_symbols, sonde__api_callstack_symbols, 2)
+SONDE__ENTRY(sonde_callstack_strings, sonde__api_callstack_strings, 2)
 SONDE__ENTRY(sonde_report_write_fd, sonde__api_report_write_fd, 3)
 
     .section .note.GNU-stack, "", %progbits

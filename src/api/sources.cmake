@@ -2,11 +2,15 @@ set(sources
     api_depot.c
     api_entry.S
     api_image.c
+    api_lines.c
+    api_names.c
     api_picture.c
     api_report.c
     api_signal.c
     api_stack.c
+    api_strings.c
     api_symbol.c
+    api_text.c
     api_thread.c
     api_thread_list.c
     api_watch.c

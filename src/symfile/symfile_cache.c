@@ -70,6 +70,12 @@ enum sonde_status sonde__symfile_cache_create(const struct sonde__symfile_option
     return SONDE_OK;
 }
 
+void sonde__symfile_use_places(struct sonde__symfile_cache *cache,
+                               const struct sonde__symfile_places *places)
+{
+    cache->options.places = places;
+}
+
 /* Forget what was found, so that the search can be made again. */
 static void clear_entry(const struct sonde__symfile_places *places, struct entry *entry)
 {

@@ -33,6 +33,10 @@ sonde__symfile_cache_create(const struct sonde__symfile_options *options,
                             struct sonde__symfile_cache **ret_cache);
 void sonde__symfile_cache_destroy(struct sonde__symfile_cache *cache);
 
+/* As options.places, before any calls were asked for. */
+void sonde__symfile_use_places(struct sonde__symfile_cache *cache,
+                               const struct sonde__symfile_places *places);
+
 /* The index of an image, opened at the first call. Keyed by build-id, else by path.
  * `memory`, `memory_size`: the image's bytes where it has no file (vdso, deleted), in memory layout
  * from its ELF header on, copied if they are used; else null, 0.

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Stacks as text: into a buffer, to a function, or as an array of strings.
+ *
+ * enum sonde_style (symbol.h) says what a line looks like. SONDE_STYLE_SONDE shows inlined calls,
+ * files and lines where debug information is found; the other styles have one line for each
+ * captured frame, as their models do. A function is looked up by the call before a return address,
+ * and the raw pc is printed. */
+#ifndef SONDE_TEXT_H
+#define SONDE_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sonde/stack.h"
+#include "sonde/status.h"
+#include "sonde/symbol.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Write a stack as text into a buffer, also in a signal handler: no heap, no lock.
+ *
+ * Named is what sonde_symbolizer_prepare() has made ready; the rest is shown as image and offset.
+ * Names are as in the file: a C++ name is mangled, inlined calls are not shown, and in
+ * SONDE_STYLE_GLIBC a function that is not exported has its name, too.
+ *
+ * text        the caller's buffer of `size_bytes`, >= 1; always NUL-terminated
+ * ret_length  bytes written without the NUL; may be null
+ *
+ * Returns    OK | LIMIT (cut at the end of the buffer; what fitted is there) | USAGE
+ * Context    handler      Blocks  no      Ownership  nothing is transferred
+ * Example    examples/text_handler.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_text(struct sonde_symbolizer *symbolizer,
+                                                             enum sonde_style style,
+                                                             const struct sonde_stack *stack,
+                                                             char *text, size_t size_bytes,
+                                                             size_t *ret_length);
+
+/* The same, line by line, to a function. A line of more than SONDE_TEXT_LINE_MAX bytes is cut.
+ *
+ * write  called for each line, newline included
+ *
+ * Returns    OK | OS (`write` failed) | USAGE
+ * Context    handler, if `write` may be called there; about 3 KB of stack      Blocks  in `write`
+ * Ownership  nothing is transferred
+ * Example    examples/text_handler.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_write(struct sonde_symbolizer *symbolizer,
+                                                              enum sonde_style style,
+                                                              const struct sonde_stack *stack,
+                                                              sonde_write write, void *ctx);
+#define SONDE_TEXT_LINE_MAX 2048u
+
+/* Write the stack of one thread: the calling one (frame 0 is the caller), the main thread
+ * (sonde_thread_main()), any other. It is read as by sonde_thread_capture(), at most 4096 frames.
+ * Files of symbols are opened as needed; SONDE_STYLE_GLIBC is byte for byte what
+ * backtrace_symbols() gives.
+ *
+ * Returns    OK | USAGE | MEMORY | OS (`write` failed) | what sonde_thread_capture() returns
+ * Context    any thread; not handler      Blocks  as sonde_thread_capture(), then in `write`; reads
+ *            symbol files
+ * Ownership  nothing is transferred
+ * Example    examples/text_threads.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_thread_write(struct sonde_symbolizer *symbolizer,
+                                                               enum sonde_style style, int32_t tid,
+                                                               sonde_write write, void *ctx);
+
+/* Write the stacks of all threads, one after the other, the main thread first. A thread that could
+ * not be read has no lines.
+ *
+ * Returns    OK | USAGE | MEMORY | OS (`write` failed) | UNREADABLE (no /proc)
+ * Context    any thread; not handler      Blocks  as sonde_threads_capture(), and in `write`
+ * Ownership  nothing is transferred
+ * Example    examples/text_threads.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_threads_write(struct sonde_symbolizer *symbolizer,
+                                                                enum sonde_style style,
+                                                                sonde_write write, void *ctx);
+
+/* The lines of a stack as strings that are made once: a stack that was asked for before gives the
+ * same strings, without a lock. It is compared in full, and again when libraries were loaded or
+ * unloaded.
+ *
+ * ret_lines  the strings, innermost first, without newlines
+ * ret_count  how many
+ *
+ * Returns    OK | LIMIT (SONDE_STRINGS_BYTES_MAX are used; the ones before are still there) | USAGE
+ *            | MEMORY
+ * Context    any thread; not handler      Blocks  a stack that is new: reads symbol files, takes a
+ *            lock of the symbolizer
+ * Ownership  the strings are the symbolizer's, valid until it is destroyed; nothing to free
+ * Example    examples/text_strings.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_strings(struct sonde_symbolizer *symbolizer,
+                                                                enum sonde_style style,
+                                                                const struct sonde_stack *stack,
+                                                                const char *const **ret_lines,
+                                                                uint32_t *ret_count);
+#define SONDE_STRINGS_BYTES_MAX ((size_t)16 << 20)
+
+/* The calling thread's stack as strings (SONDE_STYLE_CALLSTACK), frame 0 the caller, from a
+ * symbolizer of the library's own.
+ *
+ * depth_max  innermost frames, 1 to SONDE_WHOLE_FRAMES_MAX
+ * ret_count  how many strings; 0 on failure
+ *
+ * Returns    the strings in one block; null: no memory, or a depth of 0
+ * Context    any thread; not handler      Blocks  reads symbol files when an image is first met
+ * Ownership  the caller's: one free()
+ * Example    examples/text_strings.c */
+SONDE_API SONDE_NODISCARD char **sonde_callstack_symbols(uint32_t depth_max, uint32_t *ret_count);
+
+/* The same as strings that are made once, for a place that asks often: nothing to free, as
+ * sonde_stack_strings().
+ *
+ * depth_max  at most SONDE_CALLSTACK_STRINGS_DEPTH_MAX
+ *
+ * Returns    the strings; null: no memory, a depth of 0, or SONDE_STRINGS_BYTES_MAX are used
+ * Context    any thread; not handler      Blocks  as sonde_stack_strings()
+ * Ownership  the library's, for good
+ * Example    examples/text_strings.c */
+SONDE_API SONDE_NODISCARD const char *const *sonde_callstack_strings(uint32_t depth_max,
+                                                                     uint32_t *ret_count);
+#define SONDE_CALLSTACK_STRINGS_DEPTH_MAX 512u
+
+#if defined(__GNUC__)
+/* See sonde_stack_capture(). */
+static inline __attribute__((always_inline)) SONDE_NODISCARD const void *
+sonde_keep_frame_of(const void *result)
+{
+    __asm__ volatile("" : "+r"(result));
+    return result;
+}
+#    define sonde_thread_write(symbolizer, style, tid, write, ctx)                                 \
+        sonde_keep_frame(sonde_thread_write(symbolizer, style, tid, write, ctx))
+#    define sonde_threads_write(symbolizer, style, write, ctx)                                     \
+        sonde_keep_frame(sonde_threads_write(symbolizer, style, write, ctx))
+#    define sonde_callstack_symbols(depth_max, ret_count)                                          \
+        ((char **)(uintptr_t)sonde_keep_frame_of(sonde_callstack_symbols(depth_max, ret_count)))
+#    define sonde_callstack_strings(depth_max, ret_count)                                          \
+        ((const char *const *)(uintptr_t)sonde_keep_frame_of(                                      \
+            (const void *)sonde_callstack_strings(depth_max, ret_count)))
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

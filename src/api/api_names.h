@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Names of this process' code: what stands behind symbol.h and text.h.
+ *
+ * A table holds what is known of the images of one snapshot. It is replaced as a whole, so a
+ * handler may read it at any time: it pins the snapshot (capture_images.h), and the table before is
+ * freed when every stripe of pins was seen idle since. Names lie in symbol files that the
+ * symbolizer keeps mapped, never in an image that may be unloaded. */
+#ifndef SONDE_API_NAMES_H
+#define SONDE_API_NAMES_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <sonde/symbol.h>
+
+#include "base_text.h"
+#include "capture_images.h"
+#include "mem_arena.h"
+#include "style.h"
+#include "symfile_cache.h"
+
+struct names_table;
+struct names_strings; /* api_strings.c */
+
+struct sonde_symbolizer {
+    pthread_mutex_t mutex; /* all but `table` and what strings.c reads without it */
+    struct sonde__symfile_cache *files;
+    struct names_path *paths;
+    _Atomic(struct names_table *) table;
+    struct names_table *retired;
+    struct sonde__symfile_calls calls; /* of the frame at hand */
+    _Atomic(struct names_strings *) strings;
+};
+
+/* What is known of one pc. The strings are the symbolizer's, in a handler those of the pin. */
+struct names_answer {
+    const char *path; /* "": in no image */
+    uint64_t image_start, bias;
+    const struct sonde__build_id *build_id; /* null: none */
+    const char *name;                       /* "": not known */
+    uint64_t start;                         /* address of the function */
+    uint8_t source;                         /* enum sonde_name_source */
+};
+
+/* Bring the table to the snapshot of now. With the mutex held. Returns OK | MEMORY. */
+SONDE_NODISCARD enum sonde_status names_update(struct sonde_symbolizer *symbolizer);
+
+/* With a pin held. may_open: symbol files may be opened, in normal context with the mutex held.
+ * False: out of memory. */
+bool names_find(struct sonde_symbolizer *symbolizer, const struct sonde__capture_pin *pin,
+                uint64_t lookup_pc, bool may_open, struct names_answer *ret_answer);
+
+/* The calls at an address, inlined ones among them. With a pin and the mutex held. False: nothing
+ * is known. */
+bool names_calls(struct sonde_symbolizer *symbolizer, const struct sonde__capture_pin *pin,
+                 uint64_t lookup_pc, struct sonde__symfile_calls *ret_calls);
+
+/* Put a stack's lines, each with its newline. is_handler: only what is prepared, nothing demangled.
+ * Without it: with the mutex held, after names_update(). each (may be null) is called after each
+ * line; false ends it. False: out of memory. */
+bool names_put_stack(struct sonde_symbolizer *symbolizer, enum sonde_style style,
+                     const struct sonde_stack *stack, bool is_handler, struct sonde__text *out,
+                     bool (*each)(void *ctx, struct sonde__text *out), void *ctx);
+
+/* The same as one text of the heap: free with sonde__mem_free(). Takes the mutex. Null: no memory.
+ */
+char *names_stack_text(struct sonde_symbolizer *symbolizer, enum sonde_style style,
+                       const struct sonde_stack *stack, size_t *ret_length);
+
+void names_strings_destroy(struct names_strings *strings);
+
+#endif

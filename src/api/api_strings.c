@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Strings of whole stacks, made once.
+ *
+ * A table of chains, to which entries are only added: who looks for a stack takes no lock. An entry
+ * is found by a hash of the pcs and believed when all of them are equal, in order, with how they
+ * are to be looked up, and when the images that they lie in are still the same: those of the
+ * snapshot that it was made or last checked with, as far as the loader says so now. */
+#include <sonde/text.h>
+
+#include "api_names.h"
+#include "base_mem.h"
+#include "capture_walk.h"
+#include "mem_heap.h"
+#include "os.h"
+
+enum {
+    CHAINS = 4096, /* 16 MiB hold some 7000 stacks of 30 frames */
+    IMAGES = 16,   /* distinct images that a stack is checked against one by one */
+};
+
+struct strings_entry {
+    struct strings_entry *next;
+    uint64_t hash;
+    _Atomic uint64_t generation; /* of the snapshot that it was made or checked with */
+    uint64_t lost_count;
+    uint32_t lost_at, count, line_count;
+    uint8_t style, end;
+    uint32_t image_count;       /* > IMAGES: always checked by making it again */
+    uint64_t image_pcs[IMAGES]; /* an address in each */
+    const uint64_t *pcs;
+    const uint8_t *how;
+    const char *const *lines;
+};
+
+struct names_strings {
+    struct sonde__arena arena;
+    size_t bytes;
+    _Atomic(struct strings_entry *) chains[CHAINS];
+};
+
+void names_strings_destroy(struct names_strings *strings)
+{
+    if (strings != NULL) {
+        sonde__arena_done(&strings->arena);
+        sonde__mem_free(strings);
+    }
+}
+
+/* Four sums that do not wait for each other. */
+static uint64_t hash_stack(enum sonde_style style, const struct sonde_stack *stack)
+{
+    static const uint64_t k = 0x9e3779b97f4a7c15u;
+    uint64_t h[4] = {stack->count, style, stack->lost_count, stack->end};
+    const uint64_t *pcs = stack->pcs;
+    uint32_t i = 0;
+    for (; i + 4 <= stack->count; i += 4) {
+        for (unsigned lane = 0; lane < 4; lane++) {
+            uint64_t x = (h[lane] ^ pcs[i + lane]) * k;
+            h[lane] = x ^ x >> 29;
+        }
+    }
+    for (; i < stack->count; i++) {
+        uint64_t x = (h[i % 4] ^ pcs[i]) * k;
+        h[i % 4] = x ^ x >> 29;
+    }
+    h[0] = (h[0] ^ h[1] * 3) * k;
+    h[2] = (h[2] ^ h[3] * 5) * k;
+    return (h[0] ^ h[2] >> 31) * k;
+}
+
+static bool is_equal(const struct strings_entry *entry, enum sonde_style style, uint64_t hash,
+                     const struct sonde_stack *stack)
+{
+    return entry->hash == hash && entry->count == stack->count && entry->style == style &&
+           entry->end == stack->end && entry->lost_count == stack->lost_count &&
+           (stack->lost_count == 0 || entry->lost_at == stack->lost_at) &&
+           __builtin_memcmp(entry->pcs, stack->pcs, stack->count * sizeof *stack->pcs) == 0 &&
+           __builtin_memcmp(entry->how, stack->how, stack->count) == 0;
+}
+
+/* Are the images still those of the snapshot that the entry was made with? */
+static bool is_current(const struct strings_entry *entry)
+{
+    struct sonde__capture_pin pin = sonde__capture_pin();
+    bool current =
+        entry->image_count <= IMAGES && pin.images != NULL &&
+        pin.images->generation == atomic_load_explicit(&entry->generation, memory_order_relaxed);
+    for (uint32_t i = 0; current && i < entry->image_count; i++) {
+        struct sonde__capture_finder finder = {.snapshot = pin.images};
+        const struct sonde__image *image = sonde__capture_find_image(&finder, entry->image_pcs[i]);
+        current = image != NULL && image != &finder.made;
+    }
+    sonde__capture_unpin(pin);
+    return current;
+}
+
+static struct strings_entry *find(struct names_strings *strings, enum sonde_style style,
+                                  uint64_t hash, const struct sonde_stack *stack)
+{
+    struct strings_entry *entry =
+        atomic_load_explicit(&strings->chains[hash % CHAINS], memory_order_acquire);
+    while (entry != NULL && !(is_equal(entry, style, hash, stack) && is_current(entry))) {
+        entry = entry->next;
+    }
+    return entry;
+}
+
+/* --- making one --- */
+
+static uint64_t generation_now(void)
+{
+    struct sonde__capture_pin pin = sonde__capture_pin();
+    uint64_t generation = pin.images != NULL ? pin.images->generation : 0;
+    sonde__capture_unpin(pin);
+    return generation;
+}
+
+/* One address of each image of the stack; a pc of no image counts as one that cannot be checked. */
+static void note_images(struct strings_entry *entry, const struct sonde_stack *stack)
+{
+    struct sonde__capture_pin pin = sonde__capture_pin();
+    const struct sonde__image *seen[IMAGES];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < stack->count && count <= IMAGES; i++) {
+        uint64_t pc = sonde_stack_lookup_pc(stack, i);
+        const struct sonde__image *image =
+            pin.images != NULL ? sonde__image_find(pin.images, pc) : NULL;
+        uint32_t k = 0;
+        while (image != NULL && k < count && seen[k] != image) {
+            k++;
+        }
+        if (image == NULL || (k == count && count == IMAGES)) {
+            count = IMAGES + 1;
+        } else if (k == count) {
+            entry->image_pcs[count] = pc;
+            seen[count++] = image;
+        }
+    }
+    entry->image_count = count;
+    atomic_store_explicit(&entry->generation, pin.images != NULL ? pin.images->generation : 0,
+                          memory_order_relaxed);
+    sonde__capture_unpin(pin);
+}
+
+static uint32_t count_lines(const char *text, size_t length)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < length; i++) {
+        count += text[i] == '\n';
+    }
+    return count;
+}
+
+/* The lines of `text`, whose newlines become their ends. */
+static void split(char *text, const char **lines, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        lines[i] = text;
+        while (*text != '\n') {
+            text++;
+        }
+        *text++ = '\0';
+    }
+}
+
+static bool has_lines(const struct strings_entry *entry, const char *text, size_t length)
+{
+    for (uint32_t i = 0; i < entry->line_count; i++) {
+        size_t size = sonde__base_str_length(entry->lines[i]);
+        if (size + 1 > length || sonde__base_mem_compare(entry->lines[i], text, size) != 0 ||
+            text[size] != '\n') {
+            return false;
+        }
+        text += size + 1;
+        length -= size + 1;
+    }
+    return length == 0;
+}
+
+/* With the mutex held. */
+static enum sonde_status add(struct names_strings *strings, enum sonde_style style, uint64_t hash,
+                             const struct sonde_stack *stack, const char *text, size_t length,
+                             struct strings_entry **ret_entry)
+{
+    uint32_t line_count = count_lines(text, length);
+    size_t pcs_bytes = stack->count * sizeof *stack->pcs;
+    size_t lines_bytes = line_count * sizeof(char *);
+    size_t size =
+        sizeof(struct strings_entry) + pcs_bytes + lines_bytes + stack->count + length + 1;
+    struct strings_entry *entry;
+    char *at;
+    if (size > SONDE_STRINGS_BYTES_MAX - strings->bytes) {
+        return SONDE_LIMIT;
+    }
+    entry = sonde__arena_alloc(&strings->arena, size);
+    if (entry == NULL) {
+        return SONDE_MEMORY;
+    }
+    strings->bytes += size;
+    sonde__base_mem_set(entry, 0, sizeof *entry);
+    at = (char *)(entry + 1);
+    entry->pcs = sonde__base_mem_copy(at, stack->pcs, pcs_bytes);
+    at += pcs_bytes;
+    entry->lines = (const char *const *)(void *)at;
+    at += lines_bytes;
+    entry->how = sonde__base_mem_copy(at, stack->how, stack->count);
+    at += stack->count;
+    sonde__base_mem_copy(at, text, length);
+    split(at, (const char **)(uintptr_t)entry->lines, line_count);
+    entry->hash = hash;
+    entry->style = (uint8_t)style;
+    entry->end = stack->end;
+    entry->lost_count = stack->lost_count;
+    entry->lost_at = stack->lost_at;
+    entry->count = stack->count;
+    entry->line_count = line_count;
+    note_images(entry, stack);
+    entry->next = atomic_load_explicit(&strings->chains[hash % CHAINS], memory_order_relaxed);
+    atomic_store_explicit(&strings->chains[hash % CHAINS], entry, memory_order_release);
+    *ret_entry = entry;
+    return SONDE_OK;
+}
+
+/* The entry whose text is that of now, made when there is none. */
+static enum sonde_status make(struct sonde_symbolizer *symbolizer, enum sonde_style style,
+                              uint64_t hash, const struct sonde_stack *stack,
+                              struct strings_entry **ret_entry)
+{
+    size_t length = 0;
+    struct names_strings *strings;
+    enum sonde_status status = SONDE_OK;
+    char *text = names_stack_text(symbolizer, style, stack, &length);
+    if (text == NULL) {
+        return SONDE_MEMORY;
+    }
+    pthread_mutex_lock(&symbolizer->mutex);
+    strings = atomic_load(&symbolizer->strings);
+    if (strings == NULL) {
+        strings = sonde__mem_alloc_zeroed(sizeof *strings);
+        if (strings != NULL) {
+            sonde__arena_init(&strings->arena);
+            atomic_store_explicit(&symbolizer->strings, strings, memory_order_release);
+        }
+    }
+    if (strings == NULL) {
+        status = SONDE_MEMORY;
+    } else {
+        struct strings_entry *entry =
+            atomic_load_explicit(&strings->chains[hash % CHAINS], memory_order_relaxed);
+        while (entry != NULL &&
+               !(is_equal(entry, style, hash, stack) && has_lines(entry, text, length))) {
+            entry = entry->next;
+        }
+        if (entry != NULL) {
+            atomic_store_explicit(&entry->generation, generation_now(), memory_order_relaxed);
+            *ret_entry = entry;
+        } else {
+            status = add(strings, style, hash, stack, text, length, ret_entry);
+        }
+    }
+    pthread_mutex_unlock(&symbolizer->mutex);
+    sonde__mem_free(text);
+    return status;
+}
+
+enum sonde_status sonde_stack_strings(struct sonde_symbolizer *symbolizer, enum sonde_style style,
+                                      const struct sonde_stack *stack,
+                                      const char *const **ret_lines, uint32_t *ret_count)
+{
+    struct names_strings *strings;
+    struct strings_entry *entry = NULL;
+    uint64_t hash;
+    enum sonde_status status = SONDE_OK;
+    if (symbolizer == NULL || stack == NULL || ret_lines == NULL || ret_count == NULL ||
+        (unsigned)style > SONDE_STYLE_GLIBC) {
+        return SONDE_USAGE;
+    }
+    hash = hash_stack(style, stack);
+    strings = atomic_load_explicit(&symbolizer->strings, memory_order_acquire);
+    if (strings != NULL) {
+        entry = find(strings, style, hash, stack);
+    }
+    if (entry == NULL) {
+        status = make(symbolizer, style, hash, stack, &entry);
+    }
+    if (status == SONDE_OK) {
+        *ret_lines = entry->lines;
+        *ret_count = entry->line_count;
+    }
+    return status;
+}
+
+/* --- the calling thread's, from a symbolizer of our own --- */
+
+static _Atomic(struct sonde_symbolizer *) shared;
+
+/* In a fork child: a thread of the parent that held the lock is not here, and what it was at stays
+ * half done. Then the child begins anew. */
+static void check_shared(void)
+{
+    struct sonde_symbolizer *known = atomic_load(&shared);
+    if (known != NULL && pthread_mutex_trylock(&known->mutex) != 0) {
+        atomic_store(&shared, NULL);
+    } else if (known != NULL) {
+        pthread_mutex_unlock(&known->mutex);
+    }
+}
+
+static void watch_forks(void)
+{
+    (void)pthread_atfork(NULL, NULL, check_shared);
+}
+
+static struct sonde_symbolizer *shared_symbolizer(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct sonde_symbolizer *known = atomic_load_explicit(&shared, memory_order_acquire);
+    struct sonde_symbolizer *fresh = NULL;
+    if (known != NULL) {
+        return known;
+    }
+    if (sonde_symbolizer_create(&fresh) != SONDE_OK) {
+        return NULL;
+    }
+    pthread_once(&once, watch_forks);
+    if (atomic_compare_exchange_strong(&shared, &known, fresh)) {
+        return fresh;
+    }
+    sonde_symbolizer_destroy(fresh);
+    return known;
+}
+
+char **sonde__api_callstack_symbols(uint32_t depth_max, uint32_t *ret_count,
+                                    const struct sonde__regs *caller);
+const char *const *sonde__api_callstack_strings(uint32_t depth_max, uint32_t *ret_count,
+                                                const struct sonde__regs *caller);
+
+/* The lines in one block: pointers, then the texts. */
+static char **one_block(const char *text, size_t length, uint32_t *ret_count)
+{
+    uint32_t count = count_lines(text, length);
+    char **block = sonde__mem_alloc(count * sizeof *block + length + 1);
+    if (block != NULL) {
+        char *at = (char *)(block + count);
+        sonde__base_mem_copy(at, text, length);
+        split(at, (const char **)(uintptr_t)block, count);
+        *ret_count = count;
+    }
+    return block;
+}
+
+char **sonde__api_callstack_symbols(uint32_t depth_max, uint32_t *ret_count,
+                                    const struct sonde__regs *caller)
+{
+    struct sonde_symbolizer *symbolizer = shared_symbolizer();
+    uint32_t depth = depth_max < SONDE_WHOLE_FRAMES_MAX ? depth_max : SONDE_WHOLE_FRAMES_MAX;
+    char **block = NULL;
+    size_t length = 0;
+    char *text;
+    if (ret_count == NULL) {
+        return NULL;
+    }
+    *ret_count = 0;
+    uint64_t *pcs = sonde__mem_alloc_array(depth, sizeof *pcs);
+    uint8_t *how = sonde__mem_alloc_array(depth, sizeof *how);
+    if (symbolizer != NULL && pcs != NULL && how != NULL && depth != 0) {
+        struct sonde_stack stack;
+        sonde_stack_init(&stack, pcs, how, depth, 0);
+        sonde__capture_walk(&stack, caller, false, 0, SONDE__CAPTURE_OWN);
+        text = names_stack_text(symbolizer, SONDE_STYLE_CALLSTACK, &stack, &length);
+        if (text != NULL) {
+            block = one_block(text, length, ret_count);
+        }
+        sonde__mem_free(text);
+    }
+    sonde__mem_free(pcs);
+    sonde__mem_free(how);
+    return block;
+}
+
+const char *const *sonde__api_callstack_strings(uint32_t depth_max, uint32_t *ret_count,
+                                                const struct sonde__regs *caller)
+{
+    struct sonde_symbolizer *symbolizer = shared_symbolizer();
+    uint64_t pcs[SONDE_CALLSTACK_STRINGS_DEPTH_MAX];
+    uint8_t how[SONDE_CALLSTACK_STRINGS_DEPTH_MAX];
+    const char *const *lines = NULL;
+    struct sonde_stack stack;
+    uint32_t depth = depth_max < SONDE_CALLSTACK_STRINGS_DEPTH_MAX
+                         ? depth_max
+                         : SONDE_CALLSTACK_STRINGS_DEPTH_MAX;
+    if (ret_count == NULL) {
+        return NULL;
+    }
+    *ret_count = 0;
+    if (symbolizer == NULL || depth == 0) {
+        return NULL;
+    }
+    sonde_stack_init(&stack, pcs, how, depth, 0);
+    sonde__capture_walk(&stack, caller, false, 0, SONDE__CAPTURE_OWN);
+    return sonde_stack_strings(symbolizer, SONDE_STYLE_CALLSTACK, &stack, &lines, ret_count) ==
+                   SONDE_OK
+               ? lines
+               : NULL;
+}
