@@ -91,15 +91,32 @@ static void init_reader(struct frame_reader *reader, const struct sonde__cfi *cf
     sonde__program_init(&reader->program, cfi, reader->cell_of, reader->cells, 1);
 }
 
+/* Bytes of records that are read for one image, at most: each is read some two times, but one that
+ * is long and has many jumps, or a file without a search table, could take hours. */
+#define RECORD_BYTES_MAX ((uint64_t)1 << 28)
+/* What finding a record by the search table costs, as bytes. */
+#define SEARCH_COST 64u
+
+static void set_limits(struct tail_scan *s)
+{
+    struct sonde__cfi_search search;
+    s->work_left = RECORD_BYTES_MAX;
+    s->record_cost = sonde__cfi_search_open(&s->cfi, &search)
+                         ? SEARCH_COST
+                         : SEARCH_COST + s->cfi.eh_frame_size + s->cfi.debug_frame_size;
+}
+
 /* Is the stack at a vaddr as it was when the function was entered? */
-static bool is_at_entry_state(const struct tail_scan *s, struct frame_reader *reader,
-                              uint64_t vaddr)
+static bool is_at_entry_state(struct tail_scan *s, struct frame_reader *reader, uint64_t vaddr)
 {
     struct sonde__cfi_fde fde;
     const struct sonde__cfa *cfa = &reader->program.cfas[0];
-    return sonde__cfi_fde_find(&s->cfi, s->arch, vaddr, &fde) &&
-           sonde__program_seek(&reader->program, &fde, vaddr) && !cfa->is_expression &&
-           cfa->reg == sonde__arch_sp(s->arch) &&
+    uint64_t cost = s->record_cost;
+    bool is_there = s->work_left > cost && sonde__cfi_fde_find(&s->cfi, s->arch, vaddr, &fde);
+    cost += is_there ? fde.program_size + fde.cie.program_size : 0;
+    s->work_left = s->work_left > cost ? s->work_left - cost : 0;
+    return is_there && s->work_left != 0 && sonde__program_seek(&reader->program, &fde, vaddr) &&
+           !cfa->is_expression && cfa->reg == sonde__arch_sp(s->arch) &&
            cfa->offset == (s->arch == SONDE__ARCH_X86_64 ? 8 : 0);
 }
 
@@ -318,12 +335,16 @@ static enum sonde_status scan(struct tail_scan *s, struct sonde__tail_bytes *ret
         return SONDE_LIMIT;
     }
     init_reader(&reader, &s->cfi);
+    set_limits(s);
     mark_parts(s, &reader);
-    for (size_t i = 0; i < s->range_count && !s->no_memory; i++) {
+    for (size_t i = 0; i < s->range_count && !s->no_memory && s->work_left != 0; i++) {
         sweep.range = &s->ranges[i];
         sweep_range(&sweep);
     }
-    return s->no_memory ? SONDE_MEMORY : tail_resolve(s, ret_bytes);
+    if (s->no_memory || s->work_left == 0) {
+        return s->no_memory ? SONDE_MEMORY : SONDE_LIMIT;
+    }
+    return tail_resolve(s, ret_bytes);
 }
 
 enum sonde_status sonde__tail_code_make(const struct sonde__tail_code *code,

@@ -24,7 +24,7 @@ struct sonde__tail_code {
 #define SONDE__TAIL_CODE_MAX ((uint64_t)256 << 20)
 
 /* Returns OK | ABSENT (no code in the view, or no call frame information) | UNSUPPORTED (another
- * machine) | LIMIT | MEMORY. */
+ * machine) | LIMIT (too much code, or too many records to read) | MEMORY. */
 SONDE_NODISCARD enum sonde_status sonde__tail_code_make(const struct sonde__tail_code *code,
                                                         struct sonde__tail_bytes *ret_bytes);
 

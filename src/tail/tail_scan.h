@@ -61,6 +61,8 @@ struct tail_scan {
     struct tail_handover *handovers;
     size_t handover_count, handover_capacity;
     bool no_memory;
+    uint64_t record_cost; /* bytes of records that finding one takes */
+    uint64_t work_left;   /* bytes of records still to be read; 0: nothing is said of this image */
 };
 
 #define TAIL_ROOM(s, array, count, capacity)                                                       \
