@@ -144,7 +144,7 @@ bool sonde__capture_image_stands(const struct sonde__memo_image *image)
 {
     struct sonde__os_image found;
     if (!sonde__os_find_image(image->start, &found)) {
-        return !sonde__os_loader_answers(); /* then the snapshot is believed, as in a walk */
+        return false; /* unloaded; or the loader tells nothing, and it may have been */
     }
     return is_same(image->eh_frame_hdr, image->build_id_at, &image->build_id, &found);
 }

@@ -477,6 +477,20 @@ static void look_for_debug_files(struct sonde__findings *findings)
     advise(finding, "install libc6-dbg, and the -dbgsym packages of what you look at");
 }
 
+static void look_at_loader(struct sonde__findings *findings)
+{
+    struct sonde__finding *finding = sonde__host_finding_add(findings, "loader");
+    if (sonde__os_loader_answers()) {
+        sonde__host_finding_set(finding, SONDE__FINDING_OK,
+                                "it tells handlers which libraries are loaded");
+        return;
+    }
+    sonde__host_finding_set(finding, SONDE__FINDING_LIMITED,
+                            "it does not tell handlers which libraries are loaded: stacks through "
+                            "libraries of dlopen() are not remembered");
+    advise(finding, "captures are slower there; glibc 2.35 and later has _dl_find_object()");
+}
+
 void sonde__host_doctor_machine(struct sonde__findings *findings)
 {
     pid_t child;
@@ -493,5 +507,6 @@ void sonde__host_doctor_machine(struct sonde__findings *findings)
     look_at_yama(findings);
     try_perf(findings);
     try_memfd(findings);
+    look_at_loader(findings);
     look_for_debug_files(findings);
 }

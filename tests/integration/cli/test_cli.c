@@ -174,6 +174,7 @@ TEST(doctor_says_why_and_what_to_do)
     check_json(run.out);
     CHECK_CONTAINS(run.out, "\"name\": \"blocked threads\"");
     CHECK_CONTAINS(run.out, "\"name\": \"perf events\"");
+    CHECK_CONTAINS(run.out, "\"name\": \"loader\", \"state\": \"ok\"");
     CHECK_STR(run.err, "");
     test_run_done(&run);
 }
