@@ -170,6 +170,7 @@ static inline __attribute__((always_inline)) uint32_t follow(struct pass *pass, 
 
 /* Walk on. at: the frame of the memo that was followed to, or END: none, and what the memo has from
  * frame `next` on may be of use. */
+// NOLINTNEXTLINE(readability-function-size): one loop, so that its state stays in registers
 SONDE__NO_SANITIZE static __attribute__((noinline)) bool walk_on(struct pass *pass, uint32_t from,
                                                                  uint32_t at, uint32_t next)
 {
