@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench_strings.h"
 #include "harness.h"
 #include "host_file.h"
 #include "made_elf.h"
@@ -263,5 +264,6 @@ int main(void)
             break;
         }
     }
+    bench_strings();
     return 0;
 }
