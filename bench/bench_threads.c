@@ -116,7 +116,7 @@ static int count_whole(void *ctx, const struct sonde_thread *thread,
     return 0;
 }
 
-static void take(struct pictures *pictures, uint32_t files)
+static void take(struct pictures *pictures, uint32_t files, uint32_t outer)
 {
     static uint64_t pcs[DEPTH];
     static uint8_t how[DEPTH];
@@ -126,7 +126,7 @@ static void take(struct pictures *pictures, uint32_t files)
                                             .files_kept = files};
     struct sonde_stack stack;
     uint64_t begin_ns = bench_now_ns();
-    sonde_stack_init(&stack, pcs, how, DEPTH, 0);
+    sonde_stack_init(&stack, pcs, how, DEPTH, outer);
     pictures->whole = 0;
     if (sonde_threads_picture(&options, &stack, count_whole, pictures, &pictures->last) !=
         SONDE_OK) {
@@ -171,27 +171,34 @@ static void need_blocked(const struct pictures *p)
 static void bench_blocked(void)
 {
     static pthread_t threads[BLOCKED];
-    struct pictures same = {.count = 0}, ran = {.count = 0}, once = {.count = 0};
+    struct pictures same = {.count = 0}, again = {.count = 0}, ran = {.count = 0};
+    struct pictures once = {.count = 0};
     start(threads, BLOCKED, sleep_leaf);
-    take(&same, FILES); /* opens the files */
+    take(&same, FILES, 0); /* opens the files */
     same.count = 0;
     for (uint32_t i = 0; i < PICTURES; i++) {
-        take(&same, FILES);
+        take(&same, FILES, 0);
         need_blocked(&same);
+    }
+    for (uint32_t i = 0; i < PICTURES; i++) {
+        take(&again, FILES, 1 + i % 2); /* with other limits: nothing that was read before counts */
+        need_blocked(&again);
+        need(again.last.unchanged == 0, "threads count as unchanged", &again);
     }
     for (uint32_t i = 0; i < PICTURES; i++) {
         wake_all();
         wait_arrived(BLOCKED);
-        take(&ran, FILES);
+        take(&ran, FILES, 0);
         need_blocked(&ran);
         need(ran.last.unchanged < BLOCKED / 8, "threads that ran count as unchanged", &ran);
     }
     for (uint32_t i = 0; i < PICTURES / 4; i++) {
-        take(&once, 0);
+        take(&once, 0, 0);
         need_blocked(&once);
     }
     bench_print(quantile(same.total_ms, same.count, 50), "ms", "capture.threads256_blocked.ms");
     bench_print(quantile(same.total_ms, same.count, 95), "ms", "capture.threads256_blocked.p95_ms");
+    bench_print(quantile(again.total_ms, again.count, 50), "ms", "capture.threads256_again.ms");
     bench_print(quantile(ran.total_ms, ran.count, 50), "ms", "capture.threads256_ran.ms");
     bench_print(quantile(once.total_ms, once.count, 50), "ms", "capture.threads256_once.ms");
     end(threads, BLOCKED);
@@ -205,7 +212,7 @@ static void bench_busy(void)
     start(threads, BUSY, spin_leaf);
     for (uint32_t i = 0; i < PICTURES; i++) {
         for (uint32_t retry = 0;; retry++) { /* another program may have had both CPUs */
-            take(&p, FILES);
+            take(&p, FILES, 0);
             if (p.whole >= BUSY && p.last.held == BUSY) {
                 break;
             }
