@@ -164,7 +164,7 @@ sonde_threads_capture(const struct sonde_capture_options *options, struct sonde_
 
 /* What is known of a picture as a whole. */
 struct sonde_picture {
-    uint64_t stop_ns;    /* how long the running threads were held; 0: none was */
+    uint64_t stop_ns;    /* from the first question to the moment all were let go; 0: none ran */
     uint64_t total_ns;   /* from the first look to the last, without the calls of `each` */
     uint32_t threads;    /* whose stack is there, the calling one among them */
     uint32_t held;       /* of them: ran, and were parked */
@@ -180,12 +180,14 @@ struct sonde_picture {
 
 /* Capture the stacks of all threads as of one moment, the main thread first.
  *
- * The threads that run are held, each in a signal handler (SIGURG), until all of them have arrived;
- * so eight busy threads on two CPUs stand still for some microseconds, and not for time slices. The
- * threads that are blocked are not touched: they are read, and looked at again while the others are
- * held. A thread that did not run since the last picture is not read again. Who moved meanwhile is
- * read again or held, too; where that does not come to an end before timeout_ns, or where a thread
- * could not be read, the picture says that it is not consistent.
+ * The threads that run are held, each in a signal handler (SIGURG), until all of them stand still:
+ * in the handler, or waiting for a CPU with the handler before them. So eight busy threads on two
+ * CPUs stand still for some microseconds, and not for time slices; those that had no CPU write
+ * their stack of that moment when they get one, which the caller waits for. The threads that are
+ * blocked are not touched: they are read, and looked at again while the others are held. A thread
+ * that did not run since the last picture is not read again. Who moved meanwhile is read again or
+ * held, too; where that does not come to an end before timeout_ns, or where a thread could not be
+ * read, the picture says that it is not consistent.
  *
  * Not read are: threads that run and block SIGURG (BUSY), workers of the kernel (io_uring;
  * UNSUPPORTED), threads that did not answer in time (TIMEOUT). captured->note says so. A thread in

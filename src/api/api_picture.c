@@ -96,7 +96,7 @@ static void describe_capture(const struct sonde__roster_thread *thread,
 }
 
 /* The state is of the moment of the picture: what has come since does not count. */
-static void describe_thread(const struct sonde__roster_thread *known, bool is_bare,
+static void describe_thread(const struct sonde__roster_thread *known, bool is_bare, int32_t main,
                             struct sonde_thread *thread)
 {
     bool is_blocked = known->phase == SONDE__ROSTER_READ;
@@ -108,7 +108,7 @@ static void describe_thread(const struct sonde__roster_thread *known, bool is_ba
         is_bare = true; /* it has ended since */
     }
     thread->tid = known->tid;
-    thread->is_main = known->tid == sonde__os_pid();
+    thread->is_main = known->tid == main;
     thread->is_self = known->phase == SONDE__ROSTER_SELF;
     if (ran) {
         thread->letter = 'R';
@@ -137,6 +137,7 @@ static void copy_stack(const struct sonde_stack *from, struct sonde_stack *to)
 static void deliver_locked(bool is_bare, struct sonde_stack *stack, sonde_thread_each each,
                            void *ctx)
 {
+    int32_t main = sonde__os_pid();
     for (uint32_t i = 0; i < roster.count; i++) {
         const struct sonde__roster_thread *known = &roster.threads[i];
         struct sonde_captured captured;
@@ -144,7 +145,7 @@ static void deliver_locked(bool is_bare, struct sonde_stack *stack, sonde_thread
         if (known->phase == SONDE__ROSTER_GONE) {
             continue;
         }
-        describe_thread(known, is_bare, &thread);
+        describe_thread(known, is_bare, main, &thread);
         describe_capture(known, &captured);
         copy_stack(&known->stack, stack);
         if (each(ctx, &thread, stack, &captured) != 0) {

@@ -224,9 +224,9 @@ enum sonde_status sonde__api_signal_begin(uint64_t timeout_ns)
     return lock_until(timeout_ns);
 }
 
-bool sonde__api_signal_set(void)
+uint64_t sonde__api_signal_set(void)
 {
-    return set_handler_locked() == SONDE_OK;
+    return set_handler_locked() == SONDE_OK ? (uint64_t)(uintptr_t)&on_signal : 0;
 }
 
 void sonde__api_signal_end(bool is_set, bool is_unanswered)

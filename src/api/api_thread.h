@@ -43,7 +43,8 @@ SONDE_NODISCARD enum sonde_status sonde__api_signal_capture(int32_t tid, uint64_
 /* Many questions under one handler: begin, set (which does not lock, and may be left out), ask,
  * end. Begin returns OK | BUSY (another request was under way for all of timeout_ns). */
 SONDE_NODISCARD enum sonde_status sonde__api_signal_begin(uint64_t timeout_ns);
-bool sonde__api_signal_set(void);
+/* Returns the address of the handler; 0: it could not be set. */
+uint64_t sonde__api_signal_set(void);
 /* is_set: ..._set() succeeded; is_unanswered: a question may still be pending */
 void sonde__api_signal_end(bool is_set, bool is_unanswered);
 

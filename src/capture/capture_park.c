@@ -114,9 +114,9 @@ void sonde__capture_park_wait(uint64_t until_ns)
     }
 }
 
-bool sonde__capture_park_is_missing(void)
+uint32_t sonde__capture_park_missing(void)
 {
-    return __atomic_load_n(&park.missing, __ATOMIC_ACQUIRE) != 0;
+    return __atomic_load_n(&park.missing, __ATOMIC_ACQUIRE);
 }
 
 bool sonde__capture_park_is_asked(uint32_t index)
@@ -124,19 +124,28 @@ bool sonde__capture_park_is_asked(uint32_t index)
     return load_state(&slots[index]) == state_of(park.epoch, ASKED);
 }
 
+static enum sonde__parked parked_of(uint32_t state)
+{
+    return state == state_of(park.epoch, ASKED)     ? SONDE__PARKED_ABSENT
+           : state == state_of(park.epoch, WALKING) ? SONDE__PARKED_WALKING
+           : state == state_of(park.epoch, PARKED)  ? SONDE__PARKED_HELD
+                                                    : SONDE__PARKED_LEFT;
+}
+
+enum sonde__parked sonde__capture_park_see(uint32_t index)
+{
+    return parked_of(load_state(&slots[index]));
+}
+
 enum sonde__parked sonde__capture_park_look(uint32_t index)
 {
     struct slot *slot = &slots[index];
-    uint32_t asked = state_of(park.epoch, ASKED);
-    uint32_t expected = asked;
-    if (__atomic_compare_exchange_n(&slot->state, &expected, state_of(park.epoch, IDLE), false,
+    uint32_t state = state_of(park.epoch, ASKED);
+    if (__atomic_compare_exchange_n(&slot->state, &state, state_of(park.epoch, IDLE), false,
                                     __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
         __atomic_fetch_sub(&park.missing, 1, __ATOMIC_RELAXED);
-        return SONDE__PARKED_ABSENT;
     }
-    return expected == asked - ASKED + WALKING  ? SONDE__PARKED_WALKING
-           : expected == asked - ASKED + PARKED ? SONDE__PARKED_HELD
-                                                : SONDE__PARKED_LEFT;
+    return parked_of(state);
 }
 
 void sonde__capture_park_release(void)

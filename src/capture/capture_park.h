@@ -38,8 +38,8 @@ sonde__capture_park_ask(int32_t tid, int32_t signal, struct sonde_stack *stack, 
 /* Sleep until all that were asked are parked, or until the monotonic clock shows until_ns. */
 void sonde__capture_park_wait(uint64_t until_ns);
 
-/* Is anybody asked and not parked yet? Has this one not begun to answer? */
-bool sonde__capture_park_is_missing(void);
+/* How many are asked and not parked yet? Has this one not begun to answer? */
+uint32_t sonde__capture_park_missing(void);
 bool sonde__capture_park_is_asked(uint32_t slot);
 
 enum sonde__parked {
@@ -48,7 +48,9 @@ enum sonde__parked {
     SONDE__PARKED_WALKING, /* it began just now */
     SONDE__PARKED_ABSENT,  /* it did not come; the question is withdrawn, the stack is ours again */
 };
-/* What became of a question. After ABSENT the slot is free. */
+/* What became of a question. ABSENT: nothing yet. */
+enum sonde__parked sonde__capture_park_see(uint32_t slot);
+/* The same, and a question that is not answered yet is withdrawn: after ABSENT the slot is free. */
 enum sonde__parked sonde__capture_park_look(uint32_t slot);
 
 /* Let all go. */

@@ -11,16 +11,27 @@ enum {
         8, /* threads that wake each time: then the picture is not consistent, and says so */
     LEAVE_LOOK_NS = 20000,
     HOLD_SPARE_NS = 100000000,
+    STAT_FILES_MAX = 64, /* kept open while threads are asked; the others cost a little more */
+    STAND_LOOKS =
+        4, /* at one go: a thread is between the signal and our handler for a moment only */
+    STAND_LOOK_NS = 50000,
+    /* After it was let go, a program has its CPUs to itself again: whoever still has to answer
+     * waits for a time slice of each that is before it. */
+    SLICE_NS = 6000000,
     ANSWER_LOOK_NS = 2000000, /* whoever has a CPU has answered by then */
     ANSWER_LOOK_MAX_NS = 20000000,
 };
+
+#define NOTE_SILENT "it runs and did not answer the signal in time"
 
 struct round {
     struct sonde__picture *picture;
     const struct sonde__image_set *images;
     uint64_t begin_ns, deadline_ns, stop_begin_ns;
-    uint64_t handler; /* as the system has it */
-    bool is_open;     /* somebody was asked */
+    uint64_t handler;    /* as the system has it */
+    uint32_t stat_files; /* of threads, that are open */
+    bool is_open;        /* somebody was asked */
+    bool can_interrupt;  /* sonde__os_interrupt_running() works */
 };
 
 #define each_thread(thread, roster)                                                                \
@@ -101,33 +112,66 @@ static void sleep_ns(uint64_t ns)
     (void)status;
 }
 
+static enum sonde_status read_stat(const struct sonde__roster_thread *thread,
+                                   struct sonde__capture_stat *ret_stat)
+{
+    return thread->stat_fd >= 0 ? sonde__capture_read_stat_file(thread->stat_fd, ret_stat)
+                                : sonde__capture_read_stat(thread->tid, ret_stat);
+}
+
 /* Does the thread block the signal? In our own handler it does, and may be asked all the same: the
  * signal comes to it when it leaves. */
-static bool blocks_signal(const struct round *round, int32_t tid, struct sonde__capture_stat *stat)
+static bool blocks_signal(const struct round *round, const struct sonde__roster_thread *thread,
+                          struct sonde__capture_stat *stat)
 {
     uint64_t begin_ns = sonde__os_now_ns();
     for (;;) {
         bool blocks = (stat->blocked >> (round->picture->signal - 1) & 1) != 0;
-        if (!blocks || sonde__capture_park_is_inside(tid)) {
+        if (!blocks || sonde__capture_park_is_inside(thread->tid)) {
             return false;
         }
-        bool is_brief = sonde__capture_park_was_inside(tid) || sonde__capture_blocks_all(stat);
+        bool is_brief =
+            sonde__capture_park_was_inside(thread->tid) || sonde__capture_blocks_all(stat);
         if (round->is_open || !is_brief ||
             sonde__os_now_ns() - begin_ns > SONDE__CAPTURE_MOMENT_NS) {
             return true;
         }
         sleep_ns(LEAVE_LOOK_NS);
-        if (sonde__capture_read_stat(tid, stat) != SONDE_OK) {
+        if (read_stat(thread, stat) != SONDE_OK) {
             return false; /* it has ended: asking it will say so */
         }
     }
 }
 
+/* State and masks of a thread that is to be asked: the file stays open for the looks to come. */
+static enum sonde_status open_stat(struct round *round, struct sonde__roster_thread *thread,
+                                   struct sonde__capture_stat *ret_stat)
+{
+    if (thread->stat_fd < 0 && round->stat_files < STAT_FILES_MAX) {
+        SONDE_TRY(
+            sonde__os_thread_open(0, thread->tid, SONDE__OS_THREAD_STAT, &thread->stat_fd, NULL));
+        round->stat_files++;
+    }
+    return read_stat(thread, ret_stat);
+}
+
+static void close_stats(struct round *round)
+{
+    each_thread(thread, round->picture->roster)
+    {
+        if (thread->stat_fd >= 0) {
+            sonde__os_close(thread->stat_fd);
+            thread->stat_fd = -1;
+        }
+    }
+    round->stat_files = 0;
+}
+
 /* May this running thread be asked? Else it is FAILED or GONE. */
-static bool is_askable(const struct round *round, struct sonde__roster_thread *thread)
+static bool is_askable(struct round *round, struct sonde__roster_thread *thread)
 {
     struct sonde__capture_stat stat;
-    enum sonde_status status = sonde__capture_read_stat(thread->tid, &stat);
+    enum sonde_status status = open_stat(round, thread, &stat);
     if (status != SONDE_OK) {
         sonde__capture_roster_fail(round->picture->roster, thread, status, NULL);
     } else if (stat.letter == 'Z' || stat.letter == 'X') {
@@ -143,7 +187,7 @@ static bool is_askable(const struct round *round, struct sonde__roster_thread *t
     } else if (!round->picture->may_signal) {
         sonde__capture_roster_fail(round->picture->roster, thread, SONDE_BUSY,
                                    "it runs, and signals are not allowed here");
-    } else if (blocks_signal(round, thread->tid, &stat)) {
+    } else if (blocks_signal(round, thread, &stat)) {
         sonde__capture_roster_fail(round->picture->roster, thread, SONDE_BUSY,
                                    "it runs and blocks the signal that would ask it (SIGURG)");
     } else {
@@ -172,6 +216,7 @@ static void ask(struct round *round, struct sonde__roster_thread *thread)
         return;
     }
     sonde__capture_roster_clear(picture->roster, thread);
+    thread->is_pending = false;
     status = sonde__capture_park_ask(thread->tid, picture->signal, &thread->stack, &thread->slot);
     if (status == SONDE_OK) {
         thread->phase = SONDE__ROSTER_ASKED;
@@ -209,23 +254,83 @@ static void withdraw_lost(struct sonde__picture *picture)
     }
 }
 
-static void wait_answers(struct round *round)
+/* Will the thread execute no instruction of the program before it answers? All that had a CPU came
+ * into the kernel after they were asked, and the way out leads through our handler, if the signal
+ * is not blocked. So a thread that waits for a CPU stands still without ever getting one. */
+static bool is_pending(const struct round *round, struct sonde__roster_thread *thread)
 {
-    uint64_t pause_ns = ANSWER_LOOK_NS;
-    for (;;) {
-        uint64_t now_ns = sonde__os_now_ns();
-        uint64_t left_ns = round->deadline_ns > now_ns ? round->deadline_ns - now_ns : 0;
-        sonde__capture_park_wait(now_ns + (left_ns < pause_ns ? left_ns : pause_ns));
-        if (!sonde__capture_park_is_missing() || left_ns <= pause_ns) {
-            return;
-        }
-        withdraw_lost(round->picture);
-        pause_ns = pause_ns * 2 < ANSWER_LOOK_MAX_NS ? pause_ns * 2 : ANSWER_LOOK_MAX_NS;
+    uint32_t signal = 1u << (round->picture->signal - 1);
+    struct sonde__capture_stat stat;
+    if (!thread->is_pending && round->can_interrupt && read_stat(thread, &stat) == SONDE_OK) {
+        thread->is_pending =
+            stat.letter == 'R' && (stat.pending & signal) != 0 && (stat.blocked & signal) == 0;
     }
+    return thread->is_pending;
 }
 
-/* Everything that takes its time comes before the first question. */
-static void ask_running(struct round *round)
+/* Will those that are missing answer in time if they only get their share of the CPUs? */
+static bool may_come_later(const struct round *round)
+{
+    uint64_t now_ns = sonde__os_now_ns();
+    uint64_t left_ns = round->deadline_ns > now_ns ? round->deadline_ns - now_ns : 0;
+    return sonde__capture_park_missing() <= left_ns / 2 / SLICE_NS;
+}
+
+/* Does it stand still, in our handler or on the way there? */
+static bool stands(const struct round *round, struct sonde__roster_thread *thread)
+{
+    for (unsigned i = 0; i < STAND_LOOKS; i++) {
+        if (!sonde__capture_park_is_asked(thread->slot) || is_pending(round, thread)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Does everyone stand still that was asked? */
+static bool all_stand(const struct round *round)
+{
+    if (!round->can_interrupt || !may_come_later(round)) {
+        return false;
+    }
+    each_thread(thread, round->picture->roster)
+    {
+        if (thread->phase == SONDE__ROSTER_ASKED && !stands(round, thread)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Sleep until all have answered, at most for *pause_ns, which grows, and not beyond the deadline.
+ * False: it is over. */
+static bool wait_a_while(const struct round *round, uint64_t *pause_ns)
+{
+    uint64_t now_ns = sonde__os_now_ns();
+    uint64_t left_ns = round->deadline_ns > now_ns ? round->deadline_ns - now_ns : 0;
+    bool is_last = left_ns <= *pause_ns;
+    sonde__capture_park_wait(now_ns + (is_last ? left_ns : *pause_ns));
+    *pause_ns = *pause_ns * 2 < ANSWER_LOOK_MAX_NS ? *pause_ns * 2 : ANSWER_LOOK_MAX_NS;
+    return !is_last;
+}
+
+/* False: somebody may run on. */
+static bool wait_standing(const struct round *round)
+{
+    uint64_t pause_ns = round->can_interrupt ? STAND_LOOK_NS : ANSWER_LOOK_NS;
+    while (sonde__capture_park_missing() > 0 && !all_stand(round)) {
+        if (!wait_a_while(round, &pause_ns)) {
+            return sonde__capture_park_missing() == 0;
+        }
+        if (pause_ns > ANSWER_LOOK_NS) {
+            withdraw_lost(round->picture);
+        }
+    }
+    return true;
+}
+
+/* Everything that takes its time comes before the first question. False: somebody may run on. */
+static bool ask_running(struct round *round)
 {
     struct sonde__picture *picture = round->picture;
     uint32_t askable = 0;
@@ -234,14 +339,17 @@ static void ask_running(struct round *round)
         askable += thread->phase == SONDE__ROSTER_RUNNING && is_askable(round, thread);
     }
     if (askable == 0) {
-        return;
+        return true;
     }
     if (!round->is_open) {
-        /* what the system has then is ours, be it that a sanitizer wraps it */
-        picture->is_handler_set = picture->set_handler();
+        /* what the system has then is ours, be it that a sanitizer wraps it: then the program may
+         * go on between the delivery and our part of it */
+        uint64_t handler = picture->set_handler();
+        picture->is_handler_set = handler != 0;
         if (!sonde__os_signal_handler(picture->signal, &round->handler)) {
             round->handler = 0;
         }
+        round->can_interrupt = round->handler == handler && sonde__os_interrupt_prepare();
         sonde__capture_park_open(picture->timeout_ns + HOLD_SPARE_NS);
         round->stop_begin_ns = sonde__os_now_ns();
         round->is_open = true;
@@ -252,10 +360,11 @@ static void ask_running(struct round *round)
             ask(round, thread);
         }
     }
-    wait_answers(round);
+    round->can_interrupt = round->can_interrupt && sonde__os_interrupt_running();
+    return wait_standing(round);
 }
 
-/* What became of the questions. Those who write their stack just now stay ASKED. */
+/* What became of the questions. Those who write their stack just now, or will, stay ASKED. */
 static void take_answers(struct sonde__picture *picture)
 {
     each_thread(thread, picture->roster)
@@ -263,7 +372,7 @@ static void take_answers(struct sonde__picture *picture)
         if (thread->phase != SONDE__ROSTER_ASKED) {
             continue;
         }
-        switch (sonde__capture_park_look(thread->slot)) {
+        switch (sonde__capture_park_see(thread->slot)) {
         case SONDE__PARKED_HELD:
             thread->phase = SONDE__ROSTER_PARKED;
             break;
@@ -272,18 +381,65 @@ static void take_answers(struct sonde__picture *picture)
             picture->is_consistent = false;
             break;
         case SONDE__PARKED_WALKING:
-            picture->is_consistent = false;
-            break;
         case SONDE__PARKED_ABSENT:
-            sonde__capture_roster_fail(picture->roster, thread, SONDE_TIMEOUT,
-                                       "it runs and did not answer the signal in time");
-            thread->is_unanswered = true;
             break;
         }
     }
 }
 
 /* --- the end --- */
+
+/* Threads that came to a wait on their way to our handler: nothing of the program ran in them, if
+ * they stood still until they were read. */
+static void read_lost(const struct round *round)
+{
+    struct sonde__roster *roster = round->picture->roster;
+    withdraw_lost(round->picture);
+    each_thread(thread, roster)
+    {
+        thread->is_late = thread->phase == SONDE__ROSTER_BLOCKED;
+    }
+    (void)sonde__capture_roster_read(roster, round->images);
+    each_thread(thread, roster)
+    {
+        if (thread->is_late && thread->phase == SONDE__ROSTER_READ &&
+            !sonde__capture_roster_look(roster, thread)) {
+            sonde__capture_roster_fail(roster, thread, SONDE_TIMEOUT, NOTE_SILENT);
+        }
+    }
+}
+
+/* All have been let go: those that stood without having answered do so when they get a CPU. */
+static void wait_answers(struct round *round)
+{
+    struct sonde__roster *roster = round->picture->roster;
+    uint64_t pause_ns = ANSWER_LOOK_NS;
+    while (sonde__capture_park_missing() > 0 && wait_a_while(round, &pause_ns)) {
+        if (sonde__capture_park_missing() > 0) {
+            read_lost(round);
+        }
+    }
+    each_thread(thread, roster)
+    {
+        if (thread->phase != SONDE__ROSTER_ASKED) {
+            continue;
+        }
+        switch (sonde__capture_park_look(thread->slot)) {
+        case SONDE__PARKED_ABSENT:
+            sonde__capture_roster_fail(roster, thread, SONDE_TIMEOUT, NOTE_SILENT);
+            thread->is_unanswered = true;
+            break;
+        case SONDE__PARKED_WALKING:
+            sonde__capture_park_finish(thread->slot);
+            thread->phase = SONDE__ROSTER_PARKED;
+            break;
+        case SONDE__PARKED_HELD:
+        case SONDE__PARKED_LEFT:
+            thread->phase = SONDE__ROSTER_PARKED;
+            break;
+        }
+    }
+}
 
 static void release(struct round *round)
 {
@@ -294,13 +450,7 @@ static void release(struct round *round)
     take_answers(picture);
     picture->stop_ns = sonde__os_now_ns() - round->stop_begin_ns;
     sonde__capture_park_release();
-    each_thread(thread, picture->roster)
-    {
-        if (thread->phase == SONDE__ROSTER_ASKED) {
-            sonde__capture_park_finish(thread->slot);
-            thread->phase = SONDE__ROSTER_PARKED;
-        }
-    }
+    wait_answers(round);
 }
 
 /* One that came to a wait instead of an answer (an uninterruptible one takes no signal) is read
@@ -345,13 +495,13 @@ static void take_rounds(struct round *round)
     struct sonde__roster *roster = picture->roster;
     for (picture->rounds = 1;; picture->rounds++) {
         uint32_t read = count_phase(roster, SONDE__ROSTER_READ);
-        ask_running(round);
+        bool is_standing = ask_running(round);
         take_answers(picture);
         /* all that is asked stands still now: this is the moment, if nothing else has moved */
         bool is_same = look_all(picture, SONDE__ROSTER_READ) == read;
         bool is_complete = find_threads(picture);
         uint32_t fresh = sonde__capture_roster_read(roster, round->images);
-        if (is_same && is_complete && fresh == 0 &&
+        if (is_standing && is_same && is_complete && fresh == 0 &&
             count_phase(roster, SONDE__ROSTER_RUNNING) == 0) {
             return;
         }
@@ -397,6 +547,7 @@ enum sonde_status sonde__capture_picture(struct sonde__picture *picture)
         picture->is_consistent = true;
         take_rounds(&round);
         release(&round);
+        close_stats(&round);
         give_up_running(picture);
     }
     read_unanswered(picture);

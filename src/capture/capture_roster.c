@@ -34,6 +34,7 @@ static void init_thread(struct sonde__roster_thread *thread, int32_t tid)
     thread->tid = tid;
     thread->wait_fd = -1;
     thread->schedstat_fd = -1;
+    thread->stat_fd = -1;
     thread->stack = stack;
 }
 

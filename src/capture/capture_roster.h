@@ -35,10 +35,13 @@ enum sonde__roster_phase {
 struct sonde__roster_thread {
     int32_t tid;
     int32_t wait_fd, schedstat_fd; /* -1: not open */
+    int32_t stat_fd;               /* the same; open during a picture only */
     uint8_t phase;                 /* enum sonde__roster_phase */
     uint8_t status;                /* enum sonde_status, of FAILED */
     bool is_listed;
     bool is_unanswered; /* a question was withdrawn: the signal may still be pending */
+    bool is_pending;    /* ASKED: the signal is there, and comes before anything of the program */
+    bool is_late;       /* BLOCKED, READ: read after the others were let go */
     uint32_t slot;
     uint32_t stack_bytes; /* from sp on, that its last walk read; 0: not known */
     const char *note;     /* of FAILED; null: none */

@@ -65,15 +65,20 @@ bool sonde__capture_parse_stat(const char *text, size_t size, struct sonde__capt
     return true;
 }
 
-enum sonde_status sonde__capture_read_stat(int32_t tid, struct sonde__capture_stat *ret_stat)
+enum sonde_status sonde__capture_read_stat_file(int32_t fd, struct sonde__capture_stat *ret_stat)
 {
     char text[TEXT_CAPACITY];
     size_t size = 0;
+    SONDE_TRY(sonde__os_pread(fd, text, sizeof text, 0, &size, NULL));
+    return sonde__capture_parse_stat(text, size, ret_stat) ? SONDE_OK : SONDE_CORRUPT;
+}
+
+enum sonde_status sonde__capture_read_stat(int32_t tid, struct sonde__capture_stat *ret_stat)
+{
     int32_t fd;
     enum sonde_status status;
     SONDE_TRY(sonde__os_thread_open(0, tid, SONDE__OS_THREAD_STAT, &fd, NULL));
-    status = sonde__os_pread(fd, text, sizeof text, 0, &size, NULL);
+    status = sonde__capture_read_stat_file(fd, ret_stat);
     sonde__os_close(fd);
-    SONDE_TRY(status);
-    return sonde__capture_parse_stat(text, size, ret_stat) ? SONDE_OK : SONDE_CORRUPT;
+    return status;
 }

@@ -63,5 +63,8 @@ bool sonde__capture_blocks_all(const struct sonde__capture_stat *stat);
 bool sonde__capture_is_kernels(const struct sonde__capture_stat *stat);
 SONDE_NODISCARD enum sonde_status sonde__capture_read_stat(int32_t tid,
                                                            struct sonde__capture_stat *ret_stat);
+/* The same from the open file. */
+SONDE_NODISCARD enum sonde_status
+sonde__capture_read_stat_file(int32_t fd, struct sonde__capture_stat *ret_stat);
 
 #endif

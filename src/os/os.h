@@ -147,6 +147,12 @@ SONDE_NODISCARD enum sonde_status sonde__os_signal_thread(struct sonde__os_sende
 /* The function that a signal runs in this process, as an address; 0 and 1 are SIG_DFL and SIG_IGN.
  * False: it cannot be told. */
 bool sonde__os_signal_handler(int32_t signal, uint64_t *ret_function);
+/* Make every thread of this process that has a CPU enter the kernel, and return when all have: what
+ * was pending for a thread before the call, and is not blocked, is delivered before it executes
+ * another instruction of the program. False: this system cannot. _prepare() makes it possible, once
+ * in a process; it may sleep for some milliseconds, and is quick when called again. */
+bool sonde__os_interrupt_prepare(void);
+bool sonde__os_interrupt_running(void);
 /* The alternate signal stack of this thread. False: it has none. *ret_active: running on it. */
 bool sonde__os_alternate_stack(uint64_t *ret_start, uint64_t *ret_end, bool *ret_active);
 

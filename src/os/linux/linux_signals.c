@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Signals to one thread, with a value. */
+#include <linux/membarrier.h>
 #include <signal.h>
 #include <stddef.h>
 
@@ -35,6 +36,18 @@ bool sonde__os_signal_handler(int32_t signal, uint64_t *ret_function)
     }
     *ret_function = action[0];
     return true;
+}
+
+/* Linux, kernel/sched/membarrier.c: an interrupt goes to every CPU that runs a thread of this
+ * process, and is waited for. The way back from an interrupt delivers signals. */
+bool sonde__os_interrupt_prepare(void)
+{
+    return linux_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0) == 0;
+}
+
+bool sonde__os_interrupt_running(void)
+{
+    return linux_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0) == 0;
 }
 
 bool sonde__os_alternate_stack(uint64_t *ret_start, uint64_t *ret_end, bool *ret_active)

@@ -395,6 +395,16 @@ bool sonde__os_signal_handler(int32_t signal, uint64_t *ret_function)
     return false;
 }
 
+bool sonde__os_interrupt_prepare(void)
+{
+    return false;
+}
+
+bool sonde__os_interrupt_running(void)
+{
+    return false;
+}
+
 bool sonde__os_alternate_stack(uint64_t *ret_start, uint64_t *ret_end, bool *ret_active)
 {
     if (sim.alternate_end == 0) {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Pictures: all threads as of one moment, and who is not in them. */
 #include <errno.h>
+#include <linux/filter.h>
 #include <linux/io_uring.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -90,47 +94,57 @@ TEST(running_threads_are_held)
  * (Stacks that are captured one after the other do, in one of ten.) */
 static pthread_mutex_t held_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void hold_lock(unsigned turns);
+static void hold_lock(unsigned turns, const sigset_t *unblock);
+extern const char __start_hold_lock_code[], __stop_hold_lock_code[]; /* nothing else is there */
 
 static void *hold_often(void *arg)
 {
     struct worker *w = arg;
+    sigset_t all;
+    sigfillset(&all);
     begin_work(w);
     for (unsigned n = 1; !__atomic_load_n(&w->stop, __ATOMIC_ACQUIRE); n++) {
+        bool is_deaf = n % 4 == 0; /* while it waits for the lock */
+        if (is_deaf) {
+            pthread_sigmask(SIG_BLOCK, &all, NULL);
+        }
         while (pthread_mutex_trylock(&held_lock) != 0) { /* of which some spin, */
-            if (n % 3 == 0) {                            /* and some sleep */
+            if (is_deaf || n % 3 == 0) {                 /* and some sleep */
                 pthread_mutex_lock(&held_lock);
                 break;
             }
         }
-        hold_lock(n % 700);
+        hold_lock(n % 700, is_deaf ? &all : NULL);
         pthread_mutex_unlock(&held_lock);
     }
     return NULL;
 }
 
-static __attribute__((noinline)) void hold_lock(unsigned turns)
+static __attribute__((noinline, section("hold_lock_code"))) void hold_lock(unsigned turns,
+                                                                           const sigset_t *unblock)
 {
+    if (unblock != NULL) {
+        pthread_sigmask(SIG_UNBLOCK, unblock, NULL);
+    }
     for (volatile unsigned i = 0; i < turns; i++) {
     }
 }
 
-TEST(a_picture_is_of_one_moment)
+/* Until `wanted` pictures were consistent: a thread that is deaf just then is not in them. */
+static void check_one_moment(unsigned wanted)
 {
     enum { WORKERS = 4 };
     struct worker workers[WORKERS] = {{0}};
     unsigned consistent = 0, holding = 0;
-    need_pictures(true);
     for (int i = 0; i < WORKERS; i++) {
         start(&workers[i], hold_often);
     }
-    for (int round = 0; round < (test_long() ? 20000 : 200); round++) {
+    for (unsigned round = 0; consistent < wanted && round < 20 * wanted; round++) {
         unsigned holders = 0;
         CHECK_OK(capture(SONDE_CAPTURE_BARE, FILES));
         for (uint32_t i = 0; i < seen_count; i++) {
-            holders +=
-                !seen[i].thread.is_self && /* what follows hold_lock() is in its stack only */
-                holds(&seen[i], (void *)&hold_lock, FUNCTION_SIZE);
+            holders += holds(&seen[i], __start_hold_lock_code,
+                             (size_t)(__stop_hold_lock_code - __start_hold_lock_code));
         }
         if (picture.consistent) {
             CHECK(holders <= 1);
@@ -141,9 +155,117 @@ TEST(a_picture_is_of_one_moment)
     for (int i = 0; i < WORKERS; i++) {
         end(&workers[i]);
     }
-    CHECK(consistent > 50);
-    CHECK(holding > 10);
+    CHECK_EQ(consistent, wanted);
+    CHECK(holding > 0);
     CHECK_OK(capture(0, 0));
+}
+
+TEST(a_picture_is_of_one_moment)
+{
+    need_pictures(true);
+    check_one_moment(test_long() ? 10000 : 100);
+}
+
+/* --- while other programs have the CPUs --- */
+
+enum { BURNERS = 4 };
+
+static void start_burners(pid_t *burners)
+{
+    for (int i = 0; i < BURNERS; i++) {
+        burners[i] = fork();
+        CHECK(burners[i] >= 0);
+        if (burners[i] == 0) {
+            alarm(300);
+            for (;;) {
+            }
+        }
+    }
+}
+
+static void end_burners(const pid_t *burners)
+{
+    for (int i = 0; i < BURNERS; i++) {
+        kill(burners[i], SIGKILL);
+        CHECK_EQ(waitpid(burners[i], NULL, 0), burners[i]);
+    }
+}
+
+/* Threads that wait for a CPU have their stack of that moment though they write it later, when the
+ * others have long been let go. */
+TEST_TIMEOUT(a_picture_is_of_one_moment_on_a_busy_machine, 300)
+{
+    pid_t burners[BURNERS];
+    need_pictures(true);
+    start_burners(burners);
+    check_one_moment(test_long() ? 1000 : 15);
+    end_burners(burners);
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Nobody is held until all have had a CPU: that takes them a time slice each. */
+TEST_TIMEOUT(threads_are_held_briefly_on_a_busy_machine, 300)
+{
+    enum { SPINNERS = 8, ROUNDS = 15 };
+    struct worker spinners[SPINNERS] = {{0}};
+    uint64_t stops[ROUNDS], totals[ROUNDS];
+    pid_t burners[BURNERS];
+    need_pictures(true);
+    start_burners(burners);
+    for (int i = 0; i < SPINNERS; i++) {
+        start(&spinners[i], spin);
+    }
+    CHECK_OK(capture(0, FILES));
+    for (int round = 0; round < ROUNDS; round++) {
+        CHECK_OK(capture(0, FILES));
+        CHECK_EQ(picture.consistent, 1);
+        CHECK_EQ(picture.held, SPINNERS);
+        stops[round] = picture.stop_ns;
+        totals[round] = picture.total_ns;
+        for (int i = 0; i < SPINNERS; i++) {
+            CHECK_EQ(find(spinners[i].tid)->stack.end, SONDE_END_ROOT);
+            CHECK(find(spinners[i].tid)->pcs[0] - (uintptr_t)&spin < FUNCTION_SIZE);
+        }
+    }
+    for (int i = 0; i < SPINNERS; i++) {
+        end(&spinners[i]);
+    }
+    end_burners(burners);
+    qsort(stops, ROUNDS, sizeof *stops, compare_times);
+    qsort(totals, ROUNDS, sizeof *totals, compare_times);
+    CHECK(stops[ROUNDS / 2] < 2000000);
+    CHECK(stops[ROUNDS / 2] * 2 < totals[ROUNDS / 2]);
+    CHECK_OK(capture(0, 0));
+}
+
+/* A system-call filter as containers have them. */
+static void refuse_membarrier(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof code / sizeof code[0], code};
+    CHECK_OK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+        SKIP("no seccomp filters here: %s", strerror(errno));
+    }
+    CHECK_EQ(syscall(SYS_membarrier, 0, 0, 0), -1);
+}
+
+/* Then all are held until all have answered. */
+TEST(a_picture_is_of_one_moment_where_nobody_can_be_interrupted)
+{
+    need_pictures(true);
+    refuse_membarrier();
+    check_one_moment(30);
 }
 
 /* --- who cannot be read --- */

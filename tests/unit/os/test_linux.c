@@ -330,6 +330,16 @@ TEST(signal_reaches_the_thread_with_its_value)
     CHECK_EQ(sonde__os_signal_thread(sonde__os_sender(), s.tid, SIGURG, 0), SONDE_ABSENT);
 }
 
+TEST(threads_that_run_are_interrupted)
+{
+    CHECK(!sonde__os_interrupt_running()); /* not prepared yet */
+    if (!sonde__os_interrupt_prepare()) {
+        SKIP("the system does not interrupt a process' threads");
+    }
+    CHECK(sonde__os_interrupt_prepare());
+    CHECK(sonde__os_interrupt_running());
+}
+
 static void *wake_later(void *arg)
 {
     uint32_t *word = arg;
