@@ -7,7 +7,11 @@
  * How another thread is read: one that is blocked in a system call from what the kernel tells of
  * it, without waking it, and checked again after the walk; one that runs by a signal that is
  * ignored by default (SIGURG), unless it blocks that signal or the caller forbids it. A blocked
- * thread is never sent a signal: many blocking calls would end early with EINTR. */
+ * thread is never sent a signal: many blocking calls would end early with EINTR. Where the program
+ * has a handler of its own for SIGURG, that runs after ours, for our signals, too: the system may
+ * have merged one of the program's with ours, and one that is lost does more harm than one too
+ * many.
+ */
 #ifndef SONDE_THREAD_H
 #define SONDE_THREAD_H
 

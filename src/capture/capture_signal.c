@@ -36,24 +36,10 @@ void sonde__capture_chain_set(const struct sonde__capture_chain *new_chain)
     chain = *new_chain;
 }
 
-void sonde__capture_on_signal(int signal, void *siginfo, void *ucontext)
+static void answer(uint64_t value, const void *ucontext)
 {
-    uint64_t value = 0;
-    uint32_t waiting;
+    uint32_t waiting = (uint32_t)value;
     struct sonde__regs regs;
-    bool is_ours = sonde__os_signal_value(siginfo, &value);
-    if (is_ours && sonde__capture_park_answer(value, ucontext)) {
-        return;
-    }
-    if (!is_ours || (uint32_t)(value >> 32) != own_mark()) {
-        if (chain.full != NULL) {
-            chain.full(signal, siginfo, ucontext);
-        } else if (chain.simple != NULL) {
-            chain.simple(signal);
-        }
-        return;
-    }
-    waiting = (uint32_t)value;
     /* acquire: pairs with the requester's release of request.stack */
     if (!__atomic_compare_exchange_n(&request.state, &waiting, waiting - WAITING + WALKING, false,
                                      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
@@ -64,6 +50,28 @@ void sonde__capture_on_signal(int signal, void *siginfo, void *ucontext)
     /* release: pairs with the requester's acquire */
     __atomic_store_n(&request.state, (uint32_t)value - WAITING + DONE, __ATOMIC_RELEASE);
     sonde__os_futex_wake(&request.state, 1, false);
+}
+
+/* The system keeps one signal of a kind for a thread: one of the program's own that was sent while
+ * ours was pending is gone, and nobody can tell. A program that counts on it may hang for good
+ * (Go's runtime does not ask a goroutine to stop a second time), and one that gets a signal too
+ * many looks and finds nothing. So its handler runs for ours, too. */
+void sonde__capture_on_signal(int signal, void *siginfo, void *ucontext)
+{
+    uint64_t value = 0;
+    if (sonde__os_signal_value(siginfo, &value)) {
+        if (sonde__capture_park_answer(value, ucontext)) {
+            sonde__os_signal_plain(siginfo);
+        } else if ((uint32_t)(value >> 32) == own_mark()) {
+            answer(value, ucontext);
+            sonde__os_signal_plain(siginfo);
+        }
+    }
+    if (chain.full != NULL) {
+        chain.full(signal, siginfo, ucontext);
+    } else if (chain.simple != NULL) {
+        chain.simple(signal);
+    }
 }
 
 /* Wait until the state is DONE, or take the request back at the deadline. */

@@ -16,6 +16,8 @@ void sonde__os_context_regs(const void *ucontext, struct sonde__regs *ret_regs);
 bool sonde__os_signal_value(const void *siginfo, uint64_t *ret_value);
 /* The same of a signal that process `pid` sent, by the same means. */
 bool sonde__os_signal_sent_by(const void *siginfo, int32_t pid, uint64_t *ret_value);
+/* Make such a signal one that tgkill(2) sent: without a value. */
+void sonde__os_signal_plain(void *siginfo);
 
 /* The registers that the record of a wait tells: sp, pc, and in a system call those that hold its
  * arguments. No other is known. */

@@ -48,6 +48,13 @@ bool sonde__os_signal_sent_by(const void *siginfo, int32_t pid, uint64_t *ret_va
     return true;
 }
 
+void sonde__os_signal_plain(void *siginfo)
+{
+    siginfo_t *info = siginfo;
+    info->si_code = SI_TKILL;
+    info->si_value.sival_ptr = NULL;
+}
+
 bool sonde__os_signal_value(const void *siginfo, uint64_t *ret_value)
 {
     return sonde__os_signal_sent_by(siginfo, sonde__os_pid(), ret_value);

@@ -22,20 +22,21 @@ TEST(the_programs_own_handler)
 {
     struct worker spinner = {0};
     struct sigaction action = {.sa_handler = on_urgent};
-    int sent = 0;
+    int ran = 0;
     need_pictures(true);
     CHECK_OK(sigaction(SIGURG, &action, NULL));
     start(&spinner, spin);
     for (int i = 0; i < 50; i++) {
         CHECK_OK(capture(0, 0));
         CHECK_EQ(find(spinner.tid)->captured.by, SONDE_CAPTURED_SIGNAL);
-        CHECK_OK(pthread_kill(spinner.thread, SIGURG));
-        sent++;
-        while (__atomic_load_n(&urgent, __ATOMIC_RELAXED) < sent) {
-            usleep(100);
-        }
+        do { /* once for ours, too: one of its own may have been merged with that */
+            ran++;
+            while (__atomic_load_n(&urgent, __ATOMIC_RELAXED) < ran) {
+                usleep(100);
+            }
+        } while (ran % 2 != 0 && pthread_kill(spinner.thread, SIGURG) == 0);
     }
-    CHECK_EQ(urgent, sent);
+    CHECK_EQ(urgent, ran);
     check_action_is(on_urgent);
     end(&spinner);
 }

@@ -194,6 +194,36 @@ TEST(a_late_delivery_finds_another_question)
     end(&other);
 }
 
+static int urgent;
+static void on_urgent(int signal)
+{
+    (void)signal;
+    __atomic_fetch_add(&urgent, 1, __ATOMIC_RELAXED);
+}
+
+/* Of the program's own signal and ours the system keeps one, which is ours. */
+TEST(a_signal_of_the_program_that_is_merged_with_ours)
+{
+    struct worker w = {.ready = 0, .blocks = true};
+    const struct sonde__capture_chain chain = {.simple = on_urgent};
+    uint32_t slot;
+    start(&w);
+    sonde__capture_chain_set(&chain);
+    sonde__capture_park_open(10 * (uint64_t)FAR_NS);
+    CHECK_OK(sonde__capture_park_ask(w.tid, SIGURG, &w.stack, &slot));
+    CHECK_OK(pthread_kill(w.thread, SIGURG));
+    __atomic_store_n(&w.ready, 2, __ATOMIC_RELEASE);
+    sonde__capture_park_wait(sonde__os_now_ns() + FAR_NS);
+    CHECK_EQ(sonde__capture_park_look(slot), SONDE__PARKED_HELD);
+    CHECK_EQ(urgent, 0); /* it is parked first */
+    sonde__capture_park_release();
+    while (__atomic_load_n(&w.ready, __ATOMIC_ACQUIRE) != 3) {
+        usleep(100);
+    }
+    CHECK_EQ(urgent, 1);
+    end(&w);
+}
+
 /* A thread that is still on its way out may be asked again: the signal comes when it is out. */
 TEST(asked_again_at_once)
 {
