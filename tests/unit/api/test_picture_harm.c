@@ -36,7 +36,7 @@ TEST(the_programs_own_handler)
             }
         } while (ran % 2 != 0 && pthread_kill(spinner.thread, SIGURG) == 0);
     }
-    CHECK_EQ(urgent, ran);
+    CHECK(urgent >= ran);
     check_action_is(on_urgent);
     end(&spinner);
 }
