@@ -89,7 +89,7 @@ static void read_encryption(struct sonde__macho *macho, struct sonde__bytes *b)
 static void read_dynamic_symbols(struct sonde__macho *macho, struct sonde__bytes *b)
 {
     /* twelve words before: local, external and undefined symbols, contents, modules, references */
-    (void)sonde__base_bytes_take(b, 12 * 4);
+    (void)sonde__base_bytes_take(b, 48);
     macho->indirect_at = sonde__base_bytes_u32(b);
     macho->indirect_count = sonde__base_bytes_u32(b);
     if (b->failed) {

@@ -26,14 +26,15 @@ static bool read_symbol(struct sonde__macho_exports *e, struct sonde__bytes *b,
 {
     uint64_t size = sonde__base_bytes_uleb(b);
     struct sonde__bytes data;
+    const uint8_t *at;
     if (size == 0 || b->failed) {
         return false;
     }
-    if (size > sonde__base_bytes_left(b)) {
-        return sonde__base_bytes_fail(b);
+    at = sonde__base_bytes_take(b, size);
+    if (at == NULL) {
+        return false;
     }
-    sonde__base_bytes_init(&data, b->at, (size_t)size);
-    b->at += size;
+    sonde__base_bytes_init(&data, at, (size_t)size);
     ret_export->flags = sonde__base_bytes_uleb(&data);
     ret_export->vaddr = 0;
     if ((ret_export->flags & SONDE__EXPORT_REEXPORT) == 0) {
