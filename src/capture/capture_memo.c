@@ -19,7 +19,7 @@ static __thread struct {
 
 /* The memo's end, which is what most stacks need of it, is the end of a page. */
 struct slot {
-    uint8_t to_come[SONDE__MEMO_BYTES - sizeof(struct sonde__memo)];
+    uint8_t unused[SONDE__MEMO_BYTES - sizeof(struct sonde__memo)];
     struct sonde__memo memo;
 };
 _Static_assert(sizeof(struct slot) == SONDE__MEMO_BYTES, "whole pages");

@@ -266,3 +266,22 @@ void sonde__capture_walk(struct sonde_stack *stack, const struct sonde__regs *re
     }
     sonde__capture_memo_leave(memo);
 }
+
+struct sonde__memo *sonde__capture_walk_tagged(struct sonde_stack *stack,
+                                               const struct sonde__regs *regs, uint32_t skip,
+                                               const void *tagger, uint32_t **ret_tags)
+{
+    struct sonde__memo *memo = sonde__capture_memo_enter();
+    *ret_tags = NULL;
+    if (memo == NULL || !walk_by_memo(stack, regs, skip, memo)) {
+        walk(stack, regs, false, skip, SONDE__CAPTURE_OWN, memo);
+    } else if (stack->end == SONDE_END_ROOT) {
+        *ret_tags = sonde__memo_tags(memo, stack->count, tagger);
+    }
+    return memo;
+}
+
+void sonde__capture_tagged_done(struct sonde__memo *memo)
+{
+    sonde__capture_memo_leave(memo);
+}

@@ -62,6 +62,23 @@ struct sonde__depot *sonde__record_depot(const struct sonde__record *record)
     return record->depot;
 }
 
+/* The frames from the outermost whose node is known inward. The memo has taken each by a rule for
+ * return addresses, so its word is its pc (depot_stack.c). */
+static uint32_t put_tagged(struct sonde__depot *depot, const struct sonde_stack *stack,
+                           uint32_t *tags)
+{
+    uint32_t known = 0;
+    while (known < stack->count && !sonde__depot_is_open(depot, tags[known])) {
+        known++;
+    }
+    uint32_t id = known < stack->count ? tags[known] : sonde__depot_root(SONDE_END_ROOT);
+    while (known-- > 0) {
+        id = sonde__depot_child(depot, id, stack->pcs[known] & SONDE__DEPOT_PC);
+        tags[known] = id;
+    }
+    return id;
+}
+
 uint32_t sonde__record_stack(struct sonde__record *record, const struct sonde__regs *caller,
                              uint32_t skip)
 {
@@ -69,8 +86,13 @@ uint32_t sonde__record_stack(struct sonde__record *record, const struct sonde__r
     uint8_t how[SONDE__RECORD_DEPTH];
     struct sonde_stack stack;
     sonde_stack_init(&stack, pcs, how, SONDE__RECORD_DEPTH, SONDE__RECORD_OUTER);
-    sonde__capture_walk(&stack, caller, false, skip, SONDE__CAPTURE_OWN);
-    return sonde__depot_put(record->depot, &stack);
+    uint32_t *tags;
+    struct sonde__memo *memo =
+        sonde__capture_walk_tagged(&stack, caller, skip, record->depot, &tags);
+    uint32_t id = tags != NULL ? put_tagged(record->depot, &stack, tags)
+                               : sonde__depot_put(record->depot, &stack);
+    sonde__capture_tagged_done(memo);
+    return id;
 }
 
 static __attribute__((noinline)) uint64_t *make_row(struct sonde__record *record, uint32_t index)

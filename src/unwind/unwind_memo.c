@@ -234,6 +234,19 @@ static void set_needs(struct sonde__recorder *rec)
     for (uint32_t i = rec->changed; i > rec->begin; i--) {
         set_need(&frames[i - 1], i < END ? &frames[i] : NULL);
     }
+    forget_tags(rec->memo, rec->begin, rec->changed);
+}
+
+uint32_t *sonde__memo_tags(struct sonde__memo *memo, uint32_t count, const void *tagger)
+{
+    if (!memo->is_root || count > END - memo->first) {
+        return NULL;
+    }
+    if (memo->tagger != tagger) {
+        memo->tagger = tagger;
+        forget_tags(memo, 0, END);
+    }
+    return &memo->tags[END - count];
 }
 
 void sonde__memo_finish(struct sonde__recorder *rec)

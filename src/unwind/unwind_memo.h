@@ -34,9 +34,10 @@
  * Frames lie in order at the end of their array, innermost first: new inner ones are added in
  * front. Beside them are the rules of the last return addresses that were walked from, of images
  * that are never unloaded (so they hold as long as the process): a stack that has changed is then
- * walked without tables, and without holding on to a snapshot of the images. A slot of 16 KiB has
- * room for twelve more bytes a frame (the hash of the stack from there on, the node of an interned
- * stack).
+ * walked without tables, and without holding on to a snapshot of the images.
+ *
+ * A frame can have a tag: a word of somebody's (the depot's) about the stack from there outward. It
+ * is forgotten when anything of that has changed, so whoever tags pays for new frames only.
  *
  * One thread at a time; whoever hands out memos sees to re-entry by a handler. Context: handler. */
 #ifndef SONDE_UNWIND_MEMO_H
@@ -45,7 +46,7 @@
 #include "unwind_sink.h"
 
 #define SONDE__MEMO_BYTES  16384
-#define SONDE__MEMO_FRAMES 320 /* what fits, with the twelve bytes a frame to come */
+#define SONDE__MEMO_FRAMES 320 /* as many as a stack has nearly always */
 #define SONDE__MEMO_RULES  256
 #define SONDE__MEMO_IMAGES 8 /* that can be unloaded; frames of further ones are walked */
 
@@ -99,18 +100,19 @@ typedef bool sonde__memo_stands(const struct sonde__memo_image *image);
 /* In order of how rarely a part is touched: all that a stack of usual depth needs lies in the last
  * page. */
 struct sonde__memo {
+    uint32_t tags[SONDE__MEMO_FRAMES]; /* by frame; 0: none */
     struct sonde__memo_image images[SONDE__MEMO_IMAGES];
     struct sonde__memo_frame frames[SONDE__MEMO_FRAMES]; /* from `first` on */
     uint64_t base;
     uint64_t generation; /* the snapshot of images that it belongs to */
+    const void *tagger;  /* whose tags these are; null: nobody's, they are not kept */
     uint32_t first;
     uint32_t image_count;
     bool is_root; /* the last frame is the outermost: its rule says so */
     bool is_busy; /* for the owner: a walk is using it */
     struct sonde__memo_rule rules[SONDE__MEMO_RULES]; /* each at one of two places */
 };
-_Static_assert(sizeof(struct sonde__memo) + (size_t)12 * SONDE__MEMO_FRAMES <= SONDE__MEMO_BYTES,
-               "a memo fits its slot, also with what is to come");
+_Static_assert(sizeof(struct sonde__memo) <= SONDE__MEMO_BYTES, "a memo fits its slot");
 
 /* A generation that no snapshot has. */
 #define SONDE__MEMO_NO_GENERATION UINT64_MAX
@@ -142,6 +144,11 @@ bool sonde__unwind_memo_walk(struct sonde__memo *memo, const struct sonde__memo_
 /* A rule of a table as a memo holds it. False: it cannot. */
 bool sonde__unwind_memo_rule(const struct sonde__rule *rule, uint64_t pc,
                              struct sonde__memo_rule *ret_rule);
+
+/* The tags of the last `count` frames, to read and to write, in the order of the stack. tagger: who
+ * asks; other tags than its own are forgotten. Null: there are no so many frames, or the last of
+ * them is not the root. */
+uint32_t *sonde__memo_tags(struct sonde__memo *memo, uint32_t count, const void *tagger);
 
 /* --- a walk that uses and renews a memo --- */
 

@@ -221,6 +221,16 @@ SONDE__NO_SANITIZE static inline bool restore_fp(const struct sonde__memo *memo,
     return false;
 }
 
+/* What these frames are called by has changed. */
+static inline void forget_tags(struct sonde__memo *memo, uint32_t from, uint32_t to)
+{
+    if (memo->tagger != NULL) {
+        for (; from < to; from++) {
+            memo->tags[from] = 0;
+        }
+    }
+}
+
 /* Does the value of fp at `frame` matter? If its rule uses it, or keeps it for one further out. */
 static inline void set_need(struct sonde__memo_frame *frame, const struct sonde__memo_frame *caller)
 {

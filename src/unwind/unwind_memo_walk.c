@@ -105,6 +105,7 @@ static inline bool place_whole(struct sonde__memo *memo, const struct sonde__mem
     }
     set_need(frame, next + 1 < END ? frame + 1 : NULL);
     memo->first = next - count;
+    forget_tags(memo, memo->first, next);
     while (count-- > 0) {
         *--frame = fresh[count];
         set_need(frame, frame + 1);

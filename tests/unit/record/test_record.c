@@ -91,6 +91,7 @@ static int note_side(void *ctx, const struct sonde_audit_entry *entry)
 static void learn_sides(void)
 {
     uint64_t *const at[] = {&at_right, &at_left};
+    CHECK_EQ(sonde_stack_prepare(), SONDE_OK); /* without tables no stack is remembered */
     for (unsigned side = 0; side < 2; side++) {
         CHECK_EQ(sonde_depot_create(0, &depot), SONDE_OK);
         descend(side != 0 ? PATHS - 1 : 0, 0);
@@ -229,6 +230,7 @@ TEST(deep_stacks)
 {
     enum { DEEP = 700 };
     static uint32_t ids[DEEP];
+    CHECK_EQ(sonde_stack_prepare(), SONDE_OK);
     CHECK_EQ(sonde_depot_create(1 << 20, &depot), SONDE_OK);
     for (volatile unsigned round = 0; round < 2; round++) {
         for (unsigned depth = 0; depth < DEEP; depth += 1 + depth / 64) {
@@ -241,6 +243,86 @@ TEST(deep_stacks)
         }
     }
     sonde_depot_destroy(depot);
+}
+
+__attribute__((noinline)) static uint32_t capture_here(void)
+{
+    uint32_t id = 0;
+    CHECK_EQ(sonde_depot_capture(depot, 0, &id), SONDE_OK);
+    HERE("capture_here");
+    return id;
+}
+
+__attribute__((noinline)) static uint32_t capture_there(void)
+{
+    uint32_t id = 0;
+    CHECK_EQ(sonde_depot_capture(depot, 0, &id), SONDE_OK);
+    HERE("capture_there");
+    return id;
+}
+
+__attribute__((noinline)) static uint32_t below(unsigned depth, bool here)
+{
+    uint32_t id = depth > 0 ? below(depth - 1, here) : here ? capture_here() : capture_there();
+    HERE("below");
+    return id;
+}
+
+/* One call site, whoever asks. */
+__attribute__((noinline)) static uint32_t go_below(unsigned depth, bool here)
+{
+    uint32_t id = below(depth, here);
+    HERE("go_below");
+    return id;
+}
+
+static void *capture_elsewhere(void *arg)
+{
+    (void)capture_here();
+    return arg;
+}
+
+/* The stack of `id` is the one of this function's caller, and so many frames more. */
+__attribute__((noinline)) static void check_is_here(uint32_t id, unsigned more)
+{
+    uint64_t pcs[SONDE_DEPOT_DEPTH], other[SONDE_DEPOT_DEPTH];
+    uint8_t how[SONDE_DEPOT_DEPTH];
+    struct sonde_stack stack, direct;
+    sonde_stack_init(&stack, pcs, how, SONDE_DEPOT_DEPTH, 0);
+    CHECK_EQ(sonde_depot_stack(depot, id, &stack), SONDE_OK);
+    sonde_stack_init(&direct, other, how, SONDE_DEPOT_DEPTH, 0);
+    CHECK_EQ(sonde_stack_capture(&direct, 2), SONDE_OK);
+    CHECK_EQ(stack.count, direct.count + more + 1);
+    CHECK(memcmp(pcs + more + 1, other, direct.count * sizeof *pcs) == 0);
+    HERE("check_is_here");
+}
+
+/* Two depots in turn, in which the frames have other ids: the words that the memo keeps are those
+ * of one of them. And two functions in turn, whose frames stand at the same place. */
+TEST(depots_and_functions_in_turn)
+{
+    struct sonde_depot *both[2];
+    pthread_t thread;
+    CHECK_EQ(sonde_stack_prepare(), SONDE_OK);
+    for (unsigned which = 0; which < 2; which++) {
+        CHECK_EQ(sonde_depot_create(0, &both[which]), SONDE_OK);
+    }
+    depot = both[1];
+    CHECK_EQ(pthread_create(&thread, NULL, capture_elsewhere, NULL), 0);
+    pthread_join(thread, NULL);
+    for (volatile unsigned round = 0; round < 200; round++) {
+        unsigned depth = round * 11 % 20;
+        depot = both[round / 7 % 2];
+        uint32_t ids[4];
+        for (volatile unsigned i = 0; i < 4; i++) {
+            ids[i] = go_below(depth, i % 2 == 0);
+            check_is_here(ids[i], depth + 3);
+        }
+        CHECK(ids[0] != ids[1]);
+        CHECK(ids[0] == ids[2] && ids[1] == ids[3]);
+    }
+    sonde_depot_destroy(both[0]);
+    sonde_depot_destroy(both[1]);
 }
 
 TEST(what_has_no_room_is_counted)
