@@ -276,7 +276,7 @@ struct sonde__memo *sonde__capture_walk_tagged(struct sonde_stack *stack,
     if (memo == NULL || !walk_by_memo(stack, regs, skip, memo)) {
         walk(stack, regs, false, skip, SONDE__CAPTURE_OWN, memo);
     } else if (stack->end == SONDE_END_ROOT) {
-        *ret_tags = sonde__memo_tags(memo, stack->count, tagger);
+        *ret_tags = sonde__unwind_memo_tags(memo, stack->count, tagger);
     }
     return memo;
 }

@@ -237,7 +237,7 @@ static void set_needs(struct sonde__recorder *rec)
     forget_tags(rec->memo, rec->begin, rec->changed);
 }
 
-uint32_t *sonde__memo_tags(struct sonde__memo *memo, uint32_t count, const void *tagger)
+uint32_t *sonde__unwind_memo_tags(struct sonde__memo *memo, uint32_t count, const void *tagger)
 {
     if (!memo->is_root || count > END - memo->first) {
         return NULL;

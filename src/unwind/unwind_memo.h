@@ -148,7 +148,7 @@ bool sonde__unwind_memo_rule(const struct sonde__rule *rule, uint64_t pc,
 /* The tags of the last `count` frames, to read and to write, in the order of the stack. tagger: who
  * asks; other tags than its own are forgotten. Null: there are no so many frames, or the last of
  * them is not the root. */
-uint32_t *sonde__memo_tags(struct sonde__memo *memo, uint32_t count, const void *tagger);
+uint32_t *sonde__unwind_memo_tags(struct sonde__memo *memo, uint32_t count, const void *tagger);
 
 /* --- a walk that uses and renews a memo --- */
 
