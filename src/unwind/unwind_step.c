@@ -202,8 +202,7 @@ static bool is_made_root(struct sonde__walker *walker)
            start == pc - walker->image->bias;
 }
 
-/* Is there code at an address that only a frame pointer names? */
-static bool is_code(struct sonde__walker *walker, uint64_t address)
+bool sonde__walker_is_code(struct sonde__walker *walker, uint64_t address)
 {
     bool is_doubtful = walker->is_doubtful;
     sonde__walker_ask_anew(walker);
@@ -272,7 +271,7 @@ enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker)
         return sonde__step_end(walker, SONDE_END_ROOT, frame->pc);
     }
     pc = sonde__arch_strip_pac(walker->arch, pc);
-    if (pc == 0 || !is_code(walker, pc - 1)) {
+    if (pc == 0 || !sonde__walker_is_code(walker, pc - 1)) {
         return sonde__step_end(walker, SONDE_END_NO_RULE, frame->pc);
     }
     fp = sonde__strip_fp_tag(fp);

@@ -60,6 +60,8 @@ void sonde__walker_locate_slow(struct sonde__walker *walker, uint64_t pc);
 /* Read memory that nobody vouches for: code, and what leftovers on a stack point to. */
 bool sonde__walker_read(const struct sonde__walker *walker, uint64_t address, void *ret_bytes,
                         size_t size);
+/* Is there code at an address that may be a leftover? Forgets the walker's place. */
+bool sonde__walker_is_code(struct sonde__walker *walker, uint64_t address);
 /* The function that a direct call to `target` reaches: the one that a linkage stub's slot holds, or
  * target itself. */
 uint64_t sonde__walker_through_stub(const struct sonde__walker *walker, uint64_t target);

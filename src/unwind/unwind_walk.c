@@ -201,13 +201,14 @@ static bool step_by_own_code(struct sonde__walker *w)
 
 /* The innermost frame's rule led to a place without code, so it is wrong: libc's assembler for long
  * numbers pushes registers and does not say so. Where the function's code and the call that entered
- * it agree about the caller, the walker stands there instead. */
+ * it agree about the caller, the walker stands there instead. Where a wrong rule leads may be a
+ * leftover, so it is looked up as one. */
 static __attribute__((noinline)) void correct(struct sonde__walker *w,
                                               const struct sonde__frame *before)
 {
     struct sonde__frame after = w->frame;
-    sonde__walker_locate(w, after.pc - 1);
-    if (w->is_executable) {
+    bool is_near = after.pc - 1 - w->place_start < w->place_end - w->place_start;
+    if (is_near ? w->is_executable : sonde__walker_is_code(w, after.pc - 1)) {
         return;
     }
     w->frame = *before;
