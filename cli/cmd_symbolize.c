@@ -8,14 +8,10 @@
 #include "cli_file.h"
 #include "cli_input.h"
 #include "cmd.h"
-#include "demangle.h"
-#include "host_maps.h"
 #include "mem_heap.h"
 #include "symbolize_apple.h"
-#include "symbolize_modules.h"
+#include "symbolize_print.h"
 #include "symbolize_report.h"
-#include "symbolize_scan.h"
-#include "tail_graph.h"
 
 enum {
     OPTION_SYMBOLS = 1,
@@ -27,8 +23,6 @@ enum {
     OPTION_JSON,
     OPTION_ARCH,
 };
-
-enum { FRAMES_MAX = 256, LINE_BYTES = 65536 };
 
 static const struct sonde__cli_option options[] = {
     {OPTION_SYMBOLS, "symbols", 's', "DIR",
@@ -65,249 +59,22 @@ struct request {
     uint64_t last_lookup; /* vaddr */
 };
 
-/* --- what an address is --- */
-
-struct answer {
-    struct symbolize_module *module; /* null: unknown */
-    uint64_t vaddr;
-    struct sonde__symindex_frame frames[FRAMES_MAX];
-    size_t count;
-};
-
-/* Where a function begins, for the lines that count from one. */
-static bool function_start(struct symbolize_module *module, const char *name, uint64_t *ret_vaddr)
-{
-    struct sonde__cli_index *index = &module->index;
-    for (uint32_t i = 0; i < index->index.symbols; i++) {
-        struct sonde__symindex_symbol symbol;
-        if (!sonde__symindex_symbol_at(&index->index, i, &symbol)) {
-            continue;
-        }
-        for (uint32_t k = 0; k <= symbol.alias_count; k++) {
-            uint32_t id =
-                k == 0 ? symbol.name : sonde__symindex_alias(&index->index, &symbol, k - 1);
-            if (strcmp(sonde__symindex_name(&index->strings, id), name) == 0) {
-                *ret_vaddr = symbol.start;
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-/* A plain address: the module that is mapped there, and the vaddr in it. */
-static struct symbolize_module *module_at(struct request *request, uint64_t address,
-                                          uint64_t *ret_vaddr)
-{
-    const struct sonde__host_maps *maps = &request->maps;
-    const struct sonde__host_map *first = NULL;
-    struct symbolize_module *module;
-    for (uint32_t i = 0; i < maps->count; i++) {
-        const struct sonde__host_map *map = &maps->items[i];
-        if (first == NULL || strcmp(first->path, map->path) != 0) {
-            first = map; /* the lowest piece of its file */
-        }
-        if (address < map->start || address >= map->end) {
-            continue;
-        }
-        if (map->path[0] != '/') {
-            return NULL;
-        }
-        module = symbolize_module(&request->modules, map->path, NULL);
-        if (module != NULL) {
-            uint64_t base = module->index.index.base;
-            /* one that is linked to a fixed place lies where its file says */
-            *ret_vaddr = address >= base && address - base < module->index.index.code_bytes
-                             ? address
-                             : address - (first->start - first->offset);
-        }
-        return module;
-    }
-    return NULL;
-}
-
 static void ask(struct request *request, const struct symbolize_place *place,
-                struct answer *ret_answer)
+                struct symbolize_answer *ret_answer)
 {
-    const char *build_id = place->build_id[0] != '\0' ? place->build_id : NULL;
-    uint64_t back = place->returns || request->returns ? 1 : 0;
-    ret_answer->count = 0;
-    ret_answer->vaddr = place->offset;
-    if (place->module[0] == '\0' && request->maps.count != 0) {
-        ret_answer->module = module_at(request, place->offset, &ret_answer->vaddr);
-    } else {
-        ret_answer->module = symbolize_module(&request->modules, place->module, build_id);
-    }
-    if (ret_answer->module == NULL) {
-        return;
-    }
-    if (place->symbol[0] != '\0') {
-        uint64_t start;
-        if (!function_start(ret_answer->module, place->symbol, &start)) {
-            return;
-        }
-        ret_answer->vaddr = start + place->offset;
-    }
-    const struct sonde__symindex *index = &ret_answer->module->index.index;
-    if (index->from_header && ret_answer->vaddr < index->base) {
-        ret_answer->vaddr += index->base; /* Apple's logs count from the image's header */
-    }
-    ret_answer->count = sonde__symindex_find(
-        &ret_answer->module->index.index, ret_answer->vaddr - back, ret_answer->frames, FRAMES_MAX);
-}
-
-/* --- out --- */
-
-static void print_name(const struct request *request, const char *name)
-{
-    char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
-    if (name[0] == '\0') {
-        fputs("??", stdout);
-    } else {
-        sonde__cli_print_visible(stdout, request->raw ? name : sonde__demangle(name, buffer));
-    }
-}
-
-static void print_line(struct symbolize_module *module, const struct sonde__symindex_frame *frame)
-{
-    const char *file = sonde__symindex_file(&module->index.strings, frame->file);
-    if (file[0] != '\0') {
-        sonde__cli_print_visible(stdout, file);
-        if (frame->line != 0) {
-            printf(":%" PRIu32, frame->line);
-        }
-    }
-}
-
-/* "[inner at a.c:2, inlined into outer at b.c:3]" */
-static void print_inside(const struct request *request, struct answer *answer)
-{
-    struct symbolize_module *module = answer->module;
-    printf(" [");
-    for (size_t i = 0; i < answer->count; i++) {
-        const struct sonde__symindex_frame *frame = &answer->frames[i];
-        if (i > 0) {
-            printf(", inlined into ");
-        }
-        print_name(request, sonde__symindex_name(&module->index.strings, frame->name));
-        if (frame->file != 0) {
-            printf(" at ");
-            print_line(module, frame);
-        }
-    }
-    putchar(']');
-}
-
-static void print_block(const struct request *request, const char *asked, struct answer *answer)
-{
-    sonde__cli_print_visible(stdout, asked);
-    putchar('\n');
-    for (size_t i = 0; i < answer->count; i++) {
-        const struct sonde__symindex_frame *frame = &answer->frames[i];
-        struct symbolize_module *module = answer->module;
-        printf("  ");
-        print_name(request, sonde__symindex_name(&module->index.strings, frame->name));
-        if (frame->file != 0) {
-            printf("  ");
-            print_line(module, frame);
-        }
-        printf("%s\n", i + 1 < answer->count ? "  (inlined)" : "");
-    }
-    if (answer->count == 0) {
-        printf("  ??\n");
-    }
-}
-
-static void print_frames_json(const struct request *request, struct answer *answer)
-{
-    char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
-    putchar('[');
-    for (size_t i = 0; i < answer->count; i++) {
-        const struct sonde__symindex_frame *frame = &answer->frames[i];
-        struct sonde__symindex_strings *strings = &answer->module->index.strings;
-        const char *name = sonde__symindex_name(strings, frame->name);
-        printf("%s{\"function\": ", i > 0 ? ", " : "");
-        sonde__cli_print_json_string(stdout, request->raw ? name : sonde__demangle(name, buffer));
-        printf(", \"raw_name\": ");
-        sonde__cli_print_json_string(stdout, name);
-        printf(", \"file\": ");
-        sonde__cli_print_json_string(stdout, sonde__symindex_file(strings, frame->file));
-        printf(", \"line\": %" PRIu32 ", \"inlined\": %s}", frame->line,
-               i + 1 < answer->count ? "true" : "false");
-    }
-    putchar(']');
-}
-
-static void print_json(struct request *request, const char *asked, size_t size,
-                       struct answer *answer)
-{
-    char id[SONDE__CLI_BUILD_ID_TEXT] = "";
-    char text[LINE_BYTES];
-    snprintf(text, sizeof text, "%.*s", (int)(size < sizeof text ? size : sizeof text - 1), asked);
-    printf("%s\n  {\"input\": ", request->printed++ == 0 ? "" : ",");
-    sonde__cli_print_json_string(stdout, text);
-    if (answer->module != NULL) {
-        sonde__cli_build_id_text(&answer->module->index.index.build_id, id);
-        printf(", \"module\": ");
-        sonde__cli_print_json_string(stdout, answer->module->name);
-        printf(", \"build_id\": \"%s\", \"vaddr\": \"0x%" PRIx64 "\"", id, answer->vaddr);
-    }
-    printf(", \"frames\": ");
-    print_frames_json(request, answer);
-    putchar('}');
-}
-
-/* What is missing between the frame of the line before and this one, on lines of its own. */
-static void print_tail_calls(struct request *request, struct answer *answer)
-{
-    static struct answer inferred;
-    const struct sonde__symindex *index = &answer->module->index.index;
-    struct sonde__tail_graph graph;
-    struct sonde__tail_found found;
-    uint32_t entry;
-    bool is_main;
-    sonde__symindex_tails(index, &graph);
-    if (!sonde__tail_site(&graph, (uint32_t)(answer->vaddr - index->base), &entry, &is_main) ||
-        is_main) {
-        return;
-    }
-    switch (sonde__tail_between(&graph, entry, (uint32_t)(request->last_lookup - index->base),
-                                &found)) {
-    case SONDE__TAIL_FRAMES:
-        for (uint32_t i = 0; i < found.count; i++) {
-            inferred.module = answer->module;
-            inferred.vaddr = index->base + found.frames[i].place;
-            inferred.count =
-                sonde__symindex_find(index, inferred.vaddr, inferred.frames, FRAMES_MAX);
-            printf("      tail call (inferred)");
-            if (inferred.count != 0) {
-                print_inside(request, &inferred);
-            }
-            putchar('\n');
-        }
-        break;
-    case SONDE__TAIL_SEVERAL:
-        if (found.ways == UINT32_MAX) {
-            printf("      ... tail calls, any number of ways ...\n");
-        } else {
-            printf("      ... tail calls, %" PRIu32 " ways ...\n", found.ways);
-        }
-        break;
-    default:
-        break;
-    }
+    symbolize_ask(&request->modules, &request->maps, request->returns, place, ret_answer);
 }
 
 /* A frame of a stack, in a line with this number (-1: it has none). */
 static void follow_stack(struct request *request, int number, const char *line, size_t size,
-                         bool returns, struct answer *answer)
+                         bool returns, struct symbolize_answer *answer)
 {
     /* a caller that was found otherwise may not be the next one */
     bool sure = memmem(line, size, "[frame pointer]", 15) == NULL &&
                 memmem(line, size, "[inferred]", 10) == NULL;
     if (number > 0 && request->last_number == number - 1 && returns && sure &&
         answer->module != NULL && answer->module == request->last_module && !request->json) {
-        print_tail_calls(request, answer);
+        symbolize_print_tail_calls(request->raw, request->last_lookup, answer);
     }
     request->last_number = answer->module != NULL ? number : -1;
     request->last_module = answer->module;
@@ -319,7 +86,7 @@ static void follow_stack(struct request *request, int number, const char *line, 
 static void symbolize_line(struct request *request, const char *line, size_t size)
 {
     static struct symbolize_place place;
-    static struct answer answer;
+    static struct symbolize_answer answer;
     size_t at = 0;
     bool exact = request->exact_next;
     int number = symbolize_frame_number(line, size);
@@ -340,12 +107,12 @@ static void symbolize_line(struct request *request, const char *line, size_t siz
         if (request->json) {
             if (answer.module != NULL) {
                 size_t end = size > 0 && line[size - 1] == '\n' ? size - 1 : size;
-                print_json(request, line, end, &answer);
+                symbolize_print_json(request->raw, request->printed++ == 0, line, end, &answer);
             }
         } else {
             fwrite(line + at, 1, place.end - at, stdout);
             if (answer.count != 0) {
-                print_inside(request, &answer);
+                symbolize_print_inside(request->raw, &answer);
             }
         }
         at = place.end;
@@ -373,18 +140,18 @@ static void keep_text(void *ctx, const char *bytes, size_t size)
 static void name_frame(void *ctx, const struct symbolize_place *place, const char *asked,
                        size_t size, bool in_json)
 {
-    static struct answer answer;
+    static struct symbolize_answer answer;
     struct request *request = ctx;
     ask(request, place, &answer);
     if (request->json) {
         if (answer.module != NULL) {
-            print_json(request, asked, size, &answer);
+            symbolize_print_json(request->raw, request->printed++ == 0, asked, size, &answer);
         }
     } else if (answer.count != 0 && in_json) {
         printf(",\"sonde\":");
-        print_frames_json(request, &answer);
+        symbolize_print_frames_json(request->raw, &answer);
     } else if (answer.count != 0) {
-        print_inside(request, &answer);
+        symbolize_print_inside(request->raw, &answer);
     }
 }
 
@@ -420,10 +187,10 @@ static int symbolize_apple_log(const struct sonde__cli_command *command, struct 
     return done ? SONDE__CLI_OK : sonde__cli_fail(command, "standard input", SONDE_MEMORY, NULL);
 }
 
-/* Lines of at most LINE_BYTES; longer ones in pieces. */
+/* Lines of at most SYMBOLIZE_LINE_BYTES; longer ones in pieces. */
 static int symbolize_stream(const struct sonde__cli_command *command, struct request *request)
 {
-    static char line[LINE_BYTES];
+    static char line[SYMBOLIZE_LINE_BYTES];
     struct stat status;
     bool live = fstat(STDIN_FILENO, &status) != 0 || !S_ISREG(status.st_mode);
     bool first = true;
@@ -455,7 +222,7 @@ static int symbolize_argument(const struct sonde__cli_command *command, struct r
                               const char *text)
 {
     static struct symbolize_place place;
-    static struct answer answer;
+    static struct symbolize_answer answer;
     size_t size = strlen(text);
     if (!symbolize_scan(text, size, 0, true, &place) || place.end != size) {
         return sonde__cli_usage_error(command, "not MODULE+0xOFFSET or 0xADDRESS: %s", text);
@@ -466,9 +233,9 @@ static int symbolize_argument(const struct sonde__cli_command *command, struct r
     }
     ask(request, &place, &answer);
     if (request->json) {
-        print_json(request, text, size, &answer);
+        symbolize_print_json(request->raw, request->printed++ == 0, text, size, &answer);
     } else {
-        print_block(request, text, &answer);
+        symbolize_print_block(request->raw, text, &answer);
     }
     return SONDE__CLI_OK;
 }

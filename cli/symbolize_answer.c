@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolize_answer.h"
+
+#include <string.h>
+
+/* Where a function begins, for the lines that count from one. */
+static bool function_start(struct symbolize_module *module, const char *name, uint64_t *ret_vaddr)
+{
+    struct sonde__cli_index *index = &module->index;
+    for (uint32_t i = 0; i < index->index.symbols; i++) {
+        struct sonde__symindex_symbol symbol;
+        if (!sonde__symindex_symbol_at(&index->index, i, &symbol)) {
+            continue;
+        }
+        for (uint32_t k = 0; k <= symbol.alias_count; k++) {
+            uint32_t id =
+                k == 0 ? symbol.name : sonde__symindex_alias(&index->index, &symbol, k - 1);
+            if (strcmp(sonde__symindex_name(&index->strings, id), name) == 0) {
+                *ret_vaddr = symbol.start;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* A plain address: the module that is mapped there, and the vaddr in it. */
+static struct symbolize_module *module_at(struct symbolize_modules *modules,
+                                          const struct sonde__host_maps *maps, uint64_t address,
+                                          uint64_t *ret_vaddr)
+{
+    const struct sonde__host_map *first = NULL;
+    struct symbolize_module *module;
+    for (uint32_t i = 0; i < maps->count; i++) {
+        const struct sonde__host_map *map = &maps->items[i];
+        if (first == NULL || strcmp(first->path, map->path) != 0) {
+            first = map; /* the lowest piece of its file */
+        }
+        if (address < map->start || address >= map->end) {
+            continue;
+        }
+        if (map->path[0] != '/') {
+            return NULL;
+        }
+        module = symbolize_module(modules, map->path, NULL);
+        if (module != NULL) {
+            uint64_t base = module->index.index.base;
+            /* one that is linked to a fixed place lies where its file says */
+            *ret_vaddr = address >= base && address - base < module->index.index.code_bytes
+                             ? address
+                             : address - (first->start - first->offset);
+        }
+        return module;
+    }
+    return NULL;
+}
+
+void symbolize_ask(struct symbolize_modules *modules, const struct sonde__host_maps *maps,
+                   bool returns, const struct symbolize_place *place,
+                   struct symbolize_answer *ret_answer)
+{
+    const char *build_id = place->build_id[0] != '\0' ? place->build_id : NULL;
+    uint64_t back = place->returns || returns ? 1 : 0;
+    ret_answer->count = 0;
+    ret_answer->vaddr = place->offset;
+    if (place->module[0] == '\0' && maps->count != 0) {
+        ret_answer->module = module_at(modules, maps, place->offset, &ret_answer->vaddr);
+    } else {
+        ret_answer->module = symbolize_module(modules, place->module, build_id);
+    }
+    if (ret_answer->module == NULL) {
+        return;
+    }
+    if (place->symbol[0] != '\0') {
+        uint64_t start;
+        if (!function_start(ret_answer->module, place->symbol, &start)) {
+            return;
+        }
+        ret_answer->vaddr = start + place->offset;
+    }
+    const struct sonde__symindex *index = &ret_answer->module->index.index;
+    if (index->from_header && ret_answer->vaddr < index->base) {
+        ret_answer->vaddr += index->base; /* Apple's logs count from the image's header */
+    }
+    ret_answer->count =
+        sonde__symindex_find(&ret_answer->module->index.index, ret_answer->vaddr - back,
+                             ret_answer->frames, SYMBOLIZE_FRAMES_MAX);
+}

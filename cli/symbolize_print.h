@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What an address is, on standard output. raw: names as the file has them. */
+#ifndef SONDE_SYMBOLIZE_PRINT_H
+#define SONDE_SYMBOLIZE_PRINT_H
+
+#include "symbolize_answer.h"
+
+enum { SYMBOLIZE_LINE_BYTES = 65536 };
+
+/* " [inner at a.c:2, inlined into outer at b.c:3]" */
+void symbolize_print_inside(bool raw, struct symbolize_answer *answer);
+/* The address as it was asked for, and a line for each call. */
+void symbolize_print_block(bool raw, const char *asked, struct symbolize_answer *answer);
+/* An element of an array, and its member "frames" alone. */
+void symbolize_print_json(bool raw, bool is_first, const char *asked, size_t size,
+                          struct symbolize_answer *answer);
+void symbolize_print_frames_json(bool raw, struct symbolize_answer *answer);
+/* What is missing between a frame and the one before it, whose address is `callee` in the same
+ * module (look-up address), on lines of its own. */
+void symbolize_print_tail_calls(bool raw, uint64_t callee, struct symbolize_answer *answer);
+
+#endif
