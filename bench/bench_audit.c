@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a hook adds to a call of a library's function: through a linkage stub to the function
- * itself, to a thunk that passes straight on, and to a thunk whose recorder does nothing. */
+ * itself, to a thunk that passes straight on, and to a thunk whose recorder does nothing. Then what
+ * a recorder costs that counts stacks (bench_record.c). */
 #include <stddef.h>
 
 #include "bench_audit_api.h"
+#include "bench_record.h"
 #include "harness.h"
 #include "probe_hook.h"
 
@@ -62,5 +64,6 @@ int main(void)
     bench_print(ns[PLAIN] / CALLS, "ns", "audit.hook.plt_ns");
     bench_print((ns[OFF] - ns[PLAIN]) / CALLS, "ns", "audit.hook.stopped_ns_over_plt");
     bench_print((ns[ON] - ns[PLAIN]) / CALLS, "ns", "audit.hook.ns_over_plt");
+    bench_record();
     return 0;
 }
