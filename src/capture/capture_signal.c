@@ -33,7 +33,18 @@ static uint32_t own_mark(void)
 
 void sonde__capture_chain_set(const struct sonde__capture_chain *new_chain)
 {
-    chain = *new_chain;
+    __atomic_store_n(&chain.simple, new_chain->simple, __ATOMIC_RELAXED);
+    __atomic_store_n(&chain.full, new_chain->full, __ATOMIC_RELAXED);
+}
+
+/* As it is when our signal arrives: who asked may put the program's action back as soon as it has
+ * its answer. A late delivery may see half of a change, and one of two actions that were set. */
+static struct sonde__capture_chain chain_now(void)
+{
+    return (struct sonde__capture_chain){
+        .simple = __atomic_load_n(&chain.simple, __ATOMIC_RELAXED),
+        .full = __atomic_load_n(&chain.full, __ATOMIC_RELAXED),
+    };
 }
 
 static void answer(uint64_t value, const void *ucontext)
@@ -58,6 +69,7 @@ static void answer(uint64_t value, const void *ucontext)
  * many looks and finds nothing. So its handler runs for ours, too. */
 void sonde__capture_on_signal(int signal, void *siginfo, void *ucontext)
 {
+    struct sonde__capture_chain next = chain_now();
     uint64_t value = 0;
     if (sonde__os_signal_value(siginfo, &value)) {
         if (sonde__capture_park_answer(value, ucontext)) {
@@ -67,10 +79,10 @@ void sonde__capture_on_signal(int signal, void *siginfo, void *ucontext)
             sonde__os_signal_plain(siginfo);
         }
     }
-    if (chain.full != NULL) {
-        chain.full(signal, siginfo, ucontext);
-    } else if (chain.simple != NULL) {
-        chain.simple(signal);
+    if (next.full != NULL) {
+        next.full(signal, siginfo, ucontext);
+    } else if (next.simple != NULL) {
+        next.simple(signal);
     }
 }
 

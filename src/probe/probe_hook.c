@@ -32,7 +32,7 @@ uint64_t sonde__probe_hook_thunk(uint32_t index)
 bool sonde__probe_hook_index(uint64_t address, uint32_t *ret_index)
 {
     uint64_t offset = address - (uint64_t)(uintptr_t)sonde__probe_thunks;
-    if (offset >= SONDE__PROBE_HOOKS * THUNK_BYTES || offset % THUNK_BYTES != 0) {
+    if (offset >= (uint64_t)SONDE__PROBE_HOOKS * THUNK_BYTES || offset % THUNK_BYTES != 0) {
         return false;
     }
     *ret_index = (uint32_t)(offset / THUNK_BYTES);

@@ -471,7 +471,13 @@ TEST(text_of_threads)
     usleep(50000);
     text.size = 0;
     CHECK_OK(sonde_threads_write(symbolizer, SONDE_STYLE_BS, append, &text));
-    CHECK(strncmp(text.bytes, "Call Backtrace of 2 threads:\nBacktrace of Thread ", 49) == 0);
+    unsigned threads = 0;
+    int size = 0;
+    CHECK_EQ(sscanf(text.bytes, "Call Backtrace of %u threads:\nBacktrace of Thread %n", &threads,
+                    &size),
+             1);
+    CHECK(size != 0);
+    CHECK(threads >= 2); /* sanitizers and emulators have threads of their own */
     snprintf(head, sizeof head, "\n\nBacktrace of Thread %d:\n", tid);
     CHECK_CONTAINS(text.bytes, head);
     CHECK_CONTAINS(text.bytes, " wait_for_byte + ");

@@ -101,7 +101,7 @@ static uint32_t push_with_calls(struct sonde__report *r, uint32_t parent, uint32
 {
     const struct sonde__report_inlined inlined[] = {
         {sonde__report_string(r, "list_is_empty"), sonde__report_string(r, "/src/list.h"), 17},
-        {sonde__report_string(r, "_ZN4loop4nextEv"), 0, 0},
+        {sonde__report_string(r, "loop_next"), 0, 0},
     };
     const struct sonde__report_frame enter = {.image = image,
                                               .offset = 0x1400,
