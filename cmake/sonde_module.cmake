@@ -109,19 +109,24 @@ function(sonde_program name)
     target_link_libraries(${name} PRIVATE sonde_static ${P_LIBS})
 endfunction()
 
-# sonde_test(NAME SOURCES file... USES module... [LIBS lib...] [LABELS label...] [TIMEOUT seconds]):
-# one test program on our harness, run by ctest (one line there; the program prints a line per TEST
-# and its own totals). Its label is unit or integration by its folder. Further labels: portable (runs
-# under an emulator too), sanitize (also under ASan), tsan (also under TSan).
+# sonde_test(NAME SOURCES file... USES module... [LIBS lib...] [LABELS label...] [TIMEOUT seconds]
+# [ALONE]): one test program on our harness, run by ctest (one line there; the program prints a line
+# per TEST and its own totals). Its label is unit or integration by its folder. Further labels:
+# portable (runs under an emulator too), sanitize (also under ASan), tsan (also under TSan). ALONE: what
+# it expects needs the processors (time limits, threads that must run at once): no other test runs
+# beside it, and ./dev test gives it a second try, which it reports.
 function(sonde_test name)
-    cmake_parse_arguments(T "" "TIMEOUT" "SOURCES;USES;LIBS;LABELS" ${ARGN})
-    if(CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/integration")
+    cmake_parse_arguments(T "ALONE" "TIMEOUT" "SOURCES;USES;LIBS;LABELS" ${ARGN})
+    if(CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/integration|/examples")
         list(APPEND T_LABELS integration)
     else()
         list(APPEND T_LABELS unit)
     endif()
     if(NOT T_TIMEOUT)
         set(T_TIMEOUT 300)
+    endif()
+    if(T_ALONE)
+        list(APPEND T_LABELS alone)
     endif()
     add_executable(test_${name} ${T_SOURCES})
     sonde_compile_options(test_${name})
@@ -133,5 +138,5 @@ function(sonde_test name)
     target_link_libraries(test_${name} PRIVATE sonde_harness sonde_static ${T_LIBS})
     add_test(NAME ${name} COMMAND test_${name})
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${T_TIMEOUT}
-                                           LABELS "${T_LABELS}")
+                                           LABELS "${T_LABELS}" RUN_SERIAL ${T_ALONE})
 endfunction()
