@@ -2,13 +2,10 @@
 #include "cli_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "host_replace.h"
 #include "report_utf8.h"
-
-enum { PATH_BYTES = 4096 };
 
 static int fail(const struct sonde__cli_command *command, const char *path, int reason)
 {
@@ -26,51 +23,10 @@ static int fail(const struct sonde__cli_command *command, const char *path, int 
     }
 }
 
-static int write_all(int fd, const char *data, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, data, size);
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n <= 0) {
-            return n < 0 ? errno : EIO;
-        }
-        data += n;
-        size -= (size_t)n;
-    }
-    return 0;
-}
-
-int sonde__cli_replace_file(const char *path, const void *data, size_t size, unsigned permissions)
-{
-    char beside[PATH_BYTES];
-    int length = snprintf(beside, sizeof beside, "%s.%ld.part", path, (long)getpid());
-    int fd, reason;
-    if (length < 0 || (size_t)length >= sizeof beside) {
-        return ENAMETOOLONG;
-    }
-    fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions);
-    if (fd < 0) {
-        return errno;
-    }
-    reason = write_all(fd, data, size);
-    if (close(fd) != 0 && reason == 0) {
-        reason = errno;
-    }
-    if (reason == 0 && rename(beside, path) != 0) {
-        reason = errno;
-    }
-    if (reason != 0) {
-        unlink(beside);
-    }
-    return reason;
-}
-
 int sonde__cli_write_file(const struct sonde__cli_command *command, const char *path,
                           const void *data, size_t size)
 {
-    int reason = sonde__cli_replace_file(path, data, size, 0666);
+    int reason = sonde__host_file_replace(path, data, size, 0666);
     return reason != 0 ? fail(command, path, reason) : SONDE__CLI_OK;
 }
 

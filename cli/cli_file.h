@@ -10,9 +10,6 @@
 int sonde__cli_write_file(const struct sonde__cli_command *command, const char *path,
                           const void *data, size_t size);
 
-/* The same with these permissions, and silently. Returns 0 or the errno of what failed. */
-int sonde__cli_replace_file(const char *path, const void *data, size_t size, unsigned permissions);
-
 /* A JSON string, with its quotes; bytes that are no UTF-8 become U+FFFD. */
 void sonde__cli_print_json_string(FILE *out, const char *text);
 

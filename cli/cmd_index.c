@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli_file.h"
-#include "cli_index.h"
+#include "cli_symbols.h"
 #include "cmd.h"
 #include "symfile_macho.h"
 #include "symindex_convert.h"
@@ -26,6 +26,7 @@ struct request {
     bool info, json;
     unsigned count, printed;
     const char *paths[FILES_MAX];
+    struct sonde__cli_symbols symbols;
 };
 
 static const char *base_name(const char *path)
@@ -48,12 +49,12 @@ static void print_bad_units_json(const struct sonde__symindex *index)
     putchar(']');
 }
 
-static void print_json(const char *path, const struct sonde__cli_index *made, const char *written,
-                       bool first)
+static void print_json(const char *path, const struct sonde__symfile_index_file *made,
+                       const char *written, bool first)
 {
     const struct sonde__symindex *index = &made->index;
-    char id[SONDE__CLI_BUILD_ID_TEXT];
-    sonde__cli_build_id_text(&index->build_id, id);
+    char id[SONDE__SYMFILE_ID_TEXT];
+    sonde__symfile_id_text(&index->build_id, id);
     printf("%s\n  {\"file\": ", first ? "" : ",");
     sonde__cli_print_json_string(stdout, path);
     if (written != NULL) {
@@ -84,12 +85,12 @@ static void print_bad_units(const struct sonde__symindex *index)
     }
 }
 
-static void print_info(const char *path, const struct sonde__cli_index *opened)
+static void print_info(const char *path, const struct sonde__symfile_index_file *opened)
 {
     static const char *const machines[] = {"another machine", "x86_64", "aarch64"};
     const struct sonde__symindex *index = &opened->index;
-    char id[SONDE__CLI_BUILD_ID_TEXT];
-    sonde__cli_build_id_text(&index->build_id, id);
+    char id[SONDE__SYMFILE_ID_TEXT];
+    sonde__symfile_id_text(&index->build_id, id);
     sonde__cli_print_visible(stdout, path);
     printf("\n  build-id   %s\n  machine    %s\n", id[0] != '\0' ? id : "none",
            machines[index->arch < 3 ? index->arch : 0]);
@@ -109,11 +110,11 @@ static void print_info(const char *path, const struct sonde__cli_index *opened)
 static int show_info(const struct sonde__cli_command *command, struct request *request,
                      const char *path)
 {
-    struct sonde__cli_index opened;
+    struct sonde__symfile_index_file opened;
     struct sonde_error error;
     int exit_code = SONDE__CLI_OK;
-    enum sonde_status status =
-        sonde__cli_index_open(path, SONDE__CLI_INDEX_NOT_MADE, NULL, &opened, &error);
+    enum sonde_status status = sonde__symfile_index_file_open(
+        &request->symbols.options, path, SONDE__SYMFILE_INDEX_NOT_MADE, NULL, &opened, &error);
     if (status != SONDE_OK) {
         return sonde__cli_fail(command, path, status, &error);
     }
@@ -126,34 +127,34 @@ static int show_info(const struct sonde__cli_command *command, struct request *r
         sonde__cli_error(command, "%s: damaged: the checksum of a section is wrong", path);
         exit_code = SONDE__CLI_MALFORMED;
     }
-    sonde__cli_index_close(&opened);
+    sonde__symfile_index_file_close(&opened);
     return exit_code;
 }
 
 static int make_one(const struct sonde__cli_command *command, struct request *request,
-                    const char *path, const struct sonde__cli_index_wanted *wanted)
+                    const char *path, const struct sonde__symfile_index_wanted *wanted)
 {
-    struct sonde__cli_index made;
+    struct sonde__symfile_index_file made;
     struct sonde_error error;
-    char id[SONDE__CLI_BUILD_ID_TEXT];
+    char id[SONDE__SYMFILE_ID_TEXT];
     char written[PATH_BYTES];
     int exit_code;
-    enum sonde_status status =
-        sonde__cli_index_open(path, SONDE__CLI_INDEX_MADE, wanted, &made, &error);
+    enum sonde_status status = sonde__symfile_index_file_open(
+        &request->symbols.options, path, SONDE__SYMFILE_INDEX_MADE, wanted, &made, &error);
     if (status != SONDE_OK) {
         return sonde__cli_fail(command, path, status, &error);
     }
     if (made.file.data != NULL) {
         sonde__cli_error(command, "%s: an index already (--info says what is in it)", path);
-        sonde__cli_index_close(&made);
+        sonde__symfile_index_file_close(&made);
         return SONDE__CLI_UNSUPPORTED;
     }
-    sonde__cli_build_id_text(&made.index.build_id, id);
+    sonde__symfile_id_text(&made.index.build_id, id);
     int length = snprintf(written, sizeof written, "%s/%s.sndidx", request->output,
                           id[0] != '\0' ? id : base_name(path));
     if (length < 0 || (size_t)length >= sizeof written) {
         sonde__cli_error(command, "%s: the path is too long", request->output);
-        sonde__cli_index_close(&made);
+        sonde__symfile_index_file_close(&made);
         return SONDE__CLI_FAILED;
     }
     exit_code = sonde__cli_write_file(command, written, made.made, made.size);
@@ -176,7 +177,7 @@ static int make_one(const struct sonde__cli_command *command, struct request *re
             exit_code = SONDE__CLI_MALFORMED;
         }
     }
-    sonde__cli_index_close(&made);
+    sonde__symfile_index_file_close(&made);
     return exit_code;
 }
 
@@ -191,8 +192,8 @@ static int make_index(const struct sonde__cli_command *command, struct request *
         return make_one(command, request, path, NULL);
     }
     for (unsigned i = 0; i < count; i++) {
-        const struct sonde__cli_index_wanted wanted = {.uuid = slices[i].uuid,
-                                                       .arch = slices[i].arch};
+        const struct sonde__symfile_index_wanted wanted = {.uuid = slices[i].uuid,
+                                                           .arch = slices[i].arch};
         int one = make_one(command, request, path, &wanted);
         exit_code = exit_code == SONDE__CLI_OK ? one : exit_code;
     }
@@ -247,6 +248,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     if (parse(&args, &request) != SONDE__CLI_END) {
         return args.exit_code;
     }
+    sonde__cli_symbols_start(&request.symbols, command, 0);
     if (request.output == NULL) {
         request.output = ".";
     }

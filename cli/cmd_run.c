@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "cli_symbols.h"
 #include "cmd.h"
 #include "host_run.h"
-#include "symfile_calls.h"
 #include "watch_run.h"
 
 enum {
@@ -26,6 +26,9 @@ enum {
 
 /* 125: sonde itself failed, as timeout(1) and env(1) use it. */
 #define EXIT_OURS 125
+/* While debug information is read, a stall is not sampled; an index that was kept costs nothing. */
+#define BUDGET_NS       1000000000u
+#define DEBUG_BYTES_MAX ((uint64_t)64 << 20)
 /* Below this the resolution of the probe's clock (a jiffy, up to 10 ms) would show. */
 #define STALL_MIN_NS 50000000u
 
@@ -152,8 +155,7 @@ static void open_own_report(const struct sonde__cli_command *command,
 
 static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
-    struct sonde__watch_options o = {
-        .threshold_ns = 250000000u, .report_fd = -1, .places = &sonde__symfile_places};
+    struct sonde__watch_options o = {.threshold_ns = 250000000u, .report_fd = -1};
     struct sonde__cli_args args;
     enum sonde__cli_color color = SONDE__CLI_COLOR_AUTO;
     const char *report = NULL;
@@ -225,6 +227,10 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     } else if (report != NULL && (o.report_fd = open_report(command, report)) < 0) {
         return EXIT_OURS;
     }
+    struct sonde__cli_symbols symbols = {0};
+    sonde__cli_symbols_start(&symbols, command, BUDGET_NS);
+    symbols.making.bytes_max = DEBUG_BYTES_MAX;
+    o.symbols = &symbols.options;
     o.envp = environ;
     o.probe = sonde__cli_find_probe();
     o.tool = "sonde " SONDE_VERSION;

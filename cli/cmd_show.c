@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sonde show: a report as text or JSON. */
+#include "base_status.h"
 #include "cli_input.h"
 #include "cli_report.h"
+#include "cli_symbols.h"
 #include "cmd.h"
+#include "drain_names.h"
 #include "report_read.h"
 
-static const struct sonde__cli_option options[] = {SONDE__CLI_VIEW_OPTIONS};
+static const struct sonde__cli_option options[] = {SONDE__CLI_SYMBOLS_OPTIONS(0),
+                                                   SONDE__CLI_VIEW_OPTIONS};
 
 struct request {
     const char *path;
+    struct sonde__cli_symbols symbols;
     struct sonde__cli_view view;
 };
 
@@ -29,7 +34,8 @@ static int parse(struct sonde__cli_args *args, struct request *request)
         case SONDE__CLI_STOP:
             return id;
         default:
-            if (!sonde__cli_view_take(args, id, &request->view)) {
+            if (!sonde__cli_symbols_take(args, id, &request->symbols) &&
+                !sonde__cli_view_take(args, id, &request->view)) {
                 return SONDE__CLI_STOP;
             }
         }
@@ -40,6 +46,22 @@ static int parse(struct sonde__cli_args *args, struct request *request)
         return SONDE__CLI_STOP;
     }
     return SONDE__CLI_END;
+}
+
+/* Names, files and lines of the frames, from what is on this machine. */
+static enum sonde_status find_names(const struct sonde__cli_command *command,
+                                    struct request *request, struct sonde__report *report)
+{
+    struct sonde__symfile_cache *symbols;
+    enum sonde_status status;
+    if (request->symbols.folder_count == 0 && request->symbols.debug_root == NULL) {
+        return SONDE_OK; /* as it was captured */
+    }
+    sonde__cli_symbols_start(&request->symbols, command, 0);
+    SONDE_TRY(sonde__symfile_cache_create(&request->symbols.options, &symbols));
+    status = sonde__drain_rename(report, symbols);
+    sonde__symfile_cache_destroy(symbols);
+    return status;
 }
 
 static int show(const struct sonde__cli_command *command, const struct sonde__cli_input *input,
@@ -53,6 +75,11 @@ static int show(const struct sonde__cli_command *command, const struct sonde__cl
     enum sonde_status status = sonde__report_read(input->data, input->size, &report, &loss, &error);
     if (status != SONDE_OK) {
         return sonde__cli_fail(command, name, status, &error);
+    }
+    status = find_names(command, request, report);
+    if (status != SONDE_OK) {
+        sonde__report_destroy(report);
+        return sonde__cli_fail(command, name, status, NULL);
     }
     request->view.view.loss = &loss;
     sonde__cli_view_print(&request->view, report);
@@ -90,8 +117,11 @@ const struct sonde__cli_command sonde__cmd_show = {
     .usage = "[OPTION...] FILE",
     .about = "Shows a report of `sonde stacks --report` or `sonde run --report`; - reads\n"
              "standard input. Of a cut or damaged report every whole record is shown, and what\n"
-             "was lost is said.",
+             "was lost is said.\n\n"
+             "Functions, files and lines are those that were known when the report was made;\n"
+             "with --symbols or --debug-root also those that are found here, by build-id.",
     .options = options,
-    .examples = "  sonde show hang.sonde\n  ssh host cat hang.sonde | sonde show --json -\n",
+    .examples = "  sonde show hang.sonde\n  ssh host cat hang.sonde | sonde show --json -\n"
+                "  sonde show --symbols indexes hang.sonde\n",
     .run = run,
 };

@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include "cli_report.h"
+#include "cli_symbols.h"
 #include "cmd.h"
 #include "drain_stack.h"
 #include "stacks_capture.h"
-#include "symfile_calls.h"
 #include "target.h"
 
 enum {
@@ -16,12 +16,11 @@ enum {
     OPTION_DEPTH,
     OPTION_STOP,
     OPTION_NO_NAMES,
-    OPTION_DEBUG_ROOT,
-    OPTION_SYMBOLS,
     OPTION_REPORT,
 };
 
-enum { FOLDERS_MAX = 16 };
+/* What debug information may take of the time of a person who waits for a picture. */
+#define BUDGET_NS ((uint64_t)30 * 1000000000u)
 
 static const struct sonde__cli_option options[] = {
     {OPTION_CORE, "core", 'c', "FILE",
@@ -35,10 +34,7 @@ static const struct sonde__cli_option options[] = {
      "stop all threads together (ptrace) for one consistent picture; without it no thread is "
      "disturbed, and a running one is read from a sample"},
     {OPTION_NO_NAMES, "no-names", 'n', NULL, "no function names: image and offset only"},
-    {OPTION_DEBUG_ROOT, "debug-root", 0, "DIR",
-     "where separate debug files are looked for (default /usr/lib/debug)"},
-    {OPTION_SYMBOLS, "symbols", 0, "DIR",
-     "a folder with index files by build-id (sonde index); may be given several times"},
+    SONDE__CLI_SYMBOLS_OPTIONS(0),
     {OPTION_REPORT, "report", 'o', "FILE",
      "also write a report that `sonde show` reads; - writes it to standard output in place of "
      "text"},
@@ -51,9 +47,7 @@ struct request {
     int32_t pid;
     struct sonde__stacks_wanted wanted;
     bool names;
-    const char *debug_root;
-    const char *folders[FOLDERS_MAX];
-    unsigned folder_count;
+    struct sonde__cli_symbols symbols;
     const char *report_path;
     struct sonde__cli_view view;
 };
@@ -115,17 +109,6 @@ static int parse(struct sonde__cli_args *args, struct request *request)
         case OPTION_NO_NAMES:
             request->names = false;
             break;
-        case OPTION_DEBUG_ROOT:
-            request->debug_root = args->value;
-            break;
-        case OPTION_SYMBOLS:
-            if (request->folder_count == FOLDERS_MAX) {
-                args->exit_code = sonde__cli_usage_error(
-                    args->command, "--symbols: more than %u of them", FOLDERS_MAX);
-                return SONDE__CLI_STOP;
-            }
-            request->folders[request->folder_count++] = args->value;
-            break;
         case OPTION_REPORT:
             request->report_path = args->value;
             break;
@@ -149,7 +132,8 @@ static int parse(struct sonde__cli_args *args, struct request *request)
             }
             break;
         default:
-            if (!sonde__cli_view_take(args, id, &request->view)) {
+            if (!sonde__cli_symbols_take(args, id, &request->symbols) &&
+                !sonde__cli_view_take(args, id, &request->view)) {
                 return SONDE__CLI_STOP;
             }
         }
@@ -216,15 +200,12 @@ static enum sonde_status fill_report(struct sonde__report *report, struct sonde_
                                      const struct sonde__stacks *stacks,
                                      struct sonde__cli_report_file *file)
 {
-    struct sonde__symfile_options where = {.root = sonde__target_root(target),
-                                           .debug_root = request->debug_root,
-                                           .places = &sonde__symfile_places,
-                                           .folders = request->folders,
-                                           .folder_count = request->folder_count};
     struct sonde__symfile_cache *symbols = NULL;
     static const struct sonde__report_end end; /* nothing is counted but what the model lost */
     enum sonde_status status = SONDE_OK;
     if (request->names) {
+        struct sonde__symfile_options where = request->symbols.options;
+        where.root = sonde__target_root(target);
         status = sonde__symfile_cache_create(&where, &symbols);
     }
     if (status == SONDE_OK) {
@@ -346,6 +327,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
         return sonde__cli_fail(command, request.core != NULL ? request.core : subject, status,
                                &error);
     }
+    sonde__cli_symbols_start(&request.symbols, command, BUDGET_NS);
     exit_code = show_target(command, target, &request);
     sonde__target_close(target);
     return exit_code;

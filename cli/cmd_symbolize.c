@@ -14,8 +14,7 @@
 #include "symbolize_report.h"
 
 enum {
-    OPTION_SYMBOLS = 1,
-    OPTION_MODULE,
+    OPTION_MODULE = 1,
     OPTION_MAPS,
     OPTION_REPORT,
     OPTION_RETURN,
@@ -25,9 +24,7 @@ enum {
 };
 
 static const struct sonde__cli_option options[] = {
-    {OPTION_SYMBOLS, "symbols", 's', "DIR",
-     "a folder with index files, debug files by build-id and dSYM bundles; may be given several "
-     "times"},
+    SONDE__CLI_SYMBOLS_OPTIONS('s'),
     {OPTION_MODULE, "module", 'm', "[NAME=]FILE",
      "a program, library, debug file or index: for addresses of that file name (or of NAME), and "
      "the first one for addresses without a module; may be given several times"},
@@ -47,6 +44,7 @@ static const struct sonde__cli_option options[] = {
 
 struct request {
     struct symbolize_modules modules;
+    struct sonde__cli_symbols symbols;
     const char *maps_path, *report_path;
     bool exact_next; /* the frame behind a signal's was interrupted, not called */
     struct sonde__cli_input maps_text;
@@ -288,10 +286,6 @@ static int parse(struct sonde__cli_args *args, struct request *request, unsigned
     while ((id = sonde__cli_next(args)) != SONDE__CLI_END) {
         bool fits = true;
         switch (id) {
-        case OPTION_SYMBOLS:
-            fits =
-                add(modules->folders, &modules->folder_count, SYMBOLIZE_FOLDERS_MAX, args->value);
-            break;
         case OPTION_MODULE:
             fits = add(modules->files, &modules->file_count, SYMBOLIZE_FILES_MAX, args->value);
             break;
@@ -318,7 +312,9 @@ static int parse(struct sonde__cli_args *args, struct request *request, unsigned
             args->argv[1 + (*ret_operands)++] = (char *)args->value;
             break;
         default:
-            return id;
+            if (!sonde__cli_symbols_take(args, id, &request->symbols)) {
+                return SONDE__CLI_STOP;
+            }
         }
         if (!fits) {
             args->exit_code = sonde__cli_usage_error(args->command, "too many of one option");
@@ -343,7 +339,9 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     if (parse(&args, &request, &operands) != SONDE__CLI_END) {
         return args.exit_code;
     }
+    sonde__cli_symbols_start(&request.symbols, command, 0);
     request.modules.command = command;
+    request.modules.symbols = &request.symbols;
     exit_code = open_maps(command, &request);
     if (exit_code == SONDE__CLI_OK) {
         if (request.json) {

@@ -6,7 +6,7 @@
 /* Where a function begins, for the lines that count from one. */
 static bool function_start(struct symbolize_module *module, const char *name, uint64_t *ret_vaddr)
 {
-    struct sonde__cli_index *index = &module->index;
+    struct sonde__symfile_index_file *index = &module->index;
     for (uint32_t i = 0; i < index->index.symbols; i++) {
         struct sonde__symindex_symbol symbol;
         if (!sonde__symindex_symbol_at(&index->index, i, &symbol)) {

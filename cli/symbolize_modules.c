@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli_cache.h"
 #include "mem_heap.h"
 #include "symfile_macho.h"
 #include "symfile_open.h"
@@ -47,27 +46,27 @@ bool symbolize_uuid(const char *text, size_t size, char *ret_digits)
 }
 
 /* Has the opened index this build-id? One that has none is not refused. */
-static bool is_right(const struct sonde__cli_index *index, const char *build_id)
+static bool is_right(const struct sonde__symfile_index_file *index, const char *build_id)
 {
-    char own[SONDE__CLI_BUILD_ID_TEXT];
-    sonde__cli_build_id_text(&index->index.build_id, own);
+    char own[SONDE__SYMFILE_ID_TEXT];
+    sonde__symfile_id_text(&index->index.build_id, own);
     return build_id == NULL || own[0] == '\0' || strcmp(own, build_id) == 0;
 }
 
 static bool try_open(const struct symbolize_modules *modules, struct symbolize_module *module,
                      const char *path, const char *build_id)
 {
-    struct sonde__cli_index_wanted wanted = {
-        .arch = modules->arch, .folders = modules->folders, .folder_count = modules->folder_count};
+    struct sonde__symfile_index_wanted wanted = {.arch = modules->arch};
     struct sonde_error error;
     if (access(path, R_OK) != 0) {
         return false;
     }
     if (build_id != NULL) {
-        (void)sonde__cli_build_id_parse(build_id, &wanted.uuid);
+        (void)sonde__symfile_id_parse(build_id, &wanted.uuid);
     }
-    if (sonde__cli_index_open(path, SONDE__CLI_INDEX_MADE_OF_SYMBOLS, &wanted, &module->index,
-                              &error) != SONDE_OK) {
+    if (sonde__symfile_index_file_open(&modules->symbols->options, path,
+                                       SONDE__SYMFILE_INDEX_MADE_OF_SYMBOLS, &wanted,
+                                       &module->index, &error) != SONDE_OK) {
         sonde__cli_error(modules->command, "%s: %s", path, error.what);
         return false;
     }
@@ -82,7 +81,7 @@ static bool try_open(const struct symbolize_modules *modules, struct symbolize_m
         module->found = true;
         return true;
     }
-    sonde__cli_index_close(&module->index);
+    sonde__symfile_index_file_close(&module->index);
     return false;
 }
 
@@ -100,7 +99,7 @@ static bool try_folder(const struct symbolize_modules *modules, struct symbolize
     if (try_open(modules, module, path, build_id)) {
         return true;
     }
-    return sonde__cli_build_id_parse(build_id, &id) &&
+    return sonde__symfile_id_parse(build_id, &id) &&
            sonde__symfile_macho_find(folder, &id, path, sizeof path) &&
            try_open(modules, module, path, build_id);
 }
@@ -108,29 +107,29 @@ static bool try_folder(const struct symbolize_modules *modules, struct symbolize
 static bool try_build_id(const struct symbolize_modules *modules, struct symbolize_module *module,
                          const char *build_id)
 {
-    for (unsigned i = 0; i < modules->folder_count; i++) {
-        if (try_folder(modules, module, modules->folders[i], build_id)) {
+    for (unsigned i = 0; i < modules->symbols->folder_count; i++) {
+        if (try_folder(modules, module, modules->symbols->folders[i], build_id)) {
             return true;
         }
     }
-    char kept[SONDE__CLI_CACHE_PATH];
+    char kept[SONDE__SYMFILE_KEPT_PATH];
     struct sonde__build_id id;
-    return try_folder(modules, module, "/usr/lib/debug", build_id) ||
-           (sonde__cli_build_id_parse(build_id, &id) && sonde__cli_cache_path(&id, kept) &&
-            try_open(modules, module, kept, build_id));
+    return try_folder(modules, module, modules->symbols->options.debug_root, build_id) ||
+           (!modules->symbols->no_cache && sonde__symfile_id_parse(build_id, &id) &&
+            sonde__symfile_kept_path(&id, kept) && try_open(modules, module, kept, build_id));
 }
 
 /* Its index from the folders. */
 static bool try_folders(const struct symbolize_modules *modules, struct symbolize_module *module,
                         const struct sonde__build_id *id, const char *build_id)
 {
-    char text[SONDE__CLI_BUILD_ID_TEXT];
-    sonde__cli_build_id_text(id, text);
+    char text[SONDE__SYMFILE_ID_TEXT];
+    sonde__symfile_id_text(id, text);
     if (id->size < BUILD_ID_DIGITS_MIN / 2 || (build_id != NULL && strcmp(text, build_id) != 0)) {
         return false;
     }
-    for (unsigned i = 0; i < modules->folder_count; i++) {
-        if (try_folder(modules, module, modules->folders[i], text)) {
+    for (unsigned i = 0; i < modules->symbols->folder_count; i++) {
+        if (try_folder(modules, module, modules->symbols->folders[i], text)) {
             return true;
         }
     }
@@ -157,7 +156,8 @@ static bool try_file(const struct symbolize_modules *modules, struct symbolize_m
                      const char *path, const char *build_id)
 {
     struct sonde__symfile_slice slices[SONDE__SYMFILE_SLICES_MAX];
-    unsigned count = modules->folder_count != 0 && path[0] == '/' ? ids_of(path, slices) : 0;
+    unsigned count =
+        modules->symbols->folder_count != 0 && path[0] == '/' ? ids_of(path, slices) : 0;
     for (unsigned i = 0; i < count; i++) {
         bool meant = count == 1 || build_id != NULL ||
                      (modules->arch != NULL && strcmp(modules->arch, slices[i].arch) == 0);
@@ -195,7 +195,7 @@ static bool is_named(const char *file, const char *name)
 
 static bool find(struct symbolize_modules *modules, struct symbolize_module *module)
 {
-    char uuid[SONDE__CLI_BUILD_ID_TEXT];
+    char uuid[SONDE__SYMFILE_ID_TEXT];
     const char *name = module->name;
     const char *build_id = module->build_id;
     const struct symbolize_image *image = image_of(modules, name);
@@ -287,7 +287,7 @@ void symbolize_modules_done(struct symbolize_modules *modules)
         struct symbolize_module *module = modules->opened;
         modules->opened = module->next;
         if (module->found) {
-            sonde__cli_index_close(&module->index);
+            sonde__symfile_index_file_close(&module->index);
         }
         sonde__mem_free(module->name);
         sonde__mem_free(module->build_id);

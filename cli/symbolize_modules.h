@@ -3,28 +3,27 @@
 #ifndef SONDE_SYMBOLIZE_MODULES_H
 #define SONDE_SYMBOLIZE_MODULES_H
 
-#include "cli_index.h"
+#include "cli_symbols.h"
 
-enum { SYMBOLIZE_FOLDERS_MAX = 16, SYMBOLIZE_FILES_MAX = 256 };
+enum { SYMBOLIZE_FILES_MAX = 256 };
 
 struct symbolize_module {
     char *name;     /* as it was asked for: a path, a base name or a build-id */
     char *build_id; /* that was asked for with it, or null */
     bool found;
-    struct sonde__cli_index index;
+    struct sonde__symfile_index_file index;
     struct symbolize_module *next;
 };
 
 /* An image that a report names by the last part of its path. */
 struct symbolize_image {
     const char *name, *path;
-    char build_id[SONDE__CLI_BUILD_ID_TEXT];
+    char build_id[SONDE__SYMFILE_ID_TEXT];
 };
 
 struct symbolize_modules {
     const struct sonde__cli_command *command;
-    const char *folders[SYMBOLIZE_FOLDERS_MAX]; /* --symbols */
-    unsigned folder_count;
+    struct sonde__cli_symbols *symbols;     /* started */
     const char *files[SYMBOLIZE_FILES_MAX]; /* --module */
     unsigned file_count;
     const char *arch;               /* --arch, or null */

@@ -89,13 +89,13 @@ void symbolize_print_frames_json(bool raw, struct symbolize_answer *answer)
 void symbolize_print_json(bool raw, bool is_first, const char *asked, size_t size,
                           struct symbolize_answer *answer)
 {
-    char id[SONDE__CLI_BUILD_ID_TEXT] = "";
+    char id[SONDE__SYMFILE_ID_TEXT] = "";
     char text[SYMBOLIZE_LINE_BYTES];
     snprintf(text, sizeof text, "%.*s", (int)(size < sizeof text ? size : sizeof text - 1), asked);
     printf("%s\n  {\"input\": ", is_first ? "" : ",");
     sonde__cli_print_json_string(stdout, text);
     if (answer->module != NULL) {
-        sonde__cli_build_id_text(&answer->module->index.index.build_id, id);
+        sonde__symfile_id_text(&answer->module->index.index.build_id, id);
         printf(", \"module\": ");
         sonde__cli_print_json_string(stdout, answer->module->name);
         printf(", \"build_id\": \"%s\", \"vaddr\": \"0x%" PRIx64 "\"", id, answer->vaddr);

@@ -50,7 +50,7 @@ static bool add_images(const struct sonde__report *report, struct symbolize_modu
         struct symbolize_image *to = &modules->images[modules->image_count++];
         to->name = sonde__report_module(report, i + 1);
         to->path = sonde__report_text(report, image->path);
-        sonde__cli_build_id_text(&image->build_id, to->build_id);
+        sonde__symfile_id_text(&image->build_id, to->build_id);
     }
     return true;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base_text.h"
+#include "drain_names.h"
 #include "drain_tail.h"
 #include "mem_heap.h"
 
@@ -227,72 +228,6 @@ static bool make_room(struct sonde__drain *drain)
     return true;
 }
 
-static uint32_t name_source(const struct sonde__symbol *symbol)
-{
-    switch (symbol->source) {
-    case SONDE__SYMBOL_SYMTAB:
-        return SONDE__REPORT_NAME_SYMTAB;
-    case SONDE__SYMBOL_DYNSYM:
-        return SONDE__REPORT_NAME_DYNSYM;
-    case SONDE__SYMBOL_PLT:
-        return SONDE__REPORT_NAME_PLT;
-    default:
-        return SONDE__REPORT_NAME_NONE;
-    }
-}
-
-/* Its place in the source and the calls inlined there. `lookup`: as below. `inlined` has room for
- * SONDE__SYMFILE_CALLS_MAX. */
-static void place_frame(struct sonde__drain *drain, const struct sonde__image *image,
-                        uint64_t lookup, struct sonde__report_frame *record,
-                        struct sonde__report_inlined *inlined)
-{
-    struct sonde__symfile_calls *found = &drain->calls;
-    const struct sonde__symfile_call *function;
-    if (drain->symbols == NULL ||
-        !sonde__symfile_calls(drain->symbols, image, NULL, 0, lookup, found)) {
-        return;
-    }
-    if (record->name == 0 && found->symbol[0] != '\0') {
-        record->name = sonde__report_string(drain->report, found->symbol);
-        record->name_offset = record->offset - found->symbol_start;
-        record->name_source = record->name != 0 ? SONDE__REPORT_NAME_DEBUG_INFO : 0;
-    }
-    if (found->count == 0) {
-        return;
-    }
-    for (uint32_t i = 0; i + 1 < found->count; i++) {
-        inlined[i] = (struct sonde__report_inlined){
-            .name = sonde__report_string(drain->report, found->calls[i].name),
-            .file = sonde__report_string(drain->report, found->calls[i].file),
-            .line = found->calls[i].line};
-    }
-    function = &found->calls[found->count - 1];
-    record->inlined = inlined;
-    record->inlined_count = found->count - 1;
-    record->file = sonde__report_string(drain->report, function->file);
-    record->line = function->line;
-    if (record->name == 0 && record->name_offset != 0 && function->name[0] != '\0') {
-        record->name = sonde__report_string(drain->report, function->name);
-        record->name_source = record->name != 0 ? SONDE__REPORT_NAME_DEBUG_INFO : 0;
-    }
-}
-
-/* `lookup`: the vaddr to ask about, which is before `record->offset` for a return address. */
-static void name_frame(struct sonde__drain *drain, const struct sonde__symbol_index *index,
-                       uint64_t lookup, struct sonde__report_frame *record)
-{
-    struct sonde__symbol symbol;
-    if (index == NULL || !sonde__symbol_find(index, lookup, &symbol)) {
-        return;
-    }
-    record->name_offset = record->offset - symbol.start;
-    if (symbol.name[0] != '\0') {
-        record->name = sonde__report_string(drain->report, symbol.name);
-        record->name_source = record->name != 0 ? name_source(&symbol) : 0;
-    }
-}
-
 static uint32_t add_frame(struct sonde__drain *drain, const struct sonde_stack *stack, uint32_t i)
 {
     uint64_t lookup = sonde_stack_lookup_pc(stack, i);
@@ -320,9 +255,10 @@ static uint32_t add_frame(struct sonde__drain *drain, const struct sonde_stack *
             return slot->id;
         }
     }
-    name_frame(drain, index, lookup - bias, &record);
+    drain_name_frame(drain->report, index, lookup - bias, &record);
     if (record.image != 0) {
-        place_frame(drain, &drain->set->images[range->image], lookup - bias, &record, inlined);
+        drain_place_frame(drain->report, drain->symbols, &drain->calls,
+                          &drain->set->images[range->image], lookup - bias, &record, inlined);
     }
     key.id = sonde__report_add_frame(drain->report, &record);
     if (slot != NULL && key.id != 0) {
@@ -346,8 +282,9 @@ static uint32_t add_tail_call(struct sonde__drain *drain, uint32_t image, uint64
     if (entry->id == 0) {
         return 0;
     }
-    name_frame(drain, entry->index, place, &record);
-    place_frame(drain, &drain->set->images[image], place, &record, inlined);
+    drain_name_frame(drain->report, entry->index, place, &record);
+    drain_place_frame(drain->report, drain->symbols, &drain->calls, &drain->set->images[image],
+                      place, &record, inlined);
     return sonde__report_add_frame(drain->report, &record);
 }
 

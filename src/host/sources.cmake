@@ -9,6 +9,7 @@ set(sources
     ${SONDE_PORT}/host_perf.c
     ${SONDE_PORT}/host_process.c
     ${SONDE_PORT}/host_ptrace.c
+    ${SONDE_PORT}/host_replace.c
     ${SONDE_PORT}/host_run.c
     ${SONDE_PORT}/host_scratch.c
     ${SONDE_PORT}/host_selftest.c

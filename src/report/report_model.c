@@ -353,6 +353,25 @@ uint32_t sonde__report_append_frame(struct sonde__report *report,
     return report->frames.count;
 }
 
+void sonde__report_replace_frame(struct sonde__report *report, uint32_t id,
+                                 const struct sonde__report_frame *frame)
+{
+    struct sonde__report_frame *entry =
+        id == 0 ? NULL : sonde__report_list_at(&report->frames, id - 1);
+    struct sonde__report_frame value = *frame;
+    if (entry == NULL) {
+        return;
+    }
+    if (frame->inlined != entry->inlined) {
+        value.inlined = keep_array(report, frame->inlined, sizeof *frame->inlined,
+                                   SONDE__REPORT_INLINED_MAX, &value.inlined_count);
+        if (value.inlined_count != frame->inlined_count) {
+            return;
+        }
+    }
+    *entry = value;
+}
+
 uint32_t sonde__report_add_frame(struct sonde__report *report,
                                  const struct sonde__report_frame *frame)
 {

@@ -198,6 +198,10 @@ uint32_t sonde__report_add_image(struct sonde__report *report,
  * from them: it is taken from the first of equal ones. */
 uint32_t sonde__report_add_frame(struct sonde__report *report,
                                  const struct sonde__report_frame *frame);
+/* Another frame in the place of one, of a report that was read: nothing may be added to it later,
+ * because equal ones are not found by what they were. Without memory the old one stays. */
+void sonde__report_replace_frame(struct sonde__report *report, uint32_t id,
+                                 const struct sonde__report_frame *frame);
 /* parent 0: the outermost frame. A parent that does not exist gives 0. */
 uint32_t sonde__report_add_node(struct sonde__report *report, uint32_t parent, uint32_t frame);
 /* The same, with tail calls between it and its parent: frame ids, innermost first. They follow from

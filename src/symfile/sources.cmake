@@ -3,6 +3,8 @@ set(sources
     symfile_calls.c
     symfile_dwarf.c
     symfile_find.c
+    symfile_index_file.c
+    symfile_kept.c
     symfile_macho.c
     symfile_open.c
     symfile_sections.c

@@ -7,6 +7,7 @@
 #include "mem_heap.h"
 #include "symfile_calls.h"
 #include "symfile_find.h"
+#include "symfile_open.h"
 
 /* Chains of the table of entries: a large process has a few hundred images. */
 #define BUCKET_COUNT 256u
@@ -64,6 +65,7 @@ enum sonde_status sonde__symfile_cache_create(const struct sonde__symfile_option
         return SONDE_MEMORY;
     }
     cache->options.places = options != NULL ? options->places : NULL;
+    cache->options.making = options != NULL ? options->making : NULL;
     cache->options.root = cache->root;
     cache->options.debug_root = cache->debug_root;
     *ret_cache = cache;
@@ -211,7 +213,7 @@ static void open_entry(const struct sonde__symfile_cache *cache, struct entry *e
             return;
         }
     }
-    if (symfile_find_debug(&cache->options, image, NULL, &entry->debug, NULL)) {
+    if (symfile_find_debug(&cache->options, image, NULL, &entry->debug)) {
         entry->debug_tried = true;
         entry->elf = &entry->debug.elf;
         entry->error = (struct sonde_error){.status = SONDE_OK};
@@ -263,7 +265,7 @@ static void find_debug(const struct sonde__symfile_cache *cache, struct entry *e
                        const struct sonde__image *image)
 {
     if (!entry->debug_tried) {
-        (void)symfile_find_debug(&cache->options, image, entry->elf, &entry->debug, NULL);
+        (void)symfile_find_debug(&cache->options, image, entry->elf, &entry->debug);
         entry->debug_tried = true;
     }
 }
@@ -299,7 +301,6 @@ bool sonde__symfile_calls(struct sonde__symfile_cache *cache, const struct sonde
                           const void *memory, size_t memory_size, uint64_t vaddr,
                           struct sonde__symfile_calls *ret_calls)
 {
-    struct sonde__elf_section info;
     struct entry *entry = NULL;
     const struct sonde__symfile_places *places = cache->options.places;
     /* without any file of the image there may still be an index */
@@ -310,8 +311,7 @@ bool sonde__symfile_calls(struct sonde__symfile_cache *cache, const struct sonde
     }
     if (!entry->calls_tried) {
         entry->calls_tried = true;
-        if (entry->elf == &entry->own.elf &&
-            !sonde__elf_section_by_name(entry->elf, ".debug_info", &info)) {
+        if (entry->elf == &entry->own.elf && !symfile_has_debug_information(entry->elf)) {
             find_debug(cache, entry, image);
         }
         entry->calls = places->open(&cache->options, image, &entry->own, &entry->debug);

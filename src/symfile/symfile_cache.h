@@ -2,9 +2,11 @@
 /* Finds and opens the symbol files of images, once each, and answers names, and the calls of an
  * address with their files and lines.
  *
- * Search order (every step checks the build-id): the image's file itself; under each debug root
- * .build-id/xx/rest.debug; .gnu_debuglink beside it, in .debug/, and under the roots (build-id,
- * else CRC). What is not found is remembered. Context: any thread, one at a time. */
+ * Search order (every step checks the build-id): the image's file itself; in the user's folders
+ * .build-id/xx/rest.debug and a file of the image's name; under each debug root
+ * .build-id/xx/rest.debug; .gnu_debuglink in the user's folders, beside the image, in .debug/, and
+ * under the roots (build-id, else CRC). What is not found is remembered. Context: any thread, one
+ * at a time. */
 #ifndef SONDE_SYMFILE_CACHE_H
 #define SONDE_SYMFILE_CACHE_H
 
@@ -15,17 +17,21 @@
 
 struct sonde__symfile_cache;
 struct sonde__symfile_places; /* symfile_calls.h */
+struct sonde__symfile_making; /* symfile_index_file.h */
 
 struct sonde__symfile_options {
     const char *root;       /* prefix of image paths (a container's /proc/PID/root), or null */
     const char *debug_root; /* default "/usr/lib/debug" */
-    /* folders of the user with index files (ID.sndidx), of our own root; copied */
+    /* folders of the user with index files (ID.sndidx) and debug files, of our own root; copied */
     const char *const *folders;
     unsigned folder_count;
     /* &sonde__symfile_places: sonde__symfile_calls() answers. Null: it knows nothing. It maps and
      * inflates debug files and loads a library for that, which a program that looks at itself must
      * ask for; and whoever does not name it does not link it. */
     const struct sonde__symfile_places *places;
+    /* with `places`: indexes are taken from the user's cache, and made there
+     * (symfile_index_file.h); null: neither. Must outlive the cache. */
+    const struct sonde__symfile_making *making;
 };
 
 SONDE_NODISCARD enum sonde_status

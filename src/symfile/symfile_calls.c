@@ -6,49 +6,24 @@
 #include "base_text.h"
 #include "dwarf_lookup.h"
 #include "mem_heap.h"
+#include "symfile_index_file.h"
 #include "symfile_sections.h"
-#include "symindex.h"
-
-/* As PATH_MAX of Linux; a longer path is cut and so not found. */
-#define PATH_BYTES 4096
-/* Larger than the index of any program of today; mapped, not read. */
-#define INDEX_BYTES_MAX ((uint64_t)4 << 30)
 
 struct symfile_calls {
     /* one of the two */
     struct sonde__dwarf *dwarf;
     struct sonde__symfile_sections sections;
     bool has_index;
-    struct sonde__symindex index;
-    struct sonde__symindex_strings strings;
-    struct sonde__host_file file;
+    struct sonde__symfile_index_file index;
 };
 
 /* --- index files --- */
-
-static bool open_index(struct symfile_calls *calls, const char *root, const char *path,
-                       const struct sonde__image *image)
-{
-    struct sonde__host_file file;
-    if (sonde__host_file_map(root, path, INDEX_BYTES_MAX, &file, NULL) != SONDE_OK) {
-        return false;
-    }
-    if (sonde__symindex_open(file.data, file.size, &calls->index, NULL) == SONDE_OK &&
-        symfile_same_build_id(&calls->index.build_id, &image->build_id) &&
-        sonde__symindex_strings_init(&calls->strings, &calls->index) == SONDE_OK) {
-        calls->file = file;
-        calls->has_index = true;
-        return true;
-    }
-    sonde__host_file_unmap(&file);
-    return false;
-}
 
 /* FOLDER/ID.sndidx */
 static bool try_folder(struct symfile_calls *calls, const char *root, const char *folder,
                        size_t folder_size, const struct sonde__image *image)
 {
-    char path[PATH_BYTES];
+    char path[SYMFILE_PATH_BYTES];
     struct sonde__text text;
     sonde__base_text_init(&text, path, sizeof path);
     sonde__base_text_bytes(&text, folder, folder_size);
@@ -57,7 +32,9 @@ static bool try_folder(struct symfile_calls *calls, const char *root, const char
         sonde__base_text_hex(&text, image->build_id.bytes[i], 2);
     }
     sonde__base_text_str(&text, ".sndidx");
-    return !text.cut && open_index(calls, root, path, image);
+    calls->has_index =
+        !text.cut && symfile_index_file_map(root, path, &image->build_id, &calls->index);
+    return calls->has_index;
 }
 
 /* In the folders that the user named, then beside the image. */
@@ -79,21 +56,40 @@ static bool find_index(struct symfile_calls *calls, const struct sonde__symfile_
            try_folder(calls, options->root, image->path, (size_t)(slash - image->path), image);
 }
 
+/* Kept, or made of the debug file that there is. */
+static bool make_index(struct symfile_calls *calls, const struct sonde__symfile_options *options,
+                       const struct sonde__image *image, const struct symfile_view *own,
+                       const struct symfile_view *debug)
+{
+    bool own_there = own->file.data != NULL;
+    bool debug_there = debug->file.data != NULL;
+    const struct symfile_view *view = debug_there ? debug : own;
+    const struct sonde__symfile_pair pair = {.own = own_there ? own->elf : view->elf,
+                                             .debug = view->elf,
+                                             .separate = own_there && debug_there,
+                                             .own_path = own_there ? own->path : view->path,
+                                             .debug_path = view->path};
+    calls->has_index = options->making != NULL && (view->path != NULL || view->file.data == NULL) &&
+                       symfile_index_file_of(options, &image->build_id, &pair, &calls->index);
+    return calls->has_index;
+}
+
 static bool find_in_index(struct symfile_calls *calls, uint64_t vaddr,
                           struct sonde__symfile_calls *ret)
 {
     struct sonde__symindex_frame frames[SONDE__SYMFILE_CALLS_MAX];
     struct sonde__symindex_symbol symbol;
-    size_t count = sonde__symindex_find(&calls->index, vaddr, frames, SONDE__SYMFILE_CALLS_MAX);
+    size_t count =
+        sonde__symindex_find(&calls->index.index, vaddr, frames, SONDE__SYMFILE_CALLS_MAX);
     for (size_t i = 0; i < count; i++) {
         ret->calls[i] = (struct sonde__symfile_call){
-            .name = sonde__symindex_name(&calls->strings, frames[i].name),
-            .file = sonde__symindex_file(&calls->strings, frames[i].file),
+            .name = sonde__symindex_name(&calls->index.strings, frames[i].name),
+            .file = sonde__symindex_file(&calls->index.strings, frames[i].file),
             .line = frames[i].line};
     }
     ret->count = (uint32_t)count;
-    if (sonde__symindex_symbol(&calls->index, vaddr, &symbol)) {
-        ret->symbol = sonde__symindex_name(&calls->strings, symbol.name);
+    if (sonde__symindex_symbol(&calls->index.index, vaddr, &symbol)) {
+        ret->symbol = sonde__symindex_name(&calls->index.strings, symbol.name);
         ret->symbol_start = symbol.start;
     }
     return count != 0 || ret->symbol[0] != '\0';
@@ -141,7 +137,8 @@ static struct symfile_calls *open_calls(const struct sonde__symfile_options *opt
     if (calls == NULL) {
         return NULL;
     }
-    if (find_index(calls, options, image) || open_dwarf(calls, own) || open_dwarf(calls, debug)) {
+    if (find_index(calls, options, image) || make_index(calls, options, image, own, debug) ||
+        open_dwarf(calls, own) || open_dwarf(calls, debug)) {
         return calls;
     }
     sonde__mem_free(calls);
@@ -158,8 +155,7 @@ static void close_calls(struct symfile_calls *calls)
         sonde__symfile_sections_close(&calls->sections);
     }
     if (calls->has_index) {
-        sonde__symindex_strings_done(&calls->strings);
-        sonde__host_file_unmap(&calls->file);
+        sonde__symfile_index_file_close(&calls->index);
     }
     sonde__mem_free(calls);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The calls at an address of one image: its function, the calls inlined into it there, files and
- * lines. From an index file where there is one, else from the DWARF of the image's own or separate
- * debug file, read unit by unit as addresses fall into it. Context: any thread, one at a time. */
+ * lines. From an index file where there is one or may be made, else from the DWARF of the image's
+ * own or separate debug file, read unit by unit as addresses fall into it (without dwz's file and
+ * split files). Context: any thread, one at a time. */
 #ifndef SONDE_SYMFILE_CALLS_H
 #define SONDE_SYMFILE_CALLS_H
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symfile_find.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base_status.h"
 #include "base_text.h"
+#include "mem_heap.h"
 
 /* Larger than any program or debug file of today; mapped, not read. */
 #define FILE_BYTES_MAX ((uint64_t)16 << 30)
@@ -14,6 +14,7 @@
 void symfile_view_done(struct symfile_view *view)
 {
     sonde__host_file_unmap(&view->file);
+    sonde__mem_free(view->path);
     *view = (struct symfile_view){0};
 }
 
@@ -37,6 +38,7 @@ static enum sonde_status open_view(const char *root, const char *path,
         }
         return status;
     }
+    view.path = sonde__mem_copy_string(path);
     *ret_view = view;
     return SONDE_OK;
 }
@@ -99,7 +101,6 @@ struct wanted {
     const struct sonde__build_id *id;
     bool by_crc; /* found through a debug link with this crc */
     uint32_t crc;
-    char *ret_path; /* or null */
 };
 
 /* Open a candidate, and keep it if it is the right file and has symbols. */
@@ -121,9 +122,6 @@ static bool try_candidate(const char *root, const char *path, const struct wante
     }
     if (right && sonde__elf_section_by_type(&view.elf, SONDE__SHT_SYMTAB, &symtab)) {
         *ret_view = view;
-        if (wanted->ret_path != NULL) {
-            (void)snprintf(wanted->ret_path, PATH_BYTES, "%s", path);
-        }
         return true;
     }
     symfile_view_done(&view);
@@ -155,6 +153,36 @@ bool symfile_build_id_path(const char *debug_root, const struct sonde__build_id 
     }
     sonde__base_text_str(&text, ".debug");
     return !text.cut;
+}
+
+/* FOLDER/NAME, in one of the user's folders. */
+static bool try_folders(const struct sonde__symfile_options *options, const char *name,
+                        const struct wanted *wanted, struct symfile_view *ret_view)
+{
+    for (unsigned i = 0; i < options->folder_count; i++) {
+        char path[PATH_BYTES];
+        struct sonde__text text;
+        sonde__base_text_init(&text, path, sizeof path);
+        sonde__base_text_str(&text, options->folders[i]);
+        sonde__base_text_char(&text, '/');
+        sonde__base_text_str(&text, name);
+        if (!text.cut && try_candidate(NULL, path, wanted, ret_view)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* In the user's folders: as under a debug root, or a file of the image's own name. */
+static bool find_in_folders(const struct sonde__symfile_options *options,
+                            const struct sonde__image *image, const struct wanted *wanted,
+                            struct symfile_view *ret_view)
+{
+    const char *slash = image->path != NULL ? strrchr(image->path, '/') : NULL;
+    char path[PATH_BYTES];
+    return (symfile_build_id_path("", wanted->id, path, sizeof path) &&
+            try_folders(options, path + 1, wanted, ret_view)) ||
+           (slash != NULL && slash[1] != '\0' && try_folders(options, slash + 1, wanted, ret_view));
 }
 
 static bool find_by_build_id(const struct sonde__symfile_options *options,
@@ -193,11 +221,12 @@ static bool find_by_link(const struct sonde__symfile_options *options, const cha
 
 bool symfile_find_debug(const struct sonde__symfile_options *options,
                         const struct sonde__image *image, const struct sonde__elf *own,
-                        struct symfile_view *ret_view, char *ret_path)
+                        struct symfile_view *ret_view)
 {
-    struct wanted wanted = {.id = &image->build_id, .ret_path = ret_path};
+    struct wanted wanted = {.id = &image->build_id};
     const char *name;
-    if (wanted.id->size > 1 && find_by_build_id(options, &wanted, ret_view)) {
+    if (wanted.id->size > 1 && (find_in_folders(options, image, &wanted, ret_view) ||
+                                find_by_build_id(options, &wanted, ret_view))) {
         return true;
     }
     if (own == NULL || image->path == NULL || image->path[0] != '/' ||
@@ -206,5 +235,7 @@ bool symfile_find_debug(const struct sonde__symfile_options *options,
     }
     wanted.by_crc = true;
     /* The name is a file name: one that leads elsewhere is not followed. */
-    return strchr(name, '/') == NULL && find_by_link(options, image->path, name, &wanted, ret_view);
+    return strchr(name, '/') == NULL &&
+           (try_folders(options, name, &wanted, ret_view) ||
+            find_by_link(options, image->path, name, &wanted, ret_view));
 }

@@ -13,6 +13,7 @@
 /* A mapped file and its ELF view. */
 struct symfile_view {
     struct sonde__host_file file;
+    char *path; /* below its root; null: no memory for it */
     struct sonde__elf elf;
 };
 
@@ -33,11 +34,10 @@ SONDE_NODISCARD enum sonde_status symfile_find_own(const struct sonde__symfile_o
 /* As PATH_MAX of Linux; a longer path is cut and so not found. */
 #define SYMFILE_PATH_BYTES 4096
 
-/* The separate debug file. own: the image's own view, or null when that was not found. ret_path:
- * room for SYMFILE_PATH_BYTES, for where it was found below its root; or null.
+/* The separate debug file. own: the image's own view, or null when that was not found.
  * False: there is none that proves to be the right one. */
 bool symfile_find_debug(const struct sonde__symfile_options *options,
                         const struct sonde__image *image, const struct sonde__elf *own,
-                        struct symfile_view *ret_view, char *ret_path);
+                        struct symfile_view *ret_view);
 
 #endif

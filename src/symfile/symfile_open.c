@@ -8,7 +8,7 @@
 /* Larger than any program or debug file of today; mapped, not read. */
 #define FILE_BYTES_MAX ((uint64_t)64 << 30)
 
-static bool has_debug_information(const struct sonde__elf *elf)
+bool symfile_has_debug_information(const struct sonde__elf *elf)
 {
     struct sonde__elf_section section;
     return (sonde__elf_section_by_name(elf, ".debug_info", &section) ||
@@ -23,7 +23,6 @@ enum sonde_status sonde__symfile_open(const struct sonde__symfile_options *optio
     struct sonde__symfile_pair pair = {0};
     struct sonde__image image = {.path = path};
     struct symfile_view view;
-    char debug_path[SYMFILE_PATH_BYTES];
     enum sonde_status status;
     SONDE_TRY(sonde__host_file_map(options->root, path, FILE_BYTES_MAX, &pair.own_file, ret_error));
     status = sonde__elf_open(pair.own_file.data, pair.own_file.size, &pair.own, ret_error);
@@ -33,13 +32,15 @@ enum sonde_status sonde__symfile_open(const struct sonde__symfile_options *optio
     }
     pair.debug = pair.own;
     (void)sonde__elf_build_id(&pair.own, &image.build_id);
-    if (!has_debug_information(&pair.own) &&
-        symfile_find_debug(options, &image, &pair.own, &view, debug_path)) {
+    if (!symfile_has_debug_information(&pair.own) &&
+        symfile_find_debug(options, &image, &pair.own, &view)) {
         pair.debug = view.elf;
         pair.debug_file = view.file;
+        pair.debug_path = view.path;
         pair.separate = true;
+    } else {
+        pair.debug_path = sonde__mem_copy_string(path);
     }
-    pair.debug_path = sonde__mem_copy_string(pair.separate ? debug_path : path);
     pair.own_path = sonde__mem_copy_string(path);
     if (pair.own_path == NULL || pair.debug_path == NULL) {
         sonde__symfile_close(&pair);

@@ -18,6 +18,9 @@ struct sonde__symfile_pair {
     char *own_path, *debug_path;
 };
 
+/* Has it sections of debug information? */
+bool symfile_has_debug_information(const struct sonde__elf *elf);
+
 /* path: absolute. Returns OK | ABSENT | DENIED | UNSUPPORTED (no ELF) | CORRUPT | LIMIT | OS.
  * Ownership: release with _close(). */
 SONDE_NODISCARD enum sonde_status sonde__symfile_open(const struct sonde__symfile_options *options,

@@ -287,8 +287,10 @@ static void convert_units(struct convert *c)
         uint64_t offset = c->main.unit_offsets[i];
         enum sonde_status status = sonde__dwarf_unit_read(c->sections, offset, &c->unit);
         c->damage = NULL;
-        if (c->source->progress != NULL) {
-            c->source->progress(c->source->progress_ctx, offset, total);
+        if (c->source->progress != NULL &&
+            !c->source->progress(c->source->progress_ctx, offset, total)) {
+            c->status = SONDE_LIMIT;
+            return;
         }
         if (status == SONDE_CORRUPT) {
             c->unit = (struct sonde__dwarf_unit){.offset = offset};

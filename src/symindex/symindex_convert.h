@@ -28,8 +28,8 @@ struct sonde__symindex_source {
     void *split_ctx;
     const char *damage; /* of the sections as a whole, listed as a unit's (static), or null */
     bool symbols_only;  /* leave the DWARF alone */
-    /* called before each unit, or null */
-    void (*progress)(void *ctx, uint64_t done, uint64_t total);
+    /* called before each unit, or null; false: stop, which is LIMIT */
+    bool (*progress)(void *ctx, uint64_t done, uint64_t total);
     void *progress_ctx;
 };
 

@@ -37,7 +37,7 @@ static uint8_t first_way(const struct sonde__target_options *options)
 }
 
 enum sonde_status sonde__watch_camera_open(int32_t pid, const struct sonde__target_options *options,
-                                           const struct sonde__symfile_places *places,
+                                           const struct sonde__symfile_options *symbols,
                                            struct sonde__watch_camera **ret_camera,
                                            struct sonde_error *ret_error)
 {
@@ -47,10 +47,13 @@ enum sonde_status sonde__watch_camera_open(int32_t pid, const struct sonde__targ
     }
     enum sonde_status status = sonde__target_open_process(pid, options, &camera->target, ret_error);
     if (status == SONDE_OK) {
-        const struct sonde__symfile_options symbols = {.root = sonde__target_root(camera->target),
-                                                       .places = places};
+        struct sonde__symfile_options where = {0};
+        if (symbols != NULL) {
+            where = *symbols;
+        }
+        where.root = sonde__target_root(camera->target);
         /* without symbols the stacks are still worth having */
-        if (sonde__symfile_cache_create(&symbols, &camera->symbols) != SONDE_OK) {
+        if (sonde__symfile_cache_create(&where, &camera->symbols) != SONDE_OK) {
             camera->symbols = NULL;
         }
         camera->sampler = first_way(options);

@@ -15,7 +15,7 @@
 #include "report_model.h"
 #include "target.h"
 
-struct sonde__symfile_places; /* symfile_calls.h */
+struct sonde__symfile_options; /* symfile_cache.h */
 
 /* Frames kept of one stack: twice what the deepest stock program of our tests has. The outermost
  * SONDE_OUTER_FRAMES are among them, and what is left out is counted. */
@@ -41,12 +41,11 @@ struct sonde__watch_shot {
     char detail[160]; /* what the call waits for */
 };
 
-/* Open the program; how its running threads may be read is in `options`. places: inlined calls,
- * files and lines are looked for (symfile_cache.h), or null. Returns as
- * sonde__target_open_process(). */
+/* Open the program; how its running threads may be read is in `options`. symbols: how names are
+ * looked for (its root is the program's), or null. Returns as sonde__target_open_process(). */
 SONDE_NODISCARD enum sonde_status
 sonde__watch_camera_open(int32_t pid, const struct sonde__target_options *options,
-                         const struct sonde__symfile_places *places,
+                         const struct sonde__symfile_options *symbols,
                          struct sonde__watch_camera **ret_camera, struct sonde_error *ret_error);
 struct sonde__target_signals sonde__watch_camera_signals(const struct sonde__watch_camera *camera);
 /* The program is this process: its thread `own_tid`, the watch itself, is in no picture, and a

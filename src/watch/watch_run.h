@@ -35,7 +35,7 @@ typedef void sonde__watch_on_stall(void *ctx, const struct sonde__watch_ended *e
                                    const struct sonde__report *report,
                                    const struct sonde__report_view *view, uint32_t index);
 
-struct sonde__symfile_places; /* symfile_calls.h */
+struct sonde__symfile_options; /* symfile_cache.h */
 
 struct sonde__watch_options {
     char *const *argv; /* the program and its arguments, null-terminated */
@@ -46,9 +46,9 @@ struct sonde__watch_options {
     uint64_t timeout_ns; /* 0: none */
     enum sonde__watch_timeout_action timeout_action;
     enum sonde__watch_sampler sampler;
-    const struct sonde__symfile_places *places; /* as of sonde__watch_camera_open() */
-    int32_t report_fd;                          /* where the report goes, -1: nowhere */
-    const char *report_name;                    /* what messages call it */
+    const struct sonde__symfile_options *symbols; /* as of sonde__watch_camera_open() */
+    int32_t report_fd;                            /* where the report goes, -1: nowhere */
+    const char *report_name;                      /* what messages call it */
     bool verbose;
     bool color; /* of the text on stderr */
     /* Instead of any text on stderr; null: text. */

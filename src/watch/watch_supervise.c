@@ -48,7 +48,7 @@ static bool open_camera(struct sonde__watch_session *s, uint64_t now_ns)
         .ways = ways[s->options.sampler],
         .sample = &s->page->sample,
     };
-    if (sonde__watch_camera_open(s->pid, &options, s->options.places, &s->camera, &error) ==
+    if (sonde__watch_camera_open(s->pid, &options, s->options.symbols, &s->camera, &error) ==
         SONDE_OK) {
         return true;
     }

@@ -370,6 +370,22 @@ static bool selected(const struct test_case *test, char **names, int count)
     return count == 0;
 }
 
+/* What sonde keeps of the programs of tests is not left in the user's cache; the packages that
+ * tools/dev/common.sh unpacked stay where they are. */
+static void move_cache(void)
+{
+    const char *base = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    char path[1024];
+    if (getenv("SONDE_CACHE") == NULL && (base != NULL || home != NULL)) {
+        snprintf(path, sizeof path, "%s%s/sonde", base != NULL ? base : home,
+                 base != NULL ? "" : "/.cache");
+        setenv("SONDE_CACHE", path, 1);
+    }
+    snprintf(path, sizeof path, "%s/cache", folder_path);
+    setenv("XDG_CACHE_HOME", path, 1);
+}
+
 int main(int argc, char **argv)
 {
     unsigned timeout_s = TIMEOUT_DEFAULT_S;
@@ -413,6 +429,7 @@ int main(int argc, char **argv)
             perror("mkdtemp");
             return 1;
         }
+        move_cache();
         run_one(*t, timeout_s, &o);
         clean_folder(folder_path);
         if ((*t)->expect == TEST_EXPECT_FAIL) {

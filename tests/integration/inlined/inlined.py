@@ -4,6 +4,7 @@ others see?
 
 Builds work.cc, and looks at it with `sonde stacks --json`:
   gdb     it waits; function, file and line at every level are those of gdb's `backtrace`
+  dwz     the same of a program that shares debug information with another one, compressed
   index   the same of a stripped copy with an index file
   report  the same of a report that was written to a file and shown
   debian  a thread waits in libc, whose debug file is Debian's: all frames, those of libc too
@@ -157,6 +158,11 @@ def main():
         with open(source, "w") as f:
             f.write(IN_LIBC)
     run(need(COMPILER), *FLAGS, source, "-o", program)
+    if MODE == "dwz":
+        other = os.path.join(FOLDER, "other")
+        run(COMPILER, *FLAGS, source, "-DOTHER", "-o", other)
+        run(need("dwz"), "-m", os.path.join(FOLDER, "common"), program, other)
+        run("objcopy", "--compress-debug-sections", program)
     argv, options, gdb_child = [program], [], None
     if MODE == "index":
         argv = [os.path.join(FOLDER, "stripped")]

@@ -33,6 +33,8 @@ static void compare(const char *mode, const char *compiler, const char *flag, co
 INLINED(as_gdb_gcc, "gdb", "g++", "-O2", NULL)
 INLINED(as_gdb_gcc_dwarf4, "gdb", "g++", "-O3", "-gdwarf-4")
 INLINED(as_gdb_clang, "gdb", "clang++-19", "-O2", NULL)
+INLINED(as_gdb_split, "gdb", "g++", "-O2", "-gsplit-dwarf")
+INLINED(as_gdb_dwz, "dwz", "g++", "-O2", NULL)
 INLINED(as_gdb_from_an_index, "index", "g++", "-O2", NULL)
 INLINED(as_gdb_from_a_report, "report", "clang++-19", "-O2", NULL)
 INLINED(as_gdb_with_debian_debug_files, "debian", "gcc", "-O2", NULL)

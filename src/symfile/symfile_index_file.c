@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symfile_index_file.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base_status.h"
+#include "mem_heap.h"
+#include "symfile_dwarf.h"
+#include "symfile_find.h"
+#include "symfile_macho.h"
+#include "symindex_convert.h"
+
+/* Larger than any program of today; mapped, not read. */
+#define FILE_BYTES_MAX ((uint64_t)64 << 30)
+/* An index with errors is believed for so long: what is missing (dwz's file, split files) may come.
+ */
+#define BAD_AGE_S 600
+
+/* --- made --- */
+
+static enum sonde_status convert(const struct sonde__symfile_options *options,
+                                 const struct sonde__symfile_pair *pair,
+                                 enum sonde__symfile_index_make make,
+                                 struct sonde__symfile_index_file *index,
+                                 struct sonde_error *ret_error)
+{
+    struct sonde__symfile_dwarf dwarf;
+    struct sonde__symindex_made made;
+    struct sonde__symindex_source source = {.debug = &pair->debug,
+                                            .image = pair->separate ? &pair->own : NULL,
+                                            .progress = options->making->step,
+                                            .progress_ctx = options->making->ctx};
+    enum sonde_status status = sonde__symfile_dwarf_open(options, pair, &dwarf, ret_error);
+    if (status == SONDE_OK) {
+        source.sections = &dwarf.sections;
+        source.damage = dwarf.damage;
+        source.split = sonde__symfile_dwarf_split;
+        source.split_ctx = &dwarf;
+        status = sonde__symindex_convert(&source, &made, ret_error);
+        sonde__symfile_dwarf_close(&dwarf);
+    } else if (status == SONDE_UNSUPPORTED && make == SONDE__SYMFILE_INDEX_MADE_OF_SYMBOLS) {
+        source.symbols_only = index->symbols_only = true;
+        status = sonde__symindex_convert(&source, &made, ret_error);
+    }
+    if (options->making->end != NULL) {
+        options->making->end(options->making->ctx);
+    }
+    SONDE_TRY(status);
+    index->separate = pair->separate;
+    index->made = made.data;
+    index->size = made.size;
+    return SONDE_OK;
+}
+
+static enum sonde_status convert_elf(const struct sonde__symfile_options *options, const char *path,
+                                     enum sonde__symfile_index_make make,
+                                     struct sonde__symfile_index_file *index,
+                                     struct sonde_error *ret_error)
+{
+    struct sonde__symfile_pair pair;
+    enum sonde_status status;
+    char *absolute = realpath(path, NULL);
+    status = sonde__symfile_open(options, absolute != NULL ? absolute : path, &pair, ret_error);
+    free(absolute);
+    SONDE_TRY(status);
+    status = convert(options, &pair, make, index, ret_error);
+    sonde__symfile_close(&pair);
+    return status;
+}
+
+static enum sonde_status convert_macho(const struct sonde__symfile_options *options,
+                                       const char *path, enum sonde__symfile_index_make make,
+                                       const struct sonde__symfile_index_wanted *wanted,
+                                       struct sonde__symfile_index_file *index,
+                                       struct sonde_error *ret_error)
+{
+    struct sonde__symfile_macho_wanted which = {.folders = options->folders,
+                                                .folder_count = options->folder_count};
+    struct sonde__symindex_made made;
+    struct sonde__symfile_macho macho;
+    enum sonde_status status;
+    char *absolute = realpath(path, NULL);
+    if (wanted != NULL) {
+        which.uuid = &wanted->uuid;
+        which.arch = wanted->arch;
+    }
+    status =
+        sonde__symfile_macho_open(absolute != NULL ? absolute : path, &which, &macho, ret_error);
+    free(absolute);
+    SONDE_TRY(status);
+    struct sonde__symindex_source source = {.macho_debug = &macho.debug,
+                                            .macho_image = macho.separate ? &macho.own : NULL,
+                                            .progress = options->making->step,
+                                            .progress_ctx = options->making->ctx};
+    status = sonde__symindex_convert(&source, &made, ret_error);
+    if (status == SONDE_UNSUPPORTED && make == SONDE__SYMFILE_INDEX_MADE_OF_SYMBOLS) {
+        source.symbols_only = index->symbols_only = true;
+        status = sonde__symindex_convert(&source, &made, ret_error);
+    }
+    if (options->making->end != NULL) {
+        options->making->end(options->making->ctx);
+    }
+    index->separate = macho.separate;
+    index->encrypted = macho.own.encrypted.size != 0;
+    sonde__symfile_macho_close(&macho);
+    SONDE_TRY(status);
+    index->made = made.data;
+    index->size = made.size;
+    return SONDE_OK;
+}
+
+/* --- kept --- */
+
+/* One of symbols only is not kept: its debug information may come. */
+static void keep(const char *kept, const struct sonde__symfile_index_file *index)
+{
+    if (index->index.units != 0 && index->index.build_id.size != 0) {
+        symfile_keep(kept, index->made, index->size);
+    }
+}
+
+static bool is_too_old(const char *path, const struct sonde__symindex *index)
+{
+    struct stat st;
+    time_t now = time(NULL);
+    return index->bad_units != 0 &&
+           (stat(path, &st) != 0 || st.st_mtime > now || now - st.st_mtime > BAD_AGE_S);
+}
+
+static bool map_index(const char *root, const char *path, const struct sonde__build_id *id,
+                      bool intact, struct sonde__symfile_index_file *index)
+{
+    struct sonde__host_file file;
+    if (sonde__host_file_map(root, path, FILE_BYTES_MAX, &file, NULL) != SONDE_OK) {
+        return false;
+    }
+    if (sonde__symindex_open(file.data, file.size, &index->index, NULL) != SONDE_OK ||
+        !symfile_same_build_id(&index->index.build_id, id) ||
+        (intact && !sonde__symindex_intact(&index->index))) {
+        sonde__host_file_unmap(&file);
+        return false;
+    }
+    index->file = file;
+    index->size = file.size;
+    return true;
+}
+
+static bool open_kept(const char *path, const struct sonde__build_id *id,
+                      struct sonde__symfile_index_file *index)
+{
+    if (!map_index(NULL, path, id, true, index)) {
+        return false;
+    }
+    if (is_too_old(path, &index->index)) {
+        sonde__host_file_unmap(&index->file);
+        return false;
+    }
+    symfile_kept_used(path);
+    return true;
+}
+
+/* --- one or the other --- */
+
+static enum sonde_status finish(enum sonde_status status, struct sonde__symfile_index_file *index,
+                                struct sonde_error *ret_error)
+{
+    if (status == SONDE_OK) {
+        status = sonde__symindex_strings_init(&index->strings, &index->index);
+        if (status != SONDE_OK) {
+            (void)sonde__base_fail(ret_error, status, "no memory for names", NULL, 0, 0);
+        }
+    }
+    if (status != SONDE_OK) {
+        sonde__symfile_index_file_close(index);
+    }
+    return status;
+}
+
+static bool is_bundle(const char *path)
+{
+    size_t size = strlen(path);
+    size -= size > 1 && path[size - 1] == '/';
+    return size > 5 && memcmp(path + size - 5, ".dSYM", 5) == 0;
+}
+
+/* Make the index of a program, or take the one that was kept of it. id: null, or of size 0: it is
+ * not kept. */
+static enum sonde_status
+make_or_take(const struct sonde__symfile_options *options, const char *path, bool is_macho,
+             const struct sonde__build_id *id, enum sonde__symfile_index_make make,
+             const struct sonde__symfile_index_wanted *wanted,
+             struct sonde__symfile_index_file *index, struct sonde_error *ret_error)
+{
+    char kept[SONDE__SYMFILE_KEPT_PATH];
+    bool may_keep = !is_macho && make == SONDE__SYMFILE_INDEX_MADE_OF_SYMBOLS &&
+                    options->making->keep && sonde__symfile_kept_path(id, kept);
+    if (may_keep && open_kept(kept, id, index)) {
+        return SONDE_OK;
+    }
+    SONDE_TRY(is_macho ? convert_macho(options, path, make, wanted, index, ret_error)
+                       : convert_elf(options, path, make, index, ret_error));
+    SONDE_TRY(sonde__symindex_open(index->made, index->size, &index->index, ret_error));
+    if (may_keep) {
+        keep(kept, index);
+    }
+    return SONDE_OK;
+}
+
+enum sonde_status sonde__symfile_index_file_open(const struct sonde__symfile_options *options,
+                                                 const char *path,
+                                                 enum sonde__symfile_index_make make,
+                                                 const struct sonde__symfile_index_wanted *wanted,
+                                                 struct sonde__symfile_index_file *ret_index,
+                                                 struct sonde_error *ret_error)
+{
+    struct sonde__symfile_index_file *index = ret_index;
+    struct sonde__host_file file = {0};
+    struct sonde__build_id id = {0};
+    struct sonde__elf elf;
+    bool is_macho = is_bundle(path);
+    *index = (struct sonde__symfile_index_file){0};
+    if (!is_macho) {
+        SONDE_TRY(sonde__host_file_map(NULL, path, FILE_BYTES_MAX, &file, ret_error));
+        is_macho = sonde__macho_begins(file.data, file.size);
+    }
+    if (file.size >= SYMINDEX_MAGIC_BYTES &&
+        memcmp(file.data, SYMINDEX_MAGIC, SYMINDEX_MAGIC_BYTES) == 0) {
+        index->file = file;
+        index->size = file.size;
+        return finish(sonde__symindex_open(file.data, file.size, &index->index, ret_error), index,
+                      ret_error);
+    }
+    if (!is_macho && sonde__elf_open(file.data, file.size, &elf, NULL) == SONDE_OK) {
+        (void)sonde__elf_build_id(&elf, &id);
+    }
+    sonde__host_file_unmap(&file);
+    if (make == SONDE__SYMFILE_INDEX_NOT_MADE) {
+        return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "not an index file of sonde", NULL, 0,
+                                0);
+    }
+    return finish(make_or_take(options, path, is_macho, &id, make, wanted, index, ret_error), index,
+                  ret_error);
+}
+
+void sonde__symfile_index_file_close(struct sonde__symfile_index_file *index)
+{
+    sonde__symindex_strings_done(&index->strings);
+    sonde__host_file_unmap(&index->file);
+    sonde__mem_free(index->made);
+    memset(index, 0, sizeof *index);
+}
+
+bool symfile_index_file_map(const char *root, const char *path, const struct sonde__build_id *id,
+                            struct sonde__symfile_index_file *ret_index)
+{
+    *ret_index = (struct sonde__symfile_index_file){0};
+    return map_index(root, path, id, false, ret_index) &&
+           finish(SONDE_OK, ret_index, NULL) == SONDE_OK;
+}
+
+bool symfile_index_file_of(const struct sonde__symfile_options *options,
+                           const struct sonde__build_id *id, const struct sonde__symfile_pair *pair,
+                           struct sonde__symfile_index_file *ret_index)
+{
+    const struct sonde__symfile_making *making = options->making;
+    char kept[SONDE__SYMFILE_KEPT_PATH];
+    bool may_keep = making->keep && sonde__symfile_kept_path(id, kept);
+    enum sonde_status status;
+    *ret_index = (struct sonde__symfile_index_file){0};
+    if (may_keep && open_kept(kept, id, ret_index)) {
+        return finish(SONDE_OK, ret_index, NULL) == SONDE_OK;
+    }
+    if (!symfile_has_debug_information(&pair->debug) ||
+        (making->bytes_max != 0 &&
+         (uint64_t)(pair->debug.file.end - pair->debug.file.begin) > making->bytes_max)) {
+        return false;
+    }
+    status = convert(options, pair, SONDE__SYMFILE_INDEX_MADE, ret_index, NULL);
+    if (status == SONDE_OK) {
+        status = sonde__symindex_open(ret_index->made, ret_index->size, &ret_index->index, NULL);
+    }
+    if (status == SONDE_OK && may_keep && symfile_same_build_id(&ret_index->index.build_id, id)) {
+        keep(kept, ret_index);
+    }
+    return finish(status, ret_index, NULL) == SONDE_OK;
+}

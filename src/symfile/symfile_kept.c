@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symfile_kept.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host_replace.h"
+
+/* Shorter ids are made by hand, and not of what is in the file. */
+enum { BUILD_ID_BYTES_MIN = 8 };
+
+/* Indexes of some hundred large programs; whoever builds one anew each minute does not fill a
+ * disk. */
+#define KEPT_BYTES_MAX ((uint64_t)2 << 30)
+/* A file that is used all the time is written to once a day. */
+#define USED_AGE_S (24 * 3600)
+
+bool symfile_cache_file(const char *name, char *ret_path)
+{
+    const char *base = getenv("XDG_CACHE_HOME");
+    const char *below = "";
+    if (base == NULL || base[0] != '/') { /* as its specification says of relative ones */
+        base = getenv("HOME");
+        below = "/.cache";
+    }
+    if (base == NULL || base[0] != '/') {
+        return false;
+    }
+    int size = snprintf(ret_path, SONDE__SYMFILE_KEPT_PATH, "%s%s/%s", base, below, name);
+    return size > 0 && size < SONDE__SYMFILE_KEPT_PATH;
+}
+
+bool sonde__symfile_kept_path(const struct sonde__build_id *id, char *ret_path)
+{
+    char text[SONDE__SYMFILE_ID_TEXT];
+    char name[sizeof text + 32];
+    if (id->size < BUILD_ID_BYTES_MIN) {
+        return false;
+    }
+    sonde__symfile_id_text(id, text);
+    snprintf(name, sizeof name, "sonde/index/%s.sndidx", text);
+    return symfile_cache_file(name, ret_path);
+}
+
+/* --- what was not used for the longest time --- */
+
+static bool is_index(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot != NULL && strcmp(dot, ".sndidx") == 0;
+}
+
+struct folder_scan {
+    uint64_t bytes;
+    char oldest[256];
+    time_t oldest_used;
+};
+
+static bool scan_folder(DIR *folder, struct folder_scan *ret_scan)
+{
+    const struct dirent *item;
+    struct stat st;
+    *ret_scan = (struct folder_scan){0};
+    rewinddir(folder);
+    while ((item = readdir(folder)) != NULL) {
+        if (!is_index(item->d_name) ||
+            fstatat(dirfd(folder), item->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+            continue;
+        }
+        ret_scan->bytes += (uint64_t)st.st_size;
+        if (ret_scan->oldest[0] == '\0' || st.st_atime < ret_scan->oldest_used) {
+            snprintf(ret_scan->oldest, sizeof ret_scan->oldest, "%s", item->d_name);
+            ret_scan->oldest_used = st.st_atime;
+        }
+    }
+    return ret_scan->oldest[0] != '\0';
+}
+
+/* Room for another one, beside `path`. */
+static void make_room(const char *path, uint64_t size)
+{
+    char name[SONDE__SYMFILE_KEPT_PATH];
+    struct folder_scan scan;
+    DIR *folder;
+    snprintf(name, sizeof name, "%s", path);
+    *strrchr(name, '/') = '\0';
+    folder = opendir(name);
+    if (folder == NULL) {
+        return;
+    }
+    while (scan_folder(folder, &scan) && scan.bytes + size > KEPT_BYTES_MAX &&
+           unlinkat(dirfd(folder), scan.oldest, 0) == 0) {
+    }
+    closedir(folder);
+}
+
+void symfile_keep(const char *path, const void *data, size_t size)
+{
+    if (size > KEPT_BYTES_MAX) {
+        return;
+    }
+    sonde__host_folders_above(path);
+    make_room(path, size);
+    (void)sonde__host_file_replace(path, data, size, 0600);
+}
+
+void symfile_kept_used(const char *path)
+{
+    const struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}};
+    struct stat st;
+    if (stat(path, &st) == 0 && time(NULL) - st.st_atime > USED_AGE_S) {
+        (void)utimensat(AT_FDCWD, path, times, 0);
+    }
+}
+
+/* --- ids --- */
+
+void sonde__symfile_id_text(const struct sonde__build_id *id, char *ret_text)
+{
+    for (unsigned i = 0; i < id->size; i++) {
+        snprintf(ret_text + 2 * (size_t)i, 3, "%02x", id->bytes[i]);
+    }
+    ret_text[2 * (size_t)id->size] = '\0';
+}
+
+static int digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool sonde__symfile_id_parse(const char *text, struct sonde__build_id *ret_id)
+{
+    size_t size = strlen(text);
+    if (size % 2 != 0 || size == 0 || size / 2 > SONDE__BUILD_ID_MAX) {
+        return false;
+    }
+    memset(ret_id, 0, sizeof *ret_id);
+    for (size_t i = 0; i < size; i += 2) {
+        int high = digit(text[i]);
+        int low = digit(text[i + 1]);
+        if (high < 0 || low < 0) {
+            return false;
+        }
+        ret_id->bytes[ret_id->size++] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}

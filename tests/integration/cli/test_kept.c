@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Indexes that are made on the way: `sonde stacks` and `sonde symbolize` take the same ones, and
+ * `sonde show --symbols` names what a report has. */
+#include <stdio.h>
+#include <string.h>
+
+#include "start.h"
+
+#define START                                                                                      \
+    "$W & pid=$!; until [ \"$(cut -d' ' -f2,3 /proc/$pid/stat)\" = \"(waits) S\" ]; do sleep "     \
+    "0.02; done; "
+#define BUILD "cd $DIR && gcc -O2 -g -Wl,--build-id -o waits waits.c && W=./waits; "
+
+static void write_program(void)
+{
+    static const char waits[] = "#include <unistd.h>\n"
+                                "static volatile int n;\n"
+                                "static inline __attribute__((always_inline)) void inner(void)\n"
+                                "{ n += pause(); }\n"
+                                "__attribute__((noinline)) static void outer(void)\n"
+                                "{ inner(); n++; }\n"
+                                "int main(void)\n"
+                                "{ outer(); return n; }\n";
+    char path[600];
+    snprintf(path, sizeof path, "%s/waits.c", test_folder());
+    test_write_file(path, waits, sizeof waits - 1);
+}
+
+TEST_TIMEOUT(stacks_keeps_what_it_made, 60)
+{
+    write_program();
+    struct test_run run =
+        shell(BUILD START "$SONDE stacks $pid; ls -l cache/sonde/index; kill $pid");
+    CHECK_CONTAINS(run.out, "inner ");
+    CHECK_CONTAINS(run.out, "waits.c:4  [inlined]");
+    CHECK_CONTAINS(run.out, ".sndidx");
+    test_run_done(&run);
+    /* without debug information the kept one is all there is, for both commands */
+    run = shell("cd $DIR; at=$(nm waits | sed -n 's/ t outer//p'); strip waits; W=./waits; " START
+                "$SONDE stacks $pid; echo with; $SONDE symbolize ./waits+0x$at; echo without; "
+                "$SONDE stacks --no-cache $pid; kill $pid");
+    CHECK_EQ(run.status, 0);
+    char *with = strstr(run.out, "with\n");
+    char *without = strstr(run.out, "without\n");
+    CHECK(with != NULL && without != NULL);
+    *with = *without = '\0';
+    CHECK_CONTAINS(run.out, "waits.c:4  [inlined]");
+    CHECK_CONTAINS(with + 1, "waits.c:");
+    CHECK(strstr(without + 1, "waits.c") == NULL);
+    test_run_done(&run);
+    /* --no-cache keeps nothing, and still reads */
+    run = shell("rm -r $DIR/cache; " BUILD START "$SONDE stacks --no-cache $pid; kill $pid; ls");
+    CHECK_CONTAINS(run.out, "waits.c:4  [inlined]");
+    CHECK(strstr(run.out, "cache") == NULL);
+    test_run_done(&run);
+}
+
+/* What a machine without debug information captured is named on one that has it. */
+TEST_TIMEOUT(show_names_by_symbols, 60)
+{
+    write_program();
+    struct test_run run =
+        shell(BUILD "mkdir to dbg; cp waits whole; strip waits; " START
+                    "$SONDE stacks --report r $pid >x; kill $pid; rm waits; rm -rf cache; "
+                    "$SONDE show r && $SONDE index -o to whole >x");
+    CHECK_EQ(run.status, 0);
+    CHECK(strstr(run.out, "outer") == NULL);
+    test_run_done(&run);
+    static const char *const folders[] = {
+        "to", /* an index */
+        "dbg" /* a debug file of the image's name */
+    };
+    for (unsigned i = 0; i < 2; i++) {
+        char line[600];
+        snprintf(line, sizeof line,
+                 "cd $DIR && rm -rf cache; cp whole dbg/waits; "
+                 "$SONDE show --symbols %s r; $SONDE show --symbols %s --json r",
+                 folders[i], folders[i]);
+        run = shell(line);
+        CHECK_EQ(run.status, 0);
+        CHECK_CONTAINS(run.out, "inner ");
+        CHECK_CONTAINS(run.out, "waits.c:4  [inlined]");
+        CHECK_CONTAINS(run.out, " outer+0x");
+        CHECK_CONTAINS(run.out, "waits.c:6");
+        CHECK_CONTAINS(run.out, "\"function\": \"outer\"");
+        test_run_done(&run);
+    }
+    /* another build of it is not taken */
+    run = shell("cd $DIR && gcc -O2 -g -Wl,--build-id=0x1234567890123456 -o dbg/waits "
+                "waits.c && rm -rf cache; $SONDE show --symbols dbg r");
+    CHECK_EQ(run.status, 0);
+    CHECK(strstr(run.out, "outer") == NULL);
+    test_run_done(&run);
+}
