@@ -7,7 +7,9 @@
 #ifndef SONDE_INFLATE_H
 #define SONDE_INFLATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <sonde/status.h>
 
@@ -23,5 +25,9 @@ enum sonde__inflate_kind { SONDE__INFLATE_ZLIB, SONDE__INFLATE_ZSTD, SONDE__INFL
 SONDE_NODISCARD enum sonde_status sonde__inflate(enum sonde__inflate_kind kind, const void *data,
                                                  size_t size, void *to, size_t room,
                                                  size_t *ret_size, struct sonde_error *ret_error);
+
+/* How many bytes an xz stream says that it becomes, from the index at its end. False: it is none,
+ * or several. What it says is not known to be true. */
+bool sonde__inflate_xz_size(const void *data, size_t size, uint64_t *ret_size);
 
 #endif

@@ -1,4 +1,5 @@
 set(sources
     inflate.c
     inflate_load.c
+    inflate_xz_size.c
 )

@@ -6,6 +6,7 @@ set(sources
     symfile_index_file.c
     symfile_kept.c
     symfile_macho.c
+    symfile_mini.c
     symfile_open.c
     symfile_sections.c
 )

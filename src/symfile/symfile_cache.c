@@ -7,6 +7,7 @@
 #include "mem_heap.h"
 #include "symfile_calls.h"
 #include "symfile_find.h"
+#include "symfile_mini.h"
 #include "symfile_open.h"
 
 /* Chains of the table of entries: a large process has a few hundred images. */
@@ -18,6 +19,7 @@ struct entry {
     char *path;               /* the key when id.size is 0 */
     struct sonde_error error; /* why there is no view or no index; status OK: there is */
     struct symfile_view own, debug;
+    struct symfile_mini mini;     /* without a debug file */
     void *memory;                 /* copy of the image's bytes, when the view stands on them */
     const struct sonde__elf *elf; /* own, or a debug file alone; null: nothing was found */
     struct sonde__symbol_index *index;
@@ -87,6 +89,7 @@ static void clear_entry(const struct sonde__symfile_places *places, struct entry
     sonde__symbol_index_destroy(entry->index);
     symfile_view_done(&entry->own);
     symfile_view_done(&entry->debug);
+    symfile_mini_close(&entry->mini);
     sonde__mem_free(entry->memory);
     entry->index = NULL;
     entry->calls = NULL;
@@ -270,6 +273,19 @@ static void find_debug(const struct sonde__symfile_cache *cache, struct entry *e
     }
 }
 
+/* Where the names are that the image itself does not have, or null. */
+static const struct sonde__elf *names_besides(struct entry *entry)
+{
+    struct sonde__elf_section symtab;
+    if (entry->debug.file.data != NULL) {
+        return &entry->debug.elf;
+    }
+    return !sonde__elf_section_by_type(entry->elf, SONDE__SHT_SYMTAB, &symtab) &&
+                   (entry->mini.scratch.data != NULL || symfile_mini_open(entry->elf, &entry->mini))
+               ? &entry->mini.elf
+               : NULL;
+}
+
 enum sonde_status sonde__symfile_index(struct sonde__symfile_cache *cache,
                                        const struct sonde__image *image, const void *memory,
                                        size_t memory_size,
@@ -286,7 +302,7 @@ enum sonde_status sonde__symfile_index(struct sonde__symfile_cache *cache,
             if (!sonde__elf_section_by_type(entry->elf, SONDE__SHT_SYMTAB, &symtab)) {
                 find_debug(cache, entry, image);
             }
-            debug = entry->debug.file.data != NULL ? &entry->debug.elf : NULL;
+            debug = names_besides(entry);
         }
         if (sonde__symbol_index_create(entry->elf, debug, &entry->index, &entry->error) !=
             SONDE_OK) {

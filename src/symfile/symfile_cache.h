@@ -5,7 +5,8 @@
  * Search order (every step checks the build-id): the image's file itself; in the user's folders
  * .build-id/xx/rest.debug and a file of the image's name; under each debug root
  * .build-id/xx/rest.debug; .gnu_debuglink in the user's folders, beside the image, in .debug/, and
- * under the roots (build-id, else CRC). What is not found is remembered. Context: any thread, one
+ * under the roots (build-id, else CRC). Names without a debug file also from the image's mini debug
+ * information (.gnu_debugdata). What is not found is remembered. Context: any thread, one
  * at a time. */
 #ifndef SONDE_SYMFILE_CACHE_H
 #define SONDE_SYMFILE_CACHE_H

@@ -50,7 +50,7 @@ static enum sonde_status convert(const struct sonde__symfile_options *options,
         options->making->end(options->making->ctx);
     }
     SONDE_TRY(status);
-    index->separate = pair->separate;
+    index->separate = pair->separate && pair->mini.scratch.data == NULL;
     index->made = made.data;
     index->size = made.size;
     return SONDE_OK;

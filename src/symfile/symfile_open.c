@@ -22,6 +22,7 @@ enum sonde_status sonde__symfile_open(const struct sonde__symfile_options *optio
 {
     struct sonde__symfile_pair pair = {0};
     struct sonde__image image = {.path = path};
+    struct sonde__elf_section symtab;
     struct symfile_view view;
     enum sonde_status status;
     SONDE_TRY(sonde__host_file_map(options->root, path, FILE_BYTES_MAX, &pair.own_file, ret_error));
@@ -39,6 +40,11 @@ enum sonde_status sonde__symfile_open(const struct sonde__symfile_options *optio
         pair.debug_path = view.path;
         pair.separate = true;
     } else {
+        if (!sonde__elf_section_by_type(&pair.own, SONDE__SHT_SYMTAB, &symtab) &&
+            symfile_mini_open(&pair.own, &pair.mini)) {
+            pair.debug = pair.mini.elf;
+            pair.separate = true;
+        }
         pair.debug_path = sonde__mem_copy_string(path);
     }
     pair.own_path = sonde__mem_copy_string(path);
@@ -52,9 +58,8 @@ enum sonde_status sonde__symfile_open(const struct sonde__symfile_options *optio
 
 void sonde__symfile_close(struct sonde__symfile_pair *pair)
 {
-    if (pair->separate) {
-        sonde__host_file_unmap(&pair->debug_file);
-    }
+    symfile_mini_close(&pair->mini);
+    sonde__host_file_unmap(&pair->debug_file);
     sonde__host_file_unmap(&pair->own_file);
     sonde__mem_free(pair->own_path);
     sonde__mem_free(pair->debug_path);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A file by its path, with the file that holds its debug information: itself, or its separate debug
- * file as the search of symfile_cache.h finds it (build-id or CRC checked). Context: any thread. */
+/* A file by its path, with the file that holds its debug information: itself, its separate debug
+ * file as the search of symfile_cache.h finds it (build-id or CRC checked), or the mini debug
+ * information in it. Context: any thread. */
 #ifndef SONDE_SYMFILE_OPEN_H
 #define SONDE_SYMFILE_OPEN_H
 
@@ -9,12 +10,14 @@
 #include "host_file.h"
 #include "image_elf.h"
 #include "symfile_cache.h"
+#include "symfile_mini.h"
 
 struct sonde__symfile_pair {
     struct sonde__elf own;
     struct sonde__elf debug; /* the same as `own` where there is no other */
-    bool separate;           /* debug is another file */
+    bool separate;           /* debug is another one */
     struct sonde__host_file own_file, debug_file;
+    struct symfile_mini mini; /* debug is this one's: names only */
     char *own_path, *debug_path;
 };
 

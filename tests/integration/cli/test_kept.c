@@ -92,3 +92,25 @@ TEST_TIMEOUT(show_names_by_symbols, 60)
     CHECK(strstr(run.out, "outer") == NULL);
     test_run_done(&run);
 }
+
+/* Names from mini debug information, live and offline, are those that gdb has from it. */
+TEST_TIMEOUT(mini_debug_information_as_gdb, 60)
+{
+    write_program();
+    struct test_run run = shell(
+        BUILD
+        "nm waits --format=posix --defined-only | awk '$2 == \"t\" || $2 == \"T\" {print $1}' "
+        "> keep; objcopy --only-keep-debug waits debug; "
+        "objcopy -S --remove-section .comment --keep-symbols=keep debug mini; "
+        "at=$(nm waits | sed -n 's/ t outer//p'); strip waits; xz mini; "
+        "objcopy --add-section .gnu_debugdata=mini.xz waits; " START
+        "$SONDE stacks $pid; $SONDE symbolize ./waits+0x$at; gdb -nx -q -batch -ex "
+        "'set debuginfod enabled off' -p $pid -ex bt 2>x | grep -E ' in (main|outer)'; "
+        "kill $pid");
+    CHECK_CONTAINS(run.out, " outer+0x");
+    CHECK_CONTAINS(run.out, " main+0x");
+    CHECK_CONTAINS(run.out, "\n  outer\n"); /* of symbolize */
+    CHECK_CONTAINS(run.out, " in outer (");
+    CHECK_CONTAINS(run.out, " in main (");
+    test_run_done(&run);
+}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The search for symbol files, on small programs made by the compiler and split by objcopy. */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,12 @@
 #include "mem_heap.h"
 #include "symfile_cache.h"
 #include "test.h"
+
+/* The library is loaded before the harness counts the heap: what it takes is no leak of ours. */
+__attribute__((constructor)) static void load_library(void)
+{
+    (void)dlopen("liblzma.so.5", RTLD_NOW | RTLD_LOCAL);
+}
 
 static char library[1024], folder[900];
 
@@ -167,6 +174,61 @@ TEST(a_replaced_file_gives_no_names)
     image.build_id.size = 0; /* nobody knows what was loaded: the file's names may be wrong */
     CHECK_EQ(sonde__symfile_index(cache, &image, NULL, 0, &index, &error), SONDE_ABSENT);
     sonde__symfile_cache_destroy(cache);
+}
+
+/* lib.so as Fedora ships it: stripped, with a small ELF of the functions that .dynsym lacks, made
+ * as gdb's manual says ("MiniDebugInfo"); in good.xz, and nothing of it in bare.so. */
+static void make_mini(void)
+{
+    make_library("-Wl,--build-id=sha1");
+    sh("cd %s && nm lib.debug --format=posix --defined-only | awk '$2 == \"t\" {print $1}' > keep "
+       "&& "
+       "objcopy -S --remove-section .comment --keep-symbols=keep lib.debug mini && xz -c mini > "
+       "good.xz && objcopy --remove-section .gnu_debuglink lib.so bare.so && rm lib.debug%s",
+       folder, "");
+}
+
+/* Names of lib.so with that in it. `how`: shell that makes mini.xz of good.xz. */
+static unsigned names_with_mini(const char *how)
+{
+    struct sonde__image image;
+    sh("cd %s && cp good.xz mini.xz && { %s :; } && objcopy --add-section .gnu_debugdata=mini.xz "
+       "bare.so lib.so",
+       folder, how);
+    image = image_of(library);
+    return names_with(NULL, "/nowhere", &image);
+}
+
+TEST(mini_debug_information_has_names)
+{
+    struct sonde__image image;
+    make_mini();
+    CHECK_EQ(names_with_mini(""), 3);
+    sh("cd %s && cp bare.so lib.so%s", folder, "");
+    image = image_of(library);
+    CHECK_EQ(names_with(NULL, "/nowhere", &image), 1);
+}
+
+/* Malformed, cut, too large, no ELF, of another machine: as if it were not there. */
+TEST(mini_debug_information_of_an_enemy)
+{
+    static const char *const damage[] = {
+        "head -c $(($(stat -c %s mini.xz) / 2)) good.xz > mini.xz;",
+        "head -c -3 good.xz > mini.xz;",
+        "printf X | dd of=mini.xz bs=1 seek=$(($(stat -c %s mini.xz) / 2)) conv=notrunc 2>n;",
+        "printf '\\377\\377\\377\\377' | dd of=mini.xz bs=1 seek=$(($(stat -c %s mini.xz) - 8)) "
+        "conv=notrunc 2>n;",
+        "{ xz -dc good.xz; head -c 80000000 /dev/zero; } | xz -0 > mini.xz;",
+        "head -c 100000 /dev/zero | xz > mini.xz;",
+        "head -c 0 /dev/zero | xz > mini.xz;",
+        "printf x > mini.xz;",
+        "xz -dc good.xz > m; printf '\\267' | dd of=m bs=1 seek=18 conv=notrunc 2>n; xz -c m > "
+        "mini.xz;",
+    };
+    make_mini();
+    for (unsigned i = 0; i < sizeof damage / sizeof damage[0]; i++) {
+        CHECK_EQ(names_with_mini(damage[i]), 1);
+    }
 }
 
 /* The file as a loader lays it out, from vaddr 0. */
