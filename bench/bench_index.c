@@ -4,8 +4,9 @@
  * gigabyte) and gives its place; without it there is nothing to measure.
  *
  * Times are processor time of the one thread that works, so that other programs cost less of it;
- * each figure is a median. The tools' times are those of the whole tool, text included, less what
- * one address costs; ours that of a look-up with all names and paths as pointers. */
+ * with two threads, and of one beside them, the time that passes. Each figure is a median. The
+ * tools' times are those of the whole tool, text included, less what one address costs; ours that
+ * of a look-up with all names and paths as pointers. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -48,6 +49,13 @@ static double cpu_s(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static double wall_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
@@ -104,9 +112,9 @@ struct corpus {
     uint64_t *addresses;
 };
 
-static void convert(struct corpus *corpus)
+static void convert(struct corpus *corpus, unsigned threads)
 {
-    struct sonde__symindex_source source = {.debug = &corpus->elf};
+    struct sonde__symindex_source source = {.debug = &corpus->elf, .threads = threads};
     struct sonde_error error;
     sonde__mem_free(corpus->made.data);
     if (sonde__symindex_convert(&source, &corpus->made, &error) != SONDE_OK) {
@@ -114,9 +122,9 @@ static void convert(struct corpus *corpus)
     }
 }
 
-static void measure_conversion(struct corpus *corpus)
+/* The most memory that a conversion takes; also has the input in memory afterwards. */
+static double conversion_mb(struct corpus *corpus, unsigned threads)
 {
-    double times[CONVERSIONS];
     pthread_t watcher;
     long before = private_kib();
     atomic_store(&most_kib, 0);
@@ -124,18 +132,35 @@ static void measure_conversion(struct corpus *corpus)
     if (pthread_create(&watcher, NULL, watch_memory, NULL) != 0) {
         fail("no thread");
     }
-    convert(corpus); /* also to have the input in memory */
+    convert(corpus, threads);
     atomic_store(&watching, false);
     pthread_join(watcher, NULL);
+    sonde__mem_free(corpus->made.data);
+    corpus->made.data = NULL;
+    return (double)(atomic_load(&most_kib) - before) * 1024 / 1e6;
+}
+
+static void measure_conversion(struct corpus *corpus)
+{
+    double times[CONVERSIONS], walls[CONVERSIONS], walls2[CONVERSIONS];
+    double one_mb = conversion_mb(corpus, 1);
+    double two_mb = conversion_mb(corpus, 2);
     for (unsigned i = 0; i < CONVERSIONS; i++) {
-        double begin = cpu_s();
-        convert(corpus);
-        times[i] = cpu_s() - begin;
+        double begin = wall_s();
+        convert(corpus, 2);
+        walls2[i] = wall_s() - begin;
+        begin = wall_s();
+        double cpu_begin = cpu_s();
+        convert(corpus, 1);
+        times[i] = cpu_s() - cpu_begin;
+        walls[i] = wall_s() - begin;
     }
     bench_print((double)corpus->made.size / 1e6, "MB", "symbols.%s.index_mb", corpus->key);
     bench_print(median(times, CONVERSIONS), "s", "symbols.%s.convert_cpu_s", corpus->key);
-    bench_print((double)(atomic_load(&most_kib) - before) * 1024 / 1e6, "MB",
-                "symbols.%s.convert_private_mb", corpus->key);
+    bench_print(one_mb, "MB", "symbols.%s.convert_private_mb", corpus->key);
+    bench_print(median(walls, CONVERSIONS), "s", "symbols.%s.convert_wall_s", corpus->key);
+    bench_print(median(walls2, CONVERSIONS), "s", "symbols.%s.convert2_wall_s", corpus->key);
+    bench_print(two_mb, "MB", "symbols.%s.convert2_private_mb", corpus->key);
 }
 
 static double measure_lookups(struct corpus *corpus)

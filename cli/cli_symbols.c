@@ -2,8 +2,18 @@
 #include "cli_symbols.h"
 
 #include <time.h>
+#include <unistd.h>
 
 #include "symfile_calls.h"
+
+/* More wait for memory, and each takes some megabytes. */
+enum { THREADS_MAX = 8 };
+
+static unsigned cpu_count(void)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    return cpus < 1 ? 1 : cpus < THREADS_MAX ? (unsigned)cpus : THREADS_MAX;
+}
 
 static uint64_t now_ns(void)
 {
@@ -67,8 +77,11 @@ void sonde__cli_symbols_start(struct sonde__cli_symbols *symbols,
 {
     symbols->command = command;
     symbols->budget_ns = budget_ns;
-    symbols->making = (struct sonde__symfile_making){
-        .keep = !symbols->no_cache, .step = step, .end = end, .ctx = symbols};
+    symbols->making = (struct sonde__symfile_making){.keep = !symbols->no_cache,
+                                                     .threads = cpu_count(),
+                                                     .step = step,
+                                                     .end = end,
+                                                     .ctx = symbols};
     symbols->options = (struct sonde__symfile_options){
         .debug_root = symbols->debug_root != NULL ? symbols->debug_root : "/usr/lib/debug",
         .folders = symbols->folders,

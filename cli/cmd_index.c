@@ -9,21 +9,26 @@
 #include "symfile_macho.h"
 #include "symindex_convert.h"
 
-enum { OPTION_OUTPUT = 1, OPTION_INFO, OPTION_JSON };
+enum { OPTION_OUTPUT = 1, OPTION_INFO, OPTION_JSON, OPTION_JOBS };
 
 enum { FILES_MAX = 4096, PATH_BYTES = 4096 };
+enum { JOBS_MAX = 64 };
 
 static const struct sonde__cli_option options[] = {
     {OPTION_OUTPUT, "output", 'o', "DIR",
      "the folder to write to; default: the current one. A file is named after its build-id"},
     {OPTION_INFO, "info", 0, NULL, "say what is in index files, and check them"},
     {OPTION_JSON, "json", 'j', NULL, "JSON: an array of objects, one a file"},
+    {OPTION_JOBS, "jobs", 'J', "N",
+     "threads that read a file, 1 to 64; default: one for each CPU, at most 8. The index is the "
+     "same"},
     {0},
 };
 
 struct request {
     const char *output;
     bool info, json;
+    unsigned jobs; /* 0: not said */
     unsigned count, printed;
     const char *paths[FILES_MAX];
     struct sonde__cli_symbols symbols;
@@ -203,6 +208,7 @@ static int make_index(const struct sonde__cli_command *command, struct request *
 /* SONDE__CLI_END, or SONDE__CLI_STOP with the exit code in args. */
 static int parse(struct sonde__cli_args *args, struct request *request)
 {
+    uint64_t number;
     int id;
     while ((id = sonde__cli_next(args)) != SONDE__CLI_END) {
         switch (id) {
@@ -214,6 +220,15 @@ static int parse(struct sonde__cli_args *args, struct request *request)
             break;
         case OPTION_JSON:
             request->json = true;
+            break;
+        case OPTION_JOBS:
+            if (!sonde__cli_parse_uint(args->value, JOBS_MAX, &number) || number == 0) {
+                args->exit_code = sonde__cli_usage_error(
+                    args->command, "how many threads? %s is not a number from 1 to %d", args->value,
+                    JOBS_MAX);
+                return SONDE__CLI_STOP;
+            }
+            request->jobs = (unsigned)number;
             break;
         case SONDE__CLI_OPERAND:
             if (request->count == FILES_MAX) {
@@ -249,6 +264,9 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
         return args.exit_code;
     }
     sonde__cli_symbols_start(&request.symbols, command, 0);
+    if (request.jobs != 0) {
+        request.symbols.making.threads = request.jobs;
+    }
     if (request.output == NULL) {
         request.output = ".";
     }

@@ -143,43 +143,50 @@ static struct symfile_split_file *open_split(const struct sonde__symfile_dwarf *
     return NULL;
 }
 
-/* --- the set of ids --- */
+/* --- who has which split unit --- */
 
-static bool put(uint64_t *slots, size_t count, uint64_t id)
+struct symfile_given {
+    uint64_t id; /* of the split unit; 0: free */
+    uint64_t skeleton;
+};
+
+/* The place of an id, or a free one for it. */
+static struct symfile_given *slot_of(struct symfile_given *slots, size_t count, uint64_t id)
 {
     size_t at = (size_t)(id * 0x9e3779b97f4a7c15u >> 32) & (count - 1);
-    while (slots[at] != 0) {
-        if (slots[at] == id) {
-            return false;
-        }
+    while (slots[at].id != 0 && slots[at].id != id) {
         at = (at + 1) & (count - 1);
     }
-    slots[at] = id;
-    return true;
+    return &slots[at];
 }
 
-/* A split unit has one skeleton. False: this one was given already, or no memory. */
-static bool give(struct sonde__symfile_dwarf *dwarf, uint64_t id)
+/* A split unit has one skeleton: the first in the file of those that ask. It may ask again. False:
+ * another one has it, or no memory. */
+static bool give(struct sonde__symfile_dwarf *dwarf, const struct sonde__dwarf_unit *skeleton)
 {
-    id = id != 0 ? id : 1;
+    uint64_t id = skeleton->dwo_id != 0 ? skeleton->dwo_id : 1;
     if (dwarf->given_count * 2 >= dwarf->given_slots) {
         size_t slots = dwarf->given_slots != 0 ? dwarf->given_slots * 2 : 64;
-        uint64_t *made = sonde__mem_alloc_zeroed(slots * sizeof *made);
+        struct symfile_given *made = sonde__mem_alloc_zeroed(slots * sizeof *made);
         if (made == NULL) {
             return false;
         }
         for (size_t i = 0; i < dwarf->given_slots; i++) {
-            if (dwarf->given[i] != 0) {
-                (void)put(made, slots, dwarf->given[i]);
+            if (dwarf->given[i].id != 0) {
+                *slot_of(made, slots, dwarf->given[i].id) = dwarf->given[i];
             }
         }
         sonde__mem_free(dwarf->given);
         dwarf->given = made;
         dwarf->given_slots = slots;
     }
-    bool added = put(dwarf->given, dwarf->given_slots, id);
-    dwarf->given_count += added;
-    return added;
+    struct symfile_given *slot = slot_of(dwarf->given, dwarf->given_slots, id);
+    if (slot->id != 0 && slot->skeleton < skeleton->offset) {
+        return false;
+    }
+    dwarf->given_count += slot->id == 0;
+    *slot = (struct symfile_given){id, skeleton->offset};
+    return true;
 }
 
 /* --- packages --- */
@@ -267,7 +274,7 @@ bool sonde__symfile_dwarf_split(void *ctx, const struct sonde__dwarf_unit *skele
                                 struct sonde__dwarf_split *ret_split)
 {
     struct sonde__symfile_dwarf *dwarf = ctx;
-    if (!give(dwarf, skeleton->dwo_id) ||
+    if (!give(dwarf, skeleton) ||
         (!in_package(dwarf, skeleton->dwo_id, ret_split) && !in_file(dwarf, skeleton, ret_split))) {
         return false;
     }

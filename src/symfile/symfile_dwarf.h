@@ -26,7 +26,7 @@ struct sonde__symfile_dwarf {
     struct sonde__host_file common_file;
     struct symfile_split_file *package, *files;
     bool package_tried;
-    uint64_t *given; /* ids of split units that were given: a set */
+    struct symfile_given *given; /* split units, and the skeletons that have them: a map */
     size_t given_count, given_slots;
 };
 
@@ -38,8 +38,8 @@ sonde__symfile_dwarf_open(const struct sonde__symfile_options *options,
                           struct sonde__symfile_dwarf *ret_dwarf, struct sonde_error *ret_error);
 void sonde__symfile_dwarf_close(struct sonde__symfile_dwarf *dwarf);
 
-/* The split unit of a skeleton, once each. False: it is not there. Lives as long as `dwarf`, which
- * is the ctx. */
+/* The split unit of a skeleton. False: it is not there, or a skeleton further ahead in the file has
+ * it. Lives as long as `dwarf`, which is the ctx. */
 bool sonde__symfile_dwarf_split(void *dwarf, const struct sonde__dwarf_unit *skeleton,
                                 struct sonde__dwarf_split *ret_split);
 

@@ -32,6 +32,7 @@ static enum sonde_status convert(const struct sonde__symfile_options *options,
     struct sonde__symindex_made made;
     struct sonde__symindex_source source = {.debug = &pair->debug,
                                             .image = pair->separate ? &pair->own : NULL,
+                                            .threads = options->making->threads,
                                             .progress = options->making->step,
                                             .progress_ctx = options->making->ctx};
     enum sonde_status status = sonde__symfile_dwarf_open(options, pair, &dwarf, ret_error);
@@ -94,6 +95,7 @@ static enum sonde_status convert_macho(const struct sonde__symfile_options *opti
     SONDE_TRY(status);
     struct sonde__symindex_source source = {.macho_debug = &macho.debug,
                                             .macho_image = macho.separate ? &macho.own : NULL,
+                                            .threads = options->making->threads,
                                             .progress = options->making->step,
                                             .progress_ctx = options->making->ctx};
     status = sonde__symindex_convert(&source, &made, ret_error);

@@ -13,10 +13,11 @@
 
 /* How indexes are made on the way. */
 struct sonde__symfile_making {
-    bool keep; /* take those that were kept (symfile_kept.h), and keep new ones */
+    bool keep;        /* take those that were kept (symfile_kept.h), and keep new ones */
+    unsigned threads; /* that read units; 0 is 1 */
     /* of larger debug files none is made for the calls of an address; 0: of any */
     uint64_t bytes_max;
-    /* called before each unit: false ends it with LIMIT; or null */
+    /* called before each unit, by the caller's thread: false ends it with LIMIT; or null */
     bool (*step)(void *ctx, uint64_t done, uint64_t total);
     void (*end)(void *ctx); /* after the last step; null if step is */
     void *ctx;

@@ -2,6 +2,7 @@
 /* A conversion from its beginning to its end; see convert.h for its steps. */
 #include "convert.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -73,6 +74,7 @@ bool convert_work(struct convert *c, uint64_t amount)
 {
     if (amount > c->work_left) {
         c->work_left = 0;
+        c->out_of_work = true;
         convert_damage(c, "its tables are read far too often");
         return false;
     }
@@ -203,12 +205,12 @@ static void walk_split(struct convert *c)
     const struct sonde__dwarf_sections *sections = c->sections;
     struct sonde__dwarf_unit skeleton = c->unit;
     struct sonde__dwarf_unit unit;
-    if (c->source->split == NULL ||
-        !c->source->split(c->source->split_ctx, &skeleton, &c->split_unit)) {
+    if (c->source->split == NULL || !convert_ask_split(c, &skeleton)) {
         damage_split(c, "which is not there");
         convert_walk(c); /* some compilers put inlined calls in the skeleton, too */
         return;
     }
+    c->work_least = c->work_left < c->work_least ? c->work_left : c->work_least;
     c->work_left += WORK_FACTOR * (bytes_of(&c->split_unit.sections.info) +
                                    bytes_of(&c->split_unit.sections.rnglists));
     enum sonde_status status =
@@ -272,29 +274,39 @@ void convert_find_units(struct convert *c, struct space *space)
     }
 }
 
-static void convert_units(struct convert *c)
+/* False: the conversion is to end. */
+static bool tell_progress(const struct convert *c, uint64_t offset)
 {
     uint64_t total = bytes_of(&c->sections->info);
-    if (c->source->damage != NULL) {
-        c->damage = c->source->damage;
-        list_bad_unit(c);
+    uint64_t done = offset;
+    if (c->shared != NULL) {
+        uint64_t size = c->unit.end > offset ? c->unit.end - offset : 0;
+        done = atomic_fetch_add_explicit(&c->shared->done, size, memory_order_relaxed);
     }
-    convert_find_units(c, &c->main);
-    if (c->supplementary.sections != NULL) {
-        convert_find_units(c, &c->supplementary);
-    }
-    for (size_t i = 0; i < c->main.unit_count && c->status == SONDE_OK; i++) {
+    return c->source->progress == NULL || c->quiet ||
+           c->source->progress(c->source->progress_ctx, done, total);
+}
+
+static bool must_stop(const struct convert *c)
+{
+    return c->status != SONDE_OK ||
+           (c->shared != NULL && atomic_load_explicit(&c->shared->stop, memory_order_relaxed));
+}
+
+void convert_units(struct convert *c)
+{
+    for (size_t i = c->unit_first; i < c->unit_last && !must_stop(c); i++) {
         uint64_t offset = c->main.unit_offsets[i];
         enum sonde_status status = sonde__dwarf_unit_read(c->sections, offset, &c->unit);
         c->damage = NULL;
-        if (c->source->progress != NULL &&
-            !c->source->progress(c->source->progress_ctx, offset, total)) {
-            c->status = SONDE_LIMIT;
-            return;
-        }
         if (status == SONDE_CORRUPT) {
             c->unit = (struct sonde__dwarf_unit){.offset = offset};
             convert_damage(c, "a malformed unit header: what follows it cannot be found");
+        }
+        if (!tell_progress(c, offset)) {
+            c->status = SONDE_LIMIT;
+        } else if (status == SONDE_CORRUPT) {
+            /* said above */
         } else if (status != SONDE_OK) {
             convert_damage(c, "a unit of an unknown version or address size");
         } else if (c->unit.type != DW_UT_type && c->unit.type != DW_UT_split_type) {
@@ -304,12 +316,30 @@ static void convert_units(struct convert *c)
             list_bad_unit(c);
         }
     }
+    c->work_least = c->work_left < c->work_least ? c->work_left : c->work_least;
+}
+
+static void convert_all_units(struct convert *c)
+{
+    if (c->source->damage != NULL) {
+        c->damage = c->source->damage;
+        list_bad_unit(c);
+    }
+    convert_find_units(c, &c->main);
+    if (c->supplementary.sections != NULL) {
+        convert_find_units(c, &c->supplementary);
+    }
+    c->unit_last = c->main.unit_count;
+    if (c->status == SONDE_OK) {
+        convert_slices(c);
+    }
 }
 
 /* --- all of it --- */
 
-static void done(struct convert *c)
+void convert_done(struct convert *c)
 {
+    convert_slices_done(c);
     sonde__dwarf_abbrevs_done(&c->abbrevs);
     sonde__dwarf_abbrevs_done(&c->main.abbrevs);
     sonde__dwarf_abbrevs_done(&c->supplementary.abbrevs);
@@ -326,8 +356,8 @@ static void done(struct convert *c)
         c->spans,
         c->origins.entries,
         c->far_origins.entries,
-        c->main.unit_offsets,
-        c->supplementary.unit_offsets,
+        c->is_slice ? NULL : c->main.unit_offsets,
+        c->is_slice ? NULL : c->supplementary.unit_offsets,
         c->split.unit_offsets,
         c->name_places.entries,
         c->file_places.entries,
@@ -363,14 +393,28 @@ static void drop_unit_state(struct convert *c)
     c->chunks = NULL;
 }
 
-static enum sonde_status run(struct convert *c, struct sonde__symindex_made *made)
+bool convert_begin(struct convert *c)
 {
+    sonde__arena_init(&c->arena);
+    c->work_least = c->work_left;
     if (!CONVERT_ROOM(c, files, file_count, file_capacity)) {
-        return c->status;
+        return false;
     }
     c->files[c->file_count++] = (struct file){0};
-    convert_units(c);
+    return true;
+}
+
+static enum sonde_status run(struct convert *c, struct sonde__symindex_made *made)
+{
+    if (!convert_begin(c)) {
+        return c->status;
+    }
+    convert_all_units(c);
+    if (c->again) {
+        return SONDE_OK;
+    }
     if (c->status == SONDE_OK) {
+        c->work_left = c->work_all; /* units that used all of it do not cost the symbols */
         convert_symbols(c);
     }
     if (c->status == SONDE_OK && c->piece_count == 0 && c->symbol_count == 0) {
@@ -393,8 +437,9 @@ enum sonde_status sonde__symindex_convert(const struct sonde__symindex_source *s
 {
     struct sonde__dwarf_sections sections;
     struct sonde__symindex_made made = {0};
-    struct convert c = {.source = source, .sections = &sections};
+    struct convert c;
     enum sonde_status status;
+    bool again;
     uint64_t start, end;
     if (is_object(source)) {
         return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
@@ -409,14 +454,21 @@ enum sonde_status sonde__symindex_convert(const struct sonde__symindex_source *s
         return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "code spans more than 4 GiB", NULL, 0,
                                 end - start);
     }
-    c.main.sections = &sections;
-    c.supplementary.sections = sections.supplementary;
-    c.base = start;
-    c.size = end - start;
-    c.work_left = WORK_FIRST + WORK_FACTOR * input_bytes(source, &sections);
-    sonde__arena_init(&c.arena);
-    status = run(&c, &made);
-    done(&c);
+    for (unsigned threads = source->threads;; threads = 1) {
+        c = (struct convert){.source = source, .sections = &sections, .threads = threads};
+        c.main.sections = &sections;
+        c.supplementary.sections = sections.supplementary;
+        c.base = start;
+        c.size = end - start;
+        c.work_all = WORK_FIRST + WORK_FACTOR * input_bytes(source, &sections);
+        c.work_left = c.work_all;
+        status = run(&c, &made);
+        again = c.again;
+        convert_done(&c);
+        if (!again) {
+            break;
+        }
+    }
     if (status == SONDE_OK) {
         *ret_made = made;
         return status;

@@ -7,11 +7,15 @@
  * merged in the order of addresses with the symbol table (convert_merge.c); what is left is ranges
  * and the calls they lie in, and the encoder writes those down.
  *
+ * Several threads do this with a struct each, for slices of the units (convert_slices.c).
+ *
  * Invariants: addresses are offsets from `base` and fit 32 bits; ids of names and files count from
  * 1, 0 is none; a scope's parent has a smaller number. `status` stays OK unless memory or a
  * documented limit ran out, which ends the conversion; whatever is wrong with a unit is its own. */
 #ifndef SONDE_CONVERT_H
 #define SONDE_CONVERT_H
+
+#include <pthread.h>
 
 #include "dwarf_line_program.h"
 #include "dwarf_unit.h"
@@ -193,14 +197,27 @@ struct space {
 /* Added to a DIE's place in the supplementary file. */
 #define CONVERT_SUPPLEMENTARY ((uint64_t)1 << 62)
 
+struct convert_shared; /* below */
+
 struct convert {
     const struct sonde__symindex_source *source;
     const struct sonde__dwarf_sections *sections; /* of the unit at hand */
     uint64_t base;
     uint64_t size; /* <= 2^32 */
     enum sonde_status status;
-    uint64_t work_left; /* against tables that many units point to */
+    uint64_t work_all, work_left; /* against tables that many units point to */
+    uint64_t work_least;          /* the least that was left where some was added, and at the end */
+    bool out_of_work;
     struct sonde__arena arena;
+
+    /* the part of the units that this one reads, and with whom */
+    size_t unit_first, unit_last;
+    unsigned threads;
+    bool is_slice, quiet;
+    bool again;                    /* by one thread: the result could depend on how threads ran */
+    struct convert_shared *shared; /* null: alone */
+    struct convert *slices;        /* whose arenas hold strings */
+    size_t slice_count;
 
     /* of the unit at hand */
     struct sonde__dwarf_unit unit;
@@ -262,6 +279,16 @@ struct convert {
     struct map function_ids; /* name and file -> function */
 };
 
+/* What the slices of a conversion have in common. */
+struct convert_shared {
+    _Atomic uint64_t done; /* bytes of .debug_info */
+    _Atomic size_t taken;  /* slices, beside the first */
+    _Atomic bool stop;     /* one of them failed */
+    pthread_mutex_t split_lock;
+    struct map split_ids; /* of split units that were given -> 1 */
+    bool split_twice;     /* which skeleton got it is by chance */
+};
+
 /* Room for one more element in an array of `c`; sets the status when there is none. */
 #define CONVERT_ROOM(c, array, count, capacity)                                                    \
     ((c)->count < (c)->capacity ||                                                                 \
@@ -275,6 +302,21 @@ bool convert_reserve_more(struct convert *c, void *array, size_t wanted, size_t 
 /* Take from the work that the input's size allows. False: used up; said as damage of the unit. */
 bool convert_work(struct convert *c, uint64_t amount);
 void convert_damage(struct convert *c, const char *what);
+
+/* --- convert.c --- */
+
+/* A zeroed struct, made ready for units. False: no memory. */
+bool convert_begin(struct convert *c);
+void convert_units(struct convert *c);
+void convert_done(struct convert *c);
+
+/* --- convert_slices.c --- */
+
+/* All units, by `threads` threads. */
+void convert_slices(struct convert *c);
+void convert_slices_done(struct convert *c);
+/* The split unit of a skeleton, in c->split_unit. False: it is not there. */
+bool convert_ask_split(struct convert *c, const struct sonde__dwarf_unit *skeleton);
 
 /* --- convert_strings.c --- */
 
@@ -293,6 +335,8 @@ uint32_t convert_name(struct convert *c, const char *text, const uint8_t *end);
 
 /* The file of a number in the unit's line table; 0: none. */
 uint32_t convert_file(struct convert *c, uint64_t number);
+/* The file of two strings. */
+uint32_t convert_file_of(struct convert *c, uint32_t directory, uint32_t base);
 
 /* --- convert_walk.c, convert_names.c --- */
 

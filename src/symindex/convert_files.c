@@ -24,7 +24,7 @@ static void add_part(struct path *path, const char *part, size_t size)
     path->size += size;
 }
 
-static uint32_t file_of(struct convert *c, uint32_t directory, uint32_t base)
+uint32_t convert_file_of(struct convert *c, uint32_t directory, uint32_t base)
 {
     uint64_t key = (uint64_t)directory << 32 | base;
     uint32_t id = convert_map_find(&c->file_ids, key);
@@ -58,8 +58,8 @@ static uint32_t compose(struct convert *c, const struct sonde__dwarf_file *f)
     if (slash != NULL) {
         add_part(&path, f->name, slash == f->name ? 1 : (size_t)(slash - f->name));
     }
-    return file_of(c, convert_string_copy(c, path.text, path.size),
-                   convert_string(c, base, size - (size_t)(base - f->name)));
+    return convert_file_of(c, convert_string_copy(c, path.text, path.size),
+                           convert_string(c, base, size - (size_t)(base - f->name)));
 }
 
 /* The file whose name, directory and comp_dir stand at these places. */

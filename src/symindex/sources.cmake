@@ -7,6 +7,7 @@ set(sources
     convert_merge.c
     convert_names.c
     convert_plan.c
+    convert_slices.c
     convert_strings.c
     convert_symbols.c
     convert_walk.c

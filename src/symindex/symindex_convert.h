@@ -21,14 +21,18 @@ struct sonde__symindex_source {
     const struct sonde__macho *macho_debug, *macho_image;
     /* the debug sections, where they do not lie in `debug` as they are read; else null */
     const struct sonde__dwarf_sections *sections;
-    /* where the split unit of a skeleton is, asked once for each; false: not there. Or null: then
-     * no skeleton has one. What it gives must outlive the conversion. */
+    /* where the split unit of a skeleton is, false: not there. The first skeleton of those that
+     * claim one has it; each asks once or twice. Or null: then no skeleton has one. What it gives
+     * must outlive the conversion. */
     bool (*split)(void *ctx, const struct sonde__dwarf_unit *skeleton,
                   struct sonde__dwarf_split *ret_split);
     void *split_ctx;
     const char *damage; /* of the sections as a whole, listed as a unit's (static), or null */
     bool symbols_only;  /* leave the DWARF alone */
-    /* called before each unit, or null; false: stop, which is LIMIT */
+    /* threads that read units, the caller's included; 0 is 1. The index does not depend on it.
+     * `split` is asked by one at a time; each thread beyond the first takes some megabytes. */
+    unsigned threads;
+    /* called before each unit, by the caller's thread, or null; false: stop, which is LIMIT */
     bool (*progress)(void *ctx, uint64_t done, uint64_t total);
     void *progress_ctx;
 };
