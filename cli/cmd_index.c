@@ -8,6 +8,7 @@
 #include "cmd.h"
 #include "symfile_macho.h"
 #include "symindex_convert.h"
+#include "tail_graph.h"
 
 enum { OPTION_OUTPUT = 1, OPTION_INFO, OPTION_JSON, OPTION_JOBS };
 
@@ -54,6 +55,55 @@ static void print_bad_units_json(const struct sonde__symindex *index)
     putchar(']');
 }
 
+static uint32_t count_tail_callers(const struct sonde__tail_graph *graph)
+{
+    struct sonde__tail_node node;
+    uint32_t count = 0;
+    for (uint32_t i = 0; sonde__tail_node(graph, i, &node); i++) {
+        count += node.edge_count != 0;
+    }
+    return count;
+}
+
+static const char *tail_sources(uint32_t sources)
+{
+    static const char *const names[] = {"nothing", "the code", "call sites",
+                                        "the code and call sites"};
+    return names[sources & 3];
+}
+
+static void print_tails_json(const struct sonde__symindex *index)
+{
+    struct sonde__tail_graph graph;
+    struct sonde__tail_origin origin;
+    sonde__symindex_tails(index, &graph);
+    sonde__symindex_tail_origin(index, &origin);
+    printf(", \"tail_calls\": {\"functions\": %" PRIu32 ", \"jumps\": %" PRIu32
+           ", \"call_sites\": %" PRIu32 ", \"from_code\": %s, \"from_call_sites\": %s"
+           ", \"functions_disputed\": %" PRIu32 ", \"call_sites_disputed\": %" PRIu32 "}",
+           count_tail_callers(&graph), graph.edge_count, graph.site_count,
+           (origin.sources & SONDE__TAIL_FROM_CODE) != 0 ? "true" : "false",
+           (origin.sources & SONDE__TAIL_FROM_SITES) != 0 ? "true" : "false", origin.functions,
+           origin.calls);
+}
+
+static void print_tails(const struct sonde__symindex *index)
+{
+    struct sonde__tail_graph graph;
+    struct sonde__tail_origin origin;
+    sonde__symindex_tails(index, &graph);
+    sonde__symindex_tail_origin(index, &origin);
+    printf("  tail calls %" PRIu32 " of %" PRIu32 " functions, %" PRIu32
+           " call sites of such functions; from %s\n",
+           graph.edge_count, count_tail_callers(&graph), graph.site_count,
+           tail_sources(origin.sources));
+    if (origin.functions != 0 || origin.calls != 0) {
+        printf("             the two differ on %" PRIu32 " functions and %" PRIu32
+               " call sites: only what both allow is kept\n",
+               origin.functions, origin.calls);
+    }
+}
+
 static void print_json(const char *path, const struct sonde__symfile_index_file *made,
                        const char *written, bool first)
 {
@@ -71,6 +121,7 @@ static void print_json(const char *path, const struct sonde__symfile_index_file 
            ", \"names\": %" PRIu32 ", \"files\": %" PRIu32 ", \"symbols\": %" PRIu32,
            id, made->size, index->code_bytes, index->units, index->ranges, index->calls,
            index->names, index->files, index->symbols);
+    print_tails_json(index);
     print_bad_units_json(index);
     putchar('}');
 }
@@ -107,6 +158,7 @@ static void print_info(const char *path, const struct sonde__symfile_index_file 
     printf("  ranges     %" PRIu32 "\n  calls      %" PRIu32 "\n  names      %" PRIu32
            "\n  files      %" PRIu32 "\n  symbols    %" PRIu32 "\n",
            index->ranges, index->calls, index->names, index->files, index->symbols);
+    print_tails(index);
     print_bad_units(index);
 }
 

@@ -118,28 +118,23 @@ void symbolize_print_tail_calls(bool raw, uint64_t callee, struct symbolize_answ
         is_main) {
         return;
     }
-    switch (sonde__tail_between(&graph, entry, (uint32_t)(callee - index->base), &found)) {
-    case SONDE__TAIL_FRAMES:
-        for (uint32_t i = 0; i < found.count; i++) {
-            inferred.module = answer->module;
-            inferred.vaddr = index->base + found.frames[i].place;
-            inferred.count =
-                sonde__symindex_find(index, inferred.vaddr, inferred.frames, SYMBOLIZE_FRAMES_MAX);
-            printf("      tail call (inferred)");
-            if (inferred.count != 0) {
-                symbolize_print_inside(raw, &inferred);
-            }
-            putchar('\n');
-        }
-        break;
-    case SONDE__TAIL_SEVERAL:
+    if (sonde__tail_between(&graph, entry, (uint32_t)(callee - index->base), &found) ==
+        SONDE__TAIL_SEVERAL) {
         if (found.ways == UINT32_MAX) {
             printf("      ... tail calls, any number of ways ...\n");
         } else {
             printf("      ... tail calls, %" PRIu32 " ways ...\n", found.ways);
         }
-        break;
-    default:
-        break;
+    }
+    for (uint32_t i = 0; i < found.count; i++) {
+        inferred.module = answer->module;
+        inferred.vaddr = index->base + found.frames[i].place;
+        inferred.count =
+            sonde__symindex_find(index, inferred.vaddr, inferred.frames, SYMBOLIZE_FRAMES_MAX);
+        printf("      tail call (inferred)");
+        if (inferred.count != 0) {
+            symbolize_print_inside(raw, &inferred);
+        }
+        putchar('\n');
     }
 }

@@ -292,7 +292,7 @@ static void find_tail_calls(struct sonde__drain *drain, const struct sonde_stack
                             uint32_t inner, struct drain_pair *pair)
 {
     struct drain_tail_calls found;
-    uint32_t ids[TAIL_CALLS_MAX], count = 0;
+    uint32_t ids[TAIL_CALLS_MAX + 1], count = 0;
     if (!drain_tails_find(&drain->tails, drain->set, stack, inner, &found)) {
         return;
     }

@@ -180,18 +180,13 @@ bool drain_tails_find(struct drain_tails *tails, const struct sonde__image_set *
     ret_calls->image = callee.number;
     ret_calls->count = 0;
     ret_calls->ways = 0;
-    switch (sonde__tail_between(&graph->graph, (uint32_t)(callee.vaddr - graph->base),
-                                (uint32_t)(pc - graph->base), &found)) {
-    case SONDE__TAIL_FRAMES:
-        for (uint32_t i = 0; i < found.count; i++) {
-            ret_calls->places[i] = graph->base + found.frames[i].place;
-        }
-        ret_calls->count = found.count;
-        return true;
-    case SONDE__TAIL_SEVERAL:
-        ret_calls->ways = found.ways;
-        return true;
-    default:
-        return false;
+    enum sonde__tail_answer answer =
+        sonde__tail_between(&graph->graph, (uint32_t)(callee.vaddr - graph->base),
+                            (uint32_t)(pc - graph->base), &found);
+    for (uint32_t i = 0; i < found.count; i++) {
+        ret_calls->places[i] = graph->base + found.frames[i].place;
     }
+    ret_calls->count = found.count;
+    ret_calls->ways = answer == SONDE__TAIL_SEVERAL ? found.ways : 0;
+    return answer != SONDE__TAIL_NOTHING;
 }

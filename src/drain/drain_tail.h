@@ -28,7 +28,7 @@ struct drain_tail_calls {
     uint64_t places[SONDE__TAIL_FRAMES_MAX]; /* vaddrs, innermost first: in the jump, or the
                                                 function's entry */
     uint32_t count;
-    uint32_t ways; /* != 0: none, as several ways are possible; UINT32_MAX: any number */
+    uint32_t ways; /* != 0: several ways lead on from those; UINT32_MAX: any number */
 };
 
 void drain_tails_done(struct drain_tails *tails);

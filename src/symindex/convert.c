@@ -347,6 +347,7 @@ void convert_done(struct convert *c)
     sonde__dwarf_lines_done(&c->lines);
     convert_plans_done(&c->plans);
     sonde__arena_done(&c->arena);
+    convert_sites_done(&c->sites);
     void *const blocks[] = {
         c->unit_files,
         c->scope_ranges,

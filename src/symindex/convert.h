@@ -31,7 +31,7 @@
 
 /* --- convert_plan.c: an abbreviation as a list of steps --- */
 
-enum plan_kind { PLAN_OTHER, PLAN_FUNCTION, PLAN_INLINED };
+enum plan_kind { PLAN_OTHER, PLAN_FUNCTION, PLAN_INLINED, PLAN_SITE };
 
 /* Attributes that are kept; the rest is stepped over. */
 enum plan_slot {
@@ -44,6 +44,12 @@ enum plan_slot {
     SLOT_DECLARATION,
     SLOT_NAME,
     SLOT_LINKAGE,
+    SLOT_EXTERNAL,
+    SLOT_ALL_CALLS, /* all tail calls of the function are described, at the least */
+    /* of a call site, whose SLOT_ORIGIN is what is called */
+    SLOT_RETURN,
+    SLOT_CALL,
+    SLOT_TAIL,
     SLOT_COUNT,
 };
 
@@ -186,6 +192,58 @@ struct scope_range {
     uint32_t scope;
 };
 
+/* --- what the debug information says of calls (convert_sites.c) --- */
+
+/* A function with code, as a DIE describes it. */
+struct site_function {
+    uint32_t start;  /* its entry */
+    uint32_t name;   /* string */
+    uint32_t before; /* function of the same unit that has its abstract DIE, too; NONE */
+    uint32_t flags;  /* enum site_flags */
+};
+enum site_flags {
+    SITE_COMPLETE = 1, /* all of its tail calls are described */
+    SITE_EXTERNAL = 2, /* other units may name it */
+};
+struct site_part {
+    uint32_t start, end;
+    uint32_t function;
+};
+
+/* What call sites of one unit name as called. */
+struct site_callee {
+    uint64_t origin;    /* its DIE, while the unit is at hand */
+    uint32_t entry;     /* NONE: not said directly */
+    uint32_t candidate; /* a function of the unit with the same abstract DIE; NONE */
+    uint32_t name;      /* string; 0: none */
+    bool external;
+    bool linked; /* the name is the linker's */
+};
+
+struct site {
+    uint32_t function;
+    uint32_t at;     /* of a call the return address, of a tail call a place in the jump */
+    uint32_t callee; /* NONE: not known before the program runs */
+    bool is_tail;
+};
+
+struct sites {
+    struct site_function *functions;
+    size_t function_count, function_capacity, unit_function;
+    struct site_part *parts;
+    size_t part_count, part_capacity;
+    struct site_callee *callees;
+    size_t callee_count, callee_capacity, unit_callee;
+    struct site *all;
+    size_t count, capacity;
+    struct map unit;    /* DIEs of the unit at hand -> function, callee */
+    struct map names;   /* name that all units share -> 1 + start; NONE: several */
+    struct map locals;  /* any other name of a symbol, the same */
+    struct map imports; /* name of what another image has -> 1 */
+    struct map own;     /* starts of functions that only their units may name */
+    struct map chosen;  /* starts of functions whose symbol stands for what a resolver chooses */
+};
+
 /* A .debug_info in which DIEs name others by their place. */
 struct space {
     const struct sonde__dwarf_sections *sections; /* null: there is none */
@@ -268,6 +326,7 @@ struct convert {
     size_t alias_count, alias_capacity;
     struct bad_unit *bad_units;
     size_t bad_unit_count, bad_unit_capacity;
+    struct sites sites;
 
     /* merged */
     struct range *ranges;
@@ -350,6 +409,34 @@ uint64_t convert_reference(const struct convert *c, const struct die *die);
 void convert_find_units(struct convert *c, struct space *space);
 /* The name of the function that the DIE at this offset of .debug_info describes; 0: none. */
 uint32_t convert_function_name(struct convert *c, uint64_t offset);
+/* Which function is meant by a DIE: the last one that it leads to by abstract_origin and
+ * specification, which concrete and declaring ones of a unit have in common. */
+struct identity {
+    uint64_t root;
+    uint32_t name;
+    bool external;
+    bool linked; /* the name is the linker's */
+};
+void convert_identify(struct convert *c, uint64_t offset, struct identity *ret_identity);
+
+/* --- convert_sites.c --- */
+
+/* A function's DIE with code; its ranges are c->scope_ranges from `first_range` on. Its number. */
+uint32_t convert_sites_function(struct convert *c, const struct die *die, uint64_t offset,
+                                uint32_t name, size_t first_range);
+/* A call site in a function (NONE: in none). */
+void convert_sites_add(struct convert *c, const struct die *die, uint32_t function);
+/* The unit has been walked; `whole`: to its end. */
+void convert_sites_end_unit(struct convert *c, bool whole);
+/* A name for a start, in `names` or `locals`. */
+void convert_sites_name(struct convert *c, struct map *map, uint32_t name, uint32_t start);
+/* Put those of a slice behind the others; strings: the ids of its strings in the whole. */
+void convert_sites_append(struct convert *c, const struct sites *slice, const uint32_t *strings);
+void convert_sites_done(struct sites *sites);
+/* The value of a DIE's address; false: its place is outside the tables. */
+bool convert_address(const struct convert *c, const struct die *die, enum plan_slot slot,
+                     uint64_t *ret_address);
+bool convert_is_address(unsigned form);
 
 /* --- convert_lines.c, convert_flatten.c --- */
 

@@ -13,6 +13,7 @@
 struct said {
     uint32_t name, linkage;
     uint64_t onward;
+    bool external;
 };
 
 static uint32_t text_of(struct convert *c, const struct sonde__dwarf_unit *unit,
@@ -64,7 +65,8 @@ static bool ask_near(struct convert *c, uint64_t offset, struct said *said)
         return false;
     }
     const struct plan *plan = &c->plans.plans[abbrev - c->abbrevs.entries];
-    if (plan->kind == PLAN_OTHER || !convert_die(c, plan, &p, end, &die)) {
+    if ((plan->kind != PLAN_FUNCTION && plan->kind != PLAN_INLINED) ||
+        !convert_die(c, plan, &p, end, &die)) {
         return false;
     }
     if ((die.present & 1u << SLOT_LINKAGE) != 0) {
@@ -76,6 +78,7 @@ static bool ask_near(struct convert *c, uint64_t offset, struct said *said)
     if ((die.present & 1u << SLOT_ORIGIN) != 0) {
         said->onward = convert_reference(c, &die);
     }
+    said->external = (die.present & 1u << SLOT_EXTERNAL) != 0;
     return true;
 }
 
@@ -154,9 +157,17 @@ static bool ask_far(struct convert *c, uint64_t offset, struct said *said)
                    value.u < CONVERT_SUPPLEMENTARY &&
                    (attr->name == DW_AT_abstract_origin || attr->name == DW_AT_specification)) {
             said->onward = value.u | (value.kind == SONDE__DWARF_ALT ? CONVERT_SUPPLEMENTARY : tag);
+        } else if (attr->name == DW_AT_external) {
+            said->external = true;
         }
     }
     return abbrev != NULL && !at.failed;
+}
+
+static bool ask(struct convert *c, uint64_t offset, struct said *said)
+{
+    bool near = offset >= c->unit.die_offset && offset < c->unit.end;
+    return near ? ask_near(c, offset, said) : ask_far(c, offset, said);
 }
 
 static uint32_t find_name(struct convert *c, uint64_t offset)
@@ -164,8 +175,7 @@ static uint32_t find_name(struct convert *c, uint64_t offset)
     uint32_t name = 0;
     for (int hop = 0; hop < NAME_HOPS_MAX; hop++) {
         struct said said = {0};
-        bool near = offset >= c->unit.die_offset && offset < c->unit.end;
-        if (!(near ? ask_near(c, offset, &said) : ask_far(c, offset, &said))) {
+        if (!ask(c, offset, &said)) {
             break;
         }
         if (said.linkage != 0) {
@@ -195,4 +205,24 @@ uint32_t convert_function_name(struct convert *c, uint64_t offset)
     id = find_name(c, offset);
     convert_map_set(c, known, key, id + 1);
     return id;
+}
+
+void convert_identify(struct convert *c, uint64_t offset, struct identity *ret_identity)
+{
+    struct identity found = {.root = offset};
+    uint32_t plain = 0;
+    for (int hop = 0; hop < NAME_HOPS_MAX && offset != 0; hop++) {
+        struct said said = {0};
+        if (!ask(c, offset, &said)) {
+            break;
+        }
+        found.root = offset;
+        found.name = found.name != 0 ? found.name : said.linkage;
+        plain = plain != 0 ? plain : said.name;
+        found.external = found.external || said.external;
+        offset = said.onward;
+    }
+    found.linked = found.name != 0;
+    found.name = found.linked ? found.name : plain;
+    *ret_identity = found;
 }

@@ -11,7 +11,26 @@
 #include "dwarf_constants.h"
 #include "mem_heap.h"
 
-static int slot_of(unsigned name)
+static int slot_of_site(unsigned name)
+{
+    switch (name) {
+    case DW_AT_call_return_pc:
+    case DW_AT_low_pc: /* GNU */
+        return SLOT_RETURN;
+    case DW_AT_call_pc:
+        return SLOT_CALL;
+    case DW_AT_call_origin:
+    case DW_AT_abstract_origin: /* GNU */
+        return SLOT_ORIGIN;
+    case DW_AT_call_tail_call:
+    case DW_AT_GNU_tail_call:
+        return SLOT_TAIL;
+    default:
+        return -1;
+    }
+}
+
+static int slot_of_function(unsigned name)
 {
     switch (name) {
     case DW_AT_low_pc:
@@ -34,6 +53,15 @@ static int slot_of(unsigned name)
     case DW_AT_linkage_name:
     case DW_AT_MIPS_linkage_name:
         return SLOT_LINKAGE;
+    case DW_AT_external:
+        return SLOT_EXTERNAL;
+    case DW_AT_call_all_calls:
+    case DW_AT_call_all_source_calls:
+    case DW_AT_call_all_tail_calls:
+    case DW_AT_GNU_all_call_sites:
+    case DW_AT_GNU_all_source_call_sites:
+    case DW_AT_GNU_all_tail_call_sites:
+        return SLOT_ALL_CALLS;
     default:
         return -1;
     }
@@ -148,11 +176,15 @@ static bool make_plan(const struct sonde__dwarf_abbrevs *abbrevs,
         plan.kind = PLAN_FUNCTION;
     } else if (abbrev->tag == DW_TAG_inlined_subroutine) {
         plan.kind = PLAN_INLINED;
+    } else if (abbrev->tag == DW_TAG_call_site || abbrev->tag == DW_TAG_GNU_call_site) {
+        plan.kind = PLAN_SITE;
     }
     for (uint32_t i = 0; i < abbrev->count; i++) {
         uint32_t at = abbrev->first + i;
         const struct sonde__dwarf_attr *attr = &abbrevs->attrs[at];
-        int slot = plan.kind != PLAN_OTHER ? slot_of(attr->name) : -1;
+        int slot = plan.kind == PLAN_OTHER  ? -1
+                   : plan.kind == PLAN_SITE ? slot_of_site(attr->name)
+                                            : slot_of_function(attr->name);
         int size = fixed_size(unit, attr->form);
         struct plan_step step;
         if (slot >= 0 && (kept & 1u << slot) == 0) {

@@ -262,6 +262,7 @@ static void put_together(struct convert *c, uint64_t first_work)
         c->again = !had_work(c, slice, first_work);
         if (c->status == SONDE_OK && !c->again && translate(c, slice, &ids) && add_room(c, slice)) {
             append(c, slice, &ids);
+            convert_sites_append(c, &slice->sites, ids.strings);
         }
         sonde__mem_free(ids.strings);
         sonde__mem_free(ids.files);

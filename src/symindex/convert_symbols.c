@@ -39,12 +39,19 @@ static void judge(struct convert *c, const struct sonde__elf *elf,
     /* ARM tells Thumb functions by bit 0 of their address (aaelf32 §5.5.3) */
     bool thumb = elf->machine == SONDE__EM_ARM && symbol->type == SONDE__STT_FUNC;
     uint64_t start = (thumb ? symbol->value & ~(uint64_t)1 : symbol->value) - c->base;
+    if (symbol->section == SONDE__SHN_UNDEF && c->sites.count != 0 && symbol->name[0] != '\0') {
+        convert_map_set(c, &c->sites.imports,
+                        convert_string(c, symbol->name, strcspn(symbol->name, "@")), 1);
+    }
     if ((symbol->type != SONDE__STT_FUNC && symbol->type != SONDE__STT_GNU_IFUNC &&
          symbol->type != SONDE__STT_NOTYPE) ||
         symbol->section == SONDE__SHN_UNDEF || start >= c->size || start == UINT32_MAX ||
         !is_function_label(symbol->name) || !sonde__elf_section(elf, symbol->section, &section) ||
         (section.flags & SONDE__SHF_EXECINSTR) == 0) {
         return;
+    }
+    if (symbol->type == SONDE__STT_GNU_IFUNC) {
+        convert_map_set(c, &c->sites.chosen, start, 1);
     }
     candidate.rank = (symbol->type == SONDE__STT_NOTYPE ? RANK_NO_TYPE : 0u) |
                      (symbol->size == 0 ? RANK_NO_SIZE : 0u) |
@@ -130,6 +137,15 @@ static int by_start(const void *a, const void *b)
         return x->start < y->start ? -1 : 1;
     }
     return x->name < y->name ? -1 : x->name > y->name;
+}
+
+/* For the call sites that name a function. */
+static void note_names(struct convert *c, const struct candidate *all, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        convert_sites_name(c, (all[i].rank & RANK_LOCAL) != 0 ? &c->sites.locals : &c->sites.names,
+                           all[i].name, all[i].start);
+    }
 }
 
 /* One symbol of the candidates of one start, sorted by name. */
@@ -221,6 +237,9 @@ void convert_symbols(struct convert *c)
         }
         choose(c, with_cfi ? &cfi : NULL, &candidates.all[first], i - first,
                i < candidates.count ? candidates.all[i].start : UINT32_MAX);
+        if (c->sites.count != 0) {
+            note_names(c, &candidates.all[first], i - first);
+        }
     }
     sonde__mem_free(candidates.all);
 }

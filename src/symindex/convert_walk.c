@@ -164,20 +164,17 @@ bool convert_die(const struct convert *c, const struct plan *plan, const uint8_t
 
 /* --- scopes --- */
 
-static uint64_t address_of(const struct convert *c, const struct die *die, enum plan_slot slot,
-                           bool *ret_known)
+bool convert_address(const struct convert *c, const struct die *die, enum plan_slot slot,
+                     uint64_t *ret_address)
 {
-    unsigned form = die->attr[slot]->form;
-    uint64_t address = 0;
-    if (form == DW_FORM_addr) {
-        *ret_known = true;
-        return die->raw[slot];
+    if (die->attr[slot]->form == DW_FORM_addr) {
+        *ret_address = die->raw[slot];
+        return true;
     }
-    *ret_known = sonde__dwarf_address(c->sections, &c->unit, die->raw[slot], &address);
-    return address;
+    return sonde__dwarf_address(c->sections, &c->unit, die->raw[slot], ret_address);
 }
 
-static bool is_address(unsigned form)
+bool convert_is_address(unsigned form)
 {
     return form == DW_FORM_addr || form == DW_FORM_addrx || form == DW_FORM_GNU_addr_index ||
            (form >= DW_FORM_addrx1 && form <= DW_FORM_addrx4);
@@ -233,13 +230,14 @@ static void add_ranges(struct range_sink *sink, const struct die *die)
         add_list(sink, die);
     } else if ((die->present & (1u << SLOT_LOW | 1u << SLOT_HIGH)) ==
                (1u << SLOT_LOW | 1u << SLOT_HIGH)) {
-        bool known = false;
-        bool high_known = true;
-        uint64_t low = address_of(c, die, SLOT_LOW, &known);
-        uint64_t high = is_address(die->attr[SLOT_HIGH]->form)
-                            ? address_of(c, die, SLOT_HIGH, &high_known)
-                            : low + die->raw[SLOT_HIGH];
-        if (known && high_known && low < high && !sonde__dwarf_discarded(&c->unit, low)) {
+        uint64_t low = 0, high = 0;
+        bool known = convert_address(c, die, SLOT_LOW, &low);
+        if (!convert_is_address(die->attr[SLOT_HIGH]->form)) {
+            high = low + die->raw[SLOT_HIGH];
+        } else {
+            known = convert_address(c, die, SLOT_HIGH, &high) && known;
+        }
+        if (known && low < high && !sonde__dwarf_discarded(&c->unit, low)) {
             add_range(sink, low, high);
         }
     }
@@ -267,14 +265,17 @@ uint64_t convert_reference(const struct convert *c, const struct die *die)
     }
 }
 
-/* The scope that children of this DIE stand in. */
+/* The scope that children of this DIE stand in; *function: the function, which is changed by a
+ * function's DIE. */
 static uint32_t add_scope(struct convert *c, const struct plan *plan, const struct die *die,
-                          uint64_t offset, uint32_t enclosing)
+                          uint64_t offset, uint32_t enclosing, uint32_t *function)
 {
     bool inlined = plan->kind == PLAN_INLINED;
     struct range_sink sink = {c, (uint32_t)c->scope_count, false};
     uint64_t named = offset;
     struct scope scope = {.parent = inlined ? enclosing : CONVERT_NONE};
+    size_t first_range = c->scope_range_count;
+    *function = inlined ? *function : CONVERT_NONE;
     if ((die->present & 1u << SLOT_DECLARATION) != 0 || (inlined && enclosing == CONVERT_NONE) ||
         c->scope_count >= CONVERT_NONE) {
         return CONVERT_NONE;
@@ -298,20 +299,23 @@ static uint32_t add_scope(struct convert *c, const struct plan *plan, const stru
         if ((die->present & 1u << SLOT_CALL_LINE) != 0) {
             scope.call_line = (uint32_t)die->raw[SLOT_CALL_LINE];
         }
+    } else {
+        *function = convert_sites_function(c, die, offset, scope.name, first_range);
     }
     c->scopes[c->scope_count] = scope;
     return (uint32_t)c->scope_count++;
 }
 
-void convert_walk(struct convert *c)
+/* False: it could not be read to its end. */
+static bool walk_dies(struct convert *c)
 {
     const uint8_t *begin = c->sections->info.begin;
     const uint8_t *p = begin + c->unit.die_offset;
     const uint8_t *end = begin + c->unit.end;
-    uint32_t scope_at[CONVERT_DEPTH_MAX];
+    uint32_t scope_at[CONVERT_DEPTH_MAX], function_at[CONVERT_DEPTH_MAX];
     unsigned depth = 0;
     struct die die;
-    scope_at[0] = CONVERT_NONE;
+    scope_at[0] = function_at[0] = CONVERT_NONE;
     while (p < end && c->status == SONDE_OK) {
         const uint8_t *start = p;
         const struct plan *plan;
@@ -319,7 +323,7 @@ void convert_walk(struct convert *c)
         if (code == 0) {
             p++;
             if (depth == 0) {
-                return; /* padding behind the last DIE */
+                return true; /* padding behind the last DIE */
             }
             depth--;
             continue;
@@ -342,7 +346,7 @@ void convert_walk(struct convert *c)
         }
         if (plan == NULL) {
             convert_damage(c, "a DIE with an unknown abbreviation");
-            return;
+            return false;
         }
         if (plan->count == 0) {
             if ((size_t)(end - p) < plan->skip) {
@@ -354,18 +358,30 @@ void convert_walk(struct convert *c)
             break;
         }
         uint32_t scope = scope_at[depth];
-        if (plan->kind != PLAN_OTHER) {
-            scope = add_scope(c, plan, &die, (uint64_t)(start - begin), scope);
+        uint32_t function = function_at[depth];
+        if (plan->kind == PLAN_SITE) {
+            convert_sites_add(c, &die, function);
+        } else if (plan->kind != PLAN_OTHER) {
+            scope = add_scope(c, plan, &die, (uint64_t)(start - begin), scope, &function);
         }
         if (plan->children) {
             if (depth + 1 >= CONVERT_DEPTH_MAX) {
                 convert_damage(c, "DIEs nested too deeply");
-                return;
+                return false;
             }
             scope_at[++depth] = scope;
+            function_at[depth] = function;
         }
     }
     if (p < end && c->status == SONDE_OK) {
         convert_damage(c, "a malformed DIE");
+        return false;
     }
+    return true;
+}
+
+void convert_walk(struct convert *c)
+{
+    bool whole = walk_dies(c);
+    convert_sites_end_unit(c, whole);
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Tail calls: the image's code -> two sections. A debug file without code has none. */
+/* Tail calls: the image's code, and the call sites of its debug information, -> three sections. A
+ * debug file without code has the second only; code alone knows the first. */
 #include <string.h>
 
+#include "base_status.h"
 #include "encode.h"
+#include "encode_sites.h"
 #include "tail_code.h"
 
 static void put(struct encode *e, enum symindex_section section, const uint8_t *data, size_t size)
@@ -13,29 +16,70 @@ static void put(struct encode *e, enum symindex_section section, const uint8_t *
     }
 }
 
-void encode_tails(struct encode *e)
+static void put_all(struct encode *e, const struct sonde__tail_bytes *bytes)
+{
+    uint8_t *origin = encode_room(e, SYMINDEX_TAIL_ORIGIN, 12);
+    put(e, SYMINDEX_TAIL_GRAPH, bytes->graph, bytes->graph_size);
+    put(e, SYMINDEX_TAIL_SITES, bytes->sites, bytes->sites_size);
+    if (origin != NULL) {
+        encode_u32(origin, bytes->origin.sources);
+        encode_u32(origin + 4, bytes->origin.functions);
+        encode_u32(origin + 8, bytes->origin.calls);
+    }
+}
+
+/* Returns as sonde__tail_code_make(). */
+static enum sonde_status make_of_code(struct encode *e, const struct sonde__tail_input *described,
+                                      struct sonde__tail_bytes *ret_bytes)
 {
     const struct sonde__symindex_source *source = e->c->source;
     struct sonde__tail_code code = {.elf = source->image != NULL ? source->image : source->debug,
-                                    .base = e->c->base};
+                                    .base = e->c->base,
+                                    .described = described};
     struct sonde__symbol_index *symbols = NULL;
-    struct sonde__tail_bytes bytes;
     enum sonde_status status;
     if (code.elf == NULL) {
-        return; /* a Mach-O: not read yet */
+        return SONDE_UNSUPPORTED; /* a Mach-O: its code is not read yet */
     }
     if (sonde__symbol_index_create(code.elf, source->image != NULL ? source->debug : NULL, &symbols,
                                    NULL) == SONDE_OK) {
         code.symbols = symbols;
     }
-    status = sonde__tail_code_make(&code, &bytes);
+    status = sonde__tail_code_make(&code, ret_bytes);
     sonde__symbol_index_destroy(symbols);
-    if (status == SONDE_MEMORY) {
-        e->c->status = status;
+    return status;
+}
+
+/* Compilers claim that they describe all tail calls of a function, and do not always: without the
+ * code to check it against any of them may have further ones. */
+static enum sonde_status make_of_sites(struct encode_sites *sites,
+                                       struct sonde__tail_bytes *ret_bytes)
+{
+    for (size_t i = 0; i < sites->input.function_count; i++) {
+        sites->functions[i].flags |= SONDE__TAIL_OPEN;
     }
-    if (status == SONDE_OK) { /* else nothing is known: no code, or far too much */
-        put(e, SYMINDEX_TAIL_GRAPH, bytes.graph, bytes.graph_size);
-        put(e, SYMINDEX_TAIL_SITES, bytes.sites, bytes.sites_size);
+    SONDE_TRY(sonde__tail_make(&sites->input, ret_bytes));
+    ret_bytes->origin.sources = SONDE__TAIL_FROM_SITES;
+    return SONDE_OK;
+}
+
+void encode_tails(struct encode *e)
+{
+    struct encode_sites sites;
+    struct sonde__tail_bytes bytes;
+    bool described = encode_sites_make(e->c, &sites);
+    enum sonde_status status = e->c->status;
+    if (status == SONDE_OK) {
+        status = make_of_code(e, described ? &sites.input : NULL, &bytes);
+    }
+    if (described && status != SONDE_OK && status != SONDE_MEMORY) { /* no code, or far too much */
+        status = make_of_sites(&sites, &bytes);
+    }
+    encode_sites_done(&sites);
+    if (status == SONDE_OK) {
+        put_all(e, &bytes);
         sonde__tail_bytes_done(&bytes);
+    } else if (status == SONDE_MEMORY) {
+        e->c->status = status;
     }
 }

@@ -7,6 +7,7 @@ set(sources
     convert_merge.c
     convert_names.c
     convert_plan.c
+    convert_sites.c
     convert_slices.c
     convert_strings.c
     convert_symbols.c
@@ -14,6 +15,7 @@ set(sources
     encode.c
     encode_names.c
     encode_ranges.c
+    encode_sites.c
     encode_tails.c
     symindex_find.c
     symindex_open.c

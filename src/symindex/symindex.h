@@ -20,6 +20,7 @@
 #include "symindex_layout.h"
 
 struct sonde__tail_graph; /* tail/tail_graph.h */
+struct sonde__tail_origin;
 
 struct sonde__symindex_part {
     const uint8_t *data;
@@ -95,6 +96,9 @@ uint32_t sonde__symindex_alias(const struct sonde__symindex *index,
  * index has none. */
 void sonde__symindex_tails(const struct sonde__symindex *index,
                            struct sonde__tail_graph *ret_graph);
+/* What they were made of; of older files: the code. */
+void sonde__symindex_tail_origin(const struct sonde__symindex *index,
+                                 struct sonde__tail_origin *ret_origin);
 
 /* A unit whose debug information could not be read whole. False: no such. Strings live as long as
  * the view. */

@@ -69,9 +69,10 @@ enum symindex_section {
     SYMINDEX_SYMBOLS = 12,
     SYMINDEX_ALIASES = 13,
     SYMINDEX_BAD_UNITS = 14,
-    SYMINDEX_TAIL_GRAPH = 15, /* their bytes are those of src/tail; empty: no code was there */
+    SYMINDEX_TAIL_GRAPH = 15, /* their bytes are those of src/tail; empty: nothing is known */
     SYMINDEX_TAIL_SITES = 16,
-    SYMINDEX_KNOWN = 17,
+    SYMINDEX_TAIL_ORIGIN = 17, /* struct sonde__tail_origin, its fields in their order */
+    SYMINDEX_KNOWN = 18,
 };
 
 #define SYMINDEX_BUCKET_SHIFT 10u /* 1 KiB of code */

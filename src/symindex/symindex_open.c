@@ -165,3 +165,17 @@ void sonde__symindex_tails(const struct sonde__symindex *index, struct sonde__ta
     (void)sonde__tail_open(graph->data, (size_t)graph->size, sites->data, (size_t)sites->size,
                            ret_graph);
 }
+
+void sonde__symindex_tail_origin(const struct sonde__symindex *index,
+                                 struct sonde__tail_origin *ret_origin)
+{
+    const struct sonde__symindex_part *part = &index->parts[SYMINDEX_TAIL_ORIGIN];
+    *ret_origin = (struct sonde__tail_origin){0};
+    if (part->size >= 12) {
+        ret_origin->sources = symindex_u32(part->data);
+        ret_origin->functions = symindex_u32(part->data + 4);
+        ret_origin->calls = symindex_u32(part->data + 8);
+    } else if (index->parts[SYMINDEX_TAIL_GRAPH].size != 0) {
+        ret_origin->sources = SONDE__TAIL_FROM_CODE;
+    }
+}

@@ -18,6 +18,8 @@ struct sonde__tail_code {
     const struct sonde__elf *elf;              /* with the code */
     const struct sonde__symbol_index *symbols; /* of the image; null: as if it had none */
     uint64_t base;                             /* vaddr of offset 0 */
+    const struct sonde__tail_input *described; /* what debug information says of its calls
+                                                  (tail_agree.h), or null */
 };
 
 /* Code of more bytes is not looked at (some 4 ns a byte). */

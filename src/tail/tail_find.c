@@ -8,7 +8,8 @@
  *    else the ways are counted.
  * One way: its functions are the frames. But from a function that also jumps to another image, or
  * to what is not known, control could come back; what follows it on the way is then not certain,
- * and none of it is said. The function itself is: without it nobody could have come there. */
+ * and none of it is said. The function itself is: without it nobody could have come there. So is
+ * the one that was called, whatever way leads on from it. */
 #include "tail_graph.h"
 
 #define EDGES_MAX  (4 * SONDE__TAIL_NODES_MAX)
@@ -283,6 +284,10 @@ enum sonde__tail_answer sonde__tail_between(const struct sonde__tail_graph *grap
     }
     uint64_t ways = (uint64_t)ret_found->ways + count_escapes(&s);
     ret_found->ways = ways < UINT32_MAX ? (uint32_t)ways : UINT32_MAX;
-    /* one way, and too long to be put in */
-    return ret_found->ways > 1 ? SONDE__TAIL_SEVERAL : SONDE__TAIL_NOTHING;
+    if (ret_found->ways <= 1) { /* one way, and too long to be put in */
+        return SONDE__TAIL_NOTHING;
+    }
+    ret_found->frames[0] = (struct sonde__tail_frame){from.start, from.start};
+    ret_found->count = 1;
+    return SONDE__TAIL_SEVERAL;
 }

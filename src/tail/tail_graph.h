@@ -27,6 +27,17 @@ struct sonde__tail_graph {
     uint32_t node_bits, edge_bits, site_bits;
 };
 
+/* What a graph was made of, for those who tell it. */
+enum sonde__tail_sources {
+    SONDE__TAIL_FROM_CODE = 1,
+    SONDE__TAIL_FROM_SITES = 2, /* the debug information's call sites */
+};
+struct sonde__tail_origin {
+    uint32_t sources;   /* enum sonde__tail_sources */
+    uint32_t functions; /* that the two say different things of: they are open */
+    uint32_t calls;     /* the same, left out */
+};
+
 /* False: not a graph; *ret_graph is an empty one, which answers nothing. Empty views are such. */
 bool sonde__tail_open(const uint8_t *graph, size_t graph_size, const uint8_t *sites,
                       size_t sites_size, struct sonde__tail_graph *ret_graph);
@@ -41,7 +52,8 @@ bool sonde__tail_open(const uint8_t *graph, size_t graph_size, const uint8_t *si
 enum sonde__tail_answer {
     SONDE__TAIL_NOTHING, /* nothing is missing, or nothing can be said */
     SONDE__TAIL_FRAMES,
-    SONDE__TAIL_SEVERAL, /* frames are missing, and there are several ways */
+    SONDE__TAIL_SEVERAL, /* frames are missing, and there are several ways: all begin with the one
+                            frame that is given */
 };
 
 struct sonde__tail_frame {

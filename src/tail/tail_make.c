@@ -63,19 +63,18 @@ static int by_back(const void *a, const void *b)
     return (x->to > y->to) - (x->to < y->to);
 }
 
-/* Jumps by the function that they leave, each pair once: a place where it is the only one. */
-static size_t sort_jumps(const struct sonde__tail_input *input)
+size_t sonde__tail_jumps_sort(const struct sonde__tail_function *functions,
+                              struct sonde__tail_jump *jumps, size_t count)
 {
-    struct sonde__tail_jump *jumps = input->jumps;
     size_t kept = 0;
-    for (size_t i = 0; i < input->jump_count; i++) { /* parts jump for their functions */
-        jumps[i].from = input->functions[jumps[i].from].owner;
-        jumps[i].to = input->functions[jumps[i].to].owner;
+    for (size_t i = 0; i < count; i++) {
+        jumps[i].from = functions[jumps[i].from].owner;
+        jumps[i].to = functions[jumps[i].to].owner;
     }
-    if (input->jump_count != 0) {
-        qsort(jumps, input->jump_count, sizeof *jumps, by_jump);
+    if (count != 0) {
+        qsort(jumps, count, sizeof *jumps, by_jump);
     }
-    for (size_t i = 0; i < input->jump_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct sonde__tail_jump *last = kept != 0 ? &jumps[kept - 1] : NULL;
         if (last == NULL || last->from != jumps[i].from || last->to != jumps[i].to) {
             jumps[kept++] = jumps[i];
@@ -97,12 +96,7 @@ static bool is_root(const struct make *m, uint32_t function)
 static size_t sort_calls(const struct make *m)
 {
     struct sonde__tail_call *calls = m->input->calls;
-    size_t count = 0, kept = 0;
-    for (size_t i = 0; i < m->input->call_count; i++) {
-        if (calls[i].to == SONDE__TAIL_MAIN || is_root(m, calls[i].to)) {
-            calls[count++] = calls[i];
-        }
-    }
+    size_t count = m->input->call_count, kept = 0;
     if (count != 0) {
         qsort(calls, count, sizeof *calls, by_back);
     }
@@ -112,7 +106,7 @@ static size_t sort_calls(const struct make *m)
         for (; end < count && calls[end].back == calls[i].back; end++) {
             agree = agree && calls[end].to == calls[i].to;
         }
-        if (agree) {
+        if (agree && (calls[i].to == SONDE__TAIL_MAIN || is_root(m, calls[i].to))) {
             calls[kept++] = calls[i];
         }
         i = end;
@@ -256,7 +250,7 @@ static enum sonde_status pack_sites(struct make *m, size_t call_count,
 static enum sonde_status make(struct make *m, struct sonde__tail_bytes *bytes)
 {
     const struct sonde__tail_input *input = m->input;
-    size_t jumps = sort_jumps(input);
+    size_t jumps = sonde__tail_jumps_sort(input->functions, input->jumps, input->jump_count);
     size_t jump = 0;
     size_t calls;
     for (size_t i = 0; i <= input->function_count; i++) {

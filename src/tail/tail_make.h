@@ -46,7 +46,13 @@ struct sonde__tail_bytes {
     uint8_t *graph, *sites; /* free with _done() */
     size_t graph_size, sites_size;
     uint32_t node_count, edge_count, site_count;
+    struct sonde__tail_origin origin; /* made of what: set by who made the input */
 };
+
+/* Sort jumps by the functions that they leave, each pair once, parts jumping for their functions; a
+ * place where a pair has only one. Returns how many are left. */
+size_t sonde__tail_jumps_sort(const struct sonde__tail_function *functions,
+                              struct sonde__tail_jump *jumps, size_t count);
 
 /* Returns OK | MEMORY. */
 SONDE_NODISCARD enum sonde_status sonde__tail_make(const struct sonde__tail_input *input,

@@ -9,6 +9,7 @@
 
 #include "arch_regs.h"
 #include "mem_heap.h"
+#include "tail_agree.h"
 #include "tail_scan.h"
 
 static size_t find(struct tail_scan *s, size_t range)
@@ -344,7 +345,20 @@ static enum sonde_status make(struct edges *e, struct sonde__tail_bytes *ret_byt
                                       .calls = e->calls,
                                       .call_count = e->call_count,
                                       .main = find_main(s)};
-    return sonde__tail_make(&input, ret_bytes);
+    struct sonde__tail_origin origin = {.sources = SONDE__TAIL_FROM_CODE};
+    struct tail_agreement agreement = {0};
+    enum sonde_status status = SONDE_OK;
+    if (s->code->described != NULL) {
+        status = tail_agree(&input, e->functions, s->code->described, &agreement, &origin);
+    }
+    if (status == SONDE_OK) {
+        status = sonde__tail_make(&input, ret_bytes);
+    }
+    if (status == SONDE_OK) {
+        ret_bytes->origin = origin;
+    }
+    tail_agreement_done(&agreement);
+    return status;
 }
 
 enum sonde_status tail_resolve(struct tail_scan *s, struct sonde__tail_bytes *ret_bytes)

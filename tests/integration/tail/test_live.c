@@ -108,7 +108,9 @@ TEST_TIMEOUT(of_clang, 120)
 TEST_TIMEOUT(several_ways_are_a_gap, 120)
 {
     char *text = sonde_stacks("gcc -O2", "x");
-    CHECK_CONTAINS(text, "... tail calls, 2 ways ...");
+    const char *ways = strstr(text, "... tail calls, 2 ways ...");
+    const char *called = strstr(text, "either");
+    CHECK(ways != NULL && called != NULL && ways < called); /* was called in any case */
     CHECK(strstr(text, "mid") == NULL && strstr(text, "side") == NULL);
     free(text);
 }
@@ -167,8 +169,37 @@ TEST_TIMEOUT(symbolize_puts_them_in, 120)
         CHECK(strstr(mid1 + 1, "tail call") == strstr(mid1, "tail call"));
         free(text);
         text = look_at(compilers[i], "x", look);
-        CHECK_CONTAINS(text, "... tail calls, 2 ways ...");
-        CHECK(strstr(text, "(inferred)") == NULL);
+        CHECK_CONTAINS(text, "... tail calls, 2 ways ...\n      tail call (inferred) [either at");
+        CHECK(strstr(text, "mid") == NULL && strstr(text, "side") == NULL);
+        free(text);
+    }
+}
+
+/* The same from a debug file alone, which has call sites and no code: what was called is certain,
+ * not that the compiler described all ways on from there. */
+TEST_TIMEOUT(symbolize_with_a_debug_file, 120)
+{
+    char look[2 * BYTES];
+    const char *const compilers[] = {"gcc -O2 -g -Wl,--build-id",
+                                     "gcc -O2 -gdwarf-4 -Wl,--build-id",
+                                     "clang-19 -O2 -g -Wl,--build-id"};
+    snprintf(look, sizeof look,
+             "rm -rf d; mkdir d; objcopy --only-keep-debug chain d/chain || exit 1\n"
+             "%s/cli/sonde index -o d d/chain >/dev/null && %s/cli/sonde index --info d/*.sndidx\n"
+             "%s/cli/sonde stacks $P | grep -v inferred | grep ' chain+' |"
+             " sed 's/^\\( *#[0-9]*\\) *[^ ]* */\\1 /; s|  /.*||' > kept\n"
+             /* not the index that `stacks` has kept, which knows the code */
+             "XDG_CACHE_HOME=$PWD/none %s/cli/sonde symbolize --symbols d -m d/chain < kept",
+             test_build_dir(), test_build_dir(), test_build_dir(), test_build_dir());
+    for (unsigned i = 0; i < sizeof compilers / sizeof compilers[0]; i++) {
+        char *text = look_at(compilers[i], "", look);
+        CHECK_CONTAINS(text, "  tail calls 5 of 4 functions, 2 call sites of such functions; "
+                             "from call sites\n");
+        const char *leaf = strstr(text, "[leaf at");
+        CHECK(leaf != NULL);
+        CHECK_CONTAINS(leaf, "\n      ... tail calls, any number of ways ...\n"
+                             "      tail call (inferred) [mid1 at");
+        CHECK(strstr(leaf, "mid2") == NULL);
         free(text);
     }
 }

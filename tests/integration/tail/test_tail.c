@@ -3,7 +3,8 @@
  * calls as the same one built without, whose stacks show every call. Stack by stack: frames that
  * are there and inferred ones, innermost first, stand in the true stack in that order; where the
  * answer was "these frames" they are all that was missing. gcc and clang, x86-64 and aarch64; from
- * the code with symbols, from the code without any, from debug information without code. */
+ * the code with symbols, from the code without any, from debug information without code, from
+ * both. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,6 +185,8 @@ static unsigned logical_stack(const struct program *p, const struct answers *a, 
         case SONDE__TAIL_SEVERAL:
             tally->several++;
             strcpy(names[n++], "?");
+            name_of(p, a->base + found.frames[0].entry, names[n++]);
+            tally->found++;
             break;
         default:
             tally->nothing++;
@@ -270,25 +273,53 @@ static void with_symbols(const struct program *ours, const struct program *truth
     sonde__tail_bytes_done(&a.bytes);
 }
 
-/* The same from an index file: the same answers. */
-static void from_index(const struct program *ours, const struct program *truth)
+static void ask_index(const struct sonde__symindex_source *source, struct answers *a,
+                      struct sonde__tail_origin *ret_origin)
 {
-    struct answers a, b;
     struct sonde_error error;
-    struct tally total = {0};
+    memset(a, 0, sizeof *a);
+    CHECK_OK(sonde__symindex_convert(source, &a->made, &error));
+    CHECK_OK(sonde__symindex_open(a->made.data, a->made.size, &a->index, &error));
+    sonde__symindex_tails(&a->index, &a->graph);
+    sonde__symindex_tail_origin(&a->index, ret_origin);
+    a->base = a->index.base;
+}
+
+/* An index of all of it: the code's answers, where the call sites allow them. */
+static void from_both(const struct program *ours, const struct program *truth, struct tally *total)
+{
+    struct answers a;
+    struct sonde__tail_origin origin;
     struct sonde__symindex_source source = {.debug = &ours->elf};
-    memset(&a, 0, sizeof a);
-    CHECK_OK(sonde__symindex_convert(&source, &a.made, &error));
-    CHECK_OK(sonde__symindex_open(a.made.data, a.made.size, &a.index, &error));
-    sonde__symindex_tails(&a.index, &a.graph);
-    a.base = a.index.base;
-    ask_code(ours, &ours->elf, ours->symbols, &b);
-    CHECK_EQ(a.graph.node_count, b.graph.node_count);
-    CHECK_EQ(a.graph.site_count, b.graph.site_count);
-    compare_all(ours, truth, &a, "index", &total);
-    CHECK(total.found != 0);
-    sonde__tail_bytes_done(&b.bytes);
+    ask_index(&source, &a, &origin);
+    CHECK_EQ(origin.sources, SONDE__TAIL_FROM_CODE | SONDE__TAIL_FROM_SITES);
+    CHECK(origin.functions < 15 && origin.calls == 0); /* libc has no call sites here */
+    compare_all(ours, truth, &a, "code and call sites", total);
     sonde__mem_free(a.made.data);
+}
+
+/* An index of the debug file alone, which has no code. */
+static void from_sites(const struct kind *kind, const struct program *ours,
+                       const struct program *truth, struct tally *total)
+{
+    struct answers a;
+    struct sonde__tail_origin origin;
+    char path[PATH + 16], command[4 * PATH];
+    struct sonde__host_file file;
+    struct sonde__elf elf;
+    struct sonde_error error;
+    struct sonde__symindex_source source = {.debug = &elf};
+    snprintf(path, sizeof path, "%s.debug", ours->path);
+    snprintf(command, sizeof command, "%s --only-keep-debug %s %s", kind->objcopy, ours->path,
+             path);
+    free(shell(command));
+    CHECK_OK(sonde__host_file_map(NULL, path, (uint64_t)1 << 30, &file, &error));
+    CHECK_OK(sonde__elf_open(file.data, file.size, &elf, &error));
+    ask_index(&source, &a, &origin);
+    CHECK_EQ(origin.sources, SONDE__TAIL_FROM_SITES);
+    compare_all(ours, truth, &a, "call sites", total);
+    sonde__mem_free(a.made.data);
+    sonde__host_file_unmap(&file);
 }
 
 static void stripped(const struct kind *kind, const struct program *ours,
@@ -325,7 +356,7 @@ static void check_tally(const struct tally *tally, unsigned programs, unsigned l
 static void check_kind(const struct kind *kind)
 {
     static struct program ours, truth;
-    struct tally with = {0}, without = {0};
+    struct tally with = {0}, without = {0}, both = {0}, sites = {0};
     unsigned programs = test_long() ? 40 : 1;
     if (!is_there(kind->compiler) || !is_there(kind->objcopy) ||
         (kind->runner[0] != '\0' && !is_there(kind->runner))) {
@@ -338,12 +369,15 @@ static void check_kind(const struct kind *kind)
         build(kind, source, "with", "", &ours);
         build(kind, source, "without", "-fno-optimize-sibling-calls", &truth);
         with_symbols(&ours, &truth, &with);
-        from_index(&ours, &truth);
+        from_both(&ours, &truth, &both);
+        from_sites(kind, &ours, &truth, &sites);
         stripped(kind, &ours, &truth, &without);
         close_program(&ours);
         close_program(&truth);
     }
     check_tally(&with, programs, 25);
+    check_tally(&both, programs, 25);
+    check_tally(&sites, programs, 25);
     check_tally(&without, programs, 3);
 }
 

@@ -207,6 +207,8 @@ static void check_walk(struct world *w, struct tally *tally)
     }
     if (answer == SONDE__TAIL_SEVERAL) {
         CHECK(found.ways >= 2);
+        CHECK_EQ(found.count, 1); /* the one that was called, whatever came after it */
+        CHECK_EQ(function_at(found.frames[0].entry), first);
         if (reaches_flag(w, first, last, w->open)) {
             CHECK(found.ways == UINT32_MAX);
         } else if (found.ways != UINT32_MAX && !reaches_flag(w, first, last, w->external)) {

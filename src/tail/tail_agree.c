@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tail_agree.h"
+
+#include <stdlib.h>
+
+#include "base_status.h"
+#include "mem_heap.h"
+
+struct agree {
+    struct sonde__tail_input *input;
+    struct sonde__tail_function *functions;
+    const struct sonde__tail_input *described;
+    struct sonde__tail_jump *said; /* described jumps in numbers of the code's functions */
+    size_t said_count;
+    uint32_t *numbers; /* described function -> the code's; NONE: not one there */
+    uint8_t *marks;    /* of the code's functions */
+    struct tail_agreement *out;
+    size_t jump_count, call_count;
+};
+
+enum { MARK_DESCRIBED = 1, MARK_DIFFERS = 2, MARK_CLOSED = 4, MARK_EXTERNAL = 8 };
+
+/* Both lists are in the order of starts. */
+static void number_functions(struct agree *a)
+{
+    size_t k = 0;
+    for (size_t i = 0; i < a->described->function_count; i++) {
+        const struct sonde__tail_function *f = &a->described->functions[i];
+        while (k < a->input->function_count && a->functions[k].start < f->start) {
+            k++;
+        }
+        bool is_one = k < a->input->function_count && a->functions[k].start == f->start &&
+                      a->functions[k].owner == k && f->owner == i;
+        a->numbers[i] = is_one ? (uint32_t)k : SONDE__TAIL_NONE;
+        if (is_one) {
+            bool external = (f->flags & SONDE__TAIL_EXTERNAL) != 0;
+            /* what was taken for another image's is this one's: it may be any */
+            bool closed = (f->flags & SONDE__TAIL_OPEN) == 0 &&
+                          (!external || (a->functions[k].flags & SONDE__TAIL_EXTERNAL) != 0);
+            a->marks[k] = (uint8_t)(MARK_DESCRIBED | (closed ? MARK_CLOSED : 0) |
+                                    (external ? MARK_EXTERNAL : 0));
+        }
+    }
+}
+
+/* Described jumps of functions that the code has; one to what is no function there differs. */
+static void take_said(struct agree *a)
+{
+    const struct sonde__tail_input *d = a->described;
+    size_t count = sonde__tail_jumps_sort(d->functions, d->jumps, d->jump_count);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t from = a->numbers[d->jumps[i].from];
+        uint32_t to = a->numbers[d->jumps[i].to];
+        if (from == SONDE__TAIL_NONE) {
+            continue;
+        }
+        if (to == SONDE__TAIL_NONE) {
+            a->marks[from] |= MARK_DIFFERS;
+        } else {
+            a->said[a->said_count++] = (struct sonde__tail_jump){from, to, d->jumps[i].place};
+        }
+    }
+}
+
+static bool is_open(const struct agree *a, uint32_t function)
+{
+    return (a->functions[function].flags & SONDE__TAIL_OPEN) != 0;
+}
+
+/* The code's view of a jump wins where both have it: it knows the place better. */
+static void take_jump(struct agree *a, const struct sonde__tail_jump *seen,
+                      const struct sonde__tail_jump *said)
+{
+    const struct sonde__tail_jump *jump = seen != NULL ? seen : said;
+    uint8_t *marks = &a->marks[jump->from];
+    bool allowed = seen != NULL && said != NULL;
+    if (said == NULL) {
+        allowed = (*marks & MARK_CLOSED) == 0;
+    } else if (seen == NULL) {
+        allowed = is_open(a, jump->from);
+    }
+    if (allowed) {
+        a->out->jumps[a->jump_count++] = *jump;
+    } else {
+        *marks |= MARK_DIFFERS;
+    }
+}
+
+static int compare_jumps(const struct sonde__tail_jump *x, const struct sonde__tail_jump *y)
+{
+    if (x->from != y->from) {
+        return x->from < y->from ? -1 : 1;
+    }
+    return (x->to > y->to) - (x->to < y->to);
+}
+
+static void merge_jumps(struct agree *a)
+{
+    struct sonde__tail_input *input = a->input;
+    size_t seen = 0, said = 0;
+    size_t count = sonde__tail_jumps_sort(a->functions, input->jumps, input->jump_count);
+    while (seen < count || said < a->said_count) {
+        int order = seen == count           ? 1
+                    : said == a->said_count ? -1
+                                            : compare_jumps(&input->jumps[seen], &a->said[said]);
+        take_jump(a, order <= 0 ? &input->jumps[seen] : NULL, order >= 0 ? &a->said[said] : NULL);
+        seen += order <= 0;
+        said += order >= 0;
+    }
+}
+
+static void settle_flags(struct agree *a, struct sonde__tail_origin *origin)
+{
+    for (size_t i = 0; i < a->input->function_count; i++) {
+        struct sonde__tail_function *f = &a->functions[i];
+        uint8_t marks = a->marks[i];
+        if (f->owner != i || (marks & MARK_DESCRIBED) == 0) {
+            continue;
+        }
+        if ((marks & MARK_DIFFERS) != 0) {
+            f->flags |= SONDE__TAIL_OPEN;
+            origin->functions++;
+        }
+        f->flags |= (marks & MARK_EXTERNAL) != 0 ? (uint32_t)SONDE__TAIL_EXTERNAL : 0;
+    }
+}
+
+/* --- calls --- */
+
+static int by_back(const void *a, const void *b)
+{
+    const struct sonde__tail_call *x = a, *y = b;
+    if (x->back != y->back) {
+        return x->back < y->back ? -1 : 1;
+    }
+    return (x->to > y->to) - (x->to < y->to);
+}
+
+static void merge_calls(struct agree *a, struct sonde__tail_origin *origin)
+{
+    const struct sonde__tail_input *d = a->described;
+    struct sonde__tail_call *calls = a->out->calls;
+    size_t count = 0;
+    for (size_t i = 0; i < a->input->call_count; i++) {
+        calls[count++] = a->input->calls[i];
+    }
+    for (size_t i = 0; i < d->call_count; i++) {
+        uint32_t to = a->numbers[d->calls[i].to];
+        if (to != SONDE__TAIL_NONE) {
+            calls[count++] = (struct sonde__tail_call){d->calls[i].back, to};
+        }
+    }
+    if (count != 0) {
+        qsort(calls, count, sizeof *calls, by_back);
+    }
+    for (size_t i = 0; i < count;) {
+        size_t end = i + 1;
+        while (end < count && calls[end].back == calls[i].back) {
+            end++;
+        }
+        if (calls[i].to == calls[end - 1].to) {
+            calls[a->call_count++] = calls[i];
+        } else {
+            origin->calls++;
+        }
+        i = end;
+    }
+}
+
+/* --- both --- */
+
+enum sonde_status tail_agree(struct sonde__tail_input *input,
+                             struct sonde__tail_function *functions,
+                             const struct sonde__tail_input *described,
+                             struct tail_agreement *ret_agreement,
+                             struct sonde__tail_origin *ret_origin)
+{
+    struct agree a = {.input = input, .functions = functions, .described = described};
+    enum sonde_status status = SONDE_MEMORY;
+    a.out = ret_agreement;
+    a.numbers = sonde__mem_alloc_array(described->function_count, sizeof *a.numbers);
+    a.marks = sonde__mem_alloc_zeroed(input->function_count);
+    a.said = sonde__mem_alloc_array(described->jump_count, sizeof *a.said);
+    a.out->jumps =
+        sonde__mem_alloc_array(input->jump_count + described->jump_count, sizeof *a.out->jumps);
+    a.out->calls =
+        sonde__mem_alloc_array(input->call_count + described->call_count, sizeof *a.out->calls);
+    if (a.numbers != NULL && a.marks != NULL && a.said != NULL && a.out->jumps != NULL &&
+        a.out->calls != NULL) {
+        number_functions(&a);
+        take_said(&a);
+        merge_jumps(&a);
+        settle_flags(&a, ret_origin);
+        merge_calls(&a, ret_origin);
+        input->jumps = a.out->jumps;
+        input->jump_count = a.jump_count;
+        input->calls = a.out->calls;
+        input->call_count = a.call_count;
+        ret_origin->sources |= SONDE__TAIL_FROM_SITES;
+        status = SONDE_OK;
+    }
+    sonde__mem_free(a.numbers);
+    sonde__mem_free(a.marks);
+    sonde__mem_free(a.said);
+    return status;
+}
+
+void tail_agreement_done(struct tail_agreement *agreement)
+{
+    sonde__mem_free(agreement->jumps);
+    sonde__mem_free(agreement->calls);
+}
