@@ -7,6 +7,7 @@
 #include "capture_walk.h"
 
 #include "base_mem.h"
+#include "capture_code.h"
 #include "capture_images.h"
 #include "capture_memo.h"
 #include "os.h"
@@ -156,6 +157,7 @@ static __attribute__((noinline)) void walk(struct sonde_stack *stack,
 {
     struct sonde__capture_pin pin = sonde__capture_pin();
     struct sonde__capture_finder finder;
+    struct sonde__capture_code code;
     struct door door;
     struct sonde__walk walk;
     uint64_t sp = regs->r[sonde__arch_sp(regs->arch)];
@@ -166,6 +168,9 @@ static __attribute__((noinline)) void walk(struct sonde_stack *stack,
     walk.find_image = sonde__capture_find_image;
     walk.find_doubtful = sonde__capture_find_doubtful;
     walk.find_ctx = &finder;
+    walk.find_code = sonde__capture_find_code;
+    walk.code_ctx = &code;
+    sonde__capture_code_init(&code);
     walk.regs = *regs;
     walk.memory.plain_start = 0;
     walk.memory.plain_end = 0;
@@ -184,6 +189,7 @@ static __attribute__((noinline)) void walk(struct sonde_stack *stack,
         sonde__unwind_memo_reset(memo, sp, pin.images->generation);
     }
     sonde__unwind_walk(&walk, stack);
+    sonde__capture_code_done(&code);
     if (stack->async_met != 0 && trust == SONDE__CAPTURE_OWN) {
         stack->task_id = current_task_id();
     }

@@ -2,6 +2,7 @@
 #include "capture_window.h"
 
 #include "base_mem.h"
+#include "capture_code.h"
 #include "os_context.h"
 #include "unwind_memory.h"
 #include "unwind_walk.h"
@@ -63,17 +64,22 @@ uint32_t sonde__capture_window_walk(struct sonde_stack *stack, const struct sond
                                     struct sonde__os_part *window)
 {
     struct sonde__capture_finder finder;
+    struct sonde__capture_code code;
     struct walked walked = {window, wait->sp};
     struct sonde__walk walk;
     sonde__base_mem_set(&walk, 0, sizeof walk);
     finder.snapshot = images;
     walk.find_image = sonde__capture_find_image;
     walk.find_ctx = &finder;
+    walk.find_code = sonde__capture_find_code;
+    walk.code_ctx = &code;
+    sonde__capture_code_init(&code);
     sonde__os_wait_regs(wait, &walk.regs);
     walk.memory.read = read_window;
     walk.memory.ctx = &walked;
     walk.first_exact = true;
     walk.infer = true;
     sonde__unwind_walk(&walk, stack);
+    sonde__capture_code_done(&code);
     return walked.end - wait->sp < UINT32_MAX ? (uint32_t)(walked.end - wait->sp) : UINT32_MAX;
 }

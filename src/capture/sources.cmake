@@ -1,5 +1,6 @@
 set(sources
     capture_blocked.c
+    capture_code.c
     capture_entry.S
     capture_images.c
     capture_memo.c

@@ -191,4 +191,17 @@ bool sonde__os_main_stack_end(uint64_t *ret_end);
  * (coroutines, alternate stacks). False: not known. */
 bool sonde__os_own_stack_end(uint64_t sp, uint64_t *ret_end);
 
+/* --- code that no image holds --- */
+
+struct sonde__os_code {
+    uint64_t start, end; /* the answer holds in between */
+    bool is_code;        /* the memory there is executable */
+};
+/* The map of this process' memory, to be asked; closed with sonde__os_close(). */
+SONDE_NODISCARD enum sonde_status sonde__os_code_open(int32_t *ret_fd);
+/* Is there executable memory at `address`? About 1 us by Linux 6.11; older ones are read the whole
+ * map, up to 1 ms in a program with thousands of mappings. */
+SONDE_NODISCARD enum sonde_status sonde__os_code_find(int32_t fd, uint64_t address,
+                                                      struct sonde__os_code *ret_code);
+
 #endif

@@ -1,6 +1,7 @@
-set(sources os_parse.c)
+set(sources os_maps.c os_parse.c)
 if(SONDE_PORT STREQUAL "linux")
     list(APPEND sources
+        linux/linux_code.c
         linux/linux_context.c
         linux/linux_files.c
         linux/linux_loader.c

@@ -13,6 +13,7 @@ set(sources
     unwind_rows.c
     unwind_scan.c
     unwind_sink.c
+    unwind_standing.c
     unwind_step.c
     unwind_sweep.c
     unwind_walk.c

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The caller of a frame in an image without call frame information for it (musl's libc has four
- * records for 400 KB of code), on x86-64.
+/* The caller of a frame in code without call frame information, on x86-64: of an image (musl's libc
+ * has four records for 400 KB of code), or of none (a JIT's).
  *
  * A word on the stack is the return address of this frame if a call ends right before where it
  * points, that call goes to a function whose code leads to this pc, and that code has moved the
@@ -9,9 +9,19 @@
  * the function; then every place behind the end of another function is tried as its entry, and the
  * distance decides. Without such a proof the answer is that there is no rule.
  *
+ * Code of a JIT lies among data and old code, so what a call by pointer left there counts only if
+ * call frame information leads from the caller to the thread's entry. And a JIT's code may stand in
+ * the frame of an interpreter that jumped to it (LuaJIT): the call went to code of an image whose
+ * record has that frame from its first instruction on (unwind_standing.h), and what the code of the
+ * JIT has moved is added to it.
+ *
+ * Where the code sets up a frame pointer, and the register stands where that code left it, there is
+ * nothing to scan for: the record says all (V8, Go).
+ *
  * The outermost frames: the program's entry, which the ELF header names, and a call whose return
  * goes straight into the exit system call (the first function of a thread). */
 #include "image_elf_format.h"
+#include "unwind_standing.h"
 #include "unwind_step.h"
 #include "unwind_sweep.h"
 
@@ -100,12 +110,16 @@ static bool is_return_address(struct sonde__walker *walker, struct sonde__walker
 {
     uint8_t code[16];
     uint64_t target = 0;
+    unsigned size = 8;
     sonde__walker_locate(looker, pc - 1);
-    if (!looker->is_executable || !sonde__walker_read(walker, pc - 8, code, 8)) {
+    if (looker->image == NULL && pc - looker->place_start < size) {
+        size = (unsigned)(pc - looker->place_start); /* nothing is mapped before the code */
+    }
+    if (!looker->is_executable || !sonde__walker_read(walker, pc - size, code, size)) {
         return false;
     }
-    if (sonde__arch_is_call_before(walker->arch, pc, code, 8, &target)) {
-        *ret_target = target != 0 ? target : through_word(walker, pc, code);
+    if (sonde__arch_is_call_before(walker->arch, pc, code, size, &target)) {
+        *ret_target = target != 0 || size < 8 ? target : through_word(walker, pc, code);
         return true;
     }
     *ret_target = 0;
@@ -115,9 +129,15 @@ static bool is_return_address(struct sonde__walker *walker, struct sonde__walker
 
 struct scan {
     struct sonde__walker *walker;
-    struct sonde__walker looker;     /* looks images up without moving the walker's own place */
-    uint64_t indirect[INDIRECT_MAX]; /* slots */
-    unsigned indirect_count;
+    struct sonde__walker looker; /* looks images up without moving the walker's own place */
+    struct call {
+        uint64_t slot;           /* of its return address */
+        uint64_t frame;          /* bytes of an interpreter's frame below the slot; 0: none */
+        struct sonde__rule rule; /* of that frame */
+    } calls[INDIRECT_MAX];       /* by pointer, and those of interpreters */
+    unsigned call_count;
+    bool is_jit;
+    uint64_t code_start; /* no code is sought below */
 };
 
 /* Where the code says that the return address lies. */
@@ -159,6 +179,31 @@ static uint64_t entry_of(const struct sonde__walker *walker, uint64_t target)
                                                   : sonde__walker_through_stub(walker, target);
 }
 
+static void add_call(struct scan *scan, uint64_t slot, const struct sonde__rule *rule,
+                     uint32_t pushed)
+{
+    if (scan->call_count < INDIRECT_MAX) {
+        struct call *call = &scan->calls[scan->call_count++];
+        call->slot = slot;
+        call->frame = 0;
+        if (rule != NULL) {
+            call->frame = (uint64_t)rule->cfa_offset - 8 + pushed;
+            call->rule = *rule;
+        }
+    }
+}
+
+/* The return address of an interpreter: by what it had pushed when it jumped to the code. */
+static void add_standing(struct scan *scan, uint64_t slot, uint64_t function)
+{
+    struct sonde__standing standing;
+    if (sonde__standing_find(scan->walker, &scan->looker, function, &standing)) {
+        for (uint32_t i = 0; i < standing.pushed_count; i++) {
+            add_call(scan, slot, &standing.rule, standing.pushed[i]);
+        }
+    }
+}
+
 /* Try the word at `slot` as the return address. */
 static bool try_slot(struct scan *scan, uint64_t slot, uint64_t pc)
 {
@@ -179,8 +224,14 @@ static bool try_slot(struct scan *scan, uint64_t slot, uint64_t pc)
     }
     /* a compiler aligns the stack at a call, so that the return address does not stand at 16 bytes
      * (psABI AMD64 §3.2.2) */
-    if (result == SONDE__SWEEP_OPEN && (slot & 15) == 8 && scan->indirect_count < INDIRECT_MAX) {
-        scan->indirect[scan->indirect_count++] = slot;
+    if ((slot & 15) != 8) {
+        return false;
+    }
+    if (result == SONDE__SWEEP_OPEN) {
+        add_call(scan, slot, NULL, 0);
+    }
+    if (scan->is_jit && target != 0) {
+        add_standing(scan, slot, entry_of(walker, target));
     }
     return false;
 }
@@ -194,11 +245,11 @@ static bool is_behind_end(const uint8_t *before)
            (before[6] == 0x0f && before[7] == 0x0b) || before[3] == 0xe8;
 }
 
-/* What an entry gives, when its code puts the return address where a call by pointer left one. */
+/* What an entry gives, when its code puts the return address where a call left one. */
 struct match {
     struct sonde__sweep sweep;
-    uint64_t slot;
-    bool is_aligned, is_there, is_ambiguous;
+    const struct call *call; /* null: nothing yet */
+    bool is_aligned, is_ambiguous;
 };
 
 static void try_entry(const struct scan *scan, uint64_t entry, struct match *match)
@@ -206,23 +257,65 @@ static void try_entry(const struct scan *scan, uint64_t entry, struct match *mat
     struct sonde__walker *walker = scan->walker;
     struct sonde__sweep sweep;
     uint64_t slot = 0;
-    bool is_aligned = (entry & 15) == 0, is_call = false;
-    if ((match->is_there && match->is_aligned && !is_aligned) ||
+    bool is_aligned = (entry & 15) == 0 || scan->is_jit;
+    const struct call *call = NULL;
+    if ((match->call != NULL && match->is_aligned && !is_aligned) ||
         sonde__sweep_to(walker, entry, walker->frame.pc, false, &sweep) != SONDE__SWEEP_FOUND ||
         !slot_of(&walker->frame, &sweep, &slot)) {
         return;
     }
-    for (unsigned i = 0; i < scan->indirect_count; i++) {
-        is_call |= scan->indirect[i] == slot;
+    for (unsigned i = 0; i < scan->call_count; i++) {
+        if (scan->calls[i].slot == slot + scan->calls[i].frame) {
+            match->is_ambiguous |= call != NULL && call->slot != scan->calls[i].slot;
+            call = &scan->calls[i];
+        }
     }
-    if (!is_call) {
+    if (call == NULL) {
         return;
     }
-    if (!match->is_there || (is_aligned && !match->is_aligned)) {
-        *match = (struct match){sweep, slot, is_aligned, true, false};
-    } else if (match->slot != slot) {
+    if (match->call == NULL || (is_aligned && !match->is_aligned)) {
+        *match = (struct match){sweep, call, is_aligned, match->is_ambiguous};
+    } else if (match->call->slot != call->slot) {
         match->is_ambiguous = true;
     }
+}
+
+/* Bytes [first - 8, first + READ_BYTES); zeros below the code. */
+static bool read_entries(const struct scan *scan, uint64_t first, uint8_t *ret_bytes)
+{
+    uint64_t from = first - 8;
+    size_t missing = from < scan->code_start ? (size_t)(scan->code_start - from) : 0;
+    for (size_t i = 0; i < missing; i++) {
+        ret_bytes[i] = 0;
+    }
+    return sonde__walker_read(scan->walker, from + missing, ret_bytes + missing,
+                              READ_BYTES + 8 - missing);
+}
+
+/* To the caller of the interpreter in whose frame the code of a JIT stands. */
+static bool step_out_of_frame(struct sonde__walker *walker, const struct call *call)
+{
+    walker->frame.sp = call->slot + 8 - (uint64_t)(int64_t)call->rule.cfa_offset;
+    walker->frame.exact = false;
+    if (sonde__rule_apply(walker, &call->rule) != SONDE__STEP_ON) {
+        return false;
+    }
+    walker->frame.found = SONDE_FOUND_INFERRED;
+    return true;
+}
+
+/* Stand at the caller that the only match gives. */
+static bool take_match(struct sonde__walker *walker, const struct match *match)
+{
+    uint64_t word = 0;
+    if (match->call->frame != 0) {
+        return step_out_of_frame(walker, match->call);
+    }
+    if (!sonde__reader_word(walker->reader, match->call->slot, &word)) {
+        return false;
+    }
+    step_out(walker, &match->sweep, match->call->slot, word);
+    return true;
 }
 
 /* No call names the function: try the places before the pc as its entry against the calls by
@@ -231,26 +324,68 @@ static void try_entry(const struct scan *scan, uint64_t entry, struct match *mat
 static bool try_entries(const struct scan *scan)
 {
     struct sonde__walker *walker = scan->walker;
-    uint64_t pc = walker->frame.pc, word = 0;
+    struct sonde__frame before = walker->frame;
+    uint64_t end = before.pc + before.exact; /* the function may be about to begin */
     uint8_t bytes[READ_BYTES + 8];
-    struct match match = {.is_there = false};
+    struct match match = {.call = NULL};
     for (uint64_t back = 0; back < ENTRY_BACK_BYTES; back += READ_BYTES) {
-        uint64_t first = pc - back - READ_BYTES; /* candidates first ... first + READ_BYTES - 1 */
-        if (!sonde__walker_read(walker, first - 8, bytes, sizeof bytes)) {
+        uint64_t first = end - back - READ_BYTES; /* candidates first ... first + READ_BYTES - 1 */
+        if (first + READ_BYTES <= scan->code_start || !read_entries(scan, first, bytes)) {
             break;
         }
         for (unsigned i = READ_BYTES; i-- > 0;) {
-            if (is_behind_end(bytes + i)) {
+            /* padding begins no function */
+            if (first + i >= scan->code_start && bytes[i + 8] != 0 && is_behind_end(bytes + i)) {
                 try_entry(scan, first + i, &match);
             }
         }
     }
-    if (!match.is_there || match.is_ambiguous || walker->sweep_left == 0 ||
-        !sonde__reader_word(walker->reader, match.slot, &word)) {
+    if (match.call == NULL || match.is_ambiguous || walker->sweep_left == 0) {
         return false;
     }
-    step_out(walker, &match.sweep, match.slot, word);
+    if (!take_match(walker, &match) || (scan->is_jit && !sonde__walker_reaches_root(walker))) {
+        walker->frame = before;
+        return false;
+    }
     return true;
+}
+
+/* Is the frame pointer what the code says that it is? The nearest code before the pc that sets one
+ * up leads to the pc, and the register stands where that code left it. */
+static bool is_record_proven(const struct scan *scan)
+{
+    struct sonde__walker *walker = scan->walker;
+    const struct sonde__frame *frame = &walker->frame;
+    struct sonde__sweep sweep;
+    uint8_t bytes[READ_BYTES + 8];
+    for (uint64_t back = 0; back < ENTRY_BACK_BYTES; back += READ_BYTES) {
+        uint64_t first = frame->pc - back - READ_BYTES;
+        if (first + READ_BYTES <= scan->code_start || !read_entries(scan, first, bytes)) {
+            return false;
+        }
+        for (unsigned i = READ_BYTES + 4; i-- > 0;) { /* push %rbp; mov %rsp,%rbp in both forms */
+            const uint8_t *code = bytes + i;
+            bool is_setup =
+                code[0] == 0x55 && code[1] == 0x48 &&
+                ((code[2] == 0x89 && code[3] == 0xe5) || (code[2] == 0x8b && code[3] == 0xec));
+            if (is_setup) {
+                return sonde__sweep_to(walker, first + i - 8, frame->pc, false, &sweep) ==
+                           SONDE__SWEEP_FOUND &&
+                       sweep.fp_base == 8 && frame->fp >= frame->sp &&
+                       (sweep.depth < 0 || frame->sp + (uint64_t)sweep.depth == frame->fp + 8);
+            }
+        }
+    }
+    return false;
+}
+
+/* Where does the code begin that the walker stands in? False: it stands in none. */
+static bool find_code_start(struct scan *scan)
+{
+    struct sonde__walker *looker = &scan->looker;
+    sonde__walker_locate(looker, sonde__frame_lookup_pc(&scan->walker->frame));
+    scan->code_start = looker->place_start;
+    return looker->is_executable;
 }
 
 static enum sonde__step scan_stack(struct sonde__walker *walker)
@@ -258,14 +393,20 @@ static enum sonde__step scan_stack(struct sonde__walker *walker)
     struct sonde__frame *frame = &walker->frame;
     struct scan scan;
     uint64_t first = (frame->sp + 7) & ~(uint64_t)7;
-    if (!frame->exact && (is_in_start(walker, frame->pc) || is_thread_end(walker, frame->pc))) {
+    scan.is_jit = walker->image == NULL;
+    if (!frame->exact &&
+        ((!scan.is_jit && is_in_start(walker, frame->pc)) || is_thread_end(walker, frame->pc))) {
         return sonde__step_end(walker, SONDE_END_ROOT, frame->pc);
     }
     scan.walker = walker;
     scan.looker = *walker;
     scan.looker.is_doubtful = true;
     scan.looker.place_start = scan.looker.place_end = 0;
-    scan.indirect_count = 0;
+    scan.call_count = 0;
+    scan.code_start = 0;
+    if ((scan.is_jit && !find_code_start(&scan)) || (frame->fp_known && is_record_proven(&scan))) {
+        return SONDE__STEP_OTHER;
+    }
     for (uint64_t slot = first; slot - first < SCAN_BYTES && walker->sweep_left > 0; slot += 8) {
         uint64_t word = 0;
         if (!sonde__reader_word(walker->reader, slot, &word)) {
@@ -275,14 +416,14 @@ static enum sonde__step scan_stack(struct sonde__walker *walker)
             return SONDE__STEP_ON;
         }
     }
-    return scan.indirect_count > 0 && try_entries(&scan) ? SONDE__STEP_ON : SONDE__STEP_OTHER;
+    return scan.call_count > 0 && try_entries(&scan) ? SONDE__STEP_ON : SONDE__STEP_OTHER;
 }
 
 /* Looking up the places that words point to leaves another image where the walker's own may stand
  * (the image of a question to the loader has one place): both ways out of here ask anew. */
 enum sonde__step sonde__step_scan(struct sonde__walker *walker)
 {
-    if (walker->arch != SONDE__ARCH_X86_64 || walker->image == NULL) {
+    if (walker->arch != SONDE__ARCH_X86_64) {
         return SONDE__STEP_OTHER;
     }
     enum sonde__step step = scan_stack(walker);

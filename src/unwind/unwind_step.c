@@ -100,6 +100,10 @@ void sonde__walker_locate_slow(struct sonde__walker *walker, uint64_t pc)
     walker->is_executable = walker->image != NULL;
     walker->place_start = walker->image != NULL ? walker->image->start : 0;
     walker->place_end = walker->image != NULL ? walker->image->end : 0;
+    if (walker->image == NULL && walk->find_code != NULL) {
+        walker->is_executable =
+            walk->find_code(walk->code_ctx, pc, &walker->place_start, &walker->place_end);
+    }
 }
 
 bool sonde__walker_read(const struct sonde__walker *walker, uint64_t address, void *ret_bytes,

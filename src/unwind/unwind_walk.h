@@ -49,6 +49,11 @@ struct sonde__walk {
      * Null: find_image does, no image goes away during this walk. */
     const struct sonde__image *(*find_doubtful)(void *ctx, uint64_t pc);
     void *find_ctx;
+    /* Asked for a pc that has no image: is it code (of a JIT)? The answer holds in [*ret_start,
+     * *ret_end), an empty range: for this pc only. Null: no; code without an image is what a range
+     * of `images` without one says. */
+    bool (*find_code)(void *ctx, uint64_t pc, uint64_t *ret_start, uint64_t *ret_end);
+    void *code_ctx;
     /* What is remembered of this thread's last stack, used and renewed; null: nothing. Only for a
      * walk of this machine's architecture whose plain memory is the thread's own stack. */
     struct sonde__memo *memo;

@@ -477,3 +477,16 @@ bool sonde__os_own_stack_end(uint64_t sp, uint64_t *ret_end)
 {
     return sonde__os_main_stack_end(ret_end) && sp < *ret_end;
 }
+
+/* Nothing but images is code here. */
+enum sonde_status sonde__os_code_open(int32_t *ret_fd)
+{
+    (void)ret_fd;
+    return SONDE_UNSUPPORTED;
+}
+
+enum sonde_status sonde__os_code_find(int32_t fd, uint64_t address, struct sonde__os_code *ret_code)
+{
+    (void)fd, (void)address, (void)ret_code;
+    return SONDE_UNSUPPORTED;
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Code of a JIT without frame pointers and without call frame information, whose frames are known
+ * because the test made it: at each of its instructions, called from and calling C; and what cannot
+ * be proven, which ends the walk. */
+#include <execinfo.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <sonde/stack.h>
+
+#include "jit_code.h"
+#include "test.h"
+
+enum { DEPTH = 64 };
+
+static struct {
+    struct sonde_stack stack;
+    uint64_t pcs[DEPTH];
+    uint8_t how[DEPTH];
+} taken;
+
+static void *outer[DEPTH]; /* of enter_jit, by libc */
+static int outer_count;
+static struct jit_code code;
+static unsigned steps, functions_seen;
+
+/* glibc loads libgcc at the first call, which would look like a leak of each test. */
+static __attribute__((constructor)) void prepare(void)
+{
+    outer_count = backtrace(outer, DEPTH);
+    (void)!sonde_stack_prepare();
+}
+
+static bool is_trapped; /* libc must not be asked then */
+
+static __attribute__((noinline)) void enter_jit(void (*function)(void))
+{
+    if (!is_trapped) {
+        outer_count = backtrace(outer, DEPTH);
+    }
+    function();
+    steps++; /* no tail call */
+}
+
+static void take(void)
+{
+    sonde_stack_init(&taken.stack, taken.pcs, taken.how, DEPTH, 0);
+    CHECK_OK(sonde_stack_capture(&taken.stack, 0));
+}
+
+/* From frame `at` on: the callers of function `function`, enter_jit, and what libc says. */
+static void check_callers(unsigned at, unsigned function)
+{
+    CHECK_EQ(taken.stack.end, SONDE_END_ROOT);
+    CHECK_EQ(taken.stack.count, at + function + (unsigned)outer_count);
+    for (unsigned i = function; i-- > 0; at++) {
+        CHECK_EQ(taken.pcs[at], code.returns[i]);
+        CHECK_EQ(taken.how[at] & SONDE_HOW_FOUND_MASK, SONDE_FOUND_INFERRED);
+    }
+    /* the first of libc's is another place of enter_jit */
+    if (taken.pcs[at] - (uintptr_t)outer[0] + 64 > 128) {
+        FAIL("frame %u of %u: %#llx, libc's is %p", at, taken.stack.count,
+             (unsigned long long)taken.pcs[at], outer[0]);
+    }
+    for (int i = 1; i < outer_count; i++) {
+        CHECK_EQ(taken.pcs[at + (unsigned)i], (uintptr_t)outer[i]);
+    }
+}
+
+TEST(each_call_of_it)
+{
+    code = jit_make(take, JIT_FUNCTIONS);
+    enter_jit(code.enter);
+    CHECK_EQ(taken.pcs[1], code.returns[JIT_FUNCTIONS - 1]);
+    CHECK_EQ(taken.how[1] & SONDE_HOW_FOUND_MASK, SONDE_FOUND_CFI);
+    check_callers(2, JIT_FUNCTIONS - 1);
+}
+
+static void nothing(void) {}
+
+static void at_instruction(int sig, siginfo_t *info, void *context)
+{
+    const ucontext_t *uc = context;
+    uint64_t pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
+    (void)sig, (void)info;
+    for (unsigned i = 0; i < JIT_FUNCTIONS; i++) {
+        uint64_t end = i + 1 < JIT_FUNCTIONS ? code.starts[i] + 256 : code.starts[JIT_FUNCTIONS];
+        if (pc >= code.starts[i] && pc < end) {
+            sonde_stack_init(&taken.stack, taken.pcs, taken.how, DEPTH, 0);
+            CHECK_OK(sonde_stack_capture_ucontext(&taken.stack, context, 0));
+            CHECK_EQ(taken.pcs[0], pc);
+            check_callers(1, i);
+            steps++;
+            functions_seen |= 1u << i;
+        }
+    }
+}
+
+/* Set or clear the trap flag; nothing is pushed into the red zone. */
+#define TRAP(change_)                                                                              \
+    __asm__ volatile("lea -128(%%rsp), %%rsp; pushfq; " change_ ", (%%rsp); popfq;"                \
+                     "lea 128(%%rsp), %%rsp" ::                                                    \
+                         : "memory", "cc")
+
+TEST(each_instruction_of_it)
+{
+    struct sigaction action = {.sa_sigaction = at_instruction, .sa_flags = SA_SIGINFO};
+    code = jit_make(nothing, JIT_FUNCTIONS);
+    sigaction(SIGTRAP, &action, NULL);
+    volatile unsigned rounds = 2; /* one place of the call for both; the second has the trap flag */
+    for (unsigned round = 0; round < rounds; round++) {
+        is_trapped = round == 1;
+        if (is_trapped) {
+            TRAP("orq $0x100");
+        }
+        enter_jit(code.enter);
+    }
+    TRAP("andq $~0x100");
+    CHECK_EQ(functions_seen, (1u << JIT_FUNCTIONS) - 1);
+    CHECK(steps > JIT_FUNCTIONS * 5);
+}
+
+/* A call by a register, from one function of the JIT to another, names neither side, and call frame
+ * information does not lead further: no proof, so no frame, and the walk ends as without a scan. */
+TEST(what_cannot_be_proven_is_left_out)
+{
+    code = jit_make(take, JIT_FUNCTIONS - 3);
+    enter_jit(code.enter);
+    CHECK(taken.stack.end == SONDE_END_NO_RULE || taken.stack.end == SONDE_END_NO_REGISTERS);
+    CHECK_EQ(taken.stack.count, 2);
+    CHECK_EQ(taken.pcs[1], code.returns[JIT_FUNCTIONS - 1]);
+}
+
+static uint8_t *frame_size; /* in the code of the next test */
+
+static void take_at_another_distance(void)
+{
+    *frame_size += 16;
+    take();
+    *frame_size -= 16;
+}
+
+/* The stack is full of return addresses of earlier calls, and of the right one; but the code in
+ * between says another distance. */
+TEST(both_sides_must_say_the_same)
+{
+    static const char bytes[] = "\x48\x81\xec\x08\x01\x00\x00" /* sub $0x108,%rsp */
+                                "\xff\xd7"                     /* call *%rdi */
+                                "\x48\x81\xc4\x08\x01\x00\x00\xc3";
+    uint8_t *memory =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void (*function)(void (*)(void));
+    CHECK(memory != MAP_FAILED);
+    memcpy(memory, bytes, sizeof bytes - 1);
+    memcpy(&function, &memory, sizeof function);
+    frame_size = memory + 3;
+    code = jit_make(nothing, JIT_FUNCTIONS);
+    enter_jit(code.enter);
+    function(take);
+    CHECK_EQ(taken.stack.end, SONDE_END_ROOT);
+    CHECK_EQ(taken.pcs[1], (uintptr_t)memory + 9);
+    uint32_t count = taken.stack.count;
+    function(take_at_another_distance);
+    CHECK_EQ(taken.stack.end, SONDE_END_NO_RULE);
+    CHECK_EQ(taken.stack.count, 3);
+    CHECK_EQ(taken.pcs[2], (uintptr_t)memory + 9);
+    CHECK(count > 3);
+}
