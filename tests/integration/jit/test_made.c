@@ -168,3 +168,44 @@ TEST(both_sides_must_say_the_same)
     CHECK_EQ(taken.pcs[2], (uintptr_t)memory + 9);
     CHECK(count > 3);
 }
+
+/* What an earlier call of the same function from the same place left lies nearer than the return
+ * address of this one. */
+static void take_beside_a_leftover(void)
+{
+    uint64_t *frame = (uint64_t *)__builtin_frame_address(0) + 2; /* of the last function */
+    for (unsigned i = 1; i < 100; i++) {
+        frame[i] = code.returns[JIT_FUNCTIONS - 2];
+    }
+    take();
+    steps++; /* no tail call */
+}
+
+TEST(a_leftover_is_not_the_return_address)
+{
+    code = jit_make(take_beside_a_leftover, JIT_FUNCTIONS);
+    enter_jit(code.enter);
+    CHECK_EQ(taken.pcs[2], code.returns[JIT_FUNCTIONS - 1]);
+    check_callers(3, JIT_FUNCTIONS - 1);
+}
+
+/* There are no eight bytes before a return address, and none before the function. */
+TEST(the_first_bytes_of_a_mapping)
+{
+    static const char first[] = "\x50\xe8\x3a\x00\x00\x00\x58\xc3"; /* push; call +64; pop; ret */
+    static const char second[] = "\x50\xff\xd7\x58\xc3";            /* push; call *%rdi; ... */
+    uint8_t *memory =
+        mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void (*function)(void (*)(void));
+    CHECK(memory != MAP_FAILED);
+    memory += 4096;
+    memcpy(memory, first, sizeof first - 1);
+    memcpy(memory + 64, second, sizeof second - 1);
+    CHECK_OK(mprotect(memory - 4096, 4096, PROT_NONE));
+    CHECK_OK(mprotect(memory, 4096, PROT_READ | PROT_EXEC));
+    memcpy(&function, &memory, sizeof function);
+    function(take);
+    CHECK_EQ(taken.stack.end, SONDE_END_ROOT);
+    CHECK_EQ(taken.pcs[1], (uintptr_t)memory + 67);
+    CHECK_EQ(taken.pcs[2], (uintptr_t)memory + 6);
+}
