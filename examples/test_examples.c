@@ -39,6 +39,11 @@ TEST(images)
 {
     EXPECT("images", "example_images", "libc.so", "this code is in: ");
 }
+TEST(index_lookup)
+{
+    EXPECT("index_lookup", " units, ", "  main  ", "/index_lookup.c:", "in the symbol main+0x0",
+           "print_offset is on line ");
+}
 TEST(stack_capture)
 {
     EXPECT("stack_capture", "  registers\n", "  cfi\n", "ended: root");

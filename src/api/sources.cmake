@@ -2,6 +2,7 @@ set(sources
     api_depot.c
     api_entry.S
     api_image.c
+    api_index.c
     api_lines.c
     api_names.c
     api_picture.c
