@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli_symbols.h"
 
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,6 +15,12 @@ static unsigned cpu_count(void)
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     return cpus < 1 ? 1 : cpus < THREADS_MAX ? (unsigned)cpus : THREADS_MAX;
 }
+
+/* As large as debug files become; compressed. */
+#define FETCH_BYTES_MAX ((uint64_t)4 << 30)
+/* A server that builds what it sends of an archive takes some seconds; debuginfod's own client
+ * waits for 90 (DEBUGINFOD_TIMEOUT). */
+#define FETCH_IDLE_S 15u
 
 static uint64_t now_ns(void)
 {
@@ -39,6 +46,9 @@ bool sonde__cli_symbols_take(struct sonde__cli_args *args, int id,
         return true;
     case SONDE__CLI_SYMBOLS_NO_CACHE:
         symbols->no_cache = true;
+        return true;
+    case SONDE__CLI_SYMBOLS_NO_NETWORK:
+        symbols->no_network = true;
         return true;
     default:
         return false;
@@ -72,6 +82,50 @@ static void end(void *ctx)
     }
 }
 
+static void fetch_step(void *ctx, uint64_t done, uint64_t total)
+{
+    struct sonde__cli_symbols *symbols = ctx;
+    if (!symbols->fetching) {
+        symbols->fetching = true;
+        sonde__cli_progress_begin(&symbols->line, "fetching debug information, KiB");
+    }
+    sonde__cli_progress_step(&symbols->line, done >> 10, total >> 10);
+}
+
+static void fetch_end(void *ctx)
+{
+    struct sonde__cli_symbols *symbols = ctx;
+    if (symbols->fetching) {
+        sonde__cli_progress_end(&symbols->line);
+        symbols->fetching = false;
+    }
+}
+
+static void fetch_say(void *ctx, const char *what)
+{
+    sonde__cli_error(((struct sonde__cli_symbols *)ctx)->command, "%s", what);
+}
+
+/* As debuginfod's client means it: bytes. */
+static uint64_t bytes_max(void)
+{
+    const char *text = getenv("DEBUGINFOD_MAXSIZE");
+    uint64_t bytes = FETCH_BYTES_MAX;
+    return text != NULL && sonde__cli_parse_uint(text, INT64_MAX, &bytes) && bytes != 0
+               ? bytes
+               : FETCH_BYTES_MAX;
+}
+
+static uint64_t idle_ns(void)
+{
+    const char *text = getenv("DEBUGINFOD_TIMEOUT");
+    uint64_t seconds = FETCH_IDLE_S;
+    if (text != NULL && sonde__cli_parse_uint(text, 3600, &seconds) && seconds == 0) {
+        seconds = 3600; /* as debuginfod's client says: for ever */
+    }
+    return seconds * 1000000000u;
+}
+
 void sonde__cli_symbols_start(struct sonde__cli_symbols *symbols,
                               const struct sonde__cli_command *command, uint64_t budget_ns)
 {
@@ -87,5 +141,13 @@ void sonde__cli_symbols_start(struct sonde__cli_symbols *symbols,
         .folders = symbols->folders,
         .folder_count = symbols->folder_count,
         .places = &sonde__symfile_places,
-        .making = &symbols->making};
+        .making = &symbols->making,
+        .fetch = &symbols->fetch};
+    symbols->fetch = (struct sonde__symfile_fetch){.network = !symbols->no_network,
+                                                   .bytes_max = bytes_max(),
+                                                   .idle_ns = idle_ns(),
+                                                   .step = fetch_step,
+                                                   .end = fetch_end,
+                                                   .say = fetch_say,
+                                                   .ctx = symbols};
 }

@@ -4,6 +4,7 @@
 #define SONDE_CLI_SYMBOLS_H
 
 #include "cli.h"
+#include "symfile_fetch.h"
 #include "symfile_index_file.h"
 
 enum { SONDE__CLI_FOLDERS_MAX = 16 };
@@ -13,6 +14,7 @@ enum {
     SONDE__CLI_SYMBOLS_FOLDER = 121, /* above those of views */
     SONDE__CLI_SYMBOLS_DEBUG_ROOT,
     SONDE__CLI_SYMBOLS_NO_CACHE,
+    SONDE__CLI_SYMBOLS_NO_NETWORK,
 };
 // clang-format off
 #define SONDE__CLI_SYMBOLS_OPTIONS(letter)                                                         \
@@ -21,7 +23,9 @@ enum {
     {SONDE__CLI_SYMBOLS_DEBUG_ROOT, "debug-root", 0, "DIR",                                        \
      "where separate debug files are looked for (default /usr/lib/debug)"},                        \
     {SONDE__CLI_SYMBOLS_NO_CACHE, "no-cache", 0, NULL,                                             \
-     "take no index that was made before of debug information, and keep none"}
+     "take no index that was made before of debug information, and keep none"},                    \
+    {SONDE__CLI_SYMBOLS_NO_NETWORK, "no-network", 0, NULL,                                         \
+     "ask no debuginfod server; without DEBUGINFOD_URLS none is asked in any case"}
 // clang-format on
 
 /* Not to be copied once it was started: parts of it point to others. */
@@ -30,12 +34,13 @@ struct sonde__cli_symbols {
     const char *folders[SONDE__CLI_FOLDERS_MAX];
     unsigned folder_count;
     const char *debug_root; /* null: the default */
-    bool no_cache;
+    bool no_cache, no_network;
     /* set up by _start() */
     struct sonde__symfile_options options;
     struct sonde__symfile_making making;
+    struct sonde__symfile_fetch fetch;
     struct sonde__cli_progress line;
-    bool reading, gave_up;
+    bool reading, fetching, gave_up;
     uint64_t budget_ns, spent_ns, begin_ns;
 };
 

@@ -230,6 +230,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     struct sonde__cli_symbols symbols = {0};
     sonde__cli_symbols_start(&symbols, command, BUDGET_NS);
     symbols.making.bytes_max = DEBUG_BYTES_MAX;
+    symbols.fetch.network = false;
     o.symbols = &symbols.options;
     o.envp = environ;
     o.probe = sonde__cli_find_probe();

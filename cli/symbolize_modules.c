@@ -193,6 +193,16 @@ static bool is_named(const char *file, const char *name)
            (file[size] == '\0' || strcmp(file + size, ".dSYM") == 0);
 }
 
+static bool try_fetched(const struct symbolize_modules *modules, struct symbolize_module *module,
+                        const char *build_id)
+{
+    char path[SONDE__SYMFILE_KEPT_PATH];
+    struct sonde__build_id id;
+    return sonde__symfile_id_parse(build_id, &id) &&
+           sonde__symfile_fetched(&modules->symbols->options, &id, path) &&
+           try_open(modules, module, path, build_id);
+}
+
 static bool find(struct symbolize_modules *modules, struct symbolize_module *module)
 {
     char uuid[SONDE__SYMFILE_ID_TEXT];
@@ -229,7 +239,8 @@ static bool find(struct symbolize_modules *modules, struct symbolize_module *mod
     if (build_id != NULL && try_build_id(modules, module, build_id)) {
         return true;
     }
-    return strchr(name, '/') != NULL && try_file(modules, module, name, build_id);
+    return (strchr(name, '/') != NULL && try_file(modules, module, name, build_id)) ||
+           (build_id != NULL && try_fetched(modules, module, build_id));
 }
 
 struct symbolize_module *symbolize_module(struct symbolize_modules *modules, const char *name,

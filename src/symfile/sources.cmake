@@ -2,6 +2,7 @@ set(sources
     symfile_cache.c
     symfile_calls.c
     symfile_dwarf.c
+    symfile_fetch.c
     symfile_find.c
     symfile_index_file.c
     symfile_kept.c

@@ -68,6 +68,7 @@ enum sonde_status sonde__symfile_cache_create(const struct sonde__symfile_option
     }
     cache->options.places = options != NULL ? options->places : NULL;
     cache->options.making = options != NULL ? options->making : NULL;
+    cache->options.fetch = options != NULL ? options->fetch : NULL;
     cache->options.root = cache->root;
     cache->options.debug_root = cache->debug_root;
     *ret_cache = cache;

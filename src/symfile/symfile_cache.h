@@ -5,9 +5,9 @@
  * Search order (every step checks the build-id): the image's file itself; in the user's folders
  * .build-id/xx/rest.debug and a file of the image's name; under each debug root
  * .build-id/xx/rest.debug; .gnu_debuglink in the user's folders, beside the image, in .debug/, and
- * under the roots (build-id, else CRC). Names without a debug file also from the image's mini debug
- * information (.gnu_debugdata). What is not found is remembered. Context: any thread, one
- * at a time. */
+ * under the roots (build-id, else CRC); what debuginfod's clients fetched; debuginfod. Names
+ * without a debug file also from the image's mini debug information (.gnu_debugdata). What is not
+ * found is remembered. Context: any thread, one at a time. */
 #ifndef SONDE_SYMFILE_CACHE_H
 #define SONDE_SYMFILE_CACHE_H
 
@@ -19,6 +19,7 @@
 struct sonde__symfile_cache;
 struct sonde__symfile_places; /* symfile_calls.h */
 struct sonde__symfile_making; /* symfile_index_file.h */
+struct sonde__symfile_fetch;  /* symfile_fetch.h */
 
 struct sonde__symfile_options {
     const char *root;       /* prefix of image paths (a container's /proc/PID/root), or null */
@@ -33,6 +34,8 @@ struct sonde__symfile_options {
     /* with `places`: indexes are taken from the user's cache, and made there
      * (symfile_index_file.h); null: neither. Must outlive the cache. */
     const struct sonde__symfile_making *making;
+    /* debug files may be fetched (symfile_fetch.h); null: nothing is. Must outlive the cache. */
+    struct sonde__symfile_fetch *fetch;
 };
 
 SONDE_NODISCARD enum sonde_status

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "mem_heap.h"
+#include "symfile_fetch.h"
 #include "symfile_find.h"
+#include "symfile_kept.h"
 
 enum { PATH_BYTES = 4096 };
 
@@ -60,12 +62,12 @@ static bool is_common_file(const struct sonde__elf *elf, const struct sonde__bui
            (read_sup(elf, true, &name, &id) && symfile_same_build_id(&id, wanted));
 }
 
-static bool try_common(struct sonde__symfile_dwarf *dwarf, const char *path,
+static bool try_common(struct sonde__symfile_dwarf *dwarf, const char *root, const char *path,
                        const struct sonde__build_id *id)
 {
     struct sonde__host_file file;
     struct sonde__elf elf;
-    if (sonde__host_file_map(dwarf->options->root, path, FILE_BYTES_MAX, &file, NULL) != SONDE_OK) {
+    if (sonde__host_file_map(root, path, FILE_BYTES_MAX, &file, NULL) != SONDE_OK) {
         return false;
     }
     if (sonde__elf_open(file.data, file.size, &elf, NULL) == SONDE_OK && is_common_file(&elf, id) &&
@@ -77,19 +79,42 @@ static bool try_common(struct sonde__symfile_dwarf *dwarf, const char *path,
     return false;
 }
 
+static bool find_fetched(struct sonde__symfile_dwarf *dwarf, const struct sonde__build_id *id)
+{
+    char path[SONDE__SYMFILE_KEPT_PATH];
+    for (unsigned i = 0; i < 2; i++) {
+        if (symfile_fetched_path(id, i, path) && try_common(dwarf, NULL, path, id)) {
+            return true;
+        }
+    }
+    if (!symfile_fetch(dwarf->options->fetch, id, path)) {
+        return false;
+    }
+    if (try_common(dwarf, NULL, path, id)) {
+        return true;
+    }
+    symfile_fetch_refuse(dwarf->options->fetch, path);
+    return false;
+}
+
+/* In the root of the image, then in ours. */
 static bool find_common(struct sonde__symfile_dwarf *dwarf, const char *name,
                         const struct sonde__build_id *id)
 {
-    const char *root = dwarf->options->debug_root;
+    const char *const roots[] = {dwarf->options->root, NULL};
+    const char *debug_root = dwarf->options->debug_root;
     char path[PATH_BYTES];
-    if (beside(dwarf->pair->debug_path, name, path) && try_common(dwarf, path, id)) {
-        return true;
+    for (unsigned i = 0; i < (roots[0] != NULL && roots[0][0] != '\0' ? 2u : 1u); i++) {
+        const char *root = roots[i];
+        if ((beside(dwarf->pair->debug_path, name, path) && try_common(dwarf, root, path, id)) ||
+            (snprintf(path, sizeof path, "%s/.dwz/%s", debug_root, base_name(name)) < PATH_BYTES &&
+             try_common(dwarf, root, path, id)) ||
+            (symfile_build_id_path(debug_root, id, path, sizeof path) &&
+             try_common(dwarf, root, path, id))) {
+            return true;
+        }
     }
-    if (snprintf(path, sizeof path, "%s/.dwz/%s", root, base_name(name)) < PATH_BYTES &&
-        try_common(dwarf, path, id)) {
-        return true;
-    }
-    return symfile_build_id_path(root, id, path, sizeof path) && try_common(dwarf, path, id);
+    return dwarf->options->fetch != NULL && find_fetched(dwarf, id);
 }
 
 static void open_common(struct sonde__symfile_dwarf *dwarf)

@@ -6,6 +6,9 @@
 #include "base_status.h"
 #include "base_text.h"
 #include "mem_heap.h"
+#include "symfile_fetch.h"
+#include "symfile_kept.h"
+#include "symfile_open.h"
 
 /* Larger than any program or debug file of today; mapped, not read. */
 #define FILE_BYTES_MAX ((uint64_t)16 << 30)
@@ -219,23 +222,74 @@ static bool find_by_link(const struct sonde__symfile_options *options, const cha
     return false;
 }
 
+/* What was fetched before, then what servers have. */
+static bool find_fetched(const struct sonde__symfile_options *options, const struct wanted *wanted,
+                         struct symfile_view *ret_view)
+{
+    char path[SONDE__SYMFILE_KEPT_PATH];
+    for (unsigned i = 0; i < 2; i++) {
+        if (symfile_fetched_path(wanted->id, i, path) &&
+            try_candidate(NULL, path, wanted, ret_view)) {
+            return true;
+        }
+    }
+    if (!symfile_fetch(options->fetch, wanted->id, path)) {
+        return false;
+    }
+    if (try_candidate(NULL, path, wanted, ret_view)) {
+        return true;
+    }
+    symfile_fetch_refuse(options->fetch, path);
+    return false;
+}
+
+/* By the name in its debug link. own: or null. */
+static bool find_linked(const struct sonde__symfile_options *options,
+                        const struct sonde__image *image, const struct sonde__elf *own,
+                        struct wanted *wanted, struct symfile_view *ret_view)
+{
+    const char *name;
+    bool found;
+    if (own == NULL || image->path == NULL || image->path[0] != '/' ||
+        !sonde__elf_debuglink(own, &name, &wanted->crc)) {
+        return false;
+    }
+    wanted->by_crc = true;
+    /* The name is a file name: one that leads elsewhere is not followed. */
+    found =
+        strchr(name, '/') == NULL && (try_folders(options, name, wanted, ret_view) ||
+                                      find_by_link(options, image->path, name, wanted, ret_view));
+    wanted->by_crc = false;
+    return found;
+}
+
 bool symfile_find_debug(const struct sonde__symfile_options *options,
                         const struct sonde__image *image, const struct sonde__elf *own,
                         struct symfile_view *ret_view)
 {
     struct wanted wanted = {.id = &image->build_id};
-    const char *name;
     if (wanted.id->size > 1 && (find_in_folders(options, image, &wanted, ret_view) ||
                                 find_by_build_id(options, &wanted, ret_view))) {
         return true;
     }
-    if (own == NULL || image->path == NULL || image->path[0] != '/' ||
-        !sonde__elf_debuglink(own, &name, &wanted.crc)) {
+    return find_linked(options, image, own, &wanted, ret_view) ||
+           (options->fetch != NULL && (image->flags & SONDE__IMAGE_VDSO) == 0 &&
+            find_fetched(options, &wanted, ret_view));
+}
+
+bool sonde__symfile_fetched(const struct sonde__symfile_options *options,
+                            const struct sonde__build_id *id, char *ret_path)
+{
+    const struct wanted wanted = {.id = id};
+    struct symfile_view view;
+    size_t size;
+    if (options->fetch == NULL || !find_fetched(options, &wanted, &view)) {
         return false;
     }
-    wanted.by_crc = true;
-    /* The name is a file name: one that leads elsewhere is not followed. */
-    return strchr(name, '/') == NULL &&
-           (try_folders(options, name, &wanted, ret_view) ||
-            find_by_link(options, image->path, name, &wanted, ret_view));
+    size = view.path != NULL ? strlen(view.path) + 1 : SYMFILE_PATH_BYTES + 1;
+    if (size <= SYMFILE_PATH_BYTES) {
+        memcpy(ret_path, view.path, size);
+    }
+    symfile_view_done(&view);
+    return size <= SYMFILE_PATH_BYTES;
 }

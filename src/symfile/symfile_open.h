@@ -24,6 +24,11 @@ struct sonde__symfile_pair {
 /* Has it sections of debug information? */
 bool symfile_has_debug_information(const struct sonde__elf *elf);
 
+/* The path of the debug file of that build-id, fetched before or now (symfile_fetch.h). False: it
+ * is not to be had. ret_path has room for SONDE__SYMFILE_KEPT_PATH bytes. */
+bool sonde__symfile_fetched(const struct sonde__symfile_options *options,
+                            const struct sonde__build_id *id, char *ret_path);
+
 /* path: absolute. Returns OK | ABSENT | DENIED | UNSUPPORTED (no ELF) | CORRUPT | LIMIT | OS.
  * Ownership: release with _close(). */
 SONDE_NODISCARD enum sonde_status sonde__symfile_open(const struct sonde__symfile_options *options,
