@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli_hint.h"
 #include "cli_report.h"
 #include "cli_symbols.h"
 #include "cmd.h"
@@ -284,6 +285,11 @@ static int show_stacks(const struct sonde__cli_command *command, struct sonde__t
     unread = say_unread(command, stacks);
     written = sonde__cli_report_close(command, &file, report);
     print(report, request);
+    if (request->names) {
+        fflush(stdout);
+        sonde__cli_hint_images(command, sonde__target_root(target), !request->symbols.no_network,
+                               report);
+    }
     sonde__report_destroy(report);
     exit_code = exit_code != SONDE__CLI_OK ? exit_code : written;
     return exit_code != SONDE__CLI_OK ? exit_code : unread;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli_hint.h"
 #include "mem_heap.h"
 #include "symfile_macho.h"
 #include "symfile_open.h"
@@ -243,6 +244,21 @@ static bool find(struct symbolize_modules *modules, struct symbolize_module *mod
            (build_id != NULL && try_fetched(modules, module, build_id));
 }
 
+static void say_absent(const struct symbolize_modules *modules, const char *name,
+                       const char *build_id)
+{
+    const struct symbolize_image *image = image_of(modules, name);
+    const char *path = image != NULL ? image->path : name;
+    char hint[SONDE__CLI_HINT_BYTES] = "";
+    if (build_id != NULL || path[0] == '/' || is_build_id(name)) {
+        sonde__cli_hint(NULL, path, !modules->symbols->no_network, hint);
+    }
+    sonde__cli_error(modules->command, "%s: no file or index of it%s%s%s%s%s",
+                     name[0] != '\0' ? name : "an address without a module",
+                     build_id != NULL ? " with build-id " : "", build_id != NULL ? build_id : "",
+                     hint[0] != '\0' ? " (" : "", hint, hint[0] != '\0' ? ")" : "");
+}
+
 struct symbolize_module *symbolize_module(struct symbolize_modules *modules, const char *name,
                                           const char *build_id)
 {
@@ -276,14 +292,7 @@ struct symbolize_module *symbolize_module(struct symbolize_modules *modules, con
     module->next = modules->opened;
     modules->opened = module;
     if (!find(modules, module)) {
-        sonde__cli_error(modules->command, "%s: no file or index of it%s%s%s",
-                         name[0] != '\0' ? name : "an address without a module",
-                         build_id != NULL ? " with build-id " : "",
-                         build_id != NULL ? build_id : "",
-                         build_id != NULL || is_build_id(name)
-                             ? " (--symbols names a folder that has it; of Debian's own programs "
-                               "a -dbgsym package does)"
-                             : "");
+        say_absent(modules, name, build_id);
         if (modules->exit_code == SONDE__CLI_OK) {
             modules->exit_code = SONDE__CLI_ABSENT;
         }

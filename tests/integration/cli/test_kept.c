@@ -114,3 +114,41 @@ TEST_TIMEOUT(mini_debug_information_as_gdb, 60)
     CHECK_CONTAINS(run.out, " in main (");
     test_run_done(&run);
 }
+
+/* What would name the functions of a stripped program: the package is the one that dpkg says. */
+TEST_TIMEOUT(hints_name_the_package, 60)
+{
+    struct test_run run =
+        shell("cd $DIR; command -v dpkg >/dev/null || exit 77; unset DEBUGINFOD_URLS; n=0; "
+              "for f in /usr/bin/dash /usr/bin/xz /usr/bin/make /usr/bin/gdb /usr/bin/diff; do "
+              "$SONDE symbolize $f+0x6000 2>err >out; grep -q 'no file or index' err || continue; "
+              "p=$( { dpkg -S $f || dpkg -S ${f#/usr}; } 2>x | head -1 | cut -d: -f1); "
+              "grep -q \"(package $p-dbgsym has them, or DEBUGINFOD_URLS=https\" err || { cat err; "
+              "exit 1; }; "
+              "n=$((n + 1)); done; [ $n -ge 2 ]");
+    if (run.status == 77) {
+        SKIP("no dpkg here");
+    }
+    if (run.status != 0) {
+        FAIL("%s", run.out);
+    }
+    test_run_done(&run);
+    run = shell(
+        "DEBUGINFOD_URLS=http://127.0.0.1:1 $SONDE symbolize --no-network /usr/bin/dash+0x6000");
+    CHECK_CONTAINS(run.err, "no server was asked");
+    test_run_done(&run);
+}
+
+/* A person at a terminal is told of `stacks`, nobody else. */
+TEST_TIMEOUT(hints_of_stacks_on_a_terminal, 60)
+{
+    write_program();
+    struct test_run run =
+        shell(BUILD "strip waits; " START "script -qec \"$SONDE stacks $pid\" /dev/null; echo ---; "
+                    "$SONDE stacks $pid 2>&1; kill $pid");
+    char *second = strstr(run.out, "---");
+    CHECK(second != NULL);
+    CHECK_CONTAINS(run.out, "waits: functions without names: --symbols names a folder");
+    CHECK(strstr(second, "functions without names") == NULL);
+    test_run_done(&run);
+}

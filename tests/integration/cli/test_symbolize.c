@@ -180,7 +180,8 @@ TEST(symbolize_what_is_not_there_is_said)
     test_run_done(&run);
     run = shell("$SONDE symbolize 0123456789abcdef0123456789abcdef01234567+0x12");
     CHECK_EQ(run.status, 3);
-    check_one_line(run.err, "-dbgsym"); /* what would help */
+    check_one_line(run.err, "--symbols"); /* what would help */
+    CHECK_CONTAINS(run.err, "DEBUGINFOD_URLS=https://");
     test_run_done(&run);
     run = shell("printf 'x /none/lib.so+0x12 y\\nagain /none/lib.so+0x13\\n' | $SONDE symbolize");
     CHECK_EQ(run.status, 0);

@@ -153,6 +153,41 @@ TEST(without_build_ids_the_crc_decides)
     CHECK_EQ(names_with(NULL, "/nowhere", &image), 1);
 }
 
+/* In a folder of the user: by build-id, by the name in the debug link with its CRC, never else. */
+TEST(debug_files_in_a_folder_of_the_user)
+{
+    static const char *const build_ids[] = {"-Wl,--build-id=sha1", "-Wl,--build-id=none"};
+    for (unsigned i = 0; i < 2; i++) {
+        struct sonde__image image;
+        const char *const folders[] = {"/nowhere", folder};
+        struct sonde__symfile_options options = {.debug_root = "/nowhere"};
+        unsigned names[3];
+        make_library(build_ids[i]);
+        sh("cd %s && rm -rf in && mkdir in && mv lib.so in%s", folder, "");
+        char path[1100];
+        snprintf(path, sizeof path, "%s/in/lib.so", folder);
+        image = image_of(path);
+        for (unsigned k = 0; k < 3;
+             k++) { /* without the folder, with it, with another file there */
+            struct sonde__symfile_cache *cache;
+            const struct sonde__symbol_index *index;
+            options.folders = folders;
+            options.folder_count = k == 0 ? 0 : 2;
+            if (k == 2) {
+                sh("cd %s && ${CC:-cc} -O0 -shared -fPIC -g %s -o lib.debug l.c", folder,
+                   build_ids[i]);
+            }
+            CHECK_OK(sonde__symfile_cache_create(&options, &cache));
+            CHECK_OK(sonde__symfile_index(cache, &image, NULL, 0, &index, NULL));
+            names[k] = names_of(index);
+            sonde__symfile_cache_destroy(cache);
+        }
+        CHECK_EQ(names[0], 1);
+        CHECK_EQ(names[1], 3);
+        CHECK_EQ(names[2], 1);
+    }
+}
+
 TEST(a_replaced_file_gives_no_names)
 {
     struct sonde__image image;
