@@ -8,6 +8,7 @@
 #include "cli_file.h"
 #include "cli_input.h"
 #include "cmd.h"
+#include "jit_names.h"
 #include "mem_heap.h"
 #include "symbolize_apple.h"
 #include "symbolize_print.h"
@@ -21,6 +22,7 @@ enum {
     OPTION_RAW,
     OPTION_JSON,
     OPTION_ARCH,
+    OPTION_PERF_MAP,
 };
 
 static const struct sonde__cli_option options[] = {
@@ -30,6 +32,9 @@ static const struct sonde__cli_option options[] = {
      "the first one for addresses without a module; may be given several times"},
     {OPTION_MAPS, "maps", 0, "FILE",
      "the memory map of the process (/proc/PID/maps): plain addresses are found in it"},
+    {OPTION_PERF_MAP, "perf-map", 0, "FILE",
+     "the names that a runtime wrote for the code it made (/tmp/perf-PID.map, or a jitdump): for "
+     "plain addresses of no module"},
     {OPTION_REPORT, "report", 0, "FILE",
      "show a report as `sonde show` does, and what its addresses are"},
     {OPTION_ARCH, "arch", 0, "NAME",
@@ -45,8 +50,9 @@ static const struct sonde__cli_option options[] = {
 struct request {
     struct symbolize_modules modules;
     struct sonde__cli_symbols symbols;
-    const char *maps_path, *report_path;
-    bool exact_next; /* the frame behind a signal's was interrupted, not called */
+    const char *maps_path, *report_path, *jit_path;
+    struct sonde__jit jit; /* of jit_path */
+    bool exact_next;       /* the frame behind a signal's was interrupted, not called */
     struct sonde__cli_input maps_text;
     struct sonde__host_maps maps;
     bool returns, raw, json;
@@ -60,6 +66,16 @@ struct request {
 static void ask(struct request *request, const struct symbolize_place *place,
                 struct symbolize_answer *ret_answer)
 {
+    struct sonde__jit_code code;
+    uint64_t back = place->returns || request->returns ? 1 : 0;
+    bool plain = place->module[0] == '\0' && request->jit_path != NULL;
+    if (plain && sonde__jit_find(&request->jit, place->offset - back, &code)) {
+        ret_answer->module = NULL;
+        ret_answer->count = 0;
+        ret_answer->vaddr = place->offset;
+        ret_answer->jit = code.name;
+        return;
+    }
     symbolize_ask(&request->modules, &request->maps, request->returns, place, ret_answer);
 }
 
@@ -95,7 +111,8 @@ static void symbolize_line(struct request *request, const char *line, size_t siz
     if (number >= 0) {
         request->exact_next = memmem(line, size, "<signal>", 8) != NULL;
     }
-    while (symbolize_scan(line, size, at, request->maps.count != 0, &place)) {
+    bool addresses = request->maps.count != 0 || request->jit_path != NULL;
+    while (symbolize_scan(line, size, at, addresses, &place)) {
         place.returns = place.returns && !exact;
         ask(request, &place, &answer);
         if (first) {
@@ -103,13 +120,13 @@ static void symbolize_line(struct request *request, const char *line, size_t siz
             first = false;
         }
         if (request->json) {
-            if (answer.module != NULL) {
+            if (answer.module != NULL || answer.jit != NULL) {
                 size_t end = size > 0 && line[size - 1] == '\n' ? size - 1 : size;
                 symbolize_print_json(request->raw, request->printed++ == 0, line, end, &answer);
             }
         } else {
             fwrite(line + at, 1, place.end - at, stdout);
-            if (answer.count != 0) {
+            if (answer.count != 0 || answer.jit != NULL) {
                 symbolize_print_inside(request->raw, &answer);
             }
         }
@@ -225,7 +242,8 @@ static int symbolize_argument(const struct sonde__cli_command *command, struct r
     if (!symbolize_scan(text, size, 0, true, &place) || place.end != size) {
         return sonde__cli_usage_error(command, "not MODULE+0xOFFSET or 0xADDRESS: %s", text);
     }
-    if (place.module[0] == '\0' && request->maps.count == 0 && request->modules.file_count == 0) {
+    if (place.module[0] == '\0' && request->maps.count == 0 && request->modules.file_count == 0 &&
+        request->jit_path == NULL) {
         return sonde__cli_usage_error(command, "%s: of which module? --module or --maps says it",
                                       text);
     }
@@ -269,6 +287,37 @@ static int open_maps(const struct sonde__cli_command *command, struct request *r
     return SONDE__CLI_OK;
 }
 
+static int open_perf_map(const struct sonde__cli_command *command, struct request *request)
+{
+    struct sonde__cli_input input;
+    enum sonde_status status;
+    int exit_code;
+    if (request->jit_path == NULL) {
+        return SONDE__CLI_OK;
+    }
+    exit_code = sonde__cli_input_read(command, request->jit_path, any_bytes, &input);
+    if (exit_code != SONDE__CLI_OK) {
+        return exit_code;
+    }
+    status = sonde__jit_add_dump(&request->jit, input.data, input.size);
+    if (status == SONDE_UNSUPPORTED) {
+        status = sonde__jit_add_map(&request->jit, (const char *)input.data, input.size);
+    }
+    if (status == SONDE_OK) {
+        status = sonde__jit_settle(&request->jit);
+    }
+    sonde__cli_input_done(&input);
+    if (status != SONDE_OK) {
+        return sonde__cli_fail(command, request->jit_path, status, NULL);
+    }
+    if (request->jit.count == 0) {
+        sonde__cli_error(command, "%s: neither a perf map nor a jitdump: no name in it",
+                         request->jit_path);
+        return SONDE__CLI_MALFORMED;
+    }
+    return SONDE__CLI_OK;
+}
+
 static bool add(const char **list, unsigned *count, unsigned max, const char *value)
 {
     if (*count == max) {
@@ -291,6 +340,9 @@ static int parse(struct sonde__cli_args *args, struct request *request, unsigned
             break;
         case OPTION_MAPS:
             request->maps_path = args->value;
+            break;
+        case OPTION_PERF_MAP:
+            request->jit_path = args->value;
             break;
         case OPTION_REPORT:
             request->report_path = args->value;
@@ -342,7 +394,11 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     sonde__cli_symbols_start(&request.symbols, command, 0);
     request.modules.command = command;
     request.modules.symbols = &request.symbols;
+    sonde__jit_init(&request.jit);
     exit_code = open_maps(command, &request);
+    if (exit_code == SONDE__CLI_OK) {
+        exit_code = open_perf_map(command, &request);
+    }
     if (exit_code == SONDE__CLI_OK) {
         if (request.json) {
             putchar('[');
@@ -365,6 +421,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     }
     symbolize_modules_done(&request.modules);
     sonde__host_maps_done(&request.maps);
+    sonde__jit_done(&request.jit);
     sonde__cli_input_done(&request.maps_text);
     return exit_code;
 }

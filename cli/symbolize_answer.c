@@ -62,6 +62,7 @@ void symbolize_ask(struct symbolize_modules *modules, const struct sonde__host_m
     const char *build_id = place->build_id[0] != '\0' ? place->build_id : NULL;
     uint64_t back = place->returns || returns ? 1 : 0;
     ret_answer->count = 0;
+    ret_answer->jit = NULL;
     ret_answer->vaddr = place->offset;
     if (place->module[0] == '\0' && maps->count != 0) {
         ret_answer->module = module_at(modules, maps, place->offset, &ret_answer->vaddr);

@@ -31,6 +31,12 @@ static void print_line(struct symbolize_module *module, const struct sonde__symi
 void symbolize_print_inside(bool raw, struct symbolize_answer *answer)
 {
     struct symbolize_module *module = answer->module;
+    if (answer->jit != NULL) {
+        printf(" [");
+        sonde__cli_print_visible(stdout, answer->jit);
+        printf("]");
+        return;
+    }
     printf(" [");
     for (size_t i = 0; i < answer->count; i++) {
         const struct sonde__symindex_frame *frame = &answer->frames[i];
@@ -61,7 +67,11 @@ void symbolize_print_block(bool raw, const char *asked, struct symbolize_answer 
         }
         printf("%s\n", i + 1 < answer->count ? "  (inlined)" : "");
     }
-    if (answer->count == 0) {
+    if (answer->jit != NULL) {
+        printf("  ");
+        sonde__cli_print_visible(stdout, answer->jit);
+        printf("  [JIT]\n");
+    } else if (answer->count == 0) {
         printf("  ??\n");
     }
 }
@@ -99,6 +109,10 @@ void symbolize_print_json(bool raw, bool is_first, const char *asked, size_t siz
         printf(", \"module\": ");
         sonde__cli_print_json_string(stdout, answer->module->name);
         printf(", \"build_id\": \"%s\", \"vaddr\": \"0x%" PRIx64 "\"", id, answer->vaddr);
+    }
+    if (answer->jit != NULL) {
+        printf(", \"address\": \"0x%" PRIx64 "\", \"jit\": ", answer->vaddr);
+        sonde__cli_print_json_string(stdout, answer->jit);
     }
     printf(", \"frames\": ");
     symbolize_print_frames_json(raw, answer);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base_text.h"
+#include "drain_jit.h"
 #include "drain_names.h"
 #include "drain_tail.h"
 #include "mem_heap.h"
@@ -53,6 +54,7 @@ struct sonde__drain {
     uint32_t noted_image;              /* highest image id whose missing names were noted */
     struct sonde__symfile_calls calls; /* of one frame: too large for the stack */
     struct drain_tails tails;
+    struct drain_jit jit;
     struct drain_pair pairs[DRAIN_PAIRS];
 };
 
@@ -69,6 +71,9 @@ enum sonde_status sonde__drain_create(struct sonde__report *report, struct sonde
     drain->symbols = symbols;
     drain->tails.target = target;
     drain->tails.symbols = symbols;
+    drain->jit.target = target;
+    drain->jit.symbols = symbols;
+    sonde__jit_init(&drain->jit.names);
     *ret_drain = drain;
     return SONDE_OK;
 }
@@ -77,6 +82,7 @@ void sonde__drain_destroy(struct sonde__drain *drain)
 {
     if (drain != NULL) {
         drain_tails_done(&drain->tails);
+        drain_jit_done(&drain->jit);
         for (unsigned i = 0; i < DRAIN_PAIRS; i++) {
             sonde__mem_free(drain->pairs[i].calls);
         }
@@ -228,6 +234,19 @@ static bool make_room(struct sonde__drain *drain)
     return true;
 }
 
+/* Code of no image: it may be another's the next time that a pc is there, so it is not kept. */
+static uint32_t add_jit_frame(struct sonde__drain *drain, uint64_t lookup,
+                              struct sonde__report_frame *record)
+{
+    struct sonde__jit_code code;
+    if (drain_jit_find(&drain->jit, drain->report, drain->set, lookup, &code)) {
+        record->name = sonde__report_string(drain->report, code.name);
+        record->name_offset = record->offset - code.start;
+        record->name_source = record->name != 0 ? SONDE__REPORT_NAME_JIT : 0;
+    }
+    return sonde__report_add_frame(drain->report, record);
+}
+
 static uint32_t add_frame(struct sonde__drain *drain, const struct sonde_stack *stack, uint32_t i)
 {
     uint64_t lookup = sonde_stack_lookup_pc(stack, i);
@@ -247,6 +266,8 @@ static uint32_t add_frame(struct sonde__drain *drain, const struct sonde_stack *
         record.image = entry->id;
         record.offset = stack->pcs[i] - bias;
         index = entry->index;
+    } else {
+        return add_jit_frame(drain, lookup, &record);
     }
     key = (struct drain_frame){.offset = record.offset, .image = record.image, .how = record.how};
     if (make_room(drain)) {
@@ -256,10 +277,8 @@ static uint32_t add_frame(struct sonde__drain *drain, const struct sonde_stack *
         }
     }
     drain_name_frame(drain->report, index, lookup - bias, &record);
-    if (record.image != 0) {
-        drain_place_frame(drain->report, drain->symbols, &drain->calls,
-                          &drain->set->images[range->image], lookup - bias, &record, inlined);
-    }
+    drain_place_frame(drain->report, drain->symbols, &drain->calls,
+                      &drain->set->images[range->image], lookup - bias, &record, inlined);
     key.id = sonde__report_add_frame(drain->report, &record);
     if (slot != NULL && key.id != 0) {
         *slot = key;

@@ -29,6 +29,12 @@ SONDE_NODISCARD enum sonde_status sonde__host_file_map(const char *root, const c
                                                        uint64_t size_max,
                                                        struct sonde__host_file *ret_file,
                                                        struct sonde_error *ret_error);
+/* The same for a file in a folder where others may write: it must belong to `uid` or root (else
+ * DENIED), and the last part of the path may be no symbolic link (else ABSENT). */
+SONDE_NODISCARD enum sonde_status sonde__host_file_map_owned(const char *root, const char *path,
+                                                             uint32_t uid, uint64_t size_max,
+                                                             struct sonde__host_file *ret_file,
+                                                             struct sonde_error *ret_error);
 void sonde__host_file_unmap(struct sonde__host_file *file);
 
 /* Read a small file (also of /proc, which says a size of 0) into the caller's buffer; the text is

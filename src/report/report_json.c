@@ -10,7 +10,7 @@
 #include "report_read.h"
 #include "report_view.h"
 
-static const char *const name_sources[] = {"none", "symtab", "dynsym", "plt", "debug info"};
+static const char *const name_sources[] = {"none", "symtab", "dynsym", "plt", "debug info", "jit"};
 static const char *const captured_by[] = {"not",  "passive", "perf",  "ptrace",
                                           "core", "self",    "signal"};
 static const char *const phase_kinds[] = {"none", "running", "blocked", "disk", "unknown"};

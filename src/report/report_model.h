@@ -42,6 +42,7 @@ enum sonde__report_name_source {
     SONDE__REPORT_NAME_DYNSYM,
     SONDE__REPORT_NAME_PLT,
     SONDE__REPORT_NAME_DEBUG_INFO, /* no symbol has it */
+    SONDE__REPORT_NAME_JIT,        /* the runtime that made the code says it */
 };
 
 /* Of a frame in the dictionary, as in the schema. What is printed has more kinds: report_walk.h. */

@@ -187,7 +187,8 @@ static void put_marks(struct sonde__report_out *out, const struct sonde__report 
         return;
     }
     if (frame->image == 0) {
-        sonde__report_out_str(out, "  [no image]");
+        sonde__report_out_str(out, frame->name_source == SONDE__REPORT_NAME_JIT ? "  [JIT]"
+                                                                                : "  [no image]");
     } else if ((sonde__report_image(report, frame->image)->flags & SONDE__IMAGE_DELETED) != 0) {
         sonde__report_out_str(out, "  [file replaced or deleted]");
     }

@@ -29,6 +29,11 @@ struct sonde__target_signals sonde__target_signals(const struct sonde__target *t
     return target->signals;
 }
 
+bool sonde__target_is_live(const struct sonde__target *target)
+{
+    return target->is_live;
+}
+
 int32_t sonde__target_pid(const struct sonde__target *target)
 {
     return target->pid;

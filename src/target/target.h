@@ -109,6 +109,8 @@ struct sonde__target_signals {
 /* All 0 for targets that are not processes. */
 struct sonde__target_signals sonde__target_signals(const struct sonde__target *target);
 
+/* A process, not a core? */
+bool sonde__target_is_live(const struct sonde__target *target);
 int32_t sonde__target_pid(const struct sonde__target *target);
 /* The program's path as the target sees it. */
 const char *sonde__target_executable(const struct sonde__target *target);

@@ -40,9 +40,9 @@ static enum sonde_status fail_errno(struct sonde_error *ret_error, const char *w
 /* Open `path` below `root`, with the symbolic links inside it resolved there: a container's
  * /lib -> /usr/lib must not lead to our own /usr/lib. Returns a descriptor or -1 with *ret_errno.
  */
-static int open_in_root(const char *root, const char *path, int *ret_errno)
+static int open_in_root(const char *root, const char *path, int flags, int *ret_errno)
 {
-    struct open_how_v1 how = {.flags = OPEN_FLAGS, .resolve = RESOLVE_IN_ROOT_FLAG};
+    struct open_how_v1 how = {.flags = (uint64_t)flags, .resolve = RESOLVE_IN_ROOT_FLAG};
     int folder = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     long fd;
     if (folder < 0) {
@@ -56,20 +56,20 @@ static int open_in_root(const char *root, const char *path, int *ret_errno)
         while (*path == '/') {
             path++;
         }
-        fd = openat(folder, path, OPEN_FLAGS);
+        fd = openat(folder, path, flags);
     }
     *ret_errno = errno;
     close(folder);
     return (int)fd;
 }
 
-static int open_file(const char *root, const char *path, int *ret_errno)
+static int open_file(const char *root, const char *path, int flags, int *ret_errno)
 {
     int fd;
     if (root != NULL && root[0] != '\0' && !(root[0] == '/' && root[1] == '\0')) {
-        return open_in_root(root, path, ret_errno);
+        return open_in_root(root, path, flags, ret_errno);
     }
-    fd = open(path, OPEN_FLAGS);
+    fd = open(path, flags);
     *ret_errno = errno;
     return fd;
 }
@@ -109,12 +109,33 @@ enum sonde_status sonde__host_file_map(const char *root, const char *path, uint6
                                        struct sonde_error *ret_error)
 {
     int error = 0;
-    int fd = open_file(root, path, &error);
+    int fd = open_file(root, path, OPEN_FLAGS, &error);
     enum sonde_status result;
     if (fd < 0) {
         return fail_errno(ret_error, "cannot open", path, error);
     }
     result = map_open_file(fd, path, size_max, ret_file, ret_error);
+    close(fd);
+    return result;
+}
+
+enum sonde_status sonde__host_file_map_owned(const char *root, const char *path, uint32_t uid,
+                                             uint64_t size_max, struct sonde__host_file *ret_file,
+                                             struct sonde_error *ret_error)
+{
+    int error = 0;
+    int fd = open_file(root, path, OPEN_FLAGS | O_NOFOLLOW, &error);
+    struct stat status;
+    enum sonde_status result;
+    if (fd < 0) {
+        return fail_errno(ret_error, "cannot open", path, error);
+    }
+    if (fstat(fd, &status) == 0 && status.st_uid != uid && status.st_uid != 0) {
+        result = sonde__base_fail(ret_error, SONDE_DENIED, "it belongs to another user", path, 0,
+                                  status.st_uid);
+    } else {
+        result = map_open_file(fd, path, size_max, ret_file, ret_error);
+    }
     close(fd);
     return result;
 }

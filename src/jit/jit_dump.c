@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+/* jitdump: tools/perf/Documentation/jitdump-specification.txt of Linux. */
+#include <string.h>
+
+#include "base_bytes.h"
+#include "base_status.h"
+#include "jit_names.h"
+#include "mem_heap.h"
+
+#define MAGIC 0x4a695444u /* "JiTD" */
+
+enum { HEADER_BYTES = 40, RECORD_BYTES = 16 };
+enum { RECORD_LOAD = 0, RECORD_MOVE = 1, RECORD_CLOSE = 3 };
+
+struct reader {
+    struct sonde__jit *jit;
+    bool is_closed;
+};
+
+static enum sonde_status take_load(struct sonde__jit *jit, struct sonde__bytes *body)
+{
+    (void)sonde__base_bytes_take(body, 16); /* pid, tid, vma */
+    uint64_t start = sonde__base_bytes_u64(body);
+    uint64_t size = sonde__base_bytes_u64(body);
+    (void)sonde__base_bytes_u64(body); /* index */
+    const char *name = sonde__base_bytes_string(body);
+    if (body->failed || name == NULL || start + size < start) {
+        jit->bad++;
+        return SONDE_OK;
+    }
+    return sonde__jit_add(jit, start, start + size, name, strlen(name));
+}
+
+/* The code at the old place is at another one now: under the name that was said last for it. */
+static enum sonde_status take_move(struct sonde__jit *jit, struct sonde__bytes *body)
+{
+    (void)sonde__base_bytes_take(body, 16);
+    uint64_t from = sonde__base_bytes_u64(body);
+    uint64_t to = sonde__base_bytes_u64(body);
+    uint64_t size = sonde__base_bytes_u64(body);
+    if (body->failed || to + size < to) {
+        jit->bad++;
+        return SONDE_OK;
+    }
+    /* moves are rare, and of code that was made a short time before */
+    for (size_t i = jit->count, looked = 0; i > 0 && looked < 65536; i--, looked++) {
+        const struct sonde__jit_code *code = &jit->codes[i - 1];
+        if (code->start == from) {
+            return sonde__jit_add(jit, to, to + size, code->name, strlen(code->name));
+        }
+    }
+    jit->bad++;
+    return SONDE_OK;
+}
+
+static enum sonde_status take_record(struct reader *r, uint32_t id, struct sonde__bytes *body)
+{
+    switch (id) {
+    case RECORD_LOAD:
+        return take_load(r->jit, body);
+    case RECORD_MOVE:
+        return take_move(r->jit, body);
+    case RECORD_CLOSE:
+        r->is_closed = true;
+        return SONDE_OK;
+    default:
+        return SONDE_OK; /* lines, unwind tables, what comes later */
+    }
+}
+
+enum sonde_status sonde__jit_add_dump(struct sonde__jit *jit, const void *data, size_t size)
+{
+    struct reader r = {.jit = jit};
+    struct sonde__bytes at;
+    uint32_t header;
+    sonde__base_bytes_init(&at, data, size);
+    if (size < HEADER_BYTES || sonde__base_bytes_u32(&at) != MAGIC ||
+        sonde__base_bytes_u32(&at) != 1) {
+        return SONDE_UNSUPPORTED;
+    }
+    header = sonde__base_bytes_u32(&at);
+    if (header < HEADER_BYTES || !sonde__base_bytes_seek(&at, header)) {
+        return SONDE_UNSUPPORTED;
+    }
+    while (!r.is_closed && sonde__base_bytes_left(&at) >= RECORD_BYTES) {
+        size_t begin = sonde__base_bytes_offset(&at);
+        uint32_t id = sonde__base_bytes_u32(&at);
+        uint32_t bytes = sonde__base_bytes_u32(&at);
+        struct sonde__bytes body;
+        if (bytes < RECORD_BYTES || bytes > size - begin) {
+            jit->bad += bytes != 0; /* the file may have been made larger than what is written */
+            break;
+        }
+        body = sonde__base_bytes_part(&at, begin + RECORD_BYTES, bytes - RECORD_BYTES);
+        SONDE_TRY(take_record(&r, id, &body));
+        (void)sonde__base_bytes_seek(&at, begin + bytes);
+    }
+    return SONDE_OK;
+}

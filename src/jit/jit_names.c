@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mem_heap.h"
+
+void sonde__jit_init(struct sonde__jit *jit)
+{
+    memset(jit, 0, sizeof *jit);
+    sonde__arena_init(&jit->arena);
+}
+
+void sonde__jit_done(struct sonde__jit *jit)
+{
+    sonde__arena_done(&jit->arena);
+    sonde__mem_free(jit->codes);
+    sonde__mem_free(jit->pieces);
+    sonde__jit_init(jit);
+}
+
+enum sonde_status sonde__jit_add(struct sonde__jit *jit, uint64_t start, uint64_t end,
+                                 const char *name, size_t name_size)
+{
+    const char *copy;
+    if (end <= start || name_size == 0) {
+        jit->bad++;
+        return SONDE_OK;
+    }
+    if (jit->count == SONDE__JIT_CODES_MAX) {
+        jit->lost++;
+        return SONDE_OK;
+    }
+    copy = sonde__arena_copy_text(
+        &jit->arena, name, name_size < SONDE__JIT_NAME_MAX ? name_size : SONDE__JIT_NAME_MAX);
+    if (copy == NULL ||
+        !sonde__mem_grow(&jit->codes, jit->count, &jit->capacity, sizeof *jit->codes)) {
+        return SONDE_MEMORY;
+    }
+    jit->codes[jit->count++] = (struct sonde__jit_code){start, end, copy};
+    return SONDE_OK;
+}
+
+/* --- later ones over earlier ones --- */
+
+struct sweep {
+    struct sonde__jit *jit;
+    uint32_t *sorted; /* codes by start */
+    uint32_t *heap; /* of codes that began: the latest first; ended ones stay until they are met */
+    size_t heap_count;
+};
+
+static void push(struct sweep *s, uint32_t code)
+{
+    size_t at = s->heap_count++;
+    for (; at > 0 && s->heap[(at - 1) / 2] < code; at = (at - 1) / 2) {
+        s->heap[at] = s->heap[(at - 1) / 2];
+    }
+    s->heap[at] = code;
+}
+
+static void pop(struct sweep *s)
+{
+    uint32_t last = s->heap[--s->heap_count];
+    size_t at = 0;
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child >= s->heap_count) {
+            break;
+        }
+        child += child + 1 < s->heap_count && s->heap[child + 1] > s->heap[child];
+        if (s->heap[child] <= last) {
+            break;
+        }
+        s->heap[at] = s->heap[child];
+        at = child;
+    }
+    s->heap[at] = last;
+}
+
+static bool put(struct sonde__jit *jit, uint64_t start, uint64_t end, uint32_t code)
+{
+    struct sonde__jit_piece *last =
+        jit->piece_count != 0 ? &jit->pieces[jit->piece_count - 1] : NULL;
+    if (last != NULL && last->code == code && last->end == start) {
+        last->end = end;
+        return true;
+    }
+    if (!sonde__mem_grow(&jit->pieces, jit->piece_count, &jit->piece_capacity,
+                         sizeof *jit->pieces)) {
+        return false;
+    }
+    jit->pieces[jit->piece_count++] = (struct sonde__jit_piece){start, end, code};
+    return true;
+}
+
+/* Each step ends a code or comes to the next start: at most twice as many as there are codes. */
+static bool sweep(struct sweep *s)
+{
+    struct sonde__jit *jit = s->jit;
+    uint64_t at = 0;
+    size_t next = 0;
+    while (next < jit->count || s->heap_count != 0) {
+        if (s->heap_count == 0) {
+            at = jit->codes[s->sorted[next]].start;
+        }
+        while (next < jit->count && jit->codes[s->sorted[next]].start <= at) {
+            push(s, s->sorted[next++]);
+        }
+        while (s->heap_count != 0 && jit->codes[s->heap[0]].end <= at) {
+            pop(s);
+        }
+        if (s->heap_count != 0) {
+            uint64_t end = jit->codes[s->heap[0]].end;
+            if (next < jit->count && jit->codes[s->sorted[next]].start < end) {
+                end = jit->codes[s->sorted[next]].start;
+            }
+            if (!put(jit, at, end, s->heap[0])) {
+                return false;
+            }
+            at = end;
+        }
+    }
+    return true;
+}
+
+struct place {
+    uint64_t start;
+    uint32_t code;
+};
+
+static int by_start(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    if (x->start != y->start) {
+        return x->start < y->start ? -1 : 1;
+    }
+    return x->code < y->code ? -1 : 1;
+}
+
+static bool sort(struct sweep *s)
+{
+    struct sonde__jit *jit = s->jit;
+    struct place *places = sonde__mem_alloc_array(jit->count, sizeof *places);
+    if (places == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < jit->count; i++) {
+        places[i] = (struct place){jit->codes[i].start, i};
+    }
+    qsort(places, jit->count, sizeof *places, by_start);
+    for (uint32_t i = 0; i < jit->count; i++) {
+        s->sorted[i] = places[i].code;
+    }
+    sonde__mem_free(places);
+    return true;
+}
+
+enum sonde_status sonde__jit_settle(struct sonde__jit *jit)
+{
+    struct sweep s = {.jit = jit};
+    bool ok = true;
+    jit->piece_count = 0;
+    if (jit->count != 0) {
+        s.sorted = sonde__mem_alloc_array(jit->count, sizeof *s.sorted);
+        s.heap = sonde__mem_alloc_array(jit->count, sizeof *s.heap);
+        ok = s.sorted != NULL && s.heap != NULL && sort(&s) && sweep(&s);
+    }
+    sonde__mem_free(s.sorted);
+    sonde__mem_free(s.heap);
+    return ok ? SONDE_OK : SONDE_MEMORY;
+}
+
+bool sonde__jit_find(const struct sonde__jit *jit, uint64_t address,
+                     struct sonde__jit_code *ret_code)
+{
+    size_t low = 0, high = jit->piece_count;
+    while (low < high) { /* the first that ends behind it */
+        size_t middle = low + (high - low) / 2;
+        if (jit->pieces[middle].end <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == jit->piece_count || jit->pieces[low].start > address) {
+        return false;
+    }
+    *ret_code = jit->codes[jit->pieces[low].code];
+    return true;
+}
