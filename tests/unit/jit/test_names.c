@@ -74,7 +74,7 @@ TEST(lines_of_a_perf_map)
 static size_t put(unsigned char *to, size_t at, uint64_t value, unsigned bytes)
 {
     for (unsigned i = 0; i < bytes; i++) {
-        to[at++] = (unsigned char)(value >> 8 * i);
+        to[at++] = i < 8 ? (unsigned char)(value >> 8 * i) : 0;
     }
     return at;
 }
