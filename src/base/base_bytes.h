@@ -61,8 +61,17 @@ static inline uint8_t sonde__base_bytes_u8(struct sonde__bytes *b)
     return b->at < b->end ? *b->at++ : (uint8_t)sonde__base_bytes_fail(b);
 }
 
+/* Every number of an input comes through here: what a fuzzer is told of the loops below says
+ * nothing of the input, and took two thirds of its time. */
+#if defined(SONDE_FUZZING)
+#    define SONDE__BASE_BYTES_UNTOLD __attribute__((no_sanitize("coverage")))
+#else
+#    define SONDE__BASE_BYTES_UNTOLD
+#endif
+
 /* `size` is 1, 2, 4 or 8 (any 1..8 works). */
-static inline uint64_t sonde__base_bytes_uint(struct sonde__bytes *b, unsigned size)
+SONDE__BASE_BYTES_UNTOLD static inline uint64_t sonde__base_bytes_uint(struct sonde__bytes *b,
+                                                                       unsigned size)
 {
     uint64_t value = 0;
     if (!sonde__base_bytes_need(b, size)) {

@@ -1,11 +1,11 @@
-# ./dev fuzz [NAME|all] [SECONDS]: libFuzzer targets, on their corpora; new finds go to build/fuzz-finds.
+# ./dev fuzz [NAME|all] [SECONDS] [RUNS]: libFuzzer targets, on their corpora; new finds go to build/fuzz-finds.
 # Targets run side by side, one a processor: each is one thread, and what it finds is not a matter of time.
 
-# fuzz_one TARGET SECONDS: runs one target; its line, or the end of its log.
+# fuzz_one TARGET SECONDS [RUNS]: runs one target, until either is over; its line, or the end of its log.
 fuzz_one() {
     local target=$1 short=${1##*/fuzz_}
     mkdir -p "build/corpus/$short" "fuzz/regress/$short"
-    if "$target" -max_total_time="$2" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+    if "$target" -max_total_time="$2" ${3:+-runs="$3"} -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
         -artifact_prefix="build/fuzz-finds/$short-" "build/corpus/$short" "fuzz/regress/$short" \
         >"build/fuzz-$short.log" 2>&1; then
         echo "  fuzz $short: $(sed -nE 's/^stat::number_of_executed_units: *//p' "build/fuzz-$short.log") runs, no crash"
@@ -16,7 +16,7 @@ fuzz_one() {
 }
 
 dev_fuzz() {
-    local name=${1:-all} seconds=${2:-60} target targets=()
+    local name=${1:-all} seconds=${2:-60} runs=${3:-} target targets=()
     need clang libclang-rt-14-dev
     compile fuzz
     mkdir -p build/fuzz-finds
@@ -27,5 +27,5 @@ dev_fuzz() {
     done
     [ ${#targets[@]} -gt 0 ] || die "fuzz: no target $name (./dev fuzz --help)"
     export -f fuzz_one
-    printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I{} bash -c 'fuzz_one {} '"$seconds"
+    printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I{} bash -c "fuzz_one {} $seconds $runs"
 }
