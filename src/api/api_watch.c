@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "api_symbols.h"
 #include "api_thread.h"
 #include "api_watch.h"
 #include "base_mem.h"
@@ -165,8 +166,8 @@ static enum sonde_status open_session(struct sonde_watch *watch)
 {
     struct sonde__watch_session *session = &watch->session;
     const struct sonde__target_options passive = {.mode = SONDE__TARGET_PASSIVE};
-    SONDE_TRY(
-        sonde__watch_camera_open(watch->pid, &passive, NULL, &session->camera, &watch->error));
+    SONDE_TRY(sonde__watch_camera_open(watch->pid, &passive, &sonde__api_watch_symbols,
+                                       &session->camera, &watch->error));
     sonde__watch_camera_turn_inward(session->camera, sonde__os_tid(), ask_thread);
     enum sonde_status status =
         sonde__watch_output_create(&session->options, watch->pid, &session->output);

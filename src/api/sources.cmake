@@ -11,6 +11,7 @@ set(sources
     api_stack.c
     api_strings.c
     api_symbol.c
+    api_symbols.c
     api_text.c
     api_thread.c
     api_thread_list.c

@@ -68,6 +68,7 @@ enum sonde_status sonde__symfile_cache_create(const struct sonde__symfile_option
     }
     cache->options.places = options != NULL ? options->places : NULL;
     cache->options.making = options != NULL ? options->making : NULL;
+    cache->options.no_inflate = options != NULL && options->no_inflate;
     cache->options.fetch = options != NULL ? options->fetch : NULL;
     cache->options.root = cache->root;
     cache->options.debug_root = cache->debug_root;
@@ -275,13 +276,15 @@ static void find_debug(const struct sonde__symfile_cache *cache, struct entry *e
 }
 
 /* Where the names are that the image itself does not have, or null. */
-static const struct sonde__elf *names_besides(struct entry *entry)
+static const struct sonde__elf *names_besides(const struct sonde__symfile_cache *cache,
+                                              struct entry *entry)
 {
     struct sonde__elf_section symtab;
     if (entry->debug.file.data != NULL) {
         return &entry->debug.elf;
     }
-    return !sonde__elf_section_by_type(entry->elf, SONDE__SHT_SYMTAB, &symtab) &&
+    return !cache->options.no_inflate &&
+                   !sonde__elf_section_by_type(entry->elf, SONDE__SHT_SYMTAB, &symtab) &&
                    (entry->mini.scratch.data != NULL || symfile_mini_open(entry->elf, &entry->mini))
                ? &entry->mini.elf
                : NULL;
@@ -303,7 +306,7 @@ enum sonde_status sonde__symfile_index(struct sonde__symfile_cache *cache,
             if (!sonde__elf_section_by_type(entry->elf, SONDE__SHT_SYMTAB, &symtab)) {
                 find_debug(cache, entry, image);
             }
-            debug = names_besides(entry);
+            debug = names_besides(cache, entry);
         }
         if (sonde__symbol_index_create(entry->elf, debug, &entry->index, &entry->error) !=
             SONDE_OK) {

@@ -31,6 +31,7 @@ struct sonde__symfile_options {
      * inflates debug files and loads a library for that, which a program that looks at itself must
      * ask for; and whoever does not name it does not link it. */
     const struct sonde__symfile_places *places;
+    bool no_inflate; /* what is compressed is left alone: no library is loaded for it */
     /* with `places`: indexes are taken from the user's cache, and made there
      * (symfile_index_file.h); null: neither. Must outlive the cache. */
     const struct sonde__symfile_making *making;

@@ -97,9 +97,18 @@ static bool find_in_index(struct symfile_calls *calls, uint64_t vaddr,
 
 /* --- DWARF --- */
 
-static bool open_dwarf(struct symfile_calls *calls, const struct symfile_view *view)
+static bool is_compressed(const struct sonde__elf *elf)
 {
-    if (view->file.data == NULL ||
+    struct sonde__elf_section info;
+    return sonde__elf_section_by_name(elf, ".zdebug_info", &info) ||
+           (sonde__elf_section_by_name(elf, ".debug_info", &info) &&
+            (info.flags & SONDE__SHF_COMPRESSED) != 0);
+}
+
+static bool open_dwarf(struct symfile_calls *calls, const struct symfile_view *view,
+                       bool no_inflate)
+{
+    if (view->file.data == NULL || (no_inflate && is_compressed(&view->elf)) ||
         sonde__symfile_sections_open(&view->elf, false, &calls->sections, NULL) != SONDE_OK) {
         return false;
     }
@@ -138,7 +147,8 @@ static struct symfile_calls *open_calls(const struct sonde__symfile_options *opt
         return NULL;
     }
     if (find_index(calls, options, image) || make_index(calls, options, image, own, debug) ||
-        open_dwarf(calls, own) || open_dwarf(calls, debug)) {
+        open_dwarf(calls, own, options->no_inflate) ||
+        open_dwarf(calls, debug, options->no_inflate)) {
         return calls;
     }
     sonde__mem_free(calls);

@@ -276,7 +276,7 @@ bool symfile_index_file_of(const struct sonde__symfile_options *options,
     if (may_keep && open_kept(kept, id, ret_index)) {
         return finish(SONDE_OK, ret_index, NULL) == SONDE_OK;
     }
-    if (!symfile_has_debug_information(&pair->debug) ||
+    if (making->only_kept || !symfile_has_debug_information(&pair->debug) ||
         (making->bytes_max != 0 &&
          (uint64_t)(pair->debug.file.end - pair->debug.file.begin) > making->bytes_max)) {
         return false;

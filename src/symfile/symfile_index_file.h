@@ -14,6 +14,7 @@
 /* How indexes are made on the way. */
 struct sonde__symfile_making {
     bool keep;        /* take those that were kept (symfile_kept.h), and keep new ones */
+    bool only_kept;   /* for the calls of an address none is made */
     unsigned threads; /* that read units; 0 is 1 */
     /* of larger debug files none is made for the calls of an address; 0: of any */
     uint64_t bytes_max;

@@ -23,10 +23,10 @@ enum { BUILD_ID_BYTES_MIN = 8 };
 
 bool symfile_cache_file(const char *name, char *ret_path)
 {
-    const char *base = getenv("XDG_CACHE_HOME");
+    const char *base = secure_getenv("XDG_CACHE_HOME");
     const char *below = "";
     if (base == NULL || base[0] != '/') { /* as its specification says of relative ones */
-        base = getenv("HOME");
+        base = secure_getenv("HOME");
         below = "/.cache";
     }
     if (base == NULL || base[0] != '/') {

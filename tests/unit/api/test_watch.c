@@ -70,12 +70,17 @@ __attribute__((noinline)) void watch_test_burns(uint64_t for_ns)
     }
 }
 
+static inline __attribute__((always_inline)) void watch_test_inlined(struct timespec *t)
+{
+    while (nanosleep(t, t) != 0) {
+    }
+}
+
 void watch_test_blocks(uint64_t for_ns);
 __attribute__((noinline)) void watch_test_blocks(uint64_t for_ns)
 {
     struct timespec t = {(time_t)(for_ns / 1000000000u), (long)(for_ns % 1000000000u)};
-    while (nanosleep(&t, &t) != 0) {
-    }
+    watch_test_inlined(&t);
 }
 
 static void wait_idle(int timeout_ms)
@@ -289,6 +294,8 @@ TEST_TIMEOUT(report_is_readable, 60)
     char *text = show_report(path);
     CHECK_CONTAINS(text, "watch_test_burns");
     CHECK_CONTAINS(text, "watch_test_blocks");
+    CHECK_CONTAINS(text, "watch_test_inlined"); /* with its place in the source */
+    CHECK_CONTAINS(text, "test_watch.c:");
     CHECK_CONTAINS(text, "stall 2: ");
     CHECK(strstr(text, "sonde-watch") == NULL); /* it is in no picture */
     CHECK_CONTAINS(told.text, "stall ");        /* numbered alike */

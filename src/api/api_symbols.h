@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Where the watch of this process has names, files, lines and inlined calls from. */
+#ifndef SONDE_API_SYMBOLS_H
+#define SONDE_API_SYMBOLS_H
+
+#include "symfile_cache.h"
+
+extern const struct sonde__symfile_options sonde__api_watch_symbols;
+
+#endif
