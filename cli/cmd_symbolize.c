@@ -74,6 +74,7 @@ static void ask(struct request *request, const struct symbolize_place *place,
         ret_answer->count = 0;
         ret_answer->vaddr = place->offset;
         ret_answer->jit = code.name;
+        ret_answer->has_inner = false;
         return;
     }
     symbolize_ask(&request->modules, &request->maps, request->returns, place, ret_answer);
@@ -87,8 +88,12 @@ static void follow_stack(struct request *request, int number, const char *line, 
     bool sure = memmem(line, size, "[frame pointer]", 15) == NULL &&
                 memmem(line, size, "[inferred]", 10) == NULL;
     if (number > 0 && request->last_number == number - 1 && returns && sure &&
-        answer->module != NULL && answer->module == request->last_module && !request->json) {
-        symbolize_print_tail_calls(request->raw, request->last_lookup, answer);
+        answer->module != NULL && answer->module == request->last_module) {
+        answer->has_inner = true;
+        answer->inner = request->last_lookup;
+        if (!request->json) {
+            symbolize_print_tail_calls(request->raw, answer);
+        }
     }
     request->last_number = answer->module != NULL ? number : -1;
     request->last_module = answer->module;

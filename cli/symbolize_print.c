@@ -96,6 +96,57 @@ void symbolize_print_frames_json(bool raw, struct symbolize_answer *answer)
     putchar(']');
 }
 
+/* What is missing between a frame and the one before it. */
+static enum sonde__tail_answer find_tail_calls(const struct symbolize_answer *answer,
+                                               struct sonde__tail_found *ret_found)
+{
+    const struct sonde__symindex *index = &answer->module->index.index;
+    struct sonde__tail_graph graph;
+    uint32_t entry;
+    bool is_main;
+    ret_found->count = 0;
+    sonde__symindex_tails(index, &graph);
+    if (!answer->has_inner ||
+        !sonde__tail_site(&graph, (uint32_t)(answer->vaddr - index->base), &entry, &is_main) ||
+        is_main) {
+        return SONDE__TAIL_NOTHING;
+    }
+    return sonde__tail_between(&graph, entry, (uint32_t)(answer->inner - index->base), ret_found);
+}
+
+/* Frame `i` of those, as an answer. */
+static struct symbolize_answer *tail_call(const struct symbolize_answer *answer,
+                                          const struct sonde__tail_found *found, uint32_t i)
+{
+    static struct symbolize_answer inferred;
+    const struct sonde__symindex *index = &answer->module->index.index;
+    inferred.module = answer->module;
+    inferred.vaddr = index->base + found->frames[i].place;
+    inferred.count =
+        sonde__symindex_find(index, inferred.vaddr, inferred.frames, SYMBOLIZE_FRAMES_MAX);
+    return &inferred;
+}
+
+static void print_tail_calls_json(bool raw, const struct symbolize_answer *answer)
+{
+    struct sonde__tail_found found;
+    enum sonde__tail_answer what = find_tail_calls(answer, &found);
+    if (what == SONDE__TAIL_NOTHING) {
+        return;
+    }
+    printf(", \"tail_calls\": [");
+    if (what == SONDE__TAIL_SEVERAL) {
+        printf("{\"alternatives\": %" PRIu32 "}, ", found.ways);
+    }
+    for (uint32_t i = 0; i < found.count; i++) {
+        struct symbolize_answer *call = tail_call(answer, &found, i);
+        printf("%s{\"vaddr\": \"0x%" PRIx64 "\", \"frames\": ", i > 0 ? ", " : "", call->vaddr);
+        symbolize_print_frames_json(raw, call);
+        putchar('}');
+    }
+    putchar(']');
+}
+
 void symbolize_print_json(bool raw, bool is_first, const char *asked, size_t size,
                           struct symbolize_answer *answer)
 {
@@ -114,26 +165,18 @@ void symbolize_print_json(bool raw, bool is_first, const char *asked, size_t siz
         printf(", \"address\": \"0x%" PRIx64 "\", \"jit\": ", answer->vaddr);
         sonde__cli_print_json_string(stdout, answer->jit);
     }
+    if (answer->module != NULL) {
+        print_tail_calls_json(raw, answer);
+    }
     printf(", \"frames\": ");
     symbolize_print_frames_json(raw, answer);
     putchar('}');
 }
 
-void symbolize_print_tail_calls(bool raw, uint64_t callee, struct symbolize_answer *answer)
+void symbolize_print_tail_calls(bool raw, struct symbolize_answer *answer)
 {
-    static struct symbolize_answer inferred;
-    const struct sonde__symindex *index = &answer->module->index.index;
-    struct sonde__tail_graph graph;
     struct sonde__tail_found found;
-    uint32_t entry;
-    bool is_main;
-    sonde__symindex_tails(index, &graph);
-    if (!sonde__tail_site(&graph, (uint32_t)(answer->vaddr - index->base), &entry, &is_main) ||
-        is_main) {
-        return;
-    }
-    if (sonde__tail_between(&graph, entry, (uint32_t)(callee - index->base), &found) ==
-        SONDE__TAIL_SEVERAL) {
+    if (find_tail_calls(answer, &found) == SONDE__TAIL_SEVERAL) {
         if (found.ways == UINT32_MAX) {
             printf("      ... tail calls, any number of ways ...\n");
         } else {
@@ -141,13 +184,10 @@ void symbolize_print_tail_calls(bool raw, uint64_t callee, struct symbolize_answ
         }
     }
     for (uint32_t i = 0; i < found.count; i++) {
-        inferred.module = answer->module;
-        inferred.vaddr = index->base + found.frames[i].place;
-        inferred.count =
-            sonde__symindex_find(index, inferred.vaddr, inferred.frames, SYMBOLIZE_FRAMES_MAX);
+        struct symbolize_answer *call = tail_call(answer, &found, i);
         printf("      tail call (inferred)");
-        if (inferred.count != 0) {
-            symbolize_print_inside(raw, &inferred);
+        if (call->count != 0) {
+            symbolize_print_inside(raw, call);
         }
         putchar('\n');
     }

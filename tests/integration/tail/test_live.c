@@ -175,6 +175,30 @@ TEST_TIMEOUT(symbolize_puts_them_in, 120)
     }
 }
 
+/* In JSON they stand with the frame that made the call; between frames that are not next to each
+ * other nothing does. */
+TEST_TIMEOUT(symbolize_json_has_them, 120)
+{
+    char look[2 * BYTES];
+    snprintf(look, sizeof look,
+             "%s/cli/sonde stacks $P | grep -v inferred | grep ' chain+' |"
+             " sed 's/^\\( *#[0-9]*\\) *[^ ]* */\\1 /; s|  /.*||' > kept\n"
+             "show() { %s/cli/sonde symbolize --json -m ./chain | python3 -c '\n"
+             "import json, sys\n"
+             "for e in json.load(sys.stdin):\n"
+             "    print(e[\"frames\"][-1][\"function\"], [c.get(\"alternatives\") or"
+             " c[\"frames\"][-1][\"function\"] for c in e.get(\"tail_calls\", [])])\n'; }\n"
+             "show < kept; echo; sed 2d kept | show",
+             test_build_dir(), test_build_dir());
+    char *text = look_at("gcc -O2 -g", "", look);
+    CHECK_CONTAINS(text, "leaf []\ntop ['mid2', 'mid1']\nmain []\n");
+    CHECK_CONTAINS(text, "\n\nleaf []\nmain []\n");
+    free(text);
+    text = look_at("gcc -O2 -g", "x", look);
+    CHECK_CONTAINS(text, "leaf []\nfork_top [2, 'either']\n");
+    free(text);
+}
+
 /* The same from a debug file alone, which has call sites and no code: what was called is certain,
  * not that the compiler described all ways on from there. */
 TEST_TIMEOUT(symbolize_with_a_debug_file, 120)
