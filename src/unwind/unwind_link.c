@@ -25,23 +25,39 @@ static enum sonde__stub_place stub_place(const struct sonde__walker *walker)
                : SONDE__STUB_NONE;
 }
 
+/* Has the code at `pc` call frame information? lr may be a leftover, in an image that goes away: so
+ * it is looked up as one, and what is asked of the image is its table, where it has one. */
+static bool has_record(struct sonde__walker *walker, uint64_t pc)
+{
+    bool is_doubtful = walker->is_doubtful;
+    uint64_t start = 0, end = 0;
+    sonde__walker_ask_anew(walker);
+    walker->is_doubtful = true;
+    sonde__walker_locate(walker, pc);
+    walker->is_doubtful = is_doubtful;
+    const struct sonde__image *image = walker->image;
+    if (image == NULL) {
+        return false;
+    }
+    if (image->rules != NULL &&
+        sonde__table_find(image->rules, pc - image->bias)->cfa != SONDE__RULE_NONE) {
+        return true;
+    }
+    return sonde__cfi_fde_bounds(&image->cfi, walker->arch, pc - image->bias, &start, &end);
+}
+
 /* Is lr the return address of the function in which the walker stands? */
 static bool is_live(struct sonde__walker *walker, uint64_t pc, uint64_t lr)
 {
     uint8_t code[4];
     uint64_t target = 0;
-    uint64_t start = 0;
-    uint64_t end = 0;
     if (!sonde__walker_read(walker, lr - sizeof code, code, sizeof code) ||
         !sonde__arch_is_call_before(walker->arch, lr, code, sizeof code, &target)) {
         return false;
     }
-    sonde__walker_locate(walker, lr - 1);
-    bool has_record =
-        walker->image != NULL && sonde__cfi_fde_bounds(&walker->image->cfi, walker->arch,
-                                                       lr - 1 - walker->image->bias, &start, &end);
     bool is_behind = lr > target && lr - target <= REACH;
-    return has_record || (target != 0 && target <= pc && pc - target <= REACH && !is_behind);
+    return has_record(walker, lr - 1) ||
+           (target != 0 && target <= pc && pc - target <= REACH && !is_behind);
 }
 
 static void stand_at(struct sonde__walker *walker, uint64_t lr, uint64_t pushed_bytes)

@@ -34,6 +34,7 @@ struct emulated {
     struct {
         uint64_t pc;
         uint8_t kind;
+        bool is_exclusive;
     } codes[CODES];
 };
 
@@ -86,11 +87,13 @@ static void read_maps(struct emulated *e)
 static enum instruction kind_at(struct emulated *e, uint64_t pc)
 {
     unsigned slot = (unsigned)(pc / 4 % CODES);
-    uint8_t code[4];
+    uint8_t code[4] = {0};
     if (e->codes[slot].pc != pc) {
         size_t size = read_memory(e, pc, code, sizeof code);
         e->codes[slot].pc = pc;
         e->codes[slot].kind = (uint8_t)decode_aarch64(code, size);
+        /* ldxr, ldaxr */
+        e->codes[slot].is_exclusive = (code[3] & 0x3f) == 0x08 && (code[2] & 0xc0) == 0x40;
     }
     return (enum instruction)e->codes[slot].kind;
 }
@@ -174,10 +177,61 @@ static void ask_gdb(struct compare *compare, const char *const argv[])
     stop(pid);
 }
 
+/* A load with a reservation, up to the store that needs it: stepping in between drops the
+ * reservation, so the program would try for ever. Where control may be behind it: *ret_places. */
+enum { EXCLUSIVE_MAX = 16, PLACES_MAX = 4 };
+
+static unsigned behind_exclusive(struct emulated *e, uint64_t *ret_places)
+{
+    uint32_t words[EXCLUSIVE_MAX];
+    unsigned count = 0;
+    if (!e->codes[e->before.pc / 4 % CODES].is_exclusive ||
+        read_memory(e, e->before.pc, words, sizeof words) < sizeof words) {
+        return 0;
+    }
+    for (unsigned i = 1; i < EXCLUSIVE_MAX; i++) {
+        uint64_t at = e->before.pc + i * 4;
+        bool is_branch = (words[i] & 0xff000010) == 0x54000000 || /* b.cond; cbz, cbnz */
+                         (words[i] & 0x7e000000) == 0x34000000;
+        if (is_branch && count + 1 < PLACES_MAX) {
+            int64_t distance = (int32_t)(words[i] << 8) >> 13;
+            ret_places[count++] = at + (uint64_t)(distance * 4);
+        }
+        if ((words[i] & 0x3fc00000) == 0x08000000) { /* stxr, stlxr */
+            ret_places[count++] = at + 4;
+            return count;
+        }
+    }
+    return 0;
+}
+
+static bool run_to(struct emulated *e, const uint64_t *places, unsigned count, char *ret_answer,
+                   size_t size)
+{
+    char packet[64];
+    char ok[64];
+    bool is_there = true;
+    for (unsigned i = 0; i < count; i++) {
+        snprintf(packet, sizeof packet, "Z0,%" PRIx64 ",4", places[i]);
+        is_there = is_there && remote_ask(&e->remote, packet, ok, sizeof ok);
+    }
+    is_there = is_there && remote_ask(&e->remote, "c", ret_answer, size);
+    for (unsigned i = 0; i < count && is_there; i++) {
+        snprintf(packet, sizeof packet, "z0,%" PRIx64 ",4", places[i]);
+        is_there = remote_ask(&e->remote, packet, ok, sizeof ok);
+    }
+    return is_there;
+}
+
+/* kind_at() has looked at the instruction. */
 static void step(struct emulated *e)
 {
     char answer[256];
-    if (!remote_ask(&e->remote, "s", answer, sizeof answer) || answer[0] == 'W') {
+    uint64_t places[PLACES_MAX];
+    unsigned count = behind_exclusive(e, places);
+    bool is_there = count > 0 ? run_to(e, places, count, answer, sizeof answer)
+                              : remote_ask(&e->remote, "s", answer, sizeof answer);
+    if (!is_there || answer[0] == 'W') {
         e->ended = true;
         return;
     }

@@ -113,7 +113,7 @@ static bool read_part(const void *from, uint64_t base, size_t total, uint64_t ad
     return true;
 }
 
-static bool read_sim(void *ctx, uint64_t address, void *ret_bytes, size_t size)
+bool sim_read(void *ctx, uint64_t address, void *ret_bytes, size_t size)
 {
     const struct sim *sim = ctx;
     return read_part(sim->stack, SIM_STACK, sizeof sim->stack, address, ret_bytes, size) ||
@@ -125,7 +125,7 @@ static void walk_once(struct sim *sim, uint32_t capacity, uint32_t outer)
     struct sonde__walk walk = {
         .images = &sim->set,
         .regs = sim->regs,
-        .memory = {.read = read_sim, .ctx = sim},
+        .memory = {.read = sim_read, .ctx = sim},
         .skip = sim->skip,
         .first_exact = !sim->return_address,
         .infer = sim->infer,

@@ -50,6 +50,9 @@ void sim_call(struct sim *sim, uint32_t end, uint32_t target);
 void sim_start(struct sim *sim, uint32_t pc, uint32_t sp);
 void sim_set(struct sim *sim, unsigned reg, uint64_t value);
 
+/* The door to the made-up memory; ctx: the sim. */
+bool sim_read(void *ctx, uint64_t address, void *ret_bytes, size_t size);
+
 /* Walk in place and, if there is CFI, by a compiled table; fails the test if they differ. The stack
  * is cut at `capacity` frames, `outer` of them outermost ones. */
 void sim_walk(struct sim *sim, uint32_t capacity, uint32_t outer);

@@ -536,6 +536,44 @@ TEST(aarch64_caller_cannot_have_its_return_address_in_lr)
     SIM_EXPECT(&sim, SONDE_END_NO_PROGRESS, 0x10, 0x110);
 }
 
+/* A blocked thread that is read passively shows sp and pc. Whatever needs lr or x29 ends there: on
+ * this architecture nothing on the stack proves what they were. */
+TEST(aarch64_unknown_registers_are_said)
+{
+    sim_open(&sim, SONDE__ARCH_AARCH64);
+    SIM_FDE(&sim, 0);                                     /* a leaf: the caller is in lr */
+    SIM_FDE(&sim, 0x100, 0x0c, 29, 16, 0x9d, 2, 0x9e, 1); /* its CFA needs x29 */
+    SIM_FDE(&sim, 0x200, 0x0e, 32, 0x9d, 4, 0x9e, 3);     /* all by sp */
+    SIM_FDE(&sim, 0x300, 0x0c, 29, 16, 0x9d, 2, 0x9e, 1);
+    SIM_FDE(&sim, 0xf00, 0x07, 30);
+    memcpy(sim.code + 0x14c, "\x2d\x00\x00\x94", 4); /* bl 0x200, back to 0x150 */
+    memcpy(sim.code + 0x34c, "\x6d\xff\xff\x97", 4); /* bl 0x100 */
+    memcpy(sim.code + 0x80c, "\x00\x02\x3f\xd6", 4); /* blr x16, no record */
+    sim_poke(&sim, 0x100, STACK(0x140));             /* x29 of the caller */
+    sim_poke(&sim, 0x108, CODE(0x150));
+    sim_poke(&sim, 0x140, STACK(0x180));
+    sim_poke(&sim, 0x148, CODE(0x350));
+    sim_poke(&sim, 0x180, 0);
+    sim_poke(&sim, 0x188, CODE(0xf10));
+    sim.infer = true;
+    for (uint32_t pc = 0x10; pc <= 0x810; pc += 0x100) {
+        bool is_by_sp = pc == 0x210;
+        if (pc >= 0x410 && pc < 0x810) {
+            continue;
+        }
+        sim_start(&sim, pc, 0x100);
+        sim_walk(&sim, 16, 0);
+        if (is_by_sp) { /* and from there on x29 is known */
+            SIM_EXPECT(&sim, SONDE_END_ROOT, 0x210, 0x150, 0x350, 0xf10);
+            CHECK_EQ(sim.how[1], SONDE_FOUND_CFI);
+        } else {
+            CHECK_EQ(sim.result.count, 1);
+            CHECK_EQ(sim.result.end, SONDE_END_NO_REGISTERS);
+            CHECK_EQ(sim.result.end_at, CODE(pc));
+        }
+    }
+}
+
 static const struct sonde__image *answer(void *ctx, uint64_t pc)
 {
     struct sim *s = ctx;
@@ -561,6 +599,41 @@ TEST(the_caller_answers_for_a_pc_that_no_snapshot_holds)
     sonde_stack_init(&sim.result, sim.pcs, sim.how, 16, 0);
     sonde__unwind_walk(&walk, &sim.result);
     SIM_EXPECT(&sim, SONDE_END_ROOT, 0x10, 0x20, 0x21, 0xf10);
+}
+
+static uint64_t certain_pc; /* that was asked for as the pc of a frame */
+
+static const struct sonde__image *answer_certain(void *ctx, uint64_t pc)
+{
+    certain_pc = pc == CODE(0x240) - 1 ? pc : certain_pc;
+    return answer(ctx, pc);
+}
+
+/* lr of code without a record may be of any call that was made: its image may be unloaded while we
+ * look. Here it follows a call, leads nowhere, and is dropped. */
+TEST(aarch64_lr_is_looked_up_as_a_leftover)
+{
+    sim_open(&sim, SONDE__ARCH_AARCH64);
+    SIM_FDE(&sim, 0xf00, 0x07, 30);
+    memcpy(sim.code + 0x23c, "\x00\x04\x00\x94", 4); /* bl far away */
+    sim_start(&sim, 0x810, 0x100);
+    sim_set(&sim, SONDE__AARCH64_LR, CODE(0x240));
+    sim_set(&sim, SONDE__AARCH64_FP, STACK(0x140));
+    sim_poke(&sim, 0x140, 0);
+    sim_poke(&sim, 0x148, CODE(0xf10));
+    struct sonde__walk walk = {
+        .regs = sim.regs,
+        .memory = {.read = sim_read, .ctx = &sim},
+        .first_exact = true,
+        .find_image = answer_certain,
+        .find_doubtful = answer,
+        .find_ctx = &sim,
+    };
+    certain_pc = 0;
+    sonde_stack_init(&sim.result, sim.pcs, sim.how, 16, 0);
+    sonde__unwind_walk(&walk, &sim.result);
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x810, 0xf10);
+    CHECK_EQ(certain_pc, 0);
 }
 
 /* Constants of every width, as an expression adds them up to the CFA. */
