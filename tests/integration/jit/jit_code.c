@@ -57,6 +57,9 @@ struct jit_code jit_make(void (*leaf)(void), unsigned indirect_from)
         at = i % 3 == 1 ? PUT(at, "\x5d\x5b\xc3") : PUT(at, "\xc3");
     }
     code.starts[JIT_FUNCTIONS] = (uint64_t)(uintptr_t)at;
+    at = PUT(at + 64, "\xe8");
+    at = put_word(at, code.starts[JIT_FUNCTIONS - 1] - ((uint64_t)(uintptr_t)at + 4), 4);
+    code.never_made = (uint64_t)(uintptr_t)at;
     mprotect(memory, 65536, PROT_READ | PROT_EXEC);
     memcpy(&code.enter, &memory, sizeof code.enter);
     return code;

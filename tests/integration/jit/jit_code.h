@@ -13,6 +13,7 @@ struct jit_code {
     void (*enter)(void);
     uint64_t starts[JIT_FUNCTIONS + 1];
     uint64_t returns[JIT_FUNCTIONS]; /* where the call of function i comes back to */
+    uint64_t never_made;             /* behind another call of the last function */
 };
 
 /* Functions [indirect_from, JIT_FUNCTIONS) call through a register instead of by their target. */

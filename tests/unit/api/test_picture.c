@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -360,6 +361,79 @@ TEST(a_thread_in_an_uninterruptible_wait)
     close(vfork_fds[0]), close(vfork_fds[1]);
 }
 
+/* One read of a pipe, which the ring is told to leave to a worker. */
+static int submit_read(int ring, const struct io_uring_params *params, int fd, char *byte)
+{
+    size_t queue_size = params->sq_off.array + params->sq_entries * sizeof(uint32_t);
+    char *queue = mmap(NULL, queue_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring,
+                       IORING_OFF_SQ_RING);
+    struct io_uring_sqe *entry =
+        mmap(NULL, params->sq_entries * sizeof *entry, PROT_READ | PROT_WRITE,
+             MAP_SHARED | MAP_POPULATE, ring, IORING_OFF_SQES);
+    CHECK(queue != MAP_FAILED && entry != MAP_FAILED);
+    *entry = (struct io_uring_sqe){.opcode = IORING_OP_READ,
+                                   .flags = IOSQE_ASYNC,
+                                   .fd = fd,
+                                   .addr = (uint64_t)(uintptr_t)byte,
+                                   .len = 1};
+    *(uint32_t *)(void *)(queue + params->sq_off.array) = 0;
+    __atomic_store_n((uint32_t *)(void *)(queue + params->sq_off.tail), 1, __ATOMIC_RELEASE);
+    int count = (int)syscall(SYS_io_uring_enter, ring, 1, 0, 0, NULL, 0);
+    munmap(queue, queue_size);
+    munmap(entry, params->sq_entries * sizeof *entry);
+    return count;
+}
+
+/* The kernel's threads end a little after their ring. */
+static void wait_alone(void)
+{
+    for (int i = 0; i < 1000; i++) {
+        struct sonde_thread threads[8];
+        uint32_t count;
+        CHECK_OK(sonde_threads_list(threads, 8, &count));
+        if (count == 1) {
+            break;
+        }
+        usleep(1000);
+    }
+}
+
+/* The kernel's thread that makes a call for the ring: it blocks in it as a thread of ours would. */
+TEST(a_worker_of_io_uring_that_is_blocked)
+{
+    struct io_uring_params params = {.flags = 0};
+    int fds[2], ring = (int)syscall(SYS_io_uring_setup, 4, &params);
+    bool found = false;
+    char byte = 0;
+    if (ring < 0) {
+        SKIP("no io_uring here: %s", strerror(errno));
+    }
+    need_pictures(false);
+    CHECK_OK(pipe(fds));
+    CHECK_EQ(submit_read(ring, &params, fds[0], &byte), 1);
+    for (int i = 0; i < 1000 && !found; i++) {
+        CHECK_OK(capture(i % 2 == 0 ? SONDE_CAPTURE_PASSIVE_ONLY : 0, 0));
+        for (uint32_t k = 0; k < seen_count; k++) {
+            if (strncmp(seen[k].thread.name, "iou-wrk-", 8) == 0) {
+                found = i > 0; /* with and without signals */
+                CHECK_EQ(seen[k].captured.status, SONDE_UNSUPPORTED);
+                CHECK_CONTAINS(seen[k].captured.note, "io_uring");
+                CHECK_EQ(seen[k].stack.count, 0);
+            }
+        }
+        CHECK_EQ(picture.held, 0);
+        usleep(1000);
+    }
+    CHECK(found);
+    CHECK_EQ(write(fds[1], "y", 1), 1);
+    for (int i = 0; i < 1000 && __atomic_load_n(&byte, __ATOMIC_ACQUIRE) != 'y'; i++) {
+        usleep(1000);
+    }
+    CHECK_EQ(byte, 'y'); /* what it does for the program was not disturbed */
+    close(ring), close(fds[0]), close(fds[1]);
+    wait_alone();
+}
+
 /* The kernel's thread that polls the submission queue is in the list of this process' threads. */
 TEST(a_worker_of_io_uring)
 {
@@ -388,15 +462,7 @@ TEST(a_worker_of_io_uring)
         CHECK_EQ(picture.consistent, 1); /* no stack of this program is missing */
     }
     close((int)fd);
-    for (int i = 0; i < 1000; i++) { /* it ends a little later */
-        struct sonde_thread threads[8];
-        uint32_t count;
-        CHECK_OK(sonde_threads_list(threads, 8, &count));
-        if (count == 1) {
-            break;
-        }
-        usleep(1000);
-    }
+    wait_alone();
 }
 
 /* --- who may take one --- */
