@@ -89,6 +89,58 @@ static inline uint32_t at_index(const struct sonde__memo *memo,
     return (uint32_t)(frame - memo->frames);
 }
 
+/* Where verify() is. */
+struct position {
+    const struct sonde__memo_frame *frame;
+    uint64_t pc; /* of the frame */
+    uint64_t *pcs;
+};
+
+/* Whole groups of frames that were all arrived at by one cell (with_fp: by two, that of fp too),
+ * and whose images are not to be looked at. False: a cell has changed. */
+SONDE__NO_SANITIZE static inline __attribute__((always_inline)) bool
+verify_groups(struct position *at, const struct sonde__memo_frame *last, uint64_t base,
+              uint64_t mask, const bool is_wanted, const bool with_fp)
+{
+    const struct sonde__memo_frame *frame = at->frame;
+    uint64_t *pcs = at->pcs;
+    uint64_t pc = at->pc;
+    unsigned i = GROUP;
+    while (__builtin_expect(last - frame >= GROUP, 1)) {
+        _Static_assert(GROUP == 4, "cells");
+        const uint64_t cells[GROUP] = {frame[1].cell, frame[2].cell, frame[3].cell, frame[4].cell};
+        uint64_t some = ((cells[3] | cells[2]) | (cells[1] | cells[0])) & SONDE__MEMO_FLAGS;
+        uint64_t each = cells[0] & cells[1] & cells[2] & cells[3] & SONDE__MEMO_CHECK;
+        if (__builtin_expect(with_fp ? some != SONDE__MEMO_CHECK || each == 0 : some != 0, 0)) {
+            break;
+        }
+        i = 0;
+        UNROLL for (; i < GROUP; i++)
+        {
+            const struct sonde__memo_frame *caller = &frame[i + 1];
+            uint64_t caller_pc = caller->pc;
+            uint64_t cell = base + cells[i] - (with_fp ? SONDE__MEMO_CHECK : 0);
+            if (__builtin_expect((sonde__plain_word(cell) & mask) != caller_pc, 0) ||
+                (with_fp && __builtin_expect(!has_same_fp(base, caller), 0))) {
+                break;
+            }
+            if (is_wanted) {
+                pcs[i] = pc;
+            }
+            pc = caller_pc;
+        }
+        frame += i;
+        if (is_wanted) {
+            pcs += i;
+        }
+        if (__builtin_expect(i < GROUP, 0)) {
+            break;
+        }
+    }
+    *at = (struct position){frame, pc, pcs};
+    return i == GROUP;
+}
+
 /* From frame `at`, whose state is the walk's, outward to frame `end` - 1 at most. Returns the frame
  * up to which the state is proven; the pcs of those before it are written to `pcs`, if so wanted.
  */
@@ -98,60 +150,36 @@ verify(const struct sonde__memo *memo, uint32_t at, uint32_t end, struct look *l
 {
     const uint64_t mask = pac_mask(SONDE__ARCH_HOST);
     const uint64_t base = memo->base;
-    const struct sonde__memo_frame *frame = &memo->frames[at];
     const struct sonde__memo_frame *last = &memo->frames[end - 1];
-    uint64_t pc = frame->pc;
-    if (!may_leave(memo, frame, look)) {
+    struct position here = {&memo->frames[at], memo->frames[at].pc, pcs};
+    if (!may_leave(memo, here.frame, look)) {
         return at;
     }
     for (;;) {
-        /* nearly all frames: arrived by one cell, image not to be looked at */
-        while (last - frame >= GROUP) {
-            _Static_assert(GROUP == 4, "cells");
-            const uint64_t cells[GROUP] = {frame[1].cell, frame[2].cell, frame[3].cell,
-                                           frame[4].cell};
-            unsigned i = 0;
-            if (((cells[0] | cells[1] | cells[2] | cells[3]) & SONDE__MEMO_FLAGS) != 0) {
-                break;
-            }
-            UNROLL for (; i < GROUP; i++)
-            {
-                uint64_t caller_pc = frame[i + 1].pc;
-                if (__builtin_expect((sonde__plain_word(base + cells[i]) & mask) != caller_pc, 0)) {
-                    break;
-                }
-                if (is_wanted) {
-                    pcs[i] = pc;
-                }
-                pc = caller_pc;
-            }
-            frame += i;
-            if (is_wanted) {
-                pcs += i;
-            }
-            if (i < GROUP) {
-                return at_index(memo, frame);
-            }
+        /* nearly all frames, without and with frame pointers */
+        if (!verify_groups(&here, last, base, mask, is_wanted, false) ||
+            !verify_groups(&here, last, base, mask, is_wanted, true)) {
+            return at_index(memo, here.frame);
         }
         /* others, of which there are several together, and the rest */
-        for (unsigned i = 0; i < GROUP || last - frame < GROUP; i++) {
-            const struct sonde__memo_frame *caller = frame + 1;
-            if (frame == last) {
-                return at_index(memo, frame);
+        for (unsigned i = 0; i < GROUP || last - here.frame < GROUP; i++) {
+            const struct sonde__memo_frame *caller = here.frame + 1;
+            if (here.frame == last) {
+                return at_index(memo, here.frame);
             }
             uint32_t cell = caller->cell;
             if (((cell & SONDE__MEMO_CHECK) != 0 && !has_same_fp(base, caller)) ||
                 (cell & SONDE__MEMO_ODD) != 0 ||
                 (sonde__plain_word(base + cell_of(cell)) & mask) != caller->pc) {
-                return at_index(memo, frame);
+                return at_index(memo, here.frame);
             }
             if (is_wanted) {
-                *pcs++ = pc;
+                *here.pcs++ = here.pc;
             }
-            pc = caller->pc;
-            frame = caller;
-            if (!may_leave(memo, frame, look)) {
-                return at_index(memo, frame);
+            here.pc = caller->pc;
+            here.frame = caller;
+            if (!may_leave(memo, here.frame, look)) {
+                return at_index(memo, here.frame);
             }
         }
     }

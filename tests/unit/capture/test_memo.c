@@ -433,6 +433,37 @@ TEST(a_frame_pointer_is_another)
     end_state();
 }
 
+/* Each frame is found by its frame pointer, as in code that keeps them. */
+static __attribute__((noinline)) void keep_all(int depth)
+{
+    volatile char *room = alloca(16);
+    room[0] = (char)depth;
+    if (depth > 0) {
+        keep_all(depth - 1);
+    } else {
+        check_with(DEPTH, 0, 0);
+    }
+    room[1] = room[0];
+}
+
+/* The frames inside of one whose frame pointer has changed are where they were, however many. */
+TEST(frames_with_frame_pointers)
+{
+    CHECK_OK(sonde_stack_prepare());
+    begin_state(16);
+    for (int depth = 0; depth < 24; depth++) {
+        for (int n = 16; n < 512; n += 80) {
+            pad_a(n, depth, keep_all);
+            pad_b(512 - n, depth, keep_all);
+            pad_a(n, depth, keep_all);
+            pad_a(512 - n, depth, keep_all);
+            padded(n, depth, keep_all);
+        }
+    }
+    own->checks = 1000;
+    end_state();
+}
+
 /* The frame pointer was saved inside, the stack changes in the middle, and further out a frame is
  * found by it. */
 TEST(a_frame_pointer_is_found_again_behind_a_change)
