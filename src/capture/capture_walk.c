@@ -227,8 +227,7 @@ static bool find_rule(void *ctx, uint64_t pc, struct sonde__memo_rule *ret_rule)
     }
     const struct sonde__image *image = rules->image;
     return image->is_permanent && image->rules != NULL &&
-           sonde__unwind_memo_rule(sonde__table_find(image->rules, call - image->bias), pc,
-                                   ret_rule);
+           sonde__unwind_memo_rule(sonde__table_find(image->rules, call - image->bias), ret_rule);
 }
 
 /* The short way (unwind_memo.h). False: what is written of the stack is void. */

@@ -7,6 +7,7 @@ set(sources
     unwind_infer.c
     unwind_link.c
     unwind_memo.c
+    unwind_memo_rules.c
     unwind_memo_walk.c
     unwind_plain.c
     unwind_program.c

@@ -32,9 +32,8 @@
  *   any time.
  *
  * Frames lie in order at the end of their array, innermost first: new inner ones are added in
- * front. Beside them are the rules of the last return addresses that were walked from, of images
- * that are never unloaded (so they hold as long as the process): a stack that has changed is then
- * walked without tables, and without holding on to a snapshot of the images.
+ * front. A stack that has changed is walked by the rules of return addresses (unwind_memo_rules.h),
+ * without tables, and without holding on to a snapshot of the images.
  *
  * A frame can have a tag: a word of somebody's (the depot's) about the stack from there outward. It
  * is forgotten when anything of that has changed, so whoever tags pays for new frames only.
@@ -45,10 +44,9 @@
 
 #include "unwind_sink.h"
 
-#define SONDE__MEMO_BYTES  16384
+#define SONDE__MEMO_BYTES  12288
 #define SONDE__MEMO_FRAMES 320 /* as many as a stack has nearly always */
-#define SONDE__MEMO_RULES  256
-#define SONDE__MEMO_IMAGES 8 /* that can be unloaded; frames of further ones are walked */
+#define SONDE__MEMO_IMAGES 8   /* that can be unloaded; frames of further ones are walked */
 
 /* A frame. sp, cells and fp are distances from the memo's base; sp and cells are multiples of
  * eight, so the low bits of cells are free for flags. The arrival (cell, fp_home) is the step that
@@ -79,19 +77,19 @@ struct sonde__memo_image {
     struct sonde__build_id build_id;
 };
 
-/* A plain rule, by the return address that it was used for: the CFA from sp or fp, the return
- * address and perhaps fp so far below it. Distances are multiples of eight. */
+/* A plain rule: the CFA from sp or fp, the return address and perhaps fp so far below it. Distances
+ * are multiples of eight. */
 struct sonde__memo_rule {
-    uint64_t pc;    /* 0: free */
-    int32_t cfa;    /* distance from sp or fp; BY_FP, END */
-    uint16_t fp_at; /* 0: fp is kept */
-    uint16_t ra_at;
+    uint32_t flags;
+    int32_t cfa;    /* from sp or fp */
+    uint32_t fp_at; /* 0: fp is kept */
+    uint32_t ra_at;
 };
 
 enum {
     SONDE__MEMO_RULE_BY_FP = 1,
     SONDE__MEMO_RULE_END = 2, /* the outermost frame */
-    SONDE__MEMO_RULE_FLAGS = 7,
+    SONDE__MEMO_RULE_FLAGS = SONDE__MEMO_RULE_BY_FP | SONDE__MEMO_RULE_END,
 };
 
 /* Is it still there? Context: handler. */
@@ -110,7 +108,6 @@ struct sonde__memo {
     uint32_t image_count;
     bool is_root; /* the last frame is the outermost: its rule says so */
     bool is_busy; /* for the owner: a walk is using it */
-    struct sonde__memo_rule rules[SONDE__MEMO_RULES]; /* each at one of two places */
 };
 _Static_assert(sizeof(struct sonde__memo) <= SONDE__MEMO_BYTES, "a memo fits its slot");
 
@@ -142,8 +139,7 @@ bool sonde__unwind_memo_walk(struct sonde__memo *memo, const struct sonde__memo_
                              struct sonde_stack *stack);
 
 /* A rule of a table as a memo holds it. False: it cannot. */
-bool sonde__unwind_memo_rule(const struct sonde__rule *rule, uint64_t pc,
-                             struct sonde__memo_rule *ret_rule);
+bool sonde__unwind_memo_rule(const struct sonde__rule *rule, struct sonde__memo_rule *ret_rule);
 
 /* The tags of the last `count` frames, to read and to write, in the order of the stack. tagger: who
  * asks; other tags than its own are forgotten. Null: there are no so many frames, or the last of

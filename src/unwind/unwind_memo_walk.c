@@ -7,63 +7,42 @@
 #include "unwind_memo_inside.h"
 
 #include "base_mem.h"
+#include "unwind_memo_rules.h"
 
 /* New frames that are put into the memo together: their place is known when the walk has come to
  * one that is there already. */
 enum { FRESH = 48 };
 
-bool sonde__unwind_memo_rule(const struct sonde__rule *rule, uint64_t pc,
-                             struct sonde__memo_rule *ret_rule)
+bool sonde__unwind_memo_rule(const struct sonde__rule *rule, struct sonde__memo_rule *ret_rule)
 {
     bool by_fp = rule->cfa == SONDE__RULE_FP;
     bool fp_saved = rule->fp_from == SONDE__FROM_CFA;
     if (rule->cfa == SONDE__RULE_END) {
-        *ret_rule = (struct sonde__memo_rule){.pc = pc, .cfa = SONDE__MEMO_RULE_END};
+        *ret_rule = (struct sonde__memo_rule){.flags = SONDE__MEMO_RULE_END};
         return true;
     }
-    if (!sonde__rule_is_plain(rule) || (rule->cfa_offset & SONDE__MEMO_RULE_FLAGS) != 0 ||
-        rule->ra_offset >= 0 || rule->ra_offset % 8 != 0 ||
+    if (!sonde__rule_is_plain(rule) || rule->cfa_offset % 8 != 0 || rule->ra_offset >= 0 ||
+        rule->ra_offset % 8 != 0 ||
         (fp_saved && (rule->fp_offset >= 0 || rule->fp_offset % 8 != 0))) {
         return false;
     }
     *ret_rule = (struct sonde__memo_rule){
-        .pc = pc,
-        .cfa = rule->cfa_offset | (by_fp ? SONDE__MEMO_RULE_BY_FP : 0),
-        .fp_at = fp_saved ? (uint16_t)-rule->fp_offset : 0,
-        .ra_at = (uint16_t)-rule->ra_offset,
+        .flags = by_fp ? SONDE__MEMO_RULE_BY_FP : 0,
+        .cfa = rule->cfa_offset,
+        .fp_at = fp_saved ? (uint32_t)-rule->fp_offset : 0,
+        .ra_at = (uint32_t)-rule->ra_offset,
     };
     return true;
 }
 
-/* Where the rule for a return address is, or at the place beside it: call sites lie anywhere in an
- * image, and the high bits of the product depend on all of theirs. */
-static inline uint32_t rule_index(uint64_t pc)
+static __attribute__((noinline)) bool learn_rule(const struct sonde__memo_start *start, uint64_t pc,
+                                                 struct sonde__memo_rule *ret_rule)
 {
-    _Static_assert(SONDE__MEMO_RULES == 256, "eight bits");
-    return (uint32_t)(pc * 0x9e3779b97f4a7c15u >> 56);
-}
-
-static __attribute__((noinline)) const struct sonde__memo_rule *
-learn_rule(struct sonde__memo *memo, const struct sonde__memo_start *start, uint64_t pc)
-{
-    uint32_t index = rule_index(pc);
-    struct sonde__memo_rule rule;
-    if (!start->find_rule(start->ctx, pc, &rule)) {
-        return NULL;
+    if (!start->find_rule(start->ctx, pc, ret_rule)) {
+        return false;
     }
-    memo->rules[index ^ 1] = memo->rules[index];
-    memo->rules[index] = rule;
-    return &memo->rules[index];
-}
-
-static inline const struct sonde__memo_rule *
-find_rule(struct sonde__memo *memo, const struct sonde__memo_start *start, uint64_t pc)
-{
-    uint32_t index = rule_index(pc);
-    if (memo->rules[index].pc == pc) {
-        return &memo->rules[index];
-    }
-    return memo->rules[index ^ 1].pc == pc ? &memo->rules[index ^ 1] : learn_rule(memo, start, pc);
+    sonde__unwind_memo_rules_put(pc, ret_rule);
+    return true;
 }
 
 /* The frames of this walk, [begin, at), and `count` new ones outward of them. is_joined: frame
@@ -200,7 +179,7 @@ SONDE__NO_SANITIZE static __attribute__((noinline)) bool walk_on(struct pass *pa
         goto followed;
     }
     for (;;) {
-        const struct sonde__memo_rule *rule;
+        struct sonde__memo_rule rule;
         while (next < END && frames[next].sp < sp) {
             next++;
         }
@@ -272,8 +251,7 @@ SONDE__NO_SANITIZE static __attribute__((noinline)) bool walk_on(struct pass *pa
             }
             break;
         }
-        rule = find_rule(memo, start, pc);
-        if (rule == NULL) {
+        if (!sonde__memo_rules_find(pc, &rule) && !learn_rule(start, pc, &rule)) {
             break;
         }
         if (pass->skip > 0) {
@@ -281,7 +259,7 @@ SONDE__NO_SANITIZE static __attribute__((noinline)) bool walk_on(struct pass *pa
         } else {
             stack->pcs[pass->kept++] = pc;
         }
-        if ((rule->cfa & SONDE__MEMO_RULE_END) != 0) {
+        if ((rule.flags & SONDE__MEMO_RULE_END) != 0) {
             if (pass->kept > 0) {
                 put_result(stack, start, pass->kept, SONDE_END_ROOT, pc);
                 is_done = true;
@@ -289,21 +267,20 @@ SONDE__NO_SANITIZE static __attribute__((noinline)) bool walk_on(struct pass *pa
             rec.is_root = true;
             break;
         }
-        bool by_fp = (rule->cfa & SONDE__MEMO_RULE_BY_FP) != 0;
-        uint64_t cfa = (by_fp ? fp - base : sp) +
-                       (uint64_t)(int64_t)(rule->cfa & ~(int32_t)SONDE__MEMO_RULE_FLAGS);
+        bool by_fp = (rule.flags & SONDE__MEMO_RULE_BY_FP) != 0;
+        uint64_t cfa = (by_fp ? fp - base : sp) + (uint64_t)(int64_t)rule.cfa;
         uint64_t size = cfa - sp;
-        if (size - 1 >= end - sp || (cfa & 7) != 0 || rule->ra_at > size || rule->fp_at > size) {
+        if (size - 1 >= end - sp || (cfa & 7) != 0 || rule.ra_at > size || rule.fp_at > size) {
             break;
         }
-        uint64_t return_pc = sonde__plain_word(base + cfa - rule->ra_at) & mask;
+        uint64_t return_pc = sonde__plain_word(base + cfa - rule.ra_at) & mask;
         if (return_pc == 0) {
             break;
         }
         here->fp_home |= by_fp ? SONDE__MEMO_USES : 0;
         fp_home = 0;
-        if (rule->fp_at != 0) {
-            uint64_t home = cfa - rule->fp_at;
+        if (rule.fp_at != 0) {
+            uint64_t home = cfa - rule.fp_at;
             uint64_t saved = sonde__plain_word(base + home);
             if (sonde__fp_is_tagged(saved) && fp == base + home) {
                 break; /* an async function's, most likely */
@@ -311,7 +288,7 @@ SONDE__NO_SANITIZE static __attribute__((noinline)) bool walk_on(struct pass *pa
             fp_home = (uint32_t)home;
             fp = sonde__strip_fp_tag(saved);
         }
-        cell = (uint32_t)(cfa - rule->ra_at);
+        cell = (uint32_t)(cfa - rule.ra_at);
         pc = return_pc;
         sp = cfa;
     }

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The rules of the return addresses that stacks were walked from: one table for the process, which
+ * all threads read and write without a lock, so that the first stack of a thread finds what others
+ * have looked up in the tables of the images. Of images that are never unloaded only, so what is in
+ * it holds as long as the process.
+ *
+ * An entry is one word, so that no reader sees half of it: the rule in the low bits, above it what
+ * tells which return address it is of. That is whole, not a part of a hash: an address (of 48 bits)
+ * times an odd number modulo 2^48 is another one for each; its upper bits are the place in the
+ * table, the others are kept. An entry that is pushed out is looked up again where it is needed.
+ *
+ * Context: handler. */
+#ifndef SONDE_UNWIND_MEMO_RULES_H
+#define SONDE_UNWIND_MEMO_RULES_H
+
+#include "unwind_memo.h"
+
+enum {
+    SONDE__MEMO_RULES_BITS = 13,       /* entries, as a power of two: 64 KiB */
+    SONDE__MEMO_RULES_PC_BITS = 48,    /* of an address; others are not kept */
+    SONDE__MEMO_RULES_PACKED_BITS = 28 /* of a rule */
+};
+
+/* An entry stands at its place or at the one beside it: its tag has the bit that tells these two
+ * apart. */
+_Static_assert(SONDE__MEMO_RULES_PC_BITS - (SONDE__MEMO_RULES_BITS - 1) +
+                       SONDE__MEMO_RULES_PACKED_BITS ==
+                   64,
+               "an entry is one word");
+
+/* A packed rule, from bit 0: BY_FP, END, one that is free; the CFA's distance, in bytes, twelve
+ * bits of it from bit 3 on; where the return address is and where fp (plus one word, 0: nowhere),
+ * in words. These two are counted from the CFA downward on x86-64, where they are pushed first, and
+ * on aarch64, where they are stored at the frame's inner end, from sp or fp upward. */
+enum {
+    SONDE__PACKED_CFA = 0xfff << 3,
+    SONDE__PACKED_RA_SHIFT = 15,
+    SONDE__PACKED_RA_MAX = 0x7f,
+    SONDE__PACKED_FP_SHIFT = 22,
+    SONDE__PACKED_FP_MAX = 0x3f,
+};
+
+extern uint64_t sonde__unwind_memo_rules[1 << SONDE__MEMO_RULES_BITS];
+
+/* Have its pages come now, and not with the first captures. Context: any thread */
+void sonde__unwind_memo_rules_prepare(void);
+
+/* Put a rule there, if it can be. */
+void sonde__unwind_memo_rules_put(uint64_t pc, const struct sonde__memo_rule *rule);
+
+/* Of an address below 2^48: its place in the upper bits, and the tag below it. */
+static inline uint64_t sonde__memo_rules_mix(uint64_t pc)
+{
+    return (pc << (64 - SONDE__MEMO_RULES_PC_BITS)) * 0x9e3779b97f4a7c15u;
+}
+
+static inline uint32_t sonde__memo_rules_place(uint64_t mixed)
+{
+    return (uint32_t)(mixed >> (64 - SONDE__MEMO_RULES_BITS));
+}
+
+static inline uint64_t sonde__memo_rules_tag(uint64_t mixed)
+{
+    return mixed << (SONDE__MEMO_RULES_BITS - 1);
+}
+
+/* Is it one, and not a word of another tag (or none: no rule is 0)? */
+static inline bool sonde__memo_rules_is_rule(uint64_t packed)
+{
+    return packed - 1 < ((uint64_t)1 << SONDE__MEMO_RULES_PACKED_BITS) - 1;
+}
+
+static inline uint64_t sonde__memo_rules_load(uint32_t place)
+{
+    return __atomic_load_n(&sonde__unwind_memo_rules[place], __ATOMIC_RELAXED);
+}
+
+/* Any word `packed` gives some rule: the caller checks distances, as those of any rule. */
+static inline struct sonde__memo_rule sonde__memo_rule_unpack(uint64_t packed)
+{
+    struct sonde__memo_rule rule;
+    uint32_t cfa = (uint32_t)packed & SONDE__PACKED_CFA;
+    uint32_t ra = (uint32_t)(packed >> (SONDE__PACKED_RA_SHIFT - 3)) & SONDE__PACKED_RA_MAX << 3;
+    uint32_t fp = (uint32_t)(packed >> (SONDE__PACKED_FP_SHIFT - 3)) & SONDE__PACKED_FP_MAX << 3;
+    rule.flags = (uint32_t)packed & SONDE__MEMO_RULE_FLAGS;
+    rule.cfa = (int32_t)cfa;
+    if (SONDE__ARCH_HOST == SONDE__ARCH_X86_64) {
+        rule.ra_at = ra;
+        rule.fp_at = fp;
+    } else {
+        rule.ra_at = cfa - ra;
+        rule.fp_at = fp != 0 ? cfa - (fp - 8) : 0;
+    }
+    return rule;
+}
+
+/* The rule for a return address. False: it is not here. */
+static inline bool sonde__memo_rules_find(uint64_t pc, struct sonde__memo_rule *ret_rule)
+{
+    uint64_t mixed = sonde__memo_rules_mix(pc);
+    uint32_t place = sonde__memo_rules_place(mixed);
+    uint64_t packed = sonde__memo_rules_load(place) ^ sonde__memo_rules_tag(mixed);
+    if (pc >> SONDE__MEMO_RULES_PC_BITS != 0) {
+        return false;
+    }
+    if (!sonde__memo_rules_is_rule(packed)) {
+        packed = sonde__memo_rules_load(place ^ 1) ^ sonde__memo_rules_tag(mixed);
+        if (!sonde__memo_rules_is_rule(packed)) {
+            return false;
+        }
+    }
+    *ret_rule = sonde__memo_rule_unpack(packed);
+    return true;
+}
+
+#endif
