@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sonde/stack.h>
 
+#include "capture_memo.h"
 #include "capture_walk.h"
 #include "mem_heap.h"
 #include "target_self.h"
@@ -8,9 +9,28 @@
 /* Most stacks are not deeper; the next size is four times this one, and so on. */
 #define WHOLE_FRAMES_FIRST 256u
 
+enum { ONCE_FRAMES = 64 };
+
+/* A capture, so that the code of captures is there, the system's for new threads included. */
+static __attribute__((noinline)) void capture_once(void)
+{
+    uint64_t pcs[ONCE_FRAMES];
+    uint8_t how[ONCE_FRAMES];
+    struct sonde_stack stack;
+    sonde_stack_init(&stack, pcs, how, ONCE_FRAMES, 0);
+    if (sonde_stack_capture(&stack, 0) != SONDE_OK) {
+        return; /* it fails for wrong arguments only */
+    }
+}
+
 enum sonde_status sonde_stack_prepare(void)
 {
-    return sonde__target_self_refresh(true);
+    enum sonde_status status = sonde__target_self_refresh(true);
+    if (status == SONDE_OK) {
+        sonde__capture_memo_prepare();
+        capture_once();
+    }
+    return status;
 }
 
 void sonde_stack_free(struct sonde_stack *stack)

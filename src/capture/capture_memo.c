@@ -2,9 +2,11 @@
 #include "capture_memo.h"
 
 #include "os.h"
+#include "unwind_memo_rules.h"
 
 enum {
     CHUNK = 16,   /* slots mapped at once: fewer system calls, and less than a huge page */
+    AHEAD = 8,    /* slots whose memory is there before a thread asks for one */
     SWEEP = 8,    /* owners looked at by one thread that finds no free slot (0.3 us each) */
     PATIENCE = 63 /* captures without memo until it looks again */
 };
@@ -24,9 +26,13 @@ struct slot {
 };
 _Static_assert(sizeof(struct slot) == SONDE__MEMO_BYTES, "whole pages");
 
-static uint64_t labels[SONDE__CAPTURE_MEMOS];   /* pid << 32 | tid; 0: free */
+/* In a label: it is taken, but what is known of its owner is not written yet. */
+#define LEASING ((uint64_t)1 << 63)
+
+static uint64_t labels[SONDE__CAPTURE_MEMOS];   /* pid << 32 | tid, LEASING; 0: free */
 static uint64_t pointers[SONDE__CAPTURE_MEMOS]; /* thread pointers of the owners */
 static struct slot *chunks[SONDE__CAPTURE_MEMOS / CHUNK];
+static uint32_t slots_used; /* none from here on was ever leased */
 static uint32_t sweep_at;
 static uint64_t refused;
 static bool is_disabled;
@@ -57,24 +63,38 @@ static struct sonde__memo *slot_memory(uint32_t index)
 
 static bool take(uint32_t index, uint64_t from, uint64_t label)
 {
-    return __atomic_compare_exchange_n(&labels[index], &from, label, false, __ATOMIC_ACQ_REL,
-                                       __ATOMIC_RELAXED);
+    return __atomic_compare_exchange_n(&labels[index], &from, label | LEASING, false,
+                                       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* A slot that is free, or whose label is ours: a thread before had our id. (Or a capture that this
- * one has interrupted is just leasing it; then both have the same.) */
-static bool take_free(uint64_t label, uint32_t *ret_index)
+/* Was the slot's owner somebody who cannot live beside us? */
+static bool is_of_same(uint32_t index, uint64_t owner, uint64_t label, uint64_t pointer)
 {
-    for (uint32_t i = 0; i < SONDE__CAPTURE_MEMOS; i++) {
-        if (__atomic_load_n(&labels[i], __ATOMIC_RELAXED) == label) {
+    return owner == label || (owner != 0 && (owner & LEASING) == 0 &&
+                              __atomic_load_n(&pointers[index], __ATOMIC_RELAXED) == pointer);
+}
+
+/* The slot of a thread that had our thread pointer, as C libraries use stacks again, or our id: it
+ * has ended, nobody has to be asked, and its pages are there. Or the one that a capture which we
+ * have interrupted is just leasing. Or one that is free, the first of these: they were prepared. */
+static bool take_free(uint64_t label, uint64_t pointer, uint32_t *ret_index)
+{
+    uint32_t top = __atomic_load_n(&slots_used, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < top; i++) {
+        /* acquire: pairs with the lease of this owner, so that the pointer is not one before */
+        uint64_t owner = __atomic_load_n(&labels[i], __ATOMIC_ACQUIRE);
+        if (owner == (label | LEASING) ||
+            (is_of_same(i, owner, label, pointer) && take(i, owner, label))) {
             *ret_index = i;
             return true;
         }
     }
     for (uint32_t i = 0; i < SONDE__CAPTURE_MEMOS; i++) {
-        uint32_t index = ((uint32_t)label + i) % SONDE__CAPTURE_MEMOS;
-        if (__atomic_load_n(&labels[index], __ATOMIC_RELAXED) == 0 && take(index, 0, label)) {
-            *ret_index = index;
+        if (__atomic_load_n(&labels[i], __ATOMIC_RELAXED) == 0 && take(i, 0, label)) {
+            while (top <= i && !__atomic_compare_exchange_n(&slots_used, &top, i + 1, true,
+                                                            __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+            }
+            *ret_index = i;
             return true;
         }
     }
@@ -100,30 +120,6 @@ static bool take_abandoned(uint64_t label, uint32_t *ret_index)
     return false;
 }
 
-/* The slot of a thread that ended and had our stack, so our thread pointer: C libraries use stacks
- * again. Its pages are there, which is most of what a thread's first capture would cost, and the
- * rules in it are of use. That the thread is gone is asked nevertheless. */
-static bool take_inherited(uint64_t label, uint64_t pointer, uint32_t *ret_index)
-{
-    struct sonde__os_sender sender;
-    for (uint32_t i = 0; i < SONDE__CAPTURE_MEMOS; i++) {
-        if (__atomic_load_n(&pointers[i], __ATOMIC_RELAXED) != pointer) {
-            continue;
-        }
-        uint64_t owner = __atomic_load_n(&labels[i], __ATOMIC_RELAXED);
-        if (owner >> 32 != label >> 32) {
-            continue; /* of the parent process, or free */
-        }
-        sender = sonde__os_sender();
-        if (sonde__os_signal_thread(sender, (int32_t)(uint32_t)owner, 0, 0) == SONDE_ABSENT &&
-            take(i, owner, label)) {
-            *ret_index = i;
-            return true;
-        }
-    }
-    return false;
-}
-
 static __attribute__((noinline)) struct sonde__memo *lease(void)
 {
     const uint64_t pointer = sonde__os_thread_pointer();
@@ -135,13 +131,13 @@ static __attribute__((noinline)) struct sonde__memo *lease(void)
         return NULL;
     }
     label = own_label();
-    if (!take_inherited(label, pointer, &index) && !take_free(label, &index) &&
-        !take_abandoned(label, &index)) {
+    if (!take_free(label, pointer, &index) && !take_abandoned(label, &index)) {
         __atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
         own.patience = PATIENCE;
         return NULL;
     }
     __atomic_store_n(&pointers[index], pointer, __ATOMIC_RELAXED);
+    __atomic_store_n(&labels[index], label, __ATOMIC_RELEASE);
     memo = slot_memory(index);
     if (own.memo != NULL || memo == NULL) { /* a handler came in between */
         if (own.memo != memo) {
@@ -156,6 +152,18 @@ static __attribute__((noinline)) struct sonde__memo *lease(void)
     own.index = index;
     own.memo = memo;
     return memo;
+}
+
+void sonde__capture_memo_prepare(void)
+{
+    uint32_t used = __atomic_load_n(&slots_used, __ATOMIC_RELAXED);
+    for (uint32_t i = used; i < used + AHEAD && i < SONDE__CAPTURE_MEMOS; i++) {
+        struct sonde__memo *memo = slot_memory(i);
+        if (memo != NULL) {
+            __atomic_store_n(&memo->here, 1, __ATOMIC_RELAXED);
+        }
+    }
+    sonde__unwind_memo_rules_prepare();
 }
 
 struct sonde__memo *sonde__capture_memo_enter(void)

@@ -3,8 +3,9 @@
  *
  * A fixed pool of slots, each leased by one thread at its first capture and labelled with its
  * process and thread id. Nothing runs when a thread ends: a slot whose thread is gone is taken over
- * when no free one is left. A thread finds its slot through a word of static TLS. A thread without
- * one (the pool is exhausted by living threads, no memory) walks by the tables; that is counted.
+ * by a thread on the same stack, and by any when no free one is left. A thread finds its slot
+ * through a word of static TLS. A thread without one (the pool is exhausted by living threads, no
+ * memory) walks by the tables; that is counted.
  *
  * A capture marks the memo busy; one that interrupts it (a handler) walks by the tables. A handler
  * that leaves such a capture by longjmp leaves the mark: then the thread goes on without memo.
@@ -14,7 +15,11 @@
 
 #include "unwind_memo.h"
 
-#define SONDE__CAPTURE_MEMOS 256 /* 4 MiB, if so many threads capture themselves */
+#define SONDE__CAPTURE_MEMOS 256 /* 3 MiB, if so many threads capture themselves */
+
+/* Have the memory come now that the first captures of the next threads will need: a page of each of
+ * some slots, and the table of rules. Context: any thread */
+void sonde__capture_memo_prepare(void);
 
 /* The calling thread's memo, marked busy; null: none now. */
 struct sonde__memo *sonde__capture_memo_enter(void);

@@ -186,8 +186,8 @@ bool sonde__os_find_image(uint64_t pc, struct sonde__os_image *ret_image);
 /* One past the highest address that a frame of the main thread can have. False: not known. */
 bool sonde__os_main_stack_end(uint64_t *ret_end);
 
-/* A bound for this thread's frames from `sp` outward: the main thread's stack end, else the thread
- * pointer where it lies above sp. It is a bound, not a promise that all memory below it is mapped
+/* A bound for this thread's frames from `sp` outward: the main thread's stack end or the thread
+ * pointer, whichever lies above sp. It is a bound, not a promise that all memory below it is mapped
  * (coroutines, alternate stacks). False: not known. */
 bool sonde__os_own_stack_end(uint64_t sp, uint64_t *ret_end);
 

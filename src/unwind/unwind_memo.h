@@ -108,6 +108,7 @@ struct sonde__memo {
     uint32_t image_count;
     bool is_root; /* the last frame is the outermost: its rule says so */
     bool is_busy; /* for the owner: a walk is using it */
+    uint8_t here; /* for the owner: written once to have the page */
 };
 _Static_assert(sizeof(struct sonde__memo) <= SONDE__MEMO_BYTES, "a memo fits its slot");
 

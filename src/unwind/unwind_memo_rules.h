@@ -51,7 +51,7 @@ void sonde__unwind_memo_rules_put(uint64_t pc, const struct sonde__memo_rule *ru
 /* Of an address below 2^48: its place in the upper bits, and the tag below it. */
 static inline uint64_t sonde__memo_rules_mix(uint64_t pc)
 {
-    return (pc << (64 - SONDE__MEMO_RULES_PC_BITS)) * 0x9e3779b97f4a7c15u;
+    return pc * ((uint64_t)0x9e3779b97f4a7c15u << (64 - SONDE__MEMO_RULES_PC_BITS));
 }
 
 static inline uint32_t sonde__memo_rules_place(uint64_t mixed)

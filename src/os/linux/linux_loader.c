@@ -136,6 +136,13 @@ bool sonde__os_own_stack_end(uint64_t sp, uint64_t *ret_end)
 {
     uint64_t pointer = sonde__os_thread_pointer();
     uint64_t end;
+    /* The main thread's stack ends above the thread pointer, as everywhere but in emulators: below
+     * it, whoever this is, the pointer bounds its frames, and the system need not be asked. */
+    if (sp < pointer && &__libc_stack_end != NULL &&
+        (uint64_t)(uintptr_t)__libc_stack_end > pointer) {
+        *ret_end = pointer;
+        return true;
+    }
     if (sonde__os_tid() == sonde__os_pid()) {
         if (!sonde__os_main_stack_end(&end) || sp >= end) {
             return false;

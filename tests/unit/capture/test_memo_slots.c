@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,7 +44,114 @@ TEST(a_slot_for_each_thread_and_again)
     CHECK(sonde__capture_memo_refused() <= 8);
 }
 
-static pthread_barrier_t barrier;
+static void *take_memo(void *ret_memo)
+{
+    struct taken taken;
+    take(&taken, DEPTH, 0, 0);
+    struct sonde__memo *memo = sonde__capture_memo_enter();
+    sonde__capture_memo_leave(memo);
+    *(struct sonde__memo **)ret_memo = memo;
+    return NULL;
+}
+
+static pthread_barrier_t barrier, leave;
+
+/* With the one who waits for it; then with all others. */
+static void *take_memo_and_wait(void *ret_memo)
+{
+    (void)take_memo(ret_memo);
+    pthread_barrier_wait(&barrier);
+    pthread_barrier_wait(&leave);
+    return NULL;
+}
+
+static void start_and_wait(pthread_t *ret_thread, struct sonde__memo **ret_memo)
+{
+    CHECK_OK(pthread_create(ret_thread, NULL, take_memo_and_wait, ret_memo));
+    pthread_barrier_wait(&barrier);
+}
+
+static void begin_threads(unsigned count)
+{
+    CHECK_OK(pthread_barrier_init(&barrier, NULL, 2));
+    CHECK_OK(pthread_barrier_init(&leave, NULL, count + 1));
+}
+
+static void end_threads(const pthread_t *threads, unsigned count)
+{
+    pthread_barrier_wait(&leave);
+    for (unsigned i = 0; i < count; i++) {
+        CHECK_OK(pthread_join(threads[i], NULL));
+    }
+    pthread_barrier_destroy(&barrier);
+    pthread_barrier_destroy(&leave);
+}
+
+/* A thread on the stack of one that has ended has its memo, whoever else is there. */
+TEST(a_slot_stays_with_its_stack)
+{
+    enum { STACK_BYTES = 256 * 1024, OTHERS = 3 };
+    char *stack =
+        mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct sonde__memo *first = NULL, *others[OTHERS];
+    pthread_t threads[OTHERS];
+    pthread_attr_t attr;
+    CHECK(stack != MAP_FAILED);
+    CHECK_OK(sonde_stack_prepare());
+    CHECK_OK(pthread_attr_init(&attr));
+    CHECK_OK(pthread_attr_setstack(&attr, stack, STACK_BYTES));
+    begin_threads(OTHERS);
+    for (int i = 0; i < 4; i++) {
+        pthread_t thread;
+        struct sonde__memo *memo = NULL;
+        CHECK_OK(pthread_create(&thread, &attr, take_memo, &memo));
+        CHECK_OK(pthread_join(thread, NULL));
+        CHECK(memo != NULL && (i == 0 || memo == first));
+        first = memo;
+        for (int j = 0; i == 0 && j < OTHERS; j++) {
+            start_and_wait(&threads[j], &others[j]);
+            CHECK(others[j] != NULL && others[j] != first);
+        }
+    }
+    end_threads(threads, OTHERS);
+    pthread_attr_destroy(&attr);
+    munmap(stack, STACK_BYTES);
+}
+
+/* The page that holds the frames of most stacks. */
+static bool is_in_memory(const struct sonde__memo *memo)
+{
+    unsigned char there = 0;
+    uint64_t page = (uint64_t)(uintptr_t)(memo + 1) - 1;
+    CHECK_OK(mincore((void *)(uintptr_t)(page & ~(uint64_t)4095), 1, &there));
+    return (there & 1) != 0;
+}
+
+/* The memory of the next threads' memos is there before they are, and no more than that. */
+TEST(the_next_slots_are_prepared)
+{
+    enum { NEXT = 7, SLOTS_MAPPED = 16 };
+    struct sonde__memo *own_memo, *memos[NEXT];
+    pthread_t threads[NEXT];
+    if (sysconf(_SC_PAGESIZE) != 4096) {
+        SKIP("written for pages of 4 KiB");
+    }
+    CHECK_OK(sonde_stack_prepare());
+    (void)take_memo(&own_memo);
+    CHECK(own_memo != NULL);
+    uint64_t at = (uint64_t)(uintptr_t)own_memo;
+    for (int i = 1; i < SLOTS_MAPPED; i++) {
+        const void *next = (const void *)(uintptr_t)(at + (uint64_t)i * SONDE__MEMO_BYTES);
+        CHECK_EQ(is_in_memory(next), i <= NEXT);
+    }
+    begin_threads(NEXT);
+    for (int i = 0; i < NEXT; i++) {
+        start_and_wait(&threads[i], &memos[i]);
+        CHECK_EQ((uint64_t)(uintptr_t)memos[i], at + (uint64_t)(i + 1) * SONDE__MEMO_BYTES);
+    }
+    end_threads(threads, NEXT);
+}
+
 static void *take_and_wait(void *unused)
 {
     begin_state((uint64_t)(uintptr_t)&unused);
