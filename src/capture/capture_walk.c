@@ -242,35 +242,49 @@ static bool find_rule(void *ctx, uint64_t pc, struct sonde__memo_rule *ret_rule)
            sonde__unwind_memo_rule(sonde__table_find(image->rules, call - image->bias), ret_rule);
 }
 
-/* The short way (unwind_memo.h). False: what is written of the stack is void. */
-static inline bool walk_by_memo(struct sonde_stack *stack, const struct sonde__regs *regs,
-                                uint32_t skip, struct sonde__memo *memo)
+/* What the short way (unwind_memo.h) starts with. */
+static inline void begin_by_memo(struct sonde__memo_start *at, struct rules *rules,
+                                 const struct sonde__regs *regs, uint32_t skip,
+                                 struct sonde__memo *memo)
 {
-    struct rules rules;
     uint64_t generation = sonde__capture_generation();
     uint64_t start;
     uint64_t end;
-    struct sonde__memo_start at = {
+    *at = (struct sonde__memo_start){
         .pc = regs->pc,
         .sp = regs->r[sonde__arch_sp(SONDE__ARCH_HOST)],
         .fp = regs->r[sonde__arch_fp(SONDE__ARCH_HOST)],
         .skip = skip,
         .stands = sonde__capture_image_stands,
         .find_rule = find_rule,
-        .ctx = &rules,
+        .ctx = rules,
     };
-    rules.is_pinned = false;
-    at.plain_end = vouched_end(at.sp, &start, &end);
-    if (at.plain_end == 0) {
-        at.plain_end = vouch_own(at.sp);
+    rules->is_pinned = false;
+    at->plain_end = vouched_end(at->sp, &start, &end);
+    if (at->plain_end == 0) {
+        at->plain_end = vouch_own(at->sp);
     }
     if (memo->generation != generation) {
-        sonde__unwind_memo_reset(memo, at.sp, generation);
+        sonde__unwind_memo_reset(memo, at->sp, generation);
     }
+}
+
+static inline void end_by_memo(const struct rules *rules)
+{
+    if (rules->is_pinned) {
+        sonde__capture_unpin(rules->pin);
+    }
+}
+
+/* False: what is written of the stack is void. */
+static inline bool walk_by_memo(struct sonde_stack *stack, const struct sonde__regs *regs,
+                                uint32_t skip, struct sonde__memo *memo)
+{
+    struct rules rules;
+    struct sonde__memo_start at;
+    begin_by_memo(&at, &rules, regs, skip, memo);
     bool is_done = sonde__unwind_memo_walk(memo, &at, stack);
-    if (rules.is_pinned) {
-        sonde__capture_unpin(rules.pin);
-    }
+    end_by_memo(&rules);
     return is_done;
 }
 
@@ -284,21 +298,20 @@ void sonde__capture_walk(struct sonde_stack *stack, const struct sonde__regs *re
     sonde__capture_memo_leave(memo);
 }
 
-struct sonde__memo *sonde__capture_walk_tagged(struct sonde_stack *stack,
-                                               const struct sonde__regs *regs, uint32_t skip,
-                                               const void *tagger, uint32_t **ret_tags)
+struct sonde__memo *sonde__capture_renew(const struct sonde__regs *regs, uint32_t *ret_first)
 {
     struct sonde__memo *memo = sonde__capture_memo_enter();
-    *ret_tags = NULL;
-    if (memo == NULL || !walk_by_memo(stack, regs, skip, memo)) {
-        walk(stack, regs, false, skip, SONDE__CAPTURE_OWN, memo);
-    } else if (stack->end == SONDE_END_ROOT) {
-        *ret_tags = sonde__unwind_memo_tags(memo, stack->count, tagger);
+    struct rules rules;
+    struct sonde__memo_start at;
+    if (memo == NULL) {
+        return NULL;
+    }
+    begin_by_memo(&at, &rules, regs, 0, memo);
+    bool is_done = sonde__unwind_memo_renew(memo, &at, ret_first);
+    end_by_memo(&rules);
+    if (!is_done) {
+        sonde__capture_memo_leave(memo);
+        return NULL;
     }
     return memo;
-}
-
-void sonde__capture_tagged_done(struct sonde__memo *memo)
-{
-    sonde__capture_memo_leave(memo);
 }

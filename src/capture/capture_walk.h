@@ -22,16 +22,13 @@ enum sonde__capture_trust {
 void sonde__capture_walk(struct sonde_stack *stack, const struct sonde__regs *regs, bool exact,
                          uint32_t skip, enum sonde__capture_trust trust);
 
-/* As sonde__capture_walk() of the calling thread itself, for somebody who keeps a word about each
- * stack (unwind_memo.h). *ret_tags: one word for each frame of `stack`, which tells of the stack
- * from there outward, 0 where nothing is known; null: this stack is not remembered.
+/* The stack of the calling thread to the root, without skip, in its memo only: frames [*ret_first,
+ * SONDE__MEMO_FRAMES). For somebody who keeps a word about each frame (unwind_memo.h).
  *
- * sonde__capture_tagged_done() must follow. tagger: not null */
+ * Returns the memo, busy: sonde__capture_memo_leave() must follow. Null: it is not all there, by
+ * sonde__capture_walk() it can be had. */
 struct sonde__memo;
-struct sonde__memo *sonde__capture_walk_tagged(struct sonde_stack *stack,
-                                               const struct sonde__regs *regs, uint32_t skip,
-                                               const void *tagger, uint32_t **ret_tags);
-void sonde__capture_tagged_done(struct sonde__memo *memo);
+struct sonde__memo *sonde__capture_renew(const struct sonde__regs *regs, uint32_t *ret_first);
 
 /* Are the arrays there? */
 bool sonde__capture_is_usable(const struct sonde_stack *stack);

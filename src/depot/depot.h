@@ -82,6 +82,9 @@ static inline uint32_t sonde__depot_root(uint8_t end)
 /* May frames be added to it: known, and no image of it was unloaded? */
 bool sonde__depot_is_open(const struct sonde__depot *depot, uint32_t id);
 
+/* The same of an id that is known: was an image of it unloaded? */
+bool sonde__depot_is_closed(const struct sonde__depot *depot, uint32_t id);
+
 /* A node: its word and its caller. False: `id` is no node. */
 bool sonde__depot_node(const struct sonde__depot *depot, uint32_t id, uint64_t *ret_frame,
                        uint32_t *ret_caller);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "depot_layout.h"
 
-static bool is_closed(const struct sonde__depot *depot, uint32_t id)
+bool sonde__depot_is_closed(const struct sonde__depot *depot, uint32_t id)
 {
     return id >= SONDE__DEPOT_FIRST &&
            (__atomic_load_n(&depot->nodes[id].frame, __ATOMIC_RELAXED) & SONDE__DEPOT_CLOSED) != 0;
@@ -23,7 +23,7 @@ static uint32_t close_nodes(struct sonde__depot *depot, uint32_t from, uint32_t 
         uint64_t frame = __atomic_load_n(&node->frame, __ATOMIC_RELAXED);
         if ((frame & SONDE__DEPOT_CLOSED) == 0 &&
             (is_in(frame, start, end) ||
-             is_closed(depot, __atomic_load_n(&node->caller, __ATOMIC_RELAXED)))) {
+             sonde__depot_is_closed(depot, __atomic_load_n(&node->caller, __ATOMIC_RELAXED)))) {
             __atomic_store_n(&node->frame, frame | SONDE__DEPOT_CLOSED, __ATOMIC_RELAXED);
             count++;
         }

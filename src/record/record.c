@@ -11,6 +11,7 @@ enum { SHARED = SONDE__CAPTURE_MEMOS, ROWS };
 struct sonde__record {
     struct sonde__depot *depot;
     uint64_t depot_size;
+    uint64_t serial; /* no record has or had the same: its memory may be that of one before */
     uint32_t nodes;
     uint64_t *rows[ROWS]; /* counters by number; null: nothing was counted there yet */
     uint64_t lost[SONDE__RECORD_LABELS];
@@ -31,6 +32,8 @@ enum sonde_status sonde__record_open(uint32_t nodes, struct sonde__record **ret_
     if (record == NULL) {
         return SONDE_MEMORY;
     }
+    static uint64_t serials;
+    record->serial = __atomic_add_fetch(&serials, 1, __ATOMIC_RELAXED);
     record->nodes = nodes;
     record->depot_size = sonde__depot_size(nodes);
     void *memory = sonde__os_map(record->depot_size);
@@ -62,37 +65,51 @@ struct sonde__depot *sonde__record_depot(const struct sonde__record *record)
     return record->depot;
 }
 
-/* The frames from the outermost whose node is known inward. The memo has taken each by a rule for
- * return addresses, so its word is its pc (depot_stack.c). */
-static uint32_t put_tagged(struct sonde__depot *depot, const struct sonde_stack *stack,
-                           uint32_t *tags)
+/* The frames from the outermost whose node is not known inward. The memo has taken each by a rule
+ * for return addresses, so its word is its pc (depot_stack.c). */
+static uint32_t put_tagged(struct sonde__depot *depot, const struct sonde__memo_frame *frames,
+                           uint32_t *tags, uint32_t count)
 {
     uint32_t known = 0;
-    while (known < stack->count && !sonde__depot_is_open(depot, tags[known])) {
+    while (known < count && (tags[known] == 0 || sonde__depot_is_closed(depot, tags[known]))) {
         known++;
     }
-    uint32_t id = known < stack->count ? tags[known] : sonde__depot_root(SONDE_END_ROOT);
+    uint32_t id = known < count ? tags[known] : sonde__depot_root(SONDE_END_ROOT);
     while (known-- > 0) {
-        id = sonde__depot_child(depot, id, stack->pcs[known] & SONDE__DEPOT_PC);
+        id = sonde__depot_child(depot, id, frames[known].pc & SONDE__DEPOT_PC);
         tags[known] = id;
     }
     return id;
 }
 
-uint32_t sonde__record_stack(struct sonde__record *record, const struct sonde__regs *caller,
-                             uint32_t skip)
+static __attribute__((noinline)) uint32_t
+put_walked(struct sonde__depot *depot, const struct sonde__regs *caller, uint32_t skip)
 {
     uint64_t pcs[SONDE__RECORD_DEPTH];
     uint8_t how[SONDE__RECORD_DEPTH];
     struct sonde_stack stack;
     sonde_stack_init(&stack, pcs, how, SONDE__RECORD_DEPTH, SONDE__RECORD_OUTER);
-    uint32_t *tags;
-    struct sonde__memo *memo =
-        sonde__capture_walk_tagged(&stack, caller, skip, record->depot, &tags);
-    uint32_t id = tags != NULL ? put_tagged(record->depot, &stack, tags)
-                               : sonde__depot_put(record->depot, &stack);
-    sonde__capture_tagged_done(memo);
-    return id;
+    sonde__capture_walk(&stack, caller, false, skip, SONDE__CAPTURE_OWN);
+    return sonde__depot_put(depot, &stack);
+}
+
+uint32_t sonde__record_stack(struct sonde__record *record, const struct sonde__regs *caller,
+                             uint32_t skip)
+{
+    uint32_t first;
+    uint32_t id = SONDE__DEPOT_NONE;
+    bool is_put = false;
+    struct sonde__memo *memo = sonde__capture_renew(caller, &first);
+    if (memo != NULL) {
+        uint32_t count = SONDE__MEMO_FRAMES - first;
+        if (skip < count && count - skip <= SONDE__RECORD_DEPTH) {
+            uint32_t *tags = sonde__unwind_memo_tags(memo, first + skip, record->serial);
+            id = put_tagged(record->depot, &memo->frames[first + skip], tags, count - skip);
+            is_put = true;
+        }
+        sonde__capture_memo_leave(memo);
+    }
+    return is_put ? id : put_walked(record->depot, caller, skip);
 }
 
 static __attribute__((noinline)) uint64_t *make_row(struct sonde__record *record, uint32_t index)

@@ -237,16 +237,13 @@ static void set_needs(struct sonde__recorder *rec)
     forget_tags(rec->memo, rec->begin, rec->changed);
 }
 
-uint32_t *sonde__unwind_memo_tags(struct sonde__memo *memo, uint32_t count, const void *tagger)
+uint32_t *sonde__unwind_memo_tags(struct sonde__memo *memo, uint32_t first, uint64_t tagger)
 {
-    if (!memo->is_root || count > END - memo->first) {
-        return NULL;
-    }
     if (memo->tagger != tagger) {
         memo->tagger = tagger;
         forget_tags(memo, 0, END);
     }
-    return &memo->tags[END - count];
+    return &memo->tags[first];
 }
 
 void sonde__memo_finish(struct sonde__recorder *rec)

@@ -103,7 +103,7 @@ struct sonde__memo {
     struct sonde__memo_frame frames[SONDE__MEMO_FRAMES]; /* from `first` on */
     uint64_t base;
     uint64_t generation; /* the snapshot of images that it belongs to */
-    const void *tagger;  /* whose tags these are; null: nobody's, they are not kept */
+    uint64_t tagger;     /* whose tags these are; 0: nobody's, they are not kept */
     uint32_t first;
     uint32_t image_count;
     bool is_root; /* the last frame is the outermost: its rule says so */
@@ -139,13 +139,18 @@ struct sonde__memo_start {
 bool sonde__unwind_memo_walk(struct sonde__memo *memo, const struct sonde__memo_start *start,
                              struct sonde_stack *stack);
 
+/* The same without a stack to fill: to the root, which costs less, for somebody who needs no more
+ * than what is in the memo. The frames [*ret_first, FRAMES) of it are the stack; start->skip is not
+ * looked at. */
+bool sonde__unwind_memo_renew(struct sonde__memo *memo, const struct sonde__memo_start *start,
+                              uint32_t *ret_first);
+
 /* A rule of a table as a memo holds it. False: it cannot. */
 bool sonde__unwind_memo_rule(const struct sonde__rule *rule, struct sonde__memo_rule *ret_rule);
 
-/* The tags of the last `count` frames, to read and to write, in the order of the stack. tagger: who
- * asks; other tags than its own are forgotten. Null: there are no so many frames, or the last of
- * them is not the root. */
-uint32_t *sonde__unwind_memo_tags(struct sonde__memo *memo, uint32_t count, const void *tagger);
+/* The tags of the frames from `first` on, to read and to write, in the order of the stack. tagger:
+ * who asks (a number that nobody else has or had, not 0); other tags than its own are forgotten. */
+uint32_t *sonde__unwind_memo_tags(struct sonde__memo *memo, uint32_t first, uint64_t tagger);
 
 /* --- a walk that uses and renews a memo --- */
 

@@ -252,7 +252,7 @@ SONDE__NO_SANITIZE static inline bool restore_fp(const struct sonde__memo *memo,
 /* What these frames are called by has changed. */
 static inline void forget_tags(struct sonde__memo *memo, uint32_t from, uint32_t to)
 {
-    if (memo->tagger != NULL) {
+    if (memo->tagger != 0) {
         for (; from < to; from++) {
             memo->tags[from] = 0;
         }

@@ -107,7 +107,8 @@ static void put_result(struct sonde_stack *stack, const struct sonde__memo_start
     stack->lost_count = 0;
 }
 
-/* Where a walk is. */
+/* Where a walk is. Without a stack to fill it goes to the root, and what it has found is in the
+ * memo only. */
 struct pass {
     struct sonde__memo *memo;
     const struct sonde__memo_start *start;
@@ -117,16 +118,24 @@ struct pass {
     uint32_t outer;
     uint32_t skip; /* frames still to leave out */
     uint32_t kept;
-    bool is_root; /* the last frame was the outermost one, and is put */
+    uint32_t first; /* of the memo, if the stack was walked to the root: its innermost frame */
+    bool is_root;   /* the last frame was the outermost one, and is put */
 };
 
 /* From frame `from` of the memo, whose state is the walk's, as far as the cells hold the same: all
  * frames but the last of these are put, and that too if it is the root. Returns which it is. */
-static inline __attribute__((always_inline)) uint32_t follow(struct pass *pass, uint32_t from)
+static inline __attribute__((always_inline)) uint32_t follow(struct pass *pass, uint32_t from,
+                                                             const bool has_stack)
 {
     const struct sonde__memo *memo = pass->memo;
-    uint64_t *pcs = pass->stack->pcs;
     uint32_t to = from;
+    if (!has_stack) {
+        to = verify(memo, to, END, &pass->look, NULL, false);
+        pass->is_root =
+            to == END - 1 && memo->is_root && may_leave(memo, &memo->frames[to], &pass->look);
+        return to;
+    }
+    uint64_t *pcs = pass->stack->pcs;
     if (pass->skip > 0) {
         to = verify_silent(memo, to, min_u32(END, (uint64_t)to + pass->skip + 1), &pass->look);
         pass->skip -= to - from;
@@ -148,11 +157,20 @@ static inline __attribute__((always_inline)) uint32_t follow(struct pass *pass, 
     return to;
 }
 
+/* What is put into a stack, if there is one. */
+static inline void put_end(struct pass *pass, enum sonde_end_reason end, uint64_t end_at,
+                           const bool has_stack)
+{
+    if (has_stack) {
+        put_result(pass->stack, pass->start, pass->kept, end, end_at);
+    }
+}
+
 /* Walk on. at: the frame of the memo that was followed to, or END: none, and what the memo has from
  * frame `next` on may be of use. */
 // NOLINTNEXTLINE(readability-function-size): one loop, so that its state stays in registers
-SONDE__NO_SANITIZE static __attribute__((noinline)) bool walk_on(struct pass *pass, uint32_t from,
-                                                                 uint32_t at, uint32_t next)
+SONDE__NO_SANITIZE static inline __attribute__((always_inline)) bool
+walk_on(struct pass *pass, uint32_t from, uint32_t at, uint32_t next, const bool has_stack)
 {
     struct sonde__memo *const memo = pass->memo;
     const struct sonde__memo_start *const start = pass->start;
@@ -186,10 +204,11 @@ SONDE__NO_SANITIZE static __attribute__((noinline)) bool walk_on(struct pass *pa
         if (next < END && frames[next].sp == sp && frames[next].pc == pc &&
             has_fp(memo, &frames[next], fp, true)) {
             from = next;
-            at = follow(pass, from);
+            at = follow(pass, from, has_stack);
             set_known(memo, &frames[from], cell, fp_home, fp);
             if (pass->is_root && !has_begun && place_whole(memo, fresh, fresh_count, from)) {
-                put_result(stack, start, pass->kept, SONDE_END_ROOT, frames[END - 1].pc);
+                put_end(pass, SONDE_END_ROOT, frames[END - 1].pc, has_stack);
+                pass->first = memo->first;
                 return true;
             }
             rec.next = next;
@@ -213,7 +232,7 @@ SONDE__NO_SANITIZE static __attribute__((noinline)) bool walk_on(struct pass *pa
                 sp = here->sp;
             }
             if (pass->is_root) {
-                put_result(stack, start, pass->kept, SONDE_END_ROOT, pc);
+                put_end(pass, SONDE_END_ROOT, pc, has_stack);
                 rec.is_root = true;
                 is_done = true;
                 break;
@@ -244,24 +263,24 @@ SONDE__NO_SANITIZE static __attribute__((noinline)) bool walk_on(struct pass *pa
             };
             rec.is_linked = false;
         }
-        if (pass->kept == pass->inner && pass->skip == 0) {
+        if (has_stack && pass->kept == pass->inner && pass->skip == 0) {
             is_done = pass->outer == 0;
             if (is_done) {
-                put_result(stack, start, pass->kept, SONDE_END_DEPTH, pc);
+                put_end(pass, SONDE_END_DEPTH, pc, has_stack);
             }
             break;
         }
         if (!sonde__memo_rules_find(pc, &rule) && !learn_rule(start, pc, &rule)) {
             break;
         }
-        if (pass->skip > 0) {
+        if (has_stack && pass->skip > 0) {
             pass->skip--;
-        } else {
+        } else if (has_stack) {
             stack->pcs[pass->kept++] = pc;
         }
         if ((rule.flags & SONDE__MEMO_RULE_END) != 0) {
-            if (pass->kept > 0) {
-                put_result(stack, start, pass->kept, SONDE_END_ROOT, pc);
+            if (!has_stack || pass->kept > 0) {
+                put_end(pass, SONDE_END_ROOT, pc, has_stack);
                 is_done = true;
             }
             rec.is_root = true;
@@ -300,20 +319,57 @@ SONDE__NO_SANITIZE static __attribute__((noinline)) bool walk_on(struct pass *pa
         }
         if (fresh_count == 0 || place(&rec, fresh, fresh_count, false)) {
             sonde__memo_finish(&rec);
+            pass->first = memo->first;
         } else {
             sonde__unwind_memo_reset(memo, start->sp, memo->generation);
+            pass->first = END;
         }
     }
     return is_done;
 }
 
-bool sonde__unwind_memo_walk(struct sonde__memo *memo, const struct sonde__memo_start *start,
-                             struct sonde_stack *stack)
+static __attribute__((noinline)) bool walk_on_with(struct pass *pass, uint32_t from, uint32_t at,
+                                                   uint32_t next)
 {
+    return walk_on(pass, from, at, next, true);
+}
+
+static __attribute__((noinline)) bool walk_on_without(struct pass *pass, uint32_t from, uint32_t at,
+                                                      uint32_t next)
+{
+    return walk_on(pass, from, at, next, false);
+}
+
+static inline __attribute__((always_inline)) bool walk(struct pass *pass, const bool has_stack)
+{
+    const struct sonde__memo_start *start = pass->start;
+    struct sonde__memo *memo = pass->memo;
     const uint64_t end = start->plain_end - memo->base;
     const uint64_t sp = start->sp - memo->base;
     uint32_t next = memo->first;
     uint32_t at = END;
+    if (sp >= end || end > 2 * REACH || (sp & 7) != 0 ||
+        (next < END && memo->frames[END - 1].sp > end)) {
+        return false;
+    }
+    while (next < END && memo->frames[next].sp < sp) {
+        next++;
+    }
+    if (next < END && memo->frames[next].sp == sp && memo->frames[next].pc == start->pc &&
+        has_fp(memo, &memo->frames[next], sonde__strip_fp_tag(start->fp), true)) {
+        at = follow(pass, next, has_stack);
+        if (pass->is_root) {
+            put_end(pass, SONDE_END_ROOT, memo->frames[END - 1].pc, has_stack);
+            pass->first = next;
+            return true;
+        }
+    }
+    return has_stack ? walk_on_with(pass, next, at, next) : walk_on_without(pass, next, at, next);
+}
+
+bool sonde__unwind_memo_walk(struct sonde__memo *memo, const struct sonde__memo_start *start,
+                             struct sonde_stack *stack)
+{
     struct pass pass = {
         .memo = memo,
         .start = start,
@@ -322,21 +378,21 @@ bool sonde__unwind_memo_walk(struct sonde__memo *memo, const struct sonde__memo_
         .outer = stack->outer < stack->capacity ? stack->outer : 0,
         .skip = start->skip,
     };
-    if (sp >= end || end > 2 * REACH || (sp & 7) != 0 ||
-        (next < END && memo->frames[END - 1].sp > end)) {
+    pass.inner = stack->capacity - pass.outer;
+    return walk(&pass, true);
+}
+
+bool sonde__unwind_memo_renew(struct sonde__memo *memo, const struct sonde__memo_start *start,
+                              uint32_t *ret_first)
+{
+    struct pass pass = {
+        .memo = memo,
+        .start = start,
+        .look = {.stands = start->stands},
+    };
+    if (!walk(&pass, false) || pass.first == END) {
         return false;
     }
-    pass.inner = stack->capacity - pass.outer;
-    while (next < END && memo->frames[next].sp < sp) {
-        next++;
-    }
-    if (next < END && memo->frames[next].sp == sp && memo->frames[next].pc == start->pc &&
-        has_fp(memo, &memo->frames[next], sonde__strip_fp_tag(start->fp), true)) {
-        at = follow(&pass, next);
-        if (pass.is_root) {
-            put_result(stack, start, pass.kept, SONDE_END_ROOT, memo->frames[END - 1].pc);
-            return true;
-        }
-    }
-    return walk_on(&pass, next, at, next);
+    *ret_first = pass.first;
+    return true;
 }

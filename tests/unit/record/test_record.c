@@ -10,6 +10,7 @@
 #include <sonde/depot.h>
 #include <sonde/stack.h>
 
+#include "record.h"
 #include "test.h"
 
 /* SAME: counted by a handler and by the code that it interrupts, of one and the same stack. */
@@ -224,6 +225,21 @@ __attribute__((noinline)) static void go_down(unsigned depth, uint32_t *ret_id)
     HERE("go_down");
 }
 
+/* Of a stack that is deeper than what is kept, the frames in the middle are left out. */
+static void check_cut(uint32_t id, unsigned depth)
+{
+    uint64_t pcs[SONDE_DEPOT_DEPTH];
+    uint8_t how[SONDE_DEPOT_DEPTH];
+    static uint64_t outside; /* frames of the stack but those of the recursion */
+    struct sonde_stack stack;
+    sonde_stack_init(&stack, pcs, how, SONDE_DEPOT_DEPTH, 0);
+    CHECK_EQ(sonde_depot_stack(depot, id, &stack), SONDE_OK);
+    outside = depth == 0 ? stack.count : outside;
+    CHECK_EQ(stack.count + stack.lost_count, depth + outside);
+    CHECK_EQ(stack.lost_at,
+             stack.lost_count == 0 ? stack.count : SONDE_DEPOT_DEPTH - SONDE__RECORD_OUTER);
+}
+
 /* Around the depth that is kept: each is a stack of its own, and the same each time, whether the
  * memo of the thread or the table told it. */
 TEST(deep_stacks)
@@ -236,6 +252,7 @@ TEST(deep_stacks)
         for (unsigned depth = 0; depth < DEEP; depth += 1 + depth / 64) {
             uint32_t id = id_at(depth);
             CHECK(round == 0 || ids[depth] == id);
+            check_cut(id, depth);
             for (unsigned other = 0; round == 0 && other < depth; other++) {
                 CHECK(ids[other] != id);
             }
@@ -323,6 +340,120 @@ TEST(depots_and_functions_in_turn)
     }
     sonde_depot_destroy(both[0]);
     sonde_depot_destroy(both[1]);
+}
+
+static pthread_barrier_t turn;
+
+/* Captures in each of two depots, and says what it was there. */
+static void *capture_in_both(void *ret_ids)
+{
+    for (volatile unsigned i = 0; i < 2; i++) { /* one call site */
+        pthread_barrier_wait(&turn);
+        ((uint32_t *)ret_ids)[i] = go_below(3, true);
+        pthread_barrier_wait(&turn);
+    }
+    return NULL;
+}
+
+/* A depot at the place of one before: the words that another thread kept of that one are ids of
+ * other stacks here. */
+TEST(a_depot_where_another_was)
+{
+    const struct sonde_depot *before;
+    uint64_t pcs[2][SONDE_DEPOT_DEPTH];
+    uint8_t how[SONDE_DEPOT_DEPTH];
+    uint32_t ids[2] = {0, 0};
+    struct sonde_stack stacks[2];
+    pthread_t thread;
+    CHECK_EQ(sonde_stack_prepare(), SONDE_OK);
+    CHECK_EQ(pthread_barrier_init(&turn, NULL, 2), 0);
+    CHECK_EQ(pthread_create(&thread, NULL, capture_in_both, ids), 0);
+    CHECK_EQ(sonde_depot_create(0, &depot), SONDE_OK);
+    before = depot;
+    for (unsigned i = 0; i < 2; i++) {
+        if (i > 0) {
+            sonde_depot_destroy(depot);
+            CHECK_EQ(sonde_depot_create(0, &depot), SONDE_OK);
+            if (depot != before) {
+                SKIP("the system gave other memory");
+            }
+            for (unsigned depth = 0; depth < 40; depth++) {
+                (void)go_below(depth, depth % 2 == 0);
+            }
+        }
+        pthread_barrier_wait(&turn);
+        pthread_barrier_wait(&turn);
+        sonde_stack_init(&stacks[i], pcs[i], how, SONDE_DEPOT_DEPTH, 0);
+        CHECK_EQ(sonde_depot_stack(depot, ids[i], &stacks[i]), SONDE_OK);
+    }
+    pthread_join(thread, NULL);
+    CHECK_EQ(stacks[0].count, stacks[1].count);
+    CHECK(memcmp(pcs[0], pcs[1], stacks[0].count * sizeof pcs[0][0]) == 0);
+    sonde_depot_destroy(depot);
+    pthread_barrier_destroy(&turn);
+}
+
+/* An image was unloaded: what the memo keeps of stacks with its code is not used any more. */
+TEST(a_stack_that_was_closed)
+{
+    CHECK_EQ(sonde_stack_prepare(), SONDE_OK);
+    CHECK_EQ(sonde_depot_create(0, &depot), SONDE_OK);
+    uint32_t ids[4];
+    for (volatile unsigned i = 0; i < 4; i++) {
+        ids[i] = go_below(5, true);
+        if (i == 1) {
+            struct sonde__record *record = (struct sonde__record *)(void *)depot;
+            uint64_t start = (uint64_t)(uintptr_t)&below; /* its code and what follows it */
+            CHECK(sonde__depot_close(sonde__record_depot(record), start, start + 4096) > 5);
+        }
+    }
+    CHECK(ids[0] == ids[1]);
+    CHECK(ids[1] != ids[2]);
+    CHECK(ids[2] == ids[3]);
+    check_is_here(ids[3], 5 + 3);
+    sonde_depot_destroy(depot);
+}
+
+/* A stack with frames left out at its inner end is the one of a caller. */
+__attribute__((noinline)) static void skip_some(unsigned depth, uint32_t *ret_ids)
+{
+    if (depth > 0) {
+        skip_some(depth - 1, ret_ids);
+    } else {
+        for (volatile uint32_t skip = 4; skip-- > 0;) { /* the shortest one first */
+            CHECK_EQ(sonde_depot_capture(depot, skip, &ret_ids[skip]), SONDE_OK);
+        }
+    }
+    HERE("skip_some");
+}
+
+TEST(skipped_frames)
+{
+    enum { ALL = 100 };
+    uint64_t pcs[SONDE_DEPOT_DEPTH];
+    uint8_t how[SONDE_DEPOT_DEPTH];
+    uint32_t ids[4], none = 0;
+    struct sonde_stack stack;
+    CHECK_EQ(sonde_stack_prepare(), SONDE_OK);
+    CHECK_EQ(sonde_depot_create(0, &depot), SONDE_OK);
+    for (volatile unsigned round = 0; round < 3; round++) {
+        uint32_t counts[4];
+        uint64_t inner[4];
+        skip_some(6, ids);
+        for (unsigned skip = 0; skip < 4; skip++) {
+            sonde_stack_init(&stack, pcs, how, SONDE_DEPOT_DEPTH, 0);
+            CHECK_EQ(sonde_depot_stack(depot, ids[skip], &stack), SONDE_OK);
+            counts[skip] = stack.count;
+            inner[skip] = pcs[0];
+            CHECK_EQ(counts[skip] + skip, counts[0]);
+            CHECK(skip < 2 || inner[skip] == inner[1]); /* the recursion's call */
+        }
+        CHECK(inner[0] != inner[1]);
+        CHECK_EQ(sonde_depot_capture(depot, ALL, &none), SONDE_OK); /* nothing is left */
+        CHECK_EQ(sonde_depot_stack(depot, none, &stack), SONDE_OK);
+        CHECK_EQ(stack.count, 0);
+    }
+    sonde_depot_destroy(depot);
 }
 
 TEST(what_has_no_room_is_counted)
