@@ -1,30 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The same stack again and again, in code without frame pointers, beside a walk of the frame
- * pointers of as many functions in code that has them; and several threads that record the same
- * stack at a time. Thread CPU time, in turns, medians. */
+/* The same stack again and again, and each node of a random tree of calls, in code without frame
+ * pointers, beside a walk of the frame pointers of as many functions in code that has them; and
+ * several threads that record the same stack at a time. Thread CPU time, in turns, medians. */
 #include "bench_record.h"
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <sonde/depot.h>
 #include <sonde/stack.h>
 
 #include "bench_chain.h"
+#include "bench_fp_walk.h"
+#include "bench_tree.h"
 #include "harness.h"
 
 enum { DEPTH = 30, BATCH = 2000, ROUNDS = 41, THREADS_MAX = 4, THREAD_CALLS = 200000 };
 
 static struct sonde_depot *depot;
-static uint64_t frames; /* that the last walk saw */
-
-static double thread_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -34,37 +27,13 @@ static int compare_doubles(const void *a, const void *b)
 
 static void record_batch(void *ret_ns)
 {
-    double begin = thread_ns();
+    double begin = bench_thread_ns();
     for (int i = 0; i < BATCH; i++) {
         if (sonde_audit_record(depot, 1, 0) != SONDE_OK) {
             abort();
         }
     }
-    *(double *)ret_ns = (thread_ns() - begin) / BATCH;
-}
-
-/* As a profiler of code with frame pointers does it: so many frames, within the stack's bounds,
- * into a buffer. */
-static __attribute__((noinline)) void walk_batch(void *ret_ns)
-{
-    static uint64_t pcs[256];
-    uint64_t low = (uint64_t)(uintptr_t)__builtin_frame_address(0), high = low + 65536;
-    double begin = thread_ns();
-    for (int i = 0; i < BATCH; i++) {
-        uint64_t at = low;
-        uint32_t count = 0;
-        while (count < DEPTH && at >= low && at < high && (at & 7) == 0) {
-            const uint64_t *record = (const uint64_t *)(uintptr_t)at;
-            pcs[count++] = record[1];
-            if (record[0] <= at) {
-                break;
-            }
-            at = record[0];
-        }
-        frames = count;
-        bench_keep(pcs);
-    }
-    *(double *)ret_ns = (thread_ns() - begin) / BATCH;
+    *(double *)ret_ns = (bench_thread_ns() - begin) / BATCH;
 }
 
 static double median(double *values)
@@ -76,12 +45,14 @@ static double median(double *values)
 static void repeat(void)
 {
     double record[ROUNDS], walk[ROUNDS];
+    struct bench_fp_batch batch = {.depth = DEPTH, .times = BATCH};
     for (int round = 0; round < ROUNDS; round++) {
         bench_chain_omit(DEPTH, record_batch, &record[round]);
-        bench_chain_keep(DEPTH, walk_batch, &walk[round]);
+        bench_chain_keep(DEPTH, bench_fp_walk_batch, &batch);
+        walk[round] = batch.ns;
     }
-    if (frames != DEPTH) {
-        bench_note("the frame-pointer walk saw %d frames of %d", (int)frames, DEPTH);
+    if (batch.frames != DEPTH) {
+        bench_note("the frame-pointer walk saw %d frames of %d", (int)batch.frames, DEPTH);
         return;
     }
     double ours = median(record), plain = median(walk);
@@ -90,15 +61,64 @@ static void repeat(void)
     bench_print(ours / plain, "x", "audit.repeat.d30.vs_fp_walk");
 }
 
+enum { NODES = 400 };
+
+static int record_node(void)
+{
+    if (sonde_audit_record(depot, 3, 0) != SONDE_OK) {
+        abort();
+    }
+    return 0;
+}
+
+static int capture_node(void)
+{
+    uint64_t pcs[SONDE_DEPOT_DEPTH];
+    uint8_t how[SONDE_DEPOT_DEPTH];
+    struct sonde_stack stack;
+    sonde_stack_init(&stack, pcs, how, SONDE_DEPOT_DEPTH, 0);
+    return sonde_stack_capture(&stack, 0) == SONDE_OK ? (int)stack.count : 0;
+}
+
+/* A walk of frame pointers ends where the code that has them does: as many frames more as there are
+ * outside of that. */
+enum { BELOW = 10, OUTSIDE = 6 };
+
+static void chain_and_tree(void *run)
+{
+    bench_chain_keep(BELOW + OUTSIDE, bench_tree_time_keep, run);
+}
+
+static void varied(void)
+{
+    struct bench_tree_run capture = {.capture = capture_node, .nodes = NODES};
+    struct bench_tree_run record = {.capture = record_node, .nodes = NODES};
+    struct bench_tree_run walk = {.capture = bench_fp_walk, .nodes = NODES};
+    double records[ROUNDS], walks[ROUNDS];
+    bench_chain_omit(BELOW, bench_tree_time_omit, &capture);
+    for (int round = 0; round < ROUNDS; round++) {
+        bench_chain_omit(BELOW, bench_tree_time_omit, &record);
+        bench_fp_walk_to_here(chain_and_tree, &walk);
+        records[round] = record.ns;
+        walks[round] = walk.ns;
+    }
+    double ours = median(records), plain = median(walks);
+    bench_print((double)capture.frames / NODES, "frames", "audit.varied.d30.depth");
+    bench_print((double)walk.frames / NODES, "frames", "audit.varied.d30.fp_walk_depth");
+    bench_print(ours, "ns", "audit.varied.d30.ns");
+    bench_print(plain, "ns", "audit.varied.d30.fp_walk_ns");
+    bench_print(ours / plain, "x", "audit.varied.d30.vs_fp_walk");
+}
+
 static void record_many(void *ret_ns)
 {
-    double begin = thread_ns();
+    double begin = bench_thread_ns();
     for (int i = 0; i < THREAD_CALLS; i++) {
         if (sonde_audit_record(depot, 2, 0) != SONDE_OK) {
             abort();
         }
     }
-    *(double *)ret_ns = (thread_ns() - begin) / THREAD_CALLS;
+    *(double *)ret_ns = (bench_thread_ns() - begin) / THREAD_CALLS;
 }
 
 static void *record_in_thread(void *ret_ns)
@@ -149,6 +169,7 @@ void bench_record(void)
         return;
     }
     repeat();
+    varied();
     scaling();
     sonde_depot_destroy(depot);
 }

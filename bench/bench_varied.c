@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bench_chain.h"
+#include "bench_tree.h"
 #include "harness.h"
 
 static int compare_doubles(const void *a, const void *b)
@@ -42,103 +43,21 @@ static void print_against(const char *key, const struct bench_unwinder *unwinder
 
 /* --- a random tree of calls, every node of which captures --- */
 
-enum { NODES = 400, TREE_DEPTH = 14, VARIED_ROUNDS = 41 };
-
-struct tree {
-    uint64_t random;
-    int (*capture)(void);
-    int left; /* nodes */
-    uint64_t frames;
-};
-
-static uint32_t next_random(struct tree *tree)
-{
-    tree->random = tree->random * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(tree->random >> 33);
-}
-
-typedef int node_function(struct tree *tree, int depth);
-static node_function *const nodes[16];
-
-// clang-format off
-#define NODE(n)                                                                                    \
-    static __attribute__((noinline)) int node_##n(struct tree *tree, int depth)                    \
-    {                                                                                              \
-        volatile char room[16 + (0x##n * 24)];                                                     \
-        room[0] = (char)(depth + 0x##n);                                                           \
-        if (tree->capture != NULL) {                                                               \
-            tree->frames += (uint64_t)tree->capture();                                             \
-        }                                                                                          \
-        for (uint32_t i = 1 + next_random(tree) % 2; depth > 0 && i > 0 && tree->left > 0; i--) {  \
-            tree->left--;                                                                          \
-            room[1] = (char)nodes[next_random(tree) % 16](tree, depth - 1);                        \
-        }                                                                                          \
-        return room[0] + room[1];                                                                  \
-    }
-NODE(0) NODE(1) NODE(2) NODE(3) NODE(4) NODE(5) NODE(6) NODE(7) NODE(8) NODE(9) NODE(a) NODE(b)
-NODE(c) NODE(d) NODE(e) NODE(f)
-static node_function *const nodes[16] = {node_0, node_1, node_2, node_3, node_4, node_5, node_6,
-                                         node_7, node_8, node_9, node_a, node_b, node_c, node_d,
-                                         node_e, node_f};
-// clang-format on
-
-/* The same of 32 functions with 64 call sites each: more than any program has in use at a time. A
- * number around each call, so that the compiler does not make one call of them. */
-enum { WIDE_NODES = 2000, WIDE_FUNCTIONS = 32 };
-static node_function *const wide_nodes[WIDE_FUNCTIONS];
-
-// clang-format off
-#define SITE(n)                                                                                    \
-    case n:                                                                                        \
-        __asm__ volatile("" : : "i"(n));                                                           \
-        room[1] = (char)wide_nodes[next_random(tree) % WIDE_FUNCTIONS](tree, depth - 1);           \
-        __asm__ volatile("" : : "i"(n));                                                           \
-        break;
-#define SITES(n) SITE(n) SITE(n + 1) SITE(n + 2) SITE(n + 3) SITE(n + 4) SITE(n + 5) SITE(n + 6)   \
-    SITE(n + 7)
-#define WIDE(n)                                                                                    \
-    static __attribute__((noinline)) int wide_##n(struct tree *tree, int depth)                    \
-    {                                                                                              \
-        volatile char room[16 + (0##n * 8)];                                                       \
-        room[0] = (char)(depth + 0##n);                                                            \
-        if (tree->capture != NULL) {                                                               \
-            tree->frames += (uint64_t)tree->capture();                                             \
-        }                                                                                          \
-        for (uint32_t i = 1 + next_random(tree) % 2; depth > 0 && i > 0 && tree->left > 0; i--) {  \
-            tree->left--;                                                                          \
-            switch (next_random(tree) % 64) {                                                      \
-                SITES(0) SITES(8) SITES(16) SITES(24) SITES(32) SITES(40) SITES(48) SITES(56)      \
-            }                                                                                      \
-        }                                                                                          \
-        return room[0] + room[1];                                                                  \
-    }
-WIDE(00) WIDE(01) WIDE(02) WIDE(03) WIDE(04) WIDE(05) WIDE(06) WIDE(07)
-WIDE(10) WIDE(11) WIDE(12) WIDE(13) WIDE(14) WIDE(15) WIDE(16) WIDE(17)
-WIDE(20) WIDE(21) WIDE(22) WIDE(23) WIDE(24) WIDE(25) WIDE(26) WIDE(27)
-WIDE(30) WIDE(31) WIDE(32) WIDE(33) WIDE(34) WIDE(35) WIDE(36) WIDE(37)
-static node_function *const wide_nodes[WIDE_FUNCTIONS] = {
-    wide_00, wide_01, wide_02, wide_03, wide_04, wide_05, wide_06, wide_07,
-    wide_10, wide_11, wide_12, wide_13, wide_14, wide_15, wide_16, wide_17,
-    wide_20, wide_21, wide_22, wide_23, wide_24, wide_25, wide_26, wide_27,
-    wide_30, wide_31, wide_32, wide_33, wide_34, wide_35, wide_36, wide_37};
-// clang-format on
+enum { NODES = 400, WIDE_NODES = 2000, VARIED_ROUNDS = 41 };
 
 struct varied {
     const struct bench_unwinder *unwinders;
     unsigned count;
     const char *name;
-    node_function *const *nodes;
-    uint32_t functions;
+    void (*run)(struct bench_tree *tree);
     int calls;
 };
 
-static double run_tree(const struct varied *varied, int (*capture)(void), struct tree *tree)
+static double run_tree(const struct varied *varied, int (*capture)(void), struct bench_tree *tree)
 {
-    *tree = (struct tree){.random = 88172645463325252u, .capture = capture, .left = varied->calls};
+    *tree = (struct bench_tree){.capture = capture, .left = varied->calls};
     uint64_t start = bench_now_ns();
-    while (tree->left > 0) {
-        (void)varied->nodes[next_random(tree) % varied->functions](tree, TREE_DEPTH);
-    }
+    varied->run(tree);
     return (double)(bench_now_ns() - start);
 }
 
@@ -150,7 +69,7 @@ static void varied_leaf(void *ctx)
     uint64_t frames[BENCH_UNWINDERS_MAX] = {0};
     char key[64];
     for (unsigned round = 0; round < VARIED_ROUNDS; round++) {
-        struct tree tree;
+        struct bench_tree tree;
         empty[round] = run_tree(varied, NULL, &tree);
         for (unsigned i = 0; i < varied->count; i++) {
             samples[i][round] = run_tree(varied, varied->unwinders[i].capture, &tree);
@@ -168,13 +87,13 @@ static void varied_leaf(void *ctx)
 
 void bench_varied(const struct bench_unwinder *unwinders, unsigned count)
 {
-    struct varied varied = {unwinders, count, "varied", nodes, 16, NODES};
-    struct varied deeper = {unwinders, count, "varied_deep", nodes, 16, NODES};
-    struct varied wide = {unwinders, count, "varied_wide", wide_nodes, WIDE_FUNCTIONS, WIDE_NODES};
+    struct varied varied = {unwinders, count, "varied", bench_tree_omit, NODES};
+    struct varied deeper = {unwinders, count, "varied_deep", bench_tree_omit, NODES};
+    struct varied wide = {unwinders, count, "varied_wide", bench_tree_wide_omit, WIDE_NODES};
     (void)bench_chain_omit(10, varied_leaf, &varied);
     (void)bench_chain_omit(54, varied_leaf, &deeper);
     (void)bench_chain_omit(10, varied_leaf, &wide);
-    bench_print(WIDE_FUNCTIONS * 64, "sites", "capture.varied_wide.sites");
+    bench_print(BENCH_TREE_SITES, "sites", "capture.varied_wide.sites");
 }
 
 /* --- cold caches --- */

@@ -20,6 +20,8 @@ struct bench_method {
 void bench_compare(const struct bench_method *methods, unsigned count, double *ret_ns);
 
 uint64_t bench_now_ns(void);
+/* CPU time of the calling thread. */
+double bench_thread_ns(void);
 
 /* One figure: "key value unit". The key is made as by printf. */
 void bench_print(double value, const char *unit, const char *key, ...)
