@@ -67,16 +67,14 @@ static bool is_open(const struct agree *a, uint32_t function)
     return (a->functions[function].flags & SONDE__TAIL_OPEN) != 0;
 }
 
-/* The code's view of a jump wins where both have it: it knows the place better. */
-static void take_jump(struct agree *a, const struct sonde__tail_jump *seen,
-                      const struct sonde__tail_jump *said)
+static void take_jump(struct agree *a, const struct sonde__tail_jump *jump, bool is_seen,
+                      bool is_said)
 {
-    const struct sonde__tail_jump *jump = seen != NULL ? seen : said;
     uint8_t *marks = &a->marks[jump->from];
-    bool allowed = seen != NULL && said != NULL;
-    if (said == NULL) {
+    bool allowed = is_seen && is_said;
+    if (!is_said) {
         allowed = (*marks & MARK_CLOSED) == 0;
-    } else if (seen == NULL) {
+    } else if (!is_seen) {
         allowed = is_open(a, jump->from);
     }
     if (allowed) {
@@ -103,7 +101,8 @@ static void merge_jumps(struct agree *a)
         int order = seen == count           ? 1
                     : said == a->said_count ? -1
                                             : compare_jumps(&input->jumps[seen], &a->said[said]);
-        take_jump(a, order <= 0 ? &input->jumps[seen] : NULL, order >= 0 ? &a->said[said] : NULL);
+        /* of both the one that was seen: the code knows the place better */
+        take_jump(a, order <= 0 ? &input->jumps[seen] : &a->said[said], order <= 0, order >= 0);
         seen += order <= 0;
         said += order >= 0;
     }
