@@ -19,7 +19,7 @@ enum { BUILD_ID_BYTES_MIN = 8 };
  * disk. */
 #define KEPT_BYTES_MAX ((uint64_t)2 << 30)
 /* A file that is used all the time is written to once a day. */
-#define USED_AGE_S (24 * 3600)
+#define USED_AGE_S ((time_t)24 * 3600)
 
 bool symfile_cache_file(const char *name, char *ret_path)
 {
