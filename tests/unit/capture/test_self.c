@@ -247,6 +247,48 @@ TEST(given_registers)
     CHECK(memcmp(context_pcs + 1, pair.pcs + 2, (from_context.count - 1) * 8) == 0);
 }
 
+#if defined(__x86_64__)
+/* Its stack is found by rbp alone: sp says nothing in it. */
+static __attribute__((noinline)) void *with_frame_pointer(volatile size_t size)
+{
+    volatile char *room = __builtin_alloca(size);
+    uint64_t *record = __builtin_frame_address(0);
+    struct sonde_registers registers = {.fp = (uint64_t)(uintptr_t)record,
+                                        .known = SONDE_REGISTERS_FP | SONDE_REGISTERS_EXACT};
+    room[0] = 1;
+    __asm__ volatile("lea 0(%%rip), %0; mov %%rsp, %1" /* not in the prologue */
+                     : "=r"(registers.pc), "=r"(registers.sp)
+                     : "r"(room)
+                     : "memory");
+    sonde_stack_init(&from_context, context_pcs, context_how, DEPTH, 0);
+    CHECK_OK(sonde_stack_capture_registers(&from_context, &registers, 0));
+    CHECK_EQ(from_context.end, SONDE_END_ROOT);
+    CHECK_EQ(context_pcs[1], record[1]);
+    registers.known = SONDE_REGISTERS_FP; /* of a frame further out the code proves nothing */
+    CHECK_OK(sonde_stack_capture_registers(&from_context, &registers, 0));
+    CHECK_EQ(from_context.end, SONDE_END_ROOT);
+    CHECK_EQ(context_pcs[1], record[1]);
+    CHECK_EQ(context_how[0] & SONDE_HOW_EXACT, 0);
+    registers.known = SONDE_REGISTERS_FP | SONDE_REGISTERS_EXACT;
+    /* at the first instruction of a function, which nobody has called: the byte before is another
+     * function's, or none's */
+    registers.pc = (uint64_t)(uintptr_t)&deeper;
+    registers.sp = (uint64_t)(uintptr_t)(record + 1);
+    registers.fp = record[0];
+    CHECK_OK(sonde_stack_capture_registers(&from_context, &registers, 0));
+    CHECK_EQ(from_context.end, SONDE_END_ROOT);
+    CHECK_EQ(context_pcs[0], (uintptr_t)&deeper);
+    CHECK_EQ(context_pcs[1], record[1]);
+    CHECK((context_how[0] & SONDE_HOW_EXACT) != 0);
+    return (void *)(uintptr_t)room[0];
+}
+
+TEST(each_given_register_counts)
+{
+    CHECK(with_frame_pointer(100) != NULL);
+}
+#endif
+
 /* Two functions with frame pointers: the record of the inner one leads to the outer one. */
 static __attribute__((noinline)) void record_of_this(void)
 {
@@ -276,6 +318,22 @@ TEST(from_a_frame_pointer)
     for (uint64_t at = (uint64_t)(uintptr_t)&pair; at < (uint64_t)(uintptr_t)(&pair + 1); at += 3) {
         CHECK_OK(sonde_stack_capture_frame(&from_context, at, 0)); /* garbage: it ends */
     }
+}
+
+static void record_of_leaf(struct pair *p)
+{
+    (void)p;
+    record_of_this();
+    __asm__ volatile("" ::: "memory");
+}
+
+/* The functions outward have no frame pointer: their stacks are found by the record's place. */
+TEST(from_a_frame_pointer_into_functions_without)
+{
+    deeper(5, record_of_leaf);
+    CHECK_EQ(from_context.end, SONDE_END_ROOT);
+    CHECK_EQ(from_context.count, pair.stack.count - 2);
+    CHECK(memcmp(context_pcs, pair.pcs + 2, from_context.count * 8) == 0);
 }
 
 TEST(garbage_registers_end_somewhere)
