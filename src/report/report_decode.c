@@ -478,6 +478,30 @@ static void decode_stall(struct sonde__report_decoded *d, const struct field *re
     sonde__mem_free(threads);
 }
 
+static void decode_call(struct sonde__report_decoded *d, const struct field *record)
+{
+    struct sonde__report_call call = {0};
+    struct sonde__bytes message = open_message(record);
+    struct field f;
+    while (next_field(&message, &f)) {
+        switch (key_of(&f)) {
+        case VARINT(SONDE__CALL_FUNCTION):
+            call.function = (uint32_t)f.value;
+            break;
+        case VARINT(SONDE__CALL_STACK):
+            call.stack = (uint32_t)f.value;
+            break;
+        case VARINT(SONDE__CALL_COUNT):
+            call.count = f.value;
+            break;
+        default:
+            break;
+        }
+    }
+    close_message(d, &message);
+    sonde__report_add_call(d->report, &call);
+}
+
 static void decode_end(struct sonde__report_decoded *d, const struct field *record)
 {
     struct sonde__report_end end = {0};
@@ -533,6 +557,9 @@ static void decode_part(struct sonde__report_decoded *d, const struct field *f)
         break;
     case BYTES(SONDE__RECORD_END):
         decode_end(d, f);
+        break;
+    case BYTES(SONDE__RECORD_CALLS):
+        decode_call(d, f);
         break;
     case BYTES(SONDE__RECORD_NOTES):
         sonde__report_append_note(d->report, f->bytes, f->size);

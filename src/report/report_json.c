@@ -194,6 +194,7 @@ static void put_header(struct sonde__json *j, const struct sonde__report *report
     sonde__json_string(j, "kind",
                        h->kind == SONDE__REPORT_STACKS  ? "stacks"
                        : h->kind == SONDE__REPORT_WATCH ? "watch"
+                       : h->kind == SONDE__REPORT_CALLS ? "calls"
                                                         : "unknown");
     sonde__json_string(j, "tool", h->tool);
     sonde__json_time(j, "time", h->time_unix_ns);
@@ -355,6 +356,24 @@ static void put_stall(struct sonde__json *j, const struct sonde__report *report,
     sonde__json_close(j);
 }
 
+/* In the order of the file: each pair of function and stack once. */
+static void put_recorded(struct sonde__json *j, const struct sonde__report *report)
+{
+    if (sonde__report_header(report)->kind != SONDE__REPORT_CALLS) {
+        return;
+    }
+    sonde__json_array(j, "calls");
+    for (uint32_t i = 0; i < sonde__report_call_count(report) && !j->out->stopped; i++) {
+        const struct sonde__report_call *call = sonde__report_call(report, i);
+        sonde__json_object(j, NULL);
+        put_text(j, "function", report, call->function);
+        sonde__json_uint(j, "count", call->count);
+        put_frames(j, report, call->stack);
+        sonde__json_close(j);
+    }
+    sonde__json_close(j);
+}
+
 static void put_notes(struct sonde__json *j, const struct sonde__report *report)
 {
     sonde__json_array(j, "notes");
@@ -413,6 +432,7 @@ void sonde__report_json_view(const struct sonde__report *report,
         put_stall(&j, report, sonde__report_stall(report, i));
     }
     sonde__json_close(&j);
+    put_recorded(&j, report);
     put_totals(&j, report, view == NULL ? NULL : view->loss);
     sonde__json_close(&j);
     sonde__report_out_str(&out, "\n");

@@ -30,10 +30,15 @@ struct sonde__report;
 #define SONDE__REPORT_STALLS_MAX       65536u
 #define SONDE__REPORT_SAMPLES_MAX      65536u /* of one stall: a day at the slowest sampling rate */
 #define SONDE__REPORT_NOTES_MAX        1024u
+#define SONDE__REPORT_CALLS_MAX        4194304u /* entries of the largest depot are fewer */
 #define SONDE__REPORT_INLINED_MAX      256u /* of one frame; five times what large programs have */
 #define SONDE__REPORT_TAIL_CALLS_MAX   64u  /* before one frame */
 
-enum sonde__report_kind { SONDE__REPORT_STACKS = 1, SONDE__REPORT_WATCH = 2 };
+enum sonde__report_kind {
+    SONDE__REPORT_STACKS = 1,
+    SONDE__REPORT_WATCH = 2,
+    SONDE__REPORT_CALLS = 3,
+};
 
 /* As in the schema. */
 enum sonde__report_name_source {
@@ -177,9 +182,16 @@ struct sonde__report_stall {
     bool main;        /* the stalled thread is the main thread */
 };
 
+/* All calls of one function from one stack. */
+struct sonde__report_call {
+    uint32_t function; /* string id */
+    uint32_t stack;    /* the caller's node; 0: of stacks that had no room */
+    uint64_t count;
+};
+
 /* What was left out, by kind. */
 struct sonde__report_lost {
-    uint64_t strings, images, frames, nodes, threads, stalls, samples, notes;
+    uint64_t strings, images, frames, nodes, threads, stalls, samples, notes, calls;
     uint64_t strings_cut; /* kept, but shortened */
 };
 
@@ -212,6 +224,7 @@ uint32_t sonde__report_add_node_after(struct sonde__report *report, uint32_t par
 void sonde__report_add_thread(struct sonde__report *report,
                               const struct sonde__report_thread *thread);
 void sonde__report_add_stall(struct sonde__report *report, const struct sonde__report_stall *stall);
+void sonde__report_add_call(struct sonde__report *report, const struct sonde__report_call *call);
 
 /* Reading the model. Ids outside the dictionaries answer empty values, never null, except
  * sonde__report_end: null until it is set or read. */
@@ -232,6 +245,8 @@ uint32_t sonde__report_thread_count(const struct sonde__report *report);
 const struct sonde__report_thread *sonde__report_thread(const struct sonde__report *r, uint32_t i);
 uint32_t sonde__report_stall_count(const struct sonde__report *report);
 const struct sonde__report_stall *sonde__report_stall(const struct sonde__report *r, uint32_t i);
+uint32_t sonde__report_call_count(const struct sonde__report *report);
+const struct sonde__report_call *sonde__report_call(const struct sonde__report *r, uint32_t i);
 uint32_t sonde__report_note_count(const struct sonde__report *report);
 const char *sonde__report_note(const struct sonde__report *report, uint32_t i);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The records of the model (threads, stalls) and the ways to read it. */
+/* The records of the model (threads, stalls, calls) and the ways to read it. */
 #include <string.h>
 
 #include "report_model.h"
@@ -54,6 +54,19 @@ void sonde__report_add_stall(struct sonde__report *report, const struct sonde__r
                    &entry->thread_count, &report->lost.threads);
 }
 
+void sonde__report_add_call(struct sonde__report *report, const struct sonde__report_call *call)
+{
+    struct sonde__report_call *entry = NULL;
+    if (report->calls.count < SONDE__REPORT_CALLS_MAX) {
+        entry = sonde__report_list_add(&report->arena, &report->calls);
+    }
+    if (entry == NULL) {
+        report->lost.calls++;
+        return;
+    }
+    *entry = *call;
+}
+
 const struct sonde__report_header *sonde__report_header(const struct sonde__report *report)
 {
     return &report->header;
@@ -73,7 +86,7 @@ uint64_t sonde__report_lost_records(const struct sonde__report *report)
 {
     const struct sonde__report_lost *l = &report->lost;
     return l->strings + l->images + l->frames + l->nodes + l->threads + l->stalls + l->samples +
-           l->notes;
+           l->notes + l->calls;
 }
 
 const char *sonde__report_text(const struct sonde__report *report, uint32_t string)
@@ -121,6 +134,13 @@ const struct sonde__report_stall *sonde__report_stall(const struct sonde__report
     return stall == NULL ? &none : stall;
 }
 
+const struct sonde__report_call *sonde__report_call(const struct sonde__report *r, uint32_t i)
+{
+    static const struct sonde__report_call none;
+    const struct sonde__report_call *call = sonde__report_list_at(&r->calls, i);
+    return call == NULL ? &none : call;
+}
+
 const char *sonde__report_note(const struct sonde__report *report, uint32_t i)
 {
     const struct sonde__report_string *note = sonde__report_list_at(&report->notes, i);
@@ -155,6 +175,11 @@ uint32_t sonde__report_thread_count(const struct sonde__report *report)
 uint32_t sonde__report_stall_count(const struct sonde__report *report)
 {
     return report->stalls.count;
+}
+
+uint32_t sonde__report_call_count(const struct sonde__report *report)
+{
+    return report->calls.count;
 }
 
 uint32_t sonde__report_note_count(const struct sonde__report *report)

@@ -18,6 +18,7 @@ enum sonde__schema_record {
     SONDE__RECORD_STALLS = 7,
     SONDE__RECORD_END = 8,
     SONDE__RECORD_NOTES = 9,
+    SONDE__RECORD_CALLS = 10,
     SONDE__RECORD_CRC32C = 15,
 };
 
@@ -67,6 +68,12 @@ enum sonde__schema_node {
     SONDE__NODE_PARENT = 1,
     SONDE__NODE_FRAME = 2,
     SONDE__NODE_TAIL_CALLS = 3,
+};
+
+enum sonde__schema_call {
+    SONDE__CALL_FUNCTION = 1,
+    SONDE__CALL_STACK = 2,
+    SONDE__CALL_COUNT = 3,
 };
 
 enum sonde__schema_thread {

@@ -51,7 +51,7 @@ struct sonde__report {
     struct sonde__report_end end;
     bool has_end;
     struct sonde__report_lost lost;
-    struct sonde__report_list strings, images, frames, nodes, threads, stalls, notes;
+    struct sonde__report_list strings, images, frames, nodes, threads, stalls, notes, calls;
     struct sonde__report_table string_ids, image_ids, frame_ids, node_ids;
 };
 

@@ -93,6 +93,7 @@ static void put_losses(struct sonde__report_out *out, const struct sonde__report
     put_count(out, lost->images, " images\n");
     put_count(out, lost->strings, " names or texts\n");
     put_count(out, lost->notes, " notes\n");
+    put_count(out, lost->calls, " recorded calls\n");
     if (end != NULL && end->lost_records != 0) {
         put_count(out, end->lost_records, " records, when the report was made\n");
     }
@@ -171,6 +172,15 @@ void sonde__report_text_stall(const struct sonde__report *report, uint32_t index
     sonde__report_out_flush(&out);
 }
 
+void sonde__report_text_calls(const struct sonde__report *report,
+                              const struct sonde__report_view *view, struct sonde__report_sink sink)
+{
+    struct sonde__report_out out;
+    view = view == NULL ? &plain_view : view;
+    sonde__report_put_calls(begin(view, sink, &out), report, view);
+    sonde__report_out_flush(&out);
+}
+
 void sonde__report_text_view(const struct sonde__report *report,
                              const struct sonde__report_view *view, struct sonde__report_sink sink)
 {
@@ -187,6 +197,7 @@ void sonde__report_text_view(const struct sonde__report *report,
     if (sonde__report_thread_count(report) != 0) {
         put_all_threads(&out, report, view->unfolded);
     }
+    sonde__report_put_calls(&out, report, view);
     if (view->images) {
         put_images(&out, report);
     }

@@ -14,6 +14,7 @@
 #include "arch_regs.h"
 #include "arch_syscall.h"
 #include "demangle.h"
+#include "report_analyse.h"
 #include "report_view.h"
 #include "report_walk.h"
 
@@ -285,6 +286,25 @@ static struct layout measure(const struct sonde__report_out *out,
     return layout;
 }
 
+/* Of another library than the program's own; gaps stay as they are. */
+static bool is_folded(const struct sonde__report_out *out, const struct sonde__report *report,
+                      const struct sonde__report_step *step)
+{
+    return out->app_only && step->kind != SONDE__REPORT_STEP_GAP &&
+           !sonde__report_is_app(report, step->frame->image);
+}
+
+static void put_folded(struct sonde__report_out *out, uint64_t *count, uint32_t column)
+{
+    if (*count != 0) {
+        sonde__report_out_tab(out, column);
+        sonde__report_out_str(out, "... ");
+        sonde__report_out_dec(out, *count);
+        sonde__report_out_str(out, *count == 1 ? " system frame ...\n" : " system frames ...\n");
+        *count = 0;
+    }
+}
+
 void sonde__report_put_stack(struct sonde__report_out *out, const struct sonde__report *report,
                              uint32_t stack, uint32_t indent)
 {
@@ -292,12 +312,18 @@ void sonde__report_put_stack(struct sonde__report_out *out, const struct sonde__
     struct sonde__report_walk walk;
     struct sonde__report_step step;
     uint32_t shown = 0;
+    uint64_t folded = 0;
     sonde__report_walk_begin(&walk, report, stack);
     while (shown < SONDE__REPORT_VIEW_FRAMES_MAX && !out->stopped &&
            sonde__report_walk_next(&walk, &step)) {
         if (is_hidden(out, step.kind)) {
             continue;
         }
+        if (is_folded(out, report, &step)) {
+            folded += step.kind == SONDE__REPORT_STEP_PHYSICAL;
+            continue;
+        }
+        put_folded(out, &folded, layout.name_column);
         if (is_numbered(step.kind)) {
             sonde__report_out_tab(out, indent);
             sonde__report_out_str(out, "#");
@@ -307,6 +333,7 @@ void sonde__report_put_stack(struct sonde__report_out *out, const struct sonde__
         put_step(out, report, &step, &layout);
         shown++;
     }
+    put_folded(out, &folded, layout.name_column);
     if (walk.node != 0) {
         sonde__report_out_tab(out, layout.name_column);
         sonde__report_out_str(out, "... ");

@@ -16,6 +16,7 @@ struct sonde__report_view {
     bool images;          /* list the images with their build-ids */
     bool raw_names;       /* functions as the file names them, not demangled */
     bool captured_only;   /* frames as captured: no inlined calls, tail calls, files and lines */
+    bool app_only;        /* of recorded calls the program's own frames; the rest as one line */
     bool unfolded;        /* each thread with its own stack, also where several have the same */
     uint32_t stall_first; /* stalls that were before the model's first */
     const struct sonde__report_loss *loss; /* what the reader could not keep, or null */
@@ -35,6 +36,11 @@ void sonde__report_json_view(const struct sonde__report *report,
 void sonde__report_style_view(const struct sonde__report *report, enum sonde_style style,
                               struct sonde__report_sink sink);
 
+/* Recorded calls alone, likewise. */
+void sonde__report_text_calls(const struct sonde__report *report,
+                              const struct sonde__report_view *view,
+                              struct sonde__report_sink sink);
+
 /* One stall (index in the model), as the text view shows it: for a watch that prints as it goes. */
 void sonde__report_text_stall(const struct sonde__report *report, uint32_t index,
                               const struct sonde__report_view *view,
@@ -45,6 +51,9 @@ void sonde__report_put_stack(struct sonde__report_out *out, const struct sonde__
                              uint32_t stack, uint32_t indent);
 void sonde__report_put_stall(struct sonde__report_out *out, const struct sonde__report *report,
                              uint32_t index, const struct sonde__report_view *view);
+/* Who called the recorded functions, and how often. */
+void sonde__report_put_calls(struct sonde__report_out *out, const struct sonde__report *report,
+                             const struct sonde__report_view *view);
 void sonde__report_put_threads(struct sonde__report_out *out, const struct sonde__report *report,
                                const struct sonde__report_thread *threads, uint32_t count,
                                bool unfolded);

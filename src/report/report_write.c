@@ -19,7 +19,7 @@
 struct progress {
     bool header;
     uint32_t strings; /* ids given out in the file */
-    uint32_t images, frames, nodes, threads, stalls, notes;
+    uint32_t images, frames, nodes, threads, stalls, notes, calls;
 };
 
 struct sonde__report_writer {
@@ -205,6 +205,17 @@ static void put_thread(struct sonde__report_writer *w, const struct sonde__repor
     sonde__proto_end(p, mark);
 }
 
+static void put_call(struct sonde__report_writer *w, const struct sonde__report *report,
+                     const struct sonde__report_call *call)
+{
+    struct sonde__proto *p = &w->body;
+    size_t mark = sonde__proto_begin(p, SONDE__RECORD_CALLS);
+    sonde__proto_uint(p, SONDE__CALL_FUNCTION, use_string(w, report, call->function));
+    sonde__proto_uint(p, SONDE__CALL_STACK, call->stack);
+    sonde__proto_uint(p, SONDE__CALL_COUNT, call->count);
+    sonde__proto_end(p, mark);
+}
+
 static void put_sample(struct sonde__report_writer *w, const struct sonde__report *report,
                        const struct sonde__report_sample *s)
 {
@@ -330,6 +341,8 @@ static bool put_next(struct sonde__report_writer *w, const struct sonde__report 
         put_thread(w, report, SONDE__RECORD_THREADS, sonde__report_thread(report, now->threads++));
     } else if (now->stalls < sonde__report_stall_count(report)) {
         put_stall(w, report, sonde__report_stall(report, now->stalls++));
+    } else if (now->calls < sonde__report_call_count(report)) {
+        put_call(w, report, sonde__report_call(report, now->calls++));
     } else {
         return false;
     }

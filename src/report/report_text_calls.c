@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Recorded calls for people, the function with the most calls first, its callers likewise:
+ *
+ *   getenv  12345 calls from 3 stacks
+ *     12000 calls
+ *       #0  main+0x12   prog+0x1137
+ *
+ * With app_only, stacks that differ in system frames only are one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "mem_heap.h"
+#include "report_analyse.h"
+#include "report_view.h"
+
+/* One line of the list: calls of one function from one stack, or from several that look the same.
+ */
+struct entry {
+    uint32_t function, stack;
+    uint64_t count, total; /* of the function, too */
+    uint64_t key;          /* of the frames that are shown */
+};
+
+/* The next node from `node` outward that is shown. */
+static uint32_t next_shown(const struct sonde__report *report, uint32_t node, bool app_only)
+{
+    while (app_only && node != 0) {
+        const struct sonde__report_node *n = sonde__report_node(report, node);
+        if (sonde__report_is_app(report, sonde__report_frame(report, n->frame)->image)) {
+            break;
+        }
+        node = n->parent;
+    }
+    return node;
+}
+
+static uint64_t key_of(const struct sonde__report *report, uint32_t stack, bool app_only)
+{
+    uint64_t key = stack;
+    if (!app_only) {
+        return key;
+    }
+    key = 0;
+    for (uint32_t n = next_shown(report, stack, true); n != 0;
+         n = next_shown(report, sonde__report_node(report, n)->parent, true)) {
+        key = (key ^ sonde__report_node(report, n)->frame) * 0x9e3779b97f4a7c15u;
+        key ^= key >> 32;
+    }
+    return key;
+}
+
+/* Hashes only say where to look. */
+static bool looks_same(const struct sonde__report *report, uint32_t a, uint32_t b, bool app_only)
+{
+    a = next_shown(report, a, app_only);
+    b = next_shown(report, b, app_only);
+    while (app_only && a != 0 && b != 0 &&
+           sonde__report_node(report, a)->frame == sonde__report_node(report, b)->frame) {
+        a = next_shown(report, sonde__report_node(report, a)->parent, true);
+        b = next_shown(report, sonde__report_node(report, b)->parent, true);
+    }
+    return a == b;
+}
+
+#define ORDER(a, b) ((a) < (b) ? -1 : (a) > (b))
+
+static int by_key(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    int order = ORDER(a->function, b->function);
+    order = order != 0 ? order : ORDER(a->key, b->key);
+    return order != 0 ? order : ORDER(a->stack, b->stack);
+}
+
+static int by_count(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    int order = ORDER(b->total, a->total);
+    order = order != 0 ? order : ORDER(a->function, b->function);
+    order = order != 0 ? order : ORDER(b->count, a->count);
+    return order != 0 ? order : ORDER(a->stack, b->stack);
+}
+
+/* Entries in the order in which they are shown; returns how many. */
+static uint32_t arrange(const struct sonde__report *report, struct entry *entries, bool app_only)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < sonde__report_call_count(report); i++) {
+        const struct sonde__report_call *call = sonde__report_call(report, i);
+        entries[i] = (struct entry){.function = call->function,
+                                    .stack = call->stack,
+                                    .count = call->count,
+                                    .key = key_of(report, call->stack, app_only)};
+    }
+    qsort(entries, sonde__report_call_count(report), sizeof *entries, by_key);
+    for (uint32_t i = 0; i < sonde__report_call_count(report); i++) {
+        struct entry *last = count > 0 ? &entries[count - 1] : NULL;
+        if (last != NULL && last->function == entries[i].function &&
+            looks_same(report, last->stack, entries[i].stack, app_only)) {
+            last->count += entries[i].count;
+        } else {
+            entries[count++] = entries[i];
+        }
+    }
+    for (uint32_t i = 0; i < count;) {
+        uint32_t end = i;
+        uint64_t total = 0;
+        while (end < count && entries[end].function == entries[i].function) {
+            total += entries[end++].count;
+        }
+        while (i < end) {
+            entries[i++].total = total;
+        }
+    }
+    qsort(entries, count, sizeof *entries, by_count);
+    return count;
+}
+
+static void put_calls_line(struct sonde__report_out *out, uint64_t count)
+{
+    sonde__report_out_dec(out, count);
+    sonde__report_out_str(out, count == 1 ? " call" : " calls");
+}
+
+static void put_function(struct sonde__report_out *out, const struct sonde__report *report,
+                         const struct entry *entry, uint32_t stacks, bool app_only)
+{
+    sonde__report_out_str(out, "\n");
+    sonde__report_out_color(out, SONDE__REPORT_BOLD);
+    sonde__report_out_text(out, sonde__report_text(report, entry->function));
+    sonde__report_out_color(out, SONDE__REPORT_PLAIN);
+    sonde__report_out_str(out, "  ");
+    put_calls_line(out, entry->total);
+    sonde__report_out_str(out, " from ");
+    sonde__report_out_dec(out, stacks);
+    sonde__report_out_str(out, stacks == 1 ? " stack" : " stacks");
+    sonde__report_out_str(out, app_only ? " of the program's own frames\n" : "\n");
+}
+
+void sonde__report_put_calls(struct sonde__report_out *out, const struct sonde__report *report,
+                             const struct sonde__report_view *view)
+{
+    uint32_t count = sonde__report_call_count(report);
+    struct entry *entries = count > 0 ? sonde__mem_alloc_array(count, sizeof *entries) : NULL;
+    if (entries == NULL) {
+        if (count > 0) {
+            sonde__report_out_str(out, "\nnote: out of memory: recorded calls are not shown\n");
+        }
+        return;
+    }
+    count = arrange(report, entries, view->app_only);
+    out->app_only = view->app_only;
+    for (uint32_t i = 0; i < count && !out->stopped; i++) {
+        if (i == 0 || entries[i].function != entries[i - 1].function) {
+            uint32_t stacks = 0;
+            while (i + stacks < count && entries[i + stacks].function == entries[i].function) {
+                stacks++;
+            }
+            put_function(out, report, &entries[i], stacks, view->app_only);
+        }
+        sonde__report_out_str(out, "  ");
+        put_calls_line(out, entries[i].count);
+        sonde__report_out_str(out, entries[i].stack == 0 ? ", stack not kept\n" : "\n");
+        sonde__report_put_stack(out, report, entries[i].stack, 4);
+    }
+    out->app_only = false;
+    sonde__mem_free(entries);
+}
