@@ -18,23 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "page.h"
 #include "probe_turn.h"
-
-/* The variable that carries the number of the page's descriptor from `sonde run`. */
-#define SONDE_PRELOAD_VARIABLE "SONDE_RUN_PAGE"
-
-/* In memory that a fork child finds zeroed (MADV_WIPEONFORK). */
-struct preload_guard {
-    struct sonde__probe_page *page;
-};
-extern struct preload_guard *preload_guard;
-
-/* The page, or null: not started by `sonde run`, or in a fork child. */
-static inline struct sonde__probe_page *preload_page(void)
-{
-    struct preload_guard *guard = preload_guard;
-    return guard != NULL ? guard->page : NULL;
-}
 
 /* Where the address of a real function is kept. All are looked up when the process starts: looking
  * up takes the loader's lock, which a wrapper called from a signal handler may not. */

@@ -1,73 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Start and end of the probe: maps the turn page, removes the traces of `sonde run` from the
- * environment before any other code of the process runs, and at exit gives the supervisor a bounded
- * time to finish its report.
- *
- * The constructor is the first of the process (linked with -z initfirst): libc is relocated but not
- * initialised, so it uses system calls through thin wrappers and the argument vectors that the
- * loader passes, nothing else. */
-#include <errno.h>
-#include <linux/futex.h>
-#include <signal.h>
-#include <stddef.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
+/* The start of the probe. The constructor is the first of the process (linked with -z initfirst):
+ * libc is relocated but not initialised. */
 #include <unistd.h>
 
 #include "preload_wrap.h"
-
-/* How long exit() waits for the supervisor at most: writing a report takes some 100 ms. */
-#define EXIT_WAIT_S 2
-
-struct preload_guard *preload_guard;
-
-static bool starts_with(const char *text, const char *prefix)
-{
-    while (*prefix != '\0' && *text == *prefix) {
-        text++;
-        prefix++;
-    }
-    return *prefix == '\0';
-}
-
-/* What the kernel shows of the environment (/proc/PID/environ, ps) is the strings themselves. */
-static void wipe(char *text)
-{
-    while (*text != '\0') {
-        *text++ = '\0';
-    }
-}
-
-/* Takes the last two entries out of the vector, if `sonde run` put them there. Answers the number
- * of the page's descriptor, or -1 (the library was preloaded by something else). */
-static int clean_environment(char **envp)
-{
-    size_t count = 0;
-    int fd = 0;
-    while (envp[count] != NULL) {
-        count++;
-    }
-    if (count < 2 || !starts_with(envp[count - 2], SONDE_PRELOAD_VARIABLE "=") ||
-        !starts_with(envp[count - 1], "LD_PRELOAD=")) {
-        return -1;
-    }
-    for (const char *d = envp[count - 2] + sizeof SONDE_PRELOAD_VARIABLE; *d >= '0' && *d <= '9';
-         d++) {
-        fd = fd * 10 + (*d - '0');
-    }
-    for (size_t i = count - 2; i < count; i++) {
-        wipe(envp[i]);
-        envp[i] = NULL;
-    }
-    return fd;
-}
-
-static void *map_shared(int fd, size_t size)
-{
-    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    return at == MAP_FAILED ? NULL : at;
-}
 
 extern struct preload_cell __start_preload_cells[], __stop_preload_cells[];
 
@@ -78,69 +14,23 @@ static void start(int argc, char **argv, char **envp)
     for (struct preload_cell *c = __start_preload_cells; c < __stop_preload_cells; c++) {
         (void)preload_real(c);
     }
-    int fd = clean_environment(envp);
+    int fd = preload_take_environment(envp);
     if (fd < 0) {
         return;
     }
-    struct sonde__probe_page *page = map_shared(fd, sizeof *page);
+    struct sonde__probe_page *page = preload_map_page(fd);
     if (page != NULL && page->version == SONDE__PROBE_VERSION && page->follows != 0) {
         preload_learn_follow(fd);
     }
     close(fd);
-    long size = 4096;
-    struct preload_guard *guard =
-        mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == NULL || guard == MAP_FAILED || page->version != SONDE__PROBE_VERSION ||
-        madvise(guard, (size_t)size, MADV_WIPEONFORK) != 0 ||
-        madvise(page, sizeof *page, MADV_DONTFORK) != 0) {
-        return; /* watched from outside only; the supervisor sees that `pid` stays 0 */
-    }
     preload_learn_own_tid();
     preload_find_clock();
     preload_allow_direct();
-    guard->page = page;
-    preload_guard = guard;
+    if (!preload_guard_page(page)) {
+        return; /* watched from outside only; the supervisor sees that `pid` stays 0 */
+    }
     if (atomic_load_explicit(&page->sample.wanted, memory_order_relaxed) != 0) {
         preload_sampler_start(page);
     }
     atomic_store_explicit(&page->pid, (int32_t)getpid(), memory_order_release);
-}
-
-/* Somebody may have killed it: then nothing is to be waited for. */
-static bool supervisor_is_gone(const struct sonde__probe_page *page)
-{
-    return kill(page->supervisor, 0) != 0 && errno == ESRCH;
-}
-
-/* At exit() or return from main: no report is cut because its program was quick. */
-static void finish(void) __attribute__((destructor));
-static void finish(void)
-{
-    struct sonde__probe_page *page = preload_page();
-    struct timespec now, limit;
-    int saved = errno;
-    if (page == NULL || atomic_load_explicit(&page->unfinished, memory_order_acquire) == 0) {
-        return;
-    }
-    atomic_store_explicit(&page->exiting, 1, memory_order_seq_cst);
-    /* never set while the program is confined */
-    if (atomic_exchange_explicit(&page->sleeping, 0, memory_order_seq_cst) != 0) {
-        syscall(SYS_futex, &page->sleeping, FUTEX_WAKE, 1, NULL, NULL, 0);
-    }
-    bool confined = atomic_load_explicit(&page->confined, memory_order_acquire) != 0;
-    clock_gettime(CLOCK_MONOTONIC, &limit);
-    limit.tv_sec += EXIT_WAIT_S;
-    while (atomic_load_explicit(&page->finished, memory_order_acquire) == 0) {
-        struct timespec slice = {0, 100000000};
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        if (now.tv_sec > limit.tv_sec ||
-            (now.tv_sec == limit.tv_sec && now.tv_nsec >= limit.tv_nsec)) {
-            break;
-        }
-        if (!confined && syscall(SYS_futex, &page->finished, FUTEX_WAIT, 0, &slice, NULL, 0) != 0 &&
-            errno != EAGAIN && errno != EINTR && (errno != ETIMEDOUT || supervisor_is_gone(page))) {
-            break; /* a seccomp filter without futex: do not spin */
-        }
-    }
-    errno = saved;
 }

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The page in the program: takes the traces of `sonde run` out of the environment before any other
+ * code of the process runs, maps what was shared, and at exit gives the supervisor a bounded time
+ * to finish its report.
+ *
+ * Called by the first constructor of the process (linked with -z initfirst): libc is relocated but
+ * not initialised, so system calls go through thin wrappers, nothing else. */
+#include "page.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How long exit() waits for the supervisor at most: writing a report takes some 100 ms. */
+#define EXIT_WAIT_S 2
+/* And where what was recorded is written: names of a large program take seconds. */
+#define EXIT_WAIT_RECORD_S 30
+
+struct preload_guard *preload_guard;
+
+static bool starts_with(const char *text, const char *prefix)
+{
+    while (*prefix != '\0' && *text == *prefix) {
+        text++;
+        prefix++;
+    }
+    return *prefix == '\0';
+}
+
+/* What the kernel shows of the environment (/proc/PID/environ, ps) is the strings themselves. */
+static void wipe(char *text)
+{
+    while (*text != '\0') {
+        *text++ = '\0';
+    }
+}
+
+int preload_take_environment(char **envp)
+{
+    size_t count = 0;
+    int fd = 0;
+    while (envp[count] != NULL) {
+        count++;
+    }
+    if (count < 2 || !starts_with(envp[count - 2], SONDE_PRELOAD_VARIABLE "=") ||
+        !starts_with(envp[count - 1], "LD_PRELOAD=")) {
+        return -1;
+    }
+    for (const char *d = envp[count - 2] + sizeof SONDE_PRELOAD_VARIABLE; *d >= '0' && *d <= '9';
+         d++) {
+        fd = fd * 10 + (*d - '0');
+    }
+    for (size_t i = count - 2; i < count; i++) {
+        wipe(envp[i]);
+        envp[i] = NULL;
+    }
+    return fd;
+}
+
+struct sonde__probe_page *preload_map_page(int fd)
+{
+    struct sonde__probe_page *page =
+        mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    return page == MAP_FAILED ? NULL : page;
+}
+
+bool preload_guard_page(struct sonde__probe_page *page)
+{
+    size_t size = 4096;
+    if (page == NULL || page->version != SONDE__PROBE_VERSION) {
+        return false;
+    }
+    struct preload_guard *guard =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (guard == MAP_FAILED || madvise(guard, size, MADV_WIPEONFORK) != 0 ||
+        madvise(page, sizeof *page, MADV_DONTFORK) != 0) {
+        return false;
+    }
+    guard->page = page;
+    preload_guard = guard;
+    return true;
+}
+
+/* Somebody may have killed it: then nothing is to be waited for. */
+static bool supervisor_is_gone(const struct sonde__probe_page *page)
+{
+    return kill(page->supervisor, 0) != 0 && errno == ESRCH;
+}
+
+/* At exit() or return from main: no report is cut because its program was quick. */
+static void finish(void) __attribute__((destructor));
+static void finish(void)
+{
+    struct sonde__probe_page *page = preload_page();
+    struct timespec now, limit;
+    int saved = errno;
+    if (page == NULL || atomic_load_explicit(&page->unfinished, memory_order_acquire) == 0) {
+        return;
+    }
+    atomic_store_explicit(&page->exiting, 1, memory_order_seq_cst);
+    /* never set while the program is confined */
+    if (atomic_exchange_explicit(&page->sleeping, 0, memory_order_seq_cst) != 0) {
+        syscall(SYS_futex, &page->sleeping, FUTEX_WAKE, 1, NULL, NULL, 0);
+    }
+    bool confined = atomic_load_explicit(&page->confined, memory_order_acquire) != 0;
+    clock_gettime(CLOCK_MONOTONIC, &limit);
+    limit.tv_sec += page->guest != 0 ? EXIT_WAIT_RECORD_S : EXIT_WAIT_S;
+    while (atomic_load_explicit(&page->finished, memory_order_acquire) == 0) {
+        struct timespec slice = {0, 100000000};
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if (now.tv_sec > limit.tv_sec ||
+            (now.tv_sec == limit.tv_sec && now.tv_nsec >= limit.tv_nsec)) {
+            break;
+        }
+        if (!confined && syscall(SYS_futex, &page->finished, FUTEX_WAIT, 0, &slice, NULL, 0) != 0 &&
+            errno != EAGAIN && errno != EINTR && (errno != ETIMEDOUT || supervisor_is_gone(page))) {
+            break; /* a seccomp filter without futex: do not spin */
+        }
+    }
+    errno = saved;
+}
