@@ -16,5 +16,8 @@ extern const struct sonde__cli_command sonde__cmd_version;
 
 /* The path of libsonde-preload.so, or null: it is nowhere beside the program. */
 const char *sonde__cli_find_probe(void);
+/* The same of another library; folder: where a build tree has it, from the folder of the program.
+ */
+const char *sonde__cli_find_library(const char *name, const char *folder);
 
 #endif

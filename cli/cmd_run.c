@@ -10,6 +10,7 @@
 #include "cli_symbols.h"
 #include "cmd.h"
 #include "host_run.h"
+#include "run_record.h"
 #include "watch_run.h"
 
 enum {
@@ -22,6 +23,8 @@ enum {
     OPTION_VERBOSE,
     OPTION_FOLLOW,
     OPTION_FOLLOWED,
+    OPTION_RECORD,
+    OPTION_APP_ONLY,
 };
 
 /* 125: sonde itself failed, as timeout(1) and env(1) use it. */
@@ -43,6 +46,10 @@ static const struct sonde__cli_option options[] = {
     {OPTION_SAMPLER, "sampler", 0, "HOW",
      "how running threads are sampled: auto (the default: the first that works), perf, ptrace, "
      "signal, none"},
+    {OPTION_RECORD, "record", 'r', "LIST",
+     "instead of stalls, record the calls of the functions that the file LIST names, one a line"},
+    {OPTION_APP_ONLY, "app-only", 0, NULL,
+     "with --record: show the program's own frames, and how many of the system are left out"},
     {OPTION_FOLLOW, "follow", 'f', NULL, "watch the programs that PROGRAM executes, too"},
     {OPTION_COLOR, "color", 0, "WHEN", "auto, always, never"},
     {OPTION_VERBOSE, "verbose", 'v', NULL, "say what is watched, and how much was seen"},
@@ -52,11 +59,11 @@ static const struct sonde__cli_option options[] = {
     {0},
 };
 
-/* libsonde-preload.so: beside the program, in ../lib of it (installed) or in ../preload (a build
- * tree). A space or a colon in the path cannot be said in LD_PRELOAD. */
-const char *sonde__cli_find_probe(void)
+/* A library of ours: beside the program, in ../lib of it (installed) or in `folder` (a build tree).
+ * A space or a colon in the path cannot be said in LD_PRELOAD. */
+const char *sonde__cli_find_library(const char *name, const char *folder)
 {
-    static const char *const places[] = {"", "../lib/sonde/", "../lib/", "../preload/"};
+    const char *const places[] = {"", "../lib/sonde/", "../lib/", folder};
     static char path[4096];
     char self[2048];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -66,12 +73,17 @@ const char *sonde__cli_find_probe(void)
     self[n] = '\0';
     *(strrchr(self, '/') + 1) = '\0';
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        snprintf(path, sizeof path, "%s%slibsonde-preload.so", self, places[i]);
+        snprintf(path, sizeof path, "%s%s%s", self, places[i], name);
         if (access(path, R_OK) == 0 && strpbrk(path, " :") == NULL) {
             return path;
         }
     }
     return NULL;
+}
+
+const char *sonde__cli_find_probe(void)
+{
+    return sonde__cli_find_library("libsonde-preload.so", "../preload/");
 }
 
 static bool parse_action(const char *text, enum sonde__watch_timeout_action *ret_action)
@@ -158,7 +170,8 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     struct sonde__watch_options o = {.threshold_ns = 250000000u, .report_fd = -1};
     struct sonde__cli_args args;
     enum sonde__cli_color color = SONDE__CLI_COLOR_AUTO;
-    const char *report = NULL;
+    const char *report = NULL, *list = NULL;
+    bool app_only = false;
     uint64_t root = 0;
     bool done = false;
     int id, missing;
@@ -192,6 +205,12 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
         case OPTION_FOLLOW:
             o.follow = true;
             break;
+        case OPTION_RECORD:
+            list = args.value;
+            break;
+        case OPTION_APP_ONLY:
+            app_only = true;
+            break;
         case OPTION_FOLLOWED:
             right = sonde__cli_parse_uint(args.value, INT32_MAX, &root) && root > 0;
             o.root = (int32_t)root;
@@ -216,16 +235,17 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     if (o.argv[0] == NULL) {
         return sonde__cli_usage_error(command, "no program to run");
     }
+    if (list == NULL && app_only) {
+        return sonde__cli_usage_error(command, "--app-only is of --record");
+    }
+    if (list != NULL && o.follow) {
+        return sonde__cli_usage_error(command, "--record and --follow do not go together yet");
+    }
     if (o.follow) {
         fill_follow(&o, report);
     }
     if (o.root == 0 && (missing = look_for_program(command, &o)) != 0) {
         return missing;
-    }
-    if (o.root != 0 && o.report_base != NULL) {
-        open_own_report(command, &o);
-    } else if (report != NULL && (o.report_fd = open_report(command, report)) < 0) {
-        return EXIT_OURS;
     }
     struct sonde__cli_symbols symbols = {0};
     sonde__cli_symbols_start(&symbols, command, BUDGET_NS);
@@ -234,6 +254,14 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     o.symbols = &symbols.options;
     o.envp = environ;
     o.probe = sonde__cli_find_probe();
+    if (list != NULL && (missing = sonde__cli_prepare_record(command, list, app_only, &o)) != 0) {
+        return missing;
+    }
+    if (o.root != 0 && o.report_base != NULL) {
+        open_own_report(command, &o);
+    } else if (report != NULL && (o.report_fd = open_report(command, report)) < 0) {
+        return EXIT_OURS;
+    }
     o.tool = "sonde " SONDE_VERSION;
     o.color = sonde__cli_use_color(color, stderr);
     struct sonde_error error = {0};
@@ -265,12 +293,19 @@ const struct sonde__cli_command sonde__cmd_run = {
              "probe. With --report each followed program that stalls writes FILE.PID.\n"
              "--timeout is PROGRAM's only.\n"
              "\n"
+             "--record LIST: who calls the functions that the file LIST names, one a line, and\n"
+             "how often: each different stack once, with its count, when PROGRAM ends. Calls\n"
+             "are counted exactly, in all threads, from the first constructor on, also of\n"
+             "libraries that come later. --verbose lists what cannot be seen, and why. Forked\n"
+             "children are not recorded.\n"
+             "\n"
              "Exit status: that of PROGRAM; 125 when sonde failed, 126 when PROGRAM cannot be\n"
              "executed, 127 when it is not found.",
     .options = options,
     .examples = "sonde run -- python3 server.py\n"
                 "sonde run --stall 100ms --report stalls.sonde -- node app.js\n"
                 "sonde run --follow -- ./start-servers.sh\n"
+                "sonde run --record functions.txt -- curl https://example.org/\n"
                 "sonde run --timeout 5m --timeout-action core -- ./test\n",
     .options_before_operand = true,
     .run = run,

@@ -54,6 +54,15 @@ uint64_t sonde__depot_size(uint32_t nodes);
 /* A depot in zeroed memory of that size, aligned to 64 bytes. Context: start-up. */
 struct sonde__depot *sonde__depot_init(void *memory, uint32_t nodes);
 
+/* To read a depot that another process writes, through another mapping of the same memory: a header
+ * of our own, which stands in `header` (sonde__depot_header_size() bytes). What the other side may
+ * have spoilt makes stacks unreadable, nothing else. nodes: as of its sonde__depot_init(). */
+uint64_t sonde__depot_header_size(void);
+const struct sonde__depot *sonde__depot_view(void *header, const void *memory, uint32_t nodes);
+
+/* Ids of frames are given in this order: that of the next one. */
+uint32_t sonde__depot_next(const struct sonde__depot *depot);
+
 /* The node of `frame` as called by `caller` (a node or a root). NONE: there is no room, or caller
  * is NONE. */
 uint32_t sonde__depot_child(struct sonde__depot *depot, uint32_t caller, uint64_t frame);

@@ -27,9 +27,9 @@ uint64_t sonde__depot_size(uint32_t nodes)
     return size + ((uint64_t)nodes + SONDE__DEPOT_FIRST) * sizeof(struct sonde__depot_node);
 }
 
-struct sonde__depot *sonde__depot_init(void *memory, uint32_t nodes)
+/* Where the parts of a depot at `memory` are. */
+static void lay_out(struct sonde__depot *depot, void *memory, uint32_t nodes)
 {
-    struct sonde__depot *depot = memory;
     uint8_t *at = (uint8_t *)memory + round_up(sizeof *depot);
     uint32_t room = SONDE__DEPOT_NODES_MAX - SONDE__DEPOT_FIRST;
     depot->level_count = level_count(nodes);
@@ -39,8 +39,42 @@ struct sonde__depot *sonde__depot_init(void *memory, uint32_t nodes)
     }
     depot->nodes = (struct sonde__depot_node *)(void *)at;
     depot->capacity = SONDE__DEPOT_FIRST + (nodes < room ? nodes : room);
+}
+
+struct sonde__depot *sonde__depot_init(void *memory, uint32_t nodes)
+{
+    struct sonde__depot *depot = memory;
+    lay_out(depot, memory, nodes);
     depot->taken = SONDE__DEPOT_FIRST;
     return depot;
+}
+
+uint64_t sonde__depot_header_size(void)
+{
+    return sizeof(struct sonde__depot);
+}
+
+const struct sonde__depot *sonde__depot_view(void *header, const void *memory, uint32_t nodes)
+{
+    struct sonde__depot *view = header;
+    const struct sonde__depot *depot = memory;
+    struct sonde__depot_taken taken = sonde__depot_taken(depot);
+    lay_out(view, (void *)(uintptr_t)memory, nodes); /* nothing of it is written */
+    taken.next = taken.next < view->capacity ? taken.next : view->capacity;
+    taken.labels =
+        taken.labels < view->capacity - taken.next ? taken.labels : view->capacity - taken.next;
+    view->taken = (uint64_t)taken.labels << 32 | taken.next;
+    view->level = __atomic_load_n(&depot->level, __ATOMIC_RELAXED);
+    view->level = view->level < view->level_count ? view->level : view->level_count - 1;
+    view->closed = __atomic_load_n(&depot->closed, __ATOMIC_RELAXED);
+    view->wasted = __atomic_load_n(&depot->wasted, __ATOMIC_RELAXED);
+    view->dropped = __atomic_load_n(&depot->dropped, __ATOMIC_RELAXED);
+    return view;
+}
+
+uint32_t sonde__depot_next(const struct sonde__depot *depot)
+{
+    return sonde__depot_taken(depot).next;
 }
 
 struct sonde__depot_stat sonde__depot_stat(const struct sonde__depot *depot)

@@ -50,6 +50,7 @@ struct sonde__hooks {
 
 static struct sonde__hooks *current;
 static uint32_t thunks_used; /* thunks are never used again for another target */
+static uint32_t thunks_end = SONDE__PROBE_HOOKS;
 
 static void add_blind(struct sonde__hooks *hooks, const char *module, const char *function,
                       enum sonde__hook_reason reason)
@@ -146,6 +147,10 @@ static void resolve(struct sonde__hooks *hooks)
         for (size_t k = 0; k < hooks->definition_count; k++) {
             is_there |= hooks->definitions[k].function == i;
         }
+        for (size_t k = 0; k < hooks->blind_count; k++) {
+            is_there |= hooks->blinds[k].reason == SONDE__HOOK_NO_FUNCTION &&
+                        hooks->blinds[k].function == hooks->names[i];
+        }
         if (!is_there) {
             add_blind(hooks, NULL, hooks->names[i], SONDE__HOOK_ABSENT);
         }
@@ -164,7 +169,7 @@ static uint64_t thunk_of(uint64_t target, uint32_t function)
             return sonde__probe_hook_thunk(i);
         }
     }
-    if (thunks_used == SONDE__PROBE_HOOKS) {
+    if (thunks_used == thunks_end) {
         return 0;
     }
     struct sonde__probe_hook *hook = &sonde__probe_hooks[thunks_used];
@@ -396,6 +401,19 @@ enum sonde_status sonde__hook_start(const char *const *names, uint32_t count, ui
     }
     *ret_hooks = hooks;
     return SONDE_OK;
+}
+
+void sonde__hook_reserve(uint32_t front, uint32_t back)
+{
+    thunks_used = front;
+    thunks_end = SONDE__PROBE_HOOKS - back;
+}
+
+uint64_t sonde__hook_lead(struct sonde__hooks *hooks, uint64_t address)
+{
+    const struct definition *definition = by_address(hooks, address);
+    uint64_t thunk = definition != NULL ? thunk_of(definition->address, definition->function) : 0;
+    return thunk != 0 ? thunk : address;
 }
 
 uint64_t sonde__hook_slots(const struct sonde__hooks *hooks)

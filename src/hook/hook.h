@@ -54,6 +54,16 @@ SONDE_NODISCARD enum sonde_status sonde__hook_start(const char *const *names, ui
 /* Sweep what was loaded since, and forget what was unloaded. Returns OK | MEMORY. */
 SONDE_NODISCARD enum sonde_status sonde__hook_sweep(struct sonde__hooks *hooks);
 
+/* The first `front` and the last `back` thunks are the caller's, who has set their hooks: the
+ * loader may know them under a function's name (record_page.h). Slots that it has bound to them
+ * stay as they are; a function that one of them stands for is led there. Before
+ * sonde__hook_start(). */
+void sonde__hook_reserve(uint32_t front, uint32_t back);
+
+/* What to call instead of `address`, as somebody was just told it (dlsym): the thunk of a listed
+ * function, or `address`. */
+uint64_t sonde__hook_lead(struct sonde__hooks *hooks, uint64_t address);
+
 /* Slots that lead to a thunk now. */
 uint64_t sonde__hook_slots(const struct sonde__hooks *hooks);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook_object.h"
 
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -80,7 +79,7 @@ static void read_dynamic(struct sonde__hook_object *object, const ElfW(Dyn) * dy
 
 void sonde__hook_object_read(const struct dl_phdr_info *info, struct sonde__hook_object *ret_object)
 {
-    memset(ret_object, 0, sizeof *ret_object);
+    *ret_object = (struct sonde__hook_object){0};
     ret_object->base = info->dlpi_addr;
     ret_object->phdrs = info->dlpi_phdr;
     ret_object->phdr_count = info->dlpi_phnum;
@@ -97,6 +96,16 @@ const char *sonde__hook_symbol_name(const struct sonde__hook_object *object, uin
 {
     uint64_t name = object->symbols[index].st_name;
     return name < object->strings_size ? object->strings + name : "";
+}
+
+/* Not strcmp(): recorder/early.c asks before it may call libc. */
+static bool is_same(const char *a, const char *b)
+{
+    while (*a != '\0' && *a == *b) {
+        a++;
+        b++;
+    }
+    return *a == *b;
 }
 
 /* gABI draft, "GNU hash": buckets, then chains whose last value has its low bit set. */
@@ -125,7 +134,7 @@ void sonde__hook_each_definition(const struct sonde__hook_object *object, const 
     for (;; index++) {
         uint32_t value = chains[index - table[1]];
         if ((value | 1) == (hash | 1) && object->symbols[index].st_shndx != SHN_UNDEF &&
-            strcmp(sonde__hook_symbol_name(object, index), name) == 0) {
+            is_same(sonde__hook_symbol_name(object, index), name)) {
             each(ctx, &object->symbols[index]);
         }
         if ((value & 1) != 0) {

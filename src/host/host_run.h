@@ -40,6 +40,17 @@ int sonde__host_become(const char *path, char *const *argv, char *const *envp,
 bool sonde__host_is_privileged(const char *path);
 void sonde__host_close(int32_t fd);
 
+/* A file of these bytes that has no name and survives exec: its descriptor. */
+SONDE_NODISCARD enum sonde_status sonde__host_memory_file(const char *name, const void *bytes,
+                                                          size_t size, int32_t *ret_fd,
+                                                          struct sonde_error *ret_error);
+
+/* The libraries that a dynamically linked program starts with, in the loader's order, as its own
+ * loader says them (LD_TRACE_LOADED_OBJECTS, what ldd(1) uses): none of their code runs. False: it
+ * could not be asked. */
+bool sonde__host_startup_libraries(const char *program, char *const *envp,
+                                   void (*each)(void *ctx, const char *path), void *ctx);
+
 /* --- in the supervisor --- */
 
 enum sonde__host_event {

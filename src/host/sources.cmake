@@ -5,6 +5,7 @@ set(sources
     ${SONDE_PORT}/doctor_process.c
     ${SONDE_PORT}/host_exec.c
     ${SONDE_PORT}/host_file.c
+    ${SONDE_PORT}/host_loader.c
     ${SONDE_PORT}/host_look.c
     ${SONDE_PORT}/host_perf.c
     ${SONDE_PORT}/host_process.c

@@ -51,6 +51,10 @@ bool sonde__probe_hook_index(uint64_t address, uint32_t *ret_index);
  * aarch64's x0 to x7, then the words on the stack, which nobody vouches for. */
 uint64_t sonde__probe_hook_argument(const struct sonde__regs *regs, unsigned index);
 
+/* Where a recorder may go on instead: back to the caller, which gets what the recorder has put into
+ * regs->r[0] (rax, x0). Not to be called. */
+void sonde__probe_hook_answered(void);
+
 /* The stub's: where to go on. */
 uint64_t sonde__probe_hook_enter(const struct sonde__probe_hook *hook,
                                  const struct sonde__regs *regs);

@@ -17,7 +17,7 @@
 
 #include "probe_sample.h"
 
-#define SONDE__PROBE_VERSION 4u
+#define SONDE__PROBE_VERSION 5u
 /* Threads that wait in poll, epoll and the like at the same time: 256 is four times what the
  * largest program of our tests has. More threads are not watched; `slots_lost` counts them. */
 #define SONDE__PROBE_SLOTS 256u
@@ -91,6 +91,9 @@ struct sonde__probe_page {
     _Atomic uint32_t finished; /* 1: the supervisor has written everything */
     _Atomic uint64_t slots_lost;
     uint32_t follows; /* 1: a struct sonde__probe_follow lies behind this page */
+    uint64_t guest;   /* where in the shared memory another library of ours finds its own part; 0:
+                         nowhere */
+    int32_t guest_fd; /* a descriptor that it closes when it has started; -1: none */
     struct sonde__probe_slot slots[SONDE__PROBE_SLOTS];
     struct sonde__probe_sample sample;
 };

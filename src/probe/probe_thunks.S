@@ -12,6 +12,7 @@
     .text
     .globl sonde__probe_thunks
     .hidden sonde__probe_thunks
+    .globl sonde__probe_first_thunk     /* the same, not hidden: recorder/ gives the thunks names */
     .hidden sonde__probe_hooks
     .hidden sonde__probe_hook_enter
 
@@ -20,6 +21,7 @@
     .p2align 6
     .type sonde__probe_thunks, @function
 sonde__probe_thunks:
+sonde__probe_first_thunk:
     .cfi_startproc
     .rept 1024
     endbr64
@@ -84,11 +86,23 @@ sonde__probe_stub:
     .cfi_endproc
     .size sonde__probe_stub, . - sonde__probe_stub
 
+    .p2align 4
+    .globl sonde__probe_hook_answered
+    .hidden sonde__probe_hook_answered
+    .type sonde__probe_hook_answered, @function
+sonde__probe_hook_answered:
+    .cfi_startproc
+    endbr64
+    ret
+    .cfi_endproc
+    .size sonde__probe_hook_answered, . - sonde__probe_hook_answered
+
 #elif defined(__aarch64__)
 
     .p2align 6
     .type sonde__probe_thunks, %function
 sonde__probe_thunks:
+sonde__probe_first_thunk:
     .cfi_startproc
     .rept 1024
     hint 34                             /* bti c */
@@ -150,6 +164,17 @@ sonde__probe_stub:
     br x16
     .cfi_endproc
     .size sonde__probe_stub, . - sonde__probe_stub
+
+    .p2align 4
+    .globl sonde__probe_hook_answered
+    .hidden sonde__probe_hook_answered
+    .type sonde__probe_hook_answered, %function
+sonde__probe_hook_answered:
+    .cfi_startproc
+    hint 34
+    ret
+    .cfi_endproc
+    .size sonde__probe_hook_answered, . - sonde__probe_hook_answered
 
 #endif
     .section .note.GNU-stack, "", %progbits

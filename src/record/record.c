@@ -13,6 +13,8 @@ struct sonde__record {
     uint64_t depot_size;
     uint64_t serial; /* no record has or had the same: its memory may be that of one before */
     uint32_t nodes;
+    uint8_t *memory; /* null: each part is mapped when it is needed */
+    bool is_view;    /* of somebody else's memory: what is mapped is this struct and a header */
     uint64_t *rows[ROWS]; /* counters by number; null: nothing was counted there yet */
     uint64_t lost[SONDE__RECORD_LABELS];
 };
@@ -20,6 +22,13 @@ struct sonde__record {
 static uint64_t row_size(const struct sonde__record *record)
 {
     return (uint64_t)record->nodes * sizeof(uint64_t);
+}
+
+/* Of this process; not 0. */
+static uint64_t new_serial(void)
+{
+    static uint64_t serials;
+    return __atomic_add_fetch(&serials, 1, __ATOMIC_RELAXED);
 }
 
 enum sonde_status sonde__record_open(uint32_t nodes, struct sonde__record **ret_record)
@@ -32,8 +41,7 @@ enum sonde_status sonde__record_open(uint32_t nodes, struct sonde__record **ret_
     if (record == NULL) {
         return SONDE_MEMORY;
     }
-    static uint64_t serials;
-    record->serial = __atomic_add_fetch(&serials, 1, __ATOMIC_RELAXED);
+    record->serial = new_serial();
     record->nodes = nodes;
     record->depot_size = sonde__depot_size(nodes);
     void *memory = sonde__os_map(record->depot_size);
@@ -46,9 +54,77 @@ enum sonde_status sonde__record_open(uint32_t nodes, struct sonde__record **ret_
     return SONDE_OK;
 }
 
+/* In shared memory: this struct, the depot, the rows. */
+enum { PAGE = 65536 /* the largest that Linux has */ };
+
+static uint64_t round_up(uint64_t size)
+{
+    return (size + PAGE - 1) / PAGE * PAGE;
+}
+
+static uint8_t *depot_at(const void *memory)
+{
+    return (uint8_t *)(uintptr_t)memory + round_up(sizeof(struct sonde__record));
+}
+
+static uint64_t *row_at(const struct sonde__record *record, const void *memory, uint32_t index)
+{
+    return (uint64_t *)(void *)(depot_at(memory) + round_up(sonde__depot_size(record->nodes)) +
+                                index * round_up(row_size(record)));
+}
+
+uint64_t sonde__record_size(uint32_t nodes)
+{
+    const struct sonde__record record = {.nodes = nodes};
+    return round_up(sizeof record) + round_up(sonde__depot_size(nodes)) +
+           ROWS * round_up(row_size(&record));
+}
+
+struct sonde__record *sonde__record_at(void *memory, uint32_t nodes)
+{
+    struct sonde__record *record = memory;
+    if (nodes == 0 || nodes > SONDE__DEPOT_NODES_MAX - SONDE__DEPOT_FIRST) {
+        return NULL;
+    }
+    record->nodes = nodes;
+    record->memory = memory;
+    record->serial = new_serial();
+    record->depot = sonde__depot_init(depot_at(memory), nodes);
+    return record;
+}
+
+enum sonde_status sonde__record_view(const void *memory, uint32_t nodes,
+                                     struct sonde__record **ret_record)
+{
+    const struct sonde__record *from = memory;
+    struct sonde__record *view =
+        sonde__os_map(sizeof *view + sonde__depot_header_size()); /* both of whole words */
+    if (view == NULL) {
+        return SONDE_MEMORY;
+    }
+    view->nodes = nodes;
+    view->is_view = true;
+    view->depot =
+        (struct sonde__depot *)(uintptr_t)sonde__depot_view(view + 1, depot_at(memory), nodes);
+    for (uint32_t i = 0; i < ROWS; i++) {
+        view->rows[i] = __atomic_load_n(&from->rows[i], __ATOMIC_ACQUIRE) != NULL
+                            ? row_at(view, memory, i)
+                            : NULL;
+    }
+    for (uint32_t i = 0; i < SONDE__RECORD_LABELS; i++) {
+        view->lost[i] = __atomic_load_n(&from->lost[i], __ATOMIC_RELAXED);
+    }
+    *ret_record = view;
+    return SONDE_OK;
+}
+
 void sonde__record_close(struct sonde__record *record)
 {
-    if (record == NULL) {
+    if (record == NULL || record->memory != NULL) {
+        return;
+    }
+    if (record->is_view) {
+        sonde__os_unmap(record, sizeof *record + sonde__depot_header_size());
         return;
     }
     for (uint32_t i = 0; i < ROWS; i++) {
@@ -115,7 +191,8 @@ uint32_t sonde__record_stack(struct sonde__record *record, const struct sonde__r
 static __attribute__((noinline)) uint64_t *make_row(struct sonde__record *record, uint32_t index)
 {
     uint64_t *row = NULL;
-    uint64_t *fresh = sonde__os_map(row_size(record));
+    uint64_t *fresh = record->memory != NULL ? row_at(record, record->memory, index)
+                                             : sonde__os_map(row_size(record));
     if (fresh == NULL) {
         return NULL;
     }
@@ -123,7 +200,9 @@ static __attribute__((noinline)) uint64_t *make_row(struct sonde__record *record
                                     __ATOMIC_ACQUIRE)) {
         return fresh;
     }
-    sonde__os_unmap(fresh, row_size(record)); /* a handler was first */
+    if (record->memory == NULL) {
+        sonde__os_unmap(fresh, row_size(record)); /* a handler was first */
+    }
     return row;
 }
 

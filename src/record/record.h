@@ -34,6 +34,17 @@ SONDE_NODISCARD enum sonde_status sonde__record_open(uint32_t nodes,
 /* No thread may be recording. record: may be null */
 void sonde__record_close(struct sonde__record *record);
 
+/* The same in zeroed memory of the caller's, sonde__record_size() bytes at a page's start, which
+ * other processes may share; only what is used of it is touched. sonde__record_close() leaves it
+ * alone. Returns null for too many nodes. Context: start-up */
+uint64_t sonde__record_size(uint32_t nodes);
+struct sonde__record *sonde__record_at(void *memory, uint32_t nodes);
+
+/* To read such a record from another process: entries, stacks and what was lost, as of now. Returns
+ * OK | MEMORY. Release: sonde__record_close(). Context: start-up */
+SONDE_NODISCARD enum sonde_status sonde__record_view(const void *memory, uint32_t nodes,
+                                                     struct sonde__record **ret_record);
+
 struct sonde__depot *sonde__record_depot(const struct sonde__record *record);
 
 /* The calling thread's stack: its id in the depot, NONE where there was no room. */

@@ -87,7 +87,7 @@ static void fill_header(struct sonde__watch_output *output, int32_t pid, uint32_
         .source = output->options->on_stall != NULL ? "self" : "run",
         .time_unix_ns = sonde__host_unix_ns(),
         .pid = pid,
-        .threshold_ns = output->options->threshold_ns,
+        .threshold_ns = kind == SONDE__REPORT_CALLS ? 0 : output->options->threshold_ns,
     };
 }
 
@@ -114,7 +114,7 @@ enum sonde_status sonde__watch_output_create(const struct sonde__watch_options *
     }
     output->options = options;
     fill_who(output, pid);
-    fill_header(output, pid, SONDE__REPORT_WATCH);
+    fill_header(output, pid, options->guest != NULL ? SONDE__REPORT_CALLS : SONDE__REPORT_WATCH);
     if (options->argv != NULL) {
         output->header.executable = options->argv[0]; /* it is not executed yet */
     }
@@ -349,12 +349,28 @@ void sonde__watch_output_stacks(struct sonde__watch_output *output,
     sonde__report_destroy(report);
 }
 
+static void say_line(void *ctx, const char *line)
+{
+    sonde__watch_say(ctx, "%s", line);
+}
+
+void sonde__watch_output_guest(struct sonde__watch_output *output, const void *memory)
+{
+    const struct sonde__watch_guest *guest = output->options->guest;
+    const struct sonde__report_view view = {.color = output->options->color,
+                                            .app_only = guest->app_only};
+    const struct sonde__report_sink to_stderr = {write_stderr, output};
+    guest->end(guest->ctx, memory, output->report, say_line, output);
+    sonde__report_text_calls(output->report, &view, to_stderr);
+    flush_report(output);
+}
+
 void sonde__watch_output_finish(struct sonde__watch_output *output, uint64_t turns,
                                 uint64_t watched_ns)
 {
     const struct sonde__report_end end = {
         .stall_count = output->stalls, .turn_count = turns, .watched_ns = watched_ns};
-    if (output->options->verbose) {
+    if (output->options->verbose && output->options->guest == NULL) {
         sonde__watch_say(output, "%llu stalls in %llu turns", (unsigned long long)output->stalls,
                          (unsigned long long)turns);
     }

@@ -104,12 +104,20 @@ static bool wants_signal(const struct sonde__watch_options *options)
             !sonde__host_may_ptrace());
 }
 
+/* To a multiple of every page size that Linux has. */
+static size_t round_up(size_t size)
+{
+    return (size + 65535u) / 65536u * 65536u;
+}
+
 /* The page, with what follows it; the supervisor. The watch begins here. */
 static enum sonde_status begin_watch(struct sonde__watch_session *session, int32_t *ret_page_fd,
                                      struct sonde_error *ret_error)
 {
     const struct sonde__watch_options *options = &session->options;
-    size_t size = SONDE__PROBE_FOLLOW_OFFSET + sizeof(struct sonde__probe_follow);
+    const struct sonde__watch_guest *guest = options->guest;
+    size_t guest_at = SONDE__PROBE_FOLLOW_OFFSET + round_up(sizeof(struct sonde__probe_follow));
+    size_t size = guest_at + (guest != NULL ? guest->size : 0);
     int32_t supervisor;
     void *memory;
     enum sonde_status status = sonde__host_shared_create(size, ret_page_fd, &memory, ret_error);
@@ -122,7 +130,14 @@ static enum sonde_status begin_watch(struct sonde__watch_session *session, int32
     session->follow =
         (struct sonde__probe_follow *)(void *)((char *)memory + SONDE__PROBE_FOLLOW_OFFSET);
     atomic_store(&session->page->sample.wanted, wants_signal(options));
-    atomic_store(&session->page->unfinished, sonde__watch_awaits_report(options));
+    atomic_store(&session->page->unfinished, guest != NULL || sonde__watch_awaits_report(options));
+    session->page->guest_fd = -1;
+    if (guest != NULL) {
+        session->guest_memory = (char *)memory + guest_at;
+        guest->begin(guest->ctx, session->guest_memory);
+        session->page->guest = guest_at;
+        session->page->guest_fd = guest->fd;
+    }
     status = sonde__host_start_supervisor(sonde__watch_supervise, session, options->report_fd,
                                           &supervisor, ret_error);
     if (status != SONDE_OK) {
@@ -162,6 +177,9 @@ int sonde__watch_run(const struct sonde__watch_options *options, struct sonde_er
         envp = with_probe != NULL ? with_probe : envp;
     } else {
         sonde__host_close(page_fd);
+        if (options->guest != NULL && options->guest->fd >= 0) {
+            sonde__host_close(options->guest->fd);
+        }
     }
     if (options->report_fd >= 0) {
         sonde__host_close(options->report_fd);

@@ -37,6 +37,19 @@ typedef void sonde__watch_on_stall(void *ctx, const struct sonde__watch_ended *e
 
 struct sonde__symfile_options; /* symfile_cache.h */
 
+/* Something else that shares memory with the program: another library than the probe of stalls,
+ * which finds it by the page. Then the text is its recorded calls, and no stall is seen. */
+struct sonde__watch_guest {
+    uint64_t size; /* bytes, zeroed */
+    int32_t fd;    /* a descriptor that the library closes when it has started; -1: none */
+    bool app_only; /* of the text: report_view.h */
+    void *ctx;
+    void (*begin)(void *ctx, void *memory); /* before the program starts */
+    /* when it has ended. `say`: one line for people */
+    void (*end)(void *ctx, const void *memory, struct sonde__report *report,
+                void (*say)(void *say_ctx, const char *line), void *say_ctx);
+};
+
 struct sonde__watch_options {
     char *const *argv; /* the program and its arguments, null-terminated */
     char *const *envp;
@@ -50,7 +63,8 @@ struct sonde__watch_options {
     int32_t report_fd;                            /* where the report goes, -1: nowhere */
     const char *report_name;                      /* what messages call it */
     bool verbose;
-    bool color; /* of the text on stderr */
+    bool color;                             /* of the text on stderr */
+    const struct sonde__watch_guest *guest; /* null: none */
     /* Instead of any text on stderr; null: text. */
     sonde__watch_on_stall *on_stall;
     void *ctx;

@@ -423,6 +423,9 @@ static void finish(struct sonde__watch_session *s)
     if (s->camera != NULL) {
         say_signals(s);
     }
+    if (s->guest_memory != NULL) {
+        sonde__watch_output_guest(s->output, s->guest_memory);
+    }
     sonde__watch_output_finish(s->output, turns, now_ns - s->begin_ns);
     s->output = NULL;
     atomic_store(&s->page->finished, 1);
@@ -540,8 +543,9 @@ void sonde__watch_supervise(void *ctx, int32_t pid)
         sonde__watch_output_create(&s->options, pid, &s->output) != SONDE_OK) {
         _exit(1);
     }
+    const char *what = s->guest_memory != NULL ? "calls" : "stalls";
     if (s->carry != SONDE__WATCH_CARRIES) {
-        sonde__watch_say(s->output, "stalls are not seen in this program: %s",
+        sonde__watch_say(s->output, "%s are not seen in this program: %s", what,
                          sonde__watch_carry_text(s->carry));
     } else if (s->options.probe == NULL) {
         sonde__watch_say(s->output, "stalls are not seen: libsonde-preload.so was not found");

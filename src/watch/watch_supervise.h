@@ -15,6 +15,7 @@ struct sonde__watch_session {
     struct sonde__watch_options options;
     struct sonde__probe_page *page;
     struct sonde__probe_follow *follow;
+    void *guest_memory; /* options.guest; null: none */
     enum sonde__watch_carry carry;
     /* in the supervisor */
     int32_t pid;

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+/* sonde run --record: the recorder's part of the options. */
+#ifndef SONDE_CLI_RUN_RECORD_H
+#define SONDE_CLI_RUN_RECORD_H
+
+#include "cli.h"
+#include "watch_run.h"
+
+/* list: path. Fills probe and guest of `options`, whose argv, envp, verbose and symbols are set.
+ * Returns 0, or the exit status after it has said what is wrong. */
+int sonde__cli_prepare_record(const struct sonde__cli_command *command, const char *list,
+                              bool app_only, struct sonde__watch_options *options);
+
+#endif

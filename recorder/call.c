@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The recorder's hot half: compiled as handler code, without vector registers, which still hold
+ * arguments of the call. */
+#include "recorder.h"
+
+uint64_t recorder_call(const struct sonde__probe_hook *hook, const struct sonde__regs *regs)
+{
+    if (preload_page() == NULL) { /* a fork child */
+        return atomic_load_explicit(&hook->target, memory_order_relaxed);
+    }
+    if (hook->function >= RECORDER_EVENT_FUNCTION) {
+        return recorder_event(hook, regs);
+    }
+    uint32_t stack = sonde__record_stack(recorder_record, regs, 0);
+    (void)sonde__record_call(recorder_record, hook->function, stack);
+    return atomic_load_explicit(&hook->target, memory_order_relaxed);
+}

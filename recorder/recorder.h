@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The recorder in an unmodified program (`sonde run --record`): state shared by its files.
+ *
+ * Invariant: creates no thread, keeps no descriptor, writes no output, changes no errno; leaves the
+ * environment as it would be without it. A fork child records nothing (page.h). */
+#ifndef SONDE_RECORDER_H
+#define SONDE_RECORDER_H
+
+#include <stdint.h>
+
+#include "hook.h"
+#include "page.h"
+#include "probe_hook.h"
+#include "record_page.h"
+
+/* hook->function of the thunks of enum sonde__record_event: this and the event. */
+#define RECORDER_EVENT_FUNCTION 0x10000u
+#define RECORDER_FIRST_EVENT    (SONDE__PROBE_HOOKS - SONDE__RECORD_EVENTS)
+
+extern struct sonde__record_page *recorder_page;
+extern struct sonde__record *recorder_record;
+extern struct sonde__hooks *recorder_hooks;
+
+/* early.c: before any call of ours to libc. Where the loader has bound it to one of our own names,
+ * it is bound to what it would be without them. */
+void recorder_bind_own_calls(void);
+
+/* call.c: every call of a thunk. Context: handler. */
+uint64_t recorder_call(const struct sonde__probe_hook *hook, const struct sonde__regs *regs);
+
+/* events.c: one of the functions that load and unload code is called. Returns where to go on.
+ * Context: as that function: any thread, not handler. */
+uint64_t recorder_event(const struct sonde__probe_hook *hook, const struct sonde__regs *regs);
+
+/* Images that came, or went, since the last time; then the slots of those that came. */
+void recorder_look_at_images(void);
+
+/* images.c: what the page says of images and of blind spots. One thread at a time. */
+void recorder_log_images(void);
+void recorder_log_blinds(void);
+
+/* The program's own dlsym(), which no call of ours reaches by its name. */
+extern void *(*recorder_dlsym)(void *handle, const char *name);
+
+#endif

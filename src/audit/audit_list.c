@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "audit_list.h"
+
+#include <string.h>
+
+#include "audit_library.h"
+#include "base_status.h"
+
+/* What symbols are made of; C++ names are mangled here. */
+static bool is_name(const char *text)
+{
+    for (const char *c = text; *c != '\0'; c++) {
+        bool is_letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z');
+        if (!is_letter && *c != '_' && *c != '$' && *c != '.' &&
+            (c == text || *c < '0' || *c > '9')) {
+            return false;
+        }
+    }
+    return *text != '\0' && strlen(text) <= SONDE__AUDIT_NAME_MAX;
+}
+
+static bool has(const struct sonde__audit_list *list, const char *name)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (strcmp(list->names[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum sonde_status sonde__audit_list_parse(char *text, struct sonde__audit_list *ret_list,
+                                          struct sonde_error *ret_error)
+{
+    uint64_t line = 0;
+    ret_list->count = 0;
+    while (text != NULL && *text != '\0') {
+        char *next = strchr(text, '\n');
+        line++;
+        if (next != NULL) {
+            *next++ = '\0';
+        }
+        text[strcspn(text, "#\r")] = '\0';
+        text += strspn(text, " \t");
+        for (char *end = text + strlen(text); end > text && (end[-1] == ' ' || end[-1] == '\t');) {
+            *--end = '\0';
+        }
+        if (*text != '\0' && !is_name(text)) {
+            return sonde__base_fail(ret_error, SONDE_CORRUPT, "not the name of a function", text, 0,
+                                    line);
+        }
+        if (*text != '\0' && !has(ret_list, text)) {
+            if (ret_list->count == SONDE__RECORD_FUNCTIONS) {
+                return sonde__base_fail(ret_error, SONDE_LIMIT, "more than 512 functions", text, 0,
+                                        line);
+            }
+            ret_list->names[ret_list->count++] = text;
+        }
+        text = next;
+    }
+    return ret_list->count > 0 ? SONDE_OK
+                               : sonde__base_fail(ret_error, SONDE_ABSENT,
+                                                  "no function is named in it", NULL, 0, 0);
+}

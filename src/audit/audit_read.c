@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "audit_read.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch_regs.h"
+#include "drain_stack.h"
+#include "hook.h"
+#include "mem_heap.h"
+#include "record_page.h"
+
+/* An address means another image after one was unloaded. Frames of a stack are older than its
+ * node: images that were unloaded before that are not in it. So stacks are read in the order of
+ * their nodes, each with the images that were not closed by then. */
+struct reader {
+    const struct sonde__record_page *page;
+    struct sonde__record *record;
+    const struct sonde__audit_list *list;
+    struct sonde__report *report;
+    struct sonde__drain *drain;
+    struct sonde__image *images;
+    struct sonde__image_range *ranges;
+    struct sonde__image_set set;
+    uint32_t valid_until; /* the set is right for nodes below this */
+};
+
+static const char *text_at(const struct sonde__record_page *page, uint32_t at)
+{
+    return at < sizeof page->text - 1 ? page->text + at : "";
+}
+
+static uint32_t image_count(const struct sonde__record_page *page)
+{
+    uint32_t count = atomic_load_explicit(&page->image_count, memory_order_acquire);
+    uint32_t most = sizeof page->images / sizeof page->images[0];
+    return count < most ? count : most;
+}
+
+static int by_start(const void *left, const void *right)
+{
+    const struct sonde__image_range *a = left, *b = right;
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* Of two images at one place, the one that was unloaded first was there then. */
+static void add_range(struct reader *r, uint32_t index, const uint32_t *closed)
+{
+    const struct sonde__image *image = &r->images[index];
+    for (uint32_t i = 0; i < r->set.range_count; i++) {
+        struct sonde__image_range *range = &r->ranges[i];
+        if (range->start < image->end && image->start < range->end) {
+            if (closed[index] < closed[range->image]) {
+                *range = (struct sonde__image_range){image->start, image->end, index};
+            }
+            return;
+        }
+    }
+    r->ranges[r->set.range_count++] = (struct sonde__image_range){image->start, image->end, index};
+}
+
+/* The images as of node `node`. */
+static void choose_images(struct reader *r, uint32_t node, uint32_t *closed)
+{
+    r->set.image_count = image_count(r->page);
+    r->set.range_count = 0;
+    r->set.generation++;
+    r->valid_until = UINT32_MAX;
+    for (uint32_t i = 0; i < r->set.image_count; i++) {
+        const struct sonde__record_image *from = &r->page->images[i];
+        uint32_t end = atomic_load_explicit(&from->closed_node, memory_order_acquire);
+        closed[i] = end != 0 ? end : UINT32_MAX;
+        r->images[i] = (struct sonde__image){
+            .path = text_at(r->page, from->path),
+            .start = from->start,
+            .end = from->end,
+            .bias = from->bias,
+            .flags = from->flags,
+            .build_id = from->build_id,
+            .arch = SONDE__ARCH_HOST,
+        };
+        if (r->images[i].build_id.size > SONDE__BUILD_ID_MAX) {
+            r->images[i].build_id.size = 0;
+        }
+        if (closed[i] > node && from->start < from->end) {
+            r->valid_until = closed[i] < r->valid_until ? closed[i] : r->valid_until;
+            add_range(r, i, closed);
+        }
+    }
+    qsort(r->ranges, r->set.range_count, sizeof *r->ranges, by_start);
+    r->set.images = r->images;
+    r->set.ranges = r->ranges;
+}
+
+static int by_stack(const void *left, const void *right)
+{
+    const struct sonde__record_entry *a = left, *b = right;
+    return a->stack < b->stack ? -1 : a->stack > b->stack;
+}
+
+static void add_entry(struct reader *r, const struct sonde__record_entry *entry, uint32_t *closed)
+{
+    uint64_t pcs[SONDE__RECORD_DEPTH];
+    uint8_t how[SONDE__RECORD_DEPTH];
+    struct sonde_stack stack;
+    if (entry->stack >= r->valid_until) {
+        choose_images(r, entry->stack, closed);
+    }
+    sonde_stack_init(&stack, pcs, how, SONDE__RECORD_DEPTH, 0);
+    struct sonde__report_call call = {
+        .function = sonde__report_string(r->report, r->list->names[entry->label]),
+        .count = entry->count,
+    };
+    if (sonde__depot_get(sonde__record_depot(r->record), entry->stack, &stack)) {
+        call.stack = sonde__drain_stack(r->drain, &r->set, &stack);
+    }
+    sonde__report_add_call(r->report, &call);
+}
+
+static void add_all(struct reader *r, struct sonde__record_entry *entries, uint32_t *closed,
+                    struct sonde__audit_totals *totals)
+{
+    uint32_t count = 0, numbers = sonde__record_numbers(r->record);
+    for (uint32_t i = 0; i < numbers; i++) {
+        if (sonde__record_entry(r->record, i, &entries[count]) &&
+            entries[count].label < r->list->count && entries[count].count != 0) {
+            totals->calls += entries[count++].count;
+        }
+    }
+    totals->entries = count;
+    qsort(entries, count, sizeof *entries, by_stack);
+    for (uint32_t i = 0; i < count; i++) {
+        add_entry(r, &entries[i], closed);
+    }
+    for (uint32_t i = 0; i < r->list->count; i++) {
+        struct sonde__report_call call = {.count = sonde__record_lost(r->record, i)};
+        if (call.count != 0) {
+            call.function = sonde__report_string(r->report, r->list->names[i]);
+            sonde__report_add_call(r->report, &call);
+            totals->lost += call.count;
+            totals->calls += call.count;
+        }
+    }
+}
+
+enum sonde_status sonde__audit_read(const void *memory, const struct sonde__audit_list *list,
+                                    struct sonde__symfile_cache *symbols,
+                                    struct sonde__report *report,
+                                    struct sonde__audit_totals *ret_totals)
+{
+    struct reader r = {.page = memory, .list = list, .report = report};
+    *ret_totals = (struct sonde__audit_totals){
+        .images_lost = atomic_load_explicit(&r.page->images_lost, memory_order_relaxed)};
+    enum sonde_status status = sonde__record_view((const char *)memory + SONDE__RECORD_OFFSET,
+                                                  SONDE__AUDIT_NODES, &r.record);
+    if (status != SONDE_OK) {
+        return status;
+    }
+    uint32_t images = image_count(r.page);
+    uint32_t *closed = sonde__mem_alloc_array(images + 1, sizeof *closed);
+    struct sonde__record_entry *entries =
+        sonde__mem_alloc_array(sonde__record_numbers(r.record) + 1, sizeof *entries);
+    r.images = sonde__mem_alloc_array(images + 1, sizeof *r.images);
+    r.ranges = sonde__mem_alloc_array(images + 1, sizeof *r.ranges);
+    status = SONDE_MEMORY;
+    if (closed != NULL && entries != NULL && r.images != NULL && r.ranges != NULL &&
+        sonde__drain_create(report, NULL, symbols, &r.drain) == SONDE_OK) {
+        add_all(&r, entries, closed, ret_totals);
+        sonde__drain_destroy(r.drain);
+        status = SONDE_OK;
+    }
+    sonde__mem_free(closed);
+    sonde__mem_free(entries);
+    sonde__mem_free(r.images);
+    sonde__mem_free(r.ranges);
+    sonde__record_close(r.record);
+    return status;
+}
+
+static const char *reason_text(uint32_t reason)
+{
+    static const char *const texts[] = {
+        [SONDE__HOOK_ABSENT] = "no loaded library defines it",
+        [SONDE__HOOK_NO_FUNCTION] = "it is a variable, not a function",
+        [SONDE__HOOK_INSIDE] = "calls inside the library that defines it may be direct",
+        [SONDE__HOOK_STATIC] = "not dynamically linked: its calls of itself are not seen",
+        [SONDE__HOOK_UNRESOLVED] = "a call that is not bound yet could mean several definitions",
+        [SONDE__HOOK_REFUSED] = "its slot cannot be written",
+        [SONDE__HOOK_FULL] = "no thunk was left",
+        [SONDE__HOOK_ASKS] = "it asks for addresses itself (dlsym with RTLD_NEXT is not led)",
+        [SONDE__HOOK_OTHER_SPACE] = "it may load into another namespace (dlmopen)",
+    };
+    return reason < sizeof texts / sizeof *texts ? texts[reason] : "unknown";
+}
+
+void sonde__audit_each_blind(const void *memory, const struct sonde__audit_list *list, bool all,
+                             void (*each)(void *ctx, const char *line), void *ctx)
+{
+    const struct sonde__record_page *page = memory;
+    uint32_t count = atomic_load_explicit(&page->blind_count, memory_order_acquire);
+    uint32_t most = sizeof page->blinds / sizeof page->blinds[0];
+    for (uint32_t i = 0; i < count && i < most; i++) {
+        const struct sonde__record_blind *blind = &page->blinds[i];
+        char line[512];
+        if (!all && blind->reason != SONDE__HOOK_ABSENT &&
+            blind->reason != SONDE__HOOK_NO_FUNCTION) {
+            continue;
+        }
+        const char *module = blind->module == UINT32_MAX ? NULL : text_at(page, blind->module);
+        const char *function =
+            blind->function < list->count ? list->names[blind->function] : "any function";
+        if (module == NULL) {
+            snprintf(line, sizeof line, "%s: %s", function, reason_text(blind->reason));
+        } else {
+            snprintf(line, sizeof line, "%.300s: %s: %s",
+                     *module != '\0' ? module : "the program itself", function,
+                     reason_text(blind->reason));
+        }
+        each(ctx, line);
+    }
+}

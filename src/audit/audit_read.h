@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What was recorded, into a report: stacks with names, and counts. Nothing that the program wrote
+ * is trusted. Context: any thread. */
+#ifndef SONDE_AUDIT_READ_H
+#define SONDE_AUDIT_READ_H
+
+#include "audit_list.h"
+#include "report_model.h"
+#include "symfile_cache.h"
+
+/* Frames that the depot has room for: sonde_depot_create()'s default. */
+#define SONDE__AUDIT_NODES 262144u
+
+struct sonde__audit_totals {
+    uint64_t calls;
+    uint64_t lost;    /* of these, whose stack had no room */
+    uint64_t entries; /* pairs of function and stack */
+    uint32_t images_lost;
+};
+
+/* memory: the page, and the record behind it. symbols: may be null (no names). Returns OK | MEMORY
+ * (what there was room for is in the report). */
+SONDE_NODISCARD enum sonde_status sonde__audit_read(const void *memory,
+                                                    const struct sonde__audit_list *list,
+                                                    struct sonde__symfile_cache *symbols,
+                                                    struct sonde__report *report,
+                                                    struct sonde__audit_totals *ret_totals);
+
+/* Calls `each` with one line for each blind spot ("libcrypto.so.3: getenv: ..."); `all` false: for
+ * functions of the list only of which nothing at all is recorded. */
+void sonde__audit_each_blind(const void *memory, const struct sonde__audit_list *list, bool all,
+                             void (*each)(void *ctx, const char *line), void *ctx);
+
+#endif

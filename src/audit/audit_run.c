@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "audit_run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit_library.h"
+#include "audit_list.h"
+#include "audit_read.h"
+#include "audit_scope.h"
+#include "base_status.h"
+#include "host_file.h"
+#include "host_run.h"
+#include "mem_heap.h"
+#include "record_page.h"
+
+enum { LIST_BYTES = 262144 };
+
+struct sonde__audit {
+    struct sonde__audit_options options;
+    char text[LIST_BYTES];
+    struct sonde__audit_list list;
+    struct sonde__audit_scope scope;
+    bool is_scoped;
+    int32_t fd;
+    char library[64];
+};
+
+static const char *const events[SONDE__RECORD_EVENTS] = {"dlopen", "dlmopen", "dlclose", "dlsym",
+                                                         "dlvsym"};
+
+static enum sonde_status read_list(struct sonde__audit *audit, struct sonde_error *ret_error)
+{
+    size_t size;
+    SONDE_TRY(sonde__host_file_read(audit->options.list, audit->text, sizeof audit->text, &size,
+                                    ret_error));
+    if (memchr(audit->text, '\0', size) != NULL) {
+        return sonde__base_fail(ret_error, SONDE_CORRUPT, "not a text file", NULL, 0, 0);
+    }
+    return sonde__audit_list_parse(audit->text, &audit->list, ret_error);
+}
+
+/* The names of the list that the loader may know, and of the functions that load code. */
+static uint32_t choose_names(const struct sonde__audit *audit, struct sonde__audit_name *names)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < audit->list.count; i++) {
+        if (audit->scope.is_bound[i]) {
+            names[count++] = (struct sonde__audit_name){audit->list.names[i], i};
+        }
+    }
+    for (uint32_t i = 0; i < SONDE__RECORD_EVENTS; i++) {
+        names[count++] =
+            (struct sonde__audit_name){events[i], SONDE__RECORD_THUNKS - SONDE__RECORD_EVENTS + i};
+    }
+    return count;
+}
+
+static enum sonde_status make_library(struct sonde__audit *audit, struct sonde_error *ret_error)
+{
+    struct sonde__audit_name names[SONDE__RECORD_FUNCTIONS + SONDE__RECORD_EVENTS];
+    struct sonde__host_file file;
+    uint32_t count = choose_names(audit, names);
+    SONDE_TRY(
+        sonde__host_file_map(NULL, audit->options.library, (uint64_t)64 << 20, &file, ret_error));
+    uint8_t *bytes = sonde__mem_alloc_array(file.size, 1);
+    enum sonde_status status =
+        bytes == NULL ? sonde__base_fail(ret_error, SONDE_MEMORY, "no memory", NULL, 0, 0)
+                      : SONDE_OK;
+    if (status == SONDE_OK) {
+        memcpy(bytes, file.data, file.size);
+        status = sonde__audit_name_thunks(bytes, file.size, names, count, ret_error);
+    }
+    if (status == SONDE_OK) {
+        status = sonde__host_memory_file("sonde-record", bytes, file.size, &audit->fd, ret_error);
+    }
+    sonde__mem_free(bytes);
+    sonde__host_file_unmap(&file);
+    return status;
+}
+
+enum sonde_status sonde__audit_create(const struct sonde__audit_options *options,
+                                      struct sonde__audit **ret_audit,
+                                      struct sonde_error *ret_error)
+{
+    struct sonde__audit *audit = sonde__mem_alloc_zeroed(sizeof *audit);
+    if (audit == NULL) {
+        return sonde__base_fail(ret_error, SONDE_MEMORY, "no memory", NULL, 0, 0);
+    }
+    audit->options = *options;
+    enum sonde_status status = read_list(audit, ret_error);
+    if (status == SONDE_OK) {
+        audit->is_scoped =
+            sonde__audit_find_scope(options->program, options->envp, &audit->list, &audit->scope);
+        status = make_library(audit, ret_error);
+    }
+    if (status != SONDE_OK) {
+        sonde__mem_free(audit);
+        return status;
+    }
+    snprintf(audit->library, sizeof audit->library, "/proc/self/fd/%d", (int)audit->fd);
+    *ret_audit = audit;
+    return SONDE_OK;
+}
+
+const char *sonde__audit_library(const struct sonde__audit *audit)
+{
+    return audit->library;
+}
+
+int32_t sonde__audit_library_fd(const struct sonde__audit *audit)
+{
+    return audit->fd;
+}
+
+uint64_t sonde__audit_shared_size(void)
+{
+    return SONDE__RECORD_OFFSET + sonde__record_size(SONDE__AUDIT_NODES);
+}
+
+void sonde__audit_begin(void *ctx, void *memory)
+{
+    const struct sonde__audit *audit = ctx;
+    struct sonde__record_page *page = memory;
+    uint32_t used = 0;
+    page->version = SONDE__RECORD_PAGE_VERSION;
+    page->nodes = SONDE__AUDIT_NODES;
+    page->function_count = audit->list.count;
+    for (uint32_t i = 0; i < audit->list.count; i++) { /* 512 names of at most 90 bytes */
+        size_t size = strlen(audit->list.names[i]) + 1;
+        memcpy(page->names + used, audit->list.names[i], size);
+        page->functions[i] = (struct sonde__record_function){used, audit->scope.is_bound[i]};
+        used += (uint32_t)size;
+    }
+}
+
+static void say_totals(const struct sonde__audit *audit, const struct sonde__audit_totals *totals,
+                       void (*say)(void *ctx, const char *line), void *ctx)
+{
+    char line[256];
+    snprintf(line, sizeof line, "%llu calls of %u functions recorded, %llu different stacks",
+             (unsigned long long)totals->calls, (unsigned)audit->list.count,
+             (unsigned long long)totals->entries);
+    say(ctx, line);
+    if (totals->lost != 0) {
+        snprintf(line, sizeof line, "the stacks of %llu calls had no room (counted all the same)",
+                 (unsigned long long)totals->lost);
+        say(ctx, line);
+    }
+    if (totals->images_lost != 0) {
+        snprintf(line, sizeof line, "%u images were not noted: their frames have no names",
+                 (unsigned)totals->images_lost);
+        say(ctx, line);
+    }
+    if (!audit->is_scoped) {
+        say(ctx, "the program's loader could not be asked for its libraries: calls are found by "
+                 "slots only, not in constructors");
+    }
+}
+
+void sonde__audit_end(void *ctx, const void *memory, struct sonde__report *report,
+                      void (*say)(void *ctx, const char *line), void *say_ctx)
+{
+    struct sonde__audit *audit = ctx;
+    const struct sonde__record_page *page = memory;
+    const struct sonde__symfile_options always = {0};
+    const struct sonde__symfile_options *where =
+        audit->options.symbols != NULL ? audit->options.symbols : &always;
+    struct sonde__symfile_cache *symbols = NULL;
+    struct sonde__audit_totals totals;
+    uint32_t state = atomic_load(&page->state);
+    if (state != SONDE__RECORD_RUNS) {
+        say(say_ctx, state == SONDE__RECORD_FAILED
+                         ? "nothing was recorded: the program had no memory for it"
+                         : "nothing was recorded: libsonde-record.so was not loaded");
+        return;
+    }
+    if (sonde__symfile_cache_create(where, &symbols) != SONDE_OK) {
+        symbols = NULL; /* addresses are worth having */
+    }
+    if (sonde__audit_read(memory, &audit->list, symbols, report, &totals) != SONDE_OK) {
+        say(say_ctx, "out of memory: not all of what was recorded could be read");
+    }
+    say_totals(audit, &totals, say, say_ctx);
+    sonde__audit_each_blind(memory, &audit->list, audit->options.blinds, say, say_ctx);
+    if (symbols != NULL) {
+        sonde__symfile_cache_destroy(symbols);
+    }
+}

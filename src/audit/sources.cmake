@@ -1,0 +1,7 @@
+set(sources
+    audit_library.c
+    audit_list.c
+    audit_read.c
+    audit_run.c
+    audit_scope.c
+)

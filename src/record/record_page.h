@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What `sonde run --record` and the program share: what is to be recorded, which images there were
+ * when, what could not be hooked. The record itself (record.h) lies behind it.
+ *
+ * Invariant: `functions` and `names` are written before the program starts; all else by the program
+ * alone, each entry before the count that covers it. Both sides may end at any instant. The layout
+ * is private to one build. Whoever reads it trusts nothing: offsets are into `text`, whose last
+ * byte stays 0. Context: handler. */
+#ifndef SONDE_RECORD_PAGE_H
+#define SONDE_RECORD_PAGE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "image_set.h"
+#include "record.h"
+
+#define SONDE__RECORD_PAGE_VERSION 1u
+
+/* The last thunks belong to the functions that load and unload code, in this order. */
+enum sonde__record_event {
+    SONDE__RECORD_DLOPEN,
+    SONDE__RECORD_DLMOPEN,
+    SONDE__RECORD_DLCLOSE,
+    SONDE__RECORD_DLSYM,
+    SONDE__RECORD_DLVSYM,
+    SONDE__RECORD_EVENTS,
+};
+#define SONDE__RECORD_THUNKS 1024u /* SONDE__PROBE_HOOKS */
+/* Functions of a list; more thunks than this are needed where one has several definitions. */
+#define SONDE__RECORD_FUNCTIONS 512u
+
+struct sonde__record_function {
+    uint32_t name;     /* offset in `names` */
+    uint32_t is_bound; /* thunk of this number has its name: the loader binds calls to it */
+};
+
+struct sonde__record_image {
+    uint64_t start, end, bias;
+    uint32_t path;                /* offset in `text` */
+    uint32_t flags;               /* enum sonde__image_flags */
+    uint32_t first_node;          /* nodes of the depot from there on may be of it ... */
+    _Atomic uint32_t closed_node; /* ... up to there; 0: it is still loaded */
+    struct sonde__build_id build_id;
+};
+
+struct sonde__record_blind {
+    uint32_t module;   /* offset in `text`; UINT32_MAX: none */
+    uint32_t function; /* index; UINT32_MAX: any */
+    uint32_t reason;   /* enum sonde__hook_reason */
+};
+
+enum sonde__record_state {
+    SONDE__RECORD_NOT_STARTED, /* the library was not loaded, or is of another build */
+    SONDE__RECORD_RUNS,
+    SONDE__RECORD_FAILED, /* no memory */
+};
+
+struct sonde__record_page {
+    uint32_t version;
+    uint32_t nodes; /* of the depot */
+    uint32_t function_count;
+    _Atomic uint32_t state;
+    _Atomic uint64_t slots; /* that lead to thunks */
+    _Atomic uint32_t image_count, images_lost;
+    _Atomic uint32_t blind_count, blinds_lost;
+    uint32_t text_used;
+    struct sonde__record_function functions[SONDE__RECORD_FUNCTIONS];
+    struct sonde__record_image images[2048];
+    struct sonde__record_blind blinds[8192];
+    char names[65536];
+    char text[524288];
+};
+
+/* Where the record begins behind the page. */
+#define SONDE__RECORD_OFFSET ((sizeof(struct sonde__record_page) + 65535u) / 65536u * 65536u)
+
+#endif

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "forms.h"
+
+FORM __attribute__((constructor)) static void form_started_constructor(void)
+{
+    CALL(api_call, FORM_STARTED_CONSTRUCTOR);
+}

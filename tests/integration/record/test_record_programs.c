@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Stock programs with functions of theirs recorded, fifty and more of most: same output, same exit
+ * status. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "programs.h"
+
+static const char fifty[] =
+    "getenv\nsecure_getenv\nopen\nopen64\nopenat\nopenat64\nfopen\nfopen64\nread\nwrite\npread\n"
+    "pread64\nstat\nstat64\nfstat\nfstat64\nlstat\nlstat64\naccess\nreadlink\nopendir\nreaddir\n"
+    "readdir64\nclose\nfcntl\nfcntl64\nioctl\nsocket\nconnect\ngetaddrinfo\ngetpid\ngetuid\n"
+    "geteuid\nuname\ngethostname\nsysconf\ntime\ngettimeofday\nclock_gettime\nmmap\nmmap64\n"
+    "munmap\nqsort\nsnprintf\nfwrite\npthread_create\nsigaction\ndup2\npipe2\neventfd\nprctl\n"
+    "sched_getaffinity\nepoll_ctl\nmalloc\nfree\nstrlen\nstrchr\nmemcpy\nmemset\n";
+
+static void check_same(const char *const argv[], const char *functions)
+{
+    const char *recorded[32] = {program_sonde(), "run", "--record", NULL, "--"};
+    char list[512];
+    size_t n = 5;
+    if (argv[0][0] == '/' ? access(argv[0], X_OK) != 0 : !program_on_path(argv[0])) {
+        SKIP("%s is not installed", argv[0]);
+    }
+    snprintf(list, sizeof list, "%s/list", test_folder());
+    test_write_file(list, functions, strlen(functions));
+    recorded[3] = list;
+    for (size_t i = 0; argv[i] != NULL; i++) {
+        recorded[n++] = argv[i];
+    }
+    struct test_run plain = test_run(argv, NULL, "one\ntwo\n", 60);
+    struct test_run run = test_run(recorded, NULL, "one\ntwo\n", 120);
+    CHECK_EQ(run.status, plain.status);
+    CHECK_STR(run.out, plain.out);
+    CHECK_CONTAINS(run.err, " functions recorded, ");
+    CHECK(strstr(run.err, "sonde run: 0 calls") == NULL);
+    test_run_done(&plain);
+    test_run_done(&run);
+}
+
+TEST(perl)
+{
+    const char *argv[] = {"perl", "-e",
+                          "my %h; for (1..300) { open(F, '<', '/etc/passwd'); my @l = <F>; close F;"
+                          " $h{$_} = @l . $ENV{PATH}; } print join(' ', sort keys %h), <STDIN>;"
+                          " exit 3",
+                          NULL};
+    check_same(argv, fifty);
+}
+
+TEST(python)
+{
+    const char *argv[] = {
+        "/usr/bin/python3", "-c",
+        "import json, ssl, threading\n"
+        "t = [threading.Thread(target=lambda: sum(range(1000))) for _ in range(4)]\n"
+        "[x.start() for x in t]; [x.join() for x in t]\n"
+        "print(json.dumps(list(range(9)))); raise SystemExit(5)",
+        NULL};
+    check_same(argv, fifty);
+}
+
+/* Captures through node's own builtins, which have no call frame information, cost milliseconds:
+ * only what is called rarely. */
+TEST(node)
+{
+    const char *argv[] = {"node", "-e", "console.log(process.env.HOME); process.exit(4)", NULL};
+    check_same(argv, "getenv\nuname\ngethostname\nsetrlimit\ngetrlimit\n");
+}
+
+TEST(git)
+{
+    const char *argv[] = {"git", "--version", NULL};
+    check_same(argv, fifty);
+}
+
+TEST(curl)
+{
+    const char *argv[] = {"curl", "-s", "file:///etc/passwd", NULL};
+    check_same(argv, fifty);
+}
