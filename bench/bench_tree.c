@@ -19,10 +19,10 @@ static node_function *const nodes[16];
 
 // clang-format off
 #define NODE(n)                                                                                    \
-    static __attribute__((noinline)) int node_##n(struct bench_tree *tree, int depth)                    \
+    static __attribute__((noinline)) int node_##n(struct bench_tree *tree, int depth)              \
     {                                                                                              \
         volatile char room[16 + (0x##n * 24)];                                                     \
-        room[0] = (char)(depth + 0x##n);                                                           \
+        room[0] = room[1] = (char)(depth + 0x##n);                                                           \\
         if (tree->capture != NULL) {                                                               \
             tree->frames += (uint64_t)tree->capture();                                             \
         }                                                                                          \
@@ -52,10 +52,10 @@ static node_function *const wide_nodes[WIDE_FUNCTIONS];
 #define SITES(n) SITE(n) SITE(n + 1) SITE(n + 2) SITE(n + 3) SITE(n + 4) SITE(n + 5) SITE(n + 6)   \
     SITE(n + 7)
 #define WIDE(n)                                                                                    \
-    static __attribute__((noinline)) int wide_##n(struct bench_tree *tree, int depth)                    \
+    static __attribute__((noinline)) int wide_##n(struct bench_tree *tree, int depth)              \
     {                                                                                              \
         volatile char room[16 + (0##n * 8)];                                                       \
-        room[0] = (char)(depth + 0##n);                                                            \
+        room[0] = room[1] = (char)(depth + 0##n);                                                            \\
         if (tree->capture != NULL) {                                                               \
             tree->frames += (uint64_t)tree->capture();                                             \
         }                                                                                          \
