@@ -15,7 +15,7 @@ void sonde__unwind_memo_rules_prepare(void)
 /* 0: it does not fit. */
 static uint64_t pack(const struct sonde__memo_rule *rule)
 {
-    bool is_down = SONDE__ARCH_HOST == SONDE__ARCH_X86_64;
+    bool is_down = sonde__memo_rules_is_downward(SONDE__ARCH_HOST);
     uint32_t cfa = (uint32_t)rule->cfa;
     uint64_t ra = is_down ? rule->ra_at : cfa - rule->ra_at;
     uint64_t fp = rule->fp_at == 0 || is_down ? rule->fp_at : cfa - rule->fp_at + 8;

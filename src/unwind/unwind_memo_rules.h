@@ -40,6 +40,11 @@ enum {
     SONDE__PACKED_FP_MAX = 0x3f,
 };
 
+static inline bool sonde__memo_rules_is_downward(unsigned arch)
+{
+    return arch == SONDE__ARCH_X86_64;
+}
+
 extern uint64_t sonde__unwind_memo_rules[1 << SONDE__MEMO_RULES_BITS];
 
 /* Have its pages come now, and not with the first captures. Context: any thread */
@@ -84,7 +89,7 @@ static inline struct sonde__memo_rule sonde__memo_rule_unpack(uint64_t packed)
     uint32_t fp = (uint32_t)(packed >> (SONDE__PACKED_FP_SHIFT - 3)) & SONDE__PACKED_FP_MAX << 3;
     rule.flags = (uint32_t)packed & SONDE__MEMO_RULE_FLAGS;
     rule.cfa = (int32_t)cfa;
-    if (SONDE__ARCH_HOST == SONDE__ARCH_X86_64) {
+    if (sonde__memo_rules_is_downward(SONDE__ARCH_HOST)) {
         rule.ra_at = ra;
         rule.fp_at = fp;
     } else {

@@ -30,7 +30,7 @@ static struct sonde__memo_rule rule_of(uint64_t pc)
     uint32_t saved = (uint32_t)(bits >> 24) % (words < 62 ? words : 62);
     rule.flags = (bits >> 6 & 1) != 0 ? SONDE__MEMO_RULE_BY_FP : 0;
     rule.cfa = (int32_t)(words * 8);
-    if (SONDE__ARCH_HOST == SONDE__ARCH_X86_64) {
+    if (sonde__memo_rules_is_downward(SONDE__ARCH_HOST)) {
         rule.ra_at = 8;
         rule.fp_at = saved * 8;
     } else { /* stored at the inner end */
@@ -156,7 +156,7 @@ static bool finds(uint64_t pc, struct sonde__memo_rule rule)
 /* What does not fit is not there. */
 TEST(large_rules_and_addresses)
 {
-    bool is_down = SONDE__ARCH_HOST == SONDE__ARCH_X86_64;
+    bool is_down = sonde__memo_rules_is_downward(SONDE__ARCH_HOST);
     CHECK(finds(0x1000, (struct sonde__memo_rule){0, 32760, 0, is_down ? 8 : 32752}));
     CHECK(!finds(0x2000, (struct sonde__memo_rule){0, 32768, 0, is_down ? 8 : 32760}));
     CHECK(!finds(0x3000, (struct sonde__memo_rule){0, -16, 0, 8}));
