@@ -22,7 +22,7 @@ static node_function *const nodes[16];
     static __attribute__((noinline)) int node_##n(struct bench_tree *tree, int depth)              \
     {                                                                                              \
         volatile char room[16 + (0x##n * 24)];                                                     \
-        room[0] = room[1] = (char)(depth + 0x##n);                                                           \\
+        room[0] = room[1] = (char)(depth + 0x##n);                                                 \
         if (tree->capture != NULL) {                                                               \
             tree->frames += (uint64_t)tree->capture();                                             \
         }                                                                                          \
@@ -55,7 +55,7 @@ static node_function *const wide_nodes[WIDE_FUNCTIONS];
     static __attribute__((noinline)) int wide_##n(struct bench_tree *tree, int depth)              \
     {                                                                                              \
         volatile char room[16 + (0##n * 8)];                                                       \
-        room[0] = room[1] = (char)(depth + 0##n);                                                            \\
+        room[0] = room[1] = (char)(depth + 0##n);                                                  \
         if (tree->capture != NULL) {                                                               \
             tree->frames += (uint64_t)tree->capture();                                             \
         }                                                                                          \
