@@ -6,6 +6,7 @@
 
 #include "bench_audit_api.h"
 #include "bench_record.h"
+#include "bench_record_programs.h"
 #include "harness.h"
 #include "probe_hook.h"
 
@@ -65,5 +66,6 @@ int main(void)
     bench_print((ns[OFF] - ns[PLAIN]) / CALLS, "ns", "audit.hook.stopped_ns_over_plt");
     bench_print((ns[ON] - ns[PLAIN]) / CALLS, "ns", "audit.hook.ns_over_plt");
     bench_record();
+    bench_record_programs();
     return 0;
 }

@@ -157,6 +157,7 @@ enum sonde_status sonde__audit_read(const void *memory, const struct sonde__audi
     if (status != SONDE_OK) {
         return status;
     }
+    ret_totals->bytes = sonde__depot_stat(sonde__record_depot(r.record)).bytes;
     uint32_t images = image_count(r.page);
     uint32_t *closed = sonde__mem_alloc_array(images + 1, sizeof *closed);
     struct sonde__record_entry *entries =

@@ -139,9 +139,14 @@ static void say_totals(const struct sonde__audit *audit, const struct sonde__aud
                        void (*say)(void *ctx, const char *line), void *ctx)
 {
     char line[256];
-    snprintf(line, sizeof line, "%llu calls of %u functions recorded, %llu different stacks",
-             (unsigned long long)totals->calls, (unsigned)audit->list.count,
-             (unsigned long long)totals->entries);
+    int n =
+        snprintf(line, sizeof line, "%llu calls of %u functions recorded, %llu different stacks",
+                 (unsigned long long)totals->calls, (unsigned)audit->list.count,
+                 (unsigned long long)totals->entries);
+    if (audit->options.blinds) {
+        snprintf(line + n, sizeof line - (size_t)n, ", %llu bytes",
+                 (unsigned long long)totals->bytes);
+    }
     say(ctx, line);
     if (totals->lost != 0) {
         snprintf(line, sizeof line, "the stacks of %llu calls had no room (counted all the same)",
