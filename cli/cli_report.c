@@ -16,7 +16,7 @@ struct sonde__report_sink sonde__cli_sink(FILE *out)
     return (struct sonde__report_sink){write_stream, out};
 }
 
-static bool parse_style(const char *text, enum sonde_style *ret_style)
+bool sonde__cli_parse_style(const char *text, enum sonde_style *ret_style)
 {
     static const char *const names[] = {"sonde", "callstack", "bs", "glibc"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
@@ -44,7 +44,7 @@ bool sonde__cli_view_take(struct sonde__cli_args *args, int id, struct sonde__cl
         view->json = true;
         return true;
     case SONDE__CLI_VIEW_STYLE:
-        if (parse_style(args->value, &view->style)) {
+        if (sonde__cli_parse_style(args->value, &view->style)) {
             return true;
         }
         args->exit_code = sonde__cli_usage_error(

@@ -40,6 +40,8 @@ struct sonde__cli_view {
     struct sonde__report_view view;
 };
 
+/* "sonde", "callstack", "bs", "glibc". */
+bool sonde__cli_parse_style(const char *text, enum sonde_style *ret_style);
 /* Take an option that sonde__cli_next() answered, if it is one of these. False: it is none, or its
  * value is wrong: then that was said, and args->exit_code is not 0. */
 bool sonde__cli_view_take(struct sonde__cli_args *args, int id, struct sonde__cli_view *view);

@@ -11,6 +11,7 @@ const struct sonde__cli_command *const sonde__cli_commands[] = {
     &sonde__cmd_stacks,
     &sonde__cmd_run,
     &sonde__cmd_show,
+    &sonde__cmd_export,
     &sonde__cmd_symbolize,
     &sonde__cmd_index,
     &sonde__cmd_doctor,

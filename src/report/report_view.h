@@ -36,6 +36,13 @@ void sonde__report_json_view(const struct sonde__report *report,
 void sonde__report_style_view(const struct sonde__report *report, enum sonde_style style,
                               struct sonde__report_sink sink);
 
+/* A line for each distinct stack: its functions, outermost first, with semicolons between them, a
+ * space, and its weight. Threads weigh 1 each, samples of stalls their nanoseconds, recorded calls
+ * their number. False: out of memory, and something is missing. */
+bool sonde__report_folded_view(const struct sonde__report *report,
+                               const struct sonde__report_view *view,
+                               struct sonde__report_sink sink);
+
 /* Recorded calls alone, likewise. */
 void sonde__report_text_calls(const struct sonde__report *report,
                               const struct sonde__report_view *view,

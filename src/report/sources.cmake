@@ -1,6 +1,7 @@
 set(sources
     report_analyse.c
     report_decode.c
+    report_folded.c
     report_json.c
     report_json_out.c
     report_model.c

@@ -9,7 +9,7 @@
 #include "start.h"
 #include "test.h"
 
-static const char *const verbs[] = {"help",   "version", "stacks", "show",
+static const char *const verbs[] = {"help",   "version", "stacks", "show",     "export",
                                     "doctor", "run",     "index",  "symbolize"};
 enum { VERBS = sizeof verbs / sizeof verbs[0] };
 
@@ -100,9 +100,9 @@ TEST(man_pages_name_every_option)
 
 TEST(man_pages_render_without_warnings)
 {
-    static const char *const pages[] = {"sonde",          "sonde-stacks", "sonde-show",
-                                        "sonde-doctor",   "sonde-run",    "sonde-index",
-                                        "sonde-symbolize"};
+    static const char *const pages[] = {"sonde",        "sonde-stacks",   "sonde-show",
+                                        "sonde-doctor", "sonde-run",      "sonde-index",
+                                        "sonde-export", "sonde-symbolize"};
     for (unsigned i = 0; i < sizeof pages / sizeof pages[0]; i++) {
         char path[512];
         const char *const argv[] = {"groff", "-ww", "-mdoc", "-Tutf8", "-P-cbou", path, NULL};

@@ -207,6 +207,48 @@ TEST(a_report_shows_the_same_later)
     test_run_done(&run);
 }
 
+/* Folded stacks are those of the JSON view: each thread's frames from the outermost on, and as many
+ * threads as there are. */
+TEST(a_report_exported)
+{
+    static const char program[] =
+        "import json,subprocess,sys\n"
+        "def sonde(*a): return subprocess.run([sys.argv[1],*a,sys.argv[2]],check=True,"
+        "capture_output=True,text=True).stdout\n"
+        "def shown(f):\n"
+        "    if 'function' in f: return f['function'] + ('@plt' if f.get('plt') else '')\n"
+        "    return '%s+%s' % (images[f['image']], f['offset'])\n"
+        "d = json.loads(sonde('show','--json'))\n"
+        "images = {i['id']: i['path'].split('/')[-1] for i in d['images']}\n"
+        "want = {}\n"
+        "for t in d['threads']:\n"
+        "    parts = [''.join(c if c >= ' ' else '\\\\x%02x' % ord(c) for c in t['name'])]\n"
+        "    for f in reversed(t['frames']):\n"
+        "        parts.append(shown(f))\n"
+        "        parts += [i['function'] + '_[i]' for i in reversed(f.get('inlined', []))]\n"
+        "    line = ';'.join(parts); want[line] = want.get(line, 0) + 1\n"
+        "got = dict((l.rsplit(' ',1)[0], int(l.rsplit(' ',1)[1]))"
+        " for l in sonde('export').splitlines())\n"
+        "assert got == want, (got, want)\n"
+        "assert len(d['threads']) >= 3 and any('wait_in_main' in l for l in got), got\n"
+        "assert json.loads(sonde('export','--style','json')) == d\n"
+        "for s in ('sonde','bs','callstack','glibc'):\n"
+        "    assert sonde('export','--style',s) == sonde('show','--style',s) != '', s\n";
+    pid_t pid = start_waiter("3");
+    char options[300], path[256];
+    snprintf(path, sizeof path, "%s/r.sonde", test_folder());
+    snprintf(options, sizeof options, "--report %s", path);
+    struct test_run run = stacks(pid, options);
+    const char *const argv[] = {"python3", "-c", program, sonde_program(), path, NULL};
+    stop_program(pid);
+    CHECK_EQ(run.status, 0);
+    test_run_done(&run);
+    run = test_run(argv, NULL, NULL, 60);
+    CHECK_STR(run.err, "");
+    CHECK_EQ(run.status, 0);
+    test_run_done(&run);
+}
+
 TEST(a_report_through_a_pipe)
 {
     pid_t pid = start_waiter("3");

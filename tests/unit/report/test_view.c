@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mem_heap.h"
 #include "report_analyse.h"
 #include "report_read.h"
 #include "sample.h"
@@ -48,6 +49,57 @@ TEST(view_in_the_formats_of_other_tools)
     r = sample_watch();
     check_golden("watch-bs.txt", styled(r, SONDE_STYLE_BS));
     check_golden("watch-callstack.txt", styled(r, SONDE_STYLE_CALLSTACK));
+    sonde__report_destroy(r);
+}
+
+static char *folded(const struct sonde__report *r, const struct sonde__report_view *view)
+{
+    struct sample_bytes bytes = {0};
+    CHECK(sonde__report_folded_view(r, view, sample_sink(&bytes)));
+    return bytes.data;
+}
+
+TEST(view_folded)
+{
+    struct sonde__report *r = sample_stacks();
+    check_golden("stacks-folded.txt", folded(r, NULL));
+    sonde__report_destroy(r);
+    r = sample_watch();
+    check_golden("watch-folded.txt", folded(r, &(struct sonde__report_view){.raw_names = true}));
+    sonde__report_destroy(r);
+}
+
+/* A semicolon in a name would be a frame of its own; equal stacks are one line. */
+TEST(view_folded_calls)
+{
+    struct sonde__report *r;
+    struct sonde__report_call call = {.count = 2};
+    char *text;
+    CHECK_OK(sonde__report_create(&r));
+    call.function = sonde__report_string(r, "get;env");
+    for (unsigned i = 0; i < 3; i++) { /* two of them differ in their pcs only */
+        call.stack = sample_push(r, sample_push(r, 0, 0, "main", 0x10, SONDE_FOUND_CFI), 0,
+                                 i == 2 ? "b c" : "a;a", 0x20 + i * 4, SONDE_FOUND_CFI);
+        sonde__report_add_call(r, &call);
+    }
+    call.stack = 0;
+    sonde__report_add_call(r, &call);
+    text = folded(r, NULL);
+    CHECK_STR(text, "get:env 2\nmain;a:a;get:env 4\nmain;b c;get:env 2\n");
+    free(text);
+    sonde__report_destroy(r);
+}
+
+TEST(view_folded_says_when_memory_ran_out)
+{
+    struct sonde__report *r = sample_stacks();
+    for (uint64_t i = 0; i < 3; i++) {
+        struct sample_bytes bytes = {0};
+        sonde__mem_fail_once(i);
+        CHECK(!sonde__report_folded_view(r, NULL, sample_sink(&bytes)));
+        sonde__mem_fail_from(UINT64_MAX);
+        sample_bytes_done(&bytes);
+    }
     sonde__report_destroy(r);
 }
 

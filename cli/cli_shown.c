@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli_shown.h"
+
+#include "base_status.h"
+#include "cli_input.h"
+#include "drain_names.h"
+
+/* Names, files and lines of the frames, from what is on this machine. */
+static enum sonde_status find_names(const struct sonde__cli_command *command,
+                                    struct sonde__cli_symbols *options,
+                                    struct sonde__report *report)
+{
+    struct sonde__symfile_cache *symbols;
+    enum sonde_status status;
+    if (options->folder_count == 0 && options->debug_root == NULL) {
+        return SONDE_OK; /* as it was captured */
+    }
+    sonde__cli_symbols_start(options, command, 0);
+    SONDE_TRY(sonde__symfile_cache_create(&options->options, &symbols));
+    status = sonde__drain_rename(report, symbols);
+    sonde__symfile_cache_destroy(symbols);
+    return status;
+}
+
+int sonde__cli_shown(const struct sonde__cli_command *command, const char *path,
+                     struct sonde__cli_symbols *symbols,
+                     void (*print)(void *ctx, const struct sonde__report *report,
+                                   const struct sonde__report_loss *loss),
+                     void *ctx)
+{
+    const char *name = sonde__cli_input_name(path);
+    struct sonde__report *report = NULL;
+    struct sonde__report_loss loss;
+    struct sonde__cli_input input;
+    struct sonde_error error;
+    char line[SONDE__REPORT_LOSS_LINE] = "";
+    enum sonde_status status;
+    int exit_code = sonde__cli_input_read(command, path, sonde__report_begins, &input);
+    if (exit_code != SONDE__CLI_OK) {
+        return exit_code;
+    }
+    status = sonde__report_read(input.data, input.size, &report, &loss, &error);
+    if (status != SONDE_OK) {
+        exit_code = sonde__cli_fail(command, name, status, &error);
+    } else if ((status = find_names(command, symbols, report)) != SONDE_OK) {
+        exit_code = sonde__cli_fail(command, name, status, NULL);
+    } else {
+        print(ctx, report, &loss);
+        sonde__report_loss_line(&loss, line, sizeof line);
+    }
+    sonde__report_destroy(report);
+    sonde__cli_input_done(&input);
+    if (line[0] != '\0') {
+        sonde__cli_error(command, "%s: %s", name, line);
+        return SONDE__CLI_MALFORMED;
+    }
+    return exit_code;
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Folded stacks, as flame graph tools read them:
+ *
+ *   worker;start_thread;run;fsync 3
+ *
+ * The marks behind names are those of stackcollapse-perf.pl: _[i] inlined, _[j] of a JIT; _[t] (a
+ * tail call) is ours. Equal stacks are one line. Lines are collected up to a limit and merged; of
+ * more, equal ones may come again, which all readers of the format add up. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base_text.h"
+#include "demangle.h"
+#include "mem_heap.h"
+#include "report_view.h"
+#include "report_walk.h"
+
+/* Bytes of lines that are merged. */
+#define FOLDED_BYTES_MAX ((size_t)64 << 20)
+/* Frames of one stack; the outermost ones of a deeper one are counted in their place. */
+#define FOLDED_FRAMES_MAX SONDE__REPORT_VIEW_FRAMES_MAX
+
+struct line {
+    size_t at;        /* in the bytes, which move as they grow */
+    const char *text; /* there, when no more come */
+    uint64_t weight;
+};
+
+struct folded {
+    struct sonde__report_out out; /* into `bytes` */
+    const struct sonde__report *report;
+    struct sonde__report_sink sink;
+    struct sonde__report_step *steps; /* of one stack: FOLDED_FRAMES_MAX */
+    char *bytes;                      /* lines, each NUL-terminated */
+    size_t used, capacity;
+    struct line *lines;
+    size_t count, line_capacity;
+    bool failed;  /* no memory */
+    bool stopped; /* by who reads */
+};
+
+static bool collect(void *ctx, const char *bytes, size_t size)
+{
+    struct folded *f = ctx;
+    while (f->used + size > f->capacity && !f->failed) {
+        f->failed = !sonde__mem_grow(&f->bytes, f->capacity, &f->capacity, 1);
+    }
+    if (!f->failed) {
+        memcpy(f->bytes + f->used, bytes, size);
+        f->used += size;
+    }
+    return !f->failed;
+}
+
+/* --- lines on their way out --- */
+
+static int by_text(const void *left, const void *right)
+{
+    const struct line *a = left, *b = right;
+    return strcmp(a->text, b->text);
+}
+
+static void flush(struct folded *f)
+{
+    struct sonde__report_out out;
+    sonde__report_out_init(&out, f->sink, false);
+    for (size_t i = 0; i < f->count; i++) {
+        f->lines[i].text = f->bytes + f->lines[i].at;
+    }
+    if (f->count != 0) {
+        qsort(f->lines, f->count, sizeof *f->lines, by_text);
+    }
+    for (size_t i = 0; i < f->count && !out.stopped;) {
+        const char *text = f->lines[i].text;
+        uint64_t weight = 0;
+        for (; i < f->count && strcmp(text, f->lines[i].text) == 0; i++) {
+            weight += f->lines[i].weight;
+        }
+        sonde__report_out_str(&out, text);
+        sonde__report_out_str(&out, " ");
+        sonde__report_out_dec(&out, weight);
+        sonde__report_out_str(&out, "\n");
+    }
+    sonde__report_out_flush(&out);
+    f->stopped = out.stopped;
+    f->count = 0;
+    f->used = 0;
+}
+
+/* --- one stack --- */
+
+static void put_name(struct folded *f, const struct sonde__report_step *step)
+{
+    char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
+    const char *name = sonde__report_text(f->report, step->inlined->name);
+    sonde__report_out_text(&f->out, *name == '\0'      ? "?"
+                                    : f->out.raw_names ? name
+                                                       : sonde__demangle(name, buffer));
+}
+
+static void put_step(struct folded *f, const struct sonde__report_step *step)
+{
+    switch (step->kind) {
+    case SONDE__REPORT_STEP_INLINED:
+        put_name(f, step);
+        sonde__report_out_str(&f->out, "_[i]");
+        break;
+    case SONDE__REPORT_STEP_GAP:
+        sonde__report_out_str(&f->out, "(");
+        sonde__report_out_dec(&f->out, step->frame->lost_count);
+        sonde__report_out_str(&f->out, " frames left out)");
+        break;
+    case SONDE__REPORT_STEP_TAIL_CALL:
+        if (step->frame->alternatives != 0) {
+            sonde__report_out_str(&f->out, "(tail calls)");
+            break;
+        }
+        sonde__report_put_function(&f->out, f->report, step->frame);
+        sonde__report_out_str(&f->out, "_[t]");
+        break;
+    default:
+        sonde__report_put_function(&f->out, f->report, step->frame);
+        if (step->frame->name_source == SONDE__REPORT_NAME_JIT) {
+            sonde__report_out_str(&f->out, "_[j]");
+        }
+    }
+}
+
+/* From `from` on: semicolons separate frames, so names have none. */
+static void no_semicolons(struct folded *f, size_t from)
+{
+    for (size_t i = from; i < f->used; i++) {
+        f->bytes[i] = f->bytes[i] == ';' ? ':' : f->bytes[i];
+    }
+}
+
+static void put_part(struct folded *f, const char *text, const struct sonde__report_step *step)
+{
+    size_t from = f->used;
+    if (step != NULL) {
+        put_step(f, step);
+    } else {
+        sonde__report_out_text(&f->out, text);
+    }
+    sonde__report_out_flush(&f->out);
+    no_semicolons(f, from);
+}
+
+static void put_separator(struct folded *f, size_t begin)
+{
+    if (f->used != begin) {
+        (void)collect(f, ";", 1);
+    }
+}
+
+/* `below`: what stands under all frames; `above`: over them; "" is nothing. */
+static void put_stack(struct folded *f, const char *below, uint32_t stack, const char *above,
+                      uint64_t weight)
+{
+    struct sonde__report_walk walk;
+    uint32_t count = 0;
+    size_t begin = f->used;
+    if (f->failed || weight == 0 ||
+        (f->count >= f->line_capacity &&
+         !sonde__mem_grow(&f->lines, f->count, &f->line_capacity, sizeof *f->lines))) {
+        f->failed = f->failed || weight != 0;
+        return;
+    }
+    put_part(f, below, NULL);
+    sonde__report_walk_begin(&walk, f->report, stack);
+    while (count < FOLDED_FRAMES_MAX && sonde__report_walk_next(&walk, &f->steps[count])) {
+        count++;
+    }
+    if (walk.node != 0) {
+        put_separator(f, begin);
+        sonde__report_out_str(&f->out, "(");
+        sonde__report_out_dec(&f->out, sonde__report_node(f->report, walk.node)->depth);
+        sonde__report_out_str(&f->out, " more frames)");
+        sonde__report_out_flush(&f->out);
+    }
+    for (uint32_t i = count; i > 0 && !f->failed; i--) {
+        put_separator(f, begin);
+        put_part(f, NULL, &f->steps[i - 1]);
+    }
+    if (*above != '\0') {
+        put_separator(f, begin);
+        put_part(f, above, NULL);
+    }
+    if (f->used == begin) {
+        put_part(f, "(no stack)", NULL);
+    }
+    if (collect(f, "", 1)) {
+        f->lines[f->count++] = (struct line){.at = begin, .weight = weight};
+    }
+    if (f->used > FOLDED_BYTES_MAX) {
+        flush(f);
+    }
+}
+
+/* --- all of it --- */
+
+static bool is_going(const struct folded *f)
+{
+    return !f->failed && !f->stopped;
+}
+
+static void put_all(struct folded *f)
+{
+    const struct sonde__report *r = f->report;
+    for (uint32_t i = 0; i < sonde__report_stall_count(r) && is_going(f); i++) {
+        const struct sonde__report_stall *stall = sonde__report_stall(r, i);
+        for (uint32_t k = 0; k < stall->sample_count && is_going(f); k++) {
+            put_stack(f, sonde__report_text(r, stall->thread_name), stall->samples[k].stack, "",
+                      stall->samples[k].weight_ns);
+        }
+    }
+    for (uint32_t i = 0; i < sonde__report_thread_count(r) && is_going(f); i++) {
+        const struct sonde__report_thread *thread = sonde__report_thread(r, i);
+        put_stack(f, sonde__report_text(r, thread->name), thread->stack, "", 1);
+    }
+    for (uint32_t i = 0; i < sonde__report_call_count(r) && is_going(f); i++) {
+        const struct sonde__report_call *call = sonde__report_call(r, i);
+        put_stack(f, "", call->stack, sonde__report_text(r, call->function), call->count);
+    }
+}
+
+bool sonde__report_folded_view(const struct sonde__report *report,
+                               const struct sonde__report_view *view,
+                               struct sonde__report_sink sink)
+{
+    struct folded f = {.report = report, .sink = sink};
+    sonde__report_out_init(&f.out, (struct sonde__report_sink){collect, &f}, false);
+    f.out.raw_names = view != NULL && view->raw_names;
+    f.out.captured_only = f.out.app_only = false;
+    f.steps = sonde__mem_alloc_array(FOLDED_FRAMES_MAX, sizeof *f.steps);
+    if (f.steps != NULL) {
+        put_all(&f);
+        flush(&f);
+    }
+    bool is_whole = f.steps != NULL && !f.failed;
+    sonde__mem_free(f.steps);
+    sonde__mem_free(f.bytes);
+    sonde__mem_free(f.lines);
+    return is_whole;
+}
