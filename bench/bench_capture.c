@@ -13,6 +13,7 @@
 
 #include "bench_chain.h"
 #include "bench_peers.h"
+#include "bench_table_program.h"
 #include "bench_threads.h"
 #include "bench_varied.h"
 #include "capture_images.h"
@@ -339,6 +340,7 @@ int main(void)
     }
     bench_stacks_that_change();
     bench_tables();
+    bench_table_program("/usr/bin/python3");
     bench_threads();
     sonde__capture_unpin(pin);
     return 0;
