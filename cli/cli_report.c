@@ -37,6 +37,9 @@ bool sonde__cli_view_take(struct sonde__cli_args *args, int id, struct sonde__cl
     case SONDE__CLI_VIEW_UNFOLDED:
         view->view.unfolded = true;
         return true;
+    case SONDE__CLI_VIEW_APP_ONLY:
+        view->view.app_only = true;
+        return true;
     case SONDE__CLI_VIEW_NO_DEMANGLE:
         view->view.raw_names = true;
         return true;

@@ -15,6 +15,7 @@ struct sonde__report_sink sonde__cli_sink(FILE *out);
 enum {
     SONDE__CLI_VIEW_IMAGES = 101, /* above the commands' own */
     SONDE__CLI_VIEW_UNFOLDED,
+    SONDE__CLI_VIEW_APP_ONLY,
     SONDE__CLI_VIEW_NO_DEMANGLE,
     SONDE__CLI_VIEW_STYLE,
     SONDE__CLI_VIEW_JSON,
@@ -25,6 +26,8 @@ enum {
     {SONDE__CLI_VIEW_IMAGES, "images", 0, NULL, "list the images with their build-ids"},           \
     {SONDE__CLI_VIEW_UNFOLDED, "unfolded", 0, NULL,                                                \
      "each thread with its own stack, also where several have the same"},                          \
+    {SONDE__CLI_VIEW_APP_ONLY, "app-only", 0, NULL,                                                \
+     "the program's own frames, and how many of the system are left out"},                         \
     {SONDE__CLI_VIEW_NO_DEMANGLE, "no-demangle", 0, NULL, "C++ and Rust names as the file has them"}, \
     {SONDE__CLI_VIEW_STYLE, "style", 0, "STYLE",                                                   \
      "sonde (the default), callstack (Apple's), bs (BSBacktraceLogger's) or glibc"},               \

@@ -22,6 +22,9 @@ int main(void)
     if (sonde_images_each(print_image, none) != SONDE_OK) {
         return 1;
     }
+    printf("this code is %s\n", sonde_image_is_app((uint64_t)(uintptr_t)&print_image)
+                                    ? "the program's own"
+                                    : "the system's");
     return sonde_image_find((uint64_t)(uintptr_t)&print_image, print_image, here) == SONDE_OK ? 0
                                                                                               : 1;
 }

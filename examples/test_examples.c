@@ -37,7 +37,8 @@ TEST(depot_count)
 }
 TEST(images)
 {
-    EXPECT("images", "example_images", "libc.so", "this code is in: ");
+    EXPECT("images", "example_images", "libc.so", "this code is the program's own",
+           "this code is in: ");
 }
 TEST(index_lookup)
 {

@@ -52,6 +52,17 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_images_each(sonde_image_each e
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_image_find(uint64_t pc, sonde_image_each each,
                                                              void *ctx);
 
+/* Is the code at `pc` the program's own: of the main program, or of a library that is not under the
+ * distribution's library folders (/lib*, /usr/lib*)? The rule of --app-only.
+ *
+ * pc  an address to look up: for a frame sonde_stack_lookup_pc()
+ *
+ * Returns    1 | 0 (the system's, the kernel's, or no image's)
+ * Context    any thread; not handler      Blocks  on the loader's lock, shortly
+ * Ownership  nothing is transferred
+ * Example    examples/images.c */
+SONDE_API int sonde_image_is_app(uint64_t pc);
+
 #ifdef __cplusplus
 }
 #endif

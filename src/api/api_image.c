@@ -4,6 +4,7 @@
 #include "base_mem.h"
 #include "base_status.h"
 #include "capture_images.h"
+#include "image_app.h"
 #include "target_self.h"
 
 _Static_assert(SONDE_BUILD_ID_MAX == SONDE__BUILD_ID_MAX, "a whole build-id is handed out");
@@ -50,4 +51,18 @@ enum sonde_status sonde_image_find(uint64_t pc, sonde_image_each each, void *ctx
     }
     sonde__capture_unpin(pin);
     return image != NULL ? SONDE_OK : SONDE_ABSENT;
+}
+
+int sonde_image_is_app(uint64_t pc)
+{
+    struct sonde__capture_pin pin;
+    const struct sonde__image *image;
+    if (sonde__target_self_refresh(false) != SONDE_OK) {
+        return 0;
+    }
+    pin = sonde__capture_pin();
+    image = sonde__image_find(pin.images, pc);
+    int is_app = image != NULL && sonde__image_is_app(image->path, image->flags);
+    sonde__capture_unpin(pin);
+    return is_app;
 }

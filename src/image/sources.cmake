@@ -1,4 +1,5 @@
 set(sources
+    image_app.c
     image_cfi.c
     image_elf.c
     image_elf_cfi.c

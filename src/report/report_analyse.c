@@ -3,28 +3,14 @@
 
 #include <string.h>
 
+#include "image_app.h"
 #include "mem_heap.h"
 #include "report_trie.h"
 
 bool sonde__report_is_app(const struct sonde__report *report, uint32_t image)
 {
-    static const char *const folders[] = {"/lib/",       "/lib32/",     "/lib64/",
-                                          "/libx32/",    "/usr/lib/",   "/usr/lib32/",
-                                          "/usr/lib64/", "/usr/libx32/"};
     const struct sonde__report_image *i = sonde__report_image(report, image);
-    const char *path = sonde__report_text(report, i->path);
-    if (image == 0 || (i->flags & SONDE__IMAGE_VDSO) != 0) {
-        return false;
-    }
-    if ((i->flags & SONDE__IMAGE_MAIN) != 0) {
-        return true;
-    }
-    for (size_t k = 0; k < sizeof folders / sizeof *folders; k++) {
-        if (strncmp(path, folders[k], strlen(folders[k])) == 0) {
-            return false;
-        }
-    }
-    return *path == '/';
+    return image != 0 && sonde__image_is_app(sonde__report_text(report, i->path), i->flags);
 }
 
 /* Per sample: where its stack is in the trie. */

@@ -51,8 +51,7 @@ struct sonde__report_analysis {
     uint64_t stack_ns;
 };
 
-/* Is the image the program's own code: the main program, or a file that is not under the
- * distribution's library folders (/lib*, /usr/lib*) and not the vdso? */
+/* Is the image the program's own code (image_app.h)? */
 bool sonde__report_is_app(const struct sonde__report *report, uint32_t image);
 
 /* Returns OK | MEMORY. Ownership: sonde__report_analysis_done(). */

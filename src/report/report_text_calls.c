@@ -149,7 +149,6 @@ void sonde__report_put_calls(struct sonde__report_out *out, const struct sonde__
         return;
     }
     count = arrange(report, entries, view->app_only);
-    out->app_only = view->app_only;
     for (uint32_t i = 0; i < count && !out->stopped; i++) {
         if (i == 0 || entries[i].function != entries[i - 1].function) {
             uint32_t stacks = 0;
@@ -163,6 +162,5 @@ void sonde__report_put_calls(struct sonde__report_out *out, const struct sonde__
         sonde__report_out_str(out, entries[i].stack == 0 ? ", stack not kept\n" : "\n");
         sonde__report_put_stack(out, report, entries[i].stack, 4);
     }
-    out->app_only = false;
     sonde__mem_free(entries);
 }

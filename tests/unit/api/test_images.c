@@ -131,6 +131,17 @@ TEST(bounds_and_path_are_those_of_dladdr)
     CHECK_EQ(sonde_image_find(16, keep, NULL), SONDE_ABSENT);
 }
 
+TEST(the_programs_own_code)
+{
+    CHECK_EQ(sonde_image_is_app((uintptr_t)&keep), 1);
+    CHECK_EQ(sonde_image_is_app((uintptr_t)dlsym(RTLD_DEFAULT, "dl_iterate_phdr")), 0);
+    CHECK_EQ(sonde_image_is_app(16), 0);
+    void *handle = dlopen(library, RTLD_NOW);
+    CHECK(handle != NULL);
+    CHECK_EQ(sonde_image_is_app((uintptr_t)handle), 0); /* no code */
+    dlclose(handle);
+}
+
 TEST(a_library_comes_and_goes)
 {
     struct sonde_image image = {0};

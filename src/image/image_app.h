@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Whose code an image is. Context: handler. */
+#ifndef SONDE_IMAGE_APP_H
+#define SONDE_IMAGE_APP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The program's own: the main program, and what does not come with the system, that is any file
+ * that is not under the distribution's library folders. path: as the loader has it; flags: enum
+ * sonde__image_flags */
+bool sonde__image_is_app(const char *path, uint32_t flags);
+
+#endif
