@@ -83,7 +83,7 @@ TEST(man_pages_name_every_option)
         for (char *at = strstr(run.out, "Options:"); (at = strstr(at, "--")) != NULL; at += 2) {
             char wanted[64];
             char same[64];
-            size_t length = strcspn(at + 2, "= \n,.)");
+            size_t length = strcspn(at + 2, "= \n,.:)");
             if (at[-1] != ' ' || length == 0 || strncmp(at, "--help", 6) == 0) {
                 continue;
             }
