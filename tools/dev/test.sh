@@ -53,7 +53,7 @@ run_ctest() {
     local preset=$1 log=build/$1.ctest.log p f s crashed bad
     shift
     (cd "build/$preset" && SONDE_TEST_LONG=$long ctest -V -j "$(nproc)" "$@") >"$log" 2>&1 || true
-    grep -E '^[0-9]+: (FAIL|skip) ' "$log" | sed -E 's/^[0-9]+: /    /' || true
+    grep -E '^[0-9]+: ((FAIL|skip) |.*: runtime error: |SUMMARY: )' "$log" | sed -E 's/^[0-9]+: /    /' || true
     bad=$(sed -nE "$ctest_bad" "$log" | paste -sd'|')
     if [ -n "$bad" ]; then
         (cd "build/$preset" && SONDE_TEST_LONG=$long ctest -V -L alone -R "^($bad)\$") >"$log.again" 2>&1 || true
