@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -91,14 +92,14 @@ static bool supervisor_is_gone(const struct sonde__probe_page *page)
     return kill(page->supervisor, 0) != 0 && errno == ESRCH;
 }
 
-/* At exit() or return from main: no report is cut because its program was quick. */
-static void finish(void) __attribute__((destructor));
-static void finish(void)
+/* No report is cut because its program was quick. */
+static void wait_for_report(int status, void *unused)
 {
     struct sonde__probe_page *page = preload_page();
     struct timespec now, limit;
     int saved = errno;
-    if (page == NULL || atomic_load_explicit(&page->unfinished, memory_order_acquire) == 0) {
+    (void)status, (void)unused;
+    if (page == NULL) {
         return;
     }
     atomic_store_explicit(&page->exiting, 1, memory_order_seq_cst);
@@ -122,4 +123,19 @@ static void finish(void)
         }
     }
     errno = saved;
+}
+
+/* Not in every libc. */
+extern __attribute__((weak)) __typeof__(on_exit) on_exit;
+
+/* At exit() or return from main. Destructors of other libraries may still follow this one, in an
+ * order that is not ours to choose; what is registered now is called after the last of them. */
+static void finish(void) __attribute__((destructor));
+static void finish(void)
+{
+    struct sonde__probe_page *page = preload_page();
+    if (page != NULL && atomic_load_explicit(&page->unfinished, memory_order_acquire) != 0 &&
+        (on_exit == NULL || on_exit(wait_for_report, NULL) != 0)) {
+        wait_for_report(0, NULL);
+    }
 }

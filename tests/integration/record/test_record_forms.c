@@ -82,6 +82,7 @@ static void check_forms(const char *program)
     CHECK_EQ(count_from(text, "form_loaded_constructor"), 2 * FORM_LOADED_CONSTRUCTOR);
     CHECK_EQ(count_from(text, "form_loaded"), 2 * FORM_LOADED);
     CHECK_EQ(count_from(text, "form_started_constructor"), FORM_STARTED_CONSTRUCTOR);
+    CHECK_EQ(count_from(text, "form_started_destructor"), FORM_STARTED_DESTRUCTOR);
     CHECK_EQ(count_from(text, "form_inside_by_table"), FORM_INSIDE_BY_TABLE);
     CHECK_EQ(count_from(text, "form_threads"), 4 * FORM_THREADS);
     /* what is not seen, and said to be so */
