@@ -21,7 +21,8 @@ extern char **environ;
 enum { ROUNDS = 7, ARGUMENTS = 16, CALLS = 400000, TRACED_CALLS = 2000, HEAP_CALLS = 100000 };
 #define HEAPTRACK "/usr/lib/heaptrack/libheaptrack_preload.so"
 
-static char sonde[4096], folder[] = "/tmp/sonde-bench-XXXXXX", list[128], report[128], text[128];
+static char source[128], sonde[4096], folder[] = "/tmp/sonde-bench-XXXXXX", list[128], report[128],
+                                      text[128];
 
 /* CPU seconds of the program and those that it waited for; below 0: it failed. Its standard error
  * goes to `text`. */
@@ -56,13 +57,18 @@ static double median(double *values, unsigned count)
     return values[count / 2];
 }
 
-static void write_list(const char *names)
+static void write_file(const char *path, const char *bytes)
 {
-    FILE *file = fopen(list, "w");
+    FILE *file = fopen(path, "w");
     if (file != NULL) {
-        fputs(names, file);
+        fputs(bytes, file);
         fclose(file);
     }
+}
+
+static void write_list(const char *names)
+{
+    write_file(list, names);
 }
 
 /* perl: so many calls from one place, with and without; and hardly any, for what starting takes. */
@@ -142,6 +148,7 @@ void bench_record_programs(void)
     const char *const perl[] = {"perl", "-MPOSIX", "-e",
                                 "my %h; $h{$_ % 97} .= join ',', sort split //, $_ x 3 for 1..3000",
                                 NULL};
+    const char *const clang[] = {"clang", "-c", "-o", "/dev/null", "-xc", source, NULL};
     const char *const git[] = {"git", "--version", NULL};
     const char *const gdb[] = {"gdb",       "-nx", "-batch", "-ex", "info functions main",
                                "/bin/true", NULL};
@@ -153,6 +160,10 @@ void bench_record_programs(void)
     strcpy(strrchr(sonde, '/'), "/../cli/sonde");
     snprintf(list, sizeof list, "%s/list", folder);
     snprintf(report, sizeof report, "%s/report", folder);
+    snprintf(source, sizeof source, "%s/source.c", folder);
+    write_file(source, "#include <stdio.h>\n#include <stdlib.h>\n"
+                       "int main(int argc, char **argv)\n"
+                       "{ for (int i = 0; i < argc; i++) { puts(argv[i]); } return 0; }\n");
     snprintf(text, sizeof text, "%s/text", folder);
     snprintf(dump, sizeof dump, "DUMP_HEAPTRACK_OUTPUT=%s", report);
     write_list("getppid\n");
@@ -179,10 +190,12 @@ void bench_record_programs(void)
     } else {
         bench_note("heaptrack is not here");
     }
+    print_sizes(clang);
     print_sizes(python);
     print_sizes(perl);
     print_sizes(git);
     print_sizes(gdb);
+    (void)unlink(source);
     (void)unlink(list);
     (void)unlink(report);
     (void)unlink(text);
