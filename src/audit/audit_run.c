@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audit_alias.h"
 #include "audit_library.h"
 #include "audit_list.h"
 #include "audit_read.h"
@@ -15,12 +16,14 @@
 #include "mem_heap.h"
 #include "record_page.h"
 
-enum { LIST_BYTES = 262144 };
+enum { LIST_BYTES = 262144, ALIAS_BYTES = 65536 };
 
 struct sonde__audit {
     struct sonde__audit_options options;
     char text[LIST_BYTES];
-    struct sonde__audit_list list;
+    char alias_text[ALIAS_BYTES];
+    struct sonde__audit_list list; /* the file's names, then other names of the same functions */
+    uint32_t listed;
     struct sonde__audit_scope scope;
     bool is_scoped;
     int32_t fd;
@@ -91,6 +94,9 @@ enum sonde_status sonde__audit_create(const struct sonde__audit_options *options
     audit->options = *options;
     enum sonde_status status = read_list(audit, ret_error);
     if (status == SONDE_OK) {
+        audit->listed = audit->list.count;
+        sonde__audit_add_aliases(options->program, options->envp, &audit->list, audit->alias_text,
+                                 sizeof audit->alias_text);
         audit->is_scoped =
             sonde__audit_find_scope(options->program, options->envp, &audit->list, &audit->scope);
         status = make_library(audit, ret_error);
@@ -141,7 +147,7 @@ static void say_totals(const struct sonde__audit *audit, const struct sonde__aud
     char line[256];
     int n =
         snprintf(line, sizeof line, "%llu calls of %u functions recorded, %llu different stacks",
-                 (unsigned long long)totals->calls, (unsigned)audit->list.count,
+                 (unsigned long long)totals->calls, (unsigned)audit->listed,
                  (unsigned long long)totals->entries);
     if (audit->options.blinds) {
         snprintf(line + n, sizeof line - (size_t)n, ", %llu bytes",

@@ -8,8 +8,6 @@
 #include "host_run.h"
 #include "image_elf.h"
 
-#define FILE_SIZE_MAX ((uint64_t)4 << 30)
-
 /* The loader calls these itself, before the recorder has started; or they are the recorder's own
  * way to see images come and go; or no call of them is as the ABI says. */
 static const char *const reserved[] = {
@@ -26,7 +24,7 @@ struct search {
     bool is_here[SONDE__RECORD_FUNCTIONS];
 };
 
-static bool is_reserved(const char *name)
+bool sonde__audit_is_reserved(const char *name)
 {
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++) {
         if (strcmp(reserved[i], name) == 0) {
@@ -59,7 +57,7 @@ static void look_at_library(void *ctx, const char *path)
     struct sonde__elf_symbols symbols;
     struct sonde__elf_symbol symbol;
     struct sonde_error error;
-    if (sonde__host_file_map(NULL, path, FILE_SIZE_MAX, &file, &error) != SONDE_OK) {
+    if (sonde__host_file_map(NULL, path, SONDE__AUDIT_FILE_MAX, &file, &error) != SONDE_OK) {
         return;
     }
     if (sonde__elf_open(file.data, file.size, &elf, &error) == SONDE_OK &&
@@ -86,7 +84,7 @@ bool sonde__audit_find_scope(const char *program, char *const *envp,
     search.list = list;
     search.scope = ret_scope;
     for (uint32_t i = 0; i < list->count; i++) {
-        search.is_decided[i] = is_reserved(list->names[i]);
+        search.is_decided[i] = sonde__audit_is_reserved(list->names[i]);
     }
     if (!sonde__host_startup_libraries(program, envp, look_at_library, &search)) {
         memset(ret_scope, 0, sizeof *ret_scope);

@@ -12,9 +12,15 @@
 
 #include "audit_list.h"
 
+#define SONDE__AUDIT_FILE_MAX ((uint64_t)4 << 30) /* bytes of a library that is looked at */
+
 struct sonde__audit_scope {
     bool is_bound[SONDE__RECORD_FUNCTIONS];
 };
+
+/* Never given to the loader: it calls them itself before the recorder has started, or the recorder
+ * sees images come and go by them, or no call of them is as the ABI says. */
+bool sonde__audit_is_reserved(const char *name);
 
 /* False: the program's loader could not be asked; then nothing is bound. */
 bool sonde__audit_find_scope(const char *program, char *const *envp,

@@ -1,4 +1,5 @@
 set(sources
+    audit_alias.c
     audit_library.c
     audit_list.c
     audit_read.c

@@ -2,6 +2,7 @@
 /* Stock programs with functions of theirs recorded, fifty and more of most: same output, same exit
  * status. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -73,6 +74,37 @@ TEST(git)
 {
     const char *argv[] = {"git", "--version", NULL};
     check_same(argv, fifty);
+}
+
+/* "lstat64  27 calls ..." of a program that makes a repository. */
+static long calls_of_lstat64(const char *listed, const char *folder)
+{
+    char list[512], repository[512];
+    snprintf(list, sizeof list, "%s/%s.list", test_folder(), folder);
+    snprintf(repository, sizeof repository, "%s/%s", test_folder(), folder);
+    test_write_file(list, listed, strlen(listed));
+    const char *argv[] = {program_sonde(), "run",  "--record", list,       "--",
+                          "git",           "init", "-q",       repository, NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 60);
+    const char *line = strstr(run.err, "\nlstat64  ");
+    long calls = line != NULL ? strtol(line + 10, NULL, 10) : 0;
+    CHECK_EQ(run.status, 0);
+    test_run_done(&run);
+    return calls;
+}
+
+/* A program is compiled with 64-bit offsets and calls lstat64, which is lstat: who lists the one
+ * means the other. */
+TEST(other_names_of_a_listed_function)
+{
+    if (!program_on_path("git")) {
+        SKIP("git is not installed");
+    }
+    long calls = calls_of_lstat64("lstat64\n", "one");
+    if (calls == 0) {
+        SKIP("this git does not call lstat64");
+    }
+    CHECK_EQ(calls_of_lstat64("lstat\n", "two"), calls);
 }
 
 TEST(curl)
