@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a block is and holds, read from memory that is not believed: of this process, another one, a
+ * core, a file.
+ *
+ * Nothing of the target is run, and nothing is read but through the caller's door. Every offset is
+ * bound by the block's size, every loop by a named limit. No heap, no lock: lists and scratch
+ * memory are the caller's. What contradicts itself is said in `problem`.
+ *
+ * Sources: libclosure's Block_private.h and runtime.cpp (the newest); clang's CGBlocks.cpp and
+ * CGObjCMac.cpp for what compilers emit. 64-bit little-endian targets. Context: any thread. */
+#ifndef SONDE_BLOCK_BLOCK_H
+#define SONDE_BLOCK_BLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sonde/block.h>
+#include <sonde/status.h>
+
+#define SONDE__BLOCK_HEADER_BYTES 32u
+/* Larger ones are damage: the largest captured array met has some KiB. */
+#define SONDE__BLOCK_SIZE_MAX  (1u << 20)
+#define SONDE__BLOCK_BYREF_MAX (1u << 20)
+/* Bytes of a signature or layout that are read; the longest signature met has 788. */
+#define SONDE__BLOCK_TEXT_MAX 4096u
+
+/* The target. Addresses are below 1 << 48 and in the target's coordinates; in a file they are
+ * vaddrs with every pointer as the loader would have made it (rebased; an import leads to an
+ * address that nothing else has, and that `name` knows). */
+struct sonde__block_memory {
+    unsigned arch; /* enum sonde__arch */
+    /* All of [address, address + size), or false. Any address may come, wrapping ones included. */
+    bool (*read)(void *ctx, uint64_t address, void *buffer, size_t size);
+    /* The symbol that begins exactly at this address (not NUL-terminated text of a file is copied
+     * by the callee; valid as long as the target), or null. The function itself may be null. */
+    const char *(*name)(void *ctx, uint64_t address);
+    void *ctx;
+};
+
+/* A NUL-terminated text at an address, read in pieces that cross no page.
+ * capacity  of `buffer`, the NUL included
+ * False: it does not end within the capacity, or could not be read. */
+bool sonde__block_read_text(const struct sonde__block_memory *memory, uint64_t address,
+                            char *buffer, size_t capacity, size_t *ret_length);
+
+/* --- header --- */
+
+/* The 32 bytes at a block's address, with signatures of pointers taken off. */
+struct sonde__block_literal {
+    uint64_t address;
+    uint64_t isa, invoke, descriptor;
+    uint32_t flags; /* SONDE_BLOCK_* and the runtime's count */
+    uint32_t reserved;
+};
+
+/* Returns OK | UNREADABLE (of the memory) | CORRUPT (no block can be there: not aligned, or without
+ * isa, invoke or descriptor). */
+SONDE_NODISCARD enum sonde_status
+sonde__block_literal_read(const struct sonde__block_memory *memory, uint64_t address,
+                          struct sonde__block_literal *ret_literal);
+
+/* --- descriptor --- */
+
+enum sonde__block_layout_form {
+    SONDE__BLOCK_LAYOUT_NONE,   /* the flags say that there is no layout; or the slot holds nothing,
+                                   which says nothing: GNU runtimes never fill it */
+    SONDE__BLOCK_LAYOUT_INLINE, /* `layout` is the number 0xXYZ */
+    SONDE__BLOCK_LAYOUT_STRING, /* `layout` is the address of the codes */
+};
+
+/* How the runtime copies captures without a helper (bits 14 and 15 of the descriptor's flags). */
+enum sonde__block_generic_form {
+    SONDE__BLOCK_GENERIC_NONE,
+    SONDE__BLOCK_GENERIC_LAYOUT, /* by the layout */
+    SONDE__BLOCK_GENERIC_INLINE, /* `generic` is the number */
+    SONDE__BLOCK_GENERIC_STRING, /* `generic` is the address of the codes */
+};
+
+struct sonde__block_desc {
+    uint64_t address;
+    uint32_t flags;         /* those that it was read by */
+    uint32_t size;          /* bytes of the block; exact, not rounded */
+    bool is_small;          /* relative pointers */
+    uint32_t own_flags;     /* in the descriptor itself; 0: none */
+    uint64_t copy, dispose; /* 0: none */
+    uint64_t signature;     /* of the text; 0: none */
+    uint8_t layout_form;    /* enum sonde__block_layout_form */
+    uint8_t generic_form;   /* enum sonde__block_generic_form */
+    uint64_t layout, generic;
+    const char *problem; /* what could not be used (static text), or null */
+};
+
+/* flags: of a block that has this descriptor. Where there is no block (in a file), the caller makes
+ * them of what it sees: HAS_HELPERS decides where the fields lie, HAS_SIGNATURE and HAS_LAYOUT
+ * whether the slots behind them are looked at. Swift's descriptors have no slot for a layout and
+ * its blocks no HAS_LAYOUT. Returns OK | UNREADABLE | CORRUPT (not aligned, or a size that none
+ * has). */
+SONDE_NODISCARD enum sonde_status sonde__block_desc_read(const struct sonde__block_memory *memory,
+                                                         uint64_t address, uint32_t flags,
+                                                         struct sonde__block_desc *ret_desc);
+
+/* --- what a source says --- */
+
+/* One thing that one source says of the block's bytes [offset, offset + size). */
+struct sonde__block_claim {
+    uint32_t offset, size; /* size 0: not said */
+    uint8_t kind;          /* enum sonde_block_kind */
+    uint8_t source;        /* enum sonde_block_source */
+    bool inside;           /* a part of the object that is claimed before it */
+    const char *type;      /* encoded name of a C++ type or of a C struct's parts, in the name that
+                              was read; not NUL-terminated; null: not said */
+    uint32_t type_size;
+};
+
+/* In the caller's memory. What does not fit is counted. */
+struct sonde__block_claims {
+    struct sonde__block_claim *items;
+    size_t count, capacity;
+    uint64_t lost;
+};
+
+/* The extended layout, as it stands: its mistakes included.
+ * begin, end  offsets that it is about: a block's 32 and size, or those of a byref's variable
+ * source      BY_LAYOUT, or BY_GENERIC where the runtime copies by it (then what it does not
+ *             own is left out)
+ * Returns null, or what stopped the reading (static text; what came before it was added). */
+const char *sonde__block_layout_claims(const struct sonde__block_memory *memory, uint8_t form,
+                                       uint64_t layout, uint32_t begin, uint32_t end,
+                                       enum sonde_block_source source,
+                                       struct sonde__block_claims *claims);
+/* The codes that runtimes copy by, of a descriptor whose generic_form is not NONE. Returns as
+ * above. */
+const char *sonde__block_generic_claims(const struct sonde__block_memory *memory,
+                                        const struct sonde__block_desc *desc,
+                                        struct sonde__block_claims *claims);
+
+/* --- names --- */
+
+enum sonde__block_name_form {
+    SONDE__BLOCK_NAME_OTHER, /* nothing to do with blocks, or too old to say anything */
+    SONDE__BLOCK_NAME_DESC,
+    SONDE__BLOCK_NAME_COPY,
+    SONDE__BLOCK_NAME_DISPOSE,
+};
+
+struct sonde__block_name {
+    uint8_t form;
+    uint32_t size;         /* DESC: bytes of the block */
+    bool has_helpers;      /* DESC */
+    const char *signature; /* DESC: in the name, '@' written as \1; null: none */
+    size_t signature_size;
+};
+
+/* What clang wrote into the symbol of a descriptor, a copy helper or a dispose helper; of Mach-O,
+ * too, with one underscore more. Claims are added as BY_DESC_NAME or BY_HELPER_NAME; `claims` may
+ * be null. Returns the form; OTHER also where the name breaks off or is of another grammar (then no
+ * claim is added). */
+enum sonde__block_name_form sonde__block_name_read(const char *name,
+                                                   struct sonde__block_claims *claims,
+                                                   struct sonde__block_name *ret_name);
+
+/* The parts of a non-trivial C struct from the encoding that clang names its functions by
+ * ("8_8_s0_t8w8_w16"), as claims inside an object at `base`. False: another grammar, none added. */
+bool sonde__block_struct_claims(const char *text, size_t size, uint32_t base,
+                                enum sonde_block_source source, struct sonde__block_claims *claims);
+
+/* --- __block variables --- */
+
+enum sonde__block_byref_kind {                            /* bits 28 to 31 of the flags */
+                               SONDE__BLOCK_BYREF_UNSAID, /* C */
+                               SONDE__BLOCK_BYREF_LAYOUT,
+                               SONDE__BLOCK_BYREF_DATA,
+                               SONDE__BLOCK_BYREF_STRONG,
+                               SONDE__BLOCK_BYREF_WEAK,
+                               SONDE__BLOCK_BYREF_UNRETAINED,
+};
+
+struct sonde__block_byref {
+    uint64_t address; /* of the box that is in use: where `forwarding` leads */
+    uint64_t asked;   /* where the block's capture led */
+    uint64_t isa;
+    uint32_t flags, size;
+    uint8_t kind;           /* enum sonde__block_byref_kind */
+    uint64_t copy, dispose; /* 0: none */
+    uint64_t layout;        /* kind LAYOUT: its value, inline or an address */
+    uint32_t variable;      /* the first offset at which the variable can be; padding to its
+                               alignment, which only debug information knows, may follow */
+    bool is_heap;           /* bit NEEDS_FREE, or libobjc2's mark */
+};
+
+/* The box that a capture of kind BYREF leads to, through forwarding once.
+ * Returns OK | UNREADABLE | CORRUPT (forwarding does not end in itself, a size that none has). */
+SONDE_NODISCARD enum sonde_status sonde__block_byref_read(const struct sonde__block_memory *memory,
+                                                          uint64_t address,
+                                                          struct sonde__block_byref *ret_byref);
+
+/* --- signatures --- */
+
+struct sonde__text;
+
+/* "v24@?0@\"MLModel\"8@\"NSError\"16" -> "void (^)(MLModel *, NSError *)": the type of a block from
+ * its encoding (Objective-C's type encodings, with the extensions that clang writes for blocks).
+ * \1 stands for '@' (in symbols). What encodings do not say is not made up: a function pointer is
+ * `void * / * function * /`, a struct without a name `struct {...}`.
+ * name  of the declared variable, or null
+ * False: not understood; `out` is as it was. */
+bool sonde__block_signature(const char *encoding, size_t size, const char *name,
+                            struct sonde__text *out);
+
+/* --- runtimes --- */
+
+/* Who manages blocks: by the image that has _NSConcreteStackBlock. */
+enum sonde__block_runtime {
+    SONDE__BLOCK_RUNTIME_UNKNOWN,
+    SONDE__BLOCK_RUNTIME_APPLE, /* libclosure; swift-corelibs' is the same in what is seen here */
+    SONDE__BLOCK_RUNTIME_COMPILER_RT, /* libBlocksRuntime: no malloc isa, counts by one */
+    SONDE__BLOCK_RUNTIME_OBJC2,       /* GNUstep libobjc2: the count is in `reserved` */
+};
+
+/* has_symbol: does that image export this name? */
+enum sonde__block_runtime sonde__block_runtime_of(bool (*has_symbol)(void *ctx, const char *name),
+                                                  void *ctx);
+/* "_NSConcreteStackBlock" and its kin, as symbols name them. */
+enum sonde__block_class {
+    SONDE__BLOCK_CLASS_OTHER,
+    SONDE__BLOCK_CLASS_STACK,
+    SONDE__BLOCK_CLASS_MALLOC,
+    SONDE__BLOCK_CLASS_GLOBAL,
+    SONDE__BLOCK_CLASS_GC, /* finalizing, auto and weak ones of the collector's time */
+};
+enum sonde__block_class sonde__block_class_of(const char *symbol);
+
+enum sonde__block_place {
+    SONDE__BLOCK_PLACE_STACK,
+    SONDE__BLOCK_PLACE_HEAP,
+    SONDE__BLOCK_PLACE_GLOBAL,
+    SONDE__BLOCK_PLACE_DEAD, /* was on the heap; nothing refers to it any more */
+};
+
+struct sonde__block_state {
+    uint8_t place;      /* enum sonde__block_place */
+    bool is_count_full; /* it stays alive for good */
+    uint32_t count;     /* references; HEAP only */
+};
+
+void sonde__block_state_of(const struct sonde__block_literal *literal,
+                           enum sonde__block_runtime runtime, enum sonde__block_class isa,
+                           struct sonde__block_state *ret_state);
+
+#endif

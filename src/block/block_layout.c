@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The extended layout, and the lists of generic helpers: codes of one byte each, an operation in
+ * the upper half and a count in the lower one. Source: Block_private.h, "Extended layout encoding"
+ * and "Generic block helpers". */
+#include "base_bytes.h"
+#include "block_claims.h"
+
+#define WORD 8u
+
+struct walk {
+    uint32_t at, end;
+    uint8_t source;
+    struct sonde__block_claims *claims;
+    const char *problem;
+};
+
+/* `count` words of a kind, from `at` on. False: over the end, which is said. */
+static bool words(struct walk *walk, enum sonde_block_kind kind, unsigned count)
+{
+    for (; count > 0; count--, walk->at += WORD) {
+        struct sonde__block_claim claim = {
+            .offset = walk->at, .size = WORD, .kind = (uint8_t)kind, .source = walk->source};
+        if (walk->end - walk->at < WORD) {
+            walk->problem = "a list of captures goes over the block's end";
+            return false;
+        }
+        sonde__block_claim_add(walk->claims, &claim);
+    }
+    return true;
+}
+
+static bool pass(struct walk *walk, uint32_t bytes)
+{
+    if (walk->end - walk->at < bytes) {
+        walk->problem = "a list of captures goes over the block's end";
+        return false;
+    }
+    walk->at += bytes;
+    return true;
+}
+
+/* 0xXYZ: X strong, then Y byrefs, then Z weak, exact counts. */
+static void inline_layout(struct walk *walk, uint64_t layout)
+{
+    (void)(words(walk, SONDE_BLOCK_STRONG, layout >> 8 & 15) &&
+           words(walk, SONDE_BLOCK_BYREF, layout >> 4 & 15) &&
+           words(walk, SONDE_BLOCK_WEAK, layout & 15));
+}
+
+/* One code of a layout. False: the end. */
+static bool layout_code(struct walk *walk, unsigned code)
+{
+    unsigned count = (code & 15) + 1;
+    switch (code >> 4) {
+    case 0:
+        if (code != 0) {
+            walk->problem = "a code that is reserved";
+        }
+        return false;
+    case 1:
+        return pass(walk, count);
+    case 2:
+        return pass(walk, count * WORD);
+    case 3:
+        return words(walk, SONDE_BLOCK_STRONG, count);
+    case 4:
+        return words(walk, SONDE_BLOCK_BYREF, count);
+    case 5:
+        return words(walk, SONDE_BLOCK_WEAK, count);
+    case 6:
+        return walk->source == SONDE_BLOCK_BY_LAYOUT ? words(walk, SONDE_BLOCK_UNRETAINED, count)
+                                                     : pass(walk, count * WORD);
+    case 7:
+    case 8:
+    case 9:
+    case 10: /* reserved, but words */
+        return pass(walk, count * WORD);
+    default:
+        walk->problem = "a code that is reserved";
+        return false;
+    }
+}
+
+/* One code of a generic helper. False: the end. */
+static bool generic_code(struct walk *walk, unsigned code)
+{
+    unsigned count = (code & 15) + 1;
+    switch (code >> 4) {
+    case 0:
+        return false;
+    case 1:
+        return pass(walk, count);
+    case 2:
+        return pass(walk, count * WORD);
+    case 3:
+        return words(walk, SONDE_BLOCK_STRONG, count);
+    case 4:
+        return words(walk, SONDE_BLOCK_BLOCK, count);
+    case 5:
+        return words(walk, SONDE_BLOCK_BYREF, count);
+    case 6:
+        return words(walk, SONDE_BLOCK_WEAK, count);
+    default:
+        walk->problem = "a code that is reserved";
+        return false;
+    }
+}
+
+/* Codes until the one that ends them. Each but that one moves the walk on, so that their number is
+ * bound by the bytes that the walk is about. */
+static void codes(struct walk *walk, const struct sonde__block_memory *memory, uint64_t address,
+                  bool (*each)(struct walk *walk, unsigned code))
+{
+    for (;; address++) {
+        uint8_t code;
+        if (!memory->read(memory->ctx, address, &code, sizeof code)) {
+            walk->problem = "a list of captures cannot be read";
+            return;
+        }
+        if (!each(walk, code)) {
+            return;
+        }
+    }
+}
+
+const char *sonde__block_layout_claims(const struct sonde__block_memory *memory, uint8_t form,
+                                       uint64_t layout, uint32_t begin, uint32_t end,
+                                       enum sonde_block_source source,
+                                       struct sonde__block_claims *claims)
+{
+    struct walk walk = {
+        .at = begin, .end = end < begin ? begin : end, .source = (uint8_t)source, .claims = claims};
+    if (form == SONDE__BLOCK_LAYOUT_INLINE) {
+        inline_layout(&walk, layout);
+    } else if (form == SONDE__BLOCK_LAYOUT_STRING) {
+        codes(&walk, memory, layout, layout_code);
+    }
+    return walk.problem;
+}
+
+const char *sonde__block_generic_claims(const struct sonde__block_memory *memory,
+                                        const struct sonde__block_desc *desc,
+                                        struct sonde__block_claims *claims)
+{
+    struct walk walk = {.at = SONDE__BLOCK_HEADER_BYTES,
+                        .end = desc->size,
+                        .source = SONDE_BLOCK_BY_GENERIC,
+                        .claims = claims};
+    switch (desc->generic_form) {
+    case SONDE__BLOCK_GENERIC_LAYOUT:
+        return sonde__block_layout_claims(memory, desc->layout_form, desc->layout, walk.at,
+                                          walk.end, SONDE_BLOCK_BY_GENERIC, claims);
+    case SONDE__BLOCK_GENERIC_INLINE:
+        (void)(words(&walk, SONDE_BLOCK_STRONG, desc->generic >> 8 & 15) &&
+               words(&walk, SONDE_BLOCK_BLOCK, desc->generic >> 12 & 15) &&
+               words(&walk, SONDE_BLOCK_BYREF, desc->generic >> 16 & 15) &&
+               words(&walk, SONDE_BLOCK_WEAK, desc->generic >> 20 & 15));
+        return walk.problem;
+    case SONDE__BLOCK_GENERIC_STRING:
+        codes(&walk, memory, desc->generic + 1, generic_code);
+        return walk.problem;
+    default:
+        return NULL;
+    }
+}
