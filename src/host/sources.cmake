@@ -1,8 +1,10 @@
 set(sources
     host_maps.c
     host_regs.c
+    host_words.c
     ${SONDE_PORT}/doctor_machine.c
     ${SONDE_PORT}/doctor_process.c
+    ${SONDE_PORT}/host_apart.c
     ${SONDE_PORT}/host_exec.c
     ${SONDE_PORT}/host_file.c
     ${SONDE_PORT}/host_loader.c

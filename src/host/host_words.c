@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Hits are rare: a stretch of 16 words is compared without a branch between, and only one with a
+ * hit is looked at again, word by word. The memory may be anybody's, so no sanitizer looks on. */
+#include "host_words.h"
+
+enum { STRETCH = 16 };
+
+#define NOT_OURS __attribute__((no_sanitize_address, no_sanitize_thread))
+
+#if defined(__x86_64__)
+#    include <immintrin.h>
+
+/* Four vectors of four words. */
+#    define VECTOR_CODE __attribute__((target("avx2")))
+static bool has_vectors(void)
+{
+    return __builtin_cpu_supports("avx2") != 0;
+}
+
+VECTOR_CODE NOT_OURS static inline bool stretch_hits(const uint64_t *words, const __m256i *needles,
+                                                     unsigned needle_count)
+{
+    __m256i any = _mm256_setzero_si256();
+    for (unsigned i = 0; i < STRETCH; i += 4) {
+        __m256i value = _mm256_loadu_si256((const __m256i *)(const void *)(words + i));
+        for (unsigned n = 0; n < needle_count; n++) {
+            any = _mm256_or_si256(any, _mm256_cmpeq_epi64(value, needles[n]));
+        }
+    }
+    return _mm256_testz_si256(any, any) == 0;
+}
+
+VECTOR_CODE NOT_OURS static inline size_t skip_by(const uint64_t *words, size_t stretches,
+                                                  const __m256i *needles, unsigned needle_count)
+{
+    size_t i = 0;
+    while (i < stretches && !stretch_hits(words + i * STRETCH, needles, needle_count)) {
+        i++;
+    }
+    return i;
+}
+
+VECTOR_CODE NOT_OURS static size_t skip_vector(const uint64_t *words, size_t stretches,
+                                               const uint64_t *needles, unsigned needle_count)
+{
+    __m256i spread[SONDE__HOST_NEEDLES_MAX];
+    for (unsigned n = 0; n < SONDE__HOST_NEEDLES_MAX; n++) {
+        spread[n] = _mm256_set1_epi64x((long long)needles[n < needle_count ? n : 0]);
+    }
+    switch (needle_count) { /* the count is a constant in each: the loop is unrolled */
+    case 1:
+        return skip_by(words, stretches, spread, 1);
+    case 2:
+        return skip_by(words, stretches, spread, 2);
+    case 3:
+        return skip_by(words, stretches, spread, 3);
+    default:
+        return skip_by(words, stretches, spread, 4);
+    }
+}
+
+VECTOR_CODE NOT_OURS static uint64_t read_vector(const uint64_t *words, size_t count)
+{
+    __m256i sums[4] = {_mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256(),
+                       _mm256_setzero_si256()};
+    uint64_t parts[4];
+    for (size_t i = 0; i + STRETCH <= count; i += STRETCH) {
+        for (unsigned v = 0; v < 4; v++) {
+            const void *at = words + i + (size_t)v * 4;
+            sums[v] = _mm256_or_si256(sums[v], _mm256_loadu_si256(at));
+        }
+    }
+    sums[0] = _mm256_or_si256(_mm256_or_si256(sums[0], sums[1]), _mm256_or_si256(sums[2], sums[3]));
+    _mm256_storeu_si256((__m256i *)(void *)parts, sums[0]);
+    return parts[0] | parts[1] | parts[2] | parts[3];
+}
+#elif defined(__aarch64__)
+#    include <arm_neon.h>
+
+static bool has_vectors(void)
+{
+    return true;
+}
+
+NOT_OURS static size_t skip_vector(const uint64_t *words, size_t stretches, const uint64_t *needles,
+                                   unsigned needle_count)
+{
+    size_t i = 0;
+    for (; i < stretches; i++) {
+        uint64x2_t any = vdupq_n_u64(0);
+        for (unsigned v = 0; v < STRETCH; v += 2) {
+            uint64x2_t value = vld1q_u64(words + i * STRETCH + v);
+            for (unsigned n = 0; n < needle_count; n++) {
+                any = vorrq_u64(any, vceqq_u64(value, vdupq_n_u64(needles[n])));
+            }
+        }
+        if ((vgetq_lane_u64(any, 0) | vgetq_lane_u64(any, 1)) != 0) {
+            break;
+        }
+    }
+    return i;
+}
+
+NOT_OURS static uint64_t read_vector(const uint64_t *words, size_t count)
+{
+    uint64x2_t sum = vdupq_n_u64(0);
+    for (size_t i = 0; i + 2 <= count; i += 2) {
+        sum = vorrq_u64(sum, vld1q_u64(words + i));
+    }
+    return vgetq_lane_u64(sum, 0) | vgetq_lane_u64(sum, 1);
+}
+#else
+static bool has_vectors(void)
+{
+    return false;
+}
+
+static size_t skip_vector(const uint64_t *words, size_t stretches, const uint64_t *needles,
+                          unsigned needle_count)
+{
+    (void)words, (void)stretches, (void)needles, (void)needle_count;
+    return 0;
+}
+
+static uint64_t read_vector(const uint64_t *words, size_t count)
+{
+    (void)words, (void)count;
+    return 0;
+}
+#endif
+
+/* A compare and a jump that is never taken, for each value: two of them in a cycle. */
+NOT_OURS static inline size_t skip_words(const uint64_t *words, size_t count, uint64_t a,
+                                         uint64_t b, uint64_t c, uint64_t d, unsigned needle_count)
+{
+    size_t i = 0;
+    while (i < count) {
+        uint64_t value = words[i];
+        if (value == a || (needle_count > 1 && value == b) || (needle_count > 2 && value == c) ||
+            (needle_count > 3 && value == d)) {
+            break;
+        }
+        i++;
+    }
+    return i;
+}
+
+static size_t skip_scalar(const uint64_t *words, size_t stretches, const uint64_t *needles,
+                          unsigned needle_count)
+{
+    size_t count = stretches * STRETCH;
+    switch (needle_count) {
+    case 1:
+        return skip_words(words, count, needles[0], 0, 0, 0, 1) / STRETCH;
+    case 2:
+        return skip_words(words, count, needles[0], needles[1], 0, 0, 2) / STRETCH;
+    case 3:
+        return skip_words(words, count, needles[0], needles[1], needles[2], 0, 3) / STRETCH;
+    default:
+        return skip_words(words, count, needles[0], needles[1], needles[2], needles[3], 4) /
+               STRETCH;
+    }
+}
+
+NOT_OURS size_t sonde__host_words_find(enum sonde__host_words_way way, const uint64_t *words,
+                                       size_t count, const uint64_t *needles, unsigned needle_count,
+                                       uint32_t *ret_hits, size_t capacity, size_t *ret_done)
+{
+    bool by_vectors = way != SONDE__HOST_WORDS_SCALAR && has_vectors();
+    size_t at = 0, hits = 0;
+    while (at < count) {
+        size_t stretches = (count - at) / STRETCH, end;
+        at += STRETCH * (by_vectors ? skip_vector(words + at, stretches, needles, needle_count)
+                                    : skip_scalar(words + at, stretches, needles, needle_count));
+        end = count - at < STRETCH ? count : at + STRETCH;
+        for (; at < end; at++) {
+            bool found = false;
+            for (unsigned n = 0; n < needle_count; n++) {
+                found |= words[at] == needles[n];
+            }
+            if (found && hits == capacity) {
+                *ret_done = at;
+                return hits;
+            }
+            if (found) {
+                ret_hits[hits++] = (uint32_t)at;
+            }
+        }
+    }
+    *ret_done = at;
+    return hits;
+}
+
+NOT_OURS uint64_t sonde__host_words_read(enum sonde__host_words_way way, const uint64_t *words,
+                                         size_t count)
+{
+    uint64_t sum = 0;
+    if (way != SONDE__HOST_WORDS_SCALAR && has_vectors()) {
+        return read_vector(words, count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        sum |= words[i];
+    }
+    return sum;
+}
