@@ -17,5 +17,6 @@ set(sources
     unwind_standing.c
     unwind_step.c
     unwind_sweep.c
+    unwind_switch.c
     unwind_walk.c
 )

@@ -100,6 +100,13 @@ bool sonde__step_by_link(struct sonde__walker *walker);
 /* Does call frame information alone lead from here to the thread's entry? */
 bool sonde__walker_reaches_root(const struct sonde__walker *from);
 
+/* The innermost frame's rule has led to where the walker stands: if that is where control is about
+ * to go, and not where it came from, the frame is exact. */
+void sonde__step_to_target(struct sonde__walker *walker);
+
+/* Step with all registers from whatever frame the walker stands at. */
+enum sonde__step sonde__walker_step_full(struct sonde__walker *walker);
+
 /* One step by whatever rule applies; OTHER where it would need all registers. */
 enum sonde__step sonde__walker_step(struct sonde__walker *walker);
 

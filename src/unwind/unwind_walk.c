@@ -209,6 +209,7 @@ static __attribute__((noinline)) void correct(struct sonde__walker *w,
     struct sonde__frame after = w->frame;
     bool is_near = after.pc - 1 - w->place_start < w->place_end - w->place_start;
     if (is_near ? w->is_executable : sonde__walker_is_code(w, after.pc - 1)) {
+        sonde__step_to_target(w);
         return;
     }
     w->frame = *before;
@@ -226,6 +227,18 @@ enum sonde__step sonde__walker_step(struct sonde__walker *walker)
     enum sonde__step step = sonde__rule_apply(walker, find_rule(walker, &scratch));
     if (before.exact && step == SONDE__STEP_ON && !walker->was_signal && !walker->is_proof) {
         correct(walker, &before);
+    }
+    return step;
+}
+
+enum sonde__step sonde__walker_step_full(struct sonde__walker *walker)
+{
+    bool was_exact = walker->frame.exact;
+    sonde__walker_locate(walker, sonde__frame_lookup_pc(&walker->frame));
+    enum sonde__step step = sonde__step_full(walker);
+    if (was_exact && step == SONDE__STEP_ON && !walker->was_signal &&
+        walker->frame.found != SONDE_FOUND_INFERRED) {
+        sonde__step_to_target(walker);
     }
     return step;
 }
@@ -272,8 +285,7 @@ run(struct sonde__walker *w, struct sonde__sink *sink, struct sonde__recorder *r
             return sonde__step_end(w, SONDE_END_DEPTH, w->frame.pc);
         }
         if (w->regs != NULL) {
-            sonde__walker_locate(w, sonde__frame_lookup_pc(&w->frame));
-            step = sonde__step_full(w);
+            step = sonde__walker_step_full(w);
         } else {
             before = w->frame;
             rule = find_rule(w, &scratch);

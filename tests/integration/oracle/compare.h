@@ -90,6 +90,7 @@ struct compare {
     unsigned claim_count;
     struct image_count images[64];
     unsigned image_count;
+    bool lies; /* a test of the test: the walk's answer inside of a switch is made wrong */
     /* Asked at the first difference of a place: fills verdicts, copy. May be null. */
     void (*ask)(void *ctx, struct place *place);
     void *ask_ctx;
@@ -109,6 +110,9 @@ enum verdict compare_verdict(const struct place *place, const struct frames *the
 
 /* The lines "frame PC SP" behind the line `head` of gdb's output. False: there are none. */
 bool compare_read_frames(const char *text, const char *head, struct frames *ret_frames);
+
+/* One line a place that is explained: image and vaddr, at the end of the file. */
+void compare_list(const struct compare *compare, const char *path);
 
 /* Print figures and places. Returns how many places nobody explains; *ret_explained: the others
  * that gave a wrong pc. */

@@ -71,3 +71,51 @@ TEST(a_frame_pointer_is_not_saved_above_its_frame)
         SIM_EXPECT(&sim, SONDE_END_ROOT, pc, 0x210, 0xf10);
     }
 }
+
+/* f at 0x200 is what control goes to: at its first instruction, or at a landing pad at 0x240 whose
+ * row differs from that of the call before. */
+static void open_target(uint64_t pc)
+{
+    sim_open(&sim, SONDE__ARCH_X86_64);
+    SIM_FDE(&sim, 0, 0x00);                               /* about to return there */
+    SIM_FDE(&sim, 0x200, 0x41, 0x0e, 16, 0x7f, 0x0e, 32); /* 0x201: CFA rsp+16; 0x240: rsp+32 */
+    add_root();
+    sim_poke(&sim, 0x100, pc);
+    sim_start(&sim, 0x10, 0x100);
+}
+
+TEST(where_control_goes_is_no_return_address)
+{
+    open_target(CODE(0x240));
+    sim_poke(&sim, 0x120, CODE(0xf10));
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x10, 0x240, 0xf10);
+    CHECK_EQ(sim.how[1], SONDE_FOUND_CFI | SONDE_HOW_EXACT);
+    /* a coroutine's function has no record of the byte before it */
+    open_target(CODE(0x200));
+    sim_poke(&sim, 0x108, CODE(0xf10));
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x10, 0x200, 0xf10);
+    CHECK_EQ(sim.how[1], SONDE_FOUND_CFI | SONDE_HOW_EXACT);
+}
+
+TEST(where_a_call_ends_is_a_return_address)
+{
+    open_target(CODE(0x240));
+    sim_call(&sim, 0x240, 0); /* by a function that does not come back */
+    sim_poke(&sim, 0x110, CODE(0xf10));
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x10, 0x240, 0xf10);
+    CHECK_EQ(sim.how[1], SONDE_FOUND_CFI);
+}
+
+/* glibc's __start_context: a coroutine "returns" to its first instruction, and there the stack
+ * holds no return address. */
+TEST(a_made_root_stays_the_root)
+{
+    open_target(CODE(0x200));
+    sim_poke(&sim, 0x108, STACK(0x800));
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x10, 0x200);
+    CHECK_EQ(sim.how[1], SONDE_FOUND_CFI);
+}

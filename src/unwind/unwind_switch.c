@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Code that is about to go elsewhere for good (setcontext, longjmp, the end of libgcc's unwinder)
+ * is described as called by the place that it goes to. No call ends there: it may be a landing pad,
+ * or the first instruction of a coroutine, and what holds at the byte before it is about other
+ * code. So the place is a next instruction, not a return address.
+ *
+ * Only the innermost frame can be at such an instant. It counts when no call ends at the place, its
+ * rule and that of the byte before differ (else nothing would change), and its own rule leads on to
+ * code: glibc's __start_context is "returned" to at its first instruction as well, and what lies on
+ * its stack is nobody's return address. Context: handler. */
+#include "unwind_step.h"
+
+static struct sonde__rule rule_at(struct sonde__walker *walker, uint64_t pc)
+{
+    struct sonde__rule rule = {.cfa = SONDE__RULE_NONE};
+    sonde__walker_locate(walker, pc);
+    const struct sonde__image *image = walker->image;
+    if (image != NULL && image->rules != NULL) {
+        rule = *sonde__table_find(image->rules, pc - image->bias);
+    }
+    return image != NULL && rule.cfa == SONDE__RULE_NONE
+               ? sonde__walker_rule_slow(walker, pc - image->bias)
+               : rule;
+}
+
+static bool is_same_rule(const struct sonde__rule *a, const struct sonde__rule *b)
+{
+    return a->cfa == b->cfa && a->cfa_offset == b->cfa_offset && a->flags == b->flags &&
+           a->ra_from == b->ra_from && a->ra_offset == b->ra_offset && a->fp_from == b->fp_from &&
+           a->fp_offset == b->fp_offset;
+}
+
+static bool follows_call(const struct sonde__walker *walker, uint64_t pc)
+{
+    uint8_t code[8];
+    uint64_t target = 0;
+    unsigned size = walker->arch == SONDE__ARCH_X86_64 ? 8 : 4;
+    return !sonde__walker_read(walker, pc - size, code, size) ||
+           sonde__arch_is_call_before(walker->arch, pc, code, size, &target);
+}
+
+static bool leads_on(const struct sonde__walker *from)
+{
+    struct sonde__walker trial = *from;
+    trial.is_proof = true;
+    trial.is_doubtful = true;
+    trial.frame.exact = true;
+    sonde__walker_ask_anew(&trial);
+    struct sonde__rule rule = rule_at(&trial, trial.frame.pc);
+    enum sonde__step step = sonde__rule_apply(&trial, &rule);
+    return (step == SONDE__STEP_ENDED && rule.cfa == SONDE__RULE_END) ||
+           (step == SONDE__STEP_ON && sonde__walker_is_code(&trial, trial.frame.pc - 1));
+}
+
+void sonde__step_to_target(struct sonde__walker *walker)
+{
+    uint64_t pc = walker->frame.pc;
+    struct sonde__walker looker = *walker;
+    looker.is_doubtful = true; /* where a wrong rule leads may be a leftover */
+    struct sonde__rule at = rule_at(&looker, pc);
+    struct sonde__rule before = rule_at(&looker, pc - 1);
+    bool is_target = at.cfa != SONDE__RULE_NONE && !is_same_rule(&at, &before) &&
+                     !follows_call(walker, pc) && leads_on(walker);
+    if (is_target || looker.place_start != walker->place_start) {
+        sonde__walker_ask_anew(walker);
+    }
+    walker->frame.exact = is_target;
+}
