@@ -104,6 +104,10 @@ bool sonde__walker_reaches_root(const struct sonde__walker *from);
  * to go, and not where it came from, the frame is exact. */
 void sonde__step_to_target(struct sonde__walker *walker);
 
+/* Is lr, by which the innermost frame at `pc` was left, an address in that frame's own function,
+ * put there by something else than a call (aarch64)? */
+bool sonde__link_is_own_code(struct sonde__walker *walker, uint64_t pc, uint64_t lr);
+
 /* Step with all registers from whatever frame the walker stands at. */
 enum sonde__step sonde__walker_step_full(struct sonde__walker *walker);
 

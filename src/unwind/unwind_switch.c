@@ -7,7 +7,11 @@
  * Only the innermost frame can be at such an instant. It counts when no call ends at the place, its
  * rule and that of the byte before differ (else nothing would change), and its own rule leads on to
  * code: glibc's __start_context is "returned" to at its first instruction as well, and what lies on
- * its stack is nobody's return address. Context: handler. */
+ * its stack is nobody's return address.
+ *
+ * The other way round on aarch64: swapcontext puts the address at which it will be resumed in lr,
+ * and its record does not say so. A return address inside of the very function that no call put
+ * there is none. Context: handler. */
 #include "unwind_step.h"
 
 static struct sonde__rule rule_at(struct sonde__walker *walker, uint64_t pc)
@@ -65,4 +69,22 @@ void sonde__step_to_target(struct sonde__walker *walker)
         sonde__walker_ask_anew(walker);
     }
     walker->frame.exact = is_target;
+}
+
+/* A function is not longer than that, where it matters (bytes). */
+#define REACH 4096
+
+bool sonde__link_is_own_code(struct sonde__walker *walker, uint64_t pc, uint64_t lr)
+{
+    uint64_t start = 0, end = 0;
+    bool is_near = lr - pc + REACH < (uint64_t)2 * REACH;
+    if (!is_near || follows_call(walker, lr)) {
+        return false;
+    }
+    sonde__walker_ask_anew(walker);
+    sonde__walker_locate(walker, pc);
+    const struct sonde__image *image = walker->image;
+    return image != NULL &&
+           sonde__cfi_fde_bounds(&image->cfi, walker->arch, pc - image->bias, &start, &end) &&
+           lr - image->bias - start < end - start;
 }

@@ -202,22 +202,32 @@ static bool step_by_own_code(struct sonde__walker *w)
 /* The innermost frame's rule led to a place without code, so it is wrong: libc's assembler for long
  * numbers pushes registers and does not say so. Where the function's code and the call that entered
  * it agree about the caller, the walker stands there instead. Where a wrong rule leads may be a
- * leftover, so it is looked up as one. */
-static __attribute__((noinline)) void correct(struct sonde__walker *w,
-                                              const struct sonde__frame *before)
+ * leftover, so it is looked up as one. ENDED: there is no caller that anybody knows. */
+static __attribute__((noinline)) enum sonde__step correct(struct sonde__walker *w,
+                                                          const struct sonde__frame *before)
 {
     struct sonde__frame after = w->frame;
     bool is_near = after.pc - 1 - w->place_start < w->place_end - w->place_start;
     if (is_near ? w->is_executable : sonde__walker_is_code(w, after.pc - 1)) {
+        if (after.found == SONDE_FOUND_LR && sonde__link_is_own_code(w, before->pc, after.pc)) {
+            w->frame = *before;
+            return sonde__step_end(w, SONDE_END_NO_REGISTERS, before->pc);
+        }
         sonde__step_to_target(w);
-        return;
+        return SONDE__STEP_ON;
     }
     w->frame = *before;
     if (!step_by_own_code(w)) {
+        uint8_t code[4];
+        /* longjmp of aarch64, whose buffer holds it disguised */
+        if (w->arch == SONDE__ARCH_AARCH64 && !sonde__walker_read(w, after.pc, code, sizeof code)) {
+            return sonde__step_end(w, SONDE_END_NO_RULE, before->pc);
+        }
         w->frame = after;
-        return;
+        return SONDE__STEP_ON;
     }
     w->async_context = 0;
+    return SONDE__STEP_ON;
 }
 
 enum sonde__step sonde__walker_step(struct sonde__walker *walker)
@@ -226,7 +236,7 @@ enum sonde__step sonde__walker_step(struct sonde__walker *walker)
     struct sonde__frame before = walker->frame;
     enum sonde__step step = sonde__rule_apply(walker, find_rule(walker, &scratch));
     if (before.exact && step == SONDE__STEP_ON && !walker->was_signal && !walker->is_proof) {
-        correct(walker, &before);
+        return correct(walker, &before);
     }
     return step;
 }
@@ -291,7 +301,7 @@ run(struct sonde__walker *w, struct sonde__sink *sink, struct sonde__recorder *r
             rule = find_rule(w, &scratch);
             step = sonde__rule_apply(w, rule);
             if (before.exact && step == SONDE__STEP_ON && !w->was_signal) {
-                correct(w, &before);
+                step = correct(w, &before);
             }
             if (rec->memo != NULL) {
                 remember_step(rec, w, &before, rule, step);

@@ -10,6 +10,9 @@
  * called by the place that it is about to go to. So a difference is held back for as long as such a
  * switch takes, and dropped if the walk gave just the stack that the switch then arrived at.
  *
+ * Where the walk ends with right frames and says that it cannot go on, it has not been wrong: such
+ * places count for themselves, where a test expects them at all.
+ *
  * A program that overwrites a return address or a saved register (libgcc does both when it installs
  * an exception's landing pad) has no true caller there any more: those instants are counted, if the
  * walk gave what the frame now holds and the program then arrived with that, and no more. */
@@ -37,6 +40,7 @@ struct place {
     char image[96];
     uint64_t vaddr;
     unsigned count;     /* instants */
+    unsigned unknown;   /* others, where the walk says that it cannot go on */
     unsigned cfa_count; /* of these: the sp of one frame alone was wrong, and every pc right */
     char what[160];
     struct frames ours; /* at the first time */
@@ -80,6 +84,7 @@ struct compare {
     uint64_t switched;    /* instants inside of a switch of stacks, as its target sees them */
     uint64_t moved;       /* a callee moved its return address, and the walk knew */
     uint64_t overwritten; /* the program has put another return address into a frame */
+    uint64_t unknown;     /* instants whose walk ended early, said so, and gave no wrong frame */
     uint64_t unended;     /* the last frame was right, and no rule says that it is the last */
     uint64_t deepest;
     struct place places[COMPARE_PLACES_MAX];
@@ -90,7 +95,8 @@ struct compare {
     unsigned claim_count;
     struct image_count images[64];
     unsigned image_count;
-    bool lies; /* a test of the test: the walk's answer inside of a switch is made wrong */
+    bool may_not_know; /* code that nobody's rules describe: the walk may end there, and say so */
+    bool lies;         /* a test of the test: the walk's answer inside of a switch is made wrong */
     /* Asked at the first difference of a place: fills verdicts, copy. May be null. */
     void (*ask)(void *ctx, struct place *place);
     void *ask_ctx;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Rows of code that is on its way out: switches of stacks, vfork, functions that realign theirs. */
+#include <string.h>
+
 #include "sim.h"
 #include "test.h"
 
@@ -118,4 +120,37 @@ TEST(a_made_root_stays_the_root)
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_ROOT, 0x10, 0x200);
     CHECK_EQ(sim.how[1], SONDE_FOUND_CFI);
+}
+
+/* swapcontext of aarch64 puts the address at which it will be resumed in lr. */
+TEST(aarch64_own_address_in_lr_is_no_caller)
+{
+    sim_open(&sim, SONDE__ARCH_AARCH64);
+    SIM_FDE(&sim, 0);
+    SIM_FDE(&sim, 0xf00, 0x07, 30);
+    sim_start(&sim, 0x10, 0x100);
+    sim_set(&sim, SONDE__AARCH64_LR, CODE(0x80));
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_NO_REGISTERS, 0x10);
+    memcpy(sim.code + 0x7c, "\xe1\xff\xff\x97", 4); /* bl 0: it calls itself */
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_NO_PROGRESS, 0x10, 0x80);
+    sim_set(&sim, SONDE__AARCH64_LR, CODE(0xf10));
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x10, 0xf10);
+}
+
+/* longjmp's record gives the return address as the buffer has it: disguised. */
+TEST(aarch64_a_disguised_address_is_no_caller)
+{
+    sim_open(&sim, SONDE__ARCH_AARCH64);
+    SIM_FDE(&sim, 0, 0x0e, 16, 0x9e, 1);
+    SIM_FDE(&sim, 0xf00, 0x07, 30);
+    sim_start(&sim, 0x10, 0x100);
+    sim_poke(&sim, 0x108, 0x1d6fc55237caf582);
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_NO_RULE, 0x10);
+    sim_poke(&sim, 0x108, CODE(0xf10));
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x10, 0xf10);
 }
