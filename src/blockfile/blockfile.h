@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The blocks of a file: every descriptor in its constants, with and without symbols, and where the
+ * blocks that have it come from: literals in data, and the code that fills a block on the stack.
+ *
+ * A descriptor is known by its shape - two numbers that are no pointers, the second one a size,
+ * then two functions or none, then the encoding of a block's type - or by its symbol, or because a
+ * block in data leads to it. What only looks like one has no such encoding. A small descriptor
+ * (none was met in a file) is not looked for. Sans I/O. Context: any thread. */
+#ifndef SONDE_BLOCKFILE_H
+#define SONDE_BLOCKFILE_H
+
+#include <sonde/status.h>
+
+#include "loaded.h"
+
+/* How a descriptor was found; several may be said of one. */
+enum sonde__blockfile_found {
+    SONDE__BLOCKFILE_BY_SHAPE = 1,
+    SONDE__BLOCKFILE_BY_SYMBOL = 2,
+    SONDE__BLOCKFILE_BY_BLOCK = 4,
+};
+
+struct sonde__blockfile_desc {
+    uint64_t vaddr;
+    uint32_t found; /* enum sonde__blockfile_found */
+    uint32_t size;  /* of the block, in bytes */
+    uint64_t reserved;
+    uint64_t copy, dispose; /* 0: none */
+    uint64_t signature;     /* of the text; 0: none */
+    /* The flags that a block of it must have, by what stands there; a block's own flags tell more
+     * and are right (flags_known). */
+    uint32_t flags;
+    bool flags_known;
+    bool flags_differ;  /* its blocks do not have the same */
+    const char *symbol; /* or null */
+    uint32_t first_block, block_count;
+};
+
+/* A block's literal in data, or code that fills one. */
+struct sonde__blockfile_block {
+    uint32_t desc;   /* index */
+    uint64_t invoke; /* vaddr */
+    uint64_t at;     /* GLOBAL: of the literal; else of the code that stores the last of the two */
+    uint32_t flags;
+    bool flags_known;
+    bool is_global;
+};
+
+struct sonde__blockfile {
+    struct sonde__blockfile_desc *descs; /* by vaddr */
+    uint32_t desc_count;
+    size_t desc_capacity;
+    struct sonde__blockfile_block *blocks; /* by descriptor, then by place */
+    uint32_t block_count;
+    size_t block_capacity;
+    const char *damage; /* what was left out (static text), or null */
+};
+
+/* Find them. by_symbols: symbols are asked, too.
+ * Returns OK | MEMORY. Ownership: release with sonde__blockfile_done(). */
+SONDE_NODISCARD enum sonde_status sonde__blockfile_find(const struct sonde__loaded *loaded,
+                                                        bool by_symbols,
+                                                        struct sonde__blockfile *ret_file,
+                                                        struct sonde_error *ret_error);
+void sonde__blockfile_done(struct sonde__blockfile *file);
+
+#endif

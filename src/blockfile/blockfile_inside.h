@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the files of this folder tell each other. Context: any thread. */
+#ifndef SONDE_BLOCKFILE_INSIDE_H
+#define SONDE_BLOCKFILE_INSIDE_H
+
+#include "blockfile.h"
+
+#define BLOCKFILE_NO_DESC  UINT32_MAX
+#define BLOCKFILE_NO_BLOCK UINT32_MAX
+
+/* The index of the descriptor at a vaddr, or BLOCKFILE_NO_DESC. */
+uint32_t blockfile_desc_at(const struct sonde__blockfile *file, uint64_t vaddr);
+/* Does code begin or go on at this vaddr? */
+bool blockfile_is_code(const struct sonde__loaded *loaded, uint64_t vaddr);
+
+static inline uint32_t blockfile_word(const uint8_t *at)
+{
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+/* --- blockfile_slots.c: what code stores, by frame --- */
+
+enum blockfile_value_kind {
+    BLOCKFILE_UNKNOWN,
+    BLOCKFILE_NUMBER, /* `number` */
+    BLOCKFILE_PLACE,  /* `number` bytes from what the register `base` was at first */
+};
+
+struct blockfile_value {
+    uint8_t kind, base;
+    uint64_t number;
+};
+
+enum { BLOCKFILE_SLOTS = 128 };
+
+struct blockfile_slot {
+    bool used;
+    uint8_t base;
+    uint8_t size; /* 4 or 8 */
+    uint64_t place;
+    uint64_t number;
+};
+
+/* Words that a stretch of code stored, the last ones of them. */
+struct blockfile_slots {
+    const struct sonde__loaded *loaded;
+    struct sonde__blockfile *file;
+    struct blockfile_slot slots[BLOCKFILE_SLOTS];
+    unsigned next;
+    /* a block whose flags were not stored yet, and where they belong */
+    uint32_t waiting;
+    uint8_t waiting_base;
+    uint64_t waiting_place;
+    enum sonde_status status;
+};
+
+void blockfile_slots_begin(struct blockfile_slots *slots, const struct sonde__loaded *loaded,
+                           struct sonde__blockfile *file);
+/* `value` of 4 or 8 bytes was stored at `where` by the instruction at `vaddr`. A block is added
+ * when a descriptor and, in the word before it, a function are there. */
+void blockfile_store(struct blockfile_slots *slots, const struct blockfile_value *where,
+                     int64_t offset, const struct blockfile_value *value, unsigned size,
+                     uint64_t vaddr);
+/* What 4 or 8 bytes at `where` hold: what was stored there, or what the file has there. */
+struct blockfile_value blockfile_load(struct blockfile_slots *slots,
+                                      const struct blockfile_value *where, int64_t offset,
+                                      unsigned size);
+
+/* --- blockfile_text.c --- */
+
+/* Looks through all code for what makes blocks. Returns OK | MEMORY. */
+SONDE_NODISCARD enum sonde_status blockfile_read_code(const struct sonde__loaded *loaded,
+                                                      struct sonde__blockfile *file);
+
+/* --- blockfile_x86_64.c, blockfile_aarch64.c --- */
+
+/* Follows the instructions of [begin, end) of an area, one after the other. */
+void blockfile_follow_x86_64(struct blockfile_slots *slots, const struct sonde__loaded_area *area,
+                             uint64_t begin, uint64_t end);
+void blockfile_follow_aarch64(struct blockfile_slots *slots, const struct sonde__loaded_area *area,
+                              uint64_t begin, uint64_t end);
+
+#endif

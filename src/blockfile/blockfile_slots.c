@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What code stores into a block on the stack: a function, and in the next word a descriptor. The
+ * pair is taken when its second half comes, and then forgotten, so that the next block in the same
+ * place is not joined with half of this one. Context: any thread. */
+#include <string.h>
+
+#include "blockfile_inside.h"
+#include "mem_heap.h"
+
+#define WORD 8u
+
+/* A file has fewer blocks than this; code that stores more is hostile. */
+#define BLOCKS_MAX ((uint32_t)1 << 20)
+
+void blockfile_slots_begin(struct blockfile_slots *slots, const struct sonde__loaded *loaded,
+                           struct sonde__blockfile *file)
+{
+    memset(slots, 0, sizeof *slots);
+    slots->loaded = loaded;
+    slots->file = file;
+    slots->waiting = BLOCKFILE_NO_BLOCK;
+    slots->status = SONDE_OK;
+}
+
+static struct blockfile_slot *find_slot(struct blockfile_slots *slots, uint8_t base, uint64_t place)
+{
+    for (unsigned i = 0; i < BLOCKFILE_SLOTS; i++) {
+        struct blockfile_slot *slot = &slots->slots[i];
+        if (slot->used && slot->base == base && slot->place == place) {
+            return slot;
+        }
+    }
+    return NULL;
+}
+
+/* Compilers set these; a runtime's bits are not stored by code. */
+static void set_flags(struct sonde__blockfile_block *block, struct blockfile_slot *slot)
+{
+    const uint32_t possible = 0xfee00000u;
+    if (slot != NULL && (slot->number & ~(uint64_t)possible & UINT32_MAX) == 0) {
+        block->flags = (uint32_t)slot->number;
+        block->flags_known = true;
+    }
+    if (slot != NULL) {
+        slot->used = false;
+    }
+}
+
+/* desc, invoke: were stored in the two words behind `flags_at`. */
+static void add_block(struct blockfile_slots *slots, uint32_t desc, uint64_t invoke, uint8_t base,
+                      uint64_t flags_at, uint64_t vaddr)
+{
+    struct sonde__blockfile *file = slots->file;
+    struct blockfile_slot *flags = find_slot(slots, base, flags_at);
+    struct sonde__blockfile_block block = {.desc = desc, .invoke = invoke, .at = vaddr};
+    set_flags(&block, flags);
+    if (file->block_count == BLOCKS_MAX) {
+        file->damage = "more blocks than are read";
+        return;
+    }
+    if (!sonde__mem_grow(&file->blocks, file->block_count, &file->block_capacity,
+                         sizeof *file->blocks)) {
+        slots->status = SONDE_MEMORY;
+        return;
+    }
+    slots->waiting = block.flags_known ? BLOCKFILE_NO_BLOCK : file->block_count;
+    slots->waiting_base = base;
+    slots->waiting_place = flags_at;
+    file->blocks[file->block_count++] = block;
+}
+
+static void keep(struct blockfile_slots *slots, uint8_t base, uint64_t place, uint64_t number,
+                 unsigned size)
+{
+    struct blockfile_slot *slot = find_slot(slots, base, place);
+    if (slot == NULL) {
+        slot = &slots->slots[slots->next++ % BLOCKFILE_SLOTS];
+    }
+    *slot = (struct blockfile_slot){
+        .used = true, .base = base, .size = (uint8_t)size, .place = place, .number = number};
+}
+
+void blockfile_store(struct blockfile_slots *slots, const struct blockfile_value *where,
+                     int64_t offset, const struct blockfile_value *value, unsigned size,
+                     uint64_t vaddr)
+{
+    uint64_t place = where->number + (uint64_t)offset;
+    struct blockfile_slot *other;
+    uint32_t desc;
+    if (where->kind != BLOCKFILE_PLACE) {
+        return;
+    }
+    if (value->kind != BLOCKFILE_NUMBER) {
+        struct blockfile_slot *old = find_slot(slots, where->base, place);
+        if (old != NULL) {
+            old->used = false;
+        }
+        return;
+    }
+    keep(slots, where->base, place, value->number, size);
+    if (slots->waiting != BLOCKFILE_NO_BLOCK && slots->waiting_base == where->base &&
+        slots->waiting_place == place) {
+        set_flags(&slots->file->blocks[slots->waiting], find_slot(slots, where->base, place));
+        slots->waiting = BLOCKFILE_NO_BLOCK;
+    }
+    if (size != WORD) {
+        return;
+    }
+    desc = blockfile_desc_at(slots->file, value->number);
+    if (desc != BLOCKFILE_NO_DESC) {
+        other = find_slot(slots, where->base, place - WORD);
+        if (other == NULL || !blockfile_is_code(slots->loaded, other->number)) {
+            return;
+        }
+        add_block(slots, desc, other->number, where->base, place - (uint64_t)2 * WORD, vaddr);
+    } else if (blockfile_is_code(slots->loaded, value->number)) {
+        other = find_slot(slots, where->base, place + WORD);
+        desc = other != NULL ? blockfile_desc_at(slots->file, other->number) : BLOCKFILE_NO_DESC;
+        if (desc == BLOCKFILE_NO_DESC) {
+            return;
+        }
+        add_block(slots, desc, value->number, where->base, place - WORD, vaddr);
+    } else {
+        return;
+    }
+    other->used = false;
+    find_slot(slots, where->base, place)->used = false;
+}
+
+struct blockfile_value blockfile_load(struct blockfile_slots *slots,
+                                      const struct blockfile_value *where, int64_t offset,
+                                      unsigned size)
+{
+    struct blockfile_value value = {.kind = BLOCKFILE_UNKNOWN};
+    uint64_t at = where->number + (uint64_t)offset;
+    uint8_t bytes[WORD] = {0};
+    if (where->kind == BLOCKFILE_NUMBER) {
+        if (!sonde__loaded_read(slots->loaded, at, bytes, size)) {
+            return value;
+        }
+        value.number = blockfile_word(bytes) | (uint64_t)blockfile_word(bytes + 4) << 32;
+        value.kind = BLOCKFILE_NUMBER;
+    } else if (where->kind == BLOCKFILE_PLACE) {
+        const struct blockfile_slot *slot = find_slot(slots, where->base, at);
+        if (slot != NULL && slot->size >= size) {
+            value.kind = BLOCKFILE_NUMBER;
+            value.number = size == WORD ? slot->number : slot->number & UINT32_MAX;
+        }
+    }
+    return value;
+}

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Areas, imports and reading. Invariant after loaded_end_areas(): areas are sorted by vaddr and do
+ * not overlap, and vaddr + size does not wrap; imports_at is behind the last one. */
+#include "loaded.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "loaded_inside.h"
+#include "mem_heap.h"
+
+/* Names of one file; a table of more is hostile. */
+#define IMPORTS_MAX ((uint32_t)1 << 20)
+/* Imports stand on pages of their own. */
+#define IMPORTS_ALIGN ((uint64_t)1 << 16)
+
+enum { WORD = 8, FIRST_SLOTS = 256 };
+
+uint64_t loaded_get(const uint8_t *at, unsigned size)
+{
+    uint64_t value = 0;
+    for (unsigned i = size; i > 0; i--) {
+        value = value << 8 | at[i - 1];
+    }
+    return value;
+}
+
+void loaded_put(uint8_t *at, uint64_t value, unsigned size)
+{
+    for (unsigned i = 0; i < size; i++) {
+        at[i] = (uint8_t)(value >> (8 * i));
+    }
+}
+
+/* --- areas --- */
+
+bool loaded_add_area(struct sonde__loaded *loaded, size_t *capacity,
+                     const struct sonde__loaded_area *area)
+{
+    if (area->size == 0 || area->bytes == NULL || area->vaddr > UINT64_MAX - area->size) {
+        return true;
+    }
+    if (!sonde__mem_grow(&loaded->areas, loaded->area_count, capacity, sizeof *loaded->areas)) {
+        return false;
+    }
+    loaded->areas[loaded->area_count++] = *area;
+    return true;
+}
+
+static int by_vaddr(const void *a, const void *b)
+{
+    const struct sonde__loaded_area *x = a, *y = b;
+    if (x->vaddr != y->vaddr) {
+        return x->vaddr < y->vaddr ? -1 : 1;
+    }
+    return (x->size > y->size) - (x->size < y->size);
+}
+
+void loaded_end_areas(struct sonde__loaded *loaded)
+{
+    uint64_t end = 0;
+    uint32_t kept = 0;
+    if (loaded->area_count > 1) {
+        qsort(loaded->areas, loaded->area_count, sizeof *loaded->areas, by_vaddr);
+    }
+    for (uint32_t i = 0; i < loaded->area_count; i++) {
+        const struct sonde__loaded_area *area = &loaded->areas[i];
+        if (area->vaddr < end) {
+            loaded_damage(loaded, "sections overlap; only the first of them is read");
+            continue;
+        }
+        end = area->vaddr + area->size;
+        loaded->areas[kept++] = *area;
+    }
+    loaded->area_count = kept;
+    /* behind everything; a file that fills the address space has no room for imports */
+    loaded->imports_at =
+        end < UINT64_MAX >> 1 ? (end + 2 * IMPORTS_ALIGN) & ~(IMPORTS_ALIGN - 1) : 0;
+}
+
+static struct sonde__loaded_area *find_area(const struct sonde__loaded *loaded, uint64_t vaddr)
+{
+    uint32_t low = 0, high = loaded->area_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (loaded->areas[middle].vaddr <= vaddr) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == 0 || vaddr - loaded->areas[low - 1].vaddr >= loaded->areas[low - 1].size) {
+        return NULL;
+    }
+    return &loaded->areas[low - 1];
+}
+
+const struct sonde__loaded_area *sonde__loaded_area_at(const struct sonde__loaded *loaded,
+                                                       uint64_t vaddr)
+{
+    return find_area(loaded, vaddr);
+}
+
+/* --- reading --- */
+
+static bool read_table(const struct sonde__loaded *loaded, uint64_t vaddr, void *buffer,
+                       size_t size)
+{
+    uint64_t inside = vaddr - loaded->words_at;
+    uint8_t word[WORD];
+    if (loaded->word_count == 0 || vaddr < loaded->words_at ||
+        inside / WORD >= loaded->word_count || size > WORD - inside % WORD) {
+        return false;
+    }
+    loaded_put(word, loaded->words[inside / WORD], WORD);
+    memcpy(buffer, word + inside % WORD, size);
+    return true;
+}
+
+bool sonde__loaded_read(const struct sonde__loaded *loaded, uint64_t vaddr, void *buffer,
+                        size_t size)
+{
+    const struct sonde__loaded_area *area = find_area(loaded, vaddr);
+    if (area == NULL) {
+        return read_table(loaded, vaddr, buffer, size);
+    }
+    if (size > area->size - (vaddr - area->vaddr)) {
+        return false;
+    }
+    memcpy(buffer, area->bytes + (vaddr - area->vaddr), size);
+    return true;
+}
+
+bool sonde__loaded_word(const struct sonde__loaded *loaded, uint64_t vaddr, uint64_t *ret_word)
+{
+    uint8_t word[WORD];
+    if (!sonde__loaded_read(loaded, vaddr, word, sizeof word)) {
+        return false;
+    }
+    *ret_word = loaded_get(word, WORD);
+    return true;
+}
+
+/* Words of an area count from the first address in it that is a multiple of 8. */
+static uint64_t first_word(const struct sonde__loaded_area *area)
+{
+    return (area->vaddr + WORD - 1) & ~(uint64_t)(WORD - 1);
+}
+
+bool sonde__loaded_is_pointer(const struct sonde__loaded *loaded, uint64_t vaddr)
+{
+    const struct sonde__loaded_area *area = find_area(loaded, vaddr);
+    uint64_t index;
+    if (area == NULL || area->pointers == NULL || vaddr % WORD != 0 || vaddr < first_word(area)) {
+        return false;
+    }
+    index = (vaddr - first_word(area)) / WORD;
+    return (area->pointers[index / 64] >> (index % 64) & 1) != 0;
+}
+
+/* --- writing --- */
+
+static bool make_copy(struct sonde__loaded *loaded, struct sonde__loaded_area *area)
+{
+    uint64_t words = area->size / WORD / 64 + 1;
+    if (area->size > loaded->copy_left) {
+        loaded_damage(loaded, "more data with pointers than the file has bytes");
+        return false;
+    }
+    area->copy = sonde__mem_alloc((size_t)area->size);
+    area->pointers = sonde__mem_alloc_zeroed((size_t)words * sizeof *area->pointers);
+    if (area->copy == NULL || area->pointers == NULL) {
+        sonde__mem_free(area->copy);
+        sonde__mem_free(area->pointers);
+        area->copy = NULL;
+        area->pointers = NULL;
+        loaded_damage(loaded, "no memory for a section with pointers");
+        loaded->copy_left = 0;
+        return false;
+    }
+    loaded->copy_left -= area->size;
+    memcpy(area->copy, area->bytes, (size_t)area->size);
+    area->bytes = area->copy;
+    return true;
+}
+
+uint8_t *loaded_writable(struct sonde__loaded *loaded, uint64_t vaddr, size_t size)
+{
+    struct sonde__loaded_area *area = find_area(loaded, vaddr);
+    if (area == NULL || size > area->size - (vaddr - area->vaddr) ||
+        (area->copy == NULL && !make_copy(loaded, area))) {
+        return NULL;
+    }
+    return area->copy + (vaddr - area->vaddr);
+}
+
+void loaded_set_pointer(struct sonde__loaded *loaded, uint64_t vaddr, uint64_t value)
+{
+    uint8_t *at = loaded_writable(loaded, vaddr, WORD);
+    struct sonde__loaded_area *area;
+    uint64_t index;
+    if (at == NULL) {
+        return;
+    }
+    loaded_put(at, value, WORD);
+    area = find_area(loaded, vaddr);
+    if (vaddr % WORD == 0) {
+        index = (vaddr - first_word(area)) / WORD;
+        area->pointers[index / 64] |= (uint64_t)1 << (index % 64);
+    }
+}
+
+/* --- imports --- */
+
+static uint32_t hash_text(const char *text)
+{
+    uint32_t hash = 2166136261u;
+    for (; *text != '\0'; text++) {
+        hash = (hash ^ (uint8_t)*text) * 16777619u;
+    }
+    return hash;
+}
+
+static uint32_t hash_word(uint64_t word)
+{
+    return (uint32_t)((word * 0x9e3779b97f4a7c15u) >> 32);
+}
+
+/* A table twice as large, empty. False: out of memory. */
+static bool grow_slots(uint32_t **slots, uint32_t *count)
+{
+    uint32_t wanted = *count != 0 ? *count * 2 : FIRST_SLOTS;
+    uint32_t *grown = sonde__mem_alloc_zeroed(wanted * sizeof *grown);
+    if (grown == NULL) {
+        return false;
+    }
+    sonde__mem_free(*slots);
+    *slots = grown;
+    *count = wanted;
+    return true;
+}
+
+static void put_slot(uint32_t *slots, uint32_t count, uint32_t hash, uint32_t index)
+{
+    uint32_t at = hash & (count - 1);
+    while (slots[at] != 0) {
+        at = (at + 1) & (count - 1);
+    }
+    slots[at] = index + 1;
+}
+
+enum sonde_status loaded_import(struct sonde__loaded *loaded, const char *name, uint64_t *ret_vaddr)
+{
+    uint32_t hash = hash_text(name), at;
+    if (loaded->imports_at == 0 || loaded->import_count == IMPORTS_MAX) {
+        loaded_damage(loaded, "no room for the names of all imports");
+        return SONDE_LIMIT;
+    }
+    if (loaded->import_count * 2 >= loaded->import_slot_count) {
+        if (!grow_slots(&loaded->import_slots, &loaded->import_slot_count)) {
+            return SONDE_MEMORY;
+        }
+        for (uint32_t i = 0; i < loaded->import_count; i++) {
+            put_slot(loaded->import_slots, loaded->import_slot_count, hash_text(loaded->imports[i]),
+                     i);
+        }
+    }
+    for (at = hash & (loaded->import_slot_count - 1); loaded->import_slots[at] != 0;
+         at = (at + 1) & (loaded->import_slot_count - 1)) {
+        uint32_t index = loaded->import_slots[at] - 1;
+        if (strcmp(loaded->imports[index], name) == 0) {
+            *ret_vaddr = loaded->imports_at + (uint64_t)index * SONDE__LOADED_IMPORT_BYTES;
+            return SONDE_OK;
+        }
+    }
+    if (!sonde__mem_grow(&loaded->imports, loaded->import_count, &loaded->import_capacity,
+                         sizeof *loaded->imports)) {
+        return SONDE_MEMORY;
+    }
+    loaded->imports[loaded->import_count] = name;
+    loaded->import_slots[at] = loaded->import_count + 1;
+    *ret_vaddr = loaded->imports_at + (uint64_t)loaded->import_count * SONDE__LOADED_IMPORT_BYTES;
+    loaded->import_count++;
+    return SONDE_OK;
+}
+
+/* Behind the last import that there may be: 64 MiB, in reach of a branch of aarch64. */
+static uint64_t table_base(const struct sonde__loaded *loaded)
+{
+    return loaded->imports_at + (uint64_t)IMPORTS_MAX * SONDE__LOADED_IMPORT_BYTES;
+}
+
+enum sonde_status loaded_table_word(struct sonde__loaded *loaded, uint64_t value,
+                                    uint64_t *ret_vaddr)
+{
+    uint32_t hash = hash_word(value), at;
+    loaded->words_at = table_base(loaded);
+    if (loaded->imports_at == 0 || loaded->word_count == IMPORTS_MAX) {
+        return SONDE_LIMIT;
+    }
+    if (loaded->word_count * 2 >= loaded->word_slot_count) {
+        if (!grow_slots(&loaded->word_slots, &loaded->word_slot_count)) {
+            return SONDE_MEMORY;
+        }
+        for (uint32_t i = 0; i < loaded->word_count; i++) {
+            put_slot(loaded->word_slots, loaded->word_slot_count, hash_word(loaded->words[i]), i);
+        }
+    }
+    for (at = hash & (loaded->word_slot_count - 1); loaded->word_slots[at] != 0;
+         at = (at + 1) & (loaded->word_slot_count - 1)) {
+        if (loaded->words[loaded->word_slots[at] - 1] == value) {
+            *ret_vaddr = loaded->words_at + (uint64_t)(loaded->word_slots[at] - 1) * WORD;
+            return SONDE_OK;
+        }
+    }
+    if (!sonde__mem_grow(&loaded->words, loaded->word_count, &loaded->word_capacity,
+                         sizeof *loaded->words)) {
+        return SONDE_MEMORY;
+    }
+    loaded->words[loaded->word_count] = value;
+    loaded->word_slots[at] = loaded->word_count + 1;
+    *ret_vaddr = loaded->words_at + (uint64_t)loaded->word_count * WORD;
+    loaded->word_count++;
+    return SONDE_OK;
+}
+
+/* Darwin's compilers put an underscore before each name of C. */
+static const char *plain_name(const struct sonde__loaded *loaded, const char *name)
+{
+    return loaded->macho && name[0] == '_' ? name + 1 : name;
+}
+
+const char *sonde__loaded_import(const struct sonde__loaded *loaded, uint64_t vaddr)
+{
+    uint64_t index = (vaddr - loaded->imports_at) / SONDE__LOADED_IMPORT_BYTES;
+    if (loaded->imports_at == 0 || vaddr < loaded->imports_at || index >= loaded->import_count) {
+        return NULL;
+    }
+    return plain_name(loaded, loaded->imports[index]);
+}
+
+/* --- symbols --- */
+
+bool loaded_add_symbol(struct sonde__loaded *loaded, uint64_t vaddr, uint64_t size,
+                       const char *name)
+{
+    if (name[0] == '\0') {
+        return true;
+    }
+    if (!sonde__mem_grow(&loaded->symbols, loaded->symbol_count, &loaded->symbol_capacity,
+                         sizeof *loaded->symbols)) {
+        return false;
+    }
+    loaded->symbols[loaded->symbol_count++] =
+        (struct sonde__loaded_symbol){vaddr, size, plain_name(loaded, name)};
+    return true;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct sonde__loaded_symbol *x = a, *y = b;
+    if (x->vaddr != y->vaddr) {
+        return x->vaddr < y->vaddr ? -1 : 1;
+    }
+    return strcmp(x->name, y->name);
+}
+
+void loaded_end_symbols(struct sonde__loaded *loaded)
+{
+    if (loaded->symbol_count > 1) {
+        qsort(loaded->symbols, loaded->symbol_count, sizeof *loaded->symbols, by_address);
+    }
+}
+
+/* Index of the first symbol behind a vaddr. */
+static uint32_t symbol_after(const struct sonde__loaded *loaded, uint64_t vaddr)
+{
+    uint32_t low = 0, high = loaded->symbol_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (loaded->symbols[middle].vaddr <= vaddr) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+const struct sonde__loaded_symbol *sonde__loaded_symbol_before(const struct sonde__loaded *loaded,
+                                                               uint64_t vaddr)
+{
+    uint32_t after = symbol_after(loaded, vaddr);
+    const struct sonde__loaded_symbol *symbol;
+    if (after == 0) {
+        return NULL;
+    }
+    symbol = &loaded->symbols[after - 1];
+    while (symbol > loaded->symbols && symbol[-1].vaddr == symbol->vaddr) {
+        symbol--;
+    }
+    return find_area(loaded, symbol->vaddr) == find_area(loaded, vaddr) ? symbol : NULL;
+}
+
+const char *sonde__loaded_symbol_at(const struct sonde__loaded *loaded, uint64_t vaddr)
+{
+    const struct sonde__loaded_symbol *symbol = sonde__loaded_symbol_before(loaded, vaddr);
+    return symbol != NULL && symbol->vaddr == vaddr ? symbol->name : NULL;
+}
+
+bool sonde__loaded_find(const struct sonde__loaded *loaded, const char *name, uint64_t *ret_vaddr)
+{
+    for (uint32_t i = 0; i < loaded->symbol_count; i++) {
+        if (strcmp(loaded->symbols[i].name, name) == 0) {
+            *ret_vaddr = loaded->symbols[i].vaddr;
+            return true;
+        }
+    }
+    return false;
+}
+
+void sonde__loaded_done(struct sonde__loaded *loaded)
+{
+    for (uint32_t i = 0; i < loaded->area_count; i++) {
+        sonde__mem_free(loaded->areas[i].copy);
+        sonde__mem_free(loaded->areas[i].pointers);
+    }
+    sonde__mem_free(loaded->areas);
+    sonde__mem_free(loaded->area_of_section);
+    sonde__mem_free(loaded->symbols);
+    sonde__mem_free(loaded->imports);
+    sonde__mem_free(loaded->import_slots);
+    sonde__mem_free(loaded->words);
+    sonde__mem_free(loaded->word_slots);
+    *loaded = (struct sonde__loaded){0};
+}

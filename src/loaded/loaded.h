@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A file's image as a loader leaves it: every pointer set, every import at an address of its own.
+ *
+ * Programs and libraries stand at their vaddrs; an object is laid out and its relocations are
+ * applied, of its code, too. What a pointer to another image holds is an address that stands for
+ * the name: sonde__loaded_import() tells it, so that code can be followed through stubs and tables
+ * of addresses by reading memory alone. Nothing is run, and nothing of another file is opened.
+ *
+ * 64-bit little-endian files only. What relocations claim is cut to what lies in the file, and
+ * copies are bounded by its size; `damage` says what was left out. The view of the file must
+ * outlive it. Context: any thread. */
+#ifndef SONDE_LOADED_H
+#define SONDE_LOADED_H
+
+#include <sonde/status.h>
+
+#include "image_elf.h"
+#include "image_macho.h"
+
+/* What an area holds; several may be said of one. */
+enum sonde__loaded_kind {
+    SONDE__LOADED_CODE = 1,
+    SONDE__LOADED_STRINGS = 2,   /* constants without pointers */
+    SONDE__LOADED_CONSTANTS = 4, /* constants that may have pointers */
+    SONDE__LOADED_DATA = 8,
+};
+
+struct sonde__loaded_area {
+    char name[34]; /* of its section, for people: "__TEXT,__text", ".data.rel.ro"; cut */
+    uint32_t kinds;
+    uint64_t vaddr, size;
+    const uint8_t *bytes; /* as loaded */
+    /* of an area with pointers: the copy that they were set in, and which of its words are such */
+    uint8_t *copy;
+    uint64_t *pointers;
+};
+
+struct sonde__loaded_symbol {
+    uint64_t vaddr;
+    uint64_t size; /* 0: not known */
+    const char *name;
+};
+
+struct sonde__loaded {
+    unsigned arch;      /* enum sonde__arch */
+    bool macho, object; /* an object's addresses are ours: no file has them */
+    bool absolute;      /* no pointer is marked: the file has but one place to be loaded at */
+    const char *damage; /* what could not be used (static text), or null */
+
+    struct sonde__loaded_area *areas; /* by vaddr; they do not overlap */
+    uint32_t area_count;
+    uint32_t *area_of_section; /* of an object: UINT32_MAX: none */
+    uint32_t section_count;
+
+    struct sonde__loaded_symbol *symbols; /* by vaddr; named, defined here */
+    uint32_t symbol_count;
+    size_t symbol_capacity;
+
+    /* imports: import i stands at imports_at + i * SONDE__LOADED_IMPORT_BYTES */
+    const char **imports;
+    uint32_t import_count;
+    size_t import_capacity;
+    uint32_t *import_slots; /* hash: index + 1, or 0 */
+    uint32_t import_slot_count;
+    uint64_t imports_at;
+
+    /* an object's table of addresses, one word each (a linker would make it) */
+    uint64_t *words;
+    uint32_t word_count;
+    size_t word_capacity;
+    uint32_t *word_slots;
+    uint32_t word_slot_count;
+    uint64_t words_at;
+
+    uint64_t copy_left; /* bytes that may still be copied */
+};
+
+/* Distance of imports: a pointer into one (`name` + 8) still tells which. */
+#define SONDE__LOADED_IMPORT_BYTES 64u
+
+/* Returns OK | UNSUPPORTED (32 bit; a machine that is neither x86-64 nor aarch64) | MEMORY.
+ * Ownership: release with sonde__loaded_done(). */
+SONDE_NODISCARD enum sonde_status sonde__loaded_macho(const struct sonde__macho *macho,
+                                                      struct sonde__loaded *ret_loaded,
+                                                      struct sonde_error *ret_error);
+SONDE_NODISCARD enum sonde_status sonde__loaded_elf(const struct sonde__elf *elf,
+                                                    struct sonde__loaded *ret_loaded,
+                                                    struct sonde_error *ret_error);
+void sonde__loaded_done(struct sonde__loaded *loaded);
+
+/* The area that holds a vaddr, or null. */
+const struct sonde__loaded_area *sonde__loaded_area_at(const struct sonde__loaded *loaded,
+                                                       uint64_t vaddr);
+/* Copies `size` bytes that lie in one area. False: they do not. */
+bool sonde__loaded_read(const struct sonde__loaded *loaded, uint64_t vaddr, void *buffer,
+                        size_t size);
+/* The word at a vaddr. False: none there. */
+bool sonde__loaded_word(const struct sonde__loaded *loaded, uint64_t vaddr, uint64_t *ret_word);
+/* Was a pointer set at this vaddr? Only of words that are aligned. */
+bool sonde__loaded_is_pointer(const struct sonde__loaded *loaded, uint64_t vaddr);
+/* The name that stands at an address for an import, as C has it (without Darwin's underscore), or
+ * null. */
+const char *sonde__loaded_import(const struct sonde__loaded *loaded, uint64_t vaddr);
+/* The symbol that begins at a vaddr; null: none. As C has it. */
+const char *sonde__loaded_symbol_at(const struct sonde__loaded *loaded, uint64_t vaddr);
+/* The last symbol that begins at or before a vaddr of the same area, or null. */
+const struct sonde__loaded_symbol *sonde__loaded_symbol_before(const struct sonde__loaded *loaded,
+                                                               uint64_t vaddr);
+/* The symbol of that name, as C has it. False: none. */
+bool sonde__loaded_find(const struct sonde__loaded *loaded, const char *name, uint64_t *ret_vaddr);
+
+#endif

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Relocations of ELF objects: of data, and of code as far as it tells where calls, tables and
+ * constants are (psABI AMD64 1.0 table 4.9; aaelf64 §5.7). Sections stand where loaded_elf.c has
+ * laid them. Context: any thread. */
+#include "arch_regs.h"
+#include "base_status.h"
+#include "loaded_inside.h"
+
+enum how {
+    HOW_NONE,
+    HOW_POINTER,  /* 64 bits */
+    HOW_WORD,     /* 32 bits, not a pointer's size: code of fixed addresses */
+    HOW_RELATIVE, /* 32 bits from the place on */
+    HOW_TABLE,    /* the same, to a word of the table of addresses */
+    HOW_PATCH,
+    HOW_TABLE_PATCH,
+};
+
+struct rule {
+    uint32_t type;
+    uint8_t how;   /* enum how */
+    uint8_t patch; /* enum loaded_patch */
+};
+
+static const struct rule x86_64_rules[] = {
+    {1, HOW_POINTER, 0}, {2, HOW_RELATIVE, 0}, {4, HOW_RELATIVE, 0}, {9, HOW_TABLE, 0},
+    {10, HOW_WORD, 0},   {11, HOW_WORD, 0},    {41, HOW_TABLE, 0},   {42, HOW_TABLE, 0},
+};
+
+static const struct rule aarch64_rules[] = {
+    {257, HOW_POINTER, 0},
+    {261, HOW_RELATIVE, 0},
+    {274, HOW_PATCH, LOADED_PATCH_NEAR},
+    {275, HOW_PATCH, LOADED_PATCH_PAGE},
+    {276, HOW_PATCH, LOADED_PATCH_PAGE},
+    {277, HOW_PATCH, LOADED_PATCH_PAGE_OFFSET},
+    {278, HOW_PATCH, LOADED_PATCH_PAGE_OFFSET},
+    {279, HOW_PATCH, LOADED_PATCH_BRANCH14},
+    {280, HOW_PATCH, LOADED_PATCH_BRANCH19},
+    {282, HOW_PATCH, LOADED_PATCH_BRANCH26},
+    {283, HOW_PATCH, LOADED_PATCH_BRANCH26},
+    {284, HOW_PATCH, LOADED_PATCH_PAGE_OFFSET},
+    {285, HOW_PATCH, LOADED_PATCH_PAGE_OFFSET},
+    {286, HOW_PATCH, LOADED_PATCH_PAGE_OFFSET},
+    {299, HOW_PATCH, LOADED_PATCH_PAGE_OFFSET},
+    {311, HOW_TABLE_PATCH, LOADED_PATCH_PAGE},
+    {312, HOW_TABLE_PATCH, LOADED_PATCH_PAGE_OFFSET},
+};
+
+struct object {
+    struct sonde__loaded *loaded;
+    struct sonde__elf_symbols symbols;
+};
+
+static const struct rule *find_rule(const struct sonde__loaded *loaded, uint32_t type)
+{
+    bool x86 = loaded->arch == SONDE__ARCH_X86_64;
+    const struct rule *rules = x86 ? x86_64_rules : aarch64_rules;
+    size_t count = x86 ? sizeof x86_64_rules / sizeof x86_64_rules[0]
+                       : sizeof aarch64_rules / sizeof aarch64_rules[0];
+    for (size_t i = 0; i < count; i++) {
+        if (rules[i].type == type) {
+            return &rules[i];
+        }
+    }
+    return NULL;
+}
+
+static enum sonde_status symbol_vaddr(struct object *object, uint32_t index, uint64_t *ret_vaddr)
+{
+    struct sonde__loaded *loaded = object->loaded;
+    struct sonde__elf_symbol symbol;
+    if (!sonde__elf_symbols_at(&object->symbols, index, &symbol)) {
+        loaded_damage(loaded, "a relocation of a symbol that is not there");
+        return SONDE_UNSUPPORTED;
+    }
+    if (symbol.section == SONDE__SHN_ABS) {
+        *ret_vaddr = symbol.value;
+        return SONDE_OK;
+    }
+    if (symbol.section == SONDE__SHN_UNDEF || symbol.section == SONDE__SHN_COMMON) {
+        return loaded_import(loaded, symbol.name, ret_vaddr);
+    }
+    if (symbol.section >= loaded->section_count ||
+        loaded->area_of_section[symbol.section] == UINT32_MAX) {
+        return SONDE_UNSUPPORTED; /* zeroed data, debug information */
+    }
+    *ret_vaddr = loaded->areas[loaded->area_of_section[symbol.section]].vaddr + symbol.value;
+    return SONDE_OK;
+}
+
+static void put_relative(struct sonde__loaded *loaded, uint64_t vaddr, uint64_t target)
+{
+    uint8_t *at = loaded_writable(loaded, vaddr, 4);
+    int64_t far = (int64_t)(target - vaddr);
+    if (at != NULL && far == (int32_t)far) {
+        loaded_put(at, (uint64_t)far, 4);
+    }
+}
+
+static enum sonde_status apply(struct object *object, uint64_t vaddr, uint64_t info,
+                               uint64_t addend)
+{
+    struct sonde__loaded *loaded = object->loaded;
+    const struct rule *rule = find_rule(loaded, (uint32_t)info);
+    uint64_t target;
+    uint8_t *at;
+    if (rule == NULL) {
+        return SONDE_OK;
+    }
+    SONDE_TRY(symbol_vaddr(object, (uint32_t)(info >> 32), &target));
+    switch (rule->how) {
+    case HOW_POINTER:
+        loaded_set_pointer(loaded, vaddr, target + addend);
+        break;
+    case HOW_WORD:
+        at = loaded_writable(loaded, vaddr, 4);
+        if (at != NULL) {
+            loaded_put(at, target + addend, 4);
+        }
+        break;
+    case HOW_RELATIVE:
+        put_relative(loaded, vaddr, target + addend);
+        break;
+    case HOW_TABLE:
+        SONDE_TRY(loaded_table_word(loaded, target, &target));
+        put_relative(loaded, vaddr, target + addend);
+        break;
+    case HOW_TABLE_PATCH:
+        SONDE_TRY(loaded_table_word(loaded, target, &target));
+        /* fall through */
+    default:
+        at = loaded_writable(loaded, vaddr, 4);
+        if (at != NULL) {
+            loaded_patch_aarch64((enum loaded_patch)rule->patch, at, vaddr, target + addend);
+        }
+    }
+    return SONDE_OK;
+}
+
+static enum sonde_status apply_section(struct object *object,
+                                       const struct sonde__elf_section *section)
+{
+    struct sonde__loaded *loaded = object->loaded;
+    const struct sonde__loaded_area *area;
+    struct sonde__bytes b;
+    if (section->info >= loaded->section_count ||
+        loaded->area_of_section[section->info] == UINT32_MAX) {
+        return SONDE_OK;
+    }
+    area = &loaded->areas[loaded->area_of_section[section->info]];
+    sonde__base_bytes_init(&b, section->data, (size_t)section->size);
+    while (sonde__base_bytes_left(&b) >= SONDE__ELF_RELA64_BYTES) {
+        uint64_t offset = sonde__base_bytes_u64(&b);
+        uint64_t info = sonde__base_bytes_u64(&b);
+        uint64_t addend = sonde__base_bytes_u64(&b);
+        if (offset < area->size &&
+            apply(object, area->vaddr + offset, info, addend) == SONDE_MEMORY) {
+            return SONDE_MEMORY;
+        }
+    }
+    return SONDE_OK;
+}
+
+enum sonde_status loaded_elf_object(struct sonde__loaded *loaded, const struct sonde__elf *elf)
+{
+    struct object object = {.loaded = loaded};
+    struct sonde__elf_section section;
+    if (!sonde__elf_section_by_type(elf, SONDE__SHT_SYMTAB, &section) ||
+        !sonde__elf_symbols(elf, &section, &object.symbols)) {
+        return SONDE_OK;
+    }
+    for (uint32_t i = 0; i < elf->shnum; i++) {
+        if (sonde__elf_section(elf, i, &section) && section.type == SONDE__SHT_RELA &&
+            section.data != NULL) {
+            enum sonde_status status = apply_section(&object, &section);
+            if (status != SONDE_OK) {
+                return status;
+            }
+        }
+    }
+    return SONDE_OK;
+}

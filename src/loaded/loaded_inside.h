@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the files of this folder tell each other. Context: any thread. */
+#ifndef SONDE_LOADED_INSIDE_H
+#define SONDE_LOADED_INSIDE_H
+
+#include "loaded.h"
+
+static inline void loaded_damage(struct sonde__loaded *loaded, const char *what)
+{
+    if (loaded->damage == NULL) {
+        loaded->damage = what;
+    }
+}
+
+/* Add an area, in any order. Areas of size 0 are left out. False: out of memory. */
+bool loaded_add_area(struct sonde__loaded *loaded, size_t *capacity,
+                     const struct sonde__loaded_area *area);
+/* After the last one: sorts, drops what overlaps, and chooses where imports stand. */
+void loaded_end_areas(struct sonde__loaded *loaded);
+
+/* Add a symbol. False: out of memory. */
+bool loaded_add_symbol(struct sonde__loaded *loaded, uint64_t vaddr, uint64_t size,
+                       const char *name);
+void loaded_end_symbols(struct sonde__loaded *loaded);
+
+/* Where an import of that name stands. The name must live as long as the file's view. */
+SONDE_NODISCARD enum sonde_status loaded_import(struct sonde__loaded *loaded, const char *name,
+                                                uint64_t *ret_vaddr);
+/* Where a word of the table of addresses stands that holds `value`. */
+SONDE_NODISCARD enum sonde_status loaded_table_word(struct sonde__loaded *loaded, uint64_t value,
+                                                    uint64_t *ret_vaddr);
+
+/* `size` writable bytes at a vaddr, in the area's copy; null: they are not in one area, or nothing
+ * more may be copied (damage says it). */
+uint8_t *loaded_writable(struct sonde__loaded *loaded, uint64_t vaddr, size_t size);
+/* Set a pointer, and mark it. */
+void loaded_set_pointer(struct sonde__loaded *loaded, uint64_t vaddr, uint64_t value);
+
+uint64_t loaded_get(const uint8_t *at, unsigned size);
+void loaded_put(uint8_t *at, uint64_t value, unsigned size);
+
+/* --- loaded_code.c: addresses in instructions --- */
+
+enum loaded_patch {
+    LOADED_PATCH_NONE,
+    LOADED_PATCH_BRANCH26,   /* b, bl */
+    LOADED_PATCH_BRANCH19,   /* b.cond, cbz */
+    LOADED_PATCH_BRANCH14,   /* tbz */
+    LOADED_PATCH_PAGE,       /* adrp */
+    LOADED_PATCH_NEAR,       /* adr */
+    LOADED_PATCH_PAGE_OFFSET /* add, ldr, str: the scale is the instruction's */
+};
+/* Put what leads from the instruction at `vaddr` to `target` into it. Out of reach: left alone. */
+void loaded_patch_aarch64(enum loaded_patch patch, uint8_t *at, uint64_t vaddr, uint64_t target);
+
+/* --- loaded_elf_object.c, loaded_macho_object.c --- */
+
+SONDE_NODISCARD enum sonde_status loaded_elf_object(struct sonde__loaded *loaded,
+                                                    const struct sonde__elf *elf);
+SONDE_NODISCARD enum sonde_status loaded_macho_object(struct sonde__loaded *loaded,
+                                                      const struct sonde__macho *macho);
+
+#endif
