@@ -50,6 +50,41 @@ unpack() {
     done
 }
 
+# from_npm GROUP: files of packages of the npm registry as test input, in $cache/npm/PACKAGE (a slash
+# of its name is a +), never installed and no script of them run. Versions are pinned, and the packed
+# file must have the sum that tests/integration/blockfile/packages.list has. Without npm or a registry
+# the tests that need them say that they skip.
+from_npm() {
+    local group package sum paths folder kept log
+    while read -r group package sum paths; do
+        kept=$cache/npm/${package//\//+}
+        [ "$group" = "$1" ] && [ ! -e "$kept/.done" ] || continue
+        if ! command -v npm >/dev/null; then
+            say "no npm: tests of $package and what follows it skip"
+            return 0
+        fi
+        say "fetching from the npm registry, as test input: $package"
+        mkdir -p "$cache/npm"
+        folder=$(mktemp -d "$cache/npm/.fetch.XXXXXX")
+        log=$folder.log
+        if ! (cd "$folder" && timeout 300 npm pack --ignore-scripts --fetch-retries=1 --fetch-timeout=60000 "$package") \
+            >"$log" 2>&1 </dev/null; then
+            say "could not fetch $package: tests of it and of what follows it skip"
+            tail -3 "$log"
+            rm -rf "$folder" "$log"
+            return 0
+        fi
+        [ "sha512-$(openssl dgst -sha512 -binary "$folder"/*.tgz | base64 -w0)" = "$sum" ] || die "$package is not what it was"
+        # shellcheck disable=SC2086 # several paths
+        tar -C "$folder" --strip-components=1 --no-same-owner -xzf "$folder"/*.tgz $(printf 'package/%s ' $paths)
+        rm -f "$folder"/*.tgz "$log"
+        touch "$folder/.done"
+        chmod 755 "$folder"
+        rm -rf "$kept"
+        mv "$folder" "$kept"
+    done < <(grep -v '^#' tests/integration/blockfile/packages.list)
+}
+
 # corpora: the largest debug information of Debian, its sections inflated, and the stripped files;
 # corpus NAME: its path (libjvm.so, ceph-osd), shipped NAME: of the same as it came. A gigabyte: only
 # for benchmarks and --long.

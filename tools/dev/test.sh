@@ -145,7 +145,7 @@ dev_test() {
     fi
     . tools/dev/setup.sh; . tools/dev/format.sh; . tools/dev/fuzz.sh
     dev_setup build test
-    [ $long = 0 ] || corpora
+    [ $long = 0 ] || { corpora; from_npm long; }
     for name in "${stages[@]}"; do
         begin=$(date +%s)
         say "== $name"
