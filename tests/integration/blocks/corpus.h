@@ -7,9 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The folder of a build of the corpus: `corpus`, a program, and `libcorpus.so`, each part's object
- * file PART.o. parts: as of corpus/build.sh, separated by blanks. Skips the test where clang-19 or
- * the package is missing. The string is static. */
+/* The folder of a build of the corpus: corpus-F, a program, and libcorpus-F.so for each flavour F
+ * of its runtime, as build.sh says, and each part's object file PART.o. parts: as of
+ * corpus/build.sh, separated by blanks. Skips the test where clang-19 or the package is missing.
+ * The string is static. */
 const char *corpus_built(const char *level, const char *parts);
 /* What it is built in parts of: all that need nothing but clang. */
 #define CORPUS_ALL "c cpp arc mrc objcxx"

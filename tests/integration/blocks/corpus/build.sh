@@ -1,10 +1,12 @@
 #!/bin/sh
 # Builds the corpus: build.sh FOLDER OPTIMISATION [PART...]. Parts: c cpp arc mrc objcxx (all), or
 # gnu-arc gnu-mrc (GNUstep's ABI), or debian (C with Debian's libBlocksRuntime, unpacked; SONDE_CACHE).
-# Gives FOLDER/corpus, a program, and FOLDER/libcorpus.so, the same as a library.
+# Gives, for each flavour F of our runtime (apple debian libobjc2; with Debian's own only apple),
+# FOLDER/corpus-F, a program, FOLDER/libcorpus-F.so, the same as a library; and of churn.c the same.
 set -eu
 here=$(dirname "$0")
 out=$1 level=$2
+rm -f "$out"/corpus-* "$out"/churn-* "$out"/*.so
 shift 2
 [ $# -gt 0 ] || set -- c cpp arc mrc objcxx
 flags="$level -g -w -fPIC -fblocks"
@@ -29,9 +31,29 @@ for part; do
     clang-19 $flags "$@" -c -o "$out/$part.o" &
     objects="$objects $out/$part.o"
 done
-for source in runtime truth program; do
-    clang-19 -O1 -g -w -fPIC -fblocks $blocks -c "$here/$source.c" -o "$out/$source.o" &
+[ -n "$blocks" ] && flavours=apple || flavours="apple debian libobjc2"
+for flavour in $flavours; do
+    case $flavour in
+        apple) is=APPLE one=_Block_tryRetain two=_Block_isDeallocating ;;
+        debian) is=DEBIAN one=Block_size two=_Block_dump ;;
+        libobjc2) is=LIBOBJC2 one=block_getType_np two=objc_msg_lookup_sender ;;
+    esac
+    clang-19 -O1 -g -w -fPIC $blocks -DCORPUS_FLAVOUR=$is -DCORPUS_MARK_1="\"$one\"" \
+        -DCORPUS_MARK_2="\"$two\"" -c "$here/runtime.c" -o "$out/runtime-$flavour.o" &
+done
+for source in truth program churn; do
+    clang-19 -O1 -g -w -fPIC -fblocks -c "$here/$source.c" -o "$out/$source.o" &
 done
 wait
-clang-19 -fuse-ld=lld-19 -rdynamic -o "$out/corpus" $objects "$out/runtime.o" "$out/truth.o" "$out/program.o" $libraries
-clang-19 -fuse-ld=lld-19 -shared -Wl,-Bsymbolic -o "$out/libcorpus.so" $objects "$out/runtime.o" "$out/truth.o" $libraries
+link="clang-19 -fuse-ld=lld-19"
+for flavour in $flavours; do
+    corpus="$objects $out/truth.o $out/runtime-$flavour.o"
+    $link -rdynamic -o "$out/corpus-$flavour" $corpus "$out/program.o" $libraries &
+    $link -shared -Wl,-Bsymbolic -o "$out/libcorpus-$flavour.so" $corpus $libraries &
+    $link -o "$out/churn-$flavour" "$out/churn.o" "$out/runtime-$flavour.o" $libraries &
+    $link -shared -Wl,-Bsymbolic -o "$out/libchurn-$flavour.so" "$out/churn.o" "$out/runtime-$flavour.o" $libraries &
+done
+wait
+for flavour in $flavours; do
+    ls "$out/corpus-$flavour" "$out/libcorpus-$flavour.so" "$out/churn-$flavour" "$out/libchurn-$flavour.so" >/dev/null
+done

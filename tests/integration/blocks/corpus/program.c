@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The corpus as a program: a line for each block, then it waits until its input ends. A line:
- *     NAME ADDRESS heap|global|here SIZE flags F layout L owned CAPTURE... found CAPTURE...
- * usage: corpus [apple|debian|libobjc2] */
+ *     NAME ADDRESS heap|global|here SIZE flags F layout L owned CAPTURE... found CAPTURE... */
 #include <stdio.h>
 #include <string.h>
 
@@ -46,15 +45,10 @@ static void print(const struct shown *shown)
     printf(" owned%s found%s\n", shown->owned, shown->found);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    static const char *const flavours[] = {"apple", "debian", "libobjc2"};
-    int flavour = APPLE;
-    for (int i = 0; argc > 1 && i < 3; i++) {
-        flavour = strcmp(argv[1], flavours[i]) == 0 ? i : flavour;
-    }
     corpus_observer = print;
-    corpus_run(flavour);
+    corpus_run();
     printf("shown\n");
     fflush(stdout);
     while (getchar() != EOF) {

@@ -32,9 +32,8 @@ enum {
     IS_GLOBAL = 1 << 28,
 };
 
-/* How blocks on the heap are marked and counted: facts of three runtimes. */
+/* How blocks on the heap are marked and counted: facts of three runtimes. It is compiled as one. */
 enum flavour { APPLE, DEBIAN, LIBOBJC2 };
-extern enum flavour corpus_flavour;
 
 struct object {
     const void *isa;

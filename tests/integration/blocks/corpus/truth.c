@@ -292,10 +292,9 @@ void corpus_arc(void);
 void corpus_mrc(void);
 void corpus_objcxx(void);
 
-void corpus_run(int flavour)
+void corpus_run(void)
 {
     void (*const parts[])(void) = {corpus_c, corpus_cpp, corpus_arc, corpus_mrc, corpus_objcxx};
-    corpus_flavour = (enum flavour)flavour;
     for (unsigned i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (parts[i] != NULL) {
             parts[i]();

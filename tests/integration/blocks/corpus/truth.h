@@ -24,8 +24,8 @@ struct shown {
 /* Is called for each block of the corpus. */
 extern void (*corpus_observer)(const struct shown *shown);
 
-/* All parts that were compiled in. flavour: enum flavour of runtime.h. */
-void corpus_run(int flavour);
+/* All parts that were compiled in. */
+void corpus_run(void);
 /* Give the heap copies back. Returns how many objects are not balanced then. */
 unsigned corpus_end(void);
 

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The blocks on the heap of a process, this one or another: found by a search of its writable
+ * memory for the classes of its block runtimes, and who of them holds what.
+ *
+ * Passive: nothing is stopped, nothing of the process is run or written. What is found is checked
+ * before it is believed (its class, its count, its code, its descriptor); memory changes while it
+ * is read, so an answer is of the moments at which its parts were read. Context: any thread, one at
+ * a time. */
+#ifndef SONDE_BLOCKHEAP_H
+#define SONDE_BLOCKHEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sonde/status.h>
+
+#include "block.h"
+#include "image_set.h"
+
+struct sonde__blockheap;
+struct sonde__target;
+struct sonde__symfile_cache;
+
+/* target, symbols  borrowed; must outlive it
+ * is_self          the target is this process: its memory is searched in place
+ * Returns OK | ABSENT (no image of it has a block runtime) | MEMORY | what reading the map returns.
+ * Ownership: close it. */
+SONDE_NODISCARD enum sonde_status sonde__blockheap_open(struct sonde__target *target,
+                                                        struct sonde__symfile_cache *symbols,
+                                                        bool is_self,
+                                                        struct sonde__blockheap **ret_heap,
+                                                        struct sonde_error *ret_error);
+void sonde__blockheap_close(struct sonde__blockheap *heap);
+
+/* The door to the target's memory, and names of what begins at an address there. */
+const struct sonde__block_memory *sonde__blockheap_memory(const struct sonde__blockheap *heap);
+
+/* A class that blocks have, in one of the target's images. */
+struct sonde__blockheap_class {
+    uint64_t address;
+    uint8_t kind;    /* enum sonde__block_class */
+    uint8_t runtime; /* enum sonde__block_runtime, of its image; of another one where it has none */
+};
+/* The class at an address, or null. */
+const struct sonde__blockheap_class *sonde__blockheap_class_at(const struct sonde__blockheap *heap,
+                                                               uint64_t address);
+/* All of them. */
+const struct sonde__blockheap_class *sonde__blockheap_classes(const struct sonde__blockheap *heap,
+                                                              uint32_t *ret_count);
+
+/* --- the search --- */
+
+struct sonde__blockheap_item {
+    uint64_t address, invoke, descriptor;
+    uint32_t flags, size;
+    uint32_t count; /* references */
+    uint8_t runtime;
+};
+
+struct sonde__blockheap_found {
+    struct sonde__blockheap_item *items; /* by address */
+    size_t count, capacity;
+    uint64_t bytes;      /* that were searched */
+    uint64_t unreadable; /* bytes that could not be: gone meanwhile */
+    uint64_t hits;       /* words that are a block's class */
+    uint64_t stale;      /* of them: what was a block and is freed, or never was one */
+    uint64_t left_out;   /* bytes beyond the limit */
+    bool in_place;       /* this process' memory was not copied first */
+};
+
+/* The most memory that is searched: what is beyond is counted. */
+#define SONDE__BLOCKHEAP_BYTES_MAX ((uint64_t)1 << 40)
+
+/* Search now. Reads the map again; images as the target has them. bytes_max: 0: as above.
+ * Returns OK | MEMORY | as reading the map. Ownership: release it with _found_done(). */
+SONDE_NODISCARD enum sonde_status sonde__blockheap_scan(struct sonde__blockheap *heap,
+                                                        uint64_t bytes_max,
+                                                        struct sonde__blockheap_found *ret_found,
+                                                        struct sonde_error *ret_error);
+void sonde__blockheap_found_done(struct sonde__blockheap_found *found);
+
+/* Is there a live block of the heap at `address`? Its header is read through the door. */
+bool sonde__blockheap_check(struct sonde__blockheap *heap, uint64_t address,
+                            struct sonde__blockheap_item *ret_item);
+
+#endif

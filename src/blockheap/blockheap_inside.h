@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the files of this folder tell each other. Context: any thread. */
+#ifndef SONDE_BLOCKHEAP_INSIDE_H
+#define SONDE_BLOCKHEAP_INSIDE_H
+
+#include "blockheap.h"
+#include "host_maps.h"
+#include "symfile_cache.h"
+#include "target.h"
+
+/* Images have three or four classes of blocks; processes have one runtime, some two or three. */
+enum { BLOCKHEAP_CLASSES_MAX = 32 };
+
+/* A symbol that has to do with blocks and may be in data, which the index of functions has not. */
+struct blockheap_symbol {
+    uint64_t address; /* in the target */
+    const char *name; /* the symbol file's */
+};
+
+/* What was learned of a descriptor, with the flags it was read by. */
+struct blockheap_desc {
+    uint64_t address;
+    uint32_t flags;
+    bool used, is_good;
+    uint32_t size;
+};
+
+struct sonde__blockheap {
+    struct sonde__target *target;
+    struct sonde__symfile_cache *symfile;
+    struct sonde__block_memory memory;
+    bool is_self;
+    int32_t pid;
+    struct sonde__blockheap_class classes[BLOCKHEAP_CLASSES_MAX];
+    uint32_t class_count;
+    struct blockheap_symbol *symbols; /* by address */
+    size_t symbol_count, symbol_capacity;
+    struct blockheap_desc *descs; /* a hash; a power of two of them */
+    size_t desc_count, desc_capacity;
+    struct sonde__host_maps maps; /* of the last search */
+};
+
+/* The image whose memory holds an address, code or data; or null. */
+const struct sonde__image *blockheap_image_at(const struct sonde__blockheap *heap,
+                                              uint64_t address);
+
+/* --- blockheap_symbols.c --- */
+
+/* Collect classes and symbols of all images. Returns OK | MEMORY. */
+SONDE_NODISCARD enum sonde_status blockheap_read_symbols(struct sonde__blockheap *heap);
+/* The symbol that begins at an address: of the above, or a function's; or null. */
+const char *blockheap_name_at(struct sonde__blockheap *heap, uint64_t address);
+
+/* --- blockheap_check.c --- */
+
+/* Is what begins with these 32 bytes a live block of the heap? */
+bool blockheap_is_block(struct sonde__blockheap *heap, uint64_t address, const uint64_t header[4],
+                        struct sonde__blockheap_item *ret_item);
+
+#endif

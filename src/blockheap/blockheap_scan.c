@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The search of writable memory for the classes of blocks.
+ *
+ * In this process memory is read in place, apart (host_apart.h); where that cannot be, and in
+ * another process, it is copied in pieces that stay in the processor's cache. Memory that was never
+ * touched is left alone: to read it would make it, in the target. Our own buffers, which hold
+ * copies of what was found, are left out. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base_status.h"
+#include "base_text.h"
+#include "blockheap_inside.h"
+#include "host_apart.h"
+#include "host_words.h"
+#include "mem_heap.h"
+#include "os.h"
+
+enum {
+    HITS_MAX = 1 << 14,     /* of one step */
+    COPY_BYTES = 1 << 18,   /* of another process; the processor's second cache has 1 MiB */
+    STEP_BYTES = 1 << 26,   /* of this one: the thread sleeps for some ms */
+    PAGE_BYTES = 4096,      /* of the page map's entries where pages are larger, too: below */
+    SPARSE_BYTES = 1 << 24, /* maps of this size are asked what of them is there */
+    PAGE_ENTRIES = 1 << 11, /* asked for at a time: 8 MiB of pages */
+    ITEMS_MAX = 1 << 26,    /* blocks */
+};
+#define PAGE_THERE ((uint64_t)3 << 62) /* in memory or swapped out */
+
+/* What a step finds, in memory of its own. */
+struct hits {
+    uint32_t at[HITS_MAX];         /* words from the step's begin */
+    uint64_t headers[HITS_MAX][4]; /* read at the same time; zero where it lies beyond the step */
+    uint64_t copy[COPY_BYTES / 8];
+    uint64_t pages[PAGE_ENTRIES];
+};
+
+struct step {
+    const uint64_t *words;
+    size_t count;
+    const uint64_t *needles;
+    unsigned needle_count;
+    struct hits *hits;
+    size_t hit_count, done;
+};
+
+struct scan {
+    struct sonde__blockheap *heap;
+    struct sonde__blockheap_found *found;
+    struct hits *hits;
+    uint64_t needles[BLOCKHEAP_CLASSES_MAX];
+    unsigned needle_count;
+    int32_t mem_fd, page_fd; /* -1: not to be had */
+    uint64_t page_bytes;
+    bool apart; /* this process' memory can be read in place */
+    bool no_memory;
+    uint64_t own_begin, own_end; /* memory of ours that is left out */
+    uint64_t bytes_max;
+};
+
+/* Runs apart: no lock, no heap, no libc. */
+__attribute__((no_sanitize_address, no_sanitize_thread)) static void take_step(void *ctx)
+{
+    struct step *step = ctx;
+    step->hit_count =
+        sonde__host_words_find(SONDE__HOST_WORDS_BEST, step->words, step->count, step->needles,
+                               step->needle_count, step->hits->at, HITS_MAX, &step->done);
+    for (size_t i = 0; i < step->hit_count; i++) {
+        size_t at = step->hits->at[i];
+        for (size_t w = 0; w < 4; w++) {
+            step->hits->headers[i][w] = at + w < step->count ? step->words[at + w] : 0;
+        }
+    }
+}
+
+static void add_item(struct scan *scan, const struct sonde__blockheap_item *item)
+{
+    struct sonde__blockheap_found *found = scan->found;
+    if (found->count >= ITEMS_MAX ||
+        !sonde__mem_grow(&found->items, found->count, &found->capacity, sizeof *found->items)) {
+        scan->no_memory = true;
+        return;
+    }
+    found->items[found->count++] = *item;
+}
+
+/* The hits of a step that began at `begin` of the target and had `count` words. */
+static void check_hits(struct scan *scan, const struct step *step, uint64_t begin)
+{
+    for (size_t i = 0; i < step->hit_count && !scan->no_memory; i++) {
+        struct sonde__blockheap_item item;
+        uint64_t address = begin + (uint64_t)step->hits->at[i] * 8;
+        bool whole = step->hits->at[i] + 4 <= step->count;
+        scan->found->hits++;
+        if (whole ? blockheap_is_block(scan->heap, address, step->hits->headers[i], &item)
+                  : sonde__blockheap_check(scan->heap, address, &item)) {
+            add_item(scan, &item);
+        } else {
+            scan->found->stale++;
+        }
+    }
+}
+
+/* Words that are here, and stand for [begin, ...) of the target; up to four classes at a time. */
+static bool search_words(struct scan *scan, const uint64_t *words, size_t count, uint64_t begin,
+                         bool apart, uint64_t *ret_fault)
+{
+    for (unsigned n = 0; n < scan->needle_count; n += SONDE__HOST_NEEDLES_MAX) {
+        unsigned left = scan->needle_count - n;
+        for (size_t at = 0; at < count && !scan->no_memory;) {
+            struct step step = {.words = words + at,
+                                .count = count - at,
+                                .needles = scan->needles + n,
+                                .needle_count =
+                                    left < SONDE__HOST_NEEDLES_MAX ? left : SONDE__HOST_NEEDLES_MAX,
+                                .hits = scan->hits};
+            if (!apart) {
+                take_step(&step);
+            } else if (sonde__host_apart(take_step, &step, ret_fault) != SONDE_OK) {
+                return false;
+            }
+            check_hits(scan, &step, begin + at * 8);
+            at += step.done;
+        }
+    }
+    return true;
+}
+
+static size_t copy_target(struct scan *scan, uint64_t begin, size_t size)
+{
+    size_t done = 0;
+    if (!scan->heap->is_self && scan->mem_fd >= 0 &&
+        sonde__os_pread(scan->mem_fd, scan->hits->copy, size, begin, &done, NULL) == SONDE_OK &&
+        done > 0) {
+        return done & ~(size_t)7;
+    }
+    return sonde__target_read(scan->heap->target, begin, scan->hits->copy, size) & ~(size_t)7;
+}
+
+static void search_copied(struct scan *scan, uint64_t begin, uint64_t end)
+{
+    while (begin < end && !scan->no_memory) {
+        size_t size = end - begin < COPY_BYTES ? (size_t)(end - begin) : COPY_BYTES;
+        size_t got = copy_target(scan, begin, size);
+        if (got == 0) { /* gone: go on behind the page */
+            uint64_t next = (begin / PAGE_BYTES + 1) * PAGE_BYTES;
+            scan->found->unreadable += (next < end ? next : end) - begin;
+            begin = next;
+            continue;
+        }
+        scan->found->bytes += got;
+        (void)search_words(scan, scan->hits->copy, got / 8, begin, false, NULL);
+        begin += got;
+    }
+}
+
+static void search_in_place(struct scan *scan, uint64_t begin, uint64_t end)
+{
+    while (begin < end && !scan->no_memory) {
+        uint64_t stop = end - begin < STEP_BYTES ? end : begin + STEP_BYTES, fault = 0;
+        const struct sonde__blockheap_found before = *scan->found;
+        const uint64_t *words = (const uint64_t *)(uintptr_t)begin;
+        while (stop > begin &&
+               !search_words(scan, words, (size_t)(stop - begin) / 8, begin, true, &fault)) {
+            scan->found->count = before.count; /* again, up to what is gone */
+            scan->found->hits = before.hits;
+            scan->found->stale = before.stale;
+            if (fault < begin || fault >= stop) { /* it could not be run */
+                scan->apart = false;
+                search_copied(scan, begin, end);
+                return;
+            }
+            stop = fault & ~(uint64_t)(PAGE_BYTES - 1);
+        }
+        scan->found->bytes += stop - begin;
+        begin = stop;
+        if (fault != 0) {
+            scan->found->unreadable += PAGE_BYTES;
+            begin += PAGE_BYTES;
+        }
+    }
+}
+
+/* What of [begin, end) is left over when ours is taken out, in order. */
+static void search_part(struct scan *scan, uint64_t begin, uint64_t end)
+{
+    if (scan->heap->is_self && begin < scan->own_end && end > scan->own_begin) {
+        if (begin < scan->own_begin) {
+            search_part(scan, begin, scan->own_begin);
+        }
+        if (end > scan->own_end) {
+            search_part(scan, scan->own_end, end);
+        }
+        return;
+    }
+    if (scan->found->bytes >= scan->bytes_max) {
+        scan->found->left_out += end - begin;
+    } else if (scan->apart) {
+        search_in_place(scan, begin, end);
+    } else {
+        search_copied(scan, begin, end);
+    }
+}
+
+/* Large maps are often reserved and not used: only what is there of them. */
+static void search_sparse(struct scan *scan, uint64_t begin, uint64_t end)
+{
+    uint64_t page = scan->page_bytes, run = 0; /* 0: no run has begun */
+    while (begin < end) {
+        uint64_t left = (end - begin) / page;
+        size_t wanted = 8 * (size_t)(left < PAGE_ENTRIES ? left : PAGE_ENTRIES), got = 0;
+        if (scan->page_fd < 0 || wanted == 0 ||
+            sonde__os_pread(scan->page_fd, scan->hits->pages, wanted, begin / page * 8, &got,
+                            NULL) != SONDE_OK ||
+            got < 8) {
+            search_part(scan, run != 0 ? run : begin, end);
+            return;
+        }
+        for (size_t i = 0; i < got / 8; i++, begin += page) {
+            if ((scan->hits->pages[i] & PAGE_THERE) != 0) {
+                run = run != 0 ? run : begin;
+            } else if (run != 0) {
+                search_part(scan, run, begin);
+                run = 0;
+            }
+        }
+        if (run != 0 && begin - run >= STEP_BYTES) {
+            search_part(scan, run, begin);
+            run = 0;
+        }
+    }
+    if (run != 0) {
+        search_part(scan, run, end);
+    }
+}
+
+/* Blocks on the heap are in writable memory that is nobody else's and no file's. */
+static bool is_wanted(const struct sonde__host_map *map)
+{
+    uint32_t both = SONDE__MAP_READ | SONDE__MAP_WRITE;
+    return (map->flags & both) == both && (map->flags & SONDE__MAP_SHARED) == 0 &&
+           map->inode == 0 && strncmp(map->path, "[stack", 6) != 0;
+}
+
+static int32_t open_proc(int32_t pid, const char *name)
+{
+    char buffer[48];
+    struct sonde__text path;
+    int32_t fd;
+    sonde__base_text_init(&path, buffer, sizeof buffer);
+    sonde__base_text_str(&path, "/proc/");
+    sonde__base_text_dec(&path, (uint64_t)pid);
+    sonde__base_text_str(&path, name);
+    return sonde__os_open(buffer, &fd, NULL) == SONDE_OK ? fd : -1;
+}
+
+static void search_maps(struct scan *scan)
+{
+    const struct sonde__host_maps *maps = &scan->heap->maps;
+    for (uint32_t i = 0; i < maps->count && !scan->no_memory; i++) {
+        const struct sonde__host_map *map = &maps->items[i];
+        if (!is_wanted(map)) {
+            continue;
+        }
+        if (map->end - map->start >= SPARSE_BYTES) {
+            search_sparse(scan, map->start, map->end);
+        } else {
+            search_part(scan, map->start, map->end);
+        }
+    }
+}
+
+static void choose_needles(struct scan *scan)
+{
+    const struct sonde__blockheap *heap = scan->heap;
+    for (uint32_t i = 0; i < heap->class_count; i++) {
+        if (heap->classes[i].kind == SONDE__BLOCK_CLASS_STACK ||
+            heap->classes[i].kind == SONDE__BLOCK_CLASS_MALLOC) {
+            scan->needles[scan->needle_count++] = heap->classes[i].address;
+        }
+    }
+}
+
+static int by_address(const void *a, const void *b)
+{
+    uint64_t x = ((const struct sonde__blockheap_item *)a)->address;
+    uint64_t y = ((const struct sonde__blockheap_item *)b)->address;
+    return x < y ? -1 : x > y;
+}
+
+enum sonde_status sonde__blockheap_scan(struct sonde__blockheap *heap, uint64_t bytes_max,
+                                        struct sonde__blockheap_found *ret_found,
+                                        struct sonde_error *ret_error)
+{
+    struct scan scan = {.heap = heap,
+                        .found = ret_found,
+                        .apart = heap->is_self,
+                        .page_bytes = sonde__os_page_size(),
+                        .bytes_max = bytes_max != 0 ? bytes_max : SONDE__BLOCKHEAP_BYTES_MAX};
+    struct sonde__host_maps maps;
+    *ret_found = (struct sonde__blockheap_found){.in_place = heap->is_self};
+    SONDE_TRY(sonde__host_maps_read(heap->pid, &maps, ret_error));
+    sonde__host_maps_done(&heap->maps);
+    heap->maps = maps;
+    scan.hits = sonde__os_map(sizeof *scan.hits);
+    if (scan.hits == NULL) {
+        return sonde__base_fail(ret_error, SONDE_MEMORY, "search for blocks", NULL, 0, 0);
+    }
+    scan.own_begin = (uint64_t)(uintptr_t)scan.hits;
+    scan.own_end = scan.own_begin +
+                   (sizeof *scan.hits + scan.page_bytes - 1) / scan.page_bytes * scan.page_bytes;
+    scan.mem_fd = heap->is_self ? -1 : open_proc(heap->pid, "/mem");
+    scan.page_fd = open_proc(heap->pid, "/pagemap");
+    choose_needles(&scan);
+    search_maps(&scan);
+    if (scan.mem_fd >= 0) {
+        sonde__os_close(scan.mem_fd);
+    }
+    if (scan.page_fd >= 0) {
+        sonde__os_close(scan.page_fd);
+    }
+    sonde__os_unmap(scan.hits, sizeof *scan.hits);
+    ret_found->in_place = scan.apart;
+    if (ret_found->count > 1) { /* several rounds over one memory leave them in no order */
+        qsort(ret_found->items, ret_found->count, sizeof *ret_found->items, by_address);
+    }
+    if (scan.no_memory) {
+        sonde__blockheap_found_done(ret_found);
+        return sonde__base_fail(ret_error, SONDE_MEMORY, "blocks that were found", NULL, 0, 0);
+    }
+    return SONDE_OK;
+}
+
+void sonde__blockheap_found_done(struct sonde__blockheap_found *found)
+{
+    sonde__mem_free(found->items);
+    *found = (struct sonde__blockheap_found){0};
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Symbols that have to do with blocks: the classes, and descriptors, whose names say what a block
+ * holds. They are data; of functions the index of the image's names is asked. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "blockheap_inside.h"
+#include "mem_heap.h"
+
+struct reading {
+    struct sonde__blockheap *heap;
+    const struct sonde__elf *elf;
+    uint64_t bias;
+    uint32_t first_class; /* of this image */
+    enum sonde_status status;
+};
+
+static bool table_has(const struct sonde__elf_symbols *table, const char *name)
+{
+    struct sonde__elf_symbol symbol;
+    for (uint32_t i = 1; i < table->count; i++) {
+        if (sonde__elf_symbols_at(table, i, &symbol) && symbol.section != 0 &&
+            strcmp(symbol.name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Is it defined in this image? */
+static bool image_has(void *ctx, const char *name)
+{
+    const struct reading *reading = ctx;
+    struct sonde__elf_section section;
+    struct sonde__elf_symbols table;
+    return (sonde__elf_dynamic_symbols(reading->elf, &table) && table_has(&table, name)) ||
+           (sonde__elf_section_by_type(reading->elf, SONDE__SHT_SYMTAB, &section) &&
+            sonde__elf_symbols(reading->elf, &section, &table) && table_has(&table, name));
+}
+
+static void add_class(struct reading *reading, uint64_t address, const char *name)
+{
+    struct sonde__blockheap *heap = reading->heap;
+    enum sonde__block_class kind = sonde__block_class_of(name);
+    if (kind != SONDE__BLOCK_CLASS_OTHER && heap->class_count < BLOCKHEAP_CLASSES_MAX &&
+        sonde__blockheap_class_at(heap, address) == NULL) {
+        heap->classes[heap->class_count++] =
+            (struct sonde__blockheap_class){address, (uint8_t)kind, 0};
+    }
+}
+
+static void add_symbols(struct reading *reading, const struct sonde__elf_symbols *table)
+{
+    struct sonde__blockheap *heap = reading->heap;
+    struct sonde__elf_symbol symbol;
+    for (uint32_t i = 1; i < table->count; i++) {
+        if (!sonde__elf_symbols_at(table, i, &symbol) || symbol.section == 0 ||
+            symbol.name[0] != '_') {
+            continue;
+        }
+        uint64_t address = symbol.value + reading->bias;
+        if (strncmp(symbol.name, "_NSConcrete", 11) == 0) {
+            add_class(reading, address, symbol.name);
+        } else if (strncmp(symbol.name, "__block_descriptor_", 19) != 0) {
+            continue;
+        }
+        if (!sonde__mem_grow(&heap->symbols, heap->symbol_count, &heap->symbol_capacity,
+                             sizeof *heap->symbols)) {
+            reading->status = SONDE_MEMORY;
+            return;
+        }
+        heap->symbols[heap->symbol_count++] = (struct blockheap_symbol){address, symbol.name};
+    }
+}
+
+static void read_image(struct reading *reading, const struct sonde__image *image)
+{
+    struct sonde__elf_section section;
+    struct sonde__elf_symbols table;
+    const void *bytes = NULL;
+    size_t size = 0;
+    (void)sonde__target_image_bytes(reading->heap->target, image, &bytes, &size);
+    if (sonde__symfile_elf(reading->heap->symfile, image, bytes, size, &reading->elf, NULL) !=
+        SONDE_OK) {
+        return;
+    }
+    reading->bias = image->bias;
+    reading->first_class = reading->heap->class_count;
+    if (sonde__elf_section_by_type(reading->elf, SONDE__SHT_SYMTAB, &section) &&
+        sonde__elf_symbols(reading->elf, &section, &table)) {
+        add_symbols(reading, &table);
+    }
+    if (sonde__elf_dynamic_symbols(reading->elf, &table)) {
+        add_symbols(reading, &table);
+    }
+    if (reading->heap->class_count > reading->first_class) {
+        enum sonde__block_runtime runtime = sonde__block_runtime_of(image_has, reading);
+        for (uint32_t i = reading->first_class; i < reading->heap->class_count; i++) {
+            reading->heap->classes[i].runtime = (uint8_t)runtime;
+        }
+    }
+}
+
+static int by_address(const void *a, const void *b)
+{
+    uint64_t x = ((const struct blockheap_symbol *)a)->address;
+    uint64_t y = ((const struct blockheap_symbol *)b)->address;
+    return x < y ? -1 : x > y;
+}
+
+/* A class may have been copied into the program, which has no runtime: the linker does that for
+ * programs that are not position-independent. Then it is the one of another image. */
+static void share_runtime(struct sonde__blockheap *heap)
+{
+    uint8_t known = SONDE__BLOCK_RUNTIME_UNKNOWN;
+    for (uint32_t i = 0; i < heap->class_count; i++) {
+        known = known == SONDE__BLOCK_RUNTIME_UNKNOWN ? heap->classes[i].runtime : known;
+    }
+    for (uint32_t i = 0; i < heap->class_count; i++) {
+        if (heap->classes[i].runtime == SONDE__BLOCK_RUNTIME_UNKNOWN) {
+            heap->classes[i].runtime = known;
+        }
+    }
+}
+
+enum sonde_status blockheap_read_symbols(struct sonde__blockheap *heap)
+{
+    const struct sonde__image_set *set = sonde__target_images(heap->target);
+    struct reading reading = {.heap = heap, .status = SONDE_OK};
+    for (uint32_t i = 0; i < set->image_count && reading.status == SONDE_OK; i++) {
+        read_image(&reading, &set->images[i]);
+    }
+    share_runtime(heap);
+    if (heap->symbol_count > 1) {
+        qsort(heap->symbols, heap->symbol_count, sizeof *heap->symbols, by_address);
+    }
+    return reading.status;
+}
+
+static const char *function_at(struct sonde__blockheap *heap, uint64_t address)
+{
+    const struct sonde__image *image =
+        sonde__image_find(sonde__target_images(heap->target), address);
+    const struct sonde__symbol_index *index;
+    struct sonde__symbol symbol;
+    const void *bytes = NULL;
+    size_t size = 0;
+    if (image == NULL) {
+        return NULL;
+    }
+    (void)sonde__target_image_bytes(heap->target, image, &bytes, &size);
+    return sonde__symfile_index(heap->symfile, image, bytes, size, &index, NULL) == SONDE_OK &&
+                   sonde__symbol_find(index, address - image->bias, &symbol) &&
+                   symbol.start == address - image->bias && symbol.name[0] != '\0'
+               ? symbol.name
+               : NULL;
+}
+
+const char *blockheap_name_at(struct sonde__blockheap *heap, uint64_t address)
+{
+    size_t low = 0, high = heap->symbol_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (heap->symbols[middle].address < address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < heap->symbol_count && heap->symbols[low].address == address
+               ? heap->symbols[low].name
+               : function_at(heap, address);
+}
