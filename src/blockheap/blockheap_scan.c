@@ -12,27 +12,26 @@
 #include "base_text.h"
 #include "blockheap_inside.h"
 #include "host_apart.h"
+#include "host_present.h"
 #include "host_words.h"
 #include "mem_heap.h"
 #include "os.h"
 
 enum {
-    HITS_MAX = 1 << 14,     /* of one step */
-    COPY_BYTES = 1 << 18,   /* of another process; the processor's second cache has 1 MiB */
-    STEP_BYTES = 1 << 26,   /* of this one: the thread sleeps for some ms */
-    PAGE_BYTES = 4096,      /* of the page map's entries where pages are larger, too: below */
+    HITS_MAX = 1 << 14,   /* of one step */
+    COPY_BYTES = 1 << 18, /* of another process; the processor's second cache has 1 MiB */
+    STEP_BYTES = 1 << 26, /* of this one: the thread sleeps for some ms */
+    PAGE_BYTES = 4096,
     SPARSE_BYTES = 1 << 24, /* maps of this size are asked what of them is there */
-    PAGE_ENTRIES = 1 << 11, /* asked for at a time: 8 MiB of pages */
-    ITEMS_MAX = 1 << 26,    /* blocks */
+    RANGES = 64,
+    ITEMS_MAX = 1 << 26, /* blocks */
 };
-#define PAGE_THERE ((uint64_t)3 << 62) /* in memory or swapped out */
 
 /* What a step finds, in memory of its own. */
 struct hits {
     uint32_t at[HITS_MAX];         /* words from the step's begin */
     uint64_t headers[HITS_MAX][4]; /* read at the same time; zero where it lies beyond the step */
     uint64_t copy[COPY_BYTES / 8];
-    uint64_t pages[PAGE_ENTRIES];
 };
 
 struct step {
@@ -205,32 +204,15 @@ static void search_part(struct scan *scan, uint64_t begin, uint64_t end)
 /* Large maps are often reserved and not used: only what is there of them. */
 static void search_sparse(struct scan *scan, uint64_t begin, uint64_t end)
 {
-    uint64_t page = scan->page_bytes, run = 0; /* 0: no run has begun */
-    while (begin < end) {
-        uint64_t left = (end - begin) / page;
-        size_t wanted = 8 * (size_t)(left < PAGE_ENTRIES ? left : PAGE_ENTRIES), got = 0;
-        if (scan->page_fd < 0 || wanted == 0 ||
-            sonde__os_pread(scan->page_fd, scan->hits->pages, wanted, begin / page * 8, &got,
-                            NULL) != SONDE_OK ||
-            got < 8) {
-            search_part(scan, run != 0 ? run : begin, end);
-            return;
+    struct sonde__host_range ranges[RANGES];
+    while (begin < end && !scan->no_memory) {
+        uint64_t next = end;
+        size_t count = sonde__host_present(scan->page_fd, begin, end, ranges, RANGES, &next,
+                                           &scan->found->left_out);
+        for (size_t i = 0; i < count; i++) {
+            search_part(scan, ranges[i].start, ranges[i].end);
         }
-        for (size_t i = 0; i < got / 8; i++, begin += page) {
-            if ((scan->hits->pages[i] & PAGE_THERE) != 0) {
-                run = run != 0 ? run : begin;
-            } else if (run != 0) {
-                search_part(scan, run, begin);
-                run = 0;
-            }
-        }
-        if (run != 0 && begin - run >= STEP_BYTES) {
-            search_part(scan, run, begin);
-            run = 0;
-        }
-    }
-    if (run != 0) {
-        search_part(scan, run, end);
+        begin = next;
     }
 }
 
@@ -242,7 +224,7 @@ static bool is_wanted(const struct sonde__host_map *map)
            map->inode == 0 && strncmp(map->path, "[stack", 6) != 0;
 }
 
-static int32_t open_proc(int32_t pid, const char *name)
+static int32_t open_memory(int32_t pid)
 {
     char buffer[48];
     struct sonde__text path;
@@ -250,7 +232,7 @@ static int32_t open_proc(int32_t pid, const char *name)
     sonde__base_text_init(&path, buffer, sizeof buffer);
     sonde__base_text_str(&path, "/proc/");
     sonde__base_text_dec(&path, (uint64_t)pid);
-    sonde__base_text_str(&path, name);
+    sonde__base_text_str(&path, "/mem");
     return sonde__os_open(buffer, &fd, NULL) == SONDE_OK ? fd : -1;
 }
 
@@ -309,8 +291,8 @@ enum sonde_status sonde__blockheap_scan(struct sonde__blockheap *heap, uint64_t 
     scan.own_begin = (uint64_t)(uintptr_t)scan.hits;
     scan.own_end = scan.own_begin +
                    (sizeof *scan.hits + scan.page_bytes - 1) / scan.page_bytes * scan.page_bytes;
-    scan.mem_fd = heap->is_self ? -1 : open_proc(heap->pid, "/mem");
-    scan.page_fd = open_proc(heap->pid, "/pagemap");
+    scan.mem_fd = heap->is_self ? -1 : open_memory(heap->pid);
+    scan.page_fd = sonde__host_present_open(heap->pid);
     choose_needles(&scan);
     search_maps(&scan);
     if (scan.mem_fd >= 0) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "host_apart.h"
+#include "host_present.h"
 #include "host_words.h"
 #include "test.h"
 
@@ -129,4 +130,38 @@ TEST(loads_apart_may_fault)
     work.reached = 0;
     CHECK_EQ(sonde__host_apart(add_up, &work, &fault), SONDE_UNREADABLE);
     CHECK_EQ(fault, (uintptr_t)memory);
+}
+
+TEST(memory_that_was_touched_is_there)
+{
+    struct sonde__host_range ranges[8];
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), size = (size_t)1 << 30;
+    char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uint64_t at = (uintptr_t)memory, end = at + size, next = 0, unasked = 0, seen = 0;
+    int32_t fd = sonde__host_present_open(getpid());
+    CHECK(memory != MAP_FAILED);
+    madvise(memory, size, MADV_NOHUGEPAGE);
+    if (fd < 0) {
+        SKIP("no page map");
+    }
+    for (unsigned i = 0; i < 20; i++) { /* more ranges than are asked for at a time */
+        memory[3 * i * page] = memory[(3 * i + 1) * page] = 1;
+    }
+    memory[size - 1] = 1;
+    while (at < end) {
+        size_t count = sonde__host_present(fd, at, end, ranges, 8, &next, &unasked);
+        CHECK(count <= 8 && next > at && next <= end);
+        for (size_t i = 0; i < count; i++) {
+            CHECK(ranges[i].start >= at && ranges[i].end <= end);
+            seen += ranges[i].end - ranges[i].start;
+        }
+        at = next;
+    }
+    CHECK_EQ(unasked, 0);
+    CHECK(seen == 41 * page || seen == size); /* an emulator may not tell */
+    CHECK_EQ(sonde__host_present(-1, 0, 8192, ranges, 8, &next, &unasked), 1);
+    CHECK_EQ(ranges[0].end, 8192);
+    munmap(memory, size);
+    close(fd);
 }

@@ -48,18 +48,23 @@ static void *make(uint64_t which, int n, corpus_block other)
     }
 }
 
-/* live: room for `count`. Returns how many live on. Others are made and released in between, and
- * memory that held one is used again for what is none. */
+enum { OTHERS = 32 };
+
+/* live: room for `count` and OTHERS. Returns how many live on. Others are made and released in
+ * between, and memory that held one is used again for what is none. */
 size_t churn(size_t count, unsigned keep_one_of, void **live)
 {
     uint64_t state = count;
     size_t kept = 0;
-    corpus_block other = _Block_copy(^{
-      NUMBER(count);
-    });
+    corpus_block others[OTHERS];
     void **all = malloc(count * sizeof *all);
+    for (unsigned i = 0; i < OTHERS; i++) { /* a count has 15 bits only */
+        others[i] = _Block_copy(^{
+          NUMBER(count + i);
+        });
+    }
     for (size_t i = 0; i < count; i++) {
-        all[i] = make(random_next(&state), (int)i, other);
+        all[i] = make(random_next(&state), (int)i, others[i % OTHERS]);
         if (random_next(&state) % 4 == 0) {
             char *junk = malloc(48); /* what was there stays, but for its first bytes */
             if (random_next(&state) % 8 == 0) {
@@ -75,7 +80,8 @@ size_t churn(size_t count, unsigned keep_one_of, void **live)
         }
     }
     free(all);
-    live[kept++] = other;
+    memcpy(live + kept, others, sizeof others);
+    kept += OTHERS;
     return kept;
 }
 
@@ -83,7 +89,7 @@ int main(int argc, char **argv)
 {
     size_t count = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000;
     unsigned keep = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 2;
-    void **live = malloc((count + 1) * sizeof *live);
+    void **live = malloc((count + OTHERS) * sizeof *live);
     uint64_t kept = churn(count, keep, live);
     fwrite(&kept, 8, 1, stdout);
     fwrite(live, 8, kept, stdout);
