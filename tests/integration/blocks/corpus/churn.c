@@ -23,18 +23,23 @@ static uint64_t random_next(uint64_t *state)
     return *state >> 33;
 }
 
+struct wide {
+    char pad[160];
+};
+
 static void *make(uint64_t which, int n, corpus_block other)
 {
     __block int shared = n;
     long l = n, m = n + 1;
+    struct wide wide = {{(char)n}};
     switch (which % 4) {
     case 0:
         return _Block_copy(^{
           NUMBER(n);
         });
-    case 1:
+    case 1: /* so large that free() joins it with its neighbours and leaves its class */
         return _Block_copy(^{
-          NUMBER(l + m);
+          NUMBER(l + m + wide.pad[3]);
         });
     case 2:
         return _Block_copy(^{
