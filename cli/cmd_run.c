@@ -165,84 +165,103 @@ static void open_own_report(const struct sonde__cli_command *command,
     o->report_name = path;
 }
 
-static int run(const struct sonde__cli_command *command, int argc, char **argv)
+struct choice {
+    const char *report;
+    const char *list; /* of functions to record */
+    enum sonde__cli_color color;
+    bool app_only;
+};
+
+/* The options, up to the program. False: *ret_exit_code says how to end. */
+static bool parse(const struct sonde__cli_command *command, int argc, char **argv,
+                  struct sonde__watch_options *o, struct choice *chosen, int *ret_exit_code)
 {
-    struct sonde__watch_options o = {.threshold_ns = 250000000u, .report_fd = -1};
     struct sonde__cli_args args;
-    enum sonde__cli_color color = SONDE__CLI_COLOR_AUTO;
-    const char *report = NULL, *list = NULL;
-    bool app_only = false;
     uint64_t root = 0;
     bool done = false;
-    int id, missing;
+    int id;
     sonde__cli_args_init(&args, command, argc, argv);
     while (!done && (id = sonde__cli_next(&args)) != SONDE__CLI_END) {
         bool right = true;
         switch (id) {
         case OPTION_STALL:
-            right = sonde__cli_parse_duration(args.value, &o.threshold_ns) &&
-                    o.threshold_ns >= STALL_MIN_NS && o.threshold_ns <= 60000000000u;
+            right = sonde__cli_parse_duration(args.value, &o->threshold_ns) &&
+                    o->threshold_ns >= STALL_MIN_NS && o->threshold_ns <= 60000000000u;
             break;
         case OPTION_TIMEOUT:
-            right = sonde__cli_parse_duration(args.value, &o.timeout_ns) && o.timeout_ns > 0;
+            right = sonde__cli_parse_duration(args.value, &o->timeout_ns) && o->timeout_ns > 0;
             break;
         case OPTION_ACTION:
-            right = parse_action(args.value, &o.timeout_action);
+            right = parse_action(args.value, &o->timeout_action);
             break;
         case OPTION_SAMPLER:
-            right = parse_sampler(args.value, &o.sampler);
+            right = parse_sampler(args.value, &o->sampler);
             break;
         case OPTION_COLOR:
-            right = sonde__cli_parse_color(args.value, &color);
+            right = sonde__cli_parse_color(args.value, &chosen->color);
             break;
         case OPTION_REPORT:
-            report = args.value;
-            o.report_name = report;
+            chosen->report = args.value;
+            o->report_name = args.value;
             break;
         case OPTION_VERBOSE:
-            o.verbose = true;
+            o->verbose = true;
             break;
         case OPTION_FOLLOW:
-            o.follow = true;
+            o->follow = true;
             break;
         case OPTION_RECORD:
-            list = args.value;
+            chosen->list = args.value;
             break;
         case OPTION_APP_ONLY:
-            app_only = true;
+            chosen->app_only = true;
             break;
         case OPTION_FOLLOWED:
             right = sonde__cli_parse_uint(args.value, INT32_MAX, &root) && root > 0;
-            o.root = (int32_t)root;
+            o->root = (int32_t)root;
             break;
         case SONDE__CLI_OPERAND:
             done = true;
             break;
         default:
-            return args.exit_code;
+            *ret_exit_code = args.exit_code;
+            return false;
         }
         if (!right) {
-            return sonde__cli_usage_error(command, "not a value for this option: %s", args.value);
+            *ret_exit_code =
+                sonde__cli_usage_error(command, "not a value for this option: %s", args.value);
+            return false;
         }
     }
-    if (!done) {
-        return sonde__cli_usage_error(command, "no program to run");
+    if (done) {
+        o->argv = &argv[args.at - 1];
+        if (o->root != 0) {
+            o->program = *o->argv++;
+        }
     }
-    o.argv = &argv[args.at - 1];
-    if (o.root != 0) {
-        o.program = *o.argv++;
+    if (!done || o->argv[0] == NULL) {
+        *ret_exit_code = sonde__cli_usage_error(command, "no program to run");
+        return false;
     }
-    if (o.argv[0] == NULL) {
-        return sonde__cli_usage_error(command, "no program to run");
+    return true;
+}
+
+static int run(const struct sonde__cli_command *command, int argc, char **argv)
+{
+    struct sonde__watch_options o = {.threshold_ns = 250000000u, .report_fd = -1};
+    struct choice chosen = {.color = SONDE__CLI_COLOR_AUTO};
+    int missing;
+    if (!parse(command, argc, argv, &o, &chosen, &missing)) {
+        return missing;
     }
-    if (list == NULL && app_only) {
+    if (chosen.list == NULL && chosen.app_only) {
         return sonde__cli_usage_error(command, "--app-only is of --record");
     }
-    if (list != NULL && o.follow) {
+    if (chosen.list != NULL && o.follow) {
         return sonde__cli_usage_error(command, "--record and --follow do not go together yet");
     }
     if (o.follow) {
-        fill_follow(&o, report);
+        fill_follow(&o, chosen.report);
     }
     if (o.root == 0 && (missing = look_for_program(command, &o)) != 0) {
         return missing;
@@ -254,16 +273,17 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     o.symbols = &symbols.options;
     o.envp = environ;
     o.probe = sonde__cli_find_probe();
-    if (list != NULL && (missing = sonde__cli_prepare_record(command, list, app_only, &o)) != 0) {
+    if (chosen.list != NULL &&
+        (missing = sonde__cli_prepare_record(command, chosen.list, chosen.app_only, &o)) != 0) {
         return missing;
     }
     if (o.root != 0 && o.report_base != NULL) {
         open_own_report(command, &o);
-    } else if (report != NULL && (o.report_fd = open_report(command, report)) < 0) {
+    } else if (chosen.report != NULL && (o.report_fd = open_report(command, chosen.report)) < 0) {
         return EXIT_OURS;
     }
     o.tool = "sonde " SONDE_VERSION;
-    o.color = sonde__cli_use_color(color, stderr);
+    o.color = sonde__cli_use_color(chosen.color, stderr);
     struct sonde_error error = {0};
     int exit_code = sonde__watch_run(&o, &error);
     (void)sonde__cli_fail(command, NULL, error.status, &error);

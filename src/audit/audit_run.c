@@ -71,7 +71,7 @@ static enum sonde_status make_library(struct sonde__audit *audit, struct sonde_e
     enum sonde_status status =
         bytes == NULL ? sonde__base_fail(ret_error, SONDE_MEMORY, "no memory", NULL, 0, 0)
                       : SONDE_OK;
-    if (status == SONDE_OK) {
+    if (status == SONDE_OK && bytes != NULL) {
         memcpy(bytes, file.data, file.size);
         status = sonde__audit_name_thunks(bytes, file.size, names, count, ret_error);
     }

@@ -168,8 +168,8 @@ static inline void put_end(struct pass *pass, enum sonde_end_reason end, uint64_
 
 /* Walk on. at: the frame of the memo that was followed to, or END: none, and what the memo has from
  * frame `next` on may be of use. */
-// NOLINTNEXTLINE(readability-function-size): one loop, so that its state stays in registers
 SONDE__NO_SANITIZE static inline __attribute__((always_inline)) bool
+// NOLINTNEXTLINE(readability-function-size): one loop, so that its state stays in registers
 walk_on(struct pass *pass, uint32_t from, uint32_t at, uint32_t next, const bool has_stack)
 {
     struct sonde__memo *const memo = pass->memo;
