@@ -204,3 +204,20 @@ TEST(pointers_of_the_program_stay)
     sonde__hook_stop(hooks);
     CHECK(by_pointer == api_by_hidden);
 }
+
+/* Whoever has taken a thunk's address keeps a way to the function, also while functions are hooked
+ * again, and after that. */
+TEST(thunks_that_somebody_holds_pass_on)
+{
+    uint32_t thunk = 0;
+    start(0);
+    int (*held)(int) = by_pointer;
+    CHECK(sonde__probe_hook_index((uint64_t)(uintptr_t)held, &thunk));
+    CHECK_EQ(SEEN(held(1), 2), 1);
+    sonde__hook_stop(hooks);
+    CHECK_EQ(SEEN(held(2), 3), 0);
+    start(0);
+    CHECK_EQ(SEEN(held(3), 4), 1);
+    sonde__hook_stop(hooks);
+    CHECK_EQ(SEEN(held(4), 5), 0);
+}

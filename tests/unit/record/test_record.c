@@ -262,6 +262,84 @@ TEST(deep_stacks)
     sonde_depot_destroy(depot);
 }
 
+/* A recursion of each depth up to 256, deep ones first or shallow ones first: XOR gives two keys.
+ */
+TEST(recursions)
+{
+    enum { DEEP = 256 };
+    uint32_t ids[DEEP];
+    CHECK_EQ(sonde_stack_prepare(), SONDE_OK);
+    CHECK_EQ(sonde_depot_create(1 << 20, &depot), SONDE_OK);
+    for (volatile unsigned round = 0; round < 2; round++) {
+        for (unsigned i = 0; i < DEEP; i++) {
+            unsigned depth = round == 0 ? i : DEEP - 1 - i;
+            uint32_t id = id_at(depth);
+            CHECK(round == 0 || ids[depth] == id);
+            for (unsigned other = 0; round == 0 && other < depth; other++) {
+                CHECK(ids[other] != id);
+            }
+            ids[depth] = id;
+        }
+    }
+    sonde_depot_destroy(depot);
+}
+
+/* Five functions that call each other in every order: the same frames, always in another one. */
+enum { ORDER_OF = 5, ORDERS = 120 };
+static void call_next(const unsigned *order, unsigned left, uint32_t *ret_id);
+
+#define STEP(name)                                                                                 \
+    __attribute__((noinline)) static void name(const unsigned *order, unsigned left,               \
+                                               uint32_t *ret_id)                                   \
+    {                                                                                              \
+        call_next(order, left, ret_id);                                                            \
+        HERE(#name);                                                                               \
+    }
+STEP(step_a)
+STEP(step_b)
+STEP(step_c)
+STEP(step_d)
+STEP(step_e)
+
+static void call_next(const unsigned *order, unsigned left, uint32_t *ret_id)
+{
+    static void (*const volatile steps_of[])(const unsigned *, unsigned,
+                                             uint32_t *) = {step_a, step_b, step_c, step_d, step_e};
+    if (left == 0) {
+        CHECK_EQ(sonde_depot_capture(depot, 0, ret_id), SONDE_OK);
+    } else {
+        steps_of[*order](order + 1, left - 1, ret_id);
+    }
+    HERE("call_next");
+}
+
+TEST(each_order_of_calls_is_a_stack_of_its_own)
+{
+    uint32_t ids[ORDERS];
+    CHECK_EQ(sonde_stack_prepare(), SONDE_OK);
+    CHECK_EQ(sonde_depot_create(0, &depot), SONDE_OK);
+    for (volatile unsigned round = 0; round < 3; round++) {
+        for (unsigned k = 0; k < ORDERS; k++) {
+            unsigned which = round == 1 ? ORDERS - 1 - k : k, left = which;
+            unsigned order[ORDER_OF] = {0, 1, 2, 3, 4};
+            uint32_t id = 0;
+            for (unsigned i = ORDER_OF; i > 1; i--) { /* the digits of `which` say who is next */
+                unsigned other = left % i, last = order[i - 1];
+                left /= i;
+                order[i - 1] = order[other];
+                order[other] = last;
+            }
+            call_next(order, ORDER_OF, &id);
+            CHECK(round == 0 || ids[which] == id);
+            for (unsigned other = 0; round == 0 && other < which; other++) {
+                CHECK(ids[other] != id);
+            }
+            ids[which] = id;
+        }
+    }
+    sonde_depot_destroy(depot);
+}
+
 __attribute__((noinline)) static uint32_t capture_here(void)
 {
     uint32_t id = 0;
