@@ -316,8 +316,9 @@ const struct sonde__cli_command sonde__cmd_run = {
              "--record LIST: who calls the functions that the file LIST names, one a line, and\n"
              "how often: each different stack once, with its count, when PROGRAM ends. Calls\n"
              "are counted exactly, in all threads, from the first constructor on, also of\n"
-             "libraries that come later. --verbose lists what cannot be seen, and why. Forked\n"
-             "children are not recorded.\n"
+             "libraries that come later; -[Class selector] and +[Class selector] are methods\n"
+             "of Objective-C. --verbose lists what cannot be seen, and why. Forked children\n"
+             "are not recorded.\n"
              "\n"
              "Exit status: that of PROGRAM; 125 when sonde failed, 126 when PROGRAM cannot be\n"
              "executed, 127 when it is not found.",

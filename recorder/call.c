@@ -11,6 +11,10 @@ uint64_t recorder_call(const struct sonde__probe_hook *hook, const struct sonde_
     if (hook->function >= RECORDER_EVENT_FUNCTION) {
         return recorder_event(hook, regs);
     }
+    if (atomic_load_explicit(&recorder_own_thread, memory_order_relaxed) ==
+        (uint64_t)(uintptr_t)&recorder_self) {
+        return atomic_load_explicit(&hook->target, memory_order_relaxed);
+    }
     uint32_t stack = sonde__record_stack(recorder_record, regs, 0);
     (void)sonde__record_call(recorder_record, hook->function, stack);
     return atomic_load_explicit(&hook->target, memory_order_relaxed);

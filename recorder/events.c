@@ -68,8 +68,15 @@ uint64_t recorder_event(const struct sonde__probe_hook *hook, const struct sonde
         return target;
     }
     int saved = errno;
+    enum sonde__record_event event = hook->function - RECORDER_EVENT_FUNCTION;
+    if (event >= SONDE__RECORD_OBJC_LOAD) {
+        recorder_method_event(event, regs);
+        errno = saved;
+        return target;
+    }
     recorder_look_at_images();
-    if (hook->function == RECORDER_EVENT_FUNCTION + SONDE__RECORD_DLSYM) {
+    (void)recorder_look_for_methods();
+    if (event == SONDE__RECORD_DLSYM) {
         target = lead_dlsym(regs, target);
     }
     errno = saved;

@@ -6,6 +6,7 @@
 #ifndef SONDE_RECORDER_H
 #define SONDE_RECORDER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "hook.h"
@@ -34,6 +35,16 @@ uint64_t recorder_event(const struct sonde__probe_hook *hook, const struct sonde
 
 /* Images that came, or went, since the last time; then the slots of those that came. */
 void recorder_look_at_images(void);
+
+/* methods.c: one of the functions of Objective-C's runtime is called that load classes and find
+ * methods; and methods of the list whose classes are there by now. */
+void recorder_method_event(enum sonde__record_event event, const struct sonde__regs *regs);
+/* False: another thread does it. */
+bool recorder_look_for_methods(void);
+/* The thread for which the runtime works for us, by the address of its recorder_self: what it calls
+ * then is not the program's call. 0: none. */
+extern _Atomic uint64_t recorder_own_thread;
+extern __thread char recorder_self;
 
 /* images.c: what the page says of images and of blind spots. One thread at a time. */
 void recorder_log_images(void);

@@ -30,11 +30,7 @@ void *__wrap_dlsym(void *handle, const char *name)  /* NOLINT */
     return recorder_dlsym(handle, name);
 }
 
-static const char *const event_names[SONDE__RECORD_EVENTS] = {
-    [SONDE__RECORD_DLOPEN] = "dlopen",   [SONDE__RECORD_DLMOPEN] = "dlmopen",
-    [SONDE__RECORD_DLCLOSE] = "dlclose", [SONDE__RECORD_DLSYM] = "dlsym",
-    [SONDE__RECORD_DLVSYM] = "dlvsym",
-};
+static const char *const event_names[SONDE__RECORD_EVENTS] = SONDE__RECORD_EVENT_NAMES;
 
 struct search {
     uint64_t base;
@@ -174,5 +170,6 @@ static void finish(void)
 {
     if (preload_page() != NULL && recorder_hooks != NULL) {
         recorder_look_at_images();
+        (void)recorder_look_for_methods();
     }
 }

@@ -5,10 +5,15 @@
 
 #include "audit_library.h"
 #include "base_status.h"
+#include "hook_method.h"
 
 /* What symbols are made of; C++ names are mangled here. */
 static bool is_name(const char *text)
 {
+    struct sonde__hook_method_name method;
+    if (sonde__hook_method_parse(text, &method)) {
+        return strlen(text) <= SONDE__AUDIT_METHOD_MAX;
+    }
     for (const char *c = text; *c != '\0'; c++) {
         bool is_letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z');
         if (!is_letter && *c != '_' && *c != '$' && *c != '.' &&
@@ -61,4 +66,15 @@ enum sonde_status sonde__audit_list_parse(char *text, struct sonde__audit_list *
     return ret_list->count > 0 ? SONDE_OK
                                : sonde__base_fail(ret_error, SONDE_ABSENT,
                                                   "no function is named in it", NULL, 0, 0);
+}
+
+bool sonde__audit_list_has_methods(const struct sonde__audit_list *list)
+{
+    struct sonde__hook_method_name method;
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (sonde__hook_method_parse(list->names[i], &method)) {
+            return true;
+        }
+    }
+    return false;
 }

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A list of functions: one name a line, # begins a comment. Context: any thread; sans I/O. */
+/* A list of functions: one name a line, of a symbol or of a method of Objective-C
+ * ("-[Class selector]", "+[Class selector]"); # begins a comment. Context: any thread; sans I/O. */
 #ifndef SONDE_AUDIT_LIST_H
 #define SONDE_AUDIT_LIST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <sonde/status.h>
 
 #include "record_page.h"
+
+/* Bytes of the name of a method, at most. */
+#define SONDE__AUDIT_METHOD_MAX 240u
 
 struct sonde__audit_list {
     const char *names[SONDE__RECORD_FUNCTIONS];
@@ -20,5 +25,7 @@ struct sonde__audit_list {
 SONDE_NODISCARD enum sonde_status sonde__audit_list_parse(char *text,
                                                           struct sonde__audit_list *ret_list,
                                                           struct sonde_error *ret_error);
+
+bool sonde__audit_list_has_methods(const struct sonde__audit_list *list);
 
 #endif

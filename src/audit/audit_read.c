@@ -8,6 +8,7 @@
 #include "arch_regs.h"
 #include "drain_stack.h"
 #include "hook.h"
+#include "hook_method.h"
 #include "mem_heap.h"
 #include "record_page.h"
 
@@ -195,17 +196,59 @@ static const char *reason_text(uint32_t reason)
     return reason < sizeof texts / sizeof *texts ? texts[reason] : "unknown";
 }
 
+static const char *method_text(uint32_t state)
+{
+    static const char *const texts[] = {
+        [SONDE__HOOK_METHOD_NO_RUNTIME] = "no runtime of Objective-C is loaded",
+        [SONDE__HOOK_METHOD_NO_CLASS] = "no class of this name is loaded",
+        [SONDE__HOOK_METHOD_NOT_OWN] = "the class has no such method of its own",
+        [SONDE__HOOK_METHOD_FULL] = "too many functions",
+    };
+    return state < sizeof texts / sizeof texts[0] ? texts[state] : NULL;
+}
+
+static void each_method(const struct sonde__record_page *page, const struct sonde__audit_list *list,
+                        void (*each)(void *ctx, const char *line), void *ctx)
+{
+    struct sonde__hook_method_name method;
+    for (uint32_t i = 0; i < list->count; i++) {
+        uint32_t known = atomic_load(&page->functions[i].method);
+        const char *text = method_text(known > 0 ? known - 1 : SONDE__HOOK_METHOD_NO_RUNTIME);
+        if (text != NULL && sonde__hook_method_parse(list->names[i], &method)) {
+            char line[512];
+            snprintf(line, sizeof line, "%s: %s", list->names[i], text);
+            each(ctx, line);
+        }
+    }
+}
+
+/* What was not there at first may have come later. */
+static bool is_defined(const struct sonde__record_page *page, uint32_t count, uint32_t function)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (page->blinds[i].function == function && page->blinds[i].reason == SONDE__HOOK_INSIDE) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void sonde__audit_each_blind(const void *memory, const struct sonde__audit_list *list, bool all,
                              void (*each)(void *ctx, const char *line), void *ctx)
 {
     const struct sonde__record_page *page = memory;
     uint32_t count = atomic_load_explicit(&page->blind_count, memory_order_acquire);
     uint32_t most = sizeof page->blinds / sizeof page->blinds[0];
-    for (uint32_t i = 0; i < count && i < most; i++) {
+    count = count < most ? count : most;
+    each_method(page, list, each, ctx);
+    for (uint32_t i = 0; i < count; i++) {
         const struct sonde__record_blind *blind = &page->blinds[i];
         char line[512];
         if (!all && blind->reason != SONDE__HOOK_ABSENT &&
             blind->reason != SONDE__HOOK_NO_FUNCTION) {
+            continue;
+        }
+        if (blind->reason == SONDE__HOOK_ABSENT && is_defined(page, count, blind->function)) {
             continue;
         }
         const char *module = blind->module == UINT32_MAX ? NULL : text_at(page, blind->module);

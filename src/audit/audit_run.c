@@ -30,8 +30,7 @@ struct sonde__audit {
     char library[64];
 };
 
-static const char *const events[SONDE__RECORD_EVENTS] = {"dlopen", "dlmopen", "dlclose", "dlsym",
-                                                         "dlvsym"};
+static const char *const events[SONDE__RECORD_EVENTS] = SONDE__RECORD_EVENT_NAMES;
 
 static enum sonde_status read_list(struct sonde__audit *audit, struct sonde_error *ret_error)
 {
@@ -53,7 +52,10 @@ static uint32_t choose_names(const struct sonde__audit *audit, struct sonde__aud
             names[count++] = (struct sonde__audit_name){audit->list.names[i], i};
         }
     }
-    for (uint32_t i = 0; i < SONDE__RECORD_EVENTS; i++) {
+    uint32_t event_count = audit->scope.has_objc && sonde__audit_list_has_methods(&audit->list)
+                               ? SONDE__RECORD_EVENTS
+                               : SONDE__RECORD_OBJC_LOAD;
+    for (uint32_t i = 0; i < event_count; i++) {
         names[count++] =
             (struct sonde__audit_name){events[i], SONDE__RECORD_THUNKS - SONDE__RECORD_EVENTS + i};
     }
@@ -133,10 +135,11 @@ void sonde__audit_begin(void *ctx, void *memory)
     page->version = SONDE__RECORD_PAGE_VERSION;
     page->nodes = SONDE__AUDIT_NODES;
     page->function_count = audit->list.count;
-    for (uint32_t i = 0; i < audit->list.count; i++) { /* 512 names of at most 90 bytes */
+    for (uint32_t i = 0; i < audit->list.count; i++) { /* 512 names of at most 240 bytes */
         size_t size = strlen(audit->list.names[i]) + 1;
         memcpy(page->names + used, audit->list.names[i], size);
-        page->functions[i] = (struct sonde__record_function){used, audit->scope.is_bound[i]};
+        page->functions[i] =
+            (struct sonde__record_function){.name = used, .is_bound = audit->scope.is_bound[i]};
         used += (uint32_t)size;
     }
 }

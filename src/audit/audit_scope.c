@@ -36,6 +36,7 @@ bool sonde__audit_is_reserved(const char *name)
 
 static void look_at_symbol(struct search *search, const struct sonde__elf_symbol *symbol)
 {
+    search->scope->has_objc |= strcmp(symbol->name, "objc_msg_lookup") == 0;
     for (uint32_t i = 0; i < search->list->count; i++) {
         if (search->is_decided[i] || strcmp(search->list->names[i], symbol->name) != 0) {
             continue;

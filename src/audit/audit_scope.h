@@ -16,6 +16,7 @@
 
 struct sonde__audit_scope {
     bool is_bound[SONDE__RECORD_FUNCTIONS];
+    bool has_objc; /* GNU's runtime of Objective-C is among the libraries */
 };
 
 /* Never given to the loader: it calls them itself before the recorder has started, or the recorder

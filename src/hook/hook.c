@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "base_status.h"
+#include "hook_method.h"
 #include "hook_object.h"
+#include "hook_thunk.h"
 #include "hook_write.h"
 #include "mem_arena.h"
 #include "mem_heap.h"
@@ -36,6 +38,8 @@ struct sonde__hooks {
     size_t definition_count, definition_capacity;
     struct slot *slots;
     size_t slot_count, slot_capacity;
+    struct sonde__hook_method *methods; /* of the names, those that are of methods */
+    uint32_t method_count;
     struct sonde__hook_blind *blinds;
     size_t blind_count, blind_capacity;
     struct sonde__arena texts;
@@ -49,8 +53,6 @@ struct sonde__hooks {
 };
 
 static struct sonde__hooks *current;
-static uint32_t thunks_used; /* thunks are never used again for another target */
-static uint32_t thunks_end = SONDE__PROBE_HOOKS;
 
 static void add_blind(struct sonde__hooks *hooks, const char *module, const char *function,
                       enum sonde__hook_reason reason)
@@ -143,7 +145,8 @@ static void resolve(struct sonde__hooks *hooks)
         }
     }
     for (uint32_t i = 0; i < hooks->count; i++) {
-        bool is_there = false;
+        struct sonde__hook_method_name method;
+        bool is_there = sonde__hook_method_parse(hooks->names[i], &method);
         for (size_t k = 0; k < hooks->definition_count; k++) {
             is_there |= hooks->definitions[k].function == i;
         }
@@ -158,26 +161,6 @@ static void resolve(struct sonde__hooks *hooks)
 }
 
 /* --- the second pass: slots --- */
-
-/* The thunk of a definition; 0: none is left. A target keeps its thunk for good. */
-static uint64_t thunk_of(uint64_t target, uint32_t function)
-{
-    for (uint32_t i = 0; i < thunks_used; i++) {
-        struct sonde__probe_hook *hook = &sonde__probe_hooks[i];
-        if (atomic_load(&hook->target) == target && hook->function == function) {
-            atomic_store(&hook->on, 1);
-            return sonde__probe_hook_thunk(i);
-        }
-    }
-    if (thunks_used == thunks_end) {
-        return 0;
-    }
-    struct sonde__probe_hook *hook = &sonde__probe_hooks[thunks_used];
-    atomic_store(&hook->target, target);
-    hook->function = function;
-    atomic_store(&hook->on, 1);
-    return sonde__probe_hook_thunk(thunks_used++);
-}
 
 static const struct definition *by_address(const struct sonde__hooks *hooks, uint64_t address)
 {
@@ -211,7 +194,7 @@ static bool is_unbound(const struct sonde__hook_object *object, const ElfW(Sym) 
 static void hook_slot(struct sonde__hooks *hooks, uint64_t *at, uint64_t old,
                       const struct definition *definition)
 {
-    uint64_t thunk = thunk_of(definition->address, definition->function);
+    uint64_t thunk = sonde__hook_thunk_of(definition->address, definition->function);
     if (thunk == 0) {
         add_blind(hooks, hooks->module, hooks->names[definition->function], SONDE__HOOK_FULL);
         return;
@@ -380,6 +363,31 @@ enum sonde_status sonde__hook_sweep(struct sonde__hooks *hooks)
     return hooks->failed ? SONDE_MEMORY : SONDE_OK;
 }
 
+static bool list_methods(struct sonde__hooks *hooks)
+{
+    struct sonde__hook_method_name method;
+    hooks->methods = sonde__mem_alloc_array(hooks->count, sizeof *hooks->methods);
+    for (uint32_t i = 0; hooks->methods != NULL && i < hooks->count; i++) {
+        if (sonde__hook_method_parse(hooks->names[i], &method)) {
+            hooks->methods[hooks->method_count++] =
+                (struct sonde__hook_method){.name = hooks->names[i], .function = i};
+        }
+    }
+    return hooks->methods != NULL;
+}
+
+uint32_t sonde__hook_look_for_methods(struct sonde__hooks *hooks)
+{
+    return sonde__hook_methods_look(hooks->methods, hooks->method_count, sonde__hook_thunk_of);
+}
+
+const struct sonde__hook_method *sonde__hook_methods(const struct sonde__hooks *hooks,
+                                                     uint32_t *ret_count)
+{
+    *ret_count = hooks->method_count;
+    return hooks->methods;
+}
+
 enum sonde_status sonde__hook_start(const char *const *names, uint32_t count, uint32_t flags,
                                     struct sonde__hooks **ret_hooks, struct sonde_error *ret_error)
 {
@@ -395,7 +403,7 @@ enum sonde_status sonde__hook_start(const char *const *names, uint32_t count, ui
     hooks->count = count;
     hooks->flags = flags;
     current = hooks;
-    if (sonde__hook_sweep(hooks) != SONDE_OK) {
+    if (!list_methods(hooks) || sonde__hook_sweep(hooks) != SONDE_OK) {
         sonde__hook_stop(hooks);
         return sonde__base_fail(ret_error, SONDE_MEMORY, "no memory for hooks", NULL, 0, 0);
     }
@@ -403,16 +411,11 @@ enum sonde_status sonde__hook_start(const char *const *names, uint32_t count, ui
     return SONDE_OK;
 }
 
-void sonde__hook_reserve(uint32_t front, uint32_t back)
-{
-    thunks_used = front;
-    thunks_end = SONDE__PROBE_HOOKS - back;
-}
-
 uint64_t sonde__hook_lead(struct sonde__hooks *hooks, uint64_t address)
 {
     const struct definition *definition = by_address(hooks, address);
-    uint64_t thunk = definition != NULL ? thunk_of(definition->address, definition->function) : 0;
+    uint64_t thunk =
+        definition != NULL ? sonde__hook_thunk_of(definition->address, definition->function) : 0;
     return thunk != 0 ? thunk : address;
 }
 
@@ -433,9 +436,9 @@ void sonde__hook_stop(struct sonde__hooks *hooks)
     sonde__hook_writer_open(&hooks->writer, (hooks->flags & SONDE__HOOK_NO_MEM) == 0);
     (void)dl_iterate_phdr(restore_object, hooks);
     sonde__hook_writer_close(&hooks->writer);
-    for (uint32_t i = 0; i < thunks_used; i++) {
-        atomic_store(&sonde__probe_hooks[i].on, 0);
-    }
+    sonde__hook_methods_restore(hooks->methods, hooks->method_count);
+    sonde__hook_thunks_off();
+    sonde__mem_free(hooks->methods);
     sonde__mem_free(hooks->definitions);
     sonde__mem_free(hooks->slots);
     sonde__mem_free(hooks->blinds);

@@ -5,7 +5,8 @@
  * What is written: slots of the linkage table, of addresses taken, and static pointers that the
  * loader has set (JUMP_SLOT, GLOB_DAT, absolute), found by the function's address, so that another
  * name of it counts too; and where a slot is not bound yet, by listed names only. Each definition
- * of a function gets its own thunk: whoever would have called it, calls it.
+ * of a function gets its own thunk: whoever would have called it, calls it. Methods of Objective-C
+ * are hooked in their classes (hook_method.h).
  *
  * Invariant: a slot that is written held the target of its thunk, or would have been bound to it;
  * what is not certain is left alone and listed as blind. After sonde__hook_stop() each slot holds
@@ -63,6 +64,15 @@ void sonde__hook_reserve(uint32_t front, uint32_t back);
 /* What to call instead of `address`, as somebody was just told it (dlsym): the thunk of a listed
  * function, or `address`. */
 uint64_t sonde__hook_lead(struct sonde__hooks *hooks, uint64_t address);
+
+/* Hook those methods of the list (hook_method.h) whose classes are there by now; sweeps do not.
+ * Returns how many are missing. May run beside a sweep, not beside itself. */
+uint32_t sonde__hook_look_for_methods(struct sonde__hooks *hooks);
+
+/* The methods of the list, and what became of each. */
+struct sonde__hook_method;
+const struct sonde__hook_method *sonde__hook_methods(const struct sonde__hooks *hooks,
+                                                     uint32_t *ret_count);
 
 /* Slots that lead to a thunk now. */
 uint64_t sonde__hook_slots(const struct sonde__hooks *hooks);

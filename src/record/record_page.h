@@ -15,24 +15,38 @@
 #include "image_set.h"
 #include "record.h"
 
-#define SONDE__RECORD_PAGE_VERSION 1u
+#define SONDE__RECORD_PAGE_VERSION 2u
 
-/* The last thunks belong to the functions that load and unload code, in this order. */
+/* The last thunks belong to the functions that load and unload code, or find methods, in this
+ * order. */
 enum sonde__record_event {
     SONDE__RECORD_DLOPEN,
     SONDE__RECORD_DLMOPEN,
     SONDE__RECORD_DLCLOSE,
     SONDE__RECORD_DLSYM,
     SONDE__RECORD_DLVSYM,
+    /* of the runtime of Objective-C, where methods are listed */
+    SONDE__RECORD_OBJC_LOAD,
+    SONDE__RECORD_OBJC_LOOKUP,
+    SONDE__RECORD_OBJC_LOOKUP_SUPER,
     SONDE__RECORD_EVENTS,
 };
+#define SONDE__RECORD_EVENT_NAMES                                                                  \
+    {                                                                                              \
+        [SONDE__RECORD_DLOPEN] = "dlopen", [SONDE__RECORD_DLMOPEN] = "dlmopen",                    \
+        [SONDE__RECORD_DLCLOSE] = "dlclose", [SONDE__RECORD_DLSYM] = "dlsym",                      \
+        [SONDE__RECORD_DLVSYM] = "dlvsym", [SONDE__RECORD_OBJC_LOAD] = "__objc_exec_class",        \
+        [SONDE__RECORD_OBJC_LOOKUP] = "objc_msg_lookup",                                           \
+        [SONDE__RECORD_OBJC_LOOKUP_SUPER] = "objc_msg_lookup_super",                               \
+    }
 #define SONDE__RECORD_THUNKS 1024u /* SONDE__PROBE_HOOKS */
 /* Functions of a list; more thunks than this are needed where one has several definitions. */
 #define SONDE__RECORD_FUNCTIONS 512u
 
 struct sonde__record_function {
-    uint32_t name;     /* offset in `names` */
-    uint32_t is_bound; /* thunk of this number has its name: the loader binds calls to it */
+    uint32_t name;           /* offset in `names` */
+    uint32_t is_bound;       /* thunk of this number has its name: the loader binds calls to it */
+    _Atomic uint32_t method; /* 1 + enum sonde__hook_method_state; 0: not a method, or not asked */
 };
 
 struct sonde__record_image {
@@ -68,7 +82,7 @@ struct sonde__record_page {
     struct sonde__record_function functions[SONDE__RECORD_FUNCTIONS];
     struct sonde__record_image images[2048];
     struct sonde__record_blind blinds[8192];
-    char names[65536];
+    char names[131072];
     char text[524288];
 };
 

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook_method.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The functions of the runtime, under their own names. */
+struct runtime {
+    void *(*class_named)(const char *name);
+    void **(*copy_methods)(void *class, unsigned *ret_count);
+    void *(*selector_of)(void *method);
+    const char *(*name_of)(void *selector);
+    void *(*implementation)(void *method);
+    void *(*set_implementation)(void *method, void *implementation);
+    void *const *no_table; /* GNU: what a class has instead of a table before its first message */
+};
+
+/* What compilers and GNU's runtime have agreed on (gcc libobjc/objc-private/module-abi-8.h, and
+ * method_setImplementation() and objc_msg_lookup() of libobjc.so.4). */
+enum { CLASS_TABLE = 8, METHOD_IMPLEMENTATION = 2 }; /* words */
+
+static bool find_runtime(struct runtime *ret)
+{
+    ret->class_named = (void *(*)(const char *))dlsym(RTLD_DEFAULT, "objc_lookUpClass");
+    if (ret->class_named == NULL) {
+        return false;
+    }
+    ret->copy_methods = (void **(*)(void *, unsigned *))dlsym(RTLD_DEFAULT, "class_copyMethodList");
+    ret->selector_of = (void *(*)(void *))dlsym(RTLD_DEFAULT, "method_getName");
+    ret->name_of = (const char *(*)(void *))dlsym(RTLD_DEFAULT, "sel_getName");
+    ret->implementation = (void *(*)(void *))dlsym(RTLD_DEFAULT, "method_getImplementation");
+    ret->set_implementation =
+        (void *(*)(void *, void *))dlsym(RTLD_DEFAULT, "method_setImplementation");
+    ret->no_table = (void *const *)dlsym(RTLD_DEFAULT, "__objc_uninstalled_dtable");
+    return ret->copy_methods != NULL && ret->selector_of != NULL && ret->name_of != NULL &&
+           ret->implementation != NULL && ret->set_implementation != NULL;
+}
+
+static bool is_of_class(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '$' || c == '.';
+}
+
+bool sonde__hook_method_parse(const char *text, struct sonde__hook_method_name *ret_name)
+{
+    if ((text[0] != '-' && text[0] != '+') || text[1] != '[') {
+        return false;
+    }
+    const char *class_name = text + 2, *at = class_name;
+    while (is_of_class(*at)) {
+        at++;
+    }
+    const char *selector = at + 1;
+    if (at == class_name || *at != ' ') {
+        return false;
+    }
+    for (at = selector; is_of_class(*at) || *at == ':'; at++) {
+    }
+    if (at == selector || at[0] != ']' || at[1] != '\0') {
+        return false;
+    }
+    *ret_name = (struct sonde__hook_method_name){
+        .of_class = text[0] == '+',
+        .class_name = class_name,
+        .class_size = (size_t)(selector - 1 - class_name),
+        .selector = selector,
+        .selector_size = (size_t)(at - selector),
+    };
+    return true;
+}
+
+/* The first of this name is the one that is called: a category's stands before the class's. */
+static void *find_method(const struct runtime *runtime, void *class,
+                         const struct sonde__hook_method_name *name)
+{
+    unsigned count = 0;
+    void *found = NULL;
+    void **methods = runtime->copy_methods(class, &count);
+    for (unsigned i = 0; methods != NULL && i < count && found == NULL; i++) {
+        const char *selector = runtime->name_of(runtime->selector_of(methods[i]));
+        if (selector != NULL && strlen(selector) == name->selector_size &&
+            memcmp(selector, name->selector, name->selector_size) == 0) {
+            found = methods[i];
+        }
+    }
+    free(methods);
+    return found;
+}
+
+/* Longer names are nobody's. */
+enum { CLASS_NAME_MAX = 255 };
+
+/* Before a class's first message its methods stand in lists only; the table is made of them then,
+ * after +initialize. GNU's function would write into the table that all such classes have in
+ * common: +initialize would never be sent. */
+static void set_implementation(const struct runtime *runtime, void *class, void *method,
+                               uint64_t to)
+{
+    if (runtime->no_table != NULL && ((void **)class)[CLASS_TABLE] == *runtime->no_table) {
+        __atomic_store_n((uint64_t *)method + METHOD_IMPLEMENTATION, to, __ATOMIC_RELEASE);
+    } else {
+        (void)runtime->set_implementation(method, (void *)(uintptr_t)to);
+    }
+}
+
+static uint32_t look_for(const struct runtime *runtime, struct sonde__hook_method *method,
+                         uint64_t (*thunk_of)(uint64_t target, uint32_t function))
+{
+    struct sonde__hook_method_name name;
+    char class_name[CLASS_NAME_MAX + 1];
+    if (!sonde__hook_method_parse(method->name, &name) || name.class_size > CLASS_NAME_MAX) {
+        return SONDE__HOOK_METHOD_NO_CLASS;
+    }
+    memcpy(class_name, name.class_name, name.class_size);
+    class_name[name.class_size] = '\0';
+    void *class = runtime->class_named(class_name);
+    if (class != NULL && name.of_class) {
+        class = *(void **)class; /* its own class, as that of every object */
+    }
+    if (class == NULL) {
+        return SONDE__HOOK_METHOD_NO_CLASS;
+    }
+    void *found = find_method(runtime, class, &name);
+    if (found == NULL) {
+        return SONDE__HOOK_METHOD_NOT_OWN;
+    }
+    uint64_t old = (uint64_t)(uintptr_t)runtime->implementation(found);
+    uint64_t thunk = thunk_of(old, method->function);
+    if (thunk == 0) {
+        return SONDE__HOOK_METHOD_FULL;
+    }
+    method->class = class;
+    method->method = found;
+    method->old = old;
+    method->thunk = thunk;
+    set_implementation(runtime, class, found, thunk);
+    return SONDE__HOOK_METHOD_HOOKED;
+}
+
+uint32_t sonde__hook_methods_look(struct sonde__hook_method *methods, uint32_t count,
+                                  uint64_t (*thunk_of)(uint64_t target, uint32_t function))
+{
+    struct runtime runtime;
+    uint32_t missing = 0;
+    if (count == 0 || !find_runtime(&runtime)) {
+        return count;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (atomic_load(&methods[i].state) != SONDE__HOOK_METHOD_HOOKED) {
+            atomic_store(&methods[i].state, look_for(&runtime, &methods[i], thunk_of));
+        }
+        missing += atomic_load(&methods[i].state) != SONDE__HOOK_METHOD_HOOKED;
+    }
+    return missing;
+}
+
+void sonde__hook_methods_restore(struct sonde__hook_method *methods, uint32_t count)
+{
+    struct runtime runtime;
+    if (count == 0 || !find_runtime(&runtime)) {
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (atomic_load(&methods[i].state) == SONDE__HOOK_METHOD_HOOKED &&
+            (uint64_t)(uintptr_t)runtime.implementation(methods[i].method) == methods[i].thunk) {
+            (void)runtime.set_implementation(methods[i].method, (void *)(uintptr_t)methods[i].old);
+        }
+    }
+}

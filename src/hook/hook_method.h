@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Objective-C methods by name: "-[Class selector]" of instances, "+[Class selector]" of the class.
+ * A method's implementation is a pointer that the runtime keeps; it is led to a thunk by the
+ * runtime's own functions, and so back. Which functions those are is asked of the loader: nothing
+ * happens in a program without the runtime.
+ *
+ * Invariant: runs no code of the program (no +initialize, no +resolveInstanceMethod:). Only the
+ * class's own methods are meant, categories included, not those that it inherits. Sources: the C
+ * API that GNU's runtime (objc/runtime.h of gcc 12) and Apple's have in common. Context: any
+ * thread, one at a time, without a lock that a thread inside of the runtime may wait for. */
+#ifndef SONDE_HOOK_METHOD_H
+#define SONDE_HOOK_METHOD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum sonde__hook_method_state {
+    SONDE__HOOK_METHOD_NO_RUNTIME, /* nobody has loaded one */
+    SONDE__HOOK_METHOD_NO_CLASS,   /* no class of this name is loaded */
+    SONDE__HOOK_METHOD_NOT_OWN,    /* the class has no such method of its own */
+    SONDE__HOOK_METHOD_FULL,       /* no thunk is left */
+    SONDE__HOOK_METHOD_HOOKED,
+};
+
+/* Is it the name of a method? ret_class, ret_selector: where they begin and end in it. */
+struct sonde__hook_method_name {
+    bool of_class; /* + */
+    const char *class_name, *selector;
+    size_t class_size, selector_size;
+};
+bool sonde__hook_method_parse(const char *text, struct sonde__hook_method_name *ret_name);
+
+struct sonde__hook_method {
+    const char *name;
+    uint32_t function;
+    _Atomic uint32_t state; /* enum sonde__hook_method_state */
+    void *class, *method;
+    uint64_t old, thunk;
+};
+
+/* Look for those that are not hooked yet. Returns how many are still missing. thunk_of: gives the
+ * thunk of a target, 0: there is none */
+uint32_t sonde__hook_methods_look(struct sonde__hook_method *methods, uint32_t count,
+                                  uint64_t (*thunk_of)(uint64_t target, uint32_t function));
+
+/* Those that still lead to their thunk lead where they did. */
+void sonde__hook_methods_restore(struct sonde__hook_method *methods, uint32_t count);
+
+#endif
