@@ -13,6 +13,7 @@ extern const struct sonde__cli_command sonde__cmd_run;
 extern const struct sonde__cli_command sonde__cmd_show;
 extern const struct sonde__cli_command sonde__cmd_stacks;
 extern const struct sonde__cli_command sonde__cmd_symbolize;
+extern const struct sonde__cli_command sonde__cmd_types;
 extern const struct sonde__cli_command sonde__cmd_version;
 
 /* The path of libsonde-preload.so, or null: it is nowhere beside the program. */

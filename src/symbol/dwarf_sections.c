@@ -17,8 +17,9 @@ static const struct {
     {                                                                                              \
 #        field, offsetof(struct sonde__dwarf_sections, field)                                      \
     }
-    SECTION(info),        SECTION(abbrev), SECTION(line),   SECTION(str),      SECTION(line_str),
-    SECTION(str_offsets), SECTION(addr),   SECTION(ranges), SECTION(rnglists), SECTION(cu_index),
+    SECTION(info),     SECTION(abbrev),      SECTION(line),     SECTION(str),
+    SECTION(line_str), SECTION(str_offsets), SECTION(addr),     SECTION(ranges),
+    SECTION(rnglists), SECTION(types),       SECTION(cu_index), SECTION(tu_index),
 #undef SECTION
 };
 

@@ -14,7 +14,8 @@ struct sonde__macho;
 
 struct sonde__dwarf_sections {
     struct sonde__bytes info, abbrev, line, str, line_str, str_offsets, addr, ranges, rnglists;
-    struct sonde__bytes cu_index; /* of a package of split units (dwarf_split.h) */
+    struct sonde__bytes types;              /* type units of version 4: DIEs as in `info` */
+    struct sonde__bytes cu_index, tu_index; /* of a package of split units (dwarf_split.h) */
     /* dwz's file, which several files have their common parts in (DWARF 5 §7.3.6); or null */
     const struct sonde__dwarf_sections *supplementary;
 };
@@ -29,7 +30,9 @@ enum sonde__dwarf_section {
     SONDE__DWARF_ADDR,
     SONDE__DWARF_RANGES,
     SONDE__DWARF_RNGLISTS,
+    SONDE__DWARF_TYPES,
     SONDE__DWARF_CU_INDEX,
+    SONDE__DWARF_TU_INDEX,
     SONDE__DWARF_SECTION_COUNT,
 };
 

@@ -102,6 +102,8 @@ static struct sonde__bytes *column(struct sonde__dwarf_sections *s, uint32_t ver
     switch (kind) {
     case 1:
         return &s->info;
+    case 2:
+        return version == 2 ? &s->types : NULL;
     case 3:
         return &s->abbrev;
     case 6:
@@ -113,35 +115,57 @@ static struct sonde__bytes *column(struct sonde__dwarf_sections *s, uint32_t ver
     }
 }
 
+/* What a row of an index says of the package's sections. False: it is malformed. */
+static bool cut_row(const struct package *p, uint32_t row, struct sonde__dwarf_sections *sections)
+{
+    uint64_t kinds_at = p->slots_at + (uint64_t)p->slots * 12;
+    uint64_t offsets_at = kinds_at + (uint64_t)p->columns * 4;
+    uint64_t sizes_at = offsets_at + (uint64_t)p->units * p->columns * 4;
+    uint64_t cells = (uint64_t)(row - 1) * p->columns * 4;
+    for (uint32_t i = 0; i < p->columns; i++) {
+        struct sonde__bytes *section =
+            column(sections, p->version, index_u32(p, kinds_at + 4 * (uint64_t)i));
+        if (section == NULL) {
+            continue;
+        }
+        struct sonde__bytes part =
+            sonde__base_bytes_part(section, index_u32(p, offsets_at + cells + 4 * (uint64_t)i),
+                                   index_u32(p, sizes_at + cells + 4 * (uint64_t)i));
+        if (part.failed) {
+            return false;
+        }
+        *section = part;
+    }
+    return true;
+}
+
 bool sonde__dwarf_package_find(const struct sonde__dwarf_sections *package, uint64_t id,
                                struct sonde__dwarf_sections *ret_sections, uint32_t *ret_row)
 {
     struct sonde__dwarf_sections sections = *package;
     struct package p;
     uint32_t row = open_index(&package->cu_index, &p) ? row_of(&p, id) : 0;
-    if (row == 0) {
+    if (row == 0 || !cut_row(&p, row, &sections)) {
         return false;
-    }
-    uint64_t kinds_at = p.slots_at + (uint64_t)p.slots * 12;
-    uint64_t offsets_at = kinds_at + (uint64_t)p.columns * 4;
-    uint64_t sizes_at = offsets_at + (uint64_t)p.units * p.columns * 4;
-    uint64_t cells = (uint64_t)(row - 1) * p.columns * 4;
-    for (uint32_t i = 0; i < p.columns; i++) {
-        struct sonde__bytes *section =
-            column(&sections, p.version, index_u32(&p, kinds_at + 4 * (uint64_t)i));
-        if (section == NULL) {
-            continue;
-        }
-        struct sonde__bytes part =
-            sonde__base_bytes_part(section, index_u32(&p, offsets_at + cells + 4 * (uint64_t)i),
-                                   index_u32(&p, sizes_at + cells + 4 * (uint64_t)i));
-        if (part.failed) {
-            return false;
-        }
-        *section = part;
     }
     *ret_sections = sections;
     *ret_row = row;
+    return true;
+}
+
+bool sonde__dwarf_package_type(const struct sonde__dwarf_sections *package, uint64_t signature,
+                               struct sonde__dwarf_sections *ret_sections)
+{
+    struct sonde__dwarf_sections sections = *package;
+    struct package p;
+    uint32_t row = open_index(&package->tu_index, &p) ? row_of(&p, signature) : 0;
+    if (row == 0 || !cut_row(&p, row, &sections)) {
+        return false;
+    }
+    if (p.version == 2) {
+        sections.info = sections.types;
+    }
+    *ret_sections = sections;
     return true;
 }
 

@@ -27,6 +27,10 @@ bool sonde__dwarf_split_find(const struct sonde__dwarf_sections *file, uint64_t 
 bool sonde__dwarf_package_find(const struct sonde__dwarf_sections *package, uint64_t id,
                                struct sonde__dwarf_sections *ret_sections, uint32_t *ret_row);
 
+/* The same of the type unit of a signature; `info` is then where it lies, alone. */
+bool sonde__dwarf_package_type(const struct sonde__dwarf_sections *package, uint64_t signature,
+                               struct sonde__dwarf_sections *ret_sections);
+
 /* Let a split file's sections see what of the skeleton's file a split unit points into. */
 void sonde__dwarf_split_join(struct sonde__dwarf_sections *split,
                              const struct sonde__dwarf_sections *skeleton);

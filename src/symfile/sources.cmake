@@ -11,4 +11,5 @@ set(sources
     symfile_mini.c
     symfile_open.c
     symfile_sections.c
+    symfile_types.c
 )

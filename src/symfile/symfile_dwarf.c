@@ -253,6 +253,21 @@ static bool in_package(struct sonde__symfile_dwarf *dwarf, uint64_t id,
            sonde__dwarf_split_find(&ret_split->sections, id, &ret_split->offset);
 }
 
+bool sonde__symfile_dwarf_type(void *ctx, uint64_t signature, struct sonde__dwarf_split *ret_split)
+{
+    struct sonde__symfile_dwarf *dwarf = ctx;
+    if (!dwarf->package_tried) {
+        find_package(dwarf);
+    }
+    if (dwarf->package == NULL || !sonde__dwarf_package_type(&dwarf->package->sections.views,
+                                                             signature, &ret_split->sections)) {
+        return false;
+    }
+    ret_split->offset = 0;
+    sonde__dwarf_split_join(&ret_split->sections, &dwarf->sections);
+    return true;
+}
+
 /* --- .dwo files --- */
 
 static bool try_file(struct sonde__symfile_dwarf *dwarf, const char *path, uint64_t id,

@@ -43,4 +43,8 @@ void sonde__symfile_dwarf_close(struct sonde__symfile_dwarf *dwarf);
 bool sonde__symfile_dwarf_split(void *dwarf, const struct sonde__dwarf_unit *skeleton,
                                 struct sonde__dwarf_split *ret_split);
 
+/* The type unit of a signature in the package of the file. False: there is none. As above. */
+bool sonde__symfile_dwarf_type(void *dwarf, uint64_t signature,
+                               struct sonde__dwarf_split *ret_split);
+
 #endif

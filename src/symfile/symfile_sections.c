@@ -35,7 +35,8 @@ static void look(const struct sonde__elf *elf, const char *name, bool split, str
                  struct sonde__symfile_sections *sections)
 {
     /* the index of a package is its own, not that of a split file */
-    const char *suffix = split && strcmp(name, "cu_index") != 0 ? ".dwo" : "";
+    bool index = strcmp(name, "cu_index") == 0 || strcmp(name, "tu_index") == 0;
+    const char *suffix = split && !index ? ".dwo" : "";
     bool old = false;
     find(elf, "debug", name, suffix, found);
     if (!found->there) {

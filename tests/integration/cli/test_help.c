@@ -9,8 +9,8 @@
 #include "start.h"
 #include "test.h"
 
-static const char *const verbs[] = {"help",   "version", "stacks", "show",     "export",
-                                    "doctor", "run",     "index",  "symbolize"};
+static const char *const verbs[] = {"help",   "version", "stacks", "show",      "export",
+                                    "doctor", "run",     "index",  "symbolize", "types"};
 enum { VERBS = sizeof verbs / sizeof verbs[0] };
 
 static void compare_golden(const char *name, const char *text)

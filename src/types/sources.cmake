@@ -1,0 +1,9 @@
+set(sources
+    types_die.c
+    types_function.c
+    types_names.c
+    types_scopes.c
+    types_text.c
+    types_type.c
+    types_units.c
+)

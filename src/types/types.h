@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Types of one image, on demand, from its DWARF: members with offsets, declarations as C text,
+ * functions with their parameters.
+ *
+ * Nothing is kept of what is not asked for: opening reads unit headers, a question reads the units
+ * that it needs, and only a question by name goes once through all units. A type is a reference to
+ * the DIE that describes it. Work is bounded: references may lead in circles and abbreviations may
+ * repeat, so each question has a budget of DIEs (sonde__types_refill()), and what goes beyond it
+ * ends with LIMIT. Text and nesting have limits, too.
+ *
+ * DWARF 2 to 5: type units by signature (.debug_types and DW_UT_type), references between units,
+ * dwz's supplementary file, split units. Sources: DWARF 5 §5 (types), §3.3 (functions), §2.13.2
+ * (declarations completed elsewhere). Strings live as long as the sections. Context: any thread,
+ * one at a time. */
+#ifndef SONDE_TYPES_H
+#define SONDE_TYPES_H
+
+#include <sonde/status.h>
+
+#include "dwarf_split.h"
+
+struct sonde__types;
+
+struct sonde__types_source {
+    const struct sonde__dwarf_sections *sections; /* must outlive the view */
+    /* where the split unit of a skeleton is, false: not there; or null. What it gives must outlive
+     * the view. */
+    bool (*split)(void *ctx, const struct sonde__dwarf_unit *skeleton,
+                  struct sonde__dwarf_split *ret_split);
+    /* the type unit of a signature in a package of split units; or null */
+    bool (*split_type)(void *ctx, uint64_t signature, struct sonde__dwarf_split *ret_split);
+    void *ctx;
+};
+
+/* Returns OK | ABSENT (no units) | LIMIT | MEMORY. */
+SONDE_NODISCARD enum sonde_status sonde__types_open(const struct sonde__types_source *source,
+                                                    struct sonde__types **ret_types);
+void sonde__types_close(struct sonde__types *types);
+
+/* Begin a question of its own: there is at least so much work left as one takes. */
+void sonde__types_refill(struct sonde__types *types);
+
+/* A type, or a function: its DIE. die 0: none, which is `void` where a type is meant. */
+struct sonde__type_ref {
+    uint32_t unit;
+    uint64_t die;
+};
+
+enum sonde__type_kind {
+    SONDE__TYPE_VOID,
+    SONDE__TYPE_BASE, /* and what has only a name, as decltype(nullptr) */
+    SONDE__TYPE_STRUCT,
+    SONDE__TYPE_CLASS,
+    SONDE__TYPE_UNION,
+    SONDE__TYPE_ENUM,
+    SONDE__TYPE_TYPEDEF,
+    SONDE__TYPE_POINTER,
+    SONDE__TYPE_REFERENCE,
+    SONDE__TYPE_RVALUE_REFERENCE,
+    SONDE__TYPE_MEMBER_POINTER,
+    SONDE__TYPE_CONST,
+    SONDE__TYPE_VOLATILE,
+    SONDE__TYPE_RESTRICT,
+    SONDE__TYPE_ATOMIC,
+    SONDE__TYPE_TRANSPARENT, /* a qualifier without a word in C: packed, shared, ptrauth */
+    SONDE__TYPE_ARRAY,
+    SONDE__TYPE_FUNCTION,
+    SONDE__TYPE_UNKNOWN, /* a tag that is no type, or one of another language */
+};
+
+struct sonde__type {
+    struct sonde__type_ref self;
+    enum sonde__type_kind kind;
+    const char *name;              /* null: none */
+    struct sonde__type_ref target; /* pointed to, aliased, of an element, returned */
+    struct sonde__type_ref holder; /* of a member pointer: the class */
+    uint64_t size;                 /* as the DIE says, in bytes */
+    uint64_t line;                 /* of its declaration; 0: unknown */
+    uint8_t encoding;              /* DW_ATE_* of a base type */
+    bool has_size;
+    bool declared_only; /* an incomplete type: see sonde__type_complete() */
+    bool is_plain;      /* C: its name needs struct, union or enum before it */
+    bool is_vector;     /* an array that is a vector register's */
+};
+
+/* Returns OK | CORRUPT | LIMIT | MEMORY. `ref.die` 0 gives VOID. */
+SONDE_NODISCARD enum sonde_status
+sonde__type_get(struct sonde__types *types, struct sonde__type_ref ref, struct sonde__type *ret);
+
+/* The type without typedefs and qualifiers, an incomplete one completed if that is possible. */
+SONDE_NODISCARD enum sonde_status
+sonde__type_strip(struct sonde__types *types, struct sonde__type_ref ref, struct sonde__type *ret);
+
+/* The complete type for one that is declared only: by its signature, else the one definition of
+ * that name in the file; of several, if they are not alike, none. `type` itself if it is complete.
+ * Returns OK | ABSENT | AMBIGUOUS | CORRUPT | LIMIT | MEMORY. */
+SONDE_NODISCARD enum sonde_status sonde__type_complete(struct sonde__types *types,
+                                                       const struct sonde__type *type,
+                                                       struct sonde__type *ret);
+
+/* Bytes of an object of the type. False: not known (void, a function, incomplete, an array of
+ * unknown or variable length). */
+bool sonde__type_size(struct sonde__types *types, struct sonde__type_ref ref, uint64_t *ret_size);
+
+/* --- members, base classes, enumerators, parameters: children, in the order of the file --- */
+
+struct sonde__type_cursor {
+    struct sonde__type_ref parent;
+    uint64_t at;    /* of the next child; 0: at the end */
+    uint64_t outer; /* of a variant: where to go on */
+    bool in_variant;
+};
+
+/* Over the children of a type or a function. */
+SONDE_NODISCARD enum sonde_status sonde__type_children(struct sonde__types *types,
+                                                       struct sonde__type_ref parent,
+                                                       struct sonde__type_cursor *ret_cursor);
+
+struct sonde__type_member {
+    const char *name; /* null: anonymous */
+    struct sonde__type_ref type;
+    uint64_t bit_offset; /* from the beginning of the object, in bits */
+    uint32_t bit_size;   /* 0: no bit-field */
+    bool has_offset;     /* false: of a virtual base class, known at run time only */
+    bool is_base;        /* a base class */
+    bool is_virtual;     /* a virtual one */
+    bool is_artificial;  /* made by the compiler: a vtable pointer */
+    bool in_variant;     /* of a Rust enum: there if the variant is */
+};
+
+/* The next data member or base class; static members are left out.
+ * Returns OK | ABSENT (the end) | CORRUPT | LIMIT | MEMORY. */
+SONDE_NODISCARD enum sonde_status sonde__type_next_member(struct sonde__types *types,
+                                                          struct sonde__type_cursor *cursor,
+                                                          struct sonde__type_member *ret_member);
+
+struct sonde__type_enumerator {
+    const char *name;
+    int64_t value;
+};
+
+SONDE_NODISCARD enum sonde_status sonde__type_next_enumerator(struct sonde__types *types,
+                                                              struct sonde__type_cursor *cursor,
+                                                              struct sonde__type_enumerator *ret);
+
+/* Elements of one dimension of an array; SONDE__TYPE_UNBOUNDED: not written down, or variable. */
+#define SONDE__TYPE_UNBOUNDED UINT64_MAX
+SONDE_NODISCARD enum sonde_status sonde__type_next_dimension(struct sonde__types *types,
+                                                             struct sonde__type_cursor *cursor,
+                                                             uint64_t *ret_count);
+
+struct sonde__type_parameter {
+    const char *name; /* null: none */
+    struct sonde__type_ref type;
+    uint64_t line;
+    bool is_artificial; /* made by the compiler: `this` */
+    bool is_rest;       /* "...": it has no type */
+};
+
+SONDE_NODISCARD enum sonde_status sonde__type_next_parameter(struct sonde__types *types,
+                                                             struct sonde__type_cursor *cursor,
+                                                             struct sonde__type_parameter *ret);
+
+/* A variable that stands right in a function, not in a block of it. */
+SONDE_NODISCARD enum sonde_status sonde__type_next_variable(struct sonde__types *types,
+                                                            struct sonde__type_cursor *cursor,
+                                                            struct sonde__type_parameter *ret);
+
+/* --- text --- */
+
+/* A declaration in C: "char *const name[3]", "int (*)(void)" without a name (null). NUL-terminated,
+ * cut at the end of the buffer. Returns OK | LIMIT (cut, or nested too deeply: it says "...")
+ * | CORRUPT | MEMORY; the text is what could be read. */
+SONDE_NODISCARD enum sonde_status sonde__type_text(struct sonde__types *types,
+                                                   struct sonde__type_ref ref, const char *name,
+                                                   char *ret_text, size_t size);
+
+/* The name of a type with its namespaces and classes ("ns::T"); "" for one without a name. Cut as
+ * above. */
+SONDE_NODISCARD enum sonde_status sonde__type_qualified_name(struct sonde__types *types,
+                                                             struct sonde__type_ref ref,
+                                                             char *ret_text, size_t size);
+
+/* DIRECTORY/FILE of the declaration of a type or function, and its line. False: unknown. */
+bool sonde__type_declared_at(struct sonde__types *types, struct sonde__type_ref ref, char *ret_path,
+                             size_t size, uint32_t *ret_line);
+
+/* --- finding --- */
+
+/* Called for each definition of a name that differs from the others. False: no more. */
+typedef bool sonde__types_found(void *ctx, const struct sonde__type *type);
+
+/* Types of a name: "T", "struct T", "ns::T"; where no type has just this name, those with it as the
+ * last part. Spaces do not matter. Returns OK | ABSENT | LIMIT | MEMORY. */
+SONDE_NODISCARD enum sonde_status sonde__types_find(struct sonde__types *types, const char *name,
+                                                    sonde__types_found *found, void *ctx);
+
+struct sonde__type_function {
+    struct sonde__type_ref self;        /* the one with code */
+    struct sonde__type_ref declaration; /* where its parameters are to be read */
+    struct sonde__type_ref returns;
+    const char *name;    /* null: none */
+    const char *linkage; /* the mangled name; null: none */
+    uint64_t low, high;  /* of its first range */
+    bool is_prototyped;
+};
+
+/* The function whose code is at a vaddr; not one that was inlined there.
+ * Returns OK | ABSENT | LIMIT | MEMORY. */
+SONDE_NODISCARD enum sonde_status sonde__types_function_at(struct sonde__types *types,
+                                                           uint64_t vaddr,
+                                                           struct sonde__type_function *ret);
+
+/* Its declaration: "int f(char *name, ...)". As sonde__type_text(). */
+SONDE_NODISCARD enum sonde_status
+sonde__type_function_text(struct sonde__types *types, const struct sonde__type_function *function,
+                          char *ret_text, size_t size);
+
+#endif

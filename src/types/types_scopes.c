@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a DIE stands in. A DIE does not say it; so of a unit whose names are asked for, all
+ * namespaces and classes are noted once, as stretches of offsets. */
+#include <string.h>
+
+#include "base_status.h"
+#include "dwarf_constants.h"
+#include "mem_heap.h"
+#include "types_data.h"
+
+/* Deeper ones belong to the last that fits. */
+#define NESTING_MAX 256
+#define SCOPES_MAX  ((size_t)1 << 22)
+
+static bool is_scope(unsigned tag)
+{
+    switch (tag) {
+    case DW_TAG_namespace:
+    case DW_TAG_module:
+    case DW_TAG_structure_type:
+    case DW_TAG_class_type:
+    case DW_TAG_union_type:
+    case DW_TAG_interface_type:
+    case DW_TAG_subprogram:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static const char *scope_name(const struct types_die *die)
+{
+    if (die->tag == DW_TAG_subprogram) {
+        return "";
+    }
+    return die->name != NULL               ? die->name
+           : die->tag == DW_TAG_namespace  ? "(anonymous namespace)"
+           : die->tag == DW_TAG_union_type ? "(anonymous union)"
+           : die->tag == DW_TAG_class_type ? "(anonymous class)"
+                                           : "(anonymous struct)";
+}
+
+struct walk {
+    struct sonde__types *t;
+    uint32_t unit;
+    struct types_scope *scopes;
+    size_t count, capacity;
+    uint32_t open[NESTING_MAX]; /* the scope of each level; UINT32_MAX: none of its own */
+    unsigned depth;
+};
+
+/* The scope noted so far that an offset is in. */
+static uint32_t scope_at(const struct types_scope *scopes, size_t count, uint64_t offset)
+{
+    size_t low = 0;
+    size_t high = count;
+    while (low < high) { /* the last that begins before */
+        size_t middle = low + (high - low) / 2;
+        if (scopes[middle].begin < offset) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    uint32_t scope = low == 0 ? UINT32_MAX : (uint32_t)(low - 1);
+    while (scope != UINT32_MAX && scopes[scope].end < offset) {
+        scope = scopes[scope].outer;
+    }
+    return scope;
+}
+
+static enum sonde_status note(struct walk *w, uint64_t offset, unsigned tag, bool children)
+{
+    uint32_t enclosing = UINT32_MAX;
+    uint32_t own = UINT32_MAX;
+    for (unsigned i = w->depth; i > 0 && enclosing == UINT32_MAX; i--) {
+        enclosing = w->open[(i < NESTING_MAX ? i : NESTING_MAX) - 1];
+    }
+    if (!children) {
+        return SONDE_OK;
+    }
+    if (is_scope(tag) && w->depth < NESTING_MAX) {
+        struct types_die die;
+        if (w->count >= SCOPES_MAX) {
+            return SONDE_LIMIT;
+        }
+        SONDE_TRY(types_die(w->t, (struct sonde__type_ref){w->unit, offset}, &die));
+        uint64_t before = die.specification.unit == w->unit ? die.specification.die : 0;
+        uint32_t named_in = enclosing;
+        if (before != 0 && before < offset) { /* a class that is defined outside of its scope */
+            named_in = scope_at(w->scopes, w->count, before);
+        }
+        SONDE_TRY(types_whole(w->t, &die));
+        if (!sonde__mem_grow(&w->scopes, w->count, &w->capacity, sizeof *w->scopes)) {
+            return SONDE_MEMORY;
+        }
+        w->scopes[w->count] = (struct types_scope){.begin = offset,
+                                                   .end = UINT64_MAX,
+                                                   .outer = enclosing,
+                                                   .parent = named_in,
+                                                   .name = scope_name(&die)};
+        own = (uint32_t)w->count++;
+    }
+    if (w->depth < NESTING_MAX) {
+        w->open[w->depth] = own;
+    }
+    w->depth++;
+    return SONDE_OK;
+}
+
+static void leave(struct walk *w, uint64_t offset)
+{
+    w->depth--;
+    if (w->depth < NESTING_MAX && w->open[w->depth] != UINT32_MAX) {
+        w->scopes[w->open[w->depth]].end = offset;
+    }
+}
+
+static enum sonde_status walk_unit(struct walk *w)
+{
+    uint64_t offset = w->t->units[w->unit].head.die_offset;
+    do {
+        uint64_t at = offset;
+        uint16_t tag;
+        bool children;
+        enum sonde_status status = types_step(w->t, w->unit, &offset, &tag, &children);
+        if (status == SONDE_ABSENT || status == SONDE_CORRUPT) {
+            return SONDE_OK; /* what came before is right */
+        }
+        SONDE_TRY(status);
+        if (tag == 0) {
+            leave(w, at);
+        } else {
+            status = note(w, at, tag, children);
+            if (status != SONDE_CORRUPT && status != SONDE_ABSENT) {
+                SONDE_TRY(status);
+            } else {
+                return SONDE_OK;
+            }
+        }
+    } while (w->depth > 0);
+    return SONDE_OK;
+}
+
+static enum sonde_status load_scopes(struct sonde__types *t, uint32_t unit)
+{
+    struct walk *w = sonde__mem_alloc_zeroed(sizeof *w);
+    if (w == NULL) {
+        return SONDE_MEMORY;
+    }
+    w->t = t;
+    w->unit = unit;
+    enum sonde_status status = walk_unit(w);
+    if (status == SONDE_OK) {
+        struct types_unit *u = &t->units[unit];
+        u->scopes = w->scopes;
+        u->scope_count = w->count;
+        u->scopes_tried = true;
+    } else {
+        sonde__mem_free(w->scopes);
+    }
+    sonde__mem_free(w);
+    return status;
+}
+
+enum sonde_status types_scope_of(struct sonde__types *t, struct sonde__type_ref ref,
+                                 uint32_t *ret_scope)
+{
+    SONDE_TRY(types_ready(t, ref.unit));
+    if (!t->units[ref.unit].scopes_tried) {
+        SONDE_TRY(load_scopes(t, ref.unit));
+    }
+    const struct types_unit *u = &t->units[ref.unit];
+    *ret_scope = scope_at(u->scopes, u->scope_count, ref.die);
+    return SONDE_OK;
+}

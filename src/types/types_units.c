@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Units: found by their headers when the view is opened, made ready when something in them is
+ * asked for. A unit that cannot be read costs itself. */
+#include <string.h>
+
+#include "base_status.h"
+#include "dwarf_constants.h"
+#include "mem_heap.h"
+#include "types_data.h"
+
+/* In DIEs: opening has so many, and this for each byte; a question is given what is missing to
+ * WORK_QUESTION. The largest units of today have some millions. */
+#define WORK_FIRST    ((uint64_t)1 << 24)
+#define WORK_FACTOR   4u
+#define WORK_QUESTION ((uint64_t)1 << 23)
+/* The most that a hostile file may make us keep of headers: some 200 bytes each. */
+#define UNITS_MAX  ((size_t)1 << 21)
+#define SPACES_MAX ((size_t)1 << 18)
+
+bool types_spend(struct sonde__types *t, uint64_t amount)
+{
+    if (amount > t->work_left) {
+        t->work_left = 0;
+        return false;
+    }
+    t->work_left -= amount;
+    return true;
+}
+
+uint64_t types_work_of_all(const struct sonde__types *t)
+{
+    uint64_t work = WORK_FIRST;
+    for (size_t i = 0; i < t->space_count; i++) {
+        work += WORK_FACTOR * (uint64_t)sonde__base_bytes_left(&t->spaces[i].sections.info);
+    }
+    return work;
+}
+
+void sonde__types_refill(struct sonde__types *t)
+{
+    t->work_left = t->work_left > WORK_QUESTION ? t->work_left : WORK_QUESTION;
+}
+
+struct types_unit *types_unit(struct sonde__types *t, uint32_t unit)
+{
+    return &t->units[unit];
+}
+
+const struct sonde__dwarf_sections *types_sections(const struct sonde__types *t, uint32_t unit)
+{
+    return &t->spaces[t->units[unit].space].sections;
+}
+
+/* --- signatures --- */
+
+static size_t signature_slot(const struct sonde__types *t, uint64_t signature)
+{
+    size_t at = (size_t)((signature * 0x9e3779b97f4a7c15u) >> 32) & (t->signature_slots - 1);
+    while (t->signatures[at] != 0 && t->units[t->signatures[at] - 1].signature != signature) {
+        at = (at + 1) & (t->signature_slots - 1);
+    }
+    return at;
+}
+
+/* The first type unit of a signature stands for all. */
+static bool add_signature(struct sonde__types *t, uint32_t unit)
+{
+    if (t->signature_count * 2 >= t->signature_slots) {
+        uint32_t *old = t->signatures;
+        size_t slots = t->signature_slots;
+        t->signature_slots = slots != 0 ? slots * 2 : 64;
+        t->signatures = sonde__mem_alloc_zeroed(t->signature_slots * sizeof *t->signatures);
+        if (t->signatures == NULL) {
+            t->signatures = old;
+            t->signature_slots = slots;
+            return false;
+        }
+        for (size_t i = 0; i < slots; i++) {
+            if (old[i] != 0) {
+                t->signatures[signature_slot(t, t->units[old[i] - 1].signature)] = old[i];
+            }
+        }
+        sonde__mem_free(old);
+    }
+    size_t at = signature_slot(t, t->units[unit].signature);
+    if (t->signatures[at] == 0) {
+        t->signatures[at] = unit + 1;
+        t->signature_count++;
+    }
+    return true;
+}
+
+/* --- spaces --- */
+
+/* What a type unit's header has behind that of other units (DWARF 5 §7.5.1.3; DWARF 4 §7.5.1.2). */
+static void read_type_header(const struct types_space *space, struct types_unit *u)
+{
+    struct sonde__bytes at = space->sections.info;
+    unsigned size = 8u + u->head.offset_size;
+    if (space->old_types) {
+        u->head.die_offset += size;
+    }
+    at.failed = false;
+    (void)sonde__base_bytes_seek(&at, u->head.die_offset - size);
+    u->signature = sonde__base_bytes_u64(&at);
+    u->type_die = u->head.offset + sonde__base_bytes_uint(&at, u->head.offset_size);
+    u->is_type = true;
+    if (at.failed || u->head.die_offset > u->head.end || u->type_die < u->head.die_offset ||
+        u->type_die >= u->head.end) {
+        u->state = TYPES_UNIT_BAD;
+    }
+}
+
+static bool is_type_unit(const struct types_space *space, const struct sonde__dwarf_unit *head)
+{
+    return space->old_types ||
+           (head->version >= 5 && (head->type == DW_UT_type || head->type == DW_UT_split_type));
+}
+
+static enum sonde_status read_headers(struct sonde__types *t, uint32_t index)
+{
+    struct types_space *space = &t->spaces[index];
+    uint64_t offset = 0;
+    space->first = (uint32_t)t->unit_count;
+    for (;;) {
+        struct types_unit u = {.space = index, .split = TYPES_NO_UNIT, .skeleton = TYPES_NO_UNIT};
+        enum sonde_status status = sonde__dwarf_unit_read(&space->sections, offset, &u.head);
+        if (status == SONDE_ABSENT || status == SONDE_CORRUPT) {
+            break; /* behind a broken header nothing can be found */
+        }
+        if (t->unit_count >= UNITS_MAX) {
+            return SONDE_LIMIT;
+        }
+        if (!sonde__mem_grow(&t->units, t->unit_count, &t->unit_capacity, sizeof *t->units)) {
+            return SONDE_MEMORY;
+        }
+        if (status != SONDE_OK) {
+            u.state = TYPES_UNIT_BAD;
+        } else if (is_type_unit(space, &u.head)) {
+            read_type_header(space, &u);
+        }
+        t->units[t->unit_count++] = u;
+        if (u.is_type && u.state == TYPES_UNIT_NEW &&
+            !add_signature(t, (uint32_t)(t->unit_count - 1))) {
+            return SONDE_MEMORY;
+        }
+        offset = u.head.end;
+    }
+    space->count = (uint32_t)t->unit_count - space->first;
+    return SONDE_OK;
+}
+
+/* main: the space that references by address mean; SPACES_MAX: itself. */
+static enum sonde_status add_space(struct sonde__types *t,
+                                   const struct sonde__dwarf_sections *sections, bool old_types,
+                                   size_t main, uint32_t *ret_space)
+{
+    uint32_t index = (uint32_t)t->space_count;
+    if (t->space_count >= SPACES_MAX) {
+        return SONDE_LIMIT;
+    }
+    if (!sonde__mem_grow(&t->spaces, t->space_count, &t->space_capacity, sizeof *t->spaces)) {
+        return SONDE_MEMORY;
+    }
+    struct types_space *space = &t->spaces[t->space_count++];
+    *space = (struct types_space){.sections = *sections,
+                                  .main = main == SPACES_MAX ? index : (uint32_t)main,
+                                  .common = index,
+                                  .old_types = old_types};
+    if (old_types) {
+        space->sections.info = sections->types;
+    }
+    *ret_space = index;
+    t->work_left += WORK_FACTOR * (uint64_t)sonde__base_bytes_left(&space->sections.info);
+    return read_headers(t, index);
+}
+
+/* The sections of one file: its units, and the type units of version 4. */
+static enum sonde_status add_file(struct sonde__types *t,
+                                  const struct sonde__dwarf_sections *sections, bool split,
+                                  uint32_t *ret_space)
+{
+    uint32_t types;
+    size_t first = t->space_count;
+    SONDE_TRY(add_space(t, sections, false, SPACES_MAX, ret_space));
+    if (sonde__base_bytes_left(&sections->types) != 0) {
+        SONDE_TRY(add_space(t, sections, true, *ret_space, &types));
+    }
+    for (size_t i = first; i < t->space_count; i++) {
+        t->spaces[i].split = split;
+    }
+    return SONDE_OK;
+}
+
+static enum sonde_status open_all(struct sonde__types *t)
+{
+    const struct sonde__dwarf_sections *sections = t->source.sections;
+    uint32_t own, common;
+    SONDE_TRY(add_file(t, sections, false, &own));
+    if (t->unit_count == 0) {
+        return SONDE_ABSENT;
+    }
+    if (sections->supplementary != NULL) {
+        size_t own_end = t->space_count;
+        SONDE_TRY(add_file(t, sections->supplementary, false, &common));
+        for (size_t i = 0; i < own_end; i++) {
+            t->spaces[i].common = common;
+        }
+    }
+    return SONDE_OK;
+}
+
+enum sonde_status sonde__types_open(const struct sonde__types_source *source,
+                                    struct sonde__types **ret_types)
+{
+    struct sonde__types *t = sonde__mem_alloc_zeroed(sizeof *t);
+    if (t == NULL) {
+        return SONDE_MEMORY;
+    }
+    t->source = *source;
+    t->work_left = WORK_FIRST;
+    sonde__arena_init(&t->arena);
+    enum sonde_status status = open_all(t);
+    if (status != SONDE_OK) {
+        sonde__types_close(t);
+        return status;
+    }
+    *ret_types = t;
+    return SONDE_OK;
+}
+
+void sonde__types_close(struct sonde__types *t)
+{
+    if (t == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < t->unit_count; i++) {
+        sonde__mem_free(t->units[i].scopes);
+    }
+    for (size_t i = 0; i < TYPES_TABLES; i++) {
+        sonde__dwarf_abbrevs_done(&t->tables[i].abbrevs);
+        sonde__mem_free(t->tables[i].sizes);
+    }
+    types_names_done(t->names);
+    sonde__dwarf_lines_done(&t->files.lines);
+    sonde__arena_done(&t->arena);
+    sonde__mem_free(t->signatures);
+    sonde__mem_free(t->units);
+    sonde__mem_free(t->spaces);
+    sonde__mem_free(t);
+}
+
+/* --- abbreviations --- */
+
+static int fixed_size(const struct sonde__dwarf_unit *unit, const struct sonde__dwarf_attr *attr)
+{
+    /* a value of 16 bytes of zeros is long enough for every form of a fixed size, and one whose
+     * size depends on the value is not fixed; so the skipper itself says it */
+    switch (attr->form) {
+    case DW_FORM_udata:
+    case DW_FORM_sdata:
+    case DW_FORM_ref_udata:
+    case DW_FORM_strx:
+    case DW_FORM_addrx:
+    case DW_FORM_loclistx:
+    case DW_FORM_rnglistx:
+    case DW_FORM_GNU_addr_index:
+    case DW_FORM_GNU_str_index:
+    case DW_FORM_string:
+    case DW_FORM_block1:
+    case DW_FORM_block2:
+    case DW_FORM_block4:
+    case DW_FORM_block:
+    case DW_FORM_exprloc:
+    case DW_FORM_indirect:
+        return -1;
+    default:
+        break;
+    }
+    static const uint8_t zeros[16];
+    struct sonde__bytes at;
+    sonde__base_bytes_init(&at, zeros, sizeof zeros);
+    sonde__dwarf_skip(unit, attr, &at);
+    return at.failed ? -1 : (int)sonde__base_bytes_offset(&at);
+}
+
+static void measure(const struct sonde__dwarf_unit *unit, struct types_table *table)
+{
+    for (size_t i = 0; i < table->abbrevs.count; i++) {
+        const struct sonde__dwarf_abbrev *abbrev = &table->abbrevs.entries[i];
+        int32_t size = 0;
+        for (uint32_t k = 0; k < abbrev->count && size >= 0; k++) {
+            int one = fixed_size(unit, &table->abbrevs.attrs[abbrev->first + k]);
+            size = one < 0 ? -1 : size + one;
+        }
+        table->sizes[i] = size;
+    }
+}
+
+/* Two units with one table but other sizes would disagree about `sizes`; so a slot is one unit's,
+ * and of the units next to it that are alike. */
+static enum sonde_status load_table(struct sonde__types *t, uint32_t unit)
+{
+    struct types_unit *u = &t->units[unit];
+    struct types_table *table = &t->tables[0];
+    uint32_t slot = 0;
+    for (uint32_t i = 1; i < TYPES_TABLES; i++) {
+        if (t->tables[i].used < table->used) {
+            table = &t->tables[i];
+            slot = i;
+        }
+    }
+    table->stamp = 0;
+    table->abbrevs.valid = false;
+    enum sonde_status status =
+        sonde__dwarf_abbrevs_load(types_sections(t, unit), u->head.abbrev_offset, &table->abbrevs);
+    bool paid = types_spend(t, table->abbrevs.attr_count / 4 + table->abbrevs.count / 4 + 1);
+    SONDE_TRY(status);
+    if (!paid) {
+        return SONDE_LIMIT;
+    }
+    sonde__mem_free(table->sizes);
+    table->sizes = sonde__mem_alloc_array(table->abbrevs.count, sizeof *table->sizes);
+    if (table->sizes == NULL) {
+        return SONDE_MEMORY;
+    }
+    measure(&u->head, table);
+    table->stamp = ++t->stamp;
+    u->table = slot;
+    u->table_stamp = table->stamp;
+    return SONDE_OK;
+}
+
+/* A neighbour's table, when the unit has the same one. */
+static bool share_table(struct sonde__types *t, uint32_t unit)
+{
+    struct types_unit *u = &t->units[unit];
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t other = unit - 1 + 2 * i;
+        if (other >= t->unit_count || t->units[other].space != u->space) {
+            continue;
+        }
+        const struct types_unit *o = &t->units[other];
+        if (o->table_stamp != 0 && t->tables[o->table].stamp == o->table_stamp &&
+            o->head.abbrev_offset == u->head.abbrev_offset && o->head.version == u->head.version &&
+            o->head.offset_size == u->head.offset_size &&
+            o->head.address_size == u->head.address_size) {
+            u->table = o->table;
+            u->table_stamp = o->table_stamp;
+            return true;
+        }
+    }
+    return false;
+}
+
+enum sonde_status types_abbrevs(struct sonde__types *t, uint32_t unit,
+                                const struct types_table **ret_table)
+{
+    struct types_unit *u = &t->units[unit];
+    if ((u->table_stamp == 0 || t->tables[u->table].stamp != u->table_stamp) &&
+        !share_table(t, unit)) {
+        SONDE_TRY(load_table(t, unit));
+    }
+    struct types_table *table = &t->tables[u->table];
+    table->used = ++t->stamp;
+    *ret_table = table;
+    return SONDE_OK;
+}
+
+/* --- one unit --- */
+
+enum sonde_status types_ready(struct sonde__types *t, uint32_t unit)
+{
+    struct types_unit *u = &t->units[unit];
+    const struct types_table *table;
+    if (u->state == TYPES_UNIT_READY) {
+        return SONDE_OK;
+    }
+    if (u->state == TYPES_UNIT_BAD) {
+        return SONDE_CORRUPT;
+    }
+    enum sonde_status status = types_abbrevs(t, unit, &table);
+    if (status == SONDE_OK) {
+        status = sonde__dwarf_unit_root(types_sections(t, unit), &table->abbrevs, &u->head);
+    }
+    if (status == SONDE_CORRUPT) {
+        u->state = TYPES_UNIT_BAD;
+    }
+    SONDE_TRY(status);
+    u->state = TYPES_UNIT_READY;
+    return SONDE_OK;
+}
+
+uint32_t types_unit_at(const struct sonde__types *t, uint32_t space, uint64_t offset)
+{
+    const struct types_space *s = &t->spaces[space];
+    uint32_t low = s->first;
+    uint32_t high = s->first + s->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (t->units[middle].head.offset <= offset) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low > s->first && offset < t->units[low - 1].head.end ? low - 1 : TYPES_NO_UNIT;
+}
+
+struct sonde__type_ref types_by_signature(struct sonde__types *t, uint64_t signature)
+{
+    struct sonde__type_ref none = {0};
+    struct sonde__dwarf_split split;
+    uint32_t space;
+    for (int pass = 0; pass < 2; pass++) {
+        size_t at = t->signature_slots != 0 ? signature_slot(t, signature) : 0;
+        if (t->signature_slots != 0 && t->signatures[at] != 0) {
+            uint32_t unit = t->signatures[at] - 1;
+            return (struct sonde__type_ref){unit, t->units[unit].type_die};
+        }
+        if (pass != 0 || t->source.split_type == NULL || !types_spend(t, 1) ||
+            !t->source.split_type(t->source.ctx, signature, &split)) {
+            break;
+        }
+        /* the header of version 4 is one of .debug_types */
+        struct sonde__dwarf_unit head;
+        struct sonde__dwarf_sections sections = split.sections;
+        if (sonde__dwarf_unit_read(&sections, split.offset, &head) != SONDE_OK) {
+            break;
+        }
+        sections.types = sections.info;
+        if (add_space(t, &sections, head.version < 5, SPACES_MAX, &space) != SONDE_OK) {
+            break;
+        }
+        t->spaces[space].split = true;
+    }
+    return none;
+}
+
+/* --- split units --- */
+
+static enum sonde_status load_split(struct sonde__types *t, uint32_t unit)
+{
+    struct sonde__dwarf_split split;
+    struct sonde__dwarf_abbrevs abbrevs = {0};
+    struct sonde__dwarf_unit head;
+    struct sonde__dwarf_unit skeleton = t->units[unit].head;
+    uint32_t space, body;
+    if (t->source.split == NULL || !t->source.split(t->source.ctx, &skeleton, &split)) {
+        return SONDE_ABSENT;
+    }
+    enum sonde_status status = sonde__dwarf_split_unit(&split, &skeleton, &abbrevs, &head);
+    sonde__dwarf_abbrevs_done(&abbrevs);
+    SONDE_TRY(status);
+    if (sonde__base_bytes_left(&split.sections.cu_index) != 0) {
+        /* type units of a package are found by its index, one by one */
+        sonde__base_bytes_init(&split.sections.types, "", 0);
+    }
+    SONDE_TRY(add_file(t, &split.sections, true, &space));
+    body = types_unit_at(t, space, split.offset);
+    if (body == TYPES_NO_UNIT) {
+        return SONDE_CORRUPT;
+    }
+    t->units[body].head = head;
+    t->units[body].state = TYPES_UNIT_READY;
+    t->units[body].skeleton = unit;
+    t->units[unit].split = body;
+    return SONDE_OK;
+}
+
+uint32_t types_body(struct sonde__types *t, uint32_t unit)
+{
+    struct types_unit *u = &t->units[unit];
+    if (types_ready(t, unit) != SONDE_OK) {
+        return TYPES_NO_UNIT;
+    }
+    if (u->is_type || !u->head.has_dwo_id || u->head.dwo_name == NULL ||
+        u->skeleton != TYPES_NO_UNIT) {
+        return unit;
+    }
+    if (!u->split_tried) {
+        u->split_tried = true;
+        (void)(load_split(t, unit) == SONDE_OK);
+    }
+    return t->units[unit].split;
+}
+
+/* --- languages --- */
+
+/* dwz's partial units do not say theirs: it is that of the file's first unit that does. */
+static unsigned language_of(struct sonde__types *t, uint32_t unit)
+{
+    enum { TRIED_MAX = 64 };
+    if (types_ready(t, unit) != SONDE_OK) {
+        return 0;
+    }
+    for (uint32_t i = 0; t->units[unit].head.language == 0 && i < t->spaces[0].count; i++) {
+        if (i >= TRIED_MAX) {
+            break;
+        }
+        if (types_ready(t, i) == SONDE_OK && t->units[i].head.language != 0) {
+            return t->units[i].head.language;
+        }
+    }
+    return t->units[unit].head.language;
+}
+
+bool types_is_c(struct sonde__types *t, uint32_t unit)
+{
+    switch (language_of(t, unit)) {
+    case DW_LANG_C89:
+    case DW_LANG_C:
+    case DW_LANG_C99:
+    case DW_LANG_C11:
+    case DW_LANG_C17:
+    case DW_LANG_ObjC:
+        return true;
+    default:
+        return false;
+    }
+}
