@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "arch_insn.h"
+
+#include "arch_regs.h"
+#include "base_mem.h"
+
+bool sonde__arch_insn(unsigned arch, uint64_t pc, const uint8_t *code, size_t size,
+                      struct sonde__insn *ret_insn)
+{
+    struct sonde__insn insn;
+    bool is_known;
+    sonde__base_mem_set(&insn, 0, sizeof insn);
+    insn.bits = 64;
+    insn.cond = SONDE__COND_ALWAYS;
+    insn.c = insn.base = insn.index = SONDE__INSN_NO_REG;
+    insn.index_bits = 64;
+    if (arch == SONDE__ARCH_X86_64) {
+        is_known = sonde__arch_insn_x86(pc, code, size, &insn);
+    } else {
+        uint32_t word;
+        if (size < 4 || (pc & 3) != 0) {
+            return false;
+        }
+        word = (uint32_t)code[0] | (uint32_t)code[1] << 8 | (uint32_t)code[2] << 16 |
+               (uint32_t)code[3] << 24;
+        insn.length = 4;
+        is_known = sonde__arch_insn_aarch64(pc, word, &insn);
+    }
+    if (is_known) {
+        *ret_insn = insn;
+    }
+    return is_known;
+}

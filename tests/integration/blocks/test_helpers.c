@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The helpers of the corpus, followed in the code of five targets at five levels, against what the
+ * compiler wrote into their names: the same, or finer (what is in a C++ object). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "binary.h"
+#include "block_helper.h"
+#include "darwin.h"
+#include "test.h"
+
+enum { CLAIMS = 256, SIZE = 4096, PATH_BYTES = 600 };
+
+struct target {
+    const char *triple, *flags;
+};
+
+static const struct target targets[] = {
+    {"arm64-apple-macos13", ""},
+    {"arm64e-apple-macos13", ""},
+    {"x86_64-apple-macos13", ""},
+    {"aarch64-linux-gnu", "-fobjc-runtime=macosx-10.15 -mbranch-protection=standard"},
+    {"x86_64-linux-gnu", "-fobjc-runtime=macosx-10.15"},
+};
+static const char *const levels[] = {"-O0", "-O1", "-O2", "-Os", "-Oz"};
+
+enum { TARGETS = 5, LEVELS = 5 };
+
+/* A library of the corpus, in the test's folder. */
+static void build(const struct target *target, const char *level)
+{
+    const char *dash = strchr(target->triple, '-');
+    bool is_macho = strstr(target->triple, "apple") != NULL;
+    const char *corpus = "tests/integration/blocks/corpus";
+    char link[300];
+    snprintf(link, sizeof link,
+             is_macho ? "ld64.lld-19 -arch %.*s -platform_version macos 13 13 -dylib "
+                        "-undefined dynamic_lookup -o lib *.o"
+                      : "ld.lld-19 -shared -o lib *.o",
+             strncmp(target->triple, "arm64e", 6) == 0 ? 5 : (int)(dash - target->triple),
+             target->triple);
+    darwin_shell(
+        "S='%s/%s'; rm -f *.o; "
+        "F='-target %s %s %s -fPIC -w -fblocks -ffreestanding'; "
+        "clang-19 $F -std=c11 -c $S/cases_c.c -o c.o & "
+        "clang-19 $F -fobjc-arc -c $S/cases_arc.m -o arc.o & "
+        "clang-19 $F -c $S/cases_mrc.m -o mrc.o & "
+        "clang-19 $F -std=c++17 -fobjc-arc -c $S/cases_cxx.mm -o cxx.o & "
+        "wait; "
+        /* the linker knows no arm64e; its code is arm64's but for signatures */
+        "case %s in arm64e*) for o in *.o; do "
+        "printf '\\0\\0\\0\\0' | dd of=$o bs=1 seek=8 conv=notrunc 2>/dev/null; done;; esac; "
+        "%s",
+        test_source_dir(), corpus, target->triple, target->flags, level, target->triple, link);
+}
+
+static const char *spell(const struct sonde__block_claim *items, size_t count)
+{
+    static char text[2][2000];
+    static unsigned turn;
+    char *to = text[turn++ % 2];
+    int used = 0;
+    to[0] = '\0';
+    for (size_t i = 0; i < count && used < 1900; i++) {
+        used += snprintf(to + used, 2000 - (size_t)used, "%s%s%c%u", i ? " " : "",
+                         items[i].inside ? "+" : "", "?SWUBRCD"[items[i].kind], items[i].offset);
+    }
+    return to;
+}
+
+/* Of the claims of a name, the one whose bytes an offset is in: the last that begins there or
+ * before. */
+static const struct sonde__block_claim *covering(const struct sonde__block_claims *names,
+                                                 uint32_t offset)
+{
+    const struct sonde__block_claim *found = NULL;
+    for (size_t i = 0; i < names->count; i++) {
+        if (!names->items[i].inside && names->items[i].offset <= offset &&
+            (found == NULL || names->items[i].offset >= found->offset)) {
+            found = &names->items[i];
+        }
+    }
+    return found;
+}
+
+/* Do they say the same? What the name calls an object may be given by its parts. */
+static bool agree(const struct sonde__block_claims *names, const struct sonde__block_claims *code)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        const struct sonde__block_claim *name = &names->items[i];
+        bool is_found = name->inside || name->kind == SONDE_BLOCK_DATA;
+        for (size_t k = 0; k < code->count && !is_found; k++) {
+            const struct sonde__block_claim *claim = &code->items[k];
+            is_found = name->kind == SONDE_BLOCK_OBJECT
+                           ? covering(names, claim->offset) == name
+                           : claim->offset == name->offset && claim->kind == name->kind;
+        }
+        if (!is_found) {
+            return false;
+        }
+    }
+    for (size_t k = 0; k < code->count; k++) {
+        const struct sonde__block_claim *claim = &code->items[k];
+        const struct sonde__block_claim *name = covering(names, claim->offset);
+        if (name == NULL || (name->kind != SONDE_BLOCK_OBJECT &&
+                             (name->offset != claim->offset || name->kind != claim->kind))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Returns how many helpers there were; all of them agree. */
+static unsigned check(const struct target *target, const char *level)
+{
+    static struct sonde__block_work work;
+    struct sonde__block_claim name_items[CLAIMS], code_items[CLAIMS];
+    char path[PATH_BYTES];
+    struct binary binary;
+    unsigned count = 0;
+    build(target, level);
+    snprintf(path, sizeof path, "%s/lib", test_folder());
+    binary_open(&binary, path);
+    for (size_t i = 0; i < binary.symbol_count; i++) {
+        struct sonde__block_claims names = {.items = name_items, .capacity = CLAIMS};
+        struct sonde__block_claims code = {.items = code_items, .capacity = CLAIMS};
+        struct sonde__block_name name;
+        struct sonde__block_followed followed;
+        if (sonde__block_name_read(binary.symbols[i].name, &names, &name) <
+            SONDE__BLOCK_NAME_COPY) {
+            continue;
+        }
+        count++;
+        sonde__block_helper_claims(&binary.memory, binary.symbols[i].address,
+                                   name.form == SONDE__BLOCK_NAME_COPY
+                                       ? SONDE__BLOCK_HELPER_COPY
+                                       : SONDE__BLOCK_HELPER_DISPOSE,
+                                   SONDE__BLOCK_HEADER_BYTES, SIZE, &work, &code, &followed);
+        if (followed.problem != NULL || !agree(&names, &code)) {
+            FAIL("%s %s %s\n    name %s\n    code %s%s%s at %llx", target->triple, level,
+                 binary.symbols[i].name, spell(names.items, names.count),
+                 spell(code.items, code.count), followed.problem ? "; " : "",
+                 followed.problem ? followed.problem : "", (unsigned long long)followed.at);
+        }
+    }
+    binary_done(&binary);
+    return count;
+}
+
+/* Each target at another level; all of them by --long. */
+TEST_TIMEOUT(helpers_do_what_their_names_say, 280)
+{
+    unsigned count = 0;
+    for (unsigned t = 0; t < TARGETS; t++) {
+        for (unsigned l = 0; l < LEVELS; l++) {
+            if (test_long() || l == (t + 2) % LEVELS) {
+                count += check(&targets[t], levels[l]);
+            }
+        }
+    }
+    CHECK(count > 300);
+}
