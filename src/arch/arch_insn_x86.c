@@ -244,6 +244,84 @@ static bool moves(struct cursor *c, uint8_t op, struct sonde__insn *insn)
     return true;
 }
 
+/* One-byte opcodes that are neither control nor of a group. */
+static bool operands(struct cursor *c, uint8_t op, struct sonde__insn *insn)
+{
+    switch (op) {
+    case 0x63: { /* movsxd */
+        struct sonde__insn_value from = modrm(c, insn, 32, false);
+        insn->op = SONDE__INSN_MOVE_SIGNED;
+        insn->bits = (uint8_t)width(c, false);
+        insn->from_bits = 32;
+        insn->dst = in_reg(middle(c));
+        insn->a = from;
+        return true;
+    }
+    case 0x68:
+    case 0x6a:
+        insn->op = SONDE__INSN_PUSH;
+        insn->a = in_imm;
+        insn->imm = (uint64_t)little(c, op == 0x68 ? 4 : 1);
+        return !c->is_16;
+    case 0x69:
+    case 0x6b:
+        insn->op = SONDE__INSN_MUL;
+        insn->bits = (uint8_t)width(c, false);
+        insn->sets_flags = true;
+        insn->a = modrm(c, insn, insn->bits, false);
+        insn->dst = in_reg(middle(c));
+        insn->b = in_imm;
+        insn->imm = (uint64_t)little(c, op == 0x6b ? 1 : immediate_bytes(insn->bits));
+        return true;
+    case 0x84:
+    case 0x85: {
+        unsigned bits = width(c, op == 0x84);
+        insn->op = SONDE__INSN_AND;
+        insn->bits = (uint8_t)bits;
+        insn->sets_flags = true;
+        insn->a = modrm(c, insn, bits, false);
+        insn->b = general(c, middle(c), bits);
+        return true;
+    }
+    case 0x86:
+    case 0x87: {
+        unsigned bits = width(c, op == 0x86);
+        insn->op = SONDE__INSN_EXCHANGE;
+        insn->bits = (uint8_t)bits;
+        insn->dst = modrm(c, insn, bits, false);
+        insn->a = general(c, middle(c), bits);
+        return true;
+    }
+    case 0x8d:
+        insn->op = SONDE__INSN_ADDRESS;
+        insn->bits = (uint8_t)width(c, false);
+        insn->a = modrm(c, insn, insn->bits, false);
+        insn->dst = in_reg(middle(c));
+        return insn->a.kind == SONDE__OPERAND_MEM;
+    case 0x8f:
+        insn->op = SONDE__INSN_POP;
+        insn->dst = modrm(c, insn, 64, false);
+        return insn->dst.kind == SONDE__OPERAND_REG && (c->modrm >> 3 & 7) == 0;
+    case 0x98: /* cltq, cwtl */
+        insn->op = SONDE__INSN_MOVE_SIGNED;
+        insn->bits = (uint8_t)width(c, false);
+        insn->from_bits = insn->bits / 2;
+        insn->dst = insn->a = in_reg(0);
+        return true;
+    case 0xa8:
+    case 0xa9:
+        insn->op = SONDE__INSN_AND;
+        insn->bits = (uint8_t)width(c, op == 0xa8);
+        insn->sets_flags = true;
+        insn->a = in_reg(0);
+        insn->b = in_imm;
+        insn->imm = (uint64_t)little(c, immediate_bytes(insn->bits));
+        return true;
+    default:
+        return false;
+    }
+}
+
 static bool one_byte(struct cursor *c, uint8_t op, struct sonde__insn *insn)
 {
     if (op < 0x40) {
@@ -271,54 +349,10 @@ static bool one_byte(struct cursor *c, uint8_t op, struct sonde__insn *insn)
         return true;
     }
     switch (op) {
-    case 0x63: { /* movsxd */
-        struct sonde__insn_value from = modrm(c, insn, 32, false);
-        insn->op = SONDE__INSN_MOVE_SIGNED;
-        insn->bits = (uint8_t)width(c, false);
-        insn->from_bits = 32;
-        insn->dst = in_reg(middle(c));
-        insn->a = from;
-        return true;
-    }
-    case 0x68:
-    case 0x6a:
-        insn->op = SONDE__INSN_PUSH;
-        insn->a = in_imm;
-        insn->imm = (uint64_t)little(c, op == 0x68 ? 4 : 1);
-        return !c->is_16;
-    case 0x69:
-    case 0x6b:
-        insn->op = SONDE__INSN_MUL;
-        insn->bits = (uint8_t)width(c, false);
-        insn->sets_flags = true;
-        insn->a = modrm(c, insn, insn->bits, false);
-        insn->dst = in_reg(middle(c));
-        insn->b = in_imm;
-        insn->imm = (uint64_t)little(c, op == 0x6b ? 1 : immediate_bytes(insn->bits));
-        return true;
     case 0x80:
     case 0x81:
     case 0x83:
         return group_one(c, op, insn);
-    case 0x84:
-    case 0x85: {
-        unsigned bits = width(c, op == 0x84);
-        insn->op = SONDE__INSN_AND;
-        insn->bits = (uint8_t)bits;
-        insn->sets_flags = true;
-        insn->a = modrm(c, insn, bits, false);
-        insn->b = general(c, middle(c), bits);
-        return true;
-    }
-    case 0x86:
-    case 0x87: {
-        unsigned bits = width(c, op == 0x86);
-        insn->op = SONDE__INSN_EXCHANGE;
-        insn->bits = (uint8_t)bits;
-        insn->dst = modrm(c, insn, bits, false);
-        insn->a = general(c, middle(c), bits);
-        return true;
-    }
     case 0x88:
     case 0x89:
     case 0x8a:
@@ -326,33 +360,8 @@ static bool one_byte(struct cursor *c, uint8_t op, struct sonde__insn *insn)
     case 0xc6:
     case 0xc7:
         return moves(c, op, insn);
-    case 0x8d:
-        insn->op = SONDE__INSN_ADDRESS;
-        insn->bits = (uint8_t)width(c, false);
-        insn->a = modrm(c, insn, insn->bits, false);
-        insn->dst = in_reg(middle(c));
-        return insn->a.kind == SONDE__OPERAND_MEM;
-    case 0x8f:
-        insn->op = SONDE__INSN_POP;
-        insn->dst = modrm(c, insn, 64, false);
-        return insn->dst.kind == SONDE__OPERAND_REG && (c->modrm >> 3 & 7) == 0;
     case 0x90:
         return (c->rex & 1) == 0;
-    case 0x98: /* cltq, cwtl */
-        insn->op = SONDE__INSN_MOVE_SIGNED;
-        insn->bits = (uint8_t)width(c, false);
-        insn->from_bits = insn->bits / 2;
-        insn->dst = insn->a = in_reg(0);
-        return true;
-    case 0xa8:
-    case 0xa9:
-        insn->op = SONDE__INSN_AND;
-        insn->bits = (uint8_t)width(c, op == 0xa8);
-        insn->sets_flags = true;
-        insn->a = in_reg(0);
-        insn->b = in_imm;
-        insn->imm = (uint64_t)little(c, immediate_bytes(insn->bits));
-        return true;
     case 0xc0:
     case 0xc1:
     case 0xd0:
@@ -388,7 +397,7 @@ static bool one_byte(struct cursor *c, uint8_t op, struct sonde__insn *insn)
     case 0xff:
         return group_five(c, op, insn);
     default:
-        return false;
+        return operands(c, op, insn);
     }
 }
 

@@ -336,12 +336,12 @@ static bool pair(struct follow *f, const struct sonde__insn *insn)
         if (insn->op == SONDE__INSN_STORE_PAIR) {
             value[0] = get(f, reg);
             value[1] = is_vector ? f->cpu.v[reg - SONDE__INSN_VECTOR_FIRST][1] : 0;
-            if (!follow_write(f, address + i * bytes, bytes, value)) {
+            if (!follow_write(f, address + (uint64_t)i * bytes, bytes, value)) {
                 return false;
             }
             continue;
         }
-        if (!follow_read(f, address + i * bytes, bytes, value)) {
+        if (!follow_read(f, address + (uint64_t)i * bytes, bytes, value)) {
             return false;
         }
         set(f, reg, 64, insn->variant ? extend(value[0], insn->bits, true) : value[0]);

@@ -7,7 +7,7 @@
 #include "block_helper.h"
 
 /* Addresses that no target has, one range a kind; the offset in it is below 1 << 36. */
-#define FOLLOW_RANGE(number) (((uint64_t)0x0d00 + (number)*0x10) << 48)
+#define FOLLOW_RANGE(number) (((uint64_t)0x0d00 + (uint64_t)0x10 * (number)) << 48)
 #define FOLLOW_TO            FOLLOW_RANGE(0) /* the copy: its words hold what the original's hold */
 #define FOLLOW_FROM          FOLLOW_RANGE(1) /* the original */
 #define FOLLOW_HELD          FOLLOW_RANGE(2) /* what a word holds: its offset << 16 */

@@ -137,7 +137,7 @@ static void note_store(struct follow *f, uint64_t address, uint64_t value)
 bool follow_write(struct follow *f, uint64_t address, unsigned bytes, const uint64_t *value)
 {
     unsigned at = (unsigned)(address & 7);
-    uint64_t word, mask = mask_of(bytes);
+    uint64_t word = 0, mask = mask_of(bytes);
     if (bytes > 8) {
         return follow_write(f, address, 8, value) &&
                follow_write(f, address + 8, bytes - 8, value + 1);
