@@ -4,6 +4,7 @@
 
 #include "cli_file.h"
 #include "mem_heap.h"
+#include "types_block.h"
 #include "types_print.h"
 
 static const char *kind_name(enum sonde__type_kind kind)
@@ -166,6 +167,53 @@ void types_json_type(struct types_print *print, const struct sonde__type *type, 
     putchar('}');
 }
 
+static void print_capture(struct types_print *print, const struct sonde__types_capture *capture)
+{
+    printf("{\"name\": ");
+    print_name(capture->name);
+    printf(", \"type\": ");
+    print_text(print, capture->type);
+    if (capture->is_stored) {
+        printf(", \"offset\": %" PRIu64, capture->offset);
+    }
+    if (capture->size != 0) {
+        printf(", \"size\": %" PRIu64, capture->size);
+    }
+    if (capture->is_byref) {
+        printf(", \"byref\": {\"offset\": %" PRIu64 ", \"size\": %" PRIu64
+               ", \"box_size\": %" PRIu64 "}",
+               capture->variable_offset, capture->variable_size, capture->box_size);
+    }
+    if (capture->line != 0) {
+        printf(", \"line\": %" PRIu64, capture->line);
+    }
+    printf("%s}", capture->is_stored ? "" : ", \"constant\": true");
+}
+
+static void print_block(struct types_print *print, const struct sonde__type_function *function)
+{
+    struct sonde__types_block block;
+    struct sonde__types_captures captures = {0};
+    struct sonde__types_capture capture;
+    enum sonde_status status = sonde__types_block_of(print->types, function, &block);
+    bool any = false;
+    if (status != SONDE_OK) {
+        (void)types_print_ok(print, status == SONDE_ABSENT ? SONDE_OK : status);
+        return;
+    }
+    printf(", \"block\": {\"size\": %" PRIu64 ", \"captures\": [", block.literal.size);
+    while (status == SONDE_OK) {
+        status = sonde__types_next_capture(print->types, &block, &captures, &capture);
+        if (status == SONDE_OK) {
+            printf("%s", any ? ", " : "");
+            any = true;
+            print_capture(print, &capture);
+        }
+    }
+    (void)types_print_ok(print, status == SONDE_ABSENT ? SONDE_OK : status);
+    printf("]}");
+}
+
 void types_json_function(struct types_print *print, const struct sonde__type_function *function,
                          const char *asked)
 {
@@ -211,5 +259,7 @@ void types_json_function(struct types_print *print, const struct sonde__type_fun
         printf("%s}", parameter.is_artificial ? ", \"implicit\": true" : "");
     }
     (void)types_print_ok(print, status == SONDE_ABSENT ? SONDE_OK : status);
-    printf("]}");
+    putchar(']');
+    print_block(print, function);
+    putchar('}');
 }

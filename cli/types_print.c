@@ -8,6 +8,7 @@
 
 #include "cli_file.h"
 #include "mem_heap.h"
+#include "types_block.h"
 
 /* More lines are nobody's to read: structures in structures make any number of them. */
 enum { LINES_MAX = 100000, CODE_COLUMNS = 50 };
@@ -363,6 +364,47 @@ void types_print_line(struct types_print *print, const struct sonde__type *type)
 
 /* --- functions --- */
 
+static void print_capture(struct types_print *print, const struct sonde__types_capture *capture,
+                          char *text)
+{
+    static const char shared[] = "__block ";
+    size_t at = capture->is_byref ? sizeof shared - 1 : 0;
+    memcpy(text, shared, at);
+    (void)types_print_ok(print, sonde__type_text(print->types, capture->type, capture->name,
+                                                 text + at, TYPES_PRINT_TEXT - at - 8));
+    strcat(text, ";");
+    if (capture->is_byref) {
+        print_code(print, 1, text, "/* %5" PRIu64 " %5" PRIu64 ", variable at %" PRIu64 " */",
+                   capture->offset, capture->size, capture->variable_offset);
+    } else if (capture->is_stored) {
+        print_code(print, 1, text, "/* %5" PRIu64 " %5" PRIu64 " */", capture->offset,
+                   capture->size);
+    } else {
+        print_code(print, 1, text, "/* a constant: in the code */");
+    }
+}
+
+/* Of the code of a block, what the block captures. */
+static void print_block(struct types_print *print, const struct sonde__type_function *function,
+                        char *text)
+{
+    struct sonde__types_block block;
+    struct sonde__types_captures captures = {0};
+    struct sonde__types_capture capture;
+    enum sonde_status status = sonde__types_block_of(print->types, function, &block);
+    if (status == SONDE_OK) {
+        print_code(print, 0, "captures of the block:", "/* size: %" PRIu64 " */",
+                   block.literal.size);
+    }
+    while (status == SONDE_OK) {
+        status = sonde__types_next_capture(print->types, &block, &captures, &capture);
+        if (status == SONDE_OK) {
+            print_capture(print, &capture, text);
+        }
+    }
+    (void)types_print_ok(print, status == SONDE_ABSENT ? SONDE_OK : status);
+}
+
 void types_print_function(struct types_print *print, const struct sonde__type_function *function)
 {
     char *text = sonde__mem_alloc(TYPES_PRINT_TEXT);
@@ -394,5 +436,6 @@ void types_print_function(struct types_print *print, const struct sonde__type_fu
                    parameter.is_artificial ? ", implicit" : "");
     }
     (void)types_print_ok(print, status == SONDE_ABSENT ? SONDE_OK : status);
+    print_block(print, function, text);
     sonde__mem_free(text);
 }

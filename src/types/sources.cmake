@@ -1,4 +1,5 @@
 set(sources
+    types_block.c
     types_die.c
     types_function.c
     types_names.c

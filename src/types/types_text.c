@@ -222,6 +222,18 @@ static void close_pointer(struct declarator *d)
     d->pointer_last = false;
 }
 
+/* GCC's vectors stand as arrays. */
+static void add_vector(struct sonde__types *t, const struct sonde__type *type, struct declarator *d)
+{
+    char text[64];
+    uint64_t size;
+    bool known = sonde__type_size(t, type->self, &size);
+    snprintf(text, sizeof text, " __attribute__((vector_size(%llu)))",
+             known ? (unsigned long long)size : 0);
+    close_pointer(d);
+    types_text_add(&d->tail, text);
+}
+
 static void add_dimensions(struct sonde__types *t, struct sonde__type_ref array,
                            struct declarator *d)
 {
@@ -367,7 +379,11 @@ static bool step(struct sonde__types *t, const struct sonde__type *type, struct 
         add_member_pointer(t, type, d, has_name);
         return true;
     case SONDE__TYPE_ARRAY:
-        add_dimensions(t, type->self, d);
+        if (type->is_vector) {
+            add_vector(t, type, d);
+        } else {
+            add_dimensions(t, type->self, d);
+        }
         return true;
     case SONDE__TYPE_FUNCTION:
         add_function(t, type->self, d, depth);

@@ -351,3 +351,57 @@ TEST(types_says_what_it_cannot_do)
     must_refuse("absent 'struct bits'", 3, "absent");
     must_refuse("text 'struct bits'", 6, "text");
 }
+
+/* --- blocks --- */
+
+static const char captured_first[] =
+    "captures of the block:                             /* size: 56 */\n"
+    "    __block adder again;                           /*    32     8, variable at 40 */\n"
+    "    __block int shared;                            /*    40     8, variable at 24 */\n"
+    "    long total;                                    /*    48     8 */\n";
+static const char captured_second[] =
+    "captures of the block:                             /* size: 115 */\n"
+    "    float vector __attribute__((vector_size(16))); /*    32    16 */\n"
+    "    __block int shared;                            /*    48     8, variable at 24 */\n"
+    "    __block struct point there;                    /*    56     8, variable at 24 */\n"
+    "    __block short aligned;                         /*    64     8, variable at 32 */\n"
+    "    __block adder again;                           /*    72     8, variable at 40 */\n"
+    "    int (*function)(const void *, ...);            /*    80     8 */\n"
+    "    const char *const *names;                      /*    88     8 */\n"
+    "    struct point here;                             /*    96    16 */\n"
+    "    struct {...} small;                            /*   112     3 */\n"
+    "    const int limit;                               /* a constant: in the code */\n";
+
+/* The same at each level, on ELF and in a dSYM. */
+static void must_capture(const char *build)
+{
+    char line[2048];
+    snprintf(line, sizeof line,
+             "cd \"$DIR\"; S=%s/tests/integration/types; rm -rf b b.o b.dSYM; set -e; %s; "
+             "\"$SONDE\" types b $(llvm-nm-19 b | sed -n 's/ t _*captures_block_invoke.*//p' | "
+             "sed 's/^/0x/')",
+             test_source_dir(), build);
+    struct test_run run = shell(line);
+    if (run.status != 0 || strstr(run.out, captured_first) == NULL ||
+        strstr(run.out, captured_second) == NULL || strstr(run.out, "(char letter);  ") == NULL ||
+        strstr(run.out, "captures.c:32, ") == NULL) {
+        FAIL("%s: %s%s", build, run.out, run.err);
+    }
+    test_run_done(&run);
+}
+
+TEST_TIMEOUT(captures_are_the_same_everywhere, 250)
+{
+    static const char *const levels[] = {"-O0", "-O2", "-Oz"};
+    char build[600];
+    for (unsigned i = 0; i < 3; i++) {
+        snprintf(build, sizeof build,
+                 "clang-19 -fblocks -g %s -shared -fPIC -w -o b \"$S\"/captures.c", levels[i]);
+        must_capture(build);
+    }
+    snprintf(build, sizeof build,
+             "clang-19 -target arm64-apple-macos11 -fblocks -g -O1 -w -c -o b.o \"$S\"/captures.c; "
+             "ld64.lld-19 -arch arm64 -platform_version macos 11 11 -dylib -undefined "
+             "dynamic_lookup -o b b.o; dsymutil-19 b");
+    must_capture(build);
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a block captures, as its debug information says: every variable with its name, type and
+ * place, at each level of optimisation. It does not say who owns an object (strong and weak ones
+ * have one type), and it calls a __block variable of a block that does not escape a byref, which
+ * there is a plain pointer to the variable.
+ *
+ * clang describes a block by the artificial parameter ".block_descriptor" of its function: a
+ * pointer to a structure of the header's fields and one member a capture. Context: as types.h. */
+#ifndef SONDE_TYPES_BLOCK_H
+#define SONDE_TYPES_BLOCK_H
+
+#include "types.h"
+
+struct sonde__types_block {
+    struct sonde__type_function function; /* its code; without ".block_descriptor" it is declared */
+    struct sonde__type literal;           /* the structure; its size is the block's */
+    uint64_t line;                        /* of the block; 0: unknown */
+};
+
+struct sonde__types_capture {
+    const char *name;            /* of the variable; "this", "self"; null: a lambda that became the
+                                    block */
+    struct sonde__type_ref type; /* of the variable: of a byref of what is in the box */
+    uint64_t offset;             /* in the block, in bytes */
+    uint64_t size;               /* in the block; 0: not known */
+    uint64_t line;               /* where the variable is declared; 0: unknown */
+    bool is_stored;              /* false: a constant, which the code has in it; no offset */
+    bool is_byref;               /* a __block variable: the block has a pointer to its box */
+    uint64_t variable_offset;    /* in the box */
+    uint64_t variable_size;      /* 0: not known */
+    uint64_t box_size;
+};
+
+/* The block whose code is at a vaddr. Returns OK | ABSENT (no function, or it is not a block's)
+ * | CORRUPT | LIMIT | MEMORY. */
+SONDE_NODISCARD enum sonde_status sonde__types_block_at(struct sonde__types *types, uint64_t vaddr,
+                                                        struct sonde__types_block *ret_block);
+
+/* The same of a function that was found. */
+SONDE_NODISCARD enum sonde_status sonde__types_block_of(struct sonde__types *types,
+                                                        const struct sonde__type_function *function,
+                                                        struct sonde__types_block *ret_block);
+
+/* Its captures: those that are stored by their offsets, then constants. Zero at first. */
+struct sonde__types_captures {
+    struct sonde__type_cursor cursor;
+    unsigned stage;
+};
+/* Returns OK | ABSENT (the end) | CORRUPT | LIMIT | MEMORY. */
+SONDE_NODISCARD enum sonde_status
+sonde__types_next_capture(struct sonde__types *types, const struct sonde__types_block *block,
+                          struct sonde__types_captures *captures,
+                          struct sonde__types_capture *ret_capture);
+
+#endif
