@@ -104,9 +104,9 @@ static void read_function(struct sonde__types *types, uint64_t vaddr)
 
 static void read_all(const struct sonde__dwarf_sections *sections, uint64_t code)
 {
-    static const char *const names[] = {"int",         "struct S", "ns::A",   "A",    "B",
-                                        "adder",       "point",    "L",       "name", "char",
-                                        "struct point"};
+    static const char *const names[] = {"int",  "struct S", "ns::A",       "A",
+                                        "B",    "adder",    "point",       "L",
+                                        "name", "char",     "struct point"};
     struct sonde__types_source source = {.sections = sections};
     struct found found = {0};
     if (sonde__types_open(&source, &found.types) != SONDE_OK) {
