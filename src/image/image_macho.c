@@ -124,6 +124,9 @@ static void read_command(struct sonde__macho *macho, uint32_t command, struct so
     case SONDE__LC_FUNCTION_STARTS:
         macho->starts = read_part(&b);
         break;
+    case SONDE__LC_DATA_IN_CODE:
+        macho->data_in_code = read_part(&b);
+        break;
     case SONDE__LC_DYLD_EXPORTS_TRIE:
         macho->exports = read_part(&b);
         break;

@@ -44,7 +44,7 @@ struct sonde__macho {
     struct sonde__build_id uuid;
     uint32_t symbols_at, symbol_count, strings_at, strings_size;
     uint32_t indirect_at, indirect_count;
-    struct sonde__macho_part starts, exports, chains;
+    struct sonde__macho_part starts, exports, chains, data_in_code;
     struct sonde__macho_part rebases, binds, weak_binds, lazy_binds;
     struct sonde__macho_part encrypted; /* bytes of the file that only the device can read */
     const char *damage; /* what of the headers could not be used (static text), or null */
@@ -158,6 +158,10 @@ struct sonde__macho_starts {
 void sonde__macho_starts_begin(const struct sonde__macho *macho,
                                struct sonde__macho_starts *ret_starts);
 bool sonde__macho_starts_next(struct sonde__macho_starts *starts, uint64_t *ret_vaddr);
+
+/* Data between instructions (tables of jumps), entry `index`. False: no such. */
+bool sonde__macho_data_in_code(const struct sonde__macho *macho, uint32_t index,
+                               uint64_t *ret_vaddr, uint32_t *ret_size);
 
 /* The symbol that a stub or symbol pointer stands for: entry `index` of its section. False: it is
  * none, or a local one. */

@@ -100,6 +100,21 @@ bool sonde__macho_starts_next(struct sonde__macho_starts *starts, uint64_t *ret_
     return true;
 }
 
+bool sonde__macho_data_in_code(const struct sonde__macho *macho, uint32_t index,
+                               uint64_t *ret_vaddr, uint32_t *ret_size)
+{
+    const struct sonde__macho_part *part = &macho->data_in_code;
+    struct sonde__bytes b = macho->file;
+    if (index >= part->size / SONDE__MACHO_DATA_IN_CODE_BYTES ||
+        !sonde__base_bytes_seek(&b,
+                                part->offset + (uint64_t)index * SONDE__MACHO_DATA_IN_CODE_BYTES)) {
+        return false;
+    }
+    *ret_vaddr = macho->base + sonde__base_bytes_u32(&b);
+    *ret_size = sonde__base_bytes_u16(&b);
+    return !b.failed;
+}
+
 uint32_t sonde__macho_indirect_bytes(const struct sonde__macho *macho,
                                      const struct sonde__macho_section *section)
 {

@@ -28,6 +28,24 @@ static void put_all(struct encode *e, const struct sonde__tail_bytes *bytes)
     }
 }
 
+/* A dSYM may be linked to another address than the image; index and call sites count from its. */
+static enum sonde_status make_of_macho(struct encode *e, const struct sonde__tail_input *described,
+                                       struct sonde__tail_bytes *ret_bytes)
+{
+    const struct sonde__symindex_source *source = e->c->source;
+    struct sonde__tail_macho code = {
+        .image = source->macho_debug, .base = e->c->base, .described = described};
+    if (code.image == NULL) {
+        return SONDE_UNSUPPORTED;
+    }
+    if (source->macho_image != NULL) {
+        code.image = source->macho_image;
+        code.debug = source->macho_debug;
+        code.base = e->c->base - code.debug->base + code.image->base;
+    }
+    return sonde__tail_macho_make(&code, ret_bytes);
+}
+
 /* Returns as sonde__tail_code_make(). */
 static enum sonde_status make_of_code(struct encode *e, const struct sonde__tail_input *described,
                                       struct sonde__tail_bytes *ret_bytes)
@@ -39,7 +57,7 @@ static enum sonde_status make_of_code(struct encode *e, const struct sonde__tail
     struct sonde__symbol_index *symbols = NULL;
     enum sonde_status status;
     if (code.elf == NULL) {
-        return SONDE_UNSUPPORTED; /* a Mach-O: its code is not read yet */
+        return make_of_macho(e, described, ret_bytes);
     }
     if (sonde__symbol_index_create(code.elf, source->image != NULL ? source->debug : NULL, &symbols,
                                    NULL) == SONDE_OK) {

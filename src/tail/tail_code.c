@@ -39,7 +39,7 @@ static int by_start(const void *a, const void *b)
 
 /* Sorted, one of each start; where two overlap, the first ends before the second, and neither is
  * trusted. */
-static void order_ranges(struct tail_scan *s)
+void tail_order_ranges(struct tail_scan *s)
 {
     size_t kept = 0;
     if (s->range_count != 0) {
@@ -324,7 +324,7 @@ static enum sonde_status scan(struct tail_scan *s, struct sonde__tail_bytes *ret
     struct sweep sweep = {.s = s, .reader = &reader};
     uint64_t bytes = 0;
     sonde__cfi_each_fde(&s->cfi, s->arch, add_range, s);
-    order_ranges(s);
+    tail_order_ranges(s);
     if (!has_code(s)) {
         return s->no_memory ? SONDE_MEMORY : SONDE_ABSENT;
     }
@@ -347,6 +347,15 @@ static enum sonde_status scan(struct tail_scan *s, struct sonde__tail_bytes *ret
     return tail_resolve(s, ret_bytes);
 }
 
+void tail_scan_done(struct tail_scan *s)
+{
+    tail_slots_done(&s->slots);
+    sonde__mem_free(s->ranges);
+    sonde__mem_free(s->exits);
+    sonde__mem_free(s->calls);
+    sonde__mem_free(s->handovers);
+}
+
 enum sonde_status sonde__tail_code_make(const struct sonde__tail_code *code,
                                         struct sonde__tail_bytes *ret_bytes)
 {
@@ -364,11 +373,7 @@ enum sonde_status sonde__tail_code_make(const struct sonde__tail_code *code,
     if (status == SONDE_OK) {
         status = scan(&s, ret_bytes);
     }
-    tail_slots_done(&s.slots);
-    sonde__mem_free(s.ranges);
-    sonde__mem_free(s.exits);
-    sonde__mem_free(s.calls);
-    sonde__mem_free(s.handovers);
+    tail_scan_done(&s);
     return status;
 }
 

@@ -11,11 +11,12 @@
 #define SONDE_TAIL_CODE_H
 
 #include "image_elf.h"
+#include "image_macho.h"
 #include "symbol_index.h"
 #include "tail_make.h"
 
 struct sonde__tail_code {
-    const struct sonde__elf *elf;              /* with the code */
+    const struct sonde__elf *elf;              /* with the code; null: it is no ELF */
     const struct sonde__symbol_index *symbols; /* of the image; null: as if it had none */
     uint64_t base;                             /* vaddr of offset 0 */
     const struct sonde__tail_input *described; /* what debug information says of its calls
@@ -29,6 +30,18 @@ struct sonde__tail_code {
  * machine) | LIMIT (too much code, or too many records to read) | MEMORY. */
 SONDE_NODISCARD enum sonde_status sonde__tail_code_make(const struct sonde__tail_code *code,
                                                         struct sonde__tail_bytes *ret_bytes);
+
+/* The same of a Mach-O: functions are what its list of function starts says; how deep the stack is
+ * at a jump is followed through the code, because it has no such records for all of it. */
+struct sonde__tail_macho {
+    const struct sonde__macho *image; /* with the code */
+    const struct sonde__macho
+        *debug;    /* further names (a dSYM, where that is another file), or null */
+    uint64_t base; /* vaddr of offset 0, in the image's coordinates */
+    const struct sonde__tail_input *described;
+};
+SONDE_NODISCARD enum sonde_status sonde__tail_macho_make(const struct sonde__tail_macho *code,
+                                                         struct sonde__tail_bytes *ret_bytes);
 
 /* What the call before a return address enters, from its bytes. */
 enum sonde__tail_callee_kind {

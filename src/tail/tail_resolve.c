@@ -38,6 +38,16 @@ static bool is_part_name(const char *name)
            strstr(name, ".__part.") != NULL;
 }
 
+uint8_t tail_marks_of_name(const char *name)
+{
+    static const char outlined[] = "OUTLINED_FUNCTION_"; /* LLVM's; Mach-O has an underscore more */
+    name += name[0] == '_';
+    if (strncmp(name, outlined, sizeof outlined - 1) == 0) {
+        return TAIL_MARK_NAMED | TAIL_MARK_OUTLINED;
+    }
+    return is_part_name(name) ? TAIL_MARK_PART : TAIL_MARK_NAMED;
+}
+
 static void name_ranges(struct tail_scan *s)
 {
     const struct sonde__symbol_index *symbols = s->code->symbols;
@@ -47,7 +57,7 @@ static void name_ranges(struct tail_scan *s)
         uint64_t start = s->code->base + range->start;
         if (sonde__symbol_find(symbols, start, &symbol) && symbol.start == start &&
             symbol.name[0] != '\0') {
-            range->marks |= is_part_name(symbol.name) ? TAIL_MARK_PART : TAIL_MARK_NAMED;
+            range->marks |= tail_marks_of_name(symbol.name);
         }
         /* several functions under one record: jumps between them were not seen */
         if (sonde__symbol_find(symbols, s->code->base + range->end - 1, &symbol) &&
@@ -152,7 +162,7 @@ struct edges {
     struct sonde__tail_function *functions;
     uint32_t *owners; /* by group: the range that is the function; NONE: none or several */
     struct sonde__tail_jump *jumps;
-    size_t jump_count;
+    size_t jump_count, jump_capacity;
     struct sonde__tail_call *calls;
     size_t call_count;
 };
@@ -241,6 +251,75 @@ static void add_jumps(struct edges *e)
     }
 }
 
+/* --- code that was moved out of functions --- */
+
+/* Jumps that come from others by passing over moved code, at most: more are not followed. */
+#define PASSED_MAX ((size_t)1 << 20)
+
+static bool is_outlined(const struct edges *e, uint32_t range)
+{
+    return (e->s->ranges[range].marks & TAIL_MARK_OUTLINED) != 0;
+}
+
+/* Jumps are sorted by where they come from: the first one of a range. */
+static size_t first_jump(const struct edges *e, size_t count, uint32_t from)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (e->jumps[middle].from < from) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static int by_from(const void *a, const void *b)
+{
+    const struct sonde__tail_jump *x = a, *y = b;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* A jump to moved code is one to where that goes on: moved code is no function of its own, and on
+ * no stack that people know. What it may do, the function may. */
+static void pass_over_outlined(struct edges *e)
+{
+    struct tail_scan *s = e->s;
+    size_t sorted = e->jump_count, kept = 0;
+    if (sorted != 0) {
+        qsort(e->jumps, sorted, sizeof *e->jumps, by_from);
+    }
+    for (size_t i = 0; i < e->jump_count && !s->no_memory; i++) {
+        struct sonde__tail_jump jump = e->jumps[i];
+        uint8_t *marks = &s->ranges[find(s, jump.from)].marks;
+        if (!is_outlined(e, jump.to) || is_outlined(e, jump.from)) {
+            continue;
+        }
+        *marks |= s->ranges[find(s, jump.to)].marks & (TAIL_MARK_OPEN | TAIL_MARK_EXTERNAL);
+        for (size_t k = first_jump(e, sorted, jump.to); k < sorted && e->jumps[k].from == jump.to;
+             k++) {
+            if (e->jump_count >= sorted + PASSED_MAX) { /* they may go round */
+                *marks |= TAIL_MARK_OPEN;
+            } else if (e->jump_count < e->jump_capacity ||
+                       sonde__mem_grow(&e->jumps, e->jump_count, &e->jump_capacity,
+                                       sizeof *e->jumps)) {
+                e->jumps[e->jump_count++] =
+                    (struct sonde__tail_jump){jump.from, e->jumps[k].to, jump.place};
+            } else {
+                s->no_memory = true;
+            }
+        }
+    }
+    for (size_t i = 0; i < e->jump_count; i++) {
+        if (!is_outlined(e, e->jumps[i].to) && !is_outlined(e, e->jumps[i].from)) {
+            e->jumps[kept++] = e->jumps[i];
+        }
+    }
+    e->jump_count = kept;
+}
+
 static void set_flags(struct edges *e)
 {
     struct tail_scan *s = e->s;
@@ -317,6 +396,9 @@ static uint32_t find_main(const struct tail_scan *s)
     struct sonde__elf_symbols table;
     uint64_t vaddr = 0;
     size_t range;
+    if (s->code->elf == NULL) {
+        return SONDE__TAIL_NONE; /* a Mach-O: who calls its main() is another image */
+    }
     bool is_known = sonde__elf_section_by_type(s->code->elf, SONDE__SHT_SYMTAB, &section) &&
                     sonde__elf_symbols(s->code->elf, &section, &table) &&
                     main_of_table(&table, &vaddr);
@@ -336,6 +418,10 @@ static enum sonde_status make(struct edges *e, struct sonde__tail_bytes *ret_byt
     struct tail_scan *s = e->s;
     choose_owners(e);
     add_jumps(e);
+    pass_over_outlined(e);
+    if (s->no_memory) {
+        return SONDE_MEMORY;
+    }
     set_flags(e);
     add_calls(e);
     struct sonde__tail_input input = {.functions = e->functions,
@@ -375,6 +461,7 @@ enum sonde_status tail_resolve(struct tail_scan *s, struct sonde__tail_bytes *re
     e.functions = sonde__mem_alloc_array(s->range_count, sizeof *e.functions);
     e.owners = sonde__mem_alloc_array(s->range_count, sizeof *e.owners);
     e.jumps = sonde__mem_alloc_array(s->exit_count, sizeof *e.jumps);
+    e.jump_capacity = s->exit_count;
     e.calls = sonde__mem_alloc_array(s->call_count + s->handover_count, sizeof *e.calls);
     if (!s->no_memory && e.functions != NULL && e.owners != NULL && e.jumps != NULL &&
         e.calls != NULL) {

@@ -13,6 +13,7 @@ enum tail_mark {
     TAIL_MARK_CALLED = 8,     /* a call goes to its beginning */
     TAIL_MARK_NAMED = 16,     /* a symbol stands at its beginning */
     TAIL_MARK_NO_RECORD = 32, /* known by its symbol only: its own code is not looked at */
+    TAIL_MARK_OUTLINED = 64,  /* code that the compiler moved out of several functions */
 };
 
 /* A stretch of code that one record of call frame information (or a symbol) describes. */
@@ -73,6 +74,12 @@ struct tail_scan {
 /* The range that holds an offset; -1: none. */
 size_t tail_range_at(const struct tail_scan *s, uint32_t offset);
 #define TAIL_NO_RANGE SIZE_MAX
+
+/* What a name says of the function that it stands at: PART, NAMED or NAMED | OUTLINED. */
+uint8_t tail_marks_of_name(const char *name);
+/* Sort the ranges and make them disjoint. */
+void tail_order_ranges(struct tail_scan *s);
+void tail_scan_done(struct tail_scan *s);
 
 SONDE_NODISCARD enum sonde_status tail_resolve(struct tail_scan *s,
                                                struct sonde__tail_bytes *ret_bytes);

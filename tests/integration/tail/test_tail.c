@@ -20,7 +20,7 @@
 #include "tail_code.h"
 #include "test.h"
 
-enum { STACK_MAX = 128, STACKS_MAX = 500, PATH = 512 };
+enum { STACK_MAX = 128, STACKS_MAX = 500, PATH = 512, NAMES_MAX = 512 };
 
 /* --- building and running --- */
 
@@ -29,6 +29,7 @@ struct kind {
     const char *flags;
     const char *runner; /* "": the machine itself */
     const char *objcopy;
+    const char *macho; /* Mach-O: the linker's name of the machine; else null */
 };
 
 static const struct kind kinds[] = {
@@ -42,6 +43,14 @@ static const struct kind kinds[] = {
      "aarch64-linux-gnu-objcopy"},
     {"clang-19", "-target aarch64-linux-gnu -O2 -static", "qemu-aarch64",
      "aarch64-linux-gnu-objcopy"},
+    {"clang-19", "-target x86_64-apple-macos13 -O2", "gcc", "dsymutil-19", "x86_64"},
+    {"clang-19", "-target arm64-apple-macos13 -Oz -gdwarf-5", "aarch64-linux-gnu-gcc",
+     "dsymutil-19", "arm64"},
+    {"clang-19", "-target aarch64-linux-gnu -Oz -static -moutline", "qemu-aarch64",
+     "aarch64-linux-gnu-objcopy"},
+    {"clang-19", "-target x86_64-apple-macos13 -Os -gdwarf-5", "gcc", "dsymutil-19", "x86_64"},
+    {"clang-19", "-target arm64-apple-macos13 -O2", "aarch64-linux-gnu-gcc", "dsymutil-19",
+     "arm64"},
 };
 
 static bool is_there(const char *program)
@@ -91,9 +100,17 @@ static void parse_stacks(const char *text, uint64_t base, struct stacks *stacks)
 
 /* --- one built program --- */
 
+struct name {
+    uint64_t vaddr;
+    char text[64];
+};
+
 struct program {
     char path[PATH];
     struct sonde__host_file file;
+    struct sonde__macho macho;    /* one of the two */
+    struct name names[NAMES_MAX]; /* of the Mach-O, by vaddr */
+    unsigned name_count;
     struct sonde__elf elf;
     struct sonde__symbol_index *symbols;
     uint64_t base;
@@ -123,6 +140,57 @@ static void build(const struct kind *kind, const char *source, const char *name,
     free(out);
 }
 
+static int by_vaddr(const void *left, const void *right)
+{
+    const struct name *a = left, *b = right;
+    return (a->vaddr > b->vaddr) - (a->vaddr < b->vaddr);
+}
+
+static void read_names(struct program *p)
+{
+    struct sonde__macho_symbols symbols;
+    struct sonde__macho_symbol symbol;
+    struct sonde__macho_section section;
+    p->name_count = 0;
+    CHECK(sonde__macho_symbols(&p->macho, &symbols));
+    for (uint32_t i = 0; sonde__macho_symbols_at(&symbols, i, &symbol); i++) {
+        if (sonde__macho_is_function(&p->macho, &symbol, &section)) {
+            CHECK(p->name_count < NAMES_MAX);
+            struct name *name = &p->names[p->name_count++];
+            name->vaddr = symbol.value;
+            snprintf(name->text, sizeof name->text, "%s", symbol.name + 1);
+        }
+    }
+    qsort(p->names, p->name_count, sizeof *p->names, by_vaddr);
+}
+
+/* A Mach-O with its dSYM, run by run_macho.c. */
+static void build_macho(const struct kind *kind, const char *source, const char *name,
+                        const char *flags, struct program *p)
+{
+    char command[5 * PATH];
+    struct sonde_error error;
+    snprintf(p->path, sizeof p->path, "%s/%s", test_folder(), name);
+    snprintf(command, sizeof command,
+             "cd %s && { test -x runner || %s -O1 -w -static -fno-omit-frame-pointer -o runner "
+             "%s/tests/integration/tail/run_macho.c; } && "
+             "%s %s -g -w -ffreestanding -fno-stack-protector %s -c -o %s.o %s && "
+             "ld64.lld-19 -arch %s -platform_version macos 13 13 -no_fixup_chains -o %s %s.o && "
+             "%s %s",
+             test_folder(), kind->runner, test_source_dir(), kind->compiler, kind->flags, flags,
+             name, source, kind->macho, name, name, kind->objcopy, name);
+    free(shell(command));
+    snprintf(command, sizeof command, "cd %s && %s ./runner %s", test_folder(),
+             strcmp(kind->macho, "arm64") == 0 ? "qemu-aarch64" : "", name);
+    char *out = shell(command);
+    CHECK_OK(sonde__host_file_map(NULL, p->path, (uint64_t)1 << 30, &p->file, &error));
+    CHECK_OK(sonde__macho_open(p->file.data, p->file.size, &p->macho, &error));
+    p->base = p->macho.base;
+    read_names(p);
+    parse_stacks(out, 0, &p->stacks);
+    free(out);
+}
+
 static void close_program(struct program *p)
 {
     sonde__symbol_index_destroy(p->symbols);
@@ -134,7 +202,10 @@ static void name_of(const struct program *p, uint64_t vaddr, char *ret_name)
 {
     struct sonde__symbol symbol;
     ret_name[0] = '\0';
-    if (sonde__symbol_find(p->symbols, vaddr, &symbol)) {
+    for (unsigned i = 0; i < p->name_count && p->names[i].vaddr <= vaddr; i++) {
+        snprintf(ret_name, 64, "%s", p->names[i].text);
+    }
+    if (p->symbols != NULL && sonde__symbol_find(p->symbols, vaddr, &symbol)) {
         snprintf(ret_name, 64, "%.*s", (int)strcspn(symbol.name, "."), symbol.name);
     }
 }
@@ -147,6 +218,7 @@ struct answers {
     struct sonde__symindex index;
     struct sonde__tail_graph graph;
     uint64_t base;
+    bool is_stripped;
 };
 
 struct tally {
@@ -179,6 +251,9 @@ static unsigned logical_stack(const struct program *p, const struct answers *a, 
                 name_of(p, a->base + found.frames[f].entry, names[n++]);
                 name_of(p, a->base + found.frames[f].place, place);
                 CHECK_STR(names[n - 1], place);
+                /* code that LLVM moved out of functions: without its name nobody knows that it is
+                 * no function */
+                n -= a->is_stripped && strncmp(place, "OUTLINED_FUNCTION_", 18) == 0;
             }
             tally->found += found.count;
             break;
@@ -186,6 +261,7 @@ static unsigned logical_stack(const struct program *p, const struct answers *a, 
             tally->several++;
             strcpy(names[n++], "?");
             name_of(p, a->base + found.frames[0].entry, names[n++]);
+            n -= a->is_stripped && strncmp(names[n - 1], "OUTLINED_FUNCTION_", 18) == 0;
             tally->found++;
             break;
         default:
@@ -338,6 +414,7 @@ static void stripped(const struct kind *kind, const struct program *ours,
     CHECK_OK(sonde__elf_open(file.data, file.size, &elf, &error));
     CHECK_OK(sonde__symbol_index_create(&elf, NULL, &symbols, &error));
     ask_code(ours, &elf, symbols, &a);
+    a.is_stripped = true;
     compare_all(ours, truth, &a, "code without symbols", total);
     sonde__tail_bytes_done(&a.bytes);
     sonde__symbol_index_destroy(symbols);
@@ -351,6 +428,76 @@ static void check_tally(const struct tally *tally, unsigned programs, unsigned l
     CHECK(tally->stacks >= 100 * programs);
     CHECK(tally->missing > tally->stacks / 4);
     CHECK(tally->found * 100 >= tally->missing * least_percent);
+}
+
+static void from_macho(const struct program *ours, const struct program *truth, const char *image,
+                       const char *debug, const char *what, uint32_t sources, struct tally *total)
+{
+    struct answers a;
+    struct sonde__tail_origin origin;
+    struct sonde__host_file files[2] = {{0}};
+    struct sonde__macho machos[2];
+    struct sonde_error error;
+    struct sonde__symindex_source source = {.macho_debug = &machos[1]};
+    char path[2 * PATH];
+    if (image != NULL) {
+        snprintf(path, sizeof path, "%s/%s", test_folder(), image);
+        CHECK_OK(sonde__host_file_map(NULL, path, (uint64_t)1 << 30, &files[0], &error));
+        CHECK_OK(sonde__macho_open(files[0].data, files[0].size, &machos[0], &error));
+        source.macho_image = &machos[0];
+        source.macho_debug = &machos[0];
+    }
+    if (debug != NULL) {
+        snprintf(path, sizeof path, "%s/%s", test_folder(), debug);
+        CHECK_OK(sonde__host_file_map(NULL, path, (uint64_t)1 << 30, &files[1], &error));
+        CHECK_OK(sonde__macho_open(files[1].data, files[1].size, &machos[1], &error));
+        source.macho_debug = &machos[1];
+    } else {
+        source.macho_image = NULL;
+    }
+    ask_index(&source, &a, &origin);
+    a.is_stripped = image != NULL && strcmp(image, "stripped") == 0;
+    CHECK_EQ(origin.sources, sources);
+    compare_all(ours, truth, &a, what, total);
+    sonde__mem_free(a.made.data);
+    for (unsigned i = 0; i < 2; i++) {
+        sonde__host_file_unmap(&files[i]);
+    }
+}
+
+static void check_macho(const struct kind *kind)
+{
+    static struct program ours, truth;
+    static const char dsym[] = "with.dSYM/Contents/Resources/DWARF/with";
+    struct tally code = {0}, without = {0}, both = {0}, sites = {0};
+    unsigned programs = test_long() ? 40 : 1;
+    if (!is_there(kind->compiler) || !is_there("ld64.lld-19") || !is_there(kind->objcopy) ||
+        !is_there(kind->runner) ||
+        (strcmp(kind->macho, "arm64") == 0 && !is_there("qemu-aarch64"))) {
+        SKIP("no ld64.lld-19, dsymutil-19 or %s, or nothing to run its programs", kind->runner);
+    }
+    for (unsigned k = 0; k < programs; k++) {
+        char source[PATH], command[2 * PATH];
+        snprintf(source, sizeof source, "%s/program.c", test_folder());
+        make_program(source, (uint64_t)(kind - kinds) + 100 * k + 1);
+        build_macho(kind, source, "with", "", &ours);
+        build_macho(kind, source, "without", "-fno-optimize-sibling-calls", &truth);
+        snprintf(command, sizeof command, "cd %s && llvm-strip-19 -x -o stripped with",
+                 test_folder());
+        free(shell(command));
+        from_macho(&ours, &truth, "with", NULL, "code", SONDE__TAIL_FROM_CODE, &code);
+        from_macho(&ours, &truth, "with", dsym, "code and call sites",
+                   SONDE__TAIL_FROM_CODE | SONDE__TAIL_FROM_SITES, &both);
+        from_macho(&ours, &truth, NULL, dsym, "call sites", SONDE__TAIL_FROM_SITES, &sites);
+        from_macho(&ours, &truth, "stripped", NULL, "code without local symbols",
+                   SONDE__TAIL_FROM_CODE, &without);
+        sonde__host_file_unmap(&ours.file);
+        sonde__host_file_unmap(&truth.file);
+    }
+    check_tally(&code, programs, 25);
+    check_tally(&both, programs, 25);
+    check_tally(&sites, programs, 25);
+    check_tally(&without, programs, 25);
 }
 
 static void check_kind(const struct kind *kind)
@@ -384,7 +531,7 @@ static void check_kind(const struct kind *kind)
 #define KIND(name, number)                                                                         \
     TEST_TIMEOUT(name, 250)                                                                        \
     {                                                                                              \
-        check_kind(&kinds[number]);                                                                \
+        (kinds[number].macho != NULL ? check_macho : check_kind)(&kinds[number]);                  \
     }
 KIND(gcc, 0)
 KIND(gcc_without_plt, 1)
@@ -394,3 +541,17 @@ KIND(clang_small, 4)
 KIND(aarch64_gcc, 5)
 KIND(aarch64_gcc_small_with_keys, 6)
 KIND(aarch64_clang, 7)
+KIND(macho_x86_64, 8)
+KIND(macho_arm64_small, 9)
+
+#define LONG_KIND(name, number)                                                                    \
+    TEST_TIMEOUT(name, 250)                                                                        \
+    {                                                                                              \
+        if (!test_long()) {                                                                        \
+            SKIP("only with --long");                                                              \
+        }                                                                                          \
+        (kinds[number].macho != NULL ? check_macho : check_kind)(&kinds[number]);                  \
+    }
+LONG_KIND(aarch64_clang_outlined, 10)
+LONG_KIND(macho_x86_64_small, 11)
+LONG_KIND(macho_arm64, 12)

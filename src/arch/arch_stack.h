@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What an instruction does to the stack pointer and the frame pointer, for both architectures: as
+ * much as a search needs that follows how deep the stack of a function is.
+ *
+ * Sources: as arch_flow.h; Arm ARM (DDI 0487) C4.1, "Loads and stores", "Data processing". What is
+ * not told is no write to either that compilers emit. Context: handler. */
+#ifndef SONDE_ARCH_STACK_H
+#define SONDE_ARCH_STACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum sonde__stack_kind {
+    SONDE__STACK_KEPT,
+    SONDE__STACK_MOVED,   /* sp += value */
+    SONDE__STACK_FROM_FP, /* sp = fp + value */
+    SONDE__STACK_TO_FP,   /* fp = sp + value */
+    SONDE__STACK_LOST,    /* sp = something else */
+};
+
+struct sonde__stack_effect {
+    uint8_t kind;  /* enum sonde__stack_kind */
+    bool loses_fp; /* after that, fp is something else */
+    int32_t value;
+};
+
+/* Of the instruction at `code`, of which `size` bytes are there. False: none, or cut. */
+bool sonde__arch_stack_effect(unsigned arch, const uint8_t *code, size_t size,
+                              struct sonde__stack_effect *ret_effect);
+
+#endif
