@@ -321,7 +321,7 @@ static void find_tail_calls(struct sonde__drain *drain, const struct sonde_stack
         ids[count++] = sonde__report_add_frame(drain->report, &several);
     }
     for (uint32_t i = 0; i < found.count; i++) {
-        ids[count++] = add_tail_call(drain, found.image, found.places[i]);
+        ids[count++] = add_tail_call(drain, found.images[i], found.places[i]);
     }
     for (uint32_t i = 0; i < count; i++) {
         if (ids[i] == 0) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Functions that left by a tail call, between two neighbours of a stack (src/tail): what the
- * caller's code calls, and which jumps lead from there to the frame that is there. Tail graphs are
- * made of an image's code when one is first needed, which is rare. Context: as drain_stack.h. */
+ * caller's code calls, and which jumps lead from there to the frame that is there, also through
+ * other images. Tail graphs come from an image's index file, or are made of its code when one is
+ * first needed, which is rare. Context: as drain_stack.h. */
 #ifndef SONDE_DRAIN_TAIL_H
 #define SONDE_DRAIN_TAIL_H
 
@@ -24,7 +25,7 @@ struct drain_tails {
 };
 
 struct drain_tail_calls {
-    uint32_t image;                          /* index in the snapshot, of all of them */
+    uint32_t images[SONDE__TAIL_FRAMES_MAX]; /* indexes in the snapshot */
     uint64_t places[SONDE__TAIL_FRAMES_MAX]; /* vaddrs, innermost first: in the jump, or the
                                                 function's entry */
     uint32_t count;

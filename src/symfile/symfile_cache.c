@@ -317,9 +317,10 @@ enum sonde_status sonde__symfile_index(struct sonde__symfile_cache *cache,
     return SONDE_OK;
 }
 
-bool sonde__symfile_calls(struct sonde__symfile_cache *cache, const struct sonde__image *image,
-                          const void *memory, size_t memory_size, uint64_t vaddr,
-                          struct sonde__symfile_calls *ret_calls)
+/* What is known of the image's calls, looked for once; null: nothing. */
+static struct symfile_calls *calls_of(struct sonde__symfile_cache *cache,
+                                      const struct sonde__image *image, const void *memory,
+                                      size_t memory_size)
 {
     struct entry *entry = NULL;
     const struct sonde__symfile_places *places = cache->options.places;
@@ -327,7 +328,7 @@ bool sonde__symfile_calls(struct sonde__symfile_cache *cache, const struct sonde
     if (places == NULL ||
         load_entry(cache, image, memory, memory_size, &entry, NULL) == SONDE_MEMORY ||
         entry == NULL) {
-        return false;
+        return NULL;
     }
     if (!entry->calls_tried) {
         entry->calls_tried = true;
@@ -336,5 +337,21 @@ bool sonde__symfile_calls(struct sonde__symfile_cache *cache, const struct sonde
         }
         entry->calls = places->open(&cache->options, image, &entry->own, &entry->debug);
     }
-    return entry->calls != NULL && places->find(entry->calls, vaddr, ret_calls);
+    return entry->calls;
+}
+
+bool sonde__symfile_calls(struct sonde__symfile_cache *cache, const struct sonde__image *image,
+                          const void *memory, size_t memory_size, uint64_t vaddr,
+                          struct sonde__symfile_calls *ret_calls)
+{
+    struct symfile_calls *calls = calls_of(cache, image, memory, memory_size);
+    return calls != NULL && cache->options.places->find(calls, vaddr, ret_calls);
+}
+
+bool sonde__symfile_tails(struct sonde__symfile_cache *cache, const struct sonde__image *image,
+                          const void *memory, size_t memory_size,
+                          struct sonde__tail_graph *ret_graph, uint64_t *ret_base)
+{
+    struct symfile_calls *calls = calls_of(cache, image, memory, memory_size);
+    return calls != NULL && cache->options.places->tails(calls, ret_graph, ret_base);
 }

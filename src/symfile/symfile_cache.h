@@ -17,6 +17,7 @@
 #include "symbol_index.h"
 
 struct sonde__symfile_cache;
+struct sonde__tail_graph;     /* tail_graph.h */
 struct sonde__symfile_places; /* symfile_calls.h */
 struct sonde__symfile_making; /* symfile_index_file.h */
 struct sonde__symfile_fetch;  /* symfile_fetch.h */
@@ -95,5 +96,11 @@ struct sonde__symfile_calls {
 bool sonde__symfile_calls(struct sonde__symfile_cache *cache, const struct sonde__image *image,
                           const void *memory, size_t memory_size, uint64_t vaddr,
                           struct sonde__symfile_calls *ret_calls);
+
+/* The image's tail calls from its index file, offsets from *ret_base (a vaddr). False: it has no
+ * such file, or that does not know the code. The graph lives as long as the cache. */
+bool sonde__symfile_tails(struct sonde__symfile_cache *cache, const struct sonde__image *image,
+                          const void *memory, size_t memory_size,
+                          struct sonde__tail_graph *ret_graph, uint64_t *ret_base);
 
 #endif

@@ -8,6 +8,7 @@
 #include "mem_heap.h"
 #include "symfile_index_file.h"
 #include "symfile_sections.h"
+#include "tail_graph.h"
 
 struct symfile_calls {
     /* one of the two */
@@ -180,4 +181,21 @@ static bool find_calls(struct symfile_calls *calls, uint64_t vaddr,
                             : find_in_dwarf(calls, vaddr, ret_calls);
 }
 
-const struct sonde__symfile_places sonde__symfile_places = {open_calls, close_calls, find_calls};
+static bool find_tails(struct symfile_calls *calls, struct sonde__tail_graph *ret_graph,
+                       uint64_t *ret_base)
+{
+    struct sonde__tail_origin origin;
+    if (!calls->has_index) {
+        return false;
+    }
+    sonde__symindex_tail_origin(&calls->index.index, &origin);
+    if ((origin.sources & SONDE__TAIL_FROM_CODE) == 0) {
+        return false; /* from call sites alone not all jumps are known */
+    }
+    sonde__symindex_tails(&calls->index.index, ret_graph);
+    *ret_base = calls->index.index.base;
+    return true;
+}
+
+const struct sonde__symfile_places sonde__symfile_places = {open_calls, close_calls, find_calls,
+                                                            find_tails};

@@ -10,6 +10,7 @@
 #include "symfile_find.h"
 
 struct symfile_calls;
+struct sonde__tail_graph; /* tail_graph.h */
 
 struct sonde__symfile_places {
     /* own, debug: the image's views; without a file they are all zero. Null: nothing is known, or
@@ -20,6 +21,9 @@ struct sonde__symfile_places {
     void (*close)(struct symfile_calls *calls);
     bool (*find)(struct symfile_calls *calls, uint64_t vaddr,
                  struct sonde__symfile_calls *ret_calls);
+    /* Of an index file that knows the image's code. */
+    bool (*tails)(struct symfile_calls *calls, struct sonde__tail_graph *ret_graph,
+                  uint64_t *ret_base);
 };
 extern const struct sonde__symfile_places sonde__symfile_places;
 

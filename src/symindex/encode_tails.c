@@ -21,6 +21,7 @@ static void put_all(struct encode *e, const struct sonde__tail_bytes *bytes)
     uint8_t *origin = encode_room(e, SYMINDEX_TAIL_ORIGIN, 12);
     put(e, SYMINDEX_TAIL_GRAPH, bytes->graph, bytes->graph_size);
     put(e, SYMINDEX_TAIL_SITES, bytes->sites, bytes->sites_size);
+    put(e, SYMINDEX_TAIL_EXTERNALS, bytes->externals, bytes->externals_size);
     if (origin != NULL) {
         encode_u32(origin, bytes->origin.sources);
         encode_u32(origin + 4, bytes->origin.functions);

@@ -72,7 +72,8 @@ enum symindex_section {
     SYMINDEX_TAIL_GRAPH = 15, /* their bytes are those of src/tail; empty: nothing is known */
     SYMINDEX_TAIL_SITES = 16,
     SYMINDEX_TAIL_ORIGIN = 17, /* struct sonde__tail_origin, its fields in their order */
-    SYMINDEX_KNOWN = 18,
+    SYMINDEX_TAIL_EXTERNALS = 18,
+    SYMINDEX_KNOWN = 19,
 };
 
 #define SYMINDEX_BUCKET_SHIFT 10u /* 1 KiB of code */

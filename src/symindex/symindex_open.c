@@ -164,6 +164,8 @@ void sonde__symindex_tails(const struct sonde__symindex *index, struct sonde__ta
     const struct sonde__symindex_part *sites = &index->parts[SYMINDEX_TAIL_SITES];
     (void)sonde__tail_open(graph->data, (size_t)graph->size, sites->data, (size_t)sites->size,
                            ret_graph);
+    sonde__tail_add_externals(ret_graph, index->parts[SYMINDEX_TAIL_EXTERNALS].data,
+                              (size_t)index->parts[SYMINDEX_TAIL_EXTERNALS].size);
 }
 
 void sonde__symindex_tail_origin(const struct sonde__symindex *index,

@@ -162,6 +162,20 @@ static void add_exit(struct sweep *w, uint64_t pc, uint64_t to)
     }
 }
 
+/* A jump to another image: which function it is, the word tells when the program runs. */
+static void add_external(struct sweep *w, uint64_t pc, uint64_t cell)
+{
+    struct tail_scan *s = w->s;
+    uint64_t base = s->code->base;
+    w->range->marks |= TAIL_MARK_EXTERNAL;
+    if (cell - base >= UINT32_MAX || (!w->is_restored && !is_at_entry_state(s, w->reader, pc))) {
+        w->range->marks |= TAIL_MARK_OPEN;
+    } else if (TAIL_ROOM(s, externals, external_count, external_capacity)) {
+        s->externals[s->external_count++] = (struct tail_external_exit){
+            w->range->start, (uint32_t)(cell - base), (uint32_t)(pc - base)};
+    }
+}
+
 /* A call or jump through a word. */
 static void follow_slot(struct sweep *w, uint64_t pc, const struct sonde__flow *flow)
 {
@@ -173,8 +187,10 @@ static void follow_slot(struct sweep *w, uint64_t pc, const struct sonde__flow *
         }
     } else if (kind == TAIL_SLOT_OWN) {
         add_exit(w, pc, to);
+    } else if (kind == TAIL_SLOT_EXTERNAL) {
+        add_external(w, pc, flow->target);
     } else {
-        w->range->marks |= kind == TAIL_SLOT_EXTERNAL ? TAIL_MARK_EXTERNAL : TAIL_MARK_OPEN;
+        w->range->marks |= TAIL_MARK_OPEN;
     }
 }
 
@@ -352,6 +368,7 @@ void tail_scan_done(struct tail_scan *s)
     tail_slots_done(&s->slots);
     sonde__mem_free(s->ranges);
     sonde__mem_free(s->exits);
+    sonde__mem_free(s->externals);
     sonde__mem_free(s->calls);
     sonde__mem_free(s->handovers);
 }

@@ -24,8 +24,8 @@ struct local_edge {
 };
 
 struct search {
-    const struct sonde__tail_graph *graph;
-    uint32_t nodes[SONDE__TAIL_NODES_MAX]; /* local number -> node */
+    const struct sonde__tail_source *source;
+    uint32_t nodes[SONDE__TAIL_NODES_MAX]; /* local number -> function of the source */
     uint8_t flags[SONDE__TAIL_NODES_MAX];
     uint16_t count;
     uint16_t slots[SLOT_COUNT];         /* local number + 1 */
@@ -57,18 +57,18 @@ static bool number_of(struct search *s, uint32_t node, uint16_t *ret_number)
 /* Note the edges of a local number. False: too many, or damage. */
 static bool add_edges(struct search *s, uint16_t number)
 {
-    struct sonde__tail_node node;
-    if (!sonde__tail_node(s->graph, s->nodes[number], &node)) {
+    const struct sonde__tail_source *source = s->source;
+    uint32_t flags, jumps;
+    if (!source->function(source->ctx, s->nodes[number], &flags, &jumps)) {
         return false;
     }
-    s->flags[number] = (uint8_t)node.flags;
-    for (uint32_t i = 0; i < node.edge_count; i++) {
-        struct sonde__tail_node target;
-        uint32_t place;
-        uint32_t to = sonde__tail_edge(s->graph, node.first_edge + i, &place);
+    s->flags[number] = (uint8_t)flags;
+    for (uint32_t i = 0; i < jumps; i++) {
+        uint32_t to, place;
         uint16_t to_number;
-        if (to == UINT32_MAX || !sonde__tail_node(s->graph, to, &target) ||
-            !number_of(s, target.owner, &to_number) || s->edge_count == EDGES_MAX) {
+        if (s->edge_count == EDGES_MAX ||
+            !source->jump(source->ctx, s->nodes[number], i, &to, &place) ||
+            !number_of(s, to, &to_number)) {
             return false;
         }
         s->edges[s->edge_count++] = (struct local_edge){number, to_number, place};
@@ -111,11 +111,11 @@ static bool comes_back(const struct search *s)
     /* The same search again, from INNER's targets on; a fresh one, as those that are met only
      * there say nothing about the ways to it. */
     struct search again;
-    struct sonde__tail_node node;
-    if (!sonde__tail_node(s->graph, s->nodes[INNER], &node) || node.edge_count == 0) {
+    uint32_t flags, jumps;
+    if (!s->source->function(s->source->ctx, s->nodes[INNER], &flags, &jumps) || jumps == 0) {
         return false;
     }
-    again.graph = s->graph;
+    again.source = s->source;
     again.count = 0;
     again.edge_count = 0;
     for (unsigned i = 0; i < SLOT_COUNT; i++) {
@@ -204,29 +204,30 @@ static bool escapes(struct search *s, uint16_t from, uint16_t next)
 }
 
 /* The one way there is. False: not all of it is certain, or it is too long. */
-static bool follow(struct search *s, struct sonde__tail_found *found)
+static bool follow(struct search *s, struct sonde__tail_way *ret_way)
 {
-    struct sonde__tail_frame way[SONDE__TAIL_FRAMES_MAX];
+    struct {
+        uint32_t function, place;
+    } way[SONDE__TAIL_FRAMES_MAX];
     uint32_t count = 0;
     for (uint16_t number = OUTER; number != INNER;) {
         const struct local_edge *edge = NULL;
-        struct sonde__tail_node node;
         for (uint32_t i = s->first_edge[number]; i < s->first_edge[number + 1]; i++) {
             edge = s->leads[s->edges[i].to] ? &s->edges[i] : edge;
         }
         if (edge == NULL || count == SONDE__TAIL_FRAMES_MAX ||
-            !sonde__tail_node(s->graph, s->nodes[number], &node) ||
             (edge->to != INNER && escapes(s, number, edge->to))) {
             return false;
         }
-        way[count].entry = node.start;
-        way[count++].place = edge->place != UINT32_MAX ? edge->place : node.start;
+        way[count].function = s->nodes[number];
+        way[count++].place = edge->place;
         number = edge->to;
     }
     for (uint32_t i = 0; i < count; i++) {
-        found->frames[i] = way[count - 1 - i];
+        ret_way->frames[i].function = way[count - 1 - i].function;
+        ret_way->frames[i].place = way[count - 1 - i].place;
     }
-    found->count = count;
+    ret_way->count = count;
     return true;
 }
 
@@ -243,22 +244,14 @@ static uint32_t count_escapes(const struct search *s)
     return count;
 }
 
-enum sonde__tail_answer sonde__tail_between(const struct sonde__tail_graph *graph, uint32_t entry,
-                                            uint32_t inner, struct sonde__tail_found *ret_found)
+enum sonde__tail_answer sonde__tail_search(const struct sonde__tail_source *source, uint32_t from,
+                                           uint32_t to, struct sonde__tail_way *ret_way)
 {
     struct search s;
-    struct sonde__tail_node from, to;
-    uint32_t from_number = sonde__tail_node_at(graph, entry);
-    uint32_t to_number = sonde__tail_node_at(graph, inner);
     uint16_t number;
-    ret_found->count = 0;
-    ret_found->ways = 0;
-    if (from_number == UINT32_MAX || to_number == UINT32_MAX ||
-        !sonde__tail_node(graph, from_number, &from) || !sonde__tail_node(graph, to_number, &to) ||
-        from.start != entry || from.owner == to.owner || from.owner != from_number) {
-        return SONDE__TAIL_NOTHING;
-    }
-    s.graph = graph;
+    ret_way->count = 0;
+    ret_way->ways = 0;
+    s.source = source;
     s.count = 0;
     s.edge_count = 0;
     for (unsigned i = 0; i < SLOT_COUNT; i++) {
@@ -269,25 +262,85 @@ enum sonde__tail_answer sonde__tail_between(const struct sonde__tail_graph *grap
     }
     s.flags[INNER] = 0;
     s.first_edge[INNER] = 0;
-    (void)number_of(&s, to.owner, &number);
-    (void)number_of(&s, from.owner, &number);
-    if (!explore(&s)) {
+    (void)number_of(&s, to, &number);
+    (void)number_of(&s, from, &number);
+    if (from == to || !explore(&s)) {
         return SONDE__TAIL_NOTHING;
     }
     mark_leading(&s);
     if (!s.leads[OUTER]) {
         return SONDE__TAIL_NOTHING;
     }
-    ret_found->ways = comes_back(&s) ? UINT32_MAX : count_ways(&s);
-    if (ret_found->ways == 1 && follow(&s, ret_found)) {
+    ret_way->ways = comes_back(&s) ? UINT32_MAX : count_ways(&s);
+    if (ret_way->ways == 1 && follow(&s, ret_way)) {
         return SONDE__TAIL_FRAMES;
     }
-    uint64_t ways = (uint64_t)ret_found->ways + count_escapes(&s);
-    ret_found->ways = ways < UINT32_MAX ? (uint32_t)ways : UINT32_MAX;
-    if (ret_found->ways <= 1) { /* one way, and too long to be put in */
+    uint64_t ways = (uint64_t)ret_way->ways + count_escapes(&s);
+    ret_way->ways = ways < UINT32_MAX ? (uint32_t)ways : UINT32_MAX;
+    if (ret_way->ways <= 1) { /* one way, and too long to be put in */
         return SONDE__TAIL_NOTHING;
     }
-    ret_found->frames[0] = (struct sonde__tail_frame){from.start, from.start};
-    ret_found->count = 1;
+    ret_way->frames[0].function = from;
+    ret_way->frames[0].place = UINT32_MAX;
+    ret_way->count = 1;
     return SONDE__TAIL_SEVERAL;
+}
+
+/* --- one image --- */
+
+static bool node_of_graph(void *ctx, uint32_t function, uint32_t *ret_flags, uint32_t *ret_jumps)
+{
+    struct sonde__tail_node node;
+    if (!sonde__tail_node(ctx, function, &node)) {
+        return false;
+    }
+    *ret_flags = node.flags;
+    *ret_jumps = node.edge_count;
+    return true;
+}
+
+static bool edge_of_graph(void *ctx, uint32_t function, uint32_t i, uint32_t *ret_to,
+                          uint32_t *ret_place)
+{
+    struct sonde__tail_node node, target;
+    if (!sonde__tail_node(ctx, function, &node)) {
+        return false;
+    }
+    uint32_t to = sonde__tail_edge(ctx, node.first_edge + i, ret_place);
+    if (to == UINT32_MAX || !sonde__tail_node(ctx, to, &target)) {
+        return false;
+    }
+    *ret_to = target.owner;
+    return true;
+}
+
+enum sonde__tail_answer sonde__tail_between(const struct sonde__tail_graph *graph, uint32_t entry,
+                                            uint32_t inner, struct sonde__tail_found *ret_found)
+{
+    struct sonde__tail_graph view = *graph;
+    const struct sonde__tail_source source = {&view, node_of_graph, edge_of_graph};
+    struct sonde__tail_node from, to, node;
+    struct sonde__tail_way way;
+    uint32_t from_number = sonde__tail_node_at(graph, entry);
+    uint32_t to_number = sonde__tail_node_at(graph, inner);
+    enum sonde__tail_answer answer;
+    ret_found->count = 0;
+    ret_found->ways = 0;
+    if (from_number == UINT32_MAX || to_number == UINT32_MAX ||
+        !sonde__tail_node(graph, from_number, &from) || !sonde__tail_node(graph, to_number, &to) ||
+        from.start != entry || from.owner == to.owner || from.owner != from_number) {
+        return SONDE__TAIL_NOTHING;
+    }
+    answer = sonde__tail_search(&source, from.owner, to.owner, &way);
+    for (uint32_t i = 0; i < way.count; i++) {
+        uint32_t place = way.frames[i].place;
+        if (!sonde__tail_node(graph, way.frames[i].function, &node)) {
+            return SONDE__TAIL_NOTHING;
+        }
+        ret_found->frames[i] =
+            (struct sonde__tail_frame){node.start, place != UINT32_MAX ? place : node.start};
+    }
+    ret_found->count = way.count;
+    ret_found->ways = way.ways;
+    return answer;
 }

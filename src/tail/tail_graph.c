@@ -175,3 +175,34 @@ bool sonde__tail_main(const struct sonde__tail_graph *graph, uint32_t *ret_entry
     *ret_entry = node.start;
     return true;
 }
+
+void sonde__tail_add_externals(struct sonde__tail_graph *graph, const uint8_t *externals,
+                               size_t size)
+{
+    graph->externals = externals;
+    graph->external_count = size / TAIL_EXTERNAL_BYTES < UINT32_MAX
+                                ? (uint32_t)(size / TAIL_EXTERNAL_BYTES)
+                                : UINT32_MAX;
+}
+
+bool sonde__tail_external(const struct sonde__tail_graph *graph, uint32_t start, uint32_t i,
+                          uint32_t *ret_cell, uint32_t *ret_place)
+{
+    uint32_t low = 0, high = graph->external_count;
+    const uint8_t *at;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (tail_u32(graph->externals + (size_t)middle * TAIL_EXTERNAL_BYTES) < start) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    at = graph->externals + ((size_t)low + i) * TAIL_EXTERNAL_BYTES;
+    if (i >= graph->external_count - low || tail_u32(at) != start) {
+        return false;
+    }
+    *ret_cell = tail_u32(at + 4);
+    *ret_place = tail_u32(at + 8) - 1;
+    return true;
+}

@@ -22,7 +22,9 @@
 struct sonde__tail_graph {
     const uint8_t *nodes, *edges, *sites; /* behind their headers */
     uint32_t node_count, edge_count, site_count;
-    uint32_t main; /* node + 1; 0: unknown */
+    uint32_t main;            /* node + 1; 0: unknown */
+    const uint8_t *externals; /* jumps to other images, by function */
+    uint32_t external_count;
     uint8_t widths[6], site_widths[2];
     uint32_t node_bits, edge_bits, site_bits;
 };
@@ -41,6 +43,10 @@ struct sonde__tail_origin {
 /* False: not a graph; *ret_graph is an empty one, which answers nothing. Empty views are such. */
 bool sonde__tail_open(const uint8_t *graph, size_t graph_size, const uint8_t *sites,
                       size_t sites_size, struct sonde__tail_graph *ret_graph);
+
+/* With the jumps to other images, which are bytes of their own. */
+void sonde__tail_add_externals(struct sonde__tail_graph *graph, const uint8_t *externals,
+                               size_t size);
 
 /* Frames that are put in at one place, at most: chains of tail calls are short (libjvm: up to 6).
  */
@@ -102,5 +108,33 @@ uint32_t sonde__tail_node_at(const struct sonde__tail_graph *graph, uint32_t off
 /* Edge `number`: the node that it leads to; UINT32_MAX: none. ret_place: UINT32_MAX: unknown. */
 uint32_t sonde__tail_edge(const struct sonde__tail_graph *graph, uint32_t number,
                           uint32_t *ret_place);
+
+/* Jump `i` to another image of the function that starts at an offset. False: there are no more. A
+ * function with the flag EXTERNAL and none of them jumps to what only its debug information names.
+ * ret_cell: offset of the word that it goes through; ret_place: UINT32_MAX: unknown. */
+bool sonde__tail_external(const struct sonde__tail_graph *graph, uint32_t start, uint32_t i,
+                          uint32_t *ret_cell, uint32_t *ret_place);
+
+/* --- the search, for those whose functions are of several images --- */
+
+/* Functions are numbers of the asker's. */
+struct sonde__tail_source {
+    void *ctx;
+    /* A function's flags, and how many functions it jumps to. False: not known. */
+    bool (*function)(void *ctx, uint32_t function, uint32_t *ret_flags, uint32_t *ret_jumps);
+    /* Jump `i` of it. ret_place: UINT32_MAX: unknown. False: damage, or no memory. */
+    bool (*jump)(void *ctx, uint32_t function, uint32_t i, uint32_t *ret_to, uint32_t *ret_place);
+};
+
+struct sonde__tail_way {
+    struct {
+        uint32_t function, place;
+    } frames[SONDE__TAIL_FRAMES_MAX]; /* as struct sonde__tail_found */
+    uint32_t count, ways;
+};
+
+/* The ways from a function that was called to another one, that is there. */
+enum sonde__tail_answer sonde__tail_search(const struct sonde__tail_source *source, uint32_t from,
+                                           uint32_t to, struct sonde__tail_way *ret_way);
 
 #endif

@@ -21,6 +21,9 @@ enum {
     TAIL_SITES_HEADER = 8,
 };
 
+/* A jump to another image: start of the function, word, 1 + place of the jump or 0. */
+#define TAIL_EXTERNAL_BYTES 12u
+
 enum tail_width {
     /* of a node */
     TAIL_WIDTH_START,

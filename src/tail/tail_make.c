@@ -11,6 +11,7 @@
 struct make {
     const struct sonde__tail_input *input;
     size_t *first_jump; /* by function; one more at the end */
+    bool *leaves;       /* by function: to other images */
     uint32_t *node;     /* by function: 1 + its node; 0: left out */
     uint32_t *queue;
     uint32_t node_count, edge_count, site_count;
@@ -89,7 +90,8 @@ size_t sonde__tail_jumps_sort(const struct sonde__tail_function *functions,
 static bool is_root(const struct make *m, uint32_t function)
 {
     const struct sonde__tail_function *f = &m->input->functions[function];
-    return f->owner == function && m->first_jump[function] != m->first_jump[function + 1];
+    return f->owner == function &&
+           (m->first_jump[function] != m->first_jump[function + 1] || m->leaves[function]);
 }
 
 /* Call sites that have an answer, one of each return address; two that differ are none. */
@@ -247,12 +249,64 @@ static enum sonde_status pack_sites(struct make *m, size_t call_count,
     return SONDE_OK;
 }
 
+static int by_leaving(const void *a, const void *b)
+{
+    const struct sonde__tail_external *x = a, *y = b;
+    if (x->from != y->from) {
+        return x->from < y->from ? -1 : 1;
+    }
+    if (x->cell != y->cell) {
+        return x->cell < y->cell ? -1 : 1;
+    }
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+/* Each function and word once; a place where there is only one. */
+static void sort_externals(struct make *m, size_t *ret_count)
+{
+    struct sonde__tail_external *all = m->input->externals;
+    size_t kept = 0;
+    if (m->input->external_count != 0) {
+        qsort(all, m->input->external_count, sizeof *all, by_leaving);
+    }
+    for (size_t i = 0; i < m->input->external_count; i++) {
+        struct sonde__tail_external *last = kept != 0 ? &all[kept - 1] : NULL;
+        if (last == NULL || last->from != all[i].from || last->cell != all[i].cell) {
+            m->leaves[all[i].from] = true;
+            all[kept++] = all[i];
+        } else if (last->place != all[i].place) {
+            last->place = SONDE__TAIL_NONE;
+        }
+    }
+    *ret_count = kept;
+}
+
+static enum sonde_status pack_externals(struct make *m, size_t count,
+                                        struct sonde__tail_bytes *bytes)
+{
+    const struct sonde__tail_input *input = m->input;
+    uint8_t *to;
+    bytes->externals_size = count * TAIL_EXTERNAL_BYTES;
+    bytes->externals = to = sonde__mem_alloc_zeroed(bytes->externals_size);
+    if (to == NULL) {
+        return SONDE_MEMORY;
+    }
+    for (size_t i = 0; i < count; i++, to += TAIL_EXTERNAL_BYTES) {
+        put_u32(to, input->functions[input->externals[i].from].start);
+        put_u32(to + 4, input->externals[i].cell);
+        put_u32(to + 8, input->externals[i].place + 1); /* 0: there are several */
+    }
+    return SONDE_OK;
+}
+
 static enum sonde_status make(struct make *m, struct sonde__tail_bytes *bytes)
 {
+    size_t externals;
     const struct sonde__tail_input *input = m->input;
     size_t jumps = sonde__tail_jumps_sort(input->functions, input->jumps, input->jump_count);
     size_t jump = 0;
     size_t calls;
+    sort_externals(m, &externals);
     for (size_t i = 0; i <= input->function_count; i++) {
         while (jump < jumps && input->jumps[jump].from < i) {
             jump++;
@@ -263,6 +317,7 @@ static enum sonde_status make(struct make *m, struct sonde__tail_bytes *bytes)
     choose_nodes(m);
     SONDE_TRY(pack_graph(m, bytes));
     SONDE_TRY(pack_sites(m, calls, bytes));
+    SONDE_TRY(pack_externals(m, externals, bytes));
     bytes->node_count = m->node_count;
     bytes->edge_count = m->edge_count;
     bytes->site_count = m->site_count;
@@ -278,12 +333,14 @@ enum sonde_status sonde__tail_make(const struct sonde__tail_input *input,
     m.first_jump = sonde__mem_alloc_array(input->function_count + 1, sizeof *m.first_jump);
     m.queue = sonde__mem_alloc_array(input->function_count, sizeof *m.queue);
     m.node = sonde__mem_alloc_zeroed(input->function_count * sizeof *m.node);
-    if (m.first_jump != NULL && m.queue != NULL && m.node != NULL) {
+    m.leaves = sonde__mem_alloc_zeroed(input->function_count * sizeof *m.leaves);
+    if (m.first_jump != NULL && m.queue != NULL && m.node != NULL && m.leaves != NULL) {
         status = make(&m, &bytes);
     }
     sonde__mem_free(m.first_jump);
     sonde__mem_free(m.queue);
     sonde__mem_free(m.node);
+    sonde__mem_free(m.leaves);
     if (status == SONDE_OK) {
         *ret_bytes = bytes;
     } else {
@@ -296,5 +353,6 @@ void sonde__tail_bytes_done(struct sonde__tail_bytes *bytes)
 {
     sonde__mem_free(bytes->graph);
     sonde__mem_free(bytes->sites);
+    sonde__mem_free(bytes->externals);
     memset(bytes, 0, sizeof *bytes);
 }

@@ -32,6 +32,13 @@ struct sonde__tail_call {
     uint32_t to;   /* index of a function, or SONDE__TAIL_MAIN */
 };
 
+/* A jump to another image's function. */
+struct sonde__tail_external {
+    uint32_t from;  /* index of a function */
+    uint32_t cell;  /* offset of the word that it goes through */
+    uint32_t place; /* offset of the jump */
+};
+
 struct sonde__tail_input {
     const struct sonde__tail_function *functions; /* by start, which differ */
     size_t function_count;
@@ -39,12 +46,14 @@ struct sonde__tail_input {
     size_t jump_count;
     struct sonde__tail_call *calls; /* any order; is sorted */
     size_t call_count;
-    uint32_t main; /* index; NONE: unknown */
+    uint32_t main;                          /* index; NONE: unknown */
+    struct sonde__tail_external *externals; /* any order; is sorted */
+    size_t external_count;
 };
 
 struct sonde__tail_bytes {
-    uint8_t *graph, *sites; /* free with _done() */
-    size_t graph_size, sites_size;
+    uint8_t *graph, *sites, *externals; /* free with _done() */
+    size_t graph_size, sites_size, externals_size;
     uint32_t node_count, edge_count, site_count;
     struct sonde__tail_origin origin; /* made of what: set by who made the input */
 };

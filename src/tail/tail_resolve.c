@@ -297,7 +297,9 @@ static void pass_over_outlined(struct edges *e)
         if (!is_outlined(e, jump.to) || is_outlined(e, jump.from)) {
             continue;
         }
-        *marks |= s->ranges[find(s, jump.to)].marks & (TAIL_MARK_OPEN | TAIL_MARK_EXTERNAL);
+        if ((s->ranges[find(s, jump.to)].marks & (TAIL_MARK_OPEN | TAIL_MARK_EXTERNAL)) != 0) {
+            *marks |= TAIL_MARK_OPEN;
+        }
         for (size_t k = first_jump(e, sorted, jump.to); k < sorted && e->jumps[k].from == jump.to;
              k++) {
             if (e->jump_count >= sorted + PASSED_MAX) { /* they may go round */
@@ -348,6 +350,24 @@ static void add_calls(struct edges *e)
                 (struct sonde__tail_call){s->handovers[i].back, SONDE__TAIL_MAIN};
         }
     }
+}
+
+/* Jumps to other images, of functions: those of ranges that were cut are open. */
+static size_t take_externals(struct edges *e, struct sonde__tail_external *externals)
+{
+    struct tail_scan *s = e->s;
+    size_t count = 0;
+    for (size_t i = 0; i < s->external_count; i++) {
+        size_t from = range_of_start(s, s->externals[i].from);
+        if (from != TAIL_NO_RANGE) {
+            externals[count++] = (struct sonde__tail_external){
+                .from = e->functions[from].owner,
+                .cell = s->externals[i].cell,
+                .place = s->externals[i].place,
+            };
+        }
+    }
+    return count;
 }
 
 /* --- the program's main function --- */
@@ -424,12 +444,19 @@ static enum sonde_status make(struct edges *e, struct sonde__tail_bytes *ret_byt
     }
     set_flags(e);
     add_calls(e);
+    struct sonde__tail_external *externals =
+        sonde__mem_alloc_array(s->external_count, sizeof *externals);
+    if (externals == NULL) {
+        return SONDE_MEMORY;
+    }
     struct sonde__tail_input input = {.functions = e->functions,
                                       .function_count = s->range_count,
                                       .jumps = e->jumps,
                                       .jump_count = e->jump_count,
                                       .calls = e->calls,
                                       .call_count = e->call_count,
+                                      .externals = externals,
+                                      .external_count = take_externals(e, externals),
                                       .main = find_main(s)};
     struct sonde__tail_origin origin = {.sources = SONDE__TAIL_FROM_CODE};
     struct tail_agreement agreement = {0};
@@ -444,6 +471,7 @@ static enum sonde_status make(struct edges *e, struct sonde__tail_bytes *ret_byt
         ret_bytes->origin = origin;
     }
     tail_agreement_done(&agreement);
+    sonde__mem_free(externals);
     return status;
 }
 

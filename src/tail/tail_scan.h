@@ -37,6 +37,13 @@ struct tail_exit {
     uint8_t kind;
 };
 
+/* A jump through a word that another image's function is in. */
+struct tail_external_exit {
+    uint32_t from; /* start of the range */
+    uint32_t cell; /* offset of the word */
+    uint32_t place;
+};
+
 struct tail_entry_call {
     uint32_t back;
     uint32_t to;
@@ -59,6 +66,8 @@ struct tail_scan {
     size_t exit_count, exit_capacity;
     struct tail_entry_call *calls;
     size_t call_count, call_capacity;
+    struct tail_external_exit *externals;
+    size_t external_count, external_capacity;
     struct tail_handover *handovers;
     size_t handover_count, handover_capacity;
     bool no_memory;

@@ -227,3 +227,69 @@ TEST_TIMEOUT(symbolize_with_a_debug_file, 120)
         free(text);
     }
 }
+
+/* Chains through other images: main -> top -> a1 => b1 => a2 => leaf, of a program and two
+ * libraries, against the same program without sibling calls, whose stack shows all of them. */
+static char *across(const char *compiler, const char *flags, const char *link, const char *argument)
+{
+    char command[3 * BYTES], list[BYTES];
+    const char *argv[] = {"sh", "-c", command, NULL};
+    struct test_run run;
+    snprintf(command, sizeof command,
+             "cd %s && S=%s/tests/integration/tail/across.c && C='%s -w %s' &&\n"
+             "$C -shared -fPIC -DIMAGE_B -o libb.so $S -Wl,-z,lazy && "
+             "$C -shared -fPIC -DIMAGE_A -o liba.so $S ./libb.so %s && "
+             "$C -o across $S ./liba.so ./libb.so -Wl,-rpath,$PWD || exit 77\n"
+             "rm -f started; mkfifo started; ./across %s > started &\n"
+             "P=$!; read line < started; sleep 0.2\n"
+             "%s/cli/sonde stacks $P; R=$?; kill $P; exit $R",
+             test_folder(), test_source_dir(), compiler, flags, link, argument, test_build_dir());
+    run = test_run(argv, NULL, NULL, 100);
+    if (run.status == 77 || run.status == 127) {
+        SKIP("%s", run.err);
+    }
+    CHECK_EQ(run.status, 0);
+    functions_of(run.out, list);
+    test_run_done(&run);
+    return strdup(list);
+}
+
+static void check_across(const char *compiler, const char *flags, const char *link,
+                         const char *argument, const char *expected)
+{
+    char all[BYTES];
+    char *ours = across(compiler, flags, link, argument);
+    CHECK_STR(ours, expected);
+    snprintf(all, sizeof all, "%s -fno-optimize-sibling-calls", flags);
+    char *truth = across(compiler, all, link, argument);
+    char *to = ours;
+    for (const char *from = ours; (*to = *from) != '\0'; from++) {
+        to += *from != '*';
+    }
+    CHECK_STR(ours, truth);
+    free(ours);
+    free(truth);
+}
+
+TEST_TIMEOUT(through_other_images, 200)
+{
+    static const char expected[] = "leaf\n*a2\n*b1\n*a1\ntop\nmain\n";
+    check_across("gcc", "-O2 -g", "-Wl,-z,now", "", expected); /* from index files */
+    check_across("clang-19", "-O2 -fno-plt", "-Wl,-z,now", "", expected);
+    if (test_long()) {
+        check_across("gcc", "-O2", "-Wl,-z,now", "", expected);
+        check_across("clang-19", "-O2 -g -gdwarf-4", "-Wl,-z,now", "", expected);
+    }
+}
+
+/* Two ways lead through another image, or a word is not bound yet by the loader and leads nowhere
+ * that is known: then no way is shown. */
+TEST_TIMEOUT(through_other_images_not_certain, 200)
+{
+    char *list = across("gcc", "-O2", "-Wl,-z,now", "x");
+    CHECK_STR(list, "leaf\n*...\n*either\neither_top\nmain\n");
+    free(list);
+    list = across("gcc", "-O2", "-Wl,-z,lazy", "x");
+    CHECK(strstr(list, "*b") == NULL && strstr(list, "*a") == NULL);
+    free(list);
+}
