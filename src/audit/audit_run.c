@@ -8,6 +8,7 @@
 #include "audit_alias.h"
 #include "audit_library.h"
 #include "audit_list.h"
+#include "audit_raw.h"
 #include "audit_read.h"
 #include "audit_scope.h"
 #include "base_status.h"
@@ -199,6 +200,9 @@ void sonde__audit_end(void *ctx, const void *memory, struct sonde__report *repor
     say_totals(audit, &totals, say, say_ctx);
     sonde__audit_each_blind(memory, &audit->list, audit->options.blinds, say, say_ctx);
     if (symbols != NULL) {
+        if (audit->options.blinds) {
+            sonde__audit_each_raw(memory, symbols, say, say_ctx);
+        }
         sonde__symfile_cache_destroy(symbols);
     }
 }

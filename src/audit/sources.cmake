@@ -2,7 +2,9 @@ set(sources
     audit_alias.c
     audit_library.c
     audit_list.c
+    audit_raw.c
     audit_read.c
     audit_run.c
     audit_scope.c
+    audit_syscalls.c
 )

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "audit_raw.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "arch_regs.h"
+#include "arch_syscall.h"
+#include "audit_syscalls.h"
+#include "hook.h"
+#include "record_page.h"
+#include "symbol_index.h"
+
+enum { LINES_MAX = 12 }; /* of one module */
+
+struct module {
+    const char *path;
+    const struct sonde__symbol_index *index; /* null: no names */
+    bool is_definer;
+    uint32_t calls, said;
+    void (*each)(void *ctx, const char *line);
+    void *ctx;
+};
+
+static void say_call(void *ctx, const struct sonde__audit_syscall *call)
+{
+    struct module *module = ctx;
+    struct sonde__symbol symbol;
+    char line[512], where[200], call_name[64];
+    module->calls++;
+    if (module->is_definer || module->said == LINES_MAX) {
+        return;
+    }
+    module->said++;
+    const char *name =
+        call->is_known ? sonde__arch_syscall_name(SONDE__ARCH_HOST, call->number) : NULL;
+    if (module->index != NULL && sonde__symbol_find(module->index, call->vaddr, &symbol) &&
+        symbol.name[0] != '\0') {
+        snprintf(where, sizeof where, "%.160s+0x%llx", symbol.name,
+                 (unsigned long long)(call->vaddr - symbol.start));
+    } else {
+        snprintf(where, sizeof where, "0x%llx", (unsigned long long)call->vaddr);
+    }
+    if (name != NULL) {
+        snprintf(call_name, sizeof call_name, "%s", name);
+    } else if (call->is_known) {
+        snprintf(call_name, sizeof call_name, "%u", (unsigned)call->number);
+    } else {
+        snprintf(call_name, sizeof call_name, "(number not told)");
+    }
+    snprintf(line, sizeof line, "%.200s: system call %s of its own, at %s%s", module->path,
+             call_name, where, call->is_code ? "" : " (or data)");
+    module->each(module->ctx, line);
+}
+
+static const char *text_at(const struct sonde__record_page *page, uint32_t at)
+{
+    return at < sizeof page->text - 1 ? page->text + at : "";
+}
+
+/* Is a listed function defined there? Then these calls are what it is for. */
+static bool is_definer(const struct sonde__record_page *page, const char *path)
+{
+    uint32_t count = atomic_load_explicit(&page->blind_count, memory_order_acquire);
+    uint32_t most = sizeof page->blinds / sizeof page->blinds[0];
+    for (uint32_t i = 0; i < count && i < most; i++) {
+        if (page->blinds[i].reason == SONDE__HOOK_INSIDE &&
+            strcmp(text_at(page, page->blinds[i].module), path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool was_before(const struct sonde__record_page *page, uint32_t index)
+{
+    const struct sonde__record_image *image = &page->images[index];
+    for (uint32_t i = 0; i < index; i++) {
+        if (strcmp(text_at(page, page->images[i].path), text_at(page, image->path)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void look_at(const struct sonde__record_page *page, uint32_t index,
+                    struct sonde__symfile_cache *symbols, void (*each)(void *ctx, const char *line),
+                    void *ctx)
+{
+    const struct sonde__record_image *from = &page->images[index];
+    const struct sonde__elf *elf;
+    struct sonde_error error;
+    char line[512];
+    struct sonde__image image = {
+        .path = text_at(page, from->path),
+        .start = from->start,
+        .end = from->end,
+        .bias = from->bias,
+        .flags = from->flags,
+        .build_id = from->build_id,
+        .arch = SONDE__ARCH_HOST,
+    };
+    if (image.build_id.size > SONDE__BUILD_ID_MAX) {
+        image.build_id.size = 0;
+    }
+    struct module module = {
+        .path = image.path, .is_definer = is_definer(page, image.path), .each = each, .ctx = ctx};
+    if (sonde__symfile_elf(symbols, &image, NULL, 0, &elf, &error) != SONDE_OK) {
+        return; /* the vdso, and what is no file any more */
+    }
+    if (sonde__symfile_index(symbols, &image, NULL, 0, &module.index, &error) != SONDE_OK) {
+        module.index = NULL;
+    }
+    if (!sonde__audit_each_syscall(elf, say_call, &module)) {
+        snprintf(line, sizeof line, "%.300s: not all of its code was searched for system calls",
+                 image.path);
+        each(ctx, line);
+    }
+    if (module.is_definer && module.calls != 0) {
+        snprintf(line, sizeof line,
+                 "%.300s: %u system calls of its own (listed functions are defined there)",
+                 image.path, (unsigned)module.calls);
+        each(ctx, line);
+    } else if (module.calls > module.said) {
+        snprintf(line, sizeof line, "%.300s: %u more system calls of its own", image.path,
+                 (unsigned)(module.calls - module.said));
+        each(ctx, line);
+    }
+}
+
+void sonde__audit_each_raw(const void *memory, struct sonde__symfile_cache *symbols,
+                           void (*each)(void *ctx, const char *line), void *ctx)
+{
+    const struct sonde__record_page *page = memory;
+    uint32_t count = atomic_load_explicit(&page->image_count, memory_order_acquire);
+    uint32_t most = sizeof page->images / sizeof page->images[0];
+    for (uint32_t i = 0; i < count && i < most; i++) {
+        if (!was_before(page, i)) {
+            look_at(page, i, symbols, each, ctx);
+        }
+    }
+}
