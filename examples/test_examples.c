@@ -30,6 +30,12 @@ static void expect(const char *name, const char *const parts[])
 
 #define EXPECT(name, ...) expect(name, (const char *const[]){__VA_ARGS__, NULL})
 
+TEST(audit_calls)
+{
+    EXPECT("audit_calls", "getenv: 100 calls, the caller at 0x", "qsort: 1 calls, ",
+           "no_such_function: no loaded library defines it\n");
+}
+
 TEST(depot_count)
 {
     EXPECT("depot_count", "1000 calls from a stack of ", "\n1 calls from a stack of ",

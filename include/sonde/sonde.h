@@ -3,6 +3,7 @@
 #ifndef SONDE_SONDE_H
 #define SONDE_SONDE_H
 
+#include "sonde/audit.h"
 #include "sonde/block.h"
 #include "sonde/depot.h"
 #include "sonde/image.h"

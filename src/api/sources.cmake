@@ -1,4 +1,5 @@
 set(sources
+    api_audit.c
     api_depot.c
     api_entry.S
     api_image.c

@@ -180,40 +180,14 @@ enum sonde_status sonde__audit_read(const void *memory, const struct sonde__audi
     return status;
 }
 
-static const char *reason_text(uint32_t reason)
-{
-    static const char *const texts[] = {
-        [SONDE__HOOK_ABSENT] = "no loaded library defines it",
-        [SONDE__HOOK_NO_FUNCTION] = "it is a variable, not a function",
-        [SONDE__HOOK_INSIDE] = "calls inside the library that defines it may be direct",
-        [SONDE__HOOK_STATIC] = "not dynamically linked: its calls of itself are not seen",
-        [SONDE__HOOK_UNRESOLVED] = "a call that is not bound yet could mean several definitions",
-        [SONDE__HOOK_REFUSED] = "its slot cannot be written",
-        [SONDE__HOOK_FULL] = "no thunk was left",
-        [SONDE__HOOK_ASKS] = "it asks for addresses itself (dlsym with RTLD_NEXT is not led)",
-        [SONDE__HOOK_OTHER_SPACE] = "it may load into another namespace (dlmopen)",
-    };
-    return reason < sizeof texts / sizeof *texts ? texts[reason] : "unknown";
-}
-
-static const char *method_text(uint32_t state)
-{
-    static const char *const texts[] = {
-        [SONDE__HOOK_METHOD_NO_RUNTIME] = "no runtime of Objective-C is loaded",
-        [SONDE__HOOK_METHOD_NO_CLASS] = "no class of this name is loaded",
-        [SONDE__HOOK_METHOD_NOT_OWN] = "the class has no such method of its own",
-        [SONDE__HOOK_METHOD_FULL] = "too many functions",
-    };
-    return state < sizeof texts / sizeof texts[0] ? texts[state] : NULL;
-}
-
 static void each_method(const struct sonde__record_page *page, const struct sonde__audit_list *list,
                         void (*each)(void *ctx, const char *line), void *ctx)
 {
     struct sonde__hook_method_name method;
     for (uint32_t i = 0; i < list->count; i++) {
         uint32_t known = atomic_load(&page->functions[i].method);
-        const char *text = method_text(known > 0 ? known - 1 : SONDE__HOOK_METHOD_NO_RUNTIME);
+        const char *text =
+            sonde__hook_method_text(known > 0 ? known - 1 : SONDE__HOOK_METHOD_NO_RUNTIME);
         if (text != NULL && sonde__hook_method_parse(list->names[i], &method)) {
             char line[512];
             snprintf(line, sizeof line, "%s: %s", list->names[i], text);
@@ -255,11 +229,11 @@ void sonde__audit_each_blind(const void *memory, const struct sonde__audit_list 
         const char *function =
             blind->function < list->count ? list->names[blind->function] : "any function";
         if (module == NULL) {
-            snprintf(line, sizeof line, "%s: %s", function, reason_text(blind->reason));
+            snprintf(line, sizeof line, "%s: %s", function, sonde__hook_reason_text(blind->reason));
         } else {
             snprintf(line, sizeof line, "%.300s: %s: %s",
                      *module != '\0' ? module : "the program itself", function,
-                     reason_text(blind->reason));
+                     sonde__hook_reason_text(blind->reason));
         }
         each(ctx, line);
     }

@@ -36,6 +36,9 @@ enum sonde__hook_reason {
     SONDE__HOOK_OTHER_SPACE, /* the module loads into other namespaces (dlmopen); no function */
 };
 
+/* For people; a number that is none is "unknown". */
+const char *sonde__hook_reason_text(uint32_t reason);
+
 struct sonde__hook_blind {
     const char *module;   /* path; "" is the main program; null: none */
     const char *function; /* null: any */

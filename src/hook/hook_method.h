@@ -23,6 +23,9 @@ enum sonde__hook_method_state {
     SONDE__HOOK_METHOD_HOOKED,
 };
 
+/* Why it is not hooked; null: it is. */
+const char *sonde__hook_method_text(uint32_t state);
+
 /* Is it the name of a method? ret_class, ret_selector: where they begin and end in it. */
 struct sonde__hook_method_name {
     bool of_class; /* + */

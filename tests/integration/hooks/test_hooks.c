@@ -2,10 +2,14 @@
 /* Which forms of calls are seen, in a program with lazy binding and in one with none; that all is
  * as it was afterwards. */
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "api.h"
 #include "hook.h"
@@ -220,4 +224,56 @@ TEST(thunks_that_somebody_holds_pass_on)
     CHECK_EQ(SEEN(held(3), 4), 1);
     sonde__hook_stop(hooks);
     CHECK_EQ(SEEN(held(4), 5), 0);
+}
+
+/* What the loader has made read-only of a library, and nobody shall change any more. */
+static int seal(struct dl_phdr_info *info, size_t size, void *ret_error)
+{
+    enum { MSEAL = 462, PAGE = 4096 };
+    (void)size;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *relro = &info->dlpi_phdr[i];
+        if (relro->p_type == PT_GNU_RELRO && strstr(info->dlpi_name, "libhooks_no_plt") != NULL) {
+            uint64_t from = (info->dlpi_addr + relro->p_vaddr) / PAGE * PAGE;
+            uint64_t to = (info->dlpi_addr + relro->p_vaddr + relro->p_memsz) / PAGE * PAGE;
+            *(int *)ret_error = syscall(MSEAL, from, to - from, 0) == 0 ? 0 : errno;
+        }
+    }
+    return 0;
+}
+
+static void hook_sealed(uint32_t flags)
+{
+    int error = -1;
+    (void)dl_iterate_phdr(seal, &error);
+    if (error != 0) {
+        CHECK_EQ(error, ENOSYS);
+        _exit(77);
+    }
+    start(flags);
+    unsigned seen = SEEN(no_plt_call(1), 2);
+    CHECK_EQ(SEEN(api_open(1), 2), 1); /* others are hooked */
+    CHECK_EQ(is_blind("libhooks_no_plt", "api_open", SONDE__HOOK_REFUSED), seen == 0);
+    CHECK(flags == 0 || seen == 0);
+    sonde__hook_stop(hooks);
+    CHECK_EQ(SEEN(no_plt_call(1), 2), 0);
+    _exit(0);
+}
+
+/* Sealed pages are said to be blind, or written all the same where the kernel lets /proc/self/mem
+ * do it; never a crash. */
+TEST(sealed_pages_are_said)
+{
+    for (uint32_t flags = 0; flags <= SONDE__HOOK_NO_MEM; flags += SONDE__HOOK_NO_MEM) {
+        int status = 0;
+        pid_t child = fork();
+        if (child == 0) {
+            hook_sealed(flags);
+        }
+        CHECK_EQ(waitpid(child, &status, 0), child);
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+            SKIP("the kernel has no mseal()");
+        }
+        CHECK_EQ(status, 0);
+    }
 }

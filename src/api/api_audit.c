@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sonde/audit.h>
+
+#include <string.h>
+
+#include <sonde/stack.h>
+
+#include "base_status.h"
+#include "hook.h"
+#include "hook_method.h"
+#include "mem_heap.h"
+#include "record_hooked.h"
+
+/* Thunks that are left for a second definition of a function. */
+#define FUNCTIONS_MAX (SONDE_AUDIT_LABELS / 2)
+
+struct sonde_audit {
+    struct sonde__hooks *hooks;
+    const char **names; /* and their text behind them */
+    uint32_t count;
+};
+
+static const char **copy_names(const char *const *functions, uint32_t count)
+{
+    size_t size = count * sizeof(char *);
+    for (uint32_t i = 0; i < count; i++) {
+        size += strlen(functions[i]) + 1;
+    }
+    const char **names = sonde__mem_alloc_array(size, 1);
+    char *text = (char *)names + count * sizeof(char *);
+    for (uint32_t i = 0; names != NULL && i < count; i++) {
+        size_t length = strlen(functions[i]) + 1;
+        memcpy(text, functions[i], length);
+        names[i] = text;
+        text += length;
+    }
+    return names;
+}
+
+static bool are_names(const char *const *functions, uint32_t count)
+{
+    if (functions == NULL || count == 0 || count > FUNCTIONS_MAX) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (functions[i] == NULL || functions[i][0] == '\0') {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum sonde_status sonde_audit_start(struct sonde_depot *depot, const char *const *functions,
+                                    uint32_t count, struct sonde_audit **ret_audit,
+                                    struct sonde_error *ret_error)
+{
+    if (depot == NULL || ret_audit == NULL || !are_names(functions, count)) {
+        return sonde__base_fail(ret_error, SONDE_USAGE,
+                                "no depot, or not from 1 to 512 names of functions", NULL, 0, 0);
+    }
+    struct sonde_audit *audit = sonde__mem_alloc_zeroed(sizeof *audit);
+    if (audit != NULL) {
+        audit->names = copy_names(functions, count);
+    }
+    if (audit == NULL || audit->names == NULL) {
+        sonde__mem_free(audit);
+        return sonde__base_fail(ret_error, SONDE_MEMORY, "no memory", NULL, 0, 0);
+    }
+    audit->count = count;
+    (void)!sonde_stack_prepare(); /* captures cost more without */
+    enum sonde_status status = sonde__hook_start(audit->names, count, 0, &audit->hooks, ret_error);
+    if (status != SONDE_OK) {
+        sonde__mem_free(audit->names);
+        sonde__mem_free(audit);
+        return status;
+    }
+    (void)sonde__hook_look_for_methods(audit->hooks);
+    sonde__record_set_hooked((struct sonde__record *)(void *)depot);
+    sonde__probe_hook_set_recorder(sonde__record_hooked);
+    *ret_audit = audit;
+    return SONDE_OK;
+}
+
+enum sonde_status sonde_audit_refresh(struct sonde_audit *audit)
+{
+    if (audit == NULL) {
+        return SONDE_USAGE;
+    }
+    (void)!sonde_stack_prepare();
+    enum sonde_status status = sonde__hook_sweep(audit->hooks);
+    (void)sonde__hook_look_for_methods(audit->hooks);
+    return status;
+}
+
+enum sonde_status sonde_audit_blinds(const struct sonde_audit *audit,
+                                     int (*each)(void *ctx, const struct sonde_audit_blind *blind),
+                                     void *ctx)
+{
+    size_t count = 0;
+    uint32_t method_count = 0;
+    if (audit == NULL || each == NULL) {
+        return SONDE_USAGE;
+    }
+    const struct sonde__hook_blind *blinds = sonde__hook_blinds(audit->hooks, &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct sonde_audit_blind blind = {blinds[i].module, blinds[i].function,
+                                                sonde__hook_reason_text(blinds[i].reason)};
+        if (!each(ctx, &blind)) {
+            return SONDE_OK;
+        }
+    }
+    const struct sonde__hook_method *methods = sonde__hook_methods(audit->hooks, &method_count);
+    for (uint32_t i = 0; i < method_count; i++) {
+        const char *why = sonde__hook_method_text(atomic_load(&methods[i].state));
+        const struct sonde_audit_blind blind = {NULL, methods[i].name, why};
+        if (why != NULL && !each(ctx, &blind)) {
+            return SONDE_OK;
+        }
+    }
+    return SONDE_OK;
+}
+
+void sonde_audit_stop(struct sonde_audit *audit)
+{
+    if (audit == NULL) {
+        return;
+    }
+    sonde__hook_stop(audit->hooks);
+    sonde__record_set_hooked(NULL);
+    sonde__mem_free(audit->names);
+    sonde__mem_free(audit);
+}

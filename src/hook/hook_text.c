@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Why calls are not seen, for people. */
+#include "hook.h"
+#include "hook_method.h"
+
+const char *sonde__hook_reason_text(uint32_t reason)
+{
+    static const char *const texts[] = {
+        [SONDE__HOOK_ABSENT] = "no loaded library defines it",
+        [SONDE__HOOK_NO_FUNCTION] = "it is a variable, not a function",
+        [SONDE__HOOK_INSIDE] = "calls inside the library that defines it may be direct",
+        [SONDE__HOOK_STATIC] = "not dynamically linked: its calls of itself are not seen",
+        [SONDE__HOOK_UNRESOLVED] = "a call that is not bound yet could mean several definitions",
+        [SONDE__HOOK_REFUSED] = "its slot cannot be written",
+        [SONDE__HOOK_FULL] = "no thunk was left",
+        [SONDE__HOOK_ASKS] = "it asks for addresses itself (dlsym with RTLD_NEXT is not led)",
+        [SONDE__HOOK_OTHER_SPACE] = "it may load into another namespace (dlmopen)",
+    };
+    return reason < sizeof texts / sizeof *texts ? texts[reason] : "unknown";
+}
+
+const char *sonde__hook_method_text(uint32_t state)
+{
+    static const char *const texts[] = {
+        [SONDE__HOOK_METHOD_NO_RUNTIME] = "no runtime of Objective-C is loaded",
+        [SONDE__HOOK_METHOD_NO_CLASS] = "no class of this name is loaded",
+        [SONDE__HOOK_METHOD_NOT_OWN] = "the class has no such method of its own",
+        [SONDE__HOOK_METHOD_FULL] = "too many functions",
+    };
+    return state < sizeof texts / sizeof texts[0] ? texts[state] : NULL;
+}

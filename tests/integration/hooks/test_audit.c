@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The public functions of sonde/audit.h: calls by name, of several threads, of a library that comes
+ * later, and what is left when it ends. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <sonde/audit.h>
+
+#include "api.h"
+#include "test.h"
+
+enum { CALLS = 1000, THREADS = 4 };
+
+static struct sonde_depot *depot;
+static uint64_t counted[2];
+static unsigned stacks;
+
+static int add(void *ctx, const struct sonde_audit_entry *entry)
+{
+    (void)ctx;
+    CHECK(entry->label < 2);
+    counted[entry->label] += entry->count;
+    stacks++;
+    return 1;
+}
+
+static void count_all(void)
+{
+    memset(counted, 0, sizeof counted);
+    stacks = 0;
+    CHECK_OK(sonde_audit_entries(depot, add, NULL));
+}
+
+static void *call_many(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < CALLS; i++) {
+        CHECK_EQ(api_open(i), i + 1);
+    }
+    return NULL;
+}
+
+static int find_blind(void *found, const struct sonde_audit_blind *blind)
+{
+    bool *is_there = found;
+    CHECK(blind->why != NULL);
+    *is_there |= blind->function != NULL && strcmp(blind->function, "no_such_function") == 0 &&
+                 blind->module == NULL && strstr(blind->why, "no loaded library") != NULL;
+    return 1;
+}
+
+static int stop_at_once(void *calls, const struct sonde_audit_blind *blind)
+{
+    (void)blind;
+    ++*(unsigned *)calls;
+    return 0;
+}
+
+static const char *const names[] = {"api_open", "no_such_function"};
+
+TEST(calls_are_counted_by_name)
+{
+    struct sonde_audit *audit, *second;
+    struct sonde_error error;
+    pthread_t threads[THREADS];
+    bool is_there = false;
+    unsigned calls = 0;
+    CHECK_OK(sonde_depot_create(0, &depot));
+    CHECK_OK(sonde_audit_start(depot, names, 2, &audit, &error));
+    CHECK_EQ(sonde_audit_start(depot, names, 2, &second, &error), SONDE_BUSY);
+    for (int i = 0; i < THREADS; i++) {
+        CHECK_OK(pthread_create(&threads[i], NULL, call_many, NULL));
+    }
+    for (int i = 0; i < THREADS; i++) {
+        CHECK_OK(pthread_join(threads[i], NULL));
+    }
+    count_all();
+    CHECK_EQ(counted[0], THREADS * CALLS);
+    CHECK_EQ(counted[1], 0);
+    CHECK_EQ(stacks, 1);
+    CHECK_OK(sonde_audit_blinds(audit, find_blind, &is_there));
+    CHECK(is_there);
+    CHECK_OK(sonde_audit_blinds(audit, stop_at_once, &calls));
+    CHECK_EQ(calls, 1);
+    sonde_audit_stop(audit);
+    (void)call_many(NULL);
+    count_all();
+    CHECK_EQ(counted[0], THREADS * CALLS);
+    /* and again */
+    CHECK_OK(sonde_audit_start(depot, names, 1, &audit, &error));
+    (void)call_many(NULL);
+    sonde_audit_stop(audit);
+    count_all();
+    CHECK_EQ(counted[0], (THREADS + 1) * CALLS);
+    sonde_depot_destroy(depot);
+}
+
+static const char *plugin_path(void)
+{
+    static char path[512];
+    snprintf(path, sizeof path, "%s/tests/integration/hooks/libhooks_plugin.so", test_build_dir());
+    return path;
+}
+
+/* Before the harness counts: what the loader keeps after its first library. */
+static __attribute__((constructor)) void warm_up(void)
+{
+    for (int i = 0; i < 4; i++) {
+        void *plugin = dlopen(plugin_path(), RTLD_LAZY | RTLD_LOCAL);
+        if (plugin != NULL) {
+            (void)dlclose(plugin);
+        }
+    }
+}
+
+TEST(libraries_that_come_later_are_refreshed)
+{
+    struct sonde_audit *audit;
+    struct sonde_error error;
+    CHECK_OK(sonde_depot_create(0, &depot));
+    CHECK_OK(sonde_audit_start(depot, names, 1, &audit, &error));
+    void *plugin = dlopen(plugin_path(), RTLD_LAZY | RTLD_LOCAL);
+    CHECK(plugin != NULL);
+    CHECK_OK(sonde_audit_refresh(audit));
+    int (*call)(int) = (int (*)(int))dlsym(plugin, "plugin_call");
+    CHECK_EQ(call(1), 2);
+    CHECK_EQ(call(2), 3);
+    count_all();
+    CHECK_EQ(counted[0], 2);
+    CHECK_OK(dlclose(plugin));
+    CHECK_OK(sonde_audit_refresh(audit));
+    CHECK_EQ(api_open(1), 2);
+    sonde_audit_stop(audit);
+    count_all();
+    CHECK_EQ(counted[0], 3);
+    sonde_depot_destroy(depot);
+}
+
+TEST(wrong_use_is_said)
+{
+    static const char *const empty[] = {"api_open", ""};
+    static const char *const absent[] = {"api_open", NULL};
+    struct sonde_audit *audit;
+    struct sonde_error error;
+    CHECK_OK(sonde_depot_create(0, &depot));
+    CHECK_EQ(sonde_audit_start(NULL, names, 1, &audit, &error), SONDE_USAGE);
+    CHECK_EQ(sonde_audit_start(depot, NULL, 1, &audit, &error), SONDE_USAGE);
+    CHECK_EQ(sonde_audit_start(depot, names, 0, &audit, &error), SONDE_USAGE);
+    CHECK_EQ(sonde_audit_start(depot, names, SONDE_AUDIT_LABELS, &audit, &error), SONDE_USAGE);
+    CHECK_EQ(sonde_audit_start(depot, names, 1, NULL, NULL), SONDE_USAGE);
+    CHECK_EQ(sonde_audit_start(depot, empty, 2, &audit, &error), SONDE_USAGE);
+    CHECK_EQ(sonde_audit_start(depot, absent, 2, &audit, NULL), SONDE_USAGE);
+    CHECK_EQ(sonde_audit_refresh(NULL), SONDE_USAGE);
+    CHECK_EQ(sonde_audit_blinds(NULL, stop_at_once, NULL), SONDE_USAGE);
+    sonde_audit_stop(NULL);
+    sonde_depot_destroy(depot);
+}
