@@ -11,6 +11,7 @@
 
 #include <sonde/status.h>
 
+#include "block.h"
 #include "loaded.h"
 
 /* How a descriptor was found; several may be said of one. */
@@ -63,5 +64,9 @@ SONDE_NODISCARD enum sonde_status sonde__blockfile_find(const struct sonde__load
                                                         struct sonde__blockfile *ret_file,
                                                         struct sonde_error *ret_error);
 void sonde__blockfile_done(struct sonde__blockfile *file);
+
+/* The file as memory that blocks are read from: imports have the names of their functions. `loaded`
+ * must outlive it. */
+void sonde__blockfile_memory(struct sonde__loaded *loaded, struct sonde__block_memory *ret_memory);
 
 #endif

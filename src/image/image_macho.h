@@ -100,6 +100,14 @@ sonde__macho_each(const void *data, size_t size,
                   bool (*each)(void *ctx, const struct sonde__macho_member *member), void *ctx,
                   struct sonde_error *ret_error);
 
+/* The same of a static archive with members of any kind, its index included. Asked for what
+ * sonde__archive_begins() says yes to. Returns OK | CORRUPT (as above). */
+bool sonde__archive_begins(const void *data, size_t size);
+SONDE_NODISCARD enum sonde_status
+sonde__archive_each(const void *data, size_t size,
+                    bool (*each)(void *ctx, const struct sonde__macho_member *member), void *ctx,
+                    struct sonde_error *ret_error);
+
 /* "arm64", "x86_64", "armv7", ...; "another machine". */
 const char *sonde__macho_arch_name(uint32_t cpu, uint32_t subtype);
 

@@ -21,6 +21,7 @@ struct walk {
     void *ctx;
     struct sonde_error *error;
     uint32_t cpu, subtype;
+    bool any; /* members of all kinds */
     bool stopped;
 };
 
@@ -147,7 +148,7 @@ static enum sonde_status walk_archive(struct walk *walk, const uint8_t *data, si
             archive.names_size = member.size;
         } else if (!read_name(&archive, header, &member)) {
             return sonde__base_fail(walk->error, SONDE_CORRUPT, "malformed archive", NULL, 0, at);
-        } else if (is_thin(member.data, member.size)) {
+        } else if (walk->any || is_thin(member.data, member.size)) {
             give(walk, &member);
         }
         if ((sonde__base_bytes_offset(&b) & 1) != 0) { /* members begin at even places */
@@ -214,6 +215,18 @@ enum sonde_status sonde__macho_each(const void *data, size_t size, member_callba
                                 ? "a thin archive: its members are other files"
                                 : "neither a Mach-O nor an archive",
                             NULL, 0, 0);
+}
+
+bool sonde__archive_begins(const void *data, size_t size)
+{
+    return is_archive(data, size);
+}
+
+enum sonde_status sonde__archive_each(const void *data, size_t size, member_callback *each,
+                                      void *ctx, struct sonde_error *ret_error)
+{
+    struct walk walk = {.each = each, .ctx = ctx, .error = ret_error, .any = true};
+    return walk_archive(&walk, data, size);
 }
 
 /* --- machines --- */

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A file's image as a loader leaves it: every pointer set, every import at an address of its own.
  *
- * Programs and libraries stand at their vaddrs; an object is laid out and its relocations are
- * applied, of its code, too. What a pointer to another image holds is an address that stands for
- * the name: sonde__loaded_import() tells it, so that code can be followed through stubs and tables
- * of addresses by reading memory alone. Nothing is run, and nothing of another file is opened.
+ * Programs and libraries stand at their vaddrs and `bias`; an object is laid out and its
+ * relocations are applied, of its code, too. What a pointer to another image holds is an address
+ * that stands for the name: sonde__loaded_import() tells it, so that code can be followed through
+ * stubs and tables of addresses by reading memory alone. Nothing is run, and nothing of another
+ * file is opened.
  *
  * 64-bit little-endian files only. What relocations claim is cut to what lies in the file, and
  * copies are bounded by its size; `damage` says what was left out. The view of the file must
@@ -45,6 +46,9 @@ struct sonde__loaded {
     unsigned arch;      /* enum sonde__arch */
     bool macho, object; /* an object's addresses are ours: no file has them */
     bool absolute;      /* no pointer is marked: the file has but one place to be loaded at */
+    /* address - vaddr: an image that is linked from 0 on stands higher, as in any process, because
+     * small numbers mean other things than addresses. Of an ELF object addresses are all ours. */
+    uint64_t bias;
     const char *damage; /* what could not be used (static text), or null */
 
     struct sonde__loaded_area *areas; /* by vaddr; they do not overlap */
@@ -75,6 +79,9 @@ struct sonde__loaded {
     uint64_t copy_left; /* bytes that may still be copied */
 };
 
+/* No image begins below. A multiple of all page sizes. */
+#define SONDE__LOADED_BEGINS ((uint64_t)0x10000)
+
 /* Distance of imports: a pointer into one (`name` + 8) still tells which. */
 #define SONDE__LOADED_IMPORT_BYTES 64u
 
@@ -88,25 +95,26 @@ SONDE_NODISCARD enum sonde_status sonde__loaded_elf(const struct sonde__elf *elf
                                                     struct sonde_error *ret_error);
 void sonde__loaded_done(struct sonde__loaded *loaded);
 
-/* The area that holds a vaddr, or null. */
+/* The area that holds an address, or null. */
 const struct sonde__loaded_area *sonde__loaded_area_at(const struct sonde__loaded *loaded,
-                                                       uint64_t vaddr);
+                                                       uint64_t address);
 /* Copies `size` bytes that lie in one area. False: they do not. */
-bool sonde__loaded_read(const struct sonde__loaded *loaded, uint64_t vaddr, void *buffer,
+bool sonde__loaded_read(const struct sonde__loaded *loaded, uint64_t address, void *buffer,
                         size_t size);
-/* The word at a vaddr. False: none there. */
-bool sonde__loaded_word(const struct sonde__loaded *loaded, uint64_t vaddr, uint64_t *ret_word);
-/* Was a pointer set at this vaddr? Only of words that are aligned. */
-bool sonde__loaded_is_pointer(const struct sonde__loaded *loaded, uint64_t vaddr);
+/* The word at an address. False: none there. */
+bool sonde__loaded_word(const struct sonde__loaded *loaded, uint64_t address, uint64_t *ret_word);
+/* Was a pointer set at this address? Only of words that are aligned. */
+bool sonde__loaded_is_pointer(const struct sonde__loaded *loaded, uint64_t address);
 /* The name that stands at an address for an import, as C has it (without Darwin's underscore), or
  * null. */
-const char *sonde__loaded_import(const struct sonde__loaded *loaded, uint64_t vaddr);
-/* The symbol that begins at a vaddr; null: none. As C has it. */
-const char *sonde__loaded_symbol_at(const struct sonde__loaded *loaded, uint64_t vaddr);
-/* The last symbol that begins at or before a vaddr of the same area, or null. */
+const char *sonde__loaded_import(const struct sonde__loaded *loaded, uint64_t address);
+/* The symbol that begins at an address; null: none. As C has it. */
+const char *sonde__loaded_symbol_at(const struct sonde__loaded *loaded, uint64_t address);
+/* The last symbol that begins at or before an address of the same area, or null. */
 const struct sonde__loaded_symbol *sonde__loaded_symbol_before(const struct sonde__loaded *loaded,
-                                                               uint64_t vaddr);
+                                                               uint64_t address);
 /* The symbol of that name, as C has it. False: none. */
-bool sonde__loaded_find(const struct sonde__loaded *loaded, const char *name, uint64_t *ret_vaddr);
+bool sonde__loaded_find(const struct sonde__loaded *loaded, const char *name,
+                        uint64_t *ret_address);
 
 #endif

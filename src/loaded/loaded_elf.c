@@ -18,8 +18,6 @@
 #define DT_RELRSZ   35u
 #define DT_RELR     36u
 
-#define OBJECT_BEGINS 0x10000u
-
 enum { WORD = 8, COPY_SLACK = 4096 };
 
 enum {
@@ -58,7 +56,7 @@ static bool add_section_areas(struct sonde__loaded *loaded, const struct sonde__
 {
     struct sonde__elf_section section;
     size_t capacity = 0;
-    uint64_t next = OBJECT_BEGINS;
+    uint64_t next = SONDE__LOADED_BEGINS;
     if (loaded->object) {
         loaded->area_of_section = sonde__mem_alloc_array(elf->shnum, sizeof(uint32_t));
         if (loaded->area_of_section == NULL) {
@@ -78,7 +76,7 @@ static bool add_section_areas(struct sonde__loaded *loaded, const struct sonde__
         }
         snprintf(area.name, sizeof area.name, "%s", section.name);
         area.kinds = kinds_of(&section);
-        area.vaddr = loaded->object ? next : section.vaddr;
+        area.vaddr = loaded->object ? next : section.vaddr + loaded->bias;
         area.size = section.size;
         area.bytes = section.data;
         if (!loaded_add_area(loaded, &capacity, &area)) {
@@ -109,7 +107,7 @@ static bool add_segment_areas(struct sonde__loaded *loaded, const struct sonde__
                          : SONDE__LOADED_CONSTANTS | SONDE__LOADED_DATA |
                                ((segment.flags & SONDE__PF_W) == 0 ? SONDE__LOADED_STRINGS : 0u);
         area.bytes = sonde__elf_from_vaddr(elf, segment.vaddr, &left);
-        area.vaddr = segment.vaddr;
+        area.vaddr = segment.vaddr + loaded->bias;
         area.size = left;
         if (!loaded_add_area(loaded, &capacity, &area)) {
             return false;
@@ -124,7 +122,7 @@ static bool add_table(struct sonde__loaded *loaded, const struct sonde__elf_symb
 {
     struct sonde__elf_symbol symbol;
     for (uint32_t i = 0; sonde__elf_symbols_at(symbols, i, &symbol); i++) {
-        uint64_t vaddr = symbol.value;
+        uint64_t vaddr = symbol.value + loaded->bias;
         if (symbol.section == SONDE__SHN_UNDEF || symbol.section >= SONDE__SHN_ABS ||
             symbol.type > SONDE__STT_GNU_IFUNC ||
             (symbol.type > SONDE__STT_FUNC && symbol.type != SONDE__STT_GNU_IFUNC) ||
@@ -177,7 +175,7 @@ static enum sonde_status apply(struct dynamic *d, uint64_t vaddr, uint64_t info,
     uint64_t target = 0;
     enum sonde_status status = SONDE_OK;
     if (type == (x86 ? X86_64_RELATIVE : AARCH64_RELATIVE)) {
-        loaded_set_pointer(d->loaded, vaddr, addend);
+        loaded_set_pointer(d->loaded, vaddr + d->loaded->bias, addend + d->loaded->bias);
         return SONDE_OK;
     }
     if (type != (x86 ? X86_64_ABSOLUTE : AARCH64_ABSOLUTE) &&
@@ -190,12 +188,12 @@ static enum sonde_status apply(struct dynamic *d, uint64_t vaddr, uint64_t info,
         return SONDE_OK;
     }
     if (symbol.section != SONDE__SHN_UNDEF) {
-        target = symbol.value;
+        target = symbol.value + d->loaded->bias;
     } else if (symbol.name[0] != '\0') {
         status = loaded_import(d->loaded, symbol.name, &target);
     }
     if (status == SONDE_OK) {
-        loaded_set_pointer(d->loaded, vaddr, target + addend);
+        loaded_set_pointer(d->loaded, vaddr + d->loaded->bias, target + addend);
     }
     return status;
 }
@@ -229,8 +227,9 @@ static enum sonde_status apply_table(struct dynamic *d, struct sonde__bytes b)
 static void set_in_place(struct sonde__loaded *loaded, uint64_t vaddr)
 {
     uint64_t value;
+    vaddr += loaded->bias;
     if (sonde__loaded_word(loaded, vaddr, &value)) {
-        loaded_set_pointer(loaded, vaddr, value);
+        loaded_set_pointer(loaded, vaddr, value + loaded->bias);
     }
 }
 
@@ -284,6 +283,7 @@ enum sonde_status sonde__loaded_elf(const struct sonde__elf *elf, struct sonde__
     loaded.arch = elf->machine == SONDE__EM_X86_64 ? SONDE__ARCH_X86_64 : SONDE__ARCH_AARCH64;
     loaded.object = elf->type == SONDE__ET_REL;
     loaded.absolute = elf->type == SONDE__ET_EXEC;
+    loaded.bias = elf->type == SONDE__ET_DYN ? SONDE__LOADED_BEGINS : 0;
     loaded.copy_left = (uint64_t)(elf->file.end - elf->file.begin) + COPY_SLACK;
     made = loaded.object || elf->shnum > 1 ? add_section_areas(&loaded, elf)
                                            : add_segment_areas(&loaded, elf);

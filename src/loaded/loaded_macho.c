@@ -40,7 +40,7 @@ static bool add_areas(struct sonde__loaded *loaded, const struct sonde__macho *m
         }
         snprintf(area.name, sizeof area.name, "%s,%s", section.segment, section.name);
         area.kinds = kinds_of(&section);
-        area.vaddr = section.vaddr;
+        area.vaddr = section.vaddr + loaded->bias;
         area.size = section.size;
         area.bytes = section.data;
         if (!loaded_add_area(loaded, &capacity, &area)) {
@@ -63,7 +63,7 @@ static bool add_symbols(struct sonde__loaded *loaded, const struct sonde__macho 
             strncmp(symbol.name, "ltmp", 4) == 0) {
             continue;
         }
-        if (!loaded_add_symbol(loaded, symbol.value, 0, symbol.name)) {
+        if (!loaded_add_symbol(loaded, symbol.value + loaded->bias, 0, symbol.name)) {
             return false;
         }
     }
@@ -79,7 +79,7 @@ struct setting {
 static bool set_fixup(void *ctx, const struct sonde__macho_fixup *fixup)
 {
     struct setting *setting = ctx;
-    uint64_t value = fixup->target;
+    uint64_t value = fixup->target + setting->loaded->bias;
     if (fixup->import != NULL) {
         setting->status = loaded_import(setting->loaded, fixup->import, &value);
         if (setting->status != SONDE_OK) {
@@ -87,7 +87,7 @@ static bool set_fixup(void *ctx, const struct sonde__macho_fixup *fixup)
         }
         value += (uint64_t)fixup->addend;
     }
-    loaded_set_pointer(setting->loaded, fixup->vaddr, value);
+    loaded_set_pointer(setting->loaded, fixup->vaddr + setting->loaded->bias, value);
     return true;
 }
 
@@ -113,6 +113,7 @@ enum sonde_status sonde__loaded_macho(const struct sonde__macho *macho,
     loaded.arch = macho->cpu == SONDE__CPU_X86_64 ? SONDE__ARCH_X86_64 : SONDE__ARCH_AARCH64;
     loaded.object = macho->type == SONDE__MH_OBJECT;
     loaded.absolute = has_one_place(macho);
+    loaded.bias = macho->base < SONDE__LOADED_BEGINS && !loaded.absolute ? SONDE__LOADED_BEGINS : 0;
     loaded.copy_left = (uint64_t)(macho->file.end - macho->file.begin) + COPY_SLACK;
     if (!add_areas(&loaded, macho) || !add_symbols(&loaded, macho)) {
         setting.status = SONDE_MEMORY;

@@ -51,7 +51,7 @@ static enum sonde_status symbol_vaddr(struct object *object, uint32_t index, uin
         return SONDE_UNSUPPORTED;
     }
     if ((symbol.type & SONDE__N_TYPE) == SONDE__N_SECT) {
-        *ret_vaddr = symbol.value;
+        *ret_vaddr = symbol.value + object->loaded->bias;
         return SONDE_OK;
     }
     return loaded_import(object->loaded, symbol.name, ret_vaddr);
@@ -61,7 +61,7 @@ static enum sonde_status symbol_vaddr(struct object *object, uint32_t index, uin
 static enum sonde_status apply_pointer(struct object *object, const struct reloc *reloc)
 {
     const uint8_t *at = loaded_writable(object->loaded, reloc->vaddr, 8);
-    uint64_t target = 0;
+    uint64_t target = object->loaded->bias; /* of a section: the rest stands there */
     if (at == NULL || reloc->size != 8) {
         return SONDE_OK;
     }
@@ -169,7 +169,7 @@ static enum sonde_status walk_section(struct object *object, const struct sonde_
     for (uint32_t i = 0; i < section->reloc_count; i++) {
         uint32_t address = sonde__base_bytes_u32(&b);
         uint32_t info = sonde__base_bytes_u32(&b);
-        struct reloc reloc = {.vaddr = section->vaddr + address,
+        struct reloc reloc = {.vaddr = section->vaddr + address + object->loaded->bias,
                               .symbol = info & 0xffffff,
                               .size = 1u << (info >> 25 & 3),
                               .external = (info >> 27 & 1) != 0,

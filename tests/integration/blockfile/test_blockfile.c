@@ -100,7 +100,7 @@ struct found {
 static uint64_t of_file(const struct sonde__loaded *loaded, uint64_t vaddr)
 {
     if (!loaded->object || loaded->macho) {
-        return vaddr;
+        return vaddr - loaded->bias;
     }
     for (uint32_t i = 0; i < loaded->area_count; i++) {
         const struct sonde__loaded_area *area = &loaded->areas[i];

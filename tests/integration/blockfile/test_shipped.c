@@ -65,7 +65,7 @@ static bool look_at(void *ctx, const struct sonde__macho_member *member)
         FAIL("%s: %.*s: %s", look->path, (int)member->name_size, member->name, blocks.damage);
     }
     for (uint32_t i = 0; i < blocks.desc_count; i++) {
-        add(&look->descs, blocks.descs[i].vaddr);
+        add(&look->descs, blocks.descs[i].vaddr - loaded.bias);
         look->without_block += blocks.descs[i].block_count == 0;
         look->without_flags += !blocks.descs[i].flags_known;
         CHECK(!blocks.descs[i].flags_differ);

@@ -9,8 +9,8 @@
 #include "start.h"
 #include "test.h"
 
-static const char *const verbs[] = {"help",   "version", "stacks", "show",      "export",
-                                    "doctor", "run",     "index",  "symbolize", "types"};
+static const char *const verbs[] = {"help", "version", "stacks",    "show",  "export", "doctor",
+                                    "run",  "index",   "symbolize", "types", "blocks"};
 enum { VERBS = sizeof verbs / sizeof verbs[0] };
 
 static void compare_golden(const char *name, const char *text)
@@ -100,9 +100,9 @@ TEST(man_pages_name_every_option)
 
 TEST(man_pages_render_without_warnings)
 {
-    static const char *const pages[] = {"sonde",        "sonde-stacks",   "sonde-show",
-                                        "sonde-doctor", "sonde-run",      "sonde-index",
-                                        "sonde-export", "sonde-symbolize"};
+    static const char *const pages[] = {
+        "sonde",       "sonde-stacks", "sonde-show",      "sonde-doctor", "sonde-run",
+        "sonde-index", "sonde-export", "sonde-symbolize", "sonde-types",  "sonde-blocks"};
     for (unsigned i = 0; i < sizeof pages / sizeof pages[0]; i++) {
         char path[512];
         const char *const argv[] = {"groff", "-ww", "-mdoc", "-Tutf8", "-P-cbou", path, NULL};

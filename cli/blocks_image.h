@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One image whose blocks are shown: a file, a slice of a universal one, an archive's member; and
+ * what is known of one of its descriptors. */
+#ifndef SONDE_BLOCKS_IMAGE_H
+#define SONDE_BLOCKS_IMAGE_H
+
+#include "block.h"
+#include "blockfile.h"
+#include "blocks_places.h"
+
+enum {
+    /* of a descriptor: the largest block has 64 KiB, and its captures 8 bytes each at least but for
+     * small ones */
+    BLOCKS_CAPTURES_MAX = 512,
+    BLOCKS_CLAIMS_MAX = 2048,
+    BLOCKS_TYPE_BYTES = 4096,
+};
+
+struct blocks_image {
+    const char *path, *arch;
+    const char *member; /* of an archive; "" else */
+    bool raw;           /* names as the file has them */
+    struct sonde__loaded loaded;
+    struct sonde__blockfile file;
+    struct sonde__block_memory memory;
+    struct blocks_places places;
+};
+
+struct blocks_capture {
+    uint32_t offset, size;  /* size 0: not known */
+    uint8_t kind;           /* enum sonde_block_kind */
+    uint32_t sources;       /* 1 << enum sonde_block_source */
+    uint32_t other_sources; /* that say something else, of the kind `other` */
+    uint8_t other;
+    const char *type; /* encoded; not NUL-terminated; or null */
+    uint32_t type_size;
+};
+
+/* What is known of a descriptor. */
+struct blocks_desc {
+    const struct sonde__blockfile_desc *found;
+    struct sonde__block_desc desc;
+    char encoding[BLOCKS_TYPE_BYTES]; /* "" : none */
+    char type[BLOCKS_TYPE_BYTES];     /* "void (^)(int)"; "": not known */
+    const char *problem;              /* or null */
+    struct blocks_capture captures[BLOCKS_CAPTURES_MAX];
+    unsigned capture_count;
+};
+
+void blocks_describe(struct blocks_image *image, const struct sonde__blockfile_desc *found,
+                     struct blocks_desc *ret_desc);
+
+/* Where a block's function is, and what it is called. name: for people, or "". */
+struct blocks_function {
+    const char *symbol; /* or null */
+    char name[4096];
+    struct blocks_place place;
+};
+void blocks_name_function(struct blocks_image *image, uint64_t address,
+                          struct blocks_function *ret_function);
+/* The file's own coordinates of an address. */
+uint64_t blocks_vaddr(const struct blocks_image *image, uint64_t address);
+
+/* "strong", ...; "helper", ... */
+const char *blocks_kind_text(unsigned kind);
+const char *blocks_source_text(unsigned source);
+enum { BLOCKS_SOURCES = SONDE_BLOCK_BY_DWARF + 1 };
+
+/* --- output --- */
+
+void blocks_print_image(struct blocks_image *image);
+/* first: of the elements printed so far. */
+void blocks_print_image_json(struct blocks_image *image, bool first);
+
+#endif

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The same as JSON: docs/guide/blocks-json.md. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <sonde/block.h>
+
+#include "blocks_image.h"
+#include "cli_file.h"
+
+static void print_text(const char *key, const char *text)
+{
+    printf("\"%s\": ", key);
+    if (text == NULL || text[0] == '\0') {
+        printf("null");
+    } else {
+        sonde__cli_print_json_string(stdout, text);
+    }
+}
+
+static void print_address(const struct blocks_image *image, const char *key, uint64_t address)
+{
+    printf("\"%s\": \"0x%" PRIx64 "\"", key, blocks_vaddr(image, address));
+}
+
+static void print_sources(const char *key, uint32_t sources)
+{
+    const char *comma = "";
+    printf("\"%s\": [", key);
+    for (unsigned i = 0; i < BLOCKS_SOURCES; i++) {
+        if ((sources >> i & 1) != 0) {
+            printf("%s\"%s\"", comma, blocks_source_text(i));
+            comma = ", ";
+        }
+    }
+    putchar(']');
+}
+
+static void print_capture(const struct blocks_capture *capture, bool first)
+{
+    printf("%s\n        {\"offset\": %" PRIu32 ", \"size\": ", first ? "" : ",", capture->offset);
+    printf(capture->size != 0 ? "%" PRIu32 : "null", capture->size);
+    printf(", \"kind\": \"%s\", ", blocks_kind_text(capture->kind));
+    print_sources("known_by", capture->sources);
+    if (capture->other_sources != 0) {
+        printf(", \"disagreement\": {\"kind\": \"%s\", ", blocks_kind_text(capture->other));
+        print_sources("known_by", capture->other_sources);
+        putchar('}');
+    }
+    if (capture->type != NULL) {
+        char type[1024];
+        snprintf(type, sizeof type, "%.*s", (int)capture->type_size, capture->type);
+        printf(", ");
+        print_text("encoded_type", type);
+    }
+    putchar('}');
+}
+
+static void print_block(struct blocks_image *image, const struct sonde__blockfile_block *block,
+                        bool first)
+{
+    static struct blocks_function function;
+    blocks_name_function(image, block->invoke, &function);
+    printf("%s\n        {", first ? "" : ",");
+    print_address(image, "function", block->invoke);
+    printf(", ");
+    print_text("symbol", function.symbol);
+    printf(", ");
+    print_text("name", function.name);
+    printf(", ");
+    print_text("file", function.place.file);
+    printf(", \"line\": ");
+    printf(function.place.line != 0 ? "%" PRIu32 : "null", function.place.line);
+    printf(", \"place\": \"%s\", ", block->is_global ? "global" : "stack");
+    print_address(image, block->is_global ? "literal" : "made_at", block->at);
+    printf(", \"flags\": ");
+    printf(block->flags_known ? "%" PRIu32 : "null", block->flags);
+    putchar('}');
+}
+
+static void print_helper(struct blocks_image *image, const char *key, uint64_t vaddr)
+{
+    printf(", \"%s\": ", key);
+    if (vaddr == 0) {
+        printf("null");
+        return;
+    }
+    putchar('{');
+    print_address(image, "address", vaddr);
+    printf(", ");
+    print_text("symbol", sonde__loaded_symbol_at(&image->loaded, vaddr));
+    putchar('}');
+}
+
+static void print_desc(struct blocks_image *image, const struct blocks_desc *desc, bool first)
+{
+    static const char *const found_by[] = {"shape", "symbol", "block"};
+    const struct sonde__blockfile_desc *found = desc->found;
+    const char *comma = "";
+    printf("%s\n      {", first ? "" : ",");
+    print_address(image, "address", found->vaddr);
+    printf(", ");
+    print_text("symbol", found->symbol);
+    printf(", \"found_by\": [");
+    for (unsigned i = 0; i < 3; i++) {
+        if ((found->found >> i & 1) != 0) {
+            printf("%s\"%s\"", comma, found_by[i]);
+            comma = ", ";
+        }
+    }
+    printf("], \"size\": %" PRIu32 ", \"flags\": %" PRIu32 ", \"flags_known\": %s, ",
+           desc->desc.size, found->flags, found->flags_known ? "true" : "false");
+    print_text("encoding", desc->encoding);
+    printf(", ");
+    print_text("type", desc->type);
+    print_helper(image, "copy", desc->desc.copy);
+    print_helper(image, "dispose", desc->desc.dispose);
+    printf(", ");
+    print_text("problem", desc->problem);
+    printf(",\n       \"blocks\": [");
+    for (uint32_t i = 0; i < found->block_count; i++) {
+        print_block(image, &image->file.blocks[found->first_block + i], i == 0);
+    }
+    printf("],\n       \"captures\": [");
+    for (unsigned i = 0; i < desc->capture_count; i++) {
+        print_capture(&desc->captures[i], i == 0);
+    }
+    printf("]}");
+}
+
+void blocks_print_image_json(struct blocks_image *image, bool first)
+{
+    static struct blocks_desc desc;
+    printf("%s\n  {", first ? "" : ",");
+    print_text("file", image->path);
+    printf(", ");
+    print_text("member", image->member);
+    printf(", ");
+    print_text("arch", image->arch);
+    printf(", ");
+    print_text("damage", image->file.damage);
+    printf(", \"descriptors\": [");
+    for (uint32_t i = 0; i < image->file.desc_count; i++) {
+        blocks_describe(image, &image->file.descs[i], &desc);
+        print_desc(image, &desc, i == 0);
+    }
+    printf("]}");
+}

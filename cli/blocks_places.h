@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What debug information says of the function of a block: where it was written. It is that of the
+ * file, or of what belongs to it (a separate debug file, a dSYM bundle). */
+#ifndef SONDE_BLOCKS_PLACES_H
+#define SONDE_BLOCKS_PLACES_H
+
+#include "symfile_types.h"
+
+/* Not to be copied: parts of it point to others. All zero: nothing is known. */
+struct blocks_places {
+    struct sonde__types *types; /* null: there is no debug information */
+    bool has_file;
+    struct sonde__symfile_types file;
+    struct sonde__dwarf_sections sections; /* of an object */
+};
+
+/* Of a program or library at a path; uuid and arch of a Mach-O, or null. What cannot be had is not
+ * said: blocks are shown without. */
+void blocks_places_of_file(struct blocks_places *places,
+                           const struct sonde__symfile_options *options, const char *path,
+                           const struct sonde__macho *macho);
+/* Of an object of Darwin, from itself. */
+void blocks_places_of_object(struct blocks_places *places, const struct sonde__macho *macho);
+void blocks_places_done(struct blocks_places *places);
+
+struct blocks_place {
+    const char *name; /* as the debug information has it, or null */
+    char file[4096];  /* "": not known */
+    uint32_t line;    /* 0: not known */
+};
+
+/* Where the function that begins at a vaddr was written. False: not known. */
+bool blocks_place(const struct blocks_places *places, uint64_t vaddr,
+                  struct blocks_place *ret_place);
+
+#endif

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The listing for people: where a block was written first, then its type, then what it holds. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <sonde/block.h>
+
+#include "blocks_image.h"
+#include "cli_file.h"
+#include "demangle.h"
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+static void print_sources(uint32_t sources)
+{
+    const char *comma = "";
+    for (unsigned i = 0; i < BLOCKS_SOURCES; i++) {
+        if ((sources >> i & 1) != 0) {
+            printf("%s%s", comma, blocks_source_text(i));
+            comma = ", ";
+        }
+    }
+}
+
+/* The C++ type of an encoded name, as far as it can be decoded. */
+static const char *type_text(const struct blocks_image *image, const struct blocks_capture *capture)
+{
+    static char name[SONDE__DEMANGLE_INPUT_MAX + 1], buffer[SONDE__DEMANGLE_OUTPUT_MAX];
+    if (capture->type == NULL || capture->type_size >= sizeof name) {
+        return "";
+    }
+    memcpy(name, capture->type, capture->type_size);
+    name[capture->type_size] = '\0';
+    if (!image->raw && strncmp(name, "_ZTS", 4) == 0) {
+        /* "typeinfo name for WTF::CString" */
+        const char *decoded = sonde__demangle(name, buffer);
+        const char *of = strstr(decoded, " for ");
+        return of != NULL ? of + 5 : decoded;
+    }
+    return name;
+}
+
+struct widths {
+    int kind, type;
+};
+
+static struct widths measure(const struct blocks_image *image, const struct blocks_desc *desc)
+{
+    struct widths widths = {0, 0};
+    for (unsigned i = 0; i < desc->capture_count; i++) {
+        int kind = (int)strlen(blocks_kind_text(desc->captures[i].kind));
+        int type = (int)strlen(type_text(image, &desc->captures[i]));
+        widths.kind = kind > widths.kind ? kind : widths.kind;
+        widths.type = type > widths.type && type <= 40 ? type : widths.type;
+    }
+    return widths;
+}
+
+static void print_capture(const struct blocks_image *image, const struct blocks_capture *capture,
+                          const struct widths *widths)
+{
+    printf("    +%-5" PRIu32 "%-*s", capture->offset, widths->kind + 2,
+           blocks_kind_text(capture->kind));
+    if (widths->type != 0 || capture->type != NULL) {
+        printf("%-*s  ", widths->type, type_text(image, capture));
+    }
+    print_sources(capture->sources);
+    if (capture->other_sources != 0) {
+        printf("; ");
+        print_sources(capture->other_sources);
+        printf(": %s", blocks_kind_text(capture->other));
+    }
+    putchar('\n');
+}
+
+/* Bytes that no source tells of: numbers, mostly, or padding. */
+static void print_gap(uint32_t begin, uint32_t end)
+{
+    if (begin < end) {
+        printf("    +%-5" PRIu32 "%" PRIu32 " byte%s not known\n", begin, end - begin,
+               end - begin == 1 ? "" : "s");
+    }
+}
+
+static void print_captures(const struct blocks_image *image, const struct blocks_desc *desc)
+{
+    struct widths widths = measure(image, desc);
+    uint32_t at = SONDE__BLOCK_HEADER_BYTES;
+    for (unsigned i = 0; i < desc->capture_count; i++) {
+        const struct blocks_capture *capture = &desc->captures[i];
+        /* what has no size is a pointer, or an object whose end is not known */
+        bool open_end = capture->size == 0 && capture->kind == SONDE_BLOCK_OBJECT;
+        print_gap(at, capture->offset);
+        print_capture(image, capture, &widths);
+        at = open_end ? i + 1 < desc->capture_count ? capture[1].offset : desc->desc.size
+                      : capture->offset + (capture->size != 0 ? capture->size : 8);
+    }
+    print_gap(at, desc->desc.size);
+}
+
+static void print_function(struct blocks_image *image, const struct sonde__blockfile_block *block)
+{
+    static struct blocks_function function;
+    blocks_name_function(image, block->invoke, &function);
+    if (function.place.file[0] != '\0') {
+        sonde__cli_print_visible(stdout, base_name(function.place.file));
+        if (function.place.line != 0) {
+            printf(":%" PRIu32, function.place.line);
+        }
+        printf("  ");
+    }
+    if (function.name[0] != '\0') {
+        sonde__cli_print_visible(stdout, function.name);
+    } else {
+        printf("block with function 0x%" PRIx64, blocks_vaddr(image, block->invoke));
+    }
+    if (block->is_global) {
+        printf("  (global, at 0x%" PRIx64 ")", blocks_vaddr(image, block->at));
+    }
+    putchar('\n');
+}
+
+static void print_desc(struct blocks_image *image, const struct blocks_desc *desc)
+{
+    const struct sonde__blockfile_desc *found = desc->found;
+    putchar('\n');
+    for (uint32_t i = 0; i < found->block_count; i++) {
+        print_function(image, &image->file.blocks[found->first_block + i]);
+    }
+    if (found->block_count == 0) {
+        printf("block of a function that was not found\n");
+    }
+    printf("    ");
+    sonde__cli_print_visible(stdout, desc->type[0] != '\0'       ? desc->type
+                                     : desc->encoding[0] != '\0' ? desc->encoding
+                                                                 : "type not known");
+    printf("\n    %" PRIu32 " bytes, descriptor 0x%" PRIx64 "\n", desc->desc.size,
+           blocks_vaddr(image, found->vaddr));
+    print_captures(image, desc);
+    if (found->flags_differ) {
+        printf("    its blocks have different flags\n");
+    }
+    if (desc->problem != NULL) {
+        printf("    %s\n", desc->problem);
+    }
+}
+
+void blocks_print_image(struct blocks_image *image)
+{
+    static struct blocks_desc desc;
+    sonde__cli_print_visible(stdout, image->path);
+    if (image->member[0] != '\0') {
+        putchar('(');
+        sonde__cli_print_visible(stdout, image->member);
+        putchar(')');
+    }
+    printf(" (%s): %" PRIu32 " descriptor%s, %" PRIu32 " block%s\n", image->arch,
+           image->file.desc_count, image->file.desc_count == 1 ? "" : "s", image->file.block_count,
+           image->file.block_count == 1 ? "" : "s");
+    for (uint32_t i = 0; i < image->file.desc_count; i++) {
+        blocks_describe(image, &image->file.descs[i], &desc);
+        print_desc(image, &desc);
+    }
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+/* sonde blocks: what the blocks (closures) of a program, library, object or archive hold. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base_status.h"
+#include "blocks_image.h"
+#include "cli_symbols.h"
+#include "cmd.h"
+#include "host_file.h"
+
+enum { OPTION_ARCH = 1, OPTION_RAW, OPTION_JSON };
+
+enum { FILES_MAX = 256, MEMBER_BYTES = 256 };
+/* Mapped, not read; larger than any program. */
+#define FILE_BYTES_MAX ((uint64_t)64 << 30)
+
+static const struct sonde__cli_option options[] = {
+    {OPTION_ARCH, "arch", 0, "NAME",
+     "only the code for this machine (arm64, x86_64, ...): of a universal file one slice"},
+    {SONDE__CLI_SYMBOLS_FOLDER, "symbols", 's', "DIR",
+     "a folder with debug files and dSYM bundles; may be given several times"},
+    {SONDE__CLI_SYMBOLS_DEBUG_ROOT, "debug-root", 0, "DIR",
+     "where separate debug files are looked for (default /usr/lib/debug)"},
+    {OPTION_RAW, "no-demangle", 0, NULL, "names as the file has them"},
+    {OPTION_JSON, "json", 'j', NULL, "JSON: an array of objects, one for each machine's code"},
+    {0},
+};
+
+struct request {
+    const struct sonde__cli_command *command;
+    const char *paths[FILES_MAX];
+    unsigned count;
+    const char *arch;
+    bool raw, json;
+    struct sonde__cli_symbols symbols;
+    /* of the file that is read */
+    const char *path;
+    char absolute[4096]; /* "": it has none */
+    unsigned shown, refused;
+    struct sonde_error refusal; /* of the first one that was refused */
+    /* of all */
+    unsigned printed;
+    int exit_code;
+};
+
+static void note(struct request *request, int exit_code)
+{
+    if (request->exit_code == SONDE__CLI_OK) {
+        request->exit_code = exit_code;
+    }
+}
+
+/* --- one image --- */
+
+/* `image` has been loaded; its places are open. Takes both. */
+static void show(struct request *request, struct blocks_image *image)
+{
+    struct sonde_error error;
+    enum sonde_status status;
+    image->path = request->path;
+    image->raw = request->raw;
+    sonde__blockfile_memory(&image->loaded, &image->memory);
+    status = sonde__blockfile_find(&image->loaded, true, &image->file, &error);
+    if (status != SONDE_OK) {
+        note(request, sonde__cli_fail(request->command, request->path, status, &error));
+    } else {
+        /* of an archive most members have none: they are read, and not spoken of */
+        if (request->json) {
+            blocks_print_image_json(image, request->printed++ == 0);
+        } else if (image->member[0] == '\0' || image->file.desc_count != 0) {
+            printf("%s", request->printed++ == 0 ? "" : "\n");
+            blocks_print_image(image);
+        }
+        if (image->file.damage != NULL) {
+            sonde__cli_error(request->command, "%s%s%s: %s", request->path,
+                             image->member[0] != '\0' ? ": " : "", image->member,
+                             image->file.damage);
+            note(request, SONDE__CLI_MALFORMED);
+        }
+        request->shown++;
+        sonde__blockfile_done(&image->file);
+    }
+    blocks_places_done(&image->places);
+    sonde__loaded_done(&image->loaded);
+}
+
+static void refuse(struct request *request, const struct sonde_error *error)
+{
+    if (request->refused++ == 0) {
+        request->refusal = *error;
+    }
+}
+
+static bool is_elf(const void *data, size_t size)
+{
+    return size >= 4 && memcmp(data,
+                               "\x7f"
+                               "ELF",
+                               4) == 0;
+}
+
+static void show_elf(struct request *request, const void *data, size_t size, const char *member)
+{
+    static struct blocks_image image;
+    struct sonde__elf elf;
+    struct sonde_error error;
+    memset(&image, 0, sizeof image);
+    if (sonde__elf_open(data, size, &elf, &error) != SONDE_OK ||
+        sonde__loaded_elf(&elf, &image.loaded, &error) != SONDE_OK) {
+        refuse(request, &error);
+        return;
+    }
+    image.arch = elf.machine == SONDE__EM_X86_64 ? "x86_64" : "aarch64";
+    image.member = member;
+    if (request->arch != NULL && strcmp(request->arch, image.arch) != 0 &&
+        (strcmp(request->arch, "arm64") != 0 || elf.machine != SONDE__EM_AARCH64)) {
+        sonde__loaded_done(&image.loaded);
+        return;
+    }
+    if (!image.loaded.object && request->absolute[0] != '\0') {
+        blocks_places_of_file(&image.places, &request->symbols.options, request->absolute, NULL);
+    }
+    show(request, &image);
+}
+
+static bool show_macho(void *ctx, const struct sonde__macho_member *member)
+{
+    static struct blocks_image image;
+    struct request *request = ctx;
+    struct sonde__macho macho;
+    struct sonde_error error;
+    static char name[MEMBER_BYTES];
+    memset(&image, 0, sizeof image);
+    snprintf(name, sizeof name, "%.*s", (int)member->name_size,
+             member->name != NULL ? member->name : "");
+    image.member = name;
+    if (sonde__macho_open(member->data, member->size, &macho, &error) != SONDE_OK) {
+        refuse(request, &error);
+        return true;
+    }
+    image.arch = sonde__macho_arch_name(macho.cpu, macho.subtype);
+    if (request->arch != NULL && strcmp(request->arch, image.arch) != 0) {
+        return true;
+    }
+    if (sonde__loaded_macho(&macho, &image.loaded, &error) != SONDE_OK) {
+        refuse(request, &error);
+        return true;
+    }
+    if (member->name != NULL || image.loaded.object) {
+        blocks_places_of_object(&image.places, &macho);
+    } else if (request->absolute[0] != '\0') {
+        blocks_places_of_file(&image.places, &request->symbols.options, request->absolute, &macho);
+    }
+    show(request, &image);
+    return true;
+}
+
+/* A member of an archive of any system. */
+static bool show_member(void *ctx, const struct sonde__macho_member *member)
+{
+    static char name[MEMBER_BYTES];
+    if (sonde__macho_begins(member->data, member->size)) {
+        return show_macho(ctx, member);
+    }
+    if (is_elf(member->data, member->size)) {
+        snprintf(name, sizeof name, "%.*s", (int)member->name_size, member->name);
+        show_elf(ctx, member->data, member->size, name);
+    }
+    return true;
+}
+
+/* --- one file --- */
+
+static enum sonde_status show_parts(struct request *request, const struct sonde__host_file *file,
+                                    struct sonde_error *ret_error)
+{
+    if (sonde__archive_begins(file->data, file->size)) {
+        return sonde__archive_each(file->data, file->size, show_member, request, ret_error);
+    }
+    if (is_elf(file->data, file->size)) {
+        show_elf(request, file->data, file->size, "");
+        return SONDE_OK;
+    }
+    if (sonde__macho_begins(file->data, file->size)) {
+        return sonde__macho_each(file->data, file->size, show_macho, request, ret_error);
+    }
+    return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
+                            "no program, library, object or archive of ELF or Mach-O", NULL, 0, 0);
+}
+
+static void show_file(struct request *request, const char *path)
+{
+    struct sonde__host_file file;
+    struct sonde_error error;
+    enum sonde_status status = sonde__host_file_map(NULL, path, FILE_BYTES_MAX, &file, &error);
+    if (status != SONDE_OK) {
+        note(request, sonde__cli_fail(request->command, path, status, &error));
+        return;
+    }
+    request->path = path;
+    request->shown = request->refused = 0;
+    if (realpath(path, request->absolute) == NULL) {
+        request->absolute[0] = '\0';
+    }
+    status = show_parts(request, &file, &error);
+    if (status != SONDE_OK) {
+        note(request, sonde__cli_fail(request->command, path, status, &error));
+    }
+    if (request->refused != 0 && request->shown == 0) {
+        note(request,
+             sonde__cli_fail(request->command, path, request->refusal.status, &request->refusal));
+    } else if (request->refused != 0) {
+        sonde__cli_error(request->command, "%s: %u of its parts were not read: %s", path,
+                         request->refused, request->refusal.what);
+    } else if (request->shown == 0 && status == SONDE_OK) {
+        sonde__cli_error(request->command, "%s: %s%s", path,
+                         request->arch != NULL ? "nothing in it is of the machine "
+                                               : "no code is in it",
+                         request->arch != NULL ? request->arch : "");
+        note(request, SONDE__CLI_ABSENT);
+    }
+    sonde__host_file_unmap(&file);
+}
+
+/* SONDE__CLI_END, or SONDE__CLI_STOP with the exit code in args. */
+static int parse(struct sonde__cli_args *args, struct request *request)
+{
+    int id;
+    while ((id = sonde__cli_next(args)) != SONDE__CLI_END) {
+        switch (id) {
+        case OPTION_ARCH:
+            request->arch = args->value;
+            break;
+        case OPTION_RAW:
+            request->raw = true;
+            break;
+        case OPTION_JSON:
+            request->json = true;
+            break;
+        case SONDE__CLI_OPERAND:
+            if (request->count == FILES_MAX) {
+                args->exit_code = sonde__cli_usage_error(args->command, "too many files");
+                return SONDE__CLI_STOP;
+            }
+            request->paths[request->count++] = args->value;
+            break;
+        default:
+            if (!sonde__cli_symbols_take(args, id, &request->symbols)) {
+                return SONDE__CLI_STOP;
+            }
+        }
+    }
+    if (request->count == 0) {
+        args->exit_code = sonde__cli_usage_error(
+            args->command, "which program, library, object or archive? give its path");
+        return SONDE__CLI_STOP;
+    }
+    return SONDE__CLI_END;
+}
+
+static int run(const struct sonde__cli_command *command, int argc, char **argv)
+{
+    static struct request request;
+    struct sonde__cli_args args;
+    request.command = command;
+    sonde__cli_args_init(&args, command, argc, argv);
+    if (parse(&args, &request) != SONDE__CLI_END) {
+        return args.exit_code;
+    }
+    sonde__cli_symbols_start(&request.symbols, command, 0);
+    request.symbols.options.fetch = NULL;
+    if (request.json) {
+        putchar('[');
+    }
+    for (unsigned i = 0; i < request.count; i++) {
+        show_file(&request, request.paths[i]);
+    }
+    if (request.json) {
+        printf("\n]\n");
+    }
+    return request.exit_code;
+}
+
+const struct sonde__cli_command sonde__cmd_blocks = {
+    .name = "blocks",
+    .summary = "list the blocks (closures) of a file and what they hold",
+    .usage = "[OPTION...] FILE...",
+    .about = "Lists each kind of block in a program, library, object or archive: where it was\n"
+             "written, its type, and what it holds, with how each capture is known. Reads\n"
+             "ELF and Mach-O, also universal files and archives, of x86-64 and arm64. Symbols\n"
+             "are not needed: blocks of stripped files are found by the shape of their\n"
+             "descriptors, and their functions by the code that makes them.\n\n"
+             "What sources disagree on is shown behind a semicolon. Nothing of the file is\n"
+             "run.",
+    .options = options,
+    .examples = "  sonde blocks build/server\n"
+                "  sonde blocks --arch=arm64 App.app/Contents/MacOS/App\n"
+                "  sonde blocks --json libThing.a\n",
+    .run = run,
+};

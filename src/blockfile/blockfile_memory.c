@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A loaded file as memory that blocks are read from. Context: any thread. */
+#include <string.h>
+
+#include "blockfile.h"
+
+enum { PAGE = 4096 };
+
+/* A loader maps whole pages: what lies between two sections of one page, and behind the last, can
+ * be read, too; zeros as far as anybody may rely on it. */
+static bool read_memory(void *ctx, uint64_t address, void *buffer, size_t size)
+{
+    const struct sonde__loaded *loaded = ctx;
+    uint8_t *to = buffer;
+    if (sonde__loaded_read(loaded, address, buffer, size)) {
+        return true;
+    }
+    if (size == 0 || size > PAGE || address / PAGE != (address + size - 1) / PAGE ||
+        sonde__loaded_area_at(loaded, address) == NULL) {
+        return false;
+    }
+    for (size_t at = 0; at < size;) {
+        const struct sonde__loaded_area *area = sonde__loaded_area_at(loaded, address + at);
+        uint64_t left = area != NULL ? area->size - (address + at - area->vaddr) : 1;
+        size_t piece = left < size - at ? (size_t)left : size - at;
+        if (area != NULL) {
+            memcpy(to + at, area->bytes + (address + at - area->vaddr), piece);
+        } else {
+            to[at] = 0;
+        }
+        at += piece;
+    }
+    return true;
+}
+
+static const char *name_at(void *ctx, uint64_t address)
+{
+    const struct sonde__loaded *loaded = ctx;
+    const char *import = sonde__loaded_import(loaded, address);
+    if (import != NULL) {
+        return (address - loaded->imports_at) % SONDE__LOADED_IMPORT_BYTES == 0 ? import : NULL;
+    }
+    return sonde__loaded_symbol_at(loaded, address);
+}
+
+void sonde__blockfile_memory(struct sonde__loaded *loaded, struct sonde__block_memory *ret_memory)
+{
+    *ret_memory = (struct sonde__block_memory){
+        .arch = loaded->arch, .read = read_memory, .name = name_at, .ctx = loaded};
+}
