@@ -7,7 +7,7 @@
 struct cursor {
     const uint8_t *at, *end;
     bool cut;
-    bool is_16, is_repeat_f2, is_repeat_f3;
+    bool is_16, is_address_32, is_repeat_f2, is_repeat_f3;
     uint8_t rex;
     uint8_t modrm;
     bool is_relative; /* the place is relative to the next instruction */
@@ -570,6 +570,9 @@ static uint8_t prefixes(struct cursor *c, struct sonde__insn *insn)
         case 0x66:
             c->is_16 = true;
             continue;
+        case 0x67: /* linkers fill a call with it that was longer */
+            c->is_address_32 = true;
+            continue;
         case 0xf2:
             c->is_repeat_f2 = true;
             continue;
@@ -600,7 +603,9 @@ bool sonde__arch_insn_x86(uint64_t pc, const uint8_t *code, size_t size, struct 
     struct cursor c = {.at = code, .end = code + (size < 15 ? size : 15)};
     uint8_t op = prefixes(&c, insn);
     bool is_known = op == 0x0f ? two_byte(&c, next(&c), insn) : one_byte(&c, op, insn);
-    if (!is_known || c.cut) {
+    if (!is_known || c.cut ||
+        (c.is_address_32 && insn->op != SONDE__INSN_CALL && insn->op != SONDE__INSN_JUMP) ||
+        (c.is_address_32 && insn->a.kind != SONDE__OPERAND_IMM)) {
         return false;
     }
     insn->length = (uint8_t)(c.at - code);

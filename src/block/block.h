@@ -148,6 +148,7 @@ struct sonde__block_name {
     uint8_t form;
     uint32_t size;         /* DESC: bytes of the block */
     bool has_helpers;      /* DESC */
+    bool is_arc;           /* something of automatic reference counting is in it */
     const char *signature; /* DESC: in the name, '@' written as \1; null: none */
     size_t signature_size;
 };

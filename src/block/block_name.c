@@ -201,14 +201,16 @@ static bool take_type(struct parser *p, uint32_t size, struct sonde__block_claim
 }
 
 /* One capture behind its offset; the letters of copy and dispose may both be there. */
-static bool capture_kind(struct parser *p, struct sonde__block_claim *claim)
+static bool capture_kind(struct parser *p, struct sonde__block_claim *claim, bool *is_arc)
 {
     uint32_t size;
     claim->size = 8;
     if (take(p, 's')) {
         claim->kind = SONDE_BLOCK_STRONG;
+        *is_arc = true;
     } else if (take(p, 'w')) {
         claim->kind = SONDE_BLOCK_WEAK;
+        *is_arc = true;
     } else if (take(p, 'b')) {
         claim->kind = SONDE_BLOCK_BLOCK;
         (void)take(p, 's'); /* copied as a block, released as any object */
@@ -252,7 +254,7 @@ static void add(struct sonde__block_claims *claims, const struct sonde__block_cl
 
 /* [e][a]ALIGN_ captures */
 static bool captures(struct parser *p, enum sonde_block_source source,
-                     struct sonde__block_claims *claims)
+                     struct sonde__block_claims *claims, struct sonde__block_name *name)
 {
     uint32_t align, offset;
     (void)take(p, 'e');
@@ -262,7 +264,7 @@ static bool captures(struct parser *p, enum sonde_block_source source,
     }
     while (take_number(p, &offset)) {
         struct sonde__block_claim claim = {.offset = offset, .source = (uint8_t)source};
-        if (!capture_kind(p, &claim)) {
+        if (!capture_kind(p, &claim, &name->is_arc)) {
             return false;
         }
         add(claims, &claim);
@@ -297,6 +299,7 @@ static bool signature_and_layout(struct parser *p, struct sonde__block_claims *c
             !take_number(p, &size)) {
             return false;
         }
+        name->is_arc |= letter == 'u'; /* without, they are taken for strong ones */
         claim.size = 8;
         for (claim.offset = offset; claim.offset - offset + 8 <= size; claim.offset += 8) {
             add(claims, &claim);
@@ -321,7 +324,7 @@ static bool descriptor(struct parser *p, struct sonde__block_claims *claims,
         *claims = before;
     }
     name->has_helpers = true;
-    return captures(p, SONDE_BLOCK_BY_DESC_NAME, claims) && take(p, '_') &&
+    return captures(p, SONDE_BLOCK_BY_DESC_NAME, claims, name) && take(p, '_') &&
            signature_and_layout(p, claims, name);
 }
 
@@ -343,7 +346,7 @@ enum sonde__block_name_form sonde__block_name_read(const char *text,
                     : take_text(&p, "destroy_helper_block_") ? SONDE__BLOCK_NAME_DISPOSE
                                                              : SONDE__BLOCK_NAME_OTHER;
         is_known = name.form != SONDE__BLOCK_NAME_OTHER &&
-                   captures(&p, SONDE_BLOCK_BY_HELPER_NAME, claims) &&
+                   captures(&p, SONDE_BLOCK_BY_HELPER_NAME, claims, &name) &&
                    (p.at == p.end || *p.at == '.');
     }
     if (!is_known) {
