@@ -16,6 +16,7 @@ const struct sonde__cli_command *const sonde__cli_commands[] = {
     &sonde__cmd_index,
     &sonde__cmd_types,
     &sonde__cmd_blocks,
+    &sonde__cmd_holders,
     &sonde__cmd_doctor,
     &sonde__cmd_help,
     &sonde__cmd_version,

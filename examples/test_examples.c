@@ -36,6 +36,10 @@ TEST(audit_calls)
            "no_such_function: no loaded library defines it\n");
 }
 
+TEST(blocks)
+{
+    EXPECT("blocks", "a block of 48 bytes with 1 captures\n", "  +32  data, 16 bytes", ": 42\n");
+}
 TEST(depot_count)
 {
     EXPECT("depot_count", "1000 calls from a stack of ", "\n1 calls from a stack of ",

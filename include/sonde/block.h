@@ -8,6 +8,11 @@
 #ifndef SONDE_BLOCK_H
 #define SONDE_BLOCK_H
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sonde/status.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -57,6 +62,139 @@ enum sonde_block_source {
 #define SONDE_BLOCK_STRET            0x20000000u
 #define SONDE_BLOCK_HAS_SIGNATURE    0x40000000u
 #define SONDE_BLOCK_HAS_LAYOUT       0x80000000u
+
+/* --- what blocks hold --- */
+
+/* A memory with blocks: this process, or whatever callbacks read. It keeps what it learns of a
+ * kind of block, so the second one of a kind costs little. */
+struct sonde_blocks;
+
+/* Of this process. Images that are loaded later are not known: open it again.
+ *
+ * ret_error  details of a failure; may be null
+ *
+ * Returns    OK | ABSENT (no image has a block runtime) | UNSUPPORTED (an emulator) | MEMORY | OS
+ * Context    any thread; not handler      Blocks  reads files: the symbols of all images
+ * Ownership  the caller's: sonde_blocks_close()
+ * Example    examples/blocks.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_blocks_open(struct sonde_blocks **ret_blocks,
+                                                              struct sonde_error *ret_error);
+
+/* Another memory: another process', a core's, an image of one. */
+struct sonde_block_memory {
+    size_t struct_bytes; /* sizeof (struct sonde_block_memory) */
+    uint32_t arch;       /* 1: x86-64, 2: aarch64 (enum sonde_index_arch) */
+    /* Read all of [address, address + size_bytes) and return 1, or return 0. Any address may come.
+     */
+    int (*read)(void *ctx, uint64_t address, void *buffer, size_t size_bytes);
+    /* The symbol that begins at an address, or null; valid until the blocks are closed. The names
+     * of runtime functions tell what helpers do. May be null itself. */
+    const char *(*name)(void *ctx, uint64_t address);
+    void *ctx;
+};
+
+/* Returns    OK | USAGE | MEMORY
+ * Context    any thread; not handler      Blocks  no
+ * Ownership  the caller's: sonde_blocks_close(); what `memory` points to is copied
+ * Example    examples/blocks.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_blocks_open_memory(const struct sonde_block_memory *memory, struct sonde_blocks **ret_blocks);
+
+/* blocks  may be null
+ *
+ * Context    any thread, when no other one uses it; not handler      Blocks  no
+ * Ownership  frees it and every string that it gave
+ * Example    examples/blocks.c */
+SONDE_API void sonde_blocks_close(struct sonde_blocks *blocks);
+
+/* One block. */
+struct sonde_block {
+    uint64_t address, invoke, descriptor;
+    uint32_t flags;      /* SONDE_BLOCK_* */
+    uint32_t size_bytes; /* header and captures */
+    uint32_t references; /* of one on the heap; 0: not known */
+    uint32_t captures;   /* of sonde_block_captures() */
+};
+
+/* What is at an address. Nothing is believed that is not checked, and nothing of it is run; a wrong
+ * address is told from a block as far as that can be: not a stack's garbage.
+ *
+ * Returns    OK | UNREADABLE | CORRUPT (no block is there) | MEMORY | USAGE
+ * Context    any thread, one at a time; not handler      Blocks  no
+ * Ownership  nothing is transferred
+ * Example    examples/blocks.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_block_inspect(struct sonde_blocks *blocks, uint64_t address, struct sonde_block *ret_block);
+
+/* One capture, or a part of a captured C++ object. */
+struct sonde_block_capture {
+    uint32_t offset;     /* in the block */
+    uint32_t size_bytes; /* 0: not known */
+    uint8_t kind;        /* enum sonde_block_kind */
+    uint8_t is_owned;    /* the block keeps it alive */
+    uint8_t is_part;     /* of the object before it */
+    uint8_t denied;      /* another kind that a source says; UNKNOWN: none does */
+    uint8_t denied_by;   /* that source */
+    uint32_t sources; /* bits 1 << enum sonde_block_source that say this kind; 0: none knows it */
+    uint64_t value;   /* the word that is there; of data smaller than a word its bytes */
+};
+
+/* What a block holds, by offset.
+ *
+ * captures   the caller's array of `max`
+ * ret_count  how many there are, also beyond `max`
+ *
+ * Returns    OK | LIMIT (`max` is too small: the first are there) | what sonde_block_inspect()
+ *            returns
+ * Context    any thread, one at a time; not handler      Blocks  no
+ * Ownership  nothing is transferred
+ * Example    examples/blocks.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_block_captures(struct sonde_blocks *blocks, uint64_t address,
+                     struct sonde_block_capture *captures, size_t max, size_t *ret_count);
+
+/* All blocks on this process' heap, by address: its writable memory is searched, without stopping
+ * anything. Blocks that are made or released meanwhile may be there or not.
+ *
+ * items      the caller's array of `max`
+ * ret_count  how many there are, also beyond `max`
+ *
+ * Returns    OK | LIMIT (`max` is too small) | UNSUPPORTED (not of this process) | MEMORY | OS |
+ * USAGE Context    any thread, one at a time; not handler Blocks     some ten ms for each GB of the
+ * heap Ownership  nothing is transferred Example    examples/blocks.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_blocks_scan(struct sonde_blocks *blocks,
+                                                              struct sonde_block *items, size_t max,
+                                                              size_t *ret_count);
+
+/* Who leads to an object or block. */
+struct sonde_block_holder {
+    uint64_t holder;    /* address of a block, or of an object */
+    uint32_t offset;    /* of the capture or variable in it */
+    int32_t box_offset; /* in the __block variable's box that the capture leads to; -1: directly */
+    uint8_t kind;       /* enum sonde_block_kind */
+    uint8_t is_owned;   /* else it does not keep it alive */
+    uint8_t is_block;   /* else an object, which a block holds */
+    uint8_t is_certain; /* 0: an object whose class does not say what it owns */
+};
+
+/* Which blocks on this process' heap hold `address`, and which objects that blocks hold do.
+ *
+ * holders    the caller's array of `max`
+ * ret_count  how many there are, also beyond `max`
+ *
+ * Returns    as sonde_blocks_scan()
+ * Context    any thread, one at a time; not handler      Blocks  as sonde_blocks_scan()
+ * Ownership  nothing is transferred
+ * Example    examples/blocks.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_block_holders(struct sonde_blocks *blocks,
+                                                                uint64_t address,
+                                                                struct sonde_block_holder *holders,
+                                                                size_t max, size_t *ret_count);
+
+/* Text of an enum sonde_block_kind ("strong") and of an enum sonde_block_source ("helper").
+ * Returns a static string, also for numbers that are none.  Context: handler. */
+SONDE_API const char *sonde_block_kind_text(unsigned kind);
+SONDE_API const char *sonde_block_source_text(unsigned source);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,6 @@
 set(sources
     api_audit.c
+    api_block.c
     api_depot.c
     api_entry.S
     api_image.c

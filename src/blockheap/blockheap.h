@@ -31,6 +31,11 @@ SONDE_NODISCARD enum sonde_status sonde__blockheap_open(struct sonde__target *ta
                                                         bool is_self,
                                                         struct sonde__blockheap **ret_heap,
                                                         struct sonde_error *ret_error);
+/* The same over a memory that a caller reads: for what its blocks hold; nothing is searched.
+ * memory  copied. Returns OK | MEMORY. */
+SONDE_NODISCARD enum sonde_status
+sonde__blockheap_open_memory(const struct sonde__block_memory *memory,
+                             struct sonde__blockheap **ret_heap);
 void sonde__blockheap_close(struct sonde__blockheap *heap);
 
 /* The door to the target's memory, and names of what begins at an address there. */
@@ -80,6 +85,15 @@ SONDE_NODISCARD enum sonde_status sonde__blockheap_scan(struct sonde__blockheap 
                                                         struct sonde_error *ret_error);
 void sonde__blockheap_found_done(struct sonde__blockheap_found *found);
 
+/* What a header says that was read already: its 32 bytes. Returns as sonde__block_literal_read().
+ */
+SONDE_NODISCARD enum sonde_status
+sonde__blockheap_literal(struct sonde__blockheap *heap, uint64_t address, const uint64_t header[4],
+                         struct sonde__block_literal *ret_literal);
+/* Is it that of a live block of the heap? */
+bool sonde__blockheap_check_header(struct sonde__blockheap *heap, uint64_t address,
+                                   const uint64_t header[4],
+                                   struct sonde__blockheap_item *ret_item);
 /* Is there a live block of the heap at `address`? Its header is read through the door. */
 bool sonde__blockheap_check(struct sonde__blockheap *heap, uint64_t address,
                             struct sonde__blockheap_item *ret_item);

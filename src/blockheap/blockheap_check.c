@@ -10,10 +10,6 @@
 
 /* Bits 16 to 20, which nobody has used, and 27, the collector's. */
 #define BITS_OF_NONE 0x081f0000u
-/* Of a descriptor these flags change what is read. */
-#define DESC_BITS                                                                                  \
-    (SONDE_BLOCK_INLINE_LAYOUT | SONDE_BLOCK_SMALL_DESCRIPTOR | SONDE_BLOCK_HAS_HELPERS |          \
-     SONDE_BLOCK_HAS_SIGNATURE | SONDE_BLOCK_HAS_LAYOUT)
 enum { DESCS_AT_FIRST = 256, DESCS_MAX = 1 << 20 };
 
 /* The header at hand is read from its copy: one moment, and no call of the system. */
@@ -28,7 +24,7 @@ static bool read_header(void *ctx, uint64_t address, void *buffer, size_t size)
     const struct header_door *door = ctx;
     if (address < door->address || size > SONDE__BLOCK_HEADER_BYTES ||
         address - door->address > SONDE__BLOCK_HEADER_BYTES - size) {
-        return door->heap->memory.read(door->heap, address, buffer, size);
+        return door->heap->memory.read(door->heap->memory.ctx, address, buffer, size);
     }
     memcpy(buffer, (const char *)door->words + (address - door->address), size);
     return true;
@@ -95,7 +91,8 @@ static bool grow_descs(struct sonde__blockheap *heap)
 static bool good_desc(struct sonde__blockheap *heap, uint64_t address, uint32_t flags,
                       uint32_t *ret_size)
 {
-    struct blockheap_desc fresh = {.address = address, .flags = flags & DESC_BITS, .used = true};
+    struct blockheap_desc fresh = {
+        .address = address, .flags = flags & BLOCKHEAP_DESC_BITS, .used = true};
     size_t slot;
     if (heap->desc_capacity != 0) {
         slot = desc_slot(heap->descs, heap->desc_capacity, address, fresh.flags);
@@ -113,17 +110,24 @@ static bool good_desc(struct sonde__blockheap *heap, uint64_t address, uint32_t 
     return fresh.is_good;
 }
 
-bool blockheap_is_block(struct sonde__blockheap *heap, uint64_t address, const uint64_t header[4],
-                        struct sonde__blockheap_item *ret_item)
+enum sonde_status sonde__blockheap_literal(struct sonde__blockheap *heap, uint64_t address,
+                                           const uint64_t header[4],
+                                           struct sonde__block_literal *ret_literal)
 {
     struct header_door door = {heap, address, header};
     struct sonde__block_memory memory = {
         .arch = heap->memory.arch, .read = read_header, .ctx = &door};
+    return sonde__block_literal_read(&memory, address, ret_literal);
+}
+
+bool sonde__blockheap_check_header(struct sonde__blockheap *heap, uint64_t address,
+                                   const uint64_t header[4], struct sonde__blockheap_item *ret_item)
+{
     struct sonde__block_literal literal;
     struct sonde__block_state state;
     const struct sonde__blockheap_class *class;
     uint32_t size;
-    if (sonde__block_literal_read(&memory, address, &literal) != SONDE_OK ||
+    if (sonde__blockheap_literal(heap, address, header, &literal) != SONDE_OK ||
         (literal.flags & (BITS_OF_NONE | SONDE_BLOCK_GLOBAL)) != 0 ||
         (class = sonde__blockheap_class_at(heap, literal.isa)) == NULL) {
         return false;
@@ -147,8 +151,8 @@ bool sonde__blockheap_check(struct sonde__blockheap *heap, uint64_t address,
                             struct sonde__blockheap_item *ret_item)
 {
     uint64_t header[4];
-    bool is_block = heap->memory.read(heap, address, header, sizeof header) &&
-                    blockheap_is_block(heap, address, header, ret_item);
+    bool is_block = heap->memory.read(heap->memory.ctx, address, header, sizeof header) &&
+                    sonde__blockheap_check_header(heap, address, header, ret_item);
     memset(header, 0, sizeof header); /* a later search is not to find this copy */
     __asm__ volatile("" : : "r"(header) : "memory");
     return is_block;

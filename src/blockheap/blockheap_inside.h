@@ -3,7 +3,7 @@
 #ifndef SONDE_BLOCKHEAP_INSIDE_H
 #define SONDE_BLOCKHEAP_INSIDE_H
 
-#include "blockheap.h"
+#include "blockheap_graph.h"
 #include "host_maps.h"
 #include "symfile_cache.h"
 #include "target.h"
@@ -25,6 +25,18 @@ struct blockheap_desc {
     uint32_t size;
 };
 
+/* Of a descriptor these flags change what is read. */
+#define BLOCKHEAP_DESC_BITS                                                                        \
+    (SONDE_BLOCK_INLINE_LAYOUT | SONDE_BLOCK_SMALL_DESCRIPTOR | SONDE_BLOCK_HAS_HELPERS |          \
+     SONDE_BLOCK_HAS_SIGNATURE | SONDE_BLOCK_HAS_LAYOUT)
+
+/* What the blocks of a descriptor hold. */
+struct blockheap_kept {
+    uint64_t descriptor;
+    uint32_t flags;
+    struct sonde__blockheap_captures *captures; /* null: it cannot be read */
+};
+
 struct sonde__blockheap {
     struct sonde__target *target;
     struct sonde__symfile_cache *symfile;
@@ -37,6 +49,8 @@ struct sonde__blockheap {
     size_t symbol_count, symbol_capacity;
     struct blockheap_desc *descs; /* a hash; a power of two of them */
     size_t desc_count, desc_capacity;
+    struct blockheap_kept *kept; /* by descriptor, then by flags */
+    size_t kept_count, kept_capacity;
     struct sonde__host_maps maps; /* of the last search */
 };
 
@@ -51,10 +65,20 @@ SONDE_NODISCARD enum sonde_status blockheap_read_symbols(struct sonde__blockheap
 /* The symbol that begins at an address: of the above, or a function's; or null. */
 const char *blockheap_name_at(struct sonde__blockheap *heap, uint64_t address);
 
-/* --- blockheap_check.c --- */
+/* --- blockheap_captures.c --- */
 
-/* Is what begins with these 32 bytes a live block of the heap? */
-bool blockheap_is_block(struct sonde__blockheap *heap, uint64_t address, const uint64_t header[4],
-                        struct sonde__blockheap_item *ret_item);
+void blockheap_kept_done(struct sonde__blockheap *heap);
+
+/* --- blockheap_helpers.c --- */
+
+/* What a block's helpers do. *ret_said becomes true when they were followed to their end;
+ * *ret_problem is set when they were not. */
+void blockheap_claim_helpers(struct sonde__blockheap *heap, const struct sonde__block_desc *desc,
+                             struct sonde__block_claims *claims, bool *ret_said,
+                             const char **ret_problem);
+/* The same for a box and what it says of its variable. */
+void blockheap_claim_byref(struct sonde__blockheap *heap, const struct sonde__block_byref *byref,
+                           struct sonde__block_claims *claims, bool *ret_said,
+                           const char **ret_problem);
 
 #endif

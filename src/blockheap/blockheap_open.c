@@ -62,11 +62,24 @@ enum sonde_status sonde__blockheap_open(struct sonde__target *target,
     return SONDE_OK;
 }
 
+enum sonde_status sonde__blockheap_open_memory(const struct sonde__block_memory *memory,
+                                               struct sonde__blockheap **ret_heap)
+{
+    struct sonde__blockheap *heap = sonde__mem_alloc_zeroed(sizeof *heap);
+    if (heap == NULL) {
+        return SONDE_MEMORY;
+    }
+    heap->memory = *memory;
+    *ret_heap = heap;
+    return SONDE_OK;
+}
+
 void sonde__blockheap_close(struct sonde__blockheap *heap)
 {
     if (heap != NULL) {
         sonde__mem_free(heap->symbols);
         sonde__mem_free(heap->descs);
+        blockheap_kept_done(heap);
         sonde__host_maps_done(&heap->maps);
         sonde__mem_free(heap);
     }

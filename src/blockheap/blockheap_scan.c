@@ -91,8 +91,9 @@ static void check_hits(struct scan *scan, const struct step *step, uint64_t begi
         uint64_t address = begin + (uint64_t)step->hits->at[i] * 8;
         bool whole = step->hits->at[i] + 4 <= step->count;
         scan->found->hits++;
-        if (whole ? blockheap_is_block(scan->heap, address, step->hits->headers[i], &item)
-                  : sonde__blockheap_check(scan->heap, address, &item)) {
+        if (whole
+                ? sonde__blockheap_check_header(scan->heap, address, step->hits->headers[i], &item)
+                : sonde__blockheap_check(scan->heap, address, &item)) {
             add_item(scan, &item);
         } else {
             scan->found->stale++;

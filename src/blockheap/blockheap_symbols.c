@@ -55,13 +55,15 @@ static void add_symbols(struct reading *reading, const struct sonde__elf_symbols
     struct sonde__elf_symbol symbol;
     for (uint32_t i = 1; i < table->count; i++) {
         if (!sonde__elf_symbols_at(table, i, &symbol) || symbol.section == 0 ||
-            symbol.name[0] != '_') {
+            (symbol.name[0] != '_' && symbol.name[0] != 'O')) {
             continue;
         }
         uint64_t address = symbol.value + reading->bias;
         if (strncmp(symbol.name, "_NSConcrete", 11) == 0) {
             add_class(reading, address, symbol.name);
-        } else if (strncmp(symbol.name, "__block_descriptor_", 19) != 0) {
+        } else if (strncmp(symbol.name, "__block_descriptor_", 19) != 0 &&
+                   strncmp(symbol.name, "OBJC_CLASS_$_", 13) != 0 &&
+                   strncmp(symbol.name, "_OBJC_CLASS_", 12) != 0) {
             continue;
         }
         if (!sonde__mem_grow(&heap->symbols, heap->symbol_count, &heap->symbol_capacity,
@@ -159,6 +161,9 @@ static const char *function_at(struct sonde__blockheap *heap, uint64_t address)
 const char *blockheap_name_at(struct sonde__blockheap *heap, uint64_t address)
 {
     size_t low = 0, high = heap->symbol_count;
+    if (heap->target == NULL) { /* the caller knows */
+        return heap->memory.name != NULL ? heap->memory.name(heap->memory.ctx, address) : NULL;
+    }
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (heap->symbols[middle].address < address) {

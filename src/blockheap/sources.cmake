@@ -1,1 +1,10 @@
-set(sources blockheap_check.c blockheap_open.c blockheap_scan.c blockheap_symbols.c)
+set(sources
+    blockheap_captures.c
+    blockheap_check.c
+    blockheap_graph.c
+    blockheap_helpers.c
+    blockheap_object.c
+    blockheap_open.c
+    blockheap_scan.c
+    blockheap_symbols.c
+)

@@ -10,7 +10,7 @@
 #include "test.h"
 
 static const char *const verbs[] = {"help", "version", "stacks",    "show",  "export", "doctor",
-                                    "run",  "index",   "symbolize", "types", "blocks"};
+                                    "run",  "index",   "symbolize", "types", "blocks", "holders"};
 enum { VERBS = sizeof verbs / sizeof verbs[0] };
 
 static void compare_golden(const char *name, const char *text)

@@ -44,12 +44,14 @@ done
 for source in truth program churn; do
     clang-19 -O1 -g -w -fPIC -fblocks -c "$here/$source.c" -o "$out/$source.o" &
 done
+[ -n "$blocks" ] || clang-19 $flags $apple -fobjc-arc -c "$here/cycles.m" -o "$out/cycles.o" &
 wait
 link="clang-19 -fuse-ld=lld-19"
 for flavour in $flavours; do
     corpus="$objects $out/truth.o $out/runtime-$flavour.o"
     $link -rdynamic -o "$out/corpus-$flavour" $corpus "$out/program.o" $libraries &
     $link -shared -Wl,-Bsymbolic -o "$out/libcorpus-$flavour.so" $corpus $libraries &
+    [ -n "$blocks" ] || $link -o "$out/cycles-$flavour" "$out/cycles.o" "$out/runtime-$flavour.o" $libraries &
     $link -o "$out/churn-$flavour" "$out/churn.o" "$out/runtime-$flavour.o" $libraries &
     $link -shared -Wl,-Bsymbolic -o "$out/libchurn-$flavour.so" "$out/churn.o" "$out/runtime-$flavour.o" $libraries &
 done

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+/* sonde holders: which blocks of a process hold an object, and whether it holds itself by them. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_file.h"
+#include "cmd.h"
+#include "heap_view.h"
+
+enum { OPTION_JSON = 1 };
+
+enum { CYCLE_MAX = 64, SHOWN_MAX = 10000 };
+/* What debug information may take of the time of a person who waits. */
+#define BUDGET_NS ((uint64_t)30 * 1000000000u)
+
+static const struct sonde__cli_option options[] = {
+    {OPTION_JSON, "json", 'j', NULL, "JSON in place of text"},
+    SONDE__CLI_SYMBOLS_OPTIONS(0),
+    {0},
+};
+
+struct request {
+    uint64_t pid, address;
+    unsigned operands;
+    bool json;
+    struct sonde__cli_symbols symbols;
+    struct heap_view view;
+    struct sonde__blockheap_graph graph;
+};
+
+static bool parse_address(const char *text, uint64_t *ret_address)
+{
+    char *end;
+    if (text[0] < '0' || text[0] > '9') { /* strtoull() takes signs and blanks */
+        return false;
+    }
+    *ret_address = strtoull(text, &end, 0);
+    return *end == '\0' && *ret_address != 0;
+}
+
+static int parse_operand(struct sonde__cli_args *args, struct request *request)
+{
+    switch (request->operands++) {
+    case 0:
+        if (!sonde__cli_parse_uint(args->value, INT32_MAX, &request->pid) || request->pid == 0) {
+            return sonde__cli_usage_error(args->command, "not a process id: %s", args->value);
+        }
+        return SONDE__CLI_OK;
+    case 1:
+        if (!parse_address(args->value, &request->address)) {
+            return sonde__cli_usage_error(args->command, "not an address: %s", args->value);
+        }
+        return SONDE__CLI_OK;
+    default:
+        return sonde__cli_usage_error(args->command, "one address at a time, not also %s",
+                                      args->value);
+    }
+}
+
+/* SONDE__CLI_END, or SONDE__CLI_STOP with the exit code in args. */
+static int parse(struct sonde__cli_args *args, struct request *request)
+{
+    int id;
+    while ((id = sonde__cli_next(args)) != SONDE__CLI_END) {
+        switch (id) {
+        case OPTION_JSON:
+            request->json = true;
+            break;
+        case SONDE__CLI_OPERAND:
+            args->exit_code = parse_operand(args, request);
+            if (args->exit_code != SONDE__CLI_OK) {
+                return SONDE__CLI_STOP;
+            }
+            break;
+        default:
+            if (!sonde__cli_symbols_take(args, id, &request->symbols)) {
+                return SONDE__CLI_STOP;
+            }
+        }
+    }
+    if (request->operands < 2) {
+        args->exit_code = sonde__cli_usage_error(
+            args->command, "who holds what? give a process id and an address in it");
+        return SONDE__CLI_STOP;
+    }
+    return SONDE__CLI_END;
+}
+
+/* "strong at 40", "__block at 32, in it strong at 40", "perhaps at 16". */
+static void print_way(const struct sonde__blockheap_edge *edge)
+{
+    const char *kind = heap_view_kind(edge->kind);
+    if (edge->by_object) {
+        printf("%s at %" PRIu32, edge->maybe ? "perhaps" : "strong", edge->offset);
+    } else if (edge->inner >= 0) {
+        printf("__block variable at %" PRIu32 ", %s at %" PRId32 " of it", edge->offset, kind,
+               edge->inner);
+    } else {
+        printf("%s at %" PRIu32, kind, edge->offset);
+    }
+}
+
+static void print_edge(struct request *request, const struct sonde__blockheap_edge *edge)
+{
+    const struct sonde__blockheap_item *block = heap_view_block(&request->view, edge->from);
+    printf("  ");
+    heap_view_print_value(&request->view, edge->from, true);
+    if (block != NULL) {
+        printf(", %" PRIu32 " reference%s", block->count, block->count == 1 ? "" : "s");
+    }
+    printf("\n    ");
+    print_way(edge);
+    putchar('\n');
+}
+
+/* Those that own it, or those that do not. */
+static size_t print_edges(struct request *request, bool owned)
+{
+    size_t first, count = sonde__blockheap_to(&request->graph, request->address, &first);
+    size_t shown = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct sonde__blockheap_edge *edge =
+            &request->graph.edges[request->graph.by_to[first + i]];
+        if (edge->owned != owned) {
+            continue;
+        }
+        if (!owned && shown == 0) {
+            printf("without owning it:\n");
+        }
+        if (shown++ < SHOWN_MAX) {
+            print_edge(request, edge);
+        }
+    }
+    if (shown > SHOWN_MAX) {
+        printf("  and %zu more\n", shown - SHOWN_MAX);
+    }
+    return shown;
+}
+
+static void print_cycle(struct request *request, const uint32_t *edges, size_t length)
+{
+    printf("it holds itself:\n  ");
+    heap_view_print_value(&request->view, request->address, true);
+    for (size_t i = 0; i < length; i++) {
+        const struct sonde__blockheap_edge *edge = &request->graph.edges[edges[i]];
+        printf("\n    ");
+        print_way(edge);
+        printf("\n  -> ");
+        heap_view_print_value(&request->view, edge->to, true);
+    }
+    putchar('\n');
+}
+
+static int print_text(struct request *request, const uint32_t *cycle, size_t length)
+{
+    size_t owners;
+    heap_view_print_value(&request->view, request->address, true);
+    printf("\n%zu blocks on the heap, %.1f MB searched in %.1f ms\n", request->view.found.count,
+           (double)request->view.found.bytes / 1e6, (double)request->view.search_ns / 1e6);
+    owners = print_edges(request, true);
+    if (owners + print_edges(request, false) == 0) {
+        printf("no block holds it\n");
+    }
+    if (length > 0) {
+        print_cycle(request, cycle, length);
+    }
+    return owners > 0 ? SONDE__CLI_OK : SONDE__CLI_ABSENT;
+}
+
+static void json_node(struct request *request, const char *key, uint64_t address)
+{
+    const struct sonde__blockheap_item *block = heap_view_block(&request->view, address);
+    struct sonde__blockheap_object object;
+    struct heap_function function;
+    printf("\"%s\": {\"address\": \"0x%" PRIx64 "\"", key, address);
+    if (block != NULL) {
+        heap_view_function(&request->view, block->invoke, &function);
+        printf(", \"what\": \"block\", \"size\": %" PRIu32 ", \"references\": %" PRIu32
+               ", \"function\": ",
+               block->size, block->count);
+        sonde__cli_print_json_string(stdout, function.name);
+        printf(", \"file\": ");
+        sonde__cli_print_json_string(stdout, function.file);
+        printf(", \"line\": %" PRIu32, function.line);
+    } else if (sonde__blockheap_object_at(request->view.heap, address, &object)) {
+        printf(", \"what\": \"object\", \"class\": ");
+        sonde__cli_print_json_string(stdout, object.name);
+    }
+    printf("}");
+}
+
+static void json_edge(struct request *request, const struct sonde__blockheap_edge *edge, bool first)
+{
+    printf("%s\n    {", first ? "" : ",");
+    json_node(request, "from", edge->from);
+    printf(", ");
+    json_node(request, "to", edge->to);
+    printf(", \"kind\": \"%s\", \"offset\": %" PRIu32, heap_view_kind(edge->kind), edge->offset);
+    if (edge->inner >= 0) {
+        printf(", \"variable_offset\": %" PRId32, edge->inner);
+    }
+    printf(", \"owned\": %s, \"certain\": %s}", edge->owned ? "true" : "false",
+           edge->maybe ? "false" : "true");
+}
+
+static int print_json(struct request *request, const uint32_t *cycle, size_t length)
+{
+    size_t first, count = sonde__blockheap_to(&request->graph, request->address, &first);
+    bool owned = false;
+    printf("{\"pid\": %" PRIu64 ", ", request->pid);
+    json_node(request, "asked", request->address);
+    printf(",\n  \"blocks\": %zu, \"searched_bytes\": %" PRIu64 ", \"unreadable_bytes\": %" PRIu64
+           ",\n  \"holders\": [",
+           request->view.found.count, request->view.found.bytes, request->view.found.unreadable);
+    for (size_t i = 0; i < count; i++) {
+        const struct sonde__blockheap_edge *edge =
+            &request->graph.edges[request->graph.by_to[first + i]];
+        json_edge(request, edge, i == 0);
+        owned = owned || edge->owned;
+    }
+    printf("],\n  \"cycle\": [");
+    for (size_t i = 0; i < length; i++) {
+        json_edge(request, &request->graph.edges[cycle[i]], i == 0);
+    }
+    printf("]\n}\n");
+    return owned ? SONDE__CLI_OK : SONDE__CLI_ABSENT;
+}
+
+static int show(struct request *request)
+{
+    uint32_t cycle[CYCLE_MAX];
+    size_t length = sonde__blockheap_cycle(&request->graph, request->address, cycle, CYCLE_MAX);
+    return request->json ? print_json(request, cycle, length) : print_text(request, cycle, length);
+}
+
+static int run(const struct sonde__cli_command *command, int argc, char **argv)
+{
+    static struct request request;
+    struct sonde__cli_args args;
+    struct sonde_error error;
+    enum sonde_status status;
+    int exit_code;
+    sonde__cli_args_init(&args, command, argc, argv);
+    if (parse(&args, &request) != SONDE__CLI_END) {
+        return args.exit_code;
+    }
+    sonde__cli_symbols_start(&request.symbols, command, BUDGET_NS);
+    exit_code = heap_view_open(&request.view, command, (int32_t)request.pid, &request.symbols);
+    if (exit_code == SONDE__CLI_OK) {
+        status =
+            sonde__blockheap_graph(request.view.heap, &request.view.found, &request.graph, &error);
+        exit_code =
+            status == SONDE_OK ? show(&request) : sonde__cli_fail(command, NULL, status, &error);
+    }
+    sonde__blockheap_graph_done(&request.graph);
+    heap_view_close(&request.view);
+    return exit_code;
+}
+
+const struct sonde__cli_command sonde__cmd_holders = {
+    .name = "holders",
+    .summary = "which blocks (closures) of a process hold an object",
+    .usage = "[OPTION...] PID ADDRESS",
+    .about = "Searches the heap of a process for blocks and tells which of them hold the\n"
+             "object or block at an address, directly or in a __block variable, and how. If it\n"
+             "holds itself by way of a block, the cycle is shown. Only what is owned counts as\n"
+             "held; weak and unretained captures are listed apart. The process is not stopped,\n"
+             "and nothing of it is run. Exit code 3: no block holds it.",
+    .options = options,
+    .examples = "  sonde holders 4711 0x55d0f7a41120\n"
+                "  sonde holders --json $(pidof app) 0x55d0f7a41120\n",
+    .run = run,
+};

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "heap_view.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include <sonde/block.h>
+
+#include "cli_file.h"
+#include "demangle.h"
+#include "target.h"
+
+static uint64_t now_ns(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+int heap_view_open(struct heap_view *view, const struct sonde__cli_command *command, int32_t pid,
+                   struct sonde__cli_symbols *symbols)
+{
+    struct sonde__target_options where = {.mode = SONDE__TARGET_PASSIVE};
+    struct sonde__symfile_options options;
+    struct sonde_error error = {.status = SONDE_OK};
+    char subject[48];
+    enum sonde_status status;
+    view->command = command;
+    snprintf(subject, sizeof subject, "process %d", (int)pid);
+    status = sonde__target_open_process(pid, &where, &view->target, &error);
+    if (status == SONDE_OK) {
+        options = symbols->options;
+        options.root = sonde__target_root(view->target);
+        status = sonde__symfile_cache_create(&options, &view->symfile);
+    }
+    if (status == SONDE_OK) {
+        status = sonde__blockheap_open(view->target, view->symfile, false, &view->heap, &error);
+    }
+    if (status == SONDE_OK) {
+        uint64_t begin = now_ns();
+        status = sonde__blockheap_scan(view->heap, 0, &view->found, &error);
+        view->search_ns = now_ns() - begin;
+    }
+    return status == SONDE_OK ? SONDE__CLI_OK : sonde__cli_fail(command, subject, status, &error);
+}
+
+void heap_view_close(struct heap_view *view)
+{
+    sonde__blockheap_found_done(&view->found);
+    sonde__blockheap_close(view->heap);
+    sonde__symfile_cache_destroy(view->symfile);
+    if (view->target != NULL) {
+        sonde__target_close(view->target);
+    }
+}
+
+void heap_view_function(struct heap_view *view, uint64_t pc, struct heap_function *ret_function)
+{
+    const struct sonde__image *image = sonde__image_find(sonde__target_images(view->target), pc);
+    const struct sonde__symbol_index *index;
+    struct sonde__symbol symbol;
+    const void *bytes = NULL;
+    size_t size = 0;
+    const char *name = "";
+    *ret_function = (struct heap_function){"", "", 0};
+    if (image == NULL) {
+        return;
+    }
+    (void)sonde__target_image_bytes(view->target, image, &bytes, &size);
+    if (sonde__symfile_index(view->symfile, image, bytes, size, &index, NULL) == SONDE_OK &&
+        sonde__symbol_find(index, pc - image->bias, &symbol)) {
+        name = symbol.name;
+    }
+    if (sonde__symfile_calls(view->symfile, image, bytes, size, pc - image->bias, &view->calls) &&
+        view->calls.count > 0) {
+        const struct sonde__symfile_call *outer = &view->calls.calls[view->calls.count - 1];
+        ret_function->file = outer->file;
+        ret_function->line = outer->line;
+        name = name[0] != '\0' ? name : outer->name;
+    }
+    if (name[0] != '\0') {
+        char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
+        snprintf(view->name, sizeof view->name, "%s", sonde__demangle(name, buffer));
+        ret_function->name = view->name;
+    }
+}
+
+void heap_view_print_function(struct heap_view *view, uint64_t pc)
+{
+    struct heap_function function;
+    const char *slash;
+    heap_view_function(view, pc, &function);
+    if (function.name[0] != '\0') {
+        sonde__cli_print_visible(stdout, function.name);
+    } else {
+        printf("function 0x%" PRIx64, pc);
+    }
+    if (function.file[0] != '\0') {
+        slash = strrchr(function.file, '/');
+        printf(" (");
+        sonde__cli_print_visible(stdout, slash != NULL ? slash + 1 : function.file);
+        printf(function.line != 0 ? ":%" PRIu32 ")" : ")", function.line);
+    }
+}
+
+const struct sonde__blockheap_item *heap_view_block(const struct heap_view *view, uint64_t address)
+{
+    size_t low = 0, high = view->found.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (view->found.items[middle].address < address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < view->found.count && view->found.items[low].address == address
+               ? &view->found.items[low]
+               : NULL;
+}
+
+void heap_view_print_value(struct heap_view *view, uint64_t value, bool is_known)
+{
+    const struct sonde__blockheap_item *block = heap_view_block(view, value);
+    const struct sonde__block_memory *memory = sonde__blockheap_memory(view->heap);
+    struct sonde__blockheap_object object;
+    struct sonde__block_literal literal;
+    if (value == 0) {
+        printf("nil");
+    } else if (block != NULL) {
+        printf("block 0x%" PRIx64 " ", value);
+        heap_view_print_function(view, block->invoke);
+    } else if (value % 8 != 0) {
+        printf("0x%" PRIx64 " (tagged)", value);
+    } else if (is_known && sonde__block_literal_read(memory, value, &literal) == SONDE_OK &&
+               sonde__blockheap_class_at(view->heap, literal.isa) != NULL) {
+        printf("block 0x%" PRIx64 " ", value); /* a global one */
+        heap_view_print_function(view, literal.invoke);
+    } else if (is_known && sonde__blockheap_object_at(view->heap, value, &object)) {
+        sonde__cli_print_visible(stdout, object.name);
+        printf(" 0x%" PRIx64, value);
+    } else {
+        printf("0x%" PRIx64, value);
+    }
+}
+
+const char *heap_view_kind(unsigned kind)
+{
+#define KIND_TEXT(name, text) text,
+    static const char *const texts[] = {SONDE_BLOCK_KIND_MAP(KIND_TEXT)};
+    return kind < sizeof texts / sizeof texts[0] ? texts[kind] : "?";
+}
+
+const char *heap_view_source(unsigned source)
+{
+#define SOURCE_TEXT(name, text) text,
+    static const char *const texts[] = {SONDE_BLOCK_SOURCE_MAP(SOURCE_TEXT)};
+    return source < sizeof texts / sizeof texts[0] ? texts[source] : "?";
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The blocks of a process for people: what the verbs that look for them share. */
+#ifndef SONDE_HEAP_VIEW_H
+#define SONDE_HEAP_VIEW_H
+
+#include "blockheap_graph.h"
+#include "cli_symbols.h"
+#include "symfile_cache.h"
+#include "symfile_calls.h"
+
+struct heap_view {
+    const struct sonde__cli_command *command;
+    struct sonde__target *target;
+    struct sonde__symfile_cache *symfile;
+    struct sonde__blockheap *heap;
+    struct sonde__blockheap_found found;
+    uint64_t search_ns;
+    struct sonde__symfile_calls calls; /* of the function at hand */
+    char name[4096];
+};
+
+/* What is known of a function. The strings are the view's, until the next one. */
+struct heap_function {
+    const char *name; /* for people; "": not known */
+    const char *file; /* or "" */
+    uint32_t line;
+};
+
+/* Open the process and search it. Returns an exit code; what fails is said. Close it in any case.
+ */
+int heap_view_open(struct heap_view *view, const struct sonde__cli_command *command, int32_t pid,
+                   struct sonde__cli_symbols *symbols);
+void heap_view_close(struct heap_view *view);
+
+void heap_view_function(struct heap_view *view, uint64_t pc, struct heap_function *ret_function);
+/* "-[Ctl setup]: block (ctl.m:67)", or the address where nothing is known. */
+void heap_view_print_function(struct heap_view *view, uint64_t pc);
+/* The live block at an address, or null. */
+const struct sonde__blockheap_item *heap_view_block(const struct heap_view *view, uint64_t address);
+/* "Thing 0x5581…", "block 0x5581… NAME", "nil". is_known: it was alive when it was read, so its
+ * class may be looked at. */
+void heap_view_print_value(struct heap_view *view, uint64_t value, bool is_known);
+
+const char *heap_view_kind(unsigned kind);
+const char *heap_view_source(unsigned source);
+
+#endif

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a block holds, read from memory that is given by callbacks: here a block as a compiler for C
+ * lays it out, made by hand so that any compiler can build this. In a program that has blocks,
+ * sonde_blocks_open() takes the place of the callbacks. */
+#include <stdio.h>
+#include <string.h>
+
+#include <sonde/block.h>
+
+struct literal {
+    const void *isa;
+    uint32_t flags, reserved;
+    const void *invoke;
+    const void *descriptor;
+    int number;
+    void *other; /* a block that it has captured */
+};
+
+static const char encoding[] = "v12@?0i8";
+static const struct {
+    uintptr_t reserved, size;
+    const char *signature;
+    const void *layout;
+} descriptor = {0, sizeof(struct literal), encoding, NULL};
+
+static int read_self(void *ctx, uint64_t address, void *buffer, size_t size_bytes)
+{
+    const uint64_t *bounds = ctx; /* this example's own memory only */
+    if (address < bounds[0] || address + size_bytes > bounds[1] || address + size_bytes < address) {
+        return 0;
+    }
+    memcpy(buffer, (const void *)(uintptr_t)address, size_bytes);
+    return 1;
+}
+
+struct all {
+    struct literal literal;
+    char copy_of_descriptor[sizeof descriptor];
+    char copy_of_encoding[sizeof encoding];
+};
+
+int main(void)
+{
+    static struct all all;
+    uint64_t bounds[2] = {(uintptr_t)&all, (uintptr_t)(&all + 1)};
+    struct sonde_block_memory memory = {
+        .struct_bytes = sizeof memory, .arch = 1, .read = read_self, .ctx = bounds};
+    struct sonde_blocks *blocks;
+    struct sonde_block block;
+    struct sonde_block_capture captures[8];
+    const char *signature = all.copy_of_encoding;
+    size_t count = 0;
+    memcpy(all.copy_of_encoding, encoding, sizeof encoding);
+    memcpy(all.copy_of_descriptor, &descriptor, sizeof descriptor);
+    memcpy(all.copy_of_descriptor + 16, &signature, sizeof signature);
+    all.literal = (struct literal){
+        &all, SONDE_BLOCK_HAS_SIGNATURE, 0, all.copy_of_encoding, all.copy_of_descriptor, 42, NULL};
+    if (sonde_blocks_open_memory(&memory, &blocks) != SONDE_OK) {
+        return 1;
+    }
+    if (sonde_block_inspect(blocks, (uintptr_t)&all.literal, &block) != SONDE_OK ||
+        sonde_block_captures(blocks, block.address, captures, 8, &count) != SONDE_OK) {
+        fprintf(stderr, "no block\n");
+        return 1;
+    }
+    printf("a block of %u bytes with %zu captures\n", block.size_bytes, count);
+    for (size_t i = 0; i < count; i++) {
+        printf("  +%u  %s, %u bytes, the first as a number: %d\n", captures[i].offset,
+               sonde_block_kind_text(captures[i].kind), captures[i].size_bytes,
+               (int)captures[i].value);
+    }
+    sonde_blocks_close(blocks);
+    return 0;
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Who holds what: blocks, the boxes of their __block variables, and the objects that they lead to.
+ *
+ * An edge of a block is a capture; it is owned when the block's helpers say so, never because its
+ * layout does. An edge of an object is one of its words that leads to a node: owned where the class
+ * says that it is a strong variable, else perhaps. Context: any thread, one at a time. */
+#ifndef SONDE_BLOCKHEAP_GRAPH_H
+#define SONDE_BLOCKHEAP_GRAPH_H
+
+#include "blockheap.h"
+
+enum { SONDE__BLOCKHEAP_CAPTURES_MAX = 256 };
+
+/* One capture of the blocks of one descriptor; or of what a box holds. */
+struct sonde__blockheap_capture {
+    uint32_t offset, size;
+    uint8_t kind; /* enum sonde_block_kind */
+    uint32_t
+        sources; /* bits 1 << enum sonde_block_source that say this kind; 0: no source knows it */
+    bool owned;  /* the block keeps it alive */
+    bool inside; /* a part of the C++ object before it */
+    uint8_t denied; /* a kind that another source says (SONDE_BLOCK_UNKNOWN: none does) */
+    uint8_t denied_by;
+    const char *type; /* not NUL-terminated; null: not known */
+    uint32_t type_size;
+};
+
+struct sonde__blockheap_captures {
+    struct sonde__blockheap_capture items[SONDE__BLOCKHEAP_CAPTURES_MAX]; /* by offset */
+    uint32_t count;
+    uint32_t lost;       /* did not fit */
+    uint32_t block_size; /* bytes of such a block; of a box 0 */
+    const char *problem; /* what could not be read (static text), or null */
+};
+
+/* What a block holds, by its descriptor and flags; kept for the next one of its kind, until the
+ * heap is closed. Null: its descriptor cannot be read, or no memory. */
+const struct sonde__blockheap_captures *
+sonde__blockheap_captures(struct sonde__blockheap *heap, uint64_t descriptor, uint32_t flags);
+
+/* What the variable of a box holds. Returns OK | UNREADABLE | CORRUPT. */
+SONDE_NODISCARD enum sonde_status
+sonde__blockheap_byref(struct sonde__blockheap *heap, uint64_t address,
+                       struct sonde__block_byref *ret_byref,
+                       struct sonde__blockheap_captures *ret_captures);
+
+/* The class of an object: what leads from its first word to a name that can be one. */
+struct sonde__blockheap_object {
+    char name[96];
+    uint32_t size; /* of an instance; 0: not known */
+    uint64_t class_at;
+    bool has_strong;    /* `strong` is known */
+    uint64_t strong[4]; /* bits of the first 256 words: strong variables */
+};
+/* False: there is no object of a known form at `address`. */
+bool sonde__blockheap_object_at(struct sonde__blockheap *heap, uint64_t address,
+                                struct sonde__blockheap_object *ret_object);
+
+struct sonde__blockheap_edge {
+    uint64_t from, to;
+    uint32_t offset; /* of the capture or variable */
+    int32_t inner;   /* in the box that the capture leads to; -1: directly */
+    uint8_t kind;    /* enum sonde_block_kind */
+    bool owned;
+    bool maybe; /* of an object whose class does not say what it owns */
+    bool by_object;
+};
+
+struct sonde__blockheap_graph {
+    struct sonde__blockheap_edge *edges; /* by `from` */
+    uint32_t *by_to;                     /* their indices, by `to` */
+    size_t count, capacity;
+    uint64_t lost; /* edges beyond the limit */
+};
+
+/* Returns OK | MEMORY. Ownership: _graph_done(). */
+SONDE_NODISCARD enum sonde_status sonde__blockheap_graph(struct sonde__blockheap *heap,
+                                                         const struct sonde__blockheap_found *found,
+                                                         struct sonde__blockheap_graph *ret_graph,
+                                                         struct sonde_error *ret_error);
+void sonde__blockheap_graph_done(struct sonde__blockheap_graph *graph);
+
+/* The edges that lead to `address`: graph->edges[graph->by_to[*ret_first + i]]. Returns how many.
+ */
+size_t sonde__blockheap_to(const struct sonde__blockheap_graph *graph, uint64_t address,
+                           size_t *ret_first);
+/* The edges of `address`: graph->edges[*ret_first + i]. */
+size_t sonde__blockheap_from(const struct sonde__blockheap_graph *graph, uint64_t address,
+                             size_t *ret_first);
+
+/* The shortest way from `address` back to it over owned edges (`maybe` ones count), as indices of
+ * edges. Returns its length, 0: there is none of at most `max`. */
+size_t sonde__blockheap_cycle(const struct sonde__blockheap_graph *graph, uint64_t address,
+                              uint32_t *ret_edges, size_t max);
+
+#endif

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+/* sonde holders: who holds an object, on a program whose source says it (corpus/cycles.m). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "corpus.h"
+#include "json.h"
+#include "programs.h"
+#include "test.h"
+
+static struct program made;
+static char *lines;
+
+static void start(const char *flavour)
+{
+    char path[700];
+    snprintf(path, sizeof path, "%s/cycles-%s", corpus_built("-O2", CORPUS_ALL), flavour);
+    const char *argv[] = {path, NULL};
+    made = program_start(argv);
+    program_await(&made, "made\n", 60);
+    lines = program_output(&made);
+}
+
+static void end(void)
+{
+    free(lines);
+    (void)program_stop(&made, 30);
+}
+
+static void address_of(const char *name, char address[32])
+{
+    char key[64];
+    snprintf(key, sizeof key, "%s 0x", name);
+    const char *at = strstr(lines, key);
+    while (at != NULL && at != lines && at[-1] != '\n') {
+        at = strstr(at + 1, key);
+    }
+    CHECK(at != NULL);
+    CHECK_EQ(sscanf(at + strlen(key) - 2, "%31s", address), 1);
+}
+
+static struct test_run holders(const char *name, const char *option)
+{
+    char pid[32], address[32];
+    snprintf(pid, sizeof pid, "%d", (int)made.pid);
+    address_of(name, address);
+    const char *argv[] = {program_sonde(), "holders", "--no-cache", pid, address, option, NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 100);
+    CHECK_STR(run.err, "");
+    return run;
+}
+
+static void check_cycle(const char *name, unsigned owners, unsigned others, size_t cycle)
+{
+    struct test_run run = holders(name, "--json");
+    struct json *root = json_parse(run.out);
+    const struct json *list = json_need(root, "holders");
+    unsigned owned = 0, not_owned = 0;
+    JSON_EACH(holder, list)
+    {
+        CHECK_STR(json_text(json_need(holder, "from"), "what"), "block");
+        CHECK_CONTAINS(json_text(json_need(holder, "from"), "function"), "block");
+        CHECK_CONTAINS(json_text(json_need(holder, "from"), "file"), "cycles.m");
+        CHECK_STR(json_text(json_need(holder, "to"), "class"), "Ctl");
+        *(json_bool(holder, "owned") ? &owned : &not_owned) += 1;
+    }
+    CHECK_EQ(owned, owners);
+    CHECK_EQ(not_owned, others);
+    CHECK_EQ(json_need(root, "cycle")->count, cycle);
+    CHECK_EQ(json_int(root, "blocks"), 8);
+    CHECK_EQ(run.status, owners > 0 ? 0 : 3);
+    json_free(root);
+    test_run_done(&run);
+}
+
+static void check_all(const char *flavour)
+{
+    start(flavour);
+    check_cycle("strong_cycle", 1, 0, 2);
+    check_cycle("weak_no_cycle", 0, 1, 0);
+    check_cycle("byref_cycle", 1, 0, 2);
+    check_cycle("unretained_no_cycle", 0, 1, 0);
+    check_cycle("long_cycle", 1, 0, 4);
+    check_cycle("held_twice", 2, 0, 0);
+    end();
+}
+
+TEST_TIMEOUT(who_holds_what_and_itself, 200)
+{
+    check_all("apple");
+}
+TEST_TIMEOUT(who_holds_what_in_debians_and_gnusteps, 200)
+{
+    check_all("debian");
+    check_all("libobjc2");
+}
+
+TEST_TIMEOUT(text_for_people, 200)
+{
+    start("apple");
+    struct test_run run = holders("long_cycle", NULL);
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, "8 blocks on the heap");
+    CHECK_CONTAINS(run.out, "block in -[Ctl longCycle] (cycles.m:");
+    CHECK_CONTAINS(run.out, "it holds itself:\n  Ctl 0x");
+    CHECK_CONTAINS(run.out, "    block at 32\n  -> block 0x");
+    test_run_done(&run);
+    run = holders("byref_cycle", NULL);
+    CHECK_CONTAINS(run.out, "__block variable at 32, strong at 40 of it\n");
+    test_run_done(&run);
+    end();
+}
+
+/* A wrong address is held by nobody; a program without blocks has none; wrong operands are said. */
+TEST_TIMEOUT(nothing_to_say, 200)
+{
+    char pid[32];
+    start("apple");
+    snprintf(pid, sizeof pid, "%d", (int)made.pid);
+    const char *nobody[] = {program_sonde(), "holders", pid, "0xdeadbeef8", NULL};
+    struct test_run run = test_run(nobody, NULL, NULL, 100);
+    CHECK_EQ(run.status, 3);
+    CHECK_CONTAINS(run.out, "no block holds it\n");
+    test_run_done(&run);
+    snprintf(pid, sizeof pid, "%d", (int)getpid());
+    const char *no_runtime[] = {program_sonde(), "holders", pid, "0x1000", NULL};
+    run = test_run(no_runtime, NULL, NULL, 100);
+    CHECK_EQ(run.status, 3);
+    CHECK_CONTAINS(run.err, "has no blocks");
+    test_run_done(&run);
+    const char *wrong[] = {program_sonde(), "holders", pid, "0x12x", NULL};
+    run = test_run(wrong, NULL, NULL, 100);
+    CHECK_EQ(run.status, 2);
+    CHECK_CONTAINS(run.err, "not an address: 0x12x");
+    test_run_done(&run);
+    end();
+}
