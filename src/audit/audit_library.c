@@ -12,13 +12,15 @@
 #define FIRST_NUMBER 10000u
 
 /* A part of the file, by the dynamic section; null: not there. */
-static uint8_t *part(const struct sonde__elf *elf, uint64_t tag, uint64_t bytes)
+static uint8_t *part(const struct sonde__elf *elf, uint64_t tag, uint64_t bytes, unsigned alignment)
 {
     uint64_t vaddr;
     if (!sonde__elf_dynamic_tag(elf, tag, &vaddr)) {
         return NULL;
     }
-    return (uint8_t *)(uintptr_t)sonde__elf_at_vaddr(elf, vaddr, bytes); /* the caller's own */
+    uint8_t *at =
+        (uint8_t *)(uintptr_t)sonde__elf_at_vaddr(elf, vaddr, bytes); /* the caller's own */
+    return (uintptr_t)at % alignment == 0 ? at : NULL;
 }
 
 static uint32_t hash_of(const char *name)
@@ -54,17 +56,18 @@ static bool open_library(uint8_t *bytes, uint64_t size, struct library *ret_libr
         !sonde__elf_dynamic_tag(&elf, DT_STRSZ, &ret_library->strings_size)) {
         return false;
     }
-    const uint8_t *head = part(&elf, DT_HASH, sizeof counts);
+    const uint8_t *head = part(&elf, DT_HASH, sizeof counts, sizeof(uint32_t));
     if (head == NULL) {
         return false;
     }
     memcpy(counts, head, sizeof counts);
     uint64_t words = 2 + (uint64_t)counts[0] + counts[1];
     ret_library->count = counts[1];
-    ret_library->table = (uint32_t *)(void *)part(&elf, DT_HASH, words * sizeof(uint32_t));
+    ret_library->table =
+        (uint32_t *)(void *)part(&elf, DT_HASH, words * sizeof(uint32_t), sizeof(uint32_t));
     ret_library->symbols =
-        (Elf64_Sym *)(void *)part(&elf, DT_SYMTAB, (uint64_t)counts[1] * sizeof(Elf64_Sym));
-    ret_library->strings = (char *)part(&elf, DT_STRTAB, ret_library->strings_size);
+        (Elf64_Sym *)(void *)part(&elf, DT_SYMTAB, (uint64_t)counts[1] * sizeof(Elf64_Sym), 8);
+    ret_library->strings = (char *)part(&elf, DT_STRTAB, ret_library->strings_size, 1);
     return counts[0] != 0 && ret_library->table != NULL && ret_library->symbols != NULL &&
            ret_library->strings != NULL && ret_library->strings_size != 0 &&
            ret_library->strings[ret_library->strings_size - 1] == '\0';

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a program has scribbled into the memory that it shares with `sonde run --record`: read all
+ * the same, in bounded time, and nothing outside of it.
+ *
+ * Input: pieces that are written over a good record: where (three bytes: which part, and where in
+ * it), how many bytes (one), the bytes. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "audit_list.h"
+#include "audit_read.h"
+#include "audit_run.h"
+#include "depot.h"
+#include "fuzz.h"
+#include "record.h"
+#include "record_page.h"
+
+enum { FUNCTIONS = 4, STACKS = 40, PIECES = 64 };
+
+static uint8_t *memory;
+static struct sonde__audit_list list;
+
+/* Where a part begins, and how much of it is worth scribbling at: the page, the images, the blind
+ * spots, the texts, the record, its depot and the first tables. */
+static uint64_t part_at(unsigned which, uint64_t *ret_size)
+{
+    static const struct {
+        uint64_t at, size;
+    } parts[] = {
+        {0, offsetof(struct sonde__record_page, images)},
+        {offsetof(struct sonde__record_page, images), 4 * sizeof(struct sonde__record_image)},
+        {offsetof(struct sonde__record_page, blinds), 4 * sizeof(struct sonde__record_blind)},
+        {offsetof(struct sonde__record_page, names), 64},
+        {offsetof(struct sonde__record_page, text), 64},
+        {SONDE__RECORD_OFFSET, 16384},
+        {SONDE__RECORD_OFFSET + 65536, 65536},
+    };
+    which %= sizeof parts / sizeof parts[0] + 1;
+    if (which == sizeof parts / sizeof parts[0]) { /* the last nodes of the depot: labels */
+        *ret_size = 4096;
+        uint64_t end = SONDE__RECORD_OFFSET + 65536 + sonde__depot_size(SONDE__AUDIT_NODES);
+        return (end - 4096) & ~(uint64_t)7;
+    }
+    *ret_size = parts[which].size;
+    return parts[which].at;
+}
+
+static void make_record(void)
+{
+    static const char *const names[FUNCTIONS] = {"getenv", "open", "-[A b]", "none"};
+    struct sonde__record_page *page = (void *)memory;
+    struct sonde__record *record =
+        sonde__record_at(memory + SONDE__RECORD_OFFSET, SONDE__AUDIT_NODES);
+    FUZZ_MUST(record != NULL);
+    for (uint32_t i = 0; i < FUNCTIONS; i++) {
+        list.names[list.count++] = names[i];
+    }
+    page->version = SONDE__RECORD_PAGE_VERSION;
+    page->function_count = FUNCTIONS;
+    atomic_store(&page->state, SONDE__RECORD_RUNS);
+    memcpy(page->text, "/lib/a.so\0/lib/b.so", 20);
+    for (uint32_t i = 0; i < 2; i++) {
+        page->images[i] = (struct sonde__record_image){
+            .start = 0x10000 * (i + 1), .end = 0x10000 * (i + 2), .path = 10 * i, .first_node = 32};
+        page->blinds[i] = (struct sonde__record_blind){10 * i, i, i};
+    }
+    atomic_store(&page->image_count, 2);
+    atomic_store(&page->blind_count, 2);
+    for (uint64_t i = 0; i < STACKS; i++) {
+        uint64_t pcs[] = {0x10000 + i, 0x20000 + i % 3, 0x10500};
+        uint8_t how[3] = {0};
+        struct sonde_stack stack = {
+            .pcs = pcs, .how = how, .count = 3, .capacity = 3, .lost_at = 3};
+        uint32_t id = sonde__depot_put(sonde__record_depot(record), &stack);
+        FUZZ_MUST(sonde__record_call(record, (uint32_t)i % FUNCTIONS, id));
+    }
+}
+
+static void hear(void *ctx, const char *line)
+{
+    *(size_t *)ctx += strlen(line);
+}
+
+static void read_record(void)
+{
+    struct sonde__report *report;
+    struct sonde__audit_totals totals;
+    size_t heard = 0;
+    if (sonde__report_create(&report) != SONDE_OK) {
+        return;
+    }
+    if (sonde__audit_read(memory, &list, NULL, report, &totals) == SONDE_OK) {
+        FUZZ_MUST(totals.entries <= SONDE__AUDIT_NODES);
+    }
+    sonde__audit_each_blind(memory, &list, true, hear, &heard);
+    sonde__report_destroy(report);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static uint8_t old[PIECES][256];
+    static uint64_t at[PIECES];
+    static size_t sizes[PIECES];
+    unsigned pieces = 0;
+    if (memory == NULL) {
+        void *mapped = mmap(NULL, sonde__audit_shared_size(), PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (mapped == MAP_FAILED) {
+            return 0;
+        }
+        memory = mapped;
+        make_record();
+        read_record();
+    }
+    while (size > 4 && pieces < PIECES) {
+        uint64_t part_size, start = part_at(data[0], &part_size);
+        uint64_t from = ((uint64_t)data[1] << 8 | data[2]) % part_size;
+        size_t count = data[3] < size - 4 ? data[3] : size - 4;
+        count = count < part_size - from ? count : (size_t)(part_size - from);
+        at[pieces] = start + from;
+        sizes[pieces] = count;
+        memcpy(old[pieces], memory + start + from, count);
+        memcpy(memory + start + from, data + 4, count);
+        pieces++;
+        data += 4 + count;
+        size -= 4 + count;
+    }
+    read_record();
+    while (pieces-- > 0) {
+        memcpy(memory + at[pieces], old[pieces], sizes[pieces]);
+    }
+    return 0;
+}

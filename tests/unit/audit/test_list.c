@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Lists of functions, as people and others write them. */
+#include "audit_list.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "audit_library.h"
+#include "test.h"
+
+static struct sonde__audit_list list;
+static struct sonde_error error;
+
+/* The text stays as long as the names. */
+static enum sonde_status parse(const char *text)
+{
+    static char copy[32768];
+    CHECK(strlen(text) < sizeof copy);
+    strcpy(copy, text);
+    return sonde__audit_list_parse(copy, &list, &error);
+}
+
+TEST(names_comments_and_spaces)
+{
+    CHECK_OK(parse("# all of them\n\n getenv \t\r\nopen64# and this\n\t_ZN3fooEv\n-[A b:c:]  # x\n"
+                   "+[A b]\ngetenv\nlast.part$1"));
+    CHECK_EQ(list.count, 6);
+    static const char *const names[] = {"getenv",    "open64", "_ZN3fooEv",
+                                        "-[A b:c:]", "+[A b]", "last.part$1"};
+    for (uint32_t i = 0; i < list.count; i++) {
+        CHECK_STR(list.names[i], names[i]);
+    }
+    CHECK(sonde__audit_list_has_methods(&list));
+    CHECK_OK(parse("a\nb"));
+    CHECK(!sonde__audit_list_has_methods(&list));
+}
+
+TEST(what_is_no_name_is_said_with_its_line)
+{
+    static const char *const bad[] = {"1st",   "two words", "a,b",     "a-b",    "-[A b",
+                                      "[A b]", "a\x80",     "*",       "a(int)", "-[A b c]",
+                                      "\x01",  "a b # c",   "+[A b]c", "/bin/x", "a@b"};
+    for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "getenv\n# c\n%s\nopen\n", bad[i]);
+        CHECK_EQ(parse(text), SONDE_CORRUPT);
+        CHECK_EQ(error.at, 3);
+    }
+    CHECK_EQ(parse(""), SONDE_ABSENT);
+    CHECK_EQ(parse("\n\n#\n  \n"), SONDE_ABSENT);
+}
+
+TEST(long_names)
+{
+    char text[600];
+    memset(text, 'a', sizeof text);
+    text[SONDE__AUDIT_NAME_MAX] = '\0';
+    CHECK_OK(parse(text));
+    text[SONDE__AUDIT_NAME_MAX] = 'a';
+    text[SONDE__AUDIT_NAME_MAX + 1] = '\0';
+    CHECK_EQ(parse(text), SONDE_CORRUPT);
+    for (size_t size = SONDE__AUDIT_METHOD_MAX; size <= SONDE__AUDIT_METHOD_MAX + 1; size++) {
+        memset(text, 'a', sizeof text);
+        memcpy(text, "-[A ", 4);
+        text[size - 1] = ']';
+        text[size] = '\0';
+        CHECK_EQ(parse(text), size == SONDE__AUDIT_METHOD_MAX ? SONDE_OK : SONDE_CORRUPT);
+    }
+}
+
+TEST(many_names)
+{
+    static char text[SONDE__RECORD_FUNCTIONS * 16];
+    for (unsigned count = SONDE__RECORD_FUNCTIONS; count <= SONDE__RECORD_FUNCTIONS + 1; count++) {
+        size_t used = 0;
+        for (unsigned i = 0; i < count; i++) {
+            used += (size_t)snprintf(text + used, sizeof text - used, "f%u\nf0\n", i);
+        }
+        enum sonde_status status = parse(text);
+        CHECK_EQ(status, count == SONDE__RECORD_FUNCTIONS ? SONDE_OK : SONDE_LIMIT);
+        CHECK_EQ(list.count, SONDE__RECORD_FUNCTIONS);
+    }
+    /* as many names as there may be, each as long as may be, have room in the shared page */
+    CHECK(SONDE__RECORD_FUNCTIONS * (SONDE__AUDIT_METHOD_MAX + 1) <=
+          sizeof((struct sonde__record_page *)0)->names);
+}
