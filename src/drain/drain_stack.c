@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "arch_shape.h"
 #include "base_text.h"
 #include "drain_jit.h"
 #include "drain_names.h"
@@ -141,6 +142,22 @@ static void find_names(struct sonde__drain *drain, const struct sonde__image *im
     }
 }
 
+/* Without a build-id: a hash of the first page of code, as crash reporters make one of it. */
+static uint64_t code_id_of_image(struct sonde__drain *drain, const struct sonde__image *image)
+{
+    enum { PAGE = 4096 };
+    const struct sonde__elf *elf;
+    const uint8_t *code;
+    uint64_t start, end, left = 0;
+    if (image->build_id.size != 0 || drain->symbols == NULL ||
+        sonde__symfile_elf(drain->symbols, image, NULL, 0, &elf, NULL) != SONDE_OK ||
+        !sonde__elf_text_range(elf, &start, &end)) {
+        return 0;
+    }
+    code = sonde__elf_from_vaddr(elf, start, &left);
+    return code != NULL ? sonde__arch_shape_of_bytes(code, left < PAGE ? (size_t)left : PAGE) : 0;
+}
+
 static uint32_t add_image(struct sonde__drain *drain, const struct sonde__image *image)
 {
     struct sonde__report_image record = {
@@ -148,6 +165,7 @@ static uint32_t add_image(struct sonde__drain *drain, const struct sonde__image 
         .build_id = image->build_id,
         .flags = image->flags,
         .arch = (uint32_t)image->arch + 1,
+        .code_id = code_id_of_image(drain, image),
         .start = image->start,
         .bias = image->bias,
     };
@@ -234,6 +252,30 @@ static bool make_room(struct sonde__drain *drain)
     return true;
 }
 
+/* What stands for code of no image in other runs, too: its name, else its instructions. */
+static uint64_t code_id_of(const struct sonde__drain *drain, uint64_t pc,
+                           const struct sonde__jit_code *code)
+{
+    enum { PAGE = 4096 };
+    uint8_t bytes[SONDE__SHAPE_BEFORE + SONDE__SHAPE_BYTES];
+    size_t before, size;
+    if (code != NULL) {
+        return sonde__arch_shape_of_bytes(code->name, strlen(code->name));
+    }
+    if (drain->target == NULL || drain->set->image_count == 0) {
+        return 0;
+    }
+    before = SONDE__SHAPE_BEFORE;
+    if (sonde__target_read(drain->target, pc - before, bytes, before) != before) {
+        before = pc % PAGE < before ? pc % PAGE : 0; /* the code begins on this page */
+        if (sonde__target_read(drain->target, pc - before, bytes, before) != before) {
+            return 0;
+        }
+    }
+    size = sonde__target_read(drain->target, pc, bytes + before, SONDE__SHAPE_BYTES);
+    return sonde__arch_shape(drain->set->images[0].arch, bytes, before, before + size);
+}
+
 /* Code of no image: it may be another's the next time that a pc is there, so it is not kept. */
 static uint32_t add_jit_frame(struct sonde__drain *drain, uint64_t lookup,
                               struct sonde__report_frame *record)
@@ -243,6 +285,9 @@ static uint32_t add_jit_frame(struct sonde__drain *drain, uint64_t lookup,
         record->name = sonde__report_string(drain->report, code.name);
         record->name_offset = record->offset - code.start;
         record->name_source = record->name != 0 ? SONDE__REPORT_NAME_JIT : 0;
+        record->code_id = code_id_of(drain, record->offset, &code);
+    } else {
+        record->code_id = code_id_of(drain, record->offset, NULL);
     }
     return sonde__report_add_frame(drain->report, record);
 }

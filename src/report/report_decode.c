@@ -141,6 +141,9 @@ static void decode_image(struct sonde__report_decoded *d, const struct field *re
         case VARINT(SONDE__IMAGE_FIELD_PATH):
             image.path = (uint32_t)f.value;
             break;
+        case VARINT(SONDE__IMAGE_FIELD_CODE_ID):
+            image.code_id = f.value;
+            break;
         case BYTES(SONDE__IMAGE_FIELD_BUILD_ID):
             if (f.bytes != NULL && f.size <= SONDE__BUILD_ID_MAX) {
                 image.build_id.size = (uint8_t)f.size;
@@ -234,6 +237,9 @@ static void decode_frame(struct sonde__report_decoded *d, const struct field *re
             break;
         case VARINT(SONDE__FRAME_ALTERNATIVES):
             frame.alternatives = (uint32_t)f.value;
+            break;
+        case VARINT(SONDE__FRAME_CODE_ID):
+            frame.code_id = f.value;
             break;
         default:
             break;

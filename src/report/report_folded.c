@@ -119,6 +119,12 @@ static void put_step(struct folded *f, const struct sonde__report_step *step)
         sonde__report_out_str(&f->out, "_[t]");
         break;
     default:
+        if (step->frame->image == 0 && step->frame->name == 0 && step->frame->code_id != 0) {
+            sonde__report_out_str(&f->out, "(code ");
+            sonde__report_out_code_id(&f->out, step->frame->code_id);
+            sonde__report_out_str(&f->out, ")");
+            break;
+        }
         sonde__report_put_function(&f->out, f->report, step->frame);
         if (step->frame->name_source == SONDE__REPORT_NAME_JIT) {
             sonde__report_out_str(&f->out, "_[j]");

@@ -3,6 +3,7 @@
  * the time of day) are strings: many readers hold numbers as doubles. */
 #include <string.h>
 
+#include "base_text.h"
 #include "demangle.h"
 #include "mem_heap.h"
 #include "report_analyse.h"
@@ -61,6 +62,17 @@ static void put_function(struct sonde__json *j, const char *name)
     }
 }
 
+static void put_code_id(struct sonde__json *j, uint64_t code_id)
+{
+    char digits[24];
+    struct sonde__text text;
+    if (code_id != 0) {
+        sonde__base_text_init(&text, digits, sizeof digits);
+        sonde__base_text_hex(&text, code_id, 16);
+        sonde__json_string(j, "code_id", digits);
+    }
+}
+
 static void put_place(struct sonde__json *j, const struct sonde__report *report,
                       const struct sonde__report_frame *f)
 {
@@ -70,6 +82,7 @@ static void put_place(struct sonde__json *j, const struct sonde__report *report,
         sonde__json_hex(j, "offset", f->offset);
     } else {
         sonde__json_hex(j, "address", f->offset);
+        put_code_id(j, f->code_id);
     }
     if (f->name != 0) {
         put_function(j, sonde__report_text(report, f->name));
@@ -227,6 +240,7 @@ static void put_images(struct sonde__json *j, const struct sonde__report *report
         sonde__json_uint(j, "id", id);
         sonde__json_string(j, "path", sonde__report_text(report, image->path));
         sonde__json_string(j, "build_id", build_id);
+        put_code_id(j, image->code_id);
         sonde__json_bool(j, "main", (image->flags & SONDE__IMAGE_MAIN) != 0);
         sonde__json_bool(j, "app", sonde__report_is_app(report, id));
         if ((image->flags & SONDE__IMAGE_DELETED) != 0) {

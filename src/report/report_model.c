@@ -249,7 +249,7 @@ uint32_t sonde__report_string(struct sonde__report *report, const char *text)
 static bool same_image(const struct sonde__report_image *a, const struct sonde__report_image *b)
 {
     return a->path == b->path && a->flags == b->flags && a->arch == b->arch &&
-           a->build_id.size == b->build_id.size &&
+           a->code_id == b->code_id && a->build_id.size == b->build_id.size &&
            memcmp(a->build_id.bytes, b->build_id.bytes, a->build_id.size) == 0;
 }
 
@@ -310,7 +310,7 @@ static bool same_frame(const struct sonde__report_frame *a, const struct sonde__
     return a->image == b->image && a->offset == b->offset && a->how == b->how &&
            a->name == b->name && a->name_offset == b->name_offset &&
            a->name_source == b->name_source && a->lost_count == b->lost_count &&
-           a->kind == b->kind && a->alternatives == b->alternatives;
+           a->kind == b->kind && a->alternatives == b->alternatives && a->code_id == b->code_id;
 }
 
 static uint32_t hash_frame_value(const struct sonde__report_frame *f)

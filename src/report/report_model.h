@@ -103,8 +103,9 @@ struct sonde__report_end {
 struct sonde__report_image {
     uint32_t path; /* string id */
     struct sonde__build_id build_id;
-    uint32_t flags; /* enum sonde__image_flags */
-    uint32_t arch;  /* enum sonde__arch + 1; 0: not known */
+    uint32_t flags;   /* enum sonde__image_flags */
+    uint32_t arch;    /* enum sonde__arch + 1; 0: not known */
+    uint64_t code_id; /* without a build-id: stands for the code; 0: not known */
     /* Where it lies in the process; known only where the report is made, and never written. */
     uint64_t start, bias;
 };
@@ -132,6 +133,7 @@ struct sonde__report_frame {
     const struct sonde__report_inlined *inlined; /* innermost first; the model keeps a copy */
     uint32_t alternatives; /* of a tail call: ways that were possible, none is shown; 0: this one;
                               UINT32_MAX: any number */
+    uint64_t code_id;      /* of code of no image: stands for it in other runs, too; 0: not known */
 };
 
 struct sonde__report_node {

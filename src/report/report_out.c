@@ -119,6 +119,15 @@ void sonde__report_out_hex(struct sonde__report_out *out, uint64_t value)
     sonde__report_out_str(out, data);
 }
 
+void sonde__report_out_code_id(struct sonde__report_out *out, uint64_t code_id)
+{
+    char data[24];
+    struct sonde__text text;
+    sonde__base_text_init(&text, data, sizeof data);
+    sonde__base_text_hex(&text, code_id, 16);
+    sonde__report_out_str(out, data);
+}
+
 void sonde__report_out_tab(struct sonde__report_out *out, uint32_t column)
 {
     if (out->column >= column && out->column != 0) {

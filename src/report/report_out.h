@@ -48,6 +48,8 @@ void sonde__report_out_text(struct sonde__report_out *out, const char *text);
 void sonde__report_out_dec(struct sonde__report_out *out, uint64_t value);
 void sonde__report_out_int(struct sonde__report_out *out, int64_t value);
 void sonde__report_out_hex(struct sonde__report_out *out, uint64_t value); /* with 0x */
+/* Sixteen digits. */
+void sonde__report_out_code_id(struct sonde__report_out *out, uint64_t code_id);
 /* Spaces up to `column`, at least one when something stands there already. */
 void sonde__report_out_tab(struct sonde__report_out *out, uint32_t column);
 /* Nothing without colour. */

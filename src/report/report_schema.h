@@ -41,6 +41,7 @@ enum sonde__schema_image {
     SONDE__IMAGE_FIELD_BUILD_ID = 2,
     SONDE__IMAGE_FIELD_FLAGS = 3,
     SONDE__IMAGE_FIELD_ARCH = 4,
+    SONDE__IMAGE_FIELD_CODE_ID = 5,
 };
 
 enum sonde__schema_frame {
@@ -56,6 +57,7 @@ enum sonde__schema_frame {
     SONDE__FRAME_LINE = 10,
     SONDE__FRAME_INLINED = 11,
     SONDE__FRAME_ALTERNATIVES = 12,
+    SONDE__FRAME_CODE_ID = 13,
 };
 
 enum sonde__schema_inlined {

@@ -58,6 +58,10 @@ static void put_images(struct sonde__report_out *out, const struct sonde__report
         }
         sonde__report_out_str(out, "  ");
         sonde__report_out_str(out, build_id);
+        if (image->code_id != 0) {
+            sonde__report_out_str(out, ", code ");
+            sonde__report_out_code_id(out, image->code_id);
+        }
         sonde__report_out_tab(out, 44);
         sonde__report_out_text(out, sonde__report_text(report, image->path));
         sonde__report_out_str(out, (image->flags & SONDE__IMAGE_DELETED) != 0

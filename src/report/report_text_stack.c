@@ -190,6 +190,11 @@ static void put_marks(struct sonde__report_out *out, const struct sonde__report 
     if (frame->image == 0) {
         sonde__report_out_str(out, frame->name_source == SONDE__REPORT_NAME_JIT ? "  [JIT]"
                                                                                 : "  [no image]");
+        if (frame->code_id != 0) {
+            sonde__report_out_str(out, "  [code ");
+            sonde__report_out_code_id(out, frame->code_id);
+            sonde__report_out_str(out, "]");
+        }
     } else if ((sonde__report_image(report, frame->image)->flags & SONDE__IMAGE_DELETED) != 0) {
         sonde__report_out_str(out, "  [file replaced or deleted]");
     }

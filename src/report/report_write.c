@@ -126,6 +126,7 @@ static void put_image(struct sonde__report_writer *w, const struct sonde__report
     sonde__proto_bytes(p, SONDE__IMAGE_FIELD_BUILD_ID, image->build_id.bytes, image->build_id.size);
     sonde__proto_uint(p, SONDE__IMAGE_FIELD_FLAGS, image->flags);
     sonde__proto_uint(p, SONDE__IMAGE_FIELD_ARCH, image->arch);
+    sonde__proto_uint(p, SONDE__IMAGE_FIELD_CODE_ID, image->code_id);
     sonde__proto_end(p, mark);
 }
 
@@ -165,6 +166,7 @@ static void put_frame(struct sonde__report_writer *w, const struct sonde__report
         }
     }
     sonde__proto_uint(p, SONDE__FRAME_ALTERNATIVES, frame->alternatives);
+    sonde__proto_uint(p, SONDE__FRAME_CODE_ID, frame->code_id);
     sonde__proto_end(p, mark);
 }
 

@@ -26,6 +26,8 @@ static char *shell(const char *command)
     return out;
 }
 
+static const char *code_at = "0x7e0000000";
+
 /* Start the program so, and look at it with `look` ("$P" is the process, "$S" sonde). */
 static char *look_at(const char *arguments, const char *look)
 {
@@ -34,12 +36,12 @@ static char *look_at(const char *arguments, const char *look)
              "cd %s; D=%s/tests/integration/jitnames; S=%s/cli/sonde\n"
              "[ \"$(uname -m)\" = x86_64 ] || { echo only x86-64; exit 77; }\n"
              "gcc -O1 -g -fno-omit-frame-pointer -w -o jitted $D/jitted.c &&\n"
-             "gcc -nostdlib -static -Wl,-Ttext=0x7e0000000,--build-id=none,-e,made_outer "
+             "gcc -nostdlib -static -Wl,-Ttext=%s,--build-id=none,-e,made_outer "
              "-o code.elf $D/code.S || exit 1\n"
              "rm -f started; mkfifo started; ./jitted code.elf %s > started &\n"
              "P=$!; read line < started; sleep 0.1\n"
              "%s; R=$?; kill $P; rm -f /tmp/perf-$P.map; exit $R",
-             test_folder(), test_source_dir(), test_build_dir(), arguments, look);
+             test_folder(), test_source_dir(), test_build_dir(), code_at, arguments, look);
     return shell(command);
 }
 
@@ -60,6 +62,66 @@ static void check_order(const char *text, const char *const *parts, unsigned cou
         const char *const parts_[] = {__VA_ARGS__};                                                \
         check_order(text, parts_, sizeof parts_ / sizeof parts_[0]);                               \
     } while (0)
+
+static void ids_of(const char *text, char ret_ids[4][24], unsigned *ret_count)
+{
+    *ret_count = 0;
+    for (const char *at = text; (at = strstr(at, "[code ")) != NULL; at++) {
+        CHECK(*ret_count < 4);
+        snprintf(ret_ids[(*ret_count)++], 24, "%.16s", at + 6);
+    }
+}
+
+/* The same code at another address of another process has the same id, other code another one; so
+ * has an image without a build-id. */
+TEST_TIMEOUT(jit_without_names_has_an_id, 100)
+{
+    static const char look[] = "$S stacks $P; $S stacks $P --json | grep -c code_id; "
+                               "$S stacks $P -o - | $S show - | grep -o 'code [0-9a-f]*'";
+    char ids[4][24], others[4][24];
+    unsigned count, other_count;
+    char *text = look_at("none", look);
+    CHECK_CONTAINS(text, "[no image]  [code ");
+    CHECK_CONTAINS(text, "\n2\ncode ");
+    ids_of(text, ids, &count);
+    CHECK_EQ(count, 2);
+    CHECK(strcmp(ids[0], ids[1]) != 0);
+    CHECK_ORDER(strstr(text, "\n2\n"), ids[0], ids[1]);
+    free(text);
+    code_at = "0x5a0340000";
+    text = look_at("none", look);
+    ids_of(text, others, &other_count);
+    CHECK_CONTAINS(text, "0x5a0340");
+    CHECK_EQ(other_count, 2);
+    CHECK_STR(ids[0], others[0]);
+    CHECK_STR(ids[1], others[1]);
+    free(text);
+    text = look_at("map", "$S stacks $P"); /* with names: by them */
+    ids_of(text, others, &other_count);
+    CHECK_EQ(other_count, 2);
+    CHECK(strcmp(ids[0], others[0]) != 0);
+    CHECK_CONTAINS(text, "[JIT]  [code ");
+    free(text);
+}
+
+TEST_TIMEOUT(image_without_build_id_has_an_id, 100)
+{
+    static const char command[] =
+        "cd %s; S=%s/cli/sonde; printf 'int pause(void); int main(void) { %s; return 0; }' > x.c\n"
+        "gcc -w -Wl,--build-id=none -o x x.c || exit 77\n"
+        "for i in 1 2; do ./x & P=$!; sleep 0.3; $S stacks $P --images | grep '/x$'; kill $P; done";
+    char line[BYTES], other[BYTES];
+    snprintf(line, sizeof line, command, test_folder(), test_build_dir(), "pause()");
+    char *text = shell(line);
+    snprintf(other, sizeof other, command, test_folder(), test_build_dir(), "pause() + pause()");
+    char *changed = shell(other);
+    CHECK(strncmp(text, "  no build-id, code ", 20) == 0);
+    CHECK_CONTAINS(strchr(text, '\n') + 1, "  no build-id, code ");
+    CHECK(strncmp(text, strchr(text, '\n') + 1, 36) == 0);
+    CHECK(strncmp(changed, "  no build-id, code ", 20) == 0 && strncmp(text, changed, 36) != 0);
+    free(text);
+    free(changed);
+}
 
 TEST_TIMEOUT(jit_without_names, 60)
 {
