@@ -5,17 +5,21 @@
 
 #include "base_status.h"
 #include "blocks_image.h"
+#include "blocks_process.h"
 #include "cli_symbols.h"
 #include "cmd.h"
 #include "host_file.h"
 
-enum { OPTION_ARCH = 1, OPTION_RAW, OPTION_JSON };
+enum { OPTION_ARCH = 1, OPTION_RAW, OPTION_JSON, OPTION_PID };
 
 enum { FILES_MAX = 256, MEMBER_BYTES = 256 };
 /* Mapped, not read; larger than any program. */
 #define FILE_BYTES_MAX ((uint64_t)64 << 30)
 
 static const struct sonde__cli_option options[] = {
+    {OPTION_PID, "pid", 'p', "PID",
+     "the blocks on the heap of this process; operands are then addresses of some of them, which "
+     "are shown with what they hold now"},
     {OPTION_ARCH, "arch", 0, "NAME",
      "only the code for this machine (arm64, x86_64, ...): of a universal file one slice"},
     {SONDE__CLI_SYMBOLS_FOLDER, "symbols", 's', "DIR",
@@ -33,6 +37,7 @@ struct request {
     unsigned count;
     const char *arch;
     bool raw, json;
+    uint64_t pid; /* 0: files */
     struct sonde__cli_symbols symbols;
     /* of the file that is read */
     const char *path;
@@ -232,6 +237,14 @@ static int parse(struct sonde__cli_args *args, struct request *request)
         case OPTION_ARCH:
             request->arch = args->value;
             break;
+        case OPTION_PID:
+            if (!sonde__cli_parse_uint(args->value, INT32_MAX, &request->pid) ||
+                request->pid == 0) {
+                args->exit_code =
+                    sonde__cli_usage_error(args->command, "not a process id: %s", args->value);
+                return SONDE__CLI_STOP;
+            }
+            break;
         case OPTION_RAW:
             request->raw = true;
             break;
@@ -251,7 +264,7 @@ static int parse(struct sonde__cli_args *args, struct request *request)
             }
         }
     }
-    if (request->count == 0) {
+    if (request->count == 0 && request->pid == 0) {
         args->exit_code = sonde__cli_usage_error(
             args->command, "which program, library, object or archive? give its path");
         return SONDE__CLI_STOP;
@@ -270,6 +283,10 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     }
     sonde__cli_symbols_start(&request.symbols, command, 0);
     request.symbols.options.fetch = NULL;
+    if (request.pid != 0) {
+        return blocks_process(command, (int32_t)request.pid, request.paths, request.count,
+                              &request.symbols, request.json);
+    }
     if (request.json) {
         putchar('[');
     }
@@ -284,18 +301,21 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
 
 const struct sonde__cli_command sonde__cmd_blocks = {
     .name = "blocks",
-    .summary = "list the blocks (closures) of a file and what they hold",
-    .usage = "[OPTION...] FILE...",
+    .summary = "list the blocks (closures) of a file or process and what they hold",
+    .usage = "[OPTION...] FILE...\n[OPTION...] --pid=PID [ADDRESS...]",
     .about = "Lists each kind of block in a program, library, object or archive: where it was\n"
              "written, its type, and what it holds, with how each capture is known. Reads\n"
              "ELF and Mach-O, also universal files and archives, of x86-64 and arm64. Symbols\n"
              "are not needed: blocks of stripped files are found by the shape of their\n"
              "descriptors, and their functions by the code that makes them.\n\n"
              "What sources disagree on is shown behind a semicolon. Nothing of the file is\n"
-             "run.",
+             "run.\n\n"
+             "With --pid, the live blocks on the heap of a process, most frequent first. The\n"
+             "process is not stopped.",
     .options = options,
     .examples = "  sonde blocks build/server\n"
                 "  sonde blocks --arch=arm64 App.app/Contents/MacOS/App\n"
-                "  sonde blocks --json libThing.a\n",
+                "  sonde blocks --json libThing.a\n"
+                "  sonde blocks --pid=4711\n",
     .run = run,
 };

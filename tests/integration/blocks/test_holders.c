@@ -137,3 +137,41 @@ TEST_TIMEOUT(nothing_to_say, 200)
     test_run_done(&run);
     end();
 }
+
+/* sonde blocks --pid: all of them, and one with what it holds. */
+TEST_TIMEOUT(blocks_of_a_process, 200)
+{
+    char pid[32], address[32], owner[32], line[96];
+    start("apple");
+    snprintf(pid, sizeof pid, "%d", (int)made.pid);
+    const char *all[] = {program_sonde(), "blocks", "--pid", pid, NULL};
+    struct test_run run = test_run(all, NULL, NULL, 100);
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, ": 8 blocks on the heap, 8 kinds; ");
+    CHECK_CONTAINS(run.out, "block in -[Ctl byrefCycle] (cycles.m:");
+    CHECK_CONTAINS(run.out, "    void (^)(void)\n    1 of 40 bytes, the first at 0x");
+    CHECK_CONTAINS(run.out, "+32   weak         helper, helper name, descriptor name");
+    test_run_done(&run);
+    const char *as_json[] = {program_sonde(), "blocks", "--pid", pid, "--json", NULL};
+    run = test_run(as_json, NULL, NULL, 100);
+    struct json *root = json_parse(run.out);
+    CHECK_EQ(json_int(root, "blocks"), 8);
+    CHECK_EQ(json_need(root, "kinds")->count, 8);
+    json_free(root);
+    test_run_done(&run);
+    address_of("byref_cycle_block", address);
+    address_of("byref_cycle", owner);
+    const char *one[] = {program_sonde(), "blocks", "--pid", pid, address, NULL};
+    run = test_run(one, NULL, NULL, 100);
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, "+32   byref        box 0x");
+    snprintf(line, sizeof line, "+40   strong       Ctl %s\n", owner);
+    CHECK_CONTAINS(run.out, line);
+    test_run_done(&run);
+    const char *none[] = {program_sonde(), "blocks", "--pid", pid, owner, NULL};
+    run = test_run(none, NULL, NULL, 100);
+    CHECK_EQ(run.status, 3);
+    CHECK_CONTAINS(run.err, "no live block of the heap is there");
+    test_run_done(&run);
+    end();
+}

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "blocks_process.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sonde/block.h>
+
+#include "base_text.h"
+#include "cli_file.h"
+#include "heap_view.h"
+#include "mem_heap.h"
+
+enum { BODY_BYTES = 1 << 16, SOURCES = SONDE_BLOCK_BY_DWARF + 1, DEPTH_MAX = 2 };
+
+/* Blocks of one function and descriptor, as a run in the sorted list. */
+struct kind {
+    const struct sonde__blockheap_item *items;
+    size_t count;
+};
+
+static int by_kind(const void *a, const void *b)
+{
+    const struct sonde__blockheap_item *x = a, *y = b;
+    if (x->invoke != y->invoke) {
+        return x->invoke < y->invoke ? -1 : 1;
+    }
+    if (x->descriptor != y->descriptor) {
+        return x->descriptor < y->descriptor ? -1 : 1;
+    }
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* The most frequent first. */
+static int by_count(const void *a, const void *b)
+{
+    const struct kind *x = a, *y = b;
+    if (x->count != y->count) {
+        return x->count > y->count ? -1 : 1;
+    }
+    return by_kind(x->items, y->items);
+}
+
+static void type_of(struct heap_view *view, uint64_t descriptor, uint32_t flags, char *type,
+                    size_t capacity)
+{
+    const struct sonde__block_memory *memory = sonde__blockheap_memory(view->heap);
+    static char encoding[SONDE__BLOCK_TEXT_MAX];
+    struct sonde__block_desc desc;
+    struct sonde__text text;
+    size_t length;
+    sonde__base_text_init(&text, type, capacity);
+    if (sonde__block_desc_read(memory, descriptor, flags, &desc) == SONDE_OK &&
+        desc.signature != 0 &&
+        sonde__block_read_text(memory, desc.signature, encoding, sizeof encoding, &length)) {
+        (void)sonde__block_signature(encoding, length, NULL, &text);
+    }
+}
+
+static void print_known(const struct sonde__blockheap_capture *capture)
+{
+    const char *comma = "  ";
+    for (unsigned i = 0; i < SOURCES; i++) {
+        if ((capture->sources >> i & 1) != 0) {
+            printf("%s%s", comma, heap_view_source(i));
+            comma = ", ";
+        }
+    }
+    if (capture->denied != SONDE_BLOCK_UNKNOWN) {
+        printf("; %s: %s", heap_view_source(capture->denied_by), heap_view_kind(capture->denied));
+    }
+}
+
+static bool is_reference(uint8_t kind)
+{
+    return kind == SONDE_BLOCK_STRONG || kind == SONDE_BLOCK_WEAK ||
+           kind == SONDE_BLOCK_UNRETAINED || kind == SONDE_BLOCK_BLOCK;
+}
+
+static void print_bytes(const uint8_t *bytes, uint32_t size)
+{
+    for (uint32_t i = 0; i < size && i < 32; i++) {
+        printf("%s%02x", i % 4 == 0 && i != 0 ? " " : "", bytes[i]);
+    }
+    printf(size > 32 ? " ..." : "");
+}
+
+static void print_captures(struct heap_view *view, const struct sonde__blockheap_captures *captures,
+                           const uint8_t *body, uint32_t size, unsigned depth);
+
+/* What a __block variable holds now. */
+static void print_box(struct heap_view *view, uint64_t address, unsigned depth)
+{
+    const struct sonde__block_memory *memory = sonde__blockheap_memory(view->heap);
+    struct sonde__blockheap_captures *captures = sonde__mem_alloc_zeroed(sizeof *captures);
+    struct sonde__block_byref byref;
+    uint8_t body[256];
+    uint32_t size;
+    if (captures == NULL ||
+        sonde__blockheap_byref(view->heap, address, &byref, captures) != SONDE_OK) {
+        printf("  0x%" PRIx64 ", which is no box\n", address);
+    } else {
+        size = byref.size < sizeof body ? byref.size : (uint32_t)sizeof body;
+        printf("  box 0x%" PRIx64 "%s\n", byref.address, byref.is_heap ? "" : ", on a stack");
+        if (memory->read(memory->ctx, byref.address, body, size)) {
+            print_captures(view, captures, body, size, depth + 1);
+        }
+    }
+    sonde__mem_free(captures);
+}
+
+/* body: null where no block of the kind is looked at. */
+static void print_captures(struct heap_view *view, const struct sonde__blockheap_captures *captures,
+                           const uint8_t *body, uint32_t size, unsigned depth)
+{
+    for (uint32_t i = 0; i < captures->count; i++) {
+        const struct sonde__blockheap_capture *capture = &captures->items[i];
+        bool whole =
+            body != NULL && capture->offset + (capture->size != 0 ? capture->size : 8) <= size;
+        uint64_t value = 0;
+        printf("%*s+%-5" PRIu32 "%s%-11s", (int)(4 + 4 * depth), "", capture->offset,
+               capture->inside ? "  " : "", heap_view_kind(capture->kind));
+        if (body == NULL) {
+            print_known(capture);
+            putchar('\n');
+            continue;
+        }
+        if (whole && capture->offset + 8 <= size) {
+            memcpy(&value, body + capture->offset, sizeof value);
+        }
+        if (whole && capture->kind == SONDE_BLOCK_BYREF && depth < DEPTH_MAX) {
+            print_box(view, value, depth);
+            continue;
+        }
+        printf("  ");
+        if (whole && is_reference(capture->kind)) {
+            heap_view_print_value(view, value, capture->owned);
+        } else if (whole) {
+            print_bytes(body + capture->offset, capture->size != 0 ? capture->size : 8);
+        } else {
+            printf("beyond what was read");
+        }
+        putchar('\n');
+    }
+    if (captures->problem != NULL) {
+        printf("%*s%s\n", (int)(4 + 4 * depth), "", captures->problem);
+    }
+}
+
+static void print_head(struct heap_view *view, const struct sonde__blockheap_item *item)
+{
+    static char type[SONDE__BLOCK_TEXT_MAX];
+    putchar('\n');
+    heap_view_print_function(view, item->invoke);
+    type_of(view, item->descriptor, item->flags, type, sizeof type);
+    printf("\n    ");
+    sonde__cli_print_visible(stdout, type[0] != '\0' ? type : "type not known");
+    putchar('\n');
+}
+
+static void print_kind(struct heap_view *view, const struct kind *kind)
+{
+    const struct sonde__blockheap_item *item = &kind->items[0];
+    const struct sonde__blockheap_captures *captures =
+        sonde__blockheap_captures(view->heap, item->descriptor, item->flags);
+    print_head(view, item);
+    printf("    %zu of %" PRIu32 " bytes, the first at 0x%" PRIx64 "\n", kind->count, item->size,
+           item->address);
+    if (captures != NULL) {
+        print_captures(view, captures, NULL, 0, 0);
+    }
+}
+
+static void json_captures(struct heap_view *view, const struct sonde__blockheap_item *item)
+{
+    const struct sonde__blockheap_captures *captures =
+        sonde__blockheap_captures(view->heap, item->descriptor, item->flags);
+    printf("\"captures\": [");
+    for (uint32_t i = 0; captures != NULL && i < captures->count; i++) {
+        const struct sonde__blockheap_capture *capture = &captures->items[i];
+        const char *comma = "";
+        printf("%s{\"offset\": %" PRIu32 ", \"size\": %" PRIu32
+               ", \"kind\": \"%s\", \"owned\": %s, \"part\": %s, \"sources\": [",
+               i == 0 ? "" : ", ", capture->offset, capture->size, heap_view_kind(capture->kind),
+               capture->owned ? "true" : "false", capture->inside ? "true" : "false");
+        for (unsigned s = 0; s < SOURCES; s++) {
+            if ((capture->sources >> s & 1) != 0) {
+                printf("%s\"%s\"", comma, heap_view_source(s));
+                comma = ", ";
+            }
+        }
+        printf("]}");
+    }
+    printf("]");
+}
+
+static void json_kind(struct heap_view *view, const struct kind *kind, bool first)
+{
+    static char type[SONDE__BLOCK_TEXT_MAX];
+    const struct sonde__blockheap_item *item = &kind->items[0];
+    struct heap_function function;
+    heap_view_function(view, item->invoke, &function);
+    printf("%s\n    {\"function\": ", first ? "" : ",");
+    sonde__cli_print_json_string(stdout, function.name);
+    printf(", \"file\": ");
+    sonde__cli_print_json_string(stdout, function.file);
+    printf(", \"line\": %" PRIu32 ", \"type\": ", function.line);
+    type_of(view, item->descriptor, item->flags, type, sizeof type);
+    sonde__cli_print_json_string(stdout, type);
+    printf(", \"size\": %" PRIu32 ", \"count\": %zu,\n     ", item->size, kind->count);
+    json_captures(view, item);
+    printf(",\n     \"addresses\": [");
+    for (size_t i = 0; i < kind->count; i++) {
+        printf("%s\"0x%" PRIx64 "\"", i == 0 ? "" : ", ", kind->items[i].address);
+    }
+    printf("]}");
+}
+
+static int print_all(struct heap_view *view, int32_t pid, bool json)
+{
+    size_t count = view->found.count, kinds = 0;
+    struct sonde__blockheap_item *items = sonde__mem_alloc_array(count + 1, sizeof *items);
+    struct kind *list = sonde__mem_alloc_array(count + 1, sizeof *list);
+    if (items == NULL || list == NULL) {
+        sonde__mem_free(items);
+        sonde__mem_free(list);
+        return sonde__cli_fail(view->command, NULL, SONDE_MEMORY, NULL);
+    }
+    if (count > 0) {
+        memcpy(items, view->found.items, count * sizeof *items);
+        qsort(items, count, sizeof *items, by_kind);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || items[i].invoke != items[i - 1].invoke ||
+            items[i].descriptor != items[i - 1].descriptor) {
+            list[kinds++] = (struct kind){&items[i], 0};
+        }
+        list[kinds - 1].count++;
+    }
+    if (kinds > 1) {
+        qsort(list, kinds, sizeof *list, by_count);
+    }
+    if (json) {
+        printf("{\"pid\": %" PRId32 ", \"blocks\": %zu, \"searched_bytes\": %" PRIu64
+               ", \"unreadable_bytes\": %" PRIu64 ", \"kinds\": [",
+               pid, count, view->found.bytes, view->found.unreadable);
+    } else {
+        printf("process %" PRId32 ": %zu block%s on the heap, %zu kind%s; %.1f MB searched in %.1f "
+               "ms\n",
+               pid, count, count == 1 ? "" : "s", kinds, kinds == 1 ? "" : "s",
+               (double)view->found.bytes / 1e6, (double)view->search_ns / 1e6);
+    }
+    for (size_t i = 0; i < kinds; i++) {
+        if (json) {
+            json_kind(view, &list[i], i == 0);
+        } else {
+            print_kind(view, &list[i]);
+        }
+    }
+    printf(json ? "]}\n" : "");
+    sonde__mem_free(items);
+    sonde__mem_free(list);
+    return SONDE__CLI_OK;
+}
+
+static int print_one(struct heap_view *view, const char *text)
+{
+    const struct sonde__block_memory *memory = sonde__blockheap_memory(view->heap);
+    char *end;
+    uint64_t address = strtoull(text, &end, 0);
+    struct sonde__blockheap_item item;
+    const struct sonde__blockheap_captures *captures;
+    uint8_t *body;
+    uint32_t size;
+    if (!sonde__blockheap_check(view->heap, address, &item)) {
+        sonde__cli_error(view->command, "%s: no live block of the heap is there", text);
+        return SONDE__CLI_ABSENT;
+    }
+    captures = sonde__blockheap_captures(view->heap, item.descriptor, item.flags);
+    size = item.size < BODY_BYTES ? item.size : BODY_BYTES;
+    body = sonde__mem_alloc(size);
+    if (captures == NULL || body == NULL || !memory->read(memory->ctx, address, body, size)) {
+        sonde__mem_free(body);
+        return sonde__cli_fail(view->command, text, SONDE_UNREADABLE, NULL);
+    }
+    print_head(view, &item);
+    printf("    %" PRIu32 " bytes at 0x%" PRIx64 ", %" PRIu32 " reference%s\n", item.size, address,
+           item.count, item.count == 1 ? "" : "s");
+    print_captures(view, captures, body, size, 0);
+    sonde__mem_free(body);
+    return SONDE__CLI_OK;
+}
+
+static bool is_address(const char *text)
+{
+    char *end;
+    if (text[0] < '0' || text[0] > '9') { /* strtoull() takes signs and blanks */
+        return false;
+    }
+    (void)strtoull(text, &end, 0);
+    return *end == '\0';
+}
+
+int blocks_process(const struct sonde__cli_command *command, int32_t pid,
+                   const char *const *addresses, unsigned count, struct sonde__cli_symbols *symbols,
+                   bool json)
+{
+    static struct heap_view view;
+    int exit_code;
+    for (unsigned i = 0; i < count; i++) {
+        if (!is_address(addresses[i])) {
+            return sonde__cli_usage_error(command, "not an address: %s", addresses[i]);
+        }
+    }
+    if (json && count != 0) {
+        return sonde__cli_usage_error(command, "--json: of all blocks of a process only");
+    }
+    exit_code = heap_view_open(&view, command, pid, symbols);
+    if (exit_code == SONDE__CLI_OK && count == 0) {
+        exit_code = print_all(&view, pid, json);
+    }
+    for (unsigned i = 0; i < count && view.heap != NULL; i++) {
+        int one = print_one(&view, addresses[i]);
+        exit_code = exit_code == SONDE__CLI_OK ? one : exit_code;
+    }
+    heap_view_close(&view);
+    return exit_code;
+}
