@@ -15,7 +15,7 @@ bad=$(printf '%s\n' "$undefined" | awk -v defs="$defined" -v list="$here/async-s
         while ((getline line < list) > 0) { sub(/[ \t]*#.*/, "", line); if (line != "") ok[line] = 1 }
     }
     $0 == "" || ok[$0] { next }
-    /^sonde__(base|arch|image|cfi|elf|unwind|os|capture|depot|probe)_/ { next }
+    /^sonde__(base|arch|image|cfi|elf|unwind|os|capture|depot|record|probe)_/ { next }
     { print }')
 if [ -n "$bad" ]; then
     printf 'module %s is not async-signal-safe: %s\n' "$module" "$(printf '%s ' $bad)" >&2

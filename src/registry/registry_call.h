@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Calls of a blocks runtime, as hooks (probe_hook.h) see them, into the registry.
+ *
+ * Four functions make and end blocks. _Block_object_assign makes them, too, where a block captures
+ * another: runtimes have the copying inlined there, so whoever sees _Block_copy alone misses those.
+ * A call that may make a block is made from here, since only its result says whether it did; all
+ * others are told before and go on as if nobody had looked.
+ *
+ * Where a runtime's functions call each other through hooked slots, a call inside is the same event
+ * as the one outside of it: it is counted once. Context: handler. */
+#ifndef SONDE_REGISTRY_CALL_H
+#define SONDE_REGISTRY_CALL_H
+
+#include "probe_hook.h"
+#include "record.h"
+#include "registry.h"
+
+/* hook->function of the hooks, in this order. */
+enum sonde__registry_function {
+    SONDE__REGISTRY_COPY,
+    SONDE__REGISTRY_RELEASE,
+    SONDE__REGISTRY_ASSIGN,
+    SONDE__REGISTRY_DISPOSE,
+    SONDE__REGISTRY_FUNCTIONS,
+};
+extern const char *const sonde__registry_functions[SONDE__REGISTRY_FUNCTIONS];
+
+struct sonde__registry_calls {
+    struct sonde__registry registry;
+    struct sonde__record *record; /* whose depot has the stacks */
+    uint64_t (*now_ns)(void);     /* monotonic clock; handler code */
+};
+
+/* A sonde__probe_recorder's answer to a call. */
+uint64_t sonde__registry_call(const struct sonde__registry_calls *calls,
+                              const struct sonde__probe_hook *hook, const struct sonde__regs *regs);
+
+#endif

@@ -1,0 +1,1 @@
+set(sources registry.c registry_call.c)
