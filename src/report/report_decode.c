@@ -508,6 +508,51 @@ static void decode_call(struct sonde__report_decoded *d, const struct field *rec
     sonde__report_add_call(d->report, &call);
 }
 
+static void decode_heap_blocks(struct sonde__report_decoded *d, const struct field *record)
+{
+    struct sonde__report_heap_blocks b = {0};
+    struct sonde__bytes message = open_message(record);
+    struct field f;
+    while (next_field(&message, &f)) {
+        switch (key_of(&f)) {
+        case VARINT(SONDE__HEAP_BLOCKS_TIME):
+            b.time_ns = f.value;
+            break;
+        case VARINT(SONDE__HEAP_BLOCKS_STACK):
+            b.stack = (uint32_t)f.value;
+            break;
+        case VARINT(SONDE__HEAP_BLOCKS_FUNCTION):
+            b.function = (uint32_t)f.value;
+            break;
+        case VARINT(SONDE__HEAP_BLOCKS_COUNT):
+            b.count = f.value;
+            break;
+        case VARINT(SONDE__HEAP_BLOCKS_SIZE):
+            b.size_bytes = f.value;
+            break;
+        case VARINT(SONDE__HEAP_BLOCKS_GROWTH):
+            b.growth = (int64_t)f.value;
+            break;
+        case VARINT(SONDE__HEAP_BLOCKS_GROWTH_BYTES):
+            b.growth_bytes = (int64_t)f.value;
+            break;
+        case VARINT(SONDE__HEAP_BLOCKS_OLDEST):
+            b.oldest_ns = f.value;
+            break;
+        case VARINT(SONDE__HEAP_BLOCKS_NEWEST):
+            b.newest_ns = f.value;
+            break;
+        case VARINT(SONDE__HEAP_BLOCKS_TID):
+            b.tid = (int64_t)f.value;
+            break;
+        default:
+            break;
+        }
+    }
+    close_message(d, &message);
+    sonde__report_add_heap_blocks(d->report, &b);
+}
+
 static void decode_end(struct sonde__report_decoded *d, const struct field *record)
 {
     struct sonde__report_end end = {0};
@@ -566,6 +611,9 @@ static void decode_part(struct sonde__report_decoded *d, const struct field *f)
         break;
     case BYTES(SONDE__RECORD_CALLS):
         decode_call(d, f);
+        break;
+    case BYTES(SONDE__RECORD_HEAP_BLOCKS):
+        decode_heap_blocks(d, f);
         break;
     case BYTES(SONDE__RECORD_NOTES):
         sonde__report_append_note(d->report, f->bytes, f->size);

@@ -228,6 +228,12 @@ static void put_all(struct folded *f)
         const struct sonde__report_call *call = sonde__report_call(r, i);
         put_stack(f, "", call->stack, sonde__report_text(r, call->function), call->count);
     }
+    for (uint32_t i = 0; i < sonde__report_heap_blocks_count(r) && is_going(f); i++) {
+        const struct sonde__report_heap_blocks *blocks = sonde__report_heap_blocks(r, i);
+        if (blocks->growth > 0) { /* of all times together: what came and did not go */
+            put_stack(f, "", blocks->stack, "", (uint64_t)blocks->growth);
+        }
+    }
 }
 
 bool sonde__report_folded_view(const struct sonde__report *report,

@@ -205,10 +205,11 @@ static void put_header(struct sonde__json *j, const struct sonde__report *report
     const struct sonde__report_header *h = sonde__report_header(report);
     sonde__json_string(j, "schema", "sonde-report-1");
     sonde__json_string(j, "kind",
-                       h->kind == SONDE__REPORT_STACKS  ? "stacks"
-                       : h->kind == SONDE__REPORT_WATCH ? "watch"
-                       : h->kind == SONDE__REPORT_CALLS ? "calls"
-                                                        : "unknown");
+                       h->kind == SONDE__REPORT_STACKS        ? "stacks"
+                       : h->kind == SONDE__REPORT_WATCH       ? "watch"
+                       : h->kind == SONDE__REPORT_CALLS       ? "calls"
+                       : h->kind == SONDE__REPORT_HEAP_BLOCKS ? "heap-blocks"
+                                                              : "unknown");
     sonde__json_string(j, "tool", h->tool);
     sonde__json_time(j, "time", h->time_unix_ns);
     sonde__json_int(j, "pid", h->pid);
@@ -388,6 +389,36 @@ static void put_recorded(struct sonde__json *j, const struct sonde__report *repo
     sonde__json_close(j);
 }
 
+/* In the order of the file: those of one time stand together. */
+static void put_heap_blocks(struct sonde__json *j, const struct sonde__report *report)
+{
+    char name[SONDE__DEMANGLE_OUTPUT_MAX];
+    if (sonde__report_header(report)->kind != SONDE__REPORT_HEAP_BLOCKS) {
+        return;
+    }
+    sonde__json_array(j, "heap_blocks");
+    for (uint32_t i = 0; i < sonde__report_heap_blocks_count(report) && !j->out->stopped; i++) {
+        const struct sonde__report_heap_blocks *b = sonde__report_heap_blocks(report, i);
+        sonde__json_object(j, NULL);
+        sonde__json_uint(j, "time_ns", b->time_ns);
+        sonde__json_string(
+            j, "function",
+            sonde__report_function(
+                j->out, report,
+                sonde__report_frame(report, sonde__report_node(report, b->function)->frame), name));
+        sonde__json_uint(j, "count", b->count);
+        sonde__json_uint(j, "size_bytes", b->size_bytes);
+        sonde__json_int(j, "growth", b->growth);
+        sonde__json_int(j, "growth_bytes", b->growth_bytes);
+        sonde__json_uint(j, "oldest_ns", b->oldest_ns);
+        sonde__json_uint(j, "newest_ns", b->newest_ns);
+        sonde__json_int(j, "tid", b->tid);
+        put_frames(j, report, b->stack);
+        sonde__json_close(j);
+    }
+    sonde__json_close(j);
+}
+
 static void put_notes(struct sonde__json *j, const struct sonde__report *report)
 {
     sonde__json_array(j, "notes");
@@ -447,6 +478,7 @@ void sonde__report_json_view(const struct sonde__report *report,
     }
     sonde__json_close(&j);
     put_recorded(&j, report);
+    put_heap_blocks(&j, report);
     put_totals(&j, report, view == NULL ? NULL : view->loss);
     sonde__json_close(&j);
     sonde__report_out_str(&out, "\n");

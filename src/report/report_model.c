@@ -43,6 +43,7 @@ enum sonde_status sonde__report_create(struct sonde__report **ret_report)
     r->stalls.element_bytes = sizeof(struct sonde__report_stall);
     r->notes.element_bytes = sizeof(struct sonde__report_string);
     r->calls.element_bytes = sizeof(struct sonde__report_call);
+    r->heap_blocks.element_bytes = sizeof(struct sonde__report_heap_blocks);
     r->header.format = SONDE__REPORT_FORMAT;
     r->header.tool = r->header.executable = r->header.os = r->header.arch = r->header.source = "";
     *ret_report = r;

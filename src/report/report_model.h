@@ -31,6 +31,7 @@ struct sonde__report;
 #define SONDE__REPORT_SAMPLES_MAX      65536u /* of one stall: a day at the slowest sampling rate */
 #define SONDE__REPORT_NOTES_MAX        1024u
 #define SONDE__REPORT_CALLS_MAX        4194304u /* entries of the largest depot are fewer */
+#define SONDE__REPORT_HEAP_BLOCKS_MAX  1048576u /* of all times */
 #define SONDE__REPORT_INLINED_MAX      256u /* of one frame; five times what large programs have */
 #define SONDE__REPORT_TAIL_CALLS_MAX   64u  /* before one frame */
 
@@ -38,6 +39,7 @@ enum sonde__report_kind {
     SONDE__REPORT_STACKS = 1,
     SONDE__REPORT_WATCH = 2,
     SONDE__REPORT_CALLS = 3,
+    SONDE__REPORT_HEAP_BLOCKS = 4,
 };
 
 /* As in the schema. */
@@ -191,9 +193,20 @@ struct sonde__report_call {
     uint64_t count;
 };
 
+/* Blocks of one function that one stack made, at one time. */
+struct sonde__report_heap_blocks {
+    uint64_t time_ns;  /* since start */
+    uint32_t stack;    /* node; 0: of stacks that had no room */
+    uint32_t function; /* node of one frame */
+    uint64_t count, size_bytes;
+    int64_t growth, growth_bytes; /* since the time before */
+    uint64_t oldest_ns, newest_ns;
+    int64_t tid; /* 0: several */
+};
+
 /* What was left out, by kind. */
 struct sonde__report_lost {
-    uint64_t strings, images, frames, nodes, threads, stalls, samples, notes, calls;
+    uint64_t strings, images, frames, nodes, threads, stalls, samples, notes, calls, heap_blocks;
     uint64_t strings_cut; /* kept, but shortened */
 };
 
@@ -227,6 +240,8 @@ void sonde__report_add_thread(struct sonde__report *report,
                               const struct sonde__report_thread *thread);
 void sonde__report_add_stall(struct sonde__report *report, const struct sonde__report_stall *stall);
 void sonde__report_add_call(struct sonde__report *report, const struct sonde__report_call *call);
+void sonde__report_add_heap_blocks(struct sonde__report *report,
+                                   const struct sonde__report_heap_blocks *blocks);
 
 /* Reading the model. Ids outside the dictionaries answer empty values, never null, except
  * sonde__report_end: null until it is set or read. */
@@ -249,6 +264,9 @@ uint32_t sonde__report_stall_count(const struct sonde__report *report);
 const struct sonde__report_stall *sonde__report_stall(const struct sonde__report *r, uint32_t i);
 uint32_t sonde__report_call_count(const struct sonde__report *report);
 const struct sonde__report_call *sonde__report_call(const struct sonde__report *r, uint32_t i);
+uint32_t sonde__report_heap_blocks_count(const struct sonde__report *report);
+const struct sonde__report_heap_blocks *sonde__report_heap_blocks(const struct sonde__report *r,
+                                                                  uint32_t i);
 uint32_t sonde__report_note_count(const struct sonde__report *report);
 const char *sonde__report_note(const struct sonde__report *report, uint32_t i);
 

@@ -67,6 +67,20 @@ void sonde__report_add_call(struct sonde__report *report, const struct sonde__re
     *entry = *call;
 }
 
+void sonde__report_add_heap_blocks(struct sonde__report *report,
+                                   const struct sonde__report_heap_blocks *blocks)
+{
+    struct sonde__report_heap_blocks *entry = NULL;
+    if (report->heap_blocks.count < SONDE__REPORT_HEAP_BLOCKS_MAX) {
+        entry = sonde__report_list_add(&report->arena, &report->heap_blocks);
+    }
+    if (entry == NULL) {
+        report->lost.heap_blocks++;
+        return;
+    }
+    *entry = *blocks;
+}
+
 const struct sonde__report_header *sonde__report_header(const struct sonde__report *report)
 {
     return &report->header;
@@ -86,7 +100,7 @@ uint64_t sonde__report_lost_records(const struct sonde__report *report)
 {
     const struct sonde__report_lost *l = &report->lost;
     return l->strings + l->images + l->frames + l->nodes + l->threads + l->stalls + l->samples +
-           l->notes + l->calls;
+           l->notes + l->calls + l->heap_blocks;
 }
 
 const char *sonde__report_text(const struct sonde__report *report, uint32_t string)
@@ -185,4 +199,17 @@ uint32_t sonde__report_call_count(const struct sonde__report *report)
 uint32_t sonde__report_note_count(const struct sonde__report *report)
 {
     return report->notes.count;
+}
+
+uint32_t sonde__report_heap_blocks_count(const struct sonde__report *report)
+{
+    return report->heap_blocks.count;
+}
+
+const struct sonde__report_heap_blocks *sonde__report_heap_blocks(const struct sonde__report *r,
+                                                                  uint32_t i)
+{
+    static const struct sonde__report_heap_blocks none;
+    const struct sonde__report_heap_blocks *blocks = sonde__report_list_at(&r->heap_blocks, i);
+    return blocks != NULL ? blocks : &none;
 }

@@ -19,6 +19,7 @@ enum sonde__schema_record {
     SONDE__RECORD_END = 8,
     SONDE__RECORD_NOTES = 9,
     SONDE__RECORD_CALLS = 10,
+    SONDE__RECORD_HEAP_BLOCKS = 11,
     SONDE__RECORD_CRC32C = 15,
 };
 
@@ -123,6 +124,19 @@ enum sonde__schema_stall {
     SONDE__STALL_SAMPLES_EARLY = 14,
     SONDE__STALL_SAMPLER = 15,
     SONDE__STALL_MAIN = 16,
+};
+
+enum sonde__schema_heap_blocks {
+    SONDE__HEAP_BLOCKS_TIME = 1,
+    SONDE__HEAP_BLOCKS_STACK = 2,
+    SONDE__HEAP_BLOCKS_FUNCTION = 3,
+    SONDE__HEAP_BLOCKS_COUNT = 4,
+    SONDE__HEAP_BLOCKS_SIZE = 5,
+    SONDE__HEAP_BLOCKS_GROWTH = 6,
+    SONDE__HEAP_BLOCKS_GROWTH_BYTES = 7,
+    SONDE__HEAP_BLOCKS_OLDEST = 8,
+    SONDE__HEAP_BLOCKS_NEWEST = 9,
+    SONDE__HEAP_BLOCKS_TID = 10,
 };
 
 enum sonde__schema_end {

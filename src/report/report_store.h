@@ -52,6 +52,7 @@ struct sonde__report {
     bool has_end;
     struct sonde__report_lost lost;
     struct sonde__report_list strings, images, frames, nodes, threads, stalls, notes, calls;
+    struct sonde__report_list heap_blocks;
     struct sonde__report_table string_ids, image_ids, frame_ids, node_ids;
 };
 

@@ -98,6 +98,7 @@ static void put_losses(struct sonde__report_out *out, const struct sonde__report
     put_count(out, lost->strings, " names or texts\n");
     put_count(out, lost->notes, " notes\n");
     put_count(out, lost->calls, " recorded calls\n");
+    put_count(out, lost->heap_blocks, " groups of blocks\n");
     if (end != NULL && end->lost_records != 0) {
         put_count(out, end->lost_records, " records, when the report was made\n");
     }
@@ -186,6 +187,16 @@ void sonde__report_text_calls(const struct sonde__report *report,
     sonde__report_out_flush(&out);
 }
 
+void sonde__report_text_heap_blocks(const struct sonde__report *report, uint32_t first,
+                                    const struct sonde__report_view *view,
+                                    struct sonde__report_sink sink)
+{
+    struct sonde__report_out out;
+    view = view == NULL ? &plain_view : view;
+    sonde__report_put_heap_blocks(begin(view, sink, &out), report, first);
+    sonde__report_out_flush(&out);
+}
+
 void sonde__report_text_view(const struct sonde__report *report,
                              const struct sonde__report_view *view, struct sonde__report_sink sink)
 {
@@ -203,6 +214,7 @@ void sonde__report_text_view(const struct sonde__report *report,
         put_all_threads(&out, report, view->unfolded);
     }
     sonde__report_put_calls(&out, report, view);
+    sonde__report_put_heap_blocks(&out, report, 0);
     if (view->images) {
         put_images(&out, report);
     }

@@ -38,7 +38,8 @@ void sonde__report_style_view(const struct sonde__report *report, enum sonde_sty
 
 /* A line for each distinct stack: its functions, outermost first, with semicolons between them, a
  * space, and its weight. Threads weigh 1 each, samples of stalls their nanoseconds, recorded calls
- * their number. False: out of memory, and something is missing. */
+ * their number, blocks on the heap by how many more they became. False: out of memory, and
+ * something is missing. */
 bool sonde__report_folded_view(const struct sonde__report *report,
                                const struct sonde__report_view *view,
                                struct sonde__report_sink sink);
@@ -47,6 +48,11 @@ bool sonde__report_folded_view(const struct sonde__report *report,
 void sonde__report_text_calls(const struct sonde__report *report,
                               const struct sonde__report_view *view,
                               struct sonde__report_sink sink);
+
+/* Blocks on the heap, from number `first` on (a time's), likewise. */
+void sonde__report_text_heap_blocks(const struct sonde__report *report, uint32_t first,
+                                    const struct sonde__report_view *view,
+                                    struct sonde__report_sink sink);
 
 /* One stall (index in the model), as the text view shows it: for a watch that prints as it goes. */
 void sonde__report_text_stall(const struct sonde__report *report, uint32_t index,
@@ -61,6 +67,9 @@ void sonde__report_put_stall(struct sonde__report_out *out, const struct sonde__
 /* Who called the recorded functions, and how often. */
 void sonde__report_put_calls(struct sonde__report_out *out, const struct sonde__report *report,
                              const struct sonde__report_view *view);
+/* Who made the blocks that live, from number `first` on. */
+void sonde__report_put_heap_blocks(struct sonde__report_out *out,
+                                   const struct sonde__report *report, uint32_t first);
 void sonde__report_put_threads(struct sonde__report_out *out, const struct sonde__report *report,
                                const struct sonde__report_thread *threads, uint32_t count,
                                bool unfolded);

@@ -19,7 +19,7 @@
 struct progress {
     bool header;
     uint32_t strings; /* ids given out in the file */
-    uint32_t images, frames, nodes, threads, stalls, notes, calls;
+    uint32_t images, frames, nodes, threads, stalls, notes, calls, heap_blocks;
 };
 
 struct sonde__report_writer {
@@ -218,6 +218,24 @@ static void put_call(struct sonde__report_writer *w, const struct sonde__report 
     sonde__proto_end(p, mark);
 }
 
+static void put_heap_blocks(struct sonde__report_writer *w,
+                            const struct sonde__report_heap_blocks *b)
+{
+    struct sonde__proto *p = &w->body;
+    size_t mark = sonde__proto_begin(p, SONDE__RECORD_HEAP_BLOCKS);
+    sonde__proto_uint(p, SONDE__HEAP_BLOCKS_TIME, b->time_ns);
+    sonde__proto_uint(p, SONDE__HEAP_BLOCKS_STACK, b->stack);
+    sonde__proto_uint(p, SONDE__HEAP_BLOCKS_FUNCTION, b->function);
+    sonde__proto_uint(p, SONDE__HEAP_BLOCKS_COUNT, b->count);
+    sonde__proto_uint(p, SONDE__HEAP_BLOCKS_SIZE, b->size_bytes);
+    sonde__proto_int(p, SONDE__HEAP_BLOCKS_GROWTH, b->growth);
+    sonde__proto_int(p, SONDE__HEAP_BLOCKS_GROWTH_BYTES, b->growth_bytes);
+    sonde__proto_uint(p, SONDE__HEAP_BLOCKS_OLDEST, b->oldest_ns);
+    sonde__proto_uint(p, SONDE__HEAP_BLOCKS_NEWEST, b->newest_ns);
+    sonde__proto_int(p, SONDE__HEAP_BLOCKS_TID, b->tid);
+    sonde__proto_end(p, mark);
+}
+
 static void put_sample(struct sonde__report_writer *w, const struct sonde__report *report,
                        const struct sonde__report_sample *s)
 {
@@ -345,6 +363,8 @@ static bool put_next(struct sonde__report_writer *w, const struct sonde__report 
         put_stall(w, report, sonde__report_stall(report, now->stalls++));
     } else if (now->calls < sonde__report_call_count(report)) {
         put_call(w, report, sonde__report_call(report, now->calls++));
+    } else if (now->heap_blocks < sonde__report_heap_blocks_count(report)) {
+        put_heap_blocks(w, sonde__report_heap_blocks(report, now->heap_blocks++));
     } else {
         return false;
     }

@@ -12,6 +12,7 @@ set(sources
     report_store.c
     report_style.c
     report_text.c
+    report_text_blocks.c
     report_text_calls.c
     report_text_stack.c
     report_text_stall.c
