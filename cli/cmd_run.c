@@ -25,6 +25,8 @@ enum {
     OPTION_FOLLOWED,
     OPTION_RECORD,
     OPTION_APP_ONLY,
+    OPTION_BLOCKS,
+    OPTION_BLOCKS_EVERY,
 };
 
 /* 125: sonde itself failed, as timeout(1) and env(1) use it. */
@@ -34,6 +36,8 @@ enum {
 #define DEBUG_BYTES_MAX ((uint64_t)64 << 20)
 /* Below this the resolution of the probe's clock (a jiffy, up to 10 ms) would show. */
 #define STALL_MIN_NS 50000000u
+/* Each look at the blocks reads all of them. */
+#define BLOCKS_EVERY_MIN_NS 100000000u
 
 static const struct sonde__cli_option options[] = {
     {OPTION_STALL, "stall", 's', "DUR",
@@ -50,6 +54,10 @@ static const struct sonde__cli_option options[] = {
      "instead of stalls, record the calls of the functions that the file LIST names, one a line"},
     {OPTION_APP_ONLY, "app-only", 0, NULL,
      "with --record: show the program's own frames, and how many of the system are left out"},
+    {OPTION_BLOCKS, "blocks", 'b', NULL,
+     "instead of stalls, keep account of the blocks (closures) on the heap, and who made them"},
+    {OPTION_BLOCKS_EVERY, "blocks-every", 0, "DUR",
+     "with --blocks: say each DUR, 100ms or more, which became more or fewer"},
     {OPTION_FOLLOW, "follow", 'f', NULL, "watch the programs that PROGRAM executes, too"},
     {OPTION_COLOR, "color", 0, "WHEN", "auto, always, never"},
     {OPTION_VERBOSE, "verbose", 'v', NULL, "say what is watched, and how much was seen"},
@@ -170,6 +178,8 @@ struct choice {
     const char *list; /* of functions to record */
     enum sonde__cli_color color;
     bool app_only;
+    bool blocks;
+    uint64_t blocks_every_ns;
 };
 
 /* The options, up to the program. False: *ret_exit_code says how to end. */
@@ -216,6 +226,13 @@ static bool parse(const struct sonde__cli_command *command, int argc, char **arg
         case OPTION_APP_ONLY:
             chosen->app_only = true;
             break;
+        case OPTION_BLOCKS:
+            chosen->blocks = true;
+            break;
+        case OPTION_BLOCKS_EVERY:
+            right = sonde__cli_parse_duration(args.value, &chosen->blocks_every_ns) &&
+                    chosen->blocks_every_ns >= BLOCKS_EVERY_MIN_NS;
+            break;
         case OPTION_FOLLOWED:
             right = sonde__cli_parse_uint(args.value, INT32_MAX, &root) && root > 0;
             o->root = (int32_t)root;
@@ -257,8 +274,15 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     if (chosen.list == NULL && chosen.app_only) {
         return sonde__cli_usage_error(command, "--app-only is of --record");
     }
-    if (chosen.list != NULL && o.follow) {
-        return sonde__cli_usage_error(command, "--record and --follow do not go together yet");
+    if ((chosen.list != NULL || chosen.blocks) && o.follow) {
+        return sonde__cli_usage_error(command, "%s and --follow do not go together yet",
+                                      chosen.blocks ? "--blocks" : "--record");
+    }
+    if (chosen.blocks && chosen.list != NULL) {
+        return sonde__cli_usage_error(command, "--blocks and --record do not go together yet");
+    }
+    if (!chosen.blocks && chosen.blocks_every_ns != 0) {
+        return sonde__cli_usage_error(command, "--blocks-every is of --blocks");
     }
     if (o.follow) {
         fill_follow(&o, chosen.report);
@@ -275,6 +299,10 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     o.probe = sonde__cli_find_probe();
     if (chosen.list != NULL &&
         (missing = sonde__cli_prepare_record(command, chosen.list, chosen.app_only, &o)) != 0) {
+        return missing;
+    }
+    if (chosen.blocks &&
+        (missing = sonde__cli_prepare_blocks(command, chosen.blocks_every_ns, &o)) != 0) {
         return missing;
     }
     if (o.root != 0 && o.report_base != NULL) {
@@ -320,6 +348,12 @@ const struct sonde__cli_command sonde__cmd_run = {
              "of Objective-C. --verbose lists what cannot be seen, and why. Forked children\n"
              "are not recorded.\n"
              "\n"
+             "--blocks: each block (closure) that lives on the heap, with the stack that made\n"
+             "it, its age and thread: listed when PROGRAM ends, on SIGQUIT to the supervisor,\n"
+             "and with --blocks-every what became more or fewer since the time before. Calls\n"
+             "of a blocks runtime that is linked into PROGRAM itself are not seen; references\n"
+             "that come and go unseen are said where they show. Forked children are left out.\n"
+             "\n"
              "Exit status: that of PROGRAM; 125 when sonde failed, 126 when PROGRAM cannot be\n"
              "executed, 127 when it is not found.",
     .options = options,
@@ -327,6 +361,7 @@ const struct sonde__cli_command sonde__cmd_run = {
                 "sonde run --stall 100ms --report stalls.sonde -- node app.js\n"
                 "sonde run --follow -- ./start-servers.sh\n"
                 "sonde run --record functions.txt -- curl https://example.org/\n"
+                "sonde run --blocks --blocks-every 10s -- ./server\n"
                 "sonde run --timeout 5m --timeout-action core -- ./test\n",
     .options_before_operand = true,
     .run = run,

@@ -6,8 +6,8 @@
 #include "host_run.h"
 #include "watch_program.h"
 
-int sonde__cli_prepare_record(const struct sonde__cli_command *command, const char *list,
-                              bool app_only, struct sonde__watch_options *options)
+static int prepare(const struct sonde__cli_command *command, struct sonde__audit_options *from,
+                   const struct sonde__watch_guest *as, struct sonde__watch_options *options)
 {
     static struct sonde__watch_guest guest;
     static struct sonde__watch_program program;
@@ -18,37 +18,49 @@ int sonde__cli_prepare_record(const struct sonde__cli_command *command, const ch
         return 0; /* it is said when it is executed */
     }
     sonde__watch_inspect(path, &program);
-    const struct sonde__audit_options from = {
-        .list = list,
-        .library = sonde__cli_find_library("libsonde-record.so", "../recorder/"),
-        .program = program.binary,
-        .envp = options->envp,
-        .symbols = options->symbols,
-        .blinds = options->verbose,
-    };
-    if (from.library == NULL) {
+    from->library = sonde__cli_find_library("libsonde-record.so", "../recorder/");
+    from->program = program.binary;
+    from->envp = options->envp;
+    from->symbols = options->symbols;
+    from->blinds = options->verbose;
+    if (from->library == NULL) {
         sonde__cli_error(command, "libsonde-record.so was not found beside sonde");
         return 125;
     }
-    enum sonde_status status = sonde__audit_create(&from, &audit, &error);
+    enum sonde_status status = sonde__audit_create(from, &audit, &error);
     if (status != SONDE_OK) {
         if (error.at != 0) {
-            sonde__cli_error(command, "%s:%llu: %s", list, (unsigned long long)error.at,
+            sonde__cli_error(command, "%s:%llu: %s", from->list, (unsigned long long)error.at,
                              error.what);
         } else {
-            (void)sonde__cli_fail(command, list, status, &error);
+            (void)sonde__cli_fail(command, from->list, status, &error);
         }
         return 125;
     }
-    guest = (struct sonde__watch_guest){
-        .size = sonde__audit_shared_size(),
-        .fd = sonde__audit_library_fd(audit),
-        .app_only = app_only,
-        .ctx = audit,
-        .begin = sonde__audit_begin,
-        .end = sonde__audit_end,
-    };
+    guest = *as;
+    guest.size = sonde__audit_shared_size() + (from->blocks ? sonde__audit_registry_size() : 0);
+    guest.fd = sonde__audit_library_fd(audit);
+    guest.ctx = audit;
+    guest.begin = sonde__audit_begin;
+    guest.end = sonde__audit_end;
     options->probe = sonde__audit_library(audit);
     options->guest = &guest;
     return 0;
+}
+
+int sonde__cli_prepare_record(const struct sonde__cli_command *command, const char *list,
+                              bool app_only, struct sonde__watch_options *options)
+{
+    struct sonde__audit_options from = {.list = list};
+    const struct sonde__watch_guest guest = {.kind = SONDE__REPORT_CALLS, .app_only = app_only};
+    return prepare(command, &from, &guest, options);
+}
+
+int sonde__cli_prepare_blocks(const struct sonde__cli_command *command, uint64_t period_ns,
+                              struct sonde__watch_options *options)
+{
+    struct sonde__audit_options from = {.blocks = true};
+    const struct sonde__watch_guest guest = {
+        .kind = SONDE__REPORT_HEAP_BLOCKS, .period_ns = period_ns, .look = sonde__audit_look};
+    return prepare(command, &from, &guest, options);
 }

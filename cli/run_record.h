@@ -11,4 +11,9 @@
 int sonde__cli_prepare_record(const struct sonde__cli_command *command, const char *list,
                               bool app_only, struct sonde__watch_options *options);
 
+/* Fills `options` so that the program runs with a registry of its blocks, looked at each period_ns
+ * (0: at the end only). Returns 0, or the exit status. */
+int sonde__cli_prepare_blocks(const struct sonde__cli_command *command, uint64_t period_ns,
+                              struct sonde__watch_options *options);
+
 #endif

@@ -15,6 +15,9 @@ uint64_t recorder_call(const struct sonde__probe_hook *hook, const struct sonde_
         (uint64_t)(uintptr_t)&recorder_self) {
         return atomic_load_explicit(&hook->target, memory_order_relaxed);
     }
+    if (recorder_blocks.registry.memory != NULL) {
+        return sonde__registry_call(&recorder_blocks, hook, regs);
+    }
     uint32_t stack = sonde__record_stack(recorder_record, regs, 0);
     (void)sonde__record_call(recorder_record, hook->function, stack);
     return atomic_load_explicit(&hook->target, memory_order_relaxed);

@@ -13,6 +13,7 @@
 #include "page.h"
 #include "probe_hook.h"
 #include "record_page.h"
+#include "registry_call.h"
 
 /* hook->function of the thunks of enum sonde__record_event: this and the event. */
 #define RECORDER_EVENT_FUNCTION 0x10000u
@@ -45,6 +46,11 @@ bool recorder_look_for_methods(void);
  * then is not the program's call. 0: none. */
 extern _Atomic uint64_t recorder_own_thread;
 extern __thread char recorder_self;
+
+/* blocks.c: the registry of blocks, if there is one (`sonde run --blocks`): then all calls are for
+ * it. memory: of the page's registry_lines */
+extern struct sonde__registry_calls recorder_blocks;
+void recorder_start_blocks(void *memory);
 
 /* images.c: what the page says of images and of blind spots. One thread at a time. */
 void recorder_log_images(void);

@@ -36,6 +36,7 @@ struct search {
     uint64_t base;
     uint64_t found[SONDE__RECORD_EVENTS];
     uint32_t event;
+    uint64_t own_start, own_end;
 };
 
 static void take_definition(void *ctx, const ElfW(Sym) * symbol)
@@ -53,8 +54,11 @@ static int find_events(struct dl_phdr_info *info, size_t size, void *ctx)
     struct sonde__hook_object object;
     (void)size;
     sonde__hook_object_read(info, &object);
-    if (sonde__hook_segment(&object, (uint64_t)(uintptr_t)sonde__probe_hooks) != NULL) {
-        return 0; /* ours */
+    const ElfW(Phdr) *own = sonde__hook_segment(&object, (uint64_t)(uintptr_t)sonde__probe_hooks);
+    if (own != NULL) { /* its data are its end */
+        search->own_start = object.base;
+        search->own_end = object.base + own->p_vaddr + own->p_memsz;
+        return 0;
     }
     search->base = object.base;
     for (search->event = 0; search->event < SONDE__RECORD_EVENTS; search->event++) {
@@ -70,14 +74,13 @@ static void set_hook(uint32_t thunk, uint64_t target, uint32_t function)
 }
 
 /* Before anything of ours asks for a symbol. */
-static bool set_events(void)
+static bool set_events(struct search *search)
 {
-    struct search search = {0};
-    (void)dl_iterate_phdr(find_events, &search);
+    (void)dl_iterate_phdr(find_events, search);
     for (uint32_t i = 0; i < SONDE__RECORD_EVENTS; i++) {
-        set_hook(RECORDER_FIRST_EVENT + i, search.found[i], RECORDER_EVENT_FUNCTION + i);
+        set_hook(RECORDER_FIRST_EVENT + i, search->found[i], RECORDER_EVENT_FUNCTION + i);
     }
-    recorder_dlsym = (void *(*)(void *, const char *))(uintptr_t)search.found[SONDE__RECORD_DLSYM];
+    recorder_dlsym = (void *(*)(void *, const char *))(uintptr_t)search->found[SONDE__RECORD_DLSYM];
     return recorder_dlsym != NULL;
 }
 
@@ -111,10 +114,19 @@ static bool map_guest(int fd, uint64_t offset)
     set_functions(); /* names are bound to thunks already, whatever else fails */
     void *memory = map_part(fd, sonde__record_size(page->nodes), offset + SONDE__RECORD_OFFSET);
     recorder_record = memory != NULL ? sonde__record_at(memory, page->nodes) : NULL;
-    if (recorder_record == NULL) {
+    uint64_t registry_at = offset + SONDE__RECORD_OFFSET + sonde__record_size(page->nodes);
+    bool is_whole = recorder_record != NULL;
+    if (is_whole && page->registry_lines != 0) {
+        void *registry = map_part(fd, sonde__registry_size(page->registry_lines), registry_at);
+        is_whole = registry != NULL;
+        if (is_whole) {
+            recorder_start_blocks(registry);
+        }
+    }
+    if (!is_whole) {
         atomic_store(&page->state, SONDE__RECORD_FAILED);
     }
-    return recorder_record != NULL;
+    return is_whole;
 }
 
 static void begin(void)
@@ -143,7 +155,8 @@ static void start(int argc, char **argv, char **envp)
 {
     (void)argc, (void)argv;
     recorder_bind_own_calls();
-    bool may_ask = set_events();
+    struct search search = {0};
+    bool may_ask = set_events(&search);
     int fd = preload_take_environment(envp);
     if (fd < 0) {
         return;
@@ -159,6 +172,8 @@ static void start(int argc, char **argv, char **envp)
         return;
     }
     if (is_shared) {
+        recorder_page->own_start = search.own_start;
+        recorder_page->own_end = search.own_end;
         begin();
     }
     atomic_store_explicit(&page->pid, (int32_t)getpid(), memory_order_release);

@@ -25,6 +25,7 @@ struct reader {
     struct sonde__image_range *ranges;
     struct sonde__image_set set;
     uint32_t valid_until; /* the set is right for nodes below this */
+    uint32_t image_most;  /* that there is room for: the program goes on meanwhile, maybe */
 };
 
 static const char *text_at(const struct sonde__record_page *page, uint32_t at)
@@ -64,7 +65,8 @@ static void add_range(struct reader *r, uint32_t index, const uint32_t *closed)
 /* The images as of node `node`. */
 static void choose_images(struct reader *r, uint32_t node, uint32_t *closed)
 {
-    r->set.image_count = image_count(r->page);
+    uint32_t count = image_count(r->page);
+    r->set.image_count = count < r->image_most ? count : r->image_most;
     r->set.range_count = 0;
     r->set.generation++;
     r->valid_until = UINT32_MAX;
@@ -160,6 +162,7 @@ enum sonde_status sonde__audit_read(const void *memory, const struct sonde__audi
     }
     ret_totals->bytes = sonde__depot_stat(sonde__record_depot(r.record)).bytes;
     uint32_t images = image_count(r.page);
+    r.image_most = images;
     uint32_t *closed = sonde__mem_alloc_array(images + 1, sizeof *closed);
     struct sonde__record_entry *entries =
         sonde__mem_alloc_array(sonde__record_numbers(r.record) + 1, sizeof *entries);
@@ -237,4 +240,84 @@ void sonde__audit_each_blind(const void *memory, const struct sonde__audit_list 
         }
         each(ctx, line);
     }
+}
+
+struct sonde__audit_stacks {
+    struct reader r;
+    uint32_t *closed;
+};
+
+enum sonde_status sonde__audit_stacks_open(const void *memory, struct sonde__symfile_cache *symbols,
+                                           struct sonde__report *report,
+                                           struct sonde__audit_stacks **ret_stacks)
+{
+    struct sonde__audit_stacks *stacks = sonde__mem_alloc_zeroed(sizeof *stacks);
+    if (stacks == NULL) {
+        return SONDE_MEMORY;
+    }
+    struct reader *r = &stacks->r;
+    r->page = memory;
+    r->report = report;
+    uint32_t images = image_count(r->page);
+    stacks->closed = sonde__mem_alloc_array(images + 1, sizeof *stacks->closed);
+    r->images = sonde__mem_alloc_array(images + 1, sizeof *r->images);
+    r->ranges = sonde__mem_alloc_array(images + 1, sizeof *r->ranges);
+    if (stacks->closed == NULL || r->images == NULL || r->ranges == NULL ||
+        sonde__record_view((const char *)memory + SONDE__RECORD_OFFSET, SONDE__AUDIT_NODES,
+                           &r->record) != SONDE_OK ||
+        sonde__drain_create(report, NULL, symbols, &r->drain) != SONDE_OK) {
+        sonde__audit_stacks_close(stacks);
+        return SONDE_MEMORY;
+    }
+    r->image_most = images;
+    choose_images(r, 0, stacks->closed);
+    *ret_stacks = stacks;
+    return SONDE_OK;
+}
+
+void sonde__audit_stacks_close(struct sonde__audit_stacks *stacks)
+{
+    if (stacks->r.drain != NULL) {
+        sonde__drain_destroy(stacks->r.drain);
+    }
+    sonde__record_close(stacks->r.record);
+    sonde__mem_free(stacks->closed);
+    sonde__mem_free(stacks->r.images);
+    sonde__mem_free(stacks->r.ranges);
+    sonde__mem_free(stacks);
+}
+
+uint32_t sonde__audit_stacks_put(struct sonde__audit_stacks *stacks, uint32_t id)
+{
+    struct reader *r = &stacks->r;
+    uint64_t pcs[SONDE__RECORD_DEPTH];
+    uint8_t how[SONDE__RECORD_DEPTH];
+    struct sonde_stack stack;
+    if (id >= r->valid_until) {
+        choose_images(r, id, stacks->closed);
+    }
+    sonde_stack_init(&stack, pcs, how, SONDE__RECORD_DEPTH, 0);
+    if (!sonde__depot_get(sonde__record_depot(r->record), id, &stack)) {
+        return 0;
+    }
+    uint32_t kept = 0, lost_at = stack.lost_at;
+    for (uint32_t i = 0; i < stack.count; i++) {
+        bool is_own = pcs[i] > r->page->own_start && pcs[i] <= r->page->own_end;
+        pcs[kept] = pcs[i];
+        how[kept] = how[i];
+        stack.lost_at -= is_own && i < lost_at;
+        kept += !is_own;
+    }
+    stack.count = kept;
+    return kept > 0 ? sonde__drain_stack(r->drain, &r->set, &stack) : 0;
+}
+
+uint32_t sonde__audit_stacks_function(struct sonde__audit_stacks *stacks, uint64_t pc)
+{
+    uint8_t how = SONDE_HOW_EXACT;
+    struct sonde_stack stack;
+    sonde_stack_init(&stack, &pc, &how, 1, 0);
+    stack.count = 1;
+    stack.end = SONDE_END_ROOT;
+    return sonde__drain_stack(stacks->r.drain, &stacks->r.set, &stack);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "audit_alias.h"
+#include "audit_blocks.h"
 #include "audit_library.h"
 #include "audit_list.h"
 #include "audit_raw.h"
@@ -15,7 +16,9 @@
 #include "host_file.h"
 #include "host_run.h"
 #include "mem_heap.h"
+#include "os.h"
 #include "record_page.h"
+#include "registry_call.h"
 
 enum { LIST_BYTES = 262144, ALIAS_BYTES = 65536 };
 
@@ -29,6 +32,7 @@ struct sonde__audit {
     bool is_scoped;
     int32_t fd;
     char library[64];
+    struct sonde__audit_blocks blocks;
 };
 
 static const char *const events[SONDE__RECORD_EVENTS] = SONDE__RECORD_EVENT_NAMES;
@@ -36,6 +40,12 @@ static const char *const events[SONDE__RECORD_EVENTS] = SONDE__RECORD_EVENT_NAME
 static enum sonde_status read_list(struct sonde__audit *audit, struct sonde_error *ret_error)
 {
     size_t size;
+    if (audit->options.blocks) {
+        for (uint32_t i = 0; i < SONDE__REGISTRY_FUNCTIONS; i++) {
+            audit->list.names[audit->list.count++] = sonde__registry_functions[i];
+        }
+        return SONDE_OK;
+    }
     SONDE_TRY(sonde__host_file_read(audit->options.list, audit->text, sizeof audit->text, &size,
                                     ret_error));
     if (memchr(audit->text, '\0', size) != NULL) {
@@ -98,8 +108,10 @@ enum sonde_status sonde__audit_create(const struct sonde__audit_options *options
     enum sonde_status status = read_list(audit, ret_error);
     if (status == SONDE_OK) {
         audit->listed = audit->list.count;
-        sonde__audit_add_aliases(options->program, options->envp, &audit->list, audit->alias_text,
-                                 sizeof audit->alias_text);
+        if (!options->blocks) {
+            sonde__audit_add_aliases(options->program, options->envp, &audit->list,
+                                     audit->alias_text, sizeof audit->alias_text);
+        }
         audit->is_scoped =
             sonde__audit_find_scope(options->program, options->envp, &audit->list, &audit->scope);
         status = make_library(audit, ret_error);
@@ -128,14 +140,21 @@ uint64_t sonde__audit_shared_size(void)
     return SONDE__RECORD_OFFSET + sonde__record_size(SONDE__AUDIT_NODES);
 }
 
+uint64_t sonde__audit_registry_size(void)
+{
+    return sonde__registry_size(SONDE__REGISTRY_LINES);
+}
+
 void sonde__audit_begin(void *ctx, void *memory)
 {
-    const struct sonde__audit *audit = ctx;
+    struct sonde__audit *audit = ctx;
     struct sonde__record_page *page = memory;
     uint32_t used = 0;
     page->version = SONDE__RECORD_PAGE_VERSION;
     page->nodes = SONDE__AUDIT_NODES;
     page->function_count = audit->list.count;
+    page->registry_lines = audit->options.blocks ? SONDE__REGISTRY_LINES : 0;
+    audit->blocks.start_ns = sonde__os_now_ns();
     for (uint32_t i = 0; i < audit->list.count; i++) { /* 512 names of at most 240 bytes */
         size_t size = strlen(audit->list.names[i]) + 1;
         memcpy(page->names + used, audit->list.names[i], size);
@@ -174,26 +193,93 @@ static void say_totals(const struct sonde__audit *audit, const struct sonde__aud
     }
 }
 
+/* False: it is said that nothing was recorded. */
+static bool is_recorded(const struct sonde__record_page *page,
+                        void (*say)(void *ctx, const char *line), void *ctx)
+{
+    uint32_t state = atomic_load(&page->state);
+    if (state != SONDE__RECORD_RUNS) {
+        say(ctx, state == SONDE__RECORD_FAILED
+                     ? "nothing was recorded: the program had no memory for it"
+                     : "nothing was recorded: libsonde-record.so was not loaded");
+    }
+    return state == SONDE__RECORD_RUNS;
+}
+
+static struct sonde__symfile_cache *open_symbols(const struct sonde__audit *audit)
+{
+    static const struct sonde__symfile_options always;
+    const struct sonde__symfile_options *where =
+        audit->options.symbols != NULL ? audit->options.symbols : &always;
+    struct sonde__symfile_cache *symbols;
+    /* without: addresses are worth having */
+    return sonde__symfile_cache_create(where, &symbols) == SONDE_OK ? symbols : NULL;
+}
+
+static void read_blocks(struct sonde__audit *audit, const void *memory, bool all,
+                        struct sonde__report *report, void (*say)(void *ctx, const char *line),
+                        void *ctx)
+{
+    struct sonde__symfile_cache *symbols = open_symbols(audit);
+    if (sonde__audit_read_blocks(&audit->blocks, memory, symbols, all, report) != SONDE_OK) {
+        say(ctx, "out of memory: not all blocks could be read");
+    }
+    if (symbols != NULL) {
+        sonde__symfile_cache_destroy(symbols);
+    }
+    sonde__audit_say_blocks(&audit->blocks, say, ctx);
+}
+
+struct say {
+    void (*line)(void *ctx, const char *line);
+    void *ctx;
+};
+
+/* Of the runtime's functions one stands for all. */
+static void say_absent(void *ctx, const char *line)
+{
+    const struct say *say = ctx;
+    const char *name = sonde__registry_functions[SONDE__REGISTRY_COPY];
+    if (strncmp(line, name, strlen(name)) == 0) {
+        say->line(say->ctx, "no library has a blocks runtime: what is part of the program itself "
+                            "is not seen");
+    }
+}
+
+static void say_blinds(const struct sonde__audit *audit, const void *memory, struct say say)
+{
+    if (audit->options.blinds) {
+        sonde__audit_each_blind(memory, &audit->list, true, say.line, say.ctx);
+    } else {
+        sonde__audit_each_blind(memory, &audit->list, false, say_absent, &say);
+    }
+}
+
+void sonde__audit_look(void *ctx, const void *memory, bool all, struct sonde__report *report,
+                       void (*say)(void *ctx, const char *line), void *say_ctx)
+{
+    struct sonde__audit *audit = ctx;
+    const struct sonde__record_page *page = memory;
+    if (audit->options.blocks && atomic_load(&page->state) == SONDE__RECORD_RUNS) {
+        read_blocks(audit, memory, all, report, say, say_ctx);
+    }
+}
+
 void sonde__audit_end(void *ctx, const void *memory, struct sonde__report *report,
                       void (*say)(void *ctx, const char *line), void *say_ctx)
 {
     struct sonde__audit *audit = ctx;
     const struct sonde__record_page *page = memory;
-    const struct sonde__symfile_options always = {0};
-    const struct sonde__symfile_options *where =
-        audit->options.symbols != NULL ? audit->options.symbols : &always;
-    struct sonde__symfile_cache *symbols = NULL;
     struct sonde__audit_totals totals;
-    uint32_t state = atomic_load(&page->state);
-    if (state != SONDE__RECORD_RUNS) {
-        say(say_ctx, state == SONDE__RECORD_FAILED
-                         ? "nothing was recorded: the program had no memory for it"
-                         : "nothing was recorded: libsonde-record.so was not loaded");
+    if (!is_recorded(page, say, say_ctx)) {
         return;
     }
-    if (sonde__symfile_cache_create(where, &symbols) != SONDE_OK) {
-        symbols = NULL; /* addresses are worth having */
+    if (audit->options.blocks) {
+        read_blocks(audit, memory, true, report, say, say_ctx);
+        say_blinds(audit, memory, (struct say){say, say_ctx});
+        return;
     }
+    struct sonde__symfile_cache *symbols = open_symbols(audit);
     if (sonde__audit_read(memory, &audit->list, symbols, report, &totals) != SONDE_OK) {
         say(say_ctx, "out of memory: not all of what was recorded could be read");
     }

@@ -21,6 +21,7 @@ struct sonde__audit_options {
     char *const *envp;
     const struct sonde__symfile_options *symbols; /* where names are looked for; null: as always */
     bool blinds;                                  /* say each blind spot */
+    bool blocks; /* instead of the list's functions: a registry of blocks */
 };
 
 /* Reads the list and makes the library that bears its names. Returns OK | ABSENT | DENIED | CORRUPT
@@ -36,7 +37,12 @@ int32_t sonde__audit_library_fd(const struct sonde__audit *audit);
 /* Memory that is shared with the program, zeroed: its size; before the program starts; when it has
  * ended. `say` is given lines for people. */
 uint64_t sonde__audit_shared_size(void);
+uint64_t sonde__audit_registry_size(void); /* more, for blocks */
 void sonde__audit_begin(void *audit, void *memory);
+/* In the middle, of blocks: those that live; `all` false: what has changed since the time before.
+ */
+void sonde__audit_look(void *audit, const void *memory, bool all, struct sonde__report *report,
+                       void (*say)(void *ctx, const char *line), void *ctx);
 void sonde__audit_end(void *audit, const void *memory, struct sonde__report *report,
                       void (*say)(void *ctx, const char *line), void *ctx);
 

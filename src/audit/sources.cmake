@@ -1,5 +1,6 @@
 set(sources
     audit_alias.c
+    audit_blocks.c
     audit_library.c
     audit_list.c
     audit_raw.c

@@ -15,7 +15,7 @@
 #include "image_set.h"
 #include "record.h"
 
-#define SONDE__RECORD_PAGE_VERSION 2u
+#define SONDE__RECORD_PAGE_VERSION 3u
 
 /* The last thunks belong to the functions that load and unload code, or find methods, in this
  * order. */
@@ -75,7 +75,9 @@ struct sonde__record_page {
     uint32_t nodes; /* of the depot */
     uint32_t function_count;
     _Atomic uint32_t state;
-    _Atomic uint64_t slots; /* that lead to thunks */
+    _Atomic uint64_t slots;  /* that lead to thunks */
+    uint32_t registry_lines; /* of a registry of blocks (registry.h) behind the record; 0: none */
+    uint64_t own_start, own_end; /* the recorder's code: frames of it are left out */
     _Atomic uint32_t image_count, images_lost;
     _Atomic uint32_t blind_count, blinds_lost;
     uint32_t text_used;

@@ -87,7 +87,7 @@ static void fill_header(struct sonde__watch_output *output, int32_t pid, uint32_
         .source = output->options->on_stall != NULL ? "self" : "run",
         .time_unix_ns = sonde__host_unix_ns(),
         .pid = pid,
-        .threshold_ns = kind == SONDE__REPORT_CALLS ? 0 : output->options->threshold_ns,
+        .threshold_ns = output->options->guest != NULL ? 0 : output->options->threshold_ns,
     };
 }
 
@@ -114,7 +114,7 @@ enum sonde_status sonde__watch_output_create(const struct sonde__watch_options *
     }
     output->options = options;
     fill_who(output, pid);
-    fill_header(output, pid, options->guest != NULL ? SONDE__REPORT_CALLS : SONDE__REPORT_WATCH);
+    fill_header(output, pid, options->guest != NULL ? options->guest->kind : SONDE__REPORT_WATCH);
     if (options->argv != NULL) {
         output->header.executable = options->argv[0]; /* it is not executed yet */
     }
@@ -360,8 +360,21 @@ void sonde__watch_output_guest(struct sonde__watch_output *output, const void *m
     const struct sonde__report_view view = {.color = output->options->color,
                                             .app_only = guest->app_only};
     const struct sonde__report_sink to_stderr = {write_stderr, output};
+    uint32_t first = sonde__report_heap_blocks_count(output->report);
     guest->end(guest->ctx, memory, output->report, say_line, output);
     sonde__report_text_calls(output->report, &view, to_stderr);
+    sonde__report_text_heap_blocks(output->report, first, &view, to_stderr);
+    flush_report(output);
+}
+
+void sonde__watch_output_look(struct sonde__watch_output *output, const void *memory, bool all)
+{
+    const struct sonde__watch_guest *guest = output->options->guest;
+    const struct sonde__report_view view = {.color = output->options->color};
+    const struct sonde__report_sink to_stderr = {write_stderr, output};
+    uint32_t first = sonde__report_heap_blocks_count(output->report);
+    guest->look(guest->ctx, memory, all, output->report, say_line, output);
+    sonde__report_text_heap_blocks(output->report, first, &view, to_stderr);
     flush_report(output);
 }
 

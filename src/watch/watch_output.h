@@ -17,8 +17,10 @@ sonde__watch_output_create(const struct sonde__watch_options *options, int32_t p
 void sonde__watch_output_finish(struct sonde__watch_output *output, uint64_t turns,
                                 uint64_t watched_ns);
 
-/* The program has ended: what the guest has to say, and its calls. */
+/* The program has ended: what the guest has to say, and what it recorded. */
 void sonde__watch_output_guest(struct sonde__watch_output *output, const void *memory);
+/* The same in the middle; `all`: also what is as it was. */
+void sonde__watch_output_look(struct sonde__watch_output *output, const void *memory, bool all);
 
 /* One line "sonde run: TEXT", and a note in the report. */
 void sonde__watch_say(struct sonde__watch_output *output, const char *format, ...)

@@ -38,16 +38,22 @@ typedef void sonde__watch_on_stall(void *ctx, const struct sonde__watch_ended *e
 struct sonde__symfile_options; /* symfile_cache.h */
 
 /* Something else that shares memory with the program: another library than the probe of stalls,
- * which finds it by the page. Then the text is its recorded calls, and no stall is seen. */
+ * which finds it by the page. Then the text is what it recorded, and no stall is seen. */
 struct sonde__watch_guest {
     uint64_t size; /* bytes, zeroed */
     int32_t fd;    /* a descriptor that the library closes when it has started; -1: none */
+    uint32_t kind; /* of the report: enum sonde__report_kind */
     bool app_only; /* of the text: report_view.h */
     void *ctx;
     void (*begin)(void *ctx, void *memory); /* before the program starts */
     /* when it has ended. `say`: one line for people */
     void (*end)(void *ctx, const void *memory, struct sonde__report *report,
                 void (*say)(void *say_ctx, const char *line), void *say_ctx);
+    /* In the middle: each period_ns (0: never), and all of it when somebody asks (SIGQUIT). May be
+     * null. */
+    uint64_t period_ns;
+    void (*look)(void *ctx, const void *memory, bool all, struct sonde__report *report,
+                 void (*say)(void *say_ctx, const char *line), void *say_ctx);
 };
 
 struct sonde__watch_options {

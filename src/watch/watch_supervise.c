@@ -300,6 +300,39 @@ static void watch_timeout(struct sonde__watch_session *s, uint64_t now_ns)
     }
 }
 
+/* --- the clock of a guest --- */
+
+static const struct sonde__watch_guest *guest_to_look_at(const struct sonde__watch_session *s)
+{
+    const struct sonde__watch_guest *guest = s->options.guest;
+    return guest != NULL && guest->look != NULL && s->guest_memory != NULL && s->output != NULL
+               ? guest
+               : NULL;
+}
+
+static void watch_guest(struct sonde__watch_session *s, uint64_t now_ns)
+{
+    const struct sonde__watch_guest *guest = guest_to_look_at(s);
+    if (guest == NULL || guest->period_ns == 0) {
+        return;
+    }
+    s->looked_ns = s->looked_ns == 0 ? s->begin_ns : s->looked_ns;
+    if (now_ns - s->looked_ns >= guest->period_ns) {
+        s->looked_ns = now_ns;
+        sonde__watch_output_look(s->output, s->guest_memory, false);
+    }
+}
+
+static uint64_t until_look(const struct sonde__watch_session *s, uint64_t now_ns)
+{
+    const struct sonde__watch_guest *guest = guest_to_look_at(s);
+    if (guest == NULL || guest->period_ns == 0) {
+        return UINT64_MAX;
+    }
+    uint64_t at = s->looked_ns + guest->period_ns;
+    return at > now_ns ? at - now_ns : 0;
+}
+
 static uint64_t until_timeout(const struct sonde__watch_session *s, uint64_t now_ns)
 {
     uint64_t at = s->kill_at_ns != 0 ? s->kill_at_ns
@@ -446,7 +479,8 @@ static bool may_wake(struct sonde__watch_session *s)
 static uint32_t wait_for_more(struct sonde__watch_session *s, uint64_t now_ns, uint64_t wait_ns,
                               bool runs)
 {
-    uint64_t limit = until_timeout(s, now_ns);
+    uint64_t limit = until_timeout(s, now_ns), look = until_look(s, now_ns);
+    limit = look < limit ? look : limit;
     uint64_t period = s->options.threshold_ns / 4;
     bool starting = !runs && s->carry == SONDE__WATCH_CARRIES && s->options.probe != NULL;
     bool asleep =
@@ -482,6 +516,9 @@ static void handle(struct sonde__watch_session *s, uint32_t events, uint64_t now
         sonde__watch_camera_refresh(s->camera);
         sonde__watch_output_stacks(s->output, s->camera, "asked for");
     }
+    if ((events & SONDE__HOST_ASKED) != 0 && guest_to_look_at(s) != NULL) {
+        sonde__watch_output_look(s->output, s->guest_memory, true);
+    }
 }
 
 static void watch(struct sonde__watch_session *s)
@@ -495,6 +532,7 @@ static void watch(struct sonde__watch_session *s)
             break;
         }
         watch_timeout(s, now_ns);
+        watch_guest(s, now_ns);
         (void)is_confined(s, s->pid);
         if (runs && has_replaced_itself(s)) {
             runs = false;
@@ -543,7 +581,9 @@ void sonde__watch_supervise(void *ctx, int32_t pid)
         sonde__watch_output_create(&s->options, pid, &s->output) != SONDE_OK) {
         _exit(1);
     }
-    const char *what = s->guest_memory != NULL ? "calls" : "stalls";
+    const char *what = s->guest_memory == NULL                               ? "stalls"
+                       : s->options.guest->kind == SONDE__REPORT_HEAP_BLOCKS ? "blocks"
+                                                                             : "calls";
     if (s->carry != SONDE__WATCH_CARRIES) {
         sonde__watch_say(s->output, "%s are not seen in this program: %s", what,
                          sonde__watch_carry_text(s->carry));

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/* `sonde run --blocks`: the blocks that live, by who made them, into a report. Nothing that the
+ * program wrote is trusted. Context: any thread, one at a time. */
+#ifndef SONDE_AUDIT_BLOCKS_H
+#define SONDE_AUDIT_BLOCKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sonde/status.h>
+
+#include "registry.h"
+#include "report_model.h"
+#include "symfile_cache.h"
+
+/* Blocks of one function that one stack made. */
+struct sonde__audit_group {
+    uint32_t stack; /* of the depot */
+    uint32_t tid;   /* 0: several threads */
+    uint64_t function;
+    uint64_t count, size_bytes;
+    uint64_t oldest_ns, newest_ns;
+};
+
+struct sonde__audit_blocks {
+    uint64_t start_ns; /* monotonic clock */
+    /* of the last time: */
+    struct sonde__audit_group *groups;
+    uint32_t group_count;
+    uint64_t live, size_bytes;
+    struct sonde__registry_total total;
+};
+
+/* memory: the page, the record and the registry behind it. all: also what has not changed since the
+ * last time. Returns OK | MEMORY (nothing was added). */
+SONDE_NODISCARD enum sonde_status sonde__audit_read_blocks(struct sonde__audit_blocks *blocks,
+                                                           const void *memory,
+                                                           struct sonde__symfile_cache *symbols,
+                                                           bool all, struct sonde__report *report);
+
+/* Of the last time, for people: how many, and what was not seen. */
+void sonde__audit_say_blocks(const struct sonde__audit_blocks *blocks,
+                             void (*say)(void *ctx, const char *line), void *ctx);
+
+#endif

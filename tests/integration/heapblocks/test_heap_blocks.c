@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which blocks live, and who made them, against what the program itself knows. */
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "programs.h"
+
+enum { SITES = 4 };
+
+static const char *runtime_library(void)
+{
+    static char path[600];
+    const char *library = program_unpacked("libblocksruntime0", "usr/lib");
+    glob_t found;
+    char pattern[500];
+    if (library == NULL || !program_on_path("clang-19")) {
+        SKIP("clang-19 or libblocksruntime0 is not there (./dev setup test)");
+    }
+    snprintf(pattern, sizeof pattern, "%s/*/libBlocksRuntime.so.0", library);
+    if (glob(pattern, 0, NULL, &found) != 0) {
+        SKIP("libBlocksRuntime.so.0 is not there (./dev setup test)");
+    }
+    snprintf(path, sizeof path, "%s", found.gl_pathv[0]);
+    globfree(&found);
+    return path;
+}
+
+/* In the test's folder. */
+static const char *built(const char *name)
+{
+    static char paths[4][600];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", test_folder(), name);
+    return path;
+}
+
+static void build(void)
+{
+    const char *argv[] = {program_source("heapblocks/build.sh"), program_source("heapblocks"),
+                          test_folder(), runtime_library(), NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 100);
+    if (run.status != 0) {
+        FAIL("the programs do not build: %s", run.err);
+    }
+    test_run_done(&run);
+}
+
+static struct json *show(const char *report)
+{
+    const char *argv[] = {program_sonde(), "show", "--json", report, NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 60);
+    CHECK_EQ(run.status, 0);
+    struct json *json = json_parse(run.out);
+    test_run_done(&run);
+    return json;
+}
+
+/* The function that made them: the first frame whose name begins so. */
+static const char *site_of(const struct json *blocks)
+{
+    JSON_EACH(frame, json_need(blocks, "frames"))
+    {
+        if (strncmp(json_text(frame, "function"), "make_", 5) == 0) {
+            return json_text(frame, "function");
+        }
+    }
+    return "";
+}
+
+/* No frame is ours, though what a copied block captures is copied below one of ours. */
+static void check_modules(const struct json *report)
+{
+    JSON_EACH(blocks, json_need(report, "heap_blocks"))
+    {
+        JSON_EACH(frame, json_need(blocks, "frames"))
+        {
+            const char *module = json_text(frame, "module");
+            if (strstr("blocks plugin.so loads libBlocksRuntime.so.0 libc.so.6", module) == NULL) {
+                FAIL("a frame of %s", module);
+            }
+        }
+    }
+}
+
+struct sums {
+    int64_t count, bytes, growth, growth_bytes;
+};
+
+/* count and bytes: of the last time; growth: of all times. */
+static struct sums sum(const struct json *report, const char *site)
+{
+    struct sums sums = {0, 0, 0, 0};
+    int64_t last = 0;
+    JSON_EACH(blocks, json_need(report, "heap_blocks"))
+    {
+        last = json_int(blocks, "time_ns");
+    }
+    JSON_EACH(blocks, json_need(report, "heap_blocks"))
+    {
+        if (*site != '\0' && strcmp(site_of(blocks), site) != 0) {
+            continue;
+        }
+        if (json_int(blocks, "time_ns") == last) {
+            sums.count += json_int(blocks, "count");
+            sums.bytes += json_int(blocks, "size_bytes");
+        }
+        sums.growth += json_int(blocks, "growth");
+        sums.growth_bytes += json_int(blocks, "growth_bytes");
+    }
+    return sums;
+}
+
+/* The program's own words, "NAME BLOCKS BYTES" lines, against the report. */
+static void check_against(const char *said, const struct json *report)
+{
+    struct sums all = {0, 0, 0, 0};
+    unsigned sites = 0;
+    char name[40];
+    long long count, bytes;
+    for (const char *line = said; sscanf(line, "%39s %lld %lld", name, &count, &bytes) == 3;
+         line = strchr(line, '\n') + 1) {
+        struct sums sums = sum(report, name);
+        CHECK_EQ(sums.count, count);
+        CHECK_EQ(sums.bytes, bytes);
+        CHECK_EQ(sums.growth, count);
+        CHECK_EQ(sums.growth_bytes, bytes);
+        all.count += count;
+        sites++;
+    }
+    CHECK_EQ(sites, SITES);
+    CHECK(all.count > 0);
+    CHECK_EQ(sum(report, "").count, all.count);
+}
+
+static void run_and_check(const char *const argv[], const char *option, const char *value)
+{
+    const char *report = built("report");
+    const char *command[20] = {program_sonde(), "run", "--blocks", "--report", report};
+    size_t n = 5;
+    if (option != NULL) {
+        command[n++] = option;
+        command[n++] = value;
+    }
+    command[n++] = "--";
+    for (size_t i = 0; argv[i] != NULL; i++) {
+        command[n++] = argv[i];
+    }
+    struct test_run run = test_run(command, NULL, NULL, 120);
+    CHECK_EQ(run.status, 0);
+    struct json *json = show(report);
+    CHECK_STR(json_text(json, "kind"), "heap-blocks");
+    check_against(run.out, json);
+    CHECK_CONTAINS(run.err, " blocks were made on the heap; ");
+    CHECK(strstr(run.err, "not seen") == NULL);
+    check_modules(json);
+    json_free(json);
+    test_run_done(&run);
+}
+
+TEST_TIMEOUT(blocks_of_four_threads, 180)
+{
+    build();
+    const char *plain[] = {built("blocks"), "10000", NULL};
+    run_and_check(plain, NULL, NULL);
+    /* What became more and fewer, in sum, is what lives. */
+    const char *grows[] = {built("blocks"), "50000", NULL};
+    run_and_check(grows, "--blocks-every", "100ms");
+    /* The runtime comes by dlopen(), and is nobody else's. */
+    const char *loads[] = {built("loads"), built("plugin.so"), "2000", NULL};
+    run_and_check(loads, NULL, NULL);
+}
+
+TEST(a_program_without_blocks)
+{
+    const char *argv[] = {program_sonde(), "run", "--blocks", "--", "/bin/true", NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 60);
+    CHECK_EQ(run.status, 0);
+    CHECK_STR(run.err,
+              "sonde run: 0 blocks were made on the heap; 0 live, 0 bytes\n"
+              "sonde run: no library has a blocks runtime: what is part of the program itself is "
+              "not seen\n");
+    test_run_done(&run);
+}
+
+TEST(what_does_not_go_together)
+{
+    static const char *const lines[][5] = {
+        {"--blocks", "--record", "/dev/null", "--", "true"},
+        {"--blocks", "--follow", "--", "true"},
+        {"--blocks-every", "1s", "--", "true"},
+        {"--blocks", "--blocks-every", "1ms", "--", "true"},
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        const char *argv[8] = {program_sonde(), "run"};
+        memcpy(argv + 2, lines[i], sizeof lines[i]);
+        struct test_run run = test_run(argv, NULL, NULL, 30);
+        CHECK_EQ(run.status, 2);
+        test_run_done(&run);
+    }
+}
