@@ -283,3 +283,34 @@ char *sample_json(const struct sonde__report *r, const struct sonde__report_view
     sonde__report_json_view(r, view, sample_sink(&bytes));
     return bytes.data;
 }
+
+struct sonde__report *sample_heap_blocks(void)
+{
+    static const struct sonde__report_header header = {
+        .kind = SONDE__REPORT_HEAP_BLOCKS,
+        .tool = "sonde 0.1.0",
+        .time_unix_ns = 1700000000123456789u,
+        .executable = "/usr/bin/server",
+        .os = "Linux 6.1.0",
+        .arch = "x86_64",
+        .source = "run",
+    };
+    struct sonde__report *r;
+    CHECK_OK(sonde__report_create(&r));
+    sonde__report_set_header(r, &header);
+    uint32_t root = sample_push(r, 0, 0, "main", 0x10, SONDE_FOUND_CFI);
+    uint32_t one = sample_push(r, root, 0, "subscribe", 0x20, SONDE_FOUND_CFI);
+    uint32_t two = sample_push(r, root, 0, "publish", 0x30, SONDE_FOUND_CFI);
+    uint32_t block = sample_push(r, 0, 0, "__subscribe_block_invoke", 0x40, SONDE_HOW_EXACT);
+    const struct sonde__report_heap_blocks blocks[] = {
+        {1000000000, one, block, 2, 80, 2, 80, 100000000, 900000000, 4711},
+        {1000000000, two, 0, 1, 48, 1, 48, 500000000, 500000000, 0},
+        {3000000000, one, block, 5, 200, 3, 120, 100000000, 2900000000, 0},
+        {3000000000, two, 0, 0, 0, -1, -48, 0, 0, 0},
+        {3000000000, 0, block, 1, 40, 1, 40, 2000000000, 2000000000, 4712},
+    };
+    for (unsigned i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+        sonde__report_add_heap_blocks(r, &blocks[i]);
+    }
+    return r;
+}

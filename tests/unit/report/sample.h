@@ -24,6 +24,8 @@ uint32_t sample_push(struct sonde__report *r, uint32_t parent, uint32_t image, c
 
 struct sonde__report *sample_stacks(void);
 struct sonde__report *sample_watch(void);
+/* Blocks at two times: one group goes, one comes, one grows. */
+struct sonde__report *sample_heap_blocks(void);
 void sample_add_stall(struct sonde__report *r);
 
 /* A report as its text view, and as its JSON view. Free with free(). */

@@ -53,6 +53,7 @@ TEST(file_round_trip)
 {
     check_round_trip(sample_stacks());
     check_round_trip(sample_watch());
+    check_round_trip(sample_heap_blocks());
 }
 
 /* A report of many records: a watch that flushes as it goes. */
@@ -335,6 +336,24 @@ TEST_TIMEOUT(file_is_what_protoc_reads, 120)
             CHECK(*p < '0' || *p > '9');
         }
     }
+    free(text);
+    sonde__report_destroy(r);
+    sample_bytes_done(&file);
+}
+
+TEST_TIMEOUT(file_of_heap_blocks_is_what_protoc_reads, 120)
+{
+    struct sample_bytes file = {0};
+    need_protoc();
+    struct sonde__report *r = sample_heap_blocks();
+    sample_file(r, false, &file);
+    char *text = protoc_decode(&file);
+    CHECK_EQ(count_lines(text, "  heap_blocks {"), sonde__report_heap_blocks_count(r));
+    CHECK_CONTAINS(text, "kind: KIND_HEAP_BLOCKS");
+    CHECK_CONTAINS(text, "time_ns: 1000000000\n    stack: 2\n    function: 4\n    count: 2\n"
+                         "    size_bytes: 80\n    growth: 2\n    growth_bytes: 80\n"
+                         "    oldest_ns: 100000000\n    newest_ns: 900000000\n    tid: 4711\n");
+    CHECK_CONTAINS(text, "    growth: -1\n    growth_bytes: -48\n");
     free(text);
     sonde__report_destroy(r);
     sample_bytes_done(&file);

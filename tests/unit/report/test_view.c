@@ -117,6 +117,15 @@ TEST(view_watch_text)
     sonde__report_destroy(r);
 }
 
+TEST(view_heap_blocks)
+{
+    struct sonde__report *r = sample_heap_blocks();
+    check_golden("heap-blocks.txt", sample_text(r, NULL));
+    check_golden("heap-blocks.json", sample_json(r, NULL));
+    check_golden("heap-blocks-folded.txt", folded(r, NULL));
+    sonde__report_destroy(r);
+}
+
 TEST(view_watch_json)
 {
     struct sonde__report *r = sample_watch();
