@@ -14,7 +14,7 @@
 /* Imports stand on pages of their own. */
 #define IMPORTS_ALIGN ((uint64_t)1 << 16)
 
-enum { WORD = 8, FIRST_SLOTS = 256 };
+enum { WORD = 8, FIRST_SLOTS = 256, SLACK = 4096, RELOC_BYTES_MIN = 8 };
 
 uint64_t loaded_get(const uint8_t *at, unsigned size)
 {
@@ -32,6 +32,24 @@ void loaded_put(uint8_t *at, uint64_t value, unsigned size)
     }
 }
 
+void loaded_limit(struct sonde__loaded *loaded, uint64_t file_size)
+{
+    /* what is not padded has each byte in one section */
+    loaded->copy_left = file_size + SLACK;
+    loaded->area_left = 2 * file_size + SLACK;
+    loaded->relocs_left = file_size / RELOC_BYTES_MIN + 1;
+}
+
+bool loaded_charge(struct sonde__loaded *loaded)
+{
+    if (loaded->relocs_left == 0) {
+        loaded_damage(loaded, "more relocations than the file has room for");
+        return false;
+    }
+    loaded->relocs_left--;
+    return true;
+}
+
 /* --- areas --- */
 
 bool loaded_add_area(struct sonde__loaded *loaded, size_t *capacity,
@@ -40,6 +58,11 @@ bool loaded_add_area(struct sonde__loaded *loaded, size_t *capacity,
     if (area->size == 0 || area->bytes == NULL || area->vaddr > UINT64_MAX - area->size) {
         return true;
     }
+    if (area->size > loaded->area_left) {
+        loaded_damage(loaded, "sections share bytes of the file; the rest is not read");
+        return true;
+    }
+    loaded->area_left -= area->size;
     if (!sonde__mem_grow(&loaded->areas, loaded->area_count, capacity, sizeof *loaded->areas)) {
         return false;
     }

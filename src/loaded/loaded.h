@@ -76,7 +76,9 @@ struct sonde__loaded {
     uint32_t word_slot_count;
     uint64_t words_at;
 
-    uint64_t copy_left; /* bytes that may still be copied */
+    /* bytes that may still be copied, that areas may still have, relocations that may still be
+     * applied: sections that share bytes of the file are hostile */
+    uint64_t copy_left, area_left, relocs_left;
 };
 
 /* No image begins below. A multiple of all page sizes. */

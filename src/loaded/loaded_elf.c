@@ -18,7 +18,7 @@
 #define DT_RELRSZ   35u
 #define DT_RELR     36u
 
-enum { WORD = 8, COPY_SLACK = 4096 };
+enum { WORD = 8 };
 
 enum {
     X86_64_ABSOLUTE = 1,
@@ -284,7 +284,7 @@ enum sonde_status sonde__loaded_elf(const struct sonde__elf *elf, struct sonde__
     loaded.object = elf->type == SONDE__ET_REL;
     loaded.absolute = elf->type == SONDE__ET_EXEC;
     loaded.bias = elf->type == SONDE__ET_DYN ? SONDE__LOADED_BEGINS : 0;
-    loaded.copy_left = (uint64_t)(elf->file.end - elf->file.begin) + COPY_SLACK;
+    loaded_limit(&loaded, (uint64_t)(elf->file.end - elf->file.begin));
     made = loaded.object || elf->shnum > 1 ? add_section_areas(&loaded, elf)
                                            : add_segment_areas(&loaded, elf);
     if (made) {

@@ -154,6 +154,9 @@ static enum sonde_status apply_section(struct object *object,
         uint64_t offset = sonde__base_bytes_u64(&b);
         uint64_t info = sonde__base_bytes_u64(&b);
         uint64_t addend = sonde__base_bytes_u64(&b);
+        if (!loaded_charge(loaded)) {
+            return SONDE_OK;
+        }
         if (offset < area->size &&
             apply(object, area->vaddr + offset, info, addend) == SONDE_MEMORY) {
             return SONDE_MEMORY;

@@ -12,6 +12,11 @@ static inline void loaded_damage(struct sonde__loaded *loaded, const char *what)
     }
 }
 
+/* Before anything else: how much work a file of that size is worth. */
+void loaded_limit(struct sonde__loaded *loaded, uint64_t file_size);
+/* Pay for a relocation. False: there are more than the file has room for. */
+bool loaded_charge(struct sonde__loaded *loaded);
+
 /* Add an area, in any order. Areas of size 0 are left out. False: out of memory. */
 bool loaded_add_area(struct sonde__loaded *loaded, size_t *capacity,
                      const struct sonde__loaded_area *area);

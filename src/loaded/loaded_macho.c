@@ -10,9 +10,6 @@
 
 #define S_CSTRING_LITERALS 0x2u
 
-/* Copies beyond the file's size: for rounding only. */
-enum { COPY_SLACK = 4096 };
-
 static uint32_t kinds_of(const struct sonde__macho_section *section)
 {
     if ((section->flags & (SONDE__S_ATTR_PURE_INSTRUCTIONS | SONDE__S_ATTR_SOME_INSTRUCTIONS)) !=
@@ -114,7 +111,7 @@ enum sonde_status sonde__loaded_macho(const struct sonde__macho *macho,
     loaded.object = macho->type == SONDE__MH_OBJECT;
     loaded.absolute = has_one_place(macho);
     loaded.bias = macho->base < SONDE__LOADED_BEGINS && !loaded.absolute ? SONDE__LOADED_BEGINS : 0;
-    loaded.copy_left = (uint64_t)(macho->file.end - macho->file.begin) + COPY_SLACK;
+    loaded_limit(&loaded, (uint64_t)(macho->file.end - macho->file.begin));
     if (!add_areas(&loaded, macho) || !add_symbols(&loaded, macho)) {
         setting.status = SONDE_MEMORY;
     } else if (loaded.object) {

@@ -181,6 +181,9 @@ static enum sonde_status walk_section(struct object *object, const struct sonde_
             loaded_damage(object->loaded, "the list of relocations is cut");
             return SONDE_OK;
         }
+        if (!loaded_charge(object->loaded)) {
+            return SONDE_OK;
+        }
         addend = 0;
         subtracted = reloc.type == subtractor; /* a difference, with the next one: no pointer */
         if (object->loaded->arch != SONDE__ARCH_X86_64 && reloc.type == ARM64_ADDEND) {
