@@ -137,6 +137,75 @@ static void gather(struct blocks_image *image, struct blocks_desc *desc)
     qsort(desc->captures, desc->capture_count, sizeof desc->captures[0], by_offset);
 }
 
+/* --- variables --- */
+
+/* Are captures that the block manages in the variable's bytes, but not all of it? */
+static bool has_parts(const struct blocks_desc *desc, const struct sonde__types_capture *variable)
+{
+    for (unsigned i = 0; i < desc->capture_count; i++) {
+        uint64_t offset = desc->captures[i].offset;
+        if (offset > variable->offset && offset < variable->offset + variable->size) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_variable(struct blocks_desc *desc, const struct blocks_variable *variable,
+                         bool noescape)
+{
+    const struct sonde__types_capture *stored = &variable->capture;
+    bool is_box = stored->is_byref && !noescape;
+    struct blocks_capture *capture;
+    if (stored->offset >= desc->desc.size) {
+        desc->problem = "debug information tells of captures behind the block's end";
+        return;
+    }
+    capture = capture_at(desc, (uint32_t)stored->offset);
+    if (capture == NULL) {
+        if (desc->capture_count == BLOCKS_CAPTURES_MAX) {
+            desc->problem = "more captures than are shown";
+            return;
+        }
+        capture = &desc->captures[desc->capture_count];
+        *capture = (struct blocks_capture){.offset = (uint32_t)stored->offset};
+        capture->kind = is_box                    ? SONDE_BLOCK_BYREF
+                        : has_parts(desc, stored) ? SONDE_BLOCK_OBJECT
+                                                  : SONDE_BLOCK_DATA;
+        desc->capture_count++;
+    }
+    capture->sources |= 1u << SONDE_BLOCK_BY_DWARF;
+    capture->size = (uint32_t)stored->size;
+    /* a box of a block that does not escape is the variable's own place, a plain pointer */
+    snprintf(capture->declaration, sizeof capture->declaration, "%s%.*s",
+             stored->is_byref ? noescape ? "address of " : "__block " : "",
+             (int)sizeof capture->declaration - 12, variable->declaration);
+}
+
+bool blocks_add_variables(struct blocks_image *image, struct blocks_desc *desc,
+                          const struct sonde__blockfile_block *block,
+                          char constants[BLOCKS_CONSTANTS_BYTES])
+{
+    static struct blocks_variable variable;
+    struct blocks_variables variables = {0};
+    bool noescape = block->flags_known && (block->flags & SONDE_BLOCK_NOESCAPE) != 0;
+    size_t used = 0;
+    bool any = false;
+    constants[0] = '\0';
+    while (blocks_next_variable(&image->places, blocks_vaddr(image, block->invoke), &variables,
+                                &variable)) {
+        any = true;
+        if (variable.capture.is_stored) {
+            add_variable(desc, &variable, noescape);
+        } else if (used + sizeof variable.declaration + 2 < BLOCKS_CONSTANTS_BYTES) {
+            used += (size_t)snprintf(constants + used, BLOCKS_CONSTANTS_BYTES - used, "%s\n",
+                                     variable.declaration);
+        }
+    }
+    qsort(desc->captures, desc->capture_count, sizeof desc->captures[0], by_offset);
+    return any;
+}
+
 static void read_type(struct blocks_image *image, struct blocks_desc *desc)
 {
     struct sonde__text text;

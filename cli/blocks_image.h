@@ -34,6 +34,7 @@ struct blocks_capture {
     uint8_t other;
     const char *type; /* encoded; not NUL-terminated; or null */
     uint32_t type_size;
+    char declaration[240]; /* of the variable, from debug information; "": not known */
 };
 
 /* What is known of a descriptor. */
@@ -49,6 +50,14 @@ struct blocks_desc {
 
 void blocks_describe(struct blocks_image *image, const struct sonde__blockfile_desc *found,
                      struct blocks_desc *ret_desc);
+
+/* The same with what debug information says of the variables of one of its blocks. constants: of
+ * those that the block does not hold, because the code has them in it; "" or lines. False: it says
+ * nothing. */
+enum { BLOCKS_CONSTANTS_BYTES = 2048 };
+bool blocks_add_variables(struct blocks_image *image, struct blocks_desc *desc,
+                          const struct sonde__blockfile_block *block,
+                          char constants[BLOCKS_CONSTANTS_BYTES]);
 
 /* Where a block's function is, and what it is called. name: for people, or "". */
 struct blocks_function {

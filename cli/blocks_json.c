@@ -57,6 +57,27 @@ static void print_capture(const struct blocks_capture *capture, bool first)
     putchar('}');
 }
 
+/* From debug information: null where there is none. */
+static void print_variables(struct blocks_image *image, uint64_t invoke)
+{
+    static struct blocks_variable variable;
+    struct blocks_variables variables = {0};
+    bool any = false;
+    printf(", \"variables\": ");
+    while (
+        blocks_next_variable(&image->places, blocks_vaddr(image, invoke), &variables, &variable)) {
+        printf("%s{", any ? ", " : "[");
+        any = true;
+        print_text("name", variable.capture.name);
+        printf(", ");
+        print_text("type", variable.type);
+        printf(", \"byref\": %s, \"offset\": ", variable.capture.is_byref ? "true" : "false");
+        printf(variable.capture.is_stored ? "%" PRIu64 : "null", variable.capture.offset);
+        printf(", \"size\": %" PRIu64 "}", variable.capture.size);
+    }
+    printf("%s", any ? "]" : "null");
+}
+
 static void print_block(struct blocks_image *image, const struct sonde__blockfile_block *block,
                         bool first)
 {
@@ -76,6 +97,7 @@ static void print_block(struct blocks_image *image, const struct sonde__blockfil
     print_address(image, block->is_global ? "literal" : "made_at", block->at);
     printf(", \"flags\": ");
     printf(block->flags_known ? "%" PRIu32 : "null", block->flags);
+    print_variables(image, block->invoke);
     putchar('}');
 }
 

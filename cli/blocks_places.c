@@ -41,8 +41,11 @@ bool blocks_place(const struct blocks_places *places, uint64_t vaddr,
                   struct blocks_place *ret_place)
 {
     struct sonde__type_function function;
-    if (places->types == NULL ||
-        sonde__types_function_at(places->types, vaddr, &function) != SONDE_OK ||
+    if (places->types == NULL) {
+        return false;
+    }
+    sonde__types_refill(places->types);
+    if (sonde__types_function_at(places->types, vaddr, &function) != SONDE_OK ||
         function.low != vaddr) {
         return false;
     }
@@ -52,5 +55,39 @@ bool blocks_place(const struct blocks_places *places, uint64_t vaddr,
                                  sizeof ret_place->file, &ret_place->line)) {
         ret_place->file[0] = '\0';
     }
+    return true;
+}
+
+/* What is not known as a whole is shown as far as it is. */
+static void put_text(const struct blocks_places *places, struct sonde__type_ref type,
+                     const char *name, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (sonde__type_text(places->types, type, name, text, size) != SONDE_OK) {
+        text[size - 1] = '\0';
+    }
+}
+
+bool blocks_next_variable(const struct blocks_places *places, uint64_t vaddr,
+                          struct blocks_variables *variables, struct blocks_variable *ret_variable)
+{
+    if (places->types == NULL) {
+        return false;
+    }
+    sonde__types_refill(places->types);
+    if (!variables->began) {
+        variables->began = true;
+        if (sonde__types_block_at(places->types, vaddr, &variables->block) != SONDE_OK) {
+            return false;
+        }
+    }
+    if (sonde__types_next_capture(places->types, &variables->block, &variables->captures,
+                                  &ret_variable->capture) != SONDE_OK) {
+        return false;
+    }
+    put_text(places, ret_variable->capture.type, ret_variable->capture.name,
+             ret_variable->declaration, sizeof ret_variable->declaration);
+    put_text(places, ret_variable->capture.type, NULL, ret_variable->type,
+             sizeof ret_variable->type);
     return true;
 }

@@ -5,6 +5,7 @@
 #define SONDE_BLOCKS_PLACES_H
 
 #include "symfile_types.h"
+#include "types_block.h"
 
 /* Not to be copied: parts of it point to others. All zero: nothing is known. */
 struct blocks_places {
@@ -32,5 +33,20 @@ struct blocks_place {
 /* Where the function that begins at a vaddr was written. False: not known. */
 bool blocks_place(const struct blocks_places *places, uint64_t vaddr,
                   struct blocks_place *ret_place);
+
+/* What the block whose function begins at a vaddr captures. Zero at first. */
+struct blocks_variables {
+    bool began;
+    struct sonde__types_block block;
+    struct sonde__types_captures captures;
+};
+struct blocks_variable {
+    struct sonde__types_capture capture;
+    char declaration[240]; /* "Thing *self"; cut */
+    char type[240];        /* "Thing *" */
+};
+/* The next one. False: that was all, or nothing is known. */
+bool blocks_next_variable(const struct blocks_places *places, uint64_t vaddr,
+                          struct blocks_variables *variables, struct blocks_variable *ret_variable);
 
 #endif

@@ -27,10 +27,13 @@ static void print_sources(uint32_t sources)
     }
 }
 
-/* The C++ type of an encoded name, as far as it can be decoded. */
+/* The variable; else the C++ type of an encoded name, as far as it can be decoded. */
 static const char *type_text(const struct blocks_image *image, const struct blocks_capture *capture)
 {
     static char name[SONDE__DEMANGLE_INPUT_MAX + 1], buffer[SONDE__DEMANGLE_OUTPUT_MAX];
+    if (capture->declaration[0] != '\0') {
+        return capture->declaration;
+    }
     if (capture->type == NULL || capture->type_size >= sizeof name) {
         return "";
     }
@@ -67,7 +70,10 @@ static void print_capture(const struct blocks_image *image, const struct blocks_
     printf("    +%-5" PRIu32 "%-*s", capture->offset, widths->kind + 2,
            blocks_kind_text(capture->kind));
     if (widths->type != 0 || capture->type != NULL) {
-        printf("%-*s  ", widths->type, type_text(image, capture));
+        const char *text = type_text(image, capture);
+        int pad = widths->type - (int)strlen(text);
+        sonde__cli_print_visible(stdout, text);
+        printf("%*s", (pad > 0 ? pad : 0) + 2, "");
     }
     print_sources(capture->sources);
     if (capture->other_sources != 0) {
@@ -125,24 +131,32 @@ static void print_function(struct blocks_image *image, const struct sonde__block
     putchar('\n');
 }
 
-static void print_desc(struct blocks_image *image, const struct blocks_desc *desc)
+static void print_constants(const char *constants)
 {
-    const struct sonde__blockfile_desc *found = desc->found;
-    putchar('\n');
-    for (uint32_t i = 0; i < found->block_count; i++) {
-        print_function(image, &image->file.blocks[found->first_block + i]);
+    while (*constants != '\0') {
+        char line[256];
+        size_t length = strcspn(constants, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)length, constants);
+        printf("    in code  ");
+        sonde__cli_print_visible(stdout, line);
+        putchar('\n');
+        constants += length + (constants[length] != '\0');
     }
-    if (found->block_count == 0) {
-        printf("block of a function that was not found\n");
-    }
+}
+
+/* Type, size and captures, behind the lines of the functions. */
+static void print_rest(const struct blocks_image *image, const struct blocks_desc *desc,
+                       const char *constants)
+{
     printf("    ");
     sonde__cli_print_visible(stdout, desc->type[0] != '\0'       ? desc->type
                                      : desc->encoding[0] != '\0' ? desc->encoding
                                                                  : "type not known");
     printf("\n    %" PRIu32 " bytes, descriptor 0x%" PRIx64 "\n", desc->desc.size,
-           blocks_vaddr(image, found->vaddr));
+           blocks_vaddr(image, desc->found->vaddr));
     print_captures(image, desc);
-    if (found->flags_differ) {
+    print_constants(constants);
+    if (desc->found->flags_differ) {
         printf("    its blocks have different flags\n");
     }
     if (desc->problem != NULL) {
@@ -150,9 +164,36 @@ static void print_desc(struct blocks_image *image, const struct blocks_desc *des
     }
 }
 
-void blocks_print_image(struct blocks_image *image)
+/* Blocks of one descriptor hold the same kinds of things: they are shown together, but for those
+ * whose variables are known. */
+static void print_desc(struct blocks_image *image, const struct sonde__blockfile_desc *found)
 {
     static struct blocks_desc desc;
+    static char constants[BLOCKS_CONSTANTS_BYTES];
+    uint32_t together = 0;
+    for (uint32_t i = 0; i < found->block_count; i++) {
+        const struct sonde__blockfile_block *block = &image->file.blocks[found->first_block + i];
+        blocks_describe(image, found, &desc);
+        if (blocks_add_variables(image, &desc, block, constants)) {
+            putchar('\n');
+            print_function(image, block);
+            print_rest(image, &desc, constants);
+        } else {
+            printf("%s", together++ == 0 ? "\n" : "");
+            print_function(image, block);
+        }
+    }
+    if (found->block_count == 0) {
+        printf("\nblock of a function that was not found\n");
+    }
+    if (together != 0 || found->block_count == 0) {
+        blocks_describe(image, found, &desc);
+        print_rest(image, &desc, "");
+    }
+}
+
+void blocks_print_image(struct blocks_image *image)
+{
     sonde__cli_print_visible(stdout, image->path);
     if (image->member[0] != '\0') {
         putchar('(');
@@ -163,7 +204,6 @@ void blocks_print_image(struct blocks_image *image)
            image->file.desc_count, image->file.desc_count == 1 ? "" : "s", image->file.block_count,
            image->file.block_count == 1 ? "" : "s");
     for (uint32_t i = 0; i < image->file.desc_count; i++) {
-        blocks_describe(image, &image->file.descs[i], &desc);
-        print_desc(image, &desc);
+        print_desc(image, &image->file.descs[i]);
     }
 }

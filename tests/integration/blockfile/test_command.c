@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "darwin.h"
 #include "json.h"
@@ -152,6 +153,130 @@ TEST_TIMEOUT(blocks_begin_with_their_place, 200)
     check_places("arm");
     check_places("arm.o");
     check_places("elf");
+}
+
+/* Every byte of a program with debug information has its variable. */
+static void check_variables(const char *file)
+{
+    struct test_run run = run_blocks("", file);
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, "    +32   block  action inner     helper, helper name, DWARF\n"
+                            "    +40   byref  __block int sum  helper, helper name, DWARF\n"
+                            "    +48   data   long more        DWARF\n");
+    CHECK_CONTAINS(run.out, "    +32   data  int a    DWARF\n"
+                            "    +36   data  short b  DWARF\n"
+                            "    +38   data  char c   DWARF\n");
+    if (strstr(run.out, "not known") != NULL) {
+        FAIL("%s: %s", file, run.out);
+    }
+    test_run_done(&run);
+}
+
+TEST_TIMEOUT(blocks_name_variables, 200)
+{
+    static const char *const levels[] = {"-O0", "-O2"};
+    for (unsigned i = 0; i < 2; i++) {
+        char flags[20];
+        snprintf(flags, sizeof flags, "%s -g", levels[i]);
+        darwin_build(FOLDER "program.c", "x86_64-apple-macos13", flags, "-dylib", "intel");
+        darwin_shell("clang-19 -target x86_64-linux-gnu -fblocks -ffreestanding %s -fPIC "
+                     "-c '%s/" FOLDER "program.c' -o elf.o && ld.lld-19 -shared elf.o -o elf",
+                     flags, test_source_dir());
+        check_variables("intel.o");
+        check_variables("elf");
+    }
+}
+
+/* --- files that others shipped --- */
+
+static bool is_known_by(const struct json *list, const char *source)
+{
+    JSON_EACH(item, list)
+    {
+        if (strcmp(item->text, source) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What names say of a capture, the helpers' code says, too; nothing is left out. */
+static unsigned check_helpers(const char *file, const struct json *desc)
+{
+    unsigned typed = 0;
+    if (json_text(desc, "problem")[0] != '\0') {
+        FAIL("%s: %s: %s", file, json_text(desc, "address"), json_text(desc, "problem"));
+    }
+    JSON_EACH(capture, json_need(desc, "captures"))
+    {
+        const struct json *sources = json_need(capture, "known_by");
+        bool by_helper = is_known_by(sources, "helper");
+        if (is_known_by(sources, "helper name") && !by_helper) {
+            FAIL("%s: %s: +%d by its name only", file, json_text(desc, "address"),
+                 (int)json_int(capture, "offset"));
+        }
+        if (json_get(capture, "disagreement") != NULL ||
+            strcmp(json_text(capture, "kind"), "unknown") == 0) {
+            FAIL("%s: %s: +%d: %s", file, json_text(desc, "address"),
+                 (int)json_int(capture, "offset"), json_text(capture, "kind"));
+        }
+        typed += by_helper;
+    }
+    return typed;
+}
+
+TEST_TIMEOUT(blocks_helpers_of_shipped_files, 200)
+{
+    static const struct {
+        const char *path;
+        unsigned captures; /* that helpers manage */
+        bool is_long;
+    } files[] = {
+        {"@nut-tree-fork+libnut-darwin@2.7.5/build/Release/libnut.node", 2, false},
+        {"get-windows@9.3.0/main", 2, false},
+        {"@node-llama-cpp+mac-arm64-metal@3.21.1/bins/mac-arm64-metal/libggml-metal.so", 5, false},
+        {"bun-webgpu-darwin-arm64@0.1.5/libwebgpu_wrapper.dylib", 2, false},
+        {"whisper.rn@0.7.4/ios/rnwhisper.xcframework/ios-arm64/rnwhisper.framework/rnwhisper", 14,
+         false},
+        {"jpush-react-native@2.7.5/ios/RCTJPushModule/libjpush-ios-3.2.8.a", 78, false},
+        {"webgpu@0.6.2/dist/darwin-universal/dawn.node", 8, true},
+        {"react-native-wechat@1.9.12/ios/libWeChatSDK.a", 62, true},
+        {"react-native-wechat-lib@3.0.4/ios/libWeChatSDK.a", 58, true},
+        {"tns-ios@6.5.6/framework/internal/NativeScript.framework/NativeScript", 22, true},
+        {"tns-ios@6.5.6/framework/internal/TKLiveSync/TKLiveSync", 90, true},
+    };
+    unsigned seen = 0;
+    for (unsigned i = 0; i < sizeof files / sizeof files[0]; i++) {
+        char path[1200];
+        unsigned typed = 0;
+        const char *cache = getenv("SONDE_CACHE");
+        snprintf(path, sizeof path, "%s/npm/%s", cache != NULL ? cache : "", files[i].path);
+        if (files[i].is_long && !test_long()) {
+            continue;
+        }
+        if (access(path, R_OK) != 0) {
+            dprintf(STDOUT_FILENO, "    skipped, not fetched: %s\n", files[i].path);
+            continue;
+        }
+        struct test_run run = run_blocks("--json", path);
+        CHECK_EQ(run.status, 0);
+        struct json *all = json_parse(run.out);
+        JSON_EACH(image, all)
+        {
+            JSON_EACH(desc, json_need(image, "descriptors"))
+            {
+                typed += check_helpers(files[i].path, desc);
+            }
+        }
+        dprintf(STDOUT_FILENO, "    %s: %u captures by helpers\n", files[i].path, typed);
+        CHECK_EQ(typed, files[i].captures);
+        json_free(all);
+        test_run_done(&run);
+        seen++;
+    }
+    if (seen == 0) {
+        SKIP("no package was fetched (./dev setup test)");
+    }
 }
 
 TEST_TIMEOUT(blocks_says_what_it_cannot_read, 200)
