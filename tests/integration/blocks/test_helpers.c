@@ -7,53 +7,10 @@
 
 #include "binary.h"
 #include "block_helper.h"
-#include "darwin.h"
+#include "libraries.h"
 #include "test.h"
 
 enum { CLAIMS = 256, SIZE = 4096, PATH_BYTES = 600 };
-
-struct target {
-    const char *triple, *flags;
-};
-
-static const struct target targets[] = {
-    {"arm64-apple-macos13", ""},
-    {"arm64e-apple-macos13", ""},
-    {"x86_64-apple-macos13", ""},
-    {"aarch64-linux-gnu", "-fobjc-runtime=macosx-10.15 -mbranch-protection=standard"},
-    {"x86_64-linux-gnu", "-fobjc-runtime=macosx-10.15"},
-};
-static const char *const levels[] = {"-O0", "-O1", "-O2", "-Os", "-Oz"};
-
-enum { TARGETS = 5, LEVELS = 5 };
-
-/* A library of the corpus, in the test's folder. */
-static void build(const struct target *target, const char *level)
-{
-    const char *dash = strchr(target->triple, '-');
-    bool is_macho = strstr(target->triple, "apple") != NULL;
-    const char *corpus = "tests/integration/blocks/corpus";
-    char link[300];
-    snprintf(link, sizeof link,
-             is_macho ? "ld64.lld-19 -arch %.*s -platform_version macos 13 13 -dylib "
-                        "-undefined dynamic_lookup -o lib *.o"
-                      : "ld.lld-19 -shared -o lib *.o",
-             strncmp(target->triple, "arm64e", 6) == 0 ? 5 : (int)(dash - target->triple),
-             target->triple);
-    darwin_shell(
-        "S='%s/%s'; rm -f *.o; "
-        "F='-target %s %s %s -fPIC -w -fblocks -ffreestanding'; "
-        "clang-19 $F -std=c11 -c $S/cases_c.c -o c.o & "
-        "clang-19 $F -fobjc-arc -c $S/cases_arc.m -o arc.o & "
-        "clang-19 $F -c $S/cases_mrc.m -o mrc.o & "
-        "clang-19 $F -std=c++17 -fobjc-arc -c $S/cases_cxx.mm -o cxx.o & "
-        "wait; "
-        /* the linker knows no arm64e; its code is arm64's but for signatures */
-        "case %s in arm64e*) for o in *.o; do "
-        "printf '\\0\\0\\0\\0' | dd of=$o bs=1 seek=8 conv=notrunc 2>/dev/null; done;; esac; "
-        "%s",
-        test_source_dir(), corpus, target->triple, target->flags, level, target->triple, link);
-}
 
 static const char *spell(const struct sonde__block_claim *items, size_t count)
 {
@@ -112,14 +69,14 @@ static bool agree(const struct sonde__block_claims *names, const struct sonde__b
 }
 
 /* Returns how many helpers there were; all of them agree. */
-static unsigned check(const struct target *target, const char *level)
+static unsigned check(const struct library_target *target, const char *level)
 {
     static struct sonde__block_work work;
     struct sonde__block_claim name_items[CLAIMS], code_items[CLAIMS];
     char path[PATH_BYTES];
     struct binary binary;
     unsigned count = 0;
-    build(target, level);
+    library_build(target, level);
     snprintf(path, sizeof path, "%s/lib", test_folder());
     binary_open(&binary, path);
     for (size_t i = 0; i < binary.symbol_count; i++) {
@@ -152,10 +109,10 @@ static unsigned check(const struct target *target, const char *level)
 TEST_TIMEOUT(helpers_do_what_their_names_say, 280)
 {
     unsigned count = 0;
-    for (unsigned t = 0; t < TARGETS; t++) {
-        for (unsigned l = 0; l < LEVELS; l++) {
-            if (test_long() || l == (t + 2) % LEVELS) {
-                count += check(&targets[t], levels[l]);
+    for (unsigned t = 0; t < LIBRARY_TARGETS; t++) {
+        for (unsigned l = 0; l < LIBRARY_LEVELS; l++) {
+            if (test_long() || l == (t + 2) % LIBRARY_LEVELS) {
+                count += check(&library_targets[t], library_levels[l]);
             }
         }
     }
