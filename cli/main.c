@@ -2,9 +2,11 @@
 /* The `sonde` program: finds the verb and runs it. */
 #include "cli.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd.h"
+#include "image_app.h"
 
 // clang-format off
 const struct sonde__cli_command *const sonde__cli_commands[] = {
@@ -34,6 +36,22 @@ const struct sonde__cli_command *sonde__cli_find(const char *name)
     return NULL;
 }
 
+/* A list of path beginnings, as PATH has it. */
+static bool read_app_rules(const char *variable, bool is_app)
+{
+    const char *at = getenv(variable);
+    while (at != NULL && *at != '\0') {
+        size_t size = strcspn(at, ":");
+        if (size != 0 && !sonde__image_app_rule(at, size, is_app)) {
+            sonde__cli_error(NULL, "%s: not an absolute path, too long or too many: %.*s", variable,
+                             (int)size, at);
+            return false;
+        }
+        at += size + (at[size] == ':');
+    }
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     const struct sonde__cli_command *command;
@@ -52,6 +70,9 @@ int main(int argc, char **argv)
     if (command == NULL) {
         sonde__cli_error(NULL, "unknown %s %s (sonde help lists what there is)",
                          name[0] == '-' ? "option" : "command", name);
+        return SONDE__CLI_USAGE;
+    }
+    if (!read_app_rules("SONDE_APP", true) || !read_app_rules("SONDE_NOT_APP", false)) {
         return SONDE__CLI_USAGE;
     }
     return sonde__cli_finish_output(command, command->run(command, argc - 1, argv + 1));

@@ -53,7 +53,8 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_image_find(uint64_t pc, sonde_
                                                              void *ctx);
 
 /* Is the code at `pc` the program's own: of the main program, or of a library that is not under the
- * distribution's library folders (/lib*, /usr/lib*)? The rule of --app-only.
+ * distribution's library folders (/lib*, /usr/lib*)? The rule of --app-only; sonde_image_set_app()
+ * makes exceptions.
  *
  * pc  an address to look up: for a frame sonde_stack_lookup_pc()
  *
@@ -62,6 +63,19 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_image_find(uint64_t pc, sonde_
  * Ownership  nothing is transferred
  * Example    examples/images.c */
 SONDE_API int sonde_image_is_app(uint64_t pc);
+
+/* Another rule than that, from now on, for images whose paths begin with `path_prefix`: of several
+ * rules the one with the longest beginning holds, of equally long ones the last.
+ *
+ * path_prefix  absolute ("/opt/vendor/"), at most 255 bytes; copied
+ * is_app       1: the program's own; 0: the system's
+ *
+ * Returns    OK | USAGE | LIMIT (32 rules were made)
+ * Context    any thread, one at a time; not handler      Blocks  no
+ * Ownership  nothing is transferred
+ * Example    examples/images.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_image_set_app(const char *path_prefix,
+                                                                int is_app);
 
 #ifdef __cplusplus
 }

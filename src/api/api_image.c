@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sonde/image.h>
 
+#include <string.h>
+
 #include "base_mem.h"
 #include "base_status.h"
 #include "capture_images.h"
@@ -65,4 +67,14 @@ int sonde_image_is_app(uint64_t pc)
     int is_app = image != NULL && sonde__image_is_app(image->path, image->flags);
     sonde__capture_unpin(pin);
     return is_app;
+}
+
+enum sonde_status sonde_image_set_app(const char *path_prefix, int is_app)
+{
+    enum { PREFIX_MAX = 255 };
+    if (path_prefix == NULL || path_prefix[0] != '/' || strlen(path_prefix) > PREFIX_MAX) {
+        return SONDE_USAGE;
+    }
+    return sonde__image_app_rule(path_prefix, strlen(path_prefix), is_app != 0) ? SONDE_OK
+                                                                                : SONDE_LIMIT;
 }

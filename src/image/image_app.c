@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "image_app.h"
 
-#include <stddef.h>
+#include <stdatomic.h>
 
+#include "base_mem.h"
 #include "image_set.h"
+
+/* Nobody has as many; what names a folder is shorter. */
+enum { RULES = 32, PREFIX_MAX = 255 };
+
+static struct {
+    char prefix[PREFIX_MAX + 1];
+    size_t size;
+    bool is_app;
+} rules[RULES];
+static _Atomic uint32_t rule_count;
 
 static bool begins_with(const char *path, const char *folder)
 {
@@ -14,13 +25,45 @@ static bool begins_with(const char *path, const char *folder)
     return *folder == '\0';
 }
 
+bool sonde__image_app_rule(const char *prefix, size_t size, bool is_app)
+{
+    uint32_t count = atomic_load_explicit(&rule_count, memory_order_relaxed);
+    if (count == RULES || size == 0 || size > PREFIX_MAX || prefix[0] != '/') {
+        return false;
+    }
+    sonde__base_mem_copy(rules[count].prefix, prefix, size);
+    rules[count].prefix[size] = '\0';
+    rules[count].size = size;
+    rules[count].is_app = is_app;
+    atomic_store_explicit(&rule_count, count + 1, memory_order_release);
+    return true;
+}
+
+/* False: no rule is about the path. */
+static bool find_rule(const char *path, bool *ret_is_app)
+{
+    uint32_t count = atomic_load_explicit(&rule_count, memory_order_acquire);
+    size_t longest = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (rules[i].size >= longest && begins_with(path, rules[i].prefix)) {
+            longest = rules[i].size;
+            *ret_is_app = rules[i].is_app;
+        }
+    }
+    return longest != 0;
+}
+
 bool sonde__image_is_app(const char *path, uint32_t flags)
 {
+    bool is_app = false;
     static const char *const folders[] = {"/lib/",       "/lib32/",     "/lib64/",
                                           "/libx32/",    "/usr/lib/",   "/usr/lib32/",
                                           "/usr/lib64/", "/usr/libx32/"};
     if ((flags & SONDE__IMAGE_VDSO) != 0) {
         return false;
+    }
+    if (find_rule(path, &is_app)) {
+        return is_app;
     }
     if ((flags & SONDE__IMAGE_MAIN) != 0) {
         return true;

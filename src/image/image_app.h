@@ -4,11 +4,17 @@
 #define SONDE_IMAGE_APP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* The program's own: the main program, and what does not come with the system, that is any file
  * that is not under the distribution's library folders. path: as the loader has it; flags: enum
  * sonde__image_flags */
 bool sonde__image_is_app(const char *path, uint32_t flags);
+
+/* Another rule than that, for files whose paths begin so: of several rules the one with the longest
+ * beginning holds, of equally long ones the last. False: not a path, too long, or too many rules.
+ * Rules are never taken back. Context: any thread, one at a time */
+bool sonde__image_app_rule(const char *prefix, size_t size, bool is_app);
 
 #endif

@@ -162,3 +162,30 @@ TEST(only_the_programs_own_frames)
     CHECK(strstr(run.err, "__libc_start_main") == NULL);
     test_run_done(&run);
 }
+
+/* The same with a rule of the user's: libc is the program's own, the program is not. */
+TEST(whose_frames_they_are_can_be_told)
+{
+    const char *argv[] = {program_sonde(),
+                          "run",
+                          "--app-only",
+                          "--record",
+                          write_list("api_call\n"),
+                          "--",
+                          program_built("record/forms_now"),
+                          program_built("record/libforms_loaded.so"),
+                          NULL};
+    char not_app[600];
+    snprintf(not_app, sizeof not_app, "SONDE_NOT_APP=/nowhere:%s", test_build_dir());
+    const char *env[] = {"SONDE_APP=/lib/:/usr/lib/", not_app, NULL};
+    struct test_run run = test_run(argv, env, NULL, 60);
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.err, "__libc_start_main");
+    CHECK(strstr(run.err, "form_plt+") == NULL);
+    test_run_done(&run);
+    const char *bad[] = {"SONDE_APP=relative", NULL};
+    run = test_run(argv, bad, NULL, 60);
+    CHECK(run.status != 0);
+    CHECK_CONTAINS(run.err, "SONDE_APP: not an absolute path");
+    test_run_done(&run);
+}

@@ -112,3 +112,31 @@ TEST(curl)
     const char *argv[] = {"curl", "-s", "file:///etc/passwd", NULL};
     check_same(argv, fifty);
 }
+
+/* Until it executes another program, however it ends; its children's calls are not its own. */
+TEST(recorded_until_another_program_is_executed)
+{
+    static const char *const ends[] = {"exec 'true'", "kill 9, $$", "POSIX::_exit(0)", "exit 0"};
+    char list[512], script[300];
+    if (!program_on_path("perl")) {
+        SKIP("perl is not installed");
+    }
+    snprintf(list, sizeof list, "%s/list", test_folder());
+    test_write_file(list, "getppid\n", 8);
+    for (unsigned i = 0; i < 4; i++) {
+        snprintf(script, sizeof script,
+                 "use POSIX (); for (1..7) { getppid() } "
+                 "if (fork() == 0) { getppid(); exit } wait; %s",
+                 ends[i]);
+        const char *argv[] = {program_sonde(), "run", "--record", list, "--",
+                              "perl",          "-e",  script,     NULL};
+        struct test_run run = test_run(argv, NULL, NULL, 60);
+        for (unsigned k = 0; k < 100 && strstr(run.err, "7 calls of 1 functions") == NULL; k++) {
+            /* of a program that was killed, it is written after its end */
+            test_run_done(&run);
+            run = test_run(argv, NULL, NULL, 60);
+        }
+        CHECK_CONTAINS(run.err, "7 calls of 1 functions recorded, 1 different stacks");
+        test_run_done(&run);
+    }
+}

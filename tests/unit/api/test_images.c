@@ -241,3 +241,31 @@ TEST(the_same_stack_in_each_way)
     CHECK(memcmp(pcs[1], pcs[0], counts[0] * 8) == 0);
     CHECK(memcmp(pcs[2], pcs[0], counts[0] * 8) == 0);
 }
+
+/* Rules of the caller's: the longest beginning holds, of equally long ones the last. */
+TEST(whose_code_it_is_can_be_told)
+{
+    uint64_t own = (uintptr_t)&keep;
+    uint64_t libc = (uintptr_t)dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
+    char longer[300];
+    memset(longer, '/', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    CHECK_EQ(sonde_image_set_app(NULL, 1), SONDE_USAGE);
+    CHECK_EQ(sonde_image_set_app("", 1), SONDE_USAGE);
+    CHECK_EQ(sonde_image_set_app("relative", 1), SONDE_USAGE);
+    CHECK_EQ(sonde_image_set_app(longer, 1), SONDE_USAGE);
+    CHECK_OK(sonde_image_set_app("/no/such/folder/", 0));
+    CHECK_EQ(sonde_image_is_app(own), 1);
+    CHECK_EQ(sonde_image_is_app(libc), 0);
+    CHECK_OK(sonde_image_set_app("/", 1));
+    CHECK_EQ(sonde_image_is_app(libc), 1);
+    CHECK_OK(sonde_image_set_app(test_build_dir(), 0));
+    CHECK_EQ(sonde_image_is_app(own), 0);
+    CHECK_EQ(sonde_image_is_app(libc), 1);
+    CHECK_OK(sonde_image_set_app("/", 0));
+    CHECK_EQ(sonde_image_is_app(libc), 0);
+    for (int i = 4; i < 32; i++) {
+        CHECK_OK(sonde_image_set_app("/x", 1));
+    }
+    CHECK_EQ(sonde_image_set_app("/x", 1), SONDE_LIMIT);
+}
