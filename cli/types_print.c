@@ -38,7 +38,7 @@ static void print_code(struct types_print *print, unsigned depth, const char *co
 static void print_code(struct types_print *print, unsigned depth, const char *code,
                        const char *format, ...)
 {
-    int column = (int)(depth * 4 + strlen(code));
+    int column = (int)(4 * (size_t)depth + strlen(code));
     va_list list;
     print_indent(depth);
     sonde__cli_print_visible(stdout, code);
@@ -50,6 +50,12 @@ static void print_code(struct types_print *print, unsigned depth, const char *co
     }
     putchar('\n');
     print->lines++;
+}
+
+/* There is room for it. */
+static void end_code(char *text)
+{
+    memcpy(text + strlen(text), ";", 2);
 }
 
 static bool is_compound(enum sonde__type_kind kind)
@@ -318,7 +324,7 @@ static void print_typedef(struct types_print *print, const struct sonde__type *t
     memcpy(text, "typedef ", 9);
     (void)types_print_ok(
         print, sonde__type_text(print->types, type->target, name, text + 8, sizeof text - 16));
-    strcat(text, ";");
+    end_code(text);
     if (sonde__type_size(print->types, type->target, &size)) {
         char place[256];
         say_place(print, type->self, place, sizeof place);
@@ -346,7 +352,7 @@ void types_print_type(struct types_print *print, const struct sonde__type *type)
     } else {
         (void)types_print_ok(
             print, sonde__type_text(print->types, type->self, NULL, text, sizeof text - 8));
-        strcat(text, ";");
+        end_code(text);
         bool known = sonde__type_size(print->types, type->self, &size);
         print_code(print, 0, text, known ? "/* size: %" PRIu64 " */" : NULL, known ? size : 0);
     }
@@ -372,7 +378,7 @@ static void print_capture(struct types_print *print, const struct sonde__types_c
     memcpy(text, shared, at);
     (void)types_print_ok(print, sonde__type_text(print->types, capture->type, capture->name,
                                                  text + at, TYPES_PRINT_TEXT - at - 8));
-    strcat(text, ";");
+    end_code(text);
     if (capture->is_byref) {
         print_code(print, 1, text, "/* %5" PRIu64 " %5" PRIu64 ", variable at %" PRIu64 " */",
                    capture->offset, capture->size, capture->variable_offset);
@@ -417,7 +423,7 @@ void types_print_function(struct types_print *print, const struct sonde__type_fu
     }
     (void)types_print_ok(
         print, sonde__type_function_text(print->types, function, text, TYPES_PRINT_TEXT - 8));
-    strcat(text, ";");
+    end_code(text);
     say_place(print, function->self, place, sizeof place);
     print_code(print, 0, text, "/* %s%s0x%" PRIx64 " to 0x%" PRIx64 " */", place,
                place[0] != '\0' ? ", " : "", function->low, function->high);
@@ -430,7 +436,7 @@ void types_print_function(struct types_print *print, const struct sonde__type_fu
         }
         (void)types_print_ok(print, sonde__type_text(print->types, parameter.type, parameter.name,
                                                      text, TYPES_PRINT_TEXT - 8));
-        strcat(text, ";");
+        end_code(text);
         bool known = sonde__type_size(print->types, parameter.type, &size);
         print_code(print, 1, text, known ? "/* size: %" PRIu64 "%s */" : NULL, known ? size : 0,
                    parameter.is_artificial ? ", implicit" : "");

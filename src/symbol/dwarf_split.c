@@ -169,6 +169,18 @@ bool sonde__dwarf_package_type(const struct sonde__dwarf_sections *package, uint
     return true;
 }
 
+bool sonde__dwarf_package_type_at(const struct sonde__dwarf_sections *package, uint32_t index,
+                                  uint64_t *ret_signature)
+{
+    struct package p;
+    if (!open_index(&package->tu_index, &p) || index >= p.slots) {
+        return false;
+    }
+    uint64_t at = p.slots_at + (uint64_t)index * 8;
+    *ret_signature = index_u32(&p, at) | (uint64_t)index_u32(&p, at + 4) << 32;
+    return true;
+}
+
 /* --- units --- */
 
 void sonde__dwarf_split_join(struct sonde__dwarf_sections *split,

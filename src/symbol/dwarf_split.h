@@ -31,6 +31,10 @@ bool sonde__dwarf_package_find(const struct sonde__dwarf_sections *package, uint
 bool sonde__dwarf_package_type(const struct sonde__dwarf_sections *package, uint64_t signature,
                                struct sonde__dwarf_sections *ret_sections);
 
+/* The signature in slot `index` of a package's type units, 0: a free slot. False: no more. */
+bool sonde__dwarf_package_type_at(const struct sonde__dwarf_sections *package, uint32_t index,
+                                  uint64_t *ret_signature);
+
 /* Let a split file's sections see what of the skeleton's file a split unit points into. */
 void sonde__dwarf_split_join(struct sonde__dwarf_sections *split,
                              const struct sonde__dwarf_sections *skeleton);

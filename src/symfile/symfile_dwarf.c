@@ -141,13 +141,53 @@ struct symfile_split_file {
     struct symfile_split_file *next;
     struct sonde__host_file file;
     struct sonde__symfile_sections sections;
+    uint8_t *info, *types; /* put together of several sections, or null */
 };
 
 static void close_split(struct symfile_split_file *file)
 {
+    sonde__mem_free(file->info);
+    sonde__mem_free(file->types);
     sonde__symfile_sections_close(&file->sections);
     sonde__host_file_unmap(&file->file);
     sonde__mem_free(file);
+}
+
+/* A .dwo was never linked: gcc gives each type unit a section of its own, all of one name. Units do
+ * not mind where in a section they lie, so they are put one behind the other, as a package has
+ * them. False: no memory. */
+static bool join_sections(const struct sonde__elf *elf, const char *name, uint8_t **ret_bytes,
+                          struct sonde__bytes *view)
+{
+    struct sonde__elf_section section;
+    uint64_t size = 0, at = 0;
+    unsigned count = 0;
+    for (uint32_t i = 0; sonde__elf_section(elf, i, &section); i++) {
+        if (strcmp(section.name, name) == 0 && section.data != NULL) {
+            if ((section.flags & SONDE__SHF_COMPRESSED) != 0 ||
+                section.size > FILE_BYTES_MAX - size) {
+                return true; /* the first stands alone */
+            }
+            size += section.size;
+            count++;
+        }
+    }
+    /* sections of a real file do not overlap: they are no more than it */
+    if (count < 2 || size > (uint64_t)(elf->file.end - elf->file.begin)) {
+        return true;
+    }
+    *ret_bytes = sonde__mem_alloc(size);
+    if (*ret_bytes == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; sonde__elf_section(elf, i, &section); i++) {
+        if (strcmp(section.name, name) == 0 && section.data != NULL) {
+            memcpy(*ret_bytes + at, section.data, section.size);
+            at += section.size;
+        }
+    }
+    sonde__base_bytes_init(view, *ret_bytes, size);
+    return true;
 }
 
 static struct symfile_split_file *open_split(const struct sonde__symfile_dwarf *dwarf,
@@ -161,7 +201,9 @@ static struct symfile_split_file *open_split(const struct sonde__symfile_dwarf *
     if (sonde__host_file_map(dwarf->options->root, path, FILE_BYTES_MAX, &file->file, NULL) ==
             SONDE_OK &&
         sonde__elf_open(file->file.data, file->file.size, &elf, NULL) == SONDE_OK &&
-        sonde__symfile_sections_open(&elf, true, &file->sections, NULL) == SONDE_OK) {
+        sonde__symfile_sections_open(&elf, true, &file->sections, NULL) == SONDE_OK &&
+        join_sections(&elf, ".debug_info.dwo", &file->info, &file->sections.views.info) &&
+        join_sections(&elf, ".debug_types.dwo", &file->types, &file->sections.views.types)) {
         return file;
     }
     close_split(file);
@@ -266,6 +308,16 @@ bool sonde__symfile_dwarf_type(void *ctx, uint64_t signature, struct sonde__dwar
     ret_split->offset = 0;
     sonde__dwarf_split_join(&ret_split->sections, &dwarf->sections);
     return true;
+}
+
+bool sonde__symfile_dwarf_type_at(void *ctx, uint32_t index, uint64_t *ret_signature)
+{
+    struct sonde__symfile_dwarf *dwarf = ctx;
+    if (!dwarf->package_tried) {
+        find_package(dwarf);
+    }
+    return dwarf->package != NULL &&
+           sonde__dwarf_package_type_at(&dwarf->package->sections.views, index, ret_signature);
 }
 
 /* --- .dwo files --- */

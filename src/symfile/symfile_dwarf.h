@@ -46,5 +46,7 @@ bool sonde__symfile_dwarf_split(void *dwarf, const struct sonde__dwarf_unit *ske
 /* The type unit of a signature in the package of the file. False: there is none. As above. */
 bool sonde__symfile_dwarf_type(void *dwarf, uint64_t signature,
                                struct sonde__dwarf_split *ret_split);
+/* The signature in slot `index` of its type units, 0: a free slot. False: no more. */
+bool sonde__symfile_dwarf_type_at(void *dwarf, uint32_t index, uint64_t *ret_signature);
 
 #endif

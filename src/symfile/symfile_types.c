@@ -18,6 +18,7 @@ static enum sonde_status open_elf(const struct sonde__symfile_options *options, 
     *source = (struct sonde__types_source){.sections = &types->dwarf.sections,
                                            .split = sonde__symfile_dwarf_split,
                                            .split_type = sonde__symfile_dwarf_type,
+                                           .split_type_at = sonde__symfile_dwarf_type_at,
                                            .ctx = &types->dwarf};
     return SONDE_OK;
 }

@@ -2,6 +2,7 @@ set(sources
     types_block.c
     types_die.c
     types_function.c
+    types_hash.c
     types_names.c
     types_scopes.c
     types_text.c

@@ -29,6 +29,8 @@ struct sonde__types_source {
                   struct sonde__dwarf_split *ret_split);
     /* the type unit of a signature in a package of split units; or null */
     bool (*split_type)(void *ctx, uint64_t signature, struct sonde__dwarf_split *ret_split);
+    /* …the signature in slot `index` of those, 0: a free slot; false: no more. Or null */
+    bool (*split_type_at)(void *ctx, uint32_t index, uint64_t *ret_signature);
     void *ctx;
 };
 

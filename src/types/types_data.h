@@ -159,6 +159,13 @@ SONDE_NODISCARD enum sonde_status types_step(struct sonde__types *t, uint32_t un
 SONDE_NODISCARD enum sonde_status types_scope_of(struct sonde__types *t, struct sonde__type_ref ref,
                                                  uint32_t *ret_scope);
 
+/* --- types_hash.c --- */
+
+#define TYPES_HASH_EMPTY 0xcbf29ce484222325u
+/* A name behind what was hashed so far; and one in a scope, "SCOPE::NAME". */
+uint64_t types_hash_text(uint64_t hash, const char *text, size_t size);
+uint64_t types_hash_below(uint64_t prefix, const char *name);
+
 /* --- types_names.c --- */
 
 /* The one definition of a name that `ref`, a declaration, has. Returns OK | ABSENT | AMBIGUOUS … */

@@ -40,51 +40,10 @@ void types_names_done(struct types_names *names)
     }
 }
 
-/* --- hashes of names, in which spaces do not count --- */
-
-#define HASH_EMPTY 0xcbf29ce484222325u
-
-static uint64_t hash_char(uint64_t hash, char c)
-{
-    return (hash ^ (uint8_t)c) * 0x100000001b3u;
-}
-
-static bool is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '$' || (c & 0x80) != 0;
-}
-
-static uint64_t hash_text(uint64_t hash, const char *text, size_t size)
-{
-    char last = 0;
-    for (size_t i = 0; i < size; i++) {
-        if (text[i] == ' ') {
-            while (i + 1 < size && text[i + 1] == ' ') {
-                i++;
-            }
-            if (!is_word(last) || i + 1 >= size || !is_word(text[i + 1])) {
-                continue;
-            }
-        }
-        last = text[i];
-        hash = hash_char(hash, last);
-    }
-    return hash;
-}
-
-static uint64_t hash_below(uint64_t prefix, const char *name)
-{
-    if (prefix != HASH_EMPTY) {
-        prefix = hash_char(hash_char(prefix, ':'), ':');
-    }
-    return hash_text(prefix, name, strlen(name));
-}
-
 static uint64_t hash_scope(const struct types_unit *u, uint32_t scope)
 {
     uint32_t chain[TYPES_HOPS_MAX];
-    uint64_t hash = HASH_EMPTY;
+    uint64_t hash = TYPES_HASH_EMPTY;
     int n = 0;
     for (; scope != UINT32_MAX && n < TYPES_HOPS_MAX; scope = u->scopes[scope].parent) {
         if (u->scopes[scope].name[0] == '\0') {
@@ -93,7 +52,7 @@ static uint64_t hash_scope(const struct types_unit *u, uint32_t scope)
         chain[n++] = scope;
     }
     while (n > 0) {
-        hash = hash_below(hash, u->scopes[chain[--n]].name);
+        hash = types_hash_below(hash, u->scopes[chain[--n]].name);
     }
     return hash;
 }
@@ -216,15 +175,16 @@ static enum sonde_status add_die(struct walk *w, const struct types_die *die,
     if (die->declaration || die->name == NULL) {
         return SONDE_OK;
     }
-    return add(w->names,
-               (struct name){.full = hash_below(level->prefix, die->name),
-                             .plain = hash_text(HASH_EMPTY, die->name, strlen(die->name)),
-                             .base = hash_text(HASH_EMPTY, die->name, strcspn(die->name, "<")),
-                             .size = die->size,
-                             .line = die->line,
-                             .ref = die->self,
-                             .family = family_of(types_kind(die->tag)),
-                             .local = level->local});
+    return add(
+        w->names,
+        (struct name){.full = types_hash_below(level->prefix, die->name),
+                      .plain = types_hash_text(TYPES_HASH_EMPTY, die->name, strlen(die->name)),
+                      .base = types_hash_text(TYPES_HASH_EMPTY, die->name, strcspn(die->name, "<")),
+                      .size = die->size,
+                      .line = die->line,
+                      .ref = die->self,
+                      .family = family_of(types_kind(die->tag)),
+                      .local = level->local});
 }
 
 static enum sonde_status visit(struct walk *w, uint64_t offset, unsigned tag, bool children)
@@ -248,10 +208,10 @@ static enum sonde_status visit(struct walk *w, uint64_t offset, unsigned tag, bo
         if (tag != DW_TAG_enumeration_type) {
             const char *name = die.name;
             name = name == NULL && tag == DW_TAG_namespace ? "(anonymous namespace)" : name;
-            inner.prefix = hash_below(own.prefix, name != NULL ? name : "{}");
+            inner.prefix = types_hash_below(own.prefix, name != NULL ? name : "{}");
         }
     } else if (tag == DW_TAG_subprogram) {
-        inner = (struct level){HASH_EMPTY, true};
+        inner = (struct level){TYPES_HASH_EMPTY, true};
     }
     if (children) {
         if (w->depth < NESTING_MAX) {
@@ -266,7 +226,7 @@ static enum sonde_status visit(struct walk *w, uint64_t offset, unsigned tag, bo
 static enum sonde_status read_unit(struct walk *w)
 {
     uint64_t offset = w->t->units[w->unit].head.die_offset;
-    w->levels[0] = (struct level){HASH_EMPTY, false};
+    w->levels[0] = (struct level){TYPES_HASH_EMPTY, false};
     w->depth = 1;
     while (w->depth > 0) {
         uint64_t at = offset;
@@ -295,6 +255,14 @@ static enum sonde_status read_all(struct sonde__types *t, struct types_names *na
 {
     struct walk *w = sonde__mem_alloc_zeroed(sizeof *w);
     enum sonde_status status = w != NULL ? SONDE_OK : SONDE_MEMORY;
+    uint64_t signature;
+    for (uint32_t i = 0; status == SONDE_OK && t->source.split_type_at != NULL &&
+                         t->source.split_type_at(t->source.ctx, i, &signature);
+         i++) {
+        if (signature != 0) {
+            (void)types_by_signature(t, signature);
+        }
+    }
     /* units may come: of split files, of packages */
     for (uint32_t i = 0; status == SONDE_OK && i < t->unit_count; i++) {
         uint32_t body = types_body(t, i);
@@ -361,7 +329,7 @@ enum sonde_status sonde__types_find(struct sonde__types *t, const char *name,
                                     sonde__types_found *found, void *ctx)
 {
     uint8_t family = take_family(&name);
-    uint64_t hash = hash_text(HASH_EMPTY, name, strlen(name));
+    uint64_t hash = types_hash_text(TYPES_HASH_EMPTY, name, strlen(name));
     bool any = false;
     sonde__types_refill(t);
     SONDE_TRY(load_names(t));
@@ -400,7 +368,7 @@ enum sonde_status types_definition(struct sonde__types *t, const struct sonde__t
     if (t->names->slot_count == 0) {
         return SONDE_ABSENT;
     }
-    uint64_t full = hash_below(hash_scope(&t->units[type->self.unit], scope), type->name);
+    uint64_t full = types_hash_below(hash_scope(&t->units[type->self.unit], scope), type->name);
     uint32_t slot = t->names->slots[slot_of(t->names, full)];
     for (uint32_t i = slot != 0 ? slot - 1 : NONE; i != NONE; i = t->names->all[i].next) {
         const struct name *name = &t->names->all[i];

@@ -40,12 +40,17 @@ static const char *scope_name(const struct types_die *die)
                                            : "(anonymous struct)";
 }
 
+struct level {
+    uint32_t scope; /* that its children stand in; UINT32_MAX: the unit */
+    bool begins;    /* …with it */
+};
+
 struct walk {
     struct sonde__types *t;
     uint32_t unit;
     struct types_scope *scopes;
     size_t count, capacity;
-    uint32_t open[NESTING_MAX]; /* the scope of each level; UINT32_MAX: none of its own */
+    struct level levels[NESTING_MAX];
     unsigned depth;
 };
 
@@ -69,40 +74,41 @@ static uint32_t scope_at(const struct types_scope *scopes, size_t count, uint64_
     return scope;
 }
 
-static enum sonde_status note(struct walk *w, uint64_t offset, unsigned tag, bool children)
+static enum sonde_status add_scope(struct walk *w, uint64_t offset, uint32_t enclosing)
 {
-    uint32_t enclosing = UINT32_MAX;
-    uint32_t own = UINT32_MAX;
-    for (unsigned i = w->depth; i > 0 && enclosing == UINT32_MAX; i--) {
-        enclosing = w->open[(i < NESTING_MAX ? i : NESTING_MAX) - 1];
+    struct types_die die;
+    uint32_t named_in = enclosing;
+    if (w->count >= SCOPES_MAX) {
+        return SONDE_LIMIT;
     }
-    if (!children) {
-        return SONDE_OK;
+    SONDE_TRY(types_die(w->t, (struct sonde__type_ref){w->unit, offset}, &die));
+    uint64_t before = die.specification.unit == w->unit ? die.specification.die : 0;
+    if (before != 0 && before < offset) { /* a class that is defined outside of its scope */
+        named_in = scope_at(w->scopes, w->count, before);
     }
+    SONDE_TRY(types_whole(w->t, &die));
+    if (!sonde__mem_grow(&w->scopes, w->count, &w->capacity, sizeof *w->scopes)) {
+        return SONDE_MEMORY;
+    }
+    w->scopes[w->count++] = (struct types_scope){.begin = offset,
+                                                 .end = UINT64_MAX,
+                                                 .outer = enclosing,
+                                                 .parent = named_in,
+                                                 .name = scope_name(&die)};
+    return SONDE_OK;
+}
+
+/* Into a DIE with children. */
+static enum sonde_status enter(struct walk *w, uint64_t offset, unsigned tag)
+{
+    unsigned above = w->depth < NESTING_MAX ? w->depth : NESTING_MAX;
+    struct level level = {above > 0 ? w->levels[above - 1].scope : UINT32_MAX, false};
     if (is_scope(tag) && w->depth < NESTING_MAX) {
-        struct types_die die;
-        if (w->count >= SCOPES_MAX) {
-            return SONDE_LIMIT;
-        }
-        SONDE_TRY(types_die(w->t, (struct sonde__type_ref){w->unit, offset}, &die));
-        uint64_t before = die.specification.unit == w->unit ? die.specification.die : 0;
-        uint32_t named_in = enclosing;
-        if (before != 0 && before < offset) { /* a class that is defined outside of its scope */
-            named_in = scope_at(w->scopes, w->count, before);
-        }
-        SONDE_TRY(types_whole(w->t, &die));
-        if (!sonde__mem_grow(&w->scopes, w->count, &w->capacity, sizeof *w->scopes)) {
-            return SONDE_MEMORY;
-        }
-        w->scopes[w->count] = (struct types_scope){.begin = offset,
-                                                   .end = UINT64_MAX,
-                                                   .outer = enclosing,
-                                                   .parent = named_in,
-                                                   .name = scope_name(&die)};
-        own = (uint32_t)w->count++;
+        SONDE_TRY(add_scope(w, offset, level.scope));
+        level = (struct level){(uint32_t)(w->count - 1), true};
     }
     if (w->depth < NESTING_MAX) {
-        w->open[w->depth] = own;
+        w->levels[w->depth] = level;
     }
     w->depth++;
     return SONDE_OK;
@@ -111,35 +117,34 @@ static enum sonde_status note(struct walk *w, uint64_t offset, unsigned tag, boo
 static void leave(struct walk *w, uint64_t offset)
 {
     w->depth--;
-    if (w->depth < NESTING_MAX && w->open[w->depth] != UINT32_MAX) {
-        w->scopes[w->open[w->depth]].end = offset;
+    if (w->depth < NESTING_MAX && w->levels[w->depth].begins) {
+        w->scopes[w->levels[w->depth].scope].end = offset;
     }
+}
+
+static enum sonde_status next_die(struct walk *w, uint64_t *offset)
+{
+    uint64_t at = *offset;
+    uint16_t tag;
+    bool children;
+    enum sonde_status status = types_step(w->t, w->unit, offset, &tag, &children);
+    if (status == SONDE_OK && tag == 0) {
+        leave(w, at);
+    } else if (status == SONDE_OK && children) {
+        status = enter(w, at, tag);
+    }
+    return status;
 }
 
 static enum sonde_status walk_unit(struct walk *w)
 {
     uint64_t offset = w->t->units[w->unit].head.die_offset;
+    enum sonde_status status;
     do {
-        uint64_t at = offset;
-        uint16_t tag;
-        bool children;
-        enum sonde_status status = types_step(w->t, w->unit, &offset, &tag, &children);
-        if (status == SONDE_ABSENT || status == SONDE_CORRUPT) {
-            return SONDE_OK; /* what came before is right */
-        }
-        SONDE_TRY(status);
-        if (tag == 0) {
-            leave(w, at);
-        } else {
-            status = note(w, at, tag, children);
-            if (status != SONDE_CORRUPT && status != SONDE_ABSENT) {
-                SONDE_TRY(status);
-            } else {
-                return SONDE_OK;
-            }
-        }
-    } while (w->depth > 0);
-    return SONDE_OK;
+        status = next_die(w, &offset);
+    } while (status == SONDE_OK && w->depth > 0);
+    /* what came before a fault is right */
+    return status == SONDE_LIMIT || status == SONDE_MEMORY ? status : SONDE_OK;
 }
 
 static enum sonde_status load_scopes(struct sonde__types *t, uint32_t unit)

@@ -21,8 +21,14 @@ def words(text):
         return "{"
     text = re.sub(r"\b(struct|class|union|enum) ", "", text)
     text = re.sub(r"\(anonymous (class|union|struct)\)", "", text)
-    text = re.sub(r"\b(long|short|long long|unsigned long|unsigned short|long unsigned|short unsigned)"
-                  r" int\b", r"\1", text)
+    for word, short in (("long long unsigned int", "unsigned long long"),
+                        ("long unsigned int", "unsigned long"), ("long long int", "long long"),
+                        ("short unsigned int", "unsigned short"), ("long int", "long"),
+                        ("short int", "short")):
+        text = text.replace(word, short)
+    if "<" in text:  # gdb writes "T const"
+        text = re.sub(r"\bconst\b", "", text)
+        text = re.sub(r"\b(\d+)[ul]+\b", r"\1", text)
     if "::*" in text:  # gdb shows `this`
         text = re.sub(r"\)\([\w: ]+\* ?const(, )?", ")(", text)
     if text.startswith("int (**)("):  # a vtable
@@ -30,13 +36,19 @@ def words(text):
     return re.sub(r"\s+", "", text.replace("restrict", "").replace("__", ""))
 
 
+def has_virtual_base(kind):
+    try:
+        return " virtual " in gdb.execute("ptype " + kind.name, to_string=True).split("{")[0]
+    except (gdb.error, TypeError):  # gdb does not find all names that it says itself
+        return False
+
+
 def fields_of(kind):
     result = []
     for field in kind.fields():
         if not hasattr(field, "bitpos"):
             continue  # static
-        virtual = field.is_base_class and kind.name is not None and \
-            ": virtual" in gdb.execute("ptype " + kind.name, to_string=True).split("{")[0]
+        virtual = field.is_base_class and has_virtual_base(kind)
         result.append({"name": None if field.is_base_class else field.name or None,
                        "at": None if virtual else field.bitpos, "bits": field.bitsize,
                        "size": field.type.sizeof, "type": words(str(field.type))})
