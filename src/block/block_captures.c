@@ -306,6 +306,9 @@ static void add_member(struct merge *m, const struct sonde__block_member *member
                          has_parts ? SONDE_BLOCK_OBJECT : kind_of_member(m, member));
     }
     if (capture != NULL) {
+        if (has_parts && capture->kind == SONDE_BLOCK_DATA) {
+            capture->kind = SONDE_BLOCK_OBJECT;
+        }
         capture->member = member;
         capture->size = member->size;
         capture->said[SONDE_BLOCK_BY_DWARF] = capture->kind;

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Captures from sources that disagree, and helpers that no compiler here makes: with signed
+ * pointers, of Swift, of newer deployment targets. Code by hand, by the Arm ARM and Intel's SDM. */
+#include <stdio.h>
+#include <string.h>
+
+#include "arch_regs.h"
+#include "block_captures.h"
+#include "fake_memory.h"
+#include "test.h"
+
+#define IMPORT  ((uint64_t)0x7f0000000000)
+#define COPY    0x400u /* offsets of code */
+#define DISPOSE 0x500u
+#define SLOT    0x600u /* where code loads the function from */
+
+enum { HELPERS = (int)SONDE_BLOCK_HAS_HELPERS };
+
+static struct fake fake;
+static struct sonde__block_scratch scratch;
+static struct sonde__block_capture items[32];
+static struct sonde__block_captures captures;
+
+static void code(uint32_t at, const uint32_t *words, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        fake_put(&fake, at + 4 * i, words[i], 4);
+    }
+}
+
+/* A block of `size` bytes; helpers at COPY and DISPOSE if `flags` have them. */
+static const char *look(uint32_t flags, uint32_t size, uint64_t layout,
+                        const struct sonde__block_member *members, size_t member_count)
+{
+    static char text[500];
+    struct sonde__block_desc desc = {.address = FAKE_BASE,
+                                     .flags = flags,
+                                     .size = size,
+                                     .layout = layout,
+                                     .layout_form = layout == 0 ? SONDE__BLOCK_LAYOUT_NONE
+                                                                : SONDE__BLOCK_LAYOUT_INLINE};
+    char *to = text;
+    if (flags & SONDE_BLOCK_HAS_HELPERS) {
+        desc.copy = FAKE_BASE + COPY;
+        desc.dispose = FAKE_BASE + DISPOSE;
+    }
+    captures = (struct sonde__block_captures){.items = items, .capacity = 32};
+    sonde__block_captures(&fake.memory, &desc, members, member_count, &scratch, &captures);
+    *to = '\0';
+    for (size_t i = 0; i < captures.count; i++) {
+        to += sprintf(to, "%s%s%c%u.%u", i != 0 ? " " : "", items[i].inside ? "+" : "",
+                      "?SWUBRCD"[items[i].kind], items[i].offset, items[i].size);
+    }
+    return text;
+}
+
+static void begin(unsigned arch, const char *function)
+{
+    static const uint32_t nothing[] = {0xd65f03c0};      /* ret */
+    static const uint32_t nothing_x86[] = {0xc3c3c3c3u}; /* ret */
+    fake_init(&fake, arch);
+    code(COPY, arch == SONDE__ARCH_X86_64 ? nothing_x86 : nothing, 1);
+    code(DISPOSE, arch == SONDE__ARCH_X86_64 ? nothing_x86 : nothing, 1);
+    fake_put(&fake, SLOT, IMPORT, 8);
+    fake_name(&fake, IMPORT, function);
+}
+
+static uint32_t load_slot(uint32_t at) /* ldr x16, SLOT */
+{
+    return 0x58000010 | ((SLOT - at) / 4) << 5;
+}
+
+TEST(signed_pointers_and_objc_release_x19)
+{
+    begin(SONDE__ARCH_AARCH64, "_objc_release_x19");
+    const uint32_t dispose[] = {
+        0xd503237f,              /* pacibsp */
+        0xa9bf7bfd,              /* stp x29, x30, [sp, #-16]! */
+        0xf9401013,              /* ldr x19, [x0, #32] */
+        load_slot(DISPOSE + 12), /* ldr x16, slot */
+        0xd63f0a1f,              /* blraaz x16 */
+        0xa8c17bfd,              /* ldp x29, x30, [sp], #16 */
+        0xd65f0fff,              /* retab */
+    };
+    code(DISPOSE, dispose, 7);
+    fake_put(&fake, SLOT, IMPORT | (uint64_t)0x5a7b << 48, 8); /* signed */
+    CHECK_STR(look(HELPERS, 44, 0x100, NULL, 0), "S32.8 D40.4");
+    CHECK(captures.helper_problem == NULL && captures.is_owned_known);
+    CHECK_EQ(captures.steps, 8); /* and the copy helper's return */
+    CHECK_EQ(items[0].sources, 1 << SONDE_BLOCK_BY_HELPER | 1 << SONDE_BLOCK_BY_LAYOUT);
+    CHECK_EQ(items[0].against, 0);
+}
+
+/* ldp x9, x8, [x1, #32]; stp x9, x8, [x0, #32]; mov x0, x8; b swift_retain */
+TEST(helper_of_swift)
+{
+    begin(SONDE__ARCH_AARCH64, "_swift_retain");
+    const uint32_t copy[] = {0xa9422029, 0xa9022009, 0xaa0803e0, load_slot(COPY + 12), 0xd61f0200};
+    code(COPY, copy, 5);
+    CHECK_STR(look(HELPERS, 48, 0, NULL, 0), "D32.8 S40.8");
+    CHECK(captures.is_owned_known);
+}
+
+/* Nothing is known of what the helper owns then: what the layout says counts, as its word alone. */
+TEST(helper_with_an_unknown_instruction)
+{
+    begin(SONDE__ARCH_AARCH64, "objc_release");
+    const uint32_t copy[] = {0xf9401020, 0x04203000 /* SVE */, 0xd65f03c0};
+    code(COPY, copy, 3);
+    code(DISPOSE, copy, 3);
+    CHECK_STR(look(HELPERS, 48, 0x200, NULL, 0), "S32.8 S40.8");
+    CHECK(!captures.is_owned_known);
+    CHECK(captures.helper_problem != NULL);
+    CHECK_EQ(captures.helper_problem_at, FAKE_BASE + DISPOSE + 4);
+    CHECK_EQ(items[0].sources, 1 << SONDE_BLOCK_BY_LAYOUT);
+}
+
+/* mov 40(%rsi), %rdi; jmp *SLOT(%rip): a struct with bit-fields before the object. */
+static void retain_40(void)
+{
+    static const uint8_t copy[] = {0x48, 0x8b, 0x7e, 0x28, 0xff, 0x25};
+    begin(SONDE__ARCH_X86_64, "objc_retain");
+    memcpy(fake.bytes + COPY, copy, sizeof copy);
+    fake_put(&fake, COPY + 6, SLOT - (COPY + 10), 4);
+}
+
+TEST(layout_that_begins_too_early)
+{
+    static const struct sonde__block_member members[] = {
+        {.offset = 32, .size = 16, .name = "s", .type = "struct bits"},
+        {.offset = 48, .size = 4, .name = "n", .type = "int"},
+    };
+    retain_40();
+    CHECK_STR(look(HELPERS, 52, 0x100, members, 2), "C32.16 +S40.8 D48.4");
+    CHECK_EQ(items[0].against, 1 << SONDE_BLOCK_BY_LAYOUT);
+    CHECK_STR(items[0].member->name, "s");
+    CHECK_EQ(items[1].sources, 1 << SONDE_BLOCK_BY_HELPER);
+    CHECK_STR(items[2].member->name, "n");
+    /* without debug information it is not known what the layout means there */
+    CHECK_STR(look(HELPERS, 52, 0x100, NULL, 0), "?32.8 S40.8 D48.4");
+    CHECK_EQ(items[0].sources, 0);
+    CHECK_EQ(items[0].against, 1 << SONDE_BLOCK_BY_LAYOUT);
+}
+
+TEST(blocks_without_helpers_own_nothing)
+{
+    static const struct sonde__block_member object[] = {
+        {.offset = 32, .size = 8, .form = SONDE__BLOCK_MEMBER_OBJECT, .name = "o", .type = "O *"},
+        {.offset = 40, .size = 4, .bit_size = 3, .name = "n", .type = "int"},
+    };
+    fake_init(&fake, SONDE__ARCH_X86_64);
+    CHECK_STR(look(0, 44, 0x100, NULL, 0), "U32.8 D40.4");
+    CHECK_EQ(items[0].against, 1 << SONDE_BLOCK_BY_LAYOUT);
+    CHECK_STR(look(0, 44, 0x100, object, 2), "U32.8 D40.4");
+    CHECK_EQ(items[0].sources, 1 << SONDE_BLOCK_BY_DWARF);
+    /* one that does not escape points at its __block variable itself */
+    CHECK_STR(look(SONDE_BLOCK_NOESCAPE, 48, 0x110, NULL, 0), "U32.8 D40.8");
+    /* GNU runtimes have no layout: nothing is said, and nothing is taken for granted */
+    CHECK_STR(look(SONDE_BLOCK_HAS_LAYOUT, 44, 0, object, 2), "U32.8 D40.4");
+    CHECK_STR(look(SONDE_BLOCK_HAS_LAYOUT, 44, 0, NULL, 0), "D32.12");
+}
+
+/* A helper of a stripped program that calls what cannot be seen: an object with its own function.
+ */
+TEST(function_that_nothing_is_known_of)
+{
+    begin(SONDE__ARCH_AARCH64, "_ZNSsC1ERKSs");
+    const uint32_t copy[] = {0x91008000, 0x91008021, load_slot(COPY + 8), 0xd61f0200};
+    code(COPY, copy, 4); /* add x0, x0, #32; add x1, x1, #32; b */
+    CHECK_STR(look(HELPERS, 48, 0, NULL, 0), "C32.0");
+    CHECK(items[0].encoded_size == 12 && memcmp(items[0].encoded, "_ZNSsC1ERKSs", 12) == 0);
+}
+
+TEST(list_that_is_full)
+{
+    fake_init(&fake, SONDE__ARCH_X86_64);
+    struct sonde__block_desc desc = {
+        .size = 200, .layout = 0xf00, .layout_form = SONDE__BLOCK_LAYOUT_INLINE};
+    captures = (struct sonde__block_captures){.items = items, .capacity = 4};
+    sonde__block_captures(&fake.memory, &desc, NULL, 0, &scratch, &captures);
+    CHECK_EQ(captures.count, 4);
+    CHECK(captures.lost >= 11);
+}
