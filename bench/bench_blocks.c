@@ -14,6 +14,7 @@
 
 #include <sonde/block.h>
 
+#include "bench_blocks_file.h"
 #include "blockheap.h"
 #include "harness.h"
 #include "host_words.h"
@@ -223,5 +224,6 @@ int main(void)
     sonde_blocks_close(blocks);
     search_other();
     inspect();
+    bench_blocks_file();
     return 0;
 }
