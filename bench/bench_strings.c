@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The strings of a whole stack: of one that is new, of one that was seen, and with the capture
- * beside glibc's backtrace() + backtrace_symbols(). In processor time of the thread, medians.
- * `first` is with the files of symbols open: only the strings are new. */
+ * beside glibc's backtrace() + backtrace_symbols() and GNUstep's callStackSymbols. In processor
+ * time of the thread, medians. `first` is with the files of symbols open: only the strings are new.
+ */
 #include "bench_strings.h"
 
+#include <dlfcn.h>
 #include <execinfo.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <sonde/text.h>
@@ -72,6 +75,76 @@ static double glibc_us(int depth)
     return end - begin;
 }
 
+/* +[NSThread callStackSymbols] of the GNUstep library that ./dev bench names. Its array is made in
+ * a pool, which is part of what a call costs. */
+static struct {
+    void *(*message)(void *object, void *selector); /* the runtime's: which function */
+    void *thread, *pool;                            /* classes */
+    void *symbols, *alloc, *init, *release;         /* selectors */
+} gnustep;
+
+static void *send(void *object, void *selector)
+{
+    void *(*method)(void *, void *);
+    void *found = gnustep.message(object, selector);
+    memcpy(&method, &found, sizeof method);
+    return method(object, selector);
+}
+
+static void load_gnustep(void)
+{
+    const char *path = getenv("SONDE_BENCH_GNUSTEP");
+    void *library = path != NULL ? dlopen(path, RTLD_NOW | RTLD_GLOBAL) : NULL;
+    void *(*class_of)(const char *name);
+    void *(*selector_of)(const char *name);
+    void *symbols[3] = {0};
+    if (library == NULL) {
+        fprintf(stderr, "bench_symbols: no GNUstep: %s\n", path != NULL ? dlerror() : "not named");
+        return;
+    }
+    symbols[0] = dlsym(library, "objc_getClass");
+    symbols[1] = dlsym(library, "sel_registerName");
+    symbols[2] = dlsym(library, "objc_msg_lookup");
+    if (symbols[0] == NULL || symbols[1] == NULL || symbols[2] == NULL) {
+        fail("GNUstep without a runtime");
+    }
+    memcpy(&class_of, &symbols[0], sizeof class_of);
+    memcpy(&selector_of, &symbols[1], sizeof selector_of);
+    memcpy(&gnustep.message, &symbols[2], sizeof gnustep.message);
+    gnustep.thread = class_of("NSThread");
+    gnustep.pool = class_of("NSAutoreleasePool");
+    gnustep.symbols = selector_of("callStackSymbols");
+    gnustep.alloc = selector_of("alloc");
+    gnustep.init = selector_of("init");
+    gnustep.release = selector_of("release");
+    if (gnustep.thread == NULL || gnustep.pool == NULL) {
+        fail("GNUstep without NSThread");
+    }
+}
+
+static double gnustep_us(void)
+{
+    double begin = now_us();
+    void *pool = send(send(gnustep.pool, gnustep.alloc), gnustep.init);
+    bench_keep(send(gnustep.thread, gnustep.symbols));
+    (void)send(pool, gnustep.release);
+    return now_us() - begin;
+}
+
+static void beside_gnustep(double ours, const char *suffix)
+{
+    double times[ROUNDS];
+    if (gnustep.thread == NULL) {
+        return;
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        times[i] = gnustep_us();
+    }
+    double theirs = median(times);
+    bench_print(theirs, "us", "callstack.strings%s.gnustep_us", suffix);
+    bench_print(theirs / ours, "x", "callstack.strings%s.vs_gnustep", suffix);
+}
+
 static void at_leaf(void *ctx)
 {
     static uint64_t pcs[DEPTH_MAX];
@@ -108,12 +181,14 @@ static void at_leaf(void *ctx)
     bench_print(ours, "us", "callstack.strings%s.with_capture_us", suffix);
     bench_print(theirs, "us", "callstack.strings%s.glibc_us", suffix);
     bench_print(theirs / ours, "x", "callstack.strings%s.vs_glibc", suffix);
+    beside_gnustep(ours, suffix);
     sonde_symbolizer_destroy(symbolizer);
 }
 
 void bench_strings(void)
 {
     static uint32_t depths[] = {30, 256};
+    load_gnustep();
     for (unsigned i = 0; i < 2; i++) {
         (void)bench_chain_omit((int)depths[i], at_leaf, &depths[i]);
     }

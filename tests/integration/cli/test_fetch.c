@@ -174,3 +174,42 @@ TEST_TIMEOUT(fetch_too_large, 60)
     CHECK(strstr(run.out, "client/") == NULL);
     test_run_done(&run);
 }
+
+/* elfutils' own server, as Debian packages it (unpacked, not installed): it indexes a folder of
+ * debug files, and has only those. */
+TEST_TIMEOUT(fetch_from_the_packaged_server, 100)
+{
+    static const char server[] =
+        "cd $DIR && D=${SONDE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/sonde}/deb && "
+        "test -x $D/debuginfod/usr/bin/debuginfod || exit 77\n"
+        "L=$(ls -d $D/debuginfod/usr/lib/*-linux-gnu $D/libmicrohttpd12/usr/lib/*-linux-gnu "
+        "$D/libarchive13/usr/lib/*-linux-gnu 2>/dev/null | tr '\\n' ':')\n"
+        "mkdir -p files && cp its.debug files/\n"
+        "PORT=$(python3 -c 'import socket; s = socket.socket(); s.bind((\"127.0.0.1\", 0)); "
+        "print(s.getsockname()[1])')\n"
+        "LD_LIBRARY_PATH=$L timeout 60 $D/debuginfod/usr/bin/debuginfod -p $PORT -d db -F files "
+        ">server 2>&1 & server=$!\n"
+        "export DEBUGINFOD_URLS=http://127.0.0.1:$PORT HOME=$DIR\n"
+        "python3 -c 'import sys, time, urllib.request as u\n"
+        "for i in range(300):\n"
+        "    try: sys.exit(u.urlopen(sys.argv[1]).status != 200)\n"
+        "    except OSError: time.sleep(0.1)\n"
+        "sys.exit(1)' $DEBUGINFOD_URLS/buildid/$(cat id)/debuginfo || "
+        "{ kill $server; cat server; exit 77; }\n"
+        "{ " SYMBOLIZE "; "
+        "$SONDE symbolize 00112233445566778899aabbccddeeff00112233+0x10; } 2>&1\n"
+        "kill $server; wait $server; true";
+    if (!test_long()) {
+        SKIP("only with --long");
+    }
+    need_library();
+    make_program();
+    struct test_run run = shell(server);
+    if (run.status == 77) {
+        SKIP("no packaged debuginfod that starts: %.200s", run.out);
+    }
+    CHECK_CONTAINS(run.out, "  outer  ");
+    CHECK_CONTAINS(run.out, "waits.c:6");
+    CHECK_CONTAINS(run.out, "00112233445566778899aabbccddeeff00112233: no file or index");
+    test_run_done(&run);
+}
