@@ -36,6 +36,12 @@ TEST(audit_calls)
            "no_such_function: no loaded library defines it\n");
 }
 
+TEST(block_registry)
+{
+    EXPECT("block_registry", "4 blocks, 2 before, made at 0x", "a block of 32 bytes\n",
+           "4 made, 4 ended\n");
+}
+
 TEST(blocks)
 {
     EXPECT("blocks", "a block of 48 bytes with 1 captures\n", "  +32  data, 16 bytes", ": 42\n");

@@ -5,6 +5,7 @@
 
 #include "sonde/audit.h"
 #include "sonde/block.h"
+#include "sonde/block_registry.h"
 #include "sonde/depot.h"
 #include "sonde/image.h"
 #include "sonde/report.h"

@@ -1,6 +1,7 @@
 set(sources
     api_audit.c
     api_block.c
+    api_block_registry.c
     api_depot.c
     api_entry.S
     api_image.c

@@ -1,1 +1,6 @@
-set(sources registry.c registry_call.c)
+set(sources
+    registry.c
+    registry_call.c
+    registry_hooked.c
+    registry_public.c
+)

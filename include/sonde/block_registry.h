@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Where the blocks (closures) on the heap of this process were made.
+ *
+ * While a registry runs, the calls that make and release blocks are led through it, as those of an
+ * audit are (audit.h): each block that is made on the heap is noted with the stack that made it,
+ * its thread and time, until the release that is its last. `sonde run --blocks` does this for a
+ * whole program from its start.
+ *
+ * Not seen: blocks that were made before, calls inside of a runtime that are direct, a runtime that
+ * is linked into the program itself. A fork child notes nothing more. */
+#ifndef SONDE_BLOCK_REGISTRY_H
+#define SONDE_BLOCK_REGISTRY_H
+
+#include <stdint.h>
+
+#include "sonde/depot.h"
+#include "sonde/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sonde_block_registry;
+
+/* Note the blocks that are made from now on, by all threads.
+ *
+ * depot  where the stacks are kept. Must live until sonde_block_registry_destroy()
+ *
+ * Returns    OK (also where there is no blocks runtime yet) | USAGE | BUSY (functions are hooked
+ *            already: one registry or audit at a time in a process) | MEMORY
+ * Context    any thread; not handler, not in a callback of dl_iterate_phdr      Blocks  for the
+ *            loader's lock      Ownership  the caller's: sonde_block_registry_destroy()
+ * Example    examples/block_registry.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_block_registry_start(struct sonde_depot *depot, struct sonde_block_registry **ret_registry,
+                           struct sonde_error *ret_error);
+
+/* Look at the objects that were loaded since, and forget those that are gone.
+ *
+ * Returns    OK | USAGE | MEMORY (some calls are not seen)
+ * Context    as sonde_block_registry_start(), one call at a time      Blocks  for the loader's lock
+ * Ownership  nothing is transferred
+ * Example    examples/block_registry.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_block_registry_refresh(struct sonde_block_registry *registry);
+
+/* Note nothing more; what was noted can still be asked for, as of now.
+ *
+ * registry  may be null
+ *
+ * Context    as sonde_block_registry_start()      Blocks  for the loader's lock
+ * Ownership  nothing is transferred
+ * Example    examples/block_registry.c */
+SONDE_API void sonde_block_registry_stop(struct sonde_block_registry *registry);
+
+/* Stops it first, if it was not. No thread may be in a call that makes or releases a block.
+ *
+ * registry  may be null
+ *
+ * Context    as sonde_block_registry_start()      Blocks  for the loader's lock
+ * Ownership  frees the registry; the depot stays
+ * Example    examples/block_registry.c */
+SONDE_API void sonde_block_registry_destroy(struct sonde_block_registry *registry);
+
+struct sonde_block_made {
+    uint64_t address;
+    uint64_t invoke;  /* the block's function */
+    uint64_t time_ns; /* when it was made: CLOCK_MONOTONIC */
+    uint32_t stack;   /* id in the depot: who made it; 0: there was no room */
+    int32_t tid;      /* of the thread that made it */
+    uint32_t size_bytes;
+};
+
+/* Where the block at `address` was made.
+ *
+ * ret_made  written on OK only
+ *
+ * Returns    OK | USAGE | ABSENT (no block that was noted lives there)
+ * Context    handler      Blocks  no      Ownership  nothing is transferred
+ * Example    examples/block_registry.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_block_registry_find(const struct sonde_block_registry *registry, uint64_t address,
+                          struct sonde_block_made *ret_made);
+
+/* All that live, each once. Blocks that come and go meanwhile are in it or not, none in part.
+ *
+ * each  called for each; a false ends it. It may make and release blocks
+ *
+ * Returns    OK | USAGE
+ * Context    handler      Blocks  no      Ownership  the block is valid during the call
+ * Example    examples/block_registry.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_block_registry_each(const struct sonde_block_registry *registry,
+                          int (*each)(void *ctx, const struct sonde_block_made *made), void *ctx);
+
+/* What lives at one time, by who made it. */
+struct sonde_block_snapshot;
+
+/* Returns    OK | USAGE | MEMORY
+ * Context    any thread; not handler      Blocks  no
+ * Ownership  the caller's: sonde_block_snapshot_destroy()
+ * Example    examples/block_registry.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_block_snapshot_take(const struct sonde_block_registry *registry,
+                          struct sonde_block_snapshot **ret_snapshot);
+
+/* snapshot  may be null
+ *
+ * Context    any thread; not handler      Blocks  no      Ownership  frees the snapshot
+ * Example    examples/block_registry.c */
+SONDE_API void sonde_block_snapshot_destroy(struct sonde_block_snapshot *snapshot);
+
+/* The blocks of one function that one stack made, at two times. */
+struct sonde_block_growth {
+    uint32_t stack; /* id in the depot; 0: stacks that had no room */
+    uint64_t invoke;
+    uint64_t count_before, count;
+    uint64_t size_bytes_before, size_bytes;
+};
+
+/* What became more and what fewer, each stack and function once; what did not change is left out.
+ *
+ * before  may be null: nothing lived
+ * each    called for each; a false ends it
+ *
+ * Returns    OK | USAGE
+ * Context    any thread; not handler      Blocks  no
+ * Ownership  the growth is valid during the call
+ * Example    examples/block_registry.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_block_snapshot_growth(
+    const struct sonde_block_snapshot *before, const struct sonde_block_snapshot *now,
+    int (*each)(void *ctx, const struct sonde_block_growth *growth), void *ctx);
+
+struct sonde_block_registry_stat {
+    uint64_t made;
+    uint64_t ended;
+    uint64_t dropped; /* made, and not noted for want of room */
+    uint64_t unseen;  /* ended, or lost references, by calls that are not seen */
+    uint64_t unknown; /* references to blocks that were not noted */
+};
+
+/* Returns    OK | USAGE
+ * Context    handler      Blocks  no      Ownership  nothing is transferred
+ * Example    examples/block_registry.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_block_registry_stat(const struct sonde_block_registry *registry,
+                          struct sonde_block_registry_stat *ret_stat);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

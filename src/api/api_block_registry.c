@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sonde/block_registry.h>
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include <sonde/stack.h>
+
+#include "base_status.h"
+#include "hook.h"
+#include "mem_heap.h"
+#include "os.h"
+#include "registry_hooked.h"
+
+struct sonde_block_registry {
+    struct sonde__registry_calls calls; /* first: registry_public.c */
+    struct sonde__hooks *hooks;         /* null: stopped */
+};
+
+struct sonde_block_snapshot {
+    struct sonde_block_growth *groups; /* sorted by stack and function; nothing before */
+    uint32_t count;
+};
+
+/* The child has a copy of the table and one thread, whose id is another one. */
+static void after_fork_child(void)
+{
+    sonde__registry_set_hooked(NULL);
+}
+
+static void watch_forks(void)
+{
+    (void)pthread_atfork(NULL, NULL, after_fork_child);
+}
+
+enum sonde_status sonde_block_registry_start(struct sonde_depot *depot,
+                                             struct sonde_block_registry **ret_registry,
+                                             struct sonde_error *ret_error)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (depot == NULL || ret_registry == NULL) {
+        return sonde__base_fail(ret_error, SONDE_USAGE, "no depot", NULL, 0, 0);
+    }
+    struct sonde_block_registry *registry = sonde__mem_alloc_zeroed(sizeof *registry);
+    uint8_t *memory = sonde__os_map(sonde__registry_size(SONDE__REGISTRY_LINES));
+    if (registry == NULL || memory == NULL) {
+        sonde__mem_free(registry);
+        if (memory != NULL) {
+            sonde__os_unmap(memory, sonde__registry_size(SONDE__REGISTRY_LINES));
+        }
+        return sonde__base_fail(ret_error, SONDE_MEMORY, "no memory", NULL, 0, 0);
+    }
+    registry->calls = (struct sonde__registry_calls){
+        .registry = {memory, SONDE__REGISTRY_LINES},
+        .record = (struct sonde__record *)(void *)depot,
+        .now_ns = sonde__os_now_ns,
+    };
+    (void)!sonde_stack_prepare(); /* captures cost more without */
+    (void)pthread_once(&once, watch_forks);
+    enum sonde_status status = sonde__hook_start(
+        sonde__registry_functions, SONDE__REGISTRY_FUNCTIONS, 0, &registry->hooks, ret_error);
+    if (status != SONDE_OK) {
+        sonde_block_registry_destroy(registry);
+        return status;
+    }
+    sonde__registry_set_hooked(&registry->calls);
+    sonde__probe_hook_set_recorder(sonde__registry_hooked);
+    *ret_registry = registry;
+    return SONDE_OK;
+}
+
+enum sonde_status sonde_block_registry_refresh(struct sonde_block_registry *registry)
+{
+    if (registry == NULL || registry->hooks == NULL) {
+        return SONDE_USAGE;
+    }
+    (void)!sonde_stack_prepare();
+    return sonde__hook_sweep(registry->hooks);
+}
+
+void sonde_block_registry_stop(struct sonde_block_registry *registry)
+{
+    if (registry != NULL && registry->hooks != NULL) {
+        sonde__hook_stop(registry->hooks);
+        sonde__registry_set_hooked(NULL);
+        registry->hooks = NULL;
+    }
+}
+
+void sonde_block_registry_destroy(struct sonde_block_registry *registry)
+{
+    if (registry == NULL) {
+        return;
+    }
+    sonde_block_registry_stop(registry);
+    sonde__os_unmap(registry->calls.registry.memory, sonde__registry_size(SONDE__REGISTRY_LINES));
+    sonde__mem_free(registry);
+}
+
+#define ORDER(a, b) ((a) < (b) ? -1 : (a) > (b))
+
+static int by_stack(const void *left, const void *right)
+{
+    const struct sonde_block_growth *a = left, *b = right;
+    int order = ORDER(a->stack, b->stack);
+    return order != 0 ? order : ORDER(a->invoke, b->invoke);
+}
+
+static int count_one(void *ctx, const struct sonde_block_made *made)
+{
+    (void)made;
+    return ++*(uint32_t *)ctx != 0;
+}
+
+struct filling {
+    struct sonde_block_growth *groups;
+    uint32_t count, most;
+};
+
+static int fill_one(void *ctx, const struct sonde_block_made *made)
+{
+    struct filling *filling = ctx;
+    filling->groups[filling->count++] = (struct sonde_block_growth){
+        .stack = made->stack,
+        .invoke = made->invoke,
+        .count = 1,
+        .size_bytes = made->size_bytes,
+    };
+    return filling->count < filling->most;
+}
+
+enum sonde_status sonde_block_snapshot_take(const struct sonde_block_registry *registry,
+                                            struct sonde_block_snapshot **ret_snapshot)
+{
+    struct filling filling = {.most = 1024}; /* other threads go on meanwhile */
+    if (registry == NULL || ret_snapshot == NULL) {
+        return SONDE_USAGE;
+    }
+    (void)!sonde_block_registry_each(registry, count_one, &filling.most);
+    struct sonde_block_snapshot *snapshot = sonde__mem_alloc_zeroed(sizeof *snapshot);
+    filling.groups = sonde__mem_alloc_array(filling.most, sizeof *filling.groups);
+    if (snapshot == NULL || filling.groups == NULL) {
+        sonde__mem_free(snapshot);
+        sonde__mem_free(filling.groups);
+        return SONDE_MEMORY;
+    }
+    (void)!sonde_block_registry_each(registry, fill_one, &filling);
+    qsort(filling.groups, filling.count, sizeof *filling.groups, by_stack);
+    snapshot->groups = filling.groups;
+    for (uint32_t i = 0; i < filling.count; i++) {
+        struct sonde_block_growth *last =
+            &snapshot->groups[snapshot->count - (snapshot->count > 0)];
+        if (snapshot->count > 0 && by_stack(last, &filling.groups[i]) == 0) {
+            last->count++;
+            last->size_bytes += filling.groups[i].size_bytes;
+        } else {
+            snapshot->groups[snapshot->count++] = filling.groups[i];
+        }
+    }
+    *ret_snapshot = snapshot;
+    return SONDE_OK;
+}
+
+void sonde_block_snapshot_destroy(struct sonde_block_snapshot *snapshot)
+{
+    if (snapshot != NULL) {
+        sonde__mem_free(snapshot->groups);
+        sonde__mem_free(snapshot);
+    }
+}
+
+enum sonde_status sonde_block_snapshot_growth(
+    const struct sonde_block_snapshot *before, const struct sonde_block_snapshot *now,
+    int (*each)(void *ctx, const struct sonde_block_growth *growth), void *ctx)
+{
+    if (now == NULL || each == NULL) {
+        return SONDE_USAGE;
+    }
+    uint32_t before_count = before != NULL ? before->count : 0;
+    for (uint32_t i = 0, k = 0; i < now->count || k < before_count;) {
+        int order = i == now->count     ? 1
+                    : k == before_count ? -1
+                                        : by_stack(&now->groups[i], &before->groups[k]);
+        struct sonde_block_growth growth = order <= 0 ? now->groups[i++] : before->groups[k];
+        if (order > 0) {
+            growth.count = growth.size_bytes = 0;
+        }
+        if (order >= 0) {
+            growth.count_before = before->groups[k].count;
+            growth.size_bytes_before = before->groups[k++].size_bytes;
+        }
+        if ((growth.count != growth.count_before ||
+             growth.size_bytes != growth.size_bytes_before) &&
+            !each(ctx, &growth)) {
+            break;
+        }
+    }
+    return SONDE_OK;
+}
