@@ -14,6 +14,10 @@ struct bench_fp_batch {
     double ns;       /* CPU time of one */
 };
 void bench_fp_walk_batch(void *batch);
+/* The same, and counted as a recorder does that puts the frames into a buffer of its own, takes the
+ * XOR of them for a key, and looks it up in a table under a semaphore. Two stacks with the same
+ * frames in another order have one key: for comparison only. */
+void bench_fp_xor_batch(void *batch);
 
 /* Calls `function`; walks that are made inside of it end at this function's frame. */
 void bench_fp_walk_to_here(void (*function)(void *ctx), void *ctx);

@@ -44,12 +44,14 @@ static double median(double *values)
 
 static void repeat(void)
 {
-    double record[ROUNDS], walk[ROUNDS];
+    double record[ROUNDS], walk[ROUNDS], by_xor[ROUNDS];
     struct bench_fp_batch batch = {.depth = DEPTH, .times = BATCH};
     for (int round = 0; round < ROUNDS; round++) {
         bench_chain_omit(DEPTH, record_batch, &record[round]);
         bench_chain_keep(DEPTH, bench_fp_walk_batch, &batch);
         walk[round] = batch.ns;
+        bench_chain_keep(DEPTH, bench_fp_xor_batch, &batch);
+        by_xor[round] = batch.ns;
     }
     if (batch.frames != DEPTH) {
         bench_note("the frame-pointer walk saw %d frames of %d", (int)batch.frames, DEPTH);
@@ -59,6 +61,7 @@ static void repeat(void)
     bench_print(ours, "ns", "audit.repeat.d30.ns");
     bench_print(plain, "ns", "audit.repeat.d30.fp_walk_ns");
     bench_print(ours / plain, "x", "audit.repeat.d30.vs_fp_walk");
+    bench_print(median(by_xor), "ns", "audit.repeat.d30.xor_of_frames_ns");
 }
 
 enum { NODES = 400 };

@@ -166,6 +166,7 @@ void bench_record_programs(void)
                        "{ for (int i = 0; i < argc; i++) { puts(argv[i]); } return 0; }\n");
     snprintf(text, sizeof text, "%s/text", folder);
     snprintf(dump, sizeof dump, "DUMP_HEAPTRACK_OUTPUT=%s", report);
+    const char *const ltrace[] = {"ltrace", "-o", "/dev/null", "-e", "getppid", NULL};
     write_list("getppid\n");
     double ours = perl_ns(record, "$x = getppid()", CALLS);
     double traced = perl_ns(strace, "$x = getppid()", TRACED_CALLS);
@@ -177,6 +178,12 @@ void bench_record_programs(void)
             bench_print(traced / ours, "x", "audit.vs_strace_k");
         } else {
             bench_note("strace -k is not here");
+        }
+        double counted = perl_ns(ltrace, "$x = getppid()", TRACED_CALLS);
+        if (counted > 0) { /* without stacks */
+            bench_print(counted / ours, "x", "audit.vs_ltrace");
+        } else {
+            bench_note("ltrace is not here");
         }
     }
     /* a turn allocates once, and heaptrack keeps the stack of that */
