@@ -185,7 +185,7 @@ static bool is_implied(const struct sonde__insn *insn, const char *text)
            insn->op == SONDE__INSN_STOP || insn->op == SONDE__INSN_VECTOR ||
            insn->op == SONDE__INSN_BITFIELD || insn->op == SONDE__INSN_SYSTEM ||
            strncmp(text, "xorps", 5) == 0 || strncmp(text, "clt", 3) == 0 ||
-           strncmp(text, "c", 1) == 0;
+           strncmp(text, "cset", 4) == 0;
 }
 
 /* One line "address:\tmnemonic\toperands"; returns whether it agrees. */
