@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base_text.h"
-#include "block_helper.h"
+#include "block_captures.h"
 #include "demangle.h"
 
 const char *blocks_kind_text(unsigned kind)
@@ -41,98 +41,49 @@ static struct blocks_capture *capture_at(struct blocks_desc *desc, uint32_t offs
     return NULL;
 }
 
-/* A block is an object, too: layouts, and what releases one, do not tell it from others. */
-static bool agree(uint8_t kind, uint8_t claimed)
-{
-    return kind == claimed || (kind == SONDE_BLOCK_BLOCK && claimed == SONDE_BLOCK_STRONG) ||
-           (kind == SONDE_BLOCK_STRONG && claimed == SONDE_BLOCK_BLOCK);
-}
-
-static void take_claim(struct blocks_desc *desc, const struct sonde__block_claim *claim)
-{
-    struct blocks_capture *capture = capture_at(desc, claim->offset);
-    if (capture == NULL) {
-        if (desc->capture_count == BLOCKS_CAPTURES_MAX) {
-            desc->problem = "more captures than are shown";
-            return;
-        }
-        desc->captures[desc->capture_count++] =
-            (struct blocks_capture){.offset = claim->offset,
-                                    .size = claim->size,
-                                    .kind = claim->kind,
-                                    .sources = 1u << claim->source,
-                                    .type = claim->type,
-                                    .type_size = claim->type_size};
-        return;
-    }
-    if (agree(capture->kind, claim->kind)) {
-        capture->sources |= 1u << claim->source;
-        if (claim->kind == SONDE_BLOCK_BLOCK) {
-            capture->kind = claim->kind;
-        }
-    } else {
-        capture->other_sources |= 1u << claim->source;
-        capture->other = claim->kind;
-    }
-    if (capture->type == NULL) {
-        capture->type = claim->type;
-        capture->type_size = claim->type_size;
-    }
-}
-
 static int by_offset(const void *a, const void *b)
 {
     const struct blocks_capture *x = a, *y = b;
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* What the helpers' code does. */
-static void follow_helpers(struct blocks_image *image, struct blocks_desc *desc,
-                           struct sonde__block_claims *claims)
+static void take_capture(struct blocks_desc *desc, const struct sonde__block_capture *known)
 {
-    static struct sonde__block_work work;
-    const uint64_t helpers[] = {desc->desc.dispose, desc->desc.copy};
-    const enum sonde__block_helper_form forms[] = {SONDE__BLOCK_HELPER_DISPOSE,
-                                                   SONDE__BLOCK_HELPER_COPY};
-    for (unsigned i = 0; i < 2; i++) {
-        struct sonde__block_followed followed;
-        if (helpers[i] == 0) {
-            continue;
-        }
-        sonde__block_helper_claims(&image->memory, helpers[i], forms[i], SONDE__BLOCK_HEADER_BYTES,
-                                   desc->desc.size, &work, claims, &followed);
-        if (followed.problem != NULL) {
-            desc->problem = followed.problem;
+    struct blocks_capture *capture = &desc->captures[desc->capture_count];
+    *capture = (struct blocks_capture){.offset = known->offset,
+                                       .size = known->size,
+                                       .kind = known->kind,
+                                       .sources = known->sources,
+                                       .other_sources = known->against,
+                                       .type = known->encoded,
+                                       .type_size = known->encoded_size};
+    for (unsigned i = 0; i < sizeof known->said; i++) {
+        if ((known->against >> i & 1) != 0 && known->said[i] != SONDE__BLOCK_UNSAID) {
+            capture->other = known->said[i];
+            capture->other_said = true;
         }
     }
+    desc->capture_count++;
 }
 
 static void gather(struct blocks_image *image, struct blocks_desc *desc)
 {
-    static struct sonde__block_claim items[BLOCKS_CLAIMS_MAX];
-    struct sonde__block_claims claims = {.items = items, .capacity = BLOCKS_CLAIMS_MAX};
-    struct sonde__block_name name;
-    const char *symbols[] = {sonde__loaded_symbol_at(&image->loaded, desc->desc.dispose),
-                             sonde__loaded_symbol_at(&image->loaded, desc->desc.copy),
-                             desc->found->symbol};
-    follow_helpers(image, desc, &claims);
-    for (unsigned i = 0; i < 3; i++) {
-        if (symbols[i] != NULL) {
-            (void)sonde__block_name_read(symbols[i], &claims, &name);
+    static struct sonde__block_capture items[BLOCKS_CAPTURES_MAX];
+    static struct sonde__block_scratch scratch;
+    struct sonde__block_captures captures = {.items = items, .capacity = BLOCKS_CAPTURES_MAX};
+    sonde__block_captures(&image->memory, &desc->desc, NULL, 0, &scratch, &captures);
+    for (size_t i = 0; i < captures.count; i++) {
+        /* bytes that no source tells of are no capture; the parts of an object are its own */
+        if ((items[i].sources != 0 || items[i].against != 0) && !items[i].inside) {
+            take_capture(desc, &items[i]);
         }
     }
-    if (desc->desc.layout_form != SONDE__BLOCK_LAYOUT_NONE) {
-        const char *problem = sonde__block_layout_claims(
-            &image->memory, desc->desc.layout_form, desc->desc.layout, SONDE__BLOCK_HEADER_BYTES,
-            desc->desc.size, SONDE_BLOCK_BY_LAYOUT, &claims);
-        desc->problem = problem != NULL ? problem : desc->problem;
-    }
-    for (unsigned source = 0; source < BLOCKS_SOURCES; source++) {
-        for (size_t i = 0; i < claims.count; i++) {
-            if (items[i].source == source && !items[i].inside) {
-                take_claim(desc, &items[i]);
-            }
-        }
+    if (captures.helper_problem != NULL) {
+        desc->problem = captures.helper_problem;
+    } else if (captures.layout_problem != NULL) {
+        desc->problem = captures.layout_problem;
+    } else if (captures.lost != 0) {
+        desc->problem = "more captures than are shown";
     }
     qsort(desc->captures, desc->capture_count, sizeof desc->captures[0], by_offset);
 }

@@ -12,7 +12,6 @@ enum {
     /* of a descriptor: the largest block has 64 KiB, and its captures 8 bytes each at least but for
      * small ones */
     BLOCKS_CAPTURES_MAX = 512,
-    BLOCKS_CLAIMS_MAX = 2048,
     BLOCKS_TYPE_BYTES = 4096,
 };
 
@@ -30,8 +29,9 @@ struct blocks_capture {
     uint32_t offset, size;  /* size 0: not known */
     uint8_t kind;           /* enum sonde_block_kind */
     uint32_t sources;       /* 1 << enum sonde_block_source */
-    uint32_t other_sources; /* that say something else, of the kind `other` */
+    uint32_t other_sources; /* that say something else: `other`, or nothing of it */
     uint8_t other;
+    bool other_said;
     const char *type; /* encoded; not NUL-terminated; or null */
     uint32_t type_size;
     char declaration[240]; /* of the variable, from debug information; "": not known */

@@ -44,7 +44,8 @@ static void print_capture(const struct blocks_capture *capture, bool first)
     printf(", \"kind\": \"%s\", ", blocks_kind_text(capture->kind));
     print_sources("known_by", capture->sources);
     if (capture->other_sources != 0) {
-        printf(", \"disagreement\": {\"kind\": \"%s\", ", blocks_kind_text(capture->other));
+        printf(", \"disagreement\": {\"kind\": ");
+        printf(capture->other_said ? "\"%s\", " : "null, ", blocks_kind_text(capture->other));
         print_sources("known_by", capture->other_sources);
         putchar('}');
     }

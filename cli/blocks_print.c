@@ -77,9 +77,10 @@ static void print_capture(const struct blocks_image *image, const struct blocks_
     }
     print_sources(capture->sources);
     if (capture->other_sources != 0) {
-        printf("; ");
+        printf("%s", capture->sources != 0 ? "; " : "");
         print_sources(capture->other_sources);
-        printf(": %s", blocks_kind_text(capture->other));
+        printf("%s: %s", capture->sources != 0 ? "" : " alone",
+               capture->other_said ? blocks_kind_text(capture->other) : "nothing");
     }
     putchar('\n');
 }

@@ -187,6 +187,26 @@ TEST_TIMEOUT(blocks_name_variables, 200)
     }
 }
 
+/* Without ARC clang's layouts and names call an object strong that the block does not retain: its
+ * helpers know better, and that no helper is there. */
+TEST_TIMEOUT(blocks_does_not_believe_layouts, 200)
+{
+    static const char source[] =
+        "__attribute__((objc_root_class)) @interface T @end\n@implementation T @end\n"
+        "extern void later(void (^what)(void));\nextern int shown(id o);\n"
+        "void f(T *a, T *b) { __unsafe_unretained T *raw = a;\n"
+        "    later(^{ shown(raw); });\n    later(^{ shown(b); shown(raw); }); }\n";
+    char path[600];
+    snprintf(path, sizeof path, "%s/raw.m", test_folder());
+    test_write_file(path, source, sizeof source - 1);
+    darwin_shell("clang-19 -target arm64-apple-macos13 -fblocks -ffreestanding -O2 -c raw.m");
+    struct test_run run = run_blocks("", "raw.o");
+    CHECK_CONTAINS(run.out, "    +32   unretained  descriptor name, layout alone: strong\n");
+    CHECK_CONTAINS(run.out, "    +32   strong   helper, helper name, descriptor name, layout\n"
+                            "    +40   unknown  layout alone: strong\n");
+    test_run_done(&run);
+}
+
 /* --- files that others shipped --- */
 
 static bool is_known_by(const struct json *list, const char *source)
