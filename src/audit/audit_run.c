@@ -235,14 +235,18 @@ struct say {
     void *ctx;
 };
 
-/* Of the runtime's functions one stands for all. */
+/* Where no block can be seen, or perhaps none; of the runtime's functions one stands for all. */
 static void say_absent(void *ctx, const char *line)
 {
+    static const char inside[] = "the program itself: _Block_copy: ";
+    static const char absent[] = "_Block_copy: ";
     const struct say *say = ctx;
-    const char *name = sonde__registry_functions[SONDE__REGISTRY_COPY];
-    if (strncmp(line, name, strlen(name)) == 0) {
+    if (strncmp(line, absent, sizeof absent - 1) == 0) {
         say->line(say->ctx, "no library has a blocks runtime: what is part of the program itself "
                             "is not seen");
+    } else if (strncmp(line, inside, sizeof inside - 1) == 0) {
+        say->line(say->ctx, "a blocks runtime is part of the program itself: calls of it that are "
+                            "direct are not seen");
     }
 }
 
@@ -251,7 +255,7 @@ static void say_blinds(const struct sonde__audit *audit, const void *memory, str
     if (audit->options.blinds) {
         sonde__audit_each_blind(memory, &audit->list, true, say.line, say.ctx);
     } else {
-        sonde__audit_each_blind(memory, &audit->list, false, say_absent, &say);
+        sonde__audit_each_blind(memory, &audit->list, true, say_absent, &say);
     }
 }
 

@@ -7,5 +7,6 @@ link="$library -Wl,-rpath,$(dirname "$library") -lpthread -ldl"
 clang-19 $flags "$here/blocks.c" -o "$out/blocks" $link &
 clang-19 $flags -fPIC -shared -DPLUGIN "$here/blocks.c" -o "$out/plugin.so" $link &
 clang-19 $flags "$here/loads.c" -o "$out/loads" -ldl &
+clang-19 $flags -rdynamic "$here/inside.c" "$here/../../../examples/block_runtime.c" -o "$out/inside" &
 wait
-ls "$out/blocks" "$out/plugin.so" "$out/loads" >/dev/null
+ls "$out/blocks" "$out/plugin.so" "$out/loads" "$out/inside" >/dev/null

@@ -174,6 +174,20 @@ TEST_TIMEOUT(blocks_of_four_threads, 180)
     run_and_check(loads, NULL, NULL);
 }
 
+/* That nothing is seen is not that there is nothing. */
+TEST_TIMEOUT(a_runtime_inside_of_the_program, 150)
+{
+    build();
+    const char *argv[] = {program_sonde(), "run", "--blocks", "--", built("inside"), NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 60);
+    CHECK_EQ(run.status, 0);
+    CHECK_STR(run.out, "1\n");
+    CHECK_CONTAINS(run.err,
+                   "sonde run: a blocks runtime is part of the program itself: calls of it "
+                   "that are direct are not seen\n");
+    test_run_done(&run);
+}
+
 TEST(a_program_without_blocks)
 {
     const char *argv[] = {program_sonde(), "run", "--blocks", "--", "/bin/true", NULL};
