@@ -130,6 +130,9 @@ function(sonde_test name)
     endif()
     add_executable(test_${name} ${T_SOURCES})
     sonde_compile_options(test_${name})
+    if(CMAKE_CROSSCOMPILING) # it runs in an emulator: fewer rounds
+        target_compile_definitions(test_${name} PRIVATE SONDE_EMULATED)
+    endif()
     target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include
                                                     ${PROJECT_SOURCE_DIR}/tests/harness)
     foreach(used IN LISTS T_USES)

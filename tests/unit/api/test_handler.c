@@ -47,6 +47,12 @@ static void on_signal(int signal)
     }
 }
 
+#if defined(SONDE_EMULATED)
+enum { LOADS = 30, PAUSE_US = 5000 };
+#else
+enum { LOADS = 300, PAUSE_US = 200 };
+#endif
+
 static int stop;
 
 static void *pester(void *arg)
@@ -54,7 +60,7 @@ static void *pester(void *arg)
     pthread_t thread = *(pthread_t *)arg;
     while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
         pthread_kill(thread, SIGUSR1);
-        usleep(200);
+        usleep(PAUSE_US);
     }
     return NULL;
 }
@@ -62,7 +68,7 @@ static void *pester(void *arg)
 TEST(while_libraries_come_and_go)
 {
     pthread_t thread, self = pthread_self();
-    int rounds = test_long() ? 3000 : 300;
+    int rounds = test_long() ? 10 * LOADS : LOADS;
     signal(SIGUSR1, on_signal);
     CHECK_OK(pthread_create(&thread, NULL, pester, &self));
     for (int i = 0; i < rounds; i++) {

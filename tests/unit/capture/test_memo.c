@@ -141,7 +141,11 @@ static void set_handler(int flags)
 
 static int shapes(void)
 {
+#if defined(SONDE_EMULATED)
+    return 600;
+#else
     return test_long() ? 100000 : 3000;
+#endif
 }
 
 TEST(random_trees)
@@ -168,7 +172,7 @@ TEST(random_trees_with_signals)
     CHECK_OK(sonde_stack_prepare());
     begin_state(3);
     set_handler(0);
-    own->signals_left = 3000;
+    own->signals_left = shapes() < 1000 ? 600 : 3000;
     for (int i = 0; i < shapes() / 2; i++) {
         nodes[next_random(KINDS)]((int)next_random(9));
     }
@@ -188,7 +192,7 @@ static void *run_with_alternate_stack(void *pages)
     stack_t alternate = {.ss_sp = pages, .ss_size = 512 * 1024};
     begin_state(4);
     CHECK_OK(sigaltstack(&alternate, NULL));
-    own->signals_left = 2000;
+    own->signals_left = shapes() < 1000 ? 400 : 2000;
     for (int i = 0; i < shapes() / 2; i++) {
         nodes[next_random(KINDS)]((int)next_random(9));
     }
