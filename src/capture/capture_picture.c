@@ -228,16 +228,36 @@ static void ask(struct round *round, struct sonde__roster_thread *thread)
     }
 }
 
+/* The thread as it is known, for another look at it: without its stack, which it may be writing. */
+static struct sonde__roster_thread without_stack(const struct sonde__roster_thread *thread)
+{
+    return (struct sonde__roster_thread){
+        .tid = thread->tid,
+        .wait_fd = thread->wait_fd,
+        .schedstat_fd = thread->schedstat_fd,
+        .stat_fd = thread->stat_fd,
+        .is_listed = thread->is_listed,
+        .is_unanswered = thread->is_unanswered,
+        .is_pending = thread->is_pending,
+        .is_late = thread->is_late,
+        .slot = thread->slot,
+        .stack_bytes = thread->stack_bytes,
+        .note = thread->note,
+        .seen = thread->seen,
+        .wait = thread->wait,
+    };
+}
+
 /* Those that will not answer: they have ended, or have come to a wait that takes no signal. Such a
  * thread is read where it waits, while the others stand still; the late signal does nothing. */
 static void withdraw_lost(struct sonde__picture *picture)
 {
     each_thread(thread, picture->roster)
     {
-        struct sonde__roster_thread now = *thread;
         if (thread->phase != SONDE__ROSTER_ASKED || !sonde__capture_park_is_asked(thread->slot)) {
             continue;
         }
+        struct sonde__roster_thread now = without_stack(thread);
         now.phase = SONDE__ROSTER_NEW;
         (void)sonde__capture_roster_look(picture->roster, &now);
         thread->wait_fd = now.wait_fd;
@@ -249,6 +269,7 @@ static void withdraw_lost(struct sonde__picture *picture)
             sonde__capture_park_look(thread->slot) != SONDE__PARKED_ABSENT) {
             continue; /* it may only wait for a page, or answered just now */
         }
+        now.stack = thread->stack; /* ours again, and empty */
         *thread = now;
         thread->is_unanswered = now.phase == SONDE__ROSTER_BLOCKED;
     }

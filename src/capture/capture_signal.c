@@ -6,7 +6,7 @@
  * begun; a thread that begins too late finds another epoch and does nothing.
  *
  *     IDLE -> WAITING(epoch) -> WALKING(epoch) -> DONE(epoch)
- *                    \-> IDLE (deadline)
+ *                    \-> IDLE (deadline, or the thread has ended)
  */
 #include "base_mem.h"
 #include "capture_park.h"
@@ -16,6 +16,9 @@
 #include "os_context.h"
 
 enum { IDLE, WAITING, WALKING, DONE, STATE_COUNT };
+
+/* How long until somebody looks whether a thread that does not answer is still there. */
+enum { ALIVE_LOOK_NS = 1000000, ALIVE_LOOK_MAX_NS = 50000000 };
 
 static struct {
     uint32_t state; /* epoch * STATE_COUNT + one of the above */
@@ -86,28 +89,51 @@ void sonde__capture_on_signal(int signal, void *siginfo, void *ucontext)
     }
 }
 
-/* Wait until the state is DONE, or take the request back at the deadline. */
-static enum sonde_status wait_done(uint32_t waiting, uint64_t timeout_ns)
+/* Take the request back. False: it is being answered. */
+static bool withdraw(uint32_t waiting)
+{
+    uint32_t expected = waiting;
+    return __atomic_compare_exchange_n(&request.state, &expected, waiting - WAITING + IDLE, false,
+                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+/* A thread that ends takes its pending signals with it, and nobody tells. */
+static bool has_ended(int32_t tid)
+{
+    struct sonde__capture_stat stat;
+    enum sonde_status status = sonde__capture_read_stat(tid, &stat);
+    return status == SONDE_ABSENT ||
+           (status == SONDE_OK && (stat.letter == 'Z' || stat.letter == 'X'));
+}
+
+/* Wait until the state is DONE, or take the request back at the deadline, or when the thread has
+ * ended. */
+static enum sonde_status wait_done(int32_t tid, uint32_t waiting, uint64_t timeout_ns)
 {
     uint64_t begin_ns = sonde__os_now_ns();
+    uint64_t pause_ns = ALIVE_LOOK_NS;
     for (;;) {
         uint32_t state = __atomic_load_n(&request.state, __ATOMIC_ACQUIRE);
         uint64_t spent_ns = sonde__os_now_ns() - begin_ns;
         if (state == waiting - WAITING + DONE) {
             return SONDE_OK;
         }
-        if (state == waiting && spent_ns >= timeout_ns) {
-            uint32_t expected = waiting;
-            if (__atomic_compare_exchange_n(&request.state, &expected, waiting - WAITING + IDLE,
-                                            false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-                return SONDE_TIMEOUT;
-            }
-            continue; /* it began just now, and will end */
+        if (state == waiting && spent_ns >= timeout_ns && withdraw(waiting)) {
+            return SONDE_TIMEOUT;
         }
-        enum sonde_status status = sonde__os_futex_wait(
-            &request.state, state, state == waiting ? timeout_ns - spent_ns : SONDE__OS_FOREVER,
-            false);
-        (void)status; /* whatever woke us: look again */
+        uint64_t left_ns = spent_ns < timeout_ns ? timeout_ns - spent_ns : 0;
+        uint64_t wait_ns = left_ns < pause_ns ? left_ns : pause_ns;
+        if (state != waiting) {
+            wait_ns = SONDE__OS_FOREVER; /* it has begun, and will end */
+        }
+        if (sonde__os_futex_wait(&request.state, state, wait_ns, false) != SONDE_TIMEOUT ||
+            state != waiting) {
+            continue;
+        }
+        if (has_ended(tid) && withdraw(waiting)) {
+            return SONDE_ABSENT;
+        }
+        pause_ns = pause_ns * 2 < ALIVE_LOOK_MAX_NS ? pause_ns * 2 : ALIVE_LOOK_MAX_NS;
     }
 }
 
@@ -125,5 +151,5 @@ enum sonde_status sonde__capture_by_signal(int32_t tid, int signal, uint64_t tim
         __atomic_store_n(&request.state, waiting - WAITING + IDLE, __ATOMIC_RELAXED);
         return status;
     }
-    return wait_done(waiting, timeout_ns);
+    return wait_done(tid, waiting, timeout_ns);
 }

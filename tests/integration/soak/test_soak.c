@@ -21,6 +21,7 @@
 
 #include "target_self.h"
 #include "test.h"
+#include "test_signals.h"
 
 enum { DEPTH = 128, PLUGINS = 2, PLACES = 64, OUTER_MAX = 8 };
 
@@ -29,14 +30,8 @@ enum { DEPTH = 128, PLUGINS = 2, PLACES = 64, OUTER_MAX = 8 };
 extern const char __start_soak_thread[], __stop_soak_thread[];
 extern const char __start_soak_leaf[], __stop_soak_leaf[];
 
-/* TSan holds signals back from a thread that calls nothing. */
-#if defined(__SANITIZE_THREAD__)
-#    define SIGNALS_ARRIVE 0
-#elif defined(__has_feature)
-#    define SIGNALS_ARRIVE !__has_feature(thread_sanitizer)
-#else
-#    define SIGNALS_ARRIVE 1
-#endif
+/* Every stack is compared here. */
+#define SIGNALS_ARRIVE (!TEST_SIGNALS_ARE_LATE)
 
 #if !defined(SONDE_SANITIZED)
 enum { SHORT_CAPTURES = 2000 };

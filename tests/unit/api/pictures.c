@@ -51,6 +51,9 @@ const struct seen *find(int32_t tid)
 
 bool holds(const struct seen *s, const void *function, size_t size)
 {
+    if (TEST_SIGNALS_ARE_LATE && s->captured.by == SONDE_CAPTURED_SIGNAL) {
+        return s->stack.count > 0;
+    }
     for (uint32_t i = 0; i < s->stack.count; i++) {
         if (s->pcs[i] - (uintptr_t)function < size) {
             return true;
@@ -59,16 +62,23 @@ bool holds(const struct seen *s, const void *function, size_t size)
     return false;
 }
 
-void need_pictures(bool needs_signals)
+void check_stands_in(const struct seen *s, const void *function)
+{
+    CHECK_EQ(s->captured.by, SONDE_CAPTURED_SIGNAL);
+    CHECK(s->stack.count > 0);
+    if (!TEST_SIGNALS_ARE_LATE) {
+        CHECK_EQ(s->stack.end, SONDE_END_ROOT);
+        CHECK(s->pcs[0] - (uintptr_t)function < FUNCTION_SIZE);
+    }
+}
+
+void need_pictures(void)
 {
     enum sonde_status status = capture(SONDE_CAPTURE_PASSIVE_ONLY, 0);
     if (status == SONDE_UNSUPPORTED) {
         SKIP("the system does not show where this process' threads wait");
     }
     CHECK_OK(status);
-    if (needs_signals && !SIGNALS_ARRIVE) {
-        SKIP("the sanitizer holds signals back from a thread that calls nothing");
-    }
 }
 
 void check_action_is(void (*handler)(int))
@@ -125,6 +135,7 @@ __attribute__((noinline)) void *spin(void *arg)
     struct worker *w = arg;
     begin_work(w);
     while (!__atomic_load_n(&w->stop, __ATOMIC_ACQUIRE)) {
+        test_take_signals();
     }
     return NULL;
 }

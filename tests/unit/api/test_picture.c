@@ -21,7 +21,7 @@ TEST(blocked_threads_are_read_and_remembered)
 {
     enum { READERS = 5 };
     struct worker readers[READERS] = {{0}};
-    need_pictures(false);
+    need_pictures();
     for (int i = 0; i < READERS; i++) {
         start_reader(&readers[i]);
     }
@@ -42,7 +42,7 @@ TEST(blocked_threads_are_read_and_remembered)
         CHECK_EQ(picture.held, 0);
         CHECK_EQ(picture.stop_ns, 0);
         CHECK_EQ(picture.threads, seen_count);
-        if (round > 0 && SIGNALS_ARRIVE) { /* a sanitizer has threads of its own */
+        if (round > 0 && !TEST_SIGNALS_ARE_LATE) { /* a sanitizer has threads of its own */
             CHECK_EQ(picture.unchanged, READERS - fed);
             CHECK_EQ(picture.consistent, 1);
         }
@@ -58,7 +58,7 @@ TEST(running_threads_are_held)
 {
     enum { SPINNERS = 4 };
     struct worker spinners[SPINNERS] = {{0}}, reader = {0};
-    need_pictures(true);
+    need_pictures();
     start_reader(&reader);
     for (int i = 0; i < SPINNERS; i++) {
         start(&spinners[i], spin);
@@ -71,14 +71,12 @@ TEST(running_threads_are_held)
                      seen[i].captured.note);
             }
         }
-        CHECK_EQ(picture.consistent, 1);
+        CHECK(picture.consistent || TEST_SIGNALS_ARE_LATE); /* a sanitizer has deaf threads */
         CHECK_EQ(picture.held, SPINNERS);
         CHECK(picture.stop_ns > 0 && picture.stop_ns <= picture.total_ns);
         for (int i = 0; i < SPINNERS; i++) {
             const struct seen *s = find(spinners[i].tid);
-            CHECK_EQ(s->captured.by, SONDE_CAPTURED_SIGNAL);
-            CHECK_EQ(s->stack.end, SONDE_END_ROOT);
-            CHECK(s->pcs[0] - (uintptr_t)&spin < FUNCTION_SIZE);
+            check_stands_in(s, (void *)&spin);
             CHECK_EQ(s->thread.state, SONDE_THREAD_RUNNING);
         }
         check_reader(&reader);
@@ -148,7 +146,7 @@ static void check_one_moment(unsigned wanted)
                              (size_t)(__stop_hold_lock_code - __start_hold_lock_code));
         }
         if (picture.consistent) {
-            CHECK(holders <= 1);
+            CHECK(holders <= 1 || TEST_SIGNALS_ARE_LATE);
             consistent++;
             holding += holders;
         }
@@ -163,7 +161,7 @@ static void check_one_moment(unsigned wanted)
 
 TEST(a_picture_is_of_one_moment)
 {
-    need_pictures(true);
+    need_pictures();
     check_one_moment(test_long() ? 10000 : 100);
 }
 
@@ -197,7 +195,7 @@ static void end_burners(const pid_t *burners)
 TEST_TIMEOUT(a_picture_is_of_one_moment_on_a_busy_machine, 300)
 {
     pid_t burners[BURNERS];
-    need_pictures(true);
+    need_pictures();
     start_burners(burners);
     check_one_moment(test_long() ? 1000 : 15);
     end_burners(burners);
@@ -216,7 +214,7 @@ TEST_TIMEOUT(threads_are_held_briefly_on_a_busy_machine, 300)
     struct worker spinners[SPINNERS] = {{0}};
     uint64_t stops[ROUNDS], totals[ROUNDS];
     pid_t burners[BURNERS];
-    need_pictures(true);
+    need_pictures();
     start_burners(burners);
     for (int i = 0; i < SPINNERS; i++) {
         start(&spinners[i], spin);
@@ -224,13 +222,12 @@ TEST_TIMEOUT(threads_are_held_briefly_on_a_busy_machine, 300)
     CHECK_OK(capture(0, FILES));
     for (int round = 0; round < ROUNDS; round++) {
         CHECK_OK(capture(0, FILES));
-        CHECK_EQ(picture.consistent, 1);
+        CHECK(picture.consistent || TEST_SIGNALS_ARE_LATE);
         CHECK_EQ(picture.held, SPINNERS);
         stops[round] = picture.stop_ns;
         totals[round] = picture.total_ns;
         for (int i = 0; i < SPINNERS; i++) {
-            CHECK_EQ(find(spinners[i].tid)->stack.end, SONDE_END_ROOT);
-            CHECK(find(spinners[i].tid)->pcs[0] - (uintptr_t)&spin < FUNCTION_SIZE);
+            check_stands_in(find(spinners[i].tid), (void *)&spin);
         }
     }
     for (int i = 0; i < SPINNERS; i++) {
@@ -239,8 +236,10 @@ TEST_TIMEOUT(threads_are_held_briefly_on_a_busy_machine, 300)
     end_burners(burners);
     qsort(stops, ROUNDS, sizeof *stops, compare_times);
     qsort(totals, ROUNDS, sizeof *totals, compare_times);
-    CHECK(stops[ROUNDS / 2] < 2000000);
-    CHECK(stops[ROUNDS / 2] * 2 < totals[ROUNDS / 2]);
+    if (!TEST_SIGNALS_ARE_LATE) {
+        CHECK(stops[ROUNDS / 2] < 2000000);
+        CHECK(stops[ROUNDS / 2] * 2 < totals[ROUNDS / 2]);
+    }
     CHECK_OK(capture(0, 0));
 }
 
@@ -264,7 +263,7 @@ static void refuse_membarrier(void)
 /* Then all are held until all have answered. */
 TEST(a_picture_is_of_one_moment_where_nobody_can_be_interrupted)
 {
-    need_pictures(true);
+    need_pictures();
     refuse_membarrier();
     check_one_moment(30);
 }
@@ -275,7 +274,7 @@ TEST(without_signals)
 {
     struct worker spinner = {0};
     const struct seen *s;
-    need_pictures(false);
+    need_pictures();
     start(&spinner, spin);
     CHECK_OK(capture(SONDE_CAPTURE_PASSIVE_ONLY, 0));
     s = find(spinner.tid);
@@ -301,7 +300,7 @@ TEST(a_thread_that_blocks_the_signal)
 {
     struct worker deaf = {0}, spinner = {0};
     sigset_t pending;
-    need_pictures(true);
+    need_pictures();
     start(&deaf, spin_with_signal_blocked);
     start(&spinner, spin);
     for (int i = 0; i < 20; i++) {
@@ -338,7 +337,10 @@ TEST(a_thread_in_an_uninterruptible_wait)
     struct worker w = {0};
     int status;
     bool found = false;
-    need_pictures(true); /* and a sanitizer that holds signals back makes a fork of it */
+    need_pictures();
+    if (TEST_SIGNALS_ARE_LATE) {
+        SKIP("the sanitizer makes a fork of a vfork");
+    }
     CHECK_OK(pipe(vfork_fds));
     start(&w, wait_in_vfork);
     for (int i = 0; i < 1000 && !found; i++) {
@@ -408,7 +410,7 @@ TEST(a_worker_of_io_uring_that_is_blocked)
     if (ring < 0) {
         SKIP("no io_uring here: %s", strerror(errno));
     }
-    need_pictures(false);
+    need_pictures();
     CHECK_OK(pipe(fds));
     CHECK_EQ(submit_read(ring, &params, fds[0], &byte), 1);
     for (int i = 0; i < 1000 && !found; i++) {
@@ -443,7 +445,7 @@ TEST(a_worker_of_io_uring)
     if (fd < 0) {
         SKIP("no io_uring here: %s", strerror(errno));
     }
-    need_pictures(false);
+    need_pictures();
     for (int i = 0; i < 1000 && !found; i++) { /* it has its name a moment after its start */
         CHECK_OK(capture(i % 2 == 0 ? SONDE_CAPTURE_PASSIVE_ONLY : 0, 0));
         for (uint32_t k = 0; k < seen_count; k++) {
@@ -458,7 +460,7 @@ TEST(a_worker_of_io_uring)
         usleep(1000);
     }
     CHECK(found);
-    if (SIGNALS_ARRIVE) {
+    if (!TEST_SIGNALS_ARE_LATE) {
         CHECK_EQ(picture.consistent, 1); /* no stack of this program is missing */
     }
     close((int)fd);
@@ -486,7 +488,7 @@ TEST(one_at_a_time)
     struct sonde_stack stack;
     uint64_t pcs[DEPTH];
     uint8_t how[DEPTH];
-    need_pictures(false);
+    need_pictures();
     sonde_stack_init(&stack, pcs, how, DEPTH, 0);
     CHECK_OK(sonde_threads_picture(NULL, &stack, take_another, &inner, NULL));
     CHECK_EQ(inner, SONDE_BUSY);
@@ -517,7 +519,7 @@ TEST(refused_in_a_handler)
 {
     struct sigaction action = {.sa_handler = on_usr1};
     stack_t alternate = {.ss_size = 1 << 20};
-    need_pictures(false);
+    need_pictures();
     CHECK_OK(sigaction(SIGUSR1, &action, NULL));
     raise(SIGUSR1);
     CHECK_EQ(from_handler, SONDE_USAGE);

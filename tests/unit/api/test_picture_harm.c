@@ -23,7 +23,7 @@ TEST(the_programs_own_handler)
     struct worker spinner = {0};
     struct sigaction action = {.sa_handler = on_urgent};
     int ran = 0;
-    need_pictures(true);
+    need_pictures();
     CHECK_OK(sigaction(SIGURG, &action, NULL));
     start(&spinner, spin);
     for (int i = 0; i < 50; i++) {
@@ -36,7 +36,7 @@ TEST(the_programs_own_handler)
             }
         } while (ran % 2 != 0 && pthread_kill(spinner.thread, SIGURG) == 0);
     }
-    CHECK(urgent >= ran);
+    CHECK(__atomic_load_n(&urgent, __ATOMIC_RELAXED) >= ran);
     check_action_is(on_urgent);
     end(&spinner);
 }
@@ -65,7 +65,7 @@ static void *wait_signals(void *arg)
 TEST(a_program_that_waits_for_the_signal)
 {
     struct worker waiter = {0}, spinner = {0};
-    need_pictures(true);
+    need_pictures();
     start(&waiter, wait_signals);
     start(&spinner, spin);
     for (unsigned i = 1; i <= 100; i++) {
@@ -94,7 +94,7 @@ TEST(a_pending_signal_of_the_program_is_not_lost)
     const struct timespec no_time = {0, 0};
     sigset_t set;
     int fd;
-    need_pictures(true);
+    need_pictures();
     start(&spinner, spin);
     sigemptyset(&set);
     sigaddset(&set, SIGURG);
@@ -133,7 +133,7 @@ TEST(a_pending_signal_outlives_single_captures)
     uint8_t how[DEPTH];
     const struct timespec no_time = {0, 0};
     sigset_t set;
-    need_pictures(true);
+    need_pictures();
     start(&spinner, spin);
     sigemptyset(&set);
     sigaddset(&set, SIGURG);
@@ -169,7 +169,7 @@ static void *allocate(void *arg)
 TEST(threads_that_hold_the_heaps_lock)
 {
     struct worker workers[3] = {{0}};
-    need_pictures(true);
+    need_pictures();
     mallopt(M_ARENA_MAX, 1);
     for (int i = 0; i < 3; i++) {
         start(&workers[i], allocate);
@@ -226,11 +226,10 @@ TEST_TIMEOUT(threads_that_end_meanwhile, 1200)
     struct worker w = {0};
     int rounds = test_long() ? 100000 : 1000;
     uint64_t whole = 0, parts = 0;
-    need_pictures(false);
+    need_pictures();
     start(&w, start_brief_ones);
     for (int i = 0; i < rounds; i++) {
-        CHECK_OK(capture((SIGNALS_ARRIVE ? 0 : SONDE_CAPTURE_PASSIVE_ONLY) | SONDE_CAPTURE_BARE,
-                         i % 100 == 99 ? 0 : FILES));
+        CHECK_OK(capture(SONDE_CAPTURE_BARE, i % 100 == 99 ? 0 : FILES));
         for (uint32_t k = 0; k < seen_count; k++) {
             bool is_read = seen[k].captured.status == SONDE_OK;
             CHECK(is_read == (seen[k].stack.count > 0));
@@ -273,7 +272,7 @@ TEST_TIMEOUT(a_thread_that_loads_and_unloads, 3000)
 {
     struct worker w = {.bytes = test_long() ? 1000000 : 500};
     unsigned captures = 0, cut = 0, rounds = 0;
-    need_pictures(true);
+    need_pictures();
     start(&w, load_often);
     for (int i = 0; i < 300 || (test_long() && i < 100000); i++) {
         const struct seen *s;
@@ -307,8 +306,8 @@ static void *take_and_exit(void *arg)
 TEST(without_a_main_thread)
 {
     int status;
-    need_pictures(false);
-    if (!SIGNALS_ARRIVE) {
+    need_pictures();
+    if (TEST_SIGNALS_ARE_LATE) {
         SKIP("a sanitizer has threads of its own");
     }
     pid_t child = fork();
@@ -327,7 +326,7 @@ TEST(in_a_fork_child)
     struct worker reader = {0};
     pid_t child;
     int status;
-    need_pictures(false);
+    need_pictures();
     start_reader(&reader);
     CHECK_OK(capture(SONDE_CAPTURE_PASSIVE_ONLY, FILES));
     child = fork();
