@@ -11,6 +11,7 @@
 #include "capture_images.h"
 #include "capture_memo.h"
 #include "os.h"
+#include "unwind_scans.h"
 #include "unwind_table.h"
 #include "unwind_walk.h"
 
@@ -162,6 +163,8 @@ static uint64_t current_task_id(void)
     return task != 0 && sonde__os_read(task + TASK_ID_OFFSET, &id, sizeof id) == sizeof id ? id : 0;
 }
 
+struct sonde__scans sonde__capture_scans;
+
 static __attribute__((noinline)) void walk(struct sonde_stack *stack,
                                            const struct sonde__regs *regs, bool exact,
                                            uint32_t skip, enum sonde__capture_trust trust,
@@ -193,6 +196,7 @@ static __attribute__((noinline)) void walk(struct sonde_stack *stack,
     walk.infer = true;
     walk.memo = pin.images != NULL ? memo : NULL;
     walk.image_stands = sonde__capture_image_stands;
+    walk.scans = &sonde__capture_scans;
     if (trust == SONDE__CAPTURE_OWN) {
         walk.memory.plain_start = sp;
         walk.memory.plain_end = vouch_own(sp);

@@ -33,4 +33,8 @@ struct sonde__memo *sonde__capture_renew(const struct sonde__regs *regs, uint32_
 /* Are the arrays there? */
 bool sonde__capture_is_usable(const struct sonde_stack *stack);
 
+/* What scans of this process' stacks found. */
+struct sonde__scans; /* unwind_scans.h */
+extern struct sonde__scans sonde__capture_scans;
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "base_mem.h"
 #include "capture_code.h"
+#include "capture_walk.h"
 #include "os_context.h"
 #include "unwind_memory.h"
 #include "unwind_walk.h"
@@ -79,6 +80,7 @@ uint32_t sonde__capture_window_walk(struct sonde_stack *stack, const struct sond
     walk.memory.ctx = &walked;
     walk.first_exact = true;
     walk.infer = true;
+    walk.scans = &sonde__capture_scans;
     sonde__unwind_walk(&walk, stack);
     sonde__capture_code_done(&code);
     return walked.end - wait->sp < UINT32_MAX ? (uint32_t)(walked.end - wait->sp) : UINT32_MAX;

@@ -13,6 +13,7 @@ set(sources
     unwind_program.c
     unwind_rows.c
     unwind_scan.c
+    unwind_scans.c
     unwind_sink.c
     unwind_standing.c
     unwind_step.c

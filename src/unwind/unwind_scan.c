@@ -21,6 +21,7 @@
  * The outermost frames: the program's entry, which the ELF header names, and a call whose return
  * goes straight into the exit system call (the first function of a thread). */
 #include "image_elf_format.h"
+#include "unwind_scans.h"
 #include "unwind_standing.h"
 #include "unwind_step.h"
 #include "unwind_sweep.h"
@@ -34,6 +35,8 @@ enum {
     ENTRY_BACK_BYTES = 2048, /* how far before the pc an entry is sought */
     ENTRY_CODE_BYTES = 64,   /* of the program's _start */
     READ_BYTES = 256,
+    CODE_BEFORE_BYTES = 56, /* of a JIT's code around a return address, to know it again */
+    CODE_BEHIND_BYTES = 8,
     STUB_BYTES = 16, /* of the procedure linkage table */
 };
 
@@ -157,6 +160,9 @@ static void step_out(struct sonde__walker *walker, const struct sonde__sweep *sw
                      uint64_t pc)
 {
     struct sonde__frame *frame = &walker->frame;
+    walker->scan_fp = sweep->fp_saved >= 0  ? sweep->fp_saved
+                      : sweep->fp_base >= 0 ? SONDE__SCANS_FP_LOST
+                                            : SONDE__SCANS_FP_KEPT;
     if (sweep->fp_saved >= 0) {
         frame->fp_known =
             sonde__reader_word(walker->reader, slot - (uint64_t)sweep->fp_saved, &frame->fp);
@@ -419,6 +425,81 @@ static enum sonde__step scan_stack(struct sonde__walker *walker)
     return scan.call_count > 0 && try_entries(&scan) ? SONDE__STEP_ON : SONDE__STEP_OTHER;
 }
 
+/* What is kept of a scan from here, if anything. */
+struct kept {
+    bool is_image; /* that is never unloaded */
+    bool is_jit;
+    uint64_t code; /* of a JIT */
+};
+
+static struct kept what_is_kept(const struct sonde__walker *walker)
+{
+    struct kept kept = {.is_image = false};
+    uint8_t code[CODE_BEFORE_BYTES + CODE_BEHIND_BYTES];
+    if (walker->walk->scans == NULL || walker->frame.exact) {
+        return kept;
+    }
+    kept.is_image = walker->image != NULL && walker->image->is_permanent;
+    if (walker->image == NULL &&
+        sonde__walker_read(walker, walker->frame.pc - CODE_BEFORE_BYTES, code, sizeof code)) {
+        kept.is_jit = true;
+        kept.code = sonde__scans_hash(code, sizeof code);
+    }
+    return kept;
+}
+
+/* Is what an earlier scan found here found again? */
+static bool recall(struct sonde__walker *walker, const struct kept *kept,
+                   enum sonde__step *ret_step)
+{
+    struct sonde__frame *frame = &walker->frame;
+    const struct sonde__scans *scans = walker->walk->scans;
+    struct sonde__scans_caller caller;
+    uint64_t word = 0;
+    if (frame->fp_known && frame->fp >= frame->sp &&
+        sonde__scans_is_record(scans, frame->pc, frame->fp - frame->sp, kept->code)) {
+        *ret_step = SONDE__STEP_OTHER;
+        return true;
+    }
+    if (kept->is_jit || !sonde__scans_caller(scans, frame->pc, &caller) ||
+        !sonde__reader_word(walker->reader, frame->sp + caller.distance, &word) ||
+        word != caller.pc) {
+        return false;
+    }
+    struct sonde__sweep sweep = {
+        .depth = (int64_t)caller.distance,
+        .fp_base = caller.fp_saved == SONDE__SCANS_FP_LOST ? 0 : -1,
+        .fp_saved = caller.fp_saved >= 0 ? caller.fp_saved : -1,
+    };
+    step_out(walker, &sweep, frame->sp + caller.distance, caller.pc);
+    *ret_step = SONDE__STEP_ON;
+    return true;
+}
+
+/* Keep what a scan from `before` found. One that was cut short has found nothing out; a record
+ * counts if a call led to what it holds. */
+static void keep(struct sonde__walker *walker, const struct kept *kept,
+                 const struct sonde__frame *before, enum sonde__step step)
+{
+    struct sonde__scans *scans = walker->walk->scans;
+    const struct sonde__frame *frame = &walker->frame;
+    if (step == SONDE__STEP_ON && kept->is_image) {
+        struct sonde__scans_caller caller = {
+            .distance = frame->sp - 8 - before->sp, .pc = frame->pc, .fp_saved = walker->scan_fp};
+        sonde__scans_put_caller(scans, before->pc, &caller);
+    } else if (step == SONDE__STEP_OTHER && walker->sweep_left > 0 && before->fp_known &&
+               before->fp >= before->sp) {
+        struct sonde__walker looker = *walker;
+        uint64_t pc = 0, target = 0;
+        looker.is_doubtful = true;
+        sonde__walker_ask_anew(&looker);
+        if (sonde__reader_word(walker->reader, before->fp + 8, &pc) && pc > 4096 &&
+            is_return_address(walker, &looker, pc, &target)) {
+            sonde__scans_put_record(scans, before->pc, before->fp - before->sp, kept->code);
+        }
+    }
+}
+
 /* Looking up the places that words point to leaves another image where the walker's own may stand
  * (the image of a question to the loader has one place): both ways out of here ask anew. */
 enum sonde__step sonde__step_scan(struct sonde__walker *walker)
@@ -426,9 +507,24 @@ enum sonde__step sonde__step_scan(struct sonde__walker *walker)
     if (walker->arch != SONDE__ARCH_X86_64) {
         return SONDE__STEP_OTHER;
     }
+    struct sonde__frame before = walker->frame;
+    struct kept kept = what_is_kept(walker);
+    walker->scan_fp = SONDE__SCANS_FP_UNKNOWN;
     enum sonde__step step = scan_stack(walker);
+    if (kept.is_image || kept.is_jit) {
+        keep(walker, &kept, &before, step);
+    }
     sonde__walker_ask_anew(walker);
     return step;
+}
+
+bool sonde__step_recall(struct sonde__walker *walker, enum sonde__step *ret_step)
+{
+    if (walker->arch != SONDE__ARCH_X86_64 || walker->walk->scans == NULL || walker->frame.exact) {
+        return false;
+    }
+    struct kept kept = what_is_kept(walker);
+    return (kept.is_image || kept.is_jit) && recall(walker, &kept, ret_step);
 }
 
 static bool step_by_code(struct sonde__walker *walker, uint64_t function)

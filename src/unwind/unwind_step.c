@@ -236,21 +236,24 @@ enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker)
     struct sonde__frame *frame = &walker->frame;
     uint64_t pc = 0;
     uint64_t fp = 0;
+    enum sonde__step by_code = SONDE__STEP_OTHER;
     walker->was_signal = false;
-    if (is_at_sigreturn(walker)) {
-        return step_sigreturn(walker);
+    if (walker->is_proof || !sonde__step_recall(walker, &by_code)) {
+        if (is_at_sigreturn(walker)) {
+            return step_sigreturn(walker);
+        }
+        if (walker->is_proof) {
+            return sonde__step_end(walker, SONDE_END_NO_RULE, frame->pc);
+        }
+        if (is_made_root(walker)) {
+            return sonde__step_end(walker, SONDE_END_ROOT, frame->pc);
+        }
+        if (sonde__step_by_link(walker)) {
+            follow_frame(walker);
+            return SONDE__STEP_ON;
+        }
+        by_code = sonde__step_scan(walker);
     }
-    if (walker->is_proof) {
-        return sonde__step_end(walker, SONDE_END_NO_RULE, frame->pc);
-    }
-    if (is_made_root(walker)) {
-        return sonde__step_end(walker, SONDE_END_ROOT, frame->pc);
-    }
-    if (sonde__step_by_link(walker)) {
-        follow_frame(walker);
-        return SONDE__STEP_ON;
-    }
-    enum sonde__step by_code = sonde__step_scan(walker);
     if (by_code == SONDE__STEP_ENDED) {
         return by_code;
     }

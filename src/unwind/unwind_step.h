@@ -46,6 +46,7 @@ struct sonde__walker {
     uint64_t place_end;
     const struct sonde__image *image; /* null: none */
     bool is_executable;
+    int64_t scan_fp;     /* of the last scan: struct sonde__scans_caller's fp_saved */
     uint32_t sweep_left; /* instructions that sweeps of this walk may still look at */
     /* of the frame that the last step left, if that was an extended frame of Swift; else 0 */
     uint64_t async_context;
@@ -75,6 +76,10 @@ enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker);
 /* Step from code of an image without CFI by what a call and the called code say about the stack.
  * OTHER: no proof. */
 enum sonde__step sonde__step_scan(struct sonde__walker *walker);
+
+/* The same where an earlier scan found something, and it is found again. *ret_step: OTHER where
+ * that was a frame record and no more. */
+bool sonde__step_recall(struct sonde__walker *walker, enum sonde__step *ret_step);
 
 /* The same where the function's first instruction is known, and its rule needs a register that
  * nobody knows, or proved wrong. False: no proof, and the walker has not moved. */

@@ -29,7 +29,8 @@ struct sonde__memory {
     void *ctx;
 };
 
-struct sonde__memo; /* unwind_memo.h */
+struct sonde__memo;  /* unwind_memo.h */
+struct sonde__scans; /* unwind_scans.h */
 struct sonde__memo_image;
 
 struct sonde__walk {
@@ -57,6 +58,8 @@ struct sonde__walk {
     /* What is remembered of this thread's last stack, used and renewed; null: nothing. Only for a
      * walk of this machine's architecture whose plain memory is the thread's own stack. */
     struct sonde__memo *memo;
+    /* What scans found on other stacks of this process; null: each is made anew. */
+    struct sonde__scans *scans;
     /* Asked whether an image that can be unloaded is still the remembered one; null: it is not. */
     bool (*image_stands)(const struct sonde__memo_image *image);
 };

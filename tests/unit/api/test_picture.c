@@ -66,7 +66,8 @@ TEST(running_threads_are_held)
     for (int round = 0; round < 50; round++) {
         CHECK_OK(capture(0, FILES));
         for (uint32_t i = 0; i < seen_count; i++) {
-            if (seen[i].captured.status != SONDE_OK) {
+            /* a sanitizer has a thread of its own that blocks all signals */
+            if (seen[i].captured.status != SONDE_OK && !TEST_SIGNALS_ARE_LATE) {
                 FAIL("%s: %s (%s)", seen[i].thread.name, sonde_status_text(seen[i].captured.status),
                      seen[i].captured.note);
             }

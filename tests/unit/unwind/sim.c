@@ -115,7 +115,8 @@ static bool read_part(const void *from, uint64_t base, size_t total, uint64_t ad
 
 bool sim_read(void *ctx, uint64_t address, void *ret_bytes, size_t size)
 {
-    const struct sim *sim = ctx;
+    struct sim *sim = ctx;
+    sim->code_reads += address - SIM_CODE < sizeof sim->code;
     return read_part(sim->stack, SIM_STACK, sizeof sim->stack, address, ret_bytes, size) ||
            read_part(sim->code, SIM_CODE, sizeof sim->code, address, ret_bytes, size);
 }
@@ -129,6 +130,7 @@ static void walk_once(struct sim *sim, uint32_t capacity, uint32_t outer)
         .skip = sim->skip,
         .first_exact = !sim->return_address,
         .infer = sim->infer,
+        .scans = sim->scans,
     };
     CHECK(capacity <= 4096);
     sonde_stack_init(&sim->result, sim->pcs, sim->how, capacity, outer);

@@ -23,6 +23,8 @@ struct sim {
     struct sonde__image_set set;
     struct sonde__regs regs;
     bool infer, return_address;
+    struct sonde__scans *scans;
+    unsigned code_reads; /* by walks since it was set */
     uint32_t skip;
     _Alignas(8) uint8_t table[1 << 19];
     uint64_t pcs[4096];

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What scans found is used again where it is found again, and nowhere else. */
+#include "unwind_scans.h"
+
+#include <string.h>
+
+#include "sim.h"
+#include "test.h"
+
+#define CODE(offset_)  (SIM_CODE + (uint64_t)(offset_))
+#define STACK(offset_) (SIM_STACK + (uint64_t)(offset_))
+
+static struct sim sim;
+static struct sonde__scans scans;
+
+/* Code without a record at 0x110, called from 0x24b; the walk begins at a return address in it. */
+static void open_scan(void)
+{
+    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_fde(&sim, 0x100, 0x10, (const uint8_t[]){0}, 1);
+    SIM_FDE(&sim, 0x200, 0x0c, 6, 16, 0x86, 2);
+    SIM_FDE(&sim, 0xf00, 0x07, 16); /* the outermost function */
+    sim_call(&sim, 0x250, 0x100);
+    sim_call(&sim, 0x270, 0x100);
+    sim_start(&sim, 0x112, 0x108);
+    sim_set(&sim, SONDE__X86_64_RBP, STACK(0x200));
+    sim_poke(&sim, 0x108, CODE(0x250));
+    sim_poke(&sim, 0x208, CODE(0xf10));
+    memset(&scans, 0, sizeof scans);
+    sim.image.is_permanent = true;
+    sim.return_address = true;
+    sim.scans = &scans;
+}
+
+static unsigned reads_of_a_walk(void)
+{
+    sim.code_reads = 0;
+    sim_walk(&sim, 16, 0);
+    return sim.code_reads;
+}
+
+TEST(a_caller_at_the_same_distance)
+{
+    open_scan();
+    unsigned first = reads_of_a_walk();
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x112, 0x250, 0xf10);
+    CHECK_EQ(sim.how[1], SONDE_FOUND_INFERRED);
+    unsigned again = reads_of_a_walk();
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x112, 0x250, 0xf10);
+    CHECK_EQ(sim.how[1], SONDE_FOUND_INFERRED);
+    CHECK(again < first);
+    sim_start(&sim, 0x112, 0x88); /* the same frame elsewhere on the stack */
+    sim_set(&sim, SONDE__X86_64_RBP, STACK(0x200));
+    sim_poke(&sim, 0x88, CODE(0x250));
+    CHECK(reads_of_a_walk() == again);
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x112, 0x250, 0xf10);
+}
+
+TEST(another_caller_is_sought)
+{
+    open_scan();
+    unsigned first = reads_of_a_walk();
+    sim_poke(&sim, 0x108, CODE(0x270));
+    sim.code_reads = 0;
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x112, 0x270, 0xf10);
+    CHECK(sim.code_reads >= first);
+    sim_poke(&sim, 0x108, CODE(0x251)); /* no call ends there */
+    sim_walk(&sim, 16, 0);
+    CHECK(sim.result.count < 2 || sim.pcs[1] != CODE(0x251));
+}
+
+TEST(nothing_is_kept_of_images_that_may_go)
+{
+    open_scan();
+    sim.image.is_permanent = false;
+    unsigned first = reads_of_a_walk();
+    CHECK_EQ(reads_of_a_walk(), first);
+}
+
+/* The same in a frame that only its record explains: no call names the function. */
+static void open_record(bool is_jit)
+{
+    open_scan();
+    sim_poke(&sim, 0x108, 5);
+    memcpy(sim.code + 0xf0d, "\x90\xff\xd0", 3); /* call *%rax */
+    if (is_jit) {
+        sim.range.end = SIM_CODE + 0x200; /* the rest is the image's */
+        sim.range.image = SONDE__IMAGE_NONE;
+        static struct sonde__image_range ranges[2];
+        ranges[0] = sim.range;
+        ranges[1] = (struct sonde__image_range){SIM_CODE + 0x200, SIM_CODE + 0x1000, 0};
+        sim.set.ranges = ranges;
+        sim.set.range_count = 2;
+    }
+}
+
+TEST(a_record_at_the_same_distance)
+{
+    for (int is_jit = 0; is_jit < 2; is_jit++) {
+        open_record(is_jit != 0);
+        unsigned first = reads_of_a_walk();
+        SIM_EXPECT(&sim, SONDE_END_ROOT, 0x112, 0xf10);
+        CHECK_EQ(sim.how[1], SONDE_FOUND_FP);
+        unsigned again = reads_of_a_walk();
+        SIM_EXPECT(&sim, SONDE_END_ROOT, 0x112, 0xf10);
+        CHECK_EQ(sim.how[1], SONDE_FOUND_FP);
+        CHECK(again < first);
+        /* at another one there may be a caller between */
+        sim_set(&sim, SONDE__X86_64_RBP, STACK(0x300));
+        sim_poke(&sim, 0x308, CODE(0xf10));
+        CHECK(reads_of_a_walk() > again);
+        CHECK(reads_of_a_walk() == again);
+        sim_poke(&sim, 0x108, CODE(0x250));
+        sim_set(&sim, SONDE__X86_64_RBP, STACK(0x400));
+        sim_poke(&sim, 0x408, CODE(0xf10));
+        sim_walk(&sim, 16, 0);
+        SIM_EXPECT(&sim, SONDE_END_ROOT, 0x112, 0x250, 0xf10);
+    }
+}
+
+/* A JIT frees code and puts other code there. */
+TEST(code_of_a_jit_must_be_the_same)
+{
+    open_record(true);
+    (void)reads_of_a_walk();
+    unsigned again = reads_of_a_walk();
+    sim.code[0x111] = 0x90;
+    CHECK(reads_of_a_walk() > again);
+    CHECK(reads_of_a_walk() == again);
+}
