@@ -10,6 +10,7 @@
 #include "capture_memo.h"
 #include "memo_check.h"
 #include "test.h"
+#include "test_signals.h"
 
 enum { DEPTH = MEMO_DEPTH };
 
@@ -180,6 +181,83 @@ TEST(more_threads_than_slots)
     CHECK(sonde__capture_memo_refused() >= 20);
     pthread_attr_destroy(&attr);
     pthread_barrier_destroy(&barrier);
+}
+
+/* All slots are leased, and then their threads are gone: a thread on a stack that none of them had
+ * finds one. */
+TEST(slots_of_ended_threads_are_taken)
+{
+    enum { STACK_BYTES = 256 * 1024, THREADS = SONDE__CAPTURE_MEMOS };
+    static pthread_t threads[THREADS];
+    static struct sonde__memo *memos[THREADS];
+    struct sonde__memo *last = NULL;
+    size_t size = (size_t)(THREADS + 1) * STACK_BYTES;
+    char *stacks = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    pthread_attr_t attr;
+    CHECK(stacks != MAP_FAILED);
+    CHECK_OK(sonde_stack_prepare());
+    CHECK_OK(pthread_attr_init(&attr));
+    begin_threads(THREADS);
+    for (unsigned i = 0; i < THREADS; i++) {
+        CHECK_OK(pthread_attr_setstack(&attr, stacks + (size_t)i * STACK_BYTES, STACK_BYTES));
+        CHECK_OK(pthread_create(&threads[i], &attr, take_memo_and_wait, &memos[i]));
+        pthread_barrier_wait(&barrier);
+        with_memo += memos[i] != NULL;
+    }
+    CHECK(with_memo >= THREADS - 1); /* the main thread may have one */
+    end_threads(threads, THREADS);
+    CHECK_OK(pthread_attr_setstack(&attr, stacks + (size_t)THREADS * STACK_BYTES, STACK_BYTES));
+    CHECK_OK(pthread_create(&threads[0], &attr, take_memo, &last));
+    CHECK_OK(pthread_join(threads[0], NULL));
+    CHECK(last != NULL);
+    pthread_attr_destroy(&attr);
+    munmap(stacks, size);
+}
+
+static void *take_memo_and_index(void *ret_index)
+{
+    struct sonde__memo *memo = NULL;
+    (void)take_memo(&memo);
+    *(uint32_t *)ret_index = sonde__capture_memo_index();
+    return NULL;
+}
+
+/* Slots of threads that were not forked are free in the child, and only these. */
+TEST(a_fork_child_has_the_slots_of_others)
+{
+    enum { OTHERS = 4 };
+    struct sonde__memo *own_memo, *memos[OTHERS];
+    pthread_t threads[OTHERS];
+    int status;
+#if defined(SONDE_EMULATED)
+    SKIP("the emulator starts no thread in the child of a program with threads");
+#endif
+    if (TEST_SIGNALS_ARE_LATE) {
+        SKIP("the sanitizer starts no thread in the child of a program with threads");
+    }
+    CHECK_OK(sonde_stack_prepare());
+    (void)take_memo(&own_memo);
+    CHECK_EQ(sonde__capture_memo_index(), 0);
+    begin_threads(OTHERS);
+    for (int i = 0; i < OTHERS; i++) {
+        start_and_wait(&threads[i], &memos[i]);
+    }
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        uint32_t index = 0;
+        pthread_t thread;
+        struct sonde__memo *memo;
+        (void)take_memo(&memo);
+        bool is_right = memo == own_memo && sonde__capture_memo_index() == 0 &&
+                        pthread_create(&thread, NULL, take_memo_and_index, &index) == 0 &&
+                        pthread_join(thread, NULL) == 0 && index == 1;
+        _exit(is_right ? 0 : 1);
+    }
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK_EQ(status, 0);
+    end_threads(threads, OTHERS);
 }
 
 TEST(a_fork_child_keeps_its_own)

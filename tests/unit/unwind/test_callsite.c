@@ -201,3 +201,31 @@ TEST(aarch64_a_return_address_lies_below_the_cfa)
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_ROOT, 0x110, 0x250, 0xf10);
 }
+
+/* A function that only .debug_frame describes; nothing else leads out of it. */
+TEST(debug_frame_where_there_is_no_eh_frame)
+{
+    static uint8_t section[64] __attribute__((aligned(8))) = {
+        16, 0, 0,    0, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 0x78, 16, 0x0c,
+        7,  8, 0x90, 1, 0,    0,    24,   0,    0, 0, 0, 0,    0,  0,
+    };
+    const uint64_t start = CODE(0x500), size = 0x100;
+    static const uint8_t program[] = {0x0e, 32, 0, 0}; /* CFA rsp+32 */
+    memcpy(section + 28, &start, 8);
+    memcpy(section + 36, &size, 8);
+    memcpy(section + 44, program, sizeof program);
+    sim_open(&sim, SONDE__ARCH_X86_64);
+    add_root();
+    sim.image.cfi.debug_frame = section;
+    sim.image.cfi.debug_frame_size = 48;
+    sim_start(&sim, 0x510, 0x100);
+    sim_set(&sim, SONDE__X86_64_RBP, 5);
+    sim_poke(&sim, 0x118, CODE(0xf10));
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x510, 0xf10);
+    CHECK_EQ(sim.how[1], SONDE_FOUND_CFI);
+    sim.image.cfi.debug_frame = NULL;
+    sim.image.cfi.debug_frame_size = 0;
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_NO_RULE, 0x510);
+}
