@@ -18,7 +18,7 @@
 enum { LEVELS = 8, PATHS = 1 << LEVELS, THREADS = 4, LABEL = 7, HANDLER_LABEL = 8, SAME = 9 };
 
 #if defined(SONDE_EMULATED) /* a signal there costs as much as thousands of calls */
-enum { CALLS = 8000, OFTEN_US = 3000 };
+enum { CALLS = 40000, OFTEN_US = 2000 };
 #elif defined(SONDE_SANITIZED)
 enum { CALLS = 10000, OFTEN_US = 2000 };
 #else
