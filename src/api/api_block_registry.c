@@ -26,6 +26,7 @@ struct sonde_block_snapshot {
 static void after_fork_child(void)
 {
     sonde__registry_set_hooked(NULL);
+    sonde__registry_forget_thread();
 }
 
 static void watch_forks(void)

@@ -46,6 +46,11 @@ static uint32_t own_tid(void)
     return own.tid;
 }
 
+void sonde__registry_forget_thread(void)
+{
+    own.tid = 0;
+}
+
 static const struct literal *literal_at(uint64_t address)
 {
     return (const struct literal *)(uintptr_t)address;

@@ -31,6 +31,9 @@ struct sonde__registry_calls {
     uint64_t (*now_ns)(void);     /* monotonic clock; handler code */
 };
 
+/* In a fork child: its thread is another one. */
+void sonde__registry_forget_thread(void);
+
 /* A sonde__probe_recorder's answer to a call. */
 uint64_t sonde__registry_call(const struct sonde__registry_calls *calls,
                               const struct sonde__probe_hook *hook, const struct sonde__regs *regs);

@@ -104,7 +104,13 @@ TEST(a_fork_child_notes_nothing)
     pid_t child = fork();
     if (child == 0) {
         void *other = _Block_copy(&block);
-        _exit(is_noted(at) && !is_noted(other) && made_count() == 1 ? 0 : 1);
+        bool is_right = is_noted(at) && !is_noted(other) && made_count() == 1;
+        struct sonde_block_made made = {.tid = 0};
+        sonde_block_registry_destroy(registry);
+        start(); /* one of its own */
+        other = _Block_copy(&block);
+        (void)!sonde_block_registry_find(registry, (uintptr_t)other, &made);
+        _exit(is_right && made.tid == getpid() ? 0 : 1);
     }
     CHECK_EQ(waitpid(child, &status, 0), child);
     CHECK_EQ(status, 0);
