@@ -191,7 +191,7 @@ TEST(slots_of_ended_threads_are_taken)
     static pthread_t threads[THREADS];
     static struct sonde__memo *memos[THREADS];
     struct sonde__memo *last = NULL;
-    size_t size = (size_t)(THREADS + 1) * STACK_BYTES;
+    size_t size = ((size_t)THREADS + 1) * STACK_BYTES;
     char *stacks = mmap(NULL, size, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     pthread_attr_t attr;
