@@ -80,7 +80,7 @@ void sonde__report_put_heap_blocks(struct sonde__report_out *out,
 {
     uint32_t all = sonde__report_heap_blocks_count(report);
     const blocks **sorted =
-        first < all ? sonde__mem_alloc_array(all - first, sizeof *sorted) : NULL;
+        first < all ? sonde__mem_alloc_array(all - first, sizeof(void *)) : NULL;
     if (sorted == NULL) {
         if (first < all) {
             sonde__report_out_str(out, "\nnote: out of memory: blocks are not shown\n");
@@ -93,7 +93,7 @@ void sonde__report_put_heap_blocks(struct sonde__report_out *out,
         for (end = i; end < all && sonde__report_heap_blocks(report, end)->time_ns == time; end++) {
             sorted[end - i] = sonde__report_heap_blocks(report, end);
         }
-        qsort(sorted, end - i, sizeof *sorted, by_growth);
+        qsort(sorted, end - i, sizeof(void *), by_growth);
         sonde__report_out_str(out, "\nAfter ");
         sonde__report_out_duration(out, time);
         sonde__report_out_str(out, ":\n");
