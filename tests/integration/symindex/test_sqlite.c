@@ -34,7 +34,7 @@ static void check(const char *what, const char *build, bool has_plain)
              "-DSQLITE_ENABLE_RTREE'\n"
              "[ -r $S ] || { echo not fetched: $S; exit 77; }; set -e; cd %s; %s",
              test_folder(), build);
-    run = test_run(argv, NULL, NULL, 380);
+    run = test_run(argv, NULL, NULL, 800);
     if (run.status == 77 || run.status == 127) {
         SKIP("%s %s", run.out, run.err);
     }
@@ -50,7 +50,7 @@ static void check(const char *what, const char *build, bool has_plain)
 }
 
 #define FORM(name, build, has_plain)                                                               \
-    TEST_TIMEOUT(name, 400)                                                                        \
+    TEST_TIMEOUT(name, 900)                                                                        \
     {                                                                                              \
         check(#name, build, has_plain);                                                            \
     }
