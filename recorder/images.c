@@ -21,73 +21,33 @@ static uint32_t put_text(const char *text)
     return at;
 }
 
-static bool is_same(const struct sonde__record_image *logged, const struct sonde__image *image)
+/* The entry before the count that covers it. */
+static bool add_image(void *ctx, struct sonde__record_image *logged,
+                      const struct sonde__image *image)
 {
-    return atomic_load_explicit(&logged->closed_node, memory_order_relaxed) == 0 &&
-           logged->start == image->start && logged->bias == image->bias &&
-           logged->build_id.size == image->build_id.size &&
-           memcmp(logged->build_id.bytes, image->build_id.bytes, image->build_id.size) == 0;
-}
-
-static bool is_there(const struct sonde__image_set *set, const struct sonde__record_image *logged)
-{
-    for (uint32_t i = 0; i < set->image_count; i++) {
-        if (is_same(logged, &set->images[i])) {
-            return true;
-        }
+    struct sonde__record_page *page = ctx;
+    logged->path = put_text(image->path);
+    if (logged->path == TEXT_LOST) {
+        return false;
     }
-    return false;
-}
-
-/* Its frames are of an image that is gone: what is loaded there later gets other nodes. */
-static void close_image(struct sonde__record_image *logged)
-{
-    struct sonde__depot *depot = sonde__record_depot(recorder_record);
-    (void)sonde__depot_close(depot, logged->start, logged->end);
-    atomic_store_explicit(&logged->closed_node, sonde__depot_next(depot), memory_order_release);
-}
-
-static void add_image(const struct sonde__image *image)
-{
-    struct sonde__record_page *page = recorder_page;
-    uint32_t count = atomic_load_explicit(&page->image_count, memory_order_relaxed);
-    uint32_t path = put_text(image->path);
-    if (count == sizeof page->images / sizeof page->images[0] || path == TEXT_LOST) {
-        atomic_fetch_add_explicit(&page->images_lost, 1, memory_order_relaxed);
-        return;
-    }
-    struct sonde__record_image *logged = &page->images[count];
-    logged->start = image->start;
-    logged->end = image->end;
-    logged->bias = image->bias;
-    logged->path = path;
-    logged->flags = image->flags;
-    logged->first_node = sonde__depot_next(sonde__record_depot(recorder_record));
-    logged->build_id = image->build_id;
-    atomic_store_explicit(&page->image_count, count + 1, memory_order_release);
+    atomic_store_explicit(&page->image_count, (uint32_t)(logged - page->images) + 1,
+                          memory_order_release);
+    return true;
 }
 
 void recorder_log_images(void)
 {
+    static struct sonde__record_images known;
     struct sonde__record_page *page = recorder_page;
+    known.images = page->images;
+    known.most = sizeof page->images / sizeof page->images[0];
     struct sonde__capture_pin pin = sonde__capture_pin();
-    uint32_t count = atomic_load_explicit(&page->image_count, memory_order_relaxed);
-    for (uint32_t i = 0; pin.images != NULL && i < count; i++) {
-        if (atomic_load_explicit(&page->images[i].closed_node, memory_order_relaxed) == 0 &&
-            !is_there(pin.images, &page->images[i])) {
-            close_image(&page->images[i]);
-        }
-    }
-    for (uint32_t i = 0; pin.images != NULL && i < pin.images->image_count; i++) {
-        bool is_known = false;
-        for (uint32_t k = 0; k < count && !is_known; k++) {
-            is_known = is_same(&page->images[k], &pin.images->images[i]);
-        }
-        if (!is_known) {
-            add_image(&pin.images->images[i]);
-        }
-    }
+    uint32_t lost = sonde__record_look(&known, sonde__record_depot(recorder_record), pin.images,
+                                       add_image, page);
     sonde__capture_unpin(pin);
+    if (lost != 0) {
+        atomic_fetch_add_explicit(&page->images_lost, lost, memory_order_relaxed);
+    }
 }
 
 static bool is_logged(const struct sonde__record_blind *blind, const char *module,

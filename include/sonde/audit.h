@@ -37,7 +37,10 @@ SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_audit_start(struct sonde_depot *depot, const char *const *functions, uint32_t count,
                   struct sonde_audit **ret_audit, struct sonde_error *ret_error);
 
-/* Look at the objects and the classes that were loaded since, and forget those that are gone.
+/* Look at the objects and the classes that were loaded since, and forget those that are gone: ids
+ * of stacks with their code are not given again, so that what is loaded in their place has its own.
+ * Call it after each dlclose(), before the next dlopen(): what came and went between two calls
+ * makes the ids of all that is not certain to have stayed be given anew, too.
  *
  * Returns    OK | USAGE | MEMORY (some calls are not seen)
  * Context    as sonde_audit_start(), one call at a time      Blocks  for the loader's lock

@@ -35,7 +35,8 @@ SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_block_registry_start(struct sonde_depot *depot, struct sonde_block_registry **ret_registry,
                            struct sonde_error *ret_error);
 
-/* Look at the objects that were loaded since, and forget those that are gone.
+/* Look at the objects that were loaded since, and forget those that are gone: ids of stacks with
+ * their code are not given again (sonde_audit_refresh()).
  *
  * Returns    OK | USAGE | MEMORY (some calls are not seen)
  * Context    as sonde_block_registry_start(), one call at a time      Blocks  for the loader's lock

@@ -5,6 +5,8 @@
  * exactly if all their frames are equal, in order: frames are compared, no hash is trusted. Threads
  * and signal handlers may record at the same time; nobody waits. With a label, calls are counted by
  * label and stack, exactly, in counters of each thread's own.
+ * Frames are told apart by their addresses; what an unloaded library leaves to the next one at the
+ * same place is told apart where an audit or a registry of blocks is refreshed (sonde/audit.h).
  *
  * A depot does not grow beyond what it was created with. What has no room is counted. */
 #ifndef SONDE_DEPOT_H

@@ -16,6 +16,7 @@
 
 struct sonde_audit {
     struct sonde__hooks *hooks;
+    struct sonde__record *record;
     const char **names; /* and their text behind them */
     uint32_t count;
 };
@@ -66,16 +67,22 @@ enum sonde_status sonde_audit_start(struct sonde_depot *depot, const char *const
         sonde__mem_free(audit);
         return sonde__base_fail(ret_error, SONDE_MEMORY, "no memory", NULL, 0, 0);
     }
+    audit->record = (struct sonde__record *)(void *)depot;
     audit->count = count;
     (void)!sonde_stack_prepare(); /* captures cost more without */
-    enum sonde_status status = sonde__hook_start(audit->names, count, 0, &audit->hooks, ret_error);
+    enum sonde_status status = sonde__record_look_at_images(audit->record);
+    if (status != SONDE_OK) {
+        (void)sonde__base_fail(ret_error, status, "no memory", NULL, 0, 0);
+    } else {
+        status = sonde__hook_start(audit->names, count, 0, &audit->hooks, ret_error);
+    }
     if (status != SONDE_OK) {
         sonde__mem_free(audit->names);
         sonde__mem_free(audit);
         return status;
     }
     (void)sonde__hook_look_for_methods(audit->hooks);
-    sonde__record_set_hooked((struct sonde__record *)(void *)depot);
+    sonde__record_set_hooked(audit->record);
     sonde__probe_hook_set_recorder(sonde__record_hooked);
     *ret_audit = audit;
     return SONDE_OK;
@@ -86,10 +93,13 @@ enum sonde_status sonde_audit_refresh(struct sonde_audit *audit)
     if (audit == NULL) {
         return SONDE_USAGE;
     }
-    (void)!sonde_stack_prepare();
-    enum sonde_status status = sonde__hook_sweep(audit->hooks);
+    enum sonde_status status = sonde_stack_prepare();
+    if (status == SONDE_OK) {
+        status = sonde__record_look_at_images(audit->record);
+    }
+    enum sonde_status swept = sonde__hook_sweep(audit->hooks);
     (void)sonde__hook_look_for_methods(audit->hooks);
-    return status;
+    return status != SONDE_OK ? status : swept;
 }
 
 enum sonde_status sonde_audit_blinds(const struct sonde_audit *audit,

@@ -58,8 +58,13 @@ enum sonde_status sonde_block_registry_start(struct sonde_depot *depot,
     };
     (void)!sonde_stack_prepare(); /* captures cost more without */
     (void)pthread_once(&once, watch_forks);
-    enum sonde_status status = sonde__hook_start(
-        sonde__registry_functions, SONDE__REGISTRY_FUNCTIONS, 0, &registry->hooks, ret_error);
+    enum sonde_status status = sonde__record_look_at_images(registry->calls.record);
+    if (status != SONDE_OK) {
+        (void)sonde__base_fail(ret_error, status, "no memory", NULL, 0, 0);
+    } else {
+        status = sonde__hook_start(sonde__registry_functions, SONDE__REGISTRY_FUNCTIONS, 0,
+                                   &registry->hooks, ret_error);
+    }
     if (status != SONDE_OK) {
         sonde_block_registry_destroy(registry);
         return status;
@@ -75,8 +80,12 @@ enum sonde_status sonde_block_registry_refresh(struct sonde_block_registry *regi
     if (registry == NULL || registry->hooks == NULL) {
         return SONDE_USAGE;
     }
-    (void)!sonde_stack_prepare();
-    return sonde__hook_sweep(registry->hooks);
+    enum sonde_status status = sonde_stack_prepare();
+    if (status == SONDE_OK) {
+        status = sonde__record_look_at_images(registry->calls.record);
+    }
+    enum sonde_status swept = sonde__hook_sweep(registry->hooks);
+    return status != SONDE_OK ? status : swept;
 }
 
 void sonde_block_registry_stop(struct sonde_block_registry *registry)

@@ -17,7 +17,7 @@
  * When an image is unloaded, the nodes with code of it and all inward of them are closed: what is
  * loaded there later gets new ones. Closed ids can still be read.
  *
- * Context: any thread, handler; sonde__depot_close: one at a time. */
+ * Context: any thread, handler; sonde__depot_close and _close_others: one at a time. */
 #ifndef SONDE_DEPOT_DEPOT_H
 #define SONDE_DEPOT_DEPOT_H
 
@@ -102,14 +102,19 @@ bool sonde__depot_node(const struct sonde__depot *depot, uint32_t id, uint64_t *
  * out. Its async fields are none. False: no such stack. */
 bool sonde__depot_get(const struct sonde__depot *depot, uint32_t id, struct sonde_stack *stack);
 
+typedef bool sonde__depot_is_kept(void *ctx, uint64_t pc);
+
 /* The addresses [start, end) are no longer those of the image that was there: closes the nodes of
  * its code and all inward. Returns how many. */
 uint32_t sonde__depot_close(struct sonde__depot *depot, uint64_t start, uint64_t end);
 
+/* The same of all addresses but those that are kept. */
+uint32_t sonde__depot_close_others(struct sonde__depot *depot, sonde__depot_is_kept *is_kept,
+                                   void *ctx);
+
 /* The stack of those frames of `id` only that are kept (the program's own: is_kept says so of a
  * pc), as another stack of the depot that begins at FOLDED. Asked of each node once. NONE: no room.
  */
-typedef bool sonde__depot_is_kept(void *ctx, uint64_t pc);
 uint32_t sonde__depot_fold(struct sonde__depot *depot, uint32_t id, sonde__depot_is_kept *is_kept,
                            void *ctx);
 

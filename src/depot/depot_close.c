@@ -7,23 +7,23 @@ bool sonde__depot_is_closed(const struct sonde__depot *depot, uint32_t id)
            (__atomic_load_n(&depot->nodes[id].frame, __ATOMIC_RELAXED) & SONDE__DEPOT_CLOSED) != 0;
 }
 
-/* Is the code of this frame in the range? A return address may be the first address behind it. */
-static bool is_in(uint64_t frame, uint64_t start, uint64_t end)
+/* A return address may be the first address behind its code. */
+static bool is_kept_frame(uint64_t frame, sonde__depot_is_kept *is_kept, void *ctx)
 {
     uint64_t pc = (frame & SONDE__DEPOT_PC) - ((frame & SONDE__DEPOT_EXACT) == 0);
-    return (frame & (SONDE__DEPOT_LABEL | SONDE__DEPOT_GAP)) == 0 && pc >= start && pc < end;
+    return (frame & (SONDE__DEPOT_LABEL | SONDE__DEPOT_GAP)) != 0 || is_kept(ctx, pc);
 }
 
-static uint32_t close_nodes(struct sonde__depot *depot, uint32_t from, uint32_t to, uint64_t start,
-                            uint64_t end)
+static uint32_t close_nodes(struct sonde__depot *depot, uint32_t from, uint32_t to,
+                            sonde__depot_is_kept *is_kept, void *ctx)
 {
     uint32_t count = 0;
     for (uint32_t id = from; id < to; id++) {
         struct sonde__depot_node *node = &depot->nodes[id];
         uint64_t frame = __atomic_load_n(&node->frame, __ATOMIC_RELAXED);
         if ((frame & SONDE__DEPOT_CLOSED) == 0 &&
-            (is_in(frame, start, end) ||
-             sonde__depot_is_closed(depot, __atomic_load_n(&node->caller, __ATOMIC_RELAXED)))) {
+            (sonde__depot_is_closed(depot, __atomic_load_n(&node->caller, __ATOMIC_RELAXED)) ||
+             !is_kept_frame(frame, is_kept, ctx))) {
             __atomic_store_n(&node->frame, frame | SONDE__DEPOT_CLOSED, __ATOMIC_RELAXED);
             count++;
         }
@@ -33,12 +33,29 @@ static uint32_t close_nodes(struct sonde__depot *depot, uint32_t from, uint32_t 
 
 /* One pass: the node of a caller stands in front of what it calls, and those of labels behind all.
  */
-uint32_t sonde__depot_close(struct sonde__depot *depot, uint64_t start, uint64_t end)
+uint32_t sonde__depot_close_others(struct sonde__depot *depot, sonde__depot_is_kept *is_kept,
+                                   void *ctx)
 {
     struct sonde__depot_taken taken = sonde__depot_taken(depot);
     uint32_t count =
-        close_nodes(depot, SONDE__DEPOT_FIRST, taken.next, start, end) +
-        close_nodes(depot, depot->capacity - taken.labels, depot->capacity, start, end);
+        close_nodes(depot, SONDE__DEPOT_FIRST, taken.next, is_kept, ctx) +
+        close_nodes(depot, depot->capacity - taken.labels, depot->capacity, is_kept, ctx);
     __atomic_fetch_add(&depot->closed, count, __ATOMIC_RELAXED);
     return count;
+}
+
+struct range {
+    uint64_t start, end;
+};
+
+static bool is_outside(void *ctx, uint64_t pc)
+{
+    const struct range *range = ctx;
+    return pc < range->start || pc >= range->end;
+}
+
+uint32_t sonde__depot_close(struct sonde__depot *depot, uint64_t start, uint64_t end)
+{
+    struct range range = {start, end};
+    return sonde__depot_close_others(depot, is_outside, &range);
 }

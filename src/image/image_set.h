@@ -74,6 +74,8 @@ struct sonde__image_set {
     uint32_t image_count;
     uint32_t range_count;
     uint64_t generation;
+    /* This process: objects that its loader had unloaded when the set was made, of all it has. */
+    uint64_t unloads;
 };
 
 /* The range that holds `address`, or null. */

@@ -2,11 +2,17 @@
 #include "record.h"
 
 #include "arch_count.h"
+#include "capture_images.h"
 #include "capture_memo.h"
 #include "capture_walk.h"
 #include "os.h"
+#include "record_images.h"
 
 enum { SHARED = SONDE__CAPTURE_MEMOS, ROWS };
+
+/* Images that are loaded at one time, at most; of more, those that go close more than their own
+ * nodes (record_images.h). */
+enum { IMAGES_MAX = 4096 };
 
 struct sonde__record {
     struct sonde__depot *depot;
@@ -17,6 +23,7 @@ struct sonde__record {
     bool is_view;    /* of somebody else's memory: what is mapped is this struct and a header */
     uint64_t *rows[ROWS]; /* counters by number; null: nothing was counted there yet */
     uint64_t lost[SONDE__RECORD_LABELS];
+    struct sonde__record_images images; /* null until they are looked at */
 };
 
 static uint64_t row_size(const struct sonde__record *record)
@@ -132,6 +139,9 @@ void sonde__record_close(struct sonde__record *record)
             sonde__os_unmap(record->rows[i], row_size(record));
         }
     }
+    if (record->images.images != NULL) {
+        sonde__os_unmap(record->images.images, IMAGES_MAX * sizeof record->images.images[0]);
+    }
     sonde__os_unmap(record->depot, record->depot_size);
     sonde__os_unmap(record, sizeof *record);
 }
@@ -139,6 +149,23 @@ void sonde__record_close(struct sonde__record *record)
 struct sonde__depot *sonde__record_depot(const struct sonde__record *record)
 {
     return record->depot;
+}
+
+enum sonde_status sonde__record_look_at_images(struct sonde__record *record)
+{
+    struct sonde__record_images *known = &record->images;
+    if (known->images == NULL) {
+        known->images = sonde__os_map(IMAGES_MAX * sizeof known->images[0]);
+        known->most = known->images != NULL ? IMAGES_MAX : 0;
+    }
+    if (known->images == NULL) {
+        return SONDE_MEMORY;
+    }
+    struct sonde__capture_pin pin = sonde__capture_pin();
+    (void)sonde__record_look(known, record->depot, pin.images, NULL, NULL);
+    sonde__capture_unpin(pin);
+    sonde__record_forget_closed(known);
+    return SONDE_OK;
 }
 
 /* The frames from the outermost whose node is not known inward. The memo has taken each by a rule

@@ -47,6 +47,11 @@ SONDE_NODISCARD enum sonde_status sonde__record_view(const void *memory, uint32_
 
 struct sonde__depot *sonde__record_depot(const struct sonde__record *record);
 
+/* A look (record_images.h) at the images of this process as of the snapshot that captures use; not
+ * of a record whose memory is the caller's. Returns OK | MEMORY. Context: any thread, one at a time
+ */
+SONDE_NODISCARD enum sonde_status sonde__record_look_at_images(struct sonde__record *record);
+
 /* The calling thread's stack: its id in the depot, NONE where there was no room. */
 uint32_t sonde__record_stack(struct sonde__record *record, const struct sonde__regs *caller,
                              uint32_t skip);

@@ -12,8 +12,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "image_set.h"
 #include "record.h"
+#include "record_images.h"
 
 #define SONDE__RECORD_PAGE_VERSION 3u
 
@@ -47,15 +47,6 @@ struct sonde__record_function {
     uint32_t name;           /* offset in `names` */
     uint32_t is_bound;       /* thunk of this number has its name: the loader binds calls to it */
     _Atomic uint32_t method; /* 1 + enum sonde__hook_method_state; 0: not a method, or not asked */
-};
-
-struct sonde__record_image {
-    uint64_t start, end, bias;
-    uint32_t path;                /* offset in `text` */
-    uint32_t flags;               /* enum sonde__image_flags */
-    uint32_t first_node;          /* nodes of the depot from there on may be of it ... */
-    _Atomic uint32_t closed_node; /* ... up to there; 0: it is still loaded */
-    struct sonde__build_id build_id;
 };
 
 struct sonde__record_blind {

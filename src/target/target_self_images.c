@@ -253,6 +253,7 @@ struct self_snapshot *self_snapshot_build(const struct self_snapshot *previous,
     snapshot->set.ranges = snapshot->ranges;
     snapshot->set.image_count = build.image_count;
     snapshot->set.range_count = build.range_count;
+    snapshot->set.unloads = counters->subs;
     if (build.overflow) { /* cannot be under the loader's lock; never a wrong list */
         self_snapshot_free(snapshot);
         return NULL;

@@ -8,6 +8,8 @@ int api_open64(int value);
 int api_by_table(int value);
 int api_by_hidden(int value);
 int plugin_call(int value);
+int plugin_by_table(int value);
+extern const int plugin_build;
 int no_plt_call(int value);
 #pragma GCC visibility pop
 

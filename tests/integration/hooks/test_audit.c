@@ -97,11 +97,17 @@ TEST(calls_are_counted_by_name)
     sonde_depot_destroy(depot);
 }
 
-static const char *plugin_path(void)
+static const char *library_path(const char *name)
 {
     static char path[512];
-    snprintf(path, sizeof path, "%s/tests/integration/hooks/libhooks_plugin.so", test_build_dir());
+    snprintf(path, sizeof path, "%s/tests/integration/hooks/libhooks_%s.so", test_build_dir(),
+             name);
     return path;
+}
+
+static const char *plugin_path(void)
+{
+    return library_path("plugin");
 }
 
 /* Before the harness counts: what the loader keeps after its first library. */
@@ -136,6 +142,70 @@ TEST(libraries_that_come_later_are_refreshed)
     count_all();
     CHECK_EQ(counted[0], 3);
     sonde_depot_destroy(depot);
+}
+
+/* A library goes, and another one comes to its place, where the same addresses are other code. Null
+ * at the second time: the loader has put it elsewhere. */
+static void *load(const char *name)
+{
+    static const void *place;
+    void *library = dlopen(library_path(name), RTLD_LAZY | RTLD_LOCAL);
+    CHECK(library != NULL);
+    const int *build = dlsym(library, "plugin_build");
+    CHECK(build != NULL);
+    CHECK_EQ(*build, strcmp(name, "plugin") == 0 ? 1 : 2);
+    if (*build == 1) {
+        place = build;
+    }
+    if (build != place) {
+        (void)dlclose(library);
+        return NULL;
+    }
+    return library;
+}
+
+static void replace_library(bool refresh_between)
+{
+    static const char *const libraries[] = {"plugin", "other"};
+    struct sonde_audit *audit;
+    struct sonde_error error;
+    bool has_place = true;
+    CHECK_OK(sonde_depot_create(0, &depot));
+    CHECK_OK(sonde_audit_start(depot, names, 1, &audit, &error));
+    for (volatile int i = 0; i < 2 && has_place; i++) {
+        void *library = load(libraries[i]);
+        has_place = library != NULL;
+        if (has_place) {
+            if (refresh_between || i == 1) {
+                CHECK_OK(sonde_audit_refresh(audit));
+            }
+            int (*call)(int) = (int (*)(int))dlsym(library, "plugin_by_table");
+            CHECK_EQ(call(1), 2);         /* of other code at the same addresses */
+            CHECK_EQ(api_by_table(2), 3); /* of the same */
+            CHECK_OK(dlclose(library));
+            if (refresh_between) {
+                CHECK_OK(sonde_audit_refresh(audit));
+            }
+        }
+    }
+    sonde_audit_stop(audit);
+    count_all();
+    sonde_depot_destroy(depot);
+    if (!has_place) {
+        SKIP("the loader has put the second library elsewhere");
+    }
+    CHECK_EQ(counted[0], 4);
+    CHECK_EQ(stacks, 3);
+}
+
+TEST(what_comes_in_its_place_has_stacks_of_its_own)
+{
+    replace_library(true);
+}
+
+TEST(what_came_and_went_unseen)
+{
+    replace_library(false);
 }
 
 TEST(wrong_use_is_said)

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Whose code the frames of a depot are: the images that were seen, and when they went.
+ *
+ * A look compares a snapshot with what was there at the look before, and closes the nodes of images
+ * that are gone: what is loaded in their place gets others. Whether an image came and went between
+ * two looks is told by the loader's count of what it unloaded; then, and only then, all nodes are
+ * closed whose code is not of an image that was there before and certainly stayed. So two images
+ * never share a node, and nodes of images that stay are kept open. Context: one look at a time, any
+ * thread. */
+#ifndef SONDE_RECORD_IMAGES_H
+#define SONDE_RECORD_IMAGES_H
+
+#include <stdatomic.h>
+
+#include <sonde/status.h>
+
+#include "depot.h"
+#include "image_set.h"
+
+struct sonde__record_image {
+    uint64_t start, end, bias;
+    uint32_t path;                /* of whoever keeps the images */
+    uint32_t flags;               /* enum sonde__image_flags */
+    uint32_t first_node;          /* nodes of the depot from there on may be of it ... */
+    _Atomic uint32_t closed_node; /* ... up to there; 0: it is still loaded */
+    struct sonde__build_id build_id;
+};
+
+/* All zero: nothing was looked at yet. */
+struct sonde__record_images {
+    struct sonde__record_image *images;
+    uint32_t count, most;
+    uint64_t generation, unloads; /* of the set of the last look */
+};
+
+/* A new image is noted, but for its path. False: it shall not be. */
+typedef bool sonde__record_image_added(void *ctx, struct sonde__record_image *noted,
+                                       const struct sonde__image *image);
+
+/* One look; nothing, if it is the set of the last one. added: may be null. Returns how many images
+ * were not noted: they had no room, or were not wanted. */
+uint32_t sonde__record_look(struct sonde__record_images *known, struct sonde__depot *depot,
+                            const struct sonde__image_set *set, sonde__record_image_added *added,
+                            void *ctx);
+
+/* Nothing but what is still loaded is kept: room for more. */
+void sonde__record_forget_closed(struct sonde__record_images *known);
+
+#endif
