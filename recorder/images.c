@@ -92,7 +92,12 @@ static void add_blind(const struct sonde__hook_blind *from)
 
 void recorder_log_blinds(void)
 {
+    static uint64_t sweeps;
     size_t count = 0;
+    if (sonde__hook_sweeps(recorder_hooks) == sweeps) {
+        return;
+    }
+    sweeps = sonde__hook_sweeps(recorder_hooks);
     const struct sonde__hook_blind *blinds = sonde__hook_blinds(recorder_hooks, &count);
     for (size_t i = 0; i < count; i++) {
         add_blind(&blinds[i]);

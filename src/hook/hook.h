@@ -55,7 +55,9 @@ SONDE_NODISCARD enum sonde_status sonde__hook_start(const char *const *names, ui
                                                     uint32_t flags, struct sonde__hooks **ret_hooks,
                                                     struct sonde_error *ret_error);
 
-/* Sweep what was loaded since, and forget what was unloaded. Returns OK | MEMORY. */
+/* Sweep what was loaded since, and forget what was unloaded; of objects that were swept only the
+ * slots that the loader has bound since are looked at, and those that could not be decided. Nothing
+ * when the loader's counters stand. Returns OK | MEMORY. */
 SONDE_NODISCARD enum sonde_status sonde__hook_sweep(struct sonde__hooks *hooks);
 
 /* The first `front` and the last `back` thunks are the caller's, who has set their hooks: the
@@ -76,6 +78,9 @@ uint32_t sonde__hook_look_for_methods(struct sonde__hooks *hooks);
 struct sonde__hook_method;
 const struct sonde__hook_method *sonde__hook_methods(const struct sonde__hooks *hooks,
                                                      uint32_t *ret_count);
+
+/* Sweeps that looked at anything: what is asked below is as of the last of them. */
+uint64_t sonde__hook_sweeps(const struct sonde__hooks *hooks);
 
 /* Slots that lead to a thunk now. */
 uint64_t sonde__hook_slots(const struct sonde__hooks *hooks);

@@ -9,6 +9,9 @@ int api_by_table(int value);
 int api_by_hidden(int value);
 int plugin_call(int value);
 int plugin_by_table(int value);
+int plugin_by_alias(int value);
+int plugin_later(int value);
+int api_later(int value);
 extern const int plugin_build;
 int no_plt_call(int value);
 #pragma GCC visibility pop

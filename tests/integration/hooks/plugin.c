@@ -11,6 +11,21 @@ int plugin_by_table(int value)
     return result;
 }
 
+int plugin_by_alias(int value)
+{
+    int result = api_open64(value);
+    __asm__ volatile("# no tail call" : "+r"(result));
+    return result;
+}
+
+/* Defined by a library that comes later. */
+int plugin_later(int value)
+{
+    int result = api_later(value);
+    __asm__ volatile("# no tail call" : "+r"(result));
+    return result;
+}
+
 static int in_constructor;
 static __attribute__((constructor)) void construct(void)
 {

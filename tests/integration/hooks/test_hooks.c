@@ -14,6 +14,7 @@
 #include "api.h"
 #include "hook.h"
 #include "hook_object.h"
+#include "hook_state.h"
 #include "probe_hook.h"
 #include "test.h"
 
@@ -84,18 +85,24 @@ TEST(forms_of_calls_by_protection)
     check_forms(SONDE__HOOK_NO_MEM);
 }
 
-static const char *plugin_path(void)
+static const char *library_path(const char *name)
 {
     static char path[512];
-    snprintf(path, sizeof path, "%s/tests/integration/hooks/libhooks_plugin.so", test_build_dir());
+    snprintf(path, sizeof path, "%s/tests/integration/hooks/libhooks_%s.so", test_build_dir(),
+             name);
     return path;
+}
+
+static const char *plugin_path(void)
+{
+    return library_path("plugin");
 }
 
 /* Before the harness counts: what the loader keeps after its first library. */
 static __attribute__((constructor)) void warm_up(void)
 {
     for (int i = 0; i < 4; i++) {
-        void *plugin = dlopen(plugin_path(), RTLD_LAZY | RTLD_LOCAL);
+        void *plugin = dlopen(plugin_path(), RTLD_LAZY | (i % 2 == 0 ? RTLD_LOCAL : RTLD_GLOBAL));
         if (plugin != NULL) {
             (void)dlclose(plugin);
         }
@@ -125,7 +132,7 @@ TEST(objects_that_come_later)
     sonde__hook_stop(hooks);
 }
 
-/* --- all is as it was --- */
+/* --- only what is new is swept --- */
 
 struct picture {
     uint64_t values[65536];
@@ -153,6 +160,178 @@ static int copy_slots(struct dl_phdr_info *info, size_t size, void *ctx)
     }
     return 0;
 }
+
+/* A sweep of everything finds nothing that those of what was new have missed. */
+static void check_as_whole(void)
+{
+    static struct picture grown, whole;
+    size_t blind_count = 0, whole_count = 0;
+    const struct sonde__hook_blind *blinds = sonde__hook_blinds(hooks, &blind_count);
+    struct sonde__hook_blind said[256];
+    CHECK(blind_count < 256);
+    memcpy(said, blinds, blind_count * sizeof said[0]);
+    uint64_t slots = sonde__hook_slots(hooks);
+    grown.count = whole.count = 0;
+    (void)dl_iterate_phdr(copy_slots, &grown);
+    hooks->subs--; /* as if all had been loaded since */
+    hooks->adds -= UINT32_MAX;
+    CHECK_OK(sonde__hook_sweep(hooks));
+    (void)dl_iterate_phdr(copy_slots, &whole);
+    CHECK_EQ(sonde__hook_slots(hooks), slots);
+    CHECK_EQ(grown.count, whole.count);
+    CHECK(memcmp(grown.values, whole.values, grown.count * sizeof grown.values[0]) == 0);
+    (void)sonde__hook_blinds(hooks, &whole_count);
+    CHECK_EQ(blind_count, whole_count);
+    for (size_t i = 0; i < blind_count; i++) {
+        CHECK(is_blind(said[i].module, said[i].function, said[i].reason));
+    }
+}
+
+static void *load(const char *name, int flags)
+{
+    void *library = dlopen(library_path(name), flags);
+    CHECK(library != NULL);
+    CHECK_OK(sonde__hook_sweep(hooks));
+    return library;
+}
+
+static void unload(void *library)
+{
+    CHECK_OK(dlclose(library));
+    CHECK_OK(sonde__hook_sweep(hooks));
+}
+
+static int (*find(void *library, const char *name))(int)
+{
+    int (*function)(int) = (int (*)(int))dlsym(library, name);
+    CHECK(function != NULL);
+    return function;
+}
+
+/* A pointer that the program itself has led elsewhere is not taken from it by a library that comes.
+ */
+TEST(what_was_swept_is_left_alone)
+{
+    start(0);
+    __typeof__(&api_open) real = find(RTLD_DEFAULT, "api_open");
+    __typeof__(&api_open) thunk = by_pointer;
+    by_pointer = real;
+    void *plugin = load("plugin", RTLD_LAZY | RTLD_LOCAL);
+    CHECK(by_pointer == real);
+    CHECK_EQ(SEEN(api_open(1), 2), 1);
+    CHECK_EQ(SEEN(find(plugin, "plugin_call")(1), 2), 1);
+    unload(plugin);
+    by_pointer = thunk; /* which leads on for good */
+    sonde__hook_stop(hooks);
+    CHECK_EQ(SEEN(by_pointer(1), 2), 0);
+    by_pointer = real;
+}
+
+/* At the same place again, between two sweeps: its slots are fresh. */
+TEST(what_is_loaded_again_is_swept_again)
+{
+    start(0);
+    for (int i = 0; i < 3; i++) {
+        void *plugin = load("plugin", RTLD_LAZY | RTLD_LOCAL);
+        CHECK_EQ(SEEN(find(plugin, "plugin_call")(1), 2), 1);
+        check_as_whole();
+        CHECK_OK(dlclose(plugin)); /* no sweep */
+    }
+    CHECK_OK(sonde__hook_sweep(hooks));
+    check_as_whole();
+    sonde__hook_stop(hooks);
+}
+
+/* What the loader does to objects that were swept: it binds a slot under another name; a function
+ * comes that was not there; one that a name could mean goes. */
+TEST(what_changes_in_objects_that_were_swept)
+{
+    static const char *const wanted[] = {"api_open", "api_later"};
+    sonde__probe_hook_set_recorder(count);
+    CHECK_OK(sonde__hook_start(wanted, 2, 0, &hooks, NULL));
+    void *plugin = load("plugin", RTLD_LAZY | RTLD_LOCAL);
+    __typeof__(&plugin_call) by_alias = find(plugin, "plugin_by_alias");
+    CHECK(is_blind(NULL, "api_later", SONDE__HOOK_ABSENT));
+    CHECK_EQ(SEEN(by_alias(1), 2), 0); /* which binds it */
+    void *later = load("later", RTLD_LAZY | RTLD_GLOBAL);
+    CHECK(!is_blind(NULL, "api_later", SONDE__HOOK_ABSENT));
+    CHECK(is_blind("libhooks_later", "api_later", SONDE__HOOK_INSIDE));
+    CHECK_EQ(SEEN(by_alias(1), 2), 1);
+    CHECK_EQ(SEEN(find(plugin, "plugin_later")(1), 11), 1);
+    CHECK_EQ(SEEN(find(plugin, "plugin_call")(1), 2), 1);
+    check_as_whole();
+    unload(plugin);
+    unload(later);
+    check_as_whole();
+    CHECK(is_blind(NULL, "api_later", SONDE__HOOK_ABSENT));
+    CHECK(!is_blind("libhooks_later", NULL, SONDE__HOOK_INSIDE));
+    CHECK(!is_blind("libhooks_plugin", NULL, SONDE__HOOK_UNRESOLVED));
+    sonde__hook_stop(hooks);
+}
+
+/* A name that could mean two functions, until the loader has bound the slot. */
+TEST(what_is_decided_later)
+{
+    static const char *const wanted[] = {"api_open64"};
+    sonde__probe_hook_set_recorder(count);
+    CHECK_OK(sonde__hook_start(wanted, 1, 0, &hooks, NULL));
+    void *later = load("later", RTLD_LAZY | RTLD_LOCAL);
+    void *plugin = load("plugin", RTLD_LAZY | RTLD_LOCAL);
+    __typeof__(&plugin_call) by_alias = find(plugin, "plugin_by_alias");
+    CHECK(is_blind("libhooks_plugin", "api_open64", SONDE__HOOK_UNRESOLVED));
+    CHECK_EQ(SEEN(by_alias(1), 2), 0);
+    void *other = load("other", RTLD_LAZY | RTLD_LOCAL);
+    CHECK(!is_blind("libhooks_plugin", "api_open64", SONDE__HOOK_UNRESOLVED));
+    CHECK(is_blind("libhooks_other", "api_open64", SONDE__HOOK_UNRESOLVED));
+    CHECK_EQ(SEEN(by_alias(1), 2), 1);
+    check_as_whole();
+    /* then only one is left */
+    unload(later);
+    CHECK(!is_blind("libhooks_other", "api_open64", SONDE__HOOK_UNRESOLVED));
+    CHECK_EQ(SEEN(find(other, "plugin_by_alias")(1), 2), 1);
+    check_as_whole();
+    unload(plugin);
+    unload(other);
+    sonde__hook_stop(hooks);
+}
+
+/* Libraries come and go in any order, and slots are bound or not. */
+TEST(any_order_gives_what_a_whole_sweep_gives)
+{
+    static const char *const wanted[] = {"api_open", "api_later", "api_open64"};
+    static const char *const libraries[] = {"plugin", "other", "later"};
+    void *loaded[3] = {NULL, NULL, NULL};
+    uint32_t random = 1;
+    sonde__probe_hook_set_recorder(count);
+    CHECK_OK(sonde__hook_start(wanted, 3, 0, &hooks, NULL));
+    for (int i = 0; i < 400; i++) {
+        random = random * 1664525 + 1013904223;
+        uint32_t which = (random >> 24) % 3;
+        if (loaded[which] == NULL) {
+            loaded[which] =
+                dlopen(library_path(libraries[which]),
+                       RTLD_LAZY | ((random & 0x10000) != 0 ? RTLD_GLOBAL : RTLD_LOCAL));
+            CHECK(loaded[which] != NULL);
+        } else if ((random & 0x20000) != 0) {
+            CHECK_OK(dlclose(loaded[which]));
+            loaded[which] = NULL;
+        } else if (which < 2) {
+            (void)find(loaded[which],
+                       (random & 0x40000) != 0 ? "plugin_by_alias" : "plugin_call")(1);
+        }
+        if ((random & 0x300000) == 0) {
+            hooks->is_swept = false; /* also where the loader has only bound slots */
+            CHECK_OK(sonde__hook_sweep(hooks));
+            check_as_whole();
+        }
+    }
+    sonde__hook_stop(hooks);
+    for (int i = 0; i < 3; i++) {
+        CHECK(loaded[i] == NULL || dlclose(loaded[i]) == 0);
+    }
+}
+
+/* --- all is as it was --- */
 
 static void compare_all(uint32_t flags)
 {
