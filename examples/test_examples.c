@@ -46,6 +46,12 @@ TEST(blocks)
 {
     EXPECT("blocks", "a block of 48 bytes with 1 captures\n", "  +32  data, 16 bytes", ": 42\n");
 }
+TEST(debugger)
+{
+    EXPECT("debugger", ", on a stack, 40 bytes\n    count_block_invoke  example_debugger\n",
+           "    void (^)(void)\n    +32    data        2b000000", " is no block", "\nthread ",
+           ", which prints this\n#0  0x", "  main+0x", "  _start+0x");
+}
 TEST(depot_count)
 {
     EXPECT("depot_count", "1000 calls from a stack of ", "\n1 calls from a stack of ",

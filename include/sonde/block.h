@@ -191,6 +191,20 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_block_holders(struct sonde_blo
                                                                 struct sonde_block_holder *holders,
                                                                 size_t max, size_t *ret_count);
 
+/* Print the block at an address to standard error, for a person at a debugger:
+ *
+ *     (gdb) call sonde_block_print(handler)      (lldb) expr sonde_block_print(handler)
+ *
+ * To be called in a process that is stopped anywhere, inside of malloc() or of the loader, too:
+ * takes no lock and no memory of the heap. Any address may be given; what is no block is said.
+ * Names are those of the symbol tables of the images' files, which are mapped for the call;
+ * variables have no names here, which debug information would tell. errno stays as it is.
+ *
+ * Context    any thread; not handler: about 2 KB of stack, and the names of large images take their
+ *            time      Blocks  in writing      Ownership  nothing is transferred
+ * Example    examples/debugger.c */
+SONDE_API void sonde_block_print(const void *block);
+
 /* Text of an enum sonde_block_kind ("strong") and of an enum sonde_block_source ("helper").
  * Returns a static string, also for numbers that are none.  Context: handler. */
 SONDE_API const char *sonde_block_kind_text(unsigned kind);

@@ -76,6 +76,24 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_threads_write(struct sonde_sym
                                                                 enum sonde_style style,
                                                                 sonde_write write, void *ctx);
 
+/* Print the stacks of all threads to standard error, for a person at a debugger:
+ *
+ *     (gdb) call sonde_stacks_print()      (lldb) expr sonde_stacks_print()
+ *
+ * To be called in a process that is stopped anywhere, inside of malloc() or of the loader, too:
+ * takes no lock, no memory of the heap, and sends no signal. A thread that runs is said to: gdb
+ * lets the others go on while a function is called, unless `set scheduler-locking on`. Names are
+ * those of the symbol tables of the images' files, as they stand there: not demangled, no inlined
+ * calls, no lines. At most SONDE_STACKS_PRINT_THREADS_MAX threads, and of each the innermost frames
+ * up to SONDE_STACKS_PRINT_FRAMES_MAX. errno stays as it is.
+ *
+ * Context    any thread, while nobody unloads a library; not handler      Blocks  in writing
+ * Ownership  nothing is transferred
+ * Example    examples/debugger.c */
+SONDE_API void sonde_stacks_print(void);
+#define SONDE_STACKS_PRINT_THREADS_MAX 4096u
+#define SONDE_STACKS_PRINT_FRAMES_MAX  256u
+
 /* The lines of a stack as strings that are made once: a stack that was asked for before gives the
  * same strings, without a lock. It is compared in full, and again when libraries were loaded or
  * unloaded.

@@ -11,6 +11,7 @@ SONDE__ENTRY(sonde_thread_write, sonde__api_thread_write, 5)
 SONDE__ENTRY(sonde_threads_write, sonde__api_threads_write, 4)
 SONDE__ENTRY(sonde_callstack_symbols, sonde__api_callstack_symbols, 2)
 SONDE__ENTRY(sonde_callstack_strings, sonde__api_callstack_strings, 2)
+SONDE__ENTRY(sonde_stacks_print, sonde__api_stacks_print, 0)
 SONDE__ENTRY(sonde_report_write_fd, sonde__api_report_write_fd, 3)
 
     .section .note.GNU-stack, "", %progbits

@@ -2,6 +2,9 @@ set(sources
     api_audit.c
     api_block.c
     api_block_registry.c
+    api_debug_block.c
+    api_debug_names.c
+    api_debug_stacks.c
     api_depot.c
     api_entry.S
     api_image.c

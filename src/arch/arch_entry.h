@@ -13,6 +13,7 @@
 /* clang-format off */
 #if defined(__x86_64__)
 
+#define SONDE__ENTRY_ARGUMENT_0 %rdi
 #define SONDE__ENTRY_ARGUMENT_2 %rdx
 #define SONDE__ENTRY_ARGUMENT_3 %rcx
 #define SONDE__ENTRY_ARGUMENT_4 %r8
@@ -52,6 +53,7 @@
 
 #elif defined(__aarch64__)
 
+#define SONDE__ENTRY_ARGUMENT_0 x0
 #define SONDE__ENTRY_ARGUMENT_2 x2
 #define SONDE__ENTRY_ARGUMENT_3 x3
 #define SONDE__ENTRY_ARGUMENT_4 x4

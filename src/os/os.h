@@ -75,6 +75,8 @@ SONDE_NODISCARD enum sonde_status sonde__os_pread(int32_t fd, void *ret_bytes, s
                                                   uint64_t offset, size_t *ret_size,
                                                   int32_t *ret_os_error);
 void sonde__os_close(int32_t fd);
+/* Write all of it, as far as it goes: what a pipe or terminal refuses is lost. */
+void sonde__os_write(int32_t fd, const void *bytes, size_t size);
 
 /* --- threads --- */
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Files, opened for reading only. */
+/* Files, opened for reading only; and writing to what is open already. */
 #include <fcntl.h>
 #include <stddef.h>
 
@@ -37,4 +37,20 @@ enum sonde_status sonde__os_pread(int32_t fd, void *ret_bytes, size_t size, uint
 void sonde__os_close(int32_t fd)
 {
     linux_call(SYS_close, fd, 0, 0, 0);
+}
+
+void sonde__os_write(int32_t fd, const void *bytes, size_t size)
+{
+    const uint8_t *at = bytes;
+    while (size > 0) {
+        long n = linux_call(SYS_write, fd, at, size, 0);
+        if (n == -EINTR) {
+            continue;
+        }
+        if (linux_failed(n) || n == 0) {
+            return;
+        }
+        at += n;
+        size -= (size_t)n;
+    }
 }

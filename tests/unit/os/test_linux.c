@@ -380,6 +380,33 @@ TEST(map_and_unmap)
     CHECK(sonde__os_map((size_t)1 << 60) == NULL);
 }
 
+TEST(write_goes_on_to_the_end)
+{
+    enum { BYTES = 200000 }; /* more than a pipe holds: several system calls */
+    static uint8_t bytes[BYTES], got[BYTES];
+    int fds[2];
+    size_t have = 0;
+    for (size_t i = 0; i < BYTES; i++) {
+        bytes[i] = (uint8_t)(i * 7);
+    }
+    CHECK_OK(pipe(fds));
+    pid_t child = fork();
+    if (child == 0) {
+        close(fds[0]);
+        sonde__os_write(fds[1], bytes, BYTES);
+        _exit(0);
+    }
+    close(fds[1]);
+    for (ssize_t n; (n = read(fds[0], got + have, BYTES - have)) > 0;) {
+        have += (size_t)n;
+    }
+    CHECK_EQ(waitpid(child, NULL, 0), child);
+    CHECK_EQ(have, BYTES);
+    CHECK(memcmp(got, bytes, BYTES) == 0);
+    close(fds[0]);
+    sonde__os_write(fds[0], bytes, BYTES); /* closed: nothing happens */
+}
+
 TEST(loader_knows_its_images)
 {
     struct sonde__os_image here, libc;

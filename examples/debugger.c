@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a person calls at a debugger, in a process that is stopped anywhere:
+ *
+ *     (gdb) call sonde_stacks_print()
+ *     (gdb) call sonde_block_print(handler)
+ *
+ * The functions need no preparation, but they must be there: who links the static library names
+ * them somewhere, as here, or links with -Wl,-u,sonde_block_print. The program itself may call
+ * them, too. They write to standard error, which is here the same as standard output. */
+#include <unistd.h>
+
+#include <sonde/block.h>
+#include <sonde/text.h>
+
+/* A block as a compiler for C lays it out, made by hand so that any compiler can build this. */
+void *_NSConcreteStackBlock[32];
+struct literal {
+    const void *isa;
+    uint32_t flags, reserved;
+    void (*invoke)(struct literal *block);
+    const void *descriptor;
+    int number;
+};
+static const struct {
+    uintptr_t reserved, size;
+    const char *signature;
+} descriptor = {0, sizeof(struct literal), "v8@?0"};
+
+static void count_block_invoke(struct literal *block)
+{
+    block->number++;
+}
+
+int main(void)
+{
+    struct literal block = {
+        _NSConcreteStackBlock, SONDE_BLOCK_HAS_SIGNATURE, 0, count_block_invoke, &descriptor, 42};
+    block.invoke(&block);
+    if (dup2(STDOUT_FILENO, STDERR_FILENO) < 0) {
+        return 1;
+    }
+    sonde_block_print(&block);
+    sonde_block_print("text");
+    sonde_stacks_print();
+    return 0;
+}

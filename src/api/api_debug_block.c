@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One block of a process that a debugger has stopped, to standard error. */
+#include <errno.h>
+
+#include <sonde/block.h>
+
+#include "api_debug.h"
+#include "arch_regs.h"
+#include "base_mem.h"
+#include "base_status.h"
+#include "block_captures.h"
+#include "os.h"
+#include "style.h"
+
+enum {
+    CAPTURES_MAX = 512, /* the most met in a block is 40 */
+    DATA_SHOWN = 32,    /* bytes of plain data */
+    DEPTH_MAX = 2,      /* a __block variable that holds one */
+};
+
+struct work {
+    struct debug_names names;
+    struct sonde__block_memory memory;
+    struct sonde__block_scratch scratch;
+    struct sonde__block_capture captures[DEPTH_MAX][CAPTURES_MAX];
+    char encoding[SONDE__BLOCK_TEXT_MAX];
+    char line[DEBUG_LINE_MAX];
+    struct sonde__text out;
+};
+
+static bool read_memory(void *ctx, uint64_t address, void *buffer, size_t size)
+{
+    (void)ctx;
+    return sonde__os_read(address, buffer, size) == size;
+}
+
+static const char *name_at(void *ctx, uint64_t address)
+{
+    struct work *work = ctx;
+    return debug_find(&work->names, address, true).name;
+}
+
+static void put(struct work *work, const char *text)
+{
+    sonde__base_text_str(&work->out, text);
+}
+
+static void put_address(struct work *work, uint64_t address)
+{
+    put(work, "0x");
+    sonde__base_text_hex(&work->out, address, 0);
+}
+
+static void put_count(struct work *work, uint64_t count, const char *what)
+{
+    sonde__base_text_dec(&work->out, count);
+    put(work, what);
+    put(work, count == 1 ? "" : "s");
+}
+
+/* `text` and blanks up to a width. */
+static void put_wide(struct work *work, const char *text, size_t width)
+{
+    put(work, text);
+    for (size_t i = sonde__base_str_length(text); i < width; i++) {
+        put(work, " ");
+    }
+}
+
+/* --- values --- */
+
+static bool is_block_class(struct work *work, uint64_t isa)
+{
+    return sonde__block_class_of(name_at(work, isa)) != SONDE__BLOCK_CLASS_OTHER;
+}
+
+/* "OBJC_CLASS_$_Ctl", "_OBJC_CLASS_Ctl" -> "Ctl", or null. */
+static const char *class_name(const char *symbol)
+{
+    static const char *const begins[] = {"OBJC_CLASS_$_", "_OBJC_CLASS_$_", "._OBJC_CLASS_",
+                                         "_OBJC_CLASS_"};
+    for (size_t i = 0; symbol != NULL && i < sizeof begins / sizeof begins[0]; i++) {
+        size_t length = sonde__base_str_length(begins[i]);
+        if (sonde__base_str_length(symbol) > length &&
+            sonde__base_mem_compare(symbol, begins[i], length) == 0) {
+            return symbol + length;
+        }
+    }
+    return NULL;
+}
+
+/* "main_block_invoke  prog" */
+static void put_function(struct work *work, uint64_t address)
+{
+    struct debug_answer answer = debug_find(&work->names, address, true);
+    if (answer.name == NULL) {
+        debug_put_code(&work->names, &work->out, address, address);
+        return;
+    }
+    put(work, answer.name);
+    put(work, "  ");
+    put(work, sonde__style_base_name(answer.image->path));
+}
+
+/* What a reference leads to; only one that keeps it alive is followed. */
+static void put_reference(struct work *work, uint64_t value, bool owned)
+{
+    struct sonde__block_literal literal;
+    uint64_t isa;
+    if (value == 0) {
+        put(work, "nil");
+        return;
+    }
+    if (!owned || value % 8 != 0 || !read_memory(NULL, value, &isa, sizeof isa)) {
+        put_address(work, value);
+        return;
+    }
+    if (is_block_class(work, isa) &&
+        sonde__block_literal_read(&work->memory, value, &literal) == SONDE_OK) {
+        put(work, "block ");
+        put_address(work, value);
+        put(work, " in ");
+        put_function(work, literal.invoke);
+        return;
+    }
+    if (class_name(name_at(work, isa)) != NULL) {
+        put(work, class_name(name_at(work, isa)));
+        put(work, " ");
+    }
+    put_address(work, value);
+}
+
+static void put_bytes(struct work *work, uint64_t address, uint32_t size)
+{
+    uint8_t bytes[DATA_SHOWN];
+    uint32_t shown = size < DATA_SHOWN ? size : DATA_SHOWN;
+    if (!read_memory(NULL, address, bytes, shown)) {
+        put(work, "cannot be read");
+        return;
+    }
+    for (uint32_t i = 0; i < shown; i++) {
+        put(work, i % 4 == 0 && i != 0 ? " " : "");
+        sonde__base_text_hex(&work->out, bytes[i], 2);
+    }
+    put(work, size > shown ? " ..." : "");
+}
+
+/* "helper, helper name; layout: byref" */
+static void put_known(struct work *work, const struct sonde__block_capture *capture)
+{
+    const char *comma = "  (";
+    bool any = false;
+    for (unsigned i = 0; i <= SONDE_BLOCK_BY_DWARF; i++) {
+        if ((capture->sources >> i & 1) != 0) {
+            put(work, comma);
+            put(work, sonde_block_source_text(i));
+            comma = ", ";
+            any = true;
+        }
+    }
+    for (unsigned i = 0; i <= SONDE_BLOCK_BY_DWARF; i++) {
+        if ((capture->against >> i & 1) != 0 && capture->said[i] != SONDE__BLOCK_UNSAID) {
+            put(work, any ? "; " : "  (");
+            put(work, sonde_block_source_text(i));
+            put(work, ": ");
+            put(work, sonde_block_kind_text(capture->said[i]));
+            any = true;
+        }
+    }
+    put(work, any ? ")" : "");
+}
+
+/* --- captures --- */
+
+/* Of a block, or of a __block variable's box. */
+static void print_captures(struct work *work, uint64_t address, uint32_t size,
+                           const struct sonde__block_captures *captures, unsigned depth);
+
+static void print_box(struct work *work, const struct sonde__block_capture *capture,
+                      uint64_t address, unsigned depth)
+{
+    struct sonde__block_captures inside = {.items = work->captures[1], .capacity = CAPTURES_MAX};
+    struct sonde__block_byref byref;
+    bool is_box = sonde__block_byref_read(&work->memory, address, &byref) == SONDE_OK;
+    put(work, is_box ? "box " : "");
+    put_address(work, is_box ? byref.address : address);
+    put(work, !is_box ? ", which is no box" : byref.is_heap ? "" : ", on a stack");
+    put_known(work, capture);
+    debug_line(&work->out);
+    if (is_box && depth + 1 < DEPTH_MAX) {
+        sonde__block_byref_captures(&work->memory, &byref, NULL, &work->scratch, &inside);
+        print_captures(work, byref.address, byref.size, &inside, depth + 1);
+    }
+}
+
+static void print_capture(struct work *work, uint64_t address, uint32_t size,
+                          const struct sonde__block_capture *capture, unsigned depth)
+{
+    uint64_t value = 0, at = address + capture->offset;
+    bool has_word = size - capture->offset >= 8 && read_memory(NULL, at, &value, sizeof value);
+    char number[16];
+    struct sonde__text text;
+    sonde__base_text_init(&text, number, sizeof number);
+    sonde__base_text_dec(&text, capture->offset);
+    for (unsigned i = 0; i <= depth; i++) {
+        put(work, "    ");
+    }
+    put(work, "+");
+    put_wide(work, number, 6);
+    put(work, capture->inside ? "  " : "");
+    put_wide(work, sonde_block_kind_text(capture->kind), 12);
+    switch (has_word ? capture->kind : SONDE_BLOCK_DATA) {
+    case SONDE_BLOCK_BYREF:
+        print_box(work, capture, value, depth);
+        return;
+    case SONDE_BLOCK_STRONG:
+    case SONDE_BLOCK_BLOCK:
+        put_reference(work, value, capture->sources != 1u << SONDE_BLOCK_BY_LAYOUT);
+        break;
+    case SONDE_BLOCK_WEAK:
+    case SONDE_BLOCK_UNRETAINED:
+        put_reference(work, value, false);
+        break;
+    default:
+        put_bytes(work, at, capture->size != 0 ? capture->size : has_word ? 8 : 1);
+    }
+    put_known(work, capture);
+    debug_line(&work->out);
+}
+
+static void print_captures(struct work *work, uint64_t address, uint32_t size,
+                           const struct sonde__block_captures *captures, unsigned depth)
+{
+    for (size_t i = 0; i < captures->count; i++) {
+        if (captures->items[i].offset < size) {
+            print_capture(work, address, size, &captures->items[i], depth);
+        }
+    }
+    if (captures->helper_problem != NULL) {
+        put(work, "    its helpers were not followed to their end: ");
+        put(work, captures->helper_problem);
+        debug_line(&work->out);
+    }
+    if (captures->lost != 0) {
+        put(work, "    more than is shown");
+        debug_line(&work->out);
+    }
+}
+
+/* --- the block --- */
+
+struct finding {
+    struct work *work;
+    uint64_t isa;
+};
+
+static bool runtime_has(void *ctx, const char *name)
+{
+    struct finding *finding = ctx;
+    return debug_image_has(&finding->work->names, finding->isa, name);
+}
+
+static void print_head(struct work *work, const struct sonde__block_literal *literal,
+                       const struct sonde__block_desc *desc)
+{
+    static const char *const places[] = {"on a stack", "on the heap", "global",
+                                         "released: what it held may be gone"};
+    struct finding finding = {work, literal->isa};
+    struct sonde__block_state state;
+    size_t length;
+    sonde__block_state_of(literal, sonde__block_runtime_of(runtime_has, &finding),
+                          sonde__block_class_of(name_at(work, literal->isa)), &state);
+    put(work, "block ");
+    put_address(work, literal->address);
+    put(work, ", ");
+    put(work, places[state.place]);
+    if (state.place == SONDE__BLOCK_PLACE_HEAP) {
+        put(work, ", ");
+        put_count(work, state.count, " reference");
+    }
+    put(work, ", ");
+    put_count(work, desc->size, " byte");
+    debug_line(&work->out);
+    put(work, "    ");
+    put_function(work, literal->invoke);
+    debug_line(&work->out);
+    if (desc->signature != 0 &&
+        sonde__block_read_text(&work->memory, desc->signature, work->encoding,
+                               sizeof work->encoding, &length)) {
+        put(work, "    ");
+        if (!sonde__block_signature(work->encoding, length, NULL, &work->out)) {
+            put(work, "type not understood: ");
+            put(work, work->encoding);
+        }
+        debug_line(&work->out);
+    }
+    if (desc->problem != NULL) {
+        put(work, "    ");
+        put(work, desc->problem);
+        debug_line(&work->out);
+    }
+}
+
+static const char *print_block(struct work *work, uint64_t address)
+{
+    struct sonde__block_captures captures = {.items = work->captures[0], .capacity = CAPTURES_MAX};
+    struct sonde__block_literal literal;
+    struct sonde__block_desc desc;
+    enum sonde_status status = sonde__block_literal_read(&work->memory, address, &literal);
+    if (status != SONDE_OK) {
+        return status == SONDE_UNREADABLE ? "cannot be read" : "is no block";
+    }
+    if (!is_block_class(work, literal.isa)) {
+        return "is no block: its first word is no class of blocks";
+    }
+    if (sonde__block_desc_read(&work->memory, literal.descriptor, literal.flags, &desc) !=
+        SONDE_OK) {
+        return "is no block: it has no descriptor";
+    }
+    print_head(work, &literal, &desc);
+    sonde__block_captures(&work->memory, &desc, NULL, 0, &work->scratch, &captures);
+    print_captures(work, address, desc.size, &captures, 0);
+    return NULL;
+}
+
+void sonde_block_print(const void *block)
+{
+    int error = errno;
+    uint64_t address = (uint64_t)(uintptr_t)block;
+    struct work *work = sonde__os_map(sizeof *work);
+    const char *refusal = "sonde: no memory to be mapped";
+    char line[128];
+    if (work != NULL) {
+        work->memory = (struct sonde__block_memory){SONDE__ARCH_HOST, read_memory, name_at, work};
+        sonde__base_text_init(&work->out, work->line, sizeof work->line);
+        refusal = print_block(work, address);
+        debug_names_done(&work->names);
+        sonde__os_unmap(work, sizeof *work);
+    }
+    if (refusal != NULL) {
+        struct sonde__text out;
+        sonde__base_text_init(&out, line, sizeof line);
+        sonde__base_text_str(&out, "0x");
+        sonde__base_text_hex(&out, address, 0);
+        sonde__base_text_char(&out, ' ');
+        sonde__base_text_str(&out, refusal);
+        debug_line(&out);
+    }
+    errno = error;
+}
