@@ -264,6 +264,46 @@ static int print_all(struct heap_view *view, int32_t pid, bool json)
     return SONDE__CLI_OK;
 }
 
+/* A block that was not copied: on a stack, where it may be what is left of one, or global. */
+static bool is_elsewhere(struct heap_view *view, uint64_t address,
+                         struct sonde__blockheap_item *ret_item)
+{
+    const struct sonde__block_memory *memory = sonde__blockheap_memory(view->heap);
+    const struct sonde__blockheap_class *class;
+    struct sonde__block_literal literal;
+    struct sonde__block_desc desc;
+    if (sonde__block_literal_read(memory, address, &literal) != SONDE_OK ||
+        (literal.flags & SONDE_BLOCK_HEAP) != 0) {
+        return false;
+    }
+    class = sonde__blockheap_class_at(view->heap, literal.isa);
+    if (class == NULL ||
+        (class->kind != SONDE__BLOCK_CLASS_STACK && class->kind != SONDE__BLOCK_CLASS_GLOBAL) ||
+        sonde__block_desc_read(memory, literal.descriptor, literal.flags, &desc) != SONDE_OK) {
+        return false;
+    }
+    *ret_item = (struct sonde__blockheap_item){.address = address,
+                                               .invoke = literal.invoke,
+                                               .descriptor = literal.descriptor,
+                                               .flags = literal.flags,
+                                               .size = desc.size,
+                                               .runtime = class->runtime};
+    return true;
+}
+
+static void print_place(const struct sonde__blockheap_item *item, bool is_heap)
+{
+    printf("    %" PRIu32 " bytes at 0x%" PRIx64 ", ", item->size, item->address);
+    if (is_heap) {
+        printf("%" PRIu32 " reference%s\n", item->count, item->count == 1 ? "" : "s");
+    } else if ((item->flags & SONDE_BLOCK_GLOBAL) != 0 &&
+               (item->flags & SONDE_BLOCK_NOESCAPE) == 0) {
+        printf("global\n");
+    } else {
+        printf("on a stack\n");
+    }
+}
+
 static int print_one(struct heap_view *view, const char *text)
 {
     const struct sonde__block_memory *memory = sonde__blockheap_memory(view->heap);
@@ -273,7 +313,8 @@ static int print_one(struct heap_view *view, const char *text)
     const struct sonde__blockheap_captures *captures;
     uint8_t *body;
     uint32_t size;
-    if (!sonde__blockheap_check(view->heap, address, &item)) {
+    bool is_heap = sonde__blockheap_check(view->heap, address, &item);
+    if (!is_heap && !is_elsewhere(view, address, &item)) {
         sonde__cli_error(view->command, "%s: no live block of the heap is there", text);
         return SONDE__CLI_ABSENT;
     }
@@ -285,8 +326,7 @@ static int print_one(struct heap_view *view, const char *text)
         return sonde__cli_fail(view->command, text, SONDE_UNREADABLE, NULL);
     }
     print_head(view, &item);
-    printf("    %" PRIu32 " bytes at 0x%" PRIx64 ", %" PRIu32 " reference%s\n", item.size, address,
-           item.count, item.count == 1 ? "" : "s");
+    print_place(&item, is_heap);
     print_captures(view, captures, body, size, 0);
     sonde__mem_free(body);
     return SONDE__CLI_OK;
