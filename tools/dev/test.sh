@@ -99,7 +99,7 @@ stage_aarch64() { compile aarch64 && run_ctest aarch64 -L 'unit|portable'; }
 
 stage_fuzz() {
     local rc=0
-    dev_fuzz all "$([ "$long" = 1 ] && echo 600 || echo 15)" || rc=$?
+    dev_fuzz all "$([ "$long" = 1 ] && echo 600 || echo 10)" || rc=$?
     tally "fuzz" $rc
 }
 
