@@ -98,7 +98,7 @@ static void print_box(struct heap_view *view, uint64_t address, unsigned depth)
     uint8_t body[256];
     uint32_t size;
     if (captures == NULL ||
-        sonde__blockheap_byref(view->heap, address, &byref, captures) != SONDE_OK) {
+        sonde__blockheap_byref(view->heap, address, NULL, &byref, captures) != SONDE_OK) {
         printf("  0x%" PRIx64 ", which is no box\n", address);
     } else {
         size = byref.size < sizeof body ? byref.size : (uint32_t)sizeof body;
@@ -163,7 +163,7 @@ static void print_kind(struct heap_view *view, const struct kind *kind)
 {
     const struct sonde__blockheap_item *item = &kind->items[0];
     const struct sonde__blockheap_captures *captures =
-        sonde__blockheap_captures(view->heap, item->descriptor, item->flags);
+        sonde__blockheap_captures(view->heap, item->descriptor, item->flags, 0);
     print_head(view, item);
     printf("    %zu of %" PRIu32 " bytes, the first at 0x%" PRIx64 "\n", kind->count, item->size,
            item->address);
@@ -175,7 +175,7 @@ static void print_kind(struct heap_view *view, const struct kind *kind)
 static void json_captures(struct heap_view *view, const struct sonde__blockheap_item *item)
 {
     const struct sonde__blockheap_captures *captures =
-        sonde__blockheap_captures(view->heap, item->descriptor, item->flags);
+        sonde__blockheap_captures(view->heap, item->descriptor, item->flags, 0);
     printf("\"captures\": [");
     for (uint32_t i = 0; captures != NULL && i < captures->count; i++) {
         const struct sonde__blockheap_capture *capture = &captures->items[i];
@@ -318,7 +318,7 @@ static int print_one(struct heap_view *view, const char *text)
         sonde__cli_error(view->command, "%s: no live block of the heap is there", text);
         return SONDE__CLI_ABSENT;
     }
-    captures = sonde__blockheap_captures(view->heap, item.descriptor, item.flags);
+    captures = sonde__blockheap_captures(view->heap, item.descriptor, item.flags, 0);
     size = item.size < BODY_BYTES ? item.size : BODY_BYTES;
     body = sonde__mem_alloc(size);
     if (captures == NULL || body == NULL || !memory->read(memory->ctx, address, body, size)) {

@@ -19,7 +19,8 @@ extern "C" {
 
 /* name, text. What a captured variable is to the block. New ones are added at the end. */
 #define SONDE_BLOCK_KIND_MAP(X)                                                                    \
-    X(UNKNOWN, "unknown")       /* managed by the block, not known how */                          \
+    X(UNKNOWN, "unknown")       /* managed by the block, not known how; or told of by its layout   \
+                                   alone */                                                        \
     X(STRONG, "strong")         /* an object that the block retains */                             \
     X(WEAK, "weak")             /* an object by a weak reference: zeroed when that dies */         \
     X(UNRETAINED, "unretained") /* an object that the block does not keep alive */                 \

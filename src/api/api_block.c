@@ -123,7 +123,7 @@ static enum sonde_status inspect(struct sonde_blocks *blocks, uint64_t address, 
     if (blocks->target != NULL && sonde__blockheap_class_at(blocks->heap, literal.isa) == NULL) {
         return SONDE_CORRUPT;
     }
-    captures = sonde__blockheap_captures(blocks->heap, literal.descriptor, literal.flags);
+    captures = sonde__blockheap_captures(blocks->heap, literal.descriptor, literal.flags, 0);
     if (captures == NULL) {
         return SONDE_CORRUPT;
     }
@@ -226,7 +226,7 @@ enum sonde_status sonde_blocks_scan(struct sonde_blocks *blocks, struct sonde_bl
     for (size_t i = 0; i < found.count && i < max; i++) {
         const struct sonde__blockheap_item *from = &found.items[i];
         const struct sonde__blockheap_captures *captures =
-            sonde__blockheap_captures(blocks->heap, from->descriptor, from->flags);
+            sonde__blockheap_captures(blocks->heap, from->descriptor, from->flags, 0);
         items[i] = (struct sonde_block){.address = from->address,
                                         .invoke = from->invoke,
                                         .descriptor = from->descriptor,

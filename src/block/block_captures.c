@@ -286,6 +286,13 @@ static enum sonde_block_kind kind_of_member(const struct merge *m,
     }
 }
 
+/* Is it managed, by the word of a source that knows? Without helpers names repeat the layout. */
+static bool is_managed(const struct merge *m, const struct sonde__block_capture *capture)
+{
+    return m->has_helpers && capture->kind != SONDE_BLOCK_OBJECT &&
+           capture->kind != SONDE_BLOCK_DATA && capture->kind != SONDE_BLOCK_UNRETAINED;
+}
+
 /* A member that has more than one word in it may have been found in parts. */
 static void add_member(struct merge *m, const struct sonde__block_member *member)
 {
@@ -294,8 +301,8 @@ static void add_member(struct merge *m, const struct sonde__block_member *member
     for (size_t i = 0; i < m->out->count; i++) {
         struct sonde__block_capture *part = &m->out->items[i];
         if (part->offset >= member->offset && part->offset - member->offset < member->size &&
-            member->form == SONDE__BLOCK_MEMBER_OTHER && part->kind != SONDE_BLOCK_OBJECT &&
-            part->kind != SONDE_BLOCK_DATA && (member->size > WORD || part->inside)) {
+            member->form == SONDE__BLOCK_MEMBER_OTHER && is_managed(m, part) &&
+            (member->size > WORD || part->inside)) {
             part->inside = true;
             has_parts = true;
         }
@@ -311,13 +318,6 @@ static void add_member(struct merge *m, const struct sonde__block_member *member
         }
         capture->member = member;
         capture->size = member->size;
-        capture->said[SONDE_BLOCK_BY_DWARF] = capture->kind;
-        if (member->form == SONDE__BLOCK_MEMBER_BLOCK && capture->kind == SONDE_BLOCK_STRONG) {
-            capture->said[SONDE_BLOCK_BY_DWARF] = SONDE_BLOCK_BLOCK;
-        }
-        if (member->form == SONDE__BLOCK_MEMBER_BYREF && capture->kind != SONDE_BLOCK_BYREF) {
-            capture->said[SONDE_BLOCK_BY_DWARF] = SONDE_BLOCK_BYREF;
-        }
     }
 }
 
@@ -341,44 +341,25 @@ static void sort(struct sonde__block_captures *out)
 
 /* --- the end --- */
 
-/* Bytes that nothing is said of. An object of unknown size reaches to what comes next. */
+/* Bytes that nothing is said of. Of an object of unknown size they begin behind its first word:
+ * what is there may still be the object's, and is another variable as often; before one of its
+ * parts it is the object's. */
 static void fill_gaps(struct merge *m)
 {
     uint32_t at = m->begin;
-    size_t count = m->out->count;
-    struct {
-        uint32_t from, to;
-    } gap;
-    for (size_t i = 0; i <= count;) {
-        const struct sonde__block_capture *capture = i < count ? &m->out->items[i] : NULL;
-        if (capture != NULL && capture->inside) {
-            if (capture->offset + capture->size > at) {
-                at = capture->offset + capture->size;
-            }
-            i++;
-            continue;
+    for (size_t i = 0; i <= m->out->count; i++) {
+        const struct sonde__block_capture *next = i < m->out->count ? &m->out->items[i] : NULL;
+        bool is_part = next != NULL && next->inside;
+        uint32_t from = at, to = next != NULL ? next->offset : m->size;
+        if (next != NULL && next->offset + (next->size != 0 ? next->size : WORD) > at) {
+            at = next->offset + (next->size != 0 ? next->size : WORD);
         }
-        gap.from = at;
-        gap.to = capture != NULL ? capture->offset : m->size;
-        if (capture != NULL) {
-            uint32_t size = capture->size;
-            uint32_t end = size == 0 ? m->size : capture->offset + size;
-            for (size_t k = i + 1; k < count && size == 0; k++) {
-                if (!m->out->items[k].inside) {
-                    end = m->out->items[k].offset;
-                    break;
-                }
-            }
-            at = end > at ? end : at;
-        }
-        if (gap.from < gap.to) {
-            if (insert(m, gap.from, gap.to - gap.from, false, SONDE_BLOCK_DATA) == NULL) {
+        if (from < to) {
+            if (insert(m, from, to - from, is_part, SONDE_BLOCK_DATA) == NULL) {
                 return;
             }
-            count++;
             i++;
         }
-        i++;
     }
 }
 
@@ -420,6 +401,11 @@ static void decide(const struct merge *m, struct sonde__block_capture *capture)
                capture->said[SONDE_BLOCK_BY_GENERIC] == SONDE__BLOCK_UNSAID) {
         capture->kind = SONDE_BLOCK_UNRETAINED; /* a name that repeats what the layout says */
     }
+    if (capture->member !=
+        NULL) { /* types say of a box that it is one, and of nothing who owns it */
+        capture->said[SONDE_BLOCK_BY_DWARF] =
+            capture->member->form == SONDE__BLOCK_MEMBER_BYREF ? SONDE_BLOCK_BYREF : capture->kind;
+    }
     for (unsigned source = 0; source < sizeof capture->said; source++) {
         uint8_t said = capture->said[source];
         if (said != SONDE__BLOCK_UNSAID) {
@@ -438,7 +424,11 @@ static void decide(const struct merge *m, struct sonde__block_capture *capture)
 static void finish(struct merge *m)
 {
     for (size_t i = 0; i < m->member_count; i++) {
-        add_member(m, &m->members[i]);
+        const struct sonde__block_member *member = &m->members[i];
+        if (member->offset >= m->begin && member->offset < m->size &&
+            member->size <= m->size - member->offset) {
+            add_member(m, member);
+        }
     }
     sort(m->out);
     if (m->member_count == 0) {
@@ -512,10 +502,21 @@ static enum sonde_block_kind kind_of_box(unsigned kind)
     }
 }
 
-/* The flags of the box say of which kind its one variable is, where that is a pointer. */
-static void add_flags(struct merge *m, const struct sonde__block_byref *byref)
+/* Where the variable is: debug information knows; else the one thing that the helper releases, if
+ * there is one; else behind the header, if no alignment puts padding between them. */
+static uint32_t place_in_box(const struct merge *m, const struct sonde__block_byref *byref,
+                             const struct sonde__block_member *member)
 {
-    struct sonde__block_claim claim = {.offset = byref->variable,
+    if (member != NULL) {
+        return member->variable_offset;
+    }
+    return m->out->count == 1 ? m->out->items[0].offset : byref->variable;
+}
+
+/* The flags of the box say of which kind its one variable is, where that is a pointer. */
+static void add_flags(struct merge *m, const struct sonde__block_byref *byref, uint32_t place)
+{
+    struct sonde__block_claim claim = {.offset = place,
                                        .size = WORD,
                                        .kind = (uint8_t)kind_of_box(byref->kind),
                                        .source = SONDE_BLOCK_BY_LAYOUT};
@@ -553,16 +554,20 @@ void sonde__block_byref_captures(const struct sonde__block_memory *memory,
     follow(&m, byref->dispose, SONDE__BLOCK_HELPER_DISPOSE);
     ret_captures->is_owned_known = ret_captures->helper_problem == NULL;
     m.begin = byref->variable;
+    if (member != NULL && (member->variable_size == 0 || member->variable_offset < m.begin ||
+                           member->variable_offset >= byref->size)) {
+        member = NULL; /* of another box */
+    }
     if (byref->kind == SONDE__BLOCK_BYREF_LAYOUT) {
         uint8_t form = byref->layout == 0       ? SONDE__BLOCK_LAYOUT_NONE
                        : byref->layout < 0x1000 ? SONDE__BLOCK_LAYOUT_INLINE
                                                 : SONDE__BLOCK_LAYOUT_STRING;
-        add_layout(&m, form, byref->layout, byref->variable);
+        add_layout(&m, form, byref->layout,
+                   member != NULL ? member->variable_offset : byref->variable);
     } else {
-        add_flags(&m, byref);
+        add_flags(&m, byref, place_in_box(&m, byref, member));
     }
-    if (member != NULL && member->variable_size > 0 && member->variable_offset >= m.begin &&
-        member->variable_offset < byref->size) {
+    if (member != NULL) {
         variable = (struct sonde__block_member){.offset = member->variable_offset,
                                                 .size = member->variable_size,
                                                 .form = member->variable_form,

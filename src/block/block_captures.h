@@ -6,7 +6,8 @@
  * then the layout. The layout alone decides nothing about ownership: what the helpers, followed to
  * their end, do not touch is not owned. Debug information adds names, types and sizes, and with it
  * every byte is accounted for; without it, bytes that nothing is known of are one capture of data
- * each run. Context: any thread; no heap, no lock. */
+ * each run, also behind the first word of an object whose size nobody tells. Context: any thread;
+ * no heap, no lock. */
 #ifndef SONDE_BLOCK_BLOCK_CAPTURES_H
 #define SONDE_BLOCK_BLOCK_CAPTURES_H
 
@@ -29,6 +30,7 @@ struct sonde__block_member {
     uint8_t bit_offset, bit_size; /* of a bit-field; bit_size 0: none */
     uint8_t form;                 /* enum sonde__block_member_form */
     const char *name, *type;      /* the caller's; type as C text; null: not known */
+    const char *declaration;      /* the same in one: "int (*f)(void)", of BYREF the variable's */
     /* BYREF: the variable in the box; size 0: not known */
     uint32_t variable_offset, variable_size;
     uint8_t variable_form;

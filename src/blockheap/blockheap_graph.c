@@ -131,7 +131,29 @@ static uint64_t word_at(const uint8_t *body, uint32_t offset)
     return word;
 }
 
-static void add_captures(struct building *b, uint64_t from, const uint8_t *body, uint32_t size,
+/* The variable of a box that may lie behind padding: its name is not needed, but its place. */
+static const struct sonde__block_member *variable_of_box(struct building *b,
+                                                         const struct sonde__blockheap_item *item,
+                                                         uint32_t offset, uint64_t box)
+{
+    const struct sonde__blockheap_captures *named;
+    struct sonde__block_byref byref;
+    if (b->heap->variables == NULL ||
+        sonde__block_byref_read(&b->heap->memory, box, &byref) != SONDE_OK ||
+        byref.size <= byref.variable + 8) {
+        return NULL;
+    }
+    named = sonde__blockheap_captures(b->heap, item->descriptor, item->flags, item->invoke);
+    for (uint32_t i = 0; named != NULL && i < named->count; i++) {
+        if (named->items[i].offset == offset && named->items[i].variable != NULL) {
+            return named->items[i].variable;
+        }
+    }
+    return NULL;
+}
+
+static void add_captures(struct building *b, const struct sonde__blockheap_item *item,
+                         const uint8_t *body, uint32_t size,
                          const struct sonde__blockheap_captures *captures, int32_t box_at)
 {
     for (uint32_t i = 0; i < captures->count; i++) {
@@ -142,7 +164,7 @@ static void add_captures(struct building *b, uint64_t from, const uint8_t *body,
         if (!leads_on(capture->kind) || capture->offset + 8 > size) {
             continue;
         }
-        edge = (struct sonde__blockheap_edge){.from = from,
+        edge = (struct sonde__blockheap_edge){.from = item->address,
                                               .to = word_at(body, capture->offset),
                                               .offset = capture->offset,
                                               .inner = -1,
@@ -158,12 +180,14 @@ static void add_captures(struct building *b, uint64_t from, const uint8_t *body,
                 meet(b, edge.to);
             }
         } else if (box_at < 0 &&
-                   sonde__blockheap_byref(b->heap, edge.to, &byref, b->box) == SONDE_OK) {
+                   sonde__blockheap_byref(b->heap, edge.to,
+                                          variable_of_box(b, item, capture->offset, edge.to),
+                                          &byref, b->box) == SONDE_OK) {
             size_t part = byref.size < sizeof box ? byref.size : sizeof box;
             edge.to = byref.address;
             add_edge(b, &edge);
             if (b->heap->memory.read(b->heap->memory.ctx, byref.address, bytes, part)) {
-                add_captures(b, from, bytes, (uint32_t)part, b->box, (int32_t)capture->offset);
+                add_captures(b, item, bytes, (uint32_t)part, b->box, (int32_t)capture->offset);
             }
         }
     }
@@ -172,11 +196,11 @@ static void add_captures(struct building *b, uint64_t from, const uint8_t *body,
 static void add_block(struct building *b, const struct sonde__blockheap_item *item)
 {
     const struct sonde__blockheap_captures *captures =
-        sonde__blockheap_captures(b->heap, item->descriptor, item->flags);
+        sonde__blockheap_captures(b->heap, item->descriptor, item->flags, 0);
     uint32_t size = item->size < BODY_MAX ? item->size : BODY_MAX;
     if (captures != NULL && size > SONDE__BLOCK_HEADER_BYTES &&
         b->heap->memory.read(b->heap->memory.ctx, item->address, b->body, size)) {
-        add_captures(b, item->address, b->body, size, captures, -1);
+        add_captures(b, item, b->body, size, captures, -1);
     }
 }
 

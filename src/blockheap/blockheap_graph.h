@@ -7,6 +7,7 @@
 #ifndef SONDE_BLOCKHEAP_GRAPH_H
 #define SONDE_BLOCKHEAP_GRAPH_H
 
+#include "block_captures.h"
 #include "blockheap.h"
 
 enum { SONDE__BLOCKHEAP_CAPTURES_MAX = 256 };
@@ -21,8 +22,9 @@ struct sonde__blockheap_capture {
     bool inside; /* a part of the C++ object before it */
     uint8_t denied; /* a kind that another source says (SONDE_BLOCK_UNKNOWN: none does) */
     uint8_t denied_by;
-    const char *type; /* not NUL-terminated; null: not known */
+    const char *type; /* encoded; not NUL-terminated; null: not known */
     uint32_t type_size;
+    const struct sonde__block_member *variable; /* from debug information; null: not known */
 };
 
 struct sonde__blockheap_captures {
@@ -33,16 +35,27 @@ struct sonde__blockheap_captures {
     const char *problem; /* what could not be read (static text), or null */
 };
 
-/* What a block holds, by its descriptor and flags; kept for the next one of its kind, until the
- * heap is closed. Null: its descriptor cannot be read, or no memory. */
-const struct sonde__blockheap_captures *
-sonde__blockheap_captures(struct sonde__blockheap *heap, uint64_t descriptor, uint32_t flags);
+/* What debug information says of the variables of the block whose function begins at `invoke`, by
+ * offset. It is asked again for each kind of block; what it gives must stay until the heap is
+ * closed. Returns how many; 0: nothing is known. */
+typedef size_t sonde__blockheap_variables(void *ctx, uint64_t invoke,
+                                          const struct sonde__block_member **ret_variables);
+/* Who knows it; without, captures have no names. */
+void sonde__blockheap_set_variables(struct sonde__blockheap *heap,
+                                    sonde__blockheap_variables *variables, void *ctx);
 
-/* What the variable of a box holds. Returns OK | UNREADABLE | CORRUPT. */
-SONDE_NODISCARD enum sonde_status
-sonde__blockheap_byref(struct sonde__blockheap *heap, uint64_t address,
-                       struct sonde__block_byref *ret_byref,
-                       struct sonde__blockheap_captures *ret_captures);
+/* What a block holds, by its descriptor and flags; kept for the next one of its kind, until the
+ * heap is closed. invoke: its function, for the names of variables; 0: without those, which spares
+ * reading debug information. Null: its descriptor cannot be read, or no memory. */
+const struct sonde__blockheap_captures *sonde__blockheap_captures(struct sonde__blockheap *heap,
+                                                                  uint64_t descriptor,
+                                                                  uint32_t flags, uint64_t invoke);
+
+/* What the variable of a box holds. variable: of the capture that leads to the box, or null: where
+ * the variable lies behind padding, it alone knows. Returns OK | UNREADABLE | CORRUPT | MEMORY. */
+SONDE_NODISCARD enum sonde_status sonde__blockheap_byref(
+    struct sonde__blockheap *heap, uint64_t address, const struct sonde__block_member *variable,
+    struct sonde__block_byref *ret_byref, struct sonde__blockheap_captures *ret_captures);
 
 /* The class of an object: what leads from its first word to a name that can be one. */
 struct sonde__blockheap_object {

@@ -30,9 +30,9 @@ struct blockheap_desc {
     (SONDE_BLOCK_INLINE_LAYOUT | SONDE_BLOCK_SMALL_DESCRIPTOR | SONDE_BLOCK_HAS_HELPERS |          \
      SONDE_BLOCK_HAS_SIGNATURE | SONDE_BLOCK_HAS_LAYOUT)
 
-/* What the blocks of a descriptor hold. */
+/* What the blocks of a descriptor hold, and of one function if its variables were asked for. */
 struct blockheap_kept {
-    uint64_t descriptor;
+    uint64_t descriptor, invoke;
     uint32_t flags;
     struct sonde__blockheap_captures *captures; /* null: it cannot be read */
 };
@@ -49,8 +49,11 @@ struct sonde__blockheap {
     size_t symbol_count, symbol_capacity;
     struct blockheap_desc *descs; /* a hash; a power of two of them */
     size_t desc_count, desc_capacity;
-    struct blockheap_kept *kept; /* by descriptor, then by flags */
+    struct blockheap_kept *kept; /* by descriptor, then by flags, then by function */
     size_t kept_count, kept_capacity;
+    struct blockheap_merging *merging; /* made when it is needed */
+    sonde__blockheap_variables *variables;
+    void *variables_ctx;
     struct sonde__host_maps maps; /* of the last search */
 };
 
@@ -68,17 +71,5 @@ const char *blockheap_name_at(struct sonde__blockheap *heap, uint64_t address);
 /* --- blockheap_captures.c --- */
 
 void blockheap_kept_done(struct sonde__blockheap *heap);
-
-/* --- blockheap_helpers.c --- */
-
-/* What a block's helpers do. *ret_said becomes true when they were followed to their end;
- * *ret_problem is set when they were not. */
-void blockheap_claim_helpers(struct sonde__blockheap *heap, const struct sonde__block_desc *desc,
-                             struct sonde__block_claims *claims, bool *ret_said,
-                             const char **ret_problem);
-/* The same for a box and what it says of its variable. */
-void blockheap_claim_byref(struct sonde__blockheap *heap, const struct sonde__block_byref *byref,
-                           struct sonde__block_claims *claims, bool *ret_said,
-                           const char **ret_problem);
 
 #endif

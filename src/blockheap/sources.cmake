@@ -2,7 +2,6 @@ set(sources
     blockheap_captures.c
     blockheap_check.c
     blockheap_graph.c
-    blockheap_helpers.c
     blockheap_object.c
     blockheap_open.c
     blockheap_scan.c

@@ -104,7 +104,7 @@ static bool check_byref(const struct corpus_block *truth, const void *block, uin
     struct sonde__block_byref byref;
     uint64_t address;
     memcpy(&address, (const char *)block + offset, 8);
-    CHECK_OK(sonde__blockheap_byref(heap, address, &byref, &captures));
+    CHECK_OK(sonde__blockheap_byref(heap, address, NULL, &byref, &captures));
     CHECK_EQ(byref.address, byref.asked);
     describe(&captures, text, size);
     for (uint32_t i = 0; i < truth->count; i++) {
@@ -126,7 +126,7 @@ static void check(const struct shown *shown)
     CHECK_OK(sonde__block_literal_read(sonde__blockheap_memory(heap), (uintptr_t)shown->block,
                                        &literal));
     const struct sonde__blockheap_captures *captures =
-        sonde__blockheap_captures(heap, literal.descriptor, literal.flags);
+        sonde__blockheap_captures(heap, literal.descriptor, literal.flags, 0);
     CHECK(captures != NULL);
     describe(captures, text, sizeof text);
     for (uint32_t i = 0; i < truth->count; i++) {

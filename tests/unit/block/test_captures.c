@@ -28,30 +28,43 @@ static void code(uint32_t at, const uint32_t *words, unsigned count)
     }
 }
 
-/* A block of `size` bytes; helpers at COPY and DISPOSE if `flags` have them. */
-static const char *look(uint32_t flags, uint32_t size, uint64_t layout,
-                        const struct sonde__block_member *members, size_t member_count)
+static const char *seen(void)
 {
     static char text[500];
-    struct sonde__block_desc desc = {.address = FAKE_BASE,
-                                     .flags = flags,
-                                     .size = size,
-                                     .layout = layout,
-                                     .layout_form = layout == 0 ? SONDE__BLOCK_LAYOUT_NONE
-                                                                : SONDE__BLOCK_LAYOUT_INLINE};
     char *to = text;
-    if (flags & SONDE_BLOCK_HAS_HELPERS) {
-        desc.copy = FAKE_BASE + COPY;
-        desc.dispose = FAKE_BASE + DISPOSE;
-    }
-    captures = (struct sonde__block_captures){.items = items, .capacity = 32};
-    sonde__block_captures(&fake.memory, &desc, members, member_count, &scratch, &captures);
     *to = '\0';
     for (size_t i = 0; i < captures.count; i++) {
         to += sprintf(to, "%s%s%c%u.%u", i != 0 ? " " : "", items[i].inside ? "+" : "",
                       "?SWUBRCD"[items[i].kind], items[i].offset, items[i].size);
     }
     return text;
+}
+
+/* A block of `size` bytes; helpers at COPY and DISPOSE if `flags` have them. */
+static const char *look(uint32_t flags, uint32_t size, uint64_t layout,
+                        const struct sonde__block_member *members, size_t member_count)
+{
+    struct sonde__block_desc desc = {.address = FAKE_BASE,
+                                     .flags = flags,
+                                     .size = size,
+                                     .layout = layout,
+                                     .layout_form = layout == 0 ? SONDE__BLOCK_LAYOUT_NONE
+                                                                : SONDE__BLOCK_LAYOUT_INLINE};
+    if (flags & SONDE_BLOCK_HAS_HELPERS) {
+        desc.copy = FAKE_BASE + COPY;
+        desc.dispose = FAKE_BASE + DISPOSE;
+    }
+    captures = (struct sonde__block_captures){.items = items, .capacity = 32};
+    sonde__block_captures(&fake.memory, &desc, members, member_count, &scratch, &captures);
+    return seen();
+}
+
+static const char *look_into(const struct sonde__block_byref *box,
+                             const struct sonde__block_member *member)
+{
+    captures = (struct sonde__block_captures){.items = items, .capacity = 32};
+    sonde__block_byref_captures(&fake.memory, box, member, &scratch, &captures);
+    return seen();
 }
 
 static void begin(unsigned arch, const char *function)
@@ -167,8 +180,64 @@ TEST(function_that_nothing_is_known_of)
     begin(SONDE__ARCH_AARCH64, "_ZNSsC1ERKSs");
     const uint32_t copy[] = {0x91008000, 0x91008021, load_slot(COPY + 8), 0xd61f0200};
     code(COPY, copy, 4); /* add x0, x0, #32; add x1, x1, #32; b */
-    CHECK_STR(look(HELPERS, 48, 0, NULL, 0), "C32.0");
+    CHECK_STR(look(HELPERS, 48, 0, NULL, 0), "C32.0 D40.8");
+    CHECK_EQ(items[1].sources, 0);
     CHECK(items[0].encoded_size == 12 && memcmp(items[0].encoded, "_ZNSsC1ERKSs", 12) == 0);
+}
+
+/* Where an object of unknown size ends is not known; what is behind its first word is shown. */
+TEST(data_behind_an_object_of_unknown_size)
+{
+    begin(SONDE__ARCH_AARCH64, "_ZNSsC1ERKSs");
+    const uint32_t copy[] = {0x91008000, 0x91008021, load_slot(COPY + 8), 0xd61f0200};
+    code(COPY, copy, 4);
+    CHECK_STR(look(HELPERS, 36, 0, NULL, 0), "C32.0");
+    CHECK_STR(look(HELPERS, 52, 0, NULL, 0), "C32.0 D40.12");
+    /* its name tells of the object, the code of its parts: the bytes between them are its own */
+    retain_40();
+    fake_name(&fake, FAKE_BASE + COPY, "__copy_helper_block_8_32c9_ZTS4Held");
+    CHECK_STR(look(HELPERS, 60, 0, NULL, 0), "C32.0 +S40.8 D48.12");
+    fake.bytes[COPY + 3] = 0x30; /* 48(%rsi) */
+    CHECK_STR(look(HELPERS, 60, 0, NULL, 0), "C32.0 +D40.8 +S48.8 D56.4");
+    CHECK_EQ(items[1].sources, 0);
+}
+
+TEST(members_behind_the_end)
+{
+    static const struct sonde__block_member members[] = {
+        {.offset = 32, .size = 16, .name = "a"},
+        {.offset = 44, .size = 8, .name = "b"},
+        {.offset = 4096, .size = 4, .name = "c"},
+        {.offset = 8, .size = 4, .name = "d"},
+    };
+    fake_init(&fake, SONDE__ARCH_X86_64);
+    CHECK_STR(look(0, 48, 0, members, 4), "D32.16");
+}
+
+/* A box whose variable lies behind padding: its flags say what it is, not where. */
+TEST(aligned_variable_in_a_box)
+{
+    static const struct sonde__block_member member = {.form = SONDE__BLOCK_MEMBER_BYREF,
+                                                      .name = "o",
+                                                      .variable_offset = 64,
+                                                      .variable_size = 8,
+                                                      .variable_form = SONDE__BLOCK_MEMBER_OBJECT};
+    static const struct sonde__block_byref weak = {.size = 128,
+                                                   .kind = SONDE__BLOCK_BYREF_WEAK,
+                                                   .variable = 40,
+                                                   .dispose = FAKE_BASE + DISPOSE};
+    static const struct sonde__block_byref loose = {
+        .size = 128, .kind = SONDE__BLOCK_BYREF_UNRETAINED, .variable = 24};
+    begin(SONDE__ARCH_AARCH64, "objc_destroyWeak");
+    const uint32_t dispose[] = {0x91010000, load_slot(DISPOSE + 4), 0xd61f0200};
+    code(DISPOSE, dispose, 3); /* add x0, x0, #64 */
+    CHECK_STR(look_into(&weak, NULL), "D40.24 W64.8 D72.56");
+    CHECK_EQ(items[1].sources, 1 << SONDE_BLOCK_BY_HELPER | 1 << SONDE_BLOCK_BY_LAYOUT);
+    CHECK_STR(look_into(&weak, &member), "W64.8");
+    CHECK_STR(items[0].member->name, "o");
+    /* without a helper nobody else knows */
+    CHECK_STR(look_into(&loose, &member), "U64.8");
+    CHECK_EQ(items[0].sources, 1 << SONDE_BLOCK_BY_LAYOUT | 1 << SONDE_BLOCK_BY_DWARF);
 }
 
 TEST(list_that_is_full)
