@@ -2,7 +2,6 @@
 #include "blocks_image.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base_text.h"
@@ -31,22 +30,6 @@ const char *blocks_source_text(unsigned source)
 
 /* --- captures: what the sources say, the most reliable first --- */
 
-static struct blocks_capture *capture_at(struct blocks_desc *desc, uint32_t offset)
-{
-    for (unsigned i = 0; i < desc->capture_count; i++) {
-        if (desc->captures[i].offset == offset) {
-            return &desc->captures[i];
-        }
-    }
-    return NULL;
-}
-
-static int by_offset(const void *a, const void *b)
-{
-    const struct blocks_capture *x = a, *y = b;
-    return (x->offset > y->offset) - (x->offset < y->offset);
-}
-
 static void take_capture(struct blocks_desc *desc, const struct sonde__block_capture *known)
 {
     struct blocks_capture *capture = &desc->captures[desc->capture_count];
@@ -63,15 +46,21 @@ static void take_capture(struct blocks_desc *desc, const struct sonde__block_cap
             capture->other_said = true;
         }
     }
+    if (known->member != NULL) {
+        (void)blocks_declaration(known->member, known->kind, capture->declaration,
+                                 sizeof capture->declaration);
+    }
     desc->capture_count++;
 }
 
-static void gather(struct blocks_image *image, struct blocks_desc *desc)
+static void gather(struct blocks_image *image, struct blocks_desc *desc,
+                   const struct sonde__block_desc *as, const struct blocks_members *members)
 {
     static struct sonde__block_capture items[BLOCKS_CAPTURES_MAX];
     static struct sonde__block_scratch scratch;
     struct sonde__block_captures captures = {.items = items, .capacity = BLOCKS_CAPTURES_MAX};
-    sonde__block_captures(&image->memory, &desc->desc, NULL, 0, &scratch, &captures);
+    sonde__block_captures(&image->memory, as, members->items, members->count, &scratch, &captures);
+    desc->capture_count = 0;
     for (size_t i = 0; i < captures.count; i++) {
         /* bytes that no source tells of are no capture; the parts of an object are its own */
         if ((items[i].sources != 0 || items[i].against != 0) && !items[i].inside) {
@@ -85,52 +74,25 @@ static void gather(struct blocks_image *image, struct blocks_desc *desc)
     } else if (captures.lost != 0) {
         desc->problem = "more captures than are shown";
     }
-    qsort(desc->captures, desc->capture_count, sizeof desc->captures[0], by_offset);
 }
 
 /* --- variables --- */
 
-/* Are captures that the block manages in the variable's bytes, but not all of it? */
-static bool has_parts(const struct blocks_desc *desc, const struct sonde__types_capture *variable)
+/* Its own flags: those of the descriptor's other blocks may differ. */
+static void add_members(struct blocks_image *image, struct blocks_desc *desc,
+                        const struct sonde__blockfile_block *block)
 {
-    for (unsigned i = 0; i < desc->capture_count; i++) {
-        uint64_t offset = desc->captures[i].offset;
-        if (offset > variable->offset && offset < variable->offset + variable->size) {
-            return true;
-        }
+    struct sonde__block_desc as = desc->desc;
+    struct blocks_members members;
+    if (block->flags_known) {
+        as.flags |= block->flags & SONDE_BLOCK_NOESCAPE;
     }
-    return false;
-}
-
-static void add_variable(struct blocks_desc *desc, const struct blocks_variable *variable,
-                         bool noescape)
-{
-    const struct sonde__types_capture *stored = &variable->capture;
-    bool is_box = stored->is_byref && !noescape;
-    struct blocks_capture *capture;
-    if (stored->offset >= desc->desc.size) {
+    blocks_members(&image->places, blocks_vaddr(image, block->invoke), &members);
+    gather(image, desc, &as, &members);
+    if (members.count > 0 && members.items[members.count - 1].offset >= as.size) {
         desc->problem = "debug information tells of captures behind the block's end";
-        return;
     }
-    capture = capture_at(desc, (uint32_t)stored->offset);
-    if (capture == NULL) {
-        if (desc->capture_count == BLOCKS_CAPTURES_MAX) {
-            desc->problem = "more captures than are shown";
-            return;
-        }
-        capture = &desc->captures[desc->capture_count];
-        *capture = (struct blocks_capture){.offset = (uint32_t)stored->offset};
-        capture->kind = is_box                    ? SONDE_BLOCK_BYREF
-                        : has_parts(desc, stored) ? SONDE_BLOCK_OBJECT
-                                                  : SONDE_BLOCK_DATA;
-        desc->capture_count++;
-    }
-    capture->sources |= 1u << SONDE_BLOCK_BY_DWARF;
-    capture->size = (uint32_t)stored->size;
-    /* a box of a block that does not escape is the variable's own place, a plain pointer */
-    snprintf(capture->declaration, sizeof capture->declaration, "%s%.*s",
-             stored->is_byref ? noescape ? "address of " : "__block " : "",
-             (int)sizeof capture->declaration - 12, variable->declaration);
+    blocks_members_done(&members);
 }
 
 bool blocks_add_variables(struct blocks_image *image, struct blocks_desc *desc,
@@ -139,21 +101,21 @@ bool blocks_add_variables(struct blocks_image *image, struct blocks_desc *desc,
 {
     static struct blocks_variable variable;
     struct blocks_variables variables = {0};
-    bool noescape = block->flags_known && (block->flags & SONDE_BLOCK_NOESCAPE) != 0;
     size_t used = 0;
     bool any = false;
     constants[0] = '\0';
     while (blocks_next_variable(&image->places, blocks_vaddr(image, block->invoke), &variables,
                                 &variable)) {
         any = true;
-        if (variable.capture.is_stored) {
-            add_variable(desc, &variable, noescape);
-        } else if (used + sizeof variable.declaration + 2 < BLOCKS_CONSTANTS_BYTES) {
+        if (!variable.capture.is_stored &&
+            used + sizeof variable.declaration + 2 < BLOCKS_CONSTANTS_BYTES) {
             used += (size_t)snprintf(constants + used, BLOCKS_CONSTANTS_BYTES - used, "%s\n",
                                      variable.declaration);
         }
     }
-    qsort(desc->captures, desc->capture_count, sizeof desc->captures[0], by_offset);
+    if (any) {
+        add_members(image, desc, block);
+    }
     return any;
 }
 
@@ -189,7 +151,7 @@ void blocks_describe(struct blocks_image *image, const struct sonde__blockfile_d
     }
     ret_desc->problem = ret_desc->desc.problem;
     read_type(image, ret_desc);
-    gather(image, ret_desc);
+    gather(image, ret_desc, &ret_desc->desc, &(struct blocks_members){0});
 }
 
 /* --- functions --- */

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "blocks_places.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sonde/block.h>
+
+#include "mem_heap.h"
+
 void blocks_places_of_file(struct blocks_places *places,
                            const struct sonde__symfile_options *options, const char *path,
                            const struct sonde__macho *macho)
@@ -15,6 +23,34 @@ void blocks_places_of_file(struct blocks_places *places,
     places->has_file = sonde__symfile_types_open(options, path, &wanted, &places->file, &no_debug,
                                                  &error) == SONDE_OK;
     places->types = places->has_file ? places->file.types : NULL;
+}
+
+/* Is the file that was opened the image's? One without a build-id is taken for it by its path. */
+static bool is_of(const struct sonde__elf *elf, const struct sonde__image *image)
+{
+    struct sonde__build_id id = {0};
+    (void)sonde__elf_build_id(elf, &id);
+    return id.size == image->build_id.size && memcmp(id.bytes, image->build_id.bytes, id.size) == 0;
+}
+
+void blocks_places_of_image(struct blocks_places *places,
+                            const struct sonde__symfile_options *options,
+                            const struct sonde__image *image)
+{
+    struct sonde__symfile_options here = *options;
+    const char *path = image->path;
+    if (image->file != NULL) { /* the path leads to another file by now */
+        here.root = NULL;
+        path = image->file;
+    }
+    places->options = here;
+    if (path == NULL || path[0] != '/') {
+        return;
+    }
+    blocks_places_of_file(places, &places->options, path, NULL);
+    if (places->has_file && !(places->file.has_pair && is_of(&places->file.pair.own, image))) {
+        blocks_places_done(places);
+    }
 }
 
 void blocks_places_of_object(struct blocks_places *places, const struct sonde__macho *macho)
@@ -90,4 +126,96 @@ bool blocks_next_variable(const struct blocks_places *places, uint64_t vaddr,
     put_text(places, ret_variable->capture.type, NULL, ret_variable->type,
              sizeof ret_variable->type);
     return true;
+}
+
+/* --- members --- */
+
+static uint8_t form_of(const struct blocks_places *places, struct sonde__type_ref type)
+{
+    switch (sonde__types_held_by(places->types, type)) {
+    case SONDE__TYPES_HELD_OBJECT:
+        return SONDE__BLOCK_MEMBER_OBJECT;
+    case SONDE__TYPES_HELD_BLOCK:
+        return SONDE__BLOCK_MEMBER_BLOCK;
+    default:
+        return SONDE__BLOCK_MEMBER_OTHER;
+    }
+}
+
+/* False: it is damaged, or there is no memory. */
+static bool take_member(const struct blocks_places *places, const struct blocks_variable *variable,
+                        struct sonde__block_member *ret_member)
+{
+    const struct sonde__types_capture *capture = &variable->capture;
+    uint8_t form = form_of(places, capture->type);
+    struct sonde__block_member member = {.offset = (uint32_t)capture->offset,
+                                         .size = (uint32_t)capture->size,
+                                         .form = form,
+                                         .name = capture->name};
+    if (capture->offset > SONDE__BLOCK_SIZE_MAX || capture->size > SONDE__BLOCK_SIZE_MAX ||
+        capture->size == 0 || capture->variable_offset > SONDE__BLOCK_BYREF_MAX ||
+        capture->variable_size > SONDE__BLOCK_BYREF_MAX) {
+        return false;
+    }
+    member.declaration = sonde__mem_copy_string(variable->declaration);
+    member.type = sonde__mem_copy_string(variable->type);
+    if (capture->is_byref) {
+        member.form = SONDE__BLOCK_MEMBER_BYREF;
+        member.variable_offset = (uint32_t)capture->variable_offset;
+        member.variable_size = (uint32_t)capture->variable_size;
+        member.variable_form = form;
+        member.variable_type = member.type;
+    }
+    *ret_member = member;
+    return true;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+    const struct sonde__block_member *x = a, *y = b;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+void blocks_members(const struct blocks_places *places, uint64_t vaddr,
+                    struct blocks_members *ret_members)
+{
+    static struct blocks_variable variable;
+    struct blocks_variables variables = {0};
+    struct blocks_members members = {0};
+    size_t capacity = 0;
+    while (members.count < BLOCKS_MEMBERS_MAX &&
+           blocks_next_variable(places, vaddr, &variables, &variable)) {
+        if (!variable.capture.is_stored) {
+            continue;
+        }
+        if (!sonde__mem_grow(&members.items, members.count, &capacity, sizeof *members.items)) {
+            break;
+        }
+        members.count += take_member(places, &variable, &members.items[members.count]);
+    }
+    if (members.count > 1) {
+        qsort(members.items, members.count, sizeof *members.items, by_offset);
+    }
+    *ret_members = members;
+}
+
+void blocks_members_done(struct blocks_members *members)
+{
+    for (size_t i = 0; i < members->count; i++) {
+        sonde__mem_free((char *)members->items[i].declaration);
+        sonde__mem_free((char *)members->items[i].type);
+    }
+    sonde__mem_free(members->items);
+    *members = (struct blocks_members){0};
+}
+
+size_t blocks_declaration(const struct sonde__block_member *member, uint8_t kind, char *text,
+                          size_t size)
+{
+    const char *before = member->form != SONDE__BLOCK_MEMBER_BYREF ? ""
+                         : kind == SONDE_BLOCK_BYREF               ? "__block "
+                                                                   : "address of ";
+    const char *declaration = member->declaration != NULL ? member->declaration : "";
+    int used = snprintf(text, size, "%s%s", before, declaration);
+    return used < 0 ? 0 : (size_t)used < size ? (size_t)used : size - 1;
 }

@@ -4,6 +4,8 @@
 #ifndef SONDE_BLOCKS_PLACES_H
 #define SONDE_BLOCKS_PLACES_H
 
+#include "block_captures.h"
+#include "image_set.h"
 #include "symfile_types.h"
 #include "types_block.h"
 
@@ -13,6 +15,7 @@ struct blocks_places {
     bool has_file;
     struct sonde__symfile_types file;
     struct sonde__dwarf_sections sections; /* of an object */
+    struct sonde__symfile_options options; /* of an image */
 };
 
 /* Of a program or library at a path; uuid and arch of a Mach-O, or null. What cannot be had is not
@@ -20,6 +23,10 @@ struct blocks_places {
 void blocks_places_of_file(struct blocks_places *places,
                            const struct sonde__symfile_options *options, const char *path,
                            const struct sonde__macho *macho);
+/* Of what a process has loaded: only from the file with its build-id. */
+void blocks_places_of_image(struct blocks_places *places,
+                            const struct sonde__symfile_options *options,
+                            const struct sonde__image *image);
 /* Of an object of Darwin, from itself. */
 void blocks_places_of_object(struct blocks_places *places, const struct sonde__macho *macho);
 void blocks_places_done(struct blocks_places *places);
@@ -48,5 +55,22 @@ struct blocks_variable {
 /* The next one. False: that was all, or nothing is known. */
 bool blocks_next_variable(const struct blocks_places *places, uint64_t vaddr,
                           struct blocks_variables *variables, struct blocks_variable *ret_variable);
+
+/* The same variables, those that the block stores, for what merges them with what else is known
+ * (block_captures.h). */
+struct blocks_members {
+    struct sonde__block_member *items; /* by offset; with all their texts to be given back */
+    size_t count;
+};
+/* A block has no more: each has a byte of its own, at least. */
+enum { BLOCKS_MEMBERS_MAX = 4096 };
+void blocks_members(const struct blocks_places *places, uint64_t vaddr,
+                    struct blocks_members *ret_members);
+void blocks_members_done(struct blocks_members *members);
+
+/* "Thing *self", "__block int sum"; of a __block variable that the block has no box of, "address of
+ * sum": a block that does not escape has the variable's own address. Returns `size` or less. */
+size_t blocks_declaration(const struct sonde__block_member *member, uint8_t kind, char *text,
+                          size_t size);
 
 #endif

@@ -8,6 +8,7 @@
 #include <sonde/block.h>
 
 #include "base_text.h"
+#include "blocks_places.h"
 #include "cli_file.h"
 #include "heap_view.h"
 #include "mem_heap.h"
@@ -72,6 +73,26 @@ static void print_known(const struct sonde__blockheap_capture *capture)
     }
 }
 
+enum { DECLARATION_BYTES = 280 };
+
+/* The variable; "" where debug information does not tell of one. A part of an object has none of
+ * its own. */
+static const char *declaration_of(const struct sonde__blockheap_capture *capture, bool in_box)
+{
+    static char text[DECLARATION_BYTES];
+    text[0] = '\0';
+    if (capture->variable == NULL || capture->inside) {
+        return text;
+    }
+    if (in_box) { /* the variable itself */
+        snprintf(text, sizeof text, "%s",
+                 capture->variable->declaration != NULL ? capture->variable->declaration : "");
+    } else {
+        (void)blocks_declaration(capture->variable, capture->kind, text, sizeof text);
+    }
+    return text;
+}
+
 static bool is_reference(uint8_t kind)
 {
     return kind == SONDE_BLOCK_STRONG || kind == SONDE_BLOCK_WEAK ||
@@ -90,7 +111,8 @@ static void print_captures(struct heap_view *view, const struct sonde__blockheap
                            const uint8_t *body, uint32_t size, unsigned depth);
 
 /* What a __block variable holds now. */
-static void print_box(struct heap_view *view, uint64_t address, unsigned depth)
+static void print_box(struct heap_view *view, const struct sonde__block_member *variable,
+                      uint64_t address, unsigned depth)
 {
     const struct sonde__block_memory *memory = sonde__blockheap_memory(view->heap);
     struct sonde__blockheap_captures *captures = sonde__mem_alloc_zeroed(sizeof *captures);
@@ -98,11 +120,11 @@ static void print_box(struct heap_view *view, uint64_t address, unsigned depth)
     uint8_t body[256];
     uint32_t size;
     if (captures == NULL ||
-        sonde__blockheap_byref(view->heap, address, NULL, &byref, captures) != SONDE_OK) {
-        printf("  0x%" PRIx64 ", which is no box\n", address);
+        sonde__blockheap_byref(view->heap, address, variable, &byref, captures) != SONDE_OK) {
+        printf("0x%" PRIx64 ", which is no box\n", address);
     } else {
         size = byref.size < sizeof body ? byref.size : (uint32_t)sizeof body;
-        printf("  box 0x%" PRIx64 "%s\n", byref.address, byref.is_heap ? "" : ", on a stack");
+        printf("box 0x%" PRIx64 "%s\n", byref.address, byref.is_heap ? "" : ", on a stack");
         if (memory->read(memory->ctx, byref.address, body, size)) {
             print_captures(view, captures, body, size, depth + 1);
         }
@@ -119,8 +141,13 @@ static void print_captures(struct heap_view *view, const struct sonde__blockheap
         bool whole =
             body != NULL && capture->offset + (capture->size != 0 ? capture->size : 8) <= size;
         uint64_t value = 0;
+        const char *declaration = declaration_of(capture, depth > 0);
         printf("%*s+%-5" PRIu32 "%s%-11s", (int)(4 + 4 * depth), "", capture->offset,
                capture->inside ? "  " : "", heap_view_kind(capture->kind));
+        if (declaration[0] != '\0') {
+            printf("  ");
+            sonde__cli_print_visible(stdout, declaration);
+        }
         if (body == NULL) {
             print_known(capture);
             putchar('\n');
@@ -129,11 +156,11 @@ static void print_captures(struct heap_view *view, const struct sonde__blockheap
         if (whole && capture->offset + 8 <= size) {
             memcpy(&value, body + capture->offset, sizeof value);
         }
+        printf(declaration[0] != '\0' ? " = " : "  ");
         if (whole && capture->kind == SONDE_BLOCK_BYREF && depth < DEPTH_MAX) {
-            print_box(view, value, depth);
+            print_box(view, capture->variable, value, depth);
             continue;
         }
-        printf("  ");
         if (whole && is_reference(capture->kind)) {
             heap_view_print_value(view, value, capture->owned);
         } else if (whole) {
@@ -163,7 +190,7 @@ static void print_kind(struct heap_view *view, const struct kind *kind)
 {
     const struct sonde__blockheap_item *item = &kind->items[0];
     const struct sonde__blockheap_captures *captures =
-        sonde__blockheap_captures(view->heap, item->descriptor, item->flags, 0);
+        sonde__blockheap_captures(view->heap, item->descriptor, item->flags, item->invoke);
     print_head(view, item);
     printf("    %zu of %" PRIu32 " bytes, the first at 0x%" PRIx64 "\n", kind->count, item->size,
            item->address);
@@ -172,10 +199,19 @@ static void print_kind(struct heap_view *view, const struct kind *kind)
     }
 }
 
+static void json_text(const char *text)
+{
+    if (text != NULL) {
+        sonde__cli_print_json_string(stdout, text);
+    } else {
+        printf("null");
+    }
+}
+
 static void json_captures(struct heap_view *view, const struct sonde__blockheap_item *item)
 {
     const struct sonde__blockheap_captures *captures =
-        sonde__blockheap_captures(view->heap, item->descriptor, item->flags, 0);
+        sonde__blockheap_captures(view->heap, item->descriptor, item->flags, item->invoke);
     printf("\"captures\": [");
     for (uint32_t i = 0; captures != NULL && i < captures->count; i++) {
         const struct sonde__blockheap_capture *capture = &captures->items[i];
@@ -190,7 +226,14 @@ static void json_captures(struct heap_view *view, const struct sonde__blockheap_
                 comma = ", ";
             }
         }
-        printf("]}");
+        printf("]");
+        if (capture->variable != NULL && !capture->inside) {
+            printf(", \"name\": ");
+            json_text(capture->variable->name);
+            printf(", \"type\": ");
+            json_text(capture->variable->type);
+        }
+        printf("}");
     }
     printf("]");
 }
@@ -318,7 +361,7 @@ static int print_one(struct heap_view *view, const char *text)
         sonde__cli_error(view->command, "%s: no live block of the heap is there", text);
         return SONDE__CLI_ABSENT;
     }
-    captures = sonde__blockheap_captures(view->heap, item.descriptor, item.flags, 0);
+    captures = sonde__blockheap_captures(view->heap, item.descriptor, item.flags, item.invoke);
     size = item.size < BODY_BYTES ? item.size : BODY_BYTES;
     body = sonde__mem_alloc(size);
     if (captures == NULL || body == NULL || !memory->read(memory->ctx, address, body, size)) {

@@ -87,10 +87,21 @@ static int parse(struct sonde__cli_args *args, struct request *request)
     return SONDE__CLI_END;
 }
 
-/* "strong at 40", "__block at 32, in it strong at 40", "perhaps at 16". */
-static void print_way(const struct sonde__blockheap_edge *edge)
+static const char *name_of(struct request *request, const struct sonde__blockheap_edge *edge)
 {
-    const char *kind = heap_view_kind(edge->kind);
+    const struct sonde__block_member *variable =
+        edge->by_object ? NULL : heap_view_variable(&request->view, edge->from, edge->offset);
+    return variable != NULL ? variable->name : NULL;
+}
+
+/* "self, strong at 40", "__block variable at 32, strong at 40 of it", "perhaps at 16". */
+static void print_way(struct request *request, const struct sonde__blockheap_edge *edge)
+{
+    const char *kind = heap_view_kind(edge->kind), *name = name_of(request, edge);
+    if (name != NULL) {
+        sonde__cli_print_visible(stdout, name);
+        printf(", ");
+    }
     if (edge->by_object) {
         printf("%s at %" PRIu32, edge->maybe ? "perhaps" : "strong", edge->offset);
     } else if (edge->inner >= 0) {
@@ -110,8 +121,22 @@ static void print_edge(struct request *request, const struct sonde__blockheap_ed
         printf(", %" PRIu32 " reference%s", block->count, block->count == 1 ? "" : "s");
     }
     printf("\n    ");
-    print_way(edge);
+    print_way(request, edge);
     putchar('\n');
+}
+
+/* "-[self, strong]->": the place is said where there is no name. */
+static void print_arrow(struct request *request, const struct sonde__blockheap_edge *edge)
+{
+    const char *name = name_of(request, edge);
+    printf("    -[");
+    if (name != NULL) {
+        sonde__cli_print_visible(stdout, name);
+        printf(edge->inner >= 0 ? ", __block, %s" : ", %s", heap_view_kind(edge->kind));
+    } else {
+        print_way(request, edge);
+    }
+    printf("]-> ");
 }
 
 /* Those that own it, or those that do not. */
@@ -144,9 +169,8 @@ static void print_cycle(struct request *request, const uint32_t *edges, size_t l
     heap_view_print_value(&request->view, request->address, true);
     for (size_t i = 0; i < length; i++) {
         const struct sonde__blockheap_edge *edge = &request->graph.edges[edges[i]];
-        printf("\n    ");
-        print_way(edge);
-        printf("\n  -> ");
+        putchar('\n');
+        print_arrow(request, edge);
         heap_view_print_value(&request->view, edge->to, true);
     }
     putchar('\n');
@@ -192,6 +216,7 @@ static void json_node(struct request *request, const char *key, uint64_t address
 
 static void json_edge(struct request *request, const struct sonde__blockheap_edge *edge, bool first)
 {
+    const char *name = name_of(request, edge);
     printf("%s\n    {", first ? "" : ",");
     json_node(request, "from", edge->from);
     printf(", ");
@@ -199,6 +224,10 @@ static void json_edge(struct request *request, const struct sonde__blockheap_edg
     printf(", \"kind\": \"%s\", \"offset\": %" PRIu32, heap_view_kind(edge->kind), edge->offset);
     if (edge->inner >= 0) {
         printf(", \"variable_offset\": %" PRId32, edge->inner);
+    }
+    if (name != NULL) {
+        printf(", \"variable\": ");
+        sonde__cli_print_json_string(stdout, name);
     }
     printf(", \"owned\": %s, \"certain\": %s}", edge->owned ? "true" : "false",
            edge->maybe ? "false" : "true");

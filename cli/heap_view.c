@@ -22,7 +22,6 @@ int heap_view_open(struct heap_view *view, const struct sonde__cli_command *comm
                    struct sonde__cli_symbols *symbols)
 {
     struct sonde__target_options where = {.mode = SONDE__TARGET_PASSIVE};
-    struct sonde__symfile_options options;
     struct sonde_error error = {.status = SONDE_OK};
     char subject[48];
     enum sonde_status status;
@@ -30,12 +29,15 @@ int heap_view_open(struct heap_view *view, const struct sonde__cli_command *comm
     snprintf(subject, sizeof subject, "process %d", (int)pid);
     status = sonde__target_open_process(pid, &where, &view->target, &error);
     if (status == SONDE_OK) {
-        options = symbols->options;
-        options.root = sonde__target_root(view->target);
-        status = sonde__symfile_cache_create(&options, &view->symfile);
+        view->options = symbols->options;
+        view->options.root = sonde__target_root(view->target);
+        status = sonde__symfile_cache_create(&view->options, &view->symfile);
     }
     if (status == SONDE_OK) {
         status = sonde__blockheap_open(view->target, view->symfile, false, &view->heap, &error);
+    }
+    if (status == SONDE_OK) {
+        status = heap_names_open(view->target, &view->options, view->heap, &view->names);
     }
     if (status == SONDE_OK) {
         uint64_t begin = now_ns();
@@ -49,6 +51,7 @@ void heap_view_close(struct heap_view *view)
 {
     sonde__blockheap_found_done(&view->found);
     sonde__blockheap_close(view->heap);
+    heap_names_close(view->names);
     sonde__symfile_cache_destroy(view->symfile);
     if (view->target != NULL) {
         sonde__target_close(view->target);
@@ -143,6 +146,24 @@ void heap_view_print_value(struct heap_view *view, uint64_t value, bool is_known
     } else {
         printf("0x%" PRIx64, value);
     }
+}
+
+const struct sonde__block_member *heap_view_variable(struct heap_view *view, uint64_t block,
+                                                     uint32_t offset)
+{
+    const struct sonde__blockheap_item *item = heap_view_block(view, block);
+    const struct sonde__blockheap_captures *captures =
+        item != NULL
+            ? sonde__blockheap_captures(view->heap, item->descriptor, item->flags, item->invoke)
+            : NULL;
+    for (uint32_t i = 0; captures != NULL && i < captures->count; i++) {
+        const struct sonde__block_member *variable = captures->items[i].variable;
+        if (variable != NULL && offset >= variable->offset &&
+            offset - variable->offset < variable->size) {
+            return variable;
+        }
+    }
+    return NULL;
 }
 
 const char *heap_view_kind(unsigned kind)

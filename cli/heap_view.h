@@ -5,6 +5,7 @@
 
 #include "blockheap_graph.h"
 #include "cli_symbols.h"
+#include "heap_names.h"
 #include "symfile_cache.h"
 #include "symfile_calls.h"
 
@@ -15,6 +16,8 @@ struct heap_view {
     struct sonde__blockheap *heap;
     struct sonde__blockheap_found found;
     uint64_t search_ns;
+    struct sonde__symfile_options options;
+    struct heap_names *names;
     struct sonde__symfile_calls calls; /* of the function at hand */
     char name[4096];
 };
@@ -40,6 +43,10 @@ const struct sonde__blockheap_item *heap_view_block(const struct heap_view *view
 /* "Thing 0x5581…", "block 0x5581… NAME", "nil". is_known: it was alive when it was read, so its
  * class may be looked at. */
 void heap_view_print_value(struct heap_view *view, uint64_t value, bool is_known);
+
+/* The variable that a block has at an offset, from debug information, or null. */
+const struct sonde__block_member *heap_view_variable(struct heap_view *view, uint64_t block,
+                                                     uint32_t offset);
 
 const char *heap_view_kind(unsigned kind);
 const char *heap_view_source(unsigned source);

@@ -83,6 +83,7 @@ struct sonde__type {
     bool declared_only; /* an incomplete type: see sonde__type_complete() */
     bool is_plain;      /* C: its name needs struct, union or enum before it */
     bool is_vector;     /* an array that is a vector register's */
+    bool is_objc;       /* a class of Objective-C */
 };
 
 /* Returns OK | CORRUPT | LIMIT | MEMORY. `ref.die` 0 gives VOID. */

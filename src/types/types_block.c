@@ -216,3 +216,44 @@ enum sonde_status sonde__types_next_capture(struct sonde__types *t,
     }
     return status;
 }
+
+/* --- what is held --- */
+
+/* The type behind typedefs and qualifiers. Not sonde__type_strip(): a class that is declared only
+ * is looked for by that in all units, and its name is enough here. */
+static bool behind(struct sonde__types *t, struct sonde__type_ref ref, struct sonde__type *ret_type)
+{
+    for (int hop = 0; hop < TYPES_HOPS_MAX; hop++) {
+        if (sonde__type_get(t, ref, ret_type) != SONDE_OK) {
+            return false;
+        }
+        switch (ret_type->kind) {
+        case SONDE__TYPE_TYPEDEF:
+        case SONDE__TYPE_CONST:
+        case SONDE__TYPE_VOLATILE:
+        case SONDE__TYPE_RESTRICT:
+        case SONDE__TYPE_ATOMIC:
+        case SONDE__TYPE_TRANSPARENT:
+            ref = ret_type->target;
+            break;
+        default:
+            return true;
+        }
+    }
+    return false;
+}
+
+enum sonde__types_held sonde__types_held_by(struct sonde__types *t, struct sonde__type_ref ref)
+{
+    struct sonde__type type;
+    if (!behind(t, ref, &type) || type.kind != SONDE__TYPE_POINTER ||
+        !behind(t, type.target, &type) || type.kind != SONDE__TYPE_STRUCT) {
+        return SONDE__TYPES_HELD_OTHER;
+    }
+    if (is_called(type.name, "__block_literal_generic")) {
+        return SONDE__TYPES_HELD_BLOCK;
+    }
+    return type.is_objc || is_called(type.name, "objc_object") || is_called(type.name, "objc_class")
+               ? SONDE__TYPES_HELD_OBJECT
+               : SONDE__TYPES_HELD_OTHER;
+}

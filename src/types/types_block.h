@@ -52,4 +52,13 @@ sonde__types_next_capture(struct sonde__types *types, const struct sonde__types_
                           struct sonde__types_captures *captures,
                           struct sonde__types_capture *ret_capture);
 
+/* What a variable of a type refers to, as far as blocks treat it in a way of its own. */
+enum sonde__types_held {
+    SONDE__TYPES_HELD_OTHER,
+    SONDE__TYPES_HELD_OBJECT, /* of Objective-C: by Thing *, id, Class */
+    SONDE__TYPES_HELD_BLOCK,
+};
+enum sonde__types_held sonde__types_held_by(struct sonde__types *types,
+                                            struct sonde__type_ref type);
+
 #endif

@@ -83,6 +83,7 @@ enum sonde_status sonde__type_get(struct sonde__types *t, struct sonde__type_ref
         type.holder = die.holder;
         type.line = die.line;
         type.is_plain = types_is_c(t, ref.unit) && !die.runtime_class;
+        type.is_objc = die.runtime_class;
         *ret = type;
     }
     return status == SONDE_ABSENT ? SONDE_CORRUPT : status;

@@ -10,6 +10,8 @@
 #include "programs.h"
 #include "test.h"
 
+enum { BLOCKS = 9 }; /* that the program makes */
+
 static struct program made;
 static char *lines;
 
@@ -52,7 +54,8 @@ static struct test_run holders(const char *name, const char *option)
     return run;
 }
 
-static void check_cycle(const char *name, unsigned owners, unsigned others, size_t cycle)
+static void check_cycle(const char *name, const char *variable, unsigned owners, unsigned others,
+                        size_t cycle)
 {
     struct test_run run = holders(name, "--json");
     struct json *root = json_parse(run.out);
@@ -64,12 +67,13 @@ static void check_cycle(const char *name, unsigned owners, unsigned others, size
         CHECK_CONTAINS(json_text(json_need(holder, "from"), "function"), "block");
         CHECK_CONTAINS(json_text(json_need(holder, "from"), "file"), "cycles.m");
         CHECK_STR(json_text(json_need(holder, "to"), "class"), "Ctl");
+        CHECK_STR(json_text(holder, "variable"), variable);
         *(json_bool(holder, "owned") ? &owned : &not_owned) += 1;
     }
     CHECK_EQ(owned, owners);
     CHECK_EQ(not_owned, others);
     CHECK_EQ(json_need(root, "cycle")->count, cycle);
-    CHECK_EQ(json_int(root, "blocks"), 8);
+    CHECK_EQ(json_int(root, "blocks"), BLOCKS);
     CHECK_EQ(run.status, owners > 0 ? 0 : 3);
     json_free(root);
     test_run_done(&run);
@@ -78,12 +82,13 @@ static void check_cycle(const char *name, unsigned owners, unsigned others, size
 static void check_all(const char *flavour)
 {
     start(flavour);
-    check_cycle("strong_cycle", 1, 0, 2);
-    check_cycle("weak_no_cycle", 0, 1, 0);
-    check_cycle("byref_cycle", 1, 0, 2);
-    check_cycle("unretained_no_cycle", 0, 1, 0);
-    check_cycle("long_cycle", 1, 0, 4);
-    check_cycle("held_twice", 2, 0, 0);
+    check_cycle("strong_cycle", "self", 1, 0, 2);
+    check_cycle("weak_no_cycle", "me", 0, 1, 0);
+    check_cycle("byref_cycle", "me", 1, 0, 2);
+    check_cycle("unretained_no_cycle", "me", 0, 1, 0);
+    check_cycle("long_cycle", "self", 1, 0, 4);
+    check_cycle("held_twice", "self", 2, 0, 0);
+    check_cycle("aligned_byref", "me", 0, 1, 0);
     end();
 }
 
@@ -102,13 +107,20 @@ TEST_TIMEOUT(text_for_people, 200)
     start("apple");
     struct test_run run = holders("long_cycle", NULL);
     CHECK_EQ(run.status, 0);
-    CHECK_CONTAINS(run.out, "8 blocks on the heap");
+    CHECK_CONTAINS(run.out, "9 blocks on the heap");
     CHECK_CONTAINS(run.out, "block in -[Ctl longCycle] (cycles.m:");
     CHECK_CONTAINS(run.out, "it holds itself:\n  Ctl 0x");
-    CHECK_CONTAINS(run.out, "    block at 32\n  -> block 0x");
+    CHECK_CONTAINS(run.out, "    self, strong at 32\n");
+    CHECK_CONTAINS(run.out, "    -[strong at 16]-> Ctl 0x");
+    CHECK_CONTAINS(run.out, "    -[inner, block]-> block 0x");
+    CHECK_CONTAINS(run.out, "    -[self, strong]-> Ctl 0x");
     test_run_done(&run);
     run = holders("byref_cycle", NULL);
-    CHECK_CONTAINS(run.out, "__block variable at 32, strong at 40 of it\n");
+    CHECK_CONTAINS(run.out, "    me, __block variable at 32, strong at 40 of it\n");
+    CHECK_CONTAINS(run.out, "    -[me, __block, strong]-> Ctl 0x");
+    test_run_done(&run);
+    run = holders("aligned_byref", NULL);
+    CHECK_CONTAINS(run.out, "    me, __block variable at 32, unretained at 32 of it\n");
     test_run_done(&run);
     end();
 }
@@ -147,16 +159,18 @@ TEST_TIMEOUT(blocks_of_a_process, 200)
     const char *all[] = {program_sonde(), "blocks", "--pid", pid, NULL};
     struct test_run run = test_run(all, NULL, NULL, 100);
     CHECK_EQ(run.status, 0);
-    CHECK_CONTAINS(run.out, ": 8 blocks on the heap, 8 kinds; ");
+    CHECK_CONTAINS(run.out, ": 9 blocks on the heap, 9 kinds; ");
     CHECK_CONTAINS(run.out, "block in -[Ctl byrefCycle] (cycles.m:");
     CHECK_CONTAINS(run.out, "    void (^)(void)\n    1 of 40 bytes, the first at 0x");
-    CHECK_CONTAINS(run.out, "+32   weak         helper, helper name, descriptor name");
+    CHECK_CONTAINS(run.out, "+32   weak         Ctl *me  helper, helper name, descriptor name");
+    CHECK_CONTAINS(run.out, "+40   data         long n  DWARF\n");
     test_run_done(&run);
     const char *as_json[] = {program_sonde(), "blocks", "--pid", pid, "--json", NULL};
     run = test_run(as_json, NULL, NULL, 100);
     struct json *root = json_parse(run.out);
-    CHECK_EQ(json_int(root, "blocks"), 8);
-    CHECK_EQ(json_need(root, "kinds")->count, 8);
+    CHECK_EQ(json_int(root, "blocks"), BLOCKS);
+    CHECK_EQ(json_need(root, "kinds")->count, BLOCKS);
+    CHECK_CONTAINS(run.out, "\"name\": \"self\", \"type\": \"Ctl *const\"");
     json_free(root);
     test_run_done(&run);
     address_of("byref_cycle_block", address);
@@ -164,8 +178,8 @@ TEST_TIMEOUT(blocks_of_a_process, 200)
     const char *one[] = {program_sonde(), "blocks", "--pid", pid, address, NULL};
     run = test_run(one, NULL, NULL, 100);
     CHECK_EQ(run.status, 0);
-    CHECK_CONTAINS(run.out, "+32   byref        box 0x");
-    snprintf(line, sizeof line, "+40   strong       Ctl %s\n", owner);
+    CHECK_CONTAINS(run.out, "+32   byref        __block Ctl *me = box 0x");
+    snprintf(line, sizeof line, "+40   strong       Ctl *me = Ctl %s\n", owner);
     CHECK_CONTAINS(run.out, line);
     test_run_done(&run);
     const char *none[] = {program_sonde(), "blocks", "--pid", pid, owner, NULL};

@@ -47,6 +47,14 @@ __attribute__((objc_root_class)) @interface Ctl {
     _handler = ^{ USE(me); };
     SAY("unretained_no_cycle", self);
 }
+- (void)alignedByref /* only debug information knows where the variable is in its box */
+{
+    __attribute__((aligned(32))) __block __unsafe_unretained Ctl *me = self;
+    static corpus_block block;
+    block = ^{ USE(me); };
+    SAY("aligned_byref", self);
+    SAY("aligned_byref_block", block);
+}
 - (void)longCycle
 {
     extern const char OBJC_CLASS_Ctl[] __asm__("OBJC_CLASS_$_Ctl");
@@ -71,7 +79,8 @@ int main(void)
 {
     extern const char OBJC_CLASS_Ctl[] __asm__("OBJC_CLASS_$_Ctl");
     static const char *const all[] = {"strongCycle", "weakNoCycle", "byrefCycle",
-                                      "unretainedNoCycle", "longCycle", "heldTwice"};
+                                      "unretainedNoCycle", "longCycle", "heldTwice",
+                                      "alignedByref"};
     for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++) {
         corpus_send(corpus_make(OBJC_CLASS_Ctl), all[i]);
     }
