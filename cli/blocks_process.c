@@ -180,6 +180,7 @@ static void print_head(struct heap_view *view, const struct sonde__blockheap_ite
     static char type[SONDE__BLOCK_TEXT_MAX];
     putchar('\n');
     heap_view_print_function(view, item->invoke);
+    heap_view_print_wrapped(view, item->address, item->size);
     type_of(view, item->descriptor, item->flags, type, sizeof type);
     printf("\n    ");
     sonde__cli_print_visible(stdout, type[0] != '\0' ? type : "type not known");

@@ -123,6 +123,26 @@ const struct sonde__blockheap_item *heap_view_block(const struct heap_view *view
                : NULL;
 }
 
+void heap_view_print_wrapped(struct heap_view *view, uint64_t address, uint32_t size)
+{
+    struct sonde__block_wrapped wrapped;
+    if (!sonde__blockheap_unwrap(view->heap, address, size, &wrapped)) {
+        return;
+    }
+    if (wrapped.form == SONDE__BLOCK_WRAPPED_DISPATCH) {
+        printf(", which runs block 0x%" PRIx64 " ", wrapped.block);
+    } else {
+        printf(", which runs Swift's ");
+    }
+    heap_view_print_function(view, wrapped.function);
+    if (wrapped.queue != 0) {
+        printf(" on queue 0x%" PRIx64, wrapped.queue);
+    }
+    if (wrapped.context != 0) {
+        printf(" with context 0x%" PRIx64, wrapped.context);
+    }
+}
+
 void heap_view_print_value(struct heap_view *view, uint64_t value, bool is_known)
 {
     const struct sonde__blockheap_item *block = heap_view_block(view, value);
@@ -134,6 +154,7 @@ void heap_view_print_value(struct heap_view *view, uint64_t value, bool is_known
     } else if (block != NULL) {
         printf("block 0x%" PRIx64 " ", value);
         heap_view_print_function(view, block->invoke);
+        heap_view_print_wrapped(view, value, block->size);
     } else if (value % 8 != 0) {
         printf("0x%" PRIx64 " (tagged)", value);
     } else if (is_known && sonde__block_literal_read(memory, value, &literal) == SONDE_OK &&

@@ -40,6 +40,9 @@ void heap_view_function(struct heap_view *view, uint64_t pc, struct heap_functio
 void heap_view_print_function(struct heap_view *view, uint64_t pc);
 /* The live block at an address, or null. */
 const struct sonde__blockheap_item *heap_view_block(const struct heap_view *view, uint64_t address);
+/* ", which runs block 0x5581… NAME" of a block of libdispatch or a closure of Swift; of another
+ * nothing. */
+void heap_view_print_wrapped(struct heap_view *view, uint64_t address, uint32_t size);
 /* "Thing 0x5581…", "block 0x5581… NAME", "nil". is_known: it was alive when it was read, so its
  * class may be looked at. */
 void heap_view_print_value(struct heap_view *view, uint64_t value, bool is_known);

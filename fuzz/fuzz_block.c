@@ -89,6 +89,7 @@ static void one_arch(struct input *input, unsigned arch)
     struct sonde__block_literal literal;
     struct sonde__block_desc desc;
     struct sonde__block_byref box;
+    struct sonde__block_wrapped wrapped;
     char text[SONDE__BLOCK_TEXT_MAX];
     size_t length;
     input->reads = 0;
@@ -104,6 +105,9 @@ static void one_arch(struct input *input, unsigned arch)
             input->reads = 0;
             sonde__block_captures(&memory, &desc, members, 2, &scratch, &captures);
             must_be_inside(&captures, 32, desc.size);
+        }
+        if (sonde__block_unwrap(&memory, &literal, desc.size, &wrapped)) {
+            FUZZ_MUST(desc.size >= 48 && (wrapped.block == 0) != (wrapped.form == 0));
         }
         if (desc.signature != 0 &&
             sonde__block_read_text(&memory, desc.signature, text, sizeof text, &length)) {

@@ -196,6 +196,31 @@ SONDE_NODISCARD enum sonde_status sonde__block_byref_read(const struct sonde__bl
                                                           uint64_t address,
                                                           struct sonde__block_byref *ret_byref);
 
+/* --- blocks that only run something else --- */
+
+enum sonde__block_wrapped_form {
+    SONDE__BLOCK_WRAPPED_DISPATCH, /* of dispatch_block_create(): another block, with where it runs
+                                    */
+    SONDE__BLOCK_WRAPPED_SWIFT,    /* a closure of Swift, handed to Objective-C */
+};
+
+struct sonde__block_wrapped {
+    uint8_t form;          /* enum sonde__block_wrapped_form */
+    uint64_t function;     /* what is run in the end */
+    uint64_t block;        /* DISPATCH: whose function that is */
+    uint64_t group, queue; /* DISPATCH: objects, or 0: none (or an old version, of which they are
+                              not known) */
+    uint64_t context;      /* SWIFT: what the closure has captured; 0: nothing */
+};
+
+/* Told by the number that libdispatch puts into its blocks, and by the name of Swift's thunk: with
+ * its symbols gone, a block of Swift is not told.
+ * size  of the block, from its descriptor
+ * False: it runs code of its own, or what it is to run could not be read. */
+bool sonde__block_unwrap(const struct sonde__block_memory *memory,
+                         const struct sonde__block_literal *literal, uint32_t size,
+                         struct sonde__block_wrapped *ret_wrapped);
+
 /* --- signatures --- */
 
 struct sonde__text;

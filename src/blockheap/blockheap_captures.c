@@ -175,3 +175,19 @@ enum sonde_status sonde__blockheap_byref(struct sonde__blockheap *heap, uint64_t
     ret_captures->block_size = 0;
     return SONDE_OK;
 }
+
+bool sonde__blockheap_unwrap(struct sonde__blockheap *heap, uint64_t address, uint32_t size,
+                             struct sonde__block_wrapped *ret_wrapped)
+{
+    struct sonde__block_literal literal, inner;
+    struct sonde__block_wrapped wrapped;
+    if (sonde__block_literal_read(&heap->memory, address, &literal) != SONDE_OK ||
+        !sonde__block_unwrap(&heap->memory, &literal, size, &wrapped) ||
+        (wrapped.block != 0 && heap->target != NULL &&
+         (sonde__block_literal_read(&heap->memory, wrapped.block, &inner) != SONDE_OK ||
+          sonde__blockheap_class_at(heap, inner.isa) == NULL))) {
+        return false;
+    }
+    *ret_wrapped = wrapped;
+    return true;
+}

@@ -57,6 +57,11 @@ SONDE_NODISCARD enum sonde_status sonde__blockheap_byref(
     struct sonde__blockheap *heap, uint64_t address, const struct sonde__block_member *variable,
     struct sonde__block_byref *ret_byref, struct sonde__blockheap_captures *ret_captures);
 
+/* What a block runs in the place of code of its own, as sonde__block_unwrap(); a block that is run
+ * has a class that blocks have. */
+bool sonde__blockheap_unwrap(struct sonde__blockheap *heap, uint64_t address, uint32_t size,
+                             struct sonde__block_wrapped *ret_wrapped);
+
 /* The class of an object: what leads from its first word to a name that can be one. */
 struct sonde__blockheap_object {
     char name[96];

@@ -10,7 +10,7 @@
 #include "programs.h"
 #include "test.h"
 
-enum { BLOCKS = 9 }; /* that the program makes */
+enum { BLOCKS = 11 }; /* that the program makes */
 
 static struct program made;
 static char *lines;
@@ -107,7 +107,7 @@ TEST_TIMEOUT(text_for_people, 200)
     start("apple");
     struct test_run run = holders("long_cycle", NULL);
     CHECK_EQ(run.status, 0);
-    CHECK_CONTAINS(run.out, "9 blocks on the heap");
+    CHECK_CONTAINS(run.out, "11 blocks on the heap");
     CHECK_CONTAINS(run.out, "block in -[Ctl longCycle] (cycles.m:");
     CHECK_CONTAINS(run.out, "it holds itself:\n  Ctl 0x");
     CHECK_CONTAINS(run.out, "    self, strong at 32\n");
@@ -159,7 +159,7 @@ TEST_TIMEOUT(blocks_of_a_process, 200)
     const char *all[] = {program_sonde(), "blocks", "--pid", pid, NULL};
     struct test_run run = test_run(all, NULL, NULL, 100);
     CHECK_EQ(run.status, 0);
-    CHECK_CONTAINS(run.out, ": 9 blocks on the heap, 9 kinds; ");
+    CHECK_CONTAINS(run.out, ": 11 blocks on the heap, 11 kinds; ");
     CHECK_CONTAINS(run.out, "block in -[Ctl byrefCycle] (cycles.m:");
     CHECK_CONTAINS(run.out, "    void (^)(void)\n    1 of 40 bytes, the first at 0x");
     CHECK_CONTAINS(run.out, "+32   weak         Ctl *me  helper, helper name, descriptor name");
@@ -186,6 +186,29 @@ TEST_TIMEOUT(blocks_of_a_process, 200)
     run = test_run(none, NULL, NULL, 100);
     CHECK_EQ(run.status, 3);
     CHECK_CONTAINS(run.err, "no live block of the heap is there");
+    test_run_done(&run);
+    end();
+}
+
+TEST_TIMEOUT(block_that_runs_another, 200)
+{
+    char pid[32], outer[32], inner[32], expected[128];
+    start("apple");
+    snprintf(pid, sizeof pid, "%d", (int)made.pid);
+    address_of("handed_on_block", outer);
+    address_of("handed_on_inner", inner);
+    snprintf(expected, sizeof expected,
+             ", which runs block %s block in -[Ctl handedOn] (cycles.m:", inner);
+    const char *one[] = {program_sonde(), "blocks", "--pid", pid, outer, NULL};
+    struct test_run run = test_run(one, NULL, NULL, 100);
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, expected);
+    CHECK_CONTAINS(run.out, ") on queue 0x51515150\n");
+    test_run_done(&run);
+    run = holders("handed_on_inner", NULL);
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, expected);
+    CHECK_CONTAINS(run.out, "    data, block at 72\n");
     test_run_done(&run);
     end();
 }

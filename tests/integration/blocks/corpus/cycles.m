@@ -55,6 +55,24 @@ __attribute__((objc_root_class)) @interface Ctl {
     SAY("aligned_byref", self);
     SAY("aligned_byref_block", block);
 }
+- (void)handedOn /* a block as dispatch_block_create() makes one, with what it is to run */
+{
+    struct {
+        unsigned long magic, flags;
+        unsigned canceled, performed;
+        unsigned long priority;
+        void *voucher;
+        corpus_block block;
+        void *group, *queue;
+        unsigned thread;
+    } data = {.magic = 0xd159b10c, .queue = (void *)0x51515150};
+    static corpus_block outer;
+    data.block = ^{ USE(self); };
+    outer = ^{ NUMBER(data.magic); USE(data.block); };
+    SAY("handed_on", self);
+    SAY("handed_on_block", outer);
+    SAY("handed_on_inner", data.block);
+}
 - (void)longCycle
 {
     extern const char OBJC_CLASS_Ctl[] __asm__("OBJC_CLASS_$_Ctl");
@@ -80,7 +98,7 @@ int main(void)
     extern const char OBJC_CLASS_Ctl[] __asm__("OBJC_CLASS_$_Ctl");
     static const char *const all[] = {"strongCycle", "weakNoCycle", "byrefCycle",
                                       "unretainedNoCycle", "longCycle", "heldTwice",
-                                      "alignedByref"};
+                                      "alignedByref", "handedOn"};
     for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++) {
         corpus_send(corpus_make(OBJC_CLASS_Ctl), all[i]);
     }
