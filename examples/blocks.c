@@ -39,6 +39,14 @@ struct all {
     char copy_of_encoding[sizeof encoding];
 };
 
+static int describe(void *ctx, uint64_t object, const char *class_name, char *text,
+                    size_t size_bytes)
+{
+    (void)ctx;
+    snprintf(text, size_bytes, "<%s %#llx>", class_name, (unsigned long long)object);
+    return 1;
+}
+
 int main(void)
 {
     static struct all all;
@@ -47,7 +55,9 @@ int main(void)
         .struct_bytes = sizeof memory, .arch = 1, .read = read_self, .ctx = bounds};
     struct sonde_blocks *blocks;
     struct sonde_block block;
+    struct sonde_block_wrapped wrapped;
     struct sonde_block_capture captures[8];
+    char text[80];
     const char *signature = all.copy_of_encoding;
     size_t count = 0;
     memcpy(all.copy_of_encoding, encoding, sizeof encoding);
@@ -64,6 +74,14 @@ int main(void)
         return 1;
     }
     printf("a block of %u bytes with %zu captures\n", block.size_bytes, count);
+    if (sonde_block_unwrap(blocks, block.address, &wrapped) == SONDE_OK) { /* not this one */
+        printf("  it runs %#llx\n", (unsigned long long)wrapped.function);
+    }
+    /* an object of a program that is looked at from inside could be asked for its own words */
+    if (sonde_blocks_set_describer(blocks, describe, NULL) == SONDE_OK &&
+        sonde_block_describe(blocks, block.address, 32, -1, text, sizeof text) == SONDE_OK) {
+        printf("  +32 says: %s\n", text);
+    }
     for (size_t i = 0; i < count; i++) {
         printf("  +%u  %s, %u bytes, the first as a number: %d\n", captures[i].offset,
                sonde_block_kind_text(captures[i].kind), captures[i].size_bytes,

@@ -154,6 +154,69 @@ SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_block_captures(struct sonde_blocks *blocks, uint64_t address,
                      struct sonde_block_capture *captures, size_t max, size_t *ret_count);
 
+/* What a block that was made to hand something on runs in the end. */
+enum sonde_block_wrapper {
+    SONDE_BLOCK_WRAPPER_DISPATCH = 1, /* of dispatch_block_create(): another block */
+    SONDE_BLOCK_WRAPPER_SWIFT,        /* a closure of Swift, handed to Objective-C */
+};
+
+struct sonde_block_wrapped {
+    uint8_t wrapper;       /* enum sonde_block_wrapper */
+    uint64_t function;     /* whose code is run */
+    uint64_t block;        /* DISPATCH: the block that it is of */
+    uint64_t queue, group; /* DISPATCH: objects; 0: none, or not known */
+    uint64_t context;      /* SWIFT: what the closure has captured; 0: nothing */
+};
+
+/* Returns    OK | ABSENT (it runs code of its own) | what sonde_block_inspect() returns
+ * Context    any thread, one at a time; not handler      Blocks  no
+ * Ownership  nothing is transferred
+ * Example    examples/blocks.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_block_unwrap(struct sonde_blocks *blocks, uint64_t address,
+                   struct sonde_block_wrapped *ret_wrapped);
+
+/* What an object says of itself, in the program's own words (its `description`): write a
+ * NUL-terminated text of at most size_bytes and return 1, or return 0. It is code of the program:
+ * it may take locks and change things.
+ *
+ * object      of a class of Objective-C
+ * class_name  valid during the call */
+typedef int sonde_block_describer(void *ctx, uint64_t object, const char *class_name, char *text,
+                                  size_t size_bytes);
+
+/* Who is asked. Off until this is called: nothing else here runs code of the program.
+ *
+ * describer  null: off again
+ *
+ * Returns    OK | UNSUPPORTED (not of this process) | USAGE
+ * Context    any thread, one at a time; not handler      Blocks  no
+ * Ownership  nothing is transferred
+ * Example    examples/blocks.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_blocks_set_describer(struct sonde_blocks *blocks, sonde_block_describer *describer,
+                           void *ctx);
+
+/* The text of an object that a block holds. Only one that the block is known to keep alive is
+ * asked, by the word of its helpers or their names: not what is weak or not retained, nor what the
+ * layout alone calls an object; and only of a live block of the heap, when its class is one. The
+ * caller sees to it that nobody releases the block meanwhile.
+ *
+ * address     of the block
+ * offset      of the capture, as sonde_block_captures() gives it
+ * box_offset  of the variable in a __block variable's box that the capture leads to; -1: of none
+ * text        gets at most size_bytes, NUL-terminated
+ *
+ * Returns    OK | ABSENT (no describer; nil; it had nothing to say) | DENIED (it is not to be
+ *            asked) | what sonde_block_inspect() returns
+ * Context    any thread, one at a time; not handler      Blocks  as the describer does
+ * Ownership  nothing is transferred
+ * Example    examples/blocks.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_block_describe(struct sonde_blocks *blocks,
+                                                                 uint64_t address, uint32_t offset,
+                                                                 int32_t box_offset, char *text,
+                                                                 size_t size_bytes);
+
 /* All blocks on this process' heap, by address: its writable memory is searched, without stopping
  * anything. Blocks that are made or released meanwhile may be there or not.
  *

@@ -3,6 +3,7 @@
 #include <sonde/block.h>
 #include <string.h>
 
+#include "api_block.h"
 #include "arch_regs.h"
 #include "base_status.h"
 #include "blockheap_graph.h"
@@ -10,13 +11,6 @@
 #include "os.h"
 #include "symfile_cache.h"
 #include "target.h"
-
-struct sonde_blocks {
-    struct sonde__target *target; /* null: callbacks */
-    struct sonde__symfile_cache *symfile;
-    struct sonde__blockheap *heap;
-    struct sonde_block_memory memory;
-};
 
 void sonde_blocks_close(struct sonde_blocks *blocks)
 {
@@ -95,16 +89,9 @@ enum sonde_status sonde_blocks_open_memory(const struct sonde_block_memory *memo
     return SONDE_OK;
 }
 
-/* What was read of a block, in one piece where it can be. */
-enum { BODY_BYTES = 4096, FIRST_BYTES = 256 };
-struct body {
-    _Alignas(8) uint8_t bytes[BODY_BYTES];
-    uint32_t size;
-};
-
-static enum sonde_status inspect(struct sonde_blocks *blocks, uint64_t address, struct body *body,
-                                 struct sonde_block *ret_block,
-                                 const struct sonde__blockheap_captures **ret_captures)
+enum sonde_status block_read(struct sonde_blocks *blocks, uint64_t address, struct block_body *body,
+                             struct sonde_block *ret_block,
+                             const struct sonde__blockheap_captures **ret_captures)
 {
     const struct sonde__block_memory *memory = sonde__blockheap_memory(blocks->heap);
     const struct sonde__blockheap_captures *captures;
@@ -147,8 +134,7 @@ static enum sonde_status inspect(struct sonde_blocks *blocks, uint64_t address, 
     return SONDE_OK;
 }
 
-/* A search is not to find what was read of a block. */
-static void forget(struct body *body)
+void block_forget(struct block_body *body)
 {
     memset(body->bytes, 0, body->size);
     __asm__ volatile("" : : "r"(body) : "memory");
@@ -158,17 +144,17 @@ enum sonde_status sonde_block_inspect(struct sonde_blocks *blocks, uint64_t addr
                                       struct sonde_block *ret_block)
 {
     const struct sonde__blockheap_captures *captures;
-    struct body body;
+    struct block_body body;
     enum sonde_status status;
     if (blocks == NULL || ret_block == NULL) {
         return SONDE_USAGE;
     }
-    status = inspect(blocks, address, &body, ret_block, &captures);
-    forget(&body);
+    status = block_read(blocks, address, &body, ret_block, &captures);
+    block_forget(&body);
     return status;
 }
 
-static void fill_capture(const struct sonde__blockheap_capture *from, const struct body *body,
+static void fill_capture(const struct sonde__blockheap_capture *from, const struct block_body *body,
                          struct sonde_block_capture *ret_capture)
 {
     uint32_t left = from->offset < body->size ? body->size - from->offset : 0;
@@ -191,12 +177,12 @@ enum sonde_status sonde_block_captures(struct sonde_blocks *blocks, uint64_t add
 {
     const struct sonde__blockheap_captures *known;
     struct sonde_block block;
-    struct body body;
+    struct block_body body;
     enum sonde_status status;
     if (blocks == NULL || ret_count == NULL || (captures == NULL && max != 0)) {
         return SONDE_USAGE;
     }
-    status = inspect(blocks, address, &body, &block, &known);
+    status = block_read(blocks, address, &body, &block, &known);
     if (status == SONDE_OK) {
         for (uint32_t i = 0; i < known->count && i < max; i++) {
             fill_capture(&known->items[i], &body, &captures[i]);
@@ -204,7 +190,7 @@ enum sonde_status sonde_block_captures(struct sonde_blocks *blocks, uint64_t add
         *ret_count = known->count;
         status = known->count > max ? SONDE_LIMIT : SONDE_OK;
     }
-    forget(&body);
+    block_forget(&body);
     return status;
 }
 

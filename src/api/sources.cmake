@@ -1,6 +1,7 @@
 set(sources
     api_audit.c
     api_block.c
+    api_block_content.c
     api_block_registry.c
     api_debug_block.c
     api_debug_names.c

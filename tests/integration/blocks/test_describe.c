@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+/* An object's own text: asked of what the corpus' blocks own, and of nothing else. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <sonde/block.h>
+
+#include "corpus.h"
+#include "corpus/truth.h"
+#include "test.h"
+
+static struct sonde_blocks *blocks;
+static uint64_t asked_object;
+static unsigned calls, described, refused, wrong;
+
+static int describe(void *ctx, uint64_t object, const char *class_name, char *text,
+                    size_t size_bytes)
+{
+    CHECK(ctx == &calls);
+    CHECK(strcmp(class_name, "Thing") == 0 || strcmp(class_name, "Ctl") == 0);
+    asked_object = object;
+    calls++;
+    snprintf(text, size_bytes, "<%s of the test>", class_name);
+    return 1;
+}
+
+static void check_one(const struct shown *shown, uint32_t offset, int32_t box_offset, char kind)
+{
+    char text[64] = "";
+    unsigned before = calls;
+    uint64_t word;
+    enum sonde_status status = sonde_block_describe(blocks, (uintptr_t)shown->block, offset,
+                                                    box_offset, text, sizeof text);
+    /* a block that does not escape is on a stack */
+    bool is_right = kind == 's' && !shown->here ? status == SONDE_OK && calls == before + 1 &&
+                                                      strstr(text, " of the test>") != NULL
+                                                : status == SONDE_DENIED && calls == before;
+    memcpy(&word, (const char *)shown->block + offset, sizeof word);
+    if (is_right && status == SONDE_OK && box_offset < 0) {
+        is_right = asked_object == word;
+    }
+    described += status == SONDE_OK;
+    refused += status == SONDE_DENIED;
+    if (!is_right) {
+        dprintf(STDOUT_FILENO, "    %s: %c%u in %d: %d\n", shown->name, kind, offset, box_offset,
+                (int)status);
+        wrong++;
+    }
+}
+
+/* The same block where it is not counted, as on a stack: nobody says that it is alive. */
+static void check_copy(const struct shown *shown, uint32_t size, uint32_t offset)
+{
+    uint64_t copy[64];
+    char text[64];
+    unsigned before = calls;
+    uint32_t flags;
+    CHECK(size <= sizeof copy);
+    memcpy(copy, shown->block, size);
+    memcpy(&flags, (char *)copy + 8, sizeof flags);
+    flags &= ~(SONDE_BLOCK_HEAP | 0xffff);
+    memcpy((char *)copy + 8, &flags, sizeof flags);
+    if (sonde_block_describe(blocks, (uintptr_t)copy, offset, -1, text, sizeof text) !=
+            SONDE_DENIED ||
+        calls != before) {
+        wrong++;
+    }
+    refused++;
+}
+
+static void check(const struct shown *shown)
+{
+    const struct corpus_block *truth = corpus_find(shown->name);
+    CHECK(truth != NULL);
+    for (uint32_t i = 0; i < truth->count; i++) {
+        const struct corpus_capture *t = &truth->captures[i];
+        if (t->byref < 0) {
+            check_one(shown, t->offset, -1, t->kind);
+            if (t->kind == 's') {
+                check_copy(shown, truth->size, t->offset);
+            }
+        } else {
+            check_one(shown, (uint32_t)t->byref, (int32_t)t->offset, t->kind);
+        }
+    }
+}
+
+static void run_corpus(void)
+{
+    char path[700], text[8];
+    void (*run)(void);
+    snprintf(path, sizeof path, "%s/libcorpus-apple.so", corpus_built("-O2", CORPUS_ALL));
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    CHECK(library != NULL);
+    *(void **)&run = dlsym(library, "corpus_run");
+    CHECK_OK(sonde_blocks_open(&blocks, NULL));
+    CHECK_EQ(sonde_block_describe(blocks, (uintptr_t)library, 32, -1, text, sizeof text),
+             SONDE_ABSENT); /* off */
+    CHECK_OK(sonde_blocks_set_describer(blocks, describe, &calls));
+    *(void (**)(const struct shown *))dlsym(library, "corpus_observer") = check;
+    run();
+    CHECK_OK(sonde_blocks_set_describer(blocks, NULL, NULL));
+    sonde_blocks_close(blocks);
+    dprintf(STDOUT_FILENO, "    %u described, %u refused, %u wrong\n", described, refused, wrong);
+    _exit(wrong == 0 && described >= 100 && refused >= 100 && calls == described ? 0 : 1);
+}
+
+TEST_TIMEOUT(only_what_is_owned_is_asked, 200)
+{
+    int status = -1;
+    (void)corpus_built("-O2", CORPUS_ALL);
+    pid_t pid = fork(); /* the corpus is not given back */
+    if (pid == 0) {
+        run_corpus();
+    }
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+    CHECK_EQ(status, 0);
+}
+
+static int nothing(void *ctx, uint64_t address, void *buffer, size_t size_bytes)
+{
+    (void)ctx, (void)address, (void)buffer, (void)size_bytes;
+    return 0;
+}
+
+TEST(not_of_a_memory_that_callbacks_read)
+{
+    struct sonde_block_memory memory = {.struct_bytes = sizeof memory, .arch = 1, .read = nothing};
+    CHECK_OK(sonde_blocks_open_memory(&memory, &blocks));
+    CHECK_EQ(sonde_blocks_set_describer(blocks, describe, NULL), SONDE_UNSUPPORTED);
+    sonde_blocks_close(blocks);
+    CHECK_EQ(sonde_blocks_set_describer(NULL, describe, NULL), SONDE_USAGE);
+}
