@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sonde_block_print() and sonde_stacks_print() called by gdb and lldb, and the commands that share/
  * has for both, on programs whose sources say what is right (locked.c, blocks/corpus/cycles.m). */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,123 @@ TEST_TIMEOUT(lldb_calls_while_the_heap_and_the_loader_are_locked, 250)
 {
     check_calls(debugger_lldb, "settings set target.env-vars LD_PRELOAD=", "breakpoint set -n here",
                 "expr", "command script import");
+}
+
+/* --- the corpus of blocks --- */
+
+static const char *kind_text(char kind)
+{
+    switch (kind) {
+    case 's':
+        return "strong";
+    case 'w':
+        return "weak";
+    case 'b':
+        return "block";
+    case 'r':
+        return "byref";
+    default:
+        return "C++ object";
+    }
+}
+
+/* The lines of one block: up to the next one. */
+static size_t size_of(const char *printed)
+{
+    const char *end = strstr(printed, "\nblock 0x");
+    return end != NULL ? (size_t)(end - printed) : strlen(printed);
+}
+
+/* Is there a capture of that kind at that offset? */
+static bool has_capture(const char *printed, size_t size, const char *kind, unsigned offset)
+{
+    char begins[32];
+    snprintf(begins, sizeof begins, "\n    +%-6u", offset);
+    const char *at = printed;
+    while ((at = strstr(at, begins)) != NULL && (size_t)(at - printed) < size) {
+        at += strlen(begins);
+        const char *text = at + strspn(at, " ");
+        if (strncmp(text, kind, strlen(kind)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What the runtime was seen to retain or release of the block is printed, and nothing else as
+ * strong, weak, block or byref. `owned`: of corpus/program.c, up to "found". */
+static unsigned check_owned(const char *name, const char *owned, const char *printed)
+{
+    size_t size = size_of(printed);
+    unsigned wanted = 0, shown = 0, depth = 0, checked = 0;
+    for (const char *at = owned; *at != '\0' && strncmp(at, "found", 5) != 0; at++) {
+        if (at[0] >= 'a' && at[0] <= 'z' && depth == 0) {
+            unsigned offset = (unsigned)strtoul(at + 1, NULL, 10);
+            /* an array is one object: its first element stands for it */
+            if (at[0] == 'c') {
+                CHECK(memmem(printed, size, "C++ object", 10) != NULL);
+            } else if (!has_capture(printed, size, kind_text(at[0]), offset)) {
+                FAIL("%s: %s at %u is not printed: %.*s", name, kind_text(at[0]), offset, (int)size,
+                     printed);
+            }
+            wanted += at[0] != 'c';
+            checked++;
+        }
+        depth += at[0] == '(';
+        depth -= at[0] == ')';
+    }
+    for (const char *at = printed;
+         (at = strstr(at, "\n    +")) != NULL && (size_t)(at - printed) < size;) {
+        at += 6;
+        at += strspn(at, "0123456789");
+        at += strspn(at, " ");
+        shown += strncmp(at, "strong ", 7) == 0 || strncmp(at, "weak ", 5) == 0 ||
+                 strncmp(at, "block ", 6) == 0 || strncmp(at, "byref ", 6) == 0;
+    }
+    if (shown != wanted) {
+        FAIL("%s: %u owned, %u printed: %.*s", name, wanted, shown, (int)size, printed);
+    }
+    return checked;
+}
+
+TEST_TIMEOUT(gdb_prints_the_corpus, 250)
+{
+    char program[700], preload[TEXT], list[1000], start[1100], script[1300];
+    snprintf(program, sizeof program, "%s/corpus-apple", corpus_built("-O2", CORPUS_ALL));
+    snprintf(preload, sizeof preload, "set environment LD_PRELOAD %s/src/libsonde.so",
+             test_build_dir());
+    snprintf(list, sizeof list, "%s/list", test_folder());
+    snprintf(start, sizeof start, "run > %s", list);
+    snprintf(script, sizeof script,
+             "python [gdb.execute('call (void)sonde_block_print((void*)' + line.split()[1] + ')') "
+             "for line in open('%s') if ' 0x' in line and ' here ' not in line]",
+             list);
+    struct debugger_job job = {
+        .program = program,
+        .commands = {preload, "set breakpoint pending on", "break getchar", start, script, "kill"}};
+    struct test_run run = debugger_gdb(&job);
+    char *rest = test_read_file(list, NULL), *whole = rest;
+    unsigned blocks = 0, captures = 0;
+    for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+        char name[64], address[32], where[16], begins[64];
+        const char *owned = strstr(line, " owned");
+        if (owned == NULL || sscanf(line, "%63s %31s %15s", name, address, where) != 3 ||
+            strcmp(where, "here") == 0) {
+            continue;
+        }
+        snprintf(begins, sizeof begins, "block %s, %s, ", address,
+                 strcmp(where, "heap") == 0 ? "on the heap" : "global");
+        const char *printed = strstr(run.err, begins);
+        if (printed == NULL) {
+            FAIL("%s is not printed as: %s", name, begins);
+        }
+        captures += check_owned(name, owned + 6, printed);
+        blocks++;
+    }
+    CHECK(blocks >= 130);
+    CHECK(captures >= 130);
+    free(whole);
+    test_run_done(&run);
 }
 
 /* --- commands --- */

@@ -19,7 +19,7 @@
 
 #define NOINLINE __attribute__((noinline))
 
-enum { DEPTH = 256, HOSTILE = 400, WORDS = 10, JUNK = 4096 };
+enum { DEPTH = 256, HOSTILE = 150, WORDS = 10, JUNK = 4096 };
 
 /* --- standard error, as a file --- */
 
