@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Index files of the largest debug information that Debian ships, beside llvm-symbolizer and
- * llvm-gsymutil on the same addresses. `./dev bench index` fetches and inflates the input (a
- * gigabyte) and gives its place; without it there is nothing to measure.
+/* Index files of the largest debug information that Debian ships, beside llvm-symbolizer,
+ * llvm-gsymutil, addr2line and eu-addr2line on the same addresses. `./dev bench index` fetches and
+ * inflates the input (a gigabyte) and gives its place; without it there is nothing to measure.
  *
  * Times are processor time of the one thread that works, so that other programs cost less of it;
  * with two threads, and of one beside them, the time that passes. Each figure is a median. The
@@ -33,6 +33,8 @@ enum {
     ADDRESSES = 1000000,
     TOOL_FIRST = 50000,
     TOOL_MORE = 100000,
+    SLOW_TOOL_FIRST = 500,
+    SLOW_TOOL_MORE = 500,
     COLD = 201
 };
 enum { FRAMES_MAX = 256, PATH_BYTES = 4096 };
@@ -272,22 +274,37 @@ static void write_addresses(const struct corpus *corpus, const char *path, size_
     fclose(file);
 }
 
-/* Microseconds of one more address when most units have been read already; `format` takes another
- * file and the addresses. */
+/* Microseconds of one more address, of `more`, when `first` were asked already and most units have
+ * been read; `format` takes another file and the addresses. 0: the tool is not there, or failed. */
 static double tool_us(const struct corpus *corpus, const char *folder, const char *format,
-                      const char *other, const char *suffix)
+                      const char *other, const char *suffix, size_t first_count, size_t more)
 {
     char path[PATH_BYTES];
     char command[3 * PATH_BYTES];
     double first, both;
     snprintf(path, sizeof path, "%s/bench-addresses", folder);
     snprintf(command, sizeof command, format, other, path);
-    write_addresses(corpus, path, TOOL_FIRST, suffix);
+    write_addresses(corpus, path, first_count, suffix);
     first = command_s(command);
-    write_addresses(corpus, path, TOOL_FIRST + TOOL_MORE, suffix);
+    write_addresses(corpus, path, first_count + more, suffix);
     both = command_s(command);
     unlink(path);
-    return first < 0 || both < first ? 0 : (both - first) / TOOL_MORE * 1e6;
+    return first < 0 || both < first ? 0 : (both - first) / (double)more * 1e6;
+}
+
+/* Tools that read debug information address by address. */
+static void measure_slow_peer(const struct corpus *corpus, const char *folder, double ours_us,
+                              const char *name, const char *key)
+{
+    char format[256];
+    snprintf(format, sizeof format, "%s -i -f -e '%%s' <'%%s' >/dev/null 2>&1", name);
+    double us = tool_us(corpus, folder, format, corpus->path, "", SLOW_TOOL_FIRST, SLOW_TOOL_MORE);
+    if (us > 0) {
+        bench_print(us, "us", "symbols.%s.%s_us", corpus->key, key);
+        bench_print(us / ours_us, "x", "symbols.%s.vs_%s", corpus->key, key);
+    } else {
+        bench_note("no %s, or it failed", name);
+    }
 }
 
 static void measure_peers(const struct corpus *corpus, const char *folder, double ours_us)
@@ -297,7 +314,7 @@ static void measure_peers(const struct corpus *corpus, const char *folder, doubl
     char command[3 * PATH_BYTES];
     double llvm =
         tool_us(corpus, folder, "llvm-symbolizer-19 --inlines --obj='%s' <'%s' >/dev/null",
-                corpus->path, "");
+                corpus->path, "", TOOL_FIRST, TOOL_MORE);
     double convert_s;
     if (llvm > 0) {
         bench_print(llvm, "us", "symbols.%s.llvm_symbolizer_us", corpus->key);
@@ -319,7 +336,7 @@ static void measure_peers(const struct corpus *corpus, const char *folder, doubl
     snprintf(suffix, sizeof suffix, " %s", gsym);
     double gsymutil =
         tool_us(corpus, folder, "llvm-gsymutil-19 --addresses-from-stdin '%.0s' <'%s' >/dev/null",
-                "", suffix);
+                "", suffix, TOOL_FIRST, TOOL_MORE);
     unlink(gsym);
     if (gsymutil > 0) {
         bench_print(gsymutil, "us", "symbols.%s.gsymutil_us", corpus->key);
@@ -352,6 +369,8 @@ static void measure(const char *key, const char *path, const char *folder)
     double ours_us = measure_lookups(&corpus);
     measure_cold(&corpus, folder);
     measure_peers(&corpus, folder, ours_us);
+    measure_slow_peer(&corpus, folder, ours_us, "addr2line", "addr2line");
+    measure_slow_peer(&corpus, folder, ours_us, "eu-addr2line", "eu_addr2line");
     sonde__mem_free(corpus.made.data);
     free(corpus.addresses);
     sonde__host_file_unmap(&corpus.file);

@@ -1,7 +1,7 @@
 # ./dev bench [NAME...]: release build, then each bench program; prints "key value unit" lines.
 # `index` is run only when it is named: its input is a gigabyte.
 bench_index() {
-    need llvm-19 binutils
+    need llvm-19 binutils elfutils
     corpora
     mkdir -p "$cache/bench"
     "$1" "$cache/bench" jvm "$(corpus libjvm.so)" "$(shipped libjvm.so)" \
