@@ -303,7 +303,7 @@ static void measure_slow_peer(const struct corpus *corpus, const char *folder, d
         bench_print(us, "us", "symbols.%s.%s_us", corpus->key, key);
         bench_print(us / ours_us, "x", "symbols.%s.vs_%s", corpus->key, key);
     } else {
-        bench_note("no %s, or it failed", name);
+        bench_note("no figure of %s: it is not there, failed, or took no longer for more", name);
     }
 }
 

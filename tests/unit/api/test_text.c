@@ -259,7 +259,7 @@ TEST_TIMEOUT(text_in_a_handler_takes_no_lock, 120)
     action.sa_sigaction = on_signal;
     CHECK_EQ(sigaction(SIGPROF, &action, &old), 0);
     CHECK_EQ(setitimer(ITIMER_PROF, &every, NULL), 0);
-    for (int i = 0; i < rounds || (handled < 20 && i < 100 * rounds); i++) {
+    for (int i = 0; i < rounds || handled < 20; i++) { /* the test's time bounds it */
         const char *const *lines;
         uint32_t count;
         void *library = dlopen("libm.so.6", RTLD_NOW);
