@@ -20,5 +20,15 @@ found=$(wc -l "${code[@]}" | awk '$2 != "total" && $1 > 700 {print $2 " has " $1
 found=$(grep -nE '^# *(if|ifdef|elif).*(__x86_64__|__aarch64__|__linux__|__APPLE__)' "${code[@]}" |
     grep -vE '^(src/(arch|os|host|probe)/|preload/|tests/|fuzz/|bench/|examples/)' || true)
 [ -z "$found" ] || complain "$found" 'platform named outside the ports'
-# each public function says what it returns or gives, its context and its ownership
+# the layers that the build knows are those of ARCHITECTURE.md
+layers_built() {
+    sed -nE 's/^sonde_module\((\w+) +(ASYNC_SAFE )?USES ?(.*)\)$/\1 \2: \3/p' src/CMakeLists.txt | sed 's/ASYNC_SAFE /[A]/'
+    sed -nE 's/^ +USES (.*)\)$/cli : \1/p' cli/CMakeLists.txt
+}
+layers_told() {
+    sed -nE 's/^\| (\w+) ?(\[A\])? \| .* \| ([a-z, –]+) \|$/\1 \2: \3/p' ARCHITECTURE.md | tr -d ',–' |
+        grep -vE '^(preload|recorder|execinfo|folder) '
+}
+found=$(diff <(layers_built | sort) <(layers_told | sed 's/: $/: /' | sort) || true)
+[ -z "$found" ] || complain "$found" 'layers: < built, > in ARCHITECTURE.md'
 exit $bad
