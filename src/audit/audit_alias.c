@@ -6,11 +6,10 @@
 
 #include "audit_library.h"
 #include "audit_scope.h"
-#include "host_file.h"
-#include "host_run.h"
-#include "image_elf.h"
 
 struct search {
+    const struct sonde__audit_libraries *libraries;
+    size_t library; /* that is looked at */
     struct sonde__audit_list *list;
     uint32_t listed;                        /* names that were in it before */
     bool is_known[SONDE__RECORD_FUNCTIONS]; /* defined by an earlier library */
@@ -20,16 +19,25 @@ struct search {
     size_t size;
 };
 
-static bool is_definition(const struct sonde__elf_symbol *symbol)
-{
-    return symbol->section != SHN_UNDEF && symbol->bind != STB_LOCAL && symbol->type == STT_FUNC;
-}
-
 static bool is_listed(const struct sonde__audit_list *list, const char *name)
 {
     for (uint32_t i = 0; i < list->count; i++) {
         if (strcmp(list->names[i], name) == 0) {
             return true;
+        }
+    }
+    return false;
+}
+
+static bool is_defined_before(const struct search *search, const char *name)
+{
+    for (size_t n = 0; n < search->library; n++) {
+        struct sonde__elf_symbol symbol;
+        for (uint32_t at = 0;
+             sonde__audit_next_definition(&search->libraries->items[n], &at, &symbol);) {
+            if (strcmp(symbol.name, name) == 0) {
+                return true;
+            }
         }
     }
     return false;
@@ -57,7 +65,7 @@ static void add_if_alias(struct search *search, const struct sonde__elf_symbol *
         }
         if (list->count < SONDE__RECORD_FUNCTIONS && length < search->size &&
             length <= SONDE__AUDIT_NAME_MAX && !is_listed(list, symbol->name) &&
-            !sonde__audit_is_reserved(symbol->name)) {
+            !sonde__audit_is_reserved(symbol->name) && !is_defined_before(search, symbol->name)) {
             memcpy(search->text, symbol->name, length + 1);
             list->names[list->count++] = search->text;
             search->text += length + 1;
@@ -67,43 +75,35 @@ static void add_if_alias(struct search *search, const struct sonde__elf_symbol *
     }
 }
 
-static void look_at_library(void *ctx, const char *path)
+static void look_at_library(struct search *search)
 {
-    struct search *search = ctx;
-    struct sonde__host_file file;
-    struct sonde__elf elf;
-    struct sonde__elf_symbols symbols;
+    const struct sonde__audit_library_file *library = &search->libraries->items[search->library];
     struct sonde__elf_symbol symbol;
-    struct sonde_error error;
-    if (sonde__host_file_map(NULL, path, SONDE__AUDIT_FILE_MAX, &file, &error) != SONDE_OK) {
-        return;
-    }
     memset(search->is_here, 0, sizeof search->is_here);
-    if (sonde__elf_open(file.data, file.size, &elf, &error) == SONDE_OK &&
-        sonde__elf_dynamic_symbols(&elf, &symbols)) {
-        for (uint32_t i = 0; sonde__elf_symbols_at(&symbols, i, &symbol); i++) {
-            if (is_definition(&symbol)) {
-                note_value(search, &symbol);
-            }
+    for (uint32_t at = 0; sonde__audit_next_definition(library, &at, &symbol);) {
+        if (symbol.type == STT_FUNC) {
+            note_value(search, &symbol);
         }
-        for (uint32_t i = 0; sonde__elf_symbols_at(&symbols, i, &symbol); i++) {
-            if (is_definition(&symbol)) {
-                add_if_alias(search, &symbol);
-            }
+    }
+    for (uint32_t at = 0; sonde__audit_next_definition(library, &at, &symbol);) {
+        if (symbol.type == STT_FUNC) {
+            add_if_alias(search, &symbol);
         }
     }
     for (uint32_t i = 0; i < search->listed; i++) {
         search->is_known[i] |= search->is_here[i];
     }
-    sonde__host_file_unmap(&file);
 }
 
-void sonde__audit_add_aliases(const char *program, char *const *envp,
+void sonde__audit_add_aliases(const struct sonde__audit_libraries *libraries,
                               struct sonde__audit_list *list, char *text, size_t size)
 {
-    struct search search = {.list = list, .listed = list->count, .text = text, .size = size};
+    struct search search = {
+        .libraries = libraries, .list = list, .listed = list->count, .text = text, .size = size};
     for (uint32_t i = 0; i < list->count; i++) {
         search.is_known[i] = sonde__audit_is_reserved(list->names[i]);
     }
-    (void)sonde__host_startup_libraries(program, envp, look_at_library, &search);
+    for (; search.library < libraries->count; search.library++) {
+        look_at_library(&search);
+    }
 }

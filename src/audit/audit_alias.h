@@ -6,12 +6,13 @@
 
 #include <stddef.h>
 
+#include "audit_libraries.h"
 #include "audit_list.h"
 
-/* Adds to the list what the libraries that `program` starts with define at the addresses of listed
- * functions, as far as the list and `text` (the names' memory, of `size` bytes) have room. Nothing
- * where the program's loader cannot be asked. */
-void sonde__audit_add_aliases(const char *program, char *const *envp,
+/* Adds to the list what the libraries define at the addresses of listed functions, as far as the
+ * list and `text` (the names' memory, of `size` bytes) have room. A name that an earlier library
+ * defines means that one's function, and is not added. */
+void sonde__audit_add_aliases(const struct sonde__audit_libraries *libraries,
                               struct sonde__audit_list *list, char *text, size_t size);
 
 #endif

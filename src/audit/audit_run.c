@@ -7,6 +7,7 @@
 
 #include "audit_alias.h"
 #include "audit_blocks.h"
+#include "audit_libraries.h"
 #include "audit_library.h"
 #include "audit_list.h"
 #include "audit_raw.h"
@@ -96,6 +97,20 @@ static enum sonde_status make_library(struct sonde__audit *audit, struct sonde_e
     return status;
 }
 
+/* Other names of what is listed, and which names the loader may be given. */
+static void find_names(struct sonde__audit *audit)
+{
+    struct sonde__audit_libraries libraries;
+    audit->is_scoped =
+        sonde__audit_libraries_open(audit->options.program, audit->options.envp, &libraries);
+    if (!audit->options.blocks) {
+        sonde__audit_add_aliases(&libraries, &audit->list, audit->alias_text,
+                                 sizeof audit->alias_text);
+    }
+    sonde__audit_find_scope(&libraries, &audit->list, &audit->scope);
+    sonde__audit_libraries_close(&libraries);
+}
+
 enum sonde_status sonde__audit_create(const struct sonde__audit_options *options,
                                       struct sonde__audit **ret_audit,
                                       struct sonde_error *ret_error)
@@ -108,12 +123,7 @@ enum sonde_status sonde__audit_create(const struct sonde__audit_options *options
     enum sonde_status status = read_list(audit, ret_error);
     if (status == SONDE_OK) {
         audit->listed = audit->list.count;
-        if (!options->blocks) {
-            sonde__audit_add_aliases(options->program, options->envp, &audit->list,
-                                     audit->alias_text, sizeof audit->alias_text);
-        }
-        audit->is_scoped =
-            sonde__audit_find_scope(options->program, options->envp, &audit->list, &audit->scope);
+        find_names(audit);
         status = make_library(audit, ret_error);
     }
     if (status != SONDE_OK) {

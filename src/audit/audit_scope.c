@@ -4,10 +4,6 @@
 #include <elf.h>
 #include <string.h>
 
-#include "host_file.h"
-#include "host_run.h"
-#include "image_elf.h"
-
 /* The loader calls these itself, before the recorder has started; or they are the recorder's own
  * way to see images come and go; or no call of them is as the ABI says. */
 static const char *const reserved[] = {
@@ -50,32 +46,7 @@ static void look_at_symbol(struct search *search, const struct sonde__elf_symbol
     }
 }
 
-static void look_at_library(void *ctx, const char *path)
-{
-    struct search *search = ctx;
-    struct sonde__host_file file;
-    struct sonde__elf elf;
-    struct sonde__elf_symbols symbols;
-    struct sonde__elf_symbol symbol;
-    struct sonde_error error;
-    if (sonde__host_file_map(NULL, path, SONDE__AUDIT_FILE_MAX, &file, &error) != SONDE_OK) {
-        return;
-    }
-    if (sonde__elf_open(file.data, file.size, &elf, &error) == SONDE_OK &&
-        sonde__elf_dynamic_symbols(&elf, &symbols)) {
-        for (uint32_t i = 0; sonde__elf_symbols_at(&symbols, i, &symbol); i++) {
-            if (symbol.section != SHN_UNDEF && symbol.bind != STB_LOCAL) {
-                look_at_symbol(search, &symbol);
-            }
-        }
-    }
-    for (uint32_t i = 0; i < search->list->count; i++) {
-        search->is_decided[i] |= search->is_here[i];
-    }
-    sonde__host_file_unmap(&file);
-}
-
-bool sonde__audit_find_scope(const char *program, char *const *envp,
+void sonde__audit_find_scope(const struct sonde__audit_libraries *libraries,
                              const struct sonde__audit_list *list,
                              struct sonde__audit_scope *ret_scope)
 {
@@ -87,9 +58,13 @@ bool sonde__audit_find_scope(const char *program, char *const *envp,
     for (uint32_t i = 0; i < list->count; i++) {
         search.is_decided[i] = sonde__audit_is_reserved(list->names[i]);
     }
-    if (!sonde__host_startup_libraries(program, envp, look_at_library, &search)) {
-        memset(ret_scope, 0, sizeof *ret_scope);
-        return false;
+    for (size_t n = 0; n < libraries->count; n++) {
+        struct sonde__elf_symbol symbol;
+        for (uint32_t at = 0; sonde__audit_next_definition(&libraries->items[n], &at, &symbol);) {
+            look_at_symbol(&search, &symbol);
+        }
+        for (uint32_t i = 0; i < list->count; i++) {
+            search.is_decided[i] |= search.is_here[i];
+        }
     }
-    return true;
 }

@@ -10,9 +10,8 @@
 
 #include <stdbool.h>
 
+#include "audit_libraries.h"
 #include "audit_list.h"
-
-#define SONDE__AUDIT_FILE_MAX ((uint64_t)4 << 30) /* bytes of a library that is looked at */
 
 struct sonde__audit_scope {
     bool is_bound[SONDE__RECORD_FUNCTIONS];
@@ -23,8 +22,8 @@ struct sonde__audit_scope {
  * sees images come and go by them, or no call of them is as the ABI says. */
 bool sonde__audit_is_reserved(const char *name);
 
-/* False: the program's loader could not be asked; then nothing is bound. */
-bool sonde__audit_find_scope(const char *program, char *const *envp,
+/* libraries: none, where the loader could not be asked; then nothing is bound. */
+void sonde__audit_find_scope(const struct sonde__audit_libraries *libraries,
                              const struct sonde__audit_list *list,
                              struct sonde__audit_scope *ret_scope);
 

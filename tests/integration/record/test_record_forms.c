@@ -117,6 +117,22 @@ TEST(an_alias_counts_where_it_is_bound)
     test_run_done(&run);
 }
 
+/* The same with all names known to other images; a name that an earlier library defines is that
+ * one's function. */
+TEST(other_names_of_a_function_count)
+{
+    char report[512];
+    snprintf(report, sizeof report, "%s/report", test_folder());
+    struct test_run run = record("alias_one\n", program_built("record/alias_calls"), report, NULL);
+    CHECK_EQ(run.status, 0);
+    char *text = show(report);
+    CHECK_CONTAINS(text, "alias_one  1 call from");
+    CHECK_CONTAINS(text, "alias_three  2 calls from");
+    CHECK(strstr(text, "alias_two") == NULL);
+    free(text);
+    test_run_done(&run);
+}
+
 TEST(what_is_no_function_is_said)
 {
     char report[512];
