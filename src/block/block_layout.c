@@ -47,69 +47,66 @@ static void inline_layout(struct walk *walk, uint64_t layout)
            words(walk, SONDE_BLOCK_WEAK, layout & 15));
 }
 
-/* One code of a layout. False: the end. */
-static bool layout_code(struct walk *walk, unsigned code)
-{
-    unsigned count = (code & 15) + 1;
-    switch (code >> 4) {
-    case 0:
-        if (code != 0) {
-            walk->problem = "a code that is reserved";
-        }
-        return false;
-    case 1:
-        return pass(walk, count);
-    case 2:
-        return pass(walk, count * WORD);
-    case 3:
-        return words(walk, SONDE_BLOCK_STRONG, count);
-    case 4:
-        return words(walk, SONDE_BLOCK_BYREF, count);
-    case 5:
-        return words(walk, SONDE_BLOCK_WEAK, count);
-    case 6:
-        return walk->source == SONDE_BLOCK_BY_LAYOUT ? words(walk, SONDE_BLOCK_UNRETAINED, count)
-                                                     : pass(walk, count * WORD);
-    case 7:
-    case 8:
-    case 9:
-    case 10: /* reserved, but words */
-        return pass(walk, count * WORD);
-    default:
-        walk->problem = "a code that is reserved";
-        return false;
-    }
-}
+/* What an operation is, where it is no kind of capture. 0: reserved. */
+enum {
+    OP_END = 0x80, /* whatever the count */
+    OP_ESCAPE,     /* the end; with a count, reserved */
+    OP_BYTES,      /* that are no objects */
+    OP_WORDS,      /* the same */
+};
 
-/* One code of a generic helper. False: the end. */
-static bool generic_code(struct walk *walk, unsigned code)
+/* Seven to ten are reserved, but words. */
+static const uint8_t layout_operations[16] = {[0] = OP_ESCAPE,
+                                              [1] = OP_BYTES,
+                                              [2] = OP_WORDS,
+                                              [3] = SONDE_BLOCK_STRONG,
+                                              [4] = SONDE_BLOCK_BYREF,
+                                              [5] = SONDE_BLOCK_WEAK,
+                                              [6] = SONDE_BLOCK_UNRETAINED,
+                                              [7] = OP_WORDS,
+                                              [8] = OP_WORDS,
+                                              [9] = OP_WORDS,
+                                              [10] = OP_WORDS};
+
+static const uint8_t generic_operations[16] = {[0] = OP_END,
+                                               [1] = OP_BYTES,
+                                               [2] = OP_WORDS,
+                                               [3] = SONDE_BLOCK_STRONG,
+                                               [4] = SONDE_BLOCK_BLOCK,
+                                               [5] = SONDE_BLOCK_BYREF,
+                                               [6] = SONDE_BLOCK_WEAK};
+
+/* One code. False: the end. */
+static bool follow(struct walk *walk, const uint8_t operations[16], unsigned code)
 {
-    unsigned count = (code & 15) + 1;
-    switch (code >> 4) {
-    case 0:
+    unsigned count = (code & 15) + 1, operation = operations[code >> 4];
+    if (operation == SONDE_BLOCK_UNRETAINED && walk->source != SONDE_BLOCK_BY_LAYOUT) {
+        operation = OP_WORDS; /* the runtime does nothing with it */
+    }
+    switch (operation) {
+    case OP_END:
         return false;
-    case 1:
+    case OP_BYTES:
         return pass(walk, count);
-    case 2:
+    case OP_WORDS:
         return pass(walk, count * WORD);
-    case 3:
-        return words(walk, SONDE_BLOCK_STRONG, count);
-    case 4:
-        return words(walk, SONDE_BLOCK_BLOCK, count);
-    case 5:
-        return words(walk, SONDE_BLOCK_BYREF, count);
-    case 6:
-        return words(walk, SONDE_BLOCK_WEAK, count);
-    default:
+    case OP_ESCAPE:
+        if (code == 0) {
+            return false;
+        }
+        /* fall through */
+    case 0:
         walk->problem = "a code that is reserved";
         return false;
+    default:
+        return words(walk, (enum sonde_block_kind)operation, count);
     }
 }
 
 /* Codes until the one that ends them. Each but that one moves the walk on, so that their number is
  * bound by the bytes that the walk is about. */
 static void codes(struct walk *walk, const struct sonde__block_memory *memory, uint64_t address,
-                  bool (*each)(struct walk *walk, unsigned code))
+                  const uint8_t operations[16])
 {
     for (;; address++) {
         uint8_t code;
@@ -117,7 +114,7 @@ static void codes(struct walk *walk, const struct sonde__block_memory *memory, u
             walk->problem = "a list of captures cannot be read";
             return;
         }
-        if (!each(walk, code)) {
+        if (!follow(walk, operations, code)) {
             return;
         }
     }
@@ -133,7 +130,7 @@ const char *sonde__block_layout_claims(const struct sonde__block_memory *memory,
     if (form == SONDE__BLOCK_LAYOUT_INLINE) {
         inline_layout(&walk, layout);
     } else if (form == SONDE__BLOCK_LAYOUT_STRING) {
-        codes(&walk, memory, layout, layout_code);
+        codes(&walk, memory, layout, layout_operations);
     }
     return walk.problem;
 }
@@ -157,7 +154,7 @@ const char *sonde__block_generic_claims(const struct sonde__block_memory *memory
                words(&walk, SONDE_BLOCK_WEAK, desc->generic >> 20 & 15));
         return walk.problem;
     case SONDE__BLOCK_GENERIC_STRING:
-        codes(&walk, memory, desc->generic + 1, generic_code);
+        codes(&walk, memory, desc->generic + 1, generic_operations);
         return walk.problem;
     default:
         return NULL;
