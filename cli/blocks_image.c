@@ -36,6 +36,7 @@ static void take_capture(struct blocks_desc *desc, const struct sonde__block_cap
     *capture = (struct blocks_capture){.offset = known->offset,
                                        .size = known->size,
                                        .kind = known->kind,
+                                       .inside = known->inside,
                                        .sources = known->sources,
                                        .other_sources = known->against,
                                        .type = known->encoded,
@@ -46,7 +47,7 @@ static void take_capture(struct blocks_desc *desc, const struct sonde__block_cap
             capture->other_said = true;
         }
     }
-    if (known->member != NULL) {
+    if (known->member != NULL && !known->inside) {
         (void)blocks_declaration(known->member, known->kind, capture->declaration,
                                  sizeof capture->declaration);
     }
@@ -62,8 +63,8 @@ static void gather(struct blocks_image *image, struct blocks_desc *desc,
     sonde__block_captures(&image->memory, as, members->items, members->count, &scratch, &captures);
     desc->capture_count = 0;
     for (size_t i = 0; i < captures.count; i++) {
-        /* bytes that no source tells of are no capture; the parts of an object are its own */
-        if ((items[i].sources != 0 || items[i].against != 0) && !items[i].inside) {
+        /* bytes that no source tells of are no capture */
+        if (items[i].sources != 0 || items[i].against != 0) {
             take_capture(desc, &items[i]);
         }
     }

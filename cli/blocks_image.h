@@ -28,6 +28,7 @@ struct blocks_image {
 struct blocks_capture {
     uint32_t offset, size;  /* size 0: not known */
     uint8_t kind;           /* enum sonde_block_kind */
+    bool inside;            /* a part of the object before it */
     uint32_t sources;       /* 1 << enum sonde_block_source */
     uint32_t other_sources; /* that say something else: `other`, or nothing of it */
     uint8_t other;

@@ -41,7 +41,8 @@ static void print_capture(const struct blocks_capture *capture, bool first)
 {
     printf("%s\n        {\"offset\": %" PRIu32 ", \"size\": ", first ? "" : ",", capture->offset);
     printf(capture->size != 0 ? "%" PRIu32 : "null", capture->size);
-    printf(", \"kind\": \"%s\", ", blocks_kind_text(capture->kind));
+    printf(", \"kind\": \"%s\", \"part\": %s, ", blocks_kind_text(capture->kind),
+           capture->inside ? "true" : "false");
     print_sources("known_by", capture->sources);
     if (capture->other_sources != 0) {
         printf(", \"disagreement\": {\"kind\": ");

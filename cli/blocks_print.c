@@ -48,6 +48,9 @@ static const char *type_text(const struct blocks_image *image, const struct bloc
     return name;
 }
 
+/* What is in an object is a little to the right of it. */
+enum { PART_INDENT = 2 };
+
 struct widths {
     int kind, type;
 };
@@ -56,7 +59,8 @@ static struct widths measure(const struct blocks_image *image, const struct bloc
 {
     struct widths widths = {0, 0};
     for (unsigned i = 0; i < desc->capture_count; i++) {
-        int kind = (int)strlen(blocks_kind_text(desc->captures[i].kind));
+        int kind = (int)strlen(blocks_kind_text(desc->captures[i].kind)) +
+                   (desc->captures[i].inside ? PART_INDENT : 0);
         int type = (int)strlen(type_text(image, &desc->captures[i]));
         widths.kind = kind > widths.kind ? kind : widths.kind;
         widths.type = type > widths.type && type <= 40 ? type : widths.type;
@@ -67,10 +71,11 @@ static struct widths measure(const struct blocks_image *image, const struct bloc
 static void print_capture(const struct blocks_image *image, const struct blocks_capture *capture,
                           const struct widths *widths)
 {
-    printf("    +%-5" PRIu32 "%-*s", capture->offset, widths->kind + 2,
+    int indent = capture->inside ? PART_INDENT : 0;
+    printf("    +%-5" PRIu32 "%*s%-*s", capture->offset, indent, "", widths->kind + 2 - indent,
            blocks_kind_text(capture->kind));
-    if (widths->type != 0 || capture->type != NULL) {
-        const char *text = type_text(image, capture);
+    const char *text = type_text(image, capture);
+    if (widths->type != 0 || text[0] != '\0') {
         int pad = widths->type - (int)strlen(text);
         sonde__cli_print_visible(stdout, text);
         printf("%*s", (pad > 0 ? pad : 0) + 2, "");
@@ -94,6 +99,14 @@ static void print_gap(uint32_t begin, uint32_t end)
     }
 }
 
+/* The offset of the next capture behind one and its parts. */
+static uint32_t next_offset(const struct blocks_desc *desc, unsigned capture)
+{
+    while (++capture < desc->capture_count && desc->captures[capture].inside) {
+    }
+    return capture < desc->capture_count ? desc->captures[capture].offset : desc->desc.size;
+}
+
 static void print_captures(const struct blocks_image *image, const struct blocks_desc *desc)
 {
     struct widths widths = measure(image, desc);
@@ -102,10 +115,13 @@ static void print_captures(const struct blocks_image *image, const struct blocks
         const struct blocks_capture *capture = &desc->captures[i];
         /* what has no size is a pointer, or an object whose end is not known */
         bool open_end = capture->size == 0 && capture->kind == SONDE_BLOCK_OBJECT;
-        print_gap(at, capture->offset);
+        uint32_t end = open_end ? next_offset(desc, i)
+                                : capture->offset + (capture->size != 0 ? capture->size : 8);
+        if (!capture->inside) {
+            print_gap(at, capture->offset);
+        }
         print_capture(image, capture, &widths);
-        at = open_end ? i + 1 < desc->capture_count ? capture[1].offset : desc->desc.size
-                      : capture->offset + (capture->size != 0 ? capture->size : 8);
+        at = end > at ? end : at;
     }
     print_gap(at, desc->desc.size);
 }

@@ -207,6 +207,63 @@ TEST_TIMEOUT(blocks_does_not_believe_layouts, 200)
     test_run_done(&run);
 }
 
+/* What an object owns with it in the block stands behind it. */
+static void check_part(const struct json *desc, int64_t offset, const char *kind)
+{
+    bool has_whole = false;
+    JSON_EACH(capture, json_need(desc, "captures"))
+    {
+        bool is_part = json_bool(capture, "part");
+        has_whole = has_whole || (!is_part && json_int(capture, "offset") <= offset &&
+                                  strcmp(json_text(capture, "kind"), "C++ object") == 0);
+        if (is_part && json_int(capture, "offset") == offset) {
+            CHECK(has_whole);
+            CHECK_STR(json_text(capture, "kind"), kind);
+            return;
+        }
+    }
+    FAIL("nothing in an object at offset %d", (int)offset);
+}
+
+TEST_TIMEOUT(blocks_shows_what_objects_have_in_them, 200)
+{
+    static const char source[] =
+        "__attribute__((objc_root_class)) @interface T @end\n@implementation T @end\n"
+        "extern void later(void (^what)(void));\nextern int shown(const void *o);\n"
+        "struct pair { long n; T *first; __weak T *second; };\n"
+        "struct base { T *of_base; };\n"
+        "struct derived_from_a_base_and_with_a_name_of_length : base { T *own; int n; };\n"
+        "void f(T *t, derived_from_a_base_and_with_a_name_of_length it) { later(^{ shown(&it); }); "
+        "}\n"
+        "void g(T *t, long n) { struct pair pair = {n, t, t};\n"
+        "    later(^{ shown((__bridge void *)t); shown(&pair); }); }\n";
+    char path[600];
+    const struct json *block, *desc;
+    snprintf(path, sizeof path, "%s/parts.mm", test_folder());
+    test_write_file(path, source, sizeof source - 1);
+    darwin_shell("clang-19 -target arm64-apple-macos13 -fblocks -ffreestanding -fobjc-arc "
+                 "-fobjc-weak -std=c++17 -O2 -g -c parts.mm");
+    struct test_run run = run_blocks("", "parts.o");
+    CHECK_CONTAINS(run.out,
+                   "\n    +32   C++ object  derived_from_a_base_and_with_a_name_of_length it  ");
+    CHECK_CONTAINS(run.out, "\n    +32     strong  ");
+    CHECK_CONTAINS(run.out, "\n    +40     strong  ");
+    test_run_done(&run);
+    darwin_shell("llvm-objcopy-19 --strip-debug parts.o");
+    run = run_blocks("--json", "parts.o");
+    struct json *all = json_parse(run.out);
+    desc = desc_of(all->first, "block in f(T*, derived_from_a_base_and_with_a_name_of_length)",
+                   &block);
+    check_part(desc, 32, "strong");
+    check_part(desc, 40, "strong");
+    desc = desc_of(all->first, "block in g(T*, long)", &block);
+    check_capture(desc, 32, "strong");
+    check_part(desc, 48, "strong");
+    check_part(desc, 56, "weak");
+    json_free(all);
+    test_run_done(&run);
+}
+
 /* --- files that others shipped --- */
 
 static bool is_known_by(const struct json *list, const char *source)
