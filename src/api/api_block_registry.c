@@ -2,7 +2,6 @@
 #include <sonde/block_registry.h>
 
 #include <pthread.h>
-#include <stdlib.h>
 
 #include <sonde/stack.h>
 
@@ -10,6 +9,7 @@
 #include "hook.h"
 #include "mem_heap.h"
 #include "os.h"
+#include "registry_group.h"
 #include "registry_hooked.h"
 
 struct sonde_block_registry {
@@ -18,7 +18,7 @@ struct sonde_block_registry {
 };
 
 struct sonde_block_snapshot {
-    struct sonde_block_growth *groups; /* sorted by stack and function; nothing before */
+    struct sonde__registry_group *groups; /* in order */
     uint32_t count;
 };
 
@@ -107,66 +107,24 @@ void sonde_block_registry_destroy(struct sonde_block_registry *registry)
     sonde__mem_free(registry);
 }
 
-#define ORDER(a, b) ((a) < (b) ? -1 : (a) > (b))
-
-static int by_stack(const void *left, const void *right)
-{
-    const struct sonde_block_growth *a = left, *b = right;
-    int order = ORDER(a->stack, b->stack);
-    return order != 0 ? order : ORDER(a->invoke, b->invoke);
-}
-
-static int count_one(void *ctx, const struct sonde_block_made *made)
-{
-    (void)made;
-    return ++*(uint32_t *)ctx != 0;
-}
-
-struct filling {
-    struct sonde_block_growth *groups;
-    uint32_t count, most;
-};
-
-static int fill_one(void *ctx, const struct sonde_block_made *made)
-{
-    struct filling *filling = ctx;
-    filling->groups[filling->count++] = (struct sonde_block_growth){
-        .stack = made->stack,
-        .invoke = made->invoke,
-        .count = 1,
-        .size_bytes = made->size_bytes,
-    };
-    return filling->count < filling->most;
-}
-
 enum sonde_status sonde_block_snapshot_take(const struct sonde_block_registry *registry,
                                             struct sonde_block_snapshot **ret_snapshot)
 {
-    struct filling filling = {.most = 1024}; /* other threads go on meanwhile */
     if (registry == NULL || ret_snapshot == NULL) {
         return SONDE_USAGE;
     }
-    (void)!sonde_block_registry_each(registry, count_one, &filling.most);
+    const struct sonde__registry *table = &registry->calls.registry;
+    /* other threads go on meanwhile */
+    uint32_t blocks, most = sonde__registry_count(table) + 1024;
     struct sonde_block_snapshot *snapshot = sonde__mem_alloc_zeroed(sizeof *snapshot);
-    filling.groups = sonde__mem_alloc_array(filling.most, sizeof *filling.groups);
-    if (snapshot == NULL || filling.groups == NULL) {
+    struct sonde__registry_group *groups = sonde__mem_alloc_array(most, sizeof *groups);
+    if (snapshot == NULL || groups == NULL) {
         sonde__mem_free(snapshot);
-        sonde__mem_free(filling.groups);
+        sonde__mem_free(groups);
         return SONDE_MEMORY;
     }
-    (void)!sonde_block_registry_each(registry, fill_one, &filling);
-    qsort(filling.groups, filling.count, sizeof *filling.groups, by_stack);
-    snapshot->groups = filling.groups;
-    for (uint32_t i = 0; i < filling.count; i++) {
-        struct sonde_block_growth *last =
-            &snapshot->groups[snapshot->count - (snapshot->count > 0)];
-        if (snapshot->count > 0 && by_stack(last, &filling.groups[i]) == 0) {
-            last->count++;
-            last->size_bytes += filling.groups[i].size_bytes;
-        } else {
-            snapshot->groups[snapshot->count++] = filling.groups[i];
-        }
-    }
+    snapshot->count = sonde__registry_groups(table, groups, most, &blocks);
+    snapshot->groups = groups;
     *ret_snapshot = snapshot;
     return SONDE_OK;
 }
@@ -188,12 +146,15 @@ enum sonde_status sonde_block_snapshot_growth(
     }
     uint32_t before_count = before != NULL ? before->count : 0;
     for (uint32_t i = 0, k = 0; i < now->count || k < before_count;) {
-        int order = i == now->count     ? 1
-                    : k == before_count ? -1
-                                        : by_stack(&now->groups[i], &before->groups[k]);
-        struct sonde_block_growth growth = order <= 0 ? now->groups[i++] : before->groups[k];
-        if (order > 0) {
-            growth.count = growth.size_bytes = 0;
+        int order = i == now->count ? 1
+                    : k == before_count
+                        ? -1
+                        : sonde__registry_group_order(&now->groups[i], &before->groups[k]);
+        const struct sonde__registry_group *one = order <= 0 ? &now->groups[i] : &before->groups[k];
+        struct sonde_block_growth growth = {.stack = one->stack, .invoke = one->invoke};
+        if (order <= 0) {
+            growth.count = now->groups[i].count;
+            growth.size_bytes = now->groups[i++].size_bytes;
         }
         if (order >= 0) {
             growth.count_before = before->groups[k].count;

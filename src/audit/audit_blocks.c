@@ -2,73 +2,11 @@
 #include "audit_blocks.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "audit_read.h"
 #include "mem_heap.h"
 #include "os.h"
 #include "record_page.h"
-
-#define ORDER(a, b) ((a) < (b) ? -1 : (a) > (b))
-
-static int by_stack(const void *left, const void *right)
-{
-    const struct sonde__audit_group *a = left, *b = right;
-    int order = ORDER(a->stack, b->stack);
-    return order != 0 ? order : ORDER(a->function, b->function);
-}
-
-static uint32_t count_live(const struct sonde__registry *registry)
-{
-    struct sonde__registry_block block;
-    uint32_t live = 0;
-    for (uint32_t i = 0; i < sonde__registry_places(registry); i++) {
-        live += sonde__registry_get(registry, i, &block);
-    }
-    return live;
-}
-
-/* Each block a group of its own, at most so many: the program goes on meanwhile, maybe. */
-static uint32_t take(const struct sonde__registry *registry, struct sonde__audit_group *groups,
-                     uint32_t most)
-{
-    struct sonde__registry_block block;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < sonde__registry_places(registry) && count < most; i++) {
-        if (sonde__registry_get(registry, i, &block)) {
-            groups[count++] = (struct sonde__audit_group){
-                .stack = block.stack,
-                .tid = block.tid,
-                .function = block.invoke,
-                .count = 1,
-                .size_bytes = block.size_bytes,
-                .oldest_ns = block.time_ns,
-                .newest_ns = block.time_ns,
-            };
-        }
-    }
-    return count;
-}
-
-static uint32_t unite(struct sonde__audit_group *groups, uint32_t count)
-{
-    uint32_t kept = 0;
-    qsort(groups, count, sizeof *groups, by_stack);
-    for (uint32_t i = 0; i < count; i++) {
-        struct sonde__audit_group *last = kept > 0 ? &groups[kept - 1] : NULL;
-        const struct sonde__audit_group *next = &groups[i];
-        if (last == NULL || by_stack(last, next) != 0) {
-            groups[kept++] = *next;
-            continue;
-        }
-        last->count++;
-        last->size_bytes += next->size_bytes;
-        last->tid = last->tid == next->tid ? last->tid : 0;
-        last->oldest_ns = next->oldest_ns < last->oldest_ns ? next->oldest_ns : last->oldest_ns;
-        last->newest_ns = next->newest_ns > last->newest_ns ? next->newest_ns : last->newest_ns;
-    }
-    return kept;
-}
 
 static uint64_t since(uint64_t start_ns, uint64_t time_ns)
 {
@@ -84,10 +22,10 @@ struct output {
 };
 
 /* now, before: one of them may be null. */
-static void put(const struct output *o, const struct sonde__audit_group *now,
-                const struct sonde__audit_group *before)
+static void put(const struct output *o, const struct sonde__registry_group *now,
+                const struct sonde__registry_group *before)
 {
-    const struct sonde__audit_group *one = now != NULL ? now : before;
+    const struct sonde__registry_group *one = now != NULL ? now : before;
     struct sonde__report_heap_blocks line = {.time_ns = o->time_ns, .tid = one->tid};
     if (now != NULL) {
         line.count = now->count;
@@ -101,17 +39,19 @@ static void put(const struct output *o, const struct sonde__audit_group *now,
         return;
     }
     line.stack = sonde__audit_stacks_put(o->stacks, one->stack);
-    line.function = sonde__audit_stacks_function(o->stacks, one->function);
+    line.function = sonde__audit_stacks_function(o->stacks, one->invoke);
     sonde__report_add_heap_blocks(o->report, &line);
 }
 
 /* Both sorted: side by side. */
-static void put_all(const struct output *o, const struct sonde__audit_group *now,
-                    uint32_t now_count, const struct sonde__audit_group *before,
+static void put_all(const struct output *o, const struct sonde__registry_group *now,
+                    uint32_t now_count, const struct sonde__registry_group *before,
                     uint32_t before_count)
 {
     for (uint32_t i = 0, k = 0; i < now_count || k < before_count;) {
-        int order = i == now_count ? 1 : k == before_count ? -1 : by_stack(&now[i], &before[k]);
+        int order = i == now_count      ? 1
+                    : k == before_count ? -1
+                                        : sonde__registry_group_order(&now[i], &before[k]);
         put(o, order <= 0 ? &now[i] : NULL, order >= 0 ? &before[k] : NULL);
         i += order <= 0;
         k += order >= 0;
@@ -126,8 +66,8 @@ enum sonde_status sonde__audit_read_blocks(struct sonde__audit_blocks *blocks, c
     const struct sonde__registry registry = {(uint8_t *)(uintptr_t)memory + SONDE__RECORD_OFFSET +
                                                  sonde__record_size(SONDE__AUDIT_NODES),
                                              SONDE__REGISTRY_LINES};
-    uint32_t most = count_live(&registry) + 1024;
-    struct sonde__audit_group *groups = sonde__mem_alloc_array(most, sizeof *groups);
+    uint32_t live, most = sonde__registry_count(&registry) + 1024; /* it goes on meanwhile, maybe */
+    struct sonde__registry_group *groups = sonde__mem_alloc_array(most, sizeof *groups);
     enum sonde_status status = groups != NULL
                                    ? sonde__audit_stacks_open(memory, symbols, report, &o.stacks)
                                    : SONDE_MEMORY;
@@ -136,10 +76,9 @@ enum sonde_status sonde__audit_read_blocks(struct sonde__audit_blocks *blocks, c
         return status;
     }
     blocks->total = sonde__registry_total(&registry);
-    uint32_t count = take(&registry, groups, most);
-    blocks->live = count;
+    uint32_t count = sonde__registry_groups(&registry, groups, most, &live);
+    blocks->live = live;
     o.time_ns = since(blocks->start_ns, sonde__os_now_ns());
-    count = unite(groups, count);
     blocks->size_bytes = 0;
     for (uint32_t i = 0; i < count; i++) {
         blocks->size_bytes += groups[i].size_bytes;

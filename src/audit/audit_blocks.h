@@ -9,23 +9,14 @@
 
 #include <sonde/status.h>
 
-#include "registry.h"
+#include "registry_group.h"
 #include "report_model.h"
 #include "symfile_cache.h"
-
-/* Blocks of one function that one stack made. */
-struct sonde__audit_group {
-    uint32_t stack; /* of the depot */
-    uint32_t tid;   /* 0: several threads */
-    uint64_t function;
-    uint64_t count, size_bytes;
-    uint64_t oldest_ns, newest_ns;
-};
 
 struct sonde__audit_blocks {
     uint64_t start_ns; /* monotonic clock */
     /* of the last time: */
-    struct sonde__audit_group *groups;
+    struct sonde__registry_group *groups;
     uint32_t group_count;
     uint64_t live, size_bytes;
     struct sonde__registry_total total;

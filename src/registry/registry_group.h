@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Live blocks together that one function has and one stack made. Context: handler; the memory is
+ * the caller's. */
+#ifndef SONDE_REGISTRY_GROUP_H
+#define SONDE_REGISTRY_GROUP_H
+
+#include "registry.h"
+
+struct sonde__registry_group {
+    uint32_t stack; /* of the depot */
+    uint32_t tid;   /* 0: several threads */
+    uint64_t invoke;
+    uint64_t count, size_bytes;
+    uint64_t oldest_ns, newest_ns;
+};
+
+/* A group of one. */
+struct sonde__registry_group sonde__registry_group_of(const struct sonde__registry_block *block);
+
+/* The order of groups: by stack, then by function. */
+int sonde__registry_group_order(const struct sonde__registry_group *a,
+                                const struct sonde__registry_group *b);
+
+/* Those of one stack and function become one. Returns how many are left, in order, each once. */
+uint32_t sonde__registry_unite(struct sonde__registry_group *groups, uint32_t count);
+
+/* Live blocks, more or fewer by the time that they are taken. */
+uint32_t sonde__registry_count(const struct sonde__registry *registry);
+
+/* The groups of all live blocks, in order. most: of blocks that there is room for; those beyond
+ * are left out. ret_blocks: how many were taken. */
+uint32_t sonde__registry_groups(const struct sonde__registry *registry,
+                                struct sonde__registry_group *groups, uint32_t most,
+                                uint32_t *ret_blocks);
+
+#endif
