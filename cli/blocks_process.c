@@ -198,6 +198,7 @@ static void print_kind(struct heap_view *view, const struct kind *kind)
     if (captures != NULL) {
         print_captures(view, captures, NULL, 0, 0);
     }
+    heap_made_print_all(view->made, kind->items, kind->count);
 }
 
 static void json_text(const char *text)
@@ -258,7 +259,9 @@ static void json_kind(struct heap_view *view, const struct kind *kind, bool firs
     for (size_t i = 0; i < kind->count; i++) {
         printf("%s\"0x%" PRIx64 "\"", i == 0 ? "" : ", ", kind->items[i].address);
     }
-    printf("]}");
+    printf("]");
+    heap_made_json_all(view->made, kind->items, kind->count);
+    printf("}");
 }
 
 static int print_all(struct heap_view *view, int32_t pid, bool json)
@@ -287,13 +290,16 @@ static int print_all(struct heap_view *view, int32_t pid, bool json)
     }
     if (json) {
         printf("{\"pid\": %" PRId32 ", \"blocks\": %zu, \"searched_bytes\": %" PRIu64
-               ", \"unreadable_bytes\": %" PRIu64 ", \"kinds\": [",
+               ", \"unreadable_bytes\": %" PRIu64 ", ",
                pid, count, view->found.bytes, view->found.unreadable);
+        heap_made_json_total(view->made);
+        printf(", \"kinds\": [");
     } else {
         printf("process %" PRId32 ": %zu block%s on the heap, %zu kind%s; %.1f MB searched in %.1f "
                "ms\n",
                pid, count, count == 1 ? "" : "s", kinds, kinds == 1 ? "" : "s",
                (double)view->found.bytes / 1e6, (double)view->search_ns / 1e6);
+        heap_made_print_total(view->made);
     }
     for (size_t i = 0; i < kinds; i++) {
         if (json) {
@@ -360,6 +366,7 @@ static int print_one(struct heap_view *view, const char *text)
     bool is_heap = sonde__blockheap_check(view->heap, address, &item);
     if (!is_heap && !is_elsewhere(view, address, &item)) {
         sonde__cli_error(view->command, "%s: no live block of the heap is there", text);
+        heap_made_print_gone(view->made, address);
         return SONDE__CLI_ABSENT;
     }
     captures = sonde__blockheap_captures(view->heap, item.descriptor, item.flags, item.invoke);
@@ -371,6 +378,9 @@ static int print_one(struct heap_view *view, const char *text)
     }
     print_head(view, &item);
     print_place(&item, is_heap);
+    if (is_heap) {
+        heap_made_print(view->made, &item);
+    }
     print_captures(view, captures, body, size, 0);
     sonde__mem_free(body);
     return SONDE__CLI_OK;

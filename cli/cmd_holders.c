@@ -123,6 +123,9 @@ static void print_edge(struct request *request, const struct sonde__blockheap_ed
     printf("\n    ");
     print_way(request, edge);
     putchar('\n');
+    if (block != NULL) {
+        heap_made_print(request->view.made, block);
+    }
 }
 
 /* "-[self, strong]->": the place is said where there is no name. */
@@ -182,6 +185,7 @@ static int print_text(struct request *request, const uint32_t *cycle, size_t len
     heap_view_print_value(&request->view, request->address, true);
     printf("\n%zu blocks on the heap, %.1f MB searched in %.1f ms\n", request->view.found.count,
            (double)request->view.found.bytes / 1e6, (double)request->view.search_ns / 1e6);
+    heap_made_print_total(request->view.made);
     owners = print_edges(request, true);
     if (owners + print_edges(request, false) == 0) {
         printf("no block holds it\n");
@@ -207,6 +211,7 @@ static void json_node(struct request *request, const char *key, uint64_t address
         printf(", \"file\": ");
         sonde__cli_print_json_string(stdout, function.file);
         printf(", \"line\": %" PRIu32, function.line);
+        heap_made_json(request->view.made, block);
     } else if (sonde__blockheap_object_at(request->view.heap, address, &object)) {
         printf(", \"what\": \"object\", \"class\": ");
         sonde__cli_print_json_string(stdout, object.name);
@@ -240,8 +245,10 @@ static int print_json(struct request *request, const uint32_t *cycle, size_t len
     printf("{\"pid\": %" PRIu64 ", ", request->pid);
     json_node(request, "asked", request->address);
     printf(",\n  \"blocks\": %zu, \"searched_bytes\": %" PRIu64 ", \"unreadable_bytes\": %" PRIu64
-           ",\n  \"holders\": [",
+           ",\n  ",
            request->view.found.count, request->view.found.bytes, request->view.found.unreadable);
+    heap_made_json_total(request->view.made);
+    printf(",\n  \"holders\": [");
     for (size_t i = 0; i < count; i++) {
         const struct sonde__blockheap_edge *edge =
             &request->graph.edges[request->graph.by_to[first + i]];
@@ -295,7 +302,8 @@ const struct sonde__cli_command sonde__cmd_holders = {
              "object or block at an address, directly or in a __block variable, and how. If it\n"
              "holds itself by way of a block, the cycle is shown. Only what is owned counts as\n"
              "held; weak and unretained captures are listed apart. The process is not stopped,\n"
-             "and nothing of it is run. Exit code 3: no block holds it.",
+             "and nothing of it is run. Of a program started by sonde run --blocks it is shown\n"
+             "where each block was made. Exit code 3: no block holds it.",
     .options = options,
     .examples = "  sonde holders 4711 0x55d0f7a41120\n"
                 "  sonde holders --json $(pidof app) 0x55d0f7a41120\n",

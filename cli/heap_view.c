@@ -11,7 +11,7 @@
 #include "demangle.h"
 #include "target.h"
 
-static uint64_t now_ns(void)
+uint64_t heap_view_now_ns(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -40,15 +40,19 @@ int heap_view_open(struct heap_view *view, const struct sonde__cli_command *comm
         status = heap_names_open(view->target, &view->options, view->heap, &view->names);
     }
     if (status == SONDE_OK) {
-        uint64_t begin = now_ns();
+        uint64_t begin = heap_view_now_ns();
         status = sonde__blockheap_scan(view->heap, 0, &view->found, &error);
-        view->search_ns = now_ns() - begin;
+        view->search_ns = heap_view_now_ns() - begin;
+    }
+    if (status == SONDE_OK) {
+        heap_made_open(view);
     }
     return status == SONDE_OK ? SONDE__CLI_OK : sonde__cli_fail(command, subject, status, &error);
 }
 
 void heap_view_close(struct heap_view *view)
 {
+    heap_made_close(view->made);
     sonde__blockheap_found_done(&view->found);
     sonde__blockheap_close(view->heap);
     heap_names_close(view->names);

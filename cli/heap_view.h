@@ -5,6 +5,7 @@
 
 #include "blockheap_graph.h"
 #include "cli_symbols.h"
+#include "heap_made.h"
 #include "heap_names.h"
 #include "symfile_cache.h"
 #include "symfile_calls.h"
@@ -18,6 +19,7 @@ struct heap_view {
     uint64_t search_ns;
     struct sonde__symfile_options options;
     struct heap_names *names;
+    struct heap_made *made;            /* null: the process keeps no registry */
     struct sonde__symfile_calls calls; /* of the function at hand */
     char name[4096];
 };
@@ -28,6 +30,8 @@ struct heap_function {
     const char *file; /* or "" */
     uint32_t line;
 };
+
+uint64_t heap_view_now_ns(void); /* the monotonic clock */
 
 /* Open the process and search it. Returns an exit code; what fails is said. Close it in any case.
  */

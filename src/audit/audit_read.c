@@ -24,8 +24,8 @@ struct reader {
     struct sonde__image *images;
     struct sonde__image_range *ranges;
     struct sonde__image_set set;
-    uint32_t valid_until; /* the set is right for nodes below this */
-    uint32_t image_most;  /* that there is room for: the program goes on meanwhile, maybe */
+    uint32_t valid_from, valid_until; /* the set is right for these nodes, not for the second */
+    uint32_t image_most; /* that there is room for: the program goes on meanwhile, maybe */
 };
 
 static const char *text_at(const struct sonde__record_page *page, uint32_t at)
@@ -69,6 +69,7 @@ static void choose_images(struct reader *r, uint32_t node, uint32_t *closed)
     r->set.image_count = count < r->image_most ? count : r->image_most;
     r->set.range_count = 0;
     r->set.generation++;
+    r->valid_from = 0;
     r->valid_until = UINT32_MAX;
     for (uint32_t i = 0; i < r->set.image_count; i++) {
         const struct sonde__record_image *from = &r->page->images[i];
@@ -86,7 +87,9 @@ static void choose_images(struct reader *r, uint32_t node, uint32_t *closed)
         if (r->images[i].build_id.size > SONDE__BUILD_ID_MAX) {
             r->images[i].build_id.size = 0;
         }
-        if (closed[i] > node && from->start < from->end) {
+        if (closed[i] <= node) {
+            r->valid_from = closed[i] > r->valid_from ? closed[i] : r->valid_from;
+        } else if (from->start < from->end) {
             r->valid_until = closed[i] < r->valid_until ? closed[i] : r->valid_until;
             add_range(r, i, closed);
         }
@@ -293,7 +296,7 @@ uint32_t sonde__audit_stacks_put(struct sonde__audit_stacks *stacks, uint32_t id
     uint64_t pcs[SONDE__RECORD_DEPTH];
     uint8_t how[SONDE__RECORD_DEPTH];
     struct sonde_stack stack;
-    if (id >= r->valid_until) {
+    if (id >= r->valid_until || id < r->valid_from) {
         choose_images(r, id, stacks->closed);
     }
     sonde_stack_init(&stack, pcs, how, SONDE__RECORD_DEPTH, 0);

@@ -5,6 +5,7 @@
 #define SONDE_AUDIT_READ_H
 
 #include "audit_list.h"
+#include "audit_stacks.h"
 #include "report_model.h"
 #include "symfile_cache.h"
 
@@ -31,17 +32,5 @@ SONDE_NODISCARD enum sonde_status sonde__audit_read(const void *memory,
  * functions of the list only of which nothing at all is recorded. */
 void sonde__audit_each_blind(const void *memory, const struct sonde__audit_list *list, bool all,
                              void (*each)(void *ctx, const char *line), void *ctx);
-
-/* Stacks alone, one by one, those of smaller ids first. symbols: may be null. */
-struct sonde__audit_stacks;
-SONDE_NODISCARD enum sonde_status sonde__audit_stacks_open(const void *memory,
-                                                           struct sonde__symfile_cache *symbols,
-                                                           struct sonde__report *report,
-                                                           struct sonde__audit_stacks **ret_stacks);
-void sonde__audit_stacks_close(struct sonde__audit_stacks *stacks);
-/* The report's node of stack `id`, frames of the recorder itself left out; 0: there is none. */
-uint32_t sonde__audit_stacks_put(struct sonde__audit_stacks *stacks, uint32_t id);
-/* The report's node of one frame: a function, of the images as of the stack before. */
-uint32_t sonde__audit_stacks_function(struct sonde__audit_stacks *stacks, uint64_t pc);
 
 #endif

@@ -14,7 +14,9 @@
 
 #include <sonde/status.h>
 
-/* Zeroed memory to share with a program that is executed: the descriptor survives exec. */
+/* Zeroed memory to share with a program that is executed: the descriptor survives exec. In the
+ * program's map it has this name. */
+#define SONDE__HOST_SHARED_NAME "sonde-turns"
 SONDE_NODISCARD enum sonde_status sonde__host_shared_create(size_t size, int32_t *ret_fd,
                                                             void **ret_memory,
                                                             struct sonde_error *ret_error);

@@ -87,6 +87,11 @@ uint64_t sonde__record_size(uint32_t nodes)
            ROWS * round_up(row_size(&record));
 }
 
+uint64_t sonde__record_stacks_size(uint32_t nodes)
+{
+    return round_up(sizeof(struct sonde__record)) + round_up(sonde__depot_size(nodes));
+}
+
 struct sonde__record *sonde__record_at(void *memory, uint32_t nodes)
 {
     struct sonde__record *record = memory;

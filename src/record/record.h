@@ -38,6 +38,8 @@ void sonde__record_close(struct sonde__record *record);
  * other processes may share; only what is used of it is touched. sonde__record_close() leaves it
  * alone. Returns null for too many nodes. Context: start-up */
 uint64_t sonde__record_size(uint32_t nodes);
+/* The beginning of it that stacks alone need: all but the counters. */
+uint64_t sonde__record_stacks_size(uint32_t nodes);
 struct sonde__record *sonde__record_at(void *memory, uint32_t nodes);
 
 /* To read such a record from another process: entries, stacks and what was lost, as of now. Returns

@@ -146,7 +146,8 @@ static void put_calls(struct sonde__json *j, const struct sonde__report *report,
     }
 }
 
-static void put_frames(struct sonde__json *j, const struct sonde__report *report, uint32_t stack)
+void sonde__report_put_json_frames(struct sonde__json *j, const struct sonde__report *report,
+                                   uint32_t stack)
 {
     uint64_t depth = 0;
     uint32_t shown = 0, id = stack;
@@ -196,7 +197,7 @@ static void put_thread(struct sonde__json *j, const struct sonde__report *report
     }
     put_end_reason(j, t->end, t->end_at);
     put_text(j, "note", report, t->note);
-    put_frames(j, report, t->stack);
+    sonde__report_put_json_frames(j, report, t->stack);
     sonde__json_close(j);
 }
 
@@ -271,7 +272,7 @@ static void put_stall_stacks(struct sonde__json *j, const struct sonde__report *
         sonde__json_object(j, NULL);
         sonde__json_uint(j, "id", stack);
         put_end_reason(j, stall->samples[i].end, 0);
-        put_frames(j, report, stack);
+        sonde__report_put_json_frames(j, report, stack);
         sonde__json_close(j);
     }
     sonde__json_close(j);
@@ -383,7 +384,7 @@ static void put_recorded(struct sonde__json *j, const struct sonde__report *repo
         sonde__json_object(j, NULL);
         put_text(j, "function", report, call->function);
         sonde__json_uint(j, "count", call->count);
-        put_frames(j, report, call->stack);
+        sonde__report_put_json_frames(j, report, call->stack);
         sonde__json_close(j);
     }
     sonde__json_close(j);
@@ -413,7 +414,7 @@ static void put_heap_blocks(struct sonde__json *j, const struct sonde__report *r
         sonde__json_uint(j, "oldest_ns", b->oldest_ns);
         sonde__json_uint(j, "newest_ns", b->newest_ns);
         sonde__json_int(j, "tid", b->tid);
-        put_frames(j, report, b->stack);
+        sonde__report_put_json_frames(j, report, b->stack);
         sonde__json_close(j);
     }
     sonde__json_close(j);

@@ -10,6 +10,7 @@
 #include "report_out.h"
 
 struct sonde__report_loss; /* report_read.h */
+struct sonde__json;        /* report_json.h */
 
 struct sonde__report_view {
     bool color;           /* ANSI colours; the caller knows whether it writes to a terminal */
@@ -62,6 +63,9 @@ void sonde__report_text_stall(const struct sonde__report *report, uint32_t index
 /* Parts of the text view, for the files of this folder. */
 void sonde__report_put_stack(struct sonde__report_out *out, const struct sonde__report *report,
                              uint32_t stack, uint32_t indent);
+/* The member "frames" of the object at hand. */
+void sonde__report_put_json_frames(struct sonde__json *json, const struct sonde__report *report,
+                                   uint32_t stack);
 void sonde__report_put_stall(struct sonde__report_out *out, const struct sonde__report *report,
                              uint32_t index, const struct sonde__report_view *view);
 /* Who called the recorded functions, and how often. */

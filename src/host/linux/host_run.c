@@ -42,7 +42,7 @@ static bool set_size(int fd, size_t size)
 enum sonde_status sonde__host_shared_create(size_t size, int32_t *ret_fd, void **ret_memory,
                                             struct sonde_error *ret_error)
 {
-    int fd = memfd_create("sonde-turns", 0);
+    int fd = memfd_create(SONDE__HOST_SHARED_NAME, 0);
     void *memory;
     if (fd < 0) {
         return refuse(ret_error, "memfd_create");

@@ -1,53 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which blocks live, and who made them, against what the program itself knows. */
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "heapblocks.h"
 #include "json.h"
 #include "programs.h"
 
 enum { SITES = 4 };
-
-static const char *runtime_library(void)
-{
-    static char path[600];
-    const char *library = program_unpacked("libblocksruntime0", "usr/lib");
-    glob_t found;
-    char pattern[500];
-    if (library == NULL || !program_on_path("clang-19")) {
-        SKIP("clang-19 or libblocksruntime0 is not there (./dev setup test)");
-    }
-    snprintf(pattern, sizeof pattern, "%s/*/libBlocksRuntime.so.0", library);
-    if (glob(pattern, 0, NULL, &found) != 0) {
-        SKIP("libBlocksRuntime.so.0 is not there (./dev setup test)");
-    }
-    snprintf(path, sizeof path, "%s", found.gl_pathv[0]);
-    globfree(&found);
-    return path;
-}
-
-/* In the test's folder. */
-static const char *built(const char *name)
-{
-    static char paths[4][600];
-    static unsigned next;
-    char *path = paths[next++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", test_folder(), name);
-    return path;
-}
-
-static void build(void)
-{
-    const char *argv[] = {program_source("heapblocks/build.sh"), program_source("heapblocks"),
-                          test_folder(), runtime_library(), NULL};
-    struct test_run run = test_run(argv, NULL, NULL, 100);
-    if (run.status != 0) {
-        FAIL("the programs do not build: %s", run.err);
-    }
-    test_run_done(&run);
-}
 
 static struct json *show(const char *report)
 {
@@ -138,7 +99,7 @@ static void check_against(const char *said, const struct json *report)
 
 static void run_and_check(const char *const argv[], const char *option, const char *value)
 {
-    const char *report = built("report");
+    const char *report = heapblocks_built("report");
     const char *command[20] = {program_sonde(), "run", "--blocks", "--report", report};
     size_t n = 5;
     if (option != NULL) {
@@ -163,22 +124,23 @@ static void run_and_check(const char *const argv[], const char *option, const ch
 
 TEST_TIMEOUT(blocks_of_four_threads, 180)
 {
-    build();
-    const char *plain[] = {built("blocks"), "10000", NULL};
+    heapblocks_build(NULL);
+    const char *plain[] = {heapblocks_built("blocks"), "10000", NULL};
     run_and_check(plain, NULL, NULL);
     /* What became more and fewer, in sum, is what lives. */
-    const char *grows[] = {built("blocks"), "50000", NULL};
+    const char *grows[] = {heapblocks_built("blocks"), "50000", NULL};
     run_and_check(grows, "--blocks-every", "100ms");
     /* The runtime comes by dlopen(), and is nobody else's. */
-    const char *loads[] = {built("loads"), built("plugin.so"), "2000", NULL};
+    const char *loads[] = {heapblocks_built("loads"), heapblocks_built("plugin.so"), "2000", NULL};
     run_and_check(loads, NULL, NULL);
 }
 
 /* That nothing is seen is not that there is nothing. */
 TEST_TIMEOUT(a_runtime_inside_of_the_program, 150)
 {
-    build();
-    const char *argv[] = {program_sonde(), "run", "--blocks", "--", built("inside"), NULL};
+    heapblocks_build(NULL);
+    const char *argv[] = {
+        program_sonde(), "run", "--blocks", "--", heapblocks_built("inside"), NULL};
     struct test_run run = test_run(argv, NULL, NULL, 60);
     CHECK_EQ(run.status, 0);
     CHECK_STR(run.out, "1\n");

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "heap_made.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "cli_report.h"
+#include "heap_view.h"
+#include "mem_heap.h"
+#include "report_json.h"
+
+/* Stacks that are shown of the blocks of one kind. */
+enum { STACKS_SHOWN = 10 };
+
+struct heap_made {
+    struct sonde__audit_process *process;
+    const struct sonde__registry *registry;
+    struct sonde__report *report;
+    struct sonde__audit_stacks *stacks;
+    uint64_t now_ns;
+    struct sonde__registry_total total;
+    size_t listed;
+    size_t gone; /* of them: no such block lives there */
+};
+
+static bool is_same(const struct sonde__registry_block *listed,
+                    const struct sonde__blockheap_item *item)
+{
+    return listed->invoke == item->invoke && listed->size_bytes == item->size;
+}
+
+/* Does it live: by the search, or, of those that are younger, by its header? */
+static bool is_live(const struct heap_view *view, const struct sonde__registry_block *listed)
+{
+    const struct sonde__blockheap_item *found = heap_view_block(view, listed->address);
+    struct sonde__blockheap_item item;
+    return (found != NULL && is_same(listed, found)) ||
+           (sonde__blockheap_check(view->heap, listed->address, &item) && is_same(listed, &item));
+}
+
+/* One that is still listed now, after its header has been looked at, did not end in between. */
+static size_t count_still_listed(struct heap_view *view, const struct sonde__registry_block *blocks,
+                                 size_t count)
+{
+    struct sonde__audit_process *again;
+    struct sonde__registry_block now;
+    size_t still = 0;
+    if (count == 0 || sonde__audit_process_open(view->target, &again, NULL) != SONDE_OK) {
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        still +=
+            sonde__registry_find(sonde__audit_process_registry(again), blocks[i].address, &now) &&
+            now.time_ns == blocks[i].time_ns && now.invoke == blocks[i].invoke &&
+            now.stack == blocks[i].stack && now.tid == blocks[i].tid;
+    }
+    sonde__audit_process_close(again);
+    return still;
+}
+
+static void check_all(struct heap_view *view, struct heap_made *made)
+{
+    struct sonde__registry_block block, *missing = NULL;
+    size_t count = 0, capacity = 0;
+    for (uint32_t i = 0; i < sonde__registry_places(made->registry); i++) {
+        if (!sonde__registry_get(made->registry, i, &block)) {
+            continue;
+        }
+        made->listed++;
+        if (!is_live(view, &block) &&
+            sonde__mem_grow(&missing, count, &capacity, sizeof *missing)) {
+            missing[count++] = block;
+        }
+    }
+    made->gone = count_still_listed(view, missing, count);
+    sonde__mem_free(missing);
+}
+
+void heap_made_open(struct heap_view *view)
+{
+    struct sonde_error error = {.status = SONDE_OK};
+    struct heap_made *made = sonde__mem_alloc_zeroed(sizeof *made);
+    enum sonde_status status = SONDE_MEMORY;
+    if (made != NULL) {
+        status = sonde__audit_process_open(view->target, &made->process, &error);
+    }
+    if (status == SONDE_OK) {
+        status = sonde__report_create(&made->report);
+    }
+    if (status == SONDE_OK) {
+        status =
+            sonde__audit_process_stacks(made->process, view->symfile, made->report, &made->stacks);
+    }
+    if (status != SONDE_OK) {
+        if (status != SONDE_ABSENT) {
+            (void)sonde__cli_fail(view->command, "its registry of blocks", status, &error);
+        }
+        heap_made_close(made);
+        return;
+    }
+    made->registry = sonde__audit_process_registry(made->process);
+    made->now_ns = heap_view_now_ns();
+    made->total = sonde__registry_total(made->registry);
+    view->made = made;
+    check_all(view, made);
+}
+
+void heap_made_close(struct heap_made *made)
+{
+    if (made == NULL) {
+        return;
+    }
+    if (made->stacks != NULL) {
+        sonde__audit_stacks_close(made->stacks);
+    }
+    if (made->report != NULL) {
+        sonde__report_destroy(made->report);
+    }
+    sonde__audit_process_close(made->process);
+    sonde__mem_free(made);
+}
+
+void heap_made_print_total(const struct heap_made *made)
+{
+    if (made == NULL) {
+        return;
+    }
+    printf("its registry lists %zu block%s", made->listed, made->listed == 1 ? "" : "s");
+    if (made->gone != 0) {
+        printf("; %zu %s gone, ended by calls that it does not see", made->gone,
+               made->gone == 1 ? "is" : "are");
+    }
+    if (made->total.dropped != 0) {
+        printf("; %" PRIu64 " had no room", made->total.dropped);
+    }
+    putchar('\n');
+}
+
+void heap_made_json_total(const struct heap_made *made)
+{
+    if (made == NULL) {
+        printf("\"registry\": null");
+        return;
+    }
+    printf("\"registry\": {\"listed\": %zu, \"gone\": %zu, \"made\": %" PRIu64
+           ", \"ended\": %" PRIu64 ", \"dropped\": %" PRIu64 "}",
+           made->listed, made->gone, made->total.made, made->total.ended, made->total.dropped);
+}
+
+/* Why it is not known where a block was made; null: it is. */
+static const char *look_up(const struct heap_made *made, const struct sonde__blockheap_item *item,
+                           struct sonde__registry_block *ret_block)
+{
+    if (!sonde__registry_find(made->registry, item->address, ret_block)) {
+        return "before its registry began, or by a call that is not seen";
+    }
+    return is_same(ret_block, item)
+               ? NULL
+               : "by a call that is not seen: its registry has another block there, which is gone";
+}
+
+static uint64_t age(const struct heap_made *made, uint64_t time_ns)
+{
+    return made->now_ns > time_ns ? made->now_ns - time_ns : 0;
+}
+
+static void print_group(struct heap_made *made, const struct sonde__registry_group *group)
+{
+    struct sonde__report_out out;
+    uint32_t stack = sonde__audit_stacks_put(made->stacks, group->stack);
+    sonde__report_out_init(&out, sonde__cli_sink(stdout), false);
+    sonde__report_out_str(&out, "made ");
+    sonde__report_out_duration(&out, age(made, group->newest_ns));
+    if (group->oldest_ns != group->newest_ns) {
+        sonde__report_out_str(&out, " to ");
+        sonde__report_out_duration(&out, age(made, group->oldest_ns));
+    }
+    sonde__report_out_str(&out, group->tid != 0 ? " ago by thread " : " ago by several threads");
+    if (group->tid != 0) {
+        sonde__report_out_dec(&out, group->tid);
+    }
+    sonde__report_out_str(&out, stack == 0 ? ", stack not kept\n" : "\n");
+    sonde__report_put_stack(&out, made->report, stack, 6);
+    sonde__report_out_flush(&out);
+}
+
+/* The members of an object. */
+static void json_group(struct heap_made *made, const struct sonde__registry_group *group)
+{
+    struct sonde__report_out out;
+    struct sonde__json json;
+    uint32_t stack = sonde__audit_stacks_put(made->stacks, group->stack);
+    printf("\"newest_age_ns\": %" PRIu64 ", \"oldest_age_ns\": %" PRIu64 ", \"tid\": %" PRIu32 ", ",
+           age(made, group->newest_ns), age(made, group->oldest_ns), group->tid);
+    sonde__report_out_init(&out, sonde__cli_sink(stdout), false);
+    sonde__json_init(&json, &out);
+    sonde__report_put_json_frames(&json, made->report, stack);
+    sonde__report_out_flush(&out);
+}
+
+void heap_made_print(struct heap_made *made, const struct sonde__blockheap_item *item)
+{
+    struct sonde__registry_block block;
+    const char *problem = made != NULL ? look_up(made, item, &block) : NULL;
+    if (problem != NULL) {
+        printf("    made %s\n", problem);
+    } else if (made != NULL) {
+        const struct sonde__registry_group group = sonde__registry_group_of(&block);
+        printf("    ");
+        print_group(made, &group);
+    }
+}
+
+void heap_made_print_gone(struct heap_made *made, uint64_t address)
+{
+    struct sonde__registry_block block;
+    if (made != NULL && sonde__registry_find(made->registry, address, &block)) {
+        const struct sonde__registry_group group = sonde__registry_group_of(&block);
+        printf(
+            "its registry lists a block there, which ended by a call that it does not see:\n    ");
+        print_group(made, &group);
+    }
+}
+
+void heap_made_json(struct heap_made *made, const struct sonde__blockheap_item *item)
+{
+    struct sonde__registry_block block;
+    if (made == NULL) {
+        return;
+    }
+    if (look_up(made, item, &block) != NULL) {
+        printf(", \"made\": null");
+        return;
+    }
+    const struct sonde__registry_group group = sonde__registry_group_of(&block);
+    printf(", \"made\": {");
+    json_group(made, &group);
+    printf("}");
+}
+
+static int by_count(const void *left, const void *right)
+{
+    const struct sonde__registry_group *a = left, *b = right;
+    return a->count != b->count ? (a->count > b->count ? -1 : 1)
+                                : sonde__registry_group_order(a, b);
+}
+
+struct groups {
+    struct sonde__registry_group *items;
+    uint32_t count;
+    size_t unknown; /* blocks */
+};
+
+/* The groups of these blocks, the largest first. */
+static struct groups group(const struct heap_made *made, const struct sonde__blockheap_item *items,
+                           size_t count)
+{
+    struct sonde__registry_block block;
+    struct groups groups = {.items = sonde__mem_alloc_array(count + 1, sizeof *groups.items)};
+    for (size_t i = 0; i < count && groups.items != NULL; i++) {
+        if (groups.count < UINT32_MAX && look_up(made, &items[i], &block) == NULL) {
+            groups.items[groups.count++] = sonde__registry_group_of(&block);
+        }
+    }
+    groups.unknown = count - groups.count;
+    groups.count = sonde__registry_unite(groups.items, groups.count);
+    if (groups.count > 1) {
+        qsort(groups.items, groups.count, sizeof *groups.items, by_count);
+    }
+    return groups;
+}
+
+void heap_made_print_all(struct heap_made *made, const struct sonde__blockheap_item *items,
+                         size_t count)
+{
+    if (made == NULL) {
+        return;
+    }
+    struct groups groups = group(made, items, count);
+    for (uint32_t i = 0; i < groups.count && i < STACKS_SHOWN; i++) {
+        printf("    %" PRIu64 " ", groups.items[i].count);
+        print_group(made, &groups.items[i]);
+    }
+    if (groups.count > STACKS_SHOWN) {
+        printf("    and by %" PRIu32 " more stacks\n", groups.count - STACKS_SHOWN);
+    }
+    if (groups.unknown != 0) {
+        printf("    %zu made before its registry began, or by calls that are not seen\n",
+               groups.unknown);
+    }
+    sonde__mem_free(groups.items);
+}
+
+void heap_made_json_all(struct heap_made *made, const struct sonde__blockheap_item *items,
+                        size_t count)
+{
+    if (made == NULL) {
+        return;
+    }
+    struct groups groups = group(made, items, count);
+    printf(",\n     \"made\": [");
+    for (uint32_t i = 0; i < groups.count; i++) {
+        printf("%s{\"count\": %" PRIu64 ", ", i == 0 ? "" : ", ", groups.items[i].count);
+        json_group(made, &groups.items[i]);
+        printf("}");
+    }
+    printf("], \"made_unknown\": %zu", groups.unknown);
+    sonde__mem_free(groups.items);
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "audit_process.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "audit_read.h"
+#include "base_status.h"
+#include "host_maps.h"
+#include "host_present.h"
+#include "host_run.h"
+#include "mem_heap.h"
+#include "os.h"
+#include "probe_page.h"
+#include "record_page.h"
+
+enum { RANGES = 64 };
+
+struct sonde__audit_process {
+    uint8_t *memory; /* the page, and of the record behind it what stacks need */
+    struct sonde__registry registry;
+};
+
+/* The memory that a program shares is a file of which it has mapped parts, each at its place. */
+struct shared {
+    struct sonde__target *target;
+    const struct sonde__host_maps *maps;
+    const struct sonde__host_map *first; /* the file's beginning */
+    int32_t present;
+};
+
+static uint64_t memory_size(void)
+{
+    return SONDE__RECORD_OFFSET + sonde__record_stacks_size(SONDE__AUDIT_NODES);
+}
+
+/* Where the program has this part of the file; 0: not all of it in one piece. */
+static uint64_t find_part(const struct shared *shared, uint64_t offset, uint64_t size)
+{
+    for (uint32_t i = 0; i < shared->maps->count; i++) {
+        const struct sonde__host_map *map = &shared->maps->items[i];
+        if (map->inode == shared->first->inode && map->device == shared->first->device &&
+            offset >= map->offset && offset - map->offset < map->end - map->start &&
+            size <= map->end - map->start - (offset - map->offset)) {
+            return map->start + (offset - map->offset);
+        }
+    }
+    return 0;
+}
+
+/* What is there of it; the rest of `to` stays zero. */
+static bool copy_part(const struct shared *shared, uint64_t offset, uint64_t size, uint8_t *to)
+{
+    struct sonde__host_range ranges[RANGES];
+    uint64_t page = sonde__os_page_size(), unasked = 0;
+    uint64_t from = find_part(shared, offset, size);
+    if (from == 0 || from % page != 0) {
+        return false;
+    }
+    for (uint64_t at = from, end = from + (size + page - 1) / page * page, next; at < end;
+         at = next) {
+        size_t count =
+            sonde__host_present(shared->present, at, end, ranges, RANGES, &next, &unasked);
+        for (size_t i = 0; i < count; i++) {
+            uint64_t stop = ranges[i].end < from + size ? ranges[i].end : from + size;
+            if (ranges[i].start >= from && ranges[i].start < stop) {
+                (void)sonde__target_read(shared->target, ranges[i].start,
+                                         to + (ranges[i].start - from),
+                                         (size_t)(stop - ranges[i].start));
+            }
+        }
+        if (next <= at) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Is what begins at `offset` a record with a registry, and of this build? */
+static enum sonde_status check_page(const struct sonde__record_page *page,
+                                    struct sonde_error *ret_error)
+{
+    if (page->version != SONDE__RECORD_PAGE_VERSION) {
+        return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "of another build of sonde", NULL, 0,
+                                0);
+    }
+    if (page->registry_lines == 0 ||
+        atomic_load_explicit(&page->state, memory_order_relaxed) != SONDE__RECORD_RUNS) {
+        return SONDE_ABSENT;
+    }
+    if (page->nodes != SONDE__AUDIT_NODES || page->registry_lines != SONDE__REGISTRY_LINES) {
+        return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "of another build of sonde", NULL, 0,
+                                0);
+    }
+    return SONDE_OK;
+}
+
+static enum sonde_status copy_all(const struct shared *shared, uint64_t guest,
+                                  struct sonde__audit_process *process,
+                                  struct sonde_error *ret_error)
+{
+    struct sonde__record_page *page = (struct sonde__record_page *)(void *)process->memory;
+    if (!copy_part(shared, guest, sizeof *page, process->memory)) {
+        return SONDE_ABSENT; /* it is of `sonde run` without a record */
+    }
+    SONDE_TRY(check_page(page, ret_error));
+    page->text[sizeof page->text - 1] = '\0';
+    uint64_t record = guest + SONDE__RECORD_OFFSET;
+    if (!copy_part(shared, record, sonde__record_stacks_size(SONDE__AUDIT_NODES),
+                   process->memory + SONDE__RECORD_OFFSET) ||
+        !copy_part(shared, record + sonde__record_size(SONDE__AUDIT_NODES),
+                   sonde__registry_size(SONDE__REGISTRY_LINES), process->registry.memory)) {
+        return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "not mapped as by this sonde", NULL,
+                                0, 0);
+    }
+    return SONDE_OK;
+}
+
+/* The page that `sonde run` shares begins the file. A fork child has lost it, and notes nothing. */
+static bool is_first(struct sonde__target *target, const struct sonde__host_map *map,
+                     struct sonde__probe_page *ret_page)
+{
+    static const char path[] = "/memfd:" SONDE__HOST_SHARED_NAME;
+    return strncmp(map->path, path, sizeof path - 1) == 0 && map->offset == 0 && map->inode != 0 &&
+           sonde__target_read(target, map->start, ret_page, sizeof *ret_page) == sizeof *ret_page;
+}
+
+static enum sonde_status find(struct shared *shared, struct sonde__audit_process *process,
+                              struct sonde_error *ret_error)
+{
+    static struct sonde__probe_page page;
+    enum sonde_status status = SONDE_ABSENT;
+    for (uint32_t i = 0; i < shared->maps->count && status == SONDE_ABSENT; i++) {
+        shared->first = &shared->maps->items[i];
+        if (!is_first(shared->target, shared->first, &page)) {
+            continue;
+        }
+        if (page.version != SONDE__PROBE_VERSION) {
+            return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "of another build of sonde", NULL,
+                                    0, 0);
+        }
+        if (page.guest != 0 && page.guest < (uint64_t)1 << 40) {
+            status = copy_all(shared, page.guest, process, ret_error);
+        }
+    }
+    return status;
+}
+
+enum sonde_status sonde__audit_process_open(struct sonde__target *target,
+                                            struct sonde__audit_process **ret_process,
+                                            struct sonde_error *ret_error)
+{
+    struct sonde__host_maps maps;
+    struct shared shared = {.target = target, .maps = &maps};
+    int32_t pid = sonde__target_pid(target);
+    SONDE_TRY(sonde__host_maps_read(pid, &maps, ret_error));
+    struct sonde__audit_process *process = sonde__mem_alloc_zeroed(sizeof *process);
+    enum sonde_status status = SONDE_MEMORY;
+    if (process != NULL) {
+        process->memory = sonde__os_map(memory_size());
+        process->registry.memory = sonde__os_map(sonde__registry_size(SONDE__REGISTRY_LINES));
+        process->registry.lines = SONDE__REGISTRY_LINES;
+    }
+    if (process != NULL && process->memory != NULL && process->registry.memory != NULL) {
+        shared.present = sonde__host_present_open(pid);
+        status = find(&shared, process, ret_error);
+        if (shared.present >= 0) {
+            sonde__os_close(shared.present);
+        }
+    }
+    sonde__host_maps_done(&maps);
+    if (status != SONDE_OK) {
+        sonde__audit_process_close(process);
+        return status;
+    }
+    *ret_process = process;
+    return SONDE_OK;
+}
+
+void sonde__audit_process_close(struct sonde__audit_process *process)
+{
+    if (process == NULL) {
+        return;
+    }
+    if (process->memory != NULL) {
+        sonde__os_unmap(process->memory, memory_size());
+    }
+    if (process->registry.memory != NULL) {
+        sonde__os_unmap(process->registry.memory, sonde__registry_size(SONDE__REGISTRY_LINES));
+    }
+    sonde__mem_free(process);
+}
+
+const struct sonde__registry *sonde__audit_process_registry(const struct sonde__audit_process *p)
+{
+    return &p->registry;
+}
+
+enum sonde_status sonde__audit_process_stacks(const struct sonde__audit_process *process,
+                                              struct sonde__symfile_cache *symbols,
+                                              struct sonde__report *report,
+                                              struct sonde__audit_stacks **ret_stacks)
+{
+    return sonde__audit_stacks_open(process->memory, symbols, report, ret_stacks);
+}

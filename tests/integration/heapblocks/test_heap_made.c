@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Where the blocks of a running program were made, as `sonde holders` and `sonde blocks --pid` say
+ * it, against what the program itself says (held.c). */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "heapblocks.h"
+#include "json.h"
+#include "programs.h"
+
+enum { LISTED = 5, GONE = 2, MADE = 105 };
+
+static struct program program;
+static char *lines;
+
+static void start(const char *seed)
+{
+    const char *options[] = {"--blocks", "--verbose", NULL};
+    const char *argv[] = {heapblocks_built("held"), seed, NULL};
+    program = program_start_watched(options, NULL, argv);
+    program_await(&program, "\nready\n", 60);
+    lines = program_output(&program);
+}
+
+static void end(void)
+{
+    free(lines);
+    (void)program_stop(&program, 60);
+}
+
+/* What stands behind NAME in the program's lines. */
+static const char *said(const char *name)
+{
+    static char values[4][32];
+    static unsigned next;
+    char key[40], *value = values[next++ % 4];
+    snprintf(key, sizeof key, "\n%s ", name);
+    const char *at = strstr(lines, key);
+    CHECK(at != NULL);
+    CHECK_EQ(sscanf(at + strlen(key), "%31s", value), 1);
+    return value;
+}
+
+static struct test_run ask(const char *const arguments[])
+{
+    char pid[32];
+    const char *argv[8] = {program_sonde()};
+    size_t n = 1;
+    snprintf(pid, sizeof pid, "%d", (int)program.pid);
+    for (; *arguments != NULL; arguments++) {
+        argv[n++] = strcmp(*arguments, "PID") == 0 ? pid : *arguments;
+    }
+    return test_run(argv, NULL, NULL, 100);
+}
+
+static const struct json *block_at(const struct json *holders, const char *address)
+{
+    JSON_EACH(holder, holders)
+    {
+        const struct json *from = json_need(holder, "from");
+        if (strcmp(json_text(from, "address"), address) == 0) {
+            return from;
+        }
+    }
+    FAIL("%s is no holder", address);
+}
+
+static void check_frames(const struct json *made, const char *const functions[])
+{
+    JSON_EACH(frame, json_need(made, "frames"))
+    {
+        if (*functions == NULL) {
+            return;
+        }
+        CHECK_STR(json_text(frame, "function"), *functions);
+        CHECK_CONTAINS(json_text(frame, "file"), "held.c");
+        functions++;
+    }
+    CHECK(*functions == NULL);
+}
+
+static void check_registry(const struct json *root)
+{
+    const struct json *registry = json_need(root, "registry");
+    CHECK_EQ(json_int(registry, "listed"), LISTED);
+    CHECK_EQ(json_int(registry, "gone"), GONE);
+    CHECK_EQ(json_int(registry, "made"), MADE);
+    CHECK_EQ(json_int(registry, "ended"), MADE - LISTED);
+}
+
+static void check_holders(void)
+{
+    static const char *const in_thread[] = {"make_holder", "make_in_thread", NULL};
+    static const char *const in_main[] = {"make_plain", "main", NULL};
+    const char *arguments[] = {"holders", "--json", "PID", said("plain"), NULL};
+    struct test_run run = ask(arguments);
+    CHECK_EQ(run.status, 0);
+    CHECK_STR(run.err, "");
+    struct json *root = json_parse(run.out);
+    check_registry(root);
+    const struct json *holders = json_need(root, "holders");
+    CHECK_EQ(holders->count, 2);
+    const struct json *made = json_need(block_at(holders, said("holder")), "made");
+    CHECK_EQ(json_int(made, "tid"), atoi(said("tid")));
+    CHECK_EQ(json_int(made, "newest_age_ns"), json_int(made, "oldest_age_ns"));
+    CHECK(json_int(made, "newest_age_ns") < (int64_t)1000 * 1000000000);
+    check_frames(made, in_thread);
+    made = json_need(json_need(root, "asked"), "made");
+    CHECK_EQ(json_int(made, "tid"), program.pid);
+    check_frames(made, in_main);
+    CHECK_EQ(json_need(block_at(holders, said("unseen")), "made")->kind, JSON_NULL);
+    json_free(root);
+    test_run_done(&run);
+}
+
+static void check_text(void)
+{
+    char expected[64];
+    const char *arguments[] = {"holders", "PID", said("plain"), NULL};
+    struct test_run run = ask(arguments);
+    CHECK_CONTAINS(run.out,
+                   "\nits registry lists 5 blocks; 2 are gone, ended by calls that it does "
+                   "not see\n");
+    snprintf(expected, sizeof expected, " ago by thread %s\n      #0  make_holder+0x", said("tid"));
+    CHECK_CONTAINS(run.out, expected);
+    CHECK_CONTAINS(run.out, "    made before its registry began, or by a call that is not seen\n");
+    test_run_done(&run);
+}
+
+static void check_kinds(void)
+{
+    const char *arguments[] = {"blocks", "--pid", "PID", "--json", NULL};
+    struct test_run run = ask(arguments);
+    CHECK_EQ(run.status, 0);
+    struct json *root = json_parse(run.out);
+    unsigned known = 0, unknown = 0;
+    check_registry(root);
+    JSON_EACH(kind, json_need(root, "kinds"))
+    {
+        int64_t count = json_int(kind, "made_unknown");
+        unknown += (unsigned)count;
+        JSON_EACH(made, json_need(kind, "made"))
+        {
+            const struct json *frame = json_need(made, "frames")->first;
+            CHECK_CONTAINS(json_text(kind, "function"), json_text(frame, "function"));
+            count += json_int(made, "count");
+            known += (unsigned)json_int(made, "count");
+        }
+        CHECK_EQ(count, json_int(kind, "count"));
+    }
+    CHECK_EQ(known, LISTED - GONE);
+    CHECK_EQ(unknown, 2); /* the one that was made unseen, the one that was replaced */
+    json_free(root);
+    test_run_done(&run);
+}
+
+static void check_one(const char *name, int status, const char *expected)
+{
+    const char *arguments[] = {"blocks", "--pid", "PID", said(name), NULL};
+    struct test_run run = ask(arguments);
+    CHECK_EQ(run.status, status);
+    CHECK_CONTAINS(run.out, expected);
+    test_run_done(&run);
+}
+
+TEST_TIMEOUT(where_a_holder_was_made, 180)
+{
+    heapblocks_build("held");
+    start(NULL);
+    check_holders();
+    check_text();
+    check_kinds();
+    check_one("other", 0, " ago by thread ");
+    check_one("replaced", 0,
+              "    made by a call that is not seen: its registry has another block there, which is "
+              "gone\n");
+    check_one("gone", 3,
+              "its registry lists a block there, which ended by a call that it does not see:\n"
+              "    made ");
+    end();
+}
+
+/* The memory that it shares with the `sonde run` that started it may hold anything. */
+TEST_TIMEOUT(a_program_that_scribbles_over_its_registry, 180)
+{
+    static const char *const seeds[] = {"1", "2", "3"};
+    heapblocks_build("held");
+    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
+        start(seeds[i]);
+        const char *arguments[] = {"blocks", "--json", "--pid", "PID", NULL};
+        struct test_run run = ask(arguments);
+        CHECK_EQ(run.status, 0);
+        struct json *root = json_parse(run.out);
+        CHECK_EQ(json_int(root, "blocks"), 5);
+        CHECK_EQ(json_need(root, "registry")->kind, i % 2 == 0 ? JSON_OBJECT : JSON_NULL);
+        json_free(root);
+        test_run_done(&run);
+        end();
+    }
+}
+
+TEST_TIMEOUT(a_program_without_a_registry, 180)
+{
+    heapblocks_build("held");
+    const char *argv[] = {heapblocks_built("held"), NULL};
+    program = program_start(argv);
+    program_await(&program, "\nready\n", 60);
+    lines = program_output(&program);
+    const char *arguments[] = {"holders", "--json", "PID", said("plain"), NULL};
+    struct test_run run = ask(arguments);
+    CHECK_EQ(run.status, 0);
+    struct json *root = json_parse(run.out);
+    CHECK_EQ(json_need(root, "registry")->kind, JSON_NULL);
+    CHECK(json_get(json_need(root, "asked"), "made") == NULL);
+    json_free(root);
+    test_run_done(&run);
+    end();
+}
+
+static unsigned occurrences(const char *text, const char *what)
+{
+    unsigned count = 0;
+    for (; (text = strstr(text, what)) != NULL; text += strlen(what)) {
+        count++;
+    }
+    return count;
+}
+
+static bool is_listed(const char *output, unsigned times)
+{
+    return occurrences(output, "105 blocks were made on the heap; 5 live, ") == times &&
+           occurrences(output, "\n    #0  make_plain+0x") ==
+               2 * times && /* of two places of main */
+           occurrences(output, "\n    #0  make_other+0x") == times &&
+           occurrences(output, "\n    #0  make_holder+0x") == 2 * times;
+}
+
+static void await_listing(unsigned times)
+{
+    char *output = program_output(&program);
+    for (unsigned i = 0; i < 3000 && !is_listed(output, times); i++) {
+        free(output);
+        program_pause_ms(20);
+        output = program_output(&program);
+    }
+    if (!is_listed(output, times)) {
+        FAIL("not all listed %u times: %s", times, output);
+    }
+    free(output);
+}
+
+/* SIGQUIT to the supervisor: all that lives, also what has not changed since the time before. */
+TEST_TIMEOUT(who_asks_gets_all_that_lives, 180)
+{
+    heapblocks_build("held");
+    start(NULL);
+    const char *at = strstr(lines, "supervisor ");
+    CHECK(at != NULL);
+    pid_t supervisor = (pid_t)atoi(at + strlen("supervisor "));
+    CHECK(supervisor > 1);
+    for (unsigned n = 1; n <= 2; n++) {
+        CHECK_EQ(kill(supervisor, SIGQUIT), 0);
+        await_listing(n);
+    }
+    end();
+}
