@@ -62,6 +62,44 @@ void blocks_places_of_object(struct blocks_places *places, const struct sonde__m
     }
 }
 
+static void relocate_all(struct blocks_places *places, const struct sonde__elf *elf,
+                         struct sonde__loaded *loaded)
+{
+    uint8_t *at = places->copy;
+    for (unsigned i = 0; i < SONDE__DWARF_SECTION_COUNT; i++) {
+        const struct sonde__bytes *from = sonde__dwarf_section(&places->inflated.views, i);
+        size_t size = sonde__base_bytes_left(from);
+        char name[40];
+        snprintf(name, sizeof name, ".debug_%s", sonde__dwarf_section_name(i));
+        memcpy(at, from->at, size);
+        sonde__loaded_relocate(loaded, elf, name, at, size);
+        sonde__base_bytes_init(sonde__dwarf_section(&places->sections, i), at, size);
+        at += size;
+    }
+}
+
+void blocks_places_of_elf_object(struct blocks_places *places, const struct sonde__elf *elf,
+                                 struct sonde__loaded *loaded)
+{
+    struct sonde__types_source source = {.sections = &places->sections};
+    struct sonde_error error;
+    size_t size = 0;
+    places->has_inflated =
+        sonde__symfile_sections_open(elf, false, &places->inflated, &error) == SONDE_OK;
+    for (unsigned i = 0; places->has_inflated && i < SONDE__DWARF_SECTION_COUNT; i++) {
+        size += sonde__base_bytes_left(sonde__dwarf_section(&places->inflated.views, i));
+    }
+    places->copy = size != 0 ? sonde__mem_alloc(size) : NULL;
+    if (places->copy == NULL) {
+        return;
+    }
+    sonde__dwarf_sections_init(&places->sections);
+    relocate_all(places, elf, loaded);
+    if (sonde__types_open(&source, &places->types) != SONDE_OK) {
+        places->types = NULL;
+    }
+}
+
 void blocks_places_done(struct blocks_places *places)
 {
     if (places->has_file) {
@@ -69,7 +107,12 @@ void blocks_places_done(struct blocks_places *places)
     } else if (places->types != NULL) {
         sonde__types_close(places->types);
     }
-    places->has_file = false;
+    if (places->has_inflated) {
+        sonde__symfile_sections_close(&places->inflated);
+    }
+    sonde__mem_free(places->copy);
+    places->copy = NULL;
+    places->has_inflated = places->has_file = false;
     places->types = NULL;
 }
 

@@ -6,6 +6,8 @@
 
 #include "block_captures.h"
 #include "image_set.h"
+#include "loaded.h"
+#include "symfile_sections.h"
 #include "symfile_types.h"
 #include "types_block.h"
 
@@ -15,7 +17,10 @@ struct blocks_places {
     bool has_file;
     struct sonde__symfile_types file;
     struct sonde__dwarf_sections sections; /* of an object */
-    struct sonde__symfile_options options; /* of an image */
+    bool has_inflated;
+    struct sonde__symfile_sections inflated; /* of an ELF object, before its relocations */
+    uint8_t *copy;                           /* and after */
+    struct sonde__symfile_options options;   /* of an image */
 };
 
 /* Of a program or library at a path; uuid and arch of a Mach-O, or null. What cannot be had is not
@@ -29,6 +34,9 @@ void blocks_places_of_image(struct blocks_places *places,
                             const struct sonde__image *image);
 /* Of an object of Darwin, from itself. */
 void blocks_places_of_object(struct blocks_places *places, const struct sonde__macho *macho);
+/* Of an ELF object, from itself: in the addresses of `loaded`. */
+void blocks_places_of_elf_object(struct blocks_places *places, const struct sonde__elf *elf,
+                                 struct sonde__loaded *loaded);
 void blocks_places_done(struct blocks_places *places);
 
 struct blocks_place {

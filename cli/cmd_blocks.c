@@ -123,7 +123,9 @@ static void show_elf(struct request *request, const void *data, size_t size, con
         sonde__loaded_done(&image.loaded);
         return;
     }
-    if (!image.loaded.object && request->absolute[0] != '\0') {
+    if (image.loaded.object) {
+        blocks_places_of_elf_object(&image.places, &elf, &image.loaded);
+    } else if (request->absolute[0] != '\0') {
         blocks_places_of_file(&image.places, &request->symbols.options, request->absolute, NULL);
     }
     show(request, &image);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Fuzz target: the blocks of a file of any content, ELF, Mach-O or an archive of them, and what is
  * known of each descriptor: its text, its names, its layout and its helpers. */
+#include <string.h>
+
 #include "base_text.h"
 #include "block_helper.h"
 #include "blockfile.h"
@@ -69,6 +71,20 @@ static void walk(struct sonde__loaded *loaded)
     sonde__loaded_done(loaded);
 }
 
+/* Debug information of an object, in addresses. */
+static void relocate(struct sonde__loaded *loaded, const struct sonde__elf *elf)
+{
+    static const char name[] = ".debug_info";
+    struct sonde__elf_section section;
+    uint8_t bytes[256] = {0};
+    if (sonde__elf_section_by_name(elf, name, &section) && section.data != NULL) {
+        size_t size = section.size < sizeof bytes ? (size_t)section.size : sizeof bytes;
+        memcpy(bytes, section.data, size);
+        sonde__loaded_relocate(loaded, elf, name, bytes, size);
+        sink += bytes[0];
+    }
+}
+
 static bool see_member(void *ctx, const struct sonde__macho_member *member)
 {
     unsigned *count = ctx;
@@ -82,6 +98,7 @@ static bool see_member(void *ctx, const struct sonde__macho_member *member)
         }
     } else if (sonde__elf_open(member->data, member->size, &elf, &error) == SONDE_OK &&
                sonde__loaded_elf(&elf, &loaded, &error) == SONDE_OK) {
+        relocate(&loaded, &elf);
         walk(&loaded);
     }
     return ++*count < MEMBERS_MAX;

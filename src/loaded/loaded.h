@@ -97,6 +97,14 @@ SONDE_NODISCARD enum sonde_status sonde__loaded_elf(const struct sonde__elf *elf
                                                     struct sonde_error *ret_error);
 void sonde__loaded_done(struct sonde__loaded *loaded);
 
+/* Applies the relocations of an ELF object to the bytes of a section that is not loaded: its debug
+ * information then tells the addresses of `loaded`.
+ * elf    that `loaded` was made of
+ * name   of the section; of several the first one
+ * bytes  a copy of it, inflated if it was compressed */
+void sonde__loaded_relocate(struct sonde__loaded *loaded, const struct sonde__elf *elf,
+                            const char *name, uint8_t *bytes, uint64_t size);
+
 /* The area that holds an address, or null. */
 const struct sonde__loaded_area *sonde__loaded_area_at(const struct sonde__loaded *loaded,
                                                        uint64_t address);

@@ -2,9 +2,15 @@
 /* Relocations of ELF objects: of data, and of code as far as it tells where calls, tables and
  * constants are (psABI AMD64 1.0 table 4.9; aaelf64 §5.7). Sections stand where loaded_elf.c has
  * laid them. Context: any thread. */
+#include <string.h>
+
 #include "arch_regs.h"
 #include "base_status.h"
 #include "loaded_inside.h"
+
+#define SHT_REL 9u
+
+enum { REL64_BYTES = 16 };
 
 enum how {
     HOW_NONE,
@@ -29,6 +35,7 @@ static const struct rule x86_64_rules[] = {
 
 static const struct rule aarch64_rules[] = {
     {257, HOW_POINTER, 0},
+    {258, HOW_WORD, 0},
     {261, HOW_RELATIVE, 0},
     {274, HOW_PATCH, LOADED_PATCH_NEAR},
     {275, HOW_PATCH, LOADED_PATCH_PAGE},
@@ -138,31 +145,124 @@ static enum sonde_status apply(struct object *object, uint64_t vaddr, uint64_t i
     return SONDE_OK;
 }
 
+struct reloc {
+    uint64_t offset, info, addend;
+};
+
+/* The next one of a section of them. False: that was all, or all that the file has room for. */
+static bool next_reloc(struct sonde__loaded *loaded, const struct sonde__elf_section *section,
+                       struct sonde__bytes *b, struct reloc *ret_reloc)
+{
+    bool has_addend = section->type == SONDE__SHT_RELA;
+    if (sonde__base_bytes_left(b) < (has_addend ? SONDE__ELF_RELA64_BYTES : REL64_BYTES) ||
+        !loaded_charge(loaded)) {
+        return false;
+    }
+    ret_reloc->offset = sonde__base_bytes_u64(b);
+    ret_reloc->info = sonde__base_bytes_u64(b);
+    ret_reloc->addend = has_addend ? sonde__base_bytes_u64(b) : 0;
+    return true;
+}
+
 static enum sonde_status apply_section(struct object *object,
                                        const struct sonde__elf_section *section)
 {
     struct sonde__loaded *loaded = object->loaded;
     const struct sonde__loaded_area *area;
     struct sonde__bytes b;
+    struct reloc reloc;
     if (section->info >= loaded->section_count ||
         loaded->area_of_section[section->info] == UINT32_MAX) {
         return SONDE_OK;
     }
     area = &loaded->areas[loaded->area_of_section[section->info]];
     sonde__base_bytes_init(&b, section->data, (size_t)section->size);
-    while (sonde__base_bytes_left(&b) >= SONDE__ELF_RELA64_BYTES) {
-        uint64_t offset = sonde__base_bytes_u64(&b);
-        uint64_t info = sonde__base_bytes_u64(&b);
-        uint64_t addend = sonde__base_bytes_u64(&b);
-        if (!loaded_charge(loaded)) {
-            return SONDE_OK;
-        }
-        if (offset < area->size &&
-            apply(object, area->vaddr + offset, info, addend) == SONDE_MEMORY) {
+    while (next_reloc(loaded, section, &b, &reloc)) {
+        if (reloc.offset < area->size &&
+            apply(object, area->vaddr + reloc.offset, reloc.info, reloc.addend) == SONDE_MEMORY) {
             return SONDE_MEMORY;
         }
     }
     return SONDE_OK;
+}
+
+/* --- sections that are not loaded --- */
+
+/* Addresses, and offsets in other sections that are not loaded: those of the file. False: of a
+ * symbol that is elsewhere, or nowhere. */
+static bool debug_value(const struct object *object, uint32_t index, uint64_t *ret_value)
+{
+    const struct sonde__loaded *loaded = object->loaded;
+    struct sonde__elf_symbol symbol;
+    if (!sonde__elf_symbols_at(&object->symbols, index, &symbol) ||
+        symbol.section == SONDE__SHN_UNDEF || symbol.section >= loaded->section_count) {
+        return false;
+    }
+    *ret_value = symbol.value;
+    if (loaded->area_of_section[symbol.section] != UINT32_MAX) {
+        *ret_value += loaded->areas[loaded->area_of_section[symbol.section]].vaddr;
+    }
+    return true;
+}
+
+/* What is thrown away with its group, or stands in another file, is at no address: all ones, as
+ * linkers write it. */
+static void relocate(struct object *object, const struct sonde__elf_section *section,
+                     uint8_t *bytes, uint64_t size)
+{
+    struct sonde__bytes b;
+    struct reloc reloc;
+    sonde__base_bytes_init(&b, section->data, (size_t)section->size);
+    while (next_reloc(object->loaded, section, &b, &reloc)) {
+        const struct rule *rule = find_rule(object->loaded, (uint32_t)reloc.info);
+        unsigned width = rule == NULL               ? 0
+                         : rule->how == HOW_POINTER ? 8
+                         : rule->how == HOW_WORD    ? 4
+                                                    : 0;
+        uint64_t value;
+        if (width == 0 || size < width || reloc.offset > size - width) {
+            continue;
+        }
+        if (section->type == SHT_REL) {
+            reloc.addend = loaded_get(bytes + reloc.offset, width);
+        }
+        if (!debug_value(object, (uint32_t)(reloc.info >> 32), &value)) {
+            value = UINT64_MAX;
+            reloc.addend = 0;
+        }
+        loaded_put(bytes + reloc.offset, value + reloc.addend, width);
+    }
+}
+
+/* Of the first one of that name; shnum: none. */
+static uint32_t section_index(const struct sonde__elf *elf, const char *name)
+{
+    struct sonde__elf_section section;
+    uint32_t i = 0;
+    while (i < elf->shnum &&
+           !(sonde__elf_section(elf, i, &section) && strcmp(section.name, name) == 0)) {
+        i++;
+    }
+    return i;
+}
+
+void sonde__loaded_relocate(struct sonde__loaded *loaded, const struct sonde__elf *elf,
+                            const char *name, uint8_t *bytes, uint64_t size)
+{
+    struct object object = {.loaded = loaded};
+    struct sonde__elf_section section;
+    uint32_t index;
+    if (!loaded->object || !sonde__elf_section_by_type(elf, SONDE__SHT_SYMTAB, &section) ||
+        !sonde__elf_symbols(elf, &section, &object.symbols)) {
+        return;
+    }
+    index = section_index(elf, name);
+    for (uint32_t i = 0; i < elf->shnum; i++) {
+        if (sonde__elf_section(elf, i, &section) && section.data != NULL &&
+            (section.type == SONDE__SHT_RELA || section.type == SHT_REL) && section.info == index) {
+            relocate(&object, &section, bytes, size);
+        }
+    }
 }
 
 enum sonde_status loaded_elf_object(struct sonde__loaded *loaded, const struct sonde__elf *elf)

@@ -153,6 +153,7 @@ TEST_TIMEOUT(blocks_begin_with_their_place, 200)
     check_places("arm");
     check_places("arm.o");
     check_places("elf");
+    check_places("elf.o");
 }
 
 /* Every byte of a program with debug information has its variable. */
@@ -184,6 +185,7 @@ TEST_TIMEOUT(blocks_name_variables, 200)
                      flags, test_source_dir());
         check_variables("intel.o");
         check_variables("elf");
+        check_variables("elf.o");
     }
 }
 
