@@ -246,11 +246,13 @@ static bool behind(struct sonde__types *t, struct sonde__type_ref ref, struct so
 enum sonde__types_held sonde__types_held_by(struct sonde__types *t, struct sonde__type_ref ref)
 {
     struct sonde__type type;
+    struct types_die die;
     if (!behind(t, ref, &type) || type.kind != SONDE__TYPE_POINTER ||
         !behind(t, type.target, &type) || type.kind != SONDE__TYPE_STRUCT) {
         return SONDE__TYPES_HELD_OTHER;
     }
-    if (is_called(type.name, "__block_literal_generic")) {
+    if (is_called(type.name, "__block_literal_generic") ||
+        (types_die(t, type.self, &die) == SONDE_OK && die.apple_block)) {
         return SONDE__TYPES_HELD_BLOCK;
     }
     return type.is_objc || is_called(type.name, "objc_object") || is_called(type.name, "objc_class")
