@@ -30,7 +30,8 @@ const char *blocks_source_text(unsigned source)
 
 /* --- captures: what the sources say, the most reliable first --- */
 
-static void take_capture(struct blocks_desc *desc, const struct sonde__block_capture *known)
+static struct blocks_capture *take_capture(struct blocks_desc *desc,
+                                           const struct sonde__block_capture *known)
 {
     struct blocks_capture *capture = &desc->captures[desc->capture_count];
     *capture = (struct blocks_capture){.offset = known->offset,
@@ -52,20 +53,71 @@ static void take_capture(struct blocks_desc *desc, const struct sonde__block_cap
                                  sizeof capture->declaration);
     }
     desc->capture_count++;
+    return capture;
 }
 
+/* Bytes that no source tells of are no capture. */
+static bool is_told(const struct sonde__block_capture *capture)
+{
+    return capture->sources != 0 || capture->against != 0;
+}
+
+const struct sonde__blockfile_box *blocks_box(const struct blocks_image *image,
+                                              const struct sonde__blockfile_block *block,
+                                              const struct blocks_capture *capture)
+{
+    return capture->kind == SONDE_BLOCK_BYREF && !capture->inside && !capture->in_box
+               ? sonde__blockfile_box_of(&image->file, block, capture->offset)
+               : NULL;
+}
+
+/* What is in the box that the capture leads to, behind it. */
+static void take_box(struct blocks_image *image, struct blocks_desc *desc,
+                     const struct sonde__blockfile_box *box,
+                     const struct sonde__block_member *member)
+{
+    static struct sonde__block_capture items[BLOCKS_CAPTURES_MAX];
+    static struct sonde__block_scratch scratch;
+    struct sonde__block_captures captures = {.items = items, .capacity = BLOCKS_CAPTURES_MAX};
+    struct sonde__block_byref byref;
+    sonde__blockfile_box_read(box, &byref);
+    sonde__block_byref_captures(&image->memory, &byref, member, &scratch, &captures);
+    for (size_t i = 0; i < captures.count && desc->capture_count < BLOCKS_CAPTURES_MAX; i++) {
+        if (is_told(&items[i])) {
+            struct blocks_capture *capture = take_capture(desc, &items[i]);
+            capture->in_box = true;
+            capture->declaration[0] = '\0';
+            if (items[i].member != NULL && !items[i].inside && member->declaration != NULL) {
+                snprintf(capture->declaration, sizeof capture->declaration, "%s",
+                         member->declaration);
+            }
+        }
+    }
+    if (captures.helper_problem != NULL && desc->problem == NULL) {
+        desc->problem = captures.helper_problem;
+    }
+}
+
+/* block: whose captures these are; null: of all blocks with the descriptor. */
 static void gather(struct blocks_image *image, struct blocks_desc *desc,
-                   const struct sonde__block_desc *as, const struct blocks_members *members)
+                   const struct sonde__block_desc *as, const struct blocks_members *members,
+                   const struct sonde__blockfile_block *block)
 {
     static struct sonde__block_capture items[BLOCKS_CAPTURES_MAX];
     static struct sonde__block_scratch scratch;
     struct sonde__block_captures captures = {.items = items, .capacity = BLOCKS_CAPTURES_MAX};
     sonde__block_captures(&image->memory, as, members->items, members->count, &scratch, &captures);
     desc->capture_count = 0;
-    for (size_t i = 0; i < captures.count; i++) {
-        /* bytes that no source tells of are no capture */
-        if (items[i].sources != 0 || items[i].against != 0) {
-            take_capture(desc, &items[i]);
+    for (size_t i = 0; i < captures.count && desc->capture_count < BLOCKS_CAPTURES_MAX; i++) {
+        const struct sonde__blockfile_box *box;
+        const struct blocks_capture *capture;
+        if (!is_told(&items[i])) {
+            continue;
+        }
+        capture = take_capture(desc, &items[i]);
+        box = block != NULL ? blocks_box(image, block, capture) : NULL;
+        if (box != NULL) {
+            take_box(image, desc, box, items[i].member);
         }
     }
     if (captures.helper_problem != NULL) {
@@ -89,7 +141,7 @@ static void add_members(struct blocks_image *image, struct blocks_desc *desc,
         as.flags |= block->flags & SONDE_BLOCK_NOESCAPE;
     }
     blocks_members(&image->places, blocks_vaddr(image, block->invoke), &members);
-    gather(image, desc, &as, &members);
+    gather(image, desc, &as, &members, block);
     if (members.count > 0 && members.items[members.count - 1].offset >= as.size) {
         desc->problem = "debug information tells of captures behind the block's end";
     }
@@ -104,6 +156,9 @@ bool blocks_add_variables(struct blocks_image *image, struct blocks_desc *desc,
     struct blocks_variables variables = {0};
     size_t used = 0;
     bool any = false;
+    for (unsigned i = 0; i < desc->capture_count; i++) {
+        any = any || blocks_box(image, block, &desc->captures[i]) != NULL;
+    }
     constants[0] = '\0';
     while (blocks_next_variable(&image->places, blocks_vaddr(image, block->invoke), &variables,
                                 &variable)) {
@@ -152,7 +207,7 @@ void blocks_describe(struct blocks_image *image, const struct sonde__blockfile_d
     }
     ret_desc->problem = ret_desc->desc.problem;
     read_type(image, ret_desc);
-    gather(image, ret_desc, &ret_desc->desc, &(struct blocks_members){0});
+    gather(image, ret_desc, &ret_desc->desc, &(struct blocks_members){0}, NULL);
 }
 
 /* --- functions --- */

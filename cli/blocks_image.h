@@ -29,6 +29,7 @@ struct blocks_capture {
     uint32_t offset, size;  /* size 0: not known */
     uint8_t kind;           /* enum sonde_block_kind */
     bool inside;            /* a part of the object before it */
+    bool in_box;            /* of the __block variable before it, and by its offset in the box */
     uint32_t sources;       /* 1 << enum sonde_block_source */
     uint32_t other_sources; /* that say something else: `other`, or nothing of it */
     uint8_t other;
@@ -52,13 +53,18 @@ struct blocks_desc {
 void blocks_describe(struct blocks_image *image, const struct sonde__blockfile_desc *found,
                      struct blocks_desc *ret_desc);
 
-/* The same with what debug information says of the variables of one of its blocks. constants: of
- * those that the block does not hold, because the code has them in it; "" or lines. False: it says
- * nothing. */
+/* The same with what is known of one of its blocks alone: what debug information says of its
+ * variables, and what is in the boxes of its __block variables. constants: variables that the block
+ * does not hold, because the code has them in it; "" or lines. False: there is nothing. */
 enum { BLOCKS_CONSTANTS_BYTES = 2048 };
 bool blocks_add_variables(struct blocks_image *image, struct blocks_desc *desc,
                           const struct sonde__blockfile_block *block,
                           char constants[BLOCKS_CONSTANTS_BYTES]);
+
+/* The box that a capture of a block leads to; null: none, or it is not known. */
+const struct sonde__blockfile_box *blocks_box(const struct blocks_image *image,
+                                              const struct sonde__blockfile_block *block,
+                                              const struct blocks_capture *capture);
 
 /* Where a block's function is, and what it is called. name: for people, or "". */
 struct blocks_function {

@@ -80,8 +80,42 @@ static void print_variables(struct blocks_image *image, uint64_t invoke)
     printf("%s", any ? "]" : "null");
 }
 
-static void print_block(struct blocks_image *image, const struct sonde__blockfile_block *block,
-                        bool first)
+static void print_helper(struct blocks_image *image, const char *key, uint64_t vaddr);
+
+/* The boxes of its __block variables, and what is in them. */
+static void print_boxes(struct blocks_image *image, const struct sonde__blockfile_desc *found,
+                        const struct sonde__blockfile_block *block)
+{
+    static struct blocks_desc desc;
+    static char constants[BLOCKS_CONSTANTS_BYTES];
+    bool any = false;
+    printf(", \"boxes\": [");
+    if (image->file.box_count != 0) {
+        blocks_describe(image, found, &desc);
+        (void)blocks_add_variables(image, &desc, block, constants);
+        for (unsigned i = 0; i < desc.capture_count; i++) {
+            const struct sonde__blockfile_box *box = blocks_box(image, block, &desc.captures[i]);
+            if (box == NULL) {
+                continue;
+            }
+            printf("%s\n         {\"offset\": %" PRIu32 ", \"size\": %" PRIu32
+                   ", \"flags\": %" PRIu32,
+                   any ? "," : "", box->offset, box->size, box->flags);
+            print_helper(image, "copy", box->copy);
+            print_helper(image, "dispose", box->dispose);
+            printf(", \"captures\": [");
+            for (unsigned k = i + 1; k < desc.capture_count && desc.captures[k].in_box; k++) {
+                print_capture(&desc.captures[k], k == i + 1);
+            }
+            printf("]}");
+            any = true;
+        }
+    }
+    putchar(']');
+}
+
+static void print_block(struct blocks_image *image, const struct sonde__blockfile_desc *found,
+                        const struct sonde__blockfile_block *block, bool first)
 {
     static struct blocks_function function;
     blocks_name_function(image, block->invoke, &function);
@@ -100,6 +134,7 @@ static void print_block(struct blocks_image *image, const struct sonde__blockfil
     printf(", \"flags\": ");
     printf(block->flags_known ? "%" PRIu32 : "null", block->flags);
     print_variables(image, block->invoke);
+    print_boxes(image, found, block);
     putchar('}');
 }
 
@@ -144,7 +179,7 @@ static void print_desc(struct blocks_image *image, const struct blocks_desc *des
     print_text("problem", desc->problem);
     printf(",\n       \"blocks\": [");
     for (uint32_t i = 0; i < found->block_count; i++) {
-        print_block(image, &image->file.blocks[found->first_block + i], i == 0);
+        print_block(image, found, &image->file.blocks[found->first_block + i], i == 0);
     }
     printf("],\n       \"captures\": [");
     for (unsigned i = 0; i < desc->capture_count; i++) {

@@ -48,8 +48,8 @@ static const char *type_text(const struct blocks_image *image, const struct bloc
     return name;
 }
 
-/* What is in an object is a little to the right of it. */
-enum { PART_INDENT = 2 };
+/* What is in an object is a little to the right of it; what is in a box has offsets of its own. */
+enum { PART_INDENT = 2, BOX_INDENT = 4 };
 
 struct widths {
     int kind, type;
@@ -60,7 +60,8 @@ static struct widths measure(const struct blocks_image *image, const struct bloc
     struct widths widths = {0, 0};
     for (unsigned i = 0; i < desc->capture_count; i++) {
         int kind = (int)strlen(blocks_kind_text(desc->captures[i].kind)) +
-                   (desc->captures[i].inside ? PART_INDENT : 0);
+                   (desc->captures[i].inside ? PART_INDENT : 0) +
+                   (desc->captures[i].in_box ? BOX_INDENT : 0);
         int type = (int)strlen(type_text(image, &desc->captures[i]));
         widths.kind = kind > widths.kind ? kind : widths.kind;
         widths.type = type > widths.type && type <= 40 ? type : widths.type;
@@ -71,9 +72,9 @@ static struct widths measure(const struct blocks_image *image, const struct bloc
 static void print_capture(const struct blocks_image *image, const struct blocks_capture *capture,
                           const struct widths *widths)
 {
-    int indent = capture->inside ? PART_INDENT : 0;
-    printf("    +%-5" PRIu32 "%*s%-*s", capture->offset, indent, "", widths->kind + 2 - indent,
-           blocks_kind_text(capture->kind));
+    int part = capture->inside ? PART_INDENT : 0, box = capture->in_box ? BOX_INDENT : 0;
+    printf("%*s+%-5" PRIu32 "%*s%-*s", 4 + box, "", capture->offset, part, "",
+           widths->kind + 2 - part - box, blocks_kind_text(capture->kind));
     const char *text = type_text(image, capture);
     if (widths->type != 0 || text[0] != '\0') {
         int pad = widths->type - (int)strlen(text);
@@ -102,7 +103,8 @@ static void print_gap(uint32_t begin, uint32_t end)
 /* The offset of the next capture behind one and its parts. */
 static uint32_t next_offset(const struct blocks_desc *desc, unsigned capture)
 {
-    while (++capture < desc->capture_count && desc->captures[capture].inside) {
+    while (++capture < desc->capture_count &&
+           (desc->captures[capture].inside || desc->captures[capture].in_box)) {
     }
     return capture < desc->capture_count ? desc->captures[capture].offset : desc->desc.size;
 }
@@ -117,6 +119,10 @@ static void print_captures(const struct blocks_image *image, const struct blocks
         bool open_end = capture->size == 0 && capture->kind == SONDE_BLOCK_OBJECT;
         uint32_t end = open_end ? next_offset(desc, i)
                                 : capture->offset + (capture->size != 0 ? capture->size : 8);
+        if (capture->in_box) {
+            print_capture(image, capture, &widths);
+            continue;
+        }
         if (!capture->inside) {
             print_gap(at, capture->offset);
         }

@@ -433,6 +433,7 @@ enum sonde_status sonde__blockfile_find(const struct sonde__loaded *loaded, bool
         return sonde__base_fail(ret_error, status, "no memory for the blocks of a file", NULL, 0,
                                 0);
     }
+    blockfile_end_boxes(&file);
     share_out_blocks(&file);
     if (by_symbols) {
         name_descs(loaded, &file);
@@ -445,5 +446,6 @@ void sonde__blockfile_done(struct sonde__blockfile *file)
 {
     sonde__mem_free(file->descs);
     sonde__mem_free(file->blocks);
+    sonde__mem_free(file->boxes);
     *file = (struct sonde__blockfile){0};
 }

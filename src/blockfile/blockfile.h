@@ -47,6 +47,18 @@ struct sonde__blockfile_block {
     bool is_global;
 };
 
+/* A box of a __block variable, as the code that makes a block fills it: its header, which tells
+ * what is in it. Known where the box, the block and what leads from one to the other are filled in
+ * one stretch of code. */
+struct sonde__blockfile_box {
+    uint32_t desc;   /* of the block: index */
+    uint64_t invoke; /* of the block */
+    uint32_t offset; /* in the block: of the capture that leads to the box */
+    uint32_t flags, size;
+    uint64_t copy, dispose; /* 0: none */
+    uint64_t layout;        /* of kind LAYOUT: inline, or an address */
+};
+
 struct sonde__blockfile {
     struct sonde__blockfile_desc *descs; /* by vaddr */
     uint32_t desc_count;
@@ -54,6 +66,9 @@ struct sonde__blockfile {
     struct sonde__blockfile_block *blocks; /* by descriptor, then by place */
     uint32_t block_count;
     size_t block_capacity;
+    struct sonde__blockfile_box *boxes; /* by descriptor, function and offset */
+    uint32_t box_count;
+    size_t box_capacity;
     const char *damage; /* what was left out (static text), or null */
 };
 
@@ -64,6 +79,14 @@ SONDE_NODISCARD enum sonde_status sonde__blockfile_find(const struct sonde__load
                                                         struct sonde__blockfile *ret_file,
                                                         struct sonde_error *ret_error);
 void sonde__blockfile_done(struct sonde__blockfile *file);
+
+/* The box that a block's capture at an offset leads to, or null: not known. */
+const struct sonde__blockfile_box *
+sonde__blockfile_box_of(const struct sonde__blockfile *file,
+                        const struct sonde__blockfile_block *block, uint32_t offset);
+/* What there is to be read of it (block_captures.h): with no address. */
+void sonde__blockfile_box_read(const struct sonde__blockfile_box *box,
+                               struct sonde__block_byref *ret_byref);
 
 /* The file as memory that blocks are read from: imports have the names of their functions. `loaded`
  * must outlive it. */

@@ -313,6 +313,7 @@ static void branch(struct state *s, uint32_t word)
     bool call = (word & 0xfc000000) == 0x94000000 || (word & 0xfffff000) == 0xd63f0000 ||
                 (word & 0xfeff0000) == 0xd63f0000;
     if (call) {
+        blockfile_settle(s->slots);
         for (unsigned i = 0; i < CALL_LOSES; i++) {
             lose(s, i);
         }
@@ -360,4 +361,5 @@ void blockfile_follow_aarch64(struct blockfile_slots *slots, const struct sonde_
             s.x[FP] = (struct blockfile_value){.kind = BLOCKFILE_PLACE, .base = FP};
         }
     }
+    blockfile_settle(slots);
 }

@@ -38,7 +38,16 @@ struct blockfile_slot {
     uint8_t base;
     uint8_t size; /* 4 or 8 */
     uint64_t place;
-    uint64_t number;
+    struct blockfile_value value; /* a place only of 8 bytes */
+};
+
+/* Blocks whose captures may still be stored, the last ones. */
+enum { BLOCKFILE_OPEN = 4 };
+
+struct blockfile_open {
+    uint32_t block; /* index, or BLOCKFILE_NO_BLOCK */
+    uint8_t base;
+    uint64_t place;
 };
 
 /* Words that a stretch of code stored, the last ones of them. */
@@ -47,6 +56,8 @@ struct blockfile_slots {
     struct sonde__blockfile *file;
     struct blockfile_slot slots[BLOCKFILE_SLOTS];
     unsigned next;
+    struct blockfile_open open[BLOCKFILE_OPEN];
+    unsigned next_open;
     /* a block whose flags were not stored yet, and where they belong */
     uint32_t waiting;
     uint8_t waiting_base;
@@ -61,10 +72,23 @@ void blockfile_slots_begin(struct blockfile_slots *slots, const struct sonde__lo
 void blockfile_store(struct blockfile_slots *slots, const struct blockfile_value *where,
                      int64_t offset, const struct blockfile_value *value, unsigned size,
                      uint64_t vaddr);
+/* A call, or the end of the code: blocks that were made are whole, and so are the boxes that they
+ * lead to. */
+void blockfile_settle(struct blockfile_slots *slots);
 /* What 4 or 8 bytes at `where` hold: what was stored there, or what the file has there. */
 struct blockfile_value blockfile_load(struct blockfile_slots *slots,
                                       const struct blockfile_value *where, int64_t offset,
                                       unsigned size);
+
+/* --- blockfile_boxes.c --- */
+
+/* The box that begins at a place, which a block leads to. */
+void blockfile_take_box(struct blockfile_slots *slots, uint32_t block, uint32_t offset,
+                        const struct blockfile_value *box);
+struct blockfile_slot *blockfile_find_slot(struct blockfile_slots *slots, uint8_t base,
+                                           uint64_t place);
+/* Sorts them, each once. */
+void blockfile_end_boxes(struct sonde__blockfile *file);
 
 /* --- blockfile_text.c --- */
 

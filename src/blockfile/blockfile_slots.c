@@ -19,10 +19,14 @@ void blockfile_slots_begin(struct blockfile_slots *slots, const struct sonde__lo
     slots->loaded = loaded;
     slots->file = file;
     slots->waiting = BLOCKFILE_NO_BLOCK;
+    for (unsigned i = 0; i < BLOCKFILE_OPEN; i++) {
+        slots->open[i].block = BLOCKFILE_NO_BLOCK;
+    }
     slots->status = SONDE_OK;
 }
 
-static struct blockfile_slot *find_slot(struct blockfile_slots *slots, uint8_t base, uint64_t place)
+struct blockfile_slot *blockfile_find_slot(struct blockfile_slots *slots, uint8_t base,
+                                           uint64_t place)
 {
     for (unsigned i = 0; i < BLOCKFILE_SLOTS; i++) {
         struct blockfile_slot *slot = &slots->slots[i];
@@ -33,12 +37,20 @@ static struct blockfile_slot *find_slot(struct blockfile_slots *slots, uint8_t b
     return NULL;
 }
 
+/* The same, where a number was stored. */
+static struct blockfile_slot *find_number(struct blockfile_slots *slots, uint8_t base,
+                                          uint64_t place)
+{
+    struct blockfile_slot *slot = blockfile_find_slot(slots, base, place);
+    return slot != NULL && slot->value.kind == BLOCKFILE_NUMBER ? slot : NULL;
+}
+
 /* Compilers set these; a runtime's bits are not stored by code. */
 static void set_flags(struct sonde__blockfile_block *block, struct blockfile_slot *slot)
 {
     const uint32_t possible = 0xfee00000u;
-    if (slot != NULL && (slot->number & ~(uint64_t)possible & UINT32_MAX) == 0) {
-        block->flags = (uint32_t)slot->number;
+    if (slot != NULL && (slot->value.number & ~(uint64_t)possible & UINT32_MAX) == 0) {
+        block->flags = (uint32_t)slot->value.number;
         block->flags_known = true;
     }
     if (slot != NULL) {
@@ -51,7 +63,7 @@ static void add_block(struct blockfile_slots *slots, uint32_t desc, uint64_t inv
                       uint64_t flags_at, uint64_t vaddr)
 {
     struct sonde__blockfile *file = slots->file;
-    struct blockfile_slot *flags = find_slot(slots, base, flags_at);
+    struct blockfile_slot *flags = find_number(slots, base, flags_at);
     struct sonde__blockfile_block block = {.desc = desc, .invoke = invoke, .at = vaddr};
     set_flags(&block, flags);
     if (file->block_count == BLOCKS_MAX) {
@@ -66,18 +78,20 @@ static void add_block(struct blockfile_slots *slots, uint32_t desc, uint64_t inv
     slots->waiting = block.flags_known ? BLOCKFILE_NO_BLOCK : file->block_count;
     slots->waiting_base = base;
     slots->waiting_place = flags_at;
+    slots->open[slots->next_open++ % BLOCKFILE_OPEN] =
+        (struct blockfile_open){file->block_count, base, flags_at - WORD};
     file->blocks[file->block_count++] = block;
 }
 
-static void keep(struct blockfile_slots *slots, uint8_t base, uint64_t place, uint64_t number,
-                 unsigned size)
+static void keep(struct blockfile_slots *slots, uint8_t base, uint64_t place,
+                 const struct blockfile_value *value, unsigned size)
 {
-    struct blockfile_slot *slot = find_slot(slots, base, place);
+    struct blockfile_slot *slot = blockfile_find_slot(slots, base, place);
     if (slot == NULL) {
         slot = &slots->slots[slots->next++ % BLOCKFILE_SLOTS];
     }
     *slot = (struct blockfile_slot){
-        .used = true, .base = base, .size = (uint8_t)size, .place = place, .number = number};
+        .used = true, .base = base, .size = (uint8_t)size, .place = place, .value = *value};
 }
 
 void blockfile_store(struct blockfile_slots *slots, const struct blockfile_value *where,
@@ -90,17 +104,20 @@ void blockfile_store(struct blockfile_slots *slots, const struct blockfile_value
     if (where->kind != BLOCKFILE_PLACE) {
         return;
     }
-    if (value->kind != BLOCKFILE_NUMBER) {
-        struct blockfile_slot *old = find_slot(slots, where->base, place);
+    if (value->kind == BLOCKFILE_UNKNOWN || (value->kind == BLOCKFILE_PLACE && size != WORD)) {
+        struct blockfile_slot *old = blockfile_find_slot(slots, where->base, place);
         if (old != NULL) {
             old->used = false;
         }
         return;
     }
-    keep(slots, where->base, place, value->number, size);
+    keep(slots, where->base, place, value, size);
+    if (value->kind != BLOCKFILE_NUMBER) {
+        return;
+    }
     if (slots->waiting != BLOCKFILE_NO_BLOCK && slots->waiting_base == where->base &&
         slots->waiting_place == place) {
-        set_flags(&slots->file->blocks[slots->waiting], find_slot(slots, where->base, place));
+        set_flags(&slots->file->blocks[slots->waiting], find_number(slots, where->base, place));
         slots->waiting = BLOCKFILE_NO_BLOCK;
     }
     if (size != WORD) {
@@ -108,14 +125,15 @@ void blockfile_store(struct blockfile_slots *slots, const struct blockfile_value
     }
     desc = blockfile_desc_at(slots->file, value->number);
     if (desc != BLOCKFILE_NO_DESC) {
-        other = find_slot(slots, where->base, place - WORD);
-        if (other == NULL || !blockfile_is_code(slots->loaded, other->number)) {
+        other = find_number(slots, where->base, place - WORD);
+        if (other == NULL || !blockfile_is_code(slots->loaded, other->value.number)) {
             return;
         }
-        add_block(slots, desc, other->number, where->base, place - (uint64_t)2 * WORD, vaddr);
+        add_block(slots, desc, other->value.number, where->base, place - (uint64_t)2 * WORD, vaddr);
     } else if (blockfile_is_code(slots->loaded, value->number)) {
-        other = find_slot(slots, where->base, place + WORD);
-        desc = other != NULL ? blockfile_desc_at(slots->file, other->number) : BLOCKFILE_NO_DESC;
+        other = find_number(slots, where->base, place + WORD);
+        desc =
+            other != NULL ? blockfile_desc_at(slots->file, other->value.number) : BLOCKFILE_NO_DESC;
         if (desc == BLOCKFILE_NO_DESC) {
             return;
         }
@@ -124,7 +142,7 @@ void blockfile_store(struct blockfile_slots *slots, const struct blockfile_value
         return;
     }
     other->used = false;
-    find_slot(slots, where->base, place)->used = false;
+    blockfile_find_slot(slots, where->base, place)->used = false;
 }
 
 struct blockfile_value blockfile_load(struct blockfile_slots *slots,
@@ -141,11 +159,37 @@ struct blockfile_value blockfile_load(struct blockfile_slots *slots,
         value.number = blockfile_word(bytes) | (uint64_t)blockfile_word(bytes + 4) << 32;
         value.kind = BLOCKFILE_NUMBER;
     } else if (where->kind == BLOCKFILE_PLACE) {
-        const struct blockfile_slot *slot = find_slot(slots, where->base, at);
+        const struct blockfile_slot *slot = blockfile_find_slot(slots, where->base, at);
         if (slot != NULL && slot->size >= size) {
-            value.kind = BLOCKFILE_NUMBER;
-            value.number = size == WORD ? slot->number : slot->number & UINT32_MAX;
+            value = slot->value;
+            if (size != WORD && value.kind == BLOCKFILE_NUMBER) {
+                value.number &= UINT32_MAX;
+            } else if (size != WORD) {
+                value.kind = BLOCKFILE_UNKNOWN;
+            }
         }
     }
     return value;
+}
+
+void blockfile_settle(struct blockfile_slots *slots)
+{
+    for (unsigned i = 0; i < BLOCKFILE_OPEN; i++) {
+        struct blockfile_open open = slots->open[i];
+        uint32_t size;
+        slots->open[i].block = BLOCKFILE_NO_BLOCK;
+        if (open.block == BLOCKFILE_NO_BLOCK) {
+            continue;
+        }
+        size = slots->file->descs[slots->file->blocks[open.block].desc].size;
+        for (unsigned k = 0; k < BLOCKFILE_SLOTS; k++) {
+            const struct blockfile_slot *slot = &slots->slots[k];
+            uint64_t offset = slot->place - open.place;
+            if (slot->used && slot->base == open.base && slot->value.kind == BLOCKFILE_PLACE &&
+                offset >= SONDE__BLOCK_HEADER_BYTES && offset % WORD == 0 && size >= WORD &&
+                offset <= size - WORD) {
+                blockfile_take_box(slots, open.block, (uint32_t)offset, &slot->value);
+            }
+        }
+    }
 }

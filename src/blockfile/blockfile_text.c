@@ -12,6 +12,10 @@
 /* A block on the stack is filled by some 20 instructions; captures may come in between. */
 enum { BEFORE = 512, AFTER = 512, ADD_WITHIN = 16 };
 
+/* Boxes of __block variables are filled at any time before: from where the function begins, if that
+ * is known and not farther away than this. */
+enum { BEFORE_MAX = 4096 };
+
 /* A stretch of code that is followed. */
 struct stretch {
     const struct sonde__loaded *loaded;
@@ -37,11 +41,20 @@ static void follow(struct stretch *s)
     s->status = slots.status;
 }
 
+static uint64_t begin_before(const struct stretch *s, uint64_t vaddr)
+{
+    const struct sonde__loaded_symbol *symbol = sonde__loaded_symbol_before(s->loaded, vaddr);
+    if (symbol != NULL && vaddr - symbol->vaddr <= BEFORE_MAX) {
+        return symbol->vaddr;
+    }
+    return vaddr - s->area->vaddr > BEFORE ? vaddr - BEFORE : s->area->vaddr;
+}
+
 /* A descriptor's address is formed at `vaddr`. Stretches that touch are one. */
 static void take_site(struct stretch *s, uint64_t vaddr)
 {
     uint64_t area_end = s->area->vaddr + s->area->size;
-    uint64_t begin = vaddr - s->area->vaddr > BEFORE ? vaddr - BEFORE : s->area->vaddr;
+    uint64_t begin = begin_before(s, vaddr);
     uint64_t end = area_end - vaddr > AFTER ? vaddr + AFTER : area_end;
     if (s->begin == s->end || begin > s->end) {
         follow(s);

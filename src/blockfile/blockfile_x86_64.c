@@ -423,6 +423,7 @@ static bool take_stack(struct state *s, const struct sonde__x86_insn *insn, cons
     case SONDE__X86_CALL:
     case SONDE__X86_CALL_INDIRECT:
     case SONDE__X86_SYSCALL:
+        blockfile_settle(s->slots);
         lose_all(s);
         return true;
     default:
@@ -458,4 +459,5 @@ void blockfile_follow_x86_64(struct blockfile_slots *slots, const struct sonde__
         }
         vaddr += insn.length;
     }
+    blockfile_settle(slots);
 }

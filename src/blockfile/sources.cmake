@@ -1,6 +1,7 @@
 set(sources
     blockfile.c
     blockfile_aarch64.c
+    blockfile_boxes.c
     blockfile_memory.c
     blockfile_slots.c
     blockfile_text.c

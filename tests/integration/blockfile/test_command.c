@@ -161,9 +161,10 @@ static void check_variables(const char *file)
 {
     struct test_run run = run_blocks("", file);
     CHECK_EQ(run.status, 0);
-    CHECK_CONTAINS(run.out, "    +32   block  action inner     helper, helper name, DWARF\n"
-                            "    +40   byref  __block int sum  helper, helper name, DWARF\n"
-                            "    +48   data   long more        DWARF\n");
+    CHECK_CONTAINS(run.out, "    +32   block     action inner     helper, helper name, DWARF\n"
+                            "    +40   byref     __block int sum  helper, helper name, DWARF\n"
+                            "        +24   data  int sum          DWARF\n"
+                            "    +48   data      long more        DWARF\n");
     CHECK_CONTAINS(run.out, "    +32   data  int a    DWARF\n"
                             "    +36   data  short b  DWARF\n"
                             "    +38   data  char c   DWARF\n");
