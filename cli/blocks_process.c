@@ -264,7 +264,7 @@ static void json_kind(struct heap_view *view, const struct kind *kind, bool firs
     printf("}");
 }
 
-static int print_all(struct heap_view *view, int32_t pid, bool json)
+static int print_all(struct heap_view *view, bool json)
 {
     size_t count = view->found.count, kinds = 0;
     struct sonde__blockheap_item *items = sonde__mem_alloc_array(count + 1, sizeof *items);
@@ -289,16 +289,19 @@ static int print_all(struct heap_view *view, int32_t pid, bool json)
         qsort(list, kinds, sizeof *list, by_count);
     }
     if (json) {
-        printf("{\"pid\": %" PRId32 ", \"blocks\": %zu, \"searched_bytes\": %" PRIu64
-               ", \"unreadable_bytes\": %" PRIu64 ", ",
-               pid, count, view->found.bytes, view->found.unreadable);
+        putchar('{');
+        heap_view_json_place(view);
+        printf("\"blocks\": %zu, \"searched_bytes\": %" PRIu64 ", \"unreadable_bytes\": %" PRIu64
+               ", ",
+               count, view->found.bytes, view->found.unreadable);
         heap_made_json_total(view->made);
         printf(", \"kinds\": [");
     } else {
-        printf("process %" PRId32 ": %zu block%s on the heap, %zu kind%s; %.1f MB searched in %.1f "
+        printf("%s %" PRId32 ": %zu block%s on the heap, %zu kind%s; %.1f MB searched in %.1f "
                "ms\n",
-               pid, count, count == 1 ? "" : "s", kinds, kinds == 1 ? "" : "s",
-               (double)view->found.bytes / 1e6, (double)view->search_ns / 1e6);
+               view->place.core != NULL ? "core of process" : "process", view->place.pid, count,
+               count == 1 ? "" : "s", kinds, kinds == 1 ? "" : "s", (double)view->found.bytes / 1e6,
+               (double)view->search_ns / 1e6);
         heap_made_print_total(view->made);
     }
     for (size_t i = 0; i < kinds; i++) {
@@ -357,8 +360,7 @@ static void print_place(const struct sonde__blockheap_item *item, bool is_heap)
 static int print_one(struct heap_view *view, const char *text)
 {
     const struct sonde__block_memory *memory = sonde__blockheap_memory(view->heap);
-    char *end;
-    uint64_t address = strtoull(text, &end, 0);
+    uint64_t address = strtoull(text, NULL, 0);
     struct sonde__blockheap_item item;
     const struct sonde__blockheap_captures *captures;
     uint8_t *body;
@@ -386,38 +388,30 @@ static int print_one(struct heap_view *view, const char *text)
     return SONDE__CLI_OK;
 }
 
-static bool is_address(const char *text)
-{
-    char *end;
-    if (text[0] < '0' || text[0] > '9') { /* strtoull() takes signs and blanks */
-        return false;
-    }
-    (void)strtoull(text, &end, 0);
-    return *end == '\0';
-}
-
-int blocks_process(const struct sonde__cli_command *command, int32_t pid,
+int blocks_process(const struct sonde__cli_command *command, const struct heap_place *place,
                    const char *const *addresses, unsigned count, struct sonde__cli_symbols *symbols,
                    bool json)
 {
     static struct heap_view view;
     int exit_code;
+    uint64_t address;
     for (unsigned i = 0; i < count; i++) {
-        if (!is_address(addresses[i])) {
+        if (!heap_view_parse_address(addresses[i], &address)) {
             return sonde__cli_usage_error(command, "not an address: %s", addresses[i]);
         }
     }
     if (json && count != 0) {
         return sonde__cli_usage_error(command, "--json: of all blocks of a process only");
     }
-    exit_code = heap_view_open(&view, command, pid, symbols);
+    exit_code = heap_view_open(&view, command, place, symbols);
     if (exit_code == SONDE__CLI_OK && count == 0) {
-        exit_code = print_all(&view, pid, json);
+        exit_code = print_all(&view, json);
     }
     for (unsigned i = 0; i < count && view.heap != NULL; i++) {
         int one = print_one(&view, addresses[i]);
         exit_code = exit_code == SONDE__CLI_OK ? one : exit_code;
     }
+    exit_code = heap_view_doubts(&view, exit_code);
     heap_view_close(&view);
     return exit_code;
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde blocks --pid: the blocks on the heap of a process. */
+/* sonde blocks --pid, --core: the blocks on the heap of a process or core. */
 #ifndef SONDE_BLOCKS_PROCESS_H
 #define SONDE_BLOCKS_PROCESS_H
 
 #include "cli_symbols.h"
+#include "heap_view.h"
 
 /* addresses: of the blocks to show with what they hold now; count 0: all, by kind. Returns an exit
  * code. */
-int blocks_process(const struct sonde__cli_command *command, int32_t pid,
+int blocks_process(const struct sonde__cli_command *command, const struct heap_place *place,
                    const char *const *addresses, unsigned count, struct sonde__cli_symbols *symbols,
                    bool json);
 

@@ -88,6 +88,8 @@ int sonde__cli_usage_error(const struct sonde__cli_command *command, const char 
 /* Whole strings only. A duration is a number and one of ns us ms s m h ("250ms", "1.5s"). */
 bool sonde__cli_parse_uint(const char *text, uint64_t max, uint64_t *ret_value);
 bool sonde__cli_parse_duration(const char *text, uint64_t *ret_ns);
+/* The file that --core names: "-" is standard input. */
+const char *sonde__cli_core_path(const char *value);
 
 /* --- cli_help.c --- */
 

@@ -202,3 +202,8 @@ bool sonde__cli_parse_duration(const char *text, uint64_t *ret_ns)
     *ret_ns = value * ns + extra;
     return true;
 }
+
+const char *sonde__cli_core_path(const char *value)
+{
+    return strcmp(value, "-") == 0 ? "/dev/stdin" : value;
+}

@@ -10,7 +10,7 @@
 #include "cmd.h"
 #include "host_file.h"
 
-enum { OPTION_ARCH = 1, OPTION_RAW, OPTION_JSON, OPTION_PID };
+enum { OPTION_ARCH = 1, OPTION_RAW, OPTION_JSON, OPTION_PID, OPTION_CORE };
 
 enum { FILES_MAX = 256, MEMBER_BYTES = 256 };
 /* Mapped, not read; larger than any program. */
@@ -20,6 +20,9 @@ static const struct sonde__cli_option options[] = {
     {OPTION_PID, "pid", 'p', "PID",
      "the blocks on the heap of this process; operands are then addresses of some of them, which "
      "are shown with what they hold now"},
+    {OPTION_CORE, "core", 'c', "FILE",
+     "the same of a core file; an operand that is no number is then the program, for when the "
+     "core's own path is not right"},
     {OPTION_ARCH, "arch", 0, "NAME",
      "only the code for this machine (arm64, x86_64, ...): of a universal file one slice"},
     {SONDE__CLI_SYMBOLS_FOLDER, "symbols", 's', "DIR",
@@ -37,7 +40,7 @@ struct request {
     unsigned count;
     const char *arch;
     bool raw, json;
-    uint64_t pid; /* 0: files */
+    struct heap_place place; /* neither: files */
     struct sonde__cli_symbols symbols;
     /* of the file that is read */
     const char *path;
@@ -230,9 +233,25 @@ static void show_file(struct request *request, const char *path)
     sonde__host_file_unmap(&file);
 }
 
+/* The operands are addresses, and a core's program, wherever it stands among them. */
+static int show_heap(struct request *request)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < request->count; i++) {
+        if (heap_view_is_program(&request->place, request->paths[i])) {
+            request->place.program = request->paths[i];
+        } else {
+            request->paths[count++] = request->paths[i];
+        }
+    }
+    return blocks_process(request->command, &request->place, request->paths, count,
+                          &request->symbols, request->json);
+}
+
 /* SONDE__CLI_END, or SONDE__CLI_STOP with the exit code in args. */
 static int parse(struct sonde__cli_args *args, struct request *request)
 {
+    uint64_t pid;
     int id;
     while ((id = sonde__cli_next(args)) != SONDE__CLI_END) {
         switch (id) {
@@ -240,12 +259,15 @@ static int parse(struct sonde__cli_args *args, struct request *request)
             request->arch = args->value;
             break;
         case OPTION_PID:
-            if (!sonde__cli_parse_uint(args->value, INT32_MAX, &request->pid) ||
-                request->pid == 0) {
+            if (!sonde__cli_parse_uint(args->value, INT32_MAX, &pid) || pid == 0) {
                 args->exit_code =
                     sonde__cli_usage_error(args->command, "not a process id: %s", args->value);
                 return SONDE__CLI_STOP;
             }
+            request->place.pid = (int32_t)pid;
+            break;
+        case OPTION_CORE:
+            request->place.core = sonde__cli_core_path(args->value);
             break;
         case OPTION_RAW:
             request->raw = true;
@@ -266,7 +288,11 @@ static int parse(struct sonde__cli_args *args, struct request *request)
             }
         }
     }
-    if (request->count == 0 && request->pid == 0) {
+    if (request->place.pid != 0 && request->place.core != NULL) {
+        args->exit_code = sonde__cli_usage_error(args->command, "--pid and --core: which of them?");
+        return SONDE__CLI_STOP;
+    }
+    if (request->count == 0 && request->place.pid == 0 && request->place.core == NULL) {
         args->exit_code = sonde__cli_usage_error(
             args->command, "which program, library, object or archive? give its path");
         return SONDE__CLI_STOP;
@@ -285,9 +311,8 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     }
     sonde__cli_symbols_start(&request.symbols, command, 0);
     request.symbols.options.fetch = NULL;
-    if (request.pid != 0) {
-        return blocks_process(command, (int32_t)request.pid, request.paths, request.count,
-                              &request.symbols, request.json);
+    if (request.place.pid != 0 || request.place.core != NULL) {
+        return show_heap(&request);
     }
     if (request.json) {
         putchar('[');
@@ -303,8 +328,9 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
 
 const struct sonde__cli_command sonde__cmd_blocks = {
     .name = "blocks",
-    .summary = "list the blocks (closures) of a file or process and what they hold",
-    .usage = "[OPTION...] FILE...\n[OPTION...] --pid=PID [ADDRESS...]",
+    .summary = "the blocks (closures) of a file, process or core, and what they hold",
+    .usage = "[OPTION...] FILE...\n[OPTION...] --pid=PID [ADDRESS...]\n"
+             "[OPTION...] --core=FILE [PROGRAM] [ADDRESS...]",
     .about = "Lists each kind of block in a program, library, object or archive: where it was\n"
              "written, its type, and what it holds, with how each capture is known. Reads\n"
              "ELF and Mach-O, also universal files and archives, of x86-64 and arm64. Symbols\n"
@@ -313,11 +339,12 @@ const struct sonde__cli_command sonde__cmd_blocks = {
              "What sources disagree on is shown behind a semicolon. Nothing of the file is\n"
              "run.\n\n"
              "With --pid, the live blocks on the heap of a process, most frequent first. The\n"
-             "process is not stopped.",
+             "process is not stopped. With --core, those of a core file.",
     .options = options,
     .examples = "  sonde blocks build/server\n"
                 "  sonde blocks --arch=arm64 App.app/Contents/MacOS/App\n"
                 "  sonde blocks --json libThing.a\n"
-                "  sonde blocks --pid=4711\n",
+                "  sonde blocks --pid=4711\n"
+                "  sonde blocks --core=core.4711 0x55d0f7a41120\n",
     .run = run,
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde holders: which blocks of a process hold an object, and whether it holds itself by them. */
+/* sonde holders: which blocks of a process or core hold an object, and whether it holds itself by
+ * them. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,54 +9,69 @@
 #include "cmd.h"
 #include "heap_view.h"
 
-enum { OPTION_JSON = 1 };
+enum { OPTION_JSON = 1, OPTION_CORE };
 
 enum { CYCLE_MAX = 64, SHOWN_MAX = 10000 };
 /* What debug information may take of the time of a person who waits. */
 #define BUDGET_NS ((uint64_t)30 * 1000000000u)
 
 static const struct sonde__cli_option options[] = {
+    {OPTION_CORE, "core", 'c', "FILE",
+     "read a core file in place of a process; an operand before the address is then the program, "
+     "for when the core's own path is not right"},
     {OPTION_JSON, "json", 'j', NULL, "JSON in place of text"},
     SONDE__CLI_SYMBOLS_OPTIONS(0),
     {0},
 };
 
 struct request {
-    uint64_t pid, address;
-    unsigned operands;
+    struct heap_place place;
+    uint64_t address;
+    const char *operands[3]; /* [PROCESS or PROGRAM] ADDRESS: which, the options tell */
+    unsigned count;
     bool json;
     struct sonde__cli_symbols symbols;
     struct heap_view view;
     struct sonde__blockheap_graph graph;
 };
 
-static bool parse_address(const char *text, uint64_t *ret_address)
+static int parse_pid(struct sonde__cli_args *args, struct request *request, const char *text)
 {
-    char *end;
-    if (text[0] < '0' || text[0] > '9') { /* strtoull() takes signs and blanks */
-        return false;
+    uint64_t pid;
+    if (!sonde__cli_parse_uint(text, INT32_MAX, &pid) || pid == 0) {
+        return sonde__cli_usage_error(args->command, "not a process id: %s", text);
     }
-    *ret_address = strtoull(text, &end, 0);
-    return *end == '\0' && *ret_address != 0;
+    request->place.pid = (int32_t)pid;
+    return SONDE__CLI_OK;
 }
 
-static int parse_operand(struct sonde__cli_args *args, struct request *request)
+static int parse_operands(struct sonde__cli_args *args, struct request *request)
 {
-    switch (request->operands++) {
-    case 0:
-        if (!sonde__cli_parse_uint(args->value, INT32_MAX, &request->pid) || request->pid == 0) {
-            return sonde__cli_usage_error(args->command, "not a process id: %s", args->value);
+    unsigned at = 0;
+    if (request->place.core == NULL) {
+        int exit_code;
+        if (request->count < 2) {
+            return sonde__cli_usage_error(args->command,
+                                          "who holds what? give a process id and an address in it");
         }
-        return SONDE__CLI_OK;
-    case 1:
-        if (!parse_address(args->value, &request->address)) {
-            return sonde__cli_usage_error(args->command, "not an address: %s", args->value);
+        exit_code = parse_pid(args, request, request->operands[at++]);
+        if (exit_code != SONDE__CLI_OK) {
+            return exit_code;
         }
-        return SONDE__CLI_OK;
-    default:
-        return sonde__cli_usage_error(args->command, "one address at a time, not also %s",
-                                      args->value);
+    } else if (request->count > 0 && heap_view_is_program(&request->place, request->operands[0])) {
+        request->place.program = request->operands[at++];
     }
+    if (at == request->count) {
+        return sonde__cli_usage_error(args->command, "who holds what? give an address in the core");
+    }
+    if (!heap_view_parse_address(request->operands[at], &request->address)) {
+        return sonde__cli_usage_error(args->command, "not an address: %s", request->operands[at]);
+    }
+    if (++at < request->count) {
+        return sonde__cli_usage_error(args->command, "one address at a time, not also %s",
+                                      request->operands[at]);
+    }
+    return SONDE__CLI_OK;
 }
 
 /* SONDE__CLI_END, or SONDE__CLI_STOP with the exit code in args. */
@@ -67,10 +83,12 @@ static int parse(struct sonde__cli_args *args, struct request *request)
         case OPTION_JSON:
             request->json = true;
             break;
+        case OPTION_CORE:
+            request->place.core = sonde__cli_core_path(args->value);
+            break;
         case SONDE__CLI_OPERAND:
-            args->exit_code = parse_operand(args, request);
-            if (args->exit_code != SONDE__CLI_OK) {
-                return SONDE__CLI_STOP;
+            if (request->count < sizeof request->operands / sizeof request->operands[0]) {
+                request->operands[request->count++] = args->value;
             }
             break;
         default:
@@ -79,12 +97,8 @@ static int parse(struct sonde__cli_args *args, struct request *request)
             }
         }
     }
-    if (request->operands < 2) {
-        args->exit_code = sonde__cli_usage_error(
-            args->command, "who holds what? give a process id and an address in it");
-        return SONDE__CLI_STOP;
-    }
-    return SONDE__CLI_END;
+    args->exit_code = parse_operands(args, request);
+    return args->exit_code == SONDE__CLI_OK ? SONDE__CLI_END : SONDE__CLI_STOP;
 }
 
 static const char *name_of(struct request *request, const struct sonde__blockheap_edge *edge)
@@ -242,7 +256,8 @@ static int print_json(struct request *request, const uint32_t *cycle, size_t len
 {
     size_t first, count = sonde__blockheap_to(&request->graph, request->address, &first);
     bool owned = false;
-    printf("{\"pid\": %" PRIu64 ", ", request->pid);
+    putchar('{');
+    heap_view_json_place(&request->view);
     json_node(request, "asked", request->address);
     printf(",\n  \"blocks\": %zu, \"searched_bytes\": %" PRIu64 ", \"unreadable_bytes\": %" PRIu64
            ",\n  ",
@@ -282,13 +297,14 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
         return args.exit_code;
     }
     sonde__cli_symbols_start(&request.symbols, command, BUDGET_NS);
-    exit_code = heap_view_open(&request.view, command, (int32_t)request.pid, &request.symbols);
+    exit_code = heap_view_open(&request.view, command, &request.place, &request.symbols);
     if (exit_code == SONDE__CLI_OK) {
         status =
             sonde__blockheap_graph(request.view.heap, &request.view.found, &request.graph, &error);
         exit_code =
             status == SONDE_OK ? show(&request) : sonde__cli_fail(command, NULL, status, &error);
     }
+    exit_code = heap_view_doubts(&request.view, exit_code);
     sonde__blockheap_graph_done(&request.graph);
     heap_view_close(&request.view);
     return exit_code;
@@ -296,16 +312,18 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
 
 const struct sonde__cli_command sonde__cmd_holders = {
     .name = "holders",
-    .summary = "which blocks (closures) of a process hold an object",
-    .usage = "[OPTION...] PID ADDRESS",
-    .about = "Searches the heap of a process for blocks and tells which of them hold the\n"
-             "object or block at an address, directly or in a __block variable, and how. If it\n"
-             "holds itself by way of a block, the cycle is shown. Only what is owned counts as\n"
-             "held; weak and unretained captures are listed apart. The process is not stopped,\n"
-             "and nothing of it is run. Of a program started by sonde run --blocks it is shown\n"
-             "where each block was made. Exit code 3: no block holds it.",
+    .summary = "which blocks (closures) of a process or core hold an object",
+    .usage = "[OPTION...] PID ADDRESS\n[OPTION...] --core=FILE [PROGRAM] ADDRESS",
+    .about = "Searches the heap of a process or core for blocks and tells which of them hold\n"
+             "the object or block at an address, directly or in a __block variable, and how.\n"
+             "If it holds itself by way of a block, the cycle is shown. Only what is owned\n"
+             "counts as held; weak and unretained captures are listed apart. The process is\n"
+             "not stopped, and nothing of it is run. Of a program started by sonde run\n"
+             "--blocks it is shown where each block was made. Exit code 3: no block holds\n"
+             "it.",
     .options = options,
     .examples = "  sonde holders 4711 0x55d0f7a41120\n"
-                "  sonde holders --json $(pidof app) 0x55d0f7a41120\n",
+                "  sonde holders --json $(pidof app) 0x55d0f7a41120\n"
+                "  sonde holders --core=core.4711 0x55d0f7a41120\n",
     .run = run,
 };

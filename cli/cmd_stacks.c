@@ -102,7 +102,7 @@ static int parse(struct sonde__cli_args *args, struct request *request)
     while ((id = sonde__cli_next(args)) != SONDE__CLI_END) {
         switch (id) {
         case OPTION_CORE:
-            request->core = strcmp(args->value, "-") == 0 ? "/dev/stdin" : args->value;
+            request->core = sonde__cli_core_path(args->value);
             break;
         case OPTION_STOP:
             request->wanted.stop = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The blocks of a process for people: what the verbs that look for them share. */
+/* The blocks of a process or core for people: what the verbs that look for them share. */
 #ifndef SONDE_HEAP_VIEW_H
 #define SONDE_HEAP_VIEW_H
 
@@ -10,8 +10,16 @@
 #include "symfile_cache.h"
 #include "symfile_calls.h"
 
+/* Where blocks are looked for. */
+struct heap_place {
+    int32_t pid;
+    const char *core;    /* a file, in place of a process; or null */
+    const char *program; /* the core's, when its own path is not right; or null */
+};
+
 struct heap_view {
     const struct sonde__cli_command *command;
+    struct heap_place place;
     struct sonde__target *target;
     struct sonde__symfile_cache *symfile;
     struct sonde__blockheap *heap;
@@ -33,10 +41,19 @@ struct heap_function {
 
 uint64_t heap_view_now_ns(void); /* the monotonic clock */
 
-/* Open the process and search it. Returns an exit code; what fails is said. Close it in any case.
- */
-int heap_view_open(struct heap_view *view, const struct sonde__cli_command *command, int32_t pid,
-                   struct sonde__cli_symbols *symbols);
+/* An operand of a verb that was given a core: each begins with a digit, but for the program. */
+bool heap_view_is_program(const struct heap_place *place, const char *operand);
+/* "0x5581…"; also an octal or decimal number. False: it is none. */
+bool heap_view_parse_address(const char *text, uint64_t *ret_address);
+
+/* Open the process or core and search it. Returns an exit code; what fails is said. Close it in any
+ * case. */
+int heap_view_open(struct heap_view *view, const struct sonde__cli_command *command,
+                   const struct heap_place *place, struct sonde__cli_symbols *symbols);
+/* What a core did not hold is said. Returns the exit code that this makes of another one. */
+int heap_view_doubts(const struct heap_view *view, int exit_code);
+/* "pid": 4711, of a core also its path. */
+void heap_view_json_place(const struct heap_view *view);
 void heap_view_close(struct heap_view *view);
 
 void heap_view_function(struct heap_view *view, uint64_t pc, struct heap_function *ret_function);

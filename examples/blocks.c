@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a block holds, read from memory that is given by callbacks: here a block as a compiler for C
  * lays it out, made by hand so that any compiler can build this. In a program that has blocks,
- * sonde_blocks_open() takes the place of the callbacks. */
+ * sonde_blocks_open() takes the place of the callbacks, for a core sonde_blocks_open_core(). */
 #include <stdio.h>
 #include <string.h>
 
@@ -47,7 +47,28 @@ static int describe(void *ctx, uint64_t object, const char *class_name, char *te
     return 1;
 }
 
-int main(void)
+/* The blocks of a core file: what gcore or the kernel wrote of a program. */
+static int list_core(const char *path)
+{
+    static struct sonde_block items[1000];
+    struct sonde_blocks *blocks;
+    struct sonde_error error;
+    size_t count = 0;
+    enum sonde_status status = sonde_blocks_open_core(path, NULL, &blocks, &error);
+    if (status != SONDE_OK) {
+        fprintf(stderr, "%s: %s\n", path, error.what);
+        return 1;
+    }
+    status = sonde_blocks_scan(blocks, items, 1000, &count);
+    for (size_t i = 0; i < count && i < 1000; i++) {
+        printf("%#llx: %u bytes, %u references\n", (unsigned long long)items[i].address,
+               items[i].size_bytes, items[i].references);
+    }
+    sonde_blocks_close(blocks);
+    return status == SONDE_OK ? 0 : 1;
+}
+
+int main(int argc, char **argv)
 {
     static struct all all;
     uint64_t bounds[2] = {(uintptr_t)&all, (uintptr_t)(&all + 1)};
@@ -60,6 +81,9 @@ int main(void)
     char text[80];
     const char *signature = all.copy_of_encoding;
     size_t count = 0;
+    if (argc > 1) {
+        return list_core(argv[1]);
+    }
     memcpy(all.copy_of_encoding, encoding, sizeof encoding);
     memcpy(all.copy_of_descriptor, &descriptor, sizeof descriptor);
     memcpy(all.copy_of_descriptor + 16, &signature, sizeof signature);

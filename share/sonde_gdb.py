@@ -5,8 +5,8 @@
     sonde holders ADDRESS    which blocks hold an object, and whether it holds itself by them
     sonde stack [all]        the stack of the selected thread, or of all
 
-ADDRESS is any expression. The commands run the program `sonde` on the process that is debugged,
-which it reads from outside: nothing of it is called or changed. The program is $SONDE, or the one
+ADDRESS is any expression. The commands run the program `sonde` on the process or core that is
+debugged, which it reads from outside: nothing of it is called or changed. The program is $SONDE, or the one
 of this file's installation, or the one on PATH.
 """
 
@@ -55,9 +55,6 @@ def process():
     kind = connection()
     if kind is None:
         raise gdb.GdbError("sonde: no process is being debugged")
-    if kind == "core":
-        raise gdb.GdbError("sonde: this is a core, whose blocks are not searched: "
-                           "only those of a process that lives")
     if kind != "native":
         raise gdb.GdbError("sonde: the process is reached by %s, it may be on another machine: "
                            "run sonde there" % kind)
@@ -95,8 +92,8 @@ class SondeBlock(gdb.Command):
         super().__init__("sonde block", gdb.COMMAND_DATA, gdb.COMPLETE_EXPRESSION)
 
     def invoke(self, argument, from_tty):
-        pid = process()
-        run("blocks", "--pid", pid, address(argument))
+        of = core_arguments() if connection() == "core" else ["--pid", process()]
+        run("blocks", *of, address(argument))
 
 
 class SondeHolders(gdb.Command):
@@ -106,8 +103,8 @@ class SondeHolders(gdb.Command):
         super().__init__("sonde holders", gdb.COMMAND_DATA, gdb.COMPLETE_EXPRESSION)
 
     def invoke(self, argument, from_tty):
-        pid = process()
-        run("holders", pid, address(argument))
+        of = core_arguments() if connection() == "core" else [process()]
+        run("holders", *of, address(argument))
 
 
 def core_arguments():

@@ -5,8 +5,8 @@
     sonde holders ADDRESS    which blocks hold an object, and whether it holds itself by them
     sonde stack [all]        the stack of the selected thread, or of all
 
-ADDRESS is any expression. The commands run the program `sonde` on the process that is debugged,
-which it reads from outside; nothing of it is changed. (An expression that calls a function runs
+ADDRESS is any expression. The commands run the program `sonde` on the process or core that is
+debugged, which it reads from outside; nothing of it is changed. (An expression that calls a function runs
 that, as everywhere in lldb.) The program is $SONDE, or the one of this file's installation, or the
 one on PATH.
 """
@@ -52,9 +52,6 @@ def process(context):
     if not of.IsValid() or of.GetState() in (lldb.eStateInvalid, lldb.eStateUnloaded,
                                              lldb.eStateExited, lldb.eStateDetached):
         raise Failure("sonde: no process is being debugged")
-    if is_core(context):
-        raise Failure("sonde: this is a core, whose blocks are not searched: "
-                      "only those of a process that lives")
     platform = context.target.GetPlatform().GetName()
     if platform != "host":
         raise Failure("sonde: the process is reached by %s, it may be on another machine: "
@@ -96,15 +93,21 @@ def core_arguments(context):
     return ["--core", core.fullpath] + ([name.fullpath] if name.IsValid() else [])
 
 
+def place(context, *option):
+    """The arguments that say what is looked at; option: what stands before a process."""
+    return core_arguments(context) if is_core(context) else [*option, process(context)]
+
+
 def block(debugger, command, context, result, _):
     """What the block (closure) at an address is and holds: sonde block ADDRESS"""
-    guarded(result, lambda: run(result, "blocks", "--pid", process(context),
+    guarded(result, lambda: run(result, "blocks", *place(context, "--pid"),
                                 address(context, command)))
 
 
 def holders(debugger, command, context, result, _):
     """Which blocks hold an object, and whether it holds itself by them: sonde holders ADDRESS"""
-    guarded(result, lambda: run(result, "holders", process(context), address(context, command)))
+    guarded(result, lambda: run(result, "holders", *place(context),
+                                address(context, command)))
 
 
 def stack(debugger, command, context, result, _):
@@ -115,7 +118,7 @@ def stack(debugger, command, context, result, _):
 def print_stack(which, context, result):
     if which not in ("", "all"):
         raise Failure("sonde stack: not understood: %s (nothing, or all)" % which)
-    of = core_arguments(context) if is_core(context) else [process(context)]
+    of = place(context)
     if which == "":
         if not context.thread.IsValid():
             raise Failure("sonde: no thread is selected")

@@ -66,8 +66,8 @@ enum sonde_block_source {
 
 /* --- what blocks hold --- */
 
-/* A memory with blocks: this process, or whatever callbacks read. It keeps what it learns of a
- * kind of block, so the second one of a kind costs little. */
+/* A memory with blocks: this process, a core, or whatever callbacks read. It keeps what it learns
+ * of a kind of block, so the second one of a kind costs little. */
 struct sonde_blocks;
 
 /* Of this process. Images that are loaded later are not known: open it again.
@@ -81,7 +81,24 @@ struct sonde_blocks;
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_blocks_open(struct sonde_blocks **ret_blocks,
                                                               struct sonde_error *ret_error);
 
-/* Another memory: another process', a core's, an image of one. */
+/* Of a core file, of either architecture on any host: what sonde_blocks_scan() and
+ * sonde_block_holders() search is then the core's memory. What a core leaves out because a file has
+ * it comes from that file; a core that is cut short has fewer blocks.
+ *
+ * program    the core's program, when the core's own path is not right; or null. It is used when
+ * its build-id is the core's ret_error  details of a failure; may be null
+ *
+ * Returns    OK | ABSENT (no such file; no image has a block runtime) | UNSUPPORTED (no core; 32
+ *            bits) | CORRUPT | DENIED | MEMORY | OS | USAGE
+ * Context    any thread; not handler      Blocks  reads files: the symbols of all images
+ * Ownership  the caller's: sonde_blocks_close()
+ * Example    examples/blocks.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_blocks_open_core(const char *path,
+                                                                   const char *program,
+                                                                   struct sonde_blocks **ret_blocks,
+                                                                   struct sonde_error *ret_error);
+
+/* Another memory: another process', an image of one. */
 struct sonde_block_memory {
     size_t struct_bytes; /* sizeof (struct sonde_block_memory) */
     uint32_t arch;       /* 1: x86-64, 2: aarch64 (enum sonde_index_arch) */
@@ -217,15 +234,18 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_block_describe(struct sonde_bl
                                                                  int32_t box_offset, char *text,
                                                                  size_t size_bytes);
 
-/* All blocks on this process' heap, by address: its writable memory is searched, without stopping
- * anything. Blocks that are made or released meanwhile may be there or not.
+/* All blocks on the heap of this process or a core, by address: its writable memory is searched,
+ * without stopping anything. Blocks that are made or released meanwhile may be there or not.
  *
  * items      the caller's array of `max`
  * ret_count  how many there are, also beyond `max`
  *
- * Returns    OK | LIMIT (`max` is too small) | UNSUPPORTED (not of this process) | MEMORY | OS |
- * USAGE Context    any thread, one at a time; not handler Blocks     some ten ms for each GB of the
- * heap Ownership  nothing is transferred Example    examples/blocks.c */
+ * Returns    OK | LIMIT (`max` is too small) | UNSUPPORTED (a memory of callbacks) | MEMORY | OS |
+ *            USAGE
+ * Context    any thread, one at a time; not handler
+ * Blocks     some ten ms for each GB of the heap
+ * Ownership  nothing is transferred
+ * Example    examples/blocks.c */
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_blocks_scan(struct sonde_blocks *blocks,
                                                               struct sonde_block *items, size_t max,
                                                               size_t *ret_count);
@@ -241,7 +261,8 @@ struct sonde_block_holder {
     uint8_t is_certain; /* 0: an object whose class does not say what it owns */
 };
 
-/* Which blocks on this process' heap hold `address`, and which objects that blocks hold do.
+/* Which blocks on the heap of this process or a core hold `address`, and which objects that blocks
+ * hold do.
  *
  * holders    the caller's array of `max`
  * ret_count  how many there are, also beyond `max`

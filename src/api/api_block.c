@@ -25,25 +25,23 @@ void sonde_blocks_close(struct sonde_blocks *blocks)
     sonde__mem_free(blocks);
 }
 
-enum sonde_status sonde_blocks_open(struct sonde_blocks **ret_blocks, struct sonde_error *ret_error)
+/* Takes the target. */
+static enum sonde_status open_target(struct sonde__target *target, bool is_self,
+                                     struct sonde_blocks **ret_blocks,
+                                     struct sonde_error *ret_error)
 {
-    static const struct sonde__symfile_options options = {.no_inflate = true};
-    struct sonde_blocks *blocks;
+    struct sonde__symfile_options options = {.no_inflate = is_self,
+                                             .root = sonde__target_root(target)};
+    struct sonde_blocks *blocks = sonde__mem_alloc_zeroed(sizeof *blocks);
     enum sonde_status status;
-    if (ret_blocks == NULL) {
-        return sonde__base_fail(ret_error, SONDE_USAGE, "no place for the result", NULL, 0, 0);
-    }
-    blocks = sonde__mem_alloc_zeroed(sizeof *blocks);
     if (blocks == NULL) {
+        sonde__target_close(target);
         return sonde__base_fail(ret_error, SONDE_MEMORY, "blocks", NULL, 0, 0);
     }
-    status = sonde__target_open_process(sonde__os_pid(), NULL, &blocks->target, ret_error);
+    blocks->target = target;
+    status = sonde__symfile_cache_create(&options, &blocks->symfile);
     if (status == SONDE_OK) {
-        status = sonde__symfile_cache_create(&options, &blocks->symfile);
-    }
-    if (status == SONDE_OK) {
-        status =
-            sonde__blockheap_open(blocks->target, blocks->symfile, true, &blocks->heap, ret_error);
+        status = sonde__blockheap_open(target, blocks->symfile, is_self, &blocks->heap, ret_error);
     }
     if (status != SONDE_OK) {
         sonde_blocks_close(blocks);
@@ -51,6 +49,30 @@ enum sonde_status sonde_blocks_open(struct sonde_blocks **ret_blocks, struct son
     }
     *ret_blocks = blocks;
     return SONDE_OK;
+}
+
+enum sonde_status sonde_blocks_open(struct sonde_blocks **ret_blocks, struct sonde_error *ret_error)
+{
+    struct sonde__target *target;
+    if (ret_blocks == NULL) {
+        return sonde__base_fail(ret_error, SONDE_USAGE, "no place for the result", NULL, 0, 0);
+    }
+    SONDE_TRY(sonde__target_open_process(sonde__os_pid(), NULL, &target, ret_error));
+    return open_target(target, true, ret_blocks, ret_error);
+}
+
+enum sonde_status sonde_blocks_open_core(const char *path, const char *program,
+                                         struct sonde_blocks **ret_blocks,
+                                         struct sonde_error *ret_error)
+{
+    struct sonde__target_options where = {.executable = program};
+    struct sonde__target *target;
+    if (path == NULL || ret_blocks == NULL) {
+        return sonde__base_fail(ret_error, SONDE_USAGE, "no core, or no place for the result", NULL,
+                                0, 0);
+    }
+    SONDE_TRY(sonde__target_open_core(path, &where, &target, ret_error));
+    return open_target(target, false, ret_blocks, ret_error);
 }
 
 static bool read_by_callback(void *ctx, uint64_t address, void *buffer, size_t size)

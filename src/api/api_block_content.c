@@ -42,7 +42,7 @@ enum sonde_status sonde_blocks_set_describer(struct sonde_blocks *blocks,
     if (blocks == NULL) {
         return SONDE_USAGE;
     }
-    if (blocks->target == NULL) {
+    if (blocks->target == NULL || !sonde__target_is_live(blocks->target)) {
         return SONDE_UNSUPPORTED;
     }
     blocks->describer = describer;

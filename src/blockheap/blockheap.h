@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The blocks on the heap of a process, this one or another: found by a search of its writable
- * memory for the classes of its block runtimes, and who of them holds what.
+/* The blocks on the heap of a process, this one, another or a core's: found by a search of its
+ * writable memory for the classes of its block runtimes, and who of them holds what.
  *
  * Passive: nothing is stopped, nothing of the process is run or written. What is found is checked
  * before it is believed (its class, its count, its code, its descriptor); memory changes while it
@@ -67,7 +67,7 @@ struct sonde__blockheap_found {
     struct sonde__blockheap_item *items; /* by address */
     size_t count, capacity;
     uint64_t bytes;      /* that were searched */
-    uint64_t unreadable; /* bytes that could not be: gone meanwhile */
+    uint64_t unreadable; /* bytes that could not be: gone meanwhile, or missing in a core */
     uint64_t hits;       /* words that are a block's class */
     uint64_t stale;      /* of them: what was a block and is freed, or never was one */
     uint64_t left_out;   /* bytes beyond the limit */

@@ -89,16 +89,17 @@ static struct sonde__blockheap_captures *make(struct sonde__blockheap *heap, uin
         sonde__block_desc_read(&heap->memory, descriptor, flags, &desc) != SONDE_OK) {
         return NULL;
     }
-    out = sonde__mem_alloc(sizeof *out);
-    if (out == NULL) {
-        return NULL;
-    }
     if (invoke != 0) {
         member_count = heap->variables(heap->variables_ctx, invoke, &members);
     }
     found = (struct sonde__block_captures){.items = merging->items,
                                            .capacity = SONDE__BLOCKHEAP_CAPTURES_MAX};
     sonde__block_captures(&heap->memory, &desc, members, member_count, &merging->scratch, &found);
+    out = sonde__mem_alloc(offsetof(struct sonde__blockheap_captures, items) +
+                           found.count * sizeof out->items[0]);
+    if (out == NULL) {
+        return NULL;
+    }
     take(&found,
          desc.copy != 0 || desc.dispose != 0 || desc.generic_form != SONDE__BLOCK_GENERIC_NONE,
          out);

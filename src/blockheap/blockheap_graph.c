@@ -13,6 +13,7 @@ enum {
     EDGES_MAX = 1 << 26,
     BODY_MAX = 1 << 16, /* larger blocks and objects: their beginning */
     OBJECTS_MAX = 1 << 22,
+    BODIES_LEAST = 1 << 24, /* bytes of objects that lie elsewhere: in data of images */
 };
 
 struct building {
@@ -25,8 +26,21 @@ struct building {
     size_t queued, queue_capacity;
     uint8_t *body;
     struct sonde__blockheap_captures *box;
+    uint64_t bytes_left; /* of blocks and objects to read: no more than what was searched, as long
+                            as none lies in another one, which only a forged memory has */
     bool no_memory;
 };
+
+/* The body of a block or object. What is beyond the limit counts as lost. */
+static bool read_body(struct building *b, uint64_t address, uint32_t size)
+{
+    if (size > b->bytes_left) {
+        b->graph->lost++;
+        return false;
+    }
+    b->bytes_left -= size;
+    return b->heap->memory.read(b->heap->memory.ctx, address, b->body, size);
+}
 
 static void add_edge(struct building *b, const struct sonde__blockheap_edge *edge)
 {
@@ -198,8 +212,7 @@ static void add_block(struct building *b, const struct sonde__blockheap_item *it
     const struct sonde__blockheap_captures *captures =
         sonde__blockheap_captures(b->heap, item->descriptor, item->flags, 0);
     uint32_t size = item->size < BODY_MAX ? item->size : BODY_MAX;
-    if (captures != NULL && size > SONDE__BLOCK_HEADER_BYTES &&
-        b->heap->memory.read(b->heap->memory.ctx, item->address, b->body, size)) {
+    if (captures != NULL && size > SONDE__BLOCK_HEADER_BYTES && read_body(b, item->address, size)) {
         add_captures(b, item, b->body, size, captures, -1);
     }
 }
@@ -213,7 +226,7 @@ static void add_object(struct building *b, uint64_t address)
         return;
     }
     size = object.size < BODY_MAX ? object.size & ~7u : BODY_MAX;
-    if (size <= 8 || !b->heap->memory.read(b->heap->memory.ctx, address, b->body, size)) {
+    if (size <= 8 || !read_body(b, address, size)) {
         return;
     }
     for (uint32_t at = 8; at + 8 <= size; at += 8) {
@@ -296,7 +309,10 @@ enum sonde_status sonde__blockheap_graph(struct sonde__blockheap *heap,
                                          struct sonde__blockheap_graph *ret_graph,
                                          struct sonde_error *ret_error)
 {
-    struct building b = {.heap = heap, .graph = ret_graph, .found = found};
+    struct building b = {.heap = heap,
+                         .graph = ret_graph,
+                         .found = found,
+                         .bytes_left = found->bytes + BODIES_LEAST};
     *ret_graph = (struct sonde__blockheap_graph){0};
     b.body = sonde__mem_alloc(BODY_MAX);
     b.box = sonde__mem_alloc_zeroed(sizeof *b.box);

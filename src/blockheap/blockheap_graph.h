@@ -28,11 +28,12 @@ struct sonde__blockheap_capture {
 };
 
 struct sonde__blockheap_captures {
-    struct sonde__blockheap_capture items[SONDE__BLOCKHEAP_CAPTURES_MAX]; /* by offset */
     uint32_t count;
     uint32_t lost;       /* did not fit */
     uint32_t block_size; /* bytes of such a block; of a box 0 */
     const char *problem; /* what could not be read (static text), or null */
+    /* By offset. Last, for of lists that are kept only what is used has memory. */
+    struct sonde__blockheap_capture items[SONDE__BLOCKHEAP_CAPTURES_MAX];
 };
 
 /* What debug information says of the variables of the block whose function begins at `invoke`, by
@@ -88,7 +89,7 @@ struct sonde__blockheap_graph {
     struct sonde__blockheap_edge *edges; /* by `from` */
     uint32_t *by_to;                     /* their indices, by `to` */
     size_t count, capacity;
-    uint64_t lost; /* edges beyond the limit */
+    uint64_t lost; /* edges, and blocks and objects that were not read, beyond the limits */
 };
 
 /* Returns OK | MEMORY. Ownership: _graph_done(). */

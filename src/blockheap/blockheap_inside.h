@@ -4,7 +4,6 @@
 #define SONDE_BLOCKHEAP_INSIDE_H
 
 #include "blockheap_graph.h"
-#include "host_maps.h"
 #include "symfile_cache.h"
 #include "target.h"
 
@@ -54,7 +53,6 @@ struct sonde__blockheap {
     struct blockheap_merging *merging; /* made when it is needed */
     sonde__blockheap_variables *variables;
     void *variables_ctx;
-    struct sonde__host_maps maps; /* of the last search */
 };
 
 /* The image whose memory holds an address, code or data; or null. */

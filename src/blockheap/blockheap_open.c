@@ -45,7 +45,7 @@ enum sonde_status sonde__blockheap_open(struct sonde__target *target,
     heap->is_self = is_self;
     heap->pid = sonde__target_pid(target);
     heap->memory = (struct sonde__block_memory){
-        .arch = SONDE__ARCH_HOST, .read = read_target, .name = name_at, .ctx = heap};
+        .arch = sonde__target_arch(target), .read = read_target, .name = name_at, .ctx = heap};
     status = blockheap_read_symbols(heap);
     if (status == SONDE_OK && heap->class_count == 0) {
         status = SONDE_ABSENT;
@@ -80,7 +80,6 @@ void sonde__blockheap_close(struct sonde__blockheap *heap)
         sonde__mem_free(heap->symbols);
         sonde__mem_free(heap->descs);
         blockheap_kept_done(heap);
-        sonde__host_maps_done(&heap->maps);
         sonde__mem_free(heap);
     }
 }

@@ -51,6 +51,7 @@ struct scan {
     unsigned needle_count;
     int32_t mem_fd, page_fd; /* -1: not to be had */
     uint64_t page_bytes;
+    bool is_live;
     bool apart; /* this process' memory can be read in place */
     bool no_memory;
     uint64_t own_begin, own_end; /* memory of ours that is left out */
@@ -129,7 +130,7 @@ static bool search_words(struct scan *scan, const uint64_t *words, size_t count,
 static size_t copy_target(struct scan *scan, uint64_t begin, size_t size)
 {
     size_t done = 0;
-    if (!scan->heap->is_self && scan->mem_fd >= 0 &&
+    if (scan->mem_fd >= 0 &&
         sonde__os_pread(scan->mem_fd, scan->hits->copy, size, begin, &done, NULL) == SONDE_OK &&
         done > 0) {
         return done & ~(size_t)7;
@@ -217,14 +218,6 @@ static void search_sparse(struct scan *scan, uint64_t begin, uint64_t end)
     }
 }
 
-/* Blocks on the heap are in writable memory that is nobody else's and no file's. */
-static bool is_wanted(const struct sonde__host_map *map)
-{
-    uint32_t both = SONDE__MAP_READ | SONDE__MAP_WRITE;
-    return (map->flags & both) == both && (map->flags & SONDE__MAP_SHARED) == 0 &&
-           map->inode == 0 && strncmp(map->path, "[stack", 6) != 0;
-}
-
 static int32_t open_memory(int32_t pid)
 {
     char buffer[48];
@@ -237,18 +230,15 @@ static int32_t open_memory(int32_t pid)
     return sonde__os_open(buffer, &fd, NULL) == SONDE_OK ? fd : -1;
 }
 
-static void search_maps(struct scan *scan)
+/* Of a core all is there that its memory tells of. */
+static void search_memory(struct scan *scan, const struct sonde__target_memory *memory)
 {
-    const struct sonde__host_maps *maps = &scan->heap->maps;
-    for (uint32_t i = 0; i < maps->count && !scan->no_memory; i++) {
-        const struct sonde__host_map *map = &maps->items[i];
-        if (!is_wanted(map)) {
-            continue;
-        }
-        if (map->end - map->start >= SPARSE_BYTES) {
-            search_sparse(scan, map->start, map->end);
+    for (uint32_t i = 0; i < memory->count && !scan->no_memory; i++) {
+        const struct sonde__target_range *range = &memory->ranges[i];
+        if (scan->is_live && range->end - range->start >= SPARSE_BYTES) {
+            search_sparse(scan, range->start, range->end);
         } else {
-            search_part(scan, map->start, map->end);
+            search_part(scan, range->start, range->end);
         }
     }
 }
@@ -277,25 +267,27 @@ enum sonde_status sonde__blockheap_scan(struct sonde__blockheap *heap, uint64_t 
 {
     struct scan scan = {.heap = heap,
                         .found = ret_found,
+                        .is_live = sonde__target_is_live(heap->target),
                         .apart = heap->is_self,
                         .page_bytes = sonde__os_page_size(),
                         .bytes_max = bytes_max != 0 ? bytes_max : SONDE__BLOCKHEAP_BYTES_MAX};
-    struct sonde__host_maps maps;
+    struct sonde__target_memory memory;
     *ret_found = (struct sonde__blockheap_found){.in_place = heap->is_self};
-    SONDE_TRY(sonde__host_maps_read(heap->pid, &maps, ret_error));
-    sonde__host_maps_done(&heap->maps);
-    heap->maps = maps;
+    SONDE_TRY(sonde__target_own_memory(heap->target, &memory, ret_error));
+    ret_found->unreadable = memory.missing;
     scan.hits = sonde__os_map(sizeof *scan.hits);
     if (scan.hits == NULL) {
+        sonde__target_memory_done(&memory);
         return sonde__base_fail(ret_error, SONDE_MEMORY, "search for blocks", NULL, 0, 0);
     }
     scan.own_begin = (uint64_t)(uintptr_t)scan.hits;
     scan.own_end = scan.own_begin +
                    (sizeof *scan.hits + scan.page_bytes - 1) / scan.page_bytes * scan.page_bytes;
-    scan.mem_fd = heap->is_self ? -1 : open_memory(heap->pid);
-    scan.page_fd = sonde__host_present_open(heap->pid);
+    scan.mem_fd = !scan.is_live || heap->is_self ? -1 : open_memory(heap->pid);
+    scan.page_fd = scan.is_live ? sonde__host_present_open(heap->pid) : -1;
     choose_needles(&scan);
-    search_maps(&scan);
+    search_memory(&scan, &memory);
+    sonde__target_memory_done(&memory);
     if (scan.mem_fd >= 0) {
         sonde__os_close(scan.mem_fd);
     }

@@ -39,6 +39,11 @@ int32_t sonde__target_pid(const struct sonde__target *target)
     return target->pid;
 }
 
+unsigned sonde__target_arch(const struct sonde__target *target)
+{
+    return target->arch;
+}
+
 const char *sonde__target_executable(const struct sonde__target *target)
 {
     return target->executable != NULL ? target->executable : "";
@@ -78,6 +83,46 @@ size_t sonde__target_read(struct sonde__target *target, uint64_t address, void *
                           size_t size)
 {
     return target->ops->read(target, address, ret_bytes, size);
+}
+
+enum sonde_status sonde__target_own_memory(struct sonde__target *target,
+                                           struct sonde__target_memory *ret_memory,
+                                           struct sonde_error *ret_error)
+{
+    return target->ops->own_memory(target, ret_memory, ret_error);
+}
+
+void sonde__target_memory_done(struct sonde__target_memory *memory)
+{
+    sonde__mem_free(memory->ranges);
+    *memory = (struct sonde__target_memory){0};
+}
+
+/* A core's files have a path and no inode. */
+static bool is_own(const struct sonde__host_map *map)
+{
+    uint32_t both = SONDE__MAP_READ | SONDE__MAP_WRITE;
+    return (map->flags & both) == both && (map->flags & SONDE__MAP_SHARED) == 0 &&
+           map->inode == 0 && map->path[0] != '/' && strncmp(map->path, "[stack", 6) != 0;
+}
+
+enum sonde_status sonde__target_memory_of(const struct sonde__host_maps *maps,
+                                          struct sonde__target_memory *ret_memory,
+                                          struct sonde_error *ret_error)
+{
+    struct sonde__target_memory memory = {0};
+    memory.ranges = sonde__mem_alloc_array((size_t)maps->count + 1, sizeof *memory.ranges);
+    if (memory.ranges == NULL) {
+        return sonde__base_fail(ret_error, SONDE_MEMORY, "memory map", NULL, 0, 0);
+    }
+    for (uint32_t i = 0; i < maps->count; i++) {
+        if (is_own(&maps->items[i])) {
+            memory.ranges[memory.count++] =
+                (struct sonde__target_range){maps->items[i].start, maps->items[i].end};
+        }
+    }
+    *ret_memory = memory;
+    return SONDE_OK;
 }
 
 bool sonde__target_image_bytes(struct sonde__target *target, const struct sonde__image *image,

@@ -112,6 +112,8 @@ struct sonde__target_signals sonde__target_signals(const struct sonde__target *t
 /* A process, not a core? */
 bool sonde__target_is_live(const struct sonde__target *target);
 int32_t sonde__target_pid(const struct sonde__target *target);
+/* enum sonde__arch. */
+unsigned sonde__target_arch(const struct sonde__target *target);
 /* The program's path as the target sees it. */
 const char *sonde__target_executable(const struct sonde__target *target);
 /* What was asked for at opening and could not be done, though the target can be read: one line, ""
@@ -136,6 +138,22 @@ SONDE_NODISCARD enum sonde_status sonde__target_refresh(struct sonde__target *ta
 /* Read memory; returns how many bytes from `address` on could be read (0..size). */
 size_t sonde__target_read(struct sonde__target *target, uint64_t address, void *ret_bytes,
                           size_t size);
+
+/* What a program writes itself: mapped privately, of no file, and not the main thread's stack. */
+struct sonde__target_range {
+    uint64_t start, end;
+};
+struct sonde__target_memory {
+    struct sonde__target_range *ranges; /* by address */
+    uint32_t count;
+    uint64_t missing; /* bytes that a core promises and does not hold, of all its memory */
+};
+/* As it is now. Of a core what is in its file: together not more than that has bytes.
+ * Returns OK | MEMORY | as reading the map. Ownership: _memory_done(). */
+SONDE_NODISCARD enum sonde_status sonde__target_own_memory(struct sonde__target *target,
+                                                           struct sonde__target_memory *ret_memory,
+                                                           struct sonde_error *ret_error);
+void sonde__target_memory_done(struct sonde__target_memory *memory);
 
 /* The bytes of an image that has no usable file (vdso, deleted), or of any image of a core, for
  * symbols. Returns false when there are none. The bytes are the target's. */

@@ -185,6 +185,8 @@ static struct sonde__host_map map_of_load(const struct core *c, const struct son
         map.offset = file->offset + (load->start - file->start);
     } else if (c->notes.vdso >= load->start && c->notes.vdso < load->end) {
         map.path = "[vdso]";
+    } else if (c->notes.execfn >= load->start && c->notes.execfn < load->end) {
+        map.path = "[stack]";
     }
     return map;
 }
@@ -249,6 +251,45 @@ static enum sonde_status build_images(struct core *c, const struct sonde__target
     status = sonde__target_images_build(&c->base.images, &maps, &from);
     sonde__host_maps_done(&maps);
     return status;
+}
+
+/* Cut to what the file holds. Segments that share its bytes, which no kernel writes, count once
+ * altogether: a small file is not to stand for a large memory. */
+static enum sonde_status own_memory_of_core(struct sonde__target *target,
+                                            struct sonde__target_memory *ret_memory,
+                                            struct sonde_error *ret_error)
+{
+    struct core *c = core_of(target);
+    struct sonde__target_memory memory;
+    struct sonde__host_maps maps;
+    enum sonde_status status;
+    uint64_t left = c->file.size;
+    uint32_t kept = 0;
+    if (!join_maps(c, &maps)) {
+        return sonde__base_fail(ret_error, SONDE_MEMORY, "core", NULL, 0, 0);
+    }
+    status = sonde__target_memory_of(&maps, &memory, ret_error);
+    sonde__host_maps_done(&maps);
+    if (status != SONDE_OK) {
+        return status;
+    }
+    memory.missing = c->missing_bytes;
+    for (uint32_t i = 0; i < memory.count; i++) {
+        const struct sonde__core_load *load = find_load(c, memory.ranges[i].start);
+        uint64_t size = load != NULL ? load->size : 0;
+        if (size > left) {
+            memory.missing += size - left;
+            size = left;
+        }
+        left -= size;
+        if (size != 0) {
+            memory.ranges[kept].start = memory.ranges[i].start;
+            memory.ranges[kept++].end = memory.ranges[i].start + size;
+        }
+    }
+    memory.count = kept;
+    *ret_memory = memory;
+    return SONDE_OK;
 }
 
 static enum sonde_status refresh_core(struct sonde__target *target, struct sonde_error *ret_error)
@@ -332,6 +373,7 @@ static const struct sonde__target_ops core_ops = {.close = close_core,
                                                   .list = list_core,
                                                   .refresh = refresh_core,
                                                   .read = read_core,
+                                                  .own_memory = own_memory_of_core,
                                                   .capture = capture_core,
                                                   .stop = stop_core,
                                                   .resume = resume_core};

@@ -37,6 +37,7 @@ struct sonde__core_notes {
     int32_t pid;
     char name[17];
     uint64_t entry, vdso; /* from NT_AUXV; 0: not there */
+    uint64_t execfn;      /* the same: a string on the main thread's stack */
     uint32_t bad_notes;
     bool no_memory;
 };

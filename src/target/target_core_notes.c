@@ -15,6 +15,7 @@ enum {
     NOTE_AUXV = 6,
     NOTE_FILE = 0x46494c45,
     AUXV_ENTRY = 9,
+    AUXV_EXECFN = 31,
     AUXV_SYSINFO_EHDR = 33,
     PRSTATUS_SIGNAL = 12,
     PRSTATUS_TID = 32,
@@ -76,6 +77,8 @@ static bool take_auxiliary(struct sonde__core_notes *notes, const uint8_t *data,
         uint64_t value = sonde__base_bytes_u64(&b);
         if (type == AUXV_ENTRY) {
             notes->entry = value;
+        } else if (type == AUXV_EXECFN) {
+            notes->execfn = value;
         } else if (type == AUXV_SYSINFO_EHDR) {
             notes->vdso = value;
         }

@@ -12,6 +12,9 @@ struct sonde__target_ops {
     enum sonde_status (*list)(struct sonde__target *target, struct sonde_error *ret_error);
     enum sonde_status (*refresh)(struct sonde__target *target, struct sonde_error *ret_error);
     size_t (*read)(struct sonde__target *target, uint64_t address, void *ret_bytes, size_t size);
+    enum sonde_status (*own_memory)(struct sonde__target *target,
+                                    struct sonde__target_memory *ret_memory,
+                                    struct sonde_error *ret_error);
     void (*capture)(struct sonde__target *target, const struct sonde__thread *thread,
                     struct sonde_stack *stack, struct sonde__capture *ret_capture);
     enum sonde_status (*stop)(struct sonde__target *target, struct sonde_error *ret_error);
@@ -41,6 +44,11 @@ void sonde__target_base_done(struct sonde__target *target);
 void sonde__target_walk(struct sonde__target *target, const struct sonde__regs *regs, bool infer,
                         bool (*read)(void *ctx, uint64_t address, void *ret_bytes, size_t size),
                         void *ctx, struct sonde_stack *stack);
+
+/* The ranges of `maps` that are the program's own. Returns OK | MEMORY. */
+SONDE_NODISCARD enum sonde_status sonde__target_memory_of(const struct sonde__host_maps *maps,
+                                                          struct sonde__target_memory *ret_memory,
+                                                          struct sonde_error *ret_error);
 
 /* printf into ret_capture->note, behind what stands there already. */
 void sonde__target_note(struct sonde__capture *capture, const char *format, ...)

@@ -128,10 +128,23 @@ static enum sonde_status refresh_process(struct sonde__target *target,
     return SONDE_OK;
 }
 
+static enum sonde_status own_memory_of_process(struct sonde__target *target,
+                                               struct sonde__target_memory *ret_memory,
+                                               struct sonde_error *ret_error)
+{
+    struct sonde__host_maps maps;
+    enum sonde_status status;
+    SONDE_TRY(sonde__host_maps_read(target->pid, &maps, ret_error));
+    status = sonde__target_memory_of(&maps, ret_memory, ret_error);
+    sonde__host_maps_done(&maps);
+    return status;
+}
+
 static const struct sonde__target_ops process_ops = {.close = close_process,
                                                      .list = list_process,
                                                      .refresh = refresh_process,
                                                      .read = read_process,
+                                                     .own_memory = own_memory_of_process,
                                                      .capture = sonde__target_process_capture,
                                                      .stop = sonde__target_process_stop,
                                                      .resume = sonde__target_process_resume};

@@ -99,3 +99,22 @@ const struct corpus_block *corpus_find(const char *name)
     }
     return NULL;
 }
+
+const char *core_of_program(int pid)
+{
+    static char path[PATH_BYTES];
+    char prefix[PATH_BYTES], number[16];
+    const char *const argv[] = {"gcore", "-o", prefix, number, NULL};
+    snprintf(prefix, sizeof prefix, "%s/core", test_folder());
+    snprintf(number, sizeof number, "%d", pid);
+    struct test_run run = test_run(argv, NULL, NULL, 120);
+    if (run.status == 127) {
+        SKIP("no gcore");
+    }
+    if (run.status != 0) {
+        FAIL("gcore: %s%s", run.out, run.err);
+    }
+    test_run_done(&run);
+    CHECK(snprintf(path, sizeof path, "%s.%s", prefix, number) < PATH_BYTES);
+    return path;
+}

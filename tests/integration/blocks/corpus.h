@@ -37,4 +37,8 @@ const struct corpus_block *corpus_truth(size_t *ret_count);
 /* One of them, or null. */
 const struct corpus_block *corpus_find(const char *name);
 
+/* A core of a program that waits, as gdb's gcore writes it. Skips the test where there is no gcore.
+ * The string is static. */
+const char *core_of_program(int pid);
+
 #endif

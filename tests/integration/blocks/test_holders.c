@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde holders: who holds an object, on a program whose source says it (corpus/cycles.m). */
+/* sonde holders: who holds an object, on a program whose source says it (corpus/cycles.m), and on
+ * its core. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@ enum { BLOCKS = 11 }; /* that the program makes */
 
 static struct program made;
 static char *lines;
+static const char *core; /* of it; null: the process itself is asked */
 
 static void start(const char *flavour)
 {
@@ -25,10 +27,20 @@ static void start(const char *flavour)
     lines = program_output(&made);
 }
 
+/* From here on its core is asked; the process is gone. */
+static void turn_to_core(void)
+{
+    core = core_of_program(made.pid);
+    (void)program_stop(&made, 30);
+}
+
 static void end(void)
 {
     free(lines);
-    (void)program_stop(&made, 30);
+    if (core == NULL) {
+        (void)program_stop(&made, 30);
+    }
+    core = NULL;
 }
 
 static void address_of(const char *name, char address[32])
@@ -49,7 +61,9 @@ static struct test_run holders(const char *name, const char *option)
     snprintf(pid, sizeof pid, "%d", (int)made.pid);
     address_of(name, address);
     const char *argv[] = {program_sonde(), "holders", "--no-cache", pid, address, option, NULL};
-    struct test_run run = test_run(argv, NULL, NULL, 100);
+    const char *of_core[] = {program_sonde(), "holders", "--no-cache", "--core", core,
+                             address,         option,    NULL};
+    struct test_run run = test_run(core != NULL ? of_core : argv, NULL, NULL, 100);
     CHECK_STR(run.err, "");
     return run;
 }
@@ -79,9 +93,8 @@ static void check_cycle(const char *name, const char *variable, unsigned owners,
     test_run_done(&run);
 }
 
-static void check_all(const char *flavour)
+static void check_all(void)
 {
-    start(flavour);
     check_cycle("strong_cycle", "self", 1, 0, 2);
     check_cycle("weak_no_cycle", "me", 0, 1, 0);
     check_cycle("byref_cycle", "me", 1, 0, 2);
@@ -89,17 +102,39 @@ static void check_all(const char *flavour)
     check_cycle("long_cycle", "self", 1, 0, 4);
     check_cycle("held_twice", "self", 2, 0, 0);
     check_cycle("aligned_byref", "me", 0, 1, 0);
-    end();
 }
 
 TEST_TIMEOUT(who_holds_what_and_itself, 200)
 {
-    check_all("apple");
+    start("apple");
+    check_all();
+    end();
 }
 TEST_TIMEOUT(who_holds_what_in_debians_and_gnusteps, 200)
 {
-    check_all("debian");
-    check_all("libobjc2");
+    start("debian");
+    check_all();
+    end();
+    start("libobjc2");
+    check_all();
+    end();
+}
+TEST_TIMEOUT(who_holds_what_in_a_core, 200)
+{
+    start("apple");
+    turn_to_core();
+    check_all();
+    end();
+    if (test_long()) {
+        start("debian");
+        turn_to_core();
+        check_all();
+        end();
+        start("libobjc2");
+        turn_to_core();
+        check_all();
+        end();
+    }
 }
 
 TEST_TIMEOUT(text_for_people, 200)
@@ -146,6 +181,16 @@ TEST_TIMEOUT(nothing_to_say, 200)
     run = test_run(wrong, NULL, NULL, 100);
     CHECK_EQ(run.status, 2);
     CHECK_CONTAINS(run.err, "not an address: 0x12x");
+    test_run_done(&run);
+    const char *no_core[] = {program_sonde(), "holders", "--core", "/bin/true", "0x1000", NULL};
+    run = test_run(no_core, NULL, NULL, 100);
+    CHECK_EQ(run.status, 6);
+    CHECK_CONTAINS(run.err, "an ELF file, but not a core");
+    test_run_done(&run);
+    const char *no_address[] = {program_sonde(), "holders", "--core", "core", "program", NULL};
+    run = test_run(no_address, NULL, NULL, 100);
+    CHECK_EQ(run.status, 2);
+    CHECK_CONTAINS(run.err, "give an address in the core");
     test_run_done(&run);
     end();
 }

@@ -289,7 +289,7 @@ TEST_TIMEOUT(commands_of_lldb, 250)
     check_commands(debugger_lldb, "command script import");
 }
 
-/* A core's stacks are read, its blocks are said not to be; without a process that is said. */
+/* A core's stacks are read; that no block is there, or no process, is said. */
 static void check_core(debugger debug, const char *source, const char *core)
 {
     char load[TEXT];
@@ -309,7 +309,7 @@ static void check_core(debugger debug, const char *source, const char *core)
     CHECK_CONTAINS(one, " main+0x");
     CHECK_CONTAINS(one, " hold_loader+0x");
     CHECK(strstr(one, " hold_loader+0x") > all);
-    CHECK_CONTAINS(run.err, "this is a core");
+    CHECK_CONTAINS(run.err, "no live block of the heap is there");
     test_run_done(&run);
     job = (struct debugger_job){.program = program, .commands = {load, "sonde stack", NULL}};
     run = debug(&job);
@@ -340,4 +340,39 @@ TEST_TIMEOUT(a_core_in_lldb, 250)
         SKIP("with --long");
     }
     check_core(debugger_lldb, "command script import", make_core());
+}
+
+/* The blocks of a core, as those of the process. */
+static void check_blocks_of_core(debugger debug, const char *source)
+{
+    char load[TEXT], block[128], holders[128], line[128], program[700];
+    start();
+    snprintf(program, sizeof program, "%s/cycles-apple", corpus_built("-O2", CORPUS_ALL));
+    snprintf(load, sizeof load, "%s %s/share/sonde_%s.py", source, test_source_dir(),
+             debug == debugger_gdb ? "gdb" : "lldb");
+    snprintf(block, sizeof block, "sonde block (char *)(%s + 8) - 8",
+             address_of("byref_cycle_block"));
+    snprintf(holders, sizeof holders, "sonde holders %s", address_of("long_cycle"));
+    struct debugger_job job = {
+        .program = program, .core = core_of_program(made.pid), .commands = {load, block, holders}};
+    (void)program_stop(&made, 30);
+    struct test_run run = debug(&job);
+    CHECK_CONTAINS(run.out, "block in -[Ctl byrefCycle] (cycles.m:");
+    snprintf(line, sizeof line, "Ctl %s\n", address_of("byref_cycle"));
+    CHECK_CONTAINS(run.out, line);
+    CHECK_CONTAINS(run.out, "it holds itself:\n  Ctl ");
+    test_run_done(&run);
+    free(lines);
+}
+
+TEST_TIMEOUT(blocks_of_a_core_in_gdb, 250)
+{
+    check_blocks_of_core(debugger_gdb, "source");
+}
+TEST_TIMEOUT(blocks_of_a_core_in_lldb, 250)
+{
+    if (!test_long()) {
+        SKIP("with --long");
+    }
+    check_blocks_of_core(debugger_lldb, "command script import");
 }
