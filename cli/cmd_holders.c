@@ -101,11 +101,35 @@ static int parse(struct sonde__cli_args *args, struct request *request)
     return args->exit_code == SONDE__CLI_OK ? SONDE__CLI_END : SONDE__CLI_STOP;
 }
 
+/* "Ctl._handler", by the class' own list. The string is good until the next one. */
+static const char *name_in_object(struct request *request, const struct sonde__blockheap_edge *edge)
+{
+    static char text[2 * SONDE__BLOCKHEAP_NAME_MAX];
+    struct sonde__blockheap_object object;
+    struct sonde__blockheap_variable variable;
+    if (!sonde__blockheap_object_at(request->view.heap, edge->from, &object) ||
+        !sonde__blockheap_object_variable(request->view.heap, object.class_at, edge->offset,
+                                          &variable)) {
+        return NULL;
+    }
+    snprintf(text, sizeof text, "%s.%s", variable.of, variable.name);
+    return text;
+}
+
 static const char *name_of(struct request *request, const struct sonde__blockheap_edge *edge)
 {
-    const struct sonde__block_member *variable =
-        edge->by_object ? NULL : heap_view_variable(&request->view, edge->from, edge->offset);
+    const struct sonde__block_member *variable;
+    if (edge->by_object) {
+        return name_in_object(request, edge);
+    }
+    variable = heap_view_variable(&request->view, edge->from, edge->offset);
     return variable != NULL ? variable->name : NULL;
+}
+
+/* What an object's word is to it. */
+static const char *kind_of(const struct sonde__blockheap_edge *edge)
+{
+    return !edge->by_object ? heap_view_kind(edge->kind) : edge->maybe ? "perhaps" : "strong";
 }
 
 /* "self, strong at 40", "__block variable at 32, strong at 40 of it", "perhaps at 16". */
@@ -117,7 +141,7 @@ static void print_way(struct request *request, const struct sonde__blockheap_edg
         printf(", ");
     }
     if (edge->by_object) {
-        printf("%s at %" PRIu32, edge->maybe ? "perhaps" : "strong", edge->offset);
+        printf("%s at %" PRIu32, kind_of(edge), edge->offset);
     } else if (edge->inner >= 0) {
         printf("__block variable at %" PRIu32 ", %s at %" PRId32 " of it", edge->offset, kind,
                edge->inner);
@@ -149,7 +173,7 @@ static void print_arrow(struct request *request, const struct sonde__blockheap_e
     printf("    -[");
     if (name != NULL) {
         sonde__cli_print_visible(stdout, name);
-        printf(edge->inner >= 0 ? ", __block, %s" : ", %s", heap_view_kind(edge->kind));
+        printf(edge->inner >= 0 ? ", __block, %s" : ", %s", kind_of(edge));
     } else {
         print_way(request, edge);
     }

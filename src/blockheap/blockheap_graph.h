@@ -63,9 +63,11 @@ SONDE_NODISCARD enum sonde_status sonde__blockheap_byref(
 bool sonde__blockheap_unwrap(struct sonde__blockheap *heap, uint64_t address, uint32_t size,
                              struct sonde__block_wrapped *ret_wrapped);
 
+enum { SONDE__BLOCKHEAP_NAME_MAX = 96 };
+
 /* The class of an object: what leads from its first word to a name that can be one. */
 struct sonde__blockheap_object {
-    char name[96];
+    char name[SONDE__BLOCKHEAP_NAME_MAX];
     uint32_t size; /* of an instance; 0: not known */
     uint64_t class_at;
     bool has_strong;    /* `strong` is known */
@@ -74,6 +76,15 @@ struct sonde__blockheap_object {
 /* False: there is no object of a known form at `address`. */
 bool sonde__blockheap_object_at(struct sonde__blockheap *heap, uint64_t address,
                                 struct sonde__blockheap_object *ret_object);
+
+struct sonde__blockheap_variable {
+    char of[SONDE__BLOCKHEAP_NAME_MAX]; /* the class that declares it: of the object, or above */
+    char name[SONDE__BLOCKHEAP_NAME_MAX];
+};
+/* The variable that begins at an offset of the objects of a class, as the class' own list has it in
+ * an image. False: it tells of none. */
+bool sonde__blockheap_object_variable(struct sonde__blockheap *heap, uint64_t class_at,
+                                      uint32_t offset, struct sonde__blockheap_variable *ret_name);
 
 struct sonde__blockheap_edge {
     uint64_t from, to;

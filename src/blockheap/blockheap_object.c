@@ -2,17 +2,25 @@
 /* Classes of Objective-C objects, read and not believed: the first word leads to a class, which
  * lies in an image or has a name that can be one. Three forms: Apple's (objc-runtime-new.h, class_t
  * and class_ro_t), GCC's and GNUstep's (both with the name at 16). What is read of it: name, size,
- * and which variables are strong. */
+ * which variables are strong, and the list of its variables: Apple's (ivar_list_t), GNUstep's 2.0
+ * (libobjc2, ivar.h) and GCC's (libobjc, struct objc_ivar_list). */
 #include <string.h>
 
 #include "blockheap_inside.h"
 
-enum { NAME_MAX_ = 96, SIZE_MAX_ = 1 << 16, LAYOUT_MAX = 64, WORDS_KNOWN = 256, SUPERS_MAX = 32 };
+enum {
+    NAME_MAX_ = SONDE__BLOCKHEAP_NAME_MAX,
+    SIZE_MAX_ = 1 << 16,
+    LAYOUT_MAX = 64,
+    WORDS_KNOWN = 256,
+    SUPERS_MAX = 32
+};
 
 /* Apple's class_ro_t. */
 struct class_data {
     uint32_t flags, instance_start, instance_size, reserved;
     uint64_t strong_layout, name;
+    uint64_t methods, protocols, variables;
 };
 
 static bool is_name(const char *text, size_t length)
@@ -119,4 +127,137 @@ bool sonde__blockheap_object_at(struct sonde__blockheap *heap, uint64_t address,
     }
     *ret_object = object;
     return true;
+}
+
+/* --- variables --- */
+
+enum {
+    VARIABLES_MAX = 4096,
+    ENTRY_MAX = 256,
+    APPLES_ENTRY = 32,   /* address of the offset, name, type, alignment, size */
+    GNUSTEPS_ENTRY = 32, /* name, type, address of the offset, size, flags */
+    GCCS_ENTRY = 24,     /* name, type, offset */
+};
+
+/* A list of variables, in any form. */
+struct variables {
+    uint64_t first;
+    uint32_t count, entry_size;
+    bool is_apples, is_gccs;
+};
+
+static bool in_image(const struct sonde__blockheap *heap, uint64_t address)
+{
+    return address % 4 == 0 && blockheap_image_at(heap, address) != NULL;
+}
+
+static bool take_list(struct variables *list, uint64_t first, uint32_t count, uint64_t entry_size,
+                      uint32_t least)
+{
+    if (count == 0 || count > VARIABLES_MAX || entry_size < least || entry_size > ENTRY_MAX) {
+        return false;
+    }
+    list->first = first;
+    list->count = count;
+    list->entry_size = (uint32_t)entry_size;
+    return true;
+}
+
+/* Lists stand in the images that the compiler wrote them to. */
+static bool read_list(struct sonde__blockheap *heap, uint64_t at, bool is_apples,
+                      struct variables *ret_list)
+{
+    uint32_t head[4]; /* Apple: size of an entry, count. GNUstep: count, padding, size. */
+    struct variables list = {.is_apples = is_apples};
+    if (!in_image(heap, at) || !heap->memory.read(heap->memory.ctx, at, head, sizeof head)) {
+        return false;
+    }
+    *ret_list = list;
+    if (is_apples) {
+        return take_list(ret_list, at + 8, head[1], head[0] & ~3u, APPLES_ENTRY);
+    }
+    if (head[3] == 0 && head[2] >= GNUSTEPS_ENTRY && head[2] <= ENTRY_MAX) {
+        return take_list(ret_list, at + 16, head[0], head[2], GNUSTEPS_ENTRY);
+    }
+    ret_list->is_gccs = true; /* where GNUstep has the size it has the first name */
+    return take_list(ret_list, at + 8, head[0], GCCS_ENTRY, GCCS_ENTRY);
+}
+
+/* One of the list: its place in the object, and its name's address. */
+static bool read_variable(struct sonde__blockheap *heap, const struct variables *list, uint32_t i,
+                          uint32_t *ret_offset, uint64_t *ret_name)
+{
+    uint64_t entry[3], place;
+    uint32_t offset;
+    if (!heap->memory.read(heap->memory.ctx, list->first + (uint64_t)i * list->entry_size, entry,
+                           sizeof entry)) {
+        return false;
+    }
+    place = list->is_apples ? entry[0] : entry[2];
+    if (list->is_gccs) {
+        offset = (uint32_t)place;
+    } else if (!in_image(heap, place) ||
+               !heap->memory.read(heap->memory.ctx, place, &offset, sizeof offset)) {
+        return false;
+    }
+    *ret_offset = offset;
+    *ret_name = list->is_apples ? entry[1] : entry[0];
+    return true;
+}
+
+/* The name of the variable that begins at an offset of the list's class. */
+static bool find_variable(struct sonde__blockheap *heap, uint64_t at, bool is_apples,
+                          uint32_t offset, char name[NAME_MAX_])
+{
+    struct variables list;
+    uint32_t place;
+    uint64_t name_at;
+    if (!read_list(heap, at, is_apples, &list)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < list.count; i++) {
+        if (read_variable(heap, &list, i, &place, &name_at) && place == offset) {
+            return blockheap_image_at(heap, name_at) != NULL && read_name(heap, name_at, name);
+        }
+    }
+    return false;
+}
+
+/* Of one class its name, its list of variables and what it inherits from. */
+static bool read_class(struct sonde__blockheap *heap, uint64_t class_at, char name[NAME_MAX_],
+                       bool *ret_is_apples, uint64_t *ret_list, uint64_t *ret_super)
+{
+    struct class_data data;
+    uint64_t words[7]; /* isa, superclass, name, version, info, size of an instance, variables */
+    if (read_data(heap, class_at, ret_super, &data) && read_name(heap, data.name, name)) {
+        *ret_is_apples = true;
+        *ret_list = data.variables;
+        return true;
+    }
+    if (!heap->memory.read(heap->memory.ctx, class_at, words, sizeof words) ||
+        !read_name(heap, words[2], name)) {
+        return false;
+    }
+    *ret_is_apples = false;
+    *ret_super = words[1];
+    *ret_list = words[6];
+    return true;
+}
+
+bool sonde__blockheap_object_variable(struct sonde__blockheap *heap, uint64_t class_at,
+                                      uint32_t offset, struct sonde__blockheap_variable *ret_name)
+{
+    struct sonde__blockheap_variable found;
+    bool is_apples;
+    uint64_t list, super;
+    for (unsigned i = 0; i < SUPERS_MAX && blockheap_image_at(heap, class_at) != NULL &&
+                         read_class(heap, class_at, found.of, &is_apples, &list, &super);
+         i++) {
+        if (find_variable(heap, list, is_apples, offset, found.name)) {
+            *ret_name = found;
+            return true;
+        }
+        class_at = super;
+    }
+    return false;
 }

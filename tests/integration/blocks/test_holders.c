@@ -146,7 +146,8 @@ TEST_TIMEOUT(text_for_people, 200)
     CHECK_CONTAINS(run.out, "block in -[Ctl longCycle] (cycles.m:");
     CHECK_CONTAINS(run.out, "it holds itself:\n  Ctl 0x");
     CHECK_CONTAINS(run.out, "    self, strong at 32\n");
-    CHECK_CONTAINS(run.out, "    -[strong at 16]-> Ctl 0x");
+    CHECK_CONTAINS(run.out, "    -[Ctl._next, strong]-> Ctl 0x");
+    CHECK_CONTAINS(run.out, "    -[Ctl._handler, strong]-> block 0x");
     CHECK_CONTAINS(run.out, "    -[inner, block]-> block 0x");
     CHECK_CONTAINS(run.out, "    -[self, strong]-> Ctl 0x");
     test_run_done(&run);

@@ -2,7 +2,8 @@
 # Builds the corpus: build.sh FOLDER OPTIMISATION [PART...]. Parts: c cpp arc mrc objcxx (all), or
 # gnu-arc gnu-mrc (GNUstep's ABI), or debian (C with Debian's libBlocksRuntime, unpacked; SONDE_CACHE).
 # Gives, for each flavour F of our runtime (apple debian libobjc2; with Debian's own only apple),
-# FOLDER/corpus-F, a program, FOLDER/libcorpus-F.so, the same as a library; and of churn.c the same.
+# FOLDER/corpus-F, a program, FOLDER/libcorpus-F.so, the same as a library; and of churn.c the same;
+# and FOLDER/libvariables-R.so for the runtimes R of Objective-C (apple gnustep gcc).
 set -eu
 here=$(dirname "$0")
 out=$1 level=$2
@@ -45,6 +46,11 @@ for source in truth program churn; do
     clang-19 -O1 -g -w -fPIC -fblocks -c "$here/$source.c" -o "$out/$source.o" &
 done
 [ -n "$blocks" ] || clang-19 $flags $apple -fobjc-arc -c "$here/cycles.m" -o "$out/cycles.o" &
+for runtime in apple:macosx-10.15:APPLE gnustep:gnustep-2.0:GNUSTEP gcc:gcc:GCC; do
+    rest=${runtime#*:}
+    clang-19 -O1 -w -fPIC -fblocks -shared -fuse-ld=lld-19 -fobjc-runtime="${rest%:*}" \
+        "-DRUNTIME_${rest#*:}" "$here/variables.m" -o "$out/libvariables-${runtime%%:*}.so" &
+done
 wait
 link="clang-19 -fuse-ld=lld-19"
 for flavour in $flavours; do
