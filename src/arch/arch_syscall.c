@@ -13,6 +13,10 @@
 static const char *const names_x86_64[] = {SONDE__SYSCALLS_X86_64(ENTRY)};
 static const char *const names_aarch64[] = {SONDE__SYSCALLS_AARCH64(ENTRY)};
 
+_Static_assert(sizeof names_x86_64 / sizeof *names_x86_64 <= SONDE__ARCH_SYSCALLS &&
+                   sizeof names_aarch64 / sizeof *names_aarch64 <= SONDE__ARCH_SYSCALLS,
+               "numbers");
+
 /* x86-64: `syscall` is 0f 05. aarch64: `svc #0` is d4000001, little-endian. */
 bool sonde__arch_call_ended_early(const struct sonde__regs *regs, const uint8_t *code,
                                   unsigned size)
@@ -34,4 +38,23 @@ const char *sonde__arch_syscall_name(unsigned arch, int64_t number)
     size_t count = arch == SONDE__ARCH_X86_64 ? sizeof names_x86_64 / sizeof *names_x86_64
                                               : sizeof names_aarch64 / sizeof *names_aarch64;
     return number >= 0 && (uint64_t)number < count ? names[number] : NULL;
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    while (*a != '\0' && *a == *b) {
+        a++, b++;
+    }
+    return *a == *b;
+}
+
+int64_t sonde__arch_syscall_number(unsigned arch, const char *name)
+{
+    for (int64_t number = 0; number < SONDE__ARCH_SYSCALLS; number++) {
+        const char *known = sonde__arch_syscall_name(arch, number);
+        if (known != NULL && is_same(known, name)) {
+            return number;
+        }
+    }
+    return -1;
 }

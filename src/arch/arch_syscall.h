@@ -8,9 +8,15 @@
 
 #include "arch_regs.h"
 
+/* Numbers of system calls that have names are below this. */
+#define SONDE__ARCH_SYSCALLS 512
+
 /* The name of system call `number` of `arch` (enum sonde__arch), or null when there is none of
  * that number (or it is newer than the table). The string is static. */
 const char *sonde__arch_syscall_name(unsigned arch, int64_t number);
+
+/* The number of the system call `name` of `arch`, or -1 when there is none of that name. */
+int64_t sonde__arch_syscall_number(unsigned arch, const char *name);
 
 /* The register (DWARF number) that holds argument `index` (0..5) of a system call and keeps it
  * until the call returns. Sources: psABI AMD64 1.0 §A.2.1; Linux for aarch64, syscall(2). */

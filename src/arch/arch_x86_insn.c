@@ -60,6 +60,7 @@ struct cursor {
     uint8_t modrm;
     bool has_sib;
     uint8_t sib;
+    uint8_t relative_at;
     int32_t displacement;
     int32_t immediate;
 };
@@ -163,6 +164,7 @@ static void read_modrm(struct cursor *c)
     if (mod == 1) {
         c->displacement = little(c, 1);
     } else if (mod == 2 || (mod == 0 && (rm == 5 || (rm == 4 && (c->sib & 7) == 5)))) {
+        c->relative_at = mod == 0 && rm == 5 ? (uint8_t)(c->at - c->begin) : 0;
         c->displacement = little(c, 4);
     }
 }
@@ -445,6 +447,7 @@ bool sonde__arch_x86_insn(const uint8_t *code, size_t size, struct sonde__x86_in
         return false;
     }
     insn.length = (uint8_t)(c.at - c.begin);
+    insn.relative_at = c.relative_at;
     if (!c.is_vex && c.map == 0) {
         classify_one(&c, &insn);
     } else if (!c.is_vex && c.map == 1) {

@@ -41,6 +41,8 @@ struct sonde__x86_insn {
     uint8_t length; /* 1..15 */
     uint8_t kind;   /* enum sonde__x86_kind */
     uint8_t reg;
+    uint8_t relative_at; /* where 4 bytes lie that an operand in memory is relative to the next
+                            instruction by; 0: there are none */
     int32_t value;
 };
 

@@ -27,6 +27,20 @@ TEST(syscall_names_of_this_machine)
     CHECK_HOST(futex_waitv);
 }
 
+TEST(numbers_of_names)
+{
+    for (unsigned arch = SONDE__ARCH_X86_64; arch <= SONDE__ARCH_AARCH64; arch++) {
+        for (int64_t number = 0; number < SONDE__ARCH_SYSCALLS; number++) {
+            const char *name = sonde__arch_syscall_name(arch, number);
+            CHECK(name == NULL || sonde__arch_syscall_number(arch, name) == number);
+        }
+        CHECK_EQ(sonde__arch_syscall_number(arch, "rea"), -1);
+        CHECK_EQ(sonde__arch_syscall_number(arch, "readx"), -1);
+        CHECK_EQ(sonde__arch_syscall_number(arch, ""), -1);
+    }
+    CHECK_EQ(sonde__arch_syscall_number(SONDE__ARCH_HOST, "openat"), SYS_openat);
+}
+
 TEST(syscall_names_of_both_architectures)
 {
     CHECK_STR(sonde__arch_syscall_name(SONDE__ARCH_X86_64, 232), "epoll_wait");

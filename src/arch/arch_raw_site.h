@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A system call that code makes itself, led through code of ours: which instructions before it (or
+ * around it) are replaced by one jump, and what is put in their place elsewhere.
+ *
+ * The jump takes the place of whole instructions that would run one after another, of which only
+ * the first may be reached by a branch. Where they all stand before the call, the call itself stays
+ * where it is: a thread that waits in it, restarts it, or is looked at, is where it was. Only where
+ * there is no room before it is the call itself among those that are moved. What cannot be done so
+ * is refused.
+ *
+ * x86-64. A system call writes rcx and r11 and reads neither, so ours may be used. Of aarch64 every
+ * site is refused. Sources: Intel SDM volume 2 (JMP, LEA, SYSCALL); psABI AMD64 1.0 §A.2.1.
+ * Context: handler; sans I/O. */
+#ifndef SONDE_ARCH_RAW_SITE_H
+#define SONDE_ARCH_RAW_SITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum sonde__raw_result {
+    SONDE__RAW_LED,
+    SONDE__RAW_BRANCHES, /* branches lead between the instructions that had to go */
+    SONDE__RAW_FIXED,    /* an instruction that had to go cannot be moved */
+    SONDE__RAW_UNTOLD,   /* where branches lead cannot be told */
+    SONDE__RAW_CODE,     /* the code could not be followed to the call */
+    /* of whoever writes it */
+    SONDE__RAW_REFUSED, /* its page cannot be written, or there is no memory near it */
+    SONDE__RAW_THREADS, /* it was loaded when other threads ran already */
+    SONDE__RAW_STACKS,  /* its stacks may have no room for us (Go) */
+};
+
+/* Targets are told of so many bytes before a call and from it on. */
+enum { SONDE__RAW_REACH = 32 };
+enum { SONDE__RAW_JUMP = 5 };
+
+struct sonde__raw_plan {
+    uint32_t start; /* offset of the jump in the function */
+    uint32_t size;  /* of the instructions that are moved; at least SONDE__RAW_JUMP */
+    bool is_before; /* the call itself stays */
+};
+
+/* A function of `size` bytes, up to the next one, of which `call_at` is the offset of the call.
+ * targets: bit i says that a branch of the image leads to call_at - SONDE__RAW_REACH + i.
+ * is_certain: no other branches are there (through tables, to landing pads).
+ * ret_plan: written when it returns LED. */
+enum sonde__raw_result sonde__arch_raw_plan(unsigned arch, const uint8_t *code, size_t size,
+                                            size_t call_at, uint64_t targets, bool is_certain,
+                                            struct sonde__raw_plan *ret_plan);
+
+/* The words before the code that is made: where the call returns to, where the stub goes on, and
+ * the stub, which is entered with their address in rcx. */
+struct sonde__raw_words {
+    uint64_t call_end, resume, stub;
+};
+#define SONDE__RAW_BYTES 128u
+
+/* What runs instead: the words, and the code behind them, for `at`; and the jump to it, for
+ * function + plan->start. function: the address of `code`. False: the places are too far apart. */
+bool sonde__arch_raw_make(const struct sonde__raw_plan *plan, const uint8_t *code, size_t call_at,
+                          uint64_t function, uint64_t at, uint64_t stub,
+                          uint8_t ret_made[SONDE__RAW_BYTES], uint8_t ret_jump[SONDE__RAW_JUMP]);
+
+#endif
