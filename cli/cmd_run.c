@@ -24,6 +24,7 @@ enum {
     OPTION_FOLLOW,
     OPTION_FOLLOWED,
     OPTION_RECORD,
+    OPTION_RAW,
     OPTION_APP_ONLY,
     OPTION_BLOCKS,
     OPTION_BLOCKS_EVERY,
@@ -52,6 +53,8 @@ static const struct sonde__cli_option options[] = {
      "signal, none"},
     {OPTION_RECORD, "record", 'r', "LIST",
      "instead of stalls, record the calls of the functions that the file LIST names, one a line"},
+    {OPTION_RAW, "raw-syscalls", 0, NULL,
+     "with --record: system calls that PROGRAM makes itself, too (changes its code)"},
     {OPTION_APP_ONLY, "app-only", 0, NULL,
      "with --record: show the program's own frames, and how many of the system are left out"},
     {OPTION_BLOCKS, "blocks", 'b', NULL,
@@ -178,6 +181,7 @@ struct choice {
     const char *list; /* of functions to record */
     enum sonde__cli_color color;
     bool app_only;
+    bool raw;
     bool blocks;
     uint64_t blocks_every_ns;
 };
@@ -222,6 +226,9 @@ static bool parse(const struct sonde__cli_command *command, int argc, char **arg
             break;
         case OPTION_RECORD:
             chosen->list = args.value;
+            break;
+        case OPTION_RAW:
+            chosen->raw = true;
             break;
         case OPTION_APP_ONLY:
             chosen->app_only = true;
@@ -274,6 +281,9 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     if (chosen.list == NULL && chosen.app_only) {
         return sonde__cli_usage_error(command, "--app-only is of --record");
     }
+    if (chosen.list == NULL && chosen.raw) {
+        return sonde__cli_usage_error(command, "--raw-syscalls is of --record");
+    }
     if ((chosen.list != NULL || chosen.blocks) && o.follow) {
         return sonde__cli_usage_error(command, "%s and --follow do not go together yet",
                                       chosen.blocks ? "--blocks" : "--record");
@@ -297,8 +307,8 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     o.symbols = &symbols.options;
     o.envp = environ;
     o.probe = sonde__cli_find_probe();
-    if (chosen.list != NULL &&
-        (missing = sonde__cli_prepare_record(command, chosen.list, chosen.app_only, &o)) != 0) {
+    if (chosen.list != NULL && (missing = sonde__cli_prepare_record(
+                                    command, chosen.list, chosen.app_only, chosen.raw, &o)) != 0) {
         return missing;
     }
     if (chosen.blocks &&
@@ -345,8 +355,11 @@ const struct sonde__cli_command sonde__cmd_run = {
              "how often: each different stack once, with its count, when PROGRAM ends. Calls\n"
              "are counted exactly, in all threads, from the first constructor on, also of\n"
              "libraries that come later; -[Class selector] and +[Class selector] are methods\n"
-             "of Objective-C. --verbose lists what cannot be seen, and why. Forked children\n"
-             "are not recorded.\n"
+             "of Objective-C; syscall:NAME is a system call by no function of that name: by\n"
+             "the C library's syscall(), and with --raw-syscalls by code of PROGRAM and its\n"
+             "libraries themselves, which is changed for it where it is loaded (x86-64; then\n"
+             "each function of LIST that has a system call of its name means that, too).\n"
+             "--verbose lists what cannot be seen, and why. Forked children are not recorded.\n"
              "\n"
              "--blocks: each block (closure) that lives on the heap, with the stack that made\n"
              "it, its age and thread: listed when PROGRAM ends, on SIGQUIT to the supervisor,\n"

@@ -15,6 +15,9 @@ uint64_t recorder_call(const struct sonde__probe_hook *hook, const struct sonde_
         (uint64_t)(uintptr_t)&recorder_self) {
         return atomic_load_explicit(&hook->target, memory_order_relaxed);
     }
+    if (hook->function == recorder_numbers.syscall_function && !recorder_count_syscall(regs)) {
+        return atomic_load_explicit(&hook->target, memory_order_relaxed);
+    }
     if (recorder_blocks.registry.memory != NULL) {
         return sonde__registry_call(&recorder_blocks, hook, regs);
     }

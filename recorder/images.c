@@ -105,3 +105,21 @@ void recorder_log_blinds(void)
     atomic_store_explicit(&recorder_page->slots, sonde__hook_slots(recorder_hooks),
                           memory_order_relaxed);
 }
+
+void recorder_log_site(const char *module, uint64_t vaddr, enum sonde__raw_result result)
+{
+    struct sonde__record_page *page = recorder_page;
+    uint32_t count = atomic_load_explicit(&page->site_count, memory_order_relaxed);
+    uint32_t text = TEXT_LOST;
+    if (count != 0 && strcmp(page->text + page->sites[count - 1].module, module) == 0) {
+        text = page->sites[count - 1].module;
+    } else if (count < sizeof page->sites / sizeof page->sites[0]) {
+        text = put_text(module);
+    }
+    if (text == TEXT_LOST || count == sizeof page->sites / sizeof page->sites[0]) {
+        atomic_fetch_add_explicit(&page->sites_lost, 1, memory_order_relaxed);
+        return;
+    }
+    page->sites[count] = (struct sonde__record_site){text, (uint32_t)result, vaddr};
+    atomic_store_explicit(&page->site_count, count + 1, memory_order_release);
+}

@@ -9,7 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arch_syscall.h"
 #include "hook.h"
+#include "hook_raw.h"
 #include "page.h"
 #include "probe_hook.h"
 #include "record_page.h"
@@ -29,6 +31,20 @@ void recorder_bind_own_calls(void);
 
 /* call.c: every call of a thunk. Context: handler. */
 uint64_t recorder_call(const struct sonde__probe_hook *hook, const struct sonde__regs *regs);
+
+/* numbers.c: system calls of the list, by number. */
+struct recorder_numbers {
+    uint32_t syscall_function; /* libc's syscall(); UINT32_MAX: it is not asked for its number */
+    bool is_syscall_listed;
+    uint16_t functions[SONDE__ARCH_SYSCALLS]; /* index in the list, + 1; 0: not listed */
+};
+extern struct recorder_numbers recorder_numbers;
+void recorder_start_numbers(void);
+/* The same for the calls that the program makes itself, where they shall be recorded. */
+void recorder_start_raw(void);
+void recorder_log_site(const char *module, uint64_t vaddr, enum sonde__raw_result result);
+/* A call of syscall(). False: it is not to be counted as such. Context: handler. */
+bool recorder_count_syscall(const struct sonde__regs *regs);
 
 /* events.c: one of the functions that load and unload code is called. Returns where to go on.
  * Context: as that function: any thread, not handler. */

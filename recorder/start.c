@@ -133,6 +133,8 @@ static void begin(void)
 {
     struct sonde__record_page *page = recorder_page;
     struct sonde_error error;
+    recorder_start_numbers();
+    recorder_start_raw();
     sonde__hook_reserve(page->function_count, SONDE__RECORD_EVENTS);
     recorder_look_at_images();
     sonde__probe_hook_set_recorder(recorder_call);

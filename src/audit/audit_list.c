@@ -3,9 +3,20 @@
 
 #include <string.h>
 
+#include "arch_regs.h"
+#include "arch_syscall.h"
 #include "audit_library.h"
 #include "base_status.h"
 #include "hook_method.h"
+
+#define SYSCALL "syscall:"
+
+int64_t sonde__audit_list_number(const char *name)
+{
+    return strncmp(name, SYSCALL, strlen(SYSCALL)) == 0
+               ? sonde__arch_syscall_number(SONDE__ARCH_HOST, name + strlen(SYSCALL))
+               : -1;
+}
 
 /* What symbols are made of; C++ names are mangled here. */
 static bool is_name(const char *text)
@@ -24,7 +35,7 @@ static bool is_name(const char *text)
     return *text != '\0' && strlen(text) <= SONDE__AUDIT_NAME_MAX;
 }
 
-static bool has(const struct sonde__audit_list *list, const char *name)
+bool sonde__audit_list_has(const struct sonde__audit_list *list, const char *name)
 {
     for (uint32_t i = 0; i < list->count; i++) {
         if (strcmp(list->names[i], name) == 0) {
@@ -50,11 +61,15 @@ enum sonde_status sonde__audit_list_parse(char *text, struct sonde__audit_list *
         for (char *end = text + strlen(text); end > text && (end[-1] == ' ' || end[-1] == '\t');) {
             *--end = '\0';
         }
-        if (*text != '\0' && !is_name(text)) {
+        if (strncmp(text, SYSCALL, strlen(SYSCALL)) == 0 && sonde__audit_list_number(text) < 0) {
+            return sonde__base_fail(ret_error, SONDE_CORRUPT, "no system call of this name", text,
+                                    0, line);
+        }
+        if (*text != '\0' && !is_name(text) && sonde__audit_list_number(text) < 0) {
             return sonde__base_fail(ret_error, SONDE_CORRUPT, "not the name of a function", text, 0,
                                     line);
         }
-        if (*text != '\0' && !has(ret_list, text)) {
+        if (*text != '\0' && !sonde__audit_list_has(ret_list, text)) {
             if (ret_list->count == SONDE__RECORD_FUNCTIONS) {
                 return sonde__base_fail(ret_error, SONDE_LIMIT, "more than 512 functions", text, 0,
                                         line);

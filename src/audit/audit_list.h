@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A list of functions: one name a line, of a symbol or of a method of Objective-C
- * ("-[Class selector]", "+[Class selector]"); # begins a comment. Context: any thread; sans I/O. */
+/* A list of functions: one name a line, of a symbol, of a method of Objective-C
+ * ("-[Class selector]", "+[Class selector]") or of a system call ("syscall:openat"), which is then
+ * recorded where no function of its own stands for it; # begins a comment. Context: any thread;
+ * sans I/O. */
 #ifndef SONDE_AUDIT_LIST_H
 #define SONDE_AUDIT_LIST_H
 
@@ -26,6 +28,10 @@ SONDE_NODISCARD enum sonde_status sonde__audit_list_parse(char *text,
                                                           struct sonde__audit_list *ret_list,
                                                           struct sonde_error *ret_error);
 
+bool sonde__audit_list_has(const struct sonde__audit_list *list, const char *name);
 bool sonde__audit_list_has_methods(const struct sonde__audit_list *list);
+
+/* What is listed as a system call: its number; of all else -1. */
+int64_t sonde__audit_list_number(const char *name);
 
 #endif

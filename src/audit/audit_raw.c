@@ -8,25 +8,57 @@
 #include "arch_syscall.h"
 #include "audit_syscalls.h"
 #include "hook.h"
+#include "hook_raw.h"
 #include "record_page.h"
 #include "symbol_index.h"
 
 enum { LINES_MAX = 12 }; /* of one module */
 
 struct module {
+    const struct sonde__record_page *page;
     const char *path;
+    bool is_main;
     const struct sonde__symbol_index *index; /* null: no names */
     bool is_definer;
-    uint32_t calls, said;
+    uint32_t calls, said, led;
     void (*each)(void *ctx, const char *line);
     void *ctx;
 };
+
+static const char *text_at(const struct sonde__record_page *page, uint32_t at)
+{
+    return at < sizeof page->text - 1 ? page->text + at : "";
+}
+
+/* What became of the call, where its module's should be led; null: it was not looked at. */
+static const struct sonde__record_site *find_site(const struct module *module, uint64_t vaddr)
+{
+    const struct sonde__record_page *page = module->page;
+    uint32_t count = atomic_load_explicit(&page->site_count, memory_order_acquire);
+    uint32_t most = sizeof page->sites / sizeof page->sites[0];
+    for (uint32_t i = 0; i < count && i < most; i++) {
+        const char *name = text_at(page, page->sites[i].module);
+        if (page->sites[i].vaddr == vaddr &&
+            (*name == '\0' ? module->is_main : strcmp(name, module->path) == 0)) {
+            return &page->sites[i];
+        }
+    }
+    return NULL;
+}
 
 static void say_call(void *ctx, const struct sonde__audit_syscall *call)
 {
     struct module *module = ctx;
     struct sonde__symbol symbol;
-    char line[512], where[200], call_name[64];
+    char line[512], where[200], call_name[64], why[100] = "";
+    const struct sonde__record_site *site = find_site(module, call->vaddr);
+    if (site != NULL && site->result == SONDE__RAW_LED) {
+        module->led++;
+        return;
+    }
+    if (site != NULL) {
+        snprintf(why, sizeof why, "%s", sonde__hook_raw_text(site->result));
+    }
     module->calls++;
     if (module->is_definer || module->said == LINES_MAX) {
         return;
@@ -48,14 +80,9 @@ static void say_call(void *ctx, const struct sonde__audit_syscall *call)
     } else {
         snprintf(call_name, sizeof call_name, "(number not told)");
     }
-    snprintf(line, sizeof line, "%.200s: system call %s of its own, at %s%s", module->path,
-             call_name, where, call->is_code ? "" : " (or data)");
+    snprintf(line, sizeof line, "%.200s: system call %s of its own, at %s%s%s%s", module->path,
+             call_name, where, call->is_code ? "" : " (or data)", why[0] != '\0' ? ": " : "", why);
     module->each(module->ctx, line);
-}
-
-static const char *text_at(const struct sonde__record_page *page, uint32_t at)
-{
-    return at < sizeof page->text - 1 ? page->text + at : "";
 }
 
 /* Is a listed function defined there? Then these calls are what it is for. */
@@ -104,7 +131,13 @@ static void look_at(const struct sonde__record_page *page, uint32_t index,
         image.build_id.size = 0;
     }
     struct module module = {
-        .path = image.path, .is_definer = is_definer(page, image.path), .each = each, .ctx = ctx};
+        .page = page,
+        .path = image.path,
+        .is_main = (image.flags & SONDE__IMAGE_MAIN) != 0,
+        .is_definer = is_definer(page, image.path),
+        .each = each,
+        .ctx = ctx,
+    };
     if (sonde__symfile_elf(symbols, &image, NULL, 0, &elf, &error) != SONDE_OK) {
         return; /* the vdso, and what is no file any more */
     }
@@ -114,6 +147,11 @@ static void look_at(const struct sonde__record_page *page, uint32_t index,
     if (!sonde__audit_each_syscall(elf, say_call, &module)) {
         snprintf(line, sizeof line, "%.300s: not all of its code was searched for system calls",
                  image.path);
+        each(ctx, line);
+    }
+    if (module.led != 0) {
+        snprintf(line, sizeof line, "%.300s: %u system calls of its own are recorded", image.path,
+                 (unsigned)module.led);
         each(ctx, line);
     }
     if (module.is_definer && module.calls != 0) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch_syscall.h"
 #include "audit_alias.h"
 #include "audit_blocks.h"
 #include "audit_libraries.h"
@@ -27,8 +28,11 @@ struct sonde__audit {
     struct sonde__audit_options options;
     char text[LIST_BYTES];
     char alias_text[ALIAS_BYTES];
+    char number_text[SONDE__ARCH_SYSCALLS * 64];
     struct sonde__audit_list list; /* the file's names, then other names of the same functions */
     uint32_t listed;
+    uint32_t syscall_function; /* record_page.h */
+    bool is_syscall_listed;
     struct sonde__audit_scope scope;
     bool is_scoped;
     int32_t fd;
@@ -53,6 +57,43 @@ static enum sonde_status read_list(struct sonde__audit *audit, struct sonde_erro
         return sonde__base_fail(ret_error, SONDE_CORRUPT, "not a text file", NULL, 0, 0);
     }
     return sonde__audit_list_parse(audit->text, &audit->list, ret_error);
+}
+
+/* What is listed as a function is meant as a system call, too, where there is one of that name. */
+static void add_numbers(struct sonde__audit *audit)
+{
+    struct sonde__audit_list *list = &audit->list;
+    char *text = audit->number_text;
+    for (uint32_t i = 0, count = list->count; i < count; i++) {
+        char name[64];
+        int size = snprintf(name, sizeof name, "syscall:%s", list->names[i]) + 1;
+        if (size > (int)sizeof name || sonde__audit_list_number(name) < 0 ||
+            sonde__audit_list_has(list, name) || list->count == SONDE__RECORD_FUNCTIONS) {
+            continue;
+        }
+        list->names[list->count++] = memcpy(text, name, (size_t)size);
+        text += size;
+    }
+}
+
+/* libc's syscall() makes any call: it is hooked, and asked for the number. */
+static void add_syscall(struct sonde__audit *audit)
+{
+    struct sonde__audit_list *list = &audit->list;
+    bool has_number = false;
+    for (uint32_t i = 0; i < list->count; i++) {
+        has_number |= sonde__audit_list_number(list->names[i]) >= 0;
+        if (strcmp(list->names[i], "syscall") == 0) {
+            audit->syscall_function = i + 1;
+            audit->is_syscall_listed = true;
+        }
+    }
+    if (!has_number) {
+        audit->syscall_function = 0;
+    } else if (audit->syscall_function == 0 && list->count < SONDE__RECORD_FUNCTIONS) {
+        list->names[list->count++] = "syscall";
+        audit->syscall_function = list->count;
+    }
 }
 
 /* The names of the list that the loader may know, and of the functions that load code. */
@@ -122,7 +163,11 @@ enum sonde_status sonde__audit_create(const struct sonde__audit_options *options
     audit->options = *options;
     enum sonde_status status = read_list(audit, ret_error);
     if (status == SONDE_OK) {
+        if (options->raw) {
+            add_numbers(audit);
+        }
         audit->listed = audit->list.count;
+        add_syscall(audit);
         find_names(audit);
         status = make_library(audit, ret_error);
     }
@@ -163,13 +208,19 @@ void sonde__audit_begin(void *ctx, void *memory)
     page->version = SONDE__RECORD_PAGE_VERSION;
     page->nodes = SONDE__AUDIT_NODES;
     page->function_count = audit->list.count;
+    page->syscall_function = audit->syscall_function;
+    page->leads_raw = audit->options.raw;
+    page->is_syscall_listed = audit->is_syscall_listed;
     page->registry_lines = audit->options.blocks ? SONDE__REGISTRY_LINES : 0;
     audit->blocks.start_ns = sonde__os_now_ns();
     for (uint32_t i = 0; i < audit->list.count; i++) { /* 512 names of at most 240 bytes */
         size_t size = strlen(audit->list.names[i]) + 1;
         memcpy(page->names + used, audit->list.names[i], size);
-        page->functions[i] =
-            (struct sonde__record_function){.name = used, .is_bound = audit->scope.is_bound[i]};
+        page->functions[i] = (struct sonde__record_function){
+            .name = used,
+            .is_bound = audit->scope.is_bound[i],
+            .number = (uint32_t)(sonde__audit_list_number(audit->list.names[i]) + 1),
+        };
         used += (uint32_t)size;
     }
 }

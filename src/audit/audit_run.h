@@ -21,6 +21,7 @@ struct sonde__audit_options {
     char *const *envp;
     const struct sonde__symfile_options *symbols; /* where names are looked for; null: as always */
     bool blinds;                                  /* say each blind spot */
+    bool raw;                                     /* calls without a function, too */
     bool blocks; /* instead of the list's functions: a registry of blocks */
 };
 

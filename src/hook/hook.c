@@ -6,6 +6,7 @@
 
 #include "base_status.h"
 #include "hook_method.h"
+#include "hook_raw.h"
 #include "hook_state.h"
 #include "hook_thunk.h"
 #include "mem_heap.h"
@@ -22,6 +23,7 @@ static int restore_object(struct dl_phdr_info *info, size_t size, void *ctx)
     struct sonde__hook_object object;
     (void)size;
     sonde__hook_object_read(info, &object);
+    sonde__hook_raw_restore(&object, &hooks->writer);
     for (size_t i = 0; i < hooks->known_count; i++) {
         const struct sonde__hook_known *known = &hooks->known[i];
         for (size_t k = 0; known->base == object.base && k < known->slot_count; k++) {
@@ -147,6 +149,7 @@ void sonde__hook_stop(struct sonde__hooks *hooks)
     sonde__hook_writer_close(&hooks->writer);
     sonde__hook_methods_restore(hooks->methods, hooks->method_count);
     sonde__hook_thunks_off();
+    sonde__hook_raw_end();
     sonde__hook_list_done(hooks);
     sonde__mem_free(hooks->methods);
     sonde__mem_free(hooks->tally);

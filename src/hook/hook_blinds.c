@@ -87,7 +87,7 @@ void sonde__hook_publish_blinds(struct sonde__hooks *hooks)
         const char *name = hooks->names[i];
         const struct sonde__hook_blind absent = {NULL, name, SONDE__HOOK_ABSENT};
         if (hooks->tally[i] == 0 && !sonde__hook_method_parse(name, &method) &&
-            !is_variable(hooks, name, hooks->said_count)) {
+            !sonde__hook_is_syscall(name) && !is_variable(hooks, name, hooks->said_count)) {
             publish(hooks, &absent);
         }
     }

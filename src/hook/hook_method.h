@@ -34,6 +34,9 @@ struct sonde__hook_method_name {
 };
 bool sonde__hook_method_parse(const char *text, struct sonde__hook_method_name *ret_name);
 
+/* Is it what a list calls a system call ("syscall:openat")? No symbol is meant by it. */
+bool sonde__hook_is_syscall(const char *name);
+
 struct sonde__hook_method {
     const char *name;
     uint32_t function;

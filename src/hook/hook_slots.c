@@ -4,6 +4,7 @@
  * to no listed function that is known, could mean several, or could not be written. */
 #include <string.h>
 
+#include "hook_raw.h"
 #include "hook_state.h"
 #include "hook_thunk.h"
 #include "mem_heap.h"
@@ -131,6 +132,9 @@ static void sweep_object(struct pass *pass)
 {
     const struct sonde__hook_object *object = &pass->object;
     struct sonde__hook_known *known = pass->known;
+    if (!known->is_swept && !sonde__hook_is_own(object, known->module)) {
+        sonde__hook_raw_look(object, known->module, &pass->hooks->writer);
+    }
     known->is_swept = true;
     known->open_count = 0;
     if (!object->is_dynamic) {

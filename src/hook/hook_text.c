@@ -3,6 +3,13 @@
 #include "hook.h"
 #include "hook_method.h"
 
+#include <string.h>
+
+bool sonde__hook_is_syscall(const char *name)
+{
+    return strncmp(name, "syscall:", 8) == 0;
+}
+
 const char *sonde__hook_reason_text(uint32_t reason)
 {
     static const char *const texts[] = {

@@ -45,3 +45,22 @@ bool sonde__hook_write(const struct sonde__hook_writer *writer, uint64_t *slot, 
     __atomic_store_n(slot, value, __ATOMIC_RELEASE);
     return (protection & PROT_WRITE) != 0 || mprotect(page, size, protection) == 0;
 }
+
+bool sonde__hook_write_code(const struct sonde__hook_writer *writer, uint64_t at,
+                            const uint8_t *bytes, size_t size, int protection)
+{
+    if (writer->fd >= 0 && pwrite(writer->fd, bytes, size, (off_t)at) == (ssize_t)size) {
+        return true;
+    }
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t start = at / page * page, end = (at + size + page - 1) / page * page;
+    void *pages = (void *)(uintptr_t)start;
+    if (mprotect(pages, (size_t)(end - start), protection | PROT_WRITE) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < size; i++) {
+        ((volatile uint8_t *)(uintptr_t)at)[i] = bytes[i];
+    }
+    __builtin___clear_cache((char *)(uintptr_t)at, (char *)(uintptr_t)(at + size));
+    return mprotect(pages, (size_t)(end - start), protection) == 0;
+}

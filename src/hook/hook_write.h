@@ -9,6 +9,7 @@
 #define SONDE_HOOK_WRITE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct sonde__hook_writer {
@@ -20,5 +21,9 @@ void sonde__hook_writer_close(struct sonde__hook_writer *writer);
 /* protection  PROT_* of the slot's page. False: refused; nothing is written. */
 bool sonde__hook_write(const struct sonde__hook_writer *writer, uint64_t *slot, uint64_t value,
                        int protection);
+
+/* The same for bytes of code that no other thread executes meanwhile. */
+bool sonde__hook_write_code(const struct sonde__hook_writer *writer, uint64_t at,
+                            const uint8_t *bytes, size_t size, int protection);
 
 #endif

@@ -244,9 +244,8 @@ static inline uint64_t *row_of(struct sonde__record *record, uint32_t index)
     return row != NULL ? row : make_row(record, index);
 }
 
-bool sonde__record_call(struct sonde__record *record, uint32_t label, uint32_t stack)
+static bool count_call(struct sonde__record *record, uint32_t label, uint32_t stack, uint32_t index)
 {
-    uint32_t index = sonde__capture_memo_index();
     uint32_t node = sonde__depot_label(record->depot, stack, label);
     uint64_t *row = node != SONDE__DEPOT_NONE ? row_of(record, index) : NULL;
     if (row == NULL) {
@@ -262,6 +261,17 @@ bool sonde__record_call(struct sonde__record *record, uint32_t label, uint32_t s
         sonde__arch_count_own(counter);
     }
     return true;
+}
+
+bool sonde__record_call(struct sonde__record *record, uint32_t label, uint32_t stack)
+{
+    return count_call(record, label, stack, sonde__capture_memo_index());
+}
+
+bool sonde__record_stranger(struct sonde__record *record, uint32_t label,
+                            const struct sonde__regs *caller)
+{
+    return count_call(record, label, put_walked(record->depot, caller, 0), SHARED);
 }
 
 uint32_t sonde__record_numbers(const struct sonde__record *record)

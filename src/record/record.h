@@ -61,6 +61,10 @@ uint32_t sonde__record_stack(struct sonde__record *record, const struct sonde__r
 /* Count one call. False: the stack had no room; the call is counted by its label alone. */
 bool sonde__record_call(struct sonde__record *record, uint32_t label, uint32_t stack);
 
+/* The same in one, for a thread whose variables (TLS) may be another's that runs meanwhile. */
+bool sonde__record_stranger(struct sonde__record *record, uint32_t label,
+                            const struct sonde__regs *caller);
+
 /* What was counted, by number; a number stays what it is. */
 struct sonde__record_entry {
     uint32_t label;

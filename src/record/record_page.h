@@ -15,7 +15,7 @@
 #include "record.h"
 #include "record_images.h"
 
-#define SONDE__RECORD_PAGE_VERSION 3u
+#define SONDE__RECORD_PAGE_VERSION 4u
 
 /* The last thunks belong to the functions that load and unload code, or find methods, in this
  * order. */
@@ -47,12 +47,20 @@ struct sonde__record_function {
     uint32_t name;           /* offset in `names` */
     uint32_t is_bound;       /* thunk of this number has its name: the loader binds calls to it */
     _Atomic uint32_t method; /* 1 + enum sonde__hook_method_state; 0: not a method, or not asked */
+    uint32_t number;         /* of a system call, + 1; 0: it is none */
 };
 
 struct sonde__record_blind {
     uint32_t module;   /* offset in `text`; UINT32_MAX: none */
     uint32_t function; /* index; UINT32_MAX: any */
     uint32_t reason;   /* enum sonde__hook_reason */
+};
+
+/* A system call that a module makes itself. */
+struct sonde__record_site {
+    uint32_t module; /* offset in `text` */
+    uint32_t result; /* enum sonde__raw_result */
+    uint64_t vaddr;
 };
 
 enum sonde__record_state {
@@ -66,7 +74,11 @@ struct sonde__record_page {
     uint32_t nodes; /* of the depot */
     uint32_t function_count;
     _Atomic uint32_t state;
-    _Atomic uint64_t slots;  /* that lead to thunks */
+    _Atomic uint64_t slots;    /* that lead to thunks */
+    uint32_t syscall_function; /* the index of libc's syscall(), + 1; 0: no system call is listed */
+    uint32_t leads_raw;        /* calls of its own shall be recorded, too */
+    _Atomic uint32_t site_count, sites_lost;
+    uint32_t is_syscall_listed; /* it is also recorded itself */
     uint32_t registry_lines; /* of a registry of blocks (registry.h) behind the record; 0: none */
     uint64_t own_start, own_end; /* the recorder's code: frames of it are left out */
     _Atomic uint32_t image_count, images_lost;
@@ -75,6 +87,7 @@ struct sonde__record_page {
     struct sonde__record_function functions[SONDE__RECORD_FUNCTIONS];
     struct sonde__record_image images[2048];
     struct sonde__record_blind blinds[8192];
+    struct sonde__record_site sites[4096];
     char names[131072];
     char text[524288];
 };

@@ -14,8 +14,10 @@
 #include "api.h"
 #include "hook.h"
 #include "hook_object.h"
+#include "hook_raw.h"
 #include "hook_state.h"
 #include "probe_hook.h"
+#include "probe_raw.h"
 #include "test.h"
 
 static unsigned calls;
@@ -456,3 +458,108 @@ TEST(sealed_pages_are_said)
         CHECK_EQ(status, 0);
     }
 }
+
+#if defined(__x86_64__)
+
+/* getppid(), whose number is loaded before, and one that gets it from elsewhere. */
+__attribute__((noinline)) static long raw_before(void)
+{
+    long result;
+    __asm__ volatile("mov $110, %%eax\n\tsyscall" : "=a"(result) : : "rcx", "r11", "memory");
+    return result;
+}
+
+__attribute__((noinline)) static long raw_moved(long number)
+{
+    long result;
+    __asm__ volatile("mov %1, %0\n\tsyscall"
+                     : "=&a"(result)
+                     : "D"(number)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+static unsigned raw_calls, raw_said[SONDE__RAW_STACKS + 1];
+static bool is_raw_alone;
+
+static void count_raw(const struct sonde__regs *regs)
+{
+    raw_calls += sonde__probe_raw_number(regs) == SYS_getppid;
+}
+
+static bool want_raw(uint32_t number)
+{
+    return number == SYS_getppid;
+}
+
+static bool be_alone(void)
+{
+    return is_raw_alone;
+}
+
+static void say_raw(const char *module, uint64_t vaddr, enum sonde__raw_result result)
+{
+    (void)vaddr;
+    CHECK_STR(module, ""); /* libc has others */
+    raw_said[result]++;
+}
+
+static void check_raw(uint32_t flags, bool is_alone)
+{
+    static const struct sonde__hook_raw_wish no_stub;
+    struct sonde__hook_raw_wish wish = {
+        .is_wanted = want_raw, .is_alone = be_alone, .say = say_raw};
+    uint8_t before[2][32], during[2][32], after[2][32];
+    const void *codes[] = {(const void *)(uintptr_t)raw_before, (const void *)(uintptr_t)raw_moved};
+    long parent = getppid();
+    memset(raw_said, 0, sizeof raw_said);
+    is_raw_alone = is_alone;
+    wish.stub = sonde__probe_raw_stub_address();
+    sonde__probe_raw_set_recorder(count_raw);
+    for (unsigned i = 0; i < 2; i++) {
+        memcpy(before[i], codes[i], sizeof before[i]);
+    }
+    sonde__hook_lead_raw(&wish);
+    start(flags);
+    for (unsigned i = 0; i < 2; i++) {
+        memcpy(during[i], codes[i], sizeof during[i]);
+        CHECK_EQ(memcmp(before[i], during[i], sizeof during[i]) != 0, is_alone);
+    }
+    CHECK_EQ(raw_said[is_alone ? SONDE__RAW_LED : SONDE__RAW_THREADS], 2);
+    raw_calls = 0;
+    CHECK_EQ(raw_before(), parent);
+    CHECK_EQ(raw_moved(SYS_getppid), parent);
+    CHECK_EQ(raw_moved(SYS_getpid), getpid());
+    CHECK_EQ(raw_calls, is_alone ? 2 : 0);
+    sonde__hook_stop(hooks);
+    for (unsigned i = 0; i < 2; i++) {
+        memcpy(after[i], codes[i], sizeof after[i]);
+        CHECK_EQ(memcmp(before[i], after[i], sizeof after[i]), 0);
+    }
+    raw_calls = 0;
+    CHECK_EQ(raw_before(), parent);
+    CHECK_EQ(raw_moved(SYS_getppid), parent);
+    CHECK_EQ(raw_calls, 0);
+    /* the next set of hooks has no such wish, nor one without a stub */
+    sonde__hook_lead_raw(flags == 0 ? NULL : &no_stub);
+    start(flags);
+    CHECK(memcmp(codes[0], before[0], sizeof before[0]) == 0);
+    sonde__hook_stop(hooks);
+}
+
+TEST(system_calls_of_code_are_led)
+{
+    check_raw(0, true);
+}
+
+TEST(system_calls_of_code_are_led_by_protection)
+{
+    check_raw(SONDE__HOOK_NO_MEM, true);
+}
+
+TEST(code_is_left_alone_while_threads_run)
+{
+    check_raw(0, false);
+}
+
+#endif

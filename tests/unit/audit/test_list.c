@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "audit_library.h"
 #include "test.h"
@@ -48,6 +49,23 @@ TEST(what_is_no_name_is_said_with_its_line)
     }
     CHECK_EQ(parse(""), SONDE_ABSENT);
     CHECK_EQ(parse("\n\n#\n  \n"), SONDE_ABSENT);
+}
+
+TEST(system_calls)
+{
+    CHECK_OK(parse("syscall:openat\nsyscall:futex # both\nopenat\nsyscall\nsyscall:openat\n"));
+    CHECK_EQ(list.count, 4);
+    CHECK_EQ(sonde__audit_list_number(list.names[0]), SYS_openat);
+    CHECK_EQ(sonde__audit_list_number(list.names[1]), SYS_futex);
+    CHECK_EQ(sonde__audit_list_number(list.names[2]), -1);
+    CHECK_EQ(sonde__audit_list_number(list.names[3]), -1);
+    static const char *const bad[] = {"syscall:", "syscall:no_such_call", "syscall:1",
+                                      "syscall: openat", "syscall:openat "};
+    for (unsigned i = 0; i < 4; i++) {
+        CHECK_EQ(parse(bad[i]), SONDE_CORRUPT);
+        CHECK_CONTAINS(error.what, "no system call of this name");
+    }
+    CHECK_OK(parse(bad[4]));
 }
 
 TEST(long_names)

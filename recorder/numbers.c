@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/* System calls of the list. Handler code, as call.c is. */
+#include "os.h"
+#include "probe_raw.h"
+#include "recorder.h"
+
+struct recorder_numbers recorder_numbers = {.syscall_function = UINT32_MAX};
+
+void recorder_start_numbers(void)
+{
+    const struct sonde__record_page *page = recorder_page;
+    for (uint32_t i = 0; i < page->function_count; i++) {
+        uint32_t number = page->functions[i].number;
+        if (number != 0 && number <= SONDE__ARCH_SYSCALLS) {
+            recorder_numbers.functions[number - 1] = (uint16_t)(i + 1);
+        }
+    }
+    recorder_numbers.is_syscall_listed = page->is_syscall_listed != 0;
+    recorder_numbers.syscall_function = page->syscall_function - 1;
+}
+
+static uint32_t function_of(uint64_t number)
+{
+    return number < SONDE__ARCH_SYSCALLS ? recorder_numbers.functions[number] : 0;
+}
+
+/* Whoever calls the system itself may have made its threads itself: then its thread's variables,
+ * by which rows of counters are told apart, may be another thread's, which runs beside it. */
+static bool is_own_thread(void)
+{
+    static __thread int32_t owner;
+    int32_t tid = sonde__os_tid();
+    owner = owner != 0 ? owner : tid;
+    return owner == tid;
+}
+
+static void count_raw(const struct sonde__regs *regs)
+{
+    uint32_t function = function_of(sonde__probe_raw_number(regs));
+    if (function == 0 || preload_page() == NULL) { /* a fork child */
+        return;
+    }
+    if (is_own_thread()) {
+        uint32_t stack = sonde__record_stack(recorder_record, regs, 0);
+        (void)sonde__record_call(recorder_record, function - 1, stack);
+    } else {
+        (void)sonde__record_stranger(recorder_record, function - 1, regs);
+    }
+}
+
+static bool is_wanted(uint32_t number)
+{
+    return function_of(number) != 0;
+}
+
+static bool is_alone(void)
+{
+    size_t count;
+    return sonde__os_count_threads(&count) == SONDE_OK && count == 1;
+}
+
+void recorder_start_raw(void)
+{
+    static struct sonde__hook_raw_wish wish = {
+        .is_wanted = is_wanted,
+        .is_alone = is_alone,
+        .say = recorder_log_site,
+    };
+    if (recorder_page->leads_raw != 0) {
+        (void)is_own_thread();
+        wish.stub = sonde__probe_raw_stub_address();
+        sonde__probe_raw_set_recorder(count_raw);
+        sonde__hook_lead_raw(&wish);
+    }
+}
+
+bool recorder_count_syscall(const struct sonde__regs *regs)
+{
+    uint32_t function = function_of(sonde__probe_hook_argument(regs, 0));
+    if (function != 0) {
+        uint32_t stack = sonde__record_stack(recorder_record, regs, 0);
+        (void)sonde__record_call(recorder_record, function - 1, stack);
+    }
+    return recorder_numbers.is_syscall_listed;
+}

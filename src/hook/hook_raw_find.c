@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The code is gone through twice: for the calls, and, where there are any, for the branches that
+ * lead near to one, from wherever: a compiler moves cold parts of a function far away. Decoding
+ * begins anew at each function: what lies before it may be data. */
+#include "hook_raw_find.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch_flow.h"
+#include "arch_raw_call.h"
+#include "arch_raw_site.h"
+#include "arch_regs.h"
+#include "mem_heap.h"
+
+struct function {
+    uint64_t start, end; /* vaddrs */
+};
+
+struct search {
+    unsigned arch;
+    const struct sonde__hook_raw_code *code; /* that is gone through */
+    const struct sonde__cfi *cfi;
+    bool (*is_wanted)(uint32_t number);
+    struct function *functions;
+    size_t function_count, function_capacity;
+    struct sonde__hook_raw_site *sites;
+    size_t site_count, site_capacity;
+    bool failed;
+};
+
+static bool add_function(void *ctx, uint64_t start, uint64_t end)
+{
+    struct search *s = ctx;
+    if (!sonde__mem_grow(&s->functions, s->function_count, &s->function_capacity,
+                         sizeof s->functions[0])) {
+        s->failed = true;
+        return false;
+    }
+    s->functions[s->function_count++] = (struct function){start, end};
+    return true;
+}
+
+static int by_start(const void *left, const void *right)
+{
+    const struct function *a = left, *b = right;
+    return (a->start > b->start) - (a->start < b->start);
+}
+
+/* The functions before `vaddr` or at it; how many. */
+static size_t count_up_to(const struct search *s, uint64_t vaddr)
+{
+    size_t low = 0, high = s->function_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (s->functions[middle].start <= vaddr) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static uint8_t smallest(const struct search *s)
+{
+    return s->arch == SONDE__ARCH_X86_64 ? 1 : 4;
+}
+
+/* Calls `step` for each instruction; it returns the length, 0: there is none. */
+static void go_through(struct search *s,
+                       uint8_t (*step)(struct search *s, uint64_t at, uint64_t size, bool is_first))
+{
+    const struct sonde__hook_raw_code *code = s->code;
+    size_t next = count_up_to(s, code->vaddr); /* the first function behind the instruction */
+    uint8_t length;
+    bool is_first = true;
+    for (uint64_t at = 0; at < code->size; at += length) {
+        for (; next < s->function_count && s->functions[next].start <= code->vaddr + at; next++) {
+            is_first = true;
+        }
+        uint64_t end = code->size;
+        if (next < s->function_count && s->functions[next].start - code->vaddr < end) {
+            end = s->functions[next].start - code->vaddr;
+        }
+        length = step(s, at, end - at, is_first);
+        length = length != 0 ? length : smallest(s);
+        is_first = false;
+    }
+}
+
+/* Which function is it in? False: in none. */
+static bool find_function(const struct search *s, uint64_t vaddr,
+                          struct sonde__hook_raw_site *ret_site)
+{
+    size_t behind = count_up_to(s, vaddr);
+    if (behind == 0 || vaddr >= s->functions[behind - 1].end) {
+        return false;
+    }
+    uint64_t end = s->code->vaddr + s->code->size;
+    if (behind < s->function_count && s->functions[behind].start < end) {
+        end = s->functions[behind].start;
+    }
+    uint64_t start = s->functions[behind - 1].start;
+    if (start < s->code->vaddr) {
+        return false;
+    }
+    *ret_site = (struct sonde__hook_raw_site){
+        .vaddr = vaddr,
+        .function = start,
+        .function_end = end,
+        .code = s->code->bytes + (start - s->code->vaddr),
+    };
+    return true;
+}
+
+static uint8_t look_for_call(struct search *s, uint64_t at, uint64_t size, bool is_first)
+{
+    static struct sonde__raw_call state; /* one sweep at a time */
+    struct sonde__raw_call call = {0};
+    struct sonde__hook_raw_site site;
+    uint8_t length;
+    if (is_first) {
+        state = (struct sonde__raw_call){0};
+    }
+    if (sonde__arch_raw_call(&state, s->arch, s->code->bytes + at, (size_t)size, &length, &call) &&
+        (!call.is_known || s->is_wanted == NULL || s->is_wanted(call.number)) &&
+        find_function(s, s->code->vaddr + at, &site)) {
+        if (!sonde__mem_grow(&s->sites, s->site_count, &s->site_capacity, sizeof s->sites[0])) {
+            s->failed = true;
+            return length;
+        }
+        s->sites[s->site_count++] = site;
+    }
+    return length;
+}
+
+static void note_target(struct search *s, uint64_t target)
+{
+    size_t low = 0, high = s->site_count;
+    while (low < high) { /* the first that is not wholly before it */
+        size_t middle = low + (high - low) / 2;
+        if (s->sites[middle].vaddr + SONDE__RAW_REACH <= target) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (; low < s->site_count; low++) {
+        uint64_t bit = target - (s->sites[low].vaddr - SONDE__RAW_REACH);
+        if (bit >= 64) {
+            break;
+        }
+        s->sites[low].targets |= (uint64_t)1 << bit;
+    }
+}
+
+static uint8_t look_for_branch(struct search *s, uint64_t at, uint64_t size, bool is_first)
+{
+    struct sonde__flow flow;
+    (void)is_first;
+    if (!sonde__arch_flow(s->arch, s->code->vaddr + at, s->code->bytes + at, (size_t)size, &flow)) {
+        return 0;
+    }
+    if (flow.kind == SONDE__FLOW_CALL || flow.kind == SONDE__FLOW_JUMP ||
+        flow.kind == SONDE__FLOW_BRANCH) {
+        note_target(s, flow.target);
+    }
+    return flow.length;
+}
+
+/* Landing pads are told of in another table: their functions have a CIE whose augmentation says so
+ * (LSB 5 Core §10.6.1.1.1). */
+static bool has_landing_pads(const struct search *s, uint64_t vaddr)
+{
+    struct sonde__cfi_fde fde;
+    if (!sonde__cfi_fde_find(s->cfi, s->arch, vaddr, &fde)) {
+        return true;
+    }
+    const uint8_t *section =
+        fde.section == SONDE__CFI_EH_FRAME ? s->cfi->eh_frame : s->cfi->debug_frame;
+    uint64_t augmentation = fde.cie.offset + 9; /* length, id, version */
+    if (section == NULL || fde.cie.program <= section + augmentation) {
+        return true;
+    }
+    const uint8_t *text = section + augmentation;
+    size_t length = strnlen((const char *)text, (size_t)(fde.cie.program - text));
+    return memchr(text, 'L', length) != NULL;
+}
+
+/* Are all branches inside of the function told of? */
+static bool is_certain(const struct search *s, const struct sonde__hook_raw_site *site)
+{
+    uint64_t size = site->function_end - site->function;
+    struct sonde__flow flow;
+    for (uint64_t at = 0; at < size; at += flow.length) {
+        if (!sonde__arch_flow(s->arch, site->function + at, site->code + at, (size_t)(size - at),
+                              &flow)) {
+            return false;
+        }
+        if (flow.kind == SONDE__FLOW_JUMP_INDIRECT || flow.kind == SONDE__FLOW_JUMP_TABLE) {
+            return false;
+        }
+    }
+    return !has_landing_pads(s, site->vaddr);
+}
+
+bool sonde__hook_raw_find(unsigned arch, const struct sonde__hook_raw_code *codes, uint32_t count,
+                          const struct sonde__cfi *cfi, bool (*is_wanted)(uint32_t number),
+                          struct sonde__hook_raw_site **ret_sites, size_t *ret_count)
+{
+    struct search s = {.arch = arch, .cfi = cfi, .is_wanted = is_wanted};
+    sonde__cfi_each_fde(cfi, arch, add_function, &s);
+    if (s.function_count != 0) {
+        qsort(s.functions, s.function_count, sizeof s.functions[0], by_start);
+    }
+    for (uint32_t i = 0; i < count && s.function_count != 0; i++) {
+        s.code = &codes[i];
+        go_through(&s, look_for_call);
+    }
+    for (uint32_t i = 0; i < count && s.site_count != 0; i++) {
+        s.code = &codes[i];
+        go_through(&s, look_for_branch);
+    }
+    for (size_t i = 0; i < s.site_count; i++) {
+        s.sites[i].is_certain = is_certain(&s, &s.sites[i]);
+    }
+    sonde__mem_free(s.functions);
+    if (s.failed) {
+        sonde__mem_free(s.sites);
+        return false;
+    }
+    *ret_sites = s.sites;
+    *ret_count = s.site_count;
+    return true;
+}
