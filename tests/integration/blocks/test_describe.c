@@ -15,7 +15,7 @@
 
 static struct sonde_blocks *blocks;
 static uint64_t asked_object;
-static unsigned calls, described, refused, wrong;
+static unsigned calls, described, refused, boxes, wrong;
 
 static int describe(void *ctx, uint64_t object, const char *class_name, char *text,
                     size_t size_bytes)
@@ -72,6 +72,36 @@ static void check_copy(const struct shown *shown, uint32_t size, uint32_t offset
     refused++;
 }
 
+/* A block of the heap whose box is on a stack, where what was left of it may be anything. */
+static void check_box(const struct shown *shown, uint32_t offset, int32_t box_offset)
+{
+    enum { FORWARDING = 8, FLAGS = 16, SIZE = 20 };
+    char *at = (char *)(uintptr_t)shown->block + offset, text[64];
+    char box[512] __attribute__((aligned(64)));
+    unsigned before = calls;
+    uint32_t size, flags;
+    const char *real;
+    char *kept, *copy = box;
+    memcpy(&kept, at, sizeof kept);
+    memcpy(&real, kept + FORWARDING, sizeof real);
+    memcpy(&size, real + SIZE, sizeof size);
+    memcpy(&flags, real + FLAGS, sizeof flags);
+    CHECK(size <= sizeof box);
+    memcpy(box, real, size);
+    memcpy(box + FORWARDING, &copy, sizeof copy);
+    flags &= ~(SONDE_BLOCK_HEAP | 0xffff);
+    memcpy(box + FLAGS, &flags, sizeof flags);
+    memcpy(at, &copy, sizeof copy);
+    if (sonde_block_describe(blocks, (uintptr_t)shown->block, offset, box_offset, text,
+                             sizeof text) != SONDE_DENIED ||
+        calls != before) {
+        dprintf(STDOUT_FILENO, "    %s: asked by a box on a stack\n", shown->name);
+        wrong++;
+    }
+    memcpy(at, &kept, sizeof kept);
+    boxes++;
+}
+
 static void check(const struct shown *shown)
 {
     const struct corpus_block *truth = corpus_find(shown->name);
@@ -85,6 +115,9 @@ static void check(const struct shown *shown)
             }
         } else {
             check_one(shown, (uint32_t)t->byref, (int32_t)t->offset, t->kind);
+            if (t->kind == 's' && !shown->here) {
+                check_box(shown, (uint32_t)t->byref, (int32_t)t->offset);
+            }
         }
     }
 }
@@ -106,7 +139,8 @@ static void run_corpus(void)
     CHECK_OK(sonde_blocks_set_describer(blocks, NULL, NULL));
     sonde_blocks_close(blocks);
     dprintf(STDOUT_FILENO, "    %u described, %u refused, %u wrong\n", described, refused, wrong);
-    _exit(wrong == 0 && described >= 100 && refused >= 100 && calls == described ? 0 : 1);
+    _exit(wrong == 0 && boxes >= 3 && described >= 100 && refused >= 100 && calls == described ? 0
+                                                                                               : 1);
 }
 
 TEST_TIMEOUT(only_what_is_owned_is_asked, 200)
@@ -134,4 +168,48 @@ TEST(not_of_a_memory_that_callbacks_read)
     CHECK_EQ(sonde_blocks_set_describer(blocks, describe, NULL), SONDE_UNSUPPORTED);
     sonde_blocks_close(blocks);
     CHECK_EQ(sonde_blocks_set_describer(NULL, describe, NULL), SONDE_USAGE);
+}
+
+/* A block with helpers whose code tells nothing, and no names: what its layout alone calls strong
+ * is shown as that, and not as owned. */
+static struct {
+    uint64_t isa;
+    uint32_t flags, reserved;
+    uint64_t invoke, descriptor, object;
+    uint64_t description[6];
+    uint8_t code[16]; /* x86-64 has no such instruction */
+} forged = {.flags = SONDE_BLOCK_HEAP | SONDE_BLOCK_HAS_HELPERS | SONDE_BLOCK_HAS_LAYOUT | 2,
+            .code = {0x06, 0x06, 0x06, 0x06}};
+
+static int read_forged(void *ctx, uint64_t address, void *buffer, size_t size_bytes)
+{
+    uint64_t begin = (uintptr_t)&forged;
+    (void)ctx;
+    if (address < begin || size_bytes > sizeof forged ||
+        address - begin > sizeof forged - size_bytes) {
+        return 0;
+    }
+    memcpy(buffer, (const char *)&forged + (address - begin), size_bytes);
+    return 1;
+}
+
+TEST(what_the_layout_alone_calls_strong_is_not_owned)
+{
+    struct sonde_block_memory memory = {
+        .struct_bytes = sizeof memory, .arch = 1, .read = read_forged};
+    struct sonde_block_capture captures[4];
+    size_t count = 0;
+    forged.isa = forged.invoke = (uintptr_t)&forged;
+    forged.descriptor = (uintptr_t)forged.description;
+    forged.description[1] = 40;
+    forged.description[2] = forged.description[3] = (uintptr_t)forged.code;
+    forged.description[5] = 0x100; /* one strong */
+    CHECK_OK(sonde_blocks_open_memory(&memory, &blocks));
+    CHECK_OK(sonde_block_captures(blocks, (uintptr_t)&forged, captures, 4, &count));
+    CHECK_EQ(count, 1);
+    CHECK_EQ(captures[0].offset, 32);
+    CHECK_EQ(captures[0].kind, SONDE_BLOCK_STRONG);
+    CHECK_EQ(captures[0].sources, 1u << SONDE_BLOCK_BY_LAYOUT);
+    CHECK_EQ(captures[0].is_owned, 0);
+    sonde_blocks_close(blocks);
 }

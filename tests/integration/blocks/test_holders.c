@@ -236,6 +236,94 @@ TEST_TIMEOUT(blocks_of_a_process, 200)
     end();
 }
 
+/* Each key stands in the guide, as `key`, where it tells of processes. */
+static void check_keys(const struct json *node, const char *guide)
+{
+    char quoted[64];
+    if (node->key != NULL) {
+        snprintf(quoted, sizeof quoted, "`%s`", node->key);
+        if (strstr(guide, quoted) == NULL) {
+            FAIL("%s is not in the guide", quoted);
+        }
+    }
+    JSON_EACH(child, node)
+    {
+        check_keys(child, guide);
+    }
+}
+
+/* And what it tells of has the type that it says. */
+static void check_types(const struct json *root, const char *const keys[], const char *types)
+{
+    for (unsigned i = 0; types[i] != '\0'; i++) {
+        const struct json *node = json_need(root, keys[i]);
+        char type = "?bnsao"[node->kind];
+        if (type != types[i]) {
+            FAIL("%s: %c, not %c", keys[i], type, types[i]);
+        }
+    }
+}
+
+static void check_schema(const char *guide)
+{
+    static const char *const of_all[] = {"pid", "blocks", "searched_bytes", "unreadable_bytes",
+                                         "kinds"};
+    static const char *const of_kind[] = {"function", "file",  "line",     "type",
+                                          "size",     "count", "captures", "addresses"};
+    static const char *const of_capture[] = {"offset", "size", "kind", "owned", "part", "sources"};
+    static const char *const of_holders[] = {"pid",     "asked", "blocks", "searched_bytes",
+                                             "holders", "cycle"};
+    static const char *const of_edge[] = {"from", "to", "kind", "offset", "owned", "certain"};
+    char pid[32];
+    snprintf(pid, sizeof pid, "%d", (int)made.pid);
+    const char *argv[] = {
+        program_sonde(),           "blocks", "--json", core != NULL ? "--core" : "--pid",
+        core != NULL ? core : pid, NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 100);
+    struct json *root = json_parse(run.out);
+    check_keys(root, guide);
+    CHECK_EQ(json_get(root, "core") != NULL, core != NULL);
+    check_types(root, of_all, "nnnna");
+    JSON_EACH(kind, json_need(root, "kinds"))
+    {
+        check_types(kind, of_kind, "ssnsnnaa");
+        JSON_EACH(capture, json_need(kind, "captures"))
+        {
+            check_types(capture, of_capture, "nnsbba");
+        }
+    }
+    json_free(root);
+    test_run_done(&run);
+    run = holders("long_cycle", "--json");
+    root = json_parse(run.out);
+    check_keys(root, guide);
+    CHECK_EQ(json_get(root, "core") != NULL, core != NULL);
+    check_types(root, of_holders, "nonnaa");
+    CHECK_EQ(json_need(root, "cycle")->count, 4);
+    JSON_EACH(edge, json_need(root, "cycle"))
+    {
+        check_types(edge, of_edge, "oosnbb");
+    }
+    CHECK_STR(json_text(json_need(root, "cycle")->first, "variable"), "Ctl._next");
+    json_free(root);
+    test_run_done(&run);
+}
+
+TEST_TIMEOUT(the_guide_tells_of_what_json_has, 200)
+{
+    char path[700];
+    snprintf(path, sizeof path, "%s/docs/guide/blocks-json.md", test_source_dir());
+    char *text = test_read_file(path, NULL);
+    const char *guide = strstr(text, "\n## Of a process");
+    CHECK(guide != NULL);
+    start("apple");
+    check_schema(guide);
+    turn_to_core();
+    check_schema(guide);
+    end();
+    free(text);
+}
+
 TEST_TIMEOUT(block_that_runs_another, 200)
 {
     char pid[32], outer[32], inner[32], expected[128];
