@@ -83,7 +83,7 @@ static bool make_file(const char *folder)
     }
     one = size_of(folder, "b.o");
     one = one > 0 ? WANTED_BYTES / one + 1 : COPIES_MAX;
-    for (off_t copies = one < COPIES_MAX ? one : COPIES_MAX; copies <= COPIES_MAX; copies += 4) {
+    for (off_t copies = one < COPIES_MAX ? one : COPIES_MAX; copies <= COPIES_MAX;) {
         snprintf(command, sizeof command,
                  "for i in $(seq %d); do ln -sf b.o b$i.o; done; "
                  "ld64.lld-19 -arch arm64 -platform_version macos 13 13 -dylib "
@@ -92,9 +92,11 @@ static bool make_file(const char *folder)
         if (!shell(folder, command)) {
             return false;
         }
-        if (size_of(folder, "file") >= WANTED_BYTES) {
+        one = size_of(folder, "file");
+        if (one >= WANTED_BYTES) {
             return true;
         }
+        copies = one > 0 ? copies * WANTED_BYTES / one + 2 : COPIES_MAX + 1;
     }
     return false;
 }
