@@ -64,7 +64,7 @@ int symbolize_report(struct symbolize_modules *modules, const char *path, bool r
     struct sonde__cli_input input;
     struct sonde__report *report = NULL;
     struct sonde__report_loss loss;
-    struct sonde__report_view view = {.raw_names = raw_names, .captured_only = true, .loss = &loss};
+    struct sonde__report_view view = {.raw_names = raw_names, .physical_only = true, .loss = &loss};
     struct sonde_error error;
     enum sonde_status status;
     int exit_code = sonde__cli_input_read(command, path, sonde__report_begins, &input);

@@ -5,7 +5,8 @@
  *     #1 0x7f12 (/lib/x.so+0x12) (BuildId: 0a1b)     sanitizers: moved before the call already
  *     /lib/x.so(+0x12) [0x7f12]            backtrace_symbols: return addresses
  *     ./prog(main+0x12) [0x7f12]           the same, from a function
- *     #1  function+0x1   module+0x12       sonde: return addresses behind frame 0 */
+ *     #1  function+0x1   module+0x12       sonde: return addresses behind frame 0
+ *         function+0x1   module+0x12  [tail call, inferred]    sonde: the place of the jump */
 #include "symbolize_scan.h"
 
 #include <string.h>
@@ -89,6 +90,13 @@ int symbolize_frame_number(const char *line, size_t size)
     return number;
 }
 
+/* A function that sonde put between two frames, which has no number. */
+static bool is_tail_call(const char *line, size_t size)
+{
+    static const char mark[] = "[tail call, inferred]";
+    return memmem(line, size, mark, sizeof mark - 1) != NULL;
+}
+
 /* Does another "+0x" come? Of a frame the last one is the module, what stands before is a function.
  */
 static bool has_more(const char *line, size_t size, size_t from)
@@ -133,7 +141,7 @@ static bool read_before(const char *line, size_t size, size_t plus, struct symbo
         }
     }
     int number = symbolize_frame_number(line, size);
-    if (number >= 0 && has_more(line, size, plus + 3)) {
+    if ((number >= 0 || is_tail_call(line, size)) && has_more(line, size, plus + 3)) {
         return false;
     }
     copy(place->module, sizeof place->module, line + begin, plus - begin);

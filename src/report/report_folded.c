@@ -243,7 +243,7 @@ bool sonde__report_folded_view(const struct sonde__report *report,
     struct folded f = {.report = report, .sink = sink};
     sonde__report_out_init(&f.out, (struct sonde__report_sink){collect, &f}, false);
     f.out.raw_names = view != NULL && view->raw_names;
-    f.out.captured_only = f.out.app_only = false;
+    f.out.physical_only = f.out.app_only = false;
     f.steps = sonde__mem_alloc_array(FOLDED_FRAMES_MAX, sizeof *f.steps);
     if (f.steps != NULL) {
         put_all(&f);

@@ -162,7 +162,7 @@ static struct sonde__report_out *begin(const struct sonde__report_view *view,
 {
     sonde__report_out_init(out, sink, view->color);
     out->raw_names = view->raw_names;
-    out->captured_only = view->captured_only;
+    out->physical_only = view->physical_only;
     out->app_only = view->app_only;
     return out;
 }

@@ -168,7 +168,7 @@ static void put_source(struct sonde__report_out *out, const struct sonde__report
                        const struct sonde__report_shown *shown)
 {
     const char *file = sonde__report_text(report, shown->file);
-    if (*file == '\0' || out->captured_only) {
+    if (*file == '\0' || out->physical_only) {
         return;
     }
     sonde__report_out_str(out, "  ");
@@ -260,8 +260,7 @@ static void put_step(struct sonde__report_out *out, const struct sonde__report *
 
 static bool is_hidden(const struct sonde__report_out *out, enum sonde__report_step_kind kind)
 {
-    return out->captured_only &&
-           (kind == SONDE__REPORT_STEP_INLINED || kind == SONDE__REPORT_STEP_TAIL_CALL);
+    return out->physical_only && kind == SONDE__REPORT_STEP_INLINED;
 }
 
 static bool is_numbered(enum sonde__report_step_kind kind)

@@ -16,7 +16,7 @@ struct sonde__report_view {
     bool color;           /* ANSI colours; the caller knows whether it writes to a terminal */
     bool images;          /* list the images with their build-ids */
     bool raw_names;       /* functions as the file names them, not demangled */
-    bool captured_only;   /* frames as captured: no inlined calls, tail calls, files and lines */
+    bool physical_only;   /* no inlined calls, files and lines */
     bool app_only;        /* of stacks the program's own frames; the others counted, in text */
     bool unfolded;        /* each thread with its own stack, also where several have the same */
     uint32_t stall_first; /* stalls that were before the model's first */
