@@ -5,6 +5,7 @@
 
 #include "image_cfi.h"
 #include "mem_heap.h"
+#include "tail_across.h"
 
 /* Code of more bytes is not searched for tail calls while somebody waits for a stack: some 5 ns a
  * byte (Chromium's largest library has 180 MB). */
@@ -13,7 +14,8 @@
 void drain_tails_done(struct drain_tails *tails)
 {
     for (size_t i = 0; i < tails->count; i++) {
-        sonde__tail_bytes_done(&tails->graphs[i].bytes);
+        sonde__tail_bytes_done(&tails->graphs[i]->bytes);
+        sonde__mem_free(tails->graphs[i]);
     }
     sonde__mem_free(tails->graphs);
 }
@@ -26,24 +28,31 @@ struct place {
     uint64_t vaddr;
 };
 
+/* The image's code. */
+static bool open_elf(struct drain_tails *tails, struct place *place)
+{
+    const void *bytes = NULL;
+    size_t size = 0;
+    if ((place->image->flags & (SONDE__IMAGE_VDSO | SONDE__IMAGE_DELETED)) != 0 &&
+        (tails->target == NULL ||
+         !sonde__target_image_bytes(tails->target, place->image, &bytes, &size))) {
+        return false;
+    }
+    return sonde__symfile_elf(tails->symbols, place->image, bytes, size, &place->elf, NULL) ==
+           SONDE_OK;
+}
+
 static bool find_place(struct drain_tails *tails, const struct sonde__image_set *set,
                        uint64_t address, struct place *ret)
 {
     const struct sonde__image_range *range = sonde__image_range_find(set, address);
-    const void *bytes = NULL;
-    size_t size = 0;
     if (range == NULL || range->image >= set->image_count) {
         return false;
     }
     ret->number = range->image;
     ret->image = &set->images[range->image];
     ret->vaddr = address - ret->image->bias;
-    if ((ret->image->flags & (SONDE__IMAGE_VDSO | SONDE__IMAGE_DELETED)) != 0 &&
-        (tails->target == NULL ||
-         !sonde__target_image_bytes(tails->target, ret->image, &bytes, &size))) {
-        return false;
-    }
-    return sonde__symfile_elf(tails->symbols, ret->image, bytes, size, &ret->elf, NULL) == SONDE_OK;
+    return open_elf(tails, ret);
 }
 
 static const struct drain_graph *graph_of(struct drain_tails *tails, const struct place *place)
@@ -52,15 +61,15 @@ static const struct drain_graph *graph_of(struct drain_tails *tails, const struc
     struct sonde__tail_code code = {.elf = place->elf};
     uint64_t end;
     for (size_t i = 0; i < tails->count; i++) {
-        if (tails->graphs[i].elf == place->elf) {
-            return &tails->graphs[i];
+        if (tails->graphs[i]->elf == place->elf) {
+            return tails->graphs[i];
         }
     }
-    if (!sonde__mem_grow(&tails->graphs, tails->count, &tails->capacity, sizeof *tails->graphs)) {
+    if (!sonde__mem_grow(&tails->graphs, tails->count, &tails->capacity, sizeof *tails->graphs) ||
+        (graph = sonde__mem_alloc_zeroed(sizeof *graph)) == NULL) {
         return NULL;
     }
-    graph = &tails->graphs[tails->count++];
-    memset(graph, 0, sizeof *graph);
+    tails->graphs[tails->count++] = graph;
     graph->elf = place->elf;
     if (sonde__symfile_tails(tails->symbols, place->image, NULL, 0, &graph->graph, &graph->base)) {
         return graph;
@@ -177,174 +186,84 @@ static bool find_inside(const struct drain_graph *graph, const struct place *cal
 
 /* --- several images --- */
 
-/* Functions that are met on the ways, of all images: their numbers are those of the search. */
-enum { FUNCTIONS_MAX = 512, EXTERNALS_MAX = 256 };
-
-struct space {
+struct world {
     struct drain_tails *tails;
     const struct sonde__image_set *set;
-    struct space_function {
-        struct place place; /* its entry */
-    } functions[FUNCTIONS_MAX];
-    uint32_t count;
 };
 
-static bool number_of(struct space *space, const struct place *place, uint32_t *ret_number)
+/* A place of the search as one of ours. */
+static bool to_place(const struct world *world, const struct sonde__tail_place *at,
+                     struct place *ret)
 {
-    for (uint32_t i = 0; i < space->count; i++) {
-        if (space->functions[i].place.number == place->number &&
-            space->functions[i].place.vaddr == place->vaddr) {
-            *ret_number = i;
-            return true;
-        }
-    }
-    if (space->count == FUNCTIONS_MAX) {
-        return false;
-    }
-    space->functions[space->count].place = *place;
-    *ret_number = space->count++;
-    return true;
+    ret->image = &world->set->images[at->image];
+    ret->number = at->image;
+    ret->vaddr = at->vaddr;
+    return open_elf(world->tails, ret);
 }
 
-/* The node of a function. False: its image's graph does not have it. */
-static bool node_of(const struct drain_graph *graph, const struct place *place,
-                    struct sonde__tail_node *ret_node)
+static const struct sonde__tail_graph *graph_in_world(void *ctx, uint32_t image, uint64_t *ret_base)
 {
-    uint64_t offset = place->vaddr - graph->base;
-    uint32_t number =
-        offset < UINT32_MAX ? sonde__tail_node_at(&graph->graph, (uint32_t)offset) : UINT32_MAX;
-    return number != UINT32_MAX && sonde__tail_node(&graph->graph, number, ret_node) &&
-           ret_node->start == offset && ret_node->owner == number;
-}
-
-/* Where jump `i` of a function to another image leads, as the process' memory says. *ret_known:
- * false where it does not say: not bound yet, or to what is not known to be a function. False:
- * there is no such jump. */
-static bool external_of(struct space *space, const struct drain_graph *graph,
-                        const struct place *from, uint32_t i, struct place *ret_to,
-                        uint32_t *ret_place, bool *ret_known)
-{
-    uint32_t cell;
-    uint64_t word, start, end;
-    if (!sonde__tail_external(&graph->graph, (uint32_t)(from->vaddr - graph->base), i, &cell,
-                              ret_place)) {
-        return false;
+    const struct world *world = ctx;
+    const struct drain_graph *graph;
+    struct place place;
+    if (!to_place(world, &(struct sonde__tail_place){image, 0}, &place) ||
+        (graph = graph_of(world->tails, &place)) == NULL) {
+        return NULL;
     }
-    *ret_known = space->tails->target != NULL &&
-                 sonde__target_read(space->tails->target, graph->base + cell + from->image->bias,
-                                    &word, sizeof word) == sizeof word &&
-                 find_place(space->tails, space->set, word, ret_to) &&
-                 sonde__cfi_fde_bounds(&ret_to->image->cfi, ret_to->image->arch, ret_to->vaddr,
-                                       &start, &end) &&
-                 start == ret_to->vaddr;
-    return true;
+    *ret_base = graph->base;
+    return &graph->graph;
 }
 
-static bool function_of_space(void *ctx, uint32_t function, uint32_t *ret_flags,
-                              uint32_t *ret_jumps)
+/* As the process' memory says. Not where the word is not bound yet, or to what is not known to be a
+ * function. */
+static bool word_in_world(void *ctx, const struct sonde__tail_place *at,
+                          struct sonde__tail_place *ret_to)
 {
-    struct space *space = ctx;
-    const struct place place = space->functions[function].place;
-    const struct drain_graph *graph = graph_of(space->tails, &place);
-    struct sonde__tail_node node;
+    const struct world *world = ctx;
+    const struct sonde__image *image = &world->set->images[at->image];
     struct place to;
-    uint32_t jump, count = 0;
-    bool is_known = true;
-    if (graph == NULL || !node_of(graph, &place, &node)) {
-        *ret_flags = SONDE__TAIL_EXTERNAL; /* nothing is known of what it jumps to, if it does */
-        *ret_jumps = 0;
-        return true;
+    uint64_t word, start, end;
+    if (world->tails->target == NULL ||
+        sonde__target_read(world->tails->target, at->vaddr + image->bias, &word, sizeof word) !=
+            sizeof word ||
+        !find_place(world->tails, world->set, word, &to) ||
+        !sonde__cfi_fde_bounds(&to.image->cfi, to.image->arch, to.vaddr, &start, &end) ||
+        start != to.vaddr) {
+        return false;
     }
-    while (count < EXTERNALS_MAX && is_known &&
-           external_of(space, graph, &place, count, &to, &jump, &is_known)) {
-        count++;
-    }
-    *ret_flags = node.flags;
-    *ret_jumps = node.edge_count;
-    if (is_known && count != 0 && count < EXTERNALS_MAX) { /* all are jumps that are known */
-        *ret_flags &= ~(uint32_t)SONDE__TAIL_EXTERNAL;
-        *ret_jumps += count;
-    }
+    *ret_to = (struct sonde__tail_place){to.number, to.vaddr};
     return true;
 }
 
-static bool jump_of_space(void *ctx, uint32_t function, uint32_t i, uint32_t *ret_to,
-                          uint32_t *ret_place)
+static bool entry_in_world(void *ctx, const struct sonde__tail_place *at, uint64_t *ret_vaddr)
 {
-    struct space *space = ctx;
-    struct place to = space->functions[function].place;
-    const struct place from = to;
-    const struct drain_graph *graph = graph_of(space->tails, &from);
-    struct sonde__tail_node node, target;
-    bool is_known;
-    if (graph == NULL || !node_of(graph, &from, &node)) {
-        return false;
-    }
-    if (i >= node.edge_count) {
-        return external_of(space, graph, &from, i - node.edge_count, &to, ret_place, &is_known) &&
-               is_known && number_of(space, &to, ret_to);
-    }
-    uint32_t number = sonde__tail_edge(&graph->graph, node.first_edge + i, ret_place);
-    if (number == UINT32_MAX || !sonde__tail_node(&graph->graph, number, &target) ||
-        !sonde__tail_node(&graph->graph, target.owner, &target)) {
-        return false;
-    }
-    to.vaddr = graph->base + target.start;
-    return number_of(space, &to, ret_to);
-}
-
-/* The function that holds a place: by its image's graph (a part is its function's), else as the
- * frame information bounds it. */
-static bool to_function(struct drain_tails *tails, struct place *place)
-{
-    const struct drain_graph *graph = graph_of(tails, place);
-    struct sonde__tail_node node;
-    uint64_t start, end;
-    uint64_t offset = graph != NULL ? place->vaddr - graph->base : UINT64_MAX;
-    uint32_t number =
-        offset < UINT32_MAX ? sonde__tail_node_at(&graph->graph, (uint32_t)offset) : UINT32_MAX;
-    if (number != UINT32_MAX && sonde__tail_node(&graph->graph, number, &node) &&
-        sonde__tail_node(&graph->graph, node.owner, &node)) {
-        place->vaddr = graph->base + node.start;
-        return true;
-    }
-    if (!sonde__cfi_fde_bounds(&place->image->cfi, place->image->arch, place->vaddr, &start,
-                               &end)) {
-        return false;
-    }
-    place->vaddr = start;
-    return true;
+    const struct world *world = ctx;
+    const struct sonde__image *image = &world->set->images[at->image];
+    uint64_t end;
+    return sonde__cfi_fde_bounds(&image->cfi, image->arch, at->vaddr, ret_vaddr, &end);
 }
 
 static bool find_across(struct drain_tails *tails, const struct sonde__image_set *set,
                         const struct place *callee, uint64_t pc, struct drain_tail_calls *ret_calls)
 {
-    struct space *space = sonde__mem_alloc(sizeof *space);
-    const struct sonde__tail_source source = {space, function_of_space, jump_of_space};
-    struct sonde__tail_way way = {.count = 0};
-    enum sonde__tail_answer answer = SONDE__TAIL_NOTHING;
+    struct world world = {tails, set};
+    const struct sonde__tail_images images = {&world, graph_in_world, word_in_world,
+                                              entry_in_world};
+    const struct sonde__tail_place entry = {callee->number, callee->vaddr};
+    struct sonde__tail_across found;
     struct place inner;
-    uint32_t from, to;
-    if (space == NULL) {
+    enum sonde__tail_answer answer;
+    if (!find_place(tails, set, pc, &inner)) {
         return false;
     }
-    space->tails = tails;
-    space->set = set;
-    space->count = 0;
-    if (find_place(tails, set, pc, &inner) && to_function(tails, &inner) &&
-        number_of(space, &inner, &to) && number_of(space, callee, &from)) {
-        answer = sonde__tail_search(&source, from, to, &way);
+    answer = sonde__tail_across(&images, &entry,
+                                &(struct sonde__tail_place){inner.number, inner.vaddr}, &found);
+    for (uint32_t i = 0; i < found.count; i++) {
+        ret_calls->images[i] = found.frames[i].image;
+        ret_calls->places[i] = found.frames[i].vaddr;
     }
-    for (uint32_t i = 0; i < way.count; i++) {
-        const struct place *place = &space->functions[way.frames[i].function].place;
-        const struct drain_graph *graph = graph_of(tails, place);
-        bool has_place = graph != NULL && way.frames[i].place != UINT32_MAX;
-        ret_calls->images[i] = place->number;
-        ret_calls->places[i] = has_place ? graph->base + way.frames[i].place : place->vaddr;
-    }
-    ret_calls->count = way.count;
-    ret_calls->ways = answer == SONDE__TAIL_SEVERAL ? way.ways : 0;
-    sonde__mem_free(space);
+    ret_calls->count = found.count;
+    ret_calls->ways = found.ways;
     return answer != SONDE__TAIL_NOTHING;
 }
 

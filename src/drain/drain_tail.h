@@ -20,7 +20,7 @@ struct drain_graph {
 struct drain_tails {
     struct sonde__target *target;
     struct sonde__symfile_cache *symbols;
-    struct drain_graph *graphs;
+    struct drain_graph **graphs;
     size_t count, capacity;
 };
 
