@@ -72,6 +72,11 @@ static const char *tail_sources(uint32_t sources)
     return names[sources & 3];
 }
 
+static const char *plural(uint32_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 static void print_tails_json(const struct sonde__symindex *index)
 {
     struct sonde__tail_graph graph;
@@ -79,9 +84,10 @@ static void print_tails_json(const struct sonde__symindex *index)
     sonde__symindex_tails(index, &graph);
     sonde__symindex_tail_origin(index, &origin);
     printf(", \"tail_calls\": {\"functions\": %" PRIu32 ", \"jumps\": %" PRIu32
-           ", \"call_sites\": %" PRIu32 ", \"from_code\": %s, \"from_call_sites\": %s"
+           ", \"jumps_to_other_images\": %" PRIu32 ", \"call_sites\": %" PRIu32
+           ", \"from_code\": %s, \"from_call_sites\": %s"
            ", \"functions_disputed\": %" PRIu32 ", \"call_sites_disputed\": %" PRIu32 "}",
-           count_tail_callers(&graph), graph.edge_count, graph.site_count,
+           count_tail_callers(&graph), graph.edge_count, graph.external_count, graph.site_count,
            (origin.sources & SONDE__TAIL_FROM_CODE) != 0 ? "true" : "false",
            (origin.sources & SONDE__TAIL_FROM_SITES) != 0 ? "true" : "false", origin.functions,
            origin.calls);
@@ -93,14 +99,15 @@ static void print_tails(const struct sonde__symindex *index)
     struct sonde__tail_origin origin;
     sonde__symindex_tails(index, &graph);
     sonde__symindex_tail_origin(index, &origin);
-    printf("  tail calls %" PRIu32 " of %" PRIu32 " functions, %" PRIu32
-           " call sites of such functions; from %s\n",
-           graph.edge_count, count_tail_callers(&graph), graph.site_count,
-           tail_sources(origin.sources));
+    uint32_t functions = count_tail_callers(&graph);
+    printf("  tail calls %" PRIu32 " of %" PRIu32 " function%s, %" PRIu32
+           " to other images, %" PRIu32 " call site%s of such functions; from %s\n",
+           graph.edge_count, functions, plural(functions), graph.external_count, graph.site_count,
+           plural(graph.site_count), tail_sources(origin.sources));
     if (origin.functions != 0 || origin.calls != 0) {
-        printf("             the two differ on %" PRIu32 " functions and %" PRIu32
-               " call sites: only what both allow is kept\n",
-               origin.functions, origin.calls);
+        printf("             the two differ on %" PRIu32 " function%s and %" PRIu32
+               " call site%s: only what both allow is kept\n",
+               origin.functions, plural(origin.functions), origin.calls, plural(origin.calls));
     }
 }
 

@@ -59,7 +59,7 @@ struct request {
     unsigned printed;
     /* the frame before, for the tail calls between it and this one */
     int last_number; /* -1: none */
-    const struct symbolize_module *last_module;
+    struct symbolize_module *last_module;
     uint64_t last_lookup; /* vaddr */
 };
 
@@ -74,7 +74,7 @@ static void ask(struct request *request, const struct symbolize_place *place,
         ret_answer->count = 0;
         ret_answer->vaddr = place->offset;
         ret_answer->jit = code.name;
-        ret_answer->has_inner = false;
+        ret_answer->tails = NULL;
         return;
     }
     symbolize_ask(&request->modules, &request->maps, request->returns, place, ret_answer);
@@ -84,13 +84,15 @@ static void ask(struct request *request, const struct symbolize_place *place,
 static void follow_stack(struct request *request, int number, const char *line, size_t size,
                          bool returns, struct symbolize_answer *answer)
 {
+    static struct symbolize_tails tails;
     /* a caller that was found otherwise may not be the next one */
     bool sure = memmem(line, size, "[frame pointer]", 15) == NULL &&
                 memmem(line, size, "[inferred]", 10) == NULL;
     if (number > 0 && request->last_number == number - 1 && returns && sure &&
-        answer->module != NULL && answer->module == request->last_module) {
-        answer->has_inner = true;
-        answer->inner = request->last_lookup;
+        answer->module != NULL &&
+        symbolize_find_tails(&request->modules, answer->module, answer->vaddr, request->last_module,
+                             request->last_lookup, &tails)) {
+        answer->tails = &tails;
         if (!request->json) {
             symbolize_print_tail_calls(request->raw, answer);
         }

@@ -63,7 +63,7 @@ void symbolize_ask(struct symbolize_modules *modules, const struct sonde__host_m
     uint64_t back = place->returns || returns ? 1 : 0;
     ret_answer->count = 0;
     ret_answer->jit = NULL;
-    ret_answer->has_inner = false;
+    ret_answer->tails = NULL;
     ret_answer->vaddr = place->offset;
     if (place->module[0] == '\0' && maps->count != 0) {
         ret_answer->module = module_at(modules, maps, place->offset, &ret_answer->vaddr);

@@ -6,15 +6,15 @@
 #include "host_maps.h"
 #include "symbolize_modules.h"
 #include "symbolize_scan.h"
+#include "symbolize_tails.h"
 
 enum { SYMBOLIZE_FRAMES_MAX = 256 };
 
 struct symbolize_answer {
     struct symbolize_module *module; /* null: unknown */
     uint64_t vaddr;
-    /* of a frame: the look-up address of the one before it, which it called, in the same module */
-    bool has_inner;
-    uint64_t inner;
+    /* of a frame: what left by tail calls between the one before it and itself; null: nothing */
+    const struct symbolize_tails *tails;
     const char *jit; /* name of code of no module, or null; then `vaddr` is its address */
     struct sonde__symindex_frame frames[SYMBOLIZE_FRAMES_MAX]; /* the innermost call first */
     size_t count;                                              /* 0: no name is known */

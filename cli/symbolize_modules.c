@@ -79,6 +79,7 @@ static bool try_open(const struct symbolize_modules *modules, struct symbolize_m
                 "here; names only",
                 path);
         }
+        sonde__symindex_tails(&module->index.index, &module->tails);
         module->found = true;
         return true;
     }
@@ -194,6 +195,15 @@ static bool is_named(const char *file, const char *name)
            (file[size] == '\0' || strcmp(file + size, ".dSYM") == 0);
 }
 
+/* "NAME=FILE": the file, and how long NAME is; 0: it is called as the file is. */
+static const char *given_file(const char *given, size_t *ret_name_size)
+{
+    const char *equals = strchr(given, '=');
+    bool has_name = equals != NULL && memchr(given, '/', (size_t)(equals - given)) == NULL;
+    *ret_name_size = has_name ? (size_t)(equals - given) : 0;
+    return has_name ? equals + 1 : given;
+}
+
 static bool try_fetched(const struct symbolize_modules *modules, struct symbolize_module *module,
                         const char *build_id)
 {
@@ -220,16 +230,12 @@ static bool find(struct symbolize_modules *modules, struct symbolize_module *mod
         build_id = uuid;
     }
     for (unsigned i = 0; i < modules->file_count; i++) {
-        const char *file = modules->files[i];
-        const char *equals = strchr(file, '=');
-        bool named;
-        if (equals != NULL && memchr(file, '/', (size_t)(equals - file)) == NULL) {
-            size_t length = (size_t)(equals - file);
-            named = strncmp(file, base_name(name), length) == 0 && base_name(name)[length] == '\0';
-            file = equals + 1;
-        } else {
-            named = is_named(file, base_name(name));
-        }
+        const char *given = modules->files[i];
+        size_t length;
+        const char *file = given_file(given, &length);
+        bool named = length == 0 ? is_named(file, base_name(name))
+                                 : strncmp(given, base_name(name), length) == 0 &&
+                                       base_name(name)[length] == '\0';
         /* by its name, or an index by its build-id; without a name the first */
         if (name[0] == '\0' || named || (build_id != NULL && strstr(file, ".sndidx") != NULL)) {
             if (try_open(modules, module, file, build_id)) {
@@ -299,6 +305,25 @@ struct symbolize_module *symbolize_module(struct symbolize_modules *modules, con
         return NULL;
     }
     return module;
+}
+
+void symbolize_open_named(struct symbolize_modules *modules)
+{
+    if (modules->named_opened) {
+        return;
+    }
+    modules->named_opened = true;
+    for (unsigned i = 0; i < modules->file_count; i++) {
+        char name[PATH_BYTES];
+        size_t length;
+        const char *file = given_file(modules->files[i], &length);
+        if (length == 0) {
+            snprintf(name, sizeof name, "%s", base_name(file));
+        } else {
+            snprintf(name, sizeof name, "%.*s", (int)length, modules->files[i]);
+        }
+        (void)symbolize_module(modules, name, NULL);
+    }
 }
 
 void symbolize_modules_done(struct symbolize_modules *modules)

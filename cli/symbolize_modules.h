@@ -4,6 +4,7 @@
 #define SONDE_SYMBOLIZE_MODULES_H
 
 #include "cli_symbols.h"
+#include "tail_graph.h"
 
 enum { SYMBOLIZE_FILES_MAX = 256 };
 
@@ -12,6 +13,7 @@ struct symbolize_module {
     char *build_id; /* that was asked for with it, or null */
     bool found;
     struct sonde__symfile_index_file index;
+    struct sonde__tail_graph tails;
     struct symbolize_module *next;
 };
 
@@ -31,6 +33,7 @@ struct symbolize_modules {
     uint32_t image_count;
     struct symbolize_module *opened; /* the one found last first */
     unsigned opened_count;
+    bool named_opened; /* all of --module are */
     bool too_many;
     int exit_code; /* of the first that failed */
 };
@@ -43,6 +46,8 @@ bool symbolize_uuid(const char *text, size_t size, char *ret_digits);
  * Returns null when there is none: then a line was said, once. */
 struct symbolize_module *symbolize_module(struct symbolize_modules *modules, const char *name,
                                           const char *build_id);
+/* Opens all of --module, once: also those that no address names. */
+void symbolize_open_named(struct symbolize_modules *modules);
 void symbolize_modules_done(struct symbolize_modules *modules);
 
 #endif

@@ -5,7 +5,6 @@
 
 #include "cli_file.h"
 #include "demangle.h"
-#include "tail_graph.h"
 
 static void print_name(bool raw, const char *name)
 {
@@ -96,51 +95,28 @@ void symbolize_print_frames_json(bool raw, struct symbolize_answer *answer)
     putchar(']');
 }
 
-/* What is missing between a frame and the one before it. */
-static enum sonde__tail_answer find_tail_calls(const struct symbolize_answer *answer,
-                                               struct sonde__tail_found *ret_found)
-{
-    const struct sonde__symindex *index = &answer->module->index.index;
-    struct sonde__tail_graph graph;
-    uint32_t entry;
-    bool is_main;
-    ret_found->count = 0;
-    sonde__symindex_tails(index, &graph);
-    if (!answer->has_inner ||
-        !sonde__tail_site(&graph, (uint32_t)(answer->vaddr - index->base), &entry, &is_main) ||
-        is_main) {
-        return SONDE__TAIL_NOTHING;
-    }
-    return sonde__tail_between(&graph, entry, (uint32_t)(answer->inner - index->base), ret_found);
-}
-
-/* Frame `i` of those, as an answer. */
-static struct symbolize_answer *tail_call(const struct symbolize_answer *answer,
-                                          const struct sonde__tail_found *found, uint32_t i)
+/* Frame `i` of those that are missing before a frame, as an answer. */
+static struct symbolize_answer *tail_call(const struct symbolize_tails *tails, uint32_t i)
 {
     static struct symbolize_answer inferred;
-    const struct sonde__symindex *index = &answer->module->index.index;
-    inferred.module = answer->module;
-    inferred.vaddr = index->base + found->frames[i].place;
-    inferred.count =
-        sonde__symindex_find(index, inferred.vaddr, inferred.frames, SYMBOLIZE_FRAMES_MAX);
+    inferred.module = tails->frames[i].module;
+    inferred.vaddr = tails->frames[i].vaddr;
+    inferred.count = sonde__symindex_find(&inferred.module->index.index, inferred.vaddr,
+                                          inferred.frames, SYMBOLIZE_FRAMES_MAX);
     return &inferred;
 }
 
-static void print_tail_calls_json(bool raw, const struct symbolize_answer *answer)
+static void print_tail_calls_json(bool raw, const struct symbolize_tails *tails)
 {
-    struct sonde__tail_found found;
-    enum sonde__tail_answer what = find_tail_calls(answer, &found);
-    if (what == SONDE__TAIL_NOTHING) {
-        return;
-    }
     printf(", \"tail_calls\": [");
-    if (what == SONDE__TAIL_SEVERAL) {
-        printf("{\"alternatives\": %" PRIu32 "}, ", found.ways);
+    if (tails->ways != 0) {
+        printf("{\"alternatives\": %" PRIu32 "}, ", tails->ways);
     }
-    for (uint32_t i = 0; i < found.count; i++) {
-        struct symbolize_answer *call = tail_call(answer, &found, i);
-        printf("%s{\"vaddr\": \"0x%" PRIx64 "\", \"frames\": ", i > 0 ? ", " : "", call->vaddr);
+    for (uint32_t i = 0; i < tails->count; i++) {
+        struct symbolize_answer *call = tail_call(tails, i);
+        printf("%s{\"module\": ", i > 0 ? ", " : "");
+        sonde__cli_print_json_string(stdout, call->module->name);
+        printf(", \"vaddr\": \"0x%" PRIx64 "\", \"frames\": ", call->vaddr);
         symbolize_print_frames_json(raw, call);
         putchar('}');
     }
@@ -165,29 +141,31 @@ void symbolize_print_json(bool raw, bool is_first, const char *asked, size_t siz
         printf(", \"address\": \"0x%" PRIx64 "\", \"jit\": ", answer->vaddr);
         sonde__cli_print_json_string(stdout, answer->jit);
     }
-    if (answer->module != NULL) {
-        print_tail_calls_json(raw, answer);
+    if (answer->tails != NULL) {
+        print_tail_calls_json(raw, answer->tails);
     }
     printf(", \"frames\": ");
     symbolize_print_frames_json(raw, answer);
     putchar('}');
 }
 
-void symbolize_print_tail_calls(bool raw, struct symbolize_answer *answer)
+void symbolize_print_tail_calls(bool raw, const struct symbolize_answer *answer)
 {
-    struct sonde__tail_found found;
-    if (find_tail_calls(answer, &found) == SONDE__TAIL_SEVERAL) {
-        if (found.ways == UINT32_MAX) {
-            printf("      ... tail calls, any number of ways ...\n");
-        } else {
-            printf("      ... tail calls, %" PRIu32 " ways ...\n", found.ways);
-        }
+    const struct symbolize_tails *tails = answer->tails;
+    if (tails->ways == UINT32_MAX) {
+        printf("      ... tail calls, any number of ways ...\n");
+    } else if (tails->ways != 0) {
+        printf("      ... tail calls, %" PRIu32 " ways ...\n", tails->ways);
     }
-    for (uint32_t i = 0; i < found.count; i++) {
-        struct symbolize_answer *call = tail_call(answer, &found, i);
+    for (uint32_t i = 0; i < tails->count; i++) {
+        struct symbolize_answer *call = tail_call(tails, i);
         printf("      tail call (inferred)");
         if (call->count != 0) {
             symbolize_print_inside(raw, call);
+        } else {
+            putchar(' ');
+            sonde__cli_print_visible(stdout, call->module->name);
+            printf("+0x%" PRIx64, call->vaddr);
         }
         putchar('\n');
     }

@@ -15,8 +15,8 @@ void symbolize_print_block(bool raw, const char *asked, struct symbolize_answer 
 void symbolize_print_json(bool raw, bool is_first, const char *asked, size_t size,
                           struct symbolize_answer *answer);
 void symbolize_print_frames_json(bool raw, struct symbolize_answer *answer);
-/* What is missing between a frame and the one before it (answer->inner), on lines of its own; in
+/* What is missing between a frame and the one before it (answer->tails), on lines of its own; in
  * JSON it is a member "tail_calls" of the frame that made the call. */
-void symbolize_print_tail_calls(bool raw, struct symbolize_answer *answer);
+void symbolize_print_tail_calls(bool raw, const struct symbolize_answer *answer);
 
 #endif

@@ -4,6 +4,7 @@
 #include "fuzz.h"
 #include "image_cfi.h"
 #include "image_elf.h"
+#include "image_elf_versions.h"
 #include "symbol_index.h"
 
 /* Items of one table that are walked: a table may have as many as the input has bytes. */
@@ -54,6 +55,7 @@ static void walk_elf(const struct sonde__elf *elf)
     struct sonde__elf_segment segment;
     struct sonde__elf_section section;
     struct sonde__elf_symbols symbols;
+    struct sonde__elf_versions versions;
     struct sonde__elf_symbol symbol;
     struct sonde__build_id id;
     struct sonde__cfi cfi;
@@ -76,6 +78,11 @@ static void walk_elf(const struct sonde__elf *elf)
     }
     if (sonde__elf_dynamic_symbols(elf, &symbols)) {
         walk_symbols(&symbols);
+        sonde__elf_versions(elf, &versions);
+        for (uint32_t i = 0; i < symbols.count && i < 2000; i++) {
+            const char *version = sonde__elf_version(&versions, i);
+            read_string(version != NULL ? version : "");
+        }
     }
     sonde__elf_each_note(elf, see_note, &notes);
     (void)sonde__elf_build_id(elf, &id);

@@ -20,12 +20,13 @@ static void read_string(const char *s)
     sink += sum;
 }
 
-static void use_tails(const struct sonde__symindex *index)
+static void use_tails(const struct sonde__symindex *index, struct sonde__symindex_strings *strings)
 {
     struct sonde__tail_graph graph;
     struct sonde__tail_found found;
     struct sonde__tail_node from, to;
-    uint32_t entry;
+    uint32_t entry, cell, place;
+    uint64_t vaddr;
     bool is_main;
     sonde__symindex_tails(index, &graph);
     for (uint32_t i = 0; i < 40 && sonde__tail_node(&graph, i, &from); i++) {
@@ -34,7 +35,19 @@ static void use_tails(const struct sonde__symindex *index)
             FUZZ_MUST(found.count <= SONDE__TAIL_FRAMES_MAX);
         }
         sink += sonde__tail_site(&graph, from.start + 5, &entry, &is_main);
+        for (uint32_t k = 0; k < 40 && sonde__tail_external(&graph, from.start, k, &cell, &place);
+             k++) {
+            read_string(sonde__symindex_word(index, index->base + cell));
+        }
     }
+    for (uint32_t back = 0; back < 500; back++) {
+        if (sonde__tail_leaving_call(&graph, back, &cell)) {
+            const char *name = sonde__symindex_word(index, index->base + cell);
+            read_string(name);
+            sink += sonde__symindex_export(strings, name, &vaddr);
+        }
+    }
+    sink += sonde__symindex_export(strings, "f", &vaddr);
     sink += sonde__tail_main(&graph, &entry);
 }
 
@@ -74,7 +87,7 @@ static void use(const struct sonde__symindex *index, struct sonde__symindex_stri
         read_string(sonde__symindex_name(strings, i));
         read_string(sonde__symindex_file(strings, i));
     }
-    use_tails(index);
+    use_tails(index, strings);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

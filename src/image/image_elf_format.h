@@ -52,6 +52,10 @@
 #define SONDE__SHT_NOBITS   8u
 #define SONDE__SHT_DYNSYM   11u
 
+#define SONDE__SHT_GNU_VERDEF  0x6ffffffdu
+#define SONDE__SHT_GNU_VERNEED 0x6ffffffeu
+#define SONDE__SHT_GNU_VERSYM  0x6fffffffu
+
 #define SONDE__SHF_ALLOC      2u
 #define SONDE__SHF_EXECINSTR  4u
 #define SONDE__SHF_COMPRESSED 0x800u
@@ -66,6 +70,9 @@
 #define SONDE__STB_LOCAL     0u
 #define SONDE__STB_GLOBAL    1u
 #define SONDE__STB_WEAK      2u
+
+#define SONDE__STV_DEFAULT   0u
+#define SONDE__STV_PROTECTED 3u
 
 #define SONDE__DT_NULL     0u
 #define SONDE__DT_NEEDED   1u

@@ -6,6 +6,7 @@ set(sources
     image_elf_compressed.c
     image_elf_note.c
     image_elf_symbols.c
+    image_elf_versions.c
     image_macho.c
     image_macho_binds.c
     image_macho_container.c

@@ -372,6 +372,7 @@ void convert_done(struct convert *c)
         c->chunks,
         c->symbols,
         c->aliases,
+        c->exports,
         c->bad_units,
         c->ranges,
         c->calls,
@@ -417,6 +418,7 @@ static enum sonde_status run(struct convert *c, struct sonde__symindex_made *mad
     if (c->status == SONDE_OK) {
         c->work_left = c->work_all; /* units that used all of it do not cost the symbols */
         convert_symbols(c);
+        convert_exports(c);
     }
     if (c->status == SONDE_OK && c->piece_count == 0 && c->symbol_count == 0) {
         return SONDE_ABSENT;

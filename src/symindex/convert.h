@@ -157,6 +157,12 @@ struct alias {
     uint32_t symbol, name;
 };
 
+/* A function that other images may name: "name@version", or without one. */
+struct export
+{
+    uint32_t name, start; /* start NONE: which one it is, is found out when the program runs */
+};
+
 /* A call: a function at work, and into which call it was inlined. */
 struct call {
     uint32_t function;
@@ -324,6 +330,8 @@ struct convert {
     size_t symbol_count, symbol_capacity;
     struct alias *aliases;
     size_t alias_count, alias_capacity;
+    struct export *exports;
+    size_t export_count, export_capacity;
     struct bad_unit *bad_units;
     size_t bad_unit_count, bad_unit_capacity;
     struct sites sites;
@@ -446,9 +454,10 @@ bool convert_lines_open(struct convert *c, struct sonde__dwarf_program *ret_prog
 void convert_lines_run(struct convert *c, struct sonde__dwarf_program *program);
 void convert_flatten(struct convert *c);
 
-/* --- convert_symbols.c, convert_macho.c, convert_merge.c --- */
+/* --- convert_symbols.c, convert_exports.c, convert_macho.c, convert_merge.c --- */
 
 void convert_symbols(struct convert *c);
+void convert_exports(struct convert *c);
 
 /* A name that a symbol table has for a start. */
 struct candidate {

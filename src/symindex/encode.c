@@ -187,7 +187,8 @@ enum sonde_status convert_encode(struct convert *c, struct sonde__symindex_made 
 {
     struct encode e = {.c = c};
     void (*const steps[])(struct encode *) = {
-        encode_ranges, encode_names, encode_calls, encode_files, encode_symbols, encode_tails,
+        encode_ranges,  encode_names,   encode_calls, encode_files,
+        encode_symbols, encode_exports, encode_tails,
     };
     if (c->strings.count == 0) {
         (void)convert_string(c, "?", 1); /* so that string 0 is there */

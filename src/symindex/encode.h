@@ -5,6 +5,7 @@
 
 #include "convert.h"
 #include "symindex_layout.h"
+#include "tail_make.h"
 
 /* A growing section. */
 struct section {
@@ -56,6 +57,10 @@ void encode_calls(struct encode *e);
 void encode_names(struct encode *e);
 void encode_files(struct encode *e);
 void encode_symbols(struct encode *e);
+void encode_exports(struct encode *e);
 void encode_tails(struct encode *e);
+/* The names of words that lead to other images, by word. */
+void encode_words(struct encode *e, const struct sonde__elf *elf,
+                  const struct sonde__tail_word *words, size_t count);
 
 #endif

@@ -115,6 +115,9 @@ static void collect(struct encode *e)
     for (size_t i = 0; i < c->alias_count; i++) {
         use_name(e, c->aliases[i].name);
     }
+    for (size_t i = 0; i < c->export_count; i++) {
+        use_name(e, c->exports[i].name);
+    }
 }
 
 static void sort_all(struct encode *e)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Tail calls: the image's code, and the call sites of its debug information, -> three sections. A
+/* Tail calls: the image's code, and the call sites of its debug information, -> their sections. A
  * debug file without code has the second only; code alone knows the first. */
 #include <string.h>
 
@@ -10,10 +10,16 @@
 
 static void put(struct encode *e, enum symindex_section section, const uint8_t *data, size_t size)
 {
-    uint8_t *to = encode_room(e, section, size);
+    uint8_t *to = size != 0 ? encode_room(e, section, size) : NULL;
     if (to != NULL) {
         memcpy(to, data, size);
     }
+}
+
+/* The ELF with the code; null: it is a Mach-O. */
+static const struct sonde__elf *code_of(const struct sonde__symindex_source *source)
+{
+    return source->image != NULL ? source->image : source->debug;
 }
 
 static void put_all(struct encode *e, const struct sonde__tail_bytes *bytes)
@@ -22,6 +28,8 @@ static void put_all(struct encode *e, const struct sonde__tail_bytes *bytes)
     put(e, SYMINDEX_TAIL_GRAPH, bytes->graph, bytes->graph_size);
     put(e, SYMINDEX_TAIL_SITES, bytes->sites, bytes->sites_size);
     put(e, SYMINDEX_TAIL_EXTERNALS, bytes->externals, bytes->externals_size);
+    put(e, SYMINDEX_LEAVING_CALLS, bytes->leaving_calls, bytes->leaving_calls_size);
+    encode_words(e, code_of(e->c->source), bytes->words, bytes->word_count);
     if (origin != NULL) {
         encode_u32(origin, bytes->origin.sources);
         encode_u32(origin + 4, bytes->origin.functions);
@@ -52,9 +60,8 @@ static enum sonde_status make_of_code(struct encode *e, const struct sonde__tail
                                       struct sonde__tail_bytes *ret_bytes)
 {
     const struct sonde__symindex_source *source = e->c->source;
-    struct sonde__tail_code code = {.elf = source->image != NULL ? source->image : source->debug,
-                                    .base = e->c->base,
-                                    .described = described};
+    struct sonde__tail_code code = {
+        .elf = code_of(source), .base = e->c->base, .described = described};
     struct sonde__symbol_index *symbols = NULL;
     enum sonde_status status;
     if (code.elf == NULL) {

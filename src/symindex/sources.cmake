@@ -1,5 +1,6 @@
 set(sources
     convert.c
+    convert_exports.c
     convert_files.c
     convert_flatten.c
     convert_lines.c
@@ -13,11 +14,13 @@ set(sources
     convert_symbols.c
     convert_walk.c
     encode.c
+    encode_links.c
     encode_names.c
     encode_ranges.c
     encode_sites.c
     encode_tails.c
     symindex_find.c
+    symindex_links.c
     symindex_open.c
     symindex_strings.c
 )

@@ -96,9 +96,13 @@ uint32_t sonde__symindex_alias(const struct sonde__symindex *index,
  * index has none. */
 void sonde__symindex_tails(const struct sonde__symindex *index,
                            struct sonde__tail_graph *ret_graph);
-/* What they were made of; of older files: the code. */
+/* What they were made of. */
 void sonde__symindex_tail_origin(const struct sonde__symindex *index,
                                  struct sonde__tail_origin *ret_origin);
+
+/* The name, with its version, that the word at a vaddr is bound by; "": it is not known. Lives as
+ * long as the view. */
+const char *sonde__symindex_word(const struct sonde__symindex *index, uint64_t vaddr);
 
 /* A unit whose debug information could not be read whole. False: no such. Strings live as long as
  * the view. */
@@ -129,5 +133,10 @@ void sonde__symindex_strings_done(struct sonde__symindex_strings *strings);
 /* "" when it is unknown, or memory ran out. Live until _done(). */
 const char *sonde__symindex_name(struct sonde__symindex_strings *strings, uint32_t name);
 const char *sonde__symindex_file(struct sonde__symindex_strings *strings, uint32_t file);
+
+/* The function that other images name so, with its version. ret_vaddr: its entry; UINT64_MAX: which
+ * one it is, is found out when the program runs. False: the image has none. */
+bool sonde__symindex_export(struct sonde__symindex_strings *strings, const char *name,
+                            uint64_t *ret_vaddr);
 
 #endif

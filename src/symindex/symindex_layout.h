@@ -8,7 +8,7 @@
 
 #define SYMINDEX_MAGIC       "\x89sndidx\n" /* 8 bytes */
 #define SYMINDEX_MAGIC_BYTES 8u
-#define SYMINDEX_VERSION     1u
+#define SYMINDEX_VERSION     2u
 
 /* Header, offsets of its fields. */
 enum {
@@ -73,13 +73,18 @@ enum symindex_section {
     SYMINDEX_TAIL_SITES = 16,
     SYMINDEX_TAIL_ORIGIN = 17, /* struct sonde__tail_origin, its fields in their order */
     SYMINDEX_TAIL_EXTERNALS = 18,
-    SYMINDEX_KNOWN = 19,
+    SYMINDEX_LEAVING_CALLS = 19,
+    SYMINDEX_WORDS = 20,
+    SYMINDEX_EXPORTS = 21,
+    SYMINDEX_KNOWN = 22,
 };
 
 #define SYMINDEX_BUCKET_SHIFT 10u /* 1 KiB of code */
 #define SYMINDEX_BLOCK_RANGES 32u
 #define SYMINDEX_BLOCK_BYTES  16u
 #define SYMINDEX_NAME_BLOCK   16u /* names */
+#define SYMINDEX_WORD_BYTES   8u  /* offset, text */
+#define SYMINDEX_EXPORT_BYTES 8u  /* name, start */
 /* Zero bytes behind every section of packed fields: a field is read as eight bytes. */
 #define SYMINDEX_PAD 8u
 

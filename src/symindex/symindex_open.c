@@ -166,6 +166,8 @@ void sonde__symindex_tails(const struct sonde__symindex *index, struct sonde__ta
                            ret_graph);
     sonde__tail_add_externals(ret_graph, index->parts[SYMINDEX_TAIL_EXTERNALS].data,
                               (size_t)index->parts[SYMINDEX_TAIL_EXTERNALS].size);
+    sonde__tail_add_leaving_calls(ret_graph, index->parts[SYMINDEX_LEAVING_CALLS].data,
+                                  (size_t)index->parts[SYMINDEX_LEAVING_CALLS].size);
 }
 
 void sonde__symindex_tail_origin(const struct sonde__symindex *index,
@@ -177,7 +179,5 @@ void sonde__symindex_tail_origin(const struct sonde__symindex *index,
         ret_origin->sources = symindex_u32(part->data);
         ret_origin->functions = symindex_u32(part->data + 4);
         ret_origin->calls = symindex_u32(part->data + 8);
-    } else if (index->parts[SYMINDEX_TAIL_GRAPH].size != 0) {
-        ret_origin->sources = SONDE__TAIL_FROM_CODE;
     }
 }

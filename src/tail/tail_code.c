@@ -147,6 +147,17 @@ static void add_call(struct sweep *w, uint64_t back, uint64_t to)
     }
 }
 
+static void add_leaving_call(struct sweep *w, uint64_t back, uint64_t cell)
+{
+    struct tail_scan *s = w->s;
+    uint64_t base = s->code->base;
+    if (cell - base < UINT32_MAX &&
+        TAIL_ROOM(s, leaving_calls, leaving_call_count, leaving_call_capacity)) {
+        s->leaving_calls[s->leaving_call_count++] =
+            (struct tail_leaving_call){(uint32_t)(back - base), (uint32_t)(cell - base)};
+    }
+}
+
 static void add_exit(struct sweep *w, uint64_t pc, uint64_t to)
 {
     struct tail_scan *s = w->s;
@@ -184,6 +195,8 @@ static void follow_slot(struct sweep *w, uint64_t pc, const struct sonde__flow *
     if (flow->kind == SONDE__FLOW_CALL_SLOT) {
         if (kind == TAIL_SLOT_OWN) {
             add_call(w, pc + flow->length, to);
+        } else if (kind == TAIL_SLOT_EXTERNAL) {
+            add_leaving_call(w, pc + flow->length, flow->target);
         }
     } else if (kind == TAIL_SLOT_OWN) {
         add_exit(w, pc, to);
@@ -370,6 +383,7 @@ void tail_scan_done(struct tail_scan *s)
     sonde__mem_free(s->exits);
     sonde__mem_free(s->externals);
     sonde__mem_free(s->calls);
+    sonde__mem_free(s->leaving_calls);
     sonde__mem_free(s->handovers);
 }
 
@@ -389,6 +403,9 @@ enum sonde_status sonde__tail_code_make(const struct sonde__tail_code *code,
     status = tail_slots_read(code->elf, s.arch, &s.slots);
     if (status == SONDE_OK) {
         status = scan(&s, ret_bytes);
+    }
+    if (status == SONDE_OK) {
+        status = tail_link(&s, ret_bytes);
     }
     tail_scan_done(&s);
     return status;

@@ -185,21 +185,49 @@ void sonde__tail_add_externals(struct sonde__tail_graph *graph, const uint8_t *e
                                 : UINT32_MAX;
 }
 
-bool sonde__tail_external(const struct sonde__tail_graph *graph, uint32_t start, uint32_t i,
-                          uint32_t *ret_cell, uint32_t *ret_place)
+void sonde__tail_add_leaving_calls(struct sonde__tail_graph *graph, const uint8_t *calls,
+                                   size_t size)
 {
-    uint32_t low = 0, high = graph->external_count;
-    const uint8_t *at;
+    graph->leaving_calls = calls;
+    graph->leaving_call_count = size / TAIL_LEAVING_CALL_BYTES < UINT32_MAX
+                                    ? (uint32_t)(size / TAIL_LEAVING_CALL_BYTES)
+                                    : UINT32_MAX;
+}
+
+/* The first of `count` entries of `bytes` whose first field is not less. */
+static uint32_t first_at(const uint8_t *entries, uint32_t count, uint32_t bytes, uint32_t value)
+{
+    uint32_t low = 0, high = count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (tail_u32(graph->externals + (size_t)middle * TAIL_EXTERNAL_BYTES) < start) {
+        if (tail_u32(entries + (size_t)middle * bytes) < value) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    at = graph->externals + ((size_t)low + i) * TAIL_EXTERNAL_BYTES;
-    if (i >= graph->external_count - low || tail_u32(at) != start) {
+    return low;
+}
+
+bool sonde__tail_leaving_call(const struct sonde__tail_graph *graph, uint32_t back,
+                              uint32_t *ret_cell)
+{
+    uint32_t i =
+        first_at(graph->leaving_calls, graph->leaving_call_count, TAIL_LEAVING_CALL_BYTES, back);
+    const uint8_t *at = graph->leaving_calls + (size_t)i * TAIL_LEAVING_CALL_BYTES;
+    if (i == graph->leaving_call_count || tail_u32(at) != back) {
+        return false;
+    }
+    *ret_cell = tail_u32(at + 4);
+    return true;
+}
+
+bool sonde__tail_external(const struct sonde__tail_graph *graph, uint32_t start, uint32_t i,
+                          uint32_t *ret_cell, uint32_t *ret_place)
+{
+    uint32_t first = first_at(graph->externals, graph->external_count, TAIL_EXTERNAL_BYTES, start);
+    const uint8_t *at = graph->externals + ((size_t)first + i) * TAIL_EXTERNAL_BYTES;
+    if (i >= graph->external_count - first || tail_u32(at) != start) {
         return false;
     }
     *ret_cell = tail_u32(at + 4);

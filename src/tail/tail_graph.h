@@ -25,6 +25,8 @@ struct sonde__tail_graph {
     uint32_t main;            /* node + 1; 0: unknown */
     const uint8_t *externals; /* jumps to other images, by function */
     uint32_t external_count;
+    const uint8_t *leaving_calls; /* calls of other images' functions, by return address */
+    uint32_t leaving_call_count;
     uint8_t widths[6], site_widths[2];
     uint32_t node_bits, edge_bits, site_bits;
 };
@@ -44,9 +46,12 @@ struct sonde__tail_origin {
 bool sonde__tail_open(const uint8_t *graph, size_t graph_size, const uint8_t *sites,
                       size_t sites_size, struct sonde__tail_graph *ret_graph);
 
-/* With the jumps to other images, which are bytes of their own. */
+/* With the jumps to other images, and the calls of their functions, which are bytes of their own.
+ */
 void sonde__tail_add_externals(struct sonde__tail_graph *graph, const uint8_t *externals,
                                size_t size);
+void sonde__tail_add_leaving_calls(struct sonde__tail_graph *graph, const uint8_t *calls,
+                                   size_t size);
 
 /* Frames that are put in at one place, at most: chains of tail calls are short (libjvm: up to 6).
  */
@@ -78,6 +83,11 @@ struct sonde__tail_found {
  * calls. ret_is_main: not that address, but the main function of the program. */
 bool sonde__tail_site(const struct sonde__tail_graph *graph, uint32_t back, uint32_t *ret_entry,
                       bool *ret_is_main);
+
+/* The word that the call before `back` goes through, to another image's function. False: it is no
+ * such call. */
+bool sonde__tail_leaving_call(const struct sonde__tail_graph *graph, uint32_t back,
+                              uint32_t *ret_cell);
 
 /* The program's main function. False: unknown, or it makes no tail calls. */
 bool sonde__tail_main(const struct sonde__tail_graph *graph, uint32_t *ret_entry);

@@ -24,6 +24,9 @@ enum {
 /* A jump to another image: start of the function, word, 1 + place of the jump or 0. */
 #define TAIL_EXTERNAL_BYTES 12u
 
+/* A call of another image's function: return address, word. */
+#define TAIL_LEAVING_CALL_BYTES 8u
+
 enum tail_width {
     /* of a node */
     TAIL_WIDTH_START,
@@ -45,6 +48,13 @@ enum { TAIL_SITE_WIDTH_BACK, TAIL_SITE_WIDTH_TO, TAIL_SITE_WIDTH_COUNT };
 static inline uint32_t tail_u32(const uint8_t *p)
 {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static inline void tail_put_u32(uint8_t *p, uint32_t value)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        p[i] = (uint8_t)(value >> 8 * i);
+    }
 }
 
 /* `width` (0 to 32) bits at bit `at`. */

@@ -31,13 +31,6 @@ static void put(struct packer *p, uint32_t value, unsigned width)
     p->at += width;
 }
 
-static void put_u32(uint8_t *p, uint32_t value)
-{
-    for (unsigned i = 0; i < 4; i++) {
-        p[i] = (uint8_t)(value >> 8 * i);
-    }
-}
-
 static uint8_t width_of(uint32_t value)
 {
     return value != 0 ? (uint8_t)(32 - __builtin_clz(value)) : 0;
@@ -191,10 +184,10 @@ static enum sonde_status pack_graph(struct make *m, struct sonde__tail_bytes *by
     if (bytes->graph == NULL) {
         return SONDE_MEMORY;
     }
-    put_u32(bytes->graph + TAIL_AT_NODE_COUNT, m->node_count);
-    put_u32(bytes->graph + TAIL_AT_EDGE_COUNT, m->edge_count);
-    put_u32(bytes->graph + TAIL_AT_MAIN,
-            input->main != SONDE__TAIL_NONE ? m->node[input->main] : 0);
+    tail_put_u32(bytes->graph + TAIL_AT_NODE_COUNT, m->node_count);
+    tail_put_u32(bytes->graph + TAIL_AT_EDGE_COUNT, m->edge_count);
+    tail_put_u32(bytes->graph + TAIL_AT_MAIN,
+                 input->main != SONDE__TAIL_NONE ? m->node[input->main] : 0);
     memcpy(bytes->graph + TAIL_AT_WIDTHS, w, sizeof w);
     nodes.data = bytes->graph + TAIL_GRAPH_HEADER;
     edges.data = nodes.data + node_bytes;
@@ -238,7 +231,7 @@ static enum sonde_status pack_sites(struct make *m, size_t call_count,
     if (bytes->sites == NULL) {
         return SONDE_MEMORY;
     }
-    put_u32(bytes->sites + TAIL_AT_SITE_COUNT, m->site_count);
+    tail_put_u32(bytes->sites + TAIL_AT_SITE_COUNT, m->site_count);
     memcpy(bytes->sites + TAIL_AT_SITE_WIDTHS, w, sizeof w);
     sites.data = bytes->sites + TAIL_SITES_HEADER;
     for (size_t i = 0; i < call_count; i++) {
@@ -292,9 +285,9 @@ static enum sonde_status pack_externals(struct make *m, size_t count,
         return SONDE_MEMORY;
     }
     for (size_t i = 0; i < count; i++, to += TAIL_EXTERNAL_BYTES) {
-        put_u32(to, input->functions[input->externals[i].from].start);
-        put_u32(to + 4, input->externals[i].cell);
-        put_u32(to + 8, input->externals[i].place + 1); /* 0: there are several */
+        tail_put_u32(to, input->functions[input->externals[i].from].start);
+        tail_put_u32(to + 4, input->externals[i].cell);
+        tail_put_u32(to + 8, input->externals[i].place + 1); /* 0: there are several */
     }
     return SONDE_OK;
 }
@@ -354,5 +347,7 @@ void sonde__tail_bytes_done(struct sonde__tail_bytes *bytes)
     sonde__mem_free(bytes->graph);
     sonde__mem_free(bytes->sites);
     sonde__mem_free(bytes->externals);
+    sonde__mem_free(bytes->leaving_calls);
+    sonde__mem_free(bytes->words);
     memset(bytes, 0, sizeof *bytes);
 }

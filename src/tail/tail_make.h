@@ -51,9 +51,17 @@ struct sonde__tail_input {
     size_t external_count;
 };
 
+/* A word that calls and jumps to another image go through. */
+struct sonde__tail_word {
+    uint32_t cell;   /* offset of the word */
+    uint32_t symbol; /* index of the dynamic symbol that it is bound to */
+};
+
 struct sonde__tail_bytes {
-    uint8_t *graph, *sites, *externals; /* free with _done() */
-    size_t graph_size, sites_size, externals_size;
+    uint8_t *graph, *sites, *externals, *leaving_calls; /* free with _done() */
+    size_t graph_size, sites_size, externals_size, leaving_calls_size;
+    struct sonde__tail_word *words; /* by cell */
+    size_t word_count;
     uint32_t node_count, edge_count, site_count;
     struct sonde__tail_origin origin; /* made of what: set by who made the input */
 };

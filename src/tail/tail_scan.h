@@ -49,6 +49,12 @@ struct tail_entry_call {
     uint32_t to;
 };
 
+/* A call of another image's function. */
+struct tail_leaving_call {
+    uint32_t back;
+    uint32_t cell; /* offset of the word */
+};
+
 /* A call by a register whose result is handed to a function. */
 struct tail_handover {
     uint32_t back;
@@ -68,6 +74,8 @@ struct tail_scan {
     size_t call_count, call_capacity;
     struct tail_external_exit *externals;
     size_t external_count, external_capacity;
+    struct tail_leaving_call *leaving_calls;
+    size_t leaving_call_count, leaving_call_capacity;
     struct tail_handover *handovers;
     size_t handover_count, handover_capacity;
     bool no_memory;
@@ -89,6 +97,11 @@ uint8_t tail_marks_of_name(const char *name);
 /* Sort the ranges and make them disjoint. */
 void tail_order_ranges(struct tail_scan *s);
 void tail_scan_done(struct tail_scan *s);
+
+/* The calls of other images' functions, and all words that calls and jumps to those go through. On
+ * failure nothing is kept of the bytes. */
+SONDE_NODISCARD enum sonde_status tail_link(struct tail_scan *s,
+                                            struct sonde__tail_bytes *ret_bytes);
 
 SONDE_NODISCARD enum sonde_status tail_resolve(struct tail_scan *s,
                                                struct sonde__tail_bytes *ret_bytes);

@@ -50,6 +50,7 @@ static bool add_cells(const struct sonde__elf *elf, const struct sonde__elf_sect
         }
         memcpy(&cell.vaddr, at, 8);
         cell.to = symbol.value;
+        cell.symbol = symbol.index;
         cell.kind = symbol.section == SONDE__SHN_UNDEF    ? TAIL_SLOT_EXTERNAL
                     : symbol.type == SONDE__STT_GNU_IFUNC ? TAIL_SLOT_UNKNOWN
                                                           : TAIL_SLOT_OWN;
@@ -123,7 +124,7 @@ void tail_slots_done(struct tail_slots *slots)
     memset(slots, 0, sizeof *slots);
 }
 
-enum tail_slot_kind tail_slot(const struct tail_slots *slots, uint64_t vaddr, uint64_t *ret_to)
+const struct tail_cell *tail_cell(const struct tail_slots *slots, uint64_t vaddr)
 {
     size_t low = 0, high = slots->cell_count;
     while (low < high) {
@@ -136,10 +137,19 @@ enum tail_slot_kind tail_slot(const struct tail_slots *slots, uint64_t vaddr, ui
     }
     if (low == slots->cell_count || slots->cells[low].vaddr != vaddr ||
         (low + 1 < slots->cell_count && slots->cells[low + 1].vaddr == vaddr)) {
-        return TAIL_SLOT_UNKNOWN; /* also a word that two relocations claim */
+        return NULL; /* also a word that two relocations claim */
     }
-    *ret_to = slots->cells[low].to;
-    return slots->cells[low].kind;
+    return &slots->cells[low];
+}
+
+enum tail_slot_kind tail_slot(const struct tail_slots *slots, uint64_t vaddr, uint64_t *ret_to)
+{
+    const struct tail_cell *cell = tail_cell(slots, vaddr);
+    if (cell == NULL) {
+        return TAIL_SLOT_UNKNOWN;
+    }
+    *ret_to = cell->to;
+    return cell->kind;
 }
 
 bool tail_in_plt(const struct tail_slots *slots, uint64_t vaddr)

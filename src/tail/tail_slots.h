@@ -17,7 +17,8 @@ enum tail_slot_kind {
 struct tail_slots {
     struct tail_cell {
         uint64_t vaddr;
-        uint64_t to; /* OWN: vaddr */
+        uint64_t to;     /* OWN: vaddr */
+        uint32_t symbol; /* EXTERNAL: the dynamic symbol's index */
         uint8_t kind;
     } * cells; /* by vaddr */
     size_t cell_count, cell_capacity;
@@ -36,7 +37,9 @@ SONDE_NODISCARD enum sonde_status tail_slots_read(const struct sonde__elf *elf, 
                                                   struct tail_slots *ret_slots);
 void tail_slots_done(struct tail_slots *slots);
 
-/* What the word at a vaddr holds; ret_to: OWN only. */
+/* The word at a vaddr; null: nothing says what it holds, or two say different things. */
+const struct tail_cell *tail_cell(const struct tail_slots *slots, uint64_t vaddr);
+/* What it holds; ret_to: OWN only. */
 enum tail_slot_kind tail_slot(const struct tail_slots *slots, uint64_t vaddr, uint64_t *ret_to);
 /* Is a stub at this vaddr? ret_cell: the word that it goes through. */
 bool tail_stub(const struct tail_slots *slots, uint64_t vaddr, uint64_t *ret_cell);

@@ -264,9 +264,10 @@ TEST_TIMEOUT(symbolize_keeps_what_it_made, 120)
                 ".sndidx)+0x$(cat ../at)"); /* by its build-id alone */
     CHECK_CONTAINS(run.out, "prog.c:4");
     test_run_done(&run);
-    run =
-        shell("cd $DIR && printf X | dd of=$(echo cache/sonde/index/*) bs=1 seek=700 conv=notrunc "
-              "2>x && $SONDE symbolize ./prog+0x$(cat at)");
+    run = shell("cd $DIR && i=$(echo cache/sonde/index/*) && s=$(od -An -tu4 -j12 -N4 $i) && "
+                /* the first byte behind the header */
+                "printf X | dd of=$i bs=1 seek=$((s)) conv=notrunc 2>x && $SONDE symbolize "
+                "./prog+0x$(cat at)");
     CHECK_EQ(run.status, 0);
     CHECK(strstr(run.out, "prog.c") == NULL); /* made again, of what is there: symbols */
     CHECK_CONTAINS(run.out, "leaf");
@@ -274,6 +275,14 @@ TEST_TIMEOUT(symbolize_keeps_what_it_made, 120)
     run = shell("cd $DIR && $SONDE symbolize ./whole+0x$(cat at) && $SONDE index --info "
                 "cache/sonde/index/* >x");
     CHECK_EQ(run.status, 0); /* kept anew */
+    CHECK_CONTAINS(run.out, "prog.c:4");
+    test_run_done(&run);
+    run = shell("cd $DIR && printf '\\1' | dd of=$(echo cache/sonde/index/*) bs=1 seek=8 "
+                "conv=notrunc 2>x && $SONDE index --info cache/sonde/index/* 2>&1; "
+                "$SONDE symbolize ./whole+0x$(cat at) && $SONDE index --info cache/sonde/index/* "
+                ">x"); /* of a format that was */
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, "an index file of another version: make it again");
     CHECK_CONTAINS(run.out, "prog.c:4");
     test_run_done(&run);
     run = shell("cd $DIR && rm -r cache && touch cache && $SONDE symbolize ./whole+0x$(cat at)");

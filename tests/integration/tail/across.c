@@ -12,6 +12,9 @@ long leaf(long x);
 #if defined(IMAGE_B)
 long b1(long x)
 {
+#    if defined(OTHER)
+    x = leaf(x);
+#    endif
     return a2(x * 2);
 }
 

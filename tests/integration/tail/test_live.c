@@ -217,7 +217,8 @@ TEST_TIMEOUT(symbolize_with_a_debug_file, 120)
              test_build_dir(), test_build_dir(), test_build_dir(), test_build_dir());
     for (unsigned i = 0; i < sizeof compilers / sizeof compilers[0]; i++) {
         char *text = look_at(compilers[i], "", look);
-        CHECK_CONTAINS(text, "  tail calls 5 of 4 functions, 2 call sites of such functions; "
+        CHECK_CONTAINS(text, "  tail calls 5 of 4 functions, 0 to other images, 2 call sites "
+                             "of such functions; "
                              "from call sites\n");
         const char *leaf = strstr(text, "[leaf at");
         CHECK(leaf != NULL);
@@ -230,20 +231,22 @@ TEST_TIMEOUT(symbolize_with_a_debug_file, 120)
 
 /* Chains through other images: main -> top -> a1 => b1 => a2 => leaf, of a program and two
  * libraries, against the same program without sibling calls, whose stack shows all of them. */
-static char *across(const char *compiler, const char *flags, const char *link, const char *argument)
+static char *look_across(const char *compiler, const char *flags, const char *link,
+                         const char *argument, const char *look)
 {
     char command[3 * BYTES], list[BYTES];
     const char *argv[] = {"sh", "-c", command, NULL};
     struct test_run run;
-    snprintf(command, sizeof command,
-             "cd %s && S=%s/tests/integration/tail/across.c && C='%s -w %s' &&\n"
-             "$C -shared -fPIC -DIMAGE_B -o libb.so $S -Wl,-z,lazy && "
-             "$C -shared -fPIC -DIMAGE_A -o liba.so $S ./libb.so %s && "
-             "$C -o across $S ./liba.so ./libb.so -Wl,-rpath,$PWD || exit 77\n"
-             "rm -f started; mkfifo started; ./across %s > started &\n"
-             "P=$!; read line < started; sleep 0.2\n"
-             "%s/cli/sonde stacks $P; R=$?; kill $P; exit $R",
-             test_folder(), test_source_dir(), compiler, flags, link, argument, test_build_dir());
+    snprintf(
+        command, sizeof command,
+        "SONDE=%s/cli/sonde; cd %s && S=%s/tests/integration/tail/across.c && C='%s -w %s' &&\n"
+        "$C -shared -fPIC -DIMAGE_B -o libb.so $S -Wl,-z,lazy && "
+        "$C -shared -fPIC -DIMAGE_A -o liba.so $S ./libb.so %s && "
+        "$C -o across $S ./liba.so ./libb.so -Wl,-rpath,$PWD || exit 77\n"
+        "rm -f started; mkfifo started; ./across %s > started &\n"
+        "P=$!; read line < started; sleep 0.2\n"
+        "%s; R=$?; kill $P; exit $R",
+        test_build_dir(), test_folder(), test_source_dir(), compiler, flags, link, argument, look);
     run = test_run(argv, NULL, NULL, 100);
     if (run.status == 77 || run.status == 127) {
         SKIP("%s", run.err);
@@ -252,6 +255,11 @@ static char *across(const char *compiler, const char *flags, const char *link, c
     functions_of(run.out, list);
     test_run_done(&run);
     return strdup(list);
+}
+
+static char *across(const char *compiler, const char *flags, const char *link, const char *argument)
+{
+    return look_across(compiler, flags, link, argument, "$SONDE stacks $P");
 }
 
 static void check_across(const char *compiler, const char *flags, const char *link,
@@ -292,4 +300,83 @@ TEST_TIMEOUT(through_other_images_not_certain, 200)
     list = across("gcc", "-O2", "-Wl,-z,lazy", "x");
     CHECK(strstr(list, "*b") == NULL && strstr(list, "*a") == NULL);
     free(list);
+}
+
+/* What is left of the stack when only the frames that are there were kept, as a log has them. */
+#define KEEP                                                                                       \
+    "$SONDE stacks $P | grep -v inferred | "                                                       \
+    "sed 's/^\\( *#[0-9]*\\) .* \\([^ ]*+0x[0-9a-f]*\\).*/\\1 \\2/' | grep across >kept; "
+/* "#1 leaf" of a frame that symbolize names, "a2" of a tail call. */
+#define NAMES                                                                                      \
+    " | sed -n 's/^ *\\(#[0-9]*\\) .*\\[\\([a-z0-9_]*\\) at .*/\\1 \\2/p; "                        \
+    "s/^ *tail call (inferred) \\[\\([a-z0-9_]*\\) at .*/\\1/p; "                                  \
+    "s/^ *[a-z0-9]*+0x[0-9a-f]* .*\\[\\([a-z0-9]*\\) at .*  \\[tail call, inferred\\]$/\\1/p'"
+
+/* The same chain of a log, whose images are bound by names; and of a report, which has it. */
+TEST_TIMEOUT(through_other_images_of_logs, 200)
+{
+    static const char expected[] = "leaf\n*a2\n*b1\n*a1\ntop\nmain\n";
+    static const char *const looks[] = {
+        KEEP "$SONDE symbolize -m across -m libb.so -m liba.so <kept" NAMES,
+        KEEP "for f in across liba.so libb.so; do mkdir d$f; $SONDE index -o d$f $f >x; "
+             "I=\"$I -m $f=$(echo d$f/*)\"; done; $SONDE symbolize $I <kept" NAMES,
+        "$SONDE stacks --report r $P >x; $SONDE symbolize --report r" NAMES,
+        "$SONDE stacks $P >text; "
+        "$SONDE symbolize -m across -m libb.so -m liba.so <text 2>x" NAMES,
+    };
+    for (unsigned i = 0; i < sizeof looks / sizeof looks[0]; i++) {
+        char *list = look_across("gcc", "-O2 -g -Wl,--build-id", "", "", looks[i]);
+        if (strcmp(list, expected) != 0) {
+            FAIL("%s\n%s", looks[i], list);
+        }
+        free(list);
+    }
+}
+
+/* Two libraries have the name, or none that is at hand: no way is shown. */
+TEST_TIMEOUT(through_other_images_of_logs_not_certain, 200)
+{
+    char *list = look_across("gcc", "-O2 -g", "", "",
+                             KEEP "$C -shared -fPIC -DIMAGE_B -DOTHER -o other.so $S && "
+                                  "$SONDE symbolize -m across -m libb.so -m liba.so -m other.so "
+                                  "<kept" NAMES);
+    CHECK_STR(list, "leaf\ntop\nmain\n");
+    free(list);
+    list = look_across("gcc", "-O2 -g", "", "",
+                       KEEP "$SONDE symbolize -m across -m liba.so <kept" NAMES);
+    CHECK_STR(list, "leaf\ntop\nmain\n");
+    free(list);
+    list = look_across("gcc", "-O2 -g", "", "x",
+                       KEEP "$SONDE symbolize -m across -m libb.so -m liba.so <kept" NAMES);
+    CHECK_STR(list, "leaf\n*either\neither_top\nmain\n"); /* was called in any case */
+    free(list);
+}
+
+/* Which of two functions of one name it is, the version says that the program is bound to. */
+TEST_TIMEOUT(versions_of_a_name, 200)
+{
+    static const char *const ways[][2] = {{"", "f_new"}, {"-DOLD", "f_old"}};
+    for (unsigned i = 0; i < 2; i++) {
+        char command[2 * BYTES];
+        const char *argv[] = {"sh", "-c", command, NULL};
+        snprintf(command, sizeof command,
+                 "SONDE=%s/cli/sonde; cd %s && S=%s/tests/integration/tail/versions.c && "
+                 "printf 'OLD { global: f; }; NEW { global: f; } OLD;' >map && C='gcc -O2 -g' && "
+                 "$C -shared -fPIC -DLIBRARY -Wl,--version-script=map -o libv.so $S && "
+                 "$C -rdynamic %s -o across $S ./libv.so -Wl,-rpath,$PWD || exit 77\n"
+                 "rm -f started; mkfifo started; ./across >started & P=$!; read line <started\n"
+                 "sleep 0.2; " KEEP "kill $P; grep -n 'long f' $S; "
+                 "$SONDE symbolize --no-demangle -m across -m libv.so <kept",
+                 test_build_dir(), test_folder(), test_source_dir(), ways[i][0]);
+        struct test_run run = test_run(argv, NULL, NULL, 100);
+        if (run.status == 77) {
+            SKIP("%s", run.err);
+        }
+        CHECK_EQ(run.status, 0);
+        const char *call = strstr(run.out, "tail call (inferred) [");
+        const char *line = call != NULL ? strstr(call, "versions.c:") : NULL;
+        CHECK(line != NULL);
+        CHECK_EQ(atoi(line + strlen("versions.c:")), i == 0 ? 15 : 10);
+        test_run_done(&run);
+    }
 }

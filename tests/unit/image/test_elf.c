@@ -9,6 +9,7 @@
 
 #include "fuzz.h"
 #include "image_elf.h"
+#include "image_elf_versions.h"
 #include "test.h"
 
 struct file {
@@ -140,6 +141,7 @@ static void check_symbols(const struct file *file, const char *path)
 {
     struct sonde__elf_symbols symbols, by_dynamic;
     struct sonde__elf_symbol symbol;
+    struct sonde__elf_versions versions;
     struct sonde__elf stripped = file->elf;
     struct test_run run = readelf("--dyn-syms", path);
     unsigned seen = 0;
@@ -147,6 +149,7 @@ static void check_symbols(const struct file *file, const char *path)
         test_run_done(&run);
         return;
     }
+    sonde__elf_versions(&file->elf, &versions);
     for (char *line = strtok(run.out, "\n"); line != NULL; line = strtok(NULL, "\n")) {
         unsigned index;
         unsigned long value, size;
@@ -156,6 +159,12 @@ static void check_symbols(const struct file *file, const char *path)
             continue;
         }
         size = strtoul(size_text, NULL, 0);
+        const char *version = name + strcspn(name, "@");
+        version += strspn(version, "@"); /* two of them: the one that is taken by default */
+        CHECK(sonde__elf_version(&versions, index) != NULL);
+        if (strcmp(section, "ABS") != 0) { /* the versions' own symbols: it shows none of them */
+            CHECK_STR(sonde__elf_version(&versions, index), version);
+        }
         name[strcspn(name, "@")] = '\0';
         CHECK(sonde__elf_symbols_at(&symbols, index, &symbol));
         CHECK_EQ(symbol.value, value);

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolize_tails.h"
+
+#include <string.h>
+
+#include "tail_across.h"
+
+enum { NAME_BYTES = 4096 };
+
+/* --- modules as numbered images: one that was opened by two names is one image --- */
+
+static bool is_same_image(const struct symbolize_module *a, const struct symbolize_module *b)
+{
+    const struct sonde__build_id *x = &a->index.index.build_id, *y = &b->index.index.build_id;
+    return a == b ||
+           (x->size != 0 && x->size == y->size && memcmp(x->bytes, y->bytes, x->size) == 0);
+}
+
+static uint32_t number_of(const struct symbolize_modules *modules,
+                          const struct symbolize_module *module)
+{
+    uint32_t number = 0;
+    const struct symbolize_module *at = modules->opened;
+    while (!at->found || !is_same_image(at, module)) { /* it is in the list */
+        at = at->next;
+        number++;
+    }
+    return number;
+}
+
+static struct symbolize_module *module_of(const struct symbolize_modules *modules, uint32_t number)
+{
+    struct symbolize_module *module = modules->opened;
+    while (number-- != 0) {
+        module = module->next;
+    }
+    return module;
+}
+
+/* --- who has a name --- */
+
+/* The entry of the function that a name with its version is bound to, in one module. Where a module
+ * has no versions, the loader takes its names for any. */
+static bool find_export(struct symbolize_module *module, const char *name, uint64_t *ret_vaddr)
+{
+    char bare[NAME_BYTES];
+    size_t size = strcspn(name, "@");
+    if (sonde__symindex_export(&module->index.strings, name, ret_vaddr)) {
+        return true;
+    }
+    if (name[size] == '\0' || size >= sizeof bare) {
+        return false;
+    }
+    memcpy(bare, name, size);
+    bare[size] = '\0';
+    return sonde__symindex_export(&module->index.strings, bare, ret_vaddr);
+}
+
+static bool find_name(struct symbolize_modules *modules, const char *name,
+                      struct sonde__tail_place *ret_place)
+{
+    bool is_known = false;
+    if (name[0] == '\0') {
+        return false;
+    }
+    symbolize_open_named(modules);
+    for (struct symbolize_module *module = modules->opened; module != NULL; module = module->next) {
+        uint64_t vaddr;
+        if (module->found && find_export(module, name, &vaddr)) {
+            uint32_t number = number_of(modules, module);
+            if (vaddr == UINT64_MAX ||
+                (is_known && (ret_place->image != number || ret_place->vaddr != vaddr))) {
+                return false; /* several have it: which one comes first is not known here */
+            }
+            *ret_place = (struct sonde__tail_place){number, vaddr};
+            is_known = true;
+        }
+    }
+    return is_known;
+}
+
+/* --- the search --- */
+
+static const struct sonde__tail_graph *graph_of(void *ctx, uint32_t image, uint64_t *ret_base)
+{
+    struct symbolize_module *module = module_of(ctx, image);
+    *ret_base = module->index.index.base;
+    return &module->tails;
+}
+
+static bool word_of(void *ctx, const struct sonde__tail_place *at, struct sonde__tail_place *ret_to)
+{
+    const struct symbolize_module *module = module_of(ctx, at->image);
+    return find_name(ctx, sonde__symindex_word(&module->index.index, at->vaddr), ret_to);
+}
+
+static bool entry_of(void *ctx, const struct sonde__tail_place *at, uint64_t *ret_vaddr)
+{
+    struct sonde__symindex_symbol symbol;
+    if (!sonde__symindex_symbol(&module_of(ctx, at->image)->index.index, at->vaddr, &symbol)) {
+        return false;
+    }
+    *ret_vaddr = symbol.start;
+    return true;
+}
+
+/* What the call before `back` enters. The main function that start-up code calls is taken for that
+ * of the image whose code it has led to. */
+static bool find_callee(struct symbolize_modules *modules, const struct symbolize_module *caller,
+                        uint64_t back, const struct symbolize_module *inner,
+                        struct sonde__tail_place *ret_entry)
+{
+    uint64_t base = caller->index.index.base;
+    uint32_t entry, cell;
+    bool is_main = false;
+    if (back - base >= UINT32_MAX) {
+        return false;
+    }
+    if (sonde__tail_site(&caller->tails, (uint32_t)(back - base), &entry, &is_main)) {
+        const struct symbolize_module *where = is_main ? inner : caller;
+        if (is_main && !sonde__tail_main(&inner->tails, &entry)) {
+            return false;
+        }
+        *ret_entry =
+            (struct sonde__tail_place){number_of(modules, where), where->index.index.base + entry};
+        return true;
+    }
+    return sonde__tail_leaving_call(&caller->tails, (uint32_t)(back - base), &cell) &&
+           find_name(modules, sonde__symindex_word(&caller->index.index, base + cell), ret_entry);
+}
+
+/* All in the image of the function that was called. */
+static bool find_inside(const struct symbolize_modules *modules,
+                        const struct sonde__tail_place *entry, uint64_t pc,
+                        struct symbolize_tails *ret_tails)
+{
+    struct symbolize_module *module = module_of(modules, entry->image);
+    uint64_t base = module->index.index.base;
+    struct sonde__tail_found found;
+    if (entry->vaddr - base >= UINT32_MAX || pc - base >= UINT32_MAX) {
+        return false;
+    }
+    enum sonde__tail_answer answer = sonde__tail_between(
+        &module->tails, (uint32_t)(entry->vaddr - base), (uint32_t)(pc - base), &found);
+    for (uint32_t i = 0; i < found.count; i++) {
+        ret_tails->frames[i].module = module;
+        ret_tails->frames[i].vaddr = base + found.frames[i].place;
+    }
+    ret_tails->count = found.count;
+    ret_tails->ways = answer == SONDE__TAIL_SEVERAL ? found.ways : 0;
+    return answer != SONDE__TAIL_NOTHING;
+}
+
+bool symbolize_find_tails(struct symbolize_modules *modules, struct symbolize_module *caller,
+                          uint64_t back, struct symbolize_module *inner, uint64_t pc,
+                          struct symbolize_tails *ret_tails)
+{
+    const struct sonde__tail_images images = {modules, graph_of, word_of, entry_of};
+    struct sonde__tail_place entry, there;
+    struct sonde__tail_across across;
+    bool is_found;
+    if (!find_callee(modules, caller, back, inner, &entry)) {
+        return false;
+    }
+    there = (struct sonde__tail_place){number_of(modules, inner), pc};
+    is_found = there.image == entry.image && find_inside(modules, &entry, pc, ret_tails);
+    if (is_found && ret_tails->ways == 0) {
+        return true;
+    }
+    enum sonde__tail_answer answer = sonde__tail_across(&images, &entry, &there, &across);
+    if (answer == SONDE__TAIL_NOTHING || (is_found && answer != SONDE__TAIL_FRAMES)) {
+        return is_found;
+    }
+    for (uint32_t i = 0; i < across.count; i++) {
+        ret_tails->frames[i].module = module_of(modules, across.frames[i].image);
+        ret_tails->frames[i].vaddr = across.frames[i].vaddr;
+    }
+    ret_tails->count = across.count;
+    ret_tails->ways = across.ways;
+    return true;
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What leads to other images, for those who ask when the program does not run: calls of their
+ * functions, and by which symbol each word is bound that a call or jump goes through. */
+#include <stdlib.h>
+
+#include "mem_heap.h"
+#include "tail_layout.h"
+#include "tail_scan.h"
+
+static int by_back(const void *a, const void *b)
+{
+    const struct tail_leaving_call *x = a, *y = b;
+    return (x->back > y->back) - (x->back < y->back);
+}
+
+static int by_cell(const void *a, const void *b)
+{
+    const struct sonde__tail_word *x = a, *y = b;
+    return (x->cell > y->cell) - (x->cell < y->cell);
+}
+
+static bool pack_calls(struct tail_scan *s, struct sonde__tail_bytes *bytes)
+{
+    size_t size = s->leaving_call_count * TAIL_LEAVING_CALL_BYTES;
+    uint8_t *to = sonde__mem_alloc(size);
+    if (to == NULL) {
+        return false;
+    }
+    if (s->leaving_call_count != 0) {
+        qsort(s->leaving_calls, s->leaving_call_count, sizeof *s->leaving_calls, by_back);
+    }
+    bytes->leaving_calls = to;
+    bytes->leaving_calls_size = size;
+    for (size_t i = 0; i < s->leaving_call_count; i++, to += TAIL_LEAVING_CALL_BYTES) {
+        tail_put_u32(to, s->leaving_calls[i].back);
+        tail_put_u32(to + 4, s->leaving_calls[i].cell);
+    }
+    return true;
+}
+
+static void add_word(const struct tail_scan *s, uint32_t cell, struct sonde__tail_bytes *bytes)
+{
+    const struct tail_cell *found = tail_cell(&s->slots, s->code->base + cell);
+    if (found != NULL && found->kind == TAIL_SLOT_EXTERNAL) {
+        bytes->words[bytes->word_count++] = (struct sonde__tail_word){cell, found->symbol};
+    }
+}
+
+static bool list_words(const struct tail_scan *s, struct sonde__tail_bytes *bytes)
+{
+    size_t kept = 0;
+    bytes->words =
+        sonde__mem_alloc_array(s->external_count + s->leaving_call_count, sizeof *bytes->words);
+    if (bytes->words == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < s->external_count; i++) {
+        add_word(s, s->externals[i].cell, bytes);
+    }
+    for (size_t i = 0; i < s->leaving_call_count; i++) {
+        add_word(s, s->leaving_calls[i].cell, bytes);
+    }
+    if (bytes->word_count != 0) {
+        qsort(bytes->words, bytes->word_count, sizeof *bytes->words, by_cell);
+    }
+    for (size_t i = 0; i < bytes->word_count; i++) {
+        if (kept == 0 || bytes->words[kept - 1].cell != bytes->words[i].cell) {
+            bytes->words[kept++] = bytes->words[i];
+        }
+    }
+    bytes->word_count = kept;
+    return true;
+}
+
+enum sonde_status tail_link(struct tail_scan *s, struct sonde__tail_bytes *bytes)
+{
+    if (pack_calls(s, bytes) && list_words(s, bytes)) {
+        return SONDE_OK;
+    }
+    sonde__tail_bytes_done(bytes);
+    return SONDE_MEMORY;
+}
