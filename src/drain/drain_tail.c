@@ -13,11 +13,12 @@
 
 void drain_tails_done(struct drain_tails *tails)
 {
-    for (size_t i = 0; i < tails->count; i++) {
-        sonde__tail_bytes_done(&tails->graphs[i]->bytes);
-        sonde__mem_free(tails->graphs[i]);
+    while (tails->graphs != NULL) {
+        struct drain_graph *graph = tails->graphs;
+        tails->graphs = graph->next;
+        sonde__tail_bytes_done(&graph->bytes);
+        sonde__mem_free(graph);
     }
-    sonde__mem_free(tails->graphs);
 }
 
 /* An address, in an image of the snapshot. */
@@ -60,16 +61,17 @@ static const struct drain_graph *graph_of(struct drain_tails *tails, const struc
     struct drain_graph *graph;
     struct sonde__tail_code code = {.elf = place->elf};
     uint64_t end;
-    for (size_t i = 0; i < tails->count; i++) {
-        if (tails->graphs[i]->elf == place->elf) {
-            return tails->graphs[i];
+    for (graph = tails->graphs; graph != NULL; graph = graph->next) {
+        if (graph->elf == place->elf) {
+            return graph;
         }
     }
-    if (!sonde__mem_grow(&tails->graphs, tails->count, &tails->capacity, sizeof *tails->graphs) ||
-        (graph = sonde__mem_alloc_zeroed(sizeof *graph)) == NULL) {
+    graph = sonde__mem_alloc_zeroed(sizeof *graph);
+    if (graph == NULL) {
         return NULL;
     }
-    tails->graphs[tails->count++] = graph;
+    graph->next = tails->graphs;
+    tails->graphs = graph;
     graph->elf = place->elf;
     if (sonde__symfile_tails(tails->symbols, place->image, NULL, 0, &graph->graph, &graph->base)) {
         return graph;

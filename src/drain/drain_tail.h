@@ -15,13 +15,13 @@ struct drain_graph {
     struct sonde__tail_bytes bytes;
     struct sonde__tail_graph graph;
     uint64_t base;
+    struct drain_graph *next;
 };
 
 struct drain_tails {
     struct sonde__target *target;
     struct sonde__symfile_cache *symbols;
-    struct drain_graph **graphs;
-    size_t count, capacity;
+    struct drain_graph *graphs; /* the newest first */
 };
 
 struct drain_tail_calls {
