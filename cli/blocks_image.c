@@ -8,26 +8,6 @@
 #include "block_captures.h"
 #include "demangle.h"
 
-const char *blocks_kind_text(unsigned kind)
-{
-    static const char *const texts[] = {
-#define TEXT(name, text) text,
-        SONDE_BLOCK_KIND_MAP(TEXT)
-#undef TEXT
-    };
-    return kind < sizeof texts / sizeof texts[0] ? texts[kind] : "?";
-}
-
-const char *blocks_source_text(unsigned source)
-{
-    static const char *const texts[] = {
-#define TEXT(name, text) text,
-        SONDE_BLOCK_SOURCE_MAP(TEXT)
-#undef TEXT
-    };
-    return source < sizeof texts / sizeof texts[0] ? texts[source] : "?";
-}
-
 /* --- captures: what the sources say, the most reliable first --- */
 
 static struct blocks_capture *take_capture(struct blocks_desc *desc,

@@ -77,9 +77,6 @@ void blocks_name_function(struct blocks_image *image, uint64_t address,
 /* The file's own coordinates of an address. */
 uint64_t blocks_vaddr(const struct blocks_image *image, uint64_t address);
 
-/* "strong", ...; "helper", ... */
-const char *blocks_kind_text(unsigned kind);
-const char *blocks_source_text(unsigned source);
 enum { BLOCKS_SOURCES = SONDE_BLOCK_BY_DWARF + 1 };
 
 /* --- output --- */

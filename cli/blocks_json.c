@@ -30,7 +30,7 @@ static void print_sources(const char *key, uint32_t sources)
     printf("\"%s\": [", key);
     for (unsigned i = 0; i < BLOCKS_SOURCES; i++) {
         if ((sources >> i & 1) != 0) {
-            printf("%s\"%s\"", comma, blocks_source_text(i));
+            printf("%s\"%s\"", comma, sonde_block_source_text(i));
             comma = ", ";
         }
     }
@@ -41,12 +41,12 @@ static void print_capture(const struct blocks_capture *capture, bool first)
 {
     printf("%s\n        {\"offset\": %" PRIu32 ", \"size\": ", first ? "" : ",", capture->offset);
     printf(capture->size != 0 ? "%" PRIu32 : "null", capture->size);
-    printf(", \"kind\": \"%s\", \"part\": %s, ", blocks_kind_text(capture->kind),
+    printf(", \"kind\": \"%s\", \"part\": %s, ", sonde_block_kind_text(capture->kind),
            capture->inside ? "true" : "false");
     print_sources("known_by", capture->sources);
     if (capture->other_sources != 0) {
         printf(", \"disagreement\": {\"kind\": ");
-        printf(capture->other_said ? "\"%s\", " : "null, ", blocks_kind_text(capture->other));
+        printf(capture->other_said ? "\"%s\", " : "null, ", sonde_block_kind_text(capture->other));
         print_sources("known_by", capture->other_sources);
         putchar('}');
     }

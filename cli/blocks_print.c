@@ -21,7 +21,7 @@ static void print_sources(uint32_t sources)
     const char *comma = "";
     for (unsigned i = 0; i < BLOCKS_SOURCES; i++) {
         if ((sources >> i & 1) != 0) {
-            printf("%s%s", comma, blocks_source_text(i));
+            printf("%s%s", comma, sonde_block_source_text(i));
             comma = ", ";
         }
     }
@@ -59,7 +59,7 @@ static struct widths measure(const struct blocks_image *image, const struct bloc
 {
     struct widths widths = {0, 0};
     for (unsigned i = 0; i < desc->capture_count; i++) {
-        int kind = (int)strlen(blocks_kind_text(desc->captures[i].kind)) +
+        int kind = (int)strlen(sonde_block_kind_text(desc->captures[i].kind)) +
                    (desc->captures[i].inside ? PART_INDENT : 0) +
                    (desc->captures[i].in_box ? BOX_INDENT : 0);
         int type = (int)strlen(type_text(image, &desc->captures[i]));
@@ -74,7 +74,7 @@ static void print_capture(const struct blocks_image *image, const struct blocks_
 {
     int part = capture->inside ? PART_INDENT : 0, box = capture->in_box ? BOX_INDENT : 0;
     printf("%*s+%-5" PRIu32 "%*s%-*s", 4 + box, "", capture->offset, part, "",
-           widths->kind + 2 - part - box, blocks_kind_text(capture->kind));
+           widths->kind + 2 - part - box, sonde_block_kind_text(capture->kind));
     const char *text = type_text(image, capture);
     if (widths->type != 0 || text[0] != '\0') {
         int pad = widths->type - (int)strlen(text);
@@ -86,7 +86,7 @@ static void print_capture(const struct blocks_image *image, const struct blocks_
         printf("%s", capture->sources != 0 ? "; " : "");
         print_sources(capture->other_sources);
         printf("%s: %s", capture->sources != 0 ? "" : " alone",
-               capture->other_said ? blocks_kind_text(capture->other) : "nothing");
+               capture->other_said ? sonde_block_kind_text(capture->other) : "nothing");
     }
     putchar('\n');
 }

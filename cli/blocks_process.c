@@ -64,12 +64,13 @@ static void print_known(const struct sonde__blockheap_capture *capture)
     const char *comma = "  ";
     for (unsigned i = 0; i < SOURCES; i++) {
         if ((capture->sources >> i & 1) != 0) {
-            printf("%s%s", comma, heap_view_source(i));
+            printf("%s%s", comma, sonde_block_source_text(i));
             comma = ", ";
         }
     }
     if (capture->denied != SONDE_BLOCK_UNKNOWN) {
-        printf("; %s: %s", heap_view_source(capture->denied_by), heap_view_kind(capture->denied));
+        printf("; %s: %s", sonde_block_source_text(capture->denied_by),
+               sonde_block_kind_text(capture->denied));
     }
 }
 
@@ -143,7 +144,7 @@ static void print_captures(struct heap_view *view, const struct sonde__blockheap
         uint64_t value = 0;
         const char *declaration = declaration_of(capture, depth > 0);
         printf("%*s+%-5" PRIu32 "%s%-11s", (int)(4 + 4 * depth), "", capture->offset,
-               capture->inside ? "  " : "", heap_view_kind(capture->kind));
+               capture->inside ? "  " : "", sonde_block_kind_text(capture->kind));
         if (declaration[0] != '\0') {
             printf("  ");
             sonde__cli_print_visible(stdout, declaration);
@@ -220,11 +221,12 @@ static void json_captures(struct heap_view *view, const struct sonde__blockheap_
         const char *comma = "";
         printf("%s{\"offset\": %" PRIu32 ", \"size\": %" PRIu32
                ", \"kind\": \"%s\", \"owned\": %s, \"part\": %s, \"sources\": [",
-               i == 0 ? "" : ", ", capture->offset, capture->size, heap_view_kind(capture->kind),
-               capture->owned ? "true" : "false", capture->inside ? "true" : "false");
+               i == 0 ? "" : ", ", capture->offset, capture->size,
+               sonde_block_kind_text(capture->kind), capture->owned ? "true" : "false",
+               capture->inside ? "true" : "false");
         for (unsigned s = 0; s < SOURCES; s++) {
             if ((capture->sources >> s & 1) != 0) {
-                printf("%s\"%s\"", comma, heap_view_source(s));
+                printf("%s\"%s\"", comma, sonde_block_source_text(s));
                 comma = ", ";
             }
         }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sonde/block.h>
+
 #include "cli_file.h"
 #include "cmd.h"
 #include "heap_view.h"
@@ -129,13 +131,15 @@ static const char *name_of(struct request *request, const struct sonde__blockhea
 /* What an object's word is to it. */
 static const char *kind_of(const struct sonde__blockheap_edge *edge)
 {
-    return !edge->by_object ? heap_view_kind(edge->kind) : edge->maybe ? "perhaps" : "strong";
+    return !edge->by_object ? sonde_block_kind_text(edge->kind)
+           : edge->maybe    ? "perhaps"
+                            : "strong";
 }
 
 /* "self, strong at 40", "__block variable at 32, strong at 40 of it", "perhaps at 16". */
 static void print_way(struct request *request, const struct sonde__blockheap_edge *edge)
 {
-    const char *kind = heap_view_kind(edge->kind), *name = name_of(request, edge);
+    const char *kind = sonde_block_kind_text(edge->kind), *name = name_of(request, edge);
     if (name != NULL) {
         sonde__cli_print_visible(stdout, name);
         printf(", ");
@@ -264,7 +268,8 @@ static void json_edge(struct request *request, const struct sonde__blockheap_edg
     json_node(request, "from", edge->from);
     printf(", ");
     json_node(request, "to", edge->to);
-    printf(", \"kind\": \"%s\", \"offset\": %" PRIu32, heap_view_kind(edge->kind), edge->offset);
+    printf(", \"kind\": \"%s\", \"offset\": %" PRIu32, sonde_block_kind_text(edge->kind),
+           edge->offset);
     if (edge->inner >= 0) {
         printf(", \"variable_offset\": %" PRId32, edge->inner);
     }

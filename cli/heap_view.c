@@ -244,17 +244,3 @@ const struct sonde__block_member *heap_view_variable(struct heap_view *view, uin
     }
     return NULL;
 }
-
-const char *heap_view_kind(unsigned kind)
-{
-#define KIND_TEXT(name, text) text,
-    static const char *const texts[] = {SONDE_BLOCK_KIND_MAP(KIND_TEXT)};
-    return kind < sizeof texts / sizeof texts[0] ? texts[kind] : "?";
-}
-
-const char *heap_view_source(unsigned source)
-{
-#define SOURCE_TEXT(name, text) text,
-    static const char *const texts[] = {SONDE_BLOCK_SOURCE_MAP(SOURCE_TEXT)};
-    return source < sizeof texts / sizeof texts[0] ? texts[source] : "?";
-}

@@ -72,7 +72,4 @@ void heap_view_print_value(struct heap_view *view, uint64_t value, bool is_known
 const struct sonde__block_member *heap_view_variable(struct heap_view *view, uint64_t block,
                                                      uint32_t offset);
 
-const char *heap_view_kind(unsigned kind);
-const char *heap_view_source(unsigned source);
-
 #endif
