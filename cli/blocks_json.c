@@ -154,7 +154,7 @@ static void print_helper(struct blocks_image *image, const char *key, uint64_t v
 
 static void print_desc(struct blocks_image *image, const struct blocks_desc *desc, bool first)
 {
-    static const char *const found_by[] = {"shape", "symbol", "block"};
+    static const char *const found_by[] = {"shape", "symbol", "block", "code"};
     const struct sonde__blockfile_desc *found = desc->found;
     const char *comma = "";
     printf("%s\n      {", first ? "" : ",");
@@ -162,7 +162,7 @@ static void print_desc(struct blocks_image *image, const struct blocks_desc *des
     printf(", ");
     print_text("symbol", found->symbol);
     printf(", \"found_by\": [");
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < sizeof found_by / sizeof found_by[0]; i++) {
         if ((found->found >> i & 1) != 0) {
             printf("%s\"%s\"", comma, found_by[i]);
             comma = ", ";

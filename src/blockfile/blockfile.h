@@ -4,8 +4,10 @@
  *
  * A descriptor is known by its shape - two numbers that are no pointers, the second one a size,
  * then two functions or none, then the encoding of a block's type - or by its symbol, or because a
- * block in data leads to it. What only looks like one has no such encoding. A small descriptor
- * (none was met in a file) is not looked for. Sans I/O. Context: any thread. */
+ * block in data leads to it. What only looks like one has no such encoding; where encodings were
+ * left out by the compiler, code that fills a block with it, of the class of such blocks, stands
+ * for one. A small descriptor (none was met in a file) is not looked for. Sans I/O. Context: any
+ * thread. */
 #ifndef SONDE_BLOCKFILE_H
 #define SONDE_BLOCKFILE_H
 
@@ -19,6 +21,7 @@ enum sonde__blockfile_found {
     SONDE__BLOCKFILE_BY_SHAPE = 1,
     SONDE__BLOCKFILE_BY_SYMBOL = 2,
     SONDE__BLOCKFILE_BY_BLOCK = 4,
+    SONDE__BLOCKFILE_BY_CODE = 8, /* that fills a block with it */
 };
 
 struct sonde__blockfile_desc {
@@ -69,6 +72,8 @@ struct sonde__blockfile {
     struct sonde__blockfile_box *boxes; /* by descriptor, function and offset */
     uint32_t box_count;
     size_t box_capacity;
+    uint32_t
+        lookups_left;   /* that code may still cost, for boxes and descriptors without encoding */
     const char *damage; /* what was left out (static text), or null */
 };
 

@@ -184,6 +184,8 @@ static void vectors(struct state *s, uint32_t word)
         to->high = from;
     } else if ((word & 0xfffffc00) == 0x4e080c00) { /* dup vd.2d, xn */
         *to = (struct vector){from, from};
+    } else if ((word & 0xbfffffe0) == 0x2f00e400) { /* movi vd, #0 */
+        *to = (struct vector){number(0), number(0)};
     } else if ((word & 0x9f3ffc00) == 0x1e260000) { /* fmov to a general register */
         lose(s, word & 31);
     } else {

@@ -50,10 +50,20 @@ struct blockfile_open {
     uint64_t place;
 };
 
+/* What code is looked through for, before all descriptors are known: those that it puts into blocks
+ * of a class. */
+struct blockfile_wanted {
+    uint64_t class_at; /* 0: nothing in the file speaks of it */
+    uint64_t *vaddrs;  /* of descriptors that are not known, in any order; to be given back */
+    uint32_t count;
+    size_t capacity;
+};
+
 /* Words that a stretch of code stored, the last ones of them. */
 struct blockfile_slots {
     const struct sonde__loaded *loaded;
     struct sonde__blockfile *file;
+    struct blockfile_wanted *wanted; /* null: blocks are */
     struct blockfile_slot slots[BLOCKFILE_SLOTS];
     unsigned next;
     struct blockfile_open open[BLOCKFILE_OPEN];
@@ -95,6 +105,11 @@ void blockfile_end_boxes(struct sonde__blockfile *file);
 /* Looks through all code for what makes blocks. Returns OK | MEMORY. */
 SONDE_NODISCARD enum sonde_status blockfile_read_code(const struct sonde__loaded *loaded,
                                                       struct sonde__blockfile *file);
+
+/* The same, for descriptors of blocks of a class. */
+SONDE_NODISCARD enum sonde_status blockfile_search_code(const struct sonde__loaded *loaded,
+                                                        struct sonde__blockfile *file,
+                                                        struct blockfile_wanted *wanted);
 
 /* --- blockfile_x86_64.c, blockfile_aarch64.c --- */
 

@@ -75,6 +75,9 @@ static void add_block(struct blockfile_slots *slots, uint32_t desc, uint64_t inv
         slots->status = SONDE_MEMORY;
         return;
     }
+    if (slots->open[slots->next_open % BLOCKFILE_OPEN].block != BLOCKFILE_NO_BLOCK) {
+        blockfile_settle(slots);
+    }
     slots->waiting = block.flags_known ? BLOCKFILE_NO_BLOCK : file->block_count;
     slots->waiting_base = base;
     slots->waiting_place = flags_at;
@@ -120,7 +123,7 @@ void blockfile_store(struct blockfile_slots *slots, const struct blockfile_value
         set_flags(&slots->file->blocks[slots->waiting], find_number(slots, where->base, place));
         slots->waiting = BLOCKFILE_NO_BLOCK;
     }
-    if (size != WORD) {
+    if (size != WORD || slots->wanted != NULL) {
         return;
     }
     desc = blockfile_desc_at(slots->file, value->number);
@@ -172,8 +175,58 @@ struct blockfile_value blockfile_load(struct blockfile_slots *slots,
     return value;
 }
 
+/* Some code makes one thing look like another everywhere. False: that was enough of it. */
+static bool may_look(struct blockfile_slots *slots)
+{
+    if (slots->file->lookups_left == 0) {
+        slots->file->damage = "more in the code looks like blocks than is followed";
+        return false;
+    }
+    slots->file->lookups_left--;
+    return true;
+}
+
+/* Blocks of the class that is wanted, by their first word. */
+static void take_wanted(struct blockfile_slots *slots)
+{
+    struct blockfile_wanted *wanted = slots->wanted;
+    for (unsigned i = 0; i < BLOCKFILE_SLOTS; i++) {
+        struct blockfile_slot *isa = &slots->slots[i];
+        const struct blockfile_slot *invoke, *desc;
+        if (!isa->used || isa->size != WORD || isa->value.kind != BLOCKFILE_NUMBER ||
+            isa->value.number != wanted->class_at) {
+            continue;
+        }
+        if (!may_look(slots)) {
+            return;
+        }
+        invoke = find_number(slots, isa->base, isa->place + 2 * WORD);
+        desc = find_number(slots, isa->base, isa->place + 3 * WORD);
+        if (invoke == NULL || desc == NULL || desc->size != WORD ||
+            !blockfile_is_code(slots->loaded, invoke->value.number)) {
+            continue; /* the class, kept for later */
+        }
+        isa->used = false;
+        if (blockfile_desc_at(slots->file, desc->value.number) != BLOCKFILE_NO_DESC) {
+            continue;
+        }
+        if (wanted->count == BLOCKS_MAX) {
+            slots->file->damage = "more blocks than are read";
+        } else if (!sonde__mem_grow(&wanted->vaddrs, wanted->count, &wanted->capacity,
+                                    sizeof *wanted->vaddrs)) {
+            slots->status = SONDE_MEMORY;
+        } else {
+            wanted->vaddrs[wanted->count++] = desc->value.number;
+        }
+    }
+}
+
 void blockfile_settle(struct blockfile_slots *slots)
 {
+    if (slots->wanted != NULL) {
+        take_wanted(slots);
+        return;
+    }
     for (unsigned i = 0; i < BLOCKFILE_OPEN; i++) {
         struct blockfile_open open = slots->open[i];
         uint32_t size;
@@ -187,7 +240,7 @@ void blockfile_settle(struct blockfile_slots *slots)
             uint64_t offset = slot->place - open.place;
             if (slot->used && slot->base == open.base && slot->value.kind == BLOCKFILE_PLACE &&
                 offset >= SONDE__BLOCK_HEADER_BYTES && offset % WORD == 0 && size >= WORD &&
-                offset <= size - WORD) {
+                offset <= size - WORD && may_look(slots)) {
                 blockfile_take_box(slots, open.block, (uint32_t)offset, &slot->value);
             }
         }

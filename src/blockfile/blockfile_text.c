@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where code forms the address of a descriptor. Both searches look at all code and pass over almost
- * all of it at one comparison a word or byte; the stretch around a find is followed then,
- * instruction by instruction.
+/* Where code forms the address of a descriptor, or reads that of a class. Both searches look at all
+ * code and pass over almost all of it at one comparison a word or byte; the stretch around a find
+ * is followed then, instruction by instruction.
  *
- * x86-64: 32 bits that lead to a descriptor from the end of an instruction (lea), or are its
- * address. aarch64: adrp and add, or adr. Context: any thread. */
+ * x86-64: 32 bits that lead to it from the end of an instruction (lea), or are its address.
+ * aarch64: adrp and add or ldr, or adr. Context: any thread. */
+#include <stdlib.h>
+
 #include "arch_regs.h"
 #include "blockfile_inside.h"
 #include "mem_heap.h"
@@ -16,13 +18,24 @@ enum { BEFORE = 512, AFTER = 512, ADD_WITHIN = 16 };
  * is known and not farther away than this. */
 enum { BEFORE_MAX = 4096 };
 
+/* A class is read once for all blocks of a function. */
+enum { AFTER_CLASS = 4096 };
+
+/* Words with the address of a class: a linker makes one, or one for each object. */
+enum { CLASS_WORDS = 64 };
+
 /* A stretch of code that is followed. */
 struct stretch {
     const struct sonde__loaded *loaded;
     struct sonde__blockfile *file;
     const struct sonde__loaded_area *area;
     uint64_t begin, end;
-    uint64_t lowest, highest; /* descriptors */
+    uint64_t lowest, highest;        /* of what is looked for */
+    struct blockfile_wanted *wanted; /* null: descriptors are looked for */
+    const uint64_t *words;           /* else the words with the class, and itself */
+    unsigned word_count;
+    const uint64_t *known; /* where blocks are filled that were found, in order */
+    uint32_t known_count;
     enum sonde_status status;
 };
 
@@ -33,6 +46,7 @@ static void follow(struct stretch *s)
         return;
     }
     blockfile_slots_begin(&slots, s->loaded, s->file);
+    slots.wanted = s->wanted;
     if (s->loaded->arch == SONDE__ARCH_X86_64) {
         blockfile_follow_x86_64(&slots, s->area, s->begin, s->end);
     } else {
@@ -50,12 +64,32 @@ static uint64_t begin_before(const struct stretch *s, uint64_t vaddr)
     return vaddr - s->area->vaddr > BEFORE ? vaddr - BEFORE : s->area->vaddr;
 }
 
-/* A descriptor's address is formed at `vaddr`. Stretches that touch are one. */
+/* Is a block that was found filled with the class that is read at `vaddr`? */
+static bool is_explained(const struct stretch *s, uint64_t vaddr)
+{
+    uint32_t low = 0, high = s->known_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (s->known[middle] < vaddr) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < s->known_count && s->known[low] - vaddr <= AFTER;
+}
+
+/* What is sought is formed, or read, at `vaddr`. Stretches that touch are one. */
 static void take_site(struct stretch *s, uint64_t vaddr)
 {
     uint64_t area_end = s->area->vaddr + s->area->size;
-    uint64_t begin = begin_before(s, vaddr);
-    uint64_t end = area_end - vaddr > AFTER ? vaddr + AFTER : area_end;
+    uint64_t begin;
+    uint64_t after = s->wanted != NULL ? AFTER_CLASS : AFTER;
+    uint64_t end = area_end - vaddr > after ? vaddr + after : area_end;
+    if (s->wanted != NULL && is_explained(s, vaddr)) {
+        return;
+    }
+    begin = begin_before(s, vaddr);
     if (s->begin == s->end || begin > s->end) {
         follow(s);
         s->begin = begin;
@@ -63,10 +97,17 @@ static void take_site(struct stretch *s, uint64_t vaddr)
     s->end = end;
 }
 
-static bool is_desc(const struct stretch *s, uint64_t vaddr)
+static bool is_sought(const struct stretch *s, uint64_t vaddr)
 {
-    return vaddr - s->lowest <= s->highest - s->lowest &&
-           blockfile_desc_at(s->file, vaddr) != BLOCKFILE_NO_DESC;
+    if (vaddr - s->lowest > s->highest - s->lowest) {
+        return false;
+    }
+    for (unsigned i = 0; i < s->word_count; i++) {
+        if (s->words[i] == vaddr) {
+            return true;
+        }
+    }
+    return s->wanted == NULL && blockfile_desc_at(s->file, vaddr) != BLOCKFILE_NO_DESC;
 }
 
 static void search_x86_64(struct stretch *s)
@@ -79,7 +120,7 @@ static void search_x86_64(struct stretch *s)
     for (uint64_t i = 0; i <= area->size - 4; i++) {
         uint32_t word = blockfile_word(area->bytes + i);
         uint64_t target = area->vaddr + i + 4 + (uint64_t)(int64_t)(int32_t)word;
-        if (is_desc(s, target) || (absolute && is_desc(s, word))) {
+        if (is_sought(s, target) || (absolute && is_sought(s, word))) {
             take_site(s, area->vaddr + i);
         }
     }
@@ -93,17 +134,27 @@ static uint64_t adrp_page(uint32_t word, uint64_t vaddr)
     return (vaddr & ~(uint64_t)4095) + (far << 12);
 }
 
-/* Does an add that follows make it a descriptor's address? */
-static bool adds_to_desc(const struct stretch *s, uint64_t offset, uint64_t page, uint32_t reg)
+/* Does an add that follows make it what is sought, or a load read it? */
+static bool is_completed(const struct stretch *s, uint64_t offset, uint64_t page, uint32_t reg)
 {
     for (unsigned i = 1; i <= ADD_WITHIN && offset + (uint64_t)4 * i + 4 <= s->area->size; i++) {
         uint32_t word = blockfile_word(s->area->bytes + offset + (uint64_t)4 * i);
         if ((word & 0xffc00000) == 0x91000000 && (word >> 5 & 31) == reg &&
-            is_desc(s, page + (word >> 10 & 0xfff))) {
+            is_sought(s, page + (word >> 10 & 0xfff))) {
+            return true;
+        }
+        if ((word & 0xffc00000) == 0xf9400000 && (word >> 5 & 31) == reg &&
+            is_sought(s, page + (uint64_t)(word >> 10 & 0xfff) * 8)) {
             return true;
         }
     }
     return false;
+}
+
+static uint64_t literal_distance(uint32_t word)
+{
+    uint64_t words = word >> 5 & 0x7ffff;
+    return ((words ^ 0x40000) - 0x40000) << 2;
 }
 
 static void search_aarch64(struct stretch *s)
@@ -113,6 +164,10 @@ static void search_aarch64(struct stretch *s)
     for (; offset + 4 <= area->size; offset += 4) {
         uint32_t word = blockfile_word(area->bytes + offset);
         uint64_t vaddr = area->vaddr + offset;
+        if (s->wanted != NULL && (word & 0xff000000) == 0x58000000 &&
+            is_sought(s, vaddr + literal_distance(word))) { /* ldr of what is near */
+            take_site(s, vaddr);
+        }
         if ((word & 0x1f000000) != 0x10000000) {
             continue;
         }
@@ -120,43 +175,121 @@ static void search_aarch64(struct stretch *s)
             uint64_t page = adrp_page(word, vaddr);
             if (page - (s->lowest & ~(uint64_t)4095) <=
                     s->highest - (s->lowest & ~(uint64_t)4095) &&
-                adds_to_desc(s, offset, page, word & 31)) {
+                is_completed(s, offset, page, word & 31)) {
                 take_site(s, vaddr);
             }
         } else {
             uint64_t far = (word >> 29 & 3) | (word >> 5 & 0x7ffff) << 2;
-            if (is_desc(s, vaddr + ((far ^ 0x100000) - 0x100000))) {
+            if (is_sought(s, vaddr + ((far ^ 0x100000) - 0x100000))) {
                 take_site(s, vaddr);
             }
         }
     }
 }
 
-enum sonde_status blockfile_read_code(const struct sonde__loaded *loaded,
-                                      struct sonde__blockfile *file)
+static enum sonde_status search(struct stretch *s)
 {
-    if (file->desc_count == 0) {
-        return SONDE_OK;
-    }
-    for (uint32_t i = 0; i < loaded->area_count; i++) {
-        struct stretch s = {.loaded = loaded,
-                            .file = file,
-                            .area = &loaded->areas[i],
-                            .lowest = file->descs[0].vaddr,
-                            .highest = file->descs[file->desc_count - 1].vaddr,
-                            .status = SONDE_OK};
-        if ((s.area->kinds & SONDE__LOADED_CODE) == 0) {
+    const struct sonde__loaded *loaded = s->loaded;
+    s->status = SONDE_OK;
+    for (uint32_t i = 0; i < loaded->area_count && s->status == SONDE_OK; i++) {
+        s->area = &loaded->areas[i];
+        s->begin = s->end = 0;
+        if ((s->area->kinds & SONDE__LOADED_CODE) == 0) {
             continue;
         }
         if (loaded->arch == SONDE__ARCH_X86_64) {
-            search_x86_64(&s);
+            search_x86_64(s);
         } else {
-            search_aarch64(&s);
+            search_aarch64(s);
         }
-        follow(&s);
-        if (s.status != SONDE_OK) {
-            return s.status;
+        follow(s);
+    }
+    return s->status;
+}
+
+enum sonde_status blockfile_read_code(const struct sonde__loaded *loaded,
+                                      struct sonde__blockfile *file)
+{
+    struct stretch s = {.loaded = loaded, .file = file};
+    if (file->desc_count == 0) {
+        return SONDE_OK;
+    }
+    s.lowest = file->descs[0].vaddr;
+    s.highest = file->descs[file->desc_count - 1].vaddr;
+    return search(&s);
+}
+
+/* Pointers to the class, of all areas, and of an object's table of addresses. */
+static unsigned find_words(const struct sonde__loaded *loaded, uint64_t class_at,
+                           uint64_t words[CLASS_WORDS])
+{
+    unsigned count = 0;
+    words[count++] = class_at;
+    for (uint32_t i = 0; i < loaded->word_count && count < CLASS_WORDS; i++) {
+        if (loaded->words[i] == class_at) {
+            words[count++] = loaded->words_at + (uint64_t)i * 8;
         }
     }
-    return SONDE_OK;
+    for (uint32_t i = 0; i < loaded->area_count; i++) {
+        const struct sonde__loaded_area *area = &loaded->areas[i];
+        uint64_t vaddr = (area->vaddr + 7) & ~(uint64_t)7, word;
+        uint64_t end = area->vaddr + area->size;
+        if (area->pointers == NULL && !loaded->absolute) {
+            continue;
+        }
+        for (; vaddr + 8 <= end && count < CLASS_WORDS; vaddr += 8) {
+            if (sonde__loaded_word(loaded, vaddr, &word) && word == class_at) {
+                words[count++] = vaddr;
+            }
+        }
+    }
+    return count;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Places in code, in order; to be given back. Null: no memory. */
+static uint64_t *known_places(const struct sonde__blockfile *file, uint32_t *ret_count)
+{
+    uint64_t *places = sonde__mem_alloc_array((size_t)file->block_count + 1, sizeof *places);
+    uint32_t count = 0;
+    for (uint32_t i = 0; places != NULL && i < file->block_count; i++) {
+        if (!file->blocks[i].is_global) {
+            places[count++] = file->blocks[i].at;
+        }
+    }
+    if (count > 1) {
+        qsort(places, count, sizeof *places, by_value);
+    }
+    *ret_count = count;
+    return places;
+}
+
+enum sonde_status blockfile_search_code(const struct sonde__loaded *loaded,
+                                        struct sonde__blockfile *file,
+                                        struct blockfile_wanted *wanted)
+{
+    uint64_t words[CLASS_WORDS], *places;
+    struct stretch s = {.loaded = loaded, .file = file, .wanted = wanted, .words = words};
+    if (wanted->class_at == 0) {
+        return SONDE_OK;
+    }
+    places = known_places(file, &s.known_count);
+    if (places == NULL) {
+        return SONDE_MEMORY;
+    }
+    s.known = places;
+    s.word_count = find_words(loaded, wanted->class_at, words);
+    s.lowest = s.highest = words[0];
+    for (unsigned i = 1; i < s.word_count; i++) {
+        s.lowest = words[i] < s.lowest ? words[i] : s.lowest;
+        s.highest = words[i] > s.highest ? words[i] : s.highest;
+    }
+    (void)search(&s);
+    sonde__mem_free(places);
+    return s.status;
 }

@@ -375,6 +375,10 @@ static void take(struct state *s, const struct parts *p)
         take_lea(s, p);
     } else if ((p->opcode == 0x89 || p->opcode == 0x8b || p->opcode == 0xc7) && !p->operand16) {
         take_move(s, p);
+    } else if (p->opcode == 0x83 && (p->reg & 7) == 4 && p->is_memory && !p->operand16 &&
+               signed_at(p, p->at, 1) == 0) { /* and with 0: the shortest way to clear */
+        struct blockfile_value zero = number(0);
+        store(s, p, &zero, p->wide ? 8 : 4, 0);
     } else if ((p->opcode == 0x31 || p->opcode == 0x33) && !p->is_memory && p->rm == p->reg) {
         s->r[p->reg] = number(0);
     } else if (p->opcode != 0x85 && p->opcode != 0x84 && p->opcode != 0x39 && p->opcode != 0x3b &&

@@ -278,6 +278,35 @@ TEST_TIMEOUT(blockfile_x86_64_elf, 200)
     check_elf("x86_64-linux-gnu");
 }
 
+/* The compiler leaves the encodings of types out: code alone tells descriptors from numbers. */
+static void check_bare(unsigned turn, const char *triple, const char *link, const char *strip)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        if (!is_left_out(i, turn)) {
+            darwin_shell("clang-19 -target %s -fblocks -ffreestanding -fPIC %s "
+                         "-fdisable-block-signature-string -c '%s/" FOLDER
+                         "program.c' -o bare.o && %s bare.o -o bare",
+                         triple, levels[i], test_source_dir(), link);
+            check("bare", strip);
+            check("bare.o", NULL);
+        }
+    }
+}
+
+TEST_TIMEOUT(blockfile_without_encodings, 200)
+{
+    static const char mach[] = "ld64.lld-19 -platform_version macos 13 13 -undefined "
+                               "dynamic_lookup -dylib -arch ";
+    char link[200];
+    snprintf(link, sizeof link, "%sarm64", mach);
+    check_bare(1, "arm64-apple-macos13", link, "llvm-objcopy-19 -x");
+    snprintf(link, sizeof link, "%sx86_64", mach);
+    check_bare(0, "x86_64-apple-macos13", link, "llvm-objcopy-19 -x");
+    check_bare(0, "aarch64-linux-gnu", "ld.lld-19 -shared",
+               "llvm-objcopy-19 --strip-all --strip-sections");
+    check_bare(1, "x86_64-linux-gnu", "ld.lld-19 -shared", "llvm-objcopy-19 --strip-all");
+}
+
 /* Files without blocks have none. */
 TEST_TIMEOUT(blockfile_nothing_where_nothing_is, 200)
 {
