@@ -347,9 +347,9 @@ const struct sonde__cli_command sonde__cmd_holders = {
              "the object or block at an address, directly or in a __block variable, and how.\n"
              "If it holds itself by way of a block, the cycle is shown. Only what is owned\n"
              "counts as held; weak and unretained captures are listed apart. The process is\n"
-             "not stopped, and nothing of it is run. Of a program started by sonde run\n"
-             "--blocks it is shown where each block was made. Exit code 3: no block holds\n"
-             "it.",
+             "not stopped, and nothing of it is run. Of a program that keeps a registry\n"
+             "of its blocks (sonde run --blocks) it is shown where each was made. Exit code\n"
+             "3: no block holds it.",
     .options = options,
     .examples = "  sonde holders 4711 0x55d0f7a41120\n"
                 "  sonde holders --json $(pidof app) 0x55d0f7a41120\n"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a program has scribbled into the memory that it shares with `sonde run --record`: read all
- * the same, in bounded time, and nothing outside of it.
+/* What a program has scribbled into the memory that it shares with `sonde run --record` or
+ * `--blocks`: read all the same, in bounded time, and nothing outside of it.
  *
  * Input: pieces that are written over a good record: where (three bytes: which part, and where in
  * it), how many bytes (one), the bytes. */
@@ -8,21 +8,36 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "audit_blocks.h"
 #include "audit_list.h"
 #include "audit_read.h"
 #include "audit_run.h"
 #include "depot.h"
 #include "fuzz.h"
+#include "mem_heap.h"
 #include "record.h"
 #include "record_page.h"
 
-enum { FUNCTIONS = 4, STACKS = 40, PIECES = 64 };
+enum { FUNCTIONS = 4, STACKS = 40, PIECES = 64, BLOCKS = 200, LINES = 64 };
+
+#define FIRST_BLOCK ((uint64_t)0x7f0000001000)
 
 static uint8_t *memory;
 static struct sonde__audit_list list;
 
+static uint64_t registry_at(void)
+{
+    return SONDE__RECORD_OFFSET + sonde__record_size(SONDE__AUDIT_NODES);
+}
+
+static struct sonde__registry registry_of(void)
+{
+    return (struct sonde__registry){memory + registry_at(), LINES};
+}
+
 /* Where a part begins, and how much of it is worth scribbling at: the page, the images, the blind
- * spots, the texts, the record, its depot and the first tables. */
+ * spots, the texts, the record, its depot and the first tables; of the registry its
+ * counters, lines and entries. */
 static uint64_t part_at(unsigned which, uint64_t *ret_size)
 {
     static const struct {
@@ -36,8 +51,16 @@ static uint64_t part_at(unsigned which, uint64_t *ret_size)
         {SONDE__RECORD_OFFSET, 16384},
         {SONDE__RECORD_OFFSET + 65536, 65536},
     };
-    which %= sizeof parts / sizeof parts[0] + 1;
-    if (which == sizeof parts / sizeof parts[0]) { /* the last nodes of the depot: labels */
+    enum { PARTS = sizeof parts / sizeof parts[0] };
+    which %= PARTS + 4;
+    if (which > PARTS) {
+        const uint64_t sizes[] = {sonde__registry_size(0), (uint64_t)64 * LINES,
+                                  (uint64_t)40 * SONDE__REGISTRY_LINE * LINES};
+        *ret_size = sizes[which - PARTS - 1];
+        return registry_at() + (which > PARTS + 1 ? sizes[0] : 0) +
+               (which > PARTS + 2 ? sizes[1] : 0);
+    }
+    if (which == PARTS) { /* the last nodes of the depot: labels */
         *ret_size = 4096;
         uint64_t end = SONDE__RECORD_OFFSET + 65536 + sonde__depot_size(SONDE__AUDIT_NODES);
         return (end - 4096) & ~(uint64_t)7;
@@ -77,9 +100,49 @@ static void make_record(void)
     }
 }
 
+/* Neighbours, by which they stand in few lines. */
+static void make_registry(void)
+{
+    struct sonde__registry registry = registry_of();
+    for (uint32_t i = 0; i < BLOCKS; i++) {
+        const struct sonde__registry_block block = {
+            .address = FIRST_BLOCK + 48 * (uint64_t)i,
+            .time_ns = i,
+            .invoke = 0x10000 + i % 3,
+            .stack = 32 + i % STACKS,
+            .tid = 1 + i % 2,
+            .size_bytes = 40,
+        };
+        FUZZ_MUST(sonde__registry_add(&registry, &block));
+    }
+    FUZZ_MUST(sonde__registry_count(&registry) == BLOCKS);
+}
+
 static void hear(void *ctx, const char *line)
 {
     *(size_t *)ctx += strlen(line);
+}
+
+/* Twice: the second time has what the first one kept. */
+static void read_blocks(struct sonde__report *report)
+{
+    struct sonde__audit_blocks blocks = {.lines = LINES};
+    struct sonde__registry registry = registry_of();
+    struct sonde__registry_block block;
+    size_t heard = 0;
+    for (int i = 0; i < 2; i++) {
+        if (sonde__audit_read_blocks(&blocks, memory, NULL, i == 0, report) == SONDE_OK) {
+            FUZZ_MUST(blocks.group_count <= blocks.live);
+            FUZZ_MUST(blocks.live <= sonde__registry_places(&registry));
+        }
+        sonde__audit_say_blocks(&blocks, hear, &heard);
+    }
+    for (uint32_t i = 0; i < BLOCKS; i++) {
+        if (sonde__registry_find(&registry, FIRST_BLOCK + 48 * (uint64_t)i, &block)) {
+            FUZZ_MUST(block.address == FIRST_BLOCK + 48 * (uint64_t)i);
+        }
+    }
+    sonde__mem_free(blocks.groups);
 }
 
 static void read_record(void)
@@ -94,6 +157,7 @@ static void read_record(void)
         FUZZ_MUST(totals.entries <= SONDE__AUDIT_NODES);
     }
     sonde__audit_each_blind(memory, &list, true, hear, &heard);
+    read_blocks(report);
     sonde__report_destroy(report);
 }
 
@@ -104,13 +168,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static size_t sizes[PIECES];
     unsigned pieces = 0;
     if (memory == NULL) {
-        void *mapped = mmap(NULL, sonde__audit_shared_size(), PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *mapped =
+            mmap(NULL, sonde__audit_shared_size() + sonde__registry_size(LINES),
+                 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (mapped == MAP_FAILED) {
             return 0;
         }
         memory = mapped;
         make_record();
+        make_registry();
         read_record();
     }
     while (size > 4 && pieces < PIECES) {

@@ -4,7 +4,7 @@
  * While a registry runs, the calls that make and release blocks are led through it, as those of an
  * audit are (audit.h): each block that is made on the heap is noted with the stack that made it,
  * its thread and time, until the release that is its last. `sonde run --blocks` does this for a
- * whole program from its start.
+ * whole program from its start. From outside, `sonde holders` and `sonde blocks --pid` ask either.
  *
  * Not seen: blocks that were made before, calls inside of a runtime that are direct, a runtime that
  * is linked into the program itself. A fork child notes nothing more. */

@@ -7,14 +7,17 @@
 
 #include "base_status.h"
 #include "hook.h"
+#include "host_run.h"
 #include "mem_heap.h"
 #include "os.h"
+#include "registry_door.h"
 #include "registry_group.h"
 #include "registry_hooked.h"
 
 struct sonde_block_registry {
     struct sonde__registry_calls calls; /* first: registry_public.c */
     struct sonde__hooks *hooks;         /* null: stopped */
+    void *door;                         /* null: it is not found from outside */
 };
 
 struct sonde_block_snapshot {
@@ -32,6 +35,22 @@ static void after_fork_child(void)
 static void watch_forks(void)
 {
     (void)pthread_atfork(NULL, NULL, after_fork_child);
+}
+
+static void open_door(struct sonde_block_registry *registry)
+{
+    const struct sonde__record *record = registry->calls.record;
+    const struct sonde__registry_door door = {
+        .version = SONDE__REGISTRY_DOOR_VERSION,
+        .lines = registry->calls.registry.lines,
+        .nodes = sonde__record_nodes(record),
+        .table = (uintptr_t)registry->calls.registry.memory,
+        .depot = (uintptr_t)sonde__record_depot(record),
+    };
+    if (sonde__host_landmark_create(SONDE__REGISTRY_DOOR_NAME, &door, sizeof door,
+                                    &registry->door) != SONDE_OK) {
+        registry->door = NULL;
+    }
 }
 
 enum sonde_status sonde_block_registry_start(struct sonde_depot *depot,
@@ -71,6 +90,7 @@ enum sonde_status sonde_block_registry_start(struct sonde_depot *depot,
     }
     sonde__registry_set_hooked(&registry->calls);
     sonde__probe_hook_set_recorder(sonde__registry_hooked);
+    open_door(registry);
     *ret_registry = registry;
     return SONDE_OK;
 }
@@ -103,6 +123,9 @@ void sonde_block_registry_destroy(struct sonde_block_registry *registry)
         return;
     }
     sonde_block_registry_stop(registry);
+    if (registry->door != NULL) {
+        sonde__os_unmap(registry->door, sizeof(struct sonde__registry_door));
+    }
     sonde__os_unmap(registry->calls.registry.memory, sonde__registry_size(SONDE__REGISTRY_LINES));
     sonde__mem_free(registry);
 }

@@ -63,13 +63,14 @@ enum sonde_status sonde__audit_read_blocks(struct sonde__audit_blocks *blocks, c
                                            struct sonde__report *report)
 {
     struct output o = {.blocks = blocks, .report = report, .all = all};
+    const struct sonde__audit_source source = {.memory = memory, .nodes = SONDE__AUDIT_NODES};
     const struct sonde__registry registry = {(uint8_t *)(uintptr_t)memory + SONDE__RECORD_OFFSET +
                                                  sonde__record_size(SONDE__AUDIT_NODES),
-                                             SONDE__REGISTRY_LINES};
+                                             blocks->lines};
     uint32_t live, most = sonde__registry_count(&registry) + 1024; /* it goes on meanwhile, maybe */
     struct sonde__registry_group *groups = sonde__mem_alloc_array(most, sizeof *groups);
     enum sonde_status status = groups != NULL
-                                   ? sonde__audit_stacks_open(memory, symbols, report, &o.stacks)
+                                   ? sonde__audit_stacks_open(&source, symbols, report, &o.stacks)
                                    : SONDE_MEMORY;
     if (status != SONDE_OK) {
         sonde__mem_free(groups);

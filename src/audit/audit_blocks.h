@@ -15,6 +15,7 @@
 
 struct sonde__audit_blocks {
     uint64_t start_ns; /* monotonic clock */
+    uint32_t lines;    /* of the registry */
     /* of the last time: */
     struct sonde__registry_group *groups;
     uint32_t group_count;

@@ -13,11 +13,14 @@
 #include "os.h"
 #include "probe_page.h"
 #include "record_page.h"
+#include "registry_door.h"
 
 enum { RANGES = 64 };
 
 struct sonde__audit_process {
-    uint8_t *memory; /* the page, and of the record behind it what stacks need */
+    uint8_t *memory; /* the page, and of the record behind it what stacks need; null: not yet */
+    uint32_t nodes;
+    const struct sonde__image_set *images; /* null: the page has them */
     struct sonde__registry registry;
 };
 
@@ -29,9 +32,16 @@ struct shared {
     int32_t present;
 };
 
-static uint64_t memory_size(void)
+static uint64_t memory_size(uint32_t nodes)
 {
-    return SONDE__RECORD_OFFSET + sonde__record_stacks_size(SONDE__AUDIT_NODES);
+    return SONDE__RECORD_OFFSET + sonde__record_stacks_size(nodes);
+}
+
+static enum sonde_status allocate(struct sonde__audit_process *process, uint32_t nodes)
+{
+    process->nodes = nodes;
+    process->memory = sonde__os_map(memory_size(nodes));
+    return process->memory != NULL ? SONDE_OK : SONDE_MEMORY;
 }
 
 /* Where the program has this part of the file; 0: not all of it in one piece. */
@@ -48,13 +58,13 @@ static uint64_t find_part(const struct shared *shared, uint64_t offset, uint64_t
     return 0;
 }
 
-/* What is there of it; the rest of `to` stays zero. */
-static bool copy_part(const struct shared *shared, uint64_t offset, uint64_t size, uint8_t *to)
+/* What is there of it; the rest of `to` stays zero. False: it is no memory that can be asked for.
+ */
+static bool copy_memory(const struct shared *shared, uint64_t from, uint64_t size, uint8_t *to)
 {
     struct sonde__host_range ranges[RANGES];
     uint64_t page = sonde__os_page_size(), unasked = 0;
-    uint64_t from = find_part(shared, offset, size);
-    if (from == 0 || from % page != 0) {
+    if (from == 0 || from % page != 0 || from > UINT64_MAX / 2) {
         return false;
     }
     for (uint64_t at = from, end = from + (size + page - 1) / page * page, next; at < end;
@@ -76,21 +86,29 @@ static bool copy_part(const struct shared *shared, uint64_t offset, uint64_t siz
     return true;
 }
 
+static bool copy_part(const struct shared *shared, uint64_t offset, uint64_t size, uint8_t *to)
+{
+    return copy_memory(shared, find_part(shared, offset, size), size, to);
+}
+
+static enum sonde_status refuse(struct sonde_error *ret_error)
+{
+    return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "of another build of sonde", NULL, 0, 0);
+}
+
 /* Is what begins at `offset` a record with a registry, and of this build? */
 static enum sonde_status check_page(const struct sonde__record_page *page,
                                     struct sonde_error *ret_error)
 {
     if (page->version != SONDE__RECORD_PAGE_VERSION) {
-        return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "of another build of sonde", NULL, 0,
-                                0);
+        return refuse(ret_error);
     }
     if (page->registry_lines == 0 ||
         atomic_load_explicit(&page->state, memory_order_relaxed) != SONDE__RECORD_RUNS) {
         return SONDE_ABSENT;
     }
     if (page->nodes != SONDE__AUDIT_NODES || page->registry_lines != SONDE__REGISTRY_LINES) {
-        return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "of another build of sonde", NULL, 0,
-                                0);
+        return refuse(ret_error);
     }
     return SONDE_OK;
 }
@@ -99,6 +117,7 @@ static enum sonde_status copy_all(const struct shared *shared, uint64_t guest,
                                   struct sonde__audit_process *process,
                                   struct sonde_error *ret_error)
 {
+    SONDE_TRY(allocate(process, SONDE__AUDIT_NODES));
     struct sonde__record_page *page = (struct sonde__record_page *)(void *)process->memory;
     if (!copy_part(shared, guest, sizeof *page, process->memory)) {
         return SONDE_ABSENT; /* it is of `sonde run` without a record */
@@ -116,13 +135,42 @@ static enum sonde_status copy_all(const struct shared *shared, uint64_t guest,
     return SONDE_OK;
 }
 
-/* The page that `sonde run` shares begins the file. A fork child has lost it, and notes nothing. */
-static bool is_first(struct sonde__target *target, const struct sonde__host_map *map,
-                     struct sonde__probe_page *ret_page)
+/* Is it the beginning of a file of this name? If so it is read. */
+static bool read_first(struct sonde__target *target, const struct sonde__host_map *map,
+                       const char *name, void *ret_bytes, size_t size)
 {
-    static const char path[] = "/memfd:" SONDE__HOST_SHARED_NAME;
-    return strncmp(map->path, path, sizeof path - 1) == 0 && map->offset == 0 && map->inode != 0 &&
-           sonde__target_read(target, map->start, ret_page, sizeof *ret_page) == sizeof *ret_page;
+    static const char memory[] = "/memfd:";
+    size_t length = sizeof memory - 1;
+    return strncmp(map->path, memory, length) == 0 &&
+           strncmp(map->path + length, name, strlen(name)) == 0 && map->offset == 0 &&
+           map->inode != 0 && sonde__target_read(target, map->start, ret_bytes, size) == size;
+}
+
+/* Of a registry that the program keeps by itself. */
+static enum sonde_status enter(const struct shared *shared, const struct sonde__registry_door *door,
+                               struct sonde__audit_process *process, struct sonde_error *ret_error)
+{
+    if (door->version != SONDE__REGISTRY_DOOR_VERSION || door->lines != SONDE__REGISTRY_LINES ||
+        door->nodes == 0 || door->nodes > SONDE__DEPOT_NODES_MAX - SONDE__DEPOT_FIRST) {
+        return refuse(ret_error);
+    }
+    SONDE_TRY(allocate(process, door->nodes));
+    process->images = sonde__target_images(shared->target);
+    uint8_t *depot = process->memory + SONDE__RECORD_OFFSET + sonde__record_depot_offset();
+    return copy_memory(shared, door->depot, sonde__depot_size(door->nodes), depot) &&
+                   copy_memory(shared, door->table, sonde__registry_size(SONDE__REGISTRY_LINES),
+                               process->registry.memory)
+               ? SONDE_OK
+               : sonde__base_fail(ret_error, SONDE_CORRUPT, "not where it should be", NULL, 0, 0);
+}
+
+/* It was not that one: another may follow. */
+static void release(struct sonde__audit_process *process, enum sonde_status status)
+{
+    if (status == SONDE_ABSENT && process->memory != NULL) {
+        sonde__os_unmap(process->memory, memory_size(process->nodes));
+        process->memory = NULL;
+    }
 }
 
 static enum sonde_status find(struct shared *shared, struct sonde__audit_process *process,
@@ -131,16 +179,23 @@ static enum sonde_status find(struct shared *shared, struct sonde__audit_process
     static struct sonde__probe_page page;
     enum sonde_status status = SONDE_ABSENT;
     for (uint32_t i = 0; i < shared->maps->count && status == SONDE_ABSENT; i++) {
+        struct sonde__registry_door door;
         shared->first = &shared->maps->items[i];
-        if (!is_first(shared->target, shared->first, &page)) {
+        if (read_first(shared->target, shared->first, SONDE__REGISTRY_DOOR_NAME, &door,
+                       sizeof door)) {
+            return enter(shared, &door, process, ret_error);
+        }
+        /* A fork child has lost this page, and notes nothing. */
+        if (!read_first(shared->target, shared->first, SONDE__HOST_SHARED_NAME, &page,
+                        sizeof page)) {
             continue;
         }
         if (page.version != SONDE__PROBE_VERSION) {
-            return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "of another build of sonde", NULL,
-                                    0, 0);
+            return refuse(ret_error);
         }
         if (page.guest != 0 && page.guest < (uint64_t)1 << 40) {
             status = copy_all(shared, page.guest, process, ret_error);
+            release(process, status);
         }
     }
     return status;
@@ -153,15 +208,17 @@ enum sonde_status sonde__audit_process_open(struct sonde__target *target,
     struct sonde__host_maps maps;
     struct shared shared = {.target = target, .maps = &maps};
     int32_t pid = sonde__target_pid(target);
+    if (!sonde__target_is_live(target)) {
+        return SONDE_ABSENT; /* the pid of a core is somebody else's by now */
+    }
     SONDE_TRY(sonde__host_maps_read(pid, &maps, ret_error));
     struct sonde__audit_process *process = sonde__mem_alloc_zeroed(sizeof *process);
     enum sonde_status status = SONDE_MEMORY;
     if (process != NULL) {
-        process->memory = sonde__os_map(memory_size());
         process->registry.memory = sonde__os_map(sonde__registry_size(SONDE__REGISTRY_LINES));
         process->registry.lines = SONDE__REGISTRY_LINES;
     }
-    if (process != NULL && process->memory != NULL && process->registry.memory != NULL) {
+    if (process != NULL && process->registry.memory != NULL) {
         shared.present = sonde__host_present_open(pid);
         status = find(&shared, process, ret_error);
         if (shared.present >= 0) {
@@ -183,7 +240,7 @@ void sonde__audit_process_close(struct sonde__audit_process *process)
         return;
     }
     if (process->memory != NULL) {
-        sonde__os_unmap(process->memory, memory_size());
+        sonde__os_unmap(process->memory, memory_size(process->nodes));
     }
     if (process->registry.memory != NULL) {
         sonde__os_unmap(process->registry.memory, sonde__registry_size(SONDE__REGISTRY_LINES));
@@ -201,5 +258,7 @@ enum sonde_status sonde__audit_process_stacks(const struct sonde__audit_process 
                                               struct sonde__report *report,
                                               struct sonde__audit_stacks **ret_stacks)
 {
-    return sonde__audit_stacks_open(process->memory, symbols, report, ret_stacks);
+    const struct sonde__audit_source source = {
+        .memory = process->memory, .nodes = process->nodes, .images = process->images};
+    return sonde__audit_stacks_open(&source, symbols, report, ret_stacks);
 }

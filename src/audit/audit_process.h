@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The registry of blocks of a program that runs, from outside: a copy of what the program shares
- * with the `sonde run --blocks` that started it, as of the moment of opening.
+ * with the `sonde run --blocks` that started it, or of what it keeps by itself
+ * (sonde/block_registry.h), as of the moment of opening.
  *
  * Passive: the program is not stopped, nothing of it is run or written, and pages that it has not
  * touched are not asked for. It may have scribbled over all of it: what is copied is bounded, and
@@ -19,8 +20,9 @@
 
 struct sonde__audit_process;
 
-/* target: a process. Returns OK | ABSENT (it has no registry) | UNSUPPORTED (that of another build
- * of sonde) | MEMORY | as reading the map. Ownership: close it. */
+/* target: borrowed, and not refreshed meanwhile. Returns OK | ABSENT (it has no
+ * registry) | UNSUPPORTED (that of another build of sonde) | CORRUPT | MEMORY | as reading the map.
+ * Ownership: close it. */
 SONDE_NODISCARD enum sonde_status
 sonde__audit_process_open(struct sonde__target *target, struct sonde__audit_process **ret_process,
                           struct sonde_error *ret_error);

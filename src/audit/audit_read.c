@@ -247,10 +247,12 @@ void sonde__audit_each_blind(const void *memory, const struct sonde__audit_list 
 
 struct sonde__audit_stacks {
     struct reader r;
+    const struct sonde__image_set *images; /* null: the page's */
     uint32_t *closed;
 };
 
-enum sonde_status sonde__audit_stacks_open(const void *memory, struct sonde__symfile_cache *symbols,
+enum sonde_status sonde__audit_stacks_open(const struct sonde__audit_source *source,
+                                           struct sonde__symfile_cache *symbols,
                                            struct sonde__report *report,
                                            struct sonde__audit_stacks **ret_stacks)
 {
@@ -259,14 +261,15 @@ enum sonde_status sonde__audit_stacks_open(const void *memory, struct sonde__sym
         return SONDE_MEMORY;
     }
     struct reader *r = &stacks->r;
-    r->page = memory;
+    r->page = source->memory;
     r->report = report;
+    stacks->images = source->images;
     uint32_t images = image_count(r->page);
     stacks->closed = sonde__mem_alloc_array(images + 1, sizeof *stacks->closed);
     r->images = sonde__mem_alloc_array(images + 1, sizeof *r->images);
     r->ranges = sonde__mem_alloc_array(images + 1, sizeof *r->ranges);
     if (stacks->closed == NULL || r->images == NULL || r->ranges == NULL ||
-        sonde__record_view((const char *)memory + SONDE__RECORD_OFFSET, SONDE__AUDIT_NODES,
+        sonde__record_view((const char *)source->memory + SONDE__RECORD_OFFSET, source->nodes,
                            &r->record) != SONDE_OK ||
         sonde__drain_create(report, NULL, symbols, &r->drain) != SONDE_OK) {
         sonde__audit_stacks_close(stacks);
@@ -288,6 +291,17 @@ void sonde__audit_stacks_close(struct sonde__audit_stacks *stacks)
     sonde__mem_free(stacks->r.images);
     sonde__mem_free(stacks->r.ranges);
     sonde__mem_free(stacks);
+}
+
+/* Of code that is gone nothing is known. */
+static const struct sonde__image_set *images_of(const struct sonde__audit_stacks *stacks,
+                                                bool is_closed)
+{
+    static const struct sonde__image_set none = {.generation = UINT64_MAX};
+    if (stacks->images == NULL) {
+        return &stacks->r.set;
+    }
+    return is_closed ? &none : stacks->images;
 }
 
 uint32_t sonde__audit_stacks_put(struct sonde__audit_stacks *stacks, uint32_t id)
@@ -312,7 +326,8 @@ uint32_t sonde__audit_stacks_put(struct sonde__audit_stacks *stacks, uint32_t id
         kept += !is_own;
     }
     stack.count = kept;
-    return kept > 0 ? sonde__drain_stack(r->drain, &r->set, &stack) : 0;
+    bool is_closed = sonde__depot_is_closed(sonde__record_depot(r->record), id);
+    return kept > 0 ? sonde__drain_stack(r->drain, images_of(stacks, is_closed), &stack) : 0;
 }
 
 uint32_t sonde__audit_stacks_function(struct sonde__audit_stacks *stacks, uint64_t pc)
@@ -322,5 +337,5 @@ uint32_t sonde__audit_stacks_function(struct sonde__audit_stacks *stacks, uint64
     sonde_stack_init(&stack, &pc, &how, 1, 0);
     stack.count = 1;
     stack.end = SONDE_END_ROOT;
-    return sonde__drain_stack(stacks->r.drain, &stacks->r.set, &stack);
+    return sonde__drain_stack(stacks->r.drain, images_of(stacks, false), &stack);
 }

@@ -213,6 +213,7 @@ void sonde__audit_begin(void *ctx, void *memory)
     page->is_syscall_listed = audit->is_syscall_listed;
     page->registry_lines = audit->options.blocks ? SONDE__REGISTRY_LINES : 0;
     audit->blocks.start_ns = sonde__os_now_ns();
+    audit->blocks.lines = SONDE__REGISTRY_LINES;
     for (uint32_t i = 0; i < audit->list.count; i++) { /* 512 names of at most 240 bytes */
         size_t size = strlen(audit->list.names[i]) + 1;
         memcpy(page->names + used, audit->list.names[i], size);

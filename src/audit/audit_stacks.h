@@ -3,14 +3,22 @@
 #ifndef SONDE_AUDIT_STACKS_H
 #define SONDE_AUDIT_STACKS_H
 
+#include "image_set.h"
 #include "report_model.h"
 #include "symfile_cache.h"
 
-/* memory: the page (record_page.h), and the record behind it, without its counters if need be. Each
- * time that the images are others than those of the stack before, they are sorted anew. symbols:
- * may be null. Returns OK | MEMORY. */
+struct sonde__audit_source {
+    const void *memory; /* the page (record_page.h), and the record behind it, without its counters
+                           if need be */
+    uint32_t nodes;     /* of the depot */
+    const struct sonde__image_set *images; /* as of now, where the page has none; else null */
+};
+
+/* Each time that the images of the page are others than those of the stack before, they are sorted
+ * anew. Of images as of now, stacks with code that is gone have no names. symbols: may be null.
+ * Returns OK | MEMORY. */
 struct sonde__audit_stacks;
-SONDE_NODISCARD enum sonde_status sonde__audit_stacks_open(const void *memory,
+SONDE_NODISCARD enum sonde_status sonde__audit_stacks_open(const struct sonde__audit_source *source,
                                                            struct sonde__symfile_cache *symbols,
                                                            struct sonde__report *report,
                                                            struct sonde__audit_stacks **ret_stacks);

@@ -21,6 +21,11 @@ SONDE_NODISCARD enum sonde_status sonde__host_shared_create(size_t size, int32_t
                                                             void **ret_memory,
                                                             struct sonde_error *ret_error);
 
+/* A page with these bytes, of this process alone, that stands under a name in its map.
+ * Returns OK | OS. Ownership: sonde__os_unmap(). */
+SONDE_NODISCARD enum sonde_status sonde__host_landmark_create(const char *name, const void *bytes,
+                                                              size_t size, void **ret_memory);
+
 /* Run body(ctx, pid of the caller) in a supervisor process; it must call
  * sonde__host_supervisor_ready() once and never return. Returns when it did, and lets it read and
  * trace this process where Yama asks for that.

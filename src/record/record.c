@@ -87,9 +87,14 @@ uint64_t sonde__record_size(uint32_t nodes)
            ROWS * round_up(row_size(&record));
 }
 
+uint64_t sonde__record_depot_offset(void)
+{
+    return round_up(sizeof(struct sonde__record));
+}
+
 uint64_t sonde__record_stacks_size(uint32_t nodes)
 {
-    return round_up(sizeof(struct sonde__record)) + round_up(sonde__depot_size(nodes));
+    return sonde__record_depot_offset() + round_up(sonde__depot_size(nodes));
 }
 
 struct sonde__record *sonde__record_at(void *memory, uint32_t nodes)
@@ -154,6 +159,11 @@ void sonde__record_close(struct sonde__record *record)
 struct sonde__depot *sonde__record_depot(const struct sonde__record *record)
 {
     return record->depot;
+}
+
+uint32_t sonde__record_nodes(const struct sonde__record *record)
+{
+    return record->nodes;
 }
 
 enum sonde_status sonde__record_look_at_images(struct sonde__record *record)

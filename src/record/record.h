@@ -40,6 +40,8 @@ void sonde__record_close(struct sonde__record *record);
 uint64_t sonde__record_size(uint32_t nodes);
 /* The beginning of it that stacks alone need: all but the counters. */
 uint64_t sonde__record_stacks_size(uint32_t nodes);
+/* Where in it the depot begins. */
+uint64_t sonde__record_depot_offset(void);
 struct sonde__record *sonde__record_at(void *memory, uint32_t nodes);
 
 /* To read such a record from another process: entries, stacks and what was lost, as of now. Returns
@@ -48,6 +50,7 @@ SONDE_NODISCARD enum sonde_status sonde__record_view(const void *memory, uint32_
                                                      struct sonde__record **ret_record);
 
 struct sonde__depot *sonde__record_depot(const struct sonde__record *record);
+uint32_t sonde__record_nodes(const struct sonde__record *record); /* that it was opened for */
 
 /* A look (record_images.h) at the images of this process as of the snapshot that captures use; not
  * of a record whose memory is the caller's. Returns OK | MEMORY. Context: any thread, one at a time

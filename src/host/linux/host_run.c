@@ -58,6 +58,25 @@ enum sonde_status sonde__host_shared_create(size_t size, int32_t *ret_fd, void *
     return SONDE_OK;
 }
 
+enum sonde_status sonde__host_landmark_create(const char *name, const void *bytes, size_t size,
+                                              void **ret_memory)
+{
+    int fd = memfd_create(name, MFD_CLOEXEC);
+    void *memory = MAP_FAILED;
+    if (fd >= 0) {
+        if (set_size(fd, size)) {
+            memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+        }
+        close(fd);
+    }
+    if (memory == MAP_FAILED) {
+        return SONDE_OS;
+    }
+    memcpy(memory, bytes, size);
+    *ret_memory = memory;
+    return SONDE_OK;
+}
+
 static int ready_fd = -1;
 
 void sonde__host_supervisor_ready(void)

@@ -39,6 +39,7 @@ void heapblocks_build(const char *name)
                           program_source("heapblocks"),
                           test_folder(),
                           runtime_library(),
+                          SONDE_LIBRARY,
                           name,
                           NULL};
     struct test_run run = test_run(argv, NULL, NULL, 100);

@@ -4,7 +4,7 @@
  * SIGTERM. Built by build.sh.
  *
  * `held SEED`: before that it scribbles over what it shares with the `sonde run` that started it.
- */
+ * With REGISTRY defined it keeps a registry by itself. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +12,10 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#ifdef REGISTRY
+#    include <sonde/block_registry.h>
+#endif
 
 void *_Block_copy(const void *block);
 void _Block_release(const void *block);
@@ -88,6 +92,19 @@ static void scribble(unsigned seed)
     }
 }
 
+static void start_registry(void)
+{
+#ifdef REGISTRY
+    struct sonde_depot *depot;
+    struct sonde_block_registry *registry;
+    struct sonde_error error;
+    if (sonde_depot_create(1 << 16, &depot) != SONDE_OK ||
+        sonde_block_registry_start(depot, &registry, &error) != SONDE_OK) {
+        abort();
+    }
+#endif
+}
+
 int main(int argc, char **argv)
 {
 
@@ -97,6 +114,7 @@ int main(int argc, char **argv)
     sigemptyset(&wanted);
     sigaddset(&wanted, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &wanted, NULL);
+    start_registry();
     plain = make_plain(1);
     pthread_create(&thread, NULL, make_in_thread, NULL);
     pthread_join(thread, NULL);
