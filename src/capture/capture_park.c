@@ -15,6 +15,8 @@ _Static_assert((uint64_t)SONDE__PARK_SLOTS << EPOCH_BITS == (uint64_t)1 << 32, "
 static struct slot {
     uint32_t state; /* short epoch * STATES + one of the above */
     int32_t tid;
+    int32_t sent_tid; /* the same, as soon as the signal has been sent */
+    int32_t signal;
     uint32_t epoch;
     uint64_t until_ns; /* the thread leaves by itself then */
     struct sonde_stack *stack;
@@ -68,7 +70,9 @@ static struct slot *take_slot(void)
     while (park.next < SONDE__PARK_SLOTS) {
         struct slot *slot = &slots[park.next++];
         if (load_state(slot) % STATES == IDLE) {
-            park.used = park.next > park.used ? park.next : park.used;
+            if (park.next > park.used) {
+                __atomic_store_n(&park.used, park.next, __ATOMIC_RELAXED);
+            }
             return slot;
         }
     }
@@ -87,6 +91,8 @@ enum sonde_status sonde__capture_park_ask(int32_t tid, int32_t signal, struct so
     }
     index = (uint32_t)(slot - slots);
     __atomic_store_n(&slot->tid, tid, __ATOMIC_RELAXED);
+    __atomic_store_n(&slot->sent_tid, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&slot->signal, signal, __ATOMIC_RELAXED);
     slot->epoch = park.epoch;
     slot->until_ns = park.until_ns;
     slot->stack = stack;
@@ -99,6 +105,7 @@ enum sonde_status sonde__capture_park_ask(int32_t tid, int32_t signal, struct so
         __atomic_fetch_sub(&park.missing, 1, __ATOMIC_RELAXED);
         return status;
     }
+    __atomic_store_n(&slot->sent_tid, tid, __ATOMIC_RELEASE);
     *ret_slot = index;
     return SONDE_OK;
 }
@@ -209,21 +216,53 @@ static void wait_release(const struct slot *slot)
     }
 }
 
-bool sonde__capture_park_answer(uint64_t value, const void *ucontext)
+/* The slot that a signal of ours came for. NULL: it comes too late. */
+static struct slot *slot_of(uint64_t value, uint32_t *ret_asked)
 {
     struct slot *slot = &slots[(uint32_t)value & ((1u << (32 - EPOCH_BITS)) - 1)];
-    uint32_t asked = ((uint32_t)value >> (32 - EPOCH_BITS)) * STATES + ASKED;
-    uint32_t state = asked;
-    struct sonde__regs regs;
-    if ((uint32_t)(value >> 32) != own_mark()) {
-        return false;
+    *ret_asked = ((uint32_t)value >> (32 - EPOCH_BITS)) * STATES + ASKED;
+    return load_state(slot) == *ret_asked &&
+                   __atomic_load_n(&slot->tid, __ATOMIC_RELAXED) == sonde__os_tid()
+               ? slot
+               : NULL;
+}
+
+/* The system keeps one signal of a kind for a thread. What is sent while another is pending (of a
+ * question that was withdrawn, or one of the program's own) is gone, and that other one brings the
+ * question. Not if ours still is to come: it would find nobody's handler, or the program's. */
+static struct slot *slot_of_dropped(int32_t signal, uint32_t *ret_asked)
+{
+    uint32_t used = __atomic_load_n(&park.used, __ATOMIC_RELAXED);
+    int32_t tid;
+    if (sonde__capture_park_missing() == 0) {
+        return NULL;
     }
+    tid = sonde__os_tid();
+    for (uint32_t i = 0; i < used; i++) {
+        *ret_asked = load_state(&slots[i]);
+        if (*ret_asked % STATES == ASKED &&
+            __atomic_load_n(&slots[i].sent_tid, __ATOMIC_ACQUIRE) == tid) {
+            bool is_it = __atomic_load_n(&slots[i].signal, __ATOMIC_RELAXED) == signal;
+            return is_it && !sonde__os_signal_is_pending(signal) ? &slots[i] : NULL;
+        }
+    }
+    return NULL;
+}
+
+bool sonde__capture_park_answer(int32_t signal, uint64_t value, const void *ucontext)
+{
+    bool is_ours = (uint32_t)(value >> 32) == own_mark();
+    uint32_t asked = 0, state;
+    struct slot *slot = is_ours ? slot_of(value, &asked) : NULL;
+    struct sonde__regs regs;
+    if (slot == NULL) {
+        slot = slot_of_dropped(signal, &asked);
+    }
+    state = asked;
     /* acquire: pairs with the collector's release of the slot */
-    if (load_state(slot) != asked ||
-        __atomic_load_n(&slot->tid, __ATOMIC_RELAXED) != sonde__os_tid() ||
-        !__atomic_compare_exchange_n(&slot->state, &state, asked - ASKED + WALKING, false,
-                                     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-        return true; /* too late: the question was withdrawn */
+    if (slot == NULL || !__atomic_compare_exchange_n(&slot->state, &state, asked - ASKED + WALKING,
+                                                     false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        return is_ours; /* too late: the question was withdrawn */
     }
     sonde__os_context_regs(ucontext, &regs);
     sonde__capture_walk(slot->stack, &regs, true, 0, SONDE__CAPTURE_OWN);
@@ -234,7 +273,7 @@ bool sonde__capture_park_answer(uint64_t value, const void *ucontext)
     }
     wait_release(slot);
     __atomic_store_n(&slot->state, asked - ASKED + IDLE, __ATOMIC_RELEASE);
-    return true;
+    return is_ours;
 }
 
 void sonde__capture_park_forget(void)

@@ -68,9 +68,10 @@ bool sonde__capture_park_was_inside(int32_t tid);
 /* Threads that are in our handler now. */
 uint32_t sonde__capture_park_inside_count(void);
 
-/* A signal's value that a handler received: if it asks for parking, do that (or nothing, where it
- * comes too late) and return true. */
-bool sonde__capture_park_answer(uint64_t value, const void *ucontext);
+/* In a handler: a signal has come, with this value (0: none that is known). If it asks this thread
+ * to park, or if the thread is asked by one that the system dropped because this one was pending,
+ * then that is done. True: the signal is one of ours, be it too late. */
+bool sonde__capture_park_answer(int32_t signal, uint64_t value, const void *ucontext);
 
 /* In a fork child: nobody is parked. */
 void sonde__capture_park_forget(void);

@@ -22,6 +22,8 @@ enum { ALIVE_LOOK_NS = 1000000, ALIVE_LOOK_MAX_NS = 50000000 };
 
 static struct {
     uint32_t state; /* epoch * STATE_COUNT + one of the above */
+    int32_t signal;
+    int32_t sent_tid; /* who is asked, as soon as the signal has been sent */
     struct sonde_stack *stack;
 } request;
 
@@ -50,20 +52,38 @@ static struct sonde__capture_chain chain_now(void)
     };
 }
 
-static void answer(uint64_t value, const void *ucontext)
+/* What is asked now by a signal that the system dropped, because the one that came now was pending
+ * (capture_park.c says more). IDLE: nothing. */
+static uint32_t dropped(int32_t signal)
 {
-    uint32_t waiting = (uint32_t)value;
+    uint32_t state = __atomic_load_n(&request.state, __ATOMIC_ACQUIRE);
+    bool is_it = state % STATE_COUNT == WAITING &&
+                 __atomic_load_n(&request.sent_tid, __ATOMIC_ACQUIRE) == sonde__os_tid() &&
+                 __atomic_load_n(&request.signal, __ATOMIC_RELAXED) == signal &&
+                 !sonde__os_signal_is_pending(signal);
+    return is_it ? state : IDLE;
+}
+
+/* True: the signal is one of ours, be it too late. */
+static bool answer(int32_t signal, uint64_t value, const void *ucontext)
+{
+    bool is_ours = (uint32_t)(value >> 32) == own_mark();
+    uint32_t now = __atomic_load_n(&request.state, __ATOMIC_RELAXED);
+    uint32_t asked = is_ours && (uint32_t)value == now ? now : dropped(signal);
+    uint32_t waiting = asked;
     struct sonde__regs regs;
     /* acquire: pairs with the requester's release of request.stack */
-    if (!__atomic_compare_exchange_n(&request.state, &waiting, waiting - WAITING + WALKING, false,
+    if (asked == IDLE ||
+        !__atomic_compare_exchange_n(&request.state, &waiting, asked - WAITING + WALKING, false,
                                      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-        return; /* too late: the request was taken back */
+        return is_ours; /* too late: the request was taken back */
     }
     sonde__os_context_regs(ucontext, &regs);
     sonde__capture_walk(request.stack, &regs, true, 0, SONDE__CAPTURE_OWN);
     /* release: pairs with the requester's acquire */
-    __atomic_store_n(&request.state, (uint32_t)value - WAITING + DONE, __ATOMIC_RELEASE);
+    __atomic_store_n(&request.state, asked - WAITING + DONE, __ATOMIC_RELEASE);
     sonde__os_futex_wake(&request.state, 1, false);
+    return is_ours;
 }
 
 /* The system keeps one signal of a kind for a thread: one of the program's own that was sent while
@@ -74,13 +94,11 @@ void sonde__capture_on_signal(int signal, void *siginfo, void *ucontext)
 {
     struct sonde__capture_chain next = chain_now();
     uint64_t value = 0;
-    if (sonde__os_signal_value(siginfo, &value)) {
-        if (sonde__capture_park_answer(value, ucontext)) {
-            sonde__os_signal_plain(siginfo);
-        } else if ((uint32_t)(value >> 32) == own_mark()) {
-            answer(value, ucontext);
-            sonde__os_signal_plain(siginfo);
-        }
+    if (!sonde__os_signal_value(siginfo, &value)) {
+        value = 0;
+    }
+    if (sonde__capture_park_answer(signal, value, ucontext) || answer(signal, value, ucontext)) {
+        sonde__os_signal_plain(siginfo);
     }
     if (next.full != NULL) {
         next.full(signal, siginfo, ucontext);
@@ -144,6 +162,8 @@ enum sonde_status sonde__capture_by_signal(int32_t tid, int signal, uint64_t tim
     uint32_t waiting = epoch * STATE_COUNT + WAITING;
     enum sonde_status status;
     request.stack = stack;
+    __atomic_store_n(&request.signal, signal, __ATOMIC_RELAXED);
+    __atomic_store_n(&request.sent_tid, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&request.state, waiting, __ATOMIC_RELEASE);
     status = sonde__os_signal_thread(sonde__os_sender(), tid, signal,
                                      (uint64_t)own_mark() << 32 | waiting);
@@ -151,5 +171,6 @@ enum sonde_status sonde__capture_by_signal(int32_t tid, int signal, uint64_t tim
         __atomic_store_n(&request.state, waiting - WAITING + IDLE, __ATOMIC_RELAXED);
         return status;
     }
+    __atomic_store_n(&request.sent_tid, tid, __ATOMIC_RELEASE);
     return wait_done(tid, waiting, timeout_ns);
 }

@@ -149,6 +149,8 @@ SONDE_NODISCARD enum sonde_status sonde__os_signal_thread(struct sonde__os_sende
 /* The function that a signal runs in this process, as an address; 0 and 1 are SIG_DFL and SIG_IGN.
  * False: it cannot be told. */
 bool sonde__os_signal_handler(int32_t signal, uint64_t *ret_function);
+/* Has the calling thread, which blocks `signal`, one of it waiting? */
+bool sonde__os_signal_is_pending(int32_t signal);
 /* Make every thread of this process that has a CPU enter the kernel, and return when all have: what
  * was pending for a thread before the call, and is not blocked, is delivered before it executes
  * another instruction of the program. False: this system cannot. _prepare() makes it possible, once

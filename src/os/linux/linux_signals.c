@@ -38,6 +38,13 @@ bool sonde__os_signal_handler(int32_t signal, uint64_t *ret_function)
     return true;
 }
 
+bool sonde__os_signal_is_pending(int32_t signal)
+{
+    uint64_t pending = 0;
+    return linux_call(SYS_rt_sigpending, &pending, sizeof pending, 0, 0) == 0 &&
+           (pending >> (signal - 1) & 1) != 0;
+}
+
 /* Linux, kernel/sched/membarrier.c: an interrupt goes to every CPU that runs a thread of this
  * process, and is waited for. The way back from an interrupt delivers signals. */
 bool sonde__os_interrupt_prepare(void)

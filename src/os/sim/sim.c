@@ -402,6 +402,12 @@ bool sonde__os_signal_handler(int32_t signal, uint64_t *ret_function)
     return false;
 }
 
+bool sonde__os_signal_is_pending(int32_t signal)
+{
+    (void)signal;
+    return false;
+}
+
 bool sonde__os_interrupt_prepare(void)
 {
     return false;
