@@ -270,8 +270,10 @@ def parse(text):
 
 
 def run(argv):
-    return subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=200,
-                          universal_newlines=True).stdout
+    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=200,
+                          universal_newlines=True)
+    run.errors = done.stderr
+    return done.stdout
 
 
 def differences(ours, theirs, what):
@@ -344,7 +346,7 @@ def compare(pid):
                 "source " + os.path.join(HERE, "gdb_frames.py")] +
                ([] if LIVE else ["-ex", "generate-core-file " + core]))
     if "\nend" not in text:
-        sys.exit("gdb failed: " + text[-2000:])
+        sys.exit("gdb failed: " + run.errors[-1000:] + text[-2000:])
     gdb = parse(text)
     bad = differences(live, gdb, "live")
     bad += compare_names(report, gdb, "sonde stacks")

@@ -15,11 +15,12 @@ def start_of_function(frame, pc):
 
 
 def print_frames():
-    """Where gdb guesses, in code that it knows nothing of (JIT), it may lose its way: "lost" and the
-    pc where. Anywhere else its failure ends this script, and with it the comparison."""
+    """Where gdb guesses, in code that it knows nothing of (JIT), it may lose its way, there or in the
+    frame that it made up: "lost" and the last pc. Anywhere else its failure ends this script, and
+    with it the comparison."""
     frame = gdb.newest_frame()
+    known, pc = True, 0  # of the last frame that is physical
     while frame is not None:
-        known = True
         try:
             if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
                 pc = frame.pc()
@@ -30,7 +31,7 @@ def print_frames():
         except gdb.error as error:
             if known:
                 raise
-            print("lost 0x%x %s" % (frame.pc(), error))
+            print("lost 0x%x %s" % (pc, error))
             return
 
 
