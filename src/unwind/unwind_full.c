@@ -116,6 +116,14 @@ static void follow(struct sonde__walker *walker, uint64_t fp_at, bool exact, uin
     frame->found = found;
 }
 
+/* Has the frame's return address a place on the stack that no other frame's has? Then the walk is
+ * bounded by the memory that these lie in. */
+static bool has_place(const struct sonde__program *p, unsigned ra, unsigned sp)
+{
+    return p->cells[ra].kind == SONDE__CELL_OFFSET &&
+           p->cells[sp].kind == SONDE__CELL_UNSPECIFIED; /* so it is the CFA, which grows */
+}
+
 /* Apply the row at which the program stands. */
 static enum sonde__step apply_row(struct sonde__walker *walker, const struct full_row *row)
 {
@@ -147,6 +155,9 @@ static enum sonde__step apply_row(struct sonde__walker *walker, const struct ful
     enum sonde__expression_end end = compute_cfa(walker, p, &cfa);
     if (end != SONDE__EXPRESSION_OK) {
         return end_of_expression(walker, end, cfa);
+    }
+    if (!has_place(p, ra, sp) && walker->made_left-- == 0) {
+        return sonde__step_end(walker, SONDE_END_NO_PROGRESS, walker->frame.pc);
     }
     sonde__regs_set(&caller, sp, cfa);
     for (unsigned reg = 0; reg < SONDE__REG_COUNT; reg++) {

@@ -7,6 +7,8 @@
 /* A handler on an alternate stack that lies above the thread's own stack goes down once, and it may
  * have interrupted a switch to yet another stack. */
 #define JUMPS_MAX 2
+/* Far more than there are such functions on a stack: assembler, the switch of a context. */
+#define MADE_MAX 64
 /* About 40 ms for a whole walk; a frame takes some hundred. */
 #define SWEEP_INSTRUCTIONS_MAX (1u << 21)
 
@@ -53,6 +55,7 @@ bool sonde__walker_start(struct sonde__walker *walker, const struct sonde__walk 
         .regs = regs,
         .arch = arch,
         .jumps_left = JUMPS_MAX,
+        .made_left = MADE_MAX,
         .sweep_left = SWEEP_INSTRUCTIONS_MAX,
         .frame =
             {

@@ -36,6 +36,7 @@ struct sonde__walker {
     struct sonde__frame frame;
     unsigned arch;
     unsigned jumps_left; /* steps that may still go to a lower stack */
+    unsigned made_left;  /* return addresses that may still be from no place on the stack */
     bool was_signal;     /* the frame of the last step is a signal frame */
     bool is_proof;       /* only CFI counts: no frame pointers, no zero as the end */
     bool is_doubtful;    /* a trial: what it stands at may be no frame (see find_doubtful) */
@@ -159,13 +160,14 @@ static inline uint64_t sonde__strip_fp_tag(uint64_t fp)
     return sonde__fp_is_tagged(fp) ? fp & ~((uint64_t)1 << 60) : fp;
 }
 
-/* May the caller's sp be `sp`? may_jump: the rule may lead to another stack. The innermost frame
- * may take no stack at all: a leaf of aarch64, vfork, and longjmp when it stands on its target's
- * stack already. */
+/* May the caller's sp be `sp`? may_jump: the rule may lead to another stack, or nowhere (longjmp
+ * when it stands on its target's stack already): so often only, since a signal frame leads to an
+ * exact frame, and one of these could follow the other for ever. The innermost frame, or one that a
+ * signal came to, may take no stack at all: a leaf of aarch64, vfork. */
 static inline bool sonde__step_grows(struct sonde__walker *walker, uint64_t sp, bool may_jump)
 {
     const struct sonde__frame *frame = &walker->frame;
-    if (sp > frame->sp || (sp == frame->sp && frame->exact)) {
+    if (sp > frame->sp || (sp == frame->sp && frame->exact && !may_jump)) {
         return true;
     }
     if (may_jump && walker->jumps_left > 0) {
