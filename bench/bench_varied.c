@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "bench_chain.h"
 #include "bench_tree.h"
@@ -132,7 +133,7 @@ void bench_cold(const struct bench_unwinder *unwinders, unsigned count)
 
 /* --- the first capture of a thread --- */
 
-enum { THREADS = 101 };
+enum { THREADS = 101, STACK_BYTES = 128 << 10 };
 
 struct first {
     int (*capture)(void);
@@ -155,8 +156,8 @@ static void *first_thread(void *ctx)
     return NULL;
 }
 
-void bench_first_on_thread(const struct bench_unwinder *unwinders, unsigned count,
-                           void (*touch)(void))
+static void run_first(const char *key, const struct bench_unwinder *unwinders, unsigned count,
+                      void (*touch)(void), bool on_new_stack)
 {
     static double samples[BENCH_UNWINDERS_MAX][THREADS];
     double values[BENCH_UNWINDERS_MAX];
@@ -164,16 +165,34 @@ void bench_first_on_thread(const struct bench_unwinder *unwinders, unsigned coun
         for (unsigned i = 0; i < count; i++) {
             struct first first = {unwinders[i].capture, touch, 0};
             pthread_t thread;
-            if (pthread_create(&thread, NULL, first_thread, &first) == 0) {
+            pthread_attr_t attr;
+            (void)pthread_attr_init(&attr);
+            if (on_new_stack) { /* stays: no later thread comes to the same place */
+                void *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+                if (stack == MAP_FAILED || pthread_attr_setstack(&attr, stack, STACK_BYTES) != 0) {
+                    bench_note("capture: no memory for stacks");
+                    exit(1);
+                }
+            }
+            if (pthread_create(&thread, &attr, first_thread, &first) == 0) {
                 (void)pthread_join(thread, NULL);
             }
+            (void)pthread_attr_destroy(&attr);
             samples[i][round] = first.ns / 1000;
         }
     }
     for (unsigned i = 0; i < count; i++) {
         values[i] = median(samples[i], THREADS);
     }
-    print_against("first_on_thread.us", unwinders, count, values, "us");
+    print_against(key, unwinders, count, values, "us");
+}
+
+void bench_first_on_thread(const struct bench_unwinder *unwinders, unsigned count,
+                           void (*touch)(void))
+{
+    run_first("first_on_thread.us", unwinders, count, touch, false);
+    run_first("first_on_new_stack.us", unwinders, count, touch, true);
 }
 
 /* --- two threads at a time --- */

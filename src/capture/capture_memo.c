@@ -67,25 +67,27 @@ static bool take(uint32_t index, uint64_t from, uint64_t label)
                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* Was the slot's owner somebody who cannot live beside us? */
-static bool is_of_same(uint32_t index, uint64_t owner, uint64_t label, uint64_t pointer)
+/* A thread that had our thread pointer, so that it has ended. */
+static bool had_pointer(uint32_t index, uint64_t owner, uint64_t pointer)
 {
-    return owner == label || (owner != 0 && (owner & LEASING) == 0 &&
-                              __atomic_load_n(&pointers[index], __ATOMIC_RELAXED) == pointer);
+    return owner != 0 && (owner & LEASING) == 0 &&
+           __atomic_load_n(&pointers[index], __ATOMIC_RELAXED) == pointer;
 }
 
 /* The slot of a thread that had our thread pointer, as C libraries use stacks again, or our id: it
  * has ended, nobody has to be asked, and its pages are there. Or the one that a capture which we
- * have interrupted is just leasing. Or one that is free, the first of these: they were prepared. */
-static bool take_free(uint64_t label, uint64_t pointer, uint32_t *ret_index)
+ * have interrupted is just leasing. Or one that is free, the first of these: they were prepared.
+ * *ret_is_ours: it was a thread of this process on our stack. */
+static bool take_free(uint64_t label, uint64_t pointer, uint32_t *ret_index, bool *ret_is_ours)
 {
     uint32_t top = __atomic_load_n(&slots_used, __ATOMIC_RELAXED);
     for (uint32_t i = 0; i < top; i++) {
         /* acquire: pairs with the lease of this owner, so that the pointer is not one before */
         uint64_t owner = __atomic_load_n(&labels[i], __ATOMIC_ACQUIRE);
-        if (owner == (label | LEASING) ||
-            (is_of_same(i, owner, label, pointer) && take(i, owner, label))) {
+        bool had = had_pointer(i, owner, pointer);
+        if (owner == (label | LEASING) || ((owner == label || had) && take(i, owner, label))) {
             *ret_index = i;
+            *ret_is_ours = had && owner >> 32 == label >> 32;
             return true;
         }
     }
@@ -125,13 +127,14 @@ static __attribute__((noinline)) struct sonde__memo *lease(void)
     const uint64_t pointer = sonde__os_thread_pointer();
     uint64_t label;
     uint32_t index;
+    bool is_ours = false;
     struct sonde__memo *memo;
     if (own.patience > 0) {
         own.patience--;
         return NULL;
     }
     label = own_label();
-    if (!take_free(label, pointer, &index) && !take_abandoned(label, &index)) {
+    if (!take_free(label, pointer, &index, &is_ours) && !take_abandoned(label, &index)) {
         __atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
         own.patience = PATIENCE;
         return NULL;
@@ -146,9 +149,11 @@ static __attribute__((noinline)) struct sonde__memo *lease(void)
         return own.memo;
     }
     /* acquire: pairs with the release of the owner before, who is gone. A write, because a page
-     * that is read first is brought in twice. */
-    (void)__atomic_exchange_n(&memo->is_busy, false, __ATOMIC_ACQUIRE);
-    sonde__unwind_memo_reset(memo, 0, SONDE__MEMO_NO_GENERATION);
+     * that is read first is brought in twice. What a thread on the same stack remembered holds for
+     * this one: threads that do the same have the same stacks. Not if it ended in a capture. */
+    if (__atomic_exchange_n(&memo->is_busy, false, __ATOMIC_ACQUIRE) || !is_ours) {
+        sonde__unwind_memo_reset(memo, 0, SONDE__MEMO_NO_GENERATION);
+    }
     own.index = index;
     own.memo = memo;
     return memo;

@@ -3,9 +3,9 @@
  *
  * A fixed pool of slots, each leased by one thread at its first capture and labelled with its
  * process and thread id. Nothing runs when a thread ends: a slot whose thread is gone is taken over
- * by a thread on the same stack, and by any when no free one is left. A thread finds its slot
- * through a word of static TLS. A thread without one (the pool is exhausted by living threads, no
- * memory) walks by the tables; that is counted.
+ * by a thread on the same stack, with what it holds, and by any when no free one is left. A thread
+ * finds its slot through a word of static TLS. A thread without one (the pool is exhausted by
+ * living threads, no memory) walks by the tables; that is counted.
  *
  * A capture marks the memo busy; one that interrupts it (a handler) walks by the tables. A handler
  * that leaves such a capture by longjmp leaves the mark: then the thread goes on without memo.

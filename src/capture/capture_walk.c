@@ -1,35 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The door to memory has two halves. Plain loads are for the calling thread's own stack, between
- * its sp and the end that the thread pointer or the loader's record gives; whether everything
- * between is mapped (a coroutine's stack may lie below the thread's) is looked at once for each
- * page and remembered for the thread, whose stack stays mapped as long as it lives. All else is
- * read through the system, a block at a time: neighbouring cells come with it. */
+/* The door to memory has two halves. Plain loads are for the calling thread's own stack, as far as
+ * it was seen to be mapped (capture_own_stack.h). All else is read through the system, a block at a
+ * time: neighbouring cells come with it. */
 #include "capture_walk.h"
 
 #include "base_mem.h"
 #include "capture_code.h"
 #include "capture_images.h"
 #include "capture_memo.h"
+#include "capture_own_stack.h"
 #include "os.h"
 #include "unwind_scans.h"
 #include "unwind_table.h"
 #include "unwind_walk.h"
 
-/* Largest page of the systems that this runs on is 64 KiB; the smallest decides here: looking at
- * one byte in each 4 KiB sees every page of any of them. */
-enum { PAGE = 4096 };
-/* Pages of its stack that a thread's capture looks at, at most, once. What lies further out is read
- * through the system. */
-enum { VOUCH_PAGES_MAX = 32 };
 /* Small enough for the alternate stack of a handler (SIGSTKSZ is 8 KiB). */
 enum { BLOCK = 1024 };
-
-/* Of the calling thread: [start, end) of its own stack was seen to be mapped. A few words of static
- * TLS (initial-exec), so that a handler's first touch allocates nothing. */
-static __thread struct {
-    uint64_t start, end;
-    uint32_t version; /* changes with them: a handler may come between the loads of both */
-} vouched;
 
 struct door {
     uint64_t address; /* of block[0] */
@@ -68,77 +54,6 @@ static bool read_door(void *ctx, uint64_t address, void *ret_bytes, size_t size)
         }
     }
     return true;
-}
-
-static uint64_t page_of(uint64_t address)
-{
-    return address & ~(uint64_t)(PAGE - 1);
-}
-
-/* The page that this function runs on, and the one with its thread's variables, need no look. */
-static bool can_read(uint64_t address)
-{
-    uint64_t page = page_of(address);
-    return page == page_of((uint64_t)(uintptr_t)__builtin_frame_address(0)) ||
-           page == page_of((uint64_t)(uintptr_t)&vouched) || sonde__os_can_read(address);
-}
-
-/* The end of the pages from `start` outward that can be read, at most `limit`. */
-static uint64_t see_pages(uint64_t start, uint64_t limit)
-{
-    uint64_t end = start;
-    for (unsigned seen = 0; seen < VOUCH_PAGES_MAX && end < limit && can_read(end); seen++) {
-        end = page_of(end) + PAGE;
-    }
-    return end < limit ? end : limit;
-}
-
-static void remember(uint64_t start, uint64_t end)
-{
-    volatile uint64_t *const to_start = &vouched.start, *const to_end = &vouched.end;
-    *(volatile uint32_t *)&vouched.version += 1;
-    *to_end = 0; /* an empty range, until both are there */
-    *to_start = start;
-    *to_end = end;
-}
-
-/* As far as it was looked at already: the end of the range above sp that plain loads may touch. 0:
- * not yet. */
-static inline uint64_t vouched_end(uint64_t sp, uint64_t *ret_start, uint64_t *ret_end)
-{
-    uint32_t version = *(volatile uint32_t *)&vouched.version;
-    uint64_t start = *(volatile uint64_t *)&vouched.start;
-    uint64_t end = *(volatile uint64_t *)&vouched.end;
-    if (version != *(volatile uint32_t *)&vouched.version) {
-        start = end = 0;
-    }
-    *ret_start = start;
-    *ret_end = end;
-    return sp >= start && sp < end ? end : 0;
-}
-
-/* The same, after a look. */
-static uint64_t vouch_own(uint64_t sp)
-{
-    uint64_t start;
-    uint64_t end;
-    uint64_t limit;
-    if (vouched_end(sp, &start, &end) != 0) {
-        return end;
-    }
-    if (!sonde__os_own_stack_end(sp, &limit)) {
-        return sp;
-    }
-    if (sp < start && start < end) {
-        uint64_t seen = see_pages(sp, start);
-        if (seen < start) {
-            return seen; /* far deeper than before, or another stack: not remembered */
-        }
-    } else {
-        end = see_pages(sp, limit);
-    }
-    remember(sp, end);
-    return end;
 }
 
 bool sonde__capture_is_usable(const struct sonde_stack *stack)
@@ -199,7 +114,7 @@ static __attribute__((noinline)) void walk(struct sonde_stack *stack,
     walk.scans = &sonde__capture_scans;
     if (trust == SONDE__CAPTURE_OWN) {
         walk.memory.plain_start = sp;
-        walk.memory.plain_end = vouch_own(sp);
+        walk.memory.plain_end = sonde__capture_own_stack(sp);
     }
     if (walk.memo != NULL && memo->generation != pin.images->generation) {
         sonde__unwind_memo_reset(memo, sp, pin.images->generation);
@@ -246,14 +161,18 @@ static bool find_rule(void *ctx, uint64_t pc, struct sonde__memo_rule *ret_rule)
            sonde__unwind_memo_rule(sonde__table_find(image->rules, call - image->bias), ret_rule);
 }
 
+static uint64_t reach(void *ctx, uint64_t sp, uint64_t to)
+{
+    (void)ctx;
+    return sonde__capture_own_stack_to(sp, to);
+}
+
 /* What the short way (unwind_memo.h) starts with. */
 static inline void begin_by_memo(struct sonde__memo_start *at, struct rules *rules,
                                  const struct sonde__regs *regs, uint32_t skip,
                                  struct sonde__memo *memo)
 {
     uint64_t generation = sonde__capture_generation();
-    uint64_t start;
-    uint64_t end;
     *at = (struct sonde__memo_start){
         .pc = regs->pc,
         .sp = regs->r[sonde__arch_sp(SONDE__ARCH_HOST)],
@@ -261,13 +180,11 @@ static inline void begin_by_memo(struct sonde__memo_start *at, struct rules *rul
         .skip = skip,
         .stands = sonde__capture_image_stands,
         .find_rule = find_rule,
+        .reach = reach,
         .ctx = rules,
     };
     rules->is_pinned = false;
-    at->plain_end = vouched_end(at->sp, &start, &end);
-    if (at->plain_end == 0) {
-        at->plain_end = vouch_own(at->sp);
-    }
+    at->plain_end = sonde__capture_own_stack_seen(at->sp);
     if (memo->generation != generation) {
         sonde__unwind_memo_reset(memo, at->sp, generation);
     }

@@ -53,6 +53,8 @@ void sonde__os_read_parts(struct sonde__os_part *parts, size_t count);
 /* Can the aligned word at `address` be read now? The cheapest question that does not fault; what is
  * true of it later the caller has to know. */
 bool sonde__os_can_read(uint64_t address);
+/* The same for the bytes on both sides of `boundary`, which divides two pages, in one question. */
+bool sonde__os_can_read_across(uint64_t boundary);
 
 /* Read another process' memory, as sonde__os_read(); where process_vm_readv is missing or refused,
  * through /proc/PID/mem. *ret_os_error is written when fewer than `size` bytes came. */

@@ -118,7 +118,8 @@ _Static_assert(sizeof(struct sonde__memo) <= SONDE__MEMO_BYTES, "a memo fits its
 /* Forget all frames. sp: of the stack that comes next. */
 void sonde__unwind_memo_reset(struct sonde__memo *memo, uint64_t sp, uint64_t generation);
 
-/* Where a walk starts and ends; what it may read by plain loads is [sp, plain_end). */
+/* Where a walk starts; what it may read by plain loads is [sp, plain_end), and as far outward as
+ * `reach` says when it has come to that. */
 struct sonde__memo_start {
     uint64_t pc; /* a return address */
     uint64_t sp;
@@ -129,6 +130,8 @@ struct sonde__memo_start {
     /* The rule for a return address in an image that is never unloaded. False: there is none that a
      * memo can hold. */
     bool (*find_rule)(void *ctx, uint64_t pc, struct sonde__memo_rule *ret_rule);
+    /* As much as can be had of [sp, to), perhaps more: returns its end. */
+    uint64_t (*reach)(void *ctx, uint64_t sp, uint64_t to);
     void *ctx;
 };
 

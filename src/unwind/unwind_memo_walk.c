@@ -114,6 +114,7 @@ struct pass {
     const struct sonde__memo_start *start;
     struct sonde_stack *stack;
     struct look look;
+    uint64_t end;   /* of what may be read, from the memo's base */
     uint32_t inner; /* frames that there is room for */
     uint32_t outer;
     uint32_t skip; /* frames still to leave out */
@@ -157,6 +158,19 @@ static inline __attribute__((always_inline)) uint32_t follow(struct pass *pass, 
     return to;
 }
 
+/* Have what lies before `to` to read. False: it cannot be had. */
+static __attribute__((noinline)) bool reach(struct pass *pass, uint64_t to)
+{
+    const struct sonde__memo_start *start = pass->start;
+    uint64_t base = pass->memo->base;
+    uint64_t end = start->reach(start->ctx, start->sp, base + to) - base;
+    if (end > 2 * REACH || to > end) {
+        return false;
+    }
+    pass->end = end;
+    return true;
+}
+
 /* What is put into a stack, if there is one. */
 static inline void put_end(struct pass *pass, enum sonde_end_reason end, uint64_t end_at,
                            const bool has_stack)
@@ -177,7 +191,6 @@ walk_on(struct pass *pass, uint32_t from, uint32_t at, uint32_t next, const bool
     struct sonde_stack *const stack = pass->stack;
     const uint64_t mask = pac_mask(SONDE__ARCH_HOST);
     const uint64_t base = memo->base;
-    const uint64_t end = start->plain_end - base;
     struct sonde__memo_frame *const frames = memo->frames;
     struct sonde__memo_frame fresh[FRESH];
     struct sonde__memo_frame *here; /* the frame at which the walk stands */
@@ -289,7 +302,10 @@ walk_on(struct pass *pass, uint32_t from, uint32_t at, uint32_t next, const bool
         bool by_fp = (rule.flags & SONDE__MEMO_RULE_BY_FP) != 0;
         uint64_t cfa = (by_fp ? fp - base : sp) + (uint64_t)(int64_t)rule.cfa;
         uint64_t size = cfa - sp;
-        if (size - 1 >= end - sp || (cfa & 7) != 0 || rule.ra_at > size || rule.fp_at > size) {
+        if (size - 1 >= pass->end - sp && (size - 1 >= 2 * REACH || !reach(pass, cfa))) {
+            break;
+        }
+        if ((cfa & 7) != 0 || rule.ra_at > size || rule.fp_at > size) {
             break;
         }
         uint64_t return_pc = sonde__plain_word(base + cfa - rule.ra_at) & mask;
@@ -344,12 +360,15 @@ static inline __attribute__((always_inline)) bool walk(struct pass *pass, const 
 {
     const struct sonde__memo_start *start = pass->start;
     struct sonde__memo *memo = pass->memo;
-    const uint64_t end = start->plain_end - memo->base;
     const uint64_t sp = start->sp - memo->base;
     uint32_t next = memo->first;
     uint32_t at = END;
-    if (sp >= end || end > 2 * REACH || (sp & 7) != 0 ||
-        (next < END && memo->frames[END - 1].sp > end)) {
+    /* the cells of the memo, or the word at sp at least */
+    const uint64_t least =
+        next < END && memo->frames[END - 1].sp > sp ? memo->frames[END - 1].sp : sp + 1;
+    pass->end = start->plain_end - memo->base;
+    if (sp >= 2 * REACH || (sp & 7) != 0 || pass->end > 2 * REACH ||
+        (least > pass->end && !reach(pass, least))) {
         return false;
     }
     while (next < END && memo->frames[next].sp < sp) {

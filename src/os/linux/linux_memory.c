@@ -56,29 +56,43 @@ static size_t read_pipe(uint64_t address, uint8_t *bytes, size_t size)
     return done;
 }
 
+enum { MASK_BYTES = 8 };
+
 /* A set of signals at `address`, and no such way to use it: the kernel copies the set first
  * (kernel/signal.c, rt_sigprocmask), so its answer says whether it could. About 0.1 us
- * a page; process_vm_readv(), which takes a reference to each, needs 0.5 us and 1.5 at first. */
+ * a page; process_vm_readv(), which takes a reference to each, needs 0.5 us and 1.5 at first. The
+ * set need not be aligned. */
 static long ask_by_mask(uint64_t address)
 {
-    return linux_call(SYS_rt_sigprocmask, -1, address & ~(uint64_t)7, 0, 8);
+    return linux_call(SYS_rt_sigprocmask, -1, address, 0, MASK_BYTES);
 }
 
-bool sonde__os_can_read(uint64_t address)
+/* MASK_BYTES from `address` on. */
+static bool can_read(uint64_t address)
 {
     enum { UNKNOWN, ASK_BY_MASK, ASK_BY_READ };
     static uint8_t way;
-    uint8_t byte;
+    uint8_t bytes[MASK_BYTES];
     uint8_t known = __atomic_load_n(&way, __ATOMIC_RELAXED);
     if (known == UNKNOWN) { /* an emulator may look at the arguments in another order */
         known = ask_by_mask(UINT64_MAX) == -EFAULT && ask_by_mask(8) == -EFAULT &&
-                        ask_by_mask((uint64_t)(uintptr_t)&byte) == -EINVAL
+                        ask_by_mask((uint64_t)(uintptr_t)bytes) == -EINVAL
                     ? ASK_BY_MASK
                     : ASK_BY_READ;
         __atomic_store_n(&way, known, __ATOMIC_RELAXED);
     }
     return known == ASK_BY_MASK ? ask_by_mask(address) == -EINVAL
-                                : sonde__os_read(address, &byte, 1) == 1;
+                                : sonde__os_read(address, bytes, MASK_BYTES) == MASK_BYTES;
+}
+
+bool sonde__os_can_read(uint64_t address)
+{
+    return can_read(address & ~(uint64_t)(MASK_BYTES - 1));
+}
+
+bool sonde__os_can_read_across(uint64_t boundary)
+{
+    return can_read(boundary - MASK_BYTES / 2);
 }
 
 static bool is_refusal(long result)

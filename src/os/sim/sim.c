@@ -228,6 +228,12 @@ bool sonde__os_can_read(uint64_t address)
     return sonde__os_read(address, &byte, 1) == 1;
 }
 
+bool sonde__os_can_read_across(uint64_t boundary)
+{
+    uint8_t bytes[2];
+    return sonde__os_read(boundary - 1, bytes, sizeof bytes) == sizeof bytes;
+}
+
 void sonde__os_read_parts(struct sonde__os_part *parts, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

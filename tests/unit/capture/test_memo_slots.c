@@ -119,6 +119,106 @@ TEST(a_slot_stays_with_its_stack)
     munmap(stack, STACK_BYTES);
 }
 
+enum { BYTES_OF_A_STACK = 256 * 1024 };
+
+static pthread_attr_t on_stack(char *stack)
+{
+    pthread_attr_t attr;
+    CHECK_OK(pthread_attr_init(&attr));
+    CHECK_OK(pthread_attr_setstack(&attr, stack, BYTES_OF_A_STACK));
+    return attr;
+}
+
+static char *map_stack(void)
+{
+    void *stack =
+        mmap(NULL, BYTES_OF_A_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(stack != MAP_FAILED);
+    return stack;
+}
+
+static void run_on(char *stack, void *(*function)(void *), void *ctx)
+{
+    pthread_attr_t attr = on_stack(stack);
+    pthread_t thread;
+    CHECK_OK(pthread_create(&thread, &attr, function, ctx));
+    CHECK_OK(pthread_join(thread, NULL));
+    pthread_attr_destroy(&attr);
+}
+
+static void *take_if_held(void *ret_held)
+{
+    struct taken taken;
+    *(bool *)ret_held = has_memo();
+    take(&taken, DEPTH, 0, 0);
+    return NULL;
+}
+
+static void *end_in_a_capture(void *unused)
+{
+    struct taken taken;
+    take(&taken, DEPTH, 0, 0);
+    CHECK(sonde__capture_memo_enter() != NULL);
+    return unused;
+}
+
+/* What a thread remembered is there for the next one on its stack, unless it was just changed. */
+TEST(what_a_stack_held_stays)
+{
+    char *stack = map_stack();
+    char *other = map_stack();
+    bool held = true;
+    CHECK_OK(sonde_stack_prepare());
+    run_on(stack, take_if_held, &held);
+    CHECK(!held);
+    run_on(other, take_if_held, &held);
+    CHECK(!held);
+    run_on(stack, take_if_held, &held);
+    CHECK(held);
+    run_on(stack, end_in_a_capture, NULL);
+    run_on(stack, take_if_held, &held);
+    CHECK(!held);
+    run_on(other, take_if_held, &held);
+    CHECK(held);
+    munmap(stack, BYTES_OF_A_STACK);
+    munmap(other, BYTES_OF_A_STACK);
+}
+
+static __attribute__((noinline)) int check_at(int depth, volatile uint32_t *bits)
+{
+    volatile char room[64];
+    room[0] = (char)depth;
+    if (depth == 0) {
+        check_with(DEPTH, 0, 0);
+    } else if (*bits >> depth & 1) {
+        room[1] = (char)check_at(depth - 1, bits);
+    } else {
+        room[2] = (char)check_at(depth - 1, bits);
+    }
+    return room[0] + room[1];
+}
+
+static void *check_some(void *ctx)
+{
+    uint32_t bits = *(const uint32_t *)ctx * 2654435761u;
+    begin_state(bits);
+    for (int i = 0; i < 3; i++) {
+        (void)check_at((int)(bits >> 28) + i, &bits);
+    }
+    return NULL;
+}
+
+/* And it is right for that one, whatever it does. */
+TEST(threads_one_after_another_on_a_stack)
+{
+    char *stack = map_stack();
+    CHECK_OK(sonde_stack_prepare());
+    for (uint32_t i = 0; i < 300; i++) {
+        run_on(stack, check_some, &i);
+    }
+    munmap(stack, BYTES_OF_A_STACK);
+}
+
 /* The page that holds the frames of most stacks. */
 static bool is_in_memory(const struct sonde__memo *memo)
 {

@@ -497,10 +497,17 @@ TEST(a_word_that_can_be_read)
         CHECK(!sonde__os_can_read(at + page));
         CHECK(!sonde__os_can_read(at + 2 * page - 8));
         CHECK(sonde__os_can_read(at + 2 * page));
+        CHECK(sonde__os_can_read_across(at + page / 2)); /* a smaller page's */
+        CHECK(!sonde__os_can_read_across(at + page));
+        CHECK(!sonde__os_can_read_across(at + 2 * page));
         CHECK(!sonde__os_can_read(0));
         CHECK(!sonde__os_can_read(UINT64_MAX));
         CHECK(sonde__os_can_read((uint64_t)(uintptr_t)&page));
     }
+    CHECK_OK(mprotect((void *)(uintptr_t)(at + page), page, PROT_READ));
+    CHECK(sonde__os_can_read_across(at + page));
+    CHECK(sonde__os_can_read_across(at + 2 * page));
     CHECK_OK(munmap((void *)(uintptr_t)at, 3 * page));
     CHECK(!sonde__os_can_read(at));
+    CHECK(!sonde__os_can_read_across(at + page));
 }

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The short way (unwind_memo.h) reads no memory but what it was given or has asked for: a stack
+ * made here, whose rules the test gives, with a page behind it that cannot be read. */
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "test.h"
+#include "unwind_memo.h"
+
+enum { FRAME = 32, DEPTH = 8, ROOM = 16 };
+
+/* Return addresses of no code: a leaf, callers by sp, one by fp, the outermost. */
+enum { LEAF = 0x1000, CALLER = 0x2000, BY_FP = 0x3000, ROOT = 0x4000 };
+
+static struct sonde__memo memo;
+static uint64_t pcs[ROOM];
+static uint8_t how[ROOM];
+static uint64_t pages, page;
+static uint64_t reach_end; /* nothing behind it can be had */
+static uint64_t reach_to;  /* what was asked for last */
+
+static bool find_rule(void *ctx, uint64_t pc, struct sonde__memo_rule *ret_rule)
+{
+    (void)ctx;
+    *ret_rule = (struct sonde__memo_rule){.cfa = FRAME, .ra_at = 8};
+    if (pc == ROOT) {
+        ret_rule->flags = SONDE__MEMO_RULE_END;
+    } else if (pc == BY_FP) {
+        *ret_rule =
+            (struct sonde__memo_rule){.flags = SONDE__MEMO_RULE_BY_FP, .cfa = 16, .ra_at = 8};
+    }
+    return true;
+}
+
+static uint64_t reach(void *ctx, uint64_t sp, uint64_t to)
+{
+    (void)ctx;
+    CHECK(to > sp);
+    reach_to = to;
+    return reach_end;
+}
+
+static void put(uint64_t address, uint64_t word)
+{
+    *(uint64_t *)(uintptr_t)address = word;
+}
+
+/* DEPTH frames from `sp` on, the last of which is `last`. */
+static void put_stack(uint64_t sp, uint64_t last)
+{
+    for (unsigned i = 1; i <= DEPTH; i++) {
+        put(sp + i * FRAME - 8, i < DEPTH ? CALLER : last);
+    }
+}
+
+static bool walk(uint64_t sp, uint64_t fp, uint64_t seen, struct sonde_stack *ret_stack)
+{
+    struct sonde__memo_start start = {
+        .pc = LEAF, .sp = sp, .fp = fp, .plain_end = seen, .find_rule = find_rule, .reach = reach};
+    sonde_stack_init(ret_stack, pcs, how, ROOM, 0);
+    return sonde__unwind_memo_walk(&memo, &start, ret_stack);
+}
+
+static void begin(void)
+{
+    void *memory;
+    page = (uint64_t)sysconf(_SC_PAGESIZE);
+    memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(memory != MAP_FAILED);
+    pages = (uint64_t)(uintptr_t)memory;
+    sonde__unwind_memo_reset(&memo, pages, 1);
+}
+
+static void close_second_page(void)
+{
+    CHECK_OK(mprotect((void *)(uintptr_t)(pages + page), page, PROT_NONE));
+}
+
+TEST(what_was_not_seen_is_asked_for)
+{
+    struct sonde_stack stack;
+    begin();
+    uint64_t sp = pages + page - 4 * FRAME;
+    put_stack(sp, ROOT);
+    reach_end = pages + 2 * page;
+    CHECK(walk(sp, 0, sp, &stack));
+    CHECK_EQ(stack.count, DEPTH + 1);
+    CHECK_EQ(stack.end, SONDE_END_ROOT);
+    /* what the memo holds now is asked for at once */
+    reach_to = 0;
+    CHECK(walk(sp, 0, sp, &stack));
+    CHECK_EQ(reach_to, sp + DEPTH * FRAME);
+    CHECK_EQ(stack.count, DEPTH + 1);
+    /* and nothing that was seen */
+    reach_to = 0;
+    CHECK(walk(sp, 0, reach_to = pages + 2 * page, &stack));
+    CHECK_EQ(reach_to, pages + 2 * page);
+}
+
+TEST(what_cannot_be_had_is_not_read)
+{
+    struct sonde_stack stack;
+    begin();
+    uint64_t sp = pages + page - 4 * FRAME;
+    put_stack(sp, ROOT);
+    close_second_page();
+    reach_end = pages + page;
+    CHECK(!walk(sp, 0, sp, &stack));
+    CHECK_EQ(reach_to, sp + 5 * FRAME);
+    /* nothing at all */
+    reach_end = sp;
+    sonde__unwind_memo_reset(&memo, sp, 1);
+    CHECK(!walk(sp, 0, sp, &stack));
+}
+
+TEST(what_a_memo_holds_may_be_gone)
+{
+    struct sonde_stack stack;
+    begin();
+    uint64_t sp = pages + page - 4 * FRAME;
+    put_stack(sp, ROOT);
+    reach_end = pages + 2 * page;
+    CHECK(walk(sp, 0, sp, &stack));
+    close_second_page();
+    reach_end = pages + page;
+    CHECK(!walk(sp, 0, sp, &stack));
+}
+
+TEST(a_frame_pointer_to_anywhere)
+{
+    struct sonde_stack stack;
+    begin();
+    uint64_t sp = pages + page - 16 * FRAME;
+    put(sp + FRAME - 8, BY_FP);
+    close_second_page();
+    reach_end = pages + page;
+    const uint64_t wrong[] = {0,
+                              8,
+                              sp,
+                              sp - 8,
+                              sp + 12,
+                              pages + page - 8,
+                              page,
+                              pages + page,
+                              pages + 2 * page,
+                              1ull << 47,
+                              UINT64_MAX,
+                              UINT64_MAX - 15,
+                              sp + (1ull << 31),
+                              sp + (1ull << 32),
+                              sp - (1ull << 32)};
+    for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        sonde__unwind_memo_reset(&memo, sp, 1);
+        CHECK(!walk(sp, wrong[i], sp, &stack));
+    }
+    put(pages + page - 8, ROOT);
+    sonde__unwind_memo_reset(&memo, sp, 1);
+    CHECK(walk(sp, pages + page - 16, sp, &stack));
+    CHECK_EQ(stack.count, 3);
+}
