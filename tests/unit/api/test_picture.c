@@ -160,7 +160,7 @@ static void check_one_moment(unsigned wanted)
     CHECK_OK(capture(0, 0));
 }
 
-TEST(a_picture_is_of_one_moment)
+TEST_TIMEOUT(a_picture_is_of_one_moment, 600)
 {
     need_pictures();
     check_one_moment(test_long() ? 10000 : 100);
