@@ -118,6 +118,13 @@ static bool add_segment_areas(struct sonde__loaded *loaded, const struct sonde__
 
 /* --- symbols --- */
 
+/* "$x", "$d.1": of aarch64, where code and data begin. Names of Swift begin alike. */
+static bool is_mark(const char *name)
+{
+    return name[0] == '$' && (name[1] == 'x' || name[1] == 'd') &&
+           (name[2] == '\0' || name[2] == '.');
+}
+
 static bool add_table(struct sonde__loaded *loaded, const struct sonde__elf_symbols *symbols)
 {
     struct sonde__elf_symbol symbol;
@@ -126,7 +133,7 @@ static bool add_table(struct sonde__loaded *loaded, const struct sonde__elf_symb
         if (symbol.section == SONDE__SHN_UNDEF || symbol.section >= SONDE__SHN_ABS ||
             symbol.type > SONDE__STT_GNU_IFUNC ||
             (symbol.type > SONDE__STT_FUNC && symbol.type != SONDE__STT_GNU_IFUNC) ||
-            symbol.name[0] == '$') { /* "$x": a mark of aarch64 */
+            is_mark(symbol.name)) {
             continue;
         }
         if (loaded->object) {
