@@ -212,3 +212,14 @@ void blocks_name_function(struct blocks_image *image, uint64_t address,
     snprintf(ret_function->name, sizeof ret_function->name, "%s",
              image->raw ? name : sonde__demangle(name, buffer));
 }
+
+bool blocks_name_run(struct blocks_image *image, const struct sonde__blockfile_block *block,
+                     struct blocks_function *ret_function)
+{
+    const char *name = sonde__loaded_symbol_at(&image->loaded, block->invoke);
+    if (block->first == 0 || !sonde__block_is_thunk(name)) {
+        return false;
+    }
+    blocks_name_function(image, block->first, ret_function);
+    return true;
+}

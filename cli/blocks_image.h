@@ -74,6 +74,10 @@ struct blocks_function {
 };
 void blocks_name_function(struct blocks_image *image, uint64_t address,
                           struct blocks_function *ret_function);
+/* What a block runs in the end whose own function is a thunk. False: it is none, or that is not
+ * known. */
+bool blocks_name_run(struct blocks_image *image, const struct sonde__blockfile_block *block,
+                     struct blocks_function *ret_function);
 /* The file's own coordinates of an address. */
 uint64_t blocks_vaddr(const struct blocks_image *image, uint64_t address);
 

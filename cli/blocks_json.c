@@ -133,6 +133,15 @@ static void print_block(struct blocks_image *image, const struct sonde__blockfil
     print_address(image, block->is_global ? "literal" : "made_at", block->at);
     printf(", \"flags\": ");
     printf(block->flags_known ? "%" PRIu32 : "null", block->flags);
+    if (blocks_name_run(image, block, &function)) {
+        printf(", \"runs\": {");
+        print_address(image, "function", block->first);
+        printf(", ");
+        print_text("symbol", function.symbol);
+        printf(", ");
+        print_text("name", function.name);
+        putchar('}');
+    }
     print_variables(image, block->invoke);
     print_boxes(image, found, block);
     putchar('}');

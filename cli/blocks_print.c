@@ -148,6 +148,14 @@ static void print_function(struct blocks_image *image, const struct sonde__block
     } else {
         printf("block with function 0x%" PRIx64, blocks_vaddr(image, block->invoke));
     }
+    if (blocks_name_run(image, block, &function)) {
+        printf("  runs ");
+        if (function.name[0] != '\0') {
+            sonde__cli_print_visible(stdout, function.name);
+        } else {
+            printf("0x%" PRIx64, blocks_vaddr(image, block->first));
+        }
+    }
     if (block->is_global) {
         printf("  (global, at 0x%" PRIx64 ")", blocks_vaddr(image, block->at));
     }

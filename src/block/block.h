@@ -221,6 +221,11 @@ bool sonde__block_unwrap(const struct sonde__block_memory *memory,
                          const struct sonde__block_literal *literal, uint32_t size,
                          struct sonde__block_wrapped *ret_wrapped);
 
+/* Is this the name of a thunk of Swift, the function of a block that only runs a closure? */
+bool sonde__block_is_thunk(const char *name);
+/* Where such a block has the closure's function. */
+#define SONDE__BLOCK_THUNK_FUNCTION 32u
+
 /* --- signatures --- */
 
 struct sonde__text;

@@ -17,7 +17,7 @@ enum {
     DISPATCH_GROUP = 80,
     DISPATCH_QUEUE = 88,
     DISPATCH_SIZE = 104,
-    SWIFT_FUNCTION = 32,
+    SWIFT_FUNCTION = SONDE__BLOCK_THUNK_FUNCTION,
     SWIFT_CONTEXT = 40,
     SWIFT_SIZE = 48,
     CAPTURED_WORDS = (DISPATCH_SIZE - 32) / 8,
@@ -30,7 +30,7 @@ static uint64_t word_at(const uint64_t *words, uint32_t offset)
 
 /* A reabstraction thunk whose result is a block: "_TR" behind two function types, the second of
  * which is of a block's convention ("IeyB", or "IyB" where it does not escape). */
-static bool is_thunk_to_block(const char *name)
+bool sonde__block_is_thunk(const char *name)
 {
     const char *end = NULL, *type = NULL;
     if (name == NULL) {
@@ -80,7 +80,7 @@ bool sonde__block_unwrap(const struct sonde__block_memory *memory,
             wrapped.queue = word_at(words, DISPATCH_QUEUE);
         }
     } else if (memory->name != NULL &&
-               is_thunk_to_block(memory->name(memory->ctx, literal->invoke)) &&
+               sonde__block_is_thunk(memory->name(memory->ctx, literal->invoke)) &&
                word_at(words, SWIFT_FUNCTION) != 0) {
         wrapped.form = SONDE__BLOCK_WRAPPED_SWIFT;
         wrapped.function = sonde__arch_strip_pac(memory->arch, word_at(words, SWIFT_FUNCTION));

@@ -45,6 +45,7 @@ struct sonde__blockfile_block {
     uint32_t desc;   /* index */
     uint64_t invoke; /* vaddr */
     uint64_t at;     /* GLOBAL: of the literal; else of the code that stores the last of the two */
+    uint64_t first;  /* the function that the code stores behind the header; 0: none, not known */
     uint32_t flags;
     bool flags_known;
     bool is_global;

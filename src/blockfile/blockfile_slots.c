@@ -221,6 +221,16 @@ static void take_wanted(struct blockfile_slots *slots)
     }
 }
 
+static void take_first(struct blockfile_slots *slots, const struct blockfile_open *open)
+{
+    const struct blockfile_slot *slot =
+        find_number(slots, open->base, open->place + SONDE__BLOCK_HEADER_BYTES);
+    if (slot != NULL && slot->size == WORD &&
+        blockfile_is_code(slots->loaded, slot->value.number)) {
+        slots->file->blocks[open->block].first = slot->value.number;
+    }
+}
+
 void blockfile_settle(struct blockfile_slots *slots)
 {
     if (slots->wanted != NULL) {
@@ -234,6 +244,7 @@ void blockfile_settle(struct blockfile_slots *slots)
         if (open.block == BLOCKFILE_NO_BLOCK) {
             continue;
         }
+        take_first(slots, &open);
         size = slots->file->descs[slots->file->blocks[open.block].desc].size;
         for (unsigned k = 0; k < BLOCKFILE_SLOTS; k++) {
             const struct blockfile_slot *slot = &slots->slots[k];

@@ -267,6 +267,43 @@ TEST_TIMEOUT(blocks_shows_what_objects_have_in_them, 200)
     test_run_done(&run);
 }
 
+/* A block whose function has the name that Swift gives its thunks. */
+static void check_thunk(const char *triple, const char *underscore)
+{
+    darwin_shell("clang-19 -target %s -fblocks -ffreestanding -fPIC -O1 -c thunk.c -o thunk.o && "
+                 "llvm-objcopy-19 --redefine-sym '%s__made_block_invoke=%s$sIeg_IeyB_TR' thunk.o",
+                 triple, underscore, underscore);
+    struct test_run run = run_blocks("--json", "thunk.o");
+    const struct json *block;
+    struct json *all = json_parse(run.out);
+    (void)desc_of(all->first, "block in another", &block);
+    CHECK(json_get(block, "runs") == NULL);
+    (void)desc_of(all->first, "$sIeg_IeyB_TR", &block);
+    CHECK_STR(json_text(json_need(block, "runs"), "symbol"), "closure");
+    json_free(all);
+    test_run_done(&run);
+    run = run_blocks("", "thunk.o");
+    CHECK_CONTAINS(run.out, "$sIeg_IeyB_TR  runs closure\n");
+    test_run_done(&run);
+}
+
+TEST_TIMEOUT(blocks_says_what_thunks_run, 200)
+{
+    static const char source[] =
+        "extern void later(void (^what)(void));\nextern void use(void *);\n"
+        "static __attribute__((noinline)) void closure(void *context) { use(context); }\n"
+        "void made(void *context) { void (*function)(void *) = closure;\n"
+        "    later(^{ function(context); }); }\n"
+        "void another(void *context) { void (*function)(void *) = closure;\n"
+        "    later(^{ function(context); }); }\n";
+    char path[600];
+    snprintf(path, sizeof path, "%s/thunk.c", test_folder());
+    test_write_file(path, source, sizeof source - 1);
+    check_thunk("arm64-apple-macos13", "_");
+    check_thunk("x86_64-linux-gnu", "");
+    check_thunk("aarch64-linux-gnu", "");
+}
+
 /* --- files that others shipped --- */
 
 static bool is_known_by(const struct json *list, const char *source)
@@ -346,6 +383,16 @@ TEST_TIMEOUT(blocks_helpers_of_shipped_files, 200)
             JSON_EACH(desc, json_need(image, "descriptors"))
             {
                 typed += check_helpers(files[i].path, desc);
+            }
+        }
+        /* the one of them that Swift's compiler has made has a closure, in each machine's code */
+        if (strncmp(files[i].path, "get-windows", 11) == 0) {
+            JSON_EACH(image, all)
+            {
+                const struct json *block =
+                    json_need(json_need(image, "descriptors")->first, "blocks")->first;
+                CHECK_CONTAINS(json_text(json_need(block, "runs"), "symbol"),
+                               "hasScreenRecordingPermission");
             }
         }
         dprintf(STDOUT_FILENO, "    %s: %u captures by helpers\n", files[i].path, typed);
