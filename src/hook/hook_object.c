@@ -84,6 +84,7 @@ void sonde__hook_object_read(const struct dl_phdr_info *info, struct sonde__hook
     ret_object->phdrs = info->dlpi_phdr;
     ret_object->phdr_count = info->dlpi_phnum;
     for (uint32_t i = 0; i < ret_object->phdr_count; i++) {
+        ret_object->has_loader |= ret_object->phdrs[i].p_type == PT_INTERP;
         if (ret_object->phdrs[i].p_type == PT_DYNAMIC) {
             ret_object->is_dynamic = true;
             read_dynamic(ret_object, (const ElfW(Dyn) *)(uintptr_t)(info->dlpi_addr +

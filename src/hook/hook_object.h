@@ -15,6 +15,7 @@ struct sonde__hook_object {
     const ElfW(Phdr) * phdrs;
     uint32_t phdr_count;
     bool is_dynamic;
+    bool has_loader; /* the main program: one was asked for */
     const ElfW(Sym) * symbols;
     const char *strings;
     uint64_t strings_size;

@@ -137,7 +137,8 @@ static void sweep_object(struct pass *pass)
     }
     known->is_swept = true;
     known->open_count = 0;
-    if (!object->is_dynamic) {
+    /* a static program at any address (static-pie) has a dynamic section for its own start */
+    if (!object->is_dynamic || (known->module[0] == '\0' && !object->has_loader)) {
         sonde__hook_say(pass->hooks, known, known->module, NULL, SONDE__HOOK_STATIC);
     }
     if (object->symbols == NULL || sonde__hook_is_own(object, known->module)) {

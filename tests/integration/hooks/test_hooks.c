@@ -58,6 +58,14 @@ static bool is_blind(const char *module, const char *function, enum sonde__hook_
     return false;
 }
 
+static bool is_blind_now(const char *module, enum sonde__hook_reason reason)
+{
+    start(0);
+    bool is = is_blind(module, NULL, reason);
+    sonde__hook_stop(hooks);
+    return is;
+}
+
 static void check_forms(uint32_t flags)
 {
     start(flags);
@@ -456,6 +464,27 @@ TEST(sealed_pages_are_said)
             SKIP("the kernel has no mseal()");
         }
         CHECK_EQ(status, 0);
+    }
+}
+
+/* A program without a loader, at a fixed address and at any. */
+TEST(static_programs_are_said_to_be_such)
+{
+    static const char *const forms[] = {"static", "static-pie"};
+    CHECK(!is_blind_now("", SONDE__HOOK_STATIC));
+    for (unsigned i = 0; i < 2; i++) {
+        char path[512];
+        const char *argv[] = {path, NULL};
+        snprintf(path, sizeof path, "%s/tests/integration/hooks/hooks_%s", test_build_dir(),
+                 forms[i]);
+        if (access(path, X_OK) != 0) {
+            SKIP("a test under an emulator starts no programs");
+        }
+        struct test_run run = test_run(argv, NULL, NULL, 60);
+        CHECK_EQ(run.status, 0);
+        CHECK_CONTAINS(run.out, "[] any: not dynamically linked");
+        CHECK_CONTAINS(run.out, "[none] getenv: no loaded library defines it");
+        test_run_done(&run);
     }
 }
 

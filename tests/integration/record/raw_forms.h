@@ -14,9 +14,10 @@ enum {
     RAW_HANDLER = 10,   /* in a handler */
     RAW_THREAD = 1000,  /* in each of 2 threads */
     RAW_LOADED = 11,    /* in a library that is loaded later */
-    RAW_STRANGER = 500, /* in a thread without variables of its own */
+    RAW_STRANGER = 5000, /* in a thread without variables of its own */
     RAW_NAMED = 12,     /* by the C library's function */
     RAW_NO_ROOM = 2,    /* branches lead to both sides of it */
+    RAW_PADS = 2,       /* as a variable one, where landing pads may be anywhere: refused */
     RAW_FORKED = 3,     /* in a child: not recorded */
     RAW_TWICE = 4,      /* calls that return twice, or on another stack, or never */
 };

@@ -99,7 +99,7 @@ static unsigned long long count_strace(const char *call, const char *more)
 enum {
     RAW_ALL = RAW_CONSTANT + RAW_VARIABLE + RAW_JUMPED + RAW_AGAIN + RAW_KEPT + RAW_TABLE +
               RAW_HANDLER + 2 * RAW_THREAD + RAW_LOADED,
-    RAW_NOT = RAW_NO_ROOM + RAW_FORKED + 1 /* what the program asks for itself */
+    RAW_NOT = RAW_NO_ROOM + RAW_PADS + RAW_FORKED + 1 /* what the program asks for itself */
 };
 
 TEST(each_form_of_system_call_is_recorded)
@@ -126,6 +126,9 @@ TEST(each_form_of_system_call_is_recorded)
     CHECK_EQ(count_from(run.err, "syscall:fork", "raw_variable"), 1);
     CHECK_CONTAINS(run.err, "of its own, at raw_no_room+");
     CHECK_CONTAINS(run.err, ": branches lead between the instructions around it");
+    CHECK_EQ(count_from(run.err, name, "raw_pads"), 0);
+    CHECK_CONTAINS(run.err, "of its own, at raw_pads+");
+    CHECK_CONTAINS(run.err, ": where branches of its function lead cannot be told");
     CHECK_CONTAINS(run.err, "/raw_forms: 10 system calls of its own are recorded");
     CHECK_CONTAINS(run.err, "/libraw_loaded.so: 1 system calls of its own are recorded");
     test_run_done(&run);
@@ -137,8 +140,12 @@ TEST(a_thread_without_variables_of_its_own)
 {
     struct test_run run = record("syscall:getppid\nsyscall:clone\n", "--raw-syscalls", "x");
     CHECK_EQ(run.status, 0);
-    CHECK_STR(run.out, "right\n");
+    unsigned long long beside = 0;
+    CHECK_EQ(sscanf(run.out, "%llu", &beside), 1);
+    CHECK_CONTAINS(run.out, " right\n");
     CHECK_EQ(count_from(run.err, "syscall:getppid", "raw_stranger"), RAW_STRANGER);
+    CHECK_EQ(count_from(run.err, "syscall:getppid", "raw_variable"),
+             RAW_VARIABLE + RAW_HANDLER + beside);
     CHECK_EQ(count_from(run.err, "syscall:clone", "raw_clone"), 1);
     test_run_done(&run);
 }

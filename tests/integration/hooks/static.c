@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A program without a loader: what its hooks say that they do not see. */
+#include <stdio.h>
+
+#include "hook.h"
+
+int main(void)
+{
+    static const char *const names[] = {"getenv"};
+    struct sonde__hooks *hooks;
+    size_t count = 0;
+    if (sonde__hook_start(names, 1, 0, &hooks, NULL) != SONDE_OK) {
+        return 1;
+    }
+    const struct sonde__hook_blind *blinds = sonde__hook_blinds(hooks, &count);
+    for (size_t i = 0; i < count; i++) {
+        printf("[%s] %s: %s\n", blinds[i].module != NULL ? blinds[i].module : "none",
+               blinds[i].function != NULL ? blinds[i].function : "any",
+               sonde__hook_reason_text(blinds[i].reason));
+    }
+    sonde__hook_stop(hooks);
+    return 0;
+}
