@@ -11,6 +11,7 @@
 #include "programs.h"
 
 enum { LISTED = 5, GONE = 2, MADE = 105 };
+enum { CYCLES = 11 }; /* blocks that cycles.m makes */
 
 static struct program program;
 static char *lines;
@@ -208,6 +209,65 @@ TEST_TIMEOUT(where_a_holder_was_made_by_a_registry_of_the_program, 180)
     heapblocks_build("held-alone");
     start_alone("held-alone");
     check_all();
+}
+
+static bool has_frame(const struct json *made, const char *function)
+{
+    JSON_EACH(frame, json_need(made, "frames"))
+    {
+        if (strcmp(json_text(frame, "function"), function) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Each block that the search finds is listed, and was made where its function is written: of
+ * "block #2 in make_two" that is make_two. */
+static void check_every_block(int64_t live)
+{
+    const char *arguments[] = {"blocks", "--pid", "PID", "--json", NULL};
+    struct test_run run = ask(arguments);
+    CHECK_EQ(run.status, 0);
+    struct json *root = json_parse(run.out);
+    const struct json *registry = json_need(root, "registry");
+    CHECK_EQ(json_int(root, "blocks"), live);
+    CHECK_EQ(json_int(registry, "listed"), live);
+    CHECK_EQ(json_int(registry, "gone"), 0);
+    CHECK_EQ(json_int(registry, "made") - json_int(registry, "ended"), live);
+    JSON_EACH(kind, json_need(root, "kinds"))
+    {
+        const char *in = strstr(json_text(kind, "function"), " in ");
+        CHECK(in != NULL);
+        CHECK_EQ(json_int(kind, "made_unknown"), 0);
+        JSON_EACH(made, json_need(kind, "made"))
+        {
+            CHECK(has_frame(made, in + strlen(" in ")));
+        }
+    }
+    json_free(root);
+    test_run_done(&run);
+}
+
+static void check_arc(const char *name, const char *ready)
+{
+    const char *options[] = {"--blocks", NULL};
+    const char *argv[] = {heapblocks_built(name), NULL};
+    program = program_start_watched(options, NULL, argv);
+    program_await(&program, ready, 60);
+    lines = program_output(&program);
+    check_every_block(strcmp(ready, "made\n") == 0 ? CYCLES : atoi(said("live")));
+    end();
+}
+
+/* Blocks that ARC makes and lets go: objc_retainBlock, objc_storeStrong and the like of a runtime
+ * that is a library of its own, whose calls of itself are seen, too. */
+TEST_TIMEOUT(blocks_of_arc, 180)
+{
+    heapblocks_build("arc");
+    check_arc("arc-apple", "ready\n");
+    check_arc("arc-libobjc2", "ready\n");
+    check_arc("cycles-apple", "made\n");
 }
 
 /* The memory that it shares with the `sonde run` that started it may hold anything. */
