@@ -15,6 +15,7 @@
 #include <sonde/block.h>
 
 #include "bench_blocks_file.h"
+#include "bench_blocks_registry.h"
 #include "blockheap.h"
 #include "harness.h"
 #include "host_words.h"
@@ -211,10 +212,13 @@ static void inspect(void)
     bench_print(median(warm, ROUNDS), "us", "blocks.inspect.warm.us");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     struct sonde_blocks *blocks;
     struct sonde_error error = {.what = ""};
+    if (argc == 3 && strcmp(argv[1], "registry") == 0) {
+        return bench_blocks_registry_run(atoi(argv[2]));
+    }
     fill();
     if (sonde_blocks_open(&blocks, &error) != SONDE_OK) {
         bench_note("blocks: %s", error.what);
@@ -225,5 +229,6 @@ int main(void)
     search_other();
     inspect();
     bench_blocks_file();
+    bench_blocks_registry();
     return 0;
 }
