@@ -200,8 +200,8 @@ static void take_wanted(struct blockfile_slots *slots)
         if (!may_look(slots)) {
             return;
         }
-        invoke = find_number(slots, isa->base, isa->place + 2 * WORD);
-        desc = find_number(slots, isa->base, isa->place + 3 * WORD);
+        invoke = find_number(slots, isa->base, isa->place + (uint64_t)2 * WORD);
+        desc = find_number(slots, isa->base, isa->place + (uint64_t)3 * WORD);
         if (invoke == NULL || desc == NULL || desc->size != WORD ||
             !blockfile_is_code(slots->loaded, invoke->value.number)) {
             continue; /* the class, kept for later */

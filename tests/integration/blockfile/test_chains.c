@@ -19,15 +19,15 @@ enum { POINTERS = 8192, NAME_BYTES = 80, FORMATS = 5 };
 enum format { ARM64E = 1, PLAIN = 2, PLAIN_OFFSET = 6, USERLAND = 9, USERLAND24 = 12 };
 
 static const struct {
-    enum format format;
     const char *name; /* as llvm-objdump calls it */
+    enum format format;
     bool is_arm64e;
 } formats[FORMATS] = {
-    {PLAIN, "DYLD_CHAINED_PTR_64)", false},
-    {PLAIN_OFFSET, "DYLD_CHAINED_PTR_64_OFFSET)", false},
-    {ARM64E, "DYLD_CHAINED_PTR_ARM64E)", true},
-    {USERLAND, "DYLD_CHAINED_PTR_ARM64E_USERLAND)", true},
-    {USERLAND24, "DYLD_CHAINED_PTR_ARM64E_USERLAND24)", true},
+    {"DYLD_CHAINED_PTR_64)", PLAIN, false},
+    {"DYLD_CHAINED_PTR_64_OFFSET)", PLAIN_OFFSET, false},
+    {"DYLD_CHAINED_PTR_ARM64E)", ARM64E, true},
+    {"DYLD_CHAINED_PTR_ARM64E_USERLAND)", USERLAND, true},
+    {"DYLD_CHAINED_PTR_ARM64E_USERLAND24)", USERLAND24, true},
 };
 
 /* --- fixup-chains.h --- */
@@ -189,7 +189,7 @@ static uint32_t set_format(enum format format)
     uint32_t segments = get(starts, 4), page_size = 0;
     uint16_t as = (uint16_t)format;
     for (uint32_t i = 0; i < segments; i++) {
-        uint32_t at = get(starts + 4 + 4 * i, 4);
+        uint32_t at = get(starts + 4 + (size_t)4 * i, 4);
         if (at != 0) {
             page_size = get(starts + at + 4, 2);
             memcpy(starts + at + 6, &as, sizeof as);
