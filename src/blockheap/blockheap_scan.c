@@ -261,6 +261,17 @@ static int by_address(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Only several rounds over one memory leave them in no order; to sort what is sorted costs, too. */
+static void sort_items(struct sonde__blockheap_found *found)
+{
+    for (size_t i = 1; i < found->count; i++) {
+        if (by_address(&found->items[i - 1], &found->items[i]) > 0) {
+            qsort(found->items, found->count, sizeof *found->items, by_address);
+            return;
+        }
+    }
+}
+
 enum sonde_status sonde__blockheap_scan(struct sonde__blockheap *heap, uint64_t bytes_max,
                                         struct sonde__blockheap_found *ret_found,
                                         struct sonde_error *ret_error)
@@ -296,9 +307,7 @@ enum sonde_status sonde__blockheap_scan(struct sonde__blockheap *heap, uint64_t 
     }
     sonde__os_unmap(scan.hits, sizeof *scan.hits);
     ret_found->in_place = scan.apart;
-    if (ret_found->count > 1) { /* several rounds over one memory leave them in no order */
-        qsort(ret_found->items, ret_found->count, sizeof *ret_found->items, by_address);
-    }
+    sort_items(ret_found);
     if (scan.no_memory) {
         sonde__blockheap_found_done(ret_found);
         return sonde__base_fail(ret_error, SONDE_MEMORY, "blocks that were found", NULL, 0, 0);
