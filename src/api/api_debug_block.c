@@ -260,6 +260,34 @@ static bool runtime_has(void *ctx, const char *name)
     return debug_image_has(&finding->work->names, finding->isa, name);
 }
 
+/* A block of dispatch_block_create() or of Swift only runs another one, or a closure. */
+static void print_wrapped(struct work *work, const struct sonde__block_literal *literal,
+                          uint32_t size)
+{
+    struct sonde__block_wrapped wrapped;
+    uint64_t isa;
+    if (!sonde__block_unwrap(&work->memory, literal, size, &wrapped) ||
+        (wrapped.block != 0 &&
+         (!read_memory(NULL, wrapped.block, &isa, sizeof isa) || !is_block_class(work, isa)))) {
+        return;
+    }
+    put(work, "    runs ");
+    if (wrapped.block != 0) {
+        put(work, "block ");
+        put_address(work, wrapped.block);
+        put(work, " in ");
+    } else {
+        put(work, "Swift's ");
+    }
+    put_function(work, wrapped.function);
+    debug_line(&work->out);
+    if (wrapped.queue != 0 || wrapped.context != 0) {
+        put(work, wrapped.queue != 0 ? "    on queue " : "    with context ");
+        put_address(work, wrapped.queue != 0 ? wrapped.queue : wrapped.context);
+        debug_line(&work->out);
+    }
+}
+
 static void print_head(struct work *work, const struct sonde__block_literal *literal,
                        const struct sonde__block_desc *desc)
 {
@@ -284,6 +312,7 @@ static void print_head(struct work *work, const struct sonde__block_literal *lit
     put(work, "    ");
     put_function(work, literal->invoke);
     debug_line(&work->out);
+    print_wrapped(work, literal, desc->size);
     if (desc->signature != 0 &&
         sonde__block_read_text(&work->memory, desc->signature, work->encoding,
                                sizeof work->encoding, &length)) {
@@ -320,6 +349,13 @@ static const char *print_block(struct work *work, uint64_t address)
     print_head(work, &literal, &desc);
     sonde__block_captures(&work->memory, &desc, NULL, 0, &work->scratch, &captures);
     print_captures(work, address, desc.size, &captures, 0);
+    if (captures.count != 0) { /* debug information cannot be read without the heap */
+        put(work, "    with names of variables: sonde blocks --pid=");
+        sonde__base_text_dec(&work->out, (uint64_t)sonde__os_pid());
+        put(work, " ");
+        put_address(work, address);
+        debug_line(&work->out);
+    }
     return NULL;
 }
 

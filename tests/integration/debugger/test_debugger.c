@@ -246,6 +246,28 @@ static const char *address_of(const char *name)
     return address;
 }
 
+/* What a block runs in the place of code of its own, by the call; and where more is told. */
+TEST_TIMEOUT(gdb_prints_a_block_that_runs_another, 250)
+{
+    char call[128], runs[128], more[128];
+    start();
+    snprintf(call, sizeof call, "call (void)sonde_block_print((void*)%s)",
+             address_of("handed_on_block"));
+    struct debugger_job job = {.pid = (int)made.pid, .commands = {call, "detach"}};
+    struct test_run run = debugger_gdb(&job);
+    char *printed = program_output(&made);
+    snprintf(runs, sizeof runs, "\n    runs block %s in __15-[Ctl handedOn]_block_invoke",
+             address_of("handed_on_inner"));
+    snprintf(more, sizeof more, "\n    with names of variables: sonde blocks --pid=%d %s\n",
+             (int)made.pid, address_of("handed_on_block"));
+    CHECK_CONTAINS(printed, runs);
+    CHECK_CONTAINS(printed, "\n    on queue 0x51515150\n");
+    CHECK_CONTAINS(printed, more);
+    free(printed);
+    test_run_done(&run);
+    end();
+}
+
 static void check_commands(debugger debug, const char *source)
 {
     char load[TEXT], block[128], cast[128], holders[128], none[128], line[128];
