@@ -97,7 +97,7 @@ enum sonde__raw_result sonde__arch_raw_plan(unsigned arch, const uint8_t *code, 
                                             size_t call_at, uint64_t targets, bool is_certain,
                                             struct sonde__raw_plan *ret_plan)
 {
-    struct step last[KEPT];
+    struct step last[KEPT] = {{0}};
     unsigned count = 0;
     if (arch != SONDE__ARCH_X86_64 || call_at > UINT32_MAX / 2 ||
         !follow(code, size, call_at, last, &count)) {

@@ -323,10 +323,10 @@ static bool was_here(const struct sonde__hook_object *object)
     return is_here;
 }
 
+/* Most code has none, and needs no decoding to know that. */
 static bool has_call(const struct sonde__hook_raw_code *code)
 {
-    return SONDE__ARCH_HOST != SONDE__ARCH_X86_64 ||
-           memmem(code->bytes, (size_t)code->size, "\x0f\x05", 2) != NULL;
+    return memmem(code->bytes, (size_t)code->size, "\x0f\x05", 2) != NULL;
 }
 
 void sonde__hook_raw_look(const struct sonde__hook_object *object, const char *module,

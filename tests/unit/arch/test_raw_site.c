@@ -15,10 +15,10 @@ static const struct {
     const char *code;
     size_t size, call_at;
     uint64_t targets;
-    bool is_uncertain;
+    uint32_t is_uncertain;
     enum sonde__raw_result result;
     uint32_t start, moved;
-    bool is_before;
+    uint32_t is_before;
 } cases[] = {
 #define CODE(text) text, sizeof(text) - 1
     /* mov $110, %eax; syscall; ret */
@@ -147,7 +147,8 @@ TEST(any_code)
         size_t size = random % sizeof code, call_at = size > 2 ? (random >> 8) % (size - 1) : 0;
         struct sonde__raw_plan plan;
         if (size > 2) {
-            memcpy(code + call_at, "\x0f\x05", 2);
+            code[call_at] = 0x0f;
+            code[call_at + 1] = 0x05;
         }
         if (sonde__arch_raw_plan(SONDE__ARCH_X86_64, code, size, call_at, random >> 16 & random,
                                  (random & 1) != 0, &plan) == SONDE__RAW_LED) {
