@@ -282,9 +282,9 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_block_holders(struct sonde_blo
  *
  * To be called in a process that is stopped anywhere, inside of malloc() or of the loader, too:
  * takes no lock and no memory of the heap. Any address may be given; what is no block is said.
- * A block that only runs another one is shown with that. Names are those of the symbol tables of the
- * images' files, which are mapped for the call; variables have no names here, which debug information
- * would tell: the command that prints them is named. errno stays as it is.
+ * A block that only runs another one is shown with that. Names are those of the symbol tables of
+ * the images' files, which are mapped for the call; variables have no names here, which debug
+ * information would tell: the command that prints them is named. errno stays as it is.
  *
  * Context    any thread; not handler: about 2 KB of stack, and the names of large images take their
  *            time      Blocks  in writing      Ownership  nothing is transferred
