@@ -264,7 +264,7 @@ static struct groups group(const struct heap_made *made, const struct sonde__blo
     }
     groups.unknown = count - groups.count;
     groups.count = sonde__registry_unite(groups.items, groups.count);
-    if (groups.count > 1) {
+    if (groups.items != NULL && groups.count > 1) {
         qsort(groups.items, groups.count, sizeof *groups.items, by_count);
     }
     return groups;
