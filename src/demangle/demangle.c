@@ -11,7 +11,7 @@ const char *sonde__demangle(const char *name, char *buffer)
     if (!encoded || strnlen(name, SONDE__DEMANGLE_INPUT_MAX + 1) > SONDE__DEMANGLE_INPUT_MAX) {
         return name;
     }
-    if (sonde__demangle_block(name, buffer) || sonde__demangle_language(name, buffer)) {
+    if (sonde__demangle_language(name, buffer) || sonde__demangle_block(name, buffer)) {
         return buffer;
     }
     return name;

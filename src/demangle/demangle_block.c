@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a block does is a function of its own; Clang names it after the function around it
  * (CodeGen's mangling of blocks): `__` NAME `_block_invoke` [`_` NUMBER], NAME with its length in
- * front where it is a method of Objective-C. The second block of a function has number 2.
+ * front where it is a method of Objective-C. The second block of a function has number 2. One that
+ * a variable of the file is set to is named after the variable, without the `__`, and its number
+ * counts the file's. Of those only C++'s encoded names are decoded: `my_block_invoke` may as well
+ * be what somebody called a function. LLVM puts a suffix behind for what it made of the function.
  *
  *     __main_block_invoke           block in main
  *     __12-[C m]_block_invoke_2     block #2 in -[C m]
  *     ___ZN1C1mEv_block_invoke      block in C::m()
+ *     _ZN1n1vE_block_invoke_2       block #2 of the file in n::v
+ *     __main_block_invoke.cold.1    block in main [clone .cold.1]
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,43 +25,45 @@ static size_t digits(const char *text)
     return strspn(text, "0123456789");
 }
 
-/* The number of the block: 1 when none is given, 0: what follows is no number. */
-static unsigned number_of(const char *after)
+/* What follows the suffix: the number of the block, 1 when none is given, and what stands behind
+ * it: "", or from a dot on. False: neither. */
+static bool read_number(const char *after, unsigned *ret_number, const char **ret_clone)
 {
+    size_t length = *after == '_' ? digits(after + 1) : 0;
     unsigned number = 0;
-    if (*after == '\0') {
-        return 1;
+    if (*after == '_' && (length == 0 || length > 6)) {
+        return false;
     }
-    if (*after != '_' && *after != '.') { /* ".2": two of the same name, made unique by LLVM */
-        return 0;
+    for (size_t i = 1; i <= length; i++) {
+        number = number * 10 + (unsigned)(after[i] - '0');
     }
-    after++;
-    if (digits(after) == 0 || digits(after) > 6 || after[digits(after)] != '\0') {
-        return 0;
+    *ret_number = length != 0 ? number : 1;
+    *ret_clone = after + (length != 0 ? length + 1 : 0);
+    return *ret_number != 0 &&
+           (**ret_clone == '\0' || (**ret_clone == '.' && (*ret_clone)[1] != '\0'));
+}
+
+/* The last one: the function around it may be that of a block, too. */
+static const char *find_suffix(const char *name)
+{
+    const char *end = NULL;
+    for (const char *at = strstr(name, suffix); at != NULL; at = strstr(at + 1, suffix)) {
+        end = at;
     }
-    for (; *after != '\0'; after++) {
-        number = number * 10 + (unsigned)(*after - '0');
-    }
-    return number;
+    return end;
 }
 
 bool sonde__demangle_block(const char *name, char *buffer)
 {
     char outer[SONDE__DEMANGLE_INPUT_MAX + 1], decoded[SONDE__DEMANGLE_OUTPUT_MAX];
-    const char *begin = name + 2, *end = NULL, *shown = outer;
+    char numbered[32] = "";
+    bool of_file = strncmp(name, "_Z", 2) == 0;
+    const char *begin = name + (of_file ? 0 : 2), *shown = outer;
+    const char *end, *clone;
     unsigned number;
     int length;
-    if (strncmp(name, "__", 2) != 0) {
-        return false;
-    }
-    for (const char *at = strstr(begin, suffix); at != NULL; at = strstr(at + 1, suffix)) {
-        end = at; /* the last: the function around it may be that of a block, too */
-    }
-    if (end == NULL || end == begin) {
-        return false;
-    }
-    number = number_of(end + sizeof suffix - 1);
-    if (number == 0) {
+    if ((!of_file && strncmp(name, "__", 2) != 0) || (end = find_suffix(begin)) == NULL ||
+        end == begin || !read_number(end + sizeof suffix - 1, &number, &clone)) {
         return false;
     }
     if (digits(begin) > 0 && (begin[digits(begin)] == '-' || begin[digits(begin)] == '+')) {
@@ -66,9 +73,13 @@ bool sonde__demangle_block(const char *name, char *buffer)
     outer[end - begin] = '\0';
     if (sonde__demangle_language(outer, decoded)) {
         shown = decoded;
+    } else if (of_file) {
+        return false;
     }
-    length = number == 1
-                 ? snprintf(buffer, SONDE__DEMANGLE_OUTPUT_MAX, "block in %s", shown)
-                 : snprintf(buffer, SONDE__DEMANGLE_OUTPUT_MAX, "block #%u in %s", number, shown);
+    if (number != 1) {
+        snprintf(numbered, sizeof numbered, " #%u%s", number, of_file ? " of the file" : "");
+    }
+    length = snprintf(buffer, SONDE__DEMANGLE_OUTPUT_MAX, "block%s in %s%s%s%s", numbered, shown,
+                      *clone != '\0' ? " [clone " : "", clone, *clone != '\0' ? "]" : "");
     return length > 0 && (size_t)length < SONDE__DEMANGLE_OUTPUT_MAX;
 }

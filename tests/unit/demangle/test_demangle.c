@@ -35,6 +35,10 @@ TEST(names_that_are_not_encoded_stay_themselves)
         "__7-[C m]_block_invoke_x",
         "__main_block_invoke_",
         "__main_block_invoke_99999999999999999999",
+        "__main_block_invoke.",
+        "__main_block_invokes",
+        "glob_block_invoke", /* may be anybody's function */
+        "_Znonsense_block_invoke",
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         CHECK(sonde__demangle(names[i], buffer) == names[i]);
@@ -49,6 +53,10 @@ TEST(blocks_are_named_after_what_they_stand_in)
     CHECK_STR(sonde__demangle("__12-[C m]_block_invoke", buffer), "block in -[C m]");
     CHECK_STR(sonde__demangle("__21+[C with:and:]_block_invoke_3", buffer),
               "block #3 in +[C with:and:]");
+    /* what LLVM made of one of them */
+    CHECK_STR(sonde__demangle("__main_block_invoke.35", buffer), "block in main [clone .35]");
+    CHECK_STR(sonde__demangle("__main_block_invoke_2.cold.1", buffer),
+              "block #2 in main [clone .cold.1]");
     /* a function that bears the suffix itself */
     CHECK_STR(sonde__demangle("__a_block_invoke_block_invoke", buffer), "block in a_block_invoke");
 }
@@ -60,6 +68,10 @@ TEST(blocks_of_cpp_functions_are_decoded_whole)
     }
     CHECK_STR(sonde__demangle("___ZN1C1mEv_block_invoke", buffer), "block in C::m()");
     CHECK_STR(sonde__demangle("___ZN1C1mEv_block_invoke_2", buffer), "block #2 in C::m()");
+    /* of variables; clang 19 counts these in the file */
+    CHECK_STR(sonde__demangle("_ZN1n4globE_block_invoke", buffer), "block in n::glob");
+    CHECK_STR(sonde__demangle("_ZN1QIiE1mE_block_invoke_8", buffer),
+              "block #8 of the file in Q<int>::m");
 }
 
 /* What is expected is what c++filt of binutils 2.40 and llvm-cxxfilt 19 print, where both agree. */
@@ -75,6 +87,10 @@ TEST(cpp_and_rust_are_decoded)
         {"_RNvC6_123foo3bar", "123foo::bar"},
         {"_RINvNtC3std3mem8align_ofdE", "std::mem::align_of::<f64>"},
         {"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"},
+        /* what compilers made of one of them, as c++filt says it */
+        {"_ZN1n1fEv.cold", "n::f() [clone .cold]"},
+        {"_ZN1n1fEv.llvm.1234567", "n::f() [clone .llvm.1234567]"},
+        {"_ZN1n1fEv.123", "n::f() [clone .123]"},
     };
     if (!knows_languages()) {
         SKIP("built without libiberty");
