@@ -189,7 +189,8 @@ void sonde__cli_hint_images(const struct sonde__cli_command *command, const char
         sonde__cli_error(command, "%s: functions without names: %s", path, hint);
     }
     if (more != 0) {
-        sonde__cli_error(command, "%u more images have functions without names", more);
+        sonde__cli_error(command, "%u more image%s functions without names", more,
+                         more == 1 ? " has" : "s have");
     }
     sonde__mem_free(counts);
 }

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base_text.h"
 #include "cli_file.h"
 #include "cli_symbols.h"
 #include "cmd.h"
@@ -72,11 +73,6 @@ static const char *tail_sources(uint32_t sources)
     return names[sources & 3];
 }
 
-static const char *plural(uint32_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 static void print_tails_json(const struct sonde__symindex *index)
 {
     struct sonde__tail_graph graph;
@@ -102,12 +98,13 @@ static void print_tails(const struct sonde__symindex *index)
     uint32_t functions = count_tail_callers(&graph);
     printf("  tail calls %" PRIu32 " of %" PRIu32 " function%s, %" PRIu32
            " to other images, %" PRIu32 " call site%s of such functions; from %s\n",
-           graph.edge_count, functions, plural(functions), graph.external_count, graph.site_count,
-           plural(graph.site_count), tail_sources(origin.sources));
+           graph.edge_count, functions, sonde__base_plural(functions), graph.external_count,
+           graph.site_count, sonde__base_plural(graph.site_count), tail_sources(origin.sources));
     if (origin.functions != 0 || origin.calls != 0) {
         printf("             the two differ on %" PRIu32 " function%s and %" PRIu32
                " call site%s: only what both allow is kept\n",
-               origin.functions, plural(origin.functions), origin.calls, plural(origin.calls));
+               origin.functions, sonde__base_plural(origin.functions), origin.calls,
+               sonde__base_plural(origin.calls));
     }
 }
 

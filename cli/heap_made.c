@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base_text.h"
 #include "cli_report.h"
 #include "heap_view.h"
 #include "mem_heap.h"
@@ -282,7 +283,8 @@ void heap_made_print_all(struct heap_made *made, const struct sonde__blockheap_i
         print_group(made, &groups.items[i]);
     }
     if (groups.count > STACKS_SHOWN) {
-        printf("    and by %" PRIu32 " more stacks\n", groups.count - STACKS_SHOWN);
+        printf("    and by %" PRIu32 " more stack%s\n", groups.count - STACKS_SHOWN,
+               sonde__base_plural(groups.count - STACKS_SHOWN));
     }
     if (groups.unknown != 0) {
         printf("    %zu made before its registry began, or by calls that are not seen\n",

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "audit_read.h"
+#include "base_text.h"
 #include "mem_heap.h"
 #include "os.h"
 #include "record_page.h"
@@ -97,7 +98,8 @@ static void say_count(uint64_t count, const char *what, void (*say)(void *ctx, c
 {
     char line[160];
     if (count != 0) {
-        snprintf(line, sizeof line, "%llu blocks %s", (unsigned long long)count, what);
+        snprintf(line, sizeof line, "%llu block%s %s", (unsigned long long)count,
+                 sonde__base_plural(count), what);
         say(ctx, line);
     }
 }
@@ -107,9 +109,9 @@ void sonde__audit_say_blocks(const struct sonde__audit_blocks *blocks,
 {
     const struct sonde__registry_total *total = &blocks->total;
     char line[160];
-    snprintf(line, sizeof line, "%llu blocks were made on the heap; %llu live, %llu bytes",
-             (unsigned long long)total->made, (unsigned long long)blocks->live,
-             (unsigned long long)blocks->size_bytes);
+    snprintf(line, sizeof line, "%llu block%s on the heap; %llu live, %llu bytes",
+             (unsigned long long)total->made, total->made == 1 ? " was made" : "s were made",
+             (unsigned long long)blocks->live, (unsigned long long)blocks->size_bytes);
     say(ctx, line);
     say_count(total->dropped, "had no room: they are not listed", say, ctx);
     say_count(total->replaced, "ended by calls that are not seen", say, ctx);

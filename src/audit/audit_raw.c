@@ -7,6 +7,7 @@
 #include "arch_regs.h"
 #include "arch_syscall.h"
 #include "audit_syscalls.h"
+#include "base_text.h"
 #include "hook.h"
 #include "hook_raw.h"
 #include "record_page.h"
@@ -150,18 +151,20 @@ static void look_at(const struct sonde__record_page *page, uint32_t index,
         each(ctx, line);
     }
     if (module.led != 0) {
-        snprintf(line, sizeof line, "%.300s: %u system calls of its own are recorded", image.path,
-                 (unsigned)module.led);
+        snprintf(line, sizeof line, "%.300s: %u system call%s of its own %s recorded", image.path,
+                 (unsigned)module.led, sonde__base_plural(module.led),
+                 module.led == 1 ? "is" : "are");
         each(ctx, line);
     }
     if (module.is_definer && module.calls != 0) {
         snprintf(line, sizeof line,
-                 "%.300s: %u system calls of its own (listed functions are defined there)",
-                 image.path, (unsigned)module.calls);
+                 "%.300s: %u system call%s of its own (listed functions are defined there)",
+                 image.path, (unsigned)module.calls, sonde__base_plural(module.calls));
         each(ctx, line);
     } else if (module.calls > module.said) {
-        snprintf(line, sizeof line, "%.300s: %u more system calls of its own", image.path,
-                 (unsigned)(module.calls - module.said));
+        snprintf(line, sizeof line, "%.300s: %u more system call%s of its own", image.path,
+                 (unsigned)(module.calls - module.said),
+                 sonde__base_plural(module.calls - module.said));
         each(ctx, line);
     }
 }

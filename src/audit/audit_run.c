@@ -15,6 +15,7 @@
 #include "audit_read.h"
 #include "audit_scope.h"
 #include "base_status.h"
+#include "base_text.h"
 #include "host_file.h"
 #include "host_run.h"
 #include "mem_heap.h"
@@ -231,22 +232,25 @@ static void say_totals(const struct sonde__audit *audit, const struct sonde__aud
 {
     char line[256];
     int n =
-        snprintf(line, sizeof line, "%llu calls of %u functions recorded, %llu different stacks",
-                 (unsigned long long)totals->calls, (unsigned)audit->listed,
-                 (unsigned long long)totals->entries);
+        snprintf(line, sizeof line, "%llu call%s of %u function%s recorded, %llu different stack%s",
+                 (unsigned long long)totals->calls, sonde__base_plural(totals->calls),
+                 (unsigned)audit->listed, sonde__base_plural(audit->listed),
+                 (unsigned long long)totals->entries, sonde__base_plural(totals->entries));
     if (audit->options.blinds) {
         snprintf(line + n, sizeof line - (size_t)n, ", %llu bytes",
                  (unsigned long long)totals->bytes);
     }
     say(ctx, line);
     if (totals->lost != 0) {
-        snprintf(line, sizeof line, "the stacks of %llu calls had no room (counted all the same)",
-                 (unsigned long long)totals->lost);
+        snprintf(line, sizeof line, "the stack%s of %llu call%s had no room (counted all the same)",
+                 sonde__base_plural(totals->lost), (unsigned long long)totals->lost,
+                 sonde__base_plural(totals->lost));
         say(ctx, line);
     }
     if (totals->images_lost != 0) {
-        snprintf(line, sizeof line, "%u images were not noted: their frames have no names",
-                 (unsigned)totals->images_lost);
+        snprintf(line, sizeof line, "%u image%s not noted: %s frames have no names",
+                 (unsigned)totals->images_lost, totals->images_lost == 1 ? " was" : "s were",
+                 totals->images_lost == 1 ? "its" : "their");
         say(ctx, line);
     }
     if (!audit->is_scoped) {

@@ -130,7 +130,7 @@ TEST(each_form_of_system_call_is_recorded)
     CHECK_CONTAINS(run.err, "of its own, at raw_pads+");
     CHECK_CONTAINS(run.err, ": where branches of its function lead cannot be told");
     CHECK_CONTAINS(run.err, "/raw_forms: 10 system calls of its own are recorded");
-    CHECK_CONTAINS(run.err, "/libraw_loaded.so: 1 system calls of its own are recorded");
+    CHECK_CONTAINS(run.err, "/libraw_loaded.so: 1 system call of its own is recorded");
     test_run_done(&run);
     CHECK_EQ(count_strace("getppid", NULL), RAW_ALL + RAW_NAMED + RAW_NOT);
 }
