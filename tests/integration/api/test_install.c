@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is installed is enough to build with: a consumer outside of the tree, by pkg-config alone,
- * with the shared and with the static library. */
+ * with the shared and with the static library; and to run: the program finds its own. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,5 +117,28 @@ TEST(exports_are_the_headers)
              test_folder(), test_build_dir(), test_source_dir());
     run = shell(command);
     CHECK(atoi(run.out) >= 20);
+    test_run_done(&run);
+}
+
+/* In whatever folder it was put, the program finds the libraries that it brings. */
+TEST_TIMEOUT(the_program_is_installed, 250)
+{
+    char command[16384];
+    struct test_run run;
+    snprintf(command, sizeof command,
+             "cd '%s'; DESTDIR=$PWD/root cmake --install '%s' --prefix /usr >/dev/null\n"
+             "mv root/usr moved; rm -rf root; echo geteuid >list\n"
+             "moved/bin/sonde run -- true\n"
+             "moved/bin/sonde run --record list -- id -u\n"
+             "find moved -name 'sonde*.1' | wc -l; ls '%s'/docs/man | wc -l\n",
+             test_folder(), test_build_dir(), test_source_dir());
+    run = shell(command);
+    CHECK_CONTAINS(run.err, "geteuid  1 call");
+    CHECK(strstr(run.err, "not found") == NULL);
+    unsigned installed = 0, written = 0;
+    const char *counts = strchr(run.out, '\n'); /* behind what `id` says */
+    CHECK(counts != NULL && sscanf(counts, "%u %u", &installed, &written) == 2);
+    CHECK(installed != 0);
+    CHECK_EQ(installed, written);
     test_run_done(&run);
 }
