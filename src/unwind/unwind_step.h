@@ -36,7 +36,7 @@ struct sonde__walker {
     struct sonde__frame frame;
     unsigned arch;
     unsigned jumps_left; /* steps that may still go to a lower stack */
-    unsigned made_left;  /* return addresses that may still be from no place on the stack */
+    unsigned made_left;  /* frames that may still have no place of their own on the stack */
     bool was_signal;     /* the frame of the last step is a signal frame */
     bool is_proof;       /* only CFI counts: no frame pointers, no zero as the end */
     bool is_doubtful;    /* a trial: what it stands at may be no frame (see find_doubtful) */
@@ -163,11 +163,15 @@ static inline uint64_t sonde__strip_fp_tag(uint64_t fp)
 /* May the caller's sp be `sp`? may_jump: the rule may lead to another stack, or nowhere (longjmp
  * when it stands on its target's stack already): so often only, since a signal frame leads to an
  * exact frame, and one of these could follow the other for ever. The innermost frame, or one that a
- * signal came to, may take no stack at all: a leaf of aarch64, vfork. */
+ * signal came to, may take no stack at all: a leaf of aarch64, vfork; and those are few. */
 static inline bool sonde__step_grows(struct sonde__walker *walker, uint64_t sp, bool may_jump)
 {
     const struct sonde__frame *frame = &walker->frame;
-    if (sp > frame->sp || (sp == frame->sp && frame->exact && !may_jump)) {
+    if (sp > frame->sp) {
+        return true;
+    }
+    if (sp == frame->sp && frame->exact && !may_jump && walker->made_left > 0) {
+        walker->made_left--;
         return true;
     }
     if (may_jump && walker->jumps_left > 0) {
@@ -264,8 +268,13 @@ SONDE__NO_SANITIZE static inline enum sonde__step sonde__rule_apply(struct sonde
     } else {
         uint64_t at =
             sonde__rule_base(frame, rule->ra_from, cfa) + (uint64_t)(int64_t)rule->ra_offset;
-        if (rule->ra_from == SONDE__FROM_FP && !frame->fp_known) {
-            return sonde__step_end(walker, SONDE_END_NO_REGISTERS, frame->pc);
+        if (rule->ra_from == SONDE__FROM_FP) { /* the next one's may be there, too */
+            if (!frame->fp_known) {
+                return sonde__step_end(walker, SONDE_END_NO_REGISTERS, frame->pc);
+            }
+            if (walker->made_left-- == 0) {
+                return sonde__step_end(walker, SONDE_END_NO_PROGRESS, frame->pc);
+            }
         }
         if (!sonde__reader_word(walker->reader, at, &pc)) {
             return sonde__step_end(walker, SONDE_END_UNREADABLE, at);

@@ -322,6 +322,17 @@ TEST(one_return_address_for_all_ends_the_walk)
     expect_an_early_end();
 }
 
+TEST(one_return_address_by_the_frame_pointer_ends_the_walk)
+{
+    sim_open(&sim, SONDE__ARCH_X86_64);
+    /* CFA rsp+16; the return address at rbp+8, which stays */
+    SIM_FDE(&sim, 0, 0x0e, 16, 0x10, 16, 2, 0x76, 8);
+    sim_start(&sim, 0x10, 0x100);
+    sim_set(&sim, SONDE__X86_64_RBP, STACK(0x200));
+    sim_poke(&sim, 0x208, CODE(0x20));
+    expect_an_early_end();
+}
+
 TEST(signal_frames_that_take_no_stack_end_the_walk)
 {
     sim_open(&sim, SONDE__ARCH_X86_64);
