@@ -248,19 +248,34 @@ static double run_workers(int (*capture)(void), unsigned count)
     return sum;
 }
 
+/* Work that touches no memory: what the machine itself gives to two threads. */
+static int count_in_a_register(void)
+{
+    int count = 0;
+    for (unsigned i = 0; i < 256; i++) {
+        __asm__ volatile("" : "+r"(count));
+        count++;
+    }
+    return count;
+}
+
 void bench_scaling(const struct bench_unwinder *unwinders, unsigned count)
 {
-    static double samples[BENCH_UNWINDERS_MAX][SCALING_ROUNDS];
+    static double samples[BENCH_UNWINDERS_MAX + 1][SCALING_ROUNDS];
     for (unsigned round = 0; round < SCALING_ROUNDS; round++) {
-        for (unsigned i = 0; i < count; i++) {
-            samples[i][round] = run_workers(unwinders[i].capture, 2);
-            samples[i][round] /= run_workers(unwinders[i].capture, 1);
+        for (unsigned i = 0; i <= count; i++) {
+            int (*capture)(void) = i < count ? unwinders[i].capture : count_in_a_register;
+            samples[i][round] = run_workers(capture, 2);
+            samples[i][round] /= run_workers(capture, 1);
         }
     }
+    double limit = median(samples[count], SCALING_ROUNDS);
     for (unsigned i = 0; i < count; i++) {
         double ratio = median(samples[i], SCALING_ROUNDS);
         if (i == 0) {
             bench_print(ratio, "x", "capture.scaling_2threads");
+            bench_print(limit, "x", "capture.limit.scaling_2threads");
+            bench_print(ratio / limit, "x", "capture.scaling_2threads_vs_limit");
         } else {
             bench_print(ratio, "x", "capture.%s.scaling_2threads", unwinders[i].name);
         }
