@@ -376,6 +376,30 @@ static bool same_file(const struct sonde__host_map *a, const struct sonde__host_
            b->offset != 0 && b->offset >= a->offset;
 }
 
+/* A file of less than a page has every segment in its first one. Mapped again, though, it would lie
+ * where none of the first image's segments belongs. */
+static bool is_segment(struct builder *b, const struct group *g, const struct sonde__host_map *map)
+{
+    const struct sonde__host_map *first = &g->maps[g->first];
+    struct sonde__elf head;
+    struct sonde__elf_segment s;
+    uint64_t bias;
+    bool is_read;
+    if (first->inode != map->inode || first->device != map->device ||
+        strcmp(first->path, map->path) != 0 || !open_head(b, g, &head, &is_read) ||
+        !find_bias(&head, g, &bias)) {
+        return false;
+    }
+    for (uint32_t i = 0; sonde__elf_segment(&head, i, &s); i++) {
+        uint64_t skew = s.offset & 0xfff;
+        if (s.type == SONDE__PT_LOAD && map->offset == s.offset - skew &&
+            map->start == bias + s.vaddr - skew && map->start >= g->maps[g->last].end) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool walk_maps(struct builder *b, const struct sonde__host_maps *maps)
 {
     const uint32_t code = SONDE__MAP_EXECUTE | SONDE__MAP_UNKNOWN;
@@ -384,7 +408,7 @@ static bool walk_maps(struct builder *b, const struct sonde__host_maps *maps)
     for (uint32_t i = 0; i < maps->count; i++) {
         const struct sonde__host_map *map = &maps->items[i];
         bool file = map->path[0] == '/' || strcmp(map->path, "[vdso]") == 0;
-        if (open && file && same_file(&maps->items[g.last], map)) {
+        if (open && file && (same_file(&maps->items[g.last], map) || is_segment(b, &g, map))) {
             g.last = i;
             g.executable |= (map->flags & code) != 0;
             continue;
