@@ -9,6 +9,7 @@
 #include <sonde/audit.h>
 
 #include "api.h"
+#include "plugins.h"
 #include "test.h"
 
 enum { CALLS = 1000, THREADS = 4 };
@@ -95,30 +96,6 @@ TEST(calls_are_counted_by_name)
     count_all();
     CHECK_EQ(counted[0], (THREADS + 1) * CALLS);
     sonde_depot_destroy(depot);
-}
-
-static const char *library_path(const char *name)
-{
-    static char path[512];
-    snprintf(path, sizeof path, "%s/tests/integration/hooks/libhooks_%s.so", test_build_dir(),
-             name);
-    return path;
-}
-
-static const char *plugin_path(void)
-{
-    return library_path("plugin");
-}
-
-/* Before the harness counts: what the loader keeps after its first library. */
-static __attribute__((constructor)) void warm_up(void)
-{
-    for (int i = 0; i < 4; i++) {
-        void *plugin = dlopen(plugin_path(), RTLD_LAZY | RTLD_LOCAL);
-        if (plugin != NULL) {
-            (void)dlclose(plugin);
-        }
-    }
 }
 
 TEST(libraries_that_come_later_are_refreshed)

@@ -16,6 +16,7 @@
 #include "hook_object.h"
 #include "hook_raw.h"
 #include "hook_state.h"
+#include "plugins.h"
 #include "probe_hook.h"
 #include "probe_raw.h"
 #include "test.h"
@@ -93,30 +94,6 @@ TEST(forms_of_calls)
 TEST(forms_of_calls_by_protection)
 {
     check_forms(SONDE__HOOK_NO_MEM);
-}
-
-static const char *library_path(const char *name)
-{
-    static char path[512];
-    snprintf(path, sizeof path, "%s/tests/integration/hooks/libhooks_%s.so", test_build_dir(),
-             name);
-    return path;
-}
-
-static const char *plugin_path(void)
-{
-    return library_path("plugin");
-}
-
-/* Before the harness counts: what the loader keeps after its first library. */
-static __attribute__((constructor)) void warm_up(void)
-{
-    for (int i = 0; i < 4; i++) {
-        void *plugin = dlopen(plugin_path(), RTLD_LAZY | (i % 2 == 0 ? RTLD_LOCAL : RTLD_GLOBAL));
-        if (plugin != NULL) {
-            (void)dlclose(plugin);
-        }
-    }
 }
 
 /* What is loaded later, in a place of its own, and again after it was unloaded. */

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# Run inside gdb: the physical frames of each process named in SONDE_COPIES, with their stack
-# pointers. Inlined functions and tail calls have no frame on the stack and are left out.
+# Run inside gdb: the physical frames of each process named in SONDE_COPIES.
 import os
+import sys
 
 import gdb
 
-gdb.execute("set debuginfod enabled off")
-gdb.execute("set backtrace past-main on")
-gdb.execute("set backtrace past-entry on")
-gdb.execute("set pagination off")
+sys.dont_write_bytecode = True  # the tree may be read-only
+sys.path.insert(0, os.path.dirname(__file__))
+import gdb_physical
+
 for pid in os.environ["SONDE_COPIES"].split():
     try:
         gdb.execute("attach " + pid, to_string=True)
@@ -16,15 +16,5 @@ for pid in os.environ["SONDE_COPIES"].split():
         print("cannot attach to %s: %s" % (pid, error))
         continue
     print("process " + pid)
-    frame = gdb.newest_frame()
-    for _ in range(512):
-        try:
-            if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
-                print("frame 0x%x 0x%x" % (frame.pc(), int(frame.read_register("sp"))))
-            frame = frame.older()
-        except Exception:
-            break
-        if frame is None:
-            break
-    print("end")
+    gdb_physical.show(gdb.newest_frame())
     gdb.execute("detach", to_string=True)

@@ -2,14 +2,15 @@
 # Run inside gdb, connected to an emulator's stub: the physical frames at each address named in
 # SONDE_PLACES, when control comes there first.
 import os
+import sys
 
 import gdb
 
-gdb.execute("set debuginfod enabled off")
+sys.dont_write_bytecode = True  # the tree may be read-only
+sys.path.insert(0, os.path.dirname(__file__))
+import gdb_physical
+
 gdb.execute("set sysroot /usr/aarch64-linux-gnu")
-gdb.execute("set backtrace past-main on")
-gdb.execute("set backtrace past-entry on")
-gdb.execute("set pagination off")
 gdb.execute("target remote " + os.environ["SONDE_STUB"], to_string=True)
 left = {int(place, 16) for place in os.environ["SONDE_PLACES"].split()}
 for place in left:
@@ -22,13 +23,4 @@ while left:
         break
     left.discard(frame.pc())
     print("place %#x" % frame.pc())
-    for _ in range(512):
-        try:
-            if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
-                print("frame 0x%x 0x%x" % (frame.pc(), int(frame.read_register("sp"))))
-            frame = frame.older()
-        except Exception:
-            break
-        if frame is None:
-            break
-    print("end")
+    gdb_physical.show(frame)

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The libraries that the tests of hooks load while they run. */
+#ifndef TEST_HOOKS_PLUGINS_H
+#define TEST_HOOKS_PLUGINS_H
+
+/* The path of libhooks_NAME.so, until the next call. */
+const char *library_path(const char *name);
+const char *plugin_path(void);
+
+#endif
