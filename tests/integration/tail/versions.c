@@ -29,9 +29,9 @@ long leaf(long x)
     return x + 1;
 }
 
-__attribute__((noinline)) long top(long x)
+__attribute__((noinline)) int top(int x)
 {
-    return f(x) + 1;
+    return (int)f(x) + 1;
 }
 
 int main(int count, char **arguments)
@@ -39,6 +39,6 @@ int main(int count, char **arguments)
     (void)arguments;
     printf("ready\n");
     fflush(stdout);
-    return (int)top(count);
+    return top(count);
 }
 #endif
