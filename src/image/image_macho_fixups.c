@@ -26,7 +26,8 @@ enum { IMPORT_PLAIN = 1, IMPORT_ADDEND = 2, IMPORT_ADDEND64 = 3 };
 struct chains {
     struct fixups *out;
     struct sonde__bytes all; /* of the load command's part */
-    struct sonde__bytes names;
+    const char *names;       /* ends in a NUL */
+    uint64_t names_size;
     uint64_t imports_at;
     uint32_t import_count, import_format;
 };
@@ -55,7 +56,6 @@ static int64_t sign_extend(uint64_t value, unsigned count)
 static bool read_import(const struct chains *c, uint64_t ordinal, struct sonde__macho_fixup *fixup)
 {
     struct sonde__bytes b = c->all;
-    struct sonde__bytes name = c->names;
     uint64_t entry = c->import_format == IMPORT_PLAIN    ? 4
                      : c->import_format == IMPORT_ADDEND ? 8
                                                          : 16;
@@ -81,9 +81,11 @@ static bool read_import(const struct chains *c, uint64_t ordinal, struct sonde__
             fixup->addend += (int32_t)sonde__base_bytes_u32(&b);
         }
     }
-    (void)sonde__base_bytes_seek(&name, name_at);
-    fixup->import = sonde__base_bytes_string(&name);
-    return !b.failed && !name.failed;
+    if (b.failed || name_at >= c->names_size) {
+        return false;
+    }
+    fixup->import = c->names + name_at;
+    return true;
 }
 
 /* Decode a pointer of 64 bits, plain. Returns bytes to the next one; 0: the last. */
@@ -267,9 +269,11 @@ void fixups_walk_chains(struct fixups *out)
         fixups_damage(out, "the names of chained pointers are compressed");
         c.import_count = 0;
     }
-    sonde__base_bytes_init(&c.names, NULL, 0);
-    if (names_at < macho->chains.size) {
-        c.names = sonde__base_bytes_part(&c.all, names_at, macho->chains.size - names_at);
+    c.names_size = (uint64_t)(c.all.end - c.all.begin);
+    c.names_size -= names_at < c.names_size ? names_at : c.names_size;
+    c.names = (const char *)c.all.end - c.names_size;
+    while (c.names_size > 0 && c.names[c.names_size - 1] != '\0') {
+        c.names_size--;
     }
     for (uint32_t i = 0; i < segments && i < SONDE__MACHO_SEGMENTS_MAX; i++) {
         uint64_t offset = sonde__base_bytes_u32(&b);

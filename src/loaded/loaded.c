@@ -16,6 +16,9 @@
 
 enum { WORD = 8, FIRST_SLOTS = 256, SLACK = 4096, RELOC_BYTES_MIN = 8 };
 
+/* Names are read again for each pointer to them, of 8 bytes at least. */
+enum { NAME_BYTES_FOR_A_BYTE = 64 };
+
 uint64_t loaded_get(const uint8_t *at, unsigned size)
 {
     uint64_t value = 0;
@@ -38,6 +41,7 @@ void loaded_limit(struct sonde__loaded *loaded, uint64_t file_size)
     loaded->copy_left = file_size + SLACK;
     loaded->area_left = 2 * file_size + SLACK;
     loaded->relocs_left = file_size / RELOC_BYTES_MIN + 1;
+    loaded->names_left = NAME_BYTES_FOR_A_BYTE * file_size + SLACK;
 }
 
 bool loaded_charge(struct sonde__loaded *loaded)
@@ -47,6 +51,19 @@ bool loaded_charge(struct sonde__loaded *loaded)
         return false;
     }
     loaded->relocs_left--;
+    return true;
+}
+
+/* Pay for a name. False: names share more bytes than the file has. */
+static bool charge_name(struct sonde__loaded *loaded, const char *name)
+{
+    size_t length = strnlen(name, (size_t)loaded->names_left + 1);
+    if (length > loaded->names_left) {
+        loaded->names_left = 0;
+        loaded_damage(loaded, "names share bytes of the file; the rest is not read");
+        return false;
+    }
+    loaded->names_left -= length;
     return true;
 }
 
@@ -274,11 +291,15 @@ static void put_slot(uint32_t *slots, uint32_t count, uint32_t hash, uint32_t in
 
 enum sonde_status loaded_import(struct sonde__loaded *loaded, const char *name, uint64_t *ret_vaddr)
 {
-    uint32_t hash = hash_text(name), at;
+    uint32_t hash, at;
     if (loaded->imports_at == 0 || loaded->import_count == IMPORTS_MAX) {
         loaded_damage(loaded, "no room for the names of all imports");
         return SONDE_LIMIT;
     }
+    if (!charge_name(loaded, name)) {
+        return SONDE_LIMIT;
+    }
+    hash = hash_text(name);
     if (loaded->import_count * 2 >= loaded->import_slot_count) {
         if (!grow_slots(&loaded->import_slots, &loaded->import_slot_count)) {
             return SONDE_MEMORY;
@@ -367,7 +388,7 @@ const char *sonde__loaded_import(const struct sonde__loaded *loaded, uint64_t va
 bool loaded_add_symbol(struct sonde__loaded *loaded, uint64_t vaddr, uint64_t size,
                        const char *name)
 {
-    if (name[0] == '\0') {
+    if (name[0] == '\0' || !charge_name(loaded, name)) {
         return true;
     }
     if (!sonde__mem_grow(&loaded->symbols, loaded->symbol_count, &loaded->symbol_capacity,
@@ -419,8 +440,8 @@ const struct sonde__loaded_symbol *sonde__loaded_symbol_before(const struct sond
         return NULL;
     }
     symbol = &loaded->symbols[after - 1];
-    while (symbol > loaded->symbols && symbol[-1].vaddr == symbol->vaddr) {
-        symbol--;
+    if (symbol->vaddr != 0) { /* the first of those that share it */
+        symbol = &loaded->symbols[symbol_after(loaded, symbol->vaddr - 1)];
     }
     return find_area(loaded, symbol->vaddr) == find_area(loaded, vaddr) ? symbol : NULL;
 }

@@ -77,8 +77,9 @@ struct sonde__loaded {
     uint64_t words_at;
 
     /* bytes that may still be copied, that areas may still have, relocations that may still be
-     * applied: sections that share bytes of the file are hostile */
-    uint64_t copy_left, area_left, relocs_left;
+     * applied, bytes of names that may still be read: sections and names that share bytes of the
+     * file many times over are hostile */
+    uint64_t copy_left, area_left, relocs_left, names_left;
 };
 
 /* No image begins below. A multiple of all page sizes. */

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Descriptors and blocks are found in files of all forms, without their symbols: as many and where
  * llvm-nm says that they are, and each function of a block has a block. */
+#include <elf.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -330,4 +332,77 @@ TEST_TIMEOUT(blockfile_nothing_where_nothing_is, 200)
         free(bytes);
     }
     CHECK(seen > 0);
+}
+
+/* --- hostile --- */
+
+enum { SHARED = 1000, SHARED_BYTES = 100000 };
+
+/* An object with SHARED names, each of which is the rest of the one before: 50 MB of names in
+ * 172 kB. `section`: that they are defined in; 0: they are imports, each with a pointer to it. */
+struct shared_names {
+    Elf64_Ehdr header;
+    Elf64_Shdr sections[5];
+    Elf64_Sym symbols[SHARED];
+    Elf64_Rela relocs[SHARED];
+    char data[8];
+    char names[SHARED_BYTES];
+};
+
+static void write_shared(struct shared_names *file, uint16_t section, uint64_t names_size)
+{
+    static const Elf64_Ehdr header = {.e_ident = {0x7f, 'E', 'L', 'F', 2, 1, 1},
+                                      .e_type = ET_REL,
+                                      .e_machine = EM_X86_64,
+                                      .e_version = 1,
+                                      .e_shoff = offsetof(struct shared_names, sections),
+                                      .e_ehsize = sizeof(Elf64_Ehdr),
+                                      .e_shentsize = sizeof(Elf64_Shdr),
+                                      .e_shnum = 5,
+                                      .e_shstrndx = 3};
+    *file = (struct shared_names){.header = header};
+    file->sections[1] = (Elf64_Shdr){.sh_type = SHT_PROGBITS,
+                                     .sh_flags = SHF_ALLOC | SHF_WRITE,
+                                     .sh_offset = offsetof(struct shared_names, data),
+                                     .sh_size = sizeof file->data};
+    file->sections[2] = (Elf64_Shdr){.sh_type = SHT_SYMTAB,
+                                     .sh_offset = offsetof(struct shared_names, symbols),
+                                     .sh_size = sizeof file->symbols,
+                                     .sh_link = 3,
+                                     .sh_entsize = sizeof(Elf64_Sym)};
+    file->sections[3] = (Elf64_Shdr){.sh_type = SHT_STRTAB,
+                                     .sh_offset = offsetof(struct shared_names, names),
+                                     .sh_size = names_size};
+    file->sections[4] = (Elf64_Shdr){.sh_type = section == 0 ? SHT_RELA : SHT_NULL,
+                                     .sh_offset = offsetof(struct shared_names, relocs),
+                                     .sh_size = sizeof file->relocs,
+                                     .sh_link = 2,
+                                     .sh_info = 1,
+                                     .sh_entsize = sizeof(Elf64_Rela)};
+    memset(file->names + 1, 'a', names_size - 2);
+    for (uint32_t i = 0; i < SHARED; i++) {
+        file->symbols[i].st_name = 1 + i * (uint32_t)(names_size / SHARED);
+        file->symbols[i].st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
+        file->symbols[i].st_shndx = section;
+        file->relocs[i].r_info = ELF64_R_INFO(i, R_X86_64_64);
+    }
+}
+
+TEST_TIMEOUT(blockfile_names_that_share_bytes_are_read_in_part, 200)
+{
+    static struct shared_names file;
+    struct sonde__loaded loaded;
+    struct sonde__elf elf;
+    for (uint16_t section = 0; section < 2; section++) {
+        for (unsigned few = 0; few < 2; few++) {
+            write_shared(&file, section, few != 0 ? SHARED_BYTES / 20 : SHARED_BYTES);
+            CHECK_OK(sonde__elf_open(&file, sizeof file, &elf, NULL));
+            CHECK_OK(sonde__loaded_elf(&elf, &loaded, NULL));
+            uint32_t count = section == 0 ? loaded.import_count : loaded.symbol_count;
+            CHECK_STR(loaded.damage != NULL ? loaded.damage : "whole",
+                      few != 0 ? "whole" : "names share bytes of the file; the rest is not read");
+            CHECK(few != 0 ? count == SHARED : count > 50 && count < SHARED / 2);
+            sonde__loaded_done(&loaded);
+        }
+    }
 }
