@@ -243,3 +243,50 @@ TEST_TIMEOUT(boxes_have_what_was_declared, 280)
     CHECK_CONTAINS(text, "\n        +40   strong  T *is_strong");
     free(text);
 }
+
+/* --- what only looks like one --- */
+
+/* By hand, what compilers make of blocks: the box of the second leads to another one. */
+static const char by_hand[] =
+    "struct box { void *isa; struct box *forwarding; int flags, size; long n; };\n"
+    "struct literal { void *isa; int flags, reserved; void (*run)(struct literal *);\n"
+    "                 const void *desc; struct box *box; };\n"
+    "extern void later(struct literal *), seen(struct box *);\n"
+    "extern void _Block_object_assign(void *, const void *, int);\n"
+    "extern void _Block_object_dispose(const void *, int);\n"
+    "extern void *_NSConcreteStackBlock[32];\n"
+    "static void copy(struct literal *to, struct literal *from) {\n"
+    "    _Block_object_assign(&to->box, from->box, 8); }\n"
+    "static void dispose(struct literal *from) { _Block_object_dispose(from->box, 8); }\n"
+    "static const struct { long reserved, size; void (*copy)(struct literal *, struct literal *);\n"
+    "    void (*dispose)(struct literal *); const char *signature; long layout; } desc = {\n"
+    "    0, 40, copy, dispose, \"v8@?0\", 0};\n"
+    "static void run_itself(struct literal *b) { b->box->forwarding->n++; }\n"
+    "static void run_other(struct literal *b) { b->box->forwarding->n--; }\n"
+    "void itself(void) { struct box one = {0, &one, 0, 32, 1};\n"
+    "    struct literal block = {_NSConcreteStackBlock, 0x42000000, 0, run_itself, &desc, &one};\n"
+    "    later(&block); }\n"
+    "void other(void) { struct box two = {0, &two, 0, 48, 1}, one = {0, &two, 0, 32, 1};\n"
+    "    struct literal block = {_NSConcreteStackBlock, 0x42000000, 0, run_other, &desc, &one};\n"
+    "    later(&block); seen(&two); }\n";
+
+TEST_TIMEOUT(what_leads_to_another_one_is_no_box, 200)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/hand.c", test_folder());
+    test_write_file(path, by_hand, sizeof by_hand - 1);
+    for (unsigned t = 2; t < 4; t++) {
+        unsigned blocks = 0;
+        darwin_shell("clang-19 -target %.*s -fPIC -ffreestanding -O1 -c hand.c -o hand.o",
+                     (int)strcspn(triples[t], " "), triples[t]);
+        struct json *all = blocks_of("hand.o");
+        JSON_EACH(block, json_need(json_need(all->first, "descriptors")->first, "blocks"))
+        {
+            bool itself = strcmp(json_text(block, "name"), "run_itself") == 0;
+            CHECK_EQ(json_need(block, "boxes")->count, itself ? 1 : 0);
+            blocks++;
+        }
+        CHECK_EQ(blocks, 2);
+        json_free(all);
+    }
+}

@@ -39,10 +39,10 @@ struct field {
 static const struct field target64 = {0, 36}, ordinal64 = {0, 24}, addend64 = {24, 8},
                           next64 = {51, 12}, bind64 = {63, 1};
 /* DYLD_CHAINED_PTR_ARM64E and its kin */
-static const struct field target = {0, 43}, ordinal16 = {0, 16}, ordinal24 = {0, 24},
-                          addend = {32, 19}, auth_target = {0, 32}, auth_diversity = {32, 16},
-                          auth_by_address = {48, 1}, auth_key = {49, 2}, next = {51, 11},
-                          bind = {62, 1}, auth = {63, 1};
+static const struct field target = {0, 43}, ordinal16 = {0, 16}, behind16 = {16, 8},
+                          ordinal24 = {0, 24}, addend = {32, 19}, auth_target = {0, 32},
+                          auth_diversity = {32, 16}, auth_by_address = {48, 1}, auth_key = {49, 2},
+                          next = {51, 11}, bind = {62, 1}, auth = {63, 1};
 
 static void put(uint64_t *word, struct field field, uint64_t value)
 {
@@ -166,6 +166,7 @@ static uint64_t encode(const struct truth *t, enum format format, uint64_t bytes
     put(&word, bind, t->is_bind);
     if (t->is_bind) {
         put(&word, format == USERLAND24 ? ordinal24 : ordinal16, t->ordinal);
+        put(&word, behind16, format == USERLAND24 ? 0 : 0xff); /* is no part of it */
     }
     if (is_signed(t, &key, &by_address, &diversity)) {
         put(&word, auth_target, t->is_bind ? 0 : t->target - base);
@@ -276,6 +277,56 @@ static void check_format(unsigned i, const char *before)
     free(after);
 }
 
+/* --- more imports than 16 bits count --- */
+
+enum { MANY = 1 << 16, IMPORT_BYTES = 4, LOAD_COMMANDS = 32, FILE_SLACK = 64 };
+
+/* A table of MANY imports more, behind everything; those that are used are its last ones, and none
+ * before has the name of the one that has 16 bits of its ordinal. */
+static void add_imports(void)
+{
+    uint64_t chains = file.macho.chains.offset, size = file.macho.chains.size;
+    uint32_t old_at = get(file.bytes + chains + 8, 4), count = get(file.bytes + chains + 16, 4);
+    uint32_t blob_at = (uint32_t)(file.size + 7) & ~7u, table_at = (uint32_t)(size + 7) & ~7u;
+    uint32_t all = MANY + count, blob_size = table_at + all * IMPORT_BYTES, ncmds;
+    char *bytes = calloc(1, (size_t)blob_at + blob_size + FILE_SLACK), *table;
+    const char *old = file.bytes + chains + old_at;
+    char *command = bytes + LOAD_COMMANDS;
+    CHECK(count > 1);
+    memcpy(bytes, file.bytes, file.size);
+    memcpy(bytes + blob_at, file.bytes + chains, size);
+    memcpy(bytes + blob_at + 8, &table_at, sizeof table_at);
+    memcpy(bytes + blob_at + 16, &all, sizeof all);
+    table = bytes + blob_at + table_at;
+    for (uint32_t i = 0; i < all; i++) {
+        uint32_t from = i >= MANY ? i - MANY : (i + 1) % count;
+        memcpy(table + (size_t)i * IMPORT_BYTES, old + (size_t)from * IMPORT_BYTES, IMPORT_BYTES);
+    }
+    for (ncmds = get(bytes + 16, 4); ncmds > 0 && get(command, 4) != 0x80000034; ncmds--) {
+        command += get(command + 4, 4);
+    }
+    CHECK(ncmds > 0); /* LC_DYLD_CHAINED_FIXUPS */
+    memcpy(command + 8, &blob_at, sizeof blob_at);
+    memcpy(command + 12, &blob_size, sizeof blob_size);
+    free(file.bytes);
+    file.bytes = bytes;
+    file.size = (size_t)blob_at + blob_size;
+    CHECK_OK(sonde__macho_open(file.bytes, file.size, &file.macho, NULL));
+    for (size_t i = 0; i < truth_count; i++) {
+        truth[i].ordinal += truth[i].is_bind ? MANY : 0;
+    }
+}
+
+static void check_many_imports(void)
+{
+    open_file("linked");
+    add_imports();
+    write_chains(PLAIN, false, "many");
+    check_pointers("many", false);
+    write_chains(USERLAND24, true, "many");
+    check_pointers("many", true);
+}
+
 TEST_TIMEOUT(blocks_in_all_formats_of_chains, 200)
 {
     char path[600], source[900];
@@ -308,6 +359,7 @@ TEST_TIMEOUT(blocks_in_all_formats_of_chains, 200)
                      formats[i].format);
     }
     free(before);
+    check_many_imports();
     free(file.bytes);
     file.bytes = NULL;
 }
