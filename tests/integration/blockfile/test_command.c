@@ -89,13 +89,13 @@ static void check_objects(const char *file)
     check_capture(desc, 48, "weak");
     check_capture(desc, 56, "unretained");
     CHECK_EQ(json_int(desc, "size"), 64);
-    desc = desc_of(all->first, "block #2 in -[Thing keep:with:]", &block);
+    desc = desc_of(all->first, "block in -[Thing keep:with:] [clone .2]", &block);
     check_capture(desc, 32, "strong");
     CHECK_CONTAINS(json_text(desc, "type"), strncmp(file, "elf", 3) == 0
                                                 ? "int (^)(id, unsigned long, bool *)"
                                                 : "int (^)(Thing *, unsigned long, bool *)");
     CHECK_STR(json_text(block, "place"), "stack");
-    desc = desc_of(all->first, "block #4 in -[Thing keep:with:]", &block);
+    desc = desc_of(all->first, "block in -[Thing keep:with:] [clone .4]", &block);
     CHECK_EQ(json_need(desc, "captures")->count, 0);
     CHECK_STR(json_text(block, "place"), "global");
     json_free(all);
