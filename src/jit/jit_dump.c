@@ -12,8 +12,13 @@
 enum { HEADER_BYTES = 40, RECORD_BYTES = 16 };
 enum { RECORD_LOAD = 0, RECORD_MOVE = 1, RECORD_CLOSE = 3 };
 
+/* Moves are rare, and of code that was made a short time before: so far back it is looked for, and
+ * so often in all, because a file could have millions of moves of nothing. */
+enum { MOVE_LOOKS = 65536, LOOKS_MAX = 1 << 26 };
+
 struct reader {
     struct sonde__jit *jit;
+    uint32_t looks_left;
     bool is_closed;
 };
 
@@ -32,8 +37,9 @@ static enum sonde_status take_load(struct sonde__jit *jit, struct sonde__bytes *
 }
 
 /* The code at the old place is at another one now: under the name that was said last for it. */
-static enum sonde_status take_move(struct sonde__jit *jit, struct sonde__bytes *body)
+static enum sonde_status take_move(struct reader *r, struct sonde__bytes *body)
 {
+    struct sonde__jit *jit = r->jit;
     (void)sonde__base_bytes_take(body, 16);
     uint64_t from = sonde__base_bytes_u64(body);
     uint64_t to = sonde__base_bytes_u64(body);
@@ -42,8 +48,8 @@ static enum sonde_status take_move(struct sonde__jit *jit, struct sonde__bytes *
         jit->bad++;
         return SONDE_OK;
     }
-    /* moves are rare, and of code that was made a short time before */
-    for (size_t i = jit->count, looked = 0; i > 0 && looked < 65536; i--, looked++) {
+    for (size_t i = jit->count, looked = 0; i > 0 && looked < MOVE_LOOKS && r->looks_left != 0;
+         i--, looked++, r->looks_left--) {
         const struct sonde__jit_code *code = &jit->codes[i - 1];
         if (code->start == from) {
             return sonde__jit_add(jit, to, to + size, code->name, strlen(code->name));
@@ -59,7 +65,7 @@ static enum sonde_status take_record(struct reader *r, uint32_t id, struct sonde
     case RECORD_LOAD:
         return take_load(r->jit, body);
     case RECORD_MOVE:
-        return take_move(r->jit, body);
+        return take_move(r, body);
     case RECORD_CLOSE:
         r->is_closed = true;
         return SONDE_OK;
@@ -70,7 +76,7 @@ static enum sonde_status take_record(struct reader *r, uint32_t id, struct sonde
 
 enum sonde_status sonde__jit_add_dump(struct sonde__jit *jit, const void *data, size_t size)
 {
-    struct reader r = {.jit = jit};
+    struct reader r = {.jit = jit, .looks_left = LOOKS_MAX};
     struct sonde__bytes at;
     uint32_t header;
     sonde__base_bytes_init(&at, data, size);

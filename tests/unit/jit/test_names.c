@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names of JIT code: what was said last holds, and what cannot be read is left out. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "jit_names.h"
@@ -96,26 +97,36 @@ static size_t put_load(unsigned char *to, size_t at, uint64_t start, uint64_t si
     return at + strlen(name) + 1 + code;
 }
 
+static size_t put_move(unsigned char *to, size_t at, uint64_t from, uint64_t start, uint64_t size)
+{
+    at = put(to, at, 1, 4);
+    at = put(to, at, 64, 4);
+    at = put(to, at, 0, 8);
+    at = put(to, at, 0, 16);
+    at = put(to, at, from, 8);
+    at = put(to, at, start, 8);
+    at = put(to, at, size, 8);
+    return put(to, at, 0, 8);
+}
+
+static size_t put_dump_header(unsigned char *to)
+{
+    size_t at = put(to, 0, 0x4a695444, 4);
+    at = put(to, at, 1, 4);
+    (void)put(to, at, 40, 4);
+    return 40;
+}
+
 TEST(records_of_a_jitdump)
 {
     unsigned char data[1024] = {0};
     struct sonde__jit jit;
-    size_t at = 0;
-    at = put(data, at, 0x4a695444, 4);
-    at = put(data, at, 1, 4);
-    (void)put(data, at, 40, 4);
-    at = put(data, 40, 2, 4); /* lines: passed over */
+    size_t at = put(data, put_dump_header(data), 2, 4); /* lines: passed over */
     at = put(data, at, 24, 4);
     at = put(data, at, 0, 16);
     at = put_load(data, at, 0x1000, 16, "one");
     at = put_load(data, at, 0x1008, 16, "two");
-    at = put(data, at, 1, 4); /* "one" has moved */
-    at = put(data, at, 64, 4);
-    at = put(data, at, 0, 8 + 16);
-    at = put(data, at, 0x1000, 8);
-    at = put(data, at, 0x3000, 8);
-    at = put(data, at, 16, 8);
-    at = put(data, at, 0, 8);
+    at = put_move(data, at, 0x1000, 0x3000, 16); /* "one" */
     sonde__jit_init(&jit);
     CHECK_OK(sonde__jit_add_dump(&jit, data, at));
     CHECK_OK(sonde__jit_settle(&jit));
@@ -130,4 +141,27 @@ TEST(records_of_a_jitdump)
         CHECK_OK(sonde__jit_settle(&jit));
         sonde__jit_done(&jit);
     }
+}
+
+/* Each move of nothing is looked for among all: after some thousand none is any more. */
+TEST(moves_of_nothing_take_bounded_time)
+{
+    enum { LOADS = 65536, MOVES = 2000 };
+    unsigned char *data = calloc(LOADS + MOVES + 2, 64);
+    struct sonde__jit jit;
+    size_t at = put_dump_header(data);
+    for (uint64_t i = 0; i < LOADS; i++) {
+        at = put_load(data, at, 0x1000 + i, 1, "f");
+    }
+    at = put_move(data, at, 0x1000 + LOADS - 1, 0x100000, 1);
+    for (unsigned i = 0; i < MOVES; i++) {
+        at = put_move(data, at, 1, 2, 1);
+    }
+    at = put_move(data, at, 0x1000 + LOADS - 1, 0x200000, 1);
+    sonde__jit_init(&jit);
+    CHECK_OK(sonde__jit_add_dump(&jit, data, at));
+    CHECK_EQ(jit.count, LOADS + 1);
+    CHECK_EQ(jit.bad, MOVES + 1);
+    sonde__jit_done(&jit);
+    free(data);
 }
