@@ -5,6 +5,24 @@
 #include "cli_input.h"
 #include "drain_names.h"
 
+bool sonde__cli_shown_take(struct sonde__cli_args *args, const char **path)
+{
+    if (*path != NULL) {
+        args->exit_code =
+            sonde__cli_usage_error(args->command, "one report at a time, not also %s", args->value);
+        return false;
+    }
+    *path = args->value;
+    return true;
+}
+
+int sonde__cli_shown_given(const struct sonde__cli_command *command, const char *path)
+{
+    return path != NULL
+               ? SONDE__CLI_OK
+               : sonde__cli_usage_error(command, "which report? give a file, or - for stdin");
+}
+
 /* Names, files and lines of the frames, from what is on this machine. */
 static enum sonde_status find_names(const struct sonde__cli_command *command,
                                     struct sonde__cli_symbols *options,

@@ -37,22 +37,11 @@ static bool take_style(struct sonde__cli_args *args, struct request *request)
     return false;
 }
 
-static bool take_path(struct sonde__cli_args *args, struct request *request)
-{
-    if (request->path == NULL) {
-        request->path = args->value;
-        return true;
-    }
-    args->exit_code =
-        sonde__cli_usage_error(args->command, "one report at a time, not also %s", args->value);
-    return false;
-}
-
 static bool take(struct sonde__cli_args *args, int id, struct request *request)
 {
     switch (id) {
     case SONDE__CLI_OPERAND:
-        return take_path(args, request);
+        return sonde__cli_shown_take(args, &request->path);
     case OPTION_STYLE:
         return take_style(args, request);
     case OPTION_NO_DEMANGLE:
@@ -87,8 +76,9 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
             return args.exit_code;
         }
     }
-    if (request.path == NULL) {
-        return sonde__cli_usage_error(command, "which report? give a file, or - for stdin");
+    exit_code = sonde__cli_shown_given(command, request.path);
+    if (exit_code != SONDE__CLI_OK) {
+        return exit_code;
     }
     exit_code = sonde__cli_shown(command, request.path, &request.symbols, print, &request);
     return request.is_cut ? sonde__cli_fail(command, request.path, SONDE_MEMORY, NULL) : exit_code;

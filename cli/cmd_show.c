@@ -13,35 +13,17 @@ struct request {
     struct sonde__cli_view view;
 };
 
-/* SONDE__CLI_END, or SONDE__CLI_STOP with the exit code in args. */
-static int parse(struct sonde__cli_args *args, struct request *request)
+static bool take(struct sonde__cli_args *args, int id, struct request *request)
 {
-    int id;
-    while ((id = sonde__cli_next(args)) != SONDE__CLI_END) {
-        switch (id) {
-        case SONDE__CLI_OPERAND:
-            if (request->path != NULL) {
-                args->exit_code = sonde__cli_usage_error(
-                    args->command, "one report at a time, not also %s", args->value);
-                return SONDE__CLI_STOP;
-            }
-            request->path = args->value;
-            break;
-        case SONDE__CLI_STOP:
-            return id;
-        default:
-            if (!sonde__cli_symbols_take(args, id, &request->symbols) &&
-                !sonde__cli_view_take(args, id, &request->view)) {
-                return SONDE__CLI_STOP;
-            }
-        }
+    switch (id) {
+    case SONDE__CLI_OPERAND:
+        return sonde__cli_shown_take(args, &request->path);
+    case SONDE__CLI_STOP:
+        return false;
+    default:
+        return sonde__cli_symbols_take(args, id, &request->symbols) ||
+               sonde__cli_view_take(args, id, &request->view);
     }
-    if (request->path == NULL) {
-        args->exit_code =
-            sonde__cli_usage_error(args->command, "which report? give a file, or - for stdin");
-        return SONDE__CLI_STOP;
-    }
-    return SONDE__CLI_END;
 }
 
 static void print(void *ctx, const struct sonde__report *report,
@@ -56,11 +38,17 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
     struct request request = {0};
     struct sonde__cli_args args;
+    int id, exit_code;
     sonde__cli_args_init(&args, command, argc, argv);
-    if (parse(&args, &request) != SONDE__CLI_END) {
-        return args.exit_code;
+    while ((id = sonde__cli_next(&args)) != SONDE__CLI_END) {
+        if (!take(&args, id, &request)) {
+            return args.exit_code;
+        }
     }
-    return sonde__cli_shown(command, request.path, &request.symbols, print, &request);
+    exit_code = sonde__cli_shown_given(command, request.path);
+    return exit_code != SONDE__CLI_OK
+               ? exit_code
+               : sonde__cli_shown(command, request.path, &request.symbols, print, &request);
 }
 
 const struct sonde__cli_command sonde__cmd_show = {

@@ -3,9 +3,8 @@
 
 #include <string.h>
 
-#include "cli_input.h"
+#include "cli_shown.h"
 #include "mem_heap.h"
-#include "report_read.h"
 #include "report_view.h"
 
 enum { LINE_BYTES = 65536 };
@@ -55,43 +54,38 @@ static bool add_images(const struct sonde__report *report, struct symbolize_modu
     return true;
 }
 
+struct shown {
+    struct symbolize_modules *modules;
+    struct lines *lines;
+    bool raw_names;
+    int exit_code;
+};
+
+static void print(void *ctx, const struct sonde__report *report,
+                  const struct sonde__report_loss *loss)
+{
+    struct shown *shown = ctx;
+    struct symbolize_modules *modules = shown->modules;
+    struct sonde__report_view view = {
+        .raw_names = shown->raw_names, .physical_only = true, .loss = loss};
+    if (!add_images(report, modules)) {
+        shown->exit_code = sonde__cli_fail(modules->command, NULL, SONDE_MEMORY, NULL);
+        return;
+    }
+    sonde__report_text_view(report, &view, (struct sonde__report_sink){take, shown->lines});
+    flush(shown->lines);
+    sonde__mem_free(modules->images);
+    modules->images = NULL;
+    modules->image_count = 0;
+}
+
 int symbolize_report(struct symbolize_modules *modules, const char *path, bool raw_names,
                      void (*each)(void *ctx, const char *line, size_t size), void *ctx)
 {
     static struct lines lines;
-    const struct sonde__cli_command *command = modules->command;
-    const char *name = sonde__cli_input_name(path);
-    struct sonde__cli_input input;
-    struct sonde__report *report = NULL;
-    struct sonde__report_loss loss;
-    struct sonde__report_view view = {.raw_names = raw_names, .physical_only = true, .loss = &loss};
-    struct sonde_error error;
-    enum sonde_status status;
-    int exit_code = sonde__cli_input_read(command, path, sonde__report_begins, &input);
-    if (exit_code != SONDE__CLI_OK) {
-        return exit_code;
-    }
-    status = sonde__report_read(input.data, input.size, &report, &loss, &error);
-    sonde__cli_input_done(&input);
-    if (status != SONDE_OK) {
-        return sonde__cli_fail(command, name, status, &error);
-    }
-    if (!add_images(report, modules)) {
-        sonde__report_destroy(report);
-        return sonde__cli_fail(command, name, SONDE_MEMORY, NULL);
-    }
+    struct sonde__cli_symbols as_captured = {0};
+    struct shown shown = {modules, &lines, raw_names, SONDE__CLI_OK};
     lines = (struct lines){.each = each, .ctx = ctx};
-    sonde__report_text_view(report, &view, (struct sonde__report_sink){take, &lines});
-    flush(&lines);
-    sonde__mem_free(modules->images);
-    modules->images = NULL;
-    modules->image_count = 0;
-    sonde__report_destroy(report);
-    if (loss.damage == SONDE__REPORT_WHOLE) {
-        return SONDE__CLI_OK;
-    }
-    char line[SONDE__REPORT_LOSS_LINE];
-    sonde__report_loss_line(&loss, line, sizeof line);
-    sonde__cli_error(command, "%s: %s", name, line);
-    return SONDE__CLI_MALFORMED;
+    int exit_code = sonde__cli_shown(modules->command, path, &as_captured, print, &shown);
+    return shown.exit_code != SONDE__CLI_OK ? shown.exit_code : exit_code;
 }
