@@ -26,7 +26,7 @@ static void append(const char *piece, size_t size, void *opaque)
     text->used += size;
 }
 
-bool sonde__demangle_language(const char *name, char *buffer)
+static bool decode(const char *name, char *buffer)
 {
     const int options = DMGL_PARAMS | DMGL_ANSI;
     struct text text = {.bytes = buffer};
@@ -43,4 +43,33 @@ bool sonde__demangle_language(const char *name, char *buffer)
     }
     buffer[text.used] = '\0';
     return text.used > 0;
+}
+
+/* To clang a block is a function with a qualifier of its own, and libiberty writes that as it
+ * stands: "void ( block_pointer)(int)". In the language it is "void (^)(int)". */
+static void write_blocks(char *text)
+{
+    static const char qualifier[] = "( block_pointer";
+    const char *from = text, *next;
+    char *to = text;
+    while ((next = strstr(from, qualifier)) != NULL) {
+        memmove(to, from, (size_t)(next - from));
+        to += next - from;
+        *to++ = '(';
+        *to++ = '^';
+        from = next + sizeof qualifier - 1;
+        from += strncmp(from, " (", 2) == 0 ? 1 : 0;
+    }
+    memmove(to, from, strlen(from) + 1);
+}
+
+bool sonde__demangle_language(const char *name, char *buffer)
+{
+    if (!decode(name, buffer)) {
+        return false;
+    }
+    if (strstr(name, "U13block_pointer") != NULL) {
+        write_blocks(buffer);
+    }
+    return true;
 }

@@ -74,6 +74,23 @@ TEST(blocks_of_cpp_functions_are_decoded_whole)
               "block #8 of the file in Q<int>::m");
 }
 
+/* Clang 19 names so what is declared as is expected, with V for void (^)(int):
+ * g(V, V (^)(V), void (^*)(void), void (^const *)(V)). */
+TEST(blocks_are_written_as_in_the_language)
+{
+    if (!knows_languages()) {
+        SKIP("built without libiberty");
+    }
+    CHECK_STR(sonde__demangle("_Z1fU13block_pointerFviE", buffer), "f(void (^)(int))");
+    CHECK_STR(sonde__demangle("_Z1gU13block_pointerFviEU13block_pointerFS0_S0_EPU13block_"
+                              "pointerFvvEPKU13block_pointerFvS0_E",
+                              buffer),
+              "g(void (^)(int), void (^(^)(void (^)(int)))(int), void (^*)(), "
+              "void (^ const*)(void (^)(int)))");
+    CHECK_STR(sonde__demangle("___Z1fU13block_pointerFviE_block_invoke", buffer),
+              "block in f(void (^)(int))");
+}
+
 /* What is expected is what c++filt of binutils 2.40 and llvm-cxxfilt 19 print, where both agree. */
 TEST(cpp_and_rust_are_decoded)
 {
