@@ -2,6 +2,7 @@
 /* Fuzz target: an ELF of any content, as a file and as a loaded image. Everything that the reader
  * offers is walked, an index is built and asked; every string is read to its end. */
 #include "fuzz.h"
+#include "fuzz_read.h"
 #include "image_cfi.h"
 #include "image_elf.h"
 #include "image_elf_versions.h"
@@ -14,28 +15,12 @@
 
 static volatile uint64_t sink;
 
-static void read_string(const char *s)
-{
-    unsigned sum = 0;
-    for (unsigned i = 0; i < 1000 && s[i] != '\0'; i++) {
-        sum += (uint8_t)s[i];
-    }
-    sink += sum;
-}
-
-static void read_bytes(const uint8_t *data, uint64_t size)
-{
-    if (data != NULL && size != 0) {
-        sink += data[0] + data[size - 1];
-    }
-}
-
 static bool see_note(void *ctx, const char *owner, uint32_t type, const uint8_t *data, size_t size)
 {
     unsigned *count = ctx;
     sink += type;
-    read_string(owner);
-    read_bytes(data, size);
+    fuzz_read_string(owner);
+    fuzz_read_bytes(data, size);
     return ++*count < WALKED_MAX;
 }
 
@@ -43,10 +28,10 @@ static void walk_symbols(const struct sonde__elf_symbols *symbols)
 {
     struct sonde__elf_symbol symbol;
     for (uint32_t i = 0; i < WALKED_MAX && sonde__elf_symbols_at(symbols, i, &symbol); i++) {
-        read_string(symbol.name);
+        fuzz_read_string(symbol.name);
     }
     if (symbols->count != 0 && sonde__elf_symbols_at(symbols, symbols->count - 1, &symbol)) {
-        read_string(symbol.name);
+        fuzz_read_string(symbol.name);
     }
 }
 
@@ -65,12 +50,12 @@ static void walk_elf(const struct sonde__elf *elf)
     for (uint32_t i = 0; i < SEGMENTS_MAX && sonde__elf_segment(elf, i, &segment); i++) {
         uint64_t left = 0;
         const uint8_t *at = sonde__elf_from_vaddr(elf, segment.vaddr, &left);
-        read_bytes(at, left);
-        read_bytes(sonde__elf_at_vaddr(elf, segment.vaddr, segment.filesz), segment.filesz);
+        fuzz_read_bytes(at, left);
+        fuzz_read_bytes(sonde__elf_at_vaddr(elf, segment.vaddr, segment.filesz), segment.filesz);
     }
     for (uint32_t i = 0; i < WALKED_MAX && sonde__elf_section(elf, i, &section); i++) {
-        read_string(section.name);
-        read_bytes(section.data, section.size);
+        fuzz_read_string(section.name);
+        fuzz_read_bytes(section.data, section.size);
         if (sonde__elf_symbols(elf, &section, &symbols)) {
             walk_symbols(&symbols);
             (void)sonde__elf_symbol(elf, &section, 1, &symbol);
@@ -81,22 +66,22 @@ static void walk_elf(const struct sonde__elf *elf)
         sonde__elf_versions(elf, &versions);
         for (uint32_t i = 0; i < symbols.count && i < 2000; i++) {
             const char *version = sonde__elf_version(&versions, i);
-            read_string(version != NULL ? version : "");
+            fuzz_read_string(version != NULL ? version : "");
         }
     }
     sonde__elf_each_note(elf, see_note, &notes);
     (void)sonde__elf_build_id(elf, &id);
     if (sonde__elf_debuglink(elf, &name, &crc)) {
-        read_string(name);
+        fuzz_read_string(name);
     }
     if (sonde__elf_debugaltlink(elf, &name, &id)) {
-        read_string(name);
+        fuzz_read_string(name);
     }
     if (sonde__elf_cfi(elf, &cfi)) {
         uint64_t start, end;
-        read_bytes(cfi.eh_frame, cfi.eh_frame_size);
-        read_bytes(cfi.eh_frame_hdr, cfi.eh_frame_hdr_size);
-        read_bytes(cfi.debug_frame, cfi.debug_frame_size);
+        fuzz_read_bytes(cfi.eh_frame, cfi.eh_frame_size);
+        fuzz_read_bytes(cfi.eh_frame_hdr, cfi.eh_frame_hdr_size);
+        fuzz_read_bytes(cfi.debug_frame, cfi.debug_frame_size);
         (void)sonde__cfi_fde_bounds(&cfi, 0, elf->entry, &start, &end);
     }
 }
@@ -115,7 +100,7 @@ static void walk_index(const struct sonde__elf *elf, const struct sonde__elf *de
         for (uint64_t vaddr = start; vaddr < end && vaddr >= start; vaddr += step) {
             if (sonde__symbol_find(index, vaddr, &symbol)) {
                 FUZZ_MUST(vaddr >= symbol.start && vaddr < symbol.end);
-                read_string(symbol.name);
+                fuzz_read_string(symbol.name);
             }
         }
     }

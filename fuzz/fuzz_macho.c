@@ -2,28 +2,13 @@
 /* Fuzz target: a Mach-O of any content, alone or in a container. Everything that the reader offers
  * is walked, every string read to its end. */
 #include "fuzz.h"
+#include "fuzz_read.h"
 #include "image_macho.h"
 
 /* Items of one table that are walked: a table may have as many as the input has bytes. */
 #define WALKED_MAX 300u
 
 static volatile uint64_t sink;
-
-static void read_string(const char *s)
-{
-    unsigned sum = 0;
-    for (unsigned i = 0; i < 1000 && s[i] != '\0'; i++) {
-        sum += (uint8_t)s[i];
-    }
-    sink += sum;
-}
-
-static void read_bytes(const uint8_t *data, uint64_t size)
-{
-    if (data != NULL && size != 0) {
-        sink += data[0] + data[size - 1];
-    }
-}
 
 struct count {
     uint64_t fixups, limit;
@@ -35,7 +20,7 @@ static bool see_fixup(void *ctx, const struct sonde__macho_fixup *fixup)
     count->fixups++;
     FUZZ_MUST(count->fixups <= count->limit);
     if (fixup->import != NULL) {
-        read_string(fixup->import);
+        fuzz_read_string(fixup->import);
     }
     return true;
 }
@@ -47,13 +32,13 @@ static void walk_sections(const struct sonde__macho *macho,
     struct sonde__macho_symbol symbol;
     for (uint32_t i = 0; i < WALKED_MAX && sonde__macho_section(macho, i, &section); i++) {
         uint64_t left = 0;
-        read_string(section.name);
-        read_string(section.segment);
-        read_bytes(section.data, section.size);
-        read_bytes(sonde__macho_from_vaddr(macho, section.vaddr, &left), left);
+        fuzz_read_string(section.name);
+        fuzz_read_string(section.segment);
+        fuzz_read_bytes(section.data, section.size);
+        fuzz_read_bytes(sonde__macho_from_vaddr(macho, section.vaddr, &left), left);
         for (uint32_t k = 0; symbols != NULL && k < 20; k++) {
             if (sonde__macho_indirect(macho, symbols, &section, k, &symbol)) {
-                read_string(symbol.name);
+                fuzz_read_string(symbol.name);
             }
         }
     }
@@ -74,7 +59,7 @@ static void walk(const struct sonde__macho *macho)
     bool named = sonde__macho_symbols(macho, &symbols);
     for (uint32_t i = 0; named && sonde__macho_symbols_at(&symbols, i, &symbol); i++) {
         if (i < WALKED_MAX) {
-            read_string(symbol.name);
+            fuzz_read_string(symbol.name);
             (void)sonde__macho_is_function(macho, &symbol, &section);
         }
     }
@@ -85,16 +70,16 @@ static void walk(const struct sonde__macho *macho)
     }
     sonde__macho_exports_begin(macho, &exports);
     while (sonde__macho_exports_next(&exports, &export)) {
-        read_string(export.name);
+        fuzz_read_string(export.name);
     }
     (void)sonde__macho_text_range(macho, &start, &end);
     for (uint32_t i = 0; i < 4; i++) {
         if (sonde__macho_dylib(macho, i, &path)) {
-            read_string(path);
+            fuzz_read_string(path);
         }
     }
     if (sonde__macho_install_name(macho, &path)) {
-        read_string(path);
+        fuzz_read_string(path);
     }
     (void)sonde__macho_each_fixup(macho, see_fixup, &count);
 }
@@ -104,7 +89,7 @@ static bool see_member(void *ctx, const struct sonde__macho_member *member)
     unsigned *count = ctx;
     struct sonde__macho macho;
     struct sonde_error error;
-    read_bytes((const uint8_t *)member->name, member->name_size);
+    fuzz_read_bytes((const uint8_t *)member->name, member->name_size);
     if (sonde__macho_open(member->data, member->size, &macho, &error) == SONDE_OK) {
         walk(&macho);
     }

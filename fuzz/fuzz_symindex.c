@@ -6,19 +6,11 @@
 
 #include "base_crc32c.h"
 #include "fuzz.h"
+#include "fuzz_read.h"
 #include "symindex.h"
 #include "tail_graph.h"
 
 static volatile uint64_t sink;
-
-static void read_string(const char *s)
-{
-    unsigned sum = 0;
-    for (unsigned i = 0; i < 1000 && s[i] != '\0'; i++) {
-        sum += (uint8_t)s[i];
-    }
-    sink += sum;
-}
 
 static void use_tails(const struct sonde__symindex *index, struct sonde__symindex_strings *strings)
 {
@@ -37,13 +29,13 @@ static void use_tails(const struct sonde__symindex *index, struct sonde__syminde
         sink += sonde__tail_site(&graph, from.start + 5, &entry, &is_main);
         for (uint32_t k = 0; k < 40 && sonde__tail_external(&graph, from.start, k, &cell, &place);
              k++) {
-            read_string(sonde__symindex_word(index, index->base + cell));
+            fuzz_read_string(sonde__symindex_word(index, index->base + cell));
         }
     }
     for (uint32_t back = 0; back < 500; back++) {
         if (sonde__tail_leaving_call(&graph, back, &cell)) {
             const char *name = sonde__symindex_word(index, index->base + cell);
-            read_string(name);
+            fuzz_read_string(name);
             sink += sonde__symindex_export(strings, name, &vaddr);
         }
     }
@@ -64,14 +56,14 @@ static void use(const struct sonde__symindex *index, struct sonde__symindex_stri
         size_t depth = sonde__symindex_find(index, index->base + at, frames, 64);
         FUZZ_MUST(depth <= 64);
         for (size_t i = 0; i < depth; i++) {
-            read_string(sonde__symindex_name(strings, frames[i].name));
-            read_string(sonde__symindex_file(strings, frames[i].file));
+            fuzz_read_string(sonde__symindex_name(strings, frames[i].name));
+            fuzz_read_string(sonde__symindex_file(strings, frames[i].file));
         }
         if (sonde__symindex_symbol(index, index->base + at, &symbol)) {
             FUZZ_MUST(index->base + at - symbol.start < symbol.size);
-            read_string(sonde__symindex_name(strings, symbol.name));
+            fuzz_read_string(sonde__symindex_name(strings, symbol.name));
             for (uint32_t i = 0; i < symbol.alias_count && i < 10; i++) {
-                read_string(
+                fuzz_read_string(
                     sonde__symindex_name(strings, sonde__symindex_alias(index, &symbol, i)));
             }
         }
@@ -80,12 +72,12 @@ static void use(const struct sonde__symindex *index, struct sonde__symindex_stri
     n = n < 64 ? n : 64;
     (void)!sonde__symindex_find_many(index, vaddrs, n, frames, 64, first, count);
     for (uint32_t i = 0; i < 100 && sonde__symindex_bad_unit(index, i, &unit); i++) {
-        read_string(unit.name);
-        read_string(unit.what);
+        fuzz_read_string(unit.name);
+        fuzz_read_string(unit.what);
     }
     for (uint32_t i = 0; i < 300; i++) {
-        read_string(sonde__symindex_name(strings, i));
-        read_string(sonde__symindex_file(strings, i));
+        fuzz_read_string(sonde__symindex_name(strings, i));
+        fuzz_read_string(sonde__symindex_file(strings, i));
     }
     use_tails(index, strings);
 }
