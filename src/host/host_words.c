@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Hits are rare: a stretch of 16 words is compared without a branch between, and only one with a
- * hit is looked at again, word by word. The memory may be anybody's, so no sanitizer looks on. */
+/* Hits are rare: stretches of 16 words are compared, and only those with a hit are looked at again,
+ * word by word. A branch on what was just loaded would, at each hit, throw away what the processor
+ * has begun ahead of it, while it waits for memory: so stretches are marked, 128 KiB of them
+ * without such a branch, and looked at again when they are in a cache. The memory may be anybody's,
+ * so no sanitizer looks on. */
 #include "host_words.h"
 
-enum { STRETCH = 16 };
+enum {
+    STRETCH = 16,
+    MARKS = 32,            /* stretches that a word of marks stands for */
+    RUN = 32,              /* words of marks */
+    RUN_MAX = RUN * MARKS, /* stretches */
+};
 
 #define NOT_OURS __attribute__((no_sanitize_address, no_sanitize_thread))
 
@@ -17,8 +25,8 @@ static bool has_vectors(void)
     return __builtin_cpu_supports("avx2") != 0;
 }
 
-VECTOR_CODE NOT_OURS static inline bool stretch_hits(const uint64_t *words, const __m256i *needles,
-                                                     unsigned needle_count)
+VECTOR_CODE NOT_OURS static inline uint32_t
+stretch_hits(const uint64_t *words, const __m256i *needles, unsigned needle_count)
 {
     __m256i any = _mm256_setzero_si256();
     for (unsigned i = 0; i < STRETCH; i += 4) {
@@ -30,18 +38,23 @@ VECTOR_CODE NOT_OURS static inline bool stretch_hits(const uint64_t *words, cons
     return _mm256_testz_si256(any, any) == 0;
 }
 
-VECTOR_CODE NOT_OURS static inline size_t skip_by(const uint64_t *words, size_t stretches,
-                                                  const __m256i *needles, unsigned needle_count)
+VECTOR_CODE NOT_OURS static inline void mark_by(const uint64_t *words, size_t stretches,
+                                                const __m256i *needles, unsigned needle_count,
+                                                uint32_t *ret_marks)
 {
-    size_t i = 0;
-    while (i < stretches && !stretch_hits(words + i * STRETCH, needles, needle_count)) {
-        i++;
+    for (size_t at = 0; at < stretches; at += MARKS) {
+        size_t count = stretches - at < MARKS ? stretches - at : MARKS;
+        uint32_t marks = 0;
+        for (size_t i = 0; i < count; i++) {
+            marks |= stretch_hits(words + (at + i) * STRETCH, needles, needle_count) << i;
+        }
+        ret_marks[at / MARKS] = marks;
     }
-    return i;
 }
 
-VECTOR_CODE NOT_OURS static size_t skip_vector(const uint64_t *words, size_t stretches,
-                                               const uint64_t *needles, unsigned needle_count)
+VECTOR_CODE NOT_OURS static void mark_vector(const uint64_t *words, size_t stretches,
+                                             const uint64_t *needles, unsigned needle_count,
+                                             uint32_t *ret_marks)
 {
     __m256i spread[SONDE__HOST_NEEDLES_MAX];
     for (unsigned n = 0; n < SONDE__HOST_NEEDLES_MAX; n++) {
@@ -49,13 +62,17 @@ VECTOR_CODE NOT_OURS static size_t skip_vector(const uint64_t *words, size_t str
     }
     switch (needle_count) { /* the count is a constant in each: the loop is unrolled */
     case 1:
-        return skip_by(words, stretches, spread, 1);
+        mark_by(words, stretches, spread, 1, ret_marks);
+        break;
     case 2:
-        return skip_by(words, stretches, spread, 2);
+        mark_by(words, stretches, spread, 2, ret_marks);
+        break;
     case 3:
-        return skip_by(words, stretches, spread, 3);
+        mark_by(words, stretches, spread, 3, ret_marks);
+        break;
     default:
-        return skip_by(words, stretches, spread, 4);
+        mark_by(words, stretches, spread, 4, ret_marks);
+        break;
     }
 }
 
@@ -82,11 +99,10 @@ static bool has_vectors(void)
     return true;
 }
 
-NOT_OURS static size_t skip_vector(const uint64_t *words, size_t stretches, const uint64_t *needles,
-                                   unsigned needle_count)
+NOT_OURS static void mark_vector(const uint64_t *words, size_t stretches, const uint64_t *needles,
+                                 unsigned needle_count, uint32_t *ret_marks)
 {
-    size_t i = 0;
-    for (; i < stretches; i++) {
+    for (size_t i = 0; i < stretches; i++) {
         uint64x2_t any = vdupq_n_u64(0);
         for (unsigned v = 0; v < STRETCH; v += 2) {
             uint64x2_t value = vld1q_u64(words + i * STRETCH + v);
@@ -94,11 +110,12 @@ NOT_OURS static size_t skip_vector(const uint64_t *words, size_t stretches, cons
                 any = vorrq_u64(any, vceqq_u64(value, vdupq_n_u64(needles[n])));
             }
         }
-        if ((vgetq_lane_u64(any, 0) | vgetq_lane_u64(any, 1)) != 0) {
-            break;
+        if (i % MARKS == 0) {
+            ret_marks[i / MARKS] = 0;
         }
+        ret_marks[i / MARKS] |= (uint32_t)((vgetq_lane_u64(any, 0) | vgetq_lane_u64(any, 1)) & 1)
+                                << i % MARKS;
     }
-    return i;
 }
 
 NOT_OURS static uint64_t read_vector(const uint64_t *words, size_t count)
@@ -115,11 +132,10 @@ static bool has_vectors(void)
     return false;
 }
 
-static size_t skip_vector(const uint64_t *words, size_t stretches, const uint64_t *needles,
-                          unsigned needle_count)
+static void mark_vector(const uint64_t *words, size_t stretches, const uint64_t *needles,
+                        unsigned needle_count, uint32_t *ret_marks)
 {
-    (void)words, (void)stretches, (void)needles, (void)needle_count;
-    return 0;
+    (void)words, (void)stretches, (void)needles, (void)needle_count, (void)ret_marks;
 }
 
 static uint64_t read_vector(const uint64_t *words, size_t count)
@@ -128,6 +144,15 @@ static uint64_t read_vector(const uint64_t *words, size_t count)
     return 0;
 }
 #endif
+
+NOT_OURS static inline bool is_hit(uint64_t word, const uint64_t *needles, unsigned needle_count)
+{
+    bool found = false;
+    for (unsigned n = 0; n < needle_count; n++) {
+        found |= word == needles[n];
+    }
+    return found;
+}
 
 /* A compare and a jump that is never taken, for each value: two of them in a cycle. */
 NOT_OURS static inline size_t skip_words(const uint64_t *words, size_t count, uint64_t a,
@@ -145,21 +170,56 @@ NOT_OURS static inline size_t skip_words(const uint64_t *words, size_t count, ui
     return i;
 }
 
-static size_t skip_scalar(const uint64_t *words, size_t stretches, const uint64_t *needles,
-                          unsigned needle_count)
+NOT_OURS static size_t skip_scalar(const uint64_t *words, size_t count, const uint64_t *needles,
+                                   unsigned needle_count)
 {
-    size_t count = stretches * STRETCH;
     switch (needle_count) {
     case 1:
-        return skip_words(words, count, needles[0], 0, 0, 0, 1) / STRETCH;
+        return skip_words(words, count, needles[0], 0, 0, 0, 1);
     case 2:
-        return skip_words(words, count, needles[0], needles[1], 0, 0, 2) / STRETCH;
+        return skip_words(words, count, needles[0], needles[1], 0, 0, 2);
     case 3:
-        return skip_words(words, count, needles[0], needles[1], needles[2], 0, 3) / STRETCH;
+        return skip_words(words, count, needles[0], needles[1], needles[2], 0, 3);
     default:
-        return skip_words(words, count, needles[0], needles[1], needles[2], needles[3], 4) /
-               STRETCH;
+        return skip_words(words, count, needles[0], needles[1], needles[2], needles[3], 4);
     }
+}
+
+NOT_OURS static void mark_scalar(const uint64_t *words, size_t stretches, const uint64_t *needles,
+                                 unsigned needle_count, uint32_t *ret_marks)
+{
+    size_t count = stretches * STRETCH;
+    for (size_t i = 0; i * MARKS < stretches; i++) {
+        ret_marks[i] = 0;
+    }
+    for (size_t at = 0; (at += skip_scalar(words + at, count - at, needles, needle_count)) < count;
+         at = (at / STRETCH + 1) * STRETCH) {
+        ret_marks[at / STRETCH / MARKS] |= (uint32_t)1 << at / STRETCH % MARKS;
+    }
+}
+
+/* What was found so far. */
+struct hits {
+    uint32_t *at;
+    size_t count, capacity;
+};
+
+/* One stretch, or what is left of one. False: no room for a hit, at *ret_done. */
+NOT_OURS static inline bool add_hits(struct hits *hits, const uint64_t *words, size_t at,
+                                     size_t end, const uint64_t *needles, unsigned needle_count,
+                                     size_t *ret_done)
+{
+    for (; at < end; at++) {
+        if (!is_hit(words[at], needles, needle_count)) {
+            continue;
+        }
+        if (hits->count == hits->capacity) {
+            *ret_done = at;
+            return false;
+        }
+        hits->at[hits->count++] = (uint32_t)at;
+    }
+    return true;
 }
 
 NOT_OURS size_t sonde__host_words_find(enum sonde__host_words_way way, const uint64_t *words,
@@ -167,28 +227,28 @@ NOT_OURS size_t sonde__host_words_find(enum sonde__host_words_way way, const uin
                                        uint32_t *ret_hits, size_t capacity, size_t *ret_done)
 {
     bool by_vectors = way != SONDE__HOST_WORDS_SCALAR && has_vectors();
-    size_t at = 0, hits = 0;
-    while (at < count) {
-        size_t stretches = (count - at) / STRETCH, end;
-        at += STRETCH * (by_vectors ? skip_vector(words + at, stretches, needles, needle_count)
-                                    : skip_scalar(words + at, stretches, needles, needle_count));
-        end = count - at < STRETCH ? count : at + STRETCH;
-        for (; at < end; at++) {
-            bool found = false;
-            for (unsigned n = 0; n < needle_count; n++) {
-                found |= words[at] == needles[n];
-            }
-            if (found && hits == capacity) {
-                *ret_done = at;
-                return hits;
-            }
-            if (found) {
-                ret_hits[hits++] = (uint32_t)at;
+    struct hits hits = {.at = ret_hits, .capacity = capacity};
+    uint32_t marks[RUN];
+    size_t at = 0;
+    while (count - at >= STRETCH) {
+        size_t stretches = (count - at) / STRETCH < RUN_MAX ? (count - at) / STRETCH : RUN_MAX;
+        (by_vectors ? mark_vector : mark_scalar)(words + at, stretches, needles, needle_count,
+                                                 marks);
+        for (size_t i = 0; i * MARKS < stretches; i++) {
+            for (uint32_t left = marks[i]; left != 0; left &= left - 1) {
+                size_t begin = at + (i * MARKS + (unsigned)__builtin_ctz(left)) * STRETCH;
+                if (!add_hits(&hits, words, begin, begin + STRETCH, needles, needle_count,
+                              ret_done)) {
+                    return hits.count;
+                }
             }
         }
+        at += stretches * STRETCH;
     }
-    *ret_done = at;
-    return hits;
+    if (add_hits(&hits, words, at, count, needles, needle_count, ret_done)) {
+        *ret_done = count;
+    }
+    return hits.count;
 }
 
 NOT_OURS uint64_t sonde__host_words_read(enum sonde__host_words_way way, const uint64_t *words,
