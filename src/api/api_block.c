@@ -128,7 +128,7 @@ enum sonde_status block_read(struct sonde_blocks *blocks, uint64_t address, stru
         }
     }
     memcpy(header, body->bytes, sizeof header);
-    SONDE_TRY(sonde__blockheap_literal(blocks->heap, address, header, &literal));
+    SONDE_TRY(sonde__block_literal_of(memory->arch, address, header, &literal));
     if (blocks->target != NULL && sonde__blockheap_class_at(blocks->heap, literal.isa) == NULL) {
         return SONDE_CORRUPT;
     }

@@ -59,6 +59,10 @@ struct sonde__block_literal {
 SONDE_NODISCARD enum sonde_status
 sonde__block_literal_read(const struct sonde__block_memory *memory, uint64_t address,
                           struct sonde__block_literal *ret_literal);
+/* The same of a header that was read already, as four words. Returns OK | CORRUPT. */
+SONDE_NODISCARD enum sonde_status sonde__block_literal_of(unsigned arch, uint64_t address,
+                                                          const uint64_t header[4],
+                                                          struct sonde__block_literal *ret_literal);
 
 /* --- descriptor --- */
 

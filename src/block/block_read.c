@@ -47,29 +47,40 @@ static uint64_t pointer(const struct sonde__block_memory *memory, struct sonde__
     return sonde__arch_strip_pac(memory->arch, sonde__base_bytes_u64(fields));
 }
 
+enum sonde_status sonde__block_literal_of(unsigned arch, uint64_t address, const uint64_t header[4],
+                                          struct sonde__block_literal *ret_literal)
+{
+    struct sonde__block_literal literal = {.address = sonde__arch_strip_pac(arch, address),
+                                           .isa = sonde__arch_strip_pac(arch, header[0]),
+                                           .flags = (uint32_t)header[1],
+                                           .reserved = (uint32_t)(header[1] >> 32),
+                                           .invoke = sonde__arch_strip_pac(arch, header[2]),
+                                           .descriptor = sonde__arch_strip_pac(arch, header[3])};
+    if (literal.address == 0 || literal.address % 8 != 0 || literal.isa == 0 ||
+        literal.invoke == 0 || literal.descriptor == 0) {
+        return SONDE_CORRUPT;
+    }
+    *ret_literal = literal;
+    return SONDE_OK;
+}
+
 enum sonde_status sonde__block_literal_read(const struct sonde__block_memory *memory,
                                             uint64_t address,
                                             struct sonde__block_literal *ret_literal)
 {
     uint8_t buffer[SONDE__BLOCK_HEADER_BYTES];
     struct sonde__bytes fields;
-    struct sonde__block_literal literal = {.address = sonde__arch_strip_pac(memory->arch, address)};
-    if (literal.address == 0 || literal.address % 8 != 0) {
+    uint64_t header[4], place = sonde__arch_strip_pac(memory->arch, address);
+    if (place == 0 || place % 8 != 0) {
         return SONDE_CORRUPT;
     }
-    if (!read_fields(memory, literal.address, buffer, sizeof buffer, &fields)) {
+    if (!read_fields(memory, place, buffer, sizeof buffer, &fields)) {
         return SONDE_UNREADABLE;
     }
-    literal.isa = pointer(memory, &fields);
-    literal.flags = sonde__base_bytes_u32(&fields);
-    literal.reserved = sonde__base_bytes_u32(&fields);
-    literal.invoke = pointer(memory, &fields);
-    literal.descriptor = pointer(memory, &fields);
-    if (literal.isa == 0 || literal.invoke == 0 || literal.descriptor == 0) {
-        return SONDE_CORRUPT;
+    for (unsigned i = 0; i < 4; i++) {
+        header[i] = sonde__base_bytes_u64(&fields);
     }
-    *ret_literal = literal;
-    return SONDE_OK;
+    return sonde__block_literal_of(memory->arch, place, header, ret_literal);
 }
 
 /* --- descriptors --- */

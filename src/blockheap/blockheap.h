@@ -85,12 +85,7 @@ SONDE_NODISCARD enum sonde_status sonde__blockheap_scan(struct sonde__blockheap 
                                                         struct sonde_error *ret_error);
 void sonde__blockheap_found_done(struct sonde__blockheap_found *found);
 
-/* What a header says that was read already: its 32 bytes. Returns as sonde__block_literal_read().
- */
-SONDE_NODISCARD enum sonde_status
-sonde__blockheap_literal(struct sonde__blockheap *heap, uint64_t address, const uint64_t header[4],
-                         struct sonde__block_literal *ret_literal);
-/* Is it that of a live block of the heap? */
+/* Is a header that was read already, as four words, that of a live block of the heap? */
 bool sonde__blockheap_check_header(struct sonde__blockheap *heap, uint64_t address,
                                    const uint64_t header[4],
                                    struct sonde__blockheap_item *ret_item);

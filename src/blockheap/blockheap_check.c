@@ -12,24 +12,6 @@
 #define BITS_OF_NONE 0x081f0000u
 enum { DESCS_AT_FIRST = 256, DESCS_MAX = 1 << 20 };
 
-/* The header at hand is read from its copy: one moment, and no call of the system. */
-struct header_door {
-    struct sonde__blockheap *heap;
-    uint64_t address;
-    const uint64_t *words;
-};
-
-static bool read_header(void *ctx, uint64_t address, void *buffer, size_t size)
-{
-    const struct header_door *door = ctx;
-    if (address < door->address || size > SONDE__BLOCK_HEADER_BYTES ||
-        address - door->address > SONDE__BLOCK_HEADER_BYTES - size) {
-        return door->heap->memory.read(door->heap->memory.ctx, address, buffer, size);
-    }
-    memcpy(buffer, (const char *)door->words + (address - door->address), size);
-    return true;
-}
-
 static bool is_code(const struct sonde__blockheap *heap, uint64_t address)
 {
     return sonde__image_range_find(sonde__target_images(heap->target), address) != NULL;
@@ -110,16 +92,6 @@ static bool good_desc(struct sonde__blockheap *heap, uint64_t address, uint32_t 
     return fresh.is_good;
 }
 
-enum sonde_status sonde__blockheap_literal(struct sonde__blockheap *heap, uint64_t address,
-                                           const uint64_t header[4],
-                                           struct sonde__block_literal *ret_literal)
-{
-    struct header_door door = {heap, address, header};
-    struct sonde__block_memory memory = {
-        .arch = heap->memory.arch, .read = read_header, .ctx = &door};
-    return sonde__block_literal_read(&memory, address, ret_literal);
-}
-
 bool sonde__blockheap_check_header(struct sonde__blockheap *heap, uint64_t address,
                                    const uint64_t header[4], struct sonde__blockheap_item *ret_item)
 {
@@ -127,7 +99,7 @@ bool sonde__blockheap_check_header(struct sonde__blockheap *heap, uint64_t addre
     struct sonde__block_state state;
     const struct sonde__blockheap_class *class;
     uint32_t size;
-    if (sonde__blockheap_literal(heap, address, header, &literal) != SONDE_OK ||
+    if (sonde__block_literal_of(heap->memory.arch, address, header, &literal) != SONDE_OK ||
         (literal.flags & (BITS_OF_NONE | SONDE_BLOCK_GLOBAL)) != 0 ||
         (class = sonde__blockheap_class_at(heap, literal.isa)) == NULL) {
         return false;

@@ -18,9 +18,10 @@
 #include "os.h"
 
 enum {
-    HITS_MAX = 1 << 14,   /* of one step */
-    COPY_BYTES = 1 << 18, /* of another process; the processor's second cache has 1 MiB */
-    STEP_BYTES = 1 << 26, /* of this one: the thread sleeps for some ms */
+    HITS_MAX = 1 << 14,    /* of one step */
+    COPY_BYTES = 1 << 18,  /* of another process; the processor's second cache has 1 MiB */
+    STEP_BYTES = 1 << 26,  /* of this one: the thread sleeps for some ms */
+    PIECE_WORDS = 1 << 14, /* 128 KiB: what the processor's second cache keeps */
     PAGE_BYTES = 4096,
     SPARSE_BYTES = 1 << 24, /* maps of this size are asked what of them is there */
     RANGES = 64,
@@ -58,19 +59,39 @@ struct scan {
     uint64_t bytes_max;
 };
 
-/* Runs apart: no lock, no heap, no libc. */
+/* The headers of hits from `from` on, found in words from `at` on. */
+__attribute__((no_sanitize_address, no_sanitize_thread)) static void
+take_headers(struct step *step, size_t from, size_t at)
+{
+    for (size_t i = from; i < step->hit_count; i++) {
+        size_t word = at + step->hits->at[i];
+        step->hits->at[i] = (uint32_t)word;
+        for (size_t w = 0; w < 4; w++) {
+            step->hits->headers[i][w] = word + w < step->count ? step->words[word + w] : 0;
+        }
+    }
+}
+
+/* Runs apart: no lock, no heap, no libc. Headers are read while the words around them are in the
+ * processor's second cache: later they would come from memory once more. */
 __attribute__((no_sanitize_address, no_sanitize_thread)) static void take_step(void *ctx)
 {
     struct step *step = ctx;
-    step->hit_count =
-        sonde__host_words_find(SONDE__HOST_WORDS_BEST, step->words, step->count, step->needles,
-                               step->needle_count, step->hits->at, HITS_MAX, &step->done);
-    for (size_t i = 0; i < step->hit_count; i++) {
-        size_t at = step->hits->at[i];
-        for (size_t w = 0; w < 4; w++) {
-            step->hits->headers[i][w] = at + w < step->count ? step->words[at + w] : 0;
+    size_t at = 0;
+    step->hit_count = 0;
+    while (at < step->count) {
+        size_t left = step->count - at, count = left < PIECE_WORDS ? left : PIECE_WORDS, done;
+        size_t before = step->hit_count;
+        step->hit_count += sonde__host_words_find(
+            SONDE__HOST_WORDS_BEST, step->words + at, count, step->needles, step->needle_count,
+            step->hits->at + before, HITS_MAX - before, &done);
+        take_headers(step, before, at);
+        at += done;
+        if (done < count) { /* no room for more */
+            break;
         }
     }
+    step->done = at;
 }
 
 static void add_item(struct scan *scan, const struct sonde__blockheap_item *item)
