@@ -14,7 +14,7 @@ enum { DESCS_AT_FIRST = 256, DESCS_MAX = 1 << 20 };
 
 static bool is_code(const struct sonde__blockheap *heap, uint64_t address)
 {
-    return sonde__image_range_find(sonde__target_images(heap->target), address) != NULL;
+    return sonde__image_range_find(blockheap_images(heap), address) != NULL;
 }
 
 static bool read_desc(struct sonde__blockheap *heap, uint64_t address, uint32_t flags,

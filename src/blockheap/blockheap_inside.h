@@ -37,7 +37,8 @@ struct blockheap_kept {
 };
 
 struct sonde__blockheap {
-    struct sonde__target *target;
+    struct sonde__target *target;          /* null: a caller's memory */
+    const struct sonde__image_set *images; /* of a caller's memory; null: it has none */
     struct sonde__symfile_cache *symfile;
     struct sonde__block_memory memory;
     bool is_self;
@@ -54,6 +55,9 @@ struct sonde__blockheap {
     sonde__blockheap_variables *variables;
     void *variables_ctx;
 };
+
+/* The target's, as it has them now; none of a caller's memory that tells of none. */
+const struct sonde__image_set *blockheap_images(const struct sonde__blockheap *heap);
 
 /* The image whose memory holds an address, code or data; or null. */
 const struct sonde__image *blockheap_image_at(const struct sonde__blockheap *heap,

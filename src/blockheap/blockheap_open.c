@@ -19,9 +19,18 @@ static const char *name_at(void *ctx, uint64_t address)
     return blockheap_name_at(ctx, address);
 }
 
+const struct sonde__image_set *blockheap_images(const struct sonde__blockheap *heap)
+{
+    static const struct sonde__image_set none;
+    if (heap->target != NULL) {
+        return sonde__target_images(heap->target);
+    }
+    return heap->images != NULL ? heap->images : &none;
+}
+
 const struct sonde__image *blockheap_image_at(const struct sonde__blockheap *heap, uint64_t address)
 {
-    const struct sonde__image_set *set = sonde__target_images(heap->target);
+    const struct sonde__image_set *set = blockheap_images(heap);
     for (uint32_t i = 0; i < set->image_count; i++) {
         if (address >= set->images[i].start && address < set->images[i].end) {
             return &set->images[i];
