@@ -13,7 +13,7 @@ static void let(const int *held)
 /* -fexceptions: a place that is reached when may_throw() does. */
 __attribute__((noinline, visibility("default"))) long raw_pads(long number, void (*may_throw)(void))
 {
-    __attribute__((cleanup(let))) const int held = 1;
+    __attribute__((cleanup(let), unused)) const int held = 1;
     long result;
     may_throw();
     __asm__ volatile("mov %1, %0\n\tsyscall"
