@@ -5,6 +5,10 @@
 
 #include "preload_wrap.h"
 
+/* ThreadSanitizer's runtime, where the program has it: its own close() and mmap() need it, and it
+ * would begin behind us. */
+void __tsan_init(void) __attribute__((weak)); /* NOLINT: its name */
+
 extern struct preload_cell __start_preload_cells[], __stop_preload_cells[];
 
 static void start(int argc, char **argv, char **envp) __attribute__((constructor));
@@ -13,6 +17,9 @@ static void start(int argc, char **argv, char **envp)
     (void)argc, (void)argv;
     for (struct preload_cell *c = __start_preload_cells; c < __stop_preload_cells; c++) {
         (void)preload_real(c);
+    }
+    if (__tsan_init != NULL) {
+        __tsan_init();
     }
     int fd = preload_take_environment(envp);
     if (fd < 0) {

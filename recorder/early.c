@@ -32,9 +32,16 @@ static void take(void *ctx, const ElfW(Sym) * symbol)
     }
 }
 
+static bool defines(const struct sonde__hook_object *object, const char *name)
+{
+    struct found found = {.base = 1};
+    sonde__hook_each_definition(object, name, take, &found);
+    return found.address != 0;
+}
+
 /* The first definition in the order of the objects, but for the program's own (which would have
- * come before ours) and ours. */
-static uint64_t find(const char *name)
+ * come before ours) and ours; and beside which `beside` is defined (null: any). */
+static uint64_t find(const char *name, const char *beside)
 {
     for (const struct link_map *map = _r_debug.r_map; map != NULL; map = map->l_next) {
         const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)map->l_addr;
@@ -44,6 +51,9 @@ static uint64_t find(const char *name)
         }
         read_object(map->l_addr, header, &object);
         struct found found = {.base = map->l_addr};
+        if (beside != NULL && !defines(&object, beside)) {
+            continue;
+        }
         sonde__hook_each_definition(&object, name, take, &found);
         if (found.is_ifunc) {
             return ((uint64_t(*)(void))(uintptr_t)found.address)();
@@ -53,6 +63,18 @@ static uint64_t find(const char *name)
         }
     }
     return 0;
+}
+
+/* ThreadSanitizer's begins behind us, and needs dlsym() for that, whose thunk has to have a target
+ * first: that is found without the functions that it has put before libc's. */
+static bool is_too_early(const char *name)
+{
+    static const char dl_iterate_phdr_name[] = "dl_iterate_phdr";
+    size_t at = 0;
+    while (name[at] != '\0' && name[at] == dl_iterate_phdr_name[at]) {
+        at++;
+    }
+    return __tsan_init != NULL && name[at] == dl_iterate_phdr_name[at];
 }
 
 void recorder_bind_own_calls(void)
@@ -66,9 +88,14 @@ void recorder_bind_own_calls(void)
             uint64_t *at = (uint64_t *)(uintptr_t)(base + rela->r_offset);
             bool is_absolute, is_jump;
             uint32_t thunk;
-            if (sonde__hook_is_slot(rela, &is_absolute, &is_jump) &&
-                sonde__probe_hook_index(*at, &thunk)) {
-                *at = find(sonde__hook_symbol_name(&own, (uint32_t)ELF64_R_SYM(rela->r_info)));
+            if (!sonde__hook_is_slot(rela, &is_absolute, &is_jump)) {
+                continue;
+            }
+            const char *name = sonde__hook_symbol_name(&own, (uint32_t)ELF64_R_SYM(rela->r_info));
+            if (is_too_early(name)) {
+                *at = find(name, "__libc_start_main");
+            } else if (sonde__probe_hook_index(*at, &thunk)) {
+                *at = find(name, NULL);
             }
         }
     }

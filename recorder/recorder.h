@@ -25,6 +25,10 @@ extern struct sonde__record_page *recorder_page;
 extern struct sonde__record *recorder_record;
 extern struct sonde__hooks *recorder_hooks;
 
+/* ThreadSanitizer's runtime, where the program has it: what it has put before libc's functions
+ * works only from then on, and it would begin behind us. */
+void __tsan_init(void) __attribute__((weak)); /* NOLINT: its name */
+
 /* early.c: before any call of ours to libc. Where the loader has bound it to one of our own names,
  * it is bound to what it would be without them. */
 void recorder_bind_own_calls(void);

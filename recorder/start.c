@@ -7,6 +7,7 @@
  * relocated. Until this constructor ran, a thunk has no target: nothing may call one. */
 #include <dlfcn.h>
 #include <link.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -47,7 +48,8 @@ static void take_definition(void *ctx, const ElfW(Sym) * symbol)
     }
 }
 
-/* The first of each in the order of the objects, ours left out. */
+/* The first of each in the order of the objects behind ours: what stands before ours (the program's
+ * own, a sanitizer's in it) is called instead of the thunk, and goes on to it. */
 static int find_events(struct dl_phdr_info *info, size_t size, void *ctx)
 {
     struct search *search = ctx;
@@ -56,6 +58,7 @@ static int find_events(struct dl_phdr_info *info, size_t size, void *ctx)
     sonde__hook_object_read(info, &object);
     const ElfW(Phdr) *own = sonde__hook_segment(&object, (uint64_t)(uintptr_t)sonde__probe_hooks);
     if (own != NULL) { /* its data are its end */
+        memset(search->found, 0, sizeof search->found);
         search->own_start = object.base;
         search->own_end = object.base + own->p_vaddr + own->p_memsz;
         return 0;
@@ -159,6 +162,9 @@ static void start(int argc, char **argv, char **envp)
     recorder_bind_own_calls();
     struct search search = {0};
     bool may_ask = set_events(&search);
+    if (may_ask && __tsan_init != NULL) {
+        __tsan_init();
+    }
     int fd = preload_take_environment(envp);
     if (fd < 0) {
         return;

@@ -139,3 +139,42 @@ TEST(recorded_until_another_program_is_executed)
         test_run_done(&run);
     }
 }
+
+static void check_sanitized(const char *program)
+{
+    char list[512];
+    const char *path = program_built(program);
+    const char *plain[] = {path, NULL}, *watched[] = {program_sonde(), "run", "--", path, NULL};
+    const char *recorded[] = {program_sonde(), "run", "--record", list, "--", path, NULL};
+    if (access(path, X_OK) != 0) {
+        SKIP("the compiler has no such runtime to link with");
+    }
+    struct test_run run = test_run(plain, NULL, NULL, 60);
+    if (run.status != 0) {
+        SKIP("its sanitizer does not work here: %s", run.err);
+    }
+    CHECK_STR(run.out, "right\n");
+    test_run_done(&run);
+    snprintf(list, sizeof list, "%s/list", test_folder());
+    test_write_file(list, "getppid\n", 8);
+    run = test_run(recorded, NULL, NULL, 60);
+    CHECK_EQ(run.status, 0);
+    CHECK_STR(run.out, "right\n");
+    CHECK_CONTAINS(run.err, "\ngetppid  100 calls from 2 stacks");
+    test_run_done(&run);
+    run = test_run(watched, NULL, NULL, 60);
+    CHECK_EQ(run.status, 0);
+    CHECK_STR(run.out, "right\n");
+    test_run_done(&run);
+}
+
+/* ThreadSanitizer's functions work only from its start on, which is after the first constructor. */
+TEST(with_thread_sanitizer)
+{
+    check_sanitized("record/sanitized_thread");
+}
+
+TEST(with_address_sanitizer)
+{
+    check_sanitized("record/sanitized_address");
+}

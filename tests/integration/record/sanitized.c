@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A program with a sanitizer's runtime in it, which has functions of its own before libc's: they
+ * are called instead of the recorder's, and call what comes behind the program. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static int calls;
+
+static void *work(void *arg)
+{
+    for (int i = 0; i < 50; i++) {
+        pthread_mutex_lock(&mutex);
+        calls += getppid() != 0;
+        pthread_mutex_unlock(&mutex);
+    }
+    return arg;
+}
+
+int main(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, work, NULL);
+    work(NULL);
+    pthread_join(thread, NULL);
+    void *library = dlopen("libm.so.6", RTLD_NOW);
+    double (*floor_of)(double) =
+        library != NULL ? (double (*)(double))dlsym(library, "floor") : NULL;
+    puts(calls == 100 && floor_of != NULL && floor_of(2.5) == 2 ? "right" : "wrong");
+    return 0;
+}
