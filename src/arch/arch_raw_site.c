@@ -93,6 +93,17 @@ static enum sonde__raw_result plan_behind(const uint8_t *code, size_t size, size
     return SONDE__RAW_LED;
 }
 
+/* Into the jump, be it into the middle of an instruction (behind its lock prefix). */
+static bool is_split(uint64_t targets, size_t call_at, size_t start)
+{
+    for (size_t i = 1; i < SONDE__RAW_JUMP; i++) {
+        if (is_target(targets, call_at, start + i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum sonde__raw_result sonde__arch_raw_plan(unsigned arch, const uint8_t *code, size_t size,
                                             size_t call_at, uint64_t targets, bool is_certain,
                                             struct sonde__raw_plan *ret_plan)
@@ -116,6 +127,9 @@ enum sonde__raw_result sonde__arch_raw_plan(unsigned arch, const uint8_t *code, 
         if (result != SONDE__RAW_LED) {
             return result;
         }
+    }
+    if (is_split(targets, call_at, plan.start)) {
+        return SONDE__RAW_BRANCHES;
     }
     if (!is_certain && !(plan.is_before && last[count].insn.length >= SONDE__RAW_JUMP)) {
         return SONDE__RAW_UNTOLD; /* behind one that is long enough all stays as it is */

@@ -40,7 +40,8 @@ struct sonde__raw_plan {
     bool is_before; /* the call itself stays */
 };
 
-/* A function of `size` bytes, up to the next one, of which `call_at` is the offset of the call.
+/* A function of `size` bytes, or its end from some instruction on, up to the next one; of it,
+ * `call_at` is the offset of the call.
  * targets: bit i says that a branch of the image leads to call_at - SONDE__RAW_REACH + i.
  * is_certain: no other branches are there (through tables, to landing pads).
  * ret_plan: written when it returns LED. */

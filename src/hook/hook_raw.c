@@ -214,10 +214,10 @@ static bool lead(struct work *w, const struct sonde__hook_raw_site *site,
                  const struct sonde__raw_plan *plan)
 {
     uint8_t *made = w->made + w->made_used;
-    uint64_t function = w->object->base + site->function;
-    struct led now = {.at = function + plan->start};
+    uint64_t near = w->object->base + site->near;
+    struct led now = {.at = near + plan->start};
     if (!sonde__mem_grow(&led, led_count, &led_capacity, sizeof led[0]) ||
-        !sonde__arch_raw_make(plan, site->code, (size_t)(site->vaddr - site->function), function,
+        !sonde__arch_raw_make(plan, site->code, (size_t)(site->vaddr - site->near), near,
                               (uint64_t)(uintptr_t)made, wish->stub, made, now.jump)) {
         return false;
     }
@@ -230,13 +230,16 @@ static bool lead(struct work *w, const struct sonde__hook_raw_site *site,
 static enum sonde__raw_result plan_site(struct work *w, const struct sonde__hook_raw_site *site)
 {
     struct sonde__raw_plan plan = {0};
-    enum sonde__raw_result result = sonde__arch_raw_plan(
-        SONDE__ARCH_HOST, site->code, (size_t)(site->function_end - site->function),
-        (size_t)(site->vaddr - site->function), site->targets, site->is_certain, &plan);
+    enum sonde__raw_result result =
+        site->is_decoded ? sonde__arch_raw_plan(SONDE__ARCH_HOST, site->code,
+                                                (size_t)(site->function_end - site->near),
+                                                (size_t)(site->vaddr - site->near), site->targets,
+                                                site->is_certain, &plan)
+                         : SONDE__RAW_CODE;
     if (result != SONDE__RAW_LED) {
         return result;
     }
-    uint64_t start = site->function + plan.start;
+    uint64_t start = site->near + plan.start;
     if (start < w->taken) {
         return SONDE__RAW_FIXED;
     }
@@ -332,25 +335,37 @@ static bool has_call(const struct sonde__hook_raw_code *code)
 void sonde__hook_raw_look(const struct sonde__hook_object *object, const char *module,
                           const struct sonde__hook_writer *writer)
 {
-    struct sonde__hook_raw_code codes[SEGMENTS_MAX];
+    struct sonde__hook_raw_code codes[SEGMENTS_MAX], datas[SEGMENTS_MAX];
     struct sonde__cfi cfi;
+    struct sonde__hook_raw_image image = {.arch = SONDE__ARCH_HOST,
+                                          .base = object->base,
+                                          .codes = codes,
+                                          .datas = datas,
+                                          .cfi = &cfi};
     struct work w = {.object = object, .module = module, .writer = writer};
-    uint32_t count = 0;
     bool any = false;
     if (wish == NULL || wish->stub == 0 || is_system(object, module) || was_here(object)) {
         return;
     }
-    for (uint32_t i = 0; i < object->phdr_count && count < SEGMENTS_MAX; i++) {
+    for (uint32_t i = 0; i < object->phdr_count; i++) {
         const ElfW(Phdr) *segment = &object->phdrs[i];
-        if (segment->p_type == PT_LOAD && (segment->p_flags & (PF_R | PF_X)) == (PF_R | PF_X)) {
-            codes[count] = (struct sonde__hook_raw_code){memory_at(object, segment->p_vaddr),
-                                                         segment->p_vaddr, segment->p_filesz};
-            any |= has_call(&codes[count++]);
+        struct sonde__hook_raw_code now = {memory_at(object, segment->p_vaddr), segment->p_vaddr,
+                                           segment->p_filesz};
+        if (segment->p_type != PT_LOAD || (segment->p_flags & PF_R) == 0) {
+            continue;
+        }
+        if (image.code_count == SEGMENTS_MAX || image.data_count == SEGMENTS_MAX) {
+            return; /* branches from the rest would be missed */
+        }
+        if ((segment->p_flags & PF_X) != 0) {
+            codes[image.code_count++] = now;
+            any |= has_call(&now);
+        } else {
+            datas[image.data_count++] = now;
         }
     }
     if (!any || !read_cfi(object, &cfi) ||
-        !sonde__hook_raw_find(SONDE__ARCH_HOST, codes, count, &cfi, wish->is_wanted, &w.sites,
-                              &w.count)) {
+        !sonde__hook_raw_find(&image, wish->is_wanted, &w.sites, &w.count)) {
         return;
     }
     if (w.count != 0) {

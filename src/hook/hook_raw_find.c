@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The code is gone through twice: for the calls, and, where there are any, for the branches that
- * lead near to one, from wherever: a compiler moves cold parts of a function far away. Decoding
+ * lead near to one, from wherever: a compiler moves cold parts of a function far away. Addresses
+ * that code takes, and those that lie in data, are taken for branches. Decoding
  * begins anew at each function: what lies before it may be data. */
 #include "hook_raw_find.h"
 
@@ -11,11 +12,14 @@
 #include "arch_raw_call.h"
 #include "arch_raw_site.h"
 #include "arch_regs.h"
+#include "arch_x86_insn.h"
 #include "mem_heap.h"
 
 struct function {
     uint64_t start, end; /* vaddrs */
 };
+
+enum { KEPT = 8 };
 
 struct search {
     unsigned arch;
@@ -26,6 +30,9 @@ struct search {
     size_t function_count, function_capacity;
     struct sonde__hook_raw_site *sites;
     size_t site_count, site_capacity;
+    uint64_t last[KEPT]; /* the last instructions of a function, around */
+    size_t last_count;
+    bool is_broken; /* not all of its bytes are instructions */
     bool failed;
 };
 
@@ -109,7 +116,6 @@ static bool find_function(const struct search *s, uint64_t vaddr,
         .vaddr = vaddr,
         .function = start,
         .function_end = end,
-        .code = s->code->bytes + (start - s->code->vaddr),
     };
     return true;
 }
@@ -122,6 +128,8 @@ static uint8_t look_for_call(struct search *s, uint64_t at, uint64_t size, bool 
     uint8_t length;
     if (is_first) {
         state = (struct sonde__raw_call){0};
+        s->last_count = 0;
+        s->is_broken = false;
     }
     if (sonde__arch_raw_call(&state, s->arch, s->code->bytes + at, (size_t)size, &length, &call) &&
         (!call.is_known || s->is_wanted == NULL || s->is_wanted(call.number)) &&
@@ -130,8 +138,14 @@ static uint8_t look_for_call(struct search *s, uint64_t at, uint64_t size, bool 
             s->failed = true;
             return length;
         }
+        site.near = s->last_count == 0 ? site.vaddr
+                                       : s->last[s->last_count < KEPT ? 0 : s->last_count % KEPT];
+        site.code = s->code->bytes + (site.near - s->code->vaddr);
+        site.is_decoded = !s->is_broken;
         s->sites[s->site_count++] = site;
     }
+    s->last[s->last_count++ % KEPT] = s->code->vaddr + at;
+    s->is_broken |= length == 0;
     return length;
 }
 
@@ -155,6 +169,34 @@ static void note_target(struct search *s, uint64_t target)
     }
 }
 
+/* lea place(%rip), as well as what is read or written there. */
+static void note_operand(struct search *s, uint64_t at, const uint8_t *code, size_t size)
+{
+    struct sonde__x86_insn insn;
+    if (s->arch == SONDE__ARCH_X86_64 && sonde__arch_x86_insn(code, size, &insn) &&
+        insn.relative_at != 0) {
+        int32_t value;
+        memcpy(&value, code + insn.relative_at, sizeof value);
+        note_target(s, s->code->vaddr + at + insn.length + (uint64_t)(int64_t)value);
+    }
+}
+
+/* Tables of functions, of handlers, of places to go on at: whole words, of which most are too small
+ * or too large. */
+static void look_for_address(struct search *s, const struct sonde__hook_raw_code *data,
+                             uint64_t base)
+{
+    uint64_t first = base + s->sites[0].vaddr - SONDE__RAW_REACH;
+    uint64_t reach = s->sites[s->site_count - 1].vaddr - s->sites[0].vaddr + 64;
+    for (uint64_t at = (0 - data->vaddr) & 7; at < data->size && data->size - at >= 8; at += 8) {
+        uint64_t value;
+        memcpy(&value, data->bytes + at, sizeof value);
+        if (value - first < reach) {
+            note_target(s, value - base);
+        }
+    }
+}
+
 static uint8_t look_for_branch(struct search *s, uint64_t at, uint64_t size, bool is_first)
 {
     struct sonde__flow flow;
@@ -165,6 +207,8 @@ static uint8_t look_for_branch(struct search *s, uint64_t at, uint64_t size, boo
     if (flow.kind == SONDE__FLOW_CALL || flow.kind == SONDE__FLOW_JUMP ||
         flow.kind == SONDE__FLOW_BRANCH) {
         note_target(s, flow.target);
+    } else {
+        note_operand(s, at, s->code->bytes + at, (size_t)size);
     }
     return flow.length;
 }
@@ -192,9 +236,10 @@ static bool has_landing_pads(const struct search *s, uint64_t vaddr)
 static bool is_certain(const struct search *s, const struct sonde__hook_raw_site *site)
 {
     uint64_t size = site->function_end - site->function;
+    const uint8_t *code = site->code - (site->near - site->function);
     struct sonde__flow flow;
     for (uint64_t at = 0; at < size; at += flow.length) {
-        if (!sonde__arch_flow(s->arch, site->function + at, site->code + at, (size_t)(size - at),
+        if (!sonde__arch_flow(s->arch, site->function + at, code + at, (size_t)(size - at),
                               &flow)) {
             return false;
         }
@@ -205,25 +250,30 @@ static bool is_certain(const struct search *s, const struct sonde__hook_raw_site
     return !has_landing_pads(s, site->vaddr);
 }
 
-bool sonde__hook_raw_find(unsigned arch, const struct sonde__hook_raw_code *codes, uint32_t count,
-                          const struct sonde__cfi *cfi, bool (*is_wanted)(uint32_t number),
+bool sonde__hook_raw_find(const struct sonde__hook_raw_image *image,
+                          bool (*is_wanted)(uint32_t number),
                           struct sonde__hook_raw_site **ret_sites, size_t *ret_count)
 {
-    struct search s = {.arch = arch, .cfi = cfi, .is_wanted = is_wanted};
-    sonde__cfi_each_fde(cfi, arch, add_function, &s);
+    struct search s = {.arch = image->arch, .cfi = image->cfi, .is_wanted = is_wanted};
+    sonde__cfi_each_fde(s.cfi, s.arch, add_function, &s);
     if (s.function_count != 0) {
         qsort(s.functions, s.function_count, sizeof s.functions[0], by_start);
     }
-    for (uint32_t i = 0; i < count && s.function_count != 0; i++) {
-        s.code = &codes[i];
+    for (uint32_t i = 0; i < image->code_count && s.function_count != 0; i++) {
+        s.code = &image->codes[i];
         go_through(&s, look_for_call);
     }
-    for (uint32_t i = 0; i < count && s.site_count != 0; i++) {
-        s.code = &codes[i];
+    for (uint32_t i = 0; i < image->code_count && s.site_count != 0; i++) {
+        s.code = &image->codes[i];
         go_through(&s, look_for_branch);
     }
+    for (uint32_t i = 0; i < image->data_count && s.site_count != 0; i++) {
+        look_for_address(&s, &image->datas[i], image->base);
+    }
     for (size_t i = 0; i < s.site_count; i++) {
-        s.sites[i].is_certain = is_certain(&s, &s.sites[i]);
+        s.sites[i].is_certain = i > 0 && s.sites[i - 1].function == s.sites[i].function
+                                    ? s.sites[i - 1].is_certain
+                                    : is_certain(&s, &s.sites[i]);
     }
     sonde__mem_free(s.functions);
     if (s.failed) {

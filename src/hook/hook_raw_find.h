@@ -11,7 +11,7 @@
 
 #include "image_cfi.h"
 
-struct sonde__hook_raw_code { /* one executable segment */
+struct sonde__hook_raw_code { /* one segment */
     const uint8_t *bytes;
     uint64_t vaddr, size;
 };
@@ -19,14 +19,27 @@ struct sonde__hook_raw_code { /* one executable segment */
 struct sonde__hook_raw_site {
     uint64_t vaddr;
     uint64_t function, function_end; /* its code, and the filling behind it */
-    const uint8_t *code;             /* of the function */
+    uint64_t near;                   /* an instruction of it, a few before the call */
+    const uint8_t *code;             /* at `near` */
+    bool is_decoded;                 /* all of it from the function on */
     uint64_t targets;                /* as of sonde__arch_raw_plan() */
     bool is_certain;
 };
 
+/* One image where it is loaded. What its data hold that could be an address of its code, and what
+ * its code is relative to, counts as a place that branches lead to: a function may begin there that
+ * call frame information does not tell of. */
+struct sonde__hook_raw_image {
+    unsigned arch;
+    uint64_t base; /* vaddrs are less than addresses by it */
+    const struct sonde__hook_raw_code *codes, *datas;
+    uint32_t code_count, data_count;
+    const struct sonde__cfi *cfi;
+};
+
 /* is_wanted: null: all. ret_sites: sorted; release: sonde__mem_free(). False: out of memory. */
-bool sonde__hook_raw_find(unsigned arch, const struct sonde__hook_raw_code *codes, uint32_t count,
-                          const struct sonde__cfi *cfi, bool (*is_wanted)(uint32_t number),
+bool sonde__hook_raw_find(const struct sonde__hook_raw_image *image,
+                          bool (*is_wanted)(uint32_t number),
                           struct sonde__hook_raw_site **ret_sites, size_t *ret_count);
 
 #endif
