@@ -148,15 +148,15 @@ static bool search_words(struct scan *scan, const uint64_t *words, size_t count,
     return true;
 }
 
+/* By the call that copies once. The file copies twice, but has pages that this call is refused. */
 static size_t copy_target(struct scan *scan, uint64_t begin, size_t size)
 {
-    size_t done = 0;
-    if (scan->mem_fd >= 0 &&
-        sonde__os_pread(scan->mem_fd, scan->hits->copy, size, begin, &done, NULL) == SONDE_OK &&
-        done > 0) {
-        return done & ~(size_t)7;
+    size_t done = sonde__target_read(scan->heap->target, begin, scan->hits->copy, size);
+    if (done < 8 && scan->mem_fd >= 0 &&
+        sonde__os_pread(scan->mem_fd, scan->hits->copy, size, begin, &done, NULL) != SONDE_OK) {
+        return 0;
     }
-    return sonde__target_read(scan->heap->target, begin, scan->hits->copy, size) & ~(size_t)7;
+    return done & ~(size_t)7;
 }
 
 static void search_copied(struct scan *scan, uint64_t begin, uint64_t end)
