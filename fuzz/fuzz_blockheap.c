@@ -17,7 +17,7 @@ enum {
     CYCLE_MAX = 32,
 };
 /* Reads of one call: lists of 4096 variables, of 32 classes, and who names them. */
-#define READS_MAX (32u * 4096u * 8u)
+#define READS_MAX ((uint64_t)32 * 4096 * 8)
 
 struct input {
     const uint8_t *data;
