@@ -48,6 +48,18 @@ static void take_definition(void *ctx, const ElfW(Sym) * symbol)
     }
 }
 
+/* The name by which the loader opened us means another file to whoever reads it elsewhere: gdb,
+ * which opens the names of what a program has loaded, would read from a pipe of its own for ever.
+ */
+static void rename_own(const char *loaded_as)
+{
+    static const char opened_by[] = "/proc/self/fd/", name[] = "/memfd:sonde";
+    _Static_assert(sizeof name < sizeof opened_by, "in the room of the other");
+    if (strncmp(loaded_as, opened_by, sizeof opened_by - 1) == 0) {
+        memcpy((char *)(uintptr_t)loaded_as, name, sizeof name); /* the loader's, on its heap */
+    }
+}
+
 /* The first of each in the order of the objects behind ours: what stands before ours (the program's
  * own, a sanitizer's in it) is called instead of the thunk, and goes on to it. */
 static int find_events(struct dl_phdr_info *info, size_t size, void *ctx)
@@ -59,6 +71,7 @@ static int find_events(struct dl_phdr_info *info, size_t size, void *ctx)
     const ElfW(Phdr) *own = sonde__hook_segment(&object, (uint64_t)(uintptr_t)sonde__probe_hooks);
     if (own != NULL) { /* its data are its end */
         memset(search->found, 0, sizeof search->found);
+        rename_own(info->dlpi_name);
         search->own_start = object.base;
         search->own_end = object.base + own->p_vaddr + own->p_memsz;
         return 0;
