@@ -25,6 +25,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 /* guarded by mutex */
 static struct sigaction program_action;
 static bool has_unanswered;  /* a signal of ours was not taken yet, perhaps */
+static bool is_left;         /* our handler stayed when a capture ended */
 static int32_t answered_tid; /* the last that answered: perhaps it is still in our handler */
 
 static void on_signal(int signal, siginfo_t *info, void *ucontext)
@@ -117,7 +118,8 @@ static bool is_pending_anywhere(void)
 static void restore_handler_locked(void)
 {
     struct sigaction now;
-    if ((has_unanswered || !is_function(&program_action)) && is_pending_anywhere()) {
+    is_left = (has_unanswered || !is_function(&program_action)) && is_pending_anywhere();
+    if (is_left) {
         return;
     }
     has_unanswered = false;
@@ -232,7 +234,7 @@ uint64_t sonde__api_signal_set(void)
 void sonde__api_signal_end(bool is_set, bool is_unanswered)
 {
     has_unanswered = has_unanswered || is_unanswered;
-    if (is_set) {
+    if (is_set || is_left) {
         restore_handler_locked();
     }
     pthread_mutex_unlock(&mutex);
@@ -243,6 +245,7 @@ void sonde__api_signal_after_fork(void)
     struct sigaction now;
     pthread_mutex_init(&mutex, NULL);
     has_unanswered = false;
+    is_left = false;
     answered_tid = 0;
     if (sigaction(SIGNAL, NULL, &now) == 0 && is_ours(&now)) {
         sigaction(SIGNAL, &program_action, NULL);

@@ -4,7 +4,9 @@
 #include <linux/filter.h>
 #include <linux/io_uring.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -362,6 +364,75 @@ TEST(a_thread_in_an_uninterruptible_wait)
     pthread_join(w.thread, NULL);
     CHECK(wait(&status) > 0);
     close(vfork_fds[0]), close(vfork_fds[1]);
+}
+
+/* As vfork(), but the child gets page tables of its own first: some milliseconds on a CPU in the
+ * kernel, and no instruction of the program between them and the wait. */
+static __attribute__((noinline)) void *copy_tables_and_wait(void *arg)
+{
+    struct worker *w = arg;
+    begin_work(w);
+    if (syscall(SYS_clone, CLONE_VFORK | SIGCHLD, 0, 0, 0, 0) == 0) {
+        char byte;
+        (void)!syscall(SYS_read, vfork_fds[0], &byte, 1);
+        syscall(SYS_exit_group, 0);
+    }
+    return NULL;
+}
+
+static bool is_signal_pending(int32_t tid)
+{
+    char path[64], *text, *line;
+    size_t size;
+    unsigned long long pending = 0;
+    snprintf(path, sizeof path, "/proc/self/task/%d/status", tid);
+    text = test_read_file(path, &size);
+    line = strstr(text, "SigPnd:");
+    CHECK(line != NULL && sscanf(line, "SigPnd: %llx", &pending) == 1);
+    free(text);
+    return (pending >> (SIGURG - 1) & 1) != 0;
+}
+
+/* It runs when it is asked, and comes to a wait that takes no signal instead of to our handler. */
+TEST(a_thread_that_is_lost_on_its_way_to_the_answer)
+{
+    const size_t size = (size_t)1 << 30;
+    bool was_asked = false;
+    need_pictures();
+    if (TEST_SIGNALS_ARE_LATE) {
+        SKIP("the sanitizer has its own idea of a child");
+    }
+    /* a page of zeros many times over: tables, and no memory; they are copied if one was written */
+    char *tables = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    CHECK(tables != MAP_FAILED);
+    CHECK_OK(madvise(tables, size, MADV_NOHUGEPAGE));
+    CHECK_OK(madvise(tables, size, MADV_POPULATE_READ));
+    CHECK_OK(mprotect(tables, size, PROT_READ | PROT_WRITE));
+    tables[0] = 1;
+    for (int round = 0; round < 100 && !was_asked; round++) {
+        struct worker w = {0};
+        int status;
+        CHECK_OK(pipe(vfork_fds));
+        start(&w, copy_tables_and_wait);
+        CHECK_OK(capture(0, FILES));
+        was_asked = is_signal_pending(w.tid);
+        CHECK(picture.total_ns < 10000000000u); /* nobody waits for its answer */
+        if (was_asked) {
+            CHECK_OK(find(w.tid)->captured.status);
+            CHECK_EQ(find(w.tid)->captured.by, SONDE_CAPTURED_PASSIVE);
+            CHECK(find(w.tid)->stack.count > 0);
+        }
+        CHECK_EQ(write(vfork_fds[1], "x", 1), 1);
+        pthread_join(w.thread, NULL);
+        CHECK(wait(&status) > 0);
+        close(vfork_fds[0]), close(vfork_fds[1]);
+    }
+    munmap(tables, size);
+    CHECK_OK(capture(0, 0)); /* the signal went with its thread */
+    check_action_is(SIG_DFL);
+    if (!was_asked) { /* a write of ours waits for the copy, and mostly comes before the question */
+        SKIP("it never ran in the kernel when it was asked");
+    }
 }
 
 /* One read of a pipe, which the ring is told to leave to a worker. */
