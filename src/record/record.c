@@ -201,13 +201,14 @@ static uint32_t put_tagged(struct sonde__depot *depot, const struct sonde__memo_
 }
 
 static __attribute__((noinline)) uint32_t
-put_walked(struct sonde__depot *depot, const struct sonde__regs *caller, uint32_t skip)
+put_walked(struct sonde__depot *depot, const struct sonde__regs *caller, uint32_t skip,
+           enum sonde__capture_trust trust)
 {
     uint64_t pcs[SONDE__RECORD_DEPTH];
     uint8_t how[SONDE__RECORD_DEPTH];
     struct sonde_stack stack;
     sonde_stack_init(&stack, pcs, how, SONDE__RECORD_DEPTH, SONDE__RECORD_OUTER);
-    sonde__capture_walk(&stack, caller, false, skip, SONDE__CAPTURE_OWN);
+    sonde__capture_walk(&stack, caller, false, skip, trust);
     return sonde__depot_put(depot, &stack);
 }
 
@@ -227,7 +228,7 @@ uint32_t sonde__record_stack(struct sonde__record *record, const struct sonde__r
         }
         sonde__capture_memo_leave(memo);
     }
-    return is_put ? id : put_walked(record->depot, caller, skip);
+    return is_put ? id : put_walked(record->depot, caller, skip, SONDE__CAPTURE_OWN);
 }
 
 static __attribute__((noinline)) uint64_t *make_row(struct sonde__record *record, uint32_t index)
@@ -281,7 +282,9 @@ bool sonde__record_call(struct sonde__record *record, uint32_t label, uint32_t s
 bool sonde__record_stranger(struct sonde__record *record, uint32_t label,
                             const struct sonde__regs *caller)
 {
-    return count_call(record, label, put_walked(record->depot, caller, 0), SHARED);
+    /* what was seen of a stack is remembered for each thread: here, for another thread's */
+    uint32_t stack = put_walked(record->depot, caller, 0, SONDE__CAPTURE_DOUBT);
+    return count_call(record, label, stack, SHARED);
 }
 
 uint32_t sonde__record_numbers(const struct sonde__record *record)
