@@ -79,6 +79,11 @@ enum sonde_status sonde__drain_create(struct sonde__report *report, struct sonde
     return SONDE_OK;
 }
 
+void sonde__drain_limit_code(struct sonde__drain *drain, uint64_t bytes)
+{
+    drain->tails.code_bytes_max = bytes;
+}
+
 void sonde__drain_destroy(struct sonde__drain *drain)
 {
     if (drain != NULL) {

@@ -28,6 +28,10 @@ SONDE_NODISCARD enum sonde_status sonde__drain_create(struct sonde__report *repo
                                                       struct sonde__drain **ret_drain);
 void sonde__drain_destroy(struct sonde__drain *drain);
 
+/* From now on, images of more code than this many bytes are not searched for tail calls, unless an
+ * index file has them (some 5 ns a byte). */
+void sonde__drain_limit_code(struct sonde__drain *drain, uint64_t bytes);
+
 /* The report's node of the innermost frame of `stack`, whose pcs are addresses of `images`.
  * Returns the stack id, 0 for an empty stack or when memory ran out (the report counts that).
  * `images` may change between calls; its generation tells. Frames left out of a deep stack become

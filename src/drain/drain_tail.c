@@ -81,7 +81,7 @@ static const struct drain_graph *graph_of(struct drain_tails *tails, const struc
         code.symbols = NULL;
     }
     if (!sonde__elf_text_range(place->elf, &graph->base, &end) ||
-        end - graph->base > CODE_BYTES_MAX) {
+        end - graph->base > (tails->code_bytes_max != 0 ? tails->code_bytes_max : CODE_BYTES_MAX)) {
         return graph; /* an empty one: nothing is said */
     }
     code.base = graph->base;

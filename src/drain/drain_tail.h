@@ -22,6 +22,7 @@ struct drain_tails {
     struct sonde__target *target;
     struct sonde__symfile_cache *symbols;
     struct drain_graph *graphs; /* the newest first */
+    uint64_t code_bytes_max;    /* of an image that is searched; 0: the usual */
 };
 
 struct drain_tail_calls {

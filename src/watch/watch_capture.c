@@ -6,10 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base_status.h"
 #include "drain_stack.h"
 #include "host_signal.h"
 #include "symfile_cache.h"
 #include "target_cause.h"
+
+/* While a stall is told nobody looks at the threads: code of more bytes is not searched for tail
+ * calls then. */
+#define CODE_BYTES_MAX ((uint64_t)8 << 20)
 
 struct sonde__watch_camera {
     struct sonde__target *target;
@@ -245,7 +250,9 @@ enum sonde_status sonde__watch_camera_target(struct sonde__watch_camera *camera,
 {
     sonde__drain_destroy(camera->drain);
     camera->drain = NULL;
-    return sonde__drain_create(report, camera->target, camera->symbols, &camera->drain);
+    SONDE_TRY(sonde__drain_create(report, camera->target, camera->symbols, &camera->drain));
+    sonde__drain_limit_code(camera->drain, CODE_BYTES_MAX);
+    return SONDE_OK;
 }
 
 static void as_stack(const struct sonde__watch_shot *shot, struct sonde_stack *ret_stack)

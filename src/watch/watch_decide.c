@@ -29,13 +29,14 @@ static void begin_spell(struct sonde__watch_decision *d, uint64_t since_ns)
 }
 
 /* Time from the last tick to `to_ns` on the effective clock. */
-static void count_time(struct sonde__watch_decision *d, uint64_t to_ns, bool held)
+static void count_time(struct sonde__watch_decision *d, uint64_t to_ns, bool held, uint64_t own_ns)
 {
     uint64_t passed = to_ns > d->tick_ns ? to_ns - d->tick_ns : 0;
     uint64_t period = period_ns(d);
-    uint64_t counted = held || d->held                               ? 0
-                       : passed > SONDE__WATCH_LATE_PERIODS * period ? period
-                                                                     : passed;
+    uint64_t late = passed > own_ns ? passed - own_ns : 0;
+    uint64_t counted = held || d->held                             ? 0
+                       : late > SONDE__WATCH_LATE_PERIODS * period ? passed - late + period
+                                                                   : passed;
     d->counted_ns += counted;
     d->excluded_ns += passed - counted;
     d->held = held;
@@ -44,7 +45,8 @@ static void count_time(struct sonde__watch_decision *d, uint64_t to_ns, bool hel
     }
 }
 
-static enum sonde__watch_action end_spell(struct sonde__watch_decision *d, uint64_t end_ns)
+static enum sonde__watch_action end_spell(struct sonde__watch_decision *d, uint64_t end_ns,
+                                          uint64_t own_ns)
 {
     enum sonde__watch_phase phase = d->phase;
     if (phase == SONDE__WATCH_STALL) {
@@ -53,7 +55,7 @@ static enum sonde__watch_action end_spell(struct sonde__watch_decision *d, uint6
             uint64_t back = d->tick_ns - end_ns;
             d->counted_ns = d->counted_ns > back ? d->counted_ns - back : 0;
         } else {
-            count_time(d, end_ns, false);
+            count_time(d, end_ns, false, own_ns);
         }
         d->duration_ns = d->counted_ns;
     }
@@ -86,7 +88,8 @@ enum sonde__watch_action sonde__watch_decide(struct sonde__watch_decision *d,
         uint64_t end = look->busy            ? look->since_ns
                        : look->ended_ns != 0 ? look->ended_ns
                                              : look->now_ns;
-        return end_spell(d, end); /* a spell that has begun since is seen at the next tick */
+        return end_spell(d, end,
+                         look->own_ns); /* a spell that has begun since is seen at the next tick */
     }
     if (!look->busy) {
         return SONDE__WATCH_NOTHING;
@@ -94,7 +97,7 @@ enum sonde__watch_action sonde__watch_decide(struct sonde__watch_decision *d,
     if (d->phase == SONDE__WATCH_IDLE) {
         begin_spell(d, look->since_ns);
     }
-    count_time(d, look->now_ns, look->held);
+    count_time(d, look->now_ns, look->held, look->own_ns);
     if (look->held) {
         d->next_ns = look->now_ns + period_ns(d);
         return SONDE__WATCH_NOTHING;

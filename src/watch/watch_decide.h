@@ -3,10 +3,11 @@
  *
  * Time is an effective clock: what passed while the thread was stopped or traced does not count,
  * and a tick that comes more than three periods late counts as one, because then the watcher itself
- * did not run (the machine slept or had no time). So SIGSTOP, a debugger, a suspended laptop and an
- * overloaded machine never make a stall; wall-clock difference reported 5 to 7 where there was one
- * (twelve stops of 0.4 s over one true stall). An idle thread is never stalled, whatever the clocks
- * say. Context: any thread. */
+ * did not run (the machine slept or had no time); what it spent on work of its own meanwhile (the
+ * names of a large program's stall) is no such time. So SIGSTOP, a debugger, a suspended laptop and
+ * an overloaded machine never make a stall; wall-clock difference reported 5 to 7 where there was
+ * one (twelve stops of 0.4 s over one true stall). An idle thread is never stalled, whatever the
+ * clocks say. Context: any thread. */
 #ifndef SONDE_WATCH_DECIDE_H
 #define SONDE_WATCH_DECIDE_H
 
@@ -58,6 +59,8 @@ struct sonde__watch_look {
     bool busy;
     uint64_t since_ns; /* when it became busy */
     uint64_t ended_ns; /* when the last spell ended, 0: not known better than now */
+    uint64_t own_ns;   /* since the last look the watcher worked for so long, and the thread did not
+                          wait for a CPU */
     bool held;         /* stopped, or traced by a debugger */
 };
 

@@ -262,6 +262,7 @@ static uint64_t look_at(struct sonde__watch_session *s, uint32_t i, uint64_t now
             atomic_store(&s->page->confined, 1);
         }
         look.held = thread.state == 'T' || thread.state == 't' || thread.tracer != 0;
+        look.own_ns = thread.state != 'R' ? s->own_ns : 0;
     }
     if (look.busy && loop_is_over(s, i, &look)) {
         look.busy = false;
@@ -396,6 +397,9 @@ static uint64_t look_at_all(struct sonde__watch_session *s, uint64_t now_ns)
 {
     uint64_t wait = UINT64_MAX;
     bool busy = false;
+    uint64_t cpu_ns = sonde__host_cpu_ns();
+    s->own_ns = cpu_ns - s->cpu_ns;
+    s->cpu_ns = cpu_ns;
     for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
         uint64_t next = look_at(s, i, now_ns, &busy);
         wait = next < wait ? next : wait;

@@ -34,6 +34,8 @@ struct sonde__watch_session {
     char unread[160]; /* why a running thread could not be sampled, as last said */
     uint64_t kill_at_ns;
     uint64_t looked_ns; /* when the guest was looked at */
+    uint64_t cpu_ns;    /* spent by the supervisor until the last round */
+    uint64_t own_ns;    /* in that round and the pause after it */
     struct sonde__watch_decision decisions[SONDE__PROBE_SLOTS];
     struct sonde__watch_stall stalls[SONDE__PROBE_SLOTS];
     uint32_t tids[SONDE__PROBE_SLOTS];         /* whom the decision is about */

@@ -174,6 +174,24 @@ TEST(a_late_tick_counts_as_one_period)
     CHECK_EQ(run.begun, 1);
 }
 
+/* The machine ran, and so did the thread: what the watcher worked meanwhile is counted. */
+TEST(a_tick_that_our_own_work_made_late)
+{
+    struct run run;
+    begin_run(&run);
+    become_busy(&run);
+    run.look.now_ns += 350u * MS;
+    run.look.own_ns = 340u * MS;
+    tick(&run);
+    run.look.own_ns = 0;
+    CHECK_EQ(run.decision.counted_ns, 350u * MS);
+    CHECK_EQ(run.decision.excluded_ns, 0);
+    run.look.now_ns += 10000ull * MS; /* and the rest is late as ever */
+    run.look.own_ns = 100u * MS;
+    tick(&run);
+    CHECK_EQ(run.decision.counted_ns, 450u * MS + run.decision.threshold_ns / 4);
+}
+
 TEST(debugger_holds_the_clock)
 {
     struct run run;
