@@ -200,9 +200,9 @@ static uint32_t put_tagged(struct sonde__depot *depot, const struct sonde__memo_
     return id;
 }
 
-static __attribute__((noinline)) uint32_t
-put_walked(struct sonde__depot *depot, const struct sonde__regs *caller, uint32_t skip,
-           enum sonde__capture_trust trust)
+static __attribute__((noinline)) uint32_t put_walked(struct sonde__depot *depot,
+                                                     const struct sonde__regs *caller,
+                                                     uint32_t skip, enum sonde__capture_trust trust)
 {
     uint64_t pcs[SONDE__RECORD_DEPTH];
     uint8_t how[SONDE__RECORD_DEPTH];
