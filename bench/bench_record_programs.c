@@ -99,6 +99,10 @@ static double perl_ns(const char *const *before, const char *body, unsigned call
     return median(ns, ROUNDS);
 }
 
+static struct {
+    double stacks, memory, report;
+} all; /* programs */
+
 /* "sonde run: 84634 calls of 52 functions recorded, 8158 different stacks, 1234 bytes". */
 static void print_sizes(const char *const *program)
 {
@@ -132,6 +136,9 @@ static void print_sizes(const char *const *program)
         bench_note("%s: nothing was recorded", name);
         return;
     }
+    all.stacks += (double)stacks;
+    all.memory += (double)bytes;
+    all.report += (double)file.st_size;
     bench_print((double)stacks, "stacks", "audit.%s.stacks", name);
     bench_print((double)bytes / (double)stacks, "B", "audit.%s.memory.bytes_per_stack", name);
     bench_print((double)file.st_size / (double)stacks, "B", "audit.%s.report.bytes_per_stack",
@@ -202,6 +209,10 @@ void bench_record_programs(void)
     print_sizes(perl);
     print_sizes(git);
     print_sizes(gdb);
+    if (all.stacks > 0) {
+        bench_print(all.memory / all.stacks, "B", "audit.memory.bytes_per_stack");
+        bench_print(all.report / all.stacks, "B", "audit.report.bytes_per_stack");
+    }
     (void)unlink(source);
     (void)unlink(list);
     (void)unlink(report);
