@@ -1,7 +1,7 @@
-# sonde_module(NAME [ASYNC_SAFE] USES module...)
+# sonde_module(FOLDER [ASYNC_SAFE] USES module...)
 #
-# One folder of src/ as an OBJECT library. src/NAME/sources.cmake sets `sources` (paths from that
-# folder). Its headers are seen only by the modules that name it
+# One folder of src/ as an OBJECT library; the module is named by the last part of FOLDER.
+# src/FOLDER/sources.cmake sets `sources` (paths from that folder). Its headers are seen only by the modules that name it
 # in USES (nothing is inherited), so an include that the table of layers does not allow cannot
 # compile. ASYNC_SAFE modules run in signal handlers: they are compiled freestanding, without
 # vector registers, stack protector or lazy TLS; they may use ASYNC_SAFE modules only, and after
@@ -31,15 +31,34 @@ function(sonde_compile_options target)
     endif()
 endfunction()
 
-function(sonde_module name)
+# sonde_module_folder(OUT module): the absolute folder of a module.
+function(sonde_module_folder out module)
+    get_property(folder GLOBAL PROPERTY sonde_folder_${module})
+    if(NOT folder)
+        message(FATAL_ERROR "there is no module '${module}' here, or it is not above what uses it")
+    endif()
+    set(${out} ${folder} PARENT_SCOPE)
+endfunction()
+
+# sonde_headers(TARGET module...): the target sees the headers of these modules.
+function(sonde_headers target)
+    foreach(module IN LISTS ARGN)
+        sonde_module_folder(folder ${module})
+        target_include_directories(${target} PRIVATE ${folder})
+    endforeach()
+endfunction()
+
+function(sonde_module path)
     cmake_parse_arguments(M "ASYNC_SAFE" "" "USES" ${ARGN})
+    get_filename_component(name ${path} NAME)
     set(target sonde_${name})
-    include(${CMAKE_CURRENT_SOURCE_DIR}/${name}/sources.cmake)
-    list(TRANSFORM sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/${name}/)
+    set(folder ${CMAKE_CURRENT_SOURCE_DIR}/${path})
+    set_property(GLOBAL PROPERTY sonde_folder_${name} ${folder})
+    include(${folder}/sources.cmake)
+    list(TRANSFORM sources PREPEND ${folder}/)
     add_library(${target} OBJECT ${sources})
     sonde_compile_options(${target})
-    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include
-                                                 ${CMAKE_CURRENT_SOURCE_DIR}/${name})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${folder})
     foreach(used IN LISTS M_USES)
         if(M_ASYNC_SAFE)
             get_property(safe GLOBAL PROPERTY sonde_async_safe_modules)
@@ -47,11 +66,8 @@ function(sonde_module name)
                 message(FATAL_ERROR "async-safe module '${name}' uses '${used}', which is not")
             endif()
         endif()
-        if(NOT TARGET sonde_${used})
-            message(FATAL_ERROR "module '${name}' uses '${used}', which is not above it")
-        endif()
-        target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/${used})
     endforeach()
+    sonde_headers(${target} ${M_USES})
     set_property(GLOBAL APPEND PROPERTY sonde_modules ${name})
     if(M_ASYNC_SAFE)
         set_property(GLOBAL APPEND PROPERTY sonde_async_safe_modules ${name})
@@ -103,9 +119,7 @@ function(sonde_program name)
     sonde_compile_options(${name})
     target_compile_definitions(${name} PRIVATE SONDE_VERSION="${PROJECT_VERSION}")
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include)
-    foreach(used IN LISTS P_USES)
-        target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src/${used})
-    endforeach()
+    sonde_headers(${name} ${P_USES})
     target_link_libraries(${name} PRIVATE sonde_static ${P_LIBS})
 endfunction()
 
@@ -135,9 +149,7 @@ function(sonde_test name)
     endif()
     target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include
                                                     ${PROJECT_SOURCE_DIR}/tests/harness)
-    foreach(used IN LISTS T_USES)
-        target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src/${used})
-    endforeach()
+    sonde_headers(test_${name} ${T_USES})
     target_link_libraries(test_${name} PRIVATE sonde_harness sonde_static ${T_LIBS})
     add_test(NAME ${name} COMMAND test_${name})
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${T_TIMEOUT}
