@@ -151,7 +151,21 @@ function(sonde_test name)
                                                     ${PROJECT_SOURCE_DIR}/tests/harness)
     sonde_headers(test_${name} ${T_USES})
     target_link_libraries(test_${name} PRIVATE sonde_harness sonde_static ${T_LIBS})
+    if(integration IN_LIST T_LABELS AND NOT CMAKE_CROSSCOMPILING) # what users run
+        add_dependencies(test_${name} sonde sonde_shared sonde_preload sonde_record_library)
+    endif()
     add_test(NAME ${name} COMMAND test_${name})
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${T_TIMEOUT}
                                            LABELS "${T_LABELS}" RUN_SERIAL ${T_ALONE})
+    sonde_test_listed(${name} LABELS ${T_LABELS} USES ${T_USES})
+endfunction()
+
+# sonde_test_listed(NAME LABELS label... USES module...): a line of tests.list in the build folder, by
+# which ./dev test finds the tests of a module: name, folder, labels, modules whose headers it sees.
+function(sonde_test_listed name)
+    cmake_parse_arguments(L "" "" "LABELS;USES" ${ARGN})
+    file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+    list(JOIN L_LABELS "," labels)
+    list(JOIN L_USES "," uses)
+    set_property(GLOBAL APPEND PROPERTY sonde_tests "${name} ${folder} ${labels} ,${uses},")
 endfunction()

@@ -14,7 +14,7 @@ dev_bench() {
     dev_setup build bench
     export SONDE_BENCH_LLVM_LIBUNWIND=$cache/deb/libunwind-19/usr/lib/llvm-19/lib/libunwind.so.1
     export SONDE_BENCH_GNUSTEP=$cache/deb/libgnustep-base1.28/usr/lib/libgnustep-base.so.1.28
-    compile release
+    compile release all benches
     for program in build/release/bench/bench_*; do
         [ -x "$program" ] && [ -f "$program" ] || continue
         name=${program##*/bench_}

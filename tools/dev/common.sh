@@ -15,9 +15,9 @@ as_root() {
 # need PACKAGE...: Debian packages, installed when missing. Quiet when all are there.
 need() {
     local missing=() p
-    for p in "$@"; do
-        [ "$(dpkg-query -W -f '${Status}' "$p" 2>/dev/null)" = 'install ok installed' ] || missing+=("$p")
-    done
+    # one question for all: a name that dpkg does not know is missing, too
+    mapfile -t missing < <(printf '%s\n' "$@" | grep -vxFf <(
+        dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null | sed -n 's/ installed$//p'))
     [ ${#missing[@]} = 0 ] && return 0
     say "installing from Debian's packages: ${missing[*]}"
     local log; log=$(mktemp)
@@ -108,13 +108,14 @@ shipped() {
 }
 corpus() { printf '%s\n' "$cache/inflated/$1.debug"; }
 
-# configure PRESET, compile PRESET: quiet unless something fails.
+# compile PRESET [TARGET...]: configures and builds, quiet unless something fails.
 compile() {
     local preset=$1 log
+    shift
     mkdir -p build
     log=build/$preset.log
     if [ ! -f "build/$preset/build.ninja" ]; then
         cmake --preset "$preset" >"$log" 2>&1 || { cat "$log" >&2; die "configuring $preset failed"; }
     fi
-    cmake --build "build/$preset" >"$log" 2>&1 || { grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking)' "$log" | tail -60 >&2; die "building $preset failed"; }
+    cmake --build "build/$preset" ${1:+--target "$@"} >"$log" 2>&1 || { grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking)' "$log" | tail -60 >&2; die "building $preset failed"; }
 }

@@ -1,4 +1,4 @@
-# ./dev test [--long] [STAGE...]: what CI runs. Each stage prints its seconds; the last line is
+# ./dev test [--long] [STAGE|MODULE...]: what CI runs, or the tests of a module (modules.sh). Each stage prints its seconds; the last line is
 # "N passed, N failed, N skipped" over all of them.
 
 stages_all=(lint layers gcc clang sanitize tsan aarch64 fuzz tidy demo) # and with --long: fresh
@@ -6,9 +6,13 @@ stages_all=(lint layers gcc clang sanitize tsan aarch64 fuzz tidy demo) # and wi
 stage_help() {
     cat <<'EOF'
 usage: ./dev test [--long] [STAGE...]
+       ./dev test [--long] MODULE...
+A module is a folder of src/ (depot), a folder of tests by its path (integration/zoo) or one test by its
+name (zoo_found). Only its tests and what they need are built, with gcc in build/dev.
+Stages:
   lint      format and house rules
   layers    the build refuses a wrong include and an unsafe call in handler code
-  gcc       build with gcc -Werror; unit and integration tests
+  gcc       build with gcc -Werror, bench programs too; unit and integration tests
   clang     build with clang -Werror; unit tests
   sanitize  unit and bad-input tests under AddressSanitizer and UBSan
   tsan      tests of concurrent code under ThreadSanitizer
@@ -91,7 +95,7 @@ stage_layers() {
     tally "layers" $rc
 }
 
-stage_gcc() { compile dev && run_ctest dev; }
+stage_gcc() { compile dev all benches && run_ctest dev; } # the one build of the bench programs
 stage_clang() { compile clang && run_ctest clang -L unit; }
 stage_sanitize() { compile asan-ubsan && run_ctest asan-ubsan -L 'unit|sanitize'; }
 stage_tsan() { compile tsan && run_ctest tsan -L tsan; }
@@ -128,24 +132,24 @@ stage_fresh() {
 }
 
 dev_test() {
-    local stages=() arg begin name
+    local stages=() modules=() arg begin name
     long=0
     for arg in "$@"; do
         case $arg in
             --long) long=1 ;;
             -h|--help) stage_help; return 0 ;;
             -*) die "test: unknown option $arg (./dev test --help)" ;;
-            *) declare -F "stage_$arg" >/dev/null || die "test: unknown stage $arg (./dev test --help)"
-               stages+=("$arg") ;;
+            *) if declare -F "stage_$arg" >/dev/null; then stages+=("$arg"); else modules+=("$arg"); fi ;;
         esac
     done
-    if [ ${#stages[@]} = 0 ]; then
+    if [ ${#stages[@]} = 0 ] && [ ${#modules[@]} = 0 ]; then
         stages=("${stages_all[@]}")
         [ $long = 0 ] || stages+=(fresh)
     fi
-    . tools/dev/setup.sh; . tools/dev/format.sh; . tools/dev/fuzz.sh
+    . tools/dev/setup.sh; . tools/dev/format.sh; . tools/dev/fuzz.sh; . tools/dev/modules.sh
     dev_setup build test
     [ $long = 0 ] || { corpora; from_npm long; }
+    [ ${#modules[@]} = 0 ] || test_modules "${modules[@]}"
     for name in "${stages[@]}"; do
         begin=$(date +%s)
         say "== $name"

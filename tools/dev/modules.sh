@@ -1,0 +1,53 @@
+# ./dev test MODULE: the tests of one module, and nothing built but them and what they need.
+#
+# Which test is whose stands in build/dev/tests.list, which cmake writes: a line a test, its name, its
+# folder, its labels and the modules whose headers it sees.
+
+# tests_of MODULE: lines of tests.list. A module's own folder of tests first (tests/unit/MODULE), then a
+# folder by its path below tests, then integration tests of that name, then a test by its name, at last
+# the tests that see the headers of a module which has no tests of its own.
+tests_of() {
+    local module=${1#src/} list=build/dev/tests.list folder
+    module=${module#tests/} module=${module%/}
+    for folder in "tests/unit/$module" "tests/$module" "tests/integration/$module" "$module"; do
+        awk -v f="$folder" '$2 == f || index($2, f "/") == 1 {print; found = 1} END {exit !found}' "$list" && return
+    done
+    awk -v n="$module" '$1 == n {print; found = 1} END {exit !found}' "$list" && return
+    [ -d "src/$module" ] && awk -v m=",${module##*/}," 'index($4, m) {print; found = 1} END {exit !found}' "$list"
+}
+
+# near_modules NAME: what may have been meant.
+near_modules() {
+    { ls src; awk '{print $2; print $1}' build/dev/tests.list; } | sed -E 's,^tests/(unit/)?,,' | sort -u |
+        python3 -c 'import difflib, sys
+name, known = sys.argv[1], sys.stdin.read().split()
+near = [k for k in known if name and name in k][:6] or difflib.get_close_matches(name, known, 6, 0.5)
+print(" ".join(near))' "$1"
+}
+
+# fresh_list: build/dev is configured, and tests.list is that of the CMakeLists.txt as they are now.
+fresh_list() {
+    mkdir -p build
+    if [ ! -f build/dev/build.ninja ] || [ ! -f build/dev/tests.list ]; then
+        cmake --preset dev >build/dev.log 2>&1 || { cat build/dev.log >&2; die "configuring dev failed"; }
+    fi
+    ninja -C build/dev build.ninja >build/dev.log 2>&1 || { tail -30 build/dev.log >&2; die "configuring dev failed"; }
+}
+
+# test_modules MODULE...: builds and runs, adds up what they count.
+test_modules() {
+    local module names=() targets=() found name
+    fresh_list
+    for module in "$@"; do
+        found=$(tests_of "$module") ||
+            die "test: no stage and no module '$module'; near: $(near_modules "${module##*/}") (./dev test --help)"
+        mapfile -t -O ${#names[@]} names < <(awk '{print $1}' <<<"$found")
+        name=${module%/}
+        # handler code: what it calls
+        if grep -qE "^sonde_module\(${name##*/} +ASYNC_SAFE" src/CMakeLists.txt; then targets+=("ascheck_${name##*/}"); fi
+    done
+    for name in "${names[@]}"; do targets+=("test_$name"); done
+    compile dev "${targets[@]}"
+    run_ctest dev -R "^($(IFS='|'; echo "${names[*]}"))\$"
+    sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) \.* *([^ ].*)/    \1: \2/p' build/dev.ctest.log
+}
