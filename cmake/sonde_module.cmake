@@ -74,7 +74,7 @@ function(sonde_module path)
         target_compile_options(${target} PRIVATE
             -ffreestanding -mgeneral-regs-only -fno-stack-protector -ftls-model=initial-exec
             -U_FORTIFY_SOURCE -fno-exceptions -fasynchronous-unwind-tables -fno-plt
-            -include ${PROJECT_SOURCE_DIR}/src/base/base_freestanding.h)
+            -include ${PROJECT_SOURCE_DIR}/src/common/base/base_freestanding.h)
         if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
             target_compile_options(${target} PRIVATE -fno-tree-loop-distribute-patterns)
             if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")

@@ -18,15 +18,15 @@ found=$(wc -l "${code[@]}" | awk '$2 != "total" && $1 > 700 {print $2 " has " $1
 [ -z "$found" ] || complain "$found" 'more than one idea in a file?'
 # an architecture or an operating system is named in the ports only
 found=$(grep -nE '^# *(if|ifdef|elif).*(__x86_64__|__aarch64__|__linux__|__APPLE__)' "${code[@]}" |
-    grep -vE '^(src/(arch|os|host|probe)/|preload/|tests/|fuzz/|bench/|examples/)' || true)
+    grep -vE '^(src/(machine|calls/probe)/|preload/|tests/|fuzz/|bench/|examples/)' || true)
 [ -z "$found" ] || complain "$found" 'platform named outside the ports'
 # the layers that the build knows are those of ARCHITECTURE.md
 layers_built() {
-    sed -nE 's/^sonde_module\((\w+) +(ASYNC_SAFE )?USES ?(.*)\)$/\1 \2: \3/p' src/CMakeLists.txt | sed 's/ASYNC_SAFE /[A]/'
+    sed -nE 's,^sonde_module\(([a-z/]+) +(ASYNC_SAFE )?USES ?(.*)\)$,\1 \2: \3,p' src/CMakeLists.txt | sed 's/ASYNC_SAFE /[A]/'
     sed -nE 's/^ +USES (.*)\)$/cli : \1/p' cli/CMakeLists.txt
 }
 layers_told() {
-    sed -nE 's/^\| (\w+) ?(\[A\])? \| .* \| ([a-z, –]+) \|$/\1 \2: \3/p' ARCHITECTURE.md | tr -d ',–' |
+    sed -nE 's,^\| ([a-z/]+) ?(\[A\])? \| .* \| ([a-z\, –]+) \|$,\1 \2: \3,p' ARCHITECTURE.md | tr -d ',–' |
         grep -vE '^(preload|recorder|execinfo|folder) '
 }
 found=$(diff <(layers_built | sort) <(layers_told | sed 's/: $/: /' | sort) || true)

@@ -18,15 +18,15 @@ must_fail() { # what, target, text that the failure must contain
 }
 
 cmake --build build/dev --target ascheck_base ascheck_unwind >log 2>&1 || { tail -20 log; exit 1; }
-cp src/base/base_text.c saved
-printf '#include "image_elf.h"\n' >>src/base/base_text.c
+cp src/common/base/base_text.c saved
+printf '#include "image_elf.h"\n' >>src/common/base/base_text.c
 must_fail 'base includes image' sonde_base 'image_elf.h: No such file'
-cp saved src/base/base_text.c
-printf '#include <stdlib.h>\nvoid *sonde__base_text_bad(void);\nvoid *sonde__base_text_bad(void) { return malloc(1); }\n' >>src/base/base_text.c
+cp saved src/common/base/base_text.c
+printf '#include <stdlib.h>\nvoid *sonde__base_text_bad(void);\nvoid *sonde__base_text_bad(void) { return malloc(1); }\n' >>src/common/base/base_text.c
 must_fail 'malloc in an async-safe module' ascheck_base 'not async-signal-safe: malloc'
-cp saved src/base/base_text.c
-sed -i -e '/^sonde_module(mem /d' -e 's/^sonde_module(os .*/sonde_module(os ASYNC_SAFE USES base arch mem)/' \
-    -e 's/^sonde_module(arch /sonde_module(mem USES base)\n&/' src/CMakeLists.txt
+cp saved src/common/base/base_text.c
+sed -i -e '/^sonde_module(common\/mem /d' -e 's,^sonde_module(machine/os .*,sonde_module(machine/os ASYNC_SAFE USES base arch mem),' \
+    -e 's,^sonde_module(machine/arch ,sonde_module(common/mem USES base)\n&,' src/CMakeLists.txt
 if cmake --preset dev >log 2>&1; then echo 'async-safe uses unsafe: configured'; exit 1; fi
 grep -q "async-safe module 'os' uses 'mem'" log || { tail -5 log; exit 1; }
 echo '  async-safe module that uses an unsafe one: refused'

@@ -9,6 +9,9 @@
 tests_of() {
     local module=${1#src/} list=build/dev/tests.list folder
     module=${module#tests/} module=${module%/}
+    for folder in src/*/"$module"; do
+        if [ -d "$folder" ]; then module=${folder#src/}; fi # by its last part alone
+    done
     for folder in "tests/unit/$module" "tests/$module" "tests/integration/$module" "$module"; do
         awk -v f="$folder" '$2 == f || index($2, f "/") == 1 {print; found = 1} END {exit !found}' "$list" && return
     done
@@ -18,7 +21,7 @@ tests_of() {
 
 # near_modules NAME: what may have been meant.
 near_modules() {
-    { ls src; awk '{print $2; print $1}' build/dev/tests.list; } | sed -E 's,^tests/(unit/)?,,' | sort -u |
+    { (cd src && ls -d */ */*/) | tr -d ' ' | sed 's,/$,,'; awk '{print $2; print $1}' build/dev/tests.list; } | sed -E 's,^tests/(unit/)?,,' | sort -u |
         python3 -c 'import difflib, sys
 name, known = sys.argv[1], sys.stdin.read().split()
 near = [k for k in known if name and name in k][:6] or difflib.get_close_matches(name, known, 6, 0.5)
@@ -44,7 +47,7 @@ test_modules() {
         mapfile -t -O ${#names[@]} names < <(awk '{print $1}' <<<"$found")
         name=${module%/}
         # handler code: what it calls
-        if grep -qE "^sonde_module\(${name##*/} +ASYNC_SAFE" src/CMakeLists.txt; then targets+=("ascheck_${name##*/}"); fi
+        if grep -qE "^sonde_module\(([a-z]+/)?${name##*/} +ASYNC_SAFE" src/CMakeLists.txt; then targets+=("ascheck_${name##*/}"); fi
     done
     for name in "${names[@]}"; do targets+=("test_$name"); done
     compile dev "${targets[@]}"

@@ -7,7 +7,7 @@ stage_help() {
     cat <<'EOF'
 usage: ./dev test [--long] [STAGE...]
        ./dev test [--long] MODULE...
-A module is a folder of src/ (depot), a folder of tests by its path (integration/zoo) or one test by its
+A module is a folder of src/ (stacks/depot, or depot), a folder of tests by its path (integration/zoo) or one test by its
 name (zoo_found). Only its tests and what they need are built, with gcc in build/dev.
 Stages:
   lint      format and house rules

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the debug information's call sites say, as src/tail takes it. */
+/* What the debug information's call sites say, as src/names/tail takes it. */
 #ifndef SONDE_ENCODE_SITES_H
 #define SONDE_ENCODE_SITES_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Functions that left by a tail call, between two neighbours of a stack (src/tail): what the
+/* Functions that left by a tail call, between two neighbours of a stack (src/names/tail): what the
  * caller's code calls, and which jumps lead from there to the frame that is there, also through
  * other images. Tail graphs come from an image's index file, or are made of its code when one is
  * first needed, which is rare. Context: as drain_stack.h. */

@@ -19,7 +19,6 @@ if(NOT TARGET sonde_os_sim)
                                     ${CMAKE_CURRENT_LIST_DIR}/os_parse.c)
     sonde_compile_options(sonde_os_sim)
     target_include_directories(sonde_os_sim PUBLIC ${CMAKE_CURRENT_LIST_DIR}/sim
-        PRIVATE ${CMAKE_CURRENT_LIST_DIR} ${CMAKE_CURRENT_LIST_DIR}/../base
-                ${CMAKE_CURRENT_LIST_DIR}/../arch
-                ${PROJECT_SOURCE_DIR}/include)
+        PRIVATE ${CMAKE_CURRENT_LIST_DIR} ${PROJECT_SOURCE_DIR}/include)
+    sonde_headers(sonde_os_sim base arch)
 endif()
