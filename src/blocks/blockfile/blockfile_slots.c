@@ -97,6 +97,14 @@ static void keep(struct blockfile_slots *slots, uint8_t base, uint64_t place,
         .used = true, .base = base, .size = (uint8_t)size, .place = place, .value = *value};
 }
 
+static void forget(struct blockfile_slots *slots, uint8_t base, uint64_t place)
+{
+    struct blockfile_slot *slot = blockfile_find_slot(slots, base, place);
+    if (slot != NULL) {
+        slot->used = false;
+    }
+}
+
 void blockfile_store(struct blockfile_slots *slots, const struct blockfile_value *where,
                      int64_t offset, const struct blockfile_value *value, unsigned size,
                      uint64_t vaddr)
@@ -108,10 +116,7 @@ void blockfile_store(struct blockfile_slots *slots, const struct blockfile_value
         return;
     }
     if (value->kind == BLOCKFILE_UNKNOWN || (value->kind == BLOCKFILE_PLACE && size != WORD)) {
-        struct blockfile_slot *old = blockfile_find_slot(slots, where->base, place);
-        if (old != NULL) {
-            old->used = false;
-        }
+        forget(slots, where->base, place);
         return;
     }
     keep(slots, where->base, place, value, size);
@@ -145,7 +150,7 @@ void blockfile_store(struct blockfile_slots *slots, const struct blockfile_value
         return;
     }
     other->used = false;
-    blockfile_find_slot(slots, where->base, place)->used = false;
+    forget(slots, where->base, place);
 }
 
 struct blockfile_value blockfile_load(struct blockfile_slots *slots,
