@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a program has scribbled into the memory that it shares with `sonde run --record` or
- * `--blocks`: read all the same, in bounded time, and nothing outside of it.
+ * `--blocks`: read all the same, in bounded time, and nothing outside of it; once as it stands, and
+ * once while another thread writes it and the good record in turn.
  *
  * Input: pieces that are written over a good record: where (three bytes: which part, and where in
  * it), how many bytes (one), the bytes. */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "audit_blocks.h"
 #include "audit_list.h"
+#include "audit_page.h"
 #include "audit_read.h"
 #include "audit_run.h"
 #include "depot.h"
@@ -150,23 +154,68 @@ static void read_record(void)
     struct sonde__report *report;
     struct sonde__audit_totals totals;
     size_t heard = 0;
+    struct sonde__record_page *page;
     if (sonde__report_create(&report) != SONDE_OK) {
         return;
     }
-    if (sonde__audit_read(memory, &list, NULL, report, &totals) == SONDE_OK) {
-        FUZZ_MUST(totals.entries <= SONDE__AUDIT_NODES);
+    if (sonde__audit_page_copy(memory, &page) == SONDE_OK) {
+        if (sonde__audit_read(page, memory, &list, NULL, report, &totals) == SONDE_OK) {
+            FUZZ_MUST(totals.entries <= SONDE__AUDIT_NODES);
+        }
+        sonde__audit_each_blind(page, &list, true, hear, &heard);
+        sonde__audit_page_free(page);
     }
-    sonde__audit_each_blind(memory, &list, true, hear, &heard);
     read_blocks(report);
     sonde__report_destroy(report);
 }
 
+/* What an input writes, and what stood there. */
+struct piece {
+    uint64_t at;
+    size_t size;
+    uint8_t bytes[256], old[256];
+};
+
+static struct piece pieces[PIECES];
+static unsigned piece_count;
+static atomic_bool is_over;
+
+static void write_pieces(void)
+{
+    for (unsigned i = 0; i < piece_count; i++) {
+        memcpy(memory + pieces[i].at, pieces[i].bytes, pieces[i].size);
+    }
+}
+
+static void restore_pieces(void)
+{
+    for (unsigned i = piece_count; i-- > 0;) {
+        memcpy(memory + pieces[i].at, pieces[i].old, pieces[i].size);
+    }
+}
+
+__attribute__((no_sanitize("thread"))) static void *scribble(void *unused)
+{
+    while (!atomic_load(&is_over)) {
+        write_pieces();
+        restore_pieces();
+    }
+    return unused;
+}
+
+static void read_while_it_changes(void)
+{
+    pthread_t thread;
+    atomic_store(&is_over, false);
+    if (pthread_create(&thread, NULL, scribble, NULL) == 0) {
+        read_record();
+        atomic_store(&is_over, true);
+        (void)pthread_join(thread, NULL);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static uint8_t old[PIECES][256];
-    static uint64_t at[PIECES];
-    static size_t sizes[PIECES];
-    unsigned pieces = 0;
     if (memory == NULL) {
         void *mapped =
             mmap(NULL, sonde__audit_shared_size() + sonde__registry_size(LINES),
@@ -179,22 +228,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         make_registry();
         read_record();
     }
-    while (size > 4 && pieces < PIECES) {
+    for (piece_count = 0; size > 4 && piece_count < PIECES; piece_count++) {
         uint64_t part_size, start = part_at(data[0], &part_size);
         uint64_t from = ((uint64_t)data[1] << 8 | data[2]) % part_size;
         size_t count = data[3] < size - 4 ? data[3] : size - 4;
         count = count < part_size - from ? count : (size_t)(part_size - from);
-        at[pieces] = start + from;
-        sizes[pieces] = count;
-        memcpy(old[pieces], memory + start + from, count);
-        memcpy(memory + start + from, data + 4, count);
-        pieces++;
+        struct piece *piece = &pieces[piece_count];
+        piece->at = start + from;
+        piece->size = count;
+        memcpy(piece->bytes, data + 4, count);
+        memcpy(piece->old, memory + piece->at, count);
+        memcpy(memory + piece->at, data + 4, count); /* the next one's old bytes */
         data += 4 + count;
         size -= 4 + count;
     }
     read_record();
-    while (pieces-- > 0) {
-        memcpy(memory + at[pieces], old[pieces], sizes[pieces]);
+    restore_pieces();
+    if (piece_count > 0) {
+        read_while_it_changes();
     }
     return 0;
 }

@@ -123,7 +123,6 @@ static enum sonde_status copy_all(const struct shared *shared, uint64_t guest,
         return SONDE_ABSENT; /* it is of `sonde run` without a record */
     }
     SONDE_TRY(check_page(page, ret_error));
-    page->text[sizeof page->text - 1] = '\0';
     uint64_t record = guest + SONDE__RECORD_OFFSET;
     if (!copy_part(shared, record, sonde__record_stacks_size(SONDE__AUDIT_NODES),
                    process->memory + SONDE__RECORD_OFFSET) ||

@@ -4,13 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arch_regs.h"
 #include "arch_syscall.h"
+#include "audit_page.h"
 #include "audit_syscalls.h"
 #include "base_text.h"
 #include "hook.h"
 #include "hook_raw.h"
-#include "record_page.h"
 #include "symbol_index.h"
 
 enum { LINES_MAX = 12 }; /* of one module */
@@ -26,19 +25,12 @@ struct module {
     void *ctx;
 };
 
-static const char *text_at(const struct sonde__record_page *page, uint32_t at)
-{
-    return at < sizeof page->text - 1 ? page->text + at : "";
-}
-
 /* What became of the call, where its module's should be led; null: it was not looked at. */
 static const struct sonde__record_site *find_site(const struct module *module, uint64_t vaddr)
 {
     const struct sonde__record_page *page = module->page;
-    uint32_t count = atomic_load_explicit(&page->site_count, memory_order_acquire);
-    uint32_t most = sizeof page->sites / sizeof page->sites[0];
-    for (uint32_t i = 0; i < count && i < most; i++) {
-        const char *name = text_at(page, page->sites[i].module);
+    for (uint32_t i = 0; i < atomic_load(&page->site_count); i++) {
+        const char *name = sonde__audit_page_text(page, page->sites[i].module);
         if (page->sites[i].vaddr == vaddr &&
             (*name == '\0' ? module->is_main : strcmp(name, module->path) == 0)) {
             return &page->sites[i];
@@ -89,11 +81,9 @@ static void say_call(void *ctx, const struct sonde__audit_syscall *call)
 /* Is a listed function defined there? Then these calls are what it is for. */
 static bool is_definer(const struct sonde__record_page *page, const char *path)
 {
-    uint32_t count = atomic_load_explicit(&page->blind_count, memory_order_acquire);
-    uint32_t most = sizeof page->blinds / sizeof page->blinds[0];
-    for (uint32_t i = 0; i < count && i < most; i++) {
+    for (uint32_t i = 0; i < atomic_load(&page->blind_count); i++) {
         if (page->blinds[i].reason == SONDE__HOOK_INSIDE &&
-            strcmp(text_at(page, page->blinds[i].module), path) == 0) {
+            strcmp(sonde__audit_page_text(page, page->blinds[i].module), path) == 0) {
             return true;
         }
     }
@@ -104,7 +94,8 @@ static bool was_before(const struct sonde__record_page *page, uint32_t index)
 {
     const struct sonde__record_image *image = &page->images[index];
     for (uint32_t i = 0; i < index; i++) {
-        if (strcmp(text_at(page, page->images[i].path), text_at(page, image->path)) == 0) {
+        if (strcmp(sonde__audit_page_text(page, page->images[i].path),
+                   sonde__audit_page_text(page, image->path)) == 0) {
             return true;
         }
     }
@@ -115,22 +106,10 @@ static void look_at(const struct sonde__record_page *page, uint32_t index,
                     struct sonde__symfile_cache *symbols, void (*each)(void *ctx, const char *line),
                     void *ctx)
 {
-    const struct sonde__record_image *from = &page->images[index];
     const struct sonde__elf *elf;
     struct sonde_error error;
     char line[512];
-    struct sonde__image image = {
-        .path = text_at(page, from->path),
-        .start = from->start,
-        .end = from->end,
-        .bias = from->bias,
-        .flags = from->flags,
-        .build_id = from->build_id,
-        .arch = SONDE__ARCH_HOST,
-    };
-    if (image.build_id.size > SONDE__BUILD_ID_MAX) {
-        image.build_id.size = 0;
-    }
+    struct sonde__image image = sonde__audit_page_image(page, index);
     struct module module = {
         .page = page,
         .path = image.path,
@@ -169,13 +148,11 @@ static void look_at(const struct sonde__record_page *page, uint32_t index,
     }
 }
 
-void sonde__audit_each_raw(const void *memory, struct sonde__symfile_cache *symbols,
+void sonde__audit_each_raw(const struct sonde__record_page *page,
+                           struct sonde__symfile_cache *symbols,
                            void (*each)(void *ctx, const char *line), void *ctx)
 {
-    const struct sonde__record_page *page = memory;
-    uint32_t count = atomic_load_explicit(&page->image_count, memory_order_acquire);
-    uint32_t most = sizeof page->images / sizeof page->images[0];
-    for (uint32_t i = 0; i < count && i < most; i++) {
+    for (uint32_t i = 0; i < atomic_load(&page->image_count); i++) {
         if (!was_before(page, i)) {
             look_at(page, i, symbols, each, ctx);
         }

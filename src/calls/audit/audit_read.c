@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch_regs.h"
+#include "audit_page.h"
 #include "drain_stack.h"
 #include "hook.h"
 #include "hook_method.h"
@@ -16,7 +16,7 @@
  * node: images that were unloaded before that are not in it. So stacks are read in the order of
  * their nodes, each with the images that were not closed by then. */
 struct reader {
-    const struct sonde__record_page *page;
+    const struct sonde__record_page *page; /* a copy (audit_page.h) */
     struct sonde__record *record;
     const struct sonde__audit_list *list;
     struct sonde__report *report;
@@ -25,20 +25,7 @@ struct reader {
     struct sonde__image_range *ranges;
     struct sonde__image_set set;
     uint32_t valid_from, valid_until; /* the set is right for these nodes, not for the second */
-    uint32_t image_most; /* that there is room for: the program goes on meanwhile, maybe */
 };
-
-static const char *text_at(const struct sonde__record_page *page, uint32_t at)
-{
-    return at < sizeof page->text - 1 ? page->text + at : "";
-}
-
-static uint32_t image_count(const struct sonde__record_page *page)
-{
-    uint32_t count = atomic_load_explicit(&page->image_count, memory_order_acquire);
-    uint32_t most = sizeof page->images / sizeof page->images[0];
-    return count < most ? count : most;
-}
 
 static int by_start(const void *left, const void *right)
 {
@@ -65,28 +52,16 @@ static void add_range(struct reader *r, uint32_t index, const uint32_t *closed)
 /* The images as of node `node`. */
 static void choose_images(struct reader *r, uint32_t node, uint32_t *closed)
 {
-    uint32_t count = image_count(r->page);
-    r->set.image_count = count < r->image_most ? count : r->image_most;
+    r->set.image_count = atomic_load(&r->page->image_count);
     r->set.range_count = 0;
     r->set.generation++;
     r->valid_from = 0;
     r->valid_until = UINT32_MAX;
     for (uint32_t i = 0; i < r->set.image_count; i++) {
         const struct sonde__record_image *from = &r->page->images[i];
-        uint32_t end = atomic_load_explicit(&from->closed_node, memory_order_acquire);
+        uint32_t end = atomic_load(&from->closed_node);
         closed[i] = end != 0 ? end : UINT32_MAX;
-        r->images[i] = (struct sonde__image){
-            .path = text_at(r->page, from->path),
-            .start = from->start,
-            .end = from->end,
-            .bias = from->bias,
-            .flags = from->flags,
-            .build_id = from->build_id,
-            .arch = SONDE__ARCH_HOST,
-        };
-        if (r->images[i].build_id.size > SONDE__BUILD_ID_MAX) {
-            r->images[i].build_id.size = 0;
-        }
+        r->images[i] = sonde__audit_page_image(r->page, i);
         if (closed[i] <= node) {
             r->valid_from = closed[i] > r->valid_from ? closed[i] : r->valid_from;
         } else if (from->start < from->end) {
@@ -150,22 +125,21 @@ static void add_all(struct reader *r, struct sonde__record_entry *entries, uint3
     }
 }
 
-enum sonde_status sonde__audit_read(const void *memory, const struct sonde__audit_list *list,
+enum sonde_status sonde__audit_read(const struct sonde__record_page *page, const void *memory,
+                                    const struct sonde__audit_list *list,
                                     struct sonde__symfile_cache *symbols,
                                     struct sonde__report *report,
                                     struct sonde__audit_totals *ret_totals)
 {
-    struct reader r = {.page = memory, .list = list, .report = report};
-    *ret_totals = (struct sonde__audit_totals){
-        .images_lost = atomic_load_explicit(&r.page->images_lost, memory_order_relaxed)};
+    struct reader r = {.page = page, .list = list, .report = report};
+    *ret_totals = (struct sonde__audit_totals){.images_lost = atomic_load(&page->images_lost)};
     enum sonde_status status = sonde__record_view((const char *)memory + SONDE__RECORD_OFFSET,
                                                   SONDE__AUDIT_NODES, &r.record);
     if (status != SONDE_OK) {
         return status;
     }
     ret_totals->bytes = sonde__depot_stat(sonde__record_depot(r.record)).bytes;
-    uint32_t images = image_count(r.page);
-    r.image_most = images;
+    uint32_t images = atomic_load(&page->image_count);
     uint32_t *closed = sonde__mem_alloc_array(images + 1, sizeof *closed);
     struct sonde__record_entry *entries =
         sonde__mem_alloc_array(sonde__record_numbers(r.record) + 1, sizeof *entries);
@@ -213,13 +187,11 @@ static bool is_defined(const struct sonde__record_page *page, uint32_t count, ui
     return false;
 }
 
-void sonde__audit_each_blind(const void *memory, const struct sonde__audit_list *list, bool all,
+void sonde__audit_each_blind(const struct sonde__record_page *page,
+                             const struct sonde__audit_list *list, bool all,
                              void (*each)(void *ctx, const char *line), void *ctx)
 {
-    const struct sonde__record_page *page = memory;
-    uint32_t count = atomic_load_explicit(&page->blind_count, memory_order_acquire);
-    uint32_t most = sizeof page->blinds / sizeof page->blinds[0];
-    count = count < most ? count : most;
+    uint32_t count = atomic_load(&page->blind_count);
     each_method(page, list, each, ctx);
     for (uint32_t i = 0; i < count; i++) {
         const struct sonde__record_blind *blind = &page->blinds[i];
@@ -231,7 +203,8 @@ void sonde__audit_each_blind(const void *memory, const struct sonde__audit_list 
         if (blind->reason == SONDE__HOOK_ABSENT && is_defined(page, count, blind->function)) {
             continue;
         }
-        const char *module = blind->module == UINT32_MAX ? NULL : text_at(page, blind->module);
+        const char *module =
+            blind->module == UINT32_MAX ? NULL : sonde__audit_page_text(page, blind->module);
         const char *function =
             blind->function < list->count ? list->names[blind->function] : "any function";
         if (module == NULL) {
@@ -247,6 +220,7 @@ void sonde__audit_each_blind(const void *memory, const struct sonde__audit_list 
 
 struct sonde__audit_stacks {
     struct reader r;
+    struct sonde__record_page *page;
     const struct sonde__image_set *images; /* null: the page's */
     uint32_t *closed;
 };
@@ -261,10 +235,14 @@ enum sonde_status sonde__audit_stacks_open(const struct sonde__audit_source *sou
         return SONDE_MEMORY;
     }
     struct reader *r = &stacks->r;
-    r->page = source->memory;
+    if (sonde__audit_page_copy(source->memory, &stacks->page) != SONDE_OK) {
+        sonde__mem_free(stacks);
+        return SONDE_MEMORY;
+    }
+    r->page = stacks->page;
     r->report = report;
     stacks->images = source->images;
-    uint32_t images = image_count(r->page);
+    uint32_t images = atomic_load(&r->page->image_count);
     stacks->closed = sonde__mem_alloc_array(images + 1, sizeof *stacks->closed);
     r->images = sonde__mem_alloc_array(images + 1, sizeof *r->images);
     r->ranges = sonde__mem_alloc_array(images + 1, sizeof *r->ranges);
@@ -275,7 +253,6 @@ enum sonde_status sonde__audit_stacks_open(const struct sonde__audit_source *sou
         sonde__audit_stacks_close(stacks);
         return SONDE_MEMORY;
     }
-    r->image_most = images;
     choose_images(r, 0, stacks->closed);
     *ret_stacks = stacks;
     return SONDE_OK;
@@ -287,6 +264,7 @@ void sonde__audit_stacks_close(struct sonde__audit_stacks *stacks)
         sonde__drain_destroy(stacks->r.drain);
     }
     sonde__record_close(stacks->r.record);
+    sonde__audit_page_free(stacks->page);
     sonde__mem_free(stacks->closed);
     sonde__mem_free(stacks->r.images);
     sonde__mem_free(stacks->r.ranges);

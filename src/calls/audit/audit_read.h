@@ -20,17 +20,17 @@ struct sonde__audit_totals {
     uint32_t images_lost;
 };
 
-/* memory: the page, and the record behind it. symbols: may be null (no names). Returns OK | MEMORY
- * (what there was room for is in the report). */
-SONDE_NODISCARD enum sonde_status sonde__audit_read(const void *memory,
-                                                    const struct sonde__audit_list *list,
-                                                    struct sonde__symfile_cache *symbols,
-                                                    struct sonde__report *report,
-                                                    struct sonde__audit_totals *ret_totals);
+/* page: a copy (audit_page.h) of the one at `memory`, behind which the record is. symbols: may be
+ * null (no names). Returns OK | MEMORY (what there was room for is in the report). */
+SONDE_NODISCARD enum sonde_status
+sonde__audit_read(const struct sonde__record_page *page, const void *memory,
+                  const struct sonde__audit_list *list, struct sonde__symfile_cache *symbols,
+                  struct sonde__report *report, struct sonde__audit_totals *ret_totals);
 
 /* Calls `each` with one line for each blind spot ("libcrypto.so.3: getenv: ..."); `all` false: for
- * functions of the list only of which nothing at all is recorded. */
-void sonde__audit_each_blind(const void *memory, const struct sonde__audit_list *list, bool all,
+ * functions of the list only of which nothing at all is recorded. page: a copy */
+void sonde__audit_each_blind(const struct sonde__record_page *page,
+                             const struct sonde__audit_list *list, bool all,
                              void (*each)(void *ctx, const char *line), void *ctx);
 
 #endif

@@ -11,6 +11,7 @@
 #include "audit_libraries.h"
 #include "audit_library.h"
 #include "audit_list.h"
+#include "audit_page.h"
 #include "audit_raw.h"
 #include "audit_read.h"
 #include "audit_scope.h"
@@ -316,12 +317,13 @@ static void say_absent(void *ctx, const char *line)
     }
 }
 
-static void say_blinds(const struct sonde__audit *audit, const void *memory, struct say say)
+static void say_blinds(const struct sonde__audit *audit, const struct sonde__record_page *page,
+                       struct say say)
 {
     if (audit->options.blinds) {
-        sonde__audit_each_blind(memory, &audit->list, true, say.line, say.ctx);
+        sonde__audit_each_blind(page, &audit->list, true, say.line, say.ctx);
     } else {
-        sonde__audit_each_blind(memory, &audit->list, true, say_absent, &say);
+        sonde__audit_each_blind(page, &audit->list, true, say_absent, &say);
     }
 }
 
@@ -335,30 +337,41 @@ void sonde__audit_look(void *ctx, const void *memory, bool all, struct sonde__re
     }
 }
 
+static void read_calls(struct sonde__audit *audit, const struct sonde__record_page *page,
+                       const void *memory, struct sonde__report *report,
+                       void (*say)(void *ctx, const char *line), void *ctx)
+{
+    struct sonde__audit_totals totals;
+    struct sonde__symfile_cache *symbols = open_symbols(audit);
+    if (sonde__audit_read(page, memory, &audit->list, symbols, report, &totals) != SONDE_OK) {
+        say(ctx, "out of memory: not all of what was recorded could be read");
+    }
+    say_totals(audit, &totals, say, ctx);
+    sonde__audit_each_blind(page, &audit->list, audit->options.blinds, say, ctx);
+    if (symbols != NULL) {
+        if (audit->options.blinds) {
+            sonde__audit_each_raw(page, symbols, say, ctx);
+        }
+        sonde__symfile_cache_destroy(symbols);
+    }
+}
+
 void sonde__audit_end(void *ctx, const void *memory, struct sonde__report *report,
                       void (*say)(void *ctx, const char *line), void *say_ctx)
 {
     struct sonde__audit *audit = ctx;
-    const struct sonde__record_page *page = memory;
-    struct sonde__audit_totals totals;
+    struct sonde__record_page *page;
+    if (sonde__audit_page_copy(memory, &page) != SONDE_OK) {
+        say(say_ctx, "out of memory: what was recorded could not be read");
+        return;
+    }
     if (!is_recorded(page, say, say_ctx)) {
-        return;
-    }
-    if (audit->options.blocks) {
+        /* it is said */
+    } else if (audit->options.blocks) {
         read_blocks(audit, memory, true, report, say, say_ctx);
-        say_blinds(audit, memory, (struct say){say, say_ctx});
-        return;
+        say_blinds(audit, page, (struct say){say, say_ctx});
+    } else {
+        read_calls(audit, page, memory, report, say, say_ctx);
     }
-    struct sonde__symfile_cache *symbols = open_symbols(audit);
-    if (sonde__audit_read(memory, &audit->list, symbols, report, &totals) != SONDE_OK) {
-        say(say_ctx, "out of memory: not all of what was recorded could be read");
-    }
-    say_totals(audit, &totals, say, say_ctx);
-    sonde__audit_each_blind(memory, &audit->list, audit->options.blinds, say, say_ctx);
-    if (symbols != NULL) {
-        if (audit->options.blinds) {
-            sonde__audit_each_raw(memory, symbols, say, say_ctx);
-        }
-        sonde__symfile_cache_destroy(symbols);
-    }
+    sonde__audit_page_free(page);
 }

@@ -4,6 +4,7 @@ set(sources
     audit_libraries.c
     audit_library.c
     audit_list.c
+    audit_page.c
     audit_process.c
     audit_raw.c
     audit_read.c

@@ -10,6 +10,9 @@
 enum {
     SONDE__DEPOT_LEVEL_BITS = 8, /* slots of the first table, as a power of two */
     SONDE__DEPOT_LEVELS = 18,
+    /* A view's: what may be written by anybody must be read in bounded time. Recorded stacks have
+     * at most a quarter of it. */
+    SONDE__DEPOT_VIEW_DEPTH = 1024,
 };
 
 /* A slot: the id of a node (24 bits) and eight bits of its hash. */
@@ -29,6 +32,7 @@ struct sonde__depot {
     uint32_t level;  /* the table in use */
     uint32_t closed; /* nodes */
     uint32_t wasted;
+    uint32_t depth_max; /* nodes of a stack; more of somebody else's memory are no stack */
     uint64_t dropped;
     struct sonde__depot_node *nodes;
     uint32_t *slots[SONDE__DEPOT_LEVELS];

@@ -46,6 +46,7 @@ struct sonde__depot *sonde__depot_init(void *memory, uint32_t nodes)
     struct sonde__depot *depot = memory;
     lay_out(depot, memory, nodes);
     depot->taken = SONDE__DEPOT_FIRST;
+    depot->depth_max = UINT32_MAX;
     return depot;
 }
 
@@ -63,6 +64,7 @@ const struct sonde__depot *sonde__depot_view(void *header, const void *memory, u
     taken.next = taken.next < view->capacity ? taken.next : view->capacity;
     taken.labels =
         taken.labels < view->capacity - taken.next ? taken.labels : view->capacity - taken.next;
+    view->depth_max = SONDE__DEPOT_VIEW_DEPTH;
     view->taken = (uint64_t)taken.labels << 32 | taken.next;
     view->level = __atomic_load_n(&depot->level, __ATOMIC_RELAXED);
     view->level = view->level < view->level_count ? view->level : view->level_count - 1;

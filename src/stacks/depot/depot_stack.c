@@ -84,7 +84,7 @@ static void put_frame(struct sonde_stack *stack, uint64_t frame)
 bool sonde__depot_get(const struct sonde__depot *depot, uint32_t id, struct sonde_stack *stack)
 {
     uint64_t frame;
-    uint32_t caller, lost_at = UINT32_MAX;
+    uint32_t caller, depth = 0, lost_at = UINT32_MAX;
     stack->count = 0;
     stack->lost_count = 0;
     stack->end_at = 0;
@@ -96,7 +96,8 @@ bool sonde__depot_get(const struct sonde__depot *depot, uint32_t id, struct sond
         return false;
     }
     while (id >= SONDE__DEPOT_FIRST) {
-        if (!sonde__depot_node(depot, id, &frame, &caller) || caller >= id) {
+        if (!sonde__depot_node(depot, id, &frame, &caller) || caller >= id ||
+            depth++ == depot->depth_max) {
             return false; /* a caller is older than what it calls */
         }
         if ((frame & SONDE__DEPOT_GAP) != 0) {

@@ -194,7 +194,7 @@ enum sonde_status sonde__target_ask(struct sonde__target_process *p, int32_t tid
         return status;
     }
     /* the answer stays as it is until the next request */
-    uint64_t size = sample->stack_size;
+    uint64_t size = *(const volatile uint64_t *)&sample->stack_size; /* may be written: one load */
     size = size <= sizeof sample->stack ? size : 0;
     capture->regs = sample->regs;
     capture->regs.arch = SONDE__ARCH_HOST;

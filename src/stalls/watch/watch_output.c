@@ -197,20 +197,23 @@ static void describe_loop(struct sonde__watch_camera *camera, const struct sonde
                                        [SONDE__PROBE_SIGNAL] = "wait for signals, kind",
                                        [SONDE__PROBE_OTHER] = "io_uring descriptor",
                                        [SONDE__PROBE_MARKS] = "marked by the program"};
-    const struct sonde__probe_candidate *loop = &slot->loop;
+    /* the program may write there: loaded once, then checked */
+    const volatile struct sonde__probe_candidate *from = &slot->loop;
+    const struct sonde__probe_candidate loop = {
+        .object = from->object, .caller = from->caller, .kind = from->kind};
     char place[128] = "?";
-    uint32_t k = loop->kind <= SONDE__PROBE_MARKS ? loop->kind : 0;
+    uint32_t k = loop.kind <= SONDE__PROBE_MARKS ? loop.kind : 0;
     if (camera != NULL) {
-        sonde__watch_place(camera, loop->caller, place, sizeof place);
+        sonde__watch_place(camera, loop.caller, place, sizeof place);
     }
     if (k == SONDE__PROBE_MARKS) {
         snprintf(text, capacity, "%s, first at %s", kind[k], place);
     } else if (k == SONDE__PROBE_COND) {
         snprintf(text, capacity, "%s 0x%llx, waited for at %s", kind[k],
-                 (unsigned long long)loop->object, place);
+                 (unsigned long long)loop.object, place);
     } else {
         snprintf(text, capacity, "%s %lld, waited for at %s", kind[k],
-                 (long long)(int32_t)loop->object, place);
+                 (long long)(int32_t)loop.object, place);
     }
 }
 

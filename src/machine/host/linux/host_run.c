@@ -42,7 +42,7 @@ static bool set_size(int fd, size_t size)
 enum sonde_status sonde__host_shared_create(size_t size, int32_t *ret_fd, void **ret_memory,
                                             struct sonde_error *ret_error)
 {
-    int fd = memfd_create(SONDE__HOST_SHARED_NAME, 0);
+    int fd = memfd_create(SONDE__HOST_SHARED_NAME, MFD_ALLOW_SEALING);
     void *memory;
     if (fd < 0) {
         return refuse(ret_error, "memfd_create");
@@ -53,6 +53,8 @@ enum sonde_status sonde__host_shared_create(size_t size, int32_t *ret_fd, void *
         close(fd);
         return status;
     }
+    /* a program that made it smaller would end whoever reads what is gone by SIGBUS */
+    (void)fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
     *ret_fd = fd;
     *ret_memory = memory;
     return SONDE_OK;

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "audit_page.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "arch_regs.h"
+#include "mem_heap.h"
+
+#define COUNT_OF(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
+
+/* Each word is loaded exactly once: a compiler may make two loads of a plain one. */
+static void load(void *to, const void *from, size_t size)
+{
+    uint32_t *words = to;
+    const volatile uint32_t *at = from;
+    for (size_t i = 0; i < size / sizeof *words; i++) {
+        words[i] = at[i];
+    }
+}
+
+/* The same of `field` up to its first `count` elements, at the same place of both. */
+#define LOAD(page, memory, field, count)                                                           \
+    load((page)->field, (const char *)(memory) + offsetof(struct sonde__record_page, field),       \
+         (count) * sizeof((page)->field[0]))
+
+static uint32_t at_most(uint32_t count, uint32_t most)
+{
+    return count < most ? count : most;
+}
+
+/* An offset of text that is there; of an empty one, else. */
+static uint32_t text_offset(uint32_t at)
+{
+    uint32_t last = sizeof((struct sonde__record_page *)0)->text - 1;
+    return at < last ? at : last;
+}
+
+static void check_images(struct sonde__record_page *page)
+{
+    for (uint32_t i = 0; i < atomic_load(&page->image_count); i++) {
+        struct sonde__record_image *image = &page->images[i];
+        image->path = text_offset(image->path);
+        if (image->build_id.size > SONDE__BUILD_ID_MAX) {
+            image->build_id.size = 0;
+        }
+    }
+}
+
+/* The program writes text, then an entry that refers to it, then the count: so the counts are
+ * loaded before the entries, and the text last. */
+static void copy(struct sonde__record_page *page, const void *memory)
+{
+    const struct sonde__record_page *from = memory;
+    load(page, from, offsetof(struct sonde__record_page, functions));
+    atomic_thread_fence(memory_order_acquire);
+    page->function_count = at_most(page->function_count, COUNT_OF(page->functions));
+    atomic_store(&page->image_count,
+                 at_most(atomic_load(&page->image_count), COUNT_OF(page->images)));
+    atomic_store(&page->blind_count,
+                 at_most(atomic_load(&page->blind_count), COUNT_OF(page->blinds)));
+    atomic_store(&page->site_count, at_most(atomic_load(&page->site_count), COUNT_OF(page->sites)));
+    LOAD(page, from, functions, page->function_count);
+    LOAD(page, from, images, atomic_load(&page->image_count));
+    LOAD(page, from, blinds, atomic_load(&page->blind_count));
+    LOAD(page, from, sites, atomic_load(&page->site_count));
+    atomic_thread_fence(memory_order_acquire);
+    LOAD(page, from, text, sizeof page->text);
+    page->text[sizeof page->text - 1] = '\0';
+    check_images(page);
+    for (uint32_t i = 0; i < atomic_load(&page->blind_count); i++) {
+        if (page->blinds[i].module != UINT32_MAX) {
+            page->blinds[i].module = text_offset(page->blinds[i].module);
+        }
+    }
+    for (uint32_t i = 0; i < atomic_load(&page->site_count); i++) {
+        page->sites[i].module = text_offset(page->sites[i].module);
+    }
+}
+
+enum sonde_status sonde__audit_page_copy(const void *memory, struct sonde__record_page **ret_page)
+{
+    struct sonde__record_page *page = sonde__mem_alloc_zeroed(sizeof *page);
+    if (page == NULL) {
+        return SONDE_MEMORY;
+    }
+    copy(page, memory);
+    *ret_page = page;
+    return SONDE_OK;
+}
+
+void sonde__audit_page_free(struct sonde__record_page *page)
+{
+    sonde__mem_free(page);
+}
+
+struct sonde__image sonde__audit_page_image(const struct sonde__record_page *page, uint32_t index)
+{
+    const struct sonde__record_image *from = &page->images[index];
+    return (struct sonde__image){
+        .path = sonde__audit_page_text(page, from->path),
+        .start = from->start,
+        .end = from->end,
+        .bias = from->bias,
+        .flags = from->flags,
+        .build_id = from->build_id,
+        .arch = SONDE__ARCH_HOST,
+    };
+}

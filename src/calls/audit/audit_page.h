@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A private copy of what a program says in the page that it shares (record_page.h).
+ *
+ * The program may write to its page at any time, and anything. So each field is loaded once, into
+ * memory that nobody else can write; then it is checked; then it is used. Readers of the page take
+ * such a copy and no other. Context: any thread. */
+#ifndef SONDE_AUDIT_PAGE_H
+#define SONDE_AUDIT_PAGE_H
+
+#include <sonde/status.h>
+
+#include "image_set.h"
+#include "record_page.h"
+
+/* memory: a page that its program may be writing. The copy: counts are of entries that are there,
+ * offsets of text are of texts that end (what was none is ""), build-ids have no more bytes than
+ * they can. `functions` are copied as far as function_count says; `names` are not: the caller has
+ * them. Returns OK | MEMORY. Ownership: sonde__audit_page_free(). */
+SONDE_NODISCARD enum sonde_status sonde__audit_page_copy(const void *memory,
+                                                         struct sonde__record_page **ret_page);
+/* page: may be null */
+void sonde__audit_page_free(struct sonde__record_page *page);
+
+/* Text of a copy. */
+static inline const char *sonde__audit_page_text(const struct sonde__record_page *page, uint32_t at)
+{
+    return page->text + at;
+}
+
+/* An image of a copy, which it refers to. index: below image_count */
+struct sonde__image sonde__audit_page_image(const struct sonde__record_page *page, uint32_t index);
+
+#endif

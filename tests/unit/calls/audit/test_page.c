@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a hostile program writes into the page that it shares. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "audit_page.h"
+#include "test.h"
+
+static struct sonde__record_page *shared;
+
+static void *make_page(size_t *ret_size)
+{
+    *ret_size = SONDE__RECORD_OFFSET;
+    void *memory = mmap(NULL, *ret_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(memory != MAP_FAILED);
+    shared = memory;
+    return memory;
+}
+
+/* No byte of the text ends it, and nothing behind it does. */
+TEST(text_without_end)
+{
+    size_t size;
+    char *memory = make_page(&size);
+    struct sonde__record_page *page;
+    memset(memory, 'x', size);
+    atomic_store(&shared->image_count, 3);
+    shared->images[0].path = sizeof shared->text - 2;
+    shared->images[1].path = sizeof shared->text - 1;
+    shared->images[2].path = UINT32_MAX;
+    CHECK_OK(sonde__audit_page_copy(memory, &page));
+    CHECK_EQ(strlen(sonde__audit_page_image(page, 0).path), 1);
+    CHECK_EQ(strlen(sonde__audit_page_image(page, 1).path), 0);
+    CHECK_EQ(strlen(sonde__audit_page_image(page, 2).path), 0);
+    CHECK_EQ(strlen(sonde__audit_page_text(page, page->blinds[0].module)), 0);
+    CHECK_EQ(strlen(sonde__audit_page_text(page, page->sites[0].module)), 0);
+    sonde__audit_page_free(page);
+    CHECK_OK(munmap(memory, size));
+}
+
+TEST(counts_of_what_is_not_there)
+{
+    size_t size;
+    char *memory = make_page(&size);
+    struct sonde__record_page *page;
+    memset(memory, 0xff, size);
+    CHECK_OK(sonde__audit_page_copy(memory, &page));
+    CHECK_EQ(atomic_load(&page->image_count), sizeof page->images / sizeof page->images[0]);
+    CHECK_EQ(atomic_load(&page->blind_count), sizeof page->blinds / sizeof page->blinds[0]);
+    CHECK_EQ(atomic_load(&page->site_count), sizeof page->sites / sizeof page->sites[0]);
+    CHECK_EQ(page->function_count, SONDE__RECORD_FUNCTIONS);
+    for (uint32_t i = 0; i < atomic_load(&page->image_count); i++) {
+        CHECK_EQ(page->images[i].build_id.size, 0);
+    }
+    sonde__audit_page_free(page);
+    CHECK_OK(munmap(memory, size));
+}
+
+static atomic_bool is_over;
+
+/* Right and wrong values in turn. */
+static void *scribble(void *unused)
+{
+    volatile uint32_t *path = &shared->images[0].path;
+    volatile char *end = &shared->text[9];
+    for (uint32_t i = 0; !atomic_load(&is_over); i++) {
+        *path = i % 2 == 0 ? 0 : UINT32_MAX - i;
+        *end = i % 3 == 0 ? '\0' : 'y';
+        atomic_store(&shared->image_count, i % 2 == 0 ? 1 : UINT32_MAX);
+        ((volatile struct sonde__record_image *)shared->images)[0].build_id.size =
+            (uint8_t)(i % 2 == 0 ? 4 : 255);
+    }
+    return unused;
+}
+
+/* Whatever was seen of it, a copy is one that holds. */
+TEST(changed_while_it_is_copied)
+{
+    size_t size;
+    pthread_t thread;
+    char *memory = make_page(&size);
+    memset(shared->text, 'x', sizeof shared->text);
+    CHECK_OK(pthread_create(&thread, NULL, scribble, NULL));
+    for (int i = 0; i < 300; i++) {
+        struct sonde__record_page *page;
+        CHECK_OK(sonde__audit_page_copy(memory, &page));
+        uint32_t count = atomic_load(&page->image_count);
+        CHECK(count <= sizeof page->images / sizeof page->images[0]);
+        for (uint32_t k = 0; k < count; k++) {
+            struct sonde__image image = sonde__audit_page_image(page, k);
+            CHECK(image.path + strlen(image.path) < page->text + sizeof page->text);
+            CHECK(image.build_id.size <= SONDE__BUILD_ID_MAX);
+        }
+        sonde__audit_page_free(page);
+    }
+    atomic_store(&is_over, true);
+    CHECK_OK(pthread_join(thread, NULL));
+    CHECK_OK(munmap(memory, size));
+}
