@@ -16,6 +16,9 @@ found=$(grep -nE '/(work|root|home/[a-z]+)/' "${all[@]}" || true)
 [ -z "$found" ] || complain "$found" 'machine path'
 found=$(wc -l "${code[@]}" | awk '$2 != "total" && $1 > 700 {print $2 " has " $1 " lines"}')
 [ -z "$found" ] || complain "$found" 'more than one idea in a file?'
+# fields of a public comment begin a line, or stand behind a gap of six
+found=$(grep -nE '[^ *] {1,5}(Returns|Context|Blocks|Ownership|Example) {2,}|[^ ] (Context|Blocks|Ownership) (any|no|handler|nothing)\b' include/sonde/*.h || true)
+[ -z "$found" ] || complain "$found" 'a field of a public comment is glued to the text before it'
 # an architecture or an operating system is named in the ports only
 found=$(grep -nE '^# *(if|ifdef|elif).*(__x86_64__|__aarch64__|__linux__|__APPLE__)' "${code[@]}" |
     grep -vE '^(src/(machine|calls/probe)/|preload/|tests/|fuzz/|bench/|examples/)' || true)

@@ -292,7 +292,9 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_block_holders(struct sonde_blo
 SONDE_API void sonde_block_print(const void *block);
 
 /* Text of an enum sonde_block_kind ("strong") and of an enum sonde_block_source ("helper").
- * Returns a static string, also for numbers that are none.  Context: handler. */
+ *
+ * Returns    a static string, also for numbers that are none
+ * Context    handler      Blocks  no      Ownership  static */
 SONDE_API const char *sonde_block_kind_text(unsigned kind);
 SONDE_API const char *sonde_block_source_text(unsigned source);
 

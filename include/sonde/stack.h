@@ -146,7 +146,9 @@ static inline uint64_t sonde_stack_lookup_pc(const struct sonde_stack *stack, ui
  * skip   whole frames to leave out, counted from frame 0
  *
  * Returns    OK | USAGE (no arrays, capacity 0). A stack that ends early is OK and says why in
- * `end` Context    handler: no lock, no heap; also before main, after fork, inside malloc Blocks no
+ *            `end`
+ * Context    handler: no lock, no heap; also before main, after fork, inside malloc
+ * Blocks     no
  * Ownership  nothing is transferred
  * Example    examples/stack_capture.c */
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_capture(struct sonde_stack *stack,

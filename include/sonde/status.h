@@ -56,7 +56,9 @@ struct sonde_error {
 typedef int (*sonde_write)(void *ctx, const void *bytes, size_t size_bytes);
 
 /* The name of a status ("DENIED") and a short text for it.
- * Returns a static string, also for numbers that are no status.  Context: handler. */
+ *
+ * Returns    a static string, also for numbers that are no status
+ * Context    handler      Blocks  no      Ownership  static */
 SONDE_API const char *sonde_status_name(enum sonde_status status);
 SONDE_API const char *sonde_status_text(enum sonde_status status);
 

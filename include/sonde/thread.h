@@ -136,9 +136,10 @@ struct sonde_capture_options {
  *
  * Returns    OK | USAGE | ABSENT (no such thread, or it ended meanwhile) | BUSY (it runs and may
  * not be signalled, or another thread captures with signals right now) | TIMEOUT (it did not
- * answer) | UNSUPPORTED (the machine does not tell: an emulator, no /proc) | DENIED Context    any
- * thread; not handler Blocks     up to timeout_ns when the thread runs Ownership  nothing is
- * transferred Example    examples/thread_capture.c */
+ * answer) | UNSUPPORTED (the machine does not tell: an emulator, no /proc) | DENIED
+ * Context    any thread; not handler      Blocks  up to timeout_ns when the thread runs
+ * Ownership  nothing is transferred
+ * Example    examples/thread_capture.c */
 SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_thread_capture(int32_t tid, const struct sonde_capture_options *options,
                      struct sonde_stack *stack, struct sonde_captured *ret_captured);
@@ -159,7 +160,8 @@ typedef int (*sonde_thread_each)(void *ctx, const struct sonde_thread *thread,
  * each     called for each thread, never after a failure of the whole
  *
  * Returns    OK (also when single threads could not be read) | USAGE | MEMORY | UNREADABLE (no
- * /proc) Context    any thread; not handler Blocks     up to timeout_ns for each running thread
+ *            /proc)
+ * Context    any thread; not handler      Blocks  up to timeout_ns for each running thread
  * Ownership  nothing is transferred
  * Example    examples/threads_capture.c */
 SONDE_API SONDE_NODISCARD enum sonde_status
