@@ -18,5 +18,6 @@ set(sources
     ${SONDE_PORT}/host_scratch.c
     ${SONDE_PORT}/host_selftest.c
     ${SONDE_PORT}/host_signal.c
+    ${SONDE_PORT}/host_tracer.c
     ${SONDE_PORT}/host_waiter.c
 )

@@ -230,30 +230,58 @@ void sonde__target_read_stopped(struct sonde__target_process *p, int32_t tid,
     sonde__target_walk(&p->base, &ret_capture->regs, false, sonde__window_read, p->window, stack);
 }
 
+struct stop {
+    struct sonde__target_process *process;
+    int32_t tid;
+    struct sonde_stack *stack;
+    struct sonde__capture *capture;
+    enum sonde_status status;
+    bool seized, traced; /* traced: it still is */
+};
+
+/* On the tracer's thread. */
+static void stop_and_read(void *ctx)
+{
+    struct stop *stop = ctx;
+    int32_t signal = 0;
+    stop->status = sonde__host_ptrace_seize(stop->tid, NULL);
+    stop->seized = stop->status == SONDE_OK;
+    if (!stop->seized) {
+        return;
+    }
+    uint64_t begin_ns = sonde__os_now_ns();
+    stop->traced = true;
+    stop->status = sonde__host_ptrace_interrupt(stop->tid);
+    if (stop->status == SONDE_OK) {
+        stop->status = sonde__host_ptrace_wait(stop->tid, PTRACE_WAIT_NS, &signal);
+    }
+    if (stop->status == SONDE_OK) {
+        sonde__target_read_stopped(stop->process, stop->tid, stop->stack, stop->capture);
+        stop->traced = !sonde__host_ptrace_detach(stop->tid, signal);
+        stop->capture->pause_ns = sonde__os_now_ns() - begin_ns;
+    }
+}
+
 static enum outcome capture_ptrace(struct sonde__target_process *p, int32_t tid, bool was_running,
                                    struct sonde_stack *stack, struct sonde__capture *capture)
 {
-    uint64_t begin_ns;
-    int32_t signal = 0;
-    enum sonde_status status = sonde__host_ptrace_seize(tid, NULL);
-    if (status != SONDE_OK) {
-        capture->status = status;
-        return sonde__host_thread_ended(p->base.pid, tid) ? AGAIN : REFUSED;
+    struct stop stop = {.process = p, .tid = tid, .stack = stack, .capture = capture};
+    capture->status = sonde__target_need_tracer(p);
+    if (capture->status != SONDE_OK) {
+        return REFUSED;
     }
-    begin_ns = sonde__os_now_ns();
-    status = sonde__host_ptrace_interrupt(tid);
-    if (status == SONDE_OK) {
-        status = sonde__host_ptrace_wait(tid, PTRACE_WAIT_NS, &signal);
+    sonde__host_tracer_run(p->tracer, stop_and_read, &stop);
+    if (stop.traced) {
+        sonde__target_release(p);
     }
-    capture->status = status;
-    if (status == SONDE_OK) {
-        sonde__target_read_stopped(p, tid, stack, capture);
+    if (stop.status == SONDE_OK) {
+        capture->early = capture->by == SONDE__CAPTURED_PTRACE && was_running &&
+                         sonde__target_ended_early(p, &capture->regs);
+        return DONE;
     }
-    sonde__host_ptrace_detach(tid, signal);
-    capture->pause_ns = sonde__os_now_ns() - begin_ns;
-    capture->early = capture->by == SONDE__CAPTURED_PTRACE && was_running &&
-                     sonde__target_ended_early(p, &capture->regs);
-    return status == SONDE_OK ? DONE : status == SONDE_ABSENT ? AGAIN : REFUSED;
+    capture->status = stop.status;
+    return stop.seized ? (stop.status == SONDE_ABSENT ? AGAIN : REFUSED)
+                       : (sonde__host_thread_ended(p->base.pid, tid) ? AGAIN : REFUSED);
 }
 
 /* Where the probe has no handler yet it is told to set one; that takes until the next turn of some
@@ -318,6 +346,9 @@ static enum outcome capture_running(struct sonde__target_process *p, int32_t tid
     if ((p->ways & SONDE__TARGET_BY_PTRACE) != 0) {
         outcome = capture_ptrace(p, tid, true, stack, capture);
     }
+    if (outcome == REFUSED && capture->status == SONDE_TIMEOUT) {
+        return outcome; /* what we know of it is old: a signal might meet it in a wait */
+    }
     if (outcome == REFUSED && (p->ways & SONDE__TARGET_BY_SIGNAL) != 0 &&
         p->sample_of_probe != NULL) {
         how = "asked by a signal";
@@ -363,7 +394,10 @@ static void say_refused(struct sonde__target_process *p, int32_t tid,
         return; /* who refused said why */
     }
     if (capture->status == SONDE_TIMEOUT) {
-        sonde__target_note(capture, "it could not be stopped in time");
+        sonde__target_note(capture,
+                           "it did not stop within %u ms (one long call of the kernel, or no CPU) "
+                           "and was released",
+                           (unsigned)(PTRACE_WAIT_NS / 1000000));
     } else if (capture->status != SONDE_DENIED) {
         sonde__target_note(capture, "it could not be stopped: %s",
                            sonde_status_text(capture->status));
@@ -387,8 +421,7 @@ void sonde__target_process_capture(struct sonde__target *target, const struct so
 {
     struct sonde__target_process *p = (struct sonde__target_process *)target;
     struct sonde__host_thread now = {.letter = '?'};
-    if (sonde__target_process_halted(p, thread->tid)) {
-        sonde__target_read_stopped(p, thread->tid, stack, ret_capture);
+    if (p->is_stopped && sonde__target_capture_halted(p, thread->tid, stack, ret_capture)) {
         return;
     }
     for (unsigned i = 0; i < ATTEMPTS; i++) {

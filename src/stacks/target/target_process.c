@@ -18,8 +18,7 @@ static struct sonde__target_process *process_of(struct sonde__target *target)
 static void close_process(struct sonde__target *target)
 {
     struct sonde__target_process *p = process_of(target);
-    uint64_t pause_ns;
-    sonde__target_process_resume(target, &pause_ns);
+    sonde__target_release(p);
     sonde__target_base_done(target);
     sonde__host_maps_done(&p->maps);
     sonde__mem_free(p->stopped);

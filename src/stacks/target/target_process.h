@@ -5,14 +5,14 @@
 
 #include "host_perf.h"
 #include "host_signal.h"
+#include "host_tracer.h"
 #include "probe_sample.h"
 #include "target_private.h"
 #include "target_window.h"
 
 struct sonde__target_stopped {
     int32_t tid;
-    int32_t signal; /* to deliver when it goes on */
-    bool halted;    /* it stopped within the deadline */
+    bool halted; /* it has stopped */
 };
 
 struct sonde__target_process {
@@ -25,8 +25,8 @@ struct sonde__target_process {
     struct sonde__host_maps maps;
     struct sonde__window *window;
     struct sonde__host_perf_sample *sample; /* made at the first running thread */
+    struct sonde__host_tracer *tracer;      /* made at the first thread that is to be stopped */
     struct sonde__target_stopped *stopped;  /* mode STOP, between stop and resume */
-    size_t stopped_capacity;
     uint32_t stopped_count;
     uint64_t stopped_at_ns;
     bool is_stopped;
@@ -38,8 +38,14 @@ enum sonde_status sonde__target_process_stop(struct sonde__target *target,
                                              struct sonde_error *ret_error);
 void sonde__target_process_resume(struct sonde__target *target, uint64_t *ret_pause_ns);
 
-/* Have we stopped this thread (by now)? */
-bool sonde__target_process_halted(struct sonde__target_process *p, int32_t tid);
+/* Between stop and resume: capture a thread that has stopped by now. False: it has not. */
+bool sonde__target_capture_halted(struct sonde__target_process *p, int32_t tid,
+                                  struct sonde_stack *stack, struct sonde__capture *ret_capture);
+
+/* The thread that traces for us. Returns OK | MEMORY | OS. */
+SONDE_NODISCARD enum sonde_status sonde__target_need_tracer(struct sonde__target_process *p);
+/* Release all that is still traced, whatever it does. */
+void sonde__target_release(struct sonde__target_process *p);
 
 /* --- target_signal.c --- */
 
@@ -70,7 +76,7 @@ void sonde__target_walk_copy(struct sonde__target_process *p, const uint8_t *byt
                              uint64_t address, size_t size, struct sonde_stack *stack,
                              struct sonde__capture *capture);
 
-/* A stopped thread (by us): registers by ptrace, stack through the window. */
+/* A stopped thread (by us): registers by ptrace, stack through the window. Context: the tracer. */
 void sonde__target_read_stopped(struct sonde__target_process *p, int32_t tid,
                                 struct sonde_stack *stack, struct sonde__capture *ret_capture);
 

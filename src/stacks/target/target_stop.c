@@ -4,8 +4,8 @@
  * Every thread is seized and interrupted before any is waited for. A thread that is still running
  * may start new ones meanwhile, so the list is read until it holds nothing unknown; a halted thread
  * starts none, so this ends. A thread in an uninterruptible wait (a disk, a vfork parent) stops
- * only when that ends: it is not waited for, and read passively; it is let go when it stops at
- * last, or by the kernel when we end. */
+ * only when that ends: it is not waited for, and read passively. All of them are released at once,
+ * by the end of the thread that traced them: late ones, too, and those that are gone. */
 #include "base_status.h"
 #include "host_process.h"
 #include "host_ptrace.h"
@@ -37,9 +37,6 @@ static enum sonde_status seize(struct sonde__target_process *p, int32_t tid,
 {
     char why[160];
     enum sonde_status status;
-    if (!sonde__mem_grow(&p->stopped, p->stopped_count, &p->stopped_capacity, sizeof *p->stopped)) {
-        return sonde__base_fail(ret_error, SONDE_MEMORY, "threads", NULL, 0, 0);
-    }
     status = sonde__host_ptrace_seize(tid, NULL);
     if (status != SONDE_OK && sonde__host_thread_ended(p->base.pid, tid)) {
         return SONDE_OK; /* meanwhile; for a moment the refusal is EPERM */
@@ -59,23 +56,30 @@ static enum sonde_status seize(struct sonde__target_process *p, int32_t tid,
     }
     p->stopped[p->stopped_count++] = (struct sonde__target_stopped){.tid = tid};
     status = sonde__host_ptrace_interrupt(tid);
-    return status == SONDE_ABSENT ? SONDE_OK : status; /* ended: the wait notices */
+    if (status == SONDE_OK || status == SONDE_ABSENT) {
+        return SONDE_OK; /* ended: the wait notices */
+    }
+    return sonde__base_fail(ret_error, status, "cannot stop the threads", sonde_status_text(status),
+                            0, (uint64_t)tid);
 }
 
-static bool in_disk_wait(const struct sonde__target_process *p, int32_t tid)
+/* In an uninterruptible wait; or it has ended, and is the main thread of others that have not. */
+static bool stays_away(const struct sonde__target_process *p, int32_t tid)
 {
     struct sonde__host_thread now;
-    return sonde__host_thread_read(p->base.pid, tid, &now) == SONDE_OK && now.letter == 'D';
+    return sonde__host_thread_read(p->base.pid, tid, &now) == SONDE_OK &&
+           (now.letter == 'D' || now.letter == 'Z');
 }
 
 /* Look once. False: it may still stop. */
 static bool has_settled(struct sonde__target_process *p, struct sonde__target_stopped *thread,
                         uint64_t waited_ns)
 {
-    enum sonde_status status = sonde__host_ptrace_wait(thread->tid, 0, &thread->signal);
+    int32_t signal; /* the kernel keeps it */
+    enum sonde_status status = sonde__host_ptrace_wait(thread->tid, 0, &signal);
     thread->halted = status == SONDE_OK;
     return status != SONDE_TIMEOUT || waited_ns >= HALT_WAIT_NS ||
-           (waited_ns >= DISK_WAIT_NS && in_disk_wait(p, thread->tid));
+           (waited_ns >= DISK_WAIT_NS && stays_away(p, thread->tid));
 }
 
 /* Look at all in turns until each has stopped, has ended, or will not stop soon. We sleep between
@@ -101,6 +105,41 @@ static void await_halts(struct sonde__target_process *p, uint32_t first)
     }
 }
 
+struct round {
+    struct sonde__target_process *process;
+    const int32_t *tids;
+    size_t count;
+    enum sonde_status status;
+    struct sonde_error *ret_error;
+};
+
+/* On the tracer's thread. */
+static void seize_and_await(void *ctx)
+{
+    struct round *round = ctx;
+    struct sonde__target_process *p = round->process;
+    uint32_t first = p->stopped_count;
+    for (size_t i = 0; round->status == SONDE_OK && i < round->count; i++) {
+        if (!is_known(p, round->tids[i])) {
+            round->status = seize(p, round->tids[i], round->ret_error);
+        }
+    }
+    if (round->status == SONDE_OK) {
+        await_halts(p, first);
+    }
+}
+
+static bool reserve(struct sonde__target_process *p, size_t more)
+{
+    struct sonde__target_stopped *stopped =
+        sonde__mem_resize_array(p->stopped, p->stopped_count + more + 1, sizeof *stopped);
+    if (stopped == NULL) {
+        return false;
+    }
+    p->stopped = stopped;
+    return true;
+}
+
 /* One round: seize what is new, then wait for what was seized. The tids are enough: asking what
  * each thread does and is called would lengthen the pause several times. *ret_new: how many were
  * new. */
@@ -108,21 +147,30 @@ static enum sonde_status stop_round(struct sonde__target_process *p, uint32_t *r
                                     struct sonde_error *ret_error)
 {
     int32_t *tids = NULL;
-    size_t count = 0;
+    struct round round = {.process = p, .ret_error = ret_error};
     uint32_t first = p->stopped_count;
-    enum sonde_status status = sonde__host_tids_read(p->base.pid, &tids, &count, ret_error);
-    for (size_t i = 0; status == SONDE_OK && i < count; i++) {
-        if (!is_known(p, tids[i])) {
-            status = seize(p, tids[i], ret_error);
-        }
+    SONDE_TRY(sonde__host_tids_read(p->base.pid, &tids, &round.count, ret_error));
+    round.tids = tids;
+    /* here, and not on the tracer's thread: libc would set up a heap for that one */
+    if (reserve(p, round.count)) {
+        sonde__host_tracer_run(p->tracer, seize_and_await, &round);
+    } else {
+        round.status = sonde__base_fail(ret_error, SONDE_MEMORY, "threads", NULL, 0, 0);
     }
     sonde__mem_free(tids);
-    if (status != SONDE_OK) {
-        return status;
-    }
-    await_halts(p, first);
     *ret_new = p->stopped_count - first;
-    return SONDE_OK;
+    return round.status;
+}
+
+enum sonde_status sonde__target_need_tracer(struct sonde__target_process *p)
+{
+    return p->tracer != NULL ? SONDE_OK : sonde__host_tracer_start(&p->tracer);
+}
+
+void sonde__target_release(struct sonde__target_process *p)
+{
+    sonde__host_tracer_end(p->tracer);
+    p->tracer = NULL;
 }
 
 enum sonde_status sonde__target_process_stop(struct sonde__target *target,
@@ -132,6 +180,11 @@ enum sonde_status sonde__target_process_stop(struct sonde__target *target,
     uint64_t pause_ns;
     if (p->is_stopped) {
         return sonde__base_fail(ret_error, SONDE_BUSY, "already stopped", NULL, 0, 0);
+    }
+    enum sonde_status ready = sonde__target_need_tracer(p);
+    if (ready != SONDE_OK) {
+        return sonde__base_fail(ret_error, ready, "cannot stop the threads",
+                                "a thread of our own could not be started", 0, 0);
     }
     p->is_stopped = true;
     p->stopped_at_ns = sonde__os_now_ns();
@@ -151,42 +204,46 @@ enum sonde_status sonde__target_process_stop(struct sonde__target *target,
                             0);
 }
 
-/* Only a stopped thread can be let go. False: it is still in its wait, and ours. */
-static bool let_go(struct sonde__target_stopped *thread)
-{
-    if (!thread->halted) {
-        enum sonde_status status = sonde__host_ptrace_wait(thread->tid, 0, &thread->signal);
-        if (status != SONDE_OK) {
-            return status != SONDE_TIMEOUT; /* it has ended */
-        }
-    }
-    sonde__host_ptrace_detach(thread->tid, thread->signal);
-    return true;
-}
-
 void sonde__target_process_resume(struct sonde__target *target, uint64_t *ret_pause_ns)
 {
     struct sonde__target_process *p = (struct sonde__target_process *)target;
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < p->stopped_count; i++) {
-        if (!let_go(&p->stopped[i])) {
-            p->stopped[kept++] = p->stopped[i]; /* tried again at the next stop, and at closing */
-        }
-    }
+    sonde__target_release(p);
     *ret_pause_ns = p->is_stopped ? sonde__os_now_ns() - p->stopped_at_ns : 0;
-    p->stopped_count = kept;
+    p->stopped_count = 0;
     p->is_stopped = false;
 }
 
-bool sonde__target_process_halted(struct sonde__target_process *p, int32_t tid)
+struct look {
+    struct sonde__target_process *process;
+    int32_t tid;
+    struct sonde_stack *stack;
+    struct sonde__capture *capture;
+    bool done;
+};
+
+/* On the tracer's thread. */
+static void read_halted(void *ctx)
 {
+    struct look *look = ctx;
+    struct sonde__target_process *p = look->process;
     for (uint32_t i = 0; i < p->stopped_count; i++) {
         struct sonde__target_stopped *thread = &p->stopped[i];
-        if (thread->tid == tid) {
-            thread->halted =
-                thread->halted || sonde__host_ptrace_wait(tid, 0, &thread->signal) == SONDE_OK;
-            return thread->halted;
+        if (thread->tid == look->tid) {
+            if (!thread->halted) {
+                (void)has_settled(p, thread, 0); /* a late one may have stopped by now */
+            }
+            look->done = thread->halted;
         }
     }
-    return false;
+    if (look->done) {
+        sonde__target_read_stopped(p, look->tid, look->stack, look->capture);
+    }
+}
+
+bool sonde__target_capture_halted(struct sonde__target_process *p, int32_t tid,
+                                  struct sonde_stack *stack, struct sonde__capture *ret_capture)
+{
+    struct look look = {p, tid, stack, ret_capture, false};
+    sonde__host_tracer_run(p->tracer, read_halted, &look);
+    return look.done;
 }

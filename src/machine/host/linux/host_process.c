@@ -323,16 +323,20 @@ void sonde__host_explain_denied(int32_t pid, char *ret_text, size_t capacity)
 
 bool sonde__host_explain_tracer(int32_t tid, char *ret_text, size_t capacity)
 {
-    struct sonde__host_process traced = {0};
+    struct sonde__host_process traced = {0}, process;
     struct sonde__host_thread tracer;
     if (sonde__host_process_read(tid, &traced, NULL) != SONDE_OK || traced.tracer == 0) {
         return false;
     }
-    if (sonde__host_thread_read(traced.tracer, traced.tracer, &tracer) != SONDE_OK) {
-        snprintf(ret_text, capacity, "process %d traces it already: detach that", traced.tracer);
+    /* the tracer is one thread of a process */
+    int32_t pid = sonde__host_process_read(traced.tracer, &process, NULL) == SONDE_OK
+                      ? process.pid
+                      : traced.tracer;
+    if (sonde__host_thread_read(pid, pid, &tracer) != SONDE_OK) {
+        snprintf(ret_text, capacity, "process %d traces it already: detach that", pid);
     } else {
-        snprintf(ret_text, capacity, "process %d (%s) traces it already: detach that",
-                 traced.tracer, tracer.name);
+        snprintf(ret_text, capacity, "process %d (%s) traces it already: detach that", pid,
+                 tracer.name);
     }
     return true;
 }

@@ -36,28 +36,36 @@ enum sonde_status sonde__host_ptrace_interrupt(int32_t tid)
     return ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0 ? SONDE_OK : last_status(NULL);
 }
 
-/* waitpid() has no deadline; a thread in an uninterruptible wait stops whenever that ends. Polling
- * starts at what a thread on a CPU needs. */
+/* One look, which leaves the stop as it is: what was taken, the kernel would not deliver when the
+ * tracer ends. Who has ended is released with the tracer, too. Returns OK | ABSENT | TIMEOUT (not
+ * yet) | OS. */
+static enum sonde_status look_for_stop(int32_t tid, int32_t *ret_signal)
+{
+    siginfo_t info = {.si_pid = 0};
+    if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL) != 0) {
+        return errno == EINTR ? SONDE_TIMEOUT : errno == ECHILD ? SONDE_ABSENT : SONDE_OS;
+    }
+    if (info.si_pid == 0) {
+        return SONDE_TIMEOUT;
+    }
+    if (info.si_code != CLD_STOPPED && info.si_code != CLD_TRAPPED) {
+        return SONDE_ABSENT;
+    }
+    /* an event stop is ours; any other is a signal on its way to the thread */
+    *ret_signal = info.si_status >> 8 == 0 ? info.si_status : 0;
+    return SONDE_OK;
+}
+
+/* No way of waiting has a deadline, and a thread in an uninterruptible wait stops whenever that
+ * ends. Polling starts at what a thread on a CPU needs. */
 enum sonde_status sonde__host_ptrace_wait(int32_t tid, uint64_t timeout_ns, int32_t *ret_signal)
 {
     uint64_t begin_ns = sonde__os_now_ns();
     uint64_t pause_ns = POLL_FIRST_NS;
     for (;;) {
-        int status;
-        pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
-        if (got == tid) {
-            if (!WIFSTOPPED(status)) {
-                return SONDE_ABSENT;
-            }
-            /* an event stop is ours; any other is a signal on its way to the thread */
-            *ret_signal = status >> 16 == 0 ? WSTOPSIG(status) : 0;
-            return SONDE_OK;
-        }
-        if (got < 0 && errno != EINTR) {
-            return errno == ECHILD ? SONDE_ABSENT : SONDE_OS;
-        }
-        if (sonde__os_now_ns() - begin_ns >= timeout_ns) {
-            return SONDE_TIMEOUT;
+        enum sonde_status status = look_for_stop(tid, ret_signal);
+        if (status != SONDE_TIMEOUT || sonde__os_now_ns() - begin_ns >= timeout_ns) {
+            return status;
         }
         sonde__host_sleep(pause_ns);
         pause_ns = pause_ns * 2 < POLL_MAX_NS ? pause_ns * 2 : POLL_MAX_NS;
@@ -78,7 +86,7 @@ enum sonde_status sonde__host_ptrace_registers(int32_t tid, struct sonde__regs *
                : SONDE_UNSUPPORTED;
 }
 
-void sonde__host_ptrace_detach(int32_t tid, int32_t signal)
+bool sonde__host_ptrace_detach(int32_t tid, int32_t signal)
 {
-    (void)ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)signal);
+    return ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)signal) == 0;
 }

@@ -1,0 +1,575 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Threads that stop late, never, or are gone when they would: none is left stopped or traced.
+ *
+ * The system calls on the way are real, but something happens right before one of them: ptrace() is
+ * defined here, in libc's place. What is long about the stops is a vfork(): its parent is in an
+ * uninterruptible wait until the child ends, which is when the test says so. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "host_process.h"
+#include "os.h"
+#include "target.h"
+#include "test.h"
+
+enum { FRAMES = 64, THREADS = 2, LOOKS_MAX = 60000, LOOK_US = 1000 };
+
+/* --- something happens before a call of ptrace() --- */
+
+static void (*before_call)(int32_t tid);
+static enum __ptrace_request before_which;
+static int refusal; /* that call fails with this errno; 0: it is made */
+
+long ptrace(enum __ptrace_request request, ...)
+{
+    va_list list;
+    va_start(list, request);
+    pid_t pid = va_arg(list, pid_t);
+    void *address = va_arg(list, void *);
+    void *data = va_arg(list, void *);
+    va_end(list);
+    if (request == before_which && before_call != NULL) {
+        before_call(pid);
+    }
+    if (request == before_which && refusal != 0) {
+        errno = refusal;
+        return -1;
+    }
+    return syscall(SYS_ptrace, (long)request, pid, address, data);
+}
+
+/* --- the program: threads that count, and do what they are told --- */
+
+enum order { COUNT, VFORK, EXIT_THREAD, EXIT_PROCESS, EXEC };
+
+static struct shared {
+    _Atomic int32_t tid[THREADS];
+    _Atomic int order[THREADS]; /* enum order */
+    _Atomic uint64_t turns[THREADS];
+    _Atomic bool vfork_over;
+    _Atomic int signals;
+    _Atomic bool captured; /* by a process that traces for the test */
+} * shared;
+
+static pid_t program;
+
+static void obey(unsigned i)
+{
+    pid_t child;
+    switch ((enum order)atomic_exchange(&shared->order[i], COUNT)) {
+    case COUNT:
+        break;
+    case VFORK:
+        child = vfork();
+        if (child == 0) {
+            while (!atomic_load(&shared->vfork_over)) {
+                usleep(LOOK_US);
+            }
+            _exit(0);
+        }
+        while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+        }
+        break;
+    case EXIT_THREAD:
+        pthread_exit(NULL);
+    case EXIT_PROCESS:
+        _exit(7);
+    case EXEC:
+        execl("/bin/sleep", "sleep", "0", (char *)NULL);
+        _exit(127);
+    }
+}
+
+static void *count(void *arg)
+{
+    unsigned i = (unsigned)(uintptr_t)arg;
+    atomic_store(&shared->tid[i], sonde__os_tid());
+    for (;;) {
+        atomic_fetch_add(&shared->turns[i], 1);
+        if (atomic_load(&shared->order[i]) != COUNT) {
+            obey(i);
+        }
+    }
+    return NULL;
+}
+
+static void on_signal(int signal)
+{
+    (void)signal;
+    atomic_fetch_add(&shared->signals, 1);
+}
+
+static void run_program(void)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGUSR1, on_signal);
+    for (uintptr_t i = 0; i < THREADS; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, count, (void *)i);
+    }
+    for (;;) {
+        pause();
+    }
+}
+
+static void start_program(void)
+{
+    if (sonde__os_reader() != SONDE__OS_READER_PROCESS) {
+        SKIP("under an emulator nothing can be traced");
+    }
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(shared != MAP_FAILED);
+    program = fork();
+    if (program == 0) {
+        run_program();
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        for (unsigned n = 0; n < LOOKS_MAX && atomic_load(&shared->turns[i]) == 0; n++) {
+            usleep(LOOK_US);
+        }
+    }
+}
+
+static void end_program(void)
+{
+    kill(program, SIGKILL);
+    waitpid(program, NULL, 0);
+    munmap(shared, sizeof *shared);
+}
+
+static char letter_of(int32_t tid)
+{
+    struct sonde__host_thread now = {.letter = '?'};
+    (void)!sonde__host_thread_read(program, tid, &now);
+    return now.letter;
+}
+
+static bool await_letter(int32_t tid, char letter)
+{
+    for (unsigned n = 0; n < LOOKS_MAX; n++) {
+        if (letter_of(tid) == letter) {
+            return true;
+        }
+        usleep(LOOK_US);
+    }
+    return false;
+}
+
+static int32_t tracer_of(int32_t tid)
+{
+    struct sonde__host_process process = {0};
+    return sonde__host_process_read(tid, &process, NULL) == SONDE_OK ? process.tracer : 0;
+}
+
+/* It runs, and nobody traces it. */
+static void check_goes_on(unsigned i)
+{
+    uint64_t before = atomic_load(&shared->turns[i]);
+    for (unsigned n = 0; n < LOOKS_MAX && atomic_load(&shared->turns[i]) < before + 3; n++) {
+        if (letter_of(shared->tid[i]) == 't' && n > 2000) {
+            FAIL("thread %u is left stopped", i);
+        }
+        usleep(LOOK_US);
+    }
+    CHECK(atomic_load(&shared->turns[i]) >= before + 3);
+    CHECK_EQ(tracer_of(shared->tid[i]), 0);
+}
+
+/* --- what happens --- */
+
+static void order(int32_t tid, enum order what)
+{
+    for (unsigned i = 0; i < THREADS; i++) {
+        if (shared->tid[i] == tid) {
+            atomic_store(&shared->order[i], what);
+        }
+    }
+}
+
+static void enter_vfork(int32_t tid)
+{
+    order(tid, VFORK);
+    (void)await_letter(tid, 'D');
+}
+
+static void enter_vfork_and_stop(int32_t tid)
+{
+    enter_vfork(tid);
+    kill(program, SIGSTOP);
+}
+
+static void exit_thread(int32_t tid)
+{
+    order(tid, EXIT_THREAD);
+    (void)await_letter(tid, 'Z');
+}
+
+static void exit_process(int32_t tid)
+{
+    order(tid, EXIT_PROCESS);
+    (void)await_letter(program, 'Z');
+}
+
+static void execute(int32_t tid)
+{
+    order(tid, EXEC);
+    for (unsigned n = 0; n < LOOKS_MAX && letter_of(tid) != '?'; n++) { /* it is the leader now */
+        usleep(LOOK_US);
+    }
+}
+
+static void send_signal(int32_t tid)
+{
+    syscall(SYS_tgkill, program, tid, SIGUSR1);
+    (void)await_letter(tid, 't'); /* who is traced stops for it */
+}
+
+static void die(int32_t tid)
+{
+    (void)tid;
+    raise(SIGKILL);
+}
+
+static void before(enum __ptrace_request which, void (*what)(int32_t tid))
+{
+    before_which = which;
+    before_call = what;
+}
+
+/* --- captures --- */
+
+static struct sonde__target *open_program(enum sonde__target_mode mode)
+{
+    const struct sonde__target_options options = {
+        .mode = mode, .restricted = true, .ways = SONDE__TARGET_BY_PTRACE};
+    struct sonde__target *target;
+    struct sonde_error error;
+    CHECK_OK(sonde__target_open_process(program, &options, &target, &error));
+    return target;
+}
+
+/* Thread `i`, which runs. */
+static struct sonde__capture capture(struct sonde__target *target, unsigned i)
+{
+    const struct sonde__thread thread = {.tid = shared->tid[i]};
+    struct sonde__capture captured;
+    struct sonde_stack stack;
+    uint64_t pcs[FRAMES];
+    uint8_t how[FRAMES];
+    sonde_stack_init(&stack, pcs, how, FRAMES, 0);
+    sonde__target_capture(target, &thread, &stack, &captured);
+    return captured;
+}
+
+/* As the sampler does: until it has tried to stop the thread. */
+static struct sonde__capture capture_stopping(unsigned i)
+{
+    struct sonde__target *target = open_program(SONDE__TARGET_PASSIVE);
+    struct sonde__capture captured;
+    do {
+        captured = capture(target, i);
+    } while (captured.note[0] != '\0' && strstr(captured.note, "had no CPU") != NULL);
+    before(0, NULL);
+    sonde__target_close(target);
+    return captured;
+}
+
+/* In a process of its own, which stays, and closes nothing; or is ended meanwhile. */
+static pid_t capture_apart(unsigned i)
+{
+    pid_t tracer = fork();
+    if (tracer == 0) {
+        struct sonde__target *target = open_program(SONDE__TARGET_PASSIVE);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)capture(target, i);
+        atomic_store(&shared->captured, true);
+        for (;;) {
+            pause();
+        }
+    }
+    return tracer;
+}
+
+static void await_captured(void)
+{
+    for (unsigned n = 0; n < LOOKS_MAX && !atomic_load(&shared->captured); n++) {
+        usleep(LOOK_US);
+    }
+    CHECK(atomic_load(&shared->captured));
+}
+
+static void end_tracer(pid_t tracer)
+{
+    kill(tracer, SIGKILL);
+    waitpid(tracer, NULL, 0);
+}
+
+/* --- a late stop --- */
+
+TEST_TIMEOUT(a_sampled_thread_that_stops_late_goes_on, 120)
+{
+    start_program();
+    before(PTRACE_INTERRUPT, enter_vfork);
+    struct sonde__target *target = open_program(SONDE__TARGET_PASSIVE);
+    struct sonde__capture captured;
+    do {
+        captured = capture(target, 0);
+    } while (captured.status != SONDE_TIMEOUT && letter_of(shared->tid[0]) != 'D');
+    CHECK_EQ(captured.status, SONDE_TIMEOUT);
+    CHECK_EQ(captured.pause_ns, 0);
+    CHECK_CONTAINS(captured.note, "released");
+    CHECK_EQ(tracer_of(shared->tid[0]), 0);
+    /* the target stays open, and the next capture works */
+    before(0, NULL);
+    captured = capture(target, 0);
+    CHECK_EQ(captured.by, SONDE__CAPTURED_PASSIVE);
+    atomic_store(&shared->vfork_over, true);
+    check_goes_on(0);
+    check_goes_on(1);
+    sonde__target_close(target);
+    end_program();
+}
+
+TEST_TIMEOUT(all_threads_stopped_and_two_of_them_late, 120)
+{
+    start_program();
+    struct sonde__target *target = open_program(SONDE__TARGET_STOP);
+    struct sonde_error error;
+    uint64_t pause_ns;
+    for (unsigned i = 0; i < THREADS; i++) {
+        enter_vfork(shared->tid[i]);
+    }
+    CHECK_OK(sonde__target_stop(target, &error));
+    CHECK_EQ(capture(target, 0).by, SONDE__CAPTURED_PASSIVE);
+    sonde__target_resume(target, &pause_ns);
+    for (unsigned i = 0; i < THREADS; i++) {
+        CHECK_EQ(tracer_of(shared->tid[i]), 0);
+    }
+    atomic_store(&shared->vfork_over, true);
+    check_goes_on(0);
+    check_goes_on(1);
+    CHECK_OK(sonde__target_stop(target, &error)); /* and once more */
+    CHECK_EQ(capture(target, 0).by, SONDE__CAPTURED_PTRACE);
+    sonde__target_resume(target, &pause_ns);
+    check_goes_on(0);
+    check_goes_on(1);
+    sonde__target_close(target);
+    end_program();
+}
+
+/* It stops between the stop of the others and the look at it: then it is read as they are. */
+TEST_TIMEOUT(a_late_thread_that_stops_before_it_is_read, 120)
+{
+    start_program();
+    struct sonde__target *target = open_program(SONDE__TARGET_STOP);
+    struct sonde_error error;
+    enter_vfork(shared->tid[0]);
+    CHECK_OK(sonde__target_stop(target, &error));
+    CHECK_EQ(letter_of(shared->tid[0]), 'D');
+    atomic_store(&shared->vfork_over, true);
+    CHECK(await_letter(shared->tid[0], 't'));
+    CHECK_EQ(capture(target, 0).by, SONDE__CAPTURED_PTRACE);
+    sonde__target_close(target); /* without a resume */
+    check_goes_on(0);
+    check_goes_on(1);
+    end_program();
+}
+
+static void check_tracer_ended(int signal)
+{
+    start_program();
+    before(PTRACE_INTERRUPT, enter_vfork);
+    pid_t tracer = capture_apart(0);
+    CHECK(await_letter(shared->tid[0], 'D'));
+    kill(tracer, signal);
+    waitpid(tracer, NULL, 0);
+    CHECK_EQ(tracer_of(shared->tid[0]), 0);
+    atomic_store(&shared->vfork_over, true);
+    check_goes_on(0);
+    end_program();
+}
+
+TEST_TIMEOUT(the_tracer_is_killed_before_a_late_stop, 120)
+{
+    check_tracer_ended(SIGKILL);
+}
+
+TEST_TIMEOUT(the_tracer_ends_before_a_late_stop, 120)
+{
+    check_tracer_ended(SIGTERM);
+}
+
+/* Job control stops the program before the late stop: that lasts, and ends by SIGCONT. */
+TEST_TIMEOUT(a_group_stop_before_a_late_stop_lasts, 120)
+{
+    start_program();
+    before(PTRACE_INTERRUPT, enter_vfork_and_stop);
+    CHECK_EQ(capture_stopping(0).status, SONDE_TIMEOUT);
+    atomic_store(&shared->vfork_over, true);
+    CHECK(await_letter(shared->tid[0], 'T'));
+    CHECK_EQ(tracer_of(shared->tid[0]), 0);
+    /* stopped by job control, it is read at once and stays so */
+    CHECK_EQ(capture_stopping(0).by, SONDE__CAPTURED_PTRACE);
+    CHECK(await_letter(shared->tid[0], 'T'));
+    kill(program, SIGCONT);
+    check_goes_on(0);
+    check_goes_on(1);
+    end_program();
+}
+
+/* --- gone, when it would stop --- */
+
+/* The tracer lives on: what it still traced would keep its place, and the program's parent would
+ * never be told that the program has ended. */
+static int status_of_program(void (*what)(int32_t tid))
+{
+    int status;
+    start_program();
+    before(PTRACE_INTERRUPT, what);
+    pid_t tracer = capture_apart(0);
+    CHECK_EQ(waitpid(program, &status, 0), program);
+    end_tracer(tracer);
+    munmap(shared, sizeof *shared);
+    return status;
+}
+
+TEST_TIMEOUT(the_process_exits_before_the_stop, 120)
+{
+    CHECK_EQ(WEXITSTATUS(status_of_program(exit_process)), 7);
+}
+
+TEST_TIMEOUT(the_process_executes_another_program_before_the_stop, 120)
+{
+    CHECK_EQ(status_of_program(execute), 0);
+}
+
+TEST_TIMEOUT(the_thread_exits_before_the_stop, 120)
+{
+    start_program();
+    before(PTRACE_INTERRUPT, exit_thread);
+    pid_t tracer = capture_apart(0);
+    await_captured();
+    CHECK_EQ(letter_of(shared->tid[0]), '?');
+    check_goes_on(1);
+    end_tracer(tracer);
+    end_program();
+}
+
+/* --- a signal meets the stop --- */
+
+static void check_signals(int count)
+{
+    for (unsigned n = 0; n < LOOKS_MAX && atomic_load(&shared->signals) < count; n++) {
+        usleep(LOOK_US);
+    }
+    CHECK_EQ(atomic_load(&shared->signals), count);
+}
+
+TEST_TIMEOUT(a_signal_that_arrives_with_the_stop_is_delivered, 120)
+{
+    start_program();
+    before(PTRACE_INTERRUPT, send_signal);
+    CHECK_EQ(capture_stopping(0).by, SONDE__CAPTURED_PTRACE);
+    check_signals(1);
+    check_goes_on(0);
+    end_program();
+}
+
+static void signal_then_die(int32_t tid)
+{
+    send_signal(tid);
+    before(PTRACE_GETREGSET, die);
+}
+
+TEST_TIMEOUT(a_signal_is_delivered_though_the_tracer_is_killed, 120)
+{
+    int status;
+    start_program();
+    before(PTRACE_INTERRUPT, signal_then_die);
+    pid_t tracer = capture_apart(0);
+    CHECK_EQ(waitpid(tracer, &status, 0), tracer);
+    CHECK_EQ(WTERMSIG(status), SIGKILL);
+    check_signals(1);
+    check_goes_on(0);
+    end_program();
+}
+
+TEST_TIMEOUT(a_signal_that_arrives_while_all_are_stopped_is_delivered, 120)
+{
+    start_program();
+    before(PTRACE_INTERRUPT, send_signal);
+    struct sonde__target *target = open_program(SONDE__TARGET_STOP);
+    struct sonde_error error;
+    uint64_t pause_ns;
+    CHECK_OK(sonde__target_stop(target, &error));
+    before(0, NULL);
+    send_signal(shared->tid[1]);
+    sonde__target_resume(target, &pause_ns);
+    /* one for each thread of the program, and two of the last are one */
+    for (unsigned n = 0; n < LOOKS_MAX && atomic_load(&shared->signals) < THREADS + 1; n++) {
+        usleep(LOOK_US);
+    }
+    CHECK(atomic_load(&shared->signals) >= THREADS + 1);
+    check_goes_on(0);
+    check_goes_on(1);
+    sonde__target_close(target);
+    end_program();
+}
+
+/* --- refused --- */
+
+static void check_refused(enum __ptrace_request which, int error, const char *said)
+{
+    struct sonde__capture captured;
+    start_program();
+    before(which, NULL);
+    refusal = error;
+    captured = capture_stopping(0);
+    refusal = 0;
+    CHECK(captured.status != SONDE_OK);
+    CHECK_CONTAINS(captured.note, said);
+    check_goes_on(0);
+    end_program();
+}
+
+TEST_TIMEOUT(seizing_is_refused, 120)
+{
+    check_refused(PTRACE_SEIZE, EPERM, "ptrace is refused");
+    check_refused(PTRACE_SEIZE, ENOSYS, "could not be stopped: not supported");
+    check_refused(PTRACE_SEIZE, EIO, "could not be stopped");
+    check_refused(PTRACE_SEIZE, ESRCH, "could not be stopped"); /* yet it is there */
+}
+
+TEST_TIMEOUT(stopping_is_refused, 120)
+{
+    check_refused(PTRACE_INTERRUPT, EIO, "could not be stopped");
+}
+
+TEST_TIMEOUT(registers_are_refused, 120)
+{
+    check_refused(PTRACE_GETREGSET, EIO, "registers cannot be read");
+    check_refused(PTRACE_GETREGSET, ESRCH, "the thread has ended");
+}
+
+TEST_TIMEOUT(letting_go_is_refused, 120)
+{
+    start_program();
+    before(PTRACE_DETACH, NULL);
+    refusal = ESRCH;
+    CHECK_EQ(capture_stopping(0).by, SONDE__CAPTURED_PTRACE);
+    refusal = 0;
+    check_goes_on(0);
+    end_program();
+}
