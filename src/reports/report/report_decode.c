@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "mem_heap.h"
+#include "report_messages.h"
 #include "report_proto.h"
-#include "report_schema.h"
 #include "report_store.h"
 
 struct field {
@@ -58,9 +58,7 @@ static struct sonde__bytes open_message(const struct field *f)
 }
 
 /* Number and wire type together, to switch on. */
-#define VARINT(number)  ((number)*8 + SONDE__PROTO_VARINT)
-#define FIXED64(number) ((number)*8 + SONDE__PROTO_FIXED64)
-#define BYTES(number)   ((number)*8 + SONDE__PROTO_BYTES)
+#define BYTES(number) ((number)*8 + SONDE__PROTO_BYTES)
 
 static uint64_t key_of(const struct field *f)
 {
@@ -83,543 +81,278 @@ static const char *take_text(struct sonde__report_decoded *d, const struct field
     return text;
 }
 
-static void decode_header(struct sonde__report_decoded *d, const struct field *record)
+static void store_number(const struct sonde__field *field, void *member, uint64_t value)
 {
-    struct sonde__report_header *h = &d->report->header;
-    struct sonde__bytes message = open_message(record);
-    struct field f;
-    while (next_field(&message, &f)) {
-        switch (key_of(&f)) {
-        case VARINT(SONDE__HEADER_FORMAT):
-            h->format = (uint32_t)f.value;
-            break;
-        case VARINT(SONDE__HEADER_KIND):
-            h->kind = (uint32_t)f.value;
-            break;
-        case BYTES(SONDE__HEADER_TOOL):
-            h->tool = take_text(d, &f);
-            break;
-        case FIXED64(SONDE__HEADER_TIME):
-            h->time_unix_ns = f.value;
-            break;
-        case VARINT(SONDE__HEADER_PID):
-            h->pid = (int32_t)f.value;
-            break;
-        case BYTES(SONDE__HEADER_EXECUTABLE):
-            h->executable = take_text(d, &f);
-            break;
-        case BYTES(SONDE__HEADER_OS):
-            h->os = take_text(d, &f);
-            break;
-        case BYTES(SONDE__HEADER_ARCH):
-            h->arch = take_text(d, &f);
-            break;
-        case VARINT(SONDE__HEADER_THRESHOLD):
-            h->threshold_ns = f.value;
-            break;
-        case BYTES(SONDE__HEADER_SOURCE):
-            h->source = take_text(d, &f);
-            break;
-        case VARINT(SONDE__HEADER_PAUSE):
-            h->pause_ns = f.value;
-            break;
-        default:
-            break;
-        }
+    switch (field->size_bytes) {
+    case 1:
+        *(bool *)member = value != 0;
+        break;
+    case 4:
+        *(uint32_t *)member = (uint32_t)value;
+        break;
+    default:
+        *(uint64_t *)member = value;
+        break;
     }
-    close_message(d, &message);
-    d->header = d->header || h->format != 0;
 }
 
-static void decode_image(struct sonde__report_decoded *d, const struct field *record)
+static void store_build_id(struct sonde__report_decoded *d, struct sonde__build_id *id,
+                           const struct field *f)
 {
-    struct sonde__report_image image = {0};
-    struct sonde__bytes message = open_message(record);
-    struct field f;
-    while (next_field(&message, &f)) {
-        switch (key_of(&f)) {
-        case VARINT(SONDE__IMAGE_FIELD_PATH):
-            image.path = (uint32_t)f.value;
-            break;
-        case VARINT(SONDE__IMAGE_FIELD_CODE_ID):
-            image.code_id = f.value;
-            break;
-        case BYTES(SONDE__IMAGE_FIELD_BUILD_ID):
-            if (f.bytes != NULL && f.size <= SONDE__BUILD_ID_MAX) {
-                image.build_id.size = (uint8_t)f.size;
-                memcpy(image.build_id.bytes, f.bytes, f.size);
-            } else {
-                d->bad_parts++;
-            }
-            break;
-        case VARINT(SONDE__IMAGE_FIELD_FLAGS):
-            image.flags = (uint32_t)f.value;
-            break;
-        case VARINT(SONDE__IMAGE_FIELD_ARCH):
-            image.arch = (uint32_t)f.value;
-            break;
-        default:
-            break;
-        }
+    if (f->bytes != NULL && f->size <= SONDE__BUILD_ID_MAX) {
+        id->size = (uint8_t)f->size;
+        memcpy(id->bytes, f->bytes, f->size);
+    } else {
+        d->bad_parts++;
     }
-    close_message(d, &message);
-    d->full |= sonde__report_append_image(d->report, &image) == 0;
 }
 
-static void decode_inlined(struct sonde__report_decoded *d, const struct field *part,
-                           struct sonde__report_inlined *ret_call)
+/* The field of a table with that number, if the wire type is one of its kind; else null. A writer
+ * may leave numbers unpacked. */
+static const struct sonde__field *find_field(const struct sonde__message *message,
+                                             const struct field *f)
 {
-    struct sonde__bytes message = open_message(part);
-    struct field f;
-    *ret_call = (struct sonde__report_inlined){0};
-    while (next_field(&message, &f)) {
-        switch (key_of(&f)) {
-        case VARINT(SONDE__INLINED_NAME):
-            ret_call->name = (uint32_t)f.value;
-            break;
-        case VARINT(SONDE__INLINED_FILE):
-            ret_call->file = (uint32_t)f.value;
-            break;
-        case VARINT(SONDE__INLINED_LINE):
-            ret_call->line = (uint32_t)f.value;
-            break;
-        default:
-            break;
+    static const uint8_t wires[] = {
+        [SONDE__FIELD_NUMBER] = SONDE__PROTO_VARINT,  [SONDE__FIELD_FIXED64] = SONDE__PROTO_FIXED64,
+        [SONDE__FIELD_STRING] = SONDE__PROTO_VARINT,  [SONDE__FIELD_TEXT] = SONDE__PROTO_BYTES,
+        [SONDE__FIELD_BUILD_ID] = SONDE__PROTO_BYTES, [SONDE__FIELD_NUMBERS] = SONDE__PROTO_BYTES,
+        [SONDE__FIELD_MESSAGES] = SONDE__PROTO_BYTES,
+    };
+    for (uint32_t i = 0; i < message->field_count; i++) {
+        const struct sonde__field *field = &message->fields[i];
+        if (field->number == f->number) {
+            bool is_unpacked =
+                field->kind == SONDE__FIELD_NUMBERS && f->wire == SONDE__PROTO_VARINT;
+            return wires[field->kind] == f->wire || is_unpacked ? field : NULL;
         }
     }
-    close_message(d, &message);
+    return NULL;
 }
 
-static void decode_frame(struct sonde__report_decoded *d, const struct field *record)
+static uint32_t *count_of(const struct sonde__field *field, void *object)
 {
-    struct sonde__report_inlined inlined[SONDE__REPORT_INLINED_MAX];
-    struct sonde__report_frame frame = {.inlined = inlined};
-    struct sonde__bytes message = open_message(record);
-    struct field f;
-    while (next_field(&message, &f)) {
-        switch (key_of(&f)) {
-        case VARINT(SONDE__FRAME_IMAGE):
-            frame.image = (uint32_t)f.value;
-            break;
-        case VARINT(SONDE__FRAME_OFFSET):
-            frame.offset = f.value;
-            break;
-        case VARINT(SONDE__FRAME_HOW):
-            frame.how = (uint32_t)f.value;
-            break;
-        case VARINT(SONDE__FRAME_NAME):
-            frame.name = (uint32_t)f.value;
-            break;
-        case VARINT(SONDE__FRAME_NAME_OFFSET):
-            frame.name_offset = f.value;
-            break;
-        case VARINT(SONDE__FRAME_NAME_SOURCE):
-            frame.name_source = (uint32_t)f.value;
-            break;
-        case VARINT(SONDE__FRAME_LOST_COUNT):
-            frame.lost_count = f.value;
-            break;
-        case VARINT(SONDE__FRAME_KIND):
-            frame.kind = (uint32_t)f.value;
-            break;
-        case VARINT(SONDE__FRAME_FILE):
-            frame.file = (uint32_t)f.value;
-            break;
-        case VARINT(SONDE__FRAME_LINE):
-            frame.line = (uint32_t)f.value;
-            break;
-        case BYTES(SONDE__FRAME_INLINED):
-            if (frame.inlined_count < SONDE__REPORT_INLINED_MAX) {
-                decode_inlined(d, &f, &inlined[frame.inlined_count++]);
-            } else {
-                d->report->lost.frames++;
-            }
-            break;
-        case VARINT(SONDE__FRAME_ALTERNATIVES):
-            frame.alternatives = (uint32_t)f.value;
-            break;
-        case VARINT(SONDE__FRAME_CODE_ID):
-            frame.code_id = f.value;
-            break;
-        default:
-            break;
+    return (uint32_t *)(void *)((char *)object + field->count_offset);
+}
+
+static void **elements_of(const struct sonde__field *field, void *object)
+{
+    return (void **)(void *)((char *)object + field->offset);
+}
+
+static bool is_array(const struct sonde__field *field)
+{
+    return field->kind == SONDE__FIELD_NUMBERS || field->kind == SONDE__FIELD_MESSAGES;
+}
+
+/* A field that is no array, into its member; of an array only the number of elements is added. */
+static void store_field(struct sonde__report_decoded *d, const struct sonde__field *field,
+                        const struct field *f, void *object)
+{
+    void *member = (char *)object + field->offset;
+    switch ((enum sonde__field_kind)field->kind) {
+    case SONDE__FIELD_NUMBER:
+        store_number(field, member, f->value);
+        break;
+    case SONDE__FIELD_STRING:
+        *(uint32_t *)member = (uint32_t)f->value;
+        break;
+    case SONDE__FIELD_FIXED64:
+        *(uint64_t *)member = f->value;
+        break;
+    case SONDE__FIELD_TEXT:
+        *(const char **)member = take_text(d, f);
+        break;
+    case SONDE__FIELD_BUILD_ID:
+        store_build_id(d, member, f);
+        break;
+    case SONDE__FIELD_NUMBERS: /* a number has one byte without the bit that says that more follow
+                                */
+        for (size_t i = 0; i < f->size; i++) {
+            *count_of(field, object) += f->bytes[i] < 0x80;
+        }
+        *count_of(field, object) += f->wire == SONDE__PROTO_VARINT;
+        break;
+    case SONDE__FIELD_MESSAGES:
+        *count_of(field, object) += 1;
+        break;
+    }
+}
+
+/* Memory for the arrays that were counted, and the counts back to 0. What is over a limit, or finds
+ * no memory, is counted as lost. */
+static bool take_arrays(struct sonde__report_decoded *d, const struct sonde__message *message,
+                        void *object, uint32_t *room)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < message->field_count; i++) {
+        const struct sonde__field *field = &message->fields[i];
+        if (!is_array(field)) {
+            continue;
+        }
+        uint32_t count = *count_of(field, object);
+        size_t size = field->elements != NULL ? field->elements->size_bytes : sizeof(uint32_t);
+        uint64_t *lost = (uint64_t *)(void *)((char *)&d->report->lost + field->lost_offset);
+        room[i] = count < field->max ? count : field->max;
+        *elements_of(field, object) = room[i] == 0 ? NULL : sonde__mem_alloc_array(room[i], size);
+        if (room[i] != 0 && *elements_of(field, object) == NULL) {
+            d->full = true;
+            room[i] = 0;
+        }
+        *lost += count - room[i];
+        *count_of(field, object) = 0;
+        any |= room[i] != 0;
+    }
+    return any;
+}
+
+static void free_arrays(const struct sonde__message *message, void *object)
+{
+    for (uint32_t i = 0; i < message->field_count; i++) {
+        if (is_array(&message->fields[i])) {
+            sonde__mem_free(*elements_of(&message->fields[i], object));
         }
     }
-    close_message(d, &message);
-    d->full |= sonde__report_append_frame(d->report, &frame) == 0;
 }
 
-struct tail_calls {
-    uint32_t frames[SONDE__REPORT_TAIL_CALLS_MAX];
-    uint32_t count;
+static void decode_message(struct sonde__report_decoded *d, const struct field *part,
+                           const struct sonde__message *message, void *object);
+
+/* The elements that one field of the message holds, as far as there is room. */
+static void decode_elements(struct sonde__report_decoded *d, const struct sonde__field *field,
+                            const struct field *f, void *object, uint32_t room)
+{
+    uint32_t *count = count_of(field, object);
+    void *elements = *elements_of(field, object);
+    struct sonde__bytes packed = open_message(f);
+    if (field->kind == SONDE__FIELD_MESSAGES) {
+        if (*count < room) {
+            size_t size = field->elements->size_bytes;
+            void *element = memset((char *)elements + (*count)++ * size, 0, size);
+            decode_message(d, f, field->elements, element);
+        }
+    } else if (f->wire == SONDE__PROTO_VARINT) {
+        if (*count < room) {
+            ((uint32_t *)elements)[(*count)++] = (uint32_t)f->value;
+        }
+    } else {
+        while (*count < room && sonde__base_bytes_left(&packed) != 0 && !packed.failed) {
+            ((uint32_t *)elements)[(*count)++] = (uint32_t)sonde__base_bytes_uleb(&packed);
+        }
+        close_message(d, &packed);
+    }
+}
+
+/* A message into its struct, which is all zero or holds an earlier part of it. Arrays are counted
+ * first, so that each can be taken at once; they are the caller's: free_arrays(). An array's
+ * elements have no arrays. */
+static void decode_message(struct sonde__report_decoded *d, const struct field *part,
+                           const struct sonde__message *message, void *object)
+{
+    uint32_t room[SONDE__MESSAGE_FIELDS_MAX] = {0};
+    struct sonde__bytes bytes = open_message(part);
+    struct field f;
+    while (next_field(&bytes, &f)) {
+        const struct sonde__field *field = find_field(message, &f);
+        if (field != NULL) {
+            store_field(d, field, &f, object);
+        }
+    }
+    close_message(d, &bytes);
+    if (!take_arrays(d, message, object, room)) {
+        return;
+    }
+    bytes = open_message(part);
+    while (next_field(&bytes, &f)) {
+        const struct sonde__field *field = find_field(message, &f);
+        if (field != NULL && is_array(field)) {
+            decode_elements(d, field, &f, object, room[field - message->fields]);
+        }
+    }
+}
+
+/* Any of the structs that a record brings. */
+union object {
+    struct sonde__report_image image;
+    struct sonde__report_frame frame;
+    struct sonde__report_node node;
+    struct sonde__report_thread thread;
+    struct sonde__report_stall stall;
+    struct sonde__report_call call;
+    struct sonde__report_heap_blocks heap_blocks;
+    struct sonde__report_end end;
 };
 
-static void add_tail_call(struct sonde__report_decoded *d, struct tail_calls *calls, uint64_t frame)
+static const struct sonde__message *message_of(uint64_t key)
 {
-    if (calls->count < SONDE__REPORT_TAIL_CALLS_MAX) {
-        calls->frames[calls->count++] = (uint32_t)frame;
-    } else {
-        d->report->lost.frames++;
+    switch (key) {
+    case BYTES(SONDE__RECORD_IMAGES):
+        return &sonde__message_image;
+    case BYTES(SONDE__RECORD_FRAMES):
+        return &sonde__message_frame;
+    case BYTES(SONDE__RECORD_STACKS):
+        return &sonde__message_node;
+    case BYTES(SONDE__RECORD_THREADS):
+        return &sonde__message_thread;
+    case BYTES(SONDE__RECORD_STALLS):
+        return &sonde__message_stall;
+    case BYTES(SONDE__RECORD_CALLS):
+        return &sonde__message_call;
+    case BYTES(SONDE__RECORD_HEAP_BLOCKS):
+        return &sonde__message_heap_blocks;
+    case BYTES(SONDE__RECORD_END):
+        return &sonde__message_end;
+    default:
+        return NULL;
     }
 }
 
-static void decode_node(struct sonde__report_decoded *d, const struct field *record)
+static void add_object(struct sonde__report_decoded *d, uint64_t key, const union object *o)
 {
-    struct tail_calls calls = {.count = 0};
-    struct sonde__report_node node = {0};
-    struct sonde__bytes message = open_message(record);
-    struct field f;
-    while (next_field(&message, &f)) {
-        switch (key_of(&f)) {
-        case VARINT(SONDE__NODE_PARENT):
-            node.parent = (uint32_t)f.value;
-            break;
-        case VARINT(SONDE__NODE_FRAME):
-            node.frame = (uint32_t)f.value;
-            break;
-        case VARINT(SONDE__NODE_TAIL_CALLS): /* not packed: a writer may choose */
-            add_tail_call(d, &calls, f.value);
-            break;
-        case BYTES(SONDE__NODE_TAIL_CALLS): {
-            struct sonde__bytes packed = open_message(&f);
-            while (sonde__base_bytes_left(&packed) != 0 && !packed.failed) {
-                add_tail_call(d, &calls, sonde__base_bytes_uleb(&packed));
-            }
-            close_message(d, &packed);
-            break;
-        }
-        default:
-            break;
-        }
-    }
-    close_message(d, &message);
-    node.tail_calls = calls.frames;
-    node.tail_call_count = calls.count;
-    d->full |= sonde__report_append_node(d->report, &node) == 0;
-}
-
-static void set_thread_field(struct sonde__report_thread *t, const struct field *f)
-{
-    switch (key_of(f)) {
-    case VARINT(SONDE__THREAD_TID):
-        t->tid = (int64_t)f->value;
+    switch (key) {
+    case BYTES(SONDE__RECORD_IMAGES):
+        d->full |= sonde__report_append_image(d->report, &o->image) == 0;
         break;
-    case VARINT(SONDE__THREAD_NAME):
-        t->name = (uint32_t)f->value;
+    case BYTES(SONDE__RECORD_FRAMES):
+        d->full |= sonde__report_append_frame(d->report, &o->frame) == 0;
         break;
-    case VARINT(SONDE__THREAD_STATE):
-        t->state = (uint32_t)f->value;
+    case BYTES(SONDE__RECORD_STACKS):
+        d->full |= sonde__report_append_node(d->report, &o->node) == 0;
         break;
-    case VARINT(SONDE__THREAD_MAIN):
-        t->main = f->value != 0;
+    case BYTES(SONDE__RECORD_THREADS):
+        sonde__report_add_thread(d->report, &o->thread);
         break;
-    case VARINT(SONDE__THREAD_STACK):
-        t->stack = (uint32_t)f->value;
+    case BYTES(SONDE__RECORD_STALLS):
+        sonde__report_add_stall(d->report, &o->stall);
         break;
-    case VARINT(SONDE__THREAD_END):
-        t->end = (uint32_t)f->value;
+    case BYTES(SONDE__RECORD_CALLS):
+        sonde__report_add_call(d->report, &o->call);
         break;
-    case VARINT(SONDE__THREAD_END_AT):
-        t->end_at = f->value;
-        break;
-    case VARINT(SONDE__THREAD_CAPTURED_BY):
-        t->captured_by = (uint32_t)f->value;
-        break;
-    case VARINT(SONDE__THREAD_SYSCALL):
-        t->syscall = (int64_t)f->value;
-        break;
-    case VARINT(SONDE__THREAD_PAUSE):
-        t->pause_ns = f->value;
-        break;
-    case VARINT(SONDE__THREAD_NOTE):
-        t->note = (uint32_t)f->value;
-        break;
-    case VARINT(SONDE__THREAD_FRAME_COUNT):
-        t->frame_count = (uint32_t)f->value;
-        break;
-    case VARINT(SONDE__THREAD_TIME):
-        t->time_ns = f->value;
-        break;
-    case VARINT(SONDE__THREAD_DETAIL):
-        t->detail = (uint32_t)f->value;
+    case BYTES(SONDE__RECORD_HEAP_BLOCKS):
+        sonde__report_add_heap_blocks(d->report, &o->heap_blocks);
         break;
     default:
+        sonde__report_set_end(d->report, &o->end);
         break;
     }
-}
-
-static void decode_thread(struct sonde__report_decoded *d, const struct field *record,
-                          struct sonde__report_thread *ret_thread)
-{
-    struct sonde__bytes message = open_message(record);
-    struct field f;
-    *ret_thread = (struct sonde__report_thread){0};
-    while (next_field(&message, &f)) {
-        set_thread_field(ret_thread, &f);
-    }
-    close_message(d, &message);
-}
-
-static void decode_sample(struct sonde__report_decoded *d, const struct field *record,
-                          struct sonde__report_sample *ret_sample)
-{
-    struct sonde__report_sample s = {0};
-    struct sonde__bytes message = open_message(record);
-    struct field f;
-    while (next_field(&message, &f)) {
-        switch (key_of(&f)) {
-        case VARINT(SONDE__SAMPLE_TIME):
-            s.time_ns = f.value;
-            break;
-        case VARINT(SONDE__SAMPLE_WEIGHT):
-            s.weight_ns = f.value;
-            break;
-        case VARINT(SONDE__SAMPLE_STACK):
-            s.stack = (uint32_t)f.value;
-            break;
-        case VARINT(SONDE__SAMPLE_END):
-            s.end = (uint32_t)f.value;
-            break;
-        case VARINT(SONDE__SAMPLE_PHASE):
-            s.phase = (uint32_t)f.value;
-            break;
-        case VARINT(SONDE__SAMPLE_CAPTURED_BY):
-            s.captured_by = (uint32_t)f.value;
-            break;
-        case VARINT(SONDE__SAMPLE_SYSCALL):
-            s.syscall = (int64_t)f.value;
-            break;
-        case VARINT(SONDE__SAMPLE_DETAIL):
-            s.detail = (uint32_t)f.value;
-            break;
-        default:
-            break;
-        }
-    }
-    close_message(d, &message);
-    *ret_sample = s;
-}
-
-static void set_stall_field(struct sonde__report_stall *s, const struct field *f)
-{
-    switch (key_of(f)) {
-    case VARINT(SONDE__STALL_BEGIN):
-        s->begin_ns = f->value;
-        break;
-    case VARINT(SONDE__STALL_DURATION):
-        s->duration_ns = f->value;
-        break;
-    case VARINT(SONDE__STALL_TID):
-        s->tid = (int64_t)f->value;
-        break;
-    case VARINT(SONDE__STALL_THREAD_NAME):
-        s->thread_name = (uint32_t)f->value;
-        break;
-    case VARINT(SONDE__STALL_LOOP):
-        s->loop = (uint32_t)f->value;
-        break;
-    case VARINT(SONDE__STALL_LOOP_DETAIL):
-        s->loop_detail = (uint32_t)f->value;
-        break;
-    case VARINT(SONDE__STALL_LOOP_TURNS):
-        s->loop_turns = f->value;
-        break;
-    case VARINT(SONDE__STALL_CPU):
-        s->cpu_ns = f->value;
-        break;
-    case VARINT(SONDE__STALL_RUNQUEUE):
-        s->runqueue_ns = f->value;
-        break;
-    case VARINT(SONDE__STALL_OPEN):
-        s->open = f->value != 0;
-        break;
-    case VARINT(SONDE__STALL_OVERHEAD):
-        s->overhead_ns = f->value;
-        break;
-    case VARINT(SONDE__STALL_SAMPLES_EARLY):
-        s->samples_early = f->value;
-        break;
-    case VARINT(SONDE__STALL_SAMPLER):
-        s->sampler = (uint32_t)f->value;
-        break;
-    case VARINT(SONDE__STALL_MAIN):
-        s->main = f->value != 0;
-        break;
-    default:
-        break;
-    }
-}
-
-/* Samples and threads are counted first, so that their arrays can be taken at once. */
-static void decode_stall(struct sonde__report_decoded *d, const struct field *record)
-{
-    struct sonde__report_stall stall = {0};
-    struct sonde__report_sample *samples = NULL;
-    struct sonde__report_thread *threads = NULL;
-    uint32_t sample_count = 0, thread_count = 0;
-    struct sonde__bytes message = open_message(record);
-    struct field f;
-    while (next_field(&message, &f)) {
-        sample_count += key_of(&f) == BYTES(SONDE__STALL_SAMPLES);
-        thread_count += key_of(&f) == BYTES(SONDE__STALL_THREADS);
-        set_stall_field(&stall, &f);
-    }
-    close_message(d, &message);
-    samples = sample_count == 0 ? NULL : sonde__mem_alloc_array(sample_count, sizeof *samples);
-    threads = thread_count == 0 ? NULL : sonde__mem_alloc_array(thread_count, sizeof *threads);
-    message = open_message(record);
-    while (next_field(&message, &f)) {
-        if (key_of(&f) == BYTES(SONDE__STALL_SAMPLES) && samples != NULL) {
-            decode_sample(d, &f, &samples[stall.sample_count++]);
-        } else if (key_of(&f) == BYTES(SONDE__STALL_THREADS) && threads != NULL) {
-            decode_thread(d, &f, &threads[stall.thread_count++]);
-        }
-    }
-    d->report->lost.samples += sample_count - stall.sample_count;
-    d->report->lost.threads += thread_count - stall.thread_count;
-    stall.samples = samples;
-    stall.threads = threads;
-    sonde__report_add_stall(d->report, &stall);
-    sonde__mem_free(samples);
-    sonde__mem_free(threads);
-}
-
-static void decode_call(struct sonde__report_decoded *d, const struct field *record)
-{
-    struct sonde__report_call call = {0};
-    struct sonde__bytes message = open_message(record);
-    struct field f;
-    while (next_field(&message, &f)) {
-        switch (key_of(&f)) {
-        case VARINT(SONDE__CALL_FUNCTION):
-            call.function = (uint32_t)f.value;
-            break;
-        case VARINT(SONDE__CALL_STACK):
-            call.stack = (uint32_t)f.value;
-            break;
-        case VARINT(SONDE__CALL_COUNT):
-            call.count = f.value;
-            break;
-        default:
-            break;
-        }
-    }
-    close_message(d, &message);
-    sonde__report_add_call(d->report, &call);
-}
-
-static void decode_heap_blocks(struct sonde__report_decoded *d, const struct field *record)
-{
-    struct sonde__report_heap_blocks b = {0};
-    struct sonde__bytes message = open_message(record);
-    struct field f;
-    while (next_field(&message, &f)) {
-        switch (key_of(&f)) {
-        case VARINT(SONDE__HEAP_BLOCKS_TIME):
-            b.time_ns = f.value;
-            break;
-        case VARINT(SONDE__HEAP_BLOCKS_STACK):
-            b.stack = (uint32_t)f.value;
-            break;
-        case VARINT(SONDE__HEAP_BLOCKS_FUNCTION):
-            b.function = (uint32_t)f.value;
-            break;
-        case VARINT(SONDE__HEAP_BLOCKS_COUNT):
-            b.count = f.value;
-            break;
-        case VARINT(SONDE__HEAP_BLOCKS_SIZE):
-            b.size_bytes = f.value;
-            break;
-        case VARINT(SONDE__HEAP_BLOCKS_GROWTH):
-            b.growth = (int64_t)f.value;
-            break;
-        case VARINT(SONDE__HEAP_BLOCKS_GROWTH_BYTES):
-            b.growth_bytes = (int64_t)f.value;
-            break;
-        case VARINT(SONDE__HEAP_BLOCKS_OLDEST):
-            b.oldest_ns = f.value;
-            break;
-        case VARINT(SONDE__HEAP_BLOCKS_NEWEST):
-            b.newest_ns = f.value;
-            break;
-        case VARINT(SONDE__HEAP_BLOCKS_TID):
-            b.tid = (int64_t)f.value;
-            break;
-        default:
-            break;
-        }
-    }
-    close_message(d, &message);
-    sonde__report_add_heap_blocks(d->report, &b);
-}
-
-static void decode_end(struct sonde__report_decoded *d, const struct field *record)
-{
-    struct sonde__report_end end = {0};
-    struct sonde__bytes message = open_message(record);
-    struct field f;
-    while (next_field(&message, &f)) {
-        switch (key_of(&f)) {
-        case VARINT(SONDE__END_STALL_COUNT):
-            end.stall_count = f.value;
-            break;
-        case VARINT(SONDE__END_TURN_COUNT):
-            end.turn_count = f.value;
-            break;
-        case VARINT(SONDE__END_LOST_RECORDS):
-            end.lost_records = f.value;
-            break;
-        case VARINT(SONDE__END_WATCHED):
-            end.watched_ns = f.value;
-            break;
-        default:
-            break;
-        }
-    }
-    close_message(d, &message);
-    sonde__report_set_end(d->report, &end);
 }
 
 static void decode_part(struct sonde__report_decoded *d, const struct field *f)
 {
-    struct sonde__report_thread thread;
-    switch (key_of(f)) {
-    case BYTES(SONDE__RECORD_HEADER):
-        decode_header(d, f);
-        break;
-    case BYTES(SONDE__RECORD_STRINGS):
+    uint64_t key = key_of(f);
+    const struct sonde__message *message = message_of(key);
+    if (message != NULL) {
+        union object object;
+        memset(&object, 0, sizeof object);
+        decode_message(d, f, message, &object);
+        add_object(d, key, &object);
+        free_arrays(message, &object);
+    } else if (key == BYTES(SONDE__RECORD_HEADER)) {
+        decode_message(d, f, &sonde__message_header, &d->report->header);
+        d->header = d->header || d->report->header.format != 0;
+    } else if (key == BYTES(SONDE__RECORD_STRINGS)) {
         d->full |= sonde__report_append_string(d->report, f->bytes, f->size) == 0;
-        break;
-    case BYTES(SONDE__RECORD_IMAGES):
-        decode_image(d, f);
-        break;
-    case BYTES(SONDE__RECORD_FRAMES):
-        decode_frame(d, f);
-        break;
-    case BYTES(SONDE__RECORD_STACKS):
-        decode_node(d, f);
-        break;
-    case BYTES(SONDE__RECORD_THREADS):
-        decode_thread(d, f, &thread);
-        sonde__report_add_thread(d->report, &thread);
-        break;
-    case BYTES(SONDE__RECORD_STALLS):
-        decode_stall(d, f);
-        break;
-    case BYTES(SONDE__RECORD_END):
-        decode_end(d, f);
-        break;
-    case BYTES(SONDE__RECORD_CALLS):
-        decode_call(d, f);
-        break;
-    case BYTES(SONDE__RECORD_HEAP_BLOCKS):
-        decode_heap_blocks(d, f);
-        break;
-    case BYTES(SONDE__RECORD_NOTES):
+    } else if (key == BYTES(SONDE__RECORD_NOTES)) {
         sonde__report_append_note(d->report, f->bytes, f->size);
-        break;
-    default:
-        break;
     }
 }
 

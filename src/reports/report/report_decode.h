@@ -8,8 +8,8 @@
 
 struct sonde__report_decoded {
     struct sonde__report *report;
-    bool header;        /* one was seen */
-    bool full;          /* a dictionary entry did not fit: no later id would be right */
+    bool header; /* one was seen */
+    bool full;   /* no memory, or a dictionary entry did not fit: no later id would be right */
     uint64_t bad_parts; /* malformed messages, read as empty */
 };
 

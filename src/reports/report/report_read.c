@@ -8,7 +8,7 @@
 #include "base_status.h"
 #include "base_text.h"
 #include "report_decode.h"
-#include "report_schema.h"
+#include "report_messages.h"
 
 /* Take the next record's body, checksum checked and taken off. WHOLE: *ret_body is filled. The
  * cursor stays at the record when it is not whole. */

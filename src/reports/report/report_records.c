@@ -5,18 +5,22 @@
 #include "report_model.h"
 #include "report_store.h"
 
+/* A copy of the record at the end of a list, or null: no memory, or `max` are there. */
+static void *add_copy(struct sonde__report *report, struct sonde__report_list *list, uint32_t max,
+                      const void *record, uint64_t *lost)
+{
+    void *entry = list->count < max ? sonde__report_list_add(&report->arena, list) : NULL;
+    if (entry == NULL) {
+        *lost += 1;
+        return NULL;
+    }
+    return memcpy(entry, record, list->element_bytes);
+}
+
 void sonde__report_add_thread(struct sonde__report *report,
                               const struct sonde__report_thread *thread)
 {
-    struct sonde__report_thread *entry = NULL;
-    if (report->threads.count < SONDE__REPORT_THREADS_MAX) {
-        entry = sonde__report_list_add(&report->arena, &report->threads);
-    }
-    if (entry == NULL) {
-        report->lost.threads++;
-        return;
-    }
-    *entry = *thread;
+    add_copy(report, &report->threads, SONDE__REPORT_THREADS_MAX, thread, &report->lost.threads);
 }
 
 /* The first `count` elements that fit, copied into the arena; *count becomes how many. */
@@ -37,15 +41,11 @@ static void *copy_array(struct sonde__report *report, const void *from, size_t e
 
 void sonde__report_add_stall(struct sonde__report *report, const struct sonde__report_stall *stall)
 {
-    struct sonde__report_stall *entry = NULL;
-    if (report->stalls.count < SONDE__REPORT_STALLS_MAX) {
-        entry = sonde__report_list_add(&report->arena, &report->stalls);
-    }
+    struct sonde__report_stall *entry =
+        add_copy(report, &report->stalls, SONDE__REPORT_STALLS_MAX, stall, &report->lost.stalls);
     if (entry == NULL) {
-        report->lost.stalls++;
         return;
     }
-    *entry = *stall;
     entry->samples =
         copy_array(report, stall->samples, sizeof *stall->samples, SONDE__REPORT_SAMPLES_MAX,
                    &entry->sample_count, &report->lost.samples);
@@ -56,29 +56,14 @@ void sonde__report_add_stall(struct sonde__report *report, const struct sonde__r
 
 void sonde__report_add_call(struct sonde__report *report, const struct sonde__report_call *call)
 {
-    struct sonde__report_call *entry = NULL;
-    if (report->calls.count < SONDE__REPORT_CALLS_MAX) {
-        entry = sonde__report_list_add(&report->arena, &report->calls);
-    }
-    if (entry == NULL) {
-        report->lost.calls++;
-        return;
-    }
-    *entry = *call;
+    add_copy(report, &report->calls, SONDE__REPORT_CALLS_MAX, call, &report->lost.calls);
 }
 
 void sonde__report_add_heap_blocks(struct sonde__report *report,
                                    const struct sonde__report_heap_blocks *blocks)
 {
-    struct sonde__report_heap_blocks *entry = NULL;
-    if (report->heap_blocks.count < SONDE__REPORT_HEAP_BLOCKS_MAX) {
-        entry = sonde__report_list_add(&report->arena, &report->heap_blocks);
-    }
-    if (entry == NULL) {
-        report->lost.heap_blocks++;
-        return;
-    }
-    *entry = *blocks;
+    add_copy(report, &report->heap_blocks, SONDE__REPORT_HEAP_BLOCKS_MAX, blocks,
+             &report->lost.heap_blocks);
 }
 
 const struct sonde__report_header *sonde__report_header(const struct sonde__report *report)

@@ -8,8 +8,8 @@
 
 #include "base_crc32c.h"
 #include "mem_heap.h"
+#include "report_messages.h"
 #include "report_proto.h"
-#include "report_schema.h"
 #include "report_store.h"
 
 /* A record is closed when it has grown to this: what a cut can cost at most, beside one stall. */
@@ -93,208 +93,96 @@ static bool reserve_string_ids(struct sonde__report_writer *w, const struct sond
     return true;
 }
 
-/* -- one message each -- */
+/* -- messages -- */
 
-static void put_text(struct sonde__proto *p, uint32_t field, const char *text)
-{
-    sonde__proto_bytes(p, field, text, strlen(text));
-}
+static void put_message(struct sonde__report_writer *w, const struct sonde__report *report,
+                        uint32_t number, const struct sonde__message *message, const void *object);
 
-static void put_header(struct sonde__proto *p, const struct sonde__report_header *h)
+/* The member of a NUMBER, as 64 bits. */
+static uint64_t load_number(const struct sonde__field *field, const void *member)
 {
-    size_t mark = sonde__proto_begin(p, SONDE__RECORD_HEADER);
-    sonde__proto_uint(p, SONDE__HEADER_FORMAT, h->format);
-    sonde__proto_uint(p, SONDE__HEADER_KIND, h->kind);
-    put_text(p, SONDE__HEADER_TOOL, h->tool);
-    sonde__proto_fixed64(p, SONDE__HEADER_TIME, h->time_unix_ns);
-    sonde__proto_int(p, SONDE__HEADER_PID, h->pid);
-    put_text(p, SONDE__HEADER_EXECUTABLE, h->executable);
-    put_text(p, SONDE__HEADER_OS, h->os);
-    put_text(p, SONDE__HEADER_ARCH, h->arch);
-    sonde__proto_uint(p, SONDE__HEADER_THRESHOLD, h->threshold_ns);
-    put_text(p, SONDE__HEADER_SOURCE, h->source);
-    sonde__proto_uint(p, SONDE__HEADER_PAUSE, h->pause_ns);
-    sonde__proto_end(p, mark);
-}
-
-static void put_image(struct sonde__report_writer *w, const struct sonde__report *report,
-                      const struct sonde__report_image *image)
-{
-    struct sonde__proto *p = &w->body;
-    size_t mark = sonde__proto_begin(p, SONDE__RECORD_IMAGES);
-    sonde__proto_uint(p, SONDE__IMAGE_FIELD_PATH, use_string(w, report, image->path));
-    sonde__proto_bytes(p, SONDE__IMAGE_FIELD_BUILD_ID, image->build_id.bytes, image->build_id.size);
-    sonde__proto_uint(p, SONDE__IMAGE_FIELD_FLAGS, image->flags);
-    sonde__proto_uint(p, SONDE__IMAGE_FIELD_ARCH, image->arch);
-    sonde__proto_uint(p, SONDE__IMAGE_FIELD_CODE_ID, image->code_id);
-    sonde__proto_end(p, mark);
-}
-
-static void put_inlined(struct sonde__report_writer *w, const struct sonde__report *report,
-                        const struct sonde__report_inlined *call)
-{
-    struct sonde__proto *p = &w->body;
-    size_t mark = sonde__proto_begin(p, SONDE__FRAME_INLINED);
-    sonde__proto_uint(p, SONDE__INLINED_NAME, use_string(w, report, call->name));
-    sonde__proto_uint(p, SONDE__INLINED_FILE, use_string(w, report, call->file));
-    sonde__proto_uint(p, SONDE__INLINED_LINE, call->line);
-    sonde__proto_end(p, mark);
-}
-
-static void put_frame(struct sonde__report_writer *w, const struct sonde__report *report,
-                      const struct sonde__report_frame *frame)
-{
-    struct sonde__proto *p = &w->body;
-    size_t mark = sonde__proto_begin(p, SONDE__RECORD_FRAMES);
-    sonde__proto_uint(p, SONDE__FRAME_IMAGE, frame->image);
-    sonde__proto_uint(p, SONDE__FRAME_OFFSET, frame->offset);
-    sonde__proto_uint(p, SONDE__FRAME_HOW, frame->how);
-    if (!w->no_names) {
-        sonde__proto_uint(p, SONDE__FRAME_NAME, use_string(w, report, frame->name));
+    uint64_t value = 0;
+    switch (field->size_bytes) {
+    case 1:
+        return *(const bool *)member;
+    case 4:
+        memcpy(&value, member, 4); /* both architectures are little-endian */
+        return field->is_signed ? (uint64_t)(int64_t)(int32_t)value : value;
+    default:
+        memcpy(&value, member, 8);
+        return value;
     }
-    sonde__proto_uint(p, SONDE__FRAME_NAME_OFFSET, frame->name_offset);
-    if (!w->no_names) {
-        sonde__proto_uint(p, SONDE__FRAME_NAME_SOURCE, frame->name_source);
-    }
-    sonde__proto_uint(p, SONDE__FRAME_LOST_COUNT, frame->lost_count);
-    sonde__proto_uint(p, SONDE__FRAME_KIND, frame->kind);
-    if (!w->no_names) {
-        sonde__proto_uint(p, SONDE__FRAME_FILE, use_string(w, report, frame->file));
-        sonde__proto_uint(p, SONDE__FRAME_LINE, frame->line);
-        for (uint32_t i = 0; i < frame->inlined_count; i++) {
-            put_inlined(w, report, &frame->inlined[i]);
+}
+
+static void put_array(struct sonde__report_writer *w, const struct sonde__report *report,
+                      const struct sonde__field *field, const void *object)
+{
+    const char *elements = *(const char *const *)((const char *)object + field->offset);
+    uint32_t count = *(const uint32_t *)((const char *)object + field->count_offset);
+    struct sonde__proto *p = &w->body;
+    if (field->kind == SONDE__FIELD_MESSAGES) {
+        for (uint32_t i = 0; i < count; i++) {
+            put_message(w, report, field->number, field->elements,
+                        elements + (size_t)i * field->elements->size_bytes);
         }
-    }
-    sonde__proto_uint(p, SONDE__FRAME_ALTERNATIVES, frame->alternatives);
-    sonde__proto_uint(p, SONDE__FRAME_CODE_ID, frame->code_id);
-    sonde__proto_end(p, mark);
-}
-
-static void put_node(struct sonde__proto *p, const struct sonde__report_node *node)
-{
-    size_t mark = sonde__proto_begin(p, SONDE__RECORD_STACKS);
-    sonde__proto_uint(p, SONDE__NODE_PARENT, node->parent);
-    sonde__proto_uint(p, SONDE__NODE_FRAME, node->frame);
-    if (node->tail_call_count != 0) {
-        size_t packed = sonde__proto_begin(p, SONDE__NODE_TAIL_CALLS);
-        for (uint32_t i = 0; i < node->tail_call_count; i++) {
-            sonde__proto_varint(p, node->tail_calls[i]);
+    } else if (count != 0) {
+        size_t packed = sonde__proto_begin(p, field->number);
+        for (uint32_t i = 0; i < count; i++) {
+            sonde__proto_varint(p, ((const uint32_t *)(const void *)elements)[i]);
         }
         sonde__proto_end(p, packed);
     }
-    sonde__proto_end(p, mark);
 }
 
-static void put_thread(struct sonde__report_writer *w, const struct sonde__report *report,
-                       uint32_t field, const struct sonde__report_thread *t)
+static void put_field(struct sonde__report_writer *w, const struct sonde__report *report,
+                      const struct sonde__field *field, const void *object)
 {
     struct sonde__proto *p = &w->body;
-    size_t mark = sonde__proto_begin(p, field);
-    sonde__proto_int(p, SONDE__THREAD_TID, t->tid);
-    sonde__proto_uint(p, SONDE__THREAD_NAME, use_string(w, report, t->name));
-    sonde__proto_uint(p, SONDE__THREAD_STATE, t->state);
-    sonde__proto_uint(p, SONDE__THREAD_MAIN, t->main);
-    sonde__proto_uint(p, SONDE__THREAD_STACK, t->stack);
-    sonde__proto_uint(p, SONDE__THREAD_END, t->end);
-    sonde__proto_uint(p, SONDE__THREAD_END_AT, t->end_at);
-    sonde__proto_uint(p, SONDE__THREAD_CAPTURED_BY, t->captured_by);
-    sonde__proto_int(p, SONDE__THREAD_SYSCALL, t->syscall);
-    sonde__proto_uint(p, SONDE__THREAD_PAUSE, t->pause_ns);
-    sonde__proto_uint(p, SONDE__THREAD_NOTE, use_string(w, report, t->note));
-    sonde__proto_uint(p, SONDE__THREAD_FRAME_COUNT, t->frame_count);
-    sonde__proto_uint(p, SONDE__THREAD_TIME, t->time_ns);
-    sonde__proto_uint(p, SONDE__THREAD_DETAIL, use_string(w, report, t->detail));
-    sonde__proto_end(p, mark);
-}
-
-static void put_call(struct sonde__report_writer *w, const struct sonde__report *report,
-                     const struct sonde__report_call *call)
-{
-    struct sonde__proto *p = &w->body;
-    size_t mark = sonde__proto_begin(p, SONDE__RECORD_CALLS);
-    sonde__proto_uint(p, SONDE__CALL_FUNCTION, use_string(w, report, call->function));
-    sonde__proto_uint(p, SONDE__CALL_STACK, call->stack);
-    sonde__proto_uint(p, SONDE__CALL_COUNT, call->count);
-    sonde__proto_end(p, mark);
-}
-
-static void put_heap_blocks(struct sonde__report_writer *w,
-                            const struct sonde__report_heap_blocks *b)
-{
-    struct sonde__proto *p = &w->body;
-    size_t mark = sonde__proto_begin(p, SONDE__RECORD_HEAP_BLOCKS);
-    sonde__proto_uint(p, SONDE__HEAP_BLOCKS_TIME, b->time_ns);
-    sonde__proto_uint(p, SONDE__HEAP_BLOCKS_STACK, b->stack);
-    sonde__proto_uint(p, SONDE__HEAP_BLOCKS_FUNCTION, b->function);
-    sonde__proto_uint(p, SONDE__HEAP_BLOCKS_COUNT, b->count);
-    sonde__proto_uint(p, SONDE__HEAP_BLOCKS_SIZE, b->size_bytes);
-    sonde__proto_int(p, SONDE__HEAP_BLOCKS_GROWTH, b->growth);
-    sonde__proto_int(p, SONDE__HEAP_BLOCKS_GROWTH_BYTES, b->growth_bytes);
-    sonde__proto_uint(p, SONDE__HEAP_BLOCKS_OLDEST, b->oldest_ns);
-    sonde__proto_uint(p, SONDE__HEAP_BLOCKS_NEWEST, b->newest_ns);
-    sonde__proto_int(p, SONDE__HEAP_BLOCKS_TID, b->tid);
-    sonde__proto_end(p, mark);
-}
-
-static void put_sample(struct sonde__report_writer *w, const struct sonde__report *report,
-                       const struct sonde__report_sample *s)
-{
-    struct sonde__proto *p = &w->body;
-    size_t mark = sonde__proto_begin(p, SONDE__STALL_SAMPLES);
-    sonde__proto_uint(p, SONDE__SAMPLE_TIME, s->time_ns);
-    sonde__proto_uint(p, SONDE__SAMPLE_WEIGHT, s->weight_ns);
-    sonde__proto_uint(p, SONDE__SAMPLE_STACK, s->stack);
-    sonde__proto_uint(p, SONDE__SAMPLE_END, s->end);
-    sonde__proto_uint(p, SONDE__SAMPLE_PHASE, s->phase);
-    sonde__proto_uint(p, SONDE__SAMPLE_CAPTURED_BY, s->captured_by);
-    sonde__proto_int(p, SONDE__SAMPLE_SYSCALL, s->syscall);
-    sonde__proto_uint(p, SONDE__SAMPLE_DETAIL, use_string(w, report, s->detail));
-    sonde__proto_end(p, mark);
-}
-
-static void put_stall(struct sonde__report_writer *w, const struct sonde__report *report,
-                      const struct sonde__report_stall *s)
-{
-    struct sonde__proto *p = &w->body;
-    size_t mark = sonde__proto_begin(p, SONDE__RECORD_STALLS);
-    sonde__proto_uint(p, SONDE__STALL_BEGIN, s->begin_ns);
-    sonde__proto_uint(p, SONDE__STALL_DURATION, s->duration_ns);
-    sonde__proto_int(p, SONDE__STALL_TID, s->tid);
-    sonde__proto_uint(p, SONDE__STALL_THREAD_NAME, use_string(w, report, s->thread_name));
-    sonde__proto_uint(p, SONDE__STALL_LOOP, s->loop);
-    sonde__proto_uint(p, SONDE__STALL_LOOP_DETAIL, use_string(w, report, s->loop_detail));
-    sonde__proto_uint(p, SONDE__STALL_LOOP_TURNS, s->loop_turns);
-    for (uint32_t i = 0; i < s->sample_count; i++) {
-        put_sample(w, report, &s->samples[i]);
+    const void *member = (const char *)object + field->offset;
+    const struct sonde__build_id *id = member;
+    const char *text;
+    switch ((enum sonde__field_kind)field->kind) {
+    case SONDE__FIELD_NUMBER:
+        sonde__proto_uint(p, field->number, load_number(field, member));
+        break;
+    case SONDE__FIELD_FIXED64:
+        sonde__proto_fixed64(p, field->number, *(const uint64_t *)member);
+        break;
+    case SONDE__FIELD_STRING:
+        sonde__proto_uint(p, field->number, use_string(w, report, *(const uint32_t *)member));
+        break;
+    case SONDE__FIELD_TEXT:
+        text = *(const char *const *)member;
+        sonde__proto_bytes(p, field->number, text, strlen(text));
+        break;
+    case SONDE__FIELD_BUILD_ID:
+        sonde__proto_bytes(p, field->number, id->bytes, id->size);
+        break;
+    case SONDE__FIELD_NUMBERS:
+    case SONDE__FIELD_MESSAGES:
+        put_array(w, report, field, object);
+        break;
     }
-    for (uint32_t i = 0; i < s->thread_count; i++) {
-        put_thread(w, report, SONDE__STALL_THREADS, &s->threads[i]);
-    }
-    sonde__proto_uint(p, SONDE__STALL_CPU, s->cpu_ns);
-    sonde__proto_uint(p, SONDE__STALL_RUNQUEUE, s->runqueue_ns);
-    sonde__proto_uint(p, SONDE__STALL_OPEN, s->open);
-    sonde__proto_uint(p, SONDE__STALL_OVERHEAD, s->overhead_ns);
-    sonde__proto_uint(p, SONDE__STALL_SAMPLES_EARLY, s->samples_early);
-    sonde__proto_uint(p, SONDE__STALL_SAMPLER, s->sampler);
-    sonde__proto_uint(p, SONDE__STALL_MAIN, s->main);
-    sonde__proto_end(p, mark);
 }
 
-static void put_end(struct sonde__proto *p, const struct sonde__report *report)
+static void put_message(struct sonde__report_writer *w, const struct sonde__report *report,
+                        uint32_t number, const struct sonde__message *message, const void *object)
 {
-    const struct sonde__report_end *end = sonde__report_end(report);
-    uint64_t lost = sonde__report_lost_records(report);
-    size_t mark = sonde__proto_begin(p, SONDE__RECORD_END);
-    if (end != NULL) {
-        sonde__proto_uint(p, SONDE__END_STALL_COUNT, end->stall_count);
-        sonde__proto_uint(p, SONDE__END_TURN_COUNT, end->turn_count);
-        lost += end->lost_records;
+    size_t mark = sonde__proto_begin(&w->body, number);
+    for (uint32_t i = 0; i < message->field_count; i++) {
+        if (!message->fields[i].is_name || !w->no_names) {
+            put_field(w, report, &message->fields[i], object);
+        }
     }
-    sonde__proto_uint(p, SONDE__END_LOST_RECORDS, lost);
-    if (end != NULL) {
-        sonde__proto_uint(p, SONDE__END_WATCHED, end->watched_ns);
-    }
-    sonde__proto_end(p, mark);
+    sonde__proto_end(&w->body, mark);
+}
+
+static void put_end(struct sonde__report_writer *w, const struct sonde__report *report)
+{
+    const struct sonde__report_end *known = sonde__report_end(report);
+    struct sonde__report_end end = known != NULL ? *known : (struct sonde__report_end){0};
+    end.lost_records += sonde__report_lost_records(report);
+    put_message(w, report, SONDE__RECORD_END, &sonde__message_end, &end);
 }
 
 /* -- records -- */
@@ -346,25 +234,33 @@ static bool put_next(struct sonde__report_writer *w, const struct sonde__report 
 {
     struct progress *now = &w->now;
     if (!now->header) {
-        put_header(&w->body, sonde__report_header(report));
+        put_message(w, report, SONDE__RECORD_HEADER, &sonde__message_header,
+                    sonde__report_header(report));
         now->header = true;
     } else if (now->notes < sonde__report_note_count(report)) {
         const char *note = sonde__report_note(report, now->notes++);
         sonde__proto_element(&w->body, SONDE__RECORD_NOTES, note, strlen(note));
     } else if (now->images < sonde__report_image_count(report)) {
-        put_image(w, report, sonde__report_image(report, ++now->images));
+        put_message(w, report, SONDE__RECORD_IMAGES, &sonde__message_image,
+                    sonde__report_image(report, ++now->images));
     } else if (now->frames < sonde__report_frame_count(report)) {
-        put_frame(w, report, sonde__report_frame(report, ++now->frames));
+        put_message(w, report, SONDE__RECORD_FRAMES, &sonde__message_frame,
+                    sonde__report_frame(report, ++now->frames));
     } else if (now->nodes < sonde__report_node_count(report)) {
-        put_node(&w->body, sonde__report_node(report, ++now->nodes));
+        put_message(w, report, SONDE__RECORD_STACKS, &sonde__message_node,
+                    sonde__report_node(report, ++now->nodes));
     } else if (now->threads < sonde__report_thread_count(report)) {
-        put_thread(w, report, SONDE__RECORD_THREADS, sonde__report_thread(report, now->threads++));
+        put_message(w, report, SONDE__RECORD_THREADS, &sonde__message_thread,
+                    sonde__report_thread(report, now->threads++));
     } else if (now->stalls < sonde__report_stall_count(report)) {
-        put_stall(w, report, sonde__report_stall(report, now->stalls++));
+        put_message(w, report, SONDE__RECORD_STALLS, &sonde__message_stall,
+                    sonde__report_stall(report, now->stalls++));
     } else if (now->calls < sonde__report_call_count(report)) {
-        put_call(w, report, sonde__report_call(report, now->calls++));
+        put_message(w, report, SONDE__RECORD_CALLS, &sonde__message_call,
+                    sonde__report_call(report, now->calls++));
     } else if (now->heap_blocks < sonde__report_heap_blocks_count(report)) {
-        put_heap_blocks(w, sonde__report_heap_blocks(report, now->heap_blocks++));
+        put_message(w, report, SONDE__RECORD_HEAP_BLOCKS, &sonde__message_heap_blocks,
+                    sonde__report_heap_blocks(report, now->heap_blocks++));
     } else {
         return false;
     }
@@ -403,7 +299,7 @@ enum sonde_status sonde__report_writer_finish(struct sonde__report_writer *write
 {
     enum sonde_status status = put_new(writer, report);
     if (status == SONDE_OK) {
-        put_end(&writer->body, report);
+        put_end(writer, report);
         status = close_record(writer);
     }
     return status;

@@ -4,6 +4,7 @@ set(sources
     report_folded.c
     report_json.c
     report_json_out.c
+    report_messages.c
     report_model.c
     report_out.c
     report_proto.c
