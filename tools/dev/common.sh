@@ -108,14 +108,20 @@ shipped() {
 }
 corpus() { printf '%s\n' "$cache/inflated/$1.debug"; }
 
-# compile PRESET [TARGET...]: configures and builds, quiet unless something fails.
-compile() {
-    local preset=$1 log
-    shift
+# configure PRESET: the build is there, and as the CMakeLists.txt are now; quiet unless something fails.
+configure() {
+    local preset=$1 log=build/$1.log
     mkdir -p build
-    log=build/$preset.log
     if [ ! -f "build/$preset/build.ninja" ]; then
         cmake --preset "$preset" >"$log" 2>&1 || { cat "$log" >&2; die "configuring $preset failed"; }
     fi
+    ninja -C "build/$preset" build.ninja >"$log" 2>&1 || { tail -40 "$log" >&2; die "configuring $preset failed"; }
+}
+
+# compile PRESET [TARGET...]: configures and builds, quiet unless something fails.
+compile() {
+    local preset=$1 log=build/$1.log
+    shift
+    configure "$preset"
     cmake --build "build/$preset" ${1:+--target "$@"} >"$log" 2>&1 || { grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking)' "$log" | tail -60 >&2; die "building $preset failed"; }
 }

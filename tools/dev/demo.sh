@@ -43,7 +43,7 @@ dev_demo() {
     dev_setup build
     need python3
     say "building a release ..."
-    compile release
+    compile release programs
     demo_folder=$(mktemp -d)
     trap demo_clean EXIT
     demo_storage

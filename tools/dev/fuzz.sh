@@ -18,7 +18,7 @@ fuzz_one() {
 dev_fuzz() {
     local name=${1:-all} seconds=${2:-60} runs=${3:-} target targets=()
     need clang libclang-rt-14-dev
-    compile fuzz
+    compile fuzz fuzzers
     mkdir -p build/fuzz-finds
     for target in build/fuzz/fuzz/fuzz_*; do
         [ -x "$target" ] && [ -f "$target" ] || continue

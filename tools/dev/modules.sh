@@ -28,19 +28,10 @@ near = [k for k in known if name and name in k][:6] or difflib.get_close_matches
 print(" ".join(near))' "$1"
 }
 
-# fresh_list: build/dev is configured, and tests.list is that of the CMakeLists.txt as they are now.
-fresh_list() {
-    mkdir -p build
-    if [ ! -f build/dev/build.ninja ] || [ ! -f build/dev/tests.list ]; then
-        cmake --preset dev >build/dev.log 2>&1 || { cat build/dev.log >&2; die "configuring dev failed"; }
-    fi
-    ninja -C build/dev build.ninja >build/dev.log 2>&1 || { tail -30 build/dev.log >&2; die "configuring dev failed"; }
-}
-
 # test_modules MODULE...: builds and runs, adds up what they count.
 test_modules() {
     local module names=() targets=() found name
-    fresh_list
+    configure dev
     for module in "$@"; do
         found=$(tests_of "$module") ||
             die "test: no stage and no module '$module'; near: $(near_modules "${module##*/}") (./dev test --help)"

@@ -14,14 +14,17 @@ Stages:
   layers    the build refuses a wrong include and an unsafe call in handler code
   gcc       build with gcc -Werror, bench programs too; unit and integration tests
   clang     build with clang -Werror; unit tests
-  sanitize  unit and bad-input tests under AddressSanitizer and UBSan
-  tsan      tests of concurrent code under ThreadSanitizer
+  sanitize  unit and bad-input tests under AddressSanitizer and UBSan *
+  tsan      tests of concurrent code under ThreadSanitizer *
   aarch64   cross build; unit and portable tests under qemu-user
   fuzz      every fuzz target for a few seconds
-  tidy      clang-tidy
+  tidy      clang-tidy *
   demo      ./dev demo, end to end
   fresh     ./dev demo in a debootstrapped minimal root (with --long only)
-  --long    whole soaks instead of shortened ones
+  *         what changed lately and a quarter of the rest, another one each commit and day
+  --long    whole soaks instead of shortened ones; all of what has a *
+  --since REV
+            what changed after this commit instead of by the last 20
 EOF
 }
 
@@ -57,7 +60,7 @@ run_ctest() {
     local preset=$1 log=build/$1.ctest.log p f s crashed bad
     shift
     (cd "build/$preset" && SONDE_TEST_LONG=$long ctest -V -j "$(nproc)" "$@") >"$log" 2>&1 || true
-    grep -E '^[0-9]+: ((FAIL|skip) |.*: runtime error: |SUMMARY: )' "$log" | sed -E 's/^[0-9]+: /    /' || true
+    grep -E '^[0-9]+: ((FAIL|skip|again) |.*: runtime error: |SUMMARY: )' "$log" | sed -E 's/^[0-9]+: /    /' || true
     bad=$(sed -nE "$ctest_bad" "$log" | paste -sd'|')
     if [ -n "$bad" ]; then
         (cd "build/$preset" && SONDE_TEST_LONG=$long ctest -V -L alone -R "^($bad)\$") >"$log.again" 2>&1 || true
@@ -97,9 +100,15 @@ stage_layers() {
 
 stage_gcc() { compile dev all benches && run_ctest dev; } # the one build of the bench programs
 stage_clang() { compile clang && run_ctest clang -L unit; }
-stage_sanitize() { compile asan-ubsan && run_ctest asan-ubsan -L 'unit|sanitize'; }
-stage_tsan() { compile tsan && run_ctest tsan -L tsan; }
-stage_aarch64() { compile aarch64 && run_ctest aarch64 -L 'unit|portable'; }
+stage_sanitize() { run_selected asan-ubsan 'unit|sanitize'; }
+stage_tsan() { run_selected tsan tsan; }
+stage_aarch64() {
+    local names
+    configure aarch64
+    mapfile -t names < <(tests_labelled aarch64 'unit|portable' | cut -d' ' -f1)
+    compile aarch64 programs "${names[@]/#/test_}"
+    run_ctest aarch64 -L 'unit|portable'
+}
 
 stage_fuzz() {
     local rc=0
@@ -108,10 +117,14 @@ stage_fuzz() {
 }
 
 stage_tidy() {
-    local rc=0 files short=()
+    local rc=0 all files short=()
     # the analyzer's cost is the paths that it follows: with a quarter of its default a quarter
     [ "$long" = 1 ] || short=(--extra-arg={-Xclang,-analyzer-config,-Xclang,max-nodes=60000})
-    mapfile -t files < <(git ls-files 'src/*.c' 'cli/*.c' 'preload/*.c' 'recorder/*.c' 'execinfo/*.c')
+    configure clang
+    select_begin
+    mapfile -t all < <(git ls-files 'src/*.c' 'cli/*.c' 'preload/*.c' 'recorder/*.c' 'execinfo/*.c')
+    mapfile -t files < <(printf '%s\n' "${all[@]}" | sed 's/.*/& &/' | select_names)
+    say "    $select_told: ${#files[@]} of ${#all[@]} files"
     printf '%s\n' "${files[@]}" |
         xargs -P "$(nproc)" -n 8 clang-tidy --quiet "${short[@]}" -p build/clang >build/tidy.log 2>/dev/null || true
     if grep -E '(warning|error):' build/tidy.log | sort -u | head -40 | grep .; then rc=1; fi
@@ -131,12 +144,18 @@ stage_fresh() {
     tally "demo on a fresh machine" $rc
 }
 
+# cpu_s: processor seconds of what this shell has run: on a machine that does other work, too, what counts.
+cpu_s() { awk '{print int(($14 + $15 + $16 + $17) / 100)}' "/proc/$$/stat"; }
+
 dev_test() {
-    local stages=() modules=() arg begin name
-    long=0
-    for arg in "$@"; do
+    local stages=() modules=() arg begin cpu name
+    long=0 since=
+    while [ $# -gt 0 ]; do
+        arg=$1
+        shift
         case $arg in
             --long) long=1 ;;
+            --since) [ $# -gt 0 ] || die "test: --since wants a commit"; since=$1; shift ;;
             -h|--help) stage_help; return 0 ;;
             -*) die "test: unknown option $arg (./dev test --help)" ;;
             *) if declare -F "stage_$arg" >/dev/null; then stages+=("$arg"); else modules+=("$arg"); fi ;;
@@ -146,15 +165,15 @@ dev_test() {
         stages=("${stages_all[@]}")
         [ $long = 0 ] || stages+=(fresh)
     fi
-    . tools/dev/setup.sh; . tools/dev/format.sh; . tools/dev/fuzz.sh; . tools/dev/modules.sh
+    . tools/dev/setup.sh; . tools/dev/format.sh; . tools/dev/fuzz.sh; . tools/dev/modules.sh; . tools/dev/select.sh
     dev_setup build test
     [ $long = 0 ] || { corpora; from_npm long; }
     [ ${#modules[@]} = 0 ] || test_modules "${modules[@]}"
     for name in "${stages[@]}"; do
-        begin=$(date +%s)
+        begin=$(date +%s) cpu=$(cpu_s)
         say "== $name"
         "stage_$name"
-        say "== $name: $(($(date +%s) - begin)) s"
+        say "== $name: $(($(date +%s) - begin)) s, $(($(cpu_s) - cpu)) s of processors"
     done
     if [ ${#failures[@]} -gt 0 ]; then
         say "failed:"
