@@ -4,6 +4,11 @@
  * Each TEST runs in a fresh child of its own process group, with a timeout. After the body the
  * child is checked for leaked file descriptors, threads and heap; the parent for left children.
  * FAIL_TEST passes only when its body fails: it proves that the harness (or a check) catches it.
+ * Time limits are for a quiet machine: they grow with the threads that wait for a processor.
+ * TIMED_TEST is for what cannot be told without real time, where a thread that does not get a
+ * processor changes the answer. When a CHECK fails it is repeated with a longer test_slack(), but
+ * only where the machine had too few processors meanwhile, which is measured; on a quiet machine
+ * once failed is failed. So are, on any, CHECK_ALWAYS, a crash, and a time limit.
  *
  *     TEST(cursor_reads_past_end) { CHECK(...); CHECK_EQ(a, b); }
  *
@@ -25,20 +30,29 @@ struct test_case {
     enum test_expect expect;
     const char *reason; /* FAIL_TEST: text that the failure must contain, or null */
     unsigned timeout_s; /* 0: default */
+    bool timed;
 };
 
-#define TEST_ENTRY_(name_, expect_, reason_, timeout_)                                             \
+#define TEST_ENTRY_(name_, expect_, reason_, timeout_, timed_)                                     \
     static void name_(void);                                                                       \
-    static const struct test_case name_##_case_ = {#name_, name_, expect_, reason_, timeout_};     \
+    static const struct test_case name_##_case_ = {#name_,  name_,    expect_,                     \
+                                                   reason_, timeout_, timed_};                     \
     static const struct test_case *const name_##_entry_                                            \
         __attribute__((used, section("sonde_tests"), aligned(sizeof(void *)))) = &name_##_case_;   \
     static void name_(void)
 
-#define TEST(name)                  TEST_ENTRY_(name, TEST_EXPECT_PASS, NULL, 0)
-#define TEST_TIMEOUT(name, seconds) TEST_ENTRY_(name, TEST_EXPECT_PASS, NULL, seconds)
-#define FAIL_TEST(name, reason)     TEST_ENTRY_(name, TEST_EXPECT_FAIL, reason, 0)
+#define TEST(name)                  TEST_ENTRY_(name, TEST_EXPECT_PASS, NULL, 0, false)
+#define TEST_TIMEOUT(name, seconds) TEST_ENTRY_(name, TEST_EXPECT_PASS, NULL, seconds, false)
+#define TIMED_TEST(name, seconds)   TEST_ENTRY_(name, TEST_EXPECT_PASS, NULL, seconds, true)
+#define FAIL_TEST(name, reason)     TEST_ENTRY_(name, TEST_EXPECT_FAIL, reason, 0, false)
+
+/* How many times as long the stalls and pauses of a TIMED_TEST are to be: 1, and 2, 4 when it is
+ * repeated. */
+unsigned test_slack(void);
 
 void test_fail(const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 3, 4), noreturn));
+void test_fail_always(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4), noreturn));
 void test_skip(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 void test_check_eq(const char *file, int line, const char *a_text, const char *b_text, int64_t a,
@@ -48,6 +62,9 @@ void test_check_contains(const char *file, int line, const char *text, const cha
 
 #define CHECK(condition)                                                                           \
     ((condition) ? (void)0 : test_fail(__FILE__, __LINE__, "not true: %s", #condition))
+/* What no want of processors excuses. */
+#define CHECK_ALWAYS(condition)                                                                    \
+    ((condition) ? (void)0 : test_fail_always(__FILE__, __LINE__, "not true: %s", #condition))
 #define CHECK_EQ(a, b)             test_check_eq(__FILE__, __LINE__, #a, #b, (int64_t)(a), (int64_t)(b))
 #define CHECK_STR(a, b)            test_check_str(__FILE__, __LINE__, #a, a, b)
 #define CHECK_CONTAINS(text, part) test_check_contains(__FILE__, __LINE__, text, part)
@@ -63,8 +80,8 @@ struct test_run {
     size_t out_size, err_size;
 };
 
-/* Run argv[0] (PATH is searched) with `input` (may be null) and wait at most timeout_s seconds.
- * env: "NAME=VALUE" entries to add, null-terminated, or null. */
+/* Run argv[0] (PATH is searched) with `input` (may be null) and wait at most timeout_s seconds (of
+ * a quiet machine). env: "NAME=VALUE" entries to add, null-terminated, or null. */
 struct test_run test_run(const char *const argv[], const char *const env[], const char *input,
                          unsigned timeout_s);
 void test_run_done(struct test_run *run);

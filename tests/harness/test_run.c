@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "test.h"
+#include "test_machine.h"
 
 static double now_s(void)
 {
@@ -68,7 +69,8 @@ struct test_run test_run(const char *const argv[], const char *const env[], cons
     struct test_run run = {0};
     int out[2], err[2];
     int in = input_file(input);
-    double limit = now_s() + timeout_s;
+    double begin = now_s();
+    struct test_machine machine = {0};
     if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) {
         FAIL("pipe2: %s", strerror(errno));
     }
@@ -84,13 +86,15 @@ struct test_run test_run(const char *const argv[], const char *const env[], cons
     append(&run.err, &run.err_size, "", 0);
     struct pollfd p[2] = {{out[0], POLLIN, 0}, {err[0], POLLIN, 0}};
     while (p[0].fd >= 0 || p[1].fd >= 0) {
-        double left = limit - now_s();
-        if (left <= 0) {
+        double limit = begin + timeout_s * test_machine_slowdown(&machine);
+        if (now_s() >= limit) {
             run.timed_out = true;
             kill(-child, SIGKILL);
             break;
         }
-        poll(p, 2, (int)(left * 1000) + 1);
+        if (poll(p, 2, TEST_MACHINE_LOOK_MS) == 0) {
+            test_machine_look(&machine);
+        }
         for (int i = 0; i < 2; i++) {
             char block[65536];
             if (p[i].fd < 0 || p[i].revents == 0) {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "test.h"
+#include "test_machine.h"
 
 static void *volatile null_pointer;
 static void *volatile kept;
@@ -53,7 +54,7 @@ FAIL_TEST(catches_segv, "signal 11")
     *(volatile int *)null_pointer = 1;
 }
 
-TEST_ENTRY_(catches_timeout, TEST_EXPECT_FAIL, "timeout", 1)
+TEST_ENTRY_(catches_timeout, TEST_EXPECT_FAIL, "timeout", 1, false)
 {
     for (;;) {
         pause();
@@ -120,6 +121,69 @@ TEST(stops_programs_that_hang)
     struct test_run run = test_run(argv, NULL, NULL, 1);
     CHECK(run.timed_out);
     test_run_done(&run);
+}
+
+static void *burn(void *unused)
+{
+    for (volatile bool *ended = unused; !*ended;) {
+    }
+    return NULL;
+}
+
+/* Too many threads for the processors, for half a second. */
+static void overload(void)
+{
+    enum { THREADS = 64 };
+    static volatile bool ended;
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        CHECK_OK(pthread_create(&threads[i], NULL, burn, (void *)(uintptr_t)&ended));
+    }
+    for (int i = 0; i < 80; i++) { /* longer where the harness, too, gets less than it likes */
+        usleep(10000);
+    }
+    ended = true;
+    for (int i = 0; i < THREADS; i++) {
+        CHECK_OK(pthread_join(threads[i], NULL));
+    }
+}
+
+TIMED_TEST(repeats_timed_tests_where_processors_lack, 30)
+{
+    overload();
+    CHECK_EQ(test_slack(), 4);
+}
+
+TEST_ENTRY_(repeats_no_more_than_twice, TEST_EXPECT_FAIL, "slack is 4", 30, true)
+{
+    overload();
+    FAIL("slack is %u", test_slack());
+}
+
+TEST_ENTRY_(repeats_no_check_that_nothing_excuses, TEST_EXPECT_FAIL, "not true: test_slack() > 1",
+            30, true)
+{
+    overload();
+    CHECK_ALWAYS(test_slack() > 1);
+}
+
+FAIL_TEST(repeats_no_other_tests, "slack is 1")
+{
+    overload();
+    FAIL("slack is %u", test_slack());
+}
+
+/* With nobody who waits, limits are as they are, and no failure is excused. */
+TEST(machine_that_is_quiet)
+{
+    struct test_machine machine = {0};
+    CHECK(test_machine_slowdown(&machine) == 1);
+    machine = (struct test_machine){.looks = 10, .sum = 5};
+    CHECK(test_machine_slowdown(&machine) == 1);
+    machine.sum = 40;
+    CHECK(test_machine_slowdown(&machine) == 4);
+    machine.sum = 4000;
+    CHECK(test_machine_slowdown(&machine) == TEST_MACHINE_SLOWDOWN_MAX);
 }
 
 TEST(gives_a_folder)

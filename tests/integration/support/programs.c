@@ -13,7 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ARGUMENTS_MAX = 64, PATHS = 4 };
+#include "test_machine.h"
+
+enum { ARGUMENTS_MAX = 64, PATHS = 4, LOOK_MS = 20 };
 
 static char *next_path(void)
 {
@@ -139,6 +141,17 @@ void program_pause_ms(unsigned ms)
     }
 }
 
+/* Pauses. False when timeout_s of a quiet machine are over, of which LOOK_MS pass with each turn.
+ */
+static bool time_left(struct test_machine *machine, unsigned turn, unsigned timeout_s)
+{
+    if (turn % (TEST_MACHINE_LOOK_MS / LOOK_MS) == 0) {
+        test_machine_look(machine);
+    }
+    program_pause_ms(LOOK_MS);
+    return turn * LOOK_MS < timeout_s * 1000 * test_machine_slowdown(machine);
+}
+
 static bool has_ended(struct program *program)
 {
     int status;
@@ -156,7 +169,8 @@ char *program_output(const struct program *program)
 
 void program_await(struct program *program, const char *text, unsigned timeout_s)
 {
-    for (unsigned i = 0; i < timeout_s * 50; i++) {
+    struct test_machine machine = {0};
+    for (unsigned i = 0; time_left(&machine, i, timeout_s); i++) {
         bool ended = has_ended(program);
         if (access(program->output, R_OK) == 0) {
             char *output = program_output(program);
@@ -169,7 +183,6 @@ void program_await(struct program *program, const char *text, unsigned timeout_s
                 return;
             }
         }
-        program_pause_ms(20);
     }
     kill(program->pid, SIGKILL);
     char *output = program_output(program);
@@ -178,14 +191,14 @@ void program_await(struct program *program, const char *text, unsigned timeout_s
 
 int program_end(struct program *program, unsigned timeout_s)
 {
-    for (unsigned i = 0; i < timeout_s * 50; i++) {
-        if (has_ended(program)) {
-            return program->status;
+    struct test_machine machine = {0};
+    for (unsigned i = 0; !has_ended(program); i++) {
+        if (!time_left(&machine, i, timeout_s)) {
+            kill(program->pid, SIGKILL);
+            FAIL("did not end within %u s: %s", timeout_s, program_output(program));
         }
-        program_pause_ms(20);
     }
-    kill(program->pid, SIGKILL);
-    FAIL("did not end within %u s: %s", timeout_s, program_output(program));
+    return program->status;
 }
 
 int program_stop(struct program *program, unsigned timeout_s)

@@ -2,9 +2,9 @@
 /* Alternates 20 us of work and 200 us of a blocking call, inside the stalls of an event loop, so
  * that the watch looks at it all the time; counts calls that ended before they should have.
  *
- *     alternate ROUNDS [WORK_US]
+ *     alternate ROUNDS [WORK_US [STALL_MS]]
  *
- * Each round gives each call one stall of 260 ms, in which the watch samples at 100 Hz. A sampler
+ * Each round gives each call one stall (of 260 ms), in which the watch samples at 100 Hz. A sampler
  * that stops or signals the thread ends some of these calls early (EINTR, or success with time
  * left): it would change the program. Prints "CALL made M early E" a line. */
 #include <errno.h>
@@ -30,9 +30,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WAIT_NS = 200000, STALL_NS = 260000000 };
+enum { WAIT_NS = 200000 };
 
-static int64_t work_ns = 20000;
+static int64_t work_ns = 20000, stall_ns = 260000000;
 
 static int quiet[2];   /* a pipe that nobody writes to */
 static int silent[2];  /* another one: what the loop waits for is no call of ours */
@@ -234,7 +234,7 @@ static volatile unsigned sink;
 
 __attribute__((noinline)) static void alternate(unsigned which, unsigned *made, unsigned *early)
 {
-    int64_t end = now_ns() + STALL_NS;
+    int64_t end = now_ns() + stall_ns;
     while (now_ns() < end) {
         int64_t begin = now_ns();
         while (now_ns() - begin < work_ns) {
@@ -276,6 +276,9 @@ int main(int argc, char **argv)
     struct pollfd loop;
     if (argc > 2) {
         work_ns = (int64_t)strtoul(argv[2], NULL, 10) * 1000;
+    }
+    if (argc > 3) {
+        stall_ns = (int64_t)strtoul(argv[3], NULL, 10) * 1000000;
     }
     if (!prepare()) {
         return 2;

@@ -43,33 +43,33 @@ static void find(const char *const argv[], const char *loop,
     zoo_done(&zoo);
 }
 
-TEST(glib)
+TIMED_TEST(glib, 60)
 {
     find((const char *[]){program_built("zoo/zoo_glib"), "400", "burn", "sleep", "read", "poll",
                           "flock", "mutex", "cond", "child", NULL},
          "poll", check_native);
 }
 
-TEST(libuv)
+TIMED_TEST(libuv, 60)
 {
     find(
         (const char *[]){program_built("zoo/zoo_uv"), "400", "burn", "sleep", "poll", "read", NULL},
         "epoll", check_native);
 }
 
-TEST(libevent)
+TIMED_TEST(libevent, 60)
 {
     find((const char *[]){program_built("zoo/zoo_event"), "400", "burn", "mutex", "child", NULL},
          "epoll", check_native);
 }
 
-TEST(poll_whose_array_reorders)
+TIMED_TEST(poll_whose_array_reorders, 60)
 {
     find((const char *[]){program_built("zoo/zoo_poll"), "400", "sleep", "poll", "burn", NULL},
          "poll", check_native);
 }
 
-TEST(epoll_made_again)
+TIMED_TEST(epoll_made_again, 60)
 {
     find((const char *[]){program_built("zoo/zoo_fork"), "400", "sleep", "burn", "poll", NULL},
          "epoll", check_native);
@@ -94,21 +94,21 @@ static void check_kind(const struct zoo_truth *truth, const struct json *stall)
     }
 }
 
-TEST(asyncio)
+TIMED_TEST(asyncio, 60)
 {
     find((const char *[]){"/usr/bin/python3", program_source("zoo/asyncio_loop.py"), "400", "sleep",
                           "burn", "flock", "child", NULL},
          "epoll", check_kind);
 }
 
-TEST(select_server_whose_descriptors_grow)
+TIMED_TEST(select_server_whose_descriptors_grow, 60)
 {
     find((const char *[]){"/usr/bin/python3", program_source("zoo/select_server.py"), "400",
                           "sleep", NULL},
          "select", check_kind);
 }
 
-TEST(node)
+TIMED_TEST(node, 60)
 {
     if (!program_on_path("node")) {
         SKIP("no node on PATH");
@@ -118,7 +118,7 @@ TEST(node)
          "epoll", check_kind);
 }
 
-TEST(tcl)
+TIMED_TEST(tcl, 60)
 {
     find((const char *[]){"tclsh", program_source("zoo/tcl_loop.tcl"), "400", "burn", "sleep",
                           "child", NULL},
@@ -135,7 +135,7 @@ static void find_followed(const char *const argv[], const char *loop,
     zoo_done(&zoo);
 }
 
-TEST(children_of_a_shell)
+TIMED_TEST(children_of_a_shell, 60)
 {
     find_followed((const char *[]){"/usr/bin/python3", program_source("zoo/asyncio_loop.py"), "400",
                                    "sleep", "burn", "child", NULL},
@@ -144,14 +144,14 @@ TEST(children_of_a_shell)
                   "poll", check_native);
 }
 
-TEST(tcl_started_by_a_shell)
+TIMED_TEST(tcl_started_by_a_shell, 60)
 {
     find_followed(
         (const char *[]){"tclsh", program_source("zoo/tcl_loop.tcl"), "400", "burn", "child", NULL},
         "condition", check_kind);
 }
 
-TEST(node_started_by_a_shell)
+TIMED_TEST(node_started_by_a_shell, 60)
 {
     if (!program_on_path("node")) {
         SKIP("no node on PATH");

@@ -16,7 +16,7 @@ static void silent(const char *const argv[], unsigned turns)
 }
 
 /* All at the same time: ten minutes each under --long. */
-TEST_TIMEOUT(idle_programs, 700)
+TIMED_TEST(idle_programs, 700)
 {
     enum { PROGRAMS = 9 };
     static const char *const names[PROGRAMS] = {
@@ -24,7 +24,7 @@ TEST_TIMEOUT(idle_programs, 700)
         "asyncio_loop.py", "select_server.py", "node_loop.js", "tcl_loop.tcl"};
     struct program programs[PROGRAMS];
     char reports[PROGRAMS][128];
-    const char *duration = test_long() ? "600000" : "8000";
+    const char *duration = test_long() ? zoo_ms(600000) : zoo_ms(8000);
     bool node = program_on_path("node");
     for (int i = 0; i < PROGRAMS; i++) {
         char path[128];
@@ -55,7 +55,7 @@ TEST_TIMEOUT(idle_programs, 700)
     }
 }
 
-TEST(nested_main_loops)
+TIMED_TEST(nested_main_loops, 60)
 {
     silent((const char *[]){program_built("zoo/zoo_glib"), "3000", "idle", "nested", NULL}, 50);
     silent((const char *[]){"/usr/bin/python3", program_source("zoo/asyncio_loop.py"), "400",
@@ -63,7 +63,7 @@ TEST(nested_main_loops)
            30);
 }
 
-TEST(time_before_the_loop)
+TIMED_TEST(time_before_the_loop, 60)
 {
     silent((const char *[]){program_built("zoo/zoo_glib"), "700", "late", NULL}, 20);
     silent((const char *[]){"/usr/bin/python3", program_source("zoo/asyncio_loop.py"), "700",
@@ -72,7 +72,7 @@ TEST(time_before_the_loop)
 }
 
 /* Its main thread waits for the interpreter's lock, which is no loop, then for its threads. */
-TEST(lock_of_an_interpreter)
+TIMED_TEST(lock_of_an_interpreter, 60)
 {
     silent((const char *[]){"/usr/bin/python3", "-c",
                             "import threading, time\n"
@@ -89,7 +89,7 @@ TEST(lock_of_an_interpreter)
 }
 
 /* bash executes its last command in its own process: the page of its turns is nobody's then. */
-TEST(loop_that_executes_another_program)
+TIMED_TEST(loop_that_executes_another_program, 60)
 {
     silent((const char *[]){"bash", "-c",
                             "for i in $(seq 9); do read -t 0.02 x </dev/zero; done; sleep 0.8",
@@ -99,7 +99,7 @@ TEST(loop_that_executes_another_program)
 
 /* What was learned as a loop was the reading of children's output, or an event loop that is closed:
  * its descriptor is gone, and whatever the thread does now, it keeps nobody waiting. */
-TEST(loop_that_is_over)
+TIMED_TEST(loop_that_is_over, 60)
 {
     silent((const char *[]){"/usr/bin/python3", "-c",
                             "import subprocess, time\n"
@@ -121,7 +121,7 @@ TEST(loop_that_is_over)
            10);
 }
 
-TEST(children_of_a_shell)
+TIMED_TEST(children_of_a_shell, 60)
 {
     struct zoo zoo;
     CHECK(!zoo_run_followed(&zoo,
@@ -136,7 +136,7 @@ TEST(children_of_a_shell)
 static void start(struct program *program, const char *const argv[], char *report)
 {
     snprintf(report, 128, "%s/report", test_folder());
-    *program = program_start_watched((const char *[]){"--stall", "150ms", NULL}, report, argv);
+    *program = program_start_watched((const char *[]){"--stall", zoo_stall(), NULL}, report, argv);
     program_await(program, "started", 20);
     program_pause_ms(500);
 }
@@ -154,18 +154,19 @@ static void stop_often(struct program *program, int times)
 {
     for (int i = 0; i < times; i++) {
         kill(program->pid, SIGSTOP);
-        program_pause_ms(400);
+        program_pause_ms(400 * test_slack());
         kill(program->pid, SIGCONT);
-        program_pause_ms(200);
+        program_pause_ms(200 * test_slack());
     }
 }
 
-TEST(stopped_and_continued)
+TIMED_TEST(stopped_and_continued, 60)
 {
     struct program program;
     struct zoo zoo;
     char report[128];
-    start(&program, (const char *[]){program_built("zoo/zoo_glib"), "9000", "work", NULL}, report);
+    start(&program, (const char *[]){program_built("zoo/zoo_glib"), zoo_ms(9000), "work", NULL},
+          report);
     stop_often(&program, 12);
     end(&program, &zoo, report);
     zoo_check_silent(&zoo, 50);
@@ -173,12 +174,13 @@ TEST(stopped_and_continued)
 }
 
 /* One true stall in the middle of it is still found. */
-TEST(stopped_and_continued_around_a_stall)
+TIMED_TEST(stopped_and_continued_around_a_stall, 60)
 {
     struct program program;
     struct zoo zoo;
     char report[128];
-    start(&program, (const char *[]){program_built("zoo/zoo_glib"), "3000", "idle", "sleep", NULL},
+    start(&program,
+          (const char *[]){program_built("zoo/zoo_glib"), zoo_ms(3000), "idle", "sleep", NULL},
           report);
     stop_often(&program, 4);
     program_await(&program, "injected inject_sleep", 30);
@@ -187,13 +189,14 @@ TEST(stopped_and_continued_around_a_stall)
     zoo_done(&zoo);
 }
 
-TEST(debugger)
+TIMED_TEST(debugger, 60)
 {
     struct program program;
     struct zoo zoo;
     char report[128];
     char pid[16];
-    start(&program, (const char *[]){program_built("zoo/zoo_glib"), "8000", "work", NULL}, report);
+    start(&program, (const char *[]){program_built("zoo/zoo_glib"), zoo_ms(8000), "work", NULL},
+          report);
     snprintf(pid, sizeof pid, "%d", (int)program.pid);
     struct test_run gdb = test_run((const char *[]){"gdb", "-nx", "-batch", "-p", pid, "-ex", "bt",
                                                     "-ex", "shell sleep 1", NULL},

@@ -35,13 +35,42 @@ void zoo_read(struct zoo *zoo, const char *output, const char *report)
     CHECK_STR(json_text(zoo->report, "kind"), "watch");
 }
 
+const char *zoo_ms(unsigned ms)
+{
+    static char texts[8][16];
+    static unsigned next;
+    char *text = texts[next++ % 8];
+    snprintf(text, sizeof texts[0], "%u", ms * test_slack());
+    return text;
+}
+
+const char *zoo_stall(void)
+{
+    static char text[16];
+    snprintf(text, sizeof text, "%sms", zoo_ms(150));
+    return text;
+}
+
+/* A number among the arguments of a program is the milliseconds of its stalls. */
+static void with_slack(const char *const argv[], const char **ret_argv, size_t capacity)
+{
+    size_t n = 0;
+    for (; *argv != NULL && n + 1 < capacity; argv++) {
+        const char *end = *argv + strspn(*argv, "0123456789");
+        ret_argv[n++] = *end == '\0' ? zoo_ms((unsigned)strtoul(*argv, NULL, 10)) : *argv;
+    }
+    ret_argv[n] = NULL;
+}
+
 void zoo_run(struct zoo *zoo, const char *const argv[], unsigned timeout_s)
 {
+    const char *list[32];
     char report[128];
+    with_slack(argv, list, 32);
     snprintf(report, sizeof report, "%s/report", test_folder());
     memset(zoo, 0, sizeof *zoo);
     struct test_run run =
-        program_watch((const char *[]){"--stall", "150ms", NULL}, report, argv, timeout_s);
+        program_watch((const char *[]){"--stall", zoo_stall(), NULL}, report, list, timeout_s);
     if (run.status != 0 || run.timed_out) {
         FAIL("%s ended with %d: %s%s", argv[0], run.status, run.out, run.err);
     }
@@ -72,12 +101,10 @@ bool zoo_run_followed(struct zoo *zoo, const char *const argv[], unsigned timeou
 {
     const char *list[32] = {"sh", "-c", "\"$@\"; exit $?", "sh"};
     char report[128];
-    for (size_t n = 4; n < 31 && *argv != NULL; n++) {
-        list[n] = *argv++;
-    }
+    with_slack(argv, list + 4, 28);
     snprintf(report, sizeof report, "%s/report", test_folder());
     memset(zoo, 0, sizeof *zoo);
-    struct test_run run = program_watch((const char *[]){"--stall", "150ms", "--follow", NULL},
+    struct test_run run = program_watch((const char *[]){"--stall", zoo_stall(), "--follow", NULL},
                                         report, list, timeout_s);
     if (run.status != 0 || run.timed_out) {
         FAIL("%s ended with %d: %s%s", list[4], run.status, run.out, run.err);

@@ -20,7 +20,13 @@ struct zoo {
     struct json *report;
 };
 
-/* Runs it to its end with `--stall 150ms`; fails the test when it does not end with 0. */
+/* So many milliseconds with the test's slack, as text (eight at a time); and what is a stall: 150
+ * ms. */
+const char *zoo_ms(unsigned ms);
+const char *zoo_stall(void);
+
+/* Runs it to its end with `--stall 150ms`; fails the test when it does not end with 0. Numbers
+ * among the arguments are milliseconds and get the test's slack. */
 void zoo_run(struct zoo *zoo, const char *const argv[], unsigned timeout_s);
 /* The same as a child of a shell, with `--follow`: its report is REPORT.PID, and there is no other.
  * Without a stall there is none at all; then false. */

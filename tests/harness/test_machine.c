@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the machine gives while a test runs: threads that could run, for each processor.
+ *
+ * Read from /proc/loadavg, whose fourth field counts the threads that run or wait to run at this
+ * moment: it needs no right and no option of the kernel. Without it the machine counts as quiet, so
+ * that nothing is excused. */
+#include <sched.h>
+#include <stdio.h>
+
+#include "test_machine.h"
+
+static unsigned processors(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
+}
+
+void test_machine_look(struct test_machine *machine)
+{
+    FILE *file = fopen("/proc/loadavg", "re");
+    unsigned runnable = 0;
+    double share;
+    if (file == NULL || fscanf(file, "%*s %*s %*s %u/", &runnable) != 1) {
+        runnable = 1;
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    share = runnable > 1 ? (double)(runnable - 1) / processors() : 0; /* without who asks */
+    machine->sum += share;
+    machine->recent[machine->looks++ % TEST_MACHINE_RECENT] = share;
+    if (machine->looks > 1) { /* one look alone may be chance */
+        unsigned count =
+            machine->looks < TEST_MACHINE_RECENT ? machine->looks : TEST_MACHINE_RECENT;
+        double sum = 0;
+        for (unsigned i = 0; i < count; i++) {
+            sum += machine->recent[i];
+        }
+        machine->peak = sum / count > machine->peak ? sum / count : machine->peak;
+    }
+}
+
+double test_machine_slowdown(const struct test_machine *machine)
+{
+    double mean = machine->looks > 0 ? machine->sum / machine->looks : 0;
+    return mean < 1 ? 1 : mean > TEST_MACHINE_SLOWDOWN_MAX ? TEST_MACHINE_SLOWDOWN_MAX : mean;
+}
