@@ -22,7 +22,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { TURN_MS = 500 };
+static int turn_ms = 500; /* times SLACK, when that is in the environment */
 
 static volatile sig_atomic_t own_calls;
 static volatile unsigned sink;
@@ -91,7 +91,7 @@ static sigset_t block(bool all)
 static void plain(void)
 {
     errno = 77;
-    burn(TURN_MS);
+    burn(turn_ms);
     printf("errno %d\n", errno);
     say_action();
     say_pending();
@@ -101,18 +101,18 @@ static void own(void)
 {
     const struct sigaction mine = {.sa_handler = own_handler};
     sigaction(SIGURG, &mine, NULL);
-    burn(TURN_MS / 2);
+    burn(turn_ms / 2);
     raise(SIGURG);
-    burn(TURN_MS / 2);
+    burn(turn_ms / 2);
     printf("calls %d\n", (int)own_calls);
     say_action();
 }
 
 static void late(void)
 {
-    burn(TURN_MS);
+    burn(turn_ms);
     printf("before: %s\n", signal(SIGURG, own_handler) == SIG_DFL ? "default" : "another");
-    burn(TURN_MS);
+    burn(turn_ms);
     raise(SIGURG);
     raise(SIGURG);
     printf("calls %d\n", (int)own_calls);
@@ -123,7 +123,7 @@ static void late(void)
 static void ignore(void)
 {
     signal(SIGURG, SIG_IGN);
-    burn(TURN_MS);
+    burn(turn_ms);
     say_action();
     if (fork() == 0) { /* what an executed program would inherit */
         say_action();
@@ -136,7 +136,7 @@ static void ignore(void)
 static void blocked(void)
 {
     block(true);
-    burn(TURN_MS);
+    burn(turn_ms);
     say_pending();
     say_action();
 }
@@ -146,7 +146,7 @@ static void wait_for_it(void)
     const struct timespec none = {0, 0};
     siginfo_t info = {0};
     sigset_t set = block(false);
-    burn(TURN_MS);
+    burn(turn_ms);
     printf("sigtimedwait %d\n", sigtimedwait(&set, &info, &none));
     raise(SIGURG);
     printf("sigtimedwait %d", sigtimedwait(&set, &info, &none));
@@ -159,7 +159,7 @@ static void by_descriptor(void)
     struct signalfd_siginfo info;
     sigset_t set = block(false);
     int fd = signalfd(-1, &set, SFD_NONBLOCK);
-    burn(TURN_MS);
+    burn(turn_ms);
     printf("read %zd\n", read(fd, &info, sizeof info));
     raise(SIGURG);
     printf("read %zd\n", read(fd, &info, sizeof info));
@@ -186,7 +186,7 @@ static void raw(void)
     if (syscall(SYS_rt_sigaction, SIGURG, &action, NULL, 8) != 0) {
         perror("rt_sigaction");
     }
-    burn(TURN_MS);
+    burn(turn_ms);
     printf("strays %d\n", (int)own_calls);
 }
 
@@ -194,7 +194,7 @@ static ucontext_t outside, inside;
 
 static void burn_and_return(void)
 {
-    burn(TURN_MS);
+    burn(turn_ms);
     sink++; /* so that it calls, not jumps */
 }
 
@@ -220,13 +220,13 @@ static void filtered(void)
     struct sock_fprog program = {1, code};
     printf("filter %d %d\n", prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
-    burn(TURN_MS);
+    burn(turn_ms);
 }
 
 static void *burn_beside(void *unused)
 {
     (void)unused;
-    burn(TURN_MS);
+    burn(turn_ms);
     return NULL;
 }
 
@@ -259,6 +259,9 @@ int main(int argc, char **argv)
     int channel[2];
     if (argc != 2 || pipe(channel) != 0) {
         return 2;
+    }
+    if (getenv("SLACK") != NULL) {
+        turn_ms *= atoi(getenv("SLACK"));
     }
     struct pollfd p = {channel[0], POLLIN, 0};
     for (int i = 0; i < 10; i++) {

@@ -19,12 +19,37 @@ static void set_paths(void)
     snprintf(report_path, sizeof report_path, "%s/report", test_folder());
 }
 
+/* "sleep:600" with the test's slack. */
+static const char *turn_with_slack(const char *turn)
+{
+    static char texts[4][64];
+    static unsigned next;
+    char *text = texts[next++ % 4];
+    const char *number = turn != NULL ? strchr(turn, ':') : NULL;
+    if (number == NULL) {
+        return turn;
+    }
+    snprintf(text, sizeof texts[0], "%.*s:%lu", (int)(number - turn), turn,
+             strtoul(number + 1, NULL, 10) * test_slack());
+    return text;
+}
+
+/* What counts as a stall: 250 ms, as without the option. */
+static const char *stall_option(void)
+{
+    static char text[32];
+    snprintf(text, sizeof text, "--stall=%ums", 250 * test_slack());
+    return text;
+}
+
 /* The loop under sonde with one or two turns of its own. */
 static struct test_run run_turns(const char *first, const char *second)
 {
     set_paths();
-    const char *argv[] = {sonde_path, "run",     "-v",  "--report", report_path,
-                          "--",       loop_path, first, second,     NULL};
+    const char *argv[] = {
+        sonde_path,  "run", "-v",      stall_option(),         "--report",
+        report_path, "--",  loop_path, turn_with_slack(first), turn_with_slack(second),
+        NULL};
     return test_run(argv, NULL, NULL, test_long() ? 680 : 60);
 }
 
@@ -77,27 +102,27 @@ static void check_stall(const char *turn, const char *phase, const char *functio
     CHECK_CONTAINS(strstr(run.err, function), "_start");
     CHECK(strstr(run.err, "libsonde-preload") == NULL);
     double ms = field(report, "duration_ns: ") / 1e6;
-    CHECK(ms > 550 && ms < 2000); /* 600 asked for; a loaded machine may add to it */
+    CHECK(ms > 550 * test_slack() && ms < 2000 * test_slack()); /* 600 asked for */
     free(report);
     test_run_done(&run);
 }
 
-TEST(sleeping_stall)
+TIMED_TEST(sleeping_stall, 60)
 {
     check_stall("sleep:600", "PHASE_BLOCKED", "stall_sleep");
 }
 
-TEST(burning_stall)
+TIMED_TEST(burning_stall, 60)
 {
     check_stall("burn:600", "PHASE_RUNNING", "stall_burn");
 }
 
-TEST(wait_on_something_else_is_a_stall)
+TIMED_TEST(wait_on_something_else_is_a_stall, 60)
 {
     check_stall("poll:600", "PHASE_BLOCKED", "stall_poll");
 }
 
-TEST_TIMEOUT(idle_loop_is_none, 700)
+TIMED_TEST(idle_loop_is_none, 700)
 {
     struct test_run run = run_turns(test_long() ? "idle:600000" : "idle:4000", NULL);
     CHECK_EQ(run.status, 0);
@@ -105,35 +130,36 @@ TEST_TIMEOUT(idle_loop_is_none, 700)
     test_run_done(&run);
 }
 
-TEST(short_turns_are_none)
+TIMED_TEST(short_turns_are_none, 60)
 {
     struct test_run run = run_turns("sleep:100", "burn:100");
     CHECK_EQ(count(run.err, "\nstall "), 0);
     test_run_done(&run);
 }
 
-TEST(busy_thread_beside_an_idle_loop_is_none)
+TIMED_TEST(busy_thread_beside_an_idle_loop_is_none, 60)
 {
     struct test_run run = run_turns("thread:700", NULL);
     CHECK_EQ(count(run.err, "\nstall "), 0);
     test_run_done(&run);
 }
 
-TEST(stall_after_a_long_sleep_is_found)
+TIMED_TEST(stall_after_a_long_sleep_is_found, 60)
 {
     struct test_run run = run_turns("idle:3500", "sleep:600");
     CHECK_EQ(count(run.err, "\nstall "), 1);
     test_run_done(&run);
 }
 
-static void pause_ms(int ms)
+/* Pauses that are no poll get the test's slack, as the turns do. */
+static void pause_ms(unsigned ms)
 {
-    struct timespec t = {ms / 1000, ms % 1000 * 1000000l};
+    struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
     nanosleep(&t, NULL);
 }
 
 /* The program stops itself inside a turn; the time it was stopped is not its own. */
-TEST(being_stopped_is_none)
+TIMED_TEST(being_stopped_is_none, 60)
 {
     set_paths();
     fflush(NULL);
@@ -143,32 +169,33 @@ TEST(being_stopped_is_none)
             _exit(99);
         }
         (void)!freopen("/dev/null", "w", stdout);
-        execl(sonde_path, "sonde", "run", "--", loop_path, "stop", "stop", "stop", NULL);
+        execl(sonde_path, "sonde", "run", stall_option(), "--", loop_path, "stop", "stop", "stop",
+              NULL);
         _exit(99);
     }
     int status = 0;
     for (int stops = 0; stops < 3; stops++) {
         CHECK_EQ(waitpid(child, &status, WUNTRACED), child);
         CHECK(WIFSTOPPED(status));
-        pause_ms(700);
+        pause_ms(700 * test_slack());
         kill(child, SIGCONT);
     }
     CHECK_EQ(waitpid(child, &status, 0), child);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    pause_ms(200);
+    pause_ms(200 * test_slack());
     char *text = test_read_file(report_path, NULL);
     CHECK_STR(text, "");
     free(text);
 }
 
-TEST(report_of_a_killed_program_is_kept)
+TIMED_TEST(report_of_a_killed_program_is_kept, 60)
 {
     set_paths();
     char command[2048];
     snprintf(command, sizeof command,
-             "%s run --report %s -- %s burn:30000 & p=$!; sleep 1.5; "
-             "kill -KILL $p; wait $p; echo $?; sleep 1",
-             sonde_path, report_path, loop_path);
+             "%s run --report %s -- %s burn:%u & p=$!; sleep %u.5; "
+             "kill -KILL $p; wait $p; echo $?; sleep %u",
+             sonde_path, report_path, loop_path, 30000 * test_slack(), test_slack(), test_slack());
     const char *argv[] = {"/bin/sh", "-c", command, NULL};
     struct test_run run = test_run(argv, NULL, NULL, 30);
     CHECK_CONTAINS(run.out, "137");
@@ -182,7 +209,7 @@ TEST(report_of_a_killed_program_is_kept)
 /* The supervisor's pid is in what --verbose says: "supervisor N watches". */
 static pid_t supervisor_of(const char *path)
 {
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 1000; i++) {
         char *text = test_read_file(path, NULL);
         const char *at = strstr(text, "supervisor ");
         pid_t pid = at != NULL && strchr(at, '\n') != NULL ? atoi(at + 11) : 0;
@@ -205,10 +232,10 @@ static pid_t start_watched(const char *turn)
             freopen("/dev/null", "w", stdout) == NULL) {
             _exit(99);
         }
-        execl(sonde_path, "sonde", "run", "-v", "--", loop_path, turn, NULL);
+        execl(sonde_path, "sonde", "run", "-v", "--", loop_path, turn_with_slack(turn), NULL);
         _exit(99);
     }
-    for (int i = 0; i < 200 && access(report_path, R_OK) != 0; i++) {
+    for (int i = 0; i < 1000 && access(report_path, R_OK) != 0; i++) {
         pause_ms(20);
     }
     return child;
@@ -225,29 +252,29 @@ static long switches_of(pid_t pid)
     return n;
 }
 
-TEST(idle_program_costs_the_supervisor_no_wake_up)
+TIMED_TEST(idle_program_costs_the_supervisor_no_wake_up, 60)
 {
     int status;
     pid_t child = start_watched("idle:8000");
     pid_t supervisor = supervisor_of(report_path);
-    pause_ms(3500); /* it goes to sleep after two idle seconds */
+    pause_ms(3500 * test_slack()); /* it goes to sleep after two idle seconds */
     long before = switches_of(supervisor);
-    pause_ms(2000);
+    pause_ms(2000 * test_slack());
     CHECK_EQ(switches_of(supervisor), before);
     kill(child, SIGKILL);
     waitpid(child, &status, 0);
 }
 
-TEST(quit_to_the_supervisor_prints_all_stacks_now)
+TIMED_TEST(quit_to_the_supervisor_prints_all_stacks_now, 60)
 {
     int status;
     pid_t child = start_watched("idle:3000");
     pid_t supervisor = supervisor_of(report_path);
-    pause_ms(500);
+    pause_ms(500 * test_slack());
     kill(supervisor, SIGQUIT);
     CHECK_EQ(waitpid(child, &status, 0), child);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    pause_ms(300);
+    pause_ms(300 * test_slack());
     char *text = test_read_file(report_path, NULL);
     CHECK_CONTAINS(text, "main+");
     CHECK(strstr(text, "[inferred]") == NULL); /* the probe keeps stacks readable by CFI alone */
