@@ -10,7 +10,8 @@
 #include "host_process.h"
 #include "os.h"
 
-enum { STACK_BYTES = 131072, TRIES = 2000, PAUSE_NS = 50000 };
+#define START_NS 10000000000ull
+enum { STACK_BYTES = 131072, OTHERS_MAX = 2000, PAUSE_NS = 50000 };
 
 struct probe {
     int pipe[2];
@@ -29,40 +30,61 @@ static void *block_in_read(void *arg)
     return NULL;
 }
 
-/* The thread needs a moment to get into the call; until then it is running, or in another one. */
-static enum sonde_status watch(struct probe *p, uint64_t stack, struct sonde_error *ret_error)
+static bool is_in_read(const struct probe *p, uint64_t stack, const struct sonde__os_wait *wait)
+{
+    return wait->in_syscall && wait->syscall == SYS_read && wait->args[0] == (uint64_t)p->pipe[0] &&
+           wait->args[1] == (uint64_t)(uintptr_t)p->buffer && wait->sp >= stack &&
+           wait->sp < stack + STACK_BYTES;
+}
+
+/* On a busy machine the thread needs long to get into the call. Only looks at which it is blocked
+ * in another one say that these are not its registers: it makes no other call by then. */
+static enum sonde_status look_until_blocked(struct probe *p, uint64_t stack, int32_t *ret_fd,
+                                            int32_t *ret_os_error)
 {
     struct sonde__os_wait wait = {.running = true};
-    int32_t fd = -1, tid, os_error = 0;
-    enum sonde_status status = SONDE_OK;
-    for (unsigned i = 0; i < TRIES && status == SONDE_OK; i++) {
-        tid = __atomic_load_n(&p->tid, __ATOMIC_ACQUIRE);
-        if (tid != 0 && fd < 0) {
-            status = sonde__os_thread_open(0, tid, SONDE__OS_THREAD_SYSCALL, &fd, &os_error);
+    uint64_t begin_ns = sonde__os_now_ns();
+    unsigned others = 0;
+    while (others < OTHERS_MAX && sonde__os_now_ns() - begin_ns < START_NS) {
+        int32_t tid = __atomic_load_n(&p->tid, __ATOMIC_ACQUIRE);
+        if (tid != 0 && *ret_fd < 0) {
+            SONDE_TRY(
+                sonde__os_thread_open(0, tid, SONDE__OS_THREAD_SYSCALL, ret_fd, ret_os_error));
         }
-        if (fd >= 0) {
-            status = sonde__os_read_wait(fd, &wait, &os_error);
-            if (status == SONDE_OK && wait.in_syscall && wait.syscall == SYS_read &&
-                wait.args[0] == (uint64_t)p->pipe[0] &&
-                wait.args[1] == (uint64_t)(uintptr_t)p->buffer && wait.sp >= stack &&
-                wait.sp < stack + STACK_BYTES) {
-                sonde__os_close(fd);
+        if (*ret_fd >= 0) {
+            SONDE_TRY(sonde__os_read_wait(*ret_fd, &wait, ret_os_error));
+            if (is_in_read(p, stack, &wait)) {
                 return SONDE_OK;
             }
+            others += wait.in_syscall;
         }
         sonde__host_sleep(PAUSE_NS);
     }
+    return others == OTHERS_MAX ? SONDE_UNSUPPORTED : SONDE_TIMEOUT;
+}
+
+static enum sonde_status watch(struct probe *p, uint64_t stack, struct sonde_error *ret_error)
+{
+    int32_t fd = -1, os_error = 0;
+    enum sonde_status status = look_until_blocked(p, stack, &fd, &os_error);
     if (fd >= 0) {
         sonde__os_close(fd);
     }
-    if (status != SONDE_OK) {
+    switch (status) {
+    case SONDE_OK:
+        return SONDE_OK;
+    case SONDE_UNSUPPORTED:
+        return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
+                                "/proc shows the registers of another machine: this runs under an "
+                                "emulator, where threads cannot be read passively",
+                                NULL, 0, 0);
+    case SONDE_TIMEOUT:
+        return sonde__base_fail(ret_error, SONDE_OS,
+                                "cannot try /proc/self/task/TID/syscall: no CPU", NULL, 0, 0);
+    default:
         return sonde__base_fail(ret_error, status, "cannot read /proc/self/task/TID/syscall", NULL,
                                 os_error, 0);
     }
-    return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
-                            "/proc shows the registers of another machine: this runs under an "
-                            "emulator, where threads cannot be read passively",
-                            NULL, 0, (uint64_t)wait.syscall);
 }
 
 enum sonde_status sonde__host_passive_works(struct sonde_error *ret_error)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Threads, perf events and ptrace of the port, on live processes. */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -80,6 +81,36 @@ TEST(passive_reading_works_or_refuses_itself)
         CHECK_EQ(status, SONDE_UNSUPPORTED);
         CHECK_CONTAINS(error.what, "emulator");
     }
+}
+
+/* Threads that get no CPU at first: a call of pthread_create() comes here. */
+static unsigned starved_us;
+static void *(*starved)(void *arg);
+
+static void *start_starved(void *arg)
+{
+    usleep(starved_us);
+    return starved(arg);
+}
+
+int pthread_create(pthread_t *ret_thread, const pthread_attr_t *attr, void *(*run)(void *),
+                   void *arg)
+{
+    int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    void *found = dlsym(RTLD_NEXT, "pthread_create");
+    memcpy(&real, &found, sizeof real);
+    starved = run;
+    return real(ret_thread, attr, starved_us != 0 ? start_starved : run, arg);
+}
+
+TEST(passive_reading_is_not_denied_for_want_of_a_cpu)
+{
+    struct sonde_error error = {0};
+    if (sonde__os_reader() != SONDE__OS_READER_PROCESS) {
+        SKIP("under an emulator it refuses itself, as it should");
+    }
+    starved_us = 1000000;
+    CHECK_OK(sonde__host_passive_works(&error));
 }
 
 static volatile uint64_t counter;
