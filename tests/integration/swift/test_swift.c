@@ -180,7 +180,7 @@ static void run_hostile(void)
 TEST(hostile_chains_end)
 {
     uint64_t code[3], page = (uint64_t)sysconf(_SC_PAGESIZE);
-    char *gone = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *gone = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     struct raw_context own = {0};
     struct {
         uint64_t parent, resume;
@@ -189,13 +189,14 @@ TEST(hostile_chains_end)
         {(uint64_t)(uintptr_t)&own, 0, CHAIN, 1, 1},        /* a ring */
         {1, 0, 1, 1, 0},                                    /* no address */
         {UINT64_MAX - 3, 0, 1, 1, 0},                       /* the last bytes of all */
-        {(uint64_t)(uintptr_t)gone + page - 8, 0, 1, 1, 0}, /* half of it is mapped */
+        {(uint64_t)(uintptr_t)gone + page - 8, 0, 1, 1, 0}, /* half of it can be read */
         {(uint64_t)(uintptr_t)gone, 0, 1, 1, 0},            /* then data as code */
         {0, (uint64_t)(uintptr_t)&own, 0, 0, 0},            /* data as code */
         {0, 12345, 0, 0, 0},
     };
     CHECK(gone != MAP_FAILED);
     memset(gone, 0x41, page);
+    CHECK_OK(mprotect(gone + page, page, PROT_NONE));
     always_continuations(code);
     hostile = &own;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -207,7 +208,7 @@ TEST(hostile_chains_end)
         CHECK_EQ(seen[0].stack.async_cut, cases[i].cut);
         CHECK_EQ(seen[0].stack.end, SONDE_END_ROOT);
     }
-    munmap(gone, page);
+    munmap(gone, 2 * page);
 }
 
 static void capture_part(int where)

@@ -126,10 +126,14 @@ TEST(loads_apart_may_fault)
     CHECK_EQ(work.reached, page / 8);
     CHECK_EQ(handled, 0);
     CHECK_EQ(waitpid(-1, NULL, WNOHANG), -1);
-    munmap(memory, 3 * page);
+    /* not mapped at all: a hole between pages of ours, too small for the helper's stack */
+    munmap(memory + page, page);
     work.reached = 0;
     CHECK_EQ(sonde__host_apart(add_up, &work, &fault), SONDE_UNREADABLE);
-    CHECK_EQ(fault, (uintptr_t)memory);
+    CHECK_EQ(fault, (uintptr_t)memory + page);
+    CHECK_EQ(work.reached, page / 8);
+    munmap(memory, page);
+    munmap(memory + 2 * page, page);
 }
 
 TEST(memory_that_was_touched_is_there)
