@@ -81,7 +81,8 @@ uint32_t sonde__host_wait(struct sonde__host_waiter *waiter, uint64_t timeout_ns
 void sonde__host_abort(int32_t pid, bool core);
 void sonde__host_kill(int32_t pid);
 
-/* Every byte, or false. */
+/* Every byte, or false and errno: EFBIG, without a signal, beyond the limit on the size of files.
+ */
 bool sonde__host_write_all(int32_t fd, const void *bytes, size_t size);
 /* To what is stderr of another supervisor: this one keeps no descriptor of it, so whoever reads it
  * sees its end in time. False: that one is gone, or belongs to somebody else. */

@@ -7,6 +7,7 @@ set(sources
     ${SONDE_PORT}/host_apart.c
     ${SONDE_PORT}/host_exec.c
     ${SONDE_PORT}/host_file.c
+    ${SONDE_PORT}/host_limit.c
     ${SONDE_PORT}/host_loader.c
     ${SONDE_PORT}/host_look.c
     ${SONDE_PORT}/host_perf.c

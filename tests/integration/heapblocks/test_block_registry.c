@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A registry in the process itself, over the small runtime of the example. */
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -82,6 +84,33 @@ TEST(what_is_noted_stays_after_the_stop)
     _Block_release(at);
     _Block_release(later);
     end();
+}
+
+static void on_signal(int signal, siginfo_t *info, void *context)
+{
+    (void)signal, (void)info, (void)context;
+}
+
+/* They are the embedder's, with their flags and masks. */
+TEST(no_action_of_a_signal_is_changed)
+{
+    struct sigaction before[NSIG], after,
+        own = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER};
+    sigaddset(&own.sa_mask, SIGUSR1);
+    for (int i = 1; i < NSIG; i++) {
+        (void)sigaction(i, &own, NULL); /* those that may be caught */
+        memset(&before[i], 0, sizeof before[i]);
+        (void)sigaction(i, NULL, &before[i]);
+    }
+    start();
+    end();
+    for (int i = 1; i < NSIG; i++) {
+        memset(&after, 0, sizeof after);
+        (void)sigaction(i, NULL, &after);
+        CHECK(after.sa_sigaction == before[i].sa_sigaction);
+        CHECK_EQ(after.sa_flags, before[i].sa_flags);
+        CHECK_EQ(memcmp(&after.sa_mask, &before[i].sa_mask, 8), 0); /* what the kernel has */
+    }
 }
 
 TEST(one_at_a_time)

@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "host_limit.h"
 #include "host_run.h"
 #include "host_status.h"
 
@@ -137,16 +138,20 @@ void sonde__host_system_name(char *ret_text, size_t capacity)
 bool sonde__host_write_all(int32_t fd, const void *bytes, size_t size)
 {
     const char *at = bytes;
+    struct sonde__host_limit limit;
+    sonde__host_limit_begin(&limit);
     while (size > 0) {
         ssize_t n = write(fd, at, size);
         if (n < 0 && errno == EINTR) {
             continue;
         }
         if (n <= 0) {
-            return false;
+            errno = n < 0 ? errno : EIO;
+            break;
         }
         at += n;
         size -= (size_t)n;
     }
-    return true;
+    sonde__host_limit_end(&limit);
+    return size == 0;
 }

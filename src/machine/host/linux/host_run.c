@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host_limit.h"
+
 /* Of the process (/proc/PID/comm). */
 #define SUPERVISOR_NAME "sonde-watch"
 
@@ -28,14 +30,12 @@ static enum sonde_status refuse(struct sonde_error *ret_error, const char *what)
     return SONDE_OS;
 }
 
-/* A limit on the size of files counts here, too, and answers with a signal by default. */
 static bool set_size(int fd, size_t size)
 {
-    void (*former)(int) = signal(SIGXFSZ, SIG_IGN);
+    struct sonde__host_limit limit;
+    sonde__host_limit_begin(&limit);
     bool done = ftruncate(fd, (off_t)size) == 0;
-    int error = errno;
-    (void)signal(SIGXFSZ, former);
-    errno = error;
+    sonde__host_limit_end(&limit);
     return done;
 }
 

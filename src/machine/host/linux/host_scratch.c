@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base_status.h"
+#include "host_limit.h"
 
 enum { PATH_BYTES = 4096 };
 
@@ -35,9 +36,12 @@ static void *map_file(int fd, size_t size, bool *ret_no_room)
 {
     void *data = MAP_FAILED;
     int rc;
+    struct sonde__host_limit limit;
+    sonde__host_limit_begin(&limit);
     do {
         rc = fallocate(fd, 0, 0, (off_t)size);
     } while (rc != 0 && errno == EINTR);
+    sonde__host_limit_end(&limit);
     *ret_no_room = rc != 0 && (errno == ENOSPC || errno == EFBIG || errno == EDQUOT);
     if (rc == 0) {
         data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
