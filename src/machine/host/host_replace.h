@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Files that appear whole or not at all. Context: any thread. */
+/* Files that appear whole or not at all. Context: any thread.
+ *
+ * A file is written beside its place, under a random name that ends in ".part", and locked while
+ * that lasts: a writer that ended in the middle blocks no later one, and leaves a file that nobody
+ * locks. */
 #ifndef SONDE_HOST_REPLACE_H
 #define SONDE_HOST_REPLACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Write a file beside its final place and move it there. Returns 0 or the errno of what failed. */
 int sonde__host_file_replace(const char *path, const void *data, size_t size, unsigned permissions);
+
+/* May a file of that name be one that was not finished? */
+bool sonde__host_may_be_unfinished(const char *name);
+/* Remove it, if no writer is at it. False: one is, or it is no regular file, or may not be removed.
+ */
+bool sonde__host_remove_unfinished(int folder_fd, const char *name);
 
 /* Make the folders above a file, as far as they are not there, for their owner only. If that fails,
  * so will the file. */

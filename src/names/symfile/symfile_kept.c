@@ -69,11 +69,16 @@ static bool scan_folder(DIR *folder, struct folder_scan *ret_scan)
     *ret_scan = (struct folder_scan){0};
     rewinddir(folder);
     while ((item = readdir(folder)) != NULL) {
-        if (!is_index(item->d_name) ||
+        bool unfinished = sonde__host_may_be_unfinished(item->d_name);
+        if ((!unfinished && !is_index(item->d_name)) ||
+            (unfinished && sonde__host_remove_unfinished(dirfd(folder), item->d_name)) ||
             fstatat(dirfd(folder), item->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
             continue;
         }
         ret_scan->bytes += (uint64_t)st.st_size;
+        if (unfinished) {
+            continue; /* somebody writes it now */
+        }
         if (ret_scan->oldest[0] == '\0' || st.st_atime < ret_scan->oldest_used) {
             snprintf(ret_scan->oldest, sizeof ret_scan->oldest, "%s", item->d_name);
             ret_scan->oldest_used = st.st_atime;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Index files that were made on the way, kept for the next time: $XDG_CACHE_HOME/sonde/index, else
  * ~/.cache/sonde/index, one BUILD-ID.sndidx each. The folder may be deleted at any time; what is
- * damaged or of another version in it is made again, and what was not used for the longest time is
- * removed when it becomes too large. Context: any thread. */
+ * damaged or of another version in it is made again; what was not used for the longest time is
+ * removed when it becomes too large, and at once what a writer left that ended in the middle.
+ * Context: any thread. */
 #ifndef SONDE_SYMFILE_KEPT_H
 #define SONDE_SYMFILE_KEPT_H
 

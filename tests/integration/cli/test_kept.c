@@ -55,6 +55,22 @@ TEST_TIMEOUT(stacks_keeps_what_it_made, 60)
     test_run_done(&run);
 }
 
+/* A writer that ended in the middle is in nobody's way, and what it left goes away. One that still
+ * writes keeps its file. */
+TEST_TIMEOUT(what_a_killed_writer_left_is_removed, 60)
+{
+    write_program();
+    struct test_run run =
+        shell(BUILD START "$SONDE stacks $pid >x; cd cache/sonde/index; at=$(echo *.sndidx); "
+                          "for n in 1 $$ 00ff; do head -c 99 $at >$at.$n.part; done; rm $at; "
+                          "echo >writing.part; exec 9<writing.part; flock 9; cd $DIR; "
+                          "$SONDE stacks $pid >x; ls cache/sonde/index; kill $pid");
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, ".sndidx\nwriting.part\n");
+    CHECK(strstr(run.out, ".sndidx.") == NULL);
+    test_run_done(&run);
+}
+
 /* What a machine without debug information captured is named on one that has it. */
 TEST_TIMEOUT(show_names_by_symbols, 60)
 {
