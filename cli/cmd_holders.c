@@ -9,11 +9,14 @@
 
 #include "cli_file.h"
 #include "cmd.h"
+#include "demangle.h"
 #include "heap_view.h"
+#include "mem_heap.h"
 
 enum { OPTION_JSON = 1, OPTION_CORE };
 
-enum { CYCLE_MAX = 64, SHOWN_MAX = 10000 };
+/* Those that hold it by way of memory are the nearest ones. */
+enum { CYCLE_MAX = 64, SHOWN_MAX = 10000, ROOTS_MAX = 1000 };
 /* What debug information may take of the time of a person who waits. */
 #define BUDGET_NS ((uint64_t)30 * 1000000000u)
 
@@ -26,6 +29,14 @@ static const struct sonde__cli_option options[] = {
     {0},
 };
 
+/* One that leads to what is asked for. */
+struct holder {
+    const struct sonde__blockheap_edge *edge;
+    struct sonde__blockheap_root root; /* by way of memory */
+    bool is_root;
+    size_t line; /* that it is printed in; 0: in none so far */
+};
+
 struct request {
     struct heap_place place;
     uint64_t address;
@@ -35,6 +46,8 @@ struct request {
     struct sonde__cli_symbols symbols;
     struct heap_view view;
     struct sonde__blockheap_graph graph;
+    struct holder *holders;
+    size_t holder_count, lines;
 };
 
 static int parse_pid(struct sonde__cli_args *args, struct request *request, const char *text)
@@ -128,12 +141,74 @@ static const char *name_of(struct request *request, const struct sonde__blockhea
     return variable != NULL ? variable->name : NULL;
 }
 
-/* What an object's word is to it. */
+/* What a word is to the object, or to the memory. */
 static const char *kind_of(const struct sonde__blockheap_edge *edge)
 {
-    return !edge->by_object ? sonde_block_kind_text(edge->kind)
-           : edge->maybe    ? "perhaps"
-                            : "strong";
+    if (!edge->by_object) {
+        return edge->kind == SONDE_BLOCK_OBJECT && edge->maybe ? "C++ object, perhaps"
+                                                               : sonde_block_kind_text(edge->kind);
+    }
+    return edge->maybe ? "perhaps" : "strong";
+}
+
+/* The C++ object that a block has at the place of an edge; or null. */
+static const struct sonde__blockheap_capture *object_of(struct request *request,
+                                                        const struct sonde__blockheap_edge *edge)
+{
+    const struct sonde__blockheap_item *item = heap_view_block(&request->view, edge->from);
+    const struct sonde__blockheap_captures *captures;
+    const struct sonde__blockheap_capture *found = NULL;
+    if (edge->by_object || edge->kind != SONDE_BLOCK_OBJECT || item == NULL) {
+        return NULL;
+    }
+    captures =
+        sonde__blockheap_captures(request->view.heap, item->descriptor, item->flags, item->invoke);
+    for (uint32_t i = 0; captures != NULL && i < captures->count; i++) {
+        if (!captures->items[i].inside && captures->items[i].offset <= edge->offset &&
+            captures->items[i].kind != SONDE_BLOCK_DATA) {
+            found = &captures->items[i];
+        }
+    }
+    return found;
+}
+
+/* Its type, from debug information or from a helper's name, which is another one's until the next
+ * call. Null: not known. */
+static const char *type_of(struct request *request, const struct sonde__blockheap_edge *edge)
+{
+    static char encoded[1024], text[SONDE__DEMANGLE_OUTPUT_MAX];
+    static const char prefix[] = "typeinfo name for ";
+    const struct sonde__blockheap_capture *capture = object_of(request, edge);
+    const char *type;
+    if (capture == NULL) {
+        return NULL;
+    }
+    if (capture->variable != NULL) {
+        return edge->inner >= 0 ? capture->variable->variable_type : capture->variable->type;
+    }
+    if (capture->type == NULL || capture->type_size >= sizeof encoded) {
+        return NULL;
+    }
+    snprintf(encoded, sizeof encoded, "%.*s", (int)capture->type_size, capture->type);
+    type = sonde__demangle(encoded, text);
+    return strncmp(type, prefix, sizeof prefix - 1) == 0 ? type + sizeof prefix - 1 : NULL;
+}
+
+/* "in a C++ object at 32: std::shared_ptr<Thing>, owner". */
+static void print_object(struct request *request, const struct sonde__blockheap_edge *edge)
+{
+    const char *type = type_of(request, edge);
+    if (edge->inner >= 0) {
+        printf("__block variable at %" PRIu32 ", in a C++ object at %" PRId32 " of it",
+               edge->offset, edge->inner);
+    } else {
+        printf("in a C++ object at %" PRIu32, edge->offset);
+    }
+    if (type != NULL) {
+        printf(": ");
+        sonde__cli_print_visible(stdout, type);
+    }
+    printf("%s", edge->maybe ? ", ownership not known" : edge->owned ? ", owner" : ", no owner");
 }
 
 /* "self, strong at 40", "__block variable at 32, strong at 40 of it", "perhaps at 16". */
@@ -144,8 +219,12 @@ static void print_way(struct request *request, const struct sonde__blockheap_edg
         sonde__cli_print_visible(stdout, name);
         printf(", ");
     }
-    if (edge->by_object) {
+    if (edge->by_memory && edge->offset == 0 && edge->from > edge->to) {
+        printf("in the allocation");
+    } else if (edge->by_object) {
         printf("%s at %" PRIu32, kind_of(edge), edge->offset);
+    } else if (edge->kind == SONDE_BLOCK_OBJECT) {
+        print_object(request, edge);
     } else if (edge->inner >= 0) {
         printf("__block variable at %" PRIu32 ", %s at %" PRId32 " of it", edge->offset, kind,
                edge->inner);
@@ -154,20 +233,78 @@ static void print_way(struct request *request, const struct sonde__blockheap_edg
     }
 }
 
-static void print_edge(struct request *request, const struct sonde__blockheap_edge *edge)
+/* Blocks of one kind that hold it alike are one line. */
+static bool is_alike(struct request *request, const struct holder *a, const struct holder *b)
 {
+    const struct sonde__blockheap_item *x = heap_view_block(&request->view, a->edge->from);
+    const struct sonde__blockheap_item *y = heap_view_block(&request->view, b->edge->from);
+    return x != NULL && y != NULL && x->invoke == y->invoke && x->descriptor == y->descriptor &&
+           a->edge->offset == b->edge->offset && a->edge->inner == b->edge->inner &&
+           a->edge->kind == b->edge->kind && a->edge->owned == b->edge->owned &&
+           a->edge->maybe == b->edge->maybe && a->root.places == b->root.places;
+}
+
+static void print_through(struct request *request, const struct sonde__blockheap_root *root)
+{
+    const struct sonde__blockheap_edge *last = &request->graph.edges[root->last];
+    if (root->places == 0) {
+        printf("; it is in the allocation 0x%" PRIx64, last->to);
+        return;
+    }
+    printf("; perhaps by way of ");
+    if (root->places > 1) {
+        printf("%" PRIu32 " places in memory, the last ", root->places);
+    }
+    printf("0x%" PRIx64 " at %" PRIu32, last->from, last->offset);
+    if (last->to != request->address) {
+        printf(", to the allocation 0x%" PRIx64 " that it is in", last->to);
+    }
+}
+
+/* Where the blocks of `count` holders that are alike were made: `holder`, and those marked with it.
+ */
+static void print_made(struct request *request, const struct holder *holder, size_t count)
+{
+    const struct sonde__blockheap_item *block = heap_view_block(&request->view, holder->edge->from);
+    struct sonde__blockheap_item *items;
+    size_t at = 0;
+    if (block == NULL || request->view.made == NULL) {
+        return;
+    }
+    items = count > 1 ? sonde__mem_alloc_array(count, sizeof *items) : NULL;
+    if (items == NULL) {
+        heap_made_print(request->view.made, block);
+        return;
+    }
+    for (size_t i = 0; i < request->holder_count && at < count; i++) {
+        if (request->holders[i].line == holder->line) {
+            items[at++] = *heap_view_block(&request->view, request->holders[i].edge->from);
+        }
+    }
+    heap_made_print_all(request->view.made, items, at);
+    sonde__mem_free(items);
+}
+
+/* The first of `count` holders that are alike. */
+static void print_holder(struct request *request, const struct holder *holder, size_t count)
+{
+    const struct sonde__blockheap_edge *edge = holder->edge;
     const struct sonde__blockheap_item *block = heap_view_block(&request->view, edge->from);
     printf("  ");
     heap_view_print_value(&request->view, edge->from, true);
     if (block != NULL) {
         printf(", %" PRIu32 " reference%s", block->count, block->count == 1 ? "" : "s");
     }
+    if (count > 1) {
+        printf(", and %zu more like it", count - 1);
+    }
     printf("\n    ");
     print_way(request, edge);
-    putchar('\n');
-    if (block != NULL) {
-        heap_made_print(request->view.made, block);
+    if (holder->is_root) {
+        print_through(request, &holder->root);
     }
+    putchar('\n');
+    print_made(request, holder, count);
 }
 
 /* "-[self, strong]->": the place is said where there is no name. */
@@ -184,26 +321,33 @@ static void print_arrow(struct request *request, const struct sonde__blockheap_e
     printf("]-> ");
 }
 
-/* Those that own it, or those that do not. */
-static size_t print_edges(struct request *request, bool owned)
+/* Those that own it, or those that do not; alike ones in one line. */
+static size_t print_holders(struct request *request, bool owned)
 {
-    size_t first, count = sonde__blockheap_to(&request->graph, request->address, &first);
-    size_t shown = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct sonde__blockheap_edge *edge =
-            &request->graph.edges[request->graph.by_to[first + i]];
-        if (edge->owned != owned) {
+    size_t shown = 0, lines = 0;
+    for (size_t i = 0; i < request->holder_count; i++) {
+        struct holder *holder = &request->holders[i];
+        size_t alike = 1;
+        if (holder->edge->owned != owned || holder->line != 0) {
             continue;
         }
+        holder->line = ++request->lines;
         if (!owned && shown == 0) {
             printf("without owning it:\n");
         }
-        if (shown++ < SHOWN_MAX) {
-            print_edge(request, edge);
+        for (size_t k = i + 1; k < request->holder_count && lines < SHOWN_MAX; k++) {
+            if (request->holders[k].line == 0 && is_alike(request, holder, &request->holders[k])) {
+                request->holders[k].line = holder->line;
+                alike++;
+            }
         }
+        if (lines++ < SHOWN_MAX) {
+            print_holder(request, holder, alike);
+        }
+        shown += alike;
     }
-    if (shown > SHOWN_MAX) {
-        printf("  and %zu more\n", shown - SHOWN_MAX);
+    if (lines > SHOWN_MAX) {
+        printf("  and %zu more\n", lines - SHOWN_MAX);
     }
     return shown;
 }
@@ -228,9 +372,13 @@ static int print_text(struct request *request, const uint32_t *cycle, size_t len
     printf("\n%zu blocks on the heap, %.1f MB searched in %.1f ms\n", request->view.found.count,
            (double)request->view.found.bytes / 1e6, (double)request->view.search_ns / 1e6);
     heap_made_print_total(request->view.made);
-    owners = print_edges(request, true);
-    if (owners + print_edges(request, false) == 0) {
+    owners = print_holders(request, true);
+    if (owners + print_holders(request, false) == 0) {
         printf("no block holds it\n");
+    }
+    if (request->graph.lost != 0) {
+        printf("not all was looked at: %" PRIu64 " blocks, objects and places in memory are left\n",
+               request->graph.lost);
     }
     if (length > 0) {
         print_cycle(request, cycle, length);
@@ -243,6 +391,7 @@ static void json_node(struct request *request, const char *key, uint64_t address
     const struct sonde__blockheap_item *block = heap_view_block(&request->view, address);
     struct sonde__blockheap_object object;
     struct heap_function function;
+    uint64_t start, size;
     printf("\"%s\": {\"address\": \"0x%" PRIx64 "\"", key, address);
     if (block != NULL) {
         heap_view_function(&request->view, block->invoke, &function);
@@ -257,17 +406,33 @@ static void json_node(struct request *request, const char *key, uint64_t address
     } else if (sonde__blockheap_object_at(request->view.heap, address, &object)) {
         printf(", \"what\": \"object\", \"class\": ");
         sonde__cli_print_json_string(stdout, object.name);
+    } else if (sonde__blockheap_allocation(request->view.heap, address, &start, &size)) {
+        printf(", \"what\": \"memory\", \"allocation\": \"0x%" PRIx64 "\"", start);
     }
     printf("}");
 }
 
-static void json_edge(struct request *request, const struct sonde__blockheap_edge *edge, bool first)
+static void json_through(struct request *request, const struct sonde__blockheap_root *root)
 {
-    const char *name = name_of(request, edge);
+    const struct sonde__blockheap_edge *last = &request->graph.edges[root->last];
+    printf(", \"through\": {\"places\": %" PRIu32 ", \"last\": ", root->places);
+    if (root->places == 0) {
+        printf("null, \"last_offset\": null");
+    } else {
+        printf("\"0x%" PRIx64 "\", \"last_offset\": %" PRIu32, last->from, last->offset);
+    }
+    printf("}");
+}
+
+/* root: null: it leads straight on. */
+static void json_edge(struct request *request, const struct sonde__blockheap_edge *edge,
+                      const struct sonde__blockheap_root *root, bool first)
+{
+    const char *name = name_of(request, edge), *type = type_of(request, edge);
     printf("%s\n    {", first ? "" : ",");
     json_node(request, "from", edge->from);
     printf(", ");
-    json_node(request, "to", edge->to);
+    json_node(request, "to", root != NULL ? request->address : edge->to);
     printf(", \"kind\": \"%s\", \"offset\": %" PRIu32, sonde_block_kind_text(edge->kind),
            edge->offset);
     if (edge->inner >= 0) {
@@ -277,40 +442,75 @@ static void json_edge(struct request *request, const struct sonde__blockheap_edg
         printf(", \"variable\": ");
         sonde__cli_print_json_string(stdout, name);
     }
+    if (type != NULL) {
+        printf(", \"type\": ");
+        sonde__cli_print_json_string(stdout, type);
+    }
+    if (root != NULL) {
+        json_through(request, root);
+    }
     printf(", \"owned\": %s, \"certain\": %s}", edge->owned ? "true" : "false",
-           edge->maybe ? "false" : "true");
+           edge->maybe || root != NULL ? "false" : "true");
 }
 
 static int print_json(struct request *request, const uint32_t *cycle, size_t length)
 {
-    size_t first, count = sonde__blockheap_to(&request->graph, request->address, &first);
     bool owned = false;
     putchar('{');
     heap_view_json_place(&request->view);
     json_node(request, "asked", request->address);
     printf(",\n  \"blocks\": %zu, \"searched_bytes\": %" PRIu64 ", \"unreadable_bytes\": %" PRIu64
-           ",\n  ",
-           request->view.found.count, request->view.found.bytes, request->view.found.unreadable);
+           ", \"not_followed\": %" PRIu64 ",\n  ",
+           request->view.found.count, request->view.found.bytes, request->view.found.unreadable,
+           request->graph.lost);
     heap_made_json_total(request->view.made);
     printf(",\n  \"holders\": [");
-    for (size_t i = 0; i < count; i++) {
-        const struct sonde__blockheap_edge *edge =
-            &request->graph.edges[request->graph.by_to[first + i]];
-        json_edge(request, edge, i == 0);
-        owned = owned || edge->owned;
+    for (size_t i = 0; i < request->holder_count; i++) {
+        const struct holder *holder = &request->holders[i];
+        json_edge(request, holder->edge, holder->is_root ? &holder->root : NULL, i == 0);
+        owned = owned || holder->edge->owned;
     }
     printf("],\n  \"cycle\": [");
     for (size_t i = 0; i < length; i++) {
-        json_edge(request, &request->graph.edges[cycle[i]], i == 0);
+        json_edge(request, &request->graph.edges[cycle[i]], NULL, i == 0);
     }
     printf("]\n}\n");
     return owned ? SONDE__CLI_OK : SONDE__CLI_ABSENT;
+}
+
+/* Those that lead to it, then those that do by way of memory. False: no memory. */
+static bool find_holders(struct request *request)
+{
+    const struct sonde__blockheap_graph *graph = &request->graph;
+    static struct sonde__blockheap_root roots[ROOTS_MAX];
+    uint64_t start = request->address, size;
+    size_t first, count = sonde__blockheap_to(graph, request->address, &first), root_count;
+    (void)sonde__blockheap_allocation(request->view.heap, request->address, &start, &size);
+    root_count = sonde__blockheap_roots(graph, request->address, start, roots, ROOTS_MAX);
+    request->holders = sonde__mem_alloc_zeroed((count + root_count + 1) * sizeof *request->holders);
+    if (request->holders == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct sonde__blockheap_edge *edge = &graph->edges[graph->by_to[first + i]];
+        if (!edge->by_memory) {
+            request->holders[request->holder_count++].edge = edge;
+        }
+    }
+    for (size_t i = 0; i < root_count; i++) {
+        request->holders[request->holder_count++] = (struct holder){
+            .edge = &graph->edges[roots[i].edge], .is_root = true, .root = roots[i]};
+    }
+    return true;
 }
 
 static int show(struct request *request)
 {
     uint32_t cycle[CYCLE_MAX];
     size_t length = sonde__blockheap_cycle(&request->graph, request->address, cycle, CYCLE_MAX);
+    if (!find_holders(request)) {
+        return sonde__cli_fail(request->view.command, NULL, SONDE_MEMORY, NULL);
+    }
     return request->json ? print_json(request, cycle, length) : print_text(request, cycle, length);
 }
 
@@ -334,6 +534,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
             status == SONDE_OK ? show(&request) : sonde__cli_fail(command, NULL, status, &error);
     }
     exit_code = heap_view_doubts(&request.view, exit_code);
+    sonde__mem_free(request.holders);
     sonde__blockheap_graph_done(&request.graph);
     heap_view_close(&request.view);
     return exit_code;
@@ -345,6 +546,7 @@ const struct sonde__cli_command sonde__cmd_holders = {
     .usage = "[OPTION...] PID ADDRESS\n[OPTION...] --core=FILE [PROGRAM] ADDRESS",
     .about = "Searches the heap of a process or core for blocks and tells which of them hold\n"
              "the object or block at an address, directly or in a __block variable, and how.\n"
+             "C++ objects and collections are followed; what they lead to is held perhaps.\n"
              "If it holds itself by way of a block, the cycle is shown. Only what is owned\n"
              "counts as held; weak and unretained captures are listed apart. The process is\n"
              "not stopped, and nothing of it is run. Of a program that keeps a registry\n"

@@ -91,7 +91,7 @@ static void ask_graph(struct sonde__blockheap *heap, struct input *input,
     }
     for (size_t i = 0; i < graph.count; i++) {
         const struct sonde__blockheap_edge *edge = &graph.edges[i];
-        FUZZ_MUST(edge->to != 0 && edge->offset >= 8);
+        FUZZ_MUST(edge->to != 0 && (edge->offset >= 8 || edge->by_memory));
         FUZZ_MUST(i == 0 || graph.edges[i - 1].from <= edge->from);
         FUZZ_MUST(graph.by_to[i] < graph.count);
         FUZZ_MUST(i == 0 || graph.edges[graph.by_to[i - 1]].to <= graph.edges[graph.by_to[i]].to);
@@ -100,6 +100,17 @@ static void ask_graph(struct sonde__blockheap *heap, struct input *input,
     }
     for (size_t i = 0; i < found->count; i++) {
         uint64_t address = found->items[i].address;
+        uint64_t start = address, bytes = 0;
+        struct sonde__blockheap_root roots[ITEMS];
+        size_t root_count;
+        input->reads = 0;
+        (void)sonde__blockheap_allocation(heap, address, &start, &bytes);
+        FUZZ_MUST(start == address || (start < address && address - start < bytes));
+        root_count = sonde__blockheap_roots(&graph, address, start, roots, ITEMS);
+        for (size_t k = 0; k < root_count; k++) {
+            FUZZ_MUST(roots[k].edge < graph.count && roots[k].last < graph.count);
+            FUZZ_MUST(!graph.edges[roots[k].edge].by_memory);
+        }
         in += sonde__blockheap_to(&graph, address, &first);
         must_be_way(&graph, address, way, sonde__blockheap_cycle(&graph, address, way, CYCLE_MAX));
     }
@@ -116,7 +127,9 @@ static void ask_all(struct input *input, unsigned arch, const struct sonde__imag
     if (sonde__blockheap_open_memory(&memory, &heap) != SONDE_OK) {
         return;
     }
+    struct sonde__target_range range = {BASE + input->size / 2, BASE + input->size};
     heap->images = images;
+    heap->own = (struct sonde__target_memory){.ranges = &range, .count = 1};
     heap->class_count = 2;
     heap->classes[0] = (struct sonde__blockheap_class){BASE + 0x10, SONDE__BLOCK_CLASS_STACK,
                                                        SONDE__BLOCK_RUNTIME_APPLE};

@@ -252,17 +252,19 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_blocks_scan(struct sonde_block
 
 /* Who leads to an object or block. */
 struct sonde_block_holder {
-    uint64_t holder;    /* address of a block, or of an object */
-    uint32_t offset;    /* of the capture or variable in it */
+    uint64_t holder; /* address of a block, of an object, or of memory that they lead to */
+    uint32_t offset; /* of the capture, variable or word in it; OBJECT: the word's that leads on */
     int32_t box_offset; /* in the __block variable's box that the capture leads to; -1: directly */
     uint8_t kind;       /* enum sonde_block_kind */
     uint8_t is_owned;   /* else it does not keep it alive */
-    uint8_t is_block;   /* else an object, which a block holds */
-    uint8_t is_certain; /* 0: an object whose class does not say what it owns */
+    uint8_t is_block;   /* else an object, or memory, which a block holds */
+    uint8_t is_certain; /* 0: a C++ object, an object or memory of which it is not known what it
+                           owns */
 };
 
 /* Which blocks on the heap of this process or a core hold `address`, and which objects that blocks
- * hold do.
+ * hold do. Where memory of no known form leads to it (a vector's elements, say), that is given; ask
+ * again who holds it.
  *
  * holders    the caller's array of `max`
  * ret_count  how many there are, also beyond `max`

@@ -42,7 +42,95 @@ static bool is_owned(const struct sonde__block_capture *capture, bool has_helper
     const unsigned weak_words = 1u << SONDE_BLOCK_BY_LAYOUT | 1u << SONDE_BLOCK_BY_DWARF;
     return has_helpers && (capture->sources & ~weak_words) != 0 &&
            (capture->kind == SONDE_BLOCK_STRONG || capture->kind == SONDE_BLOCK_BLOCK ||
-            capture->kind == SONDE_BLOCK_BYREF);
+            capture->kind == SONDE_BLOCK_BYREF || capture->kind == SONDE_BLOCK_OBJECT);
+}
+
+/* --- types of C++ that are known to own, or not --- */
+
+static const struct {
+    const char *name; /* of a template, with its length before it */
+    uint8_t owner;
+} known_types[] = {
+    {"10shared_ptr", SONDE__BLOCKHEAP_OWNER},
+    {"10unique_ptr", SONDE__BLOCKHEAP_OWNER},
+    {"8weak_ptr", SONDE__BLOCKHEAP_NOT_OWNER},
+};
+
+static bool skip(const char **at, const char *text)
+{
+    size_t length = strlen(text);
+    bool is_there = strncmp(*at, text, length) == 0;
+    *at += is_there ? length : 0;
+    return is_there;
+}
+
+static const char *skip_digits(const char *at)
+{
+    while (*at >= '0' && *at <= '9') {
+        at++;
+    }
+    return at;
+}
+
+/* "const std::__1::shared_ptr<Thing>": a namespace of std may stand between. */
+static enum sonde__blockheap_owner owner_by_name(const char *type)
+{
+    const char *space;
+    while (skip(&type, "const ") || skip(&type, "volatile ")) {
+    }
+    if (!skip(&type, "std::")) {
+        return SONDE__BLOCKHEAP_OWNER_UNKNOWN;
+    }
+    space = strstr(type, "::");
+    if (strncmp(type, "__", 2) == 0 && space != NULL) {
+        type = space + 2;
+    }
+    for (size_t i = 0; i < sizeof known_types / sizeof known_types[0]; i++) {
+        const char *rest = type;
+        if (skip(&rest, skip_digits(known_types[i].name)) && *rest == '<') {
+            return known_types[i].owner;
+        }
+    }
+    return SONDE__BLOCKHEAP_OWNER_UNKNOWN;
+}
+
+/* "_ZTSSt10shared_ptrI5ThingE", "_ZTSNSt3__110shared_ptrI5ThingEE". */
+static enum sonde__blockheap_owner owner_by_encoding(const char *text, uint32_t size)
+{
+    char copy[64];
+    const char *at = copy;
+    size_t length = size < sizeof copy - 1 ? size : sizeof copy - 1;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    (void)skip(&at, "_ZTS");
+    if (skip(&at, "NSt") && *at >= '1' && *at <= '9' && at[1] == '_') { /* one digit is enough */
+        size_t name = (size_t)(*at - '0');
+        at += strlen(at) > name ? 1 + name : 0;
+    } else if (!skip(&at, "St")) {
+        return SONDE__BLOCKHEAP_OWNER_UNKNOWN;
+    }
+    for (size_t i = 0; i < sizeof known_types / sizeof known_types[0]; i++) {
+        const char *rest = at;
+        if (skip(&rest, known_types[i].name) && *rest == 'I') {
+            return known_types[i].owner;
+        }
+    }
+    return SONDE__BLOCKHEAP_OWNER_UNKNOWN;
+}
+
+enum sonde__blockheap_owner
+sonde__blockheap_owner_of(const struct sonde__blockheap_capture *capture, bool in_box)
+{
+    const struct sonde__block_member *variable = capture->variable;
+    const char *type = variable == NULL ? NULL : in_box ? variable->variable_type : variable->type;
+    if (capture->inside) {
+        return SONDE__BLOCKHEAP_OWNER_UNKNOWN;
+    }
+    if (type != NULL) {
+        return owner_by_name(type);
+    }
+    return capture->type != NULL ? owner_by_encoding(capture->type, capture->type_size)
+                                 : SONDE__BLOCKHEAP_OWNER_UNKNOWN;
 }
 
 static void take(const struct sonde__block_captures *from, bool has_helpers,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The edges of all blocks and of the objects that they lead to, and questions about them. */
+/* The edges of all blocks, and of the objects and the memory that they lead to. */
 #include "blockheap_graph.h"
 
 #include <stdlib.h>
@@ -14,6 +14,8 @@ enum {
     BODY_MAX = 1 << 16, /* larger blocks and objects: their beginning */
     OBJECTS_MAX = 1 << 22,
     BODIES_LEAST = 1 << 24, /* bytes of objects that lie elsewhere: in data of images */
+    PLACES_MAX = 1 << 18,   /* memory of no known form; each costs a system call */
+    ADDRESS_MIN = 4096,
 };
 
 struct building {
@@ -28,6 +30,7 @@ struct building {
     struct sonde__blockheap_captures *box;
     uint64_t bytes_left; /* of blocks and objects to read: no more than what was searched, as long
                             as none lies in another one, which only a forged memory has */
+    uint32_t places;     /* of memory of no known form that were read */
     bool no_memory;
 };
 
@@ -138,6 +141,27 @@ static bool leads_on(uint8_t kind)
            kind == SONDE_BLOCK_UNRETAINED || kind == SONDE_BLOCK_BLOCK || kind == SONDE_BLOCK_BYREF;
 }
 
+/* Bytes that nobody manages, as far as is known: in a stripped program what the helpers do to a C++
+ * object is inlined in them and has no name. A variable that is known to be a pointer is just that.
+ */
+static bool is_bytes(const struct sonde__blockheap_capture *capture)
+{
+    const char *type = capture->variable != NULL ? capture->variable->type : NULL;
+    size_t length = type != NULL ? strlen(type) : 0;
+    return capture->kind == SONDE_BLOCK_DATA &&
+           (length == 0 || (type[length - 1] != '*' && type[length - 1] != '&'));
+}
+
+/* A part of it is read with the whole. has_cxx: there is some C++ object, its place may not be
+ * known.
+ */
+static bool is_cxx(const struct sonde__blockheap_capture *capture, bool has_cxx)
+{
+    return !capture->inside && (capture->kind == SONDE_BLOCK_OBJECT ||
+                                (capture->kind == SONDE_BLOCK_UNKNOWN && capture->sources != 0) ||
+                                (has_cxx && is_bytes(capture)));
+}
+
 static uint64_t word_at(const uint8_t *body, uint32_t offset)
 {
     uint64_t word;
@@ -145,7 +169,8 @@ static uint64_t word_at(const uint8_t *body, uint32_t offset)
     return word;
 }
 
-/* The variable of a box that may lie behind padding: its name is not needed, but its place. */
+/* The variable of a box that may lie behind padding, or may be a C++ object: its name is not
+ * needed, but its place, size and type. */
 static const struct sonde__block_member *variable_of_box(struct building *b,
                                                          const struct sonde__blockheap_item *item,
                                                          uint32_t offset, uint64_t box)
@@ -154,7 +179,8 @@ static const struct sonde__block_member *variable_of_box(struct building *b,
     struct sonde__block_byref byref;
     if (b->heap->variables == NULL ||
         sonde__block_byref_read(&b->heap->memory, box, &byref) != SONDE_OK ||
-        byref.size <= byref.variable + 8) {
+        (byref.size <= byref.variable + 8 &&
+         (byref.dispose == 0 || byref.kind >= SONDE__BLOCK_BYREF_DATA))) {
         return NULL;
     }
     named = sonde__blockheap_captures(b->heap, item->descriptor, item->flags, item->invoke);
@@ -166,15 +192,75 @@ static const struct sonde__block_member *variable_of_box(struct building *b,
     return NULL;
 }
 
+/* Does one of the object's parts, told apart by the helpers, have this word? */
+static bool is_part(const struct sonde__blockheap_captures *captures, uint32_t from, uint32_t at)
+{
+    for (uint32_t i = from + 1; i < captures->count && captures->items[i].inside; i++) {
+        if (captures->items[i].offset == at && leads_on(captures->items[i].kind)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where a C++ object ends. Without debug information, at the next variable that is managed. */
+static uint32_t end_of_object(const struct sonde__blockheap_captures *captures, uint32_t i,
+                              uint32_t size)
+{
+    const struct sonde__blockheap_capture *capture = &captures->items[i];
+    if (capture->size != 0) {
+        return capture->size < size - capture->offset ? capture->offset + capture->size : size;
+    }
+    for (i++; i < captures->count; i++) {
+        if (!captures->items[i].inside && captures->items[i].kind != SONDE_BLOCK_DATA) {
+            return captures->items[i].offset < size ? captures->items[i].offset : size;
+        }
+    }
+    return size;
+}
+
+/* The words of a captured C++ object, or C struct, that can be pointers. box_at: -1: it is in the
+ * block itself; else of the capture that leads to the box that it is in. */
+static void add_cxx(struct building *b, const struct sonde__blockheap_item *item,
+                    const uint8_t *body, uint32_t size,
+                    const struct sonde__blockheap_captures *captures, uint32_t i, int32_t box_at)
+{
+    enum sonde__blockheap_owner owner = sonde__blockheap_owner_of(&captures->items[i], box_at >= 0);
+    uint32_t at = (captures->items[i].offset + 7) & ~7u;
+    uint32_t end = end_of_object(captures, i, size);
+    for (; at + 8 <= end; at += 8) {
+        struct sonde__blockheap_edge edge = {.from = item->address,
+                                             .to = word_at(body, at),
+                                             .offset = box_at >= 0 ? (uint32_t)box_at : at,
+                                             .inner = box_at >= 0 ? (int32_t)at : -1,
+                                             .kind = SONDE_BLOCK_OBJECT,
+                                             .owned = owner != SONDE__BLOCKHEAP_NOT_OWNER,
+                                             .maybe = owner == SONDE__BLOCKHEAP_OWNER_UNKNOWN};
+        if (edge.to < ADDRESS_MIN || is_part(captures, i, at) ||
+            blockheap_own_left(b->heap, edge.to) == 0) {
+            continue;
+        }
+        add_edge(b, &edge);
+        if (edge.owned) {
+            meet(b, edge.to);
+        }
+    }
+}
+
 static void add_captures(struct building *b, const struct sonde__blockheap_item *item,
                          const uint8_t *body, uint32_t size,
-                         const struct sonde__blockheap_captures *captures, int32_t box_at)
+                         const struct sonde__blockheap_captures *captures, int32_t box_at,
+                         bool has_cxx)
 {
     for (uint32_t i = 0; i < captures->count; i++) {
         const struct sonde__blockheap_capture *capture = &captures->items[i];
         struct sonde__blockheap_edge edge;
         struct sonde__block_byref byref;
         uint8_t box[256], *bytes = box;
+        if (is_cxx(capture, has_cxx) && capture->offset < size) {
+            add_cxx(b, item, body, size, captures, i, box_at);
+            continue;
+        }
         if (!leads_on(capture->kind) || capture->offset + 8 > size) {
             continue;
         }
@@ -201,7 +287,8 @@ static void add_captures(struct building *b, const struct sonde__blockheap_item 
             edge.to = byref.address;
             add_edge(b, &edge);
             if (b->heap->memory.read(b->heap->memory.ctx, byref.address, bytes, part)) {
-                add_captures(b, item, bytes, (uint32_t)part, b->box, (int32_t)capture->offset);
+                add_captures(b, item, bytes, (uint32_t)part, b->box, (int32_t)capture->offset,
+                             byref.dispose != 0);
             }
         }
     }
@@ -212,45 +299,130 @@ static void add_block(struct building *b, const struct sonde__blockheap_item *it
     const struct sonde__blockheap_captures *captures =
         sonde__blockheap_captures(b->heap, item->descriptor, item->flags, 0);
     uint32_t size = item->size < BODY_MAX ? item->size : BODY_MAX;
+    bool has_cxx = (item->flags & SONDE_BLOCK_HAS_CXX) != 0;
+    for (uint32_t i = 0; captures != NULL && i < captures->count; i++) {
+        if (is_cxx(&captures->items[i], has_cxx)) { /* debug information has its size and type */
+            captures =
+                sonde__blockheap_captures(b->heap, item->descriptor, item->flags, item->invoke);
+            break;
+        }
+    }
     if (captures != NULL && size > SONDE__BLOCK_HEADER_BYTES && read_body(b, item->address, size)) {
-        add_captures(b, item, b->body, size, captures, -1);
+        add_captures(b, item, b->body, size, captures, -1, has_cxx);
     }
 }
 
-/* An object that a block is held by, or that leads on to another object. */
+/* --- objects, and memory of no known form --- */
+
+/* What the words at an address are. */
+struct node {
+    uint64_t address;
+    uint32_t size;
+    bool is_object;
+    bool is_known; /* an object whose class says which words are strong */
+    const struct sonde__blockheap_object *object;
+};
+
+static bool is_strong(const struct node *node, uint32_t at)
+{
+    uint32_t word = at / 8;
+    return node->is_known && word < 256 && (node->object->strong[word / 64] >> word % 64 & 1) != 0;
+}
+
+/* One word. Where the layout is known, what else leads to an object is weak or not retained; memory
+ * may be that of a variable of C++ or of C. */
+static void add_word(struct building *b, const struct node *node, uint32_t at, uint64_t to)
+{
+    struct sonde__blockheap_object other;
+    bool strong = is_strong(node, at);
+    bool is_block, is_object;
+    struct sonde__blockheap_edge edge = {.from = node->address,
+                                         .to = to,
+                                         .offset = at,
+                                         .inner = -1,
+                                         .kind = SONDE_BLOCK_STRONG,
+                                         .owned = true,
+                                         .maybe = !strong,
+                                         .by_object = true,
+                                         .by_memory = !node->is_object};
+    if (to < ADDRESS_MIN) {
+        return;
+    }
+    is_block = is_found(b->found, to);
+    is_object = !is_block && sonde__blockheap_object_at(b->heap, to, &other);
+    if ((is_block || is_object) && node->is_known && !strong) {
+        return;
+    }
+    if (!is_block && !is_object && blockheap_own_left(b->heap, to) == 0) {
+        return;
+    }
+    edge.kind = is_block ? SONDE_BLOCK_BLOCK : SONDE_BLOCK_STRONG;
+    add_edge(b, &edge);
+    meet(b, to);
+}
+
+static void add_words(struct building *b, const struct node *node)
+{
+    if (!read_body(b, node->address, node->size)) {
+        return;
+    }
+    for (uint32_t at = node->is_object ? 8 : 0; at + 8 <= node->size; at += 8) {
+        add_word(b, node, at, word_at(b->body, at));
+    }
+}
+
+static uint32_t body_size(uint64_t size)
+{
+    return size < BODY_MAX ? (uint32_t)size & ~7u : BODY_MAX;
+}
+
+/* Memory is read from where its allocation begins. */
+static void add_memory(struct building *b, uint64_t address)
+{
+    struct node node = {.address = address};
+    uint64_t start, size;
+    if (!blockheap_extent(b->heap, address, &start, &size)) {
+        return;
+    }
+    if (start != address) {
+        const struct sonde__blockheap_edge inside = {.from = address,
+                                                     .to = start,
+                                                     .inner = -1,
+                                                     .kind = SONDE_BLOCK_STRONG,
+                                                     .owned = true,
+                                                     .maybe = true,
+                                                     .by_object = true,
+                                                     .by_memory = true};
+        add_edge(b, &inside);
+        meet(b, start);
+        return;
+    }
+    if (b->places++ >= PLACES_MAX) {
+        b->graph->lost++;
+        return;
+    }
+    node.size = body_size(size);
+    add_words(b, &node);
+}
+
+/* What an object of unknown layout holds may be behind its variables: an array's elements. */
 static void add_object(struct building *b, uint64_t address)
 {
-    struct sonde__blockheap_object object, other;
-    uint32_t size;
+    struct sonde__blockheap_object object;
+    struct node node = {.address = address, .is_object = true, .object = &object};
+    uint64_t start, size;
     if (!sonde__blockheap_object_at(b->heap, address, &object)) {
+        add_memory(b, address);
         return;
     }
-    size = object.size < BODY_MAX ? object.size & ~7u : BODY_MAX;
-    if (size <= 8 || !read_body(b, address, size)) {
-        return;
+    node.is_known = object.has_strong;
+    node.size = body_size(object.size);
+    if (!node.is_known && sonde__blockheap_allocation(b->heap, address, &start, &size) &&
+        size - (address - start) > object.size) {
+        node.size = body_size(size - (address - start));
     }
-    for (uint32_t at = 8; at + 8 <= size; at += 8) {
-        uint64_t to = word_at(b->body, at);
-        uint32_t word = at / 8;
-        bool strong = word < 256 && (object.strong[word / 64] >> word % 64 & 1) != 0;
-        struct sonde__blockheap_edge edge = {.from = address,
-                                             .to = to,
-                                             .offset = at,
-                                             .inner = -1,
-                                             .kind = SONDE_BLOCK_STRONG,
-                                             .owned = strong || !object.has_strong,
-                                             .maybe = !strong,
-                                             .by_object = true};
-        if (!edge.owned || to == 0 || to % 8 != 0) {
-            continue;
-        }
-        if (is_found(b->found, to)) {
-            edge.kind = SONDE_BLOCK_BLOCK;
-            add_edge(b, &edge);
-        } else if (sonde__blockheap_object_at(b->heap, to, &other)) {
-            add_edge(b, &edge);
-            meet(b, to);
-        }
+    if (node.size > 8) {
+        add_words(b, &node);
     }
 }
 
@@ -314,6 +486,7 @@ enum sonde_status sonde__blockheap_graph(struct sonde__blockheap *heap,
                          .found = found,
                          .bytes_left = found->bytes + BODIES_LEAST};
     *ret_graph = (struct sonde__blockheap_graph){0};
+    SONDE_TRY(blockheap_read_own(heap, ret_error));
     b.body = sonde__mem_alloc(BODY_MAX);
     b.box = sonde__mem_alloc_zeroed(sizeof *b.box);
     b.no_memory = b.body == NULL || b.box == NULL;
@@ -340,91 +513,4 @@ void sonde__blockheap_graph_done(struct sonde__blockheap_graph *graph)
     sonde__mem_free(graph->edges);
     sonde__mem_free(graph->by_to);
     *graph = (struct sonde__blockheap_graph){0};
-}
-
-size_t sonde__blockheap_to(const struct sonde__blockheap_graph *graph, uint64_t address,
-                           size_t *ret_first)
-{
-    size_t low = 0, high = graph->count, end;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (graph->edges[graph->by_to[middle]].to < address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    for (end = low; end < graph->count && graph->edges[graph->by_to[end]].to == address; end++) {
-    }
-    *ret_first = low;
-    return end - low;
-}
-
-size_t sonde__blockheap_from(const struct sonde__blockheap_graph *graph, uint64_t address,
-                             size_t *ret_first)
-{
-    size_t low = 0, high = graph->count, end;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (graph->edges[middle].from < address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    for (end = low; end < graph->count && graph->edges[end].from == address; end++) {
-    }
-    *ret_first = low;
-    return end - low;
-}
-
-/* Breadth first, over edges: `came` has the edge before each, by the first edge of its node. */
-size_t sonde__blockheap_cycle(const struct sonde__blockheap_graph *graph, uint64_t address,
-                              uint32_t *ret_edges, size_t max)
-{
-    enum { NOT_SEEN = -1, BEGIN = -2 };
-    int64_t *came = sonde__mem_alloc_array(graph->count + 1, sizeof *came);
-    uint32_t *queue = sonde__mem_alloc_array(graph->count + 1, sizeof *queue);
-    size_t first, count, head = 0, tail = 0, length = 0;
-    int64_t last = NOT_SEEN;
-    if (came != NULL && queue != NULL) {
-        for (size_t i = 0; i < graph->count; i++) {
-            came[i] = NOT_SEEN;
-        }
-        count = sonde__blockheap_from(graph, address, &first);
-        for (size_t i = 0; i < count; i++) {
-            if (graph->edges[first + i].owned) {
-                came[first + i] = BEGIN;
-                queue[tail++] = (uint32_t)(first + i);
-            }
-        }
-        while (head < tail && last == NOT_SEEN) {
-            uint32_t edge = queue[head++];
-            if (graph->edges[edge].to == address) {
-                last = edge;
-                break;
-            }
-            count = sonde__blockheap_from(graph, graph->edges[edge].to, &first);
-            for (size_t i = 0; i < count; i++) {
-                if (graph->edges[first + i].owned && came[first + i] == NOT_SEEN) {
-                    came[first + i] = edge;
-                    queue[tail++] = (uint32_t)(first + i);
-                }
-            }
-        }
-        for (int64_t e = last; e >= 0; e = came[e]) {
-            length++;
-        }
-        if (length > max) {
-            length = 0;
-        } else {
-            size_t i = length;
-            for (int64_t e = last; e >= 0; e = came[e]) {
-                ret_edges[--i] = (uint32_t)e;
-            }
-        }
-    }
-    sonde__mem_free(came);
-    sonde__mem_free(queue);
-    return length;
 }

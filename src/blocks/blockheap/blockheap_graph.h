@@ -2,8 +2,11 @@
 /* Who holds what: blocks, the boxes of their __block variables, and the objects that they lead to.
  *
  * An edge of a block is a capture; it is owned when the block's helpers say so, never because its
- * layout does. An edge of an object is one of its words that leads to a node: owned where the class
- * says that it is a strong variable, else perhaps. Context: any thread, one at a time. */
+ * layout does. A word of a captured C++ object is an edge of the block: owned where the type is
+ * known to own what it points to, else perhaps. An edge of an object is one of its words that leads
+ * to a node: owned where the class says that it is a strong variable, else perhaps. Where C++
+ * objects and objects of unknown layout lead to memory of no known form, each word there that can
+ * be a pointer is an edge, perhaps. Context: any thread, one at a time. */
 #ifndef SONDE_BLOCKHEAP_GRAPH_H
 #define SONDE_BLOCKHEAP_GRAPH_H
 
@@ -88,19 +91,31 @@ bool sonde__blockheap_object_variable(struct sonde__blockheap *heap, uint64_t cl
 
 struct sonde__blockheap_edge {
     uint64_t from, to;
-    uint32_t offset; /* of the capture or variable */
+    uint32_t offset; /* of the capture or variable; of a word in a C++ object that word's */
     int32_t inner;   /* in the box that the capture leads to; -1: directly */
-    uint8_t kind;    /* enum sonde_block_kind */
+    uint8_t kind;    /* enum sonde_block_kind; OBJECT: a word in a captured C++ object */
     bool owned;
-    bool maybe; /* of an object whose class does not say what it owns */
-    bool by_object;
+    bool maybe;     /* it is not known who owns */
+    bool by_object; /* `from` is no block */
+    bool by_memory; /* nor an object of a known form. Offset 0: `from` is inside of `to` */
 };
+
+/* Does an object of this C++ type own what its words point to? */
+enum sonde__blockheap_owner {
+    SONDE__BLOCKHEAP_OWNER_UNKNOWN,
+    SONDE__BLOCKHEAP_OWNER,     /* std::shared_ptr, std::unique_ptr */
+    SONDE__BLOCKHEAP_NOT_OWNER, /* std::weak_ptr */
+};
+/* By the type of the variable, or the type encoded in a helper's name. in_box: the capture is what
+ * a box holds. */
+enum sonde__blockheap_owner
+sonde__blockheap_owner_of(const struct sonde__blockheap_capture *capture, bool in_box);
 
 struct sonde__blockheap_graph {
     struct sonde__blockheap_edge *edges; /* by `from` */
     uint32_t *by_to;                     /* their indices, by `to` */
     size_t count, capacity;
-    uint64_t lost; /* edges, and blocks and objects that were not read, beyond the limits */
+    uint64_t lost; /* edges, and blocks, objects and memory that were not read, beyond the limits */
 };
 
 /* Returns OK | MEMORY. Ownership: _graph_done(). */
@@ -117,6 +132,24 @@ size_t sonde__blockheap_to(const struct sonde__blockheap_graph *graph, uint64_t 
 /* The edges of `address`: graph->edges[*ret_first + i]. */
 size_t sonde__blockheap_from(const struct sonde__blockheap_graph *graph, uint64_t address,
                              size_t *ret_first);
+
+/* Where a search from an address back over memory of no known form ends: an edge of a block or of
+ * an object. */
+struct sonde__blockheap_root {
+    uint32_t edge;   /* index: of the block or object */
+    uint32_t places; /* in memory on the way: at least 1 */
+    uint32_t last;   /* index: the edge that leads to the address, or to the allocation it is in */
+};
+/* The blocks and objects that lead to `address` by way of such memory, or that lead to the
+ * allocation that it is in, on the shortest ways, nearest first; each block or object once, and
+ * none that leads to `address` directly. inside  the start of the allocation that `address` is in;
+ * else the same address Returns how many, `max` at most. */
+size_t sonde__blockheap_roots(const struct sonde__blockheap_graph *graph, uint64_t address,
+                              uint64_t inside, struct sonde__blockheap_root *ret_roots, size_t max);
+
+/* The allocation of the C library's heap (glibc) that an address is in. False: none is known. */
+bool sonde__blockheap_allocation(struct sonde__blockheap *heap, uint64_t address,
+                                 uint64_t *ret_start, uint64_t *ret_size);
 
 /* The shortest way from `address` back to it over owned edges (`maybe` ones count), as indices of
  * edges. Returns its length, 0: there is none of at most `max`. */

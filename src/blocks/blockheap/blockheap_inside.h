@@ -39,6 +39,7 @@ struct blockheap_kept {
 struct sonde__blockheap {
     struct sonde__target *target;          /* null: a caller's memory */
     const struct sonde__image_set *images; /* of a caller's memory; null: it has none */
+    struct sonde__target_memory own;       /* where pointers may lead; ranges null: not read yet */
     struct sonde__symfile_cache *symfile;
     struct sonde__block_memory memory;
     bool is_self;
@@ -69,6 +70,21 @@ const struct sonde__image *blockheap_image_at(const struct sonde__blockheap *hea
 SONDE_NODISCARD enum sonde_status blockheap_read_symbols(struct sonde__blockheap *heap);
 /* The symbol that begins at an address: of the above, or a function's; or null. */
 const char *blockheap_name_at(struct sonde__blockheap *heap, uint64_t address);
+
+/* --- blockheap_memory.c --- */
+
+/* Read the map, for the two below. Returns OK | MEMORY | as reading the map. */
+SONDE_NODISCARD enum sonde_status blockheap_read_own(struct sonde__blockheap *heap,
+                                                     struct sonde_error *ret_error);
+/* Bytes of the target's writable memory from an address to the end of its range; 0: it is none. */
+uint64_t blockheap_own_left(const struct sonde__blockheap *heap, uint64_t address);
+/* What is to be read of memory at an address, of which no more is known than that something points
+ * to it: up to the end of its allocation, or BLOCKHEAP_WINDOW bytes.
+ * ret_start  of the allocation; the address itself where none is known
+ * False: it is not the target's writable memory, or an image's. */
+bool blockheap_extent(struct sonde__blockheap *heap, uint64_t address, uint64_t *ret_start,
+                      uint64_t *ret_size);
+enum { BLOCKHEAP_WINDOW = 128 };
 
 /* --- blockheap_captures.c --- */
 

@@ -89,6 +89,9 @@ void sonde__blockheap_close(struct sonde__blockheap *heap)
         sonde__mem_free(heap->symbols);
         sonde__mem_free(heap->descs);
         blockheap_kept_done(heap);
+        if (heap->target != NULL) {
+            sonde__target_memory_done(&heap->own);
+        }
         sonde__mem_free(heap);
     }
 }

@@ -2,8 +2,10 @@ set(sources
     blockheap_captures.c
     blockheap_check.c
     blockheap_graph.c
+    blockheap_memory.c
     blockheap_object.c
     blockheap_open.c
     blockheap_scan.c
     blockheap_symbols.c
+    blockheap_ways.c
 )

@@ -55,7 +55,7 @@ static void describe(const struct sonde__blockheap_captures *captures, char *tex
 static bool has(const struct sonde__blockheap_captures *captures,
                 const struct corpus_capture *truth, bool escapes)
 {
-    bool owned = truth->kind == 's' || truth->kind == 'b' || truth->kind == 'r';
+    bool owned = strchr("sbrc", truth->kind) != NULL;
     for (uint32_t i = 0; i < captures->count; i++) {
         const struct sonde__blockheap_capture *c = &captures->items[i];
         char letter = letter_of(c->kind);
@@ -80,13 +80,13 @@ static bool has(const struct sonde__blockheap_captures *captures,
     return false;
 }
 
-/* Nothing is said to be owned, weak or an object of C++ that is not. */
+/* Nothing is said to be owned or weak that is not. A struct has a place that nobody retains. */
 static bool says_more(const struct sonde__blockheap_captures *captures,
                       const struct corpus_block *truth, int32_t byref)
 {
     for (uint32_t i = 0; i < captures->count; i++) {
         const struct sonde__blockheap_capture *c = &captures->items[i];
-        bool known = !c->owned && c->kind != SONDE_BLOCK_WEAK;
+        bool known = (!c->owned || c->kind == SONDE_BLOCK_OBJECT) && c->kind != SONDE_BLOCK_WEAK;
         for (uint32_t t = 0; t < truth->count && !known; t++) {
             known = truth->captures[t].byref == byref && truth->captures[t].offset == c->offset;
         }

@@ -142,7 +142,8 @@ static void check_text(void)
                    "not see\n");
     snprintf(expected, sizeof expected, " ago by thread %s\n      #0  make_holder+0x", said("tid"));
     CHECK_CONTAINS(run.out, expected);
-    CHECK_CONTAINS(run.out, "    made before its registry began, or by a call that is not seen\n");
+    CHECK_CONTAINS(run.out,
+                   "    1 made before its registry began, or by calls that are not seen\n");
     test_run_done(&run);
 }
 

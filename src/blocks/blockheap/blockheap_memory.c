@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Memory of no known form, that something points to: how much of it belongs together. glibc's heap
+ * says so in the words around each allocation (malloc.c, "Details"): its size, with flags in the
+ * lowest bits, stands before it, and the next one says that this one is in use. Of other heaps it
+ * is not known, and a window is read. */
+#include <string.h>
+
+#include "blockheap_graph.h"
+#include "blockheap_inside.h"
+
+enum { HEADER = 16, CHUNK_MIN = 32, PREV_INUSE = 1, IS_MAPPED = 2, FLAGS = 7, BACK_MAX = 4096 };
+
+enum sonde_status blockheap_read_own(struct sonde__blockheap *heap, struct sonde_error *ret_error)
+{
+    if (heap->target == NULL) { /* the caller's */
+        return SONDE_OK;
+    }
+    sonde__target_memory_done(&heap->own);
+    heap->own = (struct sonde__target_memory){0};
+    return sonde__target_own_memory(heap->target, &heap->own, ret_error);
+}
+
+static const struct sonde__target_range *range_at(const struct sonde__blockheap *heap,
+                                                  uint64_t address)
+{
+    uint32_t low = 0, high = heap->own.count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (heap->own.ranges[middle].end <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < heap->own.count && heap->own.ranges[low].start <= address ? &heap->own.ranges[low]
+                                                                           : NULL;
+}
+
+uint64_t blockheap_own_left(const struct sonde__blockheap *heap, uint64_t address)
+{
+    const struct sonde__target_range *range = range_at(heap, address);
+    return range != NULL ? range->end - address : 0;
+}
+
+static bool read_word(struct sonde__blockheap *heap, uint64_t address, uint64_t *ret_word)
+{
+    return heap->memory.read(heap->memory.ctx, address, ret_word, sizeof *ret_word);
+}
+
+/* Is an allocation at `start` whose size word is `word`? */
+static bool is_chunk(struct sonde__blockheap *heap, const struct sonde__target_range *range,
+                     uint64_t start, uint64_t word, uint64_t *ret_size)
+{
+    uint64_t size = word & ~(uint64_t)FLAGS, next;
+    if (size < CHUNK_MIN || size % HEADER != 0 || size > range->end - (start - HEADER)) {
+        return false;
+    }
+    if ((word & IS_MAPPED) != 0) {
+        *ret_size = size - HEADER;
+        return size % 4096 == 0 && start % 4096 == HEADER;
+    }
+    if (size + HEADER > range->end - (start - HEADER) ||
+        !read_word(heap, start + size - 8, &next) || (next & PREV_INUSE) == 0 ||
+        (next & ~(uint64_t)FLAGS) % HEADER != 0 || (next & ~(uint64_t)FLAGS) < HEADER ||
+        (next & ~(uint64_t)FLAGS) > range->end - (start + size - HEADER)) {
+        return false;
+    }
+    *ret_size = size - 8; /* the next one's first word is this one's last */
+    return true;
+}
+
+bool sonde__blockheap_allocation(struct sonde__blockheap *heap, uint64_t address,
+                                 uint64_t *ret_start, uint64_t *ret_size)
+{
+    const struct sonde__target_range *range = range_at(heap, address);
+    uint64_t words[BACK_MAX / 8], from, start = address & ~(uint64_t)(HEADER - 1);
+    size_t count;
+    if (range == NULL || start < range->start + HEADER ||
+        blockheap_image_at(heap, address) != NULL) {
+        return false;
+    }
+    from = start - range->start > BACK_MAX ? start - BACK_MAX : range->start;
+    from = (from + HEADER - 1) & ~(uint64_t)(HEADER - 1);
+    count = (size_t)(start - from) / 8;
+    if (!heap->memory.read(heap->memory.ctx, from, words, count * 8)) {
+        return false;
+    }
+    for (; start > from; start -= HEADER) {
+        uint64_t word = words[(start - from) / 8 - 1], size;
+        if (is_chunk(heap, range, start, word, &size) && size > address - start) {
+            *ret_start = start;
+            *ret_size = size;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool blockheap_extent(struct sonde__blockheap *heap, uint64_t address, uint64_t *ret_start,
+                      uint64_t *ret_size)
+{
+    uint64_t left = blockheap_own_left(heap, address);
+    if (left == 0 || blockheap_image_at(heap, address) != NULL) {
+        return false;
+    }
+    if (!sonde__blockheap_allocation(heap, address, ret_start, ret_size)) {
+        *ret_start = address;
+        *ret_size = left < BLOCKHEAP_WINDOW ? left : BLOCKHEAP_WINDOW;
+    }
+    return true;
+}
