@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli_shown.h"
 
+#include <string.h>
+
 #include "base_status.h"
 #include "cli_input.h"
 #include "drain_names.h"
+#include "host_writer.h"
+
+/* How long a report is waited for whose program has ended: names of a large program take seconds.
+ */
+#define FINISH_NS 60000000000u
 
 bool sonde__cli_shown_take(struct sonde__cli_args *args, const char **path)
 {
@@ -40,6 +47,35 @@ static enum sonde_status find_names(const struct sonde__cli_command *command,
     return status;
 }
 
+/* The report in a file. When its program has ended and its writer has not (nothing makes a command
+ * wait whose program was killed), it is read again when the writer is done. Returns an exit code.
+ */
+static int read_report(const struct sonde__cli_command *command, const char *path,
+                       struct sonde__report **ret_report, struct sonde__report_loss *ret_loss)
+{
+    struct sonde__cli_input input;
+    struct sonde_error error;
+    enum sonde_status status = SONDE_OK;
+    bool again = false;
+    do {
+        int exit_code = sonde__cli_input_read(command, path, sonde__report_begins, &input);
+        if (exit_code != SONDE__CLI_OK) {
+            return exit_code;
+        }
+        status = sonde__report_read(input.data, input.size, ret_report, ret_loss, &error);
+        sonde__cli_input_done(&input);
+        again = !again && status == SONDE_OK && ret_loss->unfinished && strcmp(path, "-") != 0 &&
+                sonde__host_writer_await(path, sonde__report_header(*ret_report)->pid, FINISH_NS);
+        if (again) {
+            sonde__report_destroy(*ret_report);
+            *ret_report = NULL;
+        }
+    } while (again);
+    return status == SONDE_OK
+               ? SONDE__CLI_OK
+               : sonde__cli_fail(command, sonde__cli_input_name(path), status, &error);
+}
+
 int sonde__cli_shown(const struct sonde__cli_command *command, const char *path,
                      struct sonde__cli_symbols *symbols,
                      void (*print)(void *ctx, const struct sonde__report *report,
@@ -49,25 +85,19 @@ int sonde__cli_shown(const struct sonde__cli_command *command, const char *path,
     const char *name = sonde__cli_input_name(path);
     struct sonde__report *report = NULL;
     struct sonde__report_loss loss;
-    struct sonde__cli_input input;
-    struct sonde_error error;
     char line[SONDE__REPORT_LOSS_LINE] = "";
     enum sonde_status status;
-    int exit_code = sonde__cli_input_read(command, path, sonde__report_begins, &input);
+    int exit_code = read_report(command, path, &report, &loss);
     if (exit_code != SONDE__CLI_OK) {
         return exit_code;
     }
-    status = sonde__report_read(input.data, input.size, &report, &loss, &error);
-    if (status != SONDE_OK) {
-        exit_code = sonde__cli_fail(command, name, status, &error);
-    } else if ((status = find_names(command, symbols, report)) != SONDE_OK) {
+    if ((status = find_names(command, symbols, report)) != SONDE_OK) {
         exit_code = sonde__cli_fail(command, name, status, NULL);
     } else {
         print(ctx, report, &loss);
         sonde__report_loss_line(&loss, line, sizeof line);
     }
     sonde__report_destroy(report);
-    sonde__cli_input_done(&input);
     if (line[0] != '\0') {
         sonde__cli_error(command, "%s: %s", name, line);
         return SONDE__CLI_MALFORMED;

@@ -78,8 +78,8 @@ struct sonde__probe_slot {
 struct sonde__probe_page {
     uint32_t version;
     uint32_t slot_count;
-    int32_t supervisor;  /* pid */
-    _Atomic int32_t pid; /* of the program, set when the probe has started in it */
+    _Atomic int32_t supervisor; /* pid */
+    _Atomic int32_t pid;        /* of the program, set when the probe has started in it */
     /* 1: the supervisor sleeps on this word until a thread becomes busy. */
     _Alignas(64) _Atomic uint32_t sleeping;
     /* 1: at exit, the program gives the supervisor a bounded time to finish its report. */

@@ -8,6 +8,7 @@
 #ifndef SONDE_HOST_RUN_H
 #define SONDE_HOST_RUN_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,6 +36,13 @@ SONDE_NODISCARD enum sonde_status sonde__host_start_supervisor(void (*body)(void
                                                                int32_t *ret_supervisor,
                                                                struct sonde_error *ret_error);
 void sonde__host_supervisor_ready(void);
+/* Makes two processes of the supervisor. The new one returns 0 and supervises. The old one stands
+ * by: if the other ends by a signal it returns that signal and supervises instead; else it ends,
+ * too. So what a program shares outlives the SIGKILL of its supervisor, however soon the program
+ * ends. current: told the pid of whoever supervises before the former one is gone.
+ * *ret_has_ended: of the signal's case: the process `pid` has ended. Returns 0 also when there can
+ * be no second process. */
+int sonde__host_stand_by(int32_t pid, _Atomic int32_t *current, bool *ret_has_ended);
 
 /* The file that execvp(name) would try: returns 0 and its path, or the exit status of a shell (127
  * not found, 126 not executable) and why. */
@@ -88,6 +96,8 @@ bool sonde__host_write_all(int32_t fd, const void *bytes, size_t size);
  * sees its end in time. False: that one is gone, or belongs to somebody else. */
 bool sonde__host_write_stderr_of(int32_t supervisor, const void *bytes, size_t size);
 void sonde__host_remove_file(const char *path);
+/* Nothing is in the file any more, and what is written next stands at its beginning. */
+void sonde__host_truncate(int32_t fd);
 /* "Linux 6.1.0". */
 void sonde__host_system_name(char *ret_text, size_t capacity);
 uint64_t sonde__host_unix_ns(void);

@@ -21,4 +21,5 @@ set(sources
     ${SONDE_PORT}/host_signal.c
     ${SONDE_PORT}/host_tracer.c
     ${SONDE_PORT}/host_waiter.c
+    ${SONDE_PORT}/host_writer.c
 )

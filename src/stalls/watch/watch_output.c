@@ -12,6 +12,7 @@
 #include "arch_regs.h"
 #include "host_process.h"
 #include "host_run.h"
+#include "host_writer.h"
 #include "report_view.h"
 #include "report_write.h"
 #include "target.h"
@@ -119,6 +120,9 @@ enum sonde_status sonde__watch_output_create(const struct sonde__watch_options *
         output->header.executable = options->argv[0]; /* it is not executed yet */
     }
     sonde__report_set_header(output->report, &output->header);
+    if (options->report_fd >= 0) {
+        sonde__host_writer_lock(options->report_fd);
+    }
     if (options->report_fd >= 0 &&
         sonde__report_writer_create(NULL, write_report, output, &output->writer) != SONDE_OK) {
         sonde__watch_say(output, "the report cannot be written: out of memory");

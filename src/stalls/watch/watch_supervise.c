@@ -573,17 +573,48 @@ static uint32_t wait_outside(struct sonde__watch_session *s, uint64_t timeout_ns
     return sonde__host_wait(s->waiter, timeout_ns, sleeping);
 }
 
+/* The program ended while nobody supervised it. */
+static uint32_t wait_for_nothing(struct sonde__watch_session *s, uint64_t timeout_ns, bool sleeping)
+{
+    (void)s, (void)timeout_ns, (void)sleeping;
+    return SONDE__HOST_ENDED;
+}
+
+/* Of a guest, all that counts is in the memory that is shared. Of the report nothing but its header
+ * was written, or what the guest said in the middle, whose last record may be cut. */
+static int stand_by(struct sonde__watch_session *s)
+{
+    bool has_ended = false;
+    int signal = s->guest_memory != NULL
+                     ? sonde__host_stand_by(s->pid, &s->page->supervisor, &has_ended)
+                     : 0;
+    if (has_ended) {
+        s->wait = wait_for_nothing;
+    }
+    if (signal != 0 && s->options.report_fd >= 0) {
+        sonde__host_truncate(s->options.report_fd);
+    }
+    return signal;
+}
+
 void sonde__watch_supervise(void *ctx, int32_t pid)
 {
     struct sonde__watch_session *s = ctx;
     struct sonde_error error = {0};
     s->pid = pid;
-    s->page->supervisor = (int32_t)getpid();
     s->wait = wait_outside;
-    if (sonde__host_waiter_create(pid, (uint32_t *)&s->page->sleeping, &s->waiter, &error) !=
-            SONDE_OK ||
-        sonde__watch_output_create(&s->options, pid, &s->output) != SONDE_OK) {
+    int signal = stand_by(s);
+    atomic_store(&s->page->supervisor, (int32_t)getpid());
+    if (s->wait == wait_outside && sonde__host_waiter_create(pid, (uint32_t *)&s->page->sleeping,
+                                                             &s->waiter, &error) != SONDE_OK) {
         _exit(1);
+    }
+    if (sonde__watch_output_create(&s->options, pid, &s->output) != SONDE_OK) {
+        _exit(1);
+    }
+    if (signal != 0) {
+        sonde__watch_say(s->output, "the supervisor was ended by signal %d; another one goes on",
+                         signal);
     }
     const char *what = s->guest_memory == NULL                               ? "stalls"
                        : s->options.guest->kind == SONDE__REPORT_HEAP_BLOCKS ? "blocks"

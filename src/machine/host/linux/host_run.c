@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,6 +22,7 @@
 
 /* Of the process (/proc/PID/comm). */
 #define SUPERVISOR_NAME "sonde-watch"
+#define SPARE_NAME      "sonde-spare"
 
 static enum sonde_status refuse(struct sonde_error *ret_error, const char *what)
 {
@@ -178,6 +181,41 @@ enum sonde_status sonde__host_start_supervisor(void (*body)(void *ctx, int32_t p
     return SONDE_OK;
 }
 
+static bool has_ended(int pidfd)
+{
+    struct pollfd p = {pidfd, POLLIN, 0};
+    return pidfd < 0 || poll(&p, 1, 0) != 0;
+}
+
+int sonde__host_stand_by(int32_t pid, _Atomic int32_t *current, bool *ret_has_ended)
+{
+    int pidfd = (int)syscall(SYS_pidfd_open, pid, 0); /* now it is this process */
+    siginfo_t info = {.si_code = 0};
+    pid_t other = pidfd >= 0 ? fork() : -1;
+    if (other <= 0) {
+        if (pidfd >= 0) {
+            close(pidfd);
+        }
+        return 0;
+    }
+    if (ready_fd >= 0) {
+        close(ready_fd);
+        ready_fd = -1;
+    }
+    prctl(PR_SET_NAME, SPARE_NAME);
+    while (waitid(P_PID, (id_t)other, &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+    }
+    if (info.si_code == CLD_EXITED) {
+        _exit(info.si_status);
+    }
+    atomic_store(current, (int32_t)getpid()); /* a program that ends now waits for us */
+    (void)waitpid(other, NULL, 0);
+    prctl(PR_SET_NAME, SUPERVISOR_NAME);
+    *ret_has_ended = has_ended(pidfd);
+    close(pidfd);
+    return info.si_status;
+}
+
 static bool is_supervisor(int32_t pid)
 {
     char path[64], name[32] = "";
@@ -224,6 +262,13 @@ bool sonde__host_write_stderr_of(int32_t supervisor, const void *bytes, size_t s
 void sonde__host_remove_file(const char *path)
 {
     (void)unlink(path);
+}
+
+void sonde__host_truncate(int32_t fd)
+{
+    if (ftruncate(fd, 0) == 0) {
+        (void)lseek(fd, 0, SEEK_SET);
+    }
 }
 
 void sonde__host_abort(int32_t pid, bool core)

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host_writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host_run.h"
+
+#define PAUSE_NS 5000000
+
+void sonde__host_writer_lock(int32_t fd)
+{
+    (void)flock(fd, LOCK_EX | LOCK_NB);
+}
+
+static bool is_locked(int fd)
+{
+    if (flock(fd, LOCK_SH | LOCK_NB) != 0) {
+        return errno == EWOULDBLOCK;
+    }
+    (void)flock(fd, LOCK_UN);
+    return false;
+}
+
+/* A zombie has ended: its parent may be slower than we. */
+static bool has_ended(int32_t pid)
+{
+    struct sonde__host_thread_look look;
+    return !sonde__host_look_thread(pid, pid, &look) || look.state == 'Z' || look.state == 'X';
+}
+
+bool sonde__host_writer_await(const char *path, int32_t pid, uint64_t timeout_ns)
+{
+    const struct timespec pause = {0, PAUSE_NS};
+    uint64_t begin_ns = sonde__host_monotonic_ns();
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    bool was_written = false, is_written = fd >= 0 && is_locked(fd);
+    while (is_written && has_ended(pid) && sonde__host_monotonic_ns() - begin_ns < timeout_ns) {
+        was_written = true;
+        nanosleep(&pause, NULL);
+        is_written = is_locked(fd);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return was_written && !is_written;
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is left of a record when its program, or its supervisor, ends without a word. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "programs.h"
+
+static char list[512], report[512];
+
+static void make_list(const char *text)
+{
+    if (!program_on_path("perl")) {
+        SKIP("perl is not installed");
+    }
+    snprintf(list, sizeof list, "%s/list", test_folder());
+    snprintf(report, sizeof report, "%s/report", test_folder());
+    test_write_file(list, text, strlen(text));
+}
+
+static struct test_run run_shell(const char *script)
+{
+    const char *argv[] = {"sh", "-c", script, NULL};
+    return test_run(argv, NULL, NULL, 120);
+}
+
+/* The command returns with the program, and is followed by one that reads the report. */
+TEST(report_is_whole_when_it_is_read)
+{
+    static const char *const ends[] = {"POSIX::_exit(3)", "POSIX::abort()", "kill 9, $$",
+                                       "kill 15, $$",     "exec q(true)",   "syscall(231, 0)"};
+    char script[2048];
+    make_list("getppid\n");
+    for (unsigned i = 0; i < 6 * 3; i++) {
+        snprintf(script, sizeof script,
+                 "(%s run --record %s --report %s -- perl -MPOSIX -e "
+                 "'for (1..7) { getppid() } %s' 2>/dev/null) 2>/dev/null; %s show %s",
+                 program_sonde(), list, report, ends[i % 6], program_sonde(), report);
+        struct test_run run = run_shell(script);
+        CHECK_EQ(run.status, 0);
+        CHECK_CONTAINS(run.out, "\ngetppid  7 calls from 1 stack\n");
+        test_run_done(&run);
+    }
+}
+
+/* Kills the supervisor while the program waits, and lets it go on. `sed` finds the supervisor's pid
+ * in what --verbose says. */
+static const char kill_supervisor[] =
+    "cd %s; rm -f go err report; mkfifo go; "
+    "%s run -v --record list --report report -- perl -e '"
+    "for (1..3) { getppid() } open(F, q(<), q(go)); <F>; for (1..4) { getppid() } %s' 2>err & "
+    "run=$!; "
+    "while ! grep -q 'watches process' err; do sleep 0.02; done; "
+    "kill -9 $(sed -n 's/.*supervisor \\([0-9]*\\) watches.*/\\1/p' err | head -1); "
+    "echo > go; wait $run; "
+    "%s show report";
+
+/* The program goes on counting in the memory that it shares; a process that stood by reads it. */
+TEST(counts_outlive_the_supervisor)
+{
+    static const char *const ends[] = {"", "kill 9, $$", "exit 3"};
+    char script[2048];
+    make_list("getppid\n");
+    for (unsigned i = 0; i < 3; i++) {
+        snprintf(script, sizeof script, kill_supervisor, test_folder(), program_sonde(), ends[i],
+                 program_sonde());
+        struct test_run run = run_shell(script);
+        CHECK_EQ(run.status, 0);
+        CHECK_CONTAINS(run.out, "\ngetppid  7 calls from ");
+        CHECK_CONTAINS(run.out, "the supervisor was ended by signal 9; another one goes on");
+        test_run_done(&run);
+    }
+}
