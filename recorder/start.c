@@ -132,6 +132,9 @@ static bool map_guest(int fd, uint64_t offset)
     recorder_record = memory != NULL ? sonde__record_at(memory, page->nodes) : NULL;
     uint64_t registry_at = offset + SONDE__RECORD_OFFSET + sonde__record_size(page->nodes);
     bool is_whole = recorder_record != NULL;
+    if (is_whole) {
+        sonde__record_limit_walks(recorder_record);
+    }
     if (is_whole && page->registry_lines != 0) {
         void *registry = map_part(fd, sonde__registry_size(page->registry_lines), registry_at);
         is_whole = registry != NULL;

@@ -36,7 +36,9 @@ enum sonde_found_by {
     X(NO_RULE, "no rule")           /* no CFI and no plausible frame pointer */                    \
     X(NO_REGISTERS, "no registers") /* the rule needs a register whose value nobody knows */       \
     X(MOVED, "moved")               /* the thread ran while it was read passively */               \
-    X(NOT_READ, "not read")         /* the thread could not be read at all: see the status */
+    X(NOT_READ, "not read")         /* the thread could not be read at all: see the status */      \
+    X(COSTLY,                                                                                      \
+      "costly") /* what comes next has no CFI, and to search for it costs more than is left */
 
 enum sonde_end_reason {
 #define SONDE_END_ENUM_(name, text) SONDE_END_##name,

@@ -24,6 +24,7 @@ struct reader {
     struct sonde__image *images;
     struct sonde__image_range *ranges;
     struct sonde__image_set set;
+    uint64_t cut;                     /* calls */
     uint32_t valid_from, valid_until; /* the set is right for these nodes, not for the second */
 };
 
@@ -80,6 +81,18 @@ static int by_stack(const void *left, const void *right)
     return a->stack < b->stack ? -1 : a->stack > b->stack;
 }
 
+/* A depot does not keep how a frame was found. In an image it was by CFI, with few exceptions; for
+ * code of no image there is none. */
+static void mark_found(const struct reader *r, struct sonde_stack *stack)
+{
+    for (uint32_t i = 0; i < stack->count; i++) {
+        uint64_t pc = stack->pcs[i] - ((stack->how[i] & SONDE_HOW_EXACT) == 0);
+        if (sonde__image_range_find(&r->set, pc) == NULL) {
+            stack->how[i] |= SONDE_HOW_FOUND_MASK;
+        }
+    }
+}
+
 static void add_entry(struct reader *r, const struct sonde__record_entry *entry, uint32_t *closed)
 {
     uint64_t pcs[SONDE__RECORD_DEPTH];
@@ -94,7 +107,10 @@ static void add_entry(struct reader *r, const struct sonde__record_entry *entry,
         .count = entry->count,
     };
     if (sonde__depot_get(sonde__record_depot(r->record), entry->stack, &stack)) {
+        mark_found(r, &stack);
         call.stack = sonde__drain_stack(r->drain, &r->set, &stack);
+        call.end = stack.end;
+        r->cut += stack.end == SONDE_END_COSTLY ? entry->count : 0;
     }
     sonde__report_add_call(r->report, &call);
 }
@@ -114,6 +130,7 @@ static void add_all(struct reader *r, struct sonde__record_entry *entries, uint3
     for (uint32_t i = 0; i < count; i++) {
         add_entry(r, &entries[i], closed);
     }
+    totals->cut = r->cut;
     for (uint32_t i = 0; i < r->list->count; i++) {
         struct sonde__report_call call = {.count = sonde__record_lost(r->record, i)};
         if (call.count != 0) {

@@ -15,6 +15,7 @@
 struct sonde__audit_totals {
     uint64_t calls;
     uint64_t lost;    /* of these, whose stack had no room */
+    uint64_t cut;     /* of these, whose stack ends where its thread's budget ended */
     uint64_t entries; /* pairs of function and stack */
     uint64_t bytes;   /* of memory that the stacks take, without counters */
     uint32_t images_lost;

@@ -248,6 +248,14 @@ static void say_totals(const struct sonde__audit *audit, const struct sonde__aud
                  sonde__base_plural(totals->lost));
         say(ctx, line);
     }
+    if (totals->cut != 0) {
+        snprintf(
+            line, sizeof line,
+            "the stack%s of %llu call%s end%s at code without CFI: to search it costs too much",
+            sonde__base_plural(totals->cut), (unsigned long long)totals->cut,
+            sonde__base_plural(totals->cut), totals->cut == 1 ? "s" : "");
+        say(ctx, line);
+    }
     if (totals->images_lost != 0) {
         snprintf(line, sizeof line, "%u image%s not noted: %s frames have no names",
                  (unsigned)totals->images_lost, totals->images_lost == 1 ? " was" : "s were",

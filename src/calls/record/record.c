@@ -20,6 +20,7 @@ struct sonde__record {
     uint64_t serial; /* no record has or had the same: its memory may be that of one before */
     uint32_t nodes;
     uint8_t *memory; /* null: each part is mapped when it is needed */
+    bool is_limited; /* sonde__record_limit_walks() */
     bool is_view;    /* of somebody else's memory: what is mapped is this struct and a header */
     uint64_t *rows[ROWS]; /* counters by number; null: nothing was counted there yet */
     uint64_t lost[SONDE__RECORD_LABELS];
@@ -200,7 +201,44 @@ static uint32_t put_tagged(struct sonde__depot *depot, const struct sonde__memo_
     return id;
 }
 
-static __attribute__((noinline)) uint32_t put_walked(struct sonde__depot *depot,
+/* A few words of static TLS. Walks are timed in threads only whose last stack was not by CFI to the
+ * root: a clock costs more than most stacks. */
+static __thread struct {
+    bool is_dear;
+    uint64_t spent_ns;
+} own_walks;
+
+void sonde__record_limit_walks(struct sonde__record *record)
+{
+    record->is_limited = true;
+}
+
+static bool is_by_cfi(const struct sonde_stack *stack)
+{
+    for (uint32_t i = 1; i < stack->count; i++) {
+        if ((stack->how[i] & SONDE_HOW_FOUND_MASK) != SONDE_FOUND_CFI) {
+            return false;
+        }
+    }
+    return stack->end == SONDE_END_ROOT;
+}
+
+static void walk_limited(struct sonde_stack *stack, const struct sonde__regs *caller, uint32_t skip)
+{
+    uint64_t begin_ns = own_walks.is_dear ? sonde__os_cpu_ns() : 0;
+    if (begin_ns != 0 &&
+        own_walks.spent_ns > SONDE__RECORD_BUDGET_NS + begin_ns / SONDE__RECORD_BUDGET_PART) {
+        sonde__capture_walk(stack, caller, false, skip, SONDE__CAPTURE_OWN_BRIEF);
+        return;
+    }
+    sonde__capture_walk(stack, caller, false, skip, SONDE__CAPTURE_OWN);
+    if (begin_ns != 0) {
+        own_walks.spent_ns += sonde__os_cpu_ns() - begin_ns;
+    }
+    own_walks.is_dear = !is_by_cfi(stack);
+}
+
+static __attribute__((noinline)) uint32_t put_walked(struct sonde__record *record,
                                                      const struct sonde__regs *caller,
                                                      uint32_t skip, enum sonde__capture_trust trust)
 {
@@ -208,8 +246,12 @@ static __attribute__((noinline)) uint32_t put_walked(struct sonde__depot *depot,
     uint8_t how[SONDE__RECORD_DEPTH];
     struct sonde_stack stack;
     sonde_stack_init(&stack, pcs, how, SONDE__RECORD_DEPTH, SONDE__RECORD_OUTER);
-    sonde__capture_walk(&stack, caller, false, skip, trust);
-    return sonde__depot_put(depot, &stack);
+    if (record->is_limited && trust == SONDE__CAPTURE_OWN) {
+        walk_limited(&stack, caller, skip);
+    } else {
+        sonde__capture_walk(&stack, caller, false, skip, trust);
+    }
+    return sonde__depot_put(record->depot, &stack);
 }
 
 uint32_t sonde__record_stack(struct sonde__record *record, const struct sonde__regs *caller,
@@ -228,7 +270,7 @@ uint32_t sonde__record_stack(struct sonde__record *record, const struct sonde__r
         }
         sonde__capture_memo_leave(memo);
     }
-    return is_put ? id : put_walked(record->depot, caller, skip, SONDE__CAPTURE_OWN);
+    return is_put ? id : put_walked(record, caller, skip, SONDE__CAPTURE_OWN);
 }
 
 static __attribute__((noinline)) uint64_t *make_row(struct sonde__record *record, uint32_t index)
@@ -283,7 +325,7 @@ bool sonde__record_stranger(struct sonde__record *record, uint32_t label,
                             const struct sonde__regs *caller)
 {
     /* what was seen of a stack is remembered for each thread: here, for another thread's */
-    uint32_t stack = put_walked(record->depot, caller, 0, SONDE__CAPTURE_DOUBT);
+    uint32_t stack = put_walked(record, caller, 0, SONDE__CAPTURE_DOUBT);
     return count_call(record, label, stack, SHARED);
 }
 

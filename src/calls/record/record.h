@@ -49,6 +49,14 @@ struct sonde__record *sonde__record_at(void *memory, uint32_t nodes);
 SONDE_NODISCARD enum sonde_status sonde__record_view(const void *memory, uint32_t nodes,
                                                      struct sonde__record **ret_record);
 
+/* From now on no thread spends much of its time on stacks: where code without CFI makes walks dear,
+ * those beyond a budget of the thread end at the first such frame (SONDE_END_COSTLY), and the calls
+ * are counted all the same. The budget is of CPU time: BUDGET_NS, and a part of all that the thread
+ * has used so far. */
+#define SONDE__RECORD_BUDGET_NS   ((uint64_t)200000000)
+#define SONDE__RECORD_BUDGET_PART 2u /* a half */
+void sonde__record_limit_walks(struct sonde__record *record);
+
 struct sonde__depot *sonde__record_depot(const struct sonde__record *record);
 uint32_t sonde__record_nodes(const struct sonde__record *record); /* that it was opened for */
 

@@ -22,6 +22,8 @@ int32_t sonde__os_pid(void);
 int32_t sonde__os_tid(void);
 /* Monotonic clock that stands still while the machine sleeps. */
 uint64_t sonde__os_now_ns(void);
+/* CPU time of the calling thread. */
+uint64_t sonde__os_cpu_ns(void);
 /* The thread pointer of this thread (glibc: the thread control block, at the top of its stack). */
 uint64_t sonde__os_thread_pointer(void);
 

@@ -115,6 +115,7 @@ static const struct sonde__field call[] = {
     {FIELD(1, STRING, call, function)},
     {NUMBER(2, call, stack)},
     {NUMBER(3, call, count)},
+    {NUMBER(4, call, end)},
 };
 MESSAGE(call);
 

@@ -191,6 +191,7 @@ struct sonde__report_call {
     uint32_t function; /* string id */
     uint32_t stack;    /* the caller's node; 0: of stacks that had no room */
     uint64_t count;
+    uint32_t end; /* why the walk ended: enum sonde_end_reason */
 };
 
 /* Blocks of one function that one stack made, at one time. */

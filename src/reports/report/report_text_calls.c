@@ -19,6 +19,7 @@ struct entry {
     uint32_t function, stack;
     uint64_t count, total; /* of the function, too */
     uint64_t key;          /* of the frames that are shown */
+    bool is_cut;           /* not to the root, for what that would have cost */
 };
 
 /* The next node from `node` outward that is shown. */
@@ -69,6 +70,7 @@ static int by_key(const void *left, const void *right)
     const struct entry *a = left, *b = right;
     int order = ORDER(a->function, b->function);
     order = order != 0 ? order : ORDER(a->key, b->key);
+    order = order != 0 ? order : ORDER(a->is_cut, b->is_cut);
     return order != 0 ? order : ORDER(a->stack, b->stack);
 }
 
@@ -90,12 +92,14 @@ static uint32_t arrange(const struct sonde__report *report, struct entry *entrie
         entries[i] = (struct entry){.function = call->function,
                                     .stack = call->stack,
                                     .count = call->count,
+                                    .is_cut = call->end == SONDE_END_COSTLY,
                                     .key = key_of(report, call->stack, app_only)};
     }
     qsort(entries, sonde__report_call_count(report), sizeof *entries, by_key);
     for (uint32_t i = 0; i < sonde__report_call_count(report); i++) {
         struct entry *last = count > 0 ? &entries[count - 1] : NULL;
         if (last != NULL && last->function == entries[i].function &&
+            last->is_cut == entries[i].is_cut &&
             looks_same(report, last->stack, entries[i].stack, app_only)) {
             last->count += entries[i].count;
         } else {
@@ -161,6 +165,9 @@ void sonde__report_put_calls(struct sonde__report_out *out, const struct sonde__
         put_calls_line(out, entries[i].count);
         sonde__report_out_str(out, entries[i].stack == 0 ? ", stack not kept\n" : "\n");
         sonde__report_put_stack(out, report, entries[i].stack, 4);
+        if (entries[i].is_cut) {
+            sonde__report_out_str(out, "    (cut: to search for the next caller costs too much)\n");
+        }
     }
     sonde__mem_free(entries);
 }

@@ -108,11 +108,12 @@ static __attribute__((noinline)) void walk(struct sonde_stack *stack,
     walk.memory.ctx = &door;
     walk.skip = skip;
     walk.first_exact = exact;
-    walk.infer = true;
+    walk.is_brief = trust == SONDE__CAPTURE_OWN_BRIEF;
+    walk.infer = !walk.is_brief;
     walk.memo = pin.images != NULL ? memo : NULL;
     walk.image_stands = sonde__capture_image_stands;
     walk.scans = &sonde__capture_scans;
-    if (trust == SONDE__CAPTURE_OWN) {
+    if (trust != SONDE__CAPTURE_DOUBT) {
         walk.memory.plain_start = sp;
         walk.memory.plain_end = sonde__capture_own_stack(sp);
     }
@@ -121,7 +122,7 @@ static __attribute__((noinline)) void walk(struct sonde_stack *stack,
     }
     sonde__unwind_walk(&walk, stack);
     sonde__capture_code_done(&code);
-    if (stack->async_met != 0 && trust == SONDE__CAPTURE_OWN) {
+    if (stack->async_met != 0 && trust != SONDE__CAPTURE_DOUBT) {
         stack->task_id = current_task_id();
     }
     sonde__capture_unpin(pin);
@@ -212,7 +213,7 @@ static inline bool walk_by_memo(struct sonde_stack *stack, const struct sonde__r
 void sonde__capture_walk(struct sonde_stack *stack, const struct sonde__regs *regs, bool exact,
                          uint32_t skip, enum sonde__capture_trust trust)
 {
-    struct sonde__memo *memo = trust == SONDE__CAPTURE_OWN ? sonde__capture_memo_enter() : NULL;
+    struct sonde__memo *memo = trust != SONDE__CAPTURE_DOUBT ? sonde__capture_memo_enter() : NULL;
     if (memo == NULL || exact || !walk_by_memo(stack, regs, skip, memo)) {
         walk(stack, regs, exact, skip, trust, memo);
     }

@@ -14,6 +14,8 @@ enum sonde__capture_trust {
     /* the registers are those of the calling thread at this moment: its own stack is read by plain
      * loads, as far as it was seen to be mapped */
     SONDE__CAPTURE_OWN,
+    /* the same, and only what CFI says: the walk ends at a frame without (SONDE_END_COSTLY) */
+    SONDE__CAPTURE_OWN_BRIEF,
     /* anything else (another thread, a fiber, garbage): every read may fail, none faults */
     SONDE__CAPTURE_DOUBT,
 };

@@ -241,6 +241,9 @@ enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker)
     uint64_t fp = 0;
     enum sonde__step by_code = SONDE__STEP_OTHER;
     walker->was_signal = false;
+    if (walker->walk->is_brief && !walker->is_proof) {
+        return sonde__step_end(walker, SONDE_END_COSTLY, frame->pc);
+    }
     if (walker->is_proof || !sonde__step_recall(walker, &by_code)) {
         if (is_at_sigreturn(walker)) {
             return step_sigreturn(walker);

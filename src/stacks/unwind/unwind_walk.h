@@ -39,6 +39,7 @@ struct sonde__walk {
     struct sonde__memory memory;
     uint32_t skip;    /* innermost frames to leave out */
     bool first_exact; /* frame 0 is a next instruction (true) or a return address (false) */
+    bool is_brief;    /* nothing is searched for: at a frame without CFI the walk ends (COSTLY) */
     bool infer;       /* where a needed register is unknown: scan the stack, and accept a unique
                          proof up to the root (frames INFERRED) */
     /* Asked for the image of a pc that no range of `images` (which may be null) holds; null: nobody

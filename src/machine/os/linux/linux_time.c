@@ -9,11 +9,21 @@
 
 enum { NS_PER_S = 1000000000 };
 
-uint64_t sonde__os_now_ns(void)
+static uint64_t read_clock(int clock)
 {
     struct timespec t = {0, 0};
-    linux_call(SYS_clock_gettime, CLOCK_MONOTONIC, &t, 0, 0);
+    linux_call(SYS_clock_gettime, clock, &t, 0, 0);
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+uint64_t sonde__os_now_ns(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t sonde__os_cpu_ns(void)
+{
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 enum sonde_status sonde__os_futex_wait(const uint32_t *word, uint32_t expected, uint64_t timeout_ns,

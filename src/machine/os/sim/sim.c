@@ -184,6 +184,11 @@ uint64_t sonde__os_now_ns(void)
     return sim.now_ns;
 }
 
+uint64_t sonde__os_cpu_ns(void)
+{
+    return sim.now_ns;
+}
+
 uint64_t sonde__os_thread_pointer(void)
 {
     return sim.stack_end;

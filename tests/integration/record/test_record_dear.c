@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Programs whose stacks are dear to walk: they go on, every call is counted, and it is said which
+ * stacks are short. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "programs.h"
+
+enum { CALLS = 200000, LIMIT_MS = 6000 };
+
+static char list[512], report[512];
+
+static struct test_run record(const char *functions, const char *const program[])
+{
+    const char *argv[16] = {program_sonde(), "run", "--record", list, "--report", report, "--"};
+    size_t n = 7;
+    snprintf(list, sizeof list, "%s/list", test_folder());
+    snprintf(report, sizeof report, "%s/report", test_folder());
+    test_write_file(list, functions, strlen(functions));
+    while (*program != NULL) {
+        argv[n++] = *program++;
+    }
+    return test_run(argv, NULL, NULL, 150);
+}
+
+static unsigned long number_before(const char *text, const char *what)
+{
+    const char *at = strstr(text, what);
+    while (at != NULL && at > text && at[-1] >= '0' && at[-1] <= '9') {
+        at--;
+    }
+    return at != NULL ? strtoul(at, NULL, 10) : 0;
+}
+
+/* What JSON says of each entry adds up to what the lines say: calls, and calls that were cut. */
+static void check_report(unsigned long calls, unsigned long cut)
+{
+    const char *argv[] = {program_sonde(), "show", "--json", report, NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 100);
+    unsigned long all = 0, costly = 0;
+    CHECK_EQ(run.status, 0);
+    for (const char *at = run.out; (at = strstr(at, "\"count\": ")) != NULL;) {
+        unsigned long count = strtoul(at += 9, NULL, 10);
+        const char *end = strstr(at, "\"end\": \"");
+        all += count;
+        costly += end != NULL && strncmp(end, "\"end\": \"costly\"", 15) == 0 ? count : 0;
+    }
+    CHECK_EQ(all, calls);
+    CHECK_EQ(costly, cut);
+    test_run_done(&run);
+}
+
+/* Without a limit 14 s of CPU time, and more on a machine with slow memory. */
+TEST(made_program_without_cfi)
+{
+    char calls[16];
+    snprintf(calls, sizeof calls, "%d", CALLS);
+    const char *program[] = {program_built("record/no_cfi"), calls, NULL};
+    struct test_run run = record("getppid\n", program);
+    CHECK_EQ(run.status, 0);
+    CHECK(number_before(run.out, " ms") < LIMIT_MS);
+    CHECK_EQ(number_before(run.err, " calls of 1 function recorded"), CALLS);
+    check_report(CALLS, number_before(run.err, " calls end at code without CFI"));
+    test_run_done(&run);
+}
+
+/* The interpreter of Java has no CFI. */
+TEST(java_interpreted)
+{
+    static const char source[] =
+        "public class Stats { public static void main(String[] a) throws Exception { long n = 0;"
+        " for (int i = 0; i < 2000; i++)"
+        " n += new java.io.File(\"/etc/passwd\" + i % 3).exists() ? 1 : 0;"
+        " long ms = Long.parseLong(java.nio.file.Files.readString("
+        "java.nio.file.Path.of(\"/proc/self/stat\")).split(\" \")[13]) * 10;"
+        " System.out.println(n + \" files, \" + ms + \" ms\"); } }";
+    char path[512];
+    if (!test_long()) {
+        SKIP("long");
+    }
+    if (!program_on_path("java") || !program_on_path("javac")) {
+        SKIP("java is not installed");
+    }
+    snprintf(path, sizeof path, "%s/Stats.java", test_folder());
+    test_write_file(path, source, strlen(source));
+    const char *program[] = {"java", "-Xint", path, NULL};
+    struct test_run run = record("stat\nstat64\n", program);
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, "0 files, ");
+    unsigned long calls = number_before(run.err, " calls of 2 functions recorded");
+    CHECK(calls >= 2000);
+    check_report(calls, number_before(run.err, " calls end at code without CFI"));
+    test_run_done(&run);
+}
