@@ -184,11 +184,35 @@ static bool any_bytes(const void *bytes, size_t size)
     return true;
 }
 
-/* The rest of standard input belongs to the log whose first line this is. */
+static void name_line(void *ctx, const char *bytes, size_t size)
+{
+    struct request *request = ctx;
+    while (size != 0) {
+        size_t part = size < SYMBOLIZE_LINE_BYTES ? size : (size_t)SYMBOLIZE_LINE_BYTES;
+        symbolize_line(request, bytes, part);
+        bytes += part;
+        size -= part;
+    }
+}
+
+static void say_unnamed(const struct sonde__cli_command *command,
+                        const struct symbolize_apple_seen *seen)
+{
+    if (seen->images == 0) {
+        sonde__cli_error(command, "the crash log lists no binary images: no frame of it has a "
+                                  "name");
+    } else if (seen->outside != 0) {
+        sonde__cli_error(command, "%zu frame%s of %zu in no image that the crash log lists",
+                         seen->outside, seen->outside == 1 ? "" : "s", seen->frames);
+    }
+}
+
+/* The rest of standard input belongs to the log whose first lines these are. */
 static int symbolize_apple_log(const struct sonde__cli_command *command, struct request *request,
                                const char *first, size_t first_size)
 {
-    const struct symbolize_apple_sink sink = {keep_text, name_frame, request};
+    const struct symbolize_apple_sink sink = {keep_text, name_line, name_frame, request};
+    struct symbolize_apple_seen seen;
     struct sonde__cli_input rest;
     char *log;
     bool done = false;
@@ -202,37 +226,106 @@ static int symbolize_apple_log(const struct sonde__cli_command *command, struct 
         if (rest.size != 0) {
             memcpy(log + first_size, rest.data, rest.size);
         }
-        done = symbolize_apple(log, first_size + rest.size, &sink);
+        done = symbolize_apple(log, first_size + rest.size, &sink, &seen);
     }
     sonde__mem_free(log);
     sonde__cli_input_done(&rest);
+    if (done) {
+        say_unnamed(command, &seen);
+    }
     return done ? SONDE__CLI_OK : sonde__cli_fail(command, "standard input", SONDE_MEMORY, NULL);
+}
+
+/* --- a stream --- */
+
+/* What was read and is not out yet: a line, or lines that may begin a log of Apple's. */
+struct stream {
+    char text[SYMBOLIZE_LINE_BYTES];
+    size_t size;
+    bool any, lists; /* text is out; a list of images was met without its log */
+};
+
+/* A byte order mark is no part of the first line. */
+static void pass_mark(const struct sonde__cli_command *command, struct request *request,
+                      struct stream *stream)
+{
+    bool wide = stream->size >= 2 && (memcmp(stream->text, "\xff\xfe", 2) == 0 ||
+                                      memcmp(stream->text, "\xfe\xff", 2) == 0);
+    if (!stream->any && wide) {
+        sonde__cli_error(command, "standard input is UTF-16: nothing of it is read; iconv -t UTF-8 "
+                                  "makes it readable");
+    }
+    if (!stream->any && stream->size >= 3 && memcmp(stream->text, "\xef\xbb\xbf", 3) == 0) {
+        keep_text(request, stream->text, 3);
+        stream->size -= 3;
+        memmove(stream->text, stream->text + 3, stream->size);
+    }
+    stream->any = true;
+}
+
+/* The first `size` bytes of it. */
+static void pass_lines(const struct sonde__cli_command *command, struct request *request,
+                       struct stream *stream, size_t size)
+{
+    size_t at = 0, end;
+    for (; at < size; at = end) {
+        const char *newline = memchr(stream->text + at, '\n', size - at);
+        end = newline != NULL ? (size_t)(newline - stream->text) + 1 : size;
+        if (!stream->lists && end - at >= 14 &&
+            memcmp(stream->text + at, "Binary Images:", 14) == 0) {
+            stream->lists = true;
+            sonde__cli_error(command, "a list of binary images without the head of a crash log: "
+                                      "frames before it have no names");
+        }
+        symbolize_line(request, stream->text + at, end - at);
+    }
+    stream->size -= size;
+    memmove(stream->text, stream->text + size, stream->size);
+}
+
+/* Where the last line begins, of whole ones. */
+static size_t last_line(const struct stream *stream)
+{
+    const char *newline = stream->size > 1 ? memrchr(stream->text, '\n', stream->size - 1) : NULL;
+    return newline != NULL ? (size_t)(newline - stream->text) + 1 : 0;
 }
 
 /* Lines of at most SYMBOLIZE_LINE_BYTES; longer ones in pieces. */
 static int symbolize_stream(const struct sonde__cli_command *command, struct request *request)
 {
-    static char line[SYMBOLIZE_LINE_BYTES];
+    static struct stream stream;
     struct stat status;
     bool live = fstat(STDIN_FILENO, &status) != 0 || !S_ISREG(status.st_mode);
-    bool first = true;
-    size_t size = 0;
     int c;
     while ((c = getchar()) != EOF) {
-        line[size++] = (char)c;
-        if (c == '\n' || size == sizeof line) {
-            if (first && symbolize_apple_begins(line, size)) {
-                return symbolize_apple_log(command, request, line, size);
-            }
-            first = false;
-            symbolize_line(request, line, size);
-            size = 0;
-            if (live) {
-                fflush(stdout);
-            }
+        enum symbolize_apple_begin begins;
+        stream.text[stream.size++] = (char)c;
+        if (c != '\n' && stream.size < sizeof stream.text) {
+            continue;
+        }
+        pass_mark(command, request, &stream);
+        begins = symbolize_apple_begins(stream.text, stream.size);
+        if (begins == SYMBOLIZE_APPLE_NO && last_line(&stream) != 0) {
+            /* those before it were waiting for this one */
+            pass_lines(command, request, &stream, last_line(&stream));
+            begins = symbolize_apple_begins(stream.text, stream.size);
+        }
+        if (begins == SYMBOLIZE_APPLE_YES) {
+            return symbolize_apple_log(command, request, stream.text, stream.size);
+        }
+        if (begins == SYMBOLIZE_APPLE_MORE && stream.size < SYMBOLIZE_APPLE_LOOK) {
+            continue;
+        }
+        pass_lines(command, request, &stream, stream.size);
+        if (live) {
+            fflush(stdout);
         }
     }
-    symbolize_line(request, line, size);
+    pass_mark(command, request, &stream);
+    if (symbolize_apple_begins(stream.text, stream.size) == SYMBOLIZE_APPLE_YES) {
+        return symbolize_apple_log(command, request, stream.text, stream.size);
+    }
+    pass_lines(command, request, &stream, stream.size);
     if (ferror(stdin) != 0) {
         sonde__cli_error(command, "standard input could not be read");
         return SONDE__CLI_FAILED;

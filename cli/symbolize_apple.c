@@ -19,19 +19,115 @@
 /* More than any process has. */
 enum { IMAGES_MAX = 4096 };
 
-bool symbolize_apple_begins(const char *line, size_t size)
+/* --- where a log begins --- */
+
+static bool has_prefix(const char *line, size_t size, const char *prefix)
 {
-    static const char *const firsts[] = {"Incident Identifier:", "Process:  ", "Hardware Model:",
-                                         "Translated Report (", "--------------------"};
+    size_t length = strlen(prefix);
+    return size >= length && memcmp(line, prefix, length) == 0;
+}
+
+/* "Process:             program [2341]" */
+static bool is_process(const char *line, size_t size)
+{
+    while (size > 0 && (line[size - 1] == '\n' || line[size - 1] == '\r')) {
+        size--;
+    }
+    return has_prefix(line, size, "Process:  ") && line[size - 1] == ']';
+}
+
+/* "Thread 7 Crashed:", "Thread 0 Crashed:: Dispatch queue: ..." */
+static bool is_crashed_thread(const char *line, size_t size)
+{
+    size_t at = strlen("Thread ");
+    if (!has_prefix(line, size, "Thread ")) {
+        return false;
+    }
+    while (at < size && line[at] >= '0' && line[at] <= '9') {
+        at++;
+    }
+    return has_prefix(line + at, size - at, " Crashed:");
+}
+
+static bool begins_text(const char *line, size_t size)
+{
+    static const char *const firsts[] = {"Incident Identifier:", "CrashReporter Key:",
+                                         "Hardware Model:",      "Translated Report (",
+                                         "Exception Type:  ",    "Last Exception Backtrace:"};
     for (size_t i = 0; i < sizeof firsts / sizeof firsts[0]; i++) {
-        size_t length = strlen(firsts[i]);
-        if (size > length && memcmp(line, firsts[i], length) == 0) {
+        if (has_prefix(line, size, firsts[i])) {
             return true;
         }
     }
-    return size > 1 && line[0] == '{' &&
-           (memmem(line, size, "\"bug_type\"", 10) != NULL ||
-            memmem(line, size, "\"incident_id\"", 13) != NULL);
+    return is_process(line, size) || is_crashed_thread(line, size);
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static size_t skip_space(const char *text, size_t size, size_t at)
+{
+    while (at < size && is_space(text[at])) {
+        at++;
+    }
+    return at;
+}
+
+static bool has_key_of_log(const char *text, size_t size)
+{
+    static const char *const keys[] = {"\"bug_type\"",   "\"incident_id\"", "\"incident\"",
+                                       "\"usedImages\"", "\"imageIndex\"",  "\"procRole\"",
+                                       "\"captureTime\""};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        if (memmem(text, size, keys[i], strlen(keys[i])) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A header has all on one line; what it heads is written with a member a line, the brace alone. */
+static enum symbolize_apple_begin begins_json(const char *text, size_t size)
+{
+    size_t at = skip_space(text, size, 0) + 1; /* behind the brace */
+    if (has_key_of_log(text, size)) {
+        return SYMBOLIZE_APPLE_YES;
+    }
+    for (; at < size && text[at] != '\n'; at++) {
+        if (!is_space(text[at])) {
+            return SYMBOLIZE_APPLE_NO;
+        }
+    }
+    /* each line so far is a member, or the begin or end of one */
+    while ((at = skip_space(text, size, at)) < size) {
+        if (strchr("\"{}[]", text[at]) == NULL || (text[at] == '}' && text[at - 1] == '\n')) {
+            return SYMBOLIZE_APPLE_NO;
+        }
+        const char *newline = memchr(text + at, '\n', size - at);
+        at = newline != NULL ? (size_t)(newline - text) : size;
+    }
+    return SYMBOLIZE_APPLE_MORE;
+}
+
+static bool is_brace(const char *text, size_t size)
+{
+    size_t at = skip_space(text, size, 0);
+    return at < size && text[at] == '{';
+}
+
+static bool is_json(const char *text, size_t size)
+{
+    return is_brace(text, size) && begins_json(text, size) == SYMBOLIZE_APPLE_YES;
+}
+
+enum symbolize_apple_begin symbolize_apple_begins(const char *text, size_t size)
+{
+    if (is_brace(text, size)) {
+        return begins_json(text, size);
+    }
+    return begins_text(text, size) ? SYMBOLIZE_APPLE_YES : SYMBOLIZE_APPLE_NO;
 }
 
 bool symbolize_apple_add(struct symbolize_apple_images *images,
@@ -66,6 +162,9 @@ void symbolize_apple_uuid(const char *text, size_t size, char *ret_digits)
         }
     }
     ret_digits[digits == 32 ? digits : 0] = '\0';
+    if (strspn(ret_digits, "0") == digits) {
+        ret_digits[0] = '\0'; /* of what the system could not tell */
+    }
 }
 
 /* --- pieces of a line --- */
@@ -127,7 +226,8 @@ static bool read_frame(struct line line, unsigned *ret_number, uint64_t *ret_add
     return false;
 }
 
-/* "0x102a08000 - 0x102a0ffff App arm64  <uuid> /path" */
+/* "0x102a08000 - 0x102a0ffff App arm64  <uuid> /path". What is not known is "???", the UUID then
+ * zero: "0x0 - 0xffffffffffffffff ??? (*) <00000000-...> ???". */
 static bool read_image(struct line line, struct symbolize_apple_image *ret_image)
 {
     struct symbolize_apple_image image = {0};
@@ -154,6 +254,9 @@ static bool read_image(struct line line, struct symbolize_apple_image *ret_image
     skip_spaces(&line);
     image.path = line.at;
     image.path_size = (size_t)(line.end - line.at);
+    if (image.path_size == 3 && memcmp(image.path, "???", 3) == 0) {
+        image.path_size = 0;
+    }
     *ret_image = image;
     return true;
 }
@@ -174,49 +277,88 @@ static struct line line_at(const char *at, const char *end, const char **ret_nex
 
 static bool begins_with(struct line line, const char *text)
 {
-    size_t size = strlen(text);
-    return (size_t)(line.end - line.at) >= size && memcmp(line.at, text, size) == 0;
+    return has_prefix(line.at, (size_t)(line.end - line.at), text);
 }
 
-static bool collect_images(const char *log, size_t size, struct symbolize_apple_images *images)
+/* The images of the next list, which belong to all that stands before its end. *ret_end: there.
+ * False: no memory. */
+static bool collect_images(const char *log, const char *end, struct symbolize_apple_images *images,
+                           const char **ret_end)
 {
     const char *next;
     bool listed = false;
-    for (const char *at = log; at < log + size; at = next) {
-        struct line line = line_at(at, log + size, &next);
+    images->count = 0;
+    for (const char *at = log; at < end; at = next) {
+        struct line line = line_at(at, end, &next), rest = line;
         struct symbolize_apple_image image;
-        if (begins_with(line, "Binary Images:")) {
-            listed = true;
-        } else if (listed && read_image(line, &image) && !symbolize_apple_add(images, &image)) {
-            return false;
+        skip_spaces(&rest);
+        if (!listed) {
+            listed = begins_with(line, "Binary Images:");
+        } else if (begins_with(rest, "0x")) {
+            if (read_image(line, &image) && !symbolize_apple_add(images, &image)) {
+                return false;
+            }
+        } else if (images->count != 0 || rest.at < rest.end) {
+            *ret_end = at;
+            return true;
         }
     }
+    *ret_end = end;
     return true;
+}
+
+/* The last one that begins before the address: one of unknown end, or of all addresses, holds what
+ * no other does. */
+static const struct symbolize_apple_image *image_at(const struct symbolize_apple_images *images,
+                                                    uint64_t address)
+{
+    const struct symbolize_apple_image *found = NULL;
+    for (size_t i = 0; i < images->count; i++) {
+        const struct symbolize_apple_image *image = &images->all[i];
+        if (address >= image->base && address <= image->end &&
+            (found == NULL || image->base > found->base ||
+             (image->base == found->base && image->end < found->end))) {
+            found = image;
+        }
+    }
+    return found;
 }
 
 static bool find_image(const struct symbolize_apple_images *images, uint64_t address,
                        struct symbolize_place *place)
 {
-    for (size_t i = 0; i < images->count; i++) {
-        const struct symbolize_apple_image *image = &images->all[i];
-        if (address < image->base || address > image->end ||
-            image->path_size >= sizeof place->module) {
-            continue;
-        }
-        memcpy(place->module, image->path, image->path_size);
-        place->module[image->path_size] = '\0';
-        memcpy(place->build_id, image->uuid, sizeof image->uuid);
-        place->symbol[0] = '\0';
-        place->offset = address - image->base;
-        return place->module[0] != '\0' || place->build_id[0] != '\0';
+    const struct symbolize_apple_image *image = image_at(images, address);
+    if (image == NULL || image->path_size >= sizeof place->module) {
+        return false;
     }
-    return false;
+    memcpy(place->module, image->path, image->path_size);
+    place->module[image->path_size] = '\0';
+    memcpy(place->build_id, image->uuid, sizeof image->uuid);
+    place->symbol[0] = '\0';
+    place->offset = address - image->base;
+    return place->module[0] != '\0' || place->build_id[0] != '\0';
+}
+
+/* A part of a log with the images that its addresses lie in. */
+struct part {
+    struct symbolize_apple_images images;
+    const struct symbolize_apple_sink *sink;
+    struct symbolize_apple_seen *seen;
+    bool exception; /* the stack here is an exception's: no frame of it is the one that runs */
+};
+
+static bool place_frame(struct part *part, uint64_t address, struct symbolize_place *place)
+{
+    bool found = find_image(&part->images, address, place);
+    part->seen->frames++;
+    part->seen->outside += found ? 0 : 1;
+    return found;
 }
 
 /* "(0x1a2b3c4d5 0x1a2b3c4e6)": a text after each. */
-static void give_list(struct line line, const struct symbolize_apple_images *images,
-                      const struct symbolize_apple_sink *sink, struct symbolize_place *place)
+static void give_list(struct part *part, struct line line, struct symbolize_place *place)
 {
+    const struct symbolize_apple_sink *sink = part->sink;
     const char *given = line.at;
     uint64_t address;
     for (line.at++; line.at < line.end; line.at++) {
@@ -226,7 +368,7 @@ static void give_list(struct line line, const struct symbolize_apple_images *ima
         }
         sink->text(sink->ctx, given, (size_t)(line.at - given));
         given = line.at;
-        if (find_image(images, address, place)) {
+        if (place_frame(part, address, place)) {
             place->returns = true;
             sink->frame(sink->ctx, place, begin, (size_t)(line.at - begin), false);
         }
@@ -235,40 +377,56 @@ static void give_list(struct line line, const struct symbolize_apple_images *ima
     sink->text(sink->ctx, given, (size_t)(line.end - given));
 }
 
-bool symbolize_apple(const char *log, size_t size, const struct symbolize_apple_sink *sink)
+static void give_line(struct part *part, struct line line, const char *next)
 {
-    struct symbolize_apple_images images = {0};
     static struct symbolize_place place;
-    const char *next;
-    bool exception = false;
-    if (size != 0 && log[0] == '{') {
-        return symbolize_ips(log, size, sink);
+    const struct symbolize_apple_sink *sink = part->sink;
+    unsigned number;
+    uint64_t address;
+    if (begins_with(line, "Last Exception Backtrace") ||
+        begins_with(line, "Application Specific Backtrace")) {
+        part->exception = true;
+    } else if (begins_with(line, "Thread ")) {
+        part->exception = false;
     }
-    if (!collect_images(log, size, &images)) {
-        sonde__mem_free(images.all);
-        return false;
-    }
-    for (const char *at = log; at < log + size; at = next) {
-        struct line line = line_at(at, log + size, &next);
-        unsigned number;
-        uint64_t address;
-        if (begins_with(line, "Last Exception Backtrace") ||
-            begins_with(line, "Application Specific Backtrace")) {
-            exception = true; /* no frame of it is the one that runs */
-        } else if (begins_with(line, "Thread ")) {
-            exception = false;
+    if (part->exception && begins_with(line, "(0x")) {
+        give_list(part, line, &place);
+    } else if (read_frame(line, &number, &address)) {
+        sink->text(sink->ctx, line.at, (size_t)(line.end - line.at));
+        if (place_frame(part, address, &place)) {
+            place.returns = number != 0 || part->exception;
+            sink->frame(sink->ctx, &place, line.at, (size_t)(line.end - line.at), false);
         }
-        if (exception && begins_with(line, "(0x")) {
-            give_list(line, &images, sink, &place);
-        } else {
-            sink->text(sink->ctx, line.at, (size_t)(line.end - line.at));
-            if (read_frame(line, &number, &address) && find_image(&images, address, &place)) {
-                place.returns = number != 0 || exception;
-                sink->frame(sink->ctx, &place, line.at, (size_t)(line.end - line.at), false);
-            }
-        }
-        sink->text(sink->ctx, line.end, (size_t)(next - line.end));
+    } else {
+        sink->line(sink->ctx, line.at, (size_t)(next - line.at));
+        return;
     }
-    sonde__mem_free(images.all);
-    return true;
+    sink->text(sink->ctx, line.end, (size_t)(next - line.end));
+}
+
+bool symbolize_apple(const char *log, size_t size, const struct symbolize_apple_sink *sink,
+                     struct symbolize_apple_seen *ret_seen)
+{
+    struct part part = {.sink = sink, .seen = ret_seen};
+    const char *end = log + size, *part_end = log, *next;
+    bool done = true;
+    *ret_seen = (struct symbolize_apple_seen){0};
+    for (const char *at = log; done && at < end; at = next) {
+        struct line line = line_at(at, end, &next);
+        size_t left = (size_t)(end - at);
+        /* JSON alone, or behind its translation to text */
+        if (is_json(at, left < SYMBOLIZE_APPLE_LOOK ? left : SYMBOLIZE_APPLE_LOOK)) {
+            done = symbolize_ips(at, left, sink, ret_seen);
+            break;
+        }
+        if (at >= part_end) {
+            done = collect_images(at, end, &part.images, &part_end);
+            ret_seen->images += part.images.count;
+        }
+        if (done) {
+            give_line(&part, line, next);
+        }
+    }
+    sonde__mem_free(part.images.all);
+    return done;
 }

@@ -10,6 +10,8 @@
 /* What a log is made into, in its order. */
 struct symbolize_apple_sink {
     void (*text)(void *ctx, const char *bytes, size_t size); /* as it stands */
+    /* a line with its newline that is none of such a log's frames; it may be another log's */
+    void (*line)(void *ctx, const char *bytes, size_t size);
     /* A frame ends here. asked: what the log says of it. in_json: a JSON object, of which the
      * closing brace comes next; else a line, of which the newline comes next. */
     void (*frame)(void *ctx, const struct symbolize_place *place, const char *asked, size_t size,
@@ -17,11 +19,22 @@ struct symbolize_apple_sink {
     void *ctx;
 };
 
-/* Is this the first line of such a log? */
-bool symbolize_apple_begins(const char *line, size_t size);
+/* Does such a log begin with this line? Of JSON that is a line of its own for each member, more
+ * lines are needed, up to SYMBOLIZE_APPLE_LOOK bytes. */
+enum symbolize_apple_begin { SYMBOLIZE_APPLE_NO, SYMBOLIZE_APPLE_YES, SYMBOLIZE_APPLE_MORE };
+enum { SYMBOLIZE_APPLE_LOOK = 4096 };
+enum symbolize_apple_begin symbolize_apple_begins(const char *text, size_t size);
 
-/* False: no memory. What is malformed is text. */
-bool symbolize_apple(const char *log, size_t size, const struct symbolize_apple_sink *sink);
+/* What was met. */
+struct symbolize_apple_seen {
+    size_t images;  /* that are listed */
+    size_t frames;  /* of them, */
+    size_t outside; /* these lie in no image that is listed with a path or UUID */
+};
+
+/* False: no memory. What is malformed is text. Several logs in a row each have their own images. */
+bool symbolize_apple(const char *log, size_t size, const struct symbolize_apple_sink *sink,
+                     struct symbolize_apple_seen *ret_seen);
 
 /* --- between symbolize_apple.c (text) and symbolize_ips.c (JSON) --- */
 
@@ -40,8 +53,10 @@ struct symbolize_apple_images {
 /* False: no memory. More than a process can have are left out. */
 bool symbolize_apple_add(struct symbolize_apple_images *images,
                          const struct symbolize_apple_image *image);
-/* "DFC6A3E1-...", or 32 digits, to digits; "" when it is none. */
+/* "DFC6A3E1-...", or 32 digits, to digits; "" when it is none, or zero. */
 void symbolize_apple_uuid(const char *text, size_t size, char *ret_digits);
-bool symbolize_ips(const char *log, size_t size, const struct symbolize_apple_sink *sink);
+/* Adds to `seen`. */
+bool symbolize_ips(const char *log, size_t size, const struct symbolize_apple_sink *sink,
+                   struct symbolize_apple_seen *seen);
 
 #endif

@@ -33,7 +33,8 @@ struct walk {
     unsigned depth;
     struct symbolize_apple_images images;
     const struct symbolize_apple_sink *sink; /* null: images are collected */
-    const char *given;                       /* text up to here is out */
+    struct symbolize_apple_seen *seen;
+    const char *given; /* text up to here is out */
     struct symbolize_place place;
     bool out_of_memory;
 };
@@ -135,6 +136,8 @@ static void give_frame(struct walk *w, const struct level *level)
 {
     const struct symbolize_apple_image *image;
     const struct level *array = array_of(w);
+    w->seen->frames++;
+    w->seen->outside++; /* until it is known better */
     if (level->image >= w->images.count) {
         return;
     }
@@ -153,6 +156,7 @@ static void give_frame(struct walk *w, const struct level *level)
     if (w->place.module[0] == '\0' && w->place.build_id[0] == '\0') {
         return;
     }
+    w->seen->outside--;
     w->sink->text(w->sink->ctx, w->given, (size_t)(w->at - w->given));
     w->given = w->at;
     w->sink->frame(w->sink->ctx, &w->place, level->begin, (size_t)(w->at - level->begin) + 1, true);
@@ -215,6 +219,7 @@ static bool see_text(struct walk *w)
     return true;
 }
 
+/* Up to the end of a whole object: another log may follow. */
 static void walk(struct walk *w)
 {
     while (w->at < w->end && !w->out_of_memory) {
@@ -236,6 +241,10 @@ static void walk(struct walk *w)
                 end_object(w);
             }
             w->depth -= w->depth != 0;
+            if (w->depth == 0) {
+                w->at++;
+                return;
+            }
         } else if (c == ',' && top(w) != NULL) {
             top(w)->index++;
         } else if (c == '-') { /* no offset is negative: its digits are not taken */
@@ -247,26 +256,45 @@ static void walk(struct walk *w)
     }
 }
 
-bool symbolize_ips(const char *log, size_t size, const struct symbolize_apple_sink *sink)
+/* One object at the front, its header or a log. Returns its end, or null: no memory. */
+static const char *give_object(const char *log, const char *end,
+                               const struct symbolize_apple_sink *sink,
+                               struct symbolize_apple_seen *seen)
 {
     static struct walk w;
     struct symbolize_apple_images images;
     bool done;
     memset(&w, 0, sizeof w);
     w.at = log;
-    w.end = log + size;
+    w.end = end;
     walk(&w);
     done = !w.out_of_memory;
     images = w.images;
+    seen->images += images.count;
     if (done) {
         memset(&w, 0, sizeof w);
         w.at = w.given = log;
-        w.end = log + size;
+        w.end = end;
         w.images = images;
         w.sink = sink;
+        w.seen = seen;
         walk(&w);
-        sink->text(sink->ctx, w.given, (size_t)(w.end - w.given));
+        w.at = w.at < end ? w.at : end;
+        sink->text(sink->ctx, w.given, (size_t)(w.at - w.given));
     }
     sonde__mem_free(images.all);
-    return done;
+    return done ? w.at : NULL;
+}
+
+bool symbolize_ips(const char *log, size_t size, const struct symbolize_apple_sink *sink,
+                   struct symbolize_apple_seen *seen)
+{
+    const char *end = log + size;
+    for (const char *at = log; at < end;) {
+        at = give_object(at, end, sink, seen);
+        if (at == NULL) {
+            return false;
+        }
+    }
+    return true;
 }

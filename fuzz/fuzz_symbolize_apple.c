@@ -31,9 +31,11 @@ static void frame(void *ctx, const struct symbolize_place *place, const char *as
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct seen seen = {.log = (const char *)data, .size = size};
-    const struct symbolize_apple_sink sink = {text, frame, &seen};
+    const struct symbolize_apple_sink sink = {text, text, frame, &seen};
+    struct symbolize_apple_seen counts;
     (void)symbolize_apple_begins(seen.log, size);
-    FUZZ_MUST(symbolize_apple(seen.log, size, &sink));
+    FUZZ_MUST(symbolize_apple(seen.log, size, &sink, &counts));
+    FUZZ_MUST(counts.outside <= counts.frames);
     FUZZ_MUST(seen.out == size);
     return 0;
 }

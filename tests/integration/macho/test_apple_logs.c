@@ -232,3 +232,124 @@ TEST_TIMEOUT(crash_logs_cut, 150)
                  test_build_dir());
     done(&b);
 }
+
+/* --- logs as they are pasted --- */
+
+/* Names `log` (a shell word), and checks that nothing of it is lost. */
+static char *named(const char *log)
+{
+    darwin_shell("'%s/cli/sonde' symbolize --symbols store < %s >out 2>err && "
+                 "sed -E -e 's/ \\[(helper|inner|middle|exported|main)[^]]*\\]//g' "
+                 "-e 's/,\"sonde\":\\[[^]]*\\]//g' out | cmp - %s",
+                 test_build_dir(), log, log);
+    return darwin_output("cat out");
+}
+
+TEST_TIMEOUT(crash_text_behind_something_else, 150)
+{
+    static const char *const fronts[] = {
+        "\\n",
+        "\\357\\273\\277",
+        "Nov 22 10:11:12 host ReportCrash: saved\\n\\n",
+        "-------------------------------------\\n",
+        "\\357\\273\\277\\r\\n",
+        "{\\n",
+    };
+    struct built b = build();
+    write_crash(&b, "");
+    for (size_t i = 0; i < sizeof fronts / sizeof fronts[0]; i++) {
+        darwin_shell("{ printf '%s'; cat log.crash; } > front.crash", fronts[i]);
+        char *text = named("front.crash");
+        expect_line(text, "0   program", "[helper at ");
+        free(text);
+    }
+    /* what another log says behind it is named as ever */
+    darwin_shell("cp store/Any.dSYM/Contents/Resources/DWARF/program dwarf; "
+                 "{ cat log.crash; printf '\\n#1 dwarf+0x%llx (x)\\n'; } > more.crash",
+                 (unsigned long long)(LINKED + b.in_helper));
+    char *text = darwin_output("'%s/cli/sonde' symbolize --symbols store -m dwarf < more.crash "
+                               "2>/dev/null",
+                               test_build_dir());
+    expect_line(text, "#1 dwarf", "[helper at ");
+    free(text);
+    /* a part without any head is not silent */
+    darwin_shell("grep -v -e '^Incident' -e '^Process' -e '^Last' -e Crashed log.crash > part");
+    free(named("part"));
+    text = darwin_output("cat err");
+    CHECK_CONTAINS(text, "a list of binary images without the head of a crash log");
+    free(text);
+    /* nor is one that lists nothing */
+    darwin_shell("sed '/^Binary Images/,$d' log.crash > part");
+    free(named("part"));
+    text = darwin_output("cat err");
+    CHECK_CONTAINS(text, "lists no binary images");
+    free(text);
+    done(&b);
+}
+
+/* macOS lists what it could not tell as an image of all addresses; the others are known. */
+TEST_TIMEOUT(crash_text_with_an_image_of_all_addresses, 150)
+{
+    static const char *const all[] = {
+        "0x0 - 0xffffffffffffffff ??? (*) <00000000-0000-0000-0000-000000000000> ???",
+        "0x0 - ??? ??? (*) <00000000-0000-0000-0000-000000000000> ???",
+        "       0x102a00000 -                ??? com.apple.other (1.0) "
+        "<DFC6A3E1-9F0C-3B2A-8E55-0123456789AB> /System/other",
+    };
+    struct built b = build();
+    write_crash(&b, "");
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        darwin_shell("sed '/^Binary Images/a \\%s' log.crash > all.crash", all[i]);
+        char *text = named("all.crash");
+        expect_line(text, "0   program", "[helper at ");
+        expect_line(text, "1   A name", "inlined into exported at ");
+        free(text);
+    }
+    darwin_shell("sed -e 's/0x00000001ab0cdef8 start/0x00000009ab0cdef8 start/' "
+                 "-e '/^Binary Images/a \\%s' log.crash > all.crash",
+                 all[0]);
+    free(named("all.crash"));
+    char *errors = darwin_output("cat err");
+    CHECK_CONTAINS(errors, "1 frame of 6 in no image that the crash log lists");
+    free(errors);
+    /* two logs in a row: the second one's program lay elsewhere */
+    darwin_shell("sed -e s/0x102a/0x202a/g -e s/0x0000000102a/0x0000000202a/g log.crash > two; "
+                 "{ cat log.crash; echo; cat two; } > both.crash");
+    char *lines = darwin_output("'%s/cli/sonde' symbolize --symbols store < both.crash 2>/dev/null "
+                                "| grep '^0   program'",
+                                test_build_dir());
+    char *second = strchr(lines, '\n');
+    CHECK(second != NULL && strstr(lines, "[helper at ") < second);
+    CHECK_CONTAINS(second, "0x202a08000");
+    CHECK_CONTAINS(second, "[helper at ");
+    free(lines);
+    done(&b);
+}
+
+TEST_TIMEOUT(crash_json_without_its_header, 150)
+{
+    struct built b = build();
+    write_ips(&b);
+    darwin_shell("tail -n +2 log.ips > body.ips; tr -d '\\n' < body.ips > line.ips; "
+                 "{ printf '\\357\\273\\277'; cat log.ips; } > mark.ips; "
+                 "{ printf '\\n\\n'; cat body.ips; } > blank.ips; "
+                 "{ echo 'Nov 22 10:11 saved'; cat log.ips; } > front.ips; "
+                 "{ printf -- '---\\nTranslated Report (Full Report Below)\\n---\\n\\nFull "
+                 "Report\\n\\n'; cat log.ips; } > full.ips");
+    static const char *const logs[] = {"body.ips",  "line.ips",  "mark.ips",
+                                       "blank.ips", "front.ips", "full.ips"};
+    for (size_t i = 0; i < sizeof logs / sizeof logs[0]; i++) {
+        char *text = named(logs[i]);
+        CHECK_CONTAINS(text, "\"sonde\":[{\"function\": \"helper\"");
+        free(text);
+    }
+    /* two in a row have images of their own */
+    darwin_shell("{ sed 's/\"usedImages\" : \\[/&{\"base\":1,\"path\":\"\"},/' log.ips | "
+                 "sed 's/\"imageIndex\":1/\"imageIndex\":2/g'; cat log.ips; } > two.ips");
+    free(named("two.ips"));
+    darwin_shell("grep -o '\"sonde\":\\[{\"function\": \"helper\"' out | wc -l | grep -qx 2");
+    /* JSON that is no such log is passed on line by line */
+    darwin_shell("printf '{\\n  \"a\": 1,\\n  \"b\": \"x\"\\n}\\n{\"msg\":1}\\n' > other.ips");
+    free(named("other.ips"));
+    done(&b);
+}
