@@ -53,7 +53,8 @@ sonde_symbolizer_create(struct sonde_symbolizer **ret_symbolizer);
 SONDE_API void sonde_symbolizer_destroy(struct sonde_symbolizer *symbolizer);
 
 /* Make ready what a handler may use: open the symbol files of all images that are loaded now. Again
- * after dlopen(): what is not ready has no name in a handler.
+ * after dlopen(): what is not ready has no name in a handler. Nor has an image there that was
+ * loaded by dlopen() and has no build-id: nothing tells it from another one that came to its place.
  *
  * Returns    OK (also when single images have no names) | USAGE | MEMORY
  * Context    any thread; not handler      Blocks  reads files

@@ -258,11 +258,21 @@ static uint8_t name_source(uint8_t source)
     }
 }
 
+/* Without a build-id a handler cannot tell whether the image is still the one of the snapshot. In
+ * normal context the snapshot was compared with the loader's counters just now (names_update). */
+static const struct sonde__image *find_image(struct sonde__capture_finder *finder, uint64_t pc,
+                                             bool is_current)
+{
+    const struct sonde__image *image = is_current ? sonde__image_find(finder->snapshot, pc) : NULL;
+    return image != NULL && image->build_id.size == 0 ? image
+                                                      : sonde__capture_find_image(finder, pc);
+}
+
 bool names_find(struct sonde_symbolizer *symbolizer, const struct sonde__capture_pin *pin,
                 uint64_t lookup_pc, bool may_open, struct names_answer *ret_answer)
 {
     struct sonde__capture_finder finder = {.snapshot = pin->images};
-    const struct sonde__image *image = sonde__capture_find_image(&finder, lookup_pc);
+    const struct sonde__image *image = find_image(&finder, lookup_pc, may_open);
     struct names_table *table = atomic_load_explicit(&symbolizer->table, memory_order_acquire);
     const struct sonde__symbol_index *index;
     struct names_image *entry;

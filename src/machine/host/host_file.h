@@ -15,6 +15,7 @@ struct sonde__host_file {
     const void *data; /* null: empty file */
     size_t size;
     uint64_t device, inode;
+    int64_t modified_ns; /* since 1970 */
 };
 
 /* Map a regular file.

@@ -16,8 +16,9 @@
 struct entry {
     struct entry *next;
     struct sonde__build_id id;
-    char *path;               /* the key when id.size is 0 */
-    struct sonde_error error; /* why there is no view or no index; status OK: there is */
+    char *path;                   /* the key when id.size is 0, with which file it led to */
+    struct sonde__host_file seen; /* that file when id.size is 0; its data is not kept */
+    struct sonde_error error;     /* why there is no view or no index; status OK: there is */
     struct symfile_view own, debug;
     struct symfile_mini mini;     /* without a debug file */
     void *memory;                 /* copy of the image's bytes, when the view stands on them */
@@ -145,16 +146,40 @@ static unsigned hash_key(const struct sonde__image *image)
     return (hash ^ hash >> 16) % BUCKET_COUNT;
 }
 
+/* Without a build-id: which file the path leads to now. What is loaded from a path may be another
+ * file than the one that was loaded from it before. */
+static struct sonde__host_file look(const struct sonde__symfile_cache *cache,
+                                    const struct sonde__image *image, const char *path)
+{
+    struct sonde__host_file file = {0}, seen;
+    if (image->build_id.size != 0 || path[0] != '/' ||
+        sonde__host_file_map(cache->options.root, path, UINT64_MAX, &file, NULL) != SONDE_OK) {
+        return (struct sonde__host_file){0};
+    }
+    seen = file;
+    seen.data = NULL;
+    sonde__host_file_unmap(&file);
+    return seen;
+}
+
+static bool is_same_file(const struct sonde__host_file *a, const struct sonde__host_file *b)
+{
+    return a->device == b->device && a->inode == b->inode && a->size == b->size &&
+           a->modified_ns == b->modified_ns;
+}
+
 /* The image's entry, made when there is none; null: no memory. */
 static struct entry *find_entry(struct sonde__symfile_cache *cache,
                                 const struct sonde__image *image, bool *ret_new)
 {
     const char *path = image->path != NULL ? image->path : "";
     struct entry **bucket = &cache->buckets[hash_key(image)];
+    const struct sonde__host_file seen = look(cache, image, path);
     struct entry *entry;
     for (entry = *bucket; entry != NULL; entry = entry->next) {
         if (symfile_same_build_id(&entry->id, &image->build_id) &&
-            (entry->id.size != 0 || strcmp(entry->path, path) == 0)) {
+            (entry->id.size != 0 ||
+             (strcmp(entry->path, path) == 0 && is_same_file(&entry->seen, &seen)))) {
             *ret_new = false;
             return entry;
         }
@@ -164,6 +189,7 @@ static struct entry *find_entry(struct sonde__symfile_cache *cache,
         return NULL;
     }
     entry->id = image->build_id;
+    entry->seen = seen;
     entry->path = sonde__mem_copy_string(path);
     if (entry->path == NULL) {
         sonde__mem_free(entry);
@@ -245,6 +271,13 @@ static enum sonde_status load_entry(struct sonde__symfile_cache *cache,
         (void)sonde__base_fail(ret_error, SONDE_MEMORY, "no memory for a symbol file", image->path,
                                0, 0);
         return SONDE_MEMORY;
+    }
+    if (entry->elf == NULL && !is_new && image->path != NULL &&
+        strcmp(entry->path, image->path) != 0) {
+        char *path = sonde__mem_copy_string(image->path); /* this one may lead to the file */
+        is_new = path != NULL;
+        sonde__mem_free(is_new ? entry->path : NULL);
+        entry->path = is_new ? path : entry->path;
     }
     if (is_new || entry->error.status == SONDE_MEMORY ||
         (entry->elf == NULL && memory != NULL && !entry->memory_tried)) {

@@ -9,8 +9,9 @@ set(sources
     target_self.c
     target_self_describe.c
     target_self_images.c
-    target_signal.c
     target_self_needed.c
+    target_self_paths.c
+    target_signal.c
     target_stop.c
     target_window.c
 )

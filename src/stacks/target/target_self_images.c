@@ -12,12 +12,11 @@
 #include "os.h"
 #include "unwind_rules.h"
 
-enum { EXE_PATH_MAX = 4096 };
-
 struct build {
     struct self_snapshot *snapshot; /* null: measuring */
     const struct self_snapshot *previous;
     const char *exe;
+    bool exe_deleted;
     char *text; /* where the next path goes */
     size_t text_left;
     uint32_t image_count, range_count, images_max, ranges_max;
@@ -96,15 +95,21 @@ static void add_range(struct build *build, uint64_t start, uint64_t end, uint32_
     ranges[at].image = image;
 }
 
-static const char *copy_text(struct build *build, const char *text)
+/* Bytes that an image's path takes: as the loader has it, or as the kernel may. */
+static size_t path_bytes(const struct sonde__image *image, const char *path)
 {
-    size_t size = sonde__base_str_length(text) + 1;
+    size_t size = sonde__base_str_length(path) + 1;
+    return size < SELF_PATH_MAX && self_path_is_asked(image, path) ? SELF_PATH_MAX : size;
+}
+
+static char *copy_text(struct build *build, const char *text, size_t size)
+{
     char *copy = build->text;
     if (size > build->text_left) {
         build->overflow = true;
-        return "";
+        return NULL;
     }
-    sonde__base_mem_copy(copy, text, size);
+    sonde__base_mem_copy(copy, text, sonde__base_str_length(text) + 1);
     build->text += size;
     build->text_left -= size;
     return copy;
@@ -119,7 +124,9 @@ static void add_image(struct build *build, const struct dl_phdr_info *info,
         build->overflow = true;
         return;
     }
-    image->path = copy_text(build, path);
+    char *copy = copy_text(build, path, path_bytes(image, path));
+    image->path = copy != NULL ? copy : "";
+    snapshot->paths[index] = self_path_is_asked(image, path) ? copy : NULL;
     snapshot->dynamics[index] = NULL;
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
@@ -164,13 +171,17 @@ static int take_object(struct dl_phdr_info *info, size_t size, void *ctx)
     } else if (build->image_count == 0) {
         image.flags |= SONDE__IMAGE_MAIN; /* the list begins with it, and gives it no name */
         path = build->exe;
+        if (build->exe_deleted) {
+            image.flags |= SONDE__IMAGE_DELETED;
+            image.file = "/proc/self/exe";
+        }
     }
     if (build->snapshot != NULL) {
         add_image(build, info, &image, path);
         return 0;
     }
     build->image_count++;
-    build->text_bytes += sonde__base_str_length(path) + 1;
+    build->text_bytes += path_bytes(&image, path);
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         build->range_count += is_code(&info->dlpi_phdr[i]);
     }
@@ -212,7 +223,8 @@ static struct self_snapshot *lay_out(struct build *build)
     size_t ranges = images + build->image_count * sizeof(struct sonde__image);
     size_t tables = ranges + build->range_count * sizeof(struct sonde__image_range);
     size_t dynamics = tables + build->image_count * sizeof(struct self_table *);
-    size_t text = dynamics + build->image_count * sizeof(const ElfW(Dyn) *);
+    size_t paths = dynamics + build->image_count * sizeof(const ElfW(Dyn) *);
+    size_t text = paths + build->image_count * sizeof(char *);
     size_t page = sonde__os_page_size();
     size_t size = (text + build->text_bytes + page - 1) & ~(page - 1);
     char *block = sonde__os_map(size);
@@ -225,6 +237,7 @@ static struct self_snapshot *lay_out(struct build *build)
     snapshot->ranges = (struct sonde__image_range *)(void *)(block + ranges);
     snapshot->tables = (struct self_table **)(void *)(block + tables);
     snapshot->dynamics = (const ElfW(Dyn) **)(void *)(block + dynamics);
+    snapshot->paths = (char **)(void *)(block + paths);
     build->text = block + text;
     build->text_left = size - text;
     build->images_max = build->image_count;
@@ -235,11 +248,14 @@ static struct self_snapshot *lay_out(struct build *build)
 struct self_snapshot *self_snapshot_build(const struct self_snapshot *previous,
                                           const struct self_counters *counters, bool compile)
 {
-    char exe[EXE_PATH_MAX];
+    char exe[SELF_PATH_MAX];
     struct build build = {.previous = previous, .exe = exe, .compile = compile};
     ssize_t length = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    size_t exe_size = length > 0 ? (size_t)length : 0;
+    size_t kept = self_path_undeleted(exe, exe_size);
     struct self_snapshot *snapshot;
-    exe[length > 0 ? length : 0] = '\0';
+    exe[kept] = '\0';
+    build.exe_deleted = kept != exe_size;
     take_all(&build);
     snapshot = lay_out(&build);
     if (snapshot == NULL) {
@@ -258,7 +274,8 @@ struct self_snapshot *self_snapshot_build(const struct self_snapshot *previous,
         self_snapshot_free(snapshot);
         return NULL;
     }
-    self_snapshot_mark_needed(snapshot, previous);
+    self_snapshot_mark_needed(snapshot, previous); /* by the loader's paths */
+    self_snapshot_ask_paths(snapshot);
     return snapshot;
 }
 

@@ -16,6 +16,8 @@ struct self_table {
     uint32_t uses; /* snapshots */
 };
 
+enum { SELF_PATH_MAX = 4096 }; /* PATH_MAX of Linux */
+
 /* What the loader counts: equal counters, equal images. */
 struct self_counters {
     unsigned long long adds, subs;
@@ -27,6 +29,7 @@ struct self_snapshot {
     struct sonde__image_range *ranges;
     struct self_table **tables;  /* of each image; null: none */
     const ElfW(Dyn) * *dynamics; /* the dynamic section of each; null: none */
+    char **paths; /* room of SELF_PATH_MAX for each whose path the kernel is asked; null: not */
     struct self_counters counters;
     bool compiled;         /* every image was tried */
     size_t mapped_bytes;   /* of this block */
@@ -43,6 +46,14 @@ void self_snapshot_free(struct self_snapshot *snapshot);
 /* Flag the images that are never unloaded. Where self_snapshot_build() may be called. */
 void self_snapshot_mark_needed(struct self_snapshot *snapshot,
                                const struct self_snapshot *previous);
+
+/* Does the loader's path need the kernel's word? */
+bool self_path_is_asked(const struct sonde__image *image, const char *path);
+/* Set the paths of those images as the kernel knows them. Where self_snapshot_build() may be
+ * called. */
+void self_snapshot_ask_paths(struct self_snapshot *snapshot);
+/* Length of a path of the kernel's without the mark of a deleted file. */
+size_t self_path_undeleted(const char *path, size_t size);
 
 /* The parts of one object that the loader describes. False: it has nothing mapped. */
 bool self_image_describe(const struct dl_phdr_info *info, struct sonde__image *ret_image);

@@ -93,6 +93,7 @@ static enum sonde_status map_open_file(int fd, const char *path, uint64_t size_m
     file.size = (size_t)status.st_size;
     file.device = (uint64_t)status.st_dev;
     file.inode = (uint64_t)status.st_ino;
+    file.modified_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
     if (file.size != 0) {
         void *data = mmap(NULL, file.size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (data == MAP_FAILED) {

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Where the files of images are, from the kernel: the loader keeps the path that dlopen() was
+ * given, which may be relative to a working directory of then, and does not say that the file was
+ * deleted or replaced. Images without a build-id are asked about, too: of them only this tells
+ * whether the path still leads to their file. Sources: proc(5), /proc/PID/maps.
+ *
+ * Nothing is allocated. Context: where self_snapshot_build() may be called. */
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base_mem.h"
+#include "target_self_images.h"
+
+/* A line: its numbers take less than 100 bytes, its path at most PATH_MAX. */
+enum { LINE_BYTES = SELF_PATH_MAX + 128 };
+
+bool self_path_is_asked(const struct sonde__image *image, const char *path)
+{
+    return (image->flags & SONDE__IMAGE_VDSO) == 0 && (path[0] != '/' || image->build_id.size == 0);
+}
+
+static uint64_t read_hex(const char **at, const char *end)
+{
+    uint64_t value = 0;
+    for (; *at < end; (*at)++) {
+        char c = **at;
+        if (c >= '0' && c <= '9') {
+            value = value << 4 | (uint64_t)(c - '0');
+        } else if (c >= 'a' && c <= 'f') {
+            value = value << 4 | (uint64_t)(c - 'a' + 10);
+        } else {
+            break;
+        }
+    }
+    return value;
+}
+
+static bool ends_with(const char *text, size_t size, const char *suffix, size_t suffix_size)
+{
+    return size >= suffix_size &&
+           sonde__base_mem_compare(text + size - suffix_size, suffix, suffix_size) == 0;
+}
+
+size_t self_path_undeleted(const char *path, size_t size)
+{
+    static const char mark[] = " (deleted)";
+    return ends_with(path, size, mark, sizeof mark - 1) ? size - (sizeof mark - 1) : size;
+}
+
+/* "7f52a81c4000-7f52a81c5000 r--p 00000000 fd:01 1234    /usr/lib/x.so" */
+static void take_line(struct self_snapshot *snapshot, const char *line, const char *end)
+{
+    const char *at = line;
+    uint64_t start = read_hex(&at, end);
+    size_t size, kept;
+    uint64_t stop;
+    if (at == end || *at++ != '-') {
+        return;
+    }
+    stop = read_hex(&at, end);
+    while (at < end && *at != '/') { /* no field before the path has one */
+        at++;
+    }
+    size = (size_t)(end - at);
+    if (size == 0 || size >= SELF_PATH_MAX) {
+        return;
+    }
+    kept = self_path_undeleted(at, size);
+    for (uint32_t i = 0; i < snapshot->set.image_count; i++) {
+        struct sonde__image *image = &snapshot->images[i];
+        char *path = snapshot->paths[i];
+        if (path != NULL && image->start >= start && image->start < stop) {
+            sonde__base_mem_copy(path, at, kept);
+            path[kept] = '\0';
+            image->path = path;
+            image->flags |= kept != size ? (uint32_t)SONDE__IMAGE_DELETED : 0;
+        }
+    }
+}
+
+static bool any_asked(const struct self_snapshot *snapshot)
+{
+    for (uint32_t i = 0; i < snapshot->set.image_count; i++) {
+        if (snapshot->paths[i] != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void self_snapshot_ask_paths(struct self_snapshot *snapshot)
+{
+    char text[LINE_BYTES];
+    size_t held = 0;
+    ssize_t got;
+    int fd = !any_asked(snapshot) ? -1 : open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return; /* then the loader's path stays */
+    }
+    while ((got = read(fd, text + held, sizeof text - held)) > 0) {
+        size_t begin = 0, size = held + (size_t)got;
+        for (size_t i = held; i < size; i++) {
+            if (text[i] == '\n') {
+                take_line(snapshot, text + begin, text + i);
+                begin = i + 1;
+            }
+        }
+        held = size - begin;
+        if (held == sizeof text) {
+            held = 0; /* no line is that long: its rest reads as none */
+        }
+        sonde__base_mem_move(text, text + begin, held);
+    }
+    close(fd);
+}
