@@ -8,7 +8,7 @@
 
 #define SYMINDEX_MAGIC       "\x89sndidx\n" /* 8 bytes */
 #define SYMINDEX_MAGIC_BYTES 8u
-#define SYMINDEX_VERSION     2u
+#define SYMINDEX_VERSION     3u
 
 /* Header, offsets of its fields. */
 enum {

@@ -155,6 +155,7 @@ enum sonde__tail_answer sonde__tail_across(const struct sonde__tail_images *imag
     const struct sonde__tail_source source = {space, function_of_space, jump_of_space};
     struct sonde__tail_way way = {.count = 0};
     struct sonde__tail_place there = *inner;
+    struct function called;
     enum sonde__tail_answer answer = SONDE__TAIL_NOTHING;
     uint32_t from, to;
     ret_found->count = 0;
@@ -164,8 +165,8 @@ enum sonde__tail_answer sonde__tail_across(const struct sonde__tail_images *imag
     }
     space->images = images;
     space->count = 0;
-    if (to_function(images, &there) && number_of(space, &there, &to) &&
-        number_of(space, entry, &from)) {
+    if (function_at(images, entry, &called) && to_function(images, &there) &&
+        number_of(space, &there, &to) && number_of(space, entry, &from)) {
         answer = sonde__tail_search(&source, from, to, &way);
     }
     for (uint32_t i = 0; i < way.count; i++) {

@@ -203,7 +203,8 @@ static void follow_slot(struct sweep *w, uint64_t pc, const struct sonde__flow *
     } else if (kind == TAIL_SLOT_EXTERNAL) {
         add_external(w, pc, flow->target);
     } else {
-        w->range->marks |= TAIL_MARK_OPEN;
+        bool is_clean = w->is_restored || is_at_entry_state(w->s, w->reader, pc);
+        w->range->marks |= TAIL_MARK_OPEN | (is_clean ? TAIL_MARK_INDIRECT : 0);
     }
 }
 
@@ -227,7 +228,7 @@ static void follow_indirect(struct sweep *w, uint64_t pc, const struct sonde__fl
         flow->reg != SONDE__FLOW_NO_REG && flow->reg == w->sum_reg && w->sum_age <= SUM_AGE_MAX;
     bool has_frame = !w->is_restored && !is_at_entry_state(w->s, w->reader, pc);
     if (!is_sum && !has_frame) {
-        w->range->marks |= TAIL_MARK_OPEN;
+        w->range->marks |= TAIL_MARK_OPEN | TAIL_MARK_INDIRECT;
     }
 }
 

@@ -9,7 +9,8 @@
  * One way: its functions are the frames. But from a function that also jumps to another image, or
  * to what is not known, control could come back; what follows it on the way is then not certain,
  * and none of it is said. The function itself is: without it nobody could have come there. So is
- * the one that was called, whatever way leads on from it. */
+ * the one that was called, whatever way leads on from it. It is all that is said where no way is
+ * known, but one of the functions that can be reached jumps through a register or a variable. */
 #include "tail_graph.h"
 
 #define EDGES_MAX  (4 * SONDE__TAIL_NODES_MAX)
@@ -244,6 +245,26 @@ static uint32_t count_escapes(const struct search *s)
     return count;
 }
 
+static bool any_indirect(const struct search *s)
+{
+    bool any = false;
+    for (uint16_t i = OUTER; i < s->count; i++) {
+        any = any || (s->flags[i] & SONDE__TAIL_INDIRECT) != 0;
+    }
+    return any;
+}
+
+/* It has left by a jump, and how control came from there to where it is cannot be told. */
+static enum sonde__tail_answer say_called(uint32_t called, uint32_t ways,
+                                          struct sonde__tail_way *ret_way)
+{
+    ret_way->frames[0].function = called;
+    ret_way->frames[0].place = UINT32_MAX;
+    ret_way->count = 1;
+    ret_way->ways = ways;
+    return SONDE__TAIL_SEVERAL;
+}
+
 enum sonde__tail_answer sonde__tail_search(const struct sonde__tail_source *source, uint32_t from,
                                            uint32_t to, struct sonde__tail_way *ret_way)
 {
@@ -269,7 +290,7 @@ enum sonde__tail_answer sonde__tail_search(const struct sonde__tail_source *sour
     }
     mark_leading(&s);
     if (!s.leads[OUTER]) {
-        return SONDE__TAIL_NOTHING;
+        return any_indirect(&s) ? say_called(from, UINT32_MAX, ret_way) : SONDE__TAIL_NOTHING;
     }
     ret_way->ways = comes_back(&s) ? UINT32_MAX : count_ways(&s);
     if (ret_way->ways == 1 && follow(&s, ret_way)) {
@@ -280,10 +301,7 @@ enum sonde__tail_answer sonde__tail_search(const struct sonde__tail_source *sour
     if (ret_way->ways <= 1) { /* one way, and too long to be put in */
         return SONDE__TAIL_NOTHING;
     }
-    ret_way->frames[0].function = from;
-    ret_way->frames[0].place = UINT32_MAX;
-    ret_way->count = 1;
-    return SONDE__TAIL_SEVERAL;
+    return say_called(from, ret_way->ways, ret_way);
 }
 
 /* --- one image --- */
@@ -326,9 +344,13 @@ enum sonde__tail_answer sonde__tail_between(const struct sonde__tail_graph *grap
     enum sonde__tail_answer answer;
     ret_found->count = 0;
     ret_found->ways = 0;
-    if (from_number == UINT32_MAX || to_number == UINT32_MAX ||
-        !sonde__tail_node(graph, from_number, &from) || !sonde__tail_node(graph, to_number, &to) ||
-        from.start != entry || from.owner == to.owner || from.owner != from_number) {
+    if (from_number == UINT32_MAX || !sonde__tail_node(graph, from_number, &from) ||
+        from.start != entry || from.owner != from_number) {
+        return SONDE__TAIL_NOTHING;
+    }
+    if (to_number == UINT32_MAX) {
+        to.owner = UINT32_MAX; /* a function that no jump leads to as far as is known */
+    } else if (!sonde__tail_node(graph, to_number, &to) || from.owner == to.owner) {
         return SONDE__TAIL_NOTHING;
     }
     answer = sonde__tail_search(&source, from.owner, to.owner, &way);

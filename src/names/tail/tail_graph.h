@@ -76,7 +76,8 @@ struct sonde__tail_found {
     struct sonde__tail_frame frames[SONDE__TAIL_FRAMES_MAX]; /* innermost first: the last one is
                                                                 what the caller called */
     uint32_t count;
-    uint32_t ways; /* SEVERAL: how many, UINT32_MAX: any number (they go round) */
+    uint32_t ways; /* SEVERAL: how many, UINT32_MAX: any number (they go round, or lead through a
+                      jump to what is not known) */
 };
 
 /* What the call before `back` (a return address) enters. False: unknown, or it makes no tail
@@ -102,6 +103,8 @@ enum sonde__tail_answer sonde__tail_between(const struct sonde__tail_graph *grap
 enum sonde__tail_flags {
     SONDE__TAIL_OPEN = 1,     /* may jump to what is not known */
     SONDE__TAIL_EXTERNAL = 2, /* jumps to functions of other images */
+    SONDE__TAIL_INDIRECT = 4, /* OPEN because it certainly leaves by a jump through a register or a
+                                 variable, not because its code or its bounds are in doubt */
 };
 
 struct sonde__tail_node {

@@ -38,7 +38,7 @@ enum tail_width {
     TAIL_WIDTH_PLACE, /* 1 + an offset in the jump; 0: there are several, or it is unknown */
     TAIL_WIDTH_COUNT,
 };
-#define TAIL_FLAG_BITS 2u /* behind the owner: enum sonde__tail_flags */
+#define TAIL_FLAG_BITS 3u /* behind the owner: enum sonde__tail_flags */
 
 enum { TAIL_SITE_WIDTH_BACK, TAIL_SITE_WIDTH_TO, TAIL_SITE_WIDTH_COUNT };
 

@@ -454,6 +454,7 @@ static void take(struct macho_scan *m, uint32_t at, const struct sonde__flow *fl
     case SONDE__FLOW_JUMP_INDIRECT:
         if (!is_sum && m->places[at].depth <= 0) {
             open_range(m);
+            m->range->marks |= TAIL_MARK_INDIRECT;
         }
         break;
     default:

@@ -83,8 +83,8 @@ size_t sonde__tail_jumps_sort(const struct sonde__tail_function *functions,
 static bool is_root(const struct make *m, uint32_t function)
 {
     const struct sonde__tail_function *f = &m->input->functions[function];
-    return f->owner == function &&
-           (m->first_jump[function] != m->first_jump[function + 1] || m->leaves[function]);
+    return f->owner == function && (m->first_jump[function] != m->first_jump[function + 1] ||
+                                    m->leaves[function] || (f->flags & SONDE__TAIL_INDIRECT) != 0);
 }
 
 /* Call sites that have an answer, one of each return address; two that differ are none. */

@@ -206,7 +206,8 @@ static void choose_owners(struct edges *e)
     }
     for (size_t i = 0; i < s->range_count; i++) { /* marks of parts are the function's */
         size_t group = find(s, i);
-        s->ranges[group].marks |= s->ranges[i].marks & (TAIL_MARK_OPEN | TAIL_MARK_EXTERNAL);
+        s->ranges[group].marks |=
+            s->ranges[i].marks & (TAIL_MARK_OPEN | TAIL_MARK_EXTERNAL | TAIL_MARK_INDIRECT);
     }
     for (size_t i = 0; i < s->range_count; i++) {
         size_t group = find(s, i);
@@ -298,7 +299,8 @@ static void pass_over_outlined(struct edges *e)
             continue;
         }
         if ((s->ranges[find(s, jump.to)].marks & (TAIL_MARK_OPEN | TAIL_MARK_EXTERNAL)) != 0) {
-            *marks |= TAIL_MARK_OPEN;
+            *marks |=
+                TAIL_MARK_OPEN | (s->ranges[find(s, jump.to)].marks & (uint8_t)TAIL_MARK_INDIRECT);
         }
         for (size_t k = first_jump(e, sorted, jump.to); k < sorted && e->jumps[k].from == jump.to;
              k++) {
@@ -329,7 +331,11 @@ static void set_flags(struct edges *e)
         uint8_t marks = s->ranges[find(s, i)].marks;
         e->functions[i].flags =
             ((marks & TAIL_MARK_OPEN) != 0 ? (uint32_t)SONDE__TAIL_OPEN : 0) |
-            ((marks & TAIL_MARK_EXTERNAL) != 0 ? (uint32_t)SONDE__TAIL_EXTERNAL : 0);
+            ((marks & TAIL_MARK_EXTERNAL) != 0 ? (uint32_t)SONDE__TAIL_EXTERNAL : 0) |
+            /* moved code is on no stack that people know */
+            ((marks & TAIL_MARK_INDIRECT) != 0 && !is_outlined(e, (uint32_t)i)
+                 ? (uint32_t)SONDE__TAIL_INDIRECT
+                 : 0);
     }
 }
 

@@ -14,6 +14,7 @@ enum tail_mark {
     TAIL_MARK_NAMED = 16,     /* a symbol stands at its beginning */
     TAIL_MARK_NO_RECORD = 32, /* known by its symbol only: its own code is not looked at */
     TAIL_MARK_OUTLINED = 64,  /* code that the compiler moved out of several functions */
+    TAIL_MARK_INDIRECT = 128, /* open by a jump through a register or a variable */
 };
 
 /* A stretch of code that one record of call frame information (or a symbol) describes. */

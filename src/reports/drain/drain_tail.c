@@ -300,7 +300,8 @@ bool drain_tails_find(struct drain_tails *tails, const struct sonde__image_set *
     if (graph != NULL && find_inside(graph, &callee, vaddr, ret_calls) && ret_calls->ways == 0) {
         return true;
     }
-    if (find_across(tails, set, &callee, pc, &across) && across.ways == 0) {
+    if (find_across(tails, set, &callee, pc, &across) &&
+        (across.ways == 0 || ret_calls->count == 0)) {
         *ret_calls = across; /* what leads through other images is known, too */
     }
     return ret_calls->count != 0;

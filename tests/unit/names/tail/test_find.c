@@ -44,8 +44,9 @@ static void make_graph(struct world *w)
         w->functions[i].start = 100 + i * SIZE;
         w->functions[i].end = w->functions[i].start + SIZE;
         w->functions[i].owner = i;
-        w->functions[i].flags = (w->open[i] ? (uint32_t)SONDE__TAIL_OPEN : 0) |
-                                (w->external[i] ? (uint32_t)SONDE__TAIL_EXTERNAL : 0);
+        w->functions[i].flags =
+            (w->open[i] ? (uint32_t)(SONDE__TAIL_OPEN | SONDE__TAIL_INDIRECT) : 0) |
+            (w->external[i] ? (uint32_t)SONDE__TAIL_EXTERNAL : 0);
         w->calls[i] = (struct sonde__tail_call){SITE + i, i};
     }
     CHECK_OK(sonde__tail_make(&input, &w->bytes));
@@ -170,6 +171,16 @@ static void check_frames(const struct sonde__tail_found *found, const uint32_t *
     }
 }
 
+static enum sonde__tail_answer ask(struct world *w, uint32_t from, uint32_t to,
+                                   struct sonde__tail_found *found)
+{
+    uint32_t entry;
+    bool is_main;
+    return sonde__tail_site(&w->graph, SITE + from, &entry, &is_main)
+               ? sonde__tail_between(&w->graph, entry, 100 + to * SIZE + 3, found)
+               : SONDE__TAIL_NOTHING;
+}
+
 struct tally {
     uint32_t walks, frames, several, nothing;
 };
@@ -215,12 +226,23 @@ static void check_walk(struct world *w, struct tally *tally)
             CHECK_EQ(found.ways, count_ways(w, first, last));
         }
     }
-    if (answer == SONDE__TAIL_NOTHING && known) {
+    if (answer == SONDE__TAIL_NOTHING && (known || reaches_flag(w, first, last, w->open))) {
         FAIL("%u functions were jumped over and nothing was said", n - 1);
     }
     tally->frames += answer == SONDE__TAIL_FRAMES;
     tally->several += answer == SONDE__TAIL_SEVERAL;
-    tally->nothing += answer == SONDE__TAIL_NOTHING;
+}
+
+/* Where no jumps lead, nothing is said. */
+static void check_apart(struct world *w, struct tally *tally)
+{
+    struct sonde__tail_found found;
+    uint32_t first = rnd(w->count), last = rnd(w->count);
+    if (first != last && count_ways(w, first, last) == 0 &&
+        !reaches_flag(w, first, last, w->open)) {
+        CHECK_EQ(ask(w, first, last, &found), SONDE__TAIL_NOTHING);
+        tally->nothing++;
+    }
 }
 
 TEST_TIMEOUT(frames_put_in_were_there, 120)
@@ -232,6 +254,7 @@ TEST_TIMEOUT(frames_put_in_were_there, 120)
         make_world(&world);
         for (int walk = 0; walk < 40; walk++) {
             check_walk(&world, &tally);
+            check_apart(&world, &tally);
         }
         sonde__tail_bytes_done(&world.bytes);
     }
@@ -239,16 +262,6 @@ TEST_TIMEOUT(frames_put_in_were_there, 120)
     CHECK(tally.frames > tally.walks / 50);
     CHECK(tally.several > tally.walks / 50);
     CHECK(tally.nothing > tally.walks / 50);
-}
-
-static enum sonde__tail_answer ask(struct world *w, uint32_t from, uint32_t to,
-                                   struct sonde__tail_found *found)
-{
-    uint32_t entry;
-    bool is_main;
-    return sonde__tail_site(&w->graph, SITE + from, &entry, &is_main)
-               ? sonde__tail_between(&w->graph, entry, 100 + to * SIZE + 3, found)
-               : SONDE__TAIL_NOTHING;
 }
 
 TEST(one_way_is_put_in_innermost_first)
@@ -276,6 +289,28 @@ TEST(one_way_is_put_in_innermost_first)
     make_graph(&w);
     CHECK_EQ(ask(&w, 0, 3, &found), SONDE__TAIL_SEVERAL);
     CHECK(found.ways == UINT32_MAX);
+    sonde__tail_bytes_done(&w.bytes);
+}
+
+/* What was called has left; where an indirect jump led cannot be told. */
+TEST(what_left_by_an_unknown_jump_is_said)
+{
+    static struct world w;
+    struct sonde__tail_found found;
+    w.count = 4;
+    add_jump(&w, 0, 1);
+    w.open[1] = true; /* reached */
+    w.open[3] = true; /* makes no jump that is known */
+    make_graph(&w);
+    for (uint32_t from = 0; from < 4; from++) {
+        enum sonde__tail_answer answer = ask(&w, from, 2, &found);
+        CHECK_EQ(answer, from == 2 ? SONDE__TAIL_NOTHING : SONDE__TAIL_SEVERAL);
+        if (from != 2) {
+            CHECK_EQ(found.count, 1);
+            CHECK_EQ(found.frames[0].entry, 100 + from * SIZE);
+            CHECK(found.ways == UINT32_MAX);
+        }
+    }
     sonde__tail_bytes_done(&w.bytes);
 }
 
