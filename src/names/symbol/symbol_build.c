@@ -50,8 +50,10 @@ static inline bool is_candidate(const struct sonde__elf_symbols *symbols,
                                 uint32_t section_count)
 {
     unsigned type = raw->info & 15;
+    /* GHC's code is of type OBJECT; without a size that is a table in the code */
+    bool object = type == SONDE__STT_OBJECT && raw->size != 0;
     if (type != SONDE__STT_FUNC && type != SONDE__STT_GNU_IFUNC &&
-        (type != SONDE__STT_NOTYPE || section_count == 0 ||
+        ((type != SONDE__STT_NOTYPE && !object) || section_count == 0 ||
          !is_function_label(symbols->strings + raw->name))) {
         return false;
     }

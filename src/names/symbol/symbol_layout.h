@@ -197,7 +197,7 @@ static inline uint32_t symbol_rank(uint32_t ref, const struct symbol_raw *raw)
         return SYMBOL_RANK_PLT;
     }
     return (raw->size == 0 ? SYMBOL_RANK_NO_SIZE : 0) |
-           (type == SONDE__STT_NOTYPE ? SYMBOL_RANK_NOTYPE : 0) |
+           (type == SONDE__STT_NOTYPE || type == SONDE__STT_OBJECT ? SYMBOL_RANK_NOTYPE : 0) |
            (bind == SONDE__STB_LOCAL  ? SYMBOL_RANK_LOCAL
             : bind == SONDE__STB_WEAK ? SYMBOL_RANK_WEAK
                                       : 0);

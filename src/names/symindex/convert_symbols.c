@@ -43,8 +43,10 @@ static void judge(struct convert *c, const struct sonde__elf *elf,
         convert_map_set(c, &c->sites.imports,
                         convert_string(c, symbol->name, strcspn(symbol->name, "@")), 1);
     }
+    /* GHC's code is of type OBJECT; without a size that is a table in the code */
+    bool object = symbol->type == SONDE__STT_OBJECT && symbol->size != 0;
     if ((symbol->type != SONDE__STT_FUNC && symbol->type != SONDE__STT_GNU_IFUNC &&
-         symbol->type != SONDE__STT_NOTYPE) ||
+         symbol->type != SONDE__STT_NOTYPE && !object) ||
         symbol->section == SONDE__SHN_UNDEF || start >= c->size || start == UINT32_MAX ||
         !is_function_label(symbol->name) || !sonde__elf_section(elf, symbol->section, &section) ||
         (section.flags & SONDE__SHF_EXECINSTR) == 0) {
@@ -53,7 +55,7 @@ static void judge(struct convert *c, const struct sonde__elf *elf,
     if (symbol->type == SONDE__STT_GNU_IFUNC) {
         convert_map_set(c, &c->sites.chosen, start, 1);
     }
-    candidate.rank = (symbol->type == SONDE__STT_NOTYPE ? RANK_NO_TYPE : 0u) |
+    candidate.rank = (symbol->type == SONDE__STT_NOTYPE || object ? RANK_NO_TYPE : 0u) |
                      (symbol->size == 0 ? RANK_NO_SIZE : 0u) |
                      (symbol->bind == SONDE__STB_LOCAL  ? RANK_LOCAL
                       : symbol->bind == SONDE__STB_WEAK ? RANK_WEAK

@@ -145,7 +145,7 @@ TEST(what_is_no_function_is_left_out)
 {
     const struct made_symbol symbols[] = {{"$x", T, 0, STT_NOTYPE, STB_LOCAL, 1},
                                           {"$d.1", T + 16, 0, STT_NOTYPE, STB_LOCAL, 1},
-                                          {"object", T + 32, 16, STT_OBJECT, STB_GLOBAL, 1},
+                                          {"object", T + 32, 0, STT_OBJECT, STB_GLOBAL, 1},
                                           {"imported", T + 48, 16, STT_FUNC, STB_GLOBAL, 0},
                                           {"absolute", T + 64, 16, STT_FUNC, STB_GLOBAL, SHN_ABS},
                                           {"in_data", T + 80, 16, STT_NOTYPE, STB_GLOBAL, 2},
@@ -154,7 +154,23 @@ TEST(what_is_no_function_is_left_out)
     struct made made = make(symbols, sizeof symbols / sizeof symbols[0], 0x1000);
     CHECK_EQ(sonde__symbol_count(made.index), 1);
     CHECK_STR(name_at(&made, T + 97), "$xpress");
+    CHECK_STR(name_at(&made, T + 32), "(none)");
     CHECK_STR(name_at(&made, T + 48), "(none)");
+    done(&made);
+}
+
+/* GHC's entry code is of type OBJECT, and has a size. */
+TEST(sized_objects_in_code_are_names)
+{
+    const struct made_symbol symbols[] = {{"Main_info", T, 16, STT_OBJECT, STB_GLOBAL, 1},
+                                          {"both", T + 32, 16, STT_FUNC, STB_LOCAL, 1},
+                                          {"other", T + 32, 16, STT_OBJECT, STB_GLOBAL, 1},
+                                          {"in_data", T + 80, 16, STT_OBJECT, STB_GLOBAL, 2}};
+    struct made made = make(symbols, sizeof symbols / sizeof symbols[0], 0x1000);
+    CHECK_STR(name_at(&made, T + 15), "Main_info");
+    CHECK_STR(name_at(&made, T + 16), "(none)");
+    CHECK_STR(name_at(&made, T + 40), "both");
+    CHECK_STR(name_at(&made, T + 80), "(none)");
     done(&made);
 }
 
