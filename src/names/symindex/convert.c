@@ -419,6 +419,7 @@ static enum sonde_status run(struct convert *c, struct sonde__symindex_made *mad
         c->work_left = c->work_all; /* units that used all of it do not cost the symbols */
         convert_symbols(c);
         convert_exports(c);
+        convert_outer_names(c);
     }
     if (c->status == SONDE_OK && c->piece_count == 0 && c->symbol_count == 0) {
         return SONDE_ABSENT;

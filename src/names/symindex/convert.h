@@ -482,6 +482,8 @@ enum {
 void convert_candidate(struct convert *c, struct candidates *to, struct candidate candidate);
 void convert_macho_symbols(struct convert *c, struct candidates *to);
 
+/* Needs the symbols of all, the pieces and scopes of all units. */
+void convert_outer_names(struct convert *c);
 void convert_merge(struct convert *c);
 
 /* --- encode.c --- */

@@ -7,6 +7,7 @@ set(sources
     convert_macho.c
     convert_merge.c
     convert_names.c
+    convert_outer.c
     convert_plan.c
     convert_sites.c
     convert_slices.c

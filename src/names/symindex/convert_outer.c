@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Names with scope and parameters for functions whose debug information has only plain ones.
+ *
+ * gcc gives no linkage name to what is local to a unit (lambdas, anonymous namespaces), and clang
+ * at -g1 to nothing. The symbol at a function's code has it: an Itanium name whose own part says
+ * the plain name. Inlined calls have no code of their own, so theirs stay plain. What a compiler
+ * made of a function (".isra.0", ".cold") is that function, as where there is a linkage name. */
+#include <string.h>
+
+#include "convert.h"
+#include "mem_heap.h"
+
+/* Aliases that are looked at: identical functions that a linker put together have some dozens. */
+enum { STD_NAMES = 6, LENGTH_DIGITS = 12, ALIASES_MAX = 256 };
+
+static bool is_encoded(const struct string *name)
+{
+    return name->size > 2 && name->text[0] == '_' && (name->text[1] == 'Z' || name->text[1] == 'R');
+}
+
+/* Bytes of a symbol's name without what stands behind the encoding. */
+static uint32_t encoded_size(const struct string *name)
+{
+    const char *dot = memchr(name->text, '.', name->size);
+    return dot != NULL ? (uint32_t)(dot - name->text) : name->size;
+}
+
+static bool contains(const struct string *name, const char *part, size_t size)
+{
+    return memmem(name->text, name->size, part, size) != NULL;
+}
+
+/* Classes of the standard library whose names are two letters (Itanium ABI §5.1.10). */
+static bool is_abbreviated(const char *plain, size_t size)
+{
+    static const char *const names[STD_NAMES] = {"basic_string",  "allocator",      "basic_istream",
+                                                 "basic_ostream", "basic_iostream", "string"};
+    for (unsigned i = 0; i < STD_NAMES; i++) {
+        if (strlen(names[i]) == size && memcmp(names[i], plain, size) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Can the function of that plain name have this symbol? Operators have codes of their own. */
+static bool is_name_of(const struct string *symbol, const struct string *plain)
+{
+    char part[LENGTH_DIGITS + CONVERT_NAME_MAX + 1];
+    const char *at = plain->text;
+    const char *arguments;
+    size_t size = plain->size;
+    uint32_t digits = LENGTH_DIGITS;
+    if (!is_encoded(symbol)) {
+        return false;
+    }
+    if (size > 8 && memcmp(at, "operator", 8) == 0) {
+        return true;
+    }
+    if (size > 1 && at[0] == '~') {
+        at++;
+        size--;
+    }
+    arguments = memchr(at, '<', size);
+    size = arguments != NULL && arguments != at ? (size_t)(arguments - at) : size;
+    if (size == 0 || size > CONVERT_NAME_MAX) {
+        return false;
+    }
+    for (size_t left = size; left != 0; left /= 10) {
+        part[--digits] = (char)('0' + left % 10);
+    }
+    memcpy(part + LENGTH_DIGITS, at, size);
+    return contains(symbol, part + digits, LENGTH_DIGITS - digits + size) ||
+           is_abbreviated(at, size);
+}
+
+/* The first alias of a symbol; they stand in the order of symbols. */
+static size_t first_alias(const struct convert *c, uint32_t symbol)
+{
+    size_t low = 0, high = c->alias_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (c->aliases[middle].symbol < symbol) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static uint32_t without_clone(struct convert *c, uint32_t name)
+{
+    const struct string text = c->strings.all[name];
+    uint32_t size = encoded_size(&text);
+    return size != text.size ? convert_string(c, text.text, size) : name;
+}
+
+/* The encoded name of a plain one, of the symbol that holds an address; 0: there is none. */
+static uint32_t find_encoded(struct convert *c, uint32_t at, uint32_t plain)
+{
+    size_t low = 0, high = c->symbol_count;
+    while (low < high) { /* the first symbol behind it */
+        size_t middle = low + (high - low) / 2;
+        if (c->symbols[middle].start <= at) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == 0 || at - c->symbols[low - 1].start >= c->symbols[low - 1].size) {
+        return 0;
+    }
+    uint32_t symbol = (uint32_t)(low - 1);
+    if (is_name_of(&c->strings.all[c->symbols[symbol].name], &c->strings.all[plain])) {
+        return without_clone(c, c->symbols[symbol].name);
+    }
+    size_t first = first_alias(c, symbol);
+    for (size_t i = first;
+         i < c->alias_count && i - first < ALIASES_MAX && c->aliases[i].symbol == symbol; i++) {
+        if (is_name_of(&c->strings.all[c->aliases[i].name], &c->strings.all[plain])) {
+            return without_clone(c, c->aliases[i].name);
+        }
+    }
+    return 0;
+}
+
+static bool any_encoded(const struct convert *c)
+{
+    for (size_t i = 0; i < c->symbol_count; i++) {
+        if (is_encoded(&c->strings.all[c->symbols[i].name])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void convert_outer_names(struct convert *c)
+{
+    enum { SAID, PLAIN };
+    uint8_t *kinds; /* of each scope: is its outermost function's name plain? */
+    if (!any_encoded(c) || c->scope_count == 0) {
+        return;
+    }
+    kinds = sonde__mem_alloc_zeroed(c->scope_count);
+    if (kinds == NULL) {
+        c->status = SONDE_MEMORY;
+        return;
+    }
+    for (size_t i = 0; i < c->scope_count; i++) { /* callers stand before what is inlined there */
+        const struct scope *scope = &c->scopes[i];
+        kinds[i] = scope->parent != CONVERT_NONE ? kinds[scope->parent]
+                   : scope->name != 0 && !is_encoded(&c->strings.all[scope->name]) ? PLAIN
+                                                                                   : SAID;
+    }
+    for (size_t i = 0; i < c->piece_count && c->status == SONDE_OK; i++) {
+        uint32_t scope = c->pieces[i].scope;
+        if (scope == CONVERT_NONE || kinds[scope] == SAID) {
+            continue;
+        }
+        kinds[scope] = c->scopes[scope].parent != CONVERT_NONE ? SAID : PLAIN;
+        while (c->scopes[scope].parent != CONVERT_NONE) {
+            scope = c->scopes[scope].parent;
+        }
+        if (kinds[scope] == PLAIN) {
+            uint32_t name = find_encoded(c, c->pieces[i].start, c->scopes[scope].name);
+            c->scopes[scope].name = name != 0 ? name : c->scopes[scope].name;
+            kinds[scope] = SAID;
+        }
+    }
+    sonde__mem_free(kinds);
+}
