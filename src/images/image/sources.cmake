@@ -4,11 +4,14 @@ set(sources
     image_elf.c
     image_elf_cfi.c
     image_elf_compressed.c
+    image_elf_go.c
     image_elf_note.c
     image_elf_symbols.c
     image_elf_versions.c
+    image_go.c
     image_macho.c
     image_macho_binds.c
+    image_go.c
     image_macho_container.c
     image_macho_exports.c
     image_macho_fixups.c
