@@ -38,7 +38,8 @@ enum sonde_found_by {
     X(MOVED, "moved")               /* the thread ran while it was read passively */               \
     X(NOT_READ, "not read")         /* the thread could not be read at all: see the status */      \
     X(COSTLY,                                                                                      \
-      "costly") /* what comes next has no CFI, and to search for it costs more than is left */
+      "costly") /* what comes next has no CFI, and to search for it costs more than is left */     \
+    X(SWITCHED, "stack switch") /* the stack goes on on another one, and nothing says where */
 
 enum sonde_end_reason {
 #define SONDE_END_ENUM_(name, text) SONDE_END_##name,

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "image_go.h"
+
 /* GNU build-id note or Mach-O UUID. */
 #define SONDE__BUILD_ID_MAX 32
 struct sonde__build_id {
@@ -52,6 +54,7 @@ struct sonde__image {
     uint64_t bias;    /* address - vaddr */
     struct sonde__build_id build_id;
     struct sonde__cfi cfi;
+    struct sonde__go go;              /* a Go program's functions; data null: no Go program */
     const struct sonde__rules *rules; /* compiled table, or null: cfi is walked in place */
     uint32_t flags;
     uint8_t arch;      /* enum sonde__arch */

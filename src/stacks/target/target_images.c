@@ -280,6 +280,7 @@ static bool load_image(struct builder *b, const struct group *g, struct sonde__i
     }
     if (loaded.readable) {
         (void)sonde__elf_cfi(&loaded.elf, &image.cfi);
+        (void)sonde__elf_go(&loaded.elf, &image.go);
         if (id.size == 0) {
             (void)sonde__elf_build_id(&loaded.elf, &id);
         }

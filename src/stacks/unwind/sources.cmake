@@ -4,6 +4,7 @@ set(sources
     unwind_compact.c
     unwind_expression.c
     unwind_full.c
+    unwind_go.c
     unwind_infer.c
     unwind_link.c
     unwind_memo.c

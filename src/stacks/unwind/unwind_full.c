@@ -5,6 +5,7 @@
  * Registers without a rule keep their value, caller-saved ones too: assembler that bases its CFA
  * on one keeps it over its calls, and says so by leaving it out. gdb does the same. */
 #include "unwind_expression.h"
+#include "unwind_go.h"
 #include "unwind_step.h"
 
 struct full_row {
@@ -199,6 +200,10 @@ enum sonde__step sonde__step_full(struct sonde__walker *walker)
     struct sonde__cfi_fde fde;
     for (unsigned i = 0; image != NULL && i < 2; i++) {
         uint64_t vaddr = sonde__frame_lookup_pc(&walker->frame) - image->bias;
+        struct sonde__rule rule;
+        if (sections[i] == SONDE__CFI_DEBUG_FRAME && sonde__go_rule(walker, vaddr, &rule)) {
+            break;
+        }
         if (!sonde__cfi_fde_find_in(&image->cfi, walker->arch, sections[i], vaddr, &fde)) {
             continue;
         }

@@ -3,6 +3,7 @@
 
 #include "arch_sigframe.h"
 #include "base_mem.h"
+#include "unwind_go.h"
 
 /* A handler on an alternate stack that lies above the thread's own stack goes down once, and it may
  * have interrupted a switch to yet another stack. */
@@ -133,6 +134,9 @@ struct sonde__rule sonde__walker_rule_slow(const struct sonde__walker *walker, u
     if (image->rules == NULL) {
         rule = sonde__compact_find(&image->cfi, walker->arch, SONDE__CFI_EH_FRAME, vaddr);
     }
+    if (rule.cfa == SONDE__RULE_NONE && sonde__go_rule(walker, vaddr, &rule)) {
+        return rule;
+    }
     if (rule.cfa == SONDE__RULE_NONE && image->cfi.debug_frame != NULL) {
         rule = sonde__compact_find(&image->cfi, walker->arch, SONDE__CFI_DEBUG_FRAME, vaddr);
     }
@@ -241,6 +245,12 @@ enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker)
     uint64_t fp = 0;
     enum sonde__step by_code = SONDE__STEP_OTHER;
     walker->was_signal = false;
+    if (sonde__step_go(walker, &by_code)) {
+        if (by_code == SONDE__STEP_ON) {
+            follow_frame(walker);
+        }
+        return by_code;
+    }
     if (walker->walk->is_brief && !walker->is_proof) {
         return sonde__step_end(walker, SONDE_END_COSTLY, frame->pc);
     }

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Go's table says for each instruction how far the stack pointer has moved since the function's
+ * entry. The return address is next to the caller's stack pointer on x86-64, at the bottom of the
+ * frame on aarch64; where the caller's frame pointer is follows from what the assembler of Go puts
+ * at the start of each function that has a frame.
+ *
+ * A thread of a Go program has a system stack (g0) and runs goroutines on stacks of their own. Few
+ * functions of the runtime change stacks, and for these the table says nothing useful. They are
+ * known by name. Structures of the runtime that are read are checked before they are believed. */
+#include "unwind_go.h"
+
+#include "base_mem.h"
+
+enum role {
+    ORDINARY,
+    SIGRETURN,   /* the end of a signal handler */
+    ROOT,        /* nothing called it, or nothing that it returns to */
+    ENTRY,       /* of the program: nothing called it, or the C library */
+    SYSTEMSTACK, /* on the system stack, called by a function on a goroutine's stack */
+    ASMCGOCALL,  /* the same, and keeps where it came from */
+    SWITCH,      /* on the system stack; it leaves no trace of where it came from */
+};
+
+struct known {
+    const char *name;
+    enum role role;
+};
+
+/* Behind "runtime.". mcall calls what never returns to it: its goroutine waits, and runs on from
+ * another place. */
+static const struct known known[] = {
+    {"goexit", ROOT},
+    {"clone", ROOT},
+    {"mcall", ROOT},
+    {"rt0_go", ENTRY},
+    {"sigreturn", SIGRETURN},
+    {"sigreturn__sigaction", SIGRETURN},
+    {"systemstack", SYSTEMSTACK},
+    {"asmcgocall", ASMCGOCALL},
+    {"morestack", SWITCH},
+    {"cgocallback", SWITCH},
+};
+
+static enum role role_of(const char *name)
+{
+    static const char prefix[] = "runtime.";
+    for (unsigned i = 0; i < sizeof prefix - 1; i++) {
+        if (name[i] != prefix[i]) {
+            return ORDINARY;
+        }
+    }
+    for (unsigned i = 0; i < sizeof known / sizeof *known; i++) {
+        if (sonde__base_str_compare(name + sizeof prefix - 1, known[i].name) == 0) {
+            return known[i].role;
+        }
+    }
+    return ORDINARY;
+}
+
+/* The function at which the walker stands. */
+static bool find_function(const struct sonde__walker *walker, uint64_t vaddr,
+                          struct sonde__go_function *ret_function, enum role *ret_role)
+{
+    const struct sonde__go *go = &walker->image->go;
+    const struct sonde__frame *frame = &walker->frame;
+    if (go->data == NULL || !sonde__image_go_find(go, vaddr, ret_function)) {
+        return false;
+    }
+    *ret_role = role_of(ret_function->name);
+    if (!frame->exact && vaddr + 1 == ret_function->end &&
+        vaddr == frame->pc - 1 - walker->image->bias) {
+        /* what the kernel calls returns to the very start of a function */
+        struct sonde__go_function next;
+        if (sonde__image_go_find(go, vaddr + 1, &next) && role_of(next.name) == SIGRETURN) {
+            *ret_function = next;
+            *ret_role = SIGRETURN;
+        }
+    }
+    return true;
+}
+
+/* --- the rule --- */
+
+/* Bytes of the instruction that saves rbp at `distance` from rsp. */
+static unsigned save_bytes(int32_t distance)
+{
+    return distance == 0 ? 4 : distance < 128 ? 5 : 8;
+}
+
+/* Has rbp been saved at the instruction that is next, somewhere behind the prologue's change of
+ * rsp? The assembler of Go moves rsp first, by all of the frame, and then saves; since Go 1.21 it
+ * pushes, and rbp alone has been moved. */
+static bool is_saved(const struct sonde__go_value *v, uint64_t vaddr)
+{
+    int32_t first = v->start == v->first ? v->value : v->second;
+    uint64_t after = vaddr - v->first;
+    return first == 8 ? after > 0 : after >= save_bytes(first - 8);
+}
+
+static struct sonde__rule rule_x86_64(const struct sonde__go_value *v, uint64_t vaddr, bool exact)
+{
+    struct sonde__rule rule = {
+        .cfa = SONDE__RULE_SP,
+        .cfa_offset = v->value + 8,
+        .ra_from = SONDE__FROM_CFA,
+        .ra_offset = -8,
+        .fp_from = SONDE__FROM_KEPT,
+    };
+    if (v->value >= 8 && (!exact || is_saved(v, vaddr))) {
+        rule.fp_from = SONDE__FROM_CFA;
+        rule.fp_offset = -16;
+    }
+    return rule;
+}
+
+static struct sonde__rule rule_aarch64(const struct sonde__go_value *v, uint64_t vaddr, bool exact)
+{
+    struct sonde__rule rule = {
+        .cfa = SONDE__RULE_SP, .cfa_offset = v->value, .ra_from = SONDE__FROM_KEPT};
+    if (v->value >= 8) {
+        rule.ra_from = SONDE__FROM_SP;
+        rule.fp_from = exact && vaddr == v->first ? SONDE__FROM_KEPT : SONDE__FROM_SP;
+        rule.fp_offset = rule.fp_from == SONDE__FROM_SP ? -8 : 0;
+    }
+    return rule;
+}
+
+/* By the table alone, whatever the function is. */
+static bool find_rule(const struct sonde__walker *walker, const struct sonde__go_function *function,
+                      uint64_t vaddr, struct sonde__rule *ret_rule)
+{
+    struct sonde__go_value v;
+    if (!sonde__image_go_value(&walker->image->go, function, function->stack_values, vaddr, &v) ||
+        v.value < 0 || v.value > INT32_MAX - 8) {
+        return false;
+    }
+    *ret_rule = walker->arch == SONDE__ARCH_X86_64 ? rule_x86_64(&v, vaddr, walker->frame.exact)
+                                                   : rule_aarch64(&v, vaddr, walker->frame.exact);
+    return true;
+}
+
+bool sonde__go_rule(const struct sonde__walker *walker, uint64_t vaddr,
+                    struct sonde__rule *ret_rule)
+{
+    struct sonde__rule rule = {.cfa = SONDE__RULE_NONE};
+    struct sonde__go_function function;
+    enum role role;
+    if (!find_function(walker, vaddr, &function, &role)) {
+        return false;
+    }
+    if (role == ORDINARY) {
+        (void)find_rule(walker, &function, vaddr, &rule);
+    }
+    *ret_rule = rule;
+    return true;
+}
+
+/* --- the functions that change stacks --- */
+
+/* To a caller on any stack. */
+static enum sonde__step stand_at(struct sonde__walker *walker, uint64_t pc, uint64_t sp)
+{
+    struct sonde__frame *frame = &walker->frame;
+    if (walker->made_left-- == 0) {
+        return sonde__step_end(walker, SONDE_END_NO_PROGRESS, frame->pc);
+    }
+    frame->pc = sonde__arch_strip_pac(walker->arch, pc);
+    frame->sp = sp;
+    frame->lr_known = false;
+    frame->exact = false;
+    frame->found = SONDE_FOUND_CFI;
+    return SONDE__STEP_ON;
+}
+
+static enum sonde__step end_switched(struct sonde__walker *walker)
+{
+    return sonde__step_end(walker, SONDE_END_SWITCHED, walker->frame.pc);
+}
+
+/* Is `pc` a return address of a call? *ret_target: where the call goes, 0: by a pointer. */
+static bool is_return(struct sonde__walker *walker, uint64_t pc, uint64_t *ret_target)
+{
+    uint8_t code[8];
+    unsigned size = walker->arch == SONDE__ARCH_X86_64 ? 8 : 4;
+    struct sonde__walker looker = *walker;
+    return pc > size && sonde__walker_is_code(&looker, pc - 1) &&
+           sonde__walker_read(walker, pc - size, code, size) &&
+           sonde__arch_is_call_before(walker->arch, pc, code, size, ret_target);
+}
+
+/* Where a table's rule leads, if a call leads from there. */
+static bool step_by_table(struct sonde__walker *walker, const struct sonde__rule *rule)
+{
+    struct sonde__walker trial = *walker;
+    uint64_t target = 0;
+    if (sonde__rule_apply(&trial, rule) != SONDE__STEP_ON ||
+        !is_return(walker, trial.frame.pc, &target)) {
+        return false;
+    }
+    walker->frame = trial.frame;
+    walker->made_left = trial.made_left;
+    return true;
+}
+
+/* asmcgocall keeps the goroutine, and how far its stack pointer was below the end of its stack, or
+ * null and the stack pointer itself where it did not change stacks. */
+static enum sonde__step step_asmcgocall(struct sonde__walker *walker)
+{
+    bool is_x86 = walker->arch == SONDE__ARCH_X86_64;
+    uint64_t sp = walker->frame.sp;
+    uint64_t g = 0, depth = 0, end = 0, pc = 0, target = 0;
+    struct sonde__reader *reader = walker->reader;
+    if (!sonde__reader_word(reader, sp + (is_x86 ? 48 : 0), &g) ||
+        !sonde__reader_word(reader, sp + (is_x86 ? 40 : 8), &depth)) {
+        return sonde__step_end(walker, SONDE_END_UNREADABLE, sp);
+    }
+    uint64_t caller = depth;
+    if (g != 0) {
+        if (!sonde__reader_word(reader, g + 8, &end)) { /* g.stack.hi */
+            return end_switched(walker);
+        }
+        caller = end - depth;
+    }
+    if (!sonde__reader_word(reader, caller, &pc) || !is_return(walker, pc, &target)) {
+        return end_switched(walker);
+    }
+    if (!is_x86) {
+        walker->frame.fp_known = sonde__reader_word(reader, caller - 8, &walker->frame.fp);
+    }
+    return stand_at(walker, pc, caller + (is_x86 ? 8 : 16));
+}
+
+/* A function of Go ends its frame, without the return address, at `end`, calls `callee` and has put
+ * the return address at `slot`. */
+static bool is_call_slot(struct sonde__walker *walker, uint64_t slot, uint64_t end, uint64_t callee,
+                         uint64_t *ret_pc)
+{
+    const struct sonde__image *image = walker->image;
+    struct sonde__go_function function;
+    struct sonde__go_value v;
+    uint64_t pc = 0, target = 0;
+    return sonde__reader_word(walker->reader, slot, &pc) &&
+           sonde__image_go_find(&image->go, pc - 1 - image->bias, &function) &&
+           sonde__image_go_value(&image->go, &function, function.stack_values, pc - 1 - image->bias,
+                                 &v) &&
+           v.value >= 8 && slot + 8 + (uint64_t)v.value == end && is_return(walker, pc, &target) &&
+           target == callee && (*ret_pc = pc) != 0;
+}
+
+/* Frames of functions that call systemstack are small. */
+#define FRAME_BYTES_MAX 4096
+
+/* systemstack has no frame and leaves rbp alone: it points to where its caller has saved its own,
+ * which is at the end of the caller's frame. Below that lies the return address, which a call of
+ * systemstack has left in a frame that is exactly so large. */
+static enum sonde__step step_systemstack(struct sonde__walker *walker,
+                                         const struct sonde__go_function *function)
+{
+    const struct sonde__frame *frame = &walker->frame;
+    uint64_t callee = function->start + walker->image->bias;
+    uint64_t end = frame->fp + 8, found = 0, found_at = 0;
+    if (walker->arch != SONDE__ARCH_X86_64 || !frame->fp_known || (frame->fp & 7) != 0) {
+        return end_switched(walker);
+    }
+    for (uint64_t slot = frame->fp - 8; frame->fp - slot <= FRAME_BYTES_MAX; slot -= 8) {
+        uint64_t pc = 0;
+        if (is_call_slot(walker, slot, end, callee, &pc)) {
+            if (found != 0) {
+                return end_switched(walker); /* one of them is a leftover */
+            }
+            found = pc;
+            found_at = slot;
+        }
+    }
+    return found != 0 ? stand_at(walker, found, found_at + 8) : end_switched(walker);
+}
+
+static enum sonde__step step_role(struct sonde__walker *walker, enum role role,
+                                  const struct sonde__go_function *function,
+                                  const struct sonde__rule *rule)
+{
+    /* as the next instruction: not called yet, or on its way */
+    if ((walker->frame.exact || role == ENTRY) && rule->cfa != SONDE__RULE_NONE &&
+        step_by_table(walker, rule)) {
+        return SONDE__STEP_ON;
+    }
+    switch (role) {
+    case ROOT:
+    case ENTRY:
+        return sonde__step_end(walker, SONDE_END_ROOT, walker->frame.pc);
+    case SYSTEMSTACK:
+        return step_systemstack(walker, function);
+    case ASMCGOCALL:
+        return step_asmcgocall(walker);
+    default:
+        return end_switched(walker);
+    }
+}
+
+bool sonde__step_go(struct sonde__walker *walker, enum sonde__step *ret_step)
+{
+    struct sonde__go_function function;
+    struct sonde__rule rule = {.cfa = SONDE__RULE_NONE};
+    enum role role;
+    sonde__walker_locate(walker, sonde__frame_lookup_pc(&walker->frame));
+    if (walker->image == NULL || walker->image->go.data == NULL) {
+        return false;
+    }
+    uint64_t vaddr = sonde__frame_lookup_pc(&walker->frame) - walker->image->bias;
+    if (!find_function(walker, vaddr, &function, &role) || role == SIGRETURN) {
+        return false;
+    }
+    walker->was_signal = false;
+    (void)find_rule(walker, &function, vaddr, &rule);
+    if (role != ORDINARY) {
+        *ret_step = step_role(walker, role, &function, &rule);
+    } else if (rule.cfa != SONDE__RULE_NONE) {
+        *ret_step = sonde__rule_apply(walker, &rule);
+    } else {
+        return false;
+    }
+    if (walker->regs != NULL) { /* Go keeps no registers over calls */
+        walker->regs->known = 0;
+    }
+    return true;
+}
