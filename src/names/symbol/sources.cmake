@@ -12,6 +12,7 @@ set(sources
     symbol_build.c
     symbol_choose.c
     symbol_flatten.c
+    symbol_go.c
     symbol_index.c
     symbol_objc.c
     symbol_plt.c

@@ -9,6 +9,7 @@
 #include "image_cfi.h"
 #include "image_elf_format.h"
 #include "mem_heap.h"
+#include "symbol_go.h"
 #include "symbol_index.h"
 #include "symbol_layout.h"
 
@@ -135,7 +136,11 @@ static enum sonde_status find_sources(struct symbol_build *build, const struct s
     }
     (void)sonde__elf_dynamic_symbols(elf, &index->tables[SYMBOL_TABLE_DYNSYM]);
     build->views[SYMBOL_TABLE_OBJC] = elf;
-    if (sonde__objc_symbols_make(elf, &index->objc) != SONDE_OK) {
+    bool is_stripped = index->tables[SYMBOL_TABLE_SYMTAB].count == 0 &&
+                       index->tables[SYMBOL_TABLE_DEBUG].count == 0;
+    if (sonde__objc_symbols_make(elf, &index->objc) != SONDE_OK ||
+        (is_stripped && index->objc.symbols.count == 0 &&
+         sonde__go_symbols_make(elf, &index->objc) != SONDE_OK)) {
         return sonde__base_fail(ret_error, SONDE_MEMORY, "no memory for a symbol index", NULL, 0,
                                 0);
     }

@@ -24,7 +24,7 @@ enum symbol_table {
     SYMBOL_TABLE_SYMTAB, /* .symtab of the image's file */
     SYMBOL_TABLE_DEBUG,  /* .symtab of the separate debug file */
     SYMBOL_TABLE_DYNSYM, /* .dynsym of the image */
-    SYMBOL_TABLE_OBJC,   /* made of the image's method lists; has no PLT stubs */
+    SYMBOL_TABLE_OBJC,   /* made of what the image's runtime reads; has no PLT stubs */
 };
 #define SYMBOL_TABLE_COUNT 4u
 

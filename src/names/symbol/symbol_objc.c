@@ -348,7 +348,7 @@ static void find_modules(struct reader *r)
     }
 }
 
-static uint16_t find_text_section(const struct sonde__elf *elf)
+uint16_t sonde__objc_text_section(const struct sonde__elf *elf)
 {
     struct sonde__elf_section section;
     for (uint32_t i = 1; i < elf->shnum && i < SONDE__SHN_ABS; i++) {
@@ -370,7 +370,7 @@ enum sonde_status sonde__objc_symbols_make(const struct sonde__elf *elf,
         return SONDE_OK;
     }
     r.arch = elf->machine == SONDE__EM_AARCH64 ? SONDE__ARCH_AARCH64 : SONDE__ARCH_X86_64;
-    r.text_section = find_text_section(elf);
+    r.text_section = sonde__objc_text_section(elf);
     r.work_left = (uint64_t)(elf->file.end - elf->file.begin) / 8;
     read_pointers(&r);
     find_modules(&r);

@@ -25,6 +25,8 @@ struct sonde__objc_symbols {
  * _done(), also after a failure. */
 SONDE_NODISCARD enum sonde_status sonde__objc_symbols_make(const struct sonde__elf *elf,
                                                            struct sonde__objc_symbols *ret_symbols);
+/* The section that such symbols are said to be of. */
+uint16_t sonde__objc_text_section(const struct sonde__elf *elf);
 void sonde__objc_symbols_done(struct sonde__objc_symbols *symbols);
 
 #endif

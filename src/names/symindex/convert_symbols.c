@@ -9,7 +9,7 @@
 #include "convert.h"
 #include "image_cfi.h"
 #include "mem_heap.h"
-#include "symbol_objc.h"
+#include "symbol_go.h"
 
 /* Mapping symbols of ARM, AArch64 and RISC-V ($x, $d, $a, $t, with .suffix) and assembler-local
  * labels are no functions. */
@@ -185,12 +185,15 @@ static void choose(struct convert *c, const struct sonde__cfi *cfi, const struct
     }
 }
 
-/* Objective-C's methods: their names stay when symbols are stripped. */
-static void add_methods(struct convert *c, const struct sonde__elf *elf, struct candidates *to)
+/* Objective-C's methods and Go's functions: their names stay when symbols are stripped. */
+static void add_kept(struct convert *c, const struct sonde__elf *elf, bool is_stripped,
+                     struct candidates *to)
 {
     struct sonde__objc_symbols methods;
     struct sonde__elf_symbol symbol;
-    if (sonde__objc_symbols_make(elf, &methods) != SONDE_OK) {
+    if (sonde__objc_symbols_make(elf, &methods) != SONDE_OK ||
+        (is_stripped && methods.symbols.count == 0 &&
+         sonde__go_symbols_make(elf, &methods) != SONDE_OK)) {
         c->status = SONDE_MEMORY;
     }
     for (uint32_t i = 0;
@@ -210,11 +213,14 @@ static void add_methods(struct convert *c, const struct sonde__elf *elf, struct 
 static bool elf_symbols(struct convert *c, struct candidates *to, struct sonde__cfi *ret_cfi)
 {
     const struct sonde__elf *code = c->source->image != NULL ? c->source->image : c->source->debug;
+    struct sonde__elf_section section;
     add_tables(c, c->source->debug, to);
     if (c->source->image != NULL) {
         add_tables(c, c->source->image, to);
     }
-    add_methods(c, code, to);
+    bool is_stripped = !sonde__elf_section_by_type(code, SONDE__SHT_SYMTAB, &section) &&
+                       !sonde__elf_section_by_type(c->source->debug, SONDE__SHT_SYMTAB, &section);
+    add_kept(c, code, is_stripped, to);
     return (code->machine == SONDE__EM_X86_64 || code->machine == SONDE__EM_AARCH64) &&
            sonde__elf_cfi(code, ret_cfi);
 }

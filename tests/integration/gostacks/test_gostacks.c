@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Stacks and names of Go programs, stripped or not: the chain of calls is what Go's runtime says
+ * itself, and every thread's stack ends where the thread begins. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "test.h"
+
+/* The functions of the thread that waits, from the first that is Go's own on, a line each; and what
+ * the program said. In `ends`: a line for each stack that does not end at its root. */
+static const char look[] =
+    "mkfifo said hold; ./program < hold > said & P=$!; exec 9> hold\n"
+    "while read line; do case $line in ready) break;; esac; echo $line; done < said > expected\n"
+    "i=0; until \"$S\" stacks $P > stacks && grep -q 'blocked in read' stacks; do\n"
+    "i=$((i + 1)); [ $i -lt 50 ]; sleep 0.1; done\n"
+    "kill $P\n"
+    "awk '/^thread/ { on = / blocked in read/ } on && $1 ~ /^#/ && !/\\[inlined\\]/ { print $2 }' "
+    "stacks | sed 's/+0x[0-9a-f]*$//; s/\\.abi0$//' > all\n"
+    "sed -n '/^main\\.wait$/,$p' all > got\n"
+    "diff expected got >&2 || { cat stacks >&2; exit 1; }\n"
+    "if grep 'stack ends here' stacks >&2; then cat stacks >&2; exit 1; fi\n"
+    "for word in $WORDS; do grep -q \"$word\" stacks || { echo no $word >&2; cat stacks >&2; "
+    "exit 1; }; done\n";
+
+static void check(const char *folder, const char *build, const char *words)
+{
+    char command[16384];
+    const char *cache = getenv("SONDE_CACHE");
+    snprintf(command, sizeof command,
+             "command -v go >/dev/null || exit 77\n"
+             "cd '%s'; rm -f said hold; S='%s/cli/sonde'; WORDS='%s'\n"
+             "export GO111MODULE=off GOFLAGS= GOCACHE=\"%s/go-build\"\n"
+             "%s -o program '%s/tests/integration/gostacks/%smain.go'\n%s",
+             test_folder(), test_build_dir(), words,
+             cache != NULL ? cache : "${XDG_CACHE_HOME:-$HOME/.cache}/sonde", build,
+             test_source_dir(), folder, look);
+    const char *const argv[] = {"sh", "-ec", command, NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 380);
+    if (run.status == 77) {
+        SKIP("no Go here");
+    }
+    if (run.status != 0) {
+        FAIL("ended with %d: %s%s", run.status, run.out, run.err);
+    }
+    test_run_done(&run);
+}
+
+TEST_TIMEOUT(with_symbols, 400)
+{
+    check("", "CGO_ENABLED=0 go build", "main.deep runtime.sysmon runtime.clone");
+}
+
+TEST_TIMEOUT(stripped, 400)
+{
+    check("", "CGO_ENABLED=0 go build -ldflags='-s -w'",
+          "main.deep runtime.sysmon runtime.mstart runtime.clone");
+}
+
+TEST_TIMEOUT(position_independent, 400)
+{
+    check("", "CGO_ENABLED=0 go build -buildmode=pie -ldflags='-s -w'",
+          "main.deep runtime.sysmon runtime.mstart runtime.clone");
+}
+
+/* The stack of C is the thread's own; that of the goroutine that called it is elsewhere. */
+TEST_TIMEOUT(through_c, 400)
+{
+    check("cgo/", "go build -ldflags='-s -w'", "runtime.asmcgocall runtime.sysmon start_thread");
+}
+
+/* The linker merges the table of functions with other data. */
+TEST_TIMEOUT(through_c_position_independent, 400)
+{
+    check("cgo/", "go build -buildmode=pie -ldflags='-s -w'",
+          "runtime.asmcgocall runtime.sysmon start_thread");
+}
