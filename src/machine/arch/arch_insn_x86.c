@@ -1,35 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* By the opcode maps of Intel SDM volume 2, appendix A: what compilers emit in small functions.
- * arch_x86_insn.c knows the length of every instruction, and of most nothing else; here the
- * operands count, and an instruction that is not known is refused. */
+ * Here the operands count, and an instruction that is not known is refused. */
 #include "arch_insn.h"
-
-struct cursor {
-    const uint8_t *at, *end;
-    bool cut;
-    bool is_16, is_address_32, is_repeat_f2, is_repeat_f3;
-    uint8_t rex;
-    uint8_t modrm;
-    bool is_relative; /* the place is relative to the next instruction */
-};
-
-static uint8_t next(struct cursor *c)
-{
-    if (c->at >= c->end) {
-        c->cut = true;
-        return 0;
-    }
-    return *c->at++;
-}
-
-static int64_t little(struct cursor *c, unsigned bytes)
-{
-    uint64_t value = 0;
-    for (unsigned i = 0; i < bytes; i++) {
-        value |= (uint64_t)next(c) << (8 * i);
-    }
-    return bytes == 8 ? (int64_t)value : (int64_t)(value << (64 - 8 * bytes)) >> (64 - 8 * bytes);
-}
+#include "arch_x86_form.h"
 
 static struct sonde__insn_value in_reg(unsigned reg)
 {
@@ -40,64 +13,45 @@ static const struct sonde__insn_value in_imm = {SONDE__OPERAND_IMM, 0};
 static const struct sonde__insn_value in_place = {SONDE__OPERAND_MEM, 0};
 
 /* A general register of `bits`; of 8, the first four have a second half without a REX prefix. */
-static struct sonde__insn_value general(const struct cursor *c, unsigned reg, unsigned bits)
+static struct sonde__insn_value general(const struct sonde__x86_form *f, unsigned reg,
+                                        unsigned bits)
 {
-    if (bits == 8 && c->rex == 0 && reg >= 4 && reg < 8) {
+    if (bits == 8 && f->rex == 0 && reg >= 4 && reg < 8) {
         return in_reg(SONDE__INSN_HIGH + reg - 4);
     }
     return in_reg(reg);
 }
 
-static unsigned middle(const struct cursor *c)
+static unsigned middle(const struct sonde__x86_form *f)
 {
-    return (c->modrm >> 3 & 7u) + (c->rex & 4 ? 8 : 0);
+    return (f->modrm >> 3 & 7u) + (f->rex & 4 ? 8 : 0);
 }
 
-/* The ModRM byte, and the place that it may lead to. Returns the operand that it is. */
-static struct sonde__insn_value modrm(struct cursor *c, struct sonde__insn *insn, unsigned bits,
-                                      bool is_vector)
+/* The operand that ModRM's low bits name: a register, or the place in memory, which is set. */
+static struct sonde__insn_value operand(const struct sonde__x86_form *f, struct sonde__insn *insn,
+                                        unsigned bits, bool is_vector)
 {
-    unsigned mod, rm, low;
-    c->modrm = next(c);
-    mod = c->modrm >> 6;
-    low = c->modrm & 7;
-    rm = low + (c->rex & 1 ? 8 : 0);
+    unsigned mod = f->modrm >> 6, low = f->modrm & 7, high = f->rex & 1 ? 8 : 0;
     if (mod == 3) {
-        return is_vector ? in_reg(SONDE__INSN_VECTOR_FIRST + rm) : general(c, rm, bits);
+        return is_vector ? in_reg(SONDE__INSN_VECTOR_FIRST + low + high)
+                         : general(f, low + high, bits);
     }
-    insn->base = (uint8_t)rm;
     if (low == 4) {
-        uint8_t sib = next(c);
-        unsigned index = (sib >> 3 & 7u) + (c->rex & 2 ? 8 : 0);
-        low = sib & 7;
-        insn->base = (uint8_t)(low + (c->rex & 1 ? 8 : 0));
+        unsigned index = (f->sib >> 3 & 7u) + (f->rex & 2 ? 8 : 0);
+        low = f->sib & 7;
         if (index != 4) {
             insn->index = (uint8_t)index;
-            insn->index_shift = sib >> 6;
+            insn->index_shift = f->sib >> 6;
         }
-        if (low == 5 && mod == 0) {
-            insn->base = SONDE__INSN_NO_REG;
-            insn->offset = little(c, 4);
-        }
-    } else if (low == 5 && mod == 0) {
-        insn->base = SONDE__INSN_NO_REG;
-        insn->offset = little(c, 4);
-        c->is_relative = true;
     }
-    if (mod != 0) {
-        insn->offset = little(c, mod == 1 ? 1 : 4);
-    }
+    insn->base = low == 5 && mod == 0 ? SONDE__INSN_NO_REG : (uint8_t)(low + high);
+    insn->offset = f->displacement;
     return in_place;
 }
 
-static unsigned width(const struct cursor *c, bool is_byte)
+static unsigned width(const struct sonde__x86_form *f, bool is_byte)
 {
-    return is_byte ? 8 : c->rex & 8 ? 64 : c->is_16 ? 16 : 32;
-}
-
-static unsigned immediate_bytes(unsigned bits)
-{
-    return bits == 8 ? 1 : bits == 16 ? 2 : 4;
+    return is_byte ? 8 : f->rex & 8 ? 64 : f->is_16 ? 16 : 32;
 }
 
 /* add, or, adc, sbb, and, sub, xor, cmp. False: adc and sbb. */
@@ -115,17 +69,17 @@ static bool arithmetic(unsigned op, struct sonde__insn *insn)
     return insn->op != SONDE__INSN_STOP;
 }
 
-static bool arithmetic_forms(struct cursor *c, uint8_t op, struct sonde__insn *insn)
+static bool arithmetic_forms(const struct sonde__x86_form *f, uint8_t op, struct sonde__insn *insn)
 {
-    unsigned form = op & 7, bits = width(c, (form & 1) == 0);
+    unsigned form = op & 7, bits = width(f, (form & 1) == 0);
     insn->bits = (uint8_t)bits;
     if (form >= 4) { /* al or eax, immediate */
         insn->dst = in_reg(0);
         insn->b = in_imm;
-        insn->imm = (uint64_t)little(c, immediate_bytes(bits));
+        insn->imm = (uint64_t)f->immediate;
     } else {
-        struct sonde__insn_value place = modrm(c, insn, bits, false);
-        struct sonde__insn_value reg = general(c, middle(c), bits);
+        struct sonde__insn_value place = operand(f, insn, bits, false);
+        struct sonde__insn_value reg = general(f, middle(f), bits);
         insn->dst = form < 2 ? place : reg;
         insn->b = form < 2 ? reg : place;
     }
@@ -133,42 +87,42 @@ static bool arithmetic_forms(struct cursor *c, uint8_t op, struct sonde__insn *i
 }
 
 /* 80, 81, 83: arithmetic with an immediate. */
-static bool group_one(struct cursor *c, uint8_t op, struct sonde__insn *insn)
+static bool group_one(const struct sonde__x86_form *f, uint8_t op, struct sonde__insn *insn)
 {
-    unsigned bits = width(c, op == 0x80);
+    unsigned bits = width(f, op == 0x80);
     insn->bits = (uint8_t)bits;
-    insn->dst = modrm(c, insn, bits, false);
+    insn->dst = operand(f, insn, bits, false);
     insn->b = in_imm;
-    insn->imm = (uint64_t)little(c, op == 0x81 ? immediate_bytes(bits) : 1);
-    return arithmetic(c->modrm >> 3 & 7, insn);
+    insn->imm = (uint64_t)f->immediate;
+    return arithmetic(f->modrm >> 3 & 7, insn);
 }
 
-static bool shifts(struct cursor *c, uint8_t op, struct sonde__insn *insn)
+static bool shifts(const struct sonde__x86_form *f, uint8_t op, struct sonde__insn *insn)
 {
     static const uint8_t ops[8] = {SONDE__INSN_STOP, SONDE__INSN_ROR, SONDE__INSN_STOP,
                                    SONDE__INSN_STOP, SONDE__INSN_SHL, SONDE__INSN_SHR,
                                    SONDE__INSN_SHL,  SONDE__INSN_SAR};
-    unsigned bits = width(c, (op & 1) == 0);
+    unsigned bits = width(f, (op & 1) == 0);
     insn->bits = (uint8_t)bits;
-    insn->dst = insn->a = modrm(c, insn, bits, false);
-    insn->op = ops[c->modrm >> 3 & 7];
+    insn->dst = insn->a = operand(f, insn, bits, false);
+    insn->op = ops[f->modrm >> 3 & 7];
     insn->sets_flags = true;
     if (op >= 0xd2) {
         insn->b = in_reg(1); /* cl */
     } else {
         insn->b = in_imm;
-        insn->imm = op >= 0xd0 ? 1 : next(c);
+        insn->imm = op >= 0xd0 ? 1 : (uint8_t)f->immediate;
     }
     return insn->op != SONDE__INSN_STOP;
 }
 
 /* f6, f7: test, not, neg, mul, imul, div, idiv. */
-static bool group_three(struct cursor *c, uint8_t op, struct sonde__insn *insn)
+static bool group_three(const struct sonde__x86_form *f, uint8_t op, struct sonde__insn *insn)
 {
-    unsigned bits = width(c, op == 0xf6), group;
+    unsigned bits = width(f, op == 0xf6), group;
     insn->bits = (uint8_t)bits;
-    insn->dst = insn->a = modrm(c, insn, bits, false);
-    group = c->modrm >> 3 & 7;
+    insn->dst = insn->a = operand(f, insn, bits, false);
+    group = f->modrm >> 3 & 7;
     insn->b = in_imm;
     switch (group) {
     case 0:
@@ -176,7 +130,7 @@ static bool group_three(struct cursor *c, uint8_t op, struct sonde__insn *insn)
         insn->op = SONDE__INSN_AND;
         insn->sets_flags = true;
         insn->dst.kind = SONDE__OPERAND_NONE;
-        insn->imm = (uint64_t)little(c, immediate_bytes(bits));
+        insn->imm = (uint64_t)f->immediate;
         return true;
     case 2: /* not */
         insn->op = SONDE__INSN_XOR;
@@ -194,66 +148,66 @@ static bool group_three(struct cursor *c, uint8_t op, struct sonde__insn *insn)
 }
 
 /* fe, ff: inc, dec, call, jmp, push. */
-static bool group_five(struct cursor *c, uint8_t op, struct sonde__insn *insn)
+static bool group_five(const struct sonde__x86_form *f, uint8_t op, struct sonde__insn *insn)
 {
-    unsigned bits = width(c, op == 0xfe), group;
-    struct sonde__insn_value operand = modrm(c, insn, bits, false);
+    unsigned bits = width(f, op == 0xfe), group;
+    struct sonde__insn_value value = operand(f, insn, bits, false);
     insn->bits = (uint8_t)bits;
-    group = c->modrm >> 3 & 7;
+    group = f->modrm >> 3 & 7;
     if (group < 2) {
         insn->op = group == 0 ? SONDE__INSN_ADD : SONDE__INSN_SUB;
         insn->sets_flags = insn->keeps_carry = true;
-        insn->dst = insn->a = operand;
+        insn->dst = insn->a = value;
         insn->b = in_imm;
         insn->imm = 1;
         return true;
     }
     insn->op = group == 2 ? SONDE__INSN_CALL : group == 4 ? SONDE__INSN_JUMP : SONDE__INSN_PUSH;
-    insn->a = operand;
+    insn->a = value;
     insn->bits = 64;
     return op == 0xff && (group == 2 || group == 4 || group == 6);
 }
 
-static bool stack(struct cursor *c, uint8_t op, struct sonde__insn *insn)
+static bool stack(const struct sonde__x86_form *f, uint8_t op, struct sonde__insn *insn)
 {
-    unsigned reg = (op & 7u) + (c->rex & 1 ? 8 : 0);
+    unsigned reg = (op & 7u) + (f->rex & 1 ? 8 : 0);
     insn->op = op < 0x58 ? SONDE__INSN_PUSH : SONDE__INSN_POP;
     if (op < 0x58) {
         insn->a = in_reg(reg);
     } else {
         insn->dst = in_reg(reg);
     }
-    return !c->is_16;
+    return !f->is_16;
 }
 
-static bool moves(struct cursor *c, uint8_t op, struct sonde__insn *insn)
+static bool moves(const struct sonde__x86_form *f, uint8_t op, struct sonde__insn *insn)
 {
-    unsigned bits = width(c, (op & 1) == 0);
-    struct sonde__insn_value place = modrm(c, insn, bits, false);
+    unsigned bits = width(f, (op & 1) == 0);
+    struct sonde__insn_value place = operand(f, insn, bits, false);
     insn->bits = (uint8_t)bits;
     insn->op = SONDE__INSN_MOVE;
     if (op >= 0xc6) {
         insn->dst = place;
         insn->a = in_imm;
-        insn->imm = (uint64_t)little(c, immediate_bytes(bits));
-        return (c->modrm >> 3 & 7) == 0;
+        insn->imm = (uint64_t)f->immediate;
+        return (f->modrm >> 3 & 7) == 0;
     }
-    struct sonde__insn_value reg = general(c, middle(c), bits);
+    struct sonde__insn_value reg = general(f, middle(f), bits);
     insn->dst = op < 0x8a ? place : reg;
     insn->a = op < 0x8a ? reg : place;
     return true;
 }
 
 /* One-byte opcodes that are neither control nor of a group. */
-static bool operands(struct cursor *c, uint8_t op, struct sonde__insn *insn)
+static bool operands(const struct sonde__x86_form *f, uint8_t op, struct sonde__insn *insn)
 {
     switch (op) {
     case 0x63: { /* movsxd */
-        struct sonde__insn_value from = modrm(c, insn, 32, false);
+        struct sonde__insn_value from = operand(f, insn, 32, false);
         insn->op = SONDE__INSN_MOVE_SIGNED;
-        insn->bits = (uint8_t)width(c, false);
+        insn->bits = (uint8_t)width(f, false);
         insn->from_bits = 32;
-        insn->dst = in_reg(middle(c));
+        insn->dst = in_reg(middle(f));
         insn->a = from;
         return true;
     }
@@ -261,119 +215,114 @@ static bool operands(struct cursor *c, uint8_t op, struct sonde__insn *insn)
     case 0x6a:
         insn->op = SONDE__INSN_PUSH;
         insn->a = in_imm;
-        insn->imm = (uint64_t)little(c, op == 0x68 ? 4 : 1);
-        return !c->is_16;
+        insn->imm = (uint64_t)f->immediate;
+        return !f->is_16;
     case 0x69:
     case 0x6b:
         insn->op = SONDE__INSN_MUL;
-        insn->bits = (uint8_t)width(c, false);
+        insn->bits = (uint8_t)width(f, false);
         insn->sets_flags = true;
-        insn->a = modrm(c, insn, insn->bits, false);
-        insn->dst = in_reg(middle(c));
+        insn->a = operand(f, insn, insn->bits, false);
+        insn->dst = in_reg(middle(f));
         insn->b = in_imm;
-        insn->imm = (uint64_t)little(c, op == 0x6b ? 1 : immediate_bytes(insn->bits));
+        insn->imm = (uint64_t)f->immediate;
         return true;
     case 0x84:
     case 0x85: {
-        unsigned bits = width(c, op == 0x84);
+        unsigned bits = width(f, op == 0x84);
         insn->op = SONDE__INSN_AND;
         insn->bits = (uint8_t)bits;
         insn->sets_flags = true;
-        insn->a = modrm(c, insn, bits, false);
-        insn->b = general(c, middle(c), bits);
+        insn->a = operand(f, insn, bits, false);
+        insn->b = general(f, middle(f), bits);
         return true;
     }
     case 0x86:
     case 0x87: {
-        unsigned bits = width(c, op == 0x86);
+        unsigned bits = width(f, op == 0x86);
         insn->op = SONDE__INSN_EXCHANGE;
         insn->bits = (uint8_t)bits;
-        insn->dst = modrm(c, insn, bits, false);
-        insn->a = general(c, middle(c), bits);
+        insn->dst = operand(f, insn, bits, false);
+        insn->a = general(f, middle(f), bits);
         return true;
     }
     case 0x8d:
         insn->op = SONDE__INSN_ADDRESS;
-        insn->bits = (uint8_t)width(c, false);
-        insn->a = modrm(c, insn, insn->bits, false);
-        insn->dst = in_reg(middle(c));
+        insn->bits = (uint8_t)width(f, false);
+        insn->a = operand(f, insn, insn->bits, false);
+        insn->dst = in_reg(middle(f));
         return insn->a.kind == SONDE__OPERAND_MEM;
     case 0x8f:
         insn->op = SONDE__INSN_POP;
-        insn->dst = modrm(c, insn, 64, false);
-        return insn->dst.kind == SONDE__OPERAND_REG && (c->modrm >> 3 & 7) == 0;
+        insn->dst = operand(f, insn, 64, false);
+        return insn->dst.kind == SONDE__OPERAND_REG && (f->modrm >> 3 & 7) == 0;
     case 0x98: /* cltq, cwtl */
         insn->op = SONDE__INSN_MOVE_SIGNED;
-        insn->bits = (uint8_t)width(c, false);
+        insn->bits = (uint8_t)width(f, false);
         insn->from_bits = insn->bits / 2;
         insn->dst = insn->a = in_reg(0);
         return true;
     case 0xa8:
     case 0xa9:
         insn->op = SONDE__INSN_AND;
-        insn->bits = (uint8_t)width(c, op == 0xa8);
+        insn->bits = (uint8_t)width(f, op == 0xa8);
         insn->sets_flags = true;
         insn->a = in_reg(0);
         insn->b = in_imm;
-        insn->imm = (uint64_t)little(c, immediate_bytes(insn->bits));
+        insn->imm = (uint64_t)f->immediate;
         return true;
     default:
         return false;
     }
 }
 
-static bool one_byte(struct cursor *c, uint8_t op, struct sonde__insn *insn)
+static bool one_byte(const struct sonde__x86_form *f, uint8_t op, struct sonde__insn *insn)
 {
     if (op < 0x40) {
-        return arithmetic_forms(c, op, insn);
+        return arithmetic_forms(f, op, insn);
     }
     if (op >= 0x50 && op < 0x60) {
-        return stack(c, op, insn);
+        return stack(f, op, insn);
     }
     if ((op >= 0x70 && op < 0x80) || op == 0xeb) {
         insn->op = op == 0xeb ? SONDE__INSN_JUMP : SONDE__INSN_BRANCH;
         insn->cond = op == 0xeb ? SONDE__COND_ALWAYS : op & 15;
         insn->a = in_imm;
-        insn->imm = (uint64_t)little(c, 1);
-        c->is_relative = true;
+        insn->imm = (uint64_t)f->immediate;
         return true;
     }
     if (op >= 0xb0 && op < 0xc0) {
         bool is_byte = op < 0xb8;
-        unsigned reg = (op & 7u) + (c->rex & 1 ? 8 : 0), bits = width(c, is_byte);
+        unsigned reg = (op & 7u) + (f->rex & 1 ? 8 : 0), bits = width(f, is_byte);
         insn->op = SONDE__INSN_MOVE;
         insn->bits = (uint8_t)bits;
-        insn->dst = general(c, reg, bits);
+        insn->dst = general(f, reg, bits);
         insn->a = in_imm;
-        insn->imm = (uint64_t)little(c, bits / 8);
+        insn->imm = (uint64_t)f->immediate;
         return true;
     }
     switch (op) {
     case 0x80:
     case 0x81:
     case 0x83:
-        return group_one(c, op, insn);
+        return group_one(f, op, insn);
     case 0x88:
     case 0x89:
     case 0x8a:
     case 0x8b:
     case 0xc6:
     case 0xc7:
-        return moves(c, op, insn);
+        return moves(f, op, insn);
     case 0x90:
-        return (c->rex & 1) == 0;
+        return (f->rex & 1) == 0;
     case 0xc0:
     case 0xc1:
     case 0xd0:
     case 0xd1:
     case 0xd2:
     case 0xd3:
-        return shifts(c, op, insn);
-    case 0xc2:
-        (void)little(c, 2);
-        insn->op = SONDE__INSN_RETURN;
-        return false; /* callees that take their arguments off: none in 64 bit */
-    case 0xc3:
+        return shifts(f, op, insn);
+    case 0xc3: /* c2, of callees that take their arguments off: none in 64 bit */
         insn->op = SONDE__INSN_RETURN;
         return true;
     case 0xc9:
@@ -387,40 +336,40 @@ static bool one_byte(struct cursor *c, uint8_t op, struct sonde__insn *insn)
     case 0xe9:
         insn->op = op == 0xe8 ? SONDE__INSN_CALL : SONDE__INSN_JUMP;
         insn->a = in_imm;
-        insn->imm = (uint64_t)little(c, 4);
-        c->is_relative = true;
+        insn->imm = (uint64_t)f->immediate;
         return true;
     case 0xf6:
     case 0xf7:
-        return group_three(c, op, insn);
+        return group_three(f, op, insn);
     case 0xfe:
     case 0xff:
-        return group_five(c, op, insn);
+        return group_five(f, op, insn);
     default:
-        return operands(c, op, insn);
+        return operands(f, op, insn);
     }
 }
 
 /* Moves of vector registers: from or to what ModRM names. */
-static bool vector_move(struct cursor *c, unsigned bits, bool is_store, struct sonde__insn *insn)
+static bool vector_move(const struct sonde__x86_form *f, unsigned bits, bool is_store,
+                        struct sonde__insn *insn)
 {
-    struct sonde__insn_value other = modrm(c, insn, bits, true);
-    struct sonde__insn_value reg = in_reg(SONDE__INSN_VECTOR_FIRST + middle(c));
+    struct sonde__insn_value other = operand(f, insn, bits, true);
+    struct sonde__insn_value reg = in_reg(SONDE__INSN_VECTOR_FIRST + middle(f));
     insn->op = SONDE__INSN_MOVE;
     insn->bits = (uint8_t)bits;
     insn->dst = is_store ? other : reg;
     insn->a = is_store ? reg : other;
-    if (bits < 128 && other.kind == SONDE__OPERAND_REG && !(c->is_repeat_f3 && bits == 64)) {
+    if (bits < 128 && other.kind == SONDE__OPERAND_REG && !(f->is_repeat_f3 && bits == 64)) {
         insn->op = SONDE__INSN_VECTOR; /* movss between registers keeps the rest */
     }
     return true;
 }
 
-static bool vector_zero(struct cursor *c, struct sonde__insn *insn)
+static bool vector_zero(const struct sonde__x86_form *f, struct sonde__insn *insn)
 {
-    struct sonde__insn_value other = modrm(c, insn, 128, true);
+    struct sonde__insn_value other = operand(f, insn, 128, true);
     insn->bits = 128;
-    insn->dst = in_reg(SONDE__INSN_VECTOR_FIRST + middle(c));
+    insn->dst = in_reg(SONDE__INSN_VECTOR_FIRST + middle(f));
     insn->op = SONDE__INSN_VECTOR;
     if (other.kind == SONDE__OPERAND_REG && other.reg == insn->dst.reg) {
         insn->op = SONDE__INSN_MOVE;
@@ -429,71 +378,70 @@ static bool vector_zero(struct cursor *c, struct sonde__insn *insn)
     return true;
 }
 
-static bool vectors(struct cursor *c, uint8_t op, struct sonde__insn *insn)
+static bool vectors(const struct sonde__x86_form *f, uint8_t op, struct sonde__insn *insn)
 {
-    bool is_wide = (c->rex & 8) != 0;
-    unsigned scalar = c->is_repeat_f3 ? 32 : c->is_repeat_f2 ? 64 : 128;
+    bool is_wide = (f->rex & 8) != 0;
+    unsigned scalar = f->is_repeat_f3 ? 32 : f->is_repeat_f2 ? 64 : 128;
     switch (op) {
     case 0x10:
     case 0x11:
-        return vector_move(c, scalar, op == 0x11, insn);
+        return vector_move(f, scalar, op == 0x11, insn);
     case 0x13: /* movlps to memory */
-        return scalar == 128 && vector_move(c, 64, true, insn);
+        return scalar == 128 && vector_move(f, 64, true, insn);
     case 0x28:
     case 0x29:
-        return scalar == 128 && vector_move(c, 128, op == 0x29, insn);
+        return scalar == 128 && vector_move(f, 128, op == 0x29, insn);
     case 0x57:
     case 0xef:
-        return vector_zero(c, insn);
+        return vector_zero(f, insn);
     case 0x6f:
     case 0x7f:
-        return (c->is_16 || c->is_repeat_f3) && vector_move(c, 128, op == 0x7f, insn);
+        return (f->is_16 || f->is_repeat_f3) && vector_move(f, 128, op == 0x7f, insn);
     case 0x7e:
-        if (c->is_repeat_f3) {
-            return vector_move(c, 64, false, insn);
+        if (f->is_repeat_f3) {
+            return vector_move(f, 64, false, insn);
         }
         /* fall through */
     case 0x6e: {
         unsigned bits = is_wide ? 64 : 32;
-        struct sonde__insn_value other = modrm(c, insn, bits, false);
-        struct sonde__insn_value reg = in_reg(SONDE__INSN_VECTOR_FIRST + middle(c));
+        struct sonde__insn_value other = operand(f, insn, bits, false);
+        struct sonde__insn_value reg = in_reg(SONDE__INSN_VECTOR_FIRST + middle(f));
         insn->op = SONDE__INSN_MOVE;
         insn->bits = (uint8_t)bits;
         insn->dst = op == 0x6e ? reg : other;
         insn->a = op == 0x6e ? other : reg;
-        return c->is_16;
+        return f->is_16;
     }
     case 0xd6:
-        return c->is_16 && vector_move(c, 64, true, insn);
+        return f->is_16 && vector_move(f, 64, true, insn);
     default:
         return false;
     }
 }
 
-static bool two_byte(struct cursor *c, uint8_t op, struct sonde__insn *insn)
+static bool two_byte(const struct sonde__x86_form *f, uint8_t op, struct sonde__insn *insn)
 {
-    unsigned bits = width(c, (op & 1) == 0);
+    unsigned bits = width(f, (op & 1) == 0);
     if (op >= 0x80 && op < 0x90) {
         insn->op = SONDE__INSN_BRANCH;
         insn->cond = op & 15;
         insn->a = in_imm;
-        insn->imm = (uint64_t)little(c, 4);
-        c->is_relative = true;
+        insn->imm = (uint64_t)f->immediate;
         return true;
     }
     if (op >= 0x90 && op < 0xa0) {
         insn->op = SONDE__INSN_SET;
         insn->bits = 8;
         insn->cond = op & 15;
-        insn->dst = modrm(c, insn, 8, false);
+        insn->dst = operand(f, insn, 8, false);
         return true;
     }
     if (op >= 0x40 && op < 0x50) { /* cmov */
         insn->op = SONDE__INSN_SELECT;
-        insn->bits = (uint8_t)width(c, false);
+        insn->bits = (uint8_t)width(f, false);
         insn->cond = op & 15;
-        insn->a = modrm(c, insn, insn->bits, false);
-        insn->dst = insn->b = in_reg(middle(c));
+        insn->a = operand(f, insn, insn->bits, false);
+        insn->dst = insn->b = in_reg(middle(f));
         return true;
     }
     switch (op) {
@@ -510,26 +458,22 @@ static bool two_byte(struct cursor *c, uint8_t op, struct sonde__insn *insn)
     case 0x1d:
     case 0x1e: /* endbr64 */
     case 0x1f: /* nop */
-        (void)modrm(c, insn, 64, false);
-        insn->base = insn->index = SONDE__INSN_NO_REG;
-        insn->offset = 0;
-        c->is_relative = false;
         return true;
     case 0xaf:
         insn->op = SONDE__INSN_MUL;
-        insn->bits = (uint8_t)width(c, false);
+        insn->bits = (uint8_t)width(f, false);
         insn->sets_flags = true;
-        insn->b = modrm(c, insn, insn->bits, false);
-        insn->dst = insn->a = in_reg(middle(c));
+        insn->b = operand(f, insn, insn->bits, false);
+        insn->dst = insn->a = in_reg(middle(f));
         return true;
     case 0xb0:
     case 0xb1: { /* cmpxchg: against rax, which gets what was there */
-        struct sonde__insn_value place = modrm(c, insn, bits, false);
+        struct sonde__insn_value place = operand(f, insn, bits, false);
         insn->op = SONDE__INSN_COMPARE_SWAP;
         insn->bits = (uint8_t)bits;
         insn->sets_flags = true;
         insn->dst = insn->a = in_reg(0);
-        insn->b = general(c, middle(c), bits);
+        insn->b = general(f, middle(f), bits);
         return place.kind == SONDE__OPERAND_MEM;
     }
     case 0xb6:
@@ -537,9 +481,9 @@ static bool two_byte(struct cursor *c, uint8_t op, struct sonde__insn *insn)
     case 0xbe:
     case 0xbf: {
         unsigned from = (op & 1) == 0 ? 8 : 16;
-        struct sonde__insn_value place = modrm(c, insn, from, false);
-        insn->bits = (uint8_t)width(c, false);
-        insn->dst = in_reg(middle(c));
+        struct sonde__insn_value place = operand(f, insn, from, false);
+        insn->bits = (uint8_t)width(f, false);
+        insn->dst = in_reg(middle(f));
         insn->a = place;
         insn->op = SONDE__INSN_MOVE_SIGNED;
         insn->variant = op < 0xb8; /* without a sign, that is */
@@ -548,75 +492,40 @@ static bool two_byte(struct cursor *c, uint8_t op, struct sonde__insn *insn)
     }
     case 0xc0:
     case 0xc1: { /* xadd */
-        struct sonde__insn_value place = modrm(c, insn, bits, false);
+        struct sonde__insn_value place = operand(f, insn, bits, false);
         insn->op = SONDE__INSN_FETCH;
         insn->variant = SONDE__INSN_ADD;
         insn->bits = (uint8_t)bits;
         insn->sets_flags = true;
-        insn->dst = insn->a = general(c, middle(c), bits);
+        insn->dst = insn->a = general(f, middle(f), bits);
         return place.kind == SONDE__OPERAND_MEM;
     }
     default:
-        return vectors(c, op, insn);
-    }
-}
-
-/* Prefixes in any order, then REX. */
-static uint8_t prefixes(struct cursor *c, struct sonde__insn *insn)
-{
-    for (;;) {
-        uint8_t byte = next(c);
-        switch (byte) {
-        case 0x66:
-            c->is_16 = true;
-            continue;
-        case 0x67: /* linkers fill a call with it that was longer */
-            c->is_address_32 = true;
-            continue;
-        case 0xf2:
-            c->is_repeat_f2 = true;
-            continue;
-        case 0xf3:
-            c->is_repeat_f3 = true;
-            continue;
-        case 0x64:
-        case 0x65:
-            insn->segment = byte;
-            continue;
-        case 0x2e:
-        case 0x3e:
-        case 0xf0: /* lock: one thread is followed */
-            continue;
-        default:
-            break;
-        }
-        if ((byte & 0xf0) == 0x40) {
-            c->rex = byte;
-            byte = next(c);
-        }
-        return byte;
+        return vectors(f, op, insn);
     }
 }
 
 bool sonde__arch_insn_x86(uint64_t pc, const uint8_t *code, size_t size, struct sonde__insn *insn)
 {
-    struct cursor c = {.at = code, .end = code + (size < 15 ? size : 15)};
-    uint8_t op = prefixes(&c, insn);
-    bool is_known = op == 0x0f ? two_byte(&c, next(&c), insn) : one_byte(&c, op, insn);
-    if (!is_known || c.cut ||
-        (c.is_address_32 && insn->op != SONDE__INSN_CALL && insn->op != SONDE__INSN_JUMP) ||
-        (c.is_address_32 && insn->a.kind != SONDE__OPERAND_IMM)) {
+    struct sonde__x86_form f;
+    if (!sonde__arch_x86_form(code, size, &f) || f.is_vex || f.map > 1) {
         return false;
     }
-    insn->length = (uint8_t)(c.at - code);
-    if (c.is_relative) {
-        if (insn->base == SONDE__INSN_NO_REG && insn->a.kind == SONDE__OPERAND_IMM &&
-            (insn->op == SONDE__INSN_CALL || insn->op == SONDE__INSN_JUMP ||
-             insn->op == SONDE__INSN_BRANCH)) {
-            insn->imm += pc + insn->length;
-        } else {
-            insn->offset = (int64_t)((uint64_t)insn->offset + pc + insn->length);
-        }
+    insn->length = f.length;
+    insn->segment = f.segment;
+    if (!(f.map == 1 ? two_byte : one_byte)(&f, f.opcode, insn)) {
+        return false;
+    }
+    bool is_jump = insn->op == SONDE__INSN_CALL || insn->op == SONDE__INSN_JUMP;
+    bool is_direct =
+        insn->a.kind == SONDE__OPERAND_IMM && (is_jump || insn->op == SONDE__INSN_BRANCH);
+    if (f.is_address_32 && !(is_jump && is_direct)) {
+        return false; /* linkers fill a call with that prefix that was longer */
+    }
+    if (is_direct) {
+        insn->imm += pc + insn->length;
+    } else if (f.relative_at != 0 && insn->op != SONDE__INSN_NOTHING) {
+        insn->offset = (int64_t)((uint64_t)insn->offset + pc + insn->length);
     }
     if (insn->bits == 32 && insn->b.kind == SONDE__OPERAND_IMM) {
         insn->imm &= 0xffffffff;

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* One instruction of x86-64: how long it is, where control goes, what it does to the stack pointer.
- *
- * Every instruction that compilers and assemblers emit has its length told; what the others do is
- * not needed to know where the stack stands. Operands that move neither control nor rsp are OTHER.
- * Source: Intel SDM volume 2, §2.1 (formats), §2.3 (VEX), §2.7 (EVEX), appendix A (opcode maps).
- * Context: handler. */
+ * Instructions that move neither control nor rsp are OTHER. Context: handler. */
 #ifndef SONDE_ARCH_X86_INSN_H
 #define SONDE_ARCH_X86_INSN_H
 
@@ -12,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SONDE__X86_INSN_BYTES_MAX 15
+#include "arch_x86_form.h"
 
 enum sonde__x86_kind {
     SONDE__X86_OTHER,

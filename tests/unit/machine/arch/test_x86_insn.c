@@ -154,3 +154,19 @@ TEST(any_bytes)
         }
     }
 }
+
+/* REX.W wins over the prefix 0x66: the immediate has four bytes (Intel SDM volume 2, §2.2.1.2;
+ * objdump: data16 cmp $0x80,%rdx). Compilers pad loops with such prefixes. */
+TEST(wide_operands_with_a_prefix_of_short_ones)
+{
+    static const uint8_t cmp[] = {0x66, 0x48, 0x81, 0xfa, 0x80, 0, 0, 0, 0x90};
+    static const uint8_t mul[] = {0x66, 0x66, 0x48, 0x69, 0xc0, 0xd3, 0x4d, 0x62, 0x10, 0x90};
+    static const uint8_t shorter[] = {0x66, 0x81, 0xfa, 0x80, 0, 0x90, 0x90, 0x90};
+    struct sonde__x86_insn insn;
+    CHECK(sonde__arch_x86_insn(cmp, sizeof cmp, &insn));
+    CHECK_EQ(insn.length, 8);
+    CHECK(sonde__arch_x86_insn(mul, sizeof mul, &insn));
+    CHECK_EQ(insn.length, 9);
+    CHECK(sonde__arch_x86_insn(shorter, sizeof shorter, &insn));
+    CHECK_EQ(insn.length, 5);
+}

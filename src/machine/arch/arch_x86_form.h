@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The parts of one instruction of x86-64: prefixes, opcode, ModRM, SIB, displacement, immediate.
+ * What the instruction does with them is for arch_x86_insn.h (control and the stack pointer) and
+ * arch_insn.h (values).
+ *
+ * Every instruction that compilers and assemblers emit has its length told.
+ * Source: Intel SDM volume 2, §2.1 (formats), §2.3 (VEX), §2.7 (EVEX), appendix A (opcode maps).
+ * Context: handler. */
+#ifndef SONDE_ARCH_X86_FORM_H
+#define SONDE_ARCH_X86_FORM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SONDE__X86_INSN_BYTES_MAX 15
+
+struct sonde__x86_form {
+    uint8_t length; /* 1..15 */
+    uint8_t map;    /* 0: one byte, 1: 0f, 2: 0f38, 3: 0f3a; 5, 6: of EVEX only */
+    uint8_t opcode;
+    uint8_t rex;         /* 0: none, and for VEX and EVEX */
+    uint8_t segment;     /* 0x64, 0x65: fs, gs; else 0 */
+    uint8_t modrm, sib;  /* 0 where there is none */
+    uint8_t relative_at; /* where 4 bytes lie that an operand in memory is relative to the next
+                            instruction by; 0: there are none */
+    bool is_vex, is_16, is_address_32, is_repeat_f2, is_repeat_f3;
+    int32_t displacement;
+    int64_t immediate; /* with its sign */
+};
+
+/* The instruction at `code`, of which `size` bytes are there.
+ * False: no instruction of 64-bit mode, or cut. */
+bool sonde__arch_x86_form(const uint8_t *code, size_t size, struct sonde__x86_form *ret_form);
+
+#endif
