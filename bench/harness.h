@@ -16,7 +16,8 @@ struct bench_method {
     void *ctx;
 };
 
-/* Nanoseconds of one operation of each method (0 where run is null). */
+/* Nanoseconds of one operation of each method (0 where run is null, and under callgrind, which
+ * counts the instructions of each instead: tools/dev/bench.sh). */
 void bench_compare(const struct bench_method *methods, unsigned count, double *ret_ns);
 
 uint64_t bench_now_ns(void);

@@ -1,27 +1,160 @@
-# ./dev bench [NAME...]: release build, then each bench program; prints "key value unit" lines.
-# `index` is run only when it is named: its input is a gigabyte.
-bench_index() {
-    need llvm-19 binutils elfutils
-    corpora
-    mkdir -p "$cache/bench"
-    "$1" "$cache/bench" jvm "$(corpus libjvm.so)" "$(shipped libjvm.so)" \
-        osd "$(corpus ceph-osd)" "$(shipped ceph-osd)"
+# ./dev bench [NAME...] [--against REV [--rounds N]]: release build, then each bench program; prints
+# "key value unit" lines, the machine's own limits first. `index` is run only when it is named: its input
+# is a gigabyte.
+
+# bench_run FOLDER NAME: one bench program of the build in FOLDER.
+bench_run() {
+    local program=$1/bench/bench_$2
+    if [ "$2" = index ]; then
+        "$program" "$cache/bench" jvm "$(corpus libjvm.so)" "$(shipped libjvm.so)" \
+            osd "$(corpus ceph-osd)" "$(shipped ceph-osd)"
+    else
+        "$program"
+    fi
+}
+
+# bench_names FOLDER NAME...: those that are asked for, or all but index.
+bench_names() {
+    local folder=$1 program name
+    shift
+    echo machine
+    for program in "$folder"/bench/bench_*; do
+        [ -x "$program" ] && [ -f "$program" ] || continue
+        name=${program##*/bench_}
+        if [ "$name" != machine ] && { [[ " $* " == *" $name "* ]] || { [ $# = 0 ] && [ "$name" != index ]; }; }; then
+            echo "$name"
+        fi
+    done
+}
+
+# build_against REV: its release build, in a worktree of its own below build/against; sets against.
+build_against() {
+    local commit tree
+    commit=$(git rev-parse --verify --quiet "$1^{commit}") || die "bench: git knows no $1"
+    tree=build/against/${commit:0:12} against=build/against/${commit:0:12}/build/release
+    if [ ! -e "$tree/.git" ]; then
+        git worktree prune
+        git worktree add --detach "$tree" "$commit" >build/against.log 2>&1 || { cat build/against.log >&2; die "bench: no worktree of $1"; }
+    fi
+    say "building $1 in $tree ..." >&2
+    # all: commits from before the target `benches` have the programs there
+    (cd "$tree" && cmake --preset release && { cmake --build build/release --target programs benches || cmake --build build/release; }) \
+        >build/against.log 2>&1 || { tail -40 build/against.log >&2; die "bench: building $1 failed"; }
+}
+
+# bench_medians: of lines "old|new key value unit" the lines "key old new ratio unit [mark]". Time and size
+# that are 3 % more, and rates that are 3 % less, are marked; what differs from round to round by more
+# than that (the median of the differences to the median) is no proof and says so.
+bench_medians() {
+    awk '
+        function median(values, n,    i, j, v) {
+            for (i = 2; i <= n; i++) {
+                v = values[i]
+                for (j = i - 1; j > 0 && values[j] > v; j--) values[j + 1] = values[j]
+                values[j + 1] = v
+            }
+            return n % 2 ? values[(n + 1) / 2] : (values[n / 2] + values[n / 2 + 1]) / 2
+        }
+        function middle(which, key,    n, i, list) {
+            n = split(all[which, key], list, " ")
+            for (i = 1; i <= n; i++) list[i] += 0
+            return median(list, n)
+        }
+        function noise(which, key, m,    n, i, list) {
+            n = split(all[which, key], list, " ")
+            for (i = 1; i <= n; i++) list[i] = list[i] > m ? list[i] - m : m - list[i]
+            return m != 0 ? median(list, n) / m : 0
+        }
+        NF >= 4 && $3 + 0 == $3 {
+            if (!($2 in unit)) {order[++keys] = $2}
+            unit[$2] = $4
+            all[$1, $2] = all[$1, $2] " " $3
+        }
+        END {
+            for (k = 1; k <= keys; k++) {
+                key = order[k]
+                if (all["old", key] == "" || all["new", key] == "") {
+                    print key, all["old", key] != "" ? "gone" : "new"
+                    continue
+                }
+                old = middle("old", key); new = middle("new", key)
+                n = noise("old", key, old); m = noise("new", key, new); n = n > m ? n : m
+                ratio = old != 0 ? new / old : 1
+                worse = unit[key] ~ /^(ns|us|ms|s|B|MB|instructions)$/ ? ratio : unit[key] ~ /\/s$/ && ratio ? 1 / ratio : 1
+                mark = n > 0.03 ? sprintf("noise %.0f %%", n * 100) : worse > 1.03 + n ? "SLOWER" : ""
+                printf "%s %.4g %.4g %.3f %s%s\n", key, old, new, ratio, unit[key], mark == "" ? "" : "  " mark
+            }
+        }'
+}
+
+# bench_instructions WHICH FOLDER NAME: "WHICH NAME.instructions.METHOD value instructions" of the methods
+# that the program compares by its harness, of one operation each. Nothing where it does not.
+bench_instructions() {
+    local out
+    out=$(mktemp -d)
+    (cd "$out" && timeout 600 valgrind --tool=callgrind --callgrind-out-file="$out/dump" "$OLDPWD/$2/bench/bench_$3") \
+        >"$out/log" 2>&1 || true
+    # a dump a method, in their order; the last one is what came after
+    for file in $(find "$out" -name 'dump*' | sort -V); do
+        awk -v w="$1" -v b="$3" '/^desc: Trigger: Client Request: /{sub(/.*Request: /, ""); gsub(/[ \t]/, "_"); name = $0}
+            /^(totals|summary): / && name != "" {print w, b ".instructions." name, $2 / 16, "instructions"; exit}' "$file"
+    done | awk '{n = ++seen[$2]; if (n > 1) $2 = $2 "." n; print}'
+    rm -rf "$out"
+}
+
+bench_against() {
+    local rev=$1 rounds=$2 name round lines noisy
+    shift 2
+    build_against "$rev"
+    lines=$(mktemp)
+    for name in $(bench_names build/release "$@"); do
+        : >"$lines"
+        for ((round = 0; round < rounds; round++)); do
+            for which in $([ $((round % 2)) = 0 ] && echo old new || echo new old); do
+                folder=build/release
+                [ "$which" = new ] || [ ! -x "$against/bench/bench_$name" ] || folder=$against
+                bench_run $folder "$name" 2>/dev/null | sed "s/^/$which /" >>"$lines" || true
+            done
+        done
+        bench_medians <"$lines" | tee "$lines.out"
+        if [ "$name" != machine ] && grep -q '  noise ' "$lines.out" && command -v valgrind >/dev/null; then
+            { bench_instructions old "$against" "$name"; bench_instructions new build/release "$name"; } | bench_medians | tee -a "$lines.out"
+        fi
+        cat "$lines.out" >>"$lines.all"
+    done
+    noisy=$(grep -c '  noise ' "$lines.all" || true)
+    slower=$(grep -c '  SLOWER' "$lines.all" || true)
+    say "$slower slower by more than 3 %, $noisy too noisy to tell ($rounds rounds)" >&2
+    rm -f "$lines" "$lines".*
+    [ "$slower" = 0 ]
 }
 
 dev_bench() {
-    local program name
+    local names=() rev= rounds=31 name against folder which slower
+    while [ $# -gt 0 ]; do
+        case $1 in
+            --against) [ $# -gt 1 ] || die "bench: --against wants a commit"; rev=$2; shift 2 ;;
+            --rounds) [[ "${2:-}" =~ ^[1-9][0-9]*$ ]] || die "bench: --rounds wants a number"; rounds=$2; shift 2 ;;
+            -*) die "bench: unknown option $1 (./dev help)" ;;
+            *) names+=("$1"); shift ;;
+        esac
+    done
     . tools/dev/setup.sh
     dev_setup build bench
     export SONDE_BENCH_LLVM_LIBUNWIND=$cache/deb/libunwind-19/usr/lib/llvm-19/lib/libunwind.so.1
     export SONDE_BENCH_GNUSTEP=$cache/deb/libgnustep-base1.28/usr/lib/libgnustep-base.so.1.28
-    compile release all benches
-    for program in build/release/bench/bench_*; do
-        [ -x "$program" ] && [ -f "$program" ] || continue
-        name=${program##*/bench_}
-        if [ "$name" = index ]; then
-            [[ " $* " != *" index "* ]] || bench_index "$program"
-        elif [ $# = 0 ] || [[ " $* " == *" $name "* ]]; then
-            "$program"
-        fi
+    compile release programs benches
+    for name in "${names[@]}"; do
+        [ -x "build/release/bench/bench_$name" ] || die "bench: no $name; there are: $(bench_names build/release | tr '\n' ' ')index"
     done
+    if [[ " ${names[*]} " == *" index "* ]]; then
+        need llvm-19 binutils elfutils
+        corpora
+        mkdir -p "$cache/bench"
+    fi
+    if [ -n "$rev" ]; then
+        bench_against "$rev" "$rounds" "${names[@]}"
+        return
+    fi
+    for name in $(bench_names build/release "${names[@]}"); do bench_run build/release "$name"; done
 }

@@ -14,10 +14,11 @@ select_begin() {
     base=${since:-HEAD~$select_commits}
     if [ "$long" = 1 ]; then
         select_changed= select_told='all (--long)'
-    elif ! git diff --name-only "$base" -- >$select_changed 2>/dev/null; then
+    elif ! git diff -M --name-status "$base" -- >$select_changed 2>/dev/null; then
         [ -z "$since" ] || die "test: --since: git knows no $since"
         select_changed= select_told='all (no history)'
     else
+        sed -i -E '/^R100/d; s/.*\t//' $select_changed # what only moved is as it was
         git ls-files --others --exclude-standard >>$select_changed
         # one more each commit, and each day where nobody commits
         count=$(git rev-list --count HEAD)
@@ -48,13 +49,15 @@ select_names() {
 # tests_labelled PRESET REGEX: lines "name folder module..." of the tests with such a label. The modules
 # are the last that the test names: in the order of the layers that is what it is about.
 tests_labelled() {
-    awk -v labels="^($2)\$" '{
+    awk -v labels="^($2)\$" -v folders="$(cd src && echo */*/)" '
+    BEGIN {n = split(folders, f, " "); for (i = 1; i <= n; i++) {split(f[i], part, "/"); of[part[2]] = "src/" f[i]}}
+    {
         n = split($3, has, ",")
         for (i = 1; i <= n; i++) if (has[i] ~ labels) break
         if (i > n) next
         m = split($4, uses, ",")
         own = $2; sub(/^tests\/(unit|integration)\//, "src/", own)
-        print $1, $2 "/", (own != $2 ? own "/" : ""), (uses[m - 1] != "" ? "src/" uses[m - 1] "/" : "")
+        print $1, $2 "/", (own != $2 ? own "/" : ""), of[uses[m - 1]]
     }' "build/$1/tests.list"
 }
 

@@ -7,7 +7,7 @@ packages_test=(clang g++ libclang-rt-14-dev clang-format clang-tidy gdb gdb-mult
 unpacked_test=(nginx luajit redis-server redis-tools libjemalloc2 liblua5.1-0 lua-cjson lua-bitop
     libhiredis0.14 liblzf1 postgresql-15 libpq5 libgnustep-base1.28 debuginfod libmicrohttpd12 libarchive13 libblocksruntime0
     lldb-19 liblldb-19 python3-lldb-19)
-packages_bench=(libunwind-dev libc6-dbg strace ltrace heaptrack clang-19 lld-19)
+packages_bench=(valgrind libunwind-dev libc6-dbg strace ltrace heaptrack clang-19 lld-19)
 unpacked_bench=(libunwind-19 libgnustep-base1.28)
 
 dev_setup() {
