@@ -58,12 +58,14 @@ static void with_sources(const char *compiler, const char *flags)
     char all[1024], libraries[8192];
     const char *src = test_source_dir();
     snprintf(all, sizeof all, "%s -DSTACK_ONLY -D_GNU_SOURCE -fvisibility=hidden", flags);
-    snprintf(
-        libraries, sizeof libraries,
-        "-I'%s/src/base' -I'%s/src/arch' -I'%s/src/os' -I'%s/src/image' -I'%s/src/unwind' "
-        "-I'%s/src/capture' $(ls '%s'/src/base/*.c '%s'/src/arch/*.c '%s'/src/os/*.c "
-        "'%s'/src/os/linux/*.c '%s'/src/image/*.c '%s'/src/unwind/*.c '%s'/src/capture/*.[cS])",
-        src, src, src, src, src, src, src, src, src, src, src, src, src);
+    snprintf(libraries, sizeof libraries,
+             "-I'%s/src/common/base' -I'%s/src/machine/arch' -I'%s/src/machine/os' "
+             "-I'%s/src/images/image' -I'%s/src/stacks/unwind' "
+             "-I'%s/src/stacks/capture' $(ls '%s'/src/common/base/*.c '%s'/src/machine/arch/*.c "
+             "'%s'/src/machine/os/*.c "
+             "'%s'/src/machine/os/linux/*.c '%s'/src/images/image/*.c '%s'/src/stacks/unwind/*.c "
+             "'%s'/src/stacks/capture/*.[cS])",
+             src, src, src, src, src, src, src, src, src, src, src, src, src);
     build_and_run(compiler, all, libraries);
 }
 

@@ -109,13 +109,15 @@ static void build(const char *compiler, const char *options, char *path, size_t 
 {
     char command[1024];
     snprintf(path, size, "%s/program", test_folder());
-    snprintf(command, sizeof command,
-             "%s %s -o %s -D_GNU_SOURCE -I%s/include -I%s/src/base -I%s/src/symbol -I%s/src/mem "
-             "-I%s/src/image "
-             "%s/src/symbol/dwarf_*.c %s/src/mem/*.c %s/src/base/*.c -shared -fPIC",
-             compiler, options, path, test_source_dir(), test_source_dir(), test_source_dir(),
-             test_source_dir(), test_source_dir(), test_source_dir(), test_source_dir(),
-             test_source_dir());
+    snprintf(
+        command, sizeof command,
+        "%s %s -o %s -D_GNU_SOURCE -I%s/include -I%s/src/common/base -I%s/src/names/symbol "
+        "-I%s/src/common/mem "
+        "-I%s/src/images/image "
+        "%s/src/names/symbol/dwarf_*.c %s/src/common/mem/*.c %s/src/common/base/*.c -shared -fPIC",
+        compiler, options, path, test_source_dir(), test_source_dir(), test_source_dir(),
+        test_source_dir(), test_source_dir(), test_source_dir(), test_source_dir(),
+        test_source_dir());
     const char *argv[] = {"sh", "-c", command, NULL};
     struct test_run run = test_run(argv, NULL, NULL, 120);
     if (run.status != 0) {

@@ -22,8 +22,9 @@ static void build_library(const char *triple, const char *cflags, const char *na
     const char *dash = strchr(triple, '-');
     int length = (int)(dash - triple);
     darwin_shell("mkdir -p objects && cd objects && rm -f *.o && clang-19 -target %s "
-                 "-ffreestanding -w %s -I%s/include -I%s/src/base -I%s/src/arch -I%s/src/image "
-                 "-c %s/src/image/*.c && cd .. && "
+                 "-ffreestanding -w %s -I%s/include -I%s/src/common/base -I%s/src/machine/arch "
+                 "-I%s/src/images/image "
+                 "-c %s/src/images/image/*.c && cd .. && "
                  "ld64.lld-19 -arch %.*s -platform_version macos 13 13 -dylib -undefined "
                  "dynamic_lookup -o %s objects/*.o && dsymutil-19 %s",
                  triple, cflags, s, s, s, s, s, length, triple, name, name);

@@ -14,7 +14,8 @@ static void compile(const char *triple, const char *cflags)
 {
     const char *s = test_source_dir();
     darwin_shell("mkdir objects && cd objects && clang-19 -target %s -ffreestanding -w -g %s "
-                 "-I%s/include -I%s/src/base -I%s/src/arch -I%s/src/image -c %s/src/image/*.c",
+                 "-I%s/include -I%s/src/common/base -I%s/src/machine/arch -I%s/src/images/image -c "
+                 "%s/src/images/image/*.c",
                  triple, cflags, s, s, s, s, s);
 }
 
@@ -71,8 +72,9 @@ static void check_object(const char *triple, const char *arch)
 {
     char text[200], path[600];
     const char *s = test_source_dir();
-    darwin_shell("clang-19 -target %s -ffreestanding -w -O2 -g -I%s/include -I%s/src/base "
-                 "-I%s/src/arch -I%s/src/image -c %s/src/image/image_elf.c -o object.o",
+    darwin_shell("clang-19 -target %s -ffreestanding -w -O2 -g -I%s/include -I%s/src/common/base "
+                 "-I%s/src/machine/arch -I%s/src/images/image -c %s/src/images/image/image_elf.c "
+                 "-o object.o",
                  triple, s, s, s, s, s);
     char *names = darwin_output("llvm-nm-19 -n --format=posix object.o | grep ' [tT] ' | "
                                 "grep -v '^ltmp'");

@@ -43,8 +43,9 @@ static const char *in_folder(const char *name)
 }
 
 #define BUILD                                                                                      \
-    "gcc -O2 -g -D_GNU_SOURCE -I$S/include -I$S/src/base -I$S/src/symbol -I$S/src/mem "            \
-    "-I$S/src/image $S/src/symbol/dwarf_[fl]*.c -shared -fPIC -o plain; "
+    "gcc -O2 -g -D_GNU_SOURCE -I$S/include -I$S/src/common/base -I$S/src/names/symbol "            \
+    "-I$S/src/common/mem "                                                                         \
+    "-I$S/src/images/image $S/src/names/symbol/dwarf_[fl]*.c -shared -fPIC -o plain; "
 
 /* An index says nothing of how its input was packed. */
 static void must_be_same(const char *name, const struct program *plain)
@@ -207,14 +208,14 @@ static struct sonde__symindex_bad_unit first_bad_unit(const char *name)
 static void check_dwz(const char *options, const char *dwz_options)
 {
     char script[3000];
-    snprintf(
-        script, sizeof script,
-        "for i in 1 2; do gcc -O2 %s -D_GNU_SOURCE -I$S/include -I$S/src/base "
-        "-I$S/src/symbol -I$S/src/mem -I$S/src/image $S/src/symbol/dwarf_[fl]*.c -shared -fPIC "
-        "-DN=$i -o plain$i; cp plain$i packed$i; done; mkdir -p sub; "
-        "dwz %s -r -m sub/common.debug packed1 packed2; "
-        "readelf -SW packed1 | grep -qE 'gnu_debugaltlink|debug_sup'",
-        options, dwz_options);
+    snprintf(script, sizeof script,
+             "for i in 1 2; do gcc -O2 %s -D_GNU_SOURCE -I$S/include -I$S/src/common/base "
+             "-I$S/src/names/symbol -I$S/src/common/mem -I$S/src/images/image "
+             "$S/src/names/symbol/dwarf_[fl]*.c -shared -fPIC "
+             "-DN=$i -o plain$i; cp plain$i packed$i; done; mkdir -p sub; "
+             "dwz %s -r -m sub/common.debug packed1 packed2; "
+             "readelf -SW packed1 | grep -qE 'gnu_debugaltlink|debug_sup'",
+             options, dwz_options);
     sh(script);
     must_be_known("packed1", "plain1", 700);
     must_be_known("packed2", "plain2", 700);
@@ -255,9 +256,10 @@ static void check_split(const char *compiler, const char *options, const char *p
     char script[3000];
     snprintf(
         script, sizeof script,
-        "for f in $S/src/symbol/dwarf_[fl]*.c; do b=$(basename $f .c); %s -O2 %s -gsplit-dwarf "
-        "-D_GNU_SOURCE -I$S/include -I$S/src/base -I$S/src/symbol -I$S/src/mem "
-        "-I$S/src/image -fPIC -c $f -o $b.o; done; %s -shared -o split *.o; "
+        "for f in $S/src/names/symbol/dwarf_[fl]*.c; do b=$(basename $f .c); %s -O2 %s "
+        "-gsplit-dwarf "
+        "-D_GNU_SOURCE -I$S/include -I$S/src/common/base -I$S/src/names/symbol -I$S/src/common/mem "
+        "-I$S/src/images/image -fPIC -c $f -o $b.o; done; %s -shared -o split *.o; "
         "ls *.dwo >/dev/null; %s",
         compiler, options, compiler, package);
     sh(script);

@@ -14,8 +14,10 @@ static void build(const char *compiler, const char *options, char *path, size_t 
     const char *s = test_source_dir();
     snprintf(path, size, "%s/program", test_folder());
     snprintf(command, sizeof command,
-             "%s %s -o %s -D_GNU_SOURCE -I%s/include -I%s/src/base -I%s/src/symbol -I%s/src/mem "
-             "-I%s/src/image -I%s/src/tail -I%s/src/symindex %s/src/symindex/*.c -shared -fPIC",
+             "%s %s -o %s -D_GNU_SOURCE -I%s/include -I%s/src/common/base -I%s/src/names/symbol "
+             "-I%s/src/common/mem "
+             "-I%s/src/images/image -I%s/src/names/tail -I%s/src/names/symindex "
+             "%s/src/names/symindex/*.c -shared -fPIC",
              compiler, options, path, s, s, s, s, s, s, s, s);
     const char *argv[] = {"sh", "-c", command, NULL};
     struct test_run run = test_run(argv, NULL, NULL, 200);
