@@ -1,7 +1,7 @@
 # ./dev test [--long] [STAGE|MODULE...]: what CI runs, or the tests of a module (modules.sh). Each stage prints its seconds; the last line is
 # "N passed, N failed, N skipped" over all of them.
 
-stages_all=(lint layers gcc clang sanitize tsan aarch64 fuzz tidy demo) # and with --long: fresh
+stages_all=(lint layers gcc clang sanitize tsan aarch64 fuzz tidy demo) # and with --long: fresh loaded
 
 stage_help() {
     cat <<'EOF'
@@ -21,6 +21,7 @@ Stages:
   tidy      clang-tidy *
   demo      ./dev demo, end to end
   fresh     ./dev demo in a debootstrapped minimal root (with --long only)
+  loaded    the tests of gcc beside stress-ng with four threads a processor (with --long only)
   *         what changed lately and a quarter of the rest, another one each commit and day
   --long    whole soaks instead of shortened ones; all of what has a *
   --since REV
@@ -147,6 +148,18 @@ stage_fresh() {
 # cpu_s: processor seconds of what this shell has run: on a machine that does other work, too, what counts.
 cpu_s() { awk '{print int(($14 + $15 + $16 + $17) / 100)}' "/proc/$$/stat"; }
 
+# Soaks are not repeated here: the load is what is tested.
+stage_loaded() {
+    local stress long=0
+    need stress-ng
+    compile dev
+    stress-ng --cpu "$((4 * $(nproc)))" --timeout 3h --quiet &
+    stress=$!
+    run_ctest dev
+    kill "$stress" 2>/dev/null || true
+    wait "$stress" 2>/dev/null || true
+}
+
 dev_test() {
     local stages=() modules=() arg begin cpu name
     long=0 since=
@@ -163,7 +176,7 @@ dev_test() {
     done
     if [ ${#stages[@]} = 0 ] && [ ${#modules[@]} = 0 ]; then
         stages=("${stages_all[@]}")
-        [ $long = 0 ] || stages+=(fresh)
+        [ $long = 0 ] || stages+=(fresh loaded)
     fi
     . tools/dev/setup.sh; . tools/dev/format.sh; . tools/dev/fuzz.sh; . tools/dev/modules.sh; . tools/dev/select.sh
     dev_setup build test

@@ -54,6 +54,10 @@ static struct test_run run(const struct arguments *arguments, const char *librar
     if (done.timed_out) {
         FAIL("the debugger did not come to an end: %s%s", done.out, done.err);
     }
+    /* gdb 12 where the processor has more extended registers than it knows */
+    if (strstr(done.err, "Couldn't write extended state status") != NULL) {
+        SKIP("this gdb cannot write the registers of this processor");
+    }
     strip_returns(done.out);
     return done;
 }
