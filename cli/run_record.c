@@ -18,12 +18,12 @@ static int prepare(const struct sonde__cli_command *command, struct sonde__audit
         return 0; /* it is said when it is executed */
     }
     sonde__watch_inspect(path, &program);
-    from->library = sonde__cli_find_library("libsonde-record.so", "../recorder/");
+    const char *library = sonde__cli_find_library("libsonde-record.so", "../recorder/");
     from->program = program.binary;
     from->envp = options->envp;
     from->symbols = options->symbols;
     from->blinds = options->verbose;
-    if (from->library == NULL) {
+    if (library == NULL) {
         sonde__cli_error(command, "libsonde-record.so was not found beside sonde");
         return 125;
     }
@@ -39,11 +39,10 @@ static int prepare(const struct sonde__cli_command *command, struct sonde__audit
     }
     guest = *as;
     guest.size = sonde__audit_shared_size() + (from->blocks ? sonde__audit_registry_size() : 0);
-    guest.fd = sonde__audit_library_fd(audit);
     guest.ctx = audit;
     guest.begin = sonde__audit_begin;
     guest.end = sonde__audit_end;
-    options->probe = sonde__audit_library(audit);
+    options->probe = library;
     options->guest = &guest;
     return 0;
 }

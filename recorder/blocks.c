@@ -26,7 +26,7 @@ static void find_clock(void)
     static const char *const names[] = {"__vdso_clock_gettime", "__kernel_clock_gettime"};
     void *vdso = dlopen("linux-vdso.so.1", RTLD_NOW | RTLD_NOLOAD);
     for (size_t i = 0; vdso != NULL && i < sizeof names / sizeof names[0]; i++) {
-        void *found = recorder_dlsym(vdso, names[i]);
+        void *found = dlsym(vdso, names[i]);
         if (found != NULL) {
             vdso_clock = (int (*)(clockid_t, struct timespec *))(uintptr_t)found;
         }

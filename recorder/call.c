@@ -3,25 +3,31 @@
  * arguments of the call. */
 #include "recorder.h"
 
+static void count(const struct sonde__regs *regs, uint32_t function)
+{
+    uint32_t stack = sonde__record_stack(recorder_record, regs, 0);
+    (void)sonde__record_call(recorder_record, function, stack);
+}
+
 uint64_t recorder_call(const struct sonde__probe_hook *hook, const struct sonde__regs *regs)
 {
-    if (preload_page() == NULL) { /* a fork child */
-        return atomic_load_explicit(&hook->target, memory_order_relaxed);
+    uint64_t target = atomic_load_explicit(&hook->target, memory_order_relaxed);
+    uint32_t function = hook->function;
+    if (preload_page() == NULL || recorder_busy != 0) { /* a fork child; a call of ours */
+        return target;
     }
-    if (hook->function >= RECORDER_EVENT_FUNCTION) {
-        return recorder_event(hook, regs);
+    if (function >= RECORDER_EVENT_FUNCTION) {
+        function = recorder_event(function - RECORDER_EVENT_FUNCTION, regs);
+        if (function == RECORDER_NONE) {
+            return target;
+        }
     }
-    if (atomic_load_explicit(&recorder_own_thread, memory_order_relaxed) ==
-        (uint64_t)(uintptr_t)&recorder_self) {
-        return atomic_load_explicit(&hook->target, memory_order_relaxed);
-    }
-    if (hook->function == recorder_numbers.syscall_function && !recorder_count_syscall(regs)) {
-        return atomic_load_explicit(&hook->target, memory_order_relaxed);
+    if (function == recorder_numbers.syscall_function && !recorder_count_syscall(regs)) {
+        return target;
     }
     if (recorder_blocks.registry.memory != NULL) {
         return sonde__registry_call(&recorder_blocks, hook, regs);
     }
-    uint32_t stack = sonde__record_stack(recorder_record, regs, 0);
-    (void)sonde__record_call(recorder_record, hook->function, stack);
-    return atomic_load_explicit(&hook->target, memory_order_relaxed);
+    count(regs, function);
+    return target;
 }

@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Code comes and goes. Each of these functions is seen before it does its work: then what the one
- * before it did is noticed, so that no image is missed that comes by dlopen() and goes by
- * dlclose(), and nothing can be loaded at an address whose former image is not closed yet. */
-#include <dlfcn.h>
+/* Calls that change what there is to record. Code comes and goes: each of these functions is seen
+ * before it does its work; then what the one before it did is noticed, so that no image is missed
+ * that comes by dlopen() and goes by dlclose(), and nothing can be loaded at an address whose
+ * former image is not closed yet. What the loader binds meanwhile is bound to thunks (hook.h).
+ * Processes that are made, and programs that take this one's place, are only counted: they are not
+ * recorded. */
 #include <errno.h>
 #include <pthread.h>
-#include <string.h>
+#include <sched.h>
+#include <unistd.h>
 
 #include "recorder.h"
 #include "target_self.h"
+
+uint32_t recorder_listed_events[SONDE__RECORD_EVENTS];
+__thread uint32_t recorder_busy;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 void recorder_look_at_images(void)
 {
     int saved = errno;
+    recorder_busy++;
     pthread_mutex_lock(&mutex);
     if (sonde__target_self_refresh(true) != SONDE_OK) {
         atomic_fetch_add(&recorder_page->images_lost, 1);
@@ -27,58 +34,49 @@ void recorder_look_at_images(void)
         recorder_log_blinds();
     }
     pthread_mutex_unlock(&mutex);
+    recorder_busy--;
     errno = saved;
 }
 
-static bool is_listed(const char *name)
+/* A child of vfork() has our memory, and is another process. */
+static bool is_own_process(void)
 {
-    for (uint32_t i = 0; name != NULL && i < recorder_page->function_count; i++) {
-        if (strcmp(recorder_page->names + recorder_page->functions[i].name, name) == 0) {
-            return true;
-        }
-    }
-    return false;
+    const struct sonde__probe_page *page = preload_page();
+    return page != NULL && atomic_load_explicit(&page->pid, memory_order_relaxed) == getpid();
 }
 
-/* dlsym() of a listed function answers its thunk. The question is asked again in our name, which is
- * the same for a handle and for the default scope; RTLD_NEXT means the caller's own place, and is
- * left to it. */
-static uint64_t lead_dlsym(const struct sonde__regs *regs, uint64_t target)
+static void count_process(enum sonde__record_event event, const struct sonde__regs *regs)
 {
-    void *handle = (void *)(uintptr_t)sonde__probe_hook_argument(regs, 0);
-    const char *name = (const char *)(uintptr_t)sonde__probe_hook_argument(regs, 1);
-    if (handle == RTLD_NEXT || !is_listed(name)) {
-        return target;
+    bool is_thread =
+        event == SONDE__RECORD_CLONE && (sonde__probe_hook_argument(regs, 2) & CLONE_THREAD) != 0;
+    if (!is_thread && is_own_process()) {
+        atomic_fetch_add_explicit(event >= SONDE__RECORD_EXEC ? &recorder_page->execs
+                                                              : &recorder_page->children,
+                                  1, memory_order_relaxed);
     }
-    uint64_t found = (uint64_t)(uintptr_t)recorder_dlsym(handle, name);
-    pthread_mutex_lock(&mutex);
-    uint64_t thunk = found != 0 ? sonde__hook_lead(recorder_hooks, found) : 0;
-    pthread_mutex_unlock(&mutex);
-    if (thunk == 0 || thunk == found) {
-        return target; /* which fails once more, for dlerror(), or gives what it would */
-    }
-    ((struct sonde__regs *)(uintptr_t)regs)->r[0] = thunk; /* rax, x0: the stub restores it */
-    return (uint64_t)(uintptr_t)sonde__probe_hook_answered;
 }
 
-uint64_t recorder_event(const struct sonde__probe_hook *hook, const struct sonde__regs *regs)
+static void see(enum sonde__record_event event, const struct sonde__regs *regs)
 {
-    uint64_t target = atomic_load_explicit(&hook->target, memory_order_relaxed);
-    if (recorder_hooks == NULL) {
-        return target;
-    }
-    int saved = errno;
-    enum sonde__record_event event = hook->function - RECORDER_EVENT_FUNCTION;
-    if (event >= SONDE__RECORD_OBJC_LOAD) {
+    if (event >= SONDE__RECORD_CLONE) {
+        count_process(event, regs);
+    } else if (event >= SONDE__RECORD_OBJC_LOAD) {
         recorder_method_event(event, regs);
+    } else {
+        if (event == SONDE__RECORD_DLMOPEN) {
+            atomic_fetch_add_explicit(&recorder_page->spaces, 1, memory_order_relaxed);
+        }
+        recorder_look_at_images();
+        (void)recorder_look_for_methods();
+    }
+}
+
+uint32_t recorder_event(enum sonde__record_event event, const struct sonde__regs *regs)
+{
+    if (recorder_hooks != NULL) {
+        int saved = errno;
+        see(event, regs);
         errno = saved;
-        return target;
     }
-    recorder_look_at_images();
-    (void)recorder_look_for_methods();
-    if (event == SONDE__RECORD_DLSYM) {
-        target = lead_dlsym(regs, target);
-    }
-    errno = saved;
-    return target;
+    return recorder_listed_events[event];
 }

@@ -68,6 +68,9 @@ static void add_blind(const struct sonde__hook_blind *from)
             function = i;
         }
     }
+    if (from->function != NULL && function == UINT32_MAX) {
+        return; /* one that only the recorder needs to see */
+    }
     uint32_t module = TEXT_LOST;
     for (uint32_t i = 0; i < count; i++) {
         if (is_logged(&page->blinds[i], from->module, from, function)) {
@@ -102,8 +105,6 @@ void recorder_log_blinds(void)
     for (size_t i = 0; i < count; i++) {
         add_blind(&blinds[i]);
     }
-    atomic_store_explicit(&recorder_page->slots, sonde__hook_slots(recorder_hooks),
-                          memory_order_relaxed);
 }
 
 void recorder_log_site(const char *module, uint64_t vaddr, enum sonde__raw_result result)

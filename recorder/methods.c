@@ -6,15 +6,13 @@
  * until the first after the constructor has given them all: then lookups pass straight on again. No
  * lock of ours is held meanwhile that a thread inside of the runtime could wait for. */
 #include "hook_method.h"
+#include "hook_thunk.h"
 #include "recorder.h"
 
 /* The module whose classes are being loaded: which thread, and where its stack was then; how many
  * there were. */
 static _Atomic uint64_t loading_thread, loading_sp, loads;
 static _Atomic uint32_t is_looking;
-
-__thread char recorder_self;
-_Atomic uint64_t recorder_own_thread;
 
 static void show_states(void)
 {
@@ -33,39 +31,38 @@ bool recorder_look_for_methods(void)
     if (count == 0 || !atomic_compare_exchange_strong(&is_looking, &free, 1)) {
         return false;
     }
-    atomic_store(&recorder_own_thread, (uint64_t)(uintptr_t)&recorder_self);
+    recorder_busy++;
     (void)sonde__hook_look_for_methods(recorder_hooks);
-    atomic_store(&recorder_own_thread, 0);
+    recorder_busy--;
     show_states();
     atomic_store(&is_looking, 0);
     return true;
 }
 
-static void see_lookups(uint32_t on)
+static void see_lookups(bool on)
 {
-    for (uint32_t event = SONDE__RECORD_OBJC_LOOKUP; event < SONDE__RECORD_EVENTS; event++) {
-        atomic_store(&sonde__probe_hooks[RECORDER_FIRST_EVENT + event].on, on);
-    }
+    sonde__hook_switch(RECORDER_EVENT_FUNCTION + SONDE__RECORD_OBJC_LOOKUP, on);
+    sonde__hook_switch(RECORDER_EVENT_FUNCTION + SONDE__RECORD_OBJC_LOOKUP_SUPER, on);
 }
 
 void recorder_method_event(enum sonde__record_event event, const struct sonde__regs *regs)
 {
-    uint64_t thread = (uint64_t)(uintptr_t)&recorder_self;
+    uint64_t thread = (uint64_t)(uintptr_t)&recorder_busy;
     uint64_t sp = regs->r[sonde__arch_sp(regs->arch)], loads_before = atomic_load(&loads);
     if (event == SONDE__RECORD_OBJC_LOAD) {
         atomic_store(&loading_sp, sp);
         atomic_store(&loading_thread, thread);
         atomic_fetch_add(&loads, 1);
-        see_lookups(1);
+        see_lookups(true);
         return;
     }
     /* not a message from below the constructor (+load), whose module is not complete yet */
     bool is_over = atomic_load(&loading_thread) == thread && sp >= atomic_load(&loading_sp);
     if (is_over) {
-        see_lookups(0);
+        see_lookups(false);
     }
     bool has_looked = recorder_look_for_methods();
     if (is_over && (!has_looked || atomic_load(&loads) != loads_before)) {
-        see_lookups(1); /* another thread looks, or loads */
+        see_lookups(true); /* another thread looks, or loads */
     }
 }

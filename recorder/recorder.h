@@ -18,20 +18,12 @@
 #include "registry_call.h"
 
 /* hook->function of the thunks of enum sonde__record_event: this and the event. */
-#define RECORDER_EVENT_FUNCTION 0x10000u
-#define RECORDER_FIRST_EVENT    (SONDE__PROBE_HOOKS - SONDE__RECORD_EVENTS)
+#define RECORDER_EVENT_FUNCTION SONDE__RECORD_FUNCTIONS
+#define RECORDER_NONE           UINT32_MAX
 
 extern struct sonde__record_page *recorder_page;
 extern struct sonde__record *recorder_record;
 extern struct sonde__hooks *recorder_hooks;
-
-/* ThreadSanitizer's runtime, where the program has it: what it has put before libc's functions
- * works only from then on, and it would begin behind us. */
-void __tsan_init(void) __attribute__((weak)); /* NOLINT: its name */
-
-/* early.c: before any call of ours to libc. Where the loader has bound it to one of our own names,
- * it is bound to what it would be without them. */
-void recorder_bind_own_calls(void);
 
 /* call.c: every call of a thunk. Context: handler. */
 uint64_t recorder_call(const struct sonde__probe_hook *hook, const struct sonde__regs *regs);
@@ -50,9 +42,10 @@ void recorder_log_site(const char *module, uint64_t vaddr, enum sonde__raw_resul
 /* A call of syscall(). False: it is not to be counted as such. Context: handler. */
 bool recorder_count_syscall(const struct sonde__regs *regs);
 
-/* events.c: one of the functions that load and unload code is called. Returns where to go on.
- * Context: as that function: any thread, not handler. */
-uint64_t recorder_event(const struct sonde__probe_hook *hook, const struct sonde__regs *regs);
+/* events.c: one of the functions of enum sonde__record_event is called. Returns its index in the
+ * list, where it is listed as well; or RECORDER_NONE. Context: as that function: any thread. */
+uint32_t recorder_event(enum sonde__record_event event, const struct sonde__regs *regs);
+extern uint32_t recorder_listed_events[SONDE__RECORD_EVENTS];
 
 /* Images that came, or went, since the last time; then the slots of those that came. */
 void recorder_look_at_images(void);
@@ -62,10 +55,9 @@ void recorder_look_at_images(void);
 void recorder_method_event(enum sonde__record_event event, const struct sonde__regs *regs);
 /* False: another thread does it. */
 bool recorder_look_for_methods(void);
-/* The thread for which the runtime works for us, by the address of its recorder_self: what it calls
- * then is not the program's call. 0: none. */
-extern _Atomic uint64_t recorder_own_thread;
-extern __thread char recorder_self;
+
+/* Not 0: the thread works for us; what it calls then is not the program's call. */
+extern __thread uint32_t recorder_busy;
 
 /* blocks.c: the registry of blocks, if there is one (`sonde run --blocks`): then all calls are for
  * it. memory: of the page's registry_lines */
@@ -75,8 +67,5 @@ void recorder_start_blocks(void *memory);
 /* images.c: what the page says of images and of blind spots. One thread at a time. */
 void recorder_log_images(void);
 void recorder_log_blinds(void);
-
-/* The program's own dlsym(), which no call of ours reaches by its name. */
-extern void *(*recorder_dlsym)(void *handle, const char *name);
 
 #endif

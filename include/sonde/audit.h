@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Calls of functions by their names: who calls them, and how often.
  *
- * No code is changed and none is made: the slots through which the loaded objects call other
- * objects are led to the recorder, which counts the call under its stack in a depot (depot.h) and
- * goes on to the function. Its arguments, result and caller are as without, whatever its signature.
- * What cannot be seen is listed. `sonde run --record` does this for a whole program from its start.
+ * No code is changed and none is made: the entries of symbol tables by which the loader finds the
+ * functions, and the slots that it has bound to them already, are led to the recorder, which counts
+ * the call under its stack in a depot (depot.h) and goes on to the function. Its arguments, result
+ * and caller are as without, whatever its signature. What cannot be seen is listed. `sonde run
+ * --record` does this for a whole program from its start.
  */
 #ifndef SONDE_AUDIT_H
 #define SONDE_AUDIT_H

@@ -4,9 +4,6 @@
 #include <elf.h>
 #include <string.h>
 
-#include "audit_library.h"
-#include "audit_scope.h"
-
 struct search {
     const struct sonde__audit_libraries *libraries;
     size_t library; /* that is looked at */
@@ -65,7 +62,7 @@ static void add_if_alias(struct search *search, const struct sonde__elf_symbol *
         }
         if (list->count < SONDE__RECORD_FUNCTIONS && length < search->size &&
             length <= SONDE__AUDIT_NAME_MAX && !is_listed(list, symbol->name) &&
-            !sonde__audit_is_reserved(symbol->name) && !is_defined_before(search, symbol->name)) {
+            !is_defined_before(search, symbol->name)) {
             memcpy(search->text, symbol->name, length + 1);
             list->names[list->count++] = search->text;
             search->text += length + 1;
@@ -100,9 +97,6 @@ void sonde__audit_add_aliases(const struct sonde__audit_libraries *libraries,
 {
     struct search search = {
         .libraries = libraries, .list = list, .listed = list->count, .text = text, .size = size};
-    for (uint32_t i = 0; i < list->count; i++) {
-        search.is_known[i] = sonde__audit_is_reserved(list->names[i]);
-    }
     for (; search.library < libraries->count; search.library++) {
         look_at_library(&search);
     }

@@ -5,7 +5,6 @@
 
 #include "arch_regs.h"
 #include "arch_syscall.h"
-#include "audit_library.h"
 #include "base_status.h"
 #include "hook_method.h"
 

@@ -13,7 +13,8 @@
 
 #include "record_page.h"
 
-/* Bytes of the name of a method, at most. */
+/* Bytes of a name, and of that of a method, at most. */
+#define SONDE__AUDIT_NAME_MAX   240u
 #define SONDE__AUDIT_METHOD_MAX 240u
 
 struct sonde__audit_list {

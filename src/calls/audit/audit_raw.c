@@ -153,7 +153,9 @@ void sonde__audit_each_raw(const struct sonde__record_page *page,
                            void (*each)(void *ctx, const char *line), void *ctx)
 {
     for (uint32_t i = 0; i < atomic_load(&page->image_count); i++) {
-        if (!was_before(page, i)) {
+        bool is_own =
+            page->images[i].start <= page->own_start && page->own_start < page->images[i].end;
+        if (!is_own && !was_before(page, i)) {
             look_at(page, i, symbols, each, ctx);
         }
     }

@@ -9,16 +9,13 @@
 #include "audit_alias.h"
 #include "audit_blocks.h"
 #include "audit_libraries.h"
-#include "audit_library.h"
 #include "audit_list.h"
 #include "audit_page.h"
 #include "audit_raw.h"
 #include "audit_read.h"
-#include "audit_scope.h"
 #include "base_status.h"
 #include "base_text.h"
 #include "host_file.h"
-#include "host_run.h"
 #include "mem_heap.h"
 #include "os.h"
 #include "record_page.h"
@@ -35,14 +32,8 @@ struct sonde__audit {
     uint32_t listed;
     uint32_t syscall_function; /* record_page.h */
     bool is_syscall_listed;
-    struct sonde__audit_scope scope;
-    bool is_scoped;
-    int32_t fd;
-    char library[64];
     struct sonde__audit_blocks blocks;
 };
-
-static const char *const events[SONDE__RECORD_EVENTS] = SONDE__RECORD_EVENT_NAMES;
 
 static enum sonde_status read_list(struct sonde__audit *audit, struct sonde_error *ret_error)
 {
@@ -98,60 +89,17 @@ static void add_syscall(struct sonde__audit *audit)
     }
 }
 
-/* The names of the list that the loader may know, and of the functions that load code. */
-static uint32_t choose_names(const struct sonde__audit *audit, struct sonde__audit_name *names)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < audit->list.count; i++) {
-        if (audit->scope.is_bound[i]) {
-            names[count++] = (struct sonde__audit_name){audit->list.names[i], i};
-        }
-    }
-    uint32_t event_count = audit->scope.has_objc && sonde__audit_list_has_methods(&audit->list)
-                               ? SONDE__RECORD_EVENTS
-                               : SONDE__RECORD_OBJC_LOAD;
-    for (uint32_t i = 0; i < event_count; i++) {
-        names[count++] =
-            (struct sonde__audit_name){events[i], SONDE__RECORD_THUNKS - SONDE__RECORD_EVENTS + i};
-    }
-    return count;
-}
-
-static enum sonde_status make_library(struct sonde__audit *audit, struct sonde_error *ret_error)
-{
-    struct sonde__audit_name names[SONDE__RECORD_FUNCTIONS + SONDE__RECORD_EVENTS];
-    struct sonde__host_file file;
-    uint32_t count = choose_names(audit, names);
-    SONDE_TRY(
-        sonde__host_file_map(NULL, audit->options.library, (uint64_t)64 << 20, &file, ret_error));
-    uint8_t *bytes = sonde__mem_alloc_array(file.size, 1);
-    enum sonde_status status =
-        bytes == NULL ? sonde__base_fail(ret_error, SONDE_MEMORY, "no memory", NULL, 0, 0)
-                      : SONDE_OK;
-    if (status == SONDE_OK && bytes != NULL) {
-        memcpy(bytes, file.data, file.size);
-        status = sonde__audit_name_thunks(bytes, file.size, names, count, ret_error);
-    }
-    if (status == SONDE_OK) {
-        status = sonde__host_memory_file("sonde-record", bytes, file.size, &audit->fd, ret_error);
-    }
-    sonde__mem_free(bytes);
-    sonde__host_file_unmap(&file);
-    return status;
-}
-
-/* Other names of what is listed, and which names the loader may be given. */
-static void find_names(struct sonde__audit *audit)
+/* Other names of what is listed: they count under their own. Where the loader does not tell what
+ * the program starts with, they count as the listed function. */
+static void add_other_names(struct sonde__audit *audit)
 {
     struct sonde__audit_libraries libraries;
-    audit->is_scoped =
-        sonde__audit_libraries_open(audit->options.program, audit->options.envp, &libraries);
-    if (!audit->options.blocks) {
+    if (!audit->options.blocks &&
+        sonde__audit_libraries_open(audit->options.program, audit->options.envp, &libraries)) {
         sonde__audit_add_aliases(&libraries, &audit->list, audit->alias_text,
                                  sizeof audit->alias_text);
+        sonde__audit_libraries_close(&libraries);
     }
-    sonde__audit_find_scope(&libraries, &audit->list, &audit->scope);
-    sonde__audit_libraries_close(&libraries);
 }
 
 enum sonde_status sonde__audit_create(const struct sonde__audit_options *options,
@@ -170,26 +118,13 @@ enum sonde_status sonde__audit_create(const struct sonde__audit_options *options
         }
         audit->listed = audit->list.count;
         add_syscall(audit);
-        find_names(audit);
-        status = make_library(audit, ret_error);
-    }
-    if (status != SONDE_OK) {
+        add_other_names(audit);
+    } else {
         sonde__mem_free(audit);
         return status;
     }
-    snprintf(audit->library, sizeof audit->library, "/proc/self/fd/%d", (int)audit->fd);
     *ret_audit = audit;
     return SONDE_OK;
-}
-
-const char *sonde__audit_library(const struct sonde__audit *audit)
-{
-    return audit->library;
-}
-
-int32_t sonde__audit_library_fd(const struct sonde__audit *audit)
-{
-    return audit->fd;
 }
 
 uint64_t sonde__audit_shared_size(void)
@@ -221,7 +156,6 @@ void sonde__audit_begin(void *ctx, void *memory)
         memcpy(page->names + used, audit->list.names[i], size);
         page->functions[i] = (struct sonde__record_function){
             .name = used,
-            .is_bound = audit->scope.is_bound[i],
             .number = (uint32_t)(sonde__audit_list_number(audit->list.names[i]) + 1),
         };
         used += (uint32_t)size;
@@ -261,10 +195,6 @@ static void say_totals(const struct sonde__audit *audit, const struct sonde__aud
                  (unsigned)totals->images_lost, totals->images_lost == 1 ? " was" : "s were",
                  totals->images_lost == 1 ? "its" : "their");
         say(ctx, line);
-    }
-    if (!audit->is_scoped) {
-        say(ctx, "the program's loader could not be asked for its libraries: calls are found by "
-                 "slots only, not in constructors");
     }
 }
 

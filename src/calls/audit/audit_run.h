@@ -16,7 +16,6 @@ struct sonde__symfile_options; /* symfile_cache.h */
 
 struct sonde__audit_options {
     const char *list;    /* path of the list of functions */
-    const char *library; /* path of libsonde-record.so */
     const char *program; /* the file that will be executed, no script */
     char *const *envp;
     const struct sonde__symfile_options *symbols; /* where names are looked for; null: as always */
@@ -25,15 +24,11 @@ struct sonde__audit_options {
     bool blocks; /* instead of the list's functions: a registry of blocks */
 };
 
-/* Reads the list and makes the library that bears its names. Returns OK | ABSENT | DENIED | CORRUPT
- * (a line is no name) | LIMIT | MEMORY | OS. Ownership: lives as long as the process. */
+/* Reads the list. Returns OK | ABSENT | DENIED | CORRUPT (a line is no name) | LIMIT | MEMORY | OS.
+ * Ownership: lives as long as the process. */
 SONDE_NODISCARD enum sonde_status sonde__audit_create(const struct sonde__audit_options *options,
                                                       struct sonde__audit **ret_audit,
                                                       struct sonde_error *ret_error);
-
-/* What the loader is given instead of a path; its descriptor survives exec. */
-const char *sonde__audit_library(const struct sonde__audit *audit);
-int32_t sonde__audit_library_fd(const struct sonde__audit *audit);
 
 /* Memory that is shared with the program, zeroed: its size; before the program starts; when it has
  * ended. `say` is given lines for people. */

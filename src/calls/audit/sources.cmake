@@ -2,13 +2,11 @@ set(sources
     audit_alias.c
     audit_blocks.c
     audit_libraries.c
-    audit_library.c
     audit_list.c
     audit_page.c
     audit_process.c
     audit_raw.c
     audit_read.c
     audit_run.c
-    audit_scope.c
     audit_syscalls.c
 )

@@ -10,6 +10,7 @@
 #include "hook_state.h"
 #include "hook_thunk.h"
 #include "mem_heap.h"
+#include "probe_hook.h"
 
 /* Other threads may load and unload while a sweep works; the next one does what this one could not.
  */
@@ -24,18 +25,8 @@ static int restore_object(struct dl_phdr_info *info, size_t size, void *ctx)
     (void)size;
     sonde__hook_object_read(info, &object);
     sonde__hook_raw_restore(&object, &hooks->writer);
-    for (size_t i = 0; i < hooks->known_count; i++) {
-        const struct sonde__hook_known *known = &hooks->known[i];
-        for (size_t k = 0; known->base == object.base && k < known->slot_count; k++) {
-            const struct sonde__hook_slot *slot = &known->slots[k];
-            uint64_t address = (uint64_t)(uintptr_t)slot->at;
-            if (sonde__hook_segment(&object, address) != NULL &&
-                __atomic_load_n(slot->at, __ATOMIC_RELAXED) == slot->thunk) {
-                (void)sonde__hook_write(&hooks->writer, slot->at, slot->old,
-                                        sonde__hook_protection(&object, address));
-            }
-        }
-    }
+    sonde__hook_restore_definitions(hooks, &object);
+    sonde__hook_restore_slots(hooks, &object);
     return 0;
 }
 
@@ -56,7 +47,7 @@ enum sonde_status sonde__hook_sweep(struct sonde__hooks *hooks)
     for (unsigned tries = 0; tries < TRIES && !hooks->is_swept; tries++) {
         if (sonde__hook_list(hooks)) {
             sonde__hook_resolve(hooks);
-            sonde__hook_look_at_slots(hooks);
+            sonde__hook_lead_all(hooks);
         }
     }
     sonde__hook_publish_blinds(hooks);
@@ -69,7 +60,7 @@ static bool list_methods(struct sonde__hooks *hooks)
     struct sonde__hook_method_name method;
     hooks->methods = sonde__mem_alloc_array(hooks->count, sizeof *hooks->methods);
     for (uint32_t i = 0; hooks->methods != NULL && i < hooks->count; i++) {
-        if (sonde__hook_method_parse(hooks->names[i], &method)) {
+        if (hooks->names[i] != NULL && sonde__hook_method_parse(hooks->names[i], &method)) {
             hooks->methods[hooks->method_count++] =
                 (struct sonde__hook_method){.name = hooks->names[i], .function = i};
         }
@@ -77,9 +68,15 @@ static bool list_methods(struct sonde__hooks *hooks)
     return hooks->methods != NULL;
 }
 
+static uint64_t thunk_of(uint64_t target, uint32_t function)
+{
+    uint32_t index;
+    return sonde__hook_thunk_of(target, function, &index) ? sonde__probe_hook_thunk(index) : 0;
+}
+
 uint32_t sonde__hook_look_for_methods(struct sonde__hooks *hooks)
 {
-    return sonde__hook_methods_look(hooks->methods, hooks->method_count, sonde__hook_thunk_of);
+    return sonde__hook_methods_look(hooks->methods, hooks->method_count, thunk_of);
 }
 
 const struct sonde__hook_method *sonde__hook_methods(const struct sonde__hooks *hooks,
@@ -103,7 +100,6 @@ enum sonde_status sonde__hook_start(const char *const *names, uint32_t count, ui
     hooks->count = count;
     hooks->flags = flags;
     hooks->tally = sonde__mem_alloc_zeroed(count * sizeof hooks->tally[0]);
-    sonde__hook_learn_names(hooks);
     current = hooks;
     if (hooks->tally == NULL || !list_methods(hooks) || sonde__hook_sweep(hooks) != SONDE_OK) {
         sonde__hook_stop(hooks);
@@ -113,26 +109,9 @@ enum sonde_status sonde__hook_start(const char *const *names, uint32_t count, ui
     return SONDE_OK;
 }
 
-uint64_t sonde__hook_lead(struct sonde__hooks *hooks, uint64_t address)
-{
-    const struct sonde__hook_definition *definition = sonde__hook_by_address(hooks, address);
-    uint64_t thunk =
-        definition != NULL ? sonde__hook_thunk_of(definition->address, definition->function) : 0;
-    return thunk != 0 ? thunk : address;
-}
-
 uint64_t sonde__hook_sweeps(const struct sonde__hooks *hooks)
 {
     return hooks->sweeps;
-}
-
-uint64_t sonde__hook_slots(const struct sonde__hooks *hooks)
-{
-    uint64_t slots = 0;
-    for (size_t i = 0; i < hooks->known_count; i++) {
-        slots += hooks->known[i].slot_count;
-    }
-    return slots;
 }
 
 const struct sonde__hook_blind *sonde__hook_blinds(const struct sonde__hooks *hooks,
@@ -148,7 +127,7 @@ void sonde__hook_stop(struct sonde__hooks *hooks)
     (void)dl_iterate_phdr(restore_object, hooks);
     sonde__hook_writer_close(&hooks->writer);
     sonde__hook_methods_restore(hooks->methods, hooks->method_count);
-    sonde__hook_thunks_off();
+    sonde__hook_switch(SONDE__HOOK_ALL, false);
     sonde__hook_raw_end();
     sonde__hook_list_done(hooks);
     sonde__mem_free(hooks->methods);

@@ -23,28 +23,11 @@ void sonde__hook_say(struct sonde__hooks *hooks, const struct sonde__hook_known 
     hooks->said[hooks->said_count++] = (struct sonde__hook_said){{module, function, reason}, id};
 }
 
-static bool is_of_slot(enum sonde__hook_reason reason)
-{
-    return reason == SONDE__HOOK_UNRESOLVED || reason == SONDE__HOOK_REFUSED ||
-           reason == SONDE__HOOK_FULL;
-}
-
 void sonde__hook_unsay(struct sonde__hooks *hooks, uint32_t owner)
 {
     size_t kept = 0;
     for (size_t i = 0; i < hooks->said_count; i++) {
         if (hooks->said[i].owner != owner) {
-            hooks->said[kept++] = hooks->said[i];
-        }
-    }
-    hooks->said_count = kept;
-}
-
-void sonde__hook_unsay_slots(struct sonde__hooks *hooks)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < hooks->said_count; i++) {
-        if (!is_of_slot(hooks->said[i].blind.reason)) {
             hooks->said[kept++] = hooks->said[i];
         }
     }
@@ -86,7 +69,7 @@ void sonde__hook_publish_blinds(struct sonde__hooks *hooks)
     for (uint32_t i = 0; i < hooks->count; i++) {
         const char *name = hooks->names[i];
         const struct sonde__hook_blind absent = {NULL, name, SONDE__HOOK_ABSENT};
-        if (hooks->tally[i] == 0 && !sonde__hook_method_parse(name, &method) &&
+        if (name != NULL && hooks->tally[i] == 0 && !sonde__hook_method_parse(name, &method) &&
             !sonde__hook_is_syscall(name) && !is_variable(hooks, name, hooks->said_count)) {
             publish(hooks, &absent);
         }

@@ -1,48 +1,135 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Definitions of listed functions: the entries of symbol tables by which the loader finds them. An
+ * entry is led by its value alone, so that whoever reads it meanwhile reads the old one or the new
+ * one; that of an ifunc becomes a resolver of ours. */
 #include <dlfcn.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "hook_state.h"
+#include "hook_thunk.h"
 #include "mem_heap.h"
 #include "probe_hook.h"
 
 struct defining {
     struct sonde__hooks *hooks;
     const struct sonde__hook_known *known;
-    uint64_t base;
+    const struct sonde__hook_object *object;
     uint32_t function;
+    size_t first; /* definition of this object */
 };
 
-static void add_definition(void *ctx, const ElfW(Sym) * symbol)
+/* What an entry said before it was led. */
+struct entry {
+    uint64_t value;   /* with the object's base: the function, or its resolver */
+    uint64_t address; /* 0: an ifunc that was not asked yet */
+    bool is_function, is_ifunc;
+};
+
+static struct entry read_entry(uint64_t base, const ElfW(Sym) * symbol)
 {
-    const struct defining *defining = ctx;
-    struct sonde__hooks *hooks = defining->hooks;
-    const char *name = hooks->names[defining->function];
     unsigned type = ELF64_ST_TYPE(symbol->st_info);
-    if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) {
-        sonde__hook_say(hooks, defining->known, NULL, name, SONDE__HOOK_NO_FUNCTION);
-        return;
+    uint64_t value = base + __atomic_load_n(&symbol->st_value, __ATOMIC_RELAXED);
+    uint32_t index;
+    struct entry entry = {
+        .value = value,
+        .address = type == STT_GNU_IFUNC ? 0 : value,
+        .is_function = type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE,
+        .is_ifunc = type == STT_GNU_IFUNC,
+    };
+    if (sonde__probe_hook_index(value, &index)) {
+        entry.value = entry.address = atomic_load(&sonde__probe_hooks[index].target);
+    } else if (sonde__probe_hook_resolver_index(value, &index)) {
+        entry.value = sonde__hook_kept_resolver(index);
+        entry.address = atomic_load(&sonde__probe_hooks[index].target);
     }
-    uint64_t address = type == STT_GNU_IFUNC ? 0 : defining->base + symbol->st_value;
-    sonde__hook_say(hooks, defining->known, defining->known->module, name, SONDE__HOOK_INSIDE);
-    for (size_t i = 0; i < hooks->definition_count; i++) {
-        const struct sonde__hook_definition *other = &hooks->definitions[i];
-        if (other->address == address && address != 0 && strcmp(other->name, name) == 0) {
-            return;
+    return entry;
+}
+
+static bool is_defined(const struct defining *defining, const ElfW(Sym) * symbol)
+{
+    const struct sonde__hooks *hooks = defining->hooks;
+    for (size_t i = defining->first; i < hooks->definition_count; i++) {
+        if (hooks->definitions[i].symbol == symbol) {
+            return true;
         }
     }
+    return false;
+}
+
+static void add(const struct defining *defining, const ElfW(Sym) * symbol, struct entry entry,
+                uint32_t function)
+{
+    struct sonde__hooks *hooks = defining->hooks;
+    uint32_t index = (uint32_t)(symbol - defining->object->symbols);
+    const char *name = sonde__hook_symbol_name(defining->object, index);
     if (!sonde__mem_grow(&hooks->definitions, hooks->definition_count, &hooks->definition_capacity,
                          sizeof hooks->definitions[0])) {
         hooks->failed = true;
         return;
     }
     hooks->definitions[hooks->definition_count++] = (struct sonde__hook_definition){
+        .symbol = (ElfW(Sym) *)(uintptr_t)symbol,
         .name = name,
-        .address = address,
-        .function = defining->function,
+        .value = entry.value,
+        .address = entry.address,
+        .function = function,
         .owner = defining->known->id,
     };
-    hooks->tally[defining->function]++;
+    hooks->tally[function]++;
+    sonde__hook_learn_name(hooks, name);
+}
+
+static void add_definition(void *ctx, const ElfW(Sym) * symbol)
+{
+    struct defining *defining = ctx;
+    struct sonde__hooks *hooks = defining->hooks;
+    const struct sonde__hook_known *known = defining->known;
+    const char *name = hooks->names[defining->function];
+    struct entry entry = read_entry(defining->object->base, symbol);
+    if (!entry.is_function) {
+        sonde__hook_say(hooks, known, NULL, name, SONDE__HOOK_NO_FUNCTION);
+        return;
+    }
+    sonde__hook_say(hooks, known, known->module, name, SONDE__HOOK_INSIDE);
+    if (known->is_late) {
+        sonde__hook_say(hooks, known, known->module, name, SONDE__HOOK_LATE);
+    }
+    if (!is_defined(defining, symbol)) {
+        add(defining, symbol, entry, defining->function);
+    }
+}
+
+/* Other names of what is listed, in the same object. A version that nobody gets by default may be
+ * another function's past, and is neither meant by a name nor counted as another. */
+static void add_other_names(struct defining *defining)
+{
+    struct sonde__hooks *hooks = defining->hooks;
+    const struct sonde__hook_object *object = defining->object;
+    size_t until = hooks->definition_count;
+    uint64_t values[64] = {0};
+    for (size_t i = defining->first; i < until; i++) {
+        uint64_t value = hooks->definitions[i].value;
+        values[value / 64 % 64] |= (uint64_t)1 << value % 64;
+    }
+    uint32_t count = until > defining->first ? sonde__hook_symbol_count(object) : 0;
+    for (uint32_t n = 1; n < count; n++) {
+        const ElfW(Sym) *symbol = &object->symbols[n];
+        struct entry entry = read_entry(object->base, symbol);
+        bool may_be = symbol->st_shndx != SHN_UNDEF && entry.is_function &&
+                      (values[entry.value / 64 % 64] >> entry.value % 64 & 1) != 0 &&
+                      !sonde__hook_is_hidden(object, n);
+        for (size_t i = defining->first; may_be && i < until; i++) {
+            const struct sonde__hook_definition *other = &hooks->definitions[i];
+            uint32_t index = (uint32_t)(other->symbol - object->symbols);
+            if (other->value == entry.value && !sonde__hook_is_hidden(object, index)) {
+                if (!is_defined(defining, symbol)) {
+                    add(defining, symbol, entry, other->function);
+                }
+                break;
+            }
+        }
+    }
 }
 
 bool sonde__hook_is_own(const struct sonde__hook_object *object, const char *module)
@@ -54,14 +141,21 @@ bool sonde__hook_is_own(const struct sonde__hook_object *object, const char *mod
 void sonde__hook_define(struct sonde__hooks *hooks, const struct sonde__hook_known *known,
                         const struct sonde__hook_object *object)
 {
-    struct defining defining = {.hooks = hooks, .known = known, .base = object->base};
-    if (sonde__hook_is_own(object, known->module)) {
+    struct defining defining = {
+        .hooks = hooks, .known = known, .object = object, .first = hooks->definition_count};
+    if (object->symbols == NULL || sonde__hook_is_own(object, known->module) ||
+        sonde__hook_is_kernel(object)) {
         return;
     }
-    for (; defining.function < hooks->count; defining.function++) {
-        sonde__hook_each_definition(object, hooks->names[defining.function], add_definition,
-                                    &defining);
+    for (unsigned any = 0; any < 2; any++) { /* a name with its version before the same without */
+        for (uint32_t i = 0; i < hooks->count; i++) {
+            if (hooks->names[i] != NULL && (strchr(hooks->names[i], '@') == NULL) == (any == 1)) {
+                defining.function = i;
+                sonde__hook_each_definition(object, hooks->names[i], add_definition, &defining);
+            }
+        }
     }
+    add_other_names(&defining);
 }
 
 void sonde__hook_undefine(struct sonde__hooks *hooks, uint32_t owner)
@@ -77,75 +171,119 @@ void sonde__hook_undefine(struct sonde__hooks *hooks, uint32_t owner)
     hooks->definition_count = kept;
 }
 
-static bool is_swept(const struct sonde__hooks *hooks, uint32_t owner)
+static const struct sonde__hook_known *owner_of(const struct sonde__hooks *hooks,
+                                                const struct sonde__hook_definition *definition)
 {
     for (size_t i = 0; i < hooks->known_count; i++) {
-        if (hooks->known[i].id == owner) {
-            return hooks->known[i].is_swept;
-        }
-    }
-    return false;
-}
-
-void sonde__hook_resolve(struct sonde__hooks *hooks)
-{
-    for (size_t i = 0; i < hooks->definition_count; i++) {
-        struct sonde__hook_definition *definition = &hooks->definitions[i];
-        definition->is_only = hooks->tally[definition->function] == 1;
-        if (definition->address == 0 && definition->is_only) {
-            definition->address = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, definition->name);
-            /* slots that were swept may have held it all the time */
-            hooks->must_look_all |= definition->address != 0 && is_swept(hooks, definition->owner);
-        }
-    }
-}
-
-static uint32_t hash_of(const char *name)
-{
-    uint32_t hash = 5381;
-    for (; *name != '\0'; name++) {
-        hash = hash * 33 + (unsigned char)*name;
-    }
-    return hash % SONDE__HOOK_NAME_BITS;
-}
-
-void sonde__hook_learn_names(struct sonde__hooks *hooks)
-{
-    for (uint32_t i = 0; i < hooks->count; i++) {
-        uint32_t hash = hash_of(hooks->names[i]);
-        hooks->name_bits[hash / 64] |= (uint64_t)1 << hash % 64;
-    }
-}
-
-bool sonde__hook_has_name(const struct sonde__hooks *hooks, const char *name)
-{
-    uint32_t hash = hash_of(name);
-    bool may_be = (hooks->name_bits[hash / 64] >> hash % 64 & 1) != 0;
-    for (uint32_t i = 0; may_be && i < hooks->count; i++) {
-        if (strcmp(hooks->names[i], name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-const struct sonde__hook_definition *sonde__hook_by_address(const struct sonde__hooks *hooks,
-                                                            uint64_t address)
-{
-    for (size_t i = 0; i < hooks->definition_count; i++) {
-        if (hooks->definitions[i].address == address) {
-            return &hooks->definitions[i];
+        if (hooks->known[i].id == definition->owner) {
+            return &hooks->known[i];
         }
     }
     return NULL;
 }
 
-const struct sonde__hook_definition *sonde__hook_by_name(const struct sonde__hooks *hooks,
-                                                         const char *name)
+/* psABI of aarch64, "GNU indirect functions": what a resolver is told; x86-64's expects nothing. */
+static uint64_t ask(uint64_t resolver)
+{
+    const struct {
+        unsigned long size, hwcap, hwcap2;
+    } more = {sizeof more, getauxval(AT_HWCAP), getauxval(AT_HWCAP2)};
+    uint64_t is_more = (uint64_t)1 << 62;
+    return ((uint64_t(*)(uint64_t, const void *))(uintptr_t)resolver)(more.hwcap | is_more, &more);
+}
+
+/* An object that came later may not be relocated yet (another thread loads it), or may go: opening
+ * it waits for that, and holds it. One of the start is never opened, which would run its
+ * constructors before their time. */
+void sonde__hook_resolve(struct sonde__hooks *hooks)
 {
     for (size_t i = 0; i < hooks->definition_count; i++) {
-        if (strcmp(hooks->definitions[i].name, name) == 0) {
-            return &hooks->definitions[i];
+        struct sonde__hook_definition *definition = &hooks->definitions[i];
+        const struct sonde__hook_known *owner = owner_of(hooks, definition);
+        struct link_map *held = NULL;
+        if (definition->address != 0 || owner == NULL) {
+            continue;
+        }
+        if (owner->is_late) {
+            held = dlopen(owner->module, RTLD_LAZY | RTLD_NOLOAD);
+        }
+        if (!owner->is_late || (held != NULL && held->l_addr == owner->base)) {
+            definition->address = ask(definition->value);
+        }
+        if (held != NULL) {
+            (void)dlclose(held);
+        }
+    }
+}
+
+static void lead(struct sonde__hooks *hooks, struct sonde__hook_definition *definition,
+                 const struct sonde__hook_known *known, const struct sonde__hook_object *object)
+{
+    const char *name = hooks->names[definition->function];
+    bool is_ifunc = ELF64_ST_TYPE(definition->symbol->st_info) == STT_GNU_IFUNC;
+    uint64_t at = (uint64_t)(uintptr_t)&definition->symbol->st_value;
+    uint32_t index;
+    if (definition->address == 0) {
+        sonde__hook_say(hooks, known, known->module, name, SONDE__HOOK_REFUSED);
+        return;
+    }
+    if (!sonde__hook_thunk_of(definition->address, definition->function, &index)) {
+        sonde__hook_say(hooks, known, known->module, name, SONDE__HOOK_FULL);
+        return;
+    }
+    definition->thunk = sonde__probe_hook_thunk(index);
+    if (is_ifunc) {
+        sonde__hook_keep_resolver(index, definition->value);
+    }
+    uint64_t to = (is_ifunc ? sonde__probe_hook_resolver(index) : definition->thunk) - object->base;
+    if (definition->symbol->st_value != to &&
+        (sonde__hook_segment(object, at) == NULL ||
+         !sonde__hook_write(&hooks->writer, &definition->symbol->st_value, to,
+                            sonde__hook_protection(object, at)))) {
+        sonde__hook_say(hooks, known, known->module, name, SONDE__HOOK_REFUSED);
+    }
+}
+
+void sonde__hook_lead_definitions(struct sonde__hooks *hooks, const struct sonde__hook_known *known,
+                                  const struct sonde__hook_object *object)
+{
+    for (size_t i = 0; i < hooks->definition_count; i++) {
+        if (hooks->definitions[i].owner == known->id && hooks->definitions[i].thunk == 0) {
+            lead(hooks, &hooks->definitions[i], known, object);
+        }
+    }
+}
+
+void sonde__hook_restore_definitions(struct sonde__hooks *hooks,
+                                     const struct sonde__hook_object *object)
+{
+    for (size_t i = 0; i < hooks->definition_count; i++) {
+        const struct sonde__hook_definition *definition = &hooks->definitions[i];
+        uint64_t at = (uint64_t)(uintptr_t)&definition->symbol->st_value;
+        if (definition->thunk != 0 && sonde__hook_segment(object, at) != NULL) {
+            (void)sonde__hook_write(&hooks->writer, &definition->symbol->st_value,
+                                    definition->value - object->base,
+                                    sonde__hook_protection(object, at));
+        }
+    }
+}
+
+void sonde__hook_learn_name(struct sonde__hooks *hooks, const char *name)
+{
+    uint32_t hash = sonde__hook_hash(name) % SONDE__HOOK_NAME_BITS;
+    hooks->name_bits[hash / 64] |= (uint64_t)1 << hash % 64;
+}
+
+const struct sonde__hook_definition *sonde__hook_find_definition(const struct sonde__hooks *hooks,
+                                                                 const char *name, uint64_t address)
+{
+    uint32_t hash = sonde__hook_hash(name) % SONDE__HOOK_NAME_BITS;
+    bool may_be = (hooks->name_bits[hash / 64] >> hash % 64 & 1) != 0;
+    for (size_t i = 0; may_be && i < hooks->definition_count; i++) {
+        const struct sonde__hook_definition *definition = &hooks->definitions[i];
+        if (definition->address == address && definition->thunk != 0 &&
+            strcmp(definition->name, name) == 0) {
+            return definition;
         }
     }
     return NULL;

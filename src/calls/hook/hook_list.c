@@ -80,6 +80,7 @@ static int list_object(struct dl_phdr_info *info, size_t size, void *ctx)
         *known = (struct sonde__hook_known){.base = info->dlpi_addr, .phdrs = info->dlpi_phdr};
         known->module = sonde__mem_copy_string(info->dlpi_name != NULL ? info->dlpi_name : "");
         known->id = ++hooks->last_id;
+        known->is_late = hooks->sweeps != 0;
         hooks->failed |= known->module == NULL;
     }
     if (before == NULL || listing->index >= listing->certain) {
@@ -87,7 +88,9 @@ static int list_object(struct dl_phdr_info *info, size_t size, void *ctx)
         known->is_swept = false;
         sonde__hook_undefine(hooks, known->id);
         sonde__hook_unsay(hooks, known->id);
+        size_t count = hooks->definition_count;
         sonde__hook_define(hooks, known, &object);
+        hooks->must_look_all |= hooks->definition_count != count;
     }
     listing->index++;
     return 0;
@@ -99,8 +102,6 @@ static void forget(struct sonde__hooks *hooks, struct sonde__hook_known *known)
         sonde__hook_undefine(hooks, known->id);
         sonde__hook_unsay(hooks, known->id);
         sonde__mem_free(known->module);
-        sonde__mem_free(known->slots);
-        sonde__mem_free(known->open);
     }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook_object.h"
 
+#include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -48,6 +50,15 @@ static void read_dynamic(struct sonde__hook_object *object, const ElfW(Dyn) * dy
             break;
         case DT_GNU_HASH:
             object->gnu_hash = pointer(object, value);
+            break;
+        case DT_HASH:
+            object->hash = pointer(object, value);
+            break;
+        case DT_VERSYM:
+            object->versions = pointer(object, value);
+            break;
+        case DT_VERDEF:
+            object->verdefs = pointer(object, value);
             break;
         case DT_RELA:
             object->tables[0] = pointer(object, value);
@@ -99,28 +110,88 @@ const char *sonde__hook_symbol_name(const struct sonde__hook_object *object, uin
     return name < object->strings_size ? object->strings + name : "";
 }
 
-/* Not strcmp(): recorder/early.c asks before it may call libc. */
-static bool is_same(const char *a, const char *b)
+enum { VERSION_GLOBAL = 1, VERSION_HIDDEN = 0x8000, VERDEFS_MAX = 4096 };
+
+/* gABI, "Symbol Versioning". */
+const char *sonde__hook_symbol_version(const struct sonde__hook_object *object, uint32_t index)
 {
-    while (*a != '\0' && *a == *b) {
-        a++;
-        b++;
+    if (object->versions == NULL || object->verdefs == NULL) {
+        return "";
     }
-    return *a == *b;
+    uint16_t version = object->versions[index] & (VERSION_HIDDEN - 1);
+    const ElfW(Verdef) *verdef = object->verdefs;
+    for (unsigned i = 0; version > VERSION_GLOBAL && i < VERDEFS_MAX; i++) {
+        if (verdef->vd_ndx == version) {
+            const ElfW(Verdaux) *aux =
+                (const ElfW(Verdaux) *)(const void *)((const char *)verdef + verdef->vd_aux);
+            return aux->vda_name < object->strings_size ? object->strings + aux->vda_name : "";
+        }
+        if (verdef->vd_next == 0) {
+            break;
+        }
+        verdef = (const ElfW(Verdef) *)(const void *)((const char *)verdef + verdef->vd_next);
+    }
+    return "";
 }
 
-/* gABI draft, "GNU hash": buckets, then chains whose last value has its low bit set. */
-void sonde__hook_each_definition(const struct sonde__hook_object *object, const char *name,
-                                 void (*each)(void *ctx, const ElfW(Sym) * symbol), void *ctx)
+bool sonde__hook_is_hidden(const struct sonde__hook_object *object, uint32_t index)
+{
+    return object->versions != NULL && (object->versions[index] & VERSION_HIDDEN) != 0;
+}
+
+uint32_t sonde__hook_symbol_count(const struct sonde__hook_object *object)
 {
     const uint32_t *table = object->gnu_hash;
     if (object->symbols == NULL || table == NULL || table[0] == 0) {
-        return;
+        return object->symbols != NULL && object->hash != NULL ? object->hash[1] : 0;
     }
-    uint32_t hash = 5381;
-    for (const char *c = name; *c != '\0'; c++) {
-        hash = hash * 33 + (unsigned char)*c;
+    const uint32_t *buckets = table + 4 + (size_t)table[2] * 2;
+    const uint32_t *chains = buckets + table[0];
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < table[0]; i++) {
+        last = buckets[i] > last ? buckets[i] : last;
     }
+    if (last < table[1]) {
+        return table[1];
+    }
+    while ((chains[last - table[1]] & 1) == 0) {
+        last++;
+    }
+    return last + 1;
+}
+
+bool sonde__hook_is_name(const char *symbol_name, const char *name)
+{
+    while (*symbol_name != '\0' && *symbol_name == *name) {
+        symbol_name++;
+        name++;
+    }
+    return *symbol_name == '\0' && (*name == '\0' || *name == '@');
+}
+
+struct look_up {
+    const struct sonde__hook_object *object;
+    const char *name, *version; /* "": any */
+    void (*each)(void *ctx, const ElfW(Sym) * symbol);
+    void *ctx;
+};
+
+static void look_at(const struct look_up *look_up, uint32_t index)
+{
+    const struct sonde__hook_object *object = look_up->object;
+    if (object->symbols[index].st_shndx != SHN_UNDEF &&
+        sonde__hook_is_name(sonde__hook_symbol_name(object, index), look_up->name) &&
+        (*look_up->version == '\0' ||
+         strcmp(sonde__hook_symbol_version(object, index), look_up->version) == 0)) {
+        look_up->each(look_up->ctx, &object->symbols[index]);
+    }
+}
+
+/* gABI draft, "GNU hash": buckets, then chains whose last value has its low bit set. */
+static void look_up_gnu(const struct look_up *look_up)
+{
+    const uint32_t *table = look_up->object->gnu_hash;
+    uint32_t hash = sonde__hook_hash(look_up->name);
     const uint64_t *bloom = (const uint64_t *)(const void *)(table + 4);
     uint64_t word = bloom[hash / 64 % table[2]];
     if ((word >> hash % 64 & word >> (hash >> table[3]) % 64 & 1) == 0) {
@@ -129,14 +200,10 @@ void sonde__hook_each_definition(const struct sonde__hook_object *object, const 
     const uint32_t *buckets = (const uint32_t *)(const void *)(bloom + table[2]);
     const uint32_t *chains = buckets + table[0];
     uint32_t index = buckets[hash % table[0]];
-    if (index < table[1]) {
-        return;
-    }
-    for (;; index++) {
+    for (; index >= table[1]; index++) {
         uint32_t value = chains[index - table[1]];
-        if ((value | 1) == (hash | 1) && object->symbols[index].st_shndx != SHN_UNDEF &&
-            is_same(sonde__hook_symbol_name(object, index), name)) {
-            each(ctx, &object->symbols[index]);
+        if ((value | 1) == (hash | 1)) {
+            look_at(look_up, index);
         }
         if ((value & 1) != 0) {
             return;
@@ -144,14 +211,37 @@ void sonde__hook_each_definition(const struct sonde__hook_object *object, const 
     }
 }
 
-bool sonde__hook_is_slot(const ElfW(Rela) * rela, bool *ret_absolute, bool *ret_jump)
+uint32_t sonde__hook_hash(const char *name)
+{
+    uint32_t hash = 5381;
+    for (; *name != '\0' && *name != '@'; name++) {
+        hash = hash * 33 + (unsigned char)*name;
+    }
+    return hash;
+}
+
+void sonde__hook_each_definition(const struct sonde__hook_object *object, const char *name,
+                                 void (*each)(void *ctx, const ElfW(Sym) * symbol), void *ctx)
+{
+    struct look_up look_up = {object, name, name + strcspn(name, "@"), each, ctx};
+    look_up.version += strspn(look_up.version, "@");
+    if (object->symbols != NULL && object->gnu_hash != NULL && object->gnu_hash[0] != 0) {
+        look_up_gnu(&look_up);
+        return;
+    }
+    uint32_t count = sonde__hook_symbol_count(object); /* few objects have the old table only */
+    for (uint32_t i = 1; i < count; i++) {
+        look_at(&look_up, i);
+    }
+}
+
+bool sonde__hook_is_slot(const ElfW(Rela) * rela)
 {
     uint32_t type = (uint32_t)ELF64_R_TYPE(rela->r_info);
-    *ret_absolute = type == relocations[SONDE__ARCH_HOST].absolute;
-    *ret_jump = type == relocations[SONDE__ARCH_HOST].jump_slot;
     return ELF64_R_SYM(rela->r_info) != 0 &&
-           (*ret_jump || type == relocations[SONDE__ARCH_HOST].glob_dat ||
-            (*ret_absolute && rela->r_addend == 0));
+           (type == relocations[SONDE__ARCH_HOST].jump_slot ||
+            type == relocations[SONDE__ARCH_HOST].glob_dat ||
+            (type == relocations[SONDE__ARCH_HOST].absolute && rela->r_addend == 0));
 }
 
 const ElfW(Phdr) * sonde__hook_segment(const struct sonde__hook_object *object, uint64_t address)
@@ -164,6 +254,12 @@ const ElfW(Phdr) * sonde__hook_segment(const struct sonde__hook_object *object, 
         }
     }
     return NULL;
+}
+
+bool sonde__hook_is_kernel(const struct sonde__hook_object *object)
+{
+    uint64_t header = getauxval(AT_SYSINFO_EHDR);
+    return header != 0 && sonde__hook_segment(object, header) != NULL;
 }
 
 int sonde__hook_protection(const struct sonde__hook_object *object, uint64_t address)

@@ -19,7 +19,9 @@ struct sonde__hook_object {
     const ElfW(Sym) * symbols;
     const char *strings;
     uint64_t strings_size;
-    const uint32_t *gnu_hash;
+    const uint32_t *gnu_hash, *hash;
+    const uint16_t *versions;     /* of the symbols; null: it has none */
+    const ElfW(Verdef) * verdefs; /* names of the versions that it defines */
     const ElfW(Rela) * tables[2]; /* DT_RELA, DT_JMPREL */
     uint64_t counts[2];
 };
@@ -30,12 +32,30 @@ void sonde__hook_object_read(const struct dl_phdr_info *info,
 /* "" when it lies outside of the strings. */
 const char *sonde__hook_symbol_name(const struct sonde__hook_object *object, uint32_t index);
 
-/* Calls `each` with every definition of `name` (there may be several versions). */
+/* The version of a definition; "" where it has none, or that of the object. */
+const char *sonde__hook_symbol_version(const struct sonde__hook_object *object, uint32_t index);
+
+/* Is it a version that only those get who ask for it? */
+bool sonde__hook_is_hidden(const struct sonde__hook_object *object, uint32_t index);
+
+/* That of the hash table, over a name without its version. */
+uint32_t sonde__hook_hash(const char *name);
+
+/* How many symbols the hash table covers. */
+uint32_t sonde__hook_symbol_count(const struct sonde__hook_object *object);
+
+/* "realpath@GLIBC_2.3" means that version of the name, "realpath" each. */
+bool sonde__hook_is_name(const char *symbol_name, const char *name);
+
+/* Calls `each` with every definition of `name`: there may be several versions. */
 void sonde__hook_each_definition(const struct sonde__hook_object *object, const char *name,
                                  void (*each)(void *ctx, const ElfW(Sym) * symbol), void *ctx);
 
+/* Is it the kernel's (the vdso)? The loader looks nothing up in it. */
+bool sonde__hook_is_kernel(const struct sonde__hook_object *object);
+
 /* Is it one of the three kinds of slot? */
-bool sonde__hook_is_slot(const ElfW(Rela) * rela, bool *ret_absolute, bool *ret_jump);
+bool sonde__hook_is_slot(const ElfW(Rela) * rela);
 
 /* The segment that holds the whole word at `address`, or null. */
 const ElfW(Phdr) * sonde__hook_segment(const struct sonde__hook_object *object, uint64_t address);

@@ -17,10 +17,10 @@ const char *sonde__hook_reason_text(uint32_t reason)
         [SONDE__HOOK_NO_FUNCTION] = "it is a variable, not a function",
         [SONDE__HOOK_INSIDE] = "calls inside the library that defines it may be direct",
         [SONDE__HOOK_STATIC] = "not dynamically linked: its calls of itself are not seen",
-        [SONDE__HOOK_UNRESOLVED] = "a call that is not bound yet could mean several definitions",
+        [SONDE__HOOK_LATE] = "it came later: calls of it before the recorder looked are not seen",
         [SONDE__HOOK_REFUSED] = "its slot cannot be written",
         [SONDE__HOOK_FULL] = "no thunk was left",
-        [SONDE__HOOK_ASKS] = "it asks for addresses itself (dlsym with RTLD_NEXT is not led)",
+        [SONDE__HOOK_ASKS] = "it asks for addresses itself (dlsym): what it got before is not led",
         [SONDE__HOOK_OTHER_SPACE] = "it may load into another namespace (dlmopen)",
     };
     return reason < sizeof texts / sizeof *texts ? texts[reason] : "unknown";

@@ -3,12 +3,18 @@
 #ifndef SONDE_HOOK_THUNK_H
 #define SONDE_HOOK_THUNK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* The thunk of a target, switched on; 0: none is left. A target keeps its thunk for good. */
-uint64_t sonde__hook_thunk_of(uint64_t target, uint32_t function);
+/* The thunk of a target, switched on. A target keeps its thunk for good. False: none is left. */
+bool sonde__hook_thunk_of(uint64_t target, uint32_t function, uint32_t *ret_index);
 
-/* All that were given pass straight on. */
-void sonde__hook_thunks_off(void);
+/* The resolver of the function behind a thunk, where there is one. One thread at a time. */
+void sonde__hook_keep_resolver(uint32_t index, uint64_t resolver);
+uint64_t sonde__hook_kept_resolver(uint32_t index);
+
+/* Whether the calls of a function are told; SONDE__HOOK_ALL: of any. */
+#define SONDE__HOOK_ALL UINT32_MAX
+void sonde__hook_switch(uint32_t function, bool is_on);
 
 #endif

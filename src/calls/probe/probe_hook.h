@@ -46,6 +46,10 @@ void sonde__probe_hook_set_recorder(sonde__probe_recorder *recorder);
 uint64_t sonde__probe_hook_thunk(uint32_t index);
 /* False: `address` is no thunk. */
 bool sonde__probe_hook_index(uint64_t address, uint32_t *ret_index);
+/* A function without arguments that answers the thunk's address: what a symbol of type
+ * STT_GNU_IFUNC may name. */
+uint64_t sonde__probe_hook_resolver(uint32_t index);
+bool sonde__probe_hook_resolver_index(uint64_t address, uint32_t *ret_index);
 
 /* General argument `index` of the call: of the x86-64 registers rdi, rsi, rdx, rcx, r8, r9, of
  * aarch64's x0 to x7, then the words on the stack, which nobody vouches for. */

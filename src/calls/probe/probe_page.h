@@ -93,7 +93,6 @@ struct sonde__probe_page {
     uint32_t follows; /* 1: a struct sonde__probe_follow lies behind this page */
     uint64_t guest;   /* where in the shared memory another library of ours finds its own part; 0:
                          nowhere */
-    int32_t guest_fd; /* a descriptor that it closes when it has started; -1: none */
     struct sonde__probe_slot slots[SONDE__PROBE_SLOTS];
     struct sonde__probe_sample sample;
 };

@@ -6,13 +6,15 @@
  * be after the call, and the argument registers; r10 and x18 carry a static chain, al the number of
  * vector arguments, x8 where a struct is returned. Its call has its own return and the target is
  * reached by a jump, so a shadow stack stays as it was. At each instruction the call frame
- * information holds, and the frame pointer leads to the caller. struct: r[35] at 0, pc at 280, known
+ * information holds, and the frame pointer leads to the caller. Resolver i answers the address of
+ * thunk i: it stands where the loader asks a function for the address of another (an ifunc). struct: r[35] at 0, pc at 280, known
  * at 288, arch at 296; 304 bytes (checked in probe_hook.c). */
     .set hook, 0
     .text
     .globl sonde__probe_thunks
     .hidden sonde__probe_thunks
-    .globl sonde__probe_first_thunk     /* the same, not hidden: recorder/ gives the thunks names */
+    .globl sonde__probe_resolvers
+    .hidden sonde__probe_resolvers
     .hidden sonde__probe_hooks
     .hidden sonde__probe_hook_enter
 
@@ -21,7 +23,6 @@
     .p2align 6
     .type sonde__probe_thunks, @function
 sonde__probe_thunks:
-sonde__probe_first_thunk:
     .cfi_startproc
     .rept 1024
     endbr64
@@ -97,12 +98,26 @@ sonde__probe_hook_answered:
     .cfi_endproc
     .size sonde__probe_hook_answered, . - sonde__probe_hook_answered
 
+    .set hook, 0
+    .p2align 6
+    .type sonde__probe_resolvers, @function
+sonde__probe_resolvers:
+    .cfi_startproc
+    .rept 1024
+    endbr64
+    leaq sonde__probe_thunks+hook*16(%rip), %rax
+    ret
+    .p2align 4, 0xcc
+    .set hook, hook+1
+    .endr
+    .cfi_endproc
+    .size sonde__probe_resolvers, . - sonde__probe_resolvers
+
 #elif defined(__aarch64__)
 
     .p2align 6
     .type sonde__probe_thunks, %function
 sonde__probe_thunks:
-sonde__probe_first_thunk:
     .cfi_startproc
     .rept 1024
     hint 34                             /* bti c */
@@ -175,6 +190,21 @@ sonde__probe_hook_answered:
     ret
     .cfi_endproc
     .size sonde__probe_hook_answered, . - sonde__probe_hook_answered
+
+    .set hook, 0
+    .p2align 6
+    .type sonde__probe_resolvers, %function
+sonde__probe_resolvers:
+    .cfi_startproc
+    .rept 1024
+    hint 34
+    adrp x0, sonde__probe_thunks+hook*16
+    add x0, x0, :lo12:sonde__probe_thunks+hook*16
+    ret
+    .set hook, hook+1
+    .endr
+    .cfi_endproc
+    .size sonde__probe_resolvers, . - sonde__probe_resolvers
 
 #endif
     .section .note.GNU-stack, "", %progbits

@@ -15,37 +15,38 @@
 #include "record.h"
 #include "record_images.h"
 
-#define SONDE__RECORD_PAGE_VERSION 4u
+#define SONDE__RECORD_PAGE_VERSION 5u
 
-/* The last thunks belong to the functions that load and unload code, or find methods, in this
- * order. */
+/* Functions that the recorder needs to see, whatever is listed: which load and unload code, or find
+ * methods (only where methods are listed), make a process, or turn this one into another program.
+ */
 enum sonde__record_event {
     SONDE__RECORD_DLOPEN,
     SONDE__RECORD_DLMOPEN,
     SONDE__RECORD_DLCLOSE,
     SONDE__RECORD_DLSYM,
     SONDE__RECORD_DLVSYM,
-    /* of the runtime of Objective-C, where methods are listed */
+    /* of the runtime of Objective-C */
     SONDE__RECORD_OBJC_LOAD,
     SONDE__RECORD_OBJC_LOOKUP,
     SONDE__RECORD_OBJC_LOOKUP_SUPER,
-    SONDE__RECORD_EVENTS,
+    SONDE__RECORD_CLONE,
+    SONDE__RECORD_FORK, /* and what follows */
+    SONDE__RECORD_EXEC = SONDE__RECORD_FORK + 7,
+    SONDE__RECORD_EVENTS = SONDE__RECORD_EXEC + 9,
 };
 #define SONDE__RECORD_EVENT_NAMES                                                                  \
     {                                                                                              \
-        [SONDE__RECORD_DLOPEN] = "dlopen", [SONDE__RECORD_DLMOPEN] = "dlmopen",                    \
-        [SONDE__RECORD_DLCLOSE] = "dlclose", [SONDE__RECORD_DLSYM] = "dlsym",                      \
-        [SONDE__RECORD_DLVSYM] = "dlvsym", [SONDE__RECORD_OBJC_LOAD] = "__objc_exec_class",        \
-        [SONDE__RECORD_OBJC_LOOKUP] = "objc_msg_lookup",                                           \
-        [SONDE__RECORD_OBJC_LOOKUP_SUPER] = "objc_msg_lookup_super",                               \
+        "dlopen", "dlmopen", "dlclose", "dlsym", "dlvsym", "__objc_exec_class", "objc_msg_lookup", \
+            "objc_msg_lookup_super", "clone", "fork", "_Fork", "vfork", "posix_spawn",             \
+            "posix_spawnp", "system", "popen", "execve", "execv", "execvp", "execvpe", "execl",    \
+            "execle", "execlp", "fexecve", "execveat",                                             \
     }
-#define SONDE__RECORD_THUNKS 1024u /* SONDE__PROBE_HOOKS */
 /* Functions of a list; more thunks than this are needed where one has several definitions. */
 #define SONDE__RECORD_FUNCTIONS 512u
 
 struct sonde__record_function {
     uint32_t name;           /* offset in `names` */
-    uint32_t is_bound;       /* thunk of this number has its name: the loader binds calls to it */
     _Atomic uint32_t method; /* 1 + enum sonde__hook_method_state; 0: not a method, or not asked */
     uint32_t number;         /* of a system call, + 1; 0: it is none */
 };
@@ -74,7 +75,7 @@ struct sonde__record_page {
     uint32_t nodes; /* of the depot */
     uint32_t function_count;
     _Atomic uint32_t state;
-    _Atomic uint64_t slots;    /* that lead to thunks */
+    _Atomic uint64_t children, execs, spaces; /* calls that make or turn a process, of dlmopen() */
     uint32_t syscall_function; /* the index of libc's syscall(), + 1; 0: no system call is listed */
     uint32_t leads_raw;        /* calls of its own shall be recorded, too */
     _Atomic uint32_t site_count, sites_lost;

@@ -131,12 +131,10 @@ static enum sonde_status begin_watch(struct sonde__watch_session *session, int32
         (struct sonde__probe_follow *)(void *)((char *)memory + SONDE__PROBE_FOLLOW_OFFSET);
     atomic_store(&session->page->sample.wanted, wants_signal(options));
     atomic_store(&session->page->unfinished, guest != NULL || sonde__watch_awaits_report(options));
-    session->page->guest_fd = -1;
     if (guest != NULL) {
         session->guest_memory = (char *)memory + guest_at;
         guest->begin(guest->ctx, session->guest_memory);
         session->page->guest = guest_at;
-        session->page->guest_fd = guest->fd;
     }
     status = sonde__host_start_supervisor(sonde__watch_supervise, session, options->report_fd,
                                           &supervisor, ret_error);
@@ -177,9 +175,6 @@ int sonde__watch_run(const struct sonde__watch_options *options, struct sonde_er
         envp = with_probe != NULL ? with_probe : envp;
     } else {
         sonde__host_close(page_fd);
-        if (options->guest != NULL && options->guest->fd >= 0) {
-            sonde__host_close(options->guest->fd);
-        }
     }
     if (options->report_fd >= 0) {
         sonde__host_close(options->report_fd);

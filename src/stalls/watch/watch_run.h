@@ -41,7 +41,6 @@ struct sonde__symfile_options; /* symfile_cache.h */
  * which finds it by the page. Then the text is what it recorded, and no stall is seen. */
 struct sonde__watch_guest {
     uint64_t size; /* bytes, zeroed */
-    int32_t fd;    /* a descriptor that the library closes when it has started; -1: none */
     uint32_t kind; /* of the report: enum sonde__report_kind */
     bool app_only; /* of the text: report_view.h */
     void *ctx;

@@ -111,13 +111,13 @@ TEST(libraries_that_come_later_are_refreshed)
     CHECK_EQ(call(1), 2);
     CHECK_EQ(call(2), 3);
     count_all();
-    CHECK_EQ(counted[0], 2);
+    CHECK_EQ(counted[0], 3); /* its constructor calls, too */
     CHECK_OK(dlclose(plugin));
     CHECK_OK(sonde_audit_refresh(audit));
     CHECK_EQ(api_open(1), 2);
     sonde_audit_stop(audit);
     count_all();
-    CHECK_EQ(counted[0], 3);
+    CHECK_EQ(counted[0], 4);
     sonde_depot_destroy(depot);
 }
 
@@ -171,8 +171,8 @@ static void replace_library(bool refresh_between)
     if (!has_place) {
         SKIP("the loader has put the second library elsewhere");
     }
-    CHECK_EQ(counted[0], 4);
-    CHECK_EQ(stacks, 3);
+    CHECK_EQ(counted[0], 6);
+    CHECK_EQ(stacks, refresh_between ? 5 : 4); /* two constructors at one place are one, unseen */
 }
 
 TEST(what_comes_in_its_place_has_stacks_of_its_own)

@@ -89,7 +89,6 @@ static __attribute__((constructor(101))) void open_log(int argc, char **argv, ch
     static const char name[] = CHECKED_LOG_VARIABLE "=";
     struct stat status;
     (void)argc, (void)argv;
-    recorder_bind_own_calls(); /* open() may be listed */
     for (; *envp != NULL; envp++) {
         unsigned i = 0;
         while (name[i] != '\0' && (*envp)[i] == name[i]) {

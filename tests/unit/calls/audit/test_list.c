@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "audit_library.h"
 #include "test.h"
 
 static struct sonde__audit_list list;
