@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "counts.h"
 #include "forms.h"
 #include "programs.h"
 
@@ -13,27 +14,6 @@ static const char *write_list(const char *text)
     snprintf(path, sizeof path, "%s/list", test_folder());
     test_write_file(path, text, strlen(text));
     return path;
-}
-
-/* Calls from stacks whose frame 0 is `caller`, over the whole text. */
-static unsigned long long count_from(const char *text, const char *caller)
-{
-    unsigned long long sum = 0, count = 0;
-    char name[256], frame[300];
-    snprintf(frame, sizeof frame, "%s+", caller);
-    for (const char *line = text; line != NULL && *line != '\0';
-         line = strchr(line, '\n') != NULL ? strchr(line, '\n') + 1 : NULL) {
-        if (sscanf(line, "  %llu call%255s", &count, name) >= 1 && strncmp(line, "  ", 2) == 0 &&
-            line[2] >= '0' && line[2] <= '9') {
-            continue;
-        }
-        if (strncmp(line, "    #0 ", 7) == 0) {
-            line += 7;
-            line += strspn(line, " ");
-            sum += strncmp(line, frame, strlen(frame)) == 0 ? count : 0;
-        }
-    }
-    return sum;
 }
 
 static struct test_run record(const char *list, const char *program, const char *report,
