@@ -10,6 +10,7 @@
 #include "audit_blocks.h"
 #include "audit_libraries.h"
 #include "audit_list.h"
+#include "audit_missed.h"
 #include "audit_page.h"
 #include "audit_raw.h"
 #include "audit_read.h"
@@ -284,7 +285,9 @@ static void read_calls(struct sonde__audit *audit, const struct sonde__record_pa
     if (sonde__audit_read(page, memory, &audit->list, symbols, report, &totals) != SONDE_OK) {
         say(ctx, "out of memory: not all of what was recorded could be read");
     }
+    sonde__audit_add_missed(page, &audit->list, audit->listed, report);
     say_totals(audit, &totals, say, ctx);
+    sonde__audit_say_unseen(page, say, ctx);
     sonde__audit_each_blind(page, &audit->list, audit->options.blinds, say, ctx);
     if (symbols != NULL) {
         if (audit->options.blinds) {

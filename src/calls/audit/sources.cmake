@@ -3,6 +3,7 @@ set(sources
     audit_blocks.c
     audit_libraries.c
     audit_list.c
+    audit_missed.c
     audit_page.c
     audit_process.c
     audit_raw.c

@@ -226,7 +226,9 @@ static void put_all(struct folded *f)
     }
     for (uint32_t i = 0; i < sonde__report_call_count(r) && is_going(f); i++) {
         const struct sonde__report_call *call = sonde__report_call(r, i);
-        put_stack(f, "", call->stack, sonde__report_text(r, call->function), call->count);
+        if (call->count != 0) {
+            put_stack(f, "", call->stack, sonde__report_text(r, call->function), call->count);
+        }
     }
     for (uint32_t i = 0; i < sonde__report_heap_blocks_count(r) && is_going(f); i++) {
         const struct sonde__report_heap_blocks *blocks = sonde__report_heap_blocks(r, i);

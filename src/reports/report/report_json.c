@@ -384,6 +384,9 @@ static void put_recorded(struct sonde__json *j, const struct sonde__report *repo
         sonde__json_object(j, NULL);
         put_text(j, "function", report, call->function);
         sonde__json_uint(j, "count", call->count);
+        if (call->missed != 0) {
+            put_text(j, "may_miss", report, call->missed);
+        }
         if (call->stack != 0) {
             sonde__json_string(j, "end", sonde_end_text((enum sonde_end_reason)call->end));
         }

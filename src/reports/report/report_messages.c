@@ -112,10 +112,9 @@ static const struct sonde__field stall[] = {
 MESSAGE(stall);
 
 static const struct sonde__field call[] = {
-    {FIELD(1, STRING, call, function)},
-    {NUMBER(2, call, stack)},
-    {NUMBER(3, call, count)},
-    {NUMBER(4, call, end)},
+    {FIELD(1, STRING, call, function)}, {NUMBER(2, call, stack)},
+    {NUMBER(3, call, count)},           {NUMBER(4, call, end)},
+    {FIELD(5, STRING, call, missed)},
 };
 MESSAGE(call);
 

@@ -186,12 +186,13 @@ struct sonde__report_stall {
     bool main;        /* the stalled thread is the main thread */
 };
 
-/* All calls of one function from one stack. */
+/* All calls of one function from one stack; or, without a count, what may be missing of them. */
 struct sonde__report_call {
     uint32_t function; /* string id */
     uint32_t stack;    /* the caller's node; 0: of stacks that had no room */
     uint64_t count;
-    uint32_t end; /* why the walk ended: enum sonde_end_reason */
+    uint32_t end;    /* why the walk ended: enum sonde_end_reason */
+    uint32_t missed; /* string id: calls that may not have been seen, of no stack; 0: none */
 };
 
 /* Blocks of one function that one stack made, at one time. */

@@ -5,7 +5,8 @@
  *     12000 calls
  *       #0  main+0x12   prog+0x1137
  *
- * With app_only, stacks that differ in system frames only are one. */
+ * and what may be missing of a count, under it. With app_only, stacks that differ in system frames
+ * only are one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,17 +87,20 @@ static int by_count(const void *left, const void *right)
 /* Entries in the order in which they are shown; returns how many. */
 static uint32_t arrange(const struct sonde__report *report, struct entry *entries, bool app_only)
 {
-    uint32_t count = 0;
+    uint32_t count = 0, given = 0;
     for (uint32_t i = 0; i < sonde__report_call_count(report); i++) {
         const struct sonde__report_call *call = sonde__report_call(report, i);
-        entries[i] = (struct entry){.function = call->function,
-                                    .stack = call->stack,
-                                    .count = call->count,
-                                    .is_cut = call->end == SONDE_END_COSTLY,
-                                    .key = key_of(report, call->stack, app_only)};
+        if (call->missed != 0) {
+            continue;
+        }
+        entries[given++] = (struct entry){.function = call->function,
+                                          .stack = call->stack,
+                                          .count = call->count,
+                                          .is_cut = call->end == SONDE_END_COSTLY,
+                                          .key = key_of(report, call->stack, app_only)};
     }
-    qsort(entries, sonde__report_call_count(report), sizeof *entries, by_key);
-    for (uint32_t i = 0; i < sonde__report_call_count(report); i++) {
+    qsort(entries, given, sizeof *entries, by_key);
+    for (uint32_t i = 0; i < given; i++) {
         struct entry *last = count > 0 ? &entries[count - 1] : NULL;
         if (last != NULL && last->function == entries[i].function &&
             last->is_cut == entries[i].is_cut &&
@@ -135,10 +139,44 @@ static void put_function(struct sonde__report_out *out, const struct sonde__repo
     sonde__report_out_color(out, SONDE__REPORT_PLAIN);
     sonde__report_out_str(out, "  ");
     put_calls_line(out, entry->total);
+    if (entry->total == 0) {
+        sonde__report_out_str(out, "\n");
+        return;
+    }
     sonde__report_out_str(out, " from ");
     sonde__report_out_dec(out, stacks);
     sonde__report_out_str(out, stacks == 1 ? " stack" : " stacks");
     sonde__report_out_str(out, app_only ? " of the program's own frames\n" : "\n");
+}
+
+/* Where in the list of calls the texts stand: they are few, and stand together. */
+struct missed {
+    uint32_t first, end;
+};
+
+static struct missed find_missed(const struct sonde__report *report)
+{
+    struct missed missed = {UINT32_MAX, 0};
+    for (uint32_t i = 0; i < sonde__report_call_count(report); i++) {
+        if (sonde__report_call(report, i)->missed != 0) {
+            missed.first = missed.first < i ? missed.first : i;
+            missed.end = i + 1;
+        }
+    }
+    return missed;
+}
+
+static void put_missed(struct sonde__report_out *out, const struct sonde__report *report,
+                       struct missed missed, uint32_t function)
+{
+    for (uint32_t i = missed.first; i < missed.end && !out->stopped; i++) {
+        const struct sonde__report_call *call = sonde__report_call(report, i);
+        if (call->missed != 0 && call->function == function) {
+            sonde__report_out_str(out, "  may be missing: ");
+            sonde__report_out_text(out, sonde__report_text(report, call->missed));
+            sonde__report_out_str(out, "\n");
+        }
+    }
 }
 
 void sonde__report_put_calls(struct sonde__report_out *out, const struct sonde__report *report,
@@ -152,6 +190,7 @@ void sonde__report_put_calls(struct sonde__report_out *out, const struct sonde__
         }
         return;
     }
+    struct missed missed = find_missed(report);
     count = arrange(report, entries, view->app_only);
     for (uint32_t i = 0; i < count && !out->stopped; i++) {
         if (i == 0 || entries[i].function != entries[i - 1].function) {
@@ -160,6 +199,10 @@ void sonde__report_put_calls(struct sonde__report_out *out, const struct sonde__
                 stacks++;
             }
             put_function(out, report, &entries[i], stacks, view->app_only);
+            put_missed(out, report, missed, entries[i].function);
+        }
+        if (entries[i].count == 0) {
+            continue;
         }
         sonde__report_out_str(out, "  ");
         put_calls_line(out, entries[i].count);

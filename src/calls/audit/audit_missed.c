@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "audit_missed.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "hook.h"
+#include "hook_method.h"
+
+static const char *name_of(const char *module)
+{
+    return *module != '\0' ? module : "the program itself";
+}
+
+/* What the reason means for the count of one function; null: nothing. */
+static const char *text_of(uint32_t reason)
+{
+    static const char *const texts[] = {
+        [SONDE__HOOK_ABSENT] = "all, if the program has one: no library that was loaded defines it",
+        [SONDE__HOOK_NO_FUNCTION] = "all, if there are any: it is a variable, not a function",
+        [SONDE__HOOK_INSIDE] = "direct calls inside %s",
+        [SONDE__HOOK_LATE] =
+            "calls of that in %s between when it was loaded and the next dlopen(), "
+            "dlsym() or dlclose()",
+        [SONDE__HOOK_REFUSED] = "calls by %s, which could not be led (sealed memory)",
+        [SONDE__HOOK_FULL] = "calls of that in %s: no thunk was left",
+    };
+    return reason < sizeof texts / sizeof *texts ? texts[reason] : NULL;
+}
+
+struct missing {
+    const struct sonde__record_page *page;
+    struct sonde__report *report;
+    uint32_t index, function; /* in the list; string id */
+};
+
+static void add(const struct missing *missing, const char *text)
+{
+    const struct sonde__report_call call = {
+        .function = missing->function,
+        .missed = sonde__report_string(missing->report, text),
+    };
+    sonde__report_add_call(missing->report, &call);
+}
+
+static bool is_defined(const struct missing *missing)
+{
+    const struct sonde__record_page *page = missing->page;
+    for (uint32_t i = 0; i < atomic_load(&page->blind_count); i++) {
+        if (page->blinds[i].function == missing->index &&
+            page->blinds[i].reason == SONDE__HOOK_INSIDE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_blinds(const struct missing *missing)
+{
+    const struct sonde__record_page *page = missing->page;
+    for (uint32_t i = 0; i < atomic_load(&page->blind_count); i++) {
+        const struct sonde__record_blind *blind = &page->blinds[i];
+        const char *text = text_of(blind->reason);
+        char line[512];
+        if (blind->function != missing->index || text == NULL ||
+            (blind->reason == SONDE__HOOK_ABSENT && is_defined(missing))) {
+            continue;
+        }
+        const char *rest = strstr(text, "%s");
+        if (rest == NULL || blind->module == UINT32_MAX) {
+            snprintf(line, sizeof line, "%s",
+                     rest == NULL ? text : sonde__hook_reason_text(blind->reason));
+        } else {
+            snprintf(line, sizeof line, "%.*s%.300s%s", (int)(rest - text), text,
+                     name_of(sonde__audit_page_text(page, blind->module)), rest + 2);
+        }
+        add(missing, line);
+    }
+}
+
+/* Functions of which calls were seen: a few hundred at most, of millions of calls. */
+struct seen {
+    uint32_t functions[4 * SONDE__RECORD_FUNCTIONS]; /* string ids, by a hash; 0: free */
+};
+_Static_assert((4 * SONDE__RECORD_FUNCTIONS & (4 * SONDE__RECORD_FUNCTIONS - 1)) == 0, "a mask");
+
+/* Where it is, or would be. */
+static uint32_t *place_of(struct seen *seen, uint32_t function)
+{
+    uint32_t mask = 4 * SONDE__RECORD_FUNCTIONS - 1, at = function * 0x9e3779b1u & mask;
+    while (seen->functions[at] != 0 && seen->functions[at] != function) {
+        at = (at + 1) & mask;
+    }
+    return &seen->functions[at];
+}
+
+static void add_of_function(const struct missing *missing, const char *name)
+{
+    struct sonde__hook_method_name method;
+    if (!sonde__hook_method_parse(name, &method)) {
+        add_blinds(missing);
+        return;
+    }
+    uint32_t state = atomic_load(&missing->page->functions[missing->index].method);
+    const char *text =
+        sonde__hook_method_text(state > 0 ? state - 1 : SONDE__HOOK_METHOD_NO_RUNTIME);
+    if (text != NULL) {
+        add(missing, text);
+    }
+}
+
+void sonde__audit_add_missed(const struct sonde__record_page *page,
+                             const struct sonde__audit_list *list, uint32_t listed,
+                             struct sonde__report *report)
+{
+    struct missing missing = {.page = page, .report = report};
+    struct seen seen = {{0}};
+    for (uint32_t i = 0; i < sonde__report_call_count(report); i++) {
+        uint32_t function = sonde__report_call(report, i)->function;
+        *place_of(&seen, function) = function;
+    }
+    for (uint32_t i = 0; i < listed; i++) {
+        const struct sonde__report_call none = {.function =
+                                                    sonde__report_string(report, list->names[i])};
+        uint32_t *place = place_of(&seen, none.function);
+        if (*place == 0) {
+            *place = none.function;
+            sonde__report_add_call(report, &none);
+        }
+    }
+    for (missing.index = 0; missing.index < list->count; missing.index++) {
+        missing.function = sonde__report_string(report, list->names[missing.index]);
+        if (*place_of(&seen, missing.function) != 0) {
+            add_of_function(&missing, list->names[missing.index]);
+        }
+    }
+}
+
+static void say_number(uint64_t count, const char *one, const char *many, const char *what,
+                       void (*say)(void *ctx, const char *line), void *ctx)
+{
+    char line[256];
+    if (count != 0) {
+        snprintf(line, sizeof line, "%llu %s%s", (unsigned long long)count, count == 1 ? one : many,
+                 what);
+        say(ctx, line);
+    }
+}
+
+void sonde__audit_say_unseen(const struct sonde__record_page *page,
+                             void (*say)(void *ctx, const char *line), void *ctx)
+{
+    say_number(
+        atomic_load(&page->children), "call", "calls",
+        " that make a process (fork, posix_spawn, system): what children call is not recorded", say,
+        ctx);
+    say_number(atomic_load(&page->execs), "call", "calls",
+               " of exec: what the program calls that took this one's place is not recorded", say,
+               ctx);
+    say_number(atomic_load(&page->spaces), "call", "calls",
+               " of dlmopen: calls in other namespaces are not recorded", say, ctx);
+}
