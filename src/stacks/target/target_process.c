@@ -153,32 +153,56 @@ static unsigned elf_machine(unsigned arch)
     return arch == SONDE__ARCH_X86_64 ? SONDE__EM_X86_64 : SONDE__EM_AARCH64;
 }
 
-/* The main program's header, in memory, says what machine the process is for. */
+/* The machine that a file which begins in this map is for. False: it is no ELF. */
+static bool machine_of(struct sonde__target_process *p, const struct sonde__host_map *map,
+                       bool *ret_is64, unsigned *ret_machine)
+{
+    static const char magic[4] = {0x7f, 'E', 'L', 'F'};
+    uint8_t head[20];
+    if (map->path[0] != '/' || map->offset != 0 ||
+        read_process(&p->base, map->start, head, sizeof head) != sizeof head ||
+        memcmp(head, magic, sizeof magic) != 0) {
+        return false;
+    }
+    *ret_is64 = head[4] == 2;
+    *ret_machine = (unsigned)(head[18] | head[19] << 8);
+    return true;
+}
+
+/* The main program's header, in memory, says what machine the process is for. That of another
+ * program may lie below it: an emulator's guest. */
 static enum sonde_status check_machine(struct sonde__target_process *p,
                                        struct sonde_error *ret_error)
 {
-    static const char magic[4] = {0x7f, 'E', 'L', 'F'};
+    const struct sonde__host_map *found = NULL;
+    bool is64 = true;
+    unsigned machine = 0;
     for (uint32_t i = 0; i < p->maps.count; i++) {
         const struct sonde__host_map *map = &p->maps.items[i];
-        uint8_t head[20];
-        unsigned machine;
-        if (map->path[0] != '/' || map->offset != 0 ||
-            read_process(&p->base, map->start, head, sizeof head) != sizeof head ||
-            memcmp(head, magic, sizeof magic) != 0) {
-            continue;
+        bool is_main = p->base.executable != NULL && strcmp(map->path, p->base.executable) == 0;
+        bool map_is64;
+        unsigned map_machine;
+        if ((found == NULL || is_main) && machine_of(p, map, &map_is64, &map_machine)) {
+            found = map;
+            is64 = map_is64;
+            machine = map_machine;
+            if (is_main) {
+                break;
+            }
         }
-        machine = (unsigned)(head[18] | head[19] << 8);
-        if (head[4] != 2) {
-            return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "a 32-bit program", map->path, 0,
-                                    0);
-        }
-        if (machine != elf_machine(SONDE__ARCH_HOST)) {
-            return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
-                                    "a program for another architecture", map->path, 0, machine);
-        }
-        return SONDE_OK;
     }
-    return SONDE_OK; /* nothing of a file is mapped: code only a JIT knows */
+    if (found == NULL) {
+        return SONDE_OK; /* nothing of a file is mapped: code only a JIT knows */
+    }
+    if (!is64) {
+        return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "a 32-bit program", found->path, 0,
+                                0);
+    }
+    if (machine != elf_machine(SONDE__ARCH_HOST)) {
+        return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "a program for another architecture",
+                                found->path, 0, machine);
+    }
+    return SONDE_OK;
 }
 
 /* Every read of another process needs the same permission; asking once here gives one clear line
