@@ -23,8 +23,7 @@ struct drain_jit {
 void drain_jit_done(struct drain_jit *jit);
 
 /* What the code at an address of no image is. False: unknown. */
-bool drain_jit_find(struct drain_jit *jit, struct sonde__report *report,
-                    const struct sonde__image_set *set, uint64_t address,
+bool drain_jit_find(struct drain_jit *jit, struct sonde__report *report, uint64_t address,
                     struct sonde__jit_code *ret_code);
 
 #endif

@@ -286,7 +286,7 @@ static uint32_t add_jit_frame(struct sonde__drain *drain, uint64_t lookup,
                               struct sonde__report_frame *record)
 {
     struct sonde__jit_code code;
-    if (drain_jit_find(&drain->jit, drain->report, drain->set, lookup, &code)) {
+    if (drain_jit_find(&drain->jit, drain->report, lookup, &code)) {
         record->name = sonde__report_string(drain->report, code.name);
         record->name_offset = record->offset - code.start;
         record->name_source = record->name != 0 ? SONDE__REPORT_NAME_JIT : 0;

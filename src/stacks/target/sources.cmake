@@ -5,6 +5,7 @@ set(sources
     target_core.c
     target_core_notes.c
     target_images.c
+    target_jit.c
     target_process.c
     target_self.c
     target_self_describe.c

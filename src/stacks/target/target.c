@@ -12,6 +12,7 @@
 void sonde__target_base_done(struct sonde__target *target)
 {
     sonde__target_images_done(&target->images);
+    sonde__target_jit_done(&target->jit);
     sonde__mem_free(target->threads);
     sonde__mem_free(target->executable);
     sonde__mem_free(target->root);
@@ -166,12 +167,17 @@ void sonde__target_walk(struct sonde__target *target, const struct sonde__regs *
                         void *ctx, struct sonde_stack *stack)
 {
     struct sonde__walk walk = {.images = &target->images.set,
+                               .made = &target->jit.set,
                                .regs = *regs,
                                .memory = {.read = read, .ctx = ctx},
                                .first_exact = true,
                                .infer = infer};
     sonde__stack_reset(stack);
     sonde__unwind_walk(&walk, stack);
+    if (sonde__target_jit_learn(target, stack)) {
+        sonde__stack_reset(stack);
+        sonde__unwind_walk(&walk, stack);
+    }
     sonde__target_images_hit(&target->images, stack->pcs, stack->count);
 }
 

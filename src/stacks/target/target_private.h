@@ -6,6 +6,7 @@
 #include "host_maps.h"
 #include "target.h"
 #include "target_images.h"
+#include "target_jit.h"
 
 struct sonde__target_ops {
     void (*close)(struct sonde__target *target);
@@ -35,6 +36,7 @@ struct sonde__target {
     struct sonde__thread *threads; /* replaced by each listing */
     uint32_t thread_count;
     struct sonde__target_images images;
+    struct sonde__target_jit jit;
 };
 
 /* Free what the base holds, not the struct. */

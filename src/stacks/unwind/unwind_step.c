@@ -81,6 +81,22 @@ bool sonde__walker_start(struct sonde__walker *walker, const struct sonde__walk 
     return true;
 }
 
+/* In code of no image: what the program says of a part of it. */
+static void locate_made(struct sonde__walker *walker, uint64_t pc)
+{
+    const struct sonde__image_set *made = walker->walk->made;
+    const struct sonde__image_range *range =
+        made != NULL ? sonde__image_range_find(made, pc) : NULL;
+    if (range != NULL) {
+        walker->place_start = range->start;
+        walker->place_end = range->end;
+        walker->image = &made->images[range->image];
+    } else if (made != NULL && made->range_count != 0) {
+        walker->place_start = pc; /* the next one may be described */
+        walker->place_end = pc + 1;
+    }
+}
+
 void sonde__walker_locate_slow(struct sonde__walker *walker, uint64_t pc)
 {
     const struct sonde__walk *walk = walker->walk;
@@ -93,6 +109,8 @@ void sonde__walker_locate_slow(struct sonde__walker *walker, uint64_t pc)
         walker->is_executable = true;
         if (range->image < set->image_count) {
             walker->image = &set->images[range->image];
+        } else {
+            locate_made(walker, pc);
         }
         return;
     }
