@@ -18,7 +18,8 @@ enum role {
     ENTRY,       /* of the program: nothing called it, or the C library */
     SYSTEMSTACK, /* on the system stack, called by a function on a goroutine's stack */
     ASMCGOCALL,  /* the same, and keeps where it came from */
-    SWITCH,      /* on the system stack; it leaves no trace of where it came from */
+    MORESTACK,   /* on the system stack, called before the first act of a function */
+    CALLBACK,    /* on a goroutine's stack, called by C on the system stack */
 };
 
 struct known {
@@ -37,8 +38,8 @@ static const struct known known[] = {
     {"sigreturn__sigaction", SIGRETURN},
     {"systemstack", SYSTEMSTACK},
     {"asmcgocall", ASMCGOCALL},
-    {"morestack", SWITCH},
-    {"cgocallback", SWITCH},
+    {"morestack", MORESTACK},
+    {"cgocallback", CALLBACK},
 };
 
 static enum role role_of(const char *name)
@@ -230,49 +231,70 @@ static enum sonde__step step_asmcgocall(struct sonde__walker *walker)
     return stand_at(walker, pc, caller + (is_x86 ? 8 : 16));
 }
 
-/* A function of Go ends its frame, without the return address, at `end`, calls `callee` and has put
- * the return address at `slot`. */
-static bool is_call_slot(struct sonde__walker *walker, uint64_t slot, uint64_t end, uint64_t callee,
-                         uint64_t *ret_pc)
+/* Has a call, whose return address lies at `slot`, been made by a function of Go whose frame,
+ * without its own return address, ends at `end`? *ret_target: where the call goes, 0: by a pointer.
+ */
+static bool is_call_slot(struct sonde__walker *walker, uint64_t slot, uint64_t end,
+                         uint64_t *ret_pc, uint64_t *ret_target)
 {
     const struct sonde__image *image = walker->image;
     struct sonde__go_function function;
     struct sonde__go_value v;
-    uint64_t pc = 0, target = 0;
-    return sonde__reader_word(walker->reader, slot, &pc) &&
-           sonde__image_go_find(&image->go, pc - 1 - image->bias, &function) &&
-           sonde__image_go_value(&image->go, &function, function.stack_values, pc - 1 - image->bias,
-                                 &v) &&
-           v.value >= 8 && slot + 8 + (uint64_t)v.value == end && is_return(walker, pc, &target) &&
-           target == callee && (*ret_pc = pc) != 0;
+    return sonde__reader_word(walker->reader, slot, ret_pc) &&
+           sonde__image_go_find(&image->go, *ret_pc - 1 - image->bias, &function) &&
+           sonde__image_go_value(&image->go, &function, function.stack_values,
+                                 *ret_pc - 1 - image->bias, &v) &&
+           v.value >= 0 && slot + 8 + (uint64_t)v.value == end &&
+           is_return(walker, *ret_pc, ret_target);
 }
 
-/* Frames of functions that call systemstack are small. */
-#define FRAME_BYTES_MAX 4096
+/* Did the function whose return address lies at `slot` call to have its stack grown, before it had
+ * a frame? *ret_pc: where. */
+static bool is_grow_slot(struct sonde__walker *walker, uint64_t slot, uint64_t function,
+                         uint64_t *ret_pc)
+{
+    const struct sonde__image *image = walker->image;
+    struct sonde__go_function callee;
+    struct sonde__go_function f;
+    uint64_t target = 0;
+    return is_call_slot(walker, slot - 8, slot, ret_pc, &target) && target != 0 &&
+           sonde__image_go_find(&image->go, target - image->bias, &callee) &&
+           (role_of(callee.name) == MORESTACK ||
+            sonde__base_str_compare(callee.name, "runtime.morestack_noctxt") == 0) &&
+           sonde__image_go_find(&image->go, *ret_pc - 1 - image->bias, &f) &&
+           (function == 0 || f.start + image->bias == function);
+}
 
-/* systemstack has no frame and leaves rbp alone: it points to where its caller has saved its own,
- * which is at the end of the caller's frame. Below that lies the return address, which a call of
- * systemstack has left in a frame that is exactly so large. */
-static enum sonde__step step_systemstack(struct sonde__walker *walker,
-                                         const struct sonde__go_function *function)
+/* Larger frames are rare; and so many words are read where nothing is found. */
+#define FRAME_BYTES_MAX 8192
+
+/* systemstack and morestack have no frame and leave rbp alone: it points to where a function on the
+ * goroutine's stack has saved its own, which is at the end of its frame. Below that lies the return
+ * address of what it called, in a frame that is exactly so large: systemstack itself, or a function
+ * that had no frame yet. */
+static enum sonde__step step_to_goroutine(struct sonde__walker *walker, enum role role,
+                                          const struct sonde__go_function *function)
 {
     const struct sonde__frame *frame = &walker->frame;
     uint64_t callee = function->start + walker->image->bias;
-    uint64_t end = frame->fp + 8, found = 0, found_at = 0;
-    if (walker->arch != SONDE__ARCH_X86_64 || !frame->fp_known || (frame->fp & 7) != 0) {
+    uint64_t end = frame->fp + 8, found = 0, found_sp = 0;
+    if (walker->arch != SONDE__ARCH_X86_64 || !frame->fp_known || (frame->fp & 7) != 0 ||
+        frame->fp < FRAME_BYTES_MAX) {
         return end_switched(walker);
     }
     for (uint64_t slot = frame->fp - 8; frame->fp - slot <= FRAME_BYTES_MAX; slot -= 8) {
-        uint64_t pc = 0;
-        if (is_call_slot(walker, slot, end, callee, &pc)) {
-            if (found != 0) {
-                return end_switched(walker); /* one of them is a leftover */
-            }
-            found = pc;
-            found_at = slot;
+        uint64_t pc = 0, grown = 0, target = 0;
+        if (!is_call_slot(walker, slot, end, &pc, &target) ||
+            (role == MORESTACK ? !is_grow_slot(walker, slot, target, &grown) : target != callee)) {
+            continue;
         }
+        if (found != 0) {
+            return end_switched(walker); /* one of them is a leftover */
+        }
+        found = role == MORESTACK ? grown : pc;
+        found_sp = role == MORESTACK ? slot : slot + 8;
     }
-    return found != 0 ? stand_at(walker, found, found_at + 8) : end_switched(walker);
+    return found != 0 ? stand_at(walker, found, found_sp) : end_switched(walker);
 }
 
 static enum sonde__step step_role(struct sonde__walker *walker, enum role role,
@@ -289,7 +311,8 @@ static enum sonde__step step_role(struct sonde__walker *walker, enum role role,
     case ENTRY:
         return sonde__step_end(walker, SONDE_END_ROOT, walker->frame.pc);
     case SYSTEMSTACK:
-        return step_systemstack(walker, function);
+    case MORESTACK:
+        return step_to_goroutine(walker, role, function);
     case ASMCGOCALL:
         return step_asmcgocall(walker);
     default:
