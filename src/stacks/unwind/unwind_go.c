@@ -137,6 +137,9 @@ static bool find_rule(const struct sonde__walker *walker, const struct sonde__go
     }
     *ret_rule = walker->arch == SONDE__ARCH_X86_64 ? rule_x86_64(&v, vaddr, walker->frame.exact)
                                                    : rule_aarch64(&v, vaddr, walker->frame.exact);
+    if (v.second == 8 && sonde__base_str_compare(function->name, "crosscall2") == 0) {
+        ret_rule->fp_from = SONDE__FROM_UNDEFINED; /* it pushes the flags, and then all registers */
+    }
     return true;
 }
 
@@ -297,6 +300,67 @@ static enum sonde__step step_to_goroutine(struct sonde__walker *walker, enum rol
     return found != 0 ? stand_at(walker, found, found_sp) : end_switched(walker);
 }
 
+/* --- calls from C --- */
+
+#define X86_64_R14 14 /* holds the goroutine in Go's code, since Go 1.17 */
+
+static bool words_at(struct sonde__walker *walker, uint64_t at, unsigned count, uint64_t *ret_words)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (!sonde__reader_word(walker->reader, at + 8 * (uint64_t)i, &ret_words[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The stack pointer that the thread's system stack was left with. The goroutine is the one that
+ * frame 0 has in its register: its stack is the one that the walker is on, its thread (m) leads to
+ * the system stack's goroutine (g0), and that back to the thread. */
+static bool system_sp(struct sonde__walker *walker, uint64_t *ret_sp)
+{
+    const struct sonde__regs *regs = &walker->walk->regs;
+    uint64_t g[8], g0[8], g0_at = 0; /* stack.lo, stack.hi, ..., [6] m, [7] sched.sp */
+    if (walker->system_sp != 0) {
+        *ret_sp = walker->system_sp; /* kept by the call from C that is further in */
+        return true;
+    }
+    if (!sonde__regs_known(regs, X86_64_R14) || !words_at(walker, regs->r[X86_64_R14], 8, g) ||
+        walker->frame.sp < g[0] || walker->frame.sp >= g[1] ||
+        !sonde__reader_word(walker->reader, g[6], &g0_at) || !words_at(walker, g0_at, 8, g0) ||
+        g0[6] != g[6] || g0[7] <= g0[0] || g0[7] >= g0[1]) {
+        return false;
+    }
+    *ret_sp = g0[7];
+    return true;
+}
+
+/* C called Go: the frame of cgocallback is on the system stack, and a copy of it, whose return
+ * address leads to what runs below the C code, on the goroutine's. In the first the thread keeps
+ * what an earlier call from C had left there. */
+static enum sonde__step step_callback(struct sonde__walker *walker, const struct sonde__rule *rule)
+{
+    uint64_t sp = 0, pc = 0, fp = 0, outer = 0, target = 0;
+    struct sonde__go_function caller;
+    if (walker->arch != SONDE__ARCH_X86_64 || rule->cfa != SONDE__RULE_SP ||
+        rule->cfa_offset < 24 || !system_sp(walker, &sp)) {
+        return end_switched(walker);
+    }
+    uint64_t cfa = sp + (uint64_t)rule->cfa_offset;
+    const struct sonde__image *image = walker->image;
+    if (!sonde__reader_word(walker->reader, sp, &outer) ||
+        !sonde__reader_word(walker->reader, cfa - 8, &pc) ||
+        !sonde__reader_word(walker->reader, cfa - 16, &fp) || !is_return(walker, pc, &target) ||
+        !sonde__image_go_find(&image->go, pc - 1 - image->bias, &caller) ||
+        sonde__base_str_compare(caller.name, "crosscall2") != 0) {
+        return end_switched(walker);
+    }
+    walker->system_sp = outer;
+    walker->frame.fp = fp;
+    walker->frame.fp_known = true;
+    return stand_at(walker, pc, cfa);
+}
+
 static enum sonde__step step_role(struct sonde__walker *walker, enum role role,
                                   const struct sonde__go_function *function,
                                   const struct sonde__rule *rule)
@@ -315,6 +379,8 @@ static enum sonde__step step_role(struct sonde__walker *walker, enum role role,
         return step_to_goroutine(walker, role, function);
     case ASMCGOCALL:
         return step_asmcgocall(walker);
+    case CALLBACK:
+        return step_callback(walker, rule);
     default:
         return end_switched(walker);
     }

@@ -49,6 +49,7 @@ struct sonde__walker {
     bool is_executable;
     int64_t scan_fp;     /* of the last scan: struct sonde__scans_caller's fp_saved */
     uint32_t sweep_left; /* instructions that sweeps of this walk may still look at */
+    uint64_t system_sp;  /* Go: where the system stack was left by a call from C; 0: not known */
     /* of the frame that the last step left, if that was an extended frame of Swift; else 0 */
     uint64_t async_context;
 };

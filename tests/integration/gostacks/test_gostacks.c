@@ -23,7 +23,20 @@ static const char look[] =
     "for word in $WORDS; do grep -q \"$word\" stacks || { echo no $word >&2; cat stacks >&2; "
     "exit 1; }; done\n";
 
-static void check(const char *folder, const char *build, const char *words)
+/* The functions of the thread that burns, all in one line. */
+static const char look_at_burning[] =
+    "mkfifo said; ./program > said & P=$!\n"
+    "read line < said; \"$S\" stacks --stop $P > stacks; kill $P\n"
+    "got=$(awk '/^thread/ { on = 0 } / main.burn\\+/ { on = 1 } on && $1 ~ /^#/ { print $2 }' "
+    "stacks |\n"
+    "sed 's/+0x[0-9a-f]*$//; s/\\.abi0$//' | tr '\\n' ' ')\n"
+    "in='_cgoexp_[^ ]* runtime.cgocallbackg1 runtime.cgocallbackg runtime.cgocallbackg '\n"
+    "in=$in'runtime.cgocallback crosscall2 goCallback c_call _cgo_[^ ]*_Cfunc_c_call '\n"
+    "in=$in'runtime.asmcgocall runtime.cgocall main._Cfunc_c_call '\n"
+    "echo \"$got\" | grep -q \"^main.burn main.goCallback ${in}main.goCallback ${in}main.main "
+    "runtime.main runtime.goexit $\" || { echo \"$got\" >&2; cat stacks >&2; exit 1; }\n";
+
+static void check_by(const char *script, const char *folder, const char *build, const char *words)
 {
     char command[16384];
     const char *cache = getenv("SONDE_CACHE");
@@ -34,7 +47,7 @@ static void check(const char *folder, const char *build, const char *words)
              "%s -o program '%s/tests/integration/gostacks/%smain.go'\n%s",
              test_folder(), test_build_dir(), words,
              cache != NULL ? cache : "${XDG_CACHE_HOME:-$HOME/.cache}/sonde", build,
-             test_source_dir(), folder, look);
+             test_source_dir(), folder, script);
     const char *const argv[] = {"sh", "-ec", command, NULL};
     struct test_run run = test_run(argv, NULL, NULL, 380);
     if (run.status == 77) {
@@ -44,6 +57,11 @@ static void check(const char *folder, const char *build, const char *words)
         FAIL("ended with %d: %s%s", run.status, run.out, run.err);
     }
     test_run_done(&run);
+}
+
+static void check(const char *folder, const char *build, const char *words)
+{
+    check_by(look, folder, build, words);
 }
 
 TEST_TIMEOUT(with_symbols, 400)
@@ -74,4 +92,10 @@ TEST_TIMEOUT(through_c_position_independent, 400)
 {
     check("cgo/", "go build -buildmode=pie -ldflags='-s -w'",
           "runtime.asmcgocall runtime.sysmon start_thread");
+}
+
+/* Each call from C leaves the goroutine's stack, and each call to C comes back to it. */
+TEST_TIMEOUT(from_c, 400)
+{
+    check_by(look_at_burning, "callback/", "CGO_CFLAGS='-O1 -g' go build", "");
 }
