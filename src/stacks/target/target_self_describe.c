@@ -9,6 +9,7 @@
 #include "base_bytes.h"
 #include "base_mem.h"
 #include "image_cfi.h"
+#include "image_elf.h"
 #include "target_self_images.h"
 
 static const uint8_t *at_vaddr(const struct sonde__image *image, uint64_t vaddr)
@@ -29,22 +30,43 @@ static uint64_t segment_end(const struct dl_phdr_info *info, uint64_t vaddr)
     return 0;
 }
 
-static void find_build_id(struct sonde__image *image, const uint8_t *notes, size_t size)
+static void read_notes(struct sonde__image *image, const uint8_t *notes, size_t size,
+                       bool *ret_is_go)
 {
     struct sonde__bytes b;
     sonde__base_bytes_init(&b, notes, size);
-    while (sonde__base_bytes_left(&b) >= 12 && image->build_id.size == 0) {
+    while (sonde__base_bytes_left(&b) >= 12) {
         uint32_t name_size = sonde__base_bytes_u32(&b);
         uint32_t data_size = sonde__base_bytes_u32(&b);
         uint32_t type = sonde__base_bytes_u32(&b);
         const uint8_t *name = sonde__base_bytes_take(&b, ((uint64_t)name_size + 3) & ~3ull);
         const uint8_t *data = sonde__base_bytes_take(&b, ((uint64_t)data_size + 3) & ~3ull);
-        if (name != NULL && data != NULL && type == NT_GNU_BUILD_ID && name_size == 4 &&
+        if (name == NULL || data == NULL || name_size != 4) {
+            continue;
+        }
+        *ret_is_go = *ret_is_go || sonde__base_mem_compare(name, "Go\0", 4) == 0;
+        if (image->build_id.size == 0 && type == NT_GNU_BUILD_ID &&
             sonde__base_mem_compare(name, "GNU", 4) == 0 && data_size <= SONDE__BUILD_ID_MAX) {
             sonde__base_mem_copy(image->build_id.bytes, data, data_size);
             image->build_id.size = (uint8_t)data_size;
             image->build_id_at = data;
         }
+    }
+}
+
+/* The table of functions of a Go program, in its memory. No other image is searched for one.
+ * Between segments there may be no memory: the headers are those in the first one, and the search
+ * keeps to segments. */
+static void describe_go(const struct dl_phdr_info *info, struct sonde__image *image)
+{
+    struct sonde__elf elf;
+    const uint8_t *start = (const uint8_t *)(uintptr_t)image->start;
+    uint64_t first_end = segment_end(info, image->start - image->bias) + image->bias;
+    if (sonde__elf_open_image(start, (size_t)(first_end - image->start), image->bias, &elf, NULL) ==
+        SONDE_OK) {
+        elf.shnum = 0;
+        elf.file.end = start + (image->end - image->start);
+        (void)sonde__elf_go(&elf, &image->go);
     }
 }
 
@@ -115,6 +137,7 @@ bool self_image_describe(const struct dl_phdr_info *info, struct sonde__image *r
 {
     struct sonde__image image = {.path = "", .bias = info->dlpi_addr, .arch = SONDE__ARCH_HOST};
     uint64_t low = UINT64_MAX, high = 0;
+    bool is_go = false;
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         if (segment->p_type == PT_LOAD) {
@@ -131,12 +154,14 @@ bool self_image_describe(const struct dl_phdr_info *info, struct sonde__image *r
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         uint64_t end = segment_end(info, segment->p_vaddr);
-        if (segment->p_type == PT_NOTE && image.build_id.size == 0 && end != 0 &&
-            end - segment->p_vaddr >= segment->p_filesz) {
-            find_build_id(&image, at_vaddr(&image, segment->p_vaddr), segment->p_filesz);
+        if (segment->p_type == PT_NOTE && end != 0 && end - segment->p_vaddr >= segment->p_filesz) {
+            read_notes(&image, at_vaddr(&image, segment->p_vaddr), segment->p_filesz, &is_go);
         } else if (segment->p_type == PT_GNU_EH_FRAME) {
             describe_cfi(info, segment, &image);
         }
+    }
+    if (is_go) {
+        describe_go(info, &image);
     }
     *ret_image = image;
     return true;

@@ -99,3 +99,23 @@ TEST_TIMEOUT(from_c, 400)
 {
     check_by(look_at_burning, "callback/", "CGO_CFLAGS='-O1 -g' go build", "");
 }
+
+/* The library in the program. */
+static void check_inside(const char *flags)
+{
+    char build[2048];
+    snprintf(build, sizeof build,
+             "CGO_CFLAGS='-O2 -I%s/include' CGO_LDFLAGS='-L%s/src -Wl,-rpath,%s/src' go build %s",
+             test_source_dir(), test_build_dir(), test_build_dir(), flags);
+    check_by("./program >&2\n", "inside/", build, "");
+}
+
+TEST_TIMEOUT(inside, 400)
+{
+    check_inside("-ldflags='-s -w'");
+}
+
+TEST_TIMEOUT(inside_position_independent, 400)
+{
+    check_inside("-buildmode=pie");
+}
