@@ -14,6 +14,7 @@
 enum role {
     ORDINARY,
     SIGRETURN,   /* the end of a signal handler */
+    INJECTED,    /* a signal handler made it look called by the instruction that is next */
     ROOT,        /* nothing called it, or nothing that it returns to */
     ENTRY,       /* of the program: nothing called it, or the C library */
     SYSTEMSTACK, /* on the system stack, called by a function on a goroutine's stack */
@@ -30,16 +31,10 @@ struct known {
 /* Behind "runtime.". mcall calls what never returns to it: its goroutine waits, and runs on from
  * another place. */
 static const struct known known[] = {
-    {"goexit", ROOT},
-    {"clone", ROOT},
-    {"mcall", ROOT},
-    {"rt0_go", ENTRY},
-    {"sigreturn", SIGRETURN},
-    {"sigreturn__sigaction", SIGRETURN},
-    {"systemstack", SYSTEMSTACK},
-    {"asmcgocall", ASMCGOCALL},
-    {"morestack", MORESTACK},
-    {"cgocallback", CALLBACK},
+    {"goexit", ROOT},           {"clone", ROOT},          {"mcall", ROOT},
+    {"rt0_go", ENTRY},          {"sigreturn", SIGRETURN}, {"sigreturn__sigaction", SIGRETURN},
+    {"asyncPreempt", INJECTED}, {"sigpanic", INJECTED},   {"systemstack", SYSTEMSTACK},
+    {"asmcgocall", ASMCGOCALL}, {"morestack", MORESTACK}, {"cgocallback", CALLBACK},
 };
 
 static enum role role_of(const char *name)
@@ -361,10 +356,26 @@ static enum sonde__step step_callback(struct sonde__walker *walker, const struct
     return stand_at(walker, pc, cfa);
 }
 
+/* On aarch64 the handler has put lr, which is the return address now, below the stack pointer. */
+static enum sonde__step step_injected(struct sonde__walker *walker, const struct sonde__rule *rule)
+{
+    struct sonde__frame *frame = &walker->frame;
+    enum sonde__step step = sonde__rule_apply(walker, rule);
+    if (step == SONDE__STEP_ON && walker->arch == SONDE__ARCH_AARCH64) {
+        frame->lr_known = sonde__reader_word(walker->reader, frame->sp, &frame->lr);
+        frame->sp += 16;
+    }
+    frame->exact = step == SONDE__STEP_ON;
+    return step;
+}
+
 static enum sonde__step step_role(struct sonde__walker *walker, enum role role,
                                   const struct sonde__go_function *function,
                                   const struct sonde__rule *rule)
 {
+    if (role == INJECTED && rule->cfa != SONDE__RULE_NONE) {
+        return step_injected(walker, rule);
+    }
     /* as the next instruction: not called yet, or on its way */
     if ((walker->frame.exact || role == ENTRY) && rule->cfa != SONDE__RULE_NONE &&
         step_by_table(walker, rule)) {
