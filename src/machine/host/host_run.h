@@ -75,8 +75,11 @@ enum sonde__host_event {
     SONDE__HOST_TERMINATE = 8 /* SIGTERM to the supervisor: stop watching */
 };
 
+/* It holds a pidfd, which stays that process' when its number is another one's: by it the end is
+ * learned and signals are sent. Where the system refuses such calls, the number and the time of the
+ * start stand for the process, and both are looked at before it counts. */
 struct sonde__host_waiter;
-/* sleep_word: in shared memory; see sonde__host_wait_sleeping(). */
+/* sleep_word: in shared memory; see sonde__host_wait(). */
 SONDE_NODISCARD enum sonde_status sonde__host_waiter_create(int32_t pid, uint32_t *sleep_word,
                                                             struct sonde__host_waiter **ret_waiter,
                                                             struct sonde_error *ret_error);
@@ -85,9 +88,12 @@ SONDE_NODISCARD enum sonde_status sonde__host_waiter_create(int32_t pid, uint32_
 uint32_t sonde__host_wait(struct sonde__host_waiter *waiter, uint64_t timeout_ns, bool sleeping);
 
 /* End a program that hangs: by SIGABRT, with a core if `core` (its limit is raised as far as is
- * allowed), and after kill_after_ns by SIGKILL. */
-void sonde__host_abort(int32_t pid, bool core);
-void sonde__host_kill(int32_t pid);
+ * allowed); or by SIGKILL. */
+void sonde__host_waiter_abort(struct sonde__host_waiter *waiter, bool core);
+void sonde__host_waiter_kill(struct sonde__host_waiter *waiter);
+/* The call that the system refused up to now, and what stands in for it: one line; "": none. The
+ * text is the waiter's. */
+const char *sonde__host_waiter_doubt(const struct sonde__host_waiter *waiter);
 
 /* Every byte, or false and errno: EFBIG, without a signal, beyond the limit on the size of files.
  */

@@ -274,6 +274,16 @@ static uint64_t look_at(struct sonde__watch_session *s, uint32_t i, uint64_t now
 
 /* --- the clock of --timeout --- */
 
+/* What the system refuses of the way to the program, once. */
+static void say_doubt(struct sonde__watch_session *s)
+{
+    const char *doubt = s->waiter != NULL ? sonde__host_waiter_doubt(s->waiter) : "";
+    if (doubt[0] != '\0' && !s->doubt_said) {
+        s->doubt_said = true;
+        sonde__watch_say(s->output, "%s", doubt);
+    }
+}
+
 static void watch_timeout(struct sonde__watch_session *s, uint64_t now_ns)
 {
     static const char *const what[] = {"", "; ending it by SIGABRT",
@@ -281,9 +291,10 @@ static void watch_timeout(struct sonde__watch_session *s, uint64_t now_ns)
     if (s->kill_at_ns != 0 && now_ns >= s->kill_at_ns) {
         sonde__watch_say(s->output, "the program did not end: killed");
         s->kill_at_ns = 0;
-        sonde__host_kill(s->pid);
+        sonde__host_waiter_kill(s->waiter);
+        say_doubt(s);
     }
-    if (s->timed_out || s->options.timeout_ns == 0 ||
+    if (s->timed_out || s->options.timeout_ns == 0 || s->waiter == NULL ||
         now_ns - s->begin_ns < s->options.timeout_ns) {
         return;
     }
@@ -296,7 +307,8 @@ static void watch_timeout(struct sonde__watch_session *s, uint64_t now_ns)
         sonde__watch_output_stacks(s->output, s->camera, "timeout");
     }
     if (s->options.timeout_action != SONDE__WATCH_TIMEOUT_STACKS) {
-        sonde__host_abort(s->pid, s->options.timeout_action == SONDE__WATCH_TIMEOUT_CORE);
+        sonde__host_waiter_abort(s->waiter, s->options.timeout_action == SONDE__WATCH_TIMEOUT_CORE);
+        say_doubt(s);
         s->kill_at_ns = now_ns + KILL_AFTER_NS;
     }
 }
@@ -616,6 +628,7 @@ void sonde__watch_supervise(void *ctx, int32_t pid)
         sonde__watch_say(s->output, "the supervisor was ended by signal %d; another one goes on",
                          signal);
     }
+    say_doubt(s);
     const char *what = s->guest_memory == NULL                               ? "stalls"
                        : s->options.guest->kind == SONDE__REPORT_HEAP_BLOCKS ? "blocks"
                                                                              : "calls";

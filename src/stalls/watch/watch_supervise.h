@@ -22,6 +22,7 @@ struct sonde__watch_session {
     /* Until something happens, at most timeout_ns: SONDE__HOST_ bits. See sonde__host_wait(). */
     uint32_t (*wait)(struct sonde__watch_session *session, uint64_t timeout_ns, bool sleeping);
     struct sonde__host_waiter *waiter; /* the supervisor's */
+    bool doubt_said;                   /* of the waiter */
     void *ctx;                         /* for another `wait` */
     struct sonde__watch_camera *camera;
     struct sonde__watch_output *output;

@@ -174,6 +174,25 @@ TEST(timeout_aborts_what_hangs)
     test_run_done(&run);
 }
 
+/* By its number, as long as that is the program's; and that is said. */
+TEST(timeout_aborts_where_pidfds_are_refused)
+{
+    static const char *const refused[][2] = {{"pidfd", "pidfd_open is refused"},
+                                             {"pidfd-signal", "pidfd_send_signal is refused"}};
+    char refuse[512];
+    snprintf(refuse, sizeof refuse, "%s/tests/integration/support/refuse", test_build_dir());
+    for (unsigned i = 0; i < 2; i++) {
+        const char *argv[] = {refuse,  refused[i][0],      sonde(), "run",   "--timeout",
+                              "300ms", "--timeout-action", "abort", "sleep", "60",
+                              NULL};
+        struct test_run run = test_run(argv, NULL, NULL, 50);
+        CHECK_EQ(run.status, 128 + SIGABRT);
+        CHECK_CONTAINS(run.err, "still runs after 300 ms");
+        CHECK_CONTAINS(run.err, refused[i][1]);
+        test_run_done(&run);
+    }
+}
+
 TEST(timeout_only_shows_when_asked_to)
 {
     const char *argv[] = {sonde(), "run", "--timeout", "200ms", "sleep", "1", NULL};

@@ -5,6 +5,8 @@
  *     ptrace    tracing: EPERM
  *     memory    process_vm_readv: EPERM
  *     no-memory process_vm_readv: ENOSYS, as under an emulator
+ *     pidfd     pidfd_open: EPERM
+ *     pidfd-signal  pidfd_send_signal: EPERM
  *     waits     the /proc files `syscall` of threads: EACCES
  *
  * The refusal is inherited. */
@@ -33,6 +35,8 @@ static const struct {
     {"ptrace", SYS_ptrace, SECCOMP_RET_ERRNO | EPERM},
     {"memory", SYS_process_vm_readv, SECCOMP_RET_ERRNO | EPERM},
     {"no-memory", SYS_process_vm_readv, SECCOMP_RET_ERRNO | ENOSYS},
+    {"pidfd", SYS_pidfd_open, SECCOMP_RET_ERRNO | EPERM},
+    {"pidfd-signal", SYS_pidfd_send_signal, SECCOMP_RET_ERRNO | EPERM},
     {"waits", SYS_openat, SECCOMP_RET_USER_NOTIF},
 };
 enum { REFUSALS = sizeof refusals / sizeof refusals[0] };

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,7 +104,7 @@ bool sonde__host_startup_libraries(const char *program, char *const *envp,
     while (n > 0 && used < capacity - 1) {
         int found = poll(&ready, 1, PATIENCE_MS);
         if (found <= 0 && errno != EINTR) {
-            (void)sonde__host_kill(pid);
+            (void)kill(pid, SIGKILL); /* our child, whose number stays until we wait for it */
             break;
         }
         n = read(fd, text + used, capacity - 1 - used);

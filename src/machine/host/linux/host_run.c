@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -269,22 +268,6 @@ void sonde__host_truncate(int32_t fd)
     if (ftruncate(fd, 0) == 0) {
         (void)lseek(fd, 0, SEEK_SET);
     }
-}
-
-void sonde__host_abort(int32_t pid, bool core)
-{
-    struct rlimit limit;
-    if (core && prlimit(pid, RLIMIT_CORE, NULL, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        (void)prlimit(pid, RLIMIT_CORE, &limit, NULL);
-    }
-    (void)kill(pid, SIGABRT);
-    (void)kill(pid, SIGCONT);
-}
-
-void sonde__host_kill(int32_t pid)
-{
-    (void)kill(pid, SIGKILL);
 }
 
 static uint64_t read_clock(clockid_t clock)

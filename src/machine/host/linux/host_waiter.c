@@ -4,6 +4,7 @@
  * A word cannot be polled and a descriptor cannot be a futex, so one small thread of the supervisor
  * (never of the program) sleeps on the word and turns its change into an event. */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
@@ -11,15 +12,25 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "host_process.h"
 #include "host_run.h"
+#include "mem_heap.h"
+
+/* How late the end of a process without a pidfd may be seen. */
+#define LOOK_NS 100000000u
 
 struct sonde__host_waiter {
-    int pidfd, signals, event;
+    int pidfd, signals, event; /* pidfd: -1 where it is refused */
+    int32_t pid;
+    uint64_t start_ticks;
+    char doubt[160];
     uint32_t *word;
     _Atomic uint32_t armed; /* 1: the thread waits for the word to become 0 */
     pthread_t thread;
@@ -52,6 +63,51 @@ static void *watch_word(void *arg)
     return NULL;
 }
 
+static void doubt(struct sonde__host_waiter *w, const char *call, int error, const char *instead)
+{
+    snprintf(w->doubt, sizeof w->doubt, "%s is refused (%s): %s", call, strerror(error), instead);
+}
+
+/* By number and start. A main thread that has ended is a zombie while others run. */
+static bool still_runs(const struct sonde__host_waiter *w)
+{
+    struct sonde__host_thread now;
+    int32_t *tids;
+    size_t count;
+    if (sonde__host_thread_read(w->pid, w->pid, &now) != SONDE_OK ||
+        now.start_ticks != w->start_ticks) {
+        return false;
+    }
+    if (now.letter != 'Z' && now.letter != 'X') {
+        return true;
+    }
+    if (sonde__host_tids_read(w->pid, &tids, &count, NULL) != SONDE_OK) {
+        return false;
+    }
+    sonde__mem_free(tids);
+    return count > 1;
+}
+
+/* Returns false: there is no such process. */
+static bool take_process(struct sonde__host_waiter *w)
+{
+    struct sonde__host_thread now = {0};
+    w->pidfd = (int)syscall(SYS_pidfd_open, w->pid, 0);
+    int error = errno;
+    if (w->pidfd >= 0) {
+        fcntl(w->pidfd, F_SETFD, FD_CLOEXEC);
+    } else if (error != ENOSYS && error != EPERM && error != EACCES) {
+        return false;
+    } else {
+        doubt(w, "pidfd_open", error, "the program's end is looked for ten times a second");
+    }
+    if (sonde__host_thread_read(w->pid, w->pid, &now) != SONDE_OK) {
+        return w->pidfd >= 0;
+    }
+    w->start_ticks = now.start_ticks;
+    return true;
+}
+
 static void block_signals(sigset_t *set)
 {
     sigemptyset(set);
@@ -71,10 +127,11 @@ enum sonde_status sonde__host_waiter_create(int32_t pid, uint32_t *sleep_word,
     }
     block_signals(&set);
     w->word = sleep_word;
-    w->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    w->pid = pid;
+    bool taken = take_process(w);
     w->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     w->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (w->pidfd < 0 || w->signals < 0 || w->event < 0 ||
+    if (!taken || w->signals < 0 || w->event < 0 ||
         pthread_create(&w->thread, NULL, watch_word, w) != 0) {
         *ret_error = (struct sonde_error){.status = SONDE_OS, .os_error = errno};
         snprintf(ret_error->what, sizeof ret_error->what, "waiting for process %d", (int)pid);
@@ -95,26 +152,74 @@ static uint32_t take_signals(struct sonde__host_waiter *w)
     return events;
 }
 
+/* Wait for what is to be read. A process without a pidfd is looked at now and then. */
+static uint32_t wait_once(struct sonde__host_waiter *w, struct pollfd p[3], uint64_t timeout_ns)
+{
+    uint64_t left_ns = timeout_ns;
+    for (;;) {
+        uint64_t slice_ns = w->pidfd < 0 && left_ns > LOOK_NS ? LOOK_NS : left_ns;
+        struct timespec limit = {(time_t)(slice_ns / 1000000000u), (long)(slice_ns % 1000000000u)};
+        int ready = ppoll(p, 3, slice_ns == UINT64_MAX ? NULL : &limit, NULL);
+        if (w->pidfd < 0 && !still_runs(w)) {
+            return SONDE__HOST_ENDED;
+        }
+        left_ns -= left_ns == UINT64_MAX ? 0 : slice_ns;
+        if (ready != 0 || left_ns == 0) {
+            return p[0].revents != 0 ? (uint32_t)SONDE__HOST_ENDED : 0;
+        }
+    }
+}
+
 uint32_t sonde__host_wait(struct sonde__host_waiter *w, uint64_t timeout_ns, bool sleeping)
 {
     struct pollfd p[3] = {{w->pidfd, POLLIN, 0}, {w->signals, POLLIN, 0}, {w->event, POLLIN, 0}};
-    struct timespec limit = {(time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u)};
-    uint32_t events = 0;
     uint64_t count;
     if (sleeping && atomic_load(&w->armed) == 0) {
         __atomic_store_n(w->word, 1, __ATOMIC_SEQ_CST);
         atomic_store(&w->armed, 1);
         wake_word((uint32_t *)&w->armed);
     }
-    if (ppoll(p, 3, timeout_ns == UINT64_MAX ? NULL : &limit, NULL) > 0) {
-        events |= p[0].revents != 0 ? (uint32_t)SONDE__HOST_ENDED : 0;
-        events |= p[1].revents != 0 ? take_signals(w) : 0;
-        if (p[2].revents != 0 && read(w->event, &count, sizeof count) > 0) {
-            events |= SONDE__HOST_WOKEN;
-        }
+    uint32_t events = wait_once(w, p, timeout_ns);
+    events |= p[1].revents != 0 ? take_signals(w) : 0;
+    if (p[2].revents != 0 && read(w->event, &count, sizeof count) > 0) {
+        events |= SONDE__HOST_WOKEN;
     }
     if (!sleeping && __atomic_exchange_n(w->word, 0, __ATOMIC_SEQ_CST) == 1) {
         wake_word(w->word);
     }
     return events;
+}
+
+static void send_signal(struct sonde__host_waiter *w, int signal)
+{
+    if (w->pidfd >= 0) {
+        if (syscall(SYS_pidfd_send_signal, w->pidfd, signal, NULL, 0) == 0 || errno == ESRCH) {
+            return;
+        }
+        doubt(w, "pidfd_send_signal", errno, "the program was signalled by its number");
+    }
+    if (still_runs(w)) {
+        (void)kill(w->pid, signal);
+    }
+}
+
+void sonde__host_waiter_abort(struct sonde__host_waiter *w, bool core)
+{
+    struct rlimit limit;
+    if (core && still_runs(w) && prlimit(w->pid, RLIMIT_CORE, NULL, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)prlimit(w->pid, RLIMIT_CORE, &limit, NULL); /* there is no such call by a pidfd */
+    }
+    send_signal(w, SIGABRT);
+    send_signal(w, SIGCONT);
+}
+
+void sonde__host_waiter_kill(struct sonde__host_waiter *w)
+{
+    send_signal(w, SIGKILL);
+}
+
+const char *sonde__host_waiter_doubt(const struct sonde__host_waiter *w)
+{
+    return w->doubt;
 }

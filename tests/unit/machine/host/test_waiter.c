@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The end of a program and signals to it, where another process may get its number, and where the
+ * system refuses pidfds. In child processes: a waiter's thread stays. */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "host_run.h"
+#include "os.h"
+#include "test.h"
+
+#define LONG_NS 60000000000u
+
+/* This system call fails with EPERM from now on. */
+static void refuse(unsigned call)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof code / sizeof code[0], code};
+    CHECK_OK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+    CHECK_OK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program));
+}
+
+static void live(void)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;) {
+        pause();
+    }
+}
+
+static pid_t start(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        live();
+    }
+    return pid;
+}
+
+/* Another process with a number that was in use. False: this user may not choose numbers. */
+static bool start_as(pid_t pid)
+{
+    struct clone_args args = {
+        .exit_signal = SIGCHLD, .set_tid = (uint64_t)(uintptr_t)&pid, .set_tid_size = 1};
+    long got = syscall(SYS_clone3, &args, sizeof args);
+    if (got == 0) {
+        live();
+    }
+    return got == pid;
+}
+
+static void end(pid_t pid)
+{
+    CHECK_OK(kill(pid, SIGKILL));
+    CHECK_EQ(waitpid(pid, NULL, 0), pid);
+}
+
+static struct sonde__host_waiter *wait_for(pid_t pid)
+{
+    static uint32_t word;
+    struct sonde__host_waiter *waiter;
+    struct sonde_error error;
+    CHECK_OK(sonde__host_waiter_create(pid, &word, &waiter, &error));
+    return waiter;
+}
+
+/* `body` in a process of its own, whose exit code is 0; 77: skipped. */
+static void run_apart(void (*body)(unsigned refused), unsigned refused)
+{
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (refused != 0) {
+            refuse(refused);
+        }
+        body(refused);
+        _exit(0);
+    }
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+    if (status == 77 << 8) {
+        SKIP("this user may not choose a process' number");
+    }
+    CHECK_EQ(status, 0);
+}
+
+/* --- */
+
+static void check_end(unsigned refused)
+{
+    pid_t pid = start();
+    struct sonde__host_waiter *waiter = wait_for(pid);
+    CHECK_EQ(sonde__host_waiter_doubt(waiter)[0] != '\0', refused == SYS_pidfd_open);
+    CHECK_EQ(sonde__host_wait(waiter, 1, false), 0);
+    sonde__host_waiter_kill(waiter);
+    CHECK_EQ(sonde__host_wait(waiter, LONG_NS, false), SONDE__HOST_ENDED); /* a zombie by now */
+    CHECK_EQ(sonde__host_waiter_doubt(waiter)[0] != '\0', refused != 0);
+    CHECK_EQ(waitpid(pid, NULL, 0), pid);
+    CHECK_EQ(sonde__host_wait(waiter, LONG_NS, false), SONDE__HOST_ENDED);
+}
+
+TEST_TIMEOUT(the_end_is_seen_and_signals_arrive, 120)
+{
+    run_apart(check_end, 0);
+    run_apart(check_end, SYS_pidfd_open);
+    run_apart(check_end, SYS_pidfd_send_signal);
+}
+
+/* The program has ended, and its number is another process', before it is signalled. */
+static void check_number(unsigned refused)
+{
+    int status = 0;
+    pid_t pid = start();
+    struct sonde__host_waiter *waiter = wait_for(pid);
+    (void)refused;
+    end(pid);
+    usleep(50000); /* the start of a process is known to a hundredth of a second */
+    if (!start_as(pid)) {
+        _exit(77);
+    }
+    sonde__host_waiter_abort(waiter, true);
+    sonde__host_waiter_kill(waiter);
+    CHECK_EQ(sonde__host_wait(waiter, LONG_NS, false), SONDE__HOST_ENDED);
+    CHECK_EQ(waitpid(pid, &status, WNOHANG), 0);
+    CHECK_OK(kill(pid, SIGUSR1)); /* the first signal that it gets */
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+    CHECK_EQ(WTERMSIG(status), SIGUSR1);
+}
+
+TEST_TIMEOUT(a_number_in_use_again_is_not_signalled, 120)
+{
+    run_apart(check_number, 0);
+    run_apart(check_number, SYS_pidfd_open);
+    run_apart(check_number, SYS_pidfd_send_signal);
+}
+
+/* --- a main thread that has ended is not the end --- */
+
+static int go[2];
+
+static void *outlive(void *arg)
+{
+    char c;
+    (void)arg;
+    (void)!read(go[0], &c, 1);
+    _exit(0);
+}
+
+static void check_main_thread(unsigned refused)
+{
+    (void)refused;
+    CHECK_OK(pipe(go));
+    pid_t pid = fork();
+    if (pid == 0) {
+        pthread_t thread;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        pthread_create(&thread, NULL, outlive, NULL);
+        pthread_exit(NULL);
+    }
+    struct sonde__host_waiter *waiter = wait_for(pid);
+    CHECK_EQ(sonde__host_wait(waiter, 500000000, false), 0);
+    CHECK_EQ(write(go[1], "x", 1), 1);
+    CHECK_EQ(sonde__host_wait(waiter, LONG_NS, false), SONDE__HOST_ENDED);
+    CHECK_EQ(waitpid(pid, NULL, 0), pid);
+}
+
+TEST_TIMEOUT(the_end_of_the_main_thread_is_not_the_end, 120)
+{
+    run_apart(check_main_thread, 0);
+    run_apart(check_main_thread, SYS_pidfd_open);
+}
