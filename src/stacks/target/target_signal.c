@@ -112,14 +112,15 @@ bool sonde__target_may_ask(struct sonde__target_process *p,
 /* --- asking --- */
 
 /* A request was not answered: has somebody else taken its signal? Ours, when it runs at last,
- * counts itself late; a thread that has no CPU between the two gets as long again as it had. */
+ * counts itself late; a thread that has no CPU between the two gets as long again as it had. While
+ * a handler runs the signal is blocked: whose it is, is not known then. */
 static bool was_taken(const struct sonde__target_process *p, int32_t tid, uint32_t late_before)
 {
     uint64_t begin_ns = sonde__os_now_ns();
     struct sonde__host_signal_look look;
     do {
-        if (!sonde__host_signal_look(p->base.pid, tid, &look) || look.pending || !look.caught ||
-            atomic_load(&p->sample_of_probe->late) != late_before) {
+        if (!sonde__host_signal_look(p->base.pid, tid, &look) || look.pending || look.blocked ||
+            !look.caught || atomic_load(&p->sample_of_probe->late) != late_before) {
             return false;
         }
         sonde__host_sleep(POLL_MAX_NS);

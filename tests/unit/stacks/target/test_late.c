@@ -5,12 +5,8 @@
  * defined here, in libc's place. What is long about the stops is a vfork(): its parent is in an
  * uninterruptible wait until the child ends, which is when the test says so. */
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -19,12 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "host_process.h"
-#include "os.h"
-#include "target.h"
+#include "counted.h"
 #include "test.h"
-
-enum { FRAMES = 64, THREADS = 2, LOOKS_MAX = 60000, LOOK_US = 1000 };
 
 /* --- something happens before a call of ptrace() --- */
 
@@ -50,153 +42,7 @@ long ptrace(enum __ptrace_request request, ...)
     return syscall(SYS_ptrace, (long)request, pid, address, data);
 }
 
-/* --- the program: threads that count, and do what they are told --- */
-
-enum order { COUNT, VFORK, EXIT_THREAD, EXIT_PROCESS, EXEC };
-
-static struct shared {
-    _Atomic int32_t tid[THREADS];
-    _Atomic int order[THREADS]; /* enum order */
-    _Atomic uint64_t turns[THREADS];
-    _Atomic bool vfork_over;
-    _Atomic int signals;
-    _Atomic bool captured; /* by a process that traces for the test */
-} * shared;
-
-static pid_t program;
-
-static void obey(unsigned i)
-{
-    pid_t child;
-    switch ((enum order)atomic_exchange(&shared->order[i], COUNT)) {
-    case COUNT:
-        break;
-    case VFORK:
-        child = vfork();
-        if (child == 0) {
-            while (!atomic_load(&shared->vfork_over)) {
-                usleep(LOOK_US);
-            }
-            _exit(0);
-        }
-        while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
-        }
-        break;
-    case EXIT_THREAD:
-        pthread_exit(NULL);
-    case EXIT_PROCESS:
-        _exit(7);
-    case EXEC:
-        execl("/bin/sleep", "sleep", "0", (char *)NULL);
-        _exit(127);
-    }
-}
-
-static void *count(void *arg)
-{
-    unsigned i = (unsigned)(uintptr_t)arg;
-    atomic_store(&shared->tid[i], sonde__os_tid());
-    for (;;) {
-        atomic_fetch_add(&shared->turns[i], 1);
-        if (atomic_load(&shared->order[i]) != COUNT) {
-            obey(i);
-        }
-    }
-    return NULL;
-}
-
-static void on_signal(int signal)
-{
-    (void)signal;
-    atomic_fetch_add(&shared->signals, 1);
-}
-
-static void run_program(void)
-{
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    signal(SIGUSR1, on_signal);
-    for (uintptr_t i = 0; i < THREADS; i++) {
-        pthread_t thread;
-        pthread_create(&thread, NULL, count, (void *)i);
-    }
-    for (;;) {
-        pause();
-    }
-}
-
-static void start_program(void)
-{
-    if (sonde__os_reader() != SONDE__OS_READER_PROCESS) {
-        SKIP("under an emulator nothing can be traced");
-    }
-    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    CHECK(shared != MAP_FAILED);
-    program = fork();
-    if (program == 0) {
-        run_program();
-    }
-    for (unsigned i = 0; i < THREADS; i++) {
-        for (unsigned n = 0; n < LOOKS_MAX && atomic_load(&shared->turns[i]) == 0; n++) {
-            usleep(LOOK_US);
-        }
-    }
-}
-
-static void end_program(void)
-{
-    kill(program, SIGKILL);
-    waitpid(program, NULL, 0);
-    munmap(shared, sizeof *shared);
-}
-
-static char letter_of(int32_t tid)
-{
-    struct sonde__host_thread now = {.letter = '?'};
-    (void)!sonde__host_thread_read(program, tid, &now);
-    return now.letter;
-}
-
-static bool await_letter(int32_t tid, char letter)
-{
-    for (unsigned n = 0; n < LOOKS_MAX; n++) {
-        if (letter_of(tid) == letter) {
-            return true;
-        }
-        usleep(LOOK_US);
-    }
-    return false;
-}
-
-static int32_t tracer_of(int32_t tid)
-{
-    struct sonde__host_process process = {0};
-    return sonde__host_process_read(tid, &process, NULL) == SONDE_OK ? process.tracer : 0;
-}
-
-/* It runs, and nobody traces it. */
-static void check_goes_on(unsigned i)
-{
-    uint64_t before = atomic_load(&shared->turns[i]);
-    for (unsigned n = 0; n < LOOKS_MAX && atomic_load(&shared->turns[i]) < before + 3; n++) {
-        if (letter_of(shared->tid[i]) == 't' && n > 2000) {
-            FAIL("thread %u is left stopped", i);
-        }
-        usleep(LOOK_US);
-    }
-    CHECK(atomic_load(&shared->turns[i]) >= before + 3);
-    CHECK_EQ(tracer_of(shared->tid[i]), 0);
-}
-
 /* --- what happens --- */
-
-static void order(int32_t tid, enum order what)
-{
-    for (unsigned i = 0; i < THREADS; i++) {
-        if (shared->tid[i] == tid) {
-            atomic_store(&shared->order[i], what);
-        }
-    }
-}
 
 static void enter_vfork(int32_t tid)
 {
@@ -250,37 +96,10 @@ static void before(enum __ptrace_request which, void (*what)(int32_t tid))
 
 /* --- captures --- */
 
-static struct sonde__target *open_program(enum sonde__target_mode mode)
-{
-    const struct sonde__target_options options = {
-        .mode = mode, .restricted = true, .ways = SONDE__TARGET_BY_PTRACE};
-    struct sonde__target *target;
-    struct sonde_error error;
-    CHECK_OK(sonde__target_open_process(program, &options, &target, &error));
-    return target;
-}
-
-/* Thread `i`, which runs. */
-static struct sonde__capture capture(struct sonde__target *target, unsigned i)
-{
-    const struct sonde__thread thread = {.tid = shared->tid[i]};
-    struct sonde__capture captured;
-    struct sonde_stack stack;
-    uint64_t pcs[FRAMES];
-    uint8_t how[FRAMES];
-    sonde_stack_init(&stack, pcs, how, FRAMES, 0);
-    sonde__target_capture(target, &thread, &stack, &captured);
-    return captured;
-}
-
-/* As the sampler does: until it has tried to stop the thread. */
 static struct sonde__capture capture_stopping(unsigned i)
 {
-    struct sonde__target *target = open_program(SONDE__TARGET_PASSIVE);
-    struct sonde__capture captured;
-    do {
-        captured = capture(target, i);
-    } while (captured.note[0] != '\0' && strstr(captured.note, "had no CPU") != NULL);
+    struct sonde__target *target = open_program(SONDE__TARGET_PASSIVE, SONDE__TARGET_BY_PTRACE);
+    struct sonde__capture captured = capture_running(target, i);
     before(0, NULL);
     sonde__target_close(target);
     return captured;
@@ -291,9 +110,9 @@ static pid_t capture_apart(unsigned i)
 {
     pid_t tracer = fork();
     if (tracer == 0) {
-        struct sonde__target *target = open_program(SONDE__TARGET_PASSIVE);
+        struct sonde__target *target = open_program(SONDE__TARGET_PASSIVE, SONDE__TARGET_BY_PTRACE);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        (void)capture(target, i);
+        (void)capture_running(target, i);
         atomic_store(&shared->captured, true);
         for (;;) {
             pause();
@@ -322,7 +141,7 @@ TEST_TIMEOUT(a_sampled_thread_that_stops_late_goes_on, 120)
 {
     start_program();
     before(PTRACE_INTERRUPT, enter_vfork);
-    struct sonde__target *target = open_program(SONDE__TARGET_PASSIVE);
+    struct sonde__target *target = open_program(SONDE__TARGET_PASSIVE, SONDE__TARGET_BY_PTRACE);
     struct sonde__capture captured;
     do {
         captured = capture(target, 0);
@@ -342,10 +161,26 @@ TEST_TIMEOUT(a_sampled_thread_that_stops_late_goes_on, 120)
     end_program();
 }
 
+/* What was known of it before the stop is old: it may be in a wait that a signal would end. */
+TEST_TIMEOUT(a_thread_that_stops_late_is_not_signalled, 120)
+{
+    start_program();
+    before(PTRACE_INTERRUPT, enter_vfork);
+    struct sonde__target *target =
+        open_program(SONDE__TARGET_PASSIVE, SONDE__TARGET_BY_PTRACE | SONDE__TARGET_BY_SIGNAL);
+    CHECK_EQ(capture_running(target, 0).status, SONDE_TIMEOUT);
+    CHECK_EQ(sonde__target_signals(target).sent, 0);
+    CHECK_EQ(sonde__target_signals(target).refused, 0);
+    sonde__target_close(target);
+    atomic_store(&shared->vfork_over, true);
+    check_goes_on(0);
+    end_program();
+}
+
 TEST_TIMEOUT(all_threads_stopped_and_two_of_them_late, 120)
 {
     start_program();
-    struct sonde__target *target = open_program(SONDE__TARGET_STOP);
+    struct sonde__target *target = open_program(SONDE__TARGET_STOP, 0);
     struct sonde_error error;
     uint64_t pause_ns;
     for (unsigned i = 0; i < THREADS; i++) {
@@ -373,7 +208,7 @@ TEST_TIMEOUT(all_threads_stopped_and_two_of_them_late, 120)
 TEST_TIMEOUT(a_late_thread_that_stops_before_it_is_read, 120)
 {
     start_program();
-    struct sonde__target *target = open_program(SONDE__TARGET_STOP);
+    struct sonde__target *target = open_program(SONDE__TARGET_STOP, 0);
     struct sonde_error error;
     enter_vfork(shared->tid[0]);
     CHECK_OK(sonde__target_stop(target, &error));
@@ -510,7 +345,7 @@ TEST_TIMEOUT(a_signal_that_arrives_while_all_are_stopped_is_delivered, 120)
 {
     start_program();
     before(PTRACE_INTERRUPT, send_signal);
-    struct sonde__target *target = open_program(SONDE__TARGET_STOP);
+    struct sonde__target *target = open_program(SONDE__TARGET_STOP, 0);
     struct sonde_error error;
     uint64_t pause_ns;
     CHECK_OK(sonde__target_stop(target, &error));
