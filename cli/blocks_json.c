@@ -199,6 +199,7 @@ static void print_desc(struct blocks_image *image, const struct blocks_desc *des
 
 void blocks_print_image_json(struct blocks_image *image, bool first)
 {
+    static struct blocks_function function;
     static struct blocks_desc desc;
     printf("%s\n  {", first ? "" : ",");
     print_text("file", image->path);
@@ -212,6 +213,16 @@ void blocks_print_image_json(struct blocks_image *image, bool first)
     for (uint32_t i = 0; i < image->file.desc_count; i++) {
         blocks_describe(image, &image->file.descs[i], &desc);
         print_desc(image, &desc, i == 0);
+    }
+    printf("], \"unmatched\": [");
+    for (uint32_t i = 0; i < image->file.unmatched_count; i++) {
+        printf("%s{\"function\": \"0x%" PRIx64 "\", ", i == 0 ? "" : ", ",
+               blocks_vaddr(image, image->file.unmatched[i]));
+        blocks_name_function(image, image->file.unmatched[i], &function);
+        print_text("symbol", function.symbol);
+        printf(", ");
+        print_text("name", function.name);
+        printf("}");
     }
     printf("]}");
 }

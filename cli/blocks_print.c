@@ -223,6 +223,25 @@ static void print_desc(struct blocks_image *image, const struct sonde__blockfile
     }
 }
 
+/* Nothing is lost silently. */
+static void print_unmatched(struct blocks_image *image)
+{
+    static struct blocks_function function;
+    uint32_t count = image->file.unmatched_count;
+    if (count == 0) {
+        return;
+    }
+    printf("\n%" PRIu32 " function%s like a block's and %s not matched: the code that makes the "
+           "block was not understood\n",
+           count, count == 1 ? " looks" : "s look", count == 1 ? "was" : "were");
+    for (uint32_t i = 0; i < count; i++) {
+        blocks_name_function(image, image->file.unmatched[i], &function);
+        printf("    0x%" PRIx64 "  ", blocks_vaddr(image, image->file.unmatched[i]));
+        sonde__cli_print_visible(stdout, function.name);
+        putchar('\n');
+    }
+}
+
 void blocks_print_image(struct blocks_image *image)
 {
     sonde__cli_print_visible(stdout, image->path);
@@ -237,4 +256,5 @@ void blocks_print_image(struct blocks_image *image)
     for (uint32_t i = 0; i < image->file.desc_count; i++) {
         print_desc(image, &image->file.descs[i]);
     }
+    print_unmatched(image);
 }

@@ -76,7 +76,8 @@ static void show(struct request *request, struct blocks_image *image)
         /* of an archive most members have none: they are read, and not spoken of */
         if (request->json) {
             blocks_print_image_json(image, request->printed++ == 0);
-        } else if (image->member[0] == '\0' || image->file.desc_count != 0) {
+        } else if (image->member[0] == '\0' || image->file.desc_count != 0 ||
+                   image->file.unmatched_count != 0) {
             printf("%s", request->printed++ == 0 ? "" : "\n");
             blocks_print_image(image);
         }

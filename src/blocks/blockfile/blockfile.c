@@ -453,6 +453,49 @@ static void name_descs(const struct sonde__loaded *loaded, struct sonde__blockfi
     }
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* "__main_block_invoke.3", but not the part of it that was split off as seldom run. */
+static bool names_function(const char *name)
+{
+    const char *invoke = strstr(name, "_block_invoke");
+    return invoke != NULL && strstr(invoke, ".cold") == NULL;
+}
+
+/* What was missed is said. */
+static bool find_unmatched(const struct sonde__loaded *loaded, struct sonde__blockfile *file)
+{
+    uint64_t *known = sonde__mem_alloc_array((size_t)file->block_count + 1, sizeof *known);
+    size_t capacity = 0;
+    bool has_memory = known != NULL;
+    for (uint32_t i = 0; has_memory && i < file->block_count; i++) {
+        known[i] = file->blocks[i].invoke;
+    }
+    if (has_memory && file->block_count > 1) {
+        qsort(known, file->block_count, sizeof *known, by_number);
+    }
+    for (uint32_t i = 0; i < loaded->symbol_count && has_memory; i++) {
+        uint64_t vaddr = loaded->symbols[i].vaddr; /* in order */
+        if (!names_function(loaded->symbols[i].name) || !blockfile_is_code(loaded, vaddr) ||
+            (file->block_count != 0 &&
+             bsearch(&vaddr, known, file->block_count, sizeof *known, by_number) != NULL) ||
+            (file->unmatched_count != 0 && file->unmatched[file->unmatched_count - 1] == vaddr)) {
+            continue;
+        }
+        has_memory = sonde__mem_grow(&file->unmatched, file->unmatched_count, &capacity,
+                                     sizeof *file->unmatched);
+        if (has_memory) {
+            file->unmatched[file->unmatched_count++] = vaddr;
+        }
+    }
+    sonde__mem_free(known);
+    return has_memory;
+}
+
 enum sonde_status sonde__blockfile_find(const struct sonde__loaded *loaded, bool by_symbols,
                                         struct sonde__blockfile *ret_file,
                                         struct sonde_error *ret_error)
@@ -467,6 +510,9 @@ enum sonde_status sonde__blockfile_find(const struct sonde__loaded *loaded, bool
     }
     if (status == SONDE_OK) {
         status = find_by_code(loaded, &file);
+    }
+    if (status == SONDE_OK && by_symbols && !find_unmatched(loaded, &file)) {
+        status = SONDE_MEMORY;
     }
     if (status != SONDE_OK) {
         sonde__blockfile_done(&file);
@@ -487,5 +533,6 @@ void sonde__blockfile_done(struct sonde__blockfile *file)
     sonde__mem_free(file->descs);
     sonde__mem_free(file->blocks);
     sonde__mem_free(file->boxes);
+    sonde__mem_free(file->unmatched);
     *file = (struct sonde__blockfile){0};
 }

@@ -76,6 +76,9 @@ struct sonde__blockfile {
     uint32_t
         lookups_left;   /* that code may still cost, for boxes and descriptors without encoding */
     const char *damage; /* what was left out (static text), or null */
+    /* functions whose names say that they are blocks', and no block was found; by address */
+    uint64_t *unmatched;
+    uint32_t unmatched_count;
 };
 
 /* Find them. by_symbols: symbols are asked, too.

@@ -4,7 +4,7 @@
  * Everything else makes a register unknown. Source: Arm ARM DDI 0487, C4.1. Context: any thread. */
 #include "blockfile_inside.h"
 
-enum { FP = 29, SP = 31, REGS = 32, CALL_LOSES = 19 };
+enum { FP = 29, SP = 31, REGS = 32, CALL_LOSES = 19, DEPTH_MAX = 4, AGAIN_MAX = 8 };
 
 struct vector {
     struct blockfile_value low, high;
@@ -12,9 +12,13 @@ struct vector {
 
 struct state {
     struct blockfile_slots *slots;
-    struct blockfile_value x[REGS]; /* x[31]: sp */
+    const struct sonde__loaded_area *area; /* of the code at hand */
+    struct blockfile_value x[REGS];        /* x[31]: sp */
     struct vector v[REGS];
     uint64_t vaddr;
+    uint64_t site; /* the same; in code that was called, of that call */
+    unsigned depth;
+    uint64_t left; /* instructions of such code that are followed */
 };
 
 static uint64_t sign_extend(uint64_t value, unsigned bits)
@@ -198,9 +202,9 @@ static void vectors(struct state *s, uint32_t word)
 static void store_vector(struct state *s, const struct blockfile_value *where, int64_t offset,
                          const struct vector *value, unsigned size)
 {
-    blockfile_store(s->slots, where, offset, &value->low, size < 8 ? size : 8, s->vaddr);
+    blockfile_store(s->slots, where, offset, &value->low, size < 8 ? size : 8, s->site);
     if (size == 16) {
-        blockfile_store(s->slots, where, offset + 8, &value->high, 8, s->vaddr);
+        blockfile_store(s->slots, where, offset + 8, &value->high, 8, s->site);
     }
 }
 
@@ -221,12 +225,17 @@ static void pair(struct state *s, uint32_t word)
             set(s, rt2, blockfile_load(s->slots, &where, at + (int64_t)size, size));
         }
     } else if (vector && opc < 3) {
+        for (int64_t i = 0; i < 2 * (int64_t)size; i += 8) {
+            blockfile_forget(s->slots, &where, at + i);
+        }
         store_vector(s, &where, at, &s->v[rt], size);
         store_vector(s, &where, at + (int64_t)size, &s->v[rt2], size);
     } else if (!vector) {
         struct blockfile_value a = get(s, rt), b = get(s, rt2);
-        blockfile_store(s->slots, &where, at, &a, size, s->vaddr);
-        blockfile_store(s->slots, &where, at + (int64_t)size, &b, size, s->vaddr);
+        blockfile_forget(s->slots, &where, at);
+        blockfile_forget(s->slots, &where, at + (int64_t)size);
+        blockfile_store(s->slots, &where, at, &a, size, s->site);
+        blockfile_store(s->slots, &where, at + (int64_t)size, &b, size, s->site);
     }
     if (how == 1 || how == 3) {
         where.number += (uint64_t)offset;
@@ -280,7 +289,7 @@ static void single(struct state *s, uint32_t word)
         if (vector) {
             store_vector(s, &where, at, &s->v[word & 31], bytes);
         } else {
-            blockfile_store(s->slots, &where, at, &value, bytes, s->vaddr);
+            blockfile_store(s->slots, &where, at, &value, bytes, s->site);
         }
     }
     if (!is_unsigned && !by_register && (how == 1 || how == 3) && rn < REGS) {
@@ -310,58 +319,149 @@ static void memory(struct state *s, uint32_t word)
     }
 }
 
+/* --- calls --- */
+
+static void call(struct state *s)
+{
+    blockfile_settle(s->slots);
+    for (unsigned i = 0; i < CALL_LOSES; i++) {
+        lose(s, i);
+    }
+    for (unsigned i = 0; i < REGS; i++) { /* of d8 to d15 the lower halves are kept */
+        s->v[i] = (struct vector){i >= 8 && i < 16 ? s->v[i].low : unknown, unknown};
+    }
+}
+
+static uint32_t word_at(const struct state *s, uint64_t vaddr)
+{
+    return blockfile_word(s->area->bytes + (vaddr - s->area->vaddr));
+}
+
+static void step(struct state *s, uint64_t vaddr);
+
+/* Code that is called and runs in one line is followed as if it stood here. False: it is not. */
+static bool follow_outlined(struct state *s, uint64_t target)
+{
+    const struct sonde__loaded_area *area = s->area;
+    struct blockfile_value stack = s->x[SP];
+    uint64_t last, here = s->vaddr, next;
+    uint32_t word;
+    bool is_call;
+    if (s->depth == DEPTH_MAX || !blockfile_outlined(s->slots->loaded, target, &last) ||
+        (last - target) / 4 >= s->left) {
+        return false;
+    }
+    s->left -= (last - target) / 4 + 1;
+    s->area = sonde__loaded_area_at(s->slots->loaded, target);
+    s->depth++;
+    for (uint64_t vaddr = target; vaddr < last; vaddr += 4) {
+        step(s, vaddr);
+    }
+    word = word_at(s, last);
+    if (blockfile_branch(word, last, &is_call, &next)) {
+        if (!follow_outlined(s, next)) {
+            call(s);
+        }
+    } else if ((word & 0x00600000) != 0x00400000) { /* no return */
+        call(s);
+    }
+    if (s->x[SP].base == stack.base && (int64_t)(s->x[SP].number - stack.number) < 0) {
+        stack = s->x[SP]; /* a prologue was moved out */
+    }
+    blockfile_forget_below(s->slots, &stack);
+    s->depth--;
+    s->area = area;
+    s->vaddr = here;
+    return true;
+}
+
 static void branch(struct state *s, uint32_t word)
 {
-    bool call = (word & 0xfc000000) == 0x94000000 || (word & 0xfffff000) == 0xd63f0000 ||
-                (word & 0xfeff0000) == 0xd63f0000;
-    if (call) {
-        blockfile_settle(s->slots);
-        for (unsigned i = 0; i < CALL_LOSES; i++) {
-            lose(s, i);
+    uint64_t target;
+    bool is_call;
+    if (blockfile_branch(word, s->vaddr, &is_call, &target)) {
+        if (is_call) {
+            if (!follow_outlined(s, target)) {
+                call(s);
+            }
+        } else if (s->depth == 0) { /* what stands behind the jump comes from elsewhere */
+            struct state before = *s;
+            (void)follow_outlined(s, target);
+            before.left = s->left;
+            *s = before;
         }
-        for (unsigned i = 0; i < REGS; i++) { /* of d8 to d15 the lower halves are kept */
-            s->v[i] = (struct vector){i >= 8 && i < 16 ? s->v[i].low : unknown, unknown};
-        }
+    } else if ((word & 0xfffff000) == 0xd63f0000 || (word & 0xfeff0000) == 0xd63f0000) {
+        call(s);
     }
+}
+
+static void step(struct state *s, uint64_t vaddr)
+{
+    uint32_t word = word_at(s, vaddr);
+    s->vaddr = vaddr;
+    s->site = s->depth == 0 ? vaddr : s->site;
+    switch (word >> 25 & 15) {
+    case 8:
+    case 9:
+        immediate(s, word);
+        break;
+    case 10:
+    case 11:
+        branch(s, word);
+        break;
+    case 4:
+    case 6:
+    case 12:
+    case 14:
+        memory(s, word);
+        break;
+    case 5:
+    case 13:
+        registers(s, word);
+        break;
+    case 7:
+    case 15:
+        vectors(s, word);
+        break;
+    default:
+        break;
+    }
+    if (s->x[FP].kind == BLOCKFILE_UNKNOWN) { /* wherever it stands, it stays there a while */
+        s->x[FP] = (struct blockfile_value){.kind = BLOCKFILE_PLACE, .base = FP};
+    }
+}
+
+/* Behind a return or a jump: a symbol, or what a function begins with. */
+static bool begins_function(const struct state *s, uint64_t vaddr)
+{
+    uint32_t before, word;
+    if (vaddr - s->area->vaddr < 4) {
+        return false;
+    }
+    before = word_at(s, vaddr - 4);
+    word = word_at(s, vaddr);
+    if ((before & 0xfc000000) != 0x14000000 && (before & 0xfffff000) != 0xd65f0000 &&
+        (before & 0xfefff000) != 0xd61f0000) {
+        return false;
+    }
+    return (word & 0xff8003ff) == 0xd10003ff || /* sub sp, sp, #n */
+           (word & 0xffc003e0) == 0xa98003e0 || /* stp ..., [sp, #n]! */
+           (word & 0xffc003e0) == 0x6d8003e0 || /* the same of d registers */
+           word == 0xd503237f ||                /* pacibsp */
+           sonde__loaded_symbol_at(s->slots->loaded, vaddr) != NULL;
 }
 
 void blockfile_follow_aarch64(struct blockfile_slots *slots, const struct sonde__loaded_area *area,
                               uint64_t begin, uint64_t end)
 {
-    struct state s = {.slots = slots};
+    struct state s = {.slots = slots, .area = area, .left = (end - begin) / 4 * AGAIN_MAX};
     reset(&s);
     for (uint64_t vaddr = (begin + 3) & ~(uint64_t)3; vaddr + 4 <= end; vaddr += 4) {
-        uint32_t word = blockfile_word(area->bytes + (vaddr - area->vaddr));
-        s.vaddr = vaddr;
-        switch (word >> 25 & 15) {
-        case 8:
-        case 9:
-            immediate(&s, word);
-            break;
-        case 10:
-        case 11:
-            branch(&s, word);
-            break;
-        case 4:
-        case 6:
-        case 12:
-        case 14:
-            memory(&s, word);
-            break;
-        case 5:
-        case 13:
-            registers(&s, word);
-            break;
-        case 7:
-        case 15:
-            vectors(&s, word);
-            break;
-        default:
-            break;
+        if (begins_function(&s, vaddr)) {
+            blockfile_begin_function(slots);
+            reset(&s);
         }
-        if (s.x[FP].kind == BLOCKFILE_UNKNOWN) { /* wherever it stands, it stays there a while */
-            s.x[FP] = (struct blockfile_value){.kind = BLOCKFILE_PLACE, .base = FP};
-        }
+        step(&s, vaddr);
     }
     blockfile_settle(slots);
 }

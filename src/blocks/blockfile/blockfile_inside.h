@@ -82,6 +82,14 @@ void blockfile_slots_begin(struct blockfile_slots *slots, const struct sonde__lo
 void blockfile_store(struct blockfile_slots *slots, const struct blockfile_value *where,
                      int64_t offset, const struct blockfile_value *value, unsigned size,
                      uint64_t vaddr);
+/* What was stored there is not there any more: two words that are stored at once are not to be
+ * joined with what one of them was before. */
+void blockfile_forget(struct blockfile_slots *slots, const struct blockfile_value *where,
+                      int64_t offset);
+/* What was stored below the stack's end is gone. */
+void blockfile_forget_below(struct blockfile_slots *slots, const struct blockfile_value *stack);
+/* What another function stored is nothing to this one. */
+void blockfile_begin_function(struct blockfile_slots *slots);
 /* A call, or the end of the code: blocks that were made are whole, and so are the boxes that they
  * lead to. */
 void blockfile_settle(struct blockfile_slots *slots);
@@ -110,6 +118,28 @@ SONDE_NODISCARD enum sonde_status blockfile_read_code(const struct sonde__loaded
 SONDE_NODISCARD enum sonde_status blockfile_search_code(const struct sonde__loaded *loaded,
                                                         struct sonde__blockfile *file,
                                                         struct blockfile_wanted *wanted);
+
+/* --- blockfile_outlined.c --- */
+
+/* Of aarch64, compilers that save size move equal code of several functions into one of its own
+ * (LLVM's machine outliner), which is called in the middle of things: what a block is filled with,
+ * too. Is there such code, or any that runs in one line without a frame of its own? ret_last  its
+ * last instruction: a return, or a jump to somewhere else */
+bool blockfile_outlined(const struct sonde__loaded *loaded, uint64_t vaddr, uint64_t *ret_last);
+/* Where an instruction, that may be a call or a jump, leads. call: else a jump. */
+bool blockfile_branch(uint32_t word, uint64_t vaddr, bool *ret_call, uint64_t *ret_target);
+
+struct blockfile_sites { /* in order; to be given back */
+    uint64_t *items;
+    uint32_t count;
+    size_t capacity;
+};
+/* Adds the places that call such code where sites are, and so on. Returns OK | MEMORY. */
+SONDE_NODISCARD enum sonde_status blockfile_add_callers(const struct sonde__loaded *loaded,
+                                                        struct sonde__blockfile *file,
+                                                        struct blockfile_sites *sites);
+SONDE_NODISCARD enum sonde_status blockfile_add_site(struct sonde__blockfile *file,
+                                                     struct blockfile_sites *sites, uint64_t vaddr);
 
 /* --- blockfile_x86_64.c, blockfile_aarch64.c --- */
 

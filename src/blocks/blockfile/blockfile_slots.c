@@ -90,6 +90,9 @@ static void keep(struct blockfile_slots *slots, uint8_t base, uint64_t place,
                  const struct blockfile_value *value, unsigned size)
 {
     struct blockfile_slot *slot = blockfile_find_slot(slots, base, place);
+    for (unsigned i = 0; slot == NULL && i < BLOCKFILE_SLOTS; i++) {
+        slot = slots->slots[i].used ? NULL : &slots->slots[i];
+    }
     if (slot == NULL) {
         slot = &slots->slots[slots->next++ % BLOCKFILE_SLOTS];
     }
@@ -151,6 +154,34 @@ void blockfile_store(struct blockfile_slots *slots, const struct blockfile_value
     }
     other->used = false;
     forget(slots, where->base, place);
+}
+
+void blockfile_forget(struct blockfile_slots *slots, const struct blockfile_value *where,
+                      int64_t offset)
+{
+    if (where->kind == BLOCKFILE_PLACE) {
+        forget(slots, where->base, where->number + (uint64_t)offset);
+    }
+}
+
+void blockfile_forget_below(struct blockfile_slots *slots, const struct blockfile_value *stack)
+{
+    for (unsigned i = 0; i < BLOCKFILE_SLOTS; i++) {
+        struct blockfile_slot *slot = &slots->slots[i];
+        if (stack->kind == BLOCKFILE_PLACE && slot->base == stack->base &&
+            (int64_t)(slot->place - stack->number) < 0) {
+            slot->used = false;
+        }
+    }
+}
+
+void blockfile_begin_function(struct blockfile_slots *slots)
+{
+    blockfile_settle(slots);
+    for (unsigned i = 0; i < BLOCKFILE_SLOTS; i++) {
+        slots->slots[i].used = false;
+    }
+    slots->waiting = BLOCKFILE_NO_BLOCK;
 }
 
 struct blockfile_value blockfile_load(struct blockfile_slots *slots,

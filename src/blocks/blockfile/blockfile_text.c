@@ -36,6 +36,7 @@ struct stretch {
     unsigned word_count;
     const uint64_t *known; /* where blocks are filled that were found, in order */
     uint32_t known_count;
+    struct blockfile_sites sites; /* aarch64: where what is sought is formed, all of them */
     enum sonde_status status;
 };
 
@@ -134,17 +135,45 @@ static uint64_t adrp_page(uint32_t word, uint64_t vaddr)
     return (vaddr & ~(uint64_t)4095) + (far << 12);
 }
 
-/* Does an add that follows make it what is sought, or a load read it? */
+/* Does this instruction make what is sought of a page in a register, or read it? */
+static bool completes(const struct stretch *s, uint32_t word, uint64_t page, uint32_t reg)
+{
+    if ((word >> 5 & 31) != reg) {
+        return false;
+    }
+    return ((word & 0xffc00000) == 0x91000000 && is_sought(s, page + (word >> 10 & 0xfff))) ||
+           ((word & 0xffc00000) == 0xf9400000 &&
+            is_sought(s, page + (uint64_t)(word >> 10 & 0xfff) * 8));
+}
+
+/* The same of code that was taken out, which is called at a vaddr. */
+static bool outlined_completes(const struct stretch *s, uint32_t call, uint64_t vaddr,
+                               uint64_t page, uint32_t reg)
+{
+    const struct sonde__loaded_area *area;
+    uint64_t target, last;
+    bool is_call;
+    if (!blockfile_branch(call, vaddr, &is_call, &target) ||
+        !blockfile_outlined(s->loaded, target, &last)) {
+        return false;
+    }
+    area = sonde__loaded_area_at(s->loaded, target);
+    for (; target < last; target += 4) {
+        if (completes(s, blockfile_word(area->bytes + (target - area->vaddr)), page, reg)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Does one of the instructions that follow? */
 static bool is_completed(const struct stretch *s, uint64_t offset, uint64_t page, uint32_t reg)
 {
     for (unsigned i = 1; i <= ADD_WITHIN && offset + (uint64_t)4 * i + 4 <= s->area->size; i++) {
-        uint32_t word = blockfile_word(s->area->bytes + offset + (uint64_t)4 * i);
-        if ((word & 0xffc00000) == 0x91000000 && (word >> 5 & 31) == reg &&
-            is_sought(s, page + (word >> 10 & 0xfff))) {
-            return true;
-        }
-        if ((word & 0xffc00000) == 0xf9400000 && (word >> 5 & 31) == reg &&
-            is_sought(s, page + (uint64_t)(word >> 10 & 0xfff) * 8)) {
+        uint64_t at = offset + (uint64_t)4 * i;
+        uint32_t word = blockfile_word(s->area->bytes + at);
+        if (completes(s, word, page, reg) ||
+            outlined_completes(s, word, s->area->vaddr + at, page, reg)) {
             return true;
         }
     }
@@ -157,6 +186,13 @@ static uint64_t literal_distance(uint32_t word)
     return ((words ^ 0x40000) - 0x40000) << 2;
 }
 
+static void note_site(struct stretch *s, uint64_t vaddr)
+{
+    if (s->status == SONDE_OK) {
+        s->status = blockfile_add_site(s->file, &s->sites, vaddr);
+    }
+}
+
 static void search_aarch64(struct stretch *s)
 {
     const struct sonde__loaded_area *area = s->area;
@@ -166,7 +202,7 @@ static void search_aarch64(struct stretch *s)
         uint64_t vaddr = area->vaddr + offset;
         if (s->wanted != NULL && (word & 0xff000000) == 0x58000000 &&
             is_sought(s, vaddr + literal_distance(word))) { /* ldr of what is near */
-            take_site(s, vaddr);
+            note_site(s, vaddr);
         }
         if ((word & 0x1f000000) != 0x10000000) {
             continue;
@@ -176,15 +212,36 @@ static void search_aarch64(struct stretch *s)
             if (page - (s->lowest & ~(uint64_t)4095) <=
                     s->highest - (s->lowest & ~(uint64_t)4095) &&
                 is_completed(s, offset, page, word & 31)) {
-                take_site(s, vaddr);
+                note_site(s, vaddr);
             }
         } else {
             uint64_t far = (word >> 29 & 3) | (word >> 5 & 0x7ffff) << 2;
             if (is_sought(s, vaddr + ((far ^ 0x100000) - 0x100000))) {
-                take_site(s, vaddr);
+                note_site(s, vaddr);
             }
         }
     }
+}
+
+/* All of them are known now: who calls code that was taken out of functions is one, too. */
+static void take_sites(struct stretch *s)
+{
+    if (s->status == SONDE_OK) {
+        s->status = blockfile_add_callers(s->loaded, s->file, &s->sites);
+    }
+    s->area = NULL;
+    s->begin = s->end = 0;
+    for (uint32_t i = 0; i < s->sites.count && s->status == SONDE_OK; i++) {
+        const struct sonde__loaded_area *area = sonde__loaded_area_at(s->loaded, s->sites.items[i]);
+        if (area != s->area) {
+            follow(s);
+            s->area = area;
+            s->begin = s->end = 0;
+        }
+        take_site(s, s->sites.items[i]);
+    }
+    follow(s);
+    sonde__mem_free(s->sites.items);
 }
 
 static enum sonde_status search(struct stretch *s)
@@ -199,10 +256,13 @@ static enum sonde_status search(struct stretch *s)
         }
         if (loaded->arch == SONDE__ARCH_X86_64) {
             search_x86_64(s);
+            follow(s);
         } else {
             search_aarch64(s);
         }
-        follow(s);
+    }
+    if (loaded->arch != SONDE__ARCH_X86_64) {
+        take_sites(s);
     }
     return s->status;
 }

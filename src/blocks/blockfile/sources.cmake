@@ -3,6 +3,7 @@ set(sources
     blockfile_aarch64.c
     blockfile_boxes.c
     blockfile_memory.c
+    blockfile_outlined.c
     blockfile_slots.c
     blockfile_text.c
     blockfile_x86_64.c

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Code of aarch64 that was taken out of functions, and who calls it. It is told by its form, not by
+ * its name (OUTLINED_FUNCTION_7), which may be stripped: one line of instructions that keeps no
+ * frame record. To follow a function of that form that was written so does no harm. Source: LLVM's
+ * AArch64InstrInfo.cpp, buildOutlinedFrame(). Context: any thread. */
+#include <stdlib.h>
+
+#include "base_status.h"
+#include "blockfile_inside.h"
+#include "mem_heap.h"
+
+/* Longer ones are not worth a call for each; ROUNDS: one that is taken out of another. */
+enum { WORDS_MAX = 48, ROUNDS = 3 };
+/* Code has fewer places that are looked for; more is hostile. */
+#define SITES_MAX ((uint32_t)1 << 20)
+
+bool blockfile_branch(uint32_t word, uint64_t vaddr, bool *ret_call, uint64_t *ret_target)
+{
+    uint64_t far = word & 0x3ffffff;
+    if ((word & 0x7c000000) != 0x14000000) {
+        return false;
+    }
+    *ret_call = (word >> 31) != 0;
+    *ret_target = vaddr + (((far ^ 0x2000000) - 0x2000000) << 2);
+    return true;
+}
+
+static bool is_end(uint32_t word)
+{
+    return (word & 0xfc000000) == 0x14000000 ||
+           (word & 0xffbff000) == 0xd61f0000 || /* b, br, ret */
+           (word & 0xfefff000) == 0xd61f0000;   /* braa, ... */
+}
+
+/* Instructions after which the next one runs, in code that keeps no frame record. */
+static bool is_inside(uint32_t word)
+{
+    if ((word >> 25 & 14) == 10) {
+        return (word & 0xfc000000) == 0x94000000 ||
+               (word & 0xfffff000) == 0xd63f0000 ||                                    /* bl, blr */
+               (word & 0xfeff0000) == 0xd63f0000 || (word & 0xfffff01f) == 0xd503201f; /* hints */
+    }
+    return word != 0 && (word & 0xfe407fff) != 0xa8007bfd; /* stp x29, x30, [sp...] */
+}
+
+bool blockfile_outlined(const struct sonde__loaded *loaded, uint64_t vaddr, uint64_t *ret_last)
+{
+    const struct sonde__loaded_area *area = sonde__loaded_area_at(loaded, vaddr);
+    if (area == NULL || (area->kinds & SONDE__LOADED_CODE) == 0 || vaddr % 4 != 0) {
+        return false;
+    }
+    for (unsigned i = 0; i < WORDS_MAX; i++, vaddr += 4) {
+        uint32_t word;
+        if (vaddr - area->vaddr + 4 > area->size) {
+            return false;
+        }
+        word = blockfile_word(area->bytes + (vaddr - area->vaddr));
+        if (is_end(word)) {
+            *ret_last = vaddr;
+            return true;
+        }
+        if (!is_inside(word)) {
+            return false;
+        }
+    }
+    return false;
+}
+
+/* --- sites --- */
+
+enum sonde_status blockfile_add_site(struct sonde__blockfile *file, struct blockfile_sites *sites,
+                                     uint64_t vaddr)
+{
+    if (sites->count == SITES_MAX) {
+        file->damage = "more in the code looks like blocks than is followed";
+        return SONDE_OK;
+    }
+    if (!sonde__mem_grow(&sites->items, sites->count, &sites->capacity, sizeof *sites->items)) {
+        return SONDE_MEMORY;
+    }
+    sites->items[sites->count++] = vaddr;
+    return SONDE_OK;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* The first of the first `count` sites that is not before a vaddr. */
+static uint32_t first_from(const struct blockfile_sites *sites, uint32_t count, uint64_t vaddr)
+{
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (sites->items[middle] < vaddr) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static bool leads_to_site(const struct sonde__loaded *loaded, const struct blockfile_sites *sites,
+                          uint32_t count, uint64_t target)
+{
+    uint32_t at = first_from(sites, count, target);
+    uint64_t last;
+    return at < count && sites->items[at] - target < (uint64_t)4 * WORDS_MAX &&
+           blockfile_outlined(loaded, target, &last) && sites->items[at] <= last;
+}
+
+static enum sonde_status add_round(const struct sonde__loaded *loaded,
+                                   struct sonde__blockfile *file, struct blockfile_sites *sites)
+{
+    uint32_t count = sites->count;
+    for (uint32_t i = 0; i < loaded->area_count; i++) {
+        const struct sonde__loaded_area *area = &loaded->areas[i];
+        uint64_t offset = (4 - area->vaddr % 4) % 4;
+        for (; (area->kinds & SONDE__LOADED_CODE) != 0 && offset + 4 <= area->size; offset += 4) {
+            uint64_t target;
+            bool call;
+            if (blockfile_branch(blockfile_word(area->bytes + offset), area->vaddr + offset, &call,
+                                 &target) &&
+                leads_to_site(loaded, sites, count, target)) {
+                SONDE_TRY(blockfile_add_site(file, sites, area->vaddr + offset));
+            }
+        }
+    }
+    return SONDE_OK;
+}
+
+enum sonde_status blockfile_add_callers(const struct sonde__loaded *loaded,
+                                        struct sonde__blockfile *file,
+                                        struct blockfile_sites *sites)
+{
+    uint32_t before = 0;
+    for (unsigned i = 0; i < ROUNDS && sites->count != before; i++) {
+        uint32_t kept = 0;
+        before = sites->count;
+        SONDE_TRY(add_round(loaded, file, sites));
+        qsort(sites->items, sites->count, sizeof *sites->items, by_value);
+        for (uint32_t k = 0; k < sites->count; k++) {
+            if (kept == 0 || sites->items[kept - 1] != sites->items[k]) {
+                sites->items[kept++] = sites->items[k];
+            }
+        }
+        sites->count = kept;
+    }
+    return SONDE_OK;
+}
