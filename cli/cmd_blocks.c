@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sonde blocks: what the blocks (closures) of a program, library, object or archive hold. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base_status.h"
 #include "blocks_image.h"
@@ -12,7 +16,7 @@
 
 enum { OPTION_ARCH = 1, OPTION_RAW, OPTION_JSON, OPTION_PID, OPTION_CORE };
 
-enum { FILES_MAX = 256, MEMBER_BYTES = 256 };
+enum { FILES_MAX = 256, MEMBER_BYTES = 256, DEPTH_MAX = 16 };
 /* Mapped, not read; larger than any program. */
 #define FILE_BYTES_MAX ((uint64_t)64 << 30)
 
@@ -47,6 +51,9 @@ struct request {
     char absolute[4096]; /* "": it has none */
     unsigned shown, refused;
     struct sonde_error refusal; /* of the first one that was refused */
+    /* of a folder */
+    bool in_folder;
+    unsigned files;
     /* of all */
     unsigned printed;
     int exit_code;
@@ -224,6 +231,8 @@ static void show_file(struct request *request, const char *path)
     } else if (request->refused != 0) {
         sonde__cli_error(request->command, "%s: %u of its parts were not read: %s", path,
                          request->refused, request->refusal.what);
+    } else if (request->shown == 0 && status == SONDE_OK && request->in_folder) {
+        request->files--; /* of another machine than is asked for */
     } else if (request->shown == 0 && status == SONDE_OK) {
         sonde__cli_error(request->command, "%s: %s%s", path,
                          request->arch != NULL ? "nothing in it is of the machine "
@@ -232,6 +241,91 @@ static void show_file(struct request *request, const char *path)
         note(request, SONDE__CLI_ABSENT);
     }
     sonde__host_file_unmap(&file);
+}
+
+/* --- a folder: a framework, an xcframework, an app --- */
+
+static bool may_have_blocks(const struct sonde__host_file *file)
+{
+    return sonde__archive_begins(file->data, file->size) || is_elf(file->data, file->size) ||
+           sonde__macho_begins(file->data, file->size);
+}
+
+static bool is_code_file(const char *path)
+{
+    struct sonde__host_file file;
+    struct sonde_error error;
+    bool is_code = sonde__host_file_map(NULL, path, FILE_BYTES_MAX, &file, &error) == SONDE_OK;
+    if (is_code) {
+        is_code = may_have_blocks(&file);
+        sonde__host_file_unmap(&file);
+    }
+    return is_code;
+}
+
+/* Symbolic links lead to what the folder has anyway; a dSYM bundle has no code. */
+static bool is_wanted(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return name[0] != '.' && (dot == NULL || strcmp(dot, ".dSYM") != 0);
+}
+
+static void show_folder(struct request *request, const char *path, unsigned depth)
+{
+    struct dirent **entries;
+    int count = depth < DEPTH_MAX ? scandir(path, &entries, NULL, alphasort) : 0;
+    if (count < 0) {
+        struct sonde_error error = {.status = SONDE_OK};
+        (void)sonde__base_fail(&error, SONDE_OS, "read a folder", NULL, errno, 0);
+        note(request, sonde__cli_fail(request->command, path, SONDE_OS, &error));
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        char *inner = NULL;
+        struct stat state;
+        if (is_wanted(entries[i]->d_name) &&
+            asprintf(&inner, "%s/%s", path, entries[i]->d_name) >= 0 && lstat(inner, &state) == 0) {
+            if (S_ISDIR(state.st_mode)) {
+                show_folder(request, inner, depth + 1);
+            } else if (S_ISREG(state.st_mode) && is_code_file(inner)) {
+                request->files++;
+                show_file(request, inner);
+            }
+        }
+        free(inner);
+        free(entries[i]);
+    }
+    if (depth < DEPTH_MAX) {
+        free(entries);
+    }
+}
+
+static void show_path(struct request *request, const char *path)
+{
+    struct stat state;
+    size_t length = strlen(path);
+    char *folder;
+    if (stat(path, &state) != 0 || !S_ISDIR(state.st_mode)) {
+        show_file(request, path);
+        return;
+    }
+    while (length > 1 && path[length - 1] == '/') {
+        length--;
+    }
+    folder = strndup(path, length);
+    request->files = 0;
+    request->in_folder = true;
+    if (folder != NULL) {
+        show_folder(request, folder, 0);
+    }
+    request->in_folder = false;
+    if (request->files == 0) {
+        sonde__cli_error(request->command, "%s: no file in this folder has code%s%s", path,
+                         request->arch != NULL ? " of the machine " : "",
+                         request->arch != NULL ? request->arch : "");
+        note(request, SONDE__CLI_ABSENT);
+    }
+    free(folder);
 }
 
 /* The operands are addresses, and a core's program, wherever it stands among them. */
@@ -319,7 +413,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
         putchar('[');
     }
     for (unsigned i = 0; i < request.count; i++) {
-        show_file(&request, request.paths[i]);
+        show_path(&request, request.paths[i]);
     }
     if (request.json) {
         printf("\n]\n");
@@ -338,13 +432,14 @@ const struct sonde__cli_command sonde__cmd_blocks = {
              "are not needed: blocks of stripped files are found by the shape of their\n"
              "descriptors, and their functions by the code that makes them.\n\n"
              "What sources disagree on is shown behind a semicolon. Nothing of the file is\n"
-             "run.\n\n"
+             "run. Of a folder (a framework, an .xcframework) each file that has code is read.\n\n"
              "With --pid, the live blocks on the heap of a process, most frequent first. The\n"
              "process is not stopped. With --core, those of a core file.",
     .options = options,
     .examples = "  sonde blocks build/server\n"
                 "  sonde blocks --arch=arm64 App.app/Contents/MacOS/App\n"
                 "  sonde blocks --json libThing.a\n"
+                "  sonde blocks Thing.xcframework\n"
                 "  sonde blocks --pid=4711\n"
                 "  sonde blocks --core=core.4711 0x55d0f7a41120\n",
     .run = run,

@@ -427,3 +427,40 @@ TEST_TIMEOUT(blocks_says_what_it_cannot_read, 200)
     must_say("", "armv7.o", 6, "armv7.o: neither x86_64 nor arm64");
     must_say("", "i386.o", 6, "i386.o: neither x86_64 nor aarch64");
 }
+
+/* A slice for devices, one for simulators, an archive, and one of 32 bits, which is refused; what
+ * is no code, and a link, are passed over. */
+TEST_TIMEOUT(blocks_of_a_folder, 200)
+{
+    darwin_build(FOLDER "objects.m", "arm64-apple-ios14", "-O2 -fobjc-arc", "-dylib", "device");
+    darwin_build(FOLDER "objects.m", "x86_64-apple-macos13", "-O2 -fobjc-arc", "-dylib", "intel");
+    darwin_shell(
+        "F=Thing.xcframework && mkdir -p $F/ios-arm64/Thing.framework $F/sim/Thing.framework/A "
+        "$F/static $F/dSYMs/Thing.dSYM && cp device $F/ios-arm64/Thing.framework/Thing && "
+        "llvm-lipo-19 -create device intel -output $F/sim/Thing.framework/A/Thing && "
+        "ln -s A/Thing $F/sim/Thing.framework/Thing && cp device $F/dSYMs/Thing.dSYM/Thing && "
+        "llvm-ar-19 crs $F/static/libThing.a device.o && echo '<plist/>' >$F/Info.plist && "
+        "mkdir old nothing && clang-19 -target armv7-apple-ios9 -fblocks -ffreestanding -c "
+        "'%s/" FOLDER "program.c' -o old/thing.o",
+        test_source_dir());
+    struct test_run run = run_blocks("--json", "Thing.xcframework/");
+    CHECK_EQ(run.status, 0);
+    CHECK_STR(run.err, "");
+    struct json *all = json_parse(run.out);
+    CHECK_EQ(all->count, 4);
+    CHECK_STR(json_text(all->first, "file"), "Thing.xcframework/ios-arm64/Thing.framework/Thing");
+    JSON_EACH(image, all)
+    {
+        CHECK_EQ(json_need(image, "descriptors")->count,
+                 json_need(all->first, "descriptors")->count);
+    }
+    json_free(all);
+    test_run_done(&run);
+    run = run_blocks("--arch x86_64", "Thing.xcframework");
+    CHECK_EQ(run.status, 0);
+    CHECK_STR(run.err, "");
+    CHECK_CONTAINS(run.out, "Thing.xcframework/sim/Thing.framework/A/Thing (x86_64): ");
+    test_run_done(&run);
+    must_say("", "nothing", 3, "nothing: no file in this folder has code");
+    must_say("", "old", 4, "old/thing.o: ");
+}
