@@ -185,6 +185,33 @@ static uint8_t form_of(const struct blocks_places *places, struct sonde__type_re
     }
 }
 
+static uint8_t value_of(const struct blocks_places *places, struct sonde__type_ref ref)
+{
+    enum { BOOLEAN = 2, REAL = 4, SIGNED, SIGNED_CHAR, UNSIGNED, UNSIGNED_CHAR }; /* DW_ATE_* */
+    struct sonde__type type;
+    if (sonde__type_strip(places->types, ref, &type) != SONDE_OK) {
+        return SONDE__BLOCK_VALUE_BYTES;
+    }
+    switch (type.kind) {
+    case SONDE__TYPE_POINTER:
+    case SONDE__TYPE_REFERENCE:
+    case SONDE__TYPE_RVALUE_REFERENCE:
+        return SONDE__BLOCK_VALUE_ADDRESS;
+    case SONDE__TYPE_ENUM:
+        return SONDE__BLOCK_VALUE_SIGNED;
+    case SONDE__TYPE_BASE:
+        return type.encoding == BOOLEAN         ? SONDE__BLOCK_VALUE_BOOLEAN
+               : type.encoding == REAL          ? SONDE__BLOCK_VALUE_REAL
+               : type.encoding == SIGNED        ? SONDE__BLOCK_VALUE_SIGNED
+               : type.encoding == SIGNED_CHAR   ? SONDE__BLOCK_VALUE_CHARACTER
+               : type.encoding == UNSIGNED      ? SONDE__BLOCK_VALUE_UNSIGNED
+               : type.encoding == UNSIGNED_CHAR ? SONDE__BLOCK_VALUE_UNSIGNED
+                                                : SONDE__BLOCK_VALUE_BYTES;
+    default:
+        return SONDE__BLOCK_VALUE_BYTES;
+    }
+}
+
 /* False: it is damaged, or there is no memory. */
 static bool take_member(const struct blocks_places *places, const struct blocks_variable *variable,
                         struct sonde__block_member *ret_member)
@@ -194,6 +221,7 @@ static bool take_member(const struct blocks_places *places, const struct blocks_
     struct sonde__block_member member = {.offset = (uint32_t)capture->offset,
                                          .size = (uint32_t)capture->size,
                                          .form = form,
+                                         .value = value_of(places, capture->type),
                                          .name = capture->name};
     if (capture->offset > SONDE__BLOCK_SIZE_MAX || capture->size > SONDE__BLOCK_SIZE_MAX ||
         capture->size == 0 || capture->variable_offset > SONDE__BLOCK_BYREF_MAX ||

@@ -108,6 +108,57 @@ static void print_bytes(const uint8_t *bytes, uint32_t size)
     printf(size > 32 ? " ..." : "");
 }
 
+static void print_real(const uint8_t *bytes, uint32_t size)
+{
+    float single;
+    double real;
+    if (size == sizeof single) {
+        memcpy(&single, bytes, sizeof single);
+        printf("%.9g", (double)single);
+    } else {
+        memcpy(&real, bytes, sizeof real);
+        printf("%.17g", real);
+    }
+}
+
+/* By its type: "5", "0x5621b4ddfeb0", "1.5". What has none, or is no number, as bytes. in_box: it
+ * is the variable of a box. */
+static void print_data(const struct sonde__blockheap_capture *capture, const uint8_t *bytes,
+                       uint32_t size, bool in_box)
+{
+    const struct sonde__block_member *variable = capture->variable;
+    uint64_t word = 0;
+    bool is_whole = variable != NULL && !capture->inside &&
+                    (size == 1 || size == 2 || size == 4 || size == 8) &&
+                    size == (in_box ? variable->variable_size : variable->size);
+    unsigned value = is_whole ? variable->value : SONDE__BLOCK_VALUE_BYTES;
+    int64_t number;
+    if (is_whole && !in_box && variable->form == SONDE__BLOCK_MEMBER_BYREF) {
+        value = SONDE__BLOCK_VALUE_ADDRESS; /* of a block that does not escape: the variable's */
+    }
+    memcpy(&word, bytes, size < sizeof word ? size : sizeof word);
+    number =
+        (int64_t)(word << (64 - 8 * (size < 8 ? size : 8))) >> (64 - 8 * (size < 8 ? size : 8));
+    if (value == SONDE__BLOCK_VALUE_SIGNED) {
+        printf("%" PRId64, number);
+    } else if (value == SONDE__BLOCK_VALUE_UNSIGNED) {
+        printf("%" PRIu64, word);
+    } else if (value == SONDE__BLOCK_VALUE_CHARACTER) {
+        printf("%" PRId64, number);
+        if (number >= ' ' && number <= '~') {
+            printf(" '%c'", (char)number);
+        }
+    } else if (value == SONDE__BLOCK_VALUE_BOOLEAN && word <= 1) {
+        printf("%s", word != 0 ? "true" : "false");
+    } else if (value == SONDE__BLOCK_VALUE_REAL && size >= 4) {
+        print_real(bytes, size);
+    } else if (value == SONDE__BLOCK_VALUE_ADDRESS && size == 8) {
+        printf("0x%" PRIx64, word);
+    } else {
+        print_bytes(bytes, size);
+    }
+}
+
 static void print_captures(struct heap_view *view, const struct sonde__blockheap_captures *captures,
                            const uint8_t *body, uint32_t size, unsigned depth);
 
@@ -165,7 +216,8 @@ static void print_captures(struct heap_view *view, const struct sonde__blockheap
         if (whole && is_reference(capture->kind)) {
             heap_view_print_value(view, value, capture->owned);
         } else if (whole) {
-            print_bytes(body + capture->offset, capture->size != 0 ? capture->size : 8);
+            print_data(capture, body + capture->offset, capture->size != 0 ? capture->size : 8,
+                       depth > 0);
         } else {
             printf("beyond what was read");
         }

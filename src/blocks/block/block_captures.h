@@ -25,10 +25,22 @@ enum sonde__block_member_form {
     SONDE__BLOCK_MEMBER_BYREF,  /* a pointer to the box of a __block variable */
 };
 
+/* What a variable's bytes mean. */
+enum sonde__block_member_value {
+    SONDE__BLOCK_VALUE_BYTES, /* a struct, an array; not known */
+    SONDE__BLOCK_VALUE_SIGNED,
+    SONDE__BLOCK_VALUE_UNSIGNED,
+    SONDE__BLOCK_VALUE_CHARACTER,
+    SONDE__BLOCK_VALUE_BOOLEAN,
+    SONDE__BLOCK_VALUE_REAL,
+    SONDE__BLOCK_VALUE_ADDRESS,
+};
+
 struct sonde__block_member {
     uint32_t offset, size;        /* bytes */
     uint8_t bit_offset, bit_size; /* of a bit-field; bit_size 0: none */
     uint8_t form;                 /* enum sonde__block_member_form */
+    uint8_t value;                /* enum sonde__block_member_value; BYREF: of the variable */
     const char *name, *type;      /* the caller's; type as C text; null: not known */
     const char *declaration;      /* the same in one: "int (*f)(void)", of BYREF the variable's */
     /* BYREF: the variable in the box; size 0: not known */

@@ -141,6 +141,31 @@ static void check_alike(void)
     test_run_done(&run);
 }
 
+/* As gdb prints them, by their types. */
+static void check_values(void)
+{
+    char pid[32], block[32], plain[32], line[64];
+    static const char *const texts[] = {"int number = 5\n",
+                                        "int less = -7\n",
+                                        "unsigned long large = 18446744073709551615\n",
+                                        "char letter = 120 'x'\n",
+                                        "bool truth = true\n",
+                                        "double real = 1.5\n",
+                                        "int boxed = 42\n"};
+    snprintf(pid, sizeof pid, "%d", (int)made.pid);
+    address_of("values_block", block);
+    address_of("values", plain);
+    const char *argv[] = {program_sonde(), "blocks", "--pid", pid, block, NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 100);
+    CHECK_EQ(run.status, 0);
+    for (unsigned i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        CHECK_CONTAINS(run.out, texts[i]);
+    }
+    snprintf(line, sizeof line, "Plain *plain = %s\n", plain);
+    CHECK_CONTAINS(run.out, line);
+    test_run_done(&run);
+}
+
 static void check_collection(void)
 {
     struct test_run run = holders("item", NULL);
@@ -170,6 +195,7 @@ TEST_TIMEOUT(held_in_cpp_and_collections, 300)
     start("-O2", "");
     check_typed();
     check_alike();
+    check_values();
     check_collection();
     core = core_of_program(made.pid);
     (void)program_stop(&made, 30);

@@ -20,6 +20,12 @@ extern const char class_of_item[] __asm__("OBJC_CLASS_$_Item");
 void corpus_use(const void *, ...) {}
 }
 
+__attribute__((noinline)) static long corpus_fixed(long value) // no constant
+{
+    __asm__ volatile("" : "+r"(value));
+    return value;
+}
+
 struct Plain {
     long a = 1, b = 2;
 };
@@ -142,6 +148,21 @@ static void collections()
     printf("collection %p\n", (__bridge void *)list);
 }
 
+static void values()
+{
+    int number = (int)corpus_fixed(5), less = (int)corpus_fixed(-7);
+    unsigned long large = (unsigned long)corpus_fixed(-1);
+    char letter = (char)corpus_fixed('x');
+    bool truth = corpus_fixed(1) != 0;
+    double real = (double)corpus_fixed(3) / 2;
+    auto *plain = new Plain;
+    __block int boxed = (int)corpus_fixed(42);
+    keep("values", plain, ^{
+      NUMBER(number + less + (int)large + letter + truth + (int)real + boxed);
+      PLACE(plain);
+    });
+}
+
 static void alike()
 {
     auto plain = std::make_shared<Plain>();
@@ -156,6 +177,7 @@ int main()
     containers();
     insides();
     collections();
+    values();
     alike();
     printf("made\n");
     fflush(nullptr);
