@@ -141,7 +141,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     sonde__unwind_walk(&walk, &result);
     free(stack);
     FUZZ_MUST(result.count <= capacity);
-    FUZZ_MUST(result.end != SONDE_END_NOT_READ);
+    FUZZ_MUST(result.end != SONDE_END_NOT_READ && result.end <= SONDE_END_NO_CODE);
     FUZZ_MUST(result.lost_at <= result.count);
     FUZZ_MUST(result.lost_count == 0 || result.count == capacity);
     return 0;

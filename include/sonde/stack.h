@@ -19,8 +19,14 @@ extern "C" {
     X(FP, "fp")               /* frame-pointer chain: the frame below has no CFI */                \
     X(LR, "lr")               /* link register (aarch64) */                                        \
     X(ASYNC, "async")       /* Swift async continuation: a resume address, not a return address */ \
-    X(INFERRED, "inferred") /* stack scan, proven by call site and CFI up to the root */
+    X(INFERRED, "inferred") /* see below */
 
+/* INFERRED: there was no rule for the frame below, or it needed a register that nobody knows. The
+ * return address was sought on the stack, and there is a proof: call frame information leads from
+ * it to the root, and no other word does as well; or the code of the function and the call in front
+ * of the address agree about its place. Below a pc that is no code it is the word at sp, if a call
+ * ends there. What is further out was found from there, by whatever rule, and is INFERRED as well.
+ */
 enum sonde_found_by {
 #define SONDE_FOUND_ENUM_(name, text) SONDE_FOUND_##name,
     SONDE_FOUND_MAP(SONDE_FOUND_ENUM_)
@@ -29,7 +35,7 @@ enum sonde_found_by {
 
 /* Why a walk ended. */
 #define SONDE_END_MAP(X)                                                                           \
-    X(ROOT, "root")                 /* the thread's entry: the CFI says that nothing called it */  \
+    X(ROOT, "root")                 /* the first function of the thread, as CFI says, or known */  \
     X(DEPTH, "depth")               /* the caller's buffer or depth limit */                       \
     X(UNREADABLE, "unreadable")     /* the next cell of the stack could not be read */             \
     X(NO_PROGRESS, "no progress")   /* the stack does not go outward any more */                   \
@@ -39,7 +45,8 @@ enum sonde_found_by {
     X(NOT_READ, "not read")         /* the thread could not be read at all: see the status */      \
     X(COSTLY,                                                                                      \
       "costly") /* what comes next has no CFI, and to search for it costs more than is left */     \
-    X(SWITCHED, "stack switch") /* the stack goes on on another one, and nothing says where */
+    X(SWITCHED, "stack switch") /* the stack goes on on another one, and nothing says where */     \
+    X(NO_CODE, "no code")       /* the last frame's pc is in no mapping, or is not executable */
 
 enum sonde_end_reason {
 #define SONDE_END_ENUM_(name, text) SONDE_END_##name,
@@ -70,7 +77,8 @@ struct sonde_stack {
     uint32_t lost_at;    /* index in pcs before which frames were left out; == count: none */
     uint64_t lost_count; /* frames left out there */
     uint8_t end;         /* enum sonde_end_reason */
-    uint64_t end_at;     /* the pc or address at which it ended, where that says more */
+    uint64_t end_at;     /* the pc or address at which it ended, where that says more; of NO_CODE
+                            the last frame's pc: what was found where code should be */
     /* Swift async: sonde_stack_set_async() */
     uint64_t *async_pcs; /* resume addresses, the awaiting function first; may be null */
     uint32_t async_capacity;

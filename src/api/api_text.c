@@ -180,6 +180,10 @@ static bool put_end(struct lines *l)
     }
     sonde__base_text_str(l->out, "    ended: ");
     sonde__base_text_str(l->out, sonde_end_text((enum sonde_end_reason)l->stack->end));
+    if (l->stack->end == SONDE_END_NO_CODE) {
+        sonde__base_text_str(l->out, " at ");
+        sonde__base_text_hex(l->out, l->stack->end_at, 0);
+    }
     return end_line(l);
 }
 

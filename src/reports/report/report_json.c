@@ -21,10 +21,15 @@ static const char *const samplers[] = {"none", "passive+perf", "passive+ptrace",
 
 #define PICK(texts, index) ((index) < sizeof(texts) / sizeof *(texts) ? (texts)[index] : "unknown")
 
-static void put_end_reason(struct sonde__json *j, uint32_t end, uint64_t end_at)
+static void put_end_reason(struct sonde__json *j, uint32_t end)
 {
     sonde__json_string(j, "end", sonde_end_text((enum sonde_end_reason)end));
-    if (end_at != 0) {
+}
+
+static void put_end(struct sonde__json *j, uint32_t end, uint64_t end_at)
+{
+    put_end_reason(j, end);
+    if (end_at != 0 || end == SONDE_END_NO_CODE) {
         sonde__json_hex(j, "end_at", end_at);
     }
 }
@@ -195,7 +200,7 @@ static void put_thread(struct sonde__json *j, const struct sonde__report *report
     if (t->time_ns != 0) {
         sonde__json_uint(j, "time_ns", t->time_ns);
     }
-    put_end_reason(j, t->end, t->end_at);
+    put_end(j, t->end, t->end_at);
     put_text(j, "note", report, t->note);
     sonde__report_put_json_frames(j, report, t->stack);
     sonde__json_close(j);
@@ -271,7 +276,7 @@ static void put_stall_stacks(struct sonde__json *j, const struct sonde__report *
         }
         sonde__json_object(j, NULL);
         sonde__json_uint(j, "id", stack);
-        put_end_reason(j, stall->samples[i].end, 0);
+        put_end_reason(j, stall->samples[i].end);
         sonde__report_put_json_frames(j, report, stack);
         sonde__json_close(j);
     }

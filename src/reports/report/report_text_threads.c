@@ -136,7 +136,7 @@ static void put_body(struct sonde__report_out *out, const struct sonde__report *
     if (thread->end != SONDE_END_ROOT && (thread->stack != 0 || *note == '\0')) {
         sonde__report_out_str(out, thread->stack != 0 ? "  stack ends here: " : "  no stack: ");
         sonde__report_out_str(out, sonde_end_text((enum sonde_end_reason)thread->end));
-        if (thread->end_at != 0) {
+        if (thread->end_at != 0 || thread->end == SONDE_END_NO_CODE) {
             sonde__report_out_str(out, " at ");
             sonde__report_out_hex(out, thread->end_at);
         }

@@ -332,6 +332,19 @@ static enum sonde_status list_core(struct sonde__target *target, struct sonde_er
     return SONDE_OK;
 }
 
+/* In a file of which no segment was written: what of it was executable, the core does not say. */
+static bool may_be_code_in_core(struct sonde__target *target, uint64_t address)
+{
+    const struct core *c = core_of(target);
+    for (uint32_t i = 0; i < c->notes.file_count; i++) {
+        const struct sonde__core_file *file = &c->notes.files[i];
+        if (address >= file->start && address < file->end) {
+            return find_load(c, address) == NULL;
+        }
+    }
+    return false;
+}
+
 static void capture_core(struct sonde__target *target, const struct sonde__thread *thread,
                          struct sonde_stack *stack, struct sonde__capture *ret_capture)
 {
@@ -375,6 +388,7 @@ static const struct sonde__target_ops core_ops = {.close = close_core,
                                                   .read = read_core,
                                                   .own_memory = own_memory_of_core,
                                                   .capture = capture_core,
+                                                  .may_be_code = may_be_code_in_core,
                                                   .stop = stop_core,
                                                   .resume = resume_core};
 

@@ -127,6 +127,23 @@ static enum sonde_status refresh_process(struct sonde__target *target,
     return SONDE_OK;
 }
 
+/* A JIT may have mapped more since the images were read. */
+static bool may_be_code_by_now(struct sonde__target *target, uint64_t address)
+{
+    struct sonde__host_maps maps;
+    bool may_be = false;
+    if (sonde__host_maps_read(target->pid, &maps, NULL) != SONDE_OK) {
+        return true;
+    }
+    for (uint32_t i = 0; i < maps.count && !may_be; i++) {
+        const struct sonde__host_map *map = &maps.items[i];
+        may_be =
+            address >= map->start && address < map->end && (map->flags & SONDE__MAP_EXECUTE) != 0;
+    }
+    sonde__host_maps_done(&maps);
+    return may_be;
+}
+
 static enum sonde_status own_memory_of_process(struct sonde__target *target,
                                                struct sonde__target_memory *ret_memory,
                                                struct sonde_error *ret_error)
@@ -145,6 +162,7 @@ static const struct sonde__target_ops process_ops = {.close = close_process,
                                                      .read = read_process,
                                                      .own_memory = own_memory_of_process,
                                                      .capture = sonde__target_process_capture,
+                                                     .may_be_code = may_be_code_by_now,
                                                      .stop = sonde__target_process_stop,
                                                      .resume = sonde__target_process_resume};
 

@@ -2,6 +2,7 @@ set(sources
     unwind_async.c
     unwind_build.c
     unwind_compact.c
+    unwind_entry.c
     unwind_expression.c
     unwind_full.c
     unwind_go.c
@@ -10,6 +11,7 @@ set(sources
     unwind_memo.c
     unwind_memo_rules.c
     unwind_memo_walk.c
+    unwind_nowhere.c
     unwind_plain.c
     unwind_program.c
     unwind_rows.c

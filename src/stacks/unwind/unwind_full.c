@@ -183,12 +183,12 @@ static enum sonde__step apply_row(struct sonde__walker *walker, const struct ful
         return sonde__step_end(walker, SONDE_END_NO_PROGRESS, walker->frame.pc);
     }
     caller.pc = sonde__arch_strip_pac(walker->arch, caller.r[ra]);
+    if (caller.pc == 0 && !is_signal && sonde__step_is_start(walker)) {
+        return sonde__step_end(walker, SONDE_END_ROOT, walker->frame.pc);
+    }
     *regs = caller;
     follow(walker, saved_fp_at(p, sonde__arch_fp(walker->arch), cfa), is_signal,
            kept ? SONDE_FOUND_LR : SONDE_FOUND_CFI);
-    if (regs->pc == 0 && !is_signal) {
-        return sonde__step_end(walker, SONDE_END_ROOT, 0);
-    }
     return SONDE__STEP_ON;
 }
 

@@ -17,10 +17,7 @@
  *
  * Where the code sets up a frame pointer, and the register stands where that code left it, there is
  * nothing to scan for: the record says all (V8, Go).
- *
- * The outermost frames: the program's entry, which the ELF header names, and a call whose return
- * goes straight into the exit system call (the first function of a thread). */
-#include "image_elf_format.h"
+ */
 #include "unwind_scans.h"
 #include "unwind_standing.h"
 #include "unwind_step.h"
@@ -33,65 +30,11 @@ enum {
     SCAN_BYTES = 65536,      /* of stack; a function that holds more than a path or two is rare */
     INDIRECT_MAX = 8,        /* calls by pointer that are tried */
     ENTRY_BACK_BYTES = 2048, /* how far before the pc an entry is sought */
-    ENTRY_CODE_BYTES = 64,   /* of the program's _start */
     READ_BYTES = 256,
     CODE_BEFORE_BYTES = 56, /* of a JIT's code around a return address, to know it again */
     CODE_BEHIND_BYTES = 8,
     STUB_BYTES = 16, /* of the procedure linkage table */
 };
-
-static uint64_t little(const uint8_t *at)
-{
-    uint64_t value = 0;
-    for (unsigned i = 8; i > 0; i--) {
-        value = value << 8 | at[i - 1];
-    }
-    return value;
-}
-
-/* e_entry, by the ELF header in the image's memory. */
-static bool is_in_start(const struct sonde__walker *walker, uint64_t pc)
-{
-    static const uint8_t magic[] = {0x7f, 'E', 'L', 'F', 2, 1};
-    uint8_t header[32];
-    const struct sonde__image *image = walker->image;
-    if (!sonde__walker_read(walker, image->start, header, sizeof header)) {
-        return false;
-    }
-    for (unsigned i = 0; i < sizeof magic; i++) {
-        if (header[i] != magic[i]) {
-            return false;
-        }
-    }
-    /* e_entry at 24 (gABI 4.1, Elf64_Ehdr) */
-    return pc - 1 - (little(header + 24) + image->bias) < ENTRY_CODE_BYTES;
-}
-
-/* Does the code at `pc` do nothing but set registers and end the thread? exit is 60, exit_group
- * 231. */
-static bool is_thread_end(const struct sonde__walker *walker, uint64_t pc)
-{
-    uint8_t code[32];
-    struct sonde__x86_insn insn;
-    bool is_exit = false;
-    size_t at = 0;
-    if (!sonde__walker_read(walker, pc, code, sizeof code)) {
-        return false;
-    }
-    for (unsigned i = 0; i < 5 && sonde__arch_x86_insn(code + at, sizeof code - at, &insn); i++) {
-        uint8_t op = code[at];
-        if (insn.kind == SONDE__X86_SYSCALL) {
-            return is_exit;
-        }
-        if (insn.kind != SONDE__X86_OTHER ||
-            (op != 0xb0 && op != 0xb8 && op != 0x31 && op != 0x89 && op != 0x48)) {
-            return false; /* mov and xor of registers only */
-        }
-        is_exit |= (op == 0xb0 || op == 0xb8) && (code[at + 1] == 60 || code[at + 1] == 231);
-        at += insn.length;
-    }
-    return false;
-}
 
 /* The function that `call *word(%rip)` in front of pc reaches (-fno-plt), or 0. */
 static uint64_t through_word(const struct sonde__walker *walker, uint64_t pc, const uint8_t *code)
@@ -106,10 +49,8 @@ static uint64_t through_word(const struct sonde__walker *walker, uint64_t pc, co
     return 0;
 }
 
-/* Does a call end at `pc`? *ret_target: the function that it reaches, 0: any. The trampoline of
- * signals is reached by no call: the kernel puts its address on the handler's stack. */
-static bool is_return_address(struct sonde__walker *walker, struct sonde__walker *looker,
-                              uint64_t pc, uint64_t *ret_target)
+bool sonde__walker_is_return_address(struct sonde__walker *walker, struct sonde__walker *looker,
+                                     uint64_t pc, uint64_t *ret_target)
 {
     uint8_t code[16];
     uint64_t target = 0;
@@ -122,7 +63,8 @@ static bool is_return_address(struct sonde__walker *walker, struct sonde__walker
         return false;
     }
     if (sonde__arch_is_call_before(walker->arch, pc, code, size, &target)) {
-        *ret_target = target != 0 || size < 8 ? target : through_word(walker, pc, code);
+        bool is_told = target != 0 || size < 8 || walker->arch != SONDE__ARCH_X86_64;
+        *ret_target = is_told ? target : through_word(walker, pc, code);
         return true;
     }
     *ret_target = 0;
@@ -217,7 +159,7 @@ static bool try_slot(struct scan *scan, uint64_t slot, uint64_t pc)
     struct sonde__sweep sweep;
     uint64_t target = 0, expected = 0;
     enum sonde__sweep_result result = SONDE__SWEEP_OPEN;
-    if (!is_return_address(walker, &scan->looker, pc, &target)) {
+    if (!sonde__walker_is_return_address(walker, &scan->looker, pc, &target)) {
         return false;
     }
     if (target != 0) {
@@ -400,10 +342,6 @@ static enum sonde__step scan_stack(struct sonde__walker *walker)
     struct scan scan;
     uint64_t first = (frame->sp + 7) & ~(uint64_t)7;
     scan.is_jit = walker->image == NULL;
-    if (!frame->exact &&
-        ((!scan.is_jit && is_in_start(walker, frame->pc)) || is_thread_end(walker, frame->pc))) {
-        return sonde__step_end(walker, SONDE_END_ROOT, frame->pc);
-    }
     scan.walker = walker;
     scan.looker = *walker;
     scan.looker.is_doubtful = true;
@@ -494,7 +432,7 @@ static void keep(struct sonde__walker *walker, const struct kept *kept,
         looker.is_doubtful = true;
         sonde__walker_ask_anew(&looker);
         if (sonde__reader_word(walker->reader, before->fp + 8, &pc) && pc > 4096 &&
-            is_return_address(walker, &looker, pc, &target)) {
+            sonde__walker_is_return_address(walker, &looker, pc, &target)) {
             sonde__scans_put_record(scans, before->pc, before->fp - before->sp, kept->code);
         }
     }
@@ -539,15 +477,16 @@ static bool step_by_code(struct sonde__walker *walker, uint64_t function)
     }
     looker.is_doubtful = true;
     looker.place_start = looker.place_end = 0;
-    if (pc == 0 || !is_return_address(walker, &looker, pc, &target)) {
+    if (pc == 0 || !sonde__walker_is_return_address(walker, &looker, pc, &target)) {
         return false;
     }
     if (target != 0 && target != function) {
         struct sonde__sweep of_call;
-        /* a linkage stub, or a tail call on the way */
-        if (sonde__sweep_to(walker, entry_of(walker, target), walker->frame.pc, true, &of_call) !=
-                SONDE__SWEEP_FOUND ||
-            of_call.depth != sweep.depth) {
+        /* a linkage stub, or a tail call on the way, perhaps by pointer */
+        enum sonde__sweep_result result =
+            sonde__sweep_to(walker, entry_of(walker, target), walker->frame.pc, true, &of_call);
+        if (result == SONDE__SWEEP_ELSEWHERE ||
+            (result == SONDE__SWEEP_FOUND && of_call.depth != sweep.depth)) {
             return false;
         }
     }

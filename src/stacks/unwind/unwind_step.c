@@ -213,24 +213,6 @@ static bool is_at_sigreturn(struct sonde__walker *walker)
            sonde__arch_is_sigreturn(walker->arch, code);
 }
 
-/* A return address that no call made: a coroutine's first frame "returns" to the very start of a
- * function (glibc's __start_context), and no record covers the byte before it. What is below on the
- * coroutine's stack is nobody's frame. */
-static bool is_made_root(struct sonde__walker *walker)
-{
-    uint64_t pc = walker->frame.pc;
-    uint64_t start = 0;
-    uint64_t end = 0;
-    if (walker->frame.exact) {
-        return false;
-    }
-    sonde__walker_locate(walker, pc);
-    return walker->image != NULL &&
-           sonde__cfi_fde_bounds(&walker->image->cfi, walker->arch, pc - walker->image->bias,
-                                 &start, &end) &&
-           start == pc - walker->image->bias;
-}
-
 bool sonde__walker_is_code(struct sonde__walker *walker, uint64_t address)
 {
     bool is_doubtful = walker->is_doubtful;
@@ -279,7 +261,12 @@ enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker)
         if (walker->is_proof) {
             return sonde__step_end(walker, SONDE_END_NO_RULE, frame->pc);
         }
-        if (is_made_root(walker)) {
+        if (sonde__step_is_nowhere(walker)) {
+            by_code = sonde__step_from_nowhere(walker);
+            follow_frame(walker);
+            return by_code;
+        }
+        if (!frame->exact && sonde__step_is_entry(walker)) {
             return sonde__step_end(walker, SONDE_END_ROOT, frame->pc);
         }
         if (sonde__step_by_link(walker)) {
@@ -298,18 +285,10 @@ enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker)
     if (!frame->fp_known) {
         return sonde__step_end(walker, SONDE_END_NO_REGISTERS, frame->pc);
     }
-    /* Both ABIs: a zero frame pointer marks the outermost frame. Believed only from a chain: code
-     * that uses the register for something else may have a zero in it as well. */
-    if (frame->fp == 0 && frame->found == SONDE_FOUND_FP) {
-        return sonde__step_end(walker, SONDE_END_ROOT, frame->pc);
-    }
     if ((frame->fp & 7) != 0 || frame->fp < frame->sp ||
         !sonde__reader_word(walker->reader, frame->fp, &fp) ||
         !sonde__reader_word(walker->reader, frame->fp + 8, &pc)) {
         return sonde__step_end(walker, SONDE_END_NO_RULE, frame->pc);
-    }
-    if (fp == 0 && pc == 0) {
-        return sonde__step_end(walker, SONDE_END_ROOT, frame->pc);
     }
     pc = sonde__arch_strip_pac(walker->arch, pc);
     if (pc == 0 || !sonde__walker_is_code(walker, pc - 1)) {

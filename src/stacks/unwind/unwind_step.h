@@ -38,7 +38,7 @@ struct sonde__walker {
     unsigned jumps_left; /* steps that may still go to a lower stack */
     unsigned made_left;  /* frames that may still have no place of their own on the stack */
     bool was_signal;     /* the frame of the last step is a signal frame */
-    bool is_proof;       /* only CFI counts: no frame pointers, no zero as the end */
+    bool is_proof;       /* only CFI counts: no frame pointers */
     bool is_doubtful;    /* a trial: what it stands at may be no frame (see find_doubtful) */
     uint8_t end;         /* enum sonde_end_reason */
     uint64_t end_at;
@@ -74,6 +74,27 @@ struct sonde__rule sonde__walker_rule_slow(const struct sonde__walker *walker, u
 
 /* Step from code without CFI: a signal trampoline known by its bytes, else the frame pointer. */
 enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker);
+
+/* Is the walker's pc, for certain, no code: in no mapping, or in memory that is not executable? */
+bool sonde__step_is_nowhere(struct sonde__walker *walker);
+
+/* Step from such a pc. A call that went there left its return address at sp (x86-64) or in lr
+ * (aarch64); anything else ends the walk. */
+enum sonde__step sonde__step_from_nowhere(struct sonde__walker *walker);
+
+/* Is the walker's pc, a return address in code without CFI, in the first function of a thread or of
+ * the program? */
+bool sonde__step_is_entry(struct sonde__walker *walker);
+
+/* Does the walker stand in the function that is the entry of an image, as its ELF header says? Its
+ * record may name a return address; it holds 0 then (aarch64: the kernel starts a program so). */
+bool sonde__step_is_start(struct sonde__walker *walker);
+
+/* Does a call end at `pc`? *ret_target: the function that it reaches, 0: any. The trampoline of
+ * signals is reached by no call: the kernel puts its address on the handler's stack. looker: a copy
+ * of the walker that looks images up, so that the walker keeps its place. */
+bool sonde__walker_is_return_address(struct sonde__walker *walker, struct sonde__walker *looker,
+                                     uint64_t pc, uint64_t *ret_target);
 
 /* Step from code of an image without CFI by what a call and the called code say about the stack.
  * OTHER: no proof. */
@@ -297,14 +318,14 @@ SONDE__NO_SANITIZE static inline enum sonde__step sonde__rule_apply(struct sonde
             frame->fp = sonde__strip_fp_tag(fp);
         }
     }
+    if (pc == 0 && !is_signal && sonde__step_is_start(walker)) {
+        return sonde__step_end(walker, SONDE_END_ROOT, frame->pc);
+    }
     frame->pc = sonde__arch_strip_pac(walker->arch, pc);
     frame->sp = cfa;
     frame->lr_known = false; /* a caller's lr died with the call */
     frame->exact = is_signal;
     frame->found = ra_in_register ? SONDE_FOUND_LR : SONDE_FOUND_CFI;
-    if (frame->pc == 0 && !is_signal) {
-        return sonde__step_end(walker, walker->is_proof ? SONDE_END_NO_RULE : SONDE_END_ROOT, 0);
-    }
     return SONDE__STEP_ON;
 }
 

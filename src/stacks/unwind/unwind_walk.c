@@ -175,6 +175,10 @@ static void remember_step(struct sonde__recorder *rec, const struct sonde__walke
     if (step != SONDE__STEP_ON) {
         return;
     }
+    if (w->frame.pc == 0) {
+        sonde__memo_stop(rec); /* no frame, and no key either */
+        return;
+    }
     if (is_plain) {
         uint64_t cfa = w->frame.sp;
         arrival.cell = cfa + (uint64_t)(int64_t)rule->ra_offset;

@@ -58,6 +58,9 @@ struct sonde__walk {
      * of `images` without one says. */
     bool (*find_code)(void *ctx, uint64_t pc, uint64_t *ret_start, uint64_t *ret_end);
     void *code_ctx;
+    /* Where find_code is null: asked for a pc that is no code by `images`. May it be code all the
+     * same (of a JIT that has gone on; of a file that a core only names)? Null: no. */
+    bool (*may_be_code)(void *ctx, uint64_t pc);
     /* What is remembered of this thread's last stack, used and renewed; null: nothing. Only for a
      * walk of this machine's architecture whose plain memory is the thread's own stack. */
     struct sonde__memo *memo;

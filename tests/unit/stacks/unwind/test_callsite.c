@@ -52,7 +52,7 @@ TEST(the_call_corrects_a_rule_that_leads_nowhere)
     sim_set(&sim, SONDE__X86_64_RBP, 5);
     sim_walk(&sim, 16, 0);
     CHECK_EQ(sim.result.count, 2);
-    CHECK_EQ(sim.result.end, SONDE_END_NO_RULE);
+    CHECK_EQ(sim.result.end, SONDE_END_NO_CODE);
 }
 
 /* A rule that leads to code is not doubted, and only of the innermost frame is anything known of
@@ -67,7 +67,7 @@ TEST(a_rule_that_leads_to_code_is_believed)
     sim.return_address = true;
     sim_walk(&sim, 16, 0);
     CHECK_EQ(sim.result.count, 2);
-    CHECK_EQ(sim.result.end, SONDE_END_NO_RULE);
+    CHECK_EQ(sim.result.end, SONDE_END_NO_CODE);
 }
 
 /* clone: its record ends in front of the system call. */

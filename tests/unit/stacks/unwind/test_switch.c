@@ -117,9 +117,13 @@ TEST(a_made_root_stays_the_root)
 {
     open_target(CODE(0x200));
     sim_poke(&sim, 0x108, STACK(0x800));
+    memcpy(sim.code + 0x200, "\x48\x89\xdc", 3); /* mov %rbx,%rsp: of glibc's __start_context */
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_ROOT, 0x10, 0x200);
     CHECK_EQ(sim.how[1], SONDE_FOUND_CFI);
+    sim.code[0x200] = 0x90; /* any function: a return address that was overwritten */
+    sim_walk(&sim, 16, 0);
+    CHECK(sim.result.end != SONDE_END_ROOT);
 }
 
 /* swapcontext of aarch64 puts the address at which it will be resumed in lr. */

@@ -58,14 +58,6 @@ TEST(return_address_is_looked_up_at_the_call)
     CHECK_EQ(sim.how[0], SONDE_FOUND_REGISTERS);
 }
 
-TEST(zero_return_address_is_the_root)
-{
-    open_simple();
-    sim_start(&sim, 0, 0x100);
-    sim_walk(&sim, 16, 0);
-    SIM_EXPECT(&sim, SONDE_END_ROOT, 0);
-}
-
 TEST(linkage_table_expression)
 {
     sim_open(&sim, SONDE__ARCH_X86_64);
@@ -317,9 +309,9 @@ TEST(frame_pointer_where_there_is_no_cfi)
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_ROOT, 0x10, 0x20, 0xf10);
     CHECK_EQ(sim.how[1], SONDE_FOUND_FP);
-    sim_poke(&sim, 0x188, CODE(0x30)); /* a chain that ends by a zero */
+    sim_poke(&sim, 0x188, CODE(0x30)); /* a chain that ends by a zero: no entry that is known */
     sim_walk(&sim, 16, 0);
-    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x10, 0x20, 0x30);
+    SIM_EXPECT(&sim, SONDE_END_NO_RULE, 0x10, 0x20, 0x30);
     sim_poke(&sim, 0x188, 0x1234); /* nowhere */
     sim_walk(&sim, 16, 0);
     SIM_EXPECT(&sim, SONDE_END_NO_RULE, 0x10, 0x20);

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The first function of a program, a thread or a coroutine, where call frame information does not
+ * say so.
+ *
+ * Known are: the program's entry, which the ELF header names; a call whose return goes straight
+ * into the exit system call (a thread's start in musl's clone); and the place that glibc's
+ * makecontext() leaves as a return address, the very start of a function that drops the stack. A
+ * zero in a frame pointer or in a return address is none of these: a stack that was overwritten has
+ * zeros as well. Context: handler. */
+#include "arch_x86_insn.h"
+#include "unwind_step.h"
+
+enum {
+    ENTRY_CODE_BYTES = 64, /* of the program's _start */
+    CODE_BYTES = 32,       /* behind a thread's first call */
+    END_INSNS_MAX = 5,
+    E_ENTRY_AT = 24, /* gABI 4.1, Elf64_Ehdr */
+};
+
+/* Numbers of exit and exit_group. */
+enum { X86_64_EXIT = 60, X86_64_EXIT_GROUP = 231, AARCH64_EXIT = 93, AARCH64_EXIT_GROUP = 94 };
+
+static uint64_t little(const uint8_t *at, unsigned size)
+{
+    uint64_t value = 0;
+    for (unsigned i = size; i > 0; i--) {
+        value = value << 8 | at[i - 1];
+    }
+    return value;
+}
+
+/* e_entry of the walker's image, by the ELF header in its memory. */
+static bool find_start(const struct sonde__walker *walker, uint64_t *ret_start)
+{
+    static const uint8_t magic[] = {0x7f, 'E', 'L', 'F', 2, 1};
+    uint8_t header[E_ENTRY_AT + 8];
+    const struct sonde__image *image = walker->image;
+    if (!sonde__walker_read(walker, image->start, header, sizeof header)) {
+        return false;
+    }
+    for (unsigned i = 0; i < sizeof magic; i++) {
+        if (header[i] != magic[i]) {
+            return false;
+        }
+    }
+    *ret_start = little(header + E_ENTRY_AT, 8) + image->bias;
+    return true;
+}
+
+static bool is_in_start(const struct sonde__walker *walker, uint64_t pc)
+{
+    uint64_t start = 0;
+    return find_start(walker, &start) && pc - 1 - start < ENTRY_CODE_BYTES;
+}
+
+/* Does this code do nothing but set registers and end the thread? */
+static bool is_x86_64_end(const uint8_t *code)
+{
+    struct sonde__x86_insn insn;
+    bool is_exit = false;
+    size_t at = 0;
+    for (unsigned i = 0;
+         i < END_INSNS_MAX && sonde__arch_x86_insn(code + at, CODE_BYTES - at, &insn); i++) {
+        uint8_t op = code[at];
+        if (insn.kind == SONDE__X86_SYSCALL) {
+            return is_exit;
+        }
+        if (insn.kind != SONDE__X86_OTHER ||
+            (op != 0xb0 && op != 0xb8 && op != 0x31 && op != 0x89 && op != 0x48)) {
+            return false; /* mov and xor of registers only */
+        }
+        is_exit |= (op == 0xb0 || op == 0xb8) &&
+                   (code[at + 1] == X86_64_EXIT || code[at + 1] == X86_64_EXIT_GROUP);
+        at += insn.length;
+    }
+    return false;
+}
+
+static bool is_aarch64_end(const uint8_t *code)
+{
+    bool is_exit = false;
+    for (unsigned i = 0; i < END_INSNS_MAX; i++) {
+        uint32_t insn = (uint32_t)little(code + (size_t)i * 4, 4);
+        bool is_number = (insn & 0x7fe0001f) == 0x52800008;             /* mov x8 or w8, #value */
+        bool is_set = is_number || (insn & 0x7fe00000) == 0x52800000 || /* mov of a value */
+                      (insn & 0x7fe0ffe0) == 0x2a0003e0;                /* mov of a register */
+        uint32_t value = insn >> 5 & 0xffff;
+        if (insn == 0xd4000001) { /* svc #0 */
+            return is_exit;
+        }
+        if (!is_set) {
+            return false;
+        }
+        is_exit |= is_number && (value == AARCH64_EXIT || value == AARCH64_EXIT_GROUP);
+    }
+    return false;
+}
+
+static bool is_thread_end(const struct sonde__walker *walker, uint64_t pc)
+{
+    uint8_t code[CODE_BYTES];
+    return sonde__walker_read(walker, pc, code, sizeof code) &&
+           (walker->arch == SONDE__ARCH_X86_64 ? is_x86_64_end(code) : is_aarch64_end(code));
+}
+
+/* Does the code at `pc` begin by leaving the stack for another one, or for good? glibc's
+ * __start_context: mov %rbx,%rsp; mov x0, x19 and cbnz x0. */
+static bool leaves_stack(const struct sonde__walker *walker, uint64_t pc)
+{
+    uint8_t code[8];
+    if (!sonde__walker_read(walker, pc, code, sizeof code)) {
+        return false;
+    }
+    if (walker->arch == SONDE__ARCH_X86_64) {
+        return code[0] == 0x48 && code[1] == 0x89 && (code[2] & 0xc7) == 0xc4; /* mov reg,%rsp */
+    }
+    return little(code, 4) == 0xaa1303e0 && (little(code + 4, 4) & 0xff00001f) == 0xb5000000;
+}
+
+/* A return address that no call made: a coroutine's first frame "returns" to the very start of a
+ * function, and no record covers the byte before it. What is below on the coroutine's stack is
+ * nobody's frame. */
+static bool is_made_root(struct sonde__walker *walker, uint64_t pc)
+{
+    uint64_t start = 0, end = 0;
+    sonde__walker_locate(walker, pc);
+    return walker->image != NULL &&
+           sonde__cfi_fde_bounds(&walker->image->cfi, walker->arch, pc - walker->image->bias,
+                                 &start, &end) &&
+           start == pc - walker->image->bias && leaves_stack(walker, pc);
+}
+
+bool sonde__step_is_start(struct sonde__walker *walker)
+{
+    uint64_t pc = sonde__frame_lookup_pc(&walker->frame);
+    uint64_t begin = 0, end = 0, start = 0;
+    sonde__walker_locate(walker, pc);
+    const struct sonde__image *image = walker->image;
+    return image != NULL && find_start(walker, &start) &&
+           sonde__cfi_fde_bounds(&image->cfi, walker->arch, pc - image->bias, &begin, &end) &&
+           start - image->bias == begin;
+}
+
+bool sonde__step_is_entry(struct sonde__walker *walker)
+{
+    uint64_t pc = walker->frame.pc;
+    bool is_start = walker->image != NULL && is_in_start(walker, pc);
+    return is_start || is_thread_end(walker, pc) || is_made_root(walker, pc);
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A pc that is no code: a call or a jump through a null, wild or stale pointer, or a return address
+ * that was overwritten.
+ *
+ * Where control was led there by a call, nothing has run since: the return address is the word at
+ * sp (x86-64), or in lr (aarch64), and everything else is as the caller left it. Where it was a
+ * jump in place of a return (a tail call), the same word leads to the caller's caller. After a
+ * return to an address that was overwritten, no such word is there: so it counts only if a call
+ * ends where it points. The frame pointer tells nothing: it is the caller's own, whose frame would
+ * be left out. Context: handler. */
+#include "unwind_step.h"
+
+/* Nothing is mapped there (vm.mmap_min_addr), on either architecture. */
+enum { FIRST_PAGE_BYTES = 4096 };
+
+bool sonde__step_is_nowhere(struct sonde__walker *walker)
+{
+    const struct sonde__walk *walk = walker->walk;
+    uint64_t pc = sonde__frame_lookup_pc(&walker->frame);
+    uint64_t start = 0, end = 0;
+    if (pc < FIRST_PAGE_BYTES) {
+        return true;
+    }
+    sonde__walker_locate(walker, pc);
+    const struct sonde__image *image = walker->image;
+    if (image == NULL ? walker->is_executable : image->is_permanent) {
+        return false;
+    }
+    if (walk->find_code == NULL) {
+        return image == NULL &&
+               (walk->may_be_code == NULL || !walk->may_be_code(walk->code_ctx, pc));
+    }
+    /* an image that the loader names has data, too; an empty range: nobody knows */
+    return !walk->find_code(walk->code_ctx, pc, &start, &end) && start < end;
+}
+
+static bool is_return_address(struct sonde__walker *walker, uint64_t pc)
+{
+    struct sonde__walker looker = *walker;
+    uint64_t target = 0;
+    looker.is_doubtful = true; /* a leftover, perhaps */
+    sonde__walker_ask_anew(&looker);
+    bool is_call = pc > 8 && sonde__walker_is_return_address(walker, &looker, pc, &target);
+    sonde__walker_ask_anew(walker); /* looking up may have left another image where its own stood */
+    return is_call;
+}
+
+enum sonde__step sonde__step_from_nowhere(struct sonde__walker *walker)
+{
+    struct sonde__frame *frame = &walker->frame;
+    bool is_x86 = walker->arch == SONDE__ARCH_X86_64;
+    uint64_t pc = 0;
+    bool is_there = frame->exact &&
+                    (is_x86 ? sonde__reader_word(walker->reader, frame->sp, &pc) : frame->lr_known);
+    pc = is_x86 ? pc : sonde__arch_strip_pac(walker->arch, frame->lr);
+    if (!is_there || pc == frame->pc || !is_return_address(walker, pc)) {
+        return sonde__step_end(walker, SONDE_END_NO_CODE, frame->pc);
+    }
+    frame->pc = pc;
+    frame->sp += is_x86 ? 8 : 0;
+    frame->lr_known = false;
+    frame->exact = false;
+    frame->found = is_x86 ? SONDE_FOUND_INFERRED : SONDE_FOUND_LR;
+    return SONDE__STEP_ON;
+}
