@@ -7,6 +7,7 @@ set(sources
     unwind_full.c
     unwind_go.c
     unwind_infer.c
+    unwind_known.c
     unwind_link.c
     unwind_memo.c
     unwind_memo_rules.c

@@ -18,10 +18,8 @@
  * Where the code sets up a frame pointer, and the register stands where that code left it, there is
  * nothing to scan for: the record says all (V8, Go).
  */
-#include "unwind_scans.h"
+#include "unwind_scan.h"
 #include "unwind_standing.h"
-#include "unwind_step.h"
-#include "unwind_sweep.h"
 
 #include "arch_sigframe.h"
 #include "arch_x86_insn.h"
@@ -31,8 +29,7 @@ enum {
     INDIRECT_MAX = 8,        /* calls by pointer that are tried */
     ENTRY_BACK_BYTES = 2048, /* how far before the pc an entry is sought */
     READ_BYTES = 256,
-    CODE_BEFORE_BYTES = 56, /* of a JIT's code around a return address, to know it again */
-    CODE_BEHIND_BYTES = 8,
+    NEAR_MAX = 8,    /* entries that are tried first */
     STUB_BYTES = 16, /* of the procedure linkage table */
 };
 
@@ -59,9 +56,11 @@ bool sonde__walker_is_return_address(struct sonde__walker *walker, struct sonde_
     if (looker->image == NULL && pc - looker->place_start < size) {
         size = (unsigned)(pc - looker->place_start); /* nothing is mapped before the code */
     }
+    sonde__walker_spend(walker, SONDE__WORK_WORD);
     if (!looker->is_executable || !sonde__walker_read(walker, pc - size, code, size)) {
         return false;
     }
+    sonde__walker_spend(walker, SONDE__WORK_CODE);
     if (sonde__arch_is_call_before(walker->arch, pc, code, size, &target)) {
         bool is_told = target != 0 || size < 8 || walker->arch != SONDE__ARCH_X86_64;
         *ret_target = is_told ? target : through_word(walker, pc, code);
@@ -85,9 +84,8 @@ struct scan {
     uint64_t code_start; /* no code is sought below */
 };
 
-/* Where the code says that the return address lies. */
-static bool slot_of(const struct sonde__frame *frame, const struct sonde__sweep *sweep,
-                    uint64_t *ret_slot)
+bool sonde__scan_slot(const struct sonde__frame *frame, const struct sonde__sweep *sweep,
+                      uint64_t *ret_slot)
 {
     if (sweep->depth >= 0) {
         *ret_slot = frame->sp + (uint64_t)sweep->depth;
@@ -97,14 +95,18 @@ static bool slot_of(const struct sonde__frame *frame, const struct sonde__sweep 
     return sweep->fp_base >= 0 && frame->fp_known;
 }
 
-/* Stand at the caller. */
-static void step_out(struct sonde__walker *walker, const struct sonde__sweep *sweep, uint64_t slot,
-                     uint64_t pc)
+void sonde__scan_step_out(struct sonde__walker *walker, const struct sonde__sweep *sweep,
+                          uint64_t slot, uint64_t pc)
 {
     struct sonde__frame *frame = &walker->frame;
-    walker->scan_fp = sweep->fp_saved >= 0  ? sweep->fp_saved
-                      : sweep->fp_base >= 0 ? SONDE__SCANS_FP_LOST
-                                            : SONDE__SCANS_FP_KEPT;
+    walker->scan_rule = (struct sonde__scans_rule){
+        .entry = sweep->entry,
+        .at = (uint32_t)(sweep->depth >= 0 ? sweep->depth : sweep->fp_base),
+        .by_fp = sweep->depth < 0,
+        .fp_saved = sweep->fp_saved >= 0  ? (int32_t)sweep->fp_saved
+                    : sweep->fp_base >= 0 ? SONDE__SCANS_FP_LOST
+                                          : SONDE__SCANS_FP_KEPT,
+    };
     if (sweep->fp_saved >= 0) {
         frame->fp_known =
             sonde__reader_word(walker->reader, slot - (uint64_t)sweep->fp_saved, &frame->fp);
@@ -119,9 +121,7 @@ static void step_out(struct sonde__walker *walker, const struct sonde__sweep *sw
     frame->found = SONDE_FOUND_INFERRED;
 }
 
-/* Where to look for the pc in what a call to `target` runs: in the linkage stub itself, where the
- * pc is in it, else behind it. */
-static uint64_t entry_of(const struct sonde__walker *walker, uint64_t target)
+uint64_t sonde__scan_entry(const struct sonde__walker *walker, uint64_t target)
 {
     return walker->frame.pc - target < STUB_BYTES ? target
                                                   : sonde__walker_through_stub(walker, target);
@@ -163,11 +163,12 @@ static bool try_slot(struct scan *scan, uint64_t slot, uint64_t pc)
         return false;
     }
     if (target != 0) {
-        result = sonde__sweep_to(walker, entry_of(walker, target), walker->frame.pc, true, &sweep);
+        result = sonde__sweep_to(walker, sonde__scan_entry(walker, target), walker->frame.pc, true,
+                                 &sweep);
     }
-    if (result == SONDE__SWEEP_FOUND && slot_of(&walker->frame, &sweep, &expected) &&
+    if (result == SONDE__SWEEP_FOUND && sonde__scan_slot(&walker->frame, &sweep, &expected) &&
         expected == slot) {
-        step_out(walker, &sweep, slot, pc);
+        sonde__scan_step_out(walker, &sweep, slot, pc);
         return true;
     }
     /* a compiler aligns the stack at a call, so that the return address does not stand at 16 bytes
@@ -179,7 +180,7 @@ static bool try_slot(struct scan *scan, uint64_t slot, uint64_t pc)
         add_call(scan, slot, NULL, 0);
     }
     if (scan->is_jit && target != 0) {
-        add_standing(scan, slot, entry_of(walker, target));
+        add_standing(scan, slot, sonde__scan_entry(walker, target));
     }
     return false;
 }
@@ -209,7 +210,7 @@ static void try_entry(const struct scan *scan, uint64_t entry, struct match *mat
     const struct call *call = NULL;
     if ((match->call != NULL && match->is_aligned && !is_aligned) ||
         sonde__sweep_to(walker, entry, walker->frame.pc, false, &sweep) != SONDE__SWEEP_FOUND ||
-        !slot_of(&walker->frame, &sweep, &slot)) {
+        !sonde__scan_slot(&walker->frame, &sweep, &slot)) {
         return;
     }
     for (unsigned i = 0; i < scan->call_count; i++) {
@@ -240,6 +241,51 @@ static bool read_entries(const struct scan *scan, uint64_t first, uint8_t *ret_b
                               READ_BYTES + 8 - missing);
 }
 
+/* Is the caller where the code from `entry` puts its return address? A call names the entry. */
+static bool is_called_at(struct scan *scan, uint64_t entry)
+{
+    struct sonde__walker *walker = scan->walker;
+    struct sonde__sweep sweep;
+    uint64_t slot = 0, pc = 0, target = 0;
+    if (sonde__sweep_to(walker, entry, walker->frame.pc, false, &sweep) != SONDE__SWEEP_FOUND ||
+        !sonde__scan_slot(&walker->frame, &sweep, &slot) ||
+        !sonde__reader_word(walker->reader, slot, &pc) || pc <= 4096 ||
+        !sonde__walker_is_return_address(walker, &scan->looker, pc, &target) || target == 0 ||
+        sonde__scan_entry(walker, target) != entry) {
+        return false;
+    }
+    sonde__scan_step_out(walker, &sweep, slot, pc);
+    return true;
+}
+
+/* The nearest places before the pc where a compiler may have begun the function: both sides of the
+ * call agree about one of them in nearly all cases, without a look at the rest of the stack, where
+ * each leftover of an earlier call costs as much. */
+static bool try_near_entries(struct scan *scan)
+{
+    uint64_t end = scan->walker->frame.pc;
+    uint8_t bytes[READ_BYTES + 8];
+    unsigned tried = 0;
+    for (uint64_t back = 0; back < ENTRY_BACK_BYTES && tried < NEAR_MAX; back += READ_BYTES) {
+        uint64_t first = end - back - READ_BYTES;
+        if (first + READ_BYTES <= scan->code_start || !read_entries(scan, first, bytes)) {
+            return false;
+        }
+        for (unsigned i = READ_BYTES; i-- > 0 && tried < NEAR_MAX;) {
+            uint64_t entry = first + i;
+            if ((entry & 15) == 0 && entry >= scan->code_start && bytes[i + 8] != 0 &&
+                is_behind_end(bytes + i)) {
+                tried++;
+                sonde__walker_spend(scan->walker, SONDE__WORK_ENTRY);
+                if (is_called_at(scan, entry)) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
 /* To the caller of the interpreter in whose frame the code of a JIT stands. */
 static bool step_out_of_frame(struct sonde__walker *walker, const struct call *call)
 {
@@ -262,7 +308,7 @@ static bool take_match(struct sonde__walker *walker, const struct match *match)
     if (!sonde__reader_word(walker->reader, match->call->slot, &word)) {
         return false;
     }
-    step_out(walker, &match->sweep, match->call->slot, word);
+    sonde__scan_step_out(walker, &match->sweep, match->call->slot, word);
     return true;
 }
 
@@ -336,7 +382,23 @@ static bool find_code_start(struct scan *scan)
     return looker->is_executable;
 }
 
-static enum sonde__step scan_stack(struct sonde__walker *walker)
+/* How far up the caller of code of a JIT is sought: where its frame record leads on to code, not
+ * beyond that. If the record is an outer function's, the caller lies before it. */
+static uint64_t scan_end(const struct scan *scan, uint64_t first)
+{
+    struct sonde__walker *walker = scan->walker;
+    const struct sonde__frame *frame = &walker->frame;
+    struct sonde__walker looker = scan->looker;
+    uint64_t fp = 0, pc = 0;
+    bool is_record = scan->is_jit && frame->fp_known && frame->fp >= first &&
+                     frame->fp - first < SCAN_BYTES && (frame->fp & 7) == 0 &&
+                     sonde__reader_word(walker->reader, frame->fp, &fp) && fp > frame->fp &&
+                     sonde__reader_word(walker->reader, frame->fp + 8, &pc) && pc > 4096 &&
+                     sonde__walker_is_code(&looker, pc - 1);
+    return is_record ? frame->fp + 16 : first + SCAN_BYTES;
+}
+
+enum sonde__step sonde__scan_stack(struct sonde__walker *walker)
 {
     struct sonde__frame *frame = &walker->frame;
     struct scan scan;
@@ -348,10 +410,15 @@ static enum sonde__step scan_stack(struct sonde__walker *walker)
     scan.looker.place_start = scan.looker.place_end = 0;
     scan.call_count = 0;
     scan.code_start = 0;
+    sonde__walker_spend(walker, SONDE__WORK_SCAN);
     if ((scan.is_jit && !find_code_start(&scan)) || (frame->fp_known && is_record_proven(&scan))) {
         return SONDE__STEP_OTHER;
     }
-    for (uint64_t slot = first; slot - first < SCAN_BYTES && walker->sweep_left > 0; slot += 8) {
+    if (try_near_entries(&scan)) {
+        return SONDE__STEP_ON;
+    }
+    uint64_t end = scan_end(&scan, first);
+    for (uint64_t slot = first; slot < end && walker->sweep_left > 0; slot += 8) {
         uint64_t word = 0;
         if (!sonde__reader_word(walker->reader, slot, &word)) {
             break;
@@ -363,115 +430,13 @@ static enum sonde__step scan_stack(struct sonde__walker *walker)
     return scan.call_count > 0 && try_entries(&scan) ? SONDE__STEP_ON : SONDE__STEP_OTHER;
 }
 
-/* What is kept of a scan from here, if anything. */
-struct kept {
-    bool is_image; /* that is never unloaded */
-    bool is_jit;
-    uint64_t code; /* of a JIT */
-};
-
-static struct kept what_is_kept(const struct sonde__walker *walker)
-{
-    struct kept kept = {.is_image = false};
-    uint8_t code[CODE_BEFORE_BYTES + CODE_BEHIND_BYTES];
-    if (walker->walk->scans == NULL || walker->frame.exact) {
-        return kept;
-    }
-    kept.is_image = walker->image != NULL && walker->image->is_permanent;
-    if (walker->image == NULL &&
-        sonde__walker_read(walker, walker->frame.pc - CODE_BEFORE_BYTES, code, sizeof code)) {
-        kept.is_jit = true;
-        kept.code = sonde__scans_hash(code, sizeof code);
-    }
-    return kept;
-}
-
-/* Is what an earlier scan found here found again? */
-static bool recall(struct sonde__walker *walker, const struct kept *kept,
-                   enum sonde__step *ret_step)
-{
-    struct sonde__frame *frame = &walker->frame;
-    const struct sonde__scans *scans = walker->walk->scans;
-    struct sonde__scans_caller caller;
-    uint64_t word = 0;
-    if (frame->fp_known && frame->fp >= frame->sp &&
-        sonde__scans_is_record(scans, frame->pc, frame->fp - frame->sp, kept->code)) {
-        *ret_step = SONDE__STEP_OTHER;
-        return true;
-    }
-    if (kept->is_jit || !sonde__scans_caller(scans, frame->pc, &caller) ||
-        !sonde__reader_word(walker->reader, frame->sp + caller.distance, &word) ||
-        word != caller.pc) {
-        return false;
-    }
-    struct sonde__sweep sweep = {
-        .depth = (int64_t)caller.distance,
-        .fp_base = caller.fp_saved == SONDE__SCANS_FP_LOST ? 0 : -1,
-        .fp_saved = caller.fp_saved >= 0 ? caller.fp_saved : -1,
-    };
-    step_out(walker, &sweep, frame->sp + caller.distance, caller.pc);
-    *ret_step = SONDE__STEP_ON;
-    return true;
-}
-
-/* Keep what a scan from `before` found. One that was cut short has found nothing out; a record
- * counts if a call led to what it holds. */
-static void keep(struct sonde__walker *walker, const struct kept *kept,
-                 const struct sonde__frame *before, enum sonde__step step)
-{
-    struct sonde__scans *scans = walker->walk->scans;
-    const struct sonde__frame *frame = &walker->frame;
-    if (step == SONDE__STEP_ON && kept->is_image) {
-        struct sonde__scans_caller caller = {
-            .distance = frame->sp - 8 - before->sp, .pc = frame->pc, .fp_saved = walker->scan_fp};
-        sonde__scans_put_caller(scans, before->pc, &caller);
-    } else if (step == SONDE__STEP_OTHER && walker->sweep_left > 0 && before->fp_known &&
-               before->fp >= before->sp) {
-        struct sonde__walker looker = *walker;
-        uint64_t pc = 0, target = 0;
-        looker.is_doubtful = true;
-        sonde__walker_ask_anew(&looker);
-        if (sonde__reader_word(walker->reader, before->fp + 8, &pc) && pc > 4096 &&
-            sonde__walker_is_return_address(walker, &looker, pc, &target)) {
-            sonde__scans_put_record(scans, before->pc, before->fp - before->sp, kept->code);
-        }
-    }
-}
-
-/* Looking up the places that words point to leaves another image where the walker's own may stand
- * (the image of a question to the loader has one place): both ways out of here ask anew. */
-enum sonde__step sonde__step_scan(struct sonde__walker *walker)
-{
-    if (walker->arch != SONDE__ARCH_X86_64) {
-        return SONDE__STEP_OTHER;
-    }
-    struct sonde__frame before = walker->frame;
-    struct kept kept = what_is_kept(walker);
-    walker->scan_fp = SONDE__SCANS_FP_UNKNOWN;
-    enum sonde__step step = scan_stack(walker);
-    if (kept.is_image || kept.is_jit) {
-        keep(walker, &kept, &before, step);
-    }
-    sonde__walker_ask_anew(walker);
-    return step;
-}
-
-bool sonde__step_recall(struct sonde__walker *walker, enum sonde__step *ret_step)
-{
-    if (walker->arch != SONDE__ARCH_X86_64 || walker->walk->scans == NULL || walker->frame.exact) {
-        return false;
-    }
-    struct kept kept = what_is_kept(walker);
-    return (kept.is_image || kept.is_jit) && recall(walker, &kept, ret_step);
-}
-
 static bool step_by_code(struct sonde__walker *walker, uint64_t function)
 {
     struct sonde__walker looker = *walker;
     struct sonde__sweep sweep;
     uint64_t slot = 0, pc = 0, target = 0;
     if (sonde__sweep_to(walker, function, walker->frame.pc, false, &sweep) != SONDE__SWEEP_FOUND ||
-        sweep.depth < 0 || !slot_of(&walker->frame, &sweep, &slot) ||
+        sweep.depth < 0 || !sonde__scan_slot(&walker->frame, &sweep, &slot) ||
         !sonde__reader_word(walker->reader, slot, &pc)) {
         return false;
     }
@@ -483,14 +448,14 @@ static bool step_by_code(struct sonde__walker *walker, uint64_t function)
     if (target != 0 && target != function) {
         struct sonde__sweep of_call;
         /* a linkage stub, or a tail call on the way, perhaps by pointer */
-        enum sonde__sweep_result result =
-            sonde__sweep_to(walker, entry_of(walker, target), walker->frame.pc, true, &of_call);
+        enum sonde__sweep_result result = sonde__sweep_to(walker, sonde__scan_entry(walker, target),
+                                                          walker->frame.pc, true, &of_call);
         if (result == SONDE__SWEEP_ELSEWHERE ||
             (result == SONDE__SWEEP_FOUND && of_call.depth != sweep.depth)) {
             return false;
         }
     }
-    step_out(walker, &sweep, slot, pc);
+    sonde__scan_step_out(walker, &sweep, slot, pc);
     return true;
 }
 

@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind_scans.h"
 
-enum { PC_BITS = 48, LOW_BITS = 64 - PC_BITS };
+/* In the low bits of a value. */
+enum { RULE = 1, CALLER, RECORD, CUTS, KIND_BITS = 3 };
 
-/* In the low bits of a value: a record, or what became of a caller's fp; more is a distance in
- * words. */
-enum { RECORD, FP_LOST, FP_KEPT, FP_AT };
+enum { WAYS = 4 };
 
-#define LOW_MASK (((uint64_t)1 << LOW_BITS) - 1)
-#define MIX      0x9e3779b97f4a7c15u
+/* A rule, from bit KIND_BITS on: by fp; where the return address is; fp; pc - entry. */
+enum { AT_BITS = 13, FP_BITS = 14, ENTRY_BITS = 15 };
+enum { AT_SHIFT = KIND_BITS + 1, FP_SHIFT = AT_SHIFT + AT_BITS, ENTRY_SHIFT = FP_SHIFT + FP_BITS };
 
-/* False: it does not fit. */
-static bool pack(uint64_t pc, uint64_t low, uint64_t *ret_word)
+/* What stands for fp; more is a distance in words. */
+enum { FP_LOST, FP_KEPT, FP_AT };
+
+#define MIX 0x9e3779b97f4a7c15u
+
+static uint64_t field(uint64_t value, unsigned shift, unsigned bits)
 {
-    *ret_word = pc << LOW_BITS | low;
-    return pc != 0 && pc >> PC_BITS == 0 && low >> LOW_BITS == 0;
+    return value >> shift & (((uint64_t)1 << bits) - 1);
 }
 
-static uint32_t place_of(uint64_t word)
+/* The first of the entries where a key may stand. */
+static uint32_t place_of(uint64_t key, unsigned kind)
 {
-    return (uint32_t)(word * MIX >> (64 - SONDE__SCANS_BITS));
+    return (uint32_t)((key + kind) * MIX >> (64 - SONDE__SCANS_BITS)) & ~(uint32_t)(WAYS - 1);
 }
 
 static uint64_t check_of(uint64_t key, uint64_t value)
@@ -27,81 +31,139 @@ static uint64_t check_of(uint64_t key, uint64_t value)
     return key ^ value * MIX;
 }
 
-static bool load(const struct sonde__scans *scans, uint32_t place, uint64_t *ret_key,
-                 uint64_t *ret_value)
+/* An entry of this key and kind. Its seal is only right if the entry is whole: then it is 0, or a
+ * hash that somebody compares. */
+static bool load(const struct sonde__scans *scans, uint64_t key, unsigned kind, uint64_t *ret_value,
+                 uint64_t *ret_seal)
 {
-    const struct sonde__scans_entry *entry = &scans->entries[place];
-    uint64_t check = __atomic_load_n(&entry->check, __ATOMIC_RELAXED);
-    *ret_key = __atomic_load_n(&entry->key, __ATOMIC_RELAXED);
-    *ret_value = __atomic_load_n(&entry->value, __ATOMIC_RELAXED);
-    return *ret_key != 0 && check == check_of(*ret_key, *ret_value);
+    const struct sonde__scans_entry *entry = &scans->entries[place_of(key, kind)];
+    for (unsigned i = 0; i < WAYS && key != 0; i++, entry++) {
+        uint64_t check = __atomic_load_n(&entry->check, __ATOMIC_RELAXED);
+        uint64_t found = __atomic_load_n(&entry->key, __ATOMIC_RELAXED);
+        uint64_t value = __atomic_load_n(&entry->value, __ATOMIC_RELAXED);
+        if (found == key && field(value, 0, KIND_BITS) == kind) {
+            *ret_value = value;
+            *ret_seal = check ^ check_of(found, value);
+            return true;
+        }
+    }
+    return false;
 }
 
-static void store(struct sonde__scans *scans, uint32_t place, uint64_t key, uint64_t value)
+/* In place of the same key, in a free entry, or in place of one that the key itself picks. */
+static void store(struct sonde__scans *scans, uint64_t key, uint64_t value, uint64_t seal)
 {
-    struct sonde__scans_entry *entry = &scans->entries[place];
+    unsigned kind = (unsigned)field(value, 0, KIND_BITS);
+    struct sonde__scans_entry *set = &scans->entries[place_of(key, kind)];
+    struct sonde__scans_entry *entry = &set[(key + kind) * MIX >> 20 & (WAYS - 1)];
+    for (unsigned i = WAYS; i-- > 0;) {
+        uint64_t found = __atomic_load_n(&set[i].key, __ATOMIC_RELAXED);
+        uint64_t held = __atomic_load_n(&set[i].value, __ATOMIC_RELAXED);
+        if (found == 0) {
+            entry = &set[i];
+        } else if (found == key && field(held, 0, KIND_BITS) == kind) {
+            entry = &set[i];
+            break;
+        }
+    }
     __atomic_store_n(&entry->key, key, __ATOMIC_RELAXED);
     __atomic_store_n(&entry->value, value, __ATOMIC_RELAXED);
-    __atomic_store_n(&entry->check, check_of(key, value), __ATOMIC_RELAXED);
+    __atomic_store_n(&entry->check, check_of(key, value) ^ seal, __ATOMIC_RELAXED);
 }
 
 uint64_t sonde__scans_hash(const uint8_t *code, size_t size)
 {
     uint64_t hash = size;
-    for (size_t i = 0; i < size; i++) {
-        hash = (hash ^ code[i]) * MIX;
-        hash ^= hash >> 32;
+    for (size_t at = 0; at < size; at += 8) {
+        uint64_t word = 0;
+        for (size_t i = at; i < at + 8 && i < size; i++) {
+            word = word << 8 | code[i];
+        }
+        hash = (hash ^ word) * MIX;
+        hash ^= hash >> 29;
     }
-    return hash >> LOW_BITS;
+    return hash | 1;
 }
 
-/* Callers stand at the place of the pc alone, records at that of pc and distance. */
-bool sonde__scans_caller(const struct sonde__scans *scans, uint64_t pc,
-                         struct sonde__scans_caller *ret_caller)
+bool sonde__scans_rule(const struct sonde__scans *scans, uint64_t pc,
+                       struct sonde__scans_rule *ret_rule, uint64_t *ret_seal)
 {
-    uint64_t key, value;
-    if (!load(scans, place_of(pc), &key, &value) || key >> LOW_BITS != pc ||
-        (value & LOW_MASK) == RECORD) {
+    uint64_t value;
+    if (!load(scans, pc, RULE, &value, ret_seal)) {
         return false;
     }
-    uint64_t fp = value & LOW_MASK;
-    ret_caller->distance = (key & LOW_MASK) * 8;
-    ret_caller->pc = value >> LOW_BITS;
-    ret_caller->fp_saved = fp == FP_LOST   ? SONDE__SCANS_FP_LOST
-                           : fp == FP_KEPT ? SONDE__SCANS_FP_KEPT
-                                           : (int64_t)(fp - FP_AT) * 8;
+    uint64_t fp = field(value, FP_SHIFT, FP_BITS);
+    ret_rule->entry = pc - field(value, ENTRY_SHIFT, ENTRY_BITS);
+    ret_rule->at = (uint32_t)field(value, AT_SHIFT, AT_BITS) * 8;
+    ret_rule->by_fp = field(value, KIND_BITS, 1) != 0;
+    ret_rule->fp_saved = fp == FP_LOST   ? SONDE__SCANS_FP_LOST
+                         : fp == FP_KEPT ? SONDE__SCANS_FP_KEPT
+                                         : (int32_t)(fp - FP_AT) * 8;
     return true;
 }
 
-void sonde__scans_put_caller(struct sonde__scans *scans, uint64_t pc,
-                             const struct sonde__scans_caller *caller)
+void sonde__scans_put_rule(struct sonde__scans *scans, uint64_t pc,
+                           const struct sonde__scans_rule *rule, uint64_t seal)
 {
-    uint64_t key, value;
-    uint64_t fp = caller->fp_saved == SONDE__SCANS_FP_LOST ? FP_LOST
-                  : caller->fp_saved == SONDE__SCANS_FP_KEPT
-                      ? FP_KEPT
-                      : FP_AT + (uint64_t)caller->fp_saved / 8;
-    bool is_known = caller->fp_saved != SONDE__SCANS_FP_UNKNOWN && (caller->distance & 7) == 0 &&
-                    (caller->fp_saved < 0 || (caller->fp_saved & 7) == 0);
-    if (is_known && pack(pc, caller->distance / 8, &key) && pack(caller->pc, fp, &value)) {
-        store(scans, place_of(pc), key, value);
+    uint64_t fp = rule->fp_saved == SONDE__SCANS_FP_LOST   ? FP_LOST
+                  : rule->fp_saved == SONDE__SCANS_FP_KEPT ? FP_KEPT
+                                                           : FP_AT + (uint64_t)rule->fp_saved / 8;
+    uint64_t distance = pc - rule->entry;
+    bool fits = rule->entry != 0 && (rule->at & 7) == 0 && rule->at >> (AT_BITS + 3) == 0 &&
+                (rule->fp_saved < 0 || (rule->fp_saved & 7) == 0) && fp >> FP_BITS == 0 &&
+                distance >> ENTRY_BITS == 0;
+    if (fits) {
+        store(scans, pc,
+              RULE | (uint64_t)rule->by_fp << KIND_BITS | (uint64_t)(rule->at / 8) << AT_SHIFT |
+                  fp << FP_SHIFT | distance << ENTRY_SHIFT,
+              seal);
     }
+}
+
+/* Of two addresses: no other two have it, for all that will ever be met. */
+static uint64_t key_of_call(uint64_t entry, uint64_t pc)
+{
+    return (entry ^ pc * MIX) * MIX | 1;
+}
+
+bool sonde__scans_is_caller(const struct sonde__scans *scans, uint64_t entry, uint64_t pc,
+                            uint64_t *ret_seal)
+{
+    uint64_t value;
+    return load(scans, key_of_call(entry, pc), CALLER, &value, ret_seal);
+}
+
+void sonde__scans_put_caller(struct sonde__scans *scans, uint64_t entry, uint64_t pc, uint64_t seal)
+{
+    store(scans, key_of_call(entry, pc), CALLER, seal);
+}
+
+static uint64_t key_of_record(uint64_t pc, uint64_t distance)
+{
+    return key_of_call(pc, distance);
 }
 
 bool sonde__scans_is_record(const struct sonde__scans *scans, uint64_t pc, uint64_t distance,
-                            uint64_t code)
+                            uint64_t *ret_seal)
 {
-    uint64_t wanted, key, value;
-    return (distance & 7) == 0 && pack(pc, distance / 8, &wanted) &&
-           load(scans, place_of(wanted), &key, &value) && key == wanted &&
-           value == (code << LOW_BITS | RECORD);
+    uint64_t value;
+    return load(scans, key_of_record(pc, distance), RECORD, &value, ret_seal);
 }
 
 void sonde__scans_put_record(struct sonde__scans *scans, uint64_t pc, uint64_t distance,
-                             uint64_t code)
+                             uint64_t seal)
 {
-    uint64_t key;
-    if ((distance & 7) == 0 && pack(pc, distance / 8, &key)) {
-        store(scans, place_of(key), key, code << LOW_BITS | RECORD);
-    }
+    store(scans, key_of_record(pc, distance), RECORD, seal);
+}
+
+uint32_t sonde__scans_cuts(const struct sonde__scans *scans, uint64_t pc, uint64_t seal)
+{
+    uint64_t value, found;
+    return load(scans, pc, CUTS, &value, &found) && found == seal ? (uint32_t)(value >> KIND_BITS)
+                                                                  : 0;
+}
+
+void sonde__scans_put_cuts(struct sonde__scans *scans, uint64_t pc, uint32_t cuts, uint64_t seal)
+{
+    store(scans, pc, CUTS | (uint64_t)cuts << KIND_BITS, seal);
 }

@@ -10,8 +10,8 @@
 #define JUMPS_MAX 2
 /* Far more than there are such functions on a stack: assembler, the switch of a context. */
 #define MADE_MAX 64
-/* About 40 ms for a whole walk; a frame takes some hundred. */
-#define SWEEP_INSTRUCTIONS_MAX (1u << 21)
+/* Work of a whole walk, in instructions looked at; a frame takes some hundred. About 40 ms. */
+#define WORK_MAX (1u << 21)
 
 void sonde__reader_init(struct sonde__reader *reader, const struct sonde__memory *memory)
 {
@@ -57,7 +57,7 @@ bool sonde__walker_start(struct sonde__walker *walker, const struct sonde__walk 
         .arch = arch,
         .jumps_left = JUMPS_MAX,
         .made_left = MADE_MAX,
-        .sweep_left = SWEEP_INSTRUCTIONS_MAX,
+        .sweep_left = walk->scans != NULL ? SONDE__WORK_IN_HANDLER : WORK_MAX,
         .frame =
             {
                 .pc = given->pc,
@@ -251,10 +251,10 @@ enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker)
         }
         return by_code;
     }
-    if (walker->walk->is_brief && !walker->is_proof) {
-        return sonde__step_end(walker, SONDE_END_COSTLY, frame->pc);
-    }
     if (walker->is_proof || !sonde__step_recall(walker, &by_code)) {
+        if (walker->walk->is_brief && !walker->is_proof) {
+            return sonde__step_end(walker, SONDE_END_COSTLY, frame->pc);
+        }
         if (is_at_sigreturn(walker)) {
             return step_sigreturn(walker);
         }

@@ -9,6 +9,7 @@
 #define SONDE_UNWIND_STEP_H
 
 #include "unwind_memory.h"
+#include "unwind_scans.h"
 #include "unwind_table.h"
 
 /* What the compact rules follow. */
@@ -21,6 +22,16 @@ struct sonde__frame {
     bool lr_known;
     bool exact;    /* pc is the next instruction, not a return address */
     uint8_t found; /* enum sonde_found_by */
+};
+
+/* Units of work (of sweep_left): an instruction is one, some 50 ns with what belongs to it. */
+enum {
+    SONDE__WORK_IN_HANDLER = 2560, /* of a walk that may be a handler's: about 200 us */
+    SONDE__WORK_FRAME = 4,         /* a frame of a proof */
+    SONDE__WORK_SCAN = 64,         /* a scan, whatever it looks at */
+    SONDE__WORK_ENTRY = 16,        /* a place where a function may begin */
+    SONDE__WORK_WORD = 2,          /* a word of the stack that may be an address */
+    SONDE__WORK_CODE = 8,          /* code read at such an address */
 };
 
 enum sonde__step {
@@ -47,8 +58,8 @@ struct sonde__walker {
     uint64_t place_end;
     const struct sonde__image *image; /* null: none */
     bool is_executable;
-    int64_t scan_fp;     /* of the last scan: struct sonde__scans_caller's fp_saved */
-    uint32_t sweep_left; /* instructions that sweeps of this walk may still look at */
+    struct sonde__scans_rule scan_rule; /* by which the last scan left the frame; entry 0: none */
+    uint32_t sweep_left; /* work that scans of this walk may still do: instructions looked at */
     uint64_t system_sp;  /* Go: where the system stack was left by a call from C; 0: not known */
     /* of the frame that the last step left, if that was an extended frame of Swift; else 0 */
     uint64_t async_context;
@@ -125,8 +136,15 @@ bool sonde__step_infer(struct sonde__walker *walker, const struct sonde__rule *r
 /* The same in code without call frame information, by lr. */
 bool sonde__step_by_link(struct sonde__walker *walker);
 
-/* Does call frame information alone lead from here to the thread's entry? */
-bool sonde__walker_reaches_root(const struct sonde__walker *from);
+/* Does call frame information alone lead from here to the thread's entry? Takes its work from the
+ * walker's. */
+bool sonde__walker_reaches_root(struct sonde__walker *from);
+
+/* Take from the work that is left. */
+static inline void sonde__walker_spend(struct sonde__walker *walker, uint32_t work)
+{
+    walker->sweep_left -= work < walker->sweep_left ? work : walker->sweep_left;
+}
 
 /* The innermost frame's rule has led to where the walker stands: if that is where control is about
  * to go, and not where it came from, the frame is exact. */

@@ -305,6 +305,7 @@ enum sonde__sweep_result sonde__sweep_to(struct sonde__walker *walker, uint64_t 
     for (unsigned i = 0; i < queue.count; i++) {
         start_pass(&pass, queue.entries[i]);
         if (run_pass(&pass, pc, &state)) {
+            ret_sweep->entry = queue.entries[i];
             ret_sweep->depth = state.depth;
             ret_sweep->fp_base = state.fp_base;
             ret_sweep->fp_saved = state.fp_saved;

@@ -7,6 +7,7 @@
 
 /* What the code between a function's entry and a pc in it has done to the stack. */
 struct sonde__sweep {
+    uint64_t entry;   /* of the function with the pc in it; a tail call may have led there */
     int64_t depth;    /* bytes that sp is below the return address's slot; -1: sp alone does not
                          tell (alignment, alloca) */
     int64_t fp_base;  /* rbp = the slot - fp_base, set by the function; -1: it did not set it */

@@ -260,14 +260,15 @@ enum sonde__step sonde__walker_step_full(struct sonde__walker *walker)
 /* Frames that a proof may take. */
 #define PROOF_FRAMES_MAX 65536
 
-bool sonde__walker_reaches_root(const struct sonde__walker *from)
+bool sonde__walker_reaches_root(struct sonde__walker *from)
 {
     struct sonde__walker walker = *from;
     walker.is_proof = true;
     walker.is_doubtful = true;
     sonde__walker_ask_anew(&walker);
-    for (unsigned i = 0; i < PROOF_FRAMES_MAX; i++) {
+    for (unsigned i = 0; i < PROOF_FRAMES_MAX && from->sweep_left > 0; i++) {
         enum sonde__step step = sonde__walker_step(&walker);
+        sonde__walker_spend(from, SONDE__WORK_FRAME);
         if (step != SONDE__STEP_ON) {
             return step == SONDE__STEP_ENDED && walker.end == SONDE_END_ROOT;
         }

@@ -49,10 +49,18 @@ static __attribute__((noinline)) void enter_jit(void (*function)(void))
     steps++; /* no tail call */
 }
 
+/* Each walk does a bounded work, and the next one begins with what it has found. */
+enum { TRIES_MAX = 32 };
+
 static __attribute__((noinline)) void take(void)
 {
-    sonde_stack_init(&taken.stack, taken.pcs, taken.how, DEPTH, 0);
-    CHECK_OK(sonde_stack_capture(&taken.stack, 0));
+    for (unsigned tries = 0; tries < TRIES_MAX; tries++) {
+        sonde_stack_init(&taken.stack, taken.pcs, taken.how, DEPTH, 0);
+        CHECK_OK(sonde_stack_capture(&taken.stack, 0));
+        if (taken.stack.end != SONDE_END_COSTLY) {
+            break;
+        }
+    }
 }
 
 /* From frame `at` on: the callers of function `function`, enter_jit, and what libc says. */
@@ -93,8 +101,13 @@ static void at_instruction(int sig, siginfo_t *info, void *context)
     for (unsigned i = 0; i < JIT_FUNCTIONS; i++) {
         uint64_t end = i + 1 < JIT_FUNCTIONS ? code.starts[i] + 256 : code.starts[JIT_FUNCTIONS];
         if (pc >= code.starts[i] && pc < end) {
-            sonde_stack_init(&taken.stack, taken.pcs, taken.how, DEPTH, 0);
-            CHECK_OK(sonde_stack_capture_ucontext(&taken.stack, context, 0));
+            for (unsigned tries = 0; tries < TRIES_MAX; tries++) {
+                sonde_stack_init(&taken.stack, taken.pcs, taken.how, DEPTH, 0);
+                CHECK_OK(sonde_stack_capture_ucontext(&taken.stack, context, 0));
+                if (taken.stack.end != SONDE_END_COSTLY) {
+                    break;
+                }
+            }
             CHECK_EQ(taken.pcs[0], pc);
             check_callers(1, i);
             steps++;
@@ -134,7 +147,8 @@ TEST(what_cannot_be_proven_is_left_out)
 {
     code = jit_make(take, JIT_FUNCTIONS - 3);
     enter_jit(code.enter);
-    CHECK(taken.stack.end == SONDE_END_NO_RULE || taken.stack.end == SONDE_END_NO_REGISTERS);
+    CHECK(taken.stack.end == SONDE_END_NO_RULE || taken.stack.end == SONDE_END_NO_REGISTERS ||
+          taken.stack.end == SONDE_END_COSTLY);
     CHECK_EQ(taken.stack.count, 2);
     CHECK_EQ(taken.pcs[1], code.returns[JIT_FUNCTIONS - 1]);
 }

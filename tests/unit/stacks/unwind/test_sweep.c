@@ -36,7 +36,7 @@ static enum sonde__sweep_result sweep_limited(const char *code, size_t size, uin
     memcpy(sim.code + 0x100, code, size);
     sonde__reader_init(&reader, &memory);
     walker.reader = &reader;
-    found = (struct sonde__sweep){-9, -9, -9};
+    found = (struct sonde__sweep){.depth = -9, .fp_base = -9, .fp_saved = -9};
     return sonde__sweep_to(&walker, CODE(0x100), CODE(0x100 + pc), true, &found);
 }
 
