@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sonde version. */
 #include "cmd.h"
+#include "demangler.h"
 
 static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
@@ -14,7 +15,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     default:
         return args.exit_code;
     }
-    printf("sonde %s\n", SONDE_VERSION);
+    printf("sonde %s\nnames: %s\n", SONDE_VERSION, sonde__cli_demangler_text());
     return SONDE__CLI_OK;
 }
 
@@ -22,6 +23,6 @@ const struct sonde__cli_command sonde__cmd_version = {
     .name = "version",
     .summary = "print the version",
     .usage = "",
-    .about = "Prints the version of sonde.",
+    .about = "Prints the version of sonde, and by what names of C++ and Rust are decoded.",
     .run = run,
 };

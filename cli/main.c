@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "demangle.h"
+#include "demangler.h"
 #include "image_app.h"
 
 // clang-format off
@@ -57,6 +59,7 @@ int main(int argc, char **argv)
     const struct sonde__cli_command *command;
     const char *name = argc > 1 ? argv[1] : "";
     sonde__cli_hold_standard_files();
+    sonde__demangle_use(&sonde__cli_demangler);
     if (argc < 2) {
         sonde__cli_print_overview(stderr);
         return SONDE__CLI_USAGE;

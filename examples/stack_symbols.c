@@ -2,11 +2,31 @@
 /* Names for a stack: all of it as text, or frame by frame. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <sonde/stack.h>
 #include <sonde/symbol.h>
 
 enum { DEPTH = 64 };
+
+/* The decoder of the C++ runtime, where the program has one. */
+extern char *__cxa_demangle(const char *name, char *buffer, size_t *size, int *status)
+    __attribute__((weak));
+
+static int decode(void *ctx, const char *name, char *text, size_t size_bytes)
+{
+    char *decoded = __cxa_demangle != NULL ? __cxa_demangle(name, NULL, NULL, NULL) : NULL;
+    int fits = decoded != NULL && strlen(decoded) < size_bytes;
+    (void)ctx;
+    if (fits) {
+        strcpy(text, decoded);
+    }
+    free(decoded);
+    return fits;
+}
+
+static const struct sonde_demangler demangler = {.decode = decode};
 
 static int print_names(struct sonde_symbolizer *symbolizer, const struct sonde_stack *stack)
 {
@@ -42,7 +62,8 @@ int main(void)
         return 1;
     }
     /* files, lines and inlined calls, too, where there is debug information */
-    if (sonde_symbolizer_use_lines(symbolizer) != SONDE_OK) {
+    if (sonde_symbolizer_use_lines(symbolizer) != SONDE_OK ||
+        sonde_demangler_use(&demangler) != SONDE_OK) {
         return 1;
     }
     if (sonde_stack_format(symbolizer, &stack, text, sizeof text, NULL) == SONDE_OK) {

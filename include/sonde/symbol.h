@@ -107,8 +107,31 @@ SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_symbolize_prepared(struct sonde_symbolizer *symbolizer, const struct sonde_stack *stack,
                          uint32_t index, struct sonde_symbol *ret_symbol);
 
-/* A function's name as its programmer wrote it: C++ (Itanium ABI §5.1), Rust (v0 and legacy), and
- * Clang's blocks ("block in main").
+/* What decodes names of C++ and Rust for this library, which needs libc alone and has no decoder.
+ * In a program of C++ that is its runtime's `__cxa_demangle`; the `sonde` program has its own. */
+struct sonde_demangler {
+    /* Decode `name`, which comes from a file that may be anybody's, and has at most 1024 bytes:
+     * time and memory must be bounded. text: of `size_bytes`, for the result with its NUL. Returns
+     * 0 where it is not encoded, not known how, or does not fit; else another number. Called by any
+     * thread, by several at once, never in a handler. It must not call this library. */
+    int (*decode)(void *ctx, const char *name, char *text, size_t size_bytes);
+    void *ctx;
+};
+
+/* Decode names by this from now on, in all of the process: where stacks and reports are written in
+ * SONDE_STYLE_SONDE, and by sonde_name_demangle(). Without it such names stay as the file has them.
+ *
+ * demangler   null: none
+ *
+ * Returns    OK | USAGE (without a function)
+ * Context    any thread; not handler      Blocks  no
+ * Ownership  the caller's; it must stay as long as the library is used
+ * Example    examples/stack_symbols.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_demangler_use(const struct sonde_demangler *demangler);
+
+/* A function's name as its programmer wrote it: Clang's blocks ("block in main"), and C++ (Itanium
+ * ABI §5.1) and Rust (v0 and legacy) as far as the demangler in use knows them.
  *
  * name        as the file has it (sonde_symbol.name); at most 1024 bytes are decoded
  * text        the caller's buffer of `size_bytes`, >= 1; always NUL-terminated

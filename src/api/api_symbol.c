@@ -4,6 +4,15 @@
 #include "base_text.h"
 #include "demangle.h"
 
+enum sonde_status sonde_demangler_use(const struct sonde_demangler *demangler)
+{
+    if (demangler != NULL && demangler->decode == NULL) {
+        return SONDE_USAGE;
+    }
+    sonde__demangle_use(demangler);
+    return SONDE_OK;
+}
+
 enum sonde_status sonde_name_demangle(const char *name, char *text, size_t size_bytes)
 {
     char buffer[SONDE__DEMANGLE_OUTPUT_MAX];

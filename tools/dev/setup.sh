@@ -1,6 +1,7 @@
 # ./dev setup [build|test|bench]...: Debian packages that each group of commands needs.
 
 packages_build=(gcc libc6-dev cmake ninja-build pkg-config libiberty-dev)
+unpacked_build=(libc++abi-19-dev)
 packages_test=(clang g++ libclang-rt-14-dev clang-format clang-tidy gdb gdb-multiarch libc6-dbg gcc-aarch64-linux-gnu
     libc6-dev-arm64-cross libstdc++6-arm64-cross qemu-user protobuf-compiler python3 binutils musl-tools libunwind-dev
     libglib2.0-dev libuv1-dev libevent-dev tcl llvm-19 clang-19 lld-19 libobjc4 sqlite3 libsqlite3-dev dwz xz-utils nodejs golang-go make git curl procps groff-base openssl strace)
@@ -15,8 +16,8 @@ dev_setup() {
     [ $# -gt 0 ] || set -- build test bench
     for group in "$@"; do
         case $group in
-            build) need "${packages_build[@]}" ;;
-            test) need "${packages_build[@]}" "${packages_test[@]}"; unpack "${unpacked_test[@]}"; from_npm test ;;
+            build) need "${packages_build[@]}"; unpack "${unpacked_build[@]}" ;;
+            test) need "${packages_build[@]}" "${packages_test[@]}"; unpack "${unpacked_build[@]}" "${unpacked_test[@]}"; from_npm test ;;
             bench) need "${packages_build[@]}" "${packages_bench[@]}"; unpack "${unpacked_bench[@]}" ;;
             *) die "setup: unknown group '$group' (build, test, bench)" ;;
         esac

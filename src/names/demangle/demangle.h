@@ -5,7 +5,8 @@
  * travel and are compared as the file has them; only what people read is decoded, when it is
  * printed: a decoded name can be many times longer, and most are never looked at.
  *
- * Names come from anybody's files: what is decoded is bounded in length, depth and time, and what
+ * Names of languages are decoded by what whoever uses the library gives it (sonde_demangler), those
+ * of blocks here. Names come from anybody's files: what is decoded is bounded in length, and what
  * cannot be decoded is shown as it is. Context: any thread; not handler. */
 #ifndef SONDE_DEMANGLE_H
 #define SONDE_DEMANGLE_H
@@ -13,8 +14,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <sonde/symbol.h>
+
 #define SONDE__DEMANGLE_INPUT_MAX  1024u /* longer ones need more stack than a thread may have */
 #define SONDE__DEMANGLE_OUTPUT_MAX 4096u /* bytes with the NUL; a longer result is none */
+
+/* From now on; null: none. */
+void sonde__demangle_use(const struct sonde_demangler *given);
 
 /* The name for people, in `buffer` of SONDE__DEMANGLE_OUTPUT_MAX bytes, or `name` itself where it
  * is not encoded, or not known how. Never null. */

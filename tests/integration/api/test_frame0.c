@@ -41,15 +41,15 @@ TEST_TIMEOUT(shared, 120)
 }
 TEST_TIMEOUT(archive, 120)
 {
-    in_each_optimisation("", "'%s/src/libsonde.a' -liberty -pthread");
+    in_each_optimisation("", "'%s/src/libsonde.a' -pthread");
 }
 TEST_TIMEOUT(whole_static, 120)
 {
-    in_each_optimisation("-static -Wl,--eh-frame-hdr", "'%s/src/libsonde.a' -liberty -pthread");
+    in_each_optimisation("-static -Wl,--eh-frame-hdr", "'%s/src/libsonde.a' -pthread");
 }
 TEST_TIMEOUT(position_dependent, 120)
 {
-    in_each_optimisation("-fno-pie -no-pie", "'%s/src/libsonde.a' -liberty -pthread");
+    in_each_optimisation("-fno-pie -no-pie", "'%s/src/libsonde.a' -pthread");
 }
 
 /* The library itself, compiled together with the program. */

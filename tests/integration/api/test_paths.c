@@ -166,7 +166,7 @@ TEST_TIMEOUT(program_deleted_while_it_runs, 120)
                  " if (sonde_symbolizer_create(&s) != 0 || sonde_stack_capture(&k, 0) != 0 ||"
                  " sonde_stack_format(s, &k, text, sizeof text, 0) != 0) { return 1; }"
                  " fputs(text, stdout); }\\n' > gone.c && cc -O1 -I'%s/include' %s -o gone gone.c "
-                 "'%s/src/libsonde.a' -liberty -ldl -pthread && ./gone $PWD/gone > out && test ! "
+                 "'%s/src/libsonde.a' -ldl -pthread && ./gone $PWD/gone > out && test ! "
                  "-e gone && "
                  "grep -q ' main+0x.* gone$' out",
                  test_source_dir(), id != 0 ? "-Wl,--build-id" : "-Wl,--build-id=none",

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "demangle.h"
+#include "demangler.h"
 #include "test.h"
 
 static char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
 
 static bool knows_languages(void)
 {
-    return sonde__demangle_language("_Z1fv", buffer);
+    sonde__demangle_use(&sonde__cli_demangler);
+    return sonde__cli_has_llvm && sonde__cli_has_iberty;
 }
 
 TEST(names_that_are_not_encoded_stay_themselves)
@@ -64,7 +67,7 @@ TEST(blocks_are_named_after_what_they_stand_in)
 TEST(blocks_of_cpp_functions_are_decoded_whole)
 {
     if (!knows_languages()) {
-        SKIP("built without libiberty");
+        SKIP("built without libiberty or libc++abi");
     }
     CHECK_STR(sonde__demangle("___ZN1C1mEv_block_invoke", buffer), "block in C::m()");
     CHECK_STR(sonde__demangle("___ZN1C1mEv_block_invoke_2", buffer), "block #2 in C::m()");
@@ -79,7 +82,7 @@ TEST(blocks_of_cpp_functions_are_decoded_whole)
 TEST(blocks_are_written_as_in_the_language)
 {
     if (!knows_languages()) {
-        SKIP("built without libiberty");
+        SKIP("built without libiberty or libc++abi");
     }
     CHECK_STR(sonde__demangle("_Z1fU13block_pointerFviE", buffer), "f(void (^)(int))");
     CHECK_STR(sonde__demangle("_Z1gU13block_pointerFviEU13block_pointerFS0_S0_EPU13block_"
@@ -91,7 +94,8 @@ TEST(blocks_are_written_as_in_the_language)
               "block in f(void (^)(int))");
 }
 
-/* What is expected is what c++filt of binutils 2.40 and llvm-cxxfilt 19 print, where both agree. */
+/* What is expected is what llvm-cxxfilt 19 prints; suffixes as c++filt of binutils 2.40 has them.
+ */
 TEST(cpp_and_rust_are_decoded)
 {
     static const char *const pairs[][2] = {
@@ -99,7 +103,7 @@ TEST(cpp_and_rust_are_decoded)
         {"_ZN4node21SpinEventLoopInternalEPNS_11EnvironmentE",
          "node::SpinEventLoopInternal(node::Environment*)"},
         {"_ZNSt6vectorIiSaIiEE9push_backEOi",
-         "std::vector<int, std::allocator<int> >::push_back(int&&)"},
+         "std::vector<int, std::allocator<int>>::push_back(int&&)"},
         {"_ZN3FooC2Ev", "Foo::Foo()"},
         {"_RNvC6_123foo3bar", "123foo::bar"},
         {"_RINvNtC3std3mem8align_ofdE", "std::mem::align_of::<f64>"},
@@ -108,9 +112,18 @@ TEST(cpp_and_rust_are_decoded)
         {"_ZN1n1fEv.cold", "n::f() [clone .cold]"},
         {"_ZN1n1fEv.llvm.1234567", "n::f() [clone .llvm.1234567]"},
         {"_ZN1n1fEv.123", "n::f() [clone .123]"},
+        {"_ZN1n1fEv.part.0.cold", "n::f() [clone .part.0] [clone .cold]"},
+        {"_ZN1n1fEv.isra.0.constprop.1", "n::f() [clone .isra.0] [clone .constprop.1]"},
+        /* as clang 19 encodes C++20: a template parameter that is a value of a type that depends on
+         * another, constraints, lambdas with template parameters */
+        {"_Z1fIiTnNSt9enable_ifIXtlT_EEiE4typeELi0EEvv", "void f<int, 0>()"},
+        {"_Z1fITk1CiEvT_", "void f<int>(int)"},
+        {"_Z1gIiEvT_Q1CIS0_E", "void g<int>(int) requires C<int>"},
+        {"_ZZ4mainENKUlTyT_E_clIiEEDaS_",
+         "auto main::'lambda'<typename $T>($T)::operator()<int>($T) const"},
     };
     if (!knows_languages()) {
-        SKIP("built without libiberty");
+        SKIP("built without libiberty or libc++abi");
     }
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         CHECK_STR(sonde__demangle(pairs[i][0], buffer), pairs[i][1]);
@@ -120,6 +133,7 @@ TEST(cpp_and_rust_are_decoded)
 /* Each substitution S_n is a pair of the one before: a name of 200 bytes that says 2^60 words. */
 TEST(exponential_name_ends_at_the_limit)
 {
+    (void)knows_languages();
     char name[SONDE__DEMANGLE_INPUT_MAX + 1];
     struct timespec begin, end;
     size_t used = (size_t)snprintf(name, sizeof name, "_Z1f1AIiiE");
@@ -135,6 +149,98 @@ TEST(exponential_name_ends_at_the_limit)
     }
     clock_gettime(CLOCK_MONOTONIC, &end);
     CHECK((end.tv_sec - begin.tv_sec) < 5);
+}
+
+/* Packs of packs: each is twice the one before, of nothing, or of one. */
+TEST(exponential_packs_end_at_the_limit)
+{
+    (void)knows_languages();
+    static const char *const firsts[] = {"_Z1fIJE", "_Z1fIJiE", "_Z1fIJEJDpT_E"};
+    for (size_t k = 0; k < sizeof firsts / sizeof firsts[0]; k++) {
+        char name[SONDE__DEMANGLE_INPUT_MAX + 1];
+        size_t used = (size_t)snprintf(name, sizeof name, "%s", firsts[k]);
+        for (int i = 0; i < 30; i++) {
+            char digit[3] = "";
+            if (i > 0) {
+                snprintf(digit, sizeof digit, "%c", i <= 10 ? '0' + i - 1 : 'A' + i - 11);
+            }
+            used +=
+                (size_t)snprintf(name + used, sizeof name - used, "JDpT%s_DpT%s_E", digit, digit);
+        }
+        snprintf(name + used, sizeof name - used, "EvDpTS_");
+        for (int i = 0; i < 100; i++) {
+            (void)sonde__demangle(name, buffer);
+        }
+    }
+}
+
+/* Pieces of names of all kinds, put together by chance: no crash, no end of memory. */
+TEST_TIMEOUT(names_by_chance_do_no_harm, 120)
+{
+    (void)knows_languages();
+    static const char *const pieces[] = {"_Z",
+                                         "N",
+                                         "E",
+                                         "S_",
+                                         "S0_",
+                                         "T_",
+                                         "T0_",
+                                         "Dp",
+                                         "J",
+                                         "I",
+                                         "1f",
+                                         "3foo",
+                                         "Tn",
+                                         "Tk",
+                                         "Q",
+                                         "rq",
+                                         "X",
+                                         "L",
+                                         "i",
+                                         "v",
+                                         "K",
+                                         "R",
+                                         "P",
+                                         "F",
+                                         "M",
+                                         "DT",
+                                         "Ut",
+                                         "Ul",
+                                         "_",
+                                         "cl",
+                                         "cv",
+                                         "st",
+                                         "C1",
+                                         "D0",
+                                         "B3abc",
+                                         "St",
+                                         "Sa",
+                                         "Z",
+                                         "s",
+                                         "GV",
+                                         "_R",
+                                         "C",
+                                         "17h0123456789abcdefE",
+                                         ".cold",
+                                         "_block_invoke"};
+    uint64_t seed = 7;
+    for (unsigned i = 0; i < (test_long() ? 5000000u : 100000u); i++) {
+        char name[SONDE__DEMANGLE_INPUT_MAX + 64] = "_Z";
+        size_t used = 2;
+        do {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            const char *piece = pieces[(seed >> 33) % (sizeof pieces / sizeof pieces[0])];
+            used += (size_t)snprintf(name + used, sizeof name - used, "%s", piece);
+        } while ((seed >> 20 & 31) != 0 && used < SONDE__DEMANGLE_INPUT_MAX);
+        CHECK(sonde__demangle(name, buffer) != NULL);
+    }
+}
+
+TEST(names_stay_encoded_without_a_demangler)
+{
+    sonde__demangle_use(NULL);
+    CHECK_STR(sonde__demangle("_Z1fv", buffer), "_Z1fv");
+    CHECK_STR(sonde__demangle("__main_block_invoke", buffer), "block in main");
 }
 
 TEST(long_names_stay_as_they_are)

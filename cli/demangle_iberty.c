@@ -8,41 +8,37 @@
 
 #include <libiberty/demangle.h>
 
-#include "demangle.h"
+#include "demangler.h"
+
+const bool sonde__cli_has_iberty = true;
 
 struct text {
     char *bytes;
-    size_t used;
+    size_t size, used;
     jmp_buf full;
 };
 
 static void append(const char *piece, size_t size, void *opaque)
 {
     struct text *text = opaque;
-    if (size >= SONDE__DEMANGLE_OUTPUT_MAX - text->used) {
+    if (size >= text->size - text->used) {
         longjmp(text->full, 1);
     }
     memcpy(text->bytes + text->used, piece, size);
     text->used += size;
 }
 
-static bool decode(const char *name, char *buffer)
+typedef int decoder(const char *, int, demangle_callbackref, void *);
+
+static bool decode(decoder *decode_name, const char *name, char *bytes, size_t size)
 {
-    const int options = DMGL_PARAMS | DMGL_ANSI;
-    struct text text = {.bytes = buffer};
-    if (setjmp(text.full) != 0) {
+    struct text text = {.bytes = bytes, .size = size};
+    if (setjmp(text.full) != 0 || decode_name(name, DMGL_PARAMS | DMGL_ANSI, append, &text) == 0 ||
+        text.used == 0) {
         return false;
     }
-    /* Rust first: its legacy form is valid C++, with a hash for the last name */
-    if (rust_demangle_callback(name, options, append, &text) == 0) {
-        text.used = 0;
-        if (strncmp(name, "_Z", 2) != 0 ||
-            cplus_demangle_v3_callback(name, options, append, &text) == 0) {
-            return false;
-        }
-    }
-    buffer[text.used] = '\0';
-    return text.used > 0;
+    bytes[text.used] = '\0';
+    return true;
 }
 
 /* To clang a block is a function with a qualifier of its own, and libiberty writes that as it
@@ -63,13 +59,18 @@ static void write_blocks(char *text)
     memmove(to, from, strlen(from) + 1);
 }
 
-bool sonde__demangle_language(const char *name, char *buffer)
+bool sonde__cli_demangle_iberty(const char *name, char *text, size_t size)
 {
-    if (!decode(name, buffer)) {
+    if (!decode(cplus_demangle_v3_callback, name, text, size)) {
         return false;
     }
     if (strstr(name, "U13block_pointer") != NULL) {
-        write_blocks(buffer);
+        write_blocks(text);
     }
     return true;
+}
+
+bool sonde__cli_demangle_rust(const char *name, char *text, size_t size)
+{
+    return decode(rust_demangle_callback, name, text, size);
 }

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+/* C++ by the demangler of LLVM's libc++abi: one object file of its archive, whose outer symbols the
+ * build has renamed (cmake/sonde_demangler.cmake). It takes its memory from here, a bounded piece
+ * of this thread's stack, and what it cannot go on from comes here, too: both leave it by longjmp.
+ * It keeps nothing that would be lost. Substitutions can make the result of a short hostile name
+ * grow exponentially; each byte of it takes memory, so that the bound ends that. */
+#include <setjmp.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "demangler.h"
+
+enum {
+    MEMORY_BYTES = 192 << 10, /* the longest names that are decoded take some 60 KiB */
+    ALIGN = 16,
+};
+
+struct work {
+    jmp_buf out;
+    size_t used;
+    _Alignas(ALIGN) unsigned char memory[MEMORY_BYTES];
+};
+
+static _Thread_local struct work *current;
+
+/* --- what the object file calls --- */
+
+char *sonde__llvm_decode(const char *name, char *buffer, size_t *size, int *status);
+
+void *sonde__llvm_malloc(size_t size);
+void *sonde__llvm_realloc(void *old, size_t size);
+void sonde__llvm_free(void *memory);
+void sonde__llvm_delete(void *memory, size_t size);
+_Noreturn void sonde__llvm_dead_1(void);
+_Noreturn void sonde__llvm_dead_2(void);
+_Noreturn void sonde__llvm_dead_3(void);
+_Noreturn void sonde__llvm_dead_4(void);
+_Noreturn void sonde__llvm_dead_5(void);
+_Noreturn void sonde__llvm_dead_6(void);
+/* The virtual tables of type descriptions, which nothing asks for. */
+extern const void *const sonde__llvm_types_1[16], *const sonde__llvm_types_2[16];
+const void *const sonde__llvm_types_1[16] = {0}, *const sonde__llvm_types_2[16] = {0};
+
+static _Noreturn void leave(void)
+{
+    longjmp(current->out, 1);
+}
+
+/* The size stands before the piece: for realloc. */
+void *sonde__llvm_malloc(size_t size)
+{
+    struct work *work = current;
+    unsigned char *piece = work->memory + work->used;
+    if (size > MEMORY_BYTES) {
+        leave();
+    }
+    size_t whole = ALIGN + ((size + ALIGN - 1) & ~(size_t)(ALIGN - 1));
+    if (whole > MEMORY_BYTES - work->used) {
+        leave();
+    }
+    memcpy(piece, &size, sizeof size);
+    work->used += whole;
+    return piece + ALIGN;
+}
+
+void *sonde__llvm_realloc(void *old, size_t size)
+{
+    void *piece = sonde__llvm_malloc(size);
+    if (old != NULL) {
+        size_t before;
+        memcpy(&before, (unsigned char *)old - ALIGN, sizeof before);
+        memcpy(piece, old, before < size ? before : size);
+    }
+    return piece;
+}
+
+void sonde__llvm_free(void *memory)
+{
+    (void)memory; /* all of it goes when the name is decoded */
+}
+
+void sonde__llvm_delete(void *memory, size_t size)
+{
+    (void)memory;
+    (void)size;
+}
+
+void sonde__llvm_dead_1(void)
+{
+    leave();
+}
+void sonde__llvm_dead_2(void)
+{
+    leave();
+}
+void sonde__llvm_dead_3(void)
+{
+    leave();
+}
+void sonde__llvm_dead_4(void)
+{
+    leave();
+}
+void sonde__llvm_dead_5(void)
+{
+    leave();
+}
+void sonde__llvm_dead_6(void)
+{
+    leave();
+}
+
+/* --- a name --- */
+
+const bool sonde__cli_has_llvm = true;
+
+static bool decode(const char *name, char *text, size_t size)
+{
+    struct work work;
+    const char *result;
+    int status = -1;
+    size_t length;
+    work.used = 0;
+    current = &work;
+    if (setjmp(work.out) != 0) {
+        return false;
+    }
+    result = sonde__llvm_decode(name, NULL, NULL, &status);
+    if (status != 0 || result == NULL) {
+        return false;
+    }
+    length = strlen(result);
+    if (length == 0 || length >= size) {
+        return false;
+    }
+    memcpy(text, result, length + 1);
+    return true;
+}
+
+bool sonde__cli_demangle_llvm(const char *name, char *text, size_t size)
+{
+    return decode(name, text, size);
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "demangler.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME_BYTES_MAX = 1024 /* sonde_demangler.decode */ };
+
+/* What a compiler made of a function stands behind its name: ".cold", ".isra.0", ".llvm.123". Each
+ * is a letter's word or a number, with numbers behind it; as binutils write them. False: no room.
+ */
+static bool add_clones(const char *suffix, char *text, size_t size)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz_", digits[] = "0123456789";
+    size_t used = strlen(text);
+    while (*suffix == '.') {
+        size_t part = 1 + strspn(suffix + 1, letters);
+        part += part == 1 ? strspn(suffix + 1, digits) : 0;
+        while (suffix[part] == '.' && strspn(suffix + part + 1, digits) != 0) {
+            part += 1 + strspn(suffix + part + 1, digits);
+        }
+        int added = snprintf(text + used, size - used, " [clone %.*s]", (int)part, suffix);
+        if (part == 1 || added < 0 || (size_t)added >= size - used) {
+            return false;
+        }
+        used += (size_t)added;
+        suffix += part;
+    }
+    return *suffix == '\0';
+}
+
+static bool decode_whole(const char *name, char *text, size_t size)
+{
+    char bare[NAME_BYTES_MAX + 1];
+    size_t length = strcspn(name, ".");
+    if (length > NAME_BYTES_MAX) {
+        return false;
+    }
+    memcpy(bare, name, length);
+    bare[length] = '\0';
+    return sonde__cli_demangle_llvm(bare, text, size) && add_clones(name + length, text, size);
+}
+
+static int decode(void *ctx, const char *name, char *text, size_t size)
+{
+    (void)ctx;
+    /* Rust first: its legacy form is valid C++, with a hash for the last name */
+    if (sonde__cli_demangle_rust(name, text, size)) {
+        return 1;
+    }
+    if (strncmp(name, "_Z", 2) != 0) {
+        return 0;
+    }
+    /* libiberty's text of blocks is made into that of the language; LLVM's has lost what it needs
+     */
+    if (strstr(name, "U13block_pointer") != NULL && sonde__cli_demangle_iberty(name, text, size)) {
+        return 1;
+    }
+    return decode_whole(name, text, size) || sonde__cli_demangle_iberty(name, text, size);
+}
+
+const struct sonde_demangler sonde__cli_demangler = {.decode = decode};
+
+const char *sonde__cli_demangler_text(void)
+{
+    if (sonde__cli_has_llvm) {
+        return sonde__cli_has_iberty ? "C++ by LLVM's libc++abi, Rust by libiberty"
+                                     : "C++ by LLVM's libc++abi; none of Rust: built without "
+                                       "libiberty";
+    }
+    return sonde__cli_has_iberty ? "C++ and Rust by libiberty, which does not know all of C++20: "
+                                   "built without LLVM's libc++abi"
+                                 : "none: built without LLVM's libc++abi and without libiberty";
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The decoders of C++ and Rust names that this program brings for the library, which has none
+ * (sonde_demangler). Each is bounded in time, memory and stack: names come from anybody's files. */
+#ifndef SONDE_CLI_DEMANGLER_H
+#define SONDE_CLI_DEMANGLER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <sonde/symbol.h>
+
+extern const struct sonde_demangler sonde__cli_demangler;
+/* What decodes: "LLVM's libc++abi, libiberty". */
+const char *sonde__cli_demangler_text(void);
+
+/* --- the parts; true: `text` of `size` bytes holds the result --- */
+
+/* C++ of the current ABI, by LLVM's libc++abi. */
+bool sonde__cli_demangle_llvm(const char *name, char *text, size_t size);
+/* C++ up to C++17, by GNU libiberty. */
+bool sonde__cli_demangle_iberty(const char *name, char *text, size_t size);
+/* Rust, v0 and legacy, by GNU libiberty. */
+bool sonde__cli_demangle_rust(const char *name, char *text, size_t size);
+/* Are they built in? */
+extern const bool sonde__cli_has_llvm, sonde__cli_has_iberty;
+
+#endif
