@@ -18,7 +18,8 @@ enum { JOBS_MAX = 64 };
 
 static const struct sonde__cli_option options[] = {
     {OPTION_OUTPUT, "output", 'o', "DIR",
-     "the folder to write to; default: the current one. A file is named after its build-id"},
+     "the folder to write to, made if it is missing; default: the current one. A file is named "
+     "after its build-id"},
     {OPTION_INFO, "info", 0, NULL, "say what is in index files, and check them"},
     {OPTION_JSON, "json", 'j', NULL, "JSON: an array of objects, one a file"},
     {OPTION_JOBS, "jobs", 'J', "N",
@@ -325,6 +326,11 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     }
     if (request.output == NULL) {
         request.output = ".";
+    } else {
+        exit_code = sonde__cli_make_folder(command, request.output);
+        if (exit_code != SONDE__CLI_OK) {
+            return exit_code;
+        }
     }
     if (request.json) {
         putchar('[');

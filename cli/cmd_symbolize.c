@@ -30,6 +30,7 @@ static const struct sonde__cli_option options[] = {
     {OPTION_MODULE, "module", 'm', "[NAME=]FILE",
      "a program, library, debug file or index: for addresses of that file name (or of NAME), and "
      "the first one for addresses without a module; may be given several times"},
+    {OPTION_MODULE, "exe", 'e', "FILE", "the same as --module, as addr2line has it"},
     {OPTION_MAPS, "maps", 0, "FILE",
      "the memory map of the process (/proc/PID/maps): plain addresses are found in it"},
     {OPTION_PERF_MAP, "perf-map", 0, "FILE",
@@ -104,11 +105,42 @@ static void follow_stack(struct request *request, int number, const char *line, 
 
 /* --- in --- */
 
+/* An address alone on its line, as addr2line reads them. False: it is none. */
+static bool symbolize_address_line(struct request *request, const char *line, size_t size)
+{
+    static struct symbolize_place place;
+    static struct symbolize_answer answer;
+    size_t end = size;
+    while (end != 0 && (line[end - 1] == '\n' || line[end - 1] == '\r' || line[end - 1] == ' ')) {
+        end--;
+    }
+    if (request->modules.file_count == 0 || request->maps.count != 0 || request->jit_path != NULL ||
+        !symbolize_scan_address(line, end, &place)) {
+        return false;
+    }
+    ask(request, &place, &answer);
+    if (request->json) {
+        if (answer.module != NULL) {
+            symbolize_print_json(request->raw, request->printed++ == 0, line, end, &answer);
+        }
+        return true;
+    }
+    fwrite(line, 1, end, stdout);
+    if (answer.count != 0) {
+        symbolize_print_inside(request->raw, &answer);
+    }
+    fwrite(line + end, 1, size - end, stdout);
+    return true;
+}
+
 static void symbolize_line(struct request *request, const char *line, size_t size)
 {
     static struct symbolize_place place;
     static struct symbolize_answer answer;
     size_t at = 0;
+    if (symbolize_address_line(request, line, size)) {
+        return;
+    }
     bool exact = request->exact_next;
     int number = symbolize_frame_number(line, size);
     bool first = true;
@@ -339,14 +371,16 @@ static int symbolize_argument(const struct sonde__cli_command *command, struct r
     static struct symbolize_place place;
     static struct symbolize_answer answer;
     size_t size = strlen(text);
-    if (!symbolize_scan(text, size, 0, true, &place) || place.end != size) {
-        return sonde__cli_usage_error(command, "not MODULE+0xOFFSET or 0xADDRESS: %s", text);
+    if (!symbolize_scan_address(text, size, &place) &&
+        (!symbolize_scan(text, size, 0, true, &place) || place.end != size)) {
+        return sonde__cli_usage_error(command, "not MODULE+0xOFFSET or [0x]ADDRESS: %s", text);
     }
     if (place.module[0] == '\0' && request->maps.count == 0 && request->modules.file_count == 0 &&
         request->jit_path == NULL) {
         return sonde__cli_usage_error(command, "%s: of which module? --module or --maps says it",
                                       text);
     }
+    request->modules.asked = true;
     ask(request, &place, &answer);
     if (request->json) {
         symbolize_print_json(request->raw, request->printed++ == 0, text, size, &answer);
@@ -532,10 +566,12 @@ const struct sonde__cli_command sonde__cmd_symbolize = {
     .usage = "[OPTION...] ADDRESS...\n[OPTION...] < LOG\n[OPTION...] --report FILE",
     .about = "Names functions, files and lines of addresses, inlined calls included. ADDRESS\n"
              "is MODULE+0xOFFSET, where MODULE is a path, a file name of --module or a\n"
-             "build-id or UUID, or a plain 0xADDRESS with --module or --maps. Offsets are\n"
-             "those of the file, as linked; of a Mach-O also from its header.\n\n"
+             "build-id or UUID, or a file in the working directory; or a plain address with\n"
+             "--module or --maps (hexadecimal, with or without 0x). Offsets are those of the\n"
+             "file, as linked; of a Mach-O also from its header.\n\n"
              "Without ADDRESS standard input is copied to standard output, and what its\n"
-             "addresses are is put behind them in brackets: of any module+0xoffset, of the\n"
+             "addresses are is put behind them in brackets: of any module+0xoffset, of an\n"
+             "address that is a line of its own (with --module), of the\n"
              "logs of sanitizers (by their build-ids, where they have them), of glibc's\n"
              "backtrace_symbols, and of sonde. Apple's crash logs are read whole, as text\n"
              "(.crash) and as JSON (.ips, where each frame gets a member \"sonde\").\n\n"

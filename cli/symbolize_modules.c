@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbolize_modules.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -54,7 +55,7 @@ static bool is_right(const struct sonde__symfile_index_file *index, const char *
     return build_id == NULL || own[0] == '\0' || strcmp(own, build_id) == 0;
 }
 
-static bool try_open(const struct symbolize_modules *modules, struct symbolize_module *module,
+static bool try_open(struct symbolize_modules *modules, struct symbolize_module *module,
                      const char *path, const char *build_id)
 {
     struct sonde__symfile_index_wanted wanted = {.arch = modules->arch};
@@ -69,6 +70,7 @@ static bool try_open(const struct symbolize_modules *modules, struct symbolize_m
                                        SONDE__SYMFILE_INDEX_MADE_OF_SYMBOLS, &wanted,
                                        &module->index, &error) != SONDE_OK) {
         sonde__cli_error(modules->command, "%s: %s", path, error.what);
+        modules->said = true;
         return false;
     }
     if (is_right(&module->index, build_id)) {
@@ -79,6 +81,10 @@ static bool try_open(const struct symbolize_modules *modules, struct symbolize_m
                 "here; names only",
                 path);
         }
+        if (module->index.cut) {
+            sonde__cli_error(modules->command, "%s: cut off: names of what is left of it only",
+                             path);
+        }
         sonde__symindex_tails(&module->index.index, &module->tails);
         module->found = true;
         return true;
@@ -88,7 +94,7 @@ static bool try_open(const struct symbolize_modules *modules, struct symbolize_m
 }
 
 /* FOLDER/ID.sndidx, FOLDER/.build-id/xx/rest.debug, FOLDER/NAME.dSYM. */
-static bool try_folder(const struct symbolize_modules *modules, struct symbolize_module *module,
+static bool try_folder(struct symbolize_modules *modules, struct symbolize_module *module,
                        const char *folder, const char *build_id)
 {
     char path[PATH_BYTES];
@@ -106,7 +112,7 @@ static bool try_folder(const struct symbolize_modules *modules, struct symbolize
            try_open(modules, module, path, build_id);
 }
 
-static bool try_build_id(const struct symbolize_modules *modules, struct symbolize_module *module,
+static bool try_build_id(struct symbolize_modules *modules, struct symbolize_module *module,
                          const char *build_id)
 {
     for (unsigned i = 0; i < modules->symbols->folder_count; i++) {
@@ -122,7 +128,7 @@ static bool try_build_id(const struct symbolize_modules *modules, struct symboli
 }
 
 /* Its index from the folders. */
-static bool try_folders(const struct symbolize_modules *modules, struct symbolize_module *module,
+static bool try_folders(struct symbolize_modules *modules, struct symbolize_module *module,
                         const struct sonde__build_id *id, const char *build_id)
 {
     char text[SONDE__SYMFILE_ID_TEXT];
@@ -154,7 +160,7 @@ static unsigned ids_of(const char *path, struct sonde__symfile_slice *ret_slices
 }
 
 /* A file's index from the folders, by the build-id that the file has; else the file itself. */
-static bool try_file(const struct symbolize_modules *modules, struct symbolize_module *module,
+static bool try_file(struct symbolize_modules *modules, struct symbolize_module *module,
                      const char *path, const char *build_id)
 {
     struct sonde__symfile_slice slices[SONDE__SYMFILE_SLICES_MAX];
@@ -204,7 +210,7 @@ static const char *given_file(const char *given, size_t *ret_name_size)
     return has_name ? equals + 1 : given;
 }
 
-static bool try_fetched(const struct symbolize_modules *modules, struct symbolize_module *module,
+static bool try_fetched(struct symbolize_modules *modules, struct symbolize_module *module,
                         const char *build_id)
 {
     char path[SONDE__SYMFILE_KEPT_PATH];
@@ -237,16 +243,25 @@ static bool find(struct symbolize_modules *modules, struct symbolize_module *mod
                                  : strncmp(given, base_name(name), length) == 0 &&
                                        base_name(name)[length] == '\0';
         /* by its name, or an index by its build-id; without a name the first */
+        if (name[0] == '\0' && i != 0) {
+            break; /* addresses without a module are the first one's */
+        }
         if (name[0] == '\0' || named || (build_id != NULL && strstr(file, ".sndidx") != NULL)) {
             if (try_open(modules, module, file, build_id)) {
                 return true;
+            }
+            if (access(file, R_OK) != 0) {
+                sonde__cli_error(modules->command, "%s: %s", file, strerror(errno));
+                modules->said = true;
             }
         }
     }
     if (build_id != NULL && try_build_id(modules, module, build_id)) {
         return true;
     }
-    return (strchr(name, '/') != NULL && try_file(modules, module, name, build_id)) ||
+    /* what the user names himself may stand in the working directory */
+    bool is_path = strchr(name, '/') != NULL || (modules->asked && name[0] != '\0');
+    return (is_path && try_file(modules, module, name, build_id)) ||
            (build_id != NULL && try_fetched(modules, module, build_id));
 }
 
@@ -297,8 +312,11 @@ struct symbolize_module *symbolize_module(struct symbolize_modules *modules, con
     }
     module->next = modules->opened;
     modules->opened = module;
+    modules->said = false;
     if (!find(modules, module)) {
-        say_absent(modules, name, build_id);
+        if (!modules->said || name[0] != '\0') {
+            say_absent(modules, name, build_id);
+        }
         if (modules->exit_code == SONDE__CLI_OK) {
             modules->exit_code = SONDE__CLI_ABSENT;
         }

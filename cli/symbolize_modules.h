@@ -35,6 +35,8 @@ struct symbolize_modules {
     unsigned opened_count;
     bool named_opened; /* all of --module are */
     bool too_many;
+    bool asked;    /* the module that is looked for now was named by the user, not by a log */
+    bool said;     /* why the last one was not found */
     int exit_code; /* of the first that failed */
 };
 

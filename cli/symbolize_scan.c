@@ -179,3 +179,16 @@ bool symbolize_scan(const char *line, size_t size, size_t from, bool addresses,
     }
     return false;
 }
+
+bool symbolize_scan_address(const char *text, size_t size, struct symbolize_place *ret_place)
+{
+    size_t begin = size > 2 && text[0] == '0' && text[1] == 'x' ? 2 : 0;
+    struct symbolize_place *place = ret_place;
+    if (size == begin || read_hex(text, size, begin, &place->offset) != size) {
+        return false;
+    }
+    place->module[0] = place->symbol[0] = place->build_id[0] = '\0';
+    place->returns = false;
+    place->end = size;
+    return true;
+}

@@ -28,4 +28,7 @@ int symbolize_frame_number(const char *line, size_t size);
 bool symbolize_scan(const char *line, size_t size, size_t from, bool addresses,
                     struct symbolize_place *ret_place);
 
+/* All of the text is one hexadecimal number, with 0x or without: a plain address. */
+bool symbolize_scan_address(const char *text, size_t size, struct symbolize_place *ret_place);
+
 #endif

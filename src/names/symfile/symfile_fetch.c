@@ -2,6 +2,7 @@
 /* Source: debuginfod.h of elfutils 0.179 and later; debuginfod_find_debuginfo(3). */
 #include "symfile_fetch.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #define LIBRARY "libdebuginfod.so.1"
 /* Shorter ids are made by hand, and not of what is in the file. */
 enum { BUILD_ID_BYTES_MIN = 8 };
+enum { SAY_BYTES = 1024 };
 
 struct debuginfod_client; /* the library's */
 
@@ -122,6 +124,7 @@ static bool ask(struct sonde__symfile_fetch *fetch, const struct sonde__build_id
     if (fetch->end != NULL) {
         fetch->end(fetch->ctx);
     }
+    fetch->failure = fd < 0 ? -fd : 0;
     if (fd >= 0) {
         close(fd);
         size = path != NULL ? snprintf(ret_path, SONDE__SYMFILE_KEPT_PATH, "%s", path) : 0;
@@ -154,6 +157,13 @@ bool symfile_fetch(struct sonde__symfile_fetch *fetch, const struct sonde__build
         say(fetch, "the servers of DEBUGINFOD_URLS do not answer: none is asked any more");
     } else if (fetch->too_large) {
         say(fetch, "a debug file of the servers of DEBUGINFOD_URLS is too large: it is left out");
+    } else if (fetch->failure != ENOENT && !fetch->said_failure) { /* that is: they have none */
+        char text[SAY_BYTES];
+        fetch->said_failure = true;
+        snprintf(text, sizeof text,
+                 "DEBUGINFOD_URLS=%s: %s: debug files that it may have are missing", urls,
+                 strerror(fetch->failure));
+        say(fetch, text);
     }
     return false;
 }

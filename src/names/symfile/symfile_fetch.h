@@ -25,7 +25,8 @@ struct sonde__symfile_fetch {
     void (*say)(void *ctx, const char *what);
     void *ctx;
     /* its own */
-    bool loaded, gave_up, too_large, silent;
+    bool loaded, gave_up, too_large, silent, said_failure;
+    int failure; /* errno of the last one that was not fetched */
     uint64_t moved_ns, done;
 };
 

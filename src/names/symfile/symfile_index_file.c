@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base_bytes.h"
 #include "base_status.h"
 #include "mem_heap.h"
 #include "symfile_dwarf.h"
@@ -189,8 +190,8 @@ static bool is_bundle(const char *path)
     return size > 5 && memcmp(path + size - 5, ".dSYM", 5) == 0;
 }
 
-/* Make the index of a program, or take the one that was kept of it. id: null, or of size 0: it is
- * not kept. */
+/* Make the index of a program, or take the one that was kept of it. id: of size 0: it is not kept.
+ */
 static enum sonde_status
 make_or_take(const struct sonde__symfile_options *options, const char *path, bool is_macho,
              const struct sonde__build_id *id, enum sonde__symfile_index_make make,
@@ -212,6 +213,32 @@ make_or_take(const struct sonde__symfile_options *options, const char *path, boo
     return SONDE_OK;
 }
 
+static bool is_archive(const struct sonde__host_file *file)
+{
+    return file->size >= 8 &&
+           (memcmp(file->data, "!<arch>\n", 8) == 0 || memcmp(file->data, "!<thin>\n", 8) == 0);
+}
+
+/* Do an ELF's section headers, which linkers write last, lie behind its end? (gABI, figure 4-3) */
+static bool is_cut(const struct sonde__host_file *file)
+{
+    struct sonde__bytes b;
+    uint64_t table, entry, count;
+    bool is64;
+    if (file->size < 64 || memcmp(file->data, "\177ELF", 4) != 0 ||
+        ((const uint8_t *)file->data)[5] != 1 /* little-endian */) {
+        return false;
+    }
+    is64 = ((const uint8_t *)file->data)[4] == 2;
+    sonde__base_bytes_init(&b, file->data, file->size);
+    (void)sonde__base_bytes_seek(&b, is64 ? 0x28 : 0x20);
+    table = is64 ? sonde__base_bytes_u64(&b) : sonde__base_bytes_u32(&b);
+    (void)sonde__base_bytes_seek(&b, is64 ? 0x3a : 0x2e);
+    entry = sonde__base_bytes_u16(&b);
+    count = sonde__base_bytes_u16(&b);
+    return table != 0 && (table > file->size || entry * count > file->size - table);
+}
+
 enum sonde_status sonde__symfile_index_file_open(const struct sonde__symfile_options *options,
                                                  const char *path,
                                                  enum sonde__symfile_index_make make,
@@ -223,11 +250,20 @@ enum sonde_status sonde__symfile_index_file_open(const struct sonde__symfile_opt
     struct sonde__host_file file = {0};
     struct sonde__build_id id = {0};
     struct sonde__elf elf;
+    enum sonde_status status;
     bool is_macho = is_bundle(path);
     *index = (struct sonde__symfile_index_file){0};
     if (!is_macho) {
         SONDE_TRY(sonde__host_file_map(NULL, path, FILE_BYTES_MAX, &file, ret_error));
+        if (is_archive(&file)) {
+            sonde__host_file_unmap(&file);
+            return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
+                                    "an archive of object files: their addresses are not final "
+                                    "before they are linked",
+                                    NULL, 0, 0);
+        }
         is_macho = sonde__macho_begins(file.data, file.size);
+        index->cut = is_cut(&file);
     }
     if (file.size >= SYMINDEX_MAGIC_BYTES &&
         memcmp(file.data, SYMINDEX_MAGIC, SYMINDEX_MAGIC_BYTES) == 0) {
@@ -244,8 +280,13 @@ enum sonde_status sonde__symfile_index_file_open(const struct sonde__symfile_opt
         return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "not an index file of sonde", NULL, 0,
                                 0);
     }
-    return finish(make_or_take(options, path, is_macho, &id, make, wanted, index, ret_error), index,
-                  ret_error);
+    id.size = index->cut ? 0 : id.size; /* what is made of it is not the whole file's */
+    status = make_or_take(options, path, is_macho, &id, make, wanted, index, ret_error);
+    if (status == SONDE_ABSENT && index->cut) {
+        status = sonde__base_fail(ret_error, SONDE_CORRUPT,
+                                  "cut off: its section headers lie behind its end", NULL, 0, 0);
+    }
+    return finish(status, index, ret_error);
 }
 
 void sonde__symfile_index_file_close(struct sonde__symfile_index_file *index)

@@ -32,6 +32,7 @@ struct sonde__symfile_index_file {
     uint8_t *made;
     size_t size;
     bool separate;     /* made of a separate debug file */
+    bool cut;          /* made of an ELF that ends before its section headers do */
     bool symbols_only; /* made without debug information that is there */
     bool encrypted;    /* made of a Mach-O whose code only the device can read */
 };

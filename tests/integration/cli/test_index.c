@@ -71,7 +71,7 @@ TEST(index_says_what_is_wrong)
         {"$SONDE index $DIR/none", "No such file", 3},
         {"$SONDE index $DIR/made.c", "not an ELF", 6},
         {"$SONDE index --info $DIR/made.so", "not an index file of sonde", 6},
-        {"$SONDE index -o $DIR/none $DIR/made.so", "No such file", 3},
+        {"$SONDE index -o $DIR/made.so/none $DIR/made.so", "Not a directory", 3},
         {"cd $DIR && gcc -g -gz=zlib -shared -o z.so made.c && at=$(readelf -SW z.so | "
          "sed -n 's/.*debug_info *PROGBITS *[0-9a-f]* \\([0-9a-f]*\\).*/\\1/p') && "
          "printf '\\377\\377' | dd of=z.so bs=1 seek=$((0x$at + 30)) conv=notrunc 2>x && "

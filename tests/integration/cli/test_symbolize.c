@@ -291,3 +291,85 @@ TEST_TIMEOUT(symbolize_keeps_what_it_made, 120)
     CHECK_STR(run.err, "");
     test_run_done(&run);
 }
+
+/* addr2line is the other tool that people give addresses to. */
+TEST(symbolize_addresses_as_addr2line_takes_them)
+{
+    static const char *const ways[] = {"$SONDE symbolize -m prog 0x$a",
+                                       "$SONDE symbolize -e prog 0x$a",
+                                       "$SONDE symbolize -e prog $a",
+                                       "$SONDE symbolize --exe=./prog $((0x$a))x",
+                                       "cd / && $SONDE symbolize $DIR/prog+0x$a",
+                                       "$SONDE symbolize prog+0x$a",
+                                       "echo $a | $SONDE symbolize -e prog",
+                                       "echo 0x$a | $SONDE symbolize -m prog",
+                                       "printf '0x%s\r\n' $a | $SONDE symbolize -m prog"};
+    build("cd $DIR && gcc -O1 -g -o prog prog.c");
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        char command[400];
+        bool is_none = strstr(ways[i], "x\"") != NULL || strstr(ways[i], "))x") != NULL;
+        snprintf(command, sizeof command,
+                 "cd $DIR && a=$(nm prog | sed -n 's/^0*\\([0-9a-f]*\\) . leaf$/\\1/p') && "
+                 "addr2line -e prog $a >expected && %s",
+                 ways[i]);
+        struct test_run run = shell(command);
+        if (is_none) {
+            CHECK_EQ(run.status, 2); /* decimal, with a letter behind it */
+        } else {
+            CHECK_EQ(run.status, 0);
+            CHECK_CONTAINS(run.out, "leaf");
+            CHECK_CONTAINS(run.out, "prog.c:");
+        }
+        test_run_done(&run);
+    }
+    /* a log's bare number is not an address of nobody */
+    struct test_run run = shell("cd $DIR && printf '1234\\n' | $SONDE symbolize");
+    CHECK_STR(run.out, "1234\n");
+    test_run_done(&run);
+}
+
+TEST(symbolize_says_what_is_wrong_with_a_file)
+{
+    static const struct {
+        const char *make, *says;
+    } cases[] = {
+        {"rm -f bad", "bad: No such file or directory"},
+        {"gcc -c prog.c && rm -f bad && ar rcs bad prog.o",
+         "bad: an archive of object files: their addresses are not final"},
+        {"head -c 600 prog >bad", "bad: cut off: its section headers lie behind its end"},
+        {"head -c $(($(wc -c <prog) - 100)) prog >bad", "bad: cut off: "},
+        {"echo text >bad", "bad: not an ELF"},
+        {": >bad", "bad: not an ELF"},
+        {"rm bad && mkdir bad", "bad: not a regular file"},
+    };
+    build("cd $DIR && gcc -O1 -g -o prog prog.c");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char command[400];
+        snprintf(command, sizeof command, "cd $DIR && { %s; } && $SONDE symbolize -m bad 0x1234",
+                 cases[i].make);
+        struct test_run run = shell(command);
+        CHECK_CONTAINS(run.err, cases[i].says);
+        test_run_done(&run);
+        if (i != 0 && i + 1 < sizeof cases / sizeof cases[0]) {
+            run = shell("cd $DIR && $SONDE index -o made/here bad");
+            CHECK_CONTAINS(run.err, "bad: ");
+            test_run_done(&run);
+        }
+    }
+    /* the first --module is the one of plain addresses, also when it is not there */
+    struct test_run run = shell("cd $DIR && $SONDE symbolize -m none -m prog 0x1234");
+    CHECK_CONTAINS(run.err, "none: No such file");
+    CHECK_CONTAINS(run.out, "??");
+    test_run_done(&run);
+    run = shell("cd $DIR && $SONDE index -o some/new/folder prog && ls some/new/folder/*.sndidx");
+    CHECK_EQ(run.status, 0);
+    test_run_done(&run);
+    /* nobody listens there */
+    run = shell("cd $DIR && cp prog other && objcopy --strip-all other && "
+                "DEBUGINFOD_URLS=http://127.0.0.1:1 XDG_CACHE_HOME=$DIR $SONDE symbolize "
+                "--no-cache $(readelf -n prog | sed -n 's/.*Build ID: //p')+0x1234");
+    if (strstr(run.err, "libdebuginfod1") == NULL) {
+        CHECK_CONTAINS(run.err, "DEBUGINFOD_URLS=http://127.0.0.1:1: Connection refused");
+    }
+    test_run_done(&run);
+}
