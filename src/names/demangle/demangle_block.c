@@ -11,8 +11,15 @@
  *     ___ZN1C1mEv_block_invoke      block in C::m()
  *     _ZN1n1vE_block_invoke_2       block #2 of the file in n::v
  *     __main_block_invoke.cold.1    block in main [clone .cold.1]
+ *     __14_i_Ctl__direct_block_invoke   block in -[Ctl direct]
+ *
+ * The last one is a method as GCC and GNUstep name it: `_i_` or `_c_`, the class, the category, the
+ * selector, with `_` between them and in the place of each colon. Where that can be read in several
+ * ways (a class or category with `_` in its name), it stays as it is.
  */
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "demangle.h"
@@ -53,6 +60,36 @@ static const char *find_suffix(const char *name)
     return end;
 }
 
+/* "_i_Ctl__direct", "_i_Ctl_Category_take_with_" -> "-[Ctl direct]", "-[Ctl(Category) take:with:]".
+ * A selector with arguments ends with a colon; of one that does each `_` is taken for one. False:
+ * it is none, or several. */
+static bool decode_gnu_method(const char *name, char *buffer)
+{
+    const char *class = name + 3, *category, *selector;
+    size_t length, begin;
+    int used;
+    if ((strncmp(name, "_i_", 3) != 0 && strncmp(name, "_c_", 3) != 0) || *class == '_' ||
+        (category = strchr(class, '_')) == NULL || (selector = strchr(category + 1, '_')) == NULL) {
+        return false;
+    }
+    category++;
+    selector++;
+    length = strlen(selector);
+    if (length == 0 || *selector == '_' ||
+        (*category != '_' && strcspn(selector, "_") + 1 < length)) {
+        return false;
+    }
+    used = snprintf(buffer, SONDE__DEMANGLE_OUTPUT_MAX, "%c[%.*s%s%.*s%s %s]",
+                    name[1] == 'i' ? '-' : '+', (int)(category - 1 - class), class,
+                    *category == '_' ? "" : "(", (int)(selector - 1 - category), category,
+                    *category == '_' ? "" : ")", selector);
+    begin = (size_t)used - length - 1;
+    for (size_t i = begin; selector[length - 1] == '_' && i < begin + length; i++) {
+        buffer[i] = buffer[i] == '_' ? ':' : buffer[i];
+    }
+    return true;
+}
+
 bool sonde__demangle_block(const char *name, char *buffer)
 {
     char outer[SONDE__DEMANGLE_INPUT_MAX + 1], decoded[SONDE__DEMANGLE_OUTPUT_MAX];
@@ -68,10 +105,13 @@ bool sonde__demangle_block(const char *name, char *buffer)
     }
     if (digits(begin) > 0 && (begin[digits(begin)] == '-' || begin[digits(begin)] == '+')) {
         begin += digits(begin);
+    } else if (digits(begin) > 0 && digits(begin) < 5 &&
+               atoi(begin) == (int)(end - begin - (ptrdiff_t)digits(begin))) {
+        begin += digits(begin);
     }
     memcpy(outer, begin, (size_t)(end - begin));
     outer[end - begin] = '\0';
-    if (sonde__demangle_language(outer, decoded)) {
+    if (sonde__demangle_language(outer, decoded) || decode_gnu_method(outer, decoded)) {
         shown = decoded;
     } else if (of_file) {
         return false;

@@ -62,6 +62,16 @@ TEST(blocks_are_named_after_what_they_stand_in)
               "block #2 in main [clone .cold.1]");
     /* a function that bears the suffix itself */
     CHECK_STR(sonde__demangle("__a_block_invoke_block_invoke", buffer), "block in a_block_invoke");
+    /* methods as GCC and GNUstep name them: clang-14 and -19 with both runtimes gave these */
+    CHECK_STR(sonde__demangle("__14_i_Ctl__direct_block_invoke", buffer), "block in -[Ctl direct]");
+    CHECK_STR(sonde__demangle("__18_i_Ctl__take_with__block_invoke_2", buffer),
+              "block #2 in -[Ctl take:with:]");
+    CHECK_STR(sonde__demangle("__16_i_Ctl_Cat_catm__block_invoke", buffer),
+              "block in -[Ctl(Cat) catm:]");
+    CHECK_STR(sonde__demangle("__12_c_Ctl__cls__block_invoke", buffer), "block in +[Ctl cls:]");
+    /* of My_Ctl, or of the category Ctl of My? */
+    CHECK_STR(sonde__demangle("__17_i_My_Ctl__direct_block_invoke", buffer),
+              "block in _i_My_Ctl__direct");
 }
 
 TEST(blocks_of_cpp_functions_are_decoded_whole)
