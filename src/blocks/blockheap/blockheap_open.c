@@ -62,9 +62,12 @@ enum sonde_status sonde__blockheap_open(struct sonde__target *target,
     if (status != SONDE_OK) {
         sonde__blockheap_close(heap);
         return sonde__base_fail(ret_error, status,
-                                status == SONDE_ABSENT ? "it has no blocks: no image of it has the "
-                                                         "classes of a block runtime"
-                                                       : "symbols of blocks",
+                                status == SONDE_ABSENT
+                                    ? "it has no blocks, as far as symbols tell: "
+                                      "no image of it has the classes of a block "
+                                      "runtime; one in a stripped program is not "
+                                      "seen"
+                                    : "symbols of blocks",
                                 NULL, 0, 0);
     }
     *ret_heap = heap;
