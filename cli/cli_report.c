@@ -28,6 +28,17 @@ bool sonde__cli_parse_style(const char *text, enum sonde_style *ret_style)
     return false;
 }
 
+bool sonde__cli_parse_top(const char *text, uint32_t *ret_top)
+{
+    uint64_t top = UINT32_MAX;
+    if (strcmp(text, "all") != 0 &&
+        (!sonde__cli_parse_uint(text, UINT32_MAX - 1, &top) || top == 0)) {
+        return false;
+    }
+    *ret_top = (uint32_t)top;
+    return true;
+}
+
 bool sonde__cli_view_take(struct sonde__cli_args *args, int id, struct sonde__cli_view *view)
 {
     switch (id) {
@@ -52,6 +63,13 @@ bool sonde__cli_view_take(struct sonde__cli_args *args, int id, struct sonde__cl
         }
         args->exit_code = sonde__cli_usage_error(
             args->command, "--style: not sonde, callstack, bs or glibc: %s", args->value);
+        return false;
+    case SONDE__CLI_VIEW_TOP:
+        if (sonde__cli_parse_top(args->value, &view->view.top)) {
+            return true;
+        }
+        args->exit_code = sonde__cli_usage_error(
+            args->command, "--top: not a number of stacks, nor all: %s", args->value);
         return false;
     case SONDE__CLI_VIEW_COLOR:
         if (sonde__cli_parse_color(args->value, &view->color)) {

@@ -17,6 +17,7 @@ enum {
     SONDE__CLI_VIEW_UNFOLDED,
     SONDE__CLI_VIEW_APP_ONLY,
     SONDE__CLI_VIEW_NO_DEMANGLE,
+    SONDE__CLI_VIEW_TOP, /* of commands that show recorded calls, in their own part */
     SONDE__CLI_VIEW_STYLE,
     SONDE__CLI_VIEW_JSON,
     SONDE__CLI_VIEW_COLOR,
@@ -45,6 +46,8 @@ struct sonde__cli_view {
 
 /* "sonde", "callstack", "bs", "glibc". */
 bool sonde__cli_parse_style(const char *text, enum sonde_style *ret_style);
+/* A number of stacks, at least 1, or "all". */
+bool sonde__cli_parse_top(const char *text, uint32_t *ret_top);
 /* Take an option that sonde__cli_next() answered, if it is one of these. False: it is none, or its
  * value is wrong: then that was said, and args->exit_code is not 0. */
 bool sonde__cli_view_take(struct sonde__cli_args *args, int id, struct sonde__cli_view *view);

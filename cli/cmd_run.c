@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "cli_report.h"
 #include "cli_symbols.h"
 #include "cmd.h"
 #include "host_run.h"
@@ -26,6 +27,7 @@ enum {
     OPTION_RECORD,
     OPTION_RAW,
     OPTION_APP_ONLY,
+    OPTION_TOP,
     OPTION_BLOCKS,
     OPTION_BLOCKS_EVERY,
 };
@@ -57,6 +59,8 @@ static const struct sonde__cli_option options[] = {
      "with --record: system calls that PROGRAM makes itself, too (changes its code)"},
     {OPTION_APP_ONLY, "app-only", 0, NULL,
      "with --record: show the program's own frames, and how many of the system are left out"},
+    {OPTION_TOP, "top", 0, "N",
+     "with --record: show the N stacks of each function with the most calls, or all (20)"},
     {OPTION_BLOCKS, "blocks", 'b', NULL,
      "instead of stalls, keep account of the blocks (closures) on the heap, and who made them"},
     {OPTION_BLOCKS_EVERY, "blocks-every", 0, "DUR",
@@ -181,6 +185,7 @@ struct choice {
     const char *list; /* of functions to record */
     enum sonde__cli_color color;
     bool app_only;
+    uint32_t top; /* report_view.h */
     bool raw;
     bool blocks;
     uint64_t blocks_every_ns;
@@ -233,6 +238,9 @@ static bool parse(const struct sonde__cli_command *command, int argc, char **arg
         case OPTION_APP_ONLY:
             chosen->app_only = true;
             break;
+        case OPTION_TOP:
+            right = sonde__cli_parse_top(args.value, &chosen->top);
+            break;
         case OPTION_BLOCKS:
             chosen->blocks = true;
             break;
@@ -281,6 +289,9 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     if (chosen.list == NULL && chosen.app_only) {
         return sonde__cli_usage_error(command, "--app-only is of --record");
     }
+    if (chosen.list == NULL && chosen.top != 0) {
+        return sonde__cli_usage_error(command, "--top is of --record");
+    }
     if (chosen.list == NULL && chosen.raw) {
         return sonde__cli_usage_error(command, "--raw-syscalls is of --record");
     }
@@ -307,8 +318,9 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     o.symbols = &symbols.options;
     o.envp = environ;
     o.probe = sonde__cli_find_probe();
-    if (chosen.list != NULL && (missing = sonde__cli_prepare_record(
-                                    command, chosen.list, chosen.app_only, chosen.raw, &o)) != 0) {
+    if (chosen.list != NULL &&
+        (missing = sonde__cli_prepare_record(command, chosen.list, chosen.app_only, chosen.top,
+                                             chosen.raw, &o)) != 0) {
         return missing;
     }
     if (chosen.blocks &&
@@ -352,7 +364,8 @@ const struct sonde__cli_command sonde__cmd_run = {
              "--timeout is PROGRAM's only.\n"
              "\n"
              "--record LIST: who calls the functions that the file LIST names, one a line, and\n"
-             "how often: each different stack once, with its count, when PROGRAM ends. Calls\n"
+             "how often: each different stack once, with its count, when PROGRAM ends, and so\n"
+             "far on SIGQUIT to the supervisor (--verbose says its pid). Calls\n"
              "are counted exactly, in all threads, from the first constructor on, also of\n"
              "libraries that come later; -[Class selector] and +[Class selector] are methods\n"
              "of Objective-C; syscall:NAME is a system call by no function of that name: by\n"

@@ -48,10 +48,12 @@ static int prepare(const struct sonde__cli_command *command, struct sonde__audit
 }
 
 int sonde__cli_prepare_record(const struct sonde__cli_command *command, const char *list,
-                              bool app_only, bool raw, struct sonde__watch_options *options)
+                              bool app_only, uint32_t top, bool raw,
+                              struct sonde__watch_options *options)
 {
     struct sonde__audit_options from = {.list = list, .raw = raw};
-    const struct sonde__watch_guest guest = {.kind = SONDE__REPORT_CALLS, .app_only = app_only};
+    const struct sonde__watch_guest guest = {
+        .kind = SONDE__REPORT_CALLS, .app_only = app_only, .top = top, .look = sonde__audit_look};
     return prepare(command, &from, &guest, options);
 }
 

@@ -266,16 +266,6 @@ static void say_blinds(const struct sonde__audit *audit, const struct sonde__rec
     }
 }
 
-void sonde__audit_look(void *ctx, const void *memory, bool all, struct sonde__report *report,
-                       void (*say)(void *ctx, const char *line), void *say_ctx)
-{
-    struct sonde__audit *audit = ctx;
-    const struct sonde__record_page *page = memory;
-    if (audit->options.blocks && atomic_load(&page->state) == SONDE__RECORD_RUNS) {
-        read_blocks(audit, memory, all, report, say, say_ctx);
-    }
-}
-
 static void read_calls(struct sonde__audit *audit, const struct sonde__record_page *page,
                        const void *memory, struct sonde__report *report,
                        void (*say)(void *ctx, const char *line), void *ctx)
@@ -315,4 +305,19 @@ void sonde__audit_end(void *ctx, const void *memory, struct sonde__report *repor
         read_calls(audit, page, memory, report, say, say_ctx);
     }
     sonde__audit_page_free(page);
+}
+
+void sonde__audit_look(void *ctx, const void *memory, bool all, struct sonde__report *report,
+                       void (*say)(void *ctx, const char *line), void *say_ctx)
+{
+    struct sonde__audit *audit = ctx;
+    const struct sonde__record_page *page = memory;
+    if (atomic_load(&page->state) != SONDE__RECORD_RUNS) {
+        return;
+    }
+    if (audit->options.blocks) {
+        read_blocks(audit, memory, all, report, say, say_ctx);
+    } else {
+        sonde__audit_end(ctx, memory, report, say, say_ctx);
+    }
 }

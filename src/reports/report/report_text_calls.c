@@ -179,6 +179,41 @@ static void put_missed(struct sonde__report_out *out, const struct sonde__report
     }
 }
 
+static void put_stack_of_calls(struct sonde__report_out *out, const struct sonde__report *report,
+                               const struct entry *entry)
+{
+    if (entry->count == 0) {
+        return;
+    }
+    sonde__report_out_str(out, "  ");
+    put_calls_line(out, entry->count);
+    sonde__report_out_str(out, entry->stack == 0 ? ", stack not kept\n" : "\n");
+    sonde__report_put_stack(out, report, entry->stack, 4);
+    if (entry->is_cut) {
+        sonde__report_out_str(out, "    (cut: to search for the next caller costs too much)\n");
+    }
+}
+
+/* What --top leaves out. */
+static void put_rest(struct sonde__report_out *out, const struct entry *entries, uint32_t count)
+{
+    uint64_t calls = 0;
+    while (count > 0 && entries[count - 1].count == 0) {
+        count--;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        calls += entries[i].count;
+    }
+    if (count > 0) {
+        sonde__report_out_str(out, "  ");
+        put_calls_line(out, calls);
+        sonde__report_out_str(out, " from ");
+        sonde__report_out_dec(out, count);
+        sonde__report_out_str(out, count == 1 ? " more stack (--top=all)\n"
+                                              : " more stacks (--top=all)\n");
+    }
+}
+
 void sonde__report_put_calls(struct sonde__report_out *out, const struct sonde__report *report,
                              const struct sonde__report_view *view)
 {
@@ -192,25 +227,19 @@ void sonde__report_put_calls(struct sonde__report_out *out, const struct sonde__
     }
     struct missed missed = find_missed(report);
     count = arrange(report, entries, view->app_only);
-    for (uint32_t i = 0; i < count && !out->stopped; i++) {
-        if (i == 0 || entries[i].function != entries[i - 1].function) {
-            uint32_t stacks = 0;
-            while (i + stacks < count && entries[i + stacks].function == entries[i].function) {
-                stacks++;
-            }
-            put_function(out, report, &entries[i], stacks, view->app_only);
-            put_missed(out, report, missed, entries[i].function);
+    uint32_t top = view->top != 0 ? view->top : SONDE__REPORT_TOP;
+    for (uint32_t i = 0, stacks = 0; i < count && !out->stopped; i += stacks) {
+        for (stacks = 0;
+             i + stacks < count && entries[i + stacks].function == entries[i].function;) {
+            stacks++;
         }
-        if (entries[i].count == 0) {
-            continue;
+        uint32_t shown = stacks < top ? stacks : top;
+        put_function(out, report, &entries[i], stacks, view->app_only);
+        put_missed(out, report, missed, entries[i].function);
+        for (uint32_t k = 0; k < shown && !out->stopped; k++) {
+            put_stack_of_calls(out, report, &entries[i + k]);
         }
-        sonde__report_out_str(out, "  ");
-        put_calls_line(out, entries[i].count);
-        sonde__report_out_str(out, entries[i].stack == 0 ? ", stack not kept\n" : "\n");
-        sonde__report_put_stack(out, report, entries[i].stack, 4);
-        if (entries[i].is_cut) {
-            sonde__report_out_str(out, "    (cut: to search for the next caller costs too much)\n");
-        }
+        put_rest(out, &entries[i + shown], stacks - shown);
     }
     sonde__mem_free(entries);
 }

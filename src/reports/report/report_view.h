@@ -19,9 +19,14 @@ struct sonde__report_view {
     bool physical_only;   /* no inlined calls, files and lines */
     bool app_only;        /* of stacks the program's own frames; the others counted, in text */
     bool unfolded;        /* each thread with its own stack, also where several have the same */
+    uint32_t top;         /* stacks of each recorded function in text, those with the most calls; 0:
+                             SONDE__REPORT_TOP; UINT32_MAX: all */
     uint32_t stall_first; /* stalls that were before the model's first */
     const struct sonde__report_loss *loss; /* what the reader could not keep, or null */
 };
+
+/* A text that people read to its end. */
+#define SONDE__REPORT_TOP 20u
 
 /* Frames that one view shows of one stack; a longer one says how many are not shown. Documented
  * stacks are far shorter: captures keep some thousand frames. */

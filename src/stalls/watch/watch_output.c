@@ -364,8 +364,8 @@ static void say_line(void *ctx, const char *line)
 void sonde__watch_output_guest(struct sonde__watch_output *output, const void *memory)
 {
     const struct sonde__watch_guest *guest = output->options->guest;
-    const struct sonde__report_view view = {.color = output->options->color,
-                                            .app_only = guest->app_only};
+    const struct sonde__report_view view = {
+        .color = output->options->color, .app_only = guest->app_only, .top = guest->top};
     const struct sonde__report_sink to_stderr = {write_stderr, output};
     uint32_t first = sonde__report_heap_blocks_count(output->report);
     guest->end(guest->ctx, memory, output->report, say_line, output);
@@ -374,12 +374,34 @@ void sonde__watch_output_guest(struct sonde__watch_output *output, const void *m
     flush_report(output);
 }
 
+/* Recorded calls so far, as text only: in the report each stands once, when the program ends. */
+static void show_calls(struct sonde__watch_output *output, const void *memory)
+{
+    const struct sonde__watch_guest *guest = output->options->guest;
+    const struct sonde__report_view view = {
+        .color = output->options->color, .app_only = guest->app_only, .top = guest->top};
+    const struct sonde__report_sink to_stderr = {write_stderr, output};
+    struct sonde__report *report;
+    if (sonde__report_create(&report) != SONDE_OK) {
+        return;
+    }
+    sonde__report_set_header(report, &output->header);
+    sonde__watch_say(output, "so far:");
+    guest->look(guest->ctx, memory, true, report, say_line, output);
+    sonde__report_text_calls(report, &view, to_stderr);
+    sonde__report_destroy(report);
+}
+
 void sonde__watch_output_look(struct sonde__watch_output *output, const void *memory, bool all)
 {
     const struct sonde__watch_guest *guest = output->options->guest;
     const struct sonde__report_view view = {.color = output->options->color};
     const struct sonde__report_sink to_stderr = {write_stderr, output};
     uint32_t first = sonde__report_heap_blocks_count(output->report);
+    if (guest->kind == SONDE__REPORT_CALLS) {
+        show_calls(output, memory);
+        return;
+    }
     guest->look(guest->ctx, memory, all, output->report, say_line, output);
     sonde__report_text_heap_blocks(output->report, first, &view, to_stderr);
     flush_report(output);

@@ -43,6 +43,7 @@ struct sonde__watch_guest {
     uint64_t size; /* bytes, zeroed */
     uint32_t kind; /* of the report: enum sonde__report_kind */
     bool app_only; /* of the text: report_view.h */
+    uint32_t top;  /* likewise */
     void *ctx;
     void (*begin)(void *ctx, void *memory); /* before the program starts */
     /* when it has ended. `say`: one line for people */

@@ -73,6 +73,31 @@ TEST(made_program_without_cfi)
     test_run_done(&run);
 }
 
+/* Of some thousand stacks the text has those with the most calls; --top=all has all. */
+TEST(text_of_many_stacks)
+{
+    const char *program[] = {program_built("record/no_cfi"), "20000", NULL};
+    struct test_run run = record("getppid\n", program);
+    unsigned long stacks = number_before(run.err, " different stacks");
+    CHECK(stacks > 100);
+    CHECK_EQ(number_before(run.err, " more stacks (--top=all)"), stacks - 20);
+    CHECK(run.err_size < 400000);
+    const char *three[] = {program_sonde(), "show", "--top", "3", report, NULL};
+    const char *all[] = {program_sonde(), "show", "--top=all", report, NULL};
+    const char *wrong[] = {program_sonde(), "show", "--top", "0", report, NULL};
+    struct test_run shown = test_run(three, NULL, NULL, 60);
+    CHECK_EQ(number_before(shown.out, " more stacks (--top=all)"), stacks - 3);
+    test_run_done(&shown);
+    shown = test_run(all, NULL, NULL, 60);
+    CHECK(strstr(shown.out, " more stack") == NULL);
+    CHECK(shown.out_size > 20 * run.err_size);
+    test_run_done(&shown);
+    shown = test_run(wrong, NULL, NULL, 60);
+    CHECK_EQ(shown.status, 2);
+    test_run_done(&shown);
+    test_run_done(&run);
+}
+
 /* The interpreter of Java has no CFI. */
 TEST(java_interpreted)
 {

@@ -71,3 +71,26 @@ TEST(counts_outlive_the_supervisor)
         test_run_done(&run);
     }
 }
+
+/* Counts are printed while the program runs, and it goes on. */
+TEST(counts_so_far_on_sigquit)
+{
+    static const char text[] =
+        "cd %s; rm -f go err; mkfifo go; "
+        "%s run -v --record list -- perl -e '"
+        "for (1..3) { getppid() } open(F, q(<), q(go)); <F>; for (1..4) { getppid() }' 2>err & "
+        "run=$!; "
+        "while ! grep -q 'watches process' err; do sleep 0.02; done; "
+        "until grep -q '^getppid  3 calls' err; do "
+        "kill -QUIT $(sed -n 's/.*supervisor \\([0-9]*\\) watches.*/\\1/p' err | head -1); "
+        "sleep 0.3; done; "
+        "echo > go; wait $run; echo status $?; cat err";
+    char script[2048];
+    make_list("getppid\n");
+    snprintf(script, sizeof script, text, test_folder(), program_sonde());
+    struct test_run run = run_shell(script);
+    CHECK_CONTAINS(run.out, "status 0\n");
+    CHECK_CONTAINS(run.out, "\ngetppid  3 calls from 1 stack\n");
+    CHECK_CONTAINS(run.out, "\ngetppid  7 calls from ");
+    test_run_done(&run);
+}
