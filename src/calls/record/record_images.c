@@ -29,9 +29,9 @@ static uint32_t index_of(const struct sonde__image_set *set,
     return i;
 }
 
-static void note_closed(struct sonde__record_image *noted, const struct sonde__depot *depot)
+static void note_closed(struct sonde__record_image *noted, struct sonde__depot *depot)
 {
-    atomic_store_explicit(&noted->closed_node, sonde__depot_next(depot), memory_order_release);
+    atomic_store_explicit(&noted->closed_node, sonde__depot_part(depot), memory_order_release);
 }
 
 static uint32_t close_gone(struct sonde__record_images *known, struct sonde__depot *depot,

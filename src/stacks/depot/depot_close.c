@@ -20,12 +20,16 @@ static uint32_t close_nodes(struct sonde__depot *depot, uint32_t from, uint32_t 
     uint32_t count = 0;
     for (uint32_t id = from; id < to; id++) {
         struct sonde__depot_node *node = &depot->nodes[id];
+        uint32_t caller = __atomic_load_n(&node->caller, __ATOMIC_RELAXED);
         uint64_t frame = __atomic_load_n(&node->frame, __ATOMIC_RELAXED);
+        if (caller == SONDE__DEPOT_NONE) {
+            continue; /* nobody's, or being written */
+        }
         if ((frame & SONDE__DEPOT_CLOSED) == 0 &&
-            (sonde__depot_is_closed(depot, __atomic_load_n(&node->caller, __ATOMIC_RELAXED)) ||
-             !is_kept_frame(frame, is_kept, ctx))) {
-            __atomic_store_n(&node->frame, frame | SONDE__DEPOT_CLOSED, __ATOMIC_RELAXED);
-            count++;
+            (sonde__depot_is_closed(depot, caller) || !is_kept_frame(frame, is_kept, ctx))) {
+            /* fails where the node is being written for another frame: that one is newer */
+            count += __atomic_compare_exchange_n(&node->frame, &frame, frame | SONDE__DEPOT_CLOSED,
+                                                 false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
         }
     }
     return count;

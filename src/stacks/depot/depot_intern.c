@@ -79,9 +79,31 @@ static uint32_t find_old(struct sonde__depot *depot, uint32_t level, const struc
     }
 }
 
-static uint32_t take_node(struct sonde__depot *depot, const struct key *key)
+static bool is_label_node(const struct sonde__depot *depot, uint32_t id)
 {
-    bool is_label = (key->frame & SONDE__DEPOT_LABEL) != 0;
+    return (__atomic_load_n(&depot->nodes[id].frame, __ATOMIC_RELAXED) & SONDE__DEPOT_LABEL) != 0;
+}
+
+/* A node that another thread, or this one, took for nothing. A caller stays older than what it
+ * calls. NONE: there is none that fits. */
+static uint32_t take_spare(struct sonde__depot *depot, const struct key *key, bool is_label)
+{
+    for (unsigned i = 0; i < SONDE__DEPOT_SPARES; i++) {
+        uint32_t id = __atomic_load_n(&depot->spares[i], __ATOMIC_ACQUIRE);
+        bool fits = id != SONDE__DEPOT_NONE && is_label_node(depot, id) == is_label &&
+                    (is_label || (id > key->caller &&
+                                  id >= __atomic_load_n(&depot->spares_from, __ATOMIC_ACQUIRE)));
+        if (fits && __atomic_compare_exchange_n(&depot->spares[i], &id, SONDE__DEPOT_NONE, false,
+                                                __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+            __atomic_fetch_sub(&depot->wasted, 1, __ATOMIC_RELAXED);
+            return id;
+        }
+    }
+    return SONDE__DEPOT_NONE;
+}
+
+static uint32_t take_new(struct sonde__depot *depot, bool is_label)
+{
     uint64_t taken = __atomic_load_n(&depot->taken, __ATOMIC_RELAXED);
     do {
         if ((uint32_t)taken + (taken >> 32) >= depot->capacity) {
@@ -90,7 +112,17 @@ static uint32_t take_node(struct sonde__depot *depot, const struct key *key)
     } while (!__atomic_compare_exchange_n(&depot->taken, &taken,
                                           taken + (is_label ? (uint64_t)1 << 32 : 1), true,
                                           __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
-    uint32_t id = is_label ? depot->capacity - 1 - (uint32_t)(taken >> 32) : (uint32_t)taken;
+    return is_label ? depot->capacity - 1 - (uint32_t)(taken >> 32) : (uint32_t)taken;
+}
+
+static uint32_t take_node(struct sonde__depot *depot, const struct key *key)
+{
+    bool is_label = (key->frame & SONDE__DEPOT_LABEL) != 0;
+    uint32_t id = take_spare(depot, key, is_label);
+    id = id != SONDE__DEPOT_NONE ? id : take_new(depot, is_label);
+    if (id == SONDE__DEPOT_NONE) {
+        return id;
+    }
     struct sonde__depot_node *node = &depot->nodes[id];
     __atomic_store_n(&node->caller, key->caller, __ATOMIC_RELAXED);
     __atomic_store_n(&node->frame, key->frame, __ATOMIC_RELAXED);
@@ -110,6 +142,8 @@ static void give_up(struct sonde__depot *depot, uint32_t id)
     if (id != SONDE__DEPOT_NONE) {
         __atomic_store_n(&depot->nodes[id].caller, SONDE__DEPOT_NONE, __ATOMIC_RELAXED);
         __atomic_fetch_add(&depot->wasted, 1, __ATOMIC_RELAXED);
+        /* what stood there is of no use any more: it is the older one */
+        (void)__atomic_exchange_n(&depot->spares[id % SONDE__DEPOT_SPARES], id, __ATOMIC_ACQ_REL);
     }
 }
 

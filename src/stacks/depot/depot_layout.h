@@ -10,6 +10,7 @@
 enum {
     SONDE__DEPOT_LEVEL_BITS = 8, /* slots of the first table, as a power of two */
     SONDE__DEPOT_LEVELS = 18,
+    SONDE__DEPOT_SPARES = 8, /* threads that lose a race at one moment, about */
     /* A view's: what may be written by anybody must be read in bounded time. Recorded stacks have
      * at most a quarter of it. */
     SONDE__DEPOT_VIEW_DEPTH = 1024,
@@ -34,6 +35,10 @@ struct sonde__depot {
     uint32_t wasted;
     uint32_t depth_max; /* nodes of a stack; more of somebody else's memory are no stack */
     uint64_t dropped;
+    /* Nodes that were taken for nothing, to be taken again; 0: none. One that is older than an
+     * unloaded image (below spares_from) is not: its id would say that it is of that image. */
+    uint32_t spares[SONDE__DEPOT_SPARES];
+    uint32_t spares_from;
     struct sonde__depot_node *nodes;
     uint32_t *slots[SONDE__DEPOT_LEVELS];
 };

@@ -79,6 +79,13 @@ uint32_t sonde__depot_next(const struct sonde__depot *depot)
     return sonde__depot_taken(depot).next;
 }
 
+uint32_t sonde__depot_part(struct sonde__depot *depot)
+{
+    uint32_t next = sonde__depot_next(depot);
+    __atomic_store_n(&depot->spares_from, next, __ATOMIC_RELEASE);
+    return next;
+}
+
 struct sonde__depot_stat sonde__depot_stat(const struct sonde__depot *depot)
 {
     struct sonde__depot_taken taken = sonde__depot_taken(depot);
