@@ -28,6 +28,7 @@ enum {
     OPTION_RAW,
     OPTION_APP_ONLY,
     OPTION_TOP,
+    OPTION_KEEP_GOING,
     OPTION_BLOCKS,
     OPTION_BLOCKS_EVERY,
 };
@@ -59,6 +60,8 @@ static const struct sonde__cli_option options[] = {
      "with --record: system calls that PROGRAM makes itself, too (changes its code)"},
     {OPTION_APP_ONLY, "app-only", 0, NULL,
      "with --record: show the program's own frames, and how many of the system are left out"},
+    {OPTION_KEEP_GOING, "keep-going", 'k', NULL,
+     "with --record: leave out lines of LIST that are no names, and say which"},
     {OPTION_TOP, "top", 0, "N",
      "with --record: show the N stacks of each function with the most calls, or all (20)"},
     {OPTION_BLOCKS, "blocks", 'b', NULL,
@@ -187,6 +190,7 @@ struct choice {
     bool app_only;
     uint32_t top; /* report_view.h */
     bool raw;
+    bool keep_going;
     bool blocks;
     uint64_t blocks_every_ns;
 };
@@ -237,6 +241,9 @@ static bool parse(const struct sonde__cli_command *command, int argc, char **arg
             break;
         case OPTION_APP_ONLY:
             chosen->app_only = true;
+            break;
+        case OPTION_KEEP_GOING:
+            chosen->keep_going = true;
             break;
         case OPTION_TOP:
             right = sonde__cli_parse_top(args.value, &chosen->top);
@@ -289,6 +296,9 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     if (chosen.list == NULL && chosen.app_only) {
         return sonde__cli_usage_error(command, "--app-only is of --record");
     }
+    if (chosen.list == NULL && chosen.keep_going) {
+        return sonde__cli_usage_error(command, "--keep-going is of --record");
+    }
     if (chosen.list == NULL && chosen.top != 0) {
         return sonde__cli_usage_error(command, "--top is of --record");
     }
@@ -320,7 +330,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     o.probe = sonde__cli_find_probe();
     if (chosen.list != NULL &&
         (missing = sonde__cli_prepare_record(command, chosen.list, chosen.app_only, chosen.top,
-                                             chosen.raw, &o)) != 0) {
+                                             chosen.raw, chosen.keep_going, &o)) != 0) {
         return missing;
     }
     if (chosen.blocks &&

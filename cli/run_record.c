@@ -6,6 +6,11 @@
 #include "host_run.h"
 #include "watch_program.h"
 
+static void say_line(void *ctx, const char *line)
+{
+    sonde__cli_error(ctx, "%s", line);
+}
+
 static int prepare(const struct sonde__cli_command *command, struct sonde__audit_options *from,
                    const struct sonde__watch_guest *as, struct sonde__watch_options *options)
 {
@@ -23,6 +28,8 @@ static int prepare(const struct sonde__cli_command *command, struct sonde__audit
     from->envp = options->envp;
     from->symbols = options->symbols;
     from->blinds = options->verbose;
+    from->say = say_line;
+    from->say_ctx = (void *)(uintptr_t)command;
     if (library == NULL) {
         sonde__cli_error(command, "libsonde-record.so was not found beside sonde");
         return 125;
@@ -48,10 +55,10 @@ static int prepare(const struct sonde__cli_command *command, struct sonde__audit
 }
 
 int sonde__cli_prepare_record(const struct sonde__cli_command *command, const char *list,
-                              bool app_only, uint32_t top, bool raw,
+                              bool app_only, uint32_t top, bool raw, bool keep_going,
                               struct sonde__watch_options *options)
 {
-    struct sonde__audit_options from = {.list = list, .raw = raw};
+    struct sonde__audit_options from = {.list = list, .raw = raw, .keep_going = keep_going};
     const struct sonde__watch_guest guest = {
         .kind = SONDE__REPORT_CALLS, .app_only = app_only, .top = top, .look = sonde__audit_look};
     return prepare(command, &from, &guest, options);

@@ -9,7 +9,7 @@
 /* list: path. Fills probe and guest of `options`, whose argv, envp, verbose and symbols are set.
  * Returns 0, or the exit status after it has said what is wrong. */
 int sonde__cli_prepare_record(const struct sonde__cli_command *command, const char *list,
-                              bool app_only, uint32_t top, bool raw,
+                              bool app_only, uint32_t top, bool raw, bool keep_going,
                               struct sonde__watch_options *options);
 
 /* Fills `options` so that the program runs with a registry of its blocks, looked at each period_ns

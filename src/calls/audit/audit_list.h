@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A list of functions: one name a line, of a symbol, of a method of Objective-C
  * ("-[Class selector]", "+[Class selector]") or of a system call ("syscall:openat"), which is then
- * recorded where no function of its own stands for it; # begins a comment. Context: any thread;
+ * recorded where no function of its own stands for it; # begins a comment. A symbol may have a
+ * version ("realpath@GLIBC_2.3"), or be a pattern (audit_expand.h). Context: any thread;
  * sans I/O. */
 #ifndef SONDE_AUDIT_LIST_H
 #define SONDE_AUDIT_LIST_H
@@ -17,18 +18,31 @@
 #define SONDE__AUDIT_NAME_MAX   240u
 #define SONDE__AUDIT_METHOD_MAX 240u
 
+/* Bytes of a line's text that are looked at; a longer one is no name. */
+#define SONDE__AUDIT_LINE_MAX 1000u
+
 struct sonde__audit_list {
     const char *names[SONDE__RECORD_FUNCTIONS];
+    const char *versions[SONDE__RECORD_FUNCTIONS]; /* that was asked for; null: any */
     uint32_t count;
 };
 
-/* text: NUL-terminated, is cut into the names, which point into it. A name that stands twice is
- * taken once. Returns OK | CORRUPT (a line is no name; ret_error->at is its number, from 1) | LIMIT
- * (too many) | ABSENT (none). */
-SONDE_NODISCARD enum sonde_status sonde__audit_list_parse(char *text,
-                                                          struct sonde__audit_list *ret_list,
-                                                          struct sonde_error *ret_error);
+/* Is told of each line that is no name, which is left out: its number, from 1, and the column, from
+ * 1, with what was expected there. */
+struct sonde__audit_list_flaws {
+    void (*each)(void *ctx, uint64_t line, const char *what);
+    void *ctx;
+};
 
+/* text: NUL-terminated, is cut into the names, which point into it. A name that stands twice is
+ * taken once. flaws: null: the first line that is no name ends it. Returns OK | CORRUPT (a line is
+ * no name; ret_error->at is its number) | LIMIT (too many) | ABSENT (none). */
+SONDE_NODISCARD enum sonde_status
+sonde__audit_list_parse(char *text, const struct sonde__audit_list_flaws *flaws,
+                        struct sonde__audit_list *ret_list, struct sonde_error *ret_error);
+
+/* Does it stand for several names, or for one as people write it? */
+bool sonde__audit_list_is_pattern(const char *text);
 bool sonde__audit_list_has(const struct sonde__audit_list *list, const char *name);
 bool sonde__audit_list_has_methods(const struct sonde__audit_list *list);
 

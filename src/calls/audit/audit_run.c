@@ -8,6 +8,7 @@
 #include "arch_syscall.h"
 #include "audit_alias.h"
 #include "audit_blocks.h"
+#include "audit_expand.h"
 #include "audit_libraries.h"
 #include "audit_list.h"
 #include "audit_missed.h"
@@ -22,12 +23,13 @@
 #include "record_page.h"
 #include "registry_call.h"
 
-enum { LIST_BYTES = 262144, ALIAS_BYTES = 65536 };
+enum { LIST_BYTES = 262144, ALIAS_BYTES = 65536, EXPANDED_BYTES = 131072 };
 
 struct sonde__audit {
     struct sonde__audit_options options;
     char text[LIST_BYTES];
     char alias_text[ALIAS_BYTES];
+    char expanded_text[EXPANDED_BYTES];
     char number_text[SONDE__ARCH_SYSCALLS * 64];
     struct sonde__audit_list list; /* the file's names, then other names of the same functions */
     uint32_t listed;
@@ -35,6 +37,15 @@ struct sonde__audit {
     bool is_syscall_listed;
     struct sonde__audit_blocks blocks;
 };
+
+static void say_flaw(void *ctx, uint64_t line, const char *what)
+{
+    const struct sonde__audit *audit = ctx;
+    char text[512];
+    snprintf(text, sizeof text, "%.200s:%llu: %.280s", audit->options.list,
+             (unsigned long long)line, what);
+    audit->options.say(audit->options.say_ctx, text);
+}
 
 static enum sonde_status read_list(struct sonde__audit *audit, struct sonde_error *ret_error)
 {
@@ -50,7 +61,9 @@ static enum sonde_status read_list(struct sonde__audit *audit, struct sonde_erro
     if (memchr(audit->text, '\0', size) != NULL) {
         return sonde__base_fail(ret_error, SONDE_CORRUPT, "not a text file", NULL, 0, 0);
     }
-    return sonde__audit_list_parse(audit->text, &audit->list, ret_error);
+    const struct sonde__audit_list_flaws flaws = {say_flaw, audit};
+    return sonde__audit_list_parse(audit->text, audit->options.keep_going ? &flaws : NULL,
+                                   &audit->list, ret_error);
 }
 
 /* What is listed as a function is meant as a system call, too, where there is one of that name. */
@@ -65,6 +78,7 @@ static void add_numbers(struct sonde__audit *audit)
             sonde__audit_list_has(list, name) || list->count == SONDE__RECORD_FUNCTIONS) {
             continue;
         }
+        list->versions[list->count] = NULL;
         list->names[list->count++] = memcpy(text, name, (size_t)size);
         text += size;
     }
@@ -90,17 +104,32 @@ static void add_syscall(struct sonde__audit *audit)
     }
 }
 
-/* Other names of what is listed: they count under their own. Where the loader does not tell what
- * the program starts with, they count as the listed function. */
-static void add_other_names(struct sonde__audit *audit)
+/* What patterns stand for, then system calls by number, then other names of what is listed: they
+ * count under their own. Where the loader does not tell what the program starts with, they count as
+ * the listed function. */
+static enum sonde_status add_names(struct sonde__audit *audit, struct sonde_error *ret_error)
 {
+    enum sonde_status status = SONDE_OK;
     struct sonde__audit_libraries libraries;
-    if (!audit->options.blocks &&
-        sonde__audit_libraries_open(audit->options.program, audit->options.envp, &libraries)) {
-        sonde__audit_add_aliases(&libraries, &audit->list, audit->alias_text,
-                                 sizeof audit->alias_text);
-        sonde__audit_libraries_close(&libraries);
+    if (audit->options.blocks) {
+        return SONDE_OK;
     }
+    (void)sonde__audit_libraries_open(audit->options.program, audit->options.envp, &libraries);
+    status = sonde__audit_expand(&libraries, &audit->list, audit->expanded_text,
+                                 sizeof audit->expanded_text, audit->options.say,
+                                 audit->options.say_ctx, ret_error);
+    if (audit->options.raw) {
+        add_numbers(audit);
+    }
+    audit->listed = audit->list.count;
+    add_syscall(audit);
+    sonde__audit_add_aliases(&libraries, &audit->list, audit->alias_text, sizeof audit->alias_text);
+    sonde__audit_libraries_close(&libraries);
+    if (status == SONDE_OK && audit->listed == 0) {
+        status =
+            sonde__base_fail(ret_error, SONDE_ABSENT, "no function is named in it", NULL, 0, 0);
+    }
+    return status;
 }
 
 enum sonde_status sonde__audit_create(const struct sonde__audit_options *options,
@@ -114,13 +143,10 @@ enum sonde_status sonde__audit_create(const struct sonde__audit_options *options
     audit->options = *options;
     enum sonde_status status = read_list(audit, ret_error);
     if (status == SONDE_OK) {
-        if (options->raw) {
-            add_numbers(audit);
-        }
         audit->listed = audit->list.count;
-        add_syscall(audit);
-        add_other_names(audit);
-    } else {
+        status = add_names(audit, ret_error);
+    }
+    if (status != SONDE_OK) {
         sonde__mem_free(audit);
         return status;
     }
@@ -190,6 +216,14 @@ static void say_totals(const struct sonde__audit *audit, const struct sonde__aud
             sonde__base_plural(totals->cut), (unsigned long long)totals->cut,
             sonde__base_plural(totals->cut), totals->cut == 1 ? "s" : "");
         say(ctx, line);
+    }
+    for (uint32_t i = 0; i < audit->listed; i++) {
+        if (audit->list.versions[i] != NULL) {
+            snprintf(line, sizeof line,
+                     "%.90s: versions are not told apart: calls of all of them are counted",
+                     audit->list.names[i]);
+            say(ctx, line);
+        }
     }
     if (totals->images_lost != 0) {
         snprintf(line, sizeof line, "%u image%s not noted: %s frames have no names",

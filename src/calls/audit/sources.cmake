@@ -1,6 +1,7 @@
 set(sources
     audit_alias.c
     audit_blocks.c
+    audit_expand.c
     audit_libraries.c
     audit_list.c
     audit_missed.c

@@ -131,7 +131,8 @@ TEST(a_bad_list_is_refused)
     snprintf(report, sizeof report, "%s/report", test_folder());
     struct test_run run = record("getenv\n\nnot a name\n", "/bin/true", report, NULL);
     CHECK_EQ(run.status, 125);
-    CHECK_CONTAINS(run.err, "list:3: not the name of a function: not a name");
+    CHECK_CONTAINS(run.err,
+                   "list:3: column 4: expected a letter, a digit, _ $ . * or ?: not a name");
     test_run_done(&run);
     run = record("# nothing\n", "/bin/true", report, NULL);
     CHECK_EQ(run.status, 125);

@@ -17,7 +17,7 @@ static enum sonde_status parse(const char *text)
     static char copy[32768];
     CHECK(strlen(text) < sizeof copy);
     strcpy(copy, text);
-    return sonde__audit_list_parse(copy, &list, &error);
+    return sonde__audit_list_parse(copy, NULL, &list, &error);
 }
 
 TEST(names_comments_and_spaces)
@@ -38,8 +38,8 @@ TEST(names_comments_and_spaces)
 TEST(what_is_no_name_is_said_with_its_line)
 {
     static const char *const bad[] = {"1st",   "two words", "a,b",     "a-b",    "-[A b",
-                                      "[A b]", "a\x80",     "*",       "a(int)", "-[A b c]",
-                                      "\x01",  "a b # c",   "+[A b]c", "/bin/x", "a@b"};
+                                      "[A b]", "a\x80",     "a;",      "a/b",    "-[A b c]",
+                                      "\x01",  "a b # c",   "+[A b]c", "/bin/x", "@b"};
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         char text[128];
         snprintf(text, sizeof text, "getenv\n# c\n%s\nopen\n", bad[i]);
@@ -48,6 +48,65 @@ TEST(what_is_no_name_is_said_with_its_line)
     }
     CHECK_EQ(parse(""), SONDE_ABSENT);
     CHECK_EQ(parse("\n\n#\n  \n"), SONDE_ABSENT);
+}
+
+/* One blank before each. */
+TEST(columns_and_what_was_expected)
+{
+    static const struct {
+        const char *line, *what;
+    } flaws[] = {
+        {" 1st", "column 2: expected the name of a function: 1st"},
+        {"\ttwo words", "column 5: expected a letter, a digit, _ $ . * or ?: two words"},
+        {"-[A b", "column 1: expected -[Class selector] or +[Class selector]: -[A b"},
+        {"syscall:foo", "column 9: no system call of this name here: syscall:foo"},
+        {"a@b@c", "column 2: expected a letter"},
+        {"ns::f(int);", "column 11: expected a character of a C++ name, * or ?"},
+    };
+    for (unsigned i = 0; i < sizeof flaws / sizeof flaws[0]; i++) {
+        CHECK_EQ(parse(flaws[i].line), SONDE_CORRUPT);
+        CHECK_CONTAINS(error.what, flaws[i].what);
+        CHECK_EQ(error.at, 1);
+    }
+}
+
+static void ignore_flaw(void *ctx, uint64_t line, const char *what)
+{
+    (void)ctx, (void)line, (void)what;
+}
+
+static void count_flaw(void *ctx, uint64_t line, const char *what)
+{
+    CHECK(line == 2 || line == 4);
+    CHECK(strncmp(what, "column ", 7) == 0);
+    ++*(int *)ctx;
+}
+
+TEST(wrong_lines_are_left_out_where_that_is_wished)
+{
+    char text[] = "getenv\n1st\nopen\na b\nclose\n";
+    int count = 0;
+    const struct sonde__audit_list_flaws flaws = {count_flaw, &count};
+    CHECK_OK(sonde__audit_list_parse(text, &flaws, &list, &error));
+    CHECK_EQ(list.count, 3);
+    CHECK_EQ(count, 2);
+    char none[] = "x y\n";
+    const struct sonde__audit_list_flaws ignored = {ignore_flaw, NULL};
+    CHECK_EQ(sonde__audit_list_parse(none, &ignored, &list, &error), SONDE_ABSENT);
+}
+
+TEST(versions_and_patterns)
+{
+    CHECK_OK(parse("realpath@GLIBC_2.3\nglob@@GLIBC_2.27 # c\nSSL_*\nns::f(int, char)\nf?\nopen"));
+    CHECK_EQ(list.count, 6);
+    CHECK_STR(list.names[0], "realpath");
+    CHECK_STR(list.versions[0], "GLIBC_2.3");
+    CHECK_STR(list.names[1], "glob");
+    CHECK_STR(list.versions[1], "GLIBC_2.27");
+    for (uint32_t i = 2; i < list.count; i++) {
+        CHECK(list.versions[i] == NULL);
+        CHECK_EQ(sonde__audit_list_is_pattern(list.names[i]), i < 5);
+    }
 }
 
 TEST(system_calls)
