@@ -283,7 +283,10 @@ enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker)
         return SONDE__STEP_ON;
     }
     if (!frame->fp_known) {
-        return sonde__step_end(walker, SONDE_END_NO_REGISTERS, frame->pc);
+        /* not read; or read, and lost in a frame further in: then it is no help here */
+        bool is_read = sonde__regs_known(&walker->walk->regs, sonde__arch_fp(walker->arch));
+        return sonde__step_end(walker, is_read ? SONDE_END_NO_RULE : SONDE_END_NO_REGISTERS,
+                               frame->pc);
     }
     if ((frame->fp & 7) != 0 || frame->fp < frame->sp ||
         !sonde__reader_word(walker->reader, frame->fp, &fp) ||
