@@ -47,7 +47,7 @@ struct request {
     struct heap_view view;
     struct sonde__blockheap_graph graph;
     struct holder *holders;
-    size_t holder_count, lines;
+    size_t holder_count, root_count, lines;
 };
 
 static int parse_pid(struct sonde__cli_args *args, struct request *request, const char *text)
@@ -376,6 +376,9 @@ static int print_text(struct request *request, const uint32_t *cycle, size_t len
     if (owners + print_holders(request, false) == 0) {
         printf("no block holds it\n");
     }
+    if (request->root_count == ROOTS_MAX) {
+        printf("of those that hold it by way of memory only the nearest %d are shown\n", ROOTS_MAX);
+    }
     if (request->graph.lost != 0) {
         printf("not all was looked at: %" PRIu64 " blocks, objects and places in memory are left\n",
                request->graph.lost);
@@ -460,9 +463,9 @@ static int print_json(struct request *request, const uint32_t *cycle, size_t len
     heap_view_json_place(&request->view);
     json_node(request, "asked", request->address);
     printf(",\n  \"blocks\": %zu, \"searched_bytes\": %" PRIu64 ", \"unreadable_bytes\": %" PRIu64
-           ", \"not_followed\": %" PRIu64 ",\n  ",
+           ", \"not_followed\": %" PRIu64 ", \"nearest_only\": %s,\n  ",
            request->view.found.count, request->view.found.bytes, request->view.found.unreadable,
-           request->graph.lost);
+           request->graph.lost, request->root_count == ROOTS_MAX ? "true" : "false");
     heap_made_json_total(request->view.made);
     printf(",\n  \"holders\": [");
     for (size_t i = 0; i < request->holder_count; i++) {
@@ -497,6 +500,7 @@ static bool find_holders(struct request *request)
             request->holders[request->holder_count++].edge = edge;
         }
     }
+    request->root_count = root_count;
     for (size_t i = 0; i < root_count; i++) {
         request->holders[request->holder_count++] = (struct holder){
             .edge = &graph->edges[roots[i].edge], .is_root = true, .root = roots[i]};

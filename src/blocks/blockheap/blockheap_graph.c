@@ -11,12 +11,13 @@
 
 enum {
     EDGES_MAX = 1 << 26,
-    BODY_MAX = 1 << 16, /* larger blocks and objects: their beginning */
+    BODY_MAX = 1 << 16, /* of larger blocks the beginning; the rest in pieces of this */
     OBJECTS_MAX = 1 << 22,
     BODIES_LEAST = 1 << 24, /* bytes of objects that lie elsewhere: in data of images */
     PLACES_MAX = 1 << 18,   /* memory of no known form; each costs a system call */
     ADDRESS_MIN = 4096,
 };
+#define ALLOCATION_MAX ((uint64_t)1 << 30)
 
 struct building {
     struct sonde__blockheap *heap;
@@ -317,7 +318,7 @@ static void add_block(struct building *b, const struct sonde__blockheap_item *it
 /* What the words at an address are. */
 struct node {
     uint64_t address;
-    uint32_t size;
+    uint64_t size; /* bytes; below 1 << 32 */
     bool is_object;
     bool is_known; /* an object whose class says which words are strong */
     const struct sonde__blockheap_object *object;
@@ -363,17 +364,26 @@ static void add_word(struct building *b, const struct node *node, uint32_t at, u
 
 static void add_words(struct building *b, const struct node *node)
 {
-    if (!read_body(b, node->address, node->size)) {
-        return;
-    }
-    for (uint32_t at = node->is_object ? 8 : 0; at + 8 <= node->size; at += 8) {
-        add_word(b, node, at, word_at(b->body, at));
+    for (uint64_t from = 0; from < node->size && !b->no_memory; from += BODY_MAX) {
+        uint64_t left = node->size - from;
+        uint32_t part = left < BODY_MAX ? (uint32_t)left : BODY_MAX;
+        if (!read_body(b, node->address + from, part)) {
+            return;
+        }
+        for (uint32_t at = node->is_object && from == 0 ? 8 : 0; at + 8 <= part; at += 8) {
+            add_word(b, node, (uint32_t)from + at, word_at(b->body, at));
+        }
     }
 }
 
-static uint32_t body_size(uint64_t size)
+/* What is beyond the limit is not looked at. */
+static uint64_t body_size(struct building *b, uint64_t size)
 {
-    return size < BODY_MAX ? (uint32_t)size & ~7u : BODY_MAX;
+    if (size > ALLOCATION_MAX) {
+        b->graph->lost++;
+        return ALLOCATION_MAX;
+    }
+    return size & ~(uint64_t)7;
 }
 
 /* Memory is read from where its allocation begins. */
@@ -401,7 +411,7 @@ static void add_memory(struct building *b, uint64_t address)
         b->graph->lost++;
         return;
     }
-    node.size = body_size(size);
+    node.size = body_size(b, size);
     add_words(b, &node);
 }
 
@@ -416,10 +426,10 @@ static void add_object(struct building *b, uint64_t address)
         return;
     }
     node.is_known = object.has_strong;
-    node.size = body_size(object.size);
+    node.size = body_size(b, object.size);
     if (!node.is_known && sonde__blockheap_allocation(b->heap, address, &start, &size) &&
         size - (address - start) > object.size) {
-        node.size = body_size(size - (address - start));
+        node.size = body_size(b, size - (address - start));
     }
     if (node.size > 8) {
         add_words(b, &node);

@@ -87,6 +87,9 @@ static void containers()
     keep("value", &values[7], ^{ NUMBER(values[3].a); }); // of the vector that is not the block's
     auto shared_values = std::make_shared<std::vector<Plain>>(10);
     keep("shared_value", &(*shared_values)[7], ^{ NUMBER((*shared_values)[3].a); });
+    std::vector<Plain *> large(100000); // longer than what is read at once
+    large[90000] = new Plain;
+    keep("large", large[90000], ^{ NUMBER(large[3]->a); });
     std::list<std::shared_ptr<Plain>> list;
     for (int i = 0; i < 60; i++) {
         list.push_back(std::make_shared<Plain>());
