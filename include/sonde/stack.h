@@ -74,8 +74,9 @@ struct sonde_stack {
     uint32_t outer; /* of the capacity, kept for the outermost frames; 0: none */
     /* result */
     uint32_t count;      /* frames in pcs */
-    uint32_t lost_at;    /* index in pcs before which frames were left out; == count: none */
-    uint64_t lost_count; /* frames left out there */
+    uint32_t lost_at;    /* index in pcs before which frames were left out; == count: the outermost
+                            ones, if any (end is DEPTH) */
+    uint64_t lost_count; /* frames left out there; 0: none */
     uint8_t end;         /* enum sonde_end_reason */
     uint64_t end_at;     /* the pc or address at which it ended, where that says more; of NO_CODE
                             the last frame's pc: what was found where code should be */

@@ -212,7 +212,7 @@ bool names_put_stack(struct sonde_symbolizer *symbolizer, enum sonde_style style
     }
     sonde__capture_unpin(pin);
     if (goes_on && in_memory) {
-        (void)put_end(&l);
+        (void)(put_gap(&l, stack->count) && put_end(&l));
     }
     return in_memory || !goes_on;
 }

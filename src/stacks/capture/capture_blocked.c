@@ -95,7 +95,7 @@ static void walk_look(const struct look *look, struct sonde_stack *stack)
 {
     struct sonde__regs regs;
     sonde__os_wait_regs(&look->wait, &regs);
-    sonde__capture_walk(stack, &regs, true, 0, SONDE__CAPTURE_DOUBT);
+    sonde__capture_walk_counted(stack, &regs, true, 0, SONDE__CAPTURE_DOUBT);
 }
 
 static enum sonde_status try_read(const struct files *files, struct sonde_stack *stack,

@@ -265,7 +265,7 @@ bool sonde__capture_park_answer(int32_t signal, uint64_t value, const void *ucon
         return is_ours; /* too late: the question was withdrawn */
     }
     sonde__os_context_regs(ucontext, &regs);
-    sonde__capture_walk(slot->stack, &regs, true, 0, SONDE__CAPTURE_OWN);
+    sonde__capture_walk_counted(slot->stack, &regs, true, 0, SONDE__CAPTURE_OWN);
     /* release: pairs with the collector's acquire */
     __atomic_store_n(&slot->state, asked - ASKED + PARKED, __ATOMIC_RELEASE);
     if (__atomic_fetch_sub(&park.missing, 1, __ATOMIC_ACQ_REL) == 1) {

@@ -54,7 +54,8 @@ static uint32_t count_phase(const struct sonde__roster *roster, enum sonde__rost
 static void capture_self(const struct sonde__picture *picture, struct sonde__roster_thread *thread)
 {
     sonde__capture_roster_clear(picture->roster, thread);
-    sonde__capture_walk(&thread->stack, picture->caller, false, picture->skip, SONDE__CAPTURE_OWN);
+    sonde__capture_walk_counted(&thread->stack, picture->caller, false, picture->skip,
+                                SONDE__CAPTURE_OWN);
     thread->phase = SONDE__ROSTER_SELF;
 }
 

@@ -20,7 +20,7 @@ enum sonde_status sonde__capture_here(struct sonde_stack *stack, uint32_t skip,
     if (!sonde__capture_is_usable(stack)) {
         return SONDE_USAGE;
     }
-    sonde__capture_walk(stack, caller, false, skip, SONDE__CAPTURE_OWN);
+    sonde__capture_walk_counted(stack, caller, false, skip, SONDE__CAPTURE_OWN);
     return SONDE_OK;
 }
 
@@ -32,7 +32,7 @@ enum sonde_status sonde_stack_capture_ucontext(struct sonde_stack *stack, const 
         return SONDE_USAGE;
     }
     sonde__os_context_regs(ucontext, &regs);
-    sonde__capture_walk(stack, &regs, true, skip, SONDE__CAPTURE_OWN);
+    sonde__capture_walk_counted(stack, &regs, true, skip, SONDE__CAPTURE_OWN);
     return SONDE_OK;
 }
 
@@ -54,8 +54,8 @@ enum sonde_status sonde_stack_capture_registers(struct sonde_stack *stack,
     if ((registers->known & SONDE_REGISTERS_LR) != 0 && regs.arch == SONDE__ARCH_AARCH64) {
         sonde__regs_set(&regs, SONDE__AARCH64_LR, registers->lr);
     }
-    sonde__capture_walk(stack, &regs, (registers->known & SONDE_REGISTERS_EXACT) != 0, skip,
-                        SONDE__CAPTURE_DOUBT);
+    sonde__capture_walk_counted(stack, &regs, (registers->known & SONDE_REGISTERS_EXACT) != 0, skip,
+                                SONDE__CAPTURE_DOUBT);
     return SONDE_OK;
 }
 
@@ -79,7 +79,7 @@ enum sonde_status sonde_stack_capture_frame(struct sonde_stack *stack, uint64_t 
     sonde__regs_set(&regs, sonde__arch_fp(regs.arch), record[0]);
     sonde__regs_set(&regs, sonde__arch_sp(regs.arch),
                     sonde__arch_sp_after_frame_record(regs.arch, frame_pointer, record[0]));
-    sonde__capture_walk(stack, &regs, false, skip, SONDE__CAPTURE_DOUBT);
+    sonde__capture_walk_counted(stack, &regs, false, skip, SONDE__CAPTURE_DOUBT);
     return SONDE_OK;
 }
 

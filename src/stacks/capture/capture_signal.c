@@ -79,7 +79,7 @@ static bool answer(int32_t signal, uint64_t value, const void *ucontext)
         return is_ours; /* too late: the request was taken back */
     }
     sonde__os_context_regs(ucontext, &regs);
-    sonde__capture_walk(request.stack, &regs, true, 0, SONDE__CAPTURE_OWN);
+    sonde__capture_walk_counted(request.stack, &regs, true, 0, SONDE__CAPTURE_OWN);
     /* release: pairs with the requester's acquire */
     __atomic_store_n(&request.state, asked - WAITING + DONE, __ATOMIC_RELEASE);
     sonde__os_futex_wake(&request.state, 1, false);

@@ -220,6 +220,18 @@ void sonde__capture_walk(struct sonde_stack *stack, const struct sonde__regs *re
     sonde__capture_memo_leave(memo);
 }
 
+void sonde__capture_walk_counted(struct sonde_stack *stack, const struct sonde__regs *regs,
+                                 bool exact, uint32_t skip, enum sonde__capture_trust trust)
+{
+    struct sonde__capture_count count;
+    sonde__capture_walk(stack, regs, exact, skip, trust);
+    if (sonde__capture_is_cut(stack)) {
+        sonde__capture_count_begin(&count);
+        sonde__capture_walk(&count.stack, regs, exact, skip, trust);
+        sonde__capture_count_end(&count, stack);
+    }
+}
+
 struct sonde__memo *sonde__capture_renew(const struct sonde__regs *regs, uint32_t *ret_first)
 {
     struct sonde__memo *memo = sonde__capture_memo_enter();

@@ -24,6 +24,36 @@ enum sonde__capture_trust {
 void sonde__capture_walk(struct sonde_stack *stack, const struct sonde__regs *regs, bool exact,
                          uint32_t skip, enum sonde__capture_trust trust);
 
+/* The same; of a stack that is cut at its buffer's end the frames further out are counted. Whoever
+ * does not need their number is spared the walk to them. */
+void sonde__capture_walk_counted(struct sonde_stack *stack, const struct sonde__regs *regs,
+                                 bool exact, uint32_t skip, enum sonde__capture_trust trust);
+
+/* A stack whose frames are only counted. */
+struct sonde__capture_count {
+    uint64_t pcs[2];
+    uint8_t how[2];
+    struct sonde_stack stack;
+};
+
+static inline bool sonde__capture_is_cut(const struct sonde_stack *stack)
+{
+    return stack->end == SONDE_END_DEPTH && stack->lost_count == 0;
+}
+
+static inline void sonde__capture_count_begin(struct sonde__capture_count *count)
+{
+    sonde_stack_init(&count->stack, count->pcs, count->how, 2, 1);
+}
+
+/* count: of the same walk as `stack`. */
+static inline void sonde__capture_count_end(const struct sonde__capture_count *count,
+                                            struct sonde_stack *stack)
+{
+    uint64_t all = count->stack.count + count->stack.lost_count;
+    stack->lost_count = all > stack->count ? all - stack->count : 0;
+}
+
 /* The stack of the calling thread to the root, without skip, in its memo only: frames [*ret_first,
  * SONDE__MEMO_FRAMES). For somebody who keeps a word about each frame (unwind_memo.h).
  *

@@ -82,6 +82,12 @@ uint32_t sonde__capture_window_walk(struct sonde_stack *stack, const struct sond
     walk.infer = true;
     walk.scans = &sonde__capture_scans;
     sonde__unwind_walk(&walk, stack);
+    if (sonde__capture_is_cut(stack)) {
+        struct sonde__capture_count count;
+        sonde__capture_count_begin(&count);
+        sonde__unwind_walk(&walk, &count.stack);
+        sonde__capture_count_end(&count, stack);
+    }
     sonde__capture_code_done(&code);
     return walked.end - wait->sp < UINT32_MAX ? (uint32_t)(walked.end - wait->sp) : UINT32_MAX;
 }

@@ -144,6 +144,46 @@ TEST(depth_one_and_skip)
     CHECK_EQ(pair.stack.end, SONDE_END_DEPTH);
 }
 
+/* What is left out is counted, whether outermost frames are kept or not. */
+static __attribute__((noinline)) void check_count(uint32_t capacity, uint32_t outer, uint32_t skip)
+{
+    struct pair cut;
+    sonde_stack_init(&cut.stack, cut.pcs, cut.how, capacity, outer);
+    CHECK_OK(sonde_stack_capture(&cut.stack, skip));
+    CHECK_OK(sonde_stack_capture(
+        (sonde_stack_init(&pair.stack, pair.pcs, pair.how, DEPTH, 0), &pair.stack), skip));
+    CHECK_EQ(pair.stack.end, SONDE_END_ROOT);
+    CHECK(pair.stack.count > 12);
+    CHECK_EQ(cut.stack.count, capacity);
+    CHECK_EQ(cut.stack.count + cut.stack.lost_count, pair.stack.count);
+    CHECK_EQ(cut.stack.lost_at, capacity - outer);
+    CHECK_EQ(cut.stack.end, outer == 0 ? SONDE_END_DEPTH : SONDE_END_ROOT);
+}
+
+static __attribute__((noinline)) unsigned count_below(unsigned depth)
+{
+    if (depth > 0) {
+        unsigned below = count_below(depth - 1);
+        __asm__ volatile("" : "+r"(below)); /* no loop */
+        return below + 1;
+    }
+    for (uint32_t capacity = 1; capacity < 8; capacity++) {
+        for (uint32_t outer = 0; outer < capacity; outer++) {
+            for (uint32_t skip = 0; skip < 3; skip++) {
+                check_count(capacity, outer, skip);
+            }
+        }
+    }
+    return 0;
+}
+
+TEST(frames_that_are_left_out_are_counted)
+{
+    CHECK_EQ(count_below(10), 10);
+    CHECK_OK(sonde_stack_prepare());
+    CHECK_EQ(count_below(10), 10);
+}
+
 TEST(no_arrays_is_a_status)
 {
     uint64_t pc;
