@@ -4,6 +4,7 @@
  * linkage table, which the loader may have bound to it before. A slot that is not bound yet is the
  * loader's: it will find the thunk. */
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "hook_raw.h"
 #include "hook_state.h"
@@ -70,6 +71,44 @@ static void look_at_table(struct pass *pass, unsigned table)
     }
 }
 
+/* The loader calls the program's allocator by pointers of its own, which it has looked up: words of
+ * its data that hold the very address. */
+static void each_pointer_of_loader(const struct sonde__hook_object *object,
+                                   void (*each)(void *ctx, uint64_t *at, uint64_t value), void *ctx)
+{
+    uint64_t loader = getauxval(AT_BASE);
+    if (loader == 0 || object->base != loader) {
+        return;
+    }
+    for (uint32_t i = 0; i < object->phdr_count; i++) {
+        const ElfW(Phdr) *segment = &object->phdrs[i];
+        uint64_t from = (object->base + segment->p_vaddr + 7) / 8 * 8;
+        uint64_t to = object->base + segment->p_vaddr + segment->p_memsz;
+        bool is_data = segment->p_type == PT_LOAD && (segment->p_flags & PF_W) != 0;
+        for (uint64_t at = from; is_data && at + 8 <= to; at += 8) {
+            uint64_t *word = (uint64_t *)(uintptr_t)at;
+            each(ctx, word, __atomic_load_n(word, __ATOMIC_RELAXED));
+        }
+    }
+}
+
+static void lead_allocator(void *ctx, uint64_t *at, uint64_t value)
+{
+    static const char *const names[] = {"malloc", "calloc", "realloc", "free"};
+    const struct pass *pass = ctx;
+    struct sonde__hooks *hooks = pass->hooks;
+    for (unsigned i = 0; value != 0 && i < sizeof names / sizeof *names; i++) {
+        const struct sonde__hook_definition *definition =
+            sonde__hook_find_definition(hooks, names[i], value);
+        if (definition != NULL &&
+            !sonde__hook_write(&hooks->writer, at, definition->thunk,
+                               sonde__hook_protection(&pass->object, (uint64_t)(uintptr_t)at))) {
+            sonde__hook_say(hooks, pass->known, pass->known->module,
+                            hooks->names[definition->function], SONDE__HOOK_REFUSED);
+        }
+    }
+}
+
 static void look_at_slots(struct pass *pass)
 {
     const struct sonde__hook_object *object = &pass->object;
@@ -86,6 +125,9 @@ static void look_at_slots(struct pass *pass)
         for (unsigned table = known->is_swept ? 1 : 0; table < 2; table++) {
             look_at_table(pass, table);
         }
+    }
+    if (!known->is_swept) {
+        each_pointer_of_loader(object, lead_allocator, pass);
     }
     known->is_swept = true;
 }
@@ -126,17 +168,31 @@ void sonde__hook_lead_all(struct sonde__hooks *hooks)
     hooks->must_look_all = hooks->must_look_all && !hooks->is_swept;
 }
 
+struct restoring {
+    struct sonde__hooks *hooks;
+    const struct sonde__hook_object *object;
+};
+
+static void restore(void *ctx, uint64_t *at, uint64_t value)
+{
+    const struct restoring *restoring = ctx;
+    uint32_t thunk;
+    if (sonde__probe_hook_index(value, &thunk)) {
+        (void)sonde__hook_write(&restoring->hooks->writer, at,
+                                atomic_load(&sonde__probe_hooks[thunk].target),
+                                sonde__hook_protection(restoring->object, (uint64_t)(uintptr_t)at));
+    }
+}
+
 void sonde__hook_restore_slots(struct sonde__hooks *hooks, const struct sonde__hook_object *object)
 {
+    struct restoring restoring = {hooks, object};
+    each_pointer_of_loader(object, restore, &restoring);
     for (unsigned table = 0; table < 2 && object->symbols != NULL; table++) {
         for (uint64_t k = 0; k < object->counts[table]; k++) {
             uint64_t *at = slot_of(object, &object->tables[table][k]);
-            uint32_t thunk;
-            if (at != NULL &&
-                sonde__probe_hook_index(__atomic_load_n(at, __ATOMIC_RELAXED), &thunk)) {
-                (void)sonde__hook_write(&hooks->writer, at,
-                                        atomic_load(&sonde__probe_hooks[thunk].target),
-                                        sonde__hook_protection(object, (uint64_t)(uintptr_t)at));
+            if (at != NULL) {
+                restore(&restoring, at, __atomic_load_n(at, __ATOMIC_RELAXED));
             }
         }
     }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -263,6 +264,50 @@ TEST(each_definition_of_a_name)
     unload(later);
     unload(plugin);
     sonde__hook_stop(hooks);
+}
+
+static uint64_t loader_start, loader_end;
+static unsigned by_loader;
+
+static int find_loader(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    (void)size, (void)ctx;
+    for (unsigned i = 0; info->dlpi_addr == getauxval(AT_BASE) && i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0) {
+            loader_start = info->dlpi_addr + segment->p_vaddr;
+            loader_end = loader_start + segment->p_memsz;
+        }
+    }
+    return 0;
+}
+
+static uint64_t count_loader(const struct sonde__probe_hook *hook, const struct sonde__regs *regs)
+{
+    by_loader += regs->pc >= loader_start && regs->pc < loader_end;
+    return atomic_load_explicit(&hook->target, memory_order_relaxed);
+}
+
+static void load_plugin(void)
+{
+    void *plugin = dlopen(plugin_path(), RTLD_LAZY);
+    CHECK(plugin != NULL);
+    CHECK_OK(dlclose(plugin));
+}
+
+/* What the loader itself allocates, by no slot of a table. */
+TEST(the_loaders_own_allocations)
+{
+    static const char *const wanted[] = {"malloc", "calloc", "free"};
+    (void)dl_iterate_phdr(find_loader, NULL);
+    sonde__probe_hook_set_recorder(count_loader);
+    CHECK_OK(sonde__hook_start(wanted, 3, 0, &hooks, NULL));
+    load_plugin();
+    CHECK(by_loader > 2);
+    sonde__hook_stop(hooks);
+    by_loader = 0;
+    load_plugin();
+    CHECK_EQ(by_loader, 0);
 }
 
 /* Libraries come and go in any order, and slots are bound or not. */
