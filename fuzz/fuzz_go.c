@@ -35,6 +35,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             use_values(&go, &f, f.stack_values, vaddrs[k]);
             use_values(&go, &f, f.file_values, vaddrs[k]);
             use_values(&go, &f, f.line_values, vaddrs[k]);
+            const char *file;
+            uint32_t line;
+            if (sonde__image_go_line(&go, &f, vaddrs[k], &file, &line)) {
+                FUZZ_MUST((const uint8_t *)file >= data && (const uint8_t *)file < data + size);
+            }
         }
     }
     return 0;

@@ -12,6 +12,11 @@
 #define HEADER_BYTES 8
 #define WORD         8 /* 64-bit programs only */
 
+/* Behind its entry in a function's record: how many tables of data by pc it has; and which one of
+ * these says what is inlined. */
+#define PCDATA_COUNT   24
+#define PCDATA_INLINED 2
+
 /* Where fields stand in a function's record, behind its entry. */
 struct record_layout {
     uint8_t name, stack, file, line, unit, flags, size;
@@ -156,6 +161,12 @@ bool sonde__image_go_function(const struct sonde__go *go, uint32_t index,
     f.file_values = values[1] != 0 ? go->values + values[1] : 0;
     f.line_values = values[2] != 0 ? go->values + values[2] : 0;
     f.unit = layout->unit != 0 ? (uint32_t)word_at(go, record + layout->unit, 4, &ok) : 0;
+    f.knows_inlined = go->version != SONDE__GO_1_2;
+    uint64_t tables = word_at(go, record + PCDATA_COUNT, 4, &ok);
+    if (f.knows_inlined && tables > PCDATA_INLINED) {
+        uint64_t table = word_at(go, record + layout->size + 4 * PCDATA_INLINED, 4, &ok);
+        f.inlined_values = table != 0 ? go->values + table : 0;
+    }
     f.flags = layout->flags != 0 ? (uint8_t)word_at(go, record + layout->flags, 1, &ok) : 0;
     uint64_t name = word_at(go, record + layout->name, 4, &ok);
     f.name = ok && name < go->size ? name_at(go, go->names + name) : NULL;
@@ -211,4 +222,38 @@ bool sonde__image_go_value(const struct sonde__go *go, const struct sonde__go_fu
         }
     }
     return false;
+}
+
+static const char *file_at(const struct sonde__go *go, uint32_t unit, int32_t number)
+{
+    bool ok = number >= 0;
+    uint64_t at = (uint64_t)unit + (uint32_t)number;
+    if (go->version == SONDE__GO_1_2) {
+        uint64_t offset = word_at(go, go->files + at * 4, 4, &ok);
+        return ok ? name_at(go, offset) : NULL;
+    }
+    uint64_t offset = word_at(go, go->units + at * 4, 4, &ok);
+    return ok && offset != UINT32_MAX ? name_at(go, go->files + offset) : NULL;
+}
+
+bool sonde__image_go_line(const struct sonde__go *go, const struct sonde__go_function *function,
+                          uint64_t vaddr, const char **ret_file, uint32_t *ret_line)
+{
+    struct sonde__go_value file, line, inlined = {.value = -1};
+    if (!function->knows_inlined ||
+        (function->inlined_values != 0 &&
+         !sonde__image_go_value(go, function, function->inlined_values, vaddr, &inlined)) ||
+        inlined.value != -1 ||
+        !sonde__image_go_value(go, function, function->file_values, vaddr, &file) ||
+        !sonde__image_go_value(go, function, function->line_values, vaddr, &line) ||
+        line.value <= 0) {
+        return false;
+    }
+    const char *name = file_at(go, function->unit, file.value);
+    if (name == NULL) {
+        return false;
+    }
+    *ret_file = name;
+    *ret_line = (uint32_t)line.value;
+    return true;
 }

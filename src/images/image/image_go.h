@@ -47,7 +47,9 @@ struct sonde__go_function {
     uint64_t stack_values; /* offsets of tables of values, 0: none */
     uint64_t file_values;
     uint64_t line_values;
-    uint32_t unit; /* base of its file numbers */
+    uint64_t inlined_values; /* index of the inlined call, -1: none; 0: nothing is inlined */
+    bool knows_inlined;      /* the format says where that stands */
+    uint32_t unit;           /* base of its file numbers */
     uint8_t flags;
 };
 
@@ -79,5 +81,10 @@ struct sonde__go_value {
 /* The value of a table at `vaddr`, inside the function. False: malformed, or none there. */
 bool sonde__image_go_value(const struct sonde__go *go, const struct sonde__go_function *function,
                            uint64_t values, uint64_t vaddr, struct sonde__go_value *ret_value);
+
+/* The place in the source of the instruction at `vaddr`, inside the function. False: not known; or
+ * it is of a call that was inlined there, whose function is not known. */
+bool sonde__image_go_line(const struct sonde__go *go, const struct sonde__go_function *function,
+                          uint64_t vaddr, const char **ret_file, uint32_t *ret_line);
 
 #endif

@@ -5,17 +5,19 @@
 
 #include "base_text.h"
 #include "dwarf_lookup.h"
+#include "image_go.h"
 #include "mem_heap.h"
 #include "symfile_index_file.h"
 #include "symfile_sections.h"
 #include "tail_graph.h"
 
 struct symfile_calls {
-    /* one of the two */
+    /* one of the three */
     struct sonde__dwarf *dwarf;
     struct sonde__symfile_sections sections;
     bool has_index;
     struct sonde__symfile_index_file index;
+    struct sonde__go go; /* data not null: of a stripped Go program */
 };
 
 /* --- index files --- */
@@ -136,7 +138,23 @@ static bool find_in_dwarf(struct symfile_calls *calls, uint64_t vaddr,
     return count != 0;
 }
 
-/* --- both --- */
+/* --- Go --- */
+
+static bool find_in_go(const struct sonde__go *go, uint64_t vaddr, struct sonde__symfile_calls *ret)
+{
+    struct sonde__go_function function;
+    struct sonde__symfile_call call = {.name = ""};
+    if (!sonde__image_go_find(go, vaddr, &function) ||
+        !sonde__image_go_line(go, &function, vaddr, &call.file, &call.line)) {
+        return false;
+    }
+    call.name = function.name;
+    ret->calls[0] = call;
+    ret->count = 1;
+    return true;
+}
+
+/* --- all --- */
 
 static struct symfile_calls *open_calls(const struct sonde__symfile_options *options,
                                         const struct sonde__image *image,
@@ -149,7 +167,8 @@ static struct symfile_calls *open_calls(const struct sonde__symfile_options *opt
     }
     if (find_index(calls, options, image) || make_index(calls, options, image, own, debug) ||
         open_dwarf(calls, own, options->no_inflate) ||
-        open_dwarf(calls, debug, options->no_inflate)) {
+        open_dwarf(calls, debug, options->no_inflate) ||
+        (own->file.data != NULL && sonde__elf_go(&own->elf, &calls->go))) {
         return calls;
     }
     sonde__mem_free(calls);
@@ -177,6 +196,9 @@ static bool find_calls(struct symfile_calls *calls, uint64_t vaddr,
     ret_calls->count = 0;
     ret_calls->symbol = "";
     ret_calls->symbol_start = 0;
+    if (calls->go.data != NULL) {
+        return find_in_go(&calls->go, vaddr, ret_calls);
+    }
     return calls->has_index ? find_in_index(calls, vaddr, ret_calls)
                             : find_in_dwarf(calls, vaddr, ret_calls);
 }

@@ -72,7 +72,7 @@ TEST_TIMEOUT(with_symbols, 400)
 TEST_TIMEOUT(stripped, 400)
 {
     check("", "CGO_ENABLED=0 go build -ldflags='-s -w'",
-          "main.deep runtime.sysmon runtime.mstart runtime.clone");
+          "main.deep runtime.sysmon runtime.mstart runtime.clone main.go:31 proc.go:[1-9]");
 }
 
 TEST_TIMEOUT(position_independent, 400)

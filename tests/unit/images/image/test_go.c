@@ -50,6 +50,14 @@ static void check_table(const char *name, int32_t frame, uint64_t prologue)
     CHECK_EQ(moved_at(&go, TEXT + prologue + 0x30), 0);
     CHECK(sonde__image_go_value(&go, &f, f.line_values, TEXT + 1, &v));
     CHECK_EQ(v.value, 10);
+    const char *file = NULL;
+    uint32_t line = 0;
+    bool has_line = strcmp(name, "1.2") != 0; /* which does not say what is inlined */
+    CHECK_EQ(sonde__image_go_line(&go, &f, TEXT + 1, &file, &line), has_line);
+    if (has_line) {
+        CHECK_STR(file, "/a.go");
+        CHECK_EQ(line, 10);
+    }
     CHECK(sonde__image_go_find(&go, TEXT + 0x40, &f));
     CHECK_STR(f.name, "runtime.goexit");
     CHECK(!sonde__image_go_find(&go, TEXT - 1, &f));
