@@ -29,6 +29,7 @@ enum {
     OPTION_APP_ONLY,
     OPTION_TOP,
     OPTION_KEEP_GOING,
+    OPTION_FRAMES,
     OPTION_BLOCKS,
     OPTION_BLOCKS_EVERY,
 };
@@ -62,6 +63,8 @@ static const struct sonde__cli_option options[] = {
      "with --record: show the program's own frames, and how many of the system are left out"},
     {OPTION_KEEP_GOING, "keep-going", 'k', NULL,
      "with --record: leave out lines of LIST that are no names, and say which"},
+    {OPTION_FRAMES, "frames", 0, "N",
+     "with --record: room for N different frames of stacks (262144; 1024 to 4194304)"},
     {OPTION_TOP, "top", 0, "N",
      "with --record: show the N stacks of each function with the most calls, or all (20)"},
     {OPTION_BLOCKS, "blocks", 'b', NULL,
@@ -185,12 +188,8 @@ static void open_own_report(const struct sonde__cli_command *command,
 
 struct choice {
     const char *report;
-    const char *list; /* of functions to record */
+    struct sonde__cli_record record;
     enum sonde__cli_color color;
-    bool app_only;
-    uint32_t top; /* report_view.h */
-    bool raw;
-    bool keep_going;
     bool blocks;
     uint64_t blocks_every_ns;
 };
@@ -234,19 +233,22 @@ static bool parse(const struct sonde__cli_command *command, int argc, char **arg
             o->follow = true;
             break;
         case OPTION_RECORD:
-            chosen->list = args.value;
+            chosen->record.list = args.value;
             break;
         case OPTION_RAW:
-            chosen->raw = true;
+            chosen->record.raw = true;
             break;
         case OPTION_APP_ONLY:
-            chosen->app_only = true;
+            chosen->record.app_only = true;
+            break;
+        case OPTION_FRAMES:
+            right = sonde__cli_parse_frames(args.value, &chosen->record.frames);
             break;
         case OPTION_KEEP_GOING:
-            chosen->keep_going = true;
+            chosen->record.keep_going = true;
             break;
         case OPTION_TOP:
-            right = sonde__cli_parse_top(args.value, &chosen->top);
+            right = sonde__cli_parse_top(args.value, &chosen->record.top);
             break;
         case OPTION_BLOCKS:
             chosen->blocks = true;
@@ -293,23 +295,26 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     if (!parse(command, argc, argv, &o, &chosen, &missing)) {
         return missing;
     }
-    if (chosen.list == NULL && chosen.app_only) {
+    if (chosen.record.list == NULL && chosen.record.app_only) {
         return sonde__cli_usage_error(command, "--app-only is of --record");
     }
-    if (chosen.list == NULL && chosen.keep_going) {
+    if (chosen.record.list == NULL && chosen.record.frames != 0) {
+        return sonde__cli_usage_error(command, "--frames is of --record");
+    }
+    if (chosen.record.list == NULL && chosen.record.keep_going) {
         return sonde__cli_usage_error(command, "--keep-going is of --record");
     }
-    if (chosen.list == NULL && chosen.top != 0) {
+    if (chosen.record.list == NULL && chosen.record.top != 0) {
         return sonde__cli_usage_error(command, "--top is of --record");
     }
-    if (chosen.list == NULL && chosen.raw) {
+    if (chosen.record.list == NULL && chosen.record.raw) {
         return sonde__cli_usage_error(command, "--raw-syscalls is of --record");
     }
-    if ((chosen.list != NULL || chosen.blocks) && o.follow) {
+    if ((chosen.record.list != NULL || chosen.blocks) && o.follow) {
         return sonde__cli_usage_error(command, "%s and --follow do not go together yet",
                                       chosen.blocks ? "--blocks" : "--record");
     }
-    if (chosen.blocks && chosen.list != NULL) {
+    if (chosen.blocks && chosen.record.list != NULL) {
         return sonde__cli_usage_error(command, "--blocks and --record do not go together yet");
     }
     if (!chosen.blocks && chosen.blocks_every_ns != 0) {
@@ -328,9 +333,8 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     o.symbols = &symbols.options;
     o.envp = environ;
     o.probe = sonde__cli_find_probe();
-    if (chosen.list != NULL &&
-        (missing = sonde__cli_prepare_record(command, chosen.list, chosen.app_only, chosen.top,
-                                             chosen.raw, chosen.keep_going, &o)) != 0) {
+    if (chosen.record.list != NULL &&
+        (missing = sonde__cli_prepare_record(command, &chosen.record, &o)) != 0) {
         return missing;
     }
     if (chosen.blocks &&

@@ -11,6 +11,20 @@ static void say_line(void *ctx, const char *line)
     sonde__cli_error(ctx, "%s", line);
 }
 
+/* A program of some million different frames; and no more than a process has addresses for, mostly.
+ */
+enum { FRAMES_MIN = 1024, FRAMES_MAX = 4194304 };
+
+bool sonde__cli_parse_frames(const char *text, uint32_t *ret_frames)
+{
+    uint64_t frames;
+    if (!sonde__cli_parse_uint(text, FRAMES_MAX, &frames) || frames < FRAMES_MIN) {
+        return false;
+    }
+    *ret_frames = (uint32_t)frames;
+    return true;
+}
+
 static int prepare(const struct sonde__cli_command *command, struct sonde__audit_options *from,
                    const struct sonde__watch_guest *as, struct sonde__watch_options *options)
 {
@@ -45,7 +59,8 @@ static int prepare(const struct sonde__cli_command *command, struct sonde__audit
         return 125;
     }
     guest = *as;
-    guest.size = sonde__audit_shared_size() + (from->blocks ? sonde__audit_registry_size() : 0);
+    guest.size =
+        sonde__audit_shared_size(from->nodes) + (from->blocks ? sonde__audit_registry_size() : 0);
     guest.ctx = audit;
     guest.begin = sonde__audit_begin;
     guest.end = sonde__audit_end;
@@ -54,13 +69,18 @@ static int prepare(const struct sonde__cli_command *command, struct sonde__audit
     return 0;
 }
 
-int sonde__cli_prepare_record(const struct sonde__cli_command *command, const char *list,
-                              bool app_only, uint32_t top, bool raw, bool keep_going,
+int sonde__cli_prepare_record(const struct sonde__cli_command *command,
+                              const struct sonde__cli_record *wish,
                               struct sonde__watch_options *options)
 {
-    struct sonde__audit_options from = {.list = list, .raw = raw, .keep_going = keep_going};
-    const struct sonde__watch_guest guest = {
-        .kind = SONDE__REPORT_CALLS, .app_only = app_only, .top = top, .look = sonde__audit_look};
+    struct sonde__audit_options from = {.list = wish->list,
+                                        .raw = wish->raw,
+                                        .keep_going = wish->keep_going,
+                                        .nodes = wish->frames};
+    const struct sonde__watch_guest guest = {.kind = SONDE__REPORT_CALLS,
+                                             .app_only = wish->app_only,
+                                             .top = wish->top,
+                                             .look = sonde__audit_look};
     return prepare(command, &from, &guest, options);
 }
 

@@ -6,10 +6,20 @@
 #include "cli.h"
 #include "watch_run.h"
 
-/* list: path. Fills probe and guest of `options`, whose argv, envp, verbose and symbols are set.
+struct sonde__cli_record {
+    const char *list; /* path */
+    bool app_only, raw, keep_going;
+    uint32_t top;    /* report_view.h */
+    uint32_t frames; /* room for different frames; 0: as always */
+};
+
+/* A number of frames that there can be room for. */
+bool sonde__cli_parse_frames(const char *text, uint32_t *ret_frames);
+
+/* Fills probe and guest of `options`, whose argv, envp, verbose and symbols are set.
  * Returns 0, or the exit status after it has said what is wrong. */
-int sonde__cli_prepare_record(const struct sonde__cli_command *command, const char *list,
-                              bool app_only, uint32_t top, bool raw, bool keep_going,
+int sonde__cli_prepare_record(const struct sonde__cli_command *command,
+                              const struct sonde__cli_record *wish,
                               struct sonde__watch_options *options);
 
 /* Fills `options` so that the program runs with a registry of its blocks, looked at each period_ns

@@ -159,7 +159,8 @@ static void read_record(void)
         return;
     }
     if (sonde__audit_page_copy(memory, &page) == SONDE_OK) {
-        if (sonde__audit_read(page, memory, &list, NULL, report, &totals) == SONDE_OK) {
+        if (sonde__audit_read(page, memory, SONDE__AUDIT_NODES, &list, NULL, report, &totals) ==
+            SONDE_OK) {
             FUZZ_MUST(totals.entries <= SONDE__AUDIT_NODES);
         }
         sonde__audit_each_blind(page, &list, true, hear, &heard);
@@ -218,7 +219,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (memory == NULL) {
         void *mapped =
-            mmap(NULL, sonde__audit_shared_size() + sonde__registry_size(LINES),
+            mmap(NULL, sonde__audit_shared_size(SONDE__AUDIT_NODES) + sonde__registry_size(LINES),
                  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (mapped == MAP_FAILED) {
             return 0;

@@ -143,15 +143,15 @@ static void add_all(struct reader *r, struct sonde__record_entry *entries, uint3
 }
 
 enum sonde_status sonde__audit_read(const struct sonde__record_page *page, const void *memory,
-                                    const struct sonde__audit_list *list,
+                                    uint32_t nodes, const struct sonde__audit_list *list,
                                     struct sonde__symfile_cache *symbols,
                                     struct sonde__report *report,
                                     struct sonde__audit_totals *ret_totals)
 {
     struct reader r = {.page = page, .list = list, .report = report};
     *ret_totals = (struct sonde__audit_totals){.images_lost = atomic_load(&page->images_lost)};
-    enum sonde_status status = sonde__record_view((const char *)memory + SONDE__RECORD_OFFSET,
-                                                  SONDE__AUDIT_NODES, &r.record);
+    enum sonde_status status =
+        sonde__record_view((const char *)memory + SONDE__RECORD_OFFSET, nodes, &r.record);
     if (status != SONDE_OK) {
         return status;
     }

@@ -21,10 +21,11 @@ struct sonde__audit_totals {
     uint32_t images_lost;
 };
 
-/* page: a copy (audit_page.h) of the one at `memory`, behind which the record is. symbols: may be
- * null (no names). Returns OK | MEMORY (what there was room for is in the report). */
+/* page: a copy (audit_page.h) of the one at `memory`, behind which the record is. nodes: that it
+ * was made for. symbols: may be null (no names). Returns OK | MEMORY (what there was room for is in
+ * the report). */
 SONDE_NODISCARD enum sonde_status
-sonde__audit_read(const struct sonde__record_page *page, const void *memory,
+sonde__audit_read(const struct sonde__record_page *page, const void *memory, uint32_t nodes,
                   const struct sonde__audit_list *list, struct sonde__symfile_cache *symbols,
                   struct sonde__report *report, struct sonde__audit_totals *ret_totals);
 

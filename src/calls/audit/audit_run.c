@@ -141,6 +141,7 @@ enum sonde_status sonde__audit_create(const struct sonde__audit_options *options
         return sonde__base_fail(ret_error, SONDE_MEMORY, "no memory", NULL, 0, 0);
     }
     audit->options = *options;
+    audit->options.nodes = options->nodes != 0 ? options->nodes : SONDE__AUDIT_NODES;
     enum sonde_status status = read_list(audit, ret_error);
     if (status == SONDE_OK) {
         audit->listed = audit->list.count;
@@ -154,9 +155,9 @@ enum sonde_status sonde__audit_create(const struct sonde__audit_options *options
     return SONDE_OK;
 }
 
-uint64_t sonde__audit_shared_size(void)
+uint64_t sonde__audit_shared_size(uint32_t nodes)
 {
-    return SONDE__RECORD_OFFSET + sonde__record_size(SONDE__AUDIT_NODES);
+    return SONDE__RECORD_OFFSET + sonde__record_size(nodes != 0 ? nodes : SONDE__AUDIT_NODES);
 }
 
 uint64_t sonde__audit_registry_size(void)
@@ -170,7 +171,7 @@ void sonde__audit_begin(void *ctx, void *memory)
     struct sonde__record_page *page = memory;
     uint32_t used = 0;
     page->version = SONDE__RECORD_PAGE_VERSION;
-    page->nodes = SONDE__AUDIT_NODES;
+    page->nodes = audit->options.nodes;
     page->function_count = audit->list.count;
     page->syscall_function = audit->syscall_function;
     page->leads_raw = audit->options.raw;
@@ -204,7 +205,9 @@ static void say_totals(const struct sonde__audit *audit, const struct sonde__aud
     }
     say(ctx, line);
     if (totals->lost != 0) {
-        snprintf(line, sizeof line, "the stack%s of %llu call%s had no room (counted all the same)",
+        snprintf(line, sizeof line,
+                 "the stack%s of %llu call%s had no room (counted all the same; --frames "
+                 "makes room)",
                  sonde__base_plural(totals->lost), (unsigned long long)totals->lost,
                  sonde__base_plural(totals->lost));
         say(ctx, line);
@@ -306,7 +309,8 @@ static void read_calls(struct sonde__audit *audit, const struct sonde__record_pa
 {
     struct sonde__audit_totals totals;
     struct sonde__symfile_cache *symbols = open_symbols(audit);
-    if (sonde__audit_read(page, memory, &audit->list, symbols, report, &totals) != SONDE_OK) {
+    if (sonde__audit_read(page, memory, audit->options.nodes, &audit->list, symbols, report,
+                          &totals) != SONDE_OK) {
         say(ctx, "out of memory: not all of what was recorded could be read");
     }
     sonde__audit_add_missed(page, &audit->list, audit->listed, report);

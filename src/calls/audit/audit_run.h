@@ -19,8 +19,9 @@ struct sonde__audit_options {
     const char *program; /* the file that will be executed, no script */
     char *const *envp;
     const struct sonde__symfile_options *symbols; /* where names are looked for; null: as always */
-    bool blinds;                                  /* say each blind spot */
-    bool raw;                                     /* calls without a function, too */
+    uint32_t nodes;  /* room for different frames; 0: SONDE__AUDIT_NODES */
+    bool blinds;     /* say each blind spot */
+    bool raw;        /* calls without a function, too */
     bool keep_going; /* lines of the list that are no names are said, and left out */
     void (*say)(void *ctx, const char *line); /* what is wrong with the list */
     void *say_ctx;
@@ -35,8 +36,8 @@ SONDE_NODISCARD enum sonde_status sonde__audit_create(const struct sonde__audit_
 
 /* Memory that is shared with the program, zeroed: its size; before the program starts; when it has
  * ended. `say` is given lines for people. */
-uint64_t sonde__audit_shared_size(void);
-uint64_t sonde__audit_registry_size(void); /* more, for blocks */
+uint64_t sonde__audit_shared_size(uint32_t nodes); /* 0: SONDE__AUDIT_NODES */
+uint64_t sonde__audit_registry_size(void);         /* more, for blocks */
 void sonde__audit_begin(void *audit, void *memory);
 /* In the middle, of blocks: those that live; `all` false: what has changed since the time before.
  */

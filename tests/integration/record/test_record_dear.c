@@ -98,6 +98,25 @@ TEST(text_of_many_stacks)
     test_run_done(&run);
 }
 
+/* What has no room is counted, and more room can be had. */
+TEST(room_for_frames)
+{
+    static const char *const frames[] = {"1024", "1000000"};
+    snprintf(list, sizeof list, "%s/list", test_folder());
+    test_write_file(list, "getppid\n", 8);
+    for (unsigned i = 0; i < 2; i++) {
+        const char *argv[] = {
+            program_sonde(), "run",     "--record", list,
+            "--frames",      frames[i], "--",       program_built("record/no_cfi"),
+            "20000",         NULL};
+        struct test_run run = test_run(argv, NULL, NULL, 60);
+        CHECK_EQ(run.status, 0);
+        CHECK_EQ(number_before(run.err, " calls of 1 function recorded"), 20000);
+        CHECK_EQ(strstr(run.err, " had no room (counted all the same; --frames") != NULL, i == 0);
+        test_run_done(&run);
+    }
+}
+
 /* The interpreter of Java has no CFI. */
 TEST(java_interpreted)
 {
