@@ -11,6 +11,7 @@
 
 #include <sonde/stack.h>
 
+#include "bench_bare.h"
 #include "bench_chain.h"
 #include "bench_peers.h"
 #include "bench_table_program.h"
@@ -67,6 +68,16 @@ static void run_in_place(void *unused)
 {
     (void)unused;
     walk_with(&set_in_place, &counts[IN_PLACE]);
+}
+
+/* The frames, or 0 where it is not whole. */
+static int capture_whole(void)
+{
+    struct sonde_stack stack;
+    sonde_stack_init(&stack, pcs, how, FRAMES_MAX, 0);
+    int count = sonde_stack_capture(&stack, 0) == SONDE_OK ? (int)stack.count : 0;
+    bench_keep(pcs);
+    return stack.end == SONDE_END_ROOT ? count : 0;
 }
 
 static int capture_ours(void)
@@ -291,6 +302,7 @@ static void bench_stacks_that_change(void)
         unwinders[count++] = (struct bench_unwinder){"unw_backtrace", bench_unw_backtrace};
     }
     bench_varied(unwinders, count);
+    bench_bare(capture_whole);
     bench_cold(unwinders, count);
     bench_first_on_thread(unwinders, count, touch);
     bench_print(SONDE__MEMO_BYTES, "B", "capture.memo.bytes_per_thread");

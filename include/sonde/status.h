@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A result that must be looked at. gcc says so of `(void)call()` as well; where none of the
+ * statuses matters, write `(void)!call()`. */
 #if defined(__GNUC__)
 #    define SONDE_NODISCARD __attribute__((warn_unused_result))
 #    define SONDE_API       __attribute__((visibility("default")))

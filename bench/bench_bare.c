@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench_bare.h"
+
+#include <stdlib.h>
+
+#include "harness.h"
+
+enum { CALLS = 12, FIRST_MAX = 100, TIMES = 2001 };
+
+static int (*take)(void);
+static int frames;
+static double taken_ns;
+
+static void leaf(void)
+{
+    double start = bench_thread_ns();
+    frames = take();
+    taken_ns = bench_thread_ns() - start;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median of many captures, of one stack or of ever another one. */
+static double median(uint64_t step)
+{
+    static double times[TIMES];
+    uint64_t way = 0;
+    for (unsigned i = 0; i < TIMES; i++) {
+        (void)bench_bare_chain(CALLS, way, leaf);
+        times[i] = taken_ns;
+        way = way * 6364136223846793005u + step;
+    }
+    qsort(times, TIMES, sizeof times[0], compare);
+    return times[TIMES / 2];
+}
+
+void bench_bare(int (*capture)(void))
+{
+    double dearest_ns = 0;
+    unsigned cut = 0;
+    take = capture;
+    do {
+        (void)bench_bare_chain(CALLS, 0, leaf);
+        dearest_ns = taken_ns > dearest_ns ? taken_ns : dearest_ns;
+    } while (frames == 0 && ++cut < FIRST_MAX);
+    bench_print(dearest_ns / 1000, "us", "capture.no_cfi.first");
+    bench_print(cut, "captures", "capture.no_cfi.costly_first");
+    bench_print(frames, "frames", "capture.no_cfi.frames");
+    bench_print(median(0), "ns", "capture.no_cfi.repeat");
+    (void)median(1442695040888963407u);
+    bench_print(median(1442695040888963407u), "ns", "capture.no_cfi.varied");
+}

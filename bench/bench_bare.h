@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Captures in code without call frame information and without frame pointers. */
+#ifndef SONDE_BENCH_BARE_H
+#define SONDE_BENCH_BARE_H
+
+#include <stdint.h>
+
+/* A chain of `depth` calls, each to one of three functions as `way` says, two bits a call; the last
+ * one calls `leaf`. */
+int bench_bare_chain(int depth, uint64_t way, void (*leaf)(void));
+
+/* capture: by sonde, the number of frames, or 0 where the stack is not whole. */
+void bench_bare(int (*capture)(void));
+
+#endif
