@@ -30,7 +30,7 @@ static const struct sonde__cli_option options[] = {
      "only this thread, or these of one name; may be given again"},
     {OPTION_DEPTH, "depth", 'd', "N",
      "keep the innermost N frames of a stack and its outermost 64, and say how many were left out "
-     "between them (default 256)"},
+     "between them (1 to 16000; default 256)"},
     {OPTION_STOP, "stop", 's', NULL,
      "stop all threads together (ptrace) for one consistent picture; without it no thread is "
      "disturbed, and a running one is read from a sample"},
