@@ -47,37 +47,31 @@ static void need_perf(void)
 
 /* --- the ring --- */
 
-static int ring_error; /* the ring is refused with this errno */
-static void *ring;     /* else, not null: it stands in for the kernel's */
+static int ring_error;    /* the ring is refused with this errno */
+static bool ring_is_ours; /* else: it is one of ours, empty, each time a new one */
+static struct perf_event_mmap_page *ring;
 
 /* In libc's place. The memory of a perf event is all that is shared and of a descriptor here. */
 void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
 {
-    if (fd >= 0 && (flags & MAP_SHARED) != 0 && (ring_error != 0 || ring != NULL)) {
+    if (fd >= 0 && (flags & MAP_SHARED) != 0 && ring_error != 0) {
         errno = ring_error;
-        return ring_error != 0 ? MAP_FAILED : ring;
+        return MAP_FAILED;
+    }
+    if (fd >= 0 && (flags & MAP_SHARED) != 0 && ring_is_ours) {
+        ring = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        return ring;
     }
     return (void *)syscall(SYS_mmap, address, size, protection, flags, fd, offset);
 }
 
-static struct perf_event_mmap_page *make_ring(void)
+static void put_record(unsigned type, unsigned size, const void *body, size_t body_size)
 {
-    size_t size = sonde__os_page_size() + 65536;
-    ring = NULL;
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    CHECK(memory != MAP_FAILED);
-    ring = memory;
-    return ring;
-}
-
-static void put_record(struct perf_event_mmap_page *page, unsigned type, unsigned size,
-                       const void *body, size_t body_size)
-{
-    uint8_t *at = (uint8_t *)page + sonde__os_page_size() + page->data_head;
+    uint8_t *at = (uint8_t *)ring + sonde__os_page_size() + ring->data_head;
     const struct perf_event_header header = {.type = type, .size = (uint16_t)size};
     memcpy(at, &header, sizeof header);
     memcpy(at + sizeof header, body, body_size);
-    page->data_head += sizeof header + body_size;
+    ring->data_head += sizeof header + body_size;
 }
 
 TEST(a_ring_that_lost_samples_counts_them)
@@ -86,13 +80,13 @@ TEST(a_ring_that_lost_samples_counts_them)
     const uint64_t lost[2] = {1, 5}, more[2] = {1, 2};
     struct sonde__host_perf perf;
     need_perf();
-    struct perf_event_mmap_page *page = make_ring();
+    ring_is_ours = true;
     CHECK_OK(sonde__host_perf_open(sonde__os_tid(), 1000000000, &perf, NULL));
-    put_record(page, PERF_RECORD_LOST, 24, lost, sizeof lost);
-    put_record(page, PERF_RECORD_LOST, 24, more, sizeof more);
+    put_record(PERF_RECORD_LOST, 24, lost, sizeof lost);
+    put_record(PERF_RECORD_LOST, 24, more, sizeof more);
     CHECK(!sonde__host_perf_next(&perf, &sample));
     CHECK_EQ(perf.lost, 7);
-    CHECK_EQ(page->data_tail, page->data_head);
+    CHECK_EQ(ring->data_tail, ring->data_head);
     sonde__host_perf_close(&perf);
 }
 
@@ -112,13 +106,13 @@ TEST(records_that_make_no_sense)
     const uint64_t body[2] = {UINT64_MAX, UINT64_MAX};
     struct sonde__host_perf perf;
     need_perf();
+    ring_is_ours = true;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct perf_event_mmap_page *page = make_ring();
         CHECK_OK(sonde__host_perf_open(sonde__os_tid(), 1000000000, &perf, NULL));
-        put_record(page, cases[i].type, cases[i].size, body, sizeof body);
+        put_record(cases[i].type, cases[i].size, body, sizeof body);
         CHECK(!sonde__host_perf_next(&perf, &sample));
         CHECK(!sonde__host_perf_next(&perf, &sample));
-        CHECK_EQ(page->data_tail, page->data_head);
+        CHECK_EQ(ring->data_tail, ring->data_head);
         sonde__host_perf_close(&perf);
     }
 }
@@ -183,7 +177,7 @@ TEST_TIMEOUT(perf_gives_no_sample_in_time, 120)
 {
     start_program();
     need_perf();
-    (void)make_ring();
+    ring_is_ours = true;
     check_stopped_instead("no perf sample came, so it was stopped");
 }
 
