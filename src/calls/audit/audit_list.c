@@ -127,6 +127,9 @@ static enum sonde_status add_name(struct sonde__audit_list *list, char *name, ui
                                   struct sonde_error *ret_error)
 {
     const char *version = take_version(name);
+    if (version != NULL) {
+        name[strlen(name)] = '@'; /* hook.h takes both */
+    }
     if (sonde__audit_list_has(list, name)) {
         return SONDE_OK;
     }

@@ -220,14 +220,6 @@ static void say_totals(const struct sonde__audit *audit, const struct sonde__aud
             sonde__base_plural(totals->cut), totals->cut == 1 ? "s" : "");
         say(ctx, line);
     }
-    for (uint32_t i = 0; i < audit->listed; i++) {
-        if (audit->list.versions[i] != NULL) {
-            snprintf(line, sizeof line,
-                     "%.90s: versions are not told apart: calls of all of them are counted",
-                     audit->list.names[i]);
-            say(ctx, line);
-        }
-    }
     if (totals->images_lost != 0) {
         snprintf(line, sizeof line, "%u image%s not noted: %s frames have no names",
                  (unsigned)totals->images_lost, totals->images_lost == 1 ? " was" : "s were",

@@ -41,6 +41,31 @@ static void check_form(const char *form)
     test_run_done(&run);
 }
 
+#if defined(__x86_64__)
+TEST(versions_are_told_apart)
+{
+    static const char versions[] = "realpath@GLIBC_2.2.5\npow@@GLIBC_2.29\nmemcpy@GLIBC_2.14\n";
+    char list[512];
+    snprintf(list, sizeof list, "%s/list", test_folder());
+    test_write_file(list, versions, strlen(versions));
+    const char *argv[] = {program_sonde(),
+                          "run",
+                          "--record",
+                          list,
+                          "--",
+                          program_built("record/exact_nopie_lazy"),
+                          NULL};
+    struct test_run run = test_run(argv, NULL, "", 120);
+    CHECK_EQ(count_from(run.err, "call_old_realpath"), 6 * 203);
+    CHECK_EQ(count_from(run.err, "call_realpath"), 0);
+    CHECK_EQ(count_from(run.err, "call_old_pow"), 0);
+    CHECK(count_from(run.err, "call_pow") > 0);
+    CHECK_EQ(count_from(run.err, "call_old_memcpy"), 0);
+    CHECK(count_from(run.err, "call_memcpy") > 0);
+    test_run_done(&run);
+}
+#endif
+
 TEST(pie_bound_lazily)
 {
     check_form("pie_lazy");

@@ -99,9 +99,9 @@ TEST(versions_and_patterns)
 {
     CHECK_OK(parse("realpath@GLIBC_2.3\nglob@@GLIBC_2.27 # c\nSSL_*\nns::f(int, char)\nf?\nopen"));
     CHECK_EQ(list.count, 6);
-    CHECK_STR(list.names[0], "realpath");
+    CHECK_STR(list.names[0], "realpath@GLIBC_2.3");
     CHECK_STR(list.versions[0], "GLIBC_2.3");
-    CHECK_STR(list.names[1], "glob");
+    CHECK_STR(list.names[1], "glob@@GLIBC_2.27");
     CHECK_STR(list.versions[1], "GLIBC_2.27");
     for (uint32_t i = 2; i < list.count; i++) {
         CHECK(list.versions[i] == NULL);
