@@ -42,7 +42,10 @@ func main() {
 		go burn(&turns[i])
 	}
 	go collect()
-	for round := 0; round < 100; round++ {
+	few := func() bool { // as where other programs have the processors
+		return burning <= 10 || consistent == 0 || atomic.LoadUint64(&collections) == 0
+	}
+	for round := 0; round < 100 || (round < 10000 && few()); round++ {
 		C.take(&taken)
 		if taken.status != 0 {
 			fmt.Println("picture:", taken.status)

@@ -13,7 +13,6 @@ static void check(const struct counts *counts)
 {
     CHECK(counts->held >= counts->burning);
     CHECK(counts->burning > 10);
-    /* no call frame information: by frame pointers */
     CHECK(counts->called * 10 >= counts->burning * 9);
     CHECK(counts->consistent > 0);
     CHECK(counts->collections > 0);

@@ -108,7 +108,10 @@ int main(void)
     struct action before = action_now();
     go.start_work();
     struct action with_go = action_now();
-    for (int round = 0; round < 60; round++) {
+    /* more where other programs have the processors */
+    for (int round = 0; round < 60 || (round < 6000 &&
+                                       (burning <= 10 || consistent == 0 || go.collections() == 0));
+         round++) {
         take(&taken);
         if (taken.status != 0) {
             printf("picture: %d\n", taken.status);
