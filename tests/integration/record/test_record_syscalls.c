@@ -171,6 +171,6 @@ TEST(system_calls_by_the_function)
     test_run_done(&run);
     run = record("no_such_function\nsyscall:nope\n", NULL, NULL);
     CHECK_EQ(run.status, 125);
-    CHECK_CONTAINS(run.err, "list:2: no system call of this name: syscall:nope");
+    CHECK_CONTAINS(run.err, "list:2: column 9: no system call of this name here: syscall:nope");
     test_run_done(&run);
 }
