@@ -3,7 +3,8 @@
  *
  * A walk in this process may be a handler's: its scans do a bounded work, then the walk ends and
  * says so (COSTLY). What was proven until then is kept, so the next walk comes further. A scan that
- * alone takes more gets twice as much the next time it is needed, a few times; then it is given up.
+ * alone takes more gets twice as much the next time it is needed, a few times; then it is given up,
+ * and the frame record is what is left.
  *
  * What is kept is believed where code that can change is still the same, and where the word at the
  * place of the return address is one: of a call that was seen to lead to the function, or that is
@@ -200,7 +201,11 @@ static enum sonde__step scan_and_keep(struct sonde__walker *walker)
     const bool is_sealed = walker->image == NULL || !walker->image->is_permanent;
     uint64_t seal = is_sealed ? seal_of_code(walker, before.pc, before.pc) : 0;
     uint32_t cuts = sonde__scans_cuts(scans, before.pc, seal);
-    if (walker->sweep_left == 0 || cuts > CUTS_MAX) {
+    if (cuts > CUTS_MAX) {
+        keep_record(walker, is_sealed, &before);
+        return SONDE__STEP_OTHER;
+    }
+    if (walker->sweep_left == 0) {
         return sonde__step_end(walker, SONDE_END_COSTLY, before.pc);
     }
     walker->sweep_left += ((uint32_t)SONDE__WORK_IN_HANDLER << cuts) - SONDE__WORK_IN_HANDLER;
