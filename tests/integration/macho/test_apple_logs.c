@@ -293,8 +293,8 @@ TEST_TIMEOUT(crash_text_with_an_image_of_all_addresses, 150)
     static const char *const all[] = {
         "0x0 - 0xffffffffffffffff ??? (*) <00000000-0000-0000-0000-000000000000> ???",
         "0x0 - ??? ??? (*) <00000000-0000-0000-0000-000000000000> ???",
-        "       0x102a00000 -                ??? com.apple.other (1.0) "
-        "<DFC6A3E1-9F0C-3B2A-8E55-0123456789AB> /System/other",
+        ("       0x102a00000 -                ??? com.apple.other (1.0) "
+         "<DFC6A3E1-9F0C-3B2A-8E55-0123456789AB> /System/other"),
     };
     struct built b = build();
     write_crash(&b, "");

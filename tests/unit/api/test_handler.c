@@ -15,7 +15,7 @@
 #include "target_self.h"
 #include "test.h"
 
-enum { DEPTH = 64 };
+enum { DEPTH = 64, TRIES = 64 };
 
 /* The loader keeps some memory of its first dlopen, which would look like a leak of each test. */
 static __attribute__((constructor)) void warm_loader(void)
@@ -40,11 +40,17 @@ static void on_signal(int signal)
     uint8_t how[DEPTH];
     struct sonde_stack stack;
     (void)signal;
-    sonde_stack_init(&stack, pcs, how, DEPTH, 0);
-    if (sonde_stack_capture(&stack, 0) == SONDE_OK) {
-        counts.captures++;
-        counts.whole += stack.end == SONDE_END_ROOT;
+    for (int tries = 0; tries < TRIES; tries++) {
+        sonde_stack_init(&stack, pcs, how, DEPTH, 0);
+        if (sonde_stack_capture(&stack, 0) != SONDE_OK) {
+            return;
+        }
+        if (stack.end != SONDE_END_COSTLY) {
+            break; /* else the next one goes on from what this one proved */
+        }
     }
+    counts.captures++;
+    counts.whole += stack.end == SONDE_END_ROOT;
 }
 
 #if defined(SONDE_EMULATED)
