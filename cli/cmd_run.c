@@ -49,7 +49,7 @@ static const struct sonde__cli_option options[] = {
      "report an event loop that does not come back to its wait for this long (250ms; 50ms to 60s)"},
     {OPTION_REPORT, "report", 'o', "FILE", "also write a report that sonde show reads"},
     {OPTION_TIMEOUT, "timeout", 't', "DUR",
-     "print the stacks of all threads when the program still runs after this long"},
+     "print the stacks of all threads when the program still runs after this long (more than 0)"},
     {OPTION_ACTION, "timeout-action", 0, "ACTION",
      "what then: stacks (the default: it goes on), abort (SIGABRT), core (SIGABRT with a core)"},
     {OPTION_SAMPLER, "sampler", 0, "HOW",
@@ -66,7 +66,8 @@ static const struct sonde__cli_option options[] = {
     {OPTION_FRAMES, "frames", 0, "N",
      "with --record: room for N different frames of stacks (262144; 1024 to 4194304)"},
     {OPTION_TOP, "top", 0, "N",
-     "with --record: show the N stacks of each function with the most calls, or all (20)"},
+     "with --record: show the N stacks of each function with the most calls, 1 or more, or all "
+     "(20)"},
     {OPTION_BLOCKS, "blocks", 'b', NULL,
      "instead of stalls, keep account of the blocks (closures) on the heap, and who made them"},
     {OPTION_BLOCKS_EVERY, "blocks-every", 0, "DUR",

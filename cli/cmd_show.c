@@ -7,7 +7,8 @@
 static const struct sonde__cli_option options[] = {
     SONDE__CLI_SYMBOLS_OPTIONS(0),
     {SONDE__CLI_VIEW_TOP, "top", 0, "N",
-     "of recorded calls, the N stacks of each function with the most calls, or all (20)"},
+     "of recorded calls, the N stacks of each function with the most calls, 1 or more, or all "
+     "(20)"},
     SONDE__CLI_VIEW_OPTIONS};
 
 struct request {
