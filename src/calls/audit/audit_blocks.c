@@ -109,8 +109,9 @@ void sonde__audit_say_blocks(const struct sonde__audit_blocks *blocks,
 {
     const struct sonde__registry_total *total = &blocks->total;
     char line[160];
-    snprintf(line, sizeof line, "%llu block%s on the heap; %llu live, %llu bytes",
-             (unsigned long long)total->made, total->made == 1 ? " was made" : "s were made",
+    /* seen: a runtime inside the program may have made others */
+    snprintf(line, sizeof line, "saw %llu block%s made on the heap; %llu live, %llu bytes",
+             (unsigned long long)total->made, sonde__base_plural(total->made),
              (unsigned long long)blocks->live, (unsigned long long)blocks->size_bytes);
     say(ctx, line);
     say_count(total->dropped, "had no room: they are not listed", say, ctx);

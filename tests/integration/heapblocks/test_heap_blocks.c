@@ -115,7 +115,7 @@ static void run_and_check(const char *const argv[], const char *option, const ch
     struct json *json = show(report);
     CHECK_STR(json_text(json, "kind"), "heap-blocks");
     check_against(run.out, json);
-    CHECK_CONTAINS(run.err, " blocks were made on the heap; ");
+    CHECK_CONTAINS(run.err, " blocks made on the heap; ");
     CHECK(strstr(run.err, "not seen") == NULL);
     check_modules(json);
     json_free(json);
@@ -156,7 +156,7 @@ TEST(a_program_without_blocks)
     struct test_run run = test_run(argv, NULL, NULL, 60);
     CHECK_EQ(run.status, 0);
     CHECK_STR(run.err,
-              "sonde run: 0 blocks were made on the heap; 0 live, 0 bytes\n"
+              "sonde run: saw 0 blocks made on the heap; 0 live, 0 bytes\n"
               "sonde run: no library has a blocks runtime: what is part of the program itself is "
               "not seen\n");
     test_run_done(&run);

@@ -316,7 +316,7 @@ static unsigned occurrences(const char *text, const char *what)
 
 static bool is_listed(const char *output, unsigned times)
 {
-    return occurrences(output, "105 blocks were made on the heap; 5 live, ") == times &&
+    return occurrences(output, "saw 105 blocks made on the heap; 5 live, ") == times &&
            occurrences(output, "\n    #0  make_plain+0x") ==
                2 * times && /* of two places of main */
            occurrences(output, "\n    #0  make_other+0x") == times &&
