@@ -43,6 +43,16 @@ static bool is_abbreviated(const char *plain, size_t size)
     return false;
 }
 
+static bool is_word(char c)
+{
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_operator(const struct string *plain)
+{
+    return plain->size > 8 && memcmp(plain->text, "operator", 8) == 0 && !is_word(plain->text[8]);
+}
+
 /* Can the function of that plain name have this symbol? Operators have codes of their own. */
 static bool is_name_of(const struct string *symbol, const struct string *plain)
 {
@@ -54,7 +64,7 @@ static bool is_name_of(const struct string *symbol, const struct string *plain)
     if (!is_encoded(symbol)) {
         return false;
     }
-    if (size > 8 && memcmp(at, "operator", 8) == 0) {
+    if (is_operator(plain)) {
         return true;
     }
     if (size > 1 && at[0] == '~') {
@@ -96,7 +106,15 @@ static uint32_t without_clone(struct convert *c, uint32_t name)
     return size != text.size ? convert_string(c, text.text, size) : name;
 }
 
-/* The encoded name of a plain one, of the symbol that holds an address; 0: there is none. */
+/* Is the function called so, without its clone's suffix? */
+static bool is_same(const struct string *symbol, const struct string *plain)
+{
+    return encoded_size(symbol) == plain->size &&
+           memcmp(symbol->text, plain->text, plain->size) == 0;
+}
+
+/* The encoded name of a plain one, of the symbol that holds an address; 0: there is none, or the
+ * plain one is a symbol itself: linkers fold functions of other names that are alike into it. */
 static uint32_t find_encoded(struct convert *c, uint32_t at, uint32_t plain)
 {
     size_t low = 0, high = c->symbol_count;
@@ -112,17 +130,23 @@ static uint32_t find_encoded(struct convert *c, uint32_t at, uint32_t plain)
         return 0;
     }
     uint32_t symbol = (uint32_t)(low - 1);
-    if (is_name_of(&c->strings.all[c->symbols[symbol].name], &c->strings.all[plain])) {
-        return without_clone(c, c->symbols[symbol].name);
+    size_t first = first_alias(c, symbol), end = first;
+    uint32_t found = 0, own = c->symbols[symbol].name;
+    if (is_same(&c->strings.all[own], &c->strings.all[plain])) {
+        return 0;
     }
-    size_t first = first_alias(c, symbol);
-    for (size_t i = first;
-         i < c->alias_count && i - first < ALIASES_MAX && c->aliases[i].symbol == symbol; i++) {
-        if (is_name_of(&c->strings.all[c->aliases[i].name], &c->strings.all[plain])) {
-            return without_clone(c, c->aliases[i].name);
+    found = is_name_of(&c->strings.all[own], &c->strings.all[plain]) ? own : 0;
+    for (; end < c->alias_count && end - first < ALIASES_MAX && c->aliases[end].symbol == symbol;
+         end++) {
+        uint32_t name = c->aliases[end].name;
+        if (is_same(&c->strings.all[name], &c->strings.all[plain])) {
+            return 0;
+        }
+        if (found == 0 && is_name_of(&c->strings.all[name], &c->strings.all[plain])) {
+            found = name;
         }
     }
-    return 0;
+    return found != 0 ? without_clone(c, found) : 0;
 }
 
 static bool any_encoded(const struct convert *c)
