@@ -140,9 +140,13 @@ static enum sonde_status add(struct sonde__target_jit *jit, const void *data, si
     struct sonde__elf elf;
     uint32_t at, count = jit->set.image_count;
     void *copy = sonde__mem_alloc(size);
-    if (copy == NULL || !sonde__mem_grow(&jit->images, count, &jit->image_capacity, sizeof image) ||
-        !sonde__mem_grow(&jit->ranges, count, &jit->range_capacity, sizeof *jit->ranges) ||
-        !sonde__mem_grow(&jit->copies, count, &jit->copy_capacity, sizeof *jit->copies)) {
+    bool has_room =
+        copy != NULL && sonde__mem_grow(&jit->images, count, &jit->image_capacity, sizeof image) &&
+        sonde__mem_grow(&jit->ranges, count, &jit->range_capacity, sizeof *jit->ranges) &&
+        sonde__mem_grow(&jit->copies, count, &jit->copy_capacity, sizeof *jit->copies);
+    jit->set.images = jit->images; /* they may have moved, whatever becomes of this ELF */
+    jit->set.ranges = jit->ranges;
+    if (!has_room) {
         sonde__mem_free(copy);
         return SONDE_MEMORY;
     }
@@ -158,8 +162,6 @@ static enum sonde_status add(struct sonde__target_jit *jit, const void *data, si
     jit->ranges[at] = (struct sonde__image_range){image.start, image.end, count};
     jit->images[count] = image;
     jit->copies[count] = copy;
-    jit->set.images = jit->images;
-    jit->set.ranges = jit->ranges;
     jit->set.image_count = jit->set.range_count = count + 1;
     return SONDE_OK;
 }
@@ -177,8 +179,13 @@ static uint64_t lists_now(struct sonde__target *target)
     uint64_t now = target->images.set.generation * 2 + 1;
     for (uint32_t i = 0; i < target->images.image_count; i++) {
         struct list list;
-        if (find_list(target, i, &list)) {
-            now = (now ^ list.first ^ list.relevant << 17) * 0x9e3779b97f4a7c15;
+        struct list_entry entry;
+        if (!find_list(target, i, &list)) {
+            continue;
+        }
+        now = (now ^ list.first ^ list.relevant << 17) * 0x9e3779b97f4a7c15;
+        if (read_words(target, list.first, &entry, sizeof entry)) { /* its address may recur */
+            now = (now ^ entry.next ^ entry.elf << 9 ^ entry.size << 41) * 0x9e3779b97f4a7c15;
         }
     }
     return now | 1;
@@ -190,8 +197,7 @@ static bool has_code_of_no_image(const struct sonde__target *target,
     for (uint32_t i = 0; i < stack->count; i++) {
         const struct sonde__image_range *range =
             sonde__image_range_find(&target->images.set, stack->pcs[i]);
-        if (range != NULL && range->image == SONDE__IMAGE_NONE &&
-            sonde__image_range_find(&target->jit.set, stack->pcs[i]) == NULL) {
+        if (range != NULL && range->image == SONDE__IMAGE_NONE) { /* described code changes, too */
             return true;
         }
     }
@@ -205,17 +211,20 @@ bool sonde__target_jit_learn(struct sonde__target *target, const struct sonde_st
         return false;
     }
     uint64_t begin_ns = sonde__os_now_ns();
-    uint64_t lists = begin_ns >= target->jit.next_ns ? lists_now(target) : target->jit.lists;
-    if (lists == target->jit.lists) {
+    if (begin_ns < target->jit.next_ns) {
         return false;
     }
-    sonde__target_jit_done(&target->jit);
-    if (sonde__target_each_jit_elf(target, add_elf, target, &bad) != SONDE_OK) {
-        bad++; /* what was added before counts */
+    uint64_t lists = lists_now(target);
+    bool is_new = lists != target->jit.lists, had_images = target->jit.set.image_count > 0;
+    if (is_new) {
+        sonde__target_jit_done(&target->jit);
+        if (sonde__target_each_jit_elf(target, add_elf, target, &bad) != SONDE_OK) {
+            bad++; /* what was added before counts */
+        }
+        target->jit.lists = lists;
     }
-    target->jit.lists = lists;
     target->jit.next_ns = begin_ns + PAUSE_FACTOR * (sonde__os_now_ns() - begin_ns);
-    return target->jit.set.image_count > 0;
+    return is_new && (had_images || target->jit.set.image_count > 0);
 }
 
 void sonde__target_jit_done(struct sonde__target_jit *jit)

@@ -29,8 +29,10 @@ struct sonde__target_jit {
     uint64_t next_ns; /* when they may be read again */
 };
 
-/* Does a frame of the stack lie in code of no image, and is there a description of any such code
- * that had not been read? Then a walk may find more now. */
+/* Does a frame of the stack lie in code of no image, and are the descriptions of such code others
+ * than when they were read last? Then they are read, and another walk may find more. Asked again
+ * after a pause that grows with what the asking takes: until then a description may be out of date.
+ */
 bool sonde__target_jit_learn(struct sonde__target *target, const struct sonde_stack *stack);
 void sonde__target_jit_done(struct sonde__target_jit *jit);
 
