@@ -64,8 +64,9 @@ static bool search(const struct sonde__elf *elf, struct sonde__go *ret_go)
     struct sonde__elf_segment s;
     for (uint32_t i = 0; sonde__elf_segment(elf, i, &s); i++) {
         uint64_t left = 0;
-        const uint8_t *data =
-            s.type == SONDE__PT_LOAD ? sonde__elf_from_vaddr(elf, s.vaddr, &left) : NULL;
+        const uint8_t *data = s.type == SONDE__PT_LOAD && (s.flags & SONDE__PF_R) != 0
+                                  ? sonde__elf_from_vaddr(elf, s.vaddr, &left)
+                                  : NULL;
         uint64_t skip = (0 - s.vaddr) % ALIGNMENT;
         if (data == NULL) {
             continue;

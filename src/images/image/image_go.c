@@ -48,9 +48,9 @@ static bool version_of(uint32_t magic, uint8_t *ret_version)
         [SONDE__GO_1_18] = 0xfffffff0,
         [SONDE__GO_1_20] = 0xfffffff1,
     };
-    for (uint8_t i = 0; i < sizeof magics / sizeof *magics; i++) {
+    for (size_t i = 0; i < sizeof magics / sizeof *magics; i++) {
         if (magics[i] == magic) {
-            *ret_version = i;
+            *ret_version = (uint8_t)i;
             return true;
         }
     }
@@ -69,15 +69,18 @@ static bool read_offsets(struct sonde__go *go)
     if (go->version >= SONDE__GO_1_18) {
         uint64_t text = word_at(go, at, WORD, &ok);
         go->text = text != 0 ? text : go->text;
+        if (go->text == 0) {
+            return false; /* the header does not say where code begins (Go 1.26) */
+        }
         at += WORD;
     } else {
         go->text = 0;
     }
     go->names = word_at(go, at, WORD, &ok);
     go->units = word_at(go, at + WORD, WORD, &ok);
-    go->files = word_at(go, at + 2 * WORD, WORD, &ok);
-    go->values = word_at(go, at + 3 * WORD, WORD, &ok);
-    go->functions = word_at(go, at + 4 * WORD, WORD, &ok);
+    go->files = word_at(go, at + UINT64_C(2) * WORD, WORD, &ok);
+    go->values = word_at(go, at + UINT64_C(3) * WORD, WORD, &ok);
+    go->functions = word_at(go, at + UINT64_C(4) * WORD, WORD, &ok);
     go->records = go->functions;
     return ok && go->names < go->size && go->units < go->size && go->files < go->size &&
            go->values < go->size && go->functions < go->size;
@@ -164,7 +167,7 @@ bool sonde__image_go_function(const struct sonde__go *go, uint32_t index,
     f.knows_inlined = go->version != SONDE__GO_1_2;
     uint64_t tables = word_at(go, record + PCDATA_COUNT, 4, &ok);
     if (f.knows_inlined && tables > PCDATA_INLINED) {
-        uint64_t table = word_at(go, record + layout->size + 4 * PCDATA_INLINED, 4, &ok);
+        uint64_t table = word_at(go, record + layout->size + UINT64_C(4) * PCDATA_INLINED, 4, &ok);
         f.inlined_values = table != 0 ? go->values + table : 0;
     }
     f.flags = layout->flags != 0 ? (uint8_t)word_at(go, record + layout->flags, 1, &ok) : 0;

@@ -18,7 +18,7 @@ enum {
 };
 
 /* Numbers of exit and exit_group. */
-enum { X86_64_EXIT = 60, X86_64_EXIT_GROUP = 231, AARCH64_EXIT = 93, AARCH64_EXIT_GROUP = 94 };
+enum { X86_64_EXIT = 60, AARCH64_EXIT = 93 };
 
 static uint64_t little(const uint8_t *at, unsigned size)
 {
@@ -69,8 +69,7 @@ static bool is_x86_64_end(const uint8_t *code)
             (op != 0xb0 && op != 0xb8 && op != 0x31 && op != 0x89 && op != 0x48)) {
             return false; /* mov and xor of registers only */
         }
-        is_exit |= (op == 0xb0 || op == 0xb8) &&
-                   (code[at + 1] == X86_64_EXIT || code[at + 1] == X86_64_EXIT_GROUP);
+        is_exit |= (op == 0xb0 || op == 0xb8) && code[at + 1] == X86_64_EXIT;
         at += insn.length;
     }
     return false;
@@ -91,7 +90,7 @@ static bool is_aarch64_end(const uint8_t *code)
         if (!is_set) {
             return false;
         }
-        is_exit |= is_number && (value == AARCH64_EXIT || value == AARCH64_EXIT_GROUP);
+        is_exit |= is_number && value == AARCH64_EXIT;
     }
     return false;
 }
@@ -104,17 +103,18 @@ static bool is_thread_end(const struct sonde__walker *walker, uint64_t pc)
 }
 
 /* Does the code at `pc` begin by leaving the stack for another one, or for good? glibc's
- * __start_context: mov %rbx,%rsp; mov x0, x19 and cbnz x0. */
+ * __start_context: mov %rbx,%rsp; nop, mov x0, x19 and cbnz x0. */
 static bool leaves_stack(const struct sonde__walker *walker, uint64_t pc)
 {
-    uint8_t code[8];
+    uint8_t code[12];
     if (!sonde__walker_read(walker, pc, code, sizeof code)) {
         return false;
     }
+    const uint8_t *first = little(code, 4) == 0xd503201f ? code + 4 : code;
     if (walker->arch == SONDE__ARCH_X86_64) {
         return code[0] == 0x48 && code[1] == 0x89 && (code[2] & 0xc7) == 0xc4; /* mov reg,%rsp */
     }
-    return little(code, 4) == 0xaa1303e0 && (little(code + 4, 4) & 0xff00001f) == 0xb5000000;
+    return little(first, 4) == 0xaa1303e0 && (little(first + 4, 4) & 0xff00001f) == 0xb5000000;
 }
 
 /* A return address that no call made: a coroutine's first frame "returns" to the very start of a

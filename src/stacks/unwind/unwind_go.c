@@ -90,7 +90,7 @@ static bool is_saved(const struct sonde__go_value *v, uint64_t vaddr)
 {
     int32_t first = v->start == v->first ? v->value : v->second;
     uint64_t after = vaddr - v->first;
-    return first == 8 ? after > 0 : after >= save_bytes(first - 8);
+    return first == 8 ? after > 0 : after >= save_bytes((int32_t)((uint32_t)first - 8));
 }
 
 static struct sonde__rule rule_x86_64(const struct sonde__go_value *v, uint64_t vaddr, bool exact)

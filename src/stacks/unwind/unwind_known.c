@@ -123,6 +123,23 @@ static bool is_kept_caller(const struct sonde__walker *walker, uint64_t entry, u
            (seal == 0 || seal == seal_of_call(walker, pc));
 }
 
+/* More work for what is sought from this frame, the more often that it was cut. Returns how often.
+ */
+static uint32_t grant_work(struct sonde__walker *walker, uint64_t seal)
+{
+    uint32_t cuts = sonde__scans_cuts(walker->walk->scans, walker->frame.pc, seal);
+    if (cuts <= CUTS_MAX && walker->sweep_left > 0) {
+        walker->sweep_left += ((uint32_t)SONDE__WORK_IN_HANDLER << cuts) - SONDE__WORK_IN_HANDLER;
+    }
+    return cuts;
+}
+
+static uint64_t seal_of_place(const struct sonde__walker *walker)
+{
+    bool is_sealed = walker->image == NULL || !walker->image->is_permanent;
+    return is_sealed ? seal_of_code(walker, walker->frame.pc, walker->frame.pc) : 0;
+}
+
 static bool recall_rule(struct sonde__walker *walker)
 {
     struct sonde__frame *frame = &walker->frame;
@@ -134,9 +151,14 @@ static bool recall_rule(struct sonde__walker *walker)
         return false;
     }
     if (!is_kept_caller(walker, rule.entry, pc)) {
+        uint64_t place = seal_of_place(walker);
+        uint32_t cuts = grant_work(walker, place), work = walker->sweep_left;
         bool is_caller = is_new_caller(walker, &rule, slot, pc);
         if (is_caller) {
             keep_caller(walker, rule.entry, pc);
+        } else if (walker->sweep_left == 0 && cuts <= CUTS_MAX &&
+                   work >= SONDE__WORK_IN_HANDLER / 2) {
+            sonde__scans_put_cuts(walker->walk->scans, frame->pc, cuts + 1, place);
         }
         sonde__walker_ask_anew(walker);
         if (!is_caller) {
@@ -199,17 +221,15 @@ static enum sonde__step scan_and_keep(struct sonde__walker *walker)
     const struct sonde__frame before = walker->frame;
     struct sonde__scans *scans = walker->walk->scans;
     const bool is_sealed = walker->image == NULL || !walker->image->is_permanent;
-    uint64_t seal = is_sealed ? seal_of_code(walker, before.pc, before.pc) : 0;
-    uint32_t cuts = sonde__scans_cuts(scans, before.pc, seal);
+    uint64_t seal = seal_of_place(walker);
+    uint32_t cuts = grant_work(walker, seal), work = walker->sweep_left;
     if (cuts > CUTS_MAX) {
         keep_record(walker, is_sealed, &before);
         return SONDE__STEP_OTHER;
     }
-    if (walker->sweep_left == 0) {
+    if (work == 0) {
         return sonde__step_end(walker, SONDE_END_COSTLY, before.pc);
     }
-    walker->sweep_left += ((uint32_t)SONDE__WORK_IN_HANDLER << cuts) - SONDE__WORK_IN_HANDLER;
-    uint32_t work = walker->sweep_left;
     enum sonde__step step = sonde__scan_stack(walker);
     if (step == SONDE__STEP_ON && walker->scan_rule.entry != 0) {
         keep_rule(walker, is_sealed, before.pc);

@@ -90,7 +90,8 @@ bool sonde__step_by_link(struct sonde__walker *walker)
     for (uint64_t pushed_bytes = 0; pushed_bytes <= PUSHED_MAX; pushed_bytes += 16) {
         struct sonde__walker trial = *walker;
         stand_at(&trial, lr, pushed_bytes);
-        if (sonde__walker_reaches_root(&trial)) {
+        /* or so far that the work is used up: from a wrong place nothing leads on */
+        if (sonde__walker_reaches_root(&trial) || trial.sweep_left == 0) {
             stand_at(walker, lr, pushed_bytes);
             return true;
         }

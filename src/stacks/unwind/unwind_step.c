@@ -92,8 +92,14 @@ static void locate_made(struct sonde__walker *walker, uint64_t pc)
         walker->place_end = range->end;
         walker->image = &made->images[range->image];
     } else if (made != NULL && made->range_count != 0) {
-        walker->place_start = pc; /* the next one may be described */
-        walker->place_end = pc + 1;
+        for (uint32_t i = 0; i < made->range_count; i++) { /* between what is described */
+            const struct sonde__image_range *other = &made->ranges[i];
+            if (other->end <= pc && other->end > walker->place_start) {
+                walker->place_start = other->end;
+            } else if (other->start > pc && other->start < walker->place_end) {
+                walker->place_end = other->start;
+            }
+        }
     }
 }
 
