@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_record.h"
 
+#include <string.h>
+
 #include "audit_run.h"
 #include "cmd.h"
 #include "host_run.h"
@@ -36,9 +38,17 @@ static int prepare(const struct sonde__cli_command *command, struct sonde__audit
     if (sonde__host_find_program(options->argv[0], path, sizeof path, &error) != 0) {
         return 0; /* it is said when it is executed */
     }
+    static char by_env[SONDE__WATCH_PATH_MAX];
+    char name[256];
+    if (sonde__watch_names_by_env(path, name, sizeof name) &&
+        sonde__host_find_program(name, by_env, sizeof by_env, &error) == 0) {
+        memcpy(path, by_env, sizeof path); /* what env would execute */
+    }
     sonde__watch_inspect(path, &program);
     const char *library = sonde__cli_find_library("libsonde-record.so", "../recorder/");
-    from->program = program.binary;
+    /* only glibc's loader says what a program is loaded with: any other program would run */
+    bool can_ask = program.carry == SONDE__WATCH_CARRIES || program.carry == SONDE__WATCH_SANITIZER;
+    from->program = can_ask ? program.binary : NULL;
     from->envp = options->envp;
     from->symbols = options->symbols;
     from->blinds = options->verbose;

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdbool.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "recorder.h"
@@ -16,24 +18,59 @@
 uint32_t recorder_listed_events[SONDE__RECORD_EVENTS];
 __thread uint32_t recorder_busy;
 
+/* Whoever waits here may hold a lock of the loader (a constructor, a callback of dl_iterate_phdr())
+ * that the one inside waits for: so nobody waits for ever. */
+enum { PATIENCE_S = 1 };
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t left = PTHREAD_COND_INITIALIZER;
+static bool is_inside; /* guarded by the mutex */
+
+static bool enter(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += PATIENCE_S;
+    pthread_mutex_lock(&mutex);
+    while (is_inside && pthread_cond_timedwait(&left, &mutex, &until) == 0) {
+    }
+    bool is_free = !is_inside;
+    is_inside = true;
+    pthread_mutex_unlock(&mutex);
+    return is_free;
+}
+
+static void leave(void)
+{
+    pthread_mutex_lock(&mutex);
+    is_inside = false;
+    pthread_cond_signal(&left);
+    pthread_mutex_unlock(&mutex);
+}
 
 void recorder_look_at_images(void)
 {
     int saved = errno;
     recorder_busy++;
-    pthread_mutex_lock(&mutex);
+    if (!enter()) {
+        atomic_fetch_add(&recorder_page->images_lost, 1);
+        recorder_busy--;
+        errno = saved;
+        return;
+    }
     if (sonde__target_self_refresh(true) != SONDE_OK) {
         atomic_fetch_add(&recorder_page->images_lost, 1);
     }
     recorder_log_images();
     if (recorder_hooks != NULL) {
-        if (sonde__hook_sweep(recorder_hooks) != SONDE_OK) {
+        sonde__target_self_enter();
+        enum sonde_status swept = sonde__hook_sweep(recorder_hooks);
+        sonde__target_self_leave();
+        if (swept != SONDE_OK) {
             atomic_fetch_add(&recorder_page->blinds_lost, 1);
         }
         recorder_log_blinds();
     }
-    pthread_mutex_unlock(&mutex);
+    leave();
     recorder_busy--;
     errno = saved;
 }

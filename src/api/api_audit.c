@@ -10,6 +10,7 @@
 #include "hook_method.h"
 #include "mem_heap.h"
 #include "record_hooked.h"
+#include "target_self.h"
 
 /* Thunks that are left for a second definition of a function. */
 #define FUNCTIONS_MAX (SONDE_AUDIT_LABELS / 2)
@@ -74,7 +75,9 @@ enum sonde_status sonde_audit_start(struct sonde_depot *depot, const char *const
     if (status != SONDE_OK) {
         (void)sonde__base_fail(ret_error, status, "no memory", NULL, 0, 0);
     } else {
+        sonde__target_self_enter();
         status = sonde__hook_start(audit->names, count, 0, &audit->hooks, ret_error);
+        sonde__target_self_leave();
     }
     if (status != SONDE_OK) {
         sonde__mem_free(audit->names);
@@ -97,7 +100,9 @@ enum sonde_status sonde_audit_refresh(struct sonde_audit *audit)
     if (status == SONDE_OK) {
         status = sonde__record_look_at_images(audit->record);
     }
+    sonde__target_self_enter();
     enum sonde_status swept = sonde__hook_sweep(audit->hooks);
+    sonde__target_self_leave();
     (void)sonde__hook_look_for_methods(audit->hooks);
     return status != SONDE_OK ? status : swept;
 }
@@ -135,7 +140,9 @@ void sonde_audit_stop(struct sonde_audit *audit)
     if (audit == NULL) {
         return;
     }
+    sonde__target_self_enter();
     sonde__hook_stop(audit->hooks);
+    sonde__target_self_leave();
     sonde__record_set_hooked(NULL);
     sonde__mem_free(audit->names);
     sonde__mem_free(audit);

@@ -13,6 +13,7 @@
 #include "registry_door.h"
 #include "registry_group.h"
 #include "registry_hooked.h"
+#include "target_self.h"
 
 struct sonde_block_registry {
     struct sonde__registry_calls calls; /* first: registry_public.c */
@@ -81,8 +82,10 @@ enum sonde_status sonde_block_registry_start(struct sonde_depot *depot,
     if (status != SONDE_OK) {
         (void)sonde__base_fail(ret_error, status, "no memory", NULL, 0, 0);
     } else {
+        sonde__target_self_enter();
         status = sonde__hook_start(sonde__registry_functions, SONDE__REGISTRY_FUNCTIONS, 0,
                                    &registry->hooks, ret_error);
+        sonde__target_self_leave();
     }
     if (status != SONDE_OK) {
         sonde_block_registry_destroy(registry);
@@ -104,14 +107,18 @@ enum sonde_status sonde_block_registry_refresh(struct sonde_block_registry *regi
     if (status == SONDE_OK) {
         status = sonde__record_look_at_images(registry->calls.record);
     }
+    sonde__target_self_enter();
     enum sonde_status swept = sonde__hook_sweep(registry->hooks);
+    sonde__target_self_leave();
     return status != SONDE_OK ? status : swept;
 }
 
 void sonde_block_registry_stop(struct sonde_block_registry *registry)
 {
     if (registry != NULL && registry->hooks != NULL) {
+        sonde__target_self_enter();
         sonde__hook_stop(registry->hooks);
+        sonde__target_self_leave();
         sonde__registry_set_hooked(NULL);
         registry->hooks = NULL;
     }

@@ -91,22 +91,32 @@ static enum sonde_status add(struct expansion *e, const char *pattern, const cha
     return SONDE_OK;
 }
 
+static enum sonde_status add_of(struct expansion *e,
+                                const struct sonde__audit_library_file *library,
+                                const char *pattern, uint32_t *ret_found, uint32_t *ret_long)
+{
+    struct sonde__elf_symbol symbol;
+    enum sonde_status status = SONDE_OK;
+    for (uint32_t at = 0;
+         status == SONDE_OK && sonde__audit_next_definition(library, &at, &symbol);) {
+        bool is_function = symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC;
+        if (is_function && is_meant(pattern, symbol.name)) {
+            *ret_found += 1;
+            *ret_long += strlen(symbol.name) > SONDE__AUDIT_NAME_MAX;
+            status = add(e, pattern, symbol.name);
+        }
+    }
+    return status;
+}
+
 static enum sonde_status add_all(struct expansion *e, const char *pattern, uint32_t *ret_found,
                                  uint32_t *ret_long)
 {
-    for (size_t i = 0; i < e->libraries->count; i++) {
-        struct sonde__elf_symbol symbol;
-        for (uint32_t at = 0;
-             sonde__audit_next_definition(&e->libraries->items[i], &at, &symbol);) {
-            bool is_function = symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC;
-            if (is_function && is_meant(pattern, symbol.name)) {
-                *ret_found += 1;
-                *ret_long += strlen(symbol.name) > SONDE__AUDIT_NAME_MAX;
-                SONDE_TRY(add(e, pattern, symbol.name));
-            }
-        }
+    enum sonde_status status = SONDE_OK;
+    for (size_t i = 0; i < e->libraries->count && status == SONDE_OK; i++) {
+        status = add_of(e, &e->libraries->items[i], pattern, ret_found, ret_long);
     }
-    return SONDE_OK;
+    return status;
 }
 
 enum sonde_status sonde__audit_expand(const struct sonde__audit_libraries *libraries,

@@ -40,7 +40,7 @@ bool sonde__audit_libraries_open(const char *program, char *const *envp,
 {
     struct opening opening = {.libraries = ret_libraries};
     memset(ret_libraries, 0, sizeof *ret_libraries);
-    if (!sonde__host_startup_libraries(program, envp, open_library, &opening) ||
+    if (program == NULL || !sonde__host_startup_libraries(program, envp, open_library, &opening) ||
         opening.is_out_of_memory) {
         sonde__audit_libraries_close(ret_libraries);
         return false;

@@ -129,6 +129,10 @@ static enum sonde_status add_name(struct sonde__audit_list *list, char *name, ui
     const char *version = take_version(name);
     if (version != NULL) {
         name[strlen(name)] = '@'; /* hook.h takes both */
+        if (strlen(name) > SONDE__AUDIT_NAME_MAX) {
+            return sonde__base_fail(ret_error, SONDE_CORRUPT,
+                                    "the name with its version is too long", name, 0, line);
+        }
     }
     if (sonde__audit_list_has(list, name)) {
         return SONDE_OK;

@@ -22,7 +22,8 @@ static const char *text_of(uint32_t reason)
         [SONDE__HOOK_LATE] =
             "calls of that in %s between when it was loaded and the next dlopen(), "
             "dlsym() or dlclose()",
-        [SONDE__HOOK_REFUSED] = "calls by %s, which could not be led (sealed memory)",
+        [SONDE__HOOK_REFUSED] =
+            "calls by %s, or of what it defines: it could not be led (sealed memory)",
         [SONDE__HOOK_FULL] = "calls of that in %s: no thunk was left",
     };
     return reason < sizeof texts / sizeof *texts ? texts[reason] : NULL;

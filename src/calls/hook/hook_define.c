@@ -192,26 +192,44 @@ static uint64_t ask(uint64_t resolver)
     return ((uint64_t(*)(uint64_t, const void *))(uintptr_t)resolver)(more.hwcap | is_more, &more);
 }
 
-/* An object that came later may not be relocated yet (another thread loads it), or may go: opening
- * it waits for that, and holds it. One of the start is never opened, which would run its
- * constructors before their time. */
+struct comparison {
+    const struct sonde__hooks *hooks;
+    bool is_same;
+};
+
+static int compare_list(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    struct comparison *comparison = ctx;
+    (void)size;
+    comparison->is_same = sonde__hook_is_listed_now(comparison->hooks, info);
+    return 1;
+}
+
+/* An object may not be relocated yet (another thread loads it), or be about to go. dladdr() takes
+ * the loader's lock, which whoever does that holds: behind it that is over, and if the list is
+ * still ours the object is there. To open the object instead would run the constructors of one that
+ * came with others before their time. */
+static bool is_ready(const struct sonde__hooks *hooks, uint64_t resolver)
+{
+    struct comparison comparison = {hooks, false};
+    Dl_info unused;
+    if (dladdr((const void *)(uintptr_t)resolver, &unused) != 0) {
+        (void)dl_iterate_phdr(compare_list, &comparison);
+    }
+    return comparison.is_same;
+}
+
 void sonde__hook_resolve(struct sonde__hooks *hooks)
 {
     for (size_t i = 0; i < hooks->definition_count; i++) {
         struct sonde__hook_definition *definition = &hooks->definitions[i];
         const struct sonde__hook_known *owner = owner_of(hooks, definition);
-        struct link_map *held = NULL;
         if (definition->address != 0 || owner == NULL) {
             continue;
         }
-        if (owner->is_late) {
-            held = dlopen(owner->module, RTLD_LAZY | RTLD_NOLOAD);
-        }
-        if (!owner->is_late || (held != NULL && held->l_addr == owner->base)) {
+        bool is_first = !owner->is_late && (hooks->flags & SONDE__HOOK_FIRST) != 0;
+        if (is_first || is_ready(hooks, definition->value)) {
             definition->address = ask(definition->value);
-        }
-        if (held != NULL) {
-            (void)dlclose(held);
         }
     }
 }
@@ -260,7 +278,15 @@ void sonde__hook_restore_definitions(struct sonde__hooks *hooks,
     for (size_t i = 0; i < hooks->definition_count; i++) {
         const struct sonde__hook_definition *definition = &hooks->definitions[i];
         uint64_t at = (uint64_t)(uintptr_t)&definition->symbol->st_value;
-        if (definition->thunk != 0 && sonde__hook_segment(object, at) != NULL) {
+        uint32_t unused;
+        if (definition->thunk == 0 || sonde__hook_segment(object, at) == NULL) {
+            continue;
+        }
+        /* another object may have this place by now */
+        uint64_t led =
+            object->base + __atomic_load_n(&definition->symbol->st_value, __ATOMIC_RELAXED);
+        if (sonde__probe_hook_index(led, &unused) ||
+            sonde__probe_hook_resolver_index(led, &unused)) {
             (void)sonde__hook_write(&hooks->writer, &definition->symbol->st_value,
                                     definition->value - object->base,
                                     sonde__hook_protection(object, at));

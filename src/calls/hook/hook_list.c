@@ -53,7 +53,9 @@ static struct sonde__hook_known *find(struct listing *listing, const struct dl_p
     for (size_t i = 0; i < hooks->known_count; i++) {
         size_t at = (listing->cursor + i) % hooks->known_count;
         struct sonde__hook_known *known = &hooks->known[at];
-        if (known->id != 0 && known->base == info->dlpi_addr && known->phdrs == info->dlpi_phdr) {
+        const char *module = info->dlpi_name != NULL ? info->dlpi_name : "";
+        if (known->id != 0 && known->base == info->dlpi_addr && known->phdrs == info->dlpi_phdr &&
+            known->module != NULL && strcmp(known->module, module) == 0) {
             listing->cursor = at + 1;
             return known;
         }

@@ -122,7 +122,8 @@ static void look_at_slots(struct pass *pass)
         sonde__hook_say(pass->hooks, known, known->module, NULL, SONDE__HOOK_STATIC);
     }
     if (object->symbols != NULL && !is_own) {
-        for (unsigned table = known->is_swept ? 1 : 0; table < 2; table++) {
+        /* of one that was looked at while another thread loaded it, what it needs came later */
+        for (unsigned table = known->is_swept && !known->is_late ? 1 : 0; table < 2; table++) {
             look_at_table(pass, table);
         }
     }

@@ -32,15 +32,15 @@ enum sonde__record_event {
     SONDE__RECORD_OBJC_LOOKUP_SUPER,
     SONDE__RECORD_CLONE,
     SONDE__RECORD_FORK, /* and what follows */
-    SONDE__RECORD_EXEC = SONDE__RECORD_FORK + 7,
+    SONDE__RECORD_EXEC = SONDE__RECORD_FORK + 9,
     SONDE__RECORD_EVENTS = SONDE__RECORD_EXEC + 9,
 };
 #define SONDE__RECORD_EVENT_NAMES                                                                  \
     {                                                                                              \
         "dlopen", "dlmopen", "dlclose", "dlsym", "dlvsym", "__objc_exec_class", "objc_msg_lookup", \
             "objc_msg_lookup_super", "clone", "fork", "_Fork", "vfork", "posix_spawn",             \
-            "posix_spawnp", "system", "popen", "execve", "execv", "execvp", "execvpe", "execl",    \
-            "execle", "execlp", "fexecve", "execveat",                                             \
+            "posix_spawnp", "system", "popen", "daemon", "forkpty", "execve", "execv", "execvp",   \
+            "execvpe", "execl", "execle", "execlp", "fexecve", "execveat",                         \
     }
 /* Functions of a list; more thunks than this are needed where one has several definitions. */
 #define SONDE__RECORD_FUNCTIONS 512u

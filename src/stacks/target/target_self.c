@@ -56,22 +56,6 @@ static void watch_forks(void)
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
-static void enter_gate(void)
-{
-    pthread_mutex_lock(&gate_mutex);
-    gate_inside++;
-    pthread_mutex_unlock(&gate_mutex);
-}
-
-static void leave_gate(void)
-{
-    pthread_mutex_lock(&gate_mutex);
-    if (--gate_inside == 0) {
-        pthread_cond_broadcast(&gate_idle);
-    }
-    pthread_mutex_unlock(&gate_mutex);
-}
-
 /* Free retired snapshots that nobody can hold any more. */
 static void reclaim_locked(void)
 {
@@ -136,13 +120,29 @@ static int refresh_in_loader(struct dl_phdr_info *info, size_t size, void *ctx)
     return 1;
 }
 
+void sonde__target_self_enter(void)
+{
+    pthread_once(&fork_once, watch_forks);
+    pthread_mutex_lock(&gate_mutex);
+    gate_inside++;
+    pthread_mutex_unlock(&gate_mutex);
+}
+
+void sonde__target_self_leave(void)
+{
+    pthread_mutex_lock(&gate_mutex);
+    if (--gate_inside == 0) {
+        pthread_cond_broadcast(&gate_idle);
+    }
+    pthread_mutex_unlock(&gate_mutex);
+}
+
 enum sonde_status sonde__target_self_refresh(bool rules)
 {
     struct refresh refresh = {.rules = rules, .status = SONDE_OK};
-    pthread_once(&fork_once, watch_forks);
-    enter_gate();
+    sonde__target_self_enter();
     dl_iterate_phdr(refresh_in_loader, &refresh);
-    leave_gate();
+    sonde__target_self_leave();
     return refresh.status;
 }
 
@@ -163,10 +163,9 @@ static int hold_in_loader(struct dl_phdr_info *info, size_t size, void *ctx)
 void sonde__target_self_hold_images(void (*function)(void *ctx), void *ctx)
 {
     struct hold hold = {function, ctx};
-    pthread_once(&fork_once, watch_forks);
-    enter_gate();
+    sonde__target_self_enter();
     dl_iterate_phdr(hold_in_loader, &hold);
-    leave_gate();
+    sonde__target_self_leave();
 }
 
 uint32_t sonde__target_self_retired(void)

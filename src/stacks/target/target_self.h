@@ -23,6 +23,12 @@ SONDE_NODISCARD enum sonde_status sonde__target_self_refresh(bool rules);
  * lock is held for that time, so `function` must not wait for another thread that may want it. */
 void sonde__target_self_hold_images(void (*function)(void *ctx), void *ctx);
 
+/* Between these no fork begins (it waits for two seconds at most): for whoever goes through the
+ * loader's list himself, because a child of fork() keeps one of the loader's locks as it was. They
+ * nest. */
+void sonde__target_self_enter(void);
+void sonde__target_self_leave(void);
+
 /* Snapshots that were replaced and are not freed yet, for tests. */
 uint32_t sonde__target_self_retired(void);
 

@@ -181,6 +181,7 @@ int sonde__watch_run(const struct sonde__watch_options *options, struct sonde_er
     }
     exit_code = sonde__host_become(path, argv, envp, ret_error);
     if (ret_error->os_error == E2BIG && envp != options->envp) {
+        sonde__host_close(page_fd);
         exit_code =
             sonde__host_become(path, argv, options->envp, ret_error); /* without the probe */
     }

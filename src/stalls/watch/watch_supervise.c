@@ -619,7 +619,11 @@ void sonde__watch_supervise(void *ctx, int32_t pid)
     atomic_store(&s->page->supervisor, (int32_t)getpid());
     if (s->wait == wait_outside && sonde__host_waiter_create(pid, (uint32_t *)&s->page->sleeping,
                                                              &s->waiter, &error) != SONDE_OK) {
-        _exit(1);
+        if (signal == 0) {
+            _exit(1);
+        }
+        s->waiter = NULL;
+        s->wait = wait_for_nothing; /* it has ended since; what it shared is here */
     }
     if (sonde__watch_output_create(&s->options, pid, &s->output) != SONDE_OK) {
         _exit(1);

@@ -94,3 +94,21 @@ TEST(counts_so_far_on_sigquit)
     CHECK_CONTAINS(run.out, "\ngetppid  7 calls from ");
     test_run_done(&run);
 }
+
+/* What a program is loaded with is asked of glibc's loader, by starting the program: one that
+ * another loader starts, or none, would run. */
+TEST(a_static_program_runs_once)
+{
+    char script[1400];
+    size_t size;
+    snprintf(script, sizeof script,
+             "cd %s && printf 'open*\\nread\\n' >list && ONCE_FILE=ran %s run --record list -- "
+             "'%s/tests/integration/record/once'",
+             test_folder(), program_sonde(), test_build_dir());
+    struct test_run run = run_shell(script);
+    CHECK_CONTAINS(run.err, "static");
+    test_run_done(&run);
+    snprintf(script, sizeof script, "%s/ran", test_folder());
+    free(test_read_file(script, &size));
+    CHECK_EQ(size, 1);
+}

@@ -103,8 +103,7 @@ bool sonde__host_startup_libraries(const char *program, char *const *envp,
     ssize_t n = 1;
     while (n > 0 && used < capacity - 1) {
         int found = poll(&ready, 1, PATIENCE_MS);
-        if (found <= 0 && errno != EINTR) {
-            (void)kill(pid, SIGKILL); /* our child, whose number stays until we wait for it */
+        if (found == 0 || (found < 0 && errno != EINTR)) {
             break;
         }
         n = read(fd, text + used, capacity - 1 - used);
@@ -112,6 +111,9 @@ bool sonde__host_startup_libraries(const char *program, char *const *envp,
         n = n < 0 && errno == EINTR ? 1 : n;
     }
     close(fd);
+    if (n != 0) { /* it did not end: our child, whose number stays until we wait for it */
+        (void)kill(pid, SIGKILL);
+    }
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
     char *rest = NULL;

@@ -323,7 +323,7 @@ void sonde__host_explain_denied(int32_t pid, char *ret_text, size_t capacity)
 
 bool sonde__host_explain_tracer(int32_t tid, char *ret_text, size_t capacity)
 {
-    struct sonde__host_process traced = {0}, process;
+    struct sonde__host_process traced = {0}, process = {0};
     struct sonde__host_thread tracer;
     if (sonde__host_process_read(tid, &traced, NULL) != SONDE_OK || traced.tracer == 0) {
         return false;
