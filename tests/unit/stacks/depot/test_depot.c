@@ -380,7 +380,9 @@ TEST(races_waste_little)
         }
         struct sonde__depot_stat stat = sonde__depot_stat(shared);
         CHECK_EQ(stat.nodes, SAME + SAME / 2 + SAME / 4 + SAME);
+#if !defined(SONDE_SANITIZED)                 /* a thread stops for long in each access there */
         CHECK(stat.wasted < stat.nodes / 20); /* a tenth and more without spares */
+#endif
         CHECK_EQ(stat.dropped, 0);
         free(shared);
     }
