@@ -20,8 +20,7 @@ static const char *text_of(uint32_t reason)
         [SONDE__HOOK_NO_FUNCTION] = "all, if there are any: it is a variable, not a function",
         [SONDE__HOOK_INSIDE] = "direct calls inside %s",
         [SONDE__HOOK_LATE] =
-            "calls of that in %s between when it was loaded and the next dlopen(), "
-            "dlsym() or dlclose()",
+            "calls of that in %s from its loading to the next dlopen(), dlsym() or dlclose()",
         [SONDE__HOOK_REFUSED] =
             "calls by %s, or of what it defines: it could not be led (sealed memory)",
         [SONDE__HOOK_FULL] = "calls of that in %s: no thunk was left",
