@@ -123,9 +123,11 @@ static bool decode(const char *name, char *text, size_t size)
     work.used = 0;
     current = &work;
     if (setjmp(work.out) != 0) {
+        current = NULL;
         return false;
     }
     result = sonde__llvm_decode(name, NULL, NULL, &status);
+    current = NULL;
     if (status != 0 || result == NULL) {
         return false;
     }

@@ -112,24 +112,36 @@ static bool leads_to_site(const struct sonde__loaded *loaded, const struct block
            blockfile_outlined(loaded, target, &last) && sites->items[at] <= last;
 }
 
+/* Branches of an area to the first `count` sites become sites. */
+static enum sonde_status add_branches(const struct sonde__loaded *loaded,
+                                      const struct sonde__loaded_area *area,
+                                      struct sonde__blockfile *file, struct blockfile_sites *sites,
+                                      uint32_t count)
+{
+    enum sonde_status status = SONDE_OK;
+    for (uint64_t offset = (4 - area->vaddr % 4) % 4;
+         status == SONDE_OK && offset + 4 <= area->size; offset += 4) {
+        uint64_t target, vaddr = area->vaddr + offset;
+        bool call;
+        if (blockfile_branch(blockfile_word(area->bytes + offset), vaddr, &call, &target) &&
+            leads_to_site(loaded, sites, count, target)) {
+            status = blockfile_add_site(file, sites, vaddr);
+        }
+    }
+    return status;
+}
+
 static enum sonde_status add_round(const struct sonde__loaded *loaded,
                                    struct sonde__blockfile *file, struct blockfile_sites *sites)
 {
     uint32_t count = sites->count;
-    for (uint32_t i = 0; i < loaded->area_count; i++) {
-        const struct sonde__loaded_area *area = &loaded->areas[i];
-        uint64_t offset = (4 - area->vaddr % 4) % 4;
-        for (; (area->kinds & SONDE__LOADED_CODE) != 0 && offset + 4 <= area->size; offset += 4) {
-            uint64_t target;
-            bool call;
-            if (blockfile_branch(blockfile_word(area->bytes + offset), area->vaddr + offset, &call,
-                                 &target) &&
-                leads_to_site(loaded, sites, count, target)) {
-                SONDE_TRY(blockfile_add_site(file, sites, area->vaddr + offset));
-            }
+    enum sonde_status status = SONDE_OK;
+    for (uint32_t i = 0; i < loaded->area_count && status == SONDE_OK; i++) {
+        if ((loaded->areas[i].kinds & SONDE__LOADED_CODE) != 0) {
+            status = add_branches(loaded, &loaded->areas[i], file, sites, count);
         }
     }
-    return SONDE_OK;
+    return status;
 }
 
 enum sonde_status blockfile_add_callers(const struct sonde__loaded *loaded,

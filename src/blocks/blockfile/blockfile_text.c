@@ -233,6 +233,9 @@ static void take_sites(struct stretch *s)
     s->begin = s->end = 0;
     for (uint32_t i = 0; i < s->sites.count && s->status == SONDE_OK; i++) {
         const struct sonde__loaded_area *area = sonde__loaded_area_at(s->loaded, s->sites.items[i]);
+        if (area == NULL) {
+            continue;
+        }
         if (area != s->area) {
             follow(s);
             s->area = area;

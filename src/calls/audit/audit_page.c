@@ -65,7 +65,7 @@ static void copy(struct sonde__record_page *page, const void *memory)
     LOAD(page, from, blinds, atomic_load(&page->blind_count));
     LOAD(page, from, sites, atomic_load(&page->site_count));
     atomic_thread_fence(memory_order_acquire);
-    LOAD(page, from, text, sizeof page->text);
+    LOAD(page, from, text, COUNT_OF(page->text));
     page->text[sizeof page->text - 1] = '\0';
     check_images(page);
     for (uint32_t i = 0; i < atomic_load(&page->blind_count); i++) {
