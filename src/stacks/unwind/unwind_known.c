@@ -15,7 +15,7 @@ enum {
     SEAL_START_BYTES = 64, /* of a function that can change, to know it again */
     SEAL_BEFORE_BYTES = 56,
     SEAL_BEHIND_BYTES = 8,
-    CUTS_MAX = 4, /* the work of a scan is doubled so often */
+    CUTS_MAX = 7, /* the work of a scan is doubled so often: 25 ms, once a place */
 };
 
 /* 0: it cannot be read. */
