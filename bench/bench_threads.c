@@ -98,9 +98,9 @@ static void end(pthread_t *threads, uint32_t count)
     }
 }
 
-struct pictures {
-    struct sonde_picture last;
-    uint32_t whole; /* stacks of the last picture that reach their root and hold the chain */
+struct snapshots {
+    struct sonde_snapshot last;
+    uint32_t whole; /* stacks of the last snapshot that reach their root and hold the chain */
     double total_ms[PICTURES];
     double stop_ms[PICTURES];
     uint32_t count;
@@ -109,14 +109,14 @@ struct pictures {
 static int count_whole(void *ctx, const struct sonde_thread *thread,
                        const struct sonde_stack *stack, const struct sonde_captured *captured)
 {
-    struct pictures *pictures = ctx;
+    struct snapshots *snapshots = ctx;
     (void)thread;
-    pictures->whole +=
+    snapshots->whole +=
         captured->status == SONDE_OK && stack->end == SONDE_END_ROOT && stack->count > CHAIN;
     return 0;
 }
 
-static void take(struct pictures *pictures, uint32_t files, uint32_t outer)
+static void take(struct snapshots *snapshots, uint32_t files, uint32_t outer)
 {
     static uint64_t pcs[DEPTH];
     static uint8_t how[DEPTH];
@@ -127,15 +127,15 @@ static void take(struct pictures *pictures, uint32_t files, uint32_t outer)
     struct sonde_stack stack;
     uint64_t begin_ns = bench_now_ns();
     sonde_stack_init(&stack, pcs, how, DEPTH, outer);
-    pictures->whole = 0;
-    if (sonde_threads_picture(&options, &stack, count_whole, pictures, &pictures->last) !=
+    snapshots->whole = 0;
+    if (sonde_threads_snapshot(&options, &stack, count_whole, snapshots, &snapshots->last) !=
         SONDE_OK) {
-        bench_note("capture: no picture of the threads");
+        bench_note("capture: no snapshot of the threads");
         exit(1);
     }
-    pictures->total_ms[pictures->count] = (double)(bench_now_ns() - begin_ns) / 1e6;
-    pictures->stop_ms[pictures->count] = (double)pictures->last.stop_ns / 1e6;
-    pictures->count++;
+    snapshots->total_ms[snapshots->count] = (double)(bench_now_ns() - begin_ns) / 1e6;
+    snapshots->stop_ms[snapshots->count] = (double)snapshots->last.stop_ns / 1e6;
+    snapshots->count++;
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -151,7 +151,7 @@ static double quantile(double *values, uint32_t count, uint32_t percent)
     return values[(count - 1) * percent / 100];
 }
 
-static void need(bool is_true, const char *what, const struct pictures *p)
+static void need(bool is_true, const char *what, const struct snapshots *p)
 {
     if (!is_true) {
         bench_note("capture: %s: %u of %u threads whole, %u held, %u unchanged, %u unread", what,
@@ -162,7 +162,7 @@ static void need(bool is_true, const char *what, const struct pictures *p)
 }
 
 /* Nobody is signalled for them, and all are there. */
-static void need_blocked(const struct pictures *p)
+static void need_blocked(const struct snapshots *p)
 {
     need(p->whole >= BLOCKED && p->last.held == 0 && p->last.consistent != 0,
          "blocked threads are missing", p);
@@ -171,8 +171,8 @@ static void need_blocked(const struct pictures *p)
 static void bench_blocked(void)
 {
     static pthread_t threads[BLOCKED];
-    struct pictures same = {.count = 0}, again = {.count = 0}, ran = {.count = 0};
-    struct pictures once = {.count = 0};
+    struct snapshots same = {.count = 0}, again = {.count = 0}, ran = {.count = 0};
+    struct snapshots once = {.count = 0};
     start(threads, BLOCKED, sleep_leaf);
     take(&same, FILES, 0); /* opens the files */
     same.count = 0;
@@ -207,7 +207,7 @@ static void bench_blocked(void)
 static void bench_busy(void)
 {
     static pthread_t threads[BUSY];
-    struct pictures p = {.count = 0};
+    struct snapshots p = {.count = 0};
     uint32_t consistent = 0;
     start(threads, BUSY, spin_leaf);
     for (uint32_t i = 0; i < PICTURES; i++) {

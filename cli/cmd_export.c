@@ -37,7 +37,7 @@ static bool take_style(struct sonde__cli_args *args, struct request *request)
     return false;
 }
 
-static bool take(struct sonde__cli_args *args, int id, struct request *request)
+static bool parse_option(struct sonde__cli_args *args, int id, struct request *request)
 {
     switch (id) {
     case SONDE__CLI_OPERAND:
@@ -72,7 +72,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     int id, exit_code;
     sonde__cli_args_init(&args, command, argc, argv);
     while ((id = sonde__cli_next(&args)) != SONDE__CLI_END) {
-        if (!take(&args, id, &request)) {
+        if (!parse_option(&args, id, &request)) {
             return args.exit_code;
         }
     }

@@ -120,11 +120,11 @@ static bool parse_action(const char *text, enum sonde__watch_timeout_action *ret
     return false;
 }
 
-static bool parse_sampler(const char *text, enum sonde__watch_sampler *ret_sampler)
+static bool parse_sampler(const char *text, enum sonde__watch_sampler_kind *ret_sampler)
 {
     for (int i = 0; i <= SONDE__WATCH_SAMPLER_NONE; i++) {
         if (strcmp(text, sonde__watch_sampler_names[i]) == 0) {
-            *ret_sampler = (enum sonde__watch_sampler)i;
+            *ret_sampler = (enum sonde__watch_sampler_kind)i;
             return true;
         }
     }

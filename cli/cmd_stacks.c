@@ -20,7 +20,7 @@ enum {
     OPTION_REPORT,
 };
 
-/* What debug information may take of the time of a person who waits for a picture. */
+/* What debug information may take of the time of a person who waits for a snapshot. */
 #define BUDGET_NS ((uint64_t)30 * 1000000000u)
 
 static const struct sonde__cli_option options[] = {
@@ -32,7 +32,7 @@ static const struct sonde__cli_option options[] = {
      "keep the innermost N frames of a stack and its outermost 64, and say how many were left out "
      "between them (1 to 16000; default 256)"},
     {OPTION_STOP, "stop", 's', NULL,
-     "stop all threads together (ptrace) for one consistent picture; without it no thread is "
+     "stop all threads together (ptrace) for one consistent snapshot; without it no thread is "
      "disturbed, and a running one is read from a sample"},
     {OPTION_NO_NAMES, "no-names", 'n', NULL, "no function names: image and offset only"},
     SONDE__CLI_SYMBOLS_OPTIONS(0),

@@ -52,7 +52,7 @@ struct found {
     bool more;
 };
 
-static bool take(void *ctx, const struct sonde__type *type)
+static bool add_type(void *ctx, const struct sonde__type *type)
 {
     struct found *found = ctx;
     if (found->count == FOUND_MAX) {
@@ -93,7 +93,7 @@ static int show_name(const struct sonde__cli_command *command, struct request *r
     static struct found found;
     found.count = 0;
     found.more = false;
-    enum sonde_status status = sonde__types_find(request->print.types, name, take, &found);
+    enum sonde_status status = sonde__types_find(request->print.types, name, add_type, &found);
     if (status != SONDE_OK) {
         if (status == SONDE_ABSENT) {
             sonde__cli_error(command, "%s: no type of the name %s is defined in it", request->path,

@@ -28,9 +28,9 @@ bool sonde__cli_parse_frames(const char *text, uint32_t *ret_frames)
 }
 
 static int prepare(const struct sonde__cli_command *command, struct sonde__audit_options *from,
-                   const struct sonde__watch_guest *as, struct sonde__watch_options *options)
+                   const struct sonde__watch_plugin *as, struct sonde__watch_options *options)
 {
-    static struct sonde__watch_guest guest;
+    static struct sonde__watch_plugin plugin;
     static struct sonde__watch_program program;
     static char path[SONDE__WATCH_PATH_MAX];
     struct sonde_error error = {0};
@@ -51,7 +51,7 @@ static int prepare(const struct sonde__cli_command *command, struct sonde__audit
     from->program = can_ask ? program.binary : NULL;
     from->envp = options->envp;
     from->symbols = options->symbols;
-    from->blinds = options->verbose;
+    from->blind_spots = options->verbose;
     from->say = say_line;
     from->say_ctx = (void *)(uintptr_t)command;
     if (library == NULL) {
@@ -68,37 +68,37 @@ static int prepare(const struct sonde__cli_command *command, struct sonde__audit
         }
         return 125;
     }
-    guest = *as;
-    guest.size =
+    plugin = *as;
+    plugin.size =
         sonde__audit_shared_size(from->nodes) + (from->blocks ? sonde__audit_registry_size() : 0);
-    guest.ctx = audit;
-    guest.begin = sonde__audit_begin;
-    guest.end = sonde__audit_end;
+    plugin.ctx = audit;
+    plugin.begin = sonde__audit_begin;
+    plugin.end = sonde__audit_end;
     options->probe = library;
-    options->guest = &guest;
+    options->plugin = &plugin;
     return 0;
 }
 
 int sonde__cli_prepare_record(const struct sonde__cli_command *command,
-                              const struct sonde__cli_record *wish,
+                              const struct sonde__cli_record *request,
                               struct sonde__watch_options *options)
 {
-    struct sonde__audit_options from = {.list = wish->list,
-                                        .raw = wish->raw,
-                                        .keep_going = wish->keep_going,
-                                        .nodes = wish->frames};
-    const struct sonde__watch_guest guest = {.kind = SONDE__REPORT_CALLS,
-                                             .app_only = wish->app_only,
-                                             .top = wish->top,
-                                             .look = sonde__audit_look};
-    return prepare(command, &from, &guest, options);
+    struct sonde__audit_options from = {.list = request->list,
+                                        .raw = request->raw,
+                                        .keep_going = request->keep_going,
+                                        .nodes = request->frames};
+    const struct sonde__watch_plugin plugin = {.kind = SONDE__REPORT_CALLS,
+                                               .app_only = request->app_only,
+                                               .top = request->top,
+                                               .look = sonde__audit_look};
+    return prepare(command, &from, &plugin, options);
 }
 
 int sonde__cli_prepare_blocks(const struct sonde__cli_command *command, uint64_t period_ns,
                               struct sonde__watch_options *options)
 {
     struct sonde__audit_options from = {.blocks = true};
-    const struct sonde__watch_guest guest = {
+    const struct sonde__watch_plugin plugin = {
         .kind = SONDE__REPORT_HEAP_BLOCKS, .period_ns = period_ns, .look = sonde__audit_look};
-    return prepare(command, &from, &guest, options);
+    return prepare(command, &from, &plugin, options);
 }

@@ -16,10 +16,10 @@ struct sonde__cli_record {
 /* A number of frames that there can be room for. */
 bool sonde__cli_parse_frames(const char *text, uint32_t *ret_frames);
 
-/* Fills probe and guest of `options`, whose argv, envp, verbose and symbols are set.
+/* Fills probe and plugin of `options`, whose argv, envp, verbose and symbols are set.
  * Returns 0, or the exit status after it has said what is wrong. */
 int sonde__cli_prepare_record(const struct sonde__cli_command *command,
-                              const struct sonde__cli_record *wish,
+                              const struct sonde__cli_record *request,
                               struct sonde__watch_options *options);
 
 /* Fills `options` so that the program runs with a registry of its blocks, looked at each period_ns

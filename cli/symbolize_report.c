@@ -25,7 +25,7 @@ static void flush(struct lines *lines)
     }
 }
 
-static bool take(void *ctx, const char *bytes, size_t size)
+static bool write_bytes(void *ctx, const char *bytes, size_t size)
 {
     struct lines *lines = ctx;
     for (size_t i = 0; i < size; i++) {
@@ -72,7 +72,7 @@ static void print(void *ctx, const struct sonde__report *report,
         shown->exit_code = sonde__cli_fail(modules->command, NULL, SONDE_MEMORY, NULL);
         return;
     }
-    sonde__report_text_view(report, &view, (struct sonde__report_sink){take, shown->lines});
+    sonde__report_text_view(report, &view, (struct sonde__report_sink){write_bytes, shown->lines});
     flush(shown->lines);
     sonde__mem_free(modules->images);
     modules->images = NULL;

@@ -59,7 +59,7 @@ int main(void)
     work();
     /* after a dlopen(): what it has loaded is looked at, too */
     if (sonde_audit_refresh(audit) != SONDE_OK ||
-        sonde_audit_blinds(audit, print_blind, NULL) != 0) {
+        sonde_audit_blind_spots(audit, print_blind, NULL) != 0) {
         return 1;
     }
     sonde_audit_stop(audit);

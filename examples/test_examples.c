@@ -108,9 +108,9 @@ TEST(stack_async)
     EXPECT("stack_async", "0x", "no async function");
 }
 
-TEST(threads_picture)
+TEST(threads_snapshot)
 {
-    EXPECT("threads_picture", "main: waits", "  poll+0x", "busy: ran", "work+0x", "held for");
+    EXPECT("threads_snapshot", "main: waits", "  poll+0x", "busy: ran", "work+0x", "held for");
 }
 
 TEST(stack_whole)

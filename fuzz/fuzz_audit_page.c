@@ -49,7 +49,7 @@ static uint64_t part_at(unsigned which, uint64_t *ret_size)
     } parts[] = {
         {0, offsetof(struct sonde__record_page, images)},
         {offsetof(struct sonde__record_page, images), 4 * sizeof(struct sonde__record_image)},
-        {offsetof(struct sonde__record_page, blinds), 4 * sizeof(struct sonde__record_blind)},
+        {offsetof(struct sonde__record_page, blind_spots), 4 * sizeof(struct sonde__record_blind)},
         {offsetof(struct sonde__record_page, names), 64},
         {offsetof(struct sonde__record_page, text), 64},
         {SONDE__RECORD_OFFSET, 16384},
@@ -90,7 +90,7 @@ static void make_record(void)
     for (uint32_t i = 0; i < 2; i++) {
         page->images[i] = (struct sonde__record_image){
             .start = 0x10000 * (i + 1), .end = 0x10000 * (i + 2), .path = 10 * i, .first_node = 32};
-        page->blinds[i] = (struct sonde__record_blind){10 * i, i, i};
+        page->blind_spots[i] = (struct sonde__record_blind){10 * i, i, i};
     }
     atomic_store(&page->image_count, 2);
     atomic_store(&page->blind_count, 2);

@@ -109,7 +109,7 @@ static void wait_for_report(int status, void *unused)
     }
     bool confined = atomic_load_explicit(&page->confined, memory_order_acquire) != 0;
     clock_gettime(CLOCK_MONOTONIC, &limit);
-    limit.tv_sec += page->guest != 0 ? EXIT_WAIT_RECORD_S : EXIT_WAIT_S;
+    limit.tv_sec += page->plugin != 0 ? EXIT_WAIT_RECORD_S : EXIT_WAIT_S;
     while (atomic_load_explicit(&page->finished, memory_order_acquire) == 0) {
         struct timespec slice = {0, 100000000};
         clock_gettime(CLOCK_MONOTONIC, &now);

@@ -47,7 +47,7 @@ static void leave(void)
     pthread_mutex_unlock(&mutex);
 }
 
-void recorder_look_at_images(void)
+void recorder_inspect_images(void)
 {
     int saved = errno;
     recorder_busy++;
@@ -66,9 +66,9 @@ void recorder_look_at_images(void)
         enum sonde_status swept = sonde__hook_sweep(recorder_hooks);
         sonde__target_self_leave();
         if (swept != SONDE_OK) {
-            atomic_fetch_add(&recorder_page->blinds_lost, 1);
+            atomic_fetch_add(&recorder_page->blind_spots_lost, 1);
         }
-        recorder_log_blinds();
+        recorder_log_blind_spots();
     }
     leave();
     recorder_busy--;
@@ -103,7 +103,7 @@ static void see(enum sonde__record_event event, const struct sonde__regs *regs)
         if (event == SONDE__RECORD_DLMOPEN) {
             atomic_fetch_add_explicit(&recorder_page->spaces, 1, memory_order_relaxed);
         }
-        recorder_look_at_images();
+        recorder_inspect_images();
         (void)recorder_look_for_methods();
     }
 }

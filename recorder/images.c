@@ -73,27 +73,29 @@ static void add_blind(const struct sonde__hook_blind *from)
     }
     uint32_t module = TEXT_LOST;
     for (uint32_t i = 0; i < count; i++) {
-        if (is_logged(&page->blinds[i], from->module, from, function)) {
+        if (is_logged(&page->blind_spots[i], from->module, from, function)) {
             return;
         }
-        if (module == TEXT_LOST && from->module != NULL && page->blinds[i].module != TEXT_LOST &&
-            strcmp(page->text + page->blinds[i].module, from->module) == 0) {
-            module = page->blinds[i].module;
+        if (module == TEXT_LOST && from->module != NULL &&
+            page->blind_spots[i].module != TEXT_LOST &&
+            strcmp(page->text + page->blind_spots[i].module, from->module) == 0) {
+            module = page->blind_spots[i].module;
         }
     }
     if (from->module != NULL && module == TEXT_LOST) {
         module = put_text(from->module);
     }
-    if (count == sizeof page->blinds / sizeof page->blinds[0] ||
+    if (count == sizeof page->blind_spots / sizeof page->blind_spots[0] ||
         (from->module != NULL && module == TEXT_LOST)) {
-        atomic_fetch_add_explicit(&page->blinds_lost, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&page->blind_spots_lost, 1, memory_order_relaxed);
         return;
     }
-    page->blinds[count] = (struct sonde__record_blind){module, function, (uint32_t)from->reason};
+    page->blind_spots[count] =
+        (struct sonde__record_blind){module, function, (uint32_t)from->reason};
     atomic_store_explicit(&page->blind_count, count + 1, memory_order_release);
 }
 
-void recorder_log_blinds(void)
+void recorder_log_blind_spots(void)
 {
     static uint64_t sweeps;
     size_t count = 0;
@@ -101,9 +103,9 @@ void recorder_log_blinds(void)
         return;
     }
     sweeps = sonde__hook_sweeps(recorder_hooks);
-    const struct sonde__hook_blind *blinds = sonde__hook_blinds(recorder_hooks, &count);
+    const struct sonde__hook_blind *blind_spots = sonde__hook_blind_spots(recorder_hooks, &count);
     for (size_t i = 0; i < count; i++) {
-        add_blind(&blinds[i]);
+        add_blind(&blind_spots[i]);
     }
 }
 

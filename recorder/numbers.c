@@ -61,16 +61,16 @@ static bool is_alone(void)
 
 void recorder_start_raw(void)
 {
-    static struct sonde__hook_raw_wish wish = {
+    static struct sonde__hook_raw_options options = {
         .is_wanted = is_wanted,
         .is_alone = is_alone,
         .say = recorder_log_site,
     };
     if (recorder_page->leads_raw != 0) {
         (void)is_own_thread();
-        wish.stub = sonde__probe_raw_stub_address();
+        options.stub = sonde__probe_raw_stub_address();
         sonde__probe_raw_set_recorder(count_raw);
-        sonde__hook_lead_raw(&wish);
+        sonde__hook_lead_raw(&options);
     }
 }
 

@@ -48,7 +48,7 @@ uint32_t recorder_event(enum sonde__record_event event, const struct sonde__regs
 extern uint32_t recorder_listed_events[SONDE__RECORD_EVENTS];
 
 /* Images that came, or went, since the last time; then the slots of those that came. */
-void recorder_look_at_images(void);
+void recorder_inspect_images(void);
 
 /* methods.c: one of the functions of Objective-C's runtime is called that load classes and find
  * methods; and methods of the list whose classes are there by now. */
@@ -66,6 +66,6 @@ void recorder_start_blocks(void *memory);
 
 /* images.c: what the page says of images and of blind spots. One thread at a time. */
 void recorder_log_images(void);
-void recorder_log_blinds(void);
+void recorder_log_blind_spots(void);
 
 #endif

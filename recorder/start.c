@@ -89,7 +89,7 @@ static void *map_part(int fd, size_t size, uint64_t offset)
 }
 
 /* The memory that is shared. False: there is none that fits. */
-static bool map_guest(int fd, uint64_t offset)
+static bool map_plugin(int fd, uint64_t offset)
 {
     struct sonde__record_page *page = map_part(fd, sizeof *page, offset);
     if (page == NULL || page->version != SONDE__RECORD_PAGE_VERSION ||
@@ -125,13 +125,13 @@ static void begin(void)
     list_names();
     recorder_start_numbers();
     recorder_start_raw();
-    recorder_look_at_images();
+    recorder_inspect_images();
     sonde__probe_hook_set_recorder(recorder_call);
     recorder_busy++;
     enum sonde_status status = sonde__hook_start(names, sizeof names / sizeof *names,
                                                  SONDE__HOOK_FIRST, &recorder_hooks, &error);
     if (status == SONDE_OK) {
-        recorder_log_blinds();
+        recorder_log_blind_spots();
     }
     recorder_busy--;
     atomic_store(&page->state, status == SONDE_OK ? SONDE__RECORD_RUNS : SONDE__RECORD_FAILED);
@@ -147,8 +147,8 @@ static void start(int argc, char **argv, char **envp)
         return;
     }
     struct sonde__probe_page *page = preload_map_page(fd);
-    bool is_shared = page != NULL && page->version == SONDE__PROBE_VERSION && page->guest != 0 &&
-                     map_guest(fd, page->guest);
+    bool is_shared = page != NULL && page->version == SONDE__PROBE_VERSION && page->plugin != 0 &&
+                     map_plugin(fd, page->plugin);
     close(fd);
     if (!preload_guard_page(page)) {
         return;
@@ -164,7 +164,7 @@ static void finish(void) __attribute__((destructor));
 static void finish(void)
 {
     if (preload_page() != NULL && recorder_hooks != NULL) {
-        recorder_look_at_images();
+        recorder_inspect_images();
         (void)recorder_look_for_methods();
     }
 }

@@ -29,7 +29,7 @@ struct sonde_audit;
  *            with GNU's runtime ("-[Class selector]", "+[Class selector]"); copied
  * count      at most SONDE_AUDIT_LABELS / 2
  *
- * Returns    OK (also where there is no such function: sonde_audit_blinds()) | USAGE | BUSY (one
+ * Returns    OK (also where there is no such function: sonde_audit_blind_spots()) | USAGE | BUSY (one
  *            audit at a time in a process) | MEMORY
  * Context    any thread; not handler, not in a callback of dl_iterate_phdr      Blocks  for the
  *            loader's lock      Ownership  the caller's: sonde_audit_stop()
@@ -63,8 +63,8 @@ struct sonde_audit_blind {
  * Ownership  the blind spot is valid during the call
  * Example    examples/audit_calls.c */
 SONDE_API SONDE_NODISCARD enum sonde_status
-sonde_audit_blinds(const struct sonde_audit *audit,
-                   int (*each)(void *ctx, const struct sonde_audit_blind *blind), void *ctx);
+sonde_audit_blind_spots(const struct sonde_audit *audit,
+                        int (*each)(void *ctx, const struct sonde_audit_blind *blind), void *ctx);
 
 /* Record nothing more. Every slot and every method leads where it did, pages are protected as they
  * were; whoever has taken an address meanwhile goes straight on to the function, for good.

@@ -110,7 +110,7 @@ struct sonde_captured {
 /* Never send a signal: a running thread is then not read (status BUSY). */
 #define SONDE_CAPTURE_PASSIVE_ONLY 1u
 /* Do not ask for names and states: a thread's name is "" then, and its state what follows from the
- * way in which it was read. Of sonde_threads_picture() only; saves 5 to 10 us a thread. */
+ * way in which it was read. Of sonde_threads_snapshot() only; saves 5 to 10 us a thread. */
 #define SONDE_CAPTURE_BARE 2u
 
 /* Zero is the default of every member. */
@@ -119,7 +119,7 @@ struct sonde_capture_options {
     uint64_t timeout_ns; /* for a running thread's answer; 0: SONDE_CAPTURE_TIMEOUT_NS */
     uint32_t flags;      /* SONDE_CAPTURE_ bits */
     uint32_t skip;       /* innermost frames to leave out, of the calling thread's stack only */
-    uint32_t files_kept; /* of sonde_threads_picture(): how many files may stay open */
+    uint32_t files_kept; /* of sonde_threads_snapshot(): how many files may stay open */
 };
 
 /* A running thread answers when it next gets a CPU; on a loaded machine that takes a few slices. */
@@ -168,13 +168,13 @@ SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_threads_capture(const struct sonde_capture_options *options, struct sonde_stack *stack,
                       sonde_thread_each each, void *ctx);
 
-/* What is known of a picture as a whole. */
-struct sonde_picture {
+/* What is known of a snapshot as a whole. */
+struct sonde_snapshot {
     uint64_t stop_ns;    /* from the first question to the moment all were let go; 0: none ran */
     uint64_t total_ns;   /* from the first look to the last, without the calls of `each` */
     uint32_t threads;    /* whose stack is there, the calling one among them */
     uint32_t held;       /* of them: ran, and were parked */
-    uint32_t unchanged;  /* of them: had not run since the picture before */
+    uint32_t unchanged;  /* of them: had not run since the snapshot before */
     uint32_t unread;     /* whose stack is not there */
     uint8_t consistent;  /* all stacks are of one moment, and none is missing */
     uint8_t reserved[7]; /* zero */
@@ -191,31 +191,31 @@ struct sonde_picture {
  * CPUs stand still for some microseconds, and not for time slices; those that had no CPU write
  * their stack of that moment when they get one, which the caller waits for. The threads that are
  * blocked are not touched: they are read, and looked at again while the others are held. A thread
- * that did not run since the last picture is not read again. Who moved meanwhile is read again or
+ * that did not run since the last snapshot is not read again. Who moved meanwhile is read again or
  * held, too; where that does not come to an end before timeout_ns, or where a thread could not be
- * read, the picture says that it is not consistent.
+ * read, the snapshot says that it is not consistent.
  *
  * Not read are: threads that run and block SIGURG (BUSY), workers of the kernel (io_uring;
  * UNSUPPORTED), threads that did not answer in time (TIMEOUT). captured->note says so. A thread in
  * an uninterruptible wait is read, and its state is SONDE_THREAD_DISK.
  *
- * options      may be null. files_kept: two files for each thread stay open for the next picture,
+ * options      may be null. files_kept: two files for each thread stay open for the next snapshot,
  *              up to this number; 0 closes all. With them a look costs a third
  * stack        prepared by sonde_stack_init(); used again for each thread
  * each         called for each thread after all have been let go, never after a failure of the
  *              whole; it must return
- * ret_picture  may be null; written on success
+ * ret_snapshot  may be null; written on success
  *
  * Returns    OK (also when single threads could not be read) | USAGE (also: called in a signal
- *            handler) | BUSY (another picture is being taken, or single threads by signal for all
+ *            handler) | BUSY (another snapshot is being taken, or single threads by signal for all
  *            of timeout_ns) | MEMORY | UNSUPPORTED (an emulator, no /proc) | DENIED
  * Context    any thread; not handler      Blocks     up to timeout_ns when threads run; on the
  *            loader's lock, which it holds meanwhile
  * Ownership  nothing is transferred; about 16 KB a thread stay allocated with files_kept
- * Example    examples/threads_picture.c */
+ * Example    examples/threads_snapshot.c */
 SONDE_API SONDE_NODISCARD enum sonde_status
-sonde_threads_picture(const struct sonde_capture_options *options, struct sonde_stack *stack,
-                      sonde_thread_each each, void *ctx, struct sonde_picture *ret_picture);
+sonde_threads_snapshot(const struct sonde_capture_options *options, struct sonde_stack *stack,
+                       sonde_thread_each each, void *ctx, struct sonde_snapshot *ret_snapshot);
 
 /* A short text ("passive").
  *
@@ -231,8 +231,8 @@ SONDE_API const char *sonde_thread_state_text(enum sonde_thread_state state);
         sonde_keep_frame(sonde_thread_capture(tid, options, stack, ret_captured))
 #    define sonde_threads_capture(options, stack, each, ctx)                                       \
         sonde_keep_frame(sonde_threads_capture(options, stack, each, ctx))
-#    define sonde_threads_picture(options, stack, each, ctx, ret_picture)                          \
-        sonde_keep_frame(sonde_threads_picture(options, stack, each, ctx, ret_picture))
+#    define sonde_threads_snapshot(options, stack, each, ctx, ret_snapshot)                        \
+        sonde_keep_frame(sonde_threads_snapshot(options, stack, each, ctx, ret_snapshot))
 #endif
 
 #ifdef __cplusplus

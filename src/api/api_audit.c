@@ -71,7 +71,7 @@ enum sonde_status sonde_audit_start(struct sonde_depot *depot, const char *const
     audit->record = (struct sonde__record *)(void *)depot;
     audit->count = count;
     (void)!sonde_stack_prepare(); /* captures cost more without */
-    enum sonde_status status = sonde__record_look_at_images(audit->record);
+    enum sonde_status status = sonde__record_inspect_images(audit->record);
     if (status != SONDE_OK) {
         (void)sonde__base_fail(ret_error, status, "no memory", NULL, 0, 0);
     } else {
@@ -98,7 +98,7 @@ enum sonde_status sonde_audit_refresh(struct sonde_audit *audit)
     }
     enum sonde_status status = sonde_stack_prepare();
     if (status == SONDE_OK) {
-        status = sonde__record_look_at_images(audit->record);
+        status = sonde__record_inspect_images(audit->record);
     }
     sonde__target_self_enter();
     enum sonde_status swept = sonde__hook_sweep(audit->hooks);
@@ -107,19 +107,19 @@ enum sonde_status sonde_audit_refresh(struct sonde_audit *audit)
     return status != SONDE_OK ? status : swept;
 }
 
-enum sonde_status sonde_audit_blinds(const struct sonde_audit *audit,
-                                     int (*each)(void *ctx, const struct sonde_audit_blind *blind),
-                                     void *ctx)
+enum sonde_status
+sonde_audit_blind_spots(const struct sonde_audit *audit,
+                        int (*each)(void *ctx, const struct sonde_audit_blind *blind), void *ctx)
 {
     size_t count = 0;
     uint32_t method_count = 0;
     if (audit == NULL || each == NULL) {
         return SONDE_USAGE;
     }
-    const struct sonde__hook_blind *blinds = sonde__hook_blinds(audit->hooks, &count);
+    const struct sonde__hook_blind *blind_spots = sonde__hook_blind_spots(audit->hooks, &count);
     for (size_t i = 0; i < count; i++) {
-        const struct sonde_audit_blind blind = {blinds[i].module, blinds[i].function,
-                                                sonde__hook_reason_text(blinds[i].reason)};
+        const struct sonde_audit_blind blind = {blind_spots[i].module, blind_spots[i].function,
+                                                sonde__hook_reason_text(blind_spots[i].reason)};
         if (!each(ctx, &blind)) {
             return SONDE_OK;
         }

@@ -78,7 +78,7 @@ enum sonde_status sonde_block_registry_start(struct sonde_depot *depot,
     };
     (void)!sonde_stack_prepare(); /* captures cost more without */
     (void)pthread_once(&once, watch_forks);
-    enum sonde_status status = sonde__record_look_at_images(registry->calls.record);
+    enum sonde_status status = sonde__record_inspect_images(registry->calls.record);
     if (status != SONDE_OK) {
         (void)sonde__base_fail(ret_error, status, "no memory", NULL, 0, 0);
     } else {
@@ -105,7 +105,7 @@ enum sonde_status sonde_block_registry_refresh(struct sonde_block_registry *regi
     }
     enum sonde_status status = sonde_stack_prepare();
     if (status == SONDE_OK) {
-        status = sonde__record_look_at_images(registry->calls.record);
+        status = sonde__record_inspect_images(registry->calls.record);
     }
     sonde__target_self_enter();
     enum sonde_status swept = sonde__hook_sweep(registry->hooks);

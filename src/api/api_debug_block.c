@@ -40,30 +40,30 @@ static const char *name_at(void *ctx, uint64_t address)
     return debug_find(&work->names, address, true).name;
 }
 
-static void put(struct work *work, const char *text)
+static void put_text(struct work *work, const char *text)
 {
     sonde__base_text_str(&work->out, text);
 }
 
 static void put_address(struct work *work, uint64_t address)
 {
-    put(work, "0x");
+    put_text(work, "0x");
     sonde__base_text_hex(&work->out, address, 0);
 }
 
 static void put_count(struct work *work, uint64_t count, const char *what)
 {
     sonde__base_text_dec(&work->out, count);
-    put(work, what);
-    put(work, count == 1 ? "" : "s");
+    put_text(work, what);
+    put_text(work, count == 1 ? "" : "s");
 }
 
 /* `text` and blanks up to a width. */
 static void put_wide(struct work *work, const char *text, size_t width)
 {
-    put(work, text);
+    put_text(work, text);
     for (size_t i = sonde__base_str_length(text); i < width; i++) {
-        put(work, " ");
+        put_text(work, " ");
     }
 }
 
@@ -97,9 +97,9 @@ static void put_function(struct work *work, uint64_t address)
         debug_put_code(&work->names, &work->out, address, address);
         return;
     }
-    put(work, answer.name);
-    put(work, "  ");
-    put(work, sonde__style_base_name(answer.image->path));
+    put_text(work, answer.name);
+    put_text(work, "  ");
+    put_text(work, sonde__style_base_name(answer.image->path));
 }
 
 /* What a reference leads to; only one that keeps it alive is followed. */
@@ -108,7 +108,7 @@ static void put_reference(struct work *work, uint64_t value, bool owned)
     struct sonde__block_literal literal;
     uint64_t isa;
     if (value == 0) {
-        put(work, "nil");
+        put_text(work, "nil");
         return;
     }
     if (!owned || value % 8 != 0 || !read_memory(NULL, value, &isa, sizeof isa)) {
@@ -117,15 +117,15 @@ static void put_reference(struct work *work, uint64_t value, bool owned)
     }
     if (is_block_class(work, isa) &&
         sonde__block_literal_read(&work->memory, value, &literal) == SONDE_OK) {
-        put(work, "block ");
+        put_text(work, "block ");
         put_address(work, value);
-        put(work, " in ");
+        put_text(work, " in ");
         put_function(work, literal.invoke);
         return;
     }
     if (class_name(name_at(work, isa)) != NULL) {
-        put(work, class_name(name_at(work, isa)));
-        put(work, " ");
+        put_text(work, class_name(name_at(work, isa)));
+        put_text(work, " ");
     }
     put_address(work, value);
 }
@@ -135,14 +135,14 @@ static void put_bytes(struct work *work, uint64_t address, uint32_t size)
     uint8_t bytes[DATA_SHOWN];
     uint32_t shown = size < DATA_SHOWN ? size : DATA_SHOWN;
     if (!read_memory(NULL, address, bytes, shown)) {
-        put(work, "cannot be read");
+        put_text(work, "cannot be read");
         return;
     }
     for (uint32_t i = 0; i < shown; i++) {
-        put(work, i % 4 == 0 && i != 0 ? " " : "");
+        put_text(work, i % 4 == 0 && i != 0 ? " " : "");
         sonde__base_text_hex(&work->out, bytes[i], 2);
     }
-    put(work, size > shown ? " ..." : "");
+    put_text(work, size > shown ? " ..." : "");
 }
 
 /* "helper, helper name; layout: byref" */
@@ -152,22 +152,22 @@ static void put_known(struct work *work, const struct sonde__block_capture *capt
     bool any = false;
     for (unsigned i = 0; i <= SONDE_BLOCK_BY_DWARF; i++) {
         if ((capture->sources >> i & 1) != 0) {
-            put(work, comma);
-            put(work, sonde_block_source_text(i));
+            put_text(work, comma);
+            put_text(work, sonde_block_source_text(i));
             comma = ", ";
             any = true;
         }
     }
     for (unsigned i = 0; i <= SONDE_BLOCK_BY_DWARF; i++) {
         if ((capture->against >> i & 1) != 0 && capture->said[i] != SONDE__BLOCK_UNSAID) {
-            put(work, any ? "; " : "  (");
-            put(work, sonde_block_source_text(i));
-            put(work, ": ");
-            put(work, sonde_block_kind_text(capture->said[i]));
+            put_text(work, any ? "; " : "  (");
+            put_text(work, sonde_block_source_text(i));
+            put_text(work, ": ");
+            put_text(work, sonde_block_kind_text(capture->said[i]));
             any = true;
         }
     }
-    put(work, any ? ")" : "");
+    put_text(work, any ? ")" : "");
 }
 
 /* --- captures --- */
@@ -182,9 +182,9 @@ static void print_box(struct work *work, const struct sonde__block_capture *capt
     struct sonde__block_captures inside = {.items = work->captures[1], .capacity = CAPTURES_MAX};
     struct sonde__block_byref byref;
     bool is_box = sonde__block_byref_read(&work->memory, address, &byref) == SONDE_OK;
-    put(work, is_box ? "box " : "");
+    put_text(work, is_box ? "box " : "");
     put_address(work, is_box ? byref.address : address);
-    put(work, !is_box ? ", which is no box" : byref.is_heap ? "" : ", on a stack");
+    put_text(work, !is_box ? ", which is no box" : byref.is_heap ? "" : ", on a stack");
     put_known(work, capture);
     debug_line(&work->out);
     if (is_box && depth + 1 < DEPTH_MAX) {
@@ -203,11 +203,11 @@ static void print_capture(struct work *work, uint64_t address, uint32_t size,
     sonde__base_text_init(&text, number, sizeof number);
     sonde__base_text_dec(&text, capture->offset);
     for (unsigned i = 0; i <= depth; i++) {
-        put(work, "    ");
+        put_text(work, "    ");
     }
-    put(work, "+");
+    put_text(work, "+");
     put_wide(work, number, 6);
-    put(work, capture->inside ? "  " : "");
+    put_text(work, capture->inside ? "  " : "");
     put_wide(work, sonde_block_kind_text(capture->kind), 12);
     switch (has_word ? capture->kind : SONDE_BLOCK_DATA) {
     case SONDE_BLOCK_BYREF:
@@ -237,12 +237,12 @@ static void print_captures(struct work *work, uint64_t address, uint32_t size,
         }
     }
     if (captures->helper_problem != NULL) {
-        put(work, "    its helpers were not followed to their end: ");
-        put(work, captures->helper_problem);
+        put_text(work, "    its helpers were not followed to their end: ");
+        put_text(work, captures->helper_problem);
         debug_line(&work->out);
     }
     if (captures->lost != 0) {
-        put(work, "    more than is shown");
+        put_text(work, "    more than is shown");
         debug_line(&work->out);
     }
 }
@@ -271,18 +271,18 @@ static void print_wrapped(struct work *work, const struct sonde__block_literal *
          (!read_memory(NULL, wrapped.block, &isa, sizeof isa) || !is_block_class(work, isa)))) {
         return;
     }
-    put(work, "    runs ");
+    put_text(work, "    runs ");
     if (wrapped.block != 0) {
-        put(work, "block ");
+        put_text(work, "block ");
         put_address(work, wrapped.block);
-        put(work, " in ");
+        put_text(work, " in ");
     } else {
-        put(work, "Swift's ");
+        put_text(work, "Swift's ");
     }
     put_function(work, wrapped.function);
     debug_line(&work->out);
     if (wrapped.queue != 0 || wrapped.context != 0) {
-        put(work, wrapped.queue != 0 ? "    on queue " : "    with context ");
+        put_text(work, wrapped.queue != 0 ? "    on queue " : "    with context ");
         put_address(work, wrapped.queue != 0 ? wrapped.queue : wrapped.context);
         debug_line(&work->out);
     }
@@ -298,34 +298,34 @@ static void print_head(struct work *work, const struct sonde__block_literal *lit
     size_t length;
     sonde__block_state_of(literal, sonde__block_runtime_of(runtime_has, &finding),
                           sonde__block_class_of(name_at(work, literal->isa)), &state);
-    put(work, "block ");
+    put_text(work, "block ");
     put_address(work, literal->address);
-    put(work, ", ");
-    put(work, places[state.place]);
+    put_text(work, ", ");
+    put_text(work, places[state.place]);
     if (state.place == SONDE__BLOCK_PLACE_HEAP) {
-        put(work, ", ");
+        put_text(work, ", ");
         put_count(work, state.count, " reference");
     }
-    put(work, ", ");
+    put_text(work, ", ");
     put_count(work, desc->size, " byte");
     debug_line(&work->out);
-    put(work, "    ");
+    put_text(work, "    ");
     put_function(work, literal->invoke);
     debug_line(&work->out);
     print_wrapped(work, literal, desc->size);
     if (desc->signature != 0 &&
         sonde__block_read_text(&work->memory, desc->signature, work->encoding,
                                sizeof work->encoding, &length)) {
-        put(work, "    ");
+        put_text(work, "    ");
         if (!sonde__block_signature(work->encoding, length, NULL, &work->out)) {
-            put(work, "type not understood: ");
-            put(work, work->encoding);
+            put_text(work, "type not understood: ");
+            put_text(work, work->encoding);
         }
         debug_line(&work->out);
     }
     if (desc->problem != NULL) {
-        put(work, "    ");
-        put(work, desc->problem);
+        put_text(work, "    ");
+        put_text(work, desc->problem);
         debug_line(&work->out);
     }
 }
@@ -350,9 +350,9 @@ static const char *print_block(struct work *work, uint64_t address)
     sonde__block_captures(&work->memory, &desc, NULL, 0, &work->scratch, &captures);
     print_captures(work, address, desc.size, &captures, 0);
     if (captures.count != 0) { /* debug information cannot be read without the heap */
-        put(work, "    with names of variables: sonde blocks --pid=");
+        put_text(work, "    with names of variables: sonde blocks --pid=");
         sonde__base_text_dec(&work->out, (uint64_t)sonde__os_pid());
-        put(work, " ");
+        put_text(work, " ");
         put_address(work, address);
         debug_line(&work->out);
     }

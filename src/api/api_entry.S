@@ -5,7 +5,7 @@
 SONDE__ENTRY(sonde_stack_capture_whole, sonde__api_stack_capture_whole, 2)
 SONDE__ENTRY(sonde_thread_capture, sonde__api_thread_capture, 4)
 SONDE__ENTRY(sonde_threads_capture, sonde__api_threads_capture, 4)
-SONDE__ENTRY(sonde_threads_picture, sonde__api_threads_picture, 5)
+SONDE__ENTRY(sonde_threads_snapshot, sonde__api_threads_snapshot, 5)
 SONDE__ENTRY(sonde_report_write, sonde__api_report_write, 4)
 SONDE__ENTRY(sonde_thread_write, sonde__api_thread_write, 5)
 SONDE__ENTRY(sonde_threads_write, sonde__api_threads_write, 4)

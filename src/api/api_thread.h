@@ -19,10 +19,10 @@ enum sonde_status sonde__api_threads_capture(const struct sonde_capture_options 
                                              struct sonde_stack *stack, sonde_thread_each each,
                                              void *ctx, const struct sonde__regs *caller);
 
-enum sonde_status sonde__api_threads_picture(const struct sonde_capture_options *options,
-                                             struct sonde_stack *stack, sonde_thread_each each,
-                                             void *ctx, struct sonde_picture *ret_picture,
-                                             const struct sonde__regs *caller);
+enum sonde_status sonde__api_threads_snapshot(const struct sonde_capture_options *options,
+                                              struct sonde_stack *stack, sonde_thread_each each,
+                                              void *ctx, struct sonde_snapshot *ret_snapshot,
+                                              const struct sonde__regs *caller);
 
 /* Name and state of a thread as they are now. Returns OK | ABSENT | ... */
 SONDE_NODISCARD enum sonde_status sonde__api_thread_describe(int32_t tid,

@@ -166,13 +166,13 @@ static enum sonde_status open_session(struct sonde_watch *watch)
 {
     struct sonde__watch_session *session = &watch->session;
     const struct sonde__target_options passive = {.mode = SONDE__TARGET_PASSIVE};
-    SONDE_TRY(sonde__watch_camera_open(watch->pid, &passive, &sonde__api_watch_symbols,
-                                       &session->camera, &watch->error));
-    sonde__watch_camera_turn_inward(session->camera, sonde__os_tid(), ask_thread);
+    SONDE_TRY(sonde__watch_sampler_open(watch->pid, &passive, &sonde__api_watch_symbols,
+                                        &session->sampler, &watch->error));
+    sonde__watch_sampler_use_own_process(session->sampler, sonde__os_tid(), ask_thread);
     enum sonde_status status =
         sonde__watch_output_create(&session->options, watch->pid, &session->output);
     if (status != SONDE_OK) {
-        sonde__watch_camera_close(session->camera);
+        sonde__watch_sampler_close(session->sampler);
     }
     return status;
 }

@@ -12,7 +12,7 @@ set(sources
     api_index.c
     api_lines.c
     api_names.c
-    api_picture.c
+    api_snapshot.c
     api_report.c
     api_signal.c
     api_stack.c

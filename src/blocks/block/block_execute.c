@@ -3,7 +3,7 @@
  * architecture. Source: as arch_insn.h. */
 #include "arch_insn.h"
 #include "arch_regs.h"
-#include "block_follow.h"
+#include "block_emulate.h"
 
 static uint64_t mask_of(unsigned bits)
 {
@@ -19,16 +19,16 @@ static uint64_t extend(uint64_t value, unsigned bits, bool is_signed)
     return is_signed && value >> (bits - 1) & 1 ? value | ~mask_of(bits) : value;
 }
 
-static bool is_x86(const struct follow *f)
+static bool is_x86(const struct emulation *f)
 {
     return f->memory->arch == SONDE__ARCH_X86_64;
 }
 
-static uint64_t get(const struct follow *f, unsigned reg)
+static uint64_t get(const struct emulation *f, unsigned reg)
 {
     if (reg >= SONDE__INSN_VECTOR_FIRST) {
         unsigned v = reg - SONDE__INSN_VECTOR_FIRST;
-        return v < FOLLOW_VECTORS ? f->cpu.v[v][0] : 0;
+        return v < EMULATE_VECTORS ? f->cpu.v[v][0] : 0;
     }
     if (reg >= SONDE__INSN_HIGH) {
         return f->cpu.r[reg - SONDE__INSN_HIGH] >> 8;
@@ -37,11 +37,11 @@ static uint64_t get(const struct follow *f, unsigned reg)
 }
 
 /* A register gets `bits`: of 32, its other half becomes 0; of less, x86-64 keeps the rest. */
-static void set(struct follow *f, unsigned reg, unsigned bits, uint64_t value)
+static void set(struct emulation *f, unsigned reg, unsigned bits, uint64_t value)
 {
     if (reg >= SONDE__INSN_VECTOR_FIRST) {
         unsigned v = reg - SONDE__INSN_VECTOR_FIRST;
-        if (v < FOLLOW_VECTORS) {
+        if (v < EMULATE_VECTORS) {
             f->cpu.v[v][0] = value & mask_of(bits);
             f->cpu.v[v][1] = 0;
         }
@@ -55,11 +55,11 @@ static void set(struct follow *f, unsigned reg, unsigned bits, uint64_t value)
     }
 }
 
-static uint64_t place(const struct follow *f, const struct sonde__insn *insn)
+static uint64_t place(const struct emulation *f, const struct sonde__insn *insn)
 {
     uint64_t address = (uint64_t)insn->offset;
     if (insn->segment != 0) {
-        address += FOLLOW_THREAD + 0x10000;
+        address += EMULATE_THREAD + 0x10000;
     }
     if (insn->base != SONDE__INSN_NO_REG) {
         address += get(f, insn->base);
@@ -71,7 +71,7 @@ static uint64_t place(const struct follow *f, const struct sonde__insn *insn)
     return address;
 }
 
-static void write_back(struct follow *f, const struct sonde__insn *insn, uint64_t address)
+static void write_back(struct emulation *f, const struct sonde__insn *insn, uint64_t address)
 {
     if (insn->writeback == 1) {
         set(f, insn->base, 64, address);
@@ -80,8 +80,8 @@ static void write_back(struct follow *f, const struct sonde__insn *insn, uint64_
     }
 }
 
-bool follow_operand(struct follow *f, const struct sonde__insn *insn, unsigned kind, unsigned reg,
-                    uint64_t *ret_value)
+bool emulate_operand(struct emulation *f, const struct sonde__insn *insn, unsigned kind,
+                     unsigned reg, uint64_t *ret_value)
 {
     switch (kind) {
     case SONDE__OPERAND_REG:
@@ -89,7 +89,7 @@ bool follow_operand(struct follow *f, const struct sonde__insn *insn, unsigned k
         return true;
     case SONDE__OPERAND_MEM: {
         uint64_t address = place(f, insn), value[2] = {0, 0};
-        if (!follow_read(f, address, insn->bits > 64 ? 8 : insn->bits / 8u, value)) {
+        if (!emulate_read(f, address, insn->bits > 64 ? 8 : insn->bits / 8u, value)) {
             return false;
         }
         write_back(f, insn, address);
@@ -102,7 +102,7 @@ bool follow_operand(struct follow *f, const struct sonde__insn *insn, unsigned k
     }
 }
 
-static bool put(struct follow *f, const struct sonde__insn *insn, uint64_t value)
+static bool write_operand(struct emulation *f, const struct sonde__insn *insn, uint64_t value)
 {
     if (insn->dst.kind == SONDE__OPERAND_REG) {
         set(f, insn->dst.reg, insn->bits, value);
@@ -110,7 +110,7 @@ static bool put(struct follow *f, const struct sonde__insn *insn, uint64_t value
     }
     if (insn->dst.kind == SONDE__OPERAND_MEM) {
         uint64_t address = place(f, insn);
-        if (!follow_write(f, address, insn->bits / 8u, &value)) {
+        if (!emulate_write(f, address, insn->bits / 8u, &value)) {
             return false;
         }
         write_back(f, insn, address);
@@ -120,7 +120,7 @@ static bool put(struct follow *f, const struct sonde__insn *insn, uint64_t value
 
 /* --- flags --- */
 
-bool follow_condition(const struct follow_cpu *cpu, unsigned cond)
+bool emulate_condition(const struct emulate_cpu *cpu, unsigned cond)
 {
     bool result;
     switch (cond & ~1u) {
@@ -151,14 +151,14 @@ bool follow_condition(const struct follow_cpu *cpu, unsigned cond)
     return result != ((cond & 1) != 0);
 }
 
-static void flags_of(struct follow *f, unsigned bits, uint64_t result)
+static void flags_of(struct emulation *f, unsigned bits, uint64_t result)
 {
     f->cpu.n = result >> (bits - 1) & 1;
     f->cpu.z = (result & mask_of(bits)) == 0;
 }
 
-static void flags_of_sum(struct follow *f, const struct sonde__insn *insn, bool is_sub, uint64_t a,
-                         uint64_t b, uint64_t result)
+static void flags_of_sum(struct emulation *f, const struct sonde__insn *insn, bool is_sub,
+                         uint64_t a, uint64_t b, uint64_t result)
 {
     unsigned bits = insn->bits;
     uint64_t mask = mask_of(bits),
@@ -240,11 +240,11 @@ static uint64_t calculate(const struct sonde__insn *insn, unsigned op, uint64_t 
     }
 }
 
-static bool arithmetic(struct follow *f, const struct sonde__insn *insn)
+static bool arithmetic(struct emulation *f, const struct sonde__insn *insn)
 {
     uint64_t a, b, c = insn->c != SONDE__INSN_NO_REG ? get(f, insn->c) : 0, result;
-    if (!follow_operand(f, insn, insn->a.kind, insn->a.reg, &a) ||
-        !follow_operand(f, insn, insn->b.kind, insn->b.reg, &b)) {
+    if (!emulate_operand(f, insn, insn->a.kind, insn->a.reg, &a) ||
+        !emulate_operand(f, insn, insn->b.kind, insn->b.reg, &b)) {
         return false;
     }
     if (insn->shift_by != 0 || insn->shift == SONDE__SHIFT_EXTEND) {
@@ -260,11 +260,11 @@ static bool arithmetic(struct follow *f, const struct sonde__insn *insn)
             f->cpu.c = !is_x86(f); /* cleared, that is */
         }
     }
-    return put(f, insn, result);
+    return write_operand(f, insn, result);
 }
 
 /* ubfm, sbfm, bfm: Arm ARM C6.2. variant: 0 signed, 1 inserted, 2 unsigned. */
-static bool bitfield(struct follow *f, const struct sonde__insn *insn)
+static bool bitfield(struct emulation *f, const struct sonde__insn *insn)
 {
     unsigned bits = insn->bits, from = insn->bit_low, last = insn->bit_high, width, at;
     uint64_t value = get(f, insn->a.reg) & mask_of(bits), field, mask;
@@ -283,17 +283,17 @@ static bool bitfield(struct follow *f, const struct sonde__insn *insn)
     } else {
         field = extend(field, width, insn->variant == 0) << at;
     }
-    return put(f, insn, field);
+    return write_operand(f, insn, field);
 }
 
-static bool move(struct follow *f, const struct sonde__insn *insn)
+static bool move(struct emulation *f, const struct sonde__insn *insn)
 {
     uint64_t value[2] = {0, 0};
     uint64_t address = 0;
     if (insn->a.kind == SONDE__OPERAND_MEM) {
         unsigned bits = insn->op == SONDE__INSN_MOVE_SIGNED ? insn->from_bits : insn->bits;
         address = place(f, insn);
-        if (!follow_read(f, address, bits / 8u, value)) {
+        if (!emulate_read(f, address, bits / 8u, value)) {
             return false;
         }
         write_back(f, insn, address);
@@ -309,11 +309,11 @@ static bool move(struct follow *f, const struct sonde__insn *insn)
         value[0] = extend(value[0], insn->from_bits, insn->variant == 0);
     }
     if (insn->bits <= 64) {
-        return put(f, insn, value[0]);
+        return write_operand(f, insn, value[0]);
     }
     if (insn->dst.kind == SONDE__OPERAND_MEM) {
         address = place(f, insn);
-        if (!follow_write(f, address, 16, value)) {
+        if (!emulate_write(f, address, 16, value)) {
             return false;
         }
         write_back(f, insn, address);
@@ -324,7 +324,7 @@ static bool move(struct follow *f, const struct sonde__insn *insn)
     return true;
 }
 
-static bool pair(struct follow *f, const struct sonde__insn *insn)
+static bool pair(struct emulation *f, const struct sonde__insn *insn)
 {
     uint64_t address = place(f, insn);
     unsigned bytes = insn->bits / 8u;
@@ -336,12 +336,12 @@ static bool pair(struct follow *f, const struct sonde__insn *insn)
         if (insn->op == SONDE__INSN_STORE_PAIR) {
             value[0] = get(f, reg);
             value[1] = is_vector ? f->cpu.v[reg - SONDE__INSN_VECTOR_FIRST][1] : 0;
-            if (!follow_write(f, address + (uint64_t)i * bytes, bytes, value)) {
+            if (!emulate_write(f, address + (uint64_t)i * bytes, bytes, value)) {
                 return false;
             }
             continue;
         }
-        if (!follow_read(f, address + (uint64_t)i * bytes, bytes, value)) {
+        if (!emulate_read(f, address + (uint64_t)i * bytes, bytes, value)) {
             return false;
         }
         set(f, reg, 64, insn->variant ? extend(value[0], insn->bits, true) : value[0]);
@@ -353,10 +353,10 @@ static bool pair(struct follow *f, const struct sonde__insn *insn)
     return true;
 }
 
-static bool fetch(struct follow *f, const struct sonde__insn *insn)
+static bool fetch(struct emulation *f, const struct sonde__insn *insn)
 {
     uint64_t address = place(f, insn), old, operand = get(f, insn->a.reg), result;
-    if (!follow_read(f, address, insn->bits / 8u, &old)) {
+    if (!emulate_read(f, address, insn->bits / 8u, &old)) {
         return false;
     }
     result = calculate(insn, insn->variant, old, operand, 0);
@@ -364,20 +364,20 @@ static bool fetch(struct follow *f, const struct sonde__insn *insn)
         flags_of_sum(f, insn, false, old, operand, result);
     }
     set(f, insn->dst.reg, insn->bits, old);
-    return follow_write(f, address, insn->bits / 8u, &result);
+    return emulate_write(f, address, insn->bits / 8u, &result);
 }
 
-static bool compare_swap(struct follow *f, const struct sonde__insn *insn)
+static bool compare_swap(struct emulation *f, const struct sonde__insn *insn)
 {
     uint64_t address = place(f, insn), old, new_value = get(f, insn->b.reg);
     uint64_t expected = get(f, insn->a.reg) & mask_of(insn->bits);
-    if (!follow_read(f, address, insn->bits / 8u, &old)) {
+    if (!emulate_read(f, address, insn->bits / 8u, &old)) {
         return false;
     }
     if (insn->sets_flags) {
         flags_of_sum(f, insn, true, expected, old, expected - old);
     }
-    if (expected == old && !follow_write(f, address, insn->bits / 8u, &new_value)) {
+    if (expected == old && !emulate_write(f, address, insn->bits / 8u, &new_value)) {
         return false;
     }
     if (expected != old || !is_x86(f)) {
@@ -386,30 +386,31 @@ static bool compare_swap(struct follow *f, const struct sonde__insn *insn)
     return true;
 }
 
-static bool exchange(struct follow *f, const struct sonde__insn *insn)
+static bool exchange(struct emulation *f, const struct sonde__insn *insn)
 {
     uint64_t a = get(f, insn->a.reg), b;
-    if (!follow_operand(f, insn, insn->dst.kind, insn->dst.reg, &b) || !put(f, insn, a)) {
+    if (!emulate_operand(f, insn, insn->dst.kind, insn->dst.reg, &b) ||
+        !write_operand(f, insn, a)) {
         return false;
     }
     set(f, insn->a.reg, insn->bits, b);
     return true;
 }
 
-static bool push_pop(struct follow *f, const struct sonde__insn *insn)
+static bool push_pop(struct emulation *f, const struct sonde__insn *insn)
 {
     uint64_t value, *sp = &f->cpu.r[4];
     if (insn->op == SONDE__INSN_PUSH) {
-        if (!follow_operand(f, insn, insn->a.kind, insn->a.reg, &value)) {
+        if (!emulate_operand(f, insn, insn->a.kind, insn->a.reg, &value)) {
             return false;
         }
         *sp -= 8;
-        return follow_write(f, *sp, 8, &value);
+        return emulate_write(f, *sp, 8, &value);
     }
     if (insn->op == SONDE__INSN_LEAVE) {
         *sp = f->cpu.r[5];
     }
-    if (!follow_read(f, *sp, 8, &value)) {
+    if (!emulate_read(f, *sp, 8, &value)) {
         return false;
     }
     *sp += 8;
@@ -417,37 +418,37 @@ static bool push_pop(struct follow *f, const struct sonde__insn *insn)
     return true;
 }
 
-static bool select_one(struct follow *f, const struct sonde__insn *insn)
+static bool select_one(struct emulation *f, const struct sonde__insn *insn)
 {
     uint64_t a, b;
-    if (!follow_operand(f, insn, insn->a.kind, insn->a.reg, &a) ||
-        !follow_operand(f, insn, insn->b.kind, insn->b.reg, &b)) {
+    if (!emulate_operand(f, insn, insn->a.kind, insn->a.reg, &a) ||
+        !emulate_operand(f, insn, insn->b.kind, insn->b.reg, &b)) {
         return false;
     }
     b = insn->variant & 2 ? ~b : b;
     b += insn->variant & 1;
-    return put(f, insn, follow_condition(&f->cpu, insn->cond) ? a : b);
+    return write_operand(f, insn, emulate_condition(&f->cpu, insn->cond) ? a : b);
 }
 
-static bool compare_if(struct follow *f, const struct sonde__insn *insn)
+static bool compare_if(struct emulation *f, const struct sonde__insn *insn)
 {
     uint64_t a, b;
-    if (!follow_condition(&f->cpu, insn->cond)) {
+    if (!emulate_condition(&f->cpu, insn->cond)) {
         f->cpu.n = insn->imm2 >> 3 & 1;
         f->cpu.z = insn->imm2 >> 2 & 1;
         f->cpu.c = (insn->imm2 >> 1 & 1) == 0;
         f->cpu.o = insn->imm2 & 1;
         return true;
     }
-    if (!follow_operand(f, insn, insn->a.kind, insn->a.reg, &a) ||
-        !follow_operand(f, insn, insn->b.kind, insn->b.reg, &b)) {
+    if (!emulate_operand(f, insn, insn->a.kind, insn->a.reg, &a) ||
+        !emulate_operand(f, insn, insn->b.kind, insn->b.reg, &b)) {
         return false;
     }
     flags_of_sum(f, insn, insn->variant == 0, a, b, insn->variant == 0 ? a - b : a + b);
     return true;
 }
 
-bool follow_execute(struct follow *f, const struct sonde__insn *insn)
+bool emulate_execute(struct emulation *f, const struct sonde__insn *insn)
 {
     uint64_t value;
     switch (insn->op) {
@@ -457,16 +458,16 @@ bool follow_execute(struct follow *f, const struct sonde__insn *insn)
     case SONDE__INSN_MOVE_SIGNED:
         return move(f, insn);
     case SONDE__INSN_ADDRESS:
-        return put(f, insn, place(f, insn));
+        return write_operand(f, insn, place(f, insn));
     case SONDE__INSN_INSERT:
         value = get(f, insn->dst.reg) & ~((uint64_t)0xffff << insn->bit_low);
-        return put(f, insn, value | insn->imm);
+        return write_operand(f, insn, value | insn->imm);
     case SONDE__INSN_BITFIELD:
         return bitfield(f, insn);
     case SONDE__INSN_SELECT:
         return select_one(f, insn);
     case SONDE__INSN_SET:
-        return put(f, insn, follow_condition(&f->cpu, insn->cond));
+        return write_operand(f, insn, emulate_condition(&f->cpu, insn->cond));
     case SONDE__INSN_COMPARE_IF:
         return compare_if(f, insn);
     case SONDE__INSN_EXCHANGE:
@@ -477,7 +478,7 @@ bool follow_execute(struct follow *f, const struct sonde__insn *insn)
         return compare_swap(f, insn);
     case SONDE__INSN_STORE_EXCLUSIVE:
         value = get(f, insn->a.reg);
-        if (!follow_write(f, place(f, insn), insn->bits / 8u, &value)) {
+        if (!emulate_write(f, place(f, insn), insn->bits / 8u, &value)) {
             return false;
         }
         set(f, insn->dst.reg, 32, 0);
@@ -490,14 +491,14 @@ bool follow_execute(struct follow *f, const struct sonde__insn *insn)
     case SONDE__INSN_LEAVE:
         return push_pop(f, insn);
     case SONDE__INSN_SYSTEM:
-        return put(f, insn, FOLLOW_THREAD + 0x10000);
+        return write_operand(f, insn, EMULATE_THREAD + 0x10000);
     case SONDE__INSN_VECTOR:
         if (insn->dst.kind == SONDE__OPERAND_REG) {
-            set(f, insn->dst.reg, 64, FOLLOW_UNKNOWN);
+            set(f, insn->dst.reg, 64, EMULATE_UNKNOWN);
         }
         return true;
     case SONDE__INSN_STOP:
-        return follow_fail(f, "the helper ends in a trap");
+        return emulate_fail(f, "the helper ends in a trap");
     default:
         return arithmetic(f, insn);
     }

@@ -7,7 +7,7 @@
 
 #include "arch_insn.h"
 #include "arch_regs.h"
-#include "block_follow.h"
+#include "block_emulate.h"
 
 #define X86_SP   4u
 #define LINK     30u /* aarch64's x30 */
@@ -15,9 +15,9 @@
 #define INSN_MAX 15u
 
 /* Until the pc is there. False: failed. */
-static bool follow_function(struct follow *f, uint64_t until);
+static bool emulate_function(struct emulation *f, uint64_t until);
 
-static bool is_x86(const struct follow *f)
+static bool is_x86(const struct emulation *f)
 {
     return f->memory->arch == SONDE__ARCH_X86_64;
 }
@@ -25,7 +25,7 @@ static bool is_x86(const struct follow *f)
 /* --- code --- */
 
 /* The bytes at the pc, as many as a window has of them; 0: none. */
-static size_t code_at(struct follow *f, const uint8_t **ret_code)
+static size_t code_at(struct emulation *f, const uint8_t **ret_code)
 {
     struct sonde__block_work *work = f->work;
     uint64_t pc = f->cpu.pc;
@@ -53,25 +53,25 @@ static size_t code_at(struct follow *f, const uint8_t **ret_code)
     return size;
 }
 
-static bool decode(struct follow *f, struct sonde__insn *ret_insn)
+static bool decode(struct emulation *f, struct sonde__insn *ret_insn)
 {
     const uint8_t *code;
     size_t size = code_at(f, &code);
     if (size == 0) {
-        return follow_fail(f, "code that cannot be read");
+        return emulate_fail(f, "code that cannot be read");
     }
     return sonde__arch_insn(f->memory->arch, f->cpu.pc, code, size, ret_insn) ||
-           follow_fail(f, "an instruction that is not known");
+           emulate_fail(f, "an instruction that is not known");
 }
 
 /* --- calls --- */
 
-static uint64_t strip(const struct follow *f, uint64_t address)
+static uint64_t strip(const struct emulation *f, uint64_t address)
 {
-    return follow_is_made_up(address) ? address : sonde__arch_strip_pac(f->memory->arch, address);
+    return emulate_is_made_up(address) ? address : sonde__arch_strip_pac(f->memory->arch, address);
 }
 
-static const char *name_of(const struct follow *f, uint64_t address)
+static const char *name_of(const struct emulation *f, uint64_t address)
 {
     return f->memory->name != NULL ? f->memory->name(f->memory->ctx, address) : NULL;
 }
@@ -101,12 +101,12 @@ static bool is_of_object(const char *name)
 }
 
 /* The place in the block or its copy that a call is about, behind the header. */
-static bool is_about(const struct follow *f, uint64_t *ret_offset)
+static bool is_about(const struct emulation *f, uint64_t *ret_offset)
 {
     for (unsigned i = 0; i < 2; i++) {
-        uint64_t value = follow_argument(f, i);
-        if ((follow_in(value, FOLLOW_TO, ret_offset) ||
-             follow_in(value, FOLLOW_FROM, ret_offset)) &&
+        uint64_t value = emulate_argument(f, i);
+        if ((emulate_in(value, EMULATE_TO, ret_offset) ||
+             emulate_in(value, EMULATE_FROM, ret_offset)) &&
             *ret_offset >= f->begin && *ret_offset < f->size) {
             return true;
         }
@@ -114,7 +114,7 @@ static bool is_about(const struct follow *f, uint64_t *ret_offset)
     return false;
 }
 
-static void return_from(struct follow *f, uint64_t to)
+static void return_from(struct emulation *f, uint64_t to)
 {
     if (is_x86(f)) {
         f->cpu.r[X86_SP] += 8;
@@ -123,28 +123,28 @@ static void return_from(struct follow *f, uint64_t to)
 }
 
 /* Can what was handed to a function tell anything? */
-static bool is_telling(const struct follow *f)
+static bool is_telling(const struct emulation *f)
 {
-    uint64_t first = follow_argument(f, 0), offset;
-    return is_about(f, &offset) || follow_in(first, FOLLOW_HELD, &offset) ||
-           follow_in(first, FOLLOW_BEHIND, &offset);
+    uint64_t first = emulate_argument(f, 0), offset;
+    return is_about(f, &offset) || emulate_in(first, EMULATE_HELD, &offset) ||
+           emulate_in(first, EMULATE_BEHIND, &offset);
 }
 
 /* Follow the function at `target`; where that fails, take back what it did and see it from outside.
  * until: its return address. The pc is there afterwards. */
-static bool follow_call(struct follow *f, uint64_t target, uint64_t until, const char *name)
+static bool emulate_call(struct emulation *f, uint64_t target, uint64_t until, const char *name)
 {
-    struct follow_cpu before = f->cpu;
+    struct emulate_cpu before = f->cpu;
     size_t claims = f->claims->count;
     uint64_t lost = f->claims->lost, heap = f->heap_used, offset;
     uint32_t undo = f->work->undo_count, inside = f->inside_from, limit = f->step_limit;
     bool is_object = name != NULL && is_of_object(name) && is_about(f, &offset);
     bool is_done;
     if (f->depth >= SONDE__BLOCK_CALLS_MAX) {
-        return follow_fail(f, "too many calls in each other");
+        return emulate_fail(f, "too many calls in each other");
     }
     if (is_object) {
-        follow_claim(f, SONDE_BLOCK_OBJECT, offset, 0, name);
+        emulate_claim(f, SONDE_BLOCK_OBJECT, offset, 0, name);
         f->inside_from = inside != 0 ? inside : (uint32_t)offset;
     }
     f->depth++;
@@ -152,7 +152,7 @@ static bool follow_call(struct follow *f, uint64_t target, uint64_t until, const
     if (limit - f->steps > SONDE__BLOCK_CALL_STEPS_MAX) {
         f->step_limit = f->steps + SONDE__BLOCK_CALL_STEPS_MAX;
     }
-    is_done = follow_function(f, until);
+    is_done = emulate_function(f, until);
     f->depth--;
     f->step_limit = limit;
     f->inside_from = inside;
@@ -170,15 +170,15 @@ static bool follow_call(struct follow *f, uint64_t target, uint64_t until, const
     f->claims->count = claims;
     f->claims->lost = lost;
     f->heap_used = heap;
-    follow_undo(f, undo);
+    emulate_undo(f, undo);
     f->problem = NULL;
-    follow_opaque(f, name);
+    emulate_opaque(f, name);
     return_from(f, until);
     return true;
 }
 
 /* A call or a jump to another function. */
-static bool enter(struct follow *f, uint64_t target, uint64_t until)
+static bool enter(struct emulation *f, uint64_t target, uint64_t until)
 {
     const char *name;
     unsigned reg;
@@ -188,33 +188,33 @@ static bool enter(struct follow *f, uint64_t target, uint64_t until)
     name = name_of(f, target);
     entry = sonde__block_entry_of(name, &reg);
     if (entry != SONDE__BLOCK_ENTRY_NONE) {
-        if (!follow_entry(f, entry, reg)) {
+        if (!emulate_entry(f, entry, reg)) {
             return false;
         }
         return_from(f, until);
         return true;
     }
     if (!f->memory->read(f->memory->ctx, target, &byte, 1)) {
-        follow_opaque(f, name);
+        emulate_opaque(f, name);
         return_from(f, until);
         return true;
     }
-    return follow_call(f, target, until, name);
+    return emulate_call(f, target, until, name);
 }
 
 /* The address that the function that is running returns to. */
-static bool return_address(struct follow *f, uint64_t *ret_address)
+static bool return_address(struct emulation *f, uint64_t *ret_address)
 {
     if (!is_x86(f)) {
         *ret_address = strip(f, f->cpu.r[LINK]);
         return true;
     }
-    return follow_read(f, f->cpu.r[X86_SP], 8, ret_address);
+    return emulate_read(f, f->cpu.r[X86_SP], 8, ret_address);
 }
 
 /* A jump leaves the function where it leads to another one: to a name, or where nothing can be
  * read. */
-static bool jump(struct follow *f, uint64_t target, uint64_t function)
+static bool jump(struct emulation *f, uint64_t target, uint64_t function)
 {
     uint64_t until;
     uint8_t byte;
@@ -227,12 +227,12 @@ static bool jump(struct follow *f, uint64_t target, uint64_t function)
     return return_address(f, &until) && enter(f, target, until);
 }
 
-static bool call(struct follow *f, uint64_t target)
+static bool call(struct emulation *f, uint64_t target)
 {
     uint64_t until = f->cpu.pc;
     if (is_x86(f)) {
         f->cpu.r[X86_SP] -= 8;
-        if (!follow_write(f, f->cpu.r[X86_SP], 8, &until)) {
+        if (!emulate_write(f, f->cpu.r[X86_SP], 8, &until)) {
             return false;
         }
     } else {
@@ -243,14 +243,14 @@ static bool call(struct follow *f, uint64_t target)
 
 /* --- instructions --- */
 
-static bool branch(struct follow *f, const struct sonde__insn *insn)
+static bool branch(struct emulation *f, const struct sonde__insn *insn)
 {
     uint64_t value;
     bool is_taken;
     if (insn->op == SONDE__INSN_BRANCH) {
-        is_taken = follow_condition(&f->cpu, insn->cond);
+        is_taken = emulate_condition(&f->cpu, insn->cond);
     } else {
-        if (!follow_operand(f, insn, insn->a.kind, insn->a.reg, &value)) {
+        if (!emulate_operand(f, insn, insn->a.kind, insn->a.reg, &value)) {
             return false;
         }
         if (insn->bits == 32) {
@@ -266,11 +266,11 @@ static bool branch(struct follow *f, const struct sonde__insn *insn)
     return true;
 }
 
-static bool give_back(struct follow *f, const struct sonde__insn *insn)
+static bool give_back(struct emulation *f, const struct sonde__insn *insn)
 {
     uint64_t to;
     if (is_x86(f)) {
-        if (!follow_read(f, f->cpu.r[X86_SP], 8, &to)) {
+        if (!emulate_read(f, f->cpu.r[X86_SP], 8, &to)) {
             return false;
         }
         f->cpu.r[X86_SP] += 8;
@@ -281,7 +281,7 @@ static bool give_back(struct follow *f, const struct sonde__insn *insn)
     return true;
 }
 
-static bool step(struct follow *f, uint64_t function)
+static bool step(struct emulation *f, uint64_t function)
 {
     struct sonde__insn insn;
     uint64_t target, at = f->cpu.pc;
@@ -293,7 +293,7 @@ static bool step(struct follow *f, uint64_t function)
     switch (insn.op) {
     case SONDE__INSN_CALL:
     case SONDE__INSN_JUMP:
-        is_done = follow_operand(f, &insn, insn.a.kind, insn.a.reg, &target) &&
+        is_done = emulate_operand(f, &insn, insn.a.kind, insn.a.reg, &target) &&
                   (insn.op == SONDE__INSN_CALL ? call(f, target) : jump(f, target, function));
         break;
     case SONDE__INSN_RETURN:
@@ -305,7 +305,7 @@ static bool step(struct follow *f, uint64_t function)
         is_done = branch(f, &insn);
         break;
     default:
-        is_done = follow_execute(f, &insn);
+        is_done = emulate_execute(f, &insn);
         break;
     }
     if (!is_done && f->problem_at == f->cpu.pc) {
@@ -314,12 +314,12 @@ static bool step(struct follow *f, uint64_t function)
     return is_done;
 }
 
-static bool follow_function(struct follow *f, uint64_t until)
+static bool emulate_function(struct emulation *f, uint64_t until)
 {
     uint64_t function = f->cpu.pc;
     do {
         if (f->steps >= f->step_limit) {
-            (void)follow_fail(f, "too many instructions");
+            (void)emulate_fail(f, "too many instructions");
             return false;
         }
         f->steps++;
@@ -330,21 +330,21 @@ static bool follow_function(struct follow *f, uint64_t until)
     return true;
 }
 
-static void begin(struct follow *f)
+static void begin(struct emulation *f)
 {
-    for (unsigned i = 0; i < FOLLOW_REGS; i++) {
-        f->cpu.r[i] = FOLLOW_UNKNOWN;
+    for (unsigned i = 0; i < EMULATE_REGS; i++) {
+        f->cpu.r[i] = EMULATE_UNKNOWN;
     }
     bool is_copy = f->form == SONDE__BLOCK_HELPER_COPY;
     if (is_x86(f)) {
-        f->cpu.r[7] = is_copy ? FOLLOW_TO : FOLLOW_FROM;
-        f->cpu.r[6] = FOLLOW_FROM;
-        f->cpu.r[X86_SP] = FOLLOW_STACK + STACK_AT - 8;
+        f->cpu.r[7] = is_copy ? EMULATE_TO : EMULATE_FROM;
+        f->cpu.r[6] = EMULATE_FROM;
+        f->cpu.r[X86_SP] = EMULATE_STACK + STACK_AT - 8;
     } else {
-        f->cpu.r[0] = is_copy ? FOLLOW_TO : FOLLOW_FROM;
-        f->cpu.r[1] = FOLLOW_FROM;
-        f->cpu.r[SONDE__INSN_SP] = FOLLOW_STACK + STACK_AT;
-        f->cpu.r[LINK] = FOLLOW_RETURN;
+        f->cpu.r[0] = is_copy ? EMULATE_TO : EMULATE_FROM;
+        f->cpu.r[1] = EMULATE_FROM;
+        f->cpu.r[SONDE__INSN_SP] = EMULATE_STACK + STACK_AT;
+        f->cpu.r[LINK] = EMULATE_RETURN;
     }
 }
 
@@ -353,15 +353,15 @@ void sonde__block_helper_claims(const struct sonde__block_memory *memory, uint64
                                 struct sonde__block_work *work, struct sonde__block_claims *claims,
                                 struct sonde__block_followed *ret_followed)
 {
-    struct follow f = {.memory = memory,
-                       .work = work,
-                       .claims = claims,
-                       .first_claim = claims->count,
-                       .form = form,
-                       .begin = first,
-                       .size = size,
-                       .step_limit = SONDE__BLOCK_STEPS_MAX};
-    uint64_t until = FOLLOW_RETURN;
+    struct emulation f = {.memory = memory,
+                          .work = work,
+                          .claims = claims,
+                          .first_claim = claims->count,
+                          .form = form,
+                          .begin = first,
+                          .size = size,
+                          .step_limit = SONDE__BLOCK_STEPS_MAX};
+    uint64_t until = EMULATE_RETURN;
     memset(work->words, 0, sizeof work->words);
     work->word_count = work->undo_count = 0;
     for (unsigned i = 0; i < SONDE__BLOCK_CODE_WINDOWS; i++) {
@@ -369,10 +369,10 @@ void sonde__block_helper_claims(const struct sonde__block_memory *memory, uint64
     }
     begin(&f);
     if (is_x86(&f)) {
-        (void)follow_write(&f, f.cpu.r[X86_SP], 8, &until);
+        (void)emulate_write(&f, f.cpu.r[X86_SP], 8, &until);
     }
     f.cpu.pc = sonde__arch_strip_pac(memory->arch, helper);
-    (void)follow_function(&f, until);
+    (void)emulate_function(&f, until);
     *ret_followed =
         (struct sonde__block_followed){.problem = f.problem, .at = f.problem_at, .steps = f.steps};
 }

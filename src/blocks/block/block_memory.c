@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The memory that a helper sees: the block that is made up, a stack, and the target's behind it. */
 #include "base_bytes.h"
-#include "block_follow.h"
+#include "block_emulate.h"
 
 #define SLOT_MASK (SONDE__BLOCK_WORDS_MAX - 1)
 
-bool follow_fail(struct follow *f, const char *problem)
+bool emulate_fail(struct emulation *f, const char *problem)
 {
     if (f->problem == NULL) {
         f->problem = problem;
@@ -14,7 +14,7 @@ bool follow_fail(struct follow *f, const char *problem)
     return false;
 }
 
-static uint32_t slot_of(const struct follow *f, uint64_t address)
+static uint32_t slot_of(const struct emulation *f, uint64_t address)
 {
     uint32_t slot = (uint32_t)((address >> 3) * 0x9e3779b97f4a7c15u >> 40) & SLOT_MASK;
     while (f->work->words[slot].address != 0 && f->work->words[slot].address != address) {
@@ -24,36 +24,37 @@ static uint32_t slot_of(const struct follow *f, uint64_t address)
 }
 
 /* The 8 aligned bytes at an address, as they were before the helper. */
-static bool original(struct follow *f, uint64_t address, uint64_t *ret_word)
+static bool original(struct emulation *f, uint64_t address, uint64_t *ret_word)
 {
     uint8_t buffer[8];
     struct sonde__bytes bytes;
     uint64_t offset;
-    if (follow_in(address, FOLLOW_TO, &offset) || follow_in(address, FOLLOW_FROM, &offset)) {
+    if (emulate_in(address, EMULATE_TO, &offset) || emulate_in(address, EMULATE_FROM, &offset)) {
         if (offset >= f->size) {
-            return follow_fail(f, "the helper goes beyond the block's end");
+            return emulate_fail(f, "the helper goes beyond the block's end");
         }
-        *ret_word = FOLLOW_HELD + (offset << 16);
+        *ret_word = EMULATE_HELD + (offset << 16);
         return true;
     }
-    if (follow_in(address, FOLLOW_HELD, &offset) || follow_in(address, FOLLOW_BEHIND, &offset)) {
-        *ret_word = FOLLOW_BEHIND + (offset & ~(uint64_t)0xffff);
+    if (emulate_in(address, EMULATE_HELD, &offset) ||
+        emulate_in(address, EMULATE_BEHIND, &offset)) {
+        *ret_word = EMULATE_BEHIND + (offset & ~(uint64_t)0xffff);
         return true;
     }
-    if (follow_in(address, FOLLOW_STACK, &offset) || follow_in(address, FOLLOW_HEAP, &offset) ||
-        follow_in(address, FOLLOW_THREAD, &offset)) {
+    if (emulate_in(address, EMULATE_STACK, &offset) || emulate_in(address, EMULATE_HEAP, &offset) ||
+        emulate_in(address, EMULATE_THREAD, &offset)) {
         *ret_word = 0;
         return true;
     }
     if (!f->memory->read(f->memory->ctx, address, buffer, sizeof buffer)) {
-        return follow_fail(f, "memory that the helper reads cannot be read");
+        return emulate_fail(f, "memory that the helper reads cannot be read");
     }
     sonde__base_bytes_init(&bytes, buffer, sizeof buffer);
     *ret_word = sonde__base_bytes_u64(&bytes);
     return true;
 }
 
-static bool read_word(struct follow *f, uint64_t address, uint64_t *ret_word)
+static bool read_word(struct emulation *f, uint64_t address, uint64_t *ret_word)
 {
     uint32_t slot = slot_of(f, address);
     if (f->work->words[slot].address == address) {
@@ -63,14 +64,14 @@ static bool read_word(struct follow *f, uint64_t address, uint64_t *ret_word)
     return original(f, address, ret_word);
 }
 
-static bool write_word(struct follow *f, uint64_t address, uint64_t word)
+static bool write_word(struct emulation *f, uint64_t address, uint64_t word)
 {
     struct sonde__block_work *work = f->work;
     uint32_t slot = slot_of(f, address);
     bool is_new = work->words[slot].address == 0;
     if (address == 0 || work->undo_count == SONDE__BLOCK_WORDS_MAX ||
         (is_new && work->word_count >= SONDE__BLOCK_WORDS_MAX * 3 / 4)) {
-        return follow_fail(f, "the helper writes more than can be kept");
+        return emulate_fail(f, "the helper writes more than can be kept");
     }
     work->undo[work->undo_count].slot = (uint16_t)slot;
     work->undo[work->undo_count].address = work->words[slot].address;
@@ -83,7 +84,7 @@ static bool write_word(struct follow *f, uint64_t address, uint64_t word)
     return true;
 }
 
-void follow_undo(struct follow *f, uint32_t undo_count)
+void emulate_undo(struct emulation *f, uint32_t undo_count)
 {
     struct sonde__block_work *work = f->work;
     while (work->undo_count > undo_count) {
@@ -100,13 +101,13 @@ static uint64_t mask_of(unsigned bytes)
     return bytes >= 8 ? UINT64_MAX : ((uint64_t)1 << (8 * bytes)) - 1;
 }
 
-bool follow_read(struct follow *f, uint64_t address, unsigned bytes, uint64_t *ret_value)
+bool emulate_read(struct emulation *f, uint64_t address, unsigned bytes, uint64_t *ret_value)
 {
     uint64_t low, high = 0;
     unsigned at = (unsigned)(address & 7);
     if (bytes > 8) {
-        return follow_read(f, address, 8, ret_value) &&
-               follow_read(f, address + 8, bytes - 8, ret_value + 1);
+        return emulate_read(f, address, 8, ret_value) &&
+               emulate_read(f, address + 8, bytes - 8, ret_value + 1);
     }
     if (!read_word(f, address - at, &low) ||
         (at + bytes > 8 && !read_word(f, address - at + 8, &high))) {
@@ -122,25 +123,25 @@ bool follow_read(struct follow *f, uint64_t address, unsigned bytes, uint64_t *r
 
 /* A whole word of the copy gets what is not the original's: the address of something of the image,
  * as constructors do with their tables. */
-static void note_store(struct follow *f, uint64_t address, uint64_t value)
+static void note_store(struct emulation *f, uint64_t address, uint64_t value)
 {
     uint64_t offset;
-    if (f->form == SONDE__BLOCK_HELPER_COPY && follow_in(address, FOLLOW_TO, &offset) &&
+    if (f->form == SONDE__BLOCK_HELPER_COPY && emulate_in(address, EMULATE_TO, &offset) &&
         offset % 8 == 0 && value >= 0x1000 && value >> 48 == 0) {
-        follow_claim(f, SONDE_BLOCK_OBJECT, offset, 0, NULL);
+        emulate_claim(f, SONDE_BLOCK_OBJECT, offset, 0, NULL);
     }
-    if (follow_in(address, FOLLOW_HELD, &offset)) { /* a count in what it leads to */
-        follow_claim(f, SONDE_BLOCK_OBJECT, offset >> 16, 8, NULL);
+    if (emulate_in(address, EMULATE_HELD, &offset)) { /* a count in what it leads to */
+        emulate_claim(f, SONDE_BLOCK_OBJECT, offset >> 16, 8, NULL);
     }
 }
 
-bool follow_write(struct follow *f, uint64_t address, unsigned bytes, const uint64_t *value)
+bool emulate_write(struct emulation *f, uint64_t address, unsigned bytes, const uint64_t *value)
 {
     unsigned at = (unsigned)(address & 7);
     uint64_t word = 0, mask = mask_of(bytes);
     if (bytes > 8) {
-        return follow_write(f, address, 8, value) &&
-               follow_write(f, address + 8, bytes - 8, value + 1);
+        return emulate_write(f, address, 8, value) &&
+               emulate_write(f, address + 8, bytes - 8, value + 1);
     }
     if (!read_word(f, address - at, &word)) {
         return false;

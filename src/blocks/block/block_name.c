@@ -18,7 +18,7 @@ static char peek(const struct parser *p)
     return p->at < p->end ? *p->at : '\0';
 }
 
-static bool take(struct parser *p, char c)
+static bool take_char(struct parser *p, char c)
 {
     if (peek(p) != c || p->at == p->end) {
         return false;
@@ -88,14 +88,14 @@ static bool scalar(struct parts *parts, char letter)
                                  : letter == 'w' ? SONDE_BLOCK_WEAK
                                                  : SONDE_BLOCK_DATA;
     uint32_t offset, size = 8;
-    if (letter == 's' && take(p, 'b')) {
+    if (letter == 's' && take_char(p, 'b')) {
         kind = SONDE_BLOCK_BLOCK;
     }
-    (void)take(p, 'v');
+    (void)take_char(p, 'v');
     if (!take_number(p, &offset)) {
         return false;
     }
-    if (letter == 't' && !(take(p, 'w') && take_number(p, &size))) {
+    if (letter == 't' && !(take_char(p, 'w') && take_number(p, &size))) {
         return false;
     }
     if (kind != SONDE_BLOCK_DATA) {
@@ -133,8 +133,8 @@ static bool array(struct parts *parts)
     struct parser *p = &parts->p;
     uint32_t offset, size, count;
     size_t first = parts->claims->count;
-    if (!take_number(p, &offset) || !take(p, 's') || !take_number(p, &size) || !take(p, 'n') ||
-        !take_number(p, &count) || !fields(parts) || !take_text(p, "_AE")) {
+    if (!take_number(p, &offset) || !take_char(p, 's') || !take_number(p, &size) ||
+        !take_char(p, 'n') || !take_number(p, &count) || !fields(parts) || !take_text(p, "_AE")) {
         return false;
     }
     repeat(parts, first, size, count);
@@ -176,7 +176,7 @@ bool sonde__block_struct_claims(const char *text, size_t size, uint32_t base,
     uint32_t align;
     if (take_number(&parts.p, &align)) {
         struct parser ahead = parts.p;
-        if (take(&ahead, '_') && take_number(&ahead, &align)) { /* the source's */
+        if (take_char(&ahead, '_') && take_number(&ahead, &align)) { /* the source's */
             parts.p = ahead;
         }
         if (fields(&parts) && parts.p.at == parts.p.end) {
@@ -205,35 +205,35 @@ static bool capture_kind(struct parser *p, struct sonde__block_claim *claim, boo
 {
     uint32_t size;
     claim->size = 8;
-    if (take(p, 's')) {
+    if (take_char(p, 's')) {
         claim->kind = SONDE_BLOCK_STRONG;
         *is_arc = true;
-    } else if (take(p, 'w')) {
+    } else if (take_char(p, 'w')) {
         claim->kind = SONDE_BLOCK_WEAK;
         *is_arc = true;
-    } else if (take(p, 'b')) {
+    } else if (take_char(p, 'b')) {
         claim->kind = SONDE_BLOCK_BLOCK;
-        (void)take(p, 's'); /* copied as a block, released as any object */
-    } else if (take(p, 'o')) {
+        (void)take_char(p, 's'); /* copied as a block, released as any object */
+    } else if (take_char(p, 'o')) {
         claim->kind = SONDE_BLOCK_STRONG;
-    } else if (take(p, 'r')) {
+    } else if (take_char(p, 'r')) {
         claim->kind = SONDE_BLOCK_BYREF;
-        if (!take(p, 'w')) {
-            (void)take(p, 'c');
-            (void)take(p, 'd');
+        if (!take_char(p, 'w')) {
+            (void)take_char(p, 'c');
+            (void)take_char(p, 'd');
         }
-    } else if (take(p, 'c')) {
+    } else if (take_char(p, 'c')) {
         claim->kind = SONDE_BLOCK_OBJECT;
         claim->size = 0;
         return take_number(p, &size) && take_type(p, size, claim);
-    } else if (take(p, 'n')) {
+    } else if (take_char(p, 'n')) {
         claim->kind = SONDE_BLOCK_OBJECT;
         claim->size = 0;
-        return take_number(p, &size) && take(p, '_') && take_type(p, size, claim);
-    } else if (take(p, 'p')) {
+        return take_number(p, &size) && take_char(p, '_') && take_type(p, size, claim);
+    } else if (take_char(p, 'p')) {
         uint32_t key;
         claim->kind = SONDE_BLOCK_DATA;
-        return take_number(p, &key) && take(p, 'd') && take_number(p, &key);
+        return take_number(p, &key) && take_char(p, 'd') && take_number(p, &key);
     } else {
         return false;
     }
@@ -257,9 +257,9 @@ static bool captures(struct parser *p, enum sonde_block_source source,
                      struct sonde__block_claims *claims, struct sonde__block_name *name)
 {
     uint32_t align, offset;
-    (void)take(p, 'e');
-    (void)take(p, 'a');
-    if (!take_number(p, &align) || !take(p, '_')) {
+    (void)take_char(p, 'e');
+    (void)take_char(p, 'a');
+    if (!take_number(p, &align) || !take_char(p, '_')) {
         return false;
     }
     while (take_number(p, &offset)) {
@@ -277,14 +277,14 @@ static bool signature_and_layout(struct parser *p, struct sonde__block_claims *c
                                  struct sonde__block_name *name)
 {
     uint32_t size, offset;
-    if (!take(p, 'e') || !take_number(p, &size) || !take(p, '_') ||
+    if (!take_char(p, 'e') || !take_number(p, &size) || !take_char(p, '_') ||
         (size_t)(p->end - p->at) < size) {
         return false;
     }
     name->signature = p->at;
     name->signature_size = size;
     p->at += size;
-    if (!take(p, 'l')) {
+    if (!take_char(p, 'l')) {
         return false;
     }
     while (p->at < p->end && *p->at != '.') { /* ".12": of the linker's */
@@ -295,7 +295,7 @@ static bool signature_and_layout(struct parser *p, struct sonde__block_claims *c
                      : letter == 'r' ? SONDE_BLOCK_BYREF
                      : letter == 'w' ? SONDE_BLOCK_WEAK
                                      : SONDE_BLOCK_UNKNOWN;
-        if (claim.kind == SONDE_BLOCK_UNKNOWN || !take_number(p, &offset) || !take(p, 'l') ||
+        if (claim.kind == SONDE_BLOCK_UNKNOWN || !take_number(p, &offset) || !take_char(p, 'l') ||
             !take_number(p, &size)) {
             return false;
         }
@@ -313,7 +313,7 @@ static bool descriptor(struct parser *p, struct sonde__block_claims *claims,
 {
     struct parser without = *p;
     struct sonde__block_claims before = claims != NULL ? *claims : (struct sonde__block_claims){0};
-    if (!take_number(p, &name->size) || !take(p, '_')) {
+    if (!take_number(p, &name->size) || !take_char(p, '_')) {
         return false;
     }
     without = *p;
@@ -324,7 +324,7 @@ static bool descriptor(struct parser *p, struct sonde__block_claims *claims,
         *claims = before;
     }
     name->has_helpers = true;
-    return captures(p, SONDE_BLOCK_BY_DESC_NAME, claims, name) && take(p, '_') &&
+    return captures(p, SONDE_BLOCK_BY_DESC_NAME, claims, name) && take_char(p, '_') &&
            signature_and_layout(p, claims, name);
 }
 
@@ -336,7 +336,7 @@ enum sonde__block_name_form sonde__block_name_read(const char *text,
     struct sonde__block_name name = {.form = SONDE__BLOCK_NAME_OTHER};
     struct parser p = {text, text + strlen(text)};
     bool is_known = false;
-    while (take(&p, '_')) {
+    while (take_char(&p, '_')) {
     }
     if (take_text(&p, "block_descriptor_")) {
         name.form = SONDE__BLOCK_NAME_DESC;

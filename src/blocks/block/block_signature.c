@@ -35,7 +35,7 @@ static char peek(const struct parser *p)
     return c == 1 ? '@' : c;
 }
 
-static bool take(struct parser *p, char c)
+static bool take_char(struct parser *p, char c)
 {
     if (peek(p) != c || c == '\0') {
         return false;
@@ -160,7 +160,7 @@ static bool aggregate(struct parser *p, char open, char close, const char *word,
             break;
         }
     }
-    if (!take(p, close) || !is_printable(name, size)) {
+    if (!take_char(p, close) || !is_printable(name, size)) {
         return false;
     }
     sonde__base_text_str(p->out, word);
@@ -198,13 +198,13 @@ static bool parameters(struct parser *p, char close)
     if (count == 0) {
         sonde__base_text_str(p->out, "void");
     }
-    return close == '\0' || take(p, close);
+    return close == '\0' || take_char(p, close);
 }
 
 /* After the result's type, at the block's own parameter. */
 static bool own_parameter(struct parser *p, char close)
 {
-    if (!take(p, '@') || !take(p, '?')) {
+    if (!take_char(p, '@') || !take_char(p, '?')) {
         return false;
     }
     if (close == '\0') {
@@ -274,11 +274,11 @@ static bool object(struct parser *p, const char *declarator)
 {
     const char *name;
     size_t size;
-    if (take(p, '?')) {
-        return take(p, '<') ? function(p, declarator, '>')
-                            : declare_word(p, "id /* block */", declarator);
+    if (take_char(p, '?')) {
+        return take_char(p, '<') ? function(p, declarator, '>')
+                                 : declare_word(p, "id /* block */", declarator);
     }
-    if (!take(p, '"')) {
+    if (!take_char(p, '"')) {
         return declare_word(p, "id", declarator);
     }
     name = p->at;
@@ -286,7 +286,7 @@ static bool object(struct parser *p, const char *declarator)
         p->at++;
     }
     size = (size_t)(p->at - name);
-    if (!take(p, '"') || size == 0 || !is_printable(name, size)) {
+    if (!take_char(p, '"') || size == 0 || !is_printable(name, size)) {
         return false;
     }
     if (*name == '<') {
@@ -330,13 +330,13 @@ static bool array(struct parser *p, const char *declarator)
     if (text.cut) {
         return false;
     }
-    if (take(p, ']')) { /* of what, is not said */
+    if (take_char(p, ']')) { /* of what, is not said */
         sonde__base_text_str(p->out, "/* not encoded */");
         declare(p, "", 0, declarator);
         sonde__base_text_bytes(p->out, bounds, text.length);
         return true;
     }
-    return derived(p, "", declarator, bounds, text.length) && take(p, ']');
+    return derived(p, "", declarator, bounds, text.length) && take_char(p, ']');
 }
 
 static bool qualifier(struct parser *p, const char *word, const char *declarator)
@@ -347,7 +347,7 @@ static bool qualifier(struct parser *p, const char *word, const char *declarator
 
 static bool pointer(struct parser *p, const char *declarator)
 {
-    if (take(p, '?')) {
+    if (take_char(p, '?')) {
         return declare_word(p, "void * /* function */", declarator);
     }
     /* the pointee may have no code */

@@ -86,8 +86,8 @@ static void add_block(struct blockfile_slots *slots, uint32_t desc, uint64_t inv
     file->blocks[file->block_count++] = block;
 }
 
-static void keep(struct blockfile_slots *slots, uint8_t base, uint64_t place,
-                 const struct blockfile_value *value, unsigned size)
+static void keep_slot(struct blockfile_slots *slots, uint8_t base, uint64_t place,
+                      const struct blockfile_value *value, unsigned size)
 {
     struct blockfile_slot *slot = blockfile_find_slot(slots, base, place);
     for (unsigned i = 0; slot == NULL && i < BLOCKFILE_SLOTS; i++) {
@@ -122,7 +122,7 @@ void blockfile_store(struct blockfile_slots *slots, const struct blockfile_value
         forget(slots, where->base, place);
         return;
     }
-    keep(slots, where->base, place, value, size);
+    keep_slot(slots, where->base, place, value, size);
     if (value->kind != BLOCKFILE_NUMBER) {
         return;
     }

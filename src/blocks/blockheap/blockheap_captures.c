@@ -133,8 +133,8 @@ sonde__blockheap_owner_of(const struct sonde__blockheap_capture *capture, bool i
                                  : SONDE__BLOCKHEAP_OWNER_UNKNOWN;
 }
 
-static void take(const struct sonde__block_captures *from, bool has_helpers,
-                 struct sonde__blockheap_captures *ret_captures)
+static void take_captures(const struct sonde__block_captures *from, bool has_helpers,
+                          struct sonde__blockheap_captures *ret_captures)
 {
     ret_captures->count = (uint32_t)from->count;
     ret_captures->lost = from->lost < UINT32_MAX ? (uint32_t)from->lost : UINT32_MAX;
@@ -188,9 +188,9 @@ static struct sonde__blockheap_captures *make(struct sonde__blockheap *heap, uin
     if (out == NULL) {
         return NULL;
     }
-    take(&found,
-         desc.copy != 0 || desc.dispose != 0 || desc.generic_form != SONDE__BLOCK_GENERIC_NONE,
-         out);
+    take_captures(
+        &found,
+        desc.copy != 0 || desc.dispose != 0 || desc.generic_form != SONDE__BLOCK_GENERIC_NONE, out);
     out->block_size = desc.size;
     out->problem = out->problem != NULL ? out->problem : desc.problem;
     return out;
@@ -260,7 +260,7 @@ enum sonde_status sonde__blockheap_byref(struct sonde__blockheap *heap, uint64_t
     found = (struct sonde__block_captures){.items = merging->items,
                                            .capacity = SONDE__BLOCKHEAP_CAPTURES_MAX};
     sonde__block_byref_captures(&heap->memory, ret_byref, variable, &merging->scratch, &found);
-    take(&found, ret_byref->dispose != 0, ret_captures);
+    take_captures(&found, ret_byref->dispose != 0, ret_captures);
     ret_captures->block_size = 0;
     return SONDE_OK;
 }

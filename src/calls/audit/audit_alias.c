@@ -72,7 +72,7 @@ static void add_if_alias(struct search *search, const struct sonde__elf_symbol *
     }
 }
 
-static void look_at_library(struct search *search)
+static void inspect_library(struct search *search)
 {
     const struct sonde__audit_library_file *library = &search->libraries->items[search->library];
     struct sonde__elf_symbol symbol;
@@ -98,6 +98,6 @@ void sonde__audit_add_aliases(const struct sonde__audit_libraries *libraries,
     struct search search = {
         .libraries = libraries, .list = list, .listed = list->count, .text = text, .size = size};
     for (; search.library < libraries->count; search.library++) {
-        look_at_library(&search);
+        inspect_library(&search);
     }
 }

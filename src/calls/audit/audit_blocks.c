@@ -23,8 +23,8 @@ struct output {
 };
 
 /* now, before: one of them may be null. */
-static void put(const struct output *o, const struct sonde__registry_group *now,
-                const struct sonde__registry_group *before)
+static void put_group(const struct output *o, const struct sonde__registry_group *now,
+                      const struct sonde__registry_group *before)
 {
     const struct sonde__registry_group *one = now != NULL ? now : before;
     struct sonde__report_heap_blocks line = {.time_ns = o->time_ns, .tid = one->tid};
@@ -53,7 +53,7 @@ static void put_all(const struct output *o, const struct sonde__registry_group *
         int order = i == now_count      ? 1
                     : k == before_count ? -1
                                         : sonde__registry_group_order(&now[i], &before[k]);
-        put(o, order <= 0 ? &now[i] : NULL, order >= 0 ? &before[k] : NULL);
+        put_group(o, order <= 0 ? &now[i] : NULL, order >= 0 ? &before[k] : NULL);
         i += order <= 0;
         k += order >= 0;
     }

@@ -47,19 +47,19 @@ static bool is_defined(const struct missing *missing)
 {
     const struct sonde__record_page *page = missing->page;
     for (uint32_t i = 0; i < atomic_load(&page->blind_count); i++) {
-        if (page->blinds[i].function == missing->index &&
-            page->blinds[i].reason == SONDE__HOOK_INSIDE) {
+        if (page->blind_spots[i].function == missing->index &&
+            page->blind_spots[i].reason == SONDE__HOOK_INSIDE) {
             return true;
         }
     }
     return false;
 }
 
-static void add_blinds(const struct missing *missing)
+static void add_blind_spots(const struct missing *missing)
 {
     const struct sonde__record_page *page = missing->page;
     for (uint32_t i = 0; i < atomic_load(&page->blind_count); i++) {
-        const struct sonde__record_blind *blind = &page->blinds[i];
+        const struct sonde__record_blind *blind = &page->blind_spots[i];
         const char *text = text_of(blind->reason);
         char line[512];
         if (blind->function != missing->index || text == NULL ||
@@ -98,7 +98,7 @@ static void add_of_function(const struct missing *missing, const char *name)
 {
     struct sonde__hook_method_name method;
     if (!sonde__hook_method_parse(name, &method)) {
-        add_blinds(missing);
+        add_blind_spots(missing);
         return;
     }
     uint32_t state = atomic_load(&missing->page->functions[missing->index].method);

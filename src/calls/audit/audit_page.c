@@ -58,19 +58,19 @@ static void copy(struct sonde__record_page *page, const void *memory)
     atomic_store(&page->image_count,
                  at_most(atomic_load(&page->image_count), COUNT_OF(page->images)));
     atomic_store(&page->blind_count,
-                 at_most(atomic_load(&page->blind_count), COUNT_OF(page->blinds)));
+                 at_most(atomic_load(&page->blind_count), COUNT_OF(page->blind_spots)));
     atomic_store(&page->site_count, at_most(atomic_load(&page->site_count), COUNT_OF(page->sites)));
     LOAD(page, from, functions, page->function_count);
     LOAD(page, from, images, atomic_load(&page->image_count));
-    LOAD(page, from, blinds, atomic_load(&page->blind_count));
+    LOAD(page, from, blind_spots, atomic_load(&page->blind_count));
     LOAD(page, from, sites, atomic_load(&page->site_count));
     atomic_thread_fence(memory_order_acquire);
     LOAD(page, from, text, COUNT_OF(page->text));
     page->text[sizeof page->text - 1] = '\0';
     check_images(page);
     for (uint32_t i = 0; i < atomic_load(&page->blind_count); i++) {
-        if (page->blinds[i].module != UINT32_MAX) {
-            page->blinds[i].module = text_offset(page->blinds[i].module);
+        if (page->blind_spots[i].module != UINT32_MAX) {
+            page->blind_spots[i].module = text_offset(page->blind_spots[i].module);
         }
     }
     for (uint32_t i = 0; i < atomic_load(&page->site_count); i++) {

@@ -113,17 +113,17 @@ static enum sonde_status check_page(const struct sonde__record_page *page,
     return SONDE_OK;
 }
 
-static enum sonde_status copy_all(const struct shared *shared, uint64_t guest,
+static enum sonde_status copy_all(const struct shared *shared, uint64_t plugin,
                                   struct sonde__audit_process *process,
                                   struct sonde_error *ret_error)
 {
     SONDE_TRY(allocate(process, SONDE__AUDIT_NODES));
     struct sonde__record_page *page = (struct sonde__record_page *)(void *)process->memory;
-    if (!copy_part(shared, guest, sizeof *page, process->memory)) {
+    if (!copy_part(shared, plugin, sizeof *page, process->memory)) {
         return SONDE_ABSENT; /* it is of `sonde run` without a record */
     }
     SONDE_TRY(check_page(page, ret_error));
-    uint64_t record = guest + SONDE__RECORD_OFFSET;
+    uint64_t record = plugin + SONDE__RECORD_OFFSET;
     if (!copy_part(shared, record, sonde__record_stacks_size(SONDE__AUDIT_NODES),
                    process->memory + SONDE__RECORD_OFFSET) ||
         !copy_part(shared, record + sonde__record_size(SONDE__AUDIT_NODES),
@@ -192,8 +192,8 @@ static enum sonde_status find(struct shared *shared, struct sonde__audit_process
         if (page.version != SONDE__PROBE_VERSION) {
             return refuse(ret_error);
         }
-        if (page.guest != 0 && page.guest < (uint64_t)1 << 40) {
-            status = copy_all(shared, page.guest, process, ret_error);
+        if (page.plugin != 0 && page.plugin < (uint64_t)1 << 40) {
+            status = copy_all(shared, page.plugin, process, ret_error);
             release(process, status);
         }
     }

@@ -20,12 +20,12 @@ struct module {
     bool is_main;
     const struct sonde__symbol_index *index; /* null: no names */
     bool is_definer;
-    uint32_t calls, said, led;
+    uint32_t calls, said, patched;
     void (*each)(void *ctx, const char *line);
     void *ctx;
 };
 
-/* What became of the call, where its module's should be led; null: it was not looked at. */
+/* What became of the call, where its module's should be patched; null: it was not looked at. */
 static const struct sonde__record_site *find_site(const struct module *module, uint64_t vaddr)
 {
     const struct sonde__record_page *page = module->page;
@@ -46,7 +46,7 @@ static void say_call(void *ctx, const struct sonde__audit_syscall *call)
     char line[512], where[200], call_name[64], why[100] = "";
     const struct sonde__record_site *site = find_site(module, call->vaddr);
     if (site != NULL && site->result == SONDE__RAW_LED) {
-        module->led++;
+        module->patched++;
         return;
     }
     if (site != NULL) {
@@ -82,8 +82,8 @@ static void say_call(void *ctx, const struct sonde__audit_syscall *call)
 static bool is_definer(const struct sonde__record_page *page, const char *path)
 {
     for (uint32_t i = 0; i < atomic_load(&page->blind_count); i++) {
-        if (page->blinds[i].reason == SONDE__HOOK_INSIDE &&
-            strcmp(sonde__audit_page_text(page, page->blinds[i].module), path) == 0) {
+        if (page->blind_spots[i].reason == SONDE__HOOK_INSIDE &&
+            strcmp(sonde__audit_page_text(page, page->blind_spots[i].module), path) == 0) {
             return true;
         }
     }
@@ -102,9 +102,9 @@ static bool was_before(const struct sonde__record_page *page, uint32_t index)
     return false;
 }
 
-static void look_at(const struct sonde__record_page *page, uint32_t index,
-                    struct sonde__symfile_cache *symbols, void (*each)(void *ctx, const char *line),
-                    void *ctx)
+static void inspect_function(const struct sonde__record_page *page, uint32_t index,
+                             struct sonde__symfile_cache *symbols,
+                             void (*each)(void *ctx, const char *line), void *ctx)
 {
     const struct sonde__elf *elf;
     struct sonde_error error;
@@ -129,10 +129,10 @@ static void look_at(const struct sonde__record_page *page, uint32_t index,
                  image.path);
         each(ctx, line);
     }
-    if (module.led != 0) {
+    if (module.patched != 0) {
         snprintf(line, sizeof line, "%.300s: %u system call%s of its own %s recorded", image.path,
-                 (unsigned)module.led, sonde__base_plural(module.led),
-                 module.led == 1 ? "is" : "are");
+                 (unsigned)module.patched, sonde__base_plural(module.patched),
+                 module.patched == 1 ? "is" : "are");
         each(ctx, line);
     }
     if (module.is_definer && module.calls != 0) {
@@ -156,7 +156,7 @@ void sonde__audit_each_raw(const struct sonde__record_page *page,
         bool is_own =
             page->images[i].start <= page->own_start && page->own_start < page->images[i].end;
         if (!is_own && !was_before(page, i)) {
-            look_at(page, i, symbols, each, ctx);
+            inspect_function(page, i, symbols, each, ctx);
         }
     }
 }

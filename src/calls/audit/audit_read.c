@@ -197,7 +197,8 @@ static void each_method(const struct sonde__record_page *page, const struct sond
 static bool is_defined(const struct sonde__record_page *page, uint32_t count, uint32_t function)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (page->blinds[i].function == function && page->blinds[i].reason == SONDE__HOOK_INSIDE) {
+        if (page->blind_spots[i].function == function &&
+            page->blind_spots[i].reason == SONDE__HOOK_INSIDE) {
             return true;
         }
     }
@@ -211,7 +212,7 @@ void sonde__audit_each_blind(const struct sonde__record_page *page,
     uint32_t count = atomic_load(&page->blind_count);
     each_method(page, list, each, ctx);
     for (uint32_t i = 0; i < count; i++) {
-        const struct sonde__record_blind *blind = &page->blinds[i];
+        const struct sonde__record_blind *blind = &page->blind_spots[i];
         char line[512];
         if (!all && blind->reason != SONDE__HOOK_ABSENT &&
             blind->reason != SONDE__HOOK_NO_FUNCTION) {

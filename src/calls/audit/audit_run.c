@@ -199,7 +199,7 @@ static void say_totals(const struct sonde__audit *audit, const struct sonde__aud
                  (unsigned long long)totals->calls, sonde__base_plural(totals->calls),
                  (unsigned)audit->listed, sonde__base_plural(audit->listed),
                  (unsigned long long)totals->entries, sonde__base_plural(totals->entries));
-    if (audit->options.blinds) {
+    if (audit->options.blind_spots) {
         snprintf(line + n, sizeof line - (size_t)n, ", %llu bytes",
                  (unsigned long long)totals->bytes);
     }
@@ -285,10 +285,10 @@ static void say_absent(void *ctx, const char *line)
     }
 }
 
-static void say_blinds(const struct sonde__audit *audit, const struct sonde__record_page *page,
-                       struct say say)
+static void say_blind_spots(const struct sonde__audit *audit, const struct sonde__record_page *page,
+                            struct say say)
 {
-    if (audit->options.blinds) {
+    if (audit->options.blind_spots) {
         sonde__audit_each_blind(page, &audit->list, true, say.line, say.ctx);
     } else {
         sonde__audit_each_blind(page, &audit->list, true, say_absent, &say);
@@ -308,9 +308,9 @@ static void read_calls(struct sonde__audit *audit, const struct sonde__record_pa
     sonde__audit_add_missed(page, &audit->list, audit->listed, report);
     say_totals(audit, &totals, say, ctx);
     sonde__audit_say_unseen(page, say, ctx);
-    sonde__audit_each_blind(page, &audit->list, audit->options.blinds, say, ctx);
+    sonde__audit_each_blind(page, &audit->list, audit->options.blind_spots, say, ctx);
     if (symbols != NULL) {
-        if (audit->options.blinds) {
+        if (audit->options.blind_spots) {
             sonde__audit_each_raw(page, symbols, say, ctx);
         }
         sonde__symfile_cache_destroy(symbols);
@@ -330,7 +330,7 @@ void sonde__audit_end(void *ctx, const void *memory, struct sonde__report *repor
         /* it is said */
     } else if (audit->options.blocks) {
         read_blocks(audit, memory, true, report, say, say_ctx);
-        say_blinds(audit, page, (struct say){say, say_ctx});
+        say_blind_spots(audit, page, (struct say){say, say_ctx});
     } else {
         read_calls(audit, page, memory, report, say, say_ctx);
     }

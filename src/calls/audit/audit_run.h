@@ -19,10 +19,10 @@ struct sonde__audit_options {
     const char *program; /* the file that will be executed, no script */
     char *const *envp;
     const struct sonde__symfile_options *symbols; /* where names are looked for; null: as always */
-    uint32_t nodes;  /* room for different frames; 0: SONDE__AUDIT_NODES */
-    bool blinds;     /* say each blind spot */
-    bool raw;        /* calls without a function, too */
-    bool keep_going; /* lines of the list that are no names are said, and left out */
+    uint32_t nodes;   /* room for different frames; 0: SONDE__AUDIT_NODES */
+    bool blind_spots; /* say each blind spot */
+    bool raw;         /* calls without a function, too */
+    bool keep_going;  /* lines of the list that are no names are said, and left out */
     void (*say)(void *ctx, const char *line); /* what is wrong with the list */
     void *say_ctx;
     bool blocks; /* instead of the list's functions: a registry of blocks */

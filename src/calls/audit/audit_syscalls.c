@@ -43,7 +43,7 @@ struct walk {
 };
 
 /* Decoding begins anew at each start: what lies before it may be data. */
-static void look_at_code(const struct walk *w, const uint8_t *code, uint64_t vaddr, uint64_t size)
+static void inspect_code(const struct walk *w, const uint8_t *code, uint64_t vaddr, uint64_t size)
 {
     size_t next = 0; /* the first start behind the instruction */
     struct sonde__raw_call state = {0}, call;
@@ -100,7 +100,7 @@ bool sonde__audit_each_syscall(const struct sonde__elf *elf,
             continue;
         }
         left -= size;
-        look_at_code(&w, code, segment.vaddr, size);
+        inspect_code(&w, code, segment.vaddr, size);
     }
     sonde__mem_free(starts.vaddrs);
     return is_all;

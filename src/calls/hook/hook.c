@@ -50,7 +50,7 @@ enum sonde_status sonde__hook_sweep(struct sonde__hooks *hooks)
             sonde__hook_lead_all(hooks);
         }
     }
-    sonde__hook_publish_blinds(hooks);
+    sonde__hook_publish_blind_spots(hooks);
     hooks->sweeps++;
     return hooks->failed ? SONDE_MEMORY : SONDE_OK;
 }
@@ -114,11 +114,11 @@ uint64_t sonde__hook_sweeps(const struct sonde__hooks *hooks)
     return hooks->sweeps;
 }
 
-const struct sonde__hook_blind *sonde__hook_blinds(const struct sonde__hooks *hooks,
-                                                   size_t *ret_count)
+const struct sonde__hook_blind *sonde__hook_blind_spots(const struct sonde__hooks *hooks,
+                                                        size_t *ret_count)
 {
     *ret_count = hooks->blind_count;
-    return hooks->blinds;
+    return hooks->blind_spots;
 }
 
 void sonde__hook_stop(struct sonde__hooks *hooks)
@@ -134,7 +134,7 @@ void sonde__hook_stop(struct sonde__hooks *hooks)
     sonde__mem_free(hooks->tally);
     sonde__mem_free(hooks->definitions);
     sonde__mem_free(hooks->said);
-    sonde__mem_free(hooks->blinds);
+    sonde__mem_free(hooks->blind_spots);
     sonde__mem_free(hooks);
     current = NULL;
 }

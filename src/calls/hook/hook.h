@@ -76,8 +76,8 @@ const struct sonde__hook_method *sonde__hook_methods(const struct sonde__hooks *
 uint64_t sonde__hook_sweeps(const struct sonde__hooks *hooks);
 
 /* What is not seen, as of the last sweep. Valid until the next one. */
-const struct sonde__hook_blind *sonde__hook_blinds(const struct sonde__hooks *hooks,
-                                                   size_t *ret_count);
+const struct sonde__hook_blind *sonde__hook_blind_spots(const struct sonde__hooks *hooks,
+                                                        size_t *ret_count);
 
 /* Restore all slots and free the set. Thunks that somebody still holds pass straight on, for good.
  */

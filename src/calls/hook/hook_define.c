@@ -88,12 +88,12 @@ static void add_definition(void *ctx, const ElfW(Sym) * symbol)
     const char *name = hooks->names[defining->function];
     struct entry entry = read_entry(defining->object->base, symbol);
     if (!entry.is_function) {
-        sonde__hook_say(hooks, known, NULL, name, SONDE__HOOK_NO_FUNCTION);
+        sonde__hook_add_blind_spot(hooks, known, NULL, name, SONDE__HOOK_NO_FUNCTION);
         return;
     }
-    sonde__hook_say(hooks, known, known->module, name, SONDE__HOOK_INSIDE);
+    sonde__hook_add_blind_spot(hooks, known, known->module, name, SONDE__HOOK_INSIDE);
     if (known->is_late) {
-        sonde__hook_say(hooks, known, known->module, name, SONDE__HOOK_LATE);
+        sonde__hook_add_blind_spot(hooks, known, known->module, name, SONDE__HOOK_LATE);
     }
     if (!is_defined(defining, symbol)) {
         add(defining, symbol, entry, defining->function);
@@ -242,11 +242,11 @@ static void lead(struct sonde__hooks *hooks, struct sonde__hook_definition *defi
     uint64_t at = (uint64_t)(uintptr_t)&definition->symbol->st_value;
     uint32_t index;
     if (definition->address == 0) {
-        sonde__hook_say(hooks, known, known->module, name, SONDE__HOOK_REFUSED);
+        sonde__hook_add_blind_spot(hooks, known, known->module, name, SONDE__HOOK_REFUSED);
         return;
     }
     if (!sonde__hook_thunk_of(definition->address, definition->function, &index)) {
-        sonde__hook_say(hooks, known, known->module, name, SONDE__HOOK_FULL);
+        sonde__hook_add_blind_spot(hooks, known, known->module, name, SONDE__HOOK_FULL);
         return;
     }
     definition->thunk = sonde__probe_hook_thunk(index);
@@ -258,7 +258,7 @@ static void lead(struct sonde__hooks *hooks, struct sonde__hook_definition *defi
         (sonde__hook_segment(object, at) == NULL ||
          !sonde__hook_write(&hooks->writer, &definition->symbol->st_value, to,
                             sonde__hook_protection(object, at)))) {
-        sonde__hook_say(hooks, known, known->module, name, SONDE__HOOK_REFUSED);
+        sonde__hook_add_blind_spot(hooks, known, known->module, name, SONDE__HOOK_REFUSED);
     }
 }
 
@@ -283,10 +283,10 @@ void sonde__hook_restore_definitions(struct sonde__hooks *hooks,
             continue;
         }
         /* another object may have this place by now */
-        uint64_t led =
+        uint64_t patched =
             object->base + __atomic_load_n(&definition->symbol->st_value, __ATOMIC_RELAXED);
-        if (sonde__probe_hook_index(led, &unused) ||
-            sonde__probe_hook_resolver_index(led, &unused)) {
+        if (sonde__probe_hook_index(patched, &unused) ||
+            sonde__probe_hook_resolver_index(patched, &unused)) {
             (void)sonde__hook_write(&hooks->writer, &definition->symbol->st_value,
                                     definition->value - object->base,
                                     sonde__hook_protection(object, at));

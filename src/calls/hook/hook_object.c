@@ -176,7 +176,7 @@ struct look_up {
     void *ctx;
 };
 
-static void look_at(const struct look_up *look_up, uint32_t index)
+static void inspect_entry(const struct look_up *look_up, uint32_t index)
 {
     const struct sonde__hook_object *object = look_up->object;
     if (object->symbols[index].st_shndx != SHN_UNDEF &&
@@ -203,7 +203,7 @@ static void look_up_gnu(const struct look_up *look_up)
     for (; index >= table[1]; index++) {
         uint32_t value = chains[index - table[1]];
         if ((value | 1) == (hash | 1)) {
-            look_at(look_up, index);
+            inspect_entry(look_up, index);
         }
         if ((value & 1) != 0) {
             return;
@@ -231,7 +231,7 @@ void sonde__hook_each_definition(const struct sonde__hook_object *object, const 
     }
     uint32_t count = sonde__hook_symbol_count(object); /* few objects have the old table only */
     for (uint32_t i = 1; i < count; i++) {
-        look_at(&look_up, i);
+        inspect_entry(&look_up, i);
     }
 }
 

@@ -17,18 +17,18 @@
 enum { SEGMENTS_MAX = 8 };
 
 /* Code that was changed. */
-struct led {
+struct patch {
     uint64_t at; /* of the jump */
     uint8_t old[SONDE__RAW_JUMP], jump[SONDE__RAW_JUMP];
 };
 
-static const struct sonde__hook_raw_wish *wish;
-static struct led *led;
-static size_t led_count, led_capacity;
+static const struct sonde__hook_raw_options *options;
+static struct patch *patches;
+static size_t patch_count, patch_capacity;
 
-void sonde__hook_lead_raw(const struct sonde__hook_raw_wish *now)
+void sonde__hook_lead_raw(const struct sonde__hook_raw_options *now)
 {
-    wish = now;
+    options = now;
 }
 
 const char *sonde__hook_raw_text(uint32_t result)
@@ -36,7 +36,7 @@ const char *sonde__hook_raw_text(uint32_t result)
     static const char *const texts[] = {
         [SONDE__RAW_BRANCHES] = "branches lead between the instructions around it",
         [SONDE__RAW_FIXED] = "an instruction beside it cannot be moved",
-        [SONDE__RAW_UNTOLD] = "where branches of its function lead cannot be told",
+        [SONDE__RAW_UNKNOWN_TARGETS] = "where branches of its function lead cannot be told",
         [SONDE__RAW_CODE] = "its function cannot be decoded",
         [SONDE__RAW_REFUSED] = "its code cannot be changed",
         [SONDE__RAW_THREADS] = "other threads ran when it was loaded",
@@ -143,7 +143,7 @@ struct gap {
     uint64_t below, above;
 };
 
-static void look_at_gap(struct gap *gap, uint64_t from, uint64_t to)
+static void inspect_gap(struct gap *gap, uint64_t from, uint64_t to)
 {
     from = from > gap->low ? from : gap->low;
     to = to < gap->high ? to : gap->high;
@@ -175,12 +175,12 @@ static void *map_near(uint64_t start, uint64_t end, size_t size)
         first = strtoull(line, &at, 16);
         last = *at == '-' ? strtoull(at + 1, &at, 16) : 0;
         if (last > first && *at == ' ') { /* else the rest of a long line */
-            look_at_gap(&gap, gap.from, first);
+            inspect_gap(&gap, gap.from, first);
             gap.from = last;
         }
     }
     fclose(maps);
-    look_at_gap(&gap, gap.from, gap.high);
+    inspect_gap(&gap, gap.from, gap.high);
     uint64_t wanted[] = {gap.below, gap.above};
     for (unsigned i = 0; i < 2; i++) {
         void *hint = (void *)(uintptr_t)wanted[i];
@@ -215,14 +215,14 @@ static bool lead(struct work *w, const struct sonde__hook_raw_site *site,
 {
     uint8_t *made = w->made + w->made_used;
     uint64_t near = w->object->base + site->near;
-    struct led now = {.at = near + plan->start};
-    if (!sonde__mem_grow(&led, led_count, &led_capacity, sizeof led[0]) ||
+    struct patch now = {.at = near + plan->start};
+    if (!sonde__mem_grow(&patches, patch_count, &patch_capacity, sizeof patches[0]) ||
         !sonde__arch_raw_make(plan, site->code, (size_t)(site->vaddr - site->near), near,
-                              (uint64_t)(uintptr_t)made, wish->stub, made, now.jump)) {
+                              (uint64_t)(uintptr_t)made, options->stub, made, now.jump)) {
         return false;
     }
     memcpy(now.old, site->code + plan->start, sizeof now.old);
-    led[led_count++] = now;
+    patches[patch_count++] = now;
     w->made_used += SONDE__RAW_BYTES;
     return true;
 }
@@ -267,7 +267,7 @@ static bool write_code(const struct sonde__hook_object *object,
 /* All that will be led to is made before it can be reached, and never writable again. */
 static void lead_all(struct work *w)
 {
-    size_t first = led_count, size = w->count * SONDE__RAW_BYTES;
+    size_t first = patch_count, size = w->count * SONDE__RAW_BYTES;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     uint64_t start = w->object->base + w->sites[0].vaddr;
     uint64_t end = w->object->base + w->sites[w->count - 1].vaddr;
@@ -284,13 +284,14 @@ static void lead_all(struct work *w)
     size_t next = first;
     for (size_t i = 0; i < w->count; i++) {
         if (results[i] == SONDE__RAW_LED) {
-            if (!is_made || !write_code(w->object, w->writer, led[next].at, led[next].jump)) {
+            if (!is_made ||
+                !write_code(w->object, w->writer, patches[next].at, patches[next].jump)) {
                 results[i] = SONDE__RAW_REFUSED;
-                led[next].at = 0;
+                patches[next].at = 0;
             }
             next++;
         }
-        wish->say(w->module, w->sites[i].vaddr, results[i]);
+        options->say(w->module, w->sites[i].vaddr, results[i]);
     }
     if (w->made != NULL && (!is_made || w->made_used == 0)) {
         (void)munmap(w->made, size);
@@ -301,11 +302,11 @@ static void lead_all(struct work *w)
 static void refuse_all(const struct work *w, enum sonde__raw_result result)
 {
     for (size_t i = 0; i < w->count; i++) {
-        wish->say(w->module, w->sites[i].vaddr, result);
+        options->say(w->module, w->sites[i].vaddr, result);
     }
 }
 
-static bool is_still_led(const struct led *now)
+static bool is_still_patched(const struct patch *now)
 {
     return memcmp((const void *)(uintptr_t)now->at, now->jump, sizeof now->jump) == 0;
 }
@@ -314,12 +315,13 @@ static bool is_still_led(const struct led *now)
 static bool was_here(const struct sonde__hook_object *object)
 {
     bool is_here = false;
-    for (size_t i = 0; i < led_count; i++) {
-        if (led[i].at != 0 && bytes_at(object, led[i].at - object->base) >= SONDE__RAW_JUMP) {
-            if (is_still_led(&led[i])) {
+    for (size_t i = 0; i < patch_count; i++) {
+        if (patches[i].at != 0 &&
+            bytes_at(object, patches[i].at - object->base) >= SONDE__RAW_JUMP) {
+            if (is_still_patched(&patches[i])) {
                 is_here = true;
             } else {
-                led[i].at = 0;
+                patches[i].at = 0;
             }
         }
     }
@@ -344,7 +346,7 @@ void sonde__hook_raw_look(const struct sonde__hook_object *object, const char *m
                                           .cfi = &cfi};
     struct work w = {.object = object, .module = module, .writer = writer};
     bool any = false;
-    if (wish == NULL || wish->stub == 0 || is_system(object, module) || was_here(object)) {
+    if (options == NULL || options->stub == 0 || is_system(object, module) || was_here(object)) {
         return;
     }
     for (uint32_t i = 0; i < object->phdr_count; i++) {
@@ -365,13 +367,13 @@ void sonde__hook_raw_look(const struct sonde__hook_object *object, const char *m
         }
     }
     if (!any || !read_cfi(object, &cfi) ||
-        !sonde__hook_raw_find(&image, wish->is_wanted, &w.sites, &w.count)) {
+        !sonde__hook_raw_find(&image, options->is_wanted, &w.sites, &w.count)) {
         return;
     }
     if (w.count != 0) {
         if (is_go(object)) {
             refuse_all(&w, SONDE__RAW_STACKS);
-        } else if (!wish->is_alone()) {
+        } else if (!options->is_alone()) {
             refuse_all(&w, SONDE__RAW_THREADS);
         } else {
             lead_all(&w);
@@ -383,10 +385,10 @@ void sonde__hook_raw_look(const struct sonde__hook_object *object, const char *m
 void sonde__hook_raw_restore(const struct sonde__hook_object *object,
                              const struct sonde__hook_writer *writer)
 {
-    for (size_t i = 0; i < led_count; i++) {
-        struct led *now = &led[i];
+    for (size_t i = 0; i < patch_count; i++) {
+        struct patch *now = &patches[i];
         if (now->at != 0 && bytes_at(object, now->at - object->base) >= SONDE__RAW_JUMP &&
-            is_still_led(now)) {
+            is_still_patched(now)) {
             (void)write_code(object, writer, now->at, now->old);
             now->at = 0;
         }
@@ -395,8 +397,8 @@ void sonde__hook_raw_restore(const struct sonde__hook_object *object,
 
 void sonde__hook_raw_end(void)
 {
-    sonde__mem_free(led);
-    led = NULL;
-    led_count = led_capacity = 0;
-    wish = NULL;
+    sonde__mem_free(patches);
+    patches = NULL;
+    patch_count = patch_capacity = 0;
+    options = NULL;
 }

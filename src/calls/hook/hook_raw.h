@@ -14,7 +14,7 @@
 
 #include "arch_raw_site.h"
 
-struct sonde__hook_raw_wish {
+struct sonde__hook_raw_options {
     /* Is a call of this number to be led? One whose number is not told always is. */
     bool (*is_wanted)(uint32_t number);
     /* Does no other thread run? */
@@ -25,7 +25,7 @@ struct sonde__hook_raw_wish {
 };
 
 /* Before sonde__hook_start(). Null, as at first: no code is changed. */
-void sonde__hook_lead_raw(const struct sonde__hook_raw_wish *wish);
+void sonde__hook_lead_raw(const struct sonde__hook_raw_options *options);
 
 /* For people; null: it is led. */
 const char *sonde__hook_raw_text(uint32_t result);

@@ -75,8 +75,8 @@ static uint8_t smallest(const struct search *s)
 }
 
 /* Calls `step` for each instruction; it returns the length, 0: there is none. */
-static void go_through(struct search *s,
-                       uint8_t (*step)(struct search *s, uint64_t at, uint64_t size, bool is_first))
+static void for_each_instruction(struct search *s, uint8_t (*step)(struct search *s, uint64_t at,
+                                                                   uint64_t size, bool is_first))
 {
     const struct sonde__hook_raw_code *code = s->code;
     size_t next = count_up_to(s, code->vaddr); /* the first function behind the instruction */
@@ -261,11 +261,11 @@ bool sonde__hook_raw_find(const struct sonde__hook_raw_image *image,
     }
     for (uint32_t i = 0; i < image->code_count && s.function_count != 0; i++) {
         s.code = &image->codes[i];
-        go_through(&s, look_for_call);
+        for_each_instruction(&s, look_for_call);
     }
     for (uint32_t i = 0; i < image->code_count && s.site_count != 0; i++) {
         s.code = &image->codes[i];
-        go_through(&s, look_for_branch);
+        for_each_instruction(&s, look_for_branch);
     }
     for (uint32_t i = 0; i < image->data_count && s.site_count != 0; i++) {
         look_for_address(&s, &image->datas[i], image->base);

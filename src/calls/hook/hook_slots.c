@@ -18,7 +18,7 @@ struct pass {
     bool is_of_slots; /* the second of two */
 };
 
-static void look_at_slot(struct pass *pass, const ElfW(Rela) * rela, uint64_t *at)
+static void inspect_slot(struct pass *pass, const ElfW(Rela) * rela, uint64_t *at)
 {
     struct sonde__hooks *hooks = pass->hooks;
     const char *name = sonde__hook_symbol_name(&pass->object, (uint32_t)ELF64_R_SYM(rela->r_info));
@@ -28,8 +28,8 @@ static void look_at_slot(struct pass *pass, const ElfW(Rela) * rela, uint64_t *a
     if (definition != NULL &&
         !sonde__hook_write(&hooks->writer, at, definition->thunk,
                            sonde__hook_protection(&pass->object, (uint64_t)(uintptr_t)at))) {
-        sonde__hook_say(hooks, pass->known, pass->known->module, hooks->names[definition->function],
-                        SONDE__HOOK_REFUSED);
+        sonde__hook_add_blind_spot(hooks, pass->known, pass->known->module,
+                                   hooks->names[definition->function], SONDE__HOOK_REFUSED);
     }
 }
 
@@ -44,28 +44,29 @@ static uint64_t *slot_of(const struct sonde__hook_object *object, const ElfW(Rel
 }
 
 /* Does the object import a function of this name? Only names of functions that give addresses. */
-static void look_at_import(struct pass *pass, const char *name)
+static void inspect_import(struct pass *pass, const char *name)
 {
     struct sonde__hook_known *known = pass->known;
     bool asks = strcmp(name, "dlsym") == 0 || strcmp(name, "dlvsym") == 0;
     if (asks && (pass->hooks->flags & SONDE__HOOK_FIRST) == 0 && !known->is_late) {
-        sonde__hook_say(pass->hooks, known, known->module, NULL, SONDE__HOOK_ASKS);
+        sonde__hook_add_blind_spot(pass->hooks, known, known->module, NULL, SONDE__HOOK_ASKS);
     } else if (strcmp(name, "dlmopen") == 0) {
-        sonde__hook_say(pass->hooks, known, known->module, NULL, SONDE__HOOK_OTHER_SPACE);
+        sonde__hook_add_blind_spot(pass->hooks, known, known->module, NULL,
+                                   SONDE__HOOK_OTHER_SPACE);
     }
 }
 
-static void look_at_table(struct pass *pass, unsigned table)
+static void inspect_table(struct pass *pass, unsigned table)
 {
     const struct sonde__hook_object *object = &pass->object;
     for (uint64_t k = 0; k < object->counts[table]; k++) {
         const ElfW(Rela) *rela = &object->tables[table][k];
         uint64_t *at = slot_of(object, rela);
         if (at != NULL) {
-            look_at_slot(pass, rela, at);
+            inspect_slot(pass, rela, at);
         }
         if (!pass->known->is_swept && ELF64_R_SYM(rela->r_info) != 0) {
-            look_at_import(pass,
+            inspect_import(pass,
                            sonde__hook_symbol_name(object, (uint32_t)ELF64_R_SYM(rela->r_info)));
         }
     }
@@ -103,13 +104,13 @@ static void lead_allocator(void *ctx, uint64_t *at, uint64_t value)
         if (definition != NULL &&
             !sonde__hook_write(&hooks->writer, at, definition->thunk,
                                sonde__hook_protection(&pass->object, (uint64_t)(uintptr_t)at))) {
-            sonde__hook_say(hooks, pass->known, pass->known->module,
-                            hooks->names[definition->function], SONDE__HOOK_REFUSED);
+            sonde__hook_add_blind_spot(hooks, pass->known, pass->known->module,
+                                       hooks->names[definition->function], SONDE__HOOK_REFUSED);
         }
     }
 }
 
-static void look_at_slots(struct pass *pass)
+static void inspect_slots(struct pass *pass)
 {
     const struct sonde__hook_object *object = &pass->object;
     struct sonde__hook_known *known = pass->known;
@@ -119,12 +120,12 @@ static void look_at_slots(struct pass *pass)
     }
     /* a static program at any address (static-pie) has a dynamic section for its own start */
     if (!object->is_dynamic || (known->module[0] == '\0' && !object->has_loader)) {
-        sonde__hook_say(pass->hooks, known, known->module, NULL, SONDE__HOOK_STATIC);
+        sonde__hook_add_blind_spot(pass->hooks, known, known->module, NULL, SONDE__HOOK_STATIC);
     }
     if (object->symbols != NULL && !is_own) {
         /* of one that was looked at while another thread loaded it, what it needs came later */
         for (unsigned table = known->is_swept && !known->is_late ? 1 : 0; table < 2; table++) {
-            look_at_table(pass, table);
+            inspect_table(pass, table);
         }
     }
     if (!known->is_swept) {
@@ -133,7 +134,7 @@ static void look_at_slots(struct pass *pass)
     known->is_swept = true;
 }
 
-static int look_at_object(struct dl_phdr_info *info, size_t size, void *ctx)
+static int inspect_object(struct dl_phdr_info *info, size_t size, void *ctx)
 {
     struct pass *pass = ctx;
     struct sonde__hooks *hooks = pass->hooks;
@@ -147,7 +148,7 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *ctx)
     }
     sonde__hook_object_read(info, &pass->object);
     if (pass->is_of_slots) {
-        look_at_slots(pass);
+        inspect_slots(pass);
     } else if (!pass->known->is_swept) {
         sonde__hook_lead_definitions(hooks, pass->known, &pass->object);
     }
@@ -157,7 +158,7 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *ctx)
 static bool pass_over(struct sonde__hooks *hooks, bool is_of_slots)
 {
     struct pass pass = {.hooks = hooks, .is_of_slots = is_of_slots};
-    (void)dl_iterate_phdr(look_at_object, &pass);
+    (void)dl_iterate_phdr(inspect_object, &pass);
     return pass.index == hooks->known_count;
 }
 

@@ -60,7 +60,7 @@ struct sonde__hooks {
     uint32_t method_count;
     struct sonde__hook_said *said;
     size_t said_count, said_capacity;
-    struct sonde__hook_blind *blinds; /* the same for others, as of the last sweep */
+    struct sonde__hook_blind *blind_spots; /* the same for others, as of the last sweep */
     size_t blind_count, blind_capacity;
     struct sonde__hook_writer writer;
     bool failed; /* out of memory */
@@ -92,12 +92,13 @@ void sonde__hook_lead_all(struct sonde__hooks *hooks);
 /* Slots that lead to a thunk lead to its target. */
 void sonde__hook_restore_slots(struct sonde__hooks *hooks, const struct sonde__hook_object *object);
 
-/* hook_blinds.c. owner: null, nobody in particular */
-void sonde__hook_say(struct sonde__hooks *hooks, const struct sonde__hook_known *owner,
-                     const char *module, const char *function, enum sonde__hook_reason reason);
+/* hook_blind_spots.c. owner: null, nobody in particular */
+void sonde__hook_add_blind_spot(struct sonde__hooks *hooks, const struct sonde__hook_known *owner,
+                                const char *module, const char *function,
+                                enum sonde__hook_reason reason);
 /* What an object that is gone was said to be. */
 void sonde__hook_unsay(struct sonde__hooks *hooks, uint32_t owner);
-void sonde__hook_publish_blinds(struct sonde__hooks *hooks);
+void sonde__hook_publish_blind_spots(struct sonde__hooks *hooks);
 
 /* Is it the library that this code is part of? */
 bool sonde__hook_is_own(const struct sonde__hook_object *object, const char *module);

@@ -91,8 +91,8 @@ struct sonde__probe_page {
     _Atomic uint32_t finished; /* 1: the supervisor has written everything */
     _Atomic uint64_t slots_lost;
     uint32_t follows; /* 1: a struct sonde__probe_follow lies behind this page */
-    uint64_t guest;   /* where in the shared memory another library of ours finds its own part; 0:
-                         nowhere */
+    uint64_t plugin;  /* where in the shared memory another library of ours finds its own part; 0:
+                        nowhere */
     struct sonde__probe_slot slots[SONDE__PROBE_SLOTS];
     struct sonde__probe_sample sample;
 };

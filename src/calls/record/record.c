@@ -167,7 +167,7 @@ uint32_t sonde__record_nodes(const struct sonde__record *record)
     return record->nodes;
 }
 
-enum sonde_status sonde__record_look_at_images(struct sonde__record *record)
+enum sonde_status sonde__record_inspect_images(struct sonde__record *record)
 {
     struct sonde__record_images *known = &record->images;
     if (known->images == NULL) {

@@ -63,7 +63,7 @@ uint32_t sonde__record_nodes(const struct sonde__record *record); /* that it was
 /* A look (record_images.h) at the images of this process as of the snapshot that captures use; not
  * of a record whose memory is the caller's. Returns OK | MEMORY. Context: any thread, one at a time
  */
-SONDE_NODISCARD enum sonde_status sonde__record_look_at_images(struct sonde__record *record);
+SONDE_NODISCARD enum sonde_status sonde__record_inspect_images(struct sonde__record *record);
 
 /* The calling thread's stack: its id in the depot, NONE where there was no room. */
 uint32_t sonde__record_stack(struct sonde__record *record, const struct sonde__regs *caller,

@@ -83,11 +83,11 @@ struct sonde__record_page {
     uint32_t registry_lines; /* of a registry of blocks (registry.h) behind the record; 0: none */
     uint64_t own_start, own_end; /* the recorder's code: frames of it are left out */
     _Atomic uint32_t image_count, images_lost;
-    _Atomic uint32_t blind_count, blinds_lost;
+    _Atomic uint32_t blind_count, blind_spots_lost;
     uint32_t text_used;
     struct sonde__record_function functions[SONDE__RECORD_FUNCTIONS];
     struct sonde__record_image images[2048];
-    struct sonde__record_blind blinds[8192];
+    struct sonde__record_blind blind_spots[8192];
     struct sonde__record_site sites[4096];
     char names[131072];
     char text[524288];

@@ -132,7 +132,7 @@ enum sonde__raw_result sonde__arch_raw_plan(unsigned arch, const uint8_t *code, 
         return SONDE__RAW_BRANCHES;
     }
     if (!is_certain && !(plan.is_before && last[count].insn.length >= SONDE__RAW_JUMP)) {
-        return SONDE__RAW_UNTOLD; /* behind one that is long enough all stays as it is */
+        return SONDE__RAW_UNKNOWN_TARGETS; /* behind one that is long enough all stays as it is */
     }
     *ret_plan = plan;
     return SONDE__RAW_LED;
@@ -145,7 +145,7 @@ struct out {
     bool failed;
 };
 
-static void put(struct out *out, uint64_t value, unsigned bytes)
+static void put_bytes(struct out *out, uint64_t value, unsigned bytes)
 {
     for (unsigned i = 0; i < bytes; i++) {
         if (out->used == SONDE__RAW_BYTES) {
@@ -161,7 +161,7 @@ static void put_relative(struct out *out, uint64_t target, unsigned more)
 {
     int64_t distance = (int64_t)(target - (out->at + out->used + 4 + more));
     out->failed |= distance != (int32_t)distance;
-    put(out, (uint32_t)distance, 4);
+    put_bytes(out, (uint32_t)distance, 4);
 }
 
 /* Instructions from `from` up to `to`, as they are but for what they are relative to. */
@@ -183,7 +183,7 @@ static void put_moved(struct out *out, const uint8_t *code, uint64_t function, s
                 put_relative(out, next + (uint64_t)(int64_t)(int32_t)value, insn.length - i - 4u);
                 i += 3;
             } else {
-                put(out, code[from + i], 1);
+                put_bytes(out, code[from + i], 1);
             }
         }
         from += insn.length;
@@ -197,23 +197,23 @@ bool sonde__arch_raw_make(const struct sonde__raw_plan *plan, const uint8_t *cod
     struct out out = {.bytes = ret_made, .at = at};
     size_t end = plan->start + plan->size, before = plan->is_before ? end : call_at;
     sonde__base_mem_set(ret_made, 0xcc, SONDE__RAW_BYTES);
-    put(&out, function + call_at + CALL_BYTES, 8);
-    put(&out, 0, 8); /* resume: below */
-    put(&out, stub, 8);
+    put_bytes(&out, function + call_at + CALL_BYTES, 8);
+    put_bytes(&out, 0, 8); /* resume: below */
+    put_bytes(&out, stub, 8);
     put_moved(&out, code, function, plan->start, before);
-    put(&out, 0x0d8d48, 3); /* lea words(%rip), %rcx */
+    put_bytes(&out, 0x0d8d48, 3); /* lea words(%rip), %rcx */
     put_relative(&out, at, 0);
-    put(&out, 0x25ff, 2); /* jmp *words.stub(%rip) */
+    put_bytes(&out, 0x25ff, 2); /* jmp *words.stub(%rip) */
     put_relative(&out, at + offsetof(struct sonde__raw_words, stub), 0);
     struct out resume = {.bytes = ret_made, .at = at, .used = 8};
-    put(&resume, plan->is_before ? function + end : at + out.used, 8);
+    put_bytes(&resume, plan->is_before ? function + end : at + out.used, 8);
     if (!plan->is_before) {
         put_moved(&out, code, function, before, end);
-        put(&out, 0xe9, 1);
+        put_bytes(&out, 0xe9, 1);
         put_relative(&out, function + end, 0);
     }
     struct out jump = {.bytes = ret_jump, .at = function + plan->start};
-    put(&jump, 0xe9, 1);
+    put_bytes(&jump, 0xe9, 1);
     put_relative(&jump, at + sizeof(struct sonde__raw_words), 0);
     return !out.failed && !jump.failed;
 }

@@ -20,10 +20,10 @@
 
 enum sonde__raw_result {
     SONDE__RAW_LED,
-    SONDE__RAW_BRANCHES, /* branches lead between the instructions that had to go */
-    SONDE__RAW_FIXED,    /* an instruction that had to go cannot be moved */
-    SONDE__RAW_UNTOLD,   /* where branches lead cannot be told */
-    SONDE__RAW_CODE,     /* the code could not be followed to the call */
+    SONDE__RAW_BRANCHES,        /* branches lead between the instructions that had to go */
+    SONDE__RAW_FIXED,           /* an instruction that had to go cannot be moved */
+    SONDE__RAW_UNKNOWN_TARGETS, /* where branches lead cannot be told */
+    SONDE__RAW_CODE,            /* the code could not be followed to the call */
     /* of whoever writes it */
     SONDE__RAW_REFUSED, /* its page cannot be written, or there is no memory near it */
     SONDE__RAW_THREADS, /* it was loaded when other threads ran already */

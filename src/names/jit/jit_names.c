@@ -79,7 +79,7 @@ static void pop(struct sweep *s)
     s->heap[at] = last;
 }
 
-static bool put(struct sonde__jit *jit, uint64_t start, uint64_t end, uint32_t code)
+static bool add_range(struct sonde__jit *jit, uint64_t start, uint64_t end, uint32_t code)
 {
     struct sonde__jit_piece *last =
         jit->piece_count != 0 ? &jit->pieces[jit->piece_count - 1] : NULL;
@@ -116,7 +116,7 @@ static bool sweep(struct sweep *s)
             if (next < jit->count && jit->codes[s->sorted[next]].start < end) {
                 end = jit->codes[s->sorted[next]].start;
             }
-            if (!put(jit, at, end, s->heap[0])) {
+            if (!add_range(jit, at, end, s->heap[0])) {
                 return false;
             }
             at = end;

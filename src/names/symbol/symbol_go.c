@@ -9,7 +9,8 @@
 
 #define GLOBAL_FUNCTION (SONDE__STB_GLOBAL << 4 | SONDE__STT_FUNC)
 
-static void put(uint8_t *entry, uint16_t section, uint64_t name, uint64_t start, uint64_t size)
+static void write_entry(uint8_t *entry, uint16_t section, uint64_t name, uint64_t start,
+                        uint64_t size)
 {
     uint32_t name32 = (uint32_t)name;
     entry[4] = GLOBAL_FUNCTION;
@@ -45,8 +46,8 @@ enum sonde_status sonde__go_symbols_make(const struct sonde__elf *elf,
     for (uint32_t i = 0; i < go.count; i++) {
         struct sonde__go_function f;
         if (sonde__image_go_function(&go, i, &f) && f.name >= strings && f.name < strings + size) {
-            put(made.data + (size_t)made.symbols.count * SONDE__ELF_SYM64_BYTES, section,
-                (uint64_t)(f.name - strings), f.start, f.end - f.start);
+            write_entry(made.data + (size_t)made.symbols.count * SONDE__ELF_SYM64_BYTES, section,
+                        (uint64_t)(f.name - strings), f.start, f.end - f.start);
             made.symbols.count++;
         }
     }

@@ -205,7 +205,7 @@ static bool room(void *array, size_t needed, size_t *capacity)
     return true;
 }
 
-static void put(uint8_t *to, uint64_t value, unsigned size)
+static void write_uint(uint8_t *to, uint64_t value, unsigned size)
 {
     for (unsigned i = 0; i < size; i++) {
         to[i] = (uint8_t)(value >> 8 * i);
@@ -230,11 +230,11 @@ static void add(struct reader *r, char sign, const char *class_name, const char 
     name = out->strings + out->strings_size;
     entry = out->data + at;
     memset(entry, 0, SONDE__ELF_SYM64_BYTES);
-    put(entry, out->strings_size, 4);
+    write_uint(entry, out->strings_size, 4);
     entry[4] = SONDE__STB_GLOBAL << 4 | SONDE__STT_FUNC;
-    put(entry + 6, r->text_section, 2);
-    put(entry + 8, start, 8);
-    put(entry + 16, size, 8);
+    write_uint(entry + 6, r->text_section, 2);
+    write_uint(entry + 8, start, 8);
+    write_uint(entry + 16, size, 8);
     *name++ = sign;
     *name++ = '[';
     name = stpcpy(name, class_name);

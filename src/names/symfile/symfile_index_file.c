@@ -119,7 +119,7 @@ static enum sonde_status convert_macho(const struct sonde__symfile_options *opti
 /* --- kept --- */
 
 /* One of symbols only is not kept: its debug information may come. */
-static void keep(const char *kept, const struct sonde__symfile_index_file *index)
+static void keep_index(const char *kept, const struct sonde__symfile_index_file *index)
 {
     if (index->index.units != 0 && index->index.build_id.size != 0) {
         symfile_keep(kept, index->made, index->size);
@@ -208,7 +208,7 @@ make_or_take(const struct sonde__symfile_options *options, const char *path, boo
                        : convert_elf(options, path, make, index, ret_error));
     SONDE_TRY(sonde__symindex_open(index->made, index->size, &index->index, ret_error));
     if (may_keep) {
-        keep(kept, index);
+        keep_index(kept, index);
     }
     return SONDE_OK;
 }
@@ -327,7 +327,7 @@ bool symfile_index_file_of(const struct sonde__symfile_options *options,
         status = sonde__symindex_open(ret_index->made, ret_index->size, &ret_index->index, NULL);
     }
     if (status == SONDE_OK && may_keep && symfile_same_build_id(&ret_index->index.build_id, id)) {
-        keep(kept, ret_index);
+        keep_index(kept, ret_index);
     }
     return finish(status, ret_index, NULL) == SONDE_OK;
 }

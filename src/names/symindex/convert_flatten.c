@@ -99,7 +99,7 @@ static void end_chunk(struct sweep *s, uint32_t at)
 }
 
 /* From `at` on: this scope, and the file and line of the sweep. */
-static void put(struct sweep *s, uint32_t at, uint32_t scope)
+static void put_scope(struct sweep *s, uint32_t at, uint32_t scope)
 {
     struct convert *c = s->c;
     struct piece piece = {at, scope, 0, 0};
@@ -152,7 +152,7 @@ static void take_rows(struct sweep *s, uint32_t limit)
             s->file = convert_file(c, row->file);
             s->line = row->line;
         }
-        put(s, row->start, innermost(s));
+        put_scope(s, row->start, innermost(s));
     }
 }
 
@@ -165,7 +165,7 @@ static void close_ranges(struct sweep *s, uint64_t limit)
         while (s->open_count != 0 && s->open[s->open_count - 1].high <= high) {
             s->open_count--;
         }
-        put(s, high, innermost(s));
+        put_scope(s, high, innermost(s));
     }
 }
 
@@ -190,7 +190,7 @@ static void open_range(struct sweep *s, const struct scope_range *range)
     }
     s->open[at] = (struct open_range){range->high, range->scope};
     s->open_count++;
-    put(s, range->low, innermost(s));
+    put_scope(s, range->low, innermost(s));
 }
 
 void convert_flatten(struct convert *c)

@@ -125,7 +125,7 @@ static uint32_t call_of(struct merge *m, uint32_t scope, uint32_t file)
 }
 
 /* From `start` on. scope CONVERT_NONE and file 0: nothing is known. */
-static void put(struct merge *m, uint32_t start, uint32_t scope, uint32_t file, uint32_t line)
+static void put_run(struct merge *m, uint32_t start, uint32_t scope, uint32_t file, uint32_t line)
 {
     struct convert *c = m->c;
     struct range range = {.start = start};
@@ -169,12 +169,12 @@ static void put_symbols(struct merge *m, uint32_t low, uint32_t high, uint32_t f
             m->symbol++;
         }
         if (m->symbol == c->symbol_count || c->symbols[m->symbol].start >= high) {
-            put(m, low, CONVERT_NONE, file, line);
+            put_run(m, low, CONVERT_NONE, file, line);
             return;
         }
         const struct symbol *s = &c->symbols[m->symbol];
         if (s->start > low) {
-            put(m, low, CONVERT_NONE, file, line);
+            put_run(m, low, CONVERT_NONE, file, line);
             low = s->start;
         }
         /* one that starts inside this one has its own code */
@@ -188,7 +188,7 @@ static void put_symbols(struct merge *m, uint32_t low, uint32_t high, uint32_t f
         if (end <= low) {
             continue; /* the later one has ended: nothing is said of what follows */
         }
-        put(m, low, symbol_scope(m, m->symbol), file, line);
+        put_run(m, low, symbol_scope(m, m->symbol), file, line);
         low = end;
     }
 }
@@ -206,7 +206,7 @@ static void put_chunk(struct merge *m, const struct chunk *chunk)
         if (piece->scope == CONVERT_NONE) {
             put_symbols(m, start, end, piece->file, piece->line);
         } else {
-            put(m, start, piece->scope, piece->file, piece->line);
+            put_run(m, start, piece->scope, piece->file, piece->line);
         }
     }
 }

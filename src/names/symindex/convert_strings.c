@@ -28,7 +28,7 @@ uint32_t convert_map_find(const struct map *map, uint64_t key)
     }
 }
 
-static bool put(struct map_entry *entries, size_t slots, uint64_t key, uint32_t value)
+static bool put_entry(struct map_entry *entries, size_t slots, uint64_t key, uint32_t value)
 {
     size_t at = place_of(key, slots);
     while (entries[at].key != 0) {
@@ -53,14 +53,14 @@ void convert_map_set(struct convert *c, struct map *map, uint64_t key, uint32_t 
         }
         for (size_t i = 0; i < map->slot_count; i++) {
             if (map->entries[i].key != 0) {
-                (void)put(entries, slots, map->entries[i].key - 1, map->entries[i].value);
+                (void)put_entry(entries, slots, map->entries[i].key - 1, map->entries[i].value);
             }
         }
         sonde__mem_free(map->entries);
         map->entries = entries;
         map->slot_count = slots;
     }
-    map->count += put(map->entries, map->slot_count, key, value);
+    map->count += put_entry(map->entries, map->slot_count, key, value);
 }
 
 void convert_map_clear(struct map *map)

@@ -8,7 +8,8 @@
 #include "encode_sites.h"
 #include "tail_code.h"
 
-static void put(struct encode *e, enum symindex_section section, const uint8_t *data, size_t size)
+static void put_section(struct encode *e, enum symindex_section section, const uint8_t *data,
+                        size_t size)
 {
     uint8_t *to = size != 0 ? encode_room(e, section, size) : NULL;
     if (to != NULL) {
@@ -25,10 +26,10 @@ static const struct sonde__elf *code_of(const struct sonde__symindex_source *sou
 static void put_all(struct encode *e, const struct sonde__tail_bytes *bytes)
 {
     uint8_t *origin = encode_room(e, SYMINDEX_TAIL_ORIGIN, 12);
-    put(e, SYMINDEX_TAIL_GRAPH, bytes->graph, bytes->graph_size);
-    put(e, SYMINDEX_TAIL_SITES, bytes->sites, bytes->sites_size);
-    put(e, SYMINDEX_TAIL_EXTERNALS, bytes->externals, bytes->externals_size);
-    put(e, SYMINDEX_LEAVING_CALLS, bytes->leaving_calls, bytes->leaving_calls_size);
+    put_section(e, SYMINDEX_TAIL_GRAPH, bytes->graph, bytes->graph_size);
+    put_section(e, SYMINDEX_TAIL_SITES, bytes->sites, bytes->sites_size);
+    put_section(e, SYMINDEX_TAIL_EXTERNALS, bytes->externals, bytes->externals_size);
+    put_section(e, SYMINDEX_LEAVING_CALLS, bytes->leaving_calls, bytes->leaving_calls_size);
     encode_words(e, code_of(e->c->source), bytes->words, bytes->word_count);
     if (origin != NULL) {
         encode_u32(origin, bytes->origin.sources);

@@ -267,7 +267,7 @@ static void note_state(struct sweep *w, const struct sonde__flow *flow)
     }
 }
 
-static void take(struct sweep *w, uint64_t pc, const struct sonde__flow *flow)
+static void take_flow(struct sweep *w, uint64_t pc, const struct sonde__flow *flow)
 {
     uint64_t cell;
     switch (flow->kind) {
@@ -318,7 +318,7 @@ static void sweep_range(struct sweep *w)
             return;
         }
         note_handover(w, pc, &flow);
-        take(w, pc, &flow);
+        take_flow(w, pc, &flow);
         note_state(w, &flow);
         pc += flow.length;
         code += flow.length;

@@ -436,7 +436,8 @@ static void add_slot_exit(struct macho_scan *m, uint32_t at, uint64_t cell)
         kind == STUB_EXTERNAL && m->places[at].depth == 0 ? TAIL_MARK_EXTERNAL : TAIL_MARK_OPEN;
 }
 
-static void take(struct macho_scan *m, uint32_t at, const struct sonde__flow *flow, bool is_sum)
+static void take_flow(struct macho_scan *m, uint32_t at, const struct sonde__flow *flow,
+                      bool is_sum)
 {
     switch (flow->kind) {
     case SONDE__FLOW_CALL:
@@ -473,8 +474,8 @@ static void take_all(struct macho_scan *m)
             at += m->s.arch == SONDE__ARCH_AARCH64 ? 4 : 1;
             continue;
         }
-        take(m, at, &flow,
-             flow.reg != SONDE__FLOW_NO_REG && flow.reg == sum_reg && sum_age <= SUM_AGE_MAX);
+        take_flow(m, at, &flow,
+                  flow.reg != SONDE__FLOW_NO_REG && flow.reg == sum_reg && sum_age <= SUM_AGE_MAX);
         if (flow.sum_reg != SONDE__FLOW_NO_REG) {
             sum_reg = flow.sum_reg;
             sum_age = 0;
@@ -485,7 +486,7 @@ static void take_all(struct macho_scan *m)
     }
 }
 
-static void look_at(struct macho_scan *m, struct tail_range *range)
+static void scan_range(struct macho_scan *m, struct tail_range *range)
 {
     const struct place entry = {.depth = 0, .fp = LOST};
     uint64_t left = 0;
@@ -533,7 +534,7 @@ static enum sonde_status scan(struct macho_scan *m, struct sonde__tail_bytes *re
     read_names(m, m->code->image);
     read_names(m, m->code->debug);
     for (size_t i = 0; i < s->range_count && !s->no_memory; i++) {
-        look_at(m, &s->ranges[i]);
+        scan_range(m, &s->ranges[i]);
     }
     return s->no_memory ? SONDE_MEMORY : tail_resolve(s, ret_bytes);
 }

@@ -22,7 +22,7 @@ struct packer {
     uint64_t at;
 };
 
-static void put(struct packer *p, uint32_t value, unsigned width)
+static void put_uint(struct packer *p, uint32_t value, unsigned width)
 {
     uint8_t *to = p->data + (p->at >> 3);
     for (uint64_t shifted = (uint64_t)value << (p->at & 7); shifted != 0; shifted >>= 8) {
@@ -109,7 +109,7 @@ static size_t sort_calls(const struct make *m)
     return kept;
 }
 
-static void keep(struct make *m, uint32_t function, size_t *queued)
+static void keep_function(struct make *m, uint32_t function, size_t *queued)
 {
     if (m->node[function] == 0) {
         m->node[function] = 1;
@@ -124,12 +124,12 @@ static void choose_nodes(struct make *m)
     size_t queued = 0;
     for (uint32_t i = 0; i < input->function_count; i++) {
         if (is_root(m, i)) {
-            keep(m, i, &queued);
+            keep_function(m, i, &queued);
         }
     }
     for (size_t i = 0; i < queued; i++) {
         for (size_t k = m->first_jump[m->queue[i]]; k < m->first_jump[m->queue[i] + 1]; k++) {
-            keep(m, input->jumps[k].to, &queued);
+            keep_function(m, input->jumps[k].to, &queued);
         }
     }
     for (uint32_t i = 0; i < input->function_count; i++) {
@@ -197,18 +197,18 @@ static enum sonde_status pack_graph(struct make *m, struct sonde__tail_bytes *by
         if (m->node[i] == 0) {
             continue;
         }
-        put(&nodes, f->start, w[TAIL_WIDTH_START]);
-        put(&nodes, f->end - f->start, w[TAIL_WIDTH_SIZE]);
-        put(&nodes, f->owner != i ? m->node[f->owner] : 0, w[TAIL_WIDTH_OWNER]);
-        put(&nodes, f->flags, TAIL_FLAG_BITS);
-        put(&nodes, edge, w[TAIL_WIDTH_EDGE]);
+        put_uint(&nodes, f->start, w[TAIL_WIDTH_START]);
+        put_uint(&nodes, f->end - f->start, w[TAIL_WIDTH_SIZE]);
+        put_uint(&nodes, f->owner != i ? m->node[f->owner] : 0, w[TAIL_WIDTH_OWNER]);
+        put_uint(&nodes, f->flags, TAIL_FLAG_BITS);
+        put_uint(&nodes, edge, w[TAIL_WIDTH_EDGE]);
         for (size_t k = m->first_jump[i]; k < m->first_jump[i + 1]; k++, edge++) {
-            put(&edges, m->node[input->jumps[k].to] - 1, w[TAIL_WIDTH_TO]);
-            put(&edges, input->jumps[k].place + 1, w[TAIL_WIDTH_PLACE]);
+            put_uint(&edges, m->node[input->jumps[k].to] - 1, w[TAIL_WIDTH_TO]);
+            put_uint(&edges, input->jumps[k].place + 1, w[TAIL_WIDTH_PLACE]);
         }
     }
     nodes.at += before_edge;
-    put(&nodes, edge, w[TAIL_WIDTH_EDGE]);
+    put_uint(&nodes, edge, w[TAIL_WIDTH_EDGE]);
     return SONDE_OK;
 }
 
@@ -236,8 +236,8 @@ static enum sonde_status pack_sites(struct make *m, size_t call_count,
     sites.data = bytes->sites + TAIL_SITES_HEADER;
     for (size_t i = 0; i < call_count; i++) {
         uint32_t to = calls[i].to == SONDE__TAIL_MAIN ? 0 : m->node[calls[i].to];
-        put(&sites, calls[i].back, w[TAIL_SITE_WIDTH_BACK]);
-        put(&sites, to, w[TAIL_SITE_WIDTH_TO]);
+        put_uint(&sites, calls[i].back, w[TAIL_SITE_WIDTH_BACK]);
+        put_uint(&sites, to, w[TAIL_SITE_WIDTH_TO]);
     }
     return SONDE_OK;
 }

@@ -25,7 +25,7 @@ static void look(void *ctx, uint64_t low, uint64_t high)
     hit->covers = hit->covers || (hit->vaddr >= low && hit->vaddr < high);
 }
 
-static void look_at_function(struct sonde__types *t, const struct types_die *die, struct hit *hit)
+static void inspect_function(struct sonde__types *t, const struct types_die *die, struct hit *hit)
 {
     const struct sonde__dwarf_unit *head = &t->units[die->self.unit].head;
     if (die->ranges.kind != SONDE__DWARF_NONE) {
@@ -100,7 +100,7 @@ static enum sonde_status find_in_unit(struct sonde__types *t, uint32_t unit, uin
         if (status == SONDE_OK && tag == DW_TAG_subprogram) {
             status = types_die(t, (struct sonde__type_ref){unit, at}, &die);
             if (status == SONDE_OK) {
-                look_at_function(t, &die, &hit);
+                inspect_function(t, &die, &hit);
             }
         }
         if (status != SONDE_OK) {

@@ -29,7 +29,7 @@ void sonde__report_out_flush(struct sonde__report_out *out)
     out->used = 0;
 }
 
-static void put(struct sonde__report_out *out, char byte)
+static void put_byte(struct sonde__report_out *out, char byte)
 {
     if (out->used == sizeof out->buffer) {
         sonde__report_out_flush(out);
@@ -45,7 +45,7 @@ static void put(struct sonde__report_out *out, char byte)
 void sonde__report_out_str(struct sonde__report_out *out, const char *text)
 {
     for (; *text != '\0'; text++) {
-        put(out, *text);
+        put_byte(out, *text);
     }
 }
 
@@ -65,13 +65,13 @@ void sonde__report_out_text(struct sonde__report_out *out, const char *text)
     while (*text != '\0') {
         unsigned control = control_bytes(text);
         if (control == 0) {
-            put(out, *text++);
+            put_byte(out, *text++);
             continue;
         }
         unsigned char code = (unsigned char)text[control - 1];
         sonde__report_out_str(out, "\\x");
-        put(out, digits[code >> 4]);
-        put(out, digits[code & 15]);
+        put_byte(out, digits[code >> 4]);
+        put_byte(out, digits[code & 15]);
         text += control;
     }
 }
@@ -104,7 +104,7 @@ void sonde__report_out_dec(struct sonde__report_out *out, uint64_t value)
 void sonde__report_out_int(struct sonde__report_out *out, int64_t value)
 {
     if (value < 0) {
-        put(out, '-');
+        put_byte(out, '-');
     }
     sonde__report_out_dec(out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
@@ -131,10 +131,10 @@ void sonde__report_out_code_id(struct sonde__report_out *out, uint64_t code_id)
 void sonde__report_out_tab(struct sonde__report_out *out, uint32_t column)
 {
     if (out->column >= column && out->column != 0) {
-        put(out, ' ');
+        put_byte(out, ' ');
     }
     while (out->column < column) {
-        put(out, ' ');
+        put_byte(out, ' ');
     }
 }
 
@@ -156,11 +156,11 @@ static void out_scaled(struct sonde__report_out *out, uint64_t thousandths, cons
     unsigned digits = whole >= 100 ? 0 : whole >= 10 ? 1 : 2;
     sonde__report_out_dec(out, whole);
     if (digits > 0) {
-        put(out, '.');
-        put(out, (char)('0' + rest / 100));
+        put_byte(out, '.');
+        put_byte(out, (char)('0' + rest / 100));
     }
     if (digits > 1) {
-        put(out, (char)('0' + rest / 10 % 10));
+        put_byte(out, (char)('0' + rest / 10 % 10));
     }
     sonde__report_out_str(out, unit);
 }

@@ -70,7 +70,7 @@ struct look {
     struct sonde__os_schedstat schedstat;
 };
 
-static enum sonde_status look_at(const struct files *files, struct look *look)
+static enum sonde_status read_wait(const struct files *files, struct look *look)
 {
     sonde__base_mem_set(look, 0, sizeof *look);
     if (files->schedstat >= 0) {
@@ -104,7 +104,7 @@ static enum sonde_status try_read(const struct files *files, struct sonde_stack 
     enum sonde_status status = SONDE_TIMEOUT;
     for (unsigned i = 0; i < TRIES && status == SONDE_TIMEOUT; i++) {
         struct look before, after;
-        SONDE_TRY(look_at(files, &before));
+        SONDE_TRY(read_wait(files, &before));
         if (before.wait.running) {
             return SONDE_BUSY;
         }
@@ -112,7 +112,7 @@ static enum sonde_status try_read(const struct files *files, struct sonde_stack 
         captured->syscall = before.wait.in_syscall ? before.wait.syscall : -1;
         sonde__base_mem_copy(captured->syscall_args, before.wait.args,
                              sizeof captured->syscall_args);
-        SONDE_TRY(look_at(files, &after));
+        SONDE_TRY(read_wait(files, &after));
         if (is_same(&before, &after)) {
             captured->by = SONDE_CAPTURED_PASSIVE;
             return SONDE_OK;

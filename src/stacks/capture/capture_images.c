@@ -140,7 +140,7 @@ static bool is_same(const uint8_t *eh_frame_hdr, const uint8_t *build_id_at,
            has_bytes(build_id_at, build_id->bytes, build_id->size);
 }
 
-bool sonde__capture_image_stands(const struct sonde__memo_image *image)
+bool sonde__capture_image_is_still_loaded(const struct sonde__memo_image *image)
 {
     struct sonde__os_image found;
     if (!sonde__os_find_image(image->start, &found)) {

@@ -61,7 +61,7 @@ static struct sonde__memo *slot_memory(uint32_t index)
     return &memory[index % CHUNK].memo;
 }
 
-static bool take(uint32_t index, uint64_t from, uint64_t label)
+static bool take_entry(uint32_t index, uint64_t from, uint64_t label)
 {
     return __atomic_compare_exchange_n(&labels[index], &from, label | LEASING, false,
                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
@@ -85,14 +85,15 @@ static bool take_free(uint64_t label, uint64_t pointer, uint32_t *ret_index, boo
         /* acquire: pairs with the lease of this owner, so that the pointer is not one before */
         uint64_t owner = __atomic_load_n(&labels[i], __ATOMIC_ACQUIRE);
         bool had = had_pointer(i, owner, pointer);
-        if (owner == (label | LEASING) || ((owner == label || had) && take(i, owner, label))) {
+        if (owner == (label | LEASING) ||
+            ((owner == label || had) && take_entry(i, owner, label))) {
             *ret_index = i;
             *ret_is_ours = had && owner >> 32 == label >> 32;
             return true;
         }
     }
     for (uint32_t i = 0; i < SONDE__CAPTURE_MEMOS; i++) {
-        if (__atomic_load_n(&labels[i], __ATOMIC_RELAXED) == 0 && take(i, 0, label)) {
+        if (__atomic_load_n(&labels[i], __ATOMIC_RELAXED) == 0 && take_entry(i, 0, label)) {
             while (top <= i && !__atomic_compare_exchange_n(&slots_used, &top, i + 1, true,
                                                             __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
             }
@@ -114,7 +115,7 @@ static bool take_abandoned(uint64_t label, uint32_t *ret_index)
         uint64_t owner = __atomic_load_n(&labels[index], __ATOMIC_RELAXED);
         if (owner >> 32 == label >> 32 &&
             sonde__os_signal_thread(sender, (int32_t)(uint32_t)owner, 0, 0) == SONDE_ABSENT &&
-            take(index, owner, label)) {
+            take_entry(index, owner, label)) {
             *ret_index = index;
             return true;
         }

@@ -40,6 +40,6 @@ void sonde__capture_memo_disable(bool disable);
 uint64_t sonde__capture_memo_refused(void);
 
 /* Is the image still the one of the memo, by what the loader says now? */
-bool sonde__capture_image_stands(const struct sonde__memo_image *image);
+bool sonde__capture_image_is_still_loaded(const struct sonde__memo_image *image);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Running threads that capture themselves and then wait, until all have: one picture of one moment.
+/* Running threads that capture themselves and then wait, until all have: one snapshot of one
+ * moment.
  *
  * A collector opens a collection, asks threads one by one, waits for them together, looks at what
  * each did, and lets all go. A thread that is asked runs our handler, writes its stack where the

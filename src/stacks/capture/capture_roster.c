@@ -7,7 +7,7 @@
 #include "capture_window.h"
 
 enum {
-    SPARE = 16, /* threads that may start during a picture, beside a quarter of what there are */
+    SPARE = 16, /* threads that may start during a snapshot, beside a quarter of what there are */
     BATCH = 32, /* stacks that are read together */
     FILES_EACH = 2,
     ALIGN = 64,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The threads of this process between pictures: their files, and their last stacks.
+/* The threads of this process between snapshots: their files, and their last stacks.
  *
  * The kernel counts how often a thread got a CPU. While that count stands still, so does the
  * thread: its stack is what it was when it was last read, and need not be read again. A thread that
  * did run is read anew: counters, place of its wait, stack; and the stack counts once the counters
  * were seen unchanged after it.
  *
- * Everything lies in one mapping that is sized before a picture begins, so that nothing is
+ * Everything lies in one mapping that is sized before a snapshot begins, so that nothing is
  * allocated while threads are parked. One user at a time. Context: handler. */
 #ifndef SONDE_CAPTURE_ROSTER_H
 #define SONDE_CAPTURE_ROSTER_H
@@ -35,7 +35,7 @@ enum sonde__roster_phase {
 struct sonde__roster_thread {
     int32_t tid;
     int32_t wait_fd, schedstat_fd; /* -1: not open */
-    int32_t stat_fd;               /* the same; open during a picture only */
+    int32_t stat_fd;               /* the same; open during a snapshot only */
     uint8_t phase;                 /* enum sonde__roster_phase */
     uint8_t status;                /* enum sonde_status, of FAILED */
     bool is_listed;

@@ -111,7 +111,7 @@ static __attribute__((noinline)) void walk(struct sonde_stack *stack,
     walk.is_brief = trust == SONDE__CAPTURE_OWN_BRIEF;
     walk.infer = !walk.is_brief;
     walk.memo = pin.images != NULL ? memo : NULL;
-    walk.image_stands = sonde__capture_image_stands;
+    walk.image_is_still_loaded = sonde__capture_image_is_still_loaded;
     walk.scans = &sonde__capture_scans;
     if (trust != SONDE__CAPTURE_DOUBT) {
         walk.memory.plain_start = sp;
@@ -179,7 +179,7 @@ static inline void begin_by_memo(struct sonde__memo_start *at, struct rules *rul
         .sp = regs->r[sonde__arch_sp(SONDE__ARCH_HOST)],
         .fp = regs->r[sonde__arch_fp(SONDE__ARCH_HOST)],
         .skip = skip,
-        .stands = sonde__capture_image_stands,
+        .is_still_loaded = sonde__capture_image_is_still_loaded,
         .find_rule = find_rule,
         .reach = reach,
         .ctx = rules,

@@ -6,7 +6,7 @@ set(sources
     capture_memo.c
     capture_own_stack.c
     capture_park.c
-    capture_picture.c
+    capture_snapshot.c
     capture_public.c
     capture_roster.c
     capture_signal.c

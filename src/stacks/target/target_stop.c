@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Mode STOP: all threads halted together, for one consistent picture.
+/* Mode STOP: all threads halted together, for one consistent snapshot.
  *
  * Every thread is seized and interrupted before any is waited for. A thread that is still running
  * may start new ones meanwhile, so the list is read until it holds nothing unknown; a halted thread

@@ -20,7 +20,7 @@ void sonde__memo_begin(struct sonde__recorder *rec, const struct sonde__walker *
     const struct sonde__memo_arrival none = {.from_sp = 0};
     struct sonde__memo *memo = walk->memo;
     uint64_t sp = walker->frame.sp;
-    *rec = (struct sonde__recorder){.memo = memo, .stands = walk->image_stands};
+    *rec = (struct sonde__recorder){.memo = memo, .is_still_loaded = walk->image_is_still_loaded};
     if (memo == NULL) {
         return;
     }
@@ -184,7 +184,7 @@ bool sonde__memo_follow(struct sonde__recorder *rec, struct sonde__walker *walke
                         struct sonde__sink *sink)
 {
     const struct sonde__memo *memo = rec->memo;
-    struct look look = {rec->stands, rec->stands_start, rec->stands_size};
+    struct look look = {rec->is_still_loaded, rec->stands_start, rec->stands_size};
     uint32_t from = rec->next;
     uint32_t at = from;
     bool is_end = false;

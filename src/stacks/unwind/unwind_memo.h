@@ -93,7 +93,7 @@ enum {
 };
 
 /* Is it still there? Context: handler. */
-typedef bool sonde__memo_stands(const struct sonde__memo_image *image);
+typedef bool sonde__memo_is_loaded(const struct sonde__memo_image *image);
 
 /* In order of how rarely a part is touched: all that a stack of usual depth needs lies in the last
  * page. */
@@ -126,7 +126,7 @@ struct sonde__memo_start {
     uint64_t fp;
     uint64_t plain_end;
     uint32_t skip;
-    sonde__memo_stands *stands;
+    sonde__memo_is_loaded *is_still_loaded;
     /* The rule for a return address in an image that is never unloaded. False: there is none that a
      * memo can hold. */
     bool (*find_rule)(void *ctx, uint64_t pc, struct sonde__memo_rule *ret_rule);
@@ -161,7 +161,7 @@ uint32_t *sonde__unwind_memo_tags(struct sonde__memo *memo, uint32_t first, uint
  */
 struct sonde__recorder {
     struct sonde__memo *memo; /* null: nothing is remembered */
-    sonde__memo_stands *stands;
+    sonde__memo_is_loaded *is_still_loaded;
     uint32_t begin;
     uint32_t at;
     uint32_t next;

@@ -38,12 +38,12 @@ static inline bool has_fp(const struct sonde__memo *memo, const struct sonde__me
 
 /* What is seen once in each use. */
 struct look {
-    sonde__memo_stands *stands;
+    sonde__memo_is_loaded *is_still_loaded;
     uint64_t start; /* addresses whose image stands */
     uint64_t size;
 };
 
-static __attribute__((noinline)) bool look_at_image(const struct sonde__memo *memo, uint64_t call,
+static __attribute__((noinline)) bool inspect_image(const struct sonde__memo *memo, uint64_t call,
                                                     struct look *look)
 {
     for (uint32_t i = 0; i < memo->image_count; i++) {
@@ -51,7 +51,7 @@ static __attribute__((noinline)) bool look_at_image(const struct sonde__memo *me
         if (call >= image->start && call < image->end) {
             look->start = image->start;
             look->size = image->end - image->start;
-            return look->stands != NULL && look->stands(image);
+            return look->is_still_loaded != NULL && look->is_still_loaded(image);
         }
     }
     return false;
@@ -64,7 +64,7 @@ static inline bool may_leave(const struct sonde__memo *memo, const struct sonde_
     if ((frame->cell & SONDE__MEMO_IMAGE) == 0 || frame->pc - 1 - look->start < look->size) {
         return true;
     }
-    if (!look_at_image(memo, frame->pc - 1, look)) {
+    if (!inspect_image(memo, frame->pc - 1, look)) {
         look->size = 0;
         return false;
     }

@@ -393,7 +393,7 @@ bool sonde__unwind_memo_walk(struct sonde__memo *memo, const struct sonde__memo_
         .memo = memo,
         .start = start,
         .stack = stack,
-        .look = {.stands = start->stands},
+        .look = {.is_still_loaded = start->is_still_loaded},
         .outer = stack->outer < stack->capacity ? stack->outer : 0,
         .skip = start->skip,
     };
@@ -407,7 +407,7 @@ bool sonde__unwind_memo_renew(struct sonde__memo *memo, const struct sonde__memo
     struct pass pass = {
         .memo = memo,
         .start = start,
-        .look = {.stands = start->stands},
+        .look = {.is_still_loaded = start->is_still_loaded},
     };
     if (!walk(&pass, false) || pass.first == END) {
         return false;

@@ -67,7 +67,7 @@ struct sonde__walk {
     /* What scans found on other stacks of this process; null: each is made anew. */
     struct sonde__scans *scans;
     /* Asked whether an image that can be unloaded is still the remembered one; null: it is not. */
-    bool (*image_stands)(const struct sonde__memo_image *image);
+    bool (*image_is_still_loaded)(const struct sonde__memo_image *image);
 };
 
 /* Empty again, with the caller's arrays. */

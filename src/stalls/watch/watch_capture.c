@@ -16,7 +16,7 @@
  * calls then. */
 #define CODE_BYTES_MAX ((uint64_t)8 << 20)
 
-struct sonde__watch_camera {
+struct sonde__watch_sampler {
     struct sonde__target *target;
     struct sonde__symfile_cache *symbols;
     struct sonde__drain *drain;
@@ -41,66 +41,69 @@ static uint8_t first_way(const struct sonde__target_options *options)
                : SONDE__REPORT_SAMPLER_NONE;
 }
 
-enum sonde_status sonde__watch_camera_open(int32_t pid, const struct sonde__target_options *options,
-                                           const struct sonde__symfile_options *symbols,
-                                           struct sonde__watch_camera **ret_camera,
-                                           struct sonde_error *ret_error)
+enum sonde_status sonde__watch_sampler_open(int32_t pid,
+                                            const struct sonde__target_options *options,
+                                            const struct sonde__symfile_options *symbols,
+                                            struct sonde__watch_sampler **ret_sampler,
+                                            struct sonde_error *ret_error)
 {
-    struct sonde__watch_camera *camera = calloc(1, sizeof *camera);
-    if (camera == NULL) {
+    struct sonde__watch_sampler *sampler = calloc(1, sizeof *sampler);
+    if (sampler == NULL) {
         return SONDE_MEMORY;
     }
-    enum sonde_status status = sonde__target_open_process(pid, options, &camera->target, ret_error);
+    enum sonde_status status =
+        sonde__target_open_process(pid, options, &sampler->target, ret_error);
     if (status == SONDE_OK) {
         struct sonde__symfile_options where = {0};
         if (symbols != NULL) {
             where = *symbols;
         }
-        where.root = sonde__target_root(camera->target);
+        where.root = sonde__target_root(sampler->target);
         /* without symbols the stacks are still worth having */
-        if (sonde__symfile_cache_create(&where, &camera->symbols) != SONDE_OK) {
-            camera->symbols = NULL;
+        if (sonde__symfile_cache_create(&where, &sampler->symbols) != SONDE_OK) {
+            sampler->symbols = NULL;
         }
-        camera->sampler = first_way(options);
-        *ret_camera = camera;
+        sampler->sampler = first_way(options);
+        *ret_sampler = sampler;
         return SONDE_OK;
     }
-    free(camera);
+    free(sampler);
     return status;
 }
 
-struct sonde__target_signals sonde__watch_camera_signals(const struct sonde__watch_camera *camera)
+struct sonde__target_signals
+sonde__watch_sampler_signals(const struct sonde__watch_sampler *sampler)
 {
-    return sonde__target_signals(camera->target);
+    return sonde__target_signals(sampler->target);
 }
 
-void sonde__watch_camera_turn_inward(struct sonde__watch_camera *camera, int32_t own_tid,
-                                     sonde__watch_ask *ask)
+void sonde__watch_sampler_use_own_process(struct sonde__watch_sampler *sampler, int32_t own_tid,
+                                          sonde__watch_ask *ask)
 {
-    camera->own_tid = own_tid;
-    camera->ask = ask;
-    if (camera->sampler != SONDE__REPORT_SAMPLER_PERF) {
-        camera->sampler = SONDE__REPORT_SAMPLER_SIGNAL;
+    sampler->own_tid = own_tid;
+    sampler->ask = ask;
+    if (sampler->sampler != SONDE__REPORT_SAMPLER_PERF) {
+        sampler->sampler = SONDE__REPORT_SAMPLER_SIGNAL;
     }
 }
 
-void sonde__watch_camera_close(struct sonde__watch_camera *camera)
+void sonde__watch_sampler_close(struct sonde__watch_sampler *sampler)
 {
-    if (camera == NULL) {
+    if (sampler == NULL) {
         return;
     }
-    sonde__drain_destroy(camera->drain);
-    if (camera->symbols != NULL) {
-        sonde__symfile_cache_destroy(camera->symbols);
+    sonde__drain_destroy(sampler->drain);
+    if (sampler->symbols != NULL) {
+        sonde__symfile_cache_destroy(sampler->symbols);
     }
-    sonde__target_close(camera->target);
-    free(camera);
+    sonde__target_close(sampler->target);
+    free(sampler);
 }
 
-void sonde__watch_camera_refresh(struct sonde__watch_camera *camera)
+void sonde__watch_sampler_refresh(struct sonde__watch_sampler *sampler)
 {
     struct sonde_error error;
-    if (sonde__target_refresh(camera->target, &error) != SONDE_OK) {
+    if (sonde__target_refresh(sampler->target, &error) != SONDE_OK) {
         return; /* the images of before are still there */
     }
 }
@@ -108,10 +111,10 @@ void sonde__watch_camera_refresh(struct sonde__watch_camera *camera)
 /* The wrappers of the probe are ours, not the program's: their frames are taken out. waits: the
  * thread is in a system call. Then an innermost frame of the probe is that wait itself, which it
  * made in libc's place. */
-static void drop_own_frames(struct sonde__watch_camera *camera, struct sonde_stack *stack,
+static void drop_own_frames(struct sonde__watch_sampler *sampler, struct sonde_stack *stack,
                             bool waits)
 {
-    const struct sonde__image_set *images = sonde__target_images(camera->target);
+    const struct sonde__image_set *images = sonde__target_images(sampler->target);
     uint32_t kept = 0, gap = stack->lost_at;
     for (uint32_t i = 0; i < stack->count; i++) {
         const struct sonde__image *image = sonde__image_find(images, stack->pcs[i]);
@@ -127,7 +130,7 @@ static void drop_own_frames(struct sonde__watch_camera *camera, struct sonde_sta
 }
 
 /* A passive read does not say what would have been used for a running thread: the watch does. */
-static uint8_t sampler_of(const struct sonde__watch_camera *camera, uint8_t by)
+static uint8_t sampler_of(const struct sonde__watch_sampler *sampler, uint8_t by)
 {
     switch (by) {
     case SONDE__CAPTURED_PERF:
@@ -139,7 +142,7 @@ static uint8_t sampler_of(const struct sonde__watch_camera *camera, uint8_t by)
     case SONDE__CAPTURED_NOT:
         return SONDE__REPORT_SAMPLER_NONE;
     default:
-        return camera->sampler;
+        return sampler->sampler;
     }
 }
 
@@ -149,18 +152,19 @@ static bool ran_when(uint8_t by)
     return by == SONDE__CAPTURED_PERF || by == SONDE__CAPTURED_SIGNAL;
 }
 
-static bool keep(struct sonde__watch_camera *camera, const struct sonde__thread *thread,
-                 struct sonde__watch_shot *shot)
+static bool keep_sample(struct sonde__watch_sampler *sampler, const struct sonde__thread *thread,
+                        struct sonde__thread_sample *shot)
 {
     struct sonde_stack stack;
     struct sonde__capture capture = {0};
-    sonde_stack_init(&stack, camera->pcs, camera->how, SONDE__WATCH_FRAMES_MAX, SONDE_OUTER_FRAMES);
-    sonde__target_capture(camera->target, thread, &stack, &capture);
-    if (camera->ask != NULL && capture.by == SONDE__CAPTURED_NOT &&
+    sonde_stack_init(&stack, sampler->pcs, sampler->how, SONDE__WATCH_FRAMES_MAX,
+                     SONDE_OUTER_FRAMES);
+    sonde__target_capture(sampler->target, thread, &stack, &capture);
+    if (sampler->ask != NULL && capture.by == SONDE__CAPTURED_NOT &&
         capture.status != SONDE_ABSENT) {
-        camera->ask(thread->tid, &stack, &capture);
+        sampler->ask(thread->tid, &stack, &capture);
     }
-    drop_own_frames(camera, &stack, capture.syscall >= 0);
+    drop_own_frames(sampler, &stack, capture.syscall >= 0);
     memset(shot, 0, sizeof *shot);
     if (stack.count > 0) {
         shot->pcs = malloc(stack.count * (sizeof *stack.pcs + 1));
@@ -177,7 +181,7 @@ static bool keep(struct sonde__watch_camera *camera, const struct sonde__thread 
     shot->end = stack.end;
     shot->end_at = stack.end_at;
     shot->by = capture.by;
-    shot->sampler = sampler_of(camera, capture.by);
+    shot->sampler = sampler_of(sampler, capture.by);
     /* the list was read a moment before; what the capture itself met is newer */
     shot->state = ran_when(capture.by)                                             ? 'R'
                   : capture.by == SONDE__CAPTURED_PASSIVE && thread->letter == 'R' ? 'S'
@@ -189,55 +193,56 @@ static bool keep(struct sonde__watch_camera *camera, const struct sonde__thread 
     shot->pause_ns = capture.pause_ns;
     memcpy(shot->name, thread->name, sizeof shot->name);
     memcpy(shot->note, capture.note, sizeof shot->note);
-    sonde__target_cause(camera->target, &capture, shot->detail, sizeof shot->detail);
+    sonde__target_cause(sampler->target, &capture, shot->detail, sizeof shot->detail);
     return true;
 }
 
-bool sonde__watch_shoot(struct sonde__watch_camera *camera, int32_t tid,
-                        struct sonde__watch_shot *ret_shot)
+bool sonde__watch_shoot(struct sonde__watch_sampler *sampler, int32_t tid,
+                        struct sonde__thread_sample *ret_shot)
 {
     const struct sonde__thread *threads;
     uint32_t count;
     struct sonde_error error;
-    if (sonde__target_threads(camera->target, &threads, &count, &error) != SONDE_OK) {
+    if (sonde__target_threads(sampler->target, &threads, &count, &error) != SONDE_OK) {
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
         if (threads[i].tid == tid) {
-            return keep(camera, &threads[i], ret_shot);
+            return keep_sample(sampler, &threads[i], ret_shot);
         }
     }
     return false;
 }
 
-uint32_t sonde__watch_shoot_all(struct sonde__watch_camera *camera, int32_t except,
-                                struct sonde__watch_shot *ret_shots, uint32_t capacity,
+uint32_t sonde__watch_shoot_all(struct sonde__watch_sampler *sampler, int32_t except,
+                                struct sonde__thread_sample *ret_shots, uint32_t capacity,
                                 uint32_t *ret_total)
 {
     const struct sonde__thread *threads;
     struct sonde_error error;
     uint32_t total = 0, n = 0;
     *ret_total = 0;
-    if (sonde__target_threads(camera->target, &threads, &total, &error) != SONDE_OK) {
+    if (sonde__target_threads(sampler->target, &threads, &total, &error) != SONDE_OK) {
         return 0;
     }
     for (uint32_t i = 0; i < total; i++) {
-        if (threads[i].tid != except && threads[i].tid != camera->own_tid) {
+        if (threads[i].tid != except && threads[i].tid != sampler->own_tid) {
             (*ret_total)++;
-            n += n < capacity && keep(camera, &threads[i], &ret_shots[n]);
+            n += n < capacity && keep_sample(sampler, &threads[i], &ret_shots[n]);
         }
     }
     return n;
 }
 
-void sonde__watch_shot_done(struct sonde__watch_shot *shot)
+void sonde__thread_sample_done(struct sonde__thread_sample *shot)
 {
     free(shot->pcs);
     shot->pcs = NULL;
     shot->count = 0;
 }
 
-bool sonde__watch_shot_same(const struct sonde__watch_shot *a, const struct sonde__watch_shot *b)
+bool sonde__thread_sample_same(const struct sonde__thread_sample *a,
+                               const struct sonde__thread_sample *b)
 {
     return a->count == b->count && a->syscall == b->syscall && a->by == b->by && a->end == b->end &&
            a->lost_count == b->lost_count && (a->state == 'D') == (b->state == 'D') &&
@@ -245,17 +250,17 @@ bool sonde__watch_shot_same(const struct sonde__watch_shot *a, const struct sond
            strcmp(a->detail, b->detail) == 0;
 }
 
-enum sonde_status sonde__watch_camera_target(struct sonde__watch_camera *camera,
-                                             struct sonde__report *report)
+enum sonde_status sonde__watch_sampler_target(struct sonde__watch_sampler *sampler,
+                                              struct sonde__report *report)
 {
-    sonde__drain_destroy(camera->drain);
-    camera->drain = NULL;
-    SONDE_TRY(sonde__drain_create(report, camera->target, camera->symbols, &camera->drain));
-    sonde__drain_limit_code(camera->drain, CODE_BYTES_MAX);
+    sonde__drain_destroy(sampler->drain);
+    sampler->drain = NULL;
+    SONDE_TRY(sonde__drain_create(report, sampler->target, sampler->symbols, &sampler->drain));
+    sonde__drain_limit_code(sampler->drain, CODE_BYTES_MAX);
     return SONDE_OK;
 }
 
-static void as_stack(const struct sonde__watch_shot *shot, struct sonde_stack *ret_stack)
+static void as_stack(const struct sonde__thread_sample *shot, struct sonde_stack *ret_stack)
 {
     *ret_stack = (struct sonde_stack){.pcs = shot->pcs,
                                       .how = shot->how,
@@ -267,18 +272,19 @@ static void as_stack(const struct sonde__watch_shot *shot, struct sonde_stack *r
                                       .end_at = shot->end_at};
 }
 
-uint32_t sonde__watch_develop(struct sonde__watch_camera *camera,
-                              const struct sonde__watch_shot *shot)
+uint32_t sonde__watch_resolve(struct sonde__watch_sampler *sampler,
+                              const struct sonde__thread_sample *shot)
 {
     struct sonde_stack stack;
     as_stack(shot, &stack);
-    return camera->drain != NULL && stack.count > 0
-               ? sonde__drain_stack(camera->drain, sonde__target_images(camera->target), &stack)
+    return sampler->drain != NULL && stack.count > 0
+               ? sonde__drain_stack(sampler->drain, sonde__target_images(sampler->target), &stack)
                : 0;
 }
 
-void sonde__watch_develop_thread(struct sonde__watch_camera *camera,
-                                 const struct sonde__watch_shot *shot, struct sonde__report *report,
+void sonde__watch_resolve_thread(struct sonde__watch_sampler *sampler,
+                                 const struct sonde__thread_sample *shot,
+                                 struct sonde__report *report,
                                  struct sonde__report_thread *ret_thread)
 {
     *ret_thread = (struct sonde__report_thread){
@@ -286,7 +292,7 @@ void sonde__watch_develop_thread(struct sonde__watch_camera *camera,
         .name = sonde__report_string(report, shot->name),
         .state = (uint8_t)shot->state,
         .main = shot->main,
-        .stack = sonde__watch_develop(camera, shot),
+        .stack = sonde__watch_resolve(sampler, shot),
         .end = shot->end,
         .end_at = shot->end_at,
         .captured_by = shot->by,
@@ -298,10 +304,10 @@ void sonde__watch_develop_thread(struct sonde__watch_camera *camera,
     };
 }
 
-void sonde__watch_place(struct sonde__watch_camera *camera, uint64_t pc, char *ret_text,
+void sonde__watch_place(struct sonde__watch_sampler *sampler, uint64_t pc, char *ret_text,
                         size_t capacity)
 {
-    const struct sonde__image *image = sonde__image_find(sonde__target_images(camera->target), pc);
+    const struct sonde__image *image = sonde__image_find(sonde__target_images(sampler->target), pc);
     const char *slash = image != NULL ? strrchr(image->path, '/') : NULL;
     if (image == NULL) {
         snprintf(ret_text, capacity, "0x%llx", (unsigned long long)pc);

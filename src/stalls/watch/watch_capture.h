@@ -21,9 +21,9 @@ struct sonde__symfile_options; /* symfile_cache.h */
  * SONDE_OUTER_FRAMES are among them, and what is left out is counted. */
 #define SONDE__WATCH_FRAMES_MAX 1024u
 
-struct sonde__watch_camera;
+struct sonde__watch_sampler;
 
-struct sonde__watch_shot {
+struct sonde__thread_sample {
     uint64_t *pcs; /* one block of memory with `how` behind it; null: no frames */
     uint8_t *how;
     uint32_t count, lost_at;
@@ -44,42 +44,45 @@ struct sonde__watch_shot {
 /* Open the program; how its running threads may be read is in `options`. symbols: how names are
  * looked for (its root is the program's), or null. Returns as sonde__target_open_process(). */
 SONDE_NODISCARD enum sonde_status
-sonde__watch_camera_open(int32_t pid, const struct sonde__target_options *options,
-                         const struct sonde__symfile_options *symbols,
-                         struct sonde__watch_camera **ret_camera, struct sonde_error *ret_error);
-struct sonde__target_signals sonde__watch_camera_signals(const struct sonde__watch_camera *camera);
-/* The program is this process: its thread `own_tid`, the watch itself, is in no picture, and a
+sonde__watch_sampler_open(int32_t pid, const struct sonde__target_options *options,
+                          const struct sonde__symfile_options *symbols,
+                          struct sonde__watch_sampler **ret_sampler, struct sonde_error *ret_error);
+struct sonde__target_signals
+sonde__watch_sampler_signals(const struct sonde__watch_sampler *sampler);
+/* The program is this process: its thread `own_tid`, the watch itself, is in no snapshot, and a
  * running thread that gives no perf sample is asked by `ask`, which fills stack and capture. */
 typedef void sonde__watch_ask(int32_t tid, struct sonde_stack *stack,
                               struct sonde__capture *ret_capture);
-void sonde__watch_camera_turn_inward(struct sonde__watch_camera *camera, int32_t own_tid,
-                                     sonde__watch_ask *ask);
-void sonde__watch_camera_close(struct sonde__watch_camera *camera);
+void sonde__watch_sampler_use_own_process(struct sonde__watch_sampler *sampler, int32_t own_tid,
+                                          sonde__watch_ask *ask);
+void sonde__watch_sampler_close(struct sonde__watch_sampler *sampler);
 /* Look at its images again: libraries may have been loaded since. */
-void sonde__watch_camera_refresh(struct sonde__watch_camera *camera);
+void sonde__watch_sampler_refresh(struct sonde__watch_sampler *sampler);
 
-/* One thread. False: it is gone, or memory ran out. Ownership: sonde__watch_shot_done(). */
-bool sonde__watch_shoot(struct sonde__watch_camera *camera, int32_t tid,
-                        struct sonde__watch_shot *ret_shot);
+/* One thread. False: it is gone, or memory ran out. Ownership: sonde__thread_sample_done(). */
+bool sonde__watch_shoot(struct sonde__watch_sampler *sampler, int32_t tid,
+                        struct sonde__thread_sample *ret_shot);
 /* Every thread but `except` (0: none), at most `capacity`; returns how many, *ret_total all. */
-uint32_t sonde__watch_shoot_all(struct sonde__watch_camera *camera, int32_t except,
-                                struct sonde__watch_shot *ret_shots, uint32_t capacity,
+uint32_t sonde__watch_shoot_all(struct sonde__watch_sampler *sampler, int32_t except,
+                                struct sonde__thread_sample *ret_shots, uint32_t capacity,
                                 uint32_t *ret_total);
-void sonde__watch_shot_done(struct sonde__watch_shot *shot);
+void sonde__thread_sample_done(struct sonde__thread_sample *shot);
 /* Same stack, same call: the thread has not moved, as far as this shows. */
-bool sonde__watch_shot_same(const struct sonde__watch_shot *a, const struct sonde__watch_shot *b);
+bool sonde__thread_sample_same(const struct sonde__thread_sample *a,
+                               const struct sonde__thread_sample *b);
 
-/* The report to put stacks into, from now on; it must outlive the camera or the next call. */
-SONDE_NODISCARD enum sonde_status sonde__watch_camera_target(struct sonde__watch_camera *camera,
-                                                             struct sonde__report *report);
+/* The report to put stacks into, from now on; it must outlive the sampler or the next call. */
+SONDE_NODISCARD enum sonde_status sonde__watch_sampler_target(struct sonde__watch_sampler *sampler,
+                                                              struct sonde__report *report);
 /* The shot's stack in the report: a stack id. */
-uint32_t sonde__watch_develop(struct sonde__watch_camera *camera,
-                              const struct sonde__watch_shot *shot);
-void sonde__watch_develop_thread(struct sonde__watch_camera *camera,
-                                 const struct sonde__watch_shot *shot, struct sonde__report *report,
+uint32_t sonde__watch_resolve(struct sonde__watch_sampler *sampler,
+                              const struct sonde__thread_sample *shot);
+void sonde__watch_resolve_thread(struct sonde__watch_sampler *sampler,
+                                 const struct sonde__thread_sample *shot,
+                                 struct sonde__report *report,
                                  struct sonde__report_thread *ret_thread);
 /* "python3.11+0x1d64b4" for a place in the program, into the caller's buffer. */
-void sonde__watch_place(struct sonde__watch_camera *camera, uint64_t pc, char *ret_text,
+void sonde__watch_place(struct sonde__watch_sampler *sampler, uint64_t pc, char *ret_text,
                         size_t capacity);
 
 #endif

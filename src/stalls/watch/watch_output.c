@@ -88,7 +88,7 @@ static void fill_header(struct sonde__watch_output *output, int32_t pid, uint32_
         .source = output->options->on_stall != NULL ? "self" : "run",
         .time_unix_ns = sonde__host_unix_ns(),
         .pid = pid,
-        .threshold_ns = output->options->guest != NULL ? 0 : output->options->threshold_ns,
+        .threshold_ns = output->options->plugin != NULL ? 0 : output->options->threshold_ns,
     };
 }
 
@@ -115,7 +115,7 @@ enum sonde_status sonde__watch_output_create(const struct sonde__watch_options *
     }
     output->options = options;
     fill_who(output, pid);
-    fill_header(output, pid, options->guest != NULL ? options->guest->kind : SONDE__REPORT_WATCH);
+    fill_header(output, pid, options->plugin != NULL ? options->plugin->kind : SONDE__REPORT_WATCH);
     if (options->argv != NULL) {
         output->header.executable = options->argv[0]; /* it is not executed yet */
     }
@@ -149,7 +149,7 @@ void sonde__watch_say(struct sonde__watch_output *output, const char *format, ..
     }
 }
 
-static uint32_t phase_of(const struct sonde__watch_shot *shot)
+static uint32_t phase_of(const struct sonde__thread_sample *shot)
 {
     switch (shot->state) {
     case 'D':
@@ -169,7 +169,7 @@ static uint32_t text_id(struct sonde__report *report, const char *text)
 }
 
 static struct sonde__report_sample *make_samples(struct sonde__watch_output *output,
-                                                 struct sonde__watch_camera *camera,
+                                                 struct sonde__watch_sampler *sampler,
                                                  const struct sonde__watch_stall *stall)
 {
     struct sonde__report_sample *samples = calloc(stall->count + 1, sizeof *samples);
@@ -178,7 +178,7 @@ static struct sonde__report_sample *make_samples(struct sonde__watch_output *out
         samples[i] = (struct sonde__report_sample){
             .time_ns = from->time_ns,
             .weight_ns = from->weight_ns,
-            .stack = sonde__watch_develop(camera, &from->shot),
+            .stack = sonde__watch_resolve(sampler, &from->shot),
             .end = from->shot.end,
             .phase = phase_of(&from->shot),
             .captured_by = from->shot.by,
@@ -190,8 +190,8 @@ static struct sonde__report_sample *make_samples(struct sonde__watch_output *out
 }
 
 /* How the loop was identified: the report says it, because everything else rests on it. */
-static void describe_loop(struct sonde__watch_camera *camera, const struct sonde__probe_slot *slot,
-                          char *text, size_t capacity)
+static void describe_loop(struct sonde__watch_sampler *sampler,
+                          const struct sonde__probe_slot *slot, char *text, size_t capacity)
 {
     static const char *const kind[] = {[SONDE__PROBE_NONE] = "not known",
                                        [SONDE__PROBE_EPOLL] = "epoll descriptor",
@@ -207,8 +207,8 @@ static void describe_loop(struct sonde__watch_camera *camera, const struct sonde
         .object = from->object, .caller = from->caller, .kind = from->kind};
     char place[128] = "?";
     uint32_t k = loop.kind <= SONDE__PROBE_MARKS ? loop.kind : 0;
-    if (camera != NULL) {
-        sonde__watch_place(camera, loop.caller, place, sizeof place);
+    if (sampler != NULL) {
+        sonde__watch_place(sampler, loop.caller, place, sizeof place);
     }
     if (k == SONDE__PROBE_MARKS) {
         snprintf(text, capacity, "%s, first at %s", kind[k], place);
@@ -221,7 +221,7 @@ static void describe_loop(struct sonde__watch_camera *camera, const struct sonde
     }
 }
 
-/* A report that is written nowhere need not be remembered. Whoever adds to it sets the camera's
+/* A report that is written nowhere need not be remembered. Whoever adds to it sets the sampler's
  * target first. */
 static void renew_report(struct sonde__watch_output *output)
 {
@@ -240,7 +240,7 @@ static uint32_t sampler_of(const struct sonde__watch_stall *stall)
     uint32_t sampler = SONDE__REPORT_SAMPLER_NONE;
     bool refused = false, sampled = false;
     for (uint32_t i = 0; i < stall->count; i++) {
-        const struct sonde__watch_shot *shot = &stall->samples[i].shot;
+        const struct sonde__thread_sample *shot = &stall->samples[i].shot;
         sampler = shot->sampler > sampler ? shot->sampler : sampler;
         refused = refused || (shot->by == SONDE__CAPTURED_NOT && shot->state == 'R');
         sampled = sampled || shot->count > 0;
@@ -249,12 +249,12 @@ static uint32_t sampler_of(const struct sonde__watch_stall *stall)
 }
 
 static struct sonde__report_thread *make_threads(struct sonde__watch_output *output,
-                                                 struct sonde__watch_camera *camera,
+                                                 struct sonde__watch_sampler *sampler,
                                                  const struct sonde__watch_stall *stall)
 {
     struct sonde__report_thread *threads = calloc(stall->thread_count + 1u, sizeof *threads);
     for (uint32_t i = 0; threads != NULL && i < stall->thread_count; i++) {
-        sonde__watch_develop_thread(camera, &stall->threads[i], output->report, &threads[i]);
+        sonde__watch_resolve_thread(sampler, &stall->threads[i], output->report, &threads[i]);
     }
     if (stall->thread_total > stall->thread_count) {
         sonde__watch_say(output, "%u of %u other threads were left out of a stall",
@@ -265,7 +265,7 @@ static struct sonde__report_thread *make_threads(struct sonde__watch_output *out
 }
 
 void sonde__watch_output_stall(struct sonde__watch_output *output,
-                               struct sonde__watch_camera *camera,
+                               struct sonde__watch_sampler *sampler,
                                const struct sonde__watch_ended *ended)
 {
     const struct sonde__watch_stall *stall = ended->stall;
@@ -274,11 +274,11 @@ void sonde__watch_output_stall(struct sonde__watch_output *output,
     struct sonde__report_sample *samples = NULL;
     struct sonde__report_thread *threads = NULL;
     char loop[256];
-    if (camera != NULL && sonde__watch_camera_target(camera, output->report) == SONDE_OK) {
-        samples = make_samples(output, camera, stall);
-        threads = make_threads(output, camera, stall);
+    if (sampler != NULL && sonde__watch_sampler_target(sampler, output->report) == SONDE_OK) {
+        samples = make_samples(output, sampler, stall);
+        threads = make_threads(output, sampler, stall);
     }
-    describe_loop(camera, ended->slot, loop, sizeof loop);
+    describe_loop(sampler, ended->slot, loop, sizeof loop);
     const struct sonde__report_stall record = {
         .begin_ns = ended->begin_ns,
         .duration_ns = ended->duration_ns,
@@ -320,7 +320,7 @@ void sonde__watch_output_stall(struct sonde__watch_output *output,
 }
 
 void sonde__watch_output_stacks(struct sonde__watch_output *output,
-                                struct sonde__watch_camera *camera, const char *why)
+                                struct sonde__watch_sampler *sampler, const char *why)
 {
     const struct sonde__report_view view = {.color = output->options->color};
     const struct sonde__report_sink to_stderr = {write_stderr, output};
@@ -334,20 +334,21 @@ void sonde__watch_output_stacks(struct sonde__watch_output *output,
     fill_header(output, output->header.pid, SONDE__REPORT_STACKS);
     sonde__report_set_header(report, &output->header);
     sonde__report_add_note(report, why);
-    sonde__watch_stall_add_threads(&all, camera, 0);
-    if (sonde__watch_camera_target(camera, report) == SONDE_OK) {
+    sonde__watch_stall_add_threads(&all, sampler, 0);
+    if (sonde__watch_sampler_target(sampler, report) == SONDE_OK) {
         for (uint32_t i = 0; i < all.thread_count; i++) {
             struct sonde__report_thread thread;
-            sonde__watch_develop_thread(camera, &all.threads[i], report, &thread);
+            sonde__watch_resolve_thread(sampler, &all.threads[i], report, &thread);
             sonde__report_add_thread(report, &thread);
         }
         sonde__report_text_view(report, &view, to_stderr);
     }
     /* the drain must not outlive this report */
-    if (sonde__watch_camera_target(camera, output->report) == SONDE_OK && output->writer != NULL) {
+    if (sonde__watch_sampler_target(sampler, output->report) == SONDE_OK &&
+        output->writer != NULL) {
         for (uint32_t i = 0; i < all.thread_count; i++) {
             struct sonde__report_thread thread;
-            sonde__watch_develop_thread(camera, &all.threads[i], output->report, &thread);
+            sonde__watch_resolve_thread(sampler, &all.threads[i], output->report, &thread);
             sonde__report_add_thread(output->report, &thread);
         }
         flush_report(output);
@@ -361,14 +362,14 @@ static void say_line(void *ctx, const char *line)
     sonde__watch_say(ctx, "%s", line);
 }
 
-void sonde__watch_output_guest(struct sonde__watch_output *output, const void *memory)
+void sonde__watch_output_plugin(struct sonde__watch_output *output, const void *memory)
 {
-    const struct sonde__watch_guest *guest = output->options->guest;
+    const struct sonde__watch_plugin *plugin = output->options->plugin;
     const struct sonde__report_view view = {
-        .color = output->options->color, .app_only = guest->app_only, .top = guest->top};
+        .color = output->options->color, .app_only = plugin->app_only, .top = plugin->top};
     const struct sonde__report_sink to_stderr = {write_stderr, output};
     uint32_t first = sonde__report_heap_blocks_count(output->report);
-    guest->end(guest->ctx, memory, output->report, say_line, output);
+    plugin->end(plugin->ctx, memory, output->report, say_line, output);
     sonde__report_text_calls(output->report, &view, to_stderr);
     sonde__report_text_heap_blocks(output->report, first, &view, to_stderr);
     flush_report(output);
@@ -377,9 +378,9 @@ void sonde__watch_output_guest(struct sonde__watch_output *output, const void *m
 /* Recorded calls so far, as text only: in the report each stands once, when the program ends. */
 static void show_calls(struct sonde__watch_output *output, const void *memory)
 {
-    const struct sonde__watch_guest *guest = output->options->guest;
+    const struct sonde__watch_plugin *plugin = output->options->plugin;
     const struct sonde__report_view view = {
-        .color = output->options->color, .app_only = guest->app_only, .top = guest->top};
+        .color = output->options->color, .app_only = plugin->app_only, .top = plugin->top};
     const struct sonde__report_sink to_stderr = {write_stderr, output};
     struct sonde__report *report;
     if (sonde__report_create(&report) != SONDE_OK) {
@@ -387,22 +388,22 @@ static void show_calls(struct sonde__watch_output *output, const void *memory)
     }
     sonde__report_set_header(report, &output->header);
     sonde__watch_say(output, "so far:");
-    guest->look(guest->ctx, memory, true, report, say_line, output);
+    plugin->look(plugin->ctx, memory, true, report, say_line, output);
     sonde__report_text_calls(report, &view, to_stderr);
     sonde__report_destroy(report);
 }
 
 void sonde__watch_output_look(struct sonde__watch_output *output, const void *memory, bool all)
 {
-    const struct sonde__watch_guest *guest = output->options->guest;
+    const struct sonde__watch_plugin *plugin = output->options->plugin;
     const struct sonde__report_view view = {.color = output->options->color};
     const struct sonde__report_sink to_stderr = {write_stderr, output};
     uint32_t first = sonde__report_heap_blocks_count(output->report);
-    if (guest->kind == SONDE__REPORT_CALLS) {
+    if (plugin->kind == SONDE__REPORT_CALLS) {
         show_calls(output, memory);
         return;
     }
-    guest->look(guest->ctx, memory, all, output->report, say_line, output);
+    plugin->look(plugin->ctx, memory, all, output->report, say_line, output);
     sonde__report_text_heap_blocks(output->report, first, &view, to_stderr);
     flush_report(output);
 }
@@ -412,7 +413,7 @@ void sonde__watch_output_finish(struct sonde__watch_output *output, uint64_t tur
 {
     const struct sonde__report_end end = {
         .stall_count = output->stalls, .turn_count = turns, .watched_ns = watched_ns};
-    if (output->options->verbose && output->options->guest == NULL) {
+    if (output->options->verbose && output->options->plugin == NULL) {
         sonde__watch_say(output, "%llu stalls in %llu turns", (unsigned long long)output->stalls,
                          (unsigned long long)turns);
     }

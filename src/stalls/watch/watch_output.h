@@ -17,8 +17,8 @@ sonde__watch_output_create(const struct sonde__watch_options *options, int32_t p
 void sonde__watch_output_finish(struct sonde__watch_output *output, uint64_t turns,
                                 uint64_t watched_ns);
 
-/* The program has ended: what the guest has to say, and what it recorded. */
-void sonde__watch_output_guest(struct sonde__watch_output *output, const void *memory);
+/* The program has ended: what the plugin has to say, and what it recorded. */
+void sonde__watch_output_plugin(struct sonde__watch_output *output, const void *memory);
 /* The same in the middle; `all`: also what is as it was. */
 void sonde__watch_output_look(struct sonde__watch_output *output, const void *memory, bool all);
 
@@ -36,10 +36,10 @@ struct sonde__watch_ended {
     uint64_t turns; /* of its loop before this one */
 };
 void sonde__watch_output_stall(struct sonde__watch_output *output,
-                               struct sonde__watch_camera *camera,
+                               struct sonde__watch_sampler *sampler,
                                const struct sonde__watch_ended *ended);
 /* All threads now. */
 void sonde__watch_output_stacks(struct sonde__watch_output *output,
-                                struct sonde__watch_camera *camera, const char *why);
+                                struct sonde__watch_sampler *sampler, const char *why);
 
 #endif

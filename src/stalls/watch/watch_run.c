@@ -115,9 +115,9 @@ static enum sonde_status begin_watch(struct sonde__watch_session *session, int32
                                      struct sonde_error *ret_error)
 {
     const struct sonde__watch_options *options = &session->options;
-    const struct sonde__watch_guest *guest = options->guest;
-    size_t guest_at = SONDE__PROBE_FOLLOW_OFFSET + round_up(sizeof(struct sonde__probe_follow));
-    size_t size = guest_at + (guest != NULL ? guest->size : 0);
+    const struct sonde__watch_plugin *plugin = options->plugin;
+    size_t plugin_at = SONDE__PROBE_FOLLOW_OFFSET + round_up(sizeof(struct sonde__probe_follow));
+    size_t size = plugin_at + (plugin != NULL ? plugin->size : 0);
     int32_t supervisor;
     void *memory;
     enum sonde_status status = sonde__host_shared_create(size, ret_page_fd, &memory, ret_error);
@@ -130,11 +130,11 @@ static enum sonde_status begin_watch(struct sonde__watch_session *session, int32
     session->follow =
         (struct sonde__probe_follow *)(void *)((char *)memory + SONDE__PROBE_FOLLOW_OFFSET);
     atomic_store(&session->page->sample.wanted, wants_signal(options));
-    atomic_store(&session->page->unfinished, guest != NULL || sonde__watch_awaits_report(options));
-    if (guest != NULL) {
-        session->guest_memory = (char *)memory + guest_at;
-        guest->begin(guest->ctx, session->guest_memory);
-        session->page->guest = guest_at;
+    atomic_store(&session->page->unfinished, plugin != NULL || sonde__watch_awaits_report(options));
+    if (plugin != NULL) {
+        session->guest_memory = (char *)memory + plugin_at;
+        plugin->begin(plugin->ctx, session->guest_memory);
+        session->page->plugin = plugin_at;
     }
     status = sonde__host_start_supervisor(sonde__watch_supervise, session, options->report_fd,
                                           &supervisor, ret_error);

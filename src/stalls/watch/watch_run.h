@@ -15,7 +15,7 @@ enum sonde__watch_timeout_action {
 };
 
 /* How running threads are sampled. */
-enum sonde__watch_sampler {
+enum sonde__watch_sampler_kind {
     SONDE__WATCH_SAMPLER_AUTO, /* the first of those below that works */
     SONDE__WATCH_SAMPLER_PERF,
     SONDE__WATCH_SAMPLER_PTRACE,
@@ -39,7 +39,7 @@ struct sonde__symfile_options; /* symfile_cache.h */
 
 /* Something else that shares memory with the program: another library than the probe of stalls,
  * which finds it by the page. Then the text is what it recorded, and no stall is seen. */
-struct sonde__watch_guest {
+struct sonde__watch_plugin {
     uint64_t size; /* bytes, zeroed */
     uint32_t kind; /* of the report: enum sonde__report_kind */
     bool app_only; /* of the text: report_view.h */
@@ -64,13 +64,13 @@ struct sonde__watch_options {
     uint64_t threshold_ns;
     uint64_t timeout_ns; /* 0: none */
     enum sonde__watch_timeout_action timeout_action;
-    enum sonde__watch_sampler sampler;
-    const struct sonde__symfile_options *symbols; /* as of sonde__watch_camera_open() */
+    enum sonde__watch_sampler_kind sampler;
+    const struct sonde__symfile_options *symbols; /* as of sonde__watch_sampler_open() */
     int32_t report_fd;                            /* where the report goes, -1: nowhere */
     const char *report_name;                      /* what messages call it */
     bool verbose;
-    bool color;                             /* of the text on stderr */
-    const struct sonde__watch_guest *guest; /* null: none */
+    bool color;                               /* of the text on stderr */
+    const struct sonde__watch_plugin *plugin; /* null: none */
     /* Instead of any text on stderr; null: text. */
     sonde__watch_on_stall *on_stall;
     void *ctx;

@@ -13,10 +13,10 @@ void sonde__watch_stall_init(struct sonde__watch_stall *stall)
 void sonde__watch_stall_done(struct sonde__watch_stall *stall)
 {
     for (uint32_t i = 0; i < stall->count; i++) {
-        sonde__watch_shot_done(&stall->samples[i].shot);
+        sonde__thread_sample_done(&stall->samples[i].shot);
     }
     for (uint32_t i = 0; i < stall->thread_count; i++) {
-        sonde__watch_shot_done(&stall->threads[i]);
+        sonde__thread_sample_done(&stall->threads[i]);
     }
     free(stall->samples);
     free(stall->threads);
@@ -49,18 +49,19 @@ void sonde__watch_stall_extend(struct sonde__watch_stall *stall, uint64_t counte
     }
 }
 
-void sonde__watch_stall_add(struct sonde__watch_stall *stall, struct sonde__watch_shot *shot,
+void sonde__watch_stall_add(struct sonde__watch_stall *stall, struct sonde__thread_sample *shot,
                             uint64_t counted_ns)
 {
     sonde__watch_stall_extend(stall, counted_ns);
     stall->early += shot->early;
-    if (stall->count > 0 && sonde__watch_shot_same(&stall->samples[stall->count - 1].shot, shot)) {
-        sonde__watch_shot_done(shot);
+    if (stall->count > 0 &&
+        sonde__thread_sample_same(&stall->samples[stall->count - 1].shot, shot)) {
+        sonde__thread_sample_done(shot);
         return;
     }
     if (!make_room(stall)) {
         stall->lost++;
-        sonde__watch_shot_done(shot);
+        sonde__thread_sample_done(shot);
         return;
     }
     stall->samples[stall->count++] =
@@ -68,11 +69,11 @@ void sonde__watch_stall_add(struct sonde__watch_stall *stall, struct sonde__watc
 }
 
 void sonde__watch_stall_add_threads(struct sonde__watch_stall *stall,
-                                    struct sonde__watch_camera *camera, int32_t tid)
+                                    struct sonde__watch_sampler *sampler, int32_t tid)
 {
     stall->threads = calloc(SONDE__WATCH_THREADS_MAX, sizeof *stall->threads);
     if (stall->threads != NULL) {
         stall->thread_count = sonde__watch_shoot_all(
-            camera, tid, stall->threads, SONDE__WATCH_THREADS_MAX, &stall->thread_total);
+            sampler, tid, stall->threads, SONDE__WATCH_THREADS_MAX, &stall->thread_total);
     }
 }

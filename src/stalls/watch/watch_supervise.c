@@ -27,13 +27,13 @@
 #define ABANDON_NS    (30000 * MS)
 #define ABANDON_WAITS 32u
 
-static bool open_camera(struct sonde__watch_session *s, uint64_t now_ns)
+static bool open_sampler(struct sonde__watch_session *s, uint64_t now_ns)
 {
     struct sonde_error error = {0};
-    if (s->camera != NULL) {
+    if (s->sampler != NULL) {
         return true;
     }
-    if (now_ns < s->camera_retry_ns) {
+    if (now_ns < s->sampler_retry_ns) {
         return false;
     }
     static const uint32_t ways[] = {
@@ -48,14 +48,14 @@ static bool open_camera(struct sonde__watch_session *s, uint64_t now_ns)
         .ways = ways[s->options.sampler],
         .sample = &s->page->sample,
     };
-    if (sonde__watch_camera_open(s->pid, &options, s->options.symbols, &s->camera, &error) ==
+    if (sonde__watch_sampler_open(s->pid, &options, s->options.symbols, &s->sampler, &error) ==
         SONDE_OK) {
         return true;
     }
-    s->camera = NULL;
-    s->camera_retry_ns = now_ns + CAMERA_RETRY_NS;
-    if (!s->camera_said) {
-        s->camera_said = true;
+    s->sampler = NULL;
+    s->sampler_retry_ns = now_ns + CAMERA_RETRY_NS;
+    if (!s->sampler_said) {
+        s->sampler_said = true;
         sonde__watch_say(s->output, "stacks cannot be read: %s", error.what);
     }
     return false;
@@ -74,8 +74,8 @@ static void begin_sampling(struct sonde__watch_session *s, uint32_t i, uint64_t 
     s->loop_changes[i] = slot->loop_changes;
     atomic_store(&slot->ended_ns, 0);
     atomic_store(&slot->stamp, 1);
-    if (open_camera(s, now_ns)) {
-        sonde__watch_camera_refresh(s->camera);
+    if (open_sampler(s, now_ns)) {
+        sonde__watch_sampler_refresh(s->sampler);
     }
 }
 
@@ -89,12 +89,12 @@ static bool still_busy(const struct sonde__watch_session *s, uint32_t i)
 
 static void take_sample(struct sonde__watch_session *s, uint32_t i)
 {
-    struct sonde__watch_shot shot;
-    if (s->camera == NULL || !sonde__watch_shoot(s->camera, (int32_t)s->tids[i], &shot)) {
+    struct sonde__thread_sample shot;
+    if (s->sampler == NULL || !sonde__watch_shoot(s->sampler, (int32_t)s->tids[i], &shot)) {
         return;
     }
     if (!still_busy(s, i)) {
-        sonde__watch_shot_done(&shot);
+        sonde__thread_sample_done(&shot);
         return;
     }
     sonde__watch_stall_add(&s->stalls[i], &shot, s->decisions[i].counted_ns);
@@ -108,8 +108,8 @@ static void begin_stall(struct sonde__watch_session *s, uint32_t i)
                          (unsigned)s->tids[i],
                          (unsigned long long)(s->decisions[i].counted_ns / MS));
     }
-    if (s->camera != NULL) {
-        sonde__watch_stall_add_threads(&s->stalls[i], s->camera, (int32_t)s->tids[i]);
+    if (s->sampler != NULL) {
+        sonde__watch_stall_add_threads(&s->stalls[i], s->sampler, (int32_t)s->tids[i]);
     }
 }
 
@@ -120,7 +120,7 @@ static void say_unread(struct sonde__watch_session *s, const struct sonde__watch
     const char *note = NULL;
     bool seen = false;
     for (uint32_t n = 0; n < stall->count; n++) {
-        const struct sonde__watch_shot *shot = &stall->samples[n].shot;
+        const struct sonde__thread_sample *shot = &stall->samples[n].shot;
         seen = seen || shot->count > 0;
         note = shot->count == 0 && shot->note[0] != '\0' ? shot->note : note;
     }
@@ -163,7 +163,7 @@ static void report_stall(struct sonde__watch_session *s, uint32_t i, uint64_t du
         .duration_ns = duration_ns,
         .turns = s->turns[i] > 0 ? s->turns[i] - 1 : 0,
     };
-    sonde__watch_output_stall(s->output, s->camera, &ended);
+    sonde__watch_output_stall(s->output, s->sampler, &ended);
     sonde__watch_stall_done(stall);
     atomic_store(&s->page->unfinished, s->options.report_fd >= 0);
 }
@@ -232,7 +232,8 @@ static bool loop_is_over(const struct sonde__watch_session *s, uint32_t i,
 }
 
 /* One thread. Returns the time until it is due again; *ret_busy: it is away from its loop. */
-static uint64_t look_at(struct sonde__watch_session *s, uint32_t i, uint64_t now_ns, bool *ret_busy)
+static uint64_t inspect_thread(struct sonde__watch_session *s, uint32_t i, uint64_t now_ns,
+                               bool *ret_busy)
 {
     struct sonde__probe_slot *slot = &s->page->slots[i];
     struct sonde__watch_decision *d = &s->decisions[i];
@@ -302,9 +303,9 @@ static void watch_timeout(struct sonde__watch_session *s, uint64_t now_ns)
     sonde__watch_say(s->output, "the program still runs after %llu ms%s",
                      (unsigned long long)(s->options.timeout_ns / MS),
                      what[s->options.timeout_action]);
-    if (open_camera(s, now_ns)) {
-        sonde__watch_camera_refresh(s->camera);
-        sonde__watch_output_stacks(s->output, s->camera, "timeout");
+    if (open_sampler(s, now_ns)) {
+        sonde__watch_sampler_refresh(s->sampler);
+        sonde__watch_output_stacks(s->output, s->sampler, "timeout");
     }
     if (s->options.timeout_action != SONDE__WATCH_TIMEOUT_STACKS) {
         sonde__host_waiter_abort(s->waiter, s->options.timeout_action == SONDE__WATCH_TIMEOUT_CORE);
@@ -313,24 +314,24 @@ static void watch_timeout(struct sonde__watch_session *s, uint64_t now_ns)
     }
 }
 
-/* --- the clock of a guest --- */
+/* --- the clock of a plugin --- */
 
-static const struct sonde__watch_guest *guest_to_look_at(const struct sonde__watch_session *s)
+static const struct sonde__watch_plugin *plugin_to_read(const struct sonde__watch_session *s)
 {
-    const struct sonde__watch_guest *guest = s->options.guest;
-    return guest != NULL && guest->look != NULL && s->guest_memory != NULL && s->output != NULL
-               ? guest
+    const struct sonde__watch_plugin *plugin = s->options.plugin;
+    return plugin != NULL && plugin->look != NULL && s->guest_memory != NULL && s->output != NULL
+               ? plugin
                : NULL;
 }
 
-static void watch_guest(struct sonde__watch_session *s, uint64_t now_ns)
+static void watch_plugin(struct sonde__watch_session *s, uint64_t now_ns)
 {
-    const struct sonde__watch_guest *guest = guest_to_look_at(s);
-    if (guest == NULL || guest->period_ns == 0) {
+    const struct sonde__watch_plugin *plugin = plugin_to_read(s);
+    if (plugin == NULL || plugin->period_ns == 0) {
         return;
     }
     s->looked_ns = s->looked_ns == 0 ? s->begin_ns : s->looked_ns;
-    if (now_ns - s->looked_ns >= guest->period_ns) {
+    if (now_ns - s->looked_ns >= plugin->period_ns) {
         s->looked_ns = now_ns;
         sonde__watch_output_look(s->output, s->guest_memory, false);
     }
@@ -338,11 +339,11 @@ static void watch_guest(struct sonde__watch_session *s, uint64_t now_ns)
 
 static uint64_t until_look(const struct sonde__watch_session *s, uint64_t now_ns)
 {
-    const struct sonde__watch_guest *guest = guest_to_look_at(s);
-    if (guest == NULL || guest->period_ns == 0) {
+    const struct sonde__watch_plugin *plugin = plugin_to_read(s);
+    if (plugin == NULL || plugin->period_ns == 0) {
         return UINT64_MAX;
     }
-    uint64_t at = s->looked_ns + guest->period_ns;
+    uint64_t at = s->looked_ns + plugin->period_ns;
     return at > now_ns ? at - now_ns : 0;
 }
 
@@ -405,7 +406,7 @@ static bool has_replaced_itself(struct sonde__watch_session *s)
     return true;
 }
 
-static uint64_t look_at_all(struct sonde__watch_session *s, uint64_t now_ns)
+static uint64_t inspect_all(struct sonde__watch_session *s, uint64_t now_ns)
 {
     uint64_t wait = UINT64_MAX;
     bool busy = false;
@@ -413,7 +414,7 @@ static uint64_t look_at_all(struct sonde__watch_session *s, uint64_t now_ns)
     s->own_ns = cpu_ns - s->cpu_ns;
     s->cpu_ns = cpu_ns;
     for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
-        uint64_t next = look_at(s, i, now_ns, &busy);
+        uint64_t next = inspect_thread(s, i, now_ns, &busy);
         wait = next < wait ? next : wait;
     }
     if (busy) {
@@ -427,7 +428,7 @@ static uint64_t look_at_all(struct sonde__watch_session *s, uint64_t now_ns)
 /* A sample by a signal is not free of side effects, so how many there were is said. */
 static void say_signals(struct sonde__watch_session *s)
 {
-    const struct sonde__target_signals n = sonde__watch_camera_signals(s->camera);
+    const struct sonde__target_signals n = sonde__watch_sampler_signals(s->sampler);
     if (n.sent + n.refused > 0) {
         sonde__watch_say(s->output,
                          "running threads were asked by %llu signals (SIGURG): %llu not answered "
@@ -469,11 +470,11 @@ static void finish(struct sonde__watch_session *s)
     if (s->follow != NULL && sonde__watch_describe_missed(s->follow, missed, sizeof missed)) {
         sonde__watch_say(s->output, "%s", missed);
     }
-    if (s->camera != NULL) {
+    if (s->sampler != NULL) {
         say_signals(s);
     }
     if (s->guest_memory != NULL) {
-        sonde__watch_output_guest(s->output, s->guest_memory);
+        sonde__watch_output_plugin(s->output, s->guest_memory);
     }
     sonde__watch_output_finish(s->output, turns, now_ns - s->begin_ns);
     s->output = NULL;
@@ -528,11 +529,11 @@ static void handle(struct sonde__watch_session *s, uint32_t events, uint64_t now
     if ((events & SONDE__HOST_WOKEN) != 0) {
         s->idle_since_ns = 0;
     }
-    if ((events & SONDE__HOST_ASKED) != 0 && s->output != NULL && open_camera(s, now_ns)) {
-        sonde__watch_camera_refresh(s->camera);
-        sonde__watch_output_stacks(s->output, s->camera, "asked for");
+    if ((events & SONDE__HOST_ASKED) != 0 && s->output != NULL && open_sampler(s, now_ns)) {
+        sonde__watch_sampler_refresh(s->sampler);
+        sonde__watch_output_stacks(s->output, s->sampler, "asked for");
     }
-    if ((events & SONDE__HOST_ASKED) != 0 && guest_to_look_at(s) != NULL) {
+    if ((events & SONDE__HOST_ASKED) != 0 && plugin_to_read(s) != NULL) {
         sonde__watch_output_look(s->output, s->guest_memory, true);
     }
 }
@@ -548,7 +549,7 @@ static void watch(struct sonde__watch_session *s)
             break;
         }
         watch_timeout(s, now_ns);
-        watch_guest(s, now_ns);
+        watch_plugin(s, now_ns);
         (void)is_confined(s, s->pid);
         if (runs && has_replaced_itself(s)) {
             runs = false;
@@ -558,9 +559,9 @@ static void watch(struct sonde__watch_session *s)
             }
         }
         if (runs) {
-            wait_ns = look_at_all(s, now_ns);
-            if (s->camera == NULL && any_loop_known(s)) {
-                (void)open_camera(s, now_ns);
+            wait_ns = inspect_all(s, now_ns);
+            if (s->sampler == NULL && any_loop_known(s)) {
+                (void)open_sampler(s, now_ns);
             }
         }
         events = wait_for_more(s, now_ns, wait_ns, runs);
@@ -576,8 +577,8 @@ void sonde__watch_session_run(struct sonde__watch_session *s)
     }
     watch(s);
     finish(s);
-    sonde__watch_camera_close(s->camera);
-    s->camera = NULL;
+    sonde__watch_sampler_close(s->sampler);
+    s->sampler = NULL;
 }
 
 static uint32_t wait_outside(struct sonde__watch_session *s, uint64_t timeout_ns, bool sleeping)
@@ -592,8 +593,8 @@ static uint32_t wait_for_nothing(struct sonde__watch_session *s, uint64_t timeou
     return SONDE__HOST_ENDED;
 }
 
-/* Of a guest, all that counts is in the memory that is shared. Of the report nothing but its header
- * was written, or what the guest said in the middle, whose last record may be cut. */
+/* Of a plugin, all that counts is in the memory that is shared. Of the report nothing but its
+ * header was written, or what the plugin said in the middle, whose last record may be cut. */
 static int stand_by(struct sonde__watch_session *s)
 {
     bool has_ended = false;
@@ -633,9 +634,9 @@ void sonde__watch_supervise(void *ctx, int32_t pid)
                          signal);
     }
     say_doubt(s);
-    const char *what = s->guest_memory == NULL                               ? "stalls"
-                       : s->options.guest->kind == SONDE__REPORT_HEAP_BLOCKS ? "blocks"
-                                                                             : "calls";
+    const char *what = s->guest_memory == NULL                                ? "stalls"
+                       : s->options.plugin->kind == SONDE__REPORT_HEAP_BLOCKS ? "blocks"
+                                                                              : "calls";
     if (s->carry != SONDE__WATCH_CARRIES) {
         sonde__watch_say(s->output, "%s are not seen in this program: %s", what,
                          sonde__watch_carry_text(s->carry));

@@ -15,7 +15,7 @@ struct sonde__watch_session {
     struct sonde__watch_options options;
     struct sonde__probe_page *page;
     struct sonde__probe_follow *follow;
-    void *guest_memory; /* options.guest; null: none */
+    void *guest_memory; /* options.plugin; null: none */
     enum sonde__watch_carry carry;
     /* in the supervisor */
     int32_t pid;
@@ -24,17 +24,17 @@ struct sonde__watch_session {
     struct sonde__host_waiter *waiter; /* the supervisor's */
     bool doubt_said;                   /* of the waiter */
     void *ctx;                         /* for another `wait` */
-    struct sonde__watch_camera *camera;
+    struct sonde__watch_sampler *sampler;
     struct sonde__watch_output *output;
     uint64_t begin_ns;
-    uint64_t idle_since_ns;   /* all threads have been idle since then; 0: some are not */
-    uint64_t camera_retry_ns; /* the program could not be read: not before then again */
-    bool camera_said;
+    uint64_t idle_since_ns;    /* all threads have been idle since then; 0: some are not */
+    uint64_t sampler_retry_ns; /* the program could not be read: not before then again */
+    bool sampler_said;
     uint64_t program_mark; /* sonde__host_program_mark() when the probe had started */
     bool ended, timed_out;
     char unread[160]; /* why a running thread could not be sampled, as last said */
     uint64_t kill_at_ns;
-    uint64_t looked_ns; /* when the guest was looked at */
+    uint64_t looked_ns; /* when the plugin was looked at */
     uint64_t cpu_ns;    /* spent by the supervisor until the last round */
     uint64_t own_ns;    /* in that round and the pause after it */
     struct sonde__watch_decision decisions[SONDE__PROBE_SLOTS];
@@ -45,8 +45,8 @@ struct sonde__watch_session {
     uint64_t loop_changes[SONDE__PROBE_SLOTS]; /* likewise */
 };
 
-/* Watch until `wait` says that it is over, write the end of the report, and free camera and output.
- * The caller has set options, page, carry, pid, wait and output. */
+/* Watch until `wait` says that it is over, write the end of the report, and free sampler and
+ * output. The caller has set options, page, carry, pid, wait and output. */
 void sonde__watch_session_run(struct sonde__watch_session *session);
 
 /* Body of the supervisor process; ctx is the session. Never returns. */

@@ -300,7 +300,7 @@ TEST(a_library_that_is_unloaded_while_its_frames_are_read)
             CHECK(status == SONDE_OK || status == SONDE_BUSY);
             whole += status == SONDE_OK && t.stack.end == SONDE_END_ROOT;
         } else {
-            CHECK_OK(sonde_threads_picture(&options, &t.stack, take_none, &whole, NULL));
+            CHECK_OK(sonde_threads_snapshot(&options, &t.stack, take_none, &whole, NULL));
         }
     }
     __atomic_store_n(&loader_stop, 1, __ATOMIC_RELEASE);

@@ -108,7 +108,7 @@ typedef void damage(char *elf, size_t size);
 
 /* A copy of the waiter, started whole; then its file is replaced (a new inode, as a package manager
  * does) or, if `before`, damaged before the start where the kernel does not look. */
-static void look_at_damaged(const char *name, damage *spoil, bool before)
+static void inspect_damaged(const char *name, damage *spoil, bool before)
 {
     char path[256];
     char other[300];
@@ -184,16 +184,16 @@ static void nothing(char *elf, size_t size)
 
 TEST(a_program_whose_section_table_is_damaged)
 {
-    look_at_damaged("no-sections", no_sections, true);
-    look_at_damaged("many-sections", many_sections, true);
-    look_at_damaged("wild-sections", wild_sections, true);
+    inspect_damaged("no-sections", no_sections, true);
+    inspect_damaged("many-sections", many_sections, true);
+    inspect_damaged("wild-sections", wild_sections, true);
 }
 
 TEST(a_program_whose_file_was_replaced)
 {
-    look_at_damaged("replaced-by-wild", wild_everything, false);
-    look_at_damaged("replaced-by-text", no_elf, false);
-    look_at_damaged("replaced-by-same", nothing, false);
+    inspect_damaged("replaced-by-wild", wild_everything, false);
+    inspect_damaged("replaced-by-text", no_elf, false);
+    inspect_damaged("replaced-by-same", nothing, false);
 }
 
 /* --- --thread --- */

@@ -48,7 +48,7 @@ func main() {
 	for round := 0; round < 100 || (round < 10000 && few()); round++ {
 		C.take(&taken)
 		if taken.status != 0 {
-			fmt.Println("picture:", taken.status)
+			fmt.Println("snapshot:", taken.status)
 			os.Exit(1)
 		}
 		consistent += int(taken.consistent)

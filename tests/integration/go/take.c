@@ -23,15 +23,15 @@ void take(struct taken *ret_taken)
     uint64_t pcs[64];
     uint8_t how[64];
     struct sonde_stack stack;
-    struct sonde_picture picture;
+    struct sonde_snapshot snapshot;
     struct sonde_capture_options options = {.struct_bytes = sizeof options,
                                             .flags = SONDE_CAPTURE_BARE,
                                             .timeout_ns = 10000000000u,
                                             .files_kept = 100};
     memset(ret_taken, 0, sizeof *ret_taken);
     sonde_stack_init(&stack, pcs, how, 64, 0);
-    ret_taken->status = sonde_threads_picture(&options, &stack, keep, ret_taken, &picture);
-    ret_taken->consistent = picture.consistent;
+    ret_taken->status = sonde_threads_snapshot(&options, &stack, keep, ret_taken, &snapshot);
+    ret_taken->consistent = snapshot.consistent;
 }
 
 struct action action_now(void)

@@ -24,7 +24,7 @@ static const char look[] =
     "exit 1; }; done\n";
 
 /* The functions of the thread that burns, all in one line. */
-static const char look_at_burning[] =
+static const char inspect_burning[] =
     "mkfifo said; ./program > said & P=$!\n"
     "read line < said; \"$S\" stacks --stop $P > stacks; kill $P\n"
     "got=$(awk '/^thread/ { on = 0 } / main.burn\\+/ { on = 1 } on && $1 ~ /^#/ { print $2 }' "
@@ -97,7 +97,7 @@ TEST_TIMEOUT(through_c_position_independent, 400)
 /* Each call from C leaves the goroutine's stack, and each call to C comes back to it. */
 TEST_TIMEOUT(from_c, 400)
 {
-    check_by(look_at_burning, "callback/", "CGO_CFLAGS='-O1 -g' go build", "");
+    check_by(inspect_burning, "callback/", "CGO_CFLAGS='-O1 -g' go build", "");
 }
 
 /* The library in the program. */

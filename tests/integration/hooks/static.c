@@ -12,11 +12,11 @@ int main(void)
     if (sonde__hook_start(names, 1, 0, &hooks, NULL) != SONDE_OK) {
         return 1;
     }
-    const struct sonde__hook_blind *blinds = sonde__hook_blinds(hooks, &count);
+    const struct sonde__hook_blind *blind_spots = sonde__hook_blind_spots(hooks, &count);
     for (size_t i = 0; i < count; i++) {
-        printf("[%s] %s: %s\n", blinds[i].module != NULL ? blinds[i].module : "none",
-               blinds[i].function != NULL ? blinds[i].function : "any",
-               sonde__hook_reason_text(blinds[i].reason));
+        printf("[%s] %s: %s\n", blind_spots[i].module != NULL ? blind_spots[i].module : "none",
+               blind_spots[i].function != NULL ? blind_spots[i].function : "any",
+               sonde__hook_reason_text(blind_spots[i].reason));
     }
     sonde__hook_stop(hooks);
     return 0;

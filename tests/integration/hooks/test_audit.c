@@ -81,9 +81,9 @@ TEST(calls_are_counted_by_name)
     CHECK_EQ(counted[0], THREADS * CALLS);
     CHECK_EQ(counted[1], 0);
     CHECK_EQ(stacks, 1);
-    CHECK_OK(sonde_audit_blinds(audit, find_blind, &is_there));
+    CHECK_OK(sonde_audit_blind_spots(audit, find_blind, &is_there));
     CHECK(is_there);
-    CHECK_OK(sonde_audit_blinds(audit, stop_at_once, &calls));
+    CHECK_OK(sonde_audit_blind_spots(audit, stop_at_once, &calls));
     CHECK_EQ(calls, 1);
     sonde_audit_stop(audit);
     (void)call_many(NULL);
@@ -200,7 +200,7 @@ TEST(wrong_use_is_said)
     CHECK_EQ(sonde_audit_start(depot, empty, 2, &audit, &error), SONDE_USAGE);
     CHECK_EQ(sonde_audit_start(depot, absent, 2, &audit, NULL), SONDE_USAGE);
     CHECK_EQ(sonde_audit_refresh(NULL), SONDE_USAGE);
-    CHECK_EQ(sonde_audit_blinds(NULL, stop_at_once, NULL), SONDE_USAGE);
+    CHECK_EQ(sonde_audit_blind_spots(NULL, stop_at_once, NULL), SONDE_USAGE);
     sonde_audit_stop(NULL);
     sonde_depot_destroy(depot);
 }

@@ -46,9 +46,9 @@ static void start(uint32_t flags)
 
 static bool is_blind(const char *module, const char *function, enum sonde__hook_reason reason)
 {
-    size_t blinds = 0;
-    const struct sonde__hook_blind *blind = sonde__hook_blinds(hooks, &blinds);
-    for (size_t i = 0; i < blinds; i++) {
+    size_t blind_spots = 0;
+    const struct sonde__hook_blind *blind = sonde__hook_blind_spots(hooks, &blind_spots);
+    for (size_t i = 0; i < blind_spots; i++) {
         if (blind[i].reason == reason &&
             (module == NULL ? blind[i].module == NULL
                             : blind[i].module != NULL && strstr(blind[i].module, module) != NULL) &&
@@ -117,7 +117,7 @@ TEST(objects_that_come_later)
 
 /* --- only what is new is swept --- */
 
-struct picture {
+struct snapshot {
     uint64_t values[65536];
     size_t count;
 };
@@ -125,7 +125,7 @@ struct picture {
 /* What each slot of each object holds. */
 static int copy_slots(struct dl_phdr_info *info, size_t size, void *ctx)
 {
-    struct picture *picture = ctx;
+    struct snapshot *snapshot = ctx;
     struct sonde__hook_object object;
     (void)size;
     sonde__hook_object_read(info, &object);
@@ -133,8 +133,8 @@ static int copy_slots(struct dl_phdr_info *info, size_t size, void *ctx)
         for (uint64_t k = 0; k < object.counts[i]; k++) {
             const ElfW(Rela) *rela = &object.tables[i][k];
             if (sonde__hook_is_slot(rela)) {
-                CHECK(picture->count < 65536);
-                picture->values[picture->count++] =
+                CHECK(snapshot->count < 65536);
+                snapshot->values[snapshot->count++] =
                     *(const uint64_t *)(uintptr_t)(object.base + rela->r_offset);
             }
         }
@@ -145,12 +145,12 @@ static int copy_slots(struct dl_phdr_info *info, size_t size, void *ctx)
 /* A sweep of everything finds nothing that those of what was new have missed. */
 static void check_as_whole(void)
 {
-    static struct picture grown, whole;
+    static struct snapshot grown, whole;
     size_t blind_count = 0, whole_count = 0;
-    const struct sonde__hook_blind *blinds = sonde__hook_blinds(hooks, &blind_count);
+    const struct sonde__hook_blind *blind_spots = sonde__hook_blind_spots(hooks, &blind_count);
     struct sonde__hook_blind said[256];
     CHECK(blind_count < 256);
-    memcpy(said, blinds, blind_count * sizeof said[0]);
+    memcpy(said, blind_spots, blind_count * sizeof said[0]);
     grown.count = whole.count = 0;
     (void)dl_iterate_phdr(copy_slots, &grown);
     hooks->subs--; /* as if all had been loaded since */
@@ -159,7 +159,7 @@ static void check_as_whole(void)
     (void)dl_iterate_phdr(copy_slots, &whole);
     CHECK_EQ(grown.count, whole.count);
     CHECK(memcmp(grown.values, whole.values, grown.count * sizeof grown.values[0]) == 0);
-    (void)sonde__hook_blinds(hooks, &whole_count);
+    (void)sonde__hook_blind_spots(hooks, &whole_count);
     CHECK_EQ(blind_count, whole_count);
     for (size_t i = 0; i < blind_count; i++) {
         CHECK(is_blind(said[i].module, said[i].function, said[i].reason));
@@ -350,7 +350,7 @@ TEST(any_order_gives_what_a_whole_sweep_gives)
 
 static void compare_all(uint32_t flags)
 {
-    static struct picture before, during, after;
+    static struct snapshot before, during, after;
     static const char maps[] = "/proc/self/maps";
     start(0); /* what is bound or allocated at the first time */
     sonde__hook_stop(hooks);
@@ -540,20 +540,20 @@ static void say_raw(const char *module, uint64_t vaddr, enum sonde__raw_result r
 
 static void check_raw(uint32_t flags, bool is_alone)
 {
-    static const struct sonde__hook_raw_wish no_stub;
-    struct sonde__hook_raw_wish wish = {
+    static const struct sonde__hook_raw_options no_stub;
+    struct sonde__hook_raw_options options = {
         .is_wanted = want_raw, .is_alone = be_alone, .say = say_raw};
     uint8_t before[2][32], during[2][32], after[2][32];
     const void *codes[] = {(const void *)(uintptr_t)raw_before, (const void *)(uintptr_t)raw_moved};
     long parent = getppid();
     memset(raw_said, 0, sizeof raw_said);
     is_raw_alone = is_alone;
-    wish.stub = sonde__probe_raw_stub_address();
+    options.stub = sonde__probe_raw_stub_address();
     sonde__probe_raw_set_recorder(count_raw);
     for (unsigned i = 0; i < 2; i++) {
         memcpy(before[i], codes[i], sizeof before[i]);
     }
-    sonde__hook_lead_raw(&wish);
+    sonde__hook_lead_raw(&options);
     start(flags);
     for (unsigned i = 0; i < 2; i++) {
         memcpy(during[i], codes[i], sizeof during[i]);

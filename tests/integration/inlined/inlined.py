@@ -8,7 +8,7 @@ Builds work.cc, and looks at it with `sonde stacks --json`:
   index   the same of a stripped copy with an index file
   report  the same of a report that was written to a file and shown
   debian  a thread waits in libc, whose debug file is Debian's: all frames, those of libc too
-  sample  it works; in 40 pictures of it, the calls at each address are those of llvm-symbolizer
+  sample  it works; in 40 snapshots of it, the calls at each address are those of llvm-symbolizer
 Exit 0: equal, 1: not, 77: no such compiler or judge."""
 import json
 import os

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A thread loads a library, stands in it, and unloads it, without end, and is captured in every way
- * meanwhile: by itself, in a handler, blocked, by signal, in pictures. Each stack that is whole
+ * meanwhile: by itself, in a handler, blocked, by signal, in snapshots. Each stack that is whole
  * must be the one stack that this thread can have. Part of the time all threads share one CPU: then
  * they come to a stop, and others go on, between any two instructions of a capture. */
 #include <dlfcn.h>
@@ -297,7 +297,7 @@ static int take(void *ctx, const struct sonde_thread *thread, const struct sonde
                 const struct sonde_captured *captured)
 {
     if (thread->tid == loader.tid && captured->status == SONDE_OK) {
-        count(ctx, stack, "in a picture");
+        count(ctx, stack, "in a snapshot");
     }
     return 0;
 }
@@ -315,7 +315,7 @@ static void capture_in_turn(struct sonde_stack *stack, unsigned turn, struct tal
         options.timeout_ns = 20000000000u;
         options.files_kept = 16;
         options.flags |= SIGNALS_ARRIVE ? 0 : SONDE_CAPTURE_PASSIVE_ONLY;
-        CHECK_OK(sonde_threads_picture(&options, stack, take, &tally[0], NULL));
+        CHECK_OK(sonde_threads_snapshot(&options, stack, take, &tally[0], NULL));
         return;
     }
     if (turn % 16 != 2 || !SIGNALS_ARRIVE) {
@@ -334,7 +334,7 @@ TEST_TIMEOUT(captures_while_libraries_come_and_go, 3600)
 {
     static uint64_t pcs[DEPTH];
     static uint8_t found[DEPTH];
-    static const char *const ways[] = {"in pictures", "by signal", "while it waits"};
+    static const char *const ways[] = {"in snapshots", "by signal", "while it waits"};
     struct sonde_capture_options options = {.struct_bytes = sizeof options};
     struct tally tally[3] = {{0}};
     struct sonde_stack stack;
@@ -368,7 +368,7 @@ TEST_TIMEOUT(captures_while_libraries_come_and_go, 3600)
     CHECK_OK(sonde_stack_prepare());
     CHECK_EQ(sonde__target_self_retired(), 0);
     options.flags = SONDE_CAPTURE_BARE | SONDE_CAPTURE_PASSIVE_ONLY; /* no files are kept */
-    CHECK_OK(sonde_threads_picture(&options, &stack, take, &tally[0], NULL));
+    CHECK_OK(sonde_threads_snapshot(&options, &stack, take, &tally[0], NULL));
 }
 
 #if defined(__x86_64__)

@@ -297,7 +297,7 @@ TEST_TIMEOUT(report_is_readable, 60)
     CHECK_CONTAINS(text, "watch_test_inlined"); /* with its place in the source */
     CHECK_CONTAINS(text, "test_watch.c:");
     CHECK_CONTAINS(text, "stall 2: ");
-    CHECK(strstr(text, "sonde-watch") == NULL); /* it is in no picture */
+    CHECK(strstr(text, "sonde-watch") == NULL); /* it is in no snapshot */
     CHECK_CONTAINS(told.text, "stall ");        /* numbered alike */
     free(text);
     free(told.text);

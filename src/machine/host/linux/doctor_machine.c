@@ -78,7 +78,7 @@ static long read_number(const char *path, long otherwise)
     return read_text(path, text, sizeof text)[0] != '\0' ? strtol(text, NULL, 10) : otherwise;
 }
 
-static void look_at_system(struct sonde__findings *findings)
+static void inspect_system(struct sonde__findings *findings)
 {
     struct sonde__finding *finding = sonde__host_finding_add(findings, "system");
     struct utsname name;
@@ -115,7 +115,7 @@ static void look_for_container(struct sonde__findings *findings)
     }
 }
 
-static void look_at_hidepid(struct sonde__findings *findings)
+static void inspect_hidepid(struct sonde__findings *findings)
 {
     struct sonde__finding *finding = sonde__host_finding_add(findings, "/proc");
     char text[8192];
@@ -216,7 +216,7 @@ static void judge_blocked(struct sonde__finding *finding, const struct sleeper *
     }
 }
 
-static void look_at_blocked_thread(struct sonde__findings *findings)
+static void inspect_blocked_thread(struct sonde__findings *findings)
 {
     struct sonde__finding *finding = sonde__host_finding_add(findings, "blocked threads");
     char buffer[SLEEPER_BYTES];
@@ -319,7 +319,7 @@ static void try_ptrace(struct sonde__findings *findings, pid_t child)
     sonde__host_finding_set(finding, SONDE__FINDING_OK, "an own child could be seized");
 }
 
-static void look_at_yama(struct sonde__findings *findings)
+static void inspect_yama(struct sonde__findings *findings)
 {
     struct sonde__finding *finding = sonde__host_finding_add(findings, "other programs");
     long scope = read_number("/proc/sys/kernel/yama/ptrace_scope", 0);
@@ -477,7 +477,7 @@ static void look_for_debug_files(struct sonde__findings *findings)
     advise(finding, "install libc6-dbg, and the -dbgsym packages of what you look at");
 }
 
-static void look_at_loader(struct sonde__findings *findings)
+static void inspect_loader(struct sonde__findings *findings)
 {
     struct sonde__finding *finding = sonde__host_finding_add(findings, "loader");
     if (sonde__os_loader_answers()) {
@@ -494,19 +494,19 @@ static void look_at_loader(struct sonde__findings *findings)
 void sonde__host_doctor_machine(struct sonde__findings *findings)
 {
     pid_t child;
-    look_at_system(findings);
+    inspect_system(findings);
     look_for_container(findings);
-    look_at_hidepid(findings);
-    look_at_blocked_thread(findings);
+    inspect_hidepid(findings);
+    inspect_blocked_thread(findings);
     child = start_child();
     if (child > 0) {
         try_memory(findings, child);
         try_ptrace(findings, child);
         end_child(child);
     }
-    look_at_yama(findings);
+    inspect_yama(findings);
     try_perf(findings);
     try_memfd(findings);
-    look_at_loader(findings);
+    inspect_loader(findings);
     look_for_debug_files(findings);
 }

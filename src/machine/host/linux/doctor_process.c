@@ -41,7 +41,7 @@ static void advise(struct sonde__finding *finding, const char *advice)
     snprintf(finding->advice, sizeof finding->advice, "%s", advice);
 }
 
-static void look_at_identity(struct sonde__findings *findings, int32_t pid,
+static void inspect_identity(struct sonde__findings *findings, int32_t pid,
                              const struct sonde__host_process *process, const char *status)
 {
     struct sonde__finding *finding = sonde__host_finding_add(findings, "process");
@@ -66,7 +66,7 @@ static void look_at_identity(struct sonde__findings *findings, int32_t pid,
 }
 
 /* System V gABI 4.1 chapter 4: e_ident[EI_CLASS] at 4, e_machine at 18. */
-static void look_at_program(struct sonde__findings *findings, int32_t pid)
+static void inspect_program(struct sonde__findings *findings, int32_t pid)
 {
     struct sonde__finding *finding = sonde__host_finding_add(findings, "program");
     char path[64];
@@ -100,7 +100,7 @@ static void look_at_program(struct sonde__findings *findings, int32_t pid)
     }
 }
 
-static void look_at_libc(struct sonde__findings *findings, int32_t pid)
+static void inspect_libc(struct sonde__findings *findings, int32_t pid)
 {
     struct sonde__finding *finding = sonde__host_finding_add(findings, "libc");
     char path[64];
@@ -125,7 +125,7 @@ static void look_at_libc(struct sonde__findings *findings, int32_t pid)
     }
 }
 
-static void look_at_rights(struct sonde__findings *findings, int32_t pid, const char *status)
+static void inspect_rights(struct sonde__findings *findings, int32_t pid, const char *status)
 {
     struct sonde__finding *finding = sonde__host_finding_add(findings, "rights");
     char path[64];
@@ -170,7 +170,7 @@ static void look_at_rights(struct sonde__findings *findings, int32_t pid, const 
     }
 }
 
-static void look_at_tracer(struct sonde__findings *findings, const char *status)
+static void inspect_tracer(struct sonde__findings *findings, const char *status)
 {
     struct sonde__finding *finding = sonde__host_finding_add(findings, "tracer");
     long tracer = status_number(status, "\nTracerPid:", 0);
@@ -200,13 +200,13 @@ bool sonde__host_doctor_process(int32_t pid, struct sonde__findings *findings)
     if (sonde__host_process_read(pid, &process, NULL) != SONDE_OK) {
         return false;
     }
-    look_at_identity(findings, pid, &process, status);
+    inspect_identity(findings, pid, &process, status);
     if (process.kernel || process.zombie) {
         return true;
     }
-    look_at_program(findings, pid);
-    look_at_libc(findings, pid);
-    look_at_rights(findings, pid, status);
-    look_at_tracer(findings, status);
+    inspect_program(findings, pid);
+    inspect_libc(findings, pid);
+    inspect_rights(findings, pid, status);
+    inspect_tracer(findings, status);
     return true;
 }

@@ -22,7 +22,7 @@ static int refuse(const char *name, int os_error, struct sonde_error *ret_error)
 }
 
 /* 0, or why it cannot be executed. */
-static int look_at(const char *path)
+static int inspect_program(const char *path)
 {
     struct stat st;
     if (stat(path, &st) != 0) {
@@ -38,7 +38,7 @@ int sonde__host_find_program(const char *name, char *ret_path, size_t capacity,
     int os_error = ENOENT, why;
     if (strchr(name, '/') != NULL) {
         snprintf(ret_path, capacity, "%s", name);
-        why = look_at(name);
+        why = inspect_program(name);
         return why == 0 ? 0 : refuse(name, why, ret_error);
     }
     list = list != NULL ? list : "/bin:/usr/bin";
@@ -46,7 +46,7 @@ int sonde__host_find_program(const char *name, char *ret_path, size_t capacity,
         size_t length = strcspn(list, ":");
         int n = length == 0 ? snprintf(ret_path, capacity, "./%s", name)
                             : snprintf(ret_path, capacity, "%.*s/%s", (int)length, list, name);
-        why = n > 0 && (size_t)n < capacity ? look_at(ret_path) : ENAMETOOLONG;
+        why = n > 0 && (size_t)n < capacity ? inspect_program(ret_path) : ENAMETOOLONG;
         if (why == 0) {
             return 0;
         }

@@ -133,7 +133,7 @@ struct ring {
     uint64_t at, end;
 };
 
-static bool take(struct ring *r, void *to, size_t size)
+static bool take_bytes(struct ring *r, void *to, size_t size)
 {
     size_t offset = (size_t)(r->at & (r->size - 1));
     size_t first = size < r->size - offset ? size : r->size - offset;
@@ -154,7 +154,7 @@ static bool take_sample(struct ring *r, struct sonde__host_perf_sample *ret)
 {
     uint32_t ids[2];
     uint64_t time_ns, abi, size, copied;
-    if (!take(r, ids, sizeof ids) || !take(r, &time_ns, 8) || !take(r, &abi, 8) ||
+    if (!take_bytes(r, ids, sizeof ids) || !take_bytes(r, &time_ns, 8) || !take_bytes(r, &abi, 8) ||
         abi != PERF_SAMPLE_REGS_ABI_64) {
         return false;
     }
@@ -163,7 +163,7 @@ static bool take_sample(struct ring *r, struct sonde__host_perf_sample *ret)
     for (unsigned i = 0; i < REGISTER_COUNT; i++) {
         uint64_t value;
         unsigned dwarf = register_dwarf(i);
-        if (!take(r, &value, 8)) {
+        if (!take_bytes(r, &value, 8)) {
             return false;
         }
         if (dwarf == PC) {
@@ -176,11 +176,11 @@ static bool take_sample(struct ring *r, struct sonde__host_perf_sample *ret)
     ret->time_ns = time_ns;
     ret->stack_address = ret->regs.r[sonde__arch_sp(SONDE__ARCH_HOST)];
     ret->stack_size = 0;
-    if (!take(r, &size, 8) || size == 0) {
+    if (!take_bytes(r, &size, 8) || size == 0) {
         return true;
     }
-    if (size > SONDE__PERF_STACK_BYTES || !take(r, ret->stack, (size_t)size) ||
-        !take(r, &copied, 8)) {
+    if (size > SONDE__PERF_STACK_BYTES || !take_bytes(r, ret->stack, (size_t)size) ||
+        !take_bytes(r, &copied, 8)) {
         return true;
     }
     ret->stack_size = (size_t)(copied < size ? copied : size);
@@ -199,7 +199,7 @@ bool sonde__host_perf_next(struct sonde__host_perf *perf, struct sonde__host_per
         struct perf_event_header header;
         r.at = tail;
         r.end = head;
-        if (!take(&r, &header, sizeof header) || header.size < sizeof header ||
+        if (!take_bytes(&r, &header, sizeof header) || header.size < sizeof header ||
             header.size > head - tail) {
             tail = head; /* cannot be followed any more */
             break;
@@ -209,7 +209,7 @@ bool sonde__host_perf_next(struct sonde__host_perf *perf, struct sonde__host_per
             found = take_sample(&r, ret);
         } else if (header.type == PERF_RECORD_LOST) {
             uint64_t lost[2];
-            perf->lost += take(&r, lost, sizeof lost) ? lost[1] : 0;
+            perf->lost += take_bytes(&r, lost, sizeof lost) ? lost[1] : 0;
         }
         tail += header.size;
     }

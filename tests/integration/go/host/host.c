@@ -114,7 +114,7 @@ int main(void)
          round++) {
         take(&taken);
         if (taken.status != 0) {
-            printf("picture: %d\n", taken.status);
+            printf("snapshot: %d\n", taken.status);
             return 1;
         }
         consistent += (int)taken.consistent;

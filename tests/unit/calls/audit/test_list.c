@@ -82,7 +82,7 @@ static void count_flaw(void *ctx, uint64_t line, const char *what)
     ++*(int *)ctx;
 }
 
-TEST(wrong_lines_are_left_out_where_that_is_wished)
+TEST(wrong_lines_are_left_out_on_request)
 {
     char text[] = "getenv\n1st\nopen\na b\nclose\n";
     int count = 0;

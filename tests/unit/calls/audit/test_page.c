@@ -35,7 +35,7 @@ TEST(text_without_end)
     CHECK_EQ(strlen(sonde__audit_page_image(page, 0).path), 1);
     CHECK_EQ(strlen(sonde__audit_page_image(page, 1).path), 0);
     CHECK_EQ(strlen(sonde__audit_page_image(page, 2).path), 0);
-    CHECK_EQ(strlen(sonde__audit_page_text(page, page->blinds[0].module)), 0);
+    CHECK_EQ(strlen(sonde__audit_page_text(page, page->blind_spots[0].module)), 0);
     CHECK_EQ(strlen(sonde__audit_page_text(page, page->sites[0].module)), 0);
     sonde__audit_page_free(page);
     CHECK_OK(munmap(memory, size));
@@ -49,7 +49,8 @@ TEST(counts_of_what_is_not_there)
     memset(memory, 0xff, size);
     CHECK_OK(sonde__audit_page_copy(memory, &page));
     CHECK_EQ(atomic_load(&page->image_count), sizeof page->images / sizeof page->images[0]);
-    CHECK_EQ(atomic_load(&page->blind_count), sizeof page->blinds / sizeof page->blinds[0]);
+    CHECK_EQ(atomic_load(&page->blind_count),
+             sizeof page->blind_spots / sizeof page->blind_spots[0]);
     CHECK_EQ(atomic_load(&page->site_count), sizeof page->sites / sizeof page->sites[0]);
     CHECK_EQ(page->function_count, SONDE__RECORD_FUNCTIONS);
     for (uint32_t i = 0; i < atomic_load(&page->image_count); i++) {

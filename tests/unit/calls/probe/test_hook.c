@@ -387,7 +387,7 @@ TEST(the_recorder_sees_caller_and_arguments)
 
 static long stack_arguments[6];
 
-static uint64_t look_at_stack(const struct sonde__probe_hook *hook, const struct sonde__regs *regs)
+static uint64_t inspect_stack(const struct sonde__probe_hook *hook, const struct sonde__regs *regs)
 {
     unsigned first = SONDE__ARCH_HOST == SONDE__ARCH_X86_64 ? 6 : 8;
     for (unsigned i = first; i < 12; i++) {
@@ -399,7 +399,7 @@ static uint64_t look_at_stack(const struct sonde__probe_hook *hook, const struct
 TEST(arguments_on_the_stack_are_seen)
 {
     __typeof__(&callee_longs) function = HOOKED(callee_longs);
-    sonde__probe_hook_set_recorder(look_at_stack);
+    sonde__probe_hook_set_recorder(inspect_stack);
     (void)function(1, -2, 3, -4, 5, -6, 7, -8, 9, -10, 11, -12);
     CHECK_EQ(stack_arguments[2], 9);
     CHECK_EQ(stack_arguments[5], -12);

@@ -31,7 +31,8 @@ static const struct {
     {CODE("\xb8\x6e\x00\x00\x00\x31\xff\x0f\x05"), 7, 0, true, SONDE__RAW_LED, 0, 7, true},
     /* mov %rdi, %rax; mov %rsi, %rdi; syscall; two short ones */
     {CODE("\x48\x89\xf8\x48\x89\xf7\x0f\x05\xc3"), 6, 0, false, SONDE__RAW_LED, 0, 6, true},
-    {CODE("\x48\x89\xf8\x48\x89\xf7\x0f\x05\xc3"), 6, 0, true, SONDE__RAW_UNTOLD, 0, 0, false},
+    {CODE("\x48\x89\xf8\x48\x89\xf7\x0f\x05\xc3"), 6, 0, true, SONDE__RAW_UNKNOWN_TARGETS, 0, 0,
+     false},
     /* the second is reached: the call goes, too, and a long return: cmp $-4095, %rax */
     {CODE("\x48\x89\xf8\x48\x89\xf7\x0f\x05\x48\x3d\x01\xf0\xff\xff"), 6, AT(-3), false,
      SONDE__RAW_LED, 3, 5, false},

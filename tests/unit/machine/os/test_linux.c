@@ -453,7 +453,7 @@ TEST(stack_bounds)
 
 static volatile int alternate_seen;
 
-static void look_at_alternate(int number)
+static void inspect_alternate(int number)
 {
     uint64_t start, end;
     bool active;
@@ -469,7 +469,7 @@ TEST(alternate_stack)
     bool active = true;
     stack_t stack = {.ss_size = 65536, .ss_sp = malloc(65536)};
     stack_t none = {.ss_flags = SS_DISABLE};
-    struct sigaction action = {.sa_handler = look_at_alternate, .sa_flags = SA_ONSTACK};
+    struct sigaction action = {.sa_handler = inspect_alternate, .sa_flags = SA_ONSTACK};
     sigaltstack(&none, NULL); /* a sanitizer has set one up */
     CHECK(!sonde__os_alternate_stack(&start, &end, &active));
     CHECK_OK(sigaltstack(&stack, NULL));

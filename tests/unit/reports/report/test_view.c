@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The views as pictures: tests/golden/report/. SONDE_UPDATE_GOLDEN=1 writes them anew. */
+/* The views as snapshots: tests/golden/report/. SONDE_UPDATE_GOLDEN=1 writes them anew. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

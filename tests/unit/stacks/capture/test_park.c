@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Threads that park: what a question may do at which moment, without the rest of a picture. */
+/* Threads that park: what a question may do at which moment, without the rest of a snapshot. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

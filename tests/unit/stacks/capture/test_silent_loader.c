@@ -33,7 +33,7 @@ TEST(what_may_have_been_unloaded_is_not_remembered)
         .build_id_at = (const uint8_t *)(uintptr_t)found.start,
         .build_id = {.size = 4, .bytes = {0x7f, 'E', 'L', 'F'}}, /* what stands there, too */
     };
-    CHECK(sonde__capture_image_stands(&image));
+    CHECK(sonde__capture_image_is_still_loaded(&image));
     is_silent = true;
-    CHECK(!sonde__capture_image_stands(&image));
+    CHECK(!sonde__capture_image_is_still_loaded(&image));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pictures.h"
+#include "snapshots.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 struct seen seen[SEEN_MAX];
 uint32_t seen_count;
-struct sonde_picture picture;
+struct sonde_snapshot snapshot;
 
 int take(void *ctx, const struct sonde_thread *thread, const struct sonde_stack *stack,
          const struct sonde_captured *captured)
@@ -36,7 +36,7 @@ __attribute__((noinline)) enum sonde_status capture(uint32_t flags, uint32_t fil
                                             .files_kept = files};
     sonde_stack_init(&stack, pcs, how, DEPTH, 0);
     seen_count = 0;
-    return sonde_threads_picture(&options, &stack, take, NULL, &picture);
+    return sonde_threads_snapshot(&options, &stack, take, NULL, &snapshot);
 }
 
 const struct seen *find(int32_t tid)
@@ -46,7 +46,7 @@ const struct seen *find(int32_t tid)
             return &seen[i];
         }
     }
-    FAIL("thread %d is not in the picture", tid);
+    FAIL("thread %d is not in the snapshot", tid);
 }
 
 bool holds(const struct seen *s, const void *function, size_t size)
@@ -72,7 +72,7 @@ void check_stands_in(const struct seen *s, const void *function)
     }
 }
 
-void need_pictures(void)
+void need_snapshots(void)
 {
     enum sonde_status status = capture(SONDE_CAPTURE_PASSIVE_ONLY, 0);
     if (status == SONDE_UNSUPPORTED) {

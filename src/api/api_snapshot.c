@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The public half of pictures: who may take one, and what the caller is told of each thread.
+/* The public half of snapshots: who may take one, and what the caller is told of each thread.
  *
  * The lock is only ever tried, never waited for. While threads may be parked the calling thread
  * takes no signal: a handler of the program could leave by longjmp, or wait for one of them. */
@@ -11,14 +11,14 @@
 #include "base_status.h"
 #include "base_text.h"
 #include "capture_park.h"
-#include "capture_picture.h"
+#include "capture_snapshot.h"
 #include "capture_thread.h"
 #include "capture_walk.h"
 #include "os.h"
 #include "target_self.h"
 
 enum {
-    FILES_LOW = 64, /* files that may be open during a picture, whatever is kept afterwards */
+    FILES_LOW = 64, /* files that may be open during a snapshot, whatever is kept afterwards */
     /* frames of the calling thread that are searched for a signal frame, and how many at a time */
     HANDLER_FRAMES = 4096,
     HANDLER_BLOCK = 128,
@@ -95,7 +95,7 @@ static void describe_capture(const struct sonde__roster_thread *thread,
     }
 }
 
-/* The state is of the moment of the picture: what has come since does not count. */
+/* The state is of the moment of the snapshot: what has come since does not count. */
 static void describe_thread(const struct sonde__roster_thread *known, bool is_bare, int32_t main,
                             struct sonde_thread *thread)
 {
@@ -154,12 +154,13 @@ static void deliver_locked(bool is_bare, struct sonde_stack *stack, sonde_thread
     }
 }
 
-static struct sonde_picture sum_up_locked(const struct sonde__picture *picture, uint64_t total_ns)
+static struct sonde_snapshot sum_up_locked(const struct sonde__snapshot *snapshot,
+                                           uint64_t total_ns)
 {
-    struct sonde_picture sum = {.stop_ns = picture->stop_ns,
-                                .total_ns = total_ns,
-                                .unchanged = picture->unchanged,
-                                .consistent = picture->is_consistent};
+    struct sonde_snapshot sum = {.stop_ns = snapshot->stop_ns,
+                                 .total_ns = total_ns,
+                                 .unchanged = snapshot->unchanged,
+                                 .consistent = snapshot->is_consistent};
     for (uint32_t i = 0; i < roster.count; i++) {
         uint8_t phase = roster.threads[i].phase;
         sum.held += phase == SONDE__ROSTER_PARKED;
@@ -183,7 +184,7 @@ static bool has_unanswered_locked(void)
 /* --- taking --- */
 
 struct take {
-    struct sonde__picture *picture;
+    struct sonde__snapshot *snapshot;
     enum sonde_status status;
 };
 
@@ -192,18 +193,18 @@ struct take {
 static void take_with_images(void *ctx)
 {
     struct take *take = ctx;
-    take->status = sonde__capture_picture(take->picture);
+    take->status = sonde__capture_snapshot(take->snapshot);
 }
 
 static enum sonde_status take_locked(const struct sonde_capture_options *options,
                                      const struct sonde_stack *stack,
                                      const struct sonde__regs *caller,
-                                     struct sonde__picture *picture)
+                                     struct sonde__snapshot *snapshot)
 {
     sigset_t all, before;
     struct take take = {.status = SONDE_UNSUPPORTED};
     enum sonde_status status;
-    *picture = (struct sonde__picture){
+    *snapshot = (struct sonde__snapshot){
         .roster = &roster,
         .caller = caller,
         .skip = options->skip,
@@ -218,27 +219,27 @@ static enum sonde_status take_locked(const struct sonde_capture_options *options
     SONDE_TRY(sonde__api_signal_begin(options->timeout_ns));
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
-    take.picture = picture;
+    take.snapshot = snapshot;
     sonde__target_self_hold_images(take_with_images, &take);
     status = take.status;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    sonde__api_signal_end(picture->is_handler_set, has_unanswered_locked());
+    sonde__api_signal_end(snapshot->is_handler_set, has_unanswered_locked());
     return status;
 }
 
-static enum sonde_status picture_locked(const struct sonde_capture_options *options,
-                                        struct sonde_stack *stack, sonde_thread_each each,
-                                        void *ctx, struct sonde_picture *ret_picture,
-                                        const struct sonde__regs *caller)
+static enum sonde_status snapshot_locked(const struct sonde_capture_options *options,
+                                         struct sonde_stack *stack, sonde_thread_each each,
+                                         void *ctx, struct sonde_snapshot *ret_snapshot,
+                                         const struct sonde__regs *caller)
 {
-    struct sonde__picture picture;
+    struct sonde__snapshot snapshot;
     uint64_t begin_ns = sonde__os_now_ns();
-    enum sonde_status status = take_locked(options, stack, caller, &picture);
+    enum sonde_status status = take_locked(options, stack, caller, &snapshot);
     if (status == SONDE_OK) {
-        struct sonde_picture sum = sum_up_locked(&picture, sonde__os_now_ns() - begin_ns);
+        struct sonde_snapshot sum = sum_up_locked(&snapshot, sonde__os_now_ns() - begin_ns);
         deliver_locked((options->flags & SONDE_CAPTURE_BARE) != 0, stack, each, ctx);
-        if (ret_picture != NULL) {
-            *ret_picture = sum;
+        if (ret_snapshot != NULL) {
+            *ret_snapshot = sum;
         }
     }
     if (options->files_kept == 0) {
@@ -249,10 +250,10 @@ static enum sonde_status picture_locked(const struct sonde_capture_options *opti
     return status;
 }
 
-enum sonde_status sonde__api_threads_picture(const struct sonde_capture_options *given,
-                                             struct sonde_stack *stack, sonde_thread_each each,
-                                             void *ctx, struct sonde_picture *ret_picture,
-                                             const struct sonde__regs *caller)
+enum sonde_status sonde__api_threads_snapshot(const struct sonde_capture_options *given,
+                                              struct sonde_stack *stack, sonde_thread_each each,
+                                              void *ctx, struct sonde_snapshot *ret_snapshot,
+                                              const struct sonde__regs *caller)
 {
     struct sonde_capture_options options;
     enum sonde_status status;
@@ -267,7 +268,7 @@ enum sonde_status sonde__api_threads_picture(const struct sonde_capture_options 
     pthread_once(&fork_once, watch_forks);
     status = sonde__target_self_refresh(false);
     if (status == SONDE_OK) {
-        status = picture_locked(&options, stack, each, ctx, ret_picture, caller);
+        status = snapshot_locked(&options, stack, each, ctx, ret_snapshot, caller);
     }
     pthread_mutex_unlock(&mutex);
     return status;

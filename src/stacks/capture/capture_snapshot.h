@@ -5,7 +5,7 @@
  * blocked one is looked at again while those stand still. What has not run between the two looks
  * was where its stack says at any time in between, and so at the moment when the last running
  * thread stood still. What did run is read, or asked to park, in another round, while the others
- * still stand. The picture is consistent if a round finds nothing new.
+ * still stand. The snapshot is consistent if a round finds nothing new.
  *
  * A thread stands still when it is parked, and as well when the signal is there for it and it has
  * no CPU: the kernel leads it into our handler before anything of the program. So nobody waits for
@@ -21,7 +21,7 @@
 #include "arch_regs.h"
 #include "capture_roster.h"
 
-struct sonde__picture {
+struct sonde__snapshot {
     /* given */
     struct sonde__roster *roster; /* prepared */
     const struct sonde__regs *caller;
@@ -41,6 +41,6 @@ struct sonde__picture {
 
 /* Take it: every thread of the roster is READ, PARKED, SELF, FAILED or GONE then. Returns OK | as
  * sonde__os_list_threads(). */
-SONDE_NODISCARD enum sonde_status sonde__capture_picture(struct sonde__picture *picture);
+SONDE_NODISCARD enum sonde_status sonde__capture_snapshot(struct sonde__snapshot *snapshot);
 
 #endif

@@ -37,19 +37,19 @@ static int print_thread(void *ctx, const struct sonde_thread *thread,
     return 0;
 }
 
-/* The thread that takes the picture is another one than those it is about. */
-static void *take_picture(void *symbolizer)
+/* The thread that takes the snapshot is another one than those it is about. */
+static void *take_snapshot(void *symbolizer)
 {
     uint64_t pcs[DEPTH];
     uint8_t how[DEPTH];
     struct sonde_stack stack;
-    struct sonde_picture picture;
+    struct sonde_snapshot snapshot;
     usleep(200000); /* let main come to its poll() */
     sonde_stack_init(&stack, pcs, how, DEPTH, OUTER);
-    if (sonde_threads_picture(NULL, &stack, print_thread, symbolizer, &picture) == SONDE_OK) {
-        printf("%u threads, %u of them held for %.3f ms%s\n", (unsigned)picture.threads,
-               (unsigned)picture.held, (double)picture.stop_ns / 1e6,
-               picture.consistent ? "" : "; not all of one moment");
+    if (sonde_threads_snapshot(NULL, &stack, print_thread, symbolizer, &snapshot) == SONDE_OK) {
+        printf("%u threads, %u of them held for %.3f ms%s\n", (unsigned)snapshot.threads,
+               (unsigned)snapshot.held, (double)snapshot.stop_ns / 1e6,
+               snapshot.consistent ? "" : "; not all of one moment");
     }
     close(fds[1]); /* ends that poll() */
     return NULL;
@@ -65,7 +65,7 @@ int main(void)
         return 1;
     }
     pthread_setname_np(busy, "busy");
-    if (pthread_create(&taker, NULL, take_picture, symbolizer) != 0) {
+    if (pthread_create(&taker, NULL, take_snapshot, symbolizer) != 0) {
         return 1;
     }
     (void)poll(&(struct pollfd){.fd = fds[0], .events = POLLIN}, 1, -1);

@@ -15,15 +15,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pictures.h"
+#include "snapshots.h"
 
-/* --- what is in a picture --- */
+/* --- what is in a snapshot --- */
 
 TEST(blocked_threads_are_read_and_remembered)
 {
     enum { READERS = 5 };
     struct worker readers[READERS] = {{0}};
-    need_pictures();
+    need_snapshots();
     for (int i = 0; i < READERS; i++) {
         start_reader(&readers[i]);
     }
@@ -41,12 +41,12 @@ TEST(blocked_threads_are_read_and_remembered)
         CHECK(seen[0].thread.is_main && seen[0].thread.is_self);
         CHECK_EQ(seen[0].captured.by, SONDE_CAPTURED_SELF);
         CHECK_EQ(seen[0].pcs[0] - (uintptr_t)&capture < FUNCTION_SIZE, true);
-        CHECK_EQ(picture.held, 0);
-        CHECK_EQ(picture.stop_ns, 0);
-        CHECK_EQ(picture.threads, seen_count);
+        CHECK_EQ(snapshot.held, 0);
+        CHECK_EQ(snapshot.stop_ns, 0);
+        CHECK_EQ(snapshot.threads, seen_count);
         if (round > 0 && !TEST_SIGNALS_ARE_LATE) { /* a sanitizer has threads of its own */
-            CHECK_EQ(picture.unchanged, READERS - fed);
-            CHECK_EQ(picture.consistent, 1);
+            CHECK_EQ(snapshot.unchanged, READERS - fed);
+            CHECK_EQ(snapshot.consistent, 1);
         }
     }
     for (int i = 0; i < READERS; i++) {
@@ -60,7 +60,7 @@ TEST(running_threads_are_held)
 {
     enum { SPINNERS = 4 };
     struct worker spinners[SPINNERS] = {{0}}, reader = {0};
-    need_pictures();
+    need_snapshots();
     start_reader(&reader);
     for (int i = 0; i < SPINNERS; i++) {
         start(&spinners[i], spin);
@@ -74,9 +74,9 @@ TEST(running_threads_are_held)
                      seen[i].captured.note);
             }
         }
-        CHECK(picture.consistent || TEST_SIGNALS_ARE_LATE); /* a sanitizer has deaf threads */
-        CHECK_EQ(picture.held, SPINNERS);
-        CHECK(picture.stop_ns > 0 && picture.stop_ns <= picture.total_ns);
+        CHECK(snapshot.consistent || TEST_SIGNALS_ARE_LATE); /* a sanitizer has deaf threads */
+        CHECK_EQ(snapshot.held, SPINNERS);
+        CHECK(snapshot.stop_ns > 0 && snapshot.stop_ns <= snapshot.total_ns);
         for (int i = 0; i < SPINNERS; i++) {
             const struct seen *s = find(spinners[i].tid);
             check_stands_in(s, (void *)&spin);
@@ -92,7 +92,7 @@ TEST(running_threads_are_held)
     CHECK_OK(capture(0, 0));
 }
 
-/* Who holds the lock is in hold_lock(), and nobody else: a picture of one moment never shows two.
+/* Who holds the lock is in hold_lock(), and nobody else: a snapshot of one moment never shows two.
  * (Stacks that are captured one after the other do, in one of ten.) */
 static pthread_mutex_t held_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -132,7 +132,7 @@ static __attribute__((noinline, section("hold_lock_code"))) void hold_lock(unsig
     }
 }
 
-/* Until `wanted` pictures were consistent: a thread that is deaf just then is not in them. */
+/* Until `wanted` snapshots were consistent: a thread that is deaf just then is not in them. */
 static void check_one_moment(unsigned wanted)
 {
     enum { WORKERS = 4 };
@@ -148,7 +148,7 @@ static void check_one_moment(unsigned wanted)
             holders += holds(&seen[i], __start_hold_lock_code,
                              (size_t)(__stop_hold_lock_code - __start_hold_lock_code));
         }
-        if (picture.consistent) {
+        if (snapshot.consistent) {
             CHECK(holders <= 1 || TEST_SIGNALS_ARE_LATE);
             consistent++;
             holding += holders;
@@ -162,9 +162,9 @@ static void check_one_moment(unsigned wanted)
     CHECK_OK(capture(0, 0));
 }
 
-TEST_TIMEOUT(a_picture_is_of_one_moment, 600)
+TEST_TIMEOUT(a_snapshot_is_of_one_moment, 600)
 {
-    need_pictures();
+    need_snapshots();
     check_one_moment(test_long() ? 10000 : 100);
 }
 
@@ -195,10 +195,10 @@ static void end_burners(const pid_t *burners)
 
 /* Threads that wait for a CPU have their stack of that moment though they write it later, when the
  * others have long been let go. */
-TEST_TIMEOUT(a_picture_is_of_one_moment_on_a_busy_machine, 300)
+TEST_TIMEOUT(a_snapshot_is_of_one_moment_on_a_busy_machine, 300)
 {
     pid_t burners[BURNERS];
-    need_pictures();
+    need_snapshots();
     start_burners(burners);
     check_one_moment(test_long() ? 1000 : 15);
     end_burners(burners);
@@ -217,7 +217,7 @@ TEST_TIMEOUT(threads_are_held_briefly_on_a_busy_machine, 300)
     struct worker spinners[SPINNERS] = {{0}};
     uint64_t stops[ROUNDS], totals[ROUNDS];
     pid_t burners[BURNERS];
-    need_pictures();
+    need_snapshots();
     start_burners(burners);
     for (int i = 0; i < SPINNERS; i++) {
         start(&spinners[i], spin);
@@ -225,10 +225,10 @@ TEST_TIMEOUT(threads_are_held_briefly_on_a_busy_machine, 300)
     CHECK_OK(capture(0, FILES));
     for (int round = 0; round < ROUNDS; round++) {
         CHECK_OK(capture(0, FILES));
-        CHECK(picture.consistent || TEST_SIGNALS_ARE_LATE);
-        CHECK_EQ(picture.held, SPINNERS);
-        stops[round] = picture.stop_ns;
-        totals[round] = picture.total_ns;
+        CHECK(snapshot.consistent || TEST_SIGNALS_ARE_LATE);
+        CHECK_EQ(snapshot.held, SPINNERS);
+        stops[round] = snapshot.stop_ns;
+        totals[round] = snapshot.total_ns;
         for (int i = 0; i < SPINNERS; i++) {
             check_stands_in(find(spinners[i].tid), (void *)&spin);
         }
@@ -264,9 +264,9 @@ static void refuse_membarrier(void)
 }
 
 /* Then all are held until all have answered. */
-TEST(a_picture_is_of_one_moment_where_nobody_can_be_interrupted)
+TEST(a_snapshot_is_of_one_moment_where_nobody_can_be_interrupted)
 {
-    need_pictures();
+    need_snapshots();
     refuse_membarrier();
     check_one_moment(30);
 }
@@ -277,7 +277,7 @@ TEST(without_signals)
 {
     struct worker spinner = {0};
     const struct seen *s;
-    need_pictures();
+    need_snapshots();
     start(&spinner, spin);
     CHECK_OK(capture(SONDE_CAPTURE_PASSIVE_ONLY, 0));
     s = find(spinner.tid);
@@ -285,9 +285,9 @@ TEST(without_signals)
     CHECK_CONTAINS(s->captured.note, "signals are not allowed");
     CHECK_EQ(s->stack.count, 0);
     CHECK_EQ(s->stack.end, SONDE_END_NOT_READ);
-    CHECK_EQ(picture.consistent, 0);
-    CHECK_EQ(picture.held, 0);
-    CHECK(picture.unread >= 1);
+    CHECK_EQ(snapshot.consistent, 0);
+    CHECK_EQ(snapshot.held, 0);
+    CHECK(snapshot.unread >= 1);
     end(&spinner);
 }
 
@@ -303,7 +303,7 @@ TEST(a_thread_that_blocks_the_signal)
 {
     struct worker deaf = {0}, spinner = {0};
     sigset_t pending;
-    need_pictures();
+    need_snapshots();
     start(&deaf, spin_with_signal_blocked);
     start(&spinner, spin);
     for (int i = 0; i < 20; i++) {
@@ -311,7 +311,7 @@ TEST(a_thread_that_blocks_the_signal)
         CHECK_EQ(find(deaf.tid)->captured.status, SONDE_BUSY);
         CHECK_CONTAINS(find(deaf.tid)->captured.note, "blocks the signal");
         CHECK_OK(find(spinner.tid)->captured.status);
-        CHECK_EQ(picture.consistent, 0);
+        CHECK_EQ(snapshot.consistent, 0);
         check_action_is(SIG_DFL);
     }
     CHECK_OK(sigpending(&pending));
@@ -340,7 +340,7 @@ TEST(a_thread_in_an_uninterruptible_wait)
     struct worker w = {0};
     int status;
     bool found = false;
-    need_pictures();
+    need_snapshots();
     if (TEST_SIGNALS_ARE_LATE) {
         SKIP("the sanitizer makes a fork of a vfork");
     }
@@ -398,7 +398,7 @@ TEST(a_thread_that_is_lost_on_its_way_to_the_answer)
 {
     const size_t size = (size_t)1 << 30;
     bool was_asked = false;
-    need_pictures();
+    need_snapshots();
     if (TEST_SIGNALS_ARE_LATE) {
         SKIP("the sanitizer has its own idea of a child");
     }
@@ -416,7 +416,7 @@ TEST(a_thread_that_is_lost_on_its_way_to_the_answer)
         start(&w, copy_tables_and_wait);
         CHECK_OK(capture(0, FILES));
         was_asked = is_signal_pending(w.tid);
-        CHECK(picture.total_ns < 10000000000u); /* nobody waits for its answer */
+        CHECK(snapshot.total_ns < 10000000000u); /* nobody waits for its answer */
         if (was_asked) {
             CHECK_OK(find(w.tid)->captured.status);
             CHECK_EQ(find(w.tid)->captured.by, SONDE_CAPTURED_PASSIVE);
@@ -482,7 +482,7 @@ TEST(a_worker_of_io_uring_that_is_blocked)
     if (ring < 0) {
         SKIP("no io_uring here: %s", strerror(errno));
     }
-    need_pictures();
+    need_snapshots();
     CHECK_OK(pipe(fds));
     CHECK_EQ(submit_read(ring, &params, fds[0], &byte), 1);
     for (int i = 0; i < 1000 && !found; i++) {
@@ -495,7 +495,7 @@ TEST(a_worker_of_io_uring_that_is_blocked)
                 CHECK_EQ(seen[k].stack.count, 0);
             }
         }
-        CHECK_EQ(picture.held, 0);
+        CHECK_EQ(snapshot.held, 0);
         usleep(1000);
     }
     CHECK(found);
@@ -517,7 +517,7 @@ TEST(a_worker_of_io_uring)
     if (fd < 0) {
         SKIP("no io_uring here: %s", strerror(errno));
     }
-    need_pictures();
+    need_snapshots();
     for (int i = 0; i < 1000 && !found; i++) { /* it has its name a moment after its start */
         CHECK_OK(capture(i % 2 == 0 ? SONDE_CAPTURE_PASSIVE_ONLY : 0, 0));
         for (uint32_t k = 0; k < seen_count; k++) {
@@ -528,12 +528,12 @@ TEST(a_worker_of_io_uring)
                 CHECK_EQ(seen[k].stack.count, 0);
             }
         }
-        CHECK_EQ(picture.held, 0); /* it is not asked */
+        CHECK_EQ(snapshot.held, 0); /* it is not asked */
         usleep(1000);
     }
     CHECK(found);
     if (!TEST_SIGNALS_ARE_LATE) {
-        CHECK_EQ(picture.consistent, 1); /* no stack of this program is missing */
+        CHECK_EQ(snapshot.consistent, 1); /* no stack of this program is missing */
     }
     close((int)fd);
     wait_alone();
@@ -550,7 +550,7 @@ static int take_another(void *ctx, const struct sonde_thread *thread,
     uint8_t how[DEPTH];
     (void)thread, (void)stack, (void)captured;
     sonde_stack_init(&other, pcs, how, DEPTH, 0);
-    *inner = sonde_threads_picture(NULL, &other, take, NULL, NULL);
+    *inner = sonde_threads_snapshot(NULL, &other, take, NULL, NULL);
     return 1;
 }
 
@@ -560,9 +560,9 @@ TEST(one_at_a_time)
     struct sonde_stack stack;
     uint64_t pcs[DEPTH];
     uint8_t how[DEPTH];
-    need_pictures();
+    need_snapshots();
     sonde_stack_init(&stack, pcs, how, DEPTH, 0);
-    CHECK_OK(sonde_threads_picture(NULL, &stack, take_another, &inner, NULL));
+    CHECK_OK(sonde_threads_snapshot(NULL, &stack, take_another, &inner, NULL));
     CHECK_EQ(inner, SONDE_BUSY);
     CHECK_OK(capture(SONDE_CAPTURE_PASSIVE_ONLY, 0));
 }
@@ -591,7 +591,7 @@ TEST(refused_in_a_handler)
 {
     struct sigaction action = {.sa_handler = on_usr1};
     stack_t alternate = {.ss_size = 1 << 20};
-    need_pictures();
+    need_snapshots();
     CHECK_OK(sigaction(SIGUSR1, &action, NULL));
     raise(SIGUSR1);
     CHECK_EQ(from_handler, SONDE_USAGE);
@@ -614,7 +614,7 @@ TEST(wrong_arguments)
     uint64_t pcs[DEPTH];
     uint8_t how[DEPTH];
     sonde_stack_init(&stack, pcs, how, DEPTH, 0);
-    CHECK_EQ(sonde_threads_picture(NULL, NULL, take, NULL, NULL), SONDE_USAGE);
-    CHECK_EQ(sonde_threads_picture(NULL, &stack, NULL, NULL, NULL), SONDE_USAGE);
-    CHECK_EQ(sonde_threads_picture(&options, &stack, take, NULL, NULL), SONDE_USAGE);
+    CHECK_EQ(sonde_threads_snapshot(NULL, NULL, take, NULL, NULL), SONDE_USAGE);
+    CHECK_EQ(sonde_threads_snapshot(NULL, &stack, NULL, NULL, NULL), SONDE_USAGE);
+    CHECK_EQ(sonde_threads_snapshot(&options, &stack, take, NULL, NULL), SONDE_USAGE);
 }

@@ -5,8 +5,9 @@
 #include "hook_state.h"
 #include "mem_heap.h"
 
-void sonde__hook_say(struct sonde__hooks *hooks, const struct sonde__hook_known *owner,
-                     const char *module, const char *function, enum sonde__hook_reason reason)
+void sonde__hook_add_blind_spot(struct sonde__hooks *hooks, const struct sonde__hook_known *owner,
+                                const char *module, const char *function,
+                                enum sonde__hook_reason reason)
 {
     uint32_t id = owner != NULL ? owner->id : 0;
     for (size_t i = 0; i < hooks->said_count; i++) {
@@ -36,12 +37,12 @@ void sonde__hook_unsay(struct sonde__hooks *hooks, uint32_t owner)
 
 static void publish(struct sonde__hooks *hooks, const struct sonde__hook_blind *blind)
 {
-    if (!sonde__mem_grow(&hooks->blinds, hooks->blind_count, &hooks->blind_capacity,
-                         sizeof hooks->blinds[0])) {
+    if (!sonde__mem_grow(&hooks->blind_spots, hooks->blind_count, &hooks->blind_capacity,
+                         sizeof hooks->blind_spots[0])) {
         hooks->failed = true;
         return;
     }
-    hooks->blinds[hooks->blind_count++] = *blind;
+    hooks->blind_spots[hooks->blind_count++] = *blind;
 }
 
 static bool is_variable(const struct sonde__hooks *hooks, const char *function, size_t before)
@@ -55,7 +56,7 @@ static bool is_variable(const struct sonde__hooks *hooks, const char *function, 
     return false;
 }
 
-void sonde__hook_publish_blinds(struct sonde__hooks *hooks)
+void sonde__hook_publish_blind_spots(struct sonde__hooks *hooks)
 {
     struct sonde__hook_method_name method;
     hooks->blind_count = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a picture may not do to a program: its signals, its locks, its threads that come and go. */
+/* What a snapshot may not do to a program: its signals, its locks, its threads that come and go. */
 #include <dlfcn.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pictures.h"
+#include "snapshots.h"
 
 /* --- the program's own signals --- */
 
@@ -23,7 +23,7 @@ TEST(the_programs_own_handler)
     struct worker spinner = {0};
     struct sigaction action = {.sa_handler = on_urgent};
     int ran = 0;
-    need_pictures();
+    need_snapshots();
     CHECK_OK(sigaction(SIGURG, &action, NULL));
     start(&spinner, spin);
     for (int i = 0; i < 50; i++) {
@@ -65,7 +65,7 @@ static void *wait_signals(void *arg)
 TEST(a_program_that_waits_for_the_signal)
 {
     struct worker waiter = {0}, spinner = {0};
-    need_pictures();
+    need_snapshots();
     start(&waiter, wait_signals);
     start(&spinner, spin);
     for (unsigned i = 1; i <= 100; i++) {
@@ -94,7 +94,7 @@ TEST(a_pending_signal_of_the_program_is_not_lost)
     const struct timespec no_time = {0, 0};
     sigset_t set;
     int fd;
-    need_pictures();
+    need_snapshots();
     start(&spinner, spin);
     sigemptyset(&set);
     sigaddset(&set, SIGURG);
@@ -133,7 +133,7 @@ TEST(a_pending_signal_outlives_single_captures)
     uint8_t how[DEPTH];
     const struct timespec no_time = {0, 0};
     sigset_t set;
-    need_pictures();
+    need_snapshots();
     start(&spinner, spin);
     sigemptyset(&set);
     sigaddset(&set, SIGURG);
@@ -169,14 +169,14 @@ static void *allocate(void *arg)
 TEST(threads_that_hold_the_heaps_lock)
 {
     struct worker workers[3] = {{0}};
-    need_pictures();
+    need_snapshots();
     mallopt(M_ARENA_MAX, 1);
     for (int i = 0; i < 3; i++) {
         start(&workers[i], allocate);
     }
     for (int i = 0; i < 500; i++) {
         CHECK_OK(capture(0, FILES));
-        CHECK(picture.stop_ns < 10000000000u); /* far from the deadline of 20 s */
+        CHECK(snapshot.stop_ns < 10000000000u); /* far from the deadline of 20 s */
     }
     for (int i = 0; i < 3; i++) {
         end(&workers[i]);
@@ -240,7 +240,7 @@ TEST_TIMEOUT(threads_that_end_meanwhile, 1200)
     struct worker w = {0};
     int rounds = test_long() ? 100000 : 1000;
     uint64_t whole = 0, parts = 0;
-    need_pictures();
+    need_snapshots();
     start(&w, start_brief_ones);
     for (int i = 0; i < rounds; i++) {
         CHECK_OK(capture(SONDE_CAPTURE_BARE, i % 100 == 99 ? 0 : FILES));
@@ -286,7 +286,7 @@ TEST_TIMEOUT(a_thread_that_loads_and_unloads, 3000)
 {
     struct worker w = {.bytes = test_long() ? 1000000 : 500};
     unsigned captures = 0, cut = 0, rounds = 0;
-    need_pictures();
+    need_snapshots();
     start(&w, load_often);
     for (int i = 0; i < 300 || (test_long() && i < 100000); i++) {
         const struct seen *s;
@@ -312,7 +312,7 @@ static void *take_and_exit(void *arg)
     while (sonde_threads_list(threads, 2, &count) != SONDE_OK || threads[0].letter != 'Z') {
         usleep(1000);
     }
-    is_right = capture(0, FILES) == SONDE_OK && seen_count == 1 && picture.consistent;
+    is_right = capture(0, FILES) == SONDE_OK && seen_count == 1 && snapshot.consistent;
     _exit(is_right ? 0 : 1);
 }
 
@@ -320,7 +320,7 @@ static void *take_and_exit(void *arg)
 TEST(without_a_main_thread)
 {
     int status;
-    need_pictures();
+    need_snapshots();
     if (TEST_SIGNALS_ARE_LATE) {
         SKIP("a sanitizer has threads of its own");
     }
@@ -340,14 +340,14 @@ TEST(in_a_fork_child)
     struct worker reader = {0};
     pid_t child;
     int status;
-    need_pictures();
+    need_snapshots();
     start_reader(&reader);
     CHECK_OK(capture(SONDE_CAPTURE_PASSIVE_ONLY, FILES));
     child = fork();
     CHECK(child >= 0);
     if (child == 0) {
         bool is_right = capture(0, FILES) == SONDE_OK && seen_count == 1 &&
-                        seen[0].thread.tid == getpid() && picture.unchanged == 0;
+                        seen[0].thread.tid == getpid() && snapshot.unchanged == 0;
         _exit(is_right ? 0 : 1);
     }
     CHECK_EQ(waitpid(child, &status, 0), child);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the tests of pictures share: one that is kept whole, and threads that block or run. */
+/* What the tests of snapshots share: one that is kept whole, and threads that block or run. */
 #ifndef SONDE_TEST_PICTURES_H
 #define SONDE_TEST_PICTURES_H
 
@@ -24,14 +24,14 @@ struct seen {
 
 extern struct seen seen[SEEN_MAX];
 extern uint32_t seen_count;
-extern struct sonde_picture picture;
+extern struct sonde_snapshot snapshot;
 
-/* Take a picture into `seen`. Frame 0 of the calling thread is in this function. */
+/* Take a snapshot into `seen`. Frame 0 of the calling thread is in this function. */
 enum sonde_status capture(uint32_t flags, uint32_t files);
 /* sonde_thread_each: keep what is delivered. */
 int take(void *ctx, const struct sonde_thread *thread, const struct sonde_stack *stack,
          const struct sonde_captured *captured);
-/* The thread must be in the picture. */
+/* The thread must be in the snapshot. */
 const struct seen *find(int32_t tid);
 /* No function of the tests is larger, with a sanitizer's checks in it either. */
 #define FUNCTION_SIZE 2048
@@ -41,8 +41,8 @@ bool holds(const struct seen *s, const void *function, size_t size);
 /* A signalled thread stands in that function of its own, and its stack is whole. */
 void check_stands_in(const struct seen *s, const void *function);
 
-/* Skip the test where there are no pictures: an emulator shows its host's registers. */
-void need_pictures(void);
+/* Skip the test where there are no snapshots: an emulator shows its host's registers. */
+void need_snapshots(void);
 void check_action_is(void (*handler)(int));
 
 struct worker {

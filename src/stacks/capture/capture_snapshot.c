@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture_picture.h"
+#include "capture_snapshot.h"
 
 #include "base_status.h"
 #include "capture_park.h"
@@ -8,7 +8,7 @@
 
 enum {
     ROUNDS_MAX =
-        8, /* threads that wake each time: then the picture is not consistent, and says so */
+        8, /* threads that wake each time: then the snapshot is not consistent, and says so */
     LEAVE_LOOK_NS = 20000,
     HOLD_SPARE_NS = 100000000,
     STAT_FILES_MAX = 64, /* kept open while threads are asked; the others cost a little more */
@@ -25,7 +25,7 @@ enum {
 #define NOTE_SILENT "it runs and did not answer the signal in time"
 
 struct round {
-    struct sonde__picture *picture;
+    struct sonde__snapshot *snapshot;
     const struct sonde__image_set *images;
     uint64_t begin_ns, deadline_ns, stop_begin_ns;
     uint64_t handler;    /* as the system has it */
@@ -51,19 +51,20 @@ static uint32_t count_phase(const struct sonde__roster *roster, enum sonde__rost
 
 /* --- looking --- */
 
-static void capture_self(const struct sonde__picture *picture, struct sonde__roster_thread *thread)
+static void capture_self(const struct sonde__snapshot *snapshot,
+                         struct sonde__roster_thread *thread)
 {
-    sonde__capture_roster_clear(picture->roster, thread);
-    sonde__capture_walk_counted(&thread->stack, picture->caller, false, picture->skip,
+    sonde__capture_roster_clear(snapshot->roster, thread);
+    sonde__capture_walk_counted(&thread->stack, snapshot->caller, false, snapshot->skip,
                                 SONDE__CAPTURE_OWN);
     thread->phase = SONDE__ROSTER_SELF;
 }
 
-/* What is known from the picture before holds only where the kernel counts. */
-static void begin_threads(struct sonde__picture *picture)
+/* What is known from the snapshot before holds only where the kernel counts. */
+static void begin_threads(struct sonde__snapshot *snapshot)
 {
     int32_t self = sonde__os_tid();
-    each_thread(thread, picture->roster)
+    each_thread(thread, snapshot->roster)
     {
         bool is_remembered = thread->phase == SONDE__ROSTER_READ && thread->seen.slices != 0;
         thread->is_unanswered = false;
@@ -72,7 +73,7 @@ static void begin_threads(struct sonde__picture *picture)
             continue;
         }
         if (thread->tid == self) {
-            capture_self(picture, thread);
+            capture_self(snapshot, thread);
         } else if (!is_remembered) {
             thread->phase = SONDE__ROSTER_NEW;
         }
@@ -80,28 +81,28 @@ static void begin_threads(struct sonde__picture *picture)
 }
 
 /* Look at all that are in `phase`. Returns how many were found unchanged. */
-static uint32_t look_all(struct sonde__picture *picture, enum sonde__roster_phase phase)
+static uint32_t look_all(struct sonde__snapshot *snapshot, enum sonde__roster_phase phase)
 {
     uint32_t same = 0;
-    each_thread(thread, picture->roster)
+    each_thread(thread, snapshot->roster)
     {
         if (thread->phase == phase) {
-            same += sonde__capture_roster_look(picture->roster, thread);
+            same += sonde__capture_roster_look(snapshot->roster, thread);
         }
     }
     return same;
 }
 
 /* New threads, and ends. False: there may be threads that are not in the roster. */
-static bool find_threads(struct sonde__picture *picture)
+static bool find_threads(struct sonde__snapshot *snapshot)
 {
-    for (unsigned i = 0; i < ROUNDS_MAX && !sonde__capture_roster_is_whole(picture->roster); i++) {
-        if (sonde__capture_roster_list(picture->roster) != SONDE_OK) {
+    for (unsigned i = 0; i < ROUNDS_MAX && !sonde__capture_roster_is_whole(snapshot->roster); i++) {
+        if (sonde__capture_roster_list(snapshot->roster) != SONDE_OK) {
             return false;
         }
-        (void)look_all(picture, SONDE__ROSTER_NEW);
+        (void)look_all(snapshot, SONDE__ROSTER_NEW);
     }
-    return sonde__capture_roster_is_whole(picture->roster);
+    return sonde__capture_roster_is_whole(snapshot->roster);
 }
 
 /* --- asking --- */
@@ -127,7 +128,7 @@ static bool blocks_signal(const struct round *round, const struct sonde__roster_
 {
     uint64_t begin_ns = sonde__os_now_ns();
     for (;;) {
-        bool blocks = (stat->blocked >> (round->picture->signal - 1) & 1) != 0;
+        bool blocks = (stat->blocked >> (round->snapshot->signal - 1) & 1) != 0;
         if (!blocks || sonde__capture_park_is_inside(thread->tid)) {
             return false;
         }
@@ -158,7 +159,7 @@ static enum sonde_status open_stat(struct round *round, struct sonde__roster_thr
 
 static void close_stats(struct round *round)
 {
-    each_thread(thread, round->picture->roster)
+    each_thread(thread, round->snapshot->roster)
     {
         if (thread->stat_fd >= 0) {
             sonde__os_close(thread->stat_fd);
@@ -174,22 +175,22 @@ static bool is_askable(struct round *round, struct sonde__roster_thread *thread)
     struct sonde__capture_stat stat;
     enum sonde_status status = open_stat(round, thread, &stat);
     if (status != SONDE_OK) {
-        sonde__capture_roster_fail(round->picture->roster, thread, status, NULL);
+        sonde__capture_roster_fail(round->snapshot->roster, thread, status, NULL);
     } else if (stat.letter == 'Z' || stat.letter == 'X') {
-        sonde__capture_roster_fail(round->picture->roster, thread, SONDE_ABSENT, NULL);
+        sonde__capture_roster_fail(round->snapshot->roster, thread, SONDE_ABSENT, NULL);
     } else if (sonde__capture_is_kernels(&stat)) {
-        sonde__capture_roster_fail(round->picture->roster, thread, SONDE_UNSUPPORTED,
+        sonde__capture_roster_fail(round->snapshot->roster, thread, SONDE_UNSUPPORTED,
                                    SONDE__NOTE_KERNELS);
-    } else if ((stat.pending >> (round->picture->signal - 1) & 1) != 0 &&
+    } else if ((stat.pending >> (round->snapshot->signal - 1) & 1) != 0 &&
                !sonde__capture_park_is_inside(thread->tid)) {
         sonde__capture_roster_fail(
-            round->picture->roster, thread, SONDE_BUSY,
+            round->snapshot->roster, thread, SONDE_BUSY,
             "it runs, and a signal of that kind (SIGURG) already waits for it");
-    } else if (!round->picture->may_signal) {
-        sonde__capture_roster_fail(round->picture->roster, thread, SONDE_BUSY,
+    } else if (!round->snapshot->may_signal) {
+        sonde__capture_roster_fail(round->snapshot->roster, thread, SONDE_BUSY,
                                    "it runs, and signals are not allowed here");
     } else if (blocks_signal(round, thread, &stat)) {
-        sonde__capture_roster_fail(round->picture->roster, thread, SONDE_BUSY,
+        sonde__capture_roster_fail(round->snapshot->roster, thread, SONDE_BUSY,
                                    "it runs and blocks the signal that would ask it (SIGURG)");
     } else {
         return true;
@@ -202,27 +203,27 @@ static bool is_askable(struct round *round, struct sonde__roster_thread *thread)
 static bool is_handler_set(const struct round *round)
 {
     uint64_t function = 0;
-    return round->picture->is_handler_set &&
-           sonde__os_signal_handler(round->picture->signal, &function) &&
+    return round->snapshot->is_handler_set &&
+           sonde__os_signal_handler(round->snapshot->signal, &function) &&
            function == round->handler;
 }
 
 static void ask(struct round *round, struct sonde__roster_thread *thread)
 {
-    struct sonde__picture *picture = round->picture;
+    struct sonde__snapshot *snapshot = round->snapshot;
     enum sonde_status status;
     if (!is_handler_set(round)) {
-        sonde__capture_roster_fail(picture->roster, thread, SONDE_BUSY,
+        sonde__capture_roster_fail(snapshot->roster, thread, SONDE_BUSY,
                                    "it runs, and the program handles the signal (SIGURG) itself");
         return;
     }
-    sonde__capture_roster_clear(picture->roster, thread);
+    sonde__capture_roster_clear(snapshot->roster, thread);
     thread->is_pending = false;
-    status = sonde__capture_park_ask(thread->tid, picture->signal, &thread->stack, &thread->slot);
+    status = sonde__capture_park_ask(thread->tid, snapshot->signal, &thread->stack, &thread->slot);
     if (status == SONDE_OK) {
         thread->phase = SONDE__ROSTER_ASKED;
     } else {
-        sonde__capture_roster_fail(picture->roster, thread, status,
+        sonde__capture_roster_fail(snapshot->roster, thread, status,
                                    status == SONDE_LIMIT
                                        ? "more threads run than can be held together"
                                        : "the signal could not be sent");
@@ -251,16 +252,16 @@ static struct sonde__roster_thread without_stack(const struct sonde__roster_thre
 
 /* Those that will not answer: they have ended, or have come to a wait that takes no signal. Such a
  * thread is read where it waits, while the others stand still; the late signal does nothing. */
-static void withdraw_lost(struct sonde__picture *picture)
+static void withdraw_lost(struct sonde__snapshot *snapshot)
 {
-    each_thread(thread, picture->roster)
+    each_thread(thread, snapshot->roster)
     {
         if (thread->phase != SONDE__ROSTER_ASKED || !sonde__capture_park_is_asked(thread->slot)) {
             continue;
         }
         struct sonde__roster_thread now = without_stack(thread);
         now.phase = SONDE__ROSTER_NEW;
-        (void)sonde__capture_roster_look(picture->roster, &now);
+        (void)sonde__capture_roster_look(snapshot->roster, &now);
         thread->wait_fd = now.wait_fd;
         thread->schedstat_fd = now.schedstat_fd;
         bool stays = now.phase == SONDE__ROSTER_GONE || (now.seen.slices == thread->seen.slices &&
@@ -281,7 +282,7 @@ static void withdraw_lost(struct sonde__picture *picture)
  * is not blocked. So a thread that waits for a CPU stands still without ever getting one. */
 static bool is_pending(const struct round *round, struct sonde__roster_thread *thread)
 {
-    uint32_t signal = 1u << (round->picture->signal - 1);
+    uint32_t signal = 1u << (round->snapshot->signal - 1);
     struct sonde__capture_stat stat;
     if (!thread->is_pending && round->can_interrupt && read_stat(thread, &stat) == SONDE_OK) {
         thread->is_pending =
@@ -315,7 +316,7 @@ static bool all_stand(const struct round *round)
     if (!round->can_interrupt || !may_come_later(round)) {
         return false;
     }
-    each_thread(thread, round->picture->roster)
+    each_thread(thread, round->snapshot->roster)
     {
         if (thread->phase == SONDE__ROSTER_ASKED && !stands(round, thread)) {
             return false;
@@ -345,7 +346,7 @@ static bool wait_standing(const struct round *round)
             return sonde__capture_park_missing() == 0;
         }
         if (pause_ns > ANSWER_LOOK_NS) {
-            withdraw_lost(round->picture);
+            withdraw_lost(round->snapshot);
         }
     }
     return true;
@@ -354,9 +355,9 @@ static bool wait_standing(const struct round *round)
 /* Everything that takes its time comes before the first question. False: somebody may run on. */
 static bool ask_running(struct round *round)
 {
-    struct sonde__picture *picture = round->picture;
+    struct sonde__snapshot *snapshot = round->snapshot;
     uint32_t askable = 0;
-    each_thread(thread, picture->roster)
+    each_thread(thread, snapshot->roster)
     {
         askable += thread->phase == SONDE__ROSTER_RUNNING && is_askable(round, thread);
     }
@@ -366,17 +367,17 @@ static bool ask_running(struct round *round)
     if (!round->is_open) {
         /* what the system has then is ours, be it that a sanitizer wraps it: then the program may
          * go on between the delivery and our part of it */
-        uint64_t handler = picture->set_handler();
-        picture->is_handler_set = handler != 0;
-        if (!sonde__os_signal_handler(picture->signal, &round->handler)) {
+        uint64_t handler = snapshot->set_handler();
+        snapshot->is_handler_set = handler != 0;
+        if (!sonde__os_signal_handler(snapshot->signal, &round->handler)) {
             round->handler = 0;
         }
         round->can_interrupt = round->handler == handler && sonde__os_interrupt_prepare();
-        sonde__capture_park_open(picture->timeout_ns + HOLD_SPARE_NS);
+        sonde__capture_park_open(snapshot->timeout_ns + HOLD_SPARE_NS);
         round->stop_begin_ns = sonde__os_now_ns();
         round->is_open = true;
     }
-    each_thread(thread, picture->roster)
+    each_thread(thread, snapshot->roster)
     {
         if (thread->phase == SONDE__ROSTER_RUNNING) {
             ask(round, thread);
@@ -387,9 +388,9 @@ static bool ask_running(struct round *round)
 }
 
 /* What became of the questions. Those who write their stack just now, or will, stay ASKED. */
-static void take_answers(struct sonde__picture *picture)
+static void take_answers(struct sonde__snapshot *snapshot)
 {
-    each_thread(thread, picture->roster)
+    each_thread(thread, snapshot->roster)
     {
         if (thread->phase != SONDE__ROSTER_ASKED) {
             continue;
@@ -400,7 +401,7 @@ static void take_answers(struct sonde__picture *picture)
             break;
         case SONDE__PARKED_LEFT:
             thread->phase = SONDE__ROSTER_PARKED;
-            picture->is_consistent = false;
+            snapshot->is_consistent = false;
             break;
         case SONDE__PARKED_WALKING:
         case SONDE__PARKED_ABSENT:
@@ -415,8 +416,8 @@ static void take_answers(struct sonde__picture *picture)
  * they stood still until they were read. */
 static void read_lost(const struct round *round)
 {
-    struct sonde__roster *roster = round->picture->roster;
-    withdraw_lost(round->picture);
+    struct sonde__roster *roster = round->snapshot->roster;
+    withdraw_lost(round->snapshot);
     each_thread(thread, roster)
     {
         thread->is_late = thread->phase == SONDE__ROSTER_BLOCKED;
@@ -434,7 +435,7 @@ static void read_lost(const struct round *round)
 /* All have been let go: those that stood without having answered do so when they get a CPU. */
 static void wait_answers(struct round *round)
 {
-    struct sonde__roster *roster = round->picture->roster;
+    struct sonde__roster *roster = round->snapshot->roster;
     uint64_t pause_ns = ANSWER_LOOK_NS;
     while (sonde__capture_park_missing() > 0 && wait_a_while(round, &pause_ns)) {
         if (sonde__capture_park_missing() > 0) {
@@ -465,28 +466,28 @@ static void wait_answers(struct round *round)
 
 static void release(struct round *round)
 {
-    struct sonde__picture *picture = round->picture;
+    struct sonde__snapshot *snapshot = round->snapshot;
     if (!round->is_open) {
         return;
     }
-    take_answers(picture);
-    picture->stop_ns = sonde__os_now_ns() - round->stop_begin_ns;
+    take_answers(snapshot);
+    snapshot->stop_ns = sonde__os_now_ns() - round->stop_begin_ns;
     sonde__capture_park_release();
     wait_answers(round);
 }
 
 /* One that came to a wait instead of an answer (an uninterruptible one takes no signal) is read
  * there, though later than the others. */
-static void read_unanswered(struct sonde__picture *picture)
+static void read_unanswered(struct sonde__snapshot *snapshot)
 {
-    each_thread(thread, picture->roster)
+    each_thread(thread, snapshot->roster)
     {
         struct sonde_captured captured;
         enum sonde_status status;
         if (thread->phase != SONDE__ROSTER_FAILED || !thread->is_unanswered) {
             continue;
         }
-        sonde__capture_roster_clear(picture->roster, thread);
+        sonde__capture_roster_clear(snapshot->roster, thread);
         status = sonde__capture_blocked(thread->tid, &thread->stack, &captured);
         if (status == SONDE_OK) {
             thread->phase = SONDE__ROSTER_READ;
@@ -500,9 +501,9 @@ static void read_unanswered(struct sonde__picture *picture)
 }
 
 /* Is every thread that has a stack in it? */
-static bool is_whole(const struct sonde__picture *picture)
+static bool is_whole(const struct sonde__snapshot *snapshot)
 {
-    each_thread(thread, picture->roster)
+    each_thread(thread, snapshot->roster)
     {
         if (thread->phase == SONDE__ROSTER_FAILED && thread->status != SONDE_UNSUPPORTED) {
             return false;
@@ -513,67 +514,67 @@ static bool is_whole(const struct sonde__picture *picture)
 
 static void take_rounds(struct round *round)
 {
-    struct sonde__picture *picture = round->picture;
-    struct sonde__roster *roster = picture->roster;
-    for (picture->rounds = 1;; picture->rounds++) {
+    struct sonde__snapshot *snapshot = round->snapshot;
+    struct sonde__roster *roster = snapshot->roster;
+    for (snapshot->rounds = 1;; snapshot->rounds++) {
         uint32_t read = count_phase(roster, SONDE__ROSTER_READ);
         bool is_standing = ask_running(round);
-        take_answers(picture);
+        take_answers(snapshot);
         /* all that is asked stands still now: this is the moment, if nothing else has moved */
-        bool is_same = look_all(picture, SONDE__ROSTER_READ) == read;
-        bool is_complete = find_threads(picture);
+        bool is_same = look_all(snapshot, SONDE__ROSTER_READ) == read;
+        bool is_complete = find_threads(snapshot);
         uint32_t fresh = sonde__capture_roster_read(roster, round->images);
         if (is_standing && is_same && is_complete && fresh == 0 &&
             count_phase(roster, SONDE__ROSTER_RUNNING) == 0) {
             return;
         }
-        if (picture->rounds == ROUNDS_MAX || sonde__os_now_ns() >= round->deadline_ns) {
-            picture->is_consistent = false;
+        if (snapshot->rounds == ROUNDS_MAX || sonde__os_now_ns() >= round->deadline_ns) {
+            snapshot->is_consistent = false;
             return;
         }
     }
 }
 
 /* Out of rounds: what was seen running last was not asked any more. */
-static void give_up_running(struct sonde__picture *picture)
+static void give_up_running(struct sonde__snapshot *snapshot)
 {
-    each_thread(thread, picture->roster)
+    each_thread(thread, snapshot->roster)
     {
         if (thread->phase == SONDE__ROSTER_RUNNING) {
-            sonde__capture_roster_fail(picture->roster, thread, SONDE_TIMEOUT,
+            sonde__capture_roster_fail(snapshot->roster, thread, SONDE_TIMEOUT,
                                        "it woke each time it was read");
         }
     }
 }
 
-enum sonde_status sonde__capture_picture(struct sonde__picture *picture)
+enum sonde_status sonde__capture_snapshot(struct sonde__snapshot *snapshot)
 {
-    struct sonde__roster *roster = picture->roster;
-    struct round round = {.picture = picture, .begin_ns = sonde__os_now_ns()};
+    struct sonde__roster *roster = snapshot->roster;
+    struct round round = {.snapshot = snapshot, .begin_ns = sonde__os_now_ns()};
     struct sonde__capture_pin pin;
-    round.deadline_ns = round.begin_ns + picture->timeout_ns;
-    picture->is_consistent = true;
+    round.deadline_ns = round.begin_ns + snapshot->timeout_ns;
+    snapshot->is_consistent = true;
     if (!sonde__capture_roster_is_whole(roster)) {
         SONDE_TRY(sonde__capture_roster_list(roster));
     }
     pin = sonde__capture_pin();
     round.images = pin.images;
-    begin_threads(picture);
-    picture->unchanged = look_all(picture, SONDE__ROSTER_READ);
-    (void)look_all(picture, SONDE__ROSTER_NEW);
-    picture->is_consistent = find_threads(picture);
-    /* every remembered stack held from the last picture until just now, so at one moment: done,
+    begin_threads(snapshot);
+    snapshot->unchanged = look_all(snapshot, SONDE__ROSTER_READ);
+    (void)look_all(snapshot, SONDE__ROSTER_NEW);
+    snapshot->is_consistent = find_threads(snapshot);
+    /* every remembered stack held from the last snapshot until just now, so at one moment: done,
      * unless there is more than these */
     if (sonde__capture_roster_read(roster, pin.images) != 0 ||
         count_phase(roster, SONDE__ROSTER_RUNNING) != 0) {
-        picture->is_consistent = true;
+        snapshot->is_consistent = true;
         take_rounds(&round);
         release(&round);
         close_stats(&round);
-        give_up_running(picture);
+        give_up_running(snapshot);
     }
-    read_unanswered(picture);
+    read_unanswered(snapshot);
     sonde__capture_unpin(pin);
-    picture->is_consistent = picture->is_consistent && is_whole(picture);
+    snapshot->is_consistent = snapshot->is_consistent && is_whole(snapshot);
     return SONDE_OK;
 }
