@@ -9,9 +9,11 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "os.h"
 #include "recorder.h"
 #include "target_self.h"
 
@@ -82,11 +84,47 @@ static bool is_own_process(void)
     return page != NULL && atomic_load_explicit(&page->pid, memory_order_relaxed) == getpid();
 }
 
+static uint64_t flags_of_clone3(uint64_t arguments)
+{
+    uint64_t flags = 0; /* the first member of struct clone_args; 0 where it cannot be read */
+    (void)sonde__os_read(arguments, &flags, sizeof flags);
+    return flags;
+}
+
+/* syscall(): as the function of that system call. False: neither a process nor another program. */
+static bool event_of_syscall(const struct sonde__regs *regs, enum sonde__record_event *ret_event,
+                             uint64_t *ret_flags)
+{
+    *ret_flags = 0;
+    *ret_event = SONDE__RECORD_FORK;
+    switch (sonde__probe_hook_argument(regs, 0)) {
+    case SYS_clone:
+        *ret_flags = sonde__probe_hook_argument(regs, 1);
+        return true;
+    case SYS_clone3:
+        *ret_flags = flags_of_clone3(sonde__probe_hook_argument(regs, 1));
+        return true;
+#ifdef SYS_fork
+    case SYS_fork:
+    case SYS_vfork:
+        return true;
+#endif
+    case SYS_execve:
+    case SYS_execveat:
+        *ret_event = SONDE__RECORD_EXEC;
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void count_process(enum sonde__record_event event, const struct sonde__regs *regs)
 {
-    bool is_thread =
-        event == SONDE__RECORD_CLONE && (sonde__probe_hook_argument(regs, 2) & CLONE_THREAD) != 0;
-    if (!is_thread && is_own_process()) {
+    uint64_t flags = event == SONDE__RECORD_CLONE ? sonde__probe_hook_argument(regs, 2) : 0;
+    if (event == SONDE__RECORD_SYSCALL && !event_of_syscall(regs, &event, &flags)) {
+        return;
+    }
+    if ((flags & CLONE_THREAD) == 0 && is_own_process()) {
         atomic_fetch_add_explicit(event >= SONDE__RECORD_EXEC ? &recorder_page->execs
                                                               : &recorder_page->children,
                                   1, memory_order_relaxed);
@@ -95,7 +133,7 @@ static void count_process(enum sonde__record_event event, const struct sonde__re
 
 static void see(enum sonde__record_event event, const struct sonde__regs *regs)
 {
-    if (event >= SONDE__RECORD_CLONE) {
+    if (event >= SONDE__RECORD_SYSCALL) {
         count_process(event, regs);
     } else if (event >= SONDE__RECORD_OBJC_LOAD) {
         recorder_method_event(event, regs);

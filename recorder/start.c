@@ -72,7 +72,7 @@ static void list_names(void)
         }
     }
     for (uint32_t event = 0; event < SONDE__RECORD_EVENTS; event++) {
-        bool is_of_objc = event >= SONDE__RECORD_OBJC_LOAD && event < SONDE__RECORD_CLONE;
+        bool is_of_objc = event >= SONDE__RECORD_OBJC_LOAD && event < SONDE__RECORD_SYSCALL;
         uint32_t listed = recorder_listed_events[event];
         if (is_of_objc && !has_methods) {
             names[RECORDER_EVENT_FUNCTION + event] = NULL;

@@ -150,10 +150,9 @@ static void say_number(uint64_t count, const char *one, const char *many, const 
 void sonde__audit_say_unseen(const struct sonde__record_page *page,
                              void (*say)(void *ctx, const char *line), void *ctx)
 {
-    say_number(
-        atomic_load(&page->children), "call", "calls",
-        " that make a process (fork, posix_spawn, system): what children call is not recorded", say,
-        ctx);
+    say_number(atomic_load(&page->children), "call made", "calls made",
+               " a process (fork, posix_spawn, system): what children call is not recorded", say,
+               ctx);
     say_number(atomic_load(&page->execs), "call", "calls",
                " of exec: what the program calls that took this one's place is not recorded", say,
                ctx);

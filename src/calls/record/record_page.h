@@ -30,6 +30,7 @@ enum sonde__record_event {
     SONDE__RECORD_OBJC_LOAD,
     SONDE__RECORD_OBJC_LOOKUP,
     SONDE__RECORD_OBJC_LOOKUP_SUPER,
+    SONDE__RECORD_SYSCALL, /* by its number one of those that follow, or none */
     SONDE__RECORD_CLONE,
     SONDE__RECORD_FORK, /* and what follows */
     SONDE__RECORD_EXEC = SONDE__RECORD_FORK + 9,
@@ -38,7 +39,7 @@ enum sonde__record_event {
 #define SONDE__RECORD_EVENT_NAMES                                                                  \
     {                                                                                              \
         "dlopen", "dlmopen", "dlclose", "dlsym", "dlvsym", "__objc_exec_class", "objc_msg_lookup", \
-            "objc_msg_lookup_super", "clone", "fork", "_Fork", "vfork", "posix_spawn",             \
+            "objc_msg_lookup_super", "syscall", "clone", "fork", "_Fork", "vfork", "posix_spawn",  \
             "posix_spawnp", "system", "popen", "daemon", "forkpty", "execve", "execv", "execvp",   \
             "execvpe", "execl", "execle", "execlp", "fexecve", "execveat",                         \
     }
