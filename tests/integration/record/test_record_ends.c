@@ -112,3 +112,19 @@ TEST(a_static_program_runs_once)
     free(test_read_file(script, &size));
     CHECK_EQ(size, 1);
 }
+
+/* A thread may hold the loader's lock where the recorder comes in; the one that the recorder waits
+ * for may want that lock. */
+TEST_TIMEOUT(no_lock_of_the_loader_is_waited_for_for_ever, 120)
+{
+    char script[1400];
+    make_list("getppid\n");
+    snprintf(script, sizeof script,
+             "%s run --record %s -- '%s/tests/integration/record/loader_lock' libm.so.6",
+             program_sonde(), list, test_build_dir());
+    struct test_run run = run_shell(script);
+    CHECK_EQ(run.status, 0);
+    CHECK_STR(run.out, "ended\n");
+    CHECK_CONTAINS(run.err, "\ngetppid  3 calls from 1 stack\n");
+    test_run_done(&run);
+}

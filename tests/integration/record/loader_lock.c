@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Two threads that want each other's lock, where a recorder takes one of its own: this one calls
+ * dlsym() from a callback of dl_iterate_phdr(), under the loader's lock, while the other one loads
+ * a library. */
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { TURNS = 3 };
+
+static atomic_bool is_held, is_over;
+
+static void *load(void *name)
+{
+    while (!is_over) {
+        if (is_held) {
+            void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+            if (library != NULL) {
+                dlclose(library);
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Long enough for the other thread to come to the loader's lock. */
+static int ask(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    (void)info, (void)size, (void)ctx;
+    is_held = true;
+    usleep(20000);
+    (void)!dlsym(RTLD_DEFAULT, "getppid");
+    is_held = false;
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t loader;
+    if (argc < 2 || pthread_create(&loader, NULL, load, argv[1]) != 0) {
+        return 1;
+    }
+    for (int i = 0; i < TURNS; i++) {
+        dl_iterate_phdr(ask, NULL);
+        (void)getppid();
+    }
+    is_over = true;
+    pthread_join(loader, NULL);
+    puts("ended");
+    return 0;
+}
