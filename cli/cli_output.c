@@ -89,6 +89,19 @@ static int exit_code_of(enum sonde_status status)
     }
 }
 
+/* As a path of its own, not as a word of the sentence: a file may be called "cut". */
+static bool is_named_in(const char *text, const char *path)
+{
+    size_t length = strlen(path);
+    for (const char *at = strstr(text, path); at != NULL; at = strstr(at + 1, path)) {
+        bool is_start = at == text || strchr(" '\"(", at[-1]) != NULL;
+        if (is_start && (at[length] == '\0' || strchr(":;,)'\"", at[length]) != NULL)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int sonde__cli_fail(const struct sonde__cli_command *command, const char *subject,
                     enum sonde_status status, const struct sonde_error *error)
 {
@@ -104,7 +117,7 @@ int sonde__cli_fail(const struct sonde__cli_command *command, const char *subjec
     if (reason != NULL && strcasestr(what, reason) != NULL) {
         reason = NULL;
     }
-    if (subject != NULL && strstr(what, subject) != NULL) {
+    if (subject != NULL && is_named_in(what, subject)) {
         subject = NULL;
     }
     sonde__cli_error(command, "%s%s%s%s%s", subject != NULL ? subject : "",

@@ -147,6 +147,22 @@ TEST(a_closed_pipe_ends_it_as_other_tools)
     CHECK_EQ(WTERMSIG(status), SIGPIPE);
 }
 
+/* Also a file whose name is a word of the message. */
+TEST(a_message_names_the_file)
+{
+    static const char *const verbs[] = {"index", "blocks", "types", "stacks --core"};
+    char script[1024];
+    for (unsigned i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
+        snprintf(script, sizeof script, "cd %s && head -c 40 %s >cut && %s %s cut", test_folder(),
+                 sonde_program(), sonde_program(), verbs[i]);
+        const char *argv[] = {"sh", "-c", script, NULL};
+        struct test_run run = test_run(argv, NULL, NULL, 60);
+        CHECK(run.status != 0);
+        CHECK_CONTAINS(run.err, ": cut: ELF header cut short\n");
+        test_run_done(&run);
+    }
+}
+
 TEST(colour_is_for_terminals_and_on_request)
 {
     struct test_run run = shell("$SONDE doctor");
