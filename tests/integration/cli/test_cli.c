@@ -150,10 +150,11 @@ TEST(a_closed_pipe_ends_it_as_other_tools)
 /* Also a file whose name is a word of the message. */
 TEST(a_message_names_the_file)
 {
-    static const char *const verbs[] = {"index", "blocks", "types", "stacks --core"};
+    static const char *const verbs[] = {"index cut", "blocks cut", "types cut x",
+                                        "stacks --core cut"};
     char script[1024];
     for (unsigned i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
-        snprintf(script, sizeof script, "cd %s && head -c 40 %s >cut && %s %s cut", test_folder(),
+        snprintf(script, sizeof script, "cd %s && head -c 40 %s >cut && %s %s", test_folder(),
                  sonde_program(), sonde_program(), verbs[i]);
         const char *argv[] = {"sh", "-c", script, NULL};
         struct test_run run = test_run(argv, NULL, NULL, 60);
