@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A program that runs code which no image has, and says its names in the way that it is told:
- * "none", "map" FILE, "dump" (jit-PID.dump in the current folder), "list" ELF (GDB's). Code, by an
- * ELF that was linked to the place: main -> made_outer -> made_inner -> wait_here. */
+ * "none", "map" FILE, "dump" (jit-PID.dump in the current folder), "list" ELF (GDB's), "many" ELF
+ * (the same of many). Code, by an ELF that was linked to the place: main -> made_outer ->
+ * made_inner -> wait_here. */
 #define _GNU_SOURCE
 #include <elf.h>
 #include <fcntl.h>
@@ -98,6 +99,40 @@ static void write_map(const char *path, const char *code, uint64_t outer_size, u
     fclose(f);
 }
 
+/* The ELF as it would be at another address; no code is there. */
+static char *shifted_copy(const char *elf, size_t size, uint64_t shift)
+{
+    char *copy = malloc(size);
+    memcpy(copy, elf, size);
+    Elf64_Ehdr *header = (void *)copy;
+    Elf64_Phdr *segments = (void *)(copy + header->e_phoff);
+    Elf64_Shdr *sections = (void *)(copy + header->e_shoff);
+    for (unsigned i = 0; i < header->e_phnum; i++) {
+        segments[i].p_vaddr += shift;
+    }
+    for (unsigned i = 0; i < header->e_shnum; i++) {
+        sections[i].sh_addr += sections[i].sh_addr != 0 ? shift : 0;
+    }
+    return copy;
+}
+
+/* One ELF of the code that runs, among many others: good ones, and after each one for another
+ * machine. */
+static void list_many(char *elf, size_t size)
+{
+    enum { GOOD = 70 };
+    static struct jit_code_entry entries[2 * GOOD + 1];
+    for (unsigned i = 0; i < GOOD; i++) {
+        char *good = shifted_copy(elf, size, (uint64_t)(i + 1) << 20);
+        char *bad = shifted_copy(elf, size, (uint64_t)(i + 1 + GOOD) << 20);
+        ((Elf64_Ehdr *)bad)->e_machine = EM_SPARCV9;
+        entries[2 * i] = (struct jit_code_entry){&entries[2 * i + 1], NULL, good, size};
+        entries[2 * i + 1] = (struct jit_code_entry){&entries[2 * i + 2], NULL, bad, size};
+    }
+    entries[2 * GOOD] = (struct jit_code_entry){NULL, NULL, elf, size};
+    __jit_debug_descriptor.first = entries;
+}
+
 int main(int argc, char **argv)
 {
     size_t size, text_size = 0;
@@ -129,6 +164,8 @@ int main(int argc, char **argv)
         }
     } else if (strcmp(argv[2], "dump") == 0) {
         write_dump(code, 16, text_size);
+    } else if (strcmp(argv[2], "many") == 0) {
+        list_many(elf, size);
     } else if (strcmp(argv[2], "list") == 0) {
         static struct jit_code_entry entry, junk = {&entry, NULL, "no ELF", 6};
         entry = (struct jit_code_entry){NULL, &junk, elf, size};

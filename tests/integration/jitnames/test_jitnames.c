@@ -123,6 +123,14 @@ TEST_TIMEOUT(image_without_build_id_has_an_id, 100)
     free(changed);
 }
 
+TEST_TIMEOUT(jit_list_of_good_and_bad_ones, 60)
+{
+    char *text = look_at("many", "$S stacks $P; $S stacks --stop $P");
+    CHECK_ORDER(text, "wait_here", "made_inner+0x", "made_outer+0x", "main+", "wait_here",
+                "made_inner+0x", "made_outer+0x", "main+");
+    free(text);
+}
+
 TEST_TIMEOUT(jit_without_names, 60)
 {
     char *text = look_at("none", "$S stacks $P");
