@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A program that runs code which no image has, and says its names in the way that it is told:
- * "none", "map" FILE, "dump" (jit-PID.dump in the current folder), "list" ELF (GDB's), "many" ELF
- * (the same of many). Code, by an ELF that was linked to the place: main -> made_outer ->
+ * "none", "map" FILE, "dump" (jit-PID.dump in the current folder), "list" ELF (GDB's), "many" COUNT
+ * (the same, of many). Code, by an ELF that was linked to the place: main -> made_outer ->
  * made_inner -> wait_here. */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -116,20 +116,17 @@ static char *shifted_copy(const char *elf, size_t size, uint64_t shift)
     return copy;
 }
 
-/* One ELF of the code that runs, among many others: good ones, and after each one for another
- * machine. */
-static void list_many(char *elf, size_t size)
+/* The ELF of the code that runs, `count` - 1 other ones, and last one for another machine. */
+static void list_many(char *elf, size_t size, unsigned count)
 {
-    enum { GOOD = 70 };
-    static struct jit_code_entry entries[2 * GOOD + 1];
-    for (unsigned i = 0; i < GOOD; i++) {
-        char *good = shifted_copy(elf, size, (uint64_t)(i + 1) << 20);
-        char *bad = shifted_copy(elf, size, (uint64_t)(i + 1 + GOOD) << 20);
-        ((Elf64_Ehdr *)bad)->e_machine = EM_SPARCV9;
-        entries[2 * i] = (struct jit_code_entry){&entries[2 * i + 1], NULL, good, size};
-        entries[2 * i + 1] = (struct jit_code_entry){&entries[2 * i + 2], NULL, bad, size};
+    struct jit_code_entry *entries = calloc(count + 1, sizeof *entries);
+    char *bad = shifted_copy(elf, size, 1 << 20);
+    ((Elf64_Ehdr *)bad)->e_machine = EM_SPARCV9;
+    for (unsigned i = 0; i < count; i++) {
+        char *good = shifted_copy(elf, size, (uint64_t)i << 21);
+        entries[i] = (struct jit_code_entry){&entries[i + 1], NULL, good, size};
     }
-    entries[2 * GOOD] = (struct jit_code_entry){NULL, NULL, elf, size};
+    entries[count] = (struct jit_code_entry){NULL, NULL, bad, size};
     __jit_debug_descriptor.first = entries;
 }
 
@@ -165,7 +162,7 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[2], "dump") == 0) {
         write_dump(code, 16, text_size);
     } else if (strcmp(argv[2], "many") == 0) {
-        list_many(elf, size);
+        list_many(elf, size, argc > 3 ? (unsigned)atoi(argv[3]) : 1);
     } else if (strcmp(argv[2], "list") == 0) {
         static struct jit_code_entry entry, junk = {&entry, NULL, "no ELF", 6};
         entry = (struct jit_code_entry){NULL, &junk, elf, size};
