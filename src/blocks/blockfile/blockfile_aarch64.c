@@ -375,6 +375,18 @@ static bool follow_outlined(struct state *s, uint64_t target)
     return true;
 }
 
+/* What stands behind the jump comes from elsewhere. */
+static void follow_jump(struct state *s, uint64_t target)
+{
+    uint64_t last;
+    if (blockfile_outlined(s->slots->loaded, target, &last)) {
+        struct state before = *s;
+        (void)follow_outlined(s, target);
+        before.left = s->left;
+        *s = before;
+    }
+}
+
 static void branch(struct state *s, uint32_t word)
 {
     uint64_t target;
@@ -384,11 +396,8 @@ static void branch(struct state *s, uint32_t word)
             if (!follow_outlined(s, target)) {
                 call(s);
             }
-        } else if (s->depth == 0) { /* what stands behind the jump comes from elsewhere */
-            struct state before = *s;
-            (void)follow_outlined(s, target);
-            before.left = s->left;
-            *s = before;
+        } else if (s->depth == 0) {
+            follow_jump(s, target);
         }
     } else if ((word & 0xfffff000) == 0xd63f0000 || (word & 0xfeff0000) == 0xd63f0000) {
         call(s);

@@ -34,7 +34,6 @@ struct blockfile_value {
 enum { BLOCKFILE_SLOTS = 128 };
 
 struct blockfile_slot {
-    bool used;
     uint8_t base;
     uint8_t size; /* 4 or 8 */
     uint64_t place;
@@ -65,6 +64,7 @@ struct blockfile_slots {
     struct sonde__blockfile *file;
     struct blockfile_wanted *wanted; /* null: blocks are */
     struct blockfile_slot slots[BLOCKFILE_SLOTS];
+    uint64_t used[BLOCKFILE_SLOTS / 64]; /* a bit each: few are, and they are searched often */
     unsigned next;
     struct blockfile_open open[BLOCKFILE_OPEN];
     unsigned next_open;

@@ -103,6 +103,30 @@ static uint32_t first_from(const struct blockfile_sites *sites, uint32_t count, 
     return low;
 }
 
+/* Most branches lead to where no site is near: a bit for 256 bytes of code, of which some share
+ * one, says so at once. */
+enum { NEAR_SHIFT = 8, NEAR_BITS = 1 << 18 };
+_Static_assert(4 * WORDS_MAX <= 1 << NEAR_SHIFT, "sites near a target are in two of them");
+
+struct near {
+    uint64_t bits[NEAR_BITS / 64];
+};
+
+static bool is_near(const struct near *near, uint64_t vaddr)
+{
+    uint64_t bit = (vaddr >> NEAR_SHIFT) % NEAR_BITS;
+    return (near->bits[bit / 64] >> bit % 64 & 1) != 0;
+}
+
+static void set_near(struct near *ret_near, const struct blockfile_sites *sites)
+{
+    *ret_near = (struct near){{0}};
+    for (uint32_t i = 0; i < sites->count; i++) {
+        uint64_t bit = (sites->items[i] >> NEAR_SHIFT) % NEAR_BITS;
+        ret_near->bits[bit / 64] |= (uint64_t)1 << bit % 64;
+    }
+}
+
 static bool leads_to_site(const struct sonde__loaded *loaded, const struct blockfile_sites *sites,
                           uint32_t count, uint64_t target)
 {
@@ -116,7 +140,7 @@ static bool leads_to_site(const struct sonde__loaded *loaded, const struct block
 static enum sonde_status add_branches(const struct sonde__loaded *loaded,
                                       const struct sonde__loaded_area *area,
                                       struct sonde__blockfile *file, struct blockfile_sites *sites,
-                                      uint32_t count)
+                                      uint32_t count, const struct near *near)
 {
     enum sonde_status status = SONDE_OK;
     for (uint64_t offset = (4 - area->vaddr % 4) % 4;
@@ -124,6 +148,7 @@ static enum sonde_status add_branches(const struct sonde__loaded *loaded,
         uint64_t target, vaddr = area->vaddr + offset;
         bool call;
         if (blockfile_branch(blockfile_word(area->bytes + offset), vaddr, &call, &target) &&
+            (is_near(near, target) || is_near(near, target + 4 * WORDS_MAX - 1)) &&
             leads_to_site(loaded, sites, count, target)) {
             status = blockfile_add_site(file, sites, vaddr);
         }
@@ -135,10 +160,12 @@ static enum sonde_status add_round(const struct sonde__loaded *loaded,
                                    struct sonde__blockfile *file, struct blockfile_sites *sites)
 {
     uint32_t count = sites->count;
+    struct near near;
     enum sonde_status status = SONDE_OK;
+    set_near(&near, sites);
     for (uint32_t i = 0; i < loaded->area_count && status == SONDE_OK; i++) {
         if ((loaded->areas[i].kinds & SONDE__LOADED_CODE) != 0) {
-            status = add_branches(loaded, &loaded->areas[i], file, sites, count);
+            status = add_branches(loaded, &loaded->areas[i], file, sites, count, &near);
         }
     }
     return status;

@@ -25,12 +25,48 @@ void blockfile_slots_begin(struct blockfile_slots *slots, const struct sonde__lo
     slots->status = SONDE_OK;
 }
 
+/* The first used one from `i` on; BLOCKFILE_SLOTS: none. */
+static unsigned next_used(const struct blockfile_slots *slots, unsigned i)
+{
+    for (; i < BLOCKFILE_SLOTS; i = (i | 63) + 1) {
+        uint64_t rest = slots->used[i / 64] >> i % 64;
+        if (rest != 0) {
+            return i + (unsigned)__builtin_ctzll(rest);
+        }
+    }
+    return BLOCKFILE_SLOTS;
+}
+
+#define EACH_USED(slots, i)                                                                        \
+    unsigned i = next_used(slots, 0);                                                              \
+    (i) < BLOCKFILE_SLOTS;                                                                         \
+    (i) = next_used(slots, (i) + 1)
+
+static void release(struct blockfile_slots *slots, const struct blockfile_slot *slot)
+{
+    size_t i = (size_t)(slot - slots->slots);
+    slots->used[i / 64] &= ~((uint64_t)1 << i % 64);
+}
+
+/* A free one, or else the next one in turn. */
+static struct blockfile_slot *claim_slot(struct blockfile_slots *slots)
+{
+    unsigned i = 0;
+    while (i < BLOCKFILE_SLOTS / 64 && slots->used[i] == UINT64_MAX) {
+        i++;
+    }
+    i = i < BLOCKFILE_SLOTS / 64 ? i * 64 + (unsigned)__builtin_ctzll(~slots->used[i])
+                                 : slots->next++ % BLOCKFILE_SLOTS;
+    slots->used[i / 64] |= (uint64_t)1 << i % 64;
+    return &slots->slots[i];
+}
+
 struct blockfile_slot *blockfile_find_slot(struct blockfile_slots *slots, uint8_t base,
                                            uint64_t place)
 {
-    for (unsigned i = 0; i < BLOCKFILE_SLOTS; i++) {
+    for (EACH_USED(slots, i)) {
         struct blockfile_slot *slot = &slots->slots[i];
-        if (slot->used && slot->base == base && slot->place == place) {
+        if (slot->place == place && slot->base == base) {
             return slot;
         }
     }
@@ -46,7 +82,8 @@ static struct blockfile_slot *find_number(struct blockfile_slots *slots, uint8_t
 }
 
 /* Compilers set these; a runtime's bits are not stored by code. */
-static void set_flags(struct sonde__blockfile_block *block, struct blockfile_slot *slot)
+static void set_flags(struct blockfile_slots *slots, struct sonde__blockfile_block *block,
+                      const struct blockfile_slot *slot)
 {
     const uint32_t possible = 0xfee00000u;
     if (slot != NULL && (slot->value.number & ~(uint64_t)possible & UINT32_MAX) == 0) {
@@ -54,7 +91,7 @@ static void set_flags(struct sonde__blockfile_block *block, struct blockfile_slo
         block->flags_known = true;
     }
     if (slot != NULL) {
-        slot->used = false;
+        release(slots, slot);
     }
 }
 
@@ -65,7 +102,7 @@ static void add_block(struct blockfile_slots *slots, uint32_t desc, uint64_t inv
     struct sonde__blockfile *file = slots->file;
     struct blockfile_slot *flags = find_number(slots, base, flags_at);
     struct sonde__blockfile_block block = {.desc = desc, .invoke = invoke, .at = vaddr};
-    set_flags(&block, flags);
+    set_flags(slots, &block, flags);
     if (file->block_count == BLOCKS_MAX) {
         file->damage = "more blocks than are read";
         return;
@@ -90,21 +127,16 @@ static void keep_slot(struct blockfile_slots *slots, uint8_t base, uint64_t plac
                       const struct blockfile_value *value, unsigned size)
 {
     struct blockfile_slot *slot = blockfile_find_slot(slots, base, place);
-    for (unsigned i = 0; slot == NULL && i < BLOCKFILE_SLOTS; i++) {
-        slot = slots->slots[i].used ? NULL : &slots->slots[i];
-    }
-    if (slot == NULL) {
-        slot = &slots->slots[slots->next++ % BLOCKFILE_SLOTS];
-    }
+    slot = slot != NULL ? slot : claim_slot(slots);
     *slot = (struct blockfile_slot){
-        .used = true, .base = base, .size = (uint8_t)size, .place = place, .value = *value};
+        .base = base, .size = (uint8_t)size, .place = place, .value = *value};
 }
 
 static void forget(struct blockfile_slots *slots, uint8_t base, uint64_t place)
 {
     struct blockfile_slot *slot = blockfile_find_slot(slots, base, place);
     if (slot != NULL) {
-        slot->used = false;
+        release(slots, slot);
     }
 }
 
@@ -128,7 +160,8 @@ void blockfile_store(struct blockfile_slots *slots, const struct blockfile_value
     }
     if (slots->waiting != BLOCKFILE_NO_BLOCK && slots->waiting_base == where->base &&
         slots->waiting_place == place) {
-        set_flags(&slots->file->blocks[slots->waiting], find_number(slots, where->base, place));
+        set_flags(slots, &slots->file->blocks[slots->waiting],
+                  find_number(slots, where->base, place));
         slots->waiting = BLOCKFILE_NO_BLOCK;
     }
     if (size != WORD || slots->wanted != NULL) {
@@ -152,7 +185,7 @@ void blockfile_store(struct blockfile_slots *slots, const struct blockfile_value
     } else {
         return;
     }
-    other->used = false;
+    release(slots, other);
     forget(slots, where->base, place);
 }
 
@@ -166,11 +199,13 @@ void blockfile_forget(struct blockfile_slots *slots, const struct blockfile_valu
 
 void blockfile_forget_below(struct blockfile_slots *slots, const struct blockfile_value *stack)
 {
-    for (unsigned i = 0; i < BLOCKFILE_SLOTS; i++) {
-        struct blockfile_slot *slot = &slots->slots[i];
-        if (stack->kind == BLOCKFILE_PLACE && slot->base == stack->base &&
-            (int64_t)(slot->place - stack->number) < 0) {
-            slot->used = false;
+    if (stack->kind != BLOCKFILE_PLACE) {
+        return;
+    }
+    for (EACH_USED(slots, i)) {
+        const struct blockfile_slot *slot = &slots->slots[i];
+        if (slot->base == stack->base && (int64_t)(slot->place - stack->number) < 0) {
+            release(slots, slot);
         }
     }
 }
@@ -178,9 +213,7 @@ void blockfile_forget_below(struct blockfile_slots *slots, const struct blockfil
 void blockfile_begin_function(struct blockfile_slots *slots)
 {
     blockfile_settle(slots);
-    for (unsigned i = 0; i < BLOCKFILE_SLOTS; i++) {
-        slots->slots[i].used = false;
-    }
+    memset(slots->used, 0, sizeof slots->used);
     slots->waiting = BLOCKFILE_NO_BLOCK;
 }
 
@@ -226,10 +259,9 @@ static bool may_look(struct blockfile_slots *slots)
 static void take_wanted(struct blockfile_slots *slots)
 {
     struct blockfile_wanted *wanted = slots->wanted;
-    for (unsigned i = 0; i < BLOCKFILE_SLOTS; i++) {
-        struct blockfile_slot *isa = &slots->slots[i];
-        const struct blockfile_slot *invoke, *desc;
-        if (!isa->used || isa->size != WORD || isa->value.kind != BLOCKFILE_NUMBER ||
+    for (EACH_USED(slots, i)) {
+        const struct blockfile_slot *isa = &slots->slots[i], *invoke, *desc;
+        if (isa->size != WORD || isa->value.kind != BLOCKFILE_NUMBER ||
             isa->value.number != wanted->class_at) {
             continue;
         }
@@ -242,7 +274,7 @@ static void take_wanted(struct blockfile_slots *slots)
             !blockfile_is_code(slots->loaded, invoke->value.number)) {
             continue; /* the class, kept for later */
         }
-        isa->used = false;
+        release(slots, isa);
         if (blockfile_desc_at(slots->file, desc->value.number) != BLOCKFILE_NO_DESC) {
             continue;
         }
@@ -282,10 +314,10 @@ void blockfile_settle(struct blockfile_slots *slots)
         }
         take_first(slots, &open);
         size = slots->file->descs[slots->file->blocks[open.block].desc].size;
-        for (unsigned k = 0; k < BLOCKFILE_SLOTS; k++) {
+        for (EACH_USED(slots, k)) {
             const struct blockfile_slot *slot = &slots->slots[k];
             uint64_t offset = slot->place - open.place;
-            if (slot->used && slot->base == open.base && slot->value.kind == BLOCKFILE_PLACE &&
+            if (slot->base == open.base && slot->value.kind == BLOCKFILE_PLACE &&
                 offset >= SONDE__BLOCK_HEADER_BYTES && offset % WORD == 0 && size >= WORD &&
                 offset <= size - WORD && may_look(slots)) {
                 blockfile_take_box(slots, open.block, (uint32_t)offset, &slot->value);
