@@ -148,7 +148,7 @@ static enum sonde_status add_branches(const struct sonde__loaded *loaded,
         uint64_t target, vaddr = area->vaddr + offset;
         bool call;
         if (blockfile_branch(blockfile_word(area->bytes + offset), vaddr, &call, &target) &&
-            (is_near(near, target) || is_near(near, target + 4 * WORDS_MAX - 1)) &&
+            (is_near(near, target) || is_near(near, target + (uint64_t)4 * WORDS_MAX - 1)) &&
             leads_to_site(loaded, sites, count, target)) {
             status = blockfile_add_site(file, sites, vaddr);
         }
