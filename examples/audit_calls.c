@@ -39,7 +39,7 @@ static int print(void *ctx, const struct sonde_audit_entry *entry)
     return 1;
 }
 
-static int print_blind(void *ctx, const struct sonde_audit_blind *blind)
+static int print_blind(void *ctx, const struct sonde_audit_blind_spot *blind)
 {
     (void)ctx;
     if (blind->module == NULL) {

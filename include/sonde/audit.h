@@ -50,7 +50,7 @@ sonde_audit_start(struct sonde_depot *depot, const char *const *functions, uint3
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_audit_refresh(struct sonde_audit *audit);
 
 /* What is not seen, as of the last look. */
-struct sonde_audit_blind {
+struct sonde_audit_blind_spot {
     const char *module;   /* path; "" is the main program; null: none in particular */
     const char *function; /* null: any function */
     const char *why;
@@ -64,7 +64,8 @@ struct sonde_audit_blind {
  * Example    examples/audit_calls.c */
 SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_audit_blind_spots(const struct sonde_audit *audit,
-                        int (*each)(void *ctx, const struct sonde_audit_blind *blind), void *ctx);
+                        int (*each)(void *ctx, const struct sonde_audit_blind_spot *blind),
+                        void *ctx);
 
 /* Record nothing more. Every slot and every method leads where it did, pages are protected as they
  * were; whoever has taken an address meanwhile goes straight on to the function, for good.

@@ -182,7 +182,7 @@ struct sonde_snapshot {
 };
 
 /* All threads in time for their stacks to be of one moment, unless the machine is overloaded. */
-#define SONDE_PICTURE_TIMEOUT_NS 100000000u
+#define SONDE_SNAPSHOT_TIMEOUT_NS 100000000u
 
 /* Capture the stacks of all threads as of one moment, the main thread first.
  *

@@ -107,9 +107,10 @@ enum sonde_status sonde_audit_refresh(struct sonde_audit *audit)
     return status != SONDE_OK ? status : swept;
 }
 
-enum sonde_status
-sonde_audit_blind_spots(const struct sonde_audit *audit,
-                        int (*each)(void *ctx, const struct sonde_audit_blind *blind), void *ctx)
+enum sonde_status sonde_audit_blind_spots(const struct sonde_audit *audit,
+                                          int (*each)(void *ctx,
+                                                      const struct sonde_audit_blind_spot *blind),
+                                          void *ctx)
 {
     size_t count = 0;
     uint32_t method_count = 0;
@@ -118,8 +119,9 @@ sonde_audit_blind_spots(const struct sonde_audit *audit,
     }
     const struct sonde__hook_blind *blind_spots = sonde__hook_blind_spots(audit->hooks, &count);
     for (size_t i = 0; i < count; i++) {
-        const struct sonde_audit_blind blind = {blind_spots[i].module, blind_spots[i].function,
-                                                sonde__hook_reason_text(blind_spots[i].reason)};
+        const struct sonde_audit_blind_spot blind = {
+            blind_spots[i].module, blind_spots[i].function,
+            sonde__hook_reason_text(blind_spots[i].reason)};
         if (!each(ctx, &blind)) {
             return SONDE_OK;
         }
@@ -127,7 +129,7 @@ sonde_audit_blind_spots(const struct sonde_audit *audit,
     const struct sonde__hook_method *methods = sonde__hook_methods(audit->hooks, &method_count);
     for (uint32_t i = 0; i < method_count; i++) {
         const char *why = sonde__hook_method_text(atomic_load(&methods[i].state));
-        const struct sonde_audit_blind blind = {NULL, methods[i].name, why};
+        const struct sonde_audit_blind_spot blind = {NULL, methods[i].name, why};
         if (why != NULL && !each(ctx, &blind)) {
             return SONDE_OK;
         }

@@ -258,7 +258,7 @@ enum sonde_status sonde__api_threads_snapshot(const struct sonde_capture_options
     struct sonde_capture_options options;
     enum sonde_status status;
     if (!sonde__capture_is_usable(stack) || each == NULL ||
-        !sonde__api_capture_options(given, SONDE_PICTURE_TIMEOUT_NS, &options) ||
+        !sonde__api_capture_options(given, SONDE_SNAPSHOT_TIMEOUT_NS, &options) ||
         is_in_handler(caller)) {
         return SONDE_USAGE;
     }

@@ -43,7 +43,7 @@ static void *call_many(void *unused)
     return NULL;
 }
 
-static int find_blind(void *found, const struct sonde_audit_blind *blind)
+static int find_blind(void *found, const struct sonde_audit_blind_spot *blind)
 {
     bool *is_there = found;
     CHECK(blind->why != NULL);
@@ -52,7 +52,7 @@ static int find_blind(void *found, const struct sonde_audit_blind *blind)
     return 1;
 }
 
-static int stop_at_once(void *calls, const struct sonde_audit_blind *blind)
+static int stop_at_once(void *calls, const struct sonde_audit_blind_spot *blind)
 {
     (void)blind;
     ++*(unsigned *)calls;
