@@ -6,15 +6,10 @@
 
 #include <sonde/block.h>
 
+#include "base_text.h"
 #include "blocks_image.h"
 #include "cli_file.h"
 #include "demangle.h"
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
 
 static void print_sources(uint32_t sources)
 {
@@ -137,7 +132,7 @@ static void print_function(struct blocks_image *image, const struct sonde__block
     static struct blocks_function function;
     blocks_name_function(image, block->invoke, &function);
     if (function.place.file[0] != '\0') {
-        sonde__cli_print_visible(stdout, base_name(function.place.file));
+        sonde__cli_print_visible(stdout, sonde__base_file_name(function.place.file));
         if (function.place.line != 0) {
             printf(":%" PRIu32, function.place.line);
         }

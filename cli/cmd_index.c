@@ -37,12 +37,6 @@ struct request {
     struct sonde__cli_symbols symbols;
 };
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 static void print_bad_units_json(const struct sonde__symindex *index)
 {
     struct sonde__symindex_bad_unit unit;
@@ -213,7 +207,7 @@ static int make_one(const struct sonde__cli_command *command, struct request *re
     }
     sonde__symfile_id_text(&made.index.build_id, id);
     int length = snprintf(written, sizeof written, "%s/%s.sndidx", request->output,
-                          id[0] != '\0' ? id : base_name(path));
+                          id[0] != '\0' ? id : sonde__base_file_name(path));
     if (length < 0 || (size_t)length >= sizeof written) {
         sonde__cli_error(command, "%s: the path is too long", request->output);
         sonde__symfile_index_file_close(&made);

@@ -8,6 +8,7 @@
 
 #include <sonde/block.h>
 
+#include "base_text.h"
 #include "cli_file.h"
 #include "demangle.h"
 #include "target.h"
@@ -150,7 +151,6 @@ void heap_view_function(struct heap_view *view, uint64_t pc, struct heap_functio
 void heap_view_print_function(struct heap_view *view, uint64_t pc)
 {
     struct heap_function function;
-    const char *slash;
     heap_view_function(view, pc, &function);
     if (function.name[0] != '\0') {
         sonde__cli_print_visible(stdout, function.name);
@@ -158,9 +158,8 @@ void heap_view_print_function(struct heap_view *view, uint64_t pc)
         printf("function 0x%" PRIx64, pc);
     }
     if (function.file[0] != '\0') {
-        slash = strrchr(function.file, '/');
         printf(" (");
-        sonde__cli_print_visible(stdout, slash != NULL ? slash + 1 : function.file);
+        sonde__cli_print_visible(stdout, sonde__base_file_name(function.file));
         printf(function.line != 0 ? ":%" PRIu32 ")" : ")", function.line);
     }
 }

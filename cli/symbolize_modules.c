@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base_text.h"
 #include "cli_hint.h"
 #include "mem_heap.h"
 #include "symfile_macho.h"
@@ -14,12 +15,6 @@ enum { PATH_BYTES = 4096, BUILD_ID_DIGITS_MIN = 16 };
 
 /* More than any process has; a log could name any number, and each is looked for. */
 enum { MODULES_MAX = 4096 };
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
 
 static bool is_build_id(const char *name)
 {
@@ -196,7 +191,7 @@ static const struct symbolize_image *image_of(const struct symbolize_modules *mo
 static bool is_named(const char *file, const char *name)
 {
     size_t size = strlen(name);
-    file = base_name(file);
+    file = sonde__base_file_name(file);
     return strncmp(file, name, size) == 0 &&
            (file[size] == '\0' || strcmp(file + size, ".dSYM") == 0);
 }
@@ -239,9 +234,9 @@ static bool find(struct symbolize_modules *modules, struct symbolize_module *mod
         const char *given = modules->files[i];
         size_t length;
         const char *file = given_file(given, &length);
-        bool named = length == 0 ? is_named(file, base_name(name))
-                                 : strncmp(given, base_name(name), length) == 0 &&
-                                       base_name(name)[length] == '\0';
+        bool named = length == 0 ? is_named(file, sonde__base_file_name(name))
+                                 : strncmp(given, sonde__base_file_name(name), length) == 0 &&
+                                       sonde__base_file_name(name)[length] == '\0';
         /* by its name, or an index by its build-id; without a name the first */
         if (name[0] == '\0' && i != 0) {
             break; /* addresses without a module are the first one's */
@@ -336,7 +331,7 @@ void symbolize_open_named(struct symbolize_modules *modules)
         size_t length;
         const char *file = given_file(modules->files[i], &length);
         if (length == 0) {
-            snprintf(name, sizeof name, "%s", base_name(file));
+            snprintf(name, sizeof name, "%s", sonde__base_file_name(file));
         } else {
             snprintf(name, sizeof name, "%.*s", (int)length, modules->files[i]);
         }

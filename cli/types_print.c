@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base_text.h"
 #include "cli_file.h"
 #include "mem_heap.h"
 #include "types_block.h"
@@ -223,12 +224,6 @@ static void print_members(struct types_print *print, const struct sonde__type *t
 
 /* --- types --- */
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* "FILE:LINE" or "". */
 static void say_place(struct types_print *print, struct sonde__type_ref ref, char *text,
                       size_t size)
@@ -237,7 +232,7 @@ static void say_place(struct types_print *print, struct sonde__type_ref ref, cha
     uint32_t line;
     text[0] = '\0';
     if (sonde__type_declared_at(print->types, ref, path, sizeof path, &line)) {
-        snprintf(text, size, "%.200s:%" PRIu32, base_name(path), line);
+        snprintf(text, size, "%.200s:%" PRIu32, sonde__base_file_name(path), line);
     }
 }
 

@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base_text.h"
 #include "preload_wrap.h"
 
 _Thread_local struct sonde__probe_slot *preload_slot;
@@ -118,10 +119,7 @@ static bool in_condition_loop(uint64_t caller)
         found.dlfo_link_map == NULL || found.dlfo_link_map->l_name == NULL) {
         return false;
     }
-    const char *name = found.dlfo_link_map->l_name;
-    for (const char *c = name; *c != '\0'; c++) {
-        name = *c == '/' ? c + 1 : name;
-    }
+    const char *name = sonde__base_file_name(found.dlfo_link_map->l_name);
     for (size_t i = 0; i < sizeof prefix - 1; i++) {
         if (name[i] != prefix[i]) {
             return false;

@@ -10,6 +10,7 @@
 
 #include "arch_regs.h"
 #include "base_bytes.h"
+#include "base_text.h"
 #include "hook_raw_find.h"
 #include "hook_state.h"
 #include "mem_heap.h"
@@ -104,7 +105,7 @@ static void find_definition(void *ctx, const ElfW(Sym) * symbol)
 static bool is_system(const struct sonde__hook_object *object, const char *module)
 {
     static const char *const parts[] = {"libpthread.so", "librt.so", "libanl.so", "libdl.so"};
-    const char *name = strrchr(module, '/') != NULL ? strrchr(module, '/') + 1 : module;
+    const char *name = sonde__base_file_name(module);
     bool is_libc = false;
     if (object->symbols != NULL) {
         sonde__hook_each_definition(object, "__libc_start_main", find_definition, &is_libc);

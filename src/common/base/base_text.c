@@ -62,3 +62,12 @@ void sonde__base_text_hex(struct sonde__text *text, uint64_t value, unsigned dig
         sonde__base_text_char(text, digits[--n]);
     }
 }
+
+const char *sonde__base_file_name(const char *path)
+{
+    const char *name = path;
+    for (; *path != '\0'; path++) {
+        name = *path == '/' ? path + 1 : name;
+    }
+    return name;
+}

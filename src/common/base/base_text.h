@@ -23,6 +23,9 @@ void sonde__base_text_dec(struct sonde__text *text, uint64_t value);
 /* lower-case hexadecimal without prefix, at least `digits_min` digits (0: as many as needed) */
 void sonde__base_text_hex(struct sonde__text *text, uint64_t value, unsigned digits_min);
 
+/* The part of a path after its last slash: "" when that ends it. */
+const char *sonde__base_file_name(const char *path);
+
 /* What a noun has behind it: "1 call", "2 calls". */
 static inline const char *sonde__base_plural(uint64_t count)
 {

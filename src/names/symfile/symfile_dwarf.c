@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base_text.h"
 #include "mem_heap.h"
 #include "symfile_fetch.h"
 #include "symfile_find.h"
@@ -21,12 +22,6 @@ static bool beside(const char *file, const char *name, char *ret_path)
     int folder = slash != NULL && name[0] != '/' ? (int)(slash - file + 1) : 0;
     int size = snprintf(ret_path, PATH_BYTES, "%.*s%s", folder, file, name);
     return size > 0 && size < PATH_BYTES;
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
 }
 
 /* --- dwz's file --- */
@@ -107,7 +102,8 @@ static bool find_common(struct sonde__symfile_dwarf *dwarf, const char *name,
     for (unsigned i = 0; i < (roots[0] != NULL && roots[0][0] != '\0' ? 2u : 1u); i++) {
         const char *root = roots[i];
         if ((beside(dwarf->pair->debug_path, name, path) && try_common(dwarf, root, path, id)) ||
-            (snprintf(path, sizeof path, "%s/.dwz/%s", debug_root, base_name(name)) < PATH_BYTES &&
+            (snprintf(path, sizeof path, "%s/.dwz/%s", debug_root, sonde__base_file_name(name)) <
+                 PATH_BYTES &&
              try_common(dwarf, root, path, id)) ||
             (symfile_build_id_path(debug_root, id, path, sizeof path) &&
              try_common(dwarf, root, path, id))) {
@@ -354,7 +350,7 @@ static bool in_file(struct sonde__symfile_dwarf *dwarf, const struct sonde__dwar
     for (unsigned i = 0; i < sizeof files / sizeof files[0]; i++) {
         if ((name[0] != '/' && beside(files[i], name, path) &&
              try_file(dwarf, path, skeleton->dwo_id, ret_split)) ||
-            (beside(files[i], base_name(name), path) &&
+            (beside(files[i], sonde__base_file_name(name), path) &&
              try_file(dwarf, path, skeleton->dwo_id, ret_split))) {
             return true;
         }

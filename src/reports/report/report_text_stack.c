@@ -13,6 +13,7 @@
 
 #include "arch_regs.h"
 #include "arch_syscall.h"
+#include "base_text.h"
 #include "demangle.h"
 #include "report_analyse.h"
 #include "report_view.h"
@@ -22,9 +23,8 @@
 
 const char *sonde__report_module(const struct sonde__report *report, uint32_t image)
 {
-    const char *path = sonde__report_text(report, sonde__report_image(report, image)->path);
-    const char *slash = strrchr(path, '/');
-    const char *name = slash == NULL ? path : slash + 1;
+    const char *name =
+        sonde__base_file_name(sonde__report_text(report, sonde__report_image(report, image)->path));
     return *name != '\0' ? name : "?";
 }
 

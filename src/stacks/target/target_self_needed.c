@@ -9,6 +9,7 @@
 #include <elf.h>
 
 #include "base_mem.h"
+#include "base_text.h"
 #include "target_self_images.h"
 
 enum { ENTRIES_MAX = 4096 /* of a dynamic section; real ones have a few dozen */ };
@@ -50,15 +51,6 @@ static const char *find_string(const struct self_snapshot *snapshot, uint32_t im
     return NULL;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *name = path;
-    for (; *path != '\0'; path++) {
-        name = *path == '/' ? path + 1 : name;
-    }
-    return name;
-}
-
 static bool is_equal(const char *a, const char *b)
 {
     size_t size = sonde__base_str_length(a);
@@ -69,7 +61,8 @@ static bool is_named(const struct self_snapshot *snapshot, uint32_t image, const
 {
     const char *soname = find_string(snapshot, image, DT_SONAME, 0);
     return (soname != NULL && is_equal(soname, name)) ||
-           is_equal(base_name(snapshot->images[image].path), base_name(name));
+           is_equal(sonde__base_file_name(snapshot->images[image].path),
+                    sonde__base_file_name(name));
 }
 
 static bool mark_needed_by(struct self_snapshot *snapshot, uint32_t image)

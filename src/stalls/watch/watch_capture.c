@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base_status.h"
+#include "base_text.h"
 #include "drain_stack.h"
 #include "host_signal.h"
 #include "symfile_cache.h"
@@ -308,11 +309,10 @@ void sonde__watch_place(struct sonde__watch_sampler *sampler, uint64_t pc, char 
                         size_t capacity)
 {
     const struct sonde__image *image = sonde__image_find(sonde__target_images(sampler->target), pc);
-    const char *slash = image != NULL ? strrchr(image->path, '/') : NULL;
     if (image == NULL) {
         snprintf(ret_text, capacity, "0x%llx", (unsigned long long)pc);
     } else {
-        snprintf(ret_text, capacity, "%.80s+0x%llx", slash != NULL ? slash + 1 : image->path,
+        snprintf(ret_text, capacity, "%.80s+0x%llx", sonde__base_file_name(image->path),
                  (unsigned long long)(pc - image->bias));
     }
 }

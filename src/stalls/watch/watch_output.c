@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "arch_regs.h"
+#include "base_text.h"
 #include "host_process.h"
 #include "host_run.h"
 #include "host_writer.h"
@@ -63,8 +64,7 @@ static void fill_who(struct sonde__watch_output *output, int32_t pid)
         return;
     }
     program = program != NULL ? program : output->options->argv[0];
-    const char *slash = strrchr(program, '/');
-    snprintf(output->who, sizeof output->who, "%.255s[%d]: ", slash != NULL ? slash + 1 : program,
+    snprintf(output->who, sizeof output->who, "%.255s[%d]: ", sonde__base_file_name(program),
              (int)pid);
     for (char *c = output->who; *c != '\0'; c++) {
         unsigned char byte = (unsigned char)*c;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base_bytes.h"
+#include "base_text.h"
 #include "host_run.h"
 #include "os.h"
 
@@ -218,17 +219,11 @@ static bool parse_path(const char *path, struct sonde__watch_image *ret_image)
     return true;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 bool sonde__watch_names_by_env(const char *path, char *ret_name, size_t capacity)
 {
     struct sonde__watch_image image;
     if (!parse_path(path, &image) || !image.script ||
-        strcmp(base_name(image.interpreter), "env") != 0 || image.argument[0] == '\0' ||
+        strcmp(sonde__base_file_name(image.interpreter), "env") != 0 || image.argument[0] == '\0' ||
         image.argument[0] == '-' || strpbrk(image.argument, "= \t") != NULL ||
         strlen(image.argument) >= capacity) {
         return false;
@@ -250,7 +245,7 @@ static enum sonde__watch_carry judge(const char *path, const struct sonde__watch
     if (image->interpreter[0] == '\0') {
         return SONDE__WATCH_STATIC;
     }
-    if (strncmp(base_name(image->interpreter), "ld-linux", 8) != 0) {
+    if (strncmp(sonde__base_file_name(image->interpreter), "ld-linux", 8) != 0) {
         return SONDE__WATCH_OTHER_LIBC;
     }
     if (sonde__host_is_privileged(path)) {

@@ -29,6 +29,14 @@ TEST(text_cuts_at_the_end)
     CHECK(text.cut);
 }
 
+TEST(file_name_is_what_follows_the_last_slash)
+{
+    CHECK_STR(sonde__base_file_name("/usr/lib/libc.so.6"), "libc.so.6");
+    CHECK_STR(sonde__base_file_name("libc.so.6"), "libc.so.6");
+    CHECK_STR(sonde__base_file_name("/usr/lib/"), "");
+    CHECK_STR(sonde__base_file_name(""), "");
+}
+
 TEST(status_has_names_and_texts)
 {
     struct sonde_error error;
