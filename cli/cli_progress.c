@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A line on a terminal's stderr that says how far a long step has come. */
 #include "cli.h"
+#include "host_clock.h"
 
 #include <inttypes.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { SHOW_AFTER_NS = 1000000000, SHOW_EVERY_NS = 200000000 };
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 void sonde__cli_progress_begin(struct sonde__cli_progress *progress, const char *what)
 {
     progress->what = what;
-    progress->begin_ns = now_ns();
+    progress->begin_ns = sonde__host_monotonic_ns();
     progress->shown_ns = 0;
     progress->terminal = isatty(STDERR_FILENO) == 1;
 }
@@ -29,7 +22,7 @@ void sonde__cli_progress_step(struct sonde__cli_progress *progress, uint64_t don
     if (!progress->terminal) {
         return;
     }
-    now = now_ns();
+    now = sonde__host_monotonic_ns();
     if (now - progress->begin_ns < SHOW_AFTER_NS ||
         (progress->shown_ns != 0 && now - progress->shown_ns < SHOW_EVERY_NS)) {
         return;

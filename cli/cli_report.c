@@ -3,8 +3,9 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <time.h>
+
+#include "host_clock.h"
+#include "host_run.h"
 
 static bool write_stream(void *ctx, const char *bytes, size_t size)
 {
@@ -97,21 +98,15 @@ void sonde__cli_view_print(struct sonde__cli_view *view, const struct sonde__rep
 
 void sonde__cli_report_header(struct sonde__report_header *ret_header)
 {
-    static char os[2 * sizeof((struct utsname *)0)->sysname + 2];
-    struct utsname name;
-    struct timespec now;
+    static char os[160];
     memset(ret_header, 0, sizeof *ret_header);
-    os[0] = '\0';
-    if (uname(&name) == 0) {
-        snprintf(os, sizeof os, "%s %s", name.sysname, name.release);
-    }
-    clock_gettime(CLOCK_REALTIME, &now);
+    sonde__host_system_name(os, sizeof os);
     ret_header->tool = "sonde " SONDE_VERSION;
     ret_header->os = os;
     ret_header->executable = "";
     ret_header->arch = "";
     ret_header->source = "";
-    ret_header->time_unix_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    ret_header->time_unix_ns = sonde__host_unix_ns();
 }
 
 static enum sonde_status write_report_bytes(void *ctx, const void *bytes, size_t size)

@@ -2,9 +2,9 @@
 #include "cli_symbols.h"
 
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "host_clock.h"
 #include "symfile_calls.h"
 
 /* More wait for memory, and each takes some megabytes. */
@@ -21,13 +21,6 @@ static unsigned cpu_count(void)
 /* A server that builds what it sends of an archive takes some seconds; debuginfod's own client
  * waits for 90 (DEBUGINFOD_TIMEOUT). */
 #define FETCH_IDLE_S 15u
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 bool sonde__cli_symbols_take(struct sonde__cli_args *args, int id,
                              struct sonde__cli_symbols *symbols)
@@ -60,12 +53,12 @@ static bool step(void *ctx, uint64_t done, uint64_t total)
     struct sonde__cli_symbols *symbols = ctx;
     if (!symbols->reading) {
         symbols->reading = true;
-        symbols->begin_ns = now_ns();
+        symbols->begin_ns = sonde__host_monotonic_ns();
         sonde__cli_progress_begin(&symbols->line, "reading debug information, per cent");
     }
     sonde__cli_progress_step(&symbols->line, total != 0 ? done * 100 / total : 0, 100);
     if (symbols->budget_ns != 0 &&
-        now_ns() - symbols->begin_ns + symbols->spent_ns > symbols->budget_ns) {
+        sonde__host_monotonic_ns() - symbols->begin_ns + symbols->spent_ns > symbols->budget_ns) {
         symbols->gave_up = true;
         return false;
     }
@@ -77,7 +70,7 @@ static void end(void *ctx)
     struct sonde__cli_symbols *symbols = ctx;
     if (symbols->reading) {
         sonde__cli_progress_end(&symbols->line);
-        symbols->spent_ns += now_ns() - symbols->begin_ns;
+        symbols->spent_ns += sonde__host_monotonic_ns() - symbols->begin_ns;
         symbols->reading = false;
     }
 }

@@ -7,6 +7,7 @@
 #include "base_text.h"
 #include "cli_report.h"
 #include "heap_view.h"
+#include "host_clock.h"
 #include "mem_heap.h"
 #include "report_json.h"
 
@@ -100,7 +101,7 @@ void heap_made_open(struct heap_view *view)
         return;
     }
     made->registry = sonde__audit_process_registry(made->process);
-    made->now_ns = heap_view_now_ns();
+    made->now_ns = sonde__host_monotonic_ns();
     made->total = sonde__registry_total(made->registry);
     view->made = made;
     check_all(view, made);

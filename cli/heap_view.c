@@ -4,21 +4,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <sonde/block.h>
 
 #include "base_text.h"
 #include "cli_file.h"
 #include "demangle.h"
+#include "host_clock.h"
 #include "target.h"
-
-uint64_t heap_view_now_ns(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
 
 bool heap_view_is_program(const struct heap_place *place, const char *operand)
 {
@@ -61,9 +54,9 @@ int heap_view_open(struct heap_view *view, const struct sonde__cli_command *comm
         status = heap_names_open(view->target, &view->options, view->heap, &view->names);
     }
     if (status == SONDE_OK) {
-        uint64_t begin = heap_view_now_ns();
+        uint64_t begin = sonde__host_monotonic_ns();
         status = sonde__blockheap_scan(view->heap, 0, &view->found, &error);
-        view->search_ns = heap_view_now_ns() - begin;
+        view->search_ns = sonde__host_monotonic_ns() - begin;
     }
     if (status == SONDE_OK && place->core == NULL) { /* its registry is not the program's own */
         heap_made_open(view);

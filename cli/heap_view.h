@@ -39,8 +39,6 @@ struct heap_function {
     uint32_t line;
 };
 
-uint64_t heap_view_now_ns(void); /* the monotonic clock */
-
 /* An operand of a verb that was given a core: each begins with a digit, but for the program. */
 bool heap_view_is_program(const struct heap_place *place, const char *operand);
 /* "0x5581…"; also an octal or decimal number. False: it is none. */

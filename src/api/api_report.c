@@ -4,16 +4,15 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "api_thread.h"
 #include "base_mem.h"
 #include "base_status.h"
-#include "base_text.h"
 #include "capture_images.h"
 #include "drain_stack.h"
+#include "host_clock.h"
+#include "host_run.h"
 #include "mem_heap.h"
 #include "os.h"
 #include "report_read.h"
@@ -82,26 +81,17 @@ _Static_assert((int)SONDE_THREAD_UNKNOWN == (int)SONDE__THREAD_UNKNOWN &&
 
 static void set_header(struct sonde__report *report)
 {
-    struct utsname name;
-    struct timespec now;
-    struct sonde__text os;
-    char os_text[160];
+    char os[160];
     struct sonde__capture_pin pin = sonde__capture_pin();
     struct sonde__report_header header = {.kind = SONDE__REPORT_STACKS,
                                           .tool = "sonde " SONDE_VERSION,
                                           .source = "process",
                                           .pid = sonde__os_pid()};
-    clock_gettime(CLOCK_REALTIME, &now);
-    header.time_unix_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    header.time_unix_ns = sonde__host_unix_ns();
     header.executable = pin.images->image_count > 0 ? pin.images->images[0].path : "";
     header.arch = sonde__arch_name(SONDE__ARCH_HOST);
-    sonde__base_text_init(&os, os_text, sizeof os_text);
-    if (uname(&name) == 0) {
-        sonde__base_text_str(&os, name.sysname);
-        sonde__base_text_char(&os, ' ');
-        sonde__base_text_str(&os, name.release);
-    }
-    header.os = os_text;
+    sonde__host_system_name(os, sizeof os);
+    header.os = os;
     sonde__report_set_header(report, &header);
     sonde__capture_unpin(pin);
 }

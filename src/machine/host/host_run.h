@@ -106,9 +106,6 @@ void sonde__host_remove_file(const char *path);
 void sonde__host_truncate(int32_t fd);
 /* "Linux 6.1.0". */
 void sonde__host_system_name(char *ret_text, size_t capacity);
-uint64_t sonde__host_unix_ns(void);
-uint64_t sonde__host_monotonic_ns(void);
-uint64_t sonde__host_cpu_ns(void); /* CPU time of this thread */
 
 /* What /proc says of a thread. False: it is gone. */
 struct sonde__host_thread_look {

@@ -5,6 +5,7 @@ set(sources
     ${SONDE_PORT}/doctor_machine.c
     ${SONDE_PORT}/doctor_process.c
     ${SONDE_PORT}/host_apart.c
+    ${SONDE_PORT}/host_clock.c
     ${SONDE_PORT}/host_exec.c
     ${SONDE_PORT}/host_file.c
     ${SONDE_PORT}/host_limit.c

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "host_clock.h"
 #include "inflate_load.h"
 #include "symfile_kept.h"
 
@@ -29,13 +29,6 @@ static struct {
     void (*set_user_data)(struct debuginfod_client *client, void *data);
     void *(*user_data)(struct debuginfod_client *client);
 } library;
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void say(struct sonde__symfile_fetch *fetch, const char *what)
 {
@@ -90,7 +83,7 @@ bool symfile_fetched_path(const struct sonde__build_id *id, unsigned i, char *re
 static int progress(struct debuginfod_client *client, long done, long total)
 {
     struct sonde__symfile_fetch *fetch = library.user_data(client);
-    uint64_t now = now_ns();
+    uint64_t now = sonde__host_monotonic_ns();
     uint64_t bytes = done > 0 ? (uint64_t)done : 0;
     uint64_t most = total > done ? (uint64_t)total : bytes;
     if (bytes != fetch->done && (total > 0 || bytes > fetch->done + 1)) {
@@ -115,7 +108,7 @@ static bool ask(struct sonde__symfile_fetch *fetch, const struct sonde__build_id
     if (client == NULL) {
         return false;
     }
-    fetch->moved_ns = now_ns();
+    fetch->moved_ns = sonde__host_monotonic_ns();
     fetch->done = 0;
     fetch->too_large = fetch->silent = false;
     library.set_user_data(client, fetch);

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "arch_regs.h"
 #include "base_text.h"
+#include "host_clock.h"
 #include "host_process.h"
 #include "host_run.h"
 #include "host_writer.h"

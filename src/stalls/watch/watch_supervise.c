@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host_clock.h"
 #include "host_run.h"
 #include "os.h"
 #include "watch_follow.h"

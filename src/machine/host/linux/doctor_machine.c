@@ -31,6 +31,7 @@
 #endif
 
 #include "base_bytes.h"
+#include "host_clock.h"
 #include "host_file.h"
 #include "host_process.h"
 #include "os.h"
@@ -343,12 +344,9 @@ static void inspect_yama(struct sonde__findings *findings)
 
 static void spin_ms(unsigned ms)
 {
-    struct timespec begin, now;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    do {
-        clock_gettime(CLOCK_MONOTONIC, &now);
-    } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 <
-             (long)ms);
+    uint64_t begin_ns = sonde__host_monotonic_ns();
+    while (sonde__host_monotonic_ns() - begin_ns < ms * (uint64_t)1000000) {
+    }
 }
 
 /* Did a sampling event on this thread write anything while we ran? */

@@ -14,7 +14,6 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "host_limit.h"
@@ -268,26 +267,4 @@ void sonde__host_truncate(int32_t fd)
     if (ftruncate(fd, 0) == 0) {
         (void)lseek(fd, 0, SEEK_SET);
     }
-}
-
-static uint64_t read_clock(clockid_t clock)
-{
-    struct timespec t = {0};
-    clock_gettime(clock, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-uint64_t sonde__host_monotonic_ns(void)
-{
-    return read_clock(CLOCK_MONOTONIC);
-}
-
-uint64_t sonde__host_cpu_ns(void)
-{
-    return read_clock(CLOCK_THREAD_CPUTIME_ID);
-}
-
-uint64_t sonde__host_unix_ns(void)
-{
-    return read_clock(CLOCK_REALTIME);
 }

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host_clock.h"
 #include "host_run.h"
 
 #define PAUSE_NS 5000000
