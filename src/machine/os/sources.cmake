@@ -1,16 +1,15 @@
-set(sources os_maps.c os_parse.c)
-if(SONDE_PORT STREQUAL "linux")
-    list(APPEND sources
-        linux/linux_code.c
-        linux/linux_context.c
-        linux/linux_files.c
-        linux/linux_loader.c
-        linux/linux_memory.c
-        linux/linux_signals.c
-        linux/linux_threads.c
-        linux/linux_time.c
-    )
-endif()
+set(sources
+    os_maps.c
+    os_parse.c
+    ${SONDE_PORT}/linux_code.c
+    ${SONDE_PORT}/linux_context.c
+    ${SONDE_PORT}/linux_files.c
+    ${SONDE_PORT}/linux_loader.c
+    ${SONDE_PORT}/linux_memory.c
+    ${SONDE_PORT}/linux_signals.c
+    ${SONDE_PORT}/linux_threads.c
+    ${SONDE_PORT}/linux_time.c
+)
 
 # The same contract over scripted threads, a virtual clock and poisoned memory. A test links it
 # before the library: LIBS sonde_os_sim, and includes sim/sim.h.

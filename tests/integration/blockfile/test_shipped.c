@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Files that others shipped (packages.list): each descriptor that llvm-nm names is found without
- * symbols, with a block's function; stripped files have theirs; files without blocks have none.
- * What was not fetched is said, and skipped. */
+/* Files that others shipped (tools/npm-packages.list): each descriptor that llvm-nm names is found
+ * without symbols, with a block's function; stripped files have theirs; files without blocks have
+ * none. What was not fetched is said, and skipped. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
