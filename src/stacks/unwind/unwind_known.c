@@ -84,8 +84,7 @@ static bool is_new_caller(struct sonde__walker *walker, const struct sonde__scan
         return false;
     }
     if (target != 0) {
-        result = sonde__sweep_to(walker, sonde__scan_entry(walker, target), walker->frame.pc, true,
-                                 &sweep);
+        result = sonde__sweep_to(walker, sonde__scan_entry(walker, target), true, &sweep);
     }
     if (result == SONDE__SWEEP_FOUND) {
         return sweep.entry == rule->entry && sonde__scan_slot(&walker->frame, &sweep, &expected) &&
@@ -145,7 +144,7 @@ static bool recall_rule(struct sonde__walker *walker)
     struct sonde__frame *frame = &walker->frame;
     struct sonde__scans_rule rule;
     uint64_t seal = 0, slot = 0, pc = 0;
-    if (!sonde__scans_rule(walker->walk->scans, frame->pc, &rule, &seal) ||
+    if (!sonde__scans_rule(walker->walk->scans, frame->pc, frame->exact, &rule, &seal) ||
         (seal != 0 && seal != seal_of_code(walker, rule.entry, frame->pc)) ||
         !slot_by_rule(frame, &rule, &slot) || !sonde__reader_word(walker->reader, slot, &pc)) {
         return false;
@@ -189,12 +188,13 @@ bool sonde__step_recall(struct sonde__walker *walker, enum sonde__step *ret_step
     return is_by_rule || recall_record(walker);
 }
 
-static void keep_rule(const struct sonde__walker *walker, bool is_sealed, uint64_t pc)
+static void keep_rule(const struct sonde__walker *walker, bool is_sealed,
+                      const struct sonde__frame *before)
 {
     const struct sonde__scans_rule *rule = &walker->scan_rule;
-    uint64_t seal = is_sealed ? seal_of_code(walker, rule->entry, pc) : 0;
+    uint64_t seal = is_sealed ? seal_of_code(walker, rule->entry, before->pc) : 0;
     if (seal != 0 || !is_sealed) {
-        sonde__scans_put_rule(walker->walk->scans, pc, rule, seal);
+        sonde__scans_put_rule(walker->walk->scans, before->pc, before->exact, rule, seal);
         keep_caller(walker, rule->entry, walker->frame.pc);
     }
 }
@@ -232,7 +232,7 @@ static enum sonde__step scan_and_keep(struct sonde__walker *walker)
     }
     enum sonde__step step = sonde__scan_stack(walker);
     if (step == SONDE__STEP_ON && walker->scan_rule.entry != 0) {
-        keep_rule(walker, is_sealed, before.pc);
+        keep_rule(walker, is_sealed, &before);
     }
     if (step != SONDE__STEP_OTHER) {
         return step;

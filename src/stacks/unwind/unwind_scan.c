@@ -163,8 +163,7 @@ static bool try_slot(struct scan *scan, uint64_t slot, uint64_t pc)
         return false;
     }
     if (target != 0) {
-        result = sonde__sweep_to(walker, sonde__scan_entry(walker, target), walker->frame.pc, true,
-                                 &sweep);
+        result = sonde__sweep_to(walker, sonde__scan_entry(walker, target), true, &sweep);
     }
     if (result == SONDE__SWEEP_FOUND && sonde__scan_slot(&walker->frame, &sweep, &expected) &&
         expected == slot) {
@@ -209,7 +208,7 @@ static void try_entry(const struct scan *scan, uint64_t entry, struct match *mat
     bool is_aligned = (entry & 15) == 0 || scan->is_jit;
     const struct call *call = NULL;
     if ((match->call != NULL && match->is_aligned && !is_aligned) ||
-        sonde__sweep_to(walker, entry, walker->frame.pc, false, &sweep) != SONDE__SWEEP_FOUND ||
+        sonde__sweep_to(walker, entry, false, &sweep) != SONDE__SWEEP_FOUND ||
         !sonde__scan_slot(&walker->frame, &sweep, &slot)) {
         return;
     }
@@ -247,7 +246,7 @@ static bool is_called_at(struct scan *scan, uint64_t entry)
     struct sonde__walker *walker = scan->walker;
     struct sonde__sweep sweep;
     uint64_t slot = 0, pc = 0, target = 0;
-    if (sonde__sweep_to(walker, entry, walker->frame.pc, false, &sweep) != SONDE__SWEEP_FOUND ||
+    if (sonde__sweep_to(walker, entry, false, &sweep) != SONDE__SWEEP_FOUND ||
         !sonde__scan_slot(&walker->frame, &sweep, &slot) ||
         !sonde__reader_word(walker->reader, slot, &pc) || pc <= 4096 ||
         !sonde__walker_is_return_address(walker, &scan->looker, pc, &target) || target == 0 ||
@@ -363,7 +362,7 @@ static bool is_record_proven(const struct scan *scan)
                 code[0] == 0x55 && code[1] == 0x48 &&
                 ((code[2] == 0x89 && code[3] == 0xe5) || (code[2] == 0x8b && code[3] == 0xec));
             if (is_setup) {
-                return sonde__sweep_to(walker, first + i - 8, frame->pc, false, &sweep) ==
+                return sonde__sweep_to(walker, first + i - 8, false, &sweep) ==
                            SONDE__SWEEP_FOUND &&
                        sweep.fp_base == 8 && frame->fp >= frame->sp &&
                        (sweep.depth < 0 || frame->sp + (uint64_t)sweep.depth == frame->fp + 8);
@@ -435,8 +434,8 @@ static bool step_by_code(struct sonde__walker *walker, uint64_t function)
     struct sonde__walker looker = *walker;
     struct sonde__sweep sweep;
     uint64_t slot = 0, pc = 0, target = 0;
-    if (sonde__sweep_to(walker, function, walker->frame.pc, false, &sweep) != SONDE__SWEEP_FOUND ||
-        sweep.depth < 0 || !sonde__scan_slot(&walker->frame, &sweep, &slot) ||
+    if (sonde__sweep_to(walker, function, false, &sweep) != SONDE__SWEEP_FOUND || sweep.depth < 0 ||
+        !sonde__scan_slot(&walker->frame, &sweep, &slot) ||
         !sonde__reader_word(walker->reader, slot, &pc)) {
         return false;
     }
@@ -448,8 +447,8 @@ static bool step_by_code(struct sonde__walker *walker, uint64_t function)
     if (target != 0 && target != function) {
         struct sonde__sweep of_call;
         /* a linkage stub, or a tail call on the way, perhaps by pointer */
-        enum sonde__sweep_result result = sonde__sweep_to(walker, sonde__scan_entry(walker, target),
-                                                          walker->frame.pc, true, &of_call);
+        enum sonde__sweep_result result =
+            sonde__sweep_to(walker, sonde__scan_entry(walker, target), true, &of_call);
         if (result == SONDE__SWEEP_ELSEWHERE ||
             (result == SONDE__SWEEP_FOUND && of_call.depth != sweep.depth)) {
             return false;

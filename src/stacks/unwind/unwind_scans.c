@@ -2,7 +2,7 @@
 #include "unwind_scans.h"
 
 /* In the low bits of a value. */
-enum { RULE = 1, CALLER, RECORD, CUTS, KIND_BITS = 3 };
+enum { RULE = 1, RULE_EXACT, CALLER, RECORD, CUTS, KIND_BITS = 3 };
 
 enum { WAYS = 4 };
 
@@ -85,11 +85,11 @@ uint64_t sonde__scans_hash(const uint8_t *code, size_t size)
     return hash | 1;
 }
 
-bool sonde__scans_rule(const struct sonde__scans *scans, uint64_t pc,
+bool sonde__scans_rule(const struct sonde__scans *scans, uint64_t pc, bool is_exact,
                        struct sonde__scans_rule *ret_rule, uint64_t *ret_seal)
 {
     uint64_t value;
-    if (!load(scans, pc, RULE, &value, ret_seal)) {
+    if (!load(scans, pc, is_exact ? RULE_EXACT : RULE, &value, ret_seal)) {
         return false;
     }
     uint64_t fp = field(value, FP_SHIFT, FP_BITS);
@@ -102,7 +102,7 @@ bool sonde__scans_rule(const struct sonde__scans *scans, uint64_t pc,
     return true;
 }
 
-void sonde__scans_put_rule(struct sonde__scans *scans, uint64_t pc,
+void sonde__scans_put_rule(struct sonde__scans *scans, uint64_t pc, bool is_exact,
                            const struct sonde__scans_rule *rule, uint64_t seal)
 {
     uint64_t fp = rule->fp_saved == SONDE__SCANS_FP_LOST   ? FP_LOST
@@ -114,8 +114,8 @@ void sonde__scans_put_rule(struct sonde__scans *scans, uint64_t pc,
                 distance >> ENTRY_BITS == 0;
     if (fits) {
         store(scans, pc,
-              RULE | (uint64_t)rule->by_fp << KIND_BITS | (uint64_t)(rule->at / 8) << AT_SHIFT |
-                  fp << FP_SHIFT | distance << ENTRY_SHIFT,
+              (is_exact ? RULE_EXACT : RULE) | (uint64_t)rule->by_fp << KIND_BITS |
+                  (uint64_t)(rule->at / 8) << AT_SHIFT | fp << FP_SHIFT | distance << ENTRY_SHIFT,
               seal);
     }
 }

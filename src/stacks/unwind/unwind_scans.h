@@ -40,10 +40,12 @@ struct sonde__scans_rule {
     int32_t fp_saved; /* the caller's fp: at that place - fp_saved, or one of the above */
 };
 
-/* The rule for a pc. *ret_seal: hash of the code that it is of; 0: that cannot change. */
-bool sonde__scans_rule(const struct sonde__scans *scans, uint64_t pc,
+/* The rule for a pc, which is_exact or a return address: one behind a call that never returns may
+ * be the first instruction of the next function. *ret_seal: hash of the code; 0: it cannot change.
+ */
+bool sonde__scans_rule(const struct sonde__scans *scans, uint64_t pc, bool is_exact,
                        struct sonde__scans_rule *ret_rule, uint64_t *ret_seal);
-void sonde__scans_put_rule(struct sonde__scans *scans, uint64_t pc,
+void sonde__scans_put_rule(struct sonde__scans *scans, uint64_t pc, bool is_exact,
                            const struct sonde__scans_rule *rule, uint64_t seal);
 
 /* Does the call in front of `pc` lead to the function at `entry`? */

@@ -217,9 +217,12 @@ static void follow(struct pass *pass, uint32_t at, const struct sonde__x86_insn 
     }
 }
 
-/* The function from its entry on. True: pc is in it, in *ret_state. */
-static bool run_pass(struct pass *pass, uint64_t pc, struct state *ret_state)
+/* The function from its entry on. True: the walker's pc is in it, in *ret_state. A return address
+ * is behind a call of this function, whatever else leads there. */
+static bool run_pass(struct pass *pass, struct state *ret_state)
 {
+    const struct sonde__frame *frame = &pass->walker->frame;
+    const uint64_t pc = frame->pc;
     struct state state = {.depth = 0, .fp_base = -1, .fp_saved = -1, .is_known = true};
     struct sonde__x86_insn insn = {.kind = SONDE__X86_OTHER};
     bool is_guess = false;
@@ -228,8 +231,10 @@ static bool run_pass(struct pass *pass, uint64_t pc, struct state *ret_state)
         struct state brought = state;
         bool is_later = false, is_end = ends_flow(insn.kind);
         bool is_target = take_target(pass, at, &brought, &is_later);
+        bool is_return = !frame->exact && pass->entry + at == pc;
         /* behind a call that never returns stands a block of its own */
-        if (is_target && (is_end || is_guess || insn.kind == SONDE__X86_CALL)) {
+        bool is_block = insn.kind == SONDE__X86_CALL && !is_return;
+        if (is_target && (is_end || is_guess || is_block)) {
             state = brought;
             is_guess = false;
         } else if (is_end) {
@@ -242,7 +247,7 @@ static bool run_pass(struct pass *pass, uint64_t pc, struct state *ret_state)
         }
         if (pass->entry + at == pc) {
             *ret_state = state;
-            return state.is_known;
+            return state.is_known && (at > 0 || frame->exact);
         }
         if (pass->entry + at > pc && pc >= pass->entry) {
             return false; /* pc is in the middle of an instruction: not this function's code */
@@ -292,7 +297,7 @@ static void enqueue(struct queue *queue, uint64_t entry)
     }
 }
 
-enum sonde__sweep_result sonde__sweep_to(struct sonde__walker *walker, uint64_t entry, uint64_t pc,
+enum sonde__sweep_result sonde__sweep_to(struct sonde__walker *walker, uint64_t entry,
                                          bool with_tails, struct sonde__sweep *ret_sweep)
 {
     struct pass pass;
@@ -304,7 +309,7 @@ enum sonde__sweep_result sonde__sweep_to(struct sonde__walker *walker, uint64_t 
     pass.is_open = false;
     for (unsigned i = 0; i < queue.count; i++) {
         start_pass(&pass, queue.entries[i]);
-        if (run_pass(&pass, pc, &state)) {
+        if (run_pass(&pass, &state)) {
             ret_sweep->entry = queue.entries[i];
             ret_sweep->depth = state.depth;
             ret_sweep->fp_base = state.fp_base;

@@ -16,13 +16,13 @@ struct sonde__sweep {
 
 enum sonde__sweep_result {
     SONDE__SWEEP_FOUND,
-    SONDE__SWEEP_ELSEWHERE, /* pc is not in the function that begins there */
+    SONDE__SWEEP_ELSEWHERE, /* the pc is not in the function that begins there */
     SONDE__SWEEP_OPEN,      /* the same, but the function jumps to what only its data tells */
 };
 
-/* Follow the code of x86-64 from `entry` to `pc`, with_tails: over tail calls, too. Each
- * instruction looked at is taken from walker->sweep_left; none left: ELSEWHERE. */
-enum sonde__sweep_result sonde__sweep_to(struct sonde__walker *walker, uint64_t entry, uint64_t pc,
+/* Follow the code of x86-64 from `entry` to the pc of the walker's frame, with_tails: over tail
+ * calls, too. Each instruction looked at is taken from walker->sweep_left; none left: ELSEWHERE. */
+enum sonde__sweep_result sonde__sweep_to(struct sonde__walker *walker, uint64_t entry,
                                          bool with_tails, struct sonde__sweep *ret_sweep);
 
 #endif

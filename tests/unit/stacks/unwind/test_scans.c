@@ -105,6 +105,27 @@ TEST(the_same_instruction_again)
     SIM_EXPECT(&sim, SONDE_END_ROOT, 0x112, 0x250, 0xf10);
 }
 
+/* A function that ends with a call which never returns: the address behind it is the return address
+ * of that call, and the first instruction of the next function. Each has its own rule. */
+TEST(a_return_address_and_an_interrupted_pc)
+{
+    for (int is_exact_first = 0; is_exact_first < 2; is_exact_first++) {
+        open_scan();
+        sim.code[0x104] = 0x53; /* push %rbx, at the entry of the function that does not return */
+        sim_call(&sim, 0x112, 0x400);
+        sim_call(&sim, 0x250, 0x104);
+        sim_call(&sim, 0x270, 0x112);
+        for (int turn = 0; turn < 2; turn++) {
+            bool is_exact = turn != is_exact_first;
+            sim_poke(&sim, 0x108, CODE(0x270)); /* one of these is a leftover */
+            sim_poke(&sim, 0x110, CODE(0x250));
+            sim.return_address = !is_exact;
+            sim_walk(&sim, 16, 0);
+            SIM_EXPECT(&sim, SONDE_END_ROOT, 0x112, is_exact ? 0x270 : 0x250, 0xf10);
+        }
+    }
+}
+
 /* A scan that would take too long ends the walk, and gets more the next time. */
 TEST(a_scan_is_bounded)
 {

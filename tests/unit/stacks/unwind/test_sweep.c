@@ -37,7 +37,8 @@ static enum sonde__sweep_result sweep_limited(const char *code, size_t size, uin
     sonde__reader_init(&reader, &memory);
     walker.reader = &reader;
     found = (struct sonde__sweep){.depth = -9, .fp_base = -9, .fp_saved = -9};
-    return sonde__sweep_to(&walker, CODE(0x100), CODE(0x100 + pc), true, &found);
+    walker.frame = (struct sonde__frame){.pc = CODE(0x100 + pc), .exact = true};
+    return sonde__sweep_to(&walker, CODE(0x100), true, &found);
 }
 
 #define SWEEP(code_, pc_) sweep_limited(code_, sizeof(code_) - 1, pc_, 1000)
