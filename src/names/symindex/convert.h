@@ -26,6 +26,10 @@
 
 /* Reasons: the deepest nesting met in real files is below 100. */
 #define CONVERT_DEPTH_MAX 1024u
+/* What tables that many DIEs or units point to may cost in all, beside the size of the input: real
+ * files point to each once. */
+#define CONVERT_WORK_FACTOR 8u
+#define CONVERT_WORK_FIRST  ((uint64_t)1 << 24)
 /* Names are cut here, as reports cut them; ceph's longest has 11 KiB. */
 #define CONVERT_NAME_MAX 16384u
 
@@ -370,7 +374,10 @@ bool convert_reserve_more(struct convert *c, void *array, size_t wanted, size_t 
 bool convert_work(struct convert *c, uint64_t amount);
 void convert_damage(struct convert *c, const char *what);
 
-/* --- convert.c --- */
+/* --- convert_units.c --- */
+
+/* What is wrong with the unit at hand, into the list. */
+void convert_list_damage(struct convert *c);
 
 /* A zeroed struct, made ready for units. False: no memory. */
 bool convert_begin(struct convert *c);
@@ -381,9 +388,6 @@ void convert_done(struct convert *c);
 
 /* All units, by `threads` threads. */
 void convert_slices(struct convert *c);
-void convert_slices_done(struct convert *c);
-/* The split unit of a skeleton, in c->split_unit. False: it is not there. */
-bool convert_ask_split(struct convert *c, const struct sonde__dwarf_unit *skeleton);
 
 /* --- convert_strings.c --- */
 
@@ -405,14 +409,21 @@ uint32_t convert_file(struct convert *c, uint64_t number);
 /* The file of two strings. */
 uint32_t convert_file_of(struct convert *c, uint32_t directory, uint32_t base);
 
-/* --- convert_walk.c, convert_names.c --- */
+/* --- convert_die.c --- */
 
-void convert_walk(struct convert *c);
 /* Read one DIE by its plan, from behind its code; false: malformed. *p is moved behind it. */
 bool convert_die(const struct convert *c, const struct plan *plan, const uint8_t **p,
                  const uint8_t *end, struct die *ret_die);
 /* Where the DIE is that this one takes its name from; 0: none. */
 uint64_t convert_reference(const struct convert *c, const struct die *die);
+/* The value of a DIE's address; false: its place is outside the tables. */
+bool convert_address(const struct convert *c, const struct die *die, enum plan_slot slot,
+                     uint64_t *ret_address);
+bool convert_is_address(unsigned form);
+
+/* --- convert_walk.c, convert_names.c --- */
+
+void convert_walk(struct convert *c);
 /* Where the units of a space begin. */
 void convert_find_units(struct convert *c, struct space *space);
 /* The name of the function that the DIE at this offset of .debug_info describes; 0: none. */
@@ -441,10 +452,6 @@ void convert_sites_name(struct convert *c, struct map *map, uint32_t name, uint3
 /* Put those of a slice behind the others; strings: the ids of its strings in the whole. */
 void convert_sites_append(struct convert *c, const struct sites *slice, const uint32_t *strings);
 void convert_sites_done(struct sites *sites);
-/* The value of a DIE's address; false: its place is outside the tables. */
-bool convert_address(const struct convert *c, const struct die *die, enum plan_slot slot,
-                     uint64_t *ret_address);
-bool convert_is_address(unsigned form);
 
 /* --- convert_lines.c, convert_flatten.c --- */
 
@@ -479,7 +486,15 @@ enum {
     RANK_WEAK = 1,
 };
 
-void convert_candidate(struct convert *c, struct candidates *to, struct candidate candidate);
+static inline void convert_candidate(struct convert *c, struct candidates *to,
+                                     struct candidate candidate)
+{
+    if (candidate.name != 0 &&
+        (to->count < to->capacity ||
+         convert_grow(c, &to->all, to->count, &to->capacity, sizeof *to->all))) {
+        to->all[to->count++] = candidate;
+    }
+}
 void convert_macho_symbols(struct convert *c, struct candidates *to);
 
 /* Needs the symbols of all, the pieces and scopes of all units. */

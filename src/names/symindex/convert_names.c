@@ -82,6 +82,23 @@ static bool ask_near(struct convert *c, uint64_t offset, struct said *said)
     return true;
 }
 
+/* Names are in units that come later, too. */
+void convert_find_units(struct convert *c, struct space *space)
+{
+    struct sonde__dwarf_unit unit;
+    enum sonde_status status = SONDE_OK;
+    for (uint64_t offset = 0; status != SONDE_CORRUPT; offset = unit.end) {
+        status = sonde__dwarf_unit_read(space->sections, offset, &unit);
+        if (status == SONDE_ABSENT ||
+            (space->unit_count >= space->unit_capacity &&
+             !convert_grow(c, &space->unit_offsets, space->unit_count, &space->unit_capacity,
+                           sizeof *space->unit_offsets))) {
+            return;
+        }
+        space->unit_offsets[space->unit_count++] = offset;
+    }
+}
+
 /* The unit of a space that a place lies in. */
 static bool unit_of(const struct space *space, uint64_t offset, struct sonde__dwarf_unit *ret_unit)
 {

@@ -26,25 +26,6 @@
 /* Deepest: a path, and the ranges that are open (convert_files.c, convert_flatten.c). */
 #define STACK_BYTES ((size_t)1 << 20)
 
-bool convert_ask_split(struct convert *c, const struct sonde__dwarf_unit *skeleton)
-{
-    struct convert_shared *shared = c->shared;
-    bool (*ask)(void *, const struct sonde__dwarf_unit *, struct sonde__dwarf_split *) =
-        c->source->split;
-    bool found;
-    if (shared == NULL) {
-        return ask(c->source->split_ctx, skeleton, &c->split_unit);
-    }
-    pthread_mutex_lock(&shared->split_lock);
-    if (convert_map_find(&shared->split_ids, skeleton->dwo_id) != 0) {
-        shared->split_twice = true;
-    }
-    convert_map_set(c, &shared->split_ids, skeleton->dwo_id, 1);
-    found = ask(c->source->split_ctx, skeleton, &c->split_unit);
-    pthread_mutex_unlock(&shared->split_lock);
-    return found;
-}
-
 /* --- cutting --- */
 
 static struct convert *slice_at(struct convert *c, size_t i)
@@ -291,14 +272,4 @@ void convert_slices(struct convert *c)
     c->shared = NULL;
     pthread_mutex_destroy(&shared.split_lock);
     sonde__mem_free(shared.split_ids.entries);
-}
-
-void convert_slices_done(struct convert *c)
-{
-    for (size_t i = 0; i < c->slice_count; i++) {
-        convert_done(&c->slices[i]);
-    }
-    sonde__mem_free(c->slices);
-    c->slices = NULL;
-    c->slice_count = 0;
 }

@@ -22,15 +22,6 @@ static bool is_function_label(const char *name)
              (name[1] == 'x' || name[1] == 'd' || name[1] == 'a' || name[1] == 't'));
 }
 
-void convert_candidate(struct convert *c, struct candidates *to, struct candidate candidate)
-{
-    if (candidate.name != 0 &&
-        (to->count < to->capacity ||
-         convert_grow(c, &to->all, to->count, &to->capacity, sizeof *to->all))) {
-        to->all[to->count++] = candidate;
-    }
-}
-
 static void judge(struct convert *c, const struct sonde__elf *elf,
                   const struct sonde__elf_symbol *symbol, struct candidates *to)
 {

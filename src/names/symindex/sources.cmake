@@ -1,5 +1,6 @@
 set(sources
     convert.c
+    convert_die.c
     convert_exports.c
     convert_files.c
     convert_flatten.c
@@ -11,10 +12,13 @@ set(sources
     convert_plan.c
     convert_sites.c
     convert_slices.c
+    convert_state.c
     convert_strings.c
     convert_symbols.c
+    convert_units.c
     convert_walk.c
     encode.c
+    encode_bytes.c
     encode_links.c
     encode_names.c
     encode_ranges.c
