@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+const char *const sonde__watch_sampler_names[] = {"auto", "perf", "ptrace", "signal", "none"};
+
 struct words {
     struct sonde__probe_follow *follow;
     size_t used;

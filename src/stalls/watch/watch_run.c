@@ -93,8 +93,6 @@ static char *const *resolve_env(char *const *argv, char *path, size_t capacity)
     return longer;
 }
 
-const char *const sonde__watch_sampler_names[] = {"auto", "perf", "ptrace", "signal", "none"};
-
 /* The probe sets its handler when the program starts, if it is known already that there is no other
  * way to sample running threads. */
 static bool wants_signal(const struct sonde__watch_options *options)
