@@ -54,11 +54,6 @@ struct sonde__cli_command {
     int (*run)(const struct sonde__cli_command *command, int argc, char **argv); /* exit code */
 };
 
-/* All verbs, null-terminated (main.c). */
-extern const struct sonde__cli_command *const sonde__cli_commands[];
-/* The verb of that name, or null. */
-const struct sonde__cli_command *sonde__cli_find(const char *name);
-
 /* --- cli_args.c: options --- */
 
 enum { SONDE__CLI_END = 0, SONDE__CLI_OPERAND = -1, SONDE__CLI_STOP = -2 };
@@ -94,7 +89,8 @@ const char *sonde__cli_core_path(const char *value);
 /* --- cli_help.c --- */
 
 void sonde__cli_print_help(FILE *out, const struct sonde__cli_command *command);
-void sonde__cli_print_overview(FILE *out);
+/* commands: null-terminated. */
+void sonde__cli_print_overview(FILE *out, const struct sonde__cli_command *const *commands);
 /* The table of exit codes, as --help of every verb but `run` shows it. */
 extern const char *const sonde__cli_exit_help;
 

@@ -88,7 +88,7 @@ void sonde__cli_print_help(FILE *out, const struct sonde__cli_command *command)
     }
 }
 
-void sonde__cli_print_overview(FILE *out)
+void sonde__cli_print_overview(FILE *out, const struct sonde__cli_command *const *commands)
 {
     fputs("usage: sonde COMMAND [OPTION...] [ARGUMENT...]\n"
           "\n"
@@ -97,8 +97,8 @@ void sonde__cli_print_overview(FILE *out)
           "\n"
           "Commands:\n",
           out);
-    for (size_t i = 0; sonde__cli_commands[i] != NULL; i++) {
-        fprintf(out, "  %-9s %s\n", sonde__cli_commands[i]->name, sonde__cli_commands[i]->summary);
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
     }
     fputs("\n`sonde COMMAND --help` tells about one of them.\n", out);
 }

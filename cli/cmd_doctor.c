@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli_file.h"
+#include "cli_library.h"
 #include "cmd.h"
 #include "host_doctor.h"
 

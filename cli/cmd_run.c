@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "cli_library.h"
 #include "cli_report.h"
 #include "cli_symbols.h"
 #include "cmd.h"
@@ -80,33 +81,6 @@ static const struct sonde__cli_option options[] = {
     {OPTION_FOLLOWED, "followed", 0, "PID", NULL},
     {0},
 };
-
-/* A library of ours: beside the program, in ../lib of it (installed) or in `folder` (a build tree).
- * A space or a colon in the path cannot be said in LD_PRELOAD. */
-const char *sonde__cli_find_library(const char *name, const char *folder)
-{
-    const char *const places[] = {"", "../lib/sonde/", "../lib/", folder};
-    static char path[4096];
-    char self[2048];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n <= 0) {
-        return NULL;
-    }
-    self[n] = '\0';
-    *(strrchr(self, '/') + 1) = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        snprintf(path, sizeof path, "%s%s%s", self, places[i], name);
-        if (access(path, R_OK) == 0 && strpbrk(path, " :") == NULL) {
-            return path;
-        }
-    }
-    return NULL;
-}
-
-const char *sonde__cli_find_probe(void)
-{
-    return sonde__cli_find_library("libsonde-preload.so", "../preload/");
-}
 
 static bool parse_action(const char *text, enum sonde__watch_timeout_action *ret_action)
 {

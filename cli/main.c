@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The `sonde` program: finds the verb and runs it. */
+/* The `sonde` program: the table of its commands, and `help`, which reads the table. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -10,8 +10,10 @@
 #include "demangler.h"
 #include "image_app.h"
 
+static const struct sonde__cli_command help;
+
 // clang-format off
-const struct sonde__cli_command *const sonde__cli_commands[] = {
+static const struct sonde__cli_command *const commands[] = {
     &sonde__cmd_stacks,
     &sonde__cmd_run,
     &sonde__cmd_show,
@@ -22,21 +24,60 @@ const struct sonde__cli_command *const sonde__cli_commands[] = {
     &sonde__cmd_blocks,
     &sonde__cmd_holders,
     &sonde__cmd_doctor,
-    &sonde__cmd_help,
+    &help,
     &sonde__cmd_version,
     NULL,
 };
 // clang-format on
 
-const struct sonde__cli_command *sonde__cli_find(const char *name)
+/* The command of that name; null: there is none, which was said. */
+static const struct sonde__cli_command *find(const char *name)
 {
-    for (size_t i = 0; sonde__cli_commands[i] != NULL; i++) {
-        if (strcmp(sonde__cli_commands[i]->name, name) == 0) {
-            return sonde__cli_commands[i];
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        if (strcmp(commands[i]->name, name) == 0) {
+            return commands[i];
         }
     }
+    sonde__cli_error(NULL, "unknown %s %s (sonde help lists what there is)",
+                     name[0] == '-' ? "option" : "command", name);
     return NULL;
 }
+
+static int run_help(const struct sonde__cli_command *command, int argc, char **argv)
+{
+    struct sonde__cli_args args;
+    const struct sonde__cli_command *about = NULL;
+    int id;
+    sonde__cli_args_init(&args, command, argc, argv);
+    while ((id = sonde__cli_next(&args)) != SONDE__CLI_END) {
+        if (id != SONDE__CLI_OPERAND) {
+            return args.exit_code;
+        }
+        if (about != NULL) {
+            return sonde__cli_usage_error(command, "one command at a time, not also %s",
+                                          args.value);
+        }
+        about = find(args.value);
+        if (about == NULL) {
+            return SONDE__CLI_USAGE;
+        }
+    }
+    if (about != NULL) {
+        sonde__cli_print_help(stdout, about);
+    } else {
+        sonde__cli_print_overview(stdout, commands);
+        printf("\nExit codes (`sonde run` ends as its program does):\n%s", sonde__cli_exit_help);
+    }
+    return SONDE__CLI_OK;
+}
+
+static const struct sonde__cli_command help = {
+    .name = "help",
+    .summary = "list the commands, or tell about one",
+    .usage = "[COMMAND]",
+    .about = "Lists the commands and exit codes, or tells about one command.",
+    .run = run_help,
+};
 
 /* A list of path beginnings, as PATH has it. */
 static bool read_app_rules(const char *variable, bool is_app)
@@ -61,7 +102,7 @@ int main(int argc, char **argv)
     sonde__cli_hold_standard_files();
     sonde__demangle_use(&sonde__cli_demangler);
     if (argc < 2) {
-        sonde__cli_print_overview(stderr);
+        sonde__cli_print_overview(stderr, commands);
         return SONDE__CLI_USAGE;
     }
     if (strcmp(name, "-h") == 0 || strcmp(name, "--help") == 0) {
@@ -69,13 +110,9 @@ int main(int argc, char **argv)
     } else if (strcmp(name, "-V") == 0 || strcmp(name, "--version") == 0) {
         name = "version";
     }
-    command = sonde__cli_find(name);
-    if (command == NULL) {
-        sonde__cli_error(NULL, "unknown %s %s (sonde help lists what there is)",
-                         name[0] == '-' ? "option" : "command", name);
-        return SONDE__CLI_USAGE;
-    }
-    if (!read_app_rules("SONDE_APP", true) || !read_app_rules("SONDE_NOT_APP", false)) {
+    command = find(name);
+    if (command == NULL || !read_app_rules("SONDE_APP", true) ||
+        !read_app_rules("SONDE_NOT_APP", false)) {
         return SONDE__CLI_USAGE;
     }
     return sonde__cli_finish_output(command, command->run(command, argc - 1, argv + 1));

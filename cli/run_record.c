@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "audit_run.h"
-#include "cmd.h"
+#include "cli_library.h"
 #include "host_run.h"
 #include "watch_program.h"
 

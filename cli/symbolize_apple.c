@@ -15,9 +15,7 @@
 #include <string.h>
 
 #include "mem_heap.h"
-
-/* More than any process has. */
-enum { IMAGES_MAX = 4096 };
+#include "symbolize_images.h"
 
 /* --- where a log begins --- */
 
@@ -130,41 +128,9 @@ enum symbolize_apple_begin symbolize_apple_begins(const char *text, size_t size)
     return begins_text(text, size) ? SYMBOLIZE_APPLE_YES : SYMBOLIZE_APPLE_NO;
 }
 
-bool symbolize_apple_add(struct symbolize_apple_images *images,
-                         const struct symbolize_apple_image *image)
-{
-    if (images->count == IMAGES_MAX) {
-        return true;
-    }
-    if (!sonde__mem_grow(&images->all, images->count, &images->capacity, sizeof *images->all)) {
-        return false;
-    }
-    images->all[images->count++] = *image;
-    return true;
-}
-
 static bool is_hex(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
-void symbolize_apple_uuid(const char *text, size_t size, char *ret_digits)
-{
-    size_t digits = 0;
-    ret_digits[0] = '\0';
-    for (size_t i = 0; i < size; i++) {
-        if (is_hex(text[i]) && digits < 32) {
-            ret_digits[digits++] =
-                (char)(text[i] >= 'A' && text[i] <= 'F' ? text[i] | 0x20 : text[i]);
-        } else if (text[i] != '-') {
-            digits = 0;
-            break;
-        }
-    }
-    ret_digits[digits == 32 ? digits : 0] = '\0';
-    if (strspn(ret_digits, "0") == digits) {
-        ret_digits[0] = '\0'; /* of what the system could not tell */
-    }
 }
 
 /* --- pieces of a line --- */
@@ -228,9 +194,9 @@ static bool read_frame(struct line line, unsigned *ret_number, uint64_t *ret_add
 
 /* "0x102a08000 - 0x102a0ffff App arm64  <uuid> /path". What is not known is "???", the UUID then
  * zero: "0x0 - 0xffffffffffffffff ??? (*) <00000000-...> ???". */
-static bool read_image(struct line line, struct symbolize_apple_image *ret_image)
+static bool read_image(struct line line, struct symbolize_image *ret_image)
 {
-    struct symbolize_apple_image image = {0};
+    struct symbolize_image image = {0};
     const char *open, *close;
     skip_spaces(&line);
     if (!read_address(&line, &image.base)) {
@@ -249,7 +215,7 @@ static bool read_image(struct line line, struct symbolize_apple_image *ret_image
     if (close == NULL || image.end < image.base) {
         return false;
     }
-    symbolize_apple_uuid(open + 1, (size_t)(close - open - 1), image.uuid);
+    symbolize_images_uuid(open + 1, (size_t)(close - open - 1), image.uuid);
     line.at = close + 1;
     skip_spaces(&line);
     image.path = line.at;
@@ -282,7 +248,7 @@ static bool begins_with(struct line line, const char *text)
 
 /* The images of the next list, which belong to all that stands before its end. *ret_end: there.
  * False: no memory. */
-static bool collect_images(const char *log, const char *end, struct symbolize_apple_images *images,
+static bool collect_images(const char *log, const char *end, struct symbolize_images *images,
                            const char **ret_end)
 {
     const char *next;
@@ -290,12 +256,12 @@ static bool collect_images(const char *log, const char *end, struct symbolize_ap
     images->count = 0;
     for (const char *at = log; at < end; at = next) {
         struct line line = line_at(at, end, &next), rest = line;
-        struct symbolize_apple_image image;
+        struct symbolize_image image;
         skip_spaces(&rest);
         if (!listed) {
             listed = begins_with(line, "Binary Images:");
         } else if (begins_with(rest, "0x")) {
-            if (read_image(line, &image) && !symbolize_apple_add(images, &image)) {
+            if (read_image(line, &image) && !symbolize_images_add(images, &image)) {
                 return false;
             }
         } else if (images->count != 0 || rest.at < rest.end) {
@@ -307,27 +273,10 @@ static bool collect_images(const char *log, const char *end, struct symbolize_ap
     return true;
 }
 
-/* The last one that begins before the address: one of unknown end, or of all addresses, holds what
- * no other does. */
-static const struct symbolize_apple_image *image_at(const struct symbolize_apple_images *images,
-                                                    uint64_t address)
-{
-    const struct symbolize_apple_image *found = NULL;
-    for (size_t i = 0; i < images->count; i++) {
-        const struct symbolize_apple_image *image = &images->all[i];
-        if (address >= image->base && address <= image->end &&
-            (found == NULL || image->base > found->base ||
-             (image->base == found->base && image->end < found->end))) {
-            found = image;
-        }
-    }
-    return found;
-}
-
-static bool find_image(const struct symbolize_apple_images *images, uint64_t address,
+static bool find_image(const struct symbolize_images *images, uint64_t address,
                        struct symbolize_place *place)
 {
-    const struct symbolize_apple_image *image = image_at(images, address);
+    const struct symbolize_image *image = symbolize_images_at(images, address);
     if (image == NULL || image->path_size >= sizeof place->module) {
         return false;
     }
@@ -341,7 +290,7 @@ static bool find_image(const struct symbolize_apple_images *images, uint64_t add
 
 /* A part of a log with the images that its addresses lie in. */
 struct part {
-    struct symbolize_apple_images images;
+    struct symbolize_images images;
     const struct symbolize_apple_sink *sink;
     struct symbolize_apple_seen *seen;
     bool exception; /* the stack here is an exception's: no frame of it is the one that runs */

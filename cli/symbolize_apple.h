@@ -36,26 +36,7 @@ struct symbolize_apple_seen {
 bool symbolize_apple(const char *log, size_t size, const struct symbolize_apple_sink *sink,
                      struct symbolize_apple_seen *ret_seen);
 
-/* --- between symbolize_apple.c (text) and symbolize_ips.c (JSON) --- */
-
-struct symbolize_apple_image {
-    uint64_t base, end; /* addresses: first, and last of it */
-    const char *path;   /* in the log; of JSON with its escapes */
-    size_t path_size;
-    char uuid[33]; /* lower-case digits; "" when unknown */
-};
-
-struct symbolize_apple_images {
-    struct symbolize_apple_image *all;
-    size_t count, capacity;
-};
-
-/* False: no memory. More than a process can have are left out. */
-bool symbolize_apple_add(struct symbolize_apple_images *images,
-                         const struct symbolize_apple_image *image);
-/* "DFC6A3E1-...", or 32 digits, to digits; "" when it is none, or zero. */
-void symbolize_apple_uuid(const char *text, size_t size, char *ret_digits);
-/* Adds to `seen`. */
+/* The same of a JSON log (symbolize_ips.c); adds to `seen`. */
 bool symbolize_ips(const char *log, size_t size, const struct symbolize_apple_sink *sink,
                    struct symbolize_apple_seen *seen);
 

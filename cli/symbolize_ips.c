@@ -8,6 +8,7 @@
 
 #include "mem_heap.h"
 #include "symbolize_apple.h"
+#include "symbolize_images.h"
 
 /* Logs have eight. What is deeper is not looked at. */
 enum { DEPTH_MAX = 64 };
@@ -23,15 +24,15 @@ struct level {
     uint32_t index;  /* of the value in its array */
     const char *begin;
     bool has_image, has_offset;
-    uint64_t image, offset;            /* of a frame */
-    struct symbolize_apple_image used; /* of an element of usedImages */
+    uint64_t image, offset;      /* of a frame */
+    struct symbolize_image used; /* of an element of usedImages */
 };
 
 struct walk {
     const char *at, *end;
     struct level levels[DEPTH_MAX];
     unsigned depth;
-    struct symbolize_apple_images images;
+    struct symbolize_images images;
     const struct symbolize_apple_sink *sink; /* null: images are collected */
     struct symbolize_apple_seen *seen;
     const char *given; /* text up to here is out */
@@ -111,7 +112,7 @@ static void see_string(struct walk *w, struct text value)
         return;
     }
     if (is_text(level->key, "uuid")) {
-        symbolize_apple_uuid(value.at, value.size, level->used.uuid);
+        symbolize_images_uuid(value.at, value.size, level->used.uuid);
     } else if (is_text(level->key, "path")) {
         level->used.path = value.at;
         level->used.path_size = value.size;
@@ -134,7 +135,7 @@ static struct text array_key(const struct walk *w)
 
 static void give_frame(struct walk *w, const struct level *level)
 {
-    const struct symbolize_apple_image *image;
+    const struct symbolize_image *image;
     const struct level *array = array_of(w);
     w->seen->frames++;
     w->seen->outside++; /* until it is known better */
@@ -170,7 +171,7 @@ static void end_object(struct walk *w)
         return;
     }
     if (w->sink == NULL && array_of(w) != NULL && is_text(array_key(w), "usedImages")) {
-        w->out_of_memory = !symbolize_apple_add(&w->images, &level->used);
+        w->out_of_memory = !symbolize_images_add(&w->images, &level->used);
     } else if (w->sink != NULL && level->has_image && level->has_offset) {
         give_frame(w, level);
     }
@@ -262,7 +263,7 @@ static const char *give_object(const char *log, const char *end,
                                struct symbolize_apple_seen *seen)
 {
     static struct walk w;
-    struct symbolize_apple_images images;
+    struct symbolize_images images;
     bool done;
     memset(&w, 0, sizeof w);
     w.at = log;

@@ -15,7 +15,6 @@ static const struct sonde__cli_command plain = {
     .name = "plain", .usage = "", .about = "", .options = options};
 static const struct sonde__cli_command before = {
     .name = "before", .usage = "", .about = "", .options = options, .options_before_operand = true};
-const struct sonde__cli_command *const sonde__cli_commands[] = {&plain, &before, NULL};
 
 static const char *parse(const struct sonde__cli_command *command, const char *line)
 {

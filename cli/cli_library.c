@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli_library.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Looked for beside the program, in ../lib (installed) and in `folder` (a build tree). LD_PRELOAD
+ * cannot hold a path with a space or a colon. */
+const char *sonde__cli_find_library(const char *name, const char *folder)
+{
+    const char *const places[] = {"", "../lib/sonde/", "../lib/", folder};
+    static char path[4096];
+    char self[2048];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n <= 0) {
+        return NULL;
+    }
+    self[n] = '\0';
+    *(strrchr(self, '/') + 1) = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        snprintf(path, sizeof path, "%s%s%s", self, places[i], name);
+        if (access(path, R_OK) == 0 && strpbrk(path, " :") == NULL) {
+            return path;
+        }
+    }
+    return NULL;
+}
+
+const char *sonde__cli_find_probe(void)
+{
+    return sonde__cli_find_library("libsonde-preload.so", "../preload/");
+}
