@@ -7,6 +7,7 @@
 
 #include <sonde/block.h>
 
+#include "base_search.h"
 #include "base_text.h"
 #include "cli_file.h"
 #include "demangle.h"
@@ -76,17 +77,9 @@ void heap_view_print_function(struct heap_view *view, uint64_t pc)
 
 const struct sonde__blockheap_item *heap_view_block(const struct heap_view *view, uint64_t address)
 {
-    size_t low = 0, high = view->found.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (view->found.items[middle].address < address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < view->found.count && view->found.items[low].address == address
-               ? &view->found.items[low]
+    size_t at = SONDE__SEARCH(0, view->found.count, i, view->found.items[i].address < address);
+    return at < view->found.count && view->found.items[at].address == address
+               ? &view->found.items[at]
                : NULL;
 }
 

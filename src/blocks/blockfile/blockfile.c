@@ -8,6 +8,7 @@
 
 #include <sonde/block.h>
 
+#include "base_search.h"
 #include "base_status.h"
 #include "blockfile_inside.h"
 #include "mem_heap.h"
@@ -161,16 +162,8 @@ static void merge_descs(struct sonde__blockfile *file)
 
 uint32_t blockfile_desc_at(const struct sonde__blockfile *file, uint64_t vaddr)
 {
-    uint32_t low = 0, high = file->desc_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (file->descs[middle].vaddr <= vaddr) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low > 0 && file->descs[low - 1].vaddr == vaddr ? low - 1 : BLOCKFILE_NO_DESC;
+    uint32_t after = SONDE__SEARCH(0, file->desc_count, i, file->descs[i].vaddr <= vaddr);
+    return after > 0 && file->descs[after - 1].vaddr == vaddr ? after - 1 : BLOCKFILE_NO_DESC;
 }
 
 static bool is_inside(const struct sonde__loaded_area *area, uint64_t vaddr, uint64_t size)

@@ -5,6 +5,7 @@
  * AArch64InstrInfo.cpp, buildOutlinedFrame(). Context: any thread. */
 #include <stdlib.h>
 
+#include "base_search.h"
 #include "base_status.h"
 #include "blockfile_inside.h"
 #include "mem_heap.h"
@@ -91,16 +92,7 @@ static int by_value(const void *a, const void *b)
 /* The first of the first `count` sites that is not before a vaddr. */
 static uint32_t first_from(const struct blockfile_sites *sites, uint32_t count, uint64_t vaddr)
 {
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (sites->items[middle] < vaddr) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return SONDE__SEARCH(0, count, i, sites->items[i] < vaddr);
 }
 
 /* Most branches lead to where no site is near: a bit for 256 bytes of code, of which some share

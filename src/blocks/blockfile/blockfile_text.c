@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "arch_regs.h"
+#include "base_search.h"
 #include "blockfile_inside.h"
 #include "mem_heap.h"
 
@@ -68,16 +69,8 @@ static uint64_t begin_before(const struct stretch *s, uint64_t vaddr)
 /* Is a block that was found filled with the class that is read at `vaddr`? */
 static bool is_explained(const struct stretch *s, uint64_t vaddr)
 {
-    uint32_t low = 0, high = s->known_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (s->known[middle] < vaddr) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < s->known_count && s->known[low] - vaddr <= AFTER;
+    uint32_t at = SONDE__SEARCH(0, s->known_count, i, s->known[i] < vaddr);
+    return at < s->known_count && s->known[at] - vaddr <= AFTER;
 }
 
 /* What is sought is formed, or read, at `vaddr`. Stretches that touch are one. */

@@ -4,6 +4,7 @@
  * Owned is what code or names say, never what a layout alone does. */
 #include <string.h>
 
+#include "base_search.h"
 #include "base_status.h"
 #include "blockheap_graph.h"
 #include "blockheap_inside.h"
@@ -212,17 +213,9 @@ const struct sonde__blockheap_captures *sonde__blockheap_captures(struct sonde__
     struct blockheap_kept wanted = {.descriptor = descriptor,
                                     .invoke = heap->variables != NULL ? invoke : 0,
                                     .flags = flags & (BLOCKHEAP_DESC_BITS | SONDE_BLOCK_NOESCAPE)};
-    size_t low = 0, high = heap->kept_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (is_before(&kept[middle], &wanted)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low < heap->kept_count && !is_before(&wanted, &kept[low])) {
-        return kept[low].captures;
+    size_t at = SONDE__SEARCH(0, heap->kept_count, i, is_before(&kept[i], &wanted));
+    if (at < heap->kept_count && !is_before(&wanted, &kept[at])) {
+        return kept[at].captures;
     }
     if (heap->kept_count >= KEPT_MAX ||
         !sonde__mem_grow(&heap->kept, heap->kept_count, &heap->kept_capacity, sizeof *kept)) {
@@ -230,9 +223,9 @@ const struct sonde__blockheap_captures *sonde__blockheap_captures(struct sonde__
     }
     wanted.captures = make(heap, descriptor, wanted.flags, wanted.invoke);
     kept = heap->kept;
-    memmove(kept + low + 1, kept + low, (heap->kept_count - low) * sizeof *kept);
+    memmove(kept + at + 1, kept + at, (heap->kept_count - at) * sizeof *kept);
     heap->kept_count++;
-    kept[low] = wanted;
+    kept[at] = wanted;
     return wanted.captures;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base_search.h"
 #include "base_status.h"
 #include "blockheap_inside.h"
 #include "mem_heap.h"
@@ -64,16 +65,8 @@ static void add_edge(struct building *b, const struct sonde__blockheap_edge *edg
 
 static bool is_found(const struct sonde__blockheap_found *found, uint64_t address)
 {
-    size_t low = 0, high = found->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (found->items[middle].address < address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < found->count && found->items[low].address == address;
+    size_t at = SONDE__SEARCH(0, found->count, i, found->items[i].address < address);
+    return at < found->count && found->items[at].address == address;
 }
 
 /* --- objects that were met --- */

@@ -5,6 +5,7 @@
  * is not known, and a window is read. */
 #include <string.h>
 
+#include "base_search.h"
 #include "blockheap_graph.h"
 #include "blockheap_inside.h"
 
@@ -23,17 +24,10 @@ enum sonde_status blockheap_read_own(struct sonde__blockheap *heap, struct sonde
 static const struct sonde__target_range *range_at(const struct sonde__blockheap *heap,
                                                   uint64_t address)
 {
-    uint32_t low = 0, high = heap->own.count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (heap->own.ranges[middle].end <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < heap->own.count && heap->own.ranges[low].start <= address ? &heap->own.ranges[low]
-                                                                           : NULL;
+    uint32_t after = SONDE__SEARCH(0, heap->own.count, i, heap->own.ranges[i].end <= address);
+    return after < heap->own.count && heap->own.ranges[after].start <= address
+               ? &heap->own.ranges[after]
+               : NULL;
 }
 
 uint64_t blockheap_own_left(const struct sonde__blockheap *heap, uint64_t address)

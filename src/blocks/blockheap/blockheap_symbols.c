@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base_search.h"
 #include "blockheap_inside.h"
 #include "mem_heap.h"
 
@@ -160,19 +161,11 @@ static const char *function_at(struct sonde__blockheap *heap, uint64_t address)
 
 const char *blockheap_name_at(struct sonde__blockheap *heap, uint64_t address)
 {
-    size_t low = 0, high = heap->symbol_count;
     if (heap->target == NULL) { /* the caller knows */
         return heap->memory.name != NULL ? heap->memory.name(heap->memory.ctx, address) : NULL;
     }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (heap->symbols[middle].address < address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < heap->symbol_count && heap->symbols[low].address == address
-               ? heap->symbols[low].name
+    size_t at = SONDE__SEARCH(0, heap->symbol_count, i, heap->symbols[i].address < address);
+    return at < heap->symbol_count && heap->symbols[at].address == address
+               ? heap->symbols[at].name
                : function_at(heap, address);
 }

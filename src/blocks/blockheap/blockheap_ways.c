@@ -2,43 +2,30 @@
 /* Questions about a graph of who holds what. */
 #include <string.h>
 
+#include "base_search.h"
 #include "blockheap_graph.h"
 #include "mem_heap.h"
 
 size_t sonde__blockheap_to(const struct sonde__blockheap_graph *graph, uint64_t address,
                            size_t *ret_first)
 {
-    size_t low = 0, high = graph->count, end;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (graph->edges[graph->by_to[middle]].to < address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+    size_t end;
+    size_t at = SONDE__SEARCH(0, graph->count, i, graph->edges[graph->by_to[i]].to < address);
+    for (end = at; end < graph->count && graph->edges[graph->by_to[end]].to == address; end++) {
     }
-    for (end = low; end < graph->count && graph->edges[graph->by_to[end]].to == address; end++) {
-    }
-    *ret_first = low;
-    return end - low;
+    *ret_first = at;
+    return end - at;
 }
 
 size_t sonde__blockheap_from(const struct sonde__blockheap_graph *graph, uint64_t address,
                              size_t *ret_first)
 {
-    size_t low = 0, high = graph->count, end;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (graph->edges[middle].from < address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+    size_t end;
+    size_t at = SONDE__SEARCH(0, graph->count, i, graph->edges[i].from < address);
+    for (end = at; end < graph->count && graph->edges[end].from == address; end++) {
     }
-    for (end = low; end < graph->count && graph->edges[end].from == address; end++) {
-    }
-    *ret_first = low;
-    return end - low;
+    *ret_first = at;
+    return end - at;
 }
 
 /* Breadth first, over edges: `came` has the edge before each, by the first edge of its node. */

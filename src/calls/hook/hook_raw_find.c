@@ -13,6 +13,7 @@
 #include "arch_raw_site.h"
 #include "arch_regs.h"
 #include "arch_x86_insn.h"
+#include "base_search.h"
 #include "mem_heap.h"
 
 struct function {
@@ -57,16 +58,7 @@ static int by_start(const void *left, const void *right)
 /* The functions before `vaddr` or at it; how many. */
 static size_t count_up_to(const struct search *s, uint64_t vaddr)
 {
-    size_t low = 0, high = s->function_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (s->functions[middle].start <= vaddr) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return SONDE__SEARCH(0, s->function_count, i, s->functions[i].start <= vaddr);
 }
 
 static uint8_t smallest(const struct search *s)
@@ -151,21 +143,15 @@ static uint8_t look_for_call(struct search *s, uint64_t at, uint64_t size, bool 
 
 static void note_target(struct search *s, uint64_t target)
 {
-    size_t low = 0, high = s->site_count;
-    while (low < high) { /* the first that is not wholly before it */
-        size_t middle = low + (high - low) / 2;
-        if (s->sites[middle].vaddr + SONDE__RAW_REACH <= target) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    for (; low < s->site_count; low++) {
-        uint64_t bit = target - (s->sites[low].vaddr - SONDE__RAW_REACH);
+    /* the first that is not wholly before it */
+    size_t after =
+        SONDE__SEARCH(0, s->site_count, i, s->sites[i].vaddr + SONDE__RAW_REACH <= target);
+    for (; after < s->site_count; after++) {
+        uint64_t bit = target - (s->sites[after].vaddr - SONDE__RAW_REACH);
         if (bit >= 64) {
             break;
         }
-        s->sites[low].targets |= (uint64_t)1 << bit;
+        s->sites[after].targets |= (uint64_t)1 << bit;
     }
 }
 

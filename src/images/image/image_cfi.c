@@ -2,6 +2,7 @@
 #include "image_cfi.h"
 
 #include "base_bytes.h"
+#include "base_search.h"
 
 /* DW_EH_PE_*: LSB 5 Core §10.5.1, low four bits the format, then what it is relative to. */
 enum {
@@ -398,21 +399,14 @@ static bool find_by_search(const struct sonde__cfi *cfi, unsigned arch,
     struct sonde__cfi_fde fde;
     uint64_t offset = 0;
     uint64_t next = 0;
-    uint32_t low = 0; /* entries below start at or before vaddr */
-    uint32_t high = search->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (entry_word(cfi, search->entries + (size_t)middle * 8) <= vaddr) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    /* entries below start at or before vaddr */
+    uint32_t after = SONDE__SEARCH(0, search->count, i,
+                                   entry_word(cfi, search->entries + (size_t)i * 8) <= vaddr);
     fde.cie.program = NULL;
-    for (uint32_t tries = 0; low > 0 && tries < EMPTY_ENTRIES_MAX; tries++) {
+    for (uint32_t tries = 0; after > 0 && tries < EMPTY_ENTRIES_MAX; tries++) {
         uint64_t start = 0;
-        low--;
-        sonde__cfi_search_entry(cfi, search, low, &start, &offset);
+        after--;
+        sonde__cfi_search_entry(cfi, search, after, &start, &offset);
         if (sonde__cfi_record_read(cfi, arch, SONDE__CFI_EH_FRAME, offset, &fde, &next) ==
             SONDE__CFI_RECORD_FDE) {
             if (vaddr < fde.start || vaddr >= fde.end) {

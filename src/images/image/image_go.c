@@ -3,6 +3,7 @@
 
 #include "base_bytes.h"
 #include "base_mem.h"
+#include "base_search.h"
 
 /* Far more than the largest function has changes; a hostile table costs no more than that. */
 #define VALUES_MAX (1u << 16)
@@ -183,17 +184,9 @@ bool sonde__image_go_function(const struct sonde__go *go, uint32_t index,
 bool sonde__image_go_find(const struct sonde__go *go, uint64_t vaddr,
                           struct sonde__go_function *ret_function)
 {
-    uint32_t low = 0, high = go->count;
     bool ok = true;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (entry_at(go, middle, &ok) <= vaddr) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low > 0 && ok && sonde__image_go_function(go, low - 1, ret_function) &&
+    uint32_t after = SONDE__SEARCH(0, go->count, i, entry_at(go, i, &ok) <= vaddr);
+    return after > 0 && ok && sonde__image_go_function(go, after - 1, ret_function) &&
            vaddr < ret_function->end;
 }
 

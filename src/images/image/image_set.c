@@ -2,19 +2,13 @@
 /* Look-ups in an image snapshot. Context: handler. */
 #include "image_set.h"
 
+#include "base_search.h"
+
 const struct sonde__image_range *sonde__image_range_find(const struct sonde__image_set *set,
                                                          uint64_t address)
 {
-    uint32_t low = 0, high = set->range_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (set->ranges[middle].start <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low > 0 && address < set->ranges[low - 1].end ? &set->ranges[low - 1] : NULL;
+    uint32_t after = SONDE__SEARCH(0, set->range_count, i, set->ranges[i].start <= address);
+    return after > 0 && address < set->ranges[after - 1].end ? &set->ranges[after - 1] : NULL;
 }
 
 const struct sonde__image *sonde__image_find(const struct sonde__image_set *set, uint64_t pc)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base_search.h"
 #include "loaded_inside.h"
 #include "mem_heap.h"
 
@@ -120,19 +121,11 @@ void loaded_end_areas(struct sonde__loaded *loaded)
 
 static struct sonde__loaded_area *find_area(const struct sonde__loaded *loaded, uint64_t vaddr)
 {
-    uint32_t low = 0, high = loaded->area_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (loaded->areas[middle].vaddr <= vaddr) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == 0 || vaddr - loaded->areas[low - 1].vaddr >= loaded->areas[low - 1].size) {
+    uint32_t after = SONDE__SEARCH(0, loaded->area_count, i, loaded->areas[i].vaddr <= vaddr);
+    if (after == 0 || vaddr - loaded->areas[after - 1].vaddr >= loaded->areas[after - 1].size) {
         return NULL;
     }
-    return &loaded->areas[low - 1];
+    return &loaded->areas[after - 1];
 }
 
 const struct sonde__loaded_area *sonde__loaded_area_at(const struct sonde__loaded *loaded,
@@ -419,16 +412,7 @@ void loaded_end_symbols(struct sonde__loaded *loaded)
 /* Index of the first symbol behind a vaddr. */
 static uint32_t symbol_after(const struct sonde__loaded *loaded, uint64_t vaddr)
 {
-    uint32_t low = 0, high = loaded->symbol_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (loaded->symbols[middle].vaddr <= vaddr) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return SONDE__SEARCH(0, loaded->symbol_count, i, loaded->symbols[i].vaddr <= vaddr);
 }
 
 const struct sonde__loaded_symbol *sonde__loaded_symbol_before(const struct sonde__loaded *loaded,

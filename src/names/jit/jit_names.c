@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base_search.h"
 #include "mem_heap.h"
 
 void sonde__jit_init(struct sonde__jit *jit)
@@ -175,18 +176,11 @@ enum sonde_status sonde__jit_settle(struct sonde__jit *jit)
 bool sonde__jit_find(const struct sonde__jit *jit, uint64_t address,
                      struct sonde__jit_code *ret_code)
 {
-    size_t low = 0, high = jit->piece_count;
-    while (low < high) { /* the first that ends behind it */
-        size_t middle = low + (high - low) / 2;
-        if (jit->pieces[middle].end <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == jit->piece_count || jit->pieces[low].start > address) {
+    /* the first that ends behind it */
+    size_t after = SONDE__SEARCH(0, jit->piece_count, i, jit->pieces[i].end <= address);
+    if (after == jit->piece_count || jit->pieces[after].start > address) {
         return false;
     }
-    *ret_code = jit->codes[jit->pieces[low].code];
+    *ret_code = jit->codes[jit->pieces[after].code];
     return true;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base_search.h"
 #include "base_text.h"
 #include "dwarf_constants.h"
 #include "dwarf_line_program.h"
@@ -227,17 +228,9 @@ void sonde__dwarf_lines_done(struct sonde__dwarf_lines *lines)
 const struct sonde__dwarf_row *sonde__dwarf_lines_find(const struct sonde__dwarf_lines *lines,
                                                        uint64_t address)
 {
-    size_t low = 0;
-    size_t high = lines->row_count;
-    while (low < high) { /* the first row above `address` */
-        size_t middle = low + (high - low) / 2;
-        if (lines->rows[middle].address <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low == 0 || lines->rows[low - 1].end ? NULL : &lines->rows[low - 1];
+    /* the first row above `address` */
+    size_t after = SONDE__SEARCH(0, lines->row_count, i, lines->rows[i].address <= address);
+    return after == 0 || lines->rows[after - 1].end ? NULL : &lines->rows[after - 1];
 }
 
 bool sonde__dwarf_file_path(const struct sonde__dwarf_lines *lines,

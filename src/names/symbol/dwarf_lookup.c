@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base_search.h"
 #include "dwarf_constants.h"
 #include "dwarf_line.h"
 #include "dwarf_scan.h"
@@ -263,20 +264,11 @@ static const char *file_path(struct sonde__dwarf *d, struct unit *u, uint32_t fi
 
 static struct unit *unit_of_offset(struct sonde__dwarf *d, uint64_t offset)
 {
-    size_t low = 0;
-    size_t high = d->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (d->units[middle].head.offset <= offset) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == 0 || offset >= d->units[low - 1].head.end || d->units[low - 1].bad) {
+    size_t after = SONDE__SEARCH(0, d->count, i, d->units[i].head.offset <= offset);
+    if (after == 0 || offset >= d->units[after - 1].head.end || d->units[after - 1].bad) {
         return NULL;
     }
-    return &d->units[low - 1];
+    return &d->units[after - 1];
 }
 
 /* Read name and onward reference of one DIE. */
@@ -368,19 +360,11 @@ static size_t unit_frames(struct sonde__dwarf *d, struct unit *u, uint64_t vaddr
 size_t sonde__dwarf_lookup(struct sonde__dwarf *d, uint64_t vaddr,
                            struct sonde__dwarf_frame *ret_frames, size_t max)
 {
-    size_t low = 0;
-    size_t high = d->range_count;
     size_t lines_only = 0;
     d->work_left = d->work_left > WORK_LOOK_UP ? d->work_left : WORK_LOOK_UP;
-    while (low < high) { /* the first range that starts above */
-        size_t middle = low + (high - low) / 2;
-        if (d->ranges[middle].low <= vaddr) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    for (size_t i = low; i > 0 && d->range_reach[i - 1] > vaddr; i--) {
+    /* the first range that starts above */
+    size_t after = SONDE__SEARCH(0, d->range_count, i, d->ranges[i].low <= vaddr);
+    for (size_t i = after; i > 0 && d->range_reach[i - 1] > vaddr; i--) {
         if (!spend(d, 1)) {
             break;
         }

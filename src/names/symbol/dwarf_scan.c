@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base_search.h"
 #include "dwarf_constants.h"
 #include "mem_heap.h"
 
@@ -291,15 +292,6 @@ void sonde__dwarf_scopes_done(struct sonde__dwarf_scopes *scopes)
 
 uint32_t sonde__dwarf_scope_at(const struct sonde__dwarf_scopes *scopes, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = scopes->segment_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (scopes->segments[middle].start <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low == 0 ? SONDE__DWARF_NO_SCOPE : scopes->segments[low - 1].scope;
+    size_t after = SONDE__SEARCH(0, scopes->segment_count, i, scopes->segments[i].start <= address);
+    return after == 0 ? SONDE__DWARF_NO_SCOPE : scopes->segments[after - 1].scope;
 }

@@ -11,6 +11,7 @@
 #include <sonde/status.h>
 
 #include "base_bytes.h"
+#include "base_search.h"
 #include "base_status.h"
 #include "dwarf_sections.h"
 
@@ -107,18 +108,8 @@ sonde__dwarf_abbrev_find(const struct sonde__dwarf_abbrevs *abbrevs, uint64_t co
     if (abbrevs->dense) {
         return code - 1 < abbrevs->count ? &abbrevs->entries[code - 1] : NULL;
     }
-    size_t low = 0;
-    size_t high = abbrevs->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (abbrevs->entries[middle].code < code) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < abbrevs->count && abbrevs->entries[low].code == code ? &abbrevs->entries[low]
-                                                                      : NULL;
+    size_t at = SONDE__SEARCH(0, abbrevs->count, i, abbrevs->entries[i].code < code);
+    return at < abbrevs->count && abbrevs->entries[at].code == code ? &abbrevs->entries[at] : NULL;
 }
 
 /* Skip one attribute value, or read it. A malformed one fails the cursor. */

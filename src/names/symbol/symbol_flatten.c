@@ -5,6 +5,7 @@
  * real: .symtab of libc has them), or one symbol without a size, which a sized one always beats.
  * Nearly always it is nothing or one symbol that has ended: that case is short, for a table of
  * 100,000 symbols has a millisecond. */
+#include "base_search.h"
 #include "base_status.h"
 #include "image_cfi.h"
 #include "image_elf_format.h"
@@ -135,25 +136,17 @@ static void push(struct sweep *sweep, const struct open_symbol *open)
 static uint64_t next_fde_start(const struct sonde__cfi *cfi, uint64_t vaddr)
 {
     struct sonde__cfi_search search;
-    uint32_t low = 0, high;
     uint64_t start, offset;
     if (!sonde__cfi_search_open(cfi, &search)) {
         return UINT64_MAX;
     }
-    high = search.count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        sonde__cfi_search_entry(cfi, &search, middle, &start, &offset);
-        if (start <= vaddr) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low >= search.count) {
+    uint32_t after =
+        SONDE__SEARCH(0, search.count, i,
+                      (sonde__cfi_search_entry(cfi, &search, i, &start, &offset), start <= vaddr));
+    if (after >= search.count) {
         return UINT64_MAX;
     }
-    sonde__cfi_search_entry(cfi, &search, low, &start, &offset);
+    sonde__cfi_search_entry(cfi, &search, after, &start, &offset);
     return start > vaddr ? start : UINT64_MAX;
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "arch_regs.h"
+#include "base_search.h"
 #include "image_cfi.h"
 #include "mem_heap.h"
 
@@ -149,17 +150,9 @@ static uint64_t load(const struct reader *r, uint64_t vaddr, unsigned size)
 /* What the pointer at a vaddr leads to; 0: nowhere. */
 static uint64_t follow(const struct reader *r, uint64_t vaddr)
 {
-    size_t low = 0, high = r->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (r->pointers[middle].at < vaddr) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < r->count && r->pointers[low].at == vaddr ? r->pointers[low].value
-                                                          : load(r, vaddr, 8);
+    size_t first = SONDE__SEARCH(0, r->count, i, r->pointers[i].at < vaddr);
+    return first < r->count && r->pointers[first].at == vaddr ? r->pointers[first].value
+                                                              : load(r, vaddr, 8);
 }
 
 /* A name of a class, category or selector: printable, not empty. Null: it is none. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "arch_plt.h"
+#include "base_search.h"
 #include "base_status.h"
 #include "mem_heap.h"
 #include "symbol_layout.h"
@@ -95,17 +96,9 @@ static void find_slots(const struct sonde__elf *elf, unsigned arch, uint32_t cap
 /* The first of the sorted keys that starts at `offset`, or null. */
 static const symbol_key *find_key(const struct symbol_build *build, uint64_t offset)
 {
-    uint32_t low = 0, high = build->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (symbol_key_start(build->keys[middle]) < offset) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < build->count && symbol_key_start(build->keys[low]) == offset ? &build->keys[low]
-                                                                              : NULL;
+    uint32_t at = SONDE__SEARCH(0, build->count, i, symbol_key_start(build->keys[i]) < offset);
+    return at < build->count && symbol_key_start(build->keys[at]) == offset ? &build->keys[at]
+                                                                            : NULL;
 }
 
 /* The symbol that fills a cell: the relocation's, or for IRELATIVE the function whose resolver
@@ -148,17 +141,9 @@ static bool is_cell_type(uint32_t type, unsigned machine)
 static void add_stubs(const struct sonde__symbol_index *index, struct slots *slots, uint64_t cell,
                       uint32_t target, struct stubs *stubs)
 {
-    uint32_t low = 0, high = slots->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (slots->slots[middle].cell < cell) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    for (; low < slots->count && slots->slots[low].cell == cell; low++) {
-        struct sonde__plt_slot *slot = &slots->slots[low];
+    uint32_t at = SONDE__SEARCH(0, slots->count, i, slots->slots[i].cell < cell);
+    for (; at < slots->count && slots->slots[at].cell == cell; at++) {
+        struct sonde__plt_slot *slot = &slots->slots[at];
         if (slot->end == 0 || slot->start - index->base >= index->size ||
             stubs->count == stubs->capacity) {
             continue;

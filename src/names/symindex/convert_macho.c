@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base_search.h"
 #include "convert.h"
 #include "mem_heap.h"
 
@@ -43,16 +44,8 @@ static void read_starts(struct convert *c, const struct sonde__macho *macho, uin
 /* The first start behind a vaddr, or `end`. */
 static uint64_t next_start(const struct starts *starts, uint64_t vaddr, uint64_t end)
 {
-    size_t low = 0, high = starts->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (starts->all[middle] <= vaddr) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < starts->count && starts->all[low] < end ? starts->all[low] : end;
+    size_t after = SONDE__SEARCH(0, starts->count, i, starts->all[i] <= vaddr);
+    return after < starts->count && starts->all[after] < end ? starts->all[after] : end;
 }
 
 static void add(struct convert *c, const struct starts *starts, uint64_t vaddr, uint64_t end,

@@ -3,6 +3,7 @@
  * abstract_origin and specification. Every DIE that is named is asked once. */
 #include <string.h>
 
+#include "base_search.h"
 #include "convert.h"
 #include "dwarf_constants.h"
 
@@ -102,18 +103,10 @@ void convert_find_units(struct convert *c, struct space *space)
 /* The unit of a space that a place lies in. */
 static bool unit_of(const struct space *space, uint64_t offset, struct sonde__dwarf_unit *ret_unit)
 {
-    size_t low = 0;
-    size_t high = space->unit_count;
-    while (low < high) { /* the first unit behind it */
-        size_t middle = low + (high - low) / 2;
-        if (space->unit_offsets[middle] <= offset) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low != 0 &&
-           sonde__dwarf_unit_read(space->sections, space->unit_offsets[low - 1], ret_unit) ==
+    /* the first unit behind it */
+    size_t after = SONDE__SEARCH(0, space->unit_count, i, space->unit_offsets[i] <= offset);
+    return after != 0 &&
+           sonde__dwarf_unit_read(space->sections, space->unit_offsets[after - 1], ret_unit) ==
                SONDE_OK &&
            offset < ret_unit->end && offset >= ret_unit->die_offset;
 }

@@ -7,6 +7,7 @@
  * made of a function (".isra.0", ".cold") is that function, as where there is a linkage name. */
 #include <string.h>
 
+#include "base_search.h"
 #include "convert.h"
 #include "mem_heap.h"
 
@@ -87,16 +88,7 @@ static bool is_name_of(const struct string *symbol, const struct string *plain)
 /* The first alias of a symbol; they stand in the order of symbols. */
 static size_t first_alias(const struct convert *c, uint32_t symbol)
 {
-    size_t low = 0, high = c->alias_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (c->aliases[middle].symbol < symbol) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return SONDE__SEARCH(0, c->alias_count, i, c->aliases[i].symbol < symbol);
 }
 
 static uint32_t without_clone(struct convert *c, uint32_t name)
@@ -117,19 +109,12 @@ static bool is_same(const struct string *symbol, const struct string *plain)
  * plain one is a symbol itself: linkers fold functions of other names that are alike into it. */
 static uint32_t find_encoded(struct convert *c, uint32_t at, uint32_t plain)
 {
-    size_t low = 0, high = c->symbol_count;
-    while (low < high) { /* the first symbol behind it */
-        size_t middle = low + (high - low) / 2;
-        if (c->symbols[middle].start <= at) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == 0 || at - c->symbols[low - 1].start >= c->symbols[low - 1].size) {
+    /* the first symbol behind it */
+    size_t after = SONDE__SEARCH(0, c->symbol_count, i, c->symbols[i].start <= at);
+    if (after == 0 || at - c->symbols[after - 1].start >= c->symbols[after - 1].size) {
         return 0;
     }
-    uint32_t symbol = (uint32_t)(low - 1);
+    uint32_t symbol = (uint32_t)(after - 1);
     size_t first = first_alias(c, symbol), end = first;
     uint32_t found = 0, own = c->symbols[symbol].name;
     if (is_same(&c->strings.all[own], &c->strings.all[plain])) {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base_search.h"
 #include "encode.h"
 #include "encode_sites.h"
 #include "mem_heap.h"
@@ -34,30 +35,13 @@ struct resolve {
 
 static size_t symbol_at(const struct convert *c, uint32_t start)
 {
-    size_t low = 0, high = c->symbol_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (c->symbols[middle].start < start) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < c->symbol_count && c->symbols[low].start == start ? low : SIZE_MAX;
+    size_t at = SONDE__SEARCH(0, c->symbol_count, i, c->symbols[i].start < start);
+    return at < c->symbol_count && c->symbols[at].start == start ? at : SIZE_MAX;
 }
 
 static size_t first_alias(const struct convert *c, size_t symbol)
 {
-    size_t low = 0, high = c->alias_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (c->aliases[middle].symbol < symbol) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return SONDE__SEARCH(0, c->alias_count, i, c->aliases[i].symbol < symbol);
 }
 
 /* No clone and no part of another function: those have a dot in their names. */
@@ -242,16 +226,8 @@ static uint32_t flags_of(const struct resolve *r, const struct span *span)
 static uint32_t function_at(const struct sonde__tail_function *functions, size_t count,
                             uint32_t start)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (functions[middle].start < start) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < count && functions[low].start == start ? (uint32_t)low : NOT_KNOWN;
+    size_t at = SONDE__SEARCH(0, count, i, functions[i].start < start);
+    return at < count && functions[at].start == start ? (uint32_t)at : NOT_KNOWN;
 }
 
 /* One function of each start. Where several are described there (copies that the linker threw away

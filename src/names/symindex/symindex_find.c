@@ -2,6 +2,7 @@
 /* Look-ups: bucket -> block -> range -> call -> its callers. */
 #include <string.h>
 
+#include "base_search.h"
 #include "mem_heap.h"
 #include "symindex.h"
 
@@ -83,21 +84,13 @@ static bool find_escape(const struct sonde__symindex *index, uint32_t call, uint
                         uint32_t *line)
 {
     const uint8_t *escapes = index->parts[SYMINDEX_ESCAPES].data;
-    uint32_t low = 0;
-    uint32_t high = index->escapes;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (symindex_u32(escapes + (size_t)middle * 12) < call) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == index->escapes || symindex_u32(escapes + (size_t)low * 12) != call) {
+    uint32_t at =
+        SONDE__SEARCH(0, index->escapes, i, symindex_u32(escapes + (size_t)i * 12) < call);
+    if (at == index->escapes || symindex_u32(escapes + (size_t)at * 12) != call) {
         return false;
     }
-    *distance = symindex_u32(escapes + (size_t)low * 12 + 4);
-    *line = symindex_u32(escapes + (size_t)low * 12 + 8);
+    *distance = symindex_u32(escapes + (size_t)at * 12 + 4);
+    *line = symindex_u32(escapes + (size_t)at * 12 + 8);
     return true;
 }
 
@@ -235,29 +228,22 @@ bool sonde__symindex_symbol_at(const struct sonde__symindex *index, uint32_t num
                                struct sonde__symindex_symbol *ret_symbol)
 {
     const uint8_t *aliases = index->parts[SYMINDEX_ALIASES].data;
-    uint32_t low = 0;
-    uint32_t high = index->aliases;
     if (number >= index->symbols) {
         return false;
     }
     const uint8_t *p = index->parts[SYMINDEX_SYMBOLS].data + (size_t)number * 12;
-    while (low < high) { /* its first alias */
-        uint32_t middle = low + (high - low) / 2;
-        if (symindex_u32(aliases + (size_t)middle * 8) < number) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    /* its first alias */
+    uint32_t at =
+        SONDE__SEARCH(0, index->aliases, i, symindex_u32(aliases + (size_t)i * 8) < number);
     *ret_symbol = (struct sonde__symindex_symbol){.start = index->base + symindex_u32(p),
                                                   .size = symindex_u32(p + 4),
                                                   .name = symindex_u32(p + 8),
                                                   .index = number,
-                                                  .first_alias = low};
-    while (low < index->aliases && symindex_u32(aliases + (size_t)low * 8) == number) {
-        low++;
+                                                  .first_alias = at};
+    while (at < index->aliases && symindex_u32(aliases + (size_t)at * 8) == number) {
+        at++;
     }
-    ret_symbol->alias_count = low - ret_symbol->first_alias;
+    ret_symbol->alias_count = at - ret_symbol->first_alias;
     return true;
 }
 
@@ -266,22 +252,15 @@ bool sonde__symindex_symbol(const struct sonde__symindex *index, uint64_t vaddr,
 {
     const uint8_t *symbols = index->parts[SYMINDEX_SYMBOLS].data;
     uint64_t offset = vaddr - index->base;
-    uint32_t low = 0;
-    uint32_t high = index->symbols;
-    while (low < high) { /* the first symbol behind it */
-        uint32_t middle = low + (high - low) / 2;
-        if (symindex_u32(symbols + (size_t)middle * 12) <= offset) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == 0 || offset > UINT32_MAX) {
+    /* the first symbol behind it */
+    uint32_t after =
+        SONDE__SEARCH(0, index->symbols, i, symindex_u32(symbols + (size_t)i * 12) <= offset);
+    if (after == 0 || offset > UINT32_MAX) {
         return false;
     }
-    const uint8_t *p = symbols + (size_t)(low - 1) * 12;
+    const uint8_t *p = symbols + (size_t)(after - 1) * 12;
     return offset - symindex_u32(p) < symindex_u32(p + 4) &&
-           sonde__symindex_symbol_at(index, low - 1, ret_symbol);
+           sonde__symindex_symbol_at(index, after - 1, ret_symbol);
 }
 
 uint32_t sonde__symindex_alias(const struct sonde__symindex *index,

@@ -2,26 +2,19 @@
 /* What leads from one image to another: by which name a word is bound, who has that name. */
 #include <string.h>
 
+#include "base_search.h"
 #include "symindex.h"
 
 const char *sonde__symindex_word(const struct sonde__symindex *index, uint64_t vaddr)
 {
     const struct sonde__symindex_part *words = &index->parts[SYMINDEX_WORDS];
-    uint64_t low = 0, high = words->size / SYMINDEX_WORD_BYTES;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        const uint8_t *p = words->data + middle * SYMINDEX_WORD_BYTES;
-        uint64_t at = index->base + symindex_u32(p);
-        if (at == vaddr) {
-            return sonde__symindex_text(index, symindex_u32(p + 4));
-        }
-        if (at < vaddr) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return "";
+    uint64_t count = words->size / SYMINDEX_WORD_BYTES;
+    uint64_t at = SONDE__SEARCH(
+        0, count, i, index->base + symindex_u32(words->data + i * SYMINDEX_WORD_BYTES) < vaddr);
+    const uint8_t *p = words->data + at * SYMINDEX_WORD_BYTES;
+    return at < count && index->base + symindex_u32(p) == vaddr
+               ? sonde__symindex_text(index, symindex_u32(p + 4))
+               : "";
 }
 
 bool sonde__symindex_export(struct sonde__symindex_strings *strings, const char *name,

@@ -8,6 +8,7 @@
 #include "arch_flow.h"
 #include "arch_plt.h"
 #include "arch_regs.h"
+#include "base_search.h"
 #include "image_cfi.h"
 #include "mem_heap.h"
 #include "tail_scan.h"
@@ -63,16 +64,8 @@ void tail_order_ranges(struct tail_scan *s)
 
 size_t tail_range_at(const struct tail_scan *s, uint32_t offset)
 {
-    size_t low = 0, high = s->range_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (s->ranges[middle].start <= offset) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low != 0 && offset < s->ranges[low - 1].end ? low - 1 : TAIL_NO_RANGE;
+    size_t after = SONDE__SEARCH(0, s->range_count, i, s->ranges[i].start <= offset);
+    return after != 0 && offset < s->ranges[after - 1].end ? after - 1 : TAIL_NO_RANGE;
 }
 
 /* --- what the record says of the stack --- */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base_search.h"
 #include "tail_layout.h"
 
 static bool widths_fit(const uint8_t *widths, unsigned count)
@@ -100,21 +101,15 @@ bool sonde__tail_node(const struct sonde__tail_graph *graph, uint32_t number,
 
 uint32_t sonde__tail_node_at(const struct sonde__tail_graph *graph, uint32_t offset)
 {
-    uint32_t low = 0;
-    uint32_t high = graph->node_count;
+    unsigned width = graph->widths[TAIL_WIDTH_START];
     struct sonde__tail_node node;
-    while (low < high) { /* the first that starts behind it */
-        uint32_t middle = low + (high - low) / 2;
-        uint32_t start = tail_bits(graph->nodes, (uint64_t)middle * graph->node_bits,
-                                   graph->widths[TAIL_WIDTH_START]);
-        if (start <= offset) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low != 0 && sonde__tail_node(graph, low - 1, &node) && offset - node.start < node.size
-               ? low - 1
+    /* the first that starts behind it */
+    uint32_t after =
+        SONDE__SEARCH(0, graph->node_count, i,
+                      tail_bits(graph->nodes, (uint64_t)i * graph->node_bits, width) <= offset);
+    return after != 0 && sonde__tail_node(graph, after - 1, &node) &&
+                   offset - node.start < node.size
+               ? after - 1
                : UINT32_MAX;
 }
 
@@ -138,18 +133,11 @@ bool sonde__tail_site(const struct sonde__tail_graph *graph, uint32_t back, uint
 {
     unsigned width = graph->site_widths[TAIL_SITE_WIDTH_BACK];
     struct sonde__tail_node node;
-    uint32_t low = 0;
-    uint32_t high = graph->site_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (tail_bits(graph->sites, (uint64_t)middle * graph->site_bits, width) < back) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    uint64_t at = (uint64_t)low * graph->site_bits;
-    if (low == graph->site_count || tail_bits(graph->sites, at, width) != back) {
+    uint32_t first =
+        SONDE__SEARCH(0, graph->site_count, i,
+                      tail_bits(graph->sites, (uint64_t)i * graph->site_bits, width) < back);
+    uint64_t at = (uint64_t)first * graph->site_bits;
+    if (first == graph->site_count || tail_bits(graph->sites, at, width) != back) {
         return false;
     }
     uint32_t to = tail_bits(graph->sites, at + width, graph->site_widths[TAIL_SITE_WIDTH_TO]);
@@ -197,16 +185,7 @@ void sonde__tail_add_leaving_calls(struct sonde__tail_graph *graph, const uint8_
 /* The first of `count` entries of `bytes` whose first field is not less. */
 static uint32_t first_at(const uint8_t *entries, uint32_t count, uint32_t bytes, uint32_t value)
 {
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (tail_u32(entries + (size_t)middle * bytes) < value) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return SONDE__SEARCH(0, count, i, tail_u32(entries + (size_t)i * bytes) < value);
 }
 
 bool sonde__tail_leaving_call(const struct sonde__tail_graph *graph, uint32_t back,

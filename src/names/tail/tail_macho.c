@@ -12,6 +12,7 @@
 #include "arch_flow.h"
 #include "arch_regs.h"
 #include "arch_stack.h"
+#include "base_search.h"
 #include "mem_heap.h"
 #include "tail_scan.h"
 
@@ -121,16 +122,8 @@ static void find_data(struct macho_scan *m)
 /* Where the data that holds a vaddr ends; 0: it is in none. */
 static uint64_t data_end(const struct macho_scan *m, uint64_t vaddr)
 {
-    size_t low = 0, high = m->data_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (m->data[middle].start <= vaddr) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low != 0 && vaddr < m->data[low - 1].end ? m->data[low - 1].end : 0;
+    size_t after = SONDE__SEARCH(0, m->data_count, i, m->data[i].start <= vaddr);
+    return after != 0 && vaddr < m->data[after - 1].end ? m->data[after - 1].end : 0;
 }
 
 static const struct tail_code_section *section_at(const struct macho_scan *m, uint64_t vaddr)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "arch_regs.h"
+#include "base_search.h"
 #include "mem_heap.h"
 #include "tail_agree.h"
 #include "tail_scan.h"
@@ -265,16 +266,7 @@ static bool is_outlined(const struct edges *e, uint32_t range)
 /* Jumps are sorted by where they come from: the first one of a range. */
 static size_t first_jump(const struct edges *e, size_t count, uint32_t from)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (e->jumps[middle].from < from) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return SONDE__SEARCH(0, count, i, e->jumps[i].from < from);
 }
 
 static int by_from(const void *a, const void *b)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arch_plt.h"
+#include "base_search.h"
 #include "mem_heap.h"
 
 /* Relocation types (AMD64 psABI table 4.9; aaelf64 §5.7.11). */
@@ -126,20 +127,12 @@ void tail_slots_done(struct tail_slots *slots)
 
 const struct tail_cell *tail_cell(const struct tail_slots *slots, uint64_t vaddr)
 {
-    size_t low = 0, high = slots->cell_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (slots->cells[middle].vaddr < vaddr) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == slots->cell_count || slots->cells[low].vaddr != vaddr ||
-        (low + 1 < slots->cell_count && slots->cells[low + 1].vaddr == vaddr)) {
+    size_t at = SONDE__SEARCH(0, slots->cell_count, i, slots->cells[i].vaddr < vaddr);
+    if (at == slots->cell_count || slots->cells[at].vaddr != vaddr ||
+        (at + 1 < slots->cell_count && slots->cells[at + 1].vaddr == vaddr)) {
         return NULL; /* also a word that two relocations claim */
     }
-    return &slots->cells[low];
+    return &slots->cells[at];
 }
 
 enum tail_slot_kind tail_slot(const struct tail_slots *slots, uint64_t vaddr, uint64_t *ret_to)
@@ -164,21 +157,13 @@ bool tail_in_plt(const struct tail_slots *slots, uint64_t vaddr)
 
 bool tail_stub(const struct tail_slots *slots, uint64_t vaddr, uint64_t *ret_cell)
 {
-    size_t low = 0, high = slots->stub_count;
     if (!tail_in_plt(slots, vaddr)) {
         return false;
     }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (slots->stubs[middle].start < vaddr) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == slots->stub_count || slots->stubs[low].start != vaddr) {
+    size_t at = SONDE__SEARCH(0, slots->stub_count, i, slots->stubs[i].start < vaddr);
+    if (at == slots->stub_count || slots->stubs[at].start != vaddr) {
         return false;
     }
-    *ret_cell = slots->stubs[low].cell;
+    *ret_cell = slots->stubs[at].cell;
     return true;
 }

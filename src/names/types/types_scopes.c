@@ -3,6 +3,7 @@
  * namespaces and classes are noted once, as stretches of offsets. */
 #include <string.h>
 
+#include "base_search.h"
 #include "base_status.h"
 #include "dwarf_constants.h"
 #include "mem_heap.h"
@@ -57,17 +58,9 @@ struct walk {
 /* The scope noted so far that an offset is in. */
 static uint32_t scope_at(const struct types_scope *scopes, size_t count, uint64_t offset)
 {
-    size_t low = 0;
-    size_t high = count;
-    while (low < high) { /* the last that begins before */
-        size_t middle = low + (high - low) / 2;
-        if (scopes[middle].begin < offset) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    uint32_t scope = low == 0 ? UINT32_MAX : (uint32_t)(low - 1);
+    /* the last that begins before */
+    size_t at = SONDE__SEARCH(0, count, i, scopes[i].begin < offset);
+    uint32_t scope = at == 0 ? UINT32_MAX : (uint32_t)(at - 1);
     while (scope != UINT32_MAX && scopes[scope].end < offset) {
         scope = scopes[scope].outer;
     }

@@ -3,6 +3,7 @@
  * asked for. A unit that cannot be read costs itself. */
 #include <string.h>
 
+#include "base_search.h"
 #include "base_status.h"
 #include "dwarf_constants.h"
 #include "mem_heap.h"
@@ -394,17 +395,9 @@ enum sonde_status types_ready(struct sonde__types *t, uint32_t unit)
 uint32_t types_unit_at(const struct sonde__types *t, uint32_t space, uint64_t offset)
 {
     const struct types_space *s = &t->spaces[space];
-    uint32_t low = s->first;
-    uint32_t high = s->first + s->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (t->units[middle].head.offset <= offset) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low > s->first && offset < t->units[low - 1].head.end ? low - 1 : TYPES_NO_UNIT;
+    uint32_t after =
+        SONDE__SEARCH(s->first, s->first + s->count, i, t->units[i].head.offset <= offset);
+    return after > s->first && offset < t->units[after - 1].head.end ? after - 1 : TYPES_NO_UNIT;
 }
 
 struct sonde__type_ref types_by_signature(struct sonde__types *t, uint64_t signature)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base_search.h"
 #include "base_status.h"
 #include "mem_heap.h"
 
@@ -91,16 +92,8 @@ static bool collect_loads(struct core *c)
 
 static const struct sonde__core_load *find_load(const struct core *c, uint64_t address)
 {
-    uint32_t low = 0, high = c->load_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (c->loads[middle].start <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low > 0 && address < c->loads[low - 1].end ? &c->loads[low - 1] : NULL;
+    uint32_t after = SONDE__SEARCH(0, c->load_count, i, c->loads[i].start <= address);
+    return after > 0 && address < c->loads[after - 1].end ? &c->loads[after - 1] : NULL;
 }
 
 /* Text that was not dumped, out of the image's file. */

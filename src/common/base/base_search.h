@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Binary search. Context: handler. */
+#ifndef SONDE_BASE_SEARCH_H
+#define SONDE_BASE_SEARCH_H
+
+/* The first `i` in [first, end) for which `is_before`, an expression of `i`, is false; `end` if
+ * there is none. All for which it is true come first. The result has the type of `end`. A macro, so
+ * that the comparison is compiled into the loop. */
+#define SONDE__SEARCH(first, end, i, is_before)                                                    \
+    __extension__({                                                                                \
+        __typeof__((end) + 0) sonde_low_ = (first), sonde_high_ = (end);                           \
+        while (sonde_low_ < sonde_high_) {                                                         \
+            __typeof__(sonde_low_) i = sonde_low_ + (sonde_high_ - sonde_low_) / 2;                \
+            if (is_before) {                                                                       \
+                sonde_low_ = i + 1;                                                                \
+            } else {                                                                               \
+                sonde_high_ = i;                                                                   \
+            }                                                                                      \
+        }                                                                                          \
+        sonde_low_;                                                                                \
+    })
+
+#endif
