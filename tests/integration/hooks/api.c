@@ -3,6 +3,8 @@
  * own linkage table and directly. */
 #include "api.h"
 
+void (*api_in_constructor)(const int *is_chosen_constructed);
+
 int api_open(int value)
 {
     return value + 1;
