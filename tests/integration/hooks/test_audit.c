@@ -2,9 +2,13 @@
 /* The public functions of sonde/audit.h: calls by name, of several threads, of a library that comes
  * later, and what is left when it ends. */
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <sonde/audit.h>
 
@@ -183,6 +187,52 @@ TEST(what_comes_in_its_place_has_stacks_of_its_own)
 TEST(what_came_and_went_unseen)
 {
     replace_library(false);
+}
+
+static _Atomic bool must_end;
+
+static void *refresh_for_ever(void *audit)
+{
+    while (!atomic_load(&must_end)) {
+        CHECK_OK(sonde_audit_refresh(audit));
+    }
+    return NULL;
+}
+
+static int count_objects(struct dl_phdr_info *info, size_t size, void *ret_count)
+{
+    (void)info;
+    (void)size;
+    ++*(unsigned *)ret_count;
+    return 0;
+}
+
+/* A sweep holds a lock of the loader. No child is made meanwhile, which would have it for good. */
+TEST(a_child_is_forked_between_two_sweeps)
+{
+    enum { FORKS = 1000, CHILD_S = 20 };
+    struct sonde_audit *audit;
+    pthread_t thread;
+    CHECK_OK(sonde_depot_create(0, &depot));
+    CHECK_OK(sonde_audit_start(depot, names, 1, &audit, NULL));
+    CHECK_OK(pthread_create(&thread, NULL, refresh_for_ever, audit));
+    for (int i = 0; i < FORKS; i++) {
+        int status = -1;
+        pid_t child = fork();
+        CHECK(child >= 0);
+        if (child == 0) {
+            unsigned count = 0;
+            (void)alarm(CHILD_S); /* ends a child that waits for ever */
+            (void)dl_iterate_phdr(count_objects, &count);
+            _exit(count > 1 ? 0 : 1);
+        }
+        CHECK_EQ(waitpid(child, &status, 0), child);
+        CHECK_EQ(status, 0);
+    }
+    atomic_store(&must_end, true);
+    CHECK_OK(pthread_join(thread, NULL));
+    sonde_audit_stop(audit);
+    sonde_depot_destroy(depot);
 }
 
 TEST(wrong_use_is_said)
