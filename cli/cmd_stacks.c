@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arch_regs.h"
 #include "cli_hint.h"
 #include "cli_report.h"
 #include "cli_symbols.h"
@@ -147,10 +148,7 @@ static int parse(struct sonde__cli_args *args, struct request *request)
 
 static const char *arch_name(const struct sonde__image_set *images)
 {
-    if (images->image_count == 0) {
-        return "";
-    }
-    return images->images[0].arch == SONDE__ARCH_AARCH64 ? "aarch64" : "x86_64";
+    return images->image_count != 0 ? sonde__arch_name(images->images[0].arch) : "";
 }
 
 static void set_header(struct sonde__report *report, struct sonde__target *target,

@@ -42,6 +42,7 @@ endfunction()
 
 # sonde_headers(TARGET module...): the target sees the headers of these modules.
 function(sonde_headers target)
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include)
     foreach(module IN LISTS ARGN)
         sonde_module_folder(folder ${module})
         target_include_directories(${target} PRIVATE ${folder})

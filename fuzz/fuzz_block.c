@@ -145,8 +145,8 @@ static void texts(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input input = {.data = data, .size = size};
-    one_arch(&input, SONDE__ARCH_X86_64);
-    one_arch(&input, SONDE__ARCH_AARCH64);
+    one_arch(&input, SONDE_ARCH_X86_64);
+    one_arch(&input, SONDE_ARCH_AARCH64);
     texts(data, size);
     return 0;
 }

@@ -156,8 +156,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct sonde__image_range range = {.start = BASE, .end = end};
     struct sonde__image_set images = {
         .images = &image, .image_count = 1, .ranges = &range, .range_count = 1};
-    ask_all(&input, SONDE__ARCH_X86_64, &images);
-    ask_all(&input, SONDE__ARCH_AARCH64, &images);
-    ask_all(&input, SONDE__ARCH_X86_64, NULL);
+    ask_all(&input, SONDE_ARCH_X86_64, &images);
+    ask_all(&input, SONDE_ARCH_AARCH64, &images);
+    ask_all(&input, SONDE_ARCH_X86_64, NULL);
     return 0;
 }

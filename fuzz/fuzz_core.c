@@ -70,8 +70,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (sonde__elf_open(data, size, &elf, &error) != SONDE_OK) {
         return 0;
     }
-    read_notes(&elf, SONDE__ARCH_X86_64);
-    read_notes(&elf, SONDE__ARCH_AARCH64);
+    read_notes(&elf, SONDE_ARCH_X86_64);
+    read_notes(&elf, SONDE_ARCH_AARCH64);
     fd = memfd_create("core", MFD_CLOEXEC);
     FUZZ_MUST(fd >= 0 && write(fd, data, size) == (ssize_t)size);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);

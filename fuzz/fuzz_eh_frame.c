@@ -89,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 2) {
         return 0;
     }
-    unsigned arch = (data[0] & FLAG_AARCH64) != 0 ? SONDE__ARCH_AARCH64 : SONDE__ARCH_X86_64;
+    unsigned arch = (data[0] & FLAG_AARCH64) != 0 ? SONDE_ARCH_AARCH64 : SONDE_ARCH_X86_64;
     size_t hdr_size = (size_t)data[1] * 4;
     bool is_debug = (data[0] & FLAG_DEBUG_FRAME) != 0;
     data += 2;

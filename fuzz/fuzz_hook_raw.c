@@ -100,7 +100,7 @@ static void check_site(const struct check *check, const struct sonde__hook_raw_s
               site->vaddr + 2 <= site->function_end);
     FUZZ_MUST(site->code == check->code + (site->near - VADDR));
     FUZZ_MUST(site->function_end <= VADDR + check->size);
-    if (!site->is_decoded || sonde__arch_raw_plan(SONDE__ARCH_X86_64, site->code,
+    if (!site->is_decoded || sonde__arch_raw_plan(SONDE_ARCH_X86_64, site->code,
                                                   (size_t)(site->function_end - site->near),
                                                   (size_t)(site->vaddr - site->near), site->targets,
                                                   site->is_certain, &plan) != SONDE__RAW_LED) {
@@ -155,7 +155,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct sonde__hook_raw_code codes[1] = {{code, VADDR, check.size}};
     const struct sonde__hook_raw_code datas[1] = {
         {(const uint8_t *)words, 0x200000, word_count * sizeof words[0]}};
-    const struct sonde__hook_raw_image image = {.arch = SONDE__ARCH_X86_64,
+    const struct sonde__hook_raw_image image = {.arch = SONDE_ARCH_X86_64,
                                                 .base = BASE,
                                                 .codes = codes,
                                                 .datas = datas,

@@ -101,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .first_exact = (flags & FLAG_RETURN) == 0,
         .infer = (flags & FLAG_INFER) != 0,
     };
-    unsigned arch = (flags & FLAG_AARCH64) != 0 ? SONDE__ARCH_AARCH64 : SONDE__ARCH_X86_64;
+    unsigned arch = (flags & FLAG_AARCH64) != 0 ? SONDE_ARCH_AARCH64 : SONDE_ARCH_X86_64;
     uint32_t pc = take(&data, &size, 2);
     uint32_t sp = take(&data, &size, 2);
     uint32_t fp = take(&data, &size, 2);

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sonde/arch.h"
 #include "sonde/status.h"
 
 #ifdef __cplusplus
@@ -101,7 +102,7 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_blocks_open_core(const char *p
 /* Another memory: another process', an image of one. */
 struct sonde_block_memory {
     size_t struct_bytes; /* sizeof (struct sonde_block_memory) */
-    uint32_t arch;       /* 1: x86-64, 2: aarch64 (enum sonde_index_arch) */
+    uint32_t arch;       /* enum sonde_arch; not OTHER */
     /* Read all of [address, address + size_bytes) and return 1, or return 0. Any address may come.
      */
     int (*read)(void *ctx, uint64_t address, void *buffer, size_t size_bytes);

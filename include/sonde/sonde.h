@@ -3,6 +3,7 @@
 #ifndef SONDE_SONDE_H
 #define SONDE_SONDE_H
 
+#include "sonde/arch.h"
 #include "sonde/audit.h"
 #include "sonde/block.h"
 #include "sonde/block_registry.h"

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sonde/arch.h"
 #include "sonde/stack.h"
 #include "sonde/status.h"
 
@@ -218,13 +219,10 @@ sonde_index_open_build_id(const uint8_t *build_id, uint32_t size_bytes, const ch
  * Example    examples/index_lookup.c */
 SONDE_API void sonde_index_close(struct sonde_index *index);
 
-/* Machines, as in reports. */
-enum sonde_index_arch { SONDE_INDEX_ARCH_OTHER, SONDE_INDEX_X86_64, SONDE_INDEX_AARCH64 };
-
 struct sonde_index_info {
     uint64_t first_offset; /* image offset of the first byte that is covered */
     uint64_t code_bytes;   /* from there on */
-    uint32_t arch;         /* enum sonde_index_arch */
+    uint32_t arch;         /* enum sonde_arch */
     uint32_t names, files; /* ids go from 1 to these, both included */
     uint32_t units;        /* of debug information; 0: made of symbols only */
     uint32_t bad_units;    /* of them: that could not be read whole */

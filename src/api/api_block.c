@@ -93,7 +93,8 @@ enum sonde_status sonde_blocks_open_memory(const struct sonde_block_memory *memo
     struct sonde_blocks *blocks;
     struct sonde__block_memory door = {.read = read_by_callback, .name = name_by_callback};
     if (memory == NULL || ret_blocks == NULL || memory->struct_bytes != sizeof *memory ||
-        memory->read == NULL || memory->arch < 1 || memory->arch > 2) {
+        memory->read == NULL ||
+        (memory->arch != SONDE_ARCH_X86_64 && memory->arch != SONDE_ARCH_AARCH64)) {
         return SONDE_USAGE;
     }
     blocks = sonde__mem_alloc_zeroed(sizeof *blocks);
@@ -101,7 +102,7 @@ enum sonde_status sonde_blocks_open_memory(const struct sonde_block_memory *memo
         return SONDE_MEMORY;
     }
     blocks->memory = *memory;
-    door.arch = memory->arch == 1 ? SONDE__ARCH_X86_64 : SONDE__ARCH_AARCH64;
+    door.arch = memory->arch;
     door.ctx = blocks;
     if (sonde__blockheap_open_memory(&door, &blocks->heap) != SONDE_OK) {
         sonde_blocks_close(blocks);

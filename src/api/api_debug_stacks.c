@@ -117,7 +117,7 @@ static bool find_below(const struct sonde__regs *registers, struct sonde_stack *
     const struct sonde__regs *caller = &regs;
     leave_made_code(stack, &regs);
     uint64_t from = regs.r[sonde__arch_sp(SONDE__ARCH_HOST)] & ~(uint64_t)7;
-    from += regs.arch == SONDE__ARCH_X86_64 ? RED_ZONE_BYTES : 0;
+    from += regs.arch == SONDE_ARCH_X86_64 ? RED_ZONE_BYTES : 0;
     for (uint64_t at = from; at < from + TRIED_BYTES; at += TRIED_PIECE) {
         uint64_t words[TRIED_PIECE / sizeof(uint64_t)];
         size_t got = sonde__os_read(at, words, sizeof words) / sizeof words[0];

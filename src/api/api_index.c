@@ -180,7 +180,7 @@ enum sonde_status sonde_index_info(const struct sonde_index *index,
     const struct sonde__symindex *s = of(index);
     struct sonde_index_info info = {.first_offset = to_offset(index, s->base),
                                     .code_bytes = s->code_bytes,
-                                    .arch = s->arch <= SONDE_INDEX_AARCH64 ? s->arch : 0,
+                                    .arch = s->arch <= SONDE_ARCH_AARCH64 ? s->arch : 0,
                                     .names = s->names,
                                     .files = s->files != 0 ? s->files - 1 : 0,
                                     .units = s->units,

@@ -29,7 +29,7 @@
  * vaddrs with every pointer as the loader would have made it (rebased; an import leads to an
  * address that nothing else has, and that `name` knows). */
 struct sonde__block_memory {
-    unsigned arch; /* enum sonde__arch */
+    unsigned arch; /* enum sonde_arch */
     /* All of [address, address + size), or false. Any address may come, wrapping ones included. */
     bool (*read)(void *ctx, uint64_t address, void *buffer, size_t size);
     /* The symbol that begins exactly at this address (not NUL-terminated text of a file is copied

@@ -66,7 +66,7 @@ static bool is_place(uint64_t value, uint64_t *ret_offset)
 uint64_t emulate_argument(const struct emulation *f, unsigned index)
 {
     static const uint8_t x86[] = {7, 6, 2}; /* rdi, rsi, rdx */
-    return f->cpu.r[f->memory->arch == SONDE__ARCH_X86_64 ? x86[index] : index];
+    return f->cpu.r[f->memory->arch == SONDE_ARCH_X86_64 ? x86[index] : index];
 }
 
 void emulate_result(struct emulation *f, uint64_t value)
@@ -210,7 +210,7 @@ void emulate_opaque(struct emulation *f, const char *name)
         emulate_object(f, SONDE_BLOCK_OBJECT, first);
     }
     /* constructors of Darwin return their object; of what others return nothing is known */
-    if (f->memory->arch == SONDE__ARCH_X86_64) {
+    if (f->memory->arch == SONDE_ARCH_X86_64) {
         emulate_result(f, EMULATE_UNKNOWN);
     }
 }

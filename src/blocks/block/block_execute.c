@@ -21,7 +21,7 @@ static uint64_t extend(uint64_t value, unsigned bits, bool is_signed)
 
 static bool is_x86(const struct emulation *f)
 {
-    return f->memory->arch == SONDE__ARCH_X86_64;
+    return f->memory->arch == SONDE_ARCH_X86_64;
 }
 
 static uint64_t get(const struct emulation *f, unsigned reg)

@@ -19,7 +19,7 @@ static bool emulate_function(struct emulation *f, uint64_t until);
 
 static bool is_x86(const struct emulation *f)
 {
-    return f->memory->arch == SONDE__ARCH_X86_64;
+    return f->memory->arch == SONDE_ARCH_X86_64;
 }
 
 /* --- code --- */

@@ -49,7 +49,7 @@ static void follow(struct stretch *s)
     }
     blockfile_slots_begin(&slots, s->loaded, s->file);
     slots.wanted = s->wanted;
-    if (s->loaded->arch == SONDE__ARCH_X86_64) {
+    if (s->loaded->arch == SONDE_ARCH_X86_64) {
         blockfile_follow_x86_64(&slots, s->area, s->begin, s->end);
     } else {
         blockfile_follow_aarch64(&slots, s->area, s->begin, s->end);
@@ -250,14 +250,14 @@ static enum sonde_status search(struct stretch *s)
         if ((s->area->kinds & SONDE__LOADED_CODE) == 0) {
             continue;
         }
-        if (loaded->arch == SONDE__ARCH_X86_64) {
+        if (loaded->arch == SONDE_ARCH_X86_64) {
             search_x86_64(s);
             follow(s);
         } else {
             search_aarch64(s);
         }
     }
-    if (loaded->arch != SONDE__ARCH_X86_64) {
+    if (loaded->arch != SONDE_ARCH_X86_64) {
         take_sites(s);
     }
     return s->status;

@@ -67,7 +67,7 @@ static void inspect_code(const struct walk *w, const uint8_t *code, uint64_t vad
             };
             w->each(w->ctx, &found);
         }
-        length = length != 0 ? length : w->arch == SONDE__ARCH_X86_64 ? 1 : 4;
+        length = length != 0 ? length : w->arch == SONDE_ARCH_X86_64 ? 1 : 4;
     }
 }
 

@@ -8,10 +8,10 @@
 
 #include "arch_regs.h"
 
-/* psABI AMD64 1.0 §4.4.1; aaelf64 §5.7.16. By enum sonde__arch. */
+/* psABI AMD64 1.0 §4.4.1; aaelf64 §5.7.16. By enum sonde_arch. */
 static const struct {
     uint32_t absolute, glob_dat, jump_slot;
-} relocations[] = {{1, 6, 7}, {257, 1025, 1026}};
+} relocations[] = {[SONDE_ARCH_X86_64] = {1, 6, 7}, [SONDE_ARCH_AARCH64] = {257, 1025, 1026}};
 
 /* glibc has relocated the pointers of a dynamic section, but of a read-only one; musl has not. */
 static const void *pointer(const struct sonde__hook_object *object, uint64_t value)

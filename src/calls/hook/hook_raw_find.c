@@ -63,7 +63,7 @@ static size_t count_up_to(const struct search *s, uint64_t vaddr)
 
 static uint8_t smallest(const struct search *s)
 {
-    return s->arch == SONDE__ARCH_X86_64 ? 1 : 4;
+    return s->arch == SONDE_ARCH_X86_64 ? 1 : 4;
 }
 
 /* Calls `step` for each instruction; it returns the length, 0: there is none. */
@@ -159,7 +159,7 @@ static void note_target(struct search *s, uint64_t target)
 static void note_operand(struct search *s, uint64_t at, const uint8_t *code, size_t size)
 {
     struct sonde__x86_insn insn;
-    if (s->arch == SONDE__ARCH_X86_64 && sonde__arch_x86_insn(code, size, &insn) &&
+    if (s->arch == SONDE_ARCH_X86_64 && sonde__arch_x86_insn(code, size, &insn) &&
         insn.relative_at != 0) {
         int32_t value;
         memcpy(&value, code + insn.relative_at, sizeof value);

@@ -59,7 +59,7 @@ bool sonde__probe_hook_resolver_index(uint64_t address, uint32_t *ret_index)
 uint64_t sonde__probe_hook_argument(const struct sonde__regs *regs, unsigned index)
 {
     static const uint8_t x86_64[] = {5, 4, 1, 2, 8, 9};
-    bool is_x86 = regs->arch == SONDE__ARCH_X86_64;
+    bool is_x86 = regs->arch == SONDE_ARCH_X86_64;
     unsigned in_registers = is_x86 ? sizeof x86_64 : 8;
     if (index < in_registers) {
         return regs->r[is_x86 ? x86_64[index] : index];

@@ -50,7 +50,7 @@ sonde__probe_raw_stub:
     movq 0(%rcx), %r11
     movq %r11, 280(%rsp)
     movq $0xf0c8, 288(%rsp)             /* rbx rbp rsp r12..r15 */
-    movb $0, 296(%rsp)
+    movb $1, 296(%rsp)                  /* SONDE_ARCH_X86_64 */
     movq %rsp, %rdi
     call sonde__probe_raw_enter
     movq 0*8(%rsp), %rax

@@ -22,7 +22,7 @@ void sonde__probe_raw_set_recorder(sonde__probe_raw_recorder *now)
 
 uint64_t sonde__probe_raw_number(const struct sonde__regs *regs)
 {
-    return regs->r[regs->arch == SONDE__ARCH_X86_64 ? 0 : 8];
+    return regs->r[regs->arch == SONDE_ARCH_X86_64 ? 0 : 8];
 }
 
 uint64_t sonde__probe_raw_stub_address(void)

@@ -66,7 +66,7 @@ sonde__probe_stub:
     movq %r15, 15*8(%rsp)
     movq %rdx, 280(%rsp)
     movq $0xf0c8, 288(%rsp)             /* rbx rbp rsp r12..r15 */
-    movb $0, 296(%rsp)
+    movb $1, 296(%rsp)                  /* SONDE_ARCH_X86_64 */
     movq %r11, %rdi
     movq %rsp, %rsi
     call sonde__probe_hook_enter
@@ -155,7 +155,7 @@ sonde__probe_stub:
     str x16, [sp, 31*8]
     mov x16, 0xbff80000                 /* x19..x29, sp */
     stp x30, x16, [sp, 280]
-    mov w16, 1
+    mov w16, 2                          /* SONDE_ARCH_AARCH64 */
     strb w16, [sp, 296]
     add x29, sp, 304
     mov x0, x17

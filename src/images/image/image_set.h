@@ -57,7 +57,7 @@ struct sonde__image {
     struct sonde__go go;              /* a Go program's functions; data null: no Go program */
     const struct sonde__rules *rules; /* compiled table, or null: cfi is walked in place */
     uint32_t flags;
-    uint8_t arch;      /* enum sonde__arch */
+    uint8_t arch;      /* enum sonde_arch */
     bool is_permanent; /* images of this process: never unloaded */
     /* Images of this process: where build_id lies in memory, to see whether it still does. */
     const uint8_t *build_id_at;

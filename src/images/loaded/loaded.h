@@ -43,7 +43,7 @@ struct sonde__loaded_symbol {
 };
 
 struct sonde__loaded {
-    unsigned arch;      /* enum sonde__arch */
+    unsigned arch;      /* enum sonde_arch */
     bool macho, object; /* an object's addresses are ours: no file has them */
     bool absolute;      /* no pointer is marked: the file has but one place to be loaded at */
     /* address - vaddr: an image that is linked from 0 on stands higher, as in any process, because

@@ -177,7 +177,7 @@ struct dynamic {
 static enum sonde_status apply(struct dynamic *d, uint64_t vaddr, uint64_t info, uint64_t addend)
 {
     uint32_t type = (uint32_t)info;
-    bool x86 = d->loaded->arch == SONDE__ARCH_X86_64;
+    bool x86 = d->loaded->arch == SONDE_ARCH_X86_64;
     struct sonde__elf_symbol symbol;
     uint64_t target = 0;
     enum sonde_status status = SONDE_OK;
@@ -287,7 +287,7 @@ enum sonde_status sonde__loaded_elf(const struct sonde__elf *elf, struct sonde__
         return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
                                 "no program, library or object (a core?)", NULL, 0, 0);
     }
-    loaded.arch = elf->machine == SONDE__EM_X86_64 ? SONDE__ARCH_X86_64 : SONDE__ARCH_AARCH64;
+    loaded.arch = elf->machine == SONDE__EM_X86_64 ? SONDE_ARCH_X86_64 : SONDE_ARCH_AARCH64;
     loaded.object = elf->type == SONDE__ET_REL;
     loaded.absolute = elf->type == SONDE__ET_EXEC;
     loaded.bias = elf->type == SONDE__ET_DYN ? SONDE__LOADED_BEGINS : 0;

@@ -61,7 +61,7 @@ struct object {
 
 static const struct rule *find_rule(const struct sonde__loaded *loaded, uint32_t type)
 {
-    bool x86 = loaded->arch == SONDE__ARCH_X86_64;
+    bool x86 = loaded->arch == SONDE_ARCH_X86_64;
     const struct rule *rules = x86 ? x86_64_rules : aarch64_rules;
     size_t count = x86 ? sizeof x86_64_rules / sizeof x86_64_rules[0]
                        : sizeof aarch64_rules / sizeof aarch64_rules[0];

@@ -107,7 +107,7 @@ enum sonde_status sonde__loaded_macho(const struct sonde__macho *macho,
                                 "neither x86_64 nor arm64: blocks are read there only",
                                 sonde__macho_arch_name(macho->cpu, macho->subtype), 0, 0);
     }
-    loaded.arch = macho->cpu == SONDE__CPU_X86_64 ? SONDE__ARCH_X86_64 : SONDE__ARCH_AARCH64;
+    loaded.arch = macho->cpu == SONDE__CPU_X86_64 ? SONDE_ARCH_X86_64 : SONDE_ARCH_AARCH64;
     loaded.object = macho->type == SONDE__MH_OBJECT;
     loaded.absolute = has_one_place(macho);
     loaded.bias = macho->base < SONDE__LOADED_BEGINS && !loaded.absolute ? SONDE__LOADED_BEGINS : 0;

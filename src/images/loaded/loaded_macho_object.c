@@ -142,7 +142,7 @@ static enum sonde_status apply_arm64(struct object *object, const struct reloc *
 
 static enum sonde_status apply(struct object *object, const struct reloc *reloc)
 {
-    bool x86 = object->loaded->arch == SONDE__ARCH_X86_64;
+    bool x86 = object->loaded->arch == SONDE_ARCH_X86_64;
     if (reloc->type == (x86 ? X86_UNSIGNED : ARM64_UNSIGNED)) {
         return apply_pointer(object, reloc);
     }
@@ -158,7 +158,7 @@ static enum sonde_status walk_section(struct object *object, const struct sonde_
                                       const struct sonde__macho_section *section)
 {
     unsigned subtractor =
-        object->loaded->arch == SONDE__ARCH_X86_64 ? X86_SUBTRACTOR : ARM64_SUBTRACTOR;
+        object->loaded->arch == SONDE_ARCH_X86_64 ? X86_SUBTRACTOR : ARM64_SUBTRACTOR;
     struct sonde__bytes b = macho->file;
     bool subtracted = false;
     int64_t addend = 0;
@@ -186,7 +186,7 @@ static enum sonde_status walk_section(struct object *object, const struct sonde_
         }
         addend = 0;
         subtracted = reloc.type == subtractor; /* a difference, with the next one: no pointer */
-        if (object->loaded->arch != SONDE__ARCH_X86_64 && reloc.type == ARM64_ADDEND) {
+        if (object->loaded->arch != SONDE_ARCH_X86_64 && reloc.type == ARM64_ADDEND) {
             addend = (int64_t)(reloc.symbol ^ 0x800000) - 0x800000;
             continue;
         }

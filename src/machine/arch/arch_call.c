@@ -83,8 +83,8 @@ bool sonde__arch_is_call_before(unsigned arch, uint64_t pc, const uint8_t *code,
                                 uint64_t *ret_target)
 {
     uint64_t target = 0;
-    bool is_call = arch == SONDE__ARCH_X86_64 ? is_x86_64_call_before(pc, code, size, &target)
-                                              : is_aarch64_call_before(pc, code, size, &target);
+    bool is_call = arch == SONDE_ARCH_X86_64 ? is_x86_64_call_before(pc, code, size, &target)
+                                             : is_aarch64_call_before(pc, code, size, &target);
     if (is_call) {
         *ret_target = target;
     }
@@ -96,7 +96,7 @@ bool sonde__arch_stub_slot(unsigned arch, uint64_t pc, const uint8_t *code, unsi
 {
     static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
     unsigned at = 0;
-    if (arch != SONDE__ARCH_X86_64) {
+    if (arch != SONDE_ARCH_X86_64) {
         return false; /* stubs of aarch64 are three instructions; nobody asks for them yet */
     }
     while (at < sizeof endbr64 && at < size && code[at] == endbr64[at]) {

@@ -42,7 +42,7 @@
     movq 312(%rsp), %rax;                                                                          \
     movq %rax, 280(%rsp);                                                                          \
     movq $0xf0c8, 288(%rsp); /* rbx rbp rsp r12..r15 */                                            \
-    movb $0, 296(%rsp);                                                                            \
+    movb $1, 296(%rsp); /* SONDE_ARCH_X86_64 */                                                    \
     movq %rsp, SONDE__ENTRY_ARGUMENT_##index;                                                      \
     call target;                                                                                   \
     addq $312, %rsp;                                                                               \
@@ -85,7 +85,7 @@
     str x30, [sp, 280];                                                                           \
     mov x9, 0xbff80000; /* x19..x29, sp */                                                        \
     str x9, [sp, 288];                                                                            \
-    mov w9, 1;                                                                                     \
+    mov w9, 2; /* SONDE_ARCH_AARCH64 */                                                            \
     strb w9, [sp, 296];                                                                           \
     mov SONDE__ENTRY_ARGUMENT_##index, sp;                                                         \
     bl target;                                                                                     \

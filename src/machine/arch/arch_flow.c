@@ -185,8 +185,8 @@ bool sonde__arch_flow(unsigned arch, uint64_t pc, const uint8_t *code, size_t si
 {
     struct sonde__flow flow = {
         .kind = SONDE__FLOW_ON, .reg = SONDE__FLOW_NO_REG, .sum_reg = SONDE__FLOW_NO_REG};
-    bool is_known = arch == SONDE__ARCH_X86_64 ? flow_x86(pc, code, size, &flow)
-                                               : flow_aarch64(pc, code, size, &flow);
+    bool is_known = arch == SONDE_ARCH_X86_64 ? flow_x86(pc, code, size, &flow)
+                                              : flow_aarch64(pc, code, size, &flow);
     if (is_known) {
         *ret_flow = flow;
     }

@@ -14,7 +14,7 @@ bool sonde__arch_insn(unsigned arch, uint64_t pc, const uint8_t *code, size_t si
     insn.cond = SONDE__COND_ALWAYS;
     insn.c = insn.base = insn.index = SONDE__INSN_NO_REG;
     insn.index_bits = 64;
-    if (arch == SONDE__ARCH_X86_64) {
+    if (arch == SONDE_ARCH_X86_64) {
         is_known = sonde__arch_insn_x86(pc, code, size, &insn);
     } else {
         uint32_t word;

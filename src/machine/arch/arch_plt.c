@@ -121,7 +121,7 @@ bool sonde__arch_plt_next(unsigned arch, const uint8_t *code, size_t size, uint6
                           uint64_t slot_size, size_t offset, struct sonde__plt_slot *ret_slot,
                           size_t *ret_next)
 {
-    return arch == SONDE__ARCH_X86_64
+    return arch == SONDE_ARCH_X86_64
                ? next_x86_64(code, size, vaddr, slot_size, offset, ret_slot, ret_next)
                : next_aarch64(code, size, vaddr, offset, ret_slot, ret_next);
 }

@@ -150,6 +150,6 @@ static bool step_aarch64(struct sonde__raw_call *state, const uint8_t *code, siz
 bool sonde__arch_raw_call(struct sonde__raw_call *state, unsigned arch, const uint8_t *code,
                           size_t size, uint8_t *ret_length, struct sonde__raw_call *ret_call)
 {
-    return arch == SONDE__ARCH_X86_64 ? step_x86(state, code, size, ret_length, ret_call)
-                                      : step_aarch64(state, code, size, ret_length, ret_call);
+    return arch == SONDE_ARCH_X86_64 ? step_x86(state, code, size, ret_length, ret_call)
+                                     : step_aarch64(state, code, size, ret_length, ret_call);
 }

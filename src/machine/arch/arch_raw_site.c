@@ -110,7 +110,7 @@ enum sonde__raw_result sonde__arch_raw_plan(unsigned arch, const uint8_t *code, 
 {
     struct step last[KEPT] = {{0}};
     unsigned count = 0;
-    if (arch != SONDE__ARCH_X86_64 || call_at > UINT32_MAX / 2 ||
+    if (arch != SONDE_ARCH_X86_64 || call_at > UINT32_MAX / 2 ||
         !follow(code, size, call_at, last, &count)) {
         return SONDE__RAW_CODE;
     }

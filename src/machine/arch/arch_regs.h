@@ -10,12 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum sonde__arch { SONDE__ARCH_X86_64, SONDE__ARCH_AARCH64 };
+#include <sonde/arch.h>
 
 #if defined(__x86_64__)
-#    define SONDE__ARCH_HOST SONDE__ARCH_X86_64
+#    define SONDE__ARCH_HOST SONDE_ARCH_X86_64
 #elif defined(__aarch64__)
-#    define SONDE__ARCH_HOST SONDE__ARCH_AARCH64
+#    define SONDE__ARCH_HOST SONDE_ARCH_AARCH64
 #else
 #    error "sonde knows x86-64 and aarch64"
 #endif
@@ -36,17 +36,17 @@ struct sonde__regs {
     uint64_t r[SONDE__REG_COUNT]; /* by DWARF number */
     uint64_t pc;
     uint64_t known; /* bit n: r[n] holds the thread's value */
-    uint8_t arch;   /* enum sonde__arch */
+    uint8_t arch;   /* enum sonde_arch; never OTHER */
 };
 
 static inline unsigned sonde__arch_sp(unsigned arch)
 {
-    return arch == SONDE__ARCH_X86_64 ? SONDE__X86_64_RSP : SONDE__AARCH64_SP;
+    return arch == SONDE_ARCH_X86_64 ? SONDE__X86_64_RSP : SONDE__AARCH64_SP;
 }
 
 static inline unsigned sonde__arch_fp(unsigned arch)
 {
-    return arch == SONDE__ARCH_X86_64 ? SONDE__X86_64_RBP : SONDE__AARCH64_FP;
+    return arch == SONDE_ARCH_X86_64 ? SONDE__X86_64_RBP : SONDE__AARCH64_FP;
 }
 
 static inline bool sonde__regs_known(const struct sonde__regs *regs, unsigned reg)
@@ -68,7 +68,7 @@ static inline uint64_t sonde__arch_sp_after_frame_record(unsigned arch, uint64_t
                                                          uint64_t saved)
 {
     uint64_t above = record + 16;
-    return arch == SONDE__ARCH_X86_64 || saved < above ? above : saved;
+    return arch == SONDE_ARCH_X86_64 || saved < above ? above : saved;
 }
 
 /* Strip a pointer-authentication code from a code address: user addresses of Linux and Darwin have

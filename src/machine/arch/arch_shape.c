@@ -72,7 +72,7 @@ static uint64_t add_aarch64(uint64_t hash, const uint8_t *code)
 
 static uint64_t add(unsigned arch, uint64_t hash, const uint8_t *code, unsigned length)
 {
-    return arch == SONDE__ARCH_X86_64 ? add_x86(hash, code, length) : add_aarch64(hash, code);
+    return arch == SONDE_ARCH_X86_64 ? add_x86(hash, code, length) : add_aarch64(hash, code);
 }
 
 /* The instructions that end at code + end, decoded from `at` on. False: they do not end there. */
@@ -99,7 +99,7 @@ static bool add_before(unsigned arch, const uint8_t *code, size_t at, size_t end
 uint64_t sonde__arch_shape(unsigned arch, const uint8_t *code, size_t before, size_t size)
 {
     uint64_t hash = HASH_FIRST;
-    size_t at = arch == SONDE__ARCH_X86_64 ? 0 : before % 4;
+    size_t at = arch == SONDE_ARCH_X86_64 ? 0 : before % 4;
     unsigned count = 0;
     struct sonde__flow flow = {.kind = SONDE__FLOW_ON};
     while (at < before && !add_before(arch, code, at, before, &hash)) {

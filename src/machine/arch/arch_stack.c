@@ -128,7 +128,7 @@ bool sonde__arch_stack_effect(unsigned arch, const uint8_t *code, size_t size,
                               struct sonde__stack_effect *ret_effect)
 {
     struct sonde__stack_effect effect = {.kind = SONDE__STACK_KEPT};
-    if (arch == SONDE__ARCH_X86_64) {
+    if (arch == SONDE_ARCH_X86_64) {
         if (!effect_x86(code, size, &effect)) {
             return false;
         }

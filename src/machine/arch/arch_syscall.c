@@ -25,7 +25,7 @@ bool sonde__arch_call_ended_early(const struct sonde__regs *regs, const uint8_t 
     if (!sonde__regs_known(regs, 0) || (int64_t)regs->r[0] != interrupted) {
         return false;
     }
-    if (regs->arch == SONDE__ARCH_X86_64) {
+    if (regs->arch == SONDE_ARCH_X86_64) {
         return size >= 2 && code[size - 2] == 0x0f && code[size - 1] == 0x05;
     }
     return size >= 4 && code[size - 4] == 0x01 && code[size - 3] == 0x00 &&
@@ -34,9 +34,9 @@ bool sonde__arch_call_ended_early(const struct sonde__regs *regs, const uint8_t 
 
 const char *sonde__arch_syscall_name(unsigned arch, int64_t number)
 {
-    const char *const *names = arch == SONDE__ARCH_X86_64 ? names_x86_64 : names_aarch64;
-    size_t count = arch == SONDE__ARCH_X86_64 ? sizeof names_x86_64 / sizeof *names_x86_64
-                                              : sizeof names_aarch64 / sizeof *names_aarch64;
+    const char *const *names = arch == SONDE_ARCH_X86_64 ? names_x86_64 : names_aarch64;
+    size_t count = arch == SONDE_ARCH_X86_64 ? sizeof names_x86_64 / sizeof *names_x86_64
+                                             : sizeof names_aarch64 / sizeof *names_aarch64;
     return number >= 0 && (uint64_t)number < count ? names[number] : NULL;
 }
 

@@ -11,7 +11,7 @@
 /* Numbers of system calls that have names are below this. */
 #define SONDE__ARCH_SYSCALLS 512
 
-/* The name of system call `number` of `arch` (enum sonde__arch), or null when there is none of
+/* The name of system call `number` of `arch` (enum sonde_arch), or null when there is none of
  * that number (or it is newer than the table). The string is static. */
 const char *sonde__arch_syscall_name(unsigned arch, int64_t number);
 

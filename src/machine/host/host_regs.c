@@ -48,12 +48,12 @@ bool sonde__host_regs_decode(unsigned arch, const uint8_t *set, size_t size,
                              uint64_t ret_args[6])
 {
     if (size <
-        (arch == SONDE__ARCH_X86_64 ? SONDE__REGSET_X86_64_BYTES : SONDE__REGSET_AARCH64_BYTES)) {
+        (arch == SONDE_ARCH_X86_64 ? SONDE__REGSET_X86_64_BYTES : SONDE__REGSET_AARCH64_BYTES)) {
         return false;
     }
     memset(ret_regs, 0, sizeof *ret_regs);
     ret_regs->arch = (uint8_t)arch;
-    if (arch == SONDE__ARCH_X86_64) {
+    if (arch == SONDE_ARCH_X86_64) {
         decode_x86_64(set, ret_regs, ret_syscall, ret_args);
     } else {
         decode_aarch64(set, ret_regs, ret_syscall, ret_args);

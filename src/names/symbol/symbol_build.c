@@ -121,7 +121,7 @@ static enum sonde_status find_sources(struct symbol_build *build, const struct s
     }
     index->base = start;
     index->size = end - start;
-    index->arch = elf->machine == SONDE__EM_AARCH64 ? SONDE__ARCH_AARCH64 : SONDE__ARCH_X86_64;
+    index->arch = elf->machine == SONDE__EM_AARCH64 ? SONDE_ARCH_AARCH64 : SONDE_ARCH_X86_64;
     index->has_fde_search =
         (elf->machine == SONDE__EM_AARCH64 || elf->machine == SONDE__EM_X86_64) &&
         sonde__elf_cfi(elf, &index->cfi) && sonde__cfi_search_open(&index->cfi, &search);

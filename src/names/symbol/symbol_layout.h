@@ -76,7 +76,7 @@ struct sonde__symbol_index {
     uint32_t count, page_count, extra_count;
     uint32_t symbol_count, name_count;
     bool has_fde_search;
-    uint8_t arch; /* enum sonde__arch; for the CFI */
+    uint8_t arch; /* enum sonde_arch; for the CFI */
     size_t block_bytes;
     struct sonde__elf_symbols tables[SYMBOL_TABLE_COUNT];
     struct sonde__objc_symbols objc; /* owns the last table */

@@ -362,7 +362,7 @@ enum sonde_status sonde__objc_symbols_make(const struct sonde__elf *elf,
         !needs_libobjc(elf) || !sonde__elf_cfi(elf, &r.cfi)) {
         return SONDE_OK;
     }
-    r.arch = elf->machine == SONDE__EM_AARCH64 ? SONDE__ARCH_AARCH64 : SONDE__ARCH_X86_64;
+    r.arch = elf->machine == SONDE__EM_AARCH64 ? SONDE_ARCH_AARCH64 : SONDE_ARCH_X86_64;
     r.text_section = sonde__objc_text_section(elf);
     r.work_left = (uint64_t)(elf->file.end - elf->file.begin) / 8;
     read_pointers(&r);

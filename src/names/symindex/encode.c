@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include <sonde/arch.h>
+
 #include "image_set.h"
 #include "mem_heap.h"
 
@@ -62,11 +64,13 @@ static uint32_t arch_of(const struct sonde__symindex_source *source)
 {
     if (source->macho_debug != NULL) {
         uint32_t cpu = source->macho_debug->cpu;
-        return cpu == SONDE__CPU_X86_64 ? 1 : cpu == SONDE__CPU_ARM64 ? 2 : 0;
+        return cpu == SONDE__CPU_X86_64  ? SONDE_ARCH_X86_64
+               : cpu == SONDE__CPU_ARM64 ? SONDE_ARCH_AARCH64
+                                         : SONDE_ARCH_OTHER;
     }
-    return source->debug->machine == SONDE__EM_X86_64    ? 1
-           : source->debug->machine == SONDE__EM_AARCH64 ? 2
-                                                         : 0;
+    return source->debug->machine == SONDE__EM_X86_64    ? SONDE_ARCH_X86_64
+           : source->debug->machine == SONDE__EM_AARCH64 ? SONDE_ARCH_AARCH64
+                                                         : SONDE_ARCH_OTHER;
 }
 
 static void write_header(const struct encode *e, uint8_t *file, size_t header, size_t size)

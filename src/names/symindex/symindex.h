@@ -34,7 +34,7 @@ struct sonde__symindex {
     uint64_t base;    /* vaddr of offset 0 */
     bool from_header; /* that is the image's header (Mach-O) */
     uint32_t code_bytes;
-    uint32_t arch; /* as in a report; 0: another one */
+    uint32_t arch; /* enum sonde_arch */
     uint32_t ranges, calls, functions, names, files, directories, symbols, aliases;
     uint32_t units, bad_units, escapes;
     uint32_t block_count;

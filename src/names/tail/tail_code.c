@@ -110,7 +110,7 @@ static bool is_at_entry_state(struct tail_scan *s, struct frame_reader *reader, 
     s->work_left = s->work_left > cost ? s->work_left - cost : 0;
     return is_there && s->work_left != 0 && sonde__program_seek(&reader->program, &fde, vaddr) &&
            !cfa->is_expression && cfa->reg == sonde__arch_sp(s->arch) &&
-           cfa->offset == (s->arch == SONDE__ARCH_X86_64 ? 8 : 0);
+           cfa->offset == (s->arch == SONDE_ARCH_X86_64 ? 8 : 0);
 }
 
 /* --- the code of one range --- */
@@ -230,7 +230,7 @@ static void note_handover(struct sweep *w, uint64_t pc, const struct sonde__flow
 {
     struct tail_scan *s = w->s;
     if (w->handover != 0 && flow->kind == SONDE__FLOW_CALL &&
-        (w->handover_kept || s->arch == SONDE__ARCH_AARCH64) &&
+        (w->handover_kept || s->arch == SONDE_ARCH_AARCH64) &&
         TAIL_ROOM(s, handovers, handover_count, handover_capacity)) {
         s->handovers[s->handover_count++] =
             (struct tail_handover){(uint32_t)(w->handover - s->code->base), flow->target};
@@ -390,7 +390,7 @@ enum sonde_status sonde__tail_code_make(const struct sonde__tail_code *code,
         (code->elf->machine != SONDE__EM_X86_64 && code->elf->machine != SONDE__EM_AARCH64)) {
         return SONDE_UNSUPPORTED;
     }
-    s.arch = code->elf->machine == SONDE__EM_AARCH64 ? SONDE__ARCH_AARCH64 : SONDE__ARCH_X86_64;
+    s.arch = code->elf->machine == SONDE__EM_AARCH64 ? SONDE_ARCH_AARCH64 : SONDE_ARCH_X86_64;
     if (!sonde__elf_cfi(code->elf, &s.cfi)) {
         return SONDE_ABSENT;
     }
@@ -427,10 +427,10 @@ static bool stub_cell(const struct sonde__elf *elf, unsigned arch, uint64_t vadd
 enum sonde__tail_callee_kind sonde__tail_callee(const struct sonde__elf *elf, unsigned arch,
                                                 uint64_t back_vaddr, uint64_t *ret_vaddr)
 {
-    const unsigned direct = arch == SONDE__ARCH_X86_64 ? 5 : 4;
+    const unsigned direct = arch == SONDE_ARCH_X86_64 ? 5 : 4;
     const uint8_t *code;
     struct sonde__flow flow;
-    if (arch == SONDE__ARCH_X86_64) { /* call *word(%rip) is a byte longer */
+    if (arch == SONDE_ARCH_X86_64) { /* call *word(%rip) is a byte longer */
         code = sonde__elf_at_vaddr(elf, back_vaddr - 6, 6);
         if (code != NULL && code[0] == 0xff && code[1] == 0x15 &&
             sonde__arch_flow(arch, back_vaddr - 6, code, 6, &flow)) {
@@ -451,7 +451,7 @@ enum sonde__tail_callee_kind sonde__tail_callee(const struct sonde__elf *elf, un
 bool sonde__tail_hands_over(const struct sonde__elf *elf, unsigned arch, uint64_t back_vaddr,
                             uint64_t *ret_vaddr)
 {
-    const unsigned before = arch == SONDE__ARCH_X86_64 ? 2 : 4;
+    const unsigned before = arch == SONDE_ARCH_X86_64 ? 2 : 4;
     const uint8_t *code = sonde__elf_at_vaddr(elf, back_vaddr - before, before + 8);
     struct sonde__flow call, next;
     if (code == NULL || !sonde__arch_flow(arch, back_vaddr - before, code, before, &call) ||
@@ -462,7 +462,7 @@ bool sonde__tail_hands_over(const struct sonde__elf *elf, unsigned arch, uint64_
     if (!sonde__arch_flow(arch, back_vaddr, code, 8, &next)) {
         return false;
     }
-    if (arch == SONDE__ARCH_X86_64) { /* aarch64 has the result where the argument goes */
+    if (arch == SONDE_ARCH_X86_64) { /* aarch64 has the result where the argument goes */
         unsigned length = next.length;
         if (!next.keeps_result ||
             !sonde__arch_flow(arch, back_vaddr + length, code + length, 8u - length, &next)) {

@@ -340,7 +340,7 @@ static uint32_t padding(const struct macho_scan *m, uint32_t at)
     const uint8_t *p = m->bytes + at;
     uint32_t left = m->size - at, prefixes = 0;
     struct sonde__flow flow;
-    if (m->s.arch == SONDE__ARCH_AARCH64) {
+    if (m->s.arch == SONDE_ARCH_AARCH64) {
         bool is_nop =
             left >= 4 && ((p[0] == 0x1f && p[1] == 0x20 && p[2] == 0x03 && p[3] == 0xd5) ||
                           (p[0] | p[1] | p[2] | p[3]) == 0);
@@ -464,7 +464,7 @@ static void take_all(struct macho_scan *m)
         struct sonde__flow flow;
         if (m->places[at].depth == PLACE_NEW ||
             !sonde__arch_flow(m->s.arch, m->vaddr + at, m->bytes + at, m->size - at, &flow)) {
-            at += m->s.arch == SONDE__ARCH_AARCH64 ? 4 : 1;
+            at += m->s.arch == SONDE_ARCH_AARCH64 ? 4 : 1;
             continue;
         }
         take_flow(m, at, &flow,
@@ -548,7 +548,7 @@ enum sonde_status sonde__tail_macho_make(const struct sonde__tail_macho *code,
     }
     m->code = code;
     m->s.code = &rest;
-    m->s.arch = cpu == SONDE__CPU_X86_64 ? SONDE__ARCH_X86_64 : SONDE__ARCH_AARCH64;
+    m->s.arch = cpu == SONDE__CPU_X86_64 ? SONDE_ARCH_X86_64 : SONDE_ARCH_AARCH64;
     status = scan(m, ret_bytes);
     tail_scan_done(&m->s);
     sonde__mem_free(m->data);

@@ -390,7 +390,7 @@ static bool main_of_start(const struct tail_scan *s, uint64_t *ret_vaddr)
     enum { START_BYTES = 64 };
     const struct sonde__elf *elf = s->code->elf;
     const uint8_t *code = sonde__elf_at_vaddr(elf, elf->entry, START_BYTES);
-    if (code == NULL || s->arch != SONDE__ARCH_X86_64) {
+    if (code == NULL || s->arch != SONDE_ARCH_X86_64) {
         return false;
     }
     for (unsigned i = 0; i + 7 <= START_BYTES && code[i] != 0xe8; i++) {

@@ -169,7 +169,7 @@ static uint32_t add_image(struct sonde__drain *drain, const struct sonde__image 
         .path = sonde__report_string(drain->report, image->path),
         .build_id = image->build_id,
         .flags = image->flags,
-        .arch = (uint32_t)image->arch + 1,
+        .arch = image->arch,
         .code_id = code_id_of_image(drain, image),
         .start = image->start,
         .bias = image->bias,

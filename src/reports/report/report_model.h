@@ -106,7 +106,7 @@ struct sonde__report_image {
     uint32_t path; /* string id */
     struct sonde__build_id build_id;
     uint32_t flags;   /* enum sonde__image_flags */
-    uint32_t arch;    /* enum sonde__arch + 1; 0: not known */
+    uint32_t arch;    /* enum sonde_arch */
     uint64_t code_id; /* without a build-id: stands for the code; 0: not known */
     /* Where it lies in the process; known only where the report is made, and never written. */
     uint64_t start, bias;

@@ -32,9 +32,9 @@ const char *sonde__report_syscall_name(const struct sonde__report *report, int64
 {
     const char *arch = sonde__report_header(report)->arch;
     if (strcmp(arch, "x86_64") == 0) {
-        return sonde__arch_syscall_name(SONDE__ARCH_X86_64, number);
+        return sonde__arch_syscall_name(SONDE_ARCH_X86_64, number);
     }
-    return strcmp(arch, "aarch64") == 0 ? sonde__arch_syscall_name(SONDE__ARCH_AARCH64, number)
+    return strcmp(arch, "aarch64") == 0 ? sonde__arch_syscall_name(SONDE_ARCH_AARCH64, number)
                                         : NULL;
 }
 

@@ -51,7 +51,7 @@ enum sonde_status sonde_stack_capture_registers(struct sonde_stack *stack,
     if ((registers->known & SONDE_REGISTERS_FP) != 0) {
         sonde__regs_set(&regs, sonde__arch_fp(regs.arch), registers->fp);
     }
-    if ((registers->known & SONDE_REGISTERS_LR) != 0 && regs.arch == SONDE__ARCH_AARCH64) {
+    if ((registers->known & SONDE_REGISTERS_LR) != 0 && regs.arch == SONDE_ARCH_AARCH64) {
         sonde__regs_set(&regs, SONDE__AARCH64_LR, registers->lr);
     }
     sonde__capture_walk_counted(stack, &regs, (registers->known & SONDE_REGISTERS_EXACT) != 0, skip,

@@ -112,7 +112,7 @@ struct sonde__target_signals sonde__target_signals(const struct sonde__target *t
 /* A process, not a core? */
 bool sonde__target_is_live(const struct sonde__target *target);
 int32_t sonde__target_pid(const struct sonde__target *target);
-/* enum sonde__arch. */
+/* enum sonde_arch. */
 unsigned sonde__target_arch(const struct sonde__target *target);
 /* The program's path as the target sees it. */
 const char *sonde__target_executable(const struct sonde__target *target);

@@ -400,7 +400,7 @@ static enum sonde_status check_core(struct core *c, const char *path, struct son
         return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "a core of another architecture",
                                 path, 0, c->elf.machine);
     }
-    c->base.arch = c->elf.machine == SONDE__EM_X86_64 ? SONDE__ARCH_X86_64 : SONDE__ARCH_AARCH64;
+    c->base.arch = c->elf.machine == SONDE__EM_X86_64 ? SONDE_ARCH_X86_64 : SONDE_ARCH_AARCH64;
     return SONDE_OK;
 }
 

@@ -58,7 +58,7 @@ void sonde__target_images_done(struct sonde__target_images *images)
 static bool is_machine(const struct sonde__elf *elf, unsigned arch)
 {
     return elf->is64 && elf->type != SONDE__ET_CORE &&
-           elf->machine == (arch == SONDE__ARCH_X86_64 ? SONDE__EM_X86_64 : SONDE__EM_AARCH64);
+           elf->machine == (arch == SONDE_ARCH_X86_64 ? SONDE__EM_X86_64 : SONDE__EM_AARCH64);
 }
 
 /* address - vaddr: of the map that begins where a segment's first page lies in the file. */

@@ -168,7 +168,7 @@ static const struct sonde__target_ops process_ops = {.close = close_process,
 
 static unsigned elf_machine(unsigned arch)
 {
-    return arch == SONDE__ARCH_X86_64 ? SONDE__EM_X86_64 : SONDE__EM_AARCH64;
+    return arch == SONDE_ARCH_X86_64 ? SONDE__EM_X86_64 : SONDE__EM_AARCH64;
 }
 
 /* The machine that a file which begins in this map is for. False: it is no ELF. */

@@ -16,7 +16,7 @@ enum {
 
 static unsigned return_reg(unsigned arch)
 {
-    return arch == SONDE__ARCH_X86_64 ? SONDE__X86_64_RA : SONDE__AARCH64_LR;
+    return arch == SONDE_ARCH_X86_64 ? SONDE__X86_64_RA : SONDE__AARCH64_LR;
 }
 
 void sonde__compact_init(struct sonde__compact *compact, const struct sonde__cfi *cfi,
@@ -98,7 +98,7 @@ static bool set_cfa_expression(const struct sonde__compact *compact, struct sond
         rule->cfa = is_sp ? SONDE__RULE_SP_DEREF : SONDE__RULE_FP_DEREF;
         return true;
     }
-    return is_sp && compact->arch == SONDE__ARCH_X86_64 && read_plt(&block, rule);
+    return is_sp && compact->arch == SONDE_ARCH_X86_64 && read_plt(&block, rule);
 }
 
 static bool set_cfa(const struct sonde__compact *compact, struct sonde__rule *rule)
@@ -211,7 +211,7 @@ struct sonde__rule sonde__compact_rule(const struct sonde__compact *compact)
         return (struct sonde__rule){.cfa = SONDE__RULE_END, .flags = signal};
     }
     if (ra->kind == SONDE__CELL_UNSPECIFIED || ra->kind == SONDE__CELL_SAME) {
-        if (compact->arch == SONDE__ARCH_X86_64) {
+        if (compact->arch == SONDE_ARCH_X86_64) {
             return (struct sonde__rule){.cfa = SONDE__RULE_NONE}; /* no register holds it */
         }
         rule.ra_from = SONDE__FROM_KEPT;
@@ -221,7 +221,7 @@ struct sonde__rule sonde__compact_rule(const struct sonde__compact *compact)
     if (!set_cfa(compact, &rule) || !set_fp(compact, &rule) || !sp_is_cfa(compact, &rule)) {
         return other;
     }
-    if (compact->arch == SONDE__ARCH_AARCH64) {
+    if (compact->arch == SONDE_ARCH_AARCH64) {
         raise_cfa(&rule);
     }
     return rule;

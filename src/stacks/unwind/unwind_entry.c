@@ -99,7 +99,7 @@ static bool is_thread_end(const struct sonde__walker *walker, uint64_t pc)
 {
     uint8_t code[CODE_BYTES];
     return sonde__walker_read(walker, pc, code, sizeof code) &&
-           (walker->arch == SONDE__ARCH_X86_64 ? is_x86_64_end(code) : is_aarch64_end(code));
+           (walker->arch == SONDE_ARCH_X86_64 ? is_x86_64_end(code) : is_aarch64_end(code));
 }
 
 /* Does the code at `pc` begin by leaving the stack for another one, or for good? glibc's
@@ -111,7 +111,7 @@ static bool leaves_stack(const struct sonde__walker *walker, uint64_t pc)
         return false;
     }
     const uint8_t *first = little(code, 4) == 0xd503201f ? code + 4 : code;
-    if (walker->arch == SONDE__ARCH_X86_64) {
+    if (walker->arch == SONDE_ARCH_X86_64) {
         return code[0] == 0x48 && code[1] == 0x89 && (code[2] & 0xc7) == 0xc4; /* mov reg,%rsp */
     }
     return little(first, 4) == 0xaa1303e0 && (little(first + 4, 4) & 0xff00001f) == 0xb5000000;

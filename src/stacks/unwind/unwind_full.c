@@ -112,7 +112,7 @@ static void follow(struct sonde__walker *walker, uint64_t fp_at, bool exact, uin
     frame->fp_known = sonde__regs_known(regs, fp);
     frame->lr = regs->r[SONDE__AARCH64_LR];
     frame->lr_known =
-        exact && walker->arch == SONDE__ARCH_AARCH64 && sonde__regs_known(regs, SONDE__AARCH64_LR);
+        exact && walker->arch == SONDE_ARCH_AARCH64 && sonde__regs_known(regs, SONDE__AARCH64_LR);
     frame->exact = exact;
     frame->found = found;
 }
@@ -144,13 +144,13 @@ static enum sonde__step apply_row(struct sonde__walker *walker, const struct ful
         return sonde__step_end(walker, SONDE_END_ROOT, walker->frame.pc);
     }
     bool kept = ra_cell->kind == SONDE__CELL_UNSPECIFIED || ra_cell->kind == SONDE__CELL_SAME;
-    if (kept && walker->arch == SONDE__ARCH_X86_64) {
+    if (kept && walker->arch == SONDE_ARCH_X86_64) {
         return sonde__step_end(walker, SONDE_END_NO_RULE, walker->frame.pc);
     }
     if (kept && !walker->frame.exact) {
         return sonde__step_end(walker, SONDE_END_NO_PROGRESS, walker->frame.pc);
     }
-    if (walker->arch == SONDE__ARCH_X86_64) {
+    if (walker->arch == SONDE_ARCH_X86_64) {
         sonde__regs_set(regs, SONDE__X86_64_RA, regs->pc); /* expressions may ask for it */
     }
     enum sonde__expression_end end = compute_cfa(walker, p, &cfa);

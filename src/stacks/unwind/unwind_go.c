@@ -130,8 +130,8 @@ static bool find_rule(const struct sonde__walker *walker, const struct sonde__go
         v.value < 0 || v.value > INT32_MAX - 8) {
         return false;
     }
-    *ret_rule = walker->arch == SONDE__ARCH_X86_64 ? rule_x86_64(&v, vaddr, walker->frame.exact)
-                                                   : rule_aarch64(&v, vaddr, walker->frame.exact);
+    *ret_rule = walker->arch == SONDE_ARCH_X86_64 ? rule_x86_64(&v, vaddr, walker->frame.exact)
+                                                  : rule_aarch64(&v, vaddr, walker->frame.exact);
     if (v.second == 8 && sonde__base_str_compare(function->name, "crosscall2") == 0) {
         ret_rule->fp_from = SONDE__FROM_UNDEFINED; /* it pushes the flags, and then all registers */
     }
@@ -180,7 +180,7 @@ static enum sonde__step end_switched(struct sonde__walker *walker)
 static bool is_return(struct sonde__walker *walker, uint64_t pc, uint64_t *ret_target)
 {
     uint8_t code[8];
-    unsigned size = walker->arch == SONDE__ARCH_X86_64 ? 8 : 4;
+    unsigned size = walker->arch == SONDE_ARCH_X86_64 ? 8 : 4;
     struct sonde__walker looker = *walker;
     return pc > size && sonde__walker_is_code(&looker, pc - 1) &&
            sonde__walker_read(walker, pc - size, code, size) &&
@@ -205,7 +205,7 @@ static bool step_by_table(struct sonde__walker *walker, const struct sonde__rule
  * null and the stack pointer itself where it did not change stacks. */
 static enum sonde__step step_asmcgocall(struct sonde__walker *walker)
 {
-    bool is_x86 = walker->arch == SONDE__ARCH_X86_64;
+    bool is_x86 = walker->arch == SONDE_ARCH_X86_64;
     uint64_t sp = walker->frame.sp;
     uint64_t g = 0, depth = 0, end = 0, pc = 0, target = 0;
     struct sonde__reader *reader = walker->reader;
@@ -276,7 +276,7 @@ static enum sonde__step step_to_goroutine(struct sonde__walker *walker, enum rol
     const struct sonde__frame *frame = &walker->frame;
     uint64_t callee = function->start + walker->image->bias;
     uint64_t end = frame->fp + 8, found = 0, found_sp = 0;
-    if (walker->arch != SONDE__ARCH_X86_64 || !frame->fp_known || (frame->fp & 7) != 0 ||
+    if (walker->arch != SONDE_ARCH_X86_64 || !frame->fp_known || (frame->fp & 7) != 0 ||
         frame->fp < FRAME_BYTES_MAX) {
         return end_switched(walker);
     }
@@ -337,8 +337,8 @@ static enum sonde__step step_callback(struct sonde__walker *walker, const struct
 {
     uint64_t sp = 0, pc = 0, fp = 0, outer = 0, target = 0;
     struct sonde__go_function caller;
-    if (walker->arch != SONDE__ARCH_X86_64 || rule->cfa != SONDE__RULE_SP ||
-        rule->cfa_offset < 24 || !system_sp(walker, &sp)) {
+    if (walker->arch != SONDE_ARCH_X86_64 || rule->cfa != SONDE__RULE_SP || rule->cfa_offset < 24 ||
+        !system_sp(walker, &sp)) {
         return end_switched(walker);
     }
     uint64_t cfa = sp + (uint64_t)rule->cfa_offset;
@@ -361,7 +361,7 @@ static enum sonde__step step_injected(struct sonde__walker *walker, const struct
 {
     struct sonde__frame *frame = &walker->frame;
     enum sonde__step step = sonde__rule_apply(walker, rule);
-    if (step == SONDE__STEP_ON && walker->arch == SONDE__ARCH_AARCH64) {
+    if (step == SONDE__STEP_ON && walker->arch == SONDE_ARCH_AARCH64) {
         frame->lr_known = sonde__reader_word(walker->reader, frame->sp, &frame->lr);
         frame->sp += 16;
     }

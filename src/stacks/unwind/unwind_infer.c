@@ -176,7 +176,7 @@ bool sonde__step_infer(struct sonde__walker *walker, const struct sonde__rule *r
     uint64_t start = 0;
     uint64_t end = 0;
     bool by_fp = rule->cfa == SONDE__RULE_FP || rule->cfa == SONDE__RULE_FP_DEREF;
-    if (!by_fp || walker->arch != SONDE__ARCH_X86_64 || walker->image == NULL ||
+    if (!by_fp || walker->arch != SONDE_ARCH_X86_64 || walker->image == NULL ||
         !sonde__cfi_fde_bounds(&walker->image->cfi, walker->arch,
                                sonde__frame_lookup_pc(&walker->frame) - walker->image->bias, &start,
                                &end)) {

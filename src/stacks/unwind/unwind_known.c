@@ -180,7 +180,7 @@ static bool recall_record(const struct sonde__walker *walker)
 
 bool sonde__step_recall(struct sonde__walker *walker, enum sonde__step *ret_step)
 {
-    if (walker->arch != SONDE__ARCH_X86_64 || walker->walk->scans == NULL) {
+    if (walker->arch != SONDE_ARCH_X86_64 || walker->walk->scans == NULL) {
         return false;
     }
     bool is_by_rule = recall_rule(walker);
@@ -251,7 +251,7 @@ static enum sonde__step scan_and_keep(struct sonde__walker *walker)
  * (the image of a question to the loader has one place): both ways out of here ask anew. */
 enum sonde__step sonde__step_scan(struct sonde__walker *walker)
 {
-    if (walker->arch != SONDE__ARCH_X86_64) {
+    if (walker->arch != SONDE_ARCH_X86_64) {
         return SONDE__STEP_OTHER;
     }
     walker->scan_rule.entry = 0;

@@ -74,7 +74,7 @@ bool sonde__step_by_link(struct sonde__walker *walker)
 {
     uint64_t pc = walker->frame.pc;
     uint64_t lr = sonde__arch_strip_pac(walker->arch, walker->frame.lr);
-    if (walker->arch != SONDE__ARCH_AARCH64 || !walker->frame.exact || !walker->frame.lr_known) {
+    if (walker->arch != SONDE_ARCH_AARCH64 || !walker->frame.exact || !walker->frame.lr_known) {
         return false;
     }
     enum sonde__stub_place place = stub_place(walker);

@@ -73,7 +73,7 @@ static inline bool may_leave(const struct sonde__memo *memo, const struct sonde_
 
 static inline uint64_t pac_mask(unsigned arch)
 {
-    return arch == SONDE__ARCH_X86_64 ? UINT64_MAX : sonde__arch_strip_pac(arch, UINT64_MAX);
+    return arch == SONDE_ARCH_X86_64 ? UINT64_MAX : sonde__arch_strip_pac(arch, UINT64_MAX);
 }
 
 /* Does the cell from which the arrival at `caller` read fp hold the same? */

@@ -42,7 +42,7 @@ enum {
 
 static inline bool sonde__memo_rules_is_downward(unsigned arch)
 {
-    return arch == SONDE__ARCH_X86_64;
+    return arch == SONDE_ARCH_X86_64;
 }
 
 extern uint64_t sonde__unwind_memo_rules[1 << SONDE__MEMO_RULES_BITS];

@@ -48,7 +48,7 @@ static bool is_return_address(struct sonde__walker *walker, uint64_t pc)
 enum sonde__step sonde__step_from_nowhere(struct sonde__walker *walker)
 {
     struct sonde__frame *frame = &walker->frame;
-    bool is_x86 = walker->arch == SONDE__ARCH_X86_64;
+    bool is_x86 = walker->arch == SONDE_ARCH_X86_64;
     uint64_t pc = 0;
     bool is_there = frame->exact &&
                     (is_x86 ? sonde__reader_word(walker->reader, frame->sp, &pc) : frame->lr_known);

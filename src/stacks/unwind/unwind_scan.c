@@ -62,7 +62,7 @@ bool sonde__walker_is_return_address(struct sonde__walker *walker, struct sonde_
     }
     sonde__walker_spend(walker, SONDE__WORK_CODE);
     if (sonde__arch_is_call_before(walker->arch, pc, code, size, &target)) {
-        bool is_told = target != 0 || size < 8 || walker->arch != SONDE__ARCH_X86_64;
+        bool is_told = target != 0 || size < 8 || walker->arch != SONDE_ARCH_X86_64;
         *ret_target = is_told ? target : through_word(walker, pc, code);
         return true;
     }
@@ -460,7 +460,7 @@ static bool step_by_code(struct sonde__walker *walker, uint64_t function)
 
 bool sonde__step_by_code(struct sonde__walker *walker, uint64_t function)
 {
-    if (walker->arch != SONDE__ARCH_X86_64) {
+    if (walker->arch != SONDE_ARCH_X86_64) {
         return false;
     }
     bool is_there = step_by_code(walker, function);

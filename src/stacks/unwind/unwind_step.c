@@ -66,7 +66,7 @@ bool sonde__walker_start(struct sonde__walker *walker, const struct sonde__walk 
                 .lr = given->r[SONDE__AARCH64_LR],
                 .fp_known = sonde__regs_known(given, fp),
                 .lr_known =
-                    arch == SONDE__ARCH_AARCH64 && sonde__regs_known(given, SONDE__AARCH64_LR),
+                    arch == SONDE_ARCH_AARCH64 && sonde__regs_known(given, SONDE__AARCH64_LR),
                 .exact = walk->first_exact,
                 .found = SONDE_FOUND_REGISTERS,
             },
@@ -201,7 +201,7 @@ static enum sonde__step step_sigreturn(struct sonde__walker *walker)
     frame->fp_known =
         read_saved(walker, sonde__arch_sigframe_reg(arch, sonde__arch_fp(arch)), &frame->fp);
     frame->lr_known =
-        arch == SONDE__ARCH_AARCH64 &&
+        arch == SONDE_ARCH_AARCH64 &&
         read_saved(walker, sonde__arch_sigframe_reg(arch, SONDE__AARCH64_LR), &frame->lr);
     frame->fp = sonde__strip_fp_tag(frame->fp);
     frame->pc = sonde__arch_strip_pac(arch, pc);
@@ -214,7 +214,7 @@ static enum sonde__step step_sigreturn(struct sonde__walker *walker)
 static bool is_at_sigreturn(struct sonde__walker *walker)
 {
     uint8_t code[SONDE__SIGRETURN_BYTES] = {0};
-    size_t size = walker->arch == SONDE__ARCH_X86_64 ? 9 : 8;
+    size_t size = walker->arch == SONDE_ARCH_X86_64 ? 9 : 8;
     return sonde__walker_read(walker, walker->frame.pc, code, size) &&
            sonde__arch_is_sigreturn(walker->arch, code);
 }

@@ -38,7 +38,7 @@ static bool follows_call(const struct sonde__walker *walker, uint64_t pc)
 {
     uint8_t code[8];
     uint64_t target = 0;
-    unsigned size = walker->arch == SONDE__ARCH_X86_64 ? 8 : 4;
+    unsigned size = walker->arch == SONDE_ARCH_X86_64 ? 8 : 4;
     return !sonde__walker_read(walker, pc - size, code, size) ||
            sonde__arch_is_call_before(walker->arch, pc, code, size, &target);
 }

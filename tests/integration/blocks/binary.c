@@ -77,7 +77,7 @@ static void open_elf(struct binary *b)
     CHECK(elf != NULL);
     b->image = elf;
     CHECK_OK(sonde__elf_open(b->data, b->size, elf, NULL));
-    b->memory.arch = elf->machine == 62 ? SONDE__ARCH_X86_64 : SONDE__ARCH_AARCH64;
+    b->memory.arch = elf->machine == 62 ? SONDE_ARCH_X86_64 : SONDE_ARCH_AARCH64;
     CHECK(sonde__elf_section_by_name(elf, ".symtab", &table));
     CHECK(sonde__elf_symbols(elf, &table, &symbols));
     for (uint32_t i = 0; i < symbols.count; i++) {
@@ -109,7 +109,7 @@ static void open_macho(struct binary *b)
     b->image = macho;
     b->is_macho = true;
     CHECK_OK(sonde__macho_open(b->data, b->size, macho, NULL));
-    b->memory.arch = (macho->cpu & 0xff) == 7 ? SONDE__ARCH_X86_64 : SONDE__ARCH_AARCH64;
+    b->memory.arch = (macho->cpu & 0xff) == 7 ? SONDE_ARCH_X86_64 : SONDE_ARCH_AARCH64;
     CHECK(sonde__macho_symbols(macho, &symbols));
     for (uint32_t i = 0; i < symbols.count; i++) {
         struct sonde__macho_symbol symbol;

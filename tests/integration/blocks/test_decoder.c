@@ -62,7 +62,7 @@ static int x86_register(const char *name, size_t size)
 /* A word of llvm's text: a register, or none of our business. */
 static void add_word(struct operands *o, unsigned arch, const char *word, size_t size)
 {
-    if (arch == SONDE__ARCH_X86_64) {
+    if (arch == SONDE_ARCH_X86_64) {
         int reg = x86_register(word, size);
         if (reg >= 0) {
             o->regs |= (uint64_t)1 << reg;
@@ -195,7 +195,7 @@ static bool agrees(unsigned arch, uint64_t pc, const struct sonde__insn *insn, c
     bool is_relative = insn->op == SONDE__INSN_BRANCH || insn->op == SONDE__INSN_CALL ||
                        insn->op == SONDE__INSN_JUMP || insn->op == SONDE__INSN_BRANCH_ZERO ||
                        insn->op == SONDE__INSN_BRANCH_BIT ||
-                       (arch == SONDE__ARCH_AARCH64 && strncmp(text, "adr", 3) == 0);
+                       (arch == SONDE_ARCH_AARCH64 && strncmp(text, "adr", 3) == 0);
     (void)pc;
     if (is_relative && insn->a.kind == SONDE__OPERAND_IMM && strncmp(text, "adr", 3) != 0 &&
         !has(&its, insn->imm)) {

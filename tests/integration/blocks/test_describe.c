@@ -163,7 +163,8 @@ static int nothing(void *ctx, uint64_t address, void *buffer, size_t size_bytes)
 
 TEST(not_of_a_memory_that_callbacks_read)
 {
-    struct sonde_block_memory memory = {.struct_bytes = sizeof memory, .arch = 1, .read = nothing};
+    struct sonde_block_memory memory = {
+        .struct_bytes = sizeof memory, .arch = SONDE_ARCH_X86_64, .read = nothing};
     CHECK_OK(sonde_blocks_open_memory(&memory, &blocks));
     CHECK_EQ(sonde_blocks_set_describer(blocks, describe, NULL), SONDE_UNSUPPORTED);
     sonde_blocks_close(blocks);
@@ -196,7 +197,7 @@ static int read_forged(void *ctx, uint64_t address, void *buffer, size_t size_by
 TEST(what_the_layout_alone_calls_strong_is_not_owned)
 {
     struct sonde_block_memory memory = {
-        .struct_bytes = sizeof memory, .arch = 1, .read = read_forged};
+        .struct_bytes = sizeof memory, .arch = SONDE_ARCH_X86_64, .read = read_forged};
     struct sonde_block_capture captures[4];
     size_t count = 0;
     forged.isa = forged.invoke = (uintptr_t)&forged;

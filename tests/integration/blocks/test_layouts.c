@@ -301,7 +301,7 @@ static unsigned check_boxes(const char *what, char *account)
     struct box box;
     for (const char *at = code; next_box(code, &at, &box);) {
         struct sonde__block_memory memory = {
-            .arch = SONDE__ARCH_AARCH64, .read = read_box, .ctx = &box};
+            .arch = SONDE_ARCH_AARCH64, .read = read_box, .ctx = &box};
         struct sonde__block_byref byref;
         char *line = next_line(&account, "BYREF variable layout (");
         CHECK(line != NULL);

@@ -107,7 +107,7 @@ static void read_regs(struct emulated *e)
     uint64_t args[6];
     CHECK(remote_ask(&e->remote, "g", answer, sizeof answer));
     CHECK(remote_bytes(answer, set, 33 * 8) == 33 * 8);
-    CHECK(sonde__host_regs_decode(SONDE__ARCH_AARCH64, set, sizeof set, &e->after, &number, args));
+    CHECK(sonde__host_regs_decode(SONDE_ARCH_AARCH64, set, sizeof set, &e->after, &number, args));
 }
 
 /* qemu waits for a debugger at a socket. */
@@ -275,7 +275,7 @@ void emulated_run(struct compare *compare, const char *const argv[], uint64_t li
     char socket_path[256];
     memset(e, 0, sizeof *e);
     e->compare = compare;
-    e->space = (struct space){.arch = SONDE__ARCH_AARCH64, .read = read_memory, .ctx = e};
+    e->space = (struct space){.arch = SONDE_ARCH_AARCH64, .read = read_memory, .ctx = e};
     e->shadow = (struct shadow){.region = region, .made_root = made_root, .ctx = e};
     compare_start(compare, &e->space, &e->shadow);
     snprintf(socket_path, sizeof socket_path, "%s/stub", test_folder());

@@ -194,7 +194,7 @@ static void regs_of(const struct user_regs_struct *from, struct sonde__regs *ret
 {
     int64_t number = 0;
     uint64_t args[6];
-    CHECK(sonde__host_regs_decode(SONDE__ARCH_X86_64, (const uint8_t *)from, sizeof *from, ret_regs,
+    CHECK(sonde__host_regs_decode(SONDE_ARCH_X86_64, (const uint8_t *)from, sizeof *from, ret_regs,
                                   &number, args));
 }
 
@@ -242,7 +242,7 @@ void tracee_run(struct compare *compare, const char *const argv[], bool from_mar
     struct tracee *t = &tracee;
     memset(t, 0, sizeof *t);
     t->compare = compare;
-    t->space = (struct space){.arch = SONDE__ARCH_X86_64, .read = read_memory, .ctx = t};
+    t->space = (struct space){.arch = SONDE_ARCH_X86_64, .read = read_memory, .ctx = t};
     t->shadow =
         (struct shadow){.pushes_return = true, .region = region, .made_root = made_root, .ctx = t};
     compare_start(compare, &t->space, &t->shadow);

@@ -18,7 +18,7 @@ void sonde__os_context_regs(const void *ucontext, struct sonde__regs *ret_regs)
     };
     const ucontext_t *context = ucontext;
     sonde__base_mem_set(ret_regs, 0, sizeof *ret_regs);
-    ret_regs->arch = SONDE__ARCH_X86_64;
+    ret_regs->arch = SONDE_ARCH_X86_64;
     for (unsigned i = 0; i < 16; i++) {
         sonde__regs_set(ret_regs, i, (uint64_t)context->uc_mcontext.gregs[index[i]]);
     }
@@ -29,7 +29,7 @@ void sonde__os_context_regs(const void *ucontext, struct sonde__regs *ret_regs)
 {
     const ucontext_t *context = ucontext;
     sonde__base_mem_set(ret_regs, 0, sizeof *ret_regs);
-    ret_regs->arch = SONDE__ARCH_AARCH64;
+    ret_regs->arch = SONDE_ARCH_AARCH64;
     for (unsigned i = 0; i < 31; i++) {
         sonde__regs_set(ret_regs, i, context->uc_mcontext.regs[i]);
     }

@@ -72,8 +72,8 @@ static void begin(unsigned arch, const char *function)
     static const uint32_t nothing[] = {0xd65f03c0};      /* ret */
     static const uint32_t nothing_x86[] = {0xc3c3c3c3u}; /* ret */
     fake_init(&fake, arch);
-    code(COPY, arch == SONDE__ARCH_X86_64 ? nothing_x86 : nothing, 1);
-    code(DISPOSE, arch == SONDE__ARCH_X86_64 ? nothing_x86 : nothing, 1);
+    code(COPY, arch == SONDE_ARCH_X86_64 ? nothing_x86 : nothing, 1);
+    code(DISPOSE, arch == SONDE_ARCH_X86_64 ? nothing_x86 : nothing, 1);
     fake_put(&fake, SLOT, IMPORT, 8);
     fake_name(&fake, IMPORT, function);
 }
@@ -85,7 +85,7 @@ static uint32_t load_slot(uint32_t at) /* ldr x16, SLOT */
 
 TEST(signed_pointers_and_objc_release_x19)
 {
-    begin(SONDE__ARCH_AARCH64, "_objc_release_x19");
+    begin(SONDE_ARCH_AARCH64, "_objc_release_x19");
     const uint32_t dispose[] = {
         0xd503237f,              /* pacibsp */
         0xa9bf7bfd,              /* stp x29, x30, [sp, #-16]! */
@@ -107,7 +107,7 @@ TEST(signed_pointers_and_objc_release_x19)
 /* ldp x9, x8, [x1, #32]; stp x9, x8, [x0, #32]; mov x0, x8; b swift_retain */
 TEST(helper_of_swift)
 {
-    begin(SONDE__ARCH_AARCH64, "_swift_retain");
+    begin(SONDE_ARCH_AARCH64, "_swift_retain");
     const uint32_t copy[] = {0xa9422029, 0xa9022009, 0xaa0803e0, load_slot(COPY + 12), 0xd61f0200};
     code(COPY, copy, 5);
     CHECK_STR(look(HELPERS, 48, 0, NULL, 0), "D32.8 S40.8");
@@ -117,7 +117,7 @@ TEST(helper_of_swift)
 /* Nothing is known of what the helper owns then: what the layout says counts, as its word alone. */
 TEST(helper_with_an_unknown_instruction)
 {
-    begin(SONDE__ARCH_AARCH64, "objc_release");
+    begin(SONDE_ARCH_AARCH64, "objc_release");
     const uint32_t copy[] = {0xf9401020, 0x04203000 /* SVE */, 0xd65f03c0};
     code(COPY, copy, 3);
     code(DISPOSE, copy, 3);
@@ -132,7 +132,7 @@ TEST(helper_with_an_unknown_instruction)
 static void retain_40(void)
 {
     static const uint8_t copy[] = {0x48, 0x8b, 0x7e, 0x28, 0xff, 0x25};
-    begin(SONDE__ARCH_X86_64, "objc_retain");
+    begin(SONDE_ARCH_X86_64, "objc_retain");
     memcpy(fake.bytes + COPY, copy, sizeof copy);
     fake_put(&fake, COPY + 6, SLOT - (COPY + 10), 4);
 }
@@ -161,7 +161,7 @@ TEST(blocks_without_helpers_own_nothing)
         {.offset = 32, .size = 8, .form = SONDE__BLOCK_MEMBER_OBJECT, .name = "o", .type = "O *"},
         {.offset = 40, .size = 4, .bit_size = 3, .name = "n", .type = "int"},
     };
-    fake_init(&fake, SONDE__ARCH_X86_64);
+    fake_init(&fake, SONDE_ARCH_X86_64);
     CHECK_STR(look(0, 44, 0x100, NULL, 0), "U32.8 D40.4");
     CHECK_EQ(items[0].against, 1 << SONDE_BLOCK_BY_LAYOUT);
     CHECK_STR(look(0, 44, 0x100, object, 2), "U32.8 D40.4");
@@ -177,7 +177,7 @@ TEST(blocks_without_helpers_own_nothing)
  */
 TEST(function_that_nothing_is_known_of)
 {
-    begin(SONDE__ARCH_AARCH64, "_ZNSsC1ERKSs");
+    begin(SONDE_ARCH_AARCH64, "_ZNSsC1ERKSs");
     const uint32_t copy[] = {0x91008000, 0x91008021, load_slot(COPY + 8), 0xd61f0200};
     code(COPY, copy, 4); /* add x0, x0, #32; add x1, x1, #32; b */
     CHECK_STR(look(HELPERS, 48, 0, NULL, 0), "C32.0 D40.8");
@@ -188,7 +188,7 @@ TEST(function_that_nothing_is_known_of)
 /* Where an object of unknown size ends is not known; what is behind its first word is shown. */
 TEST(data_behind_an_object_of_unknown_size)
 {
-    begin(SONDE__ARCH_AARCH64, "_ZNSsC1ERKSs");
+    begin(SONDE_ARCH_AARCH64, "_ZNSsC1ERKSs");
     const uint32_t copy[] = {0x91008000, 0x91008021, load_slot(COPY + 8), 0xd61f0200};
     code(COPY, copy, 4);
     CHECK_STR(look(HELPERS, 36, 0, NULL, 0), "C32.0");
@@ -210,7 +210,7 @@ TEST(members_behind_the_end)
         {.offset = 4096, .size = 4, .name = "c"},
         {.offset = 8, .size = 4, .name = "d"},
     };
-    fake_init(&fake, SONDE__ARCH_X86_64);
+    fake_init(&fake, SONDE_ARCH_X86_64);
     CHECK_STR(look(0, 48, 0, members, 4), "D32.16");
 }
 
@@ -228,7 +228,7 @@ TEST(aligned_variable_in_a_box)
                                                    .dispose = FAKE_BASE + DISPOSE};
     static const struct sonde__block_byref loose = {
         .size = 128, .kind = SONDE__BLOCK_BYREF_UNRETAINED, .variable = 24};
-    begin(SONDE__ARCH_AARCH64, "objc_destroyWeak");
+    begin(SONDE_ARCH_AARCH64, "objc_destroyWeak");
     const uint32_t dispose[] = {0x91010000, load_slot(DISPOSE + 4), 0xd61f0200};
     code(DISPOSE, dispose, 3); /* add x0, x0, #64 */
     CHECK_STR(look_into(&weak, NULL), "D40.24 W64.8 D72.56");
@@ -242,7 +242,7 @@ TEST(aligned_variable_in_a_box)
 
 TEST(list_that_is_full)
 {
-    fake_init(&fake, SONDE__ARCH_X86_64);
+    fake_init(&fake, SONDE_ARCH_X86_64);
     struct sonde__block_desc desc = {
         .size = 200, .layout = 0xf00, .layout_form = SONDE__BLOCK_LAYOUT_INLINE};
     captures = (struct sonde__block_captures){.items = items, .capacity = 4};

@@ -15,7 +15,7 @@ TEST(header_without_signatures)
 {
     struct fake fake;
     struct sonde__block_literal literal;
-    fake_init(&fake, SONDE__ARCH_AARCH64);
+    fake_init(&fake, SONDE_ARCH_AARCH64);
     fake_put(&fake, 0, 0x6ae1000000004000, 8);
     fake_put(&fake, 8, 0xc3000002, 4);
     fake_put(&fake, 12, 7, 4);
@@ -51,7 +51,7 @@ TEST(large_descriptors_by_flags)
 {
     struct fake fake;
     struct sonde__block_desc desc;
-    fake_init(&fake, SONDE__ARCH_X86_64);
+    fake_init(&fake, SONDE_ARCH_X86_64);
     put_large(&fake);
     CHECK_OK(sonde__block_desc_read(&fake.memory, AT(64), ALL, &desc));
     CHECK_EQ(desc.size, 53);
@@ -88,7 +88,7 @@ TEST(descriptor_without_a_slot_for_the_layout)
     struct fake fake;
     struct sonde__block_desc desc;
     uint32_t at = FAKE_BYTES - 40;
-    fake_init(&fake, SONDE__ARCH_AARCH64);
+    fake_init(&fake, SONDE_ARCH_AARCH64);
     fake_put(&fake, at + 8, 48, 8);
     fake_put(&fake, at + 16, 0x1111, 8);
     fake_put(&fake, at + 24, 0x2222, 8);
@@ -109,7 +109,7 @@ TEST(sizes_that_no_block_has)
                                    (uint64_t)1 << 32,
                                    ((uint64_t)1 << 32) + 64,
                                    UINT64_MAX};
-    fake_init(&fake, SONDE__ARCH_X86_64);
+    fake_init(&fake, SONDE_ARCH_X86_64);
     put_large(&fake);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         fake_put(&fake, 72, bad[i], 8);
@@ -127,7 +127,7 @@ TEST(large_descriptor_with_a_generic_helper)
     struct sonde__block_desc desc;
     struct sonde__block_claim items[16];
     struct sonde__block_claims claims = {.items = items, .capacity = 16};
-    fake_init(&fake, SONDE__ARCH_X86_64);
+    fake_init(&fake, SONDE_ARCH_X86_64);
     put_large(&fake);
     fake_put(&fake, 56, 0x112100, 8); /* 1 strong, 2 blocks, 1 byref, 1 weak */
     fake_put(&fake, 64, 2u << 14 | SONDE_BLOCK_HAS_SIGNATURE, 8);
@@ -173,7 +173,7 @@ TEST(small_descriptors)
     struct fake fake;
     struct sonde__block_desc desc;
     uint32_t flags = ALL | SONDE_BLOCK_SMALL_DESCRIPTOR;
-    fake_init(&fake, SONDE__ARCH_AARCH64);
+    fake_init(&fake, SONDE_ARCH_AARCH64);
     fake_put(&fake, 100, 0x80000000u | 48, 4);
     fake_put(&fake, 104, 96, 4);           /* signature at 200 */
     fake_put(&fake, 108, (uint32_t)-8, 4); /* layout at 100 */
@@ -225,7 +225,7 @@ TEST(boxes_through_forwarding)
 {
     struct fake fake;
     struct sonde__block_byref box;
-    fake_init(&fake, SONDE__ARCH_X86_64);
+    fake_init(&fake, SONDE_ARCH_X86_64);
     put_box(&fake, 0, AT(64), 0x33000000, 48);
     put_box(&fake, 64, AT(64), 0x33000004, 48);
     CHECK_OK(sonde__block_byref_read(&fake.memory, AT(0), &box));

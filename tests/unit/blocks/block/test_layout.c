@@ -16,7 +16,7 @@ static const char *read_layout(uint8_t form, uint64_t value, const char *codes, 
     struct sonde__block_claim items[200];
     struct sonde__block_claims claims = {.items = items, .capacity = 200};
     int used = 0;
-    fake_init(&fake, SONDE__ARCH_X86_64);
+    fake_init(&fake, SONDE_ARCH_X86_64);
     if (codes != NULL) {
         value = FAKE_BASE + 100;
         for (unsigned i = 0; codes[2 * i] != '\0'; i++) {
@@ -89,7 +89,7 @@ TEST(layout_that_never_ends)
     struct fake fake;
     struct sonde__block_claim items[4];
     struct sonde__block_claims claims = {.items = items, .capacity = 4};
-    fake_init(&fake, SONDE__ARCH_X86_64);
+    fake_init(&fake, SONDE_ARCH_X86_64);
     memset(fake.bytes, 0x10, sizeof fake.bytes);
     CHECK(sonde__block_layout_claims(&fake.memory, SONDE__BLOCK_LAYOUT_STRING, FAKE_BASE, 32,
                                      SONDE__BLOCK_SIZE_MAX, SONDE_BLOCK_BY_LAYOUT,

@@ -25,7 +25,7 @@ static bool unwrap(uint32_t size, struct sonde__block_wrapped *ret_wrapped)
 
 static void put_dispatch(void)
 {
-    fake_init(&fake, SONDE__ARCH_X86_64);
+    fake_init(&fake, SONDE_ARCH_X86_64);
     put_block(OUTER, THUNK);
     put_block(INNER, CODE);
     fake_put(&fake, OUTER + 32, 0xd159b10c, 8);
@@ -70,7 +70,7 @@ TEST(what_is_none_of_libdispatch)
 
 static bool unwrap_swift(const char *name, struct sonde__block_wrapped *ret_wrapped)
 {
-    fake_init(&fake, SONDE__ARCH_AARCH64);
+    fake_init(&fake, SONDE_ARCH_AARCH64);
     put_block(OUTER, THUNK);
     fake_put(&fake, OUTER + 32, (FAKE_BASE + CODE) | (uint64_t)0x5a7b << 48, 8); /* signed */
     fake_put(&fake, OUTER + 40, 0xc0de0, 8);

@@ -162,7 +162,7 @@ static uint64_t hooked(uint32_t function, uint64_t a, uint64_t b, uint64_t c)
     const struct sonde__probe_hook hook = {.target = target, .function = function};
     struct sonde__regs regs = {.arch = SONDE__ARCH_HOST};
     if (calls != NULL) {
-        const unsigned *at = arguments[SONDE__ARCH_HOST == SONDE__ARCH_AARCH64];
+        const unsigned *at = arguments[SONDE__ARCH_HOST == SONDE_ARCH_AARCH64];
         regs.r[at[0]] = a;
         regs.r[at[1]] = b;
         regs.r[at[2]] = c;

@@ -30,7 +30,7 @@ static enum sonde__raw_result result_of(const void *code, size_t size, size_t ca
         .eh_frame = frames, .eh_frame_size = sizeof frames, .eh_frame_vaddr = 0x100000};
     const struct sonde__hook_raw_code codes = {code, VADDR, size};
     const struct sonde__hook_raw_code datas = {(const uint8_t *)&word, 0x200000, sizeof word};
-    const struct sonde__hook_raw_image image = {.arch = SONDE__ARCH_X86_64,
+    const struct sonde__hook_raw_image image = {.arch = SONDE_ARCH_X86_64,
                                                 .base = BASE,
                                                 .codes = &codes,
                                                 .datas = &datas,
@@ -45,7 +45,7 @@ static enum sonde__raw_result result_of(const void *code, size_t size, size_t ca
         const struct sonde__hook_raw_site *site = &sites[i];
         if (site->vaddr == VADDR + call_at && site->is_decoded) {
             result = sonde__arch_raw_plan(
-                SONDE__ARCH_X86_64, site->code, (size_t)(site->function_end - site->near),
+                SONDE_ARCH_X86_64, site->code, (size_t)(site->function_end - site->near),
                 (size_t)(site->vaddr - site->near), site->targets, site->is_certain, &plan);
         }
     }

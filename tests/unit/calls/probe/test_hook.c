@@ -389,7 +389,7 @@ static long stack_arguments[6];
 
 static uint64_t inspect_stack(const struct sonde__probe_hook *hook, const struct sonde__regs *regs)
 {
-    unsigned first = SONDE__ARCH_HOST == SONDE__ARCH_X86_64 ? 6 : 8;
+    unsigned first = SONDE__ARCH_HOST == SONDE_ARCH_X86_64 ? 6 : 8;
     for (unsigned i = first; i < 12; i++) {
         stack_arguments[i - 6] = (long)sonde__probe_hook_argument(regs, i);
     }

@@ -11,7 +11,7 @@
 
 static bool is_call(uint64_t pc, const uint8_t *bytes, unsigned size, uint64_t *ret_target)
 {
-    return sonde__arch_is_call_before(SONDE__ARCH_X86_64, pc, bytes, size, ret_target);
+    return sonde__arch_is_call_before(SONDE_ARCH_X86_64, pc, bytes, size, ret_target);
 }
 
 TEST(x86_64_forms)
@@ -68,7 +68,7 @@ static bool read_instruction(unsigned arch, char *line, struct instruction *ret)
     }
     *text = 0;
     ret->size = 0;
-    if (arch == SONDE__ARCH_AARCH64) {
+    if (arch == SONDE_ARCH_AARCH64) {
         uint32_t word = (uint32_t)strtoul(bytes + 1, NULL, 16);
         memcpy(ret->bytes, &word, 4);
         ret->size = 4;
@@ -92,7 +92,7 @@ static void check_instruction(unsigned arch, const struct instruction *in, unsig
     uint64_t pc = in->at + in->size;
     unsigned size = in->size < 8 ? in->size : 8;
     uint64_t target = 0;
-    bool expected = arch == SONDE__ARCH_AARCH64
+    bool expected = arch == SONDE_ARCH_AARCH64
                         ? strncmp(in->text, "bl\t", 3) == 0 || strncmp(in->text, "blr\t", 4) == 0
                         : strstr(in->text, "call ") != NULL;
     bool found = sonde__arch_is_call_before(arch, pc, in->bytes + in->size - size, size, &target);
@@ -127,7 +127,7 @@ static void check_library(unsigned arch, const char *objdump, const char *path, 
     }
     CHECK_EQ(pclose(pipe), 0);
     CHECK(calls >= calls_min);
-    if (arch == SONDE__ARCH_AARCH64) {
+    if (arch == SONDE_ARCH_AARCH64) {
         CHECK_EQ(wrong, 0);
     } else {
         CHECK(wrong <= calls / 20); /* the end of another instruction may look like a call */
@@ -136,13 +136,13 @@ static void check_library(unsigned arch, const char *objdump, const char *path, 
 
 TEST(x86_64_library)
 {
-    check_library(SONDE__ARCH_X86_64, "objdump", "/lib/x86_64-linux-gnu/libgcc_s.so.1", 300);
-    check_library(SONDE__ARCH_X86_64, "objdump", "/lib64/ld-linux-x86-64.so.2", 1000);
+    check_library(SONDE_ARCH_X86_64, "objdump", "/lib/x86_64-linux-gnu/libgcc_s.so.1", 300);
+    check_library(SONDE_ARCH_X86_64, "objdump", "/lib64/ld-linux-x86-64.so.2", 1000);
 }
 
 TEST(aarch64_library)
 {
-    check_library(SONDE__ARCH_AARCH64, "aarch64-linux-gnu-objdump",
+    check_library(SONDE_ARCH_AARCH64, "aarch64-linux-gnu-objdump",
                   "/usr/aarch64-linux-gnu/lib/ld-linux-aarch64.so.1", 1000);
 }
 
@@ -154,15 +154,15 @@ TEST(aarch64_authenticated_branches)
     uint8_t bytes[4];
     for (unsigned i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         memcpy(bytes, &calls[i], 4);
-        CHECK(sonde__arch_is_call_before(SONDE__ARCH_AARCH64, 0x1004, bytes, 4, &target));
+        CHECK(sonde__arch_is_call_before(SONDE_ARCH_AARCH64, 0x1004, bytes, 4, &target));
         CHECK_EQ(target, 0);
     }
     for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++) {
         memcpy(bytes, &others[i], 4);
-        CHECK(!sonde__arch_is_call_before(SONDE__ARCH_AARCH64, 0x1004, bytes, 4, &target));
+        CHECK(!sonde__arch_is_call_before(SONDE_ARCH_AARCH64, 0x1004, bytes, 4, &target));
     }
     memcpy(bytes, &calls[0], 4);
-    CHECK(!sonde__arch_is_call_before(SONDE__ARCH_AARCH64, 0x1002, bytes, 4, &target));
+    CHECK(!sonde__arch_is_call_before(SONDE_ARCH_AARCH64, 0x1002, bytes, 4, &target));
 }
 
 TEST(stubs_name_their_slot)
@@ -170,12 +170,12 @@ TEST(stubs_name_their_slot)
     static const uint8_t plain[16] = {0xff, 0x25, 0x10, 0, 0, 0};
     static const uint8_t marked[16] = {0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, 0x10, 0, 0, 0};
     uint64_t slot = 0;
-    CHECK(sonde__arch_stub_slot(SONDE__ARCH_X86_64, 0x1000, plain, 16, &slot));
+    CHECK(sonde__arch_stub_slot(SONDE_ARCH_X86_64, 0x1000, plain, 16, &slot));
     CHECK_EQ(slot, 0x1016);
-    CHECK(sonde__arch_stub_slot(SONDE__ARCH_X86_64, 0x1000, marked, 16, &slot));
+    CHECK(sonde__arch_stub_slot(SONDE_ARCH_X86_64, 0x1000, marked, 16, &slot));
     CHECK_EQ(slot, 0x101b);
-    CHECK(!sonde__arch_stub_slot(SONDE__ARCH_X86_64, 0x1000, marked, 10, &slot));
-    CHECK(!sonde__arch_stub_slot(SONDE__ARCH_X86_64, 0x1000, marked + 1, 15, &slot));
+    CHECK(!sonde__arch_stub_slot(SONDE_ARCH_X86_64, 0x1000, marked, 10, &slot));
+    CHECK(!sonde__arch_stub_slot(SONDE_ARCH_X86_64, 0x1000, marked + 1, 15, &slot));
 }
 
 /* Before the harness counts the heap: what popen keeps. */

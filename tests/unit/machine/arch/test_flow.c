@@ -90,10 +90,10 @@ static void check(unsigned arch, const struct sample *s)
 TEST(flow_of_both_architectures)
 {
     for (unsigned i = 0; i < sizeof x86 / sizeof x86[0]; i++) {
-        check(SONDE__ARCH_X86_64, &x86[i]);
+        check(SONDE_ARCH_X86_64, &x86[i]);
     }
     for (unsigned i = 0; i < sizeof aarch64 / sizeof aarch64[0]; i++) {
-        check(SONDE__ARCH_AARCH64, &aarch64[i]);
+        check(SONDE_ARCH_AARCH64, &aarch64[i]);
     }
 }
 
@@ -101,8 +101,8 @@ TEST(result_handed_on)
 {
     const uint8_t mov_edi_eax[] = {0x89, 0xc7}, mov_esi_eax[] = {0x89, 0xc6};
     struct sonde__flow flow;
-    CHECK(sonde__arch_flow(SONDE__ARCH_X86_64, PC, mov_edi_eax, 2, &flow));
+    CHECK(sonde__arch_flow(SONDE_ARCH_X86_64, PC, mov_edi_eax, 2, &flow));
     CHECK(flow.keeps_result);
-    CHECK(sonde__arch_flow(SONDE__ARCH_X86_64, PC, mov_esi_eax, 2, &flow));
+    CHECK(sonde__arch_flow(SONDE_ARCH_X86_64, PC, mov_esi_eax, 2, &flow));
     CHECK(!flow.keeps_result);
 }

@@ -77,10 +77,10 @@ static const struct {
 TEST(numbers_of_raw_system_calls)
 {
     for (size_t i = 0; i < sizeof x86_64 / sizeof x86_64[0]; i++) {
-        CHECK_EQ(number_in(SONDE__ARCH_X86_64, x86_64[i].code, x86_64[i].size), x86_64[i].number);
+        CHECK_EQ(number_in(SONDE_ARCH_X86_64, x86_64[i].code, x86_64[i].size), x86_64[i].number);
     }
     for (size_t i = 0; i < sizeof aarch64 / sizeof aarch64[0]; i++) {
-        CHECK_EQ(number_in(SONDE__ARCH_AARCH64, (const char *)aarch64[i].code,
+        CHECK_EQ(number_in(SONDE_ARCH_AARCH64, (const char *)aarch64[i].code,
                            aarch64[i].count * sizeof(uint32_t)),
                  aarch64[i].number);
     }

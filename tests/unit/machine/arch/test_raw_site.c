@@ -64,7 +64,7 @@ TEST(where_the_jump_goes)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct sonde__raw_plan plan = {.start = 99};
         enum sonde__raw_result result =
-            sonde__arch_raw_plan(SONDE__ARCH_X86_64, (const uint8_t *)cases[i].code, cases[i].size,
+            sonde__arch_raw_plan(SONDE_ARCH_X86_64, (const uint8_t *)cases[i].code, cases[i].size,
                                  cases[i].call_at, cases[i].targets, !cases[i].is_uncertain, &plan);
         CHECK_EQ(result, cases[i].result);
         if (result != SONDE__RAW_LED) {
@@ -76,7 +76,7 @@ TEST(where_the_jump_goes)
         CHECK_EQ(plan.is_before, cases[i].is_before);
     }
     struct sonde__raw_plan plan;
-    CHECK_EQ(sonde__arch_raw_plan(SONDE__ARCH_AARCH64, (const uint8_t *)"\x01\x00\x00\xd4", 4, 0, 0,
+    CHECK_EQ(sonde__arch_raw_plan(SONDE_ARCH_AARCH64, (const uint8_t *)"\x01\x00\x00\xd4", 4, 0, 0,
                                   true, &plan),
              SONDE__RAW_CODE);
 }
@@ -95,7 +95,7 @@ TEST(what_is_made_elsewhere)
     const uint64_t function = 0x401000, at = 0x40000000, stub = 0x7fff12345678;
     uint8_t made[SONDE__RAW_BYTES], jump[SONDE__RAW_JUMP];
     struct sonde__raw_plan plan;
-    CHECK_EQ(sonde__arch_raw_plan(SONDE__ARCH_X86_64, code, sizeof code, 7, 0, true, &plan),
+    CHECK_EQ(sonde__arch_raw_plan(SONDE_ARCH_X86_64, code, sizeof code, 7, 0, true, &plan),
              SONDE__RAW_LED);
     CHECK(sonde__arch_raw_make(&plan, code, 7, function, at, stub, made, jump));
     CHECK_EQ(jump[0], 0xe9);
@@ -124,7 +124,7 @@ TEST(what_is_made_of_the_call_itself)
     const uint64_t function = 0x7f0000001000, at = 0x7f0000100000;
     uint8_t made[SONDE__RAW_BYTES], jump[SONDE__RAW_JUMP];
     struct sonde__raw_plan plan;
-    CHECK_EQ(sonde__arch_raw_plan(SONDE__ARCH_X86_64, code, sizeof code, 3, 0, true, &plan),
+    CHECK_EQ(sonde__arch_raw_plan(SONDE_ARCH_X86_64, code, sizeof code, 3, 0, true, &plan),
              SONDE__RAW_LED);
     CHECK(sonde__arch_raw_make(&plan, code, 3, function, at, 1, made, jump));
     CHECK_EQ(word(made, 8), function + 5);
@@ -151,7 +151,7 @@ TEST(any_code)
             code[call_at] = 0x0f;
             code[call_at + 1] = 0x05;
         }
-        if (sonde__arch_raw_plan(SONDE__ARCH_X86_64, code, size, call_at, random >> 16 & random,
+        if (sonde__arch_raw_plan(SONDE_ARCH_X86_64, code, size, call_at, random >> 16 & random,
                                  (random & 1) != 0, &plan) == SONDE__RAW_LED) {
             led++;
             CHECK(plan.start <= call_at && plan.size >= SONDE__RAW_JUMP);

@@ -27,7 +27,7 @@ enum { AARCH64_PLACE = 12 };
 
 static uint64_t of_x86(const uint8_t *code)
 {
-    return sonde__arch_shape(SONDE__ARCH_X86_64, code, X86_PLACE, sizeof x86);
+    return sonde__arch_shape(SONDE_ARCH_X86_64, code, X86_PLACE, sizeof x86);
 }
 
 TEST(shape_of_moved_code)
@@ -50,8 +50,8 @@ TEST(shape_of_other_code)
     memcpy(code, x86, sizeof code);
     code[0] = 0x53; /* push %rbx, before the place */
     CHECK(of_x86(code) != of_x86(x86));
-    CHECK(of_x86(x86) != sonde__arch_shape(SONDE__ARCH_X86_64, x86 + X86_PLACE, 0, 4));
-    CHECK_EQ(sonde__arch_shape(SONDE__ARCH_X86_64, x86, 0, 0), 0);
+    CHECK(of_x86(x86) != sonde__arch_shape(SONDE_ARCH_X86_64, x86 + X86_PLACE, 0, 4));
+    CHECK_EQ(sonde__arch_shape(SONDE_ARCH_X86_64, x86, 0, 0), 0);
 }
 
 TEST(shape_of_aarch64)
@@ -59,13 +59,13 @@ TEST(shape_of_aarch64)
     uint32_t code[5];
     uint64_t id;
     memcpy(code, aarch64, sizeof code);
-    id = sonde__arch_shape(SONDE__ARCH_AARCH64, (const uint8_t *)code, AARCH64_PLACE, sizeof code);
+    id = sonde__arch_shape(SONDE_ARCH_AARCH64, (const uint8_t *)code, AARCH64_PLACE, sizeof code);
     code[1] ^= 0x60ffffe0; /* distances */
     code[2] ^= 0x00ffffff;
     CHECK_EQ(
-        sonde__arch_shape(SONDE__ARCH_AARCH64, (const uint8_t *)code, AARCH64_PLACE, sizeof code),
+        sonde__arch_shape(SONDE_ARCH_AARCH64, (const uint8_t *)code, AARCH64_PLACE, sizeof code),
         id);
     code[0] ^= 1;
-    CHECK(sonde__arch_shape(SONDE__ARCH_AARCH64, (const uint8_t *)code, AARCH64_PLACE,
+    CHECK(sonde__arch_shape(SONDE_ARCH_AARCH64, (const uint8_t *)code, AARCH64_PLACE,
                             sizeof code) != id);
 }

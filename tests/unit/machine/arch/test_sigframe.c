@@ -20,9 +20,9 @@ static void look(int number, siginfo_t *info, void *ucontext)
     memcpy(&context, ucontext, sizeof context);
     /* where sp stands in the trampoline: x86-64 has popped its address, which lies below the
      * ucontext; aarch64 starts with siginfo */
-    trampoline_sp = SONDE__ARCH_HOST == SONDE__ARCH_X86_64 ? (uint64_t)(uintptr_t)ucontext
-                                                           : (uint64_t)(uintptr_t)info;
-    memcpy(trampoline, code, SONDE__ARCH_HOST == SONDE__ARCH_X86_64 ? 9 : 8);
+    trampoline_sp = SONDE__ARCH_HOST == SONDE_ARCH_X86_64 ? (uint64_t)(uintptr_t)ucontext
+                                                          : (uint64_t)(uintptr_t)info;
+    memcpy(trampoline, code, SONDE__ARCH_HOST == SONDE_ARCH_X86_64 ? 9 : 8);
     memcpy(&at_pc, (char *)trampoline_sp + sonde__arch_sigframe_pc(SONDE__ARCH_HOST), 8);
     memcpy(&at_sp,
            (char *)trampoline_sp +
@@ -62,7 +62,7 @@ TEST(signal_frame_has_every_register)
     const char *base = (const char *)&context;
     for (unsigned reg = 0; reg < 17; reg++) {
         const char *place = (const char *)&context.uc_mcontext.gregs[order[reg]];
-        CHECK_EQ(sonde__arch_sigframe_reg(SONDE__ARCH_X86_64, reg), place - base);
+        CHECK_EQ(sonde__arch_sigframe_reg(SONDE_ARCH_X86_64, reg), place - base);
     }
 }
 #endif
@@ -70,8 +70,8 @@ TEST(signal_frame_has_every_register)
 TEST(other_code_is_no_trampoline)
 {
     uint8_t code[SONDE__SIGRETURN_BYTES] = {0x48, 0xc7, 0xc0, 0x0e, 0, 0, 0, 0x0f, 0x05};
-    CHECK(!sonde__arch_is_sigreturn(SONDE__ARCH_X86_64, code));
+    CHECK(!sonde__arch_is_sigreturn(SONDE_ARCH_X86_64, code));
     code[3] = 0x0f;
-    CHECK(sonde__arch_is_sigreturn(SONDE__ARCH_X86_64, code));
-    CHECK(!sonde__arch_is_sigreturn(SONDE__ARCH_AARCH64, code));
+    CHECK(sonde__arch_is_sigreturn(SONDE_ARCH_X86_64, code));
+    CHECK(!sonde__arch_is_sigreturn(SONDE_ARCH_AARCH64, code));
 }

@@ -81,9 +81,9 @@ static void check(unsigned arch, const struct sample *s)
 TEST(stack_effects)
 {
     for (unsigned i = 0; i < sizeof x86 / sizeof *x86; i++) {
-        check(SONDE__ARCH_X86_64, &x86[i]);
+        check(SONDE_ARCH_X86_64, &x86[i]);
     }
     for (unsigned i = 0; i < sizeof aarch64 / sizeof *aarch64; i++) {
-        check(SONDE__ARCH_AARCH64, &aarch64[i]);
+        check(SONDE_ARCH_AARCH64, &aarch64[i]);
     }
 }

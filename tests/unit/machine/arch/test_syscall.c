@@ -29,7 +29,7 @@ TEST(syscall_names_of_this_machine)
 
 TEST(numbers_of_names)
 {
-    for (unsigned arch = SONDE__ARCH_X86_64; arch <= SONDE__ARCH_AARCH64; arch++) {
+    for (unsigned arch = SONDE_ARCH_X86_64; arch <= SONDE_ARCH_AARCH64; arch++) {
         for (int64_t number = 0; number < SONDE__ARCH_SYSCALLS; number++) {
             const char *name = sonde__arch_syscall_name(arch, number);
             CHECK(name == NULL || sonde__arch_syscall_number(arch, name) == number);
@@ -43,13 +43,13 @@ TEST(numbers_of_names)
 
 TEST(syscall_names_of_both_architectures)
 {
-    CHECK_STR(sonde__arch_syscall_name(SONDE__ARCH_X86_64, 232), "epoll_wait");
-    CHECK_STR(sonde__arch_syscall_name(SONDE__ARCH_X86_64, 0), "read");
-    CHECK_STR(sonde__arch_syscall_name(SONDE__ARCH_AARCH64, 22), "epoll_pwait");
-    CHECK_STR(sonde__arch_syscall_name(SONDE__ARCH_AARCH64, 0), "io_setup");
-    CHECK_STR(sonde__arch_syscall_name(SONDE__ARCH_AARCH64, 98), "futex");
-    CHECK_STR(sonde__arch_syscall_name(SONDE__ARCH_X86_64, 462), "mseal");
-    CHECK_STR(sonde__arch_syscall_name(SONDE__ARCH_AARCH64, 462), "mseal");
+    CHECK_STR(sonde__arch_syscall_name(SONDE_ARCH_X86_64, 232), "epoll_wait");
+    CHECK_STR(sonde__arch_syscall_name(SONDE_ARCH_X86_64, 0), "read");
+    CHECK_STR(sonde__arch_syscall_name(SONDE_ARCH_AARCH64, 22), "epoll_pwait");
+    CHECK_STR(sonde__arch_syscall_name(SONDE_ARCH_AARCH64, 0), "io_setup");
+    CHECK_STR(sonde__arch_syscall_name(SONDE_ARCH_AARCH64, 98), "futex");
+    CHECK_STR(sonde__arch_syscall_name(SONDE_ARCH_X86_64, 462), "mseal");
+    CHECK_STR(sonde__arch_syscall_name(SONDE_ARCH_AARCH64, 462), "mseal");
 }
 
 /* The kernel's own documentation: syscall(2), "Architecture calling conventions". */
@@ -58,10 +58,10 @@ TEST(syscall_argument_registers)
     static const char *const x86_64[] = {"rdi", "rsi", "rdx", "r10", "r8", "r9"};
     static const char *const aarch64[] = {"x0", "x1", "x2", "x3", "x4", "x5"};
     for (unsigned i = 0; i < 6; i++) {
-        unsigned reg = sonde__arch_syscall_reg(SONDE__ARCH_X86_64, i);
-        CHECK_STR(sonde__arch_reg_name(SONDE__ARCH_X86_64, reg), x86_64[i]);
-        reg = sonde__arch_syscall_reg(SONDE__ARCH_AARCH64, i);
-        CHECK_STR(sonde__arch_reg_name(SONDE__ARCH_AARCH64, reg), aarch64[i]);
+        unsigned reg = sonde__arch_syscall_reg(SONDE_ARCH_X86_64, i);
+        CHECK_STR(sonde__arch_reg_name(SONDE_ARCH_X86_64, reg), x86_64[i]);
+        reg = sonde__arch_syscall_reg(SONDE_ARCH_AARCH64, i);
+        CHECK_STR(sonde__arch_reg_name(SONDE_ARCH_AARCH64, reg), aarch64[i]);
     }
 }
 
@@ -69,8 +69,8 @@ TEST(syscall_numbers_without_a_name)
 {
     static const int64_t numbers[] = {-1, INT64_MIN, INT64_MAX, 100000, 400};
     for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        CHECK(sonde__arch_syscall_name(SONDE__ARCH_X86_64, numbers[i]) == NULL);
-        CHECK(sonde__arch_syscall_name(SONDE__ARCH_AARCH64, numbers[i]) == NULL);
+        CHECK(sonde__arch_syscall_name(SONDE_ARCH_X86_64, numbers[i]) == NULL);
+        CHECK(sonde__arch_syscall_name(SONDE_ARCH_AARCH64, numbers[i]) == NULL);
     }
 }
 
@@ -79,7 +79,7 @@ TEST(syscall_that_ended_early)
 {
     static const uint8_t x86[] = {0x00, 0x00, 0x0f, 0x05}, other[] = {0x00, 0x00, 0x0f, 0x0b};
     static const uint8_t arm[] = {0x01, 0x00, 0x00, 0xd4};
-    struct sonde__regs regs = {.arch = SONDE__ARCH_X86_64};
+    struct sonde__regs regs = {.arch = SONDE_ARCH_X86_64};
     CHECK(!sonde__arch_call_ended_early(&regs, x86, 4)); /* rax is not known */
     sonde__regs_set(&regs, 0, (uint64_t)-4);
     CHECK(sonde__arch_call_ended_early(&regs, x86, 4));
@@ -87,7 +87,7 @@ TEST(syscall_that_ended_early)
     CHECK(!sonde__arch_call_ended_early(&regs, x86, 1));
     sonde__regs_set(&regs, 0, (uint64_t)-11);
     CHECK(!sonde__arch_call_ended_early(&regs, x86, 4));
-    regs.arch = SONDE__ARCH_AARCH64;
+    regs.arch = SONDE_ARCH_AARCH64;
     CHECK(!sonde__arch_call_ended_early(&regs, arm, 4));
     sonde__regs_set(&regs, 0, (uint64_t)-4);
     CHECK(sonde__arch_call_ended_early(&regs, arm, 4));

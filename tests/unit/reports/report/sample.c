@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sonde/arch.h>
+
 #include "report_write.h"
 #include "test.h"
 
@@ -63,7 +65,7 @@ static uint32_t image(struct sonde__report *r, const char *path, uint8_t id, uin
     struct sonde__report_image value = {.path = sonde__report_string(r, path),
                                         .build_id = {4, {id, 0xbe, 0xef, 0}},
                                         .flags = flags,
-                                        .arch = 1};
+                                        .arch = SONDE_ARCH_X86_64};
     return sonde__report_add_image(r, &value);
 }
 

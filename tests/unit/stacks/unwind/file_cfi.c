@@ -39,7 +39,7 @@ bool file_cfi_open(struct file_cfi *file, const char *path)
     file->file = test_read_file(path, &size);
     CHECK(size > sizeof(Elf64_Ehdr) && memcmp(file->file, ELFMAG, SELFMAG) == 0);
     const Elf64_Ehdr *header = (const void *)file->file;
-    file->arch = header->e_machine == EM_AARCH64 ? SONDE__ARCH_AARCH64 : SONDE__ARCH_X86_64;
+    file->arch = header->e_machine == EM_AARCH64 ? SONDE_ARCH_AARCH64 : SONDE_ARCH_X86_64;
     CHECK(header->e_shoff + (uint64_t)header->e_shnum * sizeof(Elf64_Shdr) <= size);
     const Elf64_Shdr *sections = (const void *)(file->file + header->e_shoff);
     const char *names = file->file + sections[header->e_shstrndx].sh_offset;

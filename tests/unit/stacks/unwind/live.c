@@ -183,7 +183,7 @@ __asm__(".text\n"
         "    mov %r14, 112(%rdi)\n"
         "    mov %r15, 120(%rdi)\n"
         "    movq $0xf0c8, 288(%rdi)\n" /* known: 3, 6, 7, 12..15 */
-        "    movb $0, 296(%rdi)\n"
+        "    movb $1, 296(%rdi)\n"      /* SONDE_ARCH_X86_64 */
         "    ret\n"
         ".size live_regs_here, . - live_regs_here\n");
 
@@ -198,7 +198,7 @@ void live_regs_of_context(const void *ucontext, struct sonde__regs *ret_regs)
         sonde__regs_set(ret_regs, i, (uint64_t)uc->uc_mcontext.gregs[order[i]]);
     }
     ret_regs->pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
-    ret_regs->arch = SONDE__ARCH_X86_64;
+    ret_regs->arch = SONDE_ARCH_X86_64;
 }
 #elif defined(__aarch64__)
 __asm__(".text\n"
@@ -216,7 +216,7 @@ __asm__(".text\n"
         "    str x29, [x0, #232]\n"
         "    mov x1, #0xbff80000\n" /* known: 19..29, 31 */
         "    str x1, [x0, #288]\n"
-        "    mov w1, #1\n"
+        "    mov w1, #2\n" /* SONDE_ARCH_AARCH64 */
         "    strb w1, [x0, #296]\n"
         "    ret\n"
         ".size live_regs_here, . - live_regs_here\n");
@@ -230,6 +230,6 @@ void live_regs_of_context(const void *ucontext, struct sonde__regs *ret_regs)
     }
     sonde__regs_set(ret_regs, SONDE__AARCH64_SP, uc->uc_mcontext.sp);
     ret_regs->pc = uc->uc_mcontext.pc;
-    ret_regs->arch = SONDE__ARCH_AARCH64;
+    ret_regs->arch = SONDE_ARCH_AARCH64;
 }
 #endif

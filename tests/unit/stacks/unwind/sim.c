@@ -34,7 +34,7 @@ void sim_cie(struct sim *sim, bool is_signal)
 {
     static const uint8_t x86_64[] = {0x0c, 7, 8, 0x90, 1}; /* def_cfa rsp+8; offset ra, 1 */
     static const uint8_t aarch64[] = {0x0c, 31, 0};        /* def_cfa sp+0 */
-    bool is_x86 = sim->arch == SONDE__ARCH_X86_64;
+    bool is_x86 = sim->arch == SONDE_ARCH_X86_64;
     sim->cie_at = sim->cfi_size;
     size_t start = begin_record(sim);
     put_uint(sim, 0, 4);

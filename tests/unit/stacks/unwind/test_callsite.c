@@ -20,7 +20,7 @@ static void add_root(void)
 /* Assembler at 0x100 that pushes rbx and rbp and says nothing of it, called from 0x24b. */
 static void open_silent_pushes(void)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     SIM_FDE(&sim, 0x100, 0);
     SIM_FDE(&sim, 0x200, 0x0c, 6, 16, 0x86, 2);
     add_root();
@@ -73,7 +73,7 @@ TEST(a_rule_that_leads_to_code_is_believed)
 /* clone: its record ends in front of the system call. */
 TEST(the_call_leads_out_of_code_without_a_record)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     sim_fde(&sim, 0x100, 0x10, (const uint8_t[]){0}, 1);
     SIM_FDE(&sim, 0x200, 0x0c, 6, 16, 0x86, 2);
     add_root();
@@ -94,7 +94,7 @@ TEST(the_call_leads_out_of_code_without_a_record)
 
 TEST(an_indirect_call_leads_out_of_code_without_a_record)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     SIM_FDE(&sim, 0x200, 0x0e, 16);
     add_root();
     memcpy(sim.code + 0x100, "\x48\x83\xec\x08", 4);     /* sub $8,%rsp */
@@ -124,7 +124,7 @@ static void put_words(uint32_t at, const uint32_t *words, unsigned count)
 /* g at 0x200 with a frame of 32 bytes calls from 0x24c; its caller is the root. */
 static void open_linked(void)
 {
-    sim_open(&sim, SONDE__ARCH_AARCH64);
+    sim_open(&sim, SONDE_ARCH_AARCH64);
     SIM_FDE(&sim, 0x200, 0x0e, 32, 0x9d, 4, 0x9e, 3); /* x29 at -32, x30 at -24 */
     SIM_FDE(&sim, 0xf00, 0x07, 30);
     put_words(0x24c, (const uint32_t[]){0xd63f0000}, 1); /* blr x0 */
@@ -214,7 +214,7 @@ TEST(debug_frame_where_there_is_no_eh_frame)
     memcpy(section + 28, &start, 8);
     memcpy(section + 36, &size, 8);
     memcpy(section + 44, program, sizeof program);
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     add_root();
     sim.image.cfi.debug_frame = section;
     sim.image.cfi.debug_frame_size = 48;

@@ -18,7 +18,7 @@ static void expect_an_early_end(void)
 
 TEST(return_addresses_from_no_place_end_the_walk)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     /* CFA rsp+16; the return address is CODE(0x20) by expression */
     SIM_FDE(&sim, 0, 0x0e, 16, 0x16, 16, 5, 0x0c, 0x20, 0, SIM_CODE >> 16, 0);
     sim_start(&sim, 0x10, 0x100);
@@ -27,7 +27,7 @@ TEST(return_addresses_from_no_place_end_the_walk)
 
 TEST(one_return_address_for_all_ends_the_walk)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     /* CFA rbx+16, which stays; rsp = rsp + 8 by expression */
     SIM_FDE(&sim, 0, 0x0c, 3, 16, 0x16, 7, 2, 0x77, 8);
     sim_start(&sim, 0x10, 0x100);
@@ -38,7 +38,7 @@ TEST(one_return_address_for_all_ends_the_walk)
 
 TEST(one_return_address_by_the_frame_pointer_ends_the_walk)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     /* CFA rsp+16; the return address at rbp+8, which stays */
     SIM_FDE(&sim, 0, 0x0e, 16, 0x10, 16, 2, 0x76, 8);
     sim_start(&sim, 0x10, 0x100);
@@ -49,7 +49,7 @@ TEST(one_return_address_by_the_frame_pointer_ends_the_walk)
 
 TEST(signal_frames_that_take_no_stack_end_the_walk)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     sim_cie(&sim, true);
     SIM_FDE(&sim, 0, 0x0e, 0); /* CFA rsp, and the return address below it */
     sim_start(&sim, 0x10, 0x100);

@@ -28,7 +28,7 @@ static uint8_t *open_with(const char *name, unsigned arch)
 
 TEST(a_frame_is_left_at_each_of_its_instructions)
 {
-    uint8_t *data = open_with("1.18", SONDE__ARCH_X86_64);
+    uint8_t *data = open_with("1.18", SONDE_ARCH_X86_64);
     for (uint32_t pc = 0x100; pc < 0x140; pc++) {
         uint32_t moved = pc >= 0x107 && pc < 0x137 ? 40 : 0;
         sim_start(&sim, pc, 0x200 - moved);
@@ -43,7 +43,7 @@ TEST(a_frame_is_left_at_each_of_its_instructions)
  */
 TEST(the_frame_pointer_is_where_it_is_then)
 {
-    uint8_t *data = open_with("1.18", SONDE__ARCH_X86_64);
+    uint8_t *data = open_with("1.18", SONDE_ARCH_X86_64);
     SIM_FDE(&sim, 0x200, 0x0c, 6, 16, 0x86, 2); /* CFA rbp+16 */
     SIM_FDE(&sim, 0xf00, 0x07, 16);
     for (uint32_t pc = 0x100; pc < 0x137; pc++) {
@@ -62,7 +62,7 @@ TEST(the_frame_pointer_is_where_it_is_then)
 
 TEST(the_link_register_lies_at_the_bottom)
 {
-    uint8_t *data = open_with("1.18-aarch64", SONDE__ARCH_AARCH64);
+    uint8_t *data = open_with("1.18-aarch64", SONDE_ARCH_AARCH64);
     for (uint32_t pc = 0x100; pc < 0x140; pc += 4) {
         bool is_there = pc >= 0x108 && pc < 0x138;
         sim_start(&sim, pc, 0x200 - (is_there ? 48 : 0));
@@ -78,7 +78,7 @@ TEST(the_link_register_lies_at_the_bottom)
  * and the frame further in does not say where it saved it. */
 TEST(a_frame_pointer_that_was_lost_is_no_register_that_was_not_read)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     SIM_FDE(&sim, 0, 0x0e, 16, 0x07, 6);
     sim_start(&sim, 0x10, 0x100);
     sim_set(&sim, SONDE__X86_64_RBP, STACK(0x200));

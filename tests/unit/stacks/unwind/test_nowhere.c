@@ -26,7 +26,7 @@ static struct sim sim;
 /* g at 0x200 has a frame pointer and calls at 0x24e by pointer; its caller is the root. */
 static void open_x86_64(uint64_t pc)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     SIM_FDE(&sim, 0x200, 0x0c, 6, 16, 0x86, 2);
     SIM_FDE(&sim, 0xf00, 0x07, 16);
     memcpy(sim.code + 0x24e, "\xff\xd0", 2); /* call *%rax */
@@ -118,7 +118,7 @@ static void put_words(uint32_t at, const uint32_t *words, unsigned count)
 /* The same of aarch64; g's frame has 32 bytes. */
 static void open_aarch64(uint64_t pc)
 {
-    sim_open(&sim, SONDE__ARCH_AARCH64);
+    sim_open(&sim, SONDE_ARCH_AARCH64);
     SIM_FDE(&sim, 0x200, 0x0e, 32, 0x9d, 4, 0x9e, 3);
     SIM_FDE(&sim, 0xf00, 0x07, 30);
     put_words(0x24c, (const uint32_t[]){0xd63f0000}, 1); /* blr x0 */

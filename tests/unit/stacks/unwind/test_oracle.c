@@ -51,7 +51,7 @@ static struct oracle oracle;
 
 static unsigned return_reg(unsigned arch)
 {
-    return arch == SONDE__ARCH_X86_64 ? SONDE__X86_64_RA : SONDE__AARCH64_LR;
+    return arch == SONDE_ARCH_X86_64 ? SONDE__X86_64_RA : SONDE__AARCH64_LR;
 }
 
 static int reg_by_name(unsigned arch, const char *name)
@@ -153,7 +153,7 @@ static void check_rule(uint64_t at, const struct sonde__rule *rule)
         return;
     }
     /* aarch64: a return address above the CFA shows that the CFA is really above it */
-    int above = arch == SONDE__ARCH_AARCH64 && ra[0] == 'c' && ra[1] == '+'
+    int above = arch == SONDE_ARCH_AARCH64 && ra[0] == 'c' && ra[1] == '+'
                     ? (atoi(ra + 1) + 8 + 15) & ~15
                     : 0;
     bool by_sp = rule->cfa == SONDE__RULE_SP;

@@ -16,7 +16,7 @@ static struct sonde__scans scans;
 /* Code without a record at 0x110, called from 0x24b; the walk begins at a return address in it. */
 static void open_scan(void)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     sim_fde(&sim, 0x100, 0x10, (const uint8_t[]){0}, 1);
     SIM_FDE(&sim, 0x200, 0x0c, 6, 16, 0x86, 2);
     SIM_FDE(&sim, 0xf00, 0x07, 16); /* the outermost function */

@@ -30,7 +30,7 @@ static enum sonde__sweep_result sweep_limited(const char *code, size_t size, uin
 {
     struct sonde__memory memory = {.read = read_code};
     struct sonde__reader reader;
-    struct sonde__walker walker = {.arch = SONDE__ARCH_X86_64, .sweep_left = limit};
+    struct sonde__walker walker = {.arch = SONDE_ARCH_X86_64, .sweep_left = limit};
     memset(sim.code, 0xf4, 0x100); /* hlt */
     memset(sim.code + 0x100, 0xf4, sizeof sim.code - 0x100);
     memcpy(sim.code + 0x100, code, size);
@@ -130,7 +130,7 @@ TEST(a_leftover_is_not_the_return_address)
 {
     /* push %rbx; sub $0x10,%rsp; nop ... */
     static const char code[] = "\x53\x48\x83\xec\x10\x90\x90\x90";
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     SIM_FDE(&sim, 0x200, 0x0e, 16); /* the caller: its CFA is sp + 16 */
     SIM_FDE(&sim, 0xf00, 0x07, 16); /* the outermost function */
     memset(sim.code, 0xf4, sizeof sim.code);

@@ -19,7 +19,7 @@ static void add_root(void)
 /* setcontext, longjmp: described as called by their target, whose sp they have at the end. */
 TEST(a_switch_of_stacks_is_called_by_its_target)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     /* CFA rdx; rsp at CFA+160, return address at CFA+168 */
     SIM_FDE(&sim, 0, 0x0c, 1, 0, 0x11, 7, 0x6c, 0x11, 16, 0x6b);
     SIM_FDE(&sim, 0x100, 0x0c, 1, 0, 0x11, 7, 0x6c, 0x11, 16, 0x6b);
@@ -41,7 +41,7 @@ TEST(a_switch_of_stacks_is_called_by_its_target)
 /* vfork pops its return address. */
 TEST(a_return_address_in_a_register_takes_no_stack)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     SIM_FDE(&sim, 0, 0x0e, 0, 0x09, 16, 5); /* CFA rsp, return address in rdi */
     SIM_FDE(&sim, 0x100, 0x0e, 16);
     add_root();
@@ -56,7 +56,7 @@ TEST(a_return_address_in_a_register_takes_no_stack)
  * also when it has been popped. */
 TEST(a_frame_pointer_is_not_saved_above_its_frame)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     SIM_FDE(&sim, 0, 0x10, 6, 2, 0x76, 0);                  /* at its ret: CFA rsp+8 */
     SIM_FDE(&sim, 0x100, 0x0c, 10, 0, 0x10, 6, 2, 0x76, 0); /* before: CFA r10 */
     SIM_FDE(&sim, 0x200, 0x0c, 6, 16, 0x86, 2);
@@ -78,7 +78,7 @@ TEST(a_frame_pointer_is_not_saved_above_its_frame)
  * row differs from that of the call before. */
 static void open_target(uint64_t pc)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     SIM_FDE(&sim, 0, 0x00);                               /* about to return there */
     SIM_FDE(&sim, 0x200, 0x41, 0x0e, 16, 0x7f, 0x0e, 32); /* 0x201: CFA rsp+16; 0x240: rsp+32 */
     add_root();
@@ -129,7 +129,7 @@ TEST(a_made_root_stays_the_root)
 /* swapcontext of aarch64 puts the address at which it will be resumed in lr. */
 TEST(aarch64_own_address_in_lr_is_no_caller)
 {
-    sim_open(&sim, SONDE__ARCH_AARCH64);
+    sim_open(&sim, SONDE_ARCH_AARCH64);
     SIM_FDE(&sim, 0);
     SIM_FDE(&sim, 0xf00, 0x07, 30);
     sim_start(&sim, 0x10, 0x100);
@@ -147,7 +147,7 @@ TEST(aarch64_own_address_in_lr_is_no_caller)
 /* longjmp's record gives the return address as the buffer has it: disguised. */
 TEST(aarch64_a_disguised_address_is_no_caller)
 {
-    sim_open(&sim, SONDE__ARCH_AARCH64);
+    sim_open(&sim, SONDE_ARCH_AARCH64);
     SIM_FDE(&sim, 0, 0x0e, 16, 0x9e, 1);
     SIM_FDE(&sim, 0xf00, 0x07, 30);
     sim_start(&sim, 0x10, 0x100);

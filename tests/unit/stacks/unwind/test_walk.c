@@ -19,7 +19,7 @@ static void add_root(void)
 /* f at 0: pushes 16 bytes after its first byte. Called from root. */
 static void open_simple(void)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     SIM_FDE(&sim, 0, 0x41, 0x0e, 24); /* advance 1; CFA rsp+24 */
     add_root();
 }
@@ -60,7 +60,7 @@ TEST(return_address_is_looked_up_at_the_call)
 
 TEST(linkage_table_expression)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     SIM_FDE(&sim, 0, 0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22);
     add_root();
     sim_poke(&sim, 0x100, CODE(0xf10));
@@ -75,7 +75,7 @@ TEST(linkage_table_expression)
 
 TEST(realigned_stack)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     /* CFA *(rbp - 8); rbp saved at rbp + 0 */
     SIM_FDE(&sim, 0, 0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0);
     SIM_FDE(&sim, 0x100, 0x0c, 6, 16, 0x86, 2); /* CFA rbp+16, rbp at -16 */
@@ -92,7 +92,7 @@ TEST(realigned_stack)
 
 TEST(swift_tag_of_a_saved_frame_pointer)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     SIM_FDE(&sim, 0, 0x0c, 6, 16, 0x86, 2);
     add_root();
     sim_start(&sim, 0x10, 0x100);
@@ -107,7 +107,7 @@ TEST(swift_tag_of_a_saved_frame_pointer)
 /* A row that only the full interpreter knows, two frames out: it needs rbx as it was there. */
 TEST(cfa_in_another_register)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     SIM_FDE(&sim, 0, 0x0e, 24, 0x83, 2); /* CFA rsp+24, rbx at -16 */
     SIM_FDE(&sim, 0x100, 0x0e, 16);      /* leaves rbx alone */
     SIM_FDE(&sim, 0x200, 0x0c, 3, 16);   /* CFA rbx+16 */
@@ -129,7 +129,7 @@ TEST(cfa_in_another_register)
 
 TEST(values_and_registers_as_rules)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     /* CFA rcx+8; rbx = CFA - 16; r12 is in r9; return address in rdx; rsp = *(rcx) by expression */
     SIM_FDE(&sim, 0, 0x0c, 2, 8, 0x14, 3, 2, 0x09, 12, 9, 0x09, 16, 1, 0x16, 7, 3, 0x72, 0, 0x06);
     SIM_FDE(&sim, 0x100, 0x0c, 3, 0x20); /* CFA rbx+32 */
@@ -150,7 +150,7 @@ TEST(states_are_remembered_eight_deep)
 {
     uint8_t program[64];
     size_t size = 0;
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     for (unsigned i = 0; i < 8; i++) {
         program[size++] = 0x0a;
         program[size++] = 0x0e;
@@ -173,7 +173,7 @@ TEST(states_are_remembered_eight_deep)
 
 TEST(a_malformed_program_costs_the_rest_of_its_function)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     SIM_FDE(&sim, 0, 0x44, 0x0e, 16, 0x44, 0x0b); /* at 8: restore without remember */
     add_root();
     sim_poke(&sim, 0x108, CODE(0xf10));
@@ -188,7 +188,7 @@ TEST(a_malformed_program_costs_the_rest_of_its_function)
 
 TEST(overlapping_records_agree)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     SIM_FDE(&sim, 0, 0x0e, 16);
     sim_fde(&sim, 0x40, 0x10, (const uint8_t[]){0x0e, 24}, 2);
     add_root();
@@ -276,7 +276,7 @@ TEST(an_unreadable_cell_ends_the_walk)
 
 TEST(a_stack_that_does_not_grow_ends_the_walk)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     SIM_FDE(&sim, 0, 0x0c, 6, 16, 0x86, 2);
     sim_start(&sim, 0x10, 0x100);
     sim_set(&sim, SONDE__X86_64_RBP, STACK(0x140));
@@ -298,7 +298,7 @@ TEST(unknown_stack_pointer)
 
 TEST(frame_pointer_where_there_is_no_cfi)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     add_root();
     sim_start(&sim, 0x10, 0x100);
     sim_set(&sim, SONDE__X86_64_RBP, STACK(0x140));
@@ -330,7 +330,7 @@ TEST(frame_pointer_where_there_is_no_cfi)
  * g at 0x100 keeps a frame pointer and is called from h at 0x200. */
 static void open_blocked(void)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     SIM_FDE(&sim, 0x100, 0x0c, 6, 16, 0x86, 2);
     SIM_FDE(&sim, 0x200, 0x0e, 32);
     add_root();
@@ -453,7 +453,7 @@ TEST(one_signal_frame_may_go_to_a_lower_stack)
 
 TEST(signal_frame_by_cfi)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     SIM_FDE(&sim, 0, 0x41, 0x0e, 24);
     add_root();
     sim_cie(&sim, true);
@@ -474,7 +474,7 @@ TEST(signal_frame_by_cfi)
 
 TEST(aarch64_leaf_and_signed_return_address)
 {
-    sim_open(&sim, SONDE__ARCH_AARCH64);
+    sim_open(&sim, SONDE_ARCH_AARCH64);
     SIM_FDE(&sim, 0);                                       /* a leaf: lr, no stack */
     SIM_FDE(&sim, 0x100, 0x2d, 0x0e, 32, 0x9d, 4, 0x9e, 3); /* x29 at -32, x30 at -24 */
     SIM_FDE(&sim, 0xf00, 0x07, 30);
@@ -498,7 +498,7 @@ TEST(aarch64_leaf_and_signed_return_address)
 
 TEST(aarch64_signal_trampoline)
 {
-    sim_open(&sim, SONDE__ARCH_AARCH64);
+    sim_open(&sim, SONDE_ARCH_AARCH64);
     SIM_FDE(&sim, 0);
     SIM_FDE(&sim, 0xf00, 0x07, 30);
     memcpy(sim.code + 0x800, "\x68\x11\x80\xd2\x01\x00\x00\xd4", 8);
@@ -518,7 +518,7 @@ TEST(aarch64_signal_trampoline)
 /* lr of a caller died with the call: a row that says it is still there does not make it so. */
 TEST(aarch64_caller_cannot_have_its_return_address_in_lr)
 {
-    sim_open(&sim, SONDE__ARCH_AARCH64);
+    sim_open(&sim, SONDE_ARCH_AARCH64);
     SIM_FDE(&sim, 0);
     SIM_FDE(&sim, 0x100, 0x0e, 16); /* takes stack, saves nothing */
     SIM_FDE(&sim, 0xf00, 0x07, 30);
@@ -532,7 +532,7 @@ TEST(aarch64_caller_cannot_have_its_return_address_in_lr)
  * this architecture nothing on the stack proves what they were. */
 TEST(aarch64_unknown_registers_are_said)
 {
-    sim_open(&sim, SONDE__ARCH_AARCH64);
+    sim_open(&sim, SONDE_ARCH_AARCH64);
     SIM_FDE(&sim, 0);                                     /* a leaf: the caller is in lr */
     SIM_FDE(&sim, 0x100, 0x0c, 29, 16, 0x9d, 2, 0x9e, 1); /* its CFA needs x29 */
     SIM_FDE(&sim, 0x200, 0x0e, 32, 0x9d, 4, 0x9e, 3);     /* all by sp */
@@ -605,7 +605,7 @@ static const struct sonde__image *answer_certain(void *ctx, uint64_t pc)
  * look. Here it follows a call, leads nowhere, and is dropped. */
 TEST(aarch64_lr_is_looked_up_as_a_leftover)
 {
-    sim_open(&sim, SONDE__ARCH_AARCH64);
+    sim_open(&sim, SONDE_ARCH_AARCH64);
     SIM_FDE(&sim, 0xf00, 0x07, 30);
     memcpy(sim.code + 0x23c, "\x00\x04\x00\x94", 4); /* bl far away */
     sim_start(&sim, 0x810, 0x100);
@@ -631,7 +631,7 @@ TEST(aarch64_lr_is_looked_up_as_a_leftover)
 /* Constants of every width, as an expression adds them up to the CFA. */
 TEST(constants_of_an_expression)
 {
-    sim_open(&sim, SONDE__ARCH_X86_64);
+    sim_open(&sim, SONDE_ARCH_X86_64);
     /* rsp + each of const1u .. const4s and const8s, less the 0x8000 of const4u and 18 */
     SIM_FDE(&sim, 0, 0x0f, 40, 0x77, 0, 0x08, 0x80, 0x22, 0x09, 0xff, 0x22, 0x0a, 0x00, 0x80, 0x22,
             0x0b, 0xfe, 0xff, 0x22, 0x0c, 0x00, 0x80, 0, 0, 0x1c, 0x0d, 0xfd, 0xff, 0xff, 0xff,
