@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "mem_heap.h"
 #include "report_messages.h"
 #include "report_proto.h"
 #include "report_store.h"
@@ -55,14 +54,6 @@ static struct sonde__bytes open_message(const struct field *f)
     struct sonde__bytes message;
     sonde__base_bytes_init(&message, f->bytes, f->size);
     return message;
-}
-
-/* Number and wire type together, to switch on. */
-#define BYTES(number) ((number)*8 + SONDE__PROTO_BYTES)
-
-static uint64_t key_of(const struct field *f)
-{
-    return (uint64_t)f->number * 8 + f->wire;
 }
 
 static void close_message(struct sonde__report_decoded *d, const struct sonde__bytes *message)
@@ -129,21 +120,6 @@ static const struct sonde__field *find_field(const struct sonde__message *messag
     return NULL;
 }
 
-static uint32_t *count_of(const struct sonde__field *field, void *object)
-{
-    return (uint32_t *)(void *)((char *)object + field->count_offset);
-}
-
-static void **elements_of(const struct sonde__field *field, void *object)
-{
-    return (void **)(void *)((char *)object + field->offset);
-}
-
-static bool is_array(const struct sonde__field *field)
-{
-    return field->kind == SONDE__FIELD_NUMBERS || field->kind == SONDE__FIELD_MESSAGES;
-}
-
 /* A field that is no array, into its member; of an array only the number of elements is added. */
 static void store_field(struct sonde__report_decoded *d, const struct sonde__field *field,
                         const struct field *f, void *object)
@@ -165,53 +141,44 @@ static void store_field(struct sonde__report_decoded *d, const struct sonde__fie
     case SONDE__FIELD_BUILD_ID:
         store_build_id(d, member, f);
         break;
-    case SONDE__FIELD_NUMBERS: /* a number has one byte without the bit that says that more follow
-                                */
+    case SONDE__FIELD_NUMBERS: /* the last byte of a number is the one without the top bit */
         for (size_t i = 0; i < f->size; i++) {
-            *count_of(field, object) += f->bytes[i] < 0x80;
+            *sonde__field_count(field, object) += f->bytes[i] < 0x80;
         }
-        *count_of(field, object) += f->wire == SONDE__PROTO_VARINT;
+        *sonde__field_count(field, object) += f->wire == SONDE__PROTO_VARINT;
         break;
     case SONDE__FIELD_MESSAGES:
-        *count_of(field, object) += 1;
+        *sonde__field_count(field, object) += 1;
         break;
     }
 }
 
 /* Memory for the arrays that were counted, and the counts back to 0. What is over a limit, or finds
- * no memory, is counted as lost. */
+ * no memory, is counted as lost. False: there are none. */
 static bool take_arrays(struct sonde__report_decoded *d, const struct sonde__message *message,
                         void *object, uint32_t *room)
 {
     bool any = false;
     for (uint32_t i = 0; i < message->field_count; i++) {
         const struct sonde__field *field = &message->fields[i];
-        if (!is_array(field)) {
+        if (!sonde__field_is_array(field)) {
             continue;
         }
-        uint32_t count = *count_of(field, object);
-        size_t size = field->elements != NULL ? field->elements->size_bytes : sizeof(uint32_t);
-        uint64_t *lost = (uint64_t *)(void *)((char *)&d->report->lost + field->lost_offset);
-        room[i] = count < field->max ? count : field->max;
-        *elements_of(field, object) = room[i] == 0 ? NULL : sonde__mem_alloc_array(room[i], size);
-        if (room[i] != 0 && *elements_of(field, object) == NULL) {
-            d->full = true;
-            room[i] = 0;
+        uint32_t *count = sonde__field_count(field, object);
+        void *elements = NULL;
+        room[i] = *count < field->max ? *count : field->max;
+        if (room[i] != 0) {
+            elements = sonde__report_arena_take(&d->report->arena,
+                                                room[i] * sonde__field_element_bytes(field));
+            d->full |= elements == NULL;
+            room[i] = elements != NULL ? room[i] : 0;
         }
-        *lost += count - room[i];
-        *count_of(field, object) = 0;
+        *(uint64_t *)(void *)((char *)&d->report->lost + field->lost_offset) += *count - room[i];
+        *sonde__field_elements(field, object) = elements;
+        *count = 0;
         any |= room[i] != 0;
     }
     return any;
-}
-
-static void free_arrays(const struct sonde__message *message, void *object)
-{
-    for (uint32_t i = 0; i < message->field_count; i++) {
-        if (is_array(&message->fields[i])) {
-            sonde__mem_free(*elements_of(&message->fields[i], object));
-        }
-    }
 }
 
 static void decode_message(struct sonde__report_decoded *d, const struct field *part,
@@ -221,14 +188,13 @@ static void decode_message(struct sonde__report_decoded *d, const struct field *
 static void decode_elements(struct sonde__report_decoded *d, const struct sonde__field *field,
                             const struct field *f, void *object, uint32_t room)
 {
-    uint32_t *count = count_of(field, object);
-    void *elements = *elements_of(field, object);
+    uint32_t *count = sonde__field_count(field, object);
+    void *elements = *sonde__field_elements(field, object);
     struct sonde__bytes packed = open_message(f);
     if (field->kind == SONDE__FIELD_MESSAGES) {
         if (*count < room) {
             size_t size = field->elements->size_bytes;
-            void *element = memset((char *)elements + (*count)++ * size, 0, size);
-            decode_message(d, f, field->elements, element);
+            decode_message(d, f, field->elements, (char *)elements + (*count)++ * size);
         }
     } else if (f->wire == SONDE__PROTO_VARINT) {
         if (*count < room) {
@@ -243,8 +209,7 @@ static void decode_elements(struct sonde__report_decoded *d, const struct sonde_
 }
 
 /* A message into its struct, which is all zero or holds an earlier part of it. Arrays are counted
- * first, so that each can be taken at once; they are the caller's: free_arrays(). An array's
- * elements have no arrays. */
+ * first, so that each is taken from the arena at once. An array's elements have no arrays. */
 static void decode_message(struct sonde__report_decoded *d, const struct field *part,
                            const struct sonde__message *message, void *object)
 {
@@ -264,95 +229,60 @@ static void decode_message(struct sonde__report_decoded *d, const struct field *
     bytes = open_message(part);
     while (next_field(&bytes, &f)) {
         const struct sonde__field *field = find_field(message, &f);
-        if (field != NULL && is_array(field)) {
+        if (field != NULL && sonde__field_is_array(field)) {
             decode_elements(d, field, &f, object, room[field - message->fields]);
         }
     }
 }
 
-/* Any of the structs that a record brings. */
-union object {
-    struct sonde__report_image image;
-    struct sonde__report_frame frame;
-    struct sonde__report_node node;
-    struct sonde__report_thread thread;
-    struct sonde__report_stall stall;
-    struct sonde__report_call call;
-    struct sonde__report_heap_blocks heap_blocks;
-    struct sonde__report_end end;
-};
-
-static const struct sonde__message *message_of(uint64_t key)
+/* The part of a record that the field is an element of, or SONDE__PARTS. */
+static uint32_t part_of(const struct field *f)
 {
-    switch (key) {
-    case BYTES(SONDE__RECORD_IMAGES):
-        return &sonde__message_image;
-    case BYTES(SONDE__RECORD_FRAMES):
-        return &sonde__message_frame;
-    case BYTES(SONDE__RECORD_STACKS):
-        return &sonde__message_node;
-    case BYTES(SONDE__RECORD_THREADS):
-        return &sonde__message_thread;
-    case BYTES(SONDE__RECORD_STALLS):
-        return &sonde__message_stall;
-    case BYTES(SONDE__RECORD_CALLS):
-        return &sonde__message_call;
-    case BYTES(SONDE__RECORD_HEAP_BLOCKS):
-        return &sonde__message_heap_blocks;
-    case BYTES(SONDE__RECORD_END):
-        return &sonde__message_end;
-    default:
-        return NULL;
+    uint32_t part = 0;
+    while (part < SONDE__PARTS && sonde__parts[part].number != f->number) {
+        part++;
     }
+    return part;
 }
 
-static void add_object(struct sonde__report_decoded *d, uint64_t key, const union object *o)
+static void decode_part(struct sonde__report_decoded *d, const struct field *f, uint32_t part)
 {
-    switch (key) {
-    case BYTES(SONDE__RECORD_IMAGES):
-        d->full |= sonde__report_append_image(d->report, &o->image) == 0;
-        break;
-    case BYTES(SONDE__RECORD_FRAMES):
-        d->full |= sonde__report_append_frame(d->report, &o->frame) == 0;
-        break;
-    case BYTES(SONDE__RECORD_STACKS):
-        d->full |= sonde__report_append_node(d->report, &o->node) == 0;
-        break;
-    case BYTES(SONDE__RECORD_THREADS):
-        sonde__report_add_thread(d->report, &o->thread);
-        break;
-    case BYTES(SONDE__RECORD_STALLS):
-        sonde__report_add_stall(d->report, &o->stall);
-        break;
-    case BYTES(SONDE__RECORD_CALLS):
-        sonde__report_add_call(d->report, &o->call);
-        break;
-    case BYTES(SONDE__RECORD_HEAP_BLOCKS):
-        sonde__report_add_heap_blocks(d->report, &o->heap_blocks);
-        break;
-    default:
-        sonde__report_set_end(d->report, &o->end);
-        break;
-    }
+    union sonde__report_object object;
+    memset(&object, 0, sizeof object);
+    decode_message(d, f, sonde__parts[part].message, &object);
+    uint32_t id = part == SONDE__PART_NODES ? sonde__report_append_node(d->report, &object.node)
+                                            : sonde__report_append(d->report, part, &object);
+    d->full |= id == 0 && sonde__parts[part].is_dictionary;
 }
 
-static void decode_part(struct sonde__report_decoded *d, const struct field *f)
+static void decode_field(struct sonde__report_decoded *d, const struct field *f)
 {
-    uint64_t key = key_of(f);
-    const struct sonde__message *message = message_of(key);
-    if (message != NULL) {
-        union object object;
-        memset(&object, 0, sizeof object);
-        decode_message(d, f, message, &object);
-        add_object(d, key, &object);
-        free_arrays(message, &object);
-    } else if (key == BYTES(SONDE__RECORD_HEADER)) {
+    struct sonde__report_end end = {0};
+    uint32_t part = part_of(f);
+    if (f->wire != SONDE__PROTO_BYTES) {
+        return;
+    }
+    if (part != SONDE__PARTS) {
+        decode_part(d, f, part);
+        return;
+    }
+    switch (f->number) {
+    case SONDE__RECORD_HEADER:
         decode_message(d, f, &sonde__message_header, &d->report->header);
         d->header = d->header || d->report->header.format != 0;
-    } else if (key == BYTES(SONDE__RECORD_STRINGS)) {
+        break;
+    case SONDE__RECORD_STRINGS:
         d->full |= sonde__report_append_string(d->report, f->bytes, f->size) == 0;
-    } else if (key == BYTES(SONDE__RECORD_NOTES)) {
+        break;
+    case SONDE__RECORD_NOTES:
         sonde__report_append_note(d->report, f->bytes, f->size);
+        break;
+    case SONDE__RECORD_END:
+        decode_message(d, f, &sonde__message_end, &end);
+        sonde__report_set_end(d->report, &end);
+        break;
+    default:
+        break;
     }
 }
 
@@ -360,7 +290,7 @@ void sonde__report_decode_record(struct sonde__report_decoded *decoded, struct s
 {
     struct field f;
     while (!decoded->full && next_field(body, &f)) {
-        decode_part(decoded, &f);
+        decode_field(decoded, &f);
     }
     close_message(decoded, body);
 }

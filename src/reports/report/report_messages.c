@@ -16,9 +16,13 @@
 #define NAME                 .is_name = true
 
 #define MESSAGE(s)                                                                                 \
-    _Static_assert(sizeof(s) / sizeof *(s) <= SONDE__MESSAGE_FIELDS_MAX, "a reader has room");     \
     const struct sonde__message sonde__message_##s = {s, sizeof(s) / sizeof *(s),                  \
-                                                      sizeof(struct sonde__report_##s)}
+                                                      sizeof(struct sonde__report_##s)};           \
+    _Static_assert(sizeof(s) / sizeof *(s) <= SONDE__MESSAGE_FIELDS_MAX, "a reader has room")
+
+#define PART(n, s, l, m)                                                                           \
+    .message = &sonde__message_##s, .number = (n), .lost_offset = AT(lost, l), .max = (m)
+#define DICTIONARY(n, s, l) PART(n, s, l, UINT32_MAX), .is_dictionary = true
 
 static const struct sonde__field header[] = {
     {NUMBER(1, header, format)},       {NUMBER(2, header, kind)},
@@ -35,14 +39,14 @@ static const struct sonde__field image[] = {
     {NUMBER(3, image, flags)},       {NUMBER(4, image, arch)},
     {NUMBER(5, image, code_id)},
 };
-MESSAGE(image);
+static MESSAGE(image);
 
 static const struct sonde__field inlined[] = {
     {FIELD(1, STRING, inlined, name)},
     {FIELD(2, STRING, inlined, file)},
     {NUMBER(3, inlined, line)},
 };
-MESSAGE(inlined);
+static MESSAGE(inlined);
 
 static const struct sonde__field frame[] = {
     {NUMBER(1, frame, image)},
@@ -60,7 +64,7 @@ static const struct sonde__field frame[] = {
     {NUMBER(12, frame, alternatives)},
     {NUMBER(13, frame, code_id)},
 };
-MESSAGE(frame);
+static MESSAGE(frame);
 
 static const struct sonde__field node[] = {
     {NUMBER(1, node, parent)},
@@ -68,7 +72,7 @@ static const struct sonde__field node[] = {
     {ARRAY(3, NUMBERS, node, tail_calls, tail_call_count),
      BOUND(SONDE__REPORT_TAIL_CALLS_MAX, frames)},
 };
-MESSAGE(node);
+static MESSAGE(node);
 
 static const struct sonde__field thread[] = {
     {NUMBER(1, thread, tid)},          {FIELD(2, STRING, thread, name)},
@@ -79,7 +83,7 @@ static const struct sonde__field thread[] = {
     {FIELD(11, STRING, thread, note)}, {NUMBER(12, thread, frame_count)},
     {NUMBER(13, thread, time_ns)},     {FIELD(14, STRING, thread, detail)},
 };
-MESSAGE(thread);
+static MESSAGE(thread);
 
 static const struct sonde__field sample[] = {
     {NUMBER(1, sample, time_ns)}, {NUMBER(2, sample, weight_ns)},
@@ -87,7 +91,7 @@ static const struct sonde__field sample[] = {
     {NUMBER(5, sample, phase)},   {NUMBER(6, sample, captured_by)},
     {NUMBER(7, sample, syscall)}, {FIELD(8, STRING, sample, detail)},
 };
-MESSAGE(sample);
+static MESSAGE(sample);
 
 static const struct sonde__field stall[] = {
     {NUMBER(1, stall, begin_ns)},
@@ -109,14 +113,14 @@ static const struct sonde__field stall[] = {
     {NUMBER(15, stall, sampler)},
     {NUMBER(16, stall, main)},
 };
-MESSAGE(stall);
+static MESSAGE(stall);
 
 static const struct sonde__field call[] = {
     {FIELD(1, STRING, call, function)}, {NUMBER(2, call, stack)},
     {NUMBER(3, call, count)},           {NUMBER(4, call, end)},
     {FIELD(5, STRING, call, missed)},
 };
-MESSAGE(call);
+static MESSAGE(call);
 
 static const struct sonde__field heap_blocks[] = {
     {NUMBER(1, heap_blocks, time_ns)},      {NUMBER(2, heap_blocks, stack)},
@@ -125,7 +129,7 @@ static const struct sonde__field heap_blocks[] = {
     {NUMBER(7, heap_blocks, growth_bytes)}, {NUMBER(8, heap_blocks, oldest_ns)},
     {NUMBER(9, heap_blocks, newest_ns)},    {NUMBER(10, heap_blocks, tid)},
 };
-MESSAGE(heap_blocks);
+static MESSAGE(heap_blocks);
 
 static const struct sonde__field end[] = {
     {NUMBER(1, end, stall_count)},
@@ -134,3 +138,13 @@ static const struct sonde__field end[] = {
     {NUMBER(4, end, watched_ns)},
 };
 MESSAGE(end);
+
+const struct sonde__part sonde__parts[] = {
+    [SONDE__PART_IMAGES] = {DICTIONARY(3, image, images)},
+    [SONDE__PART_FRAMES] = {DICTIONARY(4, frame, frames)},
+    [SONDE__PART_NODES] = {DICTIONARY(5, node, nodes)},
+    [SONDE__PART_THREADS] = {PART(6, thread, threads, SONDE__REPORT_THREADS_MAX)},
+    [SONDE__PART_STALLS] = {PART(7, stall, stalls, SONDE__REPORT_STALLS_MAX)},
+    [SONDE__PART_CALLS] = {PART(10, call, calls, SONDE__REPORT_CALLS_MAX)},
+    [SONDE__PART_HEAP_BLOCKS] = {PART(11, heap_blocks, heap_blocks, SONDE__REPORT_HEAP_BLOCKS_MAX)},
+};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The messages of proto/sonde/v1/report.proto as tables: which field of a message is which member
- * of the model's struct. The writer and the reader are one walk over these tables each, so a field
- * that the schema gains is one line here.
+ * of the model's struct, and which messages a record repeats. Writer, reader and model each walk
+ * these tables, so a new field is one line here. A new repeated message is one line of
+ * sonde__parts, its table and its accessors in report_model.h.
  *
- * The fields of a message stand in ascending order of their numbers, which is the order in which
- * they are written. */
+ * The fields of a message are in ascending order of their numbers, the order of writing. */
 #ifndef SONDE_REPORT_MESSAGES_H
 #define SONDE_REPORT_MESSAGES_H
 
@@ -17,19 +17,12 @@
 #define SONDE__SCHEMA_CRC_TAG     0x7d /* Record.crc32c, its last field */
 #define SONDE__SCHEMA_CRC_BYTES   5u   /* tag and value */
 
-/* Field numbers of Record. */
+/* Field numbers of Record that are not in sonde__parts. */
 enum sonde__schema_record {
     SONDE__RECORD_HEADER = 1,
     SONDE__RECORD_STRINGS = 2,
-    SONDE__RECORD_IMAGES = 3,
-    SONDE__RECORD_FRAMES = 4,
-    SONDE__RECORD_STACKS = 5,
-    SONDE__RECORD_THREADS = 6,
-    SONDE__RECORD_STALLS = 7,
     SONDE__RECORD_END = 8,
     SONDE__RECORD_NOTES = 9,
-    SONDE__RECORD_CALLS = 10,
-    SONDE__RECORD_HEAP_BLOCKS = 11,
     SONDE__RECORD_CRC32C = 15,
 };
 
@@ -68,15 +61,50 @@ struct sonde__message {
 };
 
 extern const struct sonde__message sonde__message_header;
-extern const struct sonde__message sonde__message_image;
-extern const struct sonde__message sonde__message_inlined;
-extern const struct sonde__message sonde__message_frame;
-extern const struct sonde__message sonde__message_node;
-extern const struct sonde__message sonde__message_thread;
-extern const struct sonde__message sonde__message_sample;
-extern const struct sonde__message sonde__message_stall;
-extern const struct sonde__message sonde__message_call;
-extern const struct sonde__message sonde__message_heap_blocks;
 extern const struct sonde__message sonde__message_end;
+
+/* The messages that a record repeats, in the order of writing: what others refer to comes first. */
+enum sonde__report_part {
+    SONDE__PART_IMAGES,
+    SONDE__PART_FRAMES,
+    SONDE__PART_NODES,
+    SONDE__PART_THREADS,
+    SONDE__PART_STALLS,
+    SONDE__PART_CALLS,
+    SONDE__PART_HEAP_BLOCKS,
+    SONDE__PARTS,
+};
+
+struct sonde__part {
+    const struct sonde__message *message;
+    uint8_t number;       /* of the field of Record */
+    bool is_dictionary;   /* others refer to it by its place: none may be left out */
+    uint16_t lost_offset; /* in struct sonde__report_lost */
+    uint32_t max;         /* that a model keeps */
+};
+
+extern const struct sonde__part sonde__parts[SONDE__PARTS];
+
+static inline bool sonde__field_is_array(const struct sonde__field *field)
+{
+    return field->kind == SONDE__FIELD_NUMBERS || field->kind == SONDE__FIELD_MESSAGES;
+}
+
+/* Members of an array's struct. */
+static inline uint32_t *sonde__field_count(const struct sonde__field *field, void *object)
+{
+    return (uint32_t *)(void *)((char *)object + field->count_offset);
+}
+
+static inline void **sonde__field_elements(const struct sonde__field *field, void *object)
+{
+    return (void **)(void *)((char *)object + field->offset);
+}
+
+/* Bytes of an array's element. */
+static inline size_t sonde__field_element_bytes(const struct sonde__field *field)
+{
+    return field->elements != NULL ? field->elements->size_bytes : sizeof(uint32_t);
+}
 
 #endif

@@ -36,16 +36,11 @@ enum sonde_status sonde__report_create(struct sonde__report **ret_report)
         return SONDE_MEMORY;
     }
     r->strings.element_bytes = sizeof(struct sonde__report_string);
-    r->images.element_bytes = sizeof(struct sonde__report_image);
-    r->frames.element_bytes = sizeof(struct sonde__report_frame);
-    r->nodes.element_bytes = sizeof(struct sonde__report_node);
-    r->threads.element_bytes = sizeof(struct sonde__report_thread);
-    r->stalls.element_bytes = sizeof(struct sonde__report_stall);
     r->notes.element_bytes = sizeof(struct sonde__report_string);
-    r->calls.element_bytes = sizeof(struct sonde__report_call);
-    r->heap_blocks.element_bytes = sizeof(struct sonde__report_heap_blocks);
-    r->header.format = SONDE__REPORT_FORMAT;
-    r->header.tool = r->header.executable = r->header.os = r->header.arch = r->header.source = "";
+    for (uint32_t i = 0; i < SONDE__PARTS; i++) {
+        r->parts[i].element_bytes = sonde__parts[i].message->size_bytes;
+    }
+    sonde__report_set_header(r, &(struct sonde__report_header){.format = SONDE__REPORT_FORMAT});
     *ret_report = r;
     return SONDE_OK;
 }
@@ -94,11 +89,13 @@ void sonde__report_set_header(struct sonde__report *report,
     if (header->format == 0) {
         report->header.format = SONDE__REPORT_FORMAT;
     }
-    report->header.tool = keep_text(report, header->tool);
-    report->header.executable = keep_text(report, header->executable);
-    report->header.os = keep_text(report, header->os);
-    report->header.arch = keep_text(report, header->arch);
-    report->header.source = keep_text(report, header->source);
+    for (uint32_t i = 0; i < sonde__message_header.field_count; i++) {
+        const struct sonde__field *field = &sonde__message_header.fields[i];
+        if (field->kind == SONDE__FIELD_TEXT) {
+            const char **text = (const char **)(void *)((char *)&report->header + field->offset);
+            *text = keep_text(report, *text);
+        }
+    }
 }
 
 void sonde__report_set_end(struct sonde__report *report, const struct sonde__report_end *end)
@@ -264,21 +261,6 @@ static uint32_t hash_image(const struct sonde__report *r, uint32_t id)
     return hash_image_value(sonde__report_image(r, id));
 }
 
-uint32_t sonde__report_append_image(struct sonde__report *report,
-                                    const struct sonde__report_image *image)
-{
-    struct sonde__report_image *entry = sonde__report_list_add(&report->arena, &report->images);
-    if (entry == NULL) {
-        report->lost.images++;
-        return 0;
-    }
-    *entry = *image;
-    if (entry->build_id.size > SONDE__BUILD_ID_MAX) {
-        entry->build_id.size = SONDE__BUILD_ID_MAX;
-    }
-    return report->images.count;
-}
-
 uint32_t sonde__report_add_image(struct sonde__report *report,
                                  const struct sonde__report_image *image)
 {
@@ -297,7 +279,7 @@ uint32_t sonde__report_add_image(struct sonde__report *report,
         report->lost.images++;
         return 0;
     }
-    id = sonde__report_append_image(report, &value);
+    id = sonde__report_append(report, SONDE__PART_IMAGES, &value);
     if (id != 0) {
         table_add(&report->image_ids, hash, id);
     }
@@ -325,48 +307,17 @@ static uint32_t hash_frame(const struct sonde__report *r, uint32_t id)
     return hash_frame_value(sonde__report_frame(r, id));
 }
 
-/* The first `count` elements that fit, kept by the model; *count becomes how many. */
-static void *keep_array(struct sonde__report *report, const void *from, size_t element_bytes,
-                        uint32_t max, uint32_t *count)
-{
-    uint32_t kept = *count < max ? *count : max;
-    void *to = kept == 0 ? NULL : sonde__report_arena_take(&report->arena, kept * element_bytes);
-    if (to == NULL) {
-        kept = 0;
-    } else {
-        memcpy(to, from, kept * element_bytes);
-    }
-    report->lost.frames += *count - kept;
-    *count = kept;
-    return to;
-}
-
-uint32_t sonde__report_append_frame(struct sonde__report *report,
-                                    const struct sonde__report_frame *frame)
-{
-    struct sonde__report_frame *entry = sonde__report_list_add(&report->arena, &report->frames);
-    if (entry == NULL) {
-        report->lost.frames++;
-        return 0;
-    }
-    *entry = *frame;
-    entry->inlined = keep_array(report, frame->inlined, sizeof *frame->inlined,
-                                SONDE__REPORT_INLINED_MAX, &entry->inlined_count);
-    return report->frames.count;
-}
-
 void sonde__report_replace_frame(struct sonde__report *report, uint32_t id,
                                  const struct sonde__report_frame *frame)
 {
     struct sonde__report_frame *entry =
-        id == 0 ? NULL : sonde__report_list_at(&report->frames, id - 1);
+        sonde__report_list_at(&report->parts[SONDE__PART_FRAMES], id - 1);
     struct sonde__report_frame value = *frame;
     if (entry == NULL) {
         return;
     }
     if (frame->inlined != entry->inlined) {
-        value.inlined = keep_array(report, frame->inlined, sizeof *frame->inlined,
-                                   SONDE__REPORT_INLINED_MAX, &value.inlined_count);
+        sonde__report_keep_arrays(report, sonde__parts[SONDE__PART_FRAMES].message, &value);
         if (value.inlined_count != frame->inlined_count) {
             return;
         }
@@ -388,7 +339,9 @@ uint32_t sonde__report_add_frame(struct sonde__report *report,
         report->lost.frames++;
         return 0;
     }
-    id = sonde__report_append_frame(report, frame);
+    struct sonde__report_frame value = *frame;
+    sonde__report_keep_arrays(report, sonde__parts[SONDE__PART_FRAMES].message, &value);
+    id = sonde__report_append(report, SONDE__PART_FRAMES, &value);
     if (id != 0) {
         table_add(&report->frame_ids, hash, id);
     }
@@ -415,7 +368,7 @@ uint32_t sonde__report_append_node(struct sonde__report *report,
     static const struct sonde__report_node without = {.depth = 1};
     struct sonde__report_node value = *node;
     value.depth = 1;
-    if (value.parent > report->nodes.count) {
+    if (value.parent > sonde__report_node_count(report)) {
         value = without;
         report->lost.nodes++;
     } else if (value.parent != 0) {
@@ -425,15 +378,7 @@ uint32_t sonde__report_append_node(struct sonde__report *report,
             report->lost.nodes++;
         }
     }
-    struct sonde__report_node *entry = sonde__report_list_add(&report->arena, &report->nodes);
-    if (entry == NULL) {
-        report->lost.nodes++;
-        return 0;
-    }
-    value.tail_calls = keep_array(report, value.tail_calls, sizeof *value.tail_calls,
-                                  SONDE__REPORT_TAIL_CALLS_MAX, &value.tail_call_count);
-    *entry = value;
-    return report->nodes.count;
+    return sonde__report_append(report, SONDE__PART_NODES, &value);
 }
 
 uint32_t sonde__report_add_node(struct sonde__report *report, uint32_t parent, uint32_t frame)
@@ -444,10 +389,10 @@ uint32_t sonde__report_add_node(struct sonde__report *report, uint32_t parent, u
 uint32_t sonde__report_add_node_after(struct sonde__report *report, uint32_t parent, uint32_t frame,
                                       const uint32_t *tail_calls, uint32_t tail_call_count)
 {
-    const struct sonde__report_node value = {.parent = parent,
-                                             .frame = frame,
-                                             .tail_calls = tail_calls,
-                                             .tail_call_count = tail_call_count};
+    struct sonde__report_node value = {.parent = parent,
+                                       .frame = frame,
+                                       .tail_calls = tail_calls,
+                                       .tail_call_count = tail_call_count};
     uint32_t slot = UINT32_MAX, id;
     uint32_t hash = hash_node_value(parent, frame);
     while ((id = table_next(&report->node_ids, hash, &slot)) != 0) {
@@ -456,12 +401,13 @@ uint32_t sonde__report_add_node_after(struct sonde__report *report, uint32_t par
             return id;
         }
     }
-    if (parent > report->nodes.count ||
+    if (parent > sonde__report_node_count(report) ||
         sonde__report_node(report, parent)->depth >= SONDE__REPORT_DEPTH_MAX ||
         !table_reserve(report, &report->node_ids, hash_node)) {
         report->lost.nodes++;
         return 0;
     }
+    sonde__report_keep_arrays(report, sonde__parts[SONDE__PART_NODES].message, &value);
     id = sonde__report_append_node(report, &value);
     if (id != 0) {
         table_add(&report->node_ids, hash, id);

@@ -7,6 +7,7 @@
 #ifndef SONDE_REPORT_STORE_H
 #define SONDE_REPORT_STORE_H
 
+#include "report_messages.h"
 #include "report_model.h"
 
 struct sonde__report_arena {
@@ -51,22 +52,36 @@ struct sonde__report {
     struct sonde__report_end end;
     bool has_end;
     struct sonde__report_lost lost;
-    struct sonde__report_list strings, images, frames, nodes, threads, stalls, notes, calls;
-    struct sonde__report_list heap_blocks;
+    struct sonde__report_list strings, notes;
+    struct sonde__report_list parts[SONDE__PARTS];
     struct sonde__report_table string_ids, image_ids, frame_ids, node_ids;
 };
 
+/* Any of the structs in the lists of parts. */
+union sonde__report_object {
+    struct sonde__report_image image;
+    struct sonde__report_frame frame;
+    struct sonde__report_node node;
+    struct sonde__report_thread thread;
+    struct sonde__report_stall stall;
+    struct sonde__report_call call;
+    struct sonde__report_heap_blocks heap_blocks;
+    struct sonde__report_end end;
+};
+
 /* Append without looking for an equal one: a reader's ids are those of the file. They return the
- * new id, or 0 when it did not fit (a reader must stop then: later ids would be wrong). */
+ * new id, or 0 when it did not fit, which is counted as lost (after a dictionary entry a reader
+ * must stop: later ids would be wrong). Arrays of the object must be the arena's. */
 uint32_t sonde__report_append_string(struct sonde__report *report, const void *text, size_t size);
-uint32_t sonde__report_append_image(struct sonde__report *report,
-                                    const struct sonde__report_image *image);
-uint32_t sonde__report_append_frame(struct sonde__report *report,
-                                    const struct sonde__report_frame *frame);
+uint32_t sonde__report_append(struct sonde__report *report, enum sonde__report_part part,
+                              const void *object);
 /* A parent that is not an earlier node, or a stack that is too deep, becomes an outermost node
  * without frame. */
 uint32_t sonde__report_append_node(struct sonde__report *report,
                                    const struct sonde__report_node *node);
+/* Replace the arrays of an object by copies in the arena, of the elements that fit. */
+void sonde__report_keep_arrays(struct sonde__report *report, const struct sonde__message *message,
+                               void *object);
 void sonde__report_append_note(struct sonde__report *report, const void *text, size_t size);
 
 /* Copy `size` bytes of text into the arena as valid UTF-8, at most SONDE__REPORT_STRING_BYTES_MAX

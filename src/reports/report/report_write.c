@@ -19,7 +19,8 @@
 struct progress {
     bool header;
     uint32_t strings; /* ids given out in the file */
-    uint32_t images, frames, nodes, threads, stalls, notes, calls, heap_blocks;
+    uint32_t notes;
+    uint32_t parts[SONDE__PARTS];
 };
 
 struct sonde__report_writer {
@@ -229,7 +230,7 @@ static enum sonde_status close_record(struct sonde__report_writer *w)
     return SONDE_OK;
 }
 
-/* Put the next new thing, things that others refer to first. False: nothing is new. */
+/* Write the next object that is new. False: nothing is. */
 static bool put_next(struct sonde__report_writer *w, const struct sonde__report *report)
 {
     struct progress *now = &w->now;
@@ -237,34 +238,21 @@ static bool put_next(struct sonde__report_writer *w, const struct sonde__report 
         put_message(w, report, SONDE__RECORD_HEADER, &sonde__message_header,
                     sonde__report_header(report));
         now->header = true;
-    } else if (now->notes < sonde__report_note_count(report)) {
+        return true;
+    }
+    if (now->notes < sonde__report_note_count(report)) {
         const char *note = sonde__report_note(report, now->notes++);
         sonde__proto_element(&w->body, SONDE__RECORD_NOTES, note, strlen(note));
-    } else if (now->images < sonde__report_image_count(report)) {
-        put_message(w, report, SONDE__RECORD_IMAGES, &sonde__message_image,
-                    sonde__report_image(report, ++now->images));
-    } else if (now->frames < sonde__report_frame_count(report)) {
-        put_message(w, report, SONDE__RECORD_FRAMES, &sonde__message_frame,
-                    sonde__report_frame(report, ++now->frames));
-    } else if (now->nodes < sonde__report_node_count(report)) {
-        put_message(w, report, SONDE__RECORD_STACKS, &sonde__message_node,
-                    sonde__report_node(report, ++now->nodes));
-    } else if (now->threads < sonde__report_thread_count(report)) {
-        put_message(w, report, SONDE__RECORD_THREADS, &sonde__message_thread,
-                    sonde__report_thread(report, now->threads++));
-    } else if (now->stalls < sonde__report_stall_count(report)) {
-        put_message(w, report, SONDE__RECORD_STALLS, &sonde__message_stall,
-                    sonde__report_stall(report, now->stalls++));
-    } else if (now->calls < sonde__report_call_count(report)) {
-        put_message(w, report, SONDE__RECORD_CALLS, &sonde__message_call,
-                    sonde__report_call(report, now->calls++));
-    } else if (now->heap_blocks < sonde__report_heap_blocks_count(report)) {
-        put_message(w, report, SONDE__RECORD_HEAP_BLOCKS, &sonde__message_heap_blocks,
-                    sonde__report_heap_blocks(report, now->heap_blocks++));
-    } else {
-        return false;
+        return true;
     }
-    return true;
+    for (uint32_t i = 0; i < SONDE__PARTS; i++) {
+        if (now->parts[i] < report->parts[i].count) {
+            put_message(w, report, sonde__parts[i].number, sonde__parts[i].message,
+                        sonde__report_list_at(&report->parts[i], now->parts[i]++));
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Whole records as they fill; the last one stays open. */
