@@ -7,10 +7,11 @@
 
 #include "blockheap_inside.h"
 #include "mem_heap.h"
+#include "mem_table.h"
 
 /* Bits 16 to 20, which nobody has used, and 27, the collector's. */
 #define BITS_OF_NONE 0x081f0000u
-enum { DESCS_AT_FIRST = 256, DESCS_MAX = 1 << 20 };
+enum { DESCS_MAX = 1 << 19 };
 
 static bool is_code(const struct sonde__blockheap *heap, uint64_t address)
 {
@@ -35,58 +36,25 @@ static bool read_desc(struct sonde__blockheap *heap, uint64_t address, uint32_t 
     return true;
 }
 
-static size_t desc_slot(const struct blockheap_desc *descs, size_t capacity, uint64_t address,
-                        uint32_t flags)
-{
-    uint64_t hash = (address ^ (uint64_t)flags << 20) * 0x9e3779b97f4a7c15u;
-    size_t slot = (size_t)(hash >> 32) & (capacity - 1);
-    while (descs[slot].used && (descs[slot].address != address || descs[slot].flags != flags)) {
-        slot = (slot + 1) & (capacity - 1);
-    }
-    return slot;
-}
-
-/* Room for one more. False: there is none; then it is read each time. */
-static bool grow_descs(struct sonde__blockheap *heap)
-{
-    size_t capacity = heap->desc_capacity == 0 ? DESCS_AT_FIRST : 2 * heap->desc_capacity;
-    struct blockheap_desc *descs;
-    if (heap->desc_capacity != 0 && heap->desc_count < heap->desc_capacity / 2) {
-        return true;
-    }
-    descs = capacity <= DESCS_MAX ? sonde__mem_alloc_zeroed(capacity * sizeof *descs) : NULL;
-    if (descs == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < heap->desc_capacity; i++) {
-        if (heap->descs[i].used) {
-            descs[desc_slot(descs, capacity, heap->descs[i].address, heap->descs[i].flags)] =
-                heap->descs[i];
-        }
-    }
-    sonde__mem_free(heap->descs);
-    heap->descs = descs;
-    heap->desc_capacity = capacity;
-    return true;
-}
-
+/* A descriptor that there is no memory to keep is read each time. */
 static bool good_desc(struct sonde__blockheap *heap, uint64_t address, uint32_t flags,
                       uint32_t *ret_size)
 {
-    struct blockheap_desc fresh = {
-        .address = address, .flags = flags & BLOCKHEAP_DESC_BITS, .used = true};
-    size_t slot;
-    if (heap->desc_capacity != 0) {
-        slot = desc_slot(heap->descs, heap->desc_capacity, address, fresh.flags);
-        if (heap->descs[slot].used) {
-            *ret_size = heap->descs[slot].size;
-            return heap->descs[slot].is_good;
-        }
+    struct blockheap_desc fresh = {.address = address, .flags = flags & BLOCKHEAP_DESC_BITS};
+    uint32_t hash = sonde__mem_hash(address ^ (uint64_t)fresh.flags << 20);
+    uint32_t known =
+        SONDE__TABLE_FIND(&heap->desc_table, hash, i,
+                          heap->descs[i].address == address && heap->descs[i].flags == fresh.flags);
+    if (known != SONDE__TABLE_NONE) {
+        *ret_size = heap->descs[known].size;
+        return heap->descs[known].is_good;
     }
     fresh.is_good = read_desc(heap, address, flags, &fresh.size);
-    if (grow_descs(heap)) {
-        heap->descs[desc_slot(heap->descs, heap->desc_capacity, address, fresh.flags)] = fresh;
-        heap->desc_count++;
+    if (heap->desc_count < DESCS_MAX &&
+        sonde__mem_grow(&heap->descs, heap->desc_count, &heap->desc_capacity,
+                        sizeof *heap->descs) &&
+        sonde__mem_table_add(&heap->desc_table, hash, (uint32_t)heap->desc_count)) {
+        heap->descs[heap->desc_count++] = fresh;
     }
     *ret_size = fresh.size;
     return fresh.is_good;

@@ -9,6 +9,7 @@
 #include "base_status.h"
 #include "blockheap_inside.h"
 #include "mem_heap.h"
+#include "mem_table.h"
 
 enum {
     EDGES_MAX = 1 << 26,
@@ -24,10 +25,9 @@ struct building {
     struct sonde__blockheap *heap;
     struct sonde__blockheap_graph *graph;
     const struct sonde__blockheap_found *found;
-    uint64_t *objects; /* seen, a hash of a power of two; 0: free */
-    size_t object_count, object_capacity;
-    uint64_t *queue;
+    uint64_t *queue; /* objects, each once */
     size_t queued, queue_capacity;
+    struct sonde__mem_table objects; /* of the queue, by address */
     uint8_t *body;
     struct sonde__blockheap_captures *box;
     uint64_t bytes_left; /* of blocks and objects to read: no more than what was searched, as long
@@ -71,59 +71,20 @@ static bool is_found(const struct sonde__blockheap_found *found, uint64_t addres
 
 /* --- objects that were met --- */
 
-static size_t object_slot(const uint64_t *objects, size_t capacity, uint64_t address)
-{
-    size_t slot = (size_t)(address * 0x9e3779b97f4a7c15u >> 32) & (capacity - 1);
-    while (objects[slot] != 0 && objects[slot] != address) {
-        slot = (slot + 1) & (capacity - 1);
-    }
-    return slot;
-}
-
-static bool grow_objects(struct building *b)
-{
-    size_t capacity = b->object_capacity == 0 ? 1024 : 2 * b->object_capacity;
-    uint64_t *objects;
-    if (b->object_capacity != 0 && b->object_count < b->object_capacity / 2) {
-        return true;
-    }
-    objects = sonde__mem_alloc_zeroed(capacity * sizeof *objects);
-    if (objects == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < b->object_capacity; i++) {
-        if (b->objects[i] != 0) {
-            objects[object_slot(objects, capacity, b->objects[i])] = b->objects[i];
-        }
-    }
-    sonde__mem_free(b->objects);
-    b->objects = objects;
-    b->object_capacity = capacity;
-    return true;
-}
-
 /* What an owned capture leads to is looked at once. */
 static void meet(struct building *b, uint64_t address)
 {
-    size_t slot;
+    uint32_t hash = sonde__mem_hash(address);
     if (address == 0 || address % 8 != 0 || is_found(b->found, address) ||
-        b->object_count >= OBJECTS_MAX) {
+        b->queued >= OBJECTS_MAX ||
+        SONDE__TABLE_FIND(&b->objects, hash, i, b->queue[i] == address) != SONDE__TABLE_NONE) {
         return;
     }
-    if (!grow_objects(b)) {
+    if (!sonde__mem_grow(&b->queue, b->queued, &b->queue_capacity, sizeof *b->queue) ||
+        !sonde__mem_table_add(&b->objects, hash, (uint32_t)b->queued)) {
         b->no_memory = true;
         return;
     }
-    slot = object_slot(b->objects, b->object_capacity, address);
-    if (b->objects[slot] != 0) {
-        return;
-    }
-    if (!sonde__mem_grow(&b->queue, b->queued, &b->queue_capacity, sizeof *b->queue)) {
-        b->no_memory = true;
-        return;
-    }
-    b->objects[slot] = address;
-    b->object_count++;
     b->queue[b->queued++] = address;
 }
 
@@ -503,7 +464,7 @@ enum sonde_status sonde__blockheap_graph(struct sonde__blockheap *heap,
     sonde__mem_free(b.body);
     sonde__mem_free(b.box);
     sonde__mem_free(b.queue);
-    sonde__mem_free(b.objects);
+    sonde__mem_table_done(&b.objects);
     if (b.no_memory) {
         sonde__blockheap_graph_done(ret_graph);
         return sonde__base_fail(ret_error, SONDE_MEMORY, "who holds what", NULL, 0, 0);

@@ -4,6 +4,7 @@
 #define SONDE_BLOCKHEAP_INSIDE_H
 
 #include "blockheap_graph.h"
+#include "mem_table.h"
 #include "symfile_cache.h"
 #include "target.h"
 
@@ -20,7 +21,7 @@ struct blockheap_symbol {
 struct blockheap_desc {
     uint64_t address;
     uint32_t flags;
-    bool used, is_good;
+    bool is_good;
     uint32_t size;
 };
 
@@ -48,9 +49,10 @@ struct sonde__blockheap {
     uint32_t class_count;
     struct blockheap_symbol *symbols; /* by address */
     size_t symbol_count, symbol_capacity;
-    struct blockheap_desc *descs; /* a hash; a power of two of them */
+    struct blockheap_desc *descs;
     size_t desc_count, desc_capacity;
-    struct blockheap_kept *kept; /* by descriptor, then by flags, then by function */
+    struct sonde__mem_table desc_table; /* by address and flags */
+    struct blockheap_kept *kept;        /* by descriptor, then by flags, then by function */
     size_t kept_count, kept_capacity;
     struct blockheap_merging *merging; /* made when it is needed */
     sonde__blockheap_variables *variables;

@@ -91,6 +91,7 @@ void sonde__blockheap_close(struct sonde__blockheap *heap)
     if (heap != NULL) {
         sonde__mem_free(heap->symbols);
         sonde__mem_free(heap->descs);
+        sonde__mem_table_done(&heap->desc_table);
         blockheap_kept_done(heap);
         if (heap->target != NULL) {
             sonde__target_memory_done(&heap->own);

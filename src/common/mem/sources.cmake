@@ -1,4 +1,5 @@
 set(sources
     mem_arena.c
     mem_heap.c
+    mem_table.c
 )

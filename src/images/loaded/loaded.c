@@ -15,7 +15,7 @@
 /* Imports stand on pages of their own. */
 #define IMPORTS_ALIGN ((uint64_t)1 << 16)
 
-enum { WORD = 8, FIRST_SLOTS = 256, SLACK = 4096, RELOC_BYTES_MIN = 8 };
+enum { WORD = 8, SLACK = 4096, RELOC_BYTES_MIN = 8 };
 
 /* Names are read again for each pointer to them, of 8 bytes at least. */
 enum { NAME_BYTES_FOR_A_BYTE = 64 };
@@ -254,37 +254,9 @@ static uint32_t hash_text(const char *text)
     return hash;
 }
 
-static uint32_t hash_word(uint64_t word)
-{
-    return (uint32_t)((word * 0x9e3779b97f4a7c15u) >> 32);
-}
-
-/* A table twice as large, empty. False: out of memory. */
-static bool grow_slots(uint32_t **slots, uint32_t *count)
-{
-    uint32_t wanted = *count != 0 ? *count * 2 : FIRST_SLOTS;
-    uint32_t *grown = sonde__mem_alloc_zeroed(wanted * sizeof *grown);
-    if (grown == NULL) {
-        return false;
-    }
-    sonde__mem_free(*slots);
-    *slots = grown;
-    *count = wanted;
-    return true;
-}
-
-static void put_slot(uint32_t *slots, uint32_t count, uint32_t hash, uint32_t index)
-{
-    uint32_t at = hash & (count - 1);
-    while (slots[at] != 0) {
-        at = (at + 1) & (count - 1);
-    }
-    slots[at] = index + 1;
-}
-
 enum sonde_status loaded_import(struct sonde__loaded *loaded, const char *name, uint64_t *ret_vaddr)
 {
-    uint32_t hash, at;
+    uint32_t hash, index;
     if (loaded->imports_at == 0 || loaded->import_count == IMPORTS_MAX) {
         loaded_damage(loaded, "no room for the names of all imports");
         return SONDE_LIMIT;
@@ -293,31 +265,18 @@ enum sonde_status loaded_import(struct sonde__loaded *loaded, const char *name, 
         return SONDE_LIMIT;
     }
     hash = hash_text(name);
-    if (loaded->import_count * 2 >= loaded->import_slot_count) {
-        if (!grow_slots(&loaded->import_slots, &loaded->import_slot_count)) {
+    index =
+        SONDE__TABLE_FIND(&loaded->import_table, hash, i, strcmp(loaded->imports[i], name) == 0);
+    if (index == SONDE__TABLE_NONE) {
+        index = loaded->import_count;
+        if (!sonde__mem_grow(&loaded->imports, index, &loaded->import_capacity,
+                             sizeof *loaded->imports) ||
+            !sonde__mem_table_add(&loaded->import_table, hash, index)) {
             return SONDE_MEMORY;
         }
-        for (uint32_t i = 0; i < loaded->import_count; i++) {
-            put_slot(loaded->import_slots, loaded->import_slot_count, hash_text(loaded->imports[i]),
-                     i);
-        }
+        loaded->imports[loaded->import_count++] = name;
     }
-    for (at = hash & (loaded->import_slot_count - 1); loaded->import_slots[at] != 0;
-         at = (at + 1) & (loaded->import_slot_count - 1)) {
-        uint32_t index = loaded->import_slots[at] - 1;
-        if (strcmp(loaded->imports[index], name) == 0) {
-            *ret_vaddr = loaded->imports_at + (uint64_t)index * SONDE__LOADED_IMPORT_BYTES;
-            return SONDE_OK;
-        }
-    }
-    if (!sonde__mem_grow(&loaded->imports, loaded->import_count, &loaded->import_capacity,
-                         sizeof *loaded->imports)) {
-        return SONDE_MEMORY;
-    }
-    loaded->imports[loaded->import_count] = name;
-    loaded->import_slots[at] = loaded->import_count + 1;
-    *ret_vaddr = loaded->imports_at + (uint64_t)loaded->import_count * SONDE__LOADED_IMPORT_BYTES;
-    loaded->import_count++;
+    *ret_vaddr = loaded->imports_at + (uint64_t)index * SONDE__LOADED_IMPORT_BYTES;
     return SONDE_OK;
 }
 
@@ -330,34 +289,21 @@ static uint64_t table_base(const struct sonde__loaded *loaded)
 enum sonde_status loaded_table_word(struct sonde__loaded *loaded, uint64_t value,
                                     uint64_t *ret_vaddr)
 {
-    uint32_t hash = hash_word(value), at;
+    uint32_t hash = sonde__mem_hash(value), index;
     loaded->words_at = table_base(loaded);
     if (loaded->imports_at == 0 || loaded->word_count == IMPORTS_MAX) {
         return SONDE_LIMIT;
     }
-    if (loaded->word_count * 2 >= loaded->word_slot_count) {
-        if (!grow_slots(&loaded->word_slots, &loaded->word_slot_count)) {
+    index = SONDE__TABLE_FIND(&loaded->word_table, hash, i, loaded->words[i] == value);
+    if (index == SONDE__TABLE_NONE) {
+        index = loaded->word_count;
+        if (!sonde__mem_grow(&loaded->words, index, &loaded->word_capacity, WORD) ||
+            !sonde__mem_table_add(&loaded->word_table, hash, index)) {
             return SONDE_MEMORY;
         }
-        for (uint32_t i = 0; i < loaded->word_count; i++) {
-            put_slot(loaded->word_slots, loaded->word_slot_count, hash_word(loaded->words[i]), i);
-        }
+        loaded->words[loaded->word_count++] = value;
     }
-    for (at = hash & (loaded->word_slot_count - 1); loaded->word_slots[at] != 0;
-         at = (at + 1) & (loaded->word_slot_count - 1)) {
-        if (loaded->words[loaded->word_slots[at] - 1] == value) {
-            *ret_vaddr = loaded->words_at + (uint64_t)(loaded->word_slots[at] - 1) * WORD;
-            return SONDE_OK;
-        }
-    }
-    if (!sonde__mem_grow(&loaded->words, loaded->word_count, &loaded->word_capacity,
-                         sizeof *loaded->words)) {
-        return SONDE_MEMORY;
-    }
-    loaded->words[loaded->word_count] = value;
-    loaded->word_slots[at] = loaded->word_count + 1;
-    *ret_vaddr = loaded->words_at + (uint64_t)loaded->word_count * WORD;
-    loaded->word_count++;
+    *ret_vaddr = loaded->words_at + (uint64_t)index * WORD;
     return SONDE_OK;
 }
 
@@ -457,8 +403,8 @@ void sonde__loaded_done(struct sonde__loaded *loaded)
     sonde__mem_free(loaded->area_of_section);
     sonde__mem_free(loaded->symbols);
     sonde__mem_free(loaded->imports);
-    sonde__mem_free(loaded->import_slots);
+    sonde__mem_table_done(&loaded->import_table);
     sonde__mem_free(loaded->words);
-    sonde__mem_free(loaded->word_slots);
+    sonde__mem_table_done(&loaded->word_table);
     *loaded = (struct sonde__loaded){0};
 }

@@ -17,6 +17,7 @@
 
 #include "image_elf.h"
 #include "image_macho.h"
+#include "mem_table.h"
 
 /* What an area holds; several may be said of one. */
 enum sonde__loaded_kind {
@@ -64,16 +65,14 @@ struct sonde__loaded {
     const char **imports;
     uint32_t import_count;
     size_t import_capacity;
-    uint32_t *import_slots; /* hash: index + 1, or 0 */
-    uint32_t import_slot_count;
+    struct sonde__mem_table import_table;
     uint64_t imports_at;
 
     /* an object's table of addresses, one word each (a linker would make it) */
     uint64_t *words;
     uint32_t word_count;
     size_t word_capacity;
-    uint32_t *word_slots;
-    uint32_t word_slot_count;
+    struct sonde__mem_table word_table;
     uint64_t words_at;
 
     /* bytes that may still be copied, that areas may still have, relocations that may still be

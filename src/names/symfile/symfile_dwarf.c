@@ -209,46 +209,28 @@ static struct symfile_split_file *open_split(const struct sonde__symfile_dwarf *
 /* --- who has which split unit --- */
 
 struct symfile_given {
-    uint64_t id; /* of the split unit; 0: free */
+    uint64_t id; /* of the split unit */
     uint64_t skeleton;
 };
-
-/* The place of an id, or a free one for it. */
-static struct symfile_given *slot_of(struct symfile_given *slots, size_t count, uint64_t id)
-{
-    size_t at = (size_t)(id * 0x9e3779b97f4a7c15u >> 32) & (count - 1);
-    while (slots[at].id != 0 && slots[at].id != id) {
-        at = (at + 1) & (count - 1);
-    }
-    return &slots[at];
-}
 
 /* A split unit has one skeleton: the first in the file of those that ask. It may ask again. False:
  * another one has it, or no memory. */
 static bool give(struct sonde__symfile_dwarf *dwarf, const struct sonde__dwarf_unit *skeleton)
 {
-    uint64_t id = skeleton->dwo_id != 0 ? skeleton->dwo_id : 1;
-    if (dwarf->given_count * 2 >= dwarf->given_slots) {
-        size_t slots = dwarf->given_slots != 0 ? dwarf->given_slots * 2 : 64;
-        struct symfile_given *made = sonde__mem_alloc_zeroed(slots * sizeof *made);
-        if (made == NULL) {
+    uint64_t id = skeleton->dwo_id;
+    uint32_t hash = sonde__mem_hash(id);
+    uint32_t given = SONDE__TABLE_FIND(&dwarf->given_table, hash, i, dwarf->given[i].id == id);
+    if (given == SONDE__TABLE_NONE) {
+        given = (uint32_t)dwarf->given_count;
+        if (!sonde__mem_grow(&dwarf->given, given, &dwarf->given_capacity, sizeof *dwarf->given) ||
+            !sonde__mem_table_add(&dwarf->given_table, hash, given)) {
             return false;
         }
-        for (size_t i = 0; i < dwarf->given_slots; i++) {
-            if (dwarf->given[i].id != 0) {
-                *slot_of(made, slots, dwarf->given[i].id) = dwarf->given[i];
-            }
-        }
-        sonde__mem_free(dwarf->given);
-        dwarf->given = made;
-        dwarf->given_slots = slots;
-    }
-    struct symfile_given *slot = slot_of(dwarf->given, dwarf->given_slots, id);
-    if (slot->id != 0 && slot->skeleton < skeleton->offset) {
+        dwarf->given_count++;
+    } else if (dwarf->given[given].skeleton < skeleton->offset) {
         return false;
     }
-    dwarf->given_count += slot->id == 0;
-    *slot = (struct symfile_given){id, skeleton->offset};
+    dwarf->given[given] = (struct symfile_given){id, skeleton->offset};
     return true;
 }
 
@@ -403,5 +385,6 @@ void sonde__symfile_dwarf_close(struct sonde__symfile_dwarf *dwarf)
     sonde__host_file_unmap(&dwarf->common_file);
     sonde__symfile_sections_close(&dwarf->own);
     sonde__mem_free(dwarf->given);
+    sonde__mem_table_done(&dwarf->given_table);
     *dwarf = (struct sonde__symfile_dwarf){0};
 }

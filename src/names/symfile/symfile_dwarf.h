@@ -12,6 +12,7 @@
 #define SONDE_SYMFILE_DWARF_H
 
 #include "dwarf_split.h"
+#include "mem_table.h"
 #include "symfile_open.h"
 #include "symfile_sections.h"
 
@@ -26,8 +27,9 @@ struct sonde__symfile_dwarf {
     struct sonde__host_file common_file;
     struct symfile_split_file *package, *files;
     bool package_tried;
-    struct symfile_given *given; /* split units, and the skeletons that have them: a map */
-    size_t given_count, given_slots;
+    struct symfile_given *given; /* split units, and the skeletons that have them */
+    size_t given_count, given_capacity;
+    struct sonde__mem_table given_table; /* by id of the split unit */
 };
 
 /* `options` and `pair` must outlive it. Returns as sonde__symfile_sections_open(); a supplementary

@@ -5,6 +5,7 @@
 
 #include "dwarf_line.h"
 #include "mem_arena.h"
+#include "mem_table.h"
 #include "types.h"
 
 /* Longer chains of typedefs, origins and specifications are circles. */
@@ -79,8 +80,7 @@ struct sonde__types {
     size_t space_count, space_capacity;
     struct types_unit *units;
     size_t unit_count, unit_capacity;
-    uint32_t *signatures; /* unit + 1 by signature, open addressing; 0: free */
-    size_t signature_count, signature_slots;
+    struct sonde__mem_table signatures; /* units by signature */
     struct types_table tables[TYPES_TABLES];
     uint64_t stamp;
     struct types_names *names; /* null: not made yet */

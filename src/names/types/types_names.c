@@ -27,15 +27,14 @@ struct name {
 struct types_names {
     struct name *all;
     size_t count, capacity;
-    uint32_t *slots; /* index + 1 by full name, open addressing; 0: free */
-    size_t slot_count, used;
+    struct sonde__mem_table firsts; /* by full name */
 };
 
 void types_names_done(struct types_names *names)
 {
     if (names != NULL) {
         sonde__mem_free(names->all);
-        sonde__mem_free(names->slots);
+        sonde__mem_table_done(&names->firsts);
         sonde__mem_free(names);
     }
 }
@@ -64,47 +63,22 @@ static uint8_t family_of(enum sonde__type_kind kind)
     return (uint8_t)(kind == SONDE__TYPE_CLASS ? SONDE__TYPE_STRUCT : kind);
 }
 
-static size_t slot_of(const struct types_names *names, uint64_t full)
+static uint32_t hash_full(uint64_t full)
 {
-    size_t at = (size_t)(full >> 20) & (names->slot_count - 1);
-    while (names->slots[at] != 0 && names->all[names->slots[at] - 1].full != full) {
-        at = (at + 1) & (names->slot_count - 1);
-    }
-    return at;
+    return (uint32_t)(full >> 20);
 }
 
-static bool grow_slots(struct types_names *names)
+/* The first of a full name. */
+static uint32_t first_of(const struct types_names *names, uint64_t full)
 {
-    if (names->used * 2 < names->slot_count) {
-        return true;
-    }
-    uint32_t *old = names->slots;
-    size_t old_count = names->slot_count;
-    size_t count = old_count != 0 ? old_count * 2 : 1024;
-    uint32_t *made = sonde__mem_alloc_zeroed(count * sizeof *made);
-    if (made == NULL) {
-        return false;
-    }
-    names->slots = made;
-    names->slot_count = count;
-    for (size_t i = 0; i < old_count; i++) {
-        if (old[i] != 0) {
-            names->slots[slot_of(names, names->all[old[i] - 1].full)] = old[i];
-        }
-    }
-    sonde__mem_free(old);
-    return true;
+    return SONDE__TABLE_FIND(&names->firsts, hash_full(full), i, names->all[i].full == full);
 }
 
 static enum sonde_status add(struct types_names *names, struct name name)
 {
     unsigned alike = 0;
-    if (!grow_slots(names)) {
-        return SONDE_MEMORY;
-    }
-    size_t at = slot_of(names, name.full);
-    uint32_t last = names->slots[at] != 0 ? names->slots[at] - 1 : NONE;
-    for (uint32_t i = last; i != NONE; i = names->all[i].next) {
+    uint32_t last = NONE;
+    for (uint32_t i = first_of(names, name.full); i != NONE; i = names->all[i].next) {
         const struct name *other = &names->all[i];
         if (other->family == name.family && other->size == name.size && other->line == name.line &&
             other->local == name.local) {
@@ -122,14 +96,14 @@ static enum sonde_status add(struct types_names *names, struct name name)
     if (!sonde__mem_grow(&names->all, names->count, &names->capacity, sizeof *names->all)) {
         return SONDE_MEMORY;
     }
+    if (last != NONE) {
+        names->all[last].next = (uint32_t)names->count;
+    } else if (!sonde__mem_table_add(&names->firsts, hash_full(name.full),
+                                     (uint32_t)names->count)) {
+        return SONDE_MEMORY;
+    }
     name.next = NONE;
     names->all[names->count] = name;
-    if (last == NONE) {
-        names->slots[at] = (uint32_t)names->count + 1;
-        names->used++;
-    } else {
-        names->all[last].next = (uint32_t)names->count;
-    }
     names->count++;
     return SONDE_OK;
 }
@@ -365,12 +339,8 @@ enum sonde_status types_definition(struct sonde__types *t, const struct sonde__t
     }
     SONDE_TRY(load_names(t));
     SONDE_TRY(types_scope_of(t, type->self, &scope));
-    if (t->names->slot_count == 0) {
-        return SONDE_ABSENT;
-    }
     uint64_t full = types_hash_below(hash_scope(&t->units[type->self.unit], scope), type->name);
-    uint32_t slot = t->names->slots[slot_of(t->names, full)];
-    for (uint32_t i = slot != 0 ? slot - 1 : NONE; i != NONE; i = t->names->all[i].next) {
+    for (uint32_t i = first_of(t->names, full); i != NONE; i = t->names->all[i].next) {
         const struct name *name = &t->names->all[i];
         if (name->family != family_of(type->kind) || name->local) {
             continue;

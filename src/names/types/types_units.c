@@ -54,41 +54,18 @@ const struct sonde__dwarf_sections *types_sections(const struct sonde__types *t,
 
 /* --- signatures --- */
 
-static size_t signature_slot(const struct sonde__types *t, uint64_t signature)
+static uint32_t unit_of_signature(const struct sonde__types *t, uint64_t signature)
 {
-    size_t at = (size_t)((signature * 0x9e3779b97f4a7c15u) >> 32) & (t->signature_slots - 1);
-    while (t->signatures[at] != 0 && t->units[t->signatures[at] - 1].signature != signature) {
-        at = (at + 1) & (t->signature_slots - 1);
-    }
-    return at;
+    return SONDE__TABLE_FIND(&t->signatures, sonde__mem_hash(signature), i,
+                             t->units[i].signature == signature);
 }
 
 /* The first type unit of a signature stands for all. */
 static bool add_signature(struct sonde__types *t, uint32_t unit)
 {
-    if (t->signature_count * 2 >= t->signature_slots) {
-        uint32_t *old = t->signatures;
-        size_t slots = t->signature_slots;
-        t->signature_slots = slots != 0 ? slots * 2 : 64;
-        t->signatures = sonde__mem_alloc_zeroed(t->signature_slots * sizeof *t->signatures);
-        if (t->signatures == NULL) {
-            t->signatures = old;
-            t->signature_slots = slots;
-            return false;
-        }
-        for (size_t i = 0; i < slots; i++) {
-            if (old[i] != 0) {
-                t->signatures[signature_slot(t, t->units[old[i] - 1].signature)] = old[i];
-            }
-        }
-        sonde__mem_free(old);
-    }
-    size_t at = signature_slot(t, t->units[unit].signature);
-    if (t->signatures[at] == 0) {
-        t->signatures[at] = unit + 1;
-        t->signature_count++;
-    }
-    return true;
+    uint64_t signature = t->units[unit].signature;
+    return unit_of_signature(t, signature) != SONDE__TABLE_NONE ||
+           sonde__mem_table_add(&t->signatures, sonde__mem_hash(signature), unit);
 }
 
 /* --- spaces --- */
@@ -245,7 +222,7 @@ void sonde__types_close(struct sonde__types *t)
     types_names_done(t->names);
     sonde__dwarf_lines_done(&t->files.lines);
     sonde__arena_done(&t->arena);
-    sonde__mem_free(t->signatures);
+    sonde__mem_table_done(&t->signatures);
     sonde__mem_free(t->units);
     sonde__mem_free(t->spaces);
     sonde__mem_free(t);
@@ -406,9 +383,8 @@ struct sonde__type_ref types_by_signature(struct sonde__types *t, uint64_t signa
     struct sonde__dwarf_split split;
     uint32_t space;
     for (int pass = 0; pass < 2; pass++) {
-        size_t at = t->signature_slots != 0 ? signature_slot(t, signature) : 0;
-        if (t->signature_slots != 0 && t->signatures[at] != 0) {
-            uint32_t unit = t->signatures[at] - 1;
+        uint32_t unit = unit_of_signature(t, signature);
+        if (unit != SONDE__TABLE_NONE) {
             return (struct sonde__type_ref){unit, t->units[unit].type_die};
         }
         if (pass != 0 || t->source.split_type == NULL || !types_spend(t, 1) ||
