@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include <sonde/image.h>
+#include <sonde/index.h>
 #include <sonde/symbol.h>
 
 enum { FRAMES = 64, MANY = 128 };

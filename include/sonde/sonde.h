@@ -9,6 +9,7 @@
 #include "sonde/block_registry.h"
 #include "sonde/depot.h"
 #include "sonde/image.h"
+#include "sonde/index.h"
 #include "sonde/report.h"
 #include "sonde/stack.h"
 #include "sonde/status.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include <sonde/image.h>
-#include <sonde/symbol.h>
+#include <sonde/index.h>
 
 #include "base_status.h"
 #include "mem_heap.h"

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <sonde/symbol.h>
+#include <sonde/index.h>
 
 #include "test.h"
 

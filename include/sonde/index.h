@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Indexes: functions, files, lines and inlined calls for the addresses of an image, offline, for
+ * any architecture.
+ *
+ * An index is made of debug information once. It is mapped from an index file (`sonde index` writes
+ * them: docs/index-format.md), or made in memory from an ELF or Mach-O file. A look-up gives ids
+ * and allocates nothing; each string is decoded once, when it is first asked for.
+ *
+ * Addresses are image offsets: of ELF the virtual address as the file has it (pc - bias, as
+ * sonde_symbol.image_offset and sonde_image.bias), of Mach-O the distance from the image's header.
+ * Look up a return address by the byte before it. */
+#ifndef SONDE_INDEX_H
+#define SONDE_INDEX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sonde/arch.h"
+#include "sonde/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The index of one image. */
+struct sonde_index;
+
+/* Open an index file, or make the index of a program, a library, a debug file or a dSYM bundle,
+ * with what else of its debug information is found: the separate debug file (same build-id, under
+ * /usr/lib/debug or by its debug link), dwz's file, split files. A unit that is malformed costs
+ * itself: sonde_index_bad_unit().
+ *
+ * path       of the file; its first bytes tell what it is
+ * threads    that read it when an index is made, 1 to 64; 0: one
+ * ret_error  details of a failure; may be null
+ *
+ * Returns    OK | ABSENT (no such file, or nothing in it that could be looked up) | DENIED |
+ *            UNSUPPORTED (neither an index of this version nor an ELF or Mach-O; more than 4 GiB of
+ *            code) | CORRUPT | LIMIT | MEMORY | OS | USAGE
+ * Context    any thread; not handler
+ * Blocks     reads files; a second for some hundred MB of debug information
+ * Ownership  the caller's: sonde_index_close()
+ * Example    examples/index_lookup.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_index_open(const char *path, uint32_t threads,
+                                                             struct sonde_index **ret_index,
+                                                             struct sonde_error *ret_error);
+
+/* Open the index of a build-id: the first of FOLDER/ID.sndidx and FOLDER/.build-id/xx/rest.debug in
+ * each of the folders, of the indexes that the `sonde` program has kept in the user's cache, and of
+ * /usr/lib/debug/.build-id/xx/rest.debug. What has another build-id is not taken.
+ *
+ * build_id      of `size_bytes`, 1 to SONDE_BUILD_ID_MAX (image.h); of Mach-O its UUID, for which
+ *               only index files are found
+ * folders       `folder_count` paths; may be null when that is 0
+ *
+ * Returns    OK | ABSENT (there is none) | what sonde_index_open() returns of a debug file
+ * Context    any thread; not handler      Blocks  as sonde_index_open()
+ * Ownership  the caller's: sonde_index_close()
+ * Example    examples/index_lookup.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_index_open_build_id(const uint8_t *build_id, uint32_t size_bytes, const char *const *folders,
+                          uint32_t folder_count, uint32_t threads, struct sonde_index **ret_index,
+                          struct sonde_error *ret_error);
+
+/* index  may be null
+ *
+ * Context    any thread, when no other one uses the index; not handler      Blocks  no
+ * Ownership  frees the index and every string that it gave
+ * Example    examples/index_lookup.c */
+SONDE_API void sonde_index_close(struct sonde_index *index);
+
+struct sonde_index_info {
+    uint64_t first_offset; /* image offset of the first byte that is covered */
+    uint64_t code_bytes;   /* from there on */
+    uint32_t arch;         /* enum sonde_arch */
+    uint32_t names, files; /* ids go from 1 to these, both included */
+    uint32_t units;        /* of debug information; 0: made of symbols only */
+    uint32_t bad_units;    /* of them: that could not be read whole */
+    uint8_t build_id_size; /* bytes; 0: it has none */
+    uint8_t build_id[32];
+};
+
+/* Returns    OK | USAGE
+ * Context    any thread; not handler      Blocks  no      Ownership  nothing is transferred
+ * Example    examples/index_lookup.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_index_info(const struct sonde_index *index,
+                                                             struct sonde_index_info *ret_info);
+
+struct sonde_index_bad_unit {
+    uint64_t offset;  /* in .debug_info */
+    const char *name; /* its source file; "" when that could not be read */
+    const char *what; /* what is wrong with it */
+};
+
+/* A unit that could not be read whole; what could be read of it is in the index.
+ *
+ * i  0 to sonde_index_info.bad_units - 1
+ *
+ * Returns    OK | ABSENT (no such) | USAGE
+ * Context    any thread; not handler      Blocks  no      Ownership  the strings are the index's
+ * Example    examples/index_lookup.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_index_bad_unit(const struct sonde_index *index, uint32_t i,
+                     struct sonde_index_bad_unit *ret_unit);
+
+/* One call at an address. Ids count from 1; 0: unknown. */
+struct sonde_index_frame {
+    uint32_t name; /* of the function: sonde_index_name() */
+    uint32_t file; /* sonde_index_file() */
+    uint32_t line; /* in it; 0: unknown */
+};
+
+/* Deeper chains of inlined calls lose their outer ones; large programs have up to 50. */
+#define SONDE_INDEX_FRAMES_MAX 256u
+
+/* Look up one address: the calls that are at work there. It allocates nothing and takes no lock.
+ *
+ * image_offset  see above
+ * frames        the caller's array of `max`: innermost first, each but the last is inlined into the
+ *               next one
+ * ret_count     how many of them were filled
+ *
+ * Returns    OK | ABSENT (nothing is known) | LIMIT (outer frames did not fit; `frames` is full) |
+ *            USAGE
+ * Context    any thread, any number at a time; not handler      Blocks  no
+ * Ownership  nothing is transferred
+ * Example    examples/index_lookup.c */
+SONDE_API SONDE_NODISCARD enum sonde_status sonde_index_lookup(const struct sonde_index *index,
+                                                               uint64_t image_offset,
+                                                               struct sonde_index_frame *frames,
+                                                               size_t max, size_t *ret_count);
+
+/* Look up many addresses, in the order that is fastest.
+ *
+ * image_offsets  `count` of them, in any order
+ * frames         the caller's array of `max`; those of image_offsets[i] are
+ *                frames[first[i]] to frames[first[i] + counts[i] - 1]; counts[i] is 0 where nothing
+ *                is known
+ * first, counts  the caller's arrays of `count`
+ *
+ * Returns    OK | LIMIT (`max` is too small: some have fewer frames, or none) | MEMORY | USAGE
+ * Context    any thread, any number at a time; not handler      Blocks  no
+ * Ownership  nothing is transferred
+ * Example    examples/index_lookup.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_index_lookup_many(const struct sonde_index *index, const uint64_t *image_offsets,
+                        size_t count, struct sonde_index_frame *frames, size_t max, uint32_t *first,
+                        uint32_t *counts);
+
+/* The strings of ids: a function's linkage name (sonde_name_demangle() reads it), else its plain
+ * name; the path of a file. Decoded when they are first asked for, the same pointer each time.
+ *
+ * Returns    the string; "" for 0, for what is no id, and when memory ran out
+ * Context    any thread; not handler      Blocks  on the index' own lock, shortly
+ * Ownership  the index'
+ * Example    examples/index_lookup.c */
+SONDE_API const char *sonde_index_name(struct sonde_index *index, uint32_t name);
+SONDE_API const char *sonde_index_file(struct sonde_index *index, uint32_t file);
+
+struct sonde_index_symbol {
+    uint64_t start;       /* image offset */
+    uint32_t size_bytes;  /* of its code */
+    uint32_t name;        /* id */
+    uint32_t alias_count; /* further names of its start: sonde_index_alias() */
+};
+
+/* The symbol that covers an address, from the symbol table.
+ *
+ * Returns    OK | ABSENT | USAGE
+ * Context    any thread; not handler      Blocks  no      Ownership  nothing is transferred
+ * Example    examples/index_lookup.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_index_symbol(const struct sonde_index *index, uint64_t image_offset,
+                   struct sonde_index_symbol *ret_symbol);
+
+/* A further name of the symbol that covers an address.
+ *
+ * i  0 to sonde_index_symbol.alias_count - 1
+ *
+ * Returns    the id of the name; 0: there is none
+ * Context    any thread; not handler      Blocks  no
+ * Example    examples/index_lookup.c */
+SONDE_API uint32_t sonde_index_alias(const struct sonde_index *index, uint64_t image_offset,
+                                     uint32_t i);
+
+/* Functions that tail calls took off a stack: one that is called and leaves by a jump has no frame.
+ *
+ * return_offset  return address in the caller, an image offset
+ * inner_offset   where the next inner frame is, in the same image: its pc, or the byte before its
+ *                return address
+ * places         the caller's array of `max`: the jumps of the missing functions as image offsets,
+ *                to be looked up as they are, innermost first
+ * ret_count      how many there are, at most 32
+ *
+ * Returns    OK (exactly one chain of jumps leads there) | ABSENT (none is missing, or nothing can
+ *            be said) | AMBIGUOUS (frames are missing, and several chains lead there) | LIMIT
+ *            (`max` is too small; the innermost are there) | USAGE
+ * Context    any thread, any number at a time; not handler      Blocks  no
+ * Ownership  nothing is transferred
+ * Example    examples/index_lookup.c */
+SONDE_API SONDE_NODISCARD enum sonde_status
+sonde_index_tails(const struct sonde_index *index, uint64_t return_offset, uint64_t inner_offset,
+                  uint64_t *places, size_t max, size_t *ret_count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
