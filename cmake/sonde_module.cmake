@@ -91,7 +91,7 @@ function(sonde_module path)
             # atomics inline, not by calls of libgcc that look up the CPU's abilities
             target_compile_options(${target} PRIVATE -mno-outline-atomics)
         endif()
-        if(NOT SONDE_SANITIZE AND NOT SONDE_PORT STREQUAL "none")
+        if(NOT SONDE_SANITIZE)
             add_custom_target(ascheck_${name} ALL
                 COMMAND ${PROJECT_SOURCE_DIR}/tools/ascheck.sh ${CMAKE_NM} ${name}
                         $<TARGET_OBJECTS:${target}>
@@ -99,6 +99,7 @@ function(sonde_module path)
                 DEPENDS ${target} $<TARGET_OBJECTS:${target}>
                         ${PROJECT_SOURCE_DIR}/tools/ascheck.sh
                         ${PROJECT_SOURCE_DIR}/tools/async-safe.allow
+                        ${PROJECT_SOURCE_DIR}/tools/async-safe-macho.allow
                 COMMENT "async-signal safety of ${name}")
         endif()
     endif()

@@ -6,4 +6,4 @@ SONDE__ENTRY(backtrace, sonde__execinfo_backtrace, 2)
     .globl __backtrace
     .set __backtrace, backtrace
 
-    .section .note.GNU-stack, "", %progbits
+    SONDE__ASM_FILE_END

@@ -8,14 +8,13 @@
  *
  * With a shadow stack (CET) only a `ret` is right: rdssp leaves its operand as it is where there is
  * none. notrack: the place behind a call is no target of indirect jumps. */
+#include "arch_asm.h"
+
 #if defined(__x86_64__)
     .text
     .p2align 4
-    .globl __x86_return_thunk
-    .hidden __x86_return_thunk
-    .type __x86_return_thunk, @function
-__x86_return_thunk:
-    .cfi_startproc
+    SONDE__ASM_HIDDEN(__x86_return_thunk)
+    SONDE__ASM_BEGIN(__x86_return_thunk)
     xorl %ecx, %ecx
     rdsspq %rcx
     testq %rcx, %rcx
@@ -27,7 +26,6 @@ __x86_return_thunk:
 1:  .cfi_adjust_cfa_offset 8
     .cfi_restore %rip
     ret
-    .cfi_endproc
-    .size __x86_return_thunk, . - __x86_return_thunk
+    SONDE__ASM_END(__x86_return_thunk)
 #endif
-    .section .note.GNU-stack, "", %progbits
+    SONDE__ASM_FILE_END

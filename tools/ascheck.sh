@@ -1,18 +1,27 @@
 #!/bin/sh
 # ascheck.sh NM MODULE OBJECT...
-# Holds the undefined symbols of an async-safe module against tools/async-safe.allow.
+# Holds the undefined symbols of an async-safe module against tools/async-safe.allow (and, of a
+# Mach-O file, tools/async-safe-macho.allow).
 # What an object of the same call defines, and what is named sonde__MODULE_ for an async-safe
 # module, is allowed; everything else must stand on the list.
 set -eu
 nm=$1 module=$2
 shift 2
 here=$(dirname "$0")
-defined=$("$nm" --defined-only "$@" | awk 'NF == 3 {print $3}' | sort -u)
-undefined=$("$nm" -u "$@" | awk '$1 == "U" || $1 == "w" {print $2}' | sort -u)
-bad=$(printf '%s\n' "$undefined" | awk -v defs="$defined" -v list="$here/async-safe.allow" '
+# names() SELECTION: without the underscore that Mach-O puts before each (nothing of ours begins with one)
+names() { awk "$1 {print \$NF}" | sed "s/^$prefix//" | sort -u; }
+prefix='' lists=$here/async-safe.allow
+case $(od -An -tx4 -N4 "$1") in
+    *feedfacf*) prefix=_ lists=$lists:$here/async-safe-macho.allow ;;
+esac
+defined=$("$nm" --defined-only "$@" | names 'NF == 3')
+undefined=$("$nm" -u "$@" | names 'NF && !/:$/')
+bad=$(printf '%s\n' "$undefined" | awk -v defs="$defined" -v lists="$lists" '
     BEGIN {
         n = split(defs, d, "\n"); for (i = 1; i <= n; i++) ok[d[i]] = 1
-        while ((getline line < list) > 0) { sub(/[ \t]*#.*/, "", line); if (line != "") ok[line] = 1 }
+        n = split(lists, list, ":")
+        for (i = 1; i <= n; i++)
+            while ((getline line < list[i]) > 0) { sub(/[ \t]*#.*/, "", line); if (line != "") ok[line] = 1 }
     }
     $0 == "" || ok[$0] { next }
     /^sonde__(base|arch|image|cfi|elf|unwind|os|capture|depot|record|probe)_/ { next }

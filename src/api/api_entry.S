@@ -14,4 +14,4 @@ SONDE__ENTRY(sonde_callstack_strings, sonde__api_callstack_strings, 2)
 SONDE__ENTRY(sonde_stacks_print, sonde__api_stacks_print, 0)
 SONDE__ENTRY(sonde_report_write_fd, sonde__api_report_write_fd, 3)
 
-    .section .note.GNU-stack, "", %progbits
+    SONDE__ASM_FILE_END

@@ -112,7 +112,7 @@ stage_ports() {
         log=build/darwin-$arch.log rc=0
         configure "darwin-$arch"
         ninja -k 0 -C "build/darwin-$arch" >"$log" 2>&1 || true
-        found=$(diff <(sed -nE 's,^FAILED: .*CMakeFiles/[^/]*\.dir/(.*)\.o ?$,\1,p' "$log" | sort) \
+        found=$(diff <(sed -nE '/^FAILED: /{s,^FAILED: (.*CMakeFiles/[^/]*\.dir/)?,,; s,\.o ?$,,; p}' "$log" | sort) \
             <(sed '/^#/d' tools/ports-exceptions.list | sort)) || rc=1
         [ $rc = 0 ] || { printf '%s\n' "$found" | sed 's/^/    /'; grep 'error:' "$log" | head -20; say "    < fails, > compiles; whole output: $log"; }
         tally "portable files for darwin-$arch" $rc

@@ -5,15 +5,14 @@
  * information holds: this is called from before words.call_end. No landing pad is needed: what leads
  * here is a jump by memory in code that was made without tracking of branches. struct sonde__regs:
  * r[35] at 0, pc at 280, known at 288, arch at 296; 304 bytes (checked in probe_raw.c). */
+#include "arch_asm.h"
+
     .text
 #if defined(__x86_64__)
-    .hidden sonde__probe_raw_enter
+    SONDE__ASM_IMPORTS(sonde__probe_raw_enter)
     .p2align 6
-    .globl sonde__probe_raw_stub
-    .hidden sonde__probe_raw_stub
-    .type sonde__probe_raw_stub, @function
-sonde__probe_raw_stub:
-    .cfi_startproc
+    SONDE__ASM_HIDDEN(sonde__probe_raw_stub)
+    SONDE__ASM_BEGIN(sonde__probe_raw_stub)
     .cfi_def_cfa %rsp, 0
     .cfi_escape 0x10, 0x10, 0x02, 0x72, 0x00        /* the return address is at rcx */
     endbr64
@@ -52,7 +51,7 @@ sonde__probe_raw_stub:
     movq $0xf0c8, 288(%rsp)             /* rbx rbp rsp r12..r15 */
     movb $1, 296(%rsp)                  /* SONDE_ARCH_X86_64 */
     movq %rsp, %rdi
-    call sonde__probe_raw_enter
+    call SONDE__ASM_NAME(sonde__probe_raw_enter)
     movq 0*8(%rsp), %rax
     movq 1*8(%rsp), %rdx
     movq 4*8(%rsp), %rsi
@@ -71,7 +70,6 @@ sonde__probe_raw_stub:
     leaq 128(%rsp), %rsp
     .cfi_def_cfa_offset 0
     jmp *8(%rcx)
-    .cfi_endproc
-    .size sonde__probe_raw_stub, . - sonde__probe_raw_stub
+    SONDE__ASM_END(sonde__probe_raw_stub)
 #endif
-    .section .note.GNU-stack, "", %progbits
+    SONDE__ASM_FILE_END

@@ -9,35 +9,30 @@
  * information holds, and the frame pointer leads to the caller. Resolver i answers the address of
  * thunk i: it stands where the loader asks a function for the address of another (an ifunc). struct: r[35] at 0, pc at 280, known
  * at 288, arch at 296; 304 bytes (checked in probe_hook.c). */
+#include "arch_asm.h"
+
     .set hook, 0
     .text
-    .globl sonde__probe_thunks
-    .hidden sonde__probe_thunks
-    .globl sonde__probe_resolvers
-    .hidden sonde__probe_resolvers
-    .hidden sonde__probe_hooks
-    .hidden sonde__probe_hook_enter
+    SONDE__ASM_HIDDEN(sonde__probe_thunks)
+    SONDE__ASM_HIDDEN(sonde__probe_resolvers)
+    SONDE__ASM_IMPORTS(sonde__probe_hooks)
+    SONDE__ASM_IMPORTS(sonde__probe_hook_enter)
 
 #if defined(__x86_64__)
 
     .p2align 6
-    .type sonde__probe_thunks, @function
-sonde__probe_thunks:
-    .cfi_startproc
+    SONDE__ASM_BEGIN(sonde__probe_thunks)
     .rept 1024
     endbr64
-    leaq sonde__probe_hooks+hook*16(%rip), %r11
-    jmp sonde__probe_stub
+    leaq SONDE__ASM_NAME(sonde__probe_hooks)+hook*16(%rip), %r11
+    jmp SONDE__ASM_NAME(sonde__probe_stub)
     .p2align 4, 0xcc
     .set hook, hook+1
     .endr
-    .cfi_endproc
-    .size sonde__probe_thunks, . - sonde__probe_thunks
+    SONDE__ASM_END(sonde__probe_thunks)
 
     .p2align 6
-    .type sonde__probe_stub, @function
-sonde__probe_stub:
-    .cfi_startproc
+    SONDE__ASM_BEGIN(sonde__probe_stub)
     cmpl $0, 8(%r11)
     je 1f
     pushq %rbp
@@ -69,7 +64,7 @@ sonde__probe_stub:
     movb $1, 296(%rsp)                  /* SONDE_ARCH_X86_64 */
     movq %r11, %rdi
     movq %rsp, %rsi
-    call sonde__probe_hook_enter
+    call SONDE__ASM_NAME(sonde__probe_hook_enter)
     movq %rax, %r11
     movq 0*8(%rsp), %rax
     movq 1*8(%rsp), %rdx
@@ -84,55 +79,42 @@ sonde__probe_stub:
     .cfi_restore %rbp
     jmp *%r11
 1:  jmp *(%r11)
-    .cfi_endproc
-    .size sonde__probe_stub, . - sonde__probe_stub
+    SONDE__ASM_END(sonde__probe_stub)
 
     .p2align 4
-    .globl sonde__probe_hook_answered
-    .hidden sonde__probe_hook_answered
-    .type sonde__probe_hook_answered, @function
-sonde__probe_hook_answered:
-    .cfi_startproc
+    SONDE__ASM_HIDDEN(sonde__probe_hook_answered)
+    SONDE__ASM_BEGIN(sonde__probe_hook_answered)
     endbr64
     ret
-    .cfi_endproc
-    .size sonde__probe_hook_answered, . - sonde__probe_hook_answered
+    SONDE__ASM_END(sonde__probe_hook_answered)
 
     .set hook, 0
     .p2align 6
-    .type sonde__probe_resolvers, @function
-sonde__probe_resolvers:
-    .cfi_startproc
+    SONDE__ASM_BEGIN(sonde__probe_resolvers)
     .rept 1024
     endbr64
-    leaq sonde__probe_thunks+hook*16(%rip), %rax
+    leaq SONDE__ASM_NAME(sonde__probe_thunks)+hook*16(%rip), %rax
     ret
     .p2align 4, 0xcc
     .set hook, hook+1
     .endr
-    .cfi_endproc
-    .size sonde__probe_resolvers, . - sonde__probe_resolvers
+    SONDE__ASM_END(sonde__probe_resolvers)
 
 #elif defined(__aarch64__)
 
     .p2align 6
-    .type sonde__probe_thunks, %function
-sonde__probe_thunks:
-    .cfi_startproc
+    SONDE__ASM_BEGIN(sonde__probe_thunks)
     .rept 1024
     hint 34                             /* bti c */
-    adrp x17, sonde__probe_hooks+hook*16
-    add x17, x17, :lo12:sonde__probe_hooks+hook*16
-    b sonde__probe_stub
+    adrp x17, SONDE__ASM_PAGE(sonde__probe_hooks, hook*16)
+    add x17, x17, SONDE__ASM_PAGE_OFFSET(sonde__probe_hooks, hook*16)
+    b SONDE__ASM_NAME(sonde__probe_stub)
     .set hook, hook+1
     .endr
-    .cfi_endproc
-    .size sonde__probe_thunks, . - sonde__probe_thunks
+    SONDE__ASM_END(sonde__probe_thunks)
 
     .p2align 6
-    .type sonde__probe_stub, %function
-sonde__probe_stub:
-    .cfi_startproc
+    SONDE__ASM_BEGIN(sonde__probe_stub)
     ldr w16, [x17, 8]
     cbz w16, 1f
     sub sp, sp, 320
@@ -160,7 +142,7 @@ sonde__probe_stub:
     add x29, sp, 304
     mov x0, x17
     mov x1, sp
-    bl sonde__probe_hook_enter
+    bl SONDE__ASM_NAME(sonde__probe_hook_enter)
     mov x16, x0
     ldp x0, x1, [sp, 0*8]
     ldp x2, x3, [sp, 2*8]
@@ -177,34 +159,26 @@ sonde__probe_stub:
 1:
     ldr x16, [x17]
     br x16
-    .cfi_endproc
-    .size sonde__probe_stub, . - sonde__probe_stub
+    SONDE__ASM_END(sonde__probe_stub)
 
     .p2align 4
-    .globl sonde__probe_hook_answered
-    .hidden sonde__probe_hook_answered
-    .type sonde__probe_hook_answered, %function
-sonde__probe_hook_answered:
-    .cfi_startproc
+    SONDE__ASM_HIDDEN(sonde__probe_hook_answered)
+    SONDE__ASM_BEGIN(sonde__probe_hook_answered)
     hint 34
     ret
-    .cfi_endproc
-    .size sonde__probe_hook_answered, . - sonde__probe_hook_answered
+    SONDE__ASM_END(sonde__probe_hook_answered)
 
     .set hook, 0
     .p2align 6
-    .type sonde__probe_resolvers, %function
-sonde__probe_resolvers:
-    .cfi_startproc
+    SONDE__ASM_BEGIN(sonde__probe_resolvers)
     .rept 1024
     hint 34
-    adrp x0, sonde__probe_thunks+hook*16
-    add x0, x0, :lo12:sonde__probe_thunks+hook*16
+    adrp x0, SONDE__ASM_PAGE(sonde__probe_thunks, hook*16)
+    add x0, x0, SONDE__ASM_PAGE_OFFSET(sonde__probe_thunks, hook*16)
     ret
     .set hook, hook+1
     .endr
-    .cfi_endproc
-    .size sonde__probe_resolvers, . - sonde__probe_resolvers
+    SONDE__ASM_END(sonde__probe_resolvers)
 
 #endif
-    .section .note.GNU-stack, "", %progbits
+    SONDE__ASM_FILE_END

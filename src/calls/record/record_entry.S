@@ -5,4 +5,4 @@
 SONDE__ENTRY(sonde_depot_capture, sonde__record_public_stack, 3)
 SONDE__ENTRY(sonde_audit_record, sonde__record_public_call, 3)
 
-    .section .note.GNU-stack, "", %progbits
+    SONDE__ASM_FILE_END

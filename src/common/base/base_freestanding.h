@@ -3,11 +3,13 @@
  *
  * Compilers emit calls of memcpy, memmove, memset and memcmp even in freestanding code. libc's
  * versions use vector registers and, through an ifunc, a lazily bound slot; both are forbidden in
- * a handler. The assembler symbol assignments below send such calls to our own functions. */
+ * a handler. In ELF the assembler symbol assignments below send such calls to our own functions. In
+ * Mach-O an assignment to a symbol of another file renames nothing: there base_mem_macho.c defines
+ * the four names. */
 #ifndef SONDE_BASE_FREESTANDING_H
 #define SONDE_BASE_FREESTANDING_H
 
-#if !defined(__ASSEMBLER__)
+#if defined(__ELF__) && !defined(__ASSEMBLER__)
 __asm__(".set memcpy, sonde__base_mem_copy\n\t"
         ".set memmove, sonde__base_mem_move\n\t"
         ".set memset, sonde__base_mem_set\n\t"

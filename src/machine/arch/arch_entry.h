@@ -10,6 +10,7 @@
  * function in each build. Here it is the caller by construction. The offsets are checked against
  * the struct in arch_regs.c's unit test. Sources: psABI AMD64 1.0 §3.2.1 (callee-saved registers);
  * AAPCS64 §6.1.1. */
+#include "arch_asm.h"
 /* clang-format off */
 #if defined(__x86_64__)
 
@@ -20,36 +21,34 @@
 #define SONDE__ENTRY_ARGUMENT_5 %r9
 
 /* struct: r[35] at 0, pc at 280, known at 288, arch at 296; 304 bytes, and 8 to align the stack */
-#define SONDE__ENTRY(name, target, index)                                                          \
-    .text;                                                                                         \
-    .p2align 4;                                                                                    \
-    .globl name;                                                                                   \
-    .type name, @function;                                                                         \
-    .hidden target;                                                                                \
-    name:                                                                                          \
-    .cfi_startproc;                                                                                \
-    endbr64;                                                                                       \
-    subq $312, %rsp;                                                                               \
-    .cfi_adjust_cfa_offset 312;                                                                    \
-    movq %rbx, 3*8(%rsp);                                                                          \
-    movq %rbp, 6*8(%rsp);                                                                          \
-    leaq 320(%rsp), %rax;                                                                          \
-    movq %rax, 7*8(%rsp);                                                                          \
-    movq %r12, 12*8(%rsp);                                                                         \
-    movq %r13, 13*8(%rsp);                                                                         \
-    movq %r14, 14*8(%rsp);                                                                         \
-    movq %r15, 15*8(%rsp);                                                                         \
-    movq 312(%rsp), %rax;                                                                          \
-    movq %rax, 280(%rsp);                                                                          \
-    movq $0xf0c8, 288(%rsp); /* rbx rbp rsp r12..r15 */                                            \
-    movb $1, 296(%rsp); /* SONDE_ARCH_X86_64 */                                                    \
-    movq %rsp, SONDE__ENTRY_ARGUMENT_##index;                                                      \
-    call target;                                                                                   \
-    addq $312, %rsp;                                                                               \
-    .cfi_adjust_cfa_offset -312;                                                                   \
-    ret;                                                                                           \
-    .cfi_endproc;                                                                                  \
-    .size name, . - name;
+    .macro sonde__entry name, target, argument
+    .text
+    .p2align 4
+    .globl \name
+    sonde__asm_imports \target
+    sonde__asm_begin \name
+    endbr64
+    subq $312, %rsp
+    .cfi_adjust_cfa_offset 312
+    movq %rbx, 3*8(%rsp)
+    movq %rbp, 6*8(%rsp)
+    leaq 320(%rsp), %rax
+    movq %rax, 7*8(%rsp)
+    movq %r12, 12*8(%rsp)
+    movq %r13, 13*8(%rsp)
+    movq %r14, 14*8(%rsp)
+    movq %r15, 15*8(%rsp)
+    movq 312(%rsp), %rax
+    movq %rax, 280(%rsp)
+    movq $0xf0c8, 288(%rsp)  /* rbx rbp rsp r12..r15 */
+    movb $1, 296(%rsp)  /* SONDE_ARCH_X86_64 */
+    movq %rsp, \argument
+    call \target
+    addq $312, %rsp
+    .cfi_adjust_cfa_offset -312
+    ret
+    sonde__asm_end \name
+    .endm
 
 #elif defined(__aarch64__)
 
@@ -60,43 +59,43 @@
 #define SONDE__ENTRY_ARGUMENT_5 x5
 
 /* The struct lies at sp, 304 bytes; x29 and x30 are saved above it. */
-#define SONDE__ENTRY(name, target, index)                                                          \
-    .text;                                                                                         \
-    .p2align 4;                                                                                    \
-    .globl name;                                                                                   \
-    .type name, %function;                                                                         \
-    .hidden target;                                                                                \
-    name:                                                                                          \
-    .cfi_startproc;                                                                                \
-    hint 34;  /* bti c */                                                                          \
-    sub sp, sp, 320 ;                                                                              \
-    .cfi_adjust_cfa_offset 320;                                                                    \
-    stp x29, x30, [sp, 304];                                                                      \
-    .cfi_rel_offset x29, 304;                                                                      \
-    .cfi_rel_offset x30, 312;                                                                      \
-    stp x19, x20, [sp, 19*8];                                                                     \
-    stp x21, x22, [sp, 21*8];                                                                     \
-    stp x23, x24, [sp, 23*8];                                                                     \
-    stp x25, x26, [sp, 25*8];                                                                     \
-    stp x27, x28, [sp, 27*8];                                                                     \
-    str x29, [sp, 29*8];                                                                          \
-    add x9, sp, 320 ;                                                                              \
-    str x9, [sp, 31*8];                                                                           \
-    str x30, [sp, 280];                                                                           \
-    mov x9, 0xbff80000; /* x19..x29, sp */                                                        \
-    str x9, [sp, 288];                                                                            \
-    mov w9, 2; /* SONDE_ARCH_AARCH64 */                                                            \
-    strb w9, [sp, 296];                                                                           \
-    mov SONDE__ENTRY_ARGUMENT_##index, sp;                                                         \
-    bl target;                                                                                     \
-    ldp x29, x30, [sp, 304];                                                                      \
-    add sp, sp, 320 ;                                                                              \
-    .cfi_adjust_cfa_offset -320;                                                                   \
-    .cfi_restore x29;                                                                              \
-    .cfi_restore x30;                                                                              \
-    ret;                                                                                           \
-    .cfi_endproc;                                                                                  \
-    .size name, . - name;
+    .macro sonde__entry name, target, argument
+    .text
+    .p2align 4
+    .globl \name
+    sonde__asm_imports \target
+    sonde__asm_begin \name
+    hint 34  /* bti c */
+    sub sp, sp, 320
+    .cfi_adjust_cfa_offset 320
+    stp x29, x30, [sp, 304]
+    .cfi_rel_offset x29, 304
+    .cfi_rel_offset x30, 312
+    stp x19, x20, [sp, 19*8]
+    stp x21, x22, [sp, 21*8]
+    stp x23, x24, [sp, 23*8]
+    stp x25, x26, [sp, 25*8]
+    stp x27, x28, [sp, 27*8]
+    str x29, [sp, 29*8]
+    add x9, sp, 320
+    str x9, [sp, 31*8]
+    str x30, [sp, 280]
+    mov x9, 0xbff80000  /* x19..x29, sp */
+    str x9, [sp, 288]
+    mov w9, 2  /* SONDE_ARCH_AARCH64 */
+    strb w9, [sp, 296]
+    mov \argument, sp
+    bl \target
+    ldp x29, x30, [sp, 304]
+    add sp, sp, 320
+    .cfi_adjust_cfa_offset -320
+    .cfi_restore x29
+    .cfi_restore x30
+    ret
+    sonde__asm_end \name
+    .endm
 
 #endif
-/* clang-format on */
+#define SONDE__ENTRY(name, target, index)                                                          \
+    sonde__entry SONDE__ASM_NAME(name), SONDE__ASM_NAME(target), SONDE__ENTRY_ARGUMENT_##index
+                                 /* clang-format on */

@@ -4,4 +4,4 @@
 
 SONDE__ENTRY(sonde_stack_capture, sonde__capture_here, 2)
 
-    .section .note.GNU-stack, "", %progbits
+    SONDE__ASM_FILE_END

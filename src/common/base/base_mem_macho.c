@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/* memcpy and its companions for Mach-O, where a compiler's own calls of them cannot be renamed
+ * (base_freestanding.h): hidden functions of these names, which the linker takes for the library's
+ * calls before it looks at libSystem. Nothing else of the program sees those of a dylib. bzero:
+ * clang clears structs by it. Context: handler. */
+#include "base_mem.h"
+
+#pragma GCC visibility push(hidden)
+void *memcpy(void *restrict to, const void *restrict from, size_t size);
+void *memmove(void *to, const void *from, size_t size);
+void *memset(void *to, int byte, size_t size);
+int memcmp(const void *a, const void *b, size_t size);
+void bzero(void *to, size_t size);
+#pragma GCC visibility pop
+
+void *memcpy(void *restrict to, const void *restrict from, size_t size)
+{
+    return sonde__base_mem_copy(to, from, size);
+}
+
+void *memmove(void *to, const void *from, size_t size)
+{
+    return sonde__base_mem_move(to, from, size);
+}
+
+void *memset(void *to, int byte, size_t size)
+{
+    return sonde__base_mem_set(to, byte, size);
+}
+
+int memcmp(const void *a, const void *b, size_t size)
+{
+    return sonde__base_mem_compare(a, b, size);
+}
+
+void bzero(void *to, size_t size)
+{
+    (void)sonde__base_mem_set(to, 0, size);
+}

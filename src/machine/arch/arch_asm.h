@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What differs between the assemblers of ELF and of Mach-O, for .S files: the prefix of C names,
+ * visibility, types and sizes, how half an address is written, the note about the stack. Each use
+ * stands on a line of its own: statements are not divided by semicolons, which begin a comment in
+ * Mach-O of arm64. Without .subsections_via_symbols Apple's linker keeps the code of a file
+ * together and in its order, as tables of thunks need it. */
+/* clang-format off */
+#if defined(__APPLE__)
+
+#define SONDE__ASM_NAME(name) _##name
+/* adrp and add of `name` + `more` bytes, aarch64 */
+#define SONDE__ASM_PAGE(name, more) _##name@PAGE+more
+#define SONDE__ASM_PAGE_OFFSET(name, more) _##name@PAGEOFF+more
+
+    .macro sonde__asm_hidden name
+    .globl \name
+    .private_extern \name
+    .endm
+    .macro sonde__asm_imports name
+    .endm
+    .macro sonde__asm_begin name
+\name:
+    .cfi_startproc
+    .endm
+    .macro sonde__asm_end name
+    .cfi_endproc
+    .endm
+    .macro sonde__asm_file_end
+    .endm
+
+#else
+
+#define SONDE__ASM_NAME(name) name
+#define SONDE__ASM_PAGE(name, more) name+more
+#define SONDE__ASM_PAGE_OFFSET(name, more) :lo12:name+more
+
+    .macro sonde__asm_hidden name
+    .globl \name
+    .hidden \name
+    .endm
+    .macro sonde__asm_imports name
+    .hidden \name
+    .endm
+    .macro sonde__asm_begin name
+    .type \name, %function
+\name:
+    .cfi_startproc
+    .endm
+    .macro sonde__asm_end name
+    .cfi_endproc
+    .size \name, . - \name
+    .endm
+    .macro sonde__asm_file_end
+    .section .note.GNU-stack, "", %progbits
+    .endm
+
+#endif
+
+/* a function of the whole program; of this library only; one of this library that is defined elsewhere */
+#define SONDE__ASM_PUBLIC(name) .globl SONDE__ASM_NAME(name)
+#define SONDE__ASM_HIDDEN(name) sonde__asm_hidden SONDE__ASM_NAME(name)
+#define SONDE__ASM_IMPORTS(name) sonde__asm_imports SONDE__ASM_NAME(name)
+/* its code, with call frame information from the label on; align it before */
+#define SONDE__ASM_BEGIN(name) sonde__asm_begin SONDE__ASM_NAME(name)
+#define SONDE__ASM_END(name) sonde__asm_end SONDE__ASM_NAME(name)
+/* the last line of a file: the stack is not executed */
+#define SONDE__ASM_FILE_END sonde__asm_file_end
+        /* clang-format on */
