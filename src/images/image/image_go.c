@@ -71,7 +71,7 @@ static bool read_offsets(struct sonde__go *go)
         uint64_t text = word_at(go, at, WORD, &ok);
         go->text = text != 0 ? text : go->text;
         if (go->text == 0) {
-            return false; /* the header does not say where code begins (Go 1.26) */
+            return false; /* said elsewhere (Go 1.26): image_elf_go.c */
         }
         at += WORD;
     } else {

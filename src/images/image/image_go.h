@@ -5,7 +5,8 @@
  *
  * Read in place: nothing is built, every access is inside the view, and every loop is bounded. A
  * table is accepted by its whole header, not by its magic alone. Formats: Go 1.2, 1.16, 1.18, 1.20
- * and later (runtime/symtab.go and internal/abi of the Go distribution). Context: handler. */
+ * and later, up to 1.26 (runtime/symtab.go and internal/abi of the Go distribution). Context:
+ * handler. */
 #ifndef SONDE_IMAGE_GO_H
 #define SONDE_IMAGE_GO_H
 

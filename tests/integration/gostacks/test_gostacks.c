@@ -36,27 +36,35 @@ static const char inspect_burning[] =
     "echo \"$got\" | grep -q \"^main.burn main.goCallback ${in}main.goCallback ${in}main.main "
     "runtime.main runtime.goexit $\" || { echo \"$got\" >&2; cat stacks >&2; exit 1; }\n";
 
-static void check_by(const char *script, const char *folder, const char *build, const char *words)
+/* Runs it with $S, the command. Status 77 skips. */
+static void check_script(const char *script)
 {
     char command[16384];
-    const char *cache = getenv("SONDE_CACHE");
-    snprintf(command, sizeof command,
-             "command -v go >/dev/null || exit 77\n"
-             "cd '%s'; rm -f said hold; S='%s/cli/sonde'; WORDS='%s'\n"
-             "export GO111MODULE=off GOFLAGS= GOCACHE=\"%s/go-build\"\n"
-             "%s -o program '%s/tests/integration/gostacks/%smain.go'\n%s",
-             test_folder(), test_build_dir(), words,
-             cache != NULL ? cache : "${XDG_CACHE_HOME:-$HOME/.cache}/sonde", build,
-             test_source_dir(), folder, script);
+    snprintf(command, sizeof command, "cd '%s'; S='%s/cli/sonde'\n%s", test_folder(),
+             test_build_dir(), script);
     const char *const argv[] = {"sh", "-ec", command, NULL};
     struct test_run run = test_run(argv, NULL, NULL, 380);
     if (run.status == 77) {
-        SKIP("no Go here");
+        SKIP("no such program here");
     }
     if (run.status != 0) {
         FAIL("ended with %d: %s%s", run.status, run.out, run.err);
     }
     test_run_done(&run);
+}
+
+static void check_by(const char *script, const char *folder, const char *build, const char *words)
+{
+    char built[12288];
+    const char *cache = getenv("SONDE_CACHE");
+    snprintf(built, sizeof built,
+             "command -v go >/dev/null || exit 77\n"
+             "rm -f said hold; WORDS='%s'\n"
+             "export GO111MODULE=off GOFLAGS= GOCACHE=\"%s/go-build\"\n"
+             "%s -o program '%s/tests/integration/gostacks/%smain.go'\n%s",
+             words, cache != NULL ? cache : "${XDG_CACHE_HOME:-$HOME/.cache}/sonde", build,
+             test_source_dir(), folder, script);
+    check_script(built);
 }
 
 static void check(const char *folder, const char *build, const char *words)
@@ -98,6 +106,33 @@ TEST_TIMEOUT(through_c_position_independent, 400)
 TEST_TIMEOUT(from_c, 400)
 {
     check_by(inspect_burning, "callback/", "CGO_CFLAGS='-O1 -g' go build", "");
+}
+
+/* A program of Go 1.26 as npm ships it, stripped: what its runtime says of its goroutines when it
+ * is told to quit. A line for each call that is not inlined: address and name. */
+static const char against_the_runtime[] =
+    "P=${SONDE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/sonde}/npm/@esbuild+linux-x64@0.28.2\n"
+    "[ -e $P/bin/esbuild ] || exit 77\n"
+    "rm -f hold; mkfifo hold; export GOTRACEBACK=system\n"
+    "$P/bin/esbuild --service=0.28.2 --ping < hold > said 2> told & P=$!; exec 9> hold\n"
+    "i=0; until \"$S\" stacks $P > stacks && grep -q main.runService stacks; do\n"
+    "i=$((i + 1)); [ $i -lt 50 ]; sleep 0.1; done\n"
+    "kill -QUIT $P; wait $P || :\n"
+    "awk '/^goroutine/ { on = /^goroutine 1 / } on && / pc=0x/ { sub(/.* pc=/, \"\"); print $0, "
+    "name }\n"
+    "{ name = $0; sub(/\\([^()]*\\)$/, \"\", name) }' told | sed -n '/ syscall.read$/,$p' > "
+    "expected\n"
+    "awk '/^thread/ { on = 0 } / syscall.read\\+/ { on = 1 } on && $1 ~ /^#/ { sub(/\\+0x[^+]*$/, "
+    "\"\", $2);\n"
+    "sub(/.*\\+/, \"\", $3); print $3, $2 }' stacks > got\n"
+    "grep -q main.main expected && diff expected got >&2 || { cat told stacks >&2; exit 1; }\n"
+    "for word in runtime.sysmon runtime.mstart runtime.clone service.go:[1-9]; do\n"
+    "grep -q $word stacks || { echo no $word >&2; cat stacks >&2; exit 1; }; done\n"
+    "if grep 'stack ends here' stacks >&2; then exit 1; fi\n";
+
+TEST_TIMEOUT(where_the_table_does_not_say_where_code_begins, 100)
+{
+    check_script(against_the_runtime);
 }
 
 /* The library in the program. */
