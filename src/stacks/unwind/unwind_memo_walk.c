@@ -328,7 +328,7 @@ walk_on(struct pass *pass, uint32_t from, uint32_t at, uint32_t next, const bool
         sp = cfa;
     }
     /* What was found is kept, also if the rest is left to the general walk. */
-    if (fresh_count != 0 || is_changed) {
+    if (fresh_count != 0 || is_changed || rec.is_root) {
         rec.next = next;
         if (!has_begun) {
             rec.begin = rec.at = next;

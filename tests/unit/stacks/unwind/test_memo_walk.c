@@ -114,6 +114,26 @@ TEST(what_cannot_be_had_is_not_read)
     CHECK(!walk(sp, 0, sp, &stack));
 }
 
+/* A stack that was cut in front of its outermost frame only: nothing of it is new but that. */
+TEST(the_root_behind_a_stack_that_was_cut)
+{
+    struct sonde_stack stack;
+    begin();
+    uint64_t sp = pages + FRAME;
+    struct sonde__memo_start start = {
+        .pc = LEAF, .sp = sp, .plain_end = pages + page, .find_rule = find_rule, .reach = reach};
+    uint32_t first = 0;
+    put_stack(sp, ROOT);
+    sonde_stack_init(&stack, pcs, how, DEPTH, 0);
+    CHECK(sonde__unwind_memo_walk(&memo, &start, &stack));
+    CHECK_EQ(stack.end, SONDE_END_DEPTH);
+    for (int i = 0; i < 2; i++) {
+        CHECK(sonde__unwind_memo_renew(&memo, &start, &first));
+        CHECK_EQ(first, SONDE__MEMO_FRAMES - DEPTH - 1);
+        CHECK(memo.is_root);
+    }
+}
+
 TEST(what_a_memo_holds_may_be_gone)
 {
     struct sonde_stack stack;
