@@ -220,18 +220,6 @@ void sonde__capture_walk(struct sonde_stack *stack, const struct sonde__regs *re
     sonde__capture_memo_leave(memo);
 }
 
-void sonde__capture_walk_counted(struct sonde_stack *stack, const struct sonde__regs *regs,
-                                 bool exact, uint32_t skip, enum sonde__capture_trust trust)
-{
-    struct sonde__capture_count count;
-    sonde__capture_walk(stack, regs, exact, skip, trust);
-    if (sonde__capture_is_cut(stack)) {
-        sonde__capture_count_begin(&count);
-        sonde__capture_walk(&count.stack, regs, exact, skip, trust);
-        sonde__capture_count_end(&count, stack);
-    }
-}
-
 struct sonde__memo *sonde__capture_renew(const struct sonde__regs *regs, uint32_t *ret_first)
 {
     struct sonde__memo *memo = sonde__capture_memo_enter();
@@ -248,4 +236,32 @@ struct sonde__memo *sonde__capture_renew(const struct sonde__regs *regs, uint32_
         return NULL;
     }
     return memo;
+}
+
+/* The frames of a stack that was cut, by the memo alone. False: it does not reach the root. */
+static bool count_by_memo(struct sonde_stack *stack, const struct sonde__regs *regs, uint32_t skip)
+{
+    uint32_t first;
+    struct sonde__memo *memo = sonde__capture_renew(regs, &first);
+    if (memo == NULL) {
+        return false;
+    }
+    uint64_t shown = (uint64_t)skip + stack->count;
+    uint64_t all = SONDE__MEMO_FRAMES - first;
+    stack->lost_count = all > shown ? all - shown : 0;
+    sonde__capture_memo_leave(memo);
+    return true;
+}
+
+void sonde__capture_walk_counted(struct sonde_stack *stack, const struct sonde__regs *regs,
+                                 bool exact, uint32_t skip, enum sonde__capture_trust trust)
+{
+    struct sonde__capture_count count;
+    sonde__capture_walk(stack, regs, exact, skip, trust);
+    if (sonde__capture_is_cut(stack) &&
+        (exact || trust == SONDE__CAPTURE_DOUBT || !count_by_memo(stack, regs, skip))) {
+        sonde__capture_count_begin(&count);
+        sonde__capture_walk(&count.stack, regs, exact, skip, trust);
+        sonde__capture_count_end(&count, stack);
+    }
 }
