@@ -23,7 +23,7 @@
 #include "host_run.h"
 #include "os.h"
 #include "report_view.h"
-#include "watch_supervise.h"
+#include "watch_rounds.h"
 
 /* Threads that ended are looked for so often while some loop is busy, and while slots lack. */
 #define SWEEP_NS        30000000000u

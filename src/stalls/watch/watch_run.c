@@ -130,8 +130,8 @@ static enum sonde_status begin_watch(struct sonde__watch_session *session, int32
     atomic_store(&session->page->sample.wanted, wants_signal(options));
     atomic_store(&session->page->unfinished, plugin != NULL || sonde__watch_awaits_report(options));
     if (plugin != NULL) {
-        session->guest_memory = (char *)memory + plugin_at;
-        plugin->begin(plugin->ctx, session->guest_memory);
+        session->plugin_memory = (char *)memory + plugin_at;
+        plugin->begin(plugin->ctx, session->plugin_memory);
         session->page->plugin = plugin_at;
     }
     status = sonde__host_start_supervisor(sonde__watch_supervise, session, options->report_fd,

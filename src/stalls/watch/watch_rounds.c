@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A round: events, clocks, every loop, then the pause until the next thing is due. While all
+ * threads are idle nothing is due: it sleeps until a thread of the program becomes busy and wakes
+ * it. */
+#include "watch_rounds.h"
+
+#include "host_clock.h"
+#include "host_run.h"
+#include "os.h"
+#include "watch_follow.h"
+#include "watch_loop.h"
+
+#define MS 1000000ull
+/* How long all threads must be idle before the long sleep: a program with a timer of half a second
+ * would otherwise pay a wake-up call each time. */
+#define SLEEP_AFTER_NS (2000 * MS)
+/* The pause before the first sign of the probe, and how long it is waited for. */
+#define START_TICK_NS (20 * MS)
+#define START_MAX_NS  (5000 * MS)
+/* After SIGABRT, before SIGKILL. A core of some GB takes its time. */
+#define KILL_AFTER_NS (30000 * MS)
+
+void sonde__watch_say_doubt(struct sonde__watch_session *s)
+{
+    const char *doubt = s->waiter != NULL ? sonde__host_waiter_doubt(s->waiter) : "";
+    if (doubt[0] != '\0' && !s->doubt_said) {
+        s->doubt_said = true;
+        sonde__watch_say(s->output, "%s", doubt);
+    }
+}
+
+/* A filter never goes away again. */
+static bool is_confined(struct sonde__watch_session *s, int32_t tid)
+{
+    struct sonde__host_thread_look look;
+    if (atomic_load(&s->page->confined) == 0 && sonde__host_look_thread(s->pid, tid, &look) &&
+        look.confined) {
+        atomic_store(&s->page->confined, 1);
+    }
+    return atomic_load(&s->page->confined) != 0;
+}
+
+/* --- the clock of --timeout --- */
+
+static void watch_timeout(struct sonde__watch_session *s, uint64_t now_ns)
+{
+    static const char *const what[] = {"", "; ending it by SIGABRT",
+                                       "; ending it by SIGABRT, with a core"};
+    if (s->kill_at_ns != 0 && now_ns >= s->kill_at_ns) {
+        sonde__watch_say(s->output, "the program did not end: killed");
+        s->kill_at_ns = 0;
+        sonde__host_waiter_kill(s->waiter);
+        sonde__watch_say_doubt(s);
+    }
+    if (s->timed_out || s->options.timeout_ns == 0 || s->waiter == NULL ||
+        now_ns - s->begin_ns < s->options.timeout_ns) {
+        return;
+    }
+    s->timed_out = true;
+    sonde__watch_say(s->output, "the program still runs after %llu ms%s",
+                     (unsigned long long)(s->options.timeout_ns / MS),
+                     what[s->options.timeout_action]);
+    if (sonde__watch_open_sampler(s, now_ns)) {
+        sonde__watch_sampler_refresh(s->sampler);
+        sonde__watch_output_stacks(s->output, s->sampler, "timeout");
+    }
+    if (s->options.timeout_action != SONDE__WATCH_TIMEOUT_STACKS) {
+        sonde__host_waiter_abort(s->waiter, s->options.timeout_action == SONDE__WATCH_TIMEOUT_CORE);
+        sonde__watch_say_doubt(s);
+        s->kill_at_ns = now_ns + KILL_AFTER_NS;
+    }
+}
+
+/* --- the clock of a plugin --- */
+
+static bool may_read_plugin(const struct sonde__watch_session *s)
+{
+    const struct sonde__watch_plugin *plugin = s->options.plugin;
+    return plugin != NULL && plugin->look != NULL && s->plugin_memory != NULL && s->output != NULL;
+}
+
+/* Until the plugin is read next; UINT64_MAX: never. */
+static uint64_t until_look(const struct sonde__watch_session *s, uint64_t now_ns)
+{
+    uint64_t period_ns = may_read_plugin(s) ? s->options.plugin->period_ns : 0;
+    uint64_t at = (s->looked_ns == 0 ? s->begin_ns : s->looked_ns) + period_ns;
+    return period_ns == 0 ? UINT64_MAX : at > now_ns ? at - now_ns : 0;
+}
+
+static void watch_plugin(struct sonde__watch_session *s, uint64_t now_ns)
+{
+    if (until_look(s, now_ns) == 0) {
+        s->looked_ns = now_ns;
+        sonde__watch_output_look(s->output, s->plugin_memory, false);
+    }
+}
+
+static uint64_t until_timeout(const struct sonde__watch_session *s, uint64_t now_ns)
+{
+    uint64_t at = s->kill_at_ns != 0 ? s->kill_at_ns
+                  : !s->timed_out && s->options.timeout_ns != 0
+                      ? s->begin_ns + s->options.timeout_ns
+                      : 0;
+    return at == 0 ? UINT64_MAX : at > now_ns ? at - now_ns : 0;
+}
+
+/* --- the round --- */
+
+static bool any_loop_known(const struct sonde__watch_session *s)
+{
+    for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
+        if (s->page->slots[i].loop.kind != SONDE__PROBE_NONE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Until the probe has started, and while no program could carry one. */
+static bool probe_runs(struct sonde__watch_session *s, uint64_t now_ns)
+{
+    if (s->carry != SONDE__WATCH_CARRIES || s->options.probe == NULL) {
+        return false;
+    }
+    if (atomic_load(&s->page->pid) != 0) {
+        return true;
+    }
+    if (now_ns - s->begin_ns > START_MAX_NS) {
+        sonde__watch_say(s->output, "the probe did not start in the program: stalls are not seen");
+        s->carry = SONDE__WATCH_NOT_A_PROGRAM;
+    }
+    return false;
+}
+
+static void forget_stalls(struct sonde__watch_session *s)
+{
+    for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
+        sonde__watch_stall_done(&s->loops[i].stall);
+        sonde__watch_decide_init(&s->loops[i].decision, s->options.threshold_ns);
+    }
+}
+
+/* After exec the page is of a program that is no more, and its last word may have been "busy". The
+ * probe took itself out of the environment, so the new program has none, or one of its own. */
+static bool has_replaced_itself(struct sonde__watch_session *s)
+{
+    uint64_t mark = sonde__host_program_mark(s->pid);
+    if (s->program_mark == 0) {
+        s->program_mark = mark;
+    }
+    if (mark == 0 || mark == s->program_mark) {
+        return false;
+    }
+    forget_stalls(s);
+    s->carry = SONDE__WATCH_NOT_A_PROGRAM;
+    if (s->options.verbose && !s->options.follow) {
+        sonde__watch_say(s->output, "the program executed another one, which is not watched");
+    }
+    return true;
+}
+
+static uint64_t inspect_all(struct sonde__watch_session *s, uint64_t now_ns)
+{
+    uint64_t wait = UINT64_MAX;
+    bool busy = false;
+    uint64_t cpu_ns = sonde__host_cpu_ns();
+    s->own_ns = cpu_ns - s->cpu_ns;
+    s->cpu_ns = cpu_ns;
+    for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
+        uint64_t next = sonde__watch_loop_inspect(s, &s->loops[i], now_ns, &busy);
+        wait = next < wait ? next : wait;
+    }
+    if (busy) {
+        s->idle_since_ns = 0;
+    } else if (s->idle_since_ns == 0) {
+        s->idle_since_ns = now_ns;
+    }
+    return wait;
+}
+
+/* A sample by a signal is not free of side effects, so how many there were is said. */
+static void say_signals(struct sonde__watch_session *s)
+{
+    const struct sonde__target_signals n = sonde__watch_sampler_signals(s->sampler);
+    if (n.sent + n.refused > 0) {
+        sonde__watch_say(s->output,
+                         "running threads were asked by %llu signals (SIGURG): %llu not answered "
+                         "in time, %u too late, %llu ended a call early; %llu not sent",
+                         (unsigned long long)n.sent, (unsigned long long)n.unanswered,
+                         (unsigned)atomic_load(&s->page->sample.late), (unsigned long long)n.early,
+                         (unsigned long long)n.refused);
+    }
+}
+
+static void finish(struct sonde__watch_session *s)
+{
+    uint64_t now_ns = sonde__host_monotonic_ns();
+    uint64_t turns = 0;
+    for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
+        turns += atomic_load(&s->page->slots[i].turns);
+        sonde__watch_loop_finish(s, &s->loops[i]);
+    }
+    forget_stalls(s);
+    char missed[512];
+    if (s->follow != NULL && sonde__watch_describe_missed(s->follow, missed, sizeof missed)) {
+        sonde__watch_say(s->output, "%s", missed);
+    }
+    if (s->sampler != NULL) {
+        say_signals(s);
+    }
+    if (s->plugin_memory != NULL) {
+        sonde__watch_output_plugin(s->output, s->plugin_memory);
+    }
+    sonde__watch_output_finish(s->output, turns, now_ns - s->begin_ns);
+    s->output = NULL;
+    atomic_store(&s->page->finished, 1);
+    (void)sonde__os_futex_wake((const uint32_t *)&s->page->finished, 1, true);
+}
+
+/* Could a thread that wakes us be ended for it? */
+static bool may_wake(struct sonde__watch_session *s)
+{
+    for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
+        int32_t tid = (int32_t)s->loops[i].tid;
+        if (tid != 0 && is_confined(s, tid)) {
+            return false;
+        }
+    }
+    return !is_confined(s, s->pid);
+}
+
+static uint32_t wait_for_more(struct sonde__watch_session *s, uint64_t now_ns, uint64_t wait_ns,
+                              bool runs)
+{
+    uint64_t limit = until_timeout(s, now_ns), look = until_look(s, now_ns);
+    limit = look < limit ? look : limit;
+    uint64_t period = s->options.threshold_ns / 4;
+    bool starting = !runs && s->carry == SONDE__WATCH_CARRIES && s->options.probe != NULL;
+    bool asleep =
+        runs && s->idle_since_ns != 0 && now_ns - s->idle_since_ns > SLEEP_AFTER_NS && may_wake(s);
+    if (starting) {
+        wait_ns = START_TICK_NS;
+    } else if (runs && wait_ns == UINT64_MAX && !asleep) {
+        wait_ns = period;
+    }
+    if (asleep) {
+        /* A thread that read the word just before it was set to 1 is seen by a look one period
+         * later; only then may the sleep have no end. */
+        uint32_t events = s->wait(s, period < limit ? period : limit, true);
+        if (events != 0) {
+            return events;
+        }
+        for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
+            if ((atomic_load(&s->page->slots[i].beat) & SONDE__PROBE_STATE_MASK) != 0) {
+                return 0;
+            }
+        }
+        return s->wait(s, limit, true);
+    }
+    return s->wait(s, wait_ns < limit ? wait_ns : limit, false);
+}
+
+static void handle(struct sonde__watch_session *s, uint32_t events, uint64_t now_ns)
+{
+    if ((events & SONDE__HOST_WOKEN) != 0) {
+        s->idle_since_ns = 0;
+    }
+    if ((events & SONDE__HOST_ASKED) != 0 && s->output != NULL &&
+        sonde__watch_open_sampler(s, now_ns)) {
+        sonde__watch_sampler_refresh(s->sampler);
+        sonde__watch_output_stacks(s->output, s->sampler, "asked for");
+    }
+    if ((events & SONDE__HOST_ASKED) != 0 && may_read_plugin(s)) {
+        sonde__watch_output_look(s->output, s->plugin_memory, true);
+    }
+}
+
+static void watch(struct sonde__watch_session *s)
+{
+    uint32_t events = 0;
+    while ((events & (SONDE__HOST_ENDED | SONDE__HOST_TERMINATE)) == 0) {
+        uint64_t now_ns = sonde__host_monotonic_ns();
+        uint64_t wait_ns = UINT64_MAX;
+        bool runs = probe_runs(s, now_ns);
+        if (atomic_load(&s->page->exiting) != 0) {
+            break;
+        }
+        watch_timeout(s, now_ns);
+        watch_plugin(s, now_ns);
+        (void)is_confined(s, s->pid);
+        if (runs && has_replaced_itself(s)) {
+            runs = false;
+            if (s->options.root != 0) {
+                break; /* the next program has a supervisor of its own; the first one stays, for the
+                          text of all goes through it */
+            }
+        }
+        if (runs) {
+            wait_ns = inspect_all(s, now_ns);
+            if (s->sampler == NULL && any_loop_known(s)) {
+                (void)sonde__watch_open_sampler(s, now_ns);
+            }
+        }
+        events = wait_for_more(s, now_ns, wait_ns, runs);
+        handle(s, events, now_ns);
+    }
+}
+
+void sonde__watch_session_run(struct sonde__watch_session *s)
+{
+    s->begin_ns = sonde__host_monotonic_ns();
+    for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
+        s->loops[i].slot = &s->page->slots[i];
+    }
+    forget_stalls(s);
+    watch(s);
+    finish(s);
+    sonde__watch_sampler_close(s->sampler);
+    s->sampler = NULL;
+}

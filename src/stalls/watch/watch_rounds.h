@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A watch from its begin to its end. */
+#ifndef SONDE_WATCH_ROUNDS_H
+#define SONDE_WATCH_ROUNDS_H
+
+#include "watch_session.h"
+
+/* Watch until `wait` says that it is over, write the end of the report, and free sampler and
+ * output. The caller has set options, page, carry, pid, wait and output. */
+void sonde__watch_session_run(struct sonde__watch_session *session);
+
+/* What the system refuses of the supervisor's way to the program, said once. */
+void sonde__watch_say_doubt(struct sonde__watch_session *session);
+
+#endif
