@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Line tables (DWARF 5 §6.2; versions 2 to 5): address -> file and line, of one unit.
- *
- * The program is run once into rows sorted by address; a sequence that the linker discarded is left
- * out. A malformed program keeps the rows before the fault. Context: any thread. */
+/* Headers of line number programs (DWARF 5 §6.2.4; versions 2 to 5): the program's parameters, its
+ * files and directories. The program itself is run by who needs its rows. Context: any thread. */
 #ifndef SONDE_DWARF_LINE_H
 #define SONDE_DWARF_LINE_H
 
 #include "dwarf_unit.h"
-
-struct sonde__dwarf_row {
-    uint64_t address;
-    uint32_t file; /* index in the table's files as the program counts them */
-    uint32_t line; /* 0: end of a sequence, or code without a line */
-    uint32_t column;
-    bool end; /* no code of this sequence from here on */
-};
 
 struct sonde__dwarf_file {
     const char *name;
@@ -22,26 +12,37 @@ struct sonde__dwarf_file {
 };
 
 struct sonde__dwarf_lines {
-    struct sonde__dwarf_row *rows; /* sorted by address */
-    size_t row_count, row_capacity;
-    struct sonde__dwarf_file
-        *files; /* files[i] is file i of the program; versions < 5: 0 is none */
+    /* files[i] is file i of the program; before version 5, 0 is none */
+    struct sonde__dwarf_file *files;
     size_t file_count, file_capacity;
     const char **directories;
     size_t directory_count, directory_capacity;
-    bool damaged; /* the program was malformed somewhere */
 };
 
-/* Read the line table of a unit (which has one). Returns OK | CORRUPT (no usable header) | MEMORY |
- * LIMIT. Free with _done(), also after a failure; zeroed by the caller at first. */
-SONDE_NODISCARD enum sonde_status
-sonde__dwarf_lines_load(const struct sonde__dwarf_sections *sections,
-                        const struct sonde__dwarf_unit *unit, struct sonde__dwarf_lines *lines);
-void sonde__dwarf_lines_done(struct sonde__dwarf_lines *lines);
+struct sonde__dwarf_program {
+    const struct sonde__dwarf_sections *sections;
+    struct sonde__dwarf_unit unit;    /* with the line table's own version and sizes */
+    struct sonde__dwarf_lines *lines; /* its files and directories */
+    struct sonde__bytes at;           /* the first instruction; ends with the program */
+    uint8_t min_instruction, max_operations, line_range, opcode_base;
+    int8_t line_base;
+    uint8_t lengths[256];     /* operands of standard opcodes */
+    enum sonde_status status; /* MEMORY or LIMIT where that stopped it */
+};
 
-/* The row that covers `address`, or null. */
-const struct sonde__dwarf_row *sonde__dwarf_lines_find(const struct sonde__dwarf_lines *lines,
-                                                       uint64_t address);
+/* Read the header of a unit's program (which has one), and its files and directories into `lines`
+ * (zeroed by the caller at first; free with sonde__dwarf_lines_done(), also after a failure).
+ * Returns OK | CORRUPT | MEMORY | LIMIT. */
+SONDE_NODISCARD enum sonde_status
+sonde__dwarf_program_open(const struct sonde__dwarf_sections *sections,
+                          const struct sonde__dwarf_unit *unit, struct sonde__dwarf_lines *lines,
+                          struct sonde__dwarf_program *ret_program);
+
+/* DW_LNE_define_file. False: no memory (said in the program's status). */
+bool sonde__dwarf_program_add_file(struct sonde__dwarf_program *program, const char *name,
+                                   uint64_t directory);
+
+void sonde__dwarf_lines_done(struct sonde__dwarf_lines *lines);
 
 /* Write "directory/name" of a file into `text` (absolute by the unit's comp_dir where it is known).
  * Returns false when there is no such file. */

@@ -2,10 +2,7 @@ set(sources
     dwarf_abbrev.c
     dwarf_form.c
     dwarf_line.c
-    dwarf_line_header.c
-    dwarf_lookup.c
     dwarf_ranges.c
-    dwarf_scan.c
     dwarf_sections.c
     dwarf_split.c
     dwarf_unit.c

@@ -4,16 +4,16 @@
 #include <string.h>
 
 #include "base_text.h"
-#include "dwarf_lookup.h"
 #include "image_go.h"
 #include "mem_heap.h"
 #include "symfile_index_file.h"
 #include "symfile_sections.h"
+#include "symindex_dwarf.h"
 #include "tail_graph.h"
 
 struct symfile_calls {
     /* one of the three */
-    struct sonde__dwarf *dwarf;
+    struct sonde__symindex_dwarf *dwarf;
     struct sonde__symfile_sections sections;
     bool has_index;
     struct sonde__symfile_index_file index;
@@ -108,14 +108,19 @@ static bool is_compressed(const struct sonde__elf *elf)
             (info.flags & SONDE__SHF_COMPRESSED) != 0);
 }
 
-static bool open_dwarf(struct symfile_calls *calls, const struct symfile_view *view,
-                       bool no_inflate)
+/* view: own or debug. */
+static bool open_dwarf(struct symfile_calls *calls, const struct symfile_view *own,
+                       const struct symfile_view *view, bool no_inflate)
 {
+    uint64_t start = 0, end = (uint64_t)UINT32_MAX + 1;
     if (view->file.data == NULL || (no_inflate && is_compressed(&view->elf)) ||
         sonde__symfile_sections_open(&view->elf, false, &calls->sections, NULL) != SONDE_OK) {
         return false;
     }
-    if (sonde__dwarf_open(&calls->sections.views, &calls->dwarf) == SONDE_OK) {
+    if (own->file.data == NULL || !sonde__elf_text_range(&own->elf, &start, &end)) {
+        (void)sonde__elf_text_range(&view->elf, &start, &end);
+    }
+    if (sonde__symindex_dwarf_open(&calls->sections.views, start, end, &calls->dwarf) == SONDE_OK) {
         return true;
     }
     sonde__symfile_sections_close(&calls->sections);
@@ -125,14 +130,14 @@ static bool open_dwarf(struct symfile_calls *calls, const struct symfile_view *v
 static bool find_in_dwarf(struct symfile_calls *calls, uint64_t vaddr,
                           struct sonde__symfile_calls *ret)
 {
-    struct sonde__dwarf_frame frames[SONDE__SYMFILE_CALLS_MAX];
-    size_t count = sonde__dwarf_lookup(calls->dwarf, vaddr, frames, SONDE__SYMFILE_CALLS_MAX);
+    struct sonde__symindex_call found[SONDE__SYMFILE_CALLS_MAX];
+    size_t count = sonde__symindex_dwarf_find(calls->dwarf, vaddr, found, SONDE__SYMFILE_CALLS_MAX);
     if (count > SONDE__SYMFILE_CALLS_MAX) {
         return false; /* the function itself is not among them */
     }
     for (size_t i = 0; i < count; i++) {
         ret->calls[i] = (struct sonde__symfile_call){
-            .name = frames[i].name, .file = frames[i].file, .line = frames[i].line};
+            .name = found[i].name, .file = found[i].file, .line = found[i].line};
     }
     ret->count = (uint32_t)count;
     return count != 0;
@@ -166,8 +171,8 @@ static struct symfile_calls *open_calls(const struct sonde__symfile_options *opt
         return NULL;
     }
     if (find_index(calls, options, image) || make_index(calls, options, image, own, debug) ||
-        open_dwarf(calls, own, options->no_inflate) ||
-        open_dwarf(calls, debug, options->no_inflate) ||
+        open_dwarf(calls, own, own, options->no_inflate) ||
+        open_dwarf(calls, own, debug, options->no_inflate) ||
         (own->file.data != NULL && sonde__elf_go(&own->elf, &calls->go))) {
         return calls;
     }
@@ -181,7 +186,7 @@ static void close_calls(struct symfile_calls *calls)
         return;
     }
     if (calls->dwarf != NULL) {
-        sonde__dwarf_close(calls->dwarf);
+        sonde__symindex_dwarf_close(calls->dwarf);
         sonde__symfile_sections_close(&calls->sections);
     }
     if (calls->has_index) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the steps of a conversion tell each other; only convert_*.c and encode_*.c include it.
+/* What the steps of a conversion tell each other; only convert_*.c, encode_*.c and symindex_dwarf.c
+ * include it.
  *
  * A unit is walked (convert_walk.c) into scopes and their ranges, its line program run
  * (convert_lines.c) into rows, and both are flattened (convert_flatten.c) into pieces: stretches of
@@ -17,7 +18,7 @@
 
 #include <pthread.h>
 
-#include "dwarf_line_program.h"
+#include "dwarf_line.h"
 #include "dwarf_unit.h"
 #include "mem_arena.h"
 #include "symindex_convert.h"
@@ -99,9 +100,10 @@ struct die {
     const struct sonde__dwarf_attr *attr[SLOT_COUNT];
 };
 
-/* Make the plans of a table for units of these sizes. False: no memory. */
+/* Make the plans of a table for units of these sizes; without sites, call sites are stepped over.
+ * False: no memory. */
 bool convert_plans_make(const struct sonde__dwarf_abbrevs *abbrevs,
-                        const struct sonde__dwarf_unit *unit, struct plans *plans);
+                        const struct sonde__dwarf_unit *unit, bool with_sites, struct plans *plans);
 void convert_plans_done(struct plans *plans);
 
 /* --- the state of a conversion --- */
@@ -276,6 +278,7 @@ struct convert {
     uint64_t work_all, work_left; /* against tables that many units point to */
     uint64_t work_least;          /* the least that was left where some was added, and at the end */
     bool out_of_work;
+    bool calls_only; /* no call sites: they are for tail calls */
     struct sonde__arena arena;
 
     /* the part of the units that this one reads, and with whom */
@@ -382,6 +385,10 @@ void convert_list_damage(struct convert *c);
 /* A zeroed struct, made ready for units. False: no memory. */
 bool convert_begin(struct convert *c);
 void convert_units(struct convert *c);
+/* The DIE of the unit at an offset, in c->unit. False: it cannot be read. */
+bool convert_unit_root(struct convert *c, uint64_t offset);
+/* Scopes, pieces and chunks of the unit at an offset, behind what is there. */
+void convert_unit_at(struct convert *c, uint64_t offset);
 void convert_done(struct convert *c);
 
 /* --- convert_slices.c --- */
@@ -399,7 +406,10 @@ void convert_map_clear(struct map *map);
 /* The id of a string; `text` must live as long as the conversion. 0: empty, or no memory. */
 uint32_t convert_string(struct convert *c, const char *text, size_t size);
 uint32_t convert_string_copy(struct convert *c, const char *text, size_t size); /* any text */
-/* The same for a NUL-terminated text in the input, cut at CONVERT_NAME_MAX. */
+/* As convert_string() for the first `size` bytes of a NUL-terminated text; kept so that it is
+ * NUL-terminated, too. */
+uint32_t convert_text(struct convert *c, const char *text, size_t size);
+/* The same for a text in the input that ends at `end` at the latest, cut at CONVERT_NAME_MAX. */
 uint32_t convert_name(struct convert *c, const char *text, const uint8_t *end);
 
 /* --- convert_files.c --- */

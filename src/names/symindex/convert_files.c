@@ -59,7 +59,7 @@ static uint32_t compose(struct convert *c, const struct sonde__dwarf_file *f)
         add_part(&path, f->name, slash == f->name ? 1 : (size_t)(slash - f->name));
     }
     return convert_file_of(c, convert_string_copy(c, path.text, path.size),
-                           convert_string(c, base, size - (size_t)(base - f->name)));
+                           convert_text(c, base, size - (size_t)(base - f->name)));
 }
 
 /* The file whose name, directory and comp_dir stand at these places. */

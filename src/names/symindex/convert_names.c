@@ -156,7 +156,7 @@ static bool ask_far(struct convert *c, uint64_t offset, struct said *said)
         struct sonde__dwarf_value value = sonde__dwarf_read(space->sections, &unit, attr, &at);
         if (value.kind == SONDE__DWARF_STRING) {
             uint32_t text = value.s[0] != '\0'
-                                ? convert_string(c, value.s, strnlen(value.s, CONVERT_NAME_MAX))
+                                ? convert_text(c, value.s, strnlen(value.s, CONVERT_NAME_MAX))
                                 : 0;
             if (attr->name == DW_AT_name) {
                 said->name = text;

@@ -167,7 +167,7 @@ static struct plan_step step_keep(unsigned form, int slot, int size)
 
 static bool make_plan(const struct sonde__dwarf_abbrevs *abbrevs,
                       const struct sonde__dwarf_abbrev *abbrev,
-                      const struct sonde__dwarf_unit *unit, struct plans *plans)
+                      const struct sonde__dwarf_unit *unit, bool with_sites, struct plans *plans)
 {
     struct plan plan = {.first = (uint32_t)plans->step_count, .children = abbrev->children};
     uint32_t kept = 0;
@@ -176,7 +176,8 @@ static bool make_plan(const struct sonde__dwarf_abbrevs *abbrevs,
         plan.kind = PLAN_FUNCTION;
     } else if (abbrev->tag == DW_TAG_inlined_subroutine) {
         plan.kind = PLAN_INLINED;
-    } else if (abbrev->tag == DW_TAG_call_site || abbrev->tag == DW_TAG_GNU_call_site) {
+    } else if (with_sites &&
+               (abbrev->tag == DW_TAG_call_site || abbrev->tag == DW_TAG_GNU_call_site)) {
         plan.kind = PLAN_SITE;
     }
     for (uint32_t i = 0; i < abbrev->count; i++) {
@@ -214,12 +215,12 @@ static bool make_plan(const struct sonde__dwarf_abbrevs *abbrevs,
 }
 
 bool convert_plans_make(const struct sonde__dwarf_abbrevs *abbrevs,
-                        const struct sonde__dwarf_unit *unit, struct plans *plans)
+                        const struct sonde__dwarf_unit *unit, bool with_sites, struct plans *plans)
 {
     plans->count = 0;
     plans->step_count = 0;
     for (size_t i = 0; i < abbrevs->count; i++) {
-        if (!make_plan(abbrevs, &abbrevs->entries[i], unit, plans)) {
+        if (!make_plan(abbrevs, &abbrevs->entries[i], unit, with_sites, plans)) {
             return false;
         }
     }

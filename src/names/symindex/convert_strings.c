@@ -160,6 +160,11 @@ uint32_t convert_string_copy(struct convert *c, const char *text, size_t size)
     return intern(c, text, size, true);
 }
 
+uint32_t convert_text(struct convert *c, const char *text, size_t size)
+{
+    return intern(c, text, size, text[size] != '\0');
+}
+
 uint32_t convert_name(struct convert *c, const char *text, const uint8_t *end)
 {
     size_t left = (size_t)(end - (const uint8_t *)text);
@@ -174,7 +179,7 @@ uint32_t convert_name(struct convert *c, const char *text, const uint8_t *end)
     if (!convert_work(c, size)) {
         return 0;
     }
-    id = convert_string(c, text, size);
+    id = intern(c, text, size, nul == NULL);
     if (id != 0) {
         convert_map_set(c, &c->name_places, (uintptr_t)text, id);
     }

@@ -21,11 +21,24 @@ void convert_list_damage(struct convert *c)
     }
 }
 
-/* The unit's abbreviations, as plans, and its own DIE. */
-static bool open_unit(struct convert *c)
+/* The unit at an offset. False: it cannot be read. */
+static bool read_header(struct convert *c, uint64_t offset)
 {
-    bool kept = c->abbrevs.valid && c->abbrevs.offset == c->unit.abbrev_offset &&
-                c->plans.count == c->abbrevs.count;
+    enum sonde_status status = sonde__dwarf_unit_read(c->sections, offset, &c->unit);
+    c->damage = NULL;
+    if (status == SONDE_CORRUPT) {
+        c->unit = (struct sonde__dwarf_unit){.offset = offset};
+        convert_damage(c, "a malformed unit header: what follows it cannot be found");
+    } else if (status != SONDE_OK) {
+        convert_damage(c, "a unit of an unknown version or address size");
+    }
+    return status == SONDE_OK && c->unit.type != DW_UT_type && c->unit.type != DW_UT_split_type;
+}
+
+/* The unit's abbreviations, and its own DIE. */
+static bool read_root(struct convert *c)
+{
+    bool kept = c->abbrevs.valid && c->abbrevs.offset == c->unit.abbrev_offset;
     enum sonde_status status =
         sonde__dwarf_abbrevs_load(c->sections, c->unit.abbrev_offset, &c->abbrevs);
     if (status == SONDE_MEMORY) {
@@ -39,16 +52,16 @@ static bool open_unit(struct convert *c)
     if (!kept && !convert_work(c, c->abbrevs.attr_count + c->abbrevs.count)) {
         return false;
     }
-    /* sizes of addresses and offsets are in the plans: made again for each unit that differs */
-    if (!convert_plans_make(&c->abbrevs, &c->unit, &c->plans)) {
-        c->status = SONDE_MEMORY;
-        return false;
-    }
     if (sonde__dwarf_unit_root(c->sections, &c->abbrevs, &c->unit) != SONDE_OK) {
         convert_damage(c, "a malformed first DIE");
         return false;
     }
     return true;
+}
+
+bool convert_unit_root(struct convert *c, uint64_t offset)
+{
+    return read_header(c, offset) && read_root(c);
 }
 
 static void damage_split(struct convert *c, const char *what)
@@ -99,7 +112,8 @@ static void walk_split(struct convert *c)
     enum sonde_status status =
         sonde__dwarf_split_unit(&c->split_unit, &skeleton, &c->abbrevs, &unit);
     if (status == SONDE_MEMORY ||
-        (status == SONDE_OK && !convert_plans_make(&c->abbrevs, &unit, &c->plans))) {
+        (status == SONDE_OK &&
+         !convert_plans_make(&c->abbrevs, &unit, !c->calls_only, &c->plans))) {
         c->status = SONDE_MEMORY;
     } else if (status != SONDE_OK || !convert_work(c, c->abbrevs.attr_count + c->abbrevs.count)) {
         damage_split(c, "which is malformed");
@@ -120,8 +134,13 @@ static void walk_split(struct convert *c)
 static void convert_unit(struct convert *c)
 {
     struct sonde__dwarf_program program;
-    if (!open_unit(c) ||
+    if (!read_root(c) ||
         (c->unit.tag != DW_TAG_compile_unit && c->unit.tag != DW_TAG_skeleton_unit)) {
+        return;
+    }
+    /* sizes of addresses and offsets are in the plans: made again for each unit that differs */
+    if (!convert_plans_make(&c->abbrevs, &c->unit, !c->calls_only, &c->plans)) {
+        c->status = SONDE_MEMORY;
         return;
     }
     bool lines = convert_lines_open(c, &program);
@@ -159,23 +178,22 @@ static bool must_stop(const struct convert *c)
            (c->shared != NULL && atomic_load_explicit(&c->shared->stop, memory_order_relaxed));
 }
 
+void convert_unit_at(struct convert *c, uint64_t offset)
+{
+    c->scope_range_count = 0;
+    if (read_header(c, offset)) {
+        convert_unit(c);
+    }
+}
+
 void convert_units(struct convert *c)
 {
     for (size_t i = c->unit_first; i < c->unit_last && !must_stop(c); i++) {
         uint64_t offset = c->main.unit_offsets[i];
-        enum sonde_status status = sonde__dwarf_unit_read(c->sections, offset, &c->unit);
-        c->damage = NULL;
-        if (status == SONDE_CORRUPT) {
-            c->unit = (struct sonde__dwarf_unit){.offset = offset};
-            convert_damage(c, "a malformed unit header: what follows it cannot be found");
-        }
+        bool readable = read_header(c, offset);
         if (!tell_progress(c, offset)) {
             c->status = SONDE_LIMIT;
-        } else if (status == SONDE_CORRUPT) {
-            /* said above */
-        } else if (status != SONDE_OK) {
-            convert_damage(c, "a unit of an unknown version or address size");
-        } else if (c->unit.type != DW_UT_type && c->unit.type != DW_UT_split_type) {
+        } else if (readable) {
             convert_unit(c);
         }
         if (c->damage != NULL && c->status == SONDE_OK) {

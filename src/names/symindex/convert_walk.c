@@ -105,7 +105,7 @@ static uint32_t add_scope(struct convert *c, const struct plan *plan, const stru
         if ((die->present & 1u << SLOT_CALL_LINE) != 0) {
             scope.call_line = (uint32_t)die->raw[SLOT_CALL_LINE];
         }
-    } else {
+    } else if (!c->calls_only) {
         *function = convert_sites_function(c, die, offset, scope.name, first_range);
     }
     c->scopes[c->scope_count] = scope;
@@ -189,5 +189,7 @@ static bool walk_dies(struct convert *c)
 void convert_walk(struct convert *c)
 {
     bool whole = walk_dies(c);
-    convert_sites_end_unit(c, whole);
+    if (!c->calls_only) {
+        convert_sites_end_unit(c, whole);
+    }
 }

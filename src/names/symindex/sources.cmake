@@ -24,6 +24,7 @@ set(sources
     encode_ranges.c
     encode_sites.c
     encode_tails.c
+    symindex_dwarf.c
     symindex_find.c
     symindex_links.c
     symindex_open.c

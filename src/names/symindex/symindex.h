@@ -114,6 +114,10 @@ struct sonde__symindex_bad_unit {
 bool sonde__symindex_bad_unit(const struct sonde__symindex *index, uint32_t i,
                               struct sonde__symindex_bad_unit *ret_unit);
 
+/* "directory/base" in the arena; "": no memory. */
+const char *symindex_path(struct sonde__arena *arena, const char *directory, size_t directory_size,
+                          const char *base, size_t base_size);
+
 /* A NUL-terminated text of the file at a place in its text; "" when there is none. */
 const char *sonde__symindex_text(const struct sonde__symindex *index, uint32_t place);
 

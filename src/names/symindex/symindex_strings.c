@@ -102,6 +102,22 @@ const char *sonde__symindex_name(struct sonde__symindex_strings *strings, uint32
     return strings->names[name - 1];
 }
 
+const char *symindex_path(struct sonde__arena *arena, const char *directory, size_t directory_size,
+                          const char *base, size_t base_size)
+{
+    char *path = sonde__arena_alloc(arena, directory_size + base_size + 2);
+    if (path == NULL) {
+        return "";
+    }
+    memcpy(path, directory, directory_size);
+    if (directory_size != 0 && path[directory_size - 1] != '/') {
+        path[directory_size++] = '/';
+    }
+    memcpy(path + directory_size, base, base_size);
+    path[directory_size + base_size] = '\0';
+    return path;
+}
+
 static const char *compose(struct sonde__symindex_strings *strings, uint32_t file)
 {
     const struct sonde__symindex *index = strings->index;
@@ -109,8 +125,6 @@ static const char *compose(struct sonde__symindex_strings *strings, uint32_t fil
     uint32_t number = symindex_u32(p);
     const char *base = sonde__symindex_text(index, symindex_u32(p + 4));
     const char *directory = "";
-    size_t folder, name;
-    char *path;
     if (!has_room(strings)) {
         return "";
     }
@@ -118,19 +132,8 @@ static const char *compose(struct sonde__symindex_strings *strings, uint32_t fil
         directory = sonde__symindex_text(
             index, symindex_u32(index->parts[SYMINDEX_DIRECTORIES].data + (size_t)number * 4));
     }
-    folder = strnlen(directory, (size_t)3 * NAME_MAX_BYTES);
-    name = strnlen(base, NAME_MAX_BYTES);
-    path = sonde__arena_alloc(&strings->arena, folder + name + 2);
-    if (path == NULL) {
-        return "";
-    }
-    memcpy(path, directory, folder);
-    if (folder != 0 && path[folder - 1] != '/') {
-        path[folder++] = '/';
-    }
-    memcpy(path + folder, base, name);
-    path[folder + name] = '\0';
-    return path;
+    return symindex_path(&strings->arena, directory, strnlen(directory, (size_t)3 * NAME_MAX_BYTES),
+                         base, strnlen(base, NAME_MAX_BYTES));
 }
 
 const char *sonde__symindex_file(struct sonde__symindex_strings *strings, uint32_t file)

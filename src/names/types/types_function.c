@@ -4,7 +4,7 @@
 
 #include "base_status.h"
 #include "dwarf_constants.h"
-#include "dwarf_line_program.h"
+#include "dwarf_line.h"
 #include "types_data.h"
 
 /* --- ranges --- */

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dwarf_lookup.h"
 #include "image_elf.h"
 #include "symbolizer.h"
+#include "symindex_dwarf.h"
 #include "test.h"
 
 #define FRAMES_MAX 64
@@ -17,9 +17,19 @@
 struct program {
     char *bytes;
     struct sonde__elf elf;
-    struct sonde__dwarf *dwarf;
+    struct sonde__symindex_dwarf *dwarf;
     uint64_t text_vaddr, text_size;
 };
+
+static enum sonde_status open_dwarf(const struct sonde__elf *elf,
+                                    struct sonde__symindex_dwarf **ret_dwarf)
+{
+    struct sonde__dwarf_sections sections;
+    uint64_t start, end;
+    CHECK(sonde__dwarf_sections_of_elf(elf, &sections));
+    CHECK(sonde__elf_text_range(elf, &start, &end));
+    return sonde__symindex_dwarf_open(&sections, start, end, ret_dwarf);
+}
 
 static void open_program(const char *path, struct program *p)
 {
@@ -28,9 +38,7 @@ static void open_program(const char *path, struct program *p)
     struct sonde_error error;
     p->bytes = test_read_file(path, &size);
     CHECK_OK(sonde__elf_open(p->bytes, size, &p->elf, &error));
-    struct sonde__dwarf_sections sections;
-    CHECK(sonde__dwarf_sections_of_elf(&p->elf, &sections));
-    CHECK_OK(sonde__dwarf_open(&sections, &p->dwarf));
+    CHECK_OK(open_dwarf(&p->elf, &p->dwarf));
     CHECK(sonde__elf_section_by_name(&p->elf, ".text", &text));
     p->text_vaddr = text.vaddr;
     p->text_size = text.size;
@@ -38,13 +46,13 @@ static void open_program(const char *path, struct program *p)
 
 static void close_program(struct program *p)
 {
-    sonde__dwarf_close(p->dwarf);
+    sonde__symindex_dwarf_close(p->dwarf);
     free(p->bytes);
 }
 
 /* Where the call's line is not known (version 2 cannot say it), llvm names the file of the
  * function. */
-static bool same_frames(const struct sonde__dwarf_frame *ours, size_t n,
+static bool same_frames(const struct sonde__symindex_call *ours, size_t n,
                         const struct symbolizer_frame *its, size_t its_n)
 {
     if (n != its_n) {
@@ -68,7 +76,7 @@ struct agreement {
 
 static struct agreement compare(const char *path, unsigned count)
 {
-    static struct sonde__dwarf_frame ours[FRAMES_MAX];
+    static struct sonde__symindex_call ours[FRAMES_MAX];
     static struct symbolizer_frame their[FRAMES_MAX];
     struct symbolizer symbolizer;
     struct program p;
@@ -84,7 +92,7 @@ static struct agreement compare(const char *path, unsigned count)
     symbolizer_ask(&symbolizer, path, addresses, count);
     for (unsigned i = 0; i < count; i++) {
         size_t their_n = symbolizer_next(&symbolizer, their, FRAMES_MAX);
-        size_t n = sonde__dwarf_lookup(p.dwarf, addresses[i], ours, FRAMES_MAX);
+        size_t n = sonde__symindex_dwarf_find(p.dwarf, addresses[i], ours, FRAMES_MAX);
         a.asked++;
         if (n == 0 && their_n == 1 && their[0].line == 0) {
             continue; /* start-up code without DWARF: a symbol at most */
@@ -196,7 +204,7 @@ TEST(dwarf_names_inlined_calls)
                                  "int outer(volatile int *p) {\n"
                                  "    return middle(p) + 2;\n"
                                  "}\n";
-    struct sonde__dwarf_frame frames[8];
+    struct sonde__symindex_call frames[8];
     struct sonde__elf_section symtab;
     struct sonde__elf_symbol symbol = {0};
     struct program p;
@@ -216,17 +224,15 @@ TEST(dwarf_names_inlined_calls)
             break;
         }
     }
-    CHECK_EQ(sonde__dwarf_lookup(p.dwarf, symbol.value, frames, 8), 3);
+    CHECK_EQ(sonde__symindex_dwarf_find(p.dwarf, symbol.value, frames, 8), 3);
     CHECK_STR(frames[0].name, "inner");
     CHECK_EQ(frames[0].line, 2);
-    CHECK(frames[0].inlined);
     CHECK_STR(frames[1].name, "middle");
     CHECK_EQ(frames[1].line, 5);
     CHECK_STR(frames[2].name, "outer");
     CHECK_EQ(frames[2].line, 9);
-    CHECK(!frames[2].inlined);
     CHECK_STR(frames[2].file, file);
-    CHECK_EQ(sonde__dwarf_lookup(p.dwarf, symbol.value - 1, frames, 8), 0);
+    CHECK_EQ(sonde__symindex_dwarf_find(p.dwarf, symbol.value - 1, frames, 8), 0);
     close_program(&p);
 }
 
@@ -259,17 +265,15 @@ TEST_TIMEOUT(dwarf_survives_flipped_bytes, 250)
             size_t size;
             char *bytes = test_read_file(path, &size);
             struct sonde__elf elf;
-            struct sonde__dwarf *dwarf;
-            struct sonde__dwarf_frame frames[4];
+            struct sonde__symindex_dwarf *dwarf;
+            struct sonde__symindex_call frames[4];
             bytes[offset + i / 8] ^= (char)(1 << i % 8);
             CHECK_OK(sonde__elf_open(bytes, size, &elf, NULL));
-            struct sonde__dwarf_sections sections;
-            CHECK(sonde__dwarf_sections_of_elf(&elf, &sections));
-            if (sonde__dwarf_open(&sections, &dwarf) == SONDE_OK) {
+            if (open_dwarf(&elf, &dwarf) == SONDE_OK) {
                 for (uint64_t at = p.text_vaddr; at < p.text_vaddr + p.text_size; at += 3) {
-                    (void)sonde__dwarf_lookup(dwarf, at, frames, 4);
+                    (void)sonde__symindex_dwarf_find(dwarf, at, frames, 4);
                 }
-                sonde__dwarf_close(dwarf);
+                sonde__symindex_dwarf_close(dwarf);
             }
             free(bytes);
         }

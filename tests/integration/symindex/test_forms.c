@@ -45,7 +45,7 @@ static const char *in_folder(const char *name)
 #define BUILD                                                                                      \
     "gcc -O2 -g -D_GNU_SOURCE -I$S/include -I$S/src/common/base -I$S/src/names/symbol "            \
     "-I$S/src/common/mem "                                                                         \
-    "-I$S/src/images/image $S/src/names/symbol/dwarf_[fl]*.c -shared -fPIC -o plain; "
+    "-I$S/src/images/image $S/src/names/symbol/dwarf_[flru]*.c -shared -fPIC -o plain; "
 
 /* An index says nothing of how its input was packed. */
 static void must_be_same(const char *name, const struct program *plain)
@@ -211,7 +211,7 @@ static void check_dwz(const char *options, const char *dwz_options)
     snprintf(script, sizeof script,
              "for i in 1 2; do gcc -O2 %s -D_GNU_SOURCE -I$S/include -I$S/src/common/base "
              "-I$S/src/names/symbol -I$S/src/common/mem -I$S/src/images/image "
-             "$S/src/names/symbol/dwarf_[fl]*.c -shared -fPIC "
+             "$S/src/names/symbol/dwarf_[flru]*.c -shared -fPIC "
              "-DN=$i -o plain$i; cp plain$i packed$i; done; mkdir -p sub; "
              "dwz %s -r -m sub/common.debug packed1 packed2; "
              "readelf -SW packed1 | grep -qE 'gnu_debugaltlink|debug_sup'",
@@ -256,7 +256,7 @@ static void check_split(const char *compiler, const char *options, const char *p
     char script[3000];
     snprintf(
         script, sizeof script,
-        "for f in $S/src/names/symbol/dwarf_[fl]*.c; do b=$(basename $f .c); %s -O2 %s "
+        "for f in $S/src/names/symbol/dwarf_[flru]*.c; do b=$(basename $f .c); %s -O2 %s "
         "-gsplit-dwarf "
         "-D_GNU_SOURCE -I$S/include -I$S/src/common/base -I$S/src/names/symbol -I$S/src/common/mem "
         "-I$S/src/images/image -fPIC -c $f -o $b.o; done; %s -shared -o split *.o; "

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Address -> functions, files and lines, inlined calls included, from the DWARF of an image that
+ * has no index file.
+ *
+ * Opening reads the DIE of each unit only; a unit is converted, as for an index file, at the first
+ * look-up that falls into it, and kept. A bad unit costs that unit. Context: any thread, one at a
+ * time. */
+#ifndef SONDE_SYMINDEX_DWARF_H
+#define SONDE_SYMINDEX_DWARF_H
+
+#include <sonde/status.h>
+
+#include "dwarf_sections.h"
+
+struct sonde__symindex_dwarf;
+
+/* Strings live as long as the reader. */
+struct sonde__symindex_call {
+    const char *name; /* linkage name, else plain name; "": unknown */
+    const char *file; /* path; "": unknown */
+    uint32_t line;    /* 0: unknown */
+};
+
+/* sections  must outlive the reader
+ * start, end  vaddrs of the image's code; of more than 4 GiB the first 4 are answered
+ *
+ * Returns OK | ABSENT (no units) | MEMORY. Ownership: release with _close(). */
+SONDE_NODISCARD enum sonde_status
+sonde__symindex_dwarf_open(const struct sonde__dwarf_sections *sections, uint64_t start,
+                           uint64_t end, struct sonde__symindex_dwarf **ret_dwarf);
+void sonde__symindex_dwarf_close(struct sonde__symindex_dwarf *dwarf);
+
+/* The calls at a vaddr, innermost first, at most `max`: each but the last is inlined into the next
+ * one. Returns how many there are in all; 0: nothing is known. A line without a function is one
+ * call without a name. */
+size_t sonde__symindex_dwarf_find(struct sonde__symindex_dwarf *dwarf, uint64_t vaddr,
+                                  struct sonde__symindex_call *ret_calls, size_t max);
+
+#endif
