@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host_process.h"
+
 /* Looked for beside the program, in ../lib (installed) and in `folder` (a build tree). LD_PRELOAD
  * cannot hold a path with a space or a colon. */
 const char *sonde__cli_find_library(const char *name, const char *folder)
@@ -12,11 +14,9 @@ const char *sonde__cli_find_library(const char *name, const char *folder)
     const char *const places[] = {"", "../lib/sonde/", "../lib/", folder};
     static char path[4096];
     char self[2048];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n <= 0) {
+    if (!sonde__host_executable(getpid(), self, sizeof self)) {
         return NULL;
     }
-    self[n] = '\0';
     *(strrchr(self, '/') + 1) = '\0';
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         snprintf(path, sizeof path, "%s%s%s", self, places[i], name);

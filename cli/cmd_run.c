@@ -11,7 +11,9 @@
 #include "cli_report.h"
 #include "cli_symbols.h"
 #include "cmd.h"
+#include "host_process.h"
 #include "host_run.h"
+#include "host_self.h"
 #include "run_record.h"
 #include "watch_run.h"
 
@@ -131,8 +133,7 @@ static int open_report(const struct sonde__cli_command *command, const char *pat
 static void fill_follow(struct sonde__watch_options *o, const char *report)
 {
     static char self[4096], base[8192], folder[4096];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    o->self = n > 0 ? self : NULL;
+    o->self = sonde__host_executable(getpid(), self, sizeof self) ? self : NULL;
     if (report != NULL && report[0] == '/') {
         o->report_base = report;
     } else if (report != NULL && getcwd(folder, sizeof folder) != NULL) {
@@ -306,7 +307,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     symbols.making.bytes_max = DEBUG_BYTES_MAX;
     symbols.fetch.network = false;
     o.symbols = &symbols.options;
-    o.envp = environ;
+    o.envp = sonde__host_environ();
     o.probe = sonde__cli_find_probe();
     if (chosen.record.list != NULL &&
         (missing = sonde__cli_prepare_record(command, &chosen.record, &o)) != 0) {

@@ -318,8 +318,11 @@ static void pass_lines(const struct sonde__cli_command *command, struct request 
 /* Where the last line begins, of whole ones. */
 static size_t last_line(const struct stream *stream)
 {
-    const char *newline = stream->size > 1 ? memrchr(stream->text, '\n', stream->size - 1) : NULL;
-    return newline != NULL ? (size_t)(newline - stream->text) + 1 : 0;
+    size_t at = stream->size > 1 ? stream->size - 1 : 0;
+    while (at > 0 && stream->text[at - 1] != '\n') {
+        at--;
+    }
+    return at;
 }
 
 /* Lines of at most SYMBOLIZE_LINE_BYTES; longer ones in pieces. */

@@ -15,14 +15,19 @@
 #include "base_text.h"
 #include "capture_park.h"
 #include "capture_thread.h"
+#include "host_self.h"
+#include "host_signal.h"
 #include "mem_heap.h"
 #include "os.h"
 
 enum { SIGNAL = SONDE__API_SIGNAL };
+_Static_assert(SIGNAL == SONDE__HOST_SAMPLE_SIGNAL, "what host looks for");
 enum { LOOK_AGAIN_NS = 20000 /* about what a handler needs to return */ };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-/* guarded by mutex */
+static pthread_cond_t released = PTHREAD_COND_INITIALIZER;
+static bool is_taken; /* guarded by mutex */
+/* guarded by is_taken: of whoever set it */
 static struct sigaction program_action;
 static bool has_unanswered;  /* a signal of ours was not taken yet, perhaps */
 static bool is_left;         /* our handler stayed when a capture ended */
@@ -73,31 +78,11 @@ static enum sonde_status set_handler_locked(void)
     return sigaction(SIGNAL, &ours, NULL) == 0 ? SONDE_OK : SONDE_OS;
 }
 
-/* Does the signal wait for the process as a whole (proc(5), "ShdPnd")? */
-static bool is_pending_for_process(void)
-{
-    static const char key[] = "\nShdPnd:\t";
-    char text[4096];
-    size_t size = 0;
-    int32_t fd;
-    const char *at;
-    if (sonde__os_open("/proc/self/status", &fd, NULL) != SONDE_OK) {
-        return false;
-    }
-    if (sonde__os_pread(fd, text, sizeof text - 1, 0, &size, NULL) != SONDE_OK) {
-        size = 0;
-    }
-    sonde__os_close(fd);
-    text[size] = '\0';
-    at = strstr(text, key);
-    return at != NULL && (strtoull(at + sizeof key - 1, NULL, 16) >> (SIGNAL - 1) & 1) != 0;
-}
-
 static bool is_pending_anywhere(void)
 {
     int32_t *tids;
     size_t count;
-    bool is_pending = is_pending_for_process();
+    bool is_pending = sonde__host_signal_waits_here();
     if (is_pending || sonde__api_thread_tids(&tids, &count) != SONDE_OK) {
         return true; /* unknown: the handler stays */
     }
@@ -128,6 +113,7 @@ static void restore_handler_locked(void)
     }
 }
 
+/* Not every system has a mutex that is waited for up to a moment. */
 static enum sonde_status lock_until(uint64_t timeout_ns)
 {
     struct timespec until;
@@ -138,7 +124,21 @@ static enum sonde_status lock_until(uint64_t timeout_ns)
         until.tv_sec++;
         until.tv_nsec -= 1000000000;
     }
-    return pthread_mutex_timedlock(&mutex, &until) == 0 ? SONDE_OK : SONDE_BUSY;
+    pthread_mutex_lock(&mutex);
+    while (is_taken && pthread_cond_timedwait(&released, &mutex, &until) == 0) {
+    }
+    bool was_taken = is_taken;
+    is_taken = true;
+    pthread_mutex_unlock(&mutex);
+    return was_taken ? SONDE_BUSY : SONDE_OK;
+}
+
+static void unlock(void)
+{
+    pthread_mutex_lock(&mutex);
+    is_taken = false;
+    pthread_cond_signal(&released);
+    pthread_mutex_unlock(&mutex);
 }
 
 static void note(struct sonde_captured *captured, const char *text)
@@ -217,7 +217,7 @@ enum sonde_status sonde__api_signal_capture(int32_t tid, uint64_t timeout_ns,
         return status;
     }
     status = capture_locked(tid, timeout_ns, stack, captured);
-    pthread_mutex_unlock(&mutex);
+    unlock();
     return status;
 }
 
@@ -237,13 +237,15 @@ void sonde__api_signal_end(bool is_set, bool is_unanswered)
     if (is_set || is_left) {
         restore_handler_locked();
     }
-    pthread_mutex_unlock(&mutex);
+    unlock();
 }
 
 void sonde__api_signal_after_fork(void)
 {
     struct sigaction now;
     pthread_mutex_init(&mutex, NULL);
+    pthread_cond_init(&released, NULL);
+    is_taken = false;
     has_unanswered = false;
     is_left = false;
     answered_tid = 0;

@@ -3,14 +3,12 @@
  * print the same where both know it. */
 #include <sonde/text.h>
 
-#include <dlfcn.h>
-#include <link.h>
-
 #include "api_names.h"
 #include "api_thread.h"
 #include "base_mem.h"
 #include "base_status.h"
 #include "demangle.h"
+#include "host_self.h"
 #include "mem_heap.h"
 
 enum { PC_DIGITS = 16, TEXT_FIRST = 8192, DEPTH = 4096 };
@@ -118,21 +116,17 @@ static bool put_frame(struct lines *l, uint32_t index, const struct names_answer
 
 /* --- the other styles --- */
 
-/* What the loader says: glibc's own answer. */
 static void ask_loader(uint64_t pc, struct sonde__style_frame *frame)
 {
-    struct link_map *map = NULL;
-    Dl_info info;
+    struct sonde__host_symbol symbol;
     frame->image = frame->name = "";
-    if (dladdr1((void *)(uintptr_t)pc, &info, (void **)&map, // NOLINT(performance-no-int-to-ptr)
-                RTLD_DL_LINKMAP) == 0 ||
-        info.dli_fname == NULL || info.dli_fname[0] == '\0') {
+    if (!sonde__host_loader_symbol(pc, &symbol)) {
         return;
     }
-    frame->image = info.dli_fname;
-    frame->name = info.dli_sname != NULL ? info.dli_sname : "";
-    frame->start = (uint64_t)(uintptr_t)info.dli_saddr;
-    frame->image_bias = map != NULL ? (uint64_t)map->l_addr : 0;
+    frame->image = symbol.path;
+    frame->name = symbol.name;
+    frame->start = symbol.start;
+    frame->image_bias = symbol.bias;
     frame->plt = false;
 }
 

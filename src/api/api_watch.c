@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "api_symbols.h"
 #include "api_thread.h"
@@ -21,6 +20,7 @@
 #include "base_status.h"
 #include "base_text.h"
 #include "host_run.h"
+#include "host_self.h"
 #include "os.h"
 #include "report_view.h"
 #include "watch_rounds.h"
@@ -180,7 +180,7 @@ static enum sonde_status open_session(struct sonde_watch *watch)
 static void *run(void *arg)
 {
     struct sonde_watch *watch = arg;
-    prctl(PR_SET_NAME, "sonde-watch");
+    sonde__host_name_thread("sonde-watch");
     watch->status = open_session(watch);
     atomic_store(&watch->phase, watch->status == SONDE_OK ? RUNNING : FAILED);
     (void)sonde__os_futex_wake((const uint32_t *)&watch->phase, 1, false);

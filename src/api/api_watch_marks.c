@@ -8,9 +8,9 @@
 #include <sonde/watch.h>
 
 #include <errno.h>
-#include <time.h>
 
 #include "api_watch.h"
+#include "host_clock.h"
 #include "host_run.h"
 #include "os.h"
 #include "probe_turn.h"
@@ -24,13 +24,6 @@ struct lease {
 static _Thread_local struct lease lease __attribute__((tls_model("initial-exec")));
 
 struct sonde__api_marks sonde__api_marks;
-
-static uint64_t now_coarse_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static void wake_watch(void)
 {
@@ -85,7 +78,7 @@ void sonde_idle_enter(void)
         return;
     }
     if (atomic_load_explicit(&slot->stamp, memory_order_relaxed) != 0) {
-        atomic_store_explicit(&slot->ended_ns, now_coarse_ns(), memory_order_relaxed);
+        atomic_store_explicit(&slot->ended_ns, sonde__host_tick_ns(), memory_order_relaxed);
         atomic_store_explicit(&slot->stamp, 0, memory_order_release);
     }
     (void)sonde__probe_enter_known(slot, false);
@@ -97,7 +90,7 @@ void sonde_idle_leave(void)
     if (slot == NULL) {
         return;
     }
-    sonde__probe_leave(slot, now_coarse_ns());
+    sonde__probe_leave(slot, sonde__host_tick_ns());
     wake_watch();
 }
 

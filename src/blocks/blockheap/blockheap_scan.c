@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "base_status.h"
-#include "base_text.h"
 #include "blockheap_inside.h"
 #include "host_apart.h"
 #include "host_present.h"
+#include "host_process.h"
 #include "host_words.h"
 #include "mem_heap.h"
 #include "os.h"
@@ -239,18 +239,6 @@ static void search_sparse(struct scan *scan, uint64_t begin, uint64_t end)
     }
 }
 
-static int32_t open_memory(int32_t pid)
-{
-    char buffer[48];
-    struct sonde__text path;
-    int32_t fd;
-    sonde__base_text_init(&path, buffer, sizeof buffer);
-    sonde__base_text_str(&path, "/proc/");
-    sonde__base_text_dec(&path, (uint64_t)pid);
-    sonde__base_text_str(&path, "/mem");
-    return sonde__os_open(buffer, &fd, NULL) == SONDE_OK ? fd : -1;
-}
-
 /* Of a core all is there that its memory tells of. */
 static void search_memory(struct scan *scan, const struct sonde__target_memory *memory)
 {
@@ -315,7 +303,7 @@ enum sonde_status sonde__blockheap_scan(struct sonde__blockheap *heap, uint64_t 
     scan.own_begin = (uint64_t)(uintptr_t)scan.hits;
     scan.own_end = scan.own_begin +
                    (sizeof *scan.hits + scan.page_bytes - 1) / scan.page_bytes * scan.page_bytes;
-    scan.mem_fd = !scan.is_live || heap->is_self ? -1 : open_memory(heap->pid);
+    scan.mem_fd = !scan.is_live || heap->is_self ? -1 : sonde__host_memory_open(heap->pid);
     scan.page_fd = scan.is_live ? sonde__host_present_open(heap->pid) : -1;
     choose_needles(&scan);
     search_memory(&scan, &memory);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "audit_alias.h"
 
-#include <elf.h>
 #include <string.h>
+
+#include "image_elf_format.h"
 
 struct search {
     const struct sonde__audit_libraries *libraries;
@@ -78,12 +79,12 @@ static void inspect_library(struct search *search)
     struct sonde__elf_symbol symbol;
     memset(search->is_here, 0, sizeof search->is_here);
     for (uint32_t at = 0; sonde__audit_next_definition(library, &at, &symbol);) {
-        if (symbol.type == STT_FUNC) {
+        if (symbol.type == SONDE__STT_FUNC) {
             note_value(search, &symbol);
         }
     }
     for (uint32_t at = 0; sonde__audit_next_definition(library, &at, &symbol);) {
-        if (symbol.type == STT_FUNC) {
+        if (symbol.type == SONDE__STT_FUNC) {
             add_if_alias(search, &symbol);
         }
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "audit_expand.h"
 
-#include <elf.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base_status.h"
 #include "demangle.h"
+#include "image_elf_format.h"
 
 struct expansion {
     const struct sonde__audit_libraries *libraries;
@@ -99,7 +99,7 @@ static enum sonde_status add_of(struct expansion *e,
     enum sonde_status status = SONDE_OK;
     for (uint32_t at = 0;
          status == SONDE_OK && sonde__audit_next_definition(library, &at, &symbol);) {
-        bool is_function = symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC;
+        bool is_function = symbol.type == SONDE__STT_FUNC || symbol.type == SONDE__STT_GNU_IFUNC;
         if (is_function && is_meant(pattern, symbol.name)) {
             *ret_found += 1;
             *ret_long += strlen(symbol.name) > SONDE__AUDIT_NAME_MAX;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "audit_libraries.h"
 
-#include <elf.h>
 #include <string.h>
 
 #include "host_run.h"
+#include "image_elf_format.h"
 #include "mem_heap.h"
 
 #define FILE_SIZE_MAX ((uint64_t)4 << 30)
@@ -61,7 +61,7 @@ bool sonde__audit_next_definition(const struct sonde__audit_library_file *librar
                                   struct sonde__elf_symbol *ret_symbol)
 {
     while (sonde__elf_symbols_at(&library->symbols, (*at)++, ret_symbol)) {
-        if (ret_symbol->section != SHN_UNDEF && ret_symbol->bind != STB_LOCAL) {
+        if (ret_symbol->section != SONDE__SHN_UNDEF && ret_symbol->bind != SONDE__STB_LOCAL) {
             return true;
         }
     }

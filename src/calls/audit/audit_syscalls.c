@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "audit_syscalls.h"
 
-#include <elf.h>
 #include <stdlib.h>
 
 #include "arch_raw_call.h"
 #include "arch_regs.h"
 #include "image_cfi.h"
+#include "image_elf_format.h"
 #include "mem_heap.h"
 
 struct starts { /* of functions; vaddrs */
@@ -90,8 +90,8 @@ bool sonde__audit_each_syscall(const struct sonde__elf *elf,
     for (uint32_t i = 0; i < elf->phnum; i++) {
         struct sonde__elf_segment segment;
         uint64_t size;
-        if (!sonde__elf_segment(elf, i, &segment) || segment.type != PT_LOAD ||
-            (segment.flags & PF_X) == 0) {
+        if (!sonde__elf_segment(elf, i, &segment) || segment.type != SONDE__PT_LOAD ||
+            (segment.flags & SONDE__PF_X) == 0) {
             continue;
         }
         const uint8_t *code = sonde__elf_from_vaddr(elf, segment.vaddr, &size);

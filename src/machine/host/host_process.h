@@ -65,6 +65,20 @@ SONDE_NODISCARD enum sonde_status sonde__host_process_read(int32_t pid,
 /* The program's path as the process sees it (" (deleted)" is cut off). False: cannot be read. */
 bool sonde__host_executable(int32_t pid, char *ret_path, size_t capacity);
 
+/* Paths that open the file of the program, or of a mapping, also when it was deleted or replaced;
+ * whether they do shows when they are opened. pid 0: this process (a program only). "": this system
+ * has none. */
+void sonde__host_program_file(int32_t pid, char *ret_path, size_t capacity);
+void sonde__host_mapped_file(int32_t pid, uint64_t start, uint64_t end, char *ret_path,
+                             size_t capacity);
+
+/* The memory of a process as a file: sonde__os_pread() at an address reads it. -1: not to be had.
+ * Ownership: sonde__os_close(). */
+int32_t sonde__host_memory_open(int32_t pid);
+
+/* The number of the process in its own, innermost namespace; `pid` where that cannot be told. */
+int32_t sonde__host_inner_pid(int32_t pid);
+
 /* What leads to a file of that process' maps when put before its path: "" in our own mount
  * namespace. False: `capacity` is too small. */
 bool sonde__host_root_prefix(int32_t pid, char *ret_path, size_t capacity);
@@ -74,6 +88,11 @@ bool sonde__host_may_trace_all(void);
 
 /* Why another process may not be read or traced, and what to do: one line. */
 void sonde__host_explain_denied(int32_t pid, char *ret_text, size_t capacity);
+
+/* Why it cannot be told what a blocked thread waits in, as sonde__os_thread_open() said, and what
+ * to do: one line. */
+void sonde__host_explain_no_wait(int32_t pid, int32_t tid, enum sonde_status status, char *ret_text,
+                                 size_t capacity);
 
 /* Who traces this thread, if somebody does: one line, and true. */
 bool sonde__host_explain_tracer(int32_t tid, char *ret_text, size_t capacity);

@@ -5,13 +5,14 @@
 #ifndef SONDE_HOST_SIGNAL_H
 #define SONDE_HOST_SIGNAL_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <sonde/status.h>
 
 /* SIGURG: of those that are ignored by default the one that programs use least. */
-#define SONDE__HOST_SAMPLE_SIGNAL 23
+#define SONDE__HOST_SAMPLE_SIGNAL SIGURG
 
 struct sonde__host_signal_look {
     char letter;     /* state, as the kernel prints it */

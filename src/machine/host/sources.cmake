@@ -18,6 +18,7 @@ set(sources
     ${SONDE_PORT}/host_replace.c
     ${SONDE_PORT}/host_run.c
     ${SONDE_PORT}/host_scratch.c
+    ${SONDE_PORT}/host_self.c
     ${SONDE_PORT}/host_selftest.c
     ${SONDE_PORT}/host_signal.c
     ${SONDE_PORT}/host_tracer.c

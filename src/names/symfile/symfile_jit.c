@@ -10,7 +10,7 @@
 #include "host_maps.h"
 #include "host_process.h"
 
-enum { PATH_BYTES = 4096, STATUS_BYTES = 16384 };
+enum { PATH_BYTES = 4096 };
 
 struct files {
     int32_t inner_pid; /* in the process' own namespace */
@@ -18,31 +18,6 @@ struct files {
     const char *root;
     char *note;
 };
-
-/* The last number of the line "NSpid:" is the innermost namespace's. */
-static int32_t inner_pid(int32_t pid)
-{
-    char path[64], text[STATUS_BYTES];
-    size_t size;
-    const char *line;
-    int32_t found = pid;
-    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    if (sonde__host_file_read(path, text, sizeof text, &size, NULL) != SONDE_OK ||
-        (line = strstr(text, "\nNSpid:")) == NULL) {
-        return pid;
-    }
-    line += 7;
-    while (*line != '\n' && *line != '\0') {
-        char *end;
-        long value = strtol(line, &end, 10);
-        if (end == line) {
-            break;
-        }
-        found = (int32_t)value;
-        line = end;
-    }
-    return found;
-}
 
 static enum sonde_status read_one(struct files *files, const char *path, bool is_dump,
                                   struct sonde__jit *jit)
@@ -109,7 +84,7 @@ enum sonde_status sonde__symfile_jit(int32_t pid, const char *root, struct sonde
     if (sonde__host_process_read(pid, &process, NULL) != SONDE_OK) {
         return SONDE_OK; /* it has ended */
     }
-    files.inner_pid = inner_pid(pid);
+    files.inner_pid = sonde__host_inner_pid(pid);
     files.uid = process.uid;
     snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)files.inner_pid);
     status = read_one(&files, path, false, jit);

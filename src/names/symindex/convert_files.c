@@ -42,8 +42,10 @@ static uint32_t compose(struct convert *c, const struct sonde__dwarf_file *f)
     struct path path;
     const char *comp_dir = c->unit.comp_dir != NULL ? c->unit.comp_dir : "";
     size_t size = strnlen(f->name, CONVERT_NAME_MAX);
-    const char *slash = memrchr(f->name, '/', size);
-    const char *base = slash != NULL ? slash + 1 : f->name;
+    const char *base = f->name + size;
+    while (base > f->name && base[-1] != '/') {
+        base--;
+    }
     path.size = 0;
     if (size == 0 || !convert_work(c, size)) {
         return 0;
@@ -55,8 +57,9 @@ static uint32_t compose(struct convert *c, const struct sonde__dwarf_file *f)
         }
         add_part(&path, f->directory, directory_size);
     }
-    if (slash != NULL) {
-        add_part(&path, f->name, slash == f->name ? 1 : (size_t)(slash - f->name));
+    if (base > f->name) { /* without the slash, but the one of "/file" */
+        size_t folder_size = (size_t)(base - f->name) - 1;
+        add_part(&path, f->name, folder_size == 0 ? 1 : folder_size);
     }
     return convert_file_of(c, convert_string_copy(c, path.text, path.size),
                            convert_text(c, base, size - (size_t)(base - f->name)));

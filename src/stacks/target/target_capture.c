@@ -79,12 +79,9 @@ static enum outcome lacks_wait(struct sonde__target_process *p, int32_t tid,
     if (status == SONDE_DENIED && !memory_is_readable(p)) {
         return REFUSED;
     }
-    sonde__target_note(capture,
-                       "/proc/%d/task/%d/syscall %s: `sonde stacks --stop` does without it",
-                       p->base.pid, tid,
-                       status == SONDE_ABSENT   ? "is missing in this kernel"
-                       : status == SONDE_DENIED ? "may not be read"
-                                                : "cannot be read");
+    char why[160];
+    sonde__host_explain_no_wait(p->base.pid, tid, status, why, sizeof why);
+    sonde__target_note(capture, "%s", why);
     return REFUSED;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arch_regs.h"
+#include "host_process.h"
 #include "mem_heap.h"
 #include "os.h"
 #include "unwind_rules.h"
@@ -165,12 +166,11 @@ static bool open_live(struct builder *b, const struct group *g, bool is_main,
     if (b->from->live_pid == 0) {
         return false;
     }
-    snprintf(path, sizeof path, "/proc/%d/exe", b->from->live_pid);
+    sonde__host_program_file(b->from->live_pid, path, sizeof path);
     if (is_main && open_other(b, g, path, memory_id, loaded)) {
         return true;
     }
-    snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", b->from->live_pid,
-             (unsigned long long)map->start, (unsigned long long)map->end);
+    sonde__host_mapped_file(b->from->live_pid, map->start, map->end, path, sizeof path);
     return open_other(b, g, path, memory_id, loaded);
 }
 

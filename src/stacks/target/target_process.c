@@ -2,6 +2,7 @@
 /* Another process: opening it, its threads, its images. How a stack is read: target_capture.c. */
 #include "target_process.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -237,12 +238,12 @@ static enum sonde_status check_readable(struct sonde__target_process *p,
         if (sonde__os_read_process(p->base.pid, p->maps.items[i].start, &byte, 1, &os_error) == 1) {
             return SONDE_OK;
         }
-        if (os_error == 1 /* EPERM */) {
+        if (os_error == EPERM) {
             sonde__host_explain_denied(p->base.pid, why, sizeof why);
             return sonde__base_fail(ret_error, SONDE_DENIED, "cannot read its memory", why,
                                     os_error, 0);
         }
-        if (os_error == 38 /* ENOSYS */) {
+        if (os_error == ENOSYS) {
             return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
                                     "cannot read its memory: process_vm_readv is missing here, and "
                                     "its /proc mem file may not be opened",

@@ -7,6 +7,7 @@
 
 #include "base_bytes.h"
 #include "base_text.h"
+#include "host_process.h"
 #include "host_run.h"
 #include "os.h"
 
@@ -235,11 +236,12 @@ bool sonde__watch_names_by_env(const char *path, char *ret_name, size_t capacity
 static enum sonde__watch_carry judge(const char *path, const struct sonde__watch_image *image)
 {
     struct sonde__watch_image own;
+    char own_path[64];
+    sonde__host_program_file(0, own_path, sizeof own_path);
     if (!image->elf) {
         return SONDE__WATCH_NOT_A_PROGRAM;
     }
-    if (!parse_path("/proc/self/exe", &own) || own.machine != image->machine ||
-        own.is64 != image->is64) {
+    if (!parse_path(own_path, &own) || own.machine != image->machine || own.is64 != image->is64) {
         return SONDE__WATCH_OTHER_ARCH;
     }
     if (image->interpreter[0] == '\0') {

@@ -16,6 +16,7 @@
 #include "base_status.h"
 #include "host_file.h"
 #include "host_maps.h"
+#include "host_status.h"
 #include "mem_heap.h"
 #include "os.h"
 
@@ -233,6 +234,58 @@ bool sonde__host_executable(int32_t pid, char *ret_path, size_t capacity)
         ret_path[(size_t)n - (sizeof deleted - 1)] = '\0';
     }
     return true;
+}
+
+void sonde__host_program_file(int32_t pid, char *ret_path, size_t capacity)
+{
+    snprintf(ret_path, capacity, pid == 0 ? "/proc/self/exe" : "/proc/%d/exe", pid);
+}
+
+void sonde__host_mapped_file(int32_t pid, uint64_t start, uint64_t end, char *ret_path,
+                             size_t capacity)
+{
+    snprintf(ret_path, capacity, "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)start,
+             (unsigned long long)end);
+}
+
+int32_t sonde__host_memory_open(int32_t pid)
+{
+    char path[48];
+    int32_t fd;
+    snprintf(path, sizeof path, "/proc/%d/mem", pid);
+    return sonde__os_open(path, &fd, NULL) == SONDE_OK ? fd : -1;
+}
+
+/* The last number of the line "NSpid:" is the innermost namespace's. */
+int32_t sonde__host_inner_pid(int32_t pid)
+{
+    char status[SONDE__HOST_STATUS_BYTES];
+    const char *line;
+    int32_t found = pid;
+    if (!sonde__host_read_status(pid, pid, status) || (line = strstr(status, "\nNSpid:")) == NULL) {
+        return pid;
+    }
+    line += 7;
+    while (*line != '\n' && *line != '\0') {
+        char *end;
+        long value = strtol(line, &end, 10);
+        if (end == line) {
+            break;
+        }
+        found = (int32_t)value;
+        line = end;
+    }
+    return found;
+}
+
+void sonde__host_explain_no_wait(int32_t pid, int32_t tid, enum sonde_status status, char *ret_text,
+                                 size_t capacity)
+{
+    snprintf(ret_text, capacity,
+             "/proc/%d/task/%d/syscall %s: `sonde stacks --stop` does without it", pid, tid,
+             status == SONDE_ABSENT   ? "is missing in this kernel"
+             : status == SONDE_DENIED ? "may not be read"
+                                      : "cannot be read");
 }
 
 /* Is `pid` in our mount namespace? */

@@ -14,9 +14,6 @@
 #include "host_status.h"
 #include "os.h"
 
-_Static_assert(SONDE__HOST_SAMPLE_SIGNAL == SIGURG, "its number is the same on all of Linux' ports "
-                                                    "that sonde knows");
-
 /* The kernel's highest process number is 2^22: this one is of nobody. */
 enum { NOBODY = 0x7ffffff0 };
 

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/* This process, as its own system knows it. Context: any thread. */
+#ifndef SONDE_HOST_SELF_H
+#define SONDE_HOST_SELF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The name of the calling thread, as lists of threads show it; at most 15 bytes. */
+void sonde__host_name_thread(const char *name);
+
+/* A variable of the environment; null: it is not set, or this program has more rights than whoever
+ * set it. */
+const char *sonde__host_environment(const char *name);
+
+/* All of them, as for execve(). */
+char *const *sonde__host_environ(void);
+
+/* Does the signal SONDE__HOST_SAMPLE_SIGNAL wait for this process as a whole? */
+bool sonde__host_signal_waits_here(void);
+
+/* What the loader itself says of an address: glibc's own answer. The strings are the loader's. */
+struct sonde__host_symbol {
+    const char *path; /* of the image */
+    uint64_t bias;
+    const char *name; /* "": no symbol of its dynamic table */
+    uint64_t start;   /* of the symbol */
+};
+/* False: no image, or one without a path. */
+bool sonde__host_loader_symbol(uint64_t pc, struct sonde__host_symbol *ret_symbol);
+
+#endif

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host_self.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "host_signal.h"
+#include "host_status.h"
+#include "os.h"
+
+void sonde__host_name_thread(const char *name)
+{
+    (void)prctl(PR_SET_NAME, name);
+}
+
+const char *sonde__host_environment(const char *name)
+{
+    return secure_getenv(name);
+}
+
+char *const *sonde__host_environ(void)
+{
+    return environ;
+}
+
+bool sonde__host_signal_waits_here(void)
+{
+    static const char key[] = "\nShdPnd:\t";
+    char status[SONDE__HOST_STATUS_BYTES];
+    if (!sonde__host_read_status(sonde__os_pid(), sonde__os_tid(), status)) {
+        return false;
+    }
+    const char *at = strstr(status, key);
+    return at != NULL &&
+           (strtoull(at + sizeof key - 1, NULL, 16) >> (SONDE__HOST_SAMPLE_SIGNAL - 1) & 1) != 0;
+}
+
+bool sonde__host_loader_symbol(uint64_t pc, struct sonde__host_symbol *ret_symbol)
+{
+    struct link_map *map = NULL;
+    Dl_info info;
+    if (dladdr1((void *)(uintptr_t)pc, &info, (void **)&map, // NOLINT(performance-no-int-to-ptr)
+                RTLD_DL_LINKMAP) == 0 ||
+        info.dli_fname == NULL || info.dli_fname[0] == '\0') {
+        return false;
+    }
+    *ret_symbol = (struct sonde__host_symbol){
+        .path = info.dli_fname,
+        .bias = map != NULL ? (uint64_t)map->l_addr : 0,
+        .name = info.dli_sname != NULL ? info.dli_sname : "",
+        .start = (uint64_t)(uintptr_t)info.dli_saddr,
+    };
+    return true;
+}
