@@ -183,8 +183,7 @@ static enum sonde_status drain(struct sonde__report *report, struct sonde__targe
     sonde__cli_progress_begin(&progress, "naming threads");
     for (uint32_t i = 0; i < stacks->count; i++) {
         struct sonde__report_thread thread;
-        sonde__drain_thread(d, images, &stacks->list[i].thread, &stacks->list[i].stack,
-                            &stacks->list[i].capture, &thread);
+        sonde__drain_thread(d, images, &stacks->list[i], &thread);
         sonde__report_add_thread(report, &thread);
         sonde__cli_report_flush(file, report);
         sonde__cli_progress_step(&progress, i + 1, stacks->count);
@@ -232,7 +231,7 @@ static void print(const struct sonde__report *report, struct request *request)
 
 static int say_unread(const struct sonde__cli_command *command, const struct sonde__stacks *stacks)
 {
-    const struct sonde__stacks_one *first;
+    const struct sonde__sample *first;
     const char *why;
     if (stacks->unread == 0) {
         return SONDE__CLI_OK;

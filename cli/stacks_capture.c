@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "mem_heap.h"
-#include "target_cause.h"
 
 static bool is_wanted(const struct sonde__thread *thread, const char *wanted)
 {
@@ -45,22 +44,6 @@ static int check_wanted(const struct sonde__cli_command *command,
     return SONDE__CLI_OK;
 }
 
-/* A copy of just the frames that are there. False: out of memory. */
-static bool keep_stack(const struct sonde_stack *from, struct sonde_stack *ret_stack)
-{
-    size_t count = from->count;
-    char *block = sonde__mem_alloc_array(count + 1, sizeof *from->pcs + sizeof *from->how);
-    if (block == NULL) {
-        return false;
-    }
-    *ret_stack = *from;
-    ret_stack->pcs = (uint64_t *)(void *)block;
-    ret_stack->how = (uint8_t *)block + (count + 1) * sizeof *from->pcs;
-    memcpy(ret_stack->pcs, from->pcs, count * sizeof *from->pcs);
-    memcpy(ret_stack->how, from->how, count * sizeof *from->how);
-    return true;
-}
-
 /* The kernel shows few registers of a blocked thread; code that keeps frame pointers and has no
  * call frame information (Go) needs more. */
 static void say_what_stop_would_give(bool stop, const struct sonde_stack *stack,
@@ -76,22 +59,18 @@ static void say_what_stop_would_give(bool stop, const struct sonde_stack *stack,
 static bool capture_one(struct sonde__target *target, const struct sonde__thread *thread,
                         bool wanted_stop, struct sonde_stack *scratch, struct sonde__stacks *stacks)
 {
-    struct sonde__stacks_one *one = &stacks->list[stacks->count];
+    struct sonde__sample *one = &stacks->list[stacks->count];
     sonde_stack_init(scratch, scratch->pcs, scratch->how, scratch->capacity, SONDE_OUTER_FRAMES);
-    memset(&one->capture, 0, sizeof one->capture);
-    one->thread = *thread;
-    sonde__target_capture(target, thread, scratch, &one->capture);
-    sonde__target_cause(target, &one->capture, one->capture.waits_for,
-                        sizeof one->capture.waits_for);
-    say_what_stop_would_give(wanted_stop, scratch, &one->capture);
+    sonde__sample_take(target, thread, scratch, one);
+    say_what_stop_would_give(wanted_stop, &one->stack, &one->capture);
     if (one->capture.by == SONDE__CAPTURED_NOT) {
-        scratch->count = 0;
+        one->stack.count = 0;
         if (thread->state != SONDE__THREAD_DEAD && one->capture.status != SONDE_ABSENT) {
             stacks->first_unread = stacks->unread == 0 ? stacks->count : stacks->first_unread;
             stacks->unread++;
         }
     }
-    if (!keep_stack(scratch, &one->stack)) {
+    if (!sonde__sample_keep(one)) {
         return false;
     }
     stacks->count++;
@@ -216,7 +195,7 @@ int sonde__stacks_capture(const struct sonde__cli_command *command, struct sonde
 void sonde__stacks_done(struct sonde__stacks *stacks)
 {
     for (uint32_t i = 0; i < stacks->count; i++) {
-        sonde__mem_free(stacks->list[i].stack.pcs);
+        sonde__sample_done(&stacks->list[i]);
     }
     sonde__mem_free(stacks->list);
     memset(stacks, 0, sizeof *stacks);

@@ -7,7 +7,7 @@
 #define SONDE_STACKS_CAPTURE_H
 
 #include "cli.h"
-#include "target.h"
+#include "target_sample.h"
 
 /* What --depth may ask for: as many frames as a view of a report shows. */
 #define SONDE__STACKS_DEPTH_MAX     16000u
@@ -22,14 +22,8 @@ struct sonde__stacks_wanted {
     uint32_t thread_count;                          /* 0: all */
 };
 
-struct sonde__stacks_one {
-    struct sonde__thread thread;
-    struct sonde__capture capture;
-    struct sonde_stack stack; /* its arrays are in one block of the heap */
-};
-
 struct sonde__stacks {
-    struct sonde__stacks_one *list;
+    struct sonde__sample *list;
     uint32_t count;
     uint32_t unread;       /* live threads of which nothing could be read */
     uint32_t first_unread; /* index of the first of them */

@@ -59,17 +59,20 @@ static int take_thread(void *ctx, const struct sonde_thread *thread,
 {
     struct collection *collection = ctx;
     struct sonde__report_thread record;
-    struct sonde__thread described = {.tid = thread->tid,
-                                      .state = thread->state,
-                                      .letter = thread->letter,
-                                      .main = thread->is_main != 0};
-    struct sonde__capture capture = {
-        .status = captured->status, .by = captured->by, .syscall = captured->syscall};
+    struct sonde__sample sample = {
+        .thread = {.tid = thread->tid,
+                   .state = thread->state,
+                   .letter = thread->letter,
+                   .main = thread->is_main != 0},
+        .capture = {.status = captured->status, .by = captured->by, .syscall = captured->syscall},
+        .stack = *stack,
+    };
     struct sonde__capture_pin pin = sonde__capture_pin();
-    sonde__base_mem_copy(described.name, thread->name, sizeof described.name);
-    sonde__base_mem_copy(capture.syscall_args, captured->syscall_args, sizeof capture.syscall_args);
-    sonde__base_mem_copy(capture.note, captured->note, sizeof capture.note);
-    sonde__drain_thread(collection->drain, pin.images, &described, stack, &capture, &record);
+    sonde__base_mem_copy(sample.thread.name, thread->name, sizeof sample.thread.name);
+    sonde__base_mem_copy(sample.capture.syscall_args, captured->syscall_args,
+                         sizeof sample.capture.syscall_args);
+    sonde__base_mem_copy(sample.capture.note, captured->note, sizeof sample.capture.note);
+    sonde__drain_thread(collection->drain, pin.images, &sample, &record);
     sonde__capture_unpin(pin);
     sonde__report_add_thread(collection->report, &record);
     return 0;

@@ -435,19 +435,18 @@ uint32_t sonde__drain_stack(struct sonde__drain *drain, const struct sonde__imag
 }
 
 void sonde__drain_thread(struct sonde__drain *drain, const struct sonde__image_set *images,
-                         const struct sonde__thread *thread, const struct sonde_stack *stack,
-                         const struct sonde__capture *capture,
+                         const struct sonde__sample *sample,
                          struct sonde__report_thread *ret_thread)
 {
+    const struct sonde__thread *thread = &sample->thread;
+    const struct sonde__capture *capture = &sample->capture;
+    const struct sonde_stack *stack = &sample->stack;
     memset(ret_thread, 0, sizeof *ret_thread);
     ret_thread->tid = thread->tid;
     ret_thread->name = sonde__report_string(drain->report, thread->name);
     ret_thread->state = (uint8_t)thread->letter;
     ret_thread->main = thread->main;
     ret_thread->end = SONDE_END_NOT_READ;
-    if (capture == NULL) {
-        return;
-    }
     ret_thread->captured_by = capture->by;
     ret_thread->syscall = capture->syscall >= 0 ? capture->syscall + 1 : 0;
     ret_thread->pause_ns = capture->pause_ns;

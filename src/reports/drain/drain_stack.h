@@ -14,7 +14,7 @@
 #include "image_set.h"
 #include "report_model.h"
 #include "symfile_cache.h"
-#include "target.h"
+#include "target_sample.h"
 
 struct sonde__drain;
 
@@ -40,10 +40,9 @@ uint32_t sonde__drain_stack(struct sonde__drain *drain, const struct sonde__imag
                             const struct sonde_stack *stack);
 
 /* One captured thread as the report's record, stack included; the caller adds it (to the report,
- * or to a stall). `capture` may be null: then nothing was tried. time_ns is left 0. */
+ * or to a stall). time_ns is left 0. */
 void sonde__drain_thread(struct sonde__drain *drain, const struct sonde__image_set *images,
-                         const struct sonde__thread *thread, const struct sonde_stack *stack,
-                         const struct sonde__capture *capture,
+                         const struct sonde__sample *sample,
                          struct sonde__report_thread *ret_thread);
 
 #endif

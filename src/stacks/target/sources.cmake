@@ -7,6 +7,7 @@ set(sources
     target_images.c
     target_jit.c
     target_process.c
+    target_sample.c
     target_self.c
     target_self_describe.c
     target_self_images.c

@@ -70,6 +70,12 @@ enum sonde_status sonde__target_threads(struct sonde__target *target,
     return SONDE_OK;
 }
 
+enum sonde_status sonde__target_thread(struct sonde__target *target, int32_t tid,
+                                       struct sonde__thread *ret_thread)
+{
+    return target->ops->find(target, tid, ret_thread);
+}
+
 const struct sonde__image_set *sonde__target_images(struct sonde__target *target)
 {
     return &target->images.set;

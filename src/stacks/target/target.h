@@ -84,7 +84,7 @@ struct sonde__capture {
     uint64_t pause_ns; /* how long the thread was kept stopped for this; 0: it was not */
     bool early;        /* a call of the thread returned before its time because of this */
     struct sonde__regs regs;
-    char waits_for[160];          /* what its call waits for (target_cause.h), or "" */
+    char waits_for[160];          /* what its call waits for (target_sample.h), or "" */
     char note[SONDE__NOTE_BYTES]; /* what could not be read or done, and why; "" when all is well */
 };
 
@@ -128,6 +128,10 @@ SONDE_NODISCARD enum sonde_status sonde__target_threads(struct sonde__target *ta
                                                         const struct sonde__thread **ret_threads,
                                                         uint32_t *ret_count,
                                                         struct sonde_error *ret_error);
+
+/* One of them, by its id. Returns OK | ABSENT (no such thread, or it has ended) | as above. */
+SONDE_NODISCARD enum sonde_status sonde__target_thread(struct sonde__target *target, int32_t tid,
+                                                       struct sonde__thread *ret_thread);
 
 /* The images, read at opening and again by refresh (cheap when nothing changed). The snapshot is
  * the target's, valid until the next refresh. */

@@ -369,6 +369,22 @@ static enum sonde_status stop_core(struct sonde__target *target, struct sonde_er
     return SONDE_OK;
 }
 
+static enum sonde_status find_in_core(struct sonde__target *target, int32_t tid,
+                                      struct sonde__thread *ret_thread)
+{
+    struct sonde_error error;
+    if (target->thread_count == 0) {
+        SONDE_TRY(list_core(target, &error));
+    }
+    for (uint32_t i = 0; i < target->thread_count; i++) {
+        if (target->threads[i].tid == tid) {
+            *ret_thread = target->threads[i];
+            return SONDE_OK;
+        }
+    }
+    return SONDE_ABSENT;
+}
+
 static void resume_core(struct sonde__target *target, uint64_t *ret_pause_ns)
 {
     (void)target;
@@ -377,6 +393,7 @@ static void resume_core(struct sonde__target *target, uint64_t *ret_pause_ns)
 
 static const struct sonde__target_ops core_ops = {.close = close_core,
                                                   .list = list_core,
+                                                  .find = find_in_core,
                                                   .refresh = refresh_core,
                                                   .read = read_core,
                                                   .own_memory = own_memory_of_core,

@@ -49,6 +49,26 @@ static uint8_t state_of(char letter)
     }
 }
 
+static void describe_thread(const struct sonde__target *target,
+                            const struct sonde__host_thread *found,
+                            struct sonde__thread *ret_thread)
+{
+    *ret_thread = (struct sonde__thread){.tid = found->tid,
+                                         .state = state_of(found->letter),
+                                         .letter = found->letter,
+                                         .main = found->tid == target->pid};
+    memcpy(ret_thread->name, found->name, sizeof ret_thread->name);
+}
+
+static enum sonde_status find_in_process(struct sonde__target *target, int32_t tid,
+                                         struct sonde__thread *ret_thread)
+{
+    struct sonde__host_thread found;
+    SONDE_TRY(sonde__host_thread_read(target->pid, tid, &found));
+    describe_thread(target, &found, ret_thread);
+    return SONDE_OK;
+}
+
 static enum sonde_status list_process(struct sonde__target *target, struct sonde_error *ret_error)
 {
     struct sonde__host_thread *found;
@@ -61,11 +81,7 @@ static enum sonde_status list_process(struct sonde__target *target, struct sonde
         return sonde__base_fail(ret_error, SONDE_MEMORY, "threads", NULL, 0, 0);
     }
     for (uint32_t i = 0; i < count; i++) {
-        threads[i] = (struct sonde__thread){.tid = found[i].tid,
-                                            .state = state_of(found[i].letter),
-                                            .letter = found[i].letter,
-                                            .main = found[i].tid == target->pid};
-        memcpy(threads[i].name, found[i].name, sizeof threads[i].name);
+        describe_thread(target, &found[i], &threads[i]);
     }
     sonde__mem_free(found);
     sonde__mem_free(target->threads);
@@ -159,6 +175,7 @@ static enum sonde_status own_memory_of_process(struct sonde__target *target,
 
 static const struct sonde__target_ops process_ops = {.close = close_process,
                                                      .list = list_process,
+                                                     .find = find_in_process,
                                                      .refresh = refresh_process,
                                                      .read = read_process,
                                                      .own_memory = own_memory_of_process,

@@ -131,9 +131,10 @@ static void drop_own_frames(struct sonde__watch_sampler *sampler, struct sonde_s
 }
 
 /* A passive read does not say what would have been used for a running thread: the watch does. */
-static uint8_t sampler_of(const struct sonde__watch_sampler *sampler, uint8_t by)
+uint8_t sonde__watch_way_of(const struct sonde__watch_sampler *sampler,
+                            const struct sonde__sample *sample)
 {
-    switch (by) {
+    switch (sample->capture.by) {
     case SONDE__CAPTURED_PERF:
         return SONDE__REPORT_SAMPLER_PERF;
     case SONDE__CAPTURED_PTRACE:
@@ -147,77 +148,44 @@ static uint8_t sampler_of(const struct sonde__watch_sampler *sampler, uint8_t by
     }
 }
 
-/* Only a running thread is met so; a stopped one is read by ptrace, too. */
-static bool ran_when(uint8_t by)
+/* The thread's state was read a moment before; what the capture itself met is newer. */
+static char state_met(char letter, uint8_t by)
 {
-    return by == SONDE__CAPTURED_PERF || by == SONDE__CAPTURED_SIGNAL;
+    /* only a running thread is met so; a stopped one is read by ptrace, too */
+    bool ran = by == SONDE__CAPTURED_PERF || by == SONDE__CAPTURED_SIGNAL;
+    return ran ? 'R' : by == SONDE__CAPTURED_PASSIVE && letter == 'R' ? 'S' : letter;
 }
 
-static bool keep_sample(struct sonde__watch_sampler *sampler, const struct sonde__thread *thread,
-                        struct sonde__thread_sample *shot)
+static bool take_thread(struct sonde__watch_sampler *sampler, const struct sonde__thread *thread,
+                        struct sonde__sample *ret_sample)
 {
     struct sonde_stack stack;
-    struct sonde__capture capture = {0};
+    struct sonde__capture *capture = &ret_sample->capture;
     sonde_stack_init(&stack, sampler->pcs, sampler->how, SONDE__WATCH_FRAMES_MAX,
                      SONDE_OUTER_FRAMES);
-    sonde__target_capture(sampler->target, thread, &stack, &capture);
-    if (sampler->ask != NULL && capture.by == SONDE__CAPTURED_NOT &&
-        capture.status != SONDE_ABSENT) {
-        sampler->ask(thread->tid, &stack, &capture);
+    sonde__sample_take(sampler->target, thread, &stack, ret_sample);
+    if (sampler->ask != NULL && capture->by == SONDE__CAPTURED_NOT &&
+        capture->status != SONDE_ABSENT) {
+        sampler->ask(thread->tid, &ret_sample->stack, capture);
+        sonde__target_cause(sampler->target, capture, capture->waits_for,
+                            sizeof capture->waits_for);
     }
-    drop_own_frames(sampler, &stack, capture.syscall >= 0);
-    memset(shot, 0, sizeof *shot);
-    if (stack.count > 0) {
-        shot->pcs = malloc(stack.count * (sizeof *stack.pcs + 1));
-        if (shot->pcs == NULL) {
-            return false;
-        }
-        shot->how = (uint8_t *)(shot->pcs + stack.count);
-        memcpy(shot->pcs, stack.pcs, stack.count * sizeof *stack.pcs);
-        memcpy(shot->how, stack.how, stack.count);
-    }
-    shot->count = stack.count;
-    shot->lost_at = stack.lost_at;
-    shot->lost_count = stack.lost_count;
-    shot->end = stack.end;
-    shot->end_at = stack.end_at;
-    shot->by = capture.by;
-    shot->sampler = sampler_of(sampler, capture.by);
-    /* the list was read a moment before; what the capture itself met is newer */
-    shot->state = ran_when(capture.by)                                             ? 'R'
-                  : capture.by == SONDE__CAPTURED_PASSIVE && thread->letter == 'R' ? 'S'
-                                                                                   : thread->letter;
-    shot->main = thread->main;
-    shot->early = capture.early;
-    shot->tid = thread->tid;
-    shot->syscall = capture.syscall;
-    shot->pause_ns = capture.pause_ns;
-    memcpy(shot->name, thread->name, sizeof shot->name);
-    memcpy(shot->note, capture.note, sizeof shot->note);
-    sonde__target_cause(sampler->target, &capture, shot->detail, sizeof shot->detail);
-    return true;
+    drop_own_frames(sampler, &ret_sample->stack, capture->syscall >= 0);
+    ret_sample->thread.letter = state_met(thread->letter, capture->by);
+    return sonde__sample_keep(ret_sample);
 }
 
-bool sonde__watch_shoot(struct sonde__watch_sampler *sampler, int32_t tid,
-                        struct sonde__thread_sample *ret_shot)
+bool sonde__watch_take(struct sonde__watch_sampler *sampler, int32_t tid,
+                       struct sonde__sample *ret_sample)
 {
-    const struct sonde__thread *threads;
-    uint32_t count;
-    struct sonde_error error;
-    if (sonde__target_threads(sampler->target, &threads, &count, &error) != SONDE_OK) {
-        return false;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        if (threads[i].tid == tid) {
-            return keep_sample(sampler, &threads[i], ret_shot);
-        }
-    }
-    return false;
+    struct sonde__thread thread;
+    return sonde__target_thread(sampler->target, tid, &thread) == SONDE_OK &&
+           take_thread(sampler, &thread, ret_sample);
 }
 
-uint32_t sonde__watch_shoot_all(struct sonde__watch_sampler *sampler, int32_t except,
-                                struct sonde__thread_sample *ret_shots, uint32_t capacity,
-                                uint32_t *ret_total)
+uint32_t sonde__watch_take_all(struct sonde__watch_sampler *sampler, int32_t except,
+                               struct sonde__sample *ret_samples, uint32_t capacity,
+                               uint32_t *ret_total)
 {
     const struct sonde__thread *threads;
     struct sonde_error error;
@@ -229,26 +197,10 @@ uint32_t sonde__watch_shoot_all(struct sonde__watch_sampler *sampler, int32_t ex
     for (uint32_t i = 0; i < total; i++) {
         if (threads[i].tid != except && threads[i].tid != sampler->own_tid) {
             (*ret_total)++;
-            n += n < capacity && keep_sample(sampler, &threads[i], &ret_shots[n]);
+            n += n < capacity && take_thread(sampler, &threads[i], &ret_samples[n]);
         }
     }
     return n;
-}
-
-void sonde__thread_sample_done(struct sonde__thread_sample *shot)
-{
-    free(shot->pcs);
-    shot->pcs = NULL;
-    shot->count = 0;
-}
-
-bool sonde__thread_sample_same(const struct sonde__thread_sample *a,
-                               const struct sonde__thread_sample *b)
-{
-    return a->count == b->count && a->syscall == b->syscall && a->by == b->by && a->end == b->end &&
-           a->lost_count == b->lost_count && (a->state == 'D') == (b->state == 'D') &&
-           (a->count == 0 || memcmp(a->pcs, b->pcs, a->count * sizeof *a->pcs) == 0) &&
-           strcmp(a->detail, b->detail) == 0;
 }
 
 enum sonde_status sonde__watch_sampler_target(struct sonde__watch_sampler *sampler,
@@ -261,48 +213,21 @@ enum sonde_status sonde__watch_sampler_target(struct sonde__watch_sampler *sampl
     return SONDE_OK;
 }
 
-static void as_stack(const struct sonde__thread_sample *shot, struct sonde_stack *ret_stack)
-{
-    *ret_stack = (struct sonde_stack){.pcs = shot->pcs,
-                                      .how = shot->how,
-                                      .capacity = shot->count,
-                                      .count = shot->count,
-                                      .lost_at = shot->lost_at,
-                                      .lost_count = shot->lost_count,
-                                      .end = shot->end,
-                                      .end_at = shot->end_at};
-}
-
 uint32_t sonde__watch_resolve(struct sonde__watch_sampler *sampler,
-                              const struct sonde__thread_sample *shot)
+                              const struct sonde__sample *sample)
 {
-    struct sonde_stack stack;
-    as_stack(shot, &stack);
-    return sampler->drain != NULL && stack.count > 0
-               ? sonde__drain_stack(sampler->drain, sonde__target_images(sampler->target), &stack)
+    return sampler->drain != NULL
+               ? sonde__drain_stack(sampler->drain, sonde__target_images(sampler->target),
+                                    &sample->stack)
                : 0;
 }
 
 void sonde__watch_resolve_thread(struct sonde__watch_sampler *sampler,
-                                 const struct sonde__thread_sample *shot,
-                                 struct sonde__report *report,
+                                 const struct sonde__sample *sample,
                                  struct sonde__report_thread *ret_thread)
 {
-    *ret_thread = (struct sonde__report_thread){
-        .tid = shot->tid,
-        .name = sonde__report_string(report, shot->name),
-        .state = (uint8_t)shot->state,
-        .main = shot->main,
-        .stack = sonde__watch_resolve(sampler, shot),
-        .end = shot->end,
-        .end_at = shot->end_at,
-        .captured_by = shot->by,
-        .syscall = shot->syscall + 1,
-        .pause_ns = shot->pause_ns,
-        .note = shot->note[0] != '\0' ? sonde__report_string(report, shot->note) : 0,
-        .frame_count = shot->count,
-        .detail = shot->detail[0] != '\0' ? sonde__report_string(report, shot->detail) : 0,
-    };
+    sonde__drain_thread(sampler->drain, sonde__target_images(sampler->target), sample, ret_thread);
+    ret_thread->end = sample->stack.end; /* of one that moved each time it was read, too */
 }
 
 void sonde__watch_place(struct sonde__watch_sampler *sampler, uint64_t pc, char *ret_text,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Stacks of the watched program for the watch: taken while it stalls, named afterwards.
  *
- * A shot keeps what was seen at one instant in its own memory; names are looked up when the stall
- * is over, because finding symbols takes longer than the pause between two samples. Context: any
- * thread, one at a time. */
+ * Names are looked up when the stall is over, because finding symbols takes longer than the pause
+ * between two samples. Context: any thread, one at a time. */
 #ifndef SONDE_WATCH_CAPTURE_H
 #define SONDE_WATCH_CAPTURE_H
 
@@ -13,7 +12,7 @@
 #include <sonde/status.h>
 
 #include "report_model.h"
-#include "target.h"
+#include "target_sample.h"
 
 struct sonde__symfile_options; /* symfile_cache.h */
 
@@ -22,24 +21,6 @@ struct sonde__symfile_options; /* symfile_cache.h */
 #define SONDE__WATCH_FRAMES_MAX 1024u
 
 struct sonde__watch_sampler;
-
-struct sonde__thread_sample {
-    uint64_t *pcs; /* one block of memory with `how` behind it; null: no frames */
-    uint8_t *how;
-    uint32_t count, lost_at;
-    uint64_t lost_count, end_at;
-    uint8_t end, by; /* enum sonde_end_reason, sonde__captured_by */
-    uint8_t sampler; /* enum sonde__report_sampler: how it was sampled, or would be if it ran */
-    char state;      /* the kernel's letter */
-    bool main;
-    bool early; /* a call of the thread returned before its time because of this */
-    int32_t tid;
-    int64_t syscall; /* number, or -1 */
-    uint64_t pause_ns;
-    char name[32];
-    char note[SONDE__NOTE_BYTES];
-    char detail[160]; /* what the call waits for */
-};
 
 /* Open the program; how its running threads may be read is in `options`. symbols: how names are
  * looked for (its root is the program's), or null. Returns as sonde__target_open_process(). */
@@ -59,27 +40,25 @@ void sonde__watch_sampler_close(struct sonde__watch_sampler *sampler);
 /* Look at its images again: libraries may have been loaded since. */
 void sonde__watch_sampler_refresh(struct sonde__watch_sampler *sampler);
 
-/* One thread. False: it is gone, or memory ran out. Ownership: sonde__thread_sample_done(). */
-bool sonde__watch_shoot(struct sonde__watch_sampler *sampler, int32_t tid,
-                        struct sonde__thread_sample *ret_shot);
+/* One thread. False: it is gone, or memory ran out. Ownership: sonde__sample_done(). */
+bool sonde__watch_take(struct sonde__watch_sampler *sampler, int32_t tid,
+                       struct sonde__sample *ret_sample);
 /* Every thread but `except` (0: none), at most `capacity`; returns how many, *ret_total all. */
-uint32_t sonde__watch_shoot_all(struct sonde__watch_sampler *sampler, int32_t except,
-                                struct sonde__thread_sample *ret_shots, uint32_t capacity,
-                                uint32_t *ret_total);
-void sonde__thread_sample_done(struct sonde__thread_sample *shot);
-/* Same stack, same call: the thread has not moved, as far as this shows. */
-bool sonde__thread_sample_same(const struct sonde__thread_sample *a,
-                               const struct sonde__thread_sample *b);
+uint32_t sonde__watch_take_all(struct sonde__watch_sampler *sampler, int32_t except,
+                               struct sonde__sample *ret_samples, uint32_t capacity,
+                               uint32_t *ret_total);
+/* enum sonde__report_sampler: how the thread was sampled, or would have been if it had run. */
+uint8_t sonde__watch_way_of(const struct sonde__watch_sampler *sampler,
+                            const struct sonde__sample *sample);
 
 /* The report to put stacks into, from now on; it must outlive the sampler or the next call. */
 SONDE_NODISCARD enum sonde_status sonde__watch_sampler_target(struct sonde__watch_sampler *sampler,
                                                               struct sonde__report *report);
-/* The shot's stack in the report: a stack id. */
+/* The sample's stack in the report: a stack id. */
 uint32_t sonde__watch_resolve(struct sonde__watch_sampler *sampler,
-                              const struct sonde__thread_sample *shot);
+                              const struct sonde__sample *sample);
 void sonde__watch_resolve_thread(struct sonde__watch_sampler *sampler,
-                                 const struct sonde__thread_sample *shot,
-                                 struct sonde__report *report,
+                                 const struct sonde__sample *sample,
                                  struct sonde__report_thread *ret_thread);
 /* "python3.11+0x1d64b4" for a place in the program, into the caller's buffer. */
 void sonde__watch_place(struct sonde__watch_sampler *sampler, uint64_t pc, char *ret_text,

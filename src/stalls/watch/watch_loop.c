@@ -76,15 +76,15 @@ static bool is_still_busy(const struct sonde__watch_loop *loop)
 
 static void take_sample(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
 {
-    struct sonde__thread_sample shot;
-    if (s->sampler == NULL || !sonde__watch_shoot(s->sampler, (int32_t)loop->tid, &shot)) {
+    struct sonde__sample sample;
+    if (s->sampler == NULL || !sonde__watch_take(s->sampler, (int32_t)loop->tid, &sample)) {
         return;
     }
     if (!is_still_busy(loop)) {
-        sonde__thread_sample_done(&shot);
+        sonde__sample_done(&sample);
         return;
     }
-    sonde__watch_stall_add(&loop->stall, &shot, loop->decision.counted_ns);
+    sonde__watch_stall_add(&loop->stall, &sample, loop->decision.counted_ns);
 }
 
 static void begin_stall(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
@@ -105,9 +105,10 @@ static void say_unread(struct sonde__watch_session *s, const struct sonde__watch
     const char *note = NULL;
     bool seen = false;
     for (uint32_t n = 0; n < stall->count; n++) {
-        const struct sonde__thread_sample *shot = &stall->samples[n].shot;
-        seen = seen || shot->count > 0;
-        note = shot->count == 0 && shot->note[0] != '\0' ? shot->note : note;
+        const struct sonde__sample *sample = &stall->samples[n].sample;
+        const char *why = sample->capture.note;
+        seen = seen || sample->stack.count > 0;
+        note = sample->stack.count == 0 && why[0] != '\0' ? why : note;
     }
     if (note != NULL && !seen) {
         sonde__watch_say(s->output, "stacks cannot be read: %s", note);

@@ -149,9 +149,9 @@ void sonde__watch_say(struct sonde__watch_output *output, const char *format, ..
     }
 }
 
-static uint32_t phase_of(const struct sonde__thread_sample *shot)
+static uint32_t phase_of(const struct sonde__sample *sample)
 {
-    switch (shot->state) {
+    switch (sample->thread.letter) {
     case 'D':
         return SONDE__REPORT_PHASE_DISK;
     case 'R':
@@ -174,16 +174,16 @@ static struct sonde__report_sample *make_samples(struct sonde__watch_output *out
 {
     struct sonde__report_sample *samples = calloc(stall->count + 1, sizeof *samples);
     for (uint32_t i = 0; samples != NULL && i < stall->count; i++) {
-        const struct sonde__watch_sample *from = &stall->samples[i];
+        const struct sonde__sample *from = &stall->samples[i].sample;
         samples[i] = (struct sonde__report_sample){
-            .time_ns = from->time_ns,
-            .weight_ns = from->weight_ns,
-            .stack = sonde__watch_resolve(sampler, &from->shot),
-            .end = from->shot.end,
-            .phase = phase_of(&from->shot),
-            .captured_by = from->shot.by,
-            .syscall = from->shot.syscall + 1,
-            .detail = text_id(output->report, from->shot.detail),
+            .time_ns = stall->samples[i].time_ns,
+            .weight_ns = stall->samples[i].weight_ns,
+            .stack = sonde__watch_resolve(sampler, from),
+            .end = from->stack.end,
+            .phase = phase_of(from),
+            .captured_by = from->capture.by,
+            .syscall = from->capture.syscall + 1,
+            .detail = text_id(output->report, from->capture.waits_for),
         };
     }
     return samples;
@@ -235,15 +235,18 @@ static void renew_report(struct sonde__watch_output *output)
 }
 
 /* The most intrusive way that was needed; when nothing came of it, no way is claimed. */
-static uint32_t sampler_of(const struct sonde__watch_stall *stall)
+static uint32_t sampler_of(const struct sonde__watch_sampler *watch,
+                           const struct sonde__watch_stall *stall)
 {
     uint32_t sampler = SONDE__REPORT_SAMPLER_NONE;
     bool refused = false, sampled = false;
     for (uint32_t i = 0; i < stall->count; i++) {
-        const struct sonde__thread_sample *shot = &stall->samples[i].shot;
-        sampler = shot->sampler > sampler ? shot->sampler : sampler;
-        refused = refused || (shot->by == SONDE__CAPTURED_NOT && shot->state == 'R');
-        sampled = sampled || shot->count > 0;
+        const struct sonde__sample *sample = &stall->samples[i].sample;
+        uint32_t way = sonde__watch_way_of(watch, sample);
+        sampler = way > sampler ? way : sampler;
+        refused =
+            refused || (sample->capture.by == SONDE__CAPTURED_NOT && sample->thread.letter == 'R');
+        sampled = sampled || sample->stack.count > 0;
     }
     return refused && !sampled ? SONDE__REPORT_SAMPLER_NONE : sampler;
 }
@@ -254,7 +257,7 @@ static struct sonde__report_thread *make_threads(struct sonde__watch_output *out
 {
     struct sonde__report_thread *threads = calloc(stall->thread_count + 1u, sizeof *threads);
     for (uint32_t i = 0; threads != NULL && i < stall->thread_count; i++) {
-        sonde__watch_resolve_thread(sampler, &stall->threads[i], output->report, &threads[i]);
+        sonde__watch_resolve_thread(sampler, &stall->threads[i], &threads[i]);
     }
     if (stall->thread_total > stall->thread_count) {
         sonde__watch_say(output, "%u of %u other threads were left out of a stall",
@@ -283,7 +286,8 @@ void sonde__watch_output_stall(struct sonde__watch_output *output,
         .begin_ns = ended->begin_ns,
         .duration_ns = ended->duration_ns,
         .tid = ended->tid,
-        .thread_name = stall->count > 0 ? text_id(output->report, stall->samples[0].shot.name) : 0,
+        .thread_name =
+            stall->count > 0 ? text_id(output->report, stall->samples[0].sample.thread.name) : 0,
         .loop = ended->slot->loop.kind,
         .loop_detail = sonde__report_string(output->report, loop),
         .loop_turns = ended->turns,
@@ -296,7 +300,7 @@ void sonde__watch_output_stall(struct sonde__watch_output *output,
         .overhead_ns = stall->overhead_ns,
         .samples_early = stall->early,
         .open = ended->open,
-        .sampler = sampler_of(stall),
+        .sampler = sampler_of(sampler, stall),
         .main = ended->main,
     };
     sonde__report_add_stall(output->report, &record);
@@ -338,7 +342,7 @@ void sonde__watch_output_stacks(struct sonde__watch_output *output,
     if (sonde__watch_sampler_target(sampler, report) == SONDE_OK) {
         for (uint32_t i = 0; i < all.thread_count; i++) {
             struct sonde__report_thread thread;
-            sonde__watch_resolve_thread(sampler, &all.threads[i], report, &thread);
+            sonde__watch_resolve_thread(sampler, &all.threads[i], &thread);
             sonde__report_add_thread(report, &thread);
         }
         sonde__report_text_view(report, &view, to_stderr);
@@ -348,7 +352,7 @@ void sonde__watch_output_stacks(struct sonde__watch_output *output,
         output->writer != NULL) {
         for (uint32_t i = 0; i < all.thread_count; i++) {
             struct sonde__report_thread thread;
-            sonde__watch_resolve_thread(sampler, &all.threads[i], output->report, &thread);
+            sonde__watch_resolve_thread(sampler, &all.threads[i], &thread);
             sonde__report_add_thread(output->report, &thread);
         }
         flush_report(output);

@@ -13,10 +13,10 @@ void sonde__watch_stall_init(struct sonde__watch_stall *stall)
 void sonde__watch_stall_done(struct sonde__watch_stall *stall)
 {
     for (uint32_t i = 0; i < stall->count; i++) {
-        sonde__thread_sample_done(&stall->samples[i].shot);
+        sonde__sample_done(&stall->samples[i].sample);
     }
     for (uint32_t i = 0; i < stall->thread_count; i++) {
-        sonde__thread_sample_done(&stall->threads[i]);
+        sonde__sample_done(&stall->threads[i]);
     }
     free(stall->samples);
     free(stall->threads);
@@ -49,23 +49,23 @@ void sonde__watch_stall_extend(struct sonde__watch_stall *stall, uint64_t counte
     }
 }
 
-void sonde__watch_stall_add(struct sonde__watch_stall *stall, struct sonde__thread_sample *shot,
+void sonde__watch_stall_add(struct sonde__watch_stall *stall, struct sonde__sample *sample,
                             uint64_t counted_ns)
 {
     sonde__watch_stall_extend(stall, counted_ns);
-    stall->early += shot->early;
+    stall->early += sample->capture.early;
     if (stall->count > 0 &&
-        sonde__thread_sample_same(&stall->samples[stall->count - 1].shot, shot)) {
-        sonde__thread_sample_done(shot);
+        sonde__sample_is_same(&stall->samples[stall->count - 1].sample, sample)) {
+        sonde__sample_done(sample);
         return;
     }
     if (!make_room(stall)) {
         stall->lost++;
-        sonde__thread_sample_done(shot);
+        sonde__sample_done(sample);
         return;
     }
     stall->samples[stall->count++] =
-        (struct sonde__watch_sample){.shot = *shot, .time_ns = counted_ns};
+        (struct sonde__watch_sample){.sample = *sample, .time_ns = counted_ns};
 }
 
 void sonde__watch_stall_add_threads(struct sonde__watch_stall *stall,
@@ -73,7 +73,7 @@ void sonde__watch_stall_add_threads(struct sonde__watch_stall *stall,
 {
     stall->threads = calloc(SONDE__WATCH_THREADS_MAX, sizeof *stall->threads);
     if (stall->threads != NULL) {
-        stall->thread_count = sonde__watch_shoot_all(
-            sampler, tid, stall->threads, SONDE__WATCH_THREADS_MAX, &stall->thread_total);
+        stall->thread_count = sonde__watch_take_all(sampler, tid, stall->threads,
+                                                    SONDE__WATCH_THREADS_MAX, &stall->thread_total);
     }
 }

@@ -16,7 +16,7 @@
 #define SONDE__WATCH_THREADS_MAX 1024u
 
 struct sonde__watch_sample {
-    struct sonde__thread_sample shot;
+    struct sonde__sample sample;
     uint64_t time_ns;   /* since the stall began, effective */
     uint64_t weight_ns; /* until the next one */
 };
@@ -26,7 +26,7 @@ struct sonde__watch_stall {
     uint32_t count, capacity;
     uint64_t lost;
     uint64_t early; /* samples that ended a call of the thread early */
-    struct sonde__thread_sample *threads;
+    struct sonde__sample *threads;
     uint32_t thread_count, thread_total;
     struct sonde__host_thread_look begin; /* schedstat when the samples began */
     uint64_t begin_cpu_ns;                /* of the watch itself */
@@ -36,8 +36,8 @@ struct sonde__watch_stall {
 
 void sonde__watch_stall_init(struct sonde__watch_stall *stall);
 void sonde__watch_stall_done(struct sonde__watch_stall *stall);
-/* Takes the shot over. counted_ns: effective time since the thread became busy. */
-void sonde__watch_stall_add(struct sonde__watch_stall *stall, struct sonde__thread_sample *shot,
+/* Takes the sample over. counted_ns: effective time since the thread became busy. */
+void sonde__watch_stall_add(struct sonde__watch_stall *stall, struct sonde__sample *sample,
                             uint64_t counted_ns);
 /* The last sample lasts until here. */
 void sonde__watch_stall_extend(struct sonde__watch_stall *stall, uint64_t counted_ns);

@@ -356,13 +356,16 @@ TEST(out_of_memory_never_gives_half_a_stack)
 TEST(a_thread_becomes_a_record)
 {
     struct world w;
-    struct sonde__thread thread = {.tid = 77, .letter = 'S', .main = true, .name = "worker"};
-    struct sonde__capture capture = {.by = SONDE__CAPTURED_PASSIVE, .syscall = 0, .note = "why"};
+    struct sonde__sample sample = {
+        .thread = {.tid = 77, .letter = 'S', .main = true, .name = "worker"},
+        .capture = {.by = SONDE__CAPTURED_PASSIVE, .syscall = 0, .note = "why"},
+    };
     struct sonde__report_thread record;
     setup(&w, true);
     push(&w, at(first_function, 4), SONDE_HOW_EXACT);
     w.stack.end = SONDE_END_ROOT;
-    sonde__drain_thread(w.drain, &w.set, &thread, &w.stack, &capture, &record);
+    sample.stack = w.stack;
+    sonde__drain_thread(w.drain, &w.set, &sample, &record);
     CHECK_EQ(record.tid, 77);
     CHECK_EQ(record.state, 'S');
     CHECK(record.main);
@@ -372,9 +375,9 @@ TEST(a_thread_becomes_a_record)
     CHECK_STR(sonde__report_text(w.report, record.name), "worker");
     CHECK_STR(sonde__report_text(w.report, record.note), "why");
     CHECK(record.stack != 0);
-    capture.by = SONDE__CAPTURED_NOT;
-    capture.syscall = -1;
-    sonde__drain_thread(w.drain, &w.set, &thread, &w.stack, &capture, &record);
+    sample.capture.by = SONDE__CAPTURED_NOT;
+    sample.capture.syscall = -1;
+    sonde__drain_thread(w.drain, &w.set, &sample, &record);
     CHECK_EQ(record.stack, 0);
     CHECK_EQ(record.syscall, 0);
     CHECK_EQ(record.end, SONDE_END_NOT_READ);

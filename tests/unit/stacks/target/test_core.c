@@ -110,6 +110,7 @@ static void check_core(unsigned machine)
     struct sonde__capture capture;
     struct sonde_stack stack;
     struct sonde_error error;
+    struct sonde__thread alone;
     uint64_t pcs[16], word = 0;
     uint8_t how[16], text[32];
     uint32_t count;
@@ -121,6 +122,9 @@ static void check_core(unsigned machine)
     CHECK_EQ(threads[0].tid, 4000);
     CHECK(threads[0].main && !threads[1].main);
     CHECK_STR(threads[0].name, "a program's name");
+    CHECK_OK(sonde__target_thread(target, threads[1].tid, &alone));
+    CHECK(alone.tid == threads[1].tid && !alone.main);
+    CHECK_EQ(sonde__target_thread(target, 3, &alone), SONDE_ABSENT);
     CHECK_EQ(sonde__target_read(target, STACK_AT + 40, &word, 8), 8);
     CHECK_EQ(word, CODE_AT + 0x100);
     CHECK_EQ(sonde__target_read(target, STACK_AT + STACK_BYTES - 4, text, 32), 4);

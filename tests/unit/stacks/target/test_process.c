@@ -68,6 +68,19 @@ static void copy_file(const char *from, const char *to)
     CHECK_OK(chmod(to, 0755));
 }
 
+/* One thread is found as it is listed, and no thread that the target does not have. */
+static void check_thread_alone(struct sonde__target *target, const struct sonde__thread *listed)
+{
+    struct sonde__thread alone;
+    CHECK_OK(sonde__target_thread(target, listed->tid, &alone));
+    CHECK_EQ(alone.tid, listed->tid);
+    CHECK_EQ(alone.letter, listed->letter);
+    CHECK_EQ(alone.state, listed->state);
+    CHECK(alone.main == listed->main);
+    CHECK_STR(alone.name, listed->name);
+    CHECK_EQ(sonde__target_thread(target, getpid(), &alone), SONDE_ABSENT);
+}
+
 /* The only thread's stack goes to the root; returns the flags of the main program's image. */
 static uint32_t check_whole_stack(pid_t child)
 {
@@ -84,6 +97,7 @@ static uint32_t check_whole_stack(pid_t child)
     }
     CHECK_OK(sonde__target_threads(target, &threads, &count, &error));
     CHECK_EQ(count, 1);
+    check_thread_alone(target, &threads[0]);
     sonde_stack_init(&stack, pcs, how, FRAMES, 0);
     sonde__target_capture(target, &threads[0], &stack, &capture);
     CHECK_OK(capture.status);
