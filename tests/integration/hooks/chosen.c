@@ -19,7 +19,7 @@ static int add_too_much(int value)
 static int here;
 static int *volatile relocated = &here;
 
-static int (*resolve(void))(int)
+static __attribute__((used)) int (*resolve(void))(int)
 {
     return relocated == &here ? add : add_too_much;
 }

@@ -18,7 +18,7 @@ static int add(int value)
 }
 
 /* Slots of this library may not be bound yet: system calls without libc. */
-static int (*resolve(void))(int)
+static __attribute__((used)) int (*resolve(void))(int)
 {
     char byte = 0;
     (void)linux_call(SYS_write, RESOLVING_FD, &byte, 1, 0);
