@@ -335,6 +335,7 @@ static void run_one(const struct test_case *test, unsigned timeout_s, struct out
             break;
         }
     }
+    test_machine_look(&o->machine); /* where the harness was starved, it looked once or never */
     if (timed_out) {
         kill(-child, SIGKILL);
     }
