@@ -180,7 +180,7 @@ static void search_other(void)
 
 static double inspect_all(struct sonde_blocks *blocks)
 {
-    struct sonde_block_capture captures[8];
+    struct sonde_block_capture captures[8] = {{.struct_bytes = sizeof captures[0]}};
     size_t count = 0;
     uint64_t begin = bench_now_ns();
     for (size_t i = 1; i < KINDS; i++) {
@@ -198,7 +198,7 @@ static void inspect(void)
     double cold[ROUNDS], warm[ROUNDS];
     for (unsigned i = 0; i < ROUNDS; i++) {
         struct sonde_blocks *blocks;
-        struct sonde_block block;
+        struct sonde_block block = {.struct_bytes = sizeof block};
         if (sonde_blocks_open(&blocks, NULL) != SONDE_OK) {
             return;
         }

@@ -128,6 +128,7 @@ static void take(struct snapshots *snapshots, uint32_t files, uint32_t outer)
     uint64_t begin_ns = bench_now_ns();
     sonde_stack_init(&stack, pcs, how, DEPTH, outer);
     snapshots->whole = 0;
+    snapshots->last.struct_bytes = sizeof snapshots->last;
     if (sonde_threads_snapshot(&options, &stack, count_whole, snapshots, &snapshots->last) !=
         SONDE_OK) {
         bench_note("capture: no snapshot of the threads");

@@ -56,8 +56,8 @@ int main(void)
     struct sonde_depot *depot;
     struct sonde_block_registry *registry;
     struct sonde_block_snapshot *snapshots[2];
-    struct sonde_block_made made;
-    struct sonde_block_registry_stat stat;
+    struct sonde_block_made made = {.struct_bytes = sizeof made};
+    struct sonde_block_registry_stat stat = {.struct_bytes = sizeof stat};
     struct sonde_error error;
     void *last = NULL;
     if (sonde_depot_create(0, &depot) != SONDE_OK ||

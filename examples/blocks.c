@@ -50,7 +50,7 @@ static int describe(void *ctx, uint64_t object, const char *class_name, char *te
 /* The blocks of a core file: what gcore or the kernel wrote of a program. */
 static int list_core(const char *path)
 {
-    static struct sonde_block items[1000];
+    static struct sonde_block items[1000] = {{.struct_bytes = sizeof items[0]}};
     struct sonde_blocks *blocks;
     struct sonde_error error;
     size_t count = 0;
@@ -73,11 +73,11 @@ int main(int argc, char **argv)
     static struct all all;
     uint64_t bounds[2] = {(uintptr_t)&all, (uintptr_t)(&all + 1)};
     struct sonde_block_memory memory = {
-        .struct_bytes = sizeof memory, .arch = 1, .read = read_self, .ctx = bounds};
+        .struct_bytes = sizeof memory, .arch = SONDE_ARCH_X86_64, .read = read_self, .ctx = bounds};
     struct sonde_blocks *blocks;
-    struct sonde_block block;
-    struct sonde_block_wrapped wrapped;
-    struct sonde_block_capture captures[8];
+    struct sonde_block block = {.struct_bytes = sizeof block};
+    struct sonde_block_wrapped wrapped = {.struct_bytes = sizeof wrapped};
+    struct sonde_block_capture captures[8] = {{.struct_bytes = sizeof captures[0]}};
     char text[80];
     const char *signature = all.copy_of_encoding;
     size_t count = 0;

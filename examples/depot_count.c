@@ -44,7 +44,7 @@ static int print(void *ctx, const struct sonde_audit_entry *entry)
 
 int main(void)
 {
-    struct sonde_depot_stat stat;
+    struct sonde_depot_stat stat = {.struct_bytes = sizeof stat};
     if (sonde_depot_create(0, &depot) != SONDE_OK) {
         fputs("no memory\n", stderr);
         return 1;

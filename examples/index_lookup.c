@@ -14,7 +14,7 @@ enum { FRAMES = 64, MANY = 128 };
 static void print_offset(struct sonde_index *index, uint64_t offset)
 {
     struct sonde_index_frame frames[FRAMES];
-    struct sonde_index_symbol symbol;
+    struct sonde_index_symbol symbol = {.struct_bytes = sizeof symbol};
     size_t count = 0;
     enum sonde_status status = sonde_index_lookup(index, offset, frames, FRAMES, &count);
     printf("0x%" PRIx64 "\n", offset);
@@ -43,8 +43,8 @@ static int remember_bias(void *ctx, const struct sonde_image *image)
 int main(int argc, char **argv)
 {
     struct sonde_index *index;
-    struct sonde_index_info info;
-    struct sonde_index_bad_unit unit;
+    struct sonde_index_info info = {.struct_bytes = sizeof info};
+    struct sonde_index_bad_unit unit = {.struct_bytes = sizeof unit};
     struct sonde_error error;
     uint64_t offsets[2];
     struct sonde_index_frame frames[MANY];

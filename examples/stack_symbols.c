@@ -31,7 +31,7 @@ static const struct sonde_demangler demangler = {.decode = decode};
 static int print_names(struct sonde_symbolizer *symbolizer, const struct sonde_stack *stack)
 {
     for (uint32_t i = 0; i < stack->count; i++) {
-        struct sonde_symbol symbol;
+        struct sonde_symbol symbol = {.struct_bytes = sizeof symbol};
         char name[256];
         enum sonde_status status;
         if (sonde_symbolize(symbolizer, stack, i, &symbol) != SONDE_OK) {

@@ -25,7 +25,7 @@ static int print_thread(int32_t tid)
     uint8_t how[DEPTH];
     char text[8192];
     struct sonde_stack stack;
-    struct sonde_captured captured;
+    struct sonde_captured captured = {.struct_bytes = sizeof captured};
     struct sonde_symbolizer *symbolizer;
     enum sonde_status status;
 

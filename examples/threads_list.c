@@ -6,7 +6,7 @@
 
 int main(void)
 {
-    struct sonde_thread threads[64];
+    struct sonde_thread threads[64] = {{.struct_bytes = sizeof threads[0]}};
     uint32_t count;
     enum sonde_status status = sonde_threads_list(threads, 64, &count);
     if (status != SONDE_OK && status != SONDE_LIMIT) {

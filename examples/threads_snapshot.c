@@ -43,7 +43,7 @@ static void *take_snapshot(void *symbolizer)
     uint64_t pcs[DEPTH];
     uint8_t how[DEPTH];
     struct sonde_stack stack;
-    struct sonde_snapshot snapshot;
+    struct sonde_snapshot snapshot = {.struct_bytes = sizeof snapshot};
     usleep(200000); /* let main come to its poll() */
     sonde_stack_init(&stack, pcs, how, DEPTH, OUTER);
     if (sonde_threads_snapshot(NULL, &stack, print_thread, symbolizer, &snapshot) == SONDE_OK) {

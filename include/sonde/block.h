@@ -101,7 +101,7 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_blocks_open_core(const char *p
 
 /* Another memory: another process', an image of one. */
 struct sonde_block_memory {
-    size_t struct_bytes; /* sizeof (struct sonde_block_memory) */
+    size_t struct_bytes; /* sizeof(struct sonde_block_memory) */
     uint32_t arch;       /* enum sonde_arch; not OTHER */
     /* Read all of [address, address + size_bytes) and return 1, or return 0. Any address may come.
      */
@@ -128,6 +128,7 @@ SONDE_API void sonde_blocks_close(struct sonde_blocks *blocks);
 
 /* One block. */
 struct sonde_block {
+    size_t struct_bytes; /* sizeof(struct sonde_block) */
     uint64_t address, invoke, descriptor;
     uint32_t flags;      /* SONDE_BLOCK_* */
     uint32_t size_bytes; /* header and captures */
@@ -147,6 +148,7 @@ sonde_block_inspect(struct sonde_blocks *blocks, uint64_t address, struct sonde_
 
 /* One capture, or a part of a captured C++ object. */
 struct sonde_block_capture {
+    size_t struct_bytes; /* sizeof(struct sonde_block_capture) */
     uint32_t offset;     /* in the block */
     uint32_t size_bytes; /* 0: not known */
     uint8_t kind;        /* enum sonde_block_kind */
@@ -179,6 +181,7 @@ enum sonde_block_wrapper {
 };
 
 struct sonde_block_wrapped {
+    size_t struct_bytes;   /* sizeof(struct sonde_block_wrapped) */
     uint8_t wrapper;       /* enum sonde_block_wrapper */
     uint64_t function;     /* whose code is run */
     uint64_t block;        /* DISPATCH: the block that it is of */
@@ -253,7 +256,8 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_blocks_scan(struct sonde_block
 
 /* Who leads to an object or block. */
 struct sonde_block_holder {
-    uint64_t holder; /* address of a block, of an object, or of memory that they lead to */
+    size_t struct_bytes; /* sizeof(struct sonde_block_holder) */
+    uint64_t holder;     /* address of a block, of an object, or of memory that they lead to */
     uint32_t offset; /* of the capture, variable or word in it; OBJECT: the word's that leads on */
     int32_t box_offset; /* in the __block variable's box that the capture leads to; -1: directly */
     uint8_t kind;       /* enum sonde_block_kind */

@@ -11,6 +11,7 @@
 #ifndef SONDE_BLOCK_REGISTRY_H
 #define SONDE_BLOCK_REGISTRY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sonde/depot.h"
@@ -64,6 +65,7 @@ SONDE_API void sonde_block_registry_stop(struct sonde_block_registry *registry);
 SONDE_API void sonde_block_registry_destroy(struct sonde_block_registry *registry);
 
 struct sonde_block_made {
+    size_t struct_bytes; /* sizeof(struct sonde_block_made) */
     uint64_t address;
     uint64_t invoke;  /* the block's function */
     uint64_t time_ns; /* when it was made: CLOCK_MONOTONIC */
@@ -133,6 +135,7 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_block_snapshot_growth(
     int (*each)(void *ctx, const struct sonde_block_growth *growth), void *ctx);
 
 struct sonde_block_registry_stat {
+    size_t struct_bytes; /* sizeof(struct sonde_block_registry_stat) */
     uint64_t made;
     uint64_t ended;
     uint64_t dropped; /* made, and not noted for want of room */

@@ -12,6 +12,7 @@
 #ifndef SONDE_DEPOT_H
 #define SONDE_DEPOT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sonde/stack.h"
@@ -103,10 +104,11 @@ sonde_audit_entries(const struct sonde_depot *depot,
                     int (*each)(void *ctx, const struct sonde_audit_entry *entry), void *ctx);
 
 struct sonde_depot_stat {
-    uint32_t frames;  /* that there is a place for in use: of stacks, and one for each entry */
-    uint64_t dropped; /* that had none */
-    uint64_t lost;    /* calls that were counted by their label alone */
-    uint64_t bytes;   /* of memory in use, without the counters */
+    size_t struct_bytes; /* sizeof(struct sonde_depot_stat) */
+    uint32_t frames;     /* that there is a place for in use: of stacks, and one for each entry */
+    uint64_t dropped;    /* that had none */
+    uint64_t lost;       /* calls that were counted by their label alone */
+    uint64_t bytes;      /* of memory in use, without the counters */
 };
 
 /* Returns    OK | USAGE

@@ -70,6 +70,7 @@ sonde_index_open_build_id(const uint8_t *build_id, uint32_t size_bytes, const ch
 SONDE_API void sonde_index_close(struct sonde_index *index);
 
 struct sonde_index_info {
+    size_t struct_bytes;   /* sizeof(struct sonde_index_info) */
     uint64_t first_offset; /* image offset of the first byte that is covered */
     uint64_t code_bytes;   /* from there on */
     uint32_t arch;         /* enum sonde_arch */
@@ -87,9 +88,10 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_index_info(const struct sonde_
                                                              struct sonde_index_info *ret_info);
 
 struct sonde_index_bad_unit {
-    uint64_t offset;  /* in .debug_info */
-    const char *name; /* its source file; "" when that could not be read */
-    const char *what; /* what is wrong with it */
+    size_t struct_bytes; /* sizeof(struct sonde_index_bad_unit) */
+    uint64_t offset;     /* in .debug_info */
+    const char *name;    /* its source file; "" when that could not be read */
+    const char *what;    /* what is wrong with it */
 };
 
 /* A unit that could not be read whole; what could be read of it is in the index.
@@ -158,6 +160,7 @@ SONDE_API const char *sonde_index_name(struct sonde_index *index, uint32_t name)
 SONDE_API const char *sonde_index_file(struct sonde_index *index, uint32_t file);
 
 struct sonde_index_symbol {
+    size_t struct_bytes;  /* sizeof(struct sonde_index_symbol) */
     uint64_t start;       /* image offset */
     uint32_t size_bytes;  /* of its code */
     uint32_t name;        /* id */

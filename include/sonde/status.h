@@ -46,7 +46,12 @@ enum sonde_status {
 #undef SONDE_STATUS_ENUM_
 };
 
-/* Details of a failure, in the caller's memory. Written only when a function fails. */
+/* A struct that begins with `struct_bytes` may grow: set that to its size before the call, in an
+ * array that of the first element. Callers that were built against an older or newer header work
+ * (docs/guide/library.md, "Structs that grow").
+ *
+ * This one does not. Details of a failure, in the caller's memory; written only when a function
+ * fails. */
 struct sonde_error {
     enum sonde_status status;
     int32_t os_error; /* errno of the failing system call, or 0 */

@@ -75,6 +75,7 @@ sonde_symbolizer_use_lines(struct sonde_symbolizer *symbolizer);
 
 /* What is known of one frame. The strings are valid until the symbolizer is destroyed. */
 struct sonde_symbol {
+    size_t struct_bytes;   /* sizeof(struct sonde_symbol) */
     const char *name;      /* as in the file (a C++ name is mangled); "" when unknown */
     uint64_t name_offset;  /* pc - start of the function */
     const char *image;     /* path of the image; "" when the pc is in none */

@@ -37,6 +37,7 @@ enum sonde_thread_state {
 };
 
 struct sonde_thread {
+    size_t struct_bytes; /* sizeof(struct sonde_thread) */
     int32_t tid;
     uint8_t state;   /* enum sonde_thread_state, at the time of listing */
     char letter;     /* as the kernel prints it: R S D T t Z X I, or '?' */
@@ -53,8 +54,8 @@ SONDE_API int32_t sonde_thread_main(void);
 
 /* List the threads, the main thread first, then by tid.
  *
- * threads    an array of `capacity` elements, filled as far as it goes; may be null if capacity is
- * 0 ret_count  how many threads there are, which may be more than fitted
+ * threads    array of `capacity` elements; may be null if that is 0
+ * ret_count  how many threads there are, which may be more than fitted
  *
  * Returns    OK | LIMIT (more threads than capacity; the array is filled) | UNREADABLE (no /proc)
  * Context    any thread; not handler      Blocks  no
@@ -100,6 +101,7 @@ enum sonde_captured_by {
 
 /* What is known of a captured thread beside its stack. */
 struct sonde_captured {
+    size_t struct_bytes;      /* sizeof(struct sonde_captured) */
     enum sonde_status status; /* as sonde_thread_capture() returns it */
     uint8_t by;               /* enum sonde_captured_by */
     int64_t syscall;          /* number of the call that it is blocked in, or -1 */
@@ -170,6 +172,7 @@ sonde_threads_capture(const struct sonde_capture_options *options, struct sonde_
 
 /* What is known of a snapshot as a whole. */
 struct sonde_snapshot {
+    size_t struct_bytes; /* sizeof(struct sonde_snapshot) */
     uint64_t stop_ns;    /* from the first question to the moment all were let go; 0: none ran */
     uint64_t total_ns;   /* from the first look to the last, without the calls of `each` */
     uint32_t threads;    /* whose stack is there, the calling one among them */
@@ -177,8 +180,6 @@ struct sonde_snapshot {
     uint32_t unchanged;  /* of them: had not run since the snapshot before */
     uint32_t unread;     /* whose stack is not there */
     uint8_t consistent;  /* all stacks are of one moment, and none is missing */
-    uint8_t reserved[7]; /* zero */
-    uint64_t reserved_more[3];
 };
 
 /* All threads in time for their stacks to be of one moment, unless the machine is overloaded. */

@@ -5,6 +5,7 @@
 
 #include "api_block.h"
 #include "arch_regs.h"
+#include "base_sized.h"
 #include "base_status.h"
 #include "blockheap_graph.h"
 #include "mem_heap.h"
@@ -92,17 +93,18 @@ enum sonde_status sonde_blocks_open_memory(const struct sonde_block_memory *memo
 {
     struct sonde_blocks *blocks;
     struct sonde__block_memory door = {.read = read_by_callback, .name = name_by_callback};
-    if (memory == NULL || ret_blocks == NULL || memory->struct_bytes != sizeof *memory ||
-        memory->read == NULL ||
-        (memory->arch != SONDE_ARCH_X86_64 && memory->arch != SONDE_ARCH_AARCH64)) {
+    struct sonde_block_memory known;
+    if (ret_blocks == NULL || !sonde__base_sized_take(memory, &known, sizeof known) ||
+        known.read == NULL ||
+        (known.arch != SONDE_ARCH_X86_64 && known.arch != SONDE_ARCH_AARCH64)) {
         return SONDE_USAGE;
     }
     blocks = sonde__mem_alloc_zeroed(sizeof *blocks);
     if (blocks == NULL) {
         return SONDE_MEMORY;
     }
-    blocks->memory = *memory;
-    door.arch = memory->arch;
+    blocks->memory = known;
+    door.arch = known.arch;
     door.ctx = blocks;
     if (sonde__blockheap_open_memory(&door, &blocks->heap) != SONDE_OK) {
         sonde_blocks_close(blocks);
@@ -167,31 +169,36 @@ enum sonde_status sonde_block_inspect(struct sonde_blocks *blocks, uint64_t addr
                                       struct sonde_block *ret_block)
 {
     const struct sonde__blockheap_captures *captures;
+    struct sonde_block block;
     struct block_body body;
     enum sonde_status status;
-    if (blocks == NULL || ret_block == NULL) {
+    if (blocks == NULL || !sonde__base_sized_is_set(ret_block)) {
         return SONDE_USAGE;
     }
-    status = block_read(blocks, address, &body, ret_block, &captures);
+    status = block_read(blocks, address, &body, &block, &captures);
     block_forget(&body);
+    if (status == SONDE_OK) {
+        sonde__base_sized_give(ret_block, &block, sizeof block);
+    }
     return status;
 }
 
-static void fill_capture(const struct sonde__blockheap_capture *from, const struct block_body *body,
-                         struct sonde_block_capture *ret_capture)
+static struct sonde_block_capture capture_of(const struct sonde__blockheap_capture *from,
+                                             const struct block_body *body)
 {
     uint32_t left = from->offset < body->size ? body->size - from->offset : 0;
     uint32_t wanted = from->size != 0 && from->size < 8 ? from->size : 8;
-    *ret_capture = (struct sonde_block_capture){.offset = from->offset,
-                                                .size_bytes = from->size,
-                                                .kind = from->kind,
-                                                .is_owned = from->owned,
-                                                .is_part = from->inside,
-                                                .denied = from->denied,
-                                                .denied_by = from->denied_by,
-                                                .sources = from->sources};
-    memcpy(&ret_capture->value, body->bytes + (left != 0 ? from->offset : 0),
+    struct sonde_block_capture capture = {.offset = from->offset,
+                                          .size_bytes = from->size,
+                                          .kind = from->kind,
+                                          .is_owned = from->owned,
+                                          .is_part = from->inside,
+                                          .denied = from->denied,
+                                          .denied_by = from->denied_by,
+                                          .sources = from->sources};
+    memcpy(&capture.value, body->bytes + (left != 0 ? from->offset : 0),
            left < wanted ? left : wanted);
+    return capture;
 }
 
 enum sonde_status sonde_block_captures(struct sonde_blocks *blocks, uint64_t address,
@@ -202,13 +209,14 @@ enum sonde_status sonde_block_captures(struct sonde_blocks *blocks, uint64_t add
     struct sonde_block block;
     struct block_body body;
     enum sonde_status status;
-    if (blocks == NULL || ret_count == NULL || (captures == NULL && max != 0)) {
+    if (blocks == NULL || ret_count == NULL || (max != 0 && !sonde__base_sized_is_set(captures))) {
         return SONDE_USAGE;
     }
     status = block_read(blocks, address, &body, &block, &known);
     if (status == SONDE_OK) {
         for (uint32_t i = 0; i < known->count && i < max; i++) {
-            fill_capture(&known->items[i], &body, &captures[i]);
+            const struct sonde_block_capture one = capture_of(&known->items[i], &body);
+            sonde__base_sized_give_at(captures, i, &one, sizeof one);
         }
         *ret_count = known->count;
         status = known->count > max ? SONDE_LIMIT : SONDE_OK;
@@ -228,7 +236,7 @@ enum sonde_status sonde_blocks_scan(struct sonde_blocks *blocks, struct sonde_bl
 {
     struct sonde__blockheap_found found;
     size_t count;
-    if (blocks == NULL || ret_count == NULL || (items == NULL && max != 0)) {
+    if (blocks == NULL || ret_count == NULL || (max != 0 && !sonde__base_sized_is_set(items))) {
         return SONDE_USAGE;
     }
     SONDE_TRY(scan(blocks, &found));
@@ -236,13 +244,14 @@ enum sonde_status sonde_blocks_scan(struct sonde_blocks *blocks, struct sonde_bl
         const struct sonde__blockheap_item *from = &found.items[i];
         const struct sonde__blockheap_captures *captures =
             sonde__blockheap_captures(blocks->heap, from->descriptor, from->flags, 0);
-        items[i] = (struct sonde_block){.address = from->address,
+        const struct sonde_block one = {.address = from->address,
                                         .invoke = from->invoke,
                                         .descriptor = from->descriptor,
                                         .flags = from->flags,
                                         .size_bytes = from->size,
                                         .references = from->count,
                                         .captures = captures != NULL ? captures->count : 0};
+        sonde__base_sized_give_at(items, i, &one, sizeof one);
     }
     count = found.count;
     sonde__blockheap_found_done(&found);
@@ -258,7 +267,7 @@ enum sonde_status sonde_block_holders(struct sonde_blocks *blocks, uint64_t addr
     struct sonde__blockheap_graph graph;
     enum sonde_status status;
     size_t first, count;
-    if (blocks == NULL || ret_count == NULL || (holders == NULL && max != 0)) {
+    if (blocks == NULL || ret_count == NULL || (max != 0 && !sonde__base_sized_is_set(holders))) {
         return SONDE_USAGE;
     }
     SONDE_TRY(scan(blocks, &found));
@@ -267,13 +276,14 @@ enum sonde_status sonde_block_holders(struct sonde_blocks *blocks, uint64_t addr
         count = sonde__blockheap_to(&graph, address, &first);
         for (size_t i = 0; i < count && i < max; i++) {
             const struct sonde__blockheap_edge *edge = &graph.edges[graph.by_to[first + i]];
-            holders[i] = (struct sonde_block_holder){.holder = edge->from,
-                                                     .offset = edge->offset,
-                                                     .box_offset = edge->inner,
-                                                     .kind = edge->kind,
-                                                     .is_owned = edge->owned,
-                                                     .is_block = !edge->by_object,
-                                                     .is_certain = !edge->maybe};
+            const struct sonde_block_holder one = {.holder = edge->from,
+                                                   .offset = edge->offset,
+                                                   .box_offset = edge->inner,
+                                                   .kind = edge->kind,
+                                                   .is_owned = edge->owned,
+                                                   .is_block = !edge->by_object,
+                                                   .is_certain = !edge->maybe};
+            sonde__base_sized_give_at(holders, i, &one, sizeof one);
         }
         *ret_count = count;
         status = count > max ? SONDE_LIMIT : SONDE_OK;

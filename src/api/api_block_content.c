@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api_block.h"
+#include "base_sized.h"
 #include "base_status.h"
 #include "mem_heap.h"
 
@@ -14,7 +15,7 @@ enum sonde_status sonde_block_unwrap(struct sonde_blocks *blocks, uint64_t addre
     struct sonde_block block;
     struct block_body body;
     enum sonde_status status;
-    if (blocks == NULL || ret_wrapped == NULL) {
+    if (blocks == NULL || !sonde__base_sized_is_set(ret_wrapped)) {
         return SONDE_USAGE;
     }
     status = block_read(blocks, address, &body, &block, &captures);
@@ -25,14 +26,15 @@ enum sonde_status sonde_block_unwrap(struct sonde_blocks *blocks, uint64_t addre
     if (!sonde__blockheap_unwrap(blocks->heap, address, block.size_bytes, &wrapped)) {
         return SONDE_ABSENT;
     }
-    *ret_wrapped = (struct sonde_block_wrapped){
-        .wrapper = wrapped.form == SONDE__BLOCK_WRAPPED_SWIFT ? SONDE_BLOCK_WRAPPER_SWIFT
-                                                              : SONDE_BLOCK_WRAPPER_DISPATCH,
-        .function = wrapped.function,
-        .block = wrapped.block,
-        .queue = wrapped.queue,
-        .group = wrapped.group,
-        .context = wrapped.context};
+    const struct sonde_block_wrapped known = {.wrapper = wrapped.form == SONDE__BLOCK_WRAPPED_SWIFT
+                                                             ? SONDE_BLOCK_WRAPPER_SWIFT
+                                                             : SONDE_BLOCK_WRAPPER_DISPATCH,
+                                              .function = wrapped.function,
+                                              .block = wrapped.block,
+                                              .queue = wrapped.queue,
+                                              .group = wrapped.group,
+                                              .context = wrapped.context};
+    sonde__base_sized_give(ret_wrapped, &known, sizeof known);
     return SONDE_OK;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sonde/depot.h>
 
+#include "base_sized.h"
 #include "record.h"
 
 #define FRAMES_DEFAULT 262144u
@@ -58,17 +59,18 @@ enum sonde_status sonde_depot_stat(const struct sonde_depot *depot,
                                    struct sonde_depot_stat *ret_stat)
 {
     const struct sonde__record *record = record_of(depot);
-    if (depot == NULL || ret_stat == NULL) {
+    if (depot == NULL || !sonde__base_sized_is_set(ret_stat)) {
         return SONDE_USAGE;
     }
-    struct sonde__depot_stat stat = sonde__depot_stat(sonde__record_depot(record));
-    *ret_stat = (struct sonde_depot_stat){
-        .frames = stat.nodes,
-        .dropped = stat.dropped,
-        .bytes = stat.bytes,
+    const struct sonde__depot_stat inner = sonde__depot_stat(sonde__record_depot(record));
+    struct sonde_depot_stat stat = {
+        .frames = inner.nodes,
+        .dropped = inner.dropped,
+        .bytes = inner.bytes,
     };
     for (uint32_t label = 0; label < SONDE__RECORD_LABELS; label++) {
-        ret_stat->lost += sonde__record_lost(record, label);
+        stat.lost += sonde__record_lost(record, label);
     }
+    sonde__base_sized_give(ret_stat, &stat, sizeof stat);
     return SONDE_OK;
 }

@@ -10,6 +10,7 @@
 #include <sonde/image.h>
 #include <sonde/index.h>
 
+#include "base_sized.h"
 #include "base_status.h"
 #include "mem_heap.h"
 #include "symfile_find.h"
@@ -174,7 +175,7 @@ enum sonde_status sonde_index_open_build_id(const uint8_t *build_id, uint32_t si
 enum sonde_status sonde_index_info(const struct sonde_index *index,
                                    struct sonde_index_info *ret_info)
 {
-    if (index == NULL || ret_info == NULL) {
+    if (index == NULL || !sonde__base_sized_is_set(ret_info)) {
         return SONDE_USAGE;
     }
     const struct sonde__symindex *s = of(index);
@@ -187,7 +188,7 @@ enum sonde_status sonde_index_info(const struct sonde_index *index,
                                     .bad_units = s->bad_units,
                                     .build_id_size = s->build_id.size};
     memcpy(info.build_id, s->build_id.bytes, s->build_id.size);
-    *ret_info = info;
+    sonde__base_sized_give(ret_info, &info, sizeof info);
     return SONDE_OK;
 }
 
@@ -195,13 +196,15 @@ enum sonde_status sonde_index_bad_unit(const struct sonde_index *index, uint32_t
                                        struct sonde_index_bad_unit *ret_unit)
 {
     struct sonde__symindex_bad_unit unit;
-    if (index == NULL || ret_unit == NULL) {
+    if (index == NULL || !sonde__base_sized_is_set(ret_unit)) {
         return SONDE_USAGE;
     }
     if (!sonde__symindex_bad_unit(of(index), i, &unit)) {
         return SONDE_ABSENT;
     }
-    *ret_unit = (struct sonde_index_bad_unit){unit.offset, unit.name, unit.what};
+    const struct sonde_index_bad_unit known = {
+        .offset = unit.offset, .name = unit.name, .what = unit.what};
+    sonde__base_sized_give(ret_unit, &known, sizeof known);
     return SONDE_OK;
 }
 
@@ -260,14 +263,17 @@ enum sonde_status sonde_index_symbol(const struct sonde_index *index, uint64_t i
                                      struct sonde_index_symbol *ret_symbol)
 {
     struct sonde__symindex_symbol symbol;
-    if (index == NULL || ret_symbol == NULL) {
+    if (index == NULL || !sonde__base_sized_is_set(ret_symbol)) {
         return SONDE_USAGE;
     }
     if (!sonde__symindex_symbol(of(index), to_vaddr(index, image_offset), &symbol)) {
         return SONDE_ABSENT;
     }
-    *ret_symbol = (struct sonde_index_symbol){to_offset(index, symbol.start), symbol.size,
-                                              symbol.name, symbol.alias_count};
+    const struct sonde_index_symbol known = {.start = to_offset(index, symbol.start),
+                                             .size_bytes = symbol.size,
+                                             .name = symbol.name,
+                                             .alias_count = symbol.alias_count};
+    sonde__base_sized_give(ret_symbol, &known, sizeof known);
     return SONDE_OK;
 }
 

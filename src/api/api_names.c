@@ -2,6 +2,7 @@
 #include "api_names.h"
 
 #include "base_mem.h"
+#include "base_sized.h"
 #include "base_status.h"
 #include "mem_heap.h"
 #include "target_self.h"
@@ -313,14 +314,17 @@ bool names_calls(struct sonde_symbolizer *symbolizer, const struct sonde__captur
                                 ret_calls);
 }
 
-static struct sonde_symbol symbol_of(const struct names_answer *answer, uint64_t pc)
+static void give_symbol(const struct names_answer *answer, uint64_t pc,
+                        struct sonde_symbol *ret_symbol)
 {
     bool named = answer->name[0] != '\0';
-    return (struct sonde_symbol){.name = answer->name,
-                                 .name_offset = named ? pc - answer->start : 0,
-                                 .image = answer->path,
-                                 .image_offset = answer->path[0] != '\0' ? pc - answer->bias : pc,
-                                 .source = answer->source};
+    const struct sonde_symbol symbol = {.name = answer->name,
+                                        .name_offset = named ? pc - answer->start : 0,
+                                        .image = answer->path,
+                                        .image_offset =
+                                            answer->path[0] != '\0' ? pc - answer->bias : pc,
+                                        .source = answer->source};
+    sonde__base_sized_give(ret_symbol, &symbol, sizeof symbol);
 }
 
 enum sonde_status sonde_symbolize(struct sonde_symbolizer *symbolizer,
@@ -328,7 +332,8 @@ enum sonde_status sonde_symbolize(struct sonde_symbolizer *symbolizer,
                                   struct sonde_symbol *ret_symbol)
 {
     enum sonde_status status;
-    if (symbolizer == NULL || stack == NULL || ret_symbol == NULL || index >= stack->count) {
+    if (symbolizer == NULL || stack == NULL || !sonde__base_sized_is_set(ret_symbol) ||
+        index >= stack->count) {
         return SONDE_USAGE;
     }
     pthread_mutex_lock(&symbolizer->mutex);
@@ -341,7 +346,7 @@ enum sonde_status sonde_symbolize(struct sonde_symbolizer *symbolizer,
                      : SONDE_MEMORY;
         sonde__capture_unpin(pin);
         if (status == SONDE_OK) {
-            *ret_symbol = symbol_of(&answer, stack->pcs[index]);
+            give_symbol(&answer, stack->pcs[index], ret_symbol);
         }
     }
     pthread_mutex_unlock(&symbolizer->mutex);
@@ -354,7 +359,8 @@ enum sonde_status sonde_symbolize_prepared(struct sonde_symbolizer *symbolizer,
 {
     struct sonde__capture_pin pin;
     struct names_answer answer;
-    if (symbolizer == NULL || stack == NULL || ret_symbol == NULL || index >= stack->count) {
+    if (symbolizer == NULL || stack == NULL || !sonde__base_sized_is_set(ret_symbol) ||
+        index >= stack->count) {
         return SONDE_USAGE;
     }
     pin = sonde__capture_pin();
@@ -364,6 +370,6 @@ enum sonde_status sonde_symbolize_prepared(struct sonde_symbolizer *symbolizer,
         answer.path = "?";
     }
     sonde__capture_unpin(pin);
-    *ret_symbol = symbol_of(&answer, stack->pcs[index]);
+    give_symbol(&answer, stack->pcs[index], ret_symbol);
     return SONDE_OK;
 }

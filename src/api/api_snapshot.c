@@ -8,6 +8,7 @@
 
 #include "api_thread.h"
 #include "base_mem.h"
+#include "base_sized.h"
 #include "base_status.h"
 #include "base_text.h"
 #include "capture_park.h"
@@ -69,6 +70,7 @@ static void describe_capture(const struct sonde__roster_thread *thread,
                              struct sonde_captured *captured)
 {
     sonde__base_mem_set(captured, 0, sizeof *captured);
+    captured->struct_bytes = sizeof *captured;
     captured->syscall = -1;
     switch (thread->phase) {
     case SONDE__ROSTER_READ:
@@ -102,6 +104,7 @@ static void describe_thread(const struct sonde__roster_thread *known, bool is_ba
     bool is_blocked = known->phase == SONDE__ROSTER_READ;
     bool ran = known->phase == SONDE__ROSTER_PARKED || known->phase == SONDE__ROSTER_SELF;
     sonde__base_mem_set(thread, 0, sizeof *thread);
+    thread->struct_bytes = sizeof *thread;
     thread->letter = '?';
     thread->state = SONDE_THREAD_UNKNOWN;
     if (!is_bare && sonde__api_thread_describe(known->tid, thread) != SONDE_OK) {
@@ -239,7 +242,7 @@ static enum sonde_status snapshot_locked(const struct sonde_capture_options *opt
         struct sonde_snapshot sum = sum_up_locked(&snapshot, sonde__os_now_ns() - begin_ns);
         deliver_locked((options->flags & SONDE_CAPTURE_BARE) != 0, stack, each, ctx);
         if (ret_snapshot != NULL) {
-            *ret_snapshot = sum;
+            sonde__base_sized_give(ret_snapshot, &sum, sizeof sum);
         }
     }
     if (options->files_kept == 0) {
@@ -258,6 +261,7 @@ enum sonde_status sonde__api_threads_snapshot(const struct sonde_capture_options
     struct sonde_capture_options options;
     enum sonde_status status;
     if (!sonde__capture_is_usable(stack) || each == NULL ||
+        (ret_snapshot != NULL && !sonde__base_sized_is_set(ret_snapshot)) ||
         !sonde__api_capture_options(given, SONDE_SNAPSHOT_TIMEOUT_NS, &options) ||
         is_in_handler(caller)) {
         return SONDE_USAGE;

@@ -4,6 +4,7 @@
 #include "api_thread.h"
 
 #include "base_mem.h"
+#include "base_sized.h"
 #include "base_status.h"
 #include "base_text.h"
 #include "capture_thread.h"
@@ -33,13 +34,9 @@ bool sonde__api_capture_options(const struct sonde_capture_options *given, uint6
                                 struct sonde_capture_options *ret_options)
 {
     struct sonde_capture_options options = {.struct_bytes = sizeof options};
-    if (given != NULL) {
-        /* a program built against an older header knows fewer members: the rest is the default */
-        size_t size = given->struct_bytes;
-        if (size < sizeof size || (given->flags & ~FLAGS) != 0) {
-            return false;
-        }
-        sonde__base_mem_copy(&options, given, size < sizeof options ? size : sizeof options);
+    if (given != NULL && (!sonde__base_sized_take(given, &options, sizeof options) ||
+                          (options.flags & ~FLAGS) != 0)) {
+        return false;
     }
     if (options.timeout_ns == 0) {
         options.timeout_ns = timeout_ns;
@@ -137,6 +134,7 @@ enum sonde_status sonde__api_thread_capture(int32_t tid, const struct sonde_capt
     struct sonde_captured captured;
     enum sonde_status status;
     if (!sonde__capture_is_usable(stack) ||
+        (ret_captured != NULL && !sonde__base_sized_is_set(ret_captured)) ||
         !sonde__api_capture_options(given, SONDE_CAPTURE_TIMEOUT_NS, &options)) {
         return SONDE_USAGE;
     }
@@ -152,7 +150,7 @@ enum sonde_status sonde__api_thread_capture(int32_t tid, const struct sonde_capt
         captured = (struct sonde_captured){.status = status, .syscall = -1};
     }
     if (ret_captured != NULL) {
-        *ret_captured = captured;
+        sonde__base_sized_give(ret_captured, &captured, sizeof captured);
     }
     return status;
 }
@@ -174,13 +172,17 @@ enum sonde_status sonde__api_threads_capture(const struct sonde_capture_options 
     passive = sonde__capture_passive_check();
     for (size_t i = 0; i < count; i++) {
         struct sonde_captured captured = {.status = SONDE_ABSENT, .syscall = -1};
-        struct sonde_thread thread = {.tid = tids[i], .state = SONDE_THREAD_DEAD, .letter = '?'};
+        struct sonde_thread thread = {.struct_bytes = sizeof thread,
+                                      .tid = tids[i],
+                                      .state = SONDE_THREAD_DEAD,
+                                      .letter = '?'};
         clear_stack(stack);
         if (sonde__api_thread_describe(tids[i], &thread) == SONDE_OK) {
             enum sonde_status status =
                 capture_one(tids[i], &options, passive, caller, stack, &captured);
             (void)status; /* it is in `captured` */
         }
+        captured.struct_bytes = sizeof captured;
         if (each(ctx, &thread, stack, &captured) != 0) {
             break;
         }

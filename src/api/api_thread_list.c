@@ -4,6 +4,7 @@
 
 #include "api_thread.h"
 #include "base_mem.h"
+#include "base_sized.h"
 #include "base_status.h"
 #include "capture_thread.h"
 #include "mem_heap.h"
@@ -93,7 +94,8 @@ static enum sonde_status read_name(int32_t tid, char *name, size_t capacity)
 
 enum sonde_status sonde__api_thread_describe(int32_t tid, struct sonde_thread *ret_thread)
 {
-    struct sonde_thread thread = {.tid = tid, .letter = '?', .state = SONDE_THREAD_UNKNOWN};
+    struct sonde_thread thread = {
+        .struct_bytes = sizeof thread, .tid = tid, .letter = '?', .state = SONDE_THREAD_UNKNOWN};
     struct sonde__capture_stat stat;
     thread.is_main = tid == sonde__os_pid();
     thread.is_self = tid == sonde__os_tid();
@@ -111,7 +113,7 @@ enum sonde_status sonde_threads_list(struct sonde_thread *threads, uint32_t capa
     int32_t *tids;
     size_t count;
     uint32_t total = 0;
-    if (ret_count == NULL || (threads == NULL && capacity > 0)) {
+    if (ret_count == NULL || (capacity > 0 && !sonde__base_sized_is_set(threads))) {
         return SONDE_USAGE;
     }
     SONDE_TRY(sonde__api_thread_tids(&tids, &count));
@@ -121,7 +123,7 @@ enum sonde_status sonde_threads_list(struct sonde_thread *threads, uint32_t capa
             continue; /* it has ended since */
         }
         if (total < capacity) {
-            threads[total] = thread;
+            sonde__base_sized_give_at(threads, total, &thread, sizeof thread);
         }
         total++;
     }

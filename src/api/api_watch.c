@@ -17,6 +17,7 @@
 #include "api_thread.h"
 #include "api_watch.h"
 #include "base_mem.h"
+#include "base_sized.h"
 #include "base_status.h"
 #include "base_text.h"
 #include "host_run.h"
@@ -78,7 +79,7 @@ static uint8_t captured_by(uint8_t by)
 /* The kernel gives no perf sample of it: looked at again, and asked by signal if it still runs. */
 static void ask_thread(int32_t tid, struct sonde_stack *stack, struct sonde__capture *ret_capture)
 {
-    struct sonde_captured captured = {.syscall = -1};
+    struct sonde_captured captured = {.struct_bytes = sizeof captured, .syscall = -1};
     const struct sonde__regs none = {0}; /* of the caller, which is another thread */
     struct sonde__text note;
     ret_capture->status = sonde__api_thread_capture(tid, NULL, stack, &captured, &none);
@@ -195,13 +196,10 @@ static void *run(void *arg)
 static bool take_options(const struct sonde_watch_options *given,
                          struct sonde_watch_options *ret_options)
 {
-    struct sonde_watch_options options = {0};
-    size_t size = given != NULL ? given->struct_bytes : 0;
-    if (size < sizeof size) {
+    struct sonde_watch_options options;
+    if (!sonde__base_sized_take(given, &options, sizeof options)) {
         return false;
     }
-    /* a program built against an older header knows fewer members: the rest is the default */
-    sonde__base_mem_copy(&options, given, size < sizeof options ? size : sizeof options);
     if (options.threshold_ns == 0) {
         options.threshold_ns = SONDE_WATCH_THRESHOLD_NS;
     }

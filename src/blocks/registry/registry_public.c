@@ -3,6 +3,7 @@
  * begins with its calls (api_block_registry.c). */
 #include <sonde/block_registry.h>
 
+#include "base_sized.h"
 #include "registry_call.h"
 
 static const struct sonde__registry *table_of(const struct sonde_block_registry *registry)
@@ -13,6 +14,7 @@ static const struct sonde__registry *table_of(const struct sonde_block_registry 
 static struct sonde_block_made made_of(const struct sonde__registry_block *block)
 {
     return (struct sonde_block_made){
+        .struct_bytes = sizeof(struct sonde_block_made),
         .address = block->address,
         .invoke = block->invoke,
         .time_ns = block->time_ns,
@@ -26,13 +28,14 @@ enum sonde_status sonde_block_registry_find(const struct sonde_block_registry *r
                                             uint64_t address, struct sonde_block_made *ret_made)
 {
     struct sonde__registry_block block;
-    if (registry == NULL || ret_made == NULL) {
+    if (registry == NULL || !sonde__base_sized_is_set(ret_made)) {
         return SONDE_USAGE;
     }
     if (!sonde__registry_find(table_of(registry), address, &block)) {
         return SONDE_ABSENT;
     }
-    *ret_made = made_of(&block);
+    const struct sonde_block_made made = made_of(&block);
+    sonde__base_sized_give(ret_made, &made, sizeof made);
     return SONDE_OK;
 }
 
@@ -59,16 +62,17 @@ sonde_block_registry_each(const struct sonde_block_registry *registry,
 enum sonde_status sonde_block_registry_stat(const struct sonde_block_registry *registry,
                                             struct sonde_block_registry_stat *ret_stat)
 {
-    if (registry == NULL || ret_stat == NULL) {
+    if (registry == NULL || !sonde__base_sized_is_set(ret_stat)) {
         return SONDE_USAGE;
     }
     const struct sonde__registry_total total = sonde__registry_total(table_of(registry));
-    *ret_stat = (struct sonde_block_registry_stat){
+    const struct sonde_block_registry_stat stat = {
         .made = total.made,
         .ended = total.ended,
         .dropped = total.dropped,
         .unseen = total.unseen + total.replaced,
         .unknown = total.unknown,
     };
+    sonde__base_sized_give(ret_stat, &stat, sizeof stat);
     return SONDE_OK;
 }

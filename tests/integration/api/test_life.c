@@ -88,9 +88,9 @@ TEST(in_a_fork_child_of_a_thread)
     int status;
     pid_t child = fork();
     if (child == 0) {
-        struct sonde_thread threads[4];
+        struct sonde_thread threads[4] = {{.struct_bytes = sizeof threads[0]}};
         uint32_t count = 0;
-        struct sonde_captured captured;
+        struct sonde_captured captured = {.struct_bytes = sizeof captured};
         take(&taken);
         check_same(&taken);
         CHECK_OK(sonde_threads_list(threads, 4, &count));

@@ -44,7 +44,7 @@ static void take(void)
     uint64_t pcs[DEPTH];
     uint8_t how[DEPTH];
     struct sonde_stack stack;
-    struct sonde_symbol symbol;
+    struct sonde_symbol symbol = {.struct_bytes = sizeof symbol};
     sonde_stack_init(&stack, pcs, how, DEPTH, 0);
     CHECK_OK(sonde_stack_capture(&stack, 0));
     CHECK_OK(sonde_symbolize(symbolizer, &stack, 1, &symbol));

@@ -14,7 +14,7 @@ static void print_thread(const char *title, int32_t tid)
     uint64_t pcs[DEPTH];
     uint8_t how[DEPTH];
     struct sonde_stack stack;
-    struct sonde_captured captured;
+    struct sonde_captured captured = {.struct_bytes = sizeof captured};
     struct sonde_symbolizer *symbolizer;
     sonde_stack_init(&stack, pcs, how, DEPTH, 0);
     if (sonde_thread_capture(tid, NULL, &stack, &captured) != SONDE_OK) {

@@ -60,7 +60,7 @@ static void capture_call(const struct call *call)
 {
     struct sonde_capture_options options = {.struct_bytes = sizeof options,
                                             .flags = SONDE_CAPTURE_PASSIVE_ONLY};
-    struct sonde_captured captured;
+    struct sonde_captured captured = {.struct_bytes = sizeof captured};
     enum sonde_status status;
     do {
         sonde_stack_init(&stack, pcs, how, DEPTH, 0);

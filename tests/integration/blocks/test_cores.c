@@ -126,8 +126,8 @@ static int say_nothing(void *ctx, uint64_t object, const char *class_name, char 
 static void check_api(const char *core, const struct json *root)
 {
     enum { MOST = 1000 };
-    static struct sonde_block items[MOST];
-    struct sonde_block_capture captures[CORPUS_CAPTURES];
+    static struct sonde_block items[MOST] = {{.struct_bytes = sizeof items[0]}};
+    struct sonde_block_capture captures[CORPUS_CAPTURES] = {{.struct_bytes = sizeof captures[0]}};
     struct sonde_blocks *open;
     size_t count;
     char address[32];

@@ -198,7 +198,7 @@ TEST(what_the_layout_alone_calls_strong_is_not_owned)
 {
     struct sonde_block_memory memory = {
         .struct_bytes = sizeof memory, .arch = SONDE_ARCH_X86_64, .read = read_forged};
-    struct sonde_block_capture captures[4];
+    struct sonde_block_capture captures[4] = {{.struct_bytes = sizeof captures[0]}};
     size_t count = 0;
     forged.isa = forged.invoke = (uintptr_t)&forged;
     forged.descriptor = (uintptr_t)forged.description;

@@ -23,7 +23,7 @@ void take(struct taken *ret_taken)
     uint64_t pcs[64];
     uint8_t how[64];
     struct sonde_stack stack;
-    struct sonde_snapshot snapshot;
+    struct sonde_snapshot snapshot = {.struct_bytes = sizeof snapshot};
     struct sonde_capture_options options = {.struct_bytes = sizeof options,
                                             .flags = SONDE_CAPTURE_BARE,
                                             .timeout_ns = 10000000000u,

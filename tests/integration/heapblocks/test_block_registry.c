@@ -39,20 +39,20 @@ static void end(void)
 
 static bool is_noted(const void *at)
 {
-    struct sonde_block_made made;
+    struct sonde_block_made made = {.struct_bytes = sizeof made};
     return sonde_block_registry_find(registry, (uintptr_t)at, &made) == SONDE_OK;
 }
 
 static uint64_t made_count(void)
 {
-    struct sonde_block_registry_stat stat;
+    struct sonde_block_registry_stat stat = {.struct_bytes = sizeof stat};
     CHECK_EQ(sonde_block_registry_stat(registry, &stat), SONDE_OK);
     return stat.made;
 }
 
 TEST(a_block_is_noted_until_it_ends)
 {
-    struct sonde_block_made made;
+    struct sonde_block_made made = {.struct_bytes = sizeof made};
     start();
     void *at = _Block_copy(&block);
     CHECK_EQ(sonde_block_registry_find(registry, (uintptr_t)at, &made), SONDE_OK);
@@ -134,7 +134,7 @@ TEST(a_fork_child_notes_nothing)
     if (child == 0) {
         void *other = _Block_copy(&block);
         bool is_right = is_noted(at) && !is_noted(other) && made_count() == 1;
-        struct sonde_block_made made = {.tid = 0};
+        struct sonde_block_made made = {.struct_bytes = sizeof made};
         sonde_block_registry_destroy(registry);
         start(); /* one of its own */
         other = _Block_copy(&block);

@@ -306,7 +306,7 @@ static void capture_in_turn(struct sonde_stack *stack, unsigned turn, struct tal
 {
     struct sonde_capture_options options = {.struct_bytes = sizeof options,
                                             .flags = SONDE_CAPTURE_BARE};
-    struct sonde_captured captured;
+    struct sonde_captured captured = {.struct_bytes = sizeof captured};
     enum sonde_status status;
     if (turn % 64 == 0) {
         CHECK_OK(sonde_stack_prepare());

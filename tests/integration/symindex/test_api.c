@@ -154,9 +154,9 @@ TEST_TIMEOUT(api_index_agrees_with_addr2line, 100)
 TEST_TIMEOUT(api_index_ids_and_strings, 100)
 {
     struct sonde_index_frame frames[16], many[32];
-    struct sonde_index_symbol symbol;
-    struct sonde_index_info info;
-    struct sonde_index_bad_unit unit;
+    struct sonde_index_symbol symbol = {.struct_bytes = sizeof symbol};
+    struct sonde_index_info info = {.struct_bytes = sizeof info};
+    struct sonde_index_bad_unit unit = {.struct_bytes = sizeof unit};
     uint64_t offsets[3];
     uint32_t first[3], counts[3];
     size_t n;
@@ -247,7 +247,7 @@ TEST_TIMEOUT(api_index_by_build_id, 100)
 {
     struct sonde_index *index = NULL;
     struct sonde_error error;
-    struct sonde_index_info info;
+    struct sonde_index_info info = {.struct_bytes = sizeof info};
     uint8_t bytes[20], other[20];
     char *id = build();
     char script[600];
@@ -293,8 +293,8 @@ TEST_TIMEOUT(api_index_refuses, 100)
 {
     struct sonde_index *index = NULL;
     struct sonde_error error;
-    struct sonde_index_info info;
-    struct sonde_index_symbol symbol;
+    struct sonde_index_info info = {.struct_bytes = sizeof info};
+    struct sonde_index_symbol symbol = {.struct_bytes = sizeof symbol};
     struct sonde_index_frame frame;
     uint8_t id[4] = {1, 2, 3, 4};
     size_t n;
@@ -335,7 +335,7 @@ static void *ask_all(void *ctx)
 TEST_TIMEOUT(api_index_strings_from_many_threads, 100)
 {
     enum { THREADS = 4 };
-    struct sonde_index_info info;
+    struct sonde_index_info info = {.struct_bytes = sizeof info};
     pthread_t threads[THREADS];
     const char **names[THREADS];
     common = open_index("/proc/self/exe");

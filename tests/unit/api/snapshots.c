@@ -9,7 +9,7 @@
 
 struct seen seen[SEEN_MAX];
 uint32_t seen_count;
-struct sonde_snapshot snapshot;
+struct sonde_snapshot snapshot = {.struct_bytes = sizeof snapshot};
 
 int take(void *ctx, const struct sonde_thread *thread, const struct sonde_stack *stack,
          const struct sonde_captured *captured)

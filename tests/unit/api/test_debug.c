@@ -84,7 +84,7 @@ TEST(stacks_are_those_of_captures)
     static uint64_t pcs[DEPTH];
     static uint8_t how[DEPTH];
     struct sonde_stack stack;
-    struct sonde_captured captured;
+    struct sonde_captured captured = {.struct_bytes = sizeof captured};
     pthread_t thread;
     begin();
     sem_init(&ready, 0, 0);

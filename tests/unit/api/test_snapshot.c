@@ -462,7 +462,7 @@ static int submit_read(int ring, const struct io_uring_params *params, int fd, c
 static void wait_alone(void)
 {
     for (int i = 0; i < 1000; i++) {
-        struct sonde_thread threads[8];
+        struct sonde_thread threads[8] = {{.struct_bytes = sizeof threads[0]}};
         uint32_t count;
         CHECK_OK(sonde_threads_list(threads, 8, &count));
         if (count == 1) {

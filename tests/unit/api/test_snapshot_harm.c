@@ -305,7 +305,7 @@ TEST_TIMEOUT(a_thread_that_loads_and_unloads, 3000)
 
 static void *take_and_exit(void *arg)
 {
-    struct sonde_thread threads[2] = {{.tid = 0}};
+    struct sonde_thread threads[2] = {{.struct_bytes = sizeof threads[0]}};
     uint32_t count = 0;
     bool is_right;
     (void)arg;

@@ -111,7 +111,7 @@ TEST(text_callstack_lines)
         sonde_stack_strings(symbolizer, SONDE_STYLE_CALLSTACK, &captured.stack, &lines, &count));
     CHECK_EQ(count, captured.stack.count);
     for (uint32_t i = 0; i < count; i++) {
-        struct sonde_symbol symbol;
+        struct sonde_symbol symbol = {.struct_bytes = sizeof symbol};
         char expected[1024];
         Dl_info info;
         CHECK_OK(sonde_symbolize(symbolizer, &captured.stack, i, &symbol));

@@ -29,7 +29,7 @@ struct fixture {
 static uint64_t pcs[DEPTH];
 static uint8_t how[DEPTH];
 static struct sonde_stack stack;
-static struct sonde_captured captured;
+static struct sonde_captured captured = {.struct_bytes = sizeof captured};
 
 /* A function in a section of its own, whose bounds the linker knows: where it is, no more. */
 #define MEASURED(name) __attribute__((noinline, section("text_of_" #name)))
@@ -321,7 +321,7 @@ TEST(all_threads_of_which_some_run)
 TEST(list_and_names)
 {
     struct fixture a = {.ready = 0}, b = {.ready = 0};
-    struct sonde_thread threads[64];
+    struct sonde_thread threads[64] = {{.struct_bytes = sizeof threads[0]}};
     uint32_t count = 0;
     int32_t tid = -1;
     CHECK_OK(pipe(a.fds));

@@ -197,7 +197,7 @@ TEST_TIMEOUT(counts_and_stacks_are_exact, 120)
         }
         CHECK_EQ(counted[path], expected);
     }
-    struct sonde_depot_stat stat;
+    struct sonde_depot_stat stat = {.struct_bytes = sizeof stat};
     CHECK_EQ(sonde_depot_stat(depot, &stat), SONDE_OK);
     CHECK_EQ(stat.lost, 0);
     CHECK_EQ(stat.dropped, 0);
@@ -550,7 +550,7 @@ TEST(skipped_frames)
 
 TEST(what_has_no_room_is_counted)
 {
-    struct sonde_depot_stat stat;
+    struct sonde_depot_stat stat = {.struct_bytes = sizeof stat};
     learn_sides();
     CHECK_EQ(sonde_depot_create(40, &depot), SONDE_OK);
     uint32_t ids = 0;
