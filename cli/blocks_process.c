@@ -443,7 +443,7 @@ static int print_one(struct heap_view *view, const char *text)
 }
 
 int blocks_process(const struct sonde__cli_command *command, const struct heap_place *place,
-                   const char *const *addresses, unsigned count, struct sonde__cli_symbols *symbols,
+                   char *const *addresses, unsigned count, struct sonde__cli_symbols *symbols,
                    bool json)
 {
     static struct heap_view view;

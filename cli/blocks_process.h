@@ -9,7 +9,7 @@
 /* addresses: of the blocks to show with what they hold now; count 0: all, by kind. Returns an exit
  * code. */
 int blocks_process(const struct sonde__cli_command *command, const struct heap_place *place,
-                   const char *const *addresses, unsigned count, struct sonde__cli_symbols *symbols,
+                   char *const *addresses, unsigned count, struct sonde__cli_symbols *symbols,
                    bool json);
 
 #endif

@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the verbs of the `sonde` program share.
+/* What the commands of the `sonde` program share.
  *
- * A verb is one file, cmd_VERB.c, that defines one `const struct sonde__cli_command`, and one line
- * in the table of main.c. Its options are data: the parser and --help both read the same table, so
- * that they cannot disagree. Every message goes to stderr as one line "sonde VERB: ...".
- *
- *     while ((id = sonde__cli_next(&args)) != SONDE__CLI_END) {
- *         switch (id) {
- *         case OPTION_JSON: json = true; break;
- *         case SONDE__CLI_OPERAND: pid_text = args.value; break;
- *         default: return args.exit_code;      // SONDE__CLI_STOP: --help, or an error was said
- *         }
- *     }
+ * A command is one file, cmd_NAME.c, that defines one `const struct sonde__cli_command`, and one
+ * line in the table of main.c. Its options are data: each says what it is called, how its value is
+ * read, and in which member of the command's request it goes. The parser and --help read the same
+ * table. Every message goes to stderr as one line "sonde NAME: ...".
  */
 #ifndef SONDE_CLI_H
 #define SONDE_CLI_H
@@ -23,7 +16,7 @@
 
 #include <sonde/status.h>
 
-/* Exit codes, for every verb but `run`, which ends as its program does (docs/guide/cli.md). */
+/* Exit codes, for every command but `run`, which ends as its program does (docs/guide/cli.md). */
 enum sonde__cli_exit {
     SONDE__CLI_OK = 0,
     SONDE__CLI_FAILED = 1,      /* for another reason than those below; the message says it */
@@ -35,12 +28,23 @@ enum sonde__cli_exit {
     SONDE__CLI_INCOMPLETE = 7,  /* some threads could not be read; all others are shown */
 };
 
+struct sonde__cli_option;
+
+/* Read the value of an option (null: it takes none) into its member. Returns null, or what is wrong
+ * with the value ("not auto, always or never"); then the member is as before. */
+typedef const char *sonde__cli_take(const struct sonde__cli_option *option, const char *value,
+                                    void *member);
+
 struct sonde__cli_option {
-    int id;            /* > 0, what sonde__cli_next() answers; 0 ends a table */
-    const char *name;  /* long name without the dashes */
+    const char *name;  /* long name without the dashes; null ends a table */
     char letter;       /* short name, or 0 */
     const char *value; /* what stands for its value in --help ("FILE"); null: takes none */
     const char *help;  /* one sentence; wrapped by --help; null: not shown there */
+    sonde__cli_take *take;
+    size_t member; /* offset in the request */
+    /* what some of the functions below ask for */
+    uint64_t min, max;
+    const char *const *words; /* null-terminated */
 };
 
 struct sonde__cli_command {
@@ -56,42 +60,55 @@ struct sonde__cli_command {
 
 /* --- cli_args.c: options --- */
 
-enum { SONDE__CLI_END = 0, SONDE__CLI_OPERAND = -1, SONDE__CLI_STOP = -2 };
-
-struct sonde__cli_args {
-    const struct sonde__cli_command *command;
-    int argc;
-    char **argv;
-    int at;             /* next element of argv */
-    const char *letter; /* rest of a cluster of short options */
-    bool operands_only; /* "--" was seen, or options_before_operand and an operand */
-    const char *value;  /* of the option just answered (null: takes none), or the operand */
-    int exit_code;      /* after SONDE__CLI_STOP */
+struct sonde__cli_operands {
+    char **list; /* null-terminated; a part of argv */
+    unsigned count;
 };
 
-/* argv[0] is the verb. */
-void sonde__cli_args_init(struct sonde__cli_args *args, const struct sonde__cli_command *command,
-                          int argc, char **argv);
-/* The id of the next option, or SONDE__CLI_OPERAND, _END or _STOP. -h and --help are answered here.
- * Long options take "--name=value" and "--name value", short ones "-nvalue" and "-n value". */
-int sonde__cli_next(struct sonde__cli_args *args);
+/* Read argv, whose first element is the command's name, into the request that the options speak of.
+ * Options take "--name=value" and "--name value", "-nvalue" and "-n value"; operands may stand
+ * between them and are moved to the front of argv. Returns SONDE__CLI_GO_ON, or the exit code: an
+ * error was said, or --help printed. */
+enum { SONDE__CLI_GO_ON = -1 };
+int sonde__cli_parse(const struct sonde__cli_command *command, int argc, char **argv, void *request,
+                     struct sonde__cli_operands *ret_operands);
 
-/* Say "sonde VERB: MESSAGE (sonde VERB --help ...)" and return SONDE__CLI_USAGE. */
+/* Say "sonde NAME: MESSAGE (sonde NAME --help ...)" and return SONDE__CLI_USAGE. */
 int sonde__cli_usage_error(const struct sonde__cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* At most one operand: SONDE__CLI_GO_ON; else "one WHAT at a time, not also OPERAND" is said. */
+int sonde__cli_one_operand(const struct sonde__cli_command *command,
+                           const struct sonde__cli_operands *operands, const char *what);
+
+/* --- cli_values.c: values of options --- */
+
+enum { SONDE__CLI_LIST_MAX = 256 };
+struct sonde__cli_list {
+    const char *items[SONDE__CLI_LIST_MAX];
+    unsigned count;
+};
+
+sonde__cli_take sonde__cli_take_flag;     /* bool: true */
+sonde__cli_take sonde__cli_take_text;     /* const char * */
+sonde__cli_take sonde__cli_take_list;     /* struct sonde__cli_list: one element more */
+sonde__cli_take sonde__cli_take_number;   /* uint32_t, from min to max */
+sonde__cli_take sonde__cli_take_duration; /* uint64_t, ns, from min to max (0: any) */
+sonde__cli_take sonde__cli_take_word;     /* unsigned or an enum: the index in words */
+sonde__cli_take sonde__cli_take_color;    /* enum sonde__cli_color */
+sonde__cli_take sonde__cli_take_pid;      /* int32_t, > 0 */
+sonde__cli_take sonde__cli_take_core;     /* const char *: a file; "-" is standard input */
 
 /* Whole strings only. A duration is a number and one of ns us ms s m h ("250ms", "1.5s"). */
 bool sonde__cli_parse_uint(const char *text, uint64_t max, uint64_t *ret_value);
 bool sonde__cli_parse_duration(const char *text, uint64_t *ret_ns);
-/* The file that --core names: "-" is standard input. */
-const char *sonde__cli_core_path(const char *value);
+bool sonde__cli_parse_pid(const char *text, int32_t *ret_pid);
 
 /* --- cli_help.c --- */
 
 void sonde__cli_print_help(FILE *out, const struct sonde__cli_command *command);
 /* commands: null-terminated. */
 void sonde__cli_print_overview(FILE *out, const struct sonde__cli_command *const *commands);
-/* The table of exit codes, as --help of every verb but `run` shows it. */
+/* The table of exit codes, as --help of every command but `run` shows it. */
 extern const char *const sonde__cli_exit_help;
 
 /* --- cli_output.c --- */
@@ -100,20 +117,18 @@ extern const char *const sonde__cli_exit_help;
  * no file opened later takes its number. Programs that are started see it closed as before. */
 void sonde__cli_hold_standard_files(void);
 /* Flush stdout; if anything could not be written, say so and return SONDE__CLI_FAILED, else
- * `exit_code`. Every verb returns through it (main.c does that). */
+ * `exit_code`. Every command returns through it (main.c does that). */
 int sonde__cli_finish_output(const struct sonde__cli_command *command, int exit_code);
 
-/* One line on stderr, "sonde VERB: ...", control characters made visible. command may be null. */
+/* One line on stderr, "sonde NAME: ...", control characters made visible. command may be null. */
 void sonde__cli_error(const struct sonde__cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* The same for a failed call: "sonde VERB: SUBJECT: what (os error)". `subject` may be null.
+/* The same for a failed call: "sonde NAME: SUBJECT: what (os error)". `subject` may be null.
  * Returns the exit code that stands for the status. */
 int sonde__cli_fail(const struct sonde__cli_command *command, const char *subject,
                     enum sonde_status status, const struct sonde_error *error);
 
 enum sonde__cli_color { SONDE__CLI_COLOR_AUTO, SONDE__CLI_COLOR_ALWAYS, SONDE__CLI_COLOR_NEVER };
-/* "auto", "always", "never". */
-bool sonde__cli_parse_color(const char *text, enum sonde__cli_color *ret_color);
 /* Auto: a terminal that is not "dumb", and NO_COLOR is not set (no-color.org). */
 bool sonde__cli_use_color(enum sonde__cli_color color, FILE *out);
 

@@ -74,10 +74,10 @@ static void print_usage(FILE *out, const struct sonde__cli_command *command)
 
 void sonde__cli_print_help(FILE *out, const struct sonde__cli_command *command)
 {
-    static const struct sonde__cli_option help = {1, "help", 'h', NULL, "print this"};
+    static const struct sonde__cli_option help = {"help", 'h', NULL, "print this", NULL};
     print_usage(out, command);
     fprintf(out, "\n%s\n\nOptions:\n", command->about);
-    for (const struct sonde__cli_option *o = command->options; o != NULL && o->id != 0; o++) {
+    for (const struct sonde__cli_option *o = command->options; o != NULL && o->name != NULL; o++) {
         if (o->help != NULL) {
             print_option(out, o);
         }

@@ -126,18 +126,6 @@ int sonde__cli_fail(const struct sonde__cli_command *command, const char *subjec
     return exit_code_of(status);
 }
 
-bool sonde__cli_parse_color(const char *text, enum sonde__cli_color *ret_color)
-{
-    static const char *const names[] = {"auto", "always", "never"};
-    for (unsigned i = 0; i < 3; i++) {
-        if (strcmp(text, names[i]) == 0) {
-            *ret_color = (enum sonde__cli_color)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 bool sonde__cli_use_color(enum sonde__cli_color color, FILE *out)
 {
     const char *no_color = getenv("NO_COLOR");

@@ -17,71 +17,19 @@ struct sonde__report_sink sonde__cli_sink(FILE *out)
     return (struct sonde__report_sink){write_stream, out};
 }
 
-bool sonde__cli_parse_style(const char *text, enum sonde_style *ret_style)
-{
-    static const char *const names[] = {"sonde", "callstack", "bs", "glibc"};
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(text, names[i]) == 0) {
-            *ret_style = (enum sonde_style)i;
-            return true;
-        }
-    }
-    return false;
-}
+const char *const sonde__cli_styles[] = {"sonde", "callstack", "bs", "glibc", NULL};
 
-bool sonde__cli_parse_top(const char *text, uint32_t *ret_top)
+const char *sonde__cli_take_top(const struct sonde__cli_option *option, const char *value,
+                                void *member)
 {
     uint64_t top = UINT32_MAX;
-    if (strcmp(text, "all") != 0 &&
-        (!sonde__cli_parse_uint(text, UINT32_MAX - 1, &top) || top == 0)) {
-        return false;
+    (void)option;
+    if (strcmp(value, "all") != 0 &&
+        (!sonde__cli_parse_uint(value, UINT32_MAX - 1, &top) || top == 0)) {
+        return "not a number of stacks, nor all";
     }
-    *ret_top = (uint32_t)top;
-    return true;
-}
-
-bool sonde__cli_view_take(struct sonde__cli_args *args, int id, struct sonde__cli_view *view)
-{
-    switch (id) {
-    case SONDE__CLI_VIEW_IMAGES:
-        view->view.images = true;
-        return true;
-    case SONDE__CLI_VIEW_UNFOLDED:
-        view->view.unfolded = true;
-        return true;
-    case SONDE__CLI_VIEW_APP_ONLY:
-        view->view.app_only = true;
-        return true;
-    case SONDE__CLI_VIEW_NO_DEMANGLE:
-        view->view.raw_names = true;
-        return true;
-    case SONDE__CLI_VIEW_JSON:
-        view->json = true;
-        return true;
-    case SONDE__CLI_VIEW_STYLE:
-        if (sonde__cli_parse_style(args->value, &view->style)) {
-            return true;
-        }
-        args->exit_code = sonde__cli_usage_error(
-            args->command, "--style: not sonde, callstack, bs or glibc: %s", args->value);
-        return false;
-    case SONDE__CLI_VIEW_TOP:
-        if (sonde__cli_parse_top(args->value, &view->view.top)) {
-            return true;
-        }
-        args->exit_code = sonde__cli_usage_error(
-            args->command, "--top: not a number of stacks, nor all: %s", args->value);
-        return false;
-    case SONDE__CLI_VIEW_COLOR:
-        if (sonde__cli_parse_color(args->value, &view->color)) {
-            return true;
-        }
-        args->exit_code = sonde__cli_usage_error(
-            args->command, "--color: not auto, always or never: %s", args->value);
-        return false;
-    default:
-        return false;
-    }
+    *(uint32_t *)member = (uint32_t)top;
+    return NULL;
 }
 
 void sonde__cli_view_print(struct sonde__cli_view *view, const struct sonde__report *report)

@@ -11,29 +11,25 @@
 /* A sink of the views that writes to a stream; its errors stay with the stream. */
 struct sonde__report_sink sonde__cli_sink(FILE *out);
 
-/* The options of every command that shows a report: the last elements of its table. */
-enum {
-    SONDE__CLI_VIEW_IMAGES = 101, /* above the commands' own */
-    SONDE__CLI_VIEW_UNFOLDED,
-    SONDE__CLI_VIEW_APP_ONLY,
-    SONDE__CLI_VIEW_NO_DEMANGLE,
-    SONDE__CLI_VIEW_TOP, /* of commands that show recorded calls, in their own part */
-    SONDE__CLI_VIEW_STYLE,
-    SONDE__CLI_VIEW_JSON,
-    SONDE__CLI_VIEW_COLOR,
-};
+/* The options of every command that shows a report: the last elements of its table. r: the request,
+ * m: its member of the struct below. */
 // clang-format off
-#define SONDE__CLI_VIEW_OPTIONS                                                                    \
-    {SONDE__CLI_VIEW_IMAGES, "images", 0, NULL, "list the images with their build-ids"},           \
-    {SONDE__CLI_VIEW_UNFOLDED, "unfolded", 0, NULL,                                                \
-     "each thread with its own stack, also where several have the same"},                          \
-    {SONDE__CLI_VIEW_APP_ONLY, "app-only", 0, NULL,                                                \
-     "the program's own frames, and how many of the system are left out"},                         \
-    {SONDE__CLI_VIEW_NO_DEMANGLE, "no-demangle", 0, NULL, "C++ and Rust names as the file has them"}, \
-    {SONDE__CLI_VIEW_STYLE, "style", 0, "STYLE",                                                   \
-     "sonde (the default), callstack (Apple's), bs (BSBacktraceLogger's) or glibc"},               \
-    {SONDE__CLI_VIEW_JSON, "json", 'j', NULL, "JSON (docs/guide/report-json.md)"},                 \
-    {SONDE__CLI_VIEW_COLOR, "color", 0, "WHEN", "auto (the default), always or never"},            \
+#define SONDE__CLI_VIEW_OPTIONS(r, m)                                                              \
+    {"images", 0, NULL, "list the images with their build-ids",                                    \
+     sonde__cli_take_flag, offsetof(r, m.view.images)},                                            \
+    {"unfolded", 0, NULL, "each thread with its own stack, also where several have the same",      \
+     sonde__cli_take_flag, offsetof(r, m.view.unfolded)},                                          \
+    {"app-only", 0, NULL, "the program's own frames, and how many of the system are left out",     \
+     sonde__cli_take_flag, offsetof(r, m.view.app_only)},                                          \
+    {"no-demangle", 0, NULL, "C++ and Rust names as the file has them",                            \
+     sonde__cli_take_flag, offsetof(r, m.view.raw_names)},                                         \
+    {"style", 0, "STYLE",                                                                          \
+     "sonde (the default), callstack (Apple's), bs (BSBacktraceLogger's) or glibc",                \
+     sonde__cli_take_word, offsetof(r, m.style), .words = sonde__cli_styles},                      \
+    {"json", 'j', NULL, "JSON (docs/guide/report-json.md)",                                        \
+     sonde__cli_take_flag, offsetof(r, m.json)},                                                   \
+    {"color", 0, "WHEN", "auto (the default), always or never",                                    \
+     sonde__cli_take_color, offsetof(r, m.color)},                                                 \
     {0}
 // clang-format on
 
@@ -44,13 +40,10 @@ struct sonde__cli_view {
     struct sonde__report_view view;
 };
 
-/* "sonde", "callstack", "bs", "glibc". */
-bool sonde__cli_parse_style(const char *text, enum sonde_style *ret_style);
-/* A number of stacks, at least 1, or "all". */
-bool sonde__cli_parse_top(const char *text, uint32_t *ret_top);
-/* Take an option that sonde__cli_next() answered, if it is one of these. False: it is none, or its
- * value is wrong: then that was said, and args->exit_code is not 0. */
-bool sonde__cli_view_take(struct sonde__cli_args *args, int id, struct sonde__cli_view *view);
+/* Words of enum sonde_style: sonde, callstack, bs, glibc. */
+extern const char *const sonde__cli_styles[];
+/* uint32_t: a number of stacks, at least 1, or "all". */
+sonde__cli_take sonde__cli_take_top;
 /* The report on standard output, as text or JSON. */
 void sonde__cli_view_print(struct sonde__cli_view *view, const struct sonde__report *report);
 

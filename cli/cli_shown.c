@@ -12,24 +12,6 @@
  */
 #define FINISH_NS 60000000000u
 
-bool sonde__cli_shown_take(struct sonde__cli_args *args, const char **path)
-{
-    if (*path != NULL) {
-        args->exit_code =
-            sonde__cli_usage_error(args->command, "one report at a time, not also %s", args->value);
-        return false;
-    }
-    *path = args->value;
-    return true;
-}
-
-int sonde__cli_shown_given(const struct sonde__cli_command *command, const char *path)
-{
-    return path != NULL
-               ? SONDE__CLI_OK
-               : sonde__cli_usage_error(command, "which report? give a file, or - for stdin");
-}
-
 /* Names, files and lines of the frames, from what is on this machine. */
 static enum sonde_status find_names(const struct sonde__cli_command *command,
                                     struct sonde__cli_symbols *options,
@@ -37,7 +19,7 @@ static enum sonde_status find_names(const struct sonde__cli_command *command,
 {
     struct sonde__symfile_cache *symbols;
     enum sonde_status status;
-    if (options->folder_count == 0 && options->debug_root == NULL) {
+    if (options->folders.count == 0 && options->debug_root == NULL) {
         return SONDE_OK; /* as it was captured */
     }
     sonde__cli_symbols_start(options, command, 0);
@@ -103,4 +85,31 @@ int sonde__cli_shown(const struct sonde__cli_command *command, const char *path,
         return SONDE__CLI_MALFORMED;
     }
     return exit_code;
+}
+
+static void print(void *ctx, const struct sonde__report *report,
+                  const struct sonde__report_loss *loss)
+{
+    struct sonde__cli_show *request = ctx;
+    request->view.view.loss = loss;
+    if (request->folded) {
+        request->is_cut =
+            !sonde__report_folded_view(report, &request->view.view, sonde__cli_sink(stdout));
+    } else {
+        sonde__cli_view_print(&request->view, report);
+    }
+}
+
+int sonde__cli_show(const struct sonde__cli_command *command,
+                    const struct sonde__cli_operands *operands, struct sonde__cli_show *request)
+{
+    if (operands->count == 0) {
+        return sonde__cli_usage_error(command, "which report? give a file, or - for stdin");
+    }
+    int exit_code = sonde__cli_one_operand(command, operands, "report");
+    if (exit_code == SONDE__CLI_GO_ON) {
+        exit_code = sonde__cli_shown(command, operands->list[0], &request->symbols, print, request);
+    }
+    return request->is_cut ? sonde__cli_fail(command, operands->list[0], SONDE_MEMORY, NULL)
+                           : exit_code;
 }

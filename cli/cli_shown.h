@@ -4,14 +4,10 @@
 #define SONDE_CLI_SHOWN_H
 
 #include "cli.h"
+#include "cli_report.h"
 #include "cli_symbols.h"
 #include "report_model.h"
 #include "report_read.h"
-
-/* The one report that is an operand. False: it is a second one; the exit code is in args. */
-bool sonde__cli_shown_take(struct sonde__cli_args *args, const char **path);
-/* 0: it was given. */
-int sonde__cli_shown_given(const struct sonde__cli_command *command, const char *path);
 
 /* Read the report at `path` ("-": standard input), give its frames the names that the symbol
  * options ask for, and print it. What could not be read of it is said at the end. Returns the exit
@@ -21,5 +17,17 @@ int sonde__cli_shown(const struct sonde__cli_command *command, const char *path,
                      void (*print)(void *ctx, const struct sonde__report *report,
                                    const struct sonde__report_loss *loss),
                      void *ctx);
+
+/* The request of a command that shows one report. */
+struct sonde__cli_show {
+    bool folded;
+    bool is_cut; /* memory ran out */
+    struct sonde__cli_symbols symbols;
+    struct sonde__cli_view view;
+};
+
+/* The report that is the only operand, on standard output. Returns the exit code. */
+int sonde__cli_show(const struct sonde__cli_command *command,
+                    const struct sonde__cli_operands *operands, struct sonde__cli_show *request);
 
 #endif

@@ -22,32 +22,6 @@ static unsigned cpu_count(void)
  * waits for 90 (DEBUGINFOD_TIMEOUT). */
 #define FETCH_IDLE_S 15u
 
-bool sonde__cli_symbols_take(struct sonde__cli_args *args, int id,
-                             struct sonde__cli_symbols *symbols)
-{
-    switch (id) {
-    case SONDE__CLI_SYMBOLS_FOLDER:
-        if (symbols->folder_count == SONDE__CLI_FOLDERS_MAX) {
-            args->exit_code = sonde__cli_usage_error(
-                args->command, "--symbols: more than %d of them", SONDE__CLI_FOLDERS_MAX);
-            return false;
-        }
-        symbols->folders[symbols->folder_count++] = args->value;
-        return true;
-    case SONDE__CLI_SYMBOLS_DEBUG_ROOT:
-        symbols->debug_root = args->value;
-        return true;
-    case SONDE__CLI_SYMBOLS_NO_CACHE:
-        symbols->no_cache = true;
-        return true;
-    case SONDE__CLI_SYMBOLS_NO_NETWORK:
-        symbols->no_network = true;
-        return true;
-    default:
-        return false;
-    }
-}
-
 static bool step(void *ctx, uint64_t done, uint64_t total)
 {
     struct sonde__cli_symbols *symbols = ctx;
@@ -131,8 +105,8 @@ void sonde__cli_symbols_start(struct sonde__cli_symbols *symbols,
                                                      .ctx = symbols};
     symbols->options = (struct sonde__symfile_options){
         .debug_root = symbols->debug_root != NULL ? symbols->debug_root : "/usr/lib/debug",
-        .folders = symbols->folders,
-        .folder_count = symbols->folder_count,
+        .folders = symbols->folders.items,
+        .folder_count = symbols->folders.count,
         .places = &sonde__symfile_places,
         .making = &symbols->making,
         .fetch = &symbols->fetch};

@@ -14,34 +14,12 @@
 #include "cmd.h"
 #include "host_file.h"
 
-enum { OPTION_ARCH = 1, OPTION_RAW, OPTION_JSON, OPTION_PID, OPTION_CORE };
-
-enum { FILES_MAX = 256, MEMBER_BYTES = 256, DEPTH_MAX = 16 };
+enum { MEMBER_BYTES = 256, DEPTH_MAX = 16 };
 /* Mapped, not read; larger than any program. */
 #define FILE_BYTES_MAX ((uint64_t)64 << 30)
 
-static const struct sonde__cli_option options[] = {
-    {OPTION_PID, "pid", 'p', "PID",
-     "the blocks on the heap of this process; operands are then addresses of some of them, which "
-     "are shown with what they hold now"},
-    {OPTION_CORE, "core", 'c', "FILE",
-     "the same of a core file; an operand that is no number is then the program, for when the "
-     "core's own path is not right"},
-    {OPTION_ARCH, "arch", 0, "NAME",
-     "only the code for this machine (arm64, x86_64, ...): of a universal file one slice"},
-    {SONDE__CLI_SYMBOLS_FOLDER, "symbols", 's', "DIR",
-     "a folder with debug files and dSYM bundles; may be given several times"},
-    {SONDE__CLI_SYMBOLS_DEBUG_ROOT, "debug-root", 0, "DIR",
-     "where separate debug files are looked for (default /usr/lib/debug)"},
-    {OPTION_RAW, "no-demangle", 0, NULL, "names as the file has them"},
-    {OPTION_JSON, "json", 'j', NULL, "JSON: an array of objects, one for each machine's code"},
-    {0},
-};
-
 struct request {
     const struct sonde__cli_command *command;
-    const char *paths[FILES_MAX];
-    unsigned count;
     const char *arch;
     bool raw, json;
     struct heap_place place; /* neither: files */
@@ -57,6 +35,30 @@ struct request {
     /* of all */
     unsigned printed;
     int exit_code;
+};
+
+static const struct sonde__cli_option options[] = {
+    {"pid", 'p', "PID",
+     "the blocks on the heap of this process; operands are then addresses of some of them, which "
+     "are shown with what they hold now",
+     sonde__cli_take_pid, offsetof(struct request, place.pid)},
+    {"core", 'c', "FILE",
+     "the same of a core file; an operand that is no number is then the program, for when the "
+     "core's own path is not right",
+     sonde__cli_take_core, offsetof(struct request, place.core)},
+    {"arch", 0, "NAME",
+     "only the code for this machine (arm64, x86_64, ...): of a universal file one slice",
+     sonde__cli_take_text, offsetof(struct request, arch)},
+    {"symbols", 's', "DIR",
+     "a folder with debug files and dSYM bundles; may be given several times", sonde__cli_take_list,
+     offsetof(struct request, symbols.folders)},
+    {"debug-root", 0, "DIR", "where separate debug files are looked for (default /usr/lib/debug)",
+     sonde__cli_take_text, offsetof(struct request, symbols.debug_root)},
+    {"no-demangle", 0, NULL, "names as the file has them", sonde__cli_take_flag,
+     offsetof(struct request, raw)},
+    {"json", 'j', NULL, "JSON: an array of objects, one for each machine's code",
+     sonde__cli_take_flag, offsetof(struct request, json)},
+    {0},
 };
 
 static void note(struct request *request, int exit_code)
@@ -329,91 +331,47 @@ static void show_path(struct request *request, const char *path)
 }
 
 /* The operands are addresses, and a core's program, wherever it stands among them. */
-static int show_heap(struct request *request)
+static int show_heap(struct request *request, const struct sonde__cli_operands *operands)
 {
     unsigned count = 0;
-    for (unsigned i = 0; i < request->count; i++) {
-        if (heap_view_is_program(&request->place, request->paths[i])) {
-            request->place.program = request->paths[i];
+    for (unsigned i = 0; i < operands->count; i++) {
+        if (heap_view_is_program(&request->place, operands->list[i])) {
+            request->place.program = operands->list[i];
         } else {
-            request->paths[count++] = request->paths[i];
+            operands->list[count++] = operands->list[i];
         }
     }
-    return blocks_process(request->command, &request->place, request->paths, count,
+    return blocks_process(request->command, &request->place, operands->list, count,
                           &request->symbols, request->json);
-}
-
-/* SONDE__CLI_END, or SONDE__CLI_STOP with the exit code in args. */
-static int parse(struct sonde__cli_args *args, struct request *request)
-{
-    uint64_t pid;
-    int id;
-    while ((id = sonde__cli_next(args)) != SONDE__CLI_END) {
-        switch (id) {
-        case OPTION_ARCH:
-            request->arch = args->value;
-            break;
-        case OPTION_PID:
-            if (!sonde__cli_parse_uint(args->value, INT32_MAX, &pid) || pid == 0) {
-                args->exit_code =
-                    sonde__cli_usage_error(args->command, "not a process id: %s", args->value);
-                return SONDE__CLI_STOP;
-            }
-            request->place.pid = (int32_t)pid;
-            break;
-        case OPTION_CORE:
-            request->place.core = sonde__cli_core_path(args->value);
-            break;
-        case OPTION_RAW:
-            request->raw = true;
-            break;
-        case OPTION_JSON:
-            request->json = true;
-            break;
-        case SONDE__CLI_OPERAND:
-            if (request->count == FILES_MAX) {
-                args->exit_code = sonde__cli_usage_error(args->command, "too many files");
-                return SONDE__CLI_STOP;
-            }
-            request->paths[request->count++] = args->value;
-            break;
-        default:
-            if (!sonde__cli_symbols_take(args, id, &request->symbols)) {
-                return SONDE__CLI_STOP;
-            }
-        }
-    }
-    if (request->place.pid != 0 && request->place.core != NULL) {
-        args->exit_code = sonde__cli_usage_error(args->command, "--pid and --core: which of them?");
-        return SONDE__CLI_STOP;
-    }
-    if (request->count == 0 && request->place.pid == 0 && request->place.core == NULL) {
-        args->exit_code = sonde__cli_usage_error(
-            args->command, "which program, library, object or archive? give its path");
-        return SONDE__CLI_STOP;
-    }
-    return SONDE__CLI_END;
 }
 
 static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
     static struct request request;
-    struct sonde__cli_args args;
-    request.command = command;
-    sonde__cli_args_init(&args, command, argc, argv);
-    if (parse(&args, &request) != SONDE__CLI_END) {
-        return args.exit_code;
+    struct sonde__cli_operands operands;
+    int exit_code = sonde__cli_parse(command, argc, argv, &request, &operands);
+    bool heap = request.place.pid != 0 || request.place.core != NULL;
+    if (exit_code != SONDE__CLI_GO_ON) {
+        return exit_code;
     }
+    if (request.place.pid != 0 && request.place.core != NULL) {
+        return sonde__cli_usage_error(command, "--pid and --core: which of them?");
+    }
+    if (operands.count == 0 && !heap) {
+        return sonde__cli_usage_error(command,
+                                      "which program, library, object or archive? give its path");
+    }
+    request.command = command;
     sonde__cli_symbols_start(&request.symbols, command, 0);
     request.symbols.options.fetch = NULL;
-    if (request.place.pid != 0 || request.place.core != NULL) {
-        return show_heap(&request);
+    if (heap) {
+        return show_heap(&request, &operands);
     }
     if (request.json) {
         putchar('[');
     }
-    for (unsigned i = 0; i < request.count; i++) {
-        show_path(&request, request.paths[i]);
+    for (unsigned i = 0; i < operands.count; i++) {
+        show_path(&request, operands.list[i]);
     }
     if (request.json) {
         printf("\n]\n");

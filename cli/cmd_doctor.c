@@ -10,11 +10,17 @@
 #include "cmd.h"
 #include "host_doctor.h"
 
-enum { OPTION_JSON = 1, OPTION_COLOR };
+struct request {
+    bool json;
+    enum sonde__cli_color color;
+    int32_t pid; /* 0: none */
+};
 
 static const struct sonde__cli_option options[] = {
-    {OPTION_JSON, "json", 'j', NULL, "JSON: an array of objects, one a finding"},
-    {OPTION_COLOR, "color", 0, "WHEN", "auto (the default), always or never"},
+    {"json", 'j', NULL, "JSON: an array of objects, one a finding", sonde__cli_take_flag,
+     offsetof(struct request, json)},
+    {"color", 0, "WHEN", "auto (the default), always or never", sonde__cli_take_color,
+     offsetof(struct request, color)},
     {0},
 };
 
@@ -101,46 +107,28 @@ static int verdict(const struct sonde__findings *findings)
 static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
     static struct sonde__findings findings;
-    struct sonde__cli_args args;
-    enum sonde__cli_color color = SONDE__CLI_COLOR_AUTO;
-    uint64_t pid = 0;
-    bool json = false;
-    int id;
-    sonde__cli_args_init(&args, command, argc, argv);
-    while ((id = sonde__cli_next(&args)) != SONDE__CLI_END) {
-        switch (id) {
-        case OPTION_JSON:
-            json = true;
-            break;
-        case OPTION_COLOR:
-            if (!sonde__cli_parse_color(args.value, &color)) {
-                return sonde__cli_usage_error(command, "--color: not auto, always or never: %s",
-                                              args.value);
-            }
-            break;
-        case SONDE__CLI_OPERAND:
-            if (pid != 0) {
-                return sonde__cli_usage_error(command, "one process at a time, not also %s",
-                                              args.value);
-            }
-            if (!sonde__cli_parse_uint(args.value, INT32_MAX, &pid) || pid == 0) {
-                return sonde__cli_usage_error(command, "not a process id: %s", args.value);
-            }
-            break;
-        default:
-            return args.exit_code;
-        }
+    struct request request = {0};
+    struct sonde__cli_operands operands;
+    int exit_code = sonde__cli_parse(command, argc, argv, &request, &operands);
+    if (exit_code == SONDE__CLI_GO_ON) {
+        exit_code = sonde__cli_one_operand(command, &operands, "process");
+    }
+    if (exit_code != SONDE__CLI_GO_ON) {
+        return exit_code;
+    }
+    if (operands.count != 0 && !sonde__cli_parse_pid(operands.list[0], &request.pid)) {
+        return sonde__cli_usage_error(command, "not a process id: %s", operands.list[0]);
     }
     sonde__host_doctor_machine(&findings);
     check_probe(&findings);
-    if (pid != 0 && !sonde__host_doctor_process((int32_t)pid, &findings)) {
-        sonde__cli_error(command, "process %d: no such process", (int)pid);
+    if (request.pid != 0 && !sonde__host_doctor_process(request.pid, &findings)) {
+        sonde__cli_error(command, "process %d: no such process", (int)request.pid);
         return SONDE__CLI_ABSENT;
     }
-    if (json) {
+    if (request.json) {
         print_json(&findings);
     } else {
-        print_text(&findings, sonde__cli_use_color(color, stdout));
+        print_text(&findings, sonde__cli_use_color(request.color, stdout));
     }
     return verdict(&findings);
 }

@@ -13,21 +13,10 @@
 #include "heap_view.h"
 #include "mem_heap.h"
 
-enum { OPTION_JSON = 1, OPTION_CORE };
-
 /* Those that hold it by way of memory are the nearest ones. */
 enum { CYCLE_MAX = 64, SHOWN_MAX = 10000, ROOTS_MAX = 1000 };
 /* What debug information may take of the time of a person who waits. */
 #define BUDGET_NS ((uint64_t)30 * 1000000000u)
-
-static const struct sonde__cli_option options[] = {
-    {OPTION_CORE, "core", 'c', "FILE",
-     "read a core file in place of a process; an operand before the address is then the program, "
-     "for when the core's own path is not right"},
-    {OPTION_JSON, "json", 'j', NULL, "JSON in place of text"},
-    SONDE__CLI_SYMBOLS_OPTIONS(0),
-    {0},
-};
 
 /* One that leads to what is asked for. */
 struct holder {
@@ -40,8 +29,6 @@ struct holder {
 struct request {
     struct heap_place place;
     uint64_t address;
-    const char *operands[3]; /* [PROCESS or PROGRAM] ADDRESS: which, the options tell */
-    unsigned count;
     bool json;
     struct sonde__cli_symbols symbols;
     struct heap_view view;
@@ -50,70 +37,41 @@ struct request {
     size_t holder_count, root_count, lines;
 };
 
-static int parse_pid(struct sonde__cli_args *args, struct request *request, const char *text)
-{
-    uint64_t pid;
-    if (!sonde__cli_parse_uint(text, INT32_MAX, &pid) || pid == 0) {
-        return sonde__cli_usage_error(args->command, "not a process id: %s", text);
-    }
-    request->place.pid = (int32_t)pid;
-    return SONDE__CLI_OK;
-}
+static const struct sonde__cli_option options[] = {
+    {"core", 'c', "FILE",
+     "read a core file in place of a process; an operand before the address is then the program, "
+     "for when the core's own path is not right",
+     sonde__cli_take_core, offsetof(struct request, place.core)},
+    {"json", 'j', NULL, "JSON in place of text", sonde__cli_take_flag,
+     offsetof(struct request, json)},
+    SONDE__CLI_SYMBOLS_OPTIONS(0, struct request, symbols),
+    {0},
+};
 
-static int parse_operands(struct sonde__cli_args *args, struct request *request)
+/* [PROCESS or PROGRAM] ADDRESS: which, the options tell. */
+static int take_operands(const struct sonde__cli_command *command,
+                         const struct sonde__cli_operands *operands, struct request *request)
 {
-    unsigned at = 0;
+    char **at = operands->list; /* null-terminated */
     if (request->place.core == NULL) {
-        int exit_code;
-        if (request->count < 2) {
-            return sonde__cli_usage_error(args->command,
+        if (operands->count < 2) {
+            return sonde__cli_usage_error(command,
                                           "who holds what? give a process id and an address in it");
         }
-        exit_code = parse_pid(args, request, request->operands[at++]);
-        if (exit_code != SONDE__CLI_OK) {
-            return exit_code;
+        if (!sonde__cli_parse_pid(*at++, &request->place.pid)) {
+            return sonde__cli_usage_error(command, "not a process id: %s", at[-1]);
         }
-    } else if (request->count > 0 && heap_view_is_program(&request->place, request->operands[0])) {
-        request->place.program = request->operands[at++];
+    } else if (*at != NULL && heap_view_is_program(&request->place, *at)) {
+        request->place.program = *at++;
     }
-    if (at == request->count) {
-        return sonde__cli_usage_error(args->command, "who holds what? give an address in the core");
+    if (*at == NULL) {
+        return sonde__cli_usage_error(command, "who holds what? give an address in the core");
     }
-    if (!heap_view_parse_address(request->operands[at], &request->address)) {
-        return sonde__cli_usage_error(args->command, "not an address: %s", request->operands[at]);
+    if (!heap_view_parse_address(*at++, &request->address)) {
+        return sonde__cli_usage_error(command, "not an address: %s", at[-1]);
     }
-    if (++at < request->count) {
-        return sonde__cli_usage_error(args->command, "one address at a time, not also %s",
-                                      request->operands[at]);
-    }
-    return SONDE__CLI_OK;
-}
-
-/* SONDE__CLI_END, or SONDE__CLI_STOP with the exit code in args. */
-static int parse(struct sonde__cli_args *args, struct request *request)
-{
-    int id;
-    while ((id = sonde__cli_next(args)) != SONDE__CLI_END) {
-        switch (id) {
-        case OPTION_JSON:
-            request->json = true;
-            break;
-        case OPTION_CORE:
-            request->place.core = sonde__cli_core_path(args->value);
-            break;
-        case SONDE__CLI_OPERAND:
-            if (request->count < sizeof request->operands / sizeof request->operands[0]) {
-                request->operands[request->count++] = args->value;
-            }
-            break;
-        default:
-            if (!sonde__cli_symbols_take(args, id, &request->symbols)) {
-                return SONDE__CLI_STOP;
-            }
-        }
-    }
-    args->exit_code = parse_operands(args, request);
-    return args->exit_code == SONDE__CLI_OK ? SONDE__CLI_END : SONDE__CLI_STOP;
+    return *at == NULL ? SONDE__CLI_GO_ON
+                       : sonde__cli_usage_error(command, "one address at a time, not also %s", *at);
 }
 
 /* "Ctl._handler", by the class' own list. The string is good until the next one. */
@@ -521,13 +479,15 @@ static int show(struct request *request)
 static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
     static struct request request;
-    struct sonde__cli_args args;
+    struct sonde__cli_operands operands;
     struct sonde_error error;
     enum sonde_status status;
-    int exit_code;
-    sonde__cli_args_init(&args, command, argc, argv);
-    if (parse(&args, &request) != SONDE__CLI_END) {
-        return args.exit_code;
+    int exit_code = sonde__cli_parse(command, argc, argv, &request, &operands);
+    if (exit_code == SONDE__CLI_GO_ON) {
+        exit_code = take_operands(command, &operands, &request);
+    }
+    if (exit_code != SONDE__CLI_GO_ON) {
+        return exit_code;
     }
     sonde__cli_symbols_start(&request.symbols, command, BUDGET_NS);
     exit_code = heap_view_open(&request.view, command, &request.place, &request.symbols);

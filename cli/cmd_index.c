@@ -11,30 +11,30 @@
 #include "symindex_convert.h"
 #include "tail_graph.h"
 
-enum { OPTION_OUTPUT = 1, OPTION_INFO, OPTION_JSON, OPTION_JOBS };
-
-enum { FILES_MAX = 4096, PATH_BYTES = 4096 };
-enum { JOBS_MAX = 64 };
-
-static const struct sonde__cli_option options[] = {
-    {OPTION_OUTPUT, "output", 'o', "DIR",
-     "the folder to write to, made if it is missing; default: the current one. A file is named "
-     "after its build-id"},
-    {OPTION_INFO, "info", 0, NULL, "say what is in index files, and check them"},
-    {OPTION_JSON, "json", 'j', NULL, "JSON: an array of objects, one a file"},
-    {OPTION_JOBS, "jobs", 'J', "N",
-     "threads that read a file, 1 to 64; default: one for each CPU, at most 8. The index is the "
-     "same"},
-    {0},
-};
+enum { PATH_BYTES = 4096 };
 
 struct request {
     const char *output;
     bool info, json;
-    unsigned jobs; /* 0: not said */
-    unsigned count, printed;
-    const char *paths[FILES_MAX];
+    uint32_t jobs; /* 0: not said */
+    unsigned printed;
     struct sonde__cli_symbols symbols;
+};
+
+static const struct sonde__cli_option options[] = {
+    {"output", 'o', "DIR",
+     "the folder to write to, made if it is missing; default: the current one. A file is named "
+     "after its build-id",
+     sonde__cli_take_text, offsetof(struct request, output)},
+    {"info", 0, NULL, "say what is in index files, and check them", sonde__cli_take_flag,
+     offsetof(struct request, info)},
+    {"json", 'j', NULL, "JSON: an array of objects, one a file", sonde__cli_take_flag,
+     offsetof(struct request, json)},
+    {"jobs", 'J', "N",
+     "threads that read a file, 1 to 64; default: one for each CPU, at most 8. The index is the "
+     "same",
+     sonde__cli_take_number, offsetof(struct request, jobs), 1, 64},
+    {0},
 };
 
 static void print_bad_units_json(const struct sonde__symindex *index)
@@ -256,64 +256,22 @@ static int make_index(const struct sonde__cli_command *command, struct request *
     return exit_code;
 }
 
-/* SONDE__CLI_END, or SONDE__CLI_STOP with the exit code in args. */
-static int parse(struct sonde__cli_args *args, struct request *request)
-{
-    uint64_t number;
-    int id;
-    while ((id = sonde__cli_next(args)) != SONDE__CLI_END) {
-        switch (id) {
-        case OPTION_OUTPUT:
-            request->output = args->value;
-            break;
-        case OPTION_INFO:
-            request->info = true;
-            break;
-        case OPTION_JSON:
-            request->json = true;
-            break;
-        case OPTION_JOBS:
-            if (!sonde__cli_parse_uint(args->value, JOBS_MAX, &number) || number == 0) {
-                args->exit_code = sonde__cli_usage_error(
-                    args->command, "how many threads? %s is not a number from 1 to %d", args->value,
-                    JOBS_MAX);
-                return SONDE__CLI_STOP;
-            }
-            request->jobs = (unsigned)number;
-            break;
-        case SONDE__CLI_OPERAND:
-            if (request->count == FILES_MAX) {
-                args->exit_code = sonde__cli_usage_error(args->command, "too many files");
-                return SONDE__CLI_STOP;
-            }
-            request->paths[request->count++] = args->value;
-            break;
-        default:
-            return id;
-        }
-    }
-    if (request->count == 0) {
-        args->exit_code = sonde__cli_usage_error(
-            args->command, "which program, library or debug file? give its path");
-        return SONDE__CLI_STOP;
-    }
-    if (request->info && request->output != NULL) {
-        args->exit_code =
-            sonde__cli_usage_error(args->command, "--info writes nothing: no --output");
-        return SONDE__CLI_STOP;
-    }
-    return SONDE__CLI_END;
-}
-
 static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
     static struct request request;
-    struct sonde__cli_args args;
-    int exit_code = SONDE__CLI_OK;
-    sonde__cli_args_init(&args, command, argc, argv);
-    if (parse(&args, &request) != SONDE__CLI_END) {
-        return args.exit_code;
+    struct sonde__cli_operands operands;
+    int exit_code = sonde__cli_parse(command, argc, argv, &request, &operands);
+    if (exit_code != SONDE__CLI_GO_ON) {
+        return exit_code;
     }
+    if (operands.count == 0) {
+        return sonde__cli_usage_error(command,
+                                      "which program, library or debug file? give its path");
+    }
+    if (request.info && request.output != NULL) {
+        return sonde__cli_usage_error(command, "--info writes nothing: no --output");
+    }
+    exit_code = SONDE__CLI_OK;
     sonde__cli_symbols_start(&request.symbols, command, 0);
     if (request.jobs != 0) {
         request.symbols.making.threads = request.jobs;
@@ -329,9 +287,9 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     if (request.json) {
         putchar('[');
     }
-    for (unsigned i = 0; i < request.count; i++) {
-        int one = request.info ? show_info(command, &request, request.paths[i])
-                               : make_index(command, &request, request.paths[i]);
+    for (unsigned i = 0; i < operands.count; i++) {
+        int one = request.info ? show_info(command, &request, operands.list[i])
+                               : make_index(command, &request, operands.list[i]);
         exit_code = exit_code == SONDE__CLI_OK ? one : exit_code;
     }
     if (request.json) {

@@ -17,26 +17,6 @@
 #include "run_record.h"
 #include "watch_run.h"
 
-enum {
-    OPTION_STALL = 1,
-    OPTION_REPORT,
-    OPTION_TIMEOUT,
-    OPTION_ACTION,
-    OPTION_SAMPLER,
-    OPTION_COLOR,
-    OPTION_VERBOSE,
-    OPTION_FOLLOW,
-    OPTION_FOLLOWED,
-    OPTION_RECORD,
-    OPTION_RAW,
-    OPTION_APP_ONLY,
-    OPTION_TOP,
-    OPTION_KEEP_GOING,
-    OPTION_FRAMES,
-    OPTION_BLOCKS,
-    OPTION_BLOCKS_EVERY,
-};
-
 /* 125: sonde itself failed, as timeout(1) and env(1) use it. */
 #define EXIT_OURS 125
 /* While debug information is read, a stall is not sampled; an index that was kept costs nothing. */
@@ -46,66 +26,73 @@ enum {
 #define STALL_MIN_NS 50000000u
 /* Each look at the blocks reads all of them. */
 #define BLOCKS_EVERY_MIN_NS 100000000u
+/* A program of some million different frames; mostly no more than a process has addresses for. */
+enum { FRAMES_MIN = 1024, FRAMES_MAX = 4194304 };
 
-static const struct sonde__cli_option options[] = {
-    {OPTION_STALL, "stall", 's', "DUR",
-     "report an event loop that does not come back to its wait for this long (250ms; 50ms to 60s)"},
-    {OPTION_REPORT, "report", 'o', "FILE", "also write a report that sonde show reads"},
-    {OPTION_TIMEOUT, "timeout", 't', "DUR",
-     "print the stacks of all threads when the program still runs after this long (more than 0)"},
-    {OPTION_ACTION, "timeout-action", 0, "ACTION",
-     "what then: stacks (the default: it goes on), abort (SIGABRT), core (SIGABRT with a core)"},
-    {OPTION_SAMPLER, "sampler", 0, "HOW",
-     "how running threads are sampled: auto (the default: the first that works), perf, ptrace, "
-     "signal, none"},
-    {OPTION_RECORD, "record", 'r', "LIST",
-     "instead of stalls, record the calls of the functions that the file LIST names, one a line"},
-    {OPTION_RAW, "raw-syscalls", 0, NULL,
-     "with --record: system calls that PROGRAM makes itself, too (changes its code)"},
-    {OPTION_APP_ONLY, "app-only", 0, NULL,
-     "with --record: show the program's own frames, and how many of the system are left out"},
-    {OPTION_KEEP_GOING, "keep-going", 'k', NULL,
-     "with --record: leave out lines of LIST that are no names, and say which"},
-    {OPTION_FRAMES, "frames", 0, "N",
-     "with --record: room for N different frames of stacks (262144; 1024 to 4194304)"},
-    {OPTION_TOP, "top", 0, "N",
-     "with --record: show the N stacks of each function with the most calls, 1 or more, or all "
-     "(20)"},
-    {OPTION_BLOCKS, "blocks", 'b', NULL,
-     "instead of stalls, keep account of the blocks (closures) on the heap, and who made them"},
-    {OPTION_BLOCKS_EVERY, "blocks-every", 0, "DUR",
-     "with --blocks: say each DUR, 100ms or more, which became more or fewer"},
-    {OPTION_FOLLOW, "follow", 'f', NULL, "watch the programs that PROGRAM executes, too"},
-    {OPTION_COLOR, "color", 0, "WHEN", "auto, always, never"},
-    {OPTION_VERBOSE, "verbose", 'v', NULL, "say what is watched, and how much was seen"},
-    /* for --follow's own use: the supervisor of the first program; the operands are the file to
-     * execute and its whole argv */
-    {OPTION_FOLLOWED, "followed", 0, "PID", NULL},
-    {0},
+struct request {
+    struct sonde__watch_options watch;
+    struct sonde__cli_record record;
+    enum sonde__cli_color color;
+    bool blocks;
+    uint64_t blocks_every_ns;
 };
 
-static bool parse_action(const char *text, enum sonde__watch_timeout_action *ret_action)
-{
-    static const char *const names[] = {"stacks", "abort", "core"};
-    for (int i = 0; i < 3; i++) {
-        if (strcmp(text, names[i]) == 0) {
-            *ret_action = (enum sonde__watch_timeout_action)i;
-            return true;
-        }
-    }
-    return false;
-}
+static const char *const actions[] = {"stacks", "abort", "core", NULL};
 
-static bool parse_sampler(const char *text, enum sonde__watch_sampler_kind *ret_sampler)
-{
-    for (int i = 0; i <= SONDE__WATCH_SAMPLER_NONE; i++) {
-        if (strcmp(text, sonde__watch_sampler_names[i]) == 0) {
-            *ret_sampler = (enum sonde__watch_sampler_kind)i;
-            return true;
-        }
-    }
-    return false;
-}
+static const struct sonde__cli_option options[] = {
+    {"stall", 's', "DUR",
+     "report an event loop that does not come back to its wait for this long (250ms; 50ms to 60s)",
+     sonde__cli_take_duration, offsetof(struct request, watch.threshold_ns), STALL_MIN_NS,
+     60000000000u},
+    {"report", 'o', "FILE", "also write a report that sonde show reads", sonde__cli_take_text,
+     offsetof(struct request, watch.report_name)},
+    {"timeout", 't', "DUR",
+     "print the stacks of all threads when the program still runs after this long (more than 0)",
+     sonde__cli_take_duration, offsetof(struct request, watch.timeout_ns), 1},
+    {"timeout-action", 0, "ACTION",
+     "what then: stacks (the default: it goes on), abort (SIGABRT), core (SIGABRT with a core)",
+     sonde__cli_take_word, offsetof(struct request, watch.timeout_action), .words = actions},
+    {"sampler", 0, "HOW",
+     "how running threads are sampled: auto (the default: the first that works), perf, ptrace, "
+     "signal, none",
+     sonde__cli_take_word, offsetof(struct request, watch.sampler),
+     .words = sonde__watch_sampler_names},
+    {"record", 'r', "LIST",
+     "instead of stalls, record the calls of the functions that the file LIST names, one a line",
+     sonde__cli_take_text, offsetof(struct request, record.list)},
+    {"raw-syscalls", 0, NULL,
+     "with --record: system calls that PROGRAM makes itself, too (changes its code)",
+     sonde__cli_take_flag, offsetof(struct request, record.raw)},
+    {"app-only", 0, NULL,
+     "with --record: show the program's own frames, and how many of the system are left out",
+     sonde__cli_take_flag, offsetof(struct request, record.app_only)},
+    {"keep-going", 'k', NULL,
+     "with --record: leave out lines of LIST that are no names, and say which",
+     sonde__cli_take_flag, offsetof(struct request, record.keep_going)},
+    {"frames", 0, "N",
+     "with --record: room for N different frames of stacks (262144; 1024 to 4194304)",
+     sonde__cli_take_number, offsetof(struct request, record.frames), FRAMES_MIN, FRAMES_MAX},
+    {"top", 0, "N",
+     "with --record: show the N stacks of each function with the most calls, 1 or more, or all "
+     "(20)",
+     sonde__cli_take_top, offsetof(struct request, record.top)},
+    {"blocks", 'b', NULL,
+     "instead of stalls, keep account of the blocks (closures) on the heap, and who made them",
+     sonde__cli_take_flag, offsetof(struct request, blocks)},
+    {"blocks-every", 0, "DUR",
+     "with --blocks: say each DUR, 100ms or more, which became more or fewer",
+     sonde__cli_take_duration, offsetof(struct request, blocks_every_ns), BLOCKS_EVERY_MIN_NS},
+    {"follow", 'f', NULL, "watch the programs that PROGRAM executes, too", sonde__cli_take_flag,
+     offsetof(struct request, watch.follow)},
+    {"color", 0, "WHEN", "auto, always, never", sonde__cli_take_color,
+     offsetof(struct request, color)},
+    {"verbose", 'v', NULL, "say what is watched, and how much was seen", sonde__cli_take_flag,
+     offsetof(struct request, watch.verbose)},
+    /* for --follow's own use: the supervisor of the first program; the operands are the file to
+     * execute and its whole argv */
+    {"followed", 0, "PID", NULL, sonde__cli_take_pid, offsetof(struct request, watch.root)},
+    {0},
+};
 
 /* Before a former report is replaced: 0, or the exit status of a program that is not there. */
 static int look_for_program(const struct sonde__cli_command *command,
@@ -162,170 +149,104 @@ static void open_own_report(const struct sonde__cli_command *command,
     o->report_name = path;
 }
 
-struct choice {
-    const char *report;
-    struct sonde__cli_record record;
-    enum sonde__cli_color color;
-    bool blocks;
-    uint64_t blocks_every_ns;
-};
-
-/* The options, up to the program. False: *ret_exit_code says how to end. */
-static bool parse(const struct sonde__cli_command *command, int argc, char **argv,
-                  struct sonde__watch_options *o, struct choice *chosen, int *ret_exit_code)
+/* Options that do not go together. */
+static int check(const struct sonde__cli_command *command, const struct request *request)
 {
-    struct sonde__cli_args args;
-    uint64_t root = 0;
-    bool done = false;
-    int id;
-    sonde__cli_args_init(&args, command, argc, argv);
-    while (!done && (id = sonde__cli_next(&args)) != SONDE__CLI_END) {
-        bool right = true;
-        switch (id) {
-        case OPTION_STALL:
-            right = sonde__cli_parse_duration(args.value, &o->threshold_ns) &&
-                    o->threshold_ns >= STALL_MIN_NS && o->threshold_ns <= 60000000000u;
-            break;
-        case OPTION_TIMEOUT:
-            right = sonde__cli_parse_duration(args.value, &o->timeout_ns) && o->timeout_ns > 0;
-            break;
-        case OPTION_ACTION:
-            right = parse_action(args.value, &o->timeout_action);
-            break;
-        case OPTION_SAMPLER:
-            right = parse_sampler(args.value, &o->sampler);
-            break;
-        case OPTION_COLOR:
-            right = sonde__cli_parse_color(args.value, &chosen->color);
-            break;
-        case OPTION_REPORT:
-            chosen->report = args.value;
-            o->report_name = args.value;
-            break;
-        case OPTION_VERBOSE:
-            o->verbose = true;
-            break;
-        case OPTION_FOLLOW:
-            o->follow = true;
-            break;
-        case OPTION_RECORD:
-            chosen->record.list = args.value;
-            break;
-        case OPTION_RAW:
-            chosen->record.raw = true;
-            break;
-        case OPTION_APP_ONLY:
-            chosen->record.app_only = true;
-            break;
-        case OPTION_FRAMES:
-            right = sonde__cli_parse_frames(args.value, &chosen->record.frames);
-            break;
-        case OPTION_KEEP_GOING:
-            chosen->record.keep_going = true;
-            break;
-        case OPTION_TOP:
-            right = sonde__cli_parse_top(args.value, &chosen->record.top);
-            break;
-        case OPTION_BLOCKS:
-            chosen->blocks = true;
-            break;
-        case OPTION_BLOCKS_EVERY:
-            right = sonde__cli_parse_duration(args.value, &chosen->blocks_every_ns) &&
-                    chosen->blocks_every_ns >= BLOCKS_EVERY_MIN_NS;
-            break;
-        case OPTION_FOLLOWED:
-            right = sonde__cli_parse_uint(args.value, INT32_MAX, &root) && root > 0;
-            o->root = (int32_t)root;
-            break;
-        case SONDE__CLI_OPERAND:
-            done = true;
-            break;
-        default:
-            *ret_exit_code = args.exit_code;
-            return false;
-        }
-        if (!right) {
-            *ret_exit_code =
-                sonde__cli_usage_error(command, "not a value for this option: %s", args.value);
-            return false;
+    const struct sonde__cli_record *record = &request->record;
+    const struct {
+        bool given;
+        const char *name;
+    } of_record[] = {{record->app_only, "app-only"},
+                     {record->frames != 0, "frames"},
+                     {record->keep_going, "keep-going"},
+                     {record->top != 0, "top"},
+                     {record->raw, "raw-syscalls"}};
+    for (size_t i = 0; record->list == NULL && i < sizeof of_record / sizeof of_record[0]; i++) {
+        if (of_record[i].given) {
+            return sonde__cli_usage_error(command, "--%s is of --record", of_record[i].name);
         }
     }
-    if (done) {
-        o->argv = &argv[args.at - 1];
-        if (o->root != 0) {
-            o->program = *o->argv++;
-        }
+    if ((record->list != NULL || request->blocks) && request->watch.follow) {
+        return sonde__cli_usage_error(command, "%s and --follow do not go together yet",
+                                      request->blocks ? "--blocks" : "--record");
     }
-    if (!done || o->argv[0] == NULL) {
-        *ret_exit_code = sonde__cli_usage_error(command, "no program to run");
-        return false;
+    if (request->blocks && record->list != NULL) {
+        return sonde__cli_usage_error(command, "--blocks and --record do not go together yet");
     }
-    return true;
+    if (!request->blocks && request->blocks_every_ns != 0) {
+        return sonde__cli_usage_error(command, "--blocks-every is of --blocks");
+    }
+    return SONDE__CLI_GO_ON;
+}
+
+static int take_program(const struct sonde__cli_command *command,
+                        const struct sonde__cli_operands *operands, struct sonde__watch_options *o)
+{
+    o->argv = operands->list;
+    if (o->root != 0 && operands->count > 0) {
+        o->program = *o->argv++;
+    }
+    return o->argv[0] != NULL ? SONDE__CLI_GO_ON
+                              : sonde__cli_usage_error(command, "no program to run");
+}
+
+/* What the options ask for beside the watch, and the report's file. 0, or the exit status. */
+static int prepare(const struct sonde__cli_command *command, const struct request *request,
+                   struct sonde__watch_options *o)
+{
+    const char *report = o->report_name;
+    int failed = 0;
+    o->envp = sonde__host_environ();
+    o->probe = sonde__cli_find_probe();
+    if (request->record.list != NULL) {
+        failed = sonde__cli_prepare_record(command, &request->record, o);
+    } else if (request->blocks) {
+        failed = sonde__cli_prepare_blocks(command, request->blocks_every_ns, o);
+    }
+    if (failed != 0) {
+        return failed;
+    }
+    if (o->root != 0 && o->report_base != NULL) {
+        open_own_report(command, o);
+    } else if (report != NULL && (o->report_fd = open_report(command, report)) < 0) {
+        return EXIT_OURS;
+    }
+    return 0;
 }
 
 static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
-    struct sonde__watch_options o = {.threshold_ns = 250000000u, .report_fd = -1};
-    struct choice chosen = {.color = SONDE__CLI_COLOR_AUTO};
-    int missing;
-    if (!parse(command, argc, argv, &o, &chosen, &missing)) {
-        return missing;
+    struct request request = {.watch = {.threshold_ns = 250000000u, .report_fd = -1}};
+    struct sonde__watch_options *o = &request.watch;
+    struct sonde__cli_operands operands;
+    int exit_code = sonde__cli_parse(command, argc, argv, &request, &operands);
+    if (exit_code == SONDE__CLI_GO_ON) {
+        exit_code = take_program(command, &operands, o);
     }
-    if (chosen.record.list == NULL && chosen.record.app_only) {
-        return sonde__cli_usage_error(command, "--app-only is of --record");
+    if (exit_code == SONDE__CLI_GO_ON) {
+        exit_code = check(command, &request);
     }
-    if (chosen.record.list == NULL && chosen.record.frames != 0) {
-        return sonde__cli_usage_error(command, "--frames is of --record");
+    if (exit_code != SONDE__CLI_GO_ON) {
+        return exit_code;
     }
-    if (chosen.record.list == NULL && chosen.record.keep_going) {
-        return sonde__cli_usage_error(command, "--keep-going is of --record");
+    if (o->follow) {
+        fill_follow(o, o->report_name);
     }
-    if (chosen.record.list == NULL && chosen.record.top != 0) {
-        return sonde__cli_usage_error(command, "--top is of --record");
+    if (o->root == 0 && (exit_code = look_for_program(command, o)) != 0) {
+        return exit_code;
     }
-    if (chosen.record.list == NULL && chosen.record.raw) {
-        return sonde__cli_usage_error(command, "--raw-syscalls is of --record");
-    }
-    if ((chosen.record.list != NULL || chosen.blocks) && o.follow) {
-        return sonde__cli_usage_error(command, "%s and --follow do not go together yet",
-                                      chosen.blocks ? "--blocks" : "--record");
-    }
-    if (chosen.blocks && chosen.record.list != NULL) {
-        return sonde__cli_usage_error(command, "--blocks and --record do not go together yet");
-    }
-    if (!chosen.blocks && chosen.blocks_every_ns != 0) {
-        return sonde__cli_usage_error(command, "--blocks-every is of --blocks");
-    }
-    if (o.follow) {
-        fill_follow(&o, chosen.report);
-    }
-    if (o.root == 0 && (missing = look_for_program(command, &o)) != 0) {
-        return missing;
-    }
-    struct sonde__cli_symbols symbols = {0};
+    static struct sonde__cli_symbols symbols;
     sonde__cli_symbols_start(&symbols, command, BUDGET_NS);
     symbols.making.bytes_max = DEBUG_BYTES_MAX;
     symbols.fetch.network = false;
-    o.symbols = &symbols.options;
-    o.envp = sonde__host_environ();
-    o.probe = sonde__cli_find_probe();
-    if (chosen.record.list != NULL &&
-        (missing = sonde__cli_prepare_record(command, &chosen.record, &o)) != 0) {
-        return missing;
+    o->symbols = &symbols.options;
+    if ((exit_code = prepare(command, &request, o)) != 0) {
+        return exit_code;
     }
-    if (chosen.blocks &&
-        (missing = sonde__cli_prepare_blocks(command, chosen.blocks_every_ns, &o)) != 0) {
-        return missing;
-    }
-    if (o.root != 0 && o.report_base != NULL) {
-        open_own_report(command, &o);
-    } else if (chosen.report != NULL && (o.report_fd = open_report(command, chosen.report)) < 0) {
-        return EXIT_OURS;
-    }
-    o.tool = "sonde " SONDE_VERSION;
-    o.color = sonde__cli_use_color(chosen.color, stderr);
+    o->tool = "sonde " SONDE_VERSION;
+    o->color = sonde__cli_use_color(request.color, stderr);
     struct sonde_error error = {0};
-    int exit_code = sonde__watch_run(&o, &error);
+    exit_code = sonde__watch_run(o, &error);
     (void)sonde__cli_fail(command, NULL, error.status, &error);
     return exit_code;
 }

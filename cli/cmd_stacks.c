@@ -12,136 +12,65 @@
 #include "stacks_capture.h"
 #include "target.h"
 
-enum {
-    OPTION_CORE = 1,
-    OPTION_THREAD,
-    OPTION_DEPTH,
-    OPTION_STOP,
-    OPTION_NO_NAMES,
-    OPTION_REPORT,
-};
-
 /* What debug information may take of the time of a person who waits for a snapshot. */
 #define BUDGET_NS ((uint64_t)30 * 1000000000u)
 
-static const struct sonde__cli_option options[] = {
-    {OPTION_CORE, "core", 'c', "FILE",
-     "read a core file; an operand is then the program, for when the core's own path is not right"},
-    {OPTION_THREAD, "thread", 't', "TID|NAME",
-     "only this thread, or these of one name; may be given again"},
-    {OPTION_DEPTH, "depth", 'd', "N",
-     "keep the innermost N frames of a stack and its outermost 64, and say how many were left out "
-     "between them (1 to 16000; default 256)"},
-    {OPTION_STOP, "stop", 's', NULL,
-     "stop all threads together (ptrace) for one consistent snapshot; without it no thread is "
-     "disturbed, and a running one is read from a sample"},
-    {OPTION_NO_NAMES, "no-names", 'n', NULL, "no function names: image and offset only"},
-    SONDE__CLI_SYMBOLS_OPTIONS(0),
-    {OPTION_REPORT, "report", 'o', "FILE",
-     "also write a report that `sonde show` reads; - writes it to standard output in place of "
-     "text"},
-    SONDE__CLI_VIEW_OPTIONS,
-};
-
 struct request {
     const char *core;
-    const char *operand; /* process id, or a core's program */
+    const char *program; /* the core's, when its own path is not right; or null */
     int32_t pid;
     struct sonde__stacks_wanted wanted;
-    bool names;
+    bool no_names;
     struct sonde__cli_symbols symbols;
     const char *report_path;
     struct sonde__cli_view view;
 };
 
-static int parse_limits(const struct sonde__cli_command *command, int id, const char *value,
-                        struct request *request)
+static const char *take_thread(const struct sonde__cli_option *option, const char *value,
+                               void *member)
 {
-    uint64_t number;
-    if (id == OPTION_DEPTH) {
-        if (!sonde__cli_parse_uint(value, SONDE__STACKS_DEPTH_MAX, &number) || number == 0) {
-            return sonde__cli_usage_error(command, "--depth: not a number from 1 to %u: %s",
-                                          SONDE__STACKS_DEPTH_MAX, value);
-        }
-        request->wanted.depth = (uint32_t)number;
-    } else {
-        if (request->wanted.thread_count == SONDE__STACKS_THREADS_MAX) {
-            return sonde__cli_usage_error(command, "--thread: more than %u of them",
-                                          SONDE__STACKS_THREADS_MAX);
-        }
-        if (value[0] == '\0') {
-            return sonde__cli_usage_error(command, "--thread: neither an id nor a name");
-        }
-        request->wanted.threads[request->wanted.thread_count++] = value;
-    }
-    return SONDE__CLI_OK;
+    return value[0] == '\0' ? "neither an id nor a name"
+                            : sonde__cli_take_list(option, value, member);
 }
 
-static int parse_operand(const struct sonde__cli_command *command, struct request *request)
+static const struct sonde__cli_option options[] = {
+    {"core", 'c', "FILE",
+     "read a core file; an operand is then the program, for when the core's own path is not right",
+     sonde__cli_take_core, offsetof(struct request, core)},
+    {"thread", 't', "TID|NAME", "only this thread, or these of one name; may be given again",
+     take_thread, offsetof(struct request, wanted.threads)},
+    {"depth", 'd', "N",
+     "keep the innermost N frames of a stack and its outermost 64, and say how many were left out "
+     "between them (1 to 16000; default 256)",
+     sonde__cli_take_number, offsetof(struct request, wanted.depth), 1, SONDE__STACKS_DEPTH_MAX},
+    {"stop", 's', NULL,
+     "stop all threads together (ptrace) for one consistent snapshot; without it no thread is "
+     "disturbed, and a running one is read from a sample",
+     sonde__cli_take_flag, offsetof(struct request, wanted.stop)},
+    {"no-names", 'n', NULL, "no function names: image and offset only", sonde__cli_take_flag,
+     offsetof(struct request, no_names)},
+    SONDE__CLI_SYMBOLS_OPTIONS(0, struct request, symbols),
+    {"report", 'o', "FILE",
+     "also write a report that `sonde show` reads; - writes it to standard output in place of "
+     "text",
+     sonde__cli_take_text, offsetof(struct request, report_path)},
+    SONDE__CLI_VIEW_OPTIONS(struct request, view),
+};
+
+static int take_operand(const struct sonde__cli_command *command,
+                        const struct sonde__cli_operands *operands, struct request *request)
 {
-    uint64_t pid;
     if (request->core != NULL) {
-        if (request->wanted.stop) {
-            return sonde__cli_usage_error(command, "--stop: a core does not run");
-        }
-        return SONDE__CLI_OK;
+        request->program = operands->list[0];
+        return request->wanted.stop ? sonde__cli_usage_error(command, "--stop: a core does not run")
+                                    : SONDE__CLI_GO_ON;
     }
-    if (request->operand == NULL) {
+    if (operands->count == 0) {
         return sonde__cli_usage_error(command, "which process? give its id, or --core FILE");
     }
-    if (!sonde__cli_parse_uint(request->operand, INT32_MAX, &pid) || pid == 0) {
-        return sonde__cli_usage_error(command, "not a process id: %s", request->operand);
-    }
-    request->pid = (int32_t)pid;
-    return SONDE__CLI_OK;
-}
-
-/* SONDE__CLI_END, or SONDE__CLI_STOP with the exit code in args. */
-static int parse(struct sonde__cli_args *args, struct request *request)
-{
-    int id;
-    while ((id = sonde__cli_next(args)) != SONDE__CLI_END) {
-        switch (id) {
-        case OPTION_CORE:
-            request->core = sonde__cli_core_path(args->value);
-            break;
-        case OPTION_STOP:
-            request->wanted.stop = true;
-            break;
-        case OPTION_NO_NAMES:
-            request->names = false;
-            break;
-        case OPTION_REPORT:
-            request->report_path = args->value;
-            break;
-        case SONDE__CLI_OPERAND:
-            if (request->operand != NULL) {
-                args->exit_code = sonde__cli_usage_error(args->command,
-                                                         "one process at a time, "
-                                                         "not also %s",
-                                                         args->value);
-                return SONDE__CLI_STOP;
-            }
-            request->operand = args->value;
-            break;
-        case SONDE__CLI_STOP:
-            return id;
-        case OPTION_DEPTH:
-        case OPTION_THREAD:
-            args->exit_code = parse_limits(args->command, id, args->value, request);
-            if (args->exit_code != SONDE__CLI_OK) {
-                return SONDE__CLI_STOP;
-            }
-            break;
-        default:
-            if (!sonde__cli_symbols_take(args, id, &request->symbols) &&
-                !sonde__cli_view_take(args, id, &request->view)) {
-                return SONDE__CLI_STOP;
-            }
-        }
-    }
-    args->exit_code = parse_operand(args->command, request);
-    return args->exit_code == SONDE__CLI_OK ? SONDE__CLI_END : SONDE__CLI_STOP;
+    return sonde__cli_parse_pid(operands->list[0], &request->pid)
+               ? SONDE__CLI_GO_ON
+               : sonde__cli_usage_error(command, "not a process id: %s", operands->list[0]);
 }
 
 /* --- from stacks to a report --- */
@@ -201,7 +130,7 @@ static enum sonde_status fill_report(struct sonde__report *report, struct sonde_
     struct sonde__symfile_cache *symbols = NULL;
     static const struct sonde__report_end end; /* nothing is counted but what the model lost */
     enum sonde_status status = SONDE_OK;
-    if (request->names) {
+    if (!request->no_names) {
         struct sonde__symfile_options where = request->symbols.options;
         where.root = sonde__target_root(target);
         status = sonde__symfile_cache_create(&where, &symbols);
@@ -282,7 +211,7 @@ static int show_stacks(const struct sonde__cli_command *command, struct sonde__t
     unread = say_unread(command, stacks);
     written = sonde__cli_report_close(command, &file, report);
     print(report, request);
-    if (request->names) {
+    if (!request->no_names) {
         fflush(stdout);
         sonde__cli_hint_images(command, sonde__target_root(target), !request->symbols.no_network,
                                report);
@@ -306,20 +235,25 @@ static int show_target(const struct sonde__cli_command *command, struct sonde__t
 
 static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
-    struct request request = {.wanted = {.depth = SONDE__STACKS_DEPTH_DEFAULT}, .names = true};
+    static struct request request = {.wanted = {.depth = SONDE__STACKS_DEPTH_DEFAULT}};
     struct sonde__target_options where = {0};
-    struct sonde__cli_args args;
+    struct sonde__cli_operands operands;
     struct sonde__target *target = NULL;
     struct sonde_error error;
     enum sonde_status status;
     char subject[48];
-    int exit_code;
-    sonde__cli_args_init(&args, command, argc, argv);
-    if (parse(&args, &request) != SONDE__CLI_END) {
-        return args.exit_code;
+    int exit_code = sonde__cli_parse(command, argc, argv, &request, &operands);
+    if (exit_code == SONDE__CLI_GO_ON) {
+        exit_code = sonde__cli_one_operand(command, &operands, "process");
+    }
+    if (exit_code == SONDE__CLI_GO_ON) {
+        exit_code = take_operand(command, &operands, &request);
+    }
+    if (exit_code != SONDE__CLI_GO_ON) {
+        return exit_code;
     }
     if (request.core != NULL) {
-        where.executable = request.operand;
+        where.executable = request.program;
         status = sonde__target_open_core(request.core, &where, &target, &error);
     } else {
         where.mode = request.wanted.stop ? SONDE__TARGET_STOP : SONDE__TARGET_PASSIVE;

@@ -14,40 +14,6 @@
 #include "symbolize_print.h"
 #include "symbolize_report.h"
 
-enum {
-    OPTION_MODULE = 1,
-    OPTION_MAPS,
-    OPTION_REPORT,
-    OPTION_RETURN,
-    OPTION_RAW,
-    OPTION_JSON,
-    OPTION_ARCH,
-    OPTION_PERF_MAP,
-};
-
-static const struct sonde__cli_option options[] = {
-    SONDE__CLI_SYMBOLS_OPTIONS('s'),
-    {OPTION_MODULE, "module", 'm', "[NAME=]FILE",
-     "a program, library, debug file or index: for addresses of that file name (or of NAME), and "
-     "the first one for addresses without a module; may be given several times"},
-    {OPTION_MODULE, "exe", 'e', "FILE", "the same as --module, as addr2line has it"},
-    {OPTION_MAPS, "maps", 0, "FILE",
-     "the memory map of the process (/proc/PID/maps): plain addresses are found in it"},
-    {OPTION_PERF_MAP, "perf-map", 0, "FILE",
-     "the names that a runtime wrote for the code it made (/tmp/perf-PID.map, or a jitdump): for "
-     "plain addresses of no module"},
-    {OPTION_REPORT, "report", 0, "FILE",
-     "show a report as `sonde show` does, and what its addresses are"},
-    {OPTION_ARCH, "arch", 0, "NAME",
-     "of universal Mach-O files the code for this machine (arm64, x86_64, ...); a UUID says it, "
-     "too"},
-    {OPTION_RETURN, "return", 'r', NULL,
-     "the addresses given are return addresses: name the calls before them"},
-    {OPTION_RAW, "no-demangle", 0, NULL, "C++ and Rust names as the file has them"},
-    {OPTION_JSON, "json", 'j', NULL, "JSON: an array of objects, one an address"},
-    {0},
-};
-
 struct request {
     struct symbolize_modules modules;
     struct sonde__cli_symbols symbols;
@@ -62,6 +28,36 @@ struct request {
     int last_number; /* -1: none */
     struct symbolize_module *last_module;
     uint64_t last_lookup; /* vaddr */
+};
+
+static const struct sonde__cli_option options[] = {
+    SONDE__CLI_SYMBOLS_OPTIONS('s', struct request, symbols),
+    {"module", 'm', "[NAME=]FILE",
+     "a program, library, debug file or index: for addresses of that file name (or of NAME), and "
+     "the first one for addresses without a module; may be given several times",
+     sonde__cli_take_list, offsetof(struct request, modules.files)},
+    {"exe", 'e', "FILE", "the same as --module, as addr2line has it", sonde__cli_take_list,
+     offsetof(struct request, modules.files)},
+    {"maps", 0, "FILE",
+     "the memory map of the process (/proc/PID/maps): plain addresses are found in it",
+     sonde__cli_take_text, offsetof(struct request, maps_path)},
+    {"perf-map", 0, "FILE",
+     "the names that a runtime wrote for the code it made (/tmp/perf-PID.map, or a jitdump): for "
+     "plain addresses of no module",
+     sonde__cli_take_text, offsetof(struct request, jit_path)},
+    {"report", 0, "FILE", "show a report as `sonde show` does, and what its addresses are",
+     sonde__cli_take_text, offsetof(struct request, report_path)},
+    {"arch", 0, "NAME",
+     "of universal Mach-O files the code for this machine (arm64, x86_64, ...); a UUID says it, "
+     "too",
+     sonde__cli_take_text, offsetof(struct request, modules.arch)},
+    {"return", 'r', NULL, "the addresses given are return addresses: name the calls before them",
+     sonde__cli_take_flag, offsetof(struct request, returns)},
+    {"no-demangle", 0, NULL, "C++ and Rust names as the file has them", sonde__cli_take_flag,
+     offsetof(struct request, raw)},
+    {"json", 'j', NULL, "JSON: an array of objects, one an address", sonde__cli_take_flag,
+     offsetof(struct request, json)},
+    {0},
 };
 
 static void ask(struct request *request, const struct symbolize_place *place,
@@ -114,8 +110,8 @@ static bool symbolize_address_line(struct request *request, const char *line, si
     while (end != 0 && (line[end - 1] == '\n' || line[end - 1] == '\r' || line[end - 1] == ' ')) {
         end--;
     }
-    if (request->modules.file_count == 0 || request->maps.count != 0 || request->jit_path != NULL ||
-        !symbolize_scan_address(line, end, &place)) {
+    if (request->modules.files.count == 0 || request->maps.count != 0 ||
+        request->jit_path != NULL || !symbolize_scan_address(line, end, &place)) {
         return false;
     }
     ask(request, &place, &answer);
@@ -378,7 +374,7 @@ static int symbolize_argument(const struct sonde__cli_command *command, struct r
         (!symbolize_scan(text, size, 0, true, &place) || place.end != size)) {
         return sonde__cli_usage_error(command, "not MODULE+0xOFFSET or [0x]ADDRESS: %s", text);
     }
-    if (place.module[0] == '\0' && request->maps.count == 0 && request->modules.file_count == 0 &&
+    if (place.module[0] == '\0' && request->maps.count == 0 && request->modules.files.count == 0 &&
         request->jit_path == NULL) {
         return sonde__cli_usage_error(command, "%s: of which module? --module or --maps says it",
                                       text);
@@ -455,78 +451,16 @@ static int open_perf_map(const struct sonde__cli_command *command, struct reques
     return SONDE__CLI_OK;
 }
 
-static bool add(const char **list, unsigned *count, unsigned max, const char *value)
-{
-    if (*count == max) {
-        return false;
-    }
-    list[(*count)++] = value;
-    return true;
-}
-
-/* SONDE__CLI_END, or SONDE__CLI_STOP with the exit code in args; operands are counted. */
-static int parse(struct sonde__cli_args *args, struct request *request, unsigned *ret_operands)
-{
-    struct symbolize_modules *modules = &request->modules;
-    int id;
-    while ((id = sonde__cli_next(args)) != SONDE__CLI_END) {
-        bool fits = true;
-        switch (id) {
-        case OPTION_MODULE:
-            fits = add(modules->files, &modules->file_count, SYMBOLIZE_FILES_MAX, args->value);
-            break;
-        case OPTION_MAPS:
-            request->maps_path = args->value;
-            break;
-        case OPTION_PERF_MAP:
-            request->jit_path = args->value;
-            break;
-        case OPTION_REPORT:
-            request->report_path = args->value;
-            break;
-        case OPTION_ARCH:
-            modules->arch = args->value;
-            break;
-        case OPTION_RETURN:
-            request->returns = true;
-            break;
-        case OPTION_RAW:
-            request->raw = true;
-            break;
-        case OPTION_JSON:
-            request->json = true;
-            break;
-        case SONDE__CLI_OPERAND:
-            /* kept at the front, where they were read already */
-            args->argv[1 + (*ret_operands)++] = (char *)args->value;
-            break;
-        default:
-            if (!sonde__cli_symbols_take(args, id, &request->symbols)) {
-                return SONDE__CLI_STOP;
-            }
-        }
-        if (!fits) {
-            args->exit_code = sonde__cli_usage_error(args->command, "too many of one option");
-            return SONDE__CLI_STOP;
-        }
-    }
-    if (request->report_path != NULL && *ret_operands != 0) {
-        args->exit_code =
-            sonde__cli_usage_error(args->command, "--report names all of a report: no addresses");
-        return SONDE__CLI_STOP;
-    }
-    return SONDE__CLI_END;
-}
-
 static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
     static struct request request;
-    struct sonde__cli_args args;
-    unsigned operands = 0;
-    int exit_code;
-    sonde__cli_args_init(&args, command, argc, argv);
-    if (parse(&args, &request, &operands) != SONDE__CLI_END) {
-        return args.exit_code;
+    struct sonde__cli_operands operands;
+    int exit_code = sonde__cli_parse(command, argc, argv, &request, &operands);
+    if (exit_code != SONDE__CLI_GO_ON) {
+        return exit_code;
+    }
+    if (request.report_path != NULL && operands.count != 0) {
+        return sonde__cli_usage_error(command, "--report names all of a report: no addresses");
     }
     sonde__cli_symbols_start(&request.symbols, command, 0);
     request.modules.command = command;
@@ -543,17 +477,17 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
         if (request.report_path != NULL) {
             exit_code = symbolize_report(&request.modules, request.report_path, request.raw,
                                          symbolize_report_line, &request);
-        } else if (operands == 0) {
+        } else if (operands.count == 0) {
             exit_code = symbolize_stream(command, &request);
         }
-        for (unsigned i = 0; i < operands && exit_code == SONDE__CLI_OK; i++) {
-            exit_code = symbolize_argument(command, &request, argv[1 + i]);
+        for (unsigned i = 0; i < operands.count && exit_code == SONDE__CLI_OK; i++) {
+            exit_code = symbolize_argument(command, &request, operands.list[i]);
         }
         if (request.json) {
             printf("\n]\n");
         }
     }
-    if (exit_code == SONDE__CLI_OK && operands != 0) {
+    if (exit_code == SONDE__CLI_OK && operands.count != 0) {
         exit_code = request.modules.exit_code; /* a stream goes on without what is not there */
     }
     symbolize_modules_done(&request.modules);

@@ -10,38 +10,39 @@
 #include "symfile_types.h"
 #include "types_print.h"
 
-enum { OPTION_ARCH = 1, OPTION_EXPAND, OPTION_JSON };
-
 enum {
-    NAMES_MAX = 256,
     /* of one name: more are listed in a line each, and not more of these */
     WHOLE_MAX = 4,
     FOUND_MAX = 1000,
 };
 
-static const struct sonde__cli_option options[] = {
-    {OPTION_EXPAND, "expand", 'x', NULL,
-     "members that are structures are shown with their members, not only anonymous ones"},
-    {SONDE__CLI_SYMBOLS_FOLDER, "symbols", 's', "DIR",
-     "a folder with debug files and dSYM bundles; may be given several times"},
-    {SONDE__CLI_SYMBOLS_DEBUG_ROOT, "debug-root", 0, "DIR",
-     "where separate debug files are looked for (default /usr/lib/debug)"},
-    {SONDE__CLI_SYMBOLS_NO_NETWORK, "no-network", 0, NULL,
-     "ask no debuginfod server; without DEBUGINFOD_URLS none is asked in any case"},
-    {OPTION_ARCH, "arch", 0, "NAME",
-     "of a universal Mach-O the code for this machine (arm64, x86_64, ...)"},
-    {OPTION_JSON, "json", 'j', NULL, "JSON: an array of objects, one a type or function"},
-    {0},
-};
-
 struct request {
     const char *path, *arch;
-    const char *names[NAMES_MAX];
+    char **names;
     unsigned count, printed;
     bool json;
     struct sonde__cli_symbols symbols;
     struct sonde__symfile_types file;
     struct types_print print;
+};
+
+static const struct sonde__cli_option options[] = {
+    {"expand", 'x', NULL,
+     "members that are structures are shown with their members, not only anonymous ones",
+     sonde__cli_take_flag, offsetof(struct request, print.expand)},
+    {"symbols", 's', "DIR",
+     "a folder with debug files and dSYM bundles; may be given several times", sonde__cli_take_list,
+     offsetof(struct request, symbols.folders)},
+    {"debug-root", 0, "DIR", "where separate debug files are looked for (default /usr/lib/debug)",
+     sonde__cli_take_text, offsetof(struct request, symbols.debug_root)},
+    {"no-network", 0, NULL,
+     "ask no debuginfod server; without DEBUGINFOD_URLS none is asked in any case",
+     sonde__cli_take_flag, offsetof(struct request, symbols.no_network)},
+    {"arch", 0, "NAME", "of a universal Mach-O the code for this machine (arm64, x86_64, ...)",
+     sonde__cli_take_text, offsetof(struct request, arch)},
+    {"json", 'j', NULL, "JSON: an array of objects, one a type or function", sonde__cli_take_flag,
+     offsetof(struct request, json)},
+    {0},
 };
 
 /* --- names --- */
@@ -191,57 +192,24 @@ static int show_all(const struct sonde__cli_command *command, struct request *re
     return exit_code;
 }
 
-/* SONDE__CLI_END, or SONDE__CLI_STOP with the exit code in args. */
-static int parse(struct sonde__cli_args *args, struct request *request)
-{
-    int id;
-    while ((id = sonde__cli_next(args)) != SONDE__CLI_END) {
-        switch (id) {
-        case OPTION_ARCH:
-            request->arch = args->value;
-            break;
-        case OPTION_EXPAND:
-            request->print.expand = true;
-            break;
-        case OPTION_JSON:
-            request->json = true;
-            break;
-        case SONDE__CLI_OPERAND:
-            if (request->path == NULL) {
-                request->path = args->value;
-            } else if (request->count == NAMES_MAX) {
-                args->exit_code = sonde__cli_usage_error(args->command, "too many names");
-                return SONDE__CLI_STOP;
-            } else {
-                request->names[request->count++] = args->value;
-            }
-            break;
-        default:
-            if (sonde__cli_symbols_take(args, id, &request->symbols)) {
-                break;
-            }
-            return id;
-        }
-    }
-    if (request->path == NULL || request->count == 0) {
-        args->exit_code = sonde__cli_usage_error(
-            args->command, request->path == NULL ? "which program, library or debug file?"
-                                                 : "which type, or the address of which function?");
-        return SONDE__CLI_STOP;
-    }
-    return SONDE__CLI_END;
-}
-
 static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
     static struct request request;
-    struct sonde__cli_args args;
+    struct sonde__cli_operands operands;
     struct sonde_error error;
     bool no_debug;
-    sonde__cli_args_init(&args, command, argc, argv);
-    if (parse(&args, &request) != SONDE__CLI_END) {
-        return args.exit_code;
+    int exit_code = sonde__cli_parse(command, argc, argv, &request, &operands);
+    if (exit_code != SONDE__CLI_GO_ON) {
+        return exit_code;
     }
+    if (operands.count < 2) {
+        return sonde__cli_usage_error(
+            command, operands.count == 0 ? "which program, library or debug file?"
+                                         : "which type, or the address of which function?");
+    }
+    request.path = operands.list[0];
+    request.names = operands.list + 1;
+    request.count = operands.count - 1;
     sonde__cli_symbols_start(&request.symbols, command, 0);
     const struct sonde__symfile_index_wanted wanted = {.arch = request.arch};
     enum sonde_status status = sonde__symfile_types_open(&request.symbols.options, request.path,
@@ -257,7 +225,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     if (status != SONDE_OK) {
         return sonde__cli_fail(command, request.path, status, &error);
     }
-    int exit_code = show_all(command, &request);
+    exit_code = show_all(command, &request);
     sonde__symfile_types_close(&request.file);
     return exit_code;
 }

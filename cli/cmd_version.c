@@ -5,15 +5,13 @@
 
 static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
-    struct sonde__cli_args args;
-    sonde__cli_args_init(&args, command, argc, argv);
-    switch (sonde__cli_next(&args)) {
-    case SONDE__CLI_END:
-        break;
-    case SONDE__CLI_OPERAND:
-        return sonde__cli_usage_error(command, "needs no argument: %s", args.value);
-    default:
-        return args.exit_code;
+    struct sonde__cli_operands operands;
+    int exit_code = sonde__cli_parse(command, argc, argv, NULL, &operands);
+    if (exit_code != SONDE__CLI_GO_ON) {
+        return exit_code;
+    }
+    if (operands.count != 0) {
+        return sonde__cli_usage_error(command, "needs no argument: %s", operands.list[0]);
     }
     printf("sonde %s\nnames: %s\n", SONDE_VERSION, sonde__cli_demangler_text());
     return SONDE__CLI_OK;

@@ -30,37 +30,32 @@ static const struct sonde__cli_command *const commands[] = {
 };
 // clang-format on
 
-/* The command of that name; null: there is none, which was said. */
-static const struct sonde__cli_command *find(const char *name)
+/* The command of that name; null: there is none, which was said. by: who asks, or null. */
+static const struct sonde__cli_command *find(const struct sonde__cli_command *by, const char *name)
 {
     for (size_t i = 0; commands[i] != NULL; i++) {
         if (strcmp(commands[i]->name, name) == 0) {
             return commands[i];
         }
     }
-    sonde__cli_error(NULL, "unknown %s %s (sonde help lists what there is)",
+    sonde__cli_error(by, "unknown %s %s (sonde help lists what there is)",
                      name[0] == '-' ? "option" : "command", name);
     return NULL;
 }
 
 static int run_help(const struct sonde__cli_command *command, int argc, char **argv)
 {
-    struct sonde__cli_args args;
+    struct sonde__cli_operands operands;
     const struct sonde__cli_command *about = NULL;
-    int id;
-    sonde__cli_args_init(&args, command, argc, argv);
-    while ((id = sonde__cli_next(&args)) != SONDE__CLI_END) {
-        if (id != SONDE__CLI_OPERAND) {
-            return args.exit_code;
-        }
-        if (about != NULL) {
-            return sonde__cli_usage_error(command, "one command at a time, not also %s",
-                                          args.value);
-        }
-        about = find(args.value);
-        if (about == NULL) {
-            return SONDE__CLI_USAGE;
-        }
+    int exit_code = sonde__cli_parse(command, argc, argv, NULL, &operands);
+    if (exit_code == SONDE__CLI_GO_ON) {
+        exit_code = sonde__cli_one_operand(command, &operands, "command");
+    }
+    if (exit_code != SONDE__CLI_GO_ON) {
+        return exit_code;
+    }
+    if (operands.count != 0 && (about = find(command, operands.list[0])) == NULL) {
+        return SONDE__CLI_USAGE;
     }
     if (about != NULL) {
         sonde__cli_print_help(stdout, about);
@@ -110,7 +105,7 @@ int main(int argc, char **argv)
     } else if (strcmp(name, "-V") == 0 || strcmp(name, "--version") == 0) {
         name = "version";
     }
-    command = find(name);
+    command = find(NULL, name);
     if (command == NULL || !read_app_rules("SONDE_APP", true) ||
         !read_app_rules("SONDE_NOT_APP", false)) {
         return SONDE__CLI_USAGE;

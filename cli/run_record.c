@@ -13,20 +13,6 @@ static void say_line(void *ctx, const char *line)
     sonde__cli_error(ctx, "%s", line);
 }
 
-/* A program of some million different frames; and no more than a process has addresses for, mostly.
- */
-enum { FRAMES_MIN = 1024, FRAMES_MAX = 4194304 };
-
-bool sonde__cli_parse_frames(const char *text, uint32_t *ret_frames)
-{
-    uint64_t frames;
-    if (!sonde__cli_parse_uint(text, FRAMES_MAX, &frames) || frames < FRAMES_MIN) {
-        return false;
-    }
-    *ret_frames = (uint32_t)frames;
-    return true;
-}
-
 static int prepare(const struct sonde__cli_command *command, struct sonde__audit_options *from,
                    const struct sonde__watch_plugin *as, struct sonde__watch_options *options)
 {

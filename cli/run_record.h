@@ -13,9 +13,6 @@ struct sonde__cli_record {
     uint32_t frames; /* room for different frames; 0: as always */
 };
 
-/* A number of frames that there can be room for. */
-bool sonde__cli_parse_frames(const char *text, uint32_t *ret_frames);
-
 /* Fills probe and plugin of `options`, whose argv, envp, verbose and symbols are set.
  * Returns 0, or the exit status after it has said what is wrong. */
 int sonde__cli_prepare_record(const struct sonde__cli_command *command,

@@ -18,12 +18,12 @@ static bool is_wanted(const struct sonde__thread *thread, const char *wanted)
 static bool is_any_wanted(const struct sonde__thread *thread,
                           const struct sonde__stacks_wanted *wanted)
 {
-    for (uint32_t i = 0; i < wanted->thread_count; i++) {
-        if (is_wanted(thread, wanted->threads[i])) {
+    for (unsigned i = 0; i < wanted->threads.count; i++) {
+        if (is_wanted(thread, wanted->threads.items[i])) {
             return true;
         }
     }
-    return wanted->thread_count == 0;
+    return wanted->threads.count == 0;
 }
 
 /* Each --thread must have met one: a mistyped name is not silence. */
@@ -31,13 +31,13 @@ static int check_wanted(const struct sonde__cli_command *command,
                         const struct sonde__thread *threads, uint32_t count,
                         const struct sonde__stacks_wanted *wanted)
 {
-    for (uint32_t i = 0; i < wanted->thread_count; i++) {
+    for (unsigned i = 0; i < wanted->threads.count; i++) {
         uint32_t t = 0;
-        while (t < count && !is_wanted(&threads[t], wanted->threads[i])) {
+        while (t < count && !is_wanted(&threads[t], wanted->threads.items[i])) {
             t++;
         }
         if (t == count) {
-            sonde__cli_error(command, "no thread has the id or name %s", wanted->threads[i]);
+            sonde__cli_error(command, "no thread has the id or name %s", wanted->threads.items[i]);
             return SONDE__CLI_ABSENT;
         }
     }

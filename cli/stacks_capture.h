@@ -12,14 +12,11 @@
 /* What --depth may ask for: as many frames as a view of a report shows. */
 #define SONDE__STACKS_DEPTH_MAX     16000u
 #define SONDE__STACKS_DEPTH_DEFAULT 256u
-/* Values of --thread. */
-#define SONDE__STACKS_THREADS_MAX 64u
 
 struct sonde__stacks_wanted {
     uint32_t depth; /* innermost frames kept; SONDE_OUTER_FRAMES outermost ones come on top */
     bool stop;
-    const char *threads[SONDE__STACKS_THREADS_MAX]; /* numbers or names */
-    uint32_t thread_count;                          /* 0: all */
+    struct sonde__cli_list threads; /* numbers or names; none: all */
 };
 
 struct sonde__stacks {

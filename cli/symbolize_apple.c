@@ -194,9 +194,9 @@ static bool read_frame(struct line line, unsigned *ret_number, uint64_t *ret_add
 
 /* "0x102a08000 - 0x102a0ffff App arm64  <uuid> /path". What is not known is "???", the UUID then
  * zero: "0x0 - 0xffffffffffffffff ??? (*) <00000000-...> ???". */
-static bool read_image(struct line line, struct symbolize_image *ret_image)
+static bool read_image(struct line line, struct symbolize_log_image *ret_image)
 {
-    struct symbolize_image image = {0};
+    struct symbolize_log_image image = {0};
     const char *open, *close;
     skip_spaces(&line);
     if (!read_address(&line, &image.base)) {
@@ -256,7 +256,7 @@ static bool collect_images(const char *log, const char *end, struct symbolize_im
     images->count = 0;
     for (const char *at = log; at < end; at = next) {
         struct line line = line_at(at, end, &next), rest = line;
-        struct symbolize_image image;
+        struct symbolize_log_image image;
         skip_spaces(&rest);
         if (!listed) {
             listed = begins_with(line, "Binary Images:");
@@ -276,7 +276,7 @@ static bool collect_images(const char *log, const char *end, struct symbolize_im
 static bool find_image(const struct symbolize_images *images, uint64_t address,
                        struct symbolize_place *place)
 {
-    const struct symbolize_image *image = symbolize_images_at(images, address);
+    const struct symbolize_log_image *image = symbolize_images_at(images, address);
     if (image == NULL || image->path_size >= sizeof place->module) {
         return false;
     }

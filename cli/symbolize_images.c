@@ -8,7 +8,7 @@
 /* More than any process has. */
 enum { IMAGES_MAX = 4096 };
 
-bool symbolize_images_add(struct symbolize_images *images, const struct symbolize_image *image)
+bool symbolize_images_add(struct symbolize_images *images, const struct symbolize_log_image *image)
 {
     if (images->count == IMAGES_MAX) {
         return true;
@@ -20,12 +20,12 @@ bool symbolize_images_add(struct symbolize_images *images, const struct symboliz
     return true;
 }
 
-const struct symbolize_image *symbolize_images_at(const struct symbolize_images *images,
-                                                  uint64_t address)
+const struct symbolize_log_image *symbolize_images_at(const struct symbolize_images *images,
+                                                      uint64_t address)
 {
-    const struct symbolize_image *found = NULL;
+    const struct symbolize_log_image *found = NULL;
     for (size_t i = 0; i < images->count; i++) {
-        const struct symbolize_image *image = &images->all[i];
+        const struct symbolize_log_image *image = &images->all[i];
         if (address >= image->base && address <= image->end &&
             (found == NULL || image->base > found->base ||
              (image->base == found->base && image->end < found->end))) {

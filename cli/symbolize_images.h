@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct symbolize_image {
+struct symbolize_log_image {
     uint64_t base, end; /* first and last address */
     const char *path;   /* in the log; of JSON with its escapes */
     size_t path_size;
@@ -15,16 +15,16 @@ struct symbolize_image {
 };
 
 struct symbolize_images {
-    struct symbolize_image *all;
+    struct symbolize_log_image *all;
     size_t count, capacity;
 };
 
 /* False: no memory. More than a process can have are left out. */
-bool symbolize_images_add(struct symbolize_images *images, const struct symbolize_image *image);
+bool symbolize_images_add(struct symbolize_images *images, const struct symbolize_log_image *image);
 /* The image that holds the address, or null. An image of unknown end, or of all addresses, holds
  * what no other one does. */
-const struct symbolize_image *symbolize_images_at(const struct symbolize_images *images,
-                                                  uint64_t address);
+const struct symbolize_log_image *symbolize_images_at(const struct symbolize_images *images,
+                                                      uint64_t address);
 
 /* "DFC6A3E1-...", or 32 digits, to digits; "" when it is none, or zero. */
 void symbolize_images_uuid(const char *text, size_t size, char *ret_digits);

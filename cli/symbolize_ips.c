@@ -24,8 +24,8 @@ struct level {
     uint32_t index;  /* of the value in its array */
     const char *begin;
     bool has_image, has_offset;
-    uint64_t image, offset;      /* of a frame */
-    struct symbolize_image used; /* of an element of usedImages */
+    uint64_t image, offset;          /* of a frame */
+    struct symbolize_log_image used; /* of an element of usedImages */
 };
 
 struct walk {
@@ -135,7 +135,7 @@ static struct text array_key(const struct walk *w)
 
 static void give_frame(struct walk *w, const struct level *level)
 {
-    const struct symbolize_image *image;
+    const struct symbolize_log_image *image;
     const struct level *array = array_of(w);
     w->seen->frames++;
     w->seen->outside++; /* until it is known better */

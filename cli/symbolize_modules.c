@@ -110,8 +110,8 @@ static bool try_folder(struct symbolize_modules *modules, struct symbolize_modul
 static bool try_build_id(struct symbolize_modules *modules, struct symbolize_module *module,
                          const char *build_id)
 {
-    for (unsigned i = 0; i < modules->symbols->folder_count; i++) {
-        if (try_folder(modules, module, modules->symbols->folders[i], build_id)) {
+    for (unsigned i = 0; i < modules->symbols->folders.count; i++) {
+        if (try_folder(modules, module, modules->symbols->folders.items[i], build_id)) {
             return true;
         }
     }
@@ -131,8 +131,8 @@ static bool try_folders(struct symbolize_modules *modules, struct symbolize_modu
     if (id->size < BUILD_ID_DIGITS_MIN / 2 || (build_id != NULL && strcmp(text, build_id) != 0)) {
         return false;
     }
-    for (unsigned i = 0; i < modules->symbols->folder_count; i++) {
-        if (try_folder(modules, module, modules->symbols->folders[i], text)) {
+    for (unsigned i = 0; i < modules->symbols->folders.count; i++) {
+        if (try_folder(modules, module, modules->symbols->folders.items[i], text)) {
             return true;
         }
     }
@@ -160,7 +160,7 @@ static bool try_file(struct symbolize_modules *modules, struct symbolize_module 
 {
     struct sonde__symfile_slice slices[SONDE__SYMFILE_SLICES_MAX];
     unsigned count =
-        modules->symbols->folder_count != 0 && path[0] == '/' ? ids_of(path, slices) : 0;
+        modules->symbols->folders.count != 0 && path[0] == '/' ? ids_of(path, slices) : 0;
     for (unsigned i = 0; i < count; i++) {
         bool meant = count == 1 || build_id != NULL ||
                      (modules->arch != NULL && strcmp(modules->arch, slices[i].arch) == 0);
@@ -230,8 +230,8 @@ static bool find(struct symbolize_modules *modules, struct symbolize_module *mod
     } else if (build_id == NULL && symbolize_uuid(name, strlen(name), uuid)) {
         build_id = uuid;
     }
-    for (unsigned i = 0; i < modules->file_count; i++) {
-        const char *given = modules->files[i];
+    for (unsigned i = 0; i < modules->files.count; i++) {
+        const char *given = modules->files.items[i];
         size_t length;
         const char *file = given_file(given, &length);
         bool named = length == 0 ? is_named(file, sonde__base_file_name(name))
@@ -326,14 +326,14 @@ void symbolize_open_named(struct symbolize_modules *modules)
         return;
     }
     modules->named_opened = true;
-    for (unsigned i = 0; i < modules->file_count; i++) {
+    for (unsigned i = 0; i < modules->files.count; i++) {
         char name[PATH_BYTES];
         size_t length;
-        const char *file = given_file(modules->files[i], &length);
+        const char *file = given_file(modules->files.items[i], &length);
         if (length == 0) {
             snprintf(name, sizeof name, "%s", sonde__base_file_name(file));
         } else {
-            snprintf(name, sizeof name, "%.*s", (int)length, modules->files[i]);
+            snprintf(name, sizeof name, "%.*s", (int)length, modules->files.items[i]);
         }
         (void)symbolize_module(modules, name, NULL);
     }

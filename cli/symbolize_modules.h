@@ -6,8 +6,6 @@
 #include "cli_symbols.h"
 #include "tail_graph.h"
 
-enum { SYMBOLIZE_FILES_MAX = 256 };
-
 struct symbolize_module {
     char *name;     /* as it was asked for: a path, a base name or a build-id */
     char *build_id; /* that was asked for with it, or null */
@@ -25,11 +23,10 @@ struct symbolize_image {
 
 struct symbolize_modules {
     const struct sonde__cli_command *command;
-    struct sonde__cli_symbols *symbols;     /* started */
-    const char *files[SYMBOLIZE_FILES_MAX]; /* --module */
-    unsigned file_count;
-    const char *arch;               /* --arch, or null */
-    struct symbolize_image *images; /* of a report */
+    struct sonde__cli_symbols *symbols; /* started */
+    struct sonde__cli_list files;       /* --module */
+    const char *arch;                   /* --arch, or null */
+    struct symbolize_image *images;     /* of a report */
     uint32_t image_count;
     struct symbolize_module *opened; /* the one found last first */
     unsigned opened_count;

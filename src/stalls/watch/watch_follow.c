@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-const char *const sonde__watch_sampler_names[] = {"auto", "perf", "ptrace", "signal", "none"};
+const char *const sonde__watch_sampler_names[] = {"auto", "perf", "ptrace", "signal", "none", NULL};
 
 struct words {
     struct sonde__probe_follow *follow;

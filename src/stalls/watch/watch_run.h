@@ -22,7 +22,7 @@ enum sonde__watch_sampler_kind {
     SONDE__WATCH_SAMPLER_SIGNAL,
     SONDE__WATCH_SAMPLER_NONE, /* they are not: only blocked threads are seen */
 };
-/* "auto", "perf", "ptrace", "signal", "none" (watch_follow.c). */
+/* "auto", "perf", "ptrace", "signal", "none", null (watch_follow.c). */
 extern const char *const sonde__watch_sampler_names[];
 
 struct sonde__report;

@@ -1,14 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The option parser. What it answers is written as a line: "j d=20 <4711> end". */
+/* The option parser. What it answers is written as a line: "1 2=20 <4711> end". */
 #include <string.h>
 
 #include "cli.h"
 #include "test.h"
 
+static char answer[256];
+
+/* "2=5 ": the option by its number, and its value. */
+static const char *note(const struct sonde__cli_option *option, const char *value, void *member)
+{
+    size_t used = strlen(answer);
+    (void)member;
+    snprintf(answer + used, sizeof answer - used, "%u%s%s ", (unsigned)option->min,
+             value != NULL ? "=" : "", value != NULL ? value : "");
+    return NULL;
+}
+
 static const struct sonde__cli_option options[] = {
-    {1, "json", 'j', NULL, "a flag"},
-    {2, "depth", 'd', "N", "takes a value"},
-    {3, "deep", 0, NULL, "begins as the other one"},
+    {"json", 'j', NULL, "a flag", note, .min = 1},
+    {"depth", 'd', "N", "takes a value", note, .min = 2},
+    {"deep", 0, NULL, "begins as the other one", note, .min = 3},
     {0},
 };
 static const struct sonde__cli_command plain = {
@@ -18,35 +30,27 @@ static const struct sonde__cli_command before = {
 
 static const char *parse(const struct sonde__cli_command *command, const char *line)
 {
-    static char answer[256];
     static char words[256];
     char *argv[16] = {words};
     int argc = 0;
-    int id;
-    struct sonde__cli_args args;
+    struct sonde__cli_operands operands;
     answer[0] = '\0';
     strcpy(words, line);
     for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " ")) {
         argv[argc++] = word;
     }
-    sonde__cli_args_init(&args, command, argc, argv);
-    while ((id = sonde__cli_next(&args)) != SONDE__CLI_END) {
+    int exit_code = sonde__cli_parse(command, argc, argv, answer, &operands);
+    for (unsigned i = 0; i < operands.count; i++) {
         size_t used = strlen(answer);
-        char *at = answer + used;
-        size_t left = sizeof answer - used;
-        if (id == SONDE__CLI_STOP) {
-            snprintf(at, left, "stop=%d", args.exit_code);
-            return answer;
-        }
-        if (id == SONDE__CLI_OPERAND) {
-            snprintf(at, left, "<%s> ", args.value);
-        } else if (args.value != NULL) {
-            snprintf(at, left, "%d=%s ", id, args.value);
-        } else {
-            snprintf(at, left, "%d ", id);
-        }
+        snprintf(answer + used, sizeof answer - used, "<%s> ", operands.list[i]);
     }
-    strcat(answer, "end");
+    size_t used = strlen(answer);
+    if (exit_code == SONDE__CLI_GO_ON) {
+        CHECK(operands.list[operands.count] == NULL);
+        snprintf(answer + used, sizeof answer - used, "end");
+    } else {
+        snprintf(answer + used, sizeof answer - used, "stop=%d", exit_code);
+    }
     return answer;
 }
 
@@ -59,7 +63,7 @@ TEST(options_in_every_spelling)
     CHECK_STR(parse(&plain, "v --depth=a=b"), "2=a=b end");
     CHECK_STR(parse(&plain, "v --deep"), "3 end");
     CHECK_STR(parse(&plain, "v -jj -jd9 -jd 10"), "1 1 1 2=9 1 2=10 end");
-    CHECK_STR(parse(&plain, "v 4711 --json x"), "<4711> 1 <x> end");
+    CHECK_STR(parse(&plain, "v 4711 --json x"), "1 <4711> <x> end");
     CHECK_STR(parse(&plain, "v - -- --json -j --"), "<-> <--json> <-j> <--> end");
     CHECK_STR(parse(&plain, "v --depth -- -j"), "2=-- 1 end");
 }
