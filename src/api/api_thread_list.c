@@ -7,6 +7,7 @@
 #include "base_sized.h"
 #include "base_status.h"
 #include "capture_thread.h"
+#include "host_self.h"
 #include "mem_heap.h"
 #include "os.h"
 #include "target_self.h"
@@ -164,7 +165,7 @@ enum sonde_status sonde_thread_find_pthread(pthread_t thread, int32_t *ret_tid)
     if (ret_tid == NULL) {
         return SONDE_USAGE;
     }
-    SONDE_TRY(sonde__target_self_tid(thread, &tid));
+    SONDE_TRY(sonde__host_thread_number(thread, &tid));
     if (sonde__api_thread_describe(tid, &described) == SONDE_ABSENT) {
         return SONDE_ABSENT;
     }

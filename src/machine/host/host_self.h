@@ -3,11 +3,17 @@
 #ifndef SONDE_HOST_SELF_H
 #define SONDE_HOST_SELF_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <sonde/status.h>
+
 /* The name of the calling thread, as lists of threads show it; at most 15 bytes. */
 void sonde__host_name_thread(const char *name);
+
+/* The number of a thread. Returns OK | ABSENT (it has ended) | UNSUPPORTED. */
+SONDE_NODISCARD enum sonde_status sonde__host_thread_number(pthread_t thread, int32_t *ret_tid);
 
 /* A variable of the environment; null: it is not set, or this program has more rights than whoever
  * set it. */

@@ -9,11 +9,12 @@ set(sources
     target_process.c
     target_sample.c
     target_self.c
-    target_self_describe.c
     target_self_images.c
-    target_self_needed.c
-    target_self_paths.c
     target_signal.c
     target_stop.c
     target_window.c
+    ${SONDE_PORT}/target_self_describe.c
+    ${SONDE_PORT}/target_self_loader.c
+    ${SONDE_PORT}/target_self_needed.c
+    ${SONDE_PORT}/target_self_paths.c
 )

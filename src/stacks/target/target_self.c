@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target_self.h"
 
-#include <link.h>
-#include <stddef.h>
+#include <pthread.h>
 #include <time.h>
 
 #include "capture_images.h"
@@ -97,27 +96,20 @@ struct refresh {
     enum sonde_status status;
 };
 
-/* Called for the first object only, with the loader's lock held; the lists inside are read by
- * nested calls (the lock is recursive). Taking our mutex here and nowhere else keeps the order of
- * the two locks the same for every caller. */
-static int refresh_in_loader(struct dl_phdr_info *info, size_t size, void *ctx)
+/* Taking our mutex inside the loader's lock and nowhere else keeps the order of the two the same
+ * for every caller. */
+static void refresh_in_loader(void *ctx, const struct self_counters *counted)
 {
     struct refresh *refresh = ctx;
-    struct self_counters counters = {0};
-    bool is_counted = size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs;
-    if (is_counted) {
-        counters.adds = info->dlpi_adds;
-        counters.subs = info->dlpi_subs;
-    }
+    const struct self_counters none = {0}, *counters = counted != NULL ? counted : &none;
     pthread_mutex_lock(&mutex);
     reclaim_locked();
-    if (!is_counted || current == NULL || current->counters.adds != counters.adds ||
-        current->counters.subs != counters.subs || (refresh->rules && !current->compiled)) {
-        refresh->status = replace_locked(&counters, refresh->rules);
+    if (counted == NULL || current == NULL || current->counters.adds != counters->adds ||
+        current->counters.subs != counters->subs || (refresh->rules && !current->compiled)) {
+        refresh->status = replace_locked(counters, refresh->rules);
         reclaim_locked();
     }
     pthread_mutex_unlock(&mutex);
-    return 1;
 }
 
 void sonde__target_self_enter(void)
@@ -141,7 +133,7 @@ enum sonde_status sonde__target_self_refresh(bool rules)
 {
     struct refresh refresh = {.rules = rules, .status = SONDE_OK};
     sonde__target_self_enter();
-    dl_iterate_phdr(refresh_in_loader, &refresh);
+    self_loader_hold(refresh_in_loader, &refresh);
     sonde__target_self_leave();
     return refresh.status;
 }
@@ -151,20 +143,18 @@ struct hold {
     void *ctx;
 };
 
-/* dlclose() takes memory away under the same lock as the iteration. */
-static int hold_in_loader(struct dl_phdr_info *info, size_t size, void *ctx)
+static void hold_in_loader(void *ctx, const struct self_counters *counters)
 {
     struct hold *hold = ctx;
-    (void)info, (void)size;
+    (void)counters;
     hold->function(hold->ctx);
-    return 1;
 }
 
 void sonde__target_self_hold_images(void (*function)(void *ctx), void *ctx)
 {
     struct hold hold = {function, ctx};
     sonde__target_self_enter();
-    dl_iterate_phdr(hold_in_loader, &hold);
+    self_loader_hold(hold_in_loader, &hold);
     sonde__target_self_leave();
 }
 
@@ -177,22 +167,4 @@ uint32_t sonde__target_self_retired(void)
     }
     pthread_mutex_unlock(&mutex);
     return count;
-}
-
-/* The clock of a thread's CPU time is its tid: ~(clock >> 3), with bit 2 for "thread" and 2 for the
- * kind of time (Linux, include/linux/posix-timers_types.h: CPUCLOCK_PID, CPUCLOCK_PERTHREAD_MASK,
- * CPUCLOCK_SCHED). The C libraries have no other door to the tid of a pthread_t. */
-enum sonde_status sonde__target_self_tid(pthread_t thread, int32_t *ret_tid)
-{
-    clockid_t clock;
-    int32_t tid;
-    if (pthread_getcpuclockid(thread, &clock) != 0) {
-        return SONDE_ABSENT;
-    }
-    tid = ~(clock >> 3);
-    if ((clock & 7) != 6 || tid <= 0) {
-        return SONDE_UNSUPPORTED;
-    }
-    *ret_tid = tid;
-    return SONDE_OK;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* This process: its images as published snapshots, its threads by handle.
+/* This process: its images as published snapshots.
  *
  * Snapshots are built here and used by captures (capture_images.h). Context: any thread; not
  * handler. Blocks on the loader's lock and one of ours, which is only ever taken inside it: so a
@@ -7,7 +7,6 @@
 #ifndef SONDE_TARGET_SELF_H
 #define SONDE_TARGET_SELF_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,8 +30,5 @@ void sonde__target_self_leave(void);
 
 /* Snapshots that were replaced and are not freed yet, for tests. */
 uint32_t sonde__target_self_retired(void);
-
-/* Returns OK | ABSENT (it has ended) | UNSUPPORTED. */
-SONDE_NODISCARD enum sonde_status sonde__target_self_tid(pthread_t thread, int32_t *ret_tid);
 
 #endif

@@ -4,10 +4,6 @@
  */
 #include "target_self_images.h"
 
-#include <elf.h>
-#include <sys/auxv.h>
-#include <unistd.h>
-
 #include "base_mem.h"
 #include "os.h"
 #include "unwind_rules.h"
@@ -15,21 +11,13 @@
 struct build {
     struct self_snapshot *snapshot; /* null: measuring */
     const struct self_snapshot *previous;
-    const char *exe;
-    bool exe_deleted;
     char *text; /* where the next path goes */
     size_t text_left;
     uint32_t image_count, range_count, images_max, ranges_max;
     size_t text_bytes;
-    uint64_t vdso; /* address of its ELF header, 0: none, or seen */
     bool compile;
     bool overflow; /* the list grew between the passes */
 };
-
-static bool is_code(const ElfW(Phdr) * segment)
-{
-    return segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0;
-}
 
 static struct self_table *find_table(const struct build *build, const struct sonde__image *image)
 {
@@ -115,106 +103,58 @@ static char *copy_text(struct build *build, const char *text, size_t size)
     return copy;
 }
 
-static void add_image(struct build *build, const struct dl_phdr_info *info,
-                      struct sonde__image *image, const char *path)
+static void add_table(struct build *build, struct sonde__image *image)
+{
+    struct self_table **table = &build->snapshot->tables[build->image_count];
+    *table = find_table(build, image);
+    if (*table == NULL && build->compile) {
+        *table = compile_table(image);
+    }
+    if (*table != NULL) {
+        (*table)->uses++;
+        image->rules = (*table)->rules;
+    }
+}
+
+static void add_image(struct build *build, struct self_object *object)
 {
     struct self_snapshot *snapshot = build->snapshot;
+    struct sonde__image *image = &object->image;
     uint32_t index = build->image_count;
+    uint64_t start, end;
     if (index >= build->images_max) {
         build->overflow = true;
         return;
     }
-    char *copy = copy_text(build, path, path_bytes(image, path));
+    char *copy = copy_text(build, object->path, path_bytes(image, object->path));
     image->path = copy != NULL ? copy : "";
-    snapshot->paths[index] = self_path_is_asked(image, path) ? copy : NULL;
-    snapshot->dynamics[index] = NULL;
-    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        if (segment->p_type == PT_DYNAMIC) {
-            snapshot->dynamics[index] =
-                (const ElfW(Dyn) *)(uintptr_t)(segment->p_vaddr + image->bias);
+    snapshot->paths[index] = self_path_is_asked(image, object->path) ? copy : NULL;
+    snapshot->dynamics[index] = object->dynamic;
+    for (uint32_t at = 0; self_loader_code(object, &at, &start, &end);) {
+        if (build->range_count >= build->ranges_max) {
+            build->overflow = true;
+            return;
         }
-        if (is_code(segment)) {
-            if (build->range_count >= build->ranges_max) {
-                build->overflow = true;
-                return;
-            }
-            add_range(build, segment->p_vaddr + image->bias,
-                      segment->p_vaddr + image->bias + segment->p_memsz, index);
-        }
+        add_range(build, start, end, index);
     }
-    snapshot->tables[index] = find_table(build, image);
-    if (snapshot->tables[index] == NULL && build->compile) {
-        snapshot->tables[index] = compile_table(image);
-    }
-    if (snapshot->tables[index] != NULL) {
-        snapshot->tables[index]->uses++;
-        image->rules = snapshot->tables[index]->rules;
-    }
+    add_table(build, image);
     snapshot->images[index] = *image;
     build->image_count++;
 }
 
-static int take_object(struct dl_phdr_info *info, size_t size, void *ctx)
+static void take_object(void *ctx, struct self_object *object)
 {
     struct build *build = ctx;
-    struct sonde__image image;
-    const char *path = info->dlpi_name != NULL ? info->dlpi_name : "";
-    (void)size;
-    if (!self_image_describe(info, &image)) {
-        return 0;
-    }
-    if (build->vdso != 0 && image.start == build->vdso) {
-        image.flags |= SONDE__IMAGE_VDSO;
-        path = "[vdso]";
-        build->vdso = 0;
-    } else if (build->image_count == 0) {
-        image.flags |= SONDE__IMAGE_MAIN; /* the list begins with it, and gives it no name */
-        path = build->exe;
-        if (build->exe_deleted) {
-            image.flags |= SONDE__IMAGE_DELETED;
-            image.file = "/proc/self/exe";
-        }
-    }
+    uint64_t start, end;
     if (build->snapshot != NULL) {
-        add_image(build, info, &image, path);
-        return 0;
-    }
-    build->image_count++;
-    build->text_bytes += path_bytes(&image, path);
-    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-        build->range_count += is_code(&info->dlpi_phdr[i]);
-    }
-    return 0;
-}
-
-/* Not every libc lists the vdso (a static program, musl). */
-static void take_vdso(struct build *build)
-{
-    const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)(uintptr_t)build->vdso;
-    struct dl_phdr_info info = {0};
-    if (header == NULL) {
+        add_image(build, object);
         return;
     }
-    info.dlpi_name = "";
-    info.dlpi_phdr = (const ElfW(Phdr) *)((const char *)header + header->e_phoff);
-    info.dlpi_phnum = header->e_phnum;
-    for (unsigned i = 0; i < info.dlpi_phnum; i++) {
-        if (info.dlpi_phdr[i].p_type == PT_LOAD) {
-            info.dlpi_addr = (ElfW(Addr))build->vdso - info.dlpi_phdr[i].p_vaddr;
-            break;
-        }
+    build->image_count++;
+    build->text_bytes += path_bytes(&object->image, object->path);
+    for (uint32_t at = 0; self_loader_code(object, &at, &start, &end);) {
+        build->range_count++;
     }
-    take_object(&info, sizeof info, build);
-}
-
-static void take_all(struct build *build)
-{
-    build->image_count = 0;
-    build->range_count = 0;
-    build->vdso = getauxval(AT_SYSINFO_EHDR);
-    dl_iterate_phdr(take_object, build);
-    take_vdso(build);
 }
 
 static struct self_snapshot *lay_out(struct build *build)
@@ -223,7 +163,7 @@ static struct self_snapshot *lay_out(struct build *build)
     size_t ranges = images + build->image_count * sizeof(struct sonde__image);
     size_t tables = ranges + build->range_count * sizeof(struct sonde__image_range);
     size_t dynamics = tables + build->image_count * sizeof(struct self_table *);
-    size_t paths = dynamics + build->image_count * sizeof(const ElfW(Dyn) *);
+    size_t paths = dynamics + build->image_count * sizeof(const void *);
     size_t text = paths + build->image_count * sizeof(char *);
     size_t page = sonde__os_page_size();
     size_t size = (text + build->text_bytes + page - 1) & ~(page - 1);
@@ -236,7 +176,7 @@ static struct self_snapshot *lay_out(struct build *build)
     snapshot->images = (struct sonde__image *)(void *)(block + images);
     snapshot->ranges = (struct sonde__image_range *)(void *)(block + ranges);
     snapshot->tables = (struct self_table **)(void *)(block + tables);
-    snapshot->dynamics = (const ElfW(Dyn) **)(void *)(block + dynamics);
+    snapshot->dynamics = (const void **)(void *)(block + dynamics);
     snapshot->paths = (char **)(void *)(block + paths);
     build->text = block + text;
     build->text_left = size - text;
@@ -248,23 +188,19 @@ static struct self_snapshot *lay_out(struct build *build)
 struct self_snapshot *self_snapshot_build(const struct self_snapshot *previous,
                                           const struct self_counters *counters, bool compile)
 {
-    char exe[SELF_PATH_MAX];
-    struct build build = {.previous = previous, .exe = exe, .compile = compile};
-    ssize_t length = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    size_t exe_size = length > 0 ? (size_t)length : 0;
-    size_t kept = self_path_undeleted(exe, exe_size);
-    struct self_snapshot *snapshot;
-    exe[kept] = '\0';
-    build.exe_deleted = kept != exe_size;
-    take_all(&build);
-    snapshot = lay_out(&build);
+    struct self_loader loader;
+    struct build build = {.previous = previous, .compile = compile};
+    self_loader_open(&loader);
+    self_loader_each(&loader, take_object, &build);
+    struct self_snapshot *snapshot = lay_out(&build);
     if (snapshot == NULL) {
         return NULL;
     }
     build.snapshot = snapshot;
     snapshot->counters = *counters;
     snapshot->compiled = compile;
-    take_all(&build);
+    build.image_count = build.range_count = 0;
+    self_loader_each(&loader, take_object, &build);
     snapshot->set.images = snapshot->images;
     snapshot->set.ranges = snapshot->ranges;
     snapshot->set.image_count = build.image_count;

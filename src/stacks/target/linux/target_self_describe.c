@@ -10,7 +10,7 @@
 #include "base_mem.h"
 #include "image_cfi.h"
 #include "image_elf.h"
-#include "target_self_images.h"
+#include "target_self_elf.h"
 
 static const uint8_t *at_vaddr(const struct sonde__image *image, uint64_t vaddr)
 {

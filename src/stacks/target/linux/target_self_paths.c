@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base_mem.h"
-#include "target_self_images.h"
+#include "target_self_elf.h"
 
 /* A line: its numbers take less than 100 bytes, its path at most PATH_MAX. */
 enum { LINE_BYTES = SELF_PATH_MAX + 128 };

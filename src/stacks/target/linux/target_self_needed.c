@@ -10,7 +10,7 @@
 
 #include "base_mem.h"
 #include "base_text.h"
-#include "target_self_images.h"
+#include "target_self_elf.h"
 
 enum { ENTRIES_MAX = 4096 /* of a dynamic section; real ones have a few dozen */ };
 

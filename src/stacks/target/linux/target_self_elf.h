@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Private to this folder. */
+#ifndef SONDE_TARGET_SELF_ELF_H
+#define SONDE_TARGET_SELF_ELF_H
+
+#include <link.h>
+
+#include "target_self_images.h"
+
+/* The parts of one object that the loader describes. False: it has nothing mapped. */
+bool self_image_describe(const struct dl_phdr_info *info, struct sonde__image *ret_image);
+
+/* Length of a path of the kernel's without the mark of a deleted file. */
+size_t self_path_undeleted(const char *path, size_t size);
+
+#endif
