@@ -434,10 +434,10 @@ static bool compare_if(struct emulation *f, const struct sonde__insn *insn)
 {
     uint64_t a, b;
     if (!emulate_condition(&f->cpu, insn->cond)) {
-        f->cpu.n = insn->imm2 >> 3 & 1;
-        f->cpu.z = insn->imm2 >> 2 & 1;
-        f->cpu.c = (insn->imm2 >> 1 & 1) == 0;
-        f->cpu.o = insn->imm2 & 1;
+        f->cpu.n = insn->flags >> 3 & 1;
+        f->cpu.z = insn->flags >> 2 & 1;
+        f->cpu.c = (insn->flags >> 1 & 1) == 0;
+        f->cpu.o = insn->flags & 1;
         return true;
     }
     if (!emulate_operand(f, insn, insn->a.kind, insn->a.reg, &a) ||
@@ -460,6 +460,11 @@ bool emulate_execute(struct emulation *f, const struct sonde__insn *insn)
     case SONDE__INSN_ADDRESS:
         return write_operand(f, insn, place(f, insn));
     case SONDE__INSN_INSERT:
+        if (insn->dst.reg >= SONDE__INSN_VECTOR_FIRST) {
+            unsigned v = insn->dst.reg - SONDE__INSN_VECTOR_FIRST;
+            return emulate_operand(f, insn, insn->a.kind, insn->a.reg,
+                                   &f->cpu.v[v][insn->bit_low / 64]);
+        }
         value = get(f, insn->dst.reg) & ~((uint64_t)0xffff << insn->bit_low);
         return write_operand(f, insn, value | insn->imm);
     case SONDE__INSN_BITFIELD:

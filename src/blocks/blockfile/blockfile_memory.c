@@ -2,6 +2,7 @@
 /* A loaded file as memory that blocks are read from. Context: any thread. */
 #include <string.h>
 
+#include "base_search.h"
 #include "blockfile.h"
 
 enum { PAGE = 4096 };
@@ -20,15 +21,21 @@ static bool read_memory(void *ctx, uint64_t address, void *buffer, size_t size)
         return false;
     }
     for (size_t at = 0; at < size;) {
-        const struct sonde__loaded_area *area = sonde__loaded_area_at(loaded, address + at);
-        uint64_t left = area != NULL ? area->size - (address + at - area->vaddr) : 1;
-        size_t piece = left < size - at ? (size_t)left : size - at;
-        if (area != NULL) {
-            memcpy(to + at, area->bytes + (address + at - area->vaddr), piece);
-        } else {
-            to[at] = 0;
+        const struct sonde__loaded_area *areas = loaded->areas;
+        uint32_t next = SONDE__SEARCH(0, loaded->area_count, i, areas[i].vaddr <= address + at);
+        uint64_t left = next < loaded->area_count ? areas[next].vaddr - (address + at) : size;
+        uint64_t offset = next > 0 ? address + at - areas[next - 1].vaddr : 0;
+        bool is_inside = next > 0 && offset < areas[next - 1].size;
+        if (is_inside) {
+            left = areas[next - 1].size - offset;
         }
-        at += piece;
+        left = left < size - at ? left : size - at;
+        if (is_inside) {
+            memcpy(to + at, areas[next - 1].bytes + offset, left);
+        } else {
+            memset(to + at, 0, left);
+        }
+        at += left;
     }
     return true;
 }

@@ -2,6 +2,7 @@ set(sources
     blockfile.c
     blockfile_aarch64.c
     blockfile_boxes.c
+    blockfile_cpu.c
     blockfile_memory.c
     blockfile_outlined.c
     blockfile_slots.c

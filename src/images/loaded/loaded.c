@@ -378,8 +378,10 @@ const struct sonde__loaded_symbol *sonde__loaded_symbol_before(const struct sond
 
 const char *sonde__loaded_symbol_at(const struct sonde__loaded *loaded, uint64_t vaddr)
 {
-    const struct sonde__loaded_symbol *symbol = sonde__loaded_symbol_before(loaded, vaddr);
-    return symbol != NULL && symbol->vaddr == vaddr ? symbol->name : NULL;
+    uint32_t at = SONDE__SEARCH(0, loaded->symbol_count, i, loaded->symbols[i].vaddr < vaddr);
+    return at < loaded->symbol_count && loaded->symbols[at].vaddr == vaddr
+               ? loaded->symbols[at].name
+               : NULL;
 }
 
 bool sonde__loaded_find(const struct sonde__loaded *loaded, const char *name, uint64_t *ret_vaddr)

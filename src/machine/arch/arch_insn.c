@@ -2,18 +2,17 @@
 #include "arch_insn.h"
 
 #include "arch_regs.h"
-#include "base_mem.h"
 
 bool sonde__arch_insn(unsigned arch, uint64_t pc, const uint8_t *code, size_t size,
                       struct sonde__insn *ret_insn)
 {
-    struct sonde__insn insn;
+    struct sonde__insn insn = {.bits = 64,
+                               .cond = SONDE__COND_ALWAYS,
+                               .c = SONDE__INSN_NO_REG,
+                               .base = SONDE__INSN_NO_REG,
+                               .index = SONDE__INSN_NO_REG,
+                               .index_bits = 64};
     bool is_known;
-    sonde__base_mem_set(&insn, 0, sizeof insn);
-    insn.bits = 64;
-    insn.cond = SONDE__COND_ALWAYS;
-    insn.c = insn.base = insn.index = SONDE__INSN_NO_REG;
-    insn.index_bits = 64;
     if (arch == SONDE_ARCH_X86_64) {
         is_known = sonde__arch_insn_x86(pc, code, size, &insn);
     } else {

@@ -38,11 +38,12 @@ enum sonde__insn_op {
     SONDE__INSN_MUL_SUB,
     SONDE__INSN_DIVIDE, /* dst = a / b, unsigned */
     SONDE__INSN_DIVIDE_SIGNED,
-    SONDE__INSN_INSERT,     /* dst = dst with 16 bits of imm at bit_low (movk) */
-    SONDE__INSN_BITFIELD,   /* aarch64's ubfm, sbfm and bfm: bit_low immr, bit_high imms */
-    SONDE__INSN_SELECT,     /* dst = cond ? a : b, b changed by `variant` */
-    SONDE__INSN_SET,        /* dst = cond */
-    SONDE__INSN_COMPARE_IF, /* flags = cond ? of a - b : imm2 (ccmp; variant 1: of a + b) */
+    SONDE__INSN_INSERT,   /* dst = dst with 16 bits of imm at bit_low (movk); of a vector register,
+                             with 64 bits of a, from an operand of `bits` 64 */
+    SONDE__INSN_BITFIELD, /* aarch64's ubfm, sbfm and bfm: bit_low immr, bit_high imms */
+    SONDE__INSN_SELECT,   /* dst = cond ? a : b, b changed by `variant` */
+    SONDE__INSN_SET,      /* dst = cond */
+    SONDE__INSN_COMPARE_IF, /* flags = cond ? of a - b : `flags` (ccmp; variant 1: of a + b) */
     SONDE__INSN_EXCHANGE,   /* dst <-> a */
     /* atomics: the place is changed, dst gets what was there */
     SONDE__INSN_FETCH,           /* place = place VARIANT a (an op above); MOVE: swap */
@@ -123,15 +124,14 @@ struct sonde__insn {
     uint8_t extend_bits;
     bool extend_signed;
     uint8_t bit_low, bit_high;
-    uint64_t imm; /* a target is absolute */
-    uint64_t imm2;
+    uint8_t flags; /* of COMPARE_IF: negative, zero, carry, overflow from bit 3 down */
+    uint64_t imm;  /* a target is absolute */
     /* the place: base + (index extended) << index_shift + offset; without base: at offset */
     uint8_t base, index, index_shift, index_bits;
     bool index_signed;
-    uint8_t segment; /* x86-64: 0x64, 0x65: relative to the thread; else 0 */
-    int64_t offset;
+    uint8_t segment;   /* x86-64: 0x64, 0x65: relative to the thread; else 0 */
     uint8_t writeback; /* aarch64: 1 base = place (before), 2 base += offset2 (after) */
-    int64_t offset2;
+    int64_t offset, offset2;
 };
 
 /* The instruction at `pc`, of whose bytes `size` are there. False: not known, or cut. */

@@ -537,7 +537,7 @@ static bool select_and_compare(uint32_t word, struct sonde__insn *insn)
     }
     insn->op = SONDE__INSN_COMPARE_IF;
     insn->variant = bits_of(word, 30, 1) == 0;
-    insn->imm2 = bits_of(word, 0, 4);
+    insn->flags = (uint8_t)bits_of(word, 0, 4);
     if (bits_of(word, 11, 1)) {
         insn->b = in_imm;
         insn->imm = bits_of(word, 16, 5);
@@ -584,8 +584,7 @@ static bool vectors(uint32_t word, struct sonde__insn *insn)
         insn->bits = 64;
         return true;
     }
-    if ((word & 0xfff8fc00) == 0x6f00e400 && bits_of(word, 5, 5) == 0 &&
-        bits_of(word, 16, 3) == 0) { /* movi v.2d, #0 */
+    if ((word & 0xbfffffe0) == 0x2f00e400) { /* movi d or v.2d, #0 */
         insn->op = SONDE__INSN_MOVE;
         insn->bits = 128;
         insn->a = in_imm;
@@ -595,6 +594,13 @@ static bool vectors(uint32_t word, struct sonde__insn *insn)
         insn->op = SONDE__INSN_MOVE;
         insn->bits = 128;
         insn->a = in_reg(SONDE__INSN_VECTOR_FIRST + from);
+        return true;
+    }
+    if ((word & 0xffeffc00) == 0x4e081c00) { /* mov v.d[0 or 1], x */
+        insn->op = SONDE__INSN_INSERT;
+        insn->bits = 64;
+        insn->bit_low = bits_of(word, 20, 1) ? 64 : 0;
+        insn->a = in_reg(or_zero(from));
         return true;
     }
     insn->op = SONDE__INSN_VECTOR;

@@ -388,6 +388,14 @@ static bool vectors(const struct sonde__x86_form *f, uint8_t op, struct sonde__i
         return vector_move(f, scalar, op == 0x11, insn);
     case 0x13: /* movlps to memory */
         return scalar == 128 && vector_move(f, 64, true, insn);
+    case 0x16: /* movlhps, movhps */
+    case 0x6c: /* punpcklqdq */
+        insn->op = SONDE__INSN_INSERT;
+        insn->bits = 64;
+        insn->bit_low = 64;
+        insn->dst = in_reg(SONDE__INSN_VECTOR_FIRST + middle(f));
+        insn->a = operand(f, insn, 64, true);
+        return op == 0x16 ? scalar == 128 : f->is_16;
     case 0x28:
     case 0x29:
         return scalar == 128 && vector_move(f, 128, op == 0x29, insn);
