@@ -64,7 +64,7 @@ static void end_stranger(pid_t pid)
     }
 }
 
-TEST(what_is_no_process_id)
+TEST(invalid_process_ids)
 {
     static const char *const texts[] = {"0",   "-1",         "+1", "abc",         "",
                                         "12x", "2147483648", " 1", "99999999999", "0x10"};
@@ -244,7 +244,7 @@ TEST(a_program_without_a_path)
     stop_program(pid);
 }
 
-TEST(a_program_in_name_spaces_of_its_own)
+TEST(a_program_in_its_own_namespaces)
 {
     const char *const program[] = {"unshare",
                                    "--user",

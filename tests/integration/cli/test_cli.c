@@ -111,7 +111,7 @@ TEST(a_full_disk_is_an_error)
     }
 }
 
-TEST(a_closed_standard_output_is_an_error_and_no_file_is_taken_for_it)
+TEST(closed_standard_output_is_an_error)
 {
     struct test_run run = shell("$SONDE stacks $PPID >&-");
     CHECK_EQ(run.status, 1);

@@ -49,7 +49,7 @@ static bool build(const char *compiler, const char *option, const char *path)
 }
 
 /* The program by itself, without what belongs to it: said, with what to do. */
-TEST(a_missing_probe_is_said)
+TEST(a_missing_probe_is_reported)
 {
     char sonde[512], alone[512];
     size_t size;

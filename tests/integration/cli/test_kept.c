@@ -57,7 +57,7 @@ TEST_TIMEOUT(stacks_keeps_what_it_made, 60)
 
 /* A writer that ended in the middle is in nobody's way, and what it left goes away. One that still
  * writes keeps its file. */
-TEST_TIMEOUT(what_a_killed_writer_left_is_removed, 60)
+TEST_TIMEOUT(leftovers_of_a_killed_writer_are_removed, 60)
 {
     write_program();
     struct test_run run =

@@ -80,7 +80,7 @@ TEST(memory_by_its_file_gives_the_same_stacks)
     stop_program(pid);
 }
 
-TEST(a_running_thread_without_perf_is_stopped_and_that_is_said)
+TEST(a_running_thread_is_stopped_without_perf_and_the_report_says_so)
 {
     pid_t pid = start_running();
     struct test_run run = refused("perf,memory", "stacks", NULL, pid);

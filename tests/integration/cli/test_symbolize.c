@@ -171,7 +171,7 @@ TEST(symbolize_text_without_addresses_is_copied)
     test_run_done(&run);
 }
 
-TEST(symbolize_what_is_not_there_is_said)
+TEST(symbolize_of_a_missing_file_is_an_error)
 {
     struct test_run run = shell("$SONDE symbolize /none/lib.so+0x12");
     CHECK_EQ(run.status, 3);

@@ -148,7 +148,7 @@ TEST(signals_from_outside_arrive)
                  NULL, 0, NULL);
 }
 
-TEST(what_cannot_be_started_is_said)
+TEST(programs_that_cannot_start_are_reported)
 {
     struct test_run run = program_watch(NULL, NULL, (const char *[]){"/no/such/program", NULL}, 30);
     CHECK_EQ(run.status, 127);

@@ -68,7 +68,7 @@ TEST(a_block_is_noted_until_it_ends)
     end();
 }
 
-TEST(what_is_noted_stays_after_the_stop)
+TEST(noted_blocks_stay_after_the_stop)
 {
     struct sonde_block_snapshot *snapshot;
     start();

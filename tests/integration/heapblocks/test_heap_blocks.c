@@ -162,7 +162,7 @@ TEST(a_program_without_blocks)
     test_run_done(&run);
 }
 
-TEST(what_does_not_go_together)
+TEST(options_that_exclude_each_other)
 {
     static const char *const lines[][5] = {
         {"--blocks", "--record", "/dev/null", "--", "true"},

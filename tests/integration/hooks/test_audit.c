@@ -179,12 +179,12 @@ static void replace_library(bool refresh_between)
     CHECK_EQ(stacks, refresh_between ? 5 : 4); /* two constructors at one place are one, unseen */
 }
 
-TEST(what_comes_in_its_place_has_stacks_of_its_own)
+TEST(a_replacing_library_has_its_own_stacks)
 {
     replace_library(true);
 }
 
-TEST(what_came_and_went_unseen)
+TEST(libraries_that_came_and_went_unseen)
 {
     replace_library(false);
 }
@@ -235,7 +235,7 @@ TEST(a_child_is_forked_between_two_sweeps)
     sonde_depot_destroy(depot);
 }
 
-TEST(wrong_use_is_said)
+TEST(wrong_use_is_an_error)
 {
     static const char *const empty[] = {"api_open", ""};
     static const char *const absent[] = {"api_open", NULL};

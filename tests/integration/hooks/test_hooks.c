@@ -189,7 +189,7 @@ static int (*find(void *library, const char *name))(int)
 
 /* A pointer that the program itself has led elsewhere is not taken from it by a library that comes.
  */
-TEST(what_was_swept_is_left_alone)
+TEST(swept_objects_are_left_alone)
 {
     __typeof__(&api_open) real = find(RTLD_DEFAULT, "api_open");
     start(0);
@@ -207,7 +207,7 @@ TEST(what_was_swept_is_left_alone)
 }
 
 /* At the same place again, between two sweeps: its slots are fresh. */
-TEST(what_is_loaded_again_is_swept_again)
+TEST(reloaded_libraries_are_swept_again)
 {
     start(0);
     for (int i = 0; i < 3; i++) {
@@ -223,7 +223,7 @@ TEST(what_is_loaded_again_is_swept_again)
 
 /* What the loader does to objects that were swept: it binds a slot under another name; a function
  * comes that was not there, and goes. */
-TEST(what_changes_in_objects_that_were_swept)
+TEST(changes_in_swept_objects)
 {
     static const char *const wanted[] = {"api_open", "api_later"};
     sonde__probe_hook_set_recorder(count);
@@ -382,7 +382,7 @@ TEST(stop_restores_everything_by_protection)
     compare_all(SONDE__HOOK_NO_MEM);
 }
 
-TEST(what_cannot_be_hooked_is_listed)
+TEST(functions_that_cannot_be_hooked_are_listed)
 {
     static const char *const wanted[] = {"no_such_function", "environ", "api_open"};
     struct sonde__hooks *second = NULL;
@@ -456,7 +456,7 @@ static void hook_sealed(uint32_t flags)
 
 /* Sealed pages are said to be blind, or written all the same where the kernel lets /proc/self/mem
  * do it; never a crash. */
-TEST(sealed_pages_are_said)
+TEST(sealed_pages_are_listed)
 {
     for (uint32_t flags = 0; flags <= SONDE__HOOK_NO_MEM; flags += SONDE__HOOK_NO_MEM) {
         int status = 0;
@@ -473,7 +473,7 @@ TEST(sealed_pages_are_said)
 }
 
 /* A program without a loader, at a fixed address and at any. */
-TEST(static_programs_are_said_to_be_such)
+TEST(static_programs_are_reported_as_static)
 {
     static const char *const forms[] = {"static", "static-pie"};
     CHECK(!is_blind_now("", SONDE__HOOK_STATIC));

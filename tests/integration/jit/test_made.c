@@ -143,7 +143,7 @@ TEST(each_instruction_of_it)
 
 /* A call by a register, from one function of the JIT to another, names neither side, and call frame
  * information does not lead further: no proof, so no frame, and the walk ends as without a scan. */
-TEST(what_cannot_be_proven_is_left_out)
+TEST(unproven_frames_are_left_out)
 {
     code = jit_make(take, JIT_FUNCTIONS - 3);
     enter_jit(code.enter);

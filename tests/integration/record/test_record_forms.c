@@ -113,7 +113,7 @@ TEST(other_names_of_a_function_count)
     test_run_done(&run);
 }
 
-TEST(what_is_no_function_is_said)
+TEST(symbols_that_are_no_functions_are_reported)
 {
     char report[512];
     snprintf(report, sizeof report, "%s/report", test_folder());
@@ -161,7 +161,7 @@ TEST(only_the_programs_own_frames)
 }
 
 /* The same with a rule of the user's: libc is the program's own, the program is not. */
-TEST(whose_frames_they_are_can_be_told)
+TEST(rules_say_which_frames_are_the_apps)
 {
     const char *argv[] = {program_sonde(),
                           "run",

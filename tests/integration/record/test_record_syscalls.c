@@ -136,7 +136,7 @@ TEST(each_form_of_system_call_is_recorded)
 }
 
 /* Threads that share another thread's variables, as it runs. */
-TEST(a_thread_without_variables_of_its_own)
+TEST(a_thread_without_tls)
 {
     struct test_run run = record("syscall:getppid\nsyscall:clone\n", "--raw-syscalls", "x");
     CHECK_EQ(run.status, 0);

@@ -57,7 +57,7 @@ TEST(nothing_is_said_of_other_system_calls)
 }
 
 /* Beside each count stands what that function's may lack, and of no other. */
-TEST(what_may_be_missing_of_each_function)
+TEST(possibly_missing_calls_of_each_function)
 {
     struct test_run run = record("getppid\\nno_such_function\\nenviron\\n", "nothing");
     CHECK_EQ(run.status, 0);

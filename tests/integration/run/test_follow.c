@@ -80,7 +80,7 @@ TEST(a_script_without_interpreter_line_and_one_with_env)
     check_same(command);
 }
 
-TEST(a_static_child_runs_and_is_said_not_to_be_watched)
+TEST(a_static_child_is_reported_as_not_watched)
 {
     char command[1200];
     snprintf(

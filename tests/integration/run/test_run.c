@@ -96,7 +96,7 @@ TEST(it_is_the_process_that_was_started)
     CHECK_EQ(atoi(strchr(text, ' ')), getpid());
 }
 
-TEST(what_cannot_be_executed_ends_as_in_a_shell)
+TEST(exec_failures_end_as_in_a_shell)
 {
     const char *absent[] = {sonde(), "run", "/nonexistent/program", NULL};
     struct test_run run = test_run(absent, NULL, NULL, 10);
@@ -153,7 +153,7 @@ TEST(usage)
     test_run_done(&run);
 }
 
-TEST(report_that_cannot_be_written_is_said_before_anything_runs)
+TEST(unwritable_report_is_an_error_before_the_program_starts)
 {
     const char *argv[] = {sonde(), "run", "--report", "/nonexistent/x", "echo", "ran", NULL};
     struct test_run run = test_run(argv, NULL, NULL, 10);

@@ -163,7 +163,7 @@ TIMED_TEST(signal_is_not_seen_by_the_program, 60)
     CHECK(told.unanswered <= told.sent / 5);
 }
 
-TIMED_TEST(signal_of_the_program_is_its_own, 60)
+TIMED_TEST(signals_of_the_program_are_left_alone, 60)
 {
     struct told told = check_same("own", "is the program's own");
     CHECK_ALWAYS(told.sent == 0);

@@ -122,7 +122,7 @@ TIMED_TEST(wait_on_something_else_is_a_stall, 60)
     check_stall("poll:600", "PHASE_BLOCKED", "stall_poll");
 }
 
-TIMED_TEST(idle_loop_is_none, 700)
+TIMED_TEST(idle_loop_is_no_stall, 700)
 {
     struct test_run run = run_turns(test_long() ? "idle:600000" : "idle:4000", NULL);
     CHECK_EQ(run.status, 0);
@@ -137,7 +137,7 @@ TIMED_TEST(short_turns_are_none, 60)
     test_run_done(&run);
 }
 
-TIMED_TEST(busy_thread_beside_an_idle_loop_is_none, 60)
+TIMED_TEST(busy_thread_beside_an_idle_loop_is_no_stall, 60)
 {
     struct test_run run = run_turns("thread:700", NULL);
     CHECK_EQ(count(run.err, "\nstall "), 0);
@@ -159,7 +159,7 @@ static void pause_ms(unsigned ms)
 }
 
 /* The program stops itself inside a turn; the time it was stopped is not its own. */
-TIMED_TEST(being_stopped_is_none, 60)
+TIMED_TEST(being_stopped_is_no_stall, 60)
 {
     set_paths();
     fflush(NULL);

@@ -316,7 +316,7 @@ TEST_TIMEOUT(symindex_many_addresses, 250)
     close_program(&p);
 }
 
-TEST(symindex_refuses_what_is_none)
+TEST(symindex_refuses_other_files)
 {
     struct sonde__symindex index;
     struct sonde__symindex_made made;

@@ -69,7 +69,7 @@ TIMED_TEST(poll_whose_array_reorders, 60)
          "poll", check_native);
 }
 
-TIMED_TEST(epoll_made_again, 60)
+TIMED_TEST(epoll_recreated, 60)
 {
     find((const char *[]){program_built("zoo/zoo_fork"), "400", "sleep", "burn", "poll", NULL},
          "epoll", check_native);

@@ -107,7 +107,7 @@ static void check_permanent(void)
     sonde__capture_unpin(pin);
 }
 
-TEST(what_can_be_unloaded)
+TEST(images_that_can_be_unloaded)
 {
     for (int round = 0; round < 3; round++) {
         void *handle = dlopen(library, RTLD_NOW);
@@ -243,7 +243,7 @@ TEST(the_same_stack_in_each_way)
 }
 
 /* Rules of the caller's: the longest beginning holds, of equally long ones the last. */
-TEST(whose_code_it_is_can_be_told)
+TEST(rules_say_which_code_is_the_apps)
 {
     uint64_t own = (uintptr_t)&keep;
     uint64_t libc = (uintptr_t)dlsym(RTLD_DEFAULT, "gnu_get_libc_version");

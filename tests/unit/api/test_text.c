@@ -80,7 +80,7 @@ static struct sonde_symbolizer *create(void)
     return symbolizer;
 }
 
-TEST(text_glibc_is_what_backtrace_symbols_gives)
+TEST(text_glibc_equals_backtrace_symbols)
 {
     struct sonde_symbolizer *symbolizer = create();
     const char *const *lines = NULL;
@@ -192,7 +192,7 @@ TEST(text_without_preparation_has_offsets)
     sonde_symbolizer_destroy(symbolizer);
 }
 
-TEST(text_wrong_use_is_said)
+TEST(text_wrong_use_is_an_error)
 {
     struct sonde_symbolizer *symbolizer = create();
     const char *const *lines = NULL;

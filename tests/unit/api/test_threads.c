@@ -285,7 +285,7 @@ static int take(void *ctx, const struct sonde_thread *thread, const struct sonde
     return 0;
 }
 
-TEST(all_threads_of_which_some_run)
+TEST(all_threads_while_some_run)
 {
     enum { BLOCKED = 6, RUNNING = 2 };
     struct fixture blocked[BLOCKED] = {{0}}, running[RUNNING] = {{0}};

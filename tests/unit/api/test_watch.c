@@ -162,11 +162,11 @@ static void tell_of(void (*stall)(uint64_t for_ns), const char *name)
     free(told.text);
 }
 
-TEST_TIMEOUT(burning_loop_is_told, 60)
+TEST_TIMEOUT(burning_loop_is_reported, 60)
 {
     tell_of(watch_test_burns, "watch_test_burns");
 }
-TEST_TIMEOUT(blocked_loop_is_told, 60)
+TEST_TIMEOUT(blocked_loop_is_reported, 60)
 {
     tell_of(watch_test_blocks, "watch_test_blocks");
 }
@@ -187,7 +187,7 @@ static void refuse_perf_events(void)
 }
 
 /* As in most containers: what runs is asked by a signal, and the text says so. */
-TEST_TIMEOUT(burning_loop_is_told_without_perf_events, 60)
+TEST_TIMEOUT(burning_loop_is_reported_without_perf_events, 60)
 {
     struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
     refuse_perf_events();
@@ -215,7 +215,7 @@ TEST(idle_and_quick_loops_are_not)
 }
 
 /* After two seconds the watch sleeps for good, until a mark wakes it. */
-TEST_TIMEOUT(stall_after_a_long_idle_is_told, 60)
+TEST_TIMEOUT(stall_after_a_long_idle_is_reported, 60)
 {
     struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
     struct sonde_watch *watch = start(&told, 100 * MS, -1);
@@ -226,7 +226,7 @@ TEST_TIMEOUT(stall_after_a_long_idle_is_told, 60)
     free(told.text);
 }
 
-TEST_TIMEOUT(lasting_stall_is_told_by_stop, 60)
+TEST_TIMEOUT(unfinished_stall_is_reported_at_stop, 60)
 {
     struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
     unsigned tries = 0;
@@ -242,7 +242,7 @@ TEST_TIMEOUT(lasting_stall_is_told_by_stop, 60)
 }
 
 /* The loop is away since before this watch. */
-TEST(turn_of_an_earlier_watch_is_none)
+TEST(turn_of_an_earlier_watch_is_ignored)
 {
     struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
     struct sonde_watch *watch = start(&told, 100 * MS, -1);

@@ -27,7 +27,7 @@ TEST(signatures_of_real_programs)
     CHECK_STR(declare("v8@?0", NULL), "void (^)(void)");
 }
 
-TEST(what_encodings_do_not_say)
+TEST(types_that_encodings_leave_open)
 {
     CHECK_STR(declare("v16@?0^?8", NULL), "void (^)(void * /* function */)");
     CHECK_STR(declare("v16@?0@?8", NULL), "void (^)(id /* block */)");

@@ -52,7 +52,7 @@ TEST(block_of_libdispatch)
     CHECK_EQ(wrapped.queue, 0);
 }
 
-TEST(what_is_none_of_libdispatch)
+TEST(objects_unknown_to_libdispatch)
 {
     struct sonde__block_wrapped wrapped;
     put_dispatch();

@@ -35,7 +35,7 @@ TEST(names_comments_and_spaces)
     CHECK(!sonde__audit_list_has_methods(&list));
 }
 
-TEST(what_is_no_name_is_said_with_its_line)
+TEST(invalid_names_are_reported_with_their_line)
 {
     static const char *const bad[] = {"1st",   "two words", "a,b",     "a-b",    "-[A b",
                                       "[A b]", "a\x80",     "a;",      "a/b",    "-[A b c]",

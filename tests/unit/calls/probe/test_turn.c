@@ -90,7 +90,7 @@ TEST(select_loop_whose_nfds_grows)
     }
 }
 
-TEST(epoll_descriptor_made_again)
+TEST(epoll_descriptor_reused)
 {
     run_loop(20);
     CHECK_EQ(wait_once(EPOLL, 11, 0x7000, 0x400100, false), SONDE__PROBE_WAITING);
@@ -136,7 +136,7 @@ TEST(outer_loop_replaces_inner)
 }
 
 /* libuv: the frame of the loop's wait is larger than that of the callback. */
-TEST(callback_whose_wait_stands_higher_is_still_inside)
+TEST(callback_with_a_wait_at_a_higher_address_is_still_inside)
 {
     run_loop(20);
     for (int i = 0; i < 20; i++) {
@@ -170,7 +170,7 @@ TEST(many_short_waits_are_no_rival)
     CHECK_EQ(slot->loop.kind, EPOLL);
 }
 
-TEST(an_old_loop_gives_way_only_when_told)
+TEST(an_old_loop_is_replaced_only_on_request)
 {
     run_loop(20);
     for (int i = 0; i < 1000; i++) {
@@ -192,7 +192,7 @@ TEST(polling_without_waiting_is_no_rival)
     CHECK_EQ(slot->loop.kind, EPOLL);
 }
 
-TEST(what_may_not_learn_is_never_a_loop)
+TEST(a_wait_that_may_not_teach_is_never_a_loop)
 {
     struct sonde__probe_wait wait = {0, 0x7000, 0x400100, now_ns, POLL, false, false};
     slot = sonde__probe_claim(&page, 77);

@@ -87,7 +87,7 @@ TEST(another_build_in_its_place)
 }
 
 /* More was unloaded than is missed. */
-TEST(what_may_have_come_and_gone)
+TEST(libraries_that_may_have_come_and_gone)
 {
     begin();
     (void)look(BUILDS(-1, 2, -1), 0);
@@ -113,7 +113,7 @@ static bool refuse(void *ctx, struct sonde__record_image *image, const struct so
     return false;
 }
 
-TEST(what_has_no_room_is_counted)
+TEST(images_without_room_are_counted)
 {
     unsigned refused = 0;
     begin();

@@ -327,7 +327,7 @@ static void call_next(const unsigned *order, unsigned left, uint32_t *ret_id)
     HERE("call_next");
 }
 
-TEST(each_order_of_calls_is_a_stack_of_its_own)
+TEST(each_order_of_calls_is_a_distinct_stack)
 {
     uint32_t ids[ORDERS];
     CHECK_EQ(sonde_stack_prepare(), SONDE_OK);
@@ -548,7 +548,7 @@ TEST(skipped_frames)
     sonde_depot_destroy(depot);
 }
 
-TEST(what_has_no_room_is_counted)
+TEST(images_without_room_are_counted)
 {
     struct sonde_depot_stat stat = {.struct_bytes = sizeof stat};
     learn_sides();
@@ -573,7 +573,7 @@ TEST(what_has_no_room_is_counted)
     sonde_depot_destroy(depot);
 }
 
-TEST(wrong_use_is_said)
+TEST(wrong_use_is_an_error)
 {
     uint32_t id;
     uint64_t pc;

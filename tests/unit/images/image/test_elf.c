@@ -304,7 +304,7 @@ TEST_TIMEOUT(every_flipped_byte_is_read_without_harm, 280)
     free(file.data);
 }
 
-TEST(what_is_not_an_elf_is_told)
+TEST(files_that_are_not_elf_are_errors)
 {
     struct sonde__elf elf;
     struct sonde_error error;

@@ -123,7 +123,7 @@ TEST(a_file_is_replaced_whole)
 }
 
 /* The names of earlier writers of this pid are no obstacle. */
-TEST(what_a_writer_left_blocks_nobody)
+TEST(leftovers_of_a_writer_block_nobody)
 {
     char name[64];
     struct stat st;

@@ -141,7 +141,7 @@ TEST(one_address_shows_the_name_that_people_know)
     done(&made);
 }
 
-TEST(what_is_no_function_is_left_out)
+TEST(symbols_that_are_no_functions_are_left_out)
 {
     const struct made_symbol symbols[] = {{"$x", T, 0, STT_NOTYPE, STB_LOCAL, 1},
                                           {"$d.1", T + 16, 0, STT_NOTYPE, STB_LOCAL, 1},
@@ -348,7 +348,7 @@ TEST_TIMEOUT(random_tables_of_all_sizes_equal_a_linear_scan, 120)
     }
 }
 
-TEST(what_an_entry_cannot_hold_is_answered_as_well)
+TEST(crowded_entries_are_answered_too)
 {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g"};
     struct made_symbol symbols[64];

@@ -293,7 +293,7 @@ TEST(one_way_is_put_in_innermost_first)
 }
 
 /* What was called has left; where an indirect jump led cannot be told. */
-TEST(what_left_by_an_unknown_jump_is_said)
+TEST(an_exit_by_an_unknown_jump_is_reported)
 {
     static struct world w;
     struct sonde__tail_found found;

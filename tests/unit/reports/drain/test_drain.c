@@ -406,7 +406,7 @@ TEST(a_new_snapshot_is_read_anew)
 
 /* The report refuses a stack of more nodes than its limit: then there is none, not a part of it
  * that looks whole. */
-TEST(a_stack_that_does_not_fit_is_none)
+TEST(a_stack_that_does_not_fit_is_dropped)
 {
     struct world w;
     uint32_t count = SONDE__REPORT_DEPTH_MAX + 2;

@@ -299,7 +299,7 @@ static char *protoc_decode(const struct sample_bytes *file)
     return test_read_file(to, NULL);
 }
 
-TEST_TIMEOUT(file_is_what_protoc_reads, 120)
+TEST_TIMEOUT(file_is_read_by_protoc, 120)
 {
     struct sample_bytes file = {0};
     need_protoc();
@@ -341,7 +341,7 @@ TEST_TIMEOUT(file_is_what_protoc_reads, 120)
     sample_bytes_done(&file);
 }
 
-TEST_TIMEOUT(file_of_heap_blocks_is_what_protoc_reads, 120)
+TEST_TIMEOUT(file_of_heap_blocks_is_read_by_protoc, 120)
 {
     struct sample_bytes file = {0};
     need_protoc();

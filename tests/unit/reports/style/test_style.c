@@ -125,7 +125,7 @@ static struct sonde__style_frame as_loader(uint64_t pc)
     return frame;
 }
 
-TEST(style_glibc_is_what_backtrace_symbols_gives)
+TEST(style_glibc_equals_backtrace_symbols)
 {
     struct sonde__style_frame here = as_loader((uint64_t)(uintptr_t)&as_loader);
     const uint64_t pcs[] = {

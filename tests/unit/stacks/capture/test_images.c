@@ -32,7 +32,7 @@ static void *read_snapshots(void *arg)
     return NULL;
 }
 
-TEST(what_is_pinned_is_not_freed)
+TEST(pinned_images_are_not_freed)
 {
     pthread_t readers[READERS];
     const struct sonde__image_set *last = NULL;

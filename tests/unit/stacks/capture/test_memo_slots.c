@@ -163,7 +163,7 @@ static void *end_in_a_capture(void *unused)
 }
 
 /* What a thread remembered is there for the next one on its stack, unless it was just changed. */
-TEST(what_a_stack_held_stays)
+TEST(a_memo_stays_for_the_next_thread_on_its_stack)
 {
     char *stack = map_stack();
     char *other = map_stack();

@@ -113,7 +113,7 @@ static void wait_unblocked(struct worker *w)
     }
 }
 
-TEST(a_parked_thread_stands_still_until_it_is_let_go)
+TEST(a_parked_thread_waits_until_it_is_released)
 {
     struct worker w = {.ready = 0};
     uint32_t slot;

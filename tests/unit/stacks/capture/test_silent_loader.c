@@ -22,7 +22,7 @@ bool __wrap_sonde__os_find_image(uint64_t pc, struct sonde__os_image *ret_image)
     return !is_silent && __real_sonde__os_find_image(pc, ret_image);
 }
 
-TEST(what_may_have_been_unloaded_is_not_remembered)
+TEST(images_that_may_be_unloaded_are_not_remembered)
 {
     struct sonde__os_image found;
     CHECK(sonde__os_find_image((uint64_t)(uintptr_t)test_fail, &found));

@@ -89,7 +89,7 @@ TEST(ids_are_equal_exactly_if_stacks_are)
 }
 
 /* XOR gives two keys for these. */
-TEST(recursion_of_each_depth_is_a_stack_of_its_own)
+TEST(recursion_of_each_depth_is_a_distinct_stack)
 {
     struct sonde__depot *depot = open_depot(1000);
     uint64_t pcs[257];
@@ -107,7 +107,7 @@ TEST(recursion_of_each_depth_is_a_stack_of_its_own)
     free(depot);
 }
 
-TEST(what_is_not_the_same_frame)
+TEST(frames_that_differ)
 {
     struct sonde__depot *depot = open_depot(100);
     uint64_t pcs[3] = {1000, 2000, 3000};

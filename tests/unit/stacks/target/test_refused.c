@@ -195,7 +195,7 @@ TEST_TIMEOUT(perf_and_ptrace_are_refused, 120)
     end_program();
 }
 
-TEST_TIMEOUT(without_another_way_a_refused_perf_is_said, 120)
+TEST_TIMEOUT(refused_perf_without_a_fallback_is_reported, 120)
 {
     start_program();
     refuse(SYS_perf_event_open, 0, EACCES);

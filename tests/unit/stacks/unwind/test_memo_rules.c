@@ -67,7 +67,7 @@ static uint64_t some_pc(uint64_t *random)
     return (bits & 1) != 0 ? image + (bits >> 8 & 0xffff) : bits & 0xffffffffffff;
 }
 
-TEST(what_is_put_is_found)
+TEST(inserted_entries_are_found)
 {
     struct sonde__memo_rule rule;
     uint64_t random = 1;

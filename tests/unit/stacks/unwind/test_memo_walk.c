@@ -77,7 +77,7 @@ static void close_second_page(void)
     CHECK_OK(mprotect((void *)(uintptr_t)(pages + page), page, PROT_NONE));
 }
 
-TEST(what_was_not_seen_is_asked_for)
+TEST(memory_beyond_the_known_reach_is_asked_for)
 {
     struct sonde_stack stack;
     begin();
@@ -98,7 +98,7 @@ TEST(what_was_not_seen_is_asked_for)
     CHECK_EQ(reach_to, pages + 2 * page);
 }
 
-TEST(what_cannot_be_had_is_not_read)
+TEST(unreadable_memory_is_not_read)
 {
     struct sonde_stack stack;
     begin();
@@ -134,7 +134,7 @@ TEST(the_root_behind_a_stack_that_was_cut)
     }
 }
 
-TEST(what_a_memo_holds_may_be_gone)
+TEST(a_memo_may_name_code_that_is_gone)
 {
     struct sonde_stack stack;
     begin();

@@ -58,7 +58,7 @@ TEST(a_call_to_no_code_has_a_caller)
 }
 
 /* After a return to what was overwritten, sp points anywhere; the frame pointer is another's. */
-TEST(what_no_call_left_is_no_caller)
+TEST(words_without_a_call_before_them_are_no_callers)
 {
     static const uint64_t words[] = {0, 0x1234, CODE(0x24f), CODE(0x251), STACK(0x208)};
     for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++) {
@@ -170,7 +170,7 @@ static bool may_be(void *ctx, uint64_t pc)
     return pc == 0x7000000;
 }
 
-TEST(what_may_be_code_is_not_said_to_be_none)
+TEST(possible_code_is_not_reported_as_no_code)
 {
     struct sonde_stack stack;
     uint64_t pcs[8];

@@ -75,7 +75,7 @@ TEST(another_caller_by_the_same_rule)
 }
 
 /* Of an image that can be unloaded, or of a JIT: what was proven holds for the same code. */
-TEST(what_is_kept_of_code_that_may_change)
+TEST(proofs_hold_only_for_the_same_code)
 {
     open_scan();
     sim.image.is_permanent = false;

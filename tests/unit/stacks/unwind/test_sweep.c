@@ -97,7 +97,7 @@ TEST(frames_by_rbp)
 }
 
 /* A function that ends in a call by pointer may have gone anywhere. */
-TEST(open_ends_are_said)
+TEST(open_ends_are_marked)
 {
     /* sub $8,%rsp; add $8,%rsp; jmp *%rax */
     CHECK_EQ(SWEEP("\x48\x83\xec\x08\x48\x83\xc4\x08\xff\xe0", 100), SONDE__SWEEP_OPEN);

@@ -113,7 +113,7 @@ TEST(where_a_call_ends_is_a_return_address)
 
 /* glibc's __start_context: a coroutine "returns" to its first instruction, and there the stack
  * holds no return address. */
-TEST(a_made_root_stays_the_root)
+TEST(the_start_of_a_coroutine_stays_the_root)
 {
     open_target(CODE(0x200));
     sim_poke(&sim, 0x108, STACK(0x800));

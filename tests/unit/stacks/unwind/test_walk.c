@@ -530,7 +530,7 @@ TEST(aarch64_caller_cannot_have_its_return_address_in_lr)
 
 /* A blocked thread that is read passively shows sp and pc. Whatever needs lr or x29 ends there: on
  * this architecture nothing on the stack proves what they were. */
-TEST(aarch64_unknown_registers_are_said)
+TEST(aarch64_unknown_registers_are_marked)
 {
     sim_open(&sim, SONDE_ARCH_AARCH64);
     SIM_FDE(&sim, 0);                                     /* a leaf: the caller is in lr */

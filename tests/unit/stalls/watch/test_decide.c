@@ -175,7 +175,7 @@ TEST(a_late_tick_counts_as_one_period)
 }
 
 /* The machine ran, and so did the thread: what the watcher worked meanwhile is counted. */
-TEST(a_tick_that_our_own_work_made_late)
+TEST(a_tick_delayed_by_the_supervisors_work)
 {
     struct run run;
     begin_run(&run);
