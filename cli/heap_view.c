@@ -31,27 +31,20 @@ bool heap_view_parse_address(const char *text, uint64_t *ret_address)
 void heap_view_function(struct heap_view *view, uint64_t pc, struct heap_function *ret_function)
 {
     const struct sonde__image *image = sonde__image_find(sonde__target_images(view->target), pc);
-    const struct sonde__symbol_index *index;
-    struct sonde__symbol symbol;
+    struct sonde__answer *answer = &view->answer;
     const void *bytes = NULL;
     size_t size = 0;
-    const char *name = "";
     *ret_function = (struct heap_function){"", "", 0};
     if (image == NULL) {
         return;
     }
     (void)sonde__target_image_bytes(view->target, image, &bytes, &size);
-    if (sonde__symfile_index(view->symfile, image, bytes, size, &index, NULL) == SONDE_OK &&
-        sonde__symbol_find(index, pc - image->bias, &symbol)) {
-        name = symbol.name;
+    sonde__symfile_ask(view->symfile, image, bytes, size, pc - image->bias, answer);
+    if (answer->count > 0) {
+        ret_function->file = answer->calls[answer->count - 1].file;
+        ret_function->line = answer->calls[answer->count - 1].line;
     }
-    if (sonde__symfile_calls(view->symfile, image, bytes, size, pc - image->bias, &view->calls) &&
-        view->calls.count > 0) {
-        const struct sonde__symfile_call *outer = &view->calls.calls[view->calls.count - 1];
-        ret_function->file = outer->file;
-        ret_function->line = outer->line;
-        name = name[0] != '\0' ? name : outer->name;
-    }
+    const char *name = answer->function.name;
     if (name[0] != '\0') {
         char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
         snprintf(view->name, sizeof view->name, "%s", sonde__demangle(name, buffer));

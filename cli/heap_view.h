@@ -27,8 +27,8 @@ struct heap_view {
     uint64_t search_ns;
     struct sonde__symfile_options options;
     struct heap_names *names;
-    struct heap_made *made;            /* null: the process keeps no registry */
-    struct sonde__symfile_calls calls; /* of the function at hand */
+    struct heap_made *made;      /* null: the process keeps no registry */
+    struct sonde__answer answer; /* of the function at hand */
     char name[4096];
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api_names.h"
 
+#include <assert.h>
+
 #include "base_mem.h"
 #include "base_sized.h"
 #include "base_status.h"
@@ -245,19 +247,10 @@ enum sonde_status sonde_symbolizer_prepare(struct sonde_symbolizer *symbolizer)
 
 /* --- one pc --- */
 
-static uint8_t name_source(uint8_t source)
-{
-    switch (source) {
-    case SONDE__SYMBOL_SYMTAB:
-        return SONDE_NAME_SYMTAB;
-    case SONDE__SYMBOL_DYNSYM:
-        return SONDE_NAME_DYNSYM;
-    case SONDE__SYMBOL_PLT:
-        return SONDE_NAME_PLT;
-    default:
-        return SONDE_NAME_NONE;
-    }
-}
+static_assert((int)SONDE__NAME_SYMTAB == SONDE_NAME_SYMTAB &&
+                  (int)SONDE__NAME_DYNSYM == SONDE_NAME_DYNSYM &&
+                  (int)SONDE__NAME_PLT == SONDE_NAME_PLT,
+              "the same numbers");
 
 /* Without a build-id a handler cannot tell whether the image is still the one of the snapshot. In
  * normal context the snapshot was compared with the loader's counters just now (names_update). */
@@ -277,8 +270,7 @@ bool names_find(struct sonde_symbolizer *symbolizer, const struct sonde__capture
     struct names_table *table = atomic_load_explicit(&symbolizer->table, memory_order_acquire);
     const struct sonde__symbol_index *index;
     struct names_image *entry;
-    struct sonde__symbol found;
-    *ret_answer = (struct names_answer){.path = "", .name = ""};
+    *ret_answer = (struct names_answer){.path = "", .function = {.name = ""}};
     if (image == NULL) {
         return true;
     }
@@ -296,34 +288,33 @@ bool names_find(struct sonde_symbolizer *symbolizer, const struct sonde__capture
         return false;
     }
     index = atomic_load_explicit(&entry->index, memory_order_acquire);
-    if (index != NULL && sonde__symbol_find(index, lookup_pc - image->bias, &found) &&
-        found.name[0] != '\0') {
-        ret_answer->name = found.name;
-        ret_answer->start = found.start + image->bias;
-        ret_answer->source = name_source(found.source);
-    }
+    sonde__symbol_function(index, lookup_pc - image->bias, &ret_answer->function);
+    ret_answer->function.start += image->bias;
     return true;
 }
 
-bool names_calls(struct sonde_symbolizer *symbolizer, const struct sonde__capture_pin *pin,
-                 uint64_t lookup_pc, struct sonde__symfile_calls *ret_calls)
+void names_calls(struct sonde_symbolizer *symbolizer, const struct sonde__capture_pin *pin,
+                 uint64_t lookup_pc, const struct names_answer *names)
 {
     const struct sonde__image *image = sonde__image_find(pin->images, lookup_pc);
-    return image != NULL && (image->flags & SONDE__IMAGE_VDSO) == 0 &&
-           sonde__symfile_calls(symbolizer->files, image, NULL, 0, lookup_pc - image->bias,
-                                ret_calls);
+    symbolizer->answer.count = 0;
+    symbolizer->answer.function = names->function;
+    if (image != NULL && (image->flags & SONDE__IMAGE_VDSO) == 0) {
+        sonde__symfile_calls(symbolizer->files, image, NULL, 0, lookup_pc - image->bias,
+                             &symbolizer->answer);
+    }
 }
 
 static void give_symbol(const struct names_answer *answer, uint64_t pc,
                         struct sonde_symbol *ret_symbol)
 {
-    bool named = answer->name[0] != '\0';
-    const struct sonde_symbol symbol = {.name = answer->name,
-                                        .name_offset = named ? pc - answer->start : 0,
+    bool named = answer->function.name[0] != '\0';
+    const struct sonde_symbol symbol = {.name = answer->function.name,
+                                        .name_offset = named ? pc - answer->function.start : 0,
                                         .image = answer->path,
                                         .image_offset =
                                             answer->path[0] != '\0' ? pc - answer->bias : pc,
-                                        .source = answer->source};
+                                        .source = answer->function.source};
     sonde__base_sized_give(ret_symbol, &symbol, sizeof symbol);
 }
 

@@ -28,7 +28,7 @@ struct sonde_symbolizer {
     struct names_path *paths;
     _Atomic(struct names_table *) table;
     struct names_table *retired;
-    struct sonde__symfile_calls calls; /* of the frame at hand */
+    struct sonde__answer answer; /* of the frame at hand: too large for the stack */
     _Atomic(struct names_strings *) strings;
 };
 
@@ -37,9 +37,7 @@ struct names_answer {
     const char *path; /* "": in no image */
     uint64_t image_start, bias;
     const struct sonde__build_id *build_id; /* null: none */
-    const char *name;                       /* "": not known */
-    uint64_t start;                         /* address of the function */
-    uint8_t source;                         /* enum sonde_name_source */
+    struct sonde__function function;        /* its start is an address */
 };
 
 /* Bring the table to the snapshot of now. With the mutex held. Returns OK | MEMORY. */
@@ -50,10 +48,10 @@ SONDE_NODISCARD enum sonde_status names_update(struct sonde_symbolizer *symboliz
 bool names_find(struct sonde_symbolizer *symbolizer, const struct sonde__capture_pin *pin,
                 uint64_t lookup_pc, bool may_open, struct names_answer *ret_answer);
 
-/* The calls at an address, inlined ones among them. With a pin and the mutex held. False: nothing
- * is known. */
-bool names_calls(struct sonde_symbolizer *symbolizer, const struct sonde__capture_pin *pin,
-                 uint64_t lookup_pc, struct sonde__symfile_calls *ret_calls);
+/* The calls at an address, inlined ones among them, in symbolizer->answer. With a pin and the mutex
+ * held. */
+void names_calls(struct sonde_symbolizer *symbolizer, const struct sonde__capture_pin *pin,
+                 uint64_t lookup_pc, const struct names_answer *names);
 
 /* Put a stack's lines, each with its newline. is_handler: only what is prepared, nothing demangled.
  * Without it: with the mutex held, after names_update(). each (may be null) is called after each

@@ -53,7 +53,7 @@ static void put_name(struct lines *l, const char *name)
     }
 }
 
-static void put_source(struct lines *l, const struct sonde__symfile_call *call)
+static void put_source(struct lines *l, const struct sonde__call *call)
 {
     if (call->file[0] != '\0') {
         sonde__base_text_str(l->out, "  ");
@@ -66,7 +66,7 @@ static void put_source(struct lines *l, const struct sonde__symfile_call *call)
 }
 
 static bool put_inlined(struct lines *l, uint32_t index, const struct names_answer *answer,
-                        const struct sonde__symfile_calls *calls)
+                        const struct sonde__answer *calls)
 {
     for (uint32_t i = 0; i + 1 < calls->count; i++) {
         put_number(l, index);
@@ -83,7 +83,7 @@ static bool put_inlined(struct lines *l, uint32_t index, const struct names_answ
 }
 
 static bool put_frame(struct lines *l, uint32_t index, const struct names_answer *answer,
-                      const struct sonde__symfile_calls *calls)
+                      const struct sonde__answer *calls)
 {
     uint64_t pc = l->stack->pcs[index];
     unsigned found = l->stack->how[index] & SONDE_HOW_FOUND_MASK;
@@ -91,10 +91,11 @@ static bool put_frame(struct lines *l, uint32_t index, const struct names_answer
         return false;
     }
     put_number(l, index);
-    if (answer->name[0] != '\0') {
-        put_name(l, answer->name);
-        sonde__base_text_str(l->out, answer->source == SONDE_NAME_PLT ? "@plt+0x" : "+0x");
-        sonde__base_text_hex(l->out, pc - answer->start, 0);
+    if (answer->function.name[0] != '\0') {
+        put_name(l, answer->function.name);
+        sonde__base_text_str(l->out,
+                             answer->function.source == SONDE__NAME_PLT ? "@plt+0x" : "+0x");
+        sonde__base_text_hex(l->out, pc - answer->function.start, 0);
         sonde__base_text_str(l->out, "  ");
         sonde__base_text_str(l->out, sonde__style_base_name(answer->path));
     } else if (answer->path[0] != '\0') {
@@ -138,9 +139,9 @@ static bool put_styled(struct lines *l, uint32_t index, const struct names_answe
         .image = answer->path,
         .image_base = answer->image_start,
         .image_bias = answer->bias,
-        .name = answer->name,
-        .plt = answer->source == SONDE_NAME_PLT,
-        .start = answer->start,
+        .name = answer->function.name,
+        .plt = answer->function.source == SONDE__NAME_PLT,
+        .start = answer->function.start,
     };
     if (answer->build_id != NULL) {
         frame.build_id = answer->build_id->bytes;
@@ -185,7 +186,7 @@ bool names_put_stack(struct sonde_symbolizer *symbolizer, enum sonde_style style
                      const struct sonde_stack *stack, bool is_handler, struct sonde__text *out,
                      bool (*each)(void *ctx, struct sonde__text *out), void *ctx)
 {
-    static const struct sonde__symfile_calls none = {.count = 0};
+    static const struct sonde__answer none = {.count = 0};
     struct lines l = {symbolizer, style, stack, is_handler, out, each, ctx};
     struct sonde__capture_pin pin = sonde__capture_pin();
     bool in_memory = true, goes_on = true;
@@ -200,8 +201,10 @@ bool names_put_stack(struct sonde_symbolizer *symbolizer, enum sonde_style style
         if (style != SONDE_STYLE_SONDE) {
             goes_on = put_styled(&l, i, &answer);
         } else {
-            bool known = !is_handler && names_calls(symbolizer, &pin, lookup, &symbolizer->calls);
-            goes_on = put_frame(&l, i, &answer, known ? &symbolizer->calls : &none);
+            if (!is_handler) {
+                names_calls(symbolizer, &pin, lookup, &answer);
+            }
+            goes_on = put_frame(&l, i, &answer, is_handler ? &none : &symbolizer->answer);
         }
     }
     sonde__capture_unpin(pin);

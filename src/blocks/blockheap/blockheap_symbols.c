@@ -144,19 +144,16 @@ static const char *function_at(struct sonde__blockheap *heap, uint64_t address)
 {
     const struct sonde__image *image =
         sonde__image_find(sonde__target_images(heap->target), address);
-    const struct sonde__symbol_index *index;
-    struct sonde__symbol symbol;
+    struct sonde__function function;
     const void *bytes = NULL;
     size_t size = 0;
     if (image == NULL) {
         return NULL;
     }
     (void)sonde__target_image_bytes(heap->target, image, &bytes, &size);
-    return sonde__symfile_index(heap->symfile, image, bytes, size, &index, NULL) == SONDE_OK &&
-                   sonde__symbol_find(index, address - image->bias, &symbol) &&
-                   symbol.start == address - image->bias && symbol.name[0] != '\0'
-               ? symbol.name
-               : NULL;
+    sonde__symfile_function(heap->symfile, image, bytes, size, address - image->bias, &function);
+    return function.start == address - image->bias && function.name[0] != '\0' ? function.name
+                                                                               : NULL;
 }
 
 const char *blockheap_name_at(struct sonde__blockheap *heap, uint64_t address)

@@ -42,7 +42,7 @@ static const struct sonde__record_site *find_site(const struct module *module, u
 static void say_call(void *ctx, const struct sonde__audit_syscall *call)
 {
     struct module *module = ctx;
-    struct sonde__symbol symbol;
+    struct sonde__function function;
     char line[512], where[200], call_name[64], why[100] = "";
     const struct sonde__record_site *site = find_site(module, call->vaddr);
     if (site != NULL && site->result == SONDE__RAW_LED) {
@@ -59,10 +59,10 @@ static void say_call(void *ctx, const struct sonde__audit_syscall *call)
     module->said++;
     const char *name =
         call->is_known ? sonde__arch_syscall_name(SONDE__ARCH_HOST, call->number) : NULL;
-    if (module->index != NULL && sonde__symbol_find(module->index, call->vaddr, &symbol) &&
-        symbol.name[0] != '\0') {
-        snprintf(where, sizeof where, "%.160s+0x%llx", symbol.name,
-                 (unsigned long long)(call->vaddr - symbol.start));
+    sonde__symbol_function(module->index, call->vaddr, &function);
+    if (function.name[0] != '\0') {
+        snprintf(where, sizeof where, "%.160s+0x%llx", function.name,
+                 (unsigned long long)(call->vaddr - function.start));
     } else {
         snprintf(where, sizeof where, "0x%llx", (unsigned long long)call->vaddr);
     }

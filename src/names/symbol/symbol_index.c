@@ -177,6 +177,25 @@ bool sonde__symbol_find(const struct sonde__symbol_index *index, uint64_t vaddr,
     return answer(index, &page, before - 1, vaddr, ret_symbol);
 }
 
+void sonde__symbol_function(const struct sonde__symbol_index *index, uint64_t vaddr,
+                            struct sonde__function *ret_function)
+{
+    static const uint8_t sources[] = {
+        [SONDE__SYMBOL_SYMTAB] = SONDE__NAME_SYMTAB,
+        [SONDE__SYMBOL_DYNSYM] = SONDE__NAME_DYNSYM,
+        [SONDE__SYMBOL_PLT] = SONDE__NAME_PLT,
+        [SONDE__SYMBOL_FDE] = SONDE__NAME_NONE,
+    };
+    struct sonde__symbol symbol;
+    *ret_function = (struct sonde__function){.name = ""};
+    if (index != NULL && sonde__symbol_find(index, vaddr, &symbol)) {
+        ret_function->start = symbol.start;
+        ret_function->has_start = true;
+        ret_function->name = symbol.name;
+        ret_function->source = symbol.name[0] != '\0' ? sources[symbol.source] : SONDE__NAME_NONE;
+    }
+}
+
 uint32_t sonde__symbol_count(const struct sonde__symbol_index *index)
 {
     return index->symbol_count;

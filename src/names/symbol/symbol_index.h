@@ -18,6 +18,7 @@
 #include <sonde/status.h>
 
 #include "image_elf.h"
+#include "symbol_answer.h"
 
 enum sonde__symbol_source {
     SONDE__SYMBOL_SYMTAB,
@@ -51,6 +52,10 @@ void sonde__symbol_index_destroy(struct sonde__symbol_index *index);
 /* The function at `vaddr`. False: nothing known covers it. */
 bool sonde__symbol_find(const struct sonde__symbol_index *index, uint64_t vaddr,
                         struct sonde__symbol *ret_symbol);
+
+/* The same as part of an answer; of nothing known all is unknown. index: or null. */
+void sonde__symbol_function(const struct sonde__symbol_index *index, uint64_t vaddr,
+                            struct sonde__function *ret_function);
 
 /* Functions in the index: distinct start addresses that have a name, PLT stubs included. */
 uint32_t sonde__symbol_count(const struct sonde__symbol_index *index);

@@ -323,15 +323,12 @@ static const struct sonde__elf *names_besides(const struct sonde__symfile_cache 
                : NULL;
 }
 
-enum sonde_status sonde__symfile_index(struct sonde__symfile_cache *cache,
-                                       const struct sonde__image *image, const void *memory,
-                                       size_t memory_size,
-                                       const struct sonde__symbol_index **ret_index,
-                                       struct sonde_error *ret_error)
+static enum sonde_status index_of(const struct sonde__symfile_cache *cache, struct entry *entry,
+                                  const struct sonde__image *image,
+                                  const struct sonde__symbol_index **ret_index,
+                                  struct sonde_error *ret_error)
 {
     struct sonde__elf_section symtab;
-    struct entry *entry = NULL;
-    SONDE_TRY(load_entry(cache, image, memory, memory_size, &entry, ret_error));
     if (entry->index == NULL) {
         const struct sonde__elf *debug = NULL;
         SONDE_TRY(remembered(entry, ret_error));
@@ -350,41 +347,90 @@ enum sonde_status sonde__symfile_index(struct sonde__symfile_cache *cache,
     return SONDE_OK;
 }
 
-/* What is known of the image's calls, looked for once; null: nothing. */
-static struct symfile_calls *calls_of(struct sonde__symfile_cache *cache,
-                                      const struct sonde__image *image, const void *memory,
-                                      size_t memory_size)
+enum sonde_status sonde__symfile_index(struct sonde__symfile_cache *cache,
+                                       const struct sonde__image *image, const void *memory,
+                                       size_t memory_size,
+                                       const struct sonde__symbol_index **ret_index,
+                                       struct sonde_error *ret_error)
 {
     struct entry *entry = NULL;
-    const struct sonde__symfile_places *places = cache->options.places;
-    /* without any file of the image there may still be an index */
-    if (places == NULL ||
-        load_entry(cache, image, memory, memory_size, &entry, NULL) == SONDE_MEMORY ||
-        entry == NULL) {
-        return NULL;
-    }
+    SONDE_TRY(load_entry(cache, image, memory, memory_size, &entry, ret_error));
+    return index_of(cache, entry, image, ret_index, ret_error);
+}
+
+void sonde__symfile_function(struct sonde__symfile_cache *cache, const struct sonde__image *image,
+                             const void *memory, size_t memory_size, uint64_t vaddr,
+                             struct sonde__function *ret_function)
+{
+    const struct sonde__symbol_index *index = NULL;
+    (void)!sonde__symfile_index(cache, image, memory, memory_size, &index, NULL);
+    sonde__symbol_function(index, vaddr, ret_function);
+}
+
+/* What is known of the image's calls, looked for once; null: nothing. */
+static struct symfile_calls *calls_of(const struct sonde__symfile_cache *cache, struct entry *entry,
+                                      const struct sonde__image *image)
+{
     if (!entry->calls_tried) {
         entry->calls_tried = true;
         if (entry->elf == &entry->own.elf && !symfile_has_debug_information(entry->elf)) {
             find_debug(cache, entry, image);
         }
-        entry->calls = places->open(&cache->options, image, &entry->own, &entry->debug);
+        entry->calls =
+            cache->options.places->open(&cache->options, image, &entry->own, &entry->debug);
     }
     return entry->calls;
 }
 
-bool sonde__symfile_calls(struct sonde__symfile_cache *cache, const struct sonde__image *image,
-                          const void *memory, size_t memory_size, uint64_t vaddr,
-                          struct sonde__symfile_calls *ret_calls)
+/* The same with the image's entry. Without any file of it there may still be an index. */
+static struct symfile_calls *find_calls(struct sonde__symfile_cache *cache,
+                                        const struct sonde__image *image, const void *memory,
+                                        size_t memory_size)
 {
-    struct symfile_calls *calls = calls_of(cache, image, memory, memory_size);
-    return calls != NULL && cache->options.places->find(calls, vaddr, ret_calls);
+    struct entry *entry = NULL;
+    return cache->options.places != NULL &&
+                   load_entry(cache, image, memory, memory_size, &entry, NULL) != SONDE_MEMORY &&
+                   entry != NULL
+               ? calls_of(cache, entry, image)
+               : NULL;
+}
+
+void sonde__symfile_calls(struct sonde__symfile_cache *cache, const struct sonde__image *image,
+                          const void *memory, size_t memory_size, uint64_t vaddr,
+                          struct sonde__answer *answer)
+{
+    struct symfile_calls *calls = find_calls(cache, image, memory, memory_size);
+    answer->count = 0;
+    if (calls != NULL) {
+        cache->options.places->find(calls, vaddr, answer);
+    }
+}
+
+void sonde__symfile_ask(struct sonde__symfile_cache *cache, const struct sonde__image *image,
+                        const void *memory, size_t memory_size, uint64_t vaddr,
+                        struct sonde__answer *ret_answer)
+{
+    const struct sonde__symbol_index *index = NULL;
+    struct symfile_calls *calls = NULL;
+    struct entry *entry = NULL;
+    enum sonde_status status = load_entry(cache, image, memory, memory_size, &entry, NULL);
+    if (status == SONDE_OK) {
+        (void)!index_of(cache, entry, image, &index, NULL);
+    }
+    if (status != SONDE_MEMORY && cache->options.places != NULL) {
+        calls = calls_of(cache, entry, image);
+    }
+    sonde__symbol_function(index, vaddr, &ret_answer->function);
+    ret_answer->count = 0;
+    if (calls != NULL) {
+        cache->options.places->find(calls, vaddr, ret_answer);
+    }
 }
 
 bool sonde__symfile_tails(struct sonde__symfile_cache *cache, const struct sonde__image *image,
                           const void *memory, size_t memory_size,
                           struct sonde__tail_graph *ret_graph, uint64_t *ret_base)
 {
-    struct symfile_calls *calls = calls_of(cache, image, memory, memory_size);
+    struct symfile_calls *calls = find_calls(cache, image, memory, memory_size);
     return calls != NULL && cache->options.places->tails(calls, ret_graph, ret_base);
 }

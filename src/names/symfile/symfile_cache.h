@@ -71,31 +71,23 @@ SONDE_NODISCARD enum sonde_status sonde__symfile_elf(struct sonde__symfile_cache
                                                      const struct sonde__elf **ret_elf,
                                                      struct sonde_error *ret_error);
 
-/* Calls of one address that are answered at most: more than five times what large programs have.
- * Where there are more, none is. */
-#define SONDE__SYMFILE_CALLS_MAX 256u
+/* The function at a vaddr of an image as symbols have it; where there are none all is unknown. */
+void sonde__symfile_function(struct sonde__symfile_cache *cache, const struct sonde__image *image,
+                             const void *memory, size_t memory_size, uint64_t vaddr,
+                             struct sonde__function *ret_function);
 
-struct sonde__symfile_call {
-    const char *name; /* linkage name, else plain name; "": not known */
-    const char *file; /* path; "": not known */
-    uint32_t line;    /* 0: not known */
-};
-
-struct sonde__symfile_calls {
-    /* innermost first; each but the last is inlined into the next one */
-    struct sonde__symfile_call calls[SONDE__SYMFILE_CALLS_MAX];
-    uint32_t count;
-    /* from an index file, which has symbols, too; "": none */
-    const char *symbol;
-    uint64_t symbol_start; /* vaddr */
-};
-
-/* The calls whose code is at `vaddr` of an image, from an index file or debug information; both are
- * looked for at the first call. False: nothing is known. memory, memory_size: as above. The strings
- * are the cache's. */
-bool sonde__symfile_calls(struct sonde__symfile_cache *cache, const struct sonde__image *image,
+/* Add to an answer, which has its function from the symbols: the calls at `vaddr`, from an index
+ * file or debug information, both looked for at the first call; also the function where the symbols
+ * do not name it. memory, memory_size: as above. The strings are the cache's. */
+void sonde__symfile_calls(struct sonde__symfile_cache *cache, const struct sonde__image *image,
                           const void *memory, size_t memory_size, uint64_t vaddr,
-                          struct sonde__symfile_calls *ret_calls);
+                          struct sonde__answer *answer);
+
+/* All that is known of the code at a vaddr: sonde__symfile_function() and sonde__symfile_calls().
+ */
+void sonde__symfile_ask(struct sonde__symfile_cache *cache, const struct sonde__image *image,
+                        const void *memory, size_t memory_size, uint64_t vaddr,
+                        struct sonde__answer *ret_answer);
 
 /* The image's tail calls from its index file, offsets from *ret_base (a vaddr). False: it has no
  * such file, or that does not know the code. The graph lives as long as the cache. */

@@ -77,25 +77,27 @@ static bool make_index(struct symfile_calls *calls, const struct sonde__symfile_
     return calls->has_index;
 }
 
-static bool find_in_index(struct symfile_calls *calls, uint64_t vaddr,
-                          struct sonde__symfile_calls *ret)
+static void find_in_index(struct symfile_calls *calls, uint64_t vaddr, struct sonde__answer *answer)
 {
-    struct sonde__symindex_frame frames[SONDE__SYMFILE_CALLS_MAX];
+    struct sonde__symindex_frame frames[SONDE__CALLS_MAX];
     struct sonde__symindex_symbol symbol;
-    size_t count =
-        sonde__symindex_find(&calls->index.index, vaddr, frames, SONDE__SYMFILE_CALLS_MAX);
-    for (size_t i = 0; i < count; i++) {
-        ret->calls[i] = (struct sonde__symfile_call){
-            .name = sonde__symindex_name(&calls->index.strings, frames[i].name),
-            .file = sonde__symindex_file(&calls->index.strings, frames[i].file),
-            .line = frames[i].line};
+    struct sonde__symindex_strings *strings = &calls->index.strings;
+    answer->count =
+        (uint32_t)sonde__symindex_find(&calls->index.index, vaddr, frames, SONDE__CALLS_MAX);
+    for (uint32_t i = 0; i < answer->count; i++) {
+        answer->calls[i] =
+            (struct sonde__call){.name = sonde__symindex_name(strings, frames[i].name),
+                                 .file = sonde__symindex_file(strings, frames[i].file),
+                                 .line = frames[i].line};
     }
-    ret->count = (uint32_t)count;
-    if (sonde__symindex_symbol(&calls->index.index, vaddr, &symbol)) {
-        ret->symbol = sonde__symindex_name(&calls->index.strings, symbol.name);
-        ret->symbol_start = symbol.start;
+    if (answer->function.name[0] == '\0' &&
+        sonde__symindex_symbol(&calls->index.index, vaddr, &symbol)) {
+        const char *name = sonde__symindex_name(strings, symbol.name);
+        if (name[0] != '\0') {
+            answer->function =
+                (struct sonde__function){name, symbol.start, true, SONDE__NAME_DEBUG_INFO};
+        }
     }
-    return count != 0 || ret->symbol[0] != '\0';
 }
 
 /* --- DWARF --- */
@@ -127,36 +129,17 @@ static bool open_dwarf(struct symfile_calls *calls, const struct symfile_view *o
     return false;
 }
 
-static bool find_in_dwarf(struct symfile_calls *calls, uint64_t vaddr,
-                          struct sonde__symfile_calls *ret)
-{
-    struct sonde__symindex_call found[SONDE__SYMFILE_CALLS_MAX];
-    size_t count = sonde__symindex_dwarf_find(calls->dwarf, vaddr, found, SONDE__SYMFILE_CALLS_MAX);
-    if (count > SONDE__SYMFILE_CALLS_MAX) {
-        return false; /* the function itself is not among them */
-    }
-    for (size_t i = 0; i < count; i++) {
-        ret->calls[i] = (struct sonde__symfile_call){
-            .name = found[i].name, .file = found[i].file, .line = found[i].line};
-    }
-    ret->count = (uint32_t)count;
-    return count != 0;
-}
-
 /* --- Go --- */
 
-static bool find_in_go(const struct sonde__go *go, uint64_t vaddr, struct sonde__symfile_calls *ret)
+static void find_in_go(const struct sonde__go *go, uint64_t vaddr, struct sonde__answer *answer)
 {
     struct sonde__go_function function;
-    struct sonde__symfile_call call = {.name = ""};
-    if (!sonde__image_go_find(go, vaddr, &function) ||
-        !sonde__image_go_line(go, &function, vaddr, &call.file, &call.line)) {
-        return false;
+    struct sonde__call *call = &answer->calls[0];
+    if (sonde__image_go_find(go, vaddr, &function) &&
+        sonde__image_go_line(go, &function, vaddr, &call->file, &call->line)) {
+        call->name = function.name;
+        answer->count = 1;
     }
-    call.name = function.name;
-    ret->calls[0] = call;
-    ret->count = 1;
-    return true;
 }
 
 /* --- all --- */
@@ -195,17 +178,23 @@ static void close_calls(struct symfile_calls *calls)
     sonde__mem_free(calls);
 }
 
-static bool find_calls(struct symfile_calls *calls, uint64_t vaddr,
-                       struct sonde__symfile_calls *ret_calls)
+static void find_calls(struct symfile_calls *calls, uint64_t vaddr, struct sonde__answer *answer)
 {
-    ret_calls->count = 0;
-    ret_calls->symbol = "";
-    ret_calls->symbol_start = 0;
     if (calls->go.data != NULL) {
-        return find_in_go(&calls->go, vaddr, ret_calls);
+        find_in_go(&calls->go, vaddr, answer);
+    } else if (calls->has_index) {
+        find_in_index(calls, vaddr, answer);
+    } else {
+        size_t count =
+            sonde__symindex_dwarf_find(calls->dwarf, vaddr, answer->calls, SONDE__CALLS_MAX);
+        /* of more, the function itself is not among them */
+        answer->count = count <= SONDE__CALLS_MAX ? (uint32_t)count : 0;
     }
-    return calls->has_index ? find_in_index(calls, vaddr, ret_calls)
-                            : find_in_dwarf(calls, vaddr, ret_calls);
+    if (answer->function.name[0] == '\0' && answer->count != 0) {
+        answer->function.name = answer->calls[answer->count - 1].name;
+        answer->function.source =
+            answer->function.name[0] != '\0' ? SONDE__NAME_DEBUG_INFO : SONDE__NAME_NONE;
+    }
 }
 
 static bool find_tails(struct symfile_calls *calls, struct sonde__tail_graph *ret_graph,

@@ -19,8 +19,8 @@ struct sonde__symfile_places {
                                   const struct sonde__image *image, const struct symfile_view *own,
                                   const struct symfile_view *debug);
     void (*close)(struct symfile_calls *calls);
-    bool (*find)(struct symfile_calls *calls, uint64_t vaddr,
-                 struct sonde__symfile_calls *ret_calls);
+    /* as sonde__symfile_calls() */
+    void (*find)(struct symfile_calls *calls, uint64_t vaddr, struct sonde__answer *answer);
     /* Of an index file that knows the image's code. */
     bool (*tails)(struct symfile_calls *calls, struct sonde__tail_graph *ret_graph,
                   uint64_t *ret_base);

@@ -258,7 +258,7 @@ static const char *path_of(struct sonde__symindex_dwarf *d, uint32_t file)
 
 /* The calls of one unit at a vaddr; 0: it knows nothing of it. */
 static size_t unit_calls(struct sonde__symindex_dwarf *d, uint32_t unit, uint64_t vaddr,
-                         struct sonde__symindex_call *calls, size_t max)
+                         struct sonde__call *calls, size_t max)
 {
     const struct convert *c = &d->c;
     convert(d, unit);
@@ -287,7 +287,7 @@ static size_t unit_calls(struct sonde__symindex_dwarf *d, uint32_t unit, uint64_
 }
 
 size_t sonde__symindex_dwarf_find(struct sonde__symindex_dwarf *d, uint64_t vaddr,
-                                  struct sonde__symindex_call *ret_calls, size_t max)
+                                  struct sonde__call *ret_calls, size_t max)
 {
     struct convert *c = &d->c;
     size_t lines_only = 0;

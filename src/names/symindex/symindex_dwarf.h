@@ -11,15 +11,9 @@
 #include <sonde/status.h>
 
 #include "dwarf_sections.h"
+#include "symbol_answer.h"
 
 struct sonde__symindex_dwarf;
-
-/* Strings live as long as the reader. */
-struct sonde__symindex_call {
-    const char *name; /* linkage name, else plain name; "": unknown */
-    const char *file; /* path; "": unknown */
-    uint32_t line;    /* 0: unknown */
-};
 
 /* sections  must outlive the reader
  * start, end  vaddrs of the image's code; of more than 4 GiB the first 4 are answered
@@ -32,8 +26,8 @@ void sonde__symindex_dwarf_close(struct sonde__symindex_dwarf *dwarf);
 
 /* The calls at a vaddr, innermost first, at most `max`: each but the last is inlined into the next
  * one. Returns how many there are in all; 0: nothing is known. A line without a function is one
- * call without a name. */
+ * call without a name. Strings live as long as the reader. */
 size_t sonde__symindex_dwarf_find(struct sonde__symindex_dwarf *dwarf, uint64_t vaddr,
-                                  struct sonde__symindex_call *ret_calls, size_t max);
+                                  struct sonde__call *ret_calls, size_t max);
 
 #endif

@@ -1,69 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "drain_names.h"
 
-#include <string.h>
+#include <assert.h>
 
 #include "mem_heap.h"
 
-static uint32_t name_source(const struct sonde__symbol *symbol)
-{
-    switch (symbol->source) {
-    case SONDE__SYMBOL_SYMTAB:
-        return SONDE__REPORT_NAME_SYMTAB;
-    case SONDE__SYMBOL_DYNSYM:
-        return SONDE__REPORT_NAME_DYNSYM;
-    case SONDE__SYMBOL_PLT:
-        return SONDE__REPORT_NAME_PLT;
-    default:
-        return SONDE__REPORT_NAME_NONE;
-    }
-}
+static_assert((int)SONDE__NAME_SYMTAB == SONDE__REPORT_NAME_SYMTAB &&
+                  (int)SONDE__NAME_JIT == SONDE__REPORT_NAME_JIT,
+              "the same numbers");
 
-void drain_place_frame(struct sonde__report *report, struct sonde__symfile_cache *symbols,
-                       struct sonde__symfile_calls *found, const struct sonde__image *image,
-                       uint64_t lookup, struct sonde__report_frame *record,
-                       struct sonde__report_inlined *inlined)
+void drain_set_function(struct sonde__report *report, const struct sonde__function *function,
+                        struct sonde__report_frame *record)
 {
-    const struct sonde__symfile_call *function;
-    if (symbols == NULL || !sonde__symfile_calls(symbols, image, NULL, 0, lookup, found)) {
-        return;
+    if (!function->has_start) {
+        return; /* a name alone is not said: the offset in it is not known */
     }
-    if (record->name == 0 && found->symbol[0] != '\0') {
-        record->name = sonde__report_string(report, found->symbol);
-        record->name_offset = record->offset - found->symbol_start;
-        record->name_source = record->name != 0 ? SONDE__REPORT_NAME_DEBUG_INFO : 0;
-    }
-    if (found->count == 0) {
-        return;
-    }
-    for (uint32_t i = 0; i + 1 < found->count; i++) {
-        inlined[i] = (struct sonde__report_inlined){
-            .name = sonde__report_string(report, found->calls[i].name),
-            .file = sonde__report_string(report, found->calls[i].file),
-            .line = found->calls[i].line};
-    }
-    function = &found->calls[found->count - 1];
-    record->inlined = inlined;
-    record->inlined_count = found->count - 1;
-    record->file = sonde__report_string(report, function->file);
-    record->line = function->line;
-    if (record->name == 0 && record->name_offset != 0 && function->name[0] != '\0') {
+    record->name_offset = record->offset - function->start;
+    if (function->name[0] != '\0') {
         record->name = sonde__report_string(report, function->name);
-        record->name_source = record->name != 0 ? SONDE__REPORT_NAME_DEBUG_INFO : 0;
+        record->name_source = record->name != 0 ? function->source : 0u;
     }
 }
 
-void drain_name_frame(struct sonde__report *report, const struct sonde__symbol_index *index,
-                      uint64_t lookup, struct sonde__report_frame *record)
+void drain_set_calls(struct sonde__report *report, const struct sonde__answer *answer,
+                     struct sonde__report_frame *record, struct sonde__report_inlined *inlined)
 {
-    struct sonde__symbol symbol;
-    if (index == NULL || !sonde__symbol_find(index, lookup, &symbol)) {
+    if (answer->count == 0) {
         return;
     }
-    record->name_offset = record->offset - symbol.start;
-    if (symbol.name[0] != '\0') {
-        record->name = sonde__report_string(report, symbol.name);
-        record->name_source = record->name != 0 ? name_source(&symbol) : 0;
+    for (uint32_t i = 0; i + 1 < answer->count; i++) {
+        inlined[i] = (struct sonde__report_inlined){
+            .name = sonde__report_string(report, answer->calls[i].name),
+            .file = sonde__report_string(report, answer->calls[i].file),
+            .line = answer->calls[i].line};
+    }
+    record->inlined = inlined;
+    record->inlined_count = answer->count - 1;
+    record->file = sonde__report_string(report, answer->calls[answer->count - 1].file);
+    record->line = answer->calls[answer->count - 1].line;
+}
+
+void drain_name_frame(struct sonde__report *report, struct sonde__symfile_cache *symbols,
+                      const struct sonde__image *image, uint64_t lookup,
+                      struct sonde__answer *answer, struct sonde__report_frame *record,
+                      struct sonde__report_inlined *inlined)
+{
+    if (symbols != NULL) {
+        sonde__symfile_ask(symbols, image, NULL, 0, lookup, answer);
+        drain_set_function(report, &answer->function, record);
+        drain_set_calls(report, answer, record, inlined);
     }
 }
 
@@ -78,12 +63,10 @@ static struct sonde__image image_of(const struct sonde__report *report, uint32_t
 }
 
 static void rename_frame(struct sonde__report *report, struct sonde__symfile_cache *symbols,
-                         struct sonde__symfile_calls *calls, uint32_t id)
+                         struct sonde__answer *answer, uint32_t id)
 {
     struct sonde__report_frame record = *sonde__report_frame(report, id);
-    const struct sonde__report_frame before = record;
-    struct sonde__report_inlined inlined[SONDE__SYMFILE_CALLS_MAX];
-    const struct sonde__symbol_index *index = NULL;
+    struct sonde__report_inlined inlined[SONDE__CALLS_MAX];
     struct sonde__image image;
     uint64_t lookup = record.offset;
     if (record.image == 0 || record.lost_count != 0) {
@@ -94,35 +77,30 @@ static void rename_frame(struct sonde__report *report, struct sonde__symfile_cac
         return; /* the file of that path on this machine may be any */
     }
     lookup -= (record.how & SONDE_HOW_EXACT) == 0 && lookup != 0;
-    if (record.name_source != SONDE__REPORT_NAME_SYMTAB) {
-        record.name = 0; /* a better one may be found; else it stays */
-        record.name_offset = 0;
-        record.name_source = SONDE__REPORT_NAME_NONE;
+    if (record.name != 0 && record.name_source == SONDE__REPORT_NAME_SYMTAB) {
+        answer->function.name = sonde__report_text(report, record.name); /* none is better */
+        sonde__symfile_calls(symbols, &image, NULL, 0, lookup, answer);
+    } else {
+        sonde__symfile_ask(symbols, &image, NULL, 0, lookup, answer);
+        if (answer->function.name[0] != '\0' || record.name == 0) {
+            drain_set_function(report, &answer->function, &record);
+        }
     }
-    if (record.name == 0 &&
-        sonde__symfile_index(symbols, &image, NULL, 0, &index, NULL) == SONDE_OK) {
-        drain_name_frame(report, index, lookup, &record);
-    }
-    drain_place_frame(report, symbols, calls, &image, lookup, &record, inlined);
-    if (record.name == 0 && before.name != 0) {
-        record.name = before.name;
-        record.name_offset = before.name_offset;
-        record.name_source = before.name_source;
-    }
+    drain_set_calls(report, answer, &record, inlined);
     sonde__report_replace_frame(report, id, &record);
 }
 
 enum sonde_status sonde__drain_rename(struct sonde__report *report,
                                       struct sonde__symfile_cache *symbols)
 {
-    struct sonde__symfile_calls *calls = sonde__mem_alloc_zeroed(sizeof *calls);
+    struct sonde__answer *answer = sonde__mem_alloc(sizeof *answer);
     uint32_t count = sonde__report_frame_count(report);
-    if (calls == NULL) {
+    if (answer == NULL) {
         return SONDE_MEMORY;
     }
     for (uint32_t id = 1; id <= count; id++) {
-        rename_frame(report, symbols, calls, id);
+        rename_frame(report, symbols, answer, id);
     }
-    sonde__mem_free(calls);
+    sonde__mem_free(answer);
     return SONDE_OK;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Stacks into a report; see the header.
  *
- * Two caches. By index in the current snapshot: the report's id of an image and its symbol index,
+ * Two caches. By index in the current snapshot: the report's id of an image,
  * filled when a frame of it is first met and dropped when the snapshot changes. By (image id,
  * offset, how): the report's frame, which outlives snapshots, because image ids do. When the
  * second cannot grow, frames are looked up again: slower, and the same result. */
@@ -20,8 +20,7 @@ enum { FRAMES_FIRST = 1024 }; /* slots of the frame cache at first; a power of t
 
 struct drain_image {
     bool seen;
-    uint32_t id;                             /* in the report; 0: memory ran out */
-    const struct sonde__symbol_index *index; /* null: no names */
+    uint32_t id; /* in the report; 0: memory ran out */
 };
 
 struct drain_frame {
@@ -52,8 +51,8 @@ struct sonde__drain {
     struct drain_frame *frames;
     uint32_t frame_slots; /* a power of two, or 0 */
     uint32_t frame_count;
-    uint32_t noted_image;              /* highest image id whose missing names were noted */
-    struct sonde__symfile_calls calls; /* of one frame: too large for the stack */
+    uint32_t noted_image;        /* highest image id whose missing names were noted */
+    struct sonde__answer answer; /* of one frame: too large for the stack */
     struct drain_tails tails;
     struct drain_jit jit;
     struct drain_pair pairs[DRAIN_PAIRS];
@@ -119,10 +118,10 @@ static void note_missing_names(struct sonde__drain *drain, const struct sonde__i
     sonde__report_add_note(drain->report, buffer);
 }
 
-/* Names from the image's file; from the target's memory where there is no such file. */
-static void find_names(struct sonde__drain *drain, const struct sonde__image *image,
-                       struct drain_image *entry)
+/* Open the image's symbol file; its bytes in the target's memory where there is no such file. */
+static void open_names(struct sonde__drain *drain, const struct sonde__image *image, uint32_t id)
 {
+    const struct sonde__symbol_index *index;
     struct sonde_error error = {SONDE_OK, 0, 0, ""};
     const void *bytes = NULL;
     size_t size = 0;
@@ -136,14 +135,13 @@ static void find_names(struct sonde__drain *drain, const struct sonde__image *im
         bytes = NULL;
         size = 0;
     }
-    status = sonde__symfile_index(drain->symbols, image, bytes, size, &entry->index, &error);
+    status = sonde__symfile_index(drain->symbols, image, bytes, size, &index, &error);
     if (status != SONDE_OK && bytes == NULL && drain->target != NULL &&
         sonde__target_image_bytes(drain->target, image, &bytes, &size)) {
-        status = sonde__symfile_index(drain->symbols, image, bytes, size, &entry->index, NULL);
+        status = sonde__symfile_index(drain->symbols, image, bytes, size, &index, NULL);
     }
     if (status != SONDE_OK) {
-        entry->index = NULL;
-        note_missing_names(drain, image, entry->id, status, &error);
+        note_missing_names(drain, image, id, status, &error);
     }
 }
 
@@ -202,7 +200,7 @@ static const struct drain_image *image_entry(struct sonde__drain *drain, uint32_
     struct drain_image *entry = &drain->images[index];
     if (!entry->seen) {
         entry->id = add_image(drain, &drain->set->images[index]);
-        find_names(drain, &drain->set->images[index], entry);
+        open_names(drain, &drain->set->images[index], entry->id);
         entry->seen = true;
     }
     return entry;
@@ -287,9 +285,9 @@ static uint32_t add_jit_frame(struct sonde__drain *drain, uint64_t lookup,
 {
     struct sonde__jit_code code;
     if (drain_jit_find(&drain->jit, drain->report, lookup, &code)) {
-        record->name = sonde__report_string(drain->report, code.name);
-        record->name_offset = record->offset - code.start;
-        record->name_source = record->name != 0 ? SONDE__REPORT_NAME_JIT : 0;
+        drain_set_function(drain->report,
+                           &(struct sonde__function){code.name, code.start, true, SONDE__NAME_JIT},
+                           record);
         record->code_id = code_id_of(drain, record->offset, &code);
     } else {
         record->code_id = code_id_of(drain, record->offset, NULL);
@@ -301,9 +299,8 @@ static uint32_t add_frame(struct sonde__drain *drain, const struct sonde_stack *
 {
     uint64_t lookup = sonde_stack_lookup_pc(stack, i);
     const struct sonde__image_range *range = sonde__image_range_find(drain->set, lookup);
-    const struct sonde__symbol_index *index = NULL;
     struct sonde__report_frame record = {.offset = stack->pcs[i], .how = stack->how[i]};
-    struct sonde__report_inlined inlined[SONDE__SYMFILE_CALLS_MAX];
+    struct sonde__report_inlined inlined[SONDE__CALLS_MAX];
     struct drain_frame key;
     struct drain_frame *slot = NULL;
     uint64_t bias = 0;
@@ -315,7 +312,6 @@ static uint32_t add_frame(struct sonde__drain *drain, const struct sonde_stack *
         bias = drain->set->images[range->image].bias;
         record.image = entry->id;
         record.offset = stack->pcs[i] - bias;
-        index = entry->index;
     } else {
         return add_jit_frame(drain, lookup, &record);
     }
@@ -326,9 +322,8 @@ static uint32_t add_frame(struct sonde__drain *drain, const struct sonde_stack *
             return slot->id;
         }
     }
-    drain_name_frame(drain->report, index, lookup - bias, &record);
-    drain_place_frame(drain->report, drain->symbols, &drain->calls,
-                      &drain->set->images[range->image], lookup - bias, &record, inlined);
+    drain_name_frame(drain->report, drain->symbols, &drain->set->images[range->image],
+                     lookup - bias, &drain->answer, &record, inlined);
     key.id = sonde__report_add_frame(drain->report, &record);
     if (slot != NULL && key.id != 0) {
         *slot = key;
@@ -347,13 +342,12 @@ static uint32_t add_tail_call(struct sonde__drain *drain, uint32_t image, uint64
                                          .offset = place,
                                          .how = SONDE_FOUND_INFERRED | SONDE_HOW_EXACT,
                                          .kind = SONDE__REPORT_FRAME_TAIL_CALL};
-    struct sonde__report_inlined inlined[SONDE__SYMFILE_CALLS_MAX];
+    struct sonde__report_inlined inlined[SONDE__CALLS_MAX];
     if (entry->id == 0) {
         return 0;
     }
-    drain_name_frame(drain->report, entry->index, place, &record);
-    drain_place_frame(drain->report, drain->symbols, &drain->calls, &drain->set->images[image],
-                      place, &record, inlined);
+    drain_name_frame(drain->report, drain->symbols, &drain->set->images[image], place,
+                     &drain->answer, &record, inlined);
     return sonde__report_add_frame(drain->report, &record);
 }
 

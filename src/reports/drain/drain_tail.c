@@ -98,14 +98,14 @@ static const struct drain_graph *graph_of(struct drain_tails *tails, const struc
 static bool find_main(struct drain_tails *tails, const struct sonde__image_set *set,
                       const struct place *caller, struct place *ret)
 {
-    const struct sonde__symbol_index *names;
-    struct sonde__symbol symbol;
+    struct sonde__function function;
     uint64_t to;
     uint32_t entry;
-    if (!sonde__tail_hands_over(caller->elf, caller->image->arch, caller->vaddr, &to) ||
-        sonde__symfile_index(tails->symbols, caller->image, NULL, 0, &names, NULL) != SONDE_OK ||
-        !sonde__symbol_find(names, to, &symbol) || symbol.start != to ||
-        strcmp(symbol.name, "exit") != 0) {
+    if (!sonde__tail_hands_over(caller->elf, caller->image->arch, caller->vaddr, &to)) {
+        return false;
+    }
+    sonde__symfile_function(tails->symbols, caller->image, NULL, 0, to, &function);
+    if (!function.has_start || function.start != to || strcmp(function.name, "exit") != 0) {
         return false;
     }
     for (uint32_t i = 0; i < set->range_count; i++) {

@@ -52,7 +52,7 @@ static void close_program(struct program *p)
 
 /* Where the call's line is not known (version 2 cannot say it), llvm names the file of the
  * function. */
-static bool same_frames(const struct sonde__symindex_call *ours, size_t n,
+static bool same_frames(const struct sonde__call *ours, size_t n,
                         const struct symbolizer_frame *its, size_t its_n)
 {
     if (n != its_n) {
@@ -76,7 +76,7 @@ struct agreement {
 
 static struct agreement compare(const char *path, unsigned count)
 {
-    static struct sonde__symindex_call ours[FRAMES_MAX];
+    static struct sonde__call ours[FRAMES_MAX];
     static struct symbolizer_frame their[FRAMES_MAX];
     struct symbolizer symbolizer;
     struct program p;
@@ -204,7 +204,7 @@ TEST(dwarf_names_inlined_calls)
                                  "int outer(volatile int *p) {\n"
                                  "    return middle(p) + 2;\n"
                                  "}\n";
-    struct sonde__symindex_call frames[8];
+    struct sonde__call frames[8];
     struct sonde__elf_section symtab;
     struct sonde__elf_symbol symbol = {0};
     struct program p;
@@ -266,7 +266,7 @@ TEST_TIMEOUT(dwarf_survives_flipped_bytes, 250)
             char *bytes = test_read_file(path, &size);
             struct sonde__elf elf;
             struct sonde__symindex_dwarf *dwarf;
-            struct sonde__symindex_call frames[4];
+            struct sonde__call frames[4];
             bytes[offset + i / 8] ^= (char)(1 << i % 8);
             CHECK_OK(sonde__elf_open(bytes, size, &elf, NULL));
             if (open_dwarf(&elf, &dwarf) == SONDE_OK) {
