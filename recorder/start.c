@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "hook_method.h"
-#include "hook_object.h"
+#include "linux/hook_object.h"
 #include "recorder.h"
 #include "target_self.h"
 

@@ -1,55 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook.h"
 
-#include <dlfcn.h>
-#include <string.h>
-
 #include "base_status.h"
 #include "hook_method.h"
-#include "hook_raw.h"
 #include "hook_state.h"
 #include "hook_thunk.h"
 #include "mem_heap.h"
 #include "probe_hook.h"
 
-/* Other threads may load and unload while a sweep works; the next one does what this one could not.
- */
-enum { TRIES = 8 };
-
 static struct sonde__hooks *current;
-
-static int restore_object(struct dl_phdr_info *info, size_t size, void *ctx)
-{
-    struct sonde__hooks *hooks = ctx;
-    struct sonde__hook_object object;
-    (void)size;
-    sonde__hook_object_read(info, &object);
-    sonde__hook_raw_restore(&object, &hooks->writer);
-    sonde__hook_restore_definitions(hooks, &object);
-    sonde__hook_restore_slots(hooks, &object);
-    return 0;
-}
-
-static int see_change(struct dl_phdr_info *info, size_t size, void *ctx)
-{
-    struct sonde__hooks *hooks = ctx;
-    (void)size;
-    hooks->is_swept = hooks->is_swept && sonde__hook_is_listed_now(hooks, info);
-    return 1;
-}
 
 enum sonde_status sonde__hook_sweep(struct sonde__hooks *hooks)
 {
-    (void)dl_iterate_phdr(see_change, hooks);
-    if (hooks->is_swept) {
+    if (hooks->is_swept && !sonde__hook_port_is_changed(hooks)) {
         return SONDE_OK;
     }
-    for (unsigned tries = 0; tries < TRIES && !hooks->is_swept; tries++) {
-        if (sonde__hook_list(hooks)) {
-            sonde__hook_resolve(hooks);
-            sonde__hook_lead_all(hooks);
-        }
-    }
+    sonde__hook_port_sweep(hooks);
     sonde__hook_publish_blind_spots(hooks);
     hooks->sweeps++;
     return hooks->failed ? SONDE_MEMORY : SONDE_OK;
@@ -100,8 +66,10 @@ enum sonde_status sonde__hook_start(const char *const *names, uint32_t count, ui
     hooks->count = count;
     hooks->flags = flags;
     hooks->tally = sonde__mem_alloc_zeroed(count * sizeof hooks->tally[0]);
+    hooks->port = sonde__hook_port_create();
     current = hooks;
-    if (hooks->tally == NULL || !list_methods(hooks) || sonde__hook_sweep(hooks) != SONDE_OK) {
+    if (hooks->tally == NULL || hooks->port == NULL || !list_methods(hooks) ||
+        sonde__hook_sweep(hooks) != SONDE_OK) {
         sonde__hook_stop(hooks);
         return sonde__base_fail(ret_error, SONDE_MEMORY, "no memory for hooks", NULL, 0, 0);
     }
@@ -123,17 +91,12 @@ const struct sonde__hook_blind *sonde__hook_blind_spots(const struct sonde__hook
 
 void sonde__hook_stop(struct sonde__hooks *hooks)
 {
-    sonde__hook_writer_open(&hooks->writer, (hooks->flags & SONDE__HOOK_NO_MEM) == 0);
-    (void)dl_iterate_phdr(restore_object, hooks);
-    sonde__hook_writer_close(&hooks->writer);
+    sonde__hook_port_destroy(hooks);
     sonde__hook_methods_restore(hooks->methods, hooks->method_count);
     sonde__hook_switch(SONDE__HOOK_ALL, false);
-    sonde__hook_raw_end();
-    sonde__hook_list_done(hooks);
     sonde__mem_free(hooks->methods);
     sonde__mem_free(hooks->tally);
-    sonde__mem_free(hooks->definitions);
-    sonde__mem_free(hooks->said);
+    sonde__mem_free(hooks->noted);
     sonde__mem_free(hooks->blind_spots);
     sonde__mem_free(hooks);
     current = NULL;

@@ -5,34 +5,34 @@
 #include "hook_state.h"
 #include "mem_heap.h"
 
-void sonde__hook_add_blind_spot(struct sonde__hooks *hooks, const struct sonde__hook_known *owner,
-                                const char *module, const char *function,
-                                enum sonde__hook_reason reason)
+void sonde__hook_add_blind_spot(struct sonde__hooks *hooks, uint32_t owner, const char *module,
+                                const char *function, enum sonde__hook_reason reason)
 {
-    uint32_t id = owner != NULL ? owner->id : 0;
-    for (size_t i = 0; i < hooks->said_count; i++) {
-        const struct sonde__hook_said *said = &hooks->said[i];
-        if (said->owner == id && said->blind.reason == reason && said->blind.function == function) {
+    for (size_t i = 0; i < hooks->noted_count; i++) {
+        const struct sonde__hook_noted *noted = &hooks->noted[i];
+        if (noted->owner == owner && noted->blind.reason == reason &&
+            noted->blind.function == function) {
             return;
         }
     }
-    if (!sonde__mem_grow(&hooks->said, hooks->said_count, &hooks->said_capacity,
-                         sizeof hooks->said[0])) {
+    if (!sonde__mem_grow(&hooks->noted, hooks->noted_count, &hooks->noted_capacity,
+                         sizeof hooks->noted[0])) {
         hooks->failed = true;
         return;
     }
-    hooks->said[hooks->said_count++] = (struct sonde__hook_said){{module, function, reason}, id};
+    hooks->noted[hooks->noted_count++] =
+        (struct sonde__hook_noted){{module, function, reason}, owner};
 }
 
-void sonde__hook_unsay(struct sonde__hooks *hooks, uint32_t owner)
+void sonde__hook_drop_blind_spots(struct sonde__hooks *hooks, uint32_t owner)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < hooks->said_count; i++) {
-        if (hooks->said[i].owner != owner) {
-            hooks->said[kept++] = hooks->said[i];
+    for (size_t i = 0; i < hooks->noted_count; i++) {
+        if (hooks->noted[i].owner != owner) {
+            hooks->noted[kept++] = hooks->noted[i];
         }
     }
-    hooks->said_count = kept;
+    hooks->noted_count = kept;
 }
 
 static void publish(struct sonde__hooks *hooks, const struct sonde__hook_blind *blind)
@@ -48,8 +48,8 @@ static void publish(struct sonde__hooks *hooks, const struct sonde__hook_blind *
 static bool is_variable(const struct sonde__hooks *hooks, const char *function, size_t before)
 {
     for (size_t i = 0; i < before; i++) {
-        if (hooks->said[i].blind.reason == SONDE__HOOK_NO_FUNCTION &&
-            hooks->said[i].blind.function == function) {
+        if (hooks->noted[i].blind.reason == SONDE__HOOK_NO_FUNCTION &&
+            hooks->noted[i].blind.function == function) {
             return true;
         }
     }
@@ -60,8 +60,8 @@ void sonde__hook_publish_blind_spots(struct sonde__hooks *hooks)
 {
     struct sonde__hook_method_name method;
     hooks->blind_count = 0;
-    for (size_t i = 0; i < hooks->said_count; i++) {
-        const struct sonde__hook_blind *blind = &hooks->said[i].blind;
+    for (size_t i = 0; i < hooks->noted_count; i++) {
+        const struct sonde__hook_blind *blind = &hooks->noted[i].blind;
         if (blind->reason != SONDE__HOOK_NO_FUNCTION ||
             !is_variable(hooks, blind->function, i)) { /* once, whoever has it */
             publish(hooks, blind);
@@ -71,7 +71,7 @@ void sonde__hook_publish_blind_spots(struct sonde__hooks *hooks)
         const char *name = hooks->names[i];
         const struct sonde__hook_blind absent = {NULL, name, SONDE__HOOK_ABSENT};
         if (name != NULL && hooks->tally[i] == 0 && !sonde__hook_method_parse(name, &method) &&
-            !sonde__hook_is_syscall(name) && !is_variable(hooks, name, hooks->said_count)) {
+            !sonde__hook_is_syscall(name) && !is_variable(hooks, name, hooks->noted_count)) {
             publish(hooks, &absent);
         }
     }

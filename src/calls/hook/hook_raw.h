@@ -30,14 +30,4 @@ void sonde__hook_lead_raw(const struct sonde__hook_raw_options *options);
 /* For people; null: it is led. */
 const char *sonde__hook_raw_text(uint32_t result);
 
-/* hook.c's, with an object of the sweep in a callback of dl_iterate_phdr; when it is known to be
- * gone; and for all. */
-struct sonde__hook_object;
-struct sonde__hook_writer;
-void sonde__hook_raw_look(const struct sonde__hook_object *object, const char *module,
-                          const struct sonde__hook_writer *writer);
-void sonde__hook_raw_restore(const struct sonde__hook_object *object,
-                             const struct sonde__hook_writer *writer);
-void sonde__hook_raw_end(void);
-
 #endif

@@ -2,6 +2,7 @@
 /* Why calls are not seen, for people. */
 #include "hook.h"
 #include "hook_method.h"
+#include "hook_raw.h"
 
 #include <string.h>
 
@@ -35,4 +36,18 @@ const char *sonde__hook_method_text(uint32_t state)
         [SONDE__HOOK_METHOD_FULL] = "too many functions",
     };
     return state < sizeof texts / sizeof texts[0] ? texts[state] : NULL;
+}
+
+const char *sonde__hook_raw_text(uint32_t result)
+{
+    static const char *const texts[] = {
+        [SONDE__RAW_BRANCHES] = "branches lead between the instructions around it",
+        [SONDE__RAW_FIXED] = "an instruction beside it cannot be moved",
+        [SONDE__RAW_UNKNOWN_TARGETS] = "where branches of its function lead cannot be told",
+        [SONDE__RAW_CODE] = "its function cannot be decoded",
+        [SONDE__RAW_REFUSED] = "its code cannot be changed",
+        [SONDE__RAW_THREADS] = "other threads ran when it was loaded",
+        [SONDE__RAW_STACKS] = "Go's stacks have no room for it",
+    };
+    return result < sizeof texts / sizeof texts[0] ? texts[result] : "unknown";
 }

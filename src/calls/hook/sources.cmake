@@ -1,2 +1,16 @@
-set(sources hook.c hook_blind_spots.c hook_define.c hook_list.c hook_method.c hook_object.c hook_raw.c hook_raw_find.c hook_slots.c
-            hook_text.c hook_thunk.c hook_write.c)
+set(sources
+    hook.c
+    hook_blind_spots.c
+    hook_method.c
+    hook_raw_find.c
+    hook_text.c
+    hook_thunk.c
+    ${SONDE_PORT}/hook_define.c
+    ${SONDE_PORT}/hook_list.c
+    ${SONDE_PORT}/hook_loader.c
+    ${SONDE_PORT}/hook_object.c
+    ${SONDE_PORT}/hook_port.c
+    ${SONDE_PORT}/hook_raw.c
+    ${SONDE_PORT}/hook_slots.c
+    ${SONDE_PORT}/hook_write.c
+)

@@ -14,9 +14,8 @@
 
 #include "api.h"
 #include "hook.h"
-#include "hook_object.h"
 #include "hook_raw.h"
-#include "hook_state.h"
+#include "linux/hook_elf.h"
 #include "plugins.h"
 #include "probe_hook.h"
 #include "probe_raw.h"
@@ -153,8 +152,8 @@ static void check_as_whole(void)
     memcpy(said, blind_spots, blind_count * sizeof said[0]);
     grown.count = whole.count = 0;
     (void)dl_iterate_phdr(copy_slots, &grown);
-    hooks->subs--; /* as if all had been loaded since */
-    hooks->adds -= UINT32_MAX;
+    hooks->port->subs--; /* as if all had been loaded since */
+    hooks->port->adds -= UINT32_MAX;
     CHECK_OK(sonde__hook_sweep(hooks));
     (void)dl_iterate_phdr(copy_slots, &whole);
     CHECK_EQ(grown.count, whole.count);

@@ -13,7 +13,7 @@
 
 #include "api.h"
 #include "hook.h"
-#include "hook_state.h"
+#include "linux/hook_elf.h"
 #include "loading.h"
 #include "plugins.h"
 #include "probe_hook.h"
@@ -172,9 +172,9 @@ static void write_symbol(ElfW(Sym) * symbol, uint64_t value)
 TEST(a_symbol_that_others_wrote_is_left_to_them)
 {
     start("api_open");
-    CHECK(hooks->definition_count >= 1);
-    ElfW(Sym) *symbol = hooks->definitions[0].symbol;
-    uint64_t before = hooks->definitions[0].value, led = symbol->st_value;
+    CHECK(hooks->port->definition_count >= 1);
+    ElfW(Sym) *symbol = hooks->port->definitions[0].symbol;
+    uint64_t before = hooks->port->definitions[0].value, led = symbol->st_value;
     Dl_info info;
     CHECK(dladdr((const void *)(uintptr_t)before, &info) != 0);
     before -= (uint64_t)(uintptr_t)info.dli_fbase;

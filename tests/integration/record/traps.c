@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "checked.h"
-#include "hook_object.h"
+#include "linux/hook_object.h"
 
 #pragma GCC visibility push(default)
 

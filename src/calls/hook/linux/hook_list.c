@@ -10,7 +10,7 @@
  * never unloads.) */
 #include <string.h>
 
-#include "hook_state.h"
+#include "hook_elf.h"
 #include "mem_heap.h"
 
 struct listing {
@@ -31,18 +31,14 @@ static int count_objects(struct dl_phdr_info *info, size_t size, void *ctx)
     return 0;
 }
 
-bool sonde__hook_is_listed_now(const struct sonde__hooks *hooks, const struct dl_phdr_info *info)
-{
-    return info->dlpi_adds == hooks->adds && info->dlpi_subs == hooks->subs;
-}
-
 static size_t count_certain(const struct listing *listing)
 {
     const struct sonde__hooks *hooks = listing->hooks;
-    if (listing->subs == hooks->subs) {
-        return hooks->known_count < listing->count ? hooks->known_count : listing->count;
+    if (listing->subs == hooks->port->subs) {
+        return hooks->port->known_count < listing->count ? hooks->port->known_count
+                                                         : listing->count;
     }
-    uint64_t added = listing->adds - hooks->adds;
+    uint64_t added = listing->adds - hooks->port->adds;
     return added < listing->count ? listing->count - (size_t)added : 0;
 }
 
@@ -50,9 +46,9 @@ static size_t count_certain(const struct listing *listing)
 static struct sonde__hook_known *find(struct listing *listing, const struct dl_phdr_info *info)
 {
     struct sonde__hooks *hooks = listing->hooks;
-    for (size_t i = 0; i < hooks->known_count; i++) {
-        size_t at = (listing->cursor + i) % hooks->known_count;
-        struct sonde__hook_known *known = &hooks->known[at];
+    for (size_t i = 0; i < hooks->port->known_count; i++) {
+        size_t at = (listing->cursor + i) % hooks->port->known_count;
+        struct sonde__hook_known *known = &hooks->port->known[at];
         const char *module = info->dlpi_name != NULL ? info->dlpi_name : "";
         if (known->id != 0 && known->base == info->dlpi_addr && known->phdrs == info->dlpi_phdr &&
             known->module != NULL && strcmp(known->module, module) == 0) {
@@ -81,7 +77,7 @@ static int list_object(struct dl_phdr_info *info, size_t size, void *ctx)
     } else {
         *known = (struct sonde__hook_known){.base = info->dlpi_addr, .phdrs = info->dlpi_phdr};
         known->module = sonde__mem_copy_string(info->dlpi_name != NULL ? info->dlpi_name : "");
-        known->id = ++hooks->last_id;
+        known->id = ++hooks->port->last_id;
         known->is_late = hooks->sweeps != 0;
         hooks->failed |= known->module == NULL;
     }
@@ -89,10 +85,10 @@ static int list_object(struct dl_phdr_info *info, size_t size, void *ctx)
         sonde__hook_object_read(info, &object);
         known->is_swept = false;
         sonde__hook_undefine(hooks, known->id);
-        sonde__hook_unsay(hooks, known->id);
-        size_t count = hooks->definition_count;
+        sonde__hook_drop_blind_spots(hooks, known->id);
+        size_t count = hooks->port->definition_count;
         sonde__hook_define(hooks, known, &object);
-        hooks->must_look_all |= hooks->definition_count != count;
+        hooks->port->must_look_all |= hooks->port->definition_count != count;
     }
     listing->index++;
     return 0;
@@ -102,19 +98,19 @@ static void forget(struct sonde__hooks *hooks, struct sonde__hook_known *known)
 {
     if (known->id != 0) {
         sonde__hook_undefine(hooks, known->id);
-        sonde__hook_unsay(hooks, known->id);
+        sonde__hook_drop_blind_spots(hooks, known->id);
         sonde__mem_free(known->module);
     }
 }
 
 void sonde__hook_list_done(struct sonde__hooks *hooks)
 {
-    for (size_t i = 0; i < hooks->known_count; i++) {
-        forget(hooks, &hooks->known[i]);
+    for (size_t i = 0; i < hooks->port->known_count; i++) {
+        forget(hooks, &hooks->port->known[i]);
     }
-    sonde__mem_free(hooks->known);
-    hooks->known = NULL;
-    hooks->known_count = 0;
+    sonde__mem_free(hooks->port->known);
+    hooks->port->known = NULL;
+    hooks->port->known_count = 0;
 }
 
 bool sonde__hook_list(struct sonde__hooks *hooks)
@@ -133,10 +129,10 @@ bool sonde__hook_list(struct sonde__hooks *hooks)
         return false;
     }
     sonde__hook_list_done(hooks);
-    hooks->known = listing.next;
-    hooks->known_count = listing.index;
-    hooks->adds = listing.adds;
-    hooks->subs = listing.subs;
+    hooks->port->known = listing.next;
+    hooks->port->known_count = listing.index;
+    hooks->port->adds = listing.adds;
+    hooks->port->subs = listing.subs;
     hooks->is_swept = false;
     return true;
 }

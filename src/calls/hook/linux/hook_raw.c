@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hook_raw.h"
+#include "../hook_raw.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #include "arch_regs.h"
 #include "base_bytes.h"
 #include "base_text.h"
+#include "hook_elf.h"
 #include "hook_raw_find.h"
-#include "hook_state.h"
 #include "mem_heap.h"
 
 enum { SEGMENTS_MAX = 8 };
@@ -30,20 +30,6 @@ static size_t patch_count, patch_capacity;
 void sonde__hook_lead_raw(const struct sonde__hook_raw_options *now)
 {
     options = now;
-}
-
-const char *sonde__hook_raw_text(uint32_t result)
-{
-    static const char *const texts[] = {
-        [SONDE__RAW_BRANCHES] = "branches lead between the instructions around it",
-        [SONDE__RAW_FIXED] = "an instruction beside it cannot be moved",
-        [SONDE__RAW_UNKNOWN_TARGETS] = "where branches of its function lead cannot be told",
-        [SONDE__RAW_CODE] = "its function cannot be decoded",
-        [SONDE__RAW_REFUSED] = "its code cannot be changed",
-        [SONDE__RAW_THREADS] = "other threads ran when it was loaded",
-        [SONDE__RAW_STACKS] = "Go's stacks have no room for it",
-    };
-    return result < sizeof texts / sizeof texts[0] ? texts[result] : "unknown";
 }
 
 static const uint8_t *memory_at(const struct sonde__hook_object *object, uint64_t vaddr)

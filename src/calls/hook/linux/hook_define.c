@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "hook_state.h"
+#include "hook_elf.h"
 #include "hook_thunk.h"
 #include "mem_heap.h"
 #include "probe_hook.h"
@@ -49,12 +49,18 @@ static struct entry read_entry(uint64_t base, const ElfW(Sym) * symbol)
 static bool is_defined(const struct defining *defining, const ElfW(Sym) * symbol)
 {
     const struct sonde__hooks *hooks = defining->hooks;
-    for (size_t i = defining->first; i < hooks->definition_count; i++) {
-        if (hooks->definitions[i].symbol == symbol) {
+    for (size_t i = defining->first; i < hooks->port->definition_count; i++) {
+        if (hooks->port->definitions[i].symbol == symbol) {
             return true;
         }
     }
     return false;
+}
+
+static void learn_name(struct sonde__hooks *hooks, const char *name)
+{
+    uint32_t hash = sonde__hook_hash(name) % SONDE__HOOK_NAME_BITS;
+    hooks->port->name_bits[hash / 64] |= (uint64_t)1 << hash % 64;
 }
 
 static void add(const struct defining *defining, const ElfW(Sym) * symbol, struct entry entry,
@@ -63,12 +69,12 @@ static void add(const struct defining *defining, const ElfW(Sym) * symbol, struc
     struct sonde__hooks *hooks = defining->hooks;
     uint32_t index = (uint32_t)(symbol - defining->object->symbols);
     const char *name = sonde__hook_symbol_name(defining->object, index);
-    if (!sonde__mem_grow(&hooks->definitions, hooks->definition_count, &hooks->definition_capacity,
-                         sizeof hooks->definitions[0])) {
+    if (!sonde__mem_grow(&hooks->port->definitions, hooks->port->definition_count,
+                         &hooks->port->definition_capacity, sizeof hooks->port->definitions[0])) {
         hooks->failed = true;
         return;
     }
-    hooks->definitions[hooks->definition_count++] = (struct sonde__hook_definition){
+    hooks->port->definitions[hooks->port->definition_count++] = (struct sonde__hook_definition){
         .symbol = (ElfW(Sym) *)(uintptr_t)symbol,
         .name = name,
         .value = entry.value,
@@ -77,7 +83,7 @@ static void add(const struct defining *defining, const ElfW(Sym) * symbol, struc
         .owner = defining->known->id,
     };
     hooks->tally[function]++;
-    sonde__hook_learn_name(hooks, name);
+    learn_name(hooks, name);
 }
 
 static void add_definition(void *ctx, const ElfW(Sym) * symbol)
@@ -88,12 +94,12 @@ static void add_definition(void *ctx, const ElfW(Sym) * symbol)
     const char *name = hooks->names[defining->function];
     struct entry entry = read_entry(defining->object->base, symbol);
     if (!entry.is_function) {
-        sonde__hook_add_blind_spot(hooks, known, NULL, name, SONDE__HOOK_NO_FUNCTION);
+        sonde__hook_add_blind_spot(hooks, known->id, NULL, name, SONDE__HOOK_NO_FUNCTION);
         return;
     }
-    sonde__hook_add_blind_spot(hooks, known, known->module, name, SONDE__HOOK_INSIDE);
+    sonde__hook_add_blind_spot(hooks, known->id, known->module, name, SONDE__HOOK_INSIDE);
     if (known->is_late) {
-        sonde__hook_add_blind_spot(hooks, known, known->module, name, SONDE__HOOK_LATE);
+        sonde__hook_add_blind_spot(hooks, known->id, known->module, name, SONDE__HOOK_LATE);
     }
     if (!is_defined(defining, symbol)) {
         add(defining, symbol, entry, defining->function);
@@ -106,10 +112,10 @@ static void add_other_names(struct defining *defining)
 {
     struct sonde__hooks *hooks = defining->hooks;
     const struct sonde__hook_object *object = defining->object;
-    size_t until = hooks->definition_count;
+    size_t until = hooks->port->definition_count;
     uint64_t values[64] = {0};
     for (size_t i = defining->first; i < until; i++) {
-        uint64_t value = hooks->definitions[i].value;
+        uint64_t value = hooks->port->definitions[i].value;
         values[value / 64 % 64] |= (uint64_t)1 << value % 64;
     }
     uint32_t count = until > defining->first ? sonde__hook_symbol_count(object) : 0;
@@ -120,7 +126,7 @@ static void add_other_names(struct defining *defining)
                       (values[entry.value / 64 % 64] >> entry.value % 64 & 1) != 0 &&
                       !sonde__hook_is_hidden(object, n);
         for (size_t i = defining->first; may_be && i < until; i++) {
-            const struct sonde__hook_definition *other = &hooks->definitions[i];
+            const struct sonde__hook_definition *other = &hooks->port->definitions[i];
             uint32_t index = (uint32_t)(other->symbol - object->symbols);
             if (other->value == entry.value && !sonde__hook_is_hidden(object, index)) {
                 if (!is_defined(defining, symbol)) {
@@ -142,7 +148,7 @@ void sonde__hook_define(struct sonde__hooks *hooks, const struct sonde__hook_kno
                         const struct sonde__hook_object *object)
 {
     struct defining defining = {
-        .hooks = hooks, .known = known, .object = object, .first = hooks->definition_count};
+        .hooks = hooks, .known = known, .object = object, .first = hooks->port->definition_count};
     if (object->symbols == NULL || sonde__hook_is_own(object, known->module) ||
         sonde__hook_is_kernel(object)) {
         return;
@@ -161,22 +167,22 @@ void sonde__hook_define(struct sonde__hooks *hooks, const struct sonde__hook_kno
 void sonde__hook_undefine(struct sonde__hooks *hooks, uint32_t owner)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < hooks->definition_count; i++) {
-        if (hooks->definitions[i].owner != owner) {
-            hooks->definitions[kept++] = hooks->definitions[i];
+    for (size_t i = 0; i < hooks->port->definition_count; i++) {
+        if (hooks->port->definitions[i].owner != owner) {
+            hooks->port->definitions[kept++] = hooks->port->definitions[i];
         } else {
-            hooks->tally[hooks->definitions[i].function]--;
+            hooks->tally[hooks->port->definitions[i].function]--;
         }
     }
-    hooks->definition_count = kept;
+    hooks->port->definition_count = kept;
 }
 
 static const struct sonde__hook_known *owner_of(const struct sonde__hooks *hooks,
                                                 const struct sonde__hook_definition *definition)
 {
-    for (size_t i = 0; i < hooks->known_count; i++) {
-        if (hooks->known[i].id == definition->owner) {
-            return &hooks->known[i];
+    for (size_t i = 0; i < hooks->port->known_count; i++) {
+        if (hooks->port->known[i].id == definition->owner) {
+            return &hooks->port->known[i];
         }
     }
     return NULL;
@@ -192,37 +198,21 @@ static uint64_t ask(uint64_t resolver)
     return ((uint64_t(*)(uint64_t, const void *))(uintptr_t)resolver)(more.hwcap | is_more, &more);
 }
 
-struct comparison {
-    const struct sonde__hooks *hooks;
-    bool is_same;
-};
-
-static int compare_list(struct dl_phdr_info *info, size_t size, void *ctx)
-{
-    struct comparison *comparison = ctx;
-    (void)size;
-    comparison->is_same = sonde__hook_is_listed_now(comparison->hooks, info);
-    return 1;
-}
-
 /* An object may not be relocated yet (another thread loads it), or be about to go. dladdr() takes
  * the loader's lock, which whoever does that holds: behind it that is over, and if the list is
  * still ours the object is there. To open the object instead would run the constructors of one that
  * came with others before their time. */
 static bool is_ready(const struct sonde__hooks *hooks, uint64_t resolver)
 {
-    struct comparison comparison = {hooks, false};
     Dl_info unused;
-    if (dladdr((const void *)(uintptr_t)resolver, &unused) != 0) {
-        (void)dl_iterate_phdr(compare_list, &comparison);
-    }
-    return comparison.is_same;
+    return dladdr((const void *)(uintptr_t)resolver, &unused) != 0 &&
+           sonde__hook_is_current(hooks->port);
 }
 
 void sonde__hook_resolve(struct sonde__hooks *hooks)
 {
-    for (size_t i = 0; i < hooks->definition_count; i++) {
-        struct sonde__hook_definition *definition = &hooks->definitions[i];
+    for (size_t i = 0; i < hooks->port->definition_count; i++) {
+        struct sonde__hook_definition *definition = &hooks->port->definitions[i];
         const struct sonde__hook_known *owner = owner_of(hooks, definition);
         if (definition->address != 0 || owner == NULL) {
             continue;
@@ -234,19 +224,19 @@ void sonde__hook_resolve(struct sonde__hooks *hooks)
     }
 }
 
-static void lead(struct sonde__hooks *hooks, struct sonde__hook_definition *definition,
-                 const struct sonde__hook_known *known, const struct sonde__hook_object *object)
+static void patch(struct sonde__hooks *hooks, struct sonde__hook_definition *definition,
+                  const struct sonde__hook_known *known, const struct sonde__hook_object *object)
 {
     const char *name = hooks->names[definition->function];
     bool is_ifunc = ELF64_ST_TYPE(definition->symbol->st_info) == STT_GNU_IFUNC;
     uint64_t at = (uint64_t)(uintptr_t)&definition->symbol->st_value;
     uint32_t index;
     if (definition->address == 0) {
-        sonde__hook_add_blind_spot(hooks, known, known->module, name, SONDE__HOOK_REFUSED);
+        sonde__hook_add_blind_spot(hooks, known->id, known->module, name, SONDE__HOOK_REFUSED);
         return;
     }
     if (!sonde__hook_thunk_of(definition->address, definition->function, &index)) {
-        sonde__hook_add_blind_spot(hooks, known, known->module, name, SONDE__HOOK_FULL);
+        sonde__hook_add_blind_spot(hooks, known->id, known->module, name, SONDE__HOOK_FULL);
         return;
     }
     definition->thunk = sonde__probe_hook_thunk(index);
@@ -256,18 +246,20 @@ static void lead(struct sonde__hooks *hooks, struct sonde__hook_definition *defi
     uint64_t to = (is_ifunc ? sonde__probe_hook_resolver(index) : definition->thunk) - object->base;
     if (definition->symbol->st_value != to &&
         (sonde__hook_segment(object, at) == NULL ||
-         !sonde__hook_write(&hooks->writer, &definition->symbol->st_value, to,
+         !sonde__hook_write(&hooks->port->writer, &definition->symbol->st_value, to,
                             sonde__hook_protection(object, at)))) {
-        sonde__hook_add_blind_spot(hooks, known, known->module, name, SONDE__HOOK_REFUSED);
+        sonde__hook_add_blind_spot(hooks, known->id, known->module, name, SONDE__HOOK_REFUSED);
     }
 }
 
-void sonde__hook_lead_definitions(struct sonde__hooks *hooks, const struct sonde__hook_known *known,
-                                  const struct sonde__hook_object *object)
+void sonde__hook_patch_definitions(struct sonde__hooks *hooks,
+                                   const struct sonde__hook_known *known,
+                                   const struct sonde__hook_object *object)
 {
-    for (size_t i = 0; i < hooks->definition_count; i++) {
-        if (hooks->definitions[i].owner == known->id && hooks->definitions[i].thunk == 0) {
-            lead(hooks, &hooks->definitions[i], known, object);
+    for (size_t i = 0; i < hooks->port->definition_count; i++) {
+        if (hooks->port->definitions[i].owner == known->id &&
+            hooks->port->definitions[i].thunk == 0) {
+            patch(hooks, &hooks->port->definitions[i], known, object);
         }
     }
 }
@@ -275,8 +267,8 @@ void sonde__hook_lead_definitions(struct sonde__hooks *hooks, const struct sonde
 void sonde__hook_restore_definitions(struct sonde__hooks *hooks,
                                      const struct sonde__hook_object *object)
 {
-    for (size_t i = 0; i < hooks->definition_count; i++) {
-        const struct sonde__hook_definition *definition = &hooks->definitions[i];
+    for (size_t i = 0; i < hooks->port->definition_count; i++) {
+        const struct sonde__hook_definition *definition = &hooks->port->definitions[i];
         uint64_t at = (uint64_t)(uintptr_t)&definition->symbol->st_value;
         uint32_t unused;
         if (definition->thunk == 0 || sonde__hook_segment(object, at) == NULL) {
@@ -287,26 +279,20 @@ void sonde__hook_restore_definitions(struct sonde__hooks *hooks,
             object->base + __atomic_load_n(&definition->symbol->st_value, __ATOMIC_RELAXED);
         if (sonde__probe_hook_index(patched, &unused) ||
             sonde__probe_hook_resolver_index(patched, &unused)) {
-            (void)sonde__hook_write(&hooks->writer, &definition->symbol->st_value,
+            (void)sonde__hook_write(&hooks->port->writer, &definition->symbol->st_value,
                                     definition->value - object->base,
                                     sonde__hook_protection(object, at));
         }
     }
 }
 
-void sonde__hook_learn_name(struct sonde__hooks *hooks, const char *name)
-{
-    uint32_t hash = sonde__hook_hash(name) % SONDE__HOOK_NAME_BITS;
-    hooks->name_bits[hash / 64] |= (uint64_t)1 << hash % 64;
-}
-
 const struct sonde__hook_definition *sonde__hook_find_definition(const struct sonde__hooks *hooks,
                                                                  const char *name, uint64_t address)
 {
     uint32_t hash = sonde__hook_hash(name) % SONDE__HOOK_NAME_BITS;
-    bool may_be = (hooks->name_bits[hash / 64] >> hash % 64 & 1) != 0;
-    for (size_t i = 0; may_be && i < hooks->definition_count; i++) {
-        const struct sonde__hook_definition *definition = &hooks->definitions[i];
+    bool may_be = (hooks->port->name_bits[hash / 64] >> hash % 64 & 1) != 0;
+    for (size_t i = 0; may_be && i < hooks->port->definition_count; i++) {
+        const struct sonde__hook_definition *definition = &hooks->port->definitions[i];
         if (definition->address == address && definition->thunk != 0 &&
             strcmp(definition->name, name) == 0) {
             return definition;

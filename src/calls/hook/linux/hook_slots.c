@@ -6,8 +6,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "hook_raw.h"
-#include "hook_state.h"
+#include "hook_elf.h"
 #include "probe_hook.h"
 
 struct pass {
@@ -26,9 +25,9 @@ static void inspect_slot(struct pass *pass, const ElfW(Rela) * rela, uint64_t *a
     const struct sonde__hook_definition *definition =
         value != 0 ? sonde__hook_find_definition(hooks, name, value) : NULL;
     if (definition != NULL &&
-        !sonde__hook_write(&hooks->writer, at, definition->thunk,
+        !sonde__hook_write(&hooks->port->writer, at, definition->thunk,
                            sonde__hook_protection(&pass->object, (uint64_t)(uintptr_t)at))) {
-        sonde__hook_add_blind_spot(hooks, pass->known, pass->known->module,
+        sonde__hook_add_blind_spot(hooks, pass->known->id, pass->known->module,
                                    hooks->names[definition->function], SONDE__HOOK_REFUSED);
     }
 }
@@ -49,9 +48,9 @@ static void inspect_import(struct pass *pass, const char *name)
     struct sonde__hook_known *known = pass->known;
     bool asks = strcmp(name, "dlsym") == 0 || strcmp(name, "dlvsym") == 0;
     if (asks && (pass->hooks->flags & SONDE__HOOK_FIRST) == 0 && !known->is_late) {
-        sonde__hook_add_blind_spot(pass->hooks, known, known->module, NULL, SONDE__HOOK_ASKS);
+        sonde__hook_add_blind_spot(pass->hooks, known->id, known->module, NULL, SONDE__HOOK_ASKS);
     } else if (strcmp(name, "dlmopen") == 0) {
-        sonde__hook_add_blind_spot(pass->hooks, known, known->module, NULL,
+        sonde__hook_add_blind_spot(pass->hooks, known->id, known->module, NULL,
                                    SONDE__HOOK_OTHER_SPACE);
     }
 }
@@ -102,9 +101,9 @@ static void lead_allocator(void *ctx, uint64_t *at, uint64_t value)
         const struct sonde__hook_definition *definition =
             sonde__hook_find_definition(hooks, names[i], value);
         if (definition != NULL &&
-            !sonde__hook_write(&hooks->writer, at, definition->thunk,
+            !sonde__hook_write(&hooks->port->writer, at, definition->thunk,
                                sonde__hook_protection(&pass->object, (uint64_t)(uintptr_t)at))) {
-            sonde__hook_add_blind_spot(hooks, pass->known, pass->known->module,
+            sonde__hook_add_blind_spot(hooks, pass->known->id, pass->known->module,
                                        hooks->names[definition->function], SONDE__HOOK_REFUSED);
         }
     }
@@ -116,11 +115,11 @@ static void inspect_slots(struct pass *pass)
     struct sonde__hook_known *known = pass->known;
     bool is_own = sonde__hook_is_own(object, known->module);
     if (!known->is_swept && !is_own) {
-        sonde__hook_raw_look(object, known->module, &pass->hooks->writer);
+        sonde__hook_raw_look(object, known->module, &pass->hooks->port->writer);
     }
     /* a static program at any address (static-pie) has a dynamic section for its own start */
     if (!object->is_dynamic || (known->module[0] == '\0' && !object->has_loader)) {
-        sonde__hook_add_blind_spot(pass->hooks, known, known->module, NULL, SONDE__HOOK_STATIC);
+        sonde__hook_add_blind_spot(pass->hooks, known->id, known->module, NULL, SONDE__HOOK_STATIC);
     }
     if (object->symbols != NULL && !is_own) {
         /* of one that was looked at while another thread loaded it, what it needs came later */
@@ -139,18 +138,18 @@ static int inspect_object(struct dl_phdr_info *info, size_t size, void *ctx)
     struct pass *pass = ctx;
     struct sonde__hooks *hooks = pass->hooks;
     (void)size;
-    if (!sonde__hook_is_listed_now(hooks, info) || pass->index == hooks->known_count) {
+    if (!sonde__hook_is_listed_now(hooks->port, info) || pass->index == hooks->port->known_count) {
         return 1;
     }
-    pass->known = &hooks->known[pass->index++];
-    if (pass->known->is_swept && !hooks->must_look_all) {
+    pass->known = &hooks->port->known[pass->index++];
+    if (pass->known->is_swept && !hooks->port->must_look_all) {
         return 0;
     }
     sonde__hook_object_read(info, &pass->object);
     if (pass->is_of_slots) {
         inspect_slots(pass);
     } else if (!pass->known->is_swept) {
-        sonde__hook_lead_definitions(hooks, pass->known, &pass->object);
+        sonde__hook_patch_definitions(hooks, pass->known, &pass->object);
     }
     return 0;
 }
@@ -159,15 +158,15 @@ static bool pass_over(struct sonde__hooks *hooks, bool is_of_slots)
 {
     struct pass pass = {.hooks = hooks, .is_of_slots = is_of_slots};
     (void)dl_iterate_phdr(inspect_object, &pass);
-    return pass.index == hooks->known_count;
+    return pass.index == hooks->port->known_count;
 }
 
-void sonde__hook_lead_all(struct sonde__hooks *hooks)
+void sonde__hook_patch_all(struct sonde__hooks *hooks)
 {
-    sonde__hook_writer_open(&hooks->writer, (hooks->flags & SONDE__HOOK_NO_MEM) == 0);
+    sonde__hook_writer_open(&hooks->port->writer, (hooks->flags & SONDE__HOOK_NO_MEM) == 0);
     hooks->is_swept = pass_over(hooks, false) && pass_over(hooks, true);
-    sonde__hook_writer_close(&hooks->writer);
-    hooks->must_look_all = hooks->must_look_all && !hooks->is_swept;
+    sonde__hook_writer_close(&hooks->port->writer);
+    hooks->port->must_look_all = hooks->port->must_look_all && !hooks->is_swept;
 }
 
 struct restoring {
@@ -180,7 +179,7 @@ static void restore(void *ctx, uint64_t *at, uint64_t value)
     const struct restoring *restoring = ctx;
     uint32_t thunk;
     if (sonde__probe_hook_index(value, &thunk)) {
-        (void)sonde__hook_write(&restoring->hooks->writer, at,
+        (void)sonde__hook_write(&restoring->hooks->port->writer, at,
                                 atomic_load(&sonde__probe_hooks[thunk].target),
                                 sonde__hook_protection(restoring->object, (uint64_t)(uintptr_t)at));
     }
