@@ -24,6 +24,12 @@ found=$(grep -nE '[^ *] {1,5}(Returns|Context|Blocks|Ownership|Example) {2,}|[^ 
 found=$(grep -nE '^# *(if|ifdef|elif).*(__x86_64__|__aarch64__|__linux__|__APPLE__)' "${code[@]}" |
     grep -vE '^(src/(machine|calls/probe)/|preload/|tests/|fuzz/|bench/|examples/)' || true)
 [ -z "$found" ] || complain "$found" 'platform named outside the ports'
+# and so are its headers, and the files under /proc (preload, recorder and execinfo are Linux' own)
+mapfile -t portable < <(git ls-files 'src/*.[chS]' 'cli/*.[ch]' 'include/*.h' | grep -vE '/(linux|darwin)/')
+found=$(grep -nE '^# *include <((elf|link|libproc|malloc|execinfo)\.h|(linux|asm|gnu|mach|mach-o|dispatch|objc|os)/|sys/(auxv|epoll|eventfd|inotify|personality|prctl|procfs|ptrace|random|sendfile|signalfd|syscall|sysctl|sysinfo|timerfd|uio|user|vfs)\.h)' "${portable[@]}" || true)
+[ -z "$found" ] || complain "$found" 'header of one operating system outside its port'
+found=$(grep -nE '"/proc(/|")' "${portable[@]}" || true)
+[ -z "$found" ] || complain "$found" 'path of one operating system outside its port'
 # the layers that the build knows are those of ARCHITECTURE.md
 layers_built() {
     sed -nE 's,^sonde_module\(([a-z/]+) +(ASYNC_SAFE )?USES ?(.*)\)$,\1 \2: \3,p' src/CMakeLists.txt | sed 's/ASYNC_SAFE /[A]/'
