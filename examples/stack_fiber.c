@@ -6,7 +6,7 @@
 #include <ucontext.h>
 
 #include <sonde/stack.h>
-#include <sonde/symbol.h>
+#include <sonde/text.h>
 
 enum { DEPTH = 64, STACK_BYTES = 64 * 1024 };
 
@@ -54,7 +54,8 @@ int main(void)
     sonde_stack_init(&stack, pcs, how, DEPTH, 0);
     if (sonde_stack_capture_registers(&stack, &suspended, 0) != SONDE_OK ||
         sonde_symbolizer_create(&symbolizer) != SONDE_OK ||
-        sonde_stack_format(symbolizer, &stack, text, sizeof text, NULL) != SONDE_OK) {
+        sonde_stack_text(symbolizer, SONDE_STYLE_SONDE, &stack, text, sizeof text, NULL) !=
+            SONDE_OK) {
         return 1;
     }
     fputs(text, stdout);

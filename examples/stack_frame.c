@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include <sonde/stack.h>
-#include <sonde/symbol.h>
+#include <sonde/text.h>
 
 enum { DEPTH = 64 };
 
@@ -21,7 +21,8 @@ static __attribute__((noinline)) int work(void)
         sonde_symbolizer_create(&symbolizer) != SONDE_OK) {
         return 1;
     }
-    if (sonde_stack_format(symbolizer, &stack, text, sizeof text, NULL) == SONDE_OK) {
+    if (sonde_stack_text(symbolizer, SONDE_STYLE_SONDE, &stack, text, sizeof text, NULL) ==
+        SONDE_OK) {
         fputs(text, stdout); /* begins with the caller of enter() */
     }
     sonde_symbolizer_destroy(symbolizer);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include <sonde/stack.h>
-#include <sonde/symbol.h>
+#include <sonde/text.h>
 
 enum { DEPTH = 64 };
 
@@ -42,7 +42,8 @@ int main(void)
     qsort(numbers, 3, sizeof numbers[0], compare);
 
     if (sonde_symbolizer_create(&symbolizer) != SONDE_OK ||
-        sonde_stack_format(symbolizer, &stack, text, sizeof text, NULL) != SONDE_OK) {
+        sonde_stack_text(symbolizer, SONDE_STYLE_SONDE, &stack, text, sizeof text, NULL) !=
+            SONDE_OK) {
         return 1;
     }
     fputs(text, stdout);

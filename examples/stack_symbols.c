@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include <sonde/stack.h>
-#include <sonde/symbol.h>
+#include <sonde/text.h>
 
 enum { DEPTH = 64 };
 
@@ -66,7 +66,8 @@ int main(void)
         sonde_demangler_use(&demangler) != SONDE_OK) {
         return 1;
     }
-    if (sonde_stack_format(symbolizer, &stack, text, sizeof text, NULL) == SONDE_OK) {
+    if (sonde_stack_text(symbolizer, SONDE_STYLE_SONDE, &stack, text, sizeof text, NULL) ==
+        SONDE_OK) {
         fputs(text, stdout);
     }
     result = print_names(symbolizer, &stack);

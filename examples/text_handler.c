@@ -22,7 +22,6 @@ static void on_signal(int signal, siginfo_t *info, void *ucontext)
 {
     uint64_t pcs[DEPTH];
     uint8_t how[DEPTH];
-    char text[2048];
     struct sonde_stack stack;
     (void)signal;
     (void)info;
@@ -32,11 +31,6 @@ static void on_signal(int signal, siginfo_t *info, void *ucontext)
     }
     if (sonde_stack_write(symbolizer, SONDE_STYLE_CALLSTACK, &stack, write_line, NULL) !=
         SONDE_OK) {
-        _exit(1);
-    }
-    /* or into a buffer: what does not fit is cut */
-    if (sonde_stack_text(symbolizer, SONDE_STYLE_SONDE, &stack, text, sizeof text, NULL) ==
-        SONDE_USAGE) {
         _exit(1);
     }
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include <sonde/symbol.h>
+#include <sonde/text.h>
 #include <sonde/thread.h>
 
 enum { DEPTH = 64 };
@@ -36,7 +36,8 @@ static int print_thread(int32_t tid)
         return status == SONDE_UNSUPPORTED ? 0 : 1;
     }
     if (sonde_symbolizer_create(&symbolizer) != SONDE_OK ||
-        sonde_stack_format(symbolizer, &stack, text, sizeof text, NULL) != SONDE_OK) {
+        sonde_stack_text(symbolizer, SONDE_STYLE_SONDE, &stack, text, sizeof text, NULL) !=
+            SONDE_OK) {
         return 1;
     }
     printf("read by: %s, blocked in system call %" PRId64 "\n%s",

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include <sonde/symbol.h>
+#include <sonde/text.h>
 #include <sonde/thread.h>
 
 enum { DEPTH = 256, OUTER = 64 };
@@ -27,7 +27,7 @@ static int print_thread(void *ctx, const struct sonde_thread *thread,
     if (captured->status != SONDE_OK) {
         printf("    not read: %s (%s)\n", sonde_status_text(captured->status), captured->note);
     }
-    if (sonde_stack_format(ctx, stack, text, sizeof text, NULL) != SONDE_OK) {
+    if (sonde_stack_text(ctx, SONDE_STYLE_SONDE, stack, text, sizeof text, NULL) != SONDE_OK) {
         return 1;
     }
     fputs(text, stdout);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <sonde/symbol.h>
+#include <sonde/text.h>
 #include <sonde/thread.h>
 
 enum { DEPTH = 256, OUTER = 64 };
@@ -29,7 +29,7 @@ static int print_thread(void *ctx, const struct sonde_thread *thread,
         printf("%s: %s (%s)\n", thread->name, sonde_status_text(captured->status), captured->note);
         return 0;
     }
-    if (sonde_stack_format(ctx, stack, text, sizeof text, NULL) != SONDE_OK) {
+    if (sonde_stack_text(ctx, SONDE_STYLE_SONDE, stack, text, sizeof text, NULL) != SONDE_OK) {
         return 1;
     }
     printf("%s: %s\n%s", thread->name, thread->state == SONDE_THREAD_RUNNING ? "ran" : "waits",

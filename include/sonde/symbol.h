@@ -17,14 +17,6 @@
 extern "C" {
 #endif
 
-/* How a stack is written. */
-enum sonde_style {
-    SONDE_STYLE_SONDE,     /* `#0  0x00007f2b1c4e8d36  __poll+0x56  libc.so.6` */
-    SONDE_STYLE_CALLSTACK, /* Apple's: `%-4d%-35s 0x%016lx %s + %lu` */
-    SONDE_STYLE_BS,        /* BSBacktraceLogger's: `%-30s 0x%08lx %s + %lu` under a heading */
-    SONDE_STYLE_GLIBC      /* `/lib/libc.so.6(__poll+0x56) [0x7f2b1c4e8d36]` */
-};
-
 /* How a name is known. */
 enum sonde_name_source {
     SONDE_NAME_NONE,
@@ -62,10 +54,10 @@ SONDE_API void sonde_symbolizer_destroy(struct sonde_symbolizer *symbolizer);
 SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_symbolizer_prepare(struct sonde_symbolizer *symbolizer);
 
-/* From now on show files, lines and inlined calls, too, where SONDE_STYLE_SONDE is written in
- * normal context: from debug information or an index file beside the image. That maps debug files,
- * inflates them if they are compressed, and loads zlib or zstd for it. Call it before stacks are
- * written.
+/* From now on show files, lines and inlined calls, too, where SONDE_STYLE_SONDE (text.h) is written
+ * in normal context: from debug information or an index file beside the image. That maps debug
+ * files, inflates them if they are compressed, and loads zlib or zstd for it. Call it before stacks
+ * are written.
  *
  * Returns    OK | USAGE
  * Context    any thread; not handler      Blocks  no      Ownership  nothing is transferred
@@ -143,25 +135,6 @@ sonde_demangler_use(const struct sonde_demangler *demangler);
  * Example    examples/stack_symbols.c */
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_name_demangle(const char *name, char *text,
                                                                 size_t size_bytes);
-
-/* Write a stack as text, names demangled, a line for each frame, then why it ended if that is not
- * the root:
- *
- *     #0  0x00007f2b1c4e8d36  __poll+0x56  libc.so.6
- *     #1  0x000055d0f7a4112b  sqlite3+0x1112b
- *
- * text        the caller's buffer of `size_bytes`, >= 1; always NUL-terminated
- * ret_length  bytes written without the NUL; may be null
- *
- * Returns    OK | LIMIT (cut at the end of the buffer; what fitted is there) | USAGE | MEMORY
- * Context    any thread; not handler
- * Blocks     reads files when an image is met for the first time
- * Ownership  nothing is transferred
- * Example    examples/stack_symbols.c */
-SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_format(struct sonde_symbolizer *symbolizer,
-                                                               const struct sonde_stack *stack,
-                                                               char *text, size_t size_bytes,
-                                                               size_t *ret_length);
 
 #ifdef __cplusplus
 }

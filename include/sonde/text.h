@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Stacks as text: into a buffer, to a function, or as an array of strings.
  *
- * enum sonde_style (symbol.h) says what a line looks like. SONDE_STYLE_SONDE shows inlined calls,
- * files and lines where debug information is found; the other styles have one line for each
- * captured frame, as their models do. A function is looked up by the call before a return address,
- * and the raw pc is printed. */
+ * SONDE_STYLE_SONDE shows inlined calls, files and lines where debug information is found
+ * (sonde_symbolizer_use_lines()); the other styles have one line for each captured frame, as their
+ * models do. A function is looked up by the call before a return address, and the raw pc is
+ * printed. */
 #ifndef SONDE_TEXT_H
 #define SONDE_TEXT_H
 
@@ -19,25 +19,40 @@
 extern "C" {
 #endif
 
-/* Write a stack as text into a buffer, also in a signal handler: no heap, no lock.
+/* How a stack is written. */
+enum sonde_style {
+    SONDE_STYLE_SONDE,     /* `#0  0x00007f2b1c4e8d36  __poll+0x56  libc.so.6` */
+    SONDE_STYLE_CALLSTACK, /* Apple's: `%-4d%-35s 0x%016lx %s + %lu` */
+    SONDE_STYLE_BS,        /* BSBacktraceLogger's: `%-30s 0x%08lx %s + %lu` under a heading */
+    SONDE_STYLE_GLIBC      /* `/lib/libc.so.6(__poll+0x56) [0x7f2b1c4e8d36]` */
+};
+
+/* Write a stack as text into a buffer: a line for each frame, in SONDE_STYLE_SONDE with demangled
+ * names and, if the walk did not end at the root, why it ended:
  *
- * Named is what sonde_symbolizer_prepare() has made ready; the rest is shown as image and offset.
- * Names are as in the file: a C++ name is mangled, inlined calls are not shown, and in
- * SONDE_STYLE_GLIBC a function that is not exported has its name, too.
+ *     #0  0x00007f2b1c4e8d36  __poll+0x56  libc.so.6
+ *     #1  0x000055d0f7a4112b  sqlite3+0x1112b
  *
  * text        the caller's buffer of `size_bytes`, >= 1; always NUL-terminated
  * ret_length  bytes written without the NUL; may be null
  *
- * Returns    OK | LIMIT (cut at the end of the buffer; what fitted is there) | USAGE
- * Context    handler      Blocks  no      Ownership  nothing is transferred
- * Example    examples/text_handler.c */
+ * Returns    OK | LIMIT (cut at the end of the buffer; what fitted is there) | USAGE | MEMORY
+ * Context    any thread; not handler
+ * Blocks     reads files when an image is met for the first time
+ * Ownership  nothing is transferred
+ * Example    examples/stack_symbols.c */
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_text(struct sonde_symbolizer *symbolizer,
                                                              enum sonde_style style,
                                                              const struct sonde_stack *stack,
                                                              char *text, size_t size_bytes,
                                                              size_t *ret_length);
 
-/* The same, line by line, to a function. A line of more than SONDE_TEXT_LINE_MAX bytes is cut.
+/* Write a stack to a function, line by line, also in a signal handler: no heap, no lock.
+ *
+ * Only what sonde_symbolizer_prepare() has made ready has names; the rest is shown as image and
+ * offset. Names are as in the file (a C++ name is mangled), inlined calls are not shown, and in
+ * SONDE_STYLE_GLIBC a function that is not exported has its name, too. A line of more than
+ * SONDE_TEXT_LINE_MAX bytes is cut.
  *
  * write  called for each line, newline included
  *

@@ -252,23 +252,6 @@ static bool is_style(enum sonde_style style)
     return (unsigned)style <= SONDE_STYLE_GLIBC;
 }
 
-enum sonde_status sonde_stack_text(struct sonde_symbolizer *symbolizer, enum sonde_style style,
-                                   const struct sonde_stack *stack, char *text, size_t size_bytes,
-                                   size_t *ret_length)
-{
-    struct sonde__text out;
-    if (symbolizer == NULL || stack == NULL || text == NULL || size_bytes == 0 ||
-        !is_style(style)) {
-        return SONDE_USAGE;
-    }
-    sonde__base_text_init(&out, text, size_bytes);
-    (void)names_put_stack(symbolizer, style, stack, true, &out, NULL, NULL);
-    if (ret_length != NULL) {
-        *ret_length = out.length;
-    }
-    return out.cut ? SONDE_LIMIT : SONDE_OK;
-}
-
 struct writing {
     sonde_write write;
     void *ctx;
@@ -301,20 +284,20 @@ enum sonde_status sonde_stack_write(struct sonde_symbolizer *symbolizer, enum so
     return w.failed ? SONDE_OS : SONDE_OK;
 }
 
-enum sonde_status sonde_stack_format(struct sonde_symbolizer *symbolizer,
-                                     const struct sonde_stack *stack, char *text, size_t size_bytes,
-                                     size_t *ret_length)
+enum sonde_status sonde_stack_text(struct sonde_symbolizer *symbolizer, enum sonde_style style,
+                                   const struct sonde_stack *stack, char *text, size_t size_bytes,
+                                   size_t *ret_length)
 {
     struct sonde__text out;
     enum sonde_status status;
-    if (symbolizer == NULL || stack == NULL || text == NULL || size_bytes == 0) {
+    if (symbolizer == NULL || stack == NULL || text == NULL || size_bytes == 0 ||
+        !is_style(style)) {
         return SONDE_USAGE;
     }
     sonde__base_text_init(&out, text, size_bytes);
     pthread_mutex_lock(&symbolizer->mutex);
     status = names_update(symbolizer);
-    if (status == SONDE_OK &&
-        !names_put_stack(symbolizer, SONDE_STYLE_SONDE, stack, false, &out, NULL, NULL)) {
+    if (status == SONDE_OK && !names_put_stack(symbolizer, style, stack, false, &out, NULL, NULL)) {
         status = SONDE_MEMORY;
     }
     pthread_mutex_unlock(&symbolizer->mutex);

@@ -4,7 +4,7 @@
 #ifndef SONDE_REPORT_VIEW_H
 #define SONDE_REPORT_VIEW_H
 
-#include <sonde/symbol.h>
+#include <sonde/text.h>
 
 #include "report_model.h"
 #include "report_out.h"

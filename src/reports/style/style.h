@@ -10,7 +10,7 @@
 #ifndef SONDE_STYLE_H
 #define SONDE_STYLE_H
 
-#include <sonde/symbol.h>
+#include <sonde/text.h>
 
 #include "base_text.h"
 

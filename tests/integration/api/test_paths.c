@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <sonde/symbol.h>
+#include <sonde/text.h>
 
 #include "test.h"
 
@@ -50,7 +50,7 @@ static void take(void)
     CHECK_OK(sonde_symbolize(symbolizer, &stack, 1, &symbol));
     snprintf(name, sizeof name, "%s", symbol.name);
     snprintf(image, sizeof image, "%s", symbol.image);
-    CHECK_OK(sonde_stack_format(symbolizer, &stack, text, sizeof text, NULL));
+    CHECK_OK(sonde_stack_text(symbolizer, SONDE_STYLE_SONDE, &stack, text, sizeof text, NULL));
 }
 
 static void *load_and_call(const char *path)
@@ -157,20 +157,21 @@ TEST_TIMEOUT(program_deleted_while_it_runs, 120)
 {
     char command[2048];
     for (int id = 0; id < 2; id++) {
-        snprintf(command, sizeof command,
-                 "printf '#include <sonde/symbol.h>\\n#include <stdio.h>\\n#include <unistd.h>\\n"
-                 "static char text[9999];\\n"
-                 "int main(int argc, char **argv) { struct sonde_symbolizer *s; uint64_t pcs[64];"
-                 " uint8_t how[64]; struct sonde_stack k; unlink(argv[argc - 1]);"
-                 " sonde_stack_init(&k, pcs, how, 64, 0);"
-                 " if (sonde_symbolizer_create(&s) != 0 || sonde_stack_capture(&k, 0) != 0 ||"
-                 " sonde_stack_format(s, &k, text, sizeof text, 0) != 0) { return 1; }"
-                 " fputs(text, stdout); }\\n' > gone.c && cc -O1 -I'%s/include' %s -o gone gone.c "
-                 "'%s/src/libsonde.a' -ldl -pthread && ./gone $PWD/gone > out && test ! "
-                 "-e gone && "
-                 "grep -q ' main+0x.* gone$' out",
-                 test_source_dir(), id != 0 ? "-Wl,--build-id" : "-Wl,--build-id=none",
-                 test_build_dir());
+        snprintf(
+            command, sizeof command,
+            "printf '#include <sonde/text.h>\\n#include <stdio.h>\\n#include <unistd.h>\\n"
+            "static char text[9999];\\n"
+            "int main(int argc, char **argv) { struct sonde_symbolizer *s; uint64_t pcs[64];"
+            " uint8_t how[64]; struct sonde_stack k; unlink(argv[argc - 1]);"
+            " sonde_stack_init(&k, pcs, how, 64, 0);"
+            " if (sonde_symbolizer_create(&s) != 0 || sonde_stack_capture(&k, 0) != 0 ||"
+            " sonde_stack_text(s, SONDE_STYLE_SONDE, &k, text, sizeof text, 0) != 0) { return 1; }"
+            " fputs(text, stdout); }\\n' > gone.c && cc -O1 -I'%s/include' %s -o gone gone.c "
+            "'%s/src/libsonde.a' -ldl -pthread && ./gone $PWD/gone > out && test ! "
+            "-e gone && "
+            "grep -q ' main+0x.* gone$' out",
+            test_source_dir(), id != 0 ? "-Wl,--build-id" : "-Wl,--build-id=none",
+            test_build_dir());
         shell(command);
     }
 }

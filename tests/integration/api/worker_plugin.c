@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <sonde/symbol.h>
+#include <sonde/text.h>
 #include <sonde/thread.h>
 
 enum { DEPTH = 64 };
@@ -22,7 +22,8 @@ static void print_thread(const char *title, int32_t tid)
         return;
     }
     if (sonde_symbolizer_create(&symbolizer) == SONDE_OK) {
-        if (sonde_stack_format(symbolizer, &stack, text, sizeof text, NULL) == SONDE_OK) {
+        if (sonde_stack_text(symbolizer, SONDE_STYLE_SONDE, &stack, text, sizeof text, NULL) ==
+            SONDE_OK) {
             printf("%s:\n%s", title, text);
         }
         sonde_symbolizer_destroy(symbolizer);

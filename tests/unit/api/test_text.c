@@ -129,21 +129,47 @@ TEST(text_callstack_lines)
     sonde_symbolizer_destroy(symbolizer);
 }
 
+struct text {
+    char bytes[TEXT * 4];
+    size_t size;
+};
+
+static int append(void *ctx, const void *bytes, size_t size)
+{
+    struct text *text = ctx;
+    CHECK(size < sizeof text->bytes - text->size);
+    memcpy(text->bytes + text->size, bytes, size);
+    text->size += size;
+    text->bytes[text->size] = '\0';
+    return 0;
+}
+
+/* The stack as a handler writes it. */
+static const char *write_text(struct sonde_symbolizer *symbolizer, enum sonde_style style)
+{
+    static struct text text;
+    text.size = 0;
+    CHECK_OK(sonde_stack_write(symbolizer, style, &captured.stack, append, &text));
+    return text.bytes;
+}
+
 TEST(text_of_a_handler_is_that_of_normal_context)
 {
     struct sonde_symbolizer *symbolizer = create();
-    static char text[TEXT];
+    static char normal[TEXT];
     const char *const *lines = NULL;
     uint32_t count = 0;
     size_t length = 0;
     capture_under_qsort();
     CHECK_OK(sonde_symbolizer_prepare(symbolizer));
-    CHECK_OK(sonde_stack_text(symbolizer, SONDE_STYLE_CALLSTACK, &captured.stack, text, sizeof text,
-                              &length));
-    CHECK_EQ(strlen(text), length);
+    CHECK_OK(sonde_stack_text(symbolizer, SONDE_STYLE_CALLSTACK, &captured.stack, normal,
+                              sizeof normal, &length));
+    CHECK_EQ(strlen(normal), length);
+    const char *text = write_text(symbolizer, SONDE_STYLE_CALLSTACK);
+    CHECK_STR(text, normal);
     CHECK_OK(
         sonde_stack_strings(symbolizer, SONDE_STYLE_CALLSTACK, &captured.stack, &lines, &count));
-    char *at = text;
+    const char *at = text;
     for (uint32_t i = 0; i < count; i++) {
         CHECK(strncmp(at, lines[i], strlen(lines[i])) == 0);
         at += strlen(lines[i]);
@@ -182,10 +208,8 @@ TEST(text_is_cut_at_the_end_of_the_buffer)
 TEST(text_without_preparation_has_offsets)
 {
     struct sonde_symbolizer *symbolizer = create();
-    static char text[TEXT];
     capture_under_qsort();
-    CHECK_OK(
-        sonde_stack_text(symbolizer, SONDE_STYLE_SONDE, &captured.stack, text, sizeof text, NULL));
+    const char *text = write_text(symbolizer, SONDE_STYLE_SONDE);
     CHECK(strstr(text, "compare") == NULL);
     CHECK_CONTAINS(text, "test_unit_api_text+0x");
     CHECK_CONTAINS(text, "libc.so.6+0x");
@@ -230,14 +254,12 @@ static void on_signal(int signal, siginfo_t *info, void *ucontext)
 {
     uint64_t pcs[DEPTH];
     uint8_t how[DEPTH];
-    char text[1024];
     struct sonde_stack stack;
     (void)signal;
     (void)info;
     sonde_stack_init(&stack, pcs, how, DEPTH, 0);
     if (sonde_stack_capture_ucontext(&stack, ucontext, 0) == SONDE_OK &&
-        sonde_stack_text(in_handler, SONDE_STYLE_SONDE, &stack, text, sizeof text, NULL) !=
-            SONDE_USAGE &&
+        sonde_stack_write(in_handler, SONDE_STYLE_SONDE, &stack, take_nothing, NULL) == SONDE_OK &&
         sonde_stack_write(in_handler, SONDE_STYLE_CALLSTACK, &stack, take_nothing, NULL) ==
             SONDE_OK) {
         handled++;
@@ -264,7 +286,8 @@ TEST_TIMEOUT(text_in_a_handler_takes_no_lock, 120)
         uint32_t count;
         void *library = dlopen("libm.so.6", RTLD_NOW);
         CHECK(library != NULL);
-        CHECK_OK(sonde_stack_format(in_handler, &captured.stack, text, sizeof text, NULL));
+        CHECK_OK(sonde_stack_text(in_handler, SONDE_STYLE_SONDE, &captured.stack, text, sizeof text,
+                                  NULL));
         dlclose(library);
         CHECK_OK(sonde_symbolizer_prepare(in_handler));
         CHECK_OK(sonde_stack_strings(in_handler, SONDE_STYLE_BS, &captured.stack, &lines, &count));
@@ -279,13 +302,11 @@ TEST_TIMEOUT(text_in_a_handler_takes_no_lock, 120)
 TEST(text_in_a_handler_uses_no_heap)
 {
     struct sonde_symbolizer *symbolizer = create();
-    static char text[TEXT];
     CHECK_OK(sonde_symbolizer_prepare(symbolizer));
     capture_under_qsort();
     sonde__mem_fail_from(0);
-    CHECK_OK(
-        sonde_stack_text(symbolizer, SONDE_STYLE_SONDE, &captured.stack, text, sizeof text, NULL));
-    CHECK_OK(sonde_stack_write(symbolizer, SONDE_STYLE_BS, &captured.stack, take_nothing, NULL));
+    write_text(symbolizer, SONDE_STYLE_BS);
+    const char *text = write_text(symbolizer, SONDE_STYLE_SONDE);
     CHECK_EQ(sonde__mem_asked(), 0);
     sonde__mem_fail_from(UINT64_MAX);
     CHECK_CONTAINS(text, "compare+0x");
@@ -432,21 +453,6 @@ TEST(callstack_strings_of_many_threads_after_fork)
 }
 
 /* --- threads --- */
-
-struct text {
-    char bytes[TEXT * 4];
-    size_t size;
-};
-
-static int append(void *ctx, const void *bytes, size_t size)
-{
-    struct text *text = ctx;
-    CHECK(size < sizeof text->bytes - text->size);
-    memcpy(text->bytes + text->size, bytes, size);
-    text->size += size;
-    text->bytes[text->size] = '\0';
-    return 0;
-}
 
 static void *wait_for_byte(void *arg)
 {
