@@ -152,40 +152,8 @@ enum sonde_status names_update(struct sonde_symbolizer *symbolizer)
     return status;
 }
 
-/* --- the symbolizer --- */
-
-enum sonde_status sonde_symbolizer_create(struct sonde_symbolizer **ret_symbolizer)
+void names_done(struct sonde_symbolizer *symbolizer)
 {
-    struct sonde_symbolizer *symbolizer;
-    enum sonde_status status;
-    if (ret_symbolizer == NULL) {
-        return SONDE_USAGE;
-    }
-    symbolizer = sonde__mem_alloc_zeroed(sizeof *symbolizer);
-    if (symbolizer == NULL) {
-        return SONDE_MEMORY;
-    }
-    status = sonde__symfile_cache_create(NULL, &symbolizer->files);
-    if (status != SONDE_OK) {
-        sonde__mem_free(symbolizer);
-        return status;
-    }
-    pthread_mutex_init(&symbolizer->mutex, NULL);
-    status = names_update(symbolizer); /* a handler knows the images at least */
-    if (status != SONDE_OK) {
-        sonde_symbolizer_destroy(symbolizer);
-        return status;
-    }
-    *ret_symbolizer = symbolizer;
-    return SONDE_OK;
-}
-
-void sonde_symbolizer_destroy(struct sonde_symbolizer *symbolizer)
-{
-    if (symbolizer == NULL) {
-        return;
-    }
-    names_strings_destroy(atomic_load(&symbolizer->strings));
     sonde__mem_free(atomic_load(&symbolizer->table));
     while (symbolizer->retired != NULL) {
         struct names_table *table = symbolizer->retired;
@@ -197,10 +165,9 @@ void sonde_symbolizer_destroy(struct sonde_symbolizer *symbolizer)
         symbolizer->paths = path->next;
         sonde__mem_free(path);
     }
-    sonde__symfile_cache_destroy(symbolizer->files);
-    pthread_mutex_destroy(&symbolizer->mutex);
-    sonde__mem_free(symbolizer);
 }
+
+/* --- symbol files --- */
 
 /* False: out of memory, which is not remembered. */
 static bool open_index(struct sonde_symbolizer *symbolizer, const struct sonde__image *image,

@@ -43,6 +43,9 @@ struct names_answer {
 /* Bring the table to the snapshot of now. With the mutex held. Returns OK | MEMORY. */
 SONDE_NODISCARD enum sonde_status names_update(struct sonde_symbolizer *symbolizer);
 
+/* Free the table and the paths. */
+void names_done(struct sonde_symbolizer *symbolizer);
+
 /* With a pin held. may_open: symbol files may be opened, in normal context with the mutex held.
  * False: out of memory. */
 bool names_find(struct sonde_symbolizer *symbolizer, const struct sonde__capture_pin *pin,
@@ -64,6 +67,10 @@ bool names_put_stack(struct sonde_symbolizer *symbolizer, enum sonde_style style
  */
 char *names_stack_text(struct sonde_symbolizer *symbolizer, enum sonde_style style,
                        const struct sonde_stack *stack, size_t *ret_length);
+
+/* Find the `count` lines of a text; their newlines become NULs. */
+uint32_t names_count_lines(const char *text, size_t length);
+void names_split_lines(char *text, const char **ret_lines, uint32_t count);
 
 void names_strings_destroy(struct names_strings *strings);
 

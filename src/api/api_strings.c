@@ -142,7 +142,7 @@ static void note_images(struct strings_entry *entry, const struct sonde_stack *s
     sonde__capture_unpin(pin);
 }
 
-static uint32_t count_lines(const char *text, size_t length)
+uint32_t names_count_lines(const char *text, size_t length)
 {
     uint32_t count = 0;
     for (size_t i = 0; i < length; i++) {
@@ -151,11 +151,10 @@ static uint32_t count_lines(const char *text, size_t length)
     return count;
 }
 
-/* The lines of `text`, whose newlines become their ends. */
-static void split(char *text, const char **lines, uint32_t count)
+void names_split_lines(char *text, const char **ret_lines, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        lines[i] = text;
+        ret_lines[i] = text;
         while (*text != '\n') {
             text++;
         }
@@ -182,7 +181,7 @@ static enum sonde_status add(struct names_strings *strings, enum sonde_style sty
                              const struct sonde_stack *stack, const char *text, size_t length,
                              struct strings_entry **ret_entry)
 {
-    uint32_t line_count = count_lines(text, length);
+    uint32_t line_count = names_count_lines(text, length);
     size_t pcs_bytes = stack->count * sizeof *stack->pcs;
     size_t lines_bytes = line_count * sizeof(char *);
     size_t size =
@@ -206,7 +205,7 @@ static enum sonde_status add(struct names_strings *strings, enum sonde_style sty
     entry->how = sonde__base_mem_copy(at, stack->how, stack->count);
     at += stack->count;
     sonde__base_mem_copy(at, text, length);
-    split(at, (const char **)(uintptr_t)entry->lines, line_count);
+    names_split_lines(at, (const char **)(uintptr_t)entry->lines, line_count);
     entry->hash = hash;
     entry->style = (uint8_t)style;
     entry->end = stack->end;
@@ -288,118 +287,4 @@ enum sonde_status sonde_stack_strings(struct sonde_symbolizer *symbolizer, enum 
         *ret_count = entry->line_count;
     }
     return status;
-}
-
-/* --- the calling thread's, from a symbolizer of our own --- */
-
-static _Atomic(struct sonde_symbolizer *) shared;
-
-/* In a fork child: a thread of the parent that held the lock is not here, and what it was at stays
- * half done. Then the child begins anew. */
-static void check_shared(void)
-{
-    struct sonde_symbolizer *known = atomic_load(&shared);
-    if (known != NULL && pthread_mutex_trylock(&known->mutex) != 0) {
-        atomic_store(&shared, NULL);
-    } else if (known != NULL) {
-        pthread_mutex_unlock(&known->mutex);
-    }
-}
-
-static void watch_forks(void)
-{
-    (void)pthread_atfork(NULL, NULL, check_shared);
-}
-
-static struct sonde_symbolizer *shared_symbolizer(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    struct sonde_symbolizer *known = atomic_load_explicit(&shared, memory_order_acquire);
-    struct sonde_symbolizer *fresh = NULL;
-    if (known != NULL) {
-        return known;
-    }
-    if (sonde_symbolizer_create(&fresh) != SONDE_OK) {
-        return NULL;
-    }
-    pthread_once(&once, watch_forks);
-    if (atomic_compare_exchange_strong(&shared, &known, fresh)) {
-        return fresh;
-    }
-    sonde_symbolizer_destroy(fresh);
-    return known;
-}
-
-char **sonde__api_callstack_symbols(uint32_t depth_max, uint32_t *ret_count,
-                                    const struct sonde__regs *caller);
-const char *const *sonde__api_callstack_strings(uint32_t depth_max, uint32_t *ret_count,
-                                                const struct sonde__regs *caller);
-
-/* The lines in one block: pointers, then the texts. */
-static char **one_block(const char *text, size_t length, uint32_t *ret_count)
-{
-    uint32_t count = count_lines(text, length);
-    char **block = sonde__mem_alloc(count * sizeof *block + length + 1);
-    if (block != NULL) {
-        char *at = (char *)(block + count);
-        sonde__base_mem_copy(at, text, length);
-        split(at, (const char **)(uintptr_t)block, count);
-        *ret_count = count;
-    }
-    return block;
-}
-
-char **sonde__api_callstack_symbols(uint32_t depth_max, uint32_t *ret_count,
-                                    const struct sonde__regs *caller)
-{
-    struct sonde_symbolizer *symbolizer = shared_symbolizer();
-    uint32_t depth = depth_max < SONDE_WHOLE_FRAMES_MAX ? depth_max : SONDE_WHOLE_FRAMES_MAX;
-    char **block = NULL;
-    size_t length = 0;
-    char *text;
-    if (ret_count == NULL) {
-        return NULL;
-    }
-    *ret_count = 0;
-    uint64_t *pcs = sonde__mem_alloc_array(depth, sizeof *pcs);
-    uint8_t *how = sonde__mem_alloc_array(depth, sizeof *how);
-    if (symbolizer != NULL && pcs != NULL && how != NULL && depth != 0) {
-        struct sonde_stack stack;
-        sonde_stack_init(&stack, pcs, how, depth, 0);
-        sonde__capture_walk(&stack, caller, false, 0, SONDE__CAPTURE_OWN);
-        text = names_stack_text(symbolizer, SONDE_STYLE_CALLSTACK, &stack, &length);
-        if (text != NULL) {
-            block = one_block(text, length, ret_count);
-        }
-        sonde__mem_free(text);
-    }
-    sonde__mem_free(pcs);
-    sonde__mem_free(how);
-    return block;
-}
-
-const char *const *sonde__api_callstack_strings(uint32_t depth_max, uint32_t *ret_count,
-                                                const struct sonde__regs *caller)
-{
-    struct sonde_symbolizer *symbolizer = shared_symbolizer();
-    uint64_t pcs[SONDE_CALLSTACK_STRINGS_DEPTH_MAX];
-    uint8_t how[SONDE_CALLSTACK_STRINGS_DEPTH_MAX];
-    const char *const *lines = NULL;
-    struct sonde_stack stack;
-    uint32_t depth = depth_max < SONDE_CALLSTACK_STRINGS_DEPTH_MAX
-                         ? depth_max
-                         : SONDE_CALLSTACK_STRINGS_DEPTH_MAX;
-    if (ret_count == NULL) {
-        return NULL;
-    }
-    *ret_count = 0;
-    if (symbolizer == NULL || depth == 0) {
-        return NULL;
-    }
-    sonde_stack_init(&stack, pcs, how, depth, 0);
-    sonde__capture_walk(&stack, caller, false, 0, SONDE__CAPTURE_OWN);
-    return sonde_stack_strings(symbolizer, SONDE_STYLE_CALLSTACK, &stack, &lines, ret_count) ==
-                   SONDE_OK
-               ? lines
-               : NULL;
 }

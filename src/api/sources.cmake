@@ -3,6 +3,7 @@ set(sources
     api_block.c
     api_block_content.c
     api_block_registry.c
+    api_callstack.c
     api_debug_block.c
     api_debug_names.c
     api_debug_stacks.c
@@ -12,12 +13,13 @@ set(sources
     api_index.c
     api_lines.c
     api_names.c
-    api_snapshot.c
     api_report.c
     api_signal.c
+    api_snapshot.c
     api_stack.c
     api_strings.c
     api_symbol.c
+    api_symbolizer.c
     api_symbols.c
     api_text.c
     api_thread.c
