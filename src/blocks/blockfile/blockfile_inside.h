@@ -8,15 +8,34 @@
 #define BLOCKFILE_NO_DESC  UINT32_MAX
 #define BLOCKFILE_NO_BLOCK UINT32_MAX
 
-/* The index of the descriptor at a vaddr, or BLOCKFILE_NO_DESC. */
-uint32_t blockfile_desc_at(const struct sonde__blockfile *file, uint64_t vaddr);
-/* Does code begin or go on at this vaddr? */
-bool blockfile_is_code(const struct sonde__loaded *loaded, uint64_t vaddr);
+static inline bool blockfile_is_inside(const struct sonde__loaded_area *area, uint64_t vaddr,
+                                       uint64_t size)
+{
+    return size <= area->size && vaddr - area->vaddr <= area->size - size;
+}
 
 static inline uint32_t blockfile_word(const uint8_t *at)
 {
     return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
+
+/* --- blockfile_descs.c --- */
+
+/* Is code at this vaddr? */
+bool blockfile_is_code(const struct sonde__loaded *loaded, uint64_t vaddr);
+/* Is a pointer at this vaddr? Where none is marked, any word may be one. */
+bool blockfile_may_point(const struct sonde__loaded *loaded, uint64_t vaddr);
+/* Add those that symbols name or, with a block's signature, the shape shows. False: no memory. */
+SONDE_NODISCARD bool blockfile_find_descs(const struct sonde__loaded *loaded, bool by_symbols,
+                                          struct sonde__blockfile *file);
+/* Add the descriptor at a vaddr; nothing if none can be there. False: no memory. */
+SONDE_NODISCARD bool blockfile_add_desc(const struct sonde__loaded *loaded,
+                                        struct sonde__blockfile *file, uint64_t vaddr,
+                                        enum sonde__blockfile_found found);
+/* Sort them, and merge those that were found twice. */
+void blockfile_merge_descs(struct sonde__blockfile *file);
+/* The index of the descriptor at a vaddr, or BLOCKFILE_NO_DESC. After blockfile_merge_descs(). */
+uint32_t blockfile_desc_at(const struct sonde__blockfile *file, uint64_t vaddr);
 
 /* --- blockfile_slots.c: what code stores, by frame --- */
 
@@ -77,34 +96,60 @@ struct blockfile_slots {
 
 void blockfile_slots_begin(struct blockfile_slots *slots, const struct sonde__loaded *loaded,
                            struct sonde__blockfile *file);
-/* `value` of 4 or 8 bytes was stored at `where` by the instruction at `vaddr`. A block is added
- * when a descriptor and, in the word before it, a function are there. */
-void blockfile_store(struct blockfile_slots *slots, const struct blockfile_value *where,
-                     int64_t offset, const struct blockfile_value *value, unsigned size,
-                     uint64_t vaddr);
+/* The slot of a place, or null. number: only if a number was stored there. */
+struct blockfile_slot *blockfile_find_slot(struct blockfile_slots *slots, uint8_t base,
+                                           uint64_t place);
+struct blockfile_slot *blockfile_find_number(struct blockfile_slots *slots, uint8_t base,
+                                             uint64_t place);
+void blockfile_keep(struct blockfile_slots *slots, uint8_t base, uint64_t place,
+                    const struct blockfile_value *value, unsigned size);
+void blockfile_release(struct blockfile_slots *slots, const struct blockfile_slot *slot);
 /* What was stored there is not there any more: two words that are stored at once are not to be
  * joined with what one of them was before. */
 void blockfile_forget(struct blockfile_slots *slots, const struct blockfile_value *where,
                       int64_t offset);
 /* What was stored below the stack's end is gone. */
 void blockfile_forget_below(struct blockfile_slots *slots, const struct blockfile_value *stack);
+/* What 4 or 8 bytes at `where` hold: what was stored there, or what the file has there. */
+struct blockfile_value blockfile_load(struct blockfile_slots *slots,
+                                      const struct blockfile_value *where, int64_t offset,
+                                      unsigned size);
+
+/* The first used slot from `i` on; BLOCKFILE_SLOTS: none. */
+static inline unsigned blockfile_next_used(const struct blockfile_slots *slots, unsigned i)
+{
+    for (; i < BLOCKFILE_SLOTS; i = (i | 63) + 1) {
+        uint64_t rest = slots->used[i / 64] >> i % 64;
+        if (rest != 0) {
+            return i + (unsigned)__builtin_ctzll(rest);
+        }
+    }
+    return BLOCKFILE_SLOTS;
+}
+
+#define BLOCKFILE_EACH_USED(slots, i)                                                              \
+    unsigned i = blockfile_next_used(slots, 0);                                                    \
+    (i) < BLOCKFILE_SLOTS;                                                                         \
+    (i) = blockfile_next_used(slots, (i) + 1)
+
+/* --- blockfile_fill.c --- */
+
+/* `value` of 4 or 8 bytes was stored at `where` by the instruction at `vaddr`. A block is added
+ * when a descriptor and, in the word before it, a function are there. */
+void blockfile_store(struct blockfile_slots *slots, const struct blockfile_value *where,
+                     int64_t offset, const struct blockfile_value *value, unsigned size,
+                     uint64_t vaddr);
 /* What another function stored is nothing to this one. */
 void blockfile_begin_function(struct blockfile_slots *slots);
 /* A call, or the end of the code: blocks that were made are whole, and so are the boxes that they
  * lead to. */
 void blockfile_settle(struct blockfile_slots *slots);
-/* What 4 or 8 bytes at `where` hold: what was stored there, or what the file has there. */
-struct blockfile_value blockfile_load(struct blockfile_slots *slots,
-                                      const struct blockfile_value *where, int64_t offset,
-                                      unsigned size);
 
 /* --- blockfile_boxes.c --- */
 
 /* The box that begins at a place, which a block leads to. */
 void blockfile_take_box(struct blockfile_slots *slots, uint32_t block, uint32_t offset,
                         const struct blockfile_value *box);
-struct blockfile_slot *blockfile_find_slot(struct blockfile_slots *slots, uint8_t base,
-                                           uint64_t place);
 /* Sorts them, each once. */
 void blockfile_end_boxes(struct sonde__blockfile *file);
 

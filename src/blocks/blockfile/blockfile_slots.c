@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What code stores into a block on the stack: a function, and in the next word a descriptor. The
- * pair is taken when its second half comes, and then forgotten, so that the next block in the same
- * place is not joined with half of this one. Context: any thread. */
+/* The words that code stored on its stack, the last ones of them. Context: any thread. */
 #include <string.h>
 
 #include "blockfile_inside.h"
-#include "mem_heap.h"
 
 #define WORD 8u
-
-/* A file has fewer blocks than this; code that stores more is hostile. */
-#define BLOCKS_MAX ((uint32_t)1 << 20)
 
 void blockfile_slots_begin(struct blockfile_slots *slots, const struct sonde__loaded *loaded,
                            struct sonde__blockfile *file)
@@ -25,24 +19,7 @@ void blockfile_slots_begin(struct blockfile_slots *slots, const struct sonde__lo
     slots->status = SONDE_OK;
 }
 
-/* The first used one from `i` on; BLOCKFILE_SLOTS: none. */
-static unsigned next_used(const struct blockfile_slots *slots, unsigned i)
-{
-    for (; i < BLOCKFILE_SLOTS; i = (i | 63) + 1) {
-        uint64_t rest = slots->used[i / 64] >> i % 64;
-        if (rest != 0) {
-            return i + (unsigned)__builtin_ctzll(rest);
-        }
-    }
-    return BLOCKFILE_SLOTS;
-}
-
-#define EACH_USED(slots, i)                                                                        \
-    unsigned i = next_used(slots, 0);                                                              \
-    (i) < BLOCKFILE_SLOTS;                                                                         \
-    (i) = next_used(slots, (i) + 1)
-
-static void release(struct blockfile_slots *slots, const struct blockfile_slot *slot)
+void blockfile_release(struct blockfile_slots *slots, const struct blockfile_slot *slot)
 {
     size_t i = (size_t)(slot - slots->slots);
     slots->used[i / 64] &= ~((uint64_t)1 << i % 64);
@@ -64,7 +41,7 @@ static struct blockfile_slot *claim_slot(struct blockfile_slots *slots)
 struct blockfile_slot *blockfile_find_slot(struct blockfile_slots *slots, uint8_t base,
                                            uint64_t place)
 {
-    for (EACH_USED(slots, i)) {
+    for (BLOCKFILE_EACH_USED(slots, i)) {
         struct blockfile_slot *slot = &slots->slots[i];
         if (slot->place == place && slot->base == base) {
             return slot;
@@ -73,58 +50,15 @@ struct blockfile_slot *blockfile_find_slot(struct blockfile_slots *slots, uint8_
     return NULL;
 }
 
-/* The same, where a number was stored. */
-static struct blockfile_slot *find_number(struct blockfile_slots *slots, uint8_t base,
-                                          uint64_t place)
+struct blockfile_slot *blockfile_find_number(struct blockfile_slots *slots, uint8_t base,
+                                             uint64_t place)
 {
     struct blockfile_slot *slot = blockfile_find_slot(slots, base, place);
     return slot != NULL && slot->value.kind == BLOCKFILE_NUMBER ? slot : NULL;
 }
 
-/* Compilers set these; a runtime's bits are not stored by code. */
-static void set_flags(struct blockfile_slots *slots, struct sonde__blockfile_block *block,
-                      const struct blockfile_slot *slot)
-{
-    const uint32_t possible = 0xfee00000u;
-    if (slot != NULL && (slot->value.number & ~(uint64_t)possible & UINT32_MAX) == 0) {
-        block->flags = (uint32_t)slot->value.number;
-        block->flags_known = true;
-    }
-    if (slot != NULL) {
-        release(slots, slot);
-    }
-}
-
-/* desc, invoke: were stored in the two words behind `flags_at`. */
-static void add_block(struct blockfile_slots *slots, uint32_t desc, uint64_t invoke, uint8_t base,
-                      uint64_t flags_at, uint64_t vaddr)
-{
-    struct sonde__blockfile *file = slots->file;
-    struct blockfile_slot *flags = find_number(slots, base, flags_at);
-    struct sonde__blockfile_block block = {.desc = desc, .invoke = invoke, .at = vaddr};
-    set_flags(slots, &block, flags);
-    if (file->block_count == BLOCKS_MAX) {
-        file->damage = "more blocks than are read";
-        return;
-    }
-    if (!sonde__mem_grow(&file->blocks, file->block_count, &file->block_capacity,
-                         sizeof *file->blocks)) {
-        slots->status = SONDE_MEMORY;
-        return;
-    }
-    if (slots->open[slots->next_open % BLOCKFILE_OPEN].block != BLOCKFILE_NO_BLOCK) {
-        blockfile_settle(slots);
-    }
-    slots->waiting = block.flags_known ? BLOCKFILE_NO_BLOCK : file->block_count;
-    slots->waiting_base = base;
-    slots->waiting_place = flags_at;
-    slots->open[slots->next_open++ % BLOCKFILE_OPEN] =
-        (struct blockfile_open){file->block_count, base, flags_at - WORD};
-    file->blocks[file->block_count++] = block;
-}
-
-static void keep_slot(struct blockfile_slots *slots, uint8_t base, uint64_t place,
-                      const struct blockfile_value *value, unsigned size)
+void blockfile_keep(struct blockfile_slots *slots, uint8_t base, uint64_t place,
+                    const struct blockfile_value *value, unsigned size)
 {
     struct blockfile_slot *slot = blockfile_find_slot(slots, base, place);
     slot = slot != NULL ? slot : claim_slot(slots);
@@ -132,68 +66,15 @@ static void keep_slot(struct blockfile_slots *slots, uint8_t base, uint64_t plac
         .base = base, .size = (uint8_t)size, .place = place, .value = *value};
 }
 
-static void forget(struct blockfile_slots *slots, uint8_t base, uint64_t place)
-{
-    struct blockfile_slot *slot = blockfile_find_slot(slots, base, place);
-    if (slot != NULL) {
-        release(slots, slot);
-    }
-}
-
-void blockfile_store(struct blockfile_slots *slots, const struct blockfile_value *where,
-                     int64_t offset, const struct blockfile_value *value, unsigned size,
-                     uint64_t vaddr)
-{
-    uint64_t place = where->number + (uint64_t)offset;
-    struct blockfile_slot *other;
-    uint32_t desc;
-    if (where->kind != BLOCKFILE_PLACE) {
-        return;
-    }
-    if (value->kind == BLOCKFILE_UNKNOWN || (value->kind == BLOCKFILE_PLACE && size != WORD)) {
-        forget(slots, where->base, place);
-        return;
-    }
-    keep_slot(slots, where->base, place, value, size);
-    if (value->kind != BLOCKFILE_NUMBER) {
-        return;
-    }
-    if (slots->waiting != BLOCKFILE_NO_BLOCK && slots->waiting_base == where->base &&
-        slots->waiting_place == place) {
-        set_flags(slots, &slots->file->blocks[slots->waiting],
-                  find_number(slots, where->base, place));
-        slots->waiting = BLOCKFILE_NO_BLOCK;
-    }
-    if (size != WORD || slots->wanted != NULL) {
-        return;
-    }
-    desc = blockfile_desc_at(slots->file, value->number);
-    if (desc != BLOCKFILE_NO_DESC) {
-        other = find_number(slots, where->base, place - WORD);
-        if (other == NULL || !blockfile_is_code(slots->loaded, other->value.number)) {
-            return;
-        }
-        add_block(slots, desc, other->value.number, where->base, place - (uint64_t)2 * WORD, vaddr);
-    } else if (blockfile_is_code(slots->loaded, value->number)) {
-        other = find_number(slots, where->base, place + WORD);
-        desc =
-            other != NULL ? blockfile_desc_at(slots->file, other->value.number) : BLOCKFILE_NO_DESC;
-        if (desc == BLOCKFILE_NO_DESC) {
-            return;
-        }
-        add_block(slots, desc, value->number, where->base, place - WORD, vaddr);
-    } else {
-        return;
-    }
-    release(slots, other);
-    forget(slots, where->base, place);
-}
-
 void blockfile_forget(struct blockfile_slots *slots, const struct blockfile_value *where,
                       int64_t offset)
 {
-    if (where->kind == BLOCKFILE_PLACE) {
-        forget(slots, where->base, where->number + (uint64_t)offset);
+    struct blockfile_slot *slot =
+        where->kind == BLOCKFILE_PLACE
+            ? blockfile_find_slot(slots, where->base, where->number + (uint64_t)offset)
+            : NULL;
+    if (slot != NULL) {
+        blockfile_release(slots, slot);
     }
 }
 
@@ -202,19 +83,12 @@ void blockfile_forget_below(struct blockfile_slots *slots, const struct blockfil
     if (stack->kind != BLOCKFILE_PLACE) {
         return;
     }
-    for (EACH_USED(slots, i)) {
+    for (BLOCKFILE_EACH_USED(slots, i)) {
         const struct blockfile_slot *slot = &slots->slots[i];
         if (slot->base == stack->base && (int64_t)(slot->place - stack->number) < 0) {
-            release(slots, slot);
+            blockfile_release(slots, slot);
         }
     }
-}
-
-void blockfile_begin_function(struct blockfile_slots *slots)
-{
-    blockfile_settle(slots);
-    memset(slots->used, 0, sizeof slots->used);
-    slots->waiting = BLOCKFILE_NO_BLOCK;
 }
 
 struct blockfile_value blockfile_load(struct blockfile_slots *slots,
@@ -242,86 +116,4 @@ struct blockfile_value blockfile_load(struct blockfile_slots *slots,
         }
     }
     return value;
-}
-
-/* Some code makes one thing look like another everywhere. False: that was enough of it. */
-static bool may_look(struct blockfile_slots *slots)
-{
-    if (slots->file->lookups_left == 0) {
-        slots->file->damage = "more in the code looks like blocks than is followed";
-        return false;
-    }
-    slots->file->lookups_left--;
-    return true;
-}
-
-/* Blocks of the class that is wanted, by their first word. */
-static void take_wanted(struct blockfile_slots *slots)
-{
-    struct blockfile_wanted *wanted = slots->wanted;
-    for (EACH_USED(slots, i)) {
-        const struct blockfile_slot *isa = &slots->slots[i], *invoke, *desc;
-        if (isa->size != WORD || isa->value.kind != BLOCKFILE_NUMBER ||
-            isa->value.number != wanted->class_at) {
-            continue;
-        }
-        if (!may_look(slots)) {
-            return;
-        }
-        invoke = find_number(slots, isa->base, isa->place + (uint64_t)2 * WORD);
-        desc = find_number(slots, isa->base, isa->place + (uint64_t)3 * WORD);
-        if (invoke == NULL || desc == NULL || desc->size != WORD ||
-            !blockfile_is_code(slots->loaded, invoke->value.number)) {
-            continue; /* the class, kept for later */
-        }
-        release(slots, isa);
-        if (blockfile_desc_at(slots->file, desc->value.number) != BLOCKFILE_NO_DESC) {
-            continue;
-        }
-        if (wanted->count == BLOCKS_MAX) {
-            slots->file->damage = "more blocks than are read";
-        } else if (!sonde__mem_grow(&wanted->vaddrs, wanted->count, &wanted->capacity,
-                                    sizeof *wanted->vaddrs)) {
-            slots->status = SONDE_MEMORY;
-        } else {
-            wanted->vaddrs[wanted->count++] = desc->value.number;
-        }
-    }
-}
-
-static void take_first(struct blockfile_slots *slots, const struct blockfile_open *open)
-{
-    const struct blockfile_slot *slot =
-        find_number(slots, open->base, open->place + SONDE__BLOCK_HEADER_BYTES);
-    if (slot != NULL && slot->size == WORD &&
-        blockfile_is_code(slots->loaded, slot->value.number)) {
-        slots->file->blocks[open->block].first = slot->value.number;
-    }
-}
-
-void blockfile_settle(struct blockfile_slots *slots)
-{
-    if (slots->wanted != NULL) {
-        take_wanted(slots);
-        return;
-    }
-    for (unsigned i = 0; i < BLOCKFILE_OPEN; i++) {
-        struct blockfile_open open = slots->open[i];
-        uint32_t size;
-        slots->open[i].block = BLOCKFILE_NO_BLOCK;
-        if (open.block == BLOCKFILE_NO_BLOCK) {
-            continue;
-        }
-        take_first(slots, &open);
-        size = slots->file->descs[slots->file->blocks[open.block].desc].size;
-        for (EACH_USED(slots, k)) {
-            const struct blockfile_slot *slot = &slots->slots[k];
-            uint64_t offset = slot->place - open.place;
-            if (slot->base == open.base && slot->value.kind == BLOCKFILE_PLACE &&
-                offset >= SONDE__BLOCK_HEADER_BYTES && offset % WORD == 0 && size >= WORD &&
-                offset <= size - WORD && may_look(slots)) {
-                blockfile_take_box(slots, open.block, (uint32_t)offset, &slot->value);
-            }
-        }
-    }
 }

@@ -3,6 +3,8 @@ set(sources
     blockfile_aarch64.c
     blockfile_boxes.c
     blockfile_cpu.c
+    blockfile_descs.c
+    blockfile_fill.c
     blockfile_memory.c
     blockfile_outlined.c
     blockfile_slots.c
