@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is told by a call: its arguments lead to words of the block, or are what they hold. */
-#include <string.h>
-
 #include "arch_insn.h"
 #include "arch_regs.h"
-#include "block_claims.h"
 #include "block_emulate.h"
 
 /* Flags of _Block_object_assign() and _dispose(): Block_private.h. */
@@ -16,46 +13,6 @@
 
 /* Larger copies are left out: what they would carry into the copy is there already. */
 #define COPY_MAX 1024u
-
-static bool is_claimed(const struct emulation *f, const struct sonde__block_claim *claim)
-{
-    for (size_t i = f->first_claim; i < f->claims->count; i++) {
-        const struct sonde__block_claim *old = &f->claims->items[i];
-        if (old->offset == claim->offset && old->kind == claim->kind) {
-            return true;
-        }
-    }
-    return false;
-}
-
-void emulate_claim(struct emulation *f, enum sonde_block_kind kind, uint64_t offset, uint32_t size,
-                   const char *type)
-{
-    struct sonde__block_claim claim = {.offset = (uint32_t)offset,
-                                       .size = size,
-                                       .kind = (uint8_t)kind,
-                                       .source = SONDE_BLOCK_BY_HELPER,
-                                       .inside = f->inside_from != 0 && offset >= f->inside_from,
-                                       .type = type,
-                                       .type_size = type != NULL ? (uint32_t)strlen(type) : 0};
-    if (offset < f->begin || offset >= f->size || f->size - offset < size) {
-        return; /* the header is not captured */
-    }
-    if (!is_claimed(f, &claim)) {
-        sonde__block_claim_add(f->claims, &claim);
-    }
-}
-
-void emulate_object(struct emulation *f, enum sonde_block_kind kind, uint64_t value)
-{
-    uint64_t offset;
-    if (emulate_in(value, EMULATE_HELD, &offset)) {
-        /* not the pointer itself but a place behind it: something of the pointee's own */
-        emulate_claim(f, (offset & 0xffff) == 0 ? kind : SONDE_BLOCK_OBJECT, offset >> 16, 8, NULL);
-    } else if (emulate_in(value, EMULATE_BEHIND, &offset)) {
-        emulate_claim(f, SONDE_BLOCK_OBJECT, offset >> 16, 8, NULL);
-    }
-}
 
 /* Is it the place of a word of the block or of its copy? */
 static bool is_place(uint64_t value, uint64_t *ret_offset)

@@ -5,15 +5,6 @@
 
 #define SLOT_MASK (SONDE__BLOCK_WORDS_MAX - 1)
 
-bool emulate_fail(struct emulation *f, const char *problem)
-{
-    if (f->problem == NULL) {
-        f->problem = problem;
-        f->problem_at = f->cpu.pc;
-    }
-    return false;
-}
-
 static uint32_t slot_of(const struct emulation *f, uint64_t address)
 {
     uint32_t slot = (uint32_t)((address >> 3) * 0x9e3779b97f4a7c15u >> 40) & SLOT_MASK;

@@ -104,21 +104,3 @@ const struct sonde__block_memory *sonde__blockheap_memory(const struct sonde__bl
 {
     return &heap->memory;
 }
-
-const struct sonde__blockheap_class *sonde__blockheap_class_at(const struct sonde__blockheap *heap,
-                                                               uint64_t address)
-{
-    for (uint32_t i = 0; i < heap->class_count; i++) {
-        if (heap->classes[i].address == address) {
-            return &heap->classes[i];
-        }
-    }
-    return NULL;
-}
-
-const struct sonde__blockheap_class *sonde__blockheap_classes(const struct sonde__blockheap *heap,
-                                                              uint32_t *ret_count)
-{
-    *ret_count = heap->class_count;
-    return heap->classes;
-}

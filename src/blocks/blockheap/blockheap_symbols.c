@@ -39,6 +39,24 @@ static bool image_has(void *ctx, const char *name)
             sonde__elf_symbols(reading->elf, &section, &table) && table_has(&table, name));
 }
 
+const struct sonde__blockheap_class *sonde__blockheap_class_at(const struct sonde__blockheap *heap,
+                                                               uint64_t address)
+{
+    for (uint32_t i = 0; i < heap->class_count; i++) {
+        if (heap->classes[i].address == address) {
+            return &heap->classes[i];
+        }
+    }
+    return NULL;
+}
+
+const struct sonde__blockheap_class *sonde__blockheap_classes(const struct sonde__blockheap *heap,
+                                                              uint32_t *ret_count)
+{
+    *ret_count = heap->class_count;
+    return heap->classes;
+}
+
 static void add_class(struct reading *reading, uint64_t address, const char *name)
 {
     struct sonde__blockheap *heap = reading->heap;
