@@ -132,10 +132,8 @@ static void print_function(struct blocks_image *image, const struct sonde__block
     static struct blocks_function function;
     blocks_name_function(image, block->invoke, &function);
     if (function.place.file[0] != '\0') {
-        sonde__cli_print_visible(stdout, sonde__base_file_name(function.place.file));
-        if (function.place.line != 0) {
-            printf(":%" PRIu32, function.place.line);
-        }
+        sonde__cli_print_source(stdout, sonde__base_file_name(function.place.file),
+                                function.place.line);
         printf("  ");
     }
     if (function.name[0] != '\0') {

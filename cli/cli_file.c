@@ -2,6 +2,7 @@
 #include "cli_file.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -86,5 +87,13 @@ void sonde__cli_print_visible(FILE *out, const char *text)
         } else {
             putc(c, out);
         }
+    }
+}
+
+void sonde__cli_print_source(FILE *out, const char *file, uint32_t line)
+{
+    sonde__cli_print_visible(out, file);
+    if (file[0] != '\0' && line != 0) {
+        fprintf(out, ":%" PRIu32, line);
     }
 }

@@ -16,6 +16,9 @@ void sonde__cli_print_json_string(FILE *out, const char *text);
 /* Text from outside, control characters made visible. */
 void sonde__cli_print_visible(FILE *out, const char *text);
 
+/* "/src/main.c:12"; without the line where that is 0, nothing without a file. */
+void sonde__cli_print_source(FILE *out, const char *file, uint32_t line);
+
 /* A folder and those above it, where they are missing. Returns an exit code; what is wrong is said.
  */
 int sonde__cli_make_folder(const struct sonde__cli_command *command, const char *path);

@@ -63,8 +63,8 @@ void heap_view_print_function(struct heap_view *view, uint64_t pc)
     }
     if (function.file[0] != '\0') {
         printf(" (");
-        sonde__cli_print_visible(stdout, sonde__base_file_name(function.file));
-        printf(function.line != 0 ? ":%" PRIu32 ")" : ")", function.line);
+        sonde__cli_print_source(stdout, sonde__base_file_name(function.file), function.line);
+        putchar(')');
     }
 }
 

@@ -16,37 +16,30 @@ static void print_name(bool raw, const char *name)
     }
 }
 
-static void print_line(struct symbolize_module *module, const struct sonde__symindex_frame *frame)
+/* One call: its name, `between`, its place in the source. */
+static void print_call(bool raw, const struct symbolize_answer *answer, size_t i,
+                       const char *between)
 {
-    const char *file = sonde__symindex_file(&module->index.strings, frame->file);
-    if (file[0] != '\0') {
-        sonde__cli_print_visible(stdout, file);
-        if (frame->line != 0) {
-            printf(":%" PRIu32, frame->line);
-        }
+    const struct sonde__symindex_frame *frame = &answer->frames[i];
+    struct sonde__symindex_strings *strings = &answer->module->index.strings;
+    print_name(raw, sonde__symindex_name(strings, frame->name));
+    if (frame->file != 0) {
+        fputs(between, stdout);
+        sonde__cli_print_source(stdout, sonde__symindex_file(strings, frame->file), frame->line);
     }
 }
 
 void symbolize_print_inside(bool raw, struct symbolize_answer *answer)
 {
-    struct symbolize_module *module = answer->module;
-    if (answer->jit != NULL) {
-        printf(" [");
-        sonde__cli_print_visible(stdout, answer->jit);
-        printf("]");
-        return;
-    }
     printf(" [");
-    for (size_t i = 0; i < answer->count; i++) {
-        const struct sonde__symindex_frame *frame = &answer->frames[i];
+    if (answer->jit != NULL) {
+        sonde__cli_print_visible(stdout, answer->jit);
+    }
+    for (size_t i = 0; answer->jit == NULL && i < answer->count; i++) {
         if (i > 0) {
             printf(", inlined into ");
         }
-        print_name(raw, sonde__symindex_name(&module->index.strings, frame->name));
-        if (frame->file != 0) {
-            printf(" at ");
-            print_line(module, frame);
-        }
+        print_call(raw, answer, i, " at ");
     }
     putchar(']');
 }
@@ -56,14 +49,8 @@ void symbolize_print_block(bool raw, const char *asked, struct symbolize_answer 
     sonde__cli_print_visible(stdout, asked);
     putchar('\n');
     for (size_t i = 0; i < answer->count; i++) {
-        const struct sonde__symindex_frame *frame = &answer->frames[i];
-        struct symbolize_module *module = answer->module;
         printf("  ");
-        print_name(raw, sonde__symindex_name(&module->index.strings, frame->name));
-        if (frame->file != 0) {
-            printf("  ");
-            print_line(module, frame);
-        }
+        print_call(raw, answer, i, "  ");
         printf("%s\n", i + 1 < answer->count ? "  (inlined)" : "");
     }
     if (answer->jit != NULL) {

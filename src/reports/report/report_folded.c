@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base_text.h"
-#include "demangle.h"
 #include "mem_heap.h"
 #include "report_view.h"
 #include "report_walk.h"
@@ -89,20 +88,11 @@ static void flush(struct folded *f)
 
 /* --- one stack --- */
 
-static void put_name(struct folded *f, const struct sonde__report_step *step)
-{
-    char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
-    const char *name = sonde__report_text(f->report, step->inlined->name);
-    sonde__report_out_text(&f->out, *name == '\0'      ? "?"
-                                    : f->out.raw_names ? name
-                                                       : sonde__demangle(name, buffer));
-}
-
 static void put_step(struct folded *f, const struct sonde__report_step *step)
 {
     switch (step->kind) {
     case SONDE__REPORT_STEP_INLINED:
-        put_name(f, step);
+        sonde__report_put_name(&f->out, f->report, step->inlined->name);
         sonde__report_out_str(&f->out, "_[i]");
         break;
     case SONDE__REPORT_STEP_GAP:

@@ -417,7 +417,8 @@ static void put_heap_blocks(struct sonde__json *j, const struct sonde__report *r
             j, "function",
             sonde__report_function(
                 j->out, report,
-                sonde__report_frame(report, sonde__report_node(report, b->function)->frame), name));
+                sonde__report_frame(report, sonde__report_node(report, b->function)->frame)->name,
+                name));
         sonde__json_uint(j, "count", b->count);
         sonde__json_uint(j, "size_bytes", b->size_bytes);
         sonde__json_int(j, "growth", b->growth);

@@ -63,26 +63,31 @@ static void put_place(struct sonde__report_out *out, const struct sonde__report 
 }
 
 const char *sonde__report_function(const struct sonde__report_out *out,
-                                   const struct sonde__report *report,
-                                   const struct sonde__report_frame *frame, char *buffer)
+                                   const struct sonde__report *report, uint32_t name, char *buffer)
 {
-    const char *name = sonde__report_text(report, frame->name);
-    return out->raw_names ? name : sonde__demangle(name, buffer);
+    const char *text = sonde__report_text(report, name);
+    return out->raw_names ? text : sonde__demangle(text, buffer);
+}
+
+void sonde__report_put_name(struct sonde__report_out *out, const struct sonde__report *report,
+                            uint32_t name)
+{
+    char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
+    const char *text = sonde__report_function(out, report, name, buffer);
+    sonde__report_out_text(out, *text != '\0' ? text : "?");
 }
 
 void sonde__report_put_function(struct sonde__report_out *out, const struct sonde__report *report,
                                 const struct sonde__report_frame *frame)
 {
-    char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
-    const char *name = sonde__report_function(out, report, frame, buffer);
     if (frame->lost_count != 0) {
         sonde__report_out_str(out, "...");
     } else if ((frame->how & SONDE_HOW_SIGNAL) != 0) {
         sonde__report_out_str(out, "<signal>");
-    } else if (*name == '\0') {
+    } else if (*sonde__report_text(report, frame->name) == '\0') {
         put_place(out, report, frame);
     } else {
-        sonde__report_out_text(out, name);
+        sonde__report_put_name(out, report, frame->name);
         if (frame->name_source == SONDE__REPORT_NAME_PLT) {
             sonde__report_out_str(out, "@plt");
         }
@@ -112,14 +117,6 @@ static uint32_t decimal_digits(uint64_t value)
     return digits;
 }
 
-/* A name that is shown: demangled in `buffer`, or as the file has it. */
-static const char *shown_name(const struct sonde__report_out *out,
-                              const struct sonde__report *report, uint32_t name, char *buffer)
-{
-    const char *text = sonde__report_text(report, name);
-    return out->raw_names ? text : sonde__demangle(text, buffer);
-}
-
 /* Characters of "function+0x12" or "function", as put_step prints it; 0: it has no name. */
 static uint32_t name_width(const struct sonde__report_out *out, const struct sonde__report *report,
                            const struct sonde__report_step *step)
@@ -134,7 +131,7 @@ static uint32_t name_width(const struct sonde__report_out *out, const struct son
     if (step->kind != SONDE__REPORT_STEP_INLINED && (frame->how & SONDE_HOW_SIGNAL) != 0) {
         return (uint32_t)strlen("<signal>");
     }
-    width = sonde__report_text_width(shown_name(out, report, name, buffer));
+    width = sonde__report_text_width(sonde__report_function(out, report, name, buffer));
     if (width == 0 || step->kind == SONDE__REPORT_STEP_INLINED) {
         return width;
     }
@@ -207,12 +204,10 @@ static void put_marks(struct sonde__report_out *out, const struct sonde__report 
 static bool put_name(struct sonde__report_out *out, const struct sonde__report *report,
                      const struct sonde__report_step *step)
 {
-    char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
     bool named = step->kind == SONDE__REPORT_STEP_INLINED || has_name(report, step->frame);
     sonde__report_out_color(out, named ? SONDE__REPORT_BOLD : SONDE__REPORT_PLAIN);
     if (step->kind == SONDE__REPORT_STEP_INLINED) {
-        const char *name = shown_name(out, report, step->inlined->name, buffer);
-        sonde__report_out_text(out, *name != '\0' ? name : "?");
+        sonde__report_put_name(out, report, step->inlined->name);
     } else {
         sonde__report_put_function(out, report, step->frame);
     }

@@ -82,11 +82,13 @@ void sonde__report_put_heap_blocks(struct sonde__report_out *out,
 void sonde__report_put_threads(struct sonde__report_out *out, const struct sonde__report *report,
                                const struct sonde__report_thread *threads, uint32_t count,
                                bool unfolded);
-/* The frame's function for people: demangled, in `buffer` of SONDE__DEMANGLE_OUTPUT_MAX bytes
- * (demangle.h), or as the file names it; "" when not known. */
+/* The name of a function (a string id) for people: demangled, in `buffer` of
+ * SONDE__DEMANGLE_OUTPUT_MAX bytes (demangle.h), or as the file names it; "" when not known. */
 const char *sonde__report_function(const struct sonde__report_out *out,
-                                   const struct sonde__report *report,
-                                   const struct sonde__report_frame *frame, char *buffer);
+                                   const struct sonde__report *report, uint32_t name, char *buffer);
+/* The same, printed; "?" when not known. */
+void sonde__report_put_name(struct sonde__report_out *out, const struct sonde__report *report,
+                            uint32_t name);
 /* "fsync", "python3.11+0x1d64b4", "12 frames left out": one frame in a line of text. */
 void sonde__report_put_function(struct sonde__report_out *out, const struct sonde__report *report,
                                 const struct sonde__report_frame *frame);
