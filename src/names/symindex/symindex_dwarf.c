@@ -79,6 +79,9 @@ static void convert(struct sonde__symindex_dwarf *d, uint32_t number)
 static const struct piece *piece_at(const struct sonde__symindex_dwarf *d, const struct unit *u,
                                     uint32_t offset)
 {
+    if (u->chunk_count == 0) {
+        return NULL;
+    }
     const struct chunk *chunks = d->c.chunks + u->first_chunk;
     size_t behind = SONDE__SEARCH(0u, u->chunk_count, i, chunks[i].start <= offset);
     if (behind == 0 || chunks[behind - 1].end <= offset) {
