@@ -174,7 +174,7 @@ static enum sonde_status read_other(struct work *work, int32_t tid, struct sonde
     struct sonde_captured captured;
     enum sonde_status status = sonde__capture_blocked(tid, stack, &captured);
     for (unsigned i = 0; status == SONDE_BUSY && i < AGAIN_EACH && work->again < AGAIN_MAX; i++) {
-        enum sonde_status waited = sonde__os_futex_wait(&never, 0, AGAIN_NS, false);
+        enum sonde_status waited = sonde__os_sleep(&never, 0, AGAIN_NS, false);
         (void)waited; /* the time alone is what it is for */
         work->again++;
         sonde__stack_reset(stack);

@@ -153,7 +153,7 @@ static uint32_t wait_inside(struct sonde__watch_session *session, uint64_t timeo
     }
     if (atomic_load(&watch->stop) == 0) {
         enum sonde_status status =
-            sonde__os_futex_wait((const uint32_t *)word, sleeping, timeout_ns, false);
+            sonde__os_sleep((const uint32_t *)word, sleeping, timeout_ns, false);
         (void)status; /* the words say what happened */
     }
     if (sleeping) {
@@ -184,7 +184,7 @@ static void *run(void *arg)
     sonde__host_name_thread("sonde-watch");
     watch->status = open_session(watch);
     atomic_store(&watch->phase, watch->status == SONDE_OK ? RUNNING : FAILED);
-    (void)sonde__os_futex_wake((const uint32_t *)&watch->phase, 1, false);
+    (void)sonde__os_wake((const uint32_t *)&watch->phase, false, false);
     if (watch->status == SONDE_OK) {
         sonde__watch_session_run(&watch->session);
     }
@@ -252,8 +252,8 @@ static enum sonde_status start(struct sonde_watch *watch, struct sonde_error *re
         return sonde__base_fail(ret_error, SONDE_OS, "the watch's thread", NULL, failed, 0);
     }
     while (atomic_load(&watch->phase) == STARTING) {
-        status = sonde__os_futex_wait((const uint32_t *)&watch->phase, STARTING, SONDE__OS_FOREVER,
-                                      false);
+        status =
+            sonde__os_sleep((const uint32_t *)&watch->phase, STARTING, SONDE__OS_FOREVER, false);
         (void)status;
     }
     if (atomic_load(&watch->phase) == FAILED) {
@@ -306,9 +306,9 @@ void sonde_watch_stop(struct sonde_watch *watch)
         return;
     }
     atomic_store(&watch->stop, 1);
-    (void)sonde__os_futex_wake((const uint32_t *)&watch->stop, 1, false);
+    (void)sonde__os_wake((const uint32_t *)&watch->stop, false, false);
     atomic_store(&watch->session.page->sleeping, 0);
-    (void)sonde__os_futex_wake((const uint32_t *)&watch->session.page->sleeping, 1, false);
+    (void)sonde__os_wake((const uint32_t *)&watch->session.page->sleeping, false, false);
     pthread_join(watch->thread, NULL);
     atomic_store(&sonde__api_marks.running, 0);
     atomic_store(&the_watch, NULL);

@@ -29,7 +29,7 @@ static void wake_watch(void)
 {
     struct sonde__probe_page *page = &sonde__api_marks.page;
     if (__builtin_expect(sonde__probe_must_wake(page), false)) {
-        (void)sonde__os_futex_wake((const uint32_t *)&page->sleeping, 1, false);
+        (void)sonde__os_wake((const uint32_t *)&page->sleeping, false, false);
     }
 }
 

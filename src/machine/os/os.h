@@ -108,7 +108,8 @@ SONDE_NODISCARD enum sonde_status sonde__os_thread_open(int32_t pid, int32_t tid
                                                         enum sonde__os_thread_file file,
                                                         int32_t *ret_fd, int32_t *ret_os_error);
 
-/* What a blocked thread waits in. */
+/* What a blocked thread waits in, as of one reading. It is the port's: compare two readings with
+ * sonde__os_wait_is_same(), get the registers by sonde__os_wait_regs() (os_context.h). */
 struct sonde__os_wait {
     bool running;    /* it runs (or may run): nothing below is known */
     bool in_syscall; /* false: blocked outside of a system call (page fault, stopped by a tracer) */
@@ -117,6 +118,7 @@ struct sonde__os_wait {
     uint64_t sp;
     uint64_t pc;
 };
+bool sonde__os_wait_is_same(const struct sonde__os_wait *a, const struct sonde__os_wait *b);
 /* Parse the text of a thread's `syscall` file. False: it is no such text. */
 bool sonde__os_parse_wait(const char *text, size_t size, struct sonde__os_wait *ret_wait);
 /* Read it from a file that sonde__os_thread_open() opened. Returns OK | ABSENT (thread ended) |
@@ -131,6 +133,8 @@ struct sonde__os_schedstat {
     uint64_t runqueue_ns;
     uint64_t slices;
 };
+bool sonde__os_schedstat_is_same(const struct sonde__os_schedstat *a,
+                                 const struct sonde__os_schedstat *b);
 bool sonde__os_parse_schedstat(const char *text, size_t size,
                                struct sonde__os_schedstat *ret_schedstat);
 SONDE_NODISCARD enum sonde_status
@@ -167,23 +171,26 @@ bool sonde__os_alternate_stack(uint64_t *ret_start, uint64_t *ret_end, bool *ret
 /* --- waiting --- */
 
 #define SONDE__OS_FOREVER UINT64_MAX
-/* Sleep while *word == expected. `shared`: the word lies in memory shared with other processes.
- * Returns OK (woken, value differs, or interrupted: look again) | TIMEOUT. */
-SONDE_NODISCARD enum sonde_status sonde__os_futex_wait(const uint32_t *word, uint32_t expected,
-                                                       uint64_t timeout_ns, bool shared);
+/* Sleep while *word == expected (Linux: a futex). `shared`: the word lies in memory shared with
+ * other processes. Returns OK (woken, value differs, or interrupted: look again) | TIMEOUT. */
+SONDE_NODISCARD enum sonde_status sonde__os_sleep(const uint32_t *word, uint32_t expected,
+                                                  uint64_t timeout_ns, bool shared);
 /* The same up to a moment of the monotonic clock, of a word that is not shared. */
-SONDE_NODISCARD enum sonde_status sonde__os_futex_wait_until(const uint32_t *word,
-                                                             uint32_t expected, uint64_t until_ns);
-/* Wake up to `count` sleepers; returns how many woke. */
-uint32_t sonde__os_futex_wake(const uint32_t *word, uint32_t count, bool shared);
+SONDE_NODISCARD enum sonde_status sonde__os_sleep_until(const uint32_t *word, uint32_t expected,
+                                                        uint64_t until_ns);
+/* Wake one sleeper, or all. False: nobody slept. */
+bool sonde__os_wake(const uint32_t *word, bool all, bool shared);
 
 /* --- the loader and stacks --- */
 
 struct sonde__os_image {
     uint64_t start; /* of the mapping, in this address space */
     uint64_t end;
-    uint64_t eh_frame_hdr; /* address of PT_GNU_EH_FRAME; 0: none */
-    uint64_t key;          /* tells images apart: the loader's link map */
+    uint64_t key; /* tells images apart: ELF: the loader's link map */
+    /* how to walk out of its code: addresses, 0: none */
+    uint64_t eh_frame_hdr;                  /* ELF: PT_GNU_EH_FRAME, which leads to .eh_frame */
+    uint64_t eh_frame, eh_frame_size;       /* Mach-O: __eh_frame */
+    uint64_t unwind_info, unwind_info_size; /* Mach-O: __unwind_info, compact unwind entries */
 };
 /* Does the loader tell of every image without a lock? (Not glibc before 2.35, not musl.) */
 bool sonde__os_loader_answers(void);

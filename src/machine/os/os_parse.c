@@ -46,6 +46,19 @@ static bool take_number(struct cursor *c, unsigned base, uint64_t *ret_value)
     return digits > 0;
 }
 
+bool sonde__os_wait_is_same(const struct sonde__os_wait *a, const struct sonde__os_wait *b)
+{
+    return a->running == b->running && a->in_syscall == b->in_syscall && a->syscall == b->syscall &&
+           a->sp == b->sp && a->pc == b->pc &&
+           sonde__base_mem_compare(a->args, b->args, sizeof a->args) == 0;
+}
+
+bool sonde__os_schedstat_is_same(const struct sonde__os_schedstat *a,
+                                 const struct sonde__os_schedstat *b)
+{
+    return a->slices == b->slices && a->cpu_ns == b->cpu_ns;
+}
+
 bool sonde__os_parse_wait(const char *text, size_t size, struct sonde__os_wait *ret_wait)
 {
     static const char running[] = "running";

@@ -85,10 +85,8 @@ static enum sonde_status read_wait(const struct files *files, struct look *look)
 
 static bool is_same(const struct look *a, const struct look *b)
 {
-    return a->wait.running == b->wait.running && a->wait.in_syscall == b->wait.in_syscall &&
-           a->wait.syscall == b->wait.syscall && a->wait.sp == b->wait.sp &&
-           a->wait.pc == b->wait.pc && a->schedstat.cpu_ns == b->schedstat.cpu_ns &&
-           a->schedstat.slices == b->schedstat.slices;
+    return sonde__os_wait_is_same(&a->wait, &b->wait) &&
+           sonde__os_schedstat_is_same(&a->schedstat, &b->schedstat);
 }
 
 static void walk_look(const struct look *look, struct sonde_stack *stack)

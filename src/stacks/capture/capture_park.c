@@ -115,7 +115,7 @@ void sonde__capture_park_wait(uint64_t until_ns)
     for (;;) {
         uint32_t missing = __atomic_load_n(&park.missing, __ATOMIC_ACQUIRE);
         if (missing == 0 ||
-            sonde__os_futex_wait_until(&park.missing, missing, until_ns) == SONDE_TIMEOUT) {
+            sonde__os_sleep_until(&park.missing, missing, until_ns) == SONDE_TIMEOUT) {
             return;
         }
     }
@@ -159,15 +159,14 @@ void sonde__capture_park_release(void)
 {
     /* release: what the collector did while they stood still comes before what they do now */
     __atomic_store_n(&park.released, park.epoch, __ATOMIC_RELEASE);
-    sonde__os_futex_wake(&park.released, UINT32_MAX, false);
+    sonde__os_wake(&park.released, true, false);
 }
 
 void sonde__capture_park_finish(uint32_t index)
 {
     while (load_state(&slots[index]) == state_of(park.epoch, WALKING)) {
         uint32_t missing = __atomic_load_n(&park.missing, __ATOMIC_RELAXED);
-        enum sonde_status status =
-            sonde__os_futex_wait(&park.missing, missing, FINISH_LOOK_NS, false);
+        enum sonde_status status = sonde__os_sleep(&park.missing, missing, FINISH_LOOK_NS, false);
         (void)status;
     }
 }
@@ -210,7 +209,7 @@ static void wait_release(const struct slot *slot)
     for (;;) {
         uint32_t released = __atomic_load_n(&park.released, __ATOMIC_ACQUIRE);
         if ((int32_t)(released - slot->epoch) >= 0 ||
-            sonde__os_futex_wait_until(&park.released, released, slot->until_ns) == SONDE_TIMEOUT) {
+            sonde__os_sleep_until(&park.released, released, slot->until_ns) == SONDE_TIMEOUT) {
             return;
         }
     }
@@ -269,7 +268,7 @@ bool sonde__capture_park_answer(int32_t signal, uint64_t value, const void *ucon
     /* release: pairs with the collector's acquire */
     __atomic_store_n(&slot->state, asked - ASKED + PARKED, __ATOMIC_RELEASE);
     if (__atomic_fetch_sub(&park.missing, 1, __ATOMIC_ACQ_REL) == 1) {
-        sonde__os_futex_wake(&park.missing, 1, false);
+        sonde__os_wake(&park.missing, false, false);
     }
     wait_release(slot);
     __atomic_store_n(&slot->state, asked - ASKED + IDLE, __ATOMIC_RELEASE);

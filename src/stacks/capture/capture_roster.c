@@ -297,23 +297,17 @@ static enum sonde_status read_wait(struct sonde__roster *roster,
     return status;
 }
 
-static bool is_same_wait(const struct sonde__os_wait *a, const struct sonde__os_wait *b)
-{
-    return a->running == b->running && a->in_syscall == b->in_syscall && a->syscall == b->syscall &&
-           a->sp == b->sp && a->pc == b->pc;
-}
-
 /* Did the thread not run since `seen`? The count of its turns on a CPU decides; a kernel that does
  * not count leaves the time that it used and the place of its wait. */
 static bool stood_still(struct sonde__roster *roster, struct sonde__roster_thread *thread,
                         const struct sonde__os_schedstat *now)
 {
     struct sonde__os_wait wait;
-    if (now->slices != thread->seen.slices || now->cpu_ns != thread->seen.cpu_ns) {
+    if (!sonde__os_schedstat_is_same(now, &thread->seen)) {
         return false;
     }
-    return now->slices != 0 ||
-           (read_wait(roster, thread, &wait) == SONDE_OK && is_same_wait(&wait, &thread->wait));
+    return now->slices != 0 || (read_wait(roster, thread, &wait) == SONDE_OK &&
+                                sonde__os_wait_is_same(&wait, &thread->wait));
 }
 
 bool sonde__capture_roster_look(struct sonde__roster *roster, struct sonde__roster_thread *thread)

@@ -82,7 +82,7 @@ static bool answer(int32_t signal, uint64_t value, const void *ucontext)
     sonde__capture_walk_counted(request.stack, &regs, true, 0, SONDE__CAPTURE_OWN);
     /* release: pairs with the requester's acquire */
     __atomic_store_n(&request.state, asked - WAITING + DONE, __ATOMIC_RELEASE);
-    sonde__os_futex_wake(&request.state, 1, false);
+    sonde__os_wake(&request.state, false, false);
     return is_ours;
 }
 
@@ -144,7 +144,7 @@ static enum sonde_status wait_done(int32_t tid, uint32_t waiting, uint64_t timeo
         if (state != waiting) {
             wait_ns = SONDE__OS_FOREVER; /* it has begun, and will end */
         }
-        if (sonde__os_futex_wait(&request.state, state, wait_ns, false) != SONDE_TIMEOUT ||
+        if (sonde__os_sleep(&request.state, state, wait_ns, false) != SONDE_TIMEOUT ||
             state != waiting) {
             continue;
         }

@@ -110,7 +110,7 @@ static bool find_threads(struct sonde__snapshot *snapshot)
 static void sleep_ns(uint64_t ns)
 {
     uint32_t nobody = 0;
-    enum sonde_status status = sonde__os_futex_wait(&nobody, 0, ns, false);
+    enum sonde_status status = sonde__os_sleep(&nobody, 0, ns, false);
     (void)status;
 }
 

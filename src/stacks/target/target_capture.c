@@ -50,10 +50,8 @@ static enum sonde_status look(struct proof *proof)
 
 static bool unchanged(const struct proof *a, const struct proof *b)
 {
-    const struct sonde__os_wait *x = &a->wait, *y = &b->wait;
-    return x->running == y->running && x->syscall == y->syscall && x->sp == y->sp &&
-           x->pc == y->pc && memcmp(x->args, y->args, sizeof x->args) == 0 &&
-           a->schedstat.slices == b->schedstat.slices && a->schedstat.cpu_ns == b->schedstat.cpu_ns;
+    return sonde__os_wait_is_same(&a->wait, &b->wait) &&
+           sonde__os_schedstat_is_same(&a->schedstat, &b->schedstat);
 }
 
 static bool memory_is_readable(const struct sonde__target_process *p)

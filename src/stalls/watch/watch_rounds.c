@@ -214,7 +214,7 @@ static void finish(struct sonde__watch_session *s)
     sonde__watch_output_finish(s->output, turns, now_ns - s->begin_ns);
     s->output = NULL;
     atomic_store(&s->page->finished, 1);
-    (void)sonde__os_futex_wake((const uint32_t *)&s->page->finished, 1, true);
+    (void)sonde__os_wake((const uint32_t *)&s->page->finished, false, true);
 }
 
 /* Could a thread that wakes us be ended for it? */

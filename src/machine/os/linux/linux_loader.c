@@ -71,10 +71,12 @@ static bool find_by_header(const Elf64_Ehdr *header, uint64_t pc, struct sonde__
     if (low >= high || pc - base >= high - low) {
         return false;
     }
-    ret_image->start = base;
-    ret_image->end = base + (high - low);
-    ret_image->eh_frame_hdr = hdr != 0 ? hdr - low + base : 0;
-    ret_image->key = base;
+    *ret_image = (struct sonde__os_image){
+        .start = base,
+        .end = base + (high - low),
+        .key = base,
+        .eh_frame_hdr = hdr != 0 ? hdr - low + base : 0,
+    };
     return true;
 }
 
@@ -99,10 +101,12 @@ bool sonde__os_find_image(uint64_t pc, struct sonde__os_image *ret_image)
     if (_dl_find_object((void *)(uintptr_t)pc, &object) != 0) {
         return false;
     }
-    ret_image->start = (uint64_t)(uintptr_t)object.map_start;
-    ret_image->end = (uint64_t)(uintptr_t)object.map_end;
-    ret_image->eh_frame_hdr = (uint64_t)(uintptr_t)object.eh_frame;
-    ret_image->key = (uint64_t)(uintptr_t)object.link_map;
+    *ret_image = (struct sonde__os_image){
+        .start = (uint64_t)(uintptr_t)object.map_start,
+        .end = (uint64_t)(uintptr_t)object.map_end,
+        .key = (uint64_t)(uintptr_t)object.link_map,
+        .eh_frame_hdr = (uint64_t)(uintptr_t)object.eh_frame,
+    };
     return true;
 }
 

@@ -26,8 +26,8 @@ uint64_t sonde__os_cpu_ns(void)
     return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
-enum sonde_status sonde__os_futex_wait(const uint32_t *word, uint32_t expected, uint64_t timeout_ns,
-                                       bool shared)
+enum sonde_status sonde__os_sleep(const uint32_t *word, uint32_t expected, uint64_t timeout_ns,
+                                  bool shared)
 {
     struct timespec t = {(time_t)(timeout_ns / NS_PER_S), (long)(timeout_ns % NS_PER_S)};
     int op = shared ? FUTEX_WAIT : FUTEX_WAIT_PRIVATE;
@@ -36,8 +36,7 @@ enum sonde_status sonde__os_futex_wait(const uint32_t *word, uint32_t expected, 
     return result == -ETIMEDOUT ? SONDE_TIMEOUT : SONDE_OK;
 }
 
-enum sonde_status sonde__os_futex_wait_until(const uint32_t *word, uint32_t expected,
-                                             uint64_t until_ns)
+enum sonde_status sonde__os_sleep_until(const uint32_t *word, uint32_t expected, uint64_t until_ns)
 {
     struct timespec t = {(time_t)(until_ns / NS_PER_S), (long)(until_ns % NS_PER_S)};
     long result = linux_call6(SYS_futex, (long)word, FUTEX_WAIT_BITSET_PRIVATE, expected, (long)&t,
@@ -45,10 +44,8 @@ enum sonde_status sonde__os_futex_wait_until(const uint32_t *word, uint32_t expe
     return result == -ETIMEDOUT ? SONDE_TIMEOUT : SONDE_OK;
 }
 
-uint32_t sonde__os_futex_wake(const uint32_t *word, uint32_t count, bool shared)
+bool sonde__os_wake(const uint32_t *word, bool all, bool shared)
 {
     int op = shared ? FUTEX_WAKE : FUTEX_WAKE_PRIVATE;
-    long result =
-        linux_call(SYS_futex, word, op, count > INT32_MAX ? INT32_MAX : (int32_t)count, 0);
-    return linux_failed(result) ? 0 : (uint32_t)result;
+    return linux_call(SYS_futex, word, op, all ? INT32_MAX : 1, 0) > 0;
 }

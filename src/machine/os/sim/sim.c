@@ -152,7 +152,8 @@ void sonde__sim_add_image(uint64_t start, uint64_t end, uint64_t eh_frame_hdr, u
     if (sim.image_count == SONDE__SIM_REGIONS_MAX) {
         abort();
     }
-    sim.images[sim.image_count++] = (struct sonde__os_image){start, end, eh_frame_hdr, key};
+    sim.images[sim.image_count++] = (struct sonde__os_image){
+        .start = start, .end = end, .key = key, .eh_frame_hdr = eh_frame_hdr};
 }
 
 void sonde__sim_set_stack_end(uint64_t end)
@@ -440,8 +441,8 @@ bool sonde__os_alternate_stack(uint64_t *ret_start, uint64_t *ret_end, bool *ret
     return true;
 }
 
-enum sonde_status sonde__os_futex_wait(const uint32_t *word, uint32_t expected, uint64_t timeout_ns,
-                                       bool shared)
+enum sonde_status sonde__os_sleep(const uint32_t *word, uint32_t expected, uint64_t timeout_ns,
+                                  bool shared)
 {
     (void)shared;
     if (*word != expected) {
@@ -460,17 +461,16 @@ enum sonde_status sonde__os_futex_wait(const uint32_t *word, uint32_t expected, 
     return SONDE_TIMEOUT;
 }
 
-enum sonde_status sonde__os_futex_wait_until(const uint32_t *word, uint32_t expected,
-                                             uint64_t until_ns)
+enum sonde_status sonde__os_sleep_until(const uint32_t *word, uint32_t expected, uint64_t until_ns)
 {
     uint64_t left_ns = until_ns > sim.now_ns ? until_ns - sim.now_ns : 0;
-    return sonde__os_futex_wait(word, expected, left_ns, false);
+    return sonde__os_sleep(word, expected, left_ns, false);
 }
 
-uint32_t sonde__os_futex_wake(const uint32_t *word, uint32_t count, bool shared)
+bool sonde__os_wake(const uint32_t *word, bool all, bool shared)
 {
-    (void)word, (void)count, (void)shared;
-    return 0;
+    (void)word, (void)all, (void)shared;
+    return false;
 }
 
 bool sonde__os_loader_answers(void)

@@ -42,7 +42,8 @@ uint64_t sonde__sim_read_count(void);
 /* The clock starts at 1 s. */
 void sonde__sim_advance(uint64_t ns);
 
-/* Called for each signal that is sent, and for each futex wait (which else times out at once). */
+/* Called for each signal that is sent, and for each sonde__os_sleep() (which else times out at
+ * once). */
 void sonde__sim_on_signal(void (*handler)(int32_t tid, int32_t signal, uint64_t value));
 void sonde__sim_on_wait(void (*handler)(const uint32_t *word));
 

@@ -345,27 +345,26 @@ static void *wake_later(void *arg)
     uint32_t *word = arg;
     usleep(20000);
     __atomic_store_n(word, 1, __ATOMIC_RELEASE);
-    while (sonde__os_futex_wake(word, 1, false) == 0 &&
-           __atomic_load_n(word, __ATOMIC_RELAXED) == 1) {
+    while (!sonde__os_wake(word, false, false) && __atomic_load_n(word, __ATOMIC_RELAXED) == 1) {
         usleep(1000);
     }
     return NULL;
 }
 
-TEST(futex)
+TEST(sleep_and_wake)
 {
     uint32_t word = 0;
     pthread_t thread;
-    CHECK_EQ(sonde__os_futex_wait(&word, 0, 1000000, false), SONDE_TIMEOUT);
-    CHECK_EQ(sonde__os_futex_wait(&word, 0, 1000000, true), SONDE_TIMEOUT);
-    CHECK_EQ(sonde__os_futex_wait(&word, 5, SONDE__OS_FOREVER, false), SONDE_OK);
+    CHECK_EQ(sonde__os_sleep(&word, 0, 1000000, false), SONDE_TIMEOUT);
+    CHECK_EQ(sonde__os_sleep(&word, 0, 1000000, true), SONDE_TIMEOUT);
+    CHECK_EQ(sonde__os_sleep(&word, 5, SONDE__OS_FOREVER, false), SONDE_OK);
     CHECK_OK(pthread_create(&thread, NULL, wake_later, &word));
     while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) == 0) {
-        CHECK_OK(sonde__os_futex_wait(&word, 0, SONDE__OS_FOREVER, false));
+        CHECK_OK(sonde__os_sleep(&word, 0, SONDE__OS_FOREVER, false));
     }
     __atomic_store_n(&word, 2, __ATOMIC_RELEASE);
     pthread_join(thread, NULL);
-    CHECK_EQ(sonde__os_futex_wake(&word, 1, true), 0);
+    CHECK(!sonde__os_wake(&word, false, true));
 }
 
 TEST(map_and_unmap)

@@ -67,9 +67,9 @@ TEST(virtual_clock)
     start = sonde__os_now_ns();
     sonde__sim_advance(250);
     CHECK_EQ(sonde__os_now_ns() - start, 250);
-    CHECK_EQ(sonde__os_futex_wait(&word, 0, 1000, false), SONDE_TIMEOUT);
+    CHECK_EQ(sonde__os_sleep(&word, 0, 1000, false), SONDE_TIMEOUT);
     CHECK_EQ(sonde__os_now_ns() - start, 1250);
     sonde__sim_on_wait(let_go);
-    CHECK_OK(sonde__os_futex_wait(&word, 0, SONDE__OS_FOREVER, false));
+    CHECK_OK(sonde__os_sleep(&word, 0, SONDE__OS_FOREVER, false));
     CHECK(waited == &word);
 }
