@@ -2,12 +2,12 @@
 #include "blocks_places.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <sonde/block.h>
 
 #include "mem_heap.h"
+#include "mem_sort.h"
 
 void blocks_places_of_file(struct blocks_places *places,
                            const struct sonde__symfile_options *options, const char *path,
@@ -241,12 +241,6 @@ static bool take_member(const struct blocks_places *places, const struct blocks_
     return true;
 }
 
-static int by_offset(const void *a, const void *b)
-{
-    const struct sonde__block_member *x = a, *y = b;
-    return (x->offset > y->offset) - (x->offset < y->offset);
-}
-
 void blocks_members(const struct blocks_places *places, uint64_t vaddr,
                     struct blocks_members *ret_members)
 {
@@ -264,9 +258,7 @@ void blocks_members(const struct blocks_places *places, uint64_t vaddr,
         }
         members.count += take_member(places, &variable, &members.items[members.count]);
     }
-    if (members.count > 1) {
-        qsort(members.items, members.count, sizeof *members.items, by_offset);
-    }
+    SONDE__SORT_BY(members.items, members.count, offset);
     *ret_members = members;
 }
 

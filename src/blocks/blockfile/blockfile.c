@@ -7,9 +7,11 @@
 
 #include <sonde/block.h>
 
+#include "base_search.h"
 #include "base_status.h"
 #include "blockfile_inside.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 
 #define WORD ((uint64_t)8)
 
@@ -218,10 +220,10 @@ static void name_descs(const struct sonde__loaded *loaded, struct sonde__blockfi
     }
 }
 
-static int by_number(const void *a, const void *b)
+static bool is_known(const uint64_t *known, uint32_t count, uint64_t vaddr)
 {
-    const uint64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
+    uint32_t at = SONDE__SEARCH(0, count, i, known[i] < vaddr);
+    return at < count && known[at] == vaddr;
 }
 
 /* "__main_block_invoke.3", but not the part of it that was split off as seldom run. */
@@ -240,14 +242,13 @@ static bool find_unmatched(const struct sonde__loaded *loaded, struct sonde__blo
     for (uint32_t i = 0; has_memory && i < file->block_count; i++) {
         known[i] = file->blocks[i].invoke;
     }
-    if (has_memory && file->block_count > 1) {
-        qsort(known, file->block_count, sizeof *known, by_number);
+    if (has_memory) {
+        sonde__mem_sort(known, file->block_count, sizeof *known, sizeof *known);
     }
     for (uint32_t i = 0; i < loaded->symbol_count && has_memory; i++) {
         uint64_t vaddr = loaded->symbols[i].vaddr; /* in order */
         if (!names_function(loaded->symbols[i].name) || !blockfile_is_code(loaded, vaddr) ||
-            (file->block_count != 0 &&
-             bsearch(&vaddr, known, file->block_count, sizeof *known, by_number) != NULL) ||
+            is_known(known, file->block_count, vaddr) ||
             (file->unmatched_count != 0 && file->unmatched[file->unmatched_count - 1] == vaddr)) {
             continue;
         }

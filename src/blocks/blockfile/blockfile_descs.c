@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Descriptors of blocks, by their shape or their symbol. Block_private.h and clang's CGBlocks.cpp
  * give the layout: reserved, size, [copy, dispose,] signature, layout. Context: any thread. */
-#include <stdlib.h>
 #include <string.h>
 
 #include <sonde/block.h>
@@ -9,6 +8,7 @@
 #include "base_search.h"
 #include "blockfile_inside.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 
 #define WORD ((uint64_t)8)
 
@@ -139,18 +139,10 @@ bool blockfile_add_desc(const struct sonde__loaded *loaded, struct sonde__blockf
     return true;
 }
 
-static int by_vaddr(const void *a, const void *b)
-{
-    const struct sonde__blockfile_desc *x = a, *y = b;
-    return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
-}
-
 void blockfile_merge_descs(struct sonde__blockfile *file)
 {
     uint32_t kept = 0;
-    if (file->desc_count > 1) {
-        qsort(file->descs, file->desc_count, sizeof *file->descs, by_vaddr);
-    }
+    SONDE__SORT_BY(file->descs, file->desc_count, vaddr);
     for (uint32_t i = 0; i < file->desc_count; i++) {
         if (kept > 0 && file->descs[kept - 1].vaddr == file->descs[i].vaddr) {
             file->descs[kept - 1].found |= file->descs[i].found;

@@ -3,12 +3,12 @@
  * its name (OUTLINED_FUNCTION_7), which may be stripped: one line of instructions that keeps no
  * frame record. To follow a function of that form that was written so does no harm. Source: LLVM's
  * AArch64InstrInfo.cpp, buildOutlinedFrame(). Context: any thread. */
-#include <stdlib.h>
 
 #include "base_search.h"
 #include "base_status.h"
 #include "blockfile_inside.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 
 /* Longer ones are not worth a call for each; ROUNDS: one that is taken out of another. */
 enum { WORDS_MAX = 48, ROUNDS = 3 };
@@ -81,12 +81,6 @@ enum sonde_status blockfile_add_site(struct sonde__blockfile *file, struct block
     }
     sites->items[sites->count++] = vaddr;
     return SONDE_OK;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
 }
 
 /* The first of the first `count` sites that is not before a vaddr. */
@@ -172,7 +166,7 @@ enum sonde_status blockfile_add_callers(const struct sonde__loaded *loaded,
         uint32_t kept = 0;
         before = sites->count;
         SONDE_TRY(add_round(loaded, file, sites));
-        qsort(sites->items, sites->count, sizeof *sites->items, by_value);
+        sonde__mem_sort(sites->items, sites->count, sizeof *sites->items, sizeof *sites->items);
         for (uint32_t k = 0; k < sites->count; k++) {
             if (kept == 0 || sites->items[kept - 1] != sites->items[k]) {
                 sites->items[kept++] = sites->items[k];

@@ -5,12 +5,12 @@
  *
  * x86-64: 32 bits that lead to it from the end of an instruction (lea), or are its address.
  * aarch64: adrp and add or ldr, or adr. Context: any thread. */
-#include <stdlib.h>
 
 #include "arch_regs.h"
 #include "base_search.h"
 #include "blockfile_inside.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 
 /* A block on the stack is filled by some 20 instructions; captures may come in between. */
 enum { BEFORE = 512, AFTER = 512, ADD_WITHIN = 16 };
@@ -302,12 +302,6 @@ static unsigned find_words(const struct sonde__loaded *loaded, uint64_t class_at
     return count;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* Places in code, in order; to be given back. Null: no memory. */
 static uint64_t *known_places(const struct sonde__blockfile *file, uint32_t *ret_count)
 {
@@ -318,9 +312,7 @@ static uint64_t *known_places(const struct sonde__blockfile *file, uint32_t *ret
             places[count++] = file->blocks[i].at;
         }
     }
-    if (count > 1) {
-        qsort(places, count, sizeof *places, by_value);
-    }
+    sonde__mem_sort(places, count, sizeof *places, sizeof *places);
     *ret_count = count;
     return places;
 }

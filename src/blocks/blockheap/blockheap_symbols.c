@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Symbols that have to do with blocks: the classes, and descriptors, whose names say what a block
  * holds. They are data; of functions the index of the image's names is asked. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base_search.h"
 #include "blockheap_inside.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 
 struct reading {
     struct sonde__blockheap *heap;
@@ -122,13 +122,6 @@ static void read_image(struct reading *reading, const struct sonde__image *image
     }
 }
 
-static int by_address(const void *a, const void *b)
-{
-    uint64_t x = ((const struct blockheap_symbol *)a)->address;
-    uint64_t y = ((const struct blockheap_symbol *)b)->address;
-    return x < y ? -1 : x > y;
-}
-
 /* A class may have been copied into the program, which has no runtime: the linker does that for
  * programs that are not position-independent. Then it is the one of another image. */
 static void share_runtime(struct sonde__blockheap *heap)
@@ -152,9 +145,7 @@ enum sonde_status blockheap_read_symbols(struct sonde__blockheap *heap)
         read_image(&reading, &set->images[i]);
     }
     share_runtime(heap);
-    if (heap->symbol_count > 1) {
-        qsort(heap->symbols, heap->symbol_count, sizeof *heap->symbols, by_address);
-    }
+    SONDE__SORT_BY(heap->symbols, heap->symbol_count, address);
     return reading.status;
 }
 

@@ -10,6 +10,7 @@
 #include "hook.h"
 #include "hook_method.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 #include "record_page.h"
 
 /* An address means another image after one was unloaded. Frames of a stack are older than its
@@ -27,12 +28,6 @@ struct reader {
     uint64_t cut;                     /* calls */
     uint32_t valid_from, valid_until; /* the set is right for these nodes, not for the second */
 };
-
-static int by_start(const void *left, const void *right)
-{
-    const struct sonde__image_range *a = left, *b = right;
-    return a->start < b->start ? -1 : a->start > b->start;
-}
 
 /* Of two images at one place, the one that was unloaded first was there then. */
 static void add_range(struct reader *r, uint32_t index, const uint32_t *closed)
@@ -70,7 +65,7 @@ static void choose_images(struct reader *r, uint32_t node, uint32_t *closed)
             add_range(r, i, closed);
         }
     }
-    qsort(r->ranges, r->set.range_count, sizeof *r->ranges, by_start);
+    SONDE__SORT_BY(r->ranges, r->set.range_count, start);
     r->set.images = r->images;
     r->set.ranges = r->ranges;
 }

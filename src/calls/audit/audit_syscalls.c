@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "audit_syscalls.h"
 
-#include <stdlib.h>
-
 #include "arch_raw_call.h"
 #include "arch_regs.h"
 #include "image_cfi.h"
 #include "image_elf_format.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 
 struct starts { /* of functions; vaddrs */
     uint64_t *vaddrs;
@@ -26,12 +25,6 @@ static bool add_start(void *ctx, uint64_t start, uint64_t end)
     }
     starts->vaddrs[starts->count++] = start;
     return true;
-}
-
-static int by_vaddr(const void *left, const void *right)
-{
-    const uint64_t *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
 }
 
 struct walk {
@@ -83,9 +76,7 @@ bool sonde__audit_each_syscall(const struct sonde__elf *elf,
         w.cfi = &cfi;
         sonde__cfi_each_fde(&cfi, w.arch, add_start, &starts);
     }
-    if (starts.count != 0) {
-        qsort(starts.vaddrs, starts.count, sizeof starts.vaddrs[0], by_vaddr);
-    }
+    sonde__mem_sort(starts.vaddrs, starts.count, sizeof *starts.vaddrs, sizeof *starts.vaddrs);
     bool is_all = !starts.failed;
     for (uint32_t i = 0; i < elf->phnum; i++) {
         struct sonde__elf_segment segment;

@@ -5,7 +5,6 @@
  * begins anew at each function: what lies before it may be data. */
 #include "hook_raw_find.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "arch_flow.h"
@@ -15,6 +14,7 @@
 #include "arch_x86_insn.h"
 #include "base_search.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 
 struct function {
     uint64_t start, end; /* vaddrs */
@@ -47,12 +47,6 @@ static bool add_function(void *ctx, uint64_t start, uint64_t end)
     }
     s->functions[s->function_count++] = (struct function){start, end};
     return true;
-}
-
-static int by_start(const void *left, const void *right)
-{
-    const struct function *a = left, *b = right;
-    return (a->start > b->start) - (a->start < b->start);
 }
 
 /* The functions before `vaddr` or at it; how many. */
@@ -242,9 +236,7 @@ bool sonde__hook_raw_find(const struct sonde__hook_raw_image *image,
 {
     struct search s = {.arch = image->arch, .cfi = image->cfi, .is_wanted = is_wanted};
     sonde__cfi_each_fde(s.cfi, s.arch, add_function, &s);
-    if (s.function_count != 0) {
-        qsort(s.functions, s.function_count, sizeof s.functions[0], by_start);
-    }
+    SONDE__SORT_BY(s.functions, s.function_count, start);
     for (uint32_t i = 0; i < image->code_count && s.function_count != 0; i++) {
         s.code = &image->codes[i];
         for_each_instruction(&s, look_for_call);

@@ -1,5 +1,6 @@
 set(sources
     mem_arena.c
     mem_heap.c
+    mem_sort.c
     mem_table.c
 )

@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Abbreviation tables (DWARF 5 §7.5.3). Compilers number codes 1, 2, 3 …: such a table is indexed
  * directly; any other is sorted by code. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "dwarf_unit.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 
 /* Reasons: real tables have at most a few thousand entries of at most a few dozen attributes; a
  * hostile one may not take more memory than this. */
 #define ENTRIES_MAX (1u << 20)
 #define ATTRS_MAX   (1u << 22)
-
-static int by_code(const void *a, const void *b)
-{
-    const struct sonde__dwarf_abbrev *x = a;
-    const struct sonde__dwarf_abbrev *y = b;
-    return x->code < y->code ? -1 : x->code > y->code;
-}
 
 static bool read_entry(struct sonde__dwarf_abbrevs *t, struct sonde__bytes *at, uint64_t code)
 {
@@ -80,9 +73,7 @@ enum sonde_status sonde__dwarf_abbrevs_load(const struct sonde__dwarf_sections *
     if (at.failed) {
         return SONDE_CORRUPT;
     }
-    if (!t->dense) {
-        qsort(t->entries, t->count, sizeof *t->entries, by_code);
-    }
+    SONDE__SORT_BY(t->entries, t->count, code);
     t->valid = true;
     return SONDE_OK;
 }

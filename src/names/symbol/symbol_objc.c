@@ -9,13 +9,13 @@
  * are read as the loader would make them: from the relocations, else as they stand. */
 #include "symbol_objc.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "arch_regs.h"
 #include "base_search.h"
 #include "image_cfi.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 
 enum {
     MODULE_BYTES = 32,
@@ -83,13 +83,6 @@ static bool needs_libobjc(const struct sonde__elf *elf)
 
 /* --- pointers --- */
 
-static int by_place(const void *a, const void *b)
-{
-    const struct pointer *x = a;
-    const struct pointer *y = b;
-    return x->at < y->at ? -1 : x->at > y->at;
-}
-
 static void read_relocations(struct reader *r, const struct sonde__elf_section *section)
 {
     struct sonde__elf_symbols symbols;
@@ -132,9 +125,7 @@ static void read_pointers(struct reader *r)
             read_relocations(r, &section);
         }
     }
-    if (r->count != 0) {
-        qsort(r->pointers, r->count, sizeof *r->pointers, by_place);
-    }
+    SONDE__SORT_BY(r->pointers, r->count, at);
 }
 
 static uint64_t load(const struct reader *r, uint64_t vaddr, unsigned size)

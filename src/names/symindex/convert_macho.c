@@ -5,12 +5,12 @@
  * begins or lies in (LC_FUNCTION_STARTS), nor its section. So code of functions that were stripped
  * of their names has none, instead of that of the function before. A dSYM may be linked to another
  * address than the image itself: what comes from the image is moved there. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base_search.h"
 #include "convert.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 
 /* Programs have three to six: text, stubs, helpers. */
 #define CODE_SECTIONS_MAX 64u
@@ -19,13 +19,6 @@ struct starts {
     uint64_t *all; /* ascending, in the coordinates of the debug file */
     size_t count, capacity;
 };
-
-static int by_value(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a;
-    uint64_t y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
 
 static void read_starts(struct convert *c, const struct sonde__macho *macho, uint64_t shift,
                         struct starts *starts)
@@ -154,9 +147,7 @@ void convert_macho_symbols(struct convert *c, struct candidates *to)
     if (image != NULL) {
         read_starts(c, image, shift, &starts);
     }
-    if (starts.count != 0) {
-        qsort(starts.all, starts.count, sizeof *starts.all, by_value);
-    }
+    sonde__mem_sort(starts.all, starts.count, sizeof *starts.all, sizeof *starts.all);
     add_symbols(c, debug, 0, &starts, to);
     add_exports(c, debug, 0, &starts, to);
     if (image != NULL) {

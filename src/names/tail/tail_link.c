@@ -1,23 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What leads to other images, for those who ask when the program does not run: calls of their
  * functions, and by which symbol each word is bound that a call or jump goes through. */
-#include <stdlib.h>
 
 #include "mem_heap.h"
+#include "mem_sort.h"
 #include "tail_layout.h"
 #include "tail_scan.h"
-
-static int by_back(const void *a, const void *b)
-{
-    const struct tail_leaving_call *x = a, *y = b;
-    return (x->back > y->back) - (x->back < y->back);
-}
-
-static int by_cell(const void *a, const void *b)
-{
-    const struct sonde__tail_word *x = a, *y = b;
-    return (x->cell > y->cell) - (x->cell < y->cell);
-}
 
 static bool pack_calls(struct tail_scan *s, struct sonde__tail_bytes *bytes)
 {
@@ -26,9 +14,7 @@ static bool pack_calls(struct tail_scan *s, struct sonde__tail_bytes *bytes)
     if (to == NULL) {
         return false;
     }
-    if (s->leaving_call_count != 0) {
-        qsort(s->leaving_calls, s->leaving_call_count, sizeof *s->leaving_calls, by_back);
-    }
+    SONDE__SORT_BY(s->leaving_calls, s->leaving_call_count, back);
     bytes->leaving_calls = to;
     bytes->leaving_calls_size = size;
     for (size_t i = 0; i < s->leaving_call_count; i++, to += TAIL_LEAVING_CALL_BYTES) {
@@ -60,9 +46,7 @@ static bool list_words(const struct tail_scan *s, struct sonde__tail_bytes *byte
     for (size_t i = 0; i < s->leaving_call_count; i++) {
         add_word(s, s->leaving_calls[i].cell, bytes);
     }
-    if (bytes->word_count != 0) {
-        qsort(bytes->words, bytes->word_count, sizeof *bytes->words, by_cell);
-    }
+    SONDE__SORT_BY(bytes->words, bytes->word_count, cell);
     for (size_t i = 0; i < bytes->word_count; i++) {
         if (kept == 0 || bytes->words[kept - 1].cell != bytes->words[i].cell) {
             bytes->words[kept++] = bytes->words[i];

@@ -7,13 +7,13 @@
  * leads to (blocks of a jump table, handlers of exceptions) is looked at afterwards: with the
  * distance at the jump through the table, or with an unknown one. Whatever is not certain (an
  * unknown distance at a jump out, code that cannot be decoded) opens the function. */
-#include <stdlib.h>
 
 #include "arch_flow.h"
 #include "arch_regs.h"
 #include "arch_stack.h"
 #include "base_search.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 #include "tail_scan.h"
 
 /* Of one function; larger ones are open. The largest of Chromium and of interpreters have half. */
@@ -95,12 +95,6 @@ static void find_sections(struct macho_scan *m)
     }
 }
 
-static int by_data(const void *left, const void *right)
-{
-    const struct data *a = left, *b = right;
-    return (a->start > b->start) - (a->start < b->start);
-}
-
 static void find_data(struct macho_scan *m)
 {
     struct tail_scan *s = &m->s;
@@ -114,9 +108,7 @@ static void find_data(struct macho_scan *m)
         }
         m->data[m->data_count++] = (struct data){vaddr, vaddr + size};
     }
-    if (m->data_count != 0) {
-        qsort(m->data, m->data_count, sizeof *m->data, by_data);
-    }
+    SONDE__SORT_BY(m->data, m->data_count, start);
 }
 
 /* Where the data that holds a vaddr ends; 0: it is in none. */

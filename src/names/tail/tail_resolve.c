@@ -4,12 +4,12 @@
  * Ranges that are one function are joined: a part (it begins with a frame in place, or is named
  * so) with what jumps to it, and a range with one whose middle it jumps to. A group has one range
  * that is no part: the function. With none or several it is open. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "arch_regs.h"
 #include "base_search.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 #include "tail_agree.h"
 #include "tail_scan.h"
 
@@ -92,12 +92,6 @@ static bool add_symbol_range(struct tail_scan *s, uint32_t offset, size_t known)
     return true;
 }
 
-static int by_start(const void *a, const void *b)
-{
-    const struct tail_range *x = a, *y = b;
-    return (x->start > y->start) - (x->start < y->start);
-}
-
 /* Functions without a record that somebody goes to, by their symbols. */
 static void add_symbol_ranges(struct tail_scan *s)
 {
@@ -112,7 +106,7 @@ static void add_symbol_ranges(struct tail_scan *s)
     if (s->range_count == known) {
         return;
     }
-    qsort(s->ranges, s->range_count, sizeof *s->ranges, by_start);
+    SONDE__SORT_BY(s->ranges, s->range_count, start);
     for (size_t i = 0; i < s->range_count; i++) {
         if (kept != 0 && s->ranges[kept - 1].start == s->ranges[i].start) {
             continue;
@@ -269,21 +263,13 @@ static size_t first_jump(const struct edges *e, size_t count, uint32_t from)
     return SONDE__SEARCH(0, count, i, e->jumps[i].from < from);
 }
 
-static int by_from(const void *a, const void *b)
-{
-    const struct sonde__tail_jump *x = a, *y = b;
-    return (x->from > y->from) - (x->from < y->from);
-}
-
 /* A jump to moved code is one to where that goes on: moved code is no function of its own, and on
  * no stack that people know. What it may do, the function may. */
 static void pass_over_outlined(struct edges *e)
 {
     struct tail_scan *s = e->s;
     size_t sorted = e->jump_count, kept = 0;
-    if (sorted != 0) {
-        qsort(e->jumps, sorted, sizeof *e->jumps, by_from);
-    }
+    SONDE__SORT_BY(e->jumps, sorted, from);
     for (size_t i = 0; i < e->jump_count && !s->no_memory; i++) {
         struct sonde__tail_jump jump = e->jumps[i];
         uint8_t *marks = &s->ranges[find(s, jump.from)].marks;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tail_slots.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "arch_plt.h"
 #include "base_search.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 
 /* Relocation types (AMD64 psABI table 4.9; aaelf64 §5.7.11). */
 #define R_X86_64_GLOB_DAT   6u
@@ -15,18 +15,6 @@
 #define R_AARCH64_JUMP_SLOT 1026u
 
 static const char *const plt_sections[] = {".plt", ".plt.sec", ".plt.got", ".iplt"};
-
-static int by_cell(const void *a, const void *b)
-{
-    const struct tail_cell *x = a, *y = b;
-    return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
-}
-
-static int by_stub(const void *a, const void *b)
-{
-    const struct tail_stub *x = a, *y = b;
-    return (x->start > y->start) - (x->start < y->start);
-}
 
 static bool is_function_cell(const struct sonde__elf *elf, uint32_t type)
 {
@@ -108,12 +96,8 @@ enum sonde_status tail_slots_read(const struct sonde__elf *elf, unsigned arch,
         tail_slots_done(&slots);
         return SONDE_MEMORY;
     }
-    if (slots.cell_count != 0) {
-        qsort(slots.cells, slots.cell_count, sizeof *slots.cells, by_cell);
-    }
-    if (slots.stub_count != 0) {
-        qsort(slots.stubs, slots.stub_count, sizeof *slots.stubs, by_stub);
-    }
+    SONDE__SORT_BY(slots.cells, slots.cell_count, vaddr);
+    SONDE__SORT_BY(slots.stubs, slots.stub_count, start);
     *ret_slots = slots;
     return SONDE_OK;
 }

@@ -14,6 +14,7 @@
 #include "base_search.h"
 #include "base_status.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 
 #define CORE_BYTES_MAX ((uint64_t)1 << 44)
 
@@ -44,13 +45,6 @@ static void close_core(struct sonde__target *target)
 }
 
 /* --- memory --- */
-
-static int compare_loads(const void *a, const void *b)
-{
-    uint64_t x = ((const struct sonde__core_load *)a)->start;
-    uint64_t y = ((const struct sonde__core_load *)b)->start;
-    return x < y ? -1 : x > y;
-}
 
 /* Of segments that overlap, which no kernel writes, the first one counts. */
 static void drop_overlaps(struct core *c)
@@ -83,9 +77,7 @@ static bool collect_loads(struct core *c)
         }
         c->loads[c->load_count++] = load;
     }
-    if (c->load_count > 1) {
-        qsort(c->loads, c->load_count, sizeof *c->loads, compare_loads);
-    }
+    SONDE__SORT_BY(c->loads, c->load_count, start);
     drop_overlaps(c);
     return true;
 }
@@ -184,13 +176,6 @@ static struct sonde__host_map map_of_load(const struct core *c, const struct son
     return map;
 }
 
-static int compare_maps(const void *a, const void *b)
-{
-    uint64_t x = ((const struct sonde__host_map *)a)->start;
-    uint64_t y = ((const struct sonde__host_map *)b)->start;
-    return x < y ? -1 : x > y;
-}
-
 /* The segments, and the mapped files of which no segment was written (gcore leaves them out). */
 static bool join_maps(const struct core *c, struct sonde__host_maps *ret_maps)
 {
@@ -213,9 +198,7 @@ static bool join_maps(const struct core *c, struct sonde__host_maps *ret_maps)
                                                       .path = file->path};
         }
     }
-    if (count > 1) {
-        qsort(items, count, sizeof *items, compare_maps);
-    }
+    SONDE__SORT_BY(items, count, start);
     for (uint32_t i = 0; i < count; i++) { /* a file that a segment or another file overlaps */
         if (kept == 0 || items[i].start >= items[kept - 1].end) {
             items[kept++] = items[i];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Notes of a core. Sources: Linux include/linux/elfcore.h, include/uapi/linux/elfcore.h and
  * fs/binfmt_elf.c (fill_files_note); the layouts are the same on x86-64 and aarch64. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base_bytes.h"
 #include "host_regs.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 #include "target_core.h"
 
 enum {
@@ -146,21 +146,12 @@ static bool take_note(void *ctx, const char *owner, uint32_t type, const uint8_t
     return !notes->no_memory;
 }
 
-static int compare_files(const void *a, const void *b)
-{
-    uint64_t x = ((const struct sonde__core_file *)a)->start;
-    uint64_t y = ((const struct sonde__core_file *)b)->start;
-    return x < y ? -1 : x > y;
-}
-
 void sonde__core_notes_read(const struct sonde__elf *elf, unsigned arch,
                             struct sonde__core_notes *ret_notes)
 {
     *ret_notes = (struct sonde__core_notes){.arch = arch};
     sonde__elf_each_note(elf, take_note, ret_notes);
-    if (ret_notes->file_count > 1) {
-        qsort(ret_notes->files, ret_notes->file_count, sizeof *ret_notes->files, compare_files);
-    }
+    SONDE__SORT_BY(ret_notes->files, ret_notes->file_count, start);
 }
 
 void sonde__core_notes_done(struct sonde__core_notes *notes)
