@@ -88,7 +88,8 @@ struct sonde__memo_rule {
 
 enum {
     SONDE__MEMO_RULE_BY_FP = 1,
-    SONDE__MEMO_RULE_END = 2, /* the outermost frame */
+    SONDE__MEMO_RULE_END = 2,   /* the outermost frame */
+    SONDE__MEMO_RULE_IMAGE = 4, /* of an image that can be unloaded, so of this use only */
     SONDE__MEMO_RULE_FLAGS = SONDE__MEMO_RULE_BY_FP | SONDE__MEMO_RULE_END,
 };
 
@@ -155,74 +156,61 @@ bool sonde__unwind_memo_rule(const struct sonde__rule *rule, struct sonde__memo_
  * who asks (a number that nobody else has or had, not 0); other tags than its own are forgotten. */
 uint32_t *sonde__unwind_memo_tags(struct sonde__memo *memo, uint32_t first, uint64_t tagger);
 
-/* --- a walk that uses and renews a memo --- */
+/* --- a general walk that uses and renews a memo --- */
 
-/* The walk so far is frames[begin, at), what is left of the stack before is frames[next, FRAMES).
- */
-struct sonde__recorder {
-    struct sonde__memo *memo; /* null: nothing is remembered */
+/* Where a walk is, and how it came there. sp is a distance from the memo's base, fp an address. */
+struct sonde__memo_place {
+    uint64_t pc, sp, fp;
+    uint32_t cell; /* of the arrival, as in a frame */
+    uint32_t fp_home;
+    uint32_t next; /* frames of the memo from here on lie outward of sp */
+};
+
+/* What is looked at once in each use. */
+struct sonde__memo_look {
     sonde__memo_is_loaded *is_still_loaded;
-    uint32_t begin;
-    uint32_t at;
-    uint32_t next;
+    uint64_t start; /* addresses whose image is still there */
+    uint64_t size;
+};
+
+/* A walk by the memo and by plain rules. What of it the memo holds is frames[begin, at); what is
+ * left of the stack before is frames[place.next, FRAMES). */
+struct sonde__memo_pass {
+    struct sonde__memo *memo;
+    const struct sonde__memo_start *start;
+    uint64_t *pcs; /* of the stack to fill */
+    uint64_t end;  /* of what may be read, from the memo's base */
+    struct sonde__memo_look look;
+    struct sonde__memo_place place;
+    uint32_t inner; /* frames that there is room for */
+    uint32_t skip;  /* frames still to leave out */
+    uint32_t kept;
+    uint32_t begin, at;
     uint32_t changed; /* one past the outermost frame with a new arrival */
-    bool is_here;     /* frames[at - 1] is the frame at which the walker stands */
-    bool is_joined;   /* frames[next] is, and its arrival was set */
-    bool is_linked;   /* frames[next] is the caller that frames[at - 1] had in the stack before */
-    bool is_stopped;  /* no room, or the stack went back: nothing is added, nothing joined */
-    bool is_root;     /* frames[at - 1] was found to be the root */
-    /* images */
-    bool may_record;   /* frames of the image below can be remembered */
-    bool is_permanent; /* and need no look */
-    const struct sonde__image *image;
-    uint64_t stands_start; /* addresses whose image was found standing in this walk */
-    uint64_t stands_size;
+    bool has_begun;   /* the memo holds frames of this walk */
+    bool is_changed;
+    bool is_linked;  /* frames[place.next] is the caller that frames[at - 1] had before */
+    bool is_root;    /* the last frame is the outermost one */
+    bool is_stopped; /* no room, or the stack went back: nothing is added, nothing followed */
 };
 
-/* Begin at the walker's first frame. */
-void sonde__memo_begin(struct sonde__recorder *rec, const struct sonde__walker *walker);
-
-/* How a step came to its frame. Cells are addresses. */
-struct sonde__memo_arrival {
-    uint64_t from_sp; /* of the frame before */
-    uint64_t cell;
-    uint64_t fp_home; /* 0: fp was kept */
-    bool is_plain;
+/* The same for a walker, from one frame that needs more thought to the next. */
+struct sonde__memo_walker {
+    struct sonde__memo_pass pass;
+    struct sonde__memo_start start;
+    struct sonde__walker *walker;
+    uint64_t plain_start;
 };
 
-/* The walker has stepped to `frame`. True: the memo goes on from there (is_joined). */
-bool sonde__memo_arrive(struct sonde__recorder *rec, const struct sonde__frame *frame,
-                        const struct sonde__memo_arrival *arrival);
+/* Begin; the walk has a memo. */
+void sonde__memo_walker_begin(struct sonde__memo_walker *with, struct sonde__walker *walker);
 
-/* Frames from here on are proven in another way: they are neither remembered nor looked for. */
-static inline void sonde__memo_stop(struct sonde__recorder *rec)
-{
-    rec->is_stopped = true;
-    rec->is_here = false;
-}
-
-/* What is known of the walker's image; call when it has changed. */
-void sonde__memo_set_image(struct sonde__recorder *rec, const struct sonde__image *image);
-
-/* The walker leaves its frame by a rule of its image. False: that cannot be remembered. */
-static inline bool sonde__memo_depart(struct sonde__recorder *rec, bool uses_fp)
-{
-    if (!rec->is_here || !rec->may_record) {
-        return false;
-    }
-    struct sonde__memo_frame *frame = &rec->memo->frames[rec->at - 1];
-    frame->fp_home |= uses_fp ? SONDE__MEMO_USES : 0;
-    frame->cell |= rec->is_permanent ? 0 : SONDE__MEMO_IMAGE;
-    return true;
-}
-
-/* Joined: go along the memo as far as its cells hold the same, and put those frames. The walker
- * stands at the last of them, which is not put yet. True: it was the root, and is put; the walk has
- * ended. */
-bool sonde__memo_follow(struct sonde__recorder *rec, struct sonde__walker *walker,
-                        struct sonde__sink *sink);
+/* Put the frames that the memo knows and those that plain rules lead over. The walker then stands
+ * at the last of them, which is not put yet. True: it was the root, and is put; the walk has ended.
+ */
+bool sonde__memo_walker_run(struct sonde__memo_walker *with, struct sonde__sink *sink);
 
 /* The walk has ended: the memo is what it found, and behind it what may still be of use. */
-void sonde__memo_finish(struct sonde__recorder *rec);
+void sonde__memo_walker_end(struct sonde__memo_walker *with);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the two walks with a memo share: going along its frames as far as their cells hold the same.
- * Of unwind_memo*.c only. Context: handler. */
+/* Going along the frames of a memo as far as their cells hold the same, and moving them. Of
+ * unwind_memo*.c only. Context: handler. */
 #ifndef SONDE_UNWIND_MEMO_INSIDE_H
 #define SONDE_UNWIND_MEMO_INSIDE_H
 
@@ -10,10 +10,8 @@
 
 enum {
     END = SONDE__MEMO_FRAMES,
-    GROUP = 4,        /* frames compared at once */
-    PAGE_SHIFT = 12,  /* the smallest page */
-    ROOM_MIN = 8,     /* frames of room made at once in front */
-    DROP_FRAMES = 32, /* outermost ones dropped at once when there is no more room */
+    GROUP = 4,       /* frames compared at once */
+    PAGE_SHIFT = 12, /* the smallest page */
 };
 
 /* Distances are 32 bits: this much below the first sp, and as much above. */
@@ -36,15 +34,8 @@ static inline bool has_fp(const struct sonde__memo *memo, const struct sonde__me
     return (frame->fp_home & SONDE__MEMO_NEED) == 0 || (is_known && fp - memo->base == frame->fp);
 }
 
-/* What is seen once in each use. */
-struct look {
-    sonde__memo_is_loaded *is_still_loaded;
-    uint64_t start; /* addresses whose image stands */
-    uint64_t size;
-};
-
 static __attribute__((noinline)) bool inspect_image(const struct sonde__memo *memo, uint64_t call,
-                                                    struct look *look)
+                                                    struct sonde__memo_look *look)
 {
     for (uint32_t i = 0; i < memo->image_count; i++) {
         const struct sonde__memo_image *image = &memo->images[i];
@@ -59,7 +50,7 @@ static __attribute__((noinline)) bool inspect_image(const struct sonde__memo *me
 
 /* Does the image of a frame stand, so that its rule is the remembered one? */
 static inline bool may_leave(const struct sonde__memo *memo, const struct sonde__memo_frame *frame,
-                             struct look *look)
+                             struct sonde__memo_look *look)
 {
     if ((frame->cell & SONDE__MEMO_IMAGE) == 0 || frame->pc - 1 - look->start < look->size) {
         return true;
@@ -145,8 +136,8 @@ verify_groups(struct position *at, const struct sonde__memo_frame *last, uint64_
  * up to which the state is proven; the pcs of those before it are written to `pcs`, if so wanted.
  */
 SONDE__NO_SANITIZE static inline __attribute__((always_inline)) uint32_t
-verify(const struct sonde__memo *memo, uint32_t at, uint32_t end, struct look *look, uint64_t *pcs,
-       const bool is_wanted)
+verify(const struct sonde__memo *memo, uint32_t at, uint32_t end, struct sonde__memo_look *look,
+       uint64_t *pcs, const bool is_wanted)
 {
     const uint64_t mask = pac_mask(SONDE__ARCH_HOST);
     const uint64_t base = memo->base;
@@ -185,12 +176,6 @@ verify(const struct sonde__memo *memo, uint32_t at, uint32_t end, struct look *l
     }
 }
 
-static uint32_t verify_silent(const struct sonde__memo *memo, uint32_t at, uint32_t end,
-                              struct look *look)
-{
-    return verify(memo, at, end, look, NULL, false);
-}
-
 static inline uint32_t min_u32(uint64_t a, uint64_t b)
 {
     return (uint32_t)(a < b ? a : b);
@@ -217,22 +202,21 @@ static inline void fill_how(uint8_t *how, uint64_t count, uint8_t found)
 }
 
 /* Move the frames of this walk by `distance`. */
-static inline void shift(struct sonde__recorder *rec, int32_t distance)
+static inline void shift(struct sonde__memo_pass *pass, int32_t distance)
 {
-    struct sonde__memo_frame *frames = rec->memo->frames;
-    uint32_t count = rec->at - rec->begin;
+    struct sonde__memo_frame *frames = pass->memo->frames;
     if (distance < 0) {
-        for (uint32_t i = rec->begin; i < rec->begin + count; i++) {
+        for (uint32_t i = pass->begin; i < pass->at; i++) {
             frames[(int32_t)i + distance] = frames[i];
         }
     } else {
-        for (uint32_t i = rec->at; i > rec->begin; i--) {
+        for (uint32_t i = pass->at; i > pass->begin; i--) {
             frames[(int32_t)i - 1 + distance] = frames[i - 1];
         }
     }
-    rec->begin = (uint32_t)((int32_t)rec->begin + distance);
-    rec->at = (uint32_t)((int32_t)rec->at + distance);
-    rec->changed = (uint32_t)((int32_t)rec->changed + distance);
+    pass->begin = (uint32_t)((int32_t)pass->begin + distance);
+    pass->at = (uint32_t)((int32_t)pass->at + distance);
+    pass->changed = (uint32_t)((int32_t)pass->changed + distance);
 }
 
 /* fp at frame `at`, from where it was last read behind frame `from`. False: it was kept. */
@@ -271,5 +255,11 @@ static inline void set_need(struct sonde__memo_frame *frame, const struct sonde_
     frame->cell =
         (frame->cell & ~(uint32_t)SONDE__MEMO_CHECK) | (must_check ? SONDE__MEMO_CHECK : 0);
 }
+
+/* The walk has ended: the memo is what it found, and behind it what may still be of use. */
+void sonde__memo_pass_finish(struct sonde__memo_pass *pass);
+
+/* May frames of an image that can be unloaded be remembered? Then it is in the memo's list. */
+bool sonde__memo_list_image(struct sonde__memo *memo, const struct sonde__image *image);
 
 #endif

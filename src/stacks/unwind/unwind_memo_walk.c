@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The short way: a stack of plain frames, from what the memo knows of it. Everything that the
- * general walk would have to think about ends it, and that walk begins anew. So this file has one
- * loop, whose state (pc, sp, fp as distances from the memo's base, two places in the memo) lives in
- * machine registers, and what it does at a frame is what sonde__rule_apply(), sonde__memo_arrive()
- * and sonde__memo_follow() do there. */
+/* A walk by the memo and by plain rules: one loop, whose state lives in machine registers. What
+ * needs more than that is left to the general walk. The short way ends there, and the general walk
+ * begins anew; the general walk itself uses the loop from one such frame to the next. */
 #include "unwind_memo_inside.h"
 
 #include "base_mem.h"
 #include "unwind_memo_rules.h"
+#include "unwind_plain_step.h"
 
 /* New frames that are put into the memo together: their place is known when the walk has come to
  * one that is there already. */
 enum { FRESH = 48 };
+
+struct fresh {
+    struct sonde__memo_frame frames[FRESH];
+    uint32_t count;
+};
 
 bool sonde__unwind_memo_rule(const struct sonde__rule *rule, struct sonde__memo_rule *ret_rule)
 {
@@ -35,50 +39,64 @@ bool sonde__unwind_memo_rule(const struct sonde__rule *rule, struct sonde__memo_
     return true;
 }
 
+/* The rule for `pc`, at which frame `here` is, where the table of all threads has none. */
 static __attribute__((noinline)) bool learn_rule(const struct sonde__memo_start *start, uint64_t pc,
+                                                 struct sonde__memo_frame *here,
                                                  struct sonde__memo_rule *ret_rule)
 {
     if (!start->find_rule(start->ctx, pc, ret_rule)) {
         return false;
     }
-    sonde__unwind_memo_rules_put(pc, ret_rule);
+    if ((ret_rule->flags & SONDE__MEMO_RULE_IMAGE) != 0) {
+        here->cell |= SONDE__MEMO_IMAGE;
+    } else {
+        sonde__unwind_memo_rules_put(pc, ret_rule);
+    }
     return true;
 }
 
-/* The frames of this walk, [begin, at), and `count` new ones outward of them. is_joined: frame
- * `next` is the caller of the last. False: no room. */
-static bool place(struct sonde__recorder *rec, const struct sonde__memo_frame *fresh,
-                  uint32_t count, bool is_joined)
+/* Put the new frames into the memo, outward of those of this walk. is_joined: frame `next` is the
+ * caller of the last. False: no room. */
+static bool place_fresh(struct sonde__memo_pass *pass, struct fresh *fresh, uint32_t next,
+                        bool is_joined)
 {
-    int32_t gap = (int32_t)rec->next - (int32_t)(rec->at + count);
+    if (!pass->has_begun) {
+        pass->has_begun = true;
+        pass->begin = pass->at = next;
+    }
+    int32_t gap = (int32_t)next - (int32_t)(pass->at + fresh->count);
     if (gap < 0 || is_joined) {
-        if ((int32_t)rec->begin + gap < 0) {
+        if ((int32_t)pass->begin + gap < 0) {
             return false;
         }
-        shift(rec, gap);
+        shift(pass, gap);
     }
-    for (uint32_t i = 0; i < count; i++) {
-        rec->memo->frames[rec->at++] = fresh[i];
+    for (uint32_t i = 0; i < fresh->count; i++) {
+        pass->memo->frames[pass->at++] = fresh->frames[i];
     }
-    rec->changed = rec->at;
+    pass->changed = pass->at;
+    pass->is_changed = true;
+    fresh->count = 0;
     return true;
 }
 
-/* A frame that the memo has, at which the walk arrives now. */
-static inline void set_known(const struct sonde__memo *memo, struct sonde__memo_frame *known,
-                             uint32_t cell, uint32_t fp_home, uint64_t fp)
+/* The innermost frames stay, and nothing else has room. */
+static void place_innermost(struct sonde__memo_pass *pass, struct fresh *fresh)
 {
-    known->cell = cell | (known->cell & SONDE__MEMO_IMAGE);
-    known->fp_home = fp_home | (known->fp_home & (SONDE__MEMO_NEED | SONDE__MEMO_USES));
-    known->fp = (uint32_t)fp - (uint32_t)memo->base;
+    uint32_t room = END - (pass->at - pass->begin);
+    fresh->count = fresh->count < room ? fresh->count : room;
+    pass->memo->is_root = false;
+    pass->place.next = END;
+    pass->is_stopped = true;
+    (void)place_fresh(pass, fresh, END, false);
 }
 
-/* The same as place() and sonde__memo_finish() for what is nearly all: new frames, then the stack
- * as it was, from frame `next` to the root. False: no room. */
-static inline bool place_whole(struct sonde__memo *memo, const struct sonde__memo_frame *fresh,
-                               uint32_t count, uint32_t next)
+/* The same as place_fresh() and sonde__memo_pass_finish() for what is nearly all: new frames, then
+ * the stack as it was, from frame `next` to the root. False: no room. */
+static inline bool place_whole(struct sonde__memo *memo, const struct fresh *fresh, uint32_t next)
 {
     struct sonde__memo_frame *frame = &memo->frames[next];
+    uint32_t count = fresh->count;
     if (count > next) {
         return false;
     }
@@ -86,47 +104,22 @@ static inline bool place_whole(struct sonde__memo *memo, const struct sonde__mem
     memo->first = next - count;
     forget_tags(memo, memo->first, next);
     while (count-- > 0) {
-        *--frame = fresh[count];
+        *--frame = fresh->frames[count];
         set_need(frame, frame + 1);
     }
     return true;
 }
 
-/* What the general walk writes of a stack that it has walked so. */
-static void put_result(struct sonde_stack *stack, const struct sonde__memo_start *start,
-                       uint64_t count, enum sonde_end_reason end, uint64_t end_at)
+static uint32_t verify_silent(const struct sonde__memo *memo, uint32_t at, uint32_t end,
+                              struct sonde__memo_look *look)
 {
-    sonde__sink_forget_async(stack);
-    fill_how(stack->how, count, SONDE_FOUND_CFI);
-    if (start->skip == 0) {
-        stack->how[0] = SONDE_FOUND_REGISTERS;
-    }
-    stack->end = (uint8_t)end;
-    stack->end_at = end_at;
-    stack->count = stack->lost_at = (uint32_t)count;
-    stack->lost_count = 0;
+    return verify(memo, at, end, look, NULL, false);
 }
-
-/* Where a walk is. Without a stack to fill it goes to the root, and what it has found is in the
- * memo only. */
-struct pass {
-    struct sonde__memo *memo;
-    const struct sonde__memo_start *start;
-    struct sonde_stack *stack;
-    struct look look;
-    uint64_t end;   /* of what may be read, from the memo's base */
-    uint32_t inner; /* frames that there is room for */
-    uint32_t outer;
-    uint32_t skip; /* frames still to leave out */
-    uint32_t kept;
-    uint32_t first; /* of the memo, if the stack was walked to the root: its innermost frame */
-    bool is_root;   /* the last frame was the outermost one, and is put */
-};
 
 /* From frame `from` of the memo, whose state is the walk's, as far as the cells hold the same: all
  * frames but the last of these are put, and that too if it is the root. Returns which it is. */
-static inline __attribute__((always_inline)) uint32_t follow(struct pass *pass, uint32_t from,
-                                                             const bool has_stack)
+static inline __attribute__((always_inline)) uint32_t follow(struct sonde__memo_pass *pass,
+                                                             uint32_t from, const bool has_stack)
 {
     const struct sonde__memo *memo = pass->memo;
     uint32_t to = from;
@@ -136,7 +129,6 @@ static inline __attribute__((always_inline)) uint32_t follow(struct pass *pass, 
             to == END - 1 && memo->is_root && may_leave(memo, &memo->frames[to], &pass->look);
         return to;
     }
-    uint64_t *pcs = pass->stack->pcs;
     if (pass->skip > 0) {
         to = verify_silent(memo, to, min_u32(END, (uint64_t)to + pass->skip + 1), &pass->look);
         pass->skip -= to - from;
@@ -146,20 +138,103 @@ static inline __attribute__((always_inline)) uint32_t follow(struct pass *pass, 
     }
     uint32_t put = to;
     uint32_t room = pass->inner - pass->kept;
-    to = verify(memo, to, min_u32(END, (uint64_t)to + room + 1), &pass->look, pcs + pass->kept,
-                true);
+    to = verify(memo, to, min_u32(END, (uint64_t)to + room + 1), &pass->look,
+                pass->pcs + pass->kept, true);
     pass->kept += to - put;
     const struct sonde__memo_frame *last = &memo->frames[to];
     if (to == END - 1 && memo->is_root && pass->kept < pass->inner &&
         may_leave(memo, last, &pass->look)) {
-        pcs[pass->kept++] = last->pc;
+        pass->pcs[pass->kept++] = last->pc;
         pass->is_root = true;
     }
     return to;
 }
 
+/* The walk has followed the memo from frame `from` to frame `to`, and stands there. */
+static inline struct sonde__memo_frame *
+stand_at(struct sonde__memo_pass *pass, struct sonde__memo_place *at, uint32_t from, uint32_t to)
+{
+    struct sonde__memo_frame *here = &pass->memo->frames[to];
+    pass->at = at->next = to + 1;
+    pass->is_linked = true;
+    if (to != from) {
+        (void)restore_fp(pass->memo, from, to, &at->fp);
+        at->pc = here->pc;
+        at->sp = here->sp;
+    }
+    return here;
+}
+
+/* The walk has come to frame `next` of the memo. Null: the memo is all there, or lost. */
+static inline __attribute__((always_inline)) struct sonde__memo_frame *
+join(struct sonde__memo_pass *pass, struct sonde__memo_place *at, struct fresh *fresh,
+     const bool has_stack)
+{
+    struct sonde__memo *memo = pass->memo;
+    uint32_t from = at->next;
+    struct sonde__memo_frame *known = &memo->frames[from];
+    uint32_t to = follow(pass, from, has_stack);
+    known->cell = at->cell | (known->cell & SONDE__MEMO_IMAGE);
+    known->fp_home = at->fp_home | (known->fp_home & (SONDE__MEMO_NEED | SONDE__MEMO_USES));
+    known->fp = (uint32_t)at->fp - (uint32_t)memo->base;
+    if (pass->is_root && !pass->has_begun && place_whole(memo, fresh, from)) {
+        at->pc = memo->frames[END - 1].pc;
+        fresh->count = 0;
+        return NULL;
+    }
+    if (!place_fresh(pass, fresh, from, true)) {
+        (void)stand_at(pass, at, from, to);
+        fresh->count = 0;
+        pass->is_stopped = true;
+        pass->has_begun = pass->is_changed = false;
+        sonde__unwind_memo_reset(memo, memo->base + REACH, memo->generation); /* the same base */
+        return NULL;
+    }
+    pass->changed = from + 1;
+    return stand_at(pass, at, from, to);
+}
+
+/* The walk has come to a frame that the memo has not. Null: no room. */
+static inline struct sonde__memo_frame *note(struct sonde__memo_pass *pass,
+                                             struct sonde__memo_place *at, struct fresh *fresh)
+{
+    if (fresh->count == FRESH && !place_fresh(pass, fresh, at->next, false)) {
+        place_innermost(pass, fresh);
+        at->next = END;
+        return NULL;
+    }
+    struct sonde__memo_frame *here = &fresh->frames[fresh->count++];
+    *here = (struct sonde__memo_frame){
+        .pc = at->pc,
+        .cell = at->cell,
+        .sp = (uint32_t)at->sp,
+        .fp_home = at->fp_home,
+        .fp = (uint32_t)at->fp - (uint32_t)pass->memo->base,
+    };
+    pass->is_linked = false;
+    return here;
+}
+
+static inline __attribute__((always_inline)) struct sonde__memo_frame *
+arrive(struct sonde__memo_pass *pass, struct sonde__memo_place *at, struct fresh *fresh,
+       const bool has_stack)
+{
+    const struct sonde__memo *memo = pass->memo;
+    const struct sonde__memo_frame *frames = memo->frames;
+    while (at->next < END && frames[at->next].sp < at->sp) {
+        at->next++;
+    }
+    if (at->next < END && frames[at->next].sp == at->sp) {
+        if (frames[at->next].pc == at->pc && has_fp(memo, &frames[at->next], at->fp, true)) {
+            return join(pass, at, fresh, has_stack);
+        }
+        at->next++;
+    }
+    return note(pass, at, fresh);
+}
+
 /* Have what lies before `to` to read. False: it cannot be had. */
-static __attribute__((noinline)) bool reach(struct pass *pass, uint64_t to)
+static __attribute__((noinline)) bool reach(struct sonde__memo_pass *pass, uint64_t to)
 {
     const struct sonde__memo_start *start = pass->start;
     uint64_t base = pass->memo->base;
@@ -171,247 +246,314 @@ static __attribute__((noinline)) bool reach(struct pass *pass, uint64_t to)
     return true;
 }
 
-/* What is put into a stack, if there is one. */
-static inline void put_end(struct pass *pass, enum sonde_end_reason end, uint64_t end_at,
-                           const bool has_stack)
+/* From frame `here` to its caller. False: not by this rule alone. */
+static inline __attribute__((always_inline)) bool leave(struct sonde__memo_pass *pass,
+                                                        struct sonde__memo_place *at,
+                                                        struct sonde__memo_frame *here,
+                                                        const struct sonde__memo_rule *rule)
 {
-    if (has_stack) {
-        put_result(pass->stack, pass->start, pass->kept, end, end_at);
+    const uint64_t base = pass->memo->base;
+    bool by_fp = (rule->flags & SONDE__MEMO_RULE_BY_FP) != 0;
+    uint64_t cfa = (by_fp ? at->fp - base : at->sp) + (uint64_t)(int64_t)rule->cfa;
+    uint64_t size = cfa - at->sp;
+    if (size - 1 >= pass->end - at->sp && (size - 1 >= 2 * REACH || !reach(pass, cfa))) {
+        return false;
     }
+    uint64_t cell = cfa - rule->ra_at, fp_home = rule->fp_at != 0 ? cfa - rule->fp_at : 0;
+    if ((cfa & 7) != 0 || rule->ra_at > size || rule->fp_at > size ||
+        !sonde__plain_step(base + cell, pac_mask(SONDE__ARCH_HOST), rule->fp_at != 0,
+                           base + fp_home, true, &at->pc, &at->fp)) {
+        return false;
+    }
+    here->fp_home |= by_fp ? SONDE__MEMO_USES : 0;
+    at->sp = cfa;
+    at->cell = (uint32_t)cell;
+    at->fp_home = (uint32_t)fp_home;
+    return true;
 }
 
-/* Walk on. at: the frame of the memo that was followed to, or END: none, and what the memo has from
- * frame `next` on may be of use. */
-SONDE__NO_SANITIZE static inline __attribute__((always_inline)) bool
-// NOLINTNEXTLINE(readability-function-size): one loop, so that its state stays in registers
-walk_on(struct pass *pass, uint32_t from, uint32_t at, uint32_t next, const bool has_stack)
+enum outcome {
+    OPEN,    /* the last frame is not put, and needs more thought */
+    NO_ROOM, /* it is not put */
+    AT_ROOT, /* it is the outermost one, and is put */
+};
+
+/* Walk on from pass->place. to: the frame of the memo that was followed to from there, or END: none
+ * is known. */
+SONDE__NO_SANITIZE static inline __attribute__((always_inline)) enum outcome
+walk_on(struct sonde__memo_pass *pass, uint32_t to, const bool has_stack)
 {
-    struct sonde__memo *const memo = pass->memo;
-    const struct sonde__memo_start *const start = pass->start;
-    struct sonde_stack *const stack = pass->stack;
-    const uint64_t mask = pac_mask(SONDE__ARCH_HOST);
-    const uint64_t base = memo->base;
-    struct sonde__memo_frame *const frames = memo->frames;
-    struct sonde__memo_frame fresh[FRESH];
-    struct sonde__memo_frame *here; /* the frame at which the walk stands */
-    struct sonde__recorder rec = {.memo = memo};
-    uint32_t fresh_count = 0;
-    bool has_begun = false; /* the memo holds frames of this walk: [rec.begin, rec.at) */
-    bool is_changed = false;
-    bool is_done = false;
-    uint64_t pc = start->pc;
-    uint64_t sp = start->sp - base;
-    uint64_t fp = sonde__strip_fp_tag(start->fp);
-    uint32_t cell = SONDE__MEMO_ODD; /* the arrival, as in a frame */
-    uint32_t fp_home = 0;
-    if (at != END) {
-        has_begun = true;
-        rec.begin = from;
-        goto followed;
+    enum outcome outcome = OPEN;
+    struct sonde__memo_place at = pass->place;
+    struct sonde__memo_frame *here; /* at which the walk stands */
+    struct fresh fresh;
+    fresh.count = 0;
+    if (to != END) {
+        pass->has_begun = true;
+        pass->begin = at.next;
+        here = stand_at(pass, &at, at.next, to);
+        goto standing;
     }
-    for (;;) {
+    while ((here = arrive(pass, &at, &fresh, has_stack)) != NULL) {
+    standing:;
         struct sonde__memo_rule rule;
-        while (next < END && frames[next].sp < sp) {
-            next++;
-        }
-        if (next < END && frames[next].sp == sp && frames[next].pc == pc &&
-            has_fp(memo, &frames[next], fp, true)) {
-            from = next;
-            at = follow(pass, from, has_stack);
-            set_known(memo, &frames[from], cell, fp_home, fp);
-            if (pass->is_root && !has_begun && place_whole(memo, fresh, fresh_count, from)) {
-                put_end(pass, SONDE_END_ROOT, frames[END - 1].pc, has_stack);
-                pass->first = memo->first;
-                return true;
-            }
-            rec.next = next;
-            if (!has_begun) {
-                rec.begin = rec.at = next;
-                has_begun = true;
-            }
-            if (!place(&rec, fresh, fresh_count, true)) {
-                break;
-            }
-            rec.changed = next + 1;
-            is_changed = true;
-            fresh_count = 0;
-        followed:
-            here = &frames[at];
-            rec.at = next = at + 1;
-            rec.is_linked = true;
-            if (at != from) {
-                (void)restore_fp(memo, from, at, &fp);
-                pc = here->pc;
-                sp = here->sp;
-            }
-            if (pass->is_root) {
-                put_end(pass, SONDE_END_ROOT, pc, has_stack);
-                rec.is_root = true;
-                is_done = true;
-                break;
-            }
-        } else {
-            if (next < END && frames[next].sp == sp) {
-                next++;
-            }
-            if (fresh_count == FRESH) {
-                rec.next = next;
-                if (!has_begun) {
-                    rec.begin = rec.at = 0;
-                    has_begun = true;
-                }
-                if (!place(&rec, fresh, fresh_count, false)) {
-                    break;
-                }
-                is_changed = true;
-                fresh_count = 0;
-            }
-            here = &fresh[fresh_count++];
-            *here = (struct sonde__memo_frame){
-                .pc = pc,
-                .cell = cell,
-                .sp = (uint32_t)sp,
-                .fp_home = fp_home,
-                .fp = (uint32_t)fp - (uint32_t)base,
-            };
-            rec.is_linked = false;
-        }
-        if (has_stack && pass->kept == pass->inner && pass->skip == 0) {
-            is_done = pass->outer == 0;
-            if (is_done) {
-                put_end(pass, SONDE_END_DEPTH, pc, has_stack);
-            }
+        if (pass->is_root) {
             break;
         }
-        if (!sonde__memo_rules_find(pc, &rule) && !learn_rule(start, pc, &rule)) {
+        if (has_stack && pass->kept == pass->inner && pass->skip == 0) {
+            outcome = NO_ROOM;
+            break;
+        }
+        if (!sonde__memo_rules_find(at.pc, &rule) && !learn_rule(pass->start, at.pc, here, &rule)) {
+            break;
+        }
+        bool is_end = (rule.flags & SONDE__MEMO_RULE_END) != 0;
+        uint64_t pc = at.pc;
+        if (is_end ? has_stack && pass->kept == 0 && pass->skip > 0
+                   : !leave(pass, &at, here, &rule)) {
             break;
         }
         if (has_stack && pass->skip > 0) {
             pass->skip--;
         } else if (has_stack) {
-            stack->pcs[pass->kept++] = pc;
+            pass->pcs[pass->kept++] = pc;
         }
-        if ((rule.flags & SONDE__MEMO_RULE_END) != 0) {
-            if (!has_stack || pass->kept > 0) {
-                put_end(pass, SONDE_END_ROOT, pc, has_stack);
-                is_done = true;
-            }
-            rec.is_root = true;
+        if (is_end) {
+            pass->is_root = true;
             break;
-        }
-        bool by_fp = (rule.flags & SONDE__MEMO_RULE_BY_FP) != 0;
-        uint64_t cfa = (by_fp ? fp - base : sp) + (uint64_t)(int64_t)rule.cfa;
-        uint64_t size = cfa - sp;
-        if (size - 1 >= pass->end - sp && (size - 1 >= 2 * REACH || !reach(pass, cfa))) {
-            break;
-        }
-        if ((cfa & 7) != 0 || rule.ra_at > size || rule.fp_at > size) {
-            break;
-        }
-        uint64_t return_pc = sonde__plain_word(base + cfa - rule.ra_at) & mask;
-        if (return_pc == 0) {
-            break;
-        }
-        here->fp_home |= by_fp ? SONDE__MEMO_USES : 0;
-        fp_home = 0;
-        if (rule.fp_at != 0) {
-            uint64_t home = cfa - rule.fp_at;
-            uint64_t saved = sonde__plain_word(base + home);
-            if (sonde__fp_is_tagged(saved) && fp == base + home) {
-                break; /* an async function's, most likely */
-            }
-            fp_home = (uint32_t)home;
-            fp = sonde__strip_fp_tag(saved);
-        }
-        cell = (uint32_t)(cfa - rule.ra_at);
-        pc = return_pc;
-        sp = cfa;
-    }
-    /* What was found is kept, also if the rest is left to the general walk. */
-    if (fresh_count != 0 || is_changed || rec.is_root) {
-        rec.next = next;
-        if (!has_begun) {
-            rec.begin = rec.at = next;
-        }
-        if (fresh_count == 0 || place(&rec, fresh, fresh_count, false)) {
-            sonde__memo_finish(&rec);
-            pass->first = memo->first;
-        } else {
-            sonde__unwind_memo_reset(memo, start->sp, memo->generation);
-            pass->first = END;
         }
     }
-    return is_done;
+    pass->place = at;
+    if (fresh.count != 0 && !place_fresh(pass, &fresh, at.next, false)) {
+        place_innermost(pass, &fresh);
+    }
+    return pass->is_root ? AT_ROOT : outcome;
 }
 
-static __attribute__((noinline)) bool walk_on_with(struct pass *pass, uint32_t from, uint32_t at,
-                                                   uint32_t next)
+static __attribute__((noinline)) enum outcome walk_on_with(struct sonde__memo_pass *pass,
+                                                           uint32_t to)
 {
-    return walk_on(pass, from, at, next, true);
+    return walk_on(pass, to, true);
 }
 
-static __attribute__((noinline)) bool walk_on_without(struct pass *pass, uint32_t from, uint32_t at,
-                                                      uint32_t next)
+static __attribute__((noinline)) enum outcome walk_on_without(struct sonde__memo_pass *pass,
+                                                              uint32_t to)
 {
-    return walk_on(pass, from, at, next, false);
+    return walk_on(pass, to, false);
 }
 
-static inline __attribute__((always_inline)) bool walk(struct pass *pass, const bool has_stack)
+/* --- the short way --- */
+
+/* What the general walk writes of a stack that it has walked so. */
+static inline void put_end(const struct sonde__memo_pass *pass, struct sonde_stack *stack,
+                           enum sonde_end_reason end, uint64_t end_at)
+{
+    sonde__sink_forget_async(stack);
+    fill_how(stack->how, pass->kept, SONDE_FOUND_CFI);
+    if (pass->start->skip == 0) {
+        stack->how[0] = SONDE_FOUND_REGISTERS;
+    }
+    stack->end = (uint8_t)end;
+    stack->end_at = end_at;
+    stack->count = stack->lost_at = pass->kept;
+    stack->lost_count = 0;
+}
+
+/* has_stack: as wide as `pass` says. *ret_first: the innermost frame of the memo, if the walk came
+ * to the root. */
+static inline __attribute__((always_inline)) enum outcome
+walk(struct sonde__memo_pass *pass, uint32_t *ret_first, const bool has_stack)
 {
     const struct sonde__memo_start *start = pass->start;
     struct sonde__memo *memo = pass->memo;
     const uint64_t sp = start->sp - memo->base;
+    const uint64_t fp = sonde__strip_fp_tag(start->fp);
     uint32_t next = memo->first;
-    uint32_t at = END;
+    uint32_t to = END;
     /* the cells of the memo, or the word at sp at least */
     const uint64_t least =
         next < END && memo->frames[END - 1].sp > sp ? memo->frames[END - 1].sp : sp + 1;
     pass->end = start->plain_end - memo->base;
     if (sp >= 2 * REACH || (sp & 7) != 0 || pass->end > 2 * REACH ||
         (least > pass->end && !reach(pass, least))) {
-        return false;
+        return OPEN;
     }
     while (next < END && memo->frames[next].sp < sp) {
         next++;
     }
+    pass->place = (struct sonde__memo_place){start->pc, sp, fp, SONDE__MEMO_ODD, 0, next};
     if (next < END && memo->frames[next].sp == sp && memo->frames[next].pc == start->pc &&
-        has_fp(memo, &memo->frames[next], sonde__strip_fp_tag(start->fp), true)) {
-        at = follow(pass, next, has_stack);
+        has_fp(memo, &memo->frames[next], fp, true)) {
+        to = follow(pass, next, has_stack);
         if (pass->is_root) {
-            put_end(pass, SONDE_END_ROOT, memo->frames[END - 1].pc, has_stack);
-            pass->first = next;
-            return true;
+            pass->place.pc = memo->frames[END - 1].pc;
+            *ret_first = next;
+            return AT_ROOT;
         }
     }
-    return has_stack ? walk_on_with(pass, next, at, next) : walk_on_without(pass, next, at, next);
+    enum outcome outcome = has_stack ? walk_on_with(pass, to) : walk_on_without(pass, to);
+    /* What was found is kept, also if the rest is left to the general walk. */
+    if (pass->has_begun && (pass->is_changed || pass->is_root)) {
+        sonde__memo_pass_finish(pass);
+    }
+    *ret_first = pass->is_stopped ? END : memo->first;
+    return outcome;
 }
 
 bool sonde__unwind_memo_walk(struct sonde__memo *memo, const struct sonde__memo_start *start,
                              struct sonde_stack *stack)
 {
-    struct pass pass = {
+    uint32_t outer = stack->outer < stack->capacity ? stack->outer : 0;
+    uint32_t ignored;
+    struct sonde__memo_pass pass = {
         .memo = memo,
         .start = start,
-        .stack = stack,
+        .pcs = stack->pcs,
         .look = {.is_still_loaded = start->is_still_loaded},
-        .outer = stack->outer < stack->capacity ? stack->outer : 0,
+        .inner = stack->capacity - outer,
         .skip = start->skip,
     };
-    pass.inner = stack->capacity - pass.outer;
-    return walk(&pass, true);
+    enum outcome outcome = walk(&pass, &ignored, true);
+    if (outcome == OPEN || (outcome == NO_ROOM && outer != 0)) {
+        return false;
+    }
+    put_end(&pass, stack, outcome == AT_ROOT ? SONDE_END_ROOT : SONDE_END_DEPTH, pass.place.pc);
+    return true;
 }
 
 bool sonde__unwind_memo_renew(struct sonde__memo *memo, const struct sonde__memo_start *start,
                               uint32_t *ret_first)
 {
-    struct pass pass = {
+    struct sonde__memo_pass pass = {
         .memo = memo,
         .start = start,
         .look = {.is_still_loaded = start->is_still_loaded},
     };
-    if (!walk(&pass, false) || pass.first == END) {
+    return walk(&pass, ret_first, false) == AT_ROOT && *ret_first != END;
+}
+
+/* --- of the general walk --- */
+
+static bool find_rule(void *ctx, uint64_t pc, struct sonde__memo_rule *ret_rule)
+{
+    struct sonde__memo_walker *with = ctx;
+    struct sonde__walker *walker = with->walker;
+    sonde__walker_locate(walker, pc - 1);
+    const struct sonde__image *image = walker->image;
+    if (image == NULL || image->rules == NULL ||
+        !sonde__unwind_memo_rule(sonde__table_find(image->rules, pc - 1 - image->bias), ret_rule)) {
         return false;
     }
-    *ret_first = pass.first;
-    return true;
+    if (image->is_permanent) {
+        return true;
+    }
+    ret_rule->flags |= SONDE__MEMO_RULE_IMAGE;
+    with->pass.look.start = image->start; /* the walker has just found it */
+    with->pass.look.size = image->end - image->start;
+    return sonde__memo_list_image(with->pass.memo, image);
+}
+
+static uint64_t reach_nothing(void *ctx, uint64_t sp, uint64_t to)
+{
+    const struct sonde__memo_walker *with = ctx;
+    (void)sp;
+    (void)to;
+    return with->start.plain_end;
+}
+
+void sonde__memo_walker_begin(struct sonde__memo_walker *with, struct sonde__walker *walker)
+{
+    const struct sonde__walk *walk = walker->walk;
+    struct sonde__memo *memo = walk->memo;
+    uint64_t sp = walker->frame.sp;
+    /* far from where it was, or more than the caller vouches for: begin anew */
+    if (sp - memo->base >= 2 * REACH ||
+        (memo->first < END && cells_end(memo) > walk->memory.plain_end)) {
+        sonde__unwind_memo_reset(memo, sp, memo->generation);
+    }
+    with->walker = walker;
+    with->plain_start = walk->memory.plain_start;
+    with->start = (struct sonde__memo_start){
+        .plain_end = walk->memory.plain_end,
+        .find_rule = find_rule,
+        .reach = reach_nothing,
+        .ctx = with,
+    };
+    with->pass = (struct sonde__memo_pass){
+        .memo = memo,
+        .start = &with->start,
+        .look = {.is_still_loaded = walk->image_is_still_loaded},
+        .end = walk->memory.plain_end - memo->base,
+        .place = {.next = memo->first},
+        .is_stopped = walk->memory.plain_end - memo->base > 2 * REACH,
+    };
+}
+
+/* Can the walker's frame be remembered? Frames lie outward of each other in memory that may be read
+ * by plain loads. */
+static bool is_fit(struct sonde__memo_walker *with)
+{
+    const struct sonde__frame *frame = &with->walker->frame;
+    struct sonde__memo_pass *pass = &with->pass;
+    uint64_t sp = frame->sp - pass->memo->base;
+    if (sp <= pass->place.sp || frame->pc == 0) {
+        pass->is_stopped = true;
+    }
+    return !pass->is_stopped && !frame->exact && frame->fp_known && (sp & 7) == 0 &&
+           sp < pass->end && frame->sp >= with->plain_start;
+}
+
+/* What the pass has put. */
+static void put_frames(struct sonde__sink *sink, const struct sonde__memo_pass *pass,
+                       uint32_t before, uint8_t found)
+{
+    uint32_t count = pass->kept - before;
+    if (count > 0) {
+        uint8_t *how = sink->stack->how + before;
+        fill_how(how, count, SONDE_FOUND_CFI);
+        how[0] = sink->skip == 0 ? found : SONDE_FOUND_CFI;
+        sink->kept += count;
+        sink->last = (uint32_t)(sink->kept - 1);
+    } else if (sink->skip != pass->skip) {
+        sink->last = UINT32_MAX;
+    }
+    sink->skip = pass->skip;
+}
+
+bool sonde__memo_walker_run(struct sonde__memo_walker *with, struct sonde__sink *sink)
+{
+    struct sonde__memo_pass *pass = &with->pass;
+    struct sonde__frame *frame = &with->walker->frame;
+    const uint64_t base = pass->memo->base, sp = frame->sp - base;
+    if (!is_fit(with)) {
+        pass->is_linked = false;
+        return false;
+    }
+    const uint32_t before = min_u32(sink->kept, sink->inner);
+    pass->place =
+        (struct sonde__memo_place){frame->pc, sp, frame->fp, SONDE__MEMO_ODD, 0, pass->place.next};
+    pass->pcs = sink->stack->pcs;
+    pass->inner = sink->inner;
+    pass->skip = sink->skip;
+    pass->kept = before;
+    enum outcome outcome = walk_on_with(pass, END);
+    put_frames(sink, pass, before, frame->found);
+    if (pass->place.sp != sp) {
+        frame->pc = pass->place.pc;
+        frame->sp = base + pass->place.sp;
+        frame->fp = pass->place.fp;
+        frame->lr_known = false;
+        frame->found = SONDE_FOUND_CFI;
+    }
+    if (outcome == AT_ROOT) {
+        (void)sonde__step_end(with->walker, SONDE_END_ROOT, pass->place.pc);
+    }
+    return outcome == AT_ROOT;
+}
+
+void sonde__memo_walker_end(struct sonde__memo_walker *with)
+{
+    if (with->pass.has_begun) {
+        sonde__memo_pass_finish(&with->pass);
+    }
 }

@@ -2,6 +2,7 @@
 #include "unwind_walk.h"
 
 #include "unwind_memo.h"
+#include "unwind_plain_step.h"
 #include "unwind_sink.h"
 
 /* The rule for the frame at which the walker stands. */
@@ -40,25 +41,16 @@ static inline bool find_table(struct sonde__walker *w, const struct sonde__frame
     return true;
 }
 
-/* Does a tag in what is saved at `at` mean anything (sonde__async_note)? Most functions that save
- * this register know it as one for data. */
-static inline bool may_be_async(const struct sonde__frame *frame, uint64_t at)
-{
-    return !frame->fp_known || frame->fp == at;
-}
-
 /* Walk while frames are return addresses in images with a table, and stack cells are plain memory,
- * and there is room in the front of the caller's arrays. The same steps as sonde__rule_apply()
- * takes; here, with nothing that could fail, the frame and all that the loop needs live in machine
- * registers and not in memory. Stops in front of the first frame that is different, or that the
- * memo knows, which is not kept yet. rec: null, or has a memo. */
-SONDE__NO_SANITIZE static inline __attribute__((always_inline)) void
-run_plain(struct sonde__walker *w, struct sonde__sink *sink, uint64_t *left,
-          struct sonde__recorder *rec)
+ * and there is room in the front of the caller's arrays. The frame and all that the loop needs live
+ * in machine registers. Stops in front of the first frame that is different, which is not kept yet.
+ */
+SONDE__NO_SANITIZE static void run_plain(struct sonde__walker *w, struct sonde__sink *sink,
+                                         uint64_t *left)
 {
     const uint64_t plain = w->reader->memory.plain_start;
     const uint64_t plain_size = w->reader->memory.plain_end - plain;
-    const uint64_t pc_mask = sonde__arch_strip_pac(w->arch, UINT64_MAX);
+    const uint64_t mask = sonde__arch_strip_pac(w->arch, UINT64_MAX);
     struct sonde__frame frame = w->frame;
     struct sonde__table_view view;
     if (plain_size < 8 || frame.exact || sink->skip > 0 || sink->kept >= sink->inner ||
@@ -74,11 +66,7 @@ run_plain(struct sonde__walker *w, struct sonde__sink *sink, uint64_t *left,
     uint64_t kept = sink->kept;
     uint64_t place = w->place_start;
     uint64_t place_size = w->place_end - place;
-    bool is_known = false;
-    if (rec != NULL) {
-        sonde__memo_set_image(rec, w->image);
-    }
-    while (kept < end && !is_known) {
+    while (kept < end) {
         uint64_t call = frame.pc - 1;
         if (call - place >= place_size) {
             if (!find_table(w, &frame, &view)) {
@@ -86,40 +74,25 @@ run_plain(struct sonde__walker *w, struct sonde__sink *sink, uint64_t *left,
             }
             place = w->place_start;
             place_size = w->place_end - place;
-            if (rec != NULL) {
-                sonde__memo_set_image(rec, w->image);
-            }
         }
         const struct sonde__rule *rule = sonde__table_view_find(&view, call);
         bool by_fp = rule->cfa == SONDE__RULE_FP;
+        bool fp_saved = rule->fp_from == SONDE__FROM_CFA;
         uint64_t cfa = (by_fp ? frame.fp : frame.sp) + (uint64_t)(int64_t)rule->cfa_offset;
         uint64_t ra_at = cfa + (uint64_t)(int64_t)rule->ra_offset;
         uint64_t fp_at = cfa + (uint64_t)(int64_t)rule->fp_offset;
-        bool fp_saved = rule->fp_from == SONDE__FROM_CFA;
+        uint64_t pc = frame.pc;
         if (!sonde__rule_is_plain(rule) || (by_fp && !frame.fp_known) || cfa <= frame.sp ||
-            ra_at - plain > plain_size - 8 || (fp_saved && fp_at - plain > plain_size - 8)) {
+            ra_at - plain > plain_size - 8 || (fp_saved && fp_at - plain > plain_size - 8) ||
+            !sonde__plain_step(ra_at, mask, fp_saved, fp_at, frame.fp_known, &frame.pc,
+                               &frame.fp)) {
             break;
         }
-        uint64_t pc = sonde__plain_word(ra_at) & pc_mask;
-        uint64_t fp = fp_saved ? sonde__plain_word(fp_at) : 0;
-        if (pc == 0 || (sonde__fp_is_tagged(fp) && may_be_async(&frame, fp_at))) {
-            break;
-        }
-        uint64_t from_sp = frame.sp;
-        pcs[kept] = frame.pc;
+        frame.fp_known |= fp_saved;
+        frame.sp = cfa;
+        pcs[kept] = pc;
         how[kept++] = found;
         found = next_found;
-        if (fp_saved) {
-            frame.fp = sonde__strip_fp_tag(fp);
-            frame.fp_known = true;
-        }
-        frame.pc = pc;
-        frame.sp = cfa;
-        if (rec != NULL) {
-            struct sonde__memo_arrival arrival = {from_sp, ra_at, fp_saved ? fp_at : 0,
-                                                  sonde__memo_depart(rec, by_fp)};
-            is_known = sonde__memo_arrive(rec, &frame, &arrival);
-        }
     }
     if (kept == sink->kept) {
         return;
@@ -130,65 +103,6 @@ run_plain(struct sonde__walker *w, struct sonde__sink *sink, uint64_t *left,
     frame.found = SONDE_FOUND_CFI;
     frame.lr_known = false;
     w->frame = frame;
-}
-
-/* The same with a memo. True: the walk has ended. */
-static __attribute__((noinline)) bool run_remembering(struct sonde__walker *w,
-                                                      struct sonde__sink *sink, uint64_t *left,
-                                                      struct sonde__recorder *rec)
-{
-    for (;;) {
-        if (rec->is_joined && sonde__memo_follow(rec, w, sink)) {
-            return true;
-        }
-        run_plain(w, sink, left, rec);
-        if (!rec->is_joined) {
-            return false;
-        }
-    }
-}
-
-/* Is the fp that was saved at `at` tagged, and an async function's? Then there is more to it. */
-static bool is_async(const struct sonde__walker *w, const struct sonde__frame *frame, uint64_t at)
-{
-    uint64_t fp = 0;
-    return !sonde__reader_word(w->reader, at, &fp) ||
-           (sonde__fp_is_tagged(fp) && may_be_async(frame, at));
-}
-
-/* The walker has left frame `before` by `rule` (null: by all registers). */
-static void remember_step(struct sonde__recorder *rec, const struct sonde__walker *w,
-                          const struct sonde__frame *before, const struct sonde__rule *rule,
-                          enum sonde__step step)
-{
-    struct sonde__memo_arrival arrival = {.from_sp = before->sp};
-    const struct sonde__memory *memory = &w->reader->memory;
-    bool is_end = step == SONDE__STEP_ENDED && rule->cfa == SONDE__RULE_END;
-    bool is_plain = step == SONDE__STEP_ON && sonde__rule_is_plain(rule);
-    if (is_end || is_plain) {
-        sonde__memo_set_image(rec, w->image);
-        is_plain = sonde__memo_depart(rec, rule->cfa == SONDE__RULE_FP) && is_plain;
-    }
-    if (is_end) {
-        rec->is_root = rec->is_here && rec->may_record;
-    }
-    if (step != SONDE__STEP_ON) {
-        return;
-    }
-    if (w->frame.pc == 0) {
-        sonde__memo_stop(rec); /* no frame, and no key either */
-        return;
-    }
-    if (is_plain) {
-        uint64_t cfa = w->frame.sp;
-        arrival.cell = cfa + (uint64_t)(int64_t)rule->ra_offset;
-        arrival.fp_home =
-            rule->fp_from == SONDE__FROM_CFA ? cfa + (uint64_t)(int64_t)rule->fp_offset : 0;
-        arrival.is_plain = w->frame.fp_known == (before->fp_known || arrival.fp_home != 0) &&
-                           before->sp >= memory->plain_start && cfa <= memory->plain_end &&
-                           (arrival.fp_home == 0 || !is_async(w, before, arrival.fp_home));
-    }
-    (void)sonde__memo_arrive(rec, &w->frame, &arrival);
 }
 
 /* To the caller as the code of the function says, from the start that its record names. */
@@ -276,25 +190,22 @@ bool sonde__walker_reaches_root(struct sonde__walker *from)
     return false;
 }
 
-/* Frames until the end. Returns ENDED or OTHER. */
+/* Frames until the end. with: null, or the memo that is used. Returns ENDED or OTHER. */
 SONDE__NO_SANITIZE static inline enum sonde__step
-run(struct sonde__walker *w, struct sonde__sink *sink, struct sonde__recorder *rec)
+run(struct sonde__walker *w, struct sonde__sink *sink, struct sonde__memo_walker *with)
 {
     for (uint64_t left = SONDE__WALK_FRAMES_MAX;; left--) {
         struct sonde__rule scratch;
         struct sonde__frame before;
         const struct sonde__rule *rule = NULL;
         enum sonde__step step = SONDE__STEP_ON;
-        if (w->frame.found == SONDE_FOUND_INFERRED) {
-            sink->inferred = true;
-            sonde__memo_stop(rec);
-        }
-        if (rec->memo != NULL && !sink->inferred && left > 0) {
-            if (run_remembering(w, sink, &left, rec)) {
+        sink->inferred |= w->frame.found == SONDE_FOUND_INFERRED;
+        if (with != NULL && !sink->inferred && !with->pass.is_stopped) {
+            if (sonde__memo_walker_run(with, sink)) {
                 return SONDE__STEP_ENDED;
             }
         } else if (w->regs == NULL && left > 0) {
-            run_plain(w, sink, &left, NULL);
+            run_plain(w, sink, &left);
         }
         if (left == 0 || !sonde__sink_put(sink, &w->frame)) {
             return sonde__step_end(w, SONDE_END_DEPTH, w->frame.pc);
@@ -307,9 +218,6 @@ run(struct sonde__walker *w, struct sonde__sink *sink, struct sonde__recorder *r
             step = sonde__rule_apply(w, rule);
             if (before.exact && step == SONDE__STEP_ON && !w->was_signal) {
                 step = correct(w, &before);
-            }
-            if (rec->memo != NULL) {
-                remember_step(rec, w, &before, rule, step);
             }
         }
         if (w->async_context != 0) {
@@ -326,7 +234,6 @@ run(struct sonde__walker *w, struct sonde__sink *sink, struct sonde__recorder *r
             return step;
         }
         sink->inferred = true;
-        sonde__memo_stop(rec);
         w->async_context = 0;
     }
 }
@@ -339,25 +246,29 @@ static __attribute__((noinline)) void walk_full(const struct sonde__walk *walk,
                                                 struct sonde__sink *sink)
 {
     struct sonde__regs regs;
-    struct sonde__recorder none = {.memo = NULL};
     if (sonde__walker_start(walker, walk, reader, &regs)) {
-        (void)run(walker, sink, &none);
+        (void)run(walker, sink, NULL);
     }
+}
+
+static enum sonde__step run_with_memo(struct sonde__walker *walker, struct sonde__sink *sink)
+{
+    struct sonde__memo_walker with;
+    sonde__memo_walker_begin(&with, walker);
+    enum sonde__step step = run(walker, sink, &with);
+    sonde__memo_walker_end(&with);
+    return step;
 }
 
 void sonde__unwind_walk(const struct sonde__walk *walk, struct sonde_stack *stack)
 {
     struct sonde__walker walker;
     struct sonde__reader reader;
-    struct sonde__recorder rec;
     struct sonde__sink sink = sonde__sink_open(stack, walk->skip);
     sonde__reader_init(&reader, &walk->memory);
     if (sonde__walker_start(&walker, walk, &reader, NULL)) {
-        sonde__memo_begin(&rec, &walker);
-        enum sonde__step step = run(&walker, &sink, &rec);
-        if (rec.memo != NULL) {
-            sonde__memo_finish(&rec);
-        }
+        enum sonde__step step =
+            walk->memo != NULL ? run_with_memo(&walker, &sink) : run(&walker, &sink, NULL);
         if (step == SONDE__STEP_OTHER) {
             sink = sonde__sink_open(stack, walk->skip);
             walk_full(walk, &walker, &reader, &sink);

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a step by a plain rule (sonde__rule_is_plain) reads, for the two loops that take nearly all
+ * frames and keep their state in machine registers. The same as sonde__rule_apply() does.
+ * Context: handler. */
+#ifndef SONDE_UNWIND_PLAIN_STEP_H
+#define SONDE_UNWIND_PLAIN_STEP_H
+
+#include "unwind_step.h"
+
+/* The caller's pc lies at `pc_at`, and with has_fp its fp at `fp_at`: both can be read. False: the
+ * general step has to look at it, and nothing was changed. */
+SONDE__NO_SANITIZE static inline __attribute__((always_inline)) bool
+sonde__plain_step(uint64_t pc_at, uint64_t pc_mask, bool has_fp, uint64_t fp_at, bool fp_known,
+                  uint64_t *pc, uint64_t *fp)
+{
+    uint64_t return_pc = sonde__plain_word(pc_at) & pc_mask;
+    uint64_t saved = has_fp ? sonde__plain_word(fp_at) : 0;
+    /* a tag in what a function that keeps data in this register has saved means nothing
+     * (sonde__async_note) */
+    if (return_pc == 0 || (sonde__fp_is_tagged(saved) && (!fp_known || *fp == fp_at))) {
+        return false;
+    }
+    *pc = return_pc;
+    *fp = has_fp ? sonde__strip_fp_tag(saved) : *fp;
+    return true;
+}
+
+#endif
