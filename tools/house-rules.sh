@@ -20,6 +20,10 @@ found=$(wc -l "${code[@]}" | awk '$2 != "total" && $1 > 700 {print $2 " has " $1
 # fields of a public comment begin a line, or stand behind a gap of six
 found=$(grep -nE '[^ *] {1,5}(Returns|Context|Blocks|Ownership|Example) {2,}|[^ ] (Context|Blocks|Ownership) (any|no|handler|nothing)\b' include/sonde/*.h || true)
 [ -z "$found" ] || complain "$found" 'a field of a public comment is glued to the text before it'
+# a macro that hides a function says why
+found=$(awk '/^# *define sonde_[a-z_]+\(/ && !why {print FILENAME ":" FNR ": " $0}
+             /^\/\* Macros, because/ {why = 1} /^# *endif/ {why = 0}' include/sonde/*.h)
+[ -z "$found" ] || complain "$found" 'a macro hides a function, and no comment says why'
 # an architecture or an operating system is named in the ports only
 found=$(grep -nE '^# *(if|ifdef|elif).*(__x86_64__|__aarch64__|__linux__|__APPLE__)' "${code[@]}" |
     grep -vE '^(src/(machine|calls/probe)/|preload/|tests/|fuzz/|bench/|examples/)' || true)

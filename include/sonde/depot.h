@@ -117,6 +117,15 @@ struct sonde_depot_stat {
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_depot_stat(const struct sonde_depot *depot,
                                                              struct sonde_depot_stat *ret_stat);
 
+#if defined(__GNUC__)
+/* Macros, because a function that ends with such a call would give up its frame to it (a tail
+ * call), and would not be in the stack: sonde_keep_frame(). */
+#    define sonde_depot_capture(depot, skip, ret_id)                                               \
+        sonde_keep_frame(sonde_depot_capture(depot, skip, ret_id))
+#    define sonde_audit_record(depot, label, skip)                                                 \
+        sonde_keep_frame(sonde_audit_record(depot, label, skip))
+#endif
+
 #ifdef __cplusplus
 }
 #endif

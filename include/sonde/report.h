@@ -38,7 +38,8 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_report_write_fd(uint32_t flags
                                                                   struct sonde_error *ret_error);
 
 #if defined(__GNUC__)
-/* See sonde_stack_capture(): the caller is in the report. */
+/* Macros, because a function that ends with such a call would give up its frame to it (a tail
+ * call), and would not be in the stack: sonde_keep_frame(). */
 #    define sonde_report_write(flags, write, ctx, ret_error)                                       \
         sonde_keep_frame(sonde_report_write(flags, write, ctx, ret_error))
 #    define sonde_report_write_fd(flags, fd, ret_error)                                            \

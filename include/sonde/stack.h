@@ -268,14 +268,17 @@ SONDE_API const char *sonde_found_text(enum sonde_found_by found);
 SONDE_API const char *sonde_end_text(enum sonde_end_reason end);
 
 #if defined(__GNUC__)
-/* A caller whose last act is the call would hand its frame over (a tail call), and the stack would
- * begin one frame too far out. An empty instruction after the call keeps the frame. */
+/* Keeps the frame of a function that ends with a capture. The compiler would make that call a jump
+ * (a tail call): the function's frame would be gone, and the stack would begin with its caller. An
+ * empty instruction after the call prevents it. An inline function in place of each macro would do
+ * the same, but its address would not be that of the library's function. */
 static inline __attribute__((always_inline)) SONDE_NODISCARD enum sonde_status
 sonde_keep_frame(enum sonde_status status)
 {
     __asm__ volatile("" : "+r"(status));
     return status;
 }
+/* Macros, because a function that ends with such a call would give up its frame to it. */
 #    define sonde_stack_capture(stack, skip) sonde_keep_frame(sonde_stack_capture(stack, skip))
 #    define sonde_stack_capture_whole(ret_stack, skip)                                             \
         sonde_keep_frame(sonde_stack_capture_whole(ret_stack, skip))

@@ -155,13 +155,15 @@ SONDE_API SONDE_NODISCARD const char *const *sonde_callstack_strings(uint32_t de
 #define SONDE_CALLSTACK_STRINGS_DEPTH_MAX 512u
 
 #if defined(__GNUC__)
-/* See sonde_stack_capture(). */
+/* As sonde_keep_frame(), for functions that return strings. */
 static inline __attribute__((always_inline)) SONDE_NODISCARD const void *
 sonde_keep_frame_of(const void *result)
 {
     __asm__ volatile("" : "+r"(result));
     return result;
 }
+/* Macros, because a function that ends with such a call would give up its frame to it (a tail
+ * call), and would not be in the stack: sonde_keep_frame(). */
 #    define sonde_thread_write(symbolizer, style, tid, write, ctx)                                 \
         sonde_keep_frame(sonde_thread_write(symbolizer, style, tid, write, ctx))
 #    define sonde_threads_write(symbolizer, style, write, ctx)                                     \

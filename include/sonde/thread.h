@@ -227,7 +227,8 @@ SONDE_API const char *sonde_captured_text(enum sonde_captured_by by);
 SONDE_API const char *sonde_thread_state_text(enum sonde_thread_state state);
 
 #if defined(__GNUC__)
-/* See sonde_stack_capture(). */
+/* Macros, because a function that ends with such a call would give up its frame to it (a tail
+ * call), and would not be in the stack: sonde_keep_frame(). */
 #    define sonde_thread_capture(tid, options, stack, ret_captured)                                \
         sonde_keep_frame(sonde_thread_capture(tid, options, stack, ret_captured))
 #    define sonde_threads_capture(options, stack, each, ctx)                                       \

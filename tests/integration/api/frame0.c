@@ -2,6 +2,7 @@
 /* Frame 0 is the caller of the public function. Compiled in many ways by test_frame0.c. */
 #include <stdio.h>
 
+#include <sonde/depot.h>
 #include <sonde/stack.h>
 #include <sonde/thread.h>
 
@@ -75,6 +76,41 @@ KEEP static enum sonde_status all_threads(void)
 {
     return sonde_threads_capture(NULL, &stack, take, NULL);
 }
+
+static struct sonde_depot *depot;
+static uint32_t id;
+
+KEEP static enum sonde_status into_a_depot(void)
+{
+    return sonde_depot_capture(depot, 0, &id);
+}
+
+KEEP static enum sonde_status as_a_call(void)
+{
+    return sonde_audit_record(depot, 1, 0);
+}
+
+static int note_id(void *ctx, const struct sonde_audit_entry *entry)
+{
+    (void)ctx;
+    id = entry->stack;
+    return 1;
+}
+
+static int check_depot(void)
+{
+    int bad = 0;
+    if (sonde_depot_create(1000, &depot) != SONDE_OK || into_a_depot() != SONDE_OK) {
+        return 1;
+    }
+    bad += check("depot", sonde_depot_stack(depot, id, &stack), (const void *)&into_a_depot);
+    if (as_a_call() != SONDE_OK || sonde_audit_entries(depot, note_id, NULL) != SONDE_OK) {
+        return 1;
+    }
+    bad += check("call", sonde_depot_stack(depot, id, &stack), (const void *)&as_a_call);
+    sonde_depot_destroy(depot);
+    return bad;
+}
 #endif
 
 int main(void)
@@ -91,6 +127,7 @@ int main(void)
         bad += check("all threads", all_threads(), (const void *)&all_threads);
         pcs[0] = seen;
         bad += check("all threads, in the callback", SONDE_OK, (const void *)&all_threads);
+        bad += check_depot();
 #endif
     }
     /* one frame further out by skip: who called main */
