@@ -19,7 +19,7 @@ enum {
     CHAIN = 20,
     DEPTH = 64,
     FILES = 2 * (BLOCKED + 8),
-    PICTURES = 101,
+    SNAPSHOTS = 101,
     SETTLE_US = 20000, /* for threads that were woken to be in their wait again */
     RETRIES = 5,
 };
@@ -101,8 +101,8 @@ static void end(pthread_t *threads, uint32_t count)
 struct snapshots {
     struct sonde_snapshot last;
     uint32_t whole; /* stacks of the last snapshot that reach their root and hold the chain */
-    double total_ms[PICTURES];
-    double stop_ms[PICTURES];
+    double total_ms[SNAPSHOTS];
+    double stop_ms[SNAPSHOTS];
     uint32_t count;
 };
 
@@ -177,23 +177,23 @@ static void bench_blocked(void)
     start(threads, BLOCKED, sleep_leaf);
     take(&same, FILES, 0); /* opens the files */
     same.count = 0;
-    for (uint32_t i = 0; i < PICTURES; i++) {
+    for (uint32_t i = 0; i < SNAPSHOTS; i++) {
         take(&same, FILES, 0);
         need_blocked(&same);
     }
-    for (uint32_t i = 0; i < PICTURES; i++) {
+    for (uint32_t i = 0; i < SNAPSHOTS; i++) {
         take(&again, FILES, 1 + i % 2); /* with other limits: nothing that was read before counts */
         need_blocked(&again);
         need(again.last.unchanged == 0, "threads count as unchanged", &again);
     }
-    for (uint32_t i = 0; i < PICTURES; i++) {
+    for (uint32_t i = 0; i < SNAPSHOTS; i++) {
         wake_all();
         wait_arrived(BLOCKED);
         take(&ran, FILES, 0);
         need_blocked(&ran);
         need(ran.last.unchanged < BLOCKED / 8, "threads that ran count as unchanged", &ran);
     }
-    for (uint32_t i = 0; i < PICTURES / 4; i++) {
+    for (uint32_t i = 0; i < SNAPSHOTS / 4; i++) {
         take(&once, 0, 0);
         need_blocked(&once);
     }
@@ -211,7 +211,7 @@ static void bench_busy(void)
     struct snapshots p = {.count = 0};
     uint32_t consistent = 0;
     start(threads, BUSY, spin_leaf);
-    for (uint32_t i = 0; i < PICTURES; i++) {
+    for (uint32_t i = 0; i < SNAPSHOTS; i++) {
         for (uint32_t retry = 0;; retry++) { /* another program may have had both CPUs */
             take(&p, FILES, 0);
             if (p.whole >= BUSY && p.last.held == BUSY) {
@@ -226,7 +226,7 @@ static void bench_busy(void)
     bench_print(quantile(p.stop_ms, p.count, 50), "ms", "capture.busy8.stop_ms");
     bench_print(quantile(p.stop_ms, p.count, 95), "ms", "capture.busy8.stop_p95_ms");
     bench_print(quantile(p.total_ms, p.count, 50), "ms", "capture.busy8.total_ms");
-    bench_print((double)consistent / PICTURES, "of 1", "capture.busy8.consistent");
+    bench_print((double)consistent / SNAPSHOTS, "of 1", "capture.busy8.consistent");
     end(threads, BUSY);
 }
 

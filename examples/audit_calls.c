@@ -42,7 +42,7 @@ static int print(void *ctx, const struct sonde_audit_entry *entry)
 static int print_blind(void *ctx, const struct sonde_audit_blind_spot *blind)
 {
     (void)ctx;
-    if (blind->module == NULL) {
+    if (blind->image == NULL) {
         printf("%s: %s\n", blind->function, blind->why);
     }
     return 1;

@@ -51,7 +51,7 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_audit_refresh(struct sonde_aud
 
 /* What is not seen, as of the last look. */
 struct sonde_audit_blind_spot {
-    const char *module;   /* path; "" is the main program; null: none in particular */
+    const char *image;    /* path; "" is the main program; null: none in particular */
     const char *function; /* null: any function */
     const char *why;
 };

@@ -2,7 +2,7 @@
 /* Names for the frames of a stack of this process. For addresses of any program, offline: index.h.
  *
  * A name is taken from the image's symbol tables or from its separate debug file (same build-id),
- * and only where the symbol covers the address. Otherwise it is `module+0x1d64b4`, the offset in
+ * and only where the symbol covers the address. Otherwise it is `image+0x1d64b4`, the offset in
  * the file's own coordinates: never the name of a neighbour. */
 #ifndef SONDE_SYMBOL_H
 #define SONDE_SYMBOL_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Pictures of a process with goroutines, for main.go and host.c. */
+/* Snapshots of a process with goroutines, for main.go and host.c. */
 #ifndef TAKE_H
 #define TAKE_H
 

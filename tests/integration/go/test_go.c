@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Pictures of Go programs: main.go says what is at stake. */
+/* Snapshots of Go programs: main.go says what is at stake. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -52,7 +52,7 @@ static int find_blind(void *found, const struct sonde_audit_blind_spot *blind)
     bool *is_there = found;
     CHECK(blind->why != NULL);
     *is_there |= blind->function != NULL && strcmp(blind->function, "no_such_function") == 0 &&
-                 blind->module == NULL && strstr(blind->why, "no loaded library") != NULL;
+                 blind->image == NULL && strstr(blind->why, "no loaded library") != NULL;
     return 1;
 }
 

@@ -21,7 +21,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 SONDE, FOLDER, MODE, COMPILER = sys.argv[1:5]
 FLAGS = sys.argv[5:]
-PICTURES = 40
+STACKS = 40
 IN_LIBC = r"""
 #include <pthread.h>
 #include <stdio.h>
@@ -128,7 +128,7 @@ def compare_with_gdb(pid, gdb_pid, options):
 def compare_with_llvm(pid, program):
     """By the names of the linker: nothing is lost in printing them."""
     asked = {}
-    for _ in range(PICTURES):
+    for _ in range(STACKS):
         for f in stack(pid, "--stop"):  # a sample may not come to a CPU on a busy machine
             if f.get("module") == os.path.basename(program) and "signal" not in f:
                 vaddr = int(f["offset"], 16) - (0 if f.get("exact") else 1)
