@@ -7,7 +7,7 @@
 
 struct search {
     const struct sonde__audit_libraries *libraries;
-    size_t library; /* that is looked at */
+    size_t library; /* that is searched */
     struct sonde__audit_list *list;
     uint32_t listed;                        /* names that were in it before */
     bool is_known[SONDE__RECORD_FUNCTIONS]; /* defined by an earlier library */
@@ -45,7 +45,7 @@ static void note_value(struct search *search, const struct sonde__elf_symbol *sy
 {
     for (uint32_t i = 0; i < search->listed; i++) {
         if (!search->is_known[i] && strcmp(search->list->names[i], symbol->name) == 0) {
-            /* of several versions none: which one the alias is of is not known */
+            /* none of several versions: the alias could be of any */
             bool is_other = search->is_here[i] && search->values[i] != symbol->value;
             search->is_here[i] = true;
             search->values[i] = is_other ? 0 : symbol->value;

@@ -11,7 +11,7 @@
 
 static uint64_t since(uint64_t start_ns, uint64_t time_ns)
 {
-    return time_ns > start_ns ? time_ns - start_ns : 0; /* a coarse clock is behind */
+    return time_ns > start_ns ? time_ns - start_ns : 0; /* a coarse clock lags */
 }
 
 struct output {
@@ -22,7 +22,7 @@ struct output {
     bool all;
 };
 
-/* now, before: one of them may be null. */
+/* now, before: either may be null. */
 static void put_group(const struct output *o, const struct sonde__registry_group *now,
                       const struct sonde__registry_group *before)
 {
@@ -44,7 +44,7 @@ static void put_group(const struct output *o, const struct sonde__registry_group
     sonde__report_add_heap_blocks(o->report, &line);
 }
 
-/* Both sorted: side by side. */
+/* Both are sorted: merge them. */
 static void put_all(const struct output *o, const struct sonde__registry_group *now,
                     uint32_t now_count, const struct sonde__registry_group *before,
                     uint32_t before_count)
@@ -68,7 +68,7 @@ enum sonde_status sonde__audit_read_blocks(struct sonde__audit_blocks *blocks, c
     const struct sonde__registry registry = {(uint8_t *)(uintptr_t)memory + SONDE__RECORD_OFFSET +
                                                  sonde__record_size(SONDE__AUDIT_NODES),
                                              blocks->lines};
-    uint32_t live, most = sonde__registry_count(&registry) + 1024; /* it goes on meanwhile, maybe */
+    uint32_t live, most = sonde__registry_count(&registry) + 1024; /* the program may be running */
     struct sonde__registry_group *groups = sonde__mem_alloc_array(most, sizeof *groups);
     enum sonde_status status = groups != NULL
                                    ? sonde__audit_stacks_open(&source, symbols, report, &o.stacks)
@@ -109,7 +109,7 @@ void sonde__audit_say_blocks(const struct sonde__audit_blocks *blocks,
 {
     const struct sonde__registry_total *total = &blocks->total;
     char line[160];
-    /* seen: a runtime inside the program may have made others */
+    /* seen: a runtime linked into the program may have made others */
     snprintf(line, sizeof line, "saw %llu block%s made on the heap; %llu live, %llu bytes",
              (unsigned long long)total->made, sonde__base_plural(total->made),
              (unsigned long long)blocks->live, (unsigned long long)blocks->size_bytes);

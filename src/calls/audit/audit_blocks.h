@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* `sonde run --blocks`: the blocks that live, by who made them, into a report. Nothing that the
+/* `sonde run --blocks`: live blocks into a report, by the stack that made them. Nothing that the
  * program wrote is trusted. Context: any thread, one at a time. */
 #ifndef SONDE_AUDIT_BLOCKS_H
 #define SONDE_AUDIT_BLOCKS_H
@@ -30,7 +30,7 @@ SONDE_NODISCARD enum sonde_status sonde__audit_read_blocks(struct sonde__audit_b
                                                            struct sonde__symfile_cache *symbols,
                                                            bool all, struct sonde__report *report);
 
-/* Of the last time, for people: how many, and what was not seen. */
+/* The last time for people: how many blocks, and what was not seen. */
 void sonde__audit_say_blocks(const struct sonde__audit_blocks *blocks,
                              void (*say)(void *ctx, const char *line), void *ctx);
 

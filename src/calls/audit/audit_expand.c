@@ -16,7 +16,7 @@ struct expansion {
     struct sonde_error *error;
 };
 
-/* The end of the name in what a demangler says: where its parameters begin. */
+/* The end of the name in demangled text: where its parameters begin. */
 static size_t name_length(const char *demangled)
 {
     unsigned depth = 0;
@@ -34,7 +34,7 @@ static size_t name_length(const char *demangled)
     return strlen(demangled);
 }
 
-/* Brackets are no part of a glob: they stand in C++ names. */
+/* Brackets are literal: C++ names have them. */
 static bool is_like(const char *pattern, const char *text)
 {
     const char *star = NULL, *from = NULL;
@@ -127,7 +127,7 @@ enum sonde_status sonde__audit_expand(const struct sonde__audit_libraries *libra
     struct sonde__audit_list listed = *list;
     struct expansion e = {libraries, list, text, size, ret_error};
     list->count = 0;
-    for (uint32_t i = 0; i < listed.count; i++) { /* names keep their place before patterns */
+    for (uint32_t i = 0; i < listed.count; i++) { /* names stay in front of patterns */
         if (!sonde__audit_list_is_pattern(listed.names[i])) {
             list->versions[list->count] = listed.versions[i];
             list->names[list->count++] = listed.names[i];

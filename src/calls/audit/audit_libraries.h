@@ -19,13 +19,13 @@ struct sonde__audit_libraries {
     size_t count, capacity;
 };
 
-/* False: the program's loader could not be asked, or there is no memory; then none are there. What
- * is no library that can be read is left out. Ownership: the caller closes it, in either case. */
+/* False, with no libraries: the program's loader could not be run, or memory ran out. Files that
+ * cannot be read as libraries are left out. Ownership: the caller closes it in either case. */
 bool sonde__audit_libraries_open(const char *program, char *const *envp,
                                  struct sonde__audit_libraries *ret_libraries);
 void sonde__audit_libraries_close(struct sonde__audit_libraries *libraries);
 
-/* The next symbol that a library defines for others, from *at on (0 at first); false: no more. */
+/* The next symbol that a library exports, from *at on (0 at first); false: no more. */
 bool sonde__audit_next_definition(const struct sonde__audit_library_file *library, uint32_t *at,
                                   struct sonde__elf_symbol *ret_symbol);
 

@@ -50,7 +50,7 @@ static bool check_pattern(const char *text, struct flaw *flaw)
     return flaw->at == NULL;
 }
 
-/* What symbols are made of, or a method, or a system call. */
+/* A symbol, a method or a system call, by its characters. */
 static bool check(const char *text, struct flaw *flaw)
 {
     struct sonde__hook_method_name method;
@@ -91,7 +91,7 @@ bool sonde__audit_list_has(const struct sonde__audit_list *list, const char *nam
     return false;
 }
 
-/* Cuts a line: its text without comment and blanks. */
+/* Cut a line: its text without comment and blanks. */
 static char *trim(char *text)
 {
     text[strcspn(text, "#\r")] = '\0';
@@ -102,7 +102,7 @@ static char *trim(char *text)
     return text;
 }
 
-/* Cuts "@VERSION" or "@@VERSION" off; null: there is none. */
+/* Cut off "@VERSION" or "@@VERSION"; null: there is none. */
 static char *take_version(char *text)
 {
     char *at = strchr(text, '@');
@@ -161,7 +161,8 @@ enum sonde_status sonde__audit_list_parse(char *text, const struct sonde__audit_
         }
         text = trim(text);
         size_t length = strlen(text);
-        if (length > 0) { /* checked without its version, which stays if the rest is no name */
+        if (length >
+            0) { /* checked without its version; the version stays if the rest is no name */
             memcpy(name, text, length < sizeof name ? length + 1 : sizeof name - 1);
             (void)take_version(name);
         }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A list of functions: one name a line, of a symbol, of a method of Objective-C
- * ("-[Class selector]", "+[Class selector]") or of a system call ("syscall:openat"), which is then
- * recorded where no function of its own stands for it; # begins a comment. A symbol may have a
- * version ("realpath@GLIBC_2.3"), or be a pattern (audit_expand.h). Context: any thread;
- * sans I/O. */
+/* A list of functions: one name a line, of a symbol, of a method of Objective-C ("-[Class
+ * selector]", "+[Class selector]") or of a system call ("syscall:openat"), which is recorded where
+ * it is not made by a function of that name; # begins a comment. A symbol may have a version
+ * ("realpath@GLIBC_2.3"), or be a pattern (audit_expand.h). Context: any thread; sans I/O. */
 #ifndef SONDE_AUDIT_LIST_H
 #define SONDE_AUDIT_LIST_H
 
@@ -18,7 +17,7 @@
 #define SONDE__AUDIT_NAME_MAX   240u
 #define SONDE__AUDIT_METHOD_MAX 240u
 
-/* Bytes of a line's text that are looked at; a longer one is no name. */
+/* Bytes of a line's text that are read; a longer one is no name. */
 #define SONDE__AUDIT_LINE_MAX 1000u
 
 struct sonde__audit_list {
@@ -27,26 +26,26 @@ struct sonde__audit_list {
     uint32_t count;
 };
 
-/* Is told of each line that is no name, which is left out: its number, from 1, and the column, from
- * 1, with what was expected there. */
+/* Called for each line that is no name and is left out: its number and column, from 1, and what was
+ * expected there. */
 struct sonde__audit_list_flaws {
     void (*each)(void *ctx, uint64_t line, const char *what);
     void *ctx;
 };
 
-/* text: NUL-terminated, is cut into the names, which point into it. A name that stands twice is
- * taken once. flaws: null: the first line that is no name ends it. Returns OK | CORRUPT (a line is
- * no name; ret_error->at is its number) | LIMIT (too many) | ABSENT (none). */
+/* text: NUL-terminated; it is cut into the names, which point into it. Repeated names count once.
+ * flaws: null: the first line that is no name is an error. Returns OK | CORRUPT (a line is no name;
+ * ret_error->at is its number) | LIMIT (too many) | ABSENT (none). */
 SONDE_NODISCARD enum sonde_status
 sonde__audit_list_parse(char *text, const struct sonde__audit_list_flaws *flaws,
                         struct sonde__audit_list *ret_list, struct sonde_error *ret_error);
 
-/* Does it stand for several names, or for one as people write it? */
+/* Is it a glob, or a C++ name as people write it? */
 bool sonde__audit_list_is_pattern(const char *text);
 bool sonde__audit_list_has(const struct sonde__audit_list *list, const char *name);
 bool sonde__audit_list_has_methods(const struct sonde__audit_list *list);
 
-/* What is listed as a system call: its number; of all else -1. */
+/* The number of what is listed as a system call; else -1. */
 int64_t sonde__audit_list_number(const char *name);
 
 #endif

@@ -12,7 +12,7 @@ static const char *name_of(const char *module)
     return *module != '\0' ? module : "the program itself";
 }
 
-/* What the reason means for the count of one function; null: nothing. */
+/* What the reason means for the count of a function; null: nothing. */
 static const char *text_of(uint32_t reason)
 {
     static const char *const texts[] = {
@@ -84,7 +84,7 @@ struct seen {
 };
 _Static_assert((4 * SONDE__RECORD_FUNCTIONS & (4 * SONDE__RECORD_FUNCTIONS - 1)) == 0, "a mask");
 
-/* Where it is, or would be. */
+/* Its slot, or the free one for it. */
 static uint32_t *place_of(struct seen *seen, uint32_t function)
 {
     uint32_t mask = 4 * SONDE__RECORD_FUNCTIONS - 1, at = function * 0x9e3779b1u & mask;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What may be missing of what was recorded: of each function beside its count, and of the program
- * as a whole. Context: any thread. */
+/* What may be missing from a recording: for each function beside its count, and for the whole
+ * program. Context: any thread. */
 #ifndef SONDE_AUDIT_MISSED_H
 #define SONDE_AUDIT_MISSED_H
 
@@ -8,9 +8,9 @@
 #include "audit_page.h"
 #include "report_model.h"
 
-/* After all calls were added: those functions, of the first `listed` of the list, that were never
- * seen to be called, with a count of 0; then what may not have been seen of each that is in the
- * report. page: a copy (audit_page.h) */
+/* To be called after all calls were added. Adds those of the first `listed` functions that have no
+ * recorded call, with a count of 0; then for each function in the report which calls may not have
+ * been seen. page: a copy (audit_page.h) */
 void sonde__audit_add_missed(const struct sonde__record_page *page,
                              const struct sonde__audit_list *list, uint32_t listed,
                              struct sonde__report *report);

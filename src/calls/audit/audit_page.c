@@ -9,7 +9,7 @@
 
 #define COUNT_OF(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
 
-/* Each word is loaded exactly once: a compiler may make two loads of a plain one. */
+/* Load each word exactly once: a compiler may turn a plain access into two loads. */
 static void load(void *to, const void *from, size_t size)
 {
     uint32_t *words = to;
@@ -29,7 +29,7 @@ static uint32_t at_most(uint32_t count, uint32_t most)
     return count < most ? count : most;
 }
 
-/* An offset of text that is there; of an empty one, else. */
+/* The offset of a text that ends; else of an empty text. */
 static uint32_t text_offset(uint32_t at)
 {
     uint32_t last = sizeof((struct sonde__record_page *)0)->text - 1;

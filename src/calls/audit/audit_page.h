@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A private copy of what a program says in the page that it shares (record_page.h).
+/* A private copy of the page that a program shares (record_page.h).
  *
- * The program may write to its page at any time, and anything. So each field is loaded once, into
- * memory that nobody else can write; then it is checked; then it is used. Readers of the page take
- * such a copy and no other. Context: any thread. */
+ * The program may write anything to its page at any time. So each field is loaded once, into memory
+ * that nobody else can write, then checked, then used. All readers use such a copy. Context: any
+ * thread. */
 #ifndef SONDE_AUDIT_PAGE_H
 #define SONDE_AUDIT_PAGE_H
 
@@ -12,10 +12,10 @@
 #include "image_set.h"
 #include "record_page.h"
 
-/* memory: a page that its program may be writing. The copy: counts are of entries that are there,
- * offsets of text are of texts that end (what was none is ""), build-ids have no more bytes than
- * they can. `functions` are copied as far as function_count says; `names` are not: the caller has
- * them. Returns OK | MEMORY. Ownership: sonde__audit_page_free(). */
+/* memory: a page that its program may be writing. In the copy counts are within bounds, offsets of
+ * text lead to texts that end (invalid ones to ""), and build-ids fit. `functions` are copied as
+ * far as function_count says; `names` are not: the caller has them. Returns OK | MEMORY. Ownership:
+ * sonde__audit_page_free(). */
 SONDE_NODISCARD enum sonde_status sonde__audit_page_copy(const void *memory,
                                                          struct sonde__record_page **ret_page);
 /* page: may be null */

@@ -18,7 +18,7 @@
 enum { RANGES = 64 };
 
 struct sonde__audit_process {
-    uint8_t *memory; /* the page, and of the record behind it what stacks need; null: not yet */
+    uint8_t *memory; /* the page and the part of the record that stacks need; null: not yet */
     uint32_t nodes;
     const struct sonde__image_set *images; /* null: the page has them */
     struct sonde__registry registry;
@@ -44,7 +44,7 @@ static enum sonde_status allocate(struct sonde__audit_process *process, uint32_t
     return process->memory != NULL ? SONDE_OK : SONDE_MEMORY;
 }
 
-/* Where the program has this part of the file; 0: not all of it in one piece. */
+/* The address of this part of the file; 0: it is not mapped in one piece. */
 static uint64_t find_part(const struct shared *shared, uint64_t offset, uint64_t size)
 {
     for (uint32_t i = 0; i < shared->maps->count; i++) {
@@ -58,8 +58,7 @@ static uint64_t find_part(const struct shared *shared, uint64_t offset, uint64_t
     return 0;
 }
 
-/* What is there of it; the rest of `to` stays zero. False: it is no memory that can be asked for.
- */
+/* Copy the pages that exist; the rest of `to` stays zero. False: the memory cannot be read. */
 static bool copy_memory(const struct shared *shared, uint64_t from, uint64_t size, uint8_t *to)
 {
     struct sonde__host_range ranges[RANGES];
@@ -96,7 +95,7 @@ static enum sonde_status refuse(struct sonde_error *ret_error)
     return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "of another build of sonde", NULL, 0, 0);
 }
 
-/* Is what begins at `offset` a record with a registry, and of this build? */
+/* Is there a record with a registry at `offset`, of this build? */
 static enum sonde_status check_page(const struct sonde__record_page *page,
                                     struct sonde_error *ret_error)
 {
@@ -120,7 +119,7 @@ static enum sonde_status copy_all(const struct shared *shared, uint64_t plugin,
     SONDE_TRY(allocate(process, SONDE__AUDIT_NODES));
     struct sonde__record_page *page = (struct sonde__record_page *)(void *)process->memory;
     if (!copy_part(shared, plugin, sizeof *page, process->memory)) {
-        return SONDE_ABSENT; /* it is of `sonde run` without a record */
+        return SONDE_ABSENT; /* of `sonde run` without a record */
     }
     SONDE_TRY(check_page(page, ret_error));
     uint64_t record = plugin + SONDE__RECORD_OFFSET;
@@ -134,7 +133,7 @@ static enum sonde_status copy_all(const struct shared *shared, uint64_t plugin,
     return SONDE_OK;
 }
 
-/* Is it the beginning of a file of this name? If so it is read. */
+/* If it is the beginning of a file of this name, read it. */
 static bool read_first(struct sonde__target *target, const struct sonde__host_map *map,
                        const char *name, void *ret_bytes, size_t size)
 {
@@ -145,7 +144,7 @@ static bool read_first(struct sonde__target *target, const struct sonde__host_ma
            map->inode != 0 && sonde__target_read(target, map->start, ret_bytes, size) == size;
 }
 
-/* Of a registry that the program keeps by itself. */
+/* A registry that the program keeps by itself. */
 static enum sonde_status enter(const struct shared *shared, const struct sonde__registry_door *door,
                                struct sonde__audit_process *process, struct sonde_error *ret_error)
 {
@@ -163,7 +162,7 @@ static enum sonde_status enter(const struct shared *shared, const struct sonde__
                : sonde__base_fail(ret_error, SONDE_CORRUPT, "not where it should be", NULL, 0, 0);
 }
 
-/* It was not that one: another may follow. */
+/* It was another one: the right one may follow. */
 static void release(struct sonde__audit_process *process, enum sonde_status status)
 {
     if (status == SONDE_ABSENT && process->memory != NULL) {
@@ -184,7 +183,7 @@ static enum sonde_status find(struct shared *shared, struct sonde__audit_process
                        sizeof door)) {
             return enter(shared, &door, process, ret_error);
         }
-        /* A fork child has lost this page, and notes nothing. */
+        /* A forked child does not have this page and records nothing. */
         if (!read_first(shared->target, shared->first, SONDE__HOST_SHARED_NAME, &page,
                         sizeof page)) {
             continue;
@@ -208,7 +207,7 @@ enum sonde_status sonde__audit_process_open(struct sonde__target *target,
     struct shared shared = {.target = target, .maps = &maps};
     int32_t pid = sonde__target_pid(target);
     if (!sonde__target_is_live(target)) {
-        return SONDE_ABSENT; /* the pid of a core is somebody else's by now */
+        return SONDE_ABSENT; /* the pid of a core belongs to another process by now */
     }
     SONDE_TRY(sonde__host_maps_read(pid, &maps, ret_error));
     struct sonde__audit_process *process = sonde__mem_alloc_zeroed(sizeof *process);

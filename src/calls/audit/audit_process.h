@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The registry of blocks of a program that runs, from outside: a copy of what the program shares
- * with the `sonde run --blocks` that started it, or of what it keeps by itself
- * (sonde/block_registry.h), as of the moment of opening.
+/* The registry of blocks of a running program, from outside: a copy, made on opening, of what the
+ * program shares with the `sonde run --blocks` that started it, or of what it keeps by itself
+ * (sonde/block_registry.h).
  *
- * Passive: the program is not stopped, nothing of it is run or written, and pages that it has not
- * touched are not asked for. It may have scribbled over all of it: what is copied is bounded, and
- * read as if nobody vouched for it. What was swapped out counts as untouched. Context: any thread,
- * one at a time. */
+ * Passive: the program is not stopped, none of it is run or written, and pages that it has not
+ * touched are not read. Nothing in the copy is trusted: the program may have overwritten any of it.
+ * Swapped pages count as untouched. Context: any thread, one at a time. */
 #ifndef SONDE_AUDIT_PROCESS_H
 #define SONDE_AUDIT_PROCESS_H
 

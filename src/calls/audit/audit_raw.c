@@ -25,7 +25,7 @@ struct module {
     void *ctx;
 };
 
-/* What became of the call, where its module's should be patched; null: it was not looked at. */
+/* What became of the call, if calls of its module were to be patched; null: it was not examined. */
 static const struct sonde__record_site *find_site(const struct module *module, uint64_t vaddr)
 {
     const struct sonde__record_page *page = module->page;
@@ -78,7 +78,7 @@ static void say_call(void *ctx, const struct sonde__audit_syscall *call)
     module->each(module->ctx, line);
 }
 
-/* Is a listed function defined there? Then these calls are what it is for. */
+/* Does the module define a listed function? Then these calls are part of that function. */
 static bool is_definer(const struct sonde__record_page *page, const char *path)
 {
     for (uint32_t i = 0; i < atomic_load(&page->blind_count); i++) {
@@ -119,7 +119,7 @@ static void inspect_function(const struct sonde__record_page *page, uint32_t ind
         .ctx = ctx,
     };
     if (sonde__symfile_elf(symbols, &image, NULL, 0, &elf, &error) != SONDE_OK) {
-        return; /* the vdso, and what is no file any more */
+        return; /* the vdso, and files that are gone */
     }
     if (sonde__symfile_index(symbols, &image, NULL, 0, &module.index, &error) != SONDE_OK) {
         module.index = NULL;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Blind spots of another kind: system calls that modules make themselves. Context: any thread. */
+/* Blind spots: system calls that modules make themselves. Context: any thread. */
 #ifndef SONDE_AUDIT_RAW_H
 #define SONDE_AUDIT_RAW_H
 
 #include "record_page.h"
 #include "symfile_cache.h"
 
-/* Calls `each` with one line for each such call of each module that was loaded
- * ("libfoo.so: system call openat by f+0x12, no call of a function"); for modules that define
- * listed functions, and of more than a few, with their number. page: a copy
- * (audit_page.h) */
+/* Calls `each` with one line for each such call of each loaded module ("libfoo.so: system call
+ * openat by f+0x12, no call of a function"); with their number only for modules that define listed
+ * functions or make more than a few. page: a copy (audit_page.h) */
 void sonde__audit_each_raw(const struct sonde__record_page *page,
                            struct sonde__symfile_cache *symbols,
                            void (*each)(void *ctx, const char *line), void *ctx);

@@ -13,9 +13,9 @@
 #include "mem_sort.h"
 #include "record_page.h"
 
-/* An address means another image after one was unloaded. Frames of a stack are older than its
- * node: images that were unloaded before that are not in it. So stacks are read in the order of
- * their nodes, each with the images that were not closed by then. */
+/* After an image is unloaded its addresses may belong to another one. The frames of a stack are
+ * older than its node, so none is in an image that was unloaded before the node was made. Stacks
+ * are read in the order of their nodes, each with the images that were open then. */
 struct reader {
     const struct sonde__record_page *page; /* a copy (audit_page.h) */
     struct sonde__record *record;
@@ -26,10 +26,10 @@ struct reader {
     struct sonde__image_range *ranges;
     struct sonde__image_set set;
     uint64_t cut;                     /* calls */
-    uint32_t valid_from, valid_until; /* the set is right for these nodes, not for the second */
+    uint32_t valid_from, valid_until; /* of `set`: nodes */
 };
 
-/* Of two images at one place, the one that was unloaded first was there then. */
+/* Of two images at one place, the one that was unloaded first is the one of that time. */
 static void add_range(struct reader *r, uint32_t index, const uint32_t *closed)
 {
     const struct sonde__image *image = &r->images[index];
@@ -76,8 +76,8 @@ static int by_stack(const void *left, const void *right)
     return a->stack < b->stack ? -1 : a->stack > b->stack;
 }
 
-/* A depot does not keep how a frame was found. In an image it was by CFI, with few exceptions; for
- * code of no image there is none. */
+/* A depot does not keep how a frame was found. In an image it was by CFI, with few exceptions; code
+ * of no image has none. */
 static void mark_found(const struct reader *r, struct sonde_stack *stack)
 {
     for (uint32_t i = 0; i < stack->count; i++) {
@@ -188,7 +188,7 @@ static void each_method(const struct sonde__record_page *page, const struct sond
     }
 }
 
-/* What was not there at first may have come later. */
+/* A library that was absent at first may have been loaded later. */
 static bool is_defined(const struct sonde__record_page *page, uint32_t count, uint32_t function)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -234,7 +234,7 @@ void sonde__audit_each_blind(const struct sonde__record_page *page,
 struct sonde__audit_stacks {
     struct reader r;
     struct sonde__record_page *page;
-    const struct sonde__image_set *images; /* null: the page's */
+    const struct sonde__image_set *images; /* null: those of the page */
     uint32_t *closed;
 };
 
@@ -284,7 +284,7 @@ void sonde__audit_stacks_close(struct sonde__audit_stacks *stacks)
     sonde__mem_free(stacks);
 }
 
-/* Of code that is gone nothing is known. */
+/* Code that was unloaded has no name. */
 static const struct sonde__image_set *images_of(const struct sonde__audit_stacks *stacks,
                                                 bool is_closed)
 {

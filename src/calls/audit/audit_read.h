@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What was recorded, into a report: stacks with names, and counts. Nothing that the program wrote
- * is trusted. Context: any thread. */
+/* Recorded calls into a report: stacks with names, and counts. Nothing that the program wrote is
+ * trusted. Context: any thread. */
 #ifndef SONDE_AUDIT_READ_H
 #define SONDE_AUDIT_READ_H
 
@@ -14,8 +14,8 @@
 
 struct sonde__audit_totals {
     uint64_t calls;
-    uint64_t lost;    /* of these, whose stack had no room */
-    uint64_t cut;     /* of these, whose stack ends where its thread's budget ended */
+    uint64_t lost;    /* of these, without room for their stack */
+    uint64_t cut;     /* of these, with a stack that ends where its thread's budget ended */
     uint64_t entries; /* pairs of function and stack */
     uint64_t bytes;   /* of memory that the stacks take, without counters */
     uint32_t images_lost;

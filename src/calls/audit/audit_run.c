@@ -31,7 +31,7 @@ struct sonde__audit {
     char alias_text[ALIAS_BYTES];
     char expanded_text[EXPANDED_BYTES];
     char number_text[SONDE__ARCH_SYSCALLS * 64];
-    struct sonde__audit_list list; /* the file's names, then other names of the same functions */
+    struct sonde__audit_list list; /* names of the file, then other names of the same functions */
     uint32_t listed;
     uint32_t syscall_function; /* record_page.h */
     bool is_syscall_listed;
@@ -66,7 +66,7 @@ static enum sonde_status read_list(struct sonde__audit *audit, struct sonde_erro
                                    &audit->list, ret_error);
 }
 
-/* What is listed as a function is meant as a system call, too, where there is one of that name. */
+/* A listed function also means the system call of its name, if there is one. */
 static void add_numbers(struct sonde__audit *audit)
 {
     struct sonde__audit_list *list = &audit->list;
@@ -84,7 +84,7 @@ static void add_numbers(struct sonde__audit *audit)
     }
 }
 
-/* libc's syscall() makes any call: it is hooked, and asked for the number. */
+/* libc's syscall() can make any call: it is hooked, and its number is checked. */
 static void add_syscall(struct sonde__audit *audit)
 {
     struct sonde__audit_list *list = &audit->list;
@@ -104,8 +104,8 @@ static void add_syscall(struct sonde__audit *audit)
     }
 }
 
-/* What patterns stand for, then system calls by number, then other names of what is listed: they
- * count under their own. Where the loader does not tell what the program starts with, they count as
+/* Expand patterns, then add system calls by number, then other names of listed functions, which get
+ * counts of their own. If the loader does not list the libraries, calls by other names count for
  * the listed function. */
 static enum sonde_status add_names(struct sonde__audit *audit, struct sonde_error *ret_error)
 {
@@ -228,7 +228,7 @@ static void say_totals(const struct sonde__audit *audit, const struct sonde__aud
     }
 }
 
-/* False: it is said that nothing was recorded. */
+/* False: nothing was recorded, which was said. */
 static bool is_recorded(const struct sonde__record_page *page,
                         void (*say)(void *ctx, const char *line), void *ctx)
 {
@@ -247,7 +247,7 @@ static struct sonde__symfile_cache *open_symbols(const struct sonde__audit *audi
     const struct sonde__symfile_options *where =
         audit->options.symbols != NULL ? audit->options.symbols : &always;
     struct sonde__symfile_cache *symbols;
-    /* without: addresses are worth having */
+    /* without symbols, addresses are better than nothing */
     return sonde__symfile_cache_create(where, &symbols) == SONDE_OK ? symbols : NULL;
 }
 
@@ -270,7 +270,7 @@ struct say {
     void *ctx;
 };
 
-/* Where no block can be seen, or perhaps none; of the runtime's functions one stands for all. */
+/* Say where no block can be seen. One function of the runtime represents all of them. */
 static void say_absent(void *ctx, const char *line)
 {
     static const char inside[] = "the program itself: _Block_copy: ";

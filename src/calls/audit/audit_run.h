@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* `sonde run --record`: what the program is started with, and what is read when it has ended.
+/* `sonde run --record`: what the program is started with, and what is read after its end.
  * Context: a process with one thread. */
 #ifndef SONDE_AUDIT_RUN_H
 #define SONDE_AUDIT_RUN_H
@@ -18,14 +18,14 @@ struct sonde__audit_options {
     const char *list;    /* path of the list of functions */
     const char *program; /* the file that will be executed, no script */
     char *const *envp;
-    const struct sonde__symfile_options *symbols; /* where names are looked for; null: as always */
+    const struct sonde__symfile_options *symbols; /* where names are looked up; null: the default */
     uint32_t nodes;   /* room for different frames; 0: SONDE__AUDIT_NODES */
-    bool blind_spots; /* say each blind spot */
-    bool raw;         /* calls without a function, too */
-    bool keep_going;  /* lines of the list that are no names are said, and left out */
+    bool blind_spots; /* report each blind spot */
+    bool raw;         /* also system calls that the code makes itself */
+    bool keep_going;  /* report lines of the list that are no names, and leave them out */
     void (*say)(void *ctx, const char *line); /* what is wrong with the list */
     void *say_ctx;
-    bool blocks; /* instead of the list's functions: a registry of blocks */
+    bool blocks; /* a registry of blocks instead of the functions of a list */
 };
 
 /* Reads the list. Returns OK | ABSENT | DENIED | CORRUPT (a line is no name) | LIMIT | MEMORY | OS.

@@ -35,10 +35,10 @@ struct walk {
     void *ctx;
 };
 
-/* Decoding begins anew at each start: what lies before it may be data. */
+/* Decoding restarts at each function: what is before it may be data. */
 static void inspect_code(const struct walk *w, const uint8_t *code, uint64_t vaddr, uint64_t size)
 {
-    size_t next = 0; /* the first start behind the instruction */
+    size_t next = 0; /* the first function behind the instruction */
     struct sonde__raw_call state = {0}, call;
     uint8_t length;
     for (uint64_t at = 0; at < size; at += length) {

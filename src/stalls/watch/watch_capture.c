@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See watch_capture.h. */
 #include "watch_capture.h"
 
 #include <stdio.h>
@@ -13,8 +12,7 @@
 #include "symfile_cache.h"
 #include "target_cause.h"
 
-/* While a stall is told nobody looks at the threads: code of more bytes is not searched for tail
- * calls then. */
+/* Threads are not watched while a stall is written: larger code is not searched for tail calls. */
 #define CODE_BYTES_MAX ((uint64_t)8 << 20)
 
 struct sonde__watch_sampler {
@@ -22,7 +20,7 @@ struct sonde__watch_sampler {
     struct sonde__symfile_cache *symbols;
     struct sonde__drain *drain;
     uint8_t sampler; /* enum sonde__report_sampler: how a running thread would be sampled */
-    int32_t own_tid; /* 0: the program is another process */
+    int32_t own_tid; /* 0: the program is in another process */
     sonde__watch_ask *ask;
     uint64_t pcs[SONDE__WATCH_FRAMES_MAX];
     uint8_t how[SONDE__WATCH_FRAMES_MAX];
@@ -60,7 +58,7 @@ enum sonde_status sonde__watch_sampler_open(int32_t pid,
             where = *symbols;
         }
         where.root = sonde__target_root(sampler->target);
-        /* without symbols the stacks are still worth having */
+        /* stacks without names are better than none */
         if (sonde__symfile_cache_create(&where, &sampler->symbols) != SONDE_OK) {
             sampler->symbols = NULL;
         }
@@ -105,13 +103,13 @@ void sonde__watch_sampler_refresh(struct sonde__watch_sampler *sampler)
 {
     struct sonde_error error;
     if (sonde__target_refresh(sampler->target, &error) != SONDE_OK) {
-        return; /* the images of before are still there */
+        return; /* the old list of images stays in use */
     }
 }
 
-/* The wrappers of the probe are ours, not the program's: their frames are taken out. waits: the
- * thread is in a system call. Then an innermost frame of the probe is that wait itself, which it
- * made in libc's place. */
+/* Remove the frames of the probe's wrappers: they are not the program's. waits: the thread is in a
+ * system call. Then an innermost frame of the probe is the wait itself, which the probe made in
+ * place of libc. */
 static void drop_own_frames(struct sonde__watch_sampler *sampler, struct sonde_stack *stack,
                             bool waits)
 {
@@ -130,7 +128,7 @@ static void drop_own_frames(struct sonde__watch_sampler *sampler, struct sonde_s
     stack->count = kept;
 }
 
-/* A passive read does not say what would have been used for a running thread: the watch does. */
+/* A passive read does not tell how a running thread would have been sampled; the watch knows. */
 uint8_t sonde__watch_way_of(const struct sonde__watch_sampler *sampler,
                             const struct sonde__sample *sample)
 {
@@ -148,10 +146,10 @@ uint8_t sonde__watch_way_of(const struct sonde__watch_sampler *sampler,
     }
 }
 
-/* The thread's state was read a moment before; what the capture itself met is newer. */
+/* The thread's state was read a moment earlier; what the capture saw is newer. */
 static char state_met(char letter, uint8_t by)
 {
-    /* only a running thread is met so; a stopped one is read by ptrace, too */
+    /* only a running thread is captured this way; ptrace also reads stopped ones */
     bool ran = by == SONDE__CAPTURED_PERF || by == SONDE__CAPTURED_SIGNAL;
     return ran ? 'R' : by == SONDE__CAPTURED_PASSIVE && letter == 'R' ? 'S' : letter;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stacks of the watched program for the watch: taken while it stalls, named afterwards.
+/* Stacks of the watched program: taken during a stall, symbolized afterwards.
  *
- * Names are looked up when the stall is over, because finding symbols takes longer than the pause
- * between two samples. Context: any thread, one at a time. */
+ * Names are looked up after the stall, because a look-up takes longer than the pause between two
+ * samples. Context: any thread, one at a time. */
 #ifndef SONDE_WATCH_CAPTURE_H
 #define SONDE_WATCH_CAPTURE_H
 
@@ -16,28 +16,28 @@
 
 struct sonde__symfile_options; /* symfile_cache.h */
 
-/* Frames kept of one stack: twice what the deepest stock program of our tests has. The outermost
- * SONDE_OUTER_FRAMES are among them, and what is left out is counted. */
+/* Frames kept of one stack: twice the depth of the deepest stock program in the tests. The
+ * outermost SONDE_OUTER_FRAMES are among them; lost frames are counted. */
 #define SONDE__WATCH_FRAMES_MAX 1024u
 
 struct sonde__watch_sampler;
 
-/* Open the program; how its running threads may be read is in `options`. symbols: how names are
- * looked for (its root is the program's), or null. Returns as sonde__target_open_process(). */
+/* Open the program. options: how its running threads may be read. symbols: where names are looked
+ * up (root: that of the program), or null. Returns as sonde__target_open_process(). */
 SONDE_NODISCARD enum sonde_status
 sonde__watch_sampler_open(int32_t pid, const struct sonde__target_options *options,
                           const struct sonde__symfile_options *symbols,
                           struct sonde__watch_sampler **ret_sampler, struct sonde_error *ret_error);
 struct sonde__target_signals
 sonde__watch_sampler_signals(const struct sonde__watch_sampler *sampler);
-/* The program is this process: its thread `own_tid`, the watch itself, is in no snapshot, and a
- * running thread that gives no perf sample is asked by `ask`, which fills stack and capture. */
+/* The program is this process: its thread `own_tid`, the watch itself, is left out, and a running
+ * thread without a perf sample is captured by `ask`, which fills stack and capture. */
 typedef void sonde__watch_ask(int32_t tid, struct sonde_stack *stack,
                               struct sonde__capture *ret_capture);
 void sonde__watch_sampler_use_own_process(struct sonde__watch_sampler *sampler, int32_t own_tid,
                                           sonde__watch_ask *ask);
 void sonde__watch_sampler_close(struct sonde__watch_sampler *sampler);
-/* Look at its images again: libraries may have been loaded since. */
+/* Read the list of images again: libraries may have been loaded. */
 void sonde__watch_sampler_refresh(struct sonde__watch_sampler *sampler);
 
 /* One thread. False: it is gone, or memory ran out. Ownership: sonde__sample_done(). */
@@ -51,7 +51,7 @@ uint32_t sonde__watch_take_all(struct sonde__watch_sampler *sampler, int32_t exc
 uint8_t sonde__watch_way_of(const struct sonde__watch_sampler *sampler,
                             const struct sonde__sample *sample);
 
-/* The report to put stacks into, from now on; it must outlive the sampler or the next call. */
+/* The report that stacks go into from now on; it must outlive the sampler or the next call. */
 SONDE_NODISCARD enum sonde_status sonde__watch_sampler_target(struct sonde__watch_sampler *sampler,
                                                               struct sonde__report *report);
 /* The sample's stack in the report: a stack id. */

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See watch_decide.h. */
 #include "watch_decide.h"
 
 void sonde__watch_decide_init(struct sonde__watch_decision *decision, uint64_t threshold_ns)
@@ -50,7 +49,7 @@ static enum sonde__watch_action end_spell(struct sonde__watch_decision *d, uint6
 {
     enum sonde__watch_phase phase = d->phase;
     if (phase == SONDE__WATCH_STALL) {
-        /* the end may lie before the last tick: it is when the thread came back to its loop */
+        /* the thread may have come back to its loop before the last tick */
         if (end_ns < d->tick_ns) {
             uint64_t back = d->tick_ns - end_ns;
             d->counted_ns = d->counted_ns > back ? d->counted_ns - back : 0;
@@ -89,7 +88,7 @@ enum sonde__watch_action sonde__watch_decide(struct sonde__watch_decision *d,
                        : look->ended_ns != 0 ? look->ended_ns
                                              : look->now_ns;
         return end_spell(d, end,
-                         look->own_ns); /* a spell that has begun since is seen at the next tick */
+                         look->own_ns); /* the next tick sees a spell that has begun since */
     }
     if (!look->busy) {
         return SONDE__WATCH_NOTHING;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See watch_follow.h. --timeout is of the first program only: a program that starts others has its
- * own idea of how long they take. */
+/* --timeout applies to the first program only: a program that starts others has limits of its own
+ * for them. */
 #include "watch_follow.h"
 
 #include <stdarg.h>

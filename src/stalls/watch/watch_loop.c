@@ -8,9 +8,9 @@
 #include "host_run.h"
 
 #define MS 1000000ull
-/* The pause after the program could not be opened. */
+/* The pause after a failed attempt to open the program. */
 #define SAMPLER_RETRY_NS (1000 * MS)
-/* A loop is given up for another when it made no turn for so long, in so many other waits. */
+/* Without a turn for this long, during this many other waits, a loop is given up for another. */
 #define ABANDON_NS    (30000 * MS)
 #define ABANDON_WAITS 32u
 
@@ -48,7 +48,7 @@ bool sonde__watch_open_sampler(struct sonde__watch_session *s, uint64_t now_ns)
     return false;
 }
 
-/* From here on the probe notes when this turn ends: nobody may look at that moment. */
+/* From here on the probe records the end of the turn, which no tick may observe. */
 static void begin_sampling(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
                            uint64_t now_ns)
 {
@@ -99,7 +99,7 @@ static void begin_stall(struct sonde__watch_session *s, struct sonde__watch_loop
     }
 }
 
-/* Of a stall without any stack, why; of one that lacks samples, each reason once per watch. */
+/* Why a stall has no stack; why one lacks samples, each reason once per watch. */
 static void say_unread(struct sonde__watch_session *s, const struct sonde__watch_stall *stall)
 {
     const char *note = NULL;

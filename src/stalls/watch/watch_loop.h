@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One event loop of the program: is it stalled, the samples of its thread, the stall's report. */
+/* One event loop of the program: whether it is stalled, samples of its thread, the report of its
+ * stall. */
 #ifndef SONDE_WATCH_LOOP_H
 #define SONDE_WATCH_LOOP_H
 
@@ -7,11 +8,11 @@
 
 /* False: the program cannot be read now, which was said once. */
 bool sonde__watch_open_sampler(struct sonde__watch_session *session, uint64_t now_ns);
-/* Look at the loop's thread, and do what follows. Returns the time until it is due again.
- * *ret_busy becomes true where it is away from its wait. */
+/* Inspect the thread of the loop and act on it. Returns the time until it is due again. *ret_busy
+ * becomes true if the thread is away from its wait. */
 uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *session,
                                    struct sonde__watch_loop *loop, uint64_t now_ns, bool *ret_busy);
-/* Report a stall that is open now: the program ends. */
+/* At the end of the program: report the stall if one is open. */
 void sonde__watch_loop_finish(struct sonde__watch_session *session, struct sonde__watch_loop *loop);
 
 #endif

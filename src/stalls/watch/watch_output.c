@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See watch_output.h. */
 #include "watch_output.h"
 
 #include <errno.h>
@@ -24,8 +23,8 @@ struct sonde__watch_output {
     struct sonde__report_writer *writer; /* the file; null: none */
     struct sonde__report_header header;
     uint64_t stalls;
-    uint32_t forgotten; /* stalls that were in a report before this one */
-    bool stacks;        /* were written, too */
+    uint32_t forgotten; /* stalls in reports before this one */
+    bool stacks;        /* stacks were written, too */
     int write_error;    /* of the report: errno */
     char who[300];      /* "NAME[PID]: " where programs are followed, else "" */
 };
@@ -47,8 +46,8 @@ static void say_lost_report(struct sonde__watch_output *output)
                      strerror(output->write_error));
 }
 
-/* stderr of a followed program is what its parent reads, perhaps: text goes where that of the first
- * program goes, as long as that one lives. */
+/* The parent of a followed program may read its stderr, so text goes to the stderr of the first
+ * program as long as that lives. */
 static bool write_stderr(void *ctx, const char *bytes, size_t size)
 {
     const struct sonde__watch_output *output = ctx;
@@ -68,7 +67,7 @@ static void fill_who(struct sonde__watch_output *output, int32_t pid)
              (int)pid);
     for (char *c = output->who; *c != '\0'; c++) {
         unsigned char byte = (unsigned char)*c;
-        *c = byte < ' ' || byte == 127 ? '?' : *c; /* it must not drive a terminal */
+        *c = byte < ' ' || byte == 127 ? '?' : *c; /* no control characters for the terminal */
     }
 }
 
@@ -117,7 +116,7 @@ enum sonde_status sonde__watch_output_create(const struct sonde__watch_options *
     fill_who(output, pid);
     fill_header(output, pid, options->plugin != NULL ? options->plugin->kind : SONDE__REPORT_WATCH);
     if (options->argv != NULL) {
-        output->header.executable = options->argv[0]; /* it is not executed yet */
+        output->header.executable = options->argv[0]; /* not executed yet */
     }
     sonde__report_set_header(output->report, &output->header);
     if (options->report_fd >= 0) {
@@ -127,7 +126,7 @@ enum sonde_status sonde__watch_output_create(const struct sonde__watch_options *
         sonde__report_writer_create(NULL, write_report, output, &output->writer) != SONDE_OK) {
         sonde__watch_say(output, "the report cannot be written: out of memory");
     }
-    flush_report(output); /* the header: even a watch that is killed at once leaves a report */
+    flush_report(output); /* the header: a watch that is killed at once leaves a report, too */
     *ret_output = output;
     return SONDE_OK;
 }
@@ -189,7 +188,7 @@ static struct sonde__report_sample *make_samples(struct sonde__watch_output *out
     return samples;
 }
 
-/* How the loop was identified: the report says it, because everything else rests on it. */
+/* How the loop was identified: all else in the report depends on it. */
 static void describe_loop(struct sonde__watch_sampler *sampler,
                           const struct sonde__probe_slot *slot, char *text, size_t capacity)
 {
@@ -201,7 +200,7 @@ static void describe_loop(struct sonde__watch_sampler *sampler,
                                        [SONDE__PROBE_SIGNAL] = "wait for signals, kind",
                                        [SONDE__PROBE_OTHER] = "io_uring descriptor",
                                        [SONDE__PROBE_MARKS] = "marked by the program"};
-    /* the program may write there: loaded once, then checked */
+    /* the program may write here: load once, then check */
     const volatile struct sonde__probe_candidate *from = &slot->loop;
     const struct sonde__probe_candidate loop = {
         .object = from->object, .caller = from->caller, .kind = from->kind};
@@ -221,8 +220,8 @@ static void describe_loop(struct sonde__watch_sampler *sampler,
     }
 }
 
-/* A report that is written nowhere need not be remembered. Whoever adds to it sets the sampler's
- * target first. */
+/* A report without a file need not be kept. Callers set the sampler's target before they add to
+ * it. */
 static void renew_report(struct sonde__watch_output *output)
 {
     struct sonde__report *report;
@@ -234,7 +233,7 @@ static void renew_report(struct sonde__watch_output *output)
     }
 }
 
-/* The most intrusive way that was needed; when nothing came of it, no way is claimed. */
+/* The most intrusive way that was needed; none if no way gave a sample. */
 static uint32_t sampler_of(const struct sonde__watch_sampler *watch,
                            const struct sonde__watch_stall *stall)
 {
@@ -379,7 +378,7 @@ void sonde__watch_output_plugin(struct sonde__watch_output *output, const void *
     flush_report(output);
 }
 
-/* Recorded calls so far, as text only: in the report each stands once, when the program ends. */
+/* Recorded calls so far, as text only: the report has each once, at the end of the program. */
 static void show_calls(struct sonde__watch_output *output, const void *memory)
 {
     const struct sonde__watch_plugin *plugin = output->options->plugin;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the watch says: stalls as they end and stacks when asked, as text on stderr, and into the
- * report file, record by record. Context: any thread, one at a time. */
+/* Output of the watch: stalls as they end, and stacks on request, as text on stderr and into the
+ * report file record by record. Context: any thread, one at a time. */
 #ifndef SONDE_WATCH_OUTPUT_H
 #define SONDE_WATCH_OUTPUT_H
 
@@ -17,9 +17,9 @@ sonde__watch_output_create(const struct sonde__watch_options *options, int32_t p
 void sonde__watch_output_finish(struct sonde__watch_output *output, uint64_t turns,
                                 uint64_t watched_ns);
 
-/* The program has ended: what the plugin has to say, and what it recorded. */
+/* The program has ended: the messages of the plugin, and what it recorded. */
 void sonde__watch_output_plugin(struct sonde__watch_output *output, const void *memory);
-/* The same in the middle; `all`: also what is as it was. */
+/* The same while the program runs. all: also what has not changed. */
 void sonde__watch_output_look(struct sonde__watch_output *output, const void *memory, bool all);
 
 /* One line "sonde run: TEXT", and a note in the report. */
@@ -33,7 +33,7 @@ struct sonde__watch_ended {
     bool main, open;
     uint64_t begin_ns; /* since the watch began */
     uint64_t duration_ns;
-    uint64_t turns; /* of its loop before this one */
+    uint64_t turns; /* of its loop before this stall */
 };
 void sonde__watch_output_stall(struct sonde__watch_output *output,
                                struct sonde__watch_sampler *sampler,

@@ -13,7 +13,7 @@
 
 enum { PT_DYNAMIC_ = 2, PT_INTERP_ = 3, PT_LOAD_ = 1 };
 enum { DT_NEEDED_ = 1, DT_STRTAB_ = 5 };
-/* More program headers than any linker writes; the rest is not looked at. */
+/* More program headers than any linker writes; the rest is ignored. */
 #define HEADERS_MAX 128u
 #define NEEDED_MAX  64u
 #define DYNAMIC_MAX 512u
@@ -127,7 +127,7 @@ static uint64_t file_offset(const struct headers *headers, uint64_t vaddr)
     return UINT64_MAX;
 }
 
-/* Does a 64-bit program name libasan among the libraries that it needs? */
+/* Does a 64-bit program need libasan? */
 static bool needs_sanitizer(const struct reader *r, const struct headers *headers)
 {
     const struct segment *dynamic = find_segment(headers, PT_DYNAMIC_);
@@ -170,7 +170,7 @@ static void parse_elf(const struct reader *r, const uint8_t *head, size_t size,
     uint64_t phoff;
     sonde__base_bytes_init(&b, head, size);
     if (size < 52 || head[5] != 1 || (head[4] != 1 && head[4] != 2)) {
-        return; /* big-endian or no known class */
+        return; /* big-endian, or an unknown class */
     }
     image->elf = true;
     image->is64 = head[4] == 2;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Can a program carry the probe? LD_PRELOAD does harm where it cannot: a musl program given a glibc
- * library dies ("Error relocating", status 127), a 32-bit one prints loader errors. So the file is
- * read before it is started, and its #! chain followed. Hostile files answer "not known".
+/* Can a program carry the probe? LD_PRELOAD does harm to one that cannot: a musl program given a
+ * glibc library dies ("Error relocating", status 127), a 32-bit one prints loader errors. So the
+ * file is read before it is started, and its #! chain is followed. Malformed files count as
+ * "cannot".
  * Context: any thread. */
 #ifndef SONDE_WATCH_PROGRAM_H
 #define SONDE_WATCH_PROGRAM_H
@@ -19,7 +20,7 @@ enum sonde__watch_carry {
     SONDE__WATCH_OTHER_ARCH,   /* another architecture or word size */
     SONDE__WATCH_PRIVILEGED,   /* setuid, setgid or file capabilities: the loader ignores us */
     SONDE__WATCH_SANITIZER,    /* AddressSanitizer's runtime insists on being the first library */
-    SONDE__WATCH_NOT_READABLE, /* it may be executed but not read */
+    SONDE__WATCH_NOT_READABLE, /* may be executed but not read */
     SONDE__WATCH_NOT_A_PROGRAM,
 };
 
@@ -32,7 +33,7 @@ struct sonde__watch_program {
     char binary[SONDE__WATCH_PATH_MAX]; /* the ELF file that will run: the program or its #! */
 };
 
-/* What one file is, from its bytes. */
+/* One file, as its bytes say. */
 struct sonde__watch_image {
     bool elf, script;
     bool is64;
@@ -47,9 +48,9 @@ typedef size_t (*sonde__watch_read)(void *ctx, uint64_t offset, void *ret_bytes,
 void sonde__watch_parse_image(sonde__watch_read read, void *ctx,
                               struct sonde__watch_image *ret_image);
 
-/* "#!/usr/bin/env NAME": env would execute NAME at once, and the probe, which removes itself from
- * the environment of the first program, would be gone. True: `path` is such a script; ret_name is
- * NAME. Other uses of env (options, assignments) are left to env. */
+/* "#!/usr/bin/env NAME": the probe removes itself from the environment of the first program, env,
+ * which then executes NAME without it. True: `path` is such a script; ret_name is NAME. Other uses
+ * of env (options, assignments) are left to env. */
 bool sonde__watch_names_by_env(const char *path, char *ret_name, size_t capacity);
 void sonde__watch_inspect(const char *path, struct sonde__watch_program *ret_program);
 /* "statically linked": why the probe cannot be loaded, as the end of a sentence. */

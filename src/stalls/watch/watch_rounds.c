@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A round: events, clocks, every loop, then the pause until the next thing is due. While all
- * threads are idle nothing is due: it sleeps until a thread of the program becomes busy and wakes
- * it. */
+/* A round: events, clocks, every loop, then a pause until something is due. While all threads are
+ * idle nothing is due: the watch sleeps until a thread that becomes busy wakes it. */
 #include "watch_rounds.h"
 
 #include "host_clock.h"
@@ -11,10 +10,10 @@
 #include "watch_loop.h"
 
 #define MS 1000000ull
-/* How long all threads must be idle before the long sleep: a program with a timer of half a second
- * would otherwise pay a wake-up call each time. */
+/* How long all threads must be idle before the long sleep: else a program with a timer of half a
+ * second would pay a wake-up call each time. */
 #define SLEEP_AFTER_NS (2000 * MS)
-/* The pause before the first sign of the probe, and how long it is waited for. */
+/* The pause between looks for a sign of the probe, and the time after which it is given up. */
 #define START_TICK_NS (20 * MS)
 #define START_MAX_NS  (5000 * MS)
 /* After SIGABRT, before SIGKILL. A core of some GB takes its time. */
@@ -29,7 +28,7 @@ void sonde__watch_say_doubt(struct sonde__watch_session *s)
     }
 }
 
-/* A filter never goes away again. */
+/* A seccomp filter is never removed. */
 static bool is_confined(struct sonde__watch_session *s, int32_t tid)
 {
     struct sonde__host_thread_look look;
@@ -116,7 +115,7 @@ static bool any_loop_known(const struct sonde__watch_session *s)
     return false;
 }
 
-/* Until the probe has started, and while no program could carry one. */
+/* False until the probe has started, and if the program cannot carry one. */
 static bool probe_runs(struct sonde__watch_session *s, uint64_t now_ns)
 {
     if (s->carry != SONDE__WATCH_CARRIES || s->options.probe == NULL) {
@@ -140,8 +139,8 @@ static void forget_stalls(struct sonde__watch_session *s)
     }
 }
 
-/* After exec the page is of a program that is no more, and its last word may have been "busy". The
- * probe took itself out of the environment, so the new program has none, or one of its own. */
+/* After exec the page belongs to a program that is gone, and its last state may be "busy". The
+ * probe removed itself from the environment, so the new program has none, or one of its own. */
 static bool has_replaced_itself(struct sonde__watch_session *s)
 {
     uint64_t mark = sonde__host_program_mark(s->pid);
@@ -178,7 +177,7 @@ static uint64_t inspect_all(struct sonde__watch_session *s, uint64_t now_ns)
     return wait;
 }
 
-/* A sample by a signal is not free of side effects, so how many there were is said. */
+/* Samples by signals have side effects, so their number is reported. */
 static void say_signals(struct sonde__watch_session *s)
 {
     const struct sonde__target_signals n = sonde__watch_sampler_signals(s->sampler);
@@ -217,7 +216,8 @@ static void finish(struct sonde__watch_session *s)
     (void)sonde__os_wake((const uint32_t *)&s->page->finished, false, true);
 }
 
-/* Could a thread that wakes us be ended for it? */
+/* May the program's threads make the system call that wakes us? A seccomp filter could kill
+ * them. */
 static bool may_wake(struct sonde__watch_session *s)
 {
     for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
@@ -244,8 +244,8 @@ static uint32_t wait_for_more(struct sonde__watch_session *s, uint64_t now_ns, u
         wait_ns = period;
     }
     if (asleep) {
-        /* A thread that read the word just before it was set to 1 is seen by a look one period
-         * later; only then may the sleep have no end. */
+        /* A thread may have read the word just before it was set to 1. A look one period later sees
+         * it; only then may the sleep be unlimited. */
         uint32_t events = s->wait(s, period < limit ? period : limit, true);
         if (events != 0) {
             return events;
@@ -291,8 +291,8 @@ static void watch(struct sonde__watch_session *s)
         if (runs && has_replaced_itself(s)) {
             runs = false;
             if (s->options.root != 0) {
-                break; /* the next program has a supervisor of its own; the first one stays, for the
-                          text of all goes through it */
+                break; /* the next program has its own supervisor; the first one stays, since all
+                          text goes through it */
             }
         }
         if (runs) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A watch from its begin to its end. */
+/* The main loop of a watch. */
 #ifndef SONDE_WATCH_ROUNDS_H
 #define SONDE_WATCH_ROUNDS_H
 
@@ -9,7 +9,7 @@
  * output. The caller has set options, page, carry, pid, wait and output. */
 void sonde__watch_session_run(struct sonde__watch_session *session);
 
-/* What the system refuses of the supervisor's way to the program, said once. */
+/* Report once what the system refuses to the supervisor (sonde__host_waiter_doubt()). */
 void sonde__watch_say_doubt(struct sonde__watch_session *session);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* From `sonde run` to the program: page, supervisor, environment, exec. See watch_run.h. */
+/* From `sonde run` to the program: page, supervisor, environment, exec. */
 #include "watch_run.h"
 
 #include <errno.h>
@@ -14,10 +14,10 @@
 #include "watch_program.h"
 #include "watch_supervise.h"
 
-/* Same name as in preload/preload.h: the two meet only through the environment. */
+/* Same name as in preload/preload.h, which shares no header with this. */
 #define PAGE_VARIABLE "SONDE_RUN_PAGE"
 
-/* The last LD_PRELOAD is the one that the loader obeys. */
+/* The loader uses the last LD_PRELOAD. */
 static const char *find_preload(char *const *envp)
 {
     static const char name[] = "LD_PRELOAD=";
@@ -28,9 +28,9 @@ static const char *find_preload(char *const *envp)
     return found;
 }
 
-/* The program's environment: as ours, and two entries behind it that the probe's constructor takes
- * away again. A former LD_PRELOAD stays where it is; the last one names it after the probe. Null:
- * out of memory. */
+/* The program's environment: ours and two entries at its end, which the constructor of the probe
+ * removes. An LD_PRELOAD that was there stays; the last one names the probe and then what that one
+ * names. Null: out of memory. */
 static char **make_environment(const struct sonde__watch_options *options, int32_t page_fd)
 {
     size_t count = 0;
@@ -64,8 +64,7 @@ static enum sonde__watch_carry probe_fits(const char *path)
     return program.carry;
 }
 
-/* A script that env starts is started as env would do it: argv becomes {NAME, path, arguments...}.
- */
+/* Start a script of env as env would: argv becomes {NAME, path, arguments...}. */
 static char *const *resolve_env(char *const *argv, char *path, size_t capacity)
 {
     static char name[256];
@@ -74,7 +73,7 @@ static char *const *resolve_env(char *const *argv, char *path, size_t capacity)
     size_t count = 0;
     if (!sonde__watch_names_by_env(path, name, sizeof name) ||
         sonde__host_find_program(name, program, sizeof program, &error) != 0) {
-        return argv; /* env says what is wrong */
+        return argv; /* env reports the error */
     }
     while (argv[count] != NULL) {
         count++;
@@ -93,8 +92,8 @@ static char *const *resolve_env(char *const *argv, char *path, size_t capacity)
     return longer;
 }
 
-/* The probe sets its handler when the program starts, if it is known already that there is no other
- * way to sample running threads. */
+/* Is a signal the only way to sample running threads? Then the probe sets its handler when the
+ * program starts. */
 static bool wants_signal(const struct sonde__watch_options *options)
 {
     return options->sampler == SONDE__WATCH_SAMPLER_SIGNAL ||
@@ -108,7 +107,7 @@ static size_t round_up(size_t size)
     return (size + 65535u) / 65536u * 65536u;
 }
 
-/* The page, with what follows it; the supervisor. The watch begins here. */
+/* Make the page with what follows it, and start the supervisor. */
 static enum sonde_status begin_watch(struct sonde__watch_session *session, int32_t *ret_page_fd,
                                      struct sonde_error *ret_error)
 {
@@ -163,7 +162,7 @@ int sonde__watch_run(const struct sonde__watch_options *options, struct sonde_er
     session.options = *options;
     session.carry = probe_fits(path);
     if (begin_watch(&session, &page_fd, ret_error) != SONDE_OK) {
-        /* the program that started this one did not ask for a watch: it gets what it asked for */
+        /* a followed program was not started for the watch: it runs without one */
         return options->root != 0 ? sonde__host_become(path, options->argv, envp, ret_error) : 125;
     }
     /* never freed: this process becomes the program or ends */

@@ -16,11 +16,11 @@ enum sonde__watch_timeout_action {
 
 /* How running threads are sampled. */
 enum sonde__watch_sampler_kind {
-    SONDE__WATCH_SAMPLER_AUTO, /* the first of those below that works */
+    SONDE__WATCH_SAMPLER_AUTO, /* the first one below that works */
     SONDE__WATCH_SAMPLER_PERF,
     SONDE__WATCH_SAMPLER_PTRACE,
     SONDE__WATCH_SAMPLER_SIGNAL,
-    SONDE__WATCH_SAMPLER_NONE, /* they are not: only blocked threads are seen */
+    SONDE__WATCH_SAMPLER_NONE, /* not at all: only blocked threads are seen */
 };
 /* "auto", "perf", "ptrace", "signal", "none", null (watch_follow.c). */
 extern const char *const sonde__watch_sampler_names[];
@@ -30,15 +30,15 @@ struct sonde__watch_ended; /* watch_output.h */
 
 struct sonde__report_view;
 
-/* Is told of a stall that has ended: number `index` of `report`, all valid during the call. */
+/* Called when a stall has ended: number `index` of `report`. All is valid during the call. */
 typedef void sonde__watch_on_stall(void *ctx, const struct sonde__watch_ended *ended,
                                    const struct sonde__report *report,
                                    const struct sonde__report_view *view, uint32_t index);
 
 struct sonde__symfile_options; /* symfile_cache.h */
 
-/* Something else that shares memory with the program: another library than the probe of stalls,
- * which finds it by the page. Then the text is what it recorded, and no stall is seen. */
+/* A library other than the probe of stalls that shares memory with the program, which it finds by
+ * the page. The text is then what it recorded; stalls are not watched. */
 struct sonde__watch_plugin {
     uint64_t size; /* bytes, zeroed */
     uint32_t kind; /* of the report: enum sonde__report_kind */
@@ -49,8 +49,7 @@ struct sonde__watch_plugin {
     /* when it has ended. `say`: one line for people */
     void (*end)(void *ctx, const void *memory, struct sonde__report *report,
                 void (*say)(void *say_ctx, const char *line), void *say_ctx);
-    /* In the middle: each period_ns (0: never), and all of it when somebody asks (SIGQUIT). May be
-     * null. */
+    /* While the program runs: each period_ns (0: never), and all of it on SIGQUIT. May be null. */
     uint64_t period_ns;
     void (*look)(void *ctx, const void *memory, bool all, struct sonde__report *report,
                  void (*say)(void *say_ctx, const char *line), void *say_ctx);
@@ -71,17 +70,17 @@ struct sonde__watch_options {
     bool verbose;
     bool color;                               /* of the text on stderr */
     const struct sonde__watch_plugin *plugin; /* null: none */
-    /* Instead of any text on stderr; null: text. */
+    /* Called instead of text on stderr; null: text. */
     sonde__watch_on_stall *on_stall;
     void *ctx;
-    /* --follow: programs that it executes are started by `self`, which then becomes them */
+    /* --follow: programs that it executes are started as commands of `self`, which execs them */
     bool follow;
     const char *self;        /* absolute path of sonde */
     const char *report_base; /* absolute path of the first program's report; null: none */
     /* a program that is followed: */
     int32_t root;            /* pid of the first program's supervisor; 0: this is the first */
     const char *program;     /* the file to execute; null: argv[0] says it */
-    const char *report_path; /* absolute path of its report, removed again when it stays empty */
+    const char *report_path; /* absolute path of its report, which is removed if it stays empty */
 };
 
 /* Becomes the program: returns only when it could not be started, with the exit status that a

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One watch: the program's page, what is known of each of its loops, and where the findings go. */
+/* The state of a watch: the page of the program, each of its loops, and the output. */
 #ifndef SONDE_WATCH_SESSION_H
 #define SONDE_WATCH_SESSION_H
 
@@ -16,7 +16,7 @@ struct sonde__watch_loop {
     struct sonde__watch_decision decision;
     struct sonde__watch_stall stall;
     uint32_t tid;          /* the thread that the decision is about */
-    uint64_t turns;        /* with the one that is sampled */
+    uint64_t turns;        /* with the sampled one */
     uint64_t nested;       /* when the sampling began */
     uint64_t loop_changes; /* likewise */
 };
@@ -38,14 +38,14 @@ struct sonde__watch_session {
     struct sonde__watch_output *output;
     uint64_t begin_ns;
     uint64_t idle_since_ns;    /* all threads have been idle since then; 0: some are not */
-    uint64_t sampler_retry_ns; /* the program could not be read: not before then again */
+    uint64_t sampler_retry_ns; /* the program could not be read: no new attempt before */
     bool sampler_said;
     uint64_t program_mark; /* sonde__host_program_mark() when the probe had started */
     bool timed_out;
-    char unread[160]; /* why a running thread could not be sampled, as last said */
+    char unread[160]; /* why running threads could not be sampled: the last message */
     uint64_t kill_at_ns;
     uint64_t looked_ns; /* when the plugin was read */
-    uint64_t cpu_ns;    /* spent by the supervisor until the last round */
+    uint64_t cpu_ns;    /* CPU time of the supervisor until the last round */
     uint64_t own_ns;    /* in that round and the pause after it */
     struct sonde__watch_loop loops[SONDE__PROBE_SLOTS];
 };

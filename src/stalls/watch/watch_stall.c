@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See watch_stall.h. */
 #include "watch_stall.h"
 
 #include <stdlib.h>

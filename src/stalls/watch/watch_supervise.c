@@ -11,15 +11,16 @@ static uint32_t wait_outside(struct sonde__watch_session *s, uint64_t timeout_ns
     return sonde__host_wait(s->waiter, timeout_ns, sleeping);
 }
 
-/* The program ended while nobody supervised it. */
+/* For a program that ended while it had no supervisor. */
 static uint32_t wait_for_nothing(struct sonde__watch_session *s, uint64_t timeout_ns, bool sleeping)
 {
     (void)s, (void)timeout_ns, (void)sleeping;
     return SONDE__HOST_ENDED;
 }
 
-/* Of a plugin, all that counts is in the memory that is shared. Of the report nothing but its
- * header was written, or what the plugin said in the middle, whose last record may be cut. */
+/* Take over from a supervisor that was killed; only for plugins, whose data is in shared memory.
+ * The report has a header, and perhaps records that the plugin wrote meanwhile, the last of them
+ * cut. Returns the signal that killed it, or 0. */
 static int stand_by(struct sonde__watch_session *s)
 {
     bool has_ended = false;
@@ -49,7 +50,7 @@ void sonde__watch_supervise(void *ctx, int32_t pid)
             _exit(1);
         }
         s->waiter = NULL;
-        s->wait = wait_for_nothing; /* it has ended since; what it shared is here */
+        s->wait = wait_for_nothing; /* the program has ended since; its shared memory is here */
     }
     if (sonde__watch_output_create(&s->options, pid, &s->output) != SONDE_OK) {
         _exit(1);

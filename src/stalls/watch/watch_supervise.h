@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The supervisor of `sonde run`: a process of its own (host_run.h), which ends with the program. */
+/* The supervisor of `sonde run`: a process (host_run.h) that ends with the program. */
 #ifndef SONDE_WATCH_SUPERVISE_H
 #define SONDE_WATCH_SUPERVISE_H
 
