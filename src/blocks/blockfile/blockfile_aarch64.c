@@ -16,7 +16,7 @@ struct state {
 
 static uint32_t word_at(const struct state *s, uint64_t vaddr)
 {
-    return blockfile_word(s->area->bytes + (vaddr - s->area->vaddr));
+    return sonde__base_le32(s->area->bytes + (vaddr - s->area->vaddr));
 }
 
 static void step(struct state *s, uint64_t vaddr);
@@ -104,7 +104,7 @@ static void lose_operands(struct blockfile_cpu *cpu, uint32_t word)
 static void step(struct state *s, uint64_t vaddr)
 {
     const uint8_t *code = s->area->bytes + (vaddr - s->area->vaddr);
-    uint32_t word = blockfile_word(code);
+    uint32_t word = sonde__base_le32(code);
     struct sonde__insn insn;
     s->vaddr = vaddr;
     if (s->depth == 0) {

@@ -3,6 +3,7 @@
 #ifndef SONDE_BLOCKFILE_INSIDE_H
 #define SONDE_BLOCKFILE_INSIDE_H
 
+#include "base_bytes.h"
 #include "blockfile.h"
 
 #define BLOCKFILE_NO_DESC  UINT32_MAX
@@ -12,11 +13,6 @@ static inline bool blockfile_is_inside(const struct sonde__loaded_area *area, ui
                                        uint64_t size)
 {
     return size <= area->size && vaddr - area->vaddr <= area->size - size;
-}
-
-static inline uint32_t blockfile_word(const uint8_t *at)
-{
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
 /* --- blockfile_descs.c --- */

@@ -55,7 +55,7 @@ bool blockfile_outlined(const struct sonde__loaded *loaded, uint64_t vaddr, uint
         if (vaddr - area->vaddr + 4 > area->size) {
             return false;
         }
-        word = blockfile_word(area->bytes + (vaddr - area->vaddr));
+        word = sonde__base_le32(area->bytes + (vaddr - area->vaddr));
         if (is_end(word)) {
             *ret_last = vaddr;
             return true;
@@ -133,7 +133,7 @@ static enum sonde_status add_branches(const struct sonde__loaded *loaded,
          status == SONDE_OK && offset + 4 <= area->size; offset += 4) {
         uint64_t target, vaddr = area->vaddr + offset;
         bool call;
-        if (blockfile_branch(blockfile_word(area->bytes + offset), vaddr, &call, &target) &&
+        if (blockfile_branch(sonde__base_le32(area->bytes + offset), vaddr, &call, &target) &&
             (is_near(near, target) || is_near(near, target + (uint64_t)4 * WORDS_MAX - 1)) &&
             leads_to_site(loaded, sites, count, target)) {
             status = blockfile_add_site(file, sites, vaddr);

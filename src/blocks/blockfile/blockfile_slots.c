@@ -102,7 +102,7 @@ struct blockfile_value blockfile_load(struct blockfile_slots *slots,
         if (!sonde__loaded_read(slots->loaded, at, bytes, size)) {
             return value;
         }
-        value.number = blockfile_word(bytes) | (uint64_t)blockfile_word(bytes + 4) << 32;
+        value.number = sonde__base_le64(bytes);
         value.kind = BLOCKFILE_NUMBER;
     } else if (where->kind == BLOCKFILE_PLACE) {
         const struct blockfile_slot *slot = blockfile_find_slot(slots, where->base, at);

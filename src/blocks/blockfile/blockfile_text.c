@@ -112,7 +112,7 @@ static void search_x86_64(struct stretch *s)
         return;
     }
     for (uint64_t i = 0; i <= area->size - 4; i++) {
-        uint32_t word = blockfile_word(area->bytes + i);
+        uint32_t word = sonde__base_le32(area->bytes + i);
         uint64_t target = area->vaddr + i + 4 + (uint64_t)(int64_t)(int32_t)word;
         if (is_sought(s, target) || (absolute && is_sought(s, word))) {
             take_site(s, area->vaddr + i);
@@ -152,7 +152,7 @@ static bool outlined_completes(const struct stretch *s, uint32_t call, uint64_t 
     }
     area = sonde__loaded_area_at(s->loaded, target);
     for (; target < last; target += 4) {
-        if (completes(s, blockfile_word(area->bytes + (target - area->vaddr)), page, reg)) {
+        if (completes(s, sonde__base_le32(area->bytes + (target - area->vaddr)), page, reg)) {
             return true;
         }
     }
@@ -164,7 +164,7 @@ static bool is_completed(const struct stretch *s, uint64_t offset, uint64_t page
 {
     for (unsigned i = 1; i <= ADD_WITHIN && offset + (uint64_t)4 * i + 4 <= s->area->size; i++) {
         uint64_t at = offset + (uint64_t)4 * i;
-        uint32_t word = blockfile_word(s->area->bytes + at);
+        uint32_t word = sonde__base_le32(s->area->bytes + at);
         if (completes(s, word, page, reg) ||
             outlined_completes(s, word, s->area->vaddr + at, page, reg)) {
             return true;
@@ -191,7 +191,7 @@ static void search_aarch64(struct stretch *s)
     const struct sonde__loaded_area *area = s->area;
     uint64_t offset = (4 - area->vaddr % 4) % 4;
     for (; offset + 4 <= area->size; offset += 4) {
-        uint32_t word = blockfile_word(area->bytes + offset);
+        uint32_t word = sonde__base_le32(area->bytes + offset);
         uint64_t vaddr = area->vaddr + offset;
         if (s->wanted != NULL && (word & 0xff000000) == 0x58000000 &&
             is_sought(s, vaddr + literal_distance(word))) { /* ldr of what is near */

@@ -61,6 +61,26 @@ static inline uint8_t sonde__base_bytes_u8(struct sonde__bytes *b)
     return b->at < b->end ? *b->at++ : (uint8_t)sonde__base_bytes_fail(b);
 }
 
+/* Little-endian numbers of 4, 8 and `size` bytes (up to 8), which are there. */
+static inline uint32_t sonde__base_le32(const uint8_t *at)
+{
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static inline uint64_t sonde__base_le64(const uint8_t *at)
+{
+    return sonde__base_le32(at) | (uint64_t)sonde__base_le32(at + 4) << 32;
+}
+
+static inline uint64_t sonde__base_le(const uint8_t *at, unsigned size)
+{
+    uint64_t value = 0;
+    for (unsigned i = size; i > 0; i--) {
+        value = value << 8 | at[i - 1];
+    }
+    return value;
+}
+
 /* Every number of an input comes through here: what a fuzzer is told of the loops below says
  * nothing of the input, and took two thirds of its time. */
 #if defined(SONDE_FUZZING)

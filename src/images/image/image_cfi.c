@@ -300,11 +300,6 @@ enum sonde__cfi_record sonde__cfi_record_read(const struct sonde__cfi *cfi, unsi
 /* Words of a short FDE. */
 enum { SHORT_CIE = 4, SHORT_START = 8, SHORT_SIZE = 12, SHORT_REST = 16 };
 
-static inline uint32_t word_at(const uint8_t *p)
-{
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
 bool sonde__cfi_fde_cie(const struct sonde__cfi *cfi, uint64_t offset, uint64_t *ret_cie_offset)
 {
     size_t size = cfi->eh_frame_size;
@@ -312,8 +307,8 @@ bool sonde__cfi_fde_cie(const struct sonde__cfi *cfi, uint64_t offset, uint64_t 
         return false;
     }
     const uint8_t *record = cfi->eh_frame + offset;
-    uint64_t length = word_at(record);
-    uint64_t distance = word_at(record + SHORT_CIE);
+    uint64_t length = sonde__base_le32(record);
+    uint64_t distance = sonde__base_le32(record + SHORT_CIE);
     *ret_cie_offset = offset + SHORT_CIE - distance;
     return length >= SHORT_REST - SHORT_CIE && length <= size - offset - SHORT_CIE &&
            distance != 0 && distance <= offset + SHORT_CIE;
@@ -323,10 +318,10 @@ bool sonde__cfi_fde_read_short(const struct sonde__cfi *cfi, const struct sonde_
                                uint64_t offset, struct sonde__cfi_fde *fde)
 {
     const uint8_t *record = cfi->eh_frame + offset;
-    const uint8_t *end = record + SHORT_CIE + word_at(record);
+    const uint8_t *end = record + SHORT_CIE + sonde__base_le32(record);
     const uint8_t *program = record + SHORT_REST;
-    uint32_t start = word_at(record + SHORT_START);
-    uint32_t size = word_at(record + SHORT_SIZE);
+    uint32_t start = sonde__base_le32(record + SHORT_START);
+    uint32_t size = sonde__base_le32(record + SHORT_SIZE);
     if (cie->pointer_encoding != (PE_PCREL | PE_SDATA4) || start == 0 || size == 0 ||
         size > INT32_MAX) {
         return false;
@@ -379,8 +374,7 @@ bool sonde__cfi_search_open(const struct sonde__cfi *cfi, struct sonde__cfi_sear
 /* Half of an entry; tables are 4-byte aligned by convention only, so bytes are put together. */
 static uint64_t entry_word(const struct sonde__cfi *cfi, const uint8_t *p)
 {
-    uint32_t word =
-        (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    uint32_t word = sonde__base_le32(p);
     return cfi->eh_frame_hdr_vaddr + (uint64_t)(int64_t)(int32_t)word;
 }
 

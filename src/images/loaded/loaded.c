@@ -20,15 +20,6 @@ enum { WORD = 8, SLACK = 4096, RELOC_BYTES_MIN = 8 };
 /* Names are read again for each pointer to them, of 8 bytes at least. */
 enum { NAME_BYTES_FOR_A_BYTE = 64 };
 
-uint64_t loaded_get(const uint8_t *at, unsigned size)
-{
-    uint64_t value = 0;
-    for (unsigned i = size; i > 0; i--) {
-        value = value << 8 | at[i - 1];
-    }
-    return value;
-}
-
 void loaded_put(uint8_t *at, uint64_t value, unsigned size)
 {
     for (unsigned i = 0; i < size; i++) {
@@ -170,7 +161,7 @@ bool sonde__loaded_word(const struct sonde__loaded *loaded, uint64_t vaddr, uint
     if (!sonde__loaded_read(loaded, vaddr, word, sizeof word)) {
         return false;
     }
-    *ret_word = loaded_get(word, WORD);
+    *ret_word = sonde__base_le64(word);
     return true;
 }
 

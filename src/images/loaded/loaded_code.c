@@ -36,7 +36,7 @@ static unsigned scale_of(uint32_t word)
 
 void loaded_patch_aarch64(enum loaded_patch patch, uint8_t *at, uint64_t vaddr, uint64_t target)
 {
-    uint32_t word = (uint32_t)loaded_get(at, 4);
+    uint32_t word = sonde__base_le32(at);
     int64_t far = (int64_t)(target - vaddr);
     int64_t pages =
         (int64_t)((target & ~(uint64_t)(PAGE - 1)) - (vaddr & ~(uint64_t)(PAGE - 1))) / PAGE;

@@ -224,7 +224,7 @@ static void relocate(struct object *object, const struct sonde__elf_section *sec
             continue;
         }
         if (section->type == SHT_REL) {
-            reloc.addend = loaded_get(bytes + reloc.offset, width);
+            reloc.addend = sonde__base_le(bytes + reloc.offset, width);
         }
         if (!debug_value(object, (uint32_t)(reloc.info >> 32), &value)) {
             value = UINT64_MAX;

@@ -3,6 +3,7 @@
 #ifndef SONDE_LOADED_INSIDE_H
 #define SONDE_LOADED_INSIDE_H
 
+#include "base_bytes.h"
 #include "loaded.h"
 
 static inline void loaded_damage(struct sonde__loaded *loaded, const char *what)
@@ -41,7 +42,6 @@ uint8_t *loaded_writable(struct sonde__loaded *loaded, uint64_t vaddr, size_t si
 /* Set a pointer, and mark it. */
 void loaded_set_pointer(struct sonde__loaded *loaded, uint64_t vaddr, uint64_t value);
 
-uint64_t loaded_get(const uint8_t *at, unsigned size);
 void loaded_put(uint8_t *at, uint64_t value, unsigned size);
 
 /* --- loaded_code.c: addresses in instructions --- */

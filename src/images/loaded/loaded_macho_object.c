@@ -71,7 +71,7 @@ static enum sonde_status apply_pointer(struct object *object, const struct reloc
             return status;
         }
     }
-    loaded_set_pointer(object->loaded, reloc->vaddr, target + loaded_get(at, 8));
+    loaded_set_pointer(object->loaded, reloc->vaddr, target + sonde__base_le64(at));
     return SONDE_OK;
 }
 
@@ -93,7 +93,7 @@ static enum sonde_status apply_x86(struct object *object, const struct reloc *re
     if (status != SONDE_OK) {
         return status;
     }
-    far = (int64_t)(target + (uint64_t)(int64_t)(int32_t)loaded_get(at, 4) - (reloc->vaddr + 4));
+    far = (int64_t)(target + (uint64_t)(int64_t)(int32_t)sonde__base_le32(at) - (reloc->vaddr + 4));
     if (far == (int32_t)far) {
         loaded_put(at, (uint64_t)far, 4);
     }

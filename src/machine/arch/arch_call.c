@@ -5,6 +5,7 @@
  * answer of true means "could be a call". Sources: Intel SDM vol. 2A §2.1 and CALL; Arm ARM
  * (DDI 0487) C4.1, "Unconditional branch". */
 #include "arch_regs.h"
+#include "base_bytes.h"
 
 /* Bytes of ModRM, SIB and displacement of a memory or register operand, 0 when they do not fit. */
 static unsigned operand_size(const uint8_t *p, unsigned size)
@@ -44,8 +45,7 @@ static bool is_x86_64_call_before(uint64_t pc, const uint8_t *code, unsigned siz
 {
     const uint8_t *end = code + size;
     if (size >= 5 && end[-5] == 0xe8) {
-        uint32_t distance = (uint32_t)end[-4] | (uint32_t)end[-3] << 8 | (uint32_t)end[-2] << 16 |
-                            (uint32_t)end[-1] << 24;
+        uint32_t distance = sonde__base_le32(end - 4);
         *ret_target = pc + (uint64_t)(int64_t)(int32_t)distance;
         return true;
     }
@@ -65,8 +65,7 @@ static bool is_aarch64_call_before(uint64_t pc, const uint8_t *code, unsigned si
         return false;
     }
     const uint8_t *p = code + size - 4;
-    uint32_t word =
-        (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    uint32_t word = sonde__base_le32(p);
     if (word >> 26 == 0x25) { /* bl */
         int64_t words = (int64_t)((uint64_t)word << 38) >> 38;
         *ret_target = pc - 4 + (uint64_t)(words * 4);
@@ -110,8 +109,7 @@ bool sonde__arch_stub_slot(unsigned arch, uint64_t pc, const uint8_t *code, unsi
         return false;
     }
     const uint8_t *p = code + at + 2;
-    uint32_t distance =
-        (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    uint32_t distance = sonde__base_le32(p);
     *ret_slot = pc + at + 6 + (uint64_t)(int64_t)(int32_t)distance;
     return true;
 }

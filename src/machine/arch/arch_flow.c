@@ -3,6 +3,7 @@
 
 #include "arch_regs.h"
 #include "arch_x86_insn.h"
+#include "base_bytes.h"
 
 /* --- x86-64 --- */
 
@@ -148,8 +149,7 @@ static bool flow_aarch64(uint64_t pc, const uint8_t *code, size_t size, struct s
     if (size < 4 || (pc & 3) != 0) {
         return false;
     }
-    word = (uint32_t)code[0] | (uint32_t)code[1] << 8 | (uint32_t)code[2] << 16 |
-           (uint32_t)code[3] << 24;
+    word = sonde__base_le32(code);
     flow->length = 4;
     if ((word & 0x7c000000) == 0x14000000) { /* b, bl */
         flow->kind = word >> 31 != 0 ? SONDE__FLOW_CALL : SONDE__FLOW_JUMP;

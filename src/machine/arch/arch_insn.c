@@ -2,6 +2,7 @@
 #include "arch_insn.h"
 
 #include "arch_regs.h"
+#include "base_bytes.h"
 
 bool sonde__arch_insn(unsigned arch, uint64_t pc, const uint8_t *code, size_t size,
                       struct sonde__insn *ret_insn)
@@ -20,8 +21,7 @@ bool sonde__arch_insn(unsigned arch, uint64_t pc, const uint8_t *code, size_t si
         if (size < 4 || (pc & 3) != 0) {
             return false;
         }
-        word = (uint32_t)code[0] | (uint32_t)code[1] << 8 | (uint32_t)code[2] << 16 |
-               (uint32_t)code[3] << 24;
+        word = sonde__base_le32(code);
         insn.length = 4;
         is_known = sonde__arch_insn_aarch64(pc, word, &insn);
     }

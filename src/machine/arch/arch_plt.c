@@ -2,11 +2,7 @@
 #include "arch_plt.h"
 
 #include "arch_regs.h"
-
-static uint32_t read_u32(const uint8_t *at)
-{
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
+#include "base_bytes.h"
 
 /* x86-64: [endbr64] [bnd] jmp *disp32(%rip). The slots are 16 bytes; 8 in .plt.got without IBT. */
 static bool next_x86_64(const uint8_t *code, size_t size, uint64_t vaddr, uint64_t slot_size,
@@ -15,14 +11,14 @@ static bool next_x86_64(const uint8_t *code, size_t size, uint64_t vaddr, uint64
     size_t slot = slot_size == 8 ? 8 : 16;
     for (; offset < size && size - offset >= 6; offset += slot) {
         size_t at = offset, end = size - offset < slot ? size : offset + slot;
-        if (end - at >= 4 && read_u32(code + at) == 0xfa1e0ff3u) {
+        if (end - at >= 4 && sonde__base_le32(code + at) == 0xfa1e0ff3u) {
             at += 4; /* endbr64 */
         }
         if (at < end && code[at] == 0xf2) {
             at++; /* bnd */
         }
         if (end - at >= 6 && code[at] == 0xff && code[at + 1] == 0x25) {
-            int32_t displacement = (int32_t)read_u32(code + at + 2);
+            int32_t displacement = (int32_t)sonde__base_le32(code + at + 2);
             ret_slot->start = vaddr + offset;
             ret_slot->end = vaddr + end;
             ret_slot->cell = vaddr + at + 6 + (uint64_t)(int64_t)displacement;
@@ -60,26 +56,26 @@ static bool next_aarch64(const uint8_t *code, size_t size, uint64_t vaddr, size_
 {
     for (; offset < size && size - offset >= 16; offset += 4) {
         size_t start = offset, at = offset + 12, limit;
-        uint64_t cell =
-            decode_cell(read_u32(code + offset), read_u32(code + offset + 4), vaddr + offset);
+        uint64_t cell = decode_cell(sonde__base_le32(code + offset),
+                                    sonde__base_le32(code + offset + 4), vaddr + offset);
         if (cell == 0) {
             continue;
         }
-        if (start >= 4 && read_u32(code + start - 4) == AARCH64_PUSH_LINK) {
+        if (start >= 4 && sonde__base_le32(code + start - 4) == AARCH64_PUSH_LINK) {
             continue; /* the header */
         }
-        if (start >= 4 && read_u32(code + start - 4) == AARCH64_BTI_C) {
+        if (start >= 4 && sonde__base_le32(code + start - 4) == AARCH64_BTI_C) {
             start -= 4;
         }
         /* up to and including the branch, and the padding of a slot of 24 bytes */
         limit = size - at < 12 ? size - at : 12;
         for (limit += at; limit - at >= 4; at += 4) {
-            if (read_u32(code + at) == 0xd61f0220u) { /* br x17 */
+            if (sonde__base_le32(code + at) == 0xd61f0220u) { /* br x17 */
                 at += 4;
                 break;
             }
         }
-        while (at - start < 24 && limit >= at + 4 && read_u32(code + at) == AARCH64_NOP) {
+        while (at - start < 24 && limit >= at + 4 && sonde__base_le32(code + at) == AARCH64_NOP) {
             at += 4;
         }
         ret_slot->start = vaddr + start;
@@ -96,7 +92,7 @@ enum sonde__stub_place sonde__arch_aarch64_stub_place(const uint8_t code[SONDE__
     uint32_t words[SONDE__STUB_BYTES / 4];
     const unsigned here = SONDE__STUB_BEFORE / 4;
     for (unsigned i = 0; i < SONDE__STUB_BYTES / 4; i++) {
-        words[i] = read_u32(code + (size_t)i * 4);
+        words[i] = sonde__base_le32(code + (size_t)i * 4);
     }
     for (unsigned at = 1; at <= here + 2; at++) { /* of the adrp */
         const uint32_t *w = words + at;

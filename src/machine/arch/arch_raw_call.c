@@ -3,13 +3,8 @@
 
 #include "arch_regs.h"
 #include "arch_x86_insn.h"
+#include "base_bytes.h"
 #include "base_mem.h"
-
-static uint32_t word_at(const uint8_t *code)
-{
-    return (uint32_t)code[0] | (uint32_t)code[1] << 8 | (uint32_t)code[2] << 16 |
-           (uint32_t)code[3] << 24;
-}
 
 /* --- x86-64 --- */
 
@@ -61,9 +56,9 @@ static void follow_x86(struct sonde__raw_call *state, const uint8_t *code, uint8
     bool reg_is_a = (operands >> 3 & 7) == 0 && (rex & REX_R) == 0;
     bool other_is_a = operands >> 6 == 3 && (operands & 7) == 0 && (rex & REX_B) == 0;
     if (opcode == 0xb8 && (rex & REX_B) == 0 && !is_narrow && length - at >= 4) {
-        *state = (struct sonde__raw_call){true, word_at(code + at)};
+        *state = (struct sonde__raw_call){true, sonde__base_le32(code + at)};
     } else if (opcode == 0xc7 && other_is_a && !is_narrow && length - at == 5) {
-        *state = (struct sonde__raw_call){true, word_at(code + at + 1)};
+        *state = (struct sonde__raw_call){true, sonde__base_le32(code + at + 1)};
     } else if ((opcode == 0x31 || opcode == 0x33) && reg_is_a && other_is_a && !is_narrow) {
         *state = (struct sonde__raw_call){true, 0};
     } else if (opcode == 0x0f || opcode == 0x62 || opcode == 0xc4 || opcode == 0xc5) {
@@ -129,7 +124,7 @@ static bool step_aarch64(struct sonde__raw_call *state, const uint8_t *code, siz
         *ret_length = 0;
         return false;
     }
-    uint32_t word = word_at(code);
+    uint32_t word = sonde__base_le32(code);
     *ret_length = 4;
     if (word == SVC_0) {
         *ret_call = *state; /* x8 stays */

@@ -3,6 +3,7 @@
 
 #include "arch_flow.h"
 #include "arch_regs.h"
+#include "base_bytes.h"
 
 /* FNV-1a */
 #define HASH_FIRST 0xcbf29ce484222325u
@@ -61,8 +62,7 @@ static uint32_t aarch64_mask(uint32_t word)
 
 static uint64_t add_aarch64(uint64_t hash, const uint8_t *code)
 {
-    uint32_t word = (uint32_t)code[0] | (uint32_t)code[1] << 8 | (uint32_t)code[2] << 16 |
-                    (uint32_t)code[3] << 24;
+    uint32_t word = sonde__base_le32(code);
     word &= aarch64_mask(word);
     for (unsigned i = 0; i < 4; i++) {
         hash = add_byte(hash, (uint8_t)(word >> 8 * i));

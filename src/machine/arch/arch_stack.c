@@ -3,6 +3,7 @@
 
 #include "arch_regs.h"
 #include "arch_x86_insn.h"
+#include "base_bytes.h"
 
 /* --- x86-64 --- */
 
@@ -136,9 +137,7 @@ bool sonde__arch_stack_effect(unsigned arch, const uint8_t *code, size_t size,
         if (size < 4) {
             return false;
         }
-        effect_aarch64((uint32_t)code[0] | (uint32_t)code[1] << 8 | (uint32_t)code[2] << 16 |
-                           (uint32_t)code[3] << 24,
-                       &effect);
+        effect_aarch64(sonde__base_le32(code), &effect);
     }
     *ret_effect = effect;
     return true;

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host_regs.h"
 
+#include "base_bytes.h"
+
 #include <string.h>
 
 static uint64_t word(const uint8_t *set, unsigned index)
 {
-    uint64_t value = 0;
-    for (unsigned i = 8; i > 0; i--) {
-        value = value << 8 | set[8 * index + i - 1];
-    }
-    return value;
+    return sonde__base_le64(set + (size_t)8 * index);
 }
 
 /* r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi rdi orig_rax rip cs eflags rsp ss ... */

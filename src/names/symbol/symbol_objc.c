@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "arch_regs.h"
+#include "base_bytes.h"
 #include "base_search.h"
 #include "image_cfi.h"
 #include "mem_heap.h"
@@ -131,11 +132,7 @@ static void read_pointers(struct reader *r)
 static uint64_t load(const struct reader *r, uint64_t vaddr, unsigned size)
 {
     const uint8_t *data = sonde__elf_at_vaddr(r->elf, vaddr, size);
-    uint64_t value = 0;
-    for (unsigned i = size; data != NULL && i > 0; i--) {
-        value = value << 8 | data[i - 1];
-    }
-    return value;
+    return data != NULL ? sonde__base_le(data, size) : 0;
 }
 
 /* What the pointer at a vaddr leads to; 0: nowhere. */

@@ -8,6 +8,7 @@
  * zero in a frame pointer or in a return address is none of these: a stack that was overwritten has
  * zeros as well. Context: handler. */
 #include "arch_x86_insn.h"
+#include "base_bytes.h"
 #include "unwind_step.h"
 
 enum {
@@ -19,15 +20,6 @@ enum {
 
 /* Numbers of exit and exit_group. */
 enum { X86_64_EXIT = 60, AARCH64_EXIT = 93 };
-
-static uint64_t little(const uint8_t *at, unsigned size)
-{
-    uint64_t value = 0;
-    for (unsigned i = size; i > 0; i--) {
-        value = value << 8 | at[i - 1];
-    }
-    return value;
-}
 
 /* e_entry of the walker's image, by the ELF header in its memory. */
 static bool find_start(const struct sonde__walker *walker, uint64_t *ret_start)
@@ -43,7 +35,7 @@ static bool find_start(const struct sonde__walker *walker, uint64_t *ret_start)
             return false;
         }
     }
-    *ret_start = little(header + E_ENTRY_AT, 8) + image->bias;
+    *ret_start = sonde__base_le(header + E_ENTRY_AT, 8) + image->bias;
     return true;
 }
 
@@ -79,7 +71,7 @@ static bool is_aarch64_end(const uint8_t *code)
 {
     bool is_exit = false;
     for (unsigned i = 0; i < END_INSNS_MAX; i++) {
-        uint32_t insn = (uint32_t)little(code + (size_t)i * 4, 4);
+        uint32_t insn = (uint32_t)sonde__base_le(code + (size_t)i * 4, 4);
         bool is_number = (insn & 0x7fe0001f) == 0x52800008;             /* mov x8 or w8, #value */
         bool is_set = is_number || (insn & 0x7fe00000) == 0x52800000 || /* mov of a value */
                       (insn & 0x7fe0ffe0) == 0x2a0003e0;                /* mov of a register */
@@ -110,11 +102,12 @@ static bool leaves_stack(const struct sonde__walker *walker, uint64_t pc)
     if (!sonde__walker_read(walker, pc, code, sizeof code)) {
         return false;
     }
-    const uint8_t *first = little(code, 4) == 0xd503201f ? code + 4 : code;
+    const uint8_t *first = sonde__base_le(code, 4) == 0xd503201f ? code + 4 : code;
     if (walker->arch == SONDE_ARCH_X86_64) {
         return code[0] == 0x48 && code[1] == 0x89 && (code[2] & 0xc7) == 0xc4; /* mov reg,%rsp */
     }
-    return little(first, 4) == 0xaa1303e0 && (little(first + 4, 4) & 0xff00001f) == 0xb5000000;
+    return sonde__base_le(first, 4) == 0xaa1303e0 &&
+           (sonde__base_le(first + 4, 4) & 0xff00001f) == 0xb5000000;
 }
 
 /* A return address that no call made: a coroutine's first frame "returns" to the very start of a
