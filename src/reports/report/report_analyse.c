@@ -13,7 +13,7 @@ bool sonde__report_is_app(const struct sonde__report *report, uint32_t image)
     return image != 0 && sonde__image_is_app(sonde__report_text(report, i->path), i->flags);
 }
 
-/* Per sample: where its stack is in the trie. */
+/* The trie node of each sample's stack. */
 struct work {
     const struct sonde__report *report;
     const struct sonde__report_stall *stall;
@@ -58,8 +58,8 @@ static enum sonde_status build_trie(struct work *w, struct sonde__report_analysi
     return SONDE_OK;
 }
 
-/* From the top, the child that has the share. Children come after their parents, so one pass finds
- * the heaviest child of each node, and the path is then a walk. */
+/* From the top, follow the child with the required share. Children come after their parents, so one
+ * pass finds the heaviest child of each node. */
 static enum sonde_status find_path(struct work *w, struct sonde__report_analysis *a)
 {
     struct sonde__trie *t = &w->trie;
@@ -79,7 +79,7 @@ static enum sonde_status find_path(struct work *w, struct sonde__report_analysis
     uint32_t length = 0;
     w->on_path[0] = true;
     for (uint32_t at = 0, next; (next = heaviest[at]) != 0; at = next, length++) {
-        /* divided first: weights may be any 64-bit numbers of a file */
+        /* divide first: weights from a file may be any 64-bit numbers */
         if (t->nodes[next].weight_ns <
             t->nodes[at].weight_ns / 100 * SONDE__REPORT_DOMINANT_PERCENT) {
             break;
@@ -95,7 +95,7 @@ static enum sonde_status find_path(struct work *w, struct sonde__report_analysis
     return length != 0 && a->path == NULL ? SONDE_MEMORY : SONDE_OK;
 }
 
-/* A function with the weight gathered for it; a slot of an open-addressing table. */
+/* A function with its weight so far: a slot of an open-addressing table. */
 struct gather {
     uint64_t function;
     uint64_t weight_ns;
@@ -158,7 +158,7 @@ static enum sonde_status find_heaviest(struct work *w, bool app,
 
 /* -- phases -- */
 
-/* Where a stack leaves the dominant path; the path's end when it does not. */
+/* Where a stack leaves the dominant path, or the end of the path. */
 static uint32_t leaving_node(const struct work *w, uint32_t node)
 {
     while (node != 0 && !w->on_path[node] && !w->on_path[w->trie.nodes[node].parent]) {
@@ -183,7 +183,8 @@ static struct sonde__report_phase phase_of(const struct work *w, uint32_t index)
     return phase;
 }
 
-/* In a call, the call and what it waits for; else the branch. */
+/* A blocked thread is distinguished by its call and what that waits for, a running one by the
+ * branch. */
 static bool same_phase(const struct work *w, const struct sonde__report_phase *a,
                        const struct sonde__report_phase *b)
 {
@@ -191,12 +192,12 @@ static bool same_phase(const struct work *w, const struct sonde__report_phase *a
         return false;
     }
     if (a->syscall != 0) {
-        return true; /* between two samples a call may sleep one way or the other */
+        return true; /* a call may sleep in either way */
     }
     return a->kind == b->kind && sonde__trie_same_function(w->report, a->frame, b->frame);
 }
 
-/* `from` follows `into` in time. Named after the one that did its own thing longer. */
+/* `from` follows `into` in time. The result is named after the one with more time of its own. */
 static void absorb(const struct work *w, struct sonde__report_phase *into,
                    const struct sonde__report_phase *from)
 {
@@ -209,7 +210,7 @@ static void absorb(const struct work *w, struct sonde__report_phase *into,
     *into = sum;
 }
 
-/* Join equal neighbours, and each run shorter than `limit_ns` to its longer neighbour. */
+/* Merge equal neighbours, and each run shorter than `limit_ns` with its longer neighbour. */
 static void join_runs(struct work *w, uint64_t limit_ns)
 {
     struct sonde__report_phase *runs = w->runs;
@@ -224,7 +225,7 @@ static void join_runs(struct work *w, uint64_t limit_ns)
             absorb(w, &runs[kept - 1], &runs[i]);
         } else {
             absorb(w, &runs[i], &runs[i + 1]);
-            runs[i + 1] = runs[i]; /* looked at again, as one run */
+            runs[i + 1] = runs[i]; /* examine it again as one run */
         }
     }
     w->run_count = kept;
@@ -239,7 +240,7 @@ static enum sonde_status find_phases(struct work *w, struct sonde__report_analys
     for (uint32_t i = 0; i < w->stall->sample_count; i++) {
         w->runs[w->run_count++] = phase_of(w, i);
     }
-    /* the shortest first, so that they join what is around them rather than each other */
+    /* the shortest first, so that short runs join longer ones and not each other */
     for (uint32_t shift = 7; shift-- > 0;) {
         join_runs(w, (a->weight_ns / SONDE__REPORT_PHASE_SHARE) >> shift);
     }

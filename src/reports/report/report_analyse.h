@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a stall's samples say, all of them together; pure functions of the model.
+/* Statistics of the samples of a stall; pure functions of the model.
  *
- * Samples are weighed by the time they stand for. Frames count by function (image and name; without
- * a name, image and function start where that is known, else pc), so two calls from one function
+ * Samples are weighted by the time that they represent. Frames are grouped by function (image and
+ * name; without a name, image and function start if known, else pc), so two calls from one function
  * are one place. */
 #ifndef SONDE_REPORT_ANALYSE_H
 #define SONDE_REPORT_ANALYSE_H
 
 #include "report_model.h"
 
-/* The dominant path follows a child that has at least this share of its parent's weight. */
+/* The dominant path follows a child with at least this share of its parent's weight. */
 #define SONDE__REPORT_DOMINANT_PERCENT 60u
-/* A run of equal samples shorter than 1/20 of the stall counts to its neighbour: a program that
- * commits in a loop alternates between calls, and is in one phase. */
+/* A run of equal samples shorter than 1/20 of the stall joins its neighbour: a program that commits
+ * in a loop alternates between calls within one phase. */
 #define SONDE__REPORT_PHASE_SHARE 20u
 #define SONDE__REPORT_PHASES_MAX  SONDE__REPORT_PHASE_SHARE
 
-/* A function with its weight. `frame` is a frame of it (a frame id), 0: there is none. */
+/* A function with its weight. frame: id of one of its frames; 0: none. */
 struct sonde__report_weight {
     uint32_t frame;
     uint64_t weight_ns;
 };
 
-/* A stretch of the stall in which the thread did mostly one thing. */
+/* A part of the stall in which the thread did mostly one thing. */
 struct sonde__report_phase {
     uint64_t begin_ns;    /* since the stall began */
     uint64_t duration_ns; /* weight of all its samples */
-    uint64_t own_ns;      /* of those that did the thing it is named after */
+    uint64_t own_ns;      /* of the samples that it is named after */
     uint32_t kind;        /* enum sonde__report_phase_kind */
     int64_t syscall;      /* number + 1, 0: none */
     uint32_t detail;      /* string id */
     uint32_t stack;       /* of its heaviest sample */
-    uint32_t frame;       /* frame id of what distinguishes it: where it leaves the dominant path */
+    uint32_t frame;       /* frame id: where it leaves the dominant path */
 };
 
 struct sonde__report_analysis {

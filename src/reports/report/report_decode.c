@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A field of a known number and an unknown wire type counts as unknown, as protobuf has it. A
- * malformed message costs what it could not say, but keeps its place: ids stay right. */
+/* A field with a known number and another wire type counts as unknown, as in protobuf. A malformed
+ * message keeps its place with what could be read of it, so ids stay valid. */
 #include "report_decode.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ struct field {
     size_t size;
 };
 
-/* The next field, whatever it is. False: the message has ended, or is malformed (failed). */
+/* The next field of any kind. False: the message has ended, or is malformed (failed). */
 static bool next_field(struct sonde__bytes *message, struct field *ret_field)
 {
     if (sonde__base_bytes_left(message) == 0) {
@@ -42,7 +42,7 @@ static bool next_field(struct sonde__bytes *message, struct field *ret_field)
         f.size = (size_t)sonde__base_bytes_uleb(message);
         f.bytes = message->failed ? NULL : sonde__base_bytes_take(message, f.size);
         break;
-    default: /* groups: gone from proto3, and no length to skip by */
+    default: /* groups: not in proto3, and without a length to skip */
         return sonde__base_bytes_fail(message);
     }
     *ret_field = f;
@@ -98,8 +98,8 @@ static void store_build_id(struct sonde__report_decoded *d, struct sonde__build_
     }
 }
 
-/* The field of a table with that number, if the wire type is one of its kind; else null. A writer
- * may leave numbers unpacked. */
+/* The field of a table with that number, if the wire type fits its kind; else null. Arrays of
+ * numbers may be unpacked. */
 static const struct sonde__field *find_field(const struct sonde__message *message,
                                              const struct field *f)
 {
@@ -120,7 +120,7 @@ static const struct sonde__field *find_field(const struct sonde__message *messag
     return NULL;
 }
 
-/* A field that is no array, into its member; of an array only the number of elements is added. */
+/* Store a field in its member; of an array, only count the elements. */
 static void store_field(struct sonde__report_decoded *d, const struct sonde__field *field,
                         const struct field *f, void *object)
 {
@@ -153,8 +153,8 @@ static void store_field(struct sonde__report_decoded *d, const struct sonde__fie
     }
 }
 
-/* Memory for the arrays that were counted, and the counts back to 0. What is over a limit, or finds
- * no memory, is counted as lost. False: there are none. */
+/* Allocate the arrays that were counted, and reset the counts. Elements over a limit or without
+ * memory are counted as lost. False: there are no arrays. */
 static bool take_arrays(struct sonde__report_decoded *d, const struct sonde__message *message,
                         void *object, uint32_t *room)
 {
@@ -184,7 +184,7 @@ static bool take_arrays(struct sonde__report_decoded *d, const struct sonde__mes
 static void decode_message(struct sonde__report_decoded *d, const struct field *part,
                            const struct sonde__message *message, void *object);
 
-/* The elements that one field of the message holds, as far as there is room. */
+/* Add the elements of one field, as far as there is room. */
 static void decode_elements(struct sonde__report_decoded *d, const struct sonde__field *field,
                             const struct field *f, void *object, uint32_t room)
 {
@@ -208,8 +208,8 @@ static void decode_elements(struct sonde__report_decoded *d, const struct sonde_
     }
 }
 
-/* A message into its struct, which is all zero or holds an earlier part of it. Arrays are counted
- * first, so that each is taken from the arena at once. An array's elements have no arrays. */
+/* Decode a message into its struct, which is zero or holds an earlier part of it. Arrays are
+ * counted first, so that each is allocated at once. Elements of arrays have no arrays. */
 static void decode_message(struct sonde__report_decoded *d, const struct field *part,
                            const struct sonde__message *message, void *object)
 {
@@ -235,7 +235,7 @@ static void decode_message(struct sonde__report_decoded *d, const struct field *
     }
 }
 
-/* The part of a record that the field is an element of, or SONDE__PARTS. */
+/* The list that a field of Record belongs to, or SONDE__PARTS. */
 static uint32_t part_of(const struct field *f)
 {
     uint32_t part = 0;

@@ -4,8 +4,8 @@
  *   worker;start_thread;run;fsync 3
  *
  * The marks behind names are those of stackcollapse-perf.pl: _[i] inlined, _[j] of a JIT; _[t] (a
- * tail call) is ours. Equal stacks are one line. Lines are collected up to a limit and merged; of
- * more, equal ones may come again, which all readers of the format add up. */
+ * tail call) is ours. Equal stacks are one line. Lines are collected up to a limit and merged;
+ * beyond it a line may be repeated. All readers of the format add equal lines. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,14 +14,14 @@
 #include "report_view.h"
 #include "report_walk.h"
 
-/* Bytes of lines that are merged. */
+/* Bytes of lines that are merged at once. */
 #define FOLDED_BYTES_MAX ((size_t)64 << 20)
-/* Frames of one stack; the outermost ones of a deeper one are counted in their place. */
+/* Frames of one stack; of a deeper one the outermost frames are replaced by their number. */
 #define FOLDED_FRAMES_MAX SONDE__REPORT_VIEW_FRAMES_MAX
 
 struct line {
-    size_t at;        /* in the bytes, which move as they grow */
-    const char *text; /* there, when no more come */
+    size_t at;        /* offset in `bytes`, which move as they grow */
+    const char *text; /* valid when no more bytes are added */
     uint64_t weight;
 };
 
@@ -29,13 +29,13 @@ struct folded {
     struct sonde__report_out out; /* into `bytes` */
     const struct sonde__report *report;
     struct sonde__report_sink sink;
-    struct sonde__report_step *steps; /* of one stack: FOLDED_FRAMES_MAX */
+    struct sonde__report_step *steps; /* FOLDED_FRAMES_MAX, of one stack */
     char *bytes;                      /* lines, each NUL-terminated */
     size_t used, capacity;
     struct line *lines;
     size_t count, line_capacity;
     bool failed;  /* no memory */
-    bool stopped; /* by who reads */
+    bool stopped; /* by the sink */
 };
 
 static bool collect(void *ctx, const char *bytes, size_t size)
@@ -122,7 +122,7 @@ static void put_step(struct folded *f, const struct sonde__report_step *step)
     }
 }
 
-/* From `from` on: semicolons separate frames, so names have none. */
+/* Replace semicolons from `from` on: they separate frames. */
 static void no_semicolons(struct folded *f, size_t from)
 {
     for (size_t i = from; i < f->used; i++) {
@@ -149,7 +149,7 @@ static void put_separator(struct folded *f, size_t begin)
     }
 }
 
-/* `below`: what stands under all frames; `above`: over them; "" is nothing. */
+/* below, above: texts outside and inside of all frames, or "". */
 static void put_stack(struct folded *f, const char *below, uint32_t stack, const char *above,
                       uint64_t weight)
 {
@@ -222,7 +222,7 @@ static void put_all(struct folded *f)
     }
     for (uint32_t i = 0; i < sonde__report_heap_blocks_count(r) && is_going(f); i++) {
         const struct sonde__report_heap_blocks *blocks = sonde__report_heap_blocks(r, i);
-        if (blocks->growth > 0) { /* of all times together: what came and did not go */
+        if (blocks->growth > 0) { /* over all times: blocks that were made and are still alive */
             put_stack(f, "", blocks->stack, "", (uint64_t)blocks->growth);
         }
     }

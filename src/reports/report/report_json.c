@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The JSON view; its schema is docs/guide/report-json.md. Numbers that may exceed 2^53 (addresses,
- * the time of day) are strings: many readers hold numbers as doubles. */
+/* The JSON view; docs/guide/report-json.md has its schema. Numbers that may exceed 2^53 (addresses,
+ * the time of day) are strings: many readers store numbers as doubles. */
 #include <string.h>
 
 #include "base_text.h"
@@ -56,7 +56,7 @@ static void put_text(struct sonde__json *j, const char *key, const struct sonde_
     }
 }
 
-/* The name as the file has it, to compare and to look up; and for people, where that differs. */
+/* The name as in the file, to compare and to look up; and demangled, if that differs. */
 static void put_function(struct sonde__json *j, const char *name)
 {
     char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
@@ -119,7 +119,7 @@ static void put_source(struct sonde__json *j, const struct sonde__report *report
     }
 }
 
-/* What belongs to one physical frame: the calls inlined into it, and the tail calls after it. */
+/* The calls inlined into a physical frame, and the tail calls after it. */
 static void put_calls(struct sonde__json *j, const struct sonde__report *report,
                       const struct sonde__report_node *node, const struct sonde__report_frame *f)
 {
@@ -258,7 +258,7 @@ static void put_images(struct sonde__json *j, const struct sonde__report *report
     sonde__json_close(j);
 }
 
-/* A stall's samples refer to stacks by id; each is shown once, here. */
+/* The stacks that samples of a stall refer to by id, each once. */
 static void put_stall_stacks(struct sonde__json *j, const struct sonde__report *report,
                              const struct sonde__report_stall *stall)
 {
@@ -401,7 +401,7 @@ static void put_recorded(struct sonde__json *j, const struct sonde__report *repo
     sonde__json_close(j);
 }
 
-/* In the order of the file: those of one time stand together. */
+/* In the order of the file, in which those of one time are together. */
 static void put_heap_blocks(struct sonde__json *j, const struct sonde__report *report)
 {
     char name[SONDE__DEMANGLE_OUTPUT_MAX];

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* JSON text (RFC 8259), written as it comes: objects and arrays are opened and closed, commas and
- * line breaks are put where they belong. Keys are ours and plain; a null key is for elements of
- * arrays. */
+/* A streaming writer of JSON (RFC 8259): it adds commas and line breaks. Keys are plain text of
+ * ours; null for elements of arrays. */
 #ifndef SONDE_REPORT_JSON_H
 #define SONDE_REPORT_JSON_H
 
 #include "report_out.h"
 
-#define SONDE__JSON_DEPTH_MAX 16u /* our views nest less than 8 */
+#define SONDE__JSON_DEPTH_MAX 16u /* the views nest less than 8 levels */
 
 struct sonde__json {
     struct sonde__report_out *out;
     uint32_t depth;
-    bool filled[SONDE__JSON_DEPTH_MAX]; /* something stands at this depth */
+    bool filled[SONDE__JSON_DEPTH_MAX]; /* there is an element at this depth */
     char close[SONDE__JSON_DEPTH_MAX];
 };
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A file is these two things over and over: the tag of Report.records, the length of the record. */
+/* A file is a sequence of: this tag (of Report.records), the length of a record, the record. */
 #define SONDE__SCHEMA_RECORDS_TAG 0x0a
 #define SONDE__SCHEMA_CRC_TAG     0x7d /* Record.crc32c, its last field */
 #define SONDE__SCHEMA_CRC_BYTES   5u   /* tag and value */
@@ -52,7 +52,7 @@ struct sonde__field {
     const struct sonde__message *elements;
 };
 
-#define SONDE__MESSAGE_FIELDS_MAX 24u /* room for what the schema gains */
+#define SONDE__MESSAGE_FIELDS_MAX 24u /* with room for new ones */
 
 struct sonde__message {
     const struct sonde__field *fields;
@@ -78,7 +78,7 @@ enum sonde__report_part {
 struct sonde__part {
     const struct sonde__message *message;
     uint8_t number;       /* of the field of Record */
-    bool is_dictionary;   /* others refer to it by its place: none may be left out */
+    bool is_dictionary;   /* others refer to its elements by position: none may be left out */
     uint16_t lost_offset; /* in struct sonde__report_lost */
     uint32_t max;         /* that a model keeps */
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The dictionaries compare before they say "the same": a hash only says where to look. */
+/* The dictionaries compare entries: a hash only says where to look. */
 #include "report_model.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "report_store.h"
 #include "report_utf8.h"
 
-/* FNV-1a, 64 bit, folded: the inputs are short and the table compares anyway. */
+/* FNV-1a, 64 bit, folded: inputs are short, and entries are compared anyway. */
 static uint32_t hash_bytes(const void *bytes, size_t size)
 {
     const unsigned char *p = bytes;
@@ -128,7 +128,7 @@ void sonde__report_add_note(struct sonde__report *report, const char *note)
     sonde__report_append_note(report, note, strlen(note));
 }
 
-/* -- lookup tables: id -> hash by asking the entry again, so a table is ids only -- */
+/* -- lookup tables of ids; hashes are computed from the entries again -- */
 
 typedef uint32_t hash_entry(const struct sonde__report *r, uint32_t id);
 
@@ -163,7 +163,7 @@ static bool table_reserve(struct sonde__report *r, struct sonde__report_table *t
     return true;
 }
 
-/* Walk the candidates of `hash`: the first call begins with *slot = UINT32_MAX. 0: no more. */
+/* The next candidate for `hash`; *slot is UINT32_MAX at first. 0: no more. */
 static uint32_t table_next(const struct sonde__report_table *table, uint32_t hash, uint32_t *slot)
 {
     if (table->capacity == 0) {
@@ -215,7 +215,7 @@ uint32_t sonde__report_string(struct sonde__report *report, const char *text)
     }
     if (!sonde__report_utf8_valid(text, strlen(text)) ||
         strlen(text) > SONDE__REPORT_STRING_BYTES_MAX) {
-        /* what is stored differs from what is given: look for what would be stored */
+        /* the stored text will differ from the given one: look for what will be stored */
         uint32_t length = 0;
         text = sonde__report_copy_text(report, text, strlen(text), &length);
         if (text == NULL) {

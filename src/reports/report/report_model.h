@@ -3,8 +3,8 @@
  *
  * The model owns all its memory (one arena); ids count from 1, 0 is "none". Adding the same string,
  * image, frame or stack again gives the same id. A node's parent always has a smaller id, so every
- * walk towards the root ends. What does not fit a limit, or memory, is left out and counted; the
- * rest stays right. Context: any thread, one at a time. */
+ * walk towards the root ends. What does not fit a limit or memory is left out and counted; the rest
+ * stays valid. Context: any thread, one at a time. */
 #ifndef SONDE_REPORT_MODEL_H
 #define SONDE_REPORT_MODEL_H
 
@@ -18,11 +18,11 @@
 
 struct sonde__report;
 
-/* The format that this code writes, and the highest that it knows everything of. */
+/* The format that this code writes, and the newest that it understands completely. */
 #define SONDE__REPORT_FORMAT 1u
 
-/* Limits. They bound what a hostile file can make a reader spend, and are far above what a long
- * watch of a real program makes. What is over them is left out and counted (sonde__report_lost). */
+/* Limits. They bound the cost of a hostile file and are far above what a long watch of a real
+ * program needs. What exceeds them is left out and counted (sonde__report_lost). */
 #define SONDE__REPORT_MEMORY_MAX       ((size_t)512 << 20) /* bytes of one model */
 #define SONDE__REPORT_STRING_BYTES_MAX 16384u /* longer (C++ names) are cut, with "..." */
 #define SONDE__REPORT_DEPTH_MAX        65536u /* nodes of one stack */
@@ -49,10 +49,10 @@ enum sonde__report_name_source {
     SONDE__REPORT_NAME_DYNSYM,
     SONDE__REPORT_NAME_PLT,
     SONDE__REPORT_NAME_DEBUG_INFO, /* no symbol has it */
-    SONDE__REPORT_NAME_JIT,        /* the runtime that made the code says it */
+    SONDE__REPORT_NAME_JIT,        /* told by the runtime that made the code */
 };
 
-/* Of a frame in the dictionary, as in the schema. What is printed has more kinds: report_walk.h. */
+/* Of a frame in the dictionary, as in the schema. Views have more kinds: report_walk.h. */
 enum sonde__report_frame_kind {
     SONDE__REPORT_FRAME_PHYSICAL, /* captured, or a gap */
     SONDE__REPORT_FRAME_TAIL_CALL,
@@ -96,7 +96,7 @@ struct sonde__report_header {
 
 /* Totals, known when the report is closed. */
 struct sonde__report_end {
-    uint64_t stall_count; /* stalls seen, also those left out of the report */
+    uint64_t stall_count; /* stalls seen, including those left out of the report */
     uint64_t turn_count;
     uint64_t lost_records; /* what did not fit the limits */
     uint64_t watched_ns;
@@ -108,7 +108,7 @@ struct sonde__report_image {
     uint32_t flags;   /* enum sonde__image_flags */
     uint32_t arch;    /* enum sonde_arch */
     uint64_t code_id; /* without a build-id: stands for the code; 0: not known */
-    /* Where it lies in the process; known only where the report is made, and never written. */
+    /* Where it is mapped; known only where the report is made, and never written. */
     uint64_t start, bias;
 };
 
@@ -215,7 +215,7 @@ struct sonde__report_lost {
 SONDE_NODISCARD enum sonde_status sonde__report_create(struct sonde__report **ret_report);
 void sonde__report_destroy(struct sonde__report *report);
 
-/* Strings given are copied; bytes that are no valid UTF-8 become U+FFFD (the format demands valid
+/* Strings are copied; bytes that are not valid UTF-8 become U+FFFD (the format requires valid
  * text). Ids are 0 when memory or a limit ran out (counted in lost). */
 void sonde__report_set_header(struct sonde__report *report,
                               const struct sonde__report_header *header);
@@ -224,18 +224,18 @@ void sonde__report_add_note(struct sonde__report *report, const char *note);
 uint32_t sonde__report_string(struct sonde__report *report, const char *text);
 uint32_t sonde__report_add_image(struct sonde__report *report,
                                  const struct sonde__report_image *image);
-/* What else is known of a frame of that image, pc and name (its place and inlined calls) follows
- * from them: it is taken from the first of equal ones. */
+/* Frames are equal by image, pc and name. Source place and inlined calls follow from these and are
+ * taken from the first of equal frames. */
 uint32_t sonde__report_add_frame(struct sonde__report *report,
                                  const struct sonde__report_frame *frame);
-/* Another frame in the place of one, of a report that was read: nothing may be added to it later,
- * because equal ones are not found by what they were. Without memory the old one stays. */
+/* Replace a frame of a report that was read. No frames may be added afterwards, because look-ups
+ * use the old values. If memory runs out the old frame stays. */
 void sonde__report_replace_frame(struct sonde__report *report, uint32_t id,
                                  const struct sonde__report_frame *frame);
-/* parent 0: the outermost frame. A parent that does not exist gives 0. */
+/* parent 0: the outermost frame. Returns 0 if the parent does not exist. */
 uint32_t sonde__report_add_node(struct sonde__report *report, uint32_t parent, uint32_t frame);
-/* The same, with tail calls between it and its parent: frame ids, innermost first. They follow from
- * the two frames, too. */
+/* The same with tail calls between the node and its parent: frame ids, innermost first. They are
+ * determined by the two frames. */
 uint32_t sonde__report_add_node_after(struct sonde__report *report, uint32_t parent, uint32_t frame,
                                       const uint32_t *tail_calls, uint32_t tail_call_count);
 void sonde__report_add_thread(struct sonde__report *report,
@@ -245,12 +245,12 @@ void sonde__report_add_call(struct sonde__report *report, const struct sonde__re
 void sonde__report_add_heap_blocks(struct sonde__report *report,
                                    const struct sonde__report_heap_blocks *blocks);
 
-/* Reading the model. Ids outside the dictionaries answer empty values, never null, except
- * sonde__report_end: null until it is set or read. */
+/* Reading the model. Ids outside the dictionaries give empty values, never null. sonde__report_end
+ * is null until it is set or read. */
 const struct sonde__report_header *sonde__report_header(const struct sonde__report *report);
 const struct sonde__report_end *sonde__report_end(const struct sonde__report *report);
 const struct sonde__report_lost *sonde__report_lost(const struct sonde__report *report);
-/* All that was left out, as one number (strings that were only cut do not count). */
+/* The number of all that was left out (strings that were only cut do not count). */
 uint64_t sonde__report_lost_records(const struct sonde__report *report);
 const char *sonde__report_text(const struct sonde__report *report, uint32_t string);
 const struct sonde__report_image *sonde__report_image(const struct sonde__report *r, uint32_t id);

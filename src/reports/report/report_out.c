@@ -190,7 +190,7 @@ void sonde__report_out_duration(struct sonde__report_out *out, uint64_t ns)
 void sonde__report_out_share(struct sonde__report_out *out, uint64_t part, uint64_t whole)
 {
     uint64_t percent = 0;
-    while (whole > UINT64_MAX / 200) { /* a share needs no more than the upper bits */
+    while (whole > UINT64_MAX / 200) { /* the upper bits suffice for a share */
         whole >>= 1;
         part >>= 1;
     }

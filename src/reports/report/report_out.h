@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Text on its way to a sink: buffered, with the column known, so that views can align.
+/* Buffered text output to a sink, with the current column for alignment.
  *
- * What comes from outside (names, paths, notes) goes through sonde__report_out_text, which shows
- * control characters as \xNN: a thread's name cannot drive the reader's terminal. */
+ * Text from outside (names, paths, notes) goes through sonde__report_out_text, which shows control
+ * characters as \xNN, so that a thread name cannot control the terminal. */
 #ifndef SONDE_REPORT_OUT_H
 #define SONDE_REPORT_OUT_H
 
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where a view's bytes go. `write` returns false to have no more of them (a closed pipe). */
+/* Where the bytes of a view go. `write` returns false to stop the view (a closed pipe). */
 struct sonde__report_sink {
     bool (*write)(void *ctx, const char *bytes, size_t size);
     void *ctx;
@@ -19,7 +19,7 @@ struct sonde__report_sink {
 struct sonde__report_out {
     struct sonde__report_sink sink;
     size_t used;
-    uint32_t column; /* characters since the last newline, escapes of colour not counted */
+    uint32_t column; /* characters since the last newline, without colour escapes */
     bool stopped;
     bool color;
     bool raw_names;     /* functions as the file names them */
@@ -50,7 +50,7 @@ void sonde__report_out_int(struct sonde__report_out *out, int64_t value);
 void sonde__report_out_hex(struct sonde__report_out *out, uint64_t value); /* with 0x */
 /* Sixteen digits. */
 void sonde__report_out_code_id(struct sonde__report_out *out, uint64_t code_id);
-/* Spaces up to `column`, at least one when something stands there already. */
+/* Spaces up to `column`; at least one if text is there already. */
 void sonde__report_out_tab(struct sonde__report_out *out, uint32_t column);
 /* Nothing without colour. */
 void sonde__report_out_color(struct sonde__report_out *out, enum sonde__report_color color);

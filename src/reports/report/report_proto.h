@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Protobuf wire format, writing (https://protobuf.dev/programming-guides/encoding/): what reports,
- * and later pprof and OTLP exports, are made with.
+/* A writer of the protobuf wire format (https://protobuf.dev/programming-guides/encoding/).
  *
- * Appends to a growing buffer; failure to grow is sticky, so a whole message is written and asked
- * about once. Fields with their default value are left out, as proto3 does. A nested message is
- * written between begin and end; its length is put in front when it is known. */
+ * It appends to a growing buffer. A failure to grow is sticky, so callers check once per message.
+ * Fields with their default value are left out, as proto3 does. A nested message is written between
+ * begin and end; end inserts its length in front of it. */
 #ifndef SONDE_REPORT_PROTO_H
 #define SONDE_REPORT_PROTO_H
 
@@ -26,11 +25,11 @@ struct sonde__proto {
     uint8_t *data;
     size_t size;
     size_t capacity;
-    bool failed; /* out of memory; what was written since is not there */
+    bool failed; /* out of memory; what was written since is lost */
 };
 
 void sonde__proto_done(struct sonde__proto *p);
-/* Empty it and forget a failure; the memory is kept. */
+/* Empty it and clear a failure; the memory is kept. */
 void sonde__proto_reset(struct sonde__proto *p);
 
 void sonde__proto_uint(struct sonde__proto *p, uint32_t field, uint64_t value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Two levels: the file as a row of checked records (this file), and what a record holds
+/* Two levels: the file as a sequence of checked records (this file), and the content of a record
  * (report_decode.c). */
 #include "report_read.h"
 
@@ -10,8 +10,8 @@
 #include "report_decode.h"
 #include "report_messages.h"
 
-/* Take the next record's body, checksum checked and taken off. WHOLE: *ret_body is filled. The
- * cursor stays at the record when it is not whole. */
+/* Read the next record and check its checksum. WHOLE: *ret_body is its body without the checksum;
+ * else the cursor stays at the record. */
 static enum sonde__report_damage next_record(struct sonde__bytes *file,
                                              struct sonde__bytes *ret_body)
 {
@@ -20,7 +20,7 @@ static enum sonde__report_damage next_record(struct sonde__bytes *file,
         file->at = start;
         return SONDE__REPORT_MALFORMED;
     }
-    /* a length that ends with the file is cut; ten bytes that do not end are no length */
+    /* a length that ends with the file is cut; ten bytes without an end are no length */
     size_t left = sonde__base_bytes_left(file);
     uint64_t size = sonde__base_bytes_uleb(file);
     if (file->failed) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A report from bytes that nobody vouches for.
+/* A reader of reports from untrusted bytes.
  *
- * Every whole record before a cut or a corruption is kept, and the loss is said. Reading stops at
- * the first bad record: ids count over all records, so what follows would get wrong names.
- * Unknown fields are skipped. Bounded: memory by the model's limits, time by the size of the
- * file. Context: any thread. */
+ * Every whole record before a cut or a corruption is kept, and the loss is reported. Reading stops
+ * at the first bad record: ids count over all records, so what follows would get wrong names.
+ * Unknown fields are skipped. Bounded: memory by the model's limits, time by the size of the file.
+ * Context: any thread. */
 #ifndef SONDE_REPORT_READ_H
 #define SONDE_REPORT_READ_H
 
@@ -40,8 +40,8 @@ SONDE_NODISCARD enum sonde_status sonde__report_read(const void *bytes, size_t s
                                                      struct sonde__report_loss *ret_loss,
                                                      struct sonde_error *ret_error);
 
-/* Do these bytes, the first SONDE__REPORT_BEGIN_BYTES of a file or all of it, begin a report? A
- * first record that is not whole there is none: it holds the header only. */
+/* Do these bytes, the first SONDE__REPORT_BEGIN_BYTES of a file or all of it, begin a report? No,
+ * if the first record is not whole in it: that holds only the header. */
 #define SONDE__REPORT_BEGIN_BYTES ((size_t)64 << 10)
 bool sonde__report_begins(const void *bytes, size_t size);
 

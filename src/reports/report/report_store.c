@@ -82,7 +82,7 @@ void *sonde__report_list_add(struct sonde__report_arena *arena, struct sonde__re
         return NULL;
     }
     if (list->chunks[chunk] == NULL) {
-        /* the chunk stays when the element is not added after all: no leak, it is the arena's */
+        /* if the element is not added after all, the arena still owns the chunk */
         list->chunks[chunk] =
             sonde__report_arena_take(arena, (size_t)SONDE__REPORT_CHUNK * list->element_bytes);
         if (list->chunks[chunk] == NULL) {

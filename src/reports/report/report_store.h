@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Inside of the model, for the files of this folder: storage that never moves what it holds.
+/* Internals of the model, for the files of this folder: storage that never moves its elements.
  *
  * All memory comes from one arena per report and is freed with it. A list is a directory of
- * fixed-size chunks, so pointers to elements stay valid while it grows. Lookup tables hold ids
- * only and are rebuilt at double size; the old ones stay in the arena, at most once their sum. */
+ * fixed-size chunks, so pointers to elements stay valid while it grows. Lookup tables hold only ids
+ * and are rebuilt at double size. Old tables stay in the arena; together they are no larger than
+ * the new one. */
 #ifndef SONDE_REPORT_STORE_H
 #define SONDE_REPORT_STORE_H
 
@@ -69,8 +70,8 @@ union sonde__report_object {
     struct sonde__report_end end;
 };
 
-/* Append without looking for an equal one: a reader's ids are those of the file. They return the
- * new id, or 0 when it did not fit, which is counted as lost (after a dictionary entry a reader
+/* Append without a search for equal ones: the ids of a reader are those of the file. They return
+ * the new id, or 0 when it did not fit, which is counted as lost (after a dictionary entry a reader
  * must stop: later ids would be wrong). Arrays of the object must be the arena's. */
 uint32_t sonde__report_append_string(struct sonde__report *report, const void *text, size_t size);
 uint32_t sonde__report_append(struct sonde__report *report, enum sonde__report_part part,

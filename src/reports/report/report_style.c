@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A report in the formats of other tools (style.h): a line for each captured frame. Theirs know no
- * gaps, inlined calls or tail calls, so there are none.
+/* A report in the formats of other tools (style.h): a line for each captured frame. Those formats
+ * have no gaps, inlined calls or tail calls, which are left out.
  *
- * The addresses are those of the process where the report was made; in a report that was read from
- * a file no image has an address, and what is shown are the addresses in the files. */
+ * The addresses are those of the process where the report was made; a report from a file has no
+ * addresses of images, so offsets in the files are shown. */
 #include "report_analyse.h"
 #include "report_view.h"
 #include "report_walk.h"
@@ -81,7 +81,7 @@ static void put_stack(struct styled *s, int64_t tid, uint32_t stack)
     flush(s, &text);
 }
 
-/* Where a format has no word for a thread, a line of ours tells them apart. */
+/* A line of ours separates threads in formats that do not. */
 static void put_thread(struct styled *s, const char *what, int64_t tid, const char *name,
                        uint32_t stack, bool alone)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The text view of a whole report: a heading, the stalls or the threads, then everything that was
- * not read, not kept or not finished. */
+/* The text view of a whole report: a heading, the stalls or the threads, then what was not read,
+ * not kept or not finished. */
 #include <string.h>
 
 #include "mem_heap.h"
@@ -137,7 +137,7 @@ static void put_totals(struct sonde__report_out *out, const struct sonde__report
     sonde__report_out_str(out, "\n");
 }
 
-/* Grouping wants one array; without the memory for it each thread is shown on its own. */
+/* Grouping needs one array; without memory for it each thread is shown on its own. */
 static void put_all_threads(struct sonde__report_out *out, const struct sonde__report *report,
                             bool unfolded)
 {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Blocks on the heap for people, at each time the stack whose blocks became more first:
+/* Blocks on the heap for people, at each time the stack with the most new blocks first:
  *
  *   After 12.3 s:
  *     3 blocks (+2), 120 bytes (+80): block in main; made 200 ms to 3.1 s before by thread 12
- *       #0  make+0x12   prog+0x1137
- */
+ *       #0  make+0x12   prog+0x1137 */
 #include <stdlib.h>
 
 #include "demangle.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Recorded calls for people, the function with the most calls first, its callers likewise:
+/* Recorded calls for people, functions and their callers by number of calls:
  *
  *   getenv  12345 calls from 3 stacks
  *     12000 calls
  *       #0  main+0x12   prog+0x1137
  *
- * and what may be missing of a count, under it. With app_only, stacks that differ in system frames
- * only are one. */
+ * and what a count may lack, under it. With app_only, stacks that differ only in system frames are
+ * one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,10 +20,10 @@ struct entry {
     uint32_t function, stack;
     uint64_t count, total; /* of the function, too */
     uint64_t key;          /* of the frames that are shown */
-    bool is_cut;           /* not to the root, for what that would have cost */
+    bool is_cut;           /* not to the root, because of the cost */
 };
 
-/* The next node from `node` outward that is shown. */
+/* The next node that is shown, from `node` outwards. */
 static uint32_t next_shown(const struct sonde__report *report, uint32_t node, bool app_only)
 {
     while (app_only && node != 0) {
@@ -149,7 +149,7 @@ static void put_function(struct sonde__report_out *out, const struct sonde__repo
     sonde__report_out_str(out, app_only ? " of the program's own frames\n" : "\n");
 }
 
-/* Where in the list of calls the texts stand: they are few, and stand together. */
+/* The range of the calls with `missed`: they are few and adjacent. */
 struct missed {
     uint32_t first, end;
 };

@@ -6,9 +6,9 @@
  *        ... 12345 frames left out ...
  *   #12347  <signal>                         libc.so.6+0x3c050
  *
- * Numbers are true depths: they go on after a gap, and calls that were inlined into a function have
- * the number of its frame. What has no symbol is its module and offset, once, in the place of the
- * name. The last column is what addr2line and gdb understand; file and line follow it. */
+ * Numbers are true depths: they continue after a gap, and inlined calls have the number of their
+ * frame. Without a symbol, module and offset are shown in place of the name. The last column is
+ * what addr2line and gdb understand; file and line follow it. */
 #include <string.h>
 
 #include "arch_regs.h"
@@ -19,7 +19,7 @@
 #include "report_view.h"
 #include "report_walk.h"
 
-#define NAME_COLUMN_MAX 56u /* a longer name pushes its own last column only */
+#define NAME_COLUMN_MAX 56u /* a longer name moves only its own last column */
 
 const char *sonde__report_module(const struct sonde__report *report, uint32_t image)
 {
@@ -200,7 +200,7 @@ static void put_marks(struct sonde__report_out *out, const struct sonde__report 
                                    : mark_of(frame->how));
 }
 
-/* The function's name, or where it is; true: that place is still to be printed. */
+/* Print the function's name and offset, or its place. True: the place is still to be printed. */
 static bool put_name(struct sonde__report_out *out, const struct sonde__report *report,
                      const struct sonde__report_step *step)
 {
@@ -285,7 +285,7 @@ static struct layout measure(const struct sonde__report_out *out,
     return layout;
 }
 
-/* Of another library than the program's own; gaps stay as they are. */
+/* Of a library of the system. Gaps are not folded. */
 static bool is_folded(const struct sonde__report_out *out, const struct sonde__report *report,
                       const struct sonde__report_step *step)
 {

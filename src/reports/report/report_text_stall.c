@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A stall for people: how long, who, what it did in which order, where that leads, and what the
- * other threads did meanwhile. */
+/* A stall for people: its length and thread, what the thread did in which order and in which
+ * functions, and what the other threads did. */
 #include "report_analyse.h"
 #include "report_view.h"
 
@@ -175,7 +175,7 @@ static void put_weight(struct sonde__report_out *out, const struct sonde__report
     sonde__report_out_str(out, "\n");
 }
 
-/* The innermost functions of the dominant path; the stack below shows the way from the entry. */
+/* The innermost functions of the dominant path; the stack below it is complete. */
 static void put_path(struct sonde__report_out *out, const struct sonde__report *report,
                      const struct sonde__report_analysis *a)
 {

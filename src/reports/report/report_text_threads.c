@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Threads for people. Threads that stand at the same place in the same way are shown once:
+/* Threads for people. Threads with the same stack and state are shown once:
  *
  *   8 threads "worker"  blocked in futex
  *     1240 1241 1242 1243 1244 1245 1246 1247
  *     #0  ...
  *
- * What their calls wait for is not a place: where it differs, each thing has a line. */
+ * They may wait for different things, each of which then has a line. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #include "report_view.h"
 
 #define LINE_COLUMNS 96u
-/* A group whose threads wait for different things has a line for each thing, up to so many. */
+/* Lines for the different things that threads of a group wait for. */
 #define LINES_MAX 16u
 
 static bool is_together(const struct sonde__report_thread *a, const struct sonde__report_thread *b)
@@ -90,7 +90,7 @@ static void put_state(struct sonde__report_out *out, const struct sonde__report 
         sonde__report_out_str(out, "blocked in ");
         sonde__report_put_syscall(out, report, thread->syscall);
         sonde__report_out_str(out, thread->state == 'D' ? " (uninterruptible)" : "");
-    } else if (thread->state == '?' && thread->syscall > 0) { /* a core knows the call alone */
+    } else if (thread->state == '?' && thread->syscall > 0) { /* a core has only the call */
         sonde__report_out_str(out, "in ");
         sonde__report_put_syscall(out, report, thread->syscall);
     } else {
@@ -127,7 +127,7 @@ static void put_name(struct sonde__report_out *out, const struct sonde__report *
     }
 }
 
-/* What follows the heading: the stack, why it ended when not at the root, and a note. */
+/* Below the heading: the stack, why it ended if not at the root, and a note. */
 static void put_body(struct sonde__report_out *out, const struct sonde__report *report,
                      const struct sonde__report_thread *thread)
 {
@@ -223,8 +223,8 @@ static void put_group(struct sonde__report_out *out, const struct sonde__report 
     put_body(out, report, group[0]);
 }
 
-/* Make runs of threads that stand together, in the order of each run's first thread. On return
- * `sorted` holds the runs one after another and starts[first thread's index] its run's place. */
+/* Sort threads into runs of equal ones. On return `sorted` holds the runs, and starts[i] the
+ * position of the run that thread `i` is the first of. */
 static void sort_threads(const struct sonde__report_thread *threads, uint32_t count,
                          const struct sonde__report_thread **sorted, uint32_t *starts)
 {

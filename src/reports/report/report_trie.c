@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A stack is walked outwards only as far as its first part that is known already, then inwards
- * again, so all stacks of a stall cost one step for each of their distinct nodes. */
+/* A stack is walked outwards to its first known node, then inwards again, so all stacks of a stall
+ * together cost one step per distinct node. */
 #include "report_trie.h"
 
 #include "mem_heap.h"
@@ -49,7 +49,7 @@ static bool grow_map(struct sonde__trie_map *map)
     return true;
 }
 
-/* Exact up to 40-bit vaddrs; above, two nameless places of one image may be taken for one. */
+/* Exact up to 40-bit vaddrs; above, two places without a name in one image may be merged. */
 uint64_t sonde__trie_function(const struct sonde__report *report, uint32_t frame)
 {
     const struct sonde__report_frame *f = sonde__report_frame(report, frame);

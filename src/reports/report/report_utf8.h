@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Text from outside made valid UTF-8 (RFC 3629): protobuf strings and JSON demand it, file names
- * and thread names do not keep to it. Each byte that is no part of a valid sequence becomes U+FFFD;
- * NUL counts as invalid, so the result is a C string. Context: handler. */
+/* Make text from outside valid UTF-8 (RFC 3629), which protobuf strings and JSON require and file
+ * and thread names may violate. Each byte that is no part of a valid sequence becomes U+FFFD; NUL
+ * counts as invalid, so the result is a C string. Context: handler. */
 #ifndef SONDE_REPORT_UTF8_H
 #define SONDE_REPORT_UTF8_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A report as text: for people, and as JSON (docs/guide/report-json.md). Pure functions of the
- * model; they allocate only for grouping, and do without when memory runs out. */
+ * model; they allocate only to group threads, and do not group if memory runs out. */
 #ifndef SONDE_REPORT_VIEW_H
 #define SONDE_REPORT_VIEW_H
 
@@ -25,11 +25,11 @@ struct sonde__report_view {
     const struct sonde__report_loss *loss; /* what the reader could not keep, or null */
 };
 
-/* A text that people read to its end. */
+/* Few enough to read. */
 #define SONDE__REPORT_TOP 20u
 
-/* Frames that one view shows of one stack; a longer one says how many are not shown. Documented
- * stacks are far shorter: captures keep some thousand frames. */
+/* Frames of one stack that a view shows; of a longer one it gives the number of the rest. Captures
+ * keep some thousand frames. */
 #define SONDE__REPORT_VIEW_FRAMES_MAX 16384u
 
 /* The whole report. `view` may be null. */
@@ -44,7 +44,7 @@ void sonde__report_style_view(const struct sonde__report *report, enum sonde_sty
 
 /* A line for each distinct stack: its functions, outermost first, with semicolons between them, a
  * space, and its weight. Threads weigh 1 each, samples of stalls their nanoseconds, recorded calls
- * their number, blocks on the heap by how many more they became. False: out of memory, and
+ * their number, blocks on the heap by the growth of their number. False: out of memory, and
  * something is missing. */
 bool sonde__report_folded_view(const struct sonde__report *report,
                                const struct sonde__report_view *view,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A stack as it is shown, innermost first: the captured frames, before each of them the calls that
- * were inlined into its function, after it the functions that left by a tail call. Every view goes
- * through here, so that all of them show the same. Context: any thread. */
+/* A stack in the order of the views, innermost first: before each captured frame the calls inlined
+ * into its function, after it the functions that left by a tail call. All views use this walk and
+ * so show the same. Context: any thread. */
 #ifndef SONDE_REPORT_WALK_H
 #define SONDE_REPORT_WALK_H
 
@@ -10,8 +10,8 @@
 enum sonde__report_step_kind {
     SONDE__REPORT_STEP_PHYSICAL,  /* a call that was captured */
     SONDE__REPORT_STEP_INLINED,   /* runs at the pc of the next physical frame */
-    SONDE__REPORT_STEP_TAIL_CALL, /* inferred: left by a jump, so that the stack does not show it */
-    SONDE__REPORT_STEP_ASYNC,     /* who awaits: no caller on the stack */
+    SONDE__REPORT_STEP_TAIL_CALL, /* inferred: it left by a jump, so it is not on the stack */
+    SONDE__REPORT_STEP_ASYNC,     /* the awaiting function: not on the stack */
     SONDE__REPORT_STEP_GAP,       /* frames that were left out */
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Strings are written when something that is written refers to them, under the next id of the
- * file: so leaving the names of functions out leaves no trace of them in the dictionary either.
- * All other ids are the model's own. */
+/* A string is written when a written message first refers to it, under the next id of the file. So
+ * without names of functions the dictionary does not contain them either. All other ids are those
+ * of the model. */
 #include "report_write.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "report_proto.h"
 #include "report_store.h"
 
-/* A record is closed when it has grown to this: what a cut can cost at most, beside one stall. */
+/* A record is closed at this size: a cut file loses at most this and one stall. */
 #define RECORD_BYTES ((size_t)64 << 10)
 
 /* How far the model has been written. */
@@ -61,7 +61,7 @@ void sonde__report_writer_destroy(struct sonde__report_writer *writer)
     }
 }
 
-/* The file's id of a string, which is written if it was not yet. */
+/* The id of a string in the file; the string is written if it was not yet. */
 static uint32_t use_string(struct sonde__report_writer *w, const struct sonde__report *report,
                            uint32_t id)
 {
@@ -188,7 +188,7 @@ static void put_end(struct sonde__report_writer *w, const struct sonde__report *
 
 /* -- records -- */
 
-/* Forget the record that was being made. */
+/* Discard the record that was being made. */
 static void roll_back(struct sonde__report_writer *w)
 {
     for (size_t i = 0; i < w->string_capacity; i++) {
@@ -255,7 +255,7 @@ static bool put_next(struct sonde__report_writer *w, const struct sonde__report 
     return false;
 }
 
-/* Whole records as they fill; the last one stays open. */
+/* Write records as they fill; the last one stays open. */
 static enum sonde_status put_new(struct sonde__report_writer *w, const struct sonde__report *report)
 {
     if (w->failed != SONDE_OK) {

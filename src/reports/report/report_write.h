@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A report into a file, record by record.
+/* A writer of report files, record by record.
  *
- * Each record is whole, checksummed, and handed to `write` in one piece: a writer that is killed
- * leaves every record before. A flush writes what is new since the last one, dictionary entries
- * before what uses them. Context: any thread, one at a time. */
+ * Each record is complete, has a checksum and is passed to `write` in one piece: a writer that is
+ * killed leaves all earlier records. A flush writes what is new since the last one, dictionary
+ * entries before what uses them. Context: any thread, one at a time. */
 #ifndef SONDE_REPORT_WRITE_H
 #define SONDE_REPORT_WRITE_H
 
 #include "report_model.h"
 
-/* Takes the next bytes, all of them. Another status than SONDE_OK ends the writing for good: part
- * of a record may be in the file, and nothing may follow it. */
+/* Write all of the bytes. Any status but SONDE_OK ends the writing for good: part of a record may
+ * be in the file, and nothing may follow it. */
 typedef enum sonde_status sonde__report_write(void *ctx, const void *bytes, size_t size);
 
 struct sonde__report_writer_options {
@@ -26,12 +26,12 @@ sonde__report_writer_create(const struct sonde__report_writer_options *options,
                             struct sonde__report_writer **ret_writer);
 void sonde__report_writer_destroy(struct sonde__report_writer *writer);
 
-/* Write what is new. The header is written by the first flush and not again. After MEMORY it may
- * be called again and goes on where it stood; after a failure of `write` it gives that status. */
+/* Write what is new. The header is written by the first flush and not again. After MEMORY it may be
+ * called again and continues; after a failure of `write` it returns that status again. */
 SONDE_NODISCARD enum sonde_status sonde__report_writer_flush(struct sonde__report_writer *writer,
                                                              const struct sonde__report *report);
-/* Flush, then the End record: sonde__report_set_end's, with what the model left out added to its
- * lost_records. */
+/* Flush, then write the End record: that of sonde__report_set_end(), with what the model left out
+ * added to lost_records. */
 SONDE_NODISCARD enum sonde_status sonde__report_writer_finish(struct sonde__report_writer *writer,
                                                               const struct sonde__report *report);
 
