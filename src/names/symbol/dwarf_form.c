@@ -3,9 +3,80 @@
 #include "dwarf_constants.h"
 #include "dwarf_unit.h"
 
-static uint64_t u24(struct sonde__bytes *at)
+#define FIXED(bytes, class)                                                                        \
+    {                                                                                              \
+        SONDE__DWARF_FIXED, (bytes), SONDE__DWARF_OF_##class                                       \
+    }
+#define VARIABLE(encoding, class)                                                                  \
+    {                                                                                              \
+        SONDE__DWARF_##encoding, 0, SONDE__DWARF_OF_##class                                        \
+    }
+#define BLOCK(size_bytes)                                                                          \
+    {                                                                                              \
+        SONDE__DWARF_SIZED_BLOCK, (size_bytes), SONDE__DWARF_OF_NOTHING                            \
+    }
+
+/* What is not listed is unknown. */
+const struct sonde__dwarf_form sonde__dwarf_forms[SONDE__DWARF_FORMS] = {
+    [DW_FORM_addr] = FIXED(SONDE__DWARF_ADDRESS_SIZE, ADDRESS),
+    [DW_FORM_block2] = BLOCK(2),
+    [DW_FORM_block4] = BLOCK(4),
+    [DW_FORM_data2] = FIXED(2, CONSTANT),
+    [DW_FORM_data4] = FIXED(4, CONSTANT), /* versions 2 and 3 wrote section offsets so */
+    [DW_FORM_data8] = FIXED(8, CONSTANT),
+    [DW_FORM_string] = VARIABLE(TEXT, NOTHING),
+    [DW_FORM_block] = VARIABLE(BLOCK, NOTHING),
+    [DW_FORM_block1] = BLOCK(1),
+    [DW_FORM_data1] = FIXED(1, CONSTANT),
+    [DW_FORM_flag] = FIXED(1, CONSTANT),
+    [DW_FORM_sdata] = VARIABLE(SLEB, CONSTANT),
+    [DW_FORM_strp] = FIXED(SONDE__DWARF_OFFSET_SIZE, STR),
+    [DW_FORM_udata] = VARIABLE(ULEB, CONSTANT),
+    [DW_FORM_ref_addr] = FIXED(SONDE__DWARF_REF_ADDR_SIZE, REF_ADDR),
+    [DW_FORM_ref1] = FIXED(1, REF),
+    [DW_FORM_ref2] = FIXED(2, REF),
+    [DW_FORM_ref4] = FIXED(4, REF),
+    [DW_FORM_ref8] = FIXED(8, REF),
+    [DW_FORM_ref_udata] = VARIABLE(ULEB, REF),
+    [DW_FORM_indirect] = VARIABLE(INDIRECT, NOTHING),
+    [DW_FORM_sec_offset] = FIXED(SONDE__DWARF_OFFSET_SIZE, OFFSET),
+    [DW_FORM_exprloc] = VARIABLE(BLOCK, NOTHING),
+    [DW_FORM_flag_present] = FIXED(0, CONSTANT),
+    [DW_FORM_strx] = VARIABLE(ULEB, STR_INDEX),
+    [DW_FORM_addrx] = VARIABLE(ULEB, ADDR_INDEX),
+    [DW_FORM_ref_sup4] = FIXED(4, REF_ALT),
+    [DW_FORM_strp_sup] = FIXED(SONDE__DWARF_OFFSET_SIZE, STR_ALT),
+    [DW_FORM_data16] = FIXED(16, NOTHING),
+    [DW_FORM_line_strp] = FIXED(SONDE__DWARF_OFFSET_SIZE, LINE_STR),
+    [DW_FORM_ref_sig8] = FIXED(8, NOTHING),
+    [DW_FORM_implicit_const] = FIXED(0, CONSTANT),
+    [DW_FORM_loclistx] = VARIABLE(ULEB, NOTHING),
+    [DW_FORM_rnglistx] = VARIABLE(ULEB, RANGES_INDEX),
+    [DW_FORM_ref_sup8] = FIXED(8, REF_ALT),
+    [DW_FORM_strx1] = FIXED(1, STR_INDEX),
+    [DW_FORM_strx2] = FIXED(2, STR_INDEX),
+    [DW_FORM_strx3] = FIXED(3, STR_INDEX),
+    [DW_FORM_strx4] = FIXED(4, STR_INDEX),
+    [DW_FORM_addrx1] = FIXED(1, ADDR_INDEX),
+    [DW_FORM_addrx2] = FIXED(2, ADDR_INDEX),
+    [DW_FORM_addrx3] = FIXED(3, ADDR_INDEX),
+    [DW_FORM_addrx4] = FIXED(4, ADDR_INDEX),
+};
+
+struct sonde__dwarf_form sonde__dwarf_form_of_gnu(unsigned number)
 {
-    return sonde__base_bytes_uint(at, 3);
+    switch (number) {
+    case DW_FORM_GNU_addr_index:
+        return sonde__dwarf_forms[DW_FORM_addrx];
+    case DW_FORM_GNU_str_index:
+        return sonde__dwarf_forms[DW_FORM_strx];
+    case DW_FORM_GNU_strp_alt:
+        return sonde__dwarf_forms[DW_FORM_strp_sup];
+    case DW_FORM_GNU_ref_alt:
+        return (struct sonde__dwarf_form)FIXED(SONDE__DWARF_OFFSET_SIZE, REF_ALT);
+    default:
+        return sonde__dwarf_forms[0];
+    }
 }
 
 static void skip_bytes(struct sonde__bytes *at, uint64_t size)
@@ -15,100 +86,54 @@ static void skip_bytes(struct sonde__bytes *at, uint64_t size)
     }
 }
 
+/* What DW_FORM_indirect stands for, by the form that comes first in its value. */
+static bool read_indirect(const struct sonde__dwarf_attr *attr, struct sonde__bytes *at,
+                          struct sonde__dwarf_attr *ret_actual)
+{
+    uint64_t form = sonde__base_bytes_uleb(at);
+    *ret_actual = (struct sonde__dwarf_attr){attr->name, (uint16_t)form, 0};
+    return (ret_actual->form != DW_FORM_indirect && ret_actual->form != DW_FORM_implicit_const) ||
+           sonde__base_bytes_fail(at);
+}
+
 void sonde__dwarf_skip(const struct sonde__dwarf_unit *unit, const struct sonde__dwarf_attr *attr,
                        struct sonde__bytes *at)
 {
-    switch (attr->form) {
-    case DW_FORM_flag_present:
-    case DW_FORM_implicit_const:
-        return;
-    case DW_FORM_data1:
-    case DW_FORM_flag:
-    case DW_FORM_ref1:
-    case DW_FORM_strx1:
-    case DW_FORM_addrx1:
-        skip_bytes(at, 1);
-        return;
-    case DW_FORM_data2:
-    case DW_FORM_ref2:
-    case DW_FORM_strx2:
-    case DW_FORM_addrx2:
-        skip_bytes(at, 2);
-        return;
-    case DW_FORM_strx3:
-    case DW_FORM_addrx3:
-        skip_bytes(at, 3);
-        return;
-    case DW_FORM_data4:
-    case DW_FORM_ref4:
-    case DW_FORM_strx4:
-    case DW_FORM_addrx4:
-    case DW_FORM_ref_sup4:
-        skip_bytes(at, 4);
-        return;
-    case DW_FORM_data8:
-    case DW_FORM_ref8:
-    case DW_FORM_ref_sig8:
-    case DW_FORM_ref_sup8:
-        skip_bytes(at, 8);
-        return;
-    case DW_FORM_data16:
-        skip_bytes(at, 16);
-        return;
-    case DW_FORM_addr:
-        skip_bytes(at, unit->address_size);
-        return;
-    case DW_FORM_strp:
-    case DW_FORM_line_strp:
-    case DW_FORM_sec_offset:
-    case DW_FORM_strp_sup:
-    case DW_FORM_GNU_ref_alt:
-    case DW_FORM_GNU_strp_alt:
-        skip_bytes(at, unit->offset_size);
-        return;
-    case DW_FORM_ref_addr: /* version 2: as large as an address (DWARF 3 §7.4 changed it) */
-        skip_bytes(at, unit->version == 2 ? unit->address_size : unit->offset_size);
-        return;
-    case DW_FORM_sdata:
-    case DW_FORM_udata:
-    case DW_FORM_ref_udata:
-    case DW_FORM_strx:
-    case DW_FORM_addrx:
-    case DW_FORM_loclistx:
-    case DW_FORM_rnglistx:
-    case DW_FORM_GNU_addr_index:
-    case DW_FORM_GNU_str_index:
+    const struct sonde__dwarf_form form = sonde__dwarf_form(unit, attr->form);
+    struct sonde__dwarf_attr actual;
+    switch (form.encoding) {
+    case SONDE__DWARF_FIXED:
+        skip_bytes(at, form.size);
+        break;
+    case SONDE__DWARF_ULEB:
+    case SONDE__DWARF_SLEB:
         (void)sonde__base_bytes_uleb(at);
-        return;
-    case DW_FORM_string:
+        break;
+    case SONDE__DWARF_TEXT:
         (void)sonde__base_bytes_string(at);
-        return;
-    case DW_FORM_block1:
-        skip_bytes(at, sonde__base_bytes_u8(at));
-        return;
-    case DW_FORM_block2:
-        skip_bytes(at, sonde__base_bytes_u16(at));
-        return;
-    case DW_FORM_block4:
-        skip_bytes(at, sonde__base_bytes_u32(at));
-        return;
-    case DW_FORM_block:
-    case DW_FORM_exprloc:
+        break;
+    case SONDE__DWARF_BLOCK:
         skip_bytes(at, sonde__base_bytes_uleb(at));
-        return;
-    case DW_FORM_indirect: {
-        struct sonde__dwarf_attr actual = {attr->name, (uint16_t)sonde__base_bytes_uleb(at), 0};
-        if (actual.form == DW_FORM_indirect || actual.form == DW_FORM_implicit_const) {
-            (void)sonde__base_bytes_fail(at);
-            return;
+        break;
+    case SONDE__DWARF_SIZED_BLOCK:
+        skip_bytes(at, sonde__base_bytes_uint(at, form.size));
+        break;
+    case SONDE__DWARF_INDIRECT:
+        if (read_indirect(attr, at, &actual)) {
+            sonde__dwarf_skip(unit, &actual, at);
         }
-        sonde__dwarf_skip(unit, &actual, at);
-        return;
-    }
+        break;
     default:
         (void)sonde__base_bytes_fail(at);
-        return;
+        break;
     }
+}
+
+/* --- tables --- */
+
+static struct sonde__dwarf_value nothing(void)
+{
+    return (struct sonde__dwarf_value){SONDE__DWARF_NONE, 0, NULL};
 }
 
 static struct sonde__dwarf_value string_at(const struct sonde__bytes *section, uint64_t offset)
@@ -122,102 +147,91 @@ static struct sonde__dwarf_value string_at(const struct sonde__bytes *section, u
     return value;
 }
 
-static struct sonde__dwarf_value string_indexed(const struct sonde__dwarf_sections *sections,
-                                                const struct sonde__dwarf_unit *unit,
-                                                uint64_t index)
+/* Entry `index` of a table of integers that begins at `base`. False: outside. */
+static bool read_entry(struct sonde__bytes at, uint64_t base, uint64_t index, unsigned size,
+                       uint64_t *ret_entry)
 {
-    struct sonde__bytes at = sections->str_offsets;
-    uint64_t offset = 0;
     at.failed = false;
-    if (index < UINT32_MAX &&
-        sonde__base_bytes_seek(&at, unit->str_offsets_base + index * unit->offset_size)) {
-        offset = sonde__base_bytes_uint(&at, unit->offset_size);
+    if (index >= UINT32_MAX || !sonde__base_bytes_seek(&at, base + index * size)) {
+        return false;
     }
-    if (at.failed) {
-        return (struct sonde__dwarf_value){SONDE__DWARF_STRING, 0, ""};
-    }
-    return string_at(&sections->str, offset);
+    *ret_entry = sonde__base_bytes_uint(&at, size);
+    return !at.failed;
 }
 
 bool sonde__dwarf_address(const struct sonde__dwarf_sections *sections,
                           const struct sonde__dwarf_unit *unit, uint64_t index,
                           uint64_t *ret_address)
 {
-    struct sonde__bytes at = sections->addr;
     uint64_t address;
-    at.failed = false;
-    if (index >= UINT32_MAX ||
-        !sonde__base_bytes_seek(&at, unit->addr_base + index * unit->address_size)) {
-        return false;
-    }
-    address = sonde__base_bytes_uint(&at, unit->address_size);
-    if (at.failed) {
+    if (!read_entry(sections->addr, unit->addr_base, index, unit->address_size, &address)) {
         return false;
     }
     *ret_address = address;
     return true;
 }
 
-static struct sonde__dwarf_value address_indexed(const struct sonde__dwarf_sections *sections,
-                                                 const struct sonde__dwarf_unit *unit,
-                                                 uint64_t index)
-{
-    uint64_t address;
-    if (!sonde__dwarf_address(sections, unit, index, &address)) {
-        return (struct sonde__dwarf_value){SONDE__DWARF_NONE, 0, NULL};
-    }
-    return (struct sonde__dwarf_value){SONDE__DWARF_ADDRESS, address, NULL};
-}
-
-/* DW_FORM_rnglistx: index in the offsets that stand at rnglists_base (DWARF 5 §7.28). */
-static struct sonde__dwarf_value ranges_indexed(const struct sonde__dwarf_sections *sections,
+struct sonde__dwarf_value sonde__dwarf_value_of(const struct sonde__dwarf_sections *sections,
                                                 const struct sonde__dwarf_unit *unit,
-                                                uint64_t index)
+                                                struct sonde__dwarf_form form, uint64_t raw)
 {
-    struct sonde__bytes at = sections->rnglists;
-    uint64_t offset;
-    at.failed = false;
-    if (index >= UINT32_MAX ||
-        !sonde__base_bytes_seek(&at, unit->rnglists_base + index * unit->offset_size)) {
-        return (struct sonde__dwarf_value){SONDE__DWARF_NONE, 0, NULL};
+    uint64_t entry;
+    switch (form.of) {
+    case SONDE__DWARF_OF_CONSTANT:
+        return (struct sonde__dwarf_value){SONDE__DWARF_CONSTANT, raw, NULL};
+    case SONDE__DWARF_OF_ADDRESS:
+        return (struct sonde__dwarf_value){SONDE__DWARF_ADDRESS, raw, NULL};
+    case SONDE__DWARF_OF_OFFSET:
+        return (struct sonde__dwarf_value){SONDE__DWARF_OFFSET, raw, NULL};
+    case SONDE__DWARF_OF_REF:
+        return (struct sonde__dwarf_value){SONDE__DWARF_REF, unit->offset + raw, NULL};
+    case SONDE__DWARF_OF_REF_ADDR:
+        return (struct sonde__dwarf_value){SONDE__DWARF_REF, raw, NULL};
+    case SONDE__DWARF_OF_REF_ALT:
+        return (struct sonde__dwarf_value){SONDE__DWARF_ALT, raw, NULL};
+    case SONDE__DWARF_OF_STR:
+        return string_at(&sections->str, raw);
+    case SONDE__DWARF_OF_LINE_STR:
+        return string_at(&sections->line_str, raw);
+    case SONDE__DWARF_OF_STR_ALT:
+        return sections->supplementary != NULL
+                   ? string_at(&sections->supplementary->str, raw)
+                   : (struct sonde__dwarf_value){SONDE__DWARF_STRING, 0, ""};
+    case SONDE__DWARF_OF_STR_INDEX:
+        return read_entry(sections->str_offsets, unit->str_offsets_base, raw, unit->offset_size,
+                          &entry)
+                   ? string_at(&sections->str, entry)
+                   : (struct sonde__dwarf_value){SONDE__DWARF_STRING, 0, ""};
+    case SONDE__DWARF_OF_ADDR_INDEX:
+        return sonde__dwarf_address(sections, unit, raw, &entry)
+                   ? (struct sonde__dwarf_value){SONDE__DWARF_ADDRESS, entry, NULL}
+                   : nothing();
+    case SONDE__DWARF_OF_RANGES_INDEX: /* offsets that stand at rnglists_base (DWARF 5 §7.28) */
+        return read_entry(sections->rnglists, unit->rnglists_base, raw, unit->offset_size, &entry)
+                   ? (struct sonde__dwarf_value){SONDE__DWARF_OFFSET, unit->rnglists_base + entry,
+                                                 NULL}
+                   : nothing();
+    default:
+        return nothing();
     }
-    offset = sonde__base_bytes_uint(&at, unit->offset_size);
-    return (struct sonde__dwarf_value){at.failed ? SONDE__DWARF_NONE : SONDE__DWARF_OFFSET,
-                                       unit->rnglists_base + offset, NULL};
 }
 
-#define CONSTANT(value) ((struct sonde__dwarf_value){SONDE__DWARF_CONSTANT, (value), NULL})
-#define REF(value)      ((struct sonde__dwarf_value){SONDE__DWARF_REF, unit->offset + (value), NULL})
-
-static struct sonde__dwarf_value read_indexed(const struct sonde__dwarf_sections *sections,
-                                              const struct sonde__dwarf_unit *unit, unsigned form,
-                                              struct sonde__bytes *at)
+static uint64_t read_fixed(const struct sonde__dwarf_attr *attr, unsigned size,
+                           struct sonde__bytes *at)
 {
-    switch (form) {
-    case DW_FORM_strx:
-    case DW_FORM_GNU_str_index:
-        return string_indexed(sections, unit, sonde__base_bytes_uleb(at));
-    case DW_FORM_strx1:
-        return string_indexed(sections, unit, sonde__base_bytes_u8(at));
-    case DW_FORM_strx2:
-        return string_indexed(sections, unit, sonde__base_bytes_u16(at));
-    case DW_FORM_strx3:
-        return string_indexed(sections, unit, u24(at));
-    case DW_FORM_strx4:
-        return string_indexed(sections, unit, sonde__base_bytes_u32(at));
-    case DW_FORM_addrx:
-    case DW_FORM_GNU_addr_index:
-        return address_indexed(sections, unit, sonde__base_bytes_uleb(at));
-    case DW_FORM_addrx1:
-        return address_indexed(sections, unit, sonde__base_bytes_u8(at));
-    case DW_FORM_addrx2:
-        return address_indexed(sections, unit, sonde__base_bytes_u16(at));
-    case DW_FORM_addrx3:
-        return address_indexed(sections, unit, u24(at));
-    case DW_FORM_addrx4:
-        return address_indexed(sections, unit, sonde__base_bytes_u32(at));
+    switch (size) { /* the compiler makes one load of each */
+    case 0:
+        return attr->form == DW_FORM_implicit_const ? (uint64_t)attr->implicit : 1;
+    case 1:
+        return sonde__base_bytes_u8(at);
+    case 2:
+        return sonde__base_bytes_u16(at);
+    case 4:
+        return sonde__base_bytes_u32(at);
+    case 8:
+        return sonde__base_bytes_u64(at);
     default:
-        return ranges_indexed(sections, unit, sonde__base_bytes_uleb(at));
+        return sonde__base_bytes_uint(at, size);
     }
 }
 
@@ -226,92 +240,26 @@ struct sonde__dwarf_value sonde__dwarf_read(const struct sonde__dwarf_sections *
                                             const struct sonde__dwarf_attr *attr,
                                             struct sonde__bytes *at)
 {
-    switch (attr->form) {
-    case DW_FORM_flag_present:
-        return CONSTANT(1);
-    case DW_FORM_implicit_const:
-        return CONSTANT((uint64_t)attr->implicit);
-    case DW_FORM_data1:
-    case DW_FORM_flag:
-        return CONSTANT(sonde__base_bytes_u8(at));
-    case DW_FORM_data2:
-        return CONSTANT(sonde__base_bytes_u16(at));
-    case DW_FORM_data4: /* versions 2 and 3 wrote section offsets so */
-        return CONSTANT(sonde__base_bytes_u32(at));
-    case DW_FORM_data8:
-        return CONSTANT(sonde__base_bytes_u64(at));
-    case DW_FORM_udata:
-        return CONSTANT(sonde__base_bytes_uleb(at));
-    case DW_FORM_sdata:
-        return CONSTANT((uint64_t)sonde__base_bytes_sleb(at));
-    case DW_FORM_addr:
-        return (struct sonde__dwarf_value){SONDE__DWARF_ADDRESS,
-                                           sonde__base_bytes_uint(at, unit->address_size), NULL};
-    case DW_FORM_sec_offset:
-        return (struct sonde__dwarf_value){SONDE__DWARF_OFFSET,
-                                           sonde__base_bytes_uint(at, unit->offset_size), NULL};
-    case DW_FORM_ref1:
-        return REF(sonde__base_bytes_u8(at));
-    case DW_FORM_ref2:
-        return REF(sonde__base_bytes_u16(at));
-    case DW_FORM_ref4:
-        return REF(sonde__base_bytes_u32(at));
-    case DW_FORM_ref8:
-        return REF(sonde__base_bytes_u64(at));
-    case DW_FORM_ref_udata:
-        return REF(sonde__base_bytes_uleb(at));
-    case DW_FORM_ref_addr:
-        return (struct sonde__dwarf_value){
-            SONDE__DWARF_REF,
-            sonde__base_bytes_uint(at, unit->version == 2 ? unit->address_size : unit->offset_size),
-            NULL};
-    case DW_FORM_string:
+    const struct sonde__dwarf_form form = sonde__dwarf_form(unit, attr->form);
+    struct sonde__dwarf_attr actual;
+    uint64_t raw;
+    if (form.encoding == SONDE__DWARF_TEXT) {
         return (struct sonde__dwarf_value){SONDE__DWARF_STRING, 0, sonde__base_bytes_string(at)};
-    case DW_FORM_strp:
-        return string_at(&sections->str, sonde__base_bytes_uint(at, unit->offset_size));
-    case DW_FORM_line_strp:
-        return string_at(&sections->line_str, sonde__base_bytes_uint(at, unit->offset_size));
-    case DW_FORM_strp_sup:
-    case DW_FORM_GNU_strp_alt: {
-        uint64_t offset = sonde__base_bytes_uint(at, unit->offset_size);
-        return sections->supplementary != NULL
-                   ? string_at(&sections->supplementary->str, offset)
-                   : (struct sonde__dwarf_value){SONDE__DWARF_STRING, 0, ""};
     }
-    case DW_FORM_ref_sup4:
-    case DW_FORM_ref_sup8:
-    case DW_FORM_GNU_ref_alt:
-        return (struct sonde__dwarf_value){
-            SONDE__DWARF_ALT,
-            sonde__base_bytes_uint(at, attr->form == DW_FORM_ref_sup4   ? 4
-                                       : attr->form == DW_FORM_ref_sup8 ? 8
-                                                                        : unit->offset_size),
-            NULL};
-    case DW_FORM_strx:
-    case DW_FORM_strx1:
-    case DW_FORM_strx2:
-    case DW_FORM_strx3:
-    case DW_FORM_strx4:
-    case DW_FORM_addrx:
-    case DW_FORM_addrx1:
-    case DW_FORM_addrx2:
-    case DW_FORM_addrx3:
-    case DW_FORM_addrx4:
-    case DW_FORM_rnglistx:
-    case DW_FORM_GNU_addr_index:
-    case DW_FORM_GNU_str_index:
-        return read_indexed(sections, unit, attr->form, at);
-    case DW_FORM_indirect: {
-        struct sonde__dwarf_attr actual = {attr->name, (uint16_t)sonde__base_bytes_uleb(at), 0};
-        if (actual.form == DW_FORM_indirect || actual.form == DW_FORM_implicit_const) {
-            (void)sonde__base_bytes_fail(at);
-            break;
-        }
-        return sonde__dwarf_read(sections, unit, &actual, at);
+    if (form.encoding == SONDE__DWARF_INDIRECT) {
+        return read_indirect(attr, at, &actual) ? sonde__dwarf_read(sections, unit, &actual, at)
+                                                : nothing();
     }
-    default:
+    if (form.of == SONDE__DWARF_OF_NOTHING) {
         sonde__dwarf_skip(unit, attr, at);
-        break;
+        return nothing();
     }
-    return (struct sonde__dwarf_value){SONDE__DWARF_NONE, 0, NULL};
+    if (form.encoding == SONDE__DWARF_ULEB) {
+        raw = sonde__base_bytes_uleb(at);
+    } else if (form.encoding == SONDE__DWARF_SLEB) {
+        raw = (uint64_t)sonde__base_bytes_sleb(at);
+    } else {
+        raw = read_fixed(attr, form.size, at);
+    }
+    return sonde__dwarf_value_of(sections, unit, form, raw);
 }

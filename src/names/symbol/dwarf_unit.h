@@ -112,6 +112,62 @@ sonde__dwarf_abbrev_find(const struct sonde__dwarf_abbrevs *abbrevs, uint64_t co
     return at < abbrevs->count && abbrevs->entries[at].code == code ? &abbrevs->entries[at] : NULL;
 }
 
+/* What a form is made of (DWARF 5 §7.5.6). */
+enum sonde__dwarf_encoding {
+    SONDE__DWARF_UNKNOWN,
+    SONDE__DWARF_FIXED, /* `size` bytes; 0: the value is the form's own */
+    SONDE__DWARF_ULEB,
+    SONDE__DWARF_SLEB,
+    SONDE__DWARF_TEXT,        /* up to a NUL */
+    SONDE__DWARF_BLOCK,       /* behind its size, an ULEB */
+    SONDE__DWARF_SIZED_BLOCK, /* behind its size of `size` bytes */
+    SONDE__DWARF_INDIRECT,    /* behind its form, an ULEB */
+};
+enum sonde__dwarf_of {
+    SONDE__DWARF_OF_NOTHING, /* that is a number */
+    SONDE__DWARF_OF_CONSTANT,
+    SONDE__DWARF_OF_ADDRESS,
+    SONDE__DWARF_OF_OFFSET,
+    SONDE__DWARF_OF_REF, /* from the unit's header */
+    SONDE__DWARF_OF_REF_ADDR,
+    SONDE__DWARF_OF_REF_ALT, /* in the supplementary file */
+    SONDE__DWARF_OF_STR,
+    SONDE__DWARF_OF_LINE_STR,
+    SONDE__DWARF_OF_STR_ALT, /* in the supplementary file */
+    SONDE__DWARF_OF_STR_INDEX,
+    SONDE__DWARF_OF_ADDR_INDEX,
+    SONDE__DWARF_OF_RANGES_INDEX,
+};
+struct sonde__dwarf_form {
+    uint8_t encoding; /* enum sonde__dwarf_encoding */
+    uint8_t size;
+    uint8_t of; /* enum sonde__dwarf_of */
+};
+/* Sizes that depend on the unit, in the table. */
+enum { SONDE__DWARF_ADDRESS_SIZE = 0xfd, SONDE__DWARF_OFFSET_SIZE, SONDE__DWARF_REF_ADDR_SIZE };
+enum { SONDE__DWARF_FORMS = 0x2d }; /* those of version 5, by their numbers; 0: none */
+extern const struct sonde__dwarf_form sonde__dwarf_forms[SONDE__DWARF_FORMS];
+struct sonde__dwarf_form sonde__dwarf_form_of_gnu(unsigned number);
+
+static inline struct sonde__dwarf_form sonde__dwarf_form(const struct sonde__dwarf_unit *unit,
+                                                         unsigned number)
+{
+    struct sonde__dwarf_form form =
+        number < SONDE__DWARF_FORMS ? sonde__dwarf_forms[number] : sonde__dwarf_form_of_gnu(number);
+    if (form.size >= SONDE__DWARF_ADDRESS_SIZE) {
+        /* version 2: a reference is as large as an address (DWARF 3 §7.4 changed it) */
+        bool address = form.size == SONDE__DWARF_ADDRESS_SIZE ||
+                       (form.size == SONDE__DWARF_REF_ADDR_SIZE && unit->version == 2);
+        form.size = address ? unit->address_size : unit->offset_size;
+    }
+    return form;
+}
+
+/* The value of a form whose number in the DIE is `raw`. */
+struct sonde__dwarf_value sonde__dwarf_value_of(const struct sonde__dwarf_sections *sections,
+                                                const struct sonde__dwarf_unit *unit,
+                                                struct sonde__dwarf_form form, uint64_t raw);
+
 /* Skip one attribute value, or read it. A malformed one fails the cursor. */
 void sonde__dwarf_skip(const struct sonde__dwarf_unit *unit, const struct sonde__dwarf_attr *attr,
                        struct sonde__bytes *at);

@@ -2,6 +2,7 @@ set(sources
     dwarf_abbrev.c
     dwarf_form.c
     dwarf_line.c
+    dwarf_plan.c
     dwarf_ranges.c
     dwarf_sections.c
     dwarf_split.c

@@ -16,9 +16,11 @@
 #ifndef SONDE_CONVERT_H
 #define SONDE_CONVERT_H
 
+#include <assert.h>
 #include <pthread.h>
 
 #include "dwarf_line.h"
+#include "dwarf_plan.h"
 #include "dwarf_unit.h"
 #include "mem_arena.h"
 #include "symindex_convert.h"
@@ -34,12 +36,12 @@
 /* Names are cut here, as reports cut them; ceph's longest has 11 KiB. */
 #define CONVERT_NAME_MAX 16384u
 
-/* --- convert_plan.c: an abbreviation as a list of steps --- */
+/* --- convert_die.c: what is kept of DIEs --- */
 
-enum plan_kind { PLAN_OTHER, PLAN_FUNCTION, PLAN_INLINED, PLAN_SITE };
+enum die_kind { DIE_OTHER, DIE_FUNCTION, DIE_INLINED, DIE_SITE };
 
-/* Attributes that are kept; the rest is stepped over. */
-enum plan_slot {
+/* Attributes of such DIEs that are kept. */
+enum slot {
     SLOT_LOW,
     SLOT_HIGH,
     SLOT_RANGES,
@@ -57,54 +59,10 @@ enum plan_slot {
     SLOT_TAIL,
     SLOT_COUNT,
 };
+static_assert((int)SLOT_COUNT <= SONDE__DWARF_SLOTS, "each has a slot");
 
-enum plan_step_kind {
-    STEP_KEEP, /* `size` bytes, kept in a slot; 0: the value is the form's own */
-    STEP_KEEP_ULEB,
-    STEP_KEEP_OTHER, /* kept by the general reader */
-    STEP_ULEB,
-    STEP_STRING,
-    STEP_BLOCK, /* its size is an ULEB */
-    STEP_BLOCK_SIZED,
-    STEP_OTHER, /* by the general reader */
-};
-
-struct plan_step {
-    uint8_t kind;
-    uint8_t slot;
-    uint8_t size;  /* STEP_KEEP: of the value; STEP_BLOCK_SIZED: of the block's size */
-    uint16_t skip; /* bytes of fixed size behind it */
-    uint32_t attr; /* in the table's attributes */
-};
-
-struct plan {
-    uint32_t first; /* step */
-    uint16_t count;
-    uint16_t skip; /* bytes of fixed size before the first step */
-    uint8_t kind;
-    bool children;
-};
-
-/* The plans of one abbreviation table, in the order of its entries. */
-struct plans {
-    struct plan *plans;
-    size_t count, capacity;
-    struct plan_step *steps;
-    size_t step_count, step_capacity;
-};
-
-/* What a DIE said: bits of `present`, raw values and their attributes. */
-struct die {
-    uint32_t present; /* 1 << slot */
-    uint64_t raw[SLOT_COUNT];
-    const struct sonde__dwarf_attr *attr[SLOT_COUNT];
-};
-
-/* Make the plans of a table for units of these sizes; without sites, call sites are stepped over.
- * False: no memory. */
-bool convert_plans_make(const struct sonde__dwarf_abbrevs *abbrevs,
-                        const struct sonde__dwarf_unit *unit, bool with_sites, struct plans *plans);
-void convert_plans_done(struct plans *plans);
+/* Functions, inlined calls, call sites; and without call sites. */
+extern const struct sonde__dwarf_wanted convert_wanted, convert_wanted_calls;
 
 /* --- the state of a conversion --- */
 
@@ -293,7 +251,7 @@ struct convert {
     /* of the unit at hand */
     struct sonde__dwarf_unit unit;
     struct sonde__dwarf_abbrevs abbrevs;
-    struct plans plans;
+    struct sonde__dwarf_plans plans;
     struct sonde__dwarf_lines lines;
     uint32_t *unit_files; /* file of the line table -> file; CONVERT_NONE: not asked yet */
     size_t unit_file_capacity;
@@ -419,17 +377,12 @@ uint32_t convert_file(struct convert *c, uint64_t number);
 /* The file of two strings. */
 uint32_t convert_file_of(struct convert *c, uint32_t directory, uint32_t base);
 
-/* --- convert_die.c --- */
-
-/* Read one DIE by its plan, from behind its code; false: malformed. *p is moved behind it. */
-bool convert_die(const struct convert *c, const struct plan *plan, const uint8_t **p,
-                 const uint8_t *end, struct die *ret_die);
 /* Where the DIE is that this one takes its name from; 0: none. */
-uint64_t convert_reference(const struct convert *c, const struct die *die);
+uint64_t convert_reference(const struct convert *c, const struct sonde__dwarf_die *die);
 /* The value of a DIE's address; false: its place is outside the tables. */
-bool convert_address(const struct convert *c, const struct die *die, enum plan_slot slot,
+bool convert_address(const struct convert *c, const struct sonde__dwarf_die *die, enum slot slot,
                      uint64_t *ret_address);
-bool convert_is_address(unsigned form);
+bool convert_is_address(const struct convert *c, const struct sonde__dwarf_attr *attr);
 
 /* --- convert_walk.c, convert_names.c --- */
 
@@ -451,10 +404,10 @@ void convert_identify(struct convert *c, uint64_t offset, struct identity *ret_i
 /* --- convert_sites.c --- */
 
 /* A function's DIE with code; its ranges are c->scope_ranges from `first_range` on. Its number. */
-uint32_t convert_sites_function(struct convert *c, const struct die *die, uint64_t offset,
-                                uint32_t name, size_t first_range);
+uint32_t convert_sites_function(struct convert *c, const struct sonde__dwarf_die *die,
+                                uint64_t offset, uint32_t name, size_t first_range);
 /* A call site in a function (NONE: in none). */
-void convert_sites_add(struct convert *c, const struct die *die, uint32_t function);
+void convert_sites_add(struct convert *c, const struct sonde__dwarf_die *die, uint32_t function);
 /* The unit has been walked; `whole`: to its end. */
 void convert_sites_end_unit(struct convert *c, bool whole);
 /* A name for a start, in `names` or `locals`. */

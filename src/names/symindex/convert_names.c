@@ -17,38 +17,33 @@ struct said {
     bool external;
 };
 
-static uint32_t text_of(struct convert *c, const struct sonde__dwarf_unit *unit,
-                        const struct sonde__dwarf_attr *attr, uint64_t raw)
+static uint32_t text_of(struct convert *c, const struct sonde__dwarf_attr *attr, uint64_t raw)
 {
     const struct sonde__dwarf_sections *s = c->sections;
-    if (attr->form == DW_FORM_strp || attr->form == DW_FORM_line_strp) {
-        const struct sonde__bytes *section = attr->form == DW_FORM_strp ? &s->str : &s->line_str;
-        return raw < (uint64_t)(section->end - section->begin)
-                   ? convert_name(c, (const char *)section->begin + raw, section->end)
+    const struct sonde__dwarf_form form = sonde__dwarf_form(&c->unit, attr->form);
+    const struct sonde__bytes *section = NULL;
+    switch (form.of) {
+    case SONDE__DWARF_OF_STR:
+        section = &s->str;
+        break;
+    case SONDE__DWARF_OF_LINE_STR:
+        section = &s->line_str;
+        break;
+    case SONDE__DWARF_OF_STR_ALT:
+        section = s->supplementary != NULL ? &s->supplementary->str : NULL;
+        break;
+    case SONDE__DWARF_OF_STR_INDEX: {
+        struct sonde__dwarf_value value = sonde__dwarf_value_of(s, &c->unit, form, raw);
+        return value.s[0] != '\0' ? convert_name(c, value.s, s->str.end) : 0;
+    }
+    default: /* kept by the general reader: it has an end */
+        return form.encoding == SONDE__DWARF_TEXT
+                   ? convert_name(c, (const char *)(uintptr_t)raw, s->info.end)
                    : 0;
     }
-    if (attr->form == DW_FORM_string) { /* kept by the general reader: it has an end */
-        return convert_name(c, (const char *)(uintptr_t)raw, s->info.end);
-    }
-    if (attr->form == DW_FORM_GNU_strp_alt || attr->form == DW_FORM_strp_sup) {
-        const struct sonde__bytes *section =
-            s->supplementary != NULL ? &s->supplementary->str : NULL;
-        return section != NULL && raw < (uint64_t)(section->end - section->begin)
-                   ? convert_name(c, (const char *)section->begin + raw, section->end)
-                   : 0;
-    }
-    struct sonde__bytes at; /* an index: read again from its value */
-    uint8_t bytes[10];
-    struct sonde__dwarf_attr again = {attr->name, DW_FORM_strx, 0};
-    unsigned n = 0;
-    do {
-        bytes[n++] = (uint8_t)((raw & 0x7f) | (raw > 0x7f ? 0x80 : 0));
-        raw >>= 7;
-    } while (raw != 0 && n < sizeof bytes);
-    sonde__base_bytes_init(&at, bytes, n);
-    struct sonde__dwarf_value value = sonde__dwarf_read(s, unit, &again, &at);
-    return value.kind == SONDE__DWARF_STRING && value.s != NULL && value.s[0] != '\0'
-               ? convert_name(c, value.s, s->str.end)
+    /* the place tells a name that was met before: its end is not looked for */
+    return section != NULL && raw < (uint64_t)(section->end - section->begin)
+               ? convert_name(c, (const char *)section->begin + raw, section->end)
                : 0;
 }
 
@@ -60,21 +55,21 @@ static bool ask_near(struct convert *c, uint64_t offset, struct said *said)
     struct sonde__bytes at = {begin + offset, begin + offset, end, false, false};
     const struct sonde__dwarf_abbrev *abbrev =
         sonde__dwarf_abbrev_find(&c->abbrevs, sonde__base_bytes_uleb(&at));
-    struct die die;
+    struct sonde__dwarf_die die;
     const uint8_t *p = at.at;
     if (abbrev == NULL || at.failed) {
         return false;
     }
-    const struct plan *plan = &c->plans.plans[abbrev - c->abbrevs.entries];
-    if ((plan->kind != PLAN_FUNCTION && plan->kind != PLAN_INLINED) ||
-        !convert_die(c, plan, &p, end, &die)) {
+    const struct sonde__dwarf_plan *plan = &c->plans.plans[abbrev - c->abbrevs.entries];
+    if ((plan->kind != DIE_FUNCTION && plan->kind != DIE_INLINED) ||
+        !sonde__dwarf_plan_read(c->sections, &c->unit, &c->plans, plan, &p, end, &die)) {
         return false;
     }
     if ((die.present & 1u << SLOT_LINKAGE) != 0) {
-        said->linkage = text_of(c, &c->unit, die.attr[SLOT_LINKAGE], die.raw[SLOT_LINKAGE]);
+        said->linkage = text_of(c, die.attr[SLOT_LINKAGE], die.raw[SLOT_LINKAGE]);
     }
     if ((die.present & 1u << SLOT_NAME) != 0) {
-        said->name = text_of(c, &c->unit, die.attr[SLOT_NAME], die.raw[SLOT_NAME]);
+        said->name = text_of(c, die.attr[SLOT_NAME], die.raw[SLOT_NAME]);
     }
     if ((die.present & 1u << SLOT_ORIGIN) != 0) {
         said->onward = convert_reference(c, &die);

@@ -99,8 +99,8 @@ void convert_sites_append(struct convert *c, const struct sites *slice, const ui
     }
 }
 
-uint32_t convert_sites_function(struct convert *c, const struct die *die, uint64_t offset,
-                                uint32_t name, size_t first_range)
+uint32_t convert_sites_function(struct convert *c, const struct sonde__dwarf_die *die,
+                                uint64_t offset, uint32_t name, size_t first_range)
 {
     struct sites *s = &c->sites;
     struct site_function function = {.start = CONVERT_NONE, .name = name};
@@ -134,11 +134,11 @@ uint32_t convert_sites_function(struct convert *c, const struct die *die, uint64
 }
 
 /* An address in this image, as an offset. */
-static bool offset_of(const struct convert *c, const struct die *die, enum plan_slot slot,
+static bool offset_of(const struct convert *c, const struct sonde__dwarf_die *die, enum slot slot,
                       uint32_t *ret_offset)
 {
     uint64_t address = 0;
-    if ((die->present & 1u << slot) == 0 || !convert_is_address(die->attr[slot]->form) ||
+    if ((die->present & 1u << slot) == 0 || !convert_is_address(c, die->attr[slot]) ||
         !convert_address(c, die, slot, &address) || address < c->base ||
         address - c->base >= c->size || address - c->base >= CONVERT_NONE) {
         return false;
@@ -148,7 +148,7 @@ static bool offset_of(const struct convert *c, const struct die *die, enum plan_
 }
 
 /* The callee of that origin, made when it is new. */
-static uint32_t callee_of(struct convert *c, const struct die *die)
+static uint32_t callee_of(struct convert *c, const struct sonde__dwarf_die *die)
 {
     struct sites *s = &c->sites;
     struct site_callee callee = {.entry = CONVERT_NONE, .candidate = CONVERT_NONE};
@@ -156,7 +156,7 @@ static uint32_t callee_of(struct convert *c, const struct die *die)
     if ((die->present & 1u << SLOT_ORIGIN) == 0) {
         return CONVERT_NONE;
     }
-    if (convert_is_address(die->attr[SLOT_ORIGIN]->form)) {
+    if (convert_is_address(c, die->attr[SLOT_ORIGIN])) {
         if (!offset_of(c, die, SLOT_ORIGIN, &callee.entry)) {
             return CONVERT_NONE;
         }
@@ -178,7 +178,7 @@ static uint32_t callee_of(struct convert *c, const struct die *die)
     return (uint32_t)s->callee_count++;
 }
 
-void convert_sites_add(struct convert *c, const struct die *die, uint32_t function)
+void convert_sites_add(struct convert *c, const struct sonde__dwarf_die *die, uint32_t function)
 {
     struct sites *s = &c->sites;
     struct site site = {.function = function, .is_tail = (die->present & 1u << SLOT_TAIL) != 0};

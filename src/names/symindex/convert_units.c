@@ -59,6 +59,13 @@ static bool read_root(struct convert *c)
     return true;
 }
 
+/* Plans have sizes of addresses and offsets in them: they are made again for each unit. */
+static bool make_plans(struct convert *c, const struct sonde__dwarf_unit *unit)
+{
+    return sonde__dwarf_plans_make(
+        &c->abbrevs, unit, c->calls_only ? &convert_wanted_calls : &convert_wanted, &c->plans);
+}
+
 bool convert_unit_root(struct convert *c, uint64_t offset)
 {
     return read_header(c, offset) && read_root(c);
@@ -111,9 +118,7 @@ static void walk_split(struct convert *c)
                                sonde__base_bytes_left(&c->split_unit.sections.rnglists));
     enum sonde_status status =
         sonde__dwarf_split_unit(&c->split_unit, &skeleton, &c->abbrevs, &unit);
-    if (status == SONDE_MEMORY ||
-        (status == SONDE_OK &&
-         !convert_plans_make(&c->abbrevs, &unit, !c->calls_only, &c->plans))) {
+    if (status == SONDE_MEMORY || (status == SONDE_OK && !make_plans(c, &unit))) {
         c->status = SONDE_MEMORY;
     } else if (status != SONDE_OK || !convert_work(c, c->abbrevs.attr_count + c->abbrevs.count)) {
         damage_split(c, "which is malformed");
@@ -138,8 +143,7 @@ static void convert_unit(struct convert *c)
         (c->unit.tag != DW_TAG_compile_unit && c->unit.tag != DW_TAG_skeleton_unit)) {
         return;
     }
-    /* sizes of addresses and offsets are in the plans: made again for each unit that differs */
-    if (!convert_plans_make(&c->abbrevs, &c->unit, !c->calls_only, &c->plans)) {
+    if (!make_plans(c, &c->unit)) {
         c->status = SONDE_MEMORY;
         return;
     }
@@ -226,7 +230,7 @@ void convert_done(struct convert *c)
     sonde__dwarf_abbrevs_done(&c->supplementary.abbrevs);
     sonde__dwarf_abbrevs_done(&c->split.abbrevs);
     sonde__dwarf_lines_done(&c->lines);
-    convert_plans_done(&c->plans);
+    sonde__dwarf_plans_done(&c->plans);
     sonde__arena_done(&c->arena);
     convert_sites_done(&c->sites);
     void *const blocks[] = {

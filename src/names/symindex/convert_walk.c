@@ -32,26 +32,25 @@ static void add_range(void *ctx, uint64_t low, uint64_t high)
     sink->any = true;
 }
 
-static void add_list(struct range_sink *sink, const struct die *die)
+static void add_list(struct range_sink *sink, const struct sonde__dwarf_die *die)
 {
     struct convert *c = sink->c;
+    const struct sonde__dwarf_form form = sonde__dwarf_form(&c->unit, die->attr[SLOT_RANGES]->form);
     uint64_t offset = die->raw[SLOT_RANGES];
-    if (die->attr[SLOT_RANGES]->form == DW_FORM_rnglistx) {
-        struct sonde__bytes at = c->sections->rnglists;
-        uint64_t entry = c->unit.rnglists_base + offset * c->unit.offset_size;
-        at.failed = false;
-        if (offset >= UINT32_MAX || !sonde__base_bytes_seek(&at, entry)) {
+    if (form.of == SONDE__DWARF_OF_RANGES_INDEX) {
+        struct sonde__dwarf_value list = sonde__dwarf_value_of(c->sections, &c->unit, form, offset);
+        if (list.kind == SONDE__DWARF_NONE) {
             convert_damage(c, "a range list outside its section");
             return;
         }
-        offset = c->unit.rnglists_base + sonde__base_bytes_uint(&at, c->unit.offset_size);
+        offset = list.u;
     }
     if (!sonde__dwarf_each_range(c->sections, &c->unit, offset, add_range, sink)) {
         convert_damage(c, "a malformed range list");
     }
 }
 
-static void add_ranges(struct range_sink *sink, const struct die *die)
+static void add_ranges(struct range_sink *sink, const struct sonde__dwarf_die *die)
 {
     struct convert *c = sink->c;
     if ((die->present & 1u << SLOT_RANGES) != 0) {
@@ -60,7 +59,7 @@ static void add_ranges(struct range_sink *sink, const struct die *die)
                (1u << SLOT_LOW | 1u << SLOT_HIGH)) {
         uint64_t low = 0, high = 0;
         bool known = convert_address(c, die, SLOT_LOW, &low);
-        if (!convert_is_address(die->attr[SLOT_HIGH]->form)) {
+        if (!convert_is_address(c, die->attr[SLOT_HIGH])) {
             high = low + die->raw[SLOT_HIGH];
         } else {
             known = convert_address(c, die, SLOT_HIGH, &high) && known;
@@ -73,10 +72,11 @@ static void add_ranges(struct range_sink *sink, const struct die *die)
 
 /* The scope that children of this DIE stand in; *function: the function, which is changed by a
  * function's DIE. */
-static uint32_t add_scope(struct convert *c, const struct plan *plan, const struct die *die,
-                          uint64_t offset, uint32_t enclosing, uint32_t *function)
+static uint32_t add_scope(struct convert *c, const struct sonde__dwarf_plan *plan,
+                          const struct sonde__dwarf_die *die, uint64_t offset, uint32_t enclosing,
+                          uint32_t *function)
 {
-    bool inlined = plan->kind == PLAN_INLINED;
+    bool inlined = plan->kind == DIE_INLINED;
     struct range_sink sink = {c, (uint32_t)c->scope_count, false};
     uint64_t named = offset;
     struct scope scope = {.parent = inlined ? enclosing : CONVERT_NONE};
@@ -120,11 +120,11 @@ static bool walk_dies(struct convert *c)
     const uint8_t *end = begin + c->unit.end;
     uint32_t scope_at[CONVERT_DEPTH_MAX], function_at[CONVERT_DEPTH_MAX];
     unsigned depth = 0;
-    struct die die;
+    struct sonde__dwarf_die die;
     scope_at[0] = function_at[0] = CONVERT_NONE;
     while (p < end && c->status == SONDE_OK) {
         const uint8_t *start = p;
-        const struct plan *plan;
+        const struct sonde__dwarf_plan *plan;
         uint64_t code = *p;
         if (code == 0) {
             p++;
@@ -160,14 +160,14 @@ static bool walk_dies(struct convert *c)
             }
             p += plan->skip;
             die.present = 0;
-        } else if (!convert_die(c, plan, &p, end, &die)) {
+        } else if (!sonde__dwarf_plan_read(c->sections, &c->unit, &c->plans, plan, &p, end, &die)) {
             break;
         }
         uint32_t scope = scope_at[depth];
         uint32_t function = function_at[depth];
-        if (plan->kind == PLAN_SITE) {
+        if (plan->kind == DIE_SITE) {
             convert_sites_add(c, &die, function);
-        } else if (plan->kind != PLAN_OTHER) {
+        } else if (plan->kind != DIE_OTHER) {
             scope = add_scope(c, plan, &die, (uint64_t)(start - begin), scope, &function);
         }
         if (plan->children) {

@@ -9,7 +9,6 @@ set(sources
     convert_merge.c
     convert_names.c
     convert_outer.c
-    convert_plan.c
     convert_sites.c
     convert_slices.c
     convert_state.c

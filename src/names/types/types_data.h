@@ -4,6 +4,7 @@
 #define SONDE_TYPES_DATA_H
 
 #include "dwarf_line.h"
+#include "dwarf_plan.h"
 #include "mem_arena.h"
 #include "mem_table.h"
 #include "types.h"
@@ -53,7 +54,7 @@ struct types_unit {
 enum { TYPES_TABLES = 32 };
 struct types_table {
     struct sonde__dwarf_abbrevs abbrevs;
-    int32_t *sizes; /* of each abbreviation all attributes in bytes; -1: not fixed */
+    struct sonde__dwarf_plans plans; /* that keep nothing */
     uint64_t stamp, used;
 };
 

@@ -33,22 +33,20 @@ static struct sonde__type_ref refer(struct sonde__types *t, uint32_t unit,
 
 /* --- values that the index has no use for --- */
 
-static struct sonde__bytes take_block(unsigned form, struct sonde__bytes *at)
+/* The block of an attribute. False: its form is none. */
+static bool take_block(const struct sonde__dwarf_unit *unit, const struct sonde__dwarf_attr *attr,
+                       struct sonde__bytes *at, struct sonde__bytes *ret_block)
 {
-    uint64_t size = form == DW_FORM_block1   ? sonde__base_bytes_u8(at)
-                    : form == DW_FORM_block2 ? sonde__base_bytes_u16(at)
-                    : form == DW_FORM_block4 ? sonde__base_bytes_u32(at)
-                                             : sonde__base_bytes_uleb(at);
-    struct sonde__bytes block;
+    const struct sonde__dwarf_form form = sonde__dwarf_form(unit, attr->form);
+    uint64_t size;
+    if (form.encoding != SONDE__DWARF_BLOCK && form.encoding != SONDE__DWARF_SIZED_BLOCK) {
+        return false;
+    }
+    size = form.encoding == SONDE__DWARF_BLOCK ? sonde__base_bytes_uleb(at)
+                                               : sonde__base_bytes_uint(at, form.size);
     const uint8_t *bytes = sonde__base_bytes_take(at, size);
-    sonde__base_bytes_init(&block, bytes, bytes != NULL ? size : 0);
-    return block;
-}
-
-static bool is_block(unsigned form)
-{
-    return form == DW_FORM_exprloc || form == DW_FORM_block || form == DW_FORM_block1 ||
-           form == DW_FORM_block2 || form == DW_FORM_block4;
+    sonde__base_bytes_init(ret_block, bytes, bytes != NULL ? size : 0);
+    return true;
 }
 
 /* Version 2 wrote the offset of a member as an expression that adds it to the object's address;
@@ -219,6 +217,7 @@ static void set_value(struct sonde__types *t, struct types_die *die,
 static void read_attribute(struct sonde__types *t, struct types_die *die,
                            const struct sonde__dwarf_attr *attr, struct sonde__bytes *at)
 {
+    struct sonde__bytes block;
     if (attr->form == DW_FORM_ref_sig8) {
         uint64_t signature = sonde__base_bytes_u64(at);
         struct sonde__type_ref *ref = place_of_reference(die, attr->name);
@@ -228,8 +227,7 @@ static void read_attribute(struct sonde__types *t, struct types_die *die,
         } else if (ref != NULL && !at->failed) {
             *ref = types_by_signature(t, signature);
         }
-    } else if (is_block(attr->form)) {
-        struct sonde__bytes block = take_block(attr->form, at);
+    } else if (take_block(&t->units[die->self.unit].head, attr, at, &block)) {
         if (attr->name == DW_AT_data_member_location && !at->failed) {
             read_location(&block, die);
         }
@@ -294,6 +292,18 @@ enum sonde_status types_die(struct sonde__types *t, struct sonde__type_ref ref,
     return SONDE_OK;
 }
 
+static bool step_over(const struct sonde__types *t, uint32_t unit, const struct types_table *table,
+                      const struct sonde__dwarf_abbrev *abbrev, struct sonde__bytes *at)
+{
+    const struct sonde__dwarf_plan *plan = &table->plans.plans[abbrev - table->abbrevs.entries];
+    struct sonde__dwarf_die die; /* of which nothing is kept */
+    if (plan->count == 0) {
+        return sonde__base_bytes_take(at, plan->skip) != NULL;
+    }
+    return sonde__dwarf_plan_read(types_sections(t, unit), &t->units[unit].head, &table->plans,
+                                  plan, &at->at, at->end, &die);
+}
+
 enum sonde_status types_step(struct sonde__types *t, uint32_t unit, uint64_t *offset,
                              uint16_t *ret_tag, bool *ret_children)
 {
@@ -303,18 +313,7 @@ enum sonde_status types_step(struct sonde__types *t, uint32_t unit, uint64_t *of
     SONDE_TRY(begin(t, unit, *offset, &at, &table, &abbrev));
     *ret_tag = abbrev != NULL ? abbrev->tag : 0;
     *ret_children = abbrev != NULL && abbrev->children;
-    if (abbrev != NULL) {
-        int32_t size = table->sizes[abbrev - table->abbrevs.entries];
-        if (size >= 0) {
-            (void)sonde__base_bytes_take(&at, (uint64_t)size);
-        } else {
-            for (uint32_t i = 0; i < abbrev->count && !at.failed; i++) {
-                sonde__dwarf_skip(&t->units[unit].head, &table->abbrevs.attrs[abbrev->first + i],
-                                  &at);
-            }
-        }
-    }
-    if (at.failed) {
+    if (abbrev != NULL && !step_over(t, unit, table, abbrev, &at)) {
         return SONDE_CORRUPT;
     }
     *offset = sonde__base_bytes_offset(&at);

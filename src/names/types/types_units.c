@@ -217,7 +217,7 @@ void sonde__types_close(struct sonde__types *t)
     }
     for (size_t i = 0; i < TYPES_TABLES; i++) {
         sonde__dwarf_abbrevs_done(&t->tables[i].abbrevs);
-        sonde__mem_free(t->tables[i].sizes);
+        sonde__dwarf_plans_done(&t->tables[i].plans);
     }
     types_names_done(t->names);
     sonde__dwarf_lines_done(&t->files.lines);
@@ -230,52 +230,7 @@ void sonde__types_close(struct sonde__types *t)
 
 /* --- abbreviations --- */
 
-static int fixed_size(const struct sonde__dwarf_unit *unit, const struct sonde__dwarf_attr *attr)
-{
-    /* a value of 16 bytes of zeros is long enough for every form of a fixed size, and one whose
-     * size depends on the value is not fixed; so the skipper itself says it */
-    switch (attr->form) {
-    case DW_FORM_udata:
-    case DW_FORM_sdata:
-    case DW_FORM_ref_udata:
-    case DW_FORM_strx:
-    case DW_FORM_addrx:
-    case DW_FORM_loclistx:
-    case DW_FORM_rnglistx:
-    case DW_FORM_GNU_addr_index:
-    case DW_FORM_GNU_str_index:
-    case DW_FORM_string:
-    case DW_FORM_block1:
-    case DW_FORM_block2:
-    case DW_FORM_block4:
-    case DW_FORM_block:
-    case DW_FORM_exprloc:
-    case DW_FORM_indirect:
-        return -1;
-    default:
-        break;
-    }
-    static const uint8_t zeros[16];
-    struct sonde__bytes at;
-    sonde__base_bytes_init(&at, zeros, sizeof zeros);
-    sonde__dwarf_skip(unit, attr, &at);
-    return at.failed ? -1 : (int)sonde__base_bytes_offset(&at);
-}
-
-static void measure(const struct sonde__dwarf_unit *unit, struct types_table *table)
-{
-    for (size_t i = 0; i < table->abbrevs.count; i++) {
-        const struct sonde__dwarf_abbrev *abbrev = &table->abbrevs.entries[i];
-        int32_t size = 0;
-        for (uint32_t k = 0; k < abbrev->count && size >= 0; k++) {
-            int one = fixed_size(unit, &table->abbrevs.attrs[abbrev->first + k]);
-            size = one < 0 ? -1 : size + one;
-        }
-        table->sizes[i] = size;
-    }
-}
-
-/* Two units with one table but other sizes would disagree about `sizes`; so a slot is one unit's,
+/* Two units with one table but other sizes would disagree about the plans; so a slot is one unit's,
  * and of the units next to it that are alike. */
 static enum sonde_status load_table(struct sonde__types *t, uint32_t unit)
 {
@@ -297,12 +252,9 @@ static enum sonde_status load_table(struct sonde__types *t, uint32_t unit)
     if (!paid) {
         return SONDE_LIMIT;
     }
-    sonde__mem_free(table->sizes);
-    table->sizes = sonde__mem_alloc_array(table->abbrevs.count, sizeof *table->sizes);
-    if (table->sizes == NULL) {
+    if (!sonde__dwarf_plans_make(&table->abbrevs, &u->head, NULL, &table->plans)) {
         return SONDE_MEMORY;
     }
-    measure(&u->head, table);
     table->stamp = ++t->stamp;
     u->table = slot;
     u->table_stamp = table->stamp;
