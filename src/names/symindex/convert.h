@@ -321,6 +321,12 @@ struct convert_shared {
     bool split_twice;     /* which skeleton got it is by chance */
 };
 
+/* They stand in the order of their symbols. */
+static inline size_t convert_first_alias(const struct convert *c, size_t symbol)
+{
+    return SONDE__SEARCH(0, c->alias_count, i, c->aliases[i].symbol < symbol);
+}
+
 /* Room for one more element in an array of `c`; sets the status when there is none. */
 #define CONVERT_ROOM(c, array, count, capacity)                                                    \
     ((c)->count < (c)->capacity ||                                                                 \

@@ -85,12 +85,6 @@ static bool is_name_of(const struct string *symbol, const struct string *plain)
            is_abbreviated(at, size);
 }
 
-/* The first alias of a symbol; they stand in the order of symbols. */
-static size_t first_alias(const struct convert *c, uint32_t symbol)
-{
-    return SONDE__SEARCH(0, c->alias_count, i, c->aliases[i].symbol < symbol);
-}
-
 static uint32_t without_clone(struct convert *c, uint32_t name)
 {
     const struct string text = c->strings.all[name];
@@ -115,7 +109,7 @@ static uint32_t find_encoded(struct convert *c, uint32_t at, uint32_t plain)
         return 0;
     }
     uint32_t symbol = (uint32_t)(after - 1);
-    size_t first = first_alias(c, symbol), end = first;
+    size_t first = convert_first_alias(c, symbol), end = first;
     uint32_t found = 0, own = c->symbols[symbol].name;
     if (is_same(&c->strings.all[own], &c->strings.all[plain])) {
         return 0;

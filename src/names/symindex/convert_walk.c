@@ -112,6 +112,34 @@ static uint32_t add_scope(struct convert *c, const struct sonde__dwarf_plan *pla
     return (uint32_t)c->scope_count++;
 }
 
+/* The plan of the DIE at *p, which is moved behind its code. Null: malformed. */
+static inline const struct sonde__dwarf_plan *read_code(struct convert *c, const uint8_t **p,
+                                                        const uint8_t *end)
+{
+    const struct sonde__dwarf_plan *plan;
+    uint64_t code = **p;
+    if (code < 0x80) {
+        ++*p;
+    } else {
+        struct sonde__bytes at = {*p, *p, end, false, false};
+        code = sonde__base_bytes_uleb(&at);
+        if (at.failed) {
+            return NULL;
+        }
+        *p = at.at;
+    }
+    if (c->abbrevs.dense) {
+        plan = code - 1 < c->plans.count ? &c->plans.plans[code - 1] : NULL;
+    } else {
+        const struct sonde__dwarf_abbrev *abbrev = sonde__dwarf_abbrev_find(&c->abbrevs, code);
+        plan = abbrev != NULL ? &c->plans.plans[abbrev - c->abbrevs.entries] : NULL;
+    }
+    if (plan == NULL) {
+        convert_damage(c, "a DIE with an unknown abbreviation");
+    }
+    return plan;
+}
+
 /* False: it could not be read to its end. */
 static bool walk_dies(struct convert *c)
 {
@@ -124,9 +152,7 @@ static bool walk_dies(struct convert *c)
     scope_at[0] = function_at[0] = CONVERT_NONE;
     while (p < end && c->status == SONDE_OK) {
         const uint8_t *start = p;
-        const struct sonde__dwarf_plan *plan;
-        uint64_t code = *p;
-        if (code == 0) {
+        if (*p == 0) {
             p++;
             if (depth == 0) {
                 return true; /* padding behind the last DIE */
@@ -134,24 +160,9 @@ static bool walk_dies(struct convert *c)
             depth--;
             continue;
         }
-        if (code < 0x80) {
-            p++;
-        } else {
-            struct sonde__bytes at = {p, p, end, false, false};
-            code = sonde__base_bytes_uleb(&at);
-            if (at.failed) {
-                break;
-            }
-            p = at.at;
-        }
-        if (c->abbrevs.dense) {
-            plan = code - 1 < c->plans.count ? &c->plans.plans[code - 1] : NULL;
-        } else {
-            const struct sonde__dwarf_abbrev *abbrev = sonde__dwarf_abbrev_find(&c->abbrevs, code);
-            plan = abbrev != NULL ? &c->plans.plans[abbrev - c->abbrevs.entries] : NULL;
-        }
+        const struct sonde__dwarf_plan *plan = read_code(c, &p, end);
         if (plan == NULL) {
-            convert_damage(c, "a DIE with an unknown abbreviation");
+            convert_damage(c, "a malformed DIE");
             return false;
         }
         if (plan->count == 0) {

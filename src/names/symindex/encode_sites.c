@@ -39,11 +39,6 @@ static size_t symbol_at(const struct convert *c, uint32_t start)
     return at < c->symbol_count && c->symbols[at].start == start ? at : SIZE_MAX;
 }
 
-static size_t first_alias(const struct convert *c, size_t symbol)
-{
-    return SONDE__SEARCH(0, c->alias_count, i, c->aliases[i].symbol < symbol);
-}
-
 /* No clone and no part of another function: those have a dot in their names. */
 static bool is_plain(const struct string *name)
 {
@@ -81,7 +76,7 @@ static uint32_t next_name(struct names *names)
         return 0;
     }
     if (names->alias == SIZE_MAX) {
-        names->alias = first_alias(c, names->symbol);
+        names->alias = convert_first_alias(c, names->symbol);
         return c->symbols[names->symbol].name;
     }
     return names->alias < c->alias_count && c->aliases[names->alias].symbol == names->symbol
@@ -230,8 +225,57 @@ static uint32_t function_at(const struct sonde__tail_function *functions, size_t
     return at < count && functions[at].start == start ? (uint32_t)at : NOT_KNOWN;
 }
 
-/* One function of each start. Where several are described there (copies that the linker threw away
- * but that the debug information moved to the one that is left), all that any of them may do. */
+/* The function of one start, of the spans [first, end). Where several are described there (copies
+ * that the linker threw away but that the debug information moved to the one that is left), all
+ * that any of them may do. Returns the span that it is known by. */
+static size_t make_function(const struct resolve *r, size_t first, size_t end,
+                            struct sonde__tail_function *f)
+{
+    size_t kept = first;
+    bool any_entry = false, any_part = false;
+    *f = (struct sonde__tail_function){.start = r->spans[first].start};
+    for (size_t i = first; i < end; i++) {
+        const struct span *span = &r->spans[i];
+        if (is_entry(r, span)) {
+            kept = any_entry ? kept : i;
+            any_entry = true;
+        } else {
+            any_part = any_part || span->function != NOT_KNOWN;
+        }
+        f->end = span->function != NOT_KNOWN && span->end > f->end ? span->end : f->end;
+        f->flags |= span->function != NOT_KNOWN ? flags_of(r, span) : 0;
+    }
+    if (r->spans[kept].function == NOT_KNOWN) {
+        f->end = r->spans[kept].end;
+        f->flags = SONDE__TAIL_OPEN;
+    } else if (any_entry && any_part) {
+        f->flags |= SONDE__TAIL_OPEN;
+    }
+    return kept;
+}
+
+/* numbers: the spans of the functions. */
+static void set_owners(const struct resolve *r, const uint32_t *numbers,
+                       struct sonde__tail_function *functions, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct span *span = &r->spans[numbers[i]];
+        uint32_t owner = (uint32_t)i;
+        if (span->function != NOT_KNOWN && !is_entry(r, span)) {
+            owner = function_at(functions, count, r->c->sites.functions[span->function].start);
+            owner = owner != NOT_KNOWN ? owner : (uint32_t)i;
+        }
+        functions[i].owner = owner;
+    }
+    for (size_t i = 0; i < count; i++) { /* a part of a part: malformed */
+        uint32_t owner = functions[i].owner;
+        if (functions[owner].owner != owner) {
+            functions[i].owner = (uint32_t)i;
+            functions[i].flags |= SONDE__TAIL_OPEN;
+        }
+    }
+}
+
 static void make_functions(struct resolve *r, struct encode_sites *out)
 {
     size_t count = 0;
@@ -242,28 +286,12 @@ static void make_functions(struct resolve *r, struct encode_sites *out)
         sonde__mem_free(numbers);
         return;
     }
-    for (size_t i = 0; i < r->span_count;) {
-        size_t end = i;
-        size_t kept = i;
-        struct sonde__tail_function f = {.start = r->spans[i].start};
-        bool any_entry = false, any_part = false;
-        for (; end < r->span_count && r->spans[end].start == f.start; end++) {
-            const struct span *span = &r->spans[end];
-            if (is_entry(r, span)) {
-                kept = any_entry ? kept : end;
-                any_entry = true;
-            } else {
-                any_part = any_part || span->function != NOT_KNOWN;
-            }
-            f.end = span->function != NOT_KNOWN && span->end > f.end ? span->end : f.end;
-            f.flags |= span->function != NOT_KNOWN ? flags_of(r, span) : 0;
+    for (size_t i = 0, end; i < r->span_count; i = end) {
+        struct sonde__tail_function f;
+        for (end = i; end < r->span_count && r->spans[end].start == r->spans[i].start;) {
+            end++;
         }
-        if (r->spans[kept].function == NOT_KNOWN) {
-            f.end = r->spans[kept].end;
-            f.flags = SONDE__TAIL_OPEN;
-        } else if (any_entry && any_part) {
-            f.flags |= SONDE__TAIL_OPEN;
-        }
+        size_t kept = make_function(r, i, end, &f);
         if (count != 0 && out->functions[count - 1].end > f.start) {
             out->functions[count - 1].end = f.start;
             out->functions[count - 1].flags |= SONDE__TAIL_OPEN;
@@ -272,24 +300,8 @@ static void make_functions(struct resolve *r, struct encode_sites *out)
             numbers[count] = (uint32_t)kept;
             out->functions[count++] = f;
         }
-        i = end;
     }
-    for (size_t i = 0; i < count; i++) {
-        const struct span *span = &r->spans[numbers[i]];
-        uint32_t owner = (uint32_t)i;
-        if (span->function != NOT_KNOWN && !is_entry(r, span)) {
-            owner = function_at(out->functions, count, r->c->sites.functions[span->function].start);
-            owner = owner != NOT_KNOWN ? owner : (uint32_t)i;
-        }
-        out->functions[i].owner = owner;
-    }
-    for (size_t i = 0; i < count; i++) { /* a part of a part: malformed */
-        uint32_t owner = out->functions[i].owner;
-        if (out->functions[owner].owner != owner) {
-            out->functions[i].owner = (uint32_t)i;
-            out->functions[i].flags |= SONDE__TAIL_OPEN;
-        }
-    }
+    set_owners(r, numbers, out->functions, count);
     sonde__mem_free(numbers);
     out->input.functions = out->functions;
     out->input.function_count = count;

@@ -148,13 +148,11 @@ static uint32_t max(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-static enum sonde_status pack_graph(struct make *m, struct sonde__tail_bytes *bytes)
+/* Count the edges, and fill in how wide each field must be. */
+static void measure_graph(struct make *m, uint8_t *w)
 {
     const struct sonde__tail_input *input = m->input;
     uint32_t size = 0, start = 0, place = 0;
-    uint8_t w[TAIL_WIDTH_COUNT];
-    struct packer nodes = {0}, edges = {0};
-    size_t node_bytes, edge_bytes;
     for (uint32_t i = 0; i < input->function_count; i++) {
         const struct sonde__tail_function *f = &input->functions[i];
         if (m->node[i] == 0) {
@@ -172,25 +170,12 @@ static enum sonde_status pack_graph(struct make *m, struct sonde__tail_bytes *by
     w[TAIL_WIDTH_OWNER] = w[TAIL_WIDTH_TO] = width_of(m->node_count);
     w[TAIL_WIDTH_EDGE] = width_of(m->edge_count);
     w[TAIL_WIDTH_PLACE] = width_of(place);
-    const unsigned before_edge =
-        (unsigned)w[TAIL_WIDTH_START] + w[TAIL_WIDTH_SIZE] + w[TAIL_WIDTH_OWNER] + TAIL_FLAG_BITS;
-    node_bytes =
-        (((size_t)m->node_count + 1) * (before_edge + w[TAIL_WIDTH_EDGE]) + 7) / 8 + TAIL_PAD;
-    edge_bytes =
-        ((size_t)m->edge_count * (w[TAIL_WIDTH_TO] + (size_t)w[TAIL_WIDTH_PLACE]) + 7) / 8 +
-        TAIL_PAD;
-    bytes->graph_size = TAIL_GRAPH_HEADER + node_bytes + edge_bytes;
-    bytes->graph = sonde__mem_alloc_zeroed(bytes->graph_size);
-    if (bytes->graph == NULL) {
-        return SONDE_MEMORY;
-    }
-    tail_put_u32(bytes->graph + TAIL_AT_NODE_COUNT, m->node_count);
-    tail_put_u32(bytes->graph + TAIL_AT_EDGE_COUNT, m->edge_count);
-    tail_put_u32(bytes->graph + TAIL_AT_MAIN,
-                 input->main != SONDE__TAIL_NONE ? m->node[input->main] : 0);
-    memcpy(bytes->graph + TAIL_AT_WIDTHS, w, sizeof w);
-    nodes.data = bytes->graph + TAIL_GRAPH_HEADER;
-    edges.data = nodes.data + node_bytes;
+}
+
+static void pack_nodes(const struct make *m, const uint8_t *w, struct packer nodes,
+                       struct packer edges)
+{
+    const struct sonde__tail_input *input = m->input;
     uint32_t edge = 0;
     for (uint32_t i = 0; i < input->function_count; i++) {
         const struct sonde__tail_function *f = &input->functions[i];
@@ -207,8 +192,35 @@ static enum sonde_status pack_graph(struct make *m, struct sonde__tail_bytes *by
             put_uint(&edges, input->jumps[k].place + 1, w[TAIL_WIDTH_PLACE]);
         }
     }
-    nodes.at += before_edge;
+    /* one more node, for where the edges of the last one end */
+    nodes.at +=
+        (unsigned)w[TAIL_WIDTH_START] + w[TAIL_WIDTH_SIZE] + w[TAIL_WIDTH_OWNER] + TAIL_FLAG_BITS;
     put_uint(&nodes, edge, w[TAIL_WIDTH_EDGE]);
+}
+
+static enum sonde_status pack_graph(struct make *m, struct sonde__tail_bytes *bytes)
+{
+    uint8_t w[TAIL_WIDTH_COUNT];
+    struct packer nodes = {0}, edges = {0};
+    measure_graph(m, w);
+    size_t node_bits = (size_t)w[TAIL_WIDTH_START] + w[TAIL_WIDTH_SIZE] + w[TAIL_WIDTH_OWNER] +
+                       TAIL_FLAG_BITS + w[TAIL_WIDTH_EDGE];
+    size_t edge_bits = w[TAIL_WIDTH_TO] + (size_t)w[TAIL_WIDTH_PLACE];
+    size_t node_bytes = (((size_t)m->node_count + 1) * node_bits + 7) / 8 + TAIL_PAD;
+    size_t edge_bytes = ((size_t)m->edge_count * edge_bits + 7) / 8 + TAIL_PAD;
+    bytes->graph_size = TAIL_GRAPH_HEADER + node_bytes + edge_bytes;
+    bytes->graph = sonde__mem_alloc_zeroed(bytes->graph_size);
+    if (bytes->graph == NULL) {
+        return SONDE_MEMORY;
+    }
+    tail_put_u32(bytes->graph + TAIL_AT_NODE_COUNT, m->node_count);
+    tail_put_u32(bytes->graph + TAIL_AT_EDGE_COUNT, m->edge_count);
+    tail_put_u32(bytes->graph + TAIL_AT_MAIN,
+                 m->input->main != SONDE__TAIL_NONE ? m->node[m->input->main] : 0);
+    memcpy(bytes->graph + TAIL_AT_WIDTHS, w, sizeof w);
+    nodes.data = bytes->graph + TAIL_GRAPH_HEADER;
+    edges.data = nodes.data + node_bytes;
+    pack_nodes(m, w, nodes, edges);
     return SONDE_OK;
 }
 
