@@ -1,4 +1,5 @@
 set(sources
     demangle.c
     demangle_block.c
+    demangle_language.c
 )

@@ -8,7 +8,6 @@
 #include "arch_flow.h"
 #include "arch_plt.h"
 #include "arch_regs.h"
-#include "base_search.h"
 #include "image_cfi.h"
 #include "mem_heap.h"
 #include "tail_scan.h"
@@ -60,12 +59,6 @@ void tail_order_ranges(struct tail_scan *s)
         s->ranges[kept++] = s->ranges[i];
     }
     s->range_count = kept;
-}
-
-size_t tail_range_at(const struct tail_scan *s, uint32_t offset)
-{
-    size_t after = SONDE__SEARCH(0, s->range_count, i, s->ranges[i].start <= offset);
-    return after != 0 && offset < s->ranges[after - 1].end ? after - 1 : TAIL_NO_RANGE;
 }
 
 /* --- what the record says of the stack --- */

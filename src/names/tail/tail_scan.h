@@ -3,6 +3,7 @@
 #ifndef SONDE_TAIL_SCAN_H
 #define SONDE_TAIL_SCAN_H
 
+#include "base_search.h"
 #include "tail_code.h"
 #include "tail_slots.h"
 
@@ -89,9 +90,13 @@ struct tail_scan {
      sonde__mem_grow(&(s)->array, (s)->count, &(s)->capacity, sizeof *(s)->array) ||               \
      !((s)->no_memory = true))
 
-/* The range that holds an offset; -1: none. */
-size_t tail_range_at(const struct tail_scan *s, uint32_t offset);
 #define TAIL_NO_RANGE SIZE_MAX
+/* The range that holds an offset, or TAIL_NO_RANGE. */
+static inline size_t tail_range_at(const struct tail_scan *s, uint32_t offset)
+{
+    size_t after = SONDE__SEARCH(0, s->range_count, i, s->ranges[i].start <= offset);
+    return after != 0 && offset < s->ranges[after - 1].end ? after - 1 : TAIL_NO_RANGE;
+}
 
 /* What a name says of the function that it stands at: PART, NAMED or NAMED | OUTLINED. */
 uint8_t tail_marks_of_name(const char *name);

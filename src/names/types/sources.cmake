@@ -3,7 +3,9 @@ set(sources
     types_die.c
     types_function.c
     types_hash.c
+    types_layout.c
     types_names.c
+    types_open.c
     types_scopes.c
     types_text.c
     types_type.c

@@ -103,6 +103,9 @@ uint64_t types_work_of_all(const struct sonde__types *t);
 
 /* --- types_units.c --- */
 
+/* Read the headers of all units of the source. Returns OK | ABSENT | LIMIT | MEMORY. */
+SONDE_NODISCARD enum sonde_status types_open_units(struct sonde__types *t);
+
 struct types_unit *types_unit(struct sonde__types *t, uint32_t unit);
 const struct sonde__dwarf_sections *types_sections(const struct sonde__types *t, uint32_t unit);
 /* Its own DIE read. Pointers to units and tables hold until the next unit is loaded. */

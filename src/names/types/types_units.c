@@ -170,10 +170,11 @@ static enum sonde_status add_file(struct sonde__types *t,
     return SONDE_OK;
 }
 
-static enum sonde_status open_all(struct sonde__types *t)
+enum sonde_status types_open_units(struct sonde__types *t)
 {
     const struct sonde__dwarf_sections *sections = t->source.sections;
     uint32_t own, common;
+    t->work_left = WORK_FIRST;
     SONDE_TRY(add_file(t, sections, false, &own));
     if (t->unit_count == 0) {
         return SONDE_ABSENT;
@@ -186,46 +187,6 @@ static enum sonde_status open_all(struct sonde__types *t)
         }
     }
     return SONDE_OK;
-}
-
-enum sonde_status sonde__types_open(const struct sonde__types_source *source,
-                                    struct sonde__types **ret_types)
-{
-    struct sonde__types *t = sonde__mem_alloc_zeroed(sizeof *t);
-    if (t == NULL) {
-        return SONDE_MEMORY;
-    }
-    t->source = *source;
-    t->work_left = WORK_FIRST;
-    sonde__arena_init(&t->arena);
-    enum sonde_status status = open_all(t);
-    if (status != SONDE_OK) {
-        sonde__types_close(t);
-        return status;
-    }
-    *ret_types = t;
-    return SONDE_OK;
-}
-
-void sonde__types_close(struct sonde__types *t)
-{
-    if (t == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < t->unit_count; i++) {
-        sonde__mem_free(t->units[i].scopes);
-    }
-    for (size_t i = 0; i < TYPES_TABLES; i++) {
-        sonde__dwarf_abbrevs_done(&t->tables[i].abbrevs);
-        sonde__dwarf_plans_done(&t->tables[i].plans);
-    }
-    types_names_done(t->names);
-    sonde__dwarf_lines_done(&t->files.lines);
-    sonde__arena_done(&t->arena);
-    sonde__mem_table_done(&t->signatures);
-    sonde__mem_free(t->units);
-    sonde__mem_free(t->spaces);
-    sonde__mem_free(t);
 }
 
 /* --- abbreviations --- */
