@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sonde stacks: where every thread of a process, or of a core, is. */
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -168,8 +169,8 @@ static int say_unread(const struct sonde__cli_command *command, const struct son
     first = &stacks->list[stacks->first_unread];
     why = first->capture.note[0] != '\0' ? first->capture.note
                                          : sonde_status_text(first->capture.status);
-    sonde__cli_error(command, "%u of %u threads could not be read: thread %d: %s", stacks->unread,
-                     stacks->count, first->thread.tid, why);
+    sonde__cli_error(command, "%u of %u threads could not be read: thread %" PRIu64 ": %s",
+                     stacks->unread, stacks->count, first->thread.tid, why);
     if (stacks->unread < stacks->count) {
         return SONDE__CLI_INCOMPLETE;
     }

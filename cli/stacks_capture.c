@@ -9,7 +9,7 @@
 static bool is_wanted(const struct sonde__thread *thread, const char *wanted)
 {
     uint64_t tid;
-    if (sonde__cli_parse_uint(wanted, INT32_MAX, &tid) && (int32_t)tid == thread->tid) {
+    if (sonde__cli_parse_uint(wanted, INT64_MAX, &tid) && tid == thread->tid) {
         return true;
     }
     return strcmp(thread->name, wanted) == 0;

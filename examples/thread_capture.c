@@ -19,7 +19,7 @@ static void *work(void *arg)
     return read(fds[0], &byte, 1) == 1 ? arg : NULL;
 }
 
-static int print_thread(int32_t tid)
+static int print_thread(uint64_t tid)
 {
     uint64_t pcs[DEPTH];
     uint8_t how[DEPTH];
@@ -49,7 +49,7 @@ static int print_thread(int32_t tid)
 int main(void)
 {
     pthread_t worker;
-    int32_t by_handle, by_name;
+    uint64_t by_handle, by_name;
     int result = 1;
 
     if (pipe(fds) != 0 || pthread_create(&worker, NULL, work, NULL) != 0) {

@@ -28,8 +28,8 @@ static uint32_t function_of(uint64_t number)
  * by which rows of counters are told apart, may be another thread's, which runs beside it. */
 static bool is_own_thread(void)
 {
-    static __thread int32_t owner;
-    int32_t tid = sonde__os_tid();
+    static __thread uint64_t owner;
+    uint64_t tid = sonde__os_tid();
     owner = owner != 0 ? owner : tid;
     return owner == tid;
 }

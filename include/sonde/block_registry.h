@@ -70,7 +70,7 @@ struct sonde_block_made {
     uint64_t invoke;  /* the block's function */
     uint64_t time_ns; /* when it was made: CLOCK_MONOTONIC */
     uint32_t stack;   /* id in the depot: who made it; 0: there was no room */
-    int32_t tid;      /* of the thread that made it */
+    uint64_t tid;     /* of the thread that made it */
     uint32_t size_bytes;
 };
 

@@ -77,7 +77,7 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_write(struct sonde_symbo
  * Ownership  nothing is transferred
  * Example    examples/text_threads.c */
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_thread_write(struct sonde_symbolizer *symbolizer,
-                                                               enum sonde_style style, int32_t tid,
+                                                               enum sonde_style style, uint64_t tid,
                                                                sonde_write write, void *ctx);
 
 /* Write the stacks of all threads, one after the other, the main thread first. A thread that could

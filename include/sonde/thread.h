@@ -38,7 +38,7 @@ enum sonde_thread_state {
 
 struct sonde_thread {
     size_t struct_bytes; /* sizeof(struct sonde_thread) */
-    int32_t tid;
+    uint64_t tid;
     uint8_t state;   /* enum sonde_thread_state, at the time of listing */
     char letter;     /* as the kernel prints it: R S D T t Z X I, or '?' */
     uint8_t is_main; /* the process' first thread */
@@ -49,8 +49,8 @@ struct sonde_thread {
 /* The tid of the calling thread, and of the process' first thread (also where that has ended).
  *
  * Context    handler      Blocks  no      Example  examples/thread_capture.c */
-SONDE_API int32_t sonde_thread_self(void);
-SONDE_API int32_t sonde_thread_main(void);
+SONDE_API uint64_t sonde_thread_self(void);
+SONDE_API uint64_t sonde_thread_main(void);
 
 /* List the threads, the main thread first, then by tid.
  *
@@ -71,7 +71,7 @@ sonde_threads_list(struct sonde_thread *threads, uint32_t capacity, uint32_t *re
  * Ownership  nothing is transferred
  * Example    examples/thread_capture.c */
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_thread_find_name(const char *name,
-                                                                   int32_t *ret_tid);
+                                                                   uint64_t *ret_tid);
 
 /* The tid of a pthread_t. As everywhere in POSIX, the handle must be of a thread that is not yet
  * joined and not detached and gone.
@@ -81,7 +81,7 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_thread_find_name(const char *n
  * Ownership  nothing is transferred
  * Example    examples/thread_capture.c */
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_thread_find_pthread(pthread_t thread,
-                                                                      int32_t *ret_tid);
+                                                                      uint64_t *ret_tid);
 
 /* How a thread's registers were obtained. */
 #define SONDE_CAPTURED_MAP(X)                                                                      \
@@ -143,7 +143,7 @@ struct sonde_capture_options {
  * Ownership  nothing is transferred
  * Example    examples/thread_capture.c */
 SONDE_API SONDE_NODISCARD enum sonde_status
-sonde_thread_capture(int32_t tid, const struct sonde_capture_options *options,
+sonde_thread_capture(uint64_t tid, const struct sonde_capture_options *options,
                      struct sonde_stack *stack, struct sonde_captured *ret_captured);
 
 /* Called once for each thread; return 0 to go on, anything else to end. The arguments are valid

@@ -19,7 +19,7 @@ extern "C" {
 
 /* A stall that has ended. Later versions add members at the end. */
 struct sonde_stall {
-    int32_t tid;
+    uint64_t tid;
     int32_t open;         /* 1: it had not ended when the watch was stopped */
     uint64_t duration_ns; /* time that the process was stopped or suspended is not counted */
     uint64_t cpu_ns;      /* of that on a CPU, from the first sample on */

@@ -28,7 +28,7 @@ enum { AGAIN_NS = 1000000, AGAIN_MAX = 200, AGAIN_EACH = 20 };
 
 struct work {
     struct debug_names names;
-    int32_t tids[SONDE_STACKS_PRINT_THREADS_MAX];
+    uint64_t tids[SONDE_STACKS_PRINT_THREADS_MAX];
     uint64_t pcs[SONDE_STACKS_PRINT_FRAMES_MAX];
     uint8_t how[SONDE_STACKS_PRINT_FRAMES_MAX];
     char line[DEBUG_LINE_MAX];
@@ -168,7 +168,7 @@ static const char *why_not(enum sonde_status status)
     }
 }
 
-static enum sonde_status read_other(struct work *work, int32_t tid, struct sonde_stack *stack)
+static enum sonde_status read_other(struct work *work, uint64_t tid, struct sonde_stack *stack)
 {
     static const uint32_t never = 0;
     struct sonde_captured captured;
@@ -183,7 +183,7 @@ static enum sonde_status read_other(struct work *work, int32_t tid, struct sonde
     return status;
 }
 
-static void print_thread(struct work *work, struct sonde__text *out, int32_t tid,
+static void print_thread(struct work *work, struct sonde__text *out, uint64_t tid,
                          enum sonde_status passive, const struct sonde__regs *caller)
 {
     struct sonde_thread thread;

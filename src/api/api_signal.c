@@ -29,9 +29,9 @@ static pthread_cond_t released = PTHREAD_COND_INITIALIZER;
 static bool is_taken; /* guarded by mutex */
 /* guarded by is_taken: of whoever set it */
 static struct sigaction program_action;
-static bool has_unanswered;  /* a signal of ours was not taken yet, perhaps */
-static bool is_left;         /* our handler stayed when a capture ended */
-static int32_t answered_tid; /* the last that answered: perhaps it is still in our handler */
+static bool has_unanswered;   /* a signal of ours was not taken yet, perhaps */
+static bool is_left;          /* our handler stayed when a capture ended */
+static uint64_t answered_tid; /* the last that answered: perhaps it is still in our handler */
 
 static void on_signal(int signal, siginfo_t *info, void *ucontext)
 {
@@ -80,7 +80,7 @@ static enum sonde_status set_handler_locked(void)
 
 static bool is_pending_anywhere(void)
 {
-    int32_t *tids;
+    uint64_t *tids;
     size_t count;
     bool is_pending = sonde__host_signal_waits_here();
     if (is_pending || sonde__api_thread_tids(&tids, &count) != SONDE_OK) {
@@ -154,7 +154,7 @@ static bool blocks_signal(const struct sonde__capture_stat *stat)
 }
 
 /* The thread's masks. Inside our own handler it blocks the signal, for a moment more. */
-static enum sonde_status check_stat_locked(int32_t tid, uint64_t timeout_ns,
+static enum sonde_status check_stat_locked(uint64_t tid, uint64_t timeout_ns,
                                            struct sonde__capture_stat *ret_stat)
 {
     const struct timespec pause = {.tv_nsec = LOOK_AGAIN_NS};
@@ -176,8 +176,8 @@ static enum sonde_status check_stat_locked(int32_t tid, uint64_t timeout_ns,
     }
 }
 
-static enum sonde_status capture_locked(int32_t tid, uint64_t timeout_ns, struct sonde_stack *stack,
-                                        struct sonde_captured *captured)
+static enum sonde_status capture_locked(uint64_t tid, uint64_t timeout_ns,
+                                        struct sonde_stack *stack, struct sonde_captured *captured)
 {
     struct sonde__capture_stat stat;
     enum sonde_status status = check_stat_locked(tid, timeout_ns, &stat);
@@ -207,7 +207,7 @@ static enum sonde_status capture_locked(int32_t tid, uint64_t timeout_ns, struct
     return status;
 }
 
-enum sonde_status sonde__api_signal_capture(int32_t tid, uint64_t timeout_ns,
+enum sonde_status sonde__api_signal_capture(uint64_t tid, uint64_t timeout_ns,
                                             struct sonde_stack *stack,
                                             struct sonde_captured *captured)
 {

@@ -98,7 +98,7 @@ static void describe_capture(const struct sonde__roster_thread *thread,
 }
 
 /* The state is of the moment of the snapshot: what has come since does not count. */
-static void describe_thread(const struct sonde__roster_thread *known, bool is_bare, int32_t main,
+static void describe_thread(const struct sonde__roster_thread *known, bool is_bare, uint64_t main,
                             struct sonde_thread *thread)
 {
     bool is_blocked = known->phase == SONDE__ROSTER_READ;
@@ -140,7 +140,7 @@ static void copy_stack(const struct sonde_stack *from, struct sonde_stack *to)
 static void deliver_locked(bool is_bare, struct sonde_stack *stack, sonde_thread_each each,
                            void *ctx)
 {
-    int32_t main = sonde__os_pid();
+    uint64_t main = sonde__os_main_tid();
     for (uint32_t i = 0; i < roster.count; i++) {
         const struct sonde__roster_thread *known = &roster.threads[i];
         struct sonde_captured captured;

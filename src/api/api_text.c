@@ -313,7 +313,7 @@ enum sonde_status sonde_stack_text(struct sonde_symbolizer *symbolizer, enum son
 /* --- public: threads --- */
 
 enum sonde_status sonde__api_thread_write(struct sonde_symbolizer *symbolizer,
-                                          enum sonde_style style, int32_t tid, sonde_write write,
+                                          enum sonde_style style, uint64_t tid, sonde_write write,
                                           void *ctx, const struct sonde__regs *caller);
 enum sonde_status sonde__api_threads_write(struct sonde_symbolizer *symbolizer,
                                            enum sonde_style style, sonde_write write, void *ctx,
@@ -338,7 +338,7 @@ static bool write_text(struct thread_writing *w, const char *text, size_t size)
 }
 
 /* `thread 4711 "worker"`, where the style has no heading and there are several. */
-static bool write_head(struct thread_writing *w, int32_t tid, const char *name, uint32_t threads)
+static bool write_head(struct thread_writing *w, uint64_t tid, const char *name, uint32_t threads)
 {
     char line[128];
     struct sonde__text out;
@@ -346,7 +346,7 @@ static bool write_head(struct thread_writing *w, int32_t tid, const char *name, 
     if (threads != 0) {
         sonde__style_begin_all(&out, w->style, threads);
     } else if (w->style == SONDE_STYLE_BS) {
-        sonde__style_begin(&out, w->style, tid);
+        sonde__style_begin(&out, w->style, (int64_t)tid);
     } else if (w->all) {
         sonde__base_text_str(&out, "thread ");
         sonde__base_text_dec(&out, (uint64_t)tid);
@@ -357,7 +357,7 @@ static bool write_head(struct thread_writing *w, int32_t tid, const char *name, 
     return write_text(w, line, out.length);
 }
 
-static bool write_thread(struct thread_writing *w, int32_t tid, const char *name,
+static bool write_thread(struct thread_writing *w, uint64_t tid, const char *name,
                          const struct sonde_stack *stack)
 {
     size_t length = 0;
@@ -387,7 +387,7 @@ static bool alloc_stack(struct sonde_stack *ret_stack)
 }
 
 enum sonde_status sonde__api_thread_write(struct sonde_symbolizer *symbolizer,
-                                          enum sonde_style style, int32_t tid, sonde_write write,
+                                          enum sonde_style style, uint64_t tid, sonde_write write,
                                           void *ctx, const struct sonde__regs *caller)
 {
     struct thread_writing w = {symbolizer, style, write, ctx, false, SONDE_OK};

@@ -54,7 +54,7 @@ static enum sonde_status capture_self(const struct sonde__regs *caller, uint32_t
 }
 
 struct passive_read {
-    int32_t tid;
+    uint64_t tid;
     struct sonde_stack *stack;
     struct sonde_captured *captured;
     enum sonde_status status;
@@ -66,7 +66,7 @@ static void read_passively(void *ctx)
     read->status = sonde__capture_blocked(read->tid, read->stack, read->captured);
 }
 
-static enum sonde_status capture_other(int32_t tid, const struct sonde_capture_options *options,
+static enum sonde_status capture_other(uint64_t tid, const struct sonde_capture_options *options,
                                        enum sonde_status passive, struct sonde_stack *stack,
                                        struct sonde_captured *captured)
 {
@@ -105,7 +105,7 @@ static enum sonde_status capture_other(int32_t tid, const struct sonde_capture_o
     return status;
 }
 
-static enum sonde_status capture_one(int32_t tid, const struct sonde_capture_options *options,
+static enum sonde_status capture_one(uint64_t tid, const struct sonde_capture_options *options,
                                      enum sonde_status passive, const struct sonde__regs *caller,
                                      struct sonde_stack *stack, struct sonde_captured *captured)
 {
@@ -118,14 +118,14 @@ static enum sonde_status capture_one(int32_t tid, const struct sonde_capture_opt
     return captured->status;
 }
 
-static enum sonde_status check_exists(int32_t tid)
+static enum sonde_status check_exists(uint64_t tid)
 {
     struct sonde__capture_stat stat;
     enum sonde_status status = tid > 0 ? sonde__capture_read_stat(tid, &stat) : SONDE_ABSENT;
     return status == SONDE_ABSENT ? SONDE_ABSENT : SONDE_OK;
 }
 
-enum sonde_status sonde__api_thread_capture(int32_t tid, const struct sonde_capture_options *given,
+enum sonde_status sonde__api_thread_capture(uint64_t tid, const struct sonde_capture_options *given,
                                             struct sonde_stack *stack,
                                             struct sonde_captured *ret_captured,
                                             const struct sonde__regs *caller)
@@ -161,7 +161,7 @@ enum sonde_status sonde__api_threads_capture(const struct sonde_capture_options 
 {
     struct sonde_capture_options options;
     enum sonde_status passive;
-    int32_t *tids;
+    uint64_t *tids;
     size_t count;
     if (!sonde__capture_is_usable(stack) || each == NULL ||
         !sonde__api_capture_options(given, SONDE_CAPTURE_TIMEOUT_NS, &options)) {

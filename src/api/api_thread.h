@@ -10,7 +10,7 @@
 #include "arch_regs.h"
 
 /* The capture functions behind capture_entry.S: `caller` holds the registers of frame 0. */
-enum sonde_status sonde__api_thread_capture(int32_t tid,
+enum sonde_status sonde__api_thread_capture(uint64_t tid,
                                             const struct sonde_capture_options *options,
                                             struct sonde_stack *stack,
                                             struct sonde_captured *ret_captured,
@@ -25,15 +25,15 @@ enum sonde_status sonde__api_threads_snapshot(const struct sonde_capture_options
                                               const struct sonde__regs *caller);
 
 /* Name and state of a thread as they are now. Returns OK | ABSENT | ... */
-SONDE_NODISCARD enum sonde_status sonde__api_thread_describe(int32_t tid,
+SONDE_NODISCARD enum sonde_status sonde__api_thread_describe(uint64_t tid,
                                                              struct sonde_thread *ret_thread);
 
 /* The tids of this process, the main thread first, then ascending. Ownership: sonde__mem_free()
  * them. */
-SONDE_NODISCARD enum sonde_status sonde__api_thread_tids(int32_t **ret_tids, size_t *ret_count);
+SONDE_NODISCARD enum sonde_status sonde__api_thread_tids(uint64_t **ret_tids, size_t *ret_count);
 
 /* Have a running thread capture itself, with the handler in place for that long only. */
-SONDE_NODISCARD enum sonde_status sonde__api_signal_capture(int32_t tid, uint64_t timeout_ns,
+SONDE_NODISCARD enum sonde_status sonde__api_signal_capture(uint64_t tid, uint64_t timeout_ns,
                                                             struct sonde_stack *stack,
                                                             struct sonde_captured *captured);
 

@@ -17,11 +17,11 @@ enum { SPARE = 16, FIRST_GUESS = 64 };
 
 static int compare_tids(const void *a, const void *b)
 {
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
 }
 
-static void sort_tids(int32_t *tids, size_t count, int32_t first)
+static void sort_tids(uint64_t *tids, size_t count, uint64_t first)
 {
     qsort(tids, count, sizeof *tids, compare_tids);
     for (size_t i = 0; i < count; i++) {
@@ -33,11 +33,11 @@ static void sort_tids(int32_t *tids, size_t count, int32_t first)
     }
 }
 
-enum sonde_status sonde__api_thread_tids(int32_t **ret_tids, size_t *ret_count)
+enum sonde_status sonde__api_thread_tids(uint64_t **ret_tids, size_t *ret_count)
 {
     size_t capacity = FIRST_GUESS;
     for (;;) {
-        int32_t *tids = sonde__mem_alloc_array(capacity, sizeof *tids);
+        uint64_t *tids = sonde__mem_alloc_array(capacity, sizeof *tids);
         size_t total;
         enum sonde_status status;
         if (tids == NULL) {
@@ -45,7 +45,7 @@ enum sonde_status sonde__api_thread_tids(int32_t **ret_tids, size_t *ret_count)
         }
         status = sonde__os_list_threads(0, tids, capacity, &total, NULL);
         if (status == SONDE_OK && total <= capacity) {
-            sort_tids(tids, total, sonde__os_pid());
+            sort_tids(tids, total, sonde__os_main_tid());
             *ret_tids = tids;
             *ret_count = total;
             return SONDE_OK;
@@ -79,7 +79,7 @@ static enum sonde_thread_state state_of(char letter)
     }
 }
 
-static enum sonde_status read_name(int32_t tid, char *name, size_t capacity)
+static enum sonde_status read_name(uint64_t tid, char *name, size_t capacity)
 {
     int32_t fd;
     size_t size = 0;
@@ -93,12 +93,12 @@ static enum sonde_status read_name(int32_t tid, char *name, size_t capacity)
     return status;
 }
 
-enum sonde_status sonde__api_thread_describe(int32_t tid, struct sonde_thread *ret_thread)
+enum sonde_status sonde__api_thread_describe(uint64_t tid, struct sonde_thread *ret_thread)
 {
     struct sonde_thread thread = {
         .struct_bytes = sizeof thread, .tid = tid, .letter = '?', .state = SONDE_THREAD_UNKNOWN};
     struct sonde__capture_stat stat;
-    thread.is_main = tid == sonde__os_pid();
+    thread.is_main = tid == sonde__os_main_tid();
     thread.is_self = tid == sonde__os_tid();
     SONDE_TRY(read_name(tid, thread.name, sizeof thread.name));
     SONDE_TRY(sonde__capture_read_stat(tid, &stat));
@@ -111,7 +111,7 @@ enum sonde_status sonde__api_thread_describe(int32_t tid, struct sonde_thread *r
 enum sonde_status sonde_threads_list(struct sonde_thread *threads, uint32_t capacity,
                                      uint32_t *ret_count)
 {
-    int32_t *tids;
+    uint64_t *tids;
     size_t count;
     uint32_t total = 0;
     if (ret_count == NULL || (capacity > 0 && !sonde__base_sized_is_set(threads))) {
@@ -133,11 +133,11 @@ enum sonde_status sonde_threads_list(struct sonde_thread *threads, uint32_t capa
     return total <= capacity ? SONDE_OK : SONDE_LIMIT;
 }
 
-enum sonde_status sonde_thread_find_name(const char *name, int32_t *ret_tid)
+enum sonde_status sonde_thread_find_name(const char *name, uint64_t *ret_tid)
 {
-    int32_t *tids;
+    uint64_t *tids;
     size_t count;
-    int32_t found = 0;
+    uint64_t found = 0;
     enum sonde_status status = SONDE_ABSENT;
     if (name == NULL || ret_tid == NULL) {
         return SONDE_USAGE;
@@ -158,10 +158,10 @@ enum sonde_status sonde_thread_find_name(const char *name, int32_t *ret_tid)
     return status;
 }
 
-enum sonde_status sonde_thread_find_pthread(pthread_t thread, int32_t *ret_tid)
+enum sonde_status sonde_thread_find_pthread(pthread_t thread, uint64_t *ret_tid)
 {
     struct sonde_thread described;
-    int32_t tid;
+    uint64_t tid;
     if (ret_tid == NULL) {
         return SONDE_USAGE;
     }

@@ -77,7 +77,7 @@ static uint8_t captured_by(uint8_t by)
 }
 
 /* The kernel gives no perf sample of it: looked at again, and asked by signal if it still runs. */
-static void ask_thread(int32_t tid, struct sonde_stack *stack, struct sonde__capture *ret_capture)
+static void ask_thread(uint64_t tid, struct sonde_stack *stack, struct sonde__capture *ret_capture)
 {
     struct sonde_captured captured = {.struct_bytes = sizeof captured, .syscall = -1};
     const struct sonde__regs none = {0}; /* of the caller, which is another thread */

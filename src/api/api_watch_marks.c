@@ -125,7 +125,7 @@ void sonde__api_marks_sweep(void)
     for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
         uint32_t tid = atomic_load(&page->slots[i].tid);
         struct sonde__host_thread_look look;
-        if (tid != 0 && !sonde__host_look_thread(sonde__os_pid(), (int32_t)tid, &look)) {
+        if (tid != 0 && !sonde__host_look_thread(sonde__os_pid(), tid, &look)) {
             /* what the ended thread wrote comes before what the next one writes */
             (void)atomic_load_explicit(&page->slots[i].beat, memory_order_acquire);
             atomic_compare_exchange_strong(&page->slots[i].tid, &tid, 0);

@@ -28,7 +28,7 @@ struct sonde__host_perf {
 };
 
 struct sonde__host_perf_sample {
-    int32_t tid;
+    uint64_t tid;
     uint64_t time_ns; /* CLOCK_MONOTONIC */
     struct sonde__regs regs;
     uint64_t stack_address; /* of the first byte copied: the stack pointer */
@@ -40,7 +40,7 @@ struct sonde__host_perf_sample {
  * Returns OK | ABSENT | DENIED (paranoid level, another user) | UNSUPPORTED | LIMIT (no memory may
  * be locked for the ring, or no descriptor) | OS; *ret_os_error (may be null) on failure.
  * Ownership: close it. */
-SONDE_NODISCARD enum sonde_status sonde__host_perf_open(int32_t tid, uint64_t period_ns,
+SONDE_NODISCARD enum sonde_status sonde__host_perf_open(uint64_t tid, uint64_t period_ns,
                                                         struct sonde__host_perf *ret_perf,
                                                         int32_t *ret_os_error);
 /* Take the oldest sample. False: none is there. */

@@ -13,7 +13,7 @@
 #define SONDE__HOST_PATH_MAX 4096
 
 struct sonde__host_thread {
-    int32_t tid;
+    uint64_t tid;
     char letter;                     /* R S D T t Z X I, as the kernel prints it; '?' */
     char name[SONDE__HOST_NAME_MAX]; /* NUL-terminated */
     uint64_t start_ticks;            /* since boot: with the tid it names a thread for ever */
@@ -27,15 +27,15 @@ struct sonde__host_thread {
 bool sonde__host_parse_stat(const char *text, size_t size, struct sonde__host_thread *ret_thread);
 
 /* One thread. Returns OK | ABSENT (ended) | DENIED | CORRUPT | OS. */
-SONDE_NODISCARD enum sonde_status sonde__host_thread_read(int32_t pid, int32_t tid,
+SONDE_NODISCARD enum sonde_status sonde__host_thread_read(int32_t pid, uint64_t tid,
                                                           struct sonde__host_thread *ret_thread);
 
 /* Has this thread ended, or is it about to be gone? */
-bool sonde__host_thread_ended(int32_t pid, int32_t tid);
+bool sonde__host_thread_ended(int32_t pid, uint64_t tid);
 
 /* The tids of a process, and no more of its threads: several times cheaper. Returns and ownership
  * as sonde__host_threads_read(). */
-SONDE_NODISCARD enum sonde_status sonde__host_tids_read(int32_t pid, int32_t **ret_tids,
+SONDE_NODISCARD enum sonde_status sonde__host_tids_read(int32_t pid, uint64_t **ret_tids,
                                                         size_t *ret_count,
                                                         struct sonde_error *ret_error);
 
@@ -91,11 +91,11 @@ void sonde__host_explain_denied(int32_t pid, char *ret_text, size_t capacity);
 
 /* Why it cannot be told what a blocked thread waits in, as sonde__os_thread_open() said, and what
  * to do: one line. */
-void sonde__host_explain_no_wait(int32_t pid, int32_t tid, enum sonde_status status, char *ret_text,
-                                 size_t capacity);
+void sonde__host_explain_no_wait(int32_t pid, uint64_t tid, enum sonde_status status,
+                                 char *ret_text, size_t capacity);
 
 /* Who traces this thread, if somebody does: one line, and true. */
-bool sonde__host_explain_tracer(int32_t tid, char *ret_text, size_t capacity);
+bool sonde__host_explain_tracer(uint64_t tid, char *ret_text, size_t capacity);
 
 /* Do the /proc files of a thread show the registers of this architecture? Under an emulator
  * (qemu-user) they silently show the host's. A thread of ours that is blocked in a call we know is

@@ -19,22 +19,22 @@
 #include "arch_regs.h"
 
 /* Returns OK | ABSENT | DENIED | OS; *ret_os_error (may be null) on failure. */
-SONDE_NODISCARD enum sonde_status sonde__host_ptrace_seize(int32_t tid, int32_t *ret_os_error);
-SONDE_NODISCARD enum sonde_status sonde__host_ptrace_interrupt(int32_t tid);
+SONDE_NODISCARD enum sonde_status sonde__host_ptrace_seize(uint64_t tid, int32_t *ret_os_error);
+SONDE_NODISCARD enum sonde_status sonde__host_ptrace_interrupt(uint64_t tid);
 /* Wait until a seized and interrupted thread has stopped. *ret_signal: the signal that it stopped
  * for, or 0; detach delivers it. So does the kernel when the tracer ends: the stop is looked at,
  * and not taken. Returns OK | ABSENT (it has ended, or is not ours) | TIMEOUT (uninterruptible) |
  * OS. */
-SONDE_NODISCARD enum sonde_status sonde__host_ptrace_wait(int32_t tid, uint64_t timeout_ns,
+SONDE_NODISCARD enum sonde_status sonde__host_ptrace_wait(uint64_t tid, uint64_t timeout_ns,
                                                           int32_t *ret_signal);
 /* Returns OK | ABSENT | UNSUPPORTED (a 32-bit thread) | OS. *ret_syscall: the call that it is in,
  * or -1. */
-SONDE_NODISCARD enum sonde_status sonde__host_ptrace_registers(int32_t tid,
+SONDE_NODISCARD enum sonde_status sonde__host_ptrace_registers(uint64_t tid,
                                                                struct sonde__regs *ret_regs,
                                                                int64_t *ret_syscall,
                                                                uint64_t ret_args[6]);
 /* False: it is not stopped, so it is still traced; or it is gone, and may be traced under another
  * tid. */
-bool sonde__host_ptrace_detach(int32_t tid, int32_t signal);
+bool sonde__host_ptrace_detach(uint64_t tid, int32_t signal);
 
 #endif

@@ -116,7 +116,7 @@ struct sonde__host_thread_look {
     uint64_t cpu_ns;
     uint64_t runqueue_ns;
 };
-bool sonde__host_look_thread(int32_t pid, int32_t tid, struct sonde__host_thread_look *ret_look);
+bool sonde__host_look_thread(int32_t pid, uint64_t tid, struct sonde__host_thread_look *ret_look);
 /* What a descriptor of the thread is now. */
 enum sonde__host_descriptor {
     SONDE__HOST_UNKNOWN, /* it may not be read, or the thread is gone */
@@ -125,12 +125,12 @@ enum sonde__host_descriptor {
     SONDE__HOST_EPOLL,
     SONDE__HOST_OTHER,
 };
-enum sonde__host_descriptor sonde__host_look_descriptor(int32_t pid, int32_t tid, int32_t fd);
+enum sonde__host_descriptor sonde__host_look_descriptor(int32_t pid, uint64_t tid, int32_t fd);
 /* A number that is another one after the process has executed another program (where its stack
  * begins, which is random); 0: not to be had. */
 uint64_t sonde__host_program_mark(int32_t pid);
 /* The text of the thread's `syscall` file: one line. False: not to be had. */
-bool sonde__host_thread_wait_line(int32_t pid, int32_t tid, char *ret_line, size_t capacity);
+bool sonde__host_thread_wait_line(int32_t pid, uint64_t tid, char *ret_line, size_t capacity);
 /* Where descriptor `fd` of the process leads ("/data/app.db", "socket:[123]"). */
 bool sonde__host_fd_path(int32_t pid, int32_t fd, char *ret_path, size_t capacity);
 

@@ -13,7 +13,7 @@
 void sonde__host_name_thread(const char *name);
 
 /* The number of a thread. Returns OK | ABSENT (it has ended) | UNSUPPORTED. */
-SONDE_NODISCARD enum sonde_status sonde__host_thread_number(pthread_t thread, int32_t *ret_tid);
+SONDE_NODISCARD enum sonde_status sonde__host_thread_number(pthread_t thread, uint64_t *ret_tid);
 
 /* A variable of the environment; null: it is not set, or this program has more rights than whoever
  * set it. */

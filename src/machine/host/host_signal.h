@@ -26,10 +26,10 @@ struct sonde__host_signal_look {
     uint64_t waits;  /* how often the thread gave up its CPU to wait */
 };
 /* False: the thread is gone. */
-bool sonde__host_signal_look(int32_t pid, int32_t tid, struct sonde__host_signal_look *ret_look);
+bool sonde__host_signal_look(int32_t pid, uint64_t tid, struct sonde__host_signal_look *ret_look);
 
 /* Returns OK | ABSENT | BUSY (the system's queue is full) | DENIED | OS. */
-SONDE_NODISCARD enum sonde_status sonde__host_signal_send(int32_t pid, int32_t tid, uint64_t value,
+SONDE_NODISCARD enum sonde_status sonde__host_signal_send(int32_t pid, uint64_t tid, uint64_t value,
                                                           int32_t *ret_os_error);
 
 /* Is there a way to sample running threads of other processes without a signal? Tried on this

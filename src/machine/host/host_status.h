@@ -12,7 +12,7 @@
 #define SONDE__HOST_STATUS_BYTES 8192
 
 /* False: the thread is gone. NUL-terminated. */
-bool sonde__host_read_status(int32_t pid, int32_t tid, char ret_text[SONDE__HOST_STATUS_BYTES]);
+bool sonde__host_read_status(int32_t pid, uint64_t tid, char ret_text[SONDE__HOST_STATUS_BYTES]);
 /* The decimal number behind "\nNAME:\t"; 0 when it is not there. */
 uint64_t sonde__host_status_field(const char *status, const char *name);
 /* May its system calls be refused where ours are not? A filter that was there when it was started,

@@ -19,7 +19,9 @@
 /* --- who and when --- */
 
 int32_t sonde__os_pid(void);
-int32_t sonde__os_tid(void);
+/* The number of the calling thread, and of the main one (also where that has ended). */
+uint64_t sonde__os_tid(void);
+uint64_t sonde__os_main_tid(void);
 /* Monotonic clock that stands still while the machine sleeps. */
 uint64_t sonde__os_now_ns(void);
 /* CPU time of the calling thread. */
@@ -87,7 +89,7 @@ void sonde__os_write(int32_t fd, const void *bytes, size_t size);
 /* The threads of process `pid` (0: this one), in the system's order (main thread first).
  * *ret_total counts them all, also those that did not fit; a thread that starts or ends meanwhile
  * may be missing or listed. Returns OK | ABSENT | DENIED | OS. */
-SONDE_NODISCARD enum sonde_status sonde__os_list_threads(int32_t pid, int32_t *ret_tids,
+SONDE_NODISCARD enum sonde_status sonde__os_list_threads(int32_t pid, uint64_t *ret_tids,
                                                          size_t capacity, size_t *ret_total,
                                                          int32_t *ret_os_error);
 
@@ -104,7 +106,7 @@ enum sonde__os_thread_file {
     SONDE__OS_THREAD_COMM,
 };
 /* pid 0: this process. Returns as sonde__os_open(). */
-SONDE_NODISCARD enum sonde_status sonde__os_thread_open(int32_t pid, int32_t tid,
+SONDE_NODISCARD enum sonde_status sonde__os_thread_open(int32_t pid, uint64_t tid,
                                                         enum sonde__os_thread_file file,
                                                         int32_t *ret_fd, int32_t *ret_os_error);
 
@@ -152,7 +154,7 @@ struct sonde__os_sender sonde__os_sender(void);
 /* Send `signal` to a thread of this process; the handler finds `value` in si_value (its si_code is
  * SI_QUEUE). Returns OK | ABSENT (no such thread) | BUSY (signal queue full) | DENIED | OS. */
 SONDE_NODISCARD enum sonde_status sonde__os_signal_thread(struct sonde__os_sender sender,
-                                                          int32_t tid, int32_t signal,
+                                                          uint64_t tid, int32_t signal,
                                                           uint64_t value);
 /* The function that a signal runs in this process, as an address; 0 and 1 are SIG_DFL and SIG_IGN.
  * False: it cannot be told. */

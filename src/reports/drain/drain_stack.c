@@ -436,7 +436,7 @@ void sonde__drain_thread(struct sonde__drain *drain, const struct sonde__image_s
     const struct sonde__capture *capture = &sample->capture;
     const struct sonde_stack *stack = &sample->stack;
     memset(ret_thread, 0, sizeof *ret_thread);
-    ret_thread->tid = thread->tid;
+    ret_thread->tid = (int64_t)thread->tid;
     ret_thread->name = sonde__report_string(drain->report, thread->name);
     ret_thread->state = (uint8_t)thread->letter;
     ret_thread->main = thread->main;

@@ -24,7 +24,7 @@ struct files {
     int32_t wait, schedstat; /* schedstat -1: this kernel has none */
 };
 
-static enum sonde_status open_files(int32_t tid, struct files *files)
+static enum sonde_status open_files(uint64_t tid, struct files *files)
 {
     enum sonde_status status =
         sonde__os_thread_open(0, tid, SONDE__OS_THREAD_SYSCALL, &files->wait, NULL);
@@ -120,7 +120,7 @@ static enum sonde_status try_read(const struct files *files, struct sonde_stack 
     return status;
 }
 
-enum sonde_status sonde__capture_blocked(int32_t tid, struct sonde_stack *stack,
+enum sonde_status sonde__capture_blocked(uint64_t tid, struct sonde_stack *stack,
                                          struct sonde_captured *ret_captured)
 {
     struct files files;

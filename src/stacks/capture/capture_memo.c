@@ -114,7 +114,7 @@ static bool take_abandoned(uint64_t label, uint32_t *ret_index)
         uint32_t index = (from + i) % SONDE__CAPTURE_MEMOS;
         uint64_t owner = __atomic_load_n(&labels[index], __ATOMIC_RELAXED);
         if (owner >> 32 == label >> 32 &&
-            sonde__os_signal_thread(sender, (int32_t)(uint32_t)owner, 0, 0) == SONDE_ABSENT &&
+            sonde__os_signal_thread(sender, owner, 0, 0) == SONDE_ABSENT &&
             take_entry(index, owner, label)) {
             *ret_index = index;
             return true;

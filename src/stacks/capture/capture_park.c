@@ -14,8 +14,8 @@ _Static_assert((uint64_t)SONDE__PARK_SLOTS << EPOCH_BITS == (uint64_t)1 << 32, "
 
 static struct slot {
     uint32_t state; /* short epoch * STATES + one of the above */
-    int32_t tid;
-    int32_t sent_tid; /* the same, as soon as the signal has been sent */
+    uint64_t tid;
+    uint64_t sent_tid; /* the same, as soon as the signal has been sent */
     int32_t signal;
     uint32_t epoch;
     uint64_t until_ns; /* the thread leaves by itself then */
@@ -79,7 +79,7 @@ static struct slot *take_slot(void)
     return NULL;
 }
 
-enum sonde_status sonde__capture_park_ask(int32_t tid, int32_t signal, struct sonde_stack *stack,
+enum sonde_status sonde__capture_park_ask(uint64_t tid, int32_t signal, struct sonde_stack *stack,
                                           uint32_t *ret_slot)
 {
     struct slot *slot = take_slot();
@@ -171,7 +171,7 @@ void sonde__capture_park_finish(uint32_t index)
     }
 }
 
-bool sonde__capture_park_is_inside(int32_t tid)
+bool sonde__capture_park_is_inside(uint64_t tid)
 {
     for (uint32_t i = 0; i < park.used; i++) {
         uint32_t state = load_state(&slots[i]) % STATES;
@@ -183,7 +183,7 @@ bool sonde__capture_park_is_inside(int32_t tid)
     return false;
 }
 
-bool sonde__capture_park_was_inside(int32_t tid)
+bool sonde__capture_park_was_inside(uint64_t tid)
 {
     for (uint32_t i = 0; i < park.used; i++) {
         if (__atomic_load_n(&slots[i].tid, __ATOMIC_RELAXED) == tid) {
@@ -232,7 +232,7 @@ static struct slot *slot_of(uint64_t value, uint32_t *ret_asked)
 static struct slot *slot_of_dropped(int32_t signal, uint32_t *ret_asked)
 {
     uint32_t used = __atomic_load_n(&park.used, __ATOMIC_RELAXED);
-    int32_t tid;
+    uint64_t tid;
     if (sonde__capture_park_missing() == 0) {
         return NULL;
     }

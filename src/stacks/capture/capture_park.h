@@ -33,8 +33,9 @@ void sonde__capture_park_open(uint64_t hold_ns);
 /* Send the signal that asks thread `tid`, which must not be the calling one, to write `stack`
  * (prepared) and to wait. Returns OK | LIMIT | ABSENT | BUSY (queue of signals full) | DENIED | OS.
  */
-SONDE_NODISCARD enum sonde_status
-sonde__capture_park_ask(int32_t tid, int32_t signal, struct sonde_stack *stack, uint32_t *ret_slot);
+SONDE_NODISCARD enum sonde_status sonde__capture_park_ask(uint64_t tid, int32_t signal,
+                                                          struct sonde_stack *stack,
+                                                          uint32_t *ret_slot);
 
 /* Sleep until all that were asked are parked, or until the monotonic clock shows until_ns. */
 void sonde__capture_park_wait(uint64_t until_ns);
@@ -61,10 +62,10 @@ void sonde__capture_park_release(void);
 void sonde__capture_park_finish(uint32_t slot);
 
 /* Is the thread still in our handler, where the signal is blocked for it? */
-bool sonde__capture_park_is_inside(int32_t tid);
+bool sonde__capture_park_is_inside(uint64_t tid);
 /* Was it there lately? It may not quite have left: the last instructions of a handler are not ours.
  */
-bool sonde__capture_park_was_inside(int32_t tid);
+bool sonde__capture_park_was_inside(uint64_t tid);
 
 /* Threads that are in our handler now. */
 uint32_t sonde__capture_park_inside_count(void);

@@ -83,14 +83,14 @@ enum sonde_status sonde_stack_capture_frame(struct sonde_stack *stack, uint64_t 
     return SONDE_OK;
 }
 
-int32_t sonde_thread_self(void)
+uint64_t sonde_thread_self(void)
 {
     return sonde__os_tid();
 }
 
-int32_t sonde_thread_main(void)
+uint64_t sonde_thread_main(void)
 {
-    return sonde__os_pid();
+    return sonde__os_main_tid();
 }
 
 const char *sonde_captured_text(enum sonde_captured_by by)

@@ -27,7 +27,7 @@ static void *carve(uint8_t **at, size_t size)
     return memory;
 }
 
-static void init_thread(struct sonde__roster_thread *thread, int32_t tid)
+static void init_thread(struct sonde__roster_thread *thread, uint64_t tid)
 {
     struct sonde_stack stack = thread->stack; /* its arrays stay */
     sonde__base_mem_set(thread, 0, sizeof *thread);
@@ -177,7 +177,7 @@ static bool is_alive(const struct sonde__roster_thread *thread)
 
 /* Where in the roster a thread is, from `at` on and round. The system lists threads in an order
  * that stays, so it is nearly always the next. */
-static uint32_t find_thread(const struct sonde__roster *roster, int32_t tid, uint32_t at,
+static uint32_t find_thread(const struct sonde__roster *roster, uint64_t tid, uint32_t at,
                             uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -203,7 +203,7 @@ enum sonde_status sonde__capture_roster_list(struct sonde__roster *roster)
         roster->threads[i].is_listed = false;
     }
     for (size_t i = 0; i < total; i++) {
-        int32_t tid = roster->tids[i];
+        uint64_t tid = roster->tids[i];
         uint32_t index = find_thread(roster, tid, at, known);
         if (index == UINT32_MAX) {
             if (roster->count == roster->capacity) {
@@ -250,7 +250,7 @@ void sonde__capture_roster_fail(const struct sonde__roster *roster,
 }
 
 /* Open one of a thread's files, to be kept as far as the pool goes. */
-static enum sonde_status open_file(struct sonde__roster *roster, int32_t tid,
+static enum sonde_status open_file(struct sonde__roster *roster, uint64_t tid,
                                    enum sonde__os_thread_file file, int32_t *kept_fd,
                                    int32_t *ret_fd)
 {

@@ -33,7 +33,7 @@ enum sonde__roster_phase {
 };
 
 struct sonde__roster_thread {
-    int32_t tid;
+    uint64_t tid;
     int32_t wait_fd, schedstat_fd; /* -1: not open */
     int32_t stat_fd;               /* the same; open during a snapshot only */
     uint8_t phase;                 /* enum sonde__roster_phase */
@@ -52,7 +52,7 @@ struct sonde__roster_thread {
 
 struct sonde__roster {
     struct sonde__roster_thread *threads;
-    int32_t *tids;    /* scratch, as long as threads */
+    uint64_t *tids;   /* scratch, as long as threads */
     uint8_t *windows; /* scratch, for a batch */
     uint32_t count;
     uint32_t capacity;

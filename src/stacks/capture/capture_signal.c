@@ -23,7 +23,7 @@ enum { ALIVE_LOOK_NS = 1000000, ALIVE_LOOK_MAX_NS = 50000000 };
 static struct {
     uint32_t state; /* epoch * STATE_COUNT + one of the above */
     int32_t signal;
-    int32_t sent_tid; /* who is asked, as soon as the signal has been sent */
+    uint64_t sent_tid; /* who is asked, as soon as the signal has been sent */
     struct sonde_stack *stack;
 } request;
 
@@ -116,7 +116,7 @@ static bool withdraw(uint32_t waiting)
 }
 
 /* A thread that ends takes its pending signals with it, and nobody tells. */
-static bool has_ended(int32_t tid)
+static bool has_ended(uint64_t tid)
 {
     struct sonde__capture_stat stat;
     enum sonde_status status = sonde__capture_read_stat(tid, &stat);
@@ -126,7 +126,7 @@ static bool has_ended(int32_t tid)
 
 /* Wait until the state is DONE, or take the request back at the deadline, or when the thread has
  * ended. */
-static enum sonde_status wait_done(int32_t tid, uint32_t waiting, uint64_t timeout_ns)
+static enum sonde_status wait_done(uint64_t tid, uint32_t waiting, uint64_t timeout_ns)
 {
     uint64_t begin_ns = sonde__os_now_ns();
     uint64_t pause_ns = ALIVE_LOOK_NS;
@@ -155,7 +155,7 @@ static enum sonde_status wait_done(int32_t tid, uint32_t waiting, uint64_t timeo
     }
 }
 
-enum sonde_status sonde__capture_by_signal(int32_t tid, int signal, uint64_t timeout_ns,
+enum sonde_status sonde__capture_by_signal(uint64_t tid, int signal, uint64_t timeout_ns,
                                            struct sonde_stack *stack)
 {
     uint32_t epoch = __atomic_load_n(&request.state, __ATOMIC_RELAXED) / STATE_COUNT + 1;

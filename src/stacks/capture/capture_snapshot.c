@@ -63,7 +63,7 @@ static void capture_self(const struct sonde__snapshot *snapshot,
 /* What is known from the snapshot before holds only where the kernel counts. */
 static void begin_threads(struct sonde__snapshot *snapshot)
 {
-    int32_t self = sonde__os_tid();
+    uint64_t self = sonde__os_tid();
     each_thread(thread, snapshot->roster)
     {
         bool is_remembered = thread->phase == SONDE__ROSTER_READ && thread->seen.slices != 0;

@@ -73,7 +73,7 @@ enum sonde_status sonde__capture_read_stat_file(int32_t fd, struct sonde__captur
     return sonde__capture_parse_stat(text, size, ret_stat) ? SONDE_OK : SONDE_CORRUPT;
 }
 
-enum sonde_status sonde__capture_read_stat(int32_t tid, struct sonde__capture_stat *ret_stat)
+enum sonde_status sonde__capture_read_stat(uint64_t tid, struct sonde__capture_stat *ret_stat)
 {
     int32_t fd;
     enum sonde_status status;

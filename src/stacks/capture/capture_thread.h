@@ -21,7 +21,7 @@ SONDE_NODISCARD enum sonde_status sonde__capture_passive_check(void);
  *
  * Returns OK | BUSY (it runs; the stack is empty) | TIMEOUT (it moved each time: the last stack is
  * there with end MOVED) | ABSENT (ended) | DENIED | UNSUPPORTED | OS. */
-SONDE_NODISCARD enum sonde_status sonde__capture_blocked(int32_t tid, struct sonde_stack *stack,
+SONDE_NODISCARD enum sonde_status sonde__capture_blocked(uint64_t tid, struct sonde_stack *stack,
                                                          struct sonde_captured *ret_captured);
 
 /* --- by signal --- */
@@ -45,7 +45,7 @@ void sonde__capture_on_signal(int signal, void *siginfo, void *ucontext);
  * | BUSY (the system's queue of signals is full) | DENIED | OS. Blocks for timeout_ns at most, and
  * for the walk where that has begun. */
 SONDE_NODISCARD enum sonde_status
-sonde__capture_by_signal(int32_t tid, int signal, uint64_t timeout_ns, struct sonde_stack *stack);
+sonde__capture_by_signal(uint64_t tid, int signal, uint64_t timeout_ns, struct sonde_stack *stack);
 
 /* State letter and signal masks of a thread, from the text of its `stat` file. False: malformed. */
 struct sonde__capture_stat {
@@ -61,7 +61,7 @@ bool sonde__capture_parse_stat(const char *text, size_t size, struct sonde__capt
 bool sonde__capture_blocks_all(const struct sonde__capture_stat *stat);
 /* Did the kernel make this thread for itself, as a worker of io_uring? It runs no code of ours. */
 bool sonde__capture_is_kernels(const struct sonde__capture_stat *stat);
-SONDE_NODISCARD enum sonde_status sonde__capture_read_stat(int32_t tid,
+SONDE_NODISCARD enum sonde_status sonde__capture_read_stat(uint64_t tid,
                                                            struct sonde__capture_stat *ret_stat);
 /* The same from the open file. */
 SONDE_NODISCARD enum sonde_status

@@ -70,7 +70,7 @@ enum sonde_status sonde__target_threads(struct sonde__target *target,
     return SONDE_OK;
 }
 
-enum sonde_status sonde__target_thread(struct sonde__target *target, int32_t tid,
+enum sonde_status sonde__target_thread(struct sonde__target *target, uint64_t tid,
                                        struct sonde__thread *ret_thread)
 {
     return target->ops->find(target, tid, ret_thread);

@@ -56,7 +56,7 @@ enum sonde__thread_state {
 };
 
 struct sonde__thread {
-    int32_t tid;
+    uint64_t tid;
     uint8_t state; /* enum sonde__thread_state */
     char letter;   /* as the kernel prints it: R S D T t Z X I, or '?' */
     bool main;     /* tid == pid */
@@ -130,7 +130,7 @@ SONDE_NODISCARD enum sonde_status sonde__target_threads(struct sonde__target *ta
                                                         struct sonde_error *ret_error);
 
 /* One of them, by its id. Returns OK | ABSENT (no such thread, or it has ended) | as above. */
-SONDE_NODISCARD enum sonde_status sonde__target_thread(struct sonde__target *target, int32_t tid,
+SONDE_NODISCARD enum sonde_status sonde__target_thread(struct sonde__target *target, uint64_t tid,
                                                        struct sonde__thread *ret_thread);
 
 /* The images, read at opening and again by refresh (cheap when nothing changed). The snapshot is

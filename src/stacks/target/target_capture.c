@@ -67,7 +67,7 @@ static bool memory_is_readable(const struct sonde__target_process *p)
 
 /* The file that says what a blocked thread waits in cannot be had. When the memory may be read all
  * the same, it is not the right to it that is missing. */
-static enum outcome lacks_wait(struct sonde__target_process *p, int32_t tid,
+static enum outcome lacks_wait(struct sonde__target_process *p, uint64_t tid,
                                enum sonde_status status, struct sonde__capture *capture)
 {
     if (status == SONDE_ABSENT && sonde__host_thread_ended(p->base.pid, tid)) {
@@ -83,8 +83,9 @@ static enum outcome lacks_wait(struct sonde__target_process *p, int32_t tid,
     return REFUSED;
 }
 
-static enum outcome walk_blocked(struct sonde__target_process *p, int32_t tid, struct proof *before,
-                                 struct sonde_stack *stack, struct sonde__capture *capture)
+static enum outcome walk_blocked(struct sonde__target_process *p, uint64_t tid,
+                                 struct proof *before, struct sonde_stack *stack,
+                                 struct sonde__capture *capture)
 {
     struct proof after;
     struct sonde__regs regs;
@@ -114,7 +115,7 @@ static enum outcome walk_blocked(struct sonde__target_process *p, int32_t tid, s
     return DONE;
 }
 
-static enum outcome capture_blocked(struct sonde__target_process *p, int32_t tid,
+static enum outcome capture_blocked(struct sonde__target_process *p, uint64_t tid,
                                     struct sonde_stack *stack, struct sonde__capture *capture)
 {
     struct proof proof = {.schedstat_fd = -1};
@@ -138,14 +139,14 @@ static enum outcome capture_blocked(struct sonde__target_process *p, int32_t tid
 
 /* --- running --- */
 
-static bool still_running(const struct sonde__target_process *p, int32_t tid)
+static bool still_running(const struct sonde__target_process *p, uint64_t tid)
 {
     struct sonde__host_thread now;
     return sonde__host_thread_read(p->base.pid, tid, &now) == SONDE_OK && now.letter == 'R';
 }
 
 /* Wait for a sample as long as the thread runs. */
-static enum outcome await_sample(struct sonde__target_process *p, int32_t tid,
+static enum outcome await_sample(struct sonde__target_process *p, uint64_t tid,
                                  struct sonde__host_perf *perf)
 {
     uint64_t begin_ns = sonde__os_now_ns();
@@ -181,7 +182,7 @@ void sonde__target_walk_copy(struct sonde__target_process *p, const uint8_t *byt
     p->window->copy = NULL;
 }
 
-static enum outcome capture_perf(struct sonde__target_process *p, int32_t tid,
+static enum outcome capture_perf(struct sonde__target_process *p, uint64_t tid,
                                  struct sonde_stack *stack, struct sonde__capture *capture,
                                  int32_t *ret_os_error)
 {
@@ -209,7 +210,7 @@ static enum outcome capture_perf(struct sonde__target_process *p, int32_t tid,
 
 /* --- stopped --- */
 
-void sonde__target_read_stopped(struct sonde__target_process *p, int32_t tid,
+void sonde__target_read_stopped(struct sonde__target_process *p, uint64_t tid,
                                 struct sonde_stack *stack, struct sonde__capture *ret_capture)
 {
     enum sonde_status status = sonde__host_ptrace_registers(
@@ -227,7 +228,7 @@ void sonde__target_read_stopped(struct sonde__target_process *p, int32_t tid,
 
 struct stop {
     struct sonde__target_process *process;
-    int32_t tid;
+    uint64_t tid;
     struct sonde_stack *stack;
     struct sonde__capture *capture;
     enum sonde_status status;
@@ -257,7 +258,7 @@ static void stop_and_read(void *ctx)
     }
 }
 
-static enum outcome capture_ptrace(struct sonde__target_process *p, int32_t tid, bool was_running,
+static enum outcome capture_ptrace(struct sonde__target_process *p, uint64_t tid, bool was_running,
                                    struct sonde_stack *stack, struct sonde__capture *capture)
 {
     struct stop stop = {.process = p, .tid = tid, .stack = stack, .capture = capture};
@@ -281,7 +282,7 @@ static enum outcome capture_ptrace(struct sonde__target_process *p, int32_t tid,
 
 /* Where the probe has no handler yet it is told to set one; that takes until the next turn of some
  * loop. */
-static enum outcome capture_asked(struct sonde__target_process *p, int32_t tid,
+static enum outcome capture_asked(struct sonde__target_process *p, uint64_t tid,
                                   const struct sonde__host_signal_look *look,
                                   struct sonde_stack *stack, struct sonde__capture *capture)
 {
@@ -292,7 +293,7 @@ static enum outcome capture_asked(struct sonde__target_process *p, int32_t tid,
 }
 
 /* A running thread that neither perf nor ptrace may read. */
-static void say_no_way(const struct sonde__target_process *p, int32_t tid, int32_t perf_error,
+static void say_no_way(const struct sonde__target_process *p, uint64_t tid, int32_t perf_error,
                        struct sonde__capture *capture)
 {
     char why[sizeof capture->note];
@@ -307,7 +308,7 @@ static void say_no_way(const struct sonde__target_process *p, int32_t tid, int32
     }
 }
 
-static enum outcome capture_running(struct sonde__target_process *p, int32_t tid,
+static enum outcome capture_running(struct sonde__target_process *p, uint64_t tid,
                                     struct sonde_stack *stack, struct sonde__capture *capture)
 {
     int32_t os_error = 0;
@@ -364,7 +365,7 @@ static enum outcome capture_running(struct sonde__target_process *p, int32_t tid
 
 /* --- any --- */
 
-static enum outcome capture_once(struct sonde__target_process *p, int32_t tid, char letter,
+static enum outcome capture_once(struct sonde__target_process *p, uint64_t tid, char letter,
                                  struct sonde_stack *stack, struct sonde__capture *capture)
 {
     enum outcome outcome;
@@ -381,7 +382,7 @@ static enum outcome capture_once(struct sonde__target_process *p, int32_t tid, c
     }
 }
 
-static void say_refused(struct sonde__target_process *p, int32_t tid,
+static void say_refused(struct sonde__target_process *p, uint64_t tid,
                         struct sonde__capture *capture)
 {
     char why[sizeof capture->note];

@@ -291,10 +291,11 @@ static enum sonde_status list_core(struct sonde__target *target, struct sonde_er
         return sonde__base_fail(ret_error, SONDE_MEMORY, "threads", NULL, 0, 0);
     }
     for (uint32_t i = 0; i < count; i++) {
-        threads[i] = (struct sonde__thread){.tid = c->notes.threads[i].tid,
-                                            .state = SONDE__THREAD_UNKNOWN,
-                                            .letter = '?',
-                                            .main = c->notes.threads[i].tid == c->notes.pid};
+        threads[i] =
+            (struct sonde__thread){.tid = c->notes.threads[i].tid,
+                                   .state = SONDE__THREAD_UNKNOWN,
+                                   .letter = '?',
+                                   .main = c->notes.threads[i].tid == (uint64_t)c->notes.pid};
         if (threads[i].main) { /* a core has the main thread's name only */
             memcpy(threads[i].name, c->notes.name, sizeof c->notes.name);
         }
@@ -352,7 +353,7 @@ static enum sonde_status stop_core(struct sonde__target *target, struct sonde_er
     return SONDE_OK;
 }
 
-static enum sonde_status find_in_core(struct sonde__target *target, int32_t tid,
+static enum sonde_status find_in_core(struct sonde__target *target, uint64_t tid,
                                       struct sonde__thread *ret_thread)
 {
     struct sonde_error error;
@@ -467,7 +468,7 @@ static enum sonde_status fill_core(struct core *c, const char *path,
                                 path, 0, c->notes.bad_notes);
     }
     if (c->notes.pid == 0) { /* no NT_PRPSINFO: the first thread is the one that died */
-        c->notes.pid = c->notes.threads[0].tid;
+        c->notes.pid = (int32_t)c->notes.threads[0].tid;
     }
     c->base.pid = c->notes.pid;
     return build_images(c, options, ret_error);

@@ -6,7 +6,7 @@
 #include "target_private.h"
 
 struct sonde__core_thread {
-    int32_t tid;
+    uint64_t tid;
     int32_t signal; /* that it was stopped with */
     struct sonde__regs regs;
     int64_t syscall;

@@ -34,7 +34,7 @@ static bool add_thread(struct sonde__core_notes *notes, const uint8_t *data, siz
     sonde__base_bytes_seek(&b, PRSTATUS_SIGNAL);
     thread.signal = sonde__base_bytes_u16(&b);
     sonde__base_bytes_seek(&b, PRSTATUS_TID);
-    thread.tid = (int32_t)sonde__base_bytes_u32(&b);
+    thread.tid = (uint64_t)sonde__base_bytes_u32(&b);
     if (b.failed || size < PRSTATUS_REGS ||
         !sonde__host_regs_decode(notes->arch, data + PRSTATUS_REGS, size - PRSTATUS_REGS,
                                  &thread.regs, &thread.syscall, thread.args)) {

@@ -11,7 +11,7 @@
 struct sonde__target_ops {
     void (*close)(struct sonde__target *target);
     enum sonde_status (*list)(struct sonde__target *target, struct sonde_error *ret_error);
-    enum sonde_status (*find)(struct sonde__target *target, int32_t tid,
+    enum sonde_status (*find)(struct sonde__target *target, uint64_t tid,
                               struct sonde__thread *ret_thread);
     enum sonde_status (*refresh)(struct sonde__target *target, struct sonde_error *ret_error);
     size_t (*read)(struct sonde__target *target, uint64_t address, void *ret_bytes, size_t size);

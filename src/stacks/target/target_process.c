@@ -56,11 +56,11 @@ static void describe_thread(const struct sonde__target *target,
     *ret_thread = (struct sonde__thread){.tid = found->tid,
                                          .state = state_of(found->letter),
                                          .letter = found->letter,
-                                         .main = found->tid == target->pid};
+                                         .main = found->tid == (uint64_t)target->pid};
     memcpy(ret_thread->name, found->name, sizeof ret_thread->name);
 }
 
-static enum sonde_status find_in_process(struct sonde__target *target, int32_t tid,
+static enum sonde_status find_in_process(struct sonde__target *target, uint64_t tid,
                                          struct sonde__thread *ret_thread)
 {
     struct sonde__host_thread found;

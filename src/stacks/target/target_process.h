@@ -11,15 +11,16 @@
 #include "target_window.h"
 
 struct sonde__target_stopped {
-    int32_t tid;
+    uint64_t tid;
     bool halted; /* it has stopped */
 };
 
 struct sonde__target_process {
     struct sonde__target base;
-    bool own_root;      /* options.root was given */
-    uint32_t ways;      /* SONDE__TARGET_BY_ bits */
-    int32_t runner_tid; /* the last thread that was looked at because it runs, and the first look */
+    bool own_root; /* options.root was given */
+    uint32_t ways; /* SONDE__TARGET_BY_ bits */
+    uint64_t
+        runner_tid; /* the last thread that was looked at because it runs, and the first look */
     struct sonde__host_signal_look runner;       /* since its last wait */
     struct sonde__probe_sample *sample_of_probe; /* null: there is no probe */
     struct sonde__host_maps maps;
@@ -39,7 +40,7 @@ enum sonde_status sonde__target_process_stop(struct sonde__target *target,
 void sonde__target_process_resume(struct sonde__target *target, uint64_t *ret_pause_ns);
 
 /* Between stop and resume: capture a thread that has stopped by now. False: it has not. */
-bool sonde__target_capture_halted(struct sonde__target_process *p, int32_t tid,
+bool sonde__target_capture_halted(struct sonde__target_process *p, uint64_t tid,
                                   struct sonde_stack *stack, struct sonde__capture *ret_capture);
 
 /* The thread that traces for us. Returns OK | MEMORY | OS. */
@@ -56,7 +57,7 @@ enum sonde__target_runs {
     SONDE__TARGET_WAITS,   /* it waits, has waited, or has ended: look again */
     SONDE__TARGET_STARVES, /* it got no CPU meanwhile */
 };
-enum sonde__target_runs sonde__target_runs_on(struct sonde__target_process *p, int32_t tid,
+enum sonde__target_runs sonde__target_runs_on(struct sonde__target_process *p, uint64_t tid,
                                               struct sonde__host_signal_look *ret_look);
 /* May a thread be asked by a signal, as far as it and the program allow it? Else a note says why.
  */
@@ -65,7 +66,7 @@ bool sonde__target_may_ask(struct sonde__target_process *p,
                            struct sonde__capture *capture);
 /* look: what sonde__target_runs_on() has just seen. Returns OK | ABSENT (it has ended) | BUSY |
  * TIMEOUT | DENIED | OS, those with a note. */
-enum sonde_status sonde__target_ask(struct sonde__target_process *p, int32_t tid,
+enum sonde_status sonde__target_ask(struct sonde__target_process *p, uint64_t tid,
                                     const struct sonde__host_signal_look *look,
                                     struct sonde_stack *stack, struct sonde__capture *capture);
 /* Registers of a thread that was stopped or signalled: did that end a call of it? */
@@ -77,7 +78,7 @@ void sonde__target_walk_copy(struct sonde__target_process *p, const uint8_t *byt
                              struct sonde__capture *capture);
 
 /* A stopped thread (by us): registers by ptrace, stack through the window. Context: the tracer. */
-void sonde__target_read_stopped(struct sonde__target_process *p, int32_t tid,
+void sonde__target_read_stopped(struct sonde__target_process *p, uint64_t tid,
                                 struct sonde_stack *stack, struct sonde__capture *ret_capture);
 
 #endif

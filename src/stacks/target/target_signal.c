@@ -33,7 +33,7 @@ static bool has_run(const struct sonde__host_signal_look *first,
     return (before->on_cpu && now->on_cpu) || now->cpu_ns - first->cpu_ns >= STEADY_NS / 2;
 }
 
-enum sonde__target_runs sonde__target_runs_on(struct sonde__target_process *p, int32_t tid,
+enum sonde__target_runs sonde__target_runs_on(struct sonde__target_process *p, uint64_t tid,
                                               struct sonde__host_signal_look *ret_look)
 {
     uint64_t begin_ns = sonde__os_now_ns();
@@ -114,7 +114,7 @@ bool sonde__target_may_ask(struct sonde__target_process *p,
 /* A request was not answered: has somebody else taken its signal? Ours, when it runs at last,
  * counts itself late; a thread that has no CPU between the two gets as long again as it had. While
  * a handler runs the signal is blocked: whose it is, is not known then. */
-static bool was_taken(const struct sonde__target_process *p, int32_t tid, uint32_t late_before)
+static bool was_taken(const struct sonde__target_process *p, uint64_t tid, uint32_t late_before)
 {
     uint64_t begin_ns = sonde__os_now_ns();
     struct sonde__host_signal_look look;
@@ -146,7 +146,7 @@ static bool await_answer(struct sonde__target_process *p, uint64_t value)
 }
 
 /* From the look to the sending nothing may take time: the thread may enter a wait. */
-static enum sonde_status ask(struct sonde__target_process *p, int32_t tid,
+static enum sonde_status ask(struct sonde__target_process *p, uint64_t tid,
                              const struct sonde__host_signal_look *look,
                              struct sonde__capture *capture)
 {
@@ -184,7 +184,7 @@ static enum sonde_status ask(struct sonde__target_process *p, int32_t tid,
     return SONDE_OK;
 }
 
-enum sonde_status sonde__target_ask(struct sonde__target_process *p, int32_t tid,
+enum sonde_status sonde__target_ask(struct sonde__target_process *p, uint64_t tid,
                                     const struct sonde__host_signal_look *look,
                                     struct sonde_stack *stack, struct sonde__capture *capture)
 {

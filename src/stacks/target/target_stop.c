@@ -22,7 +22,7 @@ enum {
     DISK_WAIT_NS = 20000000,
 };
 
-static bool is_known(const struct sonde__target_process *p, int32_t tid)
+static bool is_known(const struct sonde__target_process *p, uint64_t tid)
 {
     for (uint32_t i = 0; i < p->stopped_count; i++) {
         if (p->stopped[i].tid == tid) {
@@ -32,7 +32,7 @@ static bool is_known(const struct sonde__target_process *p, int32_t tid)
     return false;
 }
 
-static enum sonde_status seize(struct sonde__target_process *p, int32_t tid,
+static enum sonde_status seize(struct sonde__target_process *p, uint64_t tid,
                                struct sonde_error *ret_error)
 {
     char why[160];
@@ -64,7 +64,7 @@ static enum sonde_status seize(struct sonde__target_process *p, int32_t tid,
 }
 
 /* In an uninterruptible wait; or it has ended, and is the main thread of others that have not. */
-static bool stays_away(const struct sonde__target_process *p, int32_t tid)
+static bool stays_away(const struct sonde__target_process *p, uint64_t tid)
 {
     struct sonde__host_thread now;
     return sonde__host_thread_read(p->base.pid, tid, &now) == SONDE_OK &&
@@ -107,7 +107,7 @@ static void await_halts(struct sonde__target_process *p, uint32_t first)
 
 struct round {
     struct sonde__target_process *process;
-    const int32_t *tids;
+    const uint64_t *tids;
     size_t count;
     enum sonde_status status;
     struct sonde_error *ret_error;
@@ -146,7 +146,7 @@ static bool reserve(struct sonde__target_process *p, size_t more)
 static enum sonde_status stop_round(struct sonde__target_process *p, uint32_t *ret_new,
                                     struct sonde_error *ret_error)
 {
-    int32_t *tids = NULL;
+    uint64_t *tids = NULL;
     struct round round = {.process = p, .ret_error = ret_error};
     uint32_t first = p->stopped_count;
     SONDE_TRY(sonde__host_tids_read(p->base.pid, &tids, &round.count, ret_error));
@@ -215,7 +215,7 @@ void sonde__target_process_resume(struct sonde__target *target, uint64_t *ret_pa
 
 struct look {
     struct sonde__target_process *process;
-    int32_t tid;
+    uint64_t tid;
     struct sonde_stack *stack;
     struct sonde__capture *capture;
     bool done;
@@ -240,7 +240,7 @@ static void read_halted(void *ctx)
     }
 }
 
-bool sonde__target_capture_halted(struct sonde__target_process *p, int32_t tid,
+bool sonde__target_capture_halted(struct sonde__target_process *p, uint64_t tid,
                                   struct sonde_stack *stack, struct sonde__capture *ret_capture)
 {
     struct look look = {p, tid, stack, ret_capture, false};

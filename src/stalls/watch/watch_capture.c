@@ -19,8 +19,8 @@ struct sonde__watch_sampler {
     struct sonde__target *target;
     struct sonde__symfile_cache *symbols;
     struct sonde__drain *drain;
-    uint8_t sampler; /* enum sonde__report_sampler: how a running thread would be sampled */
-    int32_t own_tid; /* 0: the program is in another process */
+    uint8_t sampler;  /* enum sonde__report_sampler: how a running thread would be sampled */
+    uint64_t own_tid; /* 0: the program is in another process */
     sonde__watch_ask *ask;
     uint64_t pcs[SONDE__WATCH_FRAMES_MAX];
     uint8_t how[SONDE__WATCH_FRAMES_MAX];
@@ -76,7 +76,7 @@ sonde__watch_sampler_signals(const struct sonde__watch_sampler *sampler)
     return sonde__target_signals(sampler->target);
 }
 
-void sonde__watch_sampler_use_own_process(struct sonde__watch_sampler *sampler, int32_t own_tid,
+void sonde__watch_sampler_use_own_process(struct sonde__watch_sampler *sampler, uint64_t own_tid,
                                           sonde__watch_ask *ask)
 {
     sampler->own_tid = own_tid;
@@ -173,7 +173,7 @@ static bool take_thread(struct sonde__watch_sampler *sampler, const struct sonde
     return sonde__sample_keep(ret_sample);
 }
 
-bool sonde__watch_take(struct sonde__watch_sampler *sampler, int32_t tid,
+bool sonde__watch_take(struct sonde__watch_sampler *sampler, uint64_t tid,
                        struct sonde__sample *ret_sample)
 {
     struct sonde__thread thread;
@@ -181,7 +181,7 @@ bool sonde__watch_take(struct sonde__watch_sampler *sampler, int32_t tid,
            take_thread(sampler, &thread, ret_sample);
 }
 
-uint32_t sonde__watch_take_all(struct sonde__watch_sampler *sampler, int32_t except,
+uint32_t sonde__watch_take_all(struct sonde__watch_sampler *sampler, uint64_t except,
                                struct sonde__sample *ret_samples, uint32_t capacity,
                                uint32_t *ret_total)
 {

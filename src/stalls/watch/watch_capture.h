@@ -32,19 +32,19 @@ struct sonde__target_signals
 sonde__watch_sampler_signals(const struct sonde__watch_sampler *sampler);
 /* The program is this process: its thread `own_tid`, the watch itself, is left out, and a running
  * thread without a perf sample is captured by `ask`, which fills stack and capture. */
-typedef void sonde__watch_ask(int32_t tid, struct sonde_stack *stack,
+typedef void sonde__watch_ask(uint64_t tid, struct sonde_stack *stack,
                               struct sonde__capture *ret_capture);
-void sonde__watch_sampler_use_own_process(struct sonde__watch_sampler *sampler, int32_t own_tid,
+void sonde__watch_sampler_use_own_process(struct sonde__watch_sampler *sampler, uint64_t own_tid,
                                           sonde__watch_ask *ask);
 void sonde__watch_sampler_close(struct sonde__watch_sampler *sampler);
 /* Read the list of images again: libraries may have been loaded. */
 void sonde__watch_sampler_refresh(struct sonde__watch_sampler *sampler);
 
 /* One thread. False: it is gone, or memory ran out. Ownership: sonde__sample_done(). */
-bool sonde__watch_take(struct sonde__watch_sampler *sampler, int32_t tid,
+bool sonde__watch_take(struct sonde__watch_sampler *sampler, uint64_t tid,
                        struct sonde__sample *ret_sample);
 /* Every thread but `except` (0: none), at most `capacity`; returns how many, *ret_total all. */
-uint32_t sonde__watch_take_all(struct sonde__watch_sampler *sampler, int32_t except,
+uint32_t sonde__watch_take_all(struct sonde__watch_sampler *sampler, uint64_t except,
                                struct sonde__sample *ret_samples, uint32_t capacity,
                                uint32_t *ret_total);
 /* enum sonde__report_sampler: how the thread was sampled, or would have been if it had run. */

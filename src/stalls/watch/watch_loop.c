@@ -56,7 +56,7 @@ static void begin_sampling(struct sonde__watch_session *s, struct sonde__watch_l
     struct sonde__watch_stall *stall = &loop->stall;
     sonde__watch_stall_done(stall);
     stall->begin_cpu_ns = sonde__host_cpu_ns();
-    (void)sonde__host_look_thread(s->pid, (int32_t)loop->tid, &stall->begin);
+    (void)sonde__host_look_thread(s->pid, loop->tid, &stall->begin);
     loop->turns = atomic_load(&slot->turns);
     loop->nested = atomic_load(&slot->nested);
     loop->loop_changes = slot->loop_changes;
@@ -77,7 +77,7 @@ static bool is_still_busy(const struct sonde__watch_loop *loop)
 static void take_sample(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
 {
     struct sonde__sample sample;
-    if (s->sampler == NULL || !sonde__watch_take(s->sampler, (int32_t)loop->tid, &sample)) {
+    if (s->sampler == NULL || !sonde__watch_take(s->sampler, loop->tid, &sample)) {
         return;
     }
     if (!is_still_busy(loop)) {
@@ -95,7 +95,7 @@ static void begin_stall(struct sonde__watch_session *s, struct sonde__watch_loop
                          (unsigned)loop->tid, (unsigned long long)(loop->decision.counted_ns / MS));
     }
     if (s->sampler != NULL) {
-        sonde__watch_stall_add_threads(&loop->stall, s->sampler, (int32_t)loop->tid);
+        sonde__watch_stall_add_threads(&loop->stall, s->sampler, loop->tid);
     }
 }
 
@@ -132,7 +132,7 @@ static void report_stall(struct sonde__watch_session *s, struct sonde__watch_loo
         sonde__watch_stall_done(stall);
         return;
     }
-    if (sonde__host_look_thread(s->pid, (int32_t)loop->tid, &look)) {
+    if (sonde__host_look_thread(s->pid, loop->tid, &look)) {
         stall->cpu_ns = look.cpu_ns - stall->begin.cpu_ns;
         stall->runqueue_ns = look.runqueue_ns - stall->begin.runqueue_ns;
     }
@@ -142,7 +142,7 @@ static void report_stall(struct sonde__watch_session *s, struct sonde__watch_loo
     const struct sonde__watch_ended ended = {
         .stall = stall,
         .slot = loop->slot,
-        .tid = (int32_t)loop->tid,
+        .tid = loop->tid,
         .main = (int32_t)loop->tid == s->pid,
         .open = open,
         .begin_ns = d->since_ns > s->begin_ns ? d->since_ns - s->begin_ns : 0,
@@ -198,7 +198,7 @@ static bool is_over(const struct sonde__watch_session *s, const struct sonde__wa
         return false;
     }
     enum sonde__host_descriptor now =
-        sonde__host_look_descriptor(s->pid, (int32_t)loop->tid, (int32_t)wait->object);
+        sonde__host_look_descriptor(s->pid, loop->tid, (int32_t)wait->object);
     return now == SONDE__HOST_CLOSED || now == SONDE__HOST_FILE ||
            (epoll && now == SONDE__HOST_OTHER);
 }
@@ -226,7 +226,7 @@ uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *s, struct sonde_
         .ended_ns = atomic_load_explicit(&slot->ended_ns, memory_order_relaxed),
     };
     if (look.busy) {
-        if (!sonde__host_look_thread(s->pid, (int32_t)tid, &thread)) {
+        if (!sonde__host_look_thread(s->pid, tid, &thread)) {
             look.busy = false; /* the thread has ended */
             atomic_compare_exchange_strong(&slot->tid, &tid, 0);
         }

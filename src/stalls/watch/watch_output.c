@@ -284,7 +284,7 @@ void sonde__watch_output_stall(struct sonde__watch_output *output,
     const struct sonde__report_stall record = {
         .begin_ns = ended->begin_ns,
         .duration_ns = ended->duration_ns,
-        .tid = ended->tid,
+        .tid = (int64_t)ended->tid,
         .thread_name =
             stall->count > 0 ? text_id(output->report, stall->samples[0].sample.thread.name) : 0,
         .loop = ended->slot->loop.kind,

@@ -29,7 +29,7 @@ void sonde__watch_say(struct sonde__watch_output *output, const char *format, ..
 struct sonde__watch_ended {
     const struct sonde__watch_stall *stall;
     const struct sonde__probe_slot *slot;
-    int32_t tid;
+    uint64_t tid;
     bool main, open;
     uint64_t begin_ns; /* since the watch began */
     uint64_t duration_ns;

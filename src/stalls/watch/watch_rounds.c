@@ -29,7 +29,7 @@ void sonde__watch_say_doubt(struct sonde__watch_session *s)
 }
 
 /* A seccomp filter is never removed. */
-static bool is_confined(struct sonde__watch_session *s, int32_t tid)
+static bool is_confined(struct sonde__watch_session *s, uint64_t tid)
 {
     struct sonde__host_thread_look look;
     if (atomic_load(&s->page->confined) == 0 && sonde__host_look_thread(s->pid, tid, &look) &&
@@ -221,12 +221,12 @@ static void finish(struct sonde__watch_session *s)
 static bool may_wake(struct sonde__watch_session *s)
 {
     for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
-        int32_t tid = (int32_t)s->loops[i].tid;
+        uint64_t tid = s->loops[i].tid;
         if (tid != 0 && is_confined(s, tid)) {
             return false;
         }
     }
-    return !is_confined(s, s->pid);
+    return !is_confined(s, (uint64_t)s->pid);
 }
 
 static uint32_t wait_for_more(struct sonde__watch_session *s, uint64_t now_ns, uint64_t wait_ns,
@@ -287,7 +287,7 @@ static void watch(struct sonde__watch_session *s)
         }
         watch_timeout(s, now_ns);
         watch_plugin(s, now_ns);
-        (void)is_confined(s, s->pid);
+        (void)is_confined(s, (uint64_t)s->pid);
         if (runs && has_replaced_itself(s)) {
             runs = false;
             if (s->options.root != 0) {

@@ -68,7 +68,7 @@ void sonde__watch_stall_add(struct sonde__watch_stall *stall, struct sonde__samp
 }
 
 void sonde__watch_stall_add_threads(struct sonde__watch_stall *stall,
-                                    struct sonde__watch_sampler *sampler, int32_t tid)
+                                    struct sonde__watch_sampler *sampler, uint64_t tid)
 {
     stall->threads = calloc(SONDE__WATCH_THREADS_MAX, sizeof *stall->threads);
     if (stall->threads != NULL) {

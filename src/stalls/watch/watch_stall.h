@@ -42,6 +42,6 @@ void sonde__watch_stall_add(struct sonde__watch_stall *stall, struct sonde__samp
 /* Extend the last sample to here. */
 void sonde__watch_stall_extend(struct sonde__watch_stall *stall, uint64_t counted_ns);
 void sonde__watch_stall_add_threads(struct sonde__watch_stall *stall,
-                                    struct sonde__watch_sampler *sampler, int32_t tid);
+                                    struct sonde__watch_sampler *sampler, uint64_t tid);
 
 #endif

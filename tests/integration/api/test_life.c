@@ -96,7 +96,7 @@ TEST(in_a_fork_child_of_a_thread)
         CHECK_OK(sonde_threads_list(threads, 4, &count));
         CHECK_EQ(count, 1);
         CHECK_EQ(threads[0].tid, getpid());
-        CHECK_OK(sonde_thread_capture(getpid(), NULL, &taken.stack, &captured));
+        CHECK_OK(sonde_thread_capture((uint64_t)getpid(), NULL, &taken.stack, &captured));
         CHECK_EQ(captured.by, SONDE_CAPTURED_SELF);
         CHECK_EQ(sonde_thread_main(), getpid());
         _exit(0);
@@ -253,7 +253,8 @@ static void nap_in_constructor(void)
     usleep(20);
 }
 
-static int loader_tid, loader_stop;
+static uint64_t loader_tid;
+static int loader_stop;
 
 static void *load_and_unload(void *path)
 {

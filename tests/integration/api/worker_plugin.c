@@ -8,7 +8,7 @@
 
 enum { DEPTH = 64 };
 
-static void print_thread(const char *title, int32_t tid)
+static void print_thread(const char *title, uint64_t tid)
 {
     static char text[16384];
     uint64_t pcs[DEPTH];

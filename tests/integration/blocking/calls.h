@@ -16,7 +16,7 @@ struct call {
     int fds[2];
     int error; /* result: 0 or errno */
     int done;
-    int32_t tid;
+    uint64_t tid;
     uint64_t began_ns, ended_ns;
 };
 

@@ -139,7 +139,7 @@ TEST(a_fork_child_notes_nothing)
         start(); /* one of its own */
         other = _Block_copy(&block);
         (void)!sonde_block_registry_find(registry, (uintptr_t)other, &made);
-        _exit(is_right && made.tid == getpid() ? 0 : 1);
+        _exit(is_right && made.tid == (uint64_t)getpid() ? 0 : 1);
     }
     CHECK_EQ(waitpid(child, &status, 0), child);
     CHECK_EQ(status, 0);

@@ -43,7 +43,7 @@ static char paths[PLUGINS][4096];
 
 static struct {
     pthread_t thread;
-    int32_t tid;
+    uint64_t tid;
     int stop;
     unsigned rounds, captures; /* by itself */
     /* The frames that load_often() has behind it: they never change. */
@@ -275,7 +275,8 @@ static void use_cpu(int only)
             CPU_SET(i, &set);
         }
     }
-    (void)sched_setaffinity(loader.tid, sizeof set, &set); /* refused: then not so hard a test */
+    (void)sched_setaffinity((pid_t)loader.tid, sizeof set,
+                            &set); /* refused: then not so hard a test */
     (void)sched_setaffinity(0, sizeof set, &set);
 }
 

@@ -22,7 +22,7 @@ static void print_thread(struct sonde__target *target, const struct sonde__threa
     struct sonde_stack stack;
     sonde_stack_init(&stack, pcs, how, FRAMES, 0);
     sonde__target_capture(target, thread, &stack, &capture);
-    printf("thread %d %c %s %s %s %u %s\n", thread->tid, thread->letter, by[capture.by],
+    printf("thread %" PRIu64 " %c %s %s %s %u %s\n", thread->tid, thread->letter, by[capture.by],
            sonde_status_name(capture.status), sonde_end_text(stack.end), stack.count, capture.note);
     for (uint32_t i = 0; i < stack.count; i++) {
         const struct sonde__image *image =

@@ -2,6 +2,7 @@
 #include "snapshots.h"
 
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -39,14 +40,14 @@ __attribute__((noinline)) enum sonde_status capture(uint32_t flags, uint32_t fil
     return sonde_threads_snapshot(&options, &stack, take, NULL, &snapshot);
 }
 
-const struct seen *find(int32_t tid)
+const struct seen *find(uint64_t tid)
 {
     for (uint32_t i = 0; i < seen_count; i++) {
         if (seen[i].thread.tid == tid) {
             return &seen[i];
         }
     }
-    FAIL("thread %d is not in the snapshot", tid);
+    FAIL("thread %" PRIu64 " is not in the snapshot", tid);
 }
 
 bool holds(const struct seen *s, const void *function, size_t size)
@@ -115,7 +116,7 @@ static __attribute__((constructor)) void warm_up(void)
 
 void begin_work(struct worker *w)
 {
-    w->tid = (int32_t)syscall(SYS_gettid);
+    w->tid = (uint64_t)syscall(SYS_gettid);
     __atomic_store_n(&w->ready, 1, __ATOMIC_RELEASE);
 }
 

@@ -32,7 +32,7 @@ enum sonde_status capture(uint32_t flags, uint32_t files);
 int take(void *ctx, const struct sonde_thread *thread, const struct sonde_stack *stack,
          const struct sonde_captured *captured);
 /* The thread must be in the snapshot. */
-const struct seen *find(int32_t tid);
+const struct seen *find(uint64_t tid);
 /* No function of the tests is larger, with a sanitizer's checks in it either. */
 #define FUNCTION_SIZE 2048
 /* Is the function on the stack? Of a thread whose signal came late nobody knows: then yes. */
@@ -47,7 +47,7 @@ void check_action_is(void (*handler)(int));
 
 struct worker {
     pthread_t thread;
-    int32_t tid;
+    uint64_t tid;
     int ready, stop;
     int fds[2];
     unsigned bytes; /* read so far */

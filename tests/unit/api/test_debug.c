@@ -42,7 +42,7 @@ static char *printed(void)
 /* --- stacks --- */
 
 static sem_t ready, done;
-static int32_t sleeper_tid;
+static uint64_t sleeper_tid;
 
 NOINLINE void debug_test_sleeps(void);
 NOINLINE void debug_test_sleeps(void)

@@ -145,7 +145,7 @@ TEST(arrays_of_other_headers)
     SIZED(sonde_thread) larger[2];
     struct {
         size_t struct_bytes;
-        int32_t tid;
+        uint64_t tid;
         uint8_t state, rest[3];
     } smaller[2];
     uint32_t count = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Pictures: all threads as of one moment, and who is not in them. */
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/filter.h>
 #include <linux/io_uring.h>
 #include <linux/seccomp.h>
@@ -380,12 +381,12 @@ static __attribute__((noinline)) void *copy_tables_and_wait(void *arg)
     return NULL;
 }
 
-static bool is_signal_pending(int32_t tid)
+static bool is_signal_pending(uint64_t tid)
 {
     char path[64], *text, *line;
     size_t size;
     unsigned long long pending = 0;
-    snprintf(path, sizeof path, "/proc/self/task/%d/status", tid);
+    snprintf(path, sizeof path, "/proc/self/task/%" PRIu64 "/status", tid);
     text = test_read_file(path, &size);
     line = strstr(text, "SigPnd:");
     CHECK(line != NULL && sscanf(line, "SigPnd: %llx", &pending) == 1);

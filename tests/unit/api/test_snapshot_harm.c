@@ -347,7 +347,7 @@ TEST(in_a_fork_child)
     CHECK(child >= 0);
     if (child == 0) {
         bool is_right = capture(0, FILES) == SONDE_OK && seen_count == 1 &&
-                        seen[0].thread.tid == getpid() && snapshot.unchanged == 0;
+                        seen[0].thread.tid == (uint64_t)getpid() && snapshot.unchanged == 0;
         _exit(is_right ? 0 : 1);
     }
     CHECK_EQ(waitpid(child, &status, 0), child);

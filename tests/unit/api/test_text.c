@@ -3,6 +3,7 @@
  * with libraries that come and go. */
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -467,7 +468,8 @@ TEST(text_of_threads)
     struct sonde_symbolizer *symbolizer = create();
     char head[64];
     pthread_t thread;
-    int ends[2], tid = 0;
+    uint64_t tid = 0;
+    int ends[2];
     CHECK_EQ(pipe(ends), 0);
     CHECK_EQ(pthread_create(&thread, NULL, wait_for_byte, &ends[0]), 0);
     CHECK_EQ(pthread_setname_np(thread, "waits"), 0);
@@ -491,7 +493,7 @@ TEST(text_of_threads)
              1);
     CHECK(size != 0);
     CHECK(threads >= 2); /* sanitizers and emulators have threads of their own */
-    snprintf(head, sizeof head, "\n\nBacktrace of Thread %d:\n", tid);
+    snprintf(head, sizeof head, "\n\nBacktrace of Thread %" PRIu64 ":\n", tid);
     CHECK_CONTAINS(text.bytes, head);
     CHECK_CONTAINS(text.bytes, " wait_for_byte + ");
     CHECK_CONTAINS(text.bytes, " text_of_threads + ");

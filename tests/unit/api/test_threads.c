@@ -18,7 +18,7 @@ enum { DEPTH = 64 };
 
 struct fixture {
     pthread_t thread;
-    int32_t tid;
+    uint64_t tid;
     int fds[2];
     int ready, stop;
     uint64_t expected; /* return address into the function that blocks */
@@ -43,7 +43,7 @@ BOUNDS(block);
 BOUNDS(nap);
 BOUNDS(caller);
 
-static MEASURED(capture) enum sonde_status capture(int32_t tid, uint32_t flags)
+static MEASURED(capture) enum sonde_status capture(uint64_t tid, uint32_t flags)
 {
     struct sonde_capture_options options = {.struct_bytes = sizeof options, .flags = flags};
     options.timeout_ns = 20000000000u; /* a loaded machine; nothing here waits for it to pass */
@@ -55,7 +55,7 @@ static MEASURED(capture) enum sonde_status capture(int32_t tid, uint32_t flags)
 static void need_passive(void)
 {
     pthread_t thread;
-    int32_t tid;
+    uint64_t tid;
     extern void *sleep_until_stop(void *);
     int stop = 0;
     enum sonde_status status;
@@ -94,7 +94,7 @@ static MEASURED(block) void *block(void *arg)
 {
     struct fixture *f = arg;
     char byte;
-    f->tid = (int32_t)syscall(SYS_gettid);
+    f->tid = (uint64_t)syscall(SYS_gettid);
     __atomic_store_n(&f->ready, 1, __ATOMIC_RELEASE);
     f->result = read(f->fds[0], &byte, 1);
     f->error = errno;
@@ -145,7 +145,7 @@ TEST(a_blocked_thread)
 static MEASURED(spin) void *spin(void *arg)
 {
     struct fixture *f = arg;
-    f->tid = (int32_t)syscall(SYS_gettid);
+    f->tid = (uint64_t)syscall(SYS_gettid);
     __atomic_store_n(&f->ready, 1, __ATOMIC_RELEASE);
     while (!__atomic_load_n(&f->stop, __ATOMIC_ACQUIRE)) {
         test_take_signals();
@@ -264,7 +264,7 @@ TEST(the_calling_thread_and_skip)
 
 struct all {
     unsigned threads, read, self, main;
-    int32_t last_tid;
+    uint64_t last_tid;
 };
 
 static int take(void *ctx, const struct sonde_thread *thread, const struct sonde_stack *taken,
@@ -323,7 +323,7 @@ TEST(list_and_names)
     struct fixture a = {.ready = 0}, b = {.ready = 0};
     struct sonde_thread threads[64] = {{.struct_bytes = sizeof threads[0]}};
     uint32_t count = 0;
-    int32_t tid = -1;
+    uint64_t tid = UINT64_MAX;
     CHECK_OK(pipe(a.fds));
     CHECK_OK(pipe(b.fds));
     CHECK_OK(pthread_create(&a.thread, NULL, block, &a));
@@ -347,11 +347,11 @@ TEST(list_and_names)
     CHECK_EQ(tid, a.tid);
     CHECK_OK(sonde_thread_find_pthread(pthread_self(), &tid));
     CHECK_EQ(tid, sonde_thread_self());
-    tid = -1;
+    tid = UINT64_MAX;
     CHECK_EQ(sonde_thread_find_name("nobody", &tid), SONDE_ABSENT);
     CHECK_OK(pthread_setname_np(b.thread, "worker one"));
     CHECK_EQ(sonde_thread_find_name("worker one", &tid), SONDE_AMBIGUOUS);
-    CHECK_EQ(tid, -1);
+    CHECK_EQ(tid, UINT64_MAX);
     CHECK_EQ(write(a.fds[1], "x", 1), 1);
     CHECK_EQ(write(b.fds[1], "x", 1), 1);
     while (sonde_thread_find_pthread(a.thread, &tid) == SONDE_OK) {
@@ -375,7 +375,7 @@ TEST(wrong_arguments)
     CHECK_EQ(sonde_thread_capture(1, NULL, &stack, NULL), SONDE_ABSENT); /* of another process */
     CHECK_EQ(sonde_thread_capture(0, NULL, &stack, &captured), SONDE_ABSENT);
     CHECK_EQ(captured.status, SONDE_ABSENT);
-    CHECK_EQ(sonde_thread_capture(-5, NULL, &stack, NULL), SONDE_ABSENT);
+    CHECK_EQ(sonde_thread_capture((uint64_t)-5, NULL, &stack, NULL), SONDE_ABSENT);
     CHECK_EQ(sonde_threads_capture(NULL, &stack, NULL, NULL), SONDE_USAGE);
     CHECK_EQ(sonde_threads_list(NULL, 1, &count), SONDE_USAGE);
     CHECK_EQ(sonde_thread_find_name(NULL, NULL), SONDE_USAGE);
@@ -392,7 +392,7 @@ enum { NAP_NS = 200000, NAP_READS = 2000 };
 static MEASURED(nap) void *nap(void *arg)
 {
     struct fixture *f = arg;
-    f->tid = (int32_t)syscall(SYS_gettid);
+    f->tid = (uint64_t)syscall(SYS_gettid);
     __atomic_store_n(&f->ready, 1, __ATOMIC_RELEASE);
     while (!__atomic_load_n(&f->stop, __ATOMIC_ACQUIRE)) {
         struct timespec time = {.tv_nsec = NAP_NS};
@@ -439,7 +439,7 @@ TEST(threads_that_end_meanwhile)
     need_passive();
     for (int i = 0; i < 200; i++) {
         pthread_t thread;
-        int32_t tid = 0;
+        uint64_t tid = 0;
         CHECK_OK(pthread_create(&thread, NULL, brief, NULL));
         if (sonde_thread_find_pthread(thread, &tid) == SONDE_OK) {
             enum sonde_status status = capture(tid, 0);

@@ -367,7 +367,9 @@ TEST_TIMEOUT(fork_child, 120)
         sonde_watch_stop(watch); /* the parent's: nothing */
         stall_until_told(&told, watch_test_blocks);
         sonde_watch_stop(own);
-        _exit(told.last.tid == getpid() && strstr(told.text, "watch_test_blocks") != NULL ? 0 : 1);
+        _exit(told.last.tid == (uint64_t)getpid() && strstr(told.text, "watch_test_blocks") != NULL
+                  ? 0
+                  : 1);
     }
     sonde_idle_enter();
     CHECK_EQ(waitpid(child, &status, 0), child);

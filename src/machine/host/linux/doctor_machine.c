@@ -181,7 +181,8 @@ static enum sonde_status read_blocked(const struct sleeper *s, struct sonde__os_
         if (tid == 0) {
             continue;
         }
-        status = sonde__os_thread_open(0, tid, SONDE__OS_THREAD_SYSCALL, &fd, ret_os_error);
+        status =
+            sonde__os_thread_open(0, (uint64_t)tid, SONDE__OS_THREAD_SYSCALL, &fd, ret_os_error);
         if (status != SONDE_OK) {
             return status;
         }

@@ -24,7 +24,7 @@ static bool read_text(const char *path, char *text, size_t capacity)
     return n > 0;
 }
 
-static bool read_thread_file(int32_t pid, int32_t tid, const char *name, char *text,
+static bool read_thread_file(int32_t pid, uint64_t tid, const char *name, char *text,
                              size_t capacity)
 {
     char path[64];
@@ -32,7 +32,7 @@ static bool read_thread_file(int32_t pid, int32_t tid, const char *name, char *t
     return read_text(path, text, capacity);
 }
 
-bool sonde__host_read_status(int32_t pid, int32_t tid, char ret_text[SONDE__HOST_STATUS_BYTES])
+bool sonde__host_read_status(int32_t pid, uint64_t tid, char ret_text[SONDE__HOST_STATUS_BYTES])
 {
     return read_thread_file(pid, tid, "status", ret_text, SONDE__HOST_STATUS_BYTES);
 }
@@ -53,7 +53,7 @@ bool sonde__host_is_confined(const char *status)
             sonde__host_status_field(own, "\nSeccomp_filters:\t") != filters);
 }
 
-bool sonde__host_look_thread(int32_t pid, int32_t tid, struct sonde__host_thread_look *ret_look)
+bool sonde__host_look_thread(int32_t pid, uint64_t tid, struct sonde__host_thread_look *ret_look)
 {
     struct sonde__host_thread_look look = {.state = '?'};
     char text[SONDE__HOST_STATUS_BYTES];
@@ -77,7 +77,7 @@ bool sonde__host_look_thread(int32_t pid, int32_t tid, struct sonde__host_thread
     return look.state != 'Z' && look.state != 'X';
 }
 
-enum sonde__host_descriptor sonde__host_look_descriptor(int32_t pid, int32_t tid, int32_t fd)
+enum sonde__host_descriptor sonde__host_look_descriptor(int32_t pid, uint64_t tid, int32_t fd)
 {
     char folder[64], path[96], to[64];
     struct stat st;
@@ -111,7 +111,7 @@ uint64_t sonde__host_program_mark(int32_t pid)
     return at != NULL ? strtoull(at + 1, NULL, 10) : 0;
 }
 
-bool sonde__host_thread_wait_line(int32_t pid, int32_t tid, char *ret_line, size_t capacity)
+bool sonde__host_thread_wait_line(int32_t pid, uint64_t tid, char *ret_line, size_t capacity)
 {
     return read_thread_file(pid, tid, "syscall", ret_line, capacity);
 }

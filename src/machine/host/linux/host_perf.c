@@ -75,7 +75,7 @@ static enum sonde_status open_status(int error, int32_t *ret_os_error)
     }
 }
 
-enum sonde_status sonde__host_perf_open(int32_t tid, uint64_t period_ns,
+enum sonde_status sonde__host_perf_open(uint64_t tid, uint64_t period_ns,
                                         struct sonde__host_perf *ret_perf, int32_t *ret_os_error)
 {
     struct perf_event_attr attr = {.size = sizeof attr, .type = PERF_TYPE_SOFTWARE};
@@ -172,7 +172,7 @@ static bool take_sample(struct ring *r, struct sonde__host_perf_sample *ret)
             sonde__regs_set(&ret->regs, dwarf, value);
         }
     }
-    ret->tid = (int32_t)ids[1];
+    ret->tid = (uint64_t)ids[1];
     ret->time_ns = time_ns;
     ret->stack_address = ret->regs.r[sonde__arch_sp(SONDE__ARCH_HOST)];
     ret->stack_size = 0;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ bool sonde__host_parse_stat(const char *text, size_t size, struct sonde__host_th
     if (open == NULL || close == NULL || close < open || end - close < 4) {
         return false;
     }
-    thread.tid = (int32_t)strtol(text, NULL, 10);
+    thread.tid = (uint64_t)strtol(text, NULL, 10);
     length = (size_t)(close - open - 1);
     length = length < sizeof thread.name - 1 ? length : sizeof thread.name - 1;
     memcpy(thread.name, open + 1, length);
@@ -73,7 +74,7 @@ bool sonde__host_parse_stat(const char *text, size_t size, struct sonde__host_th
     return true;
 }
 
-enum sonde_status sonde__host_thread_read(int32_t pid, int32_t tid,
+enum sonde_status sonde__host_thread_read(int32_t pid, uint64_t tid,
                                           struct sonde__host_thread *ret_thread)
 {
     char text[1024];
@@ -92,7 +93,7 @@ enum sonde_status sonde__host_thread_read(int32_t pid, int32_t tid,
     return sonde__host_parse_stat(text, size, ret_thread) ? SONDE_OK : SONDE_CORRUPT;
 }
 
-bool sonde__host_thread_ended(int32_t pid, int32_t tid)
+bool sonde__host_thread_ended(int32_t pid, uint64_t tid)
 {
     struct sonde__host_thread now = {.letter = '?'};
     enum sonde_status status = sonde__host_thread_read(pid, tid, &now);
@@ -102,19 +103,19 @@ bool sonde__host_thread_ended(int32_t pid, int32_t tid)
 
 static int compare_threads(const void *a, const void *b)
 {
-    int32_t x = ((const struct sonde__host_thread *)a)->tid;
-    int32_t y = ((const struct sonde__host_thread *)b)->tid;
+    uint64_t x = ((const struct sonde__host_thread *)a)->tid;
+    uint64_t y = ((const struct sonde__host_thread *)b)->tid;
     return x < y ? -1 : x > y;
 }
 
 /* The process may start threads between the two listings. */
-enum sonde_status sonde__host_tids_read(int32_t pid, int32_t **ret_tids, size_t *ret_count,
+enum sonde_status sonde__host_tids_read(int32_t pid, uint64_t **ret_tids, size_t *ret_count,
                                         struct sonde_error *ret_error)
 {
     size_t capacity = 64, total = 0;
     int32_t os_error = 0;
     for (;;) {
-        int32_t *tids = sonde__mem_alloc_array(capacity, sizeof *tids);
+        uint64_t *tids = sonde__mem_alloc_array(capacity, sizeof *tids);
         enum sonde_status status;
         if (tids == NULL) {
             return sonde__base_fail(ret_error, SONDE_MEMORY, "threads", NULL, 0, 0);
@@ -138,7 +139,7 @@ enum sonde_status sonde__host_tids_read(int32_t pid, int32_t **ret_tids, size_t 
 enum sonde_status sonde__host_threads_read(int32_t pid, struct sonde__host_thread **ret_threads,
                                            uint32_t *ret_count, struct sonde_error *ret_error)
 {
-    int32_t *tids = NULL;
+    uint64_t *tids = NULL;
     size_t count = 0;
     uint32_t found = 0;
     struct sonde__host_thread *threads;
@@ -157,7 +158,7 @@ enum sonde_status sonde__host_threads_read(int32_t pid, struct sonde__host_threa
     sonde__mem_free(tids);
     qsort(threads, found, sizeof *threads, compare_threads);
     for (uint32_t i = 1; i < found; i++) {
-        if (threads[i].tid == pid) { /* pids wrap: a thread may have a lower number */
+        if (threads[i].tid == (uint64_t)pid) { /* pids wrap: a thread may have a lower number */
             struct sonde__host_thread main_thread = threads[i];
             memmove(threads + 1, threads, i * sizeof *threads);
             threads[0] = main_thread;
@@ -213,7 +214,8 @@ enum sonde_status sonde__host_process_read(int32_t pid, struct sonde__host_proce
         process.dumpable = (uint32_t)owner.st_uid == process.uid;
     }
     /* (a process that is just ending has no memory and no program either) */
-    process.kernel = sonde__host_thread_read(pid, pid, &thread) == SONDE_OK && thread.kernel;
+    process.kernel =
+        sonde__host_thread_read(pid, (uint64_t)pid, &thread) == SONDE_OK && thread.kernel;
     *ret_process = process;
     return SONDE_OK;
 }
@@ -262,7 +264,8 @@ int32_t sonde__host_inner_pid(int32_t pid)
     char status[SONDE__HOST_STATUS_BYTES];
     const char *line;
     int32_t found = pid;
-    if (!sonde__host_read_status(pid, pid, status) || (line = strstr(status, "\nNSpid:")) == NULL) {
+    if (!sonde__host_read_status(pid, (uint64_t)pid, status) ||
+        (line = strstr(status, "\nNSpid:")) == NULL) {
         return pid;
     }
     line += 7;
@@ -278,11 +281,12 @@ int32_t sonde__host_inner_pid(int32_t pid)
     return found;
 }
 
-void sonde__host_explain_no_wait(int32_t pid, int32_t tid, enum sonde_status status, char *ret_text,
-                                 size_t capacity)
+void sonde__host_explain_no_wait(int32_t pid, uint64_t tid, enum sonde_status status,
+                                 char *ret_text, size_t capacity)
 {
     snprintf(ret_text, capacity,
-             "/proc/%d/task/%d/syscall %s: `sonde stacks --stop` does without it", pid, tid,
+             "/proc/%d/task/%" PRIu64 "/syscall %s: `sonde stacks --stop` does without it", pid,
+             tid,
              status == SONDE_ABSENT   ? "is missing in this kernel"
              : status == SONDE_DENIED ? "may not be read"
                                       : "cannot be read");
@@ -374,18 +378,18 @@ void sonde__host_explain_denied(int32_t pid, char *ret_text, size_t capacity)
     }
 }
 
-bool sonde__host_explain_tracer(int32_t tid, char *ret_text, size_t capacity)
+bool sonde__host_explain_tracer(uint64_t tid, char *ret_text, size_t capacity)
 {
     struct sonde__host_process traced = {0}, process = {0};
     struct sonde__host_thread tracer;
-    if (sonde__host_process_read(tid, &traced, NULL) != SONDE_OK || traced.tracer == 0) {
+    if (sonde__host_process_read((int32_t)tid, &traced, NULL) != SONDE_OK || traced.tracer == 0) {
         return false;
     }
     /* the tracer is one thread of a process */
     int32_t pid = sonde__host_process_read(traced.tracer, &process, NULL) == SONDE_OK
                       ? process.pid
                       : traced.tracer;
-    if (sonde__host_thread_read(pid, pid, &tracer) != SONDE_OK) {
+    if (sonde__host_thread_read(pid, (uint64_t)pid, &tracer) != SONDE_OK) {
         snprintf(ret_text, capacity, "process %d traces it already: detach that", pid);
     } else {
         snprintf(ret_text, capacity, "process %d (%s) traces it already: detach that", pid,

@@ -26,20 +26,20 @@ static enum sonde_status last_status(int32_t *ret_os_error)
                                                : SONDE_OS;
 }
 
-enum sonde_status sonde__host_ptrace_seize(int32_t tid, int32_t *ret_os_error)
+enum sonde_status sonde__host_ptrace_seize(uint64_t tid, int32_t *ret_os_error)
 {
-    return ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0 ? SONDE_OK : last_status(ret_os_error);
+    return ptrace(PTRACE_SEIZE, (pid_t)tid, NULL, NULL) == 0 ? SONDE_OK : last_status(ret_os_error);
 }
 
-enum sonde_status sonde__host_ptrace_interrupt(int32_t tid)
+enum sonde_status sonde__host_ptrace_interrupt(uint64_t tid)
 {
-    return ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0 ? SONDE_OK : last_status(NULL);
+    return ptrace(PTRACE_INTERRUPT, (pid_t)tid, NULL, NULL) == 0 ? SONDE_OK : last_status(NULL);
 }
 
 /* One look, which leaves the stop as it is: what was taken, the kernel would not deliver when the
  * tracer ends. Who has ended is released with the tracer, too. Returns OK | ABSENT | TIMEOUT (not
  * yet) | OS. */
-static enum sonde_status look_for_stop(int32_t tid, int32_t *ret_signal)
+static enum sonde_status look_for_stop(uint64_t tid, int32_t *ret_signal)
 {
     siginfo_t info = {.si_pid = 0};
     if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL) != 0) {
@@ -58,7 +58,7 @@ static enum sonde_status look_for_stop(int32_t tid, int32_t *ret_signal)
 
 /* No way of waiting has a deadline, and a thread in an uninterruptible wait stops whenever that
  * ends. Polling starts at what a thread on a CPU needs. */
-enum sonde_status sonde__host_ptrace_wait(int32_t tid, uint64_t timeout_ns, int32_t *ret_signal)
+enum sonde_status sonde__host_ptrace_wait(uint64_t tid, uint64_t timeout_ns, int32_t *ret_signal)
 {
     uint64_t begin_ns = sonde__os_now_ns();
     uint64_t pause_ns = POLL_FIRST_NS;
@@ -72,12 +72,12 @@ enum sonde_status sonde__host_ptrace_wait(int32_t tid, uint64_t timeout_ns, int3
     }
 }
 
-enum sonde_status sonde__host_ptrace_registers(int32_t tid, struct sonde__regs *ret_regs,
+enum sonde_status sonde__host_ptrace_registers(uint64_t tid, struct sonde__regs *ret_regs,
                                                int64_t *ret_syscall, uint64_t ret_args[6])
 {
     uint8_t set[512];
     struct iovec io = {set, sizeof set};
-    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &io) != 0) {
+    if (ptrace(PTRACE_GETREGSET, (pid_t)tid, (void *)NT_PRSTATUS, &io) != 0) {
         return last_status(NULL);
     }
     return sonde__host_regs_decode(SONDE__ARCH_HOST, set, io.iov_len, ret_regs, ret_syscall,
@@ -86,7 +86,7 @@ enum sonde_status sonde__host_ptrace_registers(int32_t tid, struct sonde__regs *
                : SONDE_UNSUPPORTED;
 }
 
-bool sonde__host_ptrace_detach(int32_t tid, int32_t signal)
+bool sonde__host_ptrace_detach(uint64_t tid, int32_t signal)
 {
-    return ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)signal) == 0;
+    return ptrace(PTRACE_DETACH, (pid_t)tid, NULL, (void *)(intptr_t)signal) == 0;
 }

@@ -21,7 +21,7 @@ void sonde__host_name_thread(const char *name)
 /* The clock of a thread's CPU time is its tid: ~(clock >> 3), with bit 2 for "thread" and 2 for the
  * kind of time (Linux, include/linux/posix-timers_types.h: CPUCLOCK_PID, CPUCLOCK_PERTHREAD_MASK,
  * CPUCLOCK_SCHED). The C libraries have no other door to the tid of a pthread_t. */
-enum sonde_status sonde__host_thread_number(pthread_t thread, int32_t *ret_tid)
+enum sonde_status sonde__host_thread_number(pthread_t thread, uint64_t *ret_tid)
 {
     clockid_t clock;
     int32_t tid;
@@ -32,7 +32,7 @@ enum sonde_status sonde__host_thread_number(pthread_t thread, int32_t *ret_tid)
     if ((clock & 7) != 6 || tid <= 0) {
         return SONDE_UNSUPPORTED;
     }
-    *ret_tid = tid;
+    *ret_tid = (uint64_t)tid;
     return SONDE_OK;
 }
 

@@ -15,7 +15,7 @@ enum { STACK_BYTES = 131072, OTHERS_MAX = 2000, PAUSE_NS = 50000 };
 
 struct probe {
     int pipe[2];
-    int32_t tid;
+    uint64_t tid;
     char buffer[8]; /* its address is an argument of the call */
 };
 
@@ -46,7 +46,7 @@ static enum sonde_status look_until_blocked(struct probe *p, uint64_t stack, int
     uint64_t begin_ns = sonde__os_now_ns();
     unsigned others = 0;
     while (others < OTHERS_MAX && sonde__os_now_ns() - begin_ns < START_NS) {
-        int32_t tid = __atomic_load_n(&p->tid, __ATOMIC_ACQUIRE);
+        uint64_t tid = __atomic_load_n(&p->tid, __ATOMIC_ACQUIRE);
         if (tid != 0 && *ret_fd < 0) {
             SONDE_TRY(
                 sonde__os_thread_open(0, tid, SONDE__OS_THREAD_SYSCALL, ret_fd, ret_os_error));

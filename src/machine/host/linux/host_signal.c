@@ -25,7 +25,7 @@ static bool has_signal(const char *status, const char *name)
 }
 
 /* Zeroes: not told. */
-static struct sonde__os_schedstat read_schedstat(int32_t pid, int32_t tid)
+static struct sonde__os_schedstat read_schedstat(int32_t pid, uint64_t tid)
 {
     struct sonde__os_schedstat schedstat = {0};
     int32_t fd;
@@ -46,7 +46,7 @@ static uint64_t leaves(const char *status)
 
 /* A thread that has been given a CPU once more than it left one has it now. Without this a thread
  * whose wait is over, but that was not given a CPU since, would look like one that runs. */
-bool sonde__host_signal_look(int32_t pid, int32_t tid, struct sonde__host_signal_look *ret_look)
+bool sonde__host_signal_look(int32_t pid, uint64_t tid, struct sonde__host_signal_look *ret_look)
 {
     char status[SONDE__HOST_STATUS_BYTES];
     struct sonde__os_schedstat before = read_schedstat(pid, tid), after;
@@ -70,7 +70,7 @@ bool sonde__host_signal_look(int32_t pid, int32_t tid, struct sonde__host_signal
     return true;
 }
 
-enum sonde_status sonde__host_signal_send(int32_t pid, int32_t tid, uint64_t value,
+enum sonde_status sonde__host_signal_send(int32_t pid, uint64_t tid, uint64_t value,
                                           int32_t *ret_os_error)
 {
     siginfo_t info = {0};

@@ -28,7 +28,7 @@ struct sonde__host_tracer {
     void (*work)(void *ctx); /* null: nothing is to be done */
     void *ctx;
     bool over;
-    int32_t tid; /* 0: it has not begun */
+    uint64_t tid; /* 0: it has not begun */
     pthread_t thread;
 };
 
@@ -101,7 +101,7 @@ void sonde__host_tracer_run(struct sonde__host_tracer *t, void (*work)(void *ctx
 /* pthread_join() returns when the thread has left its memory, which is before the kernel releases
  * its tracees. It has done so when the thread's number is nobody's. (A thread that is traced itself
  * keeps its number until its tracer has been told; its tracees are released before.) */
-static void await_gone(int32_t tid)
+static void await_gone(uint64_t tid)
 {
     uint64_t pause_ns = GONE_PAUSE_FIRST_NS;
     for (unsigned i = 0; i < GONE_LOOKS && syscall(SYS_tgkill, getpid(), tid, 0) == 0; i++) {

@@ -72,9 +72,9 @@ static void doubt(struct sonde__host_waiter *w, const char *call, int error, con
 static bool still_runs(const struct sonde__host_waiter *w)
 {
     struct sonde__host_thread now;
-    int32_t *tids;
+    uint64_t *tids;
     size_t count;
-    if (sonde__host_thread_read(w->pid, w->pid, &now) != SONDE_OK ||
+    if (sonde__host_thread_read(w->pid, (uint64_t)w->pid, &now) != SONDE_OK ||
         now.start_ticks != w->start_ticks) {
         return false;
     }
@@ -101,7 +101,7 @@ static bool take_process(struct sonde__host_waiter *w)
     } else {
         doubt(w, "pidfd_open", error, "the program's end is looked for ten times a second");
     }
-    if (sonde__host_thread_read(w->pid, w->pid, &now) != SONDE_OK) {
+    if (sonde__host_thread_read(w->pid, (uint64_t)w->pid, &now) != SONDE_OK) {
         return w->pidfd >= 0;
     }
     w->start_ticks = now.start_ticks;

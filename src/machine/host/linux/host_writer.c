@@ -30,7 +30,8 @@ static bool is_locked(int fd)
 static bool has_ended(int32_t pid)
 {
     struct sonde__host_thread_look look;
-    return !sonde__host_look_thread(pid, pid, &look) || look.state == 'Z' || look.state == 'X';
+    return !sonde__host_look_thread(pid, (uint64_t)pid, &look) || look.state == 'Z' ||
+           look.state == 'X';
 }
 
 bool sonde__host_writer_await(const char *path, int32_t pid, uint64_t timeout_ns)

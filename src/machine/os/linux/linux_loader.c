@@ -147,7 +147,7 @@ bool sonde__os_own_stack_end(uint64_t sp, uint64_t *ret_end)
         *ret_end = pointer;
         return true;
     }
-    if (sonde__os_tid() == sonde__os_pid()) {
+    if (sonde__os_tid() == sonde__os_main_tid()) {
         if (!sonde__os_main_stack_end(&end) || sp >= end) {
             return false;
         }

@@ -12,7 +12,7 @@ struct sonde__os_sender sonde__os_sender(void)
     return (struct sonde__os_sender){sonde__os_pid(), (uint32_t)linux_call(SYS_getuid, 0, 0, 0, 0)};
 }
 
-enum sonde_status sonde__os_signal_thread(struct sonde__os_sender sender, int32_t tid,
+enum sonde_status sonde__os_signal_thread(struct sonde__os_sender sender, uint64_t tid,
                                           int32_t signal, uint64_t value)
 {
     siginfo_t info = {0};

@@ -15,9 +15,14 @@ int32_t sonde__os_pid(void)
     return (int32_t)linux_call(SYS_getpid, 0, 0, 0, 0);
 }
 
-int32_t sonde__os_tid(void)
+uint64_t sonde__os_main_tid(void)
 {
-    return (int32_t)linux_call(SYS_gettid, 0, 0, 0, 0);
+    return (uint64_t)sonde__os_pid();
+}
+
+uint64_t sonde__os_tid(void)
+{
+    return (uint64_t)linux_call(SYS_gettid, 0, 0, 0, 0);
 }
 
 static void write_task_path(struct sonde__text *path, char *buffer, int32_t pid)
@@ -34,7 +39,7 @@ static void write_task_path(struct sonde__text *path, char *buffer, int32_t pid)
 
 /* struct linux_dirent64 of getdents64(2): u64 inode, s64 offset, u16 record length, u8 type, name.
  * The length is the kernel's, yet it is checked: a wrong one must not lead out of the buffer. */
-static size_t take_entries(const uint8_t *entries, size_t size, int32_t *tids, size_t capacity,
+static size_t take_entries(const uint8_t *entries, size_t size, uint64_t *tids, size_t capacity,
                            size_t total)
 {
     size_t at = 0;
@@ -50,7 +55,7 @@ static size_t take_entries(const uint8_t *entries, size_t size, int32_t *tids, s
         }
         if (tid != 0) {
             if (total < capacity) {
-                tids[total] = (int32_t)tid;
+                tids[total] = (uint64_t)tid;
             }
             total++;
         }
@@ -59,7 +64,7 @@ static size_t take_entries(const uint8_t *entries, size_t size, int32_t *tids, s
     return total;
 }
 
-enum sonde_status sonde__os_list_threads(int32_t pid, int32_t *ret_tids, size_t capacity,
+enum sonde_status sonde__os_list_threads(int32_t pid, uint64_t *ret_tids, size_t capacity,
                                          size_t *ret_total, int32_t *ret_os_error)
 {
     struct sonde__text path;
@@ -101,7 +106,7 @@ enum sonde_status sonde__os_count_threads(size_t *ret_count)
     return SONDE_OK;
 }
 
-enum sonde_status sonde__os_thread_open(int32_t pid, int32_t tid, enum sonde__os_thread_file file,
+enum sonde_status sonde__os_thread_open(int32_t pid, uint64_t tid, enum sonde__os_thread_file file,
                                         int32_t *ret_fd, int32_t *ret_os_error)
 {
     static const char names[][12] = {"/syscall", "/schedstat", "/stat", "/comm"};

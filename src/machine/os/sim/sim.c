@@ -17,7 +17,7 @@ struct file {
 };
 
 struct thread {
-    int32_t tid;
+    uint64_t tid;
     bool ended;
     struct file files[FILES];
 };
@@ -28,7 +28,8 @@ struct region {
 };
 
 static struct {
-    int32_t pid, tid;
+    int32_t pid;
+    uint64_t tid;
     uint64_t now_ns, reads, stack_end;
     bool real_memory;
     struct thread threads[SONDE__SIM_THREADS_MAX];
@@ -39,11 +40,11 @@ static struct {
     unsigned image_count;
     uint64_t alternate_start, alternate_end;
     bool alternate_active;
-    void (*on_signal)(int32_t, int32_t, uint64_t);
+    void (*on_signal)(uint64_t, int32_t, uint64_t);
     void (*on_wait)(const uint32_t *);
 } sim;
 
-static struct thread *find_thread(int32_t tid)
+static struct thread *find_thread(uint64_t tid)
 {
     for (unsigned i = 0; i < sim.thread_count; i++) {
         if (sim.threads[i].tid == tid) {
@@ -53,7 +54,7 @@ static struct thread *find_thread(int32_t tid)
     return NULL;
 }
 
-static struct thread *need_thread(int32_t tid)
+static struct thread *need_thread(uint64_t tid)
 {
     struct thread *thread = find_thread(tid);
     if (thread == NULL) {
@@ -67,17 +68,18 @@ static struct thread *need_thread(int32_t tid)
 void sonde__sim_reset(void)
 {
     memset(&sim, 0, sizeof sim);
-    sim.pid = sim.tid = 100;
+    sim.pid = 100;
+    sim.tid = 100;
     sim.now_ns = 1000000000;
 }
 
-void sonde__sim_set_self(int32_t pid, int32_t tid)
+void sonde__sim_set_self(int32_t pid, uint64_t tid)
 {
     sim.pid = pid;
     sim.tid = tid;
 }
 
-void sonde__sim_add_thread(int32_t tid)
+void sonde__sim_add_thread(uint64_t tid)
 {
     if (sim.thread_count == SONDE__SIM_THREADS_MAX) {
         abort();
@@ -85,12 +87,12 @@ void sonde__sim_add_thread(int32_t tid)
     sim.threads[sim.thread_count++].tid = tid;
 }
 
-void sonde__sim_end_thread(int32_t tid)
+void sonde__sim_end_thread(uint64_t tid)
 {
     need_thread(tid)->ended = true;
 }
 
-void sonde__sim_add_text(int32_t tid, unsigned file, const char *text)
+void sonde__sim_add_text(uint64_t tid, unsigned file, const char *text)
 {
     struct file *f = &need_thread(tid)->files[file];
     if (f->count == SONDE__SIM_TEXTS_MAX) {
@@ -99,7 +101,7 @@ void sonde__sim_add_text(int32_t tid, unsigned file, const char *text)
     f->texts[f->count++] = text;
 }
 
-void sonde__sim_deny(int32_t tid, unsigned file, int32_t os_error)
+void sonde__sim_deny(uint64_t tid, unsigned file, int32_t os_error)
 {
     need_thread(tid)->files[file].os_error = os_error;
 }
@@ -137,7 +139,7 @@ void sonde__sim_advance(uint64_t ns)
     sim.now_ns += ns;
 }
 
-void sonde__sim_on_signal(void (*handler)(int32_t tid, int32_t signal, uint64_t value))
+void sonde__sim_on_signal(void (*handler)(uint64_t tid, int32_t signal, uint64_t value))
 {
     sim.on_signal = handler;
 }
@@ -175,7 +177,12 @@ int32_t sonde__os_pid(void)
     return sim.pid;
 }
 
-int32_t sonde__os_tid(void)
+uint64_t sonde__os_main_tid(void)
+{
+    return (uint64_t)sim.pid;
+}
+
+uint64_t sonde__os_tid(void)
 {
     return sim.tid;
 }
@@ -327,7 +334,7 @@ void sonde__os_write(int32_t fd, const void *bytes, size_t size)
     (void)size;
 }
 
-enum sonde_status sonde__os_list_threads(int32_t pid, int32_t *ret_tids, size_t capacity,
+enum sonde_status sonde__os_list_threads(int32_t pid, uint64_t *ret_tids, size_t capacity,
                                          size_t *ret_total, int32_t *ret_os_error)
 {
     size_t total = 0;
@@ -351,7 +358,7 @@ enum sonde_status sonde__os_count_threads(size_t *ret_count)
     return sonde__os_list_threads(0, NULL, 0, ret_count, NULL);
 }
 
-enum sonde_status sonde__os_thread_open(int32_t pid, int32_t tid, enum sonde__os_thread_file file,
+enum sonde_status sonde__os_thread_open(int32_t pid, uint64_t tid, enum sonde__os_thread_file file,
                                         int32_t *ret_fd, int32_t *ret_os_error)
 {
     struct thread *thread = pid == 0 || pid == sim.pid ? find_thread(tid) : NULL;
@@ -394,7 +401,7 @@ struct sonde__os_sender sonde__os_sender(void)
     return (struct sonde__os_sender){sim.pid, 0};
 }
 
-enum sonde_status sonde__os_signal_thread(struct sonde__os_sender sender, int32_t tid,
+enum sonde_status sonde__os_signal_thread(struct sonde__os_sender sender, uint64_t tid,
                                           int32_t signal, uint64_t value)
 {
     (void)sender;

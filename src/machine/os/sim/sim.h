@@ -18,17 +18,17 @@
 void sonde__sim_reset(void);
 
 /* Who calls. */
-void sonde__sim_set_self(int32_t pid, int32_t tid);
+void sonde__sim_set_self(int32_t pid, uint64_t tid);
 
 /* Add a thread. Its files are empty until a text is given. */
-void sonde__sim_add_thread(int32_t tid);
+void sonde__sim_add_thread(uint64_t tid);
 /* The thread is gone: its files answer ABSENT and the list leaves it out. */
-void sonde__sim_end_thread(int32_t tid);
+void sonde__sim_end_thread(uint64_t tid);
 /* The next text of a file (`file`: enum sonde__os_thread_file). Each read takes the next text, the
  * last one stays. The string must live as long as the script. */
-void sonde__sim_add_text(int32_t tid, unsigned file, const char *text);
+void sonde__sim_add_text(uint64_t tid, unsigned file, const char *text);
 /* Opening or reading this file answers this error number (0: allowed again). */
-void sonde__sim_deny(int32_t tid, unsigned file, int32_t os_error);
+void sonde__sim_deny(uint64_t tid, unsigned file, int32_t os_error);
 
 /* Memory: [address, address + size) reads as `bytes` (which must live on). Later calls win. */
 void sonde__sim_map(uint64_t address, const void *bytes, size_t size);
@@ -44,7 +44,7 @@ void sonde__sim_advance(uint64_t ns);
 
 /* Called for each signal that is sent, and for each sonde__os_sleep() (which else times out at
  * once). */
-void sonde__sim_on_signal(void (*handler)(int32_t tid, int32_t signal, uint64_t value));
+void sonde__sim_on_signal(void (*handler)(uint64_t tid, int32_t signal, uint64_t value));
 void sonde__sim_on_wait(void (*handler)(const uint32_t *word));
 
 /* What the loader would say of `pc` in [start, end). */

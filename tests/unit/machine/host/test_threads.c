@@ -139,7 +139,7 @@ TEST(perf_samples_a_running_thread)
     pid_t child = start_spinning();
     int32_t os_error = 0;
     unsigned inside = 0, samples = 0;
-    enum sonde_status status = sonde__host_perf_open(child, 1000000, &perf, &os_error);
+    enum sonde_status status = sonde__host_perf_open((uint64_t)child, 1000000, &perf, &os_error);
     if (status != SONDE_OK) {
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
@@ -177,28 +177,28 @@ TEST(ptrace_reads_registers)
     int32_t signal, os_error = 0;
     uint64_t begin = (uint64_t)(uintptr_t)&spin;
     pid_t child = start_spinning();
-    enum sonde_status status = sonde__host_ptrace_seize(child, &os_error);
+    enum sonde_status status = sonde__host_ptrace_seize((uint64_t)child, &os_error);
     if (status != SONDE_OK) {
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
         SKIP("ptrace is refused here: errno %d", os_error);
     }
     for (unsigned i = 0; i < 2000; i++) { /* until it has got where it will stay */
-        CHECK_OK(sonde__host_ptrace_interrupt(child));
-        CHECK_OK(sonde__host_ptrace_wait(child, 10000000000, &signal));
-        CHECK_OK(sonde__host_ptrace_registers(child, &regs, &number, args));
-        sonde__host_ptrace_detach(child, signal);
+        CHECK_OK(sonde__host_ptrace_interrupt((uint64_t)child));
+        CHECK_OK(sonde__host_ptrace_wait((uint64_t)child, 10000000000, &signal));
+        CHECK_OK(sonde__host_ptrace_registers((uint64_t)child, &regs, &number, args));
+        sonde__host_ptrace_detach((uint64_t)child, signal);
         if (regs.pc >= begin && regs.pc < begin + 64) {
             break;
         }
-        CHECK_OK(sonde__host_ptrace_seize(child, &os_error));
+        CHECK_OK(sonde__host_ptrace_seize((uint64_t)child, &os_error));
     }
     CHECK(regs.pc >= begin && regs.pc < begin + 64);
     CHECK_EQ(number, -1);
     CHECK(sonde__regs_known(&regs, sonde__arch_sp(SONDE__ARCH_HOST)));
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
-    CHECK_EQ(sonde__host_ptrace_seize(child, NULL), SONDE_ABSENT);
+    CHECK_EQ(sonde__host_ptrace_seize((uint64_t)child, NULL), SONDE_ABSENT);
 }
 
 TEST(pidfd_tells_the_end)

@@ -209,7 +209,7 @@ TEST(read_another_process_where_process_vm_readv_is_missing)
 
 struct sleeper {
     pthread_t thread;
-    int32_t tid;
+    uint64_t tid;
     int pipe[2];
 };
 
@@ -243,7 +243,7 @@ static void finish(struct sleeper *s)
 TEST(threads_are_listed)
 {
     struct sleeper s[40];
-    int32_t tids[64], few[3];
+    uint64_t tids[64], few[3];
     size_t before, total = 0;
     CHECK_OK(sonde__os_list_threads(0, tids, 64, &before, NULL));
     for (int i = 0; i < 40; i++) {

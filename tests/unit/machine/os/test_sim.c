@@ -9,7 +9,8 @@
 
 TEST(scripted_threads_and_texts)
 {
-    int32_t tids[4], fd;
+    uint64_t tids[4];
+    int32_t fd;
     size_t total;
     struct sonde__os_wait wait;
     sonde__sim_reset();

@@ -24,7 +24,7 @@ static void on_signal(int signal, siginfo_t *info, void *ucontext)
 
 struct worker {
     pthread_t thread;
-    int32_t tid;
+    uint64_t tid;
     int ready, stop;
     bool blocks; /* the signal, until told otherwise */
     uint64_t turns;
@@ -42,7 +42,7 @@ static __attribute__((noinline)) void *spin(void *arg)
     if (w->blocks) {
         pthread_sigmask(SIG_BLOCK, &set, NULL);
     }
-    w->tid = (int32_t)syscall(SYS_gettid);
+    w->tid = (uint64_t)syscall(SYS_gettid);
     __atomic_store_n(&w->ready, 1, __ATOMIC_RELEASE);
     while (!__atomic_load_n(&w->stop, __ATOMIC_ACQUIRE)) {
         __atomic_fetch_add(&w->turns, 1, __ATOMIC_RELAXED);

@@ -17,17 +17,17 @@ TEST(masks_and_letter_of_this_thread)
     sigaddset(&set, SIGURG);
     sigaddset(&set, SIGUSR2);
     prctl(PR_SET_NAME, "odd) R 1 (", 0, 0, 0);
-    CHECK_OK(sonde__capture_read_stat(getpid(), &stat));
+    CHECK_OK(sonde__capture_read_stat((uint64_t)getpid(), &stat));
     CHECK_EQ(stat.letter, 'R');
     CHECK_EQ(stat.blocked >> (SIGURG - 1) & 1, 0);
     sigprocmask(SIG_BLOCK, &set, NULL);
-    CHECK_OK(sonde__capture_read_stat(getpid(), &stat));
+    CHECK_OK(sonde__capture_read_stat((uint64_t)getpid(), &stat));
     CHECK_EQ(stat.blocked >> (SIGURG - 1) & 1, 1);
     CHECK_EQ(stat.blocked >> (SIGUSR2 - 1) & 1, 1);
     CHECK_EQ(stat.blocked >> (SIGUSR1 - 1) & 1, 0);
     CHECK_EQ(stat.pending >> (SIGUSR2 - 1) & 1, 0);
     raise(SIGUSR2);
-    CHECK_OK(sonde__capture_read_stat(getpid(), &stat));
+    CHECK_OK(sonde__capture_read_stat((uint64_t)getpid(), &stat));
     CHECK_EQ(stat.pending >> (SIGUSR2 - 1) & 1, 1);
     CHECK_EQ(sonde__capture_read_stat(1, &stat), SONDE_ABSENT);
 }

@@ -135,7 +135,7 @@ void end_program(void)
     munmap(shared, sizeof *shared);
 }
 
-void order(int32_t tid, enum order what)
+void order(uint64_t tid, enum order what)
 {
     for (unsigned i = 0; i < THREADS; i++) {
         if (shared->tid[i] == tid) {
@@ -144,14 +144,14 @@ void order(int32_t tid, enum order what)
     }
 }
 
-char letter_of(int32_t tid)
+char letter_of(uint64_t tid)
 {
     struct sonde__host_thread now = {.letter = '?'};
     (void)!sonde__host_thread_read(program, tid, &now);
     return now.letter;
 }
 
-bool await_letter(int32_t tid, char letter)
+bool await_letter(uint64_t tid, char letter)
 {
     for (unsigned n = 0; n < LOOKS_MAX; n++) {
         if (letter_of(tid) == letter) {
@@ -162,10 +162,10 @@ bool await_letter(int32_t tid, char letter)
     return false;
 }
 
-int32_t tracer_of(int32_t tid)
+int32_t tracer_of(uint64_t tid)
 {
     struct sonde__host_process process = {0};
-    return sonde__host_process_read(tid, &process, NULL) == SONDE_OK ? process.tracer : 0;
+    return sonde__host_process_read((int32_t)tid, &process, NULL) == SONDE_OK ? process.tracer : 0;
 }
 
 void check_goes_on(unsigned i)

@@ -25,7 +25,7 @@ enum order {
 };
 
 struct shared {
-    _Atomic int32_t tid[THREADS];
+    _Atomic uint64_t tid[THREADS];
     _Atomic int order[THREADS]; /* enum order */
     _Atomic uint64_t turns[THREADS];
     _Atomic bool vfork_over;
@@ -43,11 +43,11 @@ void start_program(void);
 void end_program(void);
 
 /* The thread is told, and obeys soon. */
-void order(int32_t tid, enum order what);
+void order(uint64_t tid, enum order what);
 /* As the kernel prints it; '?': it is gone. */
-char letter_of(int32_t tid);
-bool await_letter(int32_t tid, char letter);
-int32_t tracer_of(int32_t tid);
+char letter_of(uint64_t tid);
+bool await_letter(uint64_t tid, char letter);
+int32_t tracer_of(uint64_t tid);
 /* It runs, and nobody traces it. */
 void check_goes_on(unsigned i);
 

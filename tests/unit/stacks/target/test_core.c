@@ -26,7 +26,7 @@ static void add_note(struct core *c, uint32_t type, const void *data, size_t siz
 }
 
 /* prstatus of either architecture: 112 bytes, then the registers, then 8 more. */
-static void add_thread(struct core *c, unsigned machine, int32_t tid, uint64_t pc, uint64_t sp,
+static void add_thread(struct core *c, unsigned machine, uint64_t tid, uint64_t pc, uint64_t sp,
                        uint64_t fp)
 {
     uint8_t status[112 + 272 + 8] = {0};

@@ -20,7 +20,7 @@
 
 /* --- something happens before a call of ptrace() --- */
 
-static void (*before_call)(int32_t tid);
+static void (*before_call)(uint64_t tid);
 static enum __ptrace_request before_which;
 static int refusal; /* that call fails with this errno; 0: it is made */
 
@@ -33,7 +33,7 @@ long ptrace(enum __ptrace_request request, ...)
     void *data = va_arg(list, void *);
     va_end(list);
     if (request == before_which && before_call != NULL) {
-        before_call(pid);
+        before_call((uint64_t)pid);
     }
     if (request == before_which && refusal != 0) {
         errno = refusal;
@@ -44,31 +44,31 @@ long ptrace(enum __ptrace_request request, ...)
 
 /* --- what happens --- */
 
-static void enter_vfork(int32_t tid)
+static void enter_vfork(uint64_t tid)
 {
     order(tid, VFORK);
     (void)await_letter(tid, 'D');
 }
 
-static void enter_vfork_and_stop(int32_t tid)
+static void enter_vfork_and_stop(uint64_t tid)
 {
     enter_vfork(tid);
     kill(program, SIGSTOP);
 }
 
-static void exit_thread(int32_t tid)
+static void exit_thread(uint64_t tid)
 {
     order(tid, EXIT_THREAD);
     (void)await_letter(tid, 'Z');
 }
 
-static void exit_process(int32_t tid)
+static void exit_process(uint64_t tid)
 {
     order(tid, EXIT_PROCESS);
-    (void)await_letter(program, 'Z');
+    (void)await_letter((uint64_t)program, 'Z');
 }
 
-static void execute(int32_t tid)
+static void execute(uint64_t tid)
 {
     order(tid, EXEC);
     for (unsigned n = 0; n < LOOKS_MAX && letter_of(tid) != '?'; n++) { /* it is the leader now */
@@ -76,19 +76,19 @@ static void execute(int32_t tid)
     }
 }
 
-static void send_signal(int32_t tid)
+static void send_signal(uint64_t tid)
 {
     syscall(SYS_tgkill, program, tid, SIGUSR1);
     (void)await_letter(tid, 't'); /* who is traced stops for it */
 }
 
-static void die(int32_t tid)
+static void die(uint64_t tid)
 {
     (void)tid;
     raise(SIGKILL);
 }
 
-static void before(enum __ptrace_request which, void (*what)(int32_t tid))
+static void before(enum __ptrace_request which, void (*what)(uint64_t tid))
 {
     before_which = which;
     before_call = what;
@@ -268,7 +268,7 @@ TEST_TIMEOUT(a_group_stop_before_a_late_stop_lasts, 120)
 
 /* The tracer lives on: what it still traced would keep its place, and the program's parent would
  * never be told that the program has ended. */
-static int status_of_program(void (*what)(int32_t tid))
+static int status_of_program(void (*what)(uint64_t tid))
 {
     int status;
     start_program();
@@ -322,7 +322,7 @@ TEST_TIMEOUT(a_signal_that_arrives_with_the_stop_is_delivered, 120)
     end_program();
 }
 
-static void signal_then_die(int32_t tid)
+static void signal_then_die(uint64_t tid)
 {
     send_signal(tid);
     before(PTRACE_GETREGSET, die);

@@ -45,7 +45,8 @@ static void wait_for_sleep(pid_t child)
     for (unsigned i = 0; i < 10000 && wait.syscall != SYS_clock_nanosleep; i++) {
         int32_t fd;
         usleep(1000);
-        if (sonde__os_thread_open(child, child, SONDE__OS_THREAD_SYSCALL, &fd, NULL) == SONDE_OK) {
+        if (sonde__os_thread_open(child, (uint64_t)child, SONDE__OS_THREAD_SYSCALL, &fd, NULL) ==
+            SONDE_OK) {
             (void)!sonde__os_read_wait(fd, &wait, NULL);
             sonde__os_close(fd);
         }
@@ -78,7 +79,7 @@ static void check_thread_alone(struct sonde__target *target, const struct sonde_
     CHECK_EQ(alone.state, listed->state);
     CHECK(alone.main == listed->main);
     CHECK_STR(alone.name, listed->name);
-    CHECK_EQ(sonde__target_thread(target, getpid(), &alone), SONDE_ABSENT);
+    CHECK_EQ(sonde__target_thread(target, (uint64_t)getpid(), &alone), SONDE_ABSENT);
 }
 
 /* The only thread's stack goes to the root; returns the flags of the main program's image. */
@@ -258,7 +259,7 @@ TEST_TIMEOUT(threads_in_all_states, 120)
     end(child);
 }
 
-static char state_of(pid_t pid, int32_t tid)
+static char state_of(pid_t pid, uint64_t tid)
 {
     struct sonde__host_thread t = {.letter = '?'};
     (void)!sonde__host_thread_read(pid, tid, &t);
@@ -306,7 +307,7 @@ TEST_TIMEOUT(stop_all_and_go_on, 120)
     }
     for (unsigned i = 0; i < 2000 && !moves; i++) {
         usleep(1000);
-        moves = state_of(child, child) == 'S';
+        moves = state_of(child, (uint64_t)child) == 'S';
     }
     CHECK(moves);
     sonde__target_close(target);
