@@ -36,7 +36,7 @@ static struct blocks_capture *take_capture(struct blocks_desc *desc,
     return capture;
 }
 
-/* Bytes that no source tells of are no capture. */
+/* Bytes without a source are no capture. */
 static bool is_told(const struct sonde__block_capture *capture)
 {
     return capture->sources != 0 || capture->against != 0;
@@ -51,7 +51,7 @@ const struct sonde__blockfile_box *blocks_box(const struct blocks_image *image,
                : NULL;
 }
 
-/* What is in the box that the capture leads to, behind it. */
+/* Add what is in the box of the capture behind it. */
 static void take_box(struct blocks_image *image, struct blocks_desc *desc,
                      const struct sonde__blockfile_box *box,
                      const struct sonde__block_member *member)
@@ -111,7 +111,7 @@ static void gather(struct blocks_image *image, struct blocks_desc *desc,
 
 /* --- variables --- */
 
-/* Its own flags: those of the descriptor's other blocks may differ. */
+/* Its own flags: other blocks of the descriptor may have others. */
 static void add_members(struct blocks_image *image, struct blocks_desc *desc,
                         const struct sonde__blockfile_block *block)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One image whose blocks are shown: a file, a slice of a universal one, an archive's member; and
+/* An image whose blocks are shown (a file, a slice of a universal file, a member of an archive) and
  * what is known of one of its descriptors. */
 #ifndef SONDE_BLOCKS_IMAGE_H
 #define SONDE_BLOCKS_IMAGE_H
@@ -9,15 +9,14 @@
 #include "blocks_places.h"
 
 enum {
-    /* of a descriptor: the largest block has 64 KiB, and its captures 8 bytes each at least but for
-     * small ones */
+    /* of a descriptor: the largest block has 64 KiB, and most captures have at least 8 bytes */
     BLOCKS_CAPTURES_MAX = 512,
     BLOCKS_TYPE_BYTES = 4096,
 };
 
 struct blocks_image {
     const char *path, *arch;
-    const char *member; /* of an archive; "" else */
+    const char *member; /* of an archive; else "" */
     bool raw;           /* names as the file has them */
     struct sonde__loaded loaded;
     struct sonde__blockfile file;
@@ -29,9 +28,9 @@ struct blocks_capture {
     uint32_t offset, size;  /* size 0: not known */
     uint8_t kind;           /* enum sonde_block_kind */
     bool inside;            /* a part of the object before it */
-    bool in_box;            /* of the __block variable before it, and by its offset in the box */
+    bool in_box;            /* of the __block variable before it; the offset is that in the box */
     uint32_t sources;       /* 1 << enum sonde_block_source */
-    uint32_t other_sources; /* that say something else: `other`, or nothing of it */
+    uint32_t other_sources; /* that disagree: they say `other`, or nothing */
     uint8_t other;
     bool other_said;
     const char *type; /* encoded; not NUL-terminated; or null */
@@ -53,9 +52,9 @@ struct blocks_desc {
 void blocks_describe(struct blocks_image *image, const struct sonde__blockfile_desc *found,
                      struct blocks_desc *ret_desc);
 
-/* The same with what is known of one of its blocks alone: what debug information says of its
- * variables, and what is in the boxes of its __block variables. constants: variables that the block
- * does not hold, because the code has them in it; "" or lines. False: there is nothing. */
+/* Add what is known of one block alone: its variables from debug information, and what is in the
+ * boxes of its __block variables. constants: lines with the variables that the block does not hold
+ * because they are constants in its code, or "". False: there is nothing to add. */
 enum { BLOCKS_CONSTANTS_BYTES = 2048 };
 bool blocks_add_variables(struct blocks_image *image, struct blocks_desc *desc,
                           const struct sonde__blockfile_block *block,
@@ -74,11 +73,10 @@ struct blocks_function {
 };
 void blocks_name_function(struct blocks_image *image, uint64_t address,
                           struct blocks_function *ret_function);
-/* What a block runs in the end whose own function is a thunk. False: it is none, or that is not
- * known. */
+/* What a block runs whose own function is a thunk. False: it is not one, or that is not known. */
 bool blocks_name_run(struct blocks_image *image, const struct sonde__blockfile_block *block,
                      struct blocks_function *ret_function);
-/* The file's own coordinates of an address. */
+/* The vaddr of an address. */
 uint64_t blocks_vaddr(const struct blocks_image *image, uint64_t address);
 
 enum { BLOCKS_SOURCES = SONDE_BLOCK_BY_DWARF + 1 };

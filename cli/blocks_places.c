@@ -25,7 +25,7 @@ void blocks_places_of_file(struct blocks_places *places,
     places->types = places->has_file ? places->file.types : NULL;
 }
 
-/* Is the file that was opened the image's? One without a build-id is taken for it by its path. */
+/* Is the opened file that of the image? Without a build-id its path decides. */
 static bool is_of(const struct sonde__elf *elf, const struct sonde__image *image)
 {
     struct sonde__build_id id = {0};
@@ -39,7 +39,7 @@ void blocks_places_of_image(struct blocks_places *places,
 {
     struct sonde__symfile_options here = *options;
     const char *path = image->path;
-    if (image->file != NULL) { /* the path leads to another file by now */
+    if (image->file != NULL) { /* the path now leads to another file */
         here.root = NULL;
         path = image->file;
     }
@@ -137,7 +137,7 @@ bool blocks_place(const struct blocks_places *places, uint64_t vaddr,
     return true;
 }
 
-/* What is not known as a whole is shown as far as it is. */
+/* Show what is known of it. */
 static void put_text(const struct blocks_places *places, struct sonde__type_ref type,
                      const char *name, char *text, size_t size)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What debug information says of the function of a block: where it was written. It is that of the
- * file, or of what belongs to it (a separate debug file, a dSYM bundle). */
+/* Source places of blocks, from the debug information of the file or of what belongs to it (a
+ * separate debug file, a dSYM bundle). */
 #ifndef SONDE_BLOCKS_PLACES_H
 #define SONDE_BLOCKS_PLACES_H
 
@@ -23,18 +23,18 @@ struct blocks_places {
     struct sonde__symfile_options options;   /* of an image */
 };
 
-/* Of a program or library at a path; uuid and arch of a Mach-O, or null. What cannot be had is not
- * said: blocks are shown without. */
+/* Of a program or library at a path; uuid and arch of a Mach-O, or null. No error is reported:
+ * blocks are then shown without places. */
 void blocks_places_of_file(struct blocks_places *places,
                            const struct sonde__symfile_options *options, const char *path,
                            const struct sonde__macho *macho);
-/* Of what a process has loaded: only from the file with its build-id. */
+/* Of an image of a process: only from the file with its build-id. */
 void blocks_places_of_image(struct blocks_places *places,
                             const struct sonde__symfile_options *options,
                             const struct sonde__image *image);
-/* Of an object of Darwin, from itself. */
+/* Of a Mach-O object, from itself. */
 void blocks_places_of_object(struct blocks_places *places, const struct sonde__macho *macho);
-/* Of an ELF object, from itself: in the addresses of `loaded`. */
+/* Of an ELF object, from itself; vaddrs are addresses of `loaded`. */
 void blocks_places_of_elf_object(struct blocks_places *places, const struct sonde__elf *elf,
                                  struct sonde__loaded *loaded);
 void blocks_places_done(struct blocks_places *places);
@@ -64,20 +64,19 @@ struct blocks_variable {
 bool blocks_next_variable(const struct blocks_places *places, uint64_t vaddr,
                           struct blocks_variables *variables, struct blocks_variable *ret_variable);
 
-/* The same variables, those that the block stores, for what merges them with what else is known
- * (block_captures.h). */
+/* The same variables, as far as the block stores them, for block_captures.h. */
 struct blocks_members {
-    struct sonde__block_member *items; /* by offset; with all their texts to be given back */
+    struct sonde__block_member *items; /* by offset; freed with their texts */
     size_t count;
 };
-/* A block has no more: each has a byte of its own, at least. */
+/* A block has no more: each has at least one byte. */
 enum { BLOCKS_MEMBERS_MAX = 4096 };
 void blocks_members(const struct blocks_places *places, uint64_t vaddr,
                     struct blocks_members *ret_members);
 void blocks_members_done(struct blocks_members *members);
 
-/* "Thing *self", "__block int sum"; of a __block variable that the block has no box of, "address of
- * sum": a block that does not escape has the variable's own address. Returns `size` or less. */
+/* "Thing *self", "__block int sum"; "address of sum" for a __block variable without a box: a block
+ * that does not escape holds the variable's address. Returns `size` or less. */
 size_t blocks_declaration(const struct sonde__block_member *member, uint8_t kind, char *text,
                           size_t size);
 

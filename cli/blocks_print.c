@@ -43,7 +43,7 @@ static const char *type_text(const struct blocks_image *image, const struct bloc
     return name;
 }
 
-/* What is in an object is a little to the right of it; what is in a box has offsets of its own. */
+/* Indent of the parts of an object, and of the content of a box, which has offsets of its own. */
 enum { PART_INDENT = 2, BOX_INDENT = 4 };
 
 struct widths {
@@ -86,7 +86,7 @@ static void print_capture(const struct blocks_image *image, const struct blocks_
     putchar('\n');
 }
 
-/* Bytes that no source tells of: numbers, mostly, or padding. */
+/* Bytes without a source: mostly numbers or padding. */
 static void print_gap(uint32_t begin, uint32_t end)
 {
     if (begin < end) {
@@ -110,7 +110,7 @@ static void print_captures(const struct blocks_image *image, const struct blocks
     uint32_t at = SONDE__BLOCK_HEADER_BYTES;
     for (unsigned i = 0; i < desc->capture_count; i++) {
         const struct blocks_capture *capture = &desc->captures[i];
-        /* what has no size is a pointer, or an object whose end is not known */
+        /* without a size: a pointer, or an object of unknown size */
         bool open_end = capture->size == 0 && capture->kind == SONDE_BLOCK_OBJECT;
         uint32_t end = open_end ? next_offset(desc, i)
                                 : capture->offset + (capture->size != 0 ? capture->size : 8);
@@ -188,8 +188,8 @@ static void print_rest(const struct blocks_image *image, const struct blocks_des
     }
 }
 
-/* Blocks of one descriptor hold the same kinds of things: they are shown together, but for those
- * whose variables are known. */
+/* Blocks of one descriptor have the same captures and are shown together, except those whose
+ * variables are known. */
 static void print_desc(struct blocks_image *image, const struct sonde__blockfile_desc *found)
 {
     static struct blocks_desc desc;
@@ -216,7 +216,7 @@ static void print_desc(struct blocks_image *image, const struct sonde__blockfile
     }
 }
 
-/* Nothing is lost silently. */
+/* Functions whose blocks were not found. */
 static void print_unmatched(struct blocks_image *image)
 {
     static struct blocks_function function;

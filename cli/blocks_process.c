@@ -76,8 +76,7 @@ static void print_known(const struct sonde__blockheap_capture *capture)
 
 enum { DECLARATION_BYTES = 280 };
 
-/* The variable; "" where debug information does not tell of one. A part of an object has none of
- * its own. */
+/* The variable; "" without debug information. A part of an object has no name of its own. */
 static const char *declaration_of(const struct sonde__blockheap_capture *capture, bool in_box)
 {
     static char text[DECLARATION_BYTES];
@@ -121,8 +120,8 @@ static void print_real(const uint8_t *bytes, uint32_t size)
     }
 }
 
-/* By its type: "5", "0x5621b4ddfeb0", "1.5". What has none, or is no number, as bytes. in_box: it
- * is the variable of a box. */
+/* By its type: "5", "0x5621b4ddfeb0", "1.5"; as bytes without a type, or if it is no number.
+ * in_box: it is the variable of a box. */
 static void print_data(const struct sonde__blockheap_capture *capture, const uint8_t *bytes,
                        uint32_t size, bool in_box)
 {
@@ -134,7 +133,7 @@ static void print_data(const struct sonde__blockheap_capture *capture, const uin
     unsigned value = is_whole ? variable->value : SONDE__BLOCK_VALUE_BYTES;
     int64_t number;
     if (is_whole && !in_box && variable->form == SONDE__BLOCK_MEMBER_BYREF) {
-        value = SONDE__BLOCK_VALUE_ADDRESS; /* of a block that does not escape: the variable's */
+        value = SONDE__BLOCK_VALUE_ADDRESS; /* in a block that does not escape: of the variable */
     }
     memcpy(&word, bytes, size < sizeof word ? size : sizeof word);
     number =
@@ -162,7 +161,7 @@ static void print_data(const struct sonde__blockheap_capture *capture, const uin
 static void print_captures(struct heap_view *view, const struct sonde__blockheap_captures *captures,
                            const uint8_t *body, uint32_t size, unsigned depth);
 
-/* What a __block variable holds now. */
+/* The value of a __block variable. */
 static void print_box(struct heap_view *view, const struct sonde__block_member *variable,
                       uint64_t address, unsigned depth)
 {
@@ -184,7 +183,7 @@ static void print_box(struct heap_view *view, const struct sonde__block_member *
     sonde__mem_free(captures);
 }
 
-/* body: null where no block of the kind is looked at. */
+/* body: null if no single block is shown. */
 static void print_captures(struct heap_view *view, const struct sonde__blockheap_captures *captures,
                            const uint8_t *body, uint32_t size, unsigned depth)
 {
@@ -371,7 +370,8 @@ static int print_all(struct heap_view *view, bool json)
     return SONDE__CLI_OK;
 }
 
-/* A block that was not copied: on a stack, where it may be what is left of one, or global. */
+/* A block that is not on the heap: global, or on a stack, where it may be the rest of a dead
+ * one. */
 static bool is_elsewhere(struct heap_view *view, uint64_t address,
                          struct sonde__blockheap_item *ret_item)
 {

@@ -6,8 +6,8 @@
 #include "cli_symbols.h"
 #include "heap_view.h"
 
-/* addresses: of the blocks to show with what they hold now; count 0: all, by kind. Returns an exit
- * code. */
+/* addresses: of the blocks to show with their current content; count 0: all blocks, by kind.
+ * Returns an exit code. */
 int blocks_process(const struct sonde__cli_command *command, const struct heap_place *place,
                    char *const *addresses, unsigned count, struct sonde__cli_symbols *symbols,
                    bool json);

@@ -19,11 +19,11 @@
 /* Exit codes, for every command but `run`, which ends as its program does (docs/guide/cli.md). */
 enum sonde__cli_exit {
     SONDE__CLI_OK = 0,
-    SONDE__CLI_FAILED = 1,      /* for another reason than those below; the message says it */
+    SONDE__CLI_FAILED = 1,      /* for a reason other than those below; the message says which */
     SONDE__CLI_USAGE = 2,       /* wrong options or arguments */
     SONDE__CLI_ABSENT = 3,      /* no such process, thread or file */
     SONDE__CLI_DENIED = 4,      /* permission denied */
-    SONDE__CLI_MALFORMED = 5,   /* the input is not what it should be, or was cut */
+    SONDE__CLI_MALFORMED = 5,   /* the input is malformed or cut */
     SONDE__CLI_UNSUPPORTED = 6, /* a program or machine that sonde cannot read */
     SONDE__CLI_INCOMPLETE = 7,  /* some threads could not be read; all others are shown */
 };
@@ -42,7 +42,7 @@ struct sonde__cli_option {
     const char *help;  /* one sentence; wrapped by --help; null: not shown there */
     sonde__cli_take *take;
     size_t member; /* offset in the request */
-    /* what some of the functions below ask for */
+    /* used by some of the functions below */
     uint64_t min, max;
     const char *const *words; /* null-terminated */
 };
@@ -51,7 +51,7 @@ struct sonde__cli_command {
     const char *name;
     const char *summary; /* one line of `sonde help` */
     const char *usage;   /* what follows "sonde NAME "; further forms after newlines */
-    const char *about;   /* a paragraph or some; lines of at most 78 columns */
+    const char *about;   /* one or more paragraphs; lines of at most 78 columns */
     const struct sonde__cli_option *options;
     const char *examples;        /* lines, or null */
     bool options_before_operand; /* options end at the first operand (`run CMD -x`) */
@@ -65,10 +65,10 @@ struct sonde__cli_operands {
     unsigned count;
 };
 
-/* Read argv, whose first element is the command's name, into the request that the options speak of.
- * Options take "--name=value" and "--name value", "-nvalue" and "-n value"; operands may stand
- * between them and are moved to the front of argv. Returns SONDE__CLI_GO_ON, or the exit code: an
- * error was said, or --help printed. */
+/* Read argv, whose first element is the command's name, into the request. Options take
+ * "--name=value" and "--name value", "-nvalue" and "-n value"; operands may stand between them and
+ * are moved to the front of argv. Returns SONDE__CLI_GO_ON, or the exit code: an error was said, or
+ * --help printed. */
 enum { SONDE__CLI_GO_ON = -1 };
 int sonde__cli_parse(const struct sonde__cli_command *command, int argc, char **argv, void *request,
                      struct sonde__cli_operands *ret_operands);
@@ -113,10 +113,10 @@ extern const char *const sonde__cli_exit_help;
 
 /* --- cli_output.c --- */
 
-/* At start: what was closed of the three standard files becomes one that fails when used, so that
- * no file opened later takes its number. Programs that are started see it closed as before. */
+/* At start: standard files that are closed are replaced by files that fail when used, so that no
+ * file opened later gets their numbers. Started programs see them closed. */
 void sonde__cli_hold_standard_files(void);
-/* Flush stdout; if anything could not be written, say so and return SONDE__CLI_FAILED, else
+/* Flush stdout; if anything could not be written, report it and return SONDE__CLI_FAILED, else
  * `exit_code`. Every command returns through it (main.c does that). */
 int sonde__cli_finish_output(const struct sonde__cli_command *command, int exit_code);
 
@@ -132,7 +132,7 @@ enum sonde__cli_color { SONDE__CLI_COLOR_AUTO, SONDE__CLI_COLOR_ALWAYS, SONDE__C
 /* Auto: a terminal that is not "dumb", and NO_COLOR is not set (no-color.org). */
 bool sonde__cli_use_color(enum sonde__cli_color color, FILE *out);
 
-/* --- cli_progress.c: on stderr, if that is a terminal, for what takes over a second --- */
+/* --- cli_progress.c: on stderr, if that is a terminal, for steps of over a second --- */
 
 struct sonde__cli_progress {
     const char *what; /* "reading threads" */

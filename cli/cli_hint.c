@@ -11,7 +11,7 @@
 
 enum { PATH_BYTES = 4096, PACKAGE_BYTES = 256, IMAGES_MAX = 4 };
 
-/* A package's list of files; the largest of Debian has 2 MB. */
+/* The list of files of a package; Debian's largest has 2 MB. */
 #define LIST_BYTES_MAX ((uint64_t)64 << 20)
 
 /* --- Debian's packages --- */
@@ -55,8 +55,7 @@ static bool package_of_list(const char *name, char *ret_package)
     return true;
 }
 
-/* The package that has the file, as `dpkg -S` says it. /lib is /usr/lib today, and packages have
- * either. */
+/* The package of the file, as `dpkg -S` gives it. /lib is /usr/lib today; lists have either. */
 static bool find_package(const char *root, const char *path, char *ret_package)
 {
     char folder_path[PATH_BYTES];
@@ -83,7 +82,7 @@ static bool find_package(const char *root, const char *path, char *ret_package)
     return found;
 }
 
-/* Packages whose debug files were made by hand, before there were automatic ones, keep them so. */
+/* Packages that made their debug files by hand before there were automatic ones still do. */
 static void name_debug_package(const char *package, char *ret_name, size_t size)
 {
     static const char *const begins[] = {"libpython3.", "python3.", "openjdk-"};

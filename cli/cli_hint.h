@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What would give the names that an image does not have: the package with its debug file, or a
+/* What would provide the missing names of an image: the package with its debug file, or a
  * setting. */
 #ifndef SONDE_CLI_HINT_H
 #define SONDE_CLI_HINT_H
@@ -17,7 +17,7 @@ enum { SONDE__CLI_HINT_BYTES = 1024 };
 void sonde__cli_hint(const char *root, const char *path, bool network,
                      char ret_text[SONDE__CLI_HINT_BYTES]);
 
-/* On a terminal's stderr, a line for each image that frames without a name are in. */
+/* If stderr is a terminal, a line on it for each image that has frames without a name. */
 void sonde__cli_hint_images(const struct sonde__cli_command *command, const char *root,
                             bool network, const struct sonde__report *report);
 

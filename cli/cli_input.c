@@ -60,7 +60,7 @@ static int read_all(FILE *file, sonde__cli_input_begins *begins, struct sonde__c
         size = fread(input->data + input->size, 1, BLOCK_BYTES, file);
         if (input->size == 0 && size > 0 && !begins(input->data, size)) {
             input->size = size;
-            return 0; /* whoever reads it says what it is not */
+            return 0; /* its reader reports that it is malformed */
         }
         input->size += size;
     } while (size > 0);

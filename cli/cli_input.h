@@ -5,7 +5,7 @@
 
 #include "cli.h"
 
-/* Reports are some kilobytes, or megabytes after days; what is larger is not read. */
+/* The limit of inputs. Reports have some kilobytes, or megabytes after days. */
 #define SONDE__CLI_INPUT_MAX ((size_t)1 << 30)
 
 struct sonde__cli_input {
@@ -15,12 +15,12 @@ struct sonde__cli_input {
 
 /* The name of an input in messages. */
 const char *sonde__cli_input_name(const char *path);
-/* Is what begins so worth reading? Asked once, of at most SONDE__CLI_INPUT_BEGIN bytes; after "no"
- * these are the input. */
+/* Can an input begin with these bytes? Called once with at most SONDE__CLI_INPUT_BEGIN bytes; after
+ * "no" these are the input. */
 #define SONDE__CLI_INPUT_BEGIN ((size_t)64 << 10)
 typedef bool sonde__cli_input_begins(const void *bytes, size_t size);
 
-/* On failure a line was said; returns an exit code. Free it with sonde__cli_input_done(). */
+/* Reports a failure; returns an exit code. Free it with sonde__cli_input_done(). */
 int sonde__cli_input_read(const struct sonde__cli_command *command, const char *path,
                           sonde__cli_input_begins *begins, struct sonde__cli_input *ret_input);
 void sonde__cli_input_done(struct sonde__cli_input *input);

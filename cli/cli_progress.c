@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A line on a terminal's stderr that says how far a long step has come. */
+/* The progress of a long step: a line on stderr, if that is a terminal. */
 #include "cli.h"
 #include "host_clock.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Reports on their way out: to the screen as text or JSON, to a file as they are. */
+/* Output of reports: as text or JSON on stdout, or as a report file. */
 #ifndef SONDE_CLI_REPORT_H
 #define SONDE_CLI_REPORT_H
 
@@ -8,7 +8,7 @@
 #include "report_view.h"
 #include "report_write.h"
 
-/* A sink of the views that writes to a stream; its errors stay with the stream. */
+/* A sink for views that writes to a stream, which keeps errors. */
 struct sonde__report_sink sonde__cli_sink(FILE *out);
 
 /* The options of every command that shows a report: the last elements of its table. r: the request,
@@ -47,12 +47,12 @@ sonde__cli_take sonde__cli_take_top;
 /* The report on standard output, as text or JSON. */
 void sonde__cli_view_print(struct sonde__cli_view *view, const struct sonde__report *report);
 
-/* Fill what every report of this program says of itself: tool, time, system. The strings are
+/* Fill what is the same in every report of this program: tool, time, system. The strings are
  * static. */
 void sonde__cli_report_header(struct sonde__report_header *ret_header);
 
-/* A report file that is written as the report grows, so that what a killed writer leaves can be
- * shown. All zero: none, and every call does nothing. */
+/* A report file that is written as the report grows, so that a killed writer leaves a file that can
+ * be shown. All zero: no file; calls do nothing. */
 struct sonde__cli_report_file {
     const char *path;
     FILE *file;
@@ -61,15 +61,15 @@ struct sonde__cli_report_file {
     int os_error;
 };
 
-/* "-" is standard output. On failure a line is said; returns an exit code. */
+/* "-" is standard output. Reports a failure; returns an exit code. */
 int sonde__cli_report_open(const struct sonde__cli_command *command, const char *path,
                            struct sonde__cli_report_file *ret_file);
-/* Write what is new in the report. Failures are kept until the end. */
+/* Write what is new in the report. Failures are reported by the end. */
 void sonde__cli_report_flush(struct sonde__cli_report_file *file,
                              const struct sonde__report *report);
-/* Write the rest and the end (no end when report is null: it was not finished), and close. On
- * failure a line is said, except for standard output, whose state sonde__cli_finish_output() says.
- * Returns an exit code. */
+/* Write the rest and the end (no end if report is null: it was not finished), and close. Reports a
+ * failure, except of standard output, which sonde__cli_finish_output() reports. Returns an exit
+ * code. */
 int sonde__cli_report_close(const struct sonde__cli_command *command,
                             struct sonde__cli_report_file *file,
                             const struct sonde__report *report);

@@ -8,11 +8,10 @@
 #include "drain_names.h"
 #include "host_writer.h"
 
-/* How long a report is waited for whose program has ended: names of a large program take seconds.
- */
+/* How long to wait for a report whose program has ended: names of a large program take seconds. */
 #define FINISH_NS 60000000000u
 
-/* Names, files and lines of the frames, from what is on this machine. */
+/* Look up names, files and lines of the frames on this machine. */
 static enum sonde_status find_names(const struct sonde__cli_command *command,
                                     struct sonde__cli_symbols *options,
                                     struct sonde__report *report)
@@ -20,7 +19,7 @@ static enum sonde_status find_names(const struct sonde__cli_command *command,
     struct sonde__symfile_cache *symbols;
     enum sonde_status status;
     if (options->folders.count == 0 && options->debug_root == NULL) {
-        return SONDE_OK; /* as it was captured */
+        return SONDE_OK; /* no look-up was asked for */
     }
     sonde__cli_symbols_start(options, command, 0);
     SONDE_TRY(sonde__symfile_cache_create(&options->options, &symbols));
@@ -29,9 +28,8 @@ static enum sonde_status find_names(const struct sonde__cli_command *command,
     return status;
 }
 
-/* The report in a file. When its program has ended and its writer has not (nothing makes a command
- * wait whose program was killed), it is read again when the writer is done. Returns an exit code.
- */
+/* Read a report file. If its program has ended and its writer has not (a killed program does not
+ * wait for it), read it again when the writer is done. Returns an exit code. */
 static int read_report(const struct sonde__cli_command *command, const char *path,
                        struct sonde__report **ret_report, struct sonde__report_loss *ret_loss)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A report file on its way to the screen, for the commands that show one. */
+/* Show a report file, for the commands that do. */
 #ifndef SONDE_CLI_SHOWN_H
 #define SONDE_CLI_SHOWN_H
 
@@ -10,7 +10,7 @@
 #include "report_read.h"
 
 /* Read the report at `path` ("-": standard input), give its frames the names that the symbol
- * options ask for, and print it. What could not be read of it is said at the end. Returns the exit
+ * options ask for, and print it. Reports at the end what could not be read of it. Returns the exit
  * code. */
 int sonde__cli_shown(const struct sonde__cli_command *command, const char *path,
                      struct sonde__cli_symbols *symbols,

@@ -7,7 +7,7 @@
 #include "host_clock.h"
 #include "symfile_calls.h"
 
-/* More wait for memory, and each takes some megabytes. */
+/* More threads wait for memory, and each needs some megabytes. */
 enum { THREADS_MAX = 8 };
 
 static unsigned cpu_count(void)
@@ -16,10 +16,10 @@ static unsigned cpu_count(void)
     return cpus < 1 ? 1 : cpus < THREADS_MAX ? (unsigned)cpus : THREADS_MAX;
 }
 
-/* As large as debug files become; compressed. */
+/* The size of the largest debug files, compressed. */
 #define FETCH_BYTES_MAX ((uint64_t)4 << 30)
-/* A server that builds what it sends of an archive takes some seconds; debuginfod's own client
- * waits for 90 (DEBUGINFOD_TIMEOUT). */
+/* A server that extracts the file from an archive takes some seconds; debuginfod's client waits for
+ * 90 (DEBUGINFOD_TIMEOUT). */
 #define FETCH_IDLE_S 15u
 
 static bool step(void *ctx, uint64_t done, uint64_t total)
@@ -73,7 +73,7 @@ static void fetch_say(void *ctx, const char *what)
     sonde__cli_error(((struct sonde__cli_symbols *)ctx)->command, "%s", what);
 }
 
-/* As debuginfod's client means it: bytes. */
+/* In bytes, as for debuginfod's client. */
 static uint64_t bytes_max(void)
 {
     const char *text = getenv("DEBUGINFOD_MAXSIZE");
@@ -88,7 +88,7 @@ static uint64_t idle_ns(void)
     const char *text = getenv("DEBUGINFOD_TIMEOUT");
     uint64_t seconds = FETCH_IDLE_S;
     if (text != NULL && sonde__cli_parse_uint(text, 3600, &seconds) && seconds == 0) {
-        seconds = 3600; /* as debuginfod's client says: for ever */
+        seconds = 3600; /* no limit, as for debuginfod's client */
     }
     return seconds * 1000000000u;
 }

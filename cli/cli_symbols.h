@@ -25,7 +25,7 @@
      sonde__cli_take_flag, offsetof(r, m.no_network)}
 // clang-format on
 
-/* Not to be copied once it was started: parts of it point to others. */
+/* Must not be copied after _start(): parts of it point to others. */
 struct sonde__cli_symbols {
     const struct sonde__cli_command *command;
     struct sonde__cli_list folders;
@@ -41,8 +41,8 @@ struct sonde__cli_symbols {
 };
 
 /* Fill options and making: inlined calls, files and lines are found, with progress on a terminal.
- * budget_ns: how long debug information is read for indexes on the way; more is left out and said.
- * 0: as long as it takes. */
+ * budget_ns: time for reading debug information to make indexes; what takes longer is left out and
+ * reported. 0: no limit. */
 void sonde__cli_symbols_start(struct sonde__cli_symbols *symbols,
                               const struct sonde__cli_command *command, uint64_t budget_ns);
 

@@ -86,7 +86,7 @@ bool sonde__cli_parse_pid(const char *text, int32_t *ret_pid)
 
 /* --- into members: see cli.h --- */
 
-/* What is wrong, until the next call. */
+/* The last message of a function below. */
 static char wrong[256];
 
 const char *sonde__cli_take_flag(const struct sonde__cli_option *option, const char *value,

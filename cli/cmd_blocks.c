@@ -15,7 +15,7 @@
 #include "host_file.h"
 
 enum { MEMBER_BYTES = 256, DEPTH_MAX = 16 };
-/* Mapped, not read; larger than any program. */
+/* Files are mapped; this is larger than any program. */
 #define FILE_BYTES_MAX ((uint64_t)64 << 30)
 
 struct request {
@@ -70,7 +70,7 @@ static void note(struct request *request, int exit_code)
 
 /* --- one image --- */
 
-/* `image` has been loaded; its places are open. Takes both. */
+/* `image` is loaded and its places are open; closes both. */
 static void show(struct request *request, struct blocks_image *image)
 {
     struct sonde_error error;
@@ -82,7 +82,7 @@ static void show(struct request *request, struct blocks_image *image)
     if (status != SONDE_OK) {
         note(request, sonde__cli_fail(request->command, request->path, status, &error));
     } else {
-        /* of an archive most members have none: they are read, and not spoken of */
+        /* most members of an archive have none and are not shown */
         if (request->json) {
             blocks_print_image_json(image, request->printed++ == 0);
         } else if (image->member[0] == '\0' || image->file.desc_count != 0 ||
@@ -176,7 +176,7 @@ static bool show_macho(void *ctx, const struct sonde__macho_member *member)
     return true;
 }
 
-/* A member of an archive of any system. */
+/* A member of an archive, of any system. */
 static bool show_member(void *ctx, const struct sonde__macho_member *member)
 {
     static char name[MEMBER_BYTES];
@@ -234,7 +234,7 @@ static void show_file(struct request *request, const char *path)
         sonde__cli_error(request->command, "%s: %u of its parts were not read: %s", path,
                          request->refused, request->refusal.what);
     } else if (request->shown == 0 && status == SONDE_OK && request->in_folder) {
-        request->files--; /* of another machine than is asked for */
+        request->files--; /* of another machine than the requested one */
     } else if (request->shown == 0 && status == SONDE_OK) {
         sonde__cli_error(request->command, "%s: %s%s", path,
                          request->arch != NULL ? "nothing in it is of the machine "
@@ -265,7 +265,7 @@ static bool is_code_file(const char *path)
     return is_code;
 }
 
-/* Symbolic links lead to what the folder has anyway; a dSYM bundle has no code. */
+/* Skip symbolic links, which lead to files of the folder, and dSYM bundles, which have no code. */
 static bool is_wanted(const char *name)
 {
     const char *dot = strrchr(name, '.');
@@ -330,7 +330,7 @@ static void show_path(struct request *request, const char *path)
     free(folder);
 }
 
-/* The operands are addresses, and a core's program, wherever it stands among them. */
+/* The operands are addresses and, of a core, the program, in any order. */
 static int show_heap(struct request *request, const struct sonde__cli_operands *operands)
 {
     unsigned count = 0;

@@ -66,8 +66,8 @@ static void print_text(const struct sonde__findings *findings, bool color)
     }
 }
 
-/* The library that `sonde run` puts into programs: there, and does the loader take it? Tried in a
- * child, so that it stays out of this process. */
+/* Is the library that `sonde run` preloads there, and can it be loaded? A child tries it, to keep
+ * it out of this process. */
 static void check_probe(struct sonde__findings *findings)
 {
     struct sonde__finding *finding = sonde__host_finding_add(findings, "probe of run");

@@ -13,17 +13,17 @@
 #include "heap_view.h"
 #include "mem_heap.h"
 
-/* Those that hold it by way of memory are the nearest ones. */
+/* Of holders by way of memory, the nearest ones are shown. */
 enum { CYCLE_MAX = 64, SHOWN_MAX = 10000, ROOTS_MAX = 1000 };
-/* What debug information may take of the time of a person who waits. */
+/* For reading debug information, while a person waits. */
 #define BUDGET_NS ((uint64_t)30 * 1000000000u)
 
-/* One that leads to what is asked for. */
+/* An edge that leads to the address. */
 struct holder {
     const struct sonde__blockheap_edge *edge;
     struct sonde__blockheap_root root; /* by way of memory */
     bool is_root;
-    size_t line; /* that it is printed in; 0: in none so far */
+    size_t line; /* of the output; 0: not printed yet */
 };
 
 struct request {
@@ -74,7 +74,7 @@ static int take_operands(const struct sonde__cli_command *command,
                        : sonde__cli_usage_error(command, "one address at a time, not also %s", *at);
 }
 
-/* "Ctl._handler", by the class' own list. The string is good until the next one. */
+/* "Ctl._handler", from the class' list of variables. Valid until the next call. */
 static const char *name_in_object(struct request *request, const struct sonde__blockheap_edge *edge)
 {
     static char text[2 * SONDE__BLOCKHEAP_NAME_MAX];
@@ -99,7 +99,7 @@ static const char *name_of(struct request *request, const struct sonde__blockhea
     return variable != NULL ? variable->name : NULL;
 }
 
-/* What a word is to the object, or to the memory. */
+/* How an object or memory refers to it. */
 static const char *kind_of(const struct sonde__blockheap_edge *edge)
 {
     if (!edge->by_object) {
@@ -109,7 +109,7 @@ static const char *kind_of(const struct sonde__blockheap_edge *edge)
     return edge->maybe ? "perhaps" : "strong";
 }
 
-/* The C++ object that a block has at the place of an edge; or null. */
+/* The C++ object in a block at the offset of an edge, or null. */
 static const struct sonde__blockheap_capture *object_of(struct request *request,
                                                         const struct sonde__blockheap_edge *edge)
 {
@@ -130,8 +130,8 @@ static const struct sonde__blockheap_capture *object_of(struct request *request,
     return found;
 }
 
-/* Its type, from debug information or from a helper's name, which is another one's until the next
- * call. Null: not known. */
+/* Its type, from debug information or from the name of a helper; valid until the next call. Null:
+ * not known. */
 static const char *type_of(struct request *request, const struct sonde__blockheap_edge *edge)
 {
     static char encoded[1024], text[SONDE__DEMANGLE_OUTPUT_MAX];
@@ -219,8 +219,7 @@ static void print_through(struct request *request, const struct sonde__blockheap
     }
 }
 
-/* Where the blocks of `count` holders that are alike were made: `holder`, and those marked with it.
- */
+/* Where the blocks of `count` similar holders were made: `holder`, and those with its line. */
 static void print_made(struct request *request, const struct holder *holder, size_t count)
 {
     const struct sonde__blockheap_item *block = heap_view_block(&request->view, holder->edge->from);
@@ -243,7 +242,7 @@ static void print_made(struct request *request, const struct holder *holder, siz
     sonde__mem_free(items);
 }
 
-/* The first of `count` holders that are alike. */
+/* The first of `count` similar holders. */
 static void print_holder(struct request *request, const struct holder *holder, size_t count)
 {
     const struct sonde__blockheap_edge *edge = holder->edge;
@@ -265,7 +264,7 @@ static void print_holder(struct request *request, const struct holder *holder, s
     print_made(request, holder, count);
 }
 
-/* "-[self, strong]->": the place is said where there is no name. */
+/* "-[self, strong]->"; the place if there is no name. */
 static void print_arrow(struct request *request, const struct sonde__blockheap_edge *edge)
 {
     const char *name = name_of(request, edge);
@@ -279,7 +278,7 @@ static void print_arrow(struct request *request, const struct sonde__blockheap_e
     printf("]-> ");
 }
 
-/* Those that own it, or those that do not; alike ones in one line. */
+/* Holders that own it, or that do not; similar ones in one line. */
 static size_t print_holders(struct request *request, bool owned)
 {
     size_t shown = 0, lines = 0;
@@ -385,7 +384,7 @@ static void json_through(struct request *request, const struct sonde__blockheap_
     printf("}");
 }
 
-/* root: null: it leads straight on. */
+/* root: null: the edge leads there directly. */
 static void json_edge(struct request *request, const struct sonde__blockheap_edge *edge,
                       const struct sonde__blockheap_root *root, bool first)
 {
@@ -439,7 +438,7 @@ static int print_json(struct request *request, const uint32_t *cycle, size_t len
     return owned ? SONDE__CLI_OK : SONDE__CLI_ABSENT;
 }
 
-/* Those that lead to it, then those that do by way of memory. False: no memory. */
+/* Direct holders, then those by way of memory. False: out of memory. */
 static bool find_holders(struct request *request)
 {
     const struct sonde__blockheap_graph *graph = &request->graph;

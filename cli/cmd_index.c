@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde index: debug information made small and quick to ask. */
+/* sonde index: index files of debug information, small and fast to search. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -237,7 +237,7 @@ static int make_one(const struct sonde__cli_command *command, struct request *re
     return exit_code;
 }
 
-/* Of a universal file one index for each machine. */
+/* One index for each machine of a universal file. */
 static int make_index(const struct sonde__cli_command *command, struct request *request,
                       const char *path)
 {

@@ -19,12 +19,12 @@
 
 /* 125: sonde itself failed, as timeout(1) and env(1) use it. */
 #define EXIT_OURS 125
-/* While debug information is read, a stall is not sampled; an index that was kept costs nothing. */
+/* Stalls are not sampled while debug information is read. An index in the cache costs nothing. */
 #define BUDGET_NS       1000000000u
 #define DEBUG_BYTES_MAX ((uint64_t)64 << 20)
-/* Below this the resolution of the probe's clock (a jiffy, up to 10 ms) would show. */
+/* Shorter stalls would be blurred by the resolution of the probe's clock (a jiffy, up to 10 ms). */
 #define STALL_MIN_NS 50000000u
-/* Each look at the blocks reads all of them. */
+/* Each look reads all blocks. */
 #define BLOCKS_EVERY_MIN_NS 100000000u
 /* A program of some million different frames; mostly no more than a process has addresses for. */
 enum { FRAMES_MIN = 1024, FRAMES_MAX = 4194304 };
@@ -88,13 +88,14 @@ static const struct sonde__cli_option options[] = {
      offsetof(struct request, color)},
     {"verbose", 'v', NULL, "say what is watched, and how much was seen", sonde__cli_take_flag,
      offsetof(struct request, watch.verbose)},
-    /* for --follow's own use: the supervisor of the first program; the operands are the file to
+    /* internal, of --follow: pid of the first program's supervisor; the operands are the file to
      * execute and its whole argv */
     {"followed", 0, "PID", NULL, sonde__cli_take_pid, offsetof(struct request, watch.root)},
     {0},
 };
 
-/* Before a former report is replaced: 0, or the exit status of a program that is not there. */
+/* Find the program before an old report is replaced. 0, or the exit status for a missing
+ * program. */
 static int look_for_program(const struct sonde__cli_command *command,
                             const struct sonde__watch_options *o)
 {
@@ -116,7 +117,7 @@ static int open_report(const struct sonde__cli_command *command, const char *pat
     return fd;
 }
 
-/* What --follow passes on: paths that hold in another folder, too. */
+/* Fill what --follow passes on: absolute paths. */
 static void fill_follow(struct sonde__watch_options *o, const char *report)
 {
     static char self[4096], base[8192], folder[4096];
@@ -129,8 +130,8 @@ static void fill_follow(struct sonde__watch_options *o, const char *report)
     }
 }
 
-/* FILE.PID, or FILE.PID.N when that is there: of the program that this process was before. The
- * program runs without a report where none can be written: nobody could tell it. */
+/* FILE.PID, or FILE.PID.N if that exists: from a program that this process was before. If it cannot
+ * be written the program runs without a report. */
 static void open_own_report(const struct sonde__cli_command *command,
                             struct sonde__watch_options *o)
 {
@@ -190,7 +191,7 @@ static int take_program(const struct sonde__cli_command *command,
                               : sonde__cli_usage_error(command, "no program to run");
 }
 
-/* What the options ask for beside the watch, and the report's file. 0, or the exit status. */
+/* Set up the plugin and open the report file. Returns 0 or the exit status. */
 static int prepare(const struct sonde__cli_command *command, const struct request *request,
                    struct sonde__watch_options *o)
 {

@@ -13,7 +13,7 @@
 #include "stacks_capture.h"
 #include "target.h"
 
-/* What debug information may take of the time of a person who waits for a snapshot. */
+/* For reading debug information, while a person waits for the snapshot. */
 #define BUDGET_NS ((uint64_t)30 * 1000000000u)
 
 struct request {
@@ -91,7 +91,7 @@ static void set_header(struct sonde__report *report, struct sonde__target *targe
     header.arch = arch_name(sonde__target_images(target));
     header.source = request->core != NULL ? "core" : "process";
     if (request->core != NULL) {
-        header.os = ""; /* of the machine that wrote it: a core does not say */
+        header.os = ""; /* that of the machine that wrote the core is unknown */
     }
     header.pid = sonde__target_pid(target);
     header.pause_ns = stacks->pause_ns;
@@ -129,7 +129,7 @@ static enum sonde_status fill_report(struct sonde__report *report, struct sonde_
                                      struct sonde__cli_report_file *file)
 {
     struct sonde__symfile_cache *symbols = NULL;
-    static const struct sonde__report_end end; /* nothing is counted but what the model lost */
+    static const struct sonde__report_end end; /* only what the model lost is counted */
     enum sonde_status status = SONDE_OK;
     if (!request->no_names) {
         struct sonde__symfile_options where = request->symbols.options;
@@ -154,7 +154,7 @@ static enum sonde_status fill_report(struct sonde__report *report, struct sonde_
 static void print(const struct sonde__report *report, struct request *request)
 {
     if (request->report_path != NULL && strcmp(request->report_path, "-") == 0) {
-        return; /* standard output is the report's */
+        return; /* stdout has the report */
     }
     sonde__cli_view_print(&request->view, report);
 }

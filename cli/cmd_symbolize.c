@@ -19,12 +19,12 @@ struct request {
     struct sonde__cli_symbols symbols;
     const char *maps_path, *report_path, *jit_path;
     struct sonde__jit jit; /* of jit_path */
-    bool exact_next;       /* the frame behind a signal's was interrupted, not called */
+    bool exact_next;       /* the frame after that of a signal was interrupted: its pc is exact */
     struct sonde__cli_input maps_text;
     struct sonde__host_maps maps;
     bool returns, raw, json;
     unsigned printed;
-    /* the frame before, for the tail calls between it and this one */
+    /* the previous frame, for tail calls between it and the next one */
     int last_number; /* -1: none */
     struct symbolize_module *last_module;
     uint64_t last_lookup; /* vaddr */
@@ -82,7 +82,7 @@ static void follow_stack(struct request *request, int number, const char *line, 
                          bool returns, struct symbolize_answer *answer)
 {
     static struct symbolize_tails tails;
-    /* a caller that was found otherwise may not be the next one */
+    /* a caller that was found in another way may not be the next frame */
     bool sure = memmem(line, size, "[frame pointer]", 15) == NULL &&
                 memmem(line, size, "[inferred]", 10) == NULL;
     if (number > 0 && request->last_number == number - 1 && returns && sure &&
@@ -235,7 +235,7 @@ static void say_unnamed(const struct sonde__cli_command *command,
     }
 }
 
-/* The rest of standard input belongs to the log whose first lines these are. */
+/* The rest of standard input belongs to the log that begins with these lines. */
 static int symbolize_apple_log(const struct sonde__cli_command *command, struct request *request,
                                const char *first, size_t first_size)
 {
@@ -266,14 +266,14 @@ static int symbolize_apple_log(const struct sonde__cli_command *command, struct 
 
 /* --- a stream --- */
 
-/* What was read and is not out yet: a line, or lines that may begin a log of Apple's. */
+/* Input that is not written yet: a line, or lines that may begin a log of Apple's. */
 struct stream {
     char text[SYMBOLIZE_LINE_BYTES];
     size_t size;
-    bool any, lists; /* text is out; a list of images was met without its log */
+    bool any, lists; /* text was written; a list of images came without its log */
 };
 
-/* A byte order mark is no part of the first line. */
+/* Skip a byte order mark. */
 static void pass_mark(const struct sonde__cli_command *command, struct request *request,
                       struct stream *stream)
 {
@@ -311,7 +311,7 @@ static void pass_lines(const struct sonde__cli_command *command, struct request 
     memmove(stream->text, stream->text + size, stream->size);
 }
 
-/* Where the last line begins, of whole ones. */
+/* Where the last complete line begins. */
 static size_t last_line(const struct stream *stream)
 {
     size_t at = stream->size > 1 ? stream->size - 1 : 0;
@@ -321,7 +321,7 @@ static size_t last_line(const struct stream *stream)
     return at;
 }
 
-/* Lines of at most SYMBOLIZE_LINE_BYTES; longer ones in pieces. */
+/* Lines of at most SYMBOLIZE_LINE_BYTES; longer ones in parts. */
 static int symbolize_stream(const struct sonde__cli_command *command, struct request *request)
 {
     static struct stream stream;
@@ -337,7 +337,7 @@ static int symbolize_stream(const struct sonde__cli_command *command, struct req
         pass_mark(command, request, &stream);
         begins = symbolize_apple_begins(stream.text, stream.size);
         if (begins == SYMBOLIZE_APPLE_NO && last_line(&stream) != 0) {
-            /* those before it were waiting for this one */
+            /* the lines before it were waiting for this one */
             pass_lines(command, request, &stream, last_line(&stream));
             begins = symbolize_apple_begins(stream.text, stream.size);
         }
@@ -488,7 +488,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
         }
     }
     if (exit_code == SONDE__CLI_OK && operands.count != 0) {
-        exit_code = request.modules.exit_code; /* a stream goes on without what is not there */
+        exit_code = request.modules.exit_code; /* a stream continues without missing modules */
     }
     symbolize_modules_done(&request.modules);
     sonde__host_maps_done(&request.maps);

@@ -11,7 +11,7 @@
 #include "types_print.h"
 
 enum {
-    /* of one name: more are listed in a line each, and not more of these */
+    /* types of one name: more than WHOLE_MAX are listed in a line each */
     WHOLE_MAX = 4,
     FOUND_MAX = 1000,
 };
@@ -64,7 +64,7 @@ static bool add_type(void *ctx, const struct sonde__type *type)
     return true;
 }
 
-/* C: `typedef struct T T` says nothing beside the structure. */
+/* In C `typedef struct T T` adds nothing to the structure. */
 static bool is_shown_by_another(struct request *request, const struct found *found,
                                 const struct sonde__type *type)
 {
@@ -127,7 +127,7 @@ static int show_name(const struct sonde__cli_command *command, struct request *r
 
 /* --- addresses --- */
 
-/* 0x and digits: no type is called so. */
+/* 0x and digits: no type has such a name. */
 static bool parse_address(const char *text, uint64_t *ret_address)
 {
     char *end;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* C++ and Rust by GNU libiberty, in its form that calls back with pieces of text and allocates
- * nothing (on the stack by the input's length only, which is bounded). That is what lets us leave
+/* C++ and Rust by GNU libiberty, in its form that passes pieces of text to a callback and does not
+ * use the heap (its stack depends on the length of the input, which is bounded). So it can be left
  * in the middle: substitutions can make the result of a short hostile name grow exponentially, so
- * the first byte over the limit ends the work by longjmp. */
+ * the first byte over the limit ends it by longjmp. */
 #include <setjmp.h>
 #include <string.h>
 
@@ -41,8 +41,8 @@ static bool decode(decoder *decode_name, const char *name, char *bytes, size_t s
     return true;
 }
 
-/* To clang a block is a function with a qualifier of its own, and libiberty writes that as it
- * stands: "void ( block_pointer)(int)". In the language it is "void (^)(int)". */
+/* clang encodes a block as a function with a qualifier, which libiberty prints literally: "void (
+ * block_pointer)(int)". In the language it is "void (^)(int)". */
 static void write_blocks(char *text)
 {
     static const char qualifier[] = "( block_pointer";

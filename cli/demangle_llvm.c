@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* C++ by the demangler of LLVM's libc++abi: one object file of its archive, whose outer symbols the
- * build has renamed (cmake/sonde_demangler.cmake). It takes its memory from here, a bounded piece
- * of this thread's stack, and what it cannot go on from comes here, too: both leave it by longjmp.
- * It keeps nothing that would be lost. Substitutions can make the result of a short hostile name
+ * build has renamed (cmake/sonde_demangler.cmake). It allocates from a bounded part of this
+ * thread's stack, in this file, which also gets its fatal errors. Both limits leave it by longjmp;
+ * it keeps no state that would be lost. Substitutions can make the result of a short hostile name
  * grow exponentially; each byte of it takes memory, so that the bound ends that. */
 #include <setjmp.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #include "demangler.h"
 
 enum {
-    MEMORY_BYTES = 192 << 10, /* the longest names that are decoded take some 60 KiB */
+    MEMORY_BYTES = 192 << 10, /* the longest decoded names need some 60 KiB */
     ALIGN = 16,
 };
 
@@ -37,7 +37,7 @@ _Noreturn void sonde__llvm_dead_3(void);
 _Noreturn void sonde__llvm_dead_4(void);
 _Noreturn void sonde__llvm_dead_5(void);
 _Noreturn void sonde__llvm_dead_6(void);
-/* The virtual tables of type descriptions, which nothing asks for. */
+/* The virtual tables of type descriptions, which are not used. */
 extern const void *const sonde__llvm_types_1[16], *const sonde__llvm_types_2[16];
 const void *const sonde__llvm_types_1[16] = {0}, *const sonde__llvm_types_2[16] = {0};
 
@@ -46,7 +46,7 @@ static _Noreturn void leave(void)
     longjmp(current->out, 1);
 }
 
-/* The size stands before the piece: for realloc. */
+/* The size is stored before the piece, for realloc. */
 void *sonde__llvm_malloc(size_t size)
 {
     struct work *work = current;
@@ -76,7 +76,7 @@ void *sonde__llvm_realloc(void *old, size_t size)
 
 void sonde__llvm_free(void *memory)
 {
-    (void)memory; /* all of it goes when the name is decoded */
+    (void)memory; /* all is freed with the decoded name */
 }
 
 void sonde__llvm_delete(void *memory, size_t size)

@@ -6,9 +6,8 @@
 
 enum { NAME_BYTES_MAX = 1024 /* sonde_demangler.decode */ };
 
-/* What a compiler made of a function stands behind its name: ".cold", ".isra.0", ".llvm.123". Each
- * is a letter's word or a number, with numbers behind it; as binutils write them. False: no room.
- */
+/* Suffixes for what a compiler made of a function: ".cold", ".isra.0", ".llvm.123". Each is a word
+ * or a number, with numbers behind it; written as in binutils. False: no room. */
 static bool add_clones(const char *suffix, char *text, size_t size)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz_", digits[] = "0123456789";
@@ -44,15 +43,14 @@ static bool decode_whole(const char *name, char *text, size_t size)
 static int decode(void *ctx, const char *name, char *text, size_t size)
 {
     (void)ctx;
-    /* Rust first: its legacy form is valid C++, with a hash for the last name */
+    /* Rust first: its legacy form is valid C++ with a hash as the last name */
     if (sonde__cli_demangle_rust(name, text, size)) {
         return 1;
     }
     if (strncmp(name, "_Z", 2) != 0) {
         return 0;
     }
-    /* libiberty's text of blocks is made into that of the language; LLVM's has lost what it needs
-     */
+    /* libiberty's text of blocks can be corrected; LLVM's has lost information */
     if (strstr(name, "U13block_pointer") != NULL && sonde__cli_demangle_iberty(name, text, size)) {
         return 1;
     }

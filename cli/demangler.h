@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The decoders of C++ and Rust names that this program brings for the library, which has none
- * (sonde_demangler). Each is bounded in time, memory and stack: names come from anybody's files. */
+/* The decoders of C++ and Rust names of this program; the library has none (sonde_demangler). Each
+ * is bounded in time, memory and stack: names are untrusted. */
 #ifndef SONDE_CLI_DEMANGLER_H
 #define SONDE_CLI_DEMANGLER_H
 
@@ -10,7 +10,7 @@
 #include <sonde/symbol.h>
 
 extern const struct sonde_demangler sonde__cli_demangler;
-/* What decodes: "LLVM's libc++abi, libiberty". */
+/* The decoders: "LLVM's libc++abi, libiberty". */
 const char *sonde__cli_demangler_text(void);
 
 /* --- the parts; true: `text` of `size` bytes holds the result --- */

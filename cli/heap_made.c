@@ -11,7 +11,7 @@
 #include "mem_heap.h"
 #include "report_json.h"
 
-/* Stacks that are shown of the blocks of one kind. */
+/* Stacks shown for the blocks of one kind. */
 enum { STACKS_SHOWN = 10 };
 
 struct heap_made {
@@ -31,7 +31,7 @@ static bool is_same(const struct sonde__registry_block *listed,
     return listed->invoke == item->invoke && listed->size_bytes == item->size;
 }
 
-/* Does it live: by the search, or, of those that are younger, by its header? */
+/* Is it alive: found by the search or, if it is younger, by its header? */
 static bool is_live(const struct heap_view *view, const struct sonde__registry_block *listed)
 {
     const struct sonde__blockheap_item *found = heap_view_block(view, listed->address);
@@ -40,7 +40,7 @@ static bool is_live(const struct heap_view *view, const struct sonde__registry_b
            (sonde__blockheap_check(view->heap, listed->address, &item) && is_same(listed, &item));
 }
 
-/* One that is still listed now, after its header has been looked at, did not end in between. */
+/* Those that are still listed after their headers were read did not end in between. */
 static size_t count_still_listed(struct heap_view *view, const struct sonde__registry_block *blocks,
                                  size_t count)
 {
@@ -149,7 +149,7 @@ void heap_made_json_total(const struct heap_made *made)
            made->listed, made->gone, made->total.made, made->total.ended, made->total.dropped);
 }
 
-/* Why it is not known where a block was made; null: it is. */
+/* Why it is not known where a block was made; null: it is known. */
 static const char *look_up(const struct heap_made *made, const struct sonde__blockheap_item *item,
                            struct sonde__registry_block *ret_block)
 {

@@ -10,8 +10,8 @@
 struct heap_view;
 struct heap_made;
 
-/* Of what was found in the view. What cannot be read of a registry is said on stderr; without one
- * all of the below does nothing. */
+/* Read the registry for what was found in the view. Reports on stderr what cannot be read; without
+ * a registry all functions below do nothing. */
 void heap_made_open(struct heap_view *view);
 void heap_made_close(struct heap_made *made);
 
@@ -21,9 +21,9 @@ void heap_made_json_total(const struct heap_made *made);
 
 /* The block's thread, age and stack: lines of their own. */
 void heap_made_print(struct heap_made *made, const struct sonde__blockheap_item *item);
-/* The same, as a member of the object at hand, behind its others. */
+/* The same, as a member of the open JSON object, behind its others. */
 void heap_made_json(struct heap_made *made, const struct sonde__blockheap_item *item);
-/* Of a block that is listed and not there; nothing where none is listed. */
+/* Of a block that is listed and does not exist; nothing if none is listed. */
 void heap_made_print_gone(struct heap_made *made, uint64_t address);
 
 /* The same of several blocks, those of one stack and function together. */

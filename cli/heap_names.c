@@ -5,7 +5,7 @@
 #include "mem_heap.h"
 #include "target.h"
 
-/* What was said of a block's function stays where it is: lists of captures point to it. */
+/* Members of a block's function do not move: lists of captures point to them. */
 struct function {
     struct function *next;
     struct blocks_members members;
@@ -39,7 +39,7 @@ static struct opened *open_image(struct heap_names *names, const struct sonde__i
     return opened;
 }
 
-/* Asked once for each kind of block: sonde__blockheap_captures() keeps what it made of it. */
+/* Called once for each kind of block: sonde__blockheap_captures() keeps the result. */
 static size_t variables_of(void *ctx, uint64_t invoke,
                            const struct sonde__block_member **ret_variables)
 {

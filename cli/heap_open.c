@@ -39,7 +39,7 @@ int heap_view_open(struct heap_view *view, const struct sonde__cli_command *comm
         status = sonde__blockheap_scan(view->heap, 0, &view->found, &error);
         view->search_ns = sonde__host_monotonic_ns() - begin;
     }
-    if (status == SONDE_OK && place->core == NULL) { /* its registry is not the program's own */
+    if (status == SONDE_OK && place->core == NULL) { /* a core has no registry of its own */
         heap_made_open(view);
     }
     if (status == SONDE_OK) {

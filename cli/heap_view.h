@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The blocks of a process or core for people: what the verbs that look for them share. */
+/* The blocks of a process or core for people: what the commands that search for them share. */
 #ifndef SONDE_HEAP_VIEW_H
 #define SONDE_HEAP_VIEW_H
 
@@ -10,7 +10,7 @@
 #include "symfile_cache.h"
 #include "symfile_calls.h"
 
-/* Where blocks are looked for. */
+/* Where blocks are searched. */
 struct heap_place {
     int32_t pid;
     const char *core;    /* a file, in place of a process; or null */
@@ -32,38 +32,39 @@ struct heap_view {
     char name[4096];
 };
 
-/* What is known of a function. The strings are the view's, until the next one. */
+/* What is known of a function. The strings are valid until the next call. */
 struct heap_function {
     const char *name; /* for people; "": not known */
     const char *file; /* or "" */
     uint32_t line;
 };
 
-/* An operand of a verb that was given a core: each begins with a digit, but for the program. */
+/* Is an operand the program of a core? All other operands begin with a digit. */
 bool heap_view_is_program(const struct heap_place *place, const char *operand);
 /* "0x5581…"; also an octal or decimal number. False: it is none. */
 bool heap_view_parse_address(const char *text, uint64_t *ret_address);
 
-/* Open the process or core and search it. Returns an exit code; what fails is said. Close it in any
+/* Open the process or core and search it. Reports a failure; returns an exit code. Close it in any
  * case. */
 int heap_view_open(struct heap_view *view, const struct sonde__cli_command *command,
                    const struct heap_place *place, struct sonde__cli_symbols *symbols);
-/* What a core did not hold is said. Returns the exit code that this makes of another one. */
+/* Report what is missing in a core. Returns the exit code that results from `exit_code` and
+ * this. */
 int heap_view_doubts(const struct heap_view *view, int exit_code);
 /* "pid": 4711, of a core also its path. */
 void heap_view_json_place(const struct heap_view *view);
 void heap_view_close(struct heap_view *view);
 
 void heap_view_function(struct heap_view *view, uint64_t pc, struct heap_function *ret_function);
-/* "-[Ctl setup]: block (ctl.m:67)", or the address where nothing is known. */
+/* "-[Ctl setup]: block (ctl.m:67)", or the address if nothing is known. */
 void heap_view_print_function(struct heap_view *view, uint64_t pc);
 /* The live block at an address, or null. */
 const struct sonde__blockheap_item *heap_view_block(const struct heap_view *view, uint64_t address);
-/* ", which runs block 0x5581… NAME" of a block of libdispatch or a closure of Swift; of another
+/* ", which runs block 0x5581… NAME" for a block of libdispatch or a closure of Swift; else
  * nothing. */
 void heap_view_print_wrapped(struct heap_view *view, uint64_t address, uint32_t size);
 /* "Thing 0x5581…", "block 0x5581… NAME", "nil". is_known: it was alive when it was read, so its
- * class may be looked at. */
+ * class may be read. */
 void heap_view_print_value(struct heap_view *view, uint64_t value, bool is_known);
 
 /* The variable that a block has at an offset, from debug information, or null. */

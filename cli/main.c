@@ -30,7 +30,8 @@ static const struct sonde__cli_command *const commands[] = {
 };
 // clang-format on
 
-/* The command of that name; null: there is none, which was said. by: who asks, or null. */
+/* The command of that name; null: there is none, which was reported. by: for the message, or
+ * null. */
 static const struct sonde__cli_command *find(const struct sonde__cli_command *by, const char *name)
 {
     for (size_t i = 0; commands[i] != NULL; i++) {
@@ -74,7 +75,7 @@ static const struct sonde__cli_command help = {
     .run = run_help,
 };
 
-/* A list of path beginnings, as PATH has it. */
+/* A list of path prefixes with colons, like PATH. */
 static bool read_app_rules(const char *variable, bool is_app)
 {
     const char *at = getenv(variable);

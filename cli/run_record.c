@@ -22,7 +22,7 @@ static int prepare(const struct sonde__cli_command *command, struct sonde__audit
     struct sonde_error error = {0};
     struct sonde__audit *audit;
     if (sonde__host_find_program(options->argv[0], path, sizeof path, &error) != 0) {
-        return 0; /* it is said when it is executed */
+        return 0; /* the attempt to execute it reports the error */
     }
     static char by_env[SONDE__WATCH_PATH_MAX];
     char name[256];
@@ -32,7 +32,7 @@ static int prepare(const struct sonde__cli_command *command, struct sonde__audit
     }
     sonde__watch_inspect(path, &program);
     const char *library = sonde__cli_find_library("libsonde-record.so", "../recorder/");
-    /* only glibc's loader says what a program is loaded with: any other program would run */
+    /* only glibc's loader can list the libraries; with another one the program would run */
     bool can_ask = program.carry == SONDE__WATCH_CARRIES || program.carry == SONDE__WATCH_SANITIZER;
     from->program = can_ask ? program.binary : NULL;
     from->envp = options->envp;

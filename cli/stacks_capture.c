@@ -26,7 +26,7 @@ static bool is_any_wanted(const struct sonde__thread *thread,
     return wanted->threads.count == 0;
 }
 
-/* Each --thread must have met one: a mistyped name is not silence. */
+/* Each --thread must match a thread: a mistyped name is an error. */
 static int check_wanted(const struct sonde__cli_command *command,
                         const struct sonde__thread *threads, uint32_t count,
                         const struct sonde__stacks_wanted *wanted)
@@ -101,7 +101,7 @@ static bool capture_all(struct sonde__target *target, const struct sonde__thread
     return ok;
 }
 
-/* The threads as they were before the stop: afterwards each is "stopped by a tracer", us. */
+/* The threads before the stop: afterwards each is "stopped by a tracer", which is sonde. */
 static enum sonde_status list_before_stop(struct sonde__target *target,
                                           struct sonde__thread **ret_before, uint32_t *ret_count,
                                           struct sonde_error *ret_error)

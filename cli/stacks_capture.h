@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stacks of a target's threads, all taken before anything else is done with them.
+/* Stacks of a target's threads, all captured before they are used.
  *
- * Names take long; so first every stack is captured, close together in time and, in mode STOP, in
- * the shortest pause, and only then are they turned into a report. */
+ * Look-up of names takes long. So all stacks are captured first, close together in time and, in
+ * mode STOP, in the shortest pause; then they go into a report. */
 #ifndef SONDE_STACKS_CAPTURE_H
 #define SONDE_STACKS_CAPTURE_H
 
 #include "cli.h"
 #include "target_sample.h"
 
-/* What --depth may ask for: as many frames as a view of a report shows. */
+/* The limit of --depth: as many frames as a view shows. */
 #define SONDE__STACKS_DEPTH_MAX     16000u
 #define SONDE__STACKS_DEPTH_DEFAULT 256u
 
@@ -27,8 +27,7 @@ struct sonde__stacks {
     uint64_t pause_ns;     /* mode STOP */
 };
 
-/* On failure a line was said and the exit code is returned, with nothing to free; else
- * SONDE__CLI_OK. */
+/* Reports a failure and returns its exit code, with nothing to free; else SONDE__CLI_OK. */
 int sonde__stacks_capture(const struct sonde__cli_command *command, struct sonde__target *target,
                           const struct sonde__stacks_wanted *wanted,
                           struct sonde__stacks *ret_stacks);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Where a function begins, for the lines that count from one. */
+/* Where a function begins, for lines with offsets from one. */
 static bool function_start(struct symbolize_module *module, const char *name, uint64_t *ret_vaddr)
 {
     struct sonde__symfile_index_file *index = &module->index;
@@ -24,7 +24,7 @@ static bool function_start(struct symbolize_module *module, const char *name, ui
     return false;
 }
 
-/* A plain address: the module that is mapped there, and the vaddr in it. */
+/* The module that is mapped at a plain address, and the vaddr in it. */
 static struct symbolize_module *module_at(struct symbolize_modules *modules,
                                           const struct sonde__host_maps *maps, uint64_t address,
                                           uint64_t *ret_vaddr)
@@ -34,7 +34,7 @@ static struct symbolize_module *module_at(struct symbolize_modules *modules,
     for (uint32_t i = 0; i < maps->count; i++) {
         const struct sonde__host_map *map = &maps->items[i];
         if (first == NULL || strcmp(first->path, map->path) != 0) {
-            first = map; /* the lowest piece of its file */
+            first = map; /* the lowest mapping of its file */
         }
         if (address < map->start || address >= map->end) {
             continue;
@@ -45,7 +45,7 @@ static struct symbolize_module *module_at(struct symbolize_modules *modules,
         module = symbolize_module(modules, map->path, NULL);
         if (module != NULL) {
             uint64_t base = module->index.index.base;
-            /* one that is linked to a fixed place lies where its file says */
+            /* linked to a fixed address: it is mapped there */
             *ret_vaddr = address >= base && address - base < module->index.index.code_bytes
                              ? address
                              : address - (first->start - first->offset);
@@ -82,7 +82,7 @@ void symbolize_ask(struct symbolize_modules *modules, const struct sonde__host_m
     }
     const struct sonde__symindex *index = &ret_answer->module->index.index;
     if (index->from_header && ret_answer->vaddr < index->base) {
-        ret_answer->vaddr += index->base; /* Apple's logs count from the image's header */
+        ret_answer->vaddr += index->base; /* offsets of Apple's logs are from the image's header */
     }
     ret_answer->count =
         sonde__symindex_find(&ret_answer->module->index.index, ret_answer->vaddr - back,

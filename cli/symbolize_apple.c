@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Lines of a .crash log that mean something here (Apple, "Examining the fields in a crash report"):
+/* Lines of a .crash log that are read (Apple, "Examining the fields in a crash report"):
  *
  *     Last Exception Backtrace:
  *     (0x1a2b3c4d5 0x1a2b3c4e6)                          return addresses
@@ -8,8 +8,7 @@
  *     1   App      0x0000000102a0c234 main + 52
  *     Binary Images:
  *     0x102a08000 - 0x102a0ffff App arm64  <e8a1d40c...> /private/var/.../App
- *        0x7fff2034e000 - 0x7fff2034ffff  com.apple.x (1.0 - 1) <UUID> /System/...
- */
+ *        0x7fff2034e000 - 0x7fff2034ffff  com.apple.x (1.0 - 1) <UUID> /System/... */
 #include "symbolize_apple.h"
 
 #include <string.h>
@@ -86,7 +85,7 @@ static bool has_key_of_log(const char *text, size_t size)
     return false;
 }
 
-/* A header has all on one line; what it heads is written with a member a line, the brace alone. */
+/* A header is one line; the log behind it has the brace and each member on lines of their own. */
 static enum symbolize_apple_begin begins_json(const char *text, size_t size)
 {
     size_t at = skip_space(text, size, 0) + 1; /* behind the brace */
@@ -98,7 +97,7 @@ static enum symbolize_apple_begin begins_json(const char *text, size_t size)
             return SYMBOLIZE_APPLE_NO;
         }
     }
-    /* each line so far is a member, or the begin or end of one */
+    /* each line is a member, or begins or ends one */
     while ((at = skip_space(text, size, at)) < size) {
         if (strchr("\"{}[]", text[at]) == NULL || (text[at] == '}' && text[at - 1] == '\n')) {
             return SYMBOLIZE_APPLE_NO;
@@ -146,7 +145,7 @@ static void skip_spaces(struct line *line)
     }
 }
 
-/* "0x102a0c1a4". False: it is none; the place stays. */
+/* "0x102a0c1a4". False: it is none; `line` is unchanged. */
 static bool read_address(struct line *line, uint64_t *ret_address)
 {
     const char *at = line->at;
@@ -246,8 +245,8 @@ static bool begins_with(struct line line, const char *text)
     return has_prefix(line.at, (size_t)(line.end - line.at), text);
 }
 
-/* The images of the next list, which belong to all that stands before its end. *ret_end: there.
- * False: no memory. */
+/* The images of the next list, which apply to all text up to its end (*ret_end). False: no
+ * memory. */
 static bool collect_images(const char *log, const char *end, struct symbolize_images *images,
                            const char **ret_end)
 {
@@ -293,7 +292,7 @@ struct part {
     struct symbolize_images images;
     const struct symbolize_apple_sink *sink;
     struct symbolize_apple_seen *seen;
-    bool exception; /* the stack here is an exception's: no frame of it is the one that runs */
+    bool exception; /* in the stack of an exception: all its frames are return addresses */
 };
 
 static bool place_frame(struct part *part, uint64_t address, struct symbolize_place *place)
@@ -304,7 +303,7 @@ static bool place_frame(struct part *part, uint64_t address, struct symbolize_pl
     return found;
 }
 
-/* "(0x1a2b3c4d5 0x1a2b3c4e6)": a text after each. */
+/* "(0x1a2b3c4d5 0x1a2b3c4e6)": addresses, each with text behind it. */
 static void give_list(struct part *part, struct line line, struct symbolize_place *place)
 {
     const struct symbolize_apple_sink *sink = part->sink;
@@ -363,7 +362,7 @@ bool symbolize_apple(const char *log, size_t size, const struct symbolize_apple_
     for (const char *at = log; done && at < end; at = next) {
         struct line line = line_at(at, end, &next);
         size_t left = (size_t)(end - at);
-        /* JSON alone, or behind its translation to text */
+        /* JSON alone, or after its translation to text */
         if (is_json(at, left < SYMBOLIZE_APPLE_LOOK ? left : SYMBOLIZE_APPLE_LOOK)) {
             done = symbolize_ips(at, left, sink, ret_seen);
             break;

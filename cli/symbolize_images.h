@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The images that one of Apple's crash logs lists. */
+/* The list of images in one of Apple's crash logs. */
 #ifndef SONDE_SYMBOLIZE_IMAGES_H
 #define SONDE_SYMBOLIZE_IMAGES_H
 
@@ -19,7 +19,7 @@ struct symbolize_images {
     size_t count, capacity;
 };
 
-/* False: no memory. More than a process can have are left out. */
+/* False: no memory. Images beyond what a process can have are left out. */
 bool symbolize_images_add(struct symbolize_images *images, const struct symbolize_log_image *image);
 /* The image that holds the address, or null. An image of unknown end, or of all addresses, holds
  * what no other one does. */

@@ -2,15 +2,15 @@
 /* The JSON form of Apple's logs (Apple, "Interpreting the JSON format of a crash report"): a header
  * on the first line, then an object with "usedImages": [{"base", "size", "uuid", "path"}], and
  * frames {"imageIndex", "imageOffset"} in "threads"[n]."frames", "lastExceptionBacktrace" and
- * others. The values are walked as they stand, without a tree; a frame is any object that has both
- * of those numbers. */
+ * others. The text is walked without building a tree; any object with both of those numbers is a
+ * frame. */
 #include <string.h>
 
 #include "mem_heap.h"
 #include "symbolize_apple.h"
 #include "symbolize_images.h"
 
-/* Logs have eight. What is deeper is not looked at. */
+/* Logs have eight levels. Deeper ones are ignored. */
 enum { DEPTH_MAX = 64 };
 
 struct text {
@@ -20,7 +20,7 @@ struct text {
 
 struct level {
     bool is_object;
-    struct text key; /* of the value that comes or is; in arrays empty */
+    struct text key; /* of the current or next value; empty in arrays */
     uint32_t index;  /* of the value in its array */
     const char *begin;
     bool has_image, has_offset;
@@ -35,7 +35,7 @@ struct walk {
     struct symbolize_images images;
     const struct symbolize_apple_sink *sink; /* null: images are collected */
     struct symbolize_apple_seen *seen;
-    const char *given; /* text up to here is out */
+    const char *given; /* text up to here was written */
     struct symbolize_place place;
     bool out_of_memory;
 };
@@ -45,7 +45,7 @@ static bool is_text(struct text text, const char *expected)
     return text.size == strlen(expected) && memcmp(text.at, expected, text.size) == 0;
 }
 
-/* From behind a quotation mark to behind the closing one. False: there is none. */
+/* From after a quotation mark to after the closing one. False: there is none. */
 static bool read_string(struct walk *w, struct text *ret_text)
 {
     const char *begin = w->at;
@@ -60,7 +60,7 @@ static bool read_string(struct walk *w, struct text *ret_text)
     return true;
 }
 
-/* Slashes are escaped, and quotation marks. False: no room, or another escape. */
+/* Slashes and quotation marks are escaped. False: no room, or another escape. */
 static bool unescape(struct text text, char *to, size_t capacity)
 {
     size_t used = 0;
@@ -138,7 +138,7 @@ static void give_frame(struct walk *w, const struct level *level)
     const struct symbolize_log_image *image;
     const struct level *array = array_of(w);
     w->seen->frames++;
-    w->seen->outside++; /* until it is known better */
+    w->seen->outside++; /* corrected below */
     if (level->image >= w->images.count) {
         return;
     }
@@ -151,8 +151,7 @@ static void give_frame(struct walk *w, const struct level *level)
     memcpy(w->place.build_id, image->uuid, sizeof image->uuid);
     w->place.symbol[0] = '\0';
     w->place.offset = level->offset;
-    /* only the first frame of a thread runs; the others, and all of an exception, are returned to
-     */
+    /* only the first frame of a thread has an exact pc; all others have return addresses */
     w->place.returns = !(array != NULL && array->index == 0 && is_text(array_key(w), "frames"));
     if (w->place.module[0] == '\0' && w->place.build_id[0] == '\0') {
         return;
@@ -248,7 +247,7 @@ static void walk(struct walk *w)
             }
         } else if (c == ',' && top(w) != NULL) {
             top(w)->index++;
-        } else if (c == '-') { /* no offset is negative: its digits are not taken */
+        } else if (c == '-') { /* offsets are not negative: skip the digits */
             while (w->at + 1 < w->end && w->at[1] >= '0' && w->at[1] <= '9') {
                 w->at++;
             }
@@ -257,7 +256,7 @@ static void walk(struct walk *w)
     }
 }
 
-/* One object at the front, its header or a log. Returns its end, or null: no memory. */
+/* The next object: a header or a log. Returns its end; null: no memory. */
 static const char *give_object(const char *log, const char *end,
                                const struct symbolize_apple_sink *sink,
                                struct symbolize_apple_seen *seen)

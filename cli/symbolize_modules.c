@@ -13,7 +13,7 @@
 
 enum { PATH_BYTES = 4096, BUILD_ID_DIGITS_MIN = 16 };
 
-/* More than any process has; a log could name any number, and each is looked for. */
+/* More than any process has. A log could name any number, and each costs a search. */
 enum { MODULES_MAX = 4096 };
 
 static bool is_build_id(const char *name)
@@ -42,7 +42,7 @@ bool symbolize_uuid(const char *text, size_t size, char *ret_digits)
     return true;
 }
 
-/* Has the opened index this build-id? One that has none is not refused. */
+/* Does the opened index have this build-id? One without any is accepted. */
 static bool is_right(const struct sonde__symfile_index_file *index, const char *build_id)
 {
     char own[SONDE__SYMFILE_ID_TEXT];
@@ -139,7 +139,7 @@ static bool try_folders(struct symbolize_modules *modules, struct symbolize_modu
     return false;
 }
 
-/* The ids that a file has: one, or of a Mach-O one for each machine. */
+/* The ids of a file: one, or one for each machine of a Mach-O. */
 static unsigned ids_of(const char *path, struct sonde__symfile_slice *ret_slices)
 {
     struct sonde__symfile_options options = {.debug_root = "/nonexistent"};
@@ -154,7 +154,7 @@ static unsigned ids_of(const char *path, struct sonde__symfile_slice *ret_slices
     return count;
 }
 
-/* A file's index from the folders, by the build-id that the file has; else the file itself. */
+/* The index of a file from the folders, by build-id; else the file itself. */
 static bool try_file(struct symbolize_modules *modules, struct symbolize_module *module,
                      const char *path, const char *build_id)
 {
@@ -187,7 +187,7 @@ static const struct symbolize_image *image_of(const struct symbolize_modules *mo
     return found;
 }
 
-/* Is `file` of --module the one of that name? A bundle is named after its program. */
+/* Does `file` of --module have that name? A bundle is named after its program. */
 static bool is_named(const char *file, const char *name)
 {
     size_t size = strlen(name);
@@ -196,7 +196,7 @@ static bool is_named(const char *file, const char *name)
            (file[size] == '\0' || strcmp(file + size, ".dSYM") == 0);
 }
 
-/* "NAME=FILE": the file, and how long NAME is; 0: it is called as the file is. */
+/* "NAME=FILE": the file, and the length of NAME; 0: no name is given. */
 static const char *given_file(const char *given, size_t *ret_name_size)
 {
     const char *equals = strchr(given, '=');
@@ -239,7 +239,7 @@ static bool find(struct symbolize_modules *modules, struct symbolize_module *mod
                                        sonde__base_file_name(name)[length] == '\0';
         /* by its name, or an index by its build-id; without a name the first */
         if (name[0] == '\0' && i != 0) {
-            break; /* addresses without a module are the first one's */
+            break; /* addresses without a module belong to the first one */
         }
         if (name[0] == '\0' || named || (build_id != NULL && strstr(file, ".sndidx") != NULL)) {
             if (try_open(modules, module, file, build_id)) {
@@ -254,7 +254,7 @@ static bool find(struct symbolize_modules *modules, struct symbolize_module *mod
     if (build_id != NULL && try_build_id(modules, module, build_id)) {
         return true;
     }
-    /* what the user names himself may stand in the working directory */
+    /* modules that the user names may be in the working directory */
     bool is_path = strchr(name, '/') != NULL || (modules->asked && name[0] != '\0');
     return (is_path && try_file(modules, module, name, build_id)) ||
            (build_id != NULL && try_fetched(modules, module, build_id));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The modules that `sonde symbolize` meets: each found and opened once. */
+/* The modules of `sonde symbolize`: each is found and opened once. */
 #ifndef SONDE_SYMBOLIZE_MODULES_H
 #define SONDE_SYMBOLIZE_MODULES_H
 
@@ -7,8 +7,8 @@
 #include "tail_graph.h"
 
 struct symbolize_module {
-    char *name;     /* as it was asked for: a path, a base name or a build-id */
-    char *build_id; /* that was asked for with it, or null */
+    char *name;     /* as requested: a path, a base name or a build-id */
+    char *build_id; /* requested with it, or null */
     bool found;
     struct sonde__symfile_index_file index;
     struct sonde__tail_graph tails;
@@ -30,9 +30,9 @@ struct symbolize_modules {
     uint32_t image_count;
     struct symbolize_module *opened; /* the one found last first */
     unsigned opened_count;
-    bool named_opened; /* all of --module are */
+    bool named_opened; /* all of --module are opened */
     bool too_many;
-    bool asked;    /* the module that is looked for now was named by the user, not by a log */
+    bool asked;    /* the current module was named by the user, not by a log */
     bool said;     /* why the last one was not found */
     int exit_code; /* of the first that failed */
 };
@@ -41,11 +41,11 @@ struct symbolize_modules {
  * no UUID. */
 bool symbolize_uuid(const char *text, size_t size, char *ret_digits);
 
-/* The module of that name. `build_id` (hexadecimal, or null) must be its own where it has one.
- * Returns null when there is none: then a line was said, once. */
+/* The module of that name. build_id: hexadecimal, which must match that of the module if it has
+ * one; or null. Returns null if there is none, which is reported once. */
 struct symbolize_module *symbolize_module(struct symbolize_modules *modules, const char *name,
                                           const char *build_id);
-/* Opens all of --module, once: also those that no address names. */
+/* Open all of --module, once, including those that no address names. */
 void symbolize_open_named(struct symbolize_modules *modules);
 void symbolize_modules_done(struct symbolize_modules *modules);
 

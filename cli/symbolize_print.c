@@ -82,7 +82,7 @@ void symbolize_print_frames_json(bool raw, struct symbolize_answer *answer)
     putchar(']');
 }
 
-/* Frame `i` of those that are missing before a frame, as an answer. */
+/* Tail call `i` as an answer. */
 static struct symbolize_answer *tail_call(const struct symbolize_tails *tails, uint32_t i)
 {
     static struct symbolize_answer inferred;

@@ -9,7 +9,7 @@
 
 enum { LINE_BYTES = 65536 };
 
-/* Bytes of the view, made lines again; what is longer than a line's room comes in pieces. */
+/* Splits the text of the view into lines; lines that are too long come in parts. */
 struct lines {
     void (*each)(void *ctx, const char *line, size_t size);
     void *ctx;

@@ -5,9 +5,8 @@
 
 #include "symbolize_modules.h"
 
-/* Calls `each` with every line of the report's text, its newline included. Adds the report's images
- * to `modules` for that time. "-" is standard input. Returns an exit code; on failure a line was
- * said. */
+/* Calls `each` with every line of the report's text, with its newline. The report's images are in
+ * `modules` meanwhile. "-" is standard input. Reports a failure; returns an exit code. */
 int symbolize_report(struct symbolize_modules *modules, const char *path, bool raw_names,
                      void (*each)(void *ctx, const char *line, size_t size), void *ctx);
 

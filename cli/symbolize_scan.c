@@ -13,8 +13,7 @@
 
 enum { ADDRESS_DIGITS_MIN = 6 };
 
-/* How far around a place it is looked for what belongs to it: a line may be long, and all places.
- */
+/* How far around a place its parts are searched: a long line may consist of places. */
 enum { REACH = SYMBOLIZE_NAME_BYTES };
 
 static bool is_hex(char c)
@@ -27,7 +26,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\0';
 }
 
-/* Digits at `at`; returns the place behind them, `at` when there are none or more than 16. */
+/* Digits at `at`; returns their end, or `at` if there are none or more than 16. */
 static size_t read_hex(const char *line, size_t size, size_t at, uint64_t *ret_value)
 {
     size_t end = at;
@@ -46,7 +45,7 @@ static size_t read_hex(const char *line, size_t size, size_t at, uint64_t *ret_v
 
 static void copy(char *to, size_t capacity, const char *from, size_t size)
 {
-    size = size < capacity ? size : 0; /* what is cut would be another thing */
+    size = size < capacity ? size : 0; /* a cut name would be another one */
     memcpy(to, from, size);
     to[size] = '\0';
 }
@@ -97,8 +96,8 @@ static bool is_tail_call(const char *line, size_t size)
     return memmem(line, size, mark, sizeof mark - 1) != NULL;
 }
 
-/* Does another "+0x" come? Of a frame the last one is the module, what stands before is a function.
- */
+/* Is there another "+0x"? The last one of a frame belongs to the module, those before to
+ * functions. */
 static bool has_more(const char *line, size_t size, size_t from)
 {
     size = size - from < REACH ? size : from + REACH;
@@ -110,7 +109,7 @@ static bool has_more(const char *line, size_t size, size_t from)
     return false;
 }
 
-/* What stands before "+0x" at `plus`. False: nothing that could be a module. */
+/* The module before "+0x" at `plus`. False: nothing that could be one. */
 static bool read_before(const char *line, size_t size, size_t plus, struct symbolize_place *place)
 {
     size_t begin = plus;

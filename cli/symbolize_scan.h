@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Places in a line of text that name an address: module+0x12, also inside the lines of sanitizers,
- * of glibc's backtrace_symbols, and of sonde itself. No files are read here. */
+/* Places in a line of text that name an address: module+0x12, also in lines of sanitizers, of
+ * glibc's backtrace_symbols and of sonde. No files are read here. */
 #ifndef SONDE_SYMBOLIZE_SCAN_H
 #define SONDE_SYMBOLIZE_SCAN_H
 
@@ -11,16 +11,16 @@
 enum { SYMBOLIZE_NAME_BYTES = 4096, SYMBOLIZE_BUILD_ID_BYTES = 80 };
 
 struct symbolize_place {
-    size_t end;                              /* in the line, behind it and a parenthesis */
+    size_t end;                              /* offset in the line, behind it and a parenthesis */
     char module[SYMBOLIZE_NAME_BYTES];       /* "" when it is a plain address */
     char build_id[SYMBOLIZE_BUILD_ID_BYTES]; /* "" when the line says none */
     char symbol[SYMBOLIZE_NAME_BYTES]; /* the offset is from this function; "" when from the module
                                         */
     uint64_t offset;
-    bool returns; /* a return address: the call before it is meant */
+    bool returns; /* a return address: the call is before it */
 };
 
-/* Is the line a frame ("  #3  ..."), and of which number? -1: it is none. */
+/* The number of the frame that the line shows ("  #3  ..."); -1: none. */
 int symbolize_frame_number(const char *line, size_t size);
 
 /* The next place in a line from `from` on. addresses: plain ones (0x7f12..., six digits or more)

@@ -7,7 +7,7 @@
 
 enum { NAME_BYTES = 4096 };
 
-/* --- modules as numbered images: one that was opened by two names is one image --- */
+/* --- modules as numbered images; a module with two names is one image --- */
 
 static bool is_same_image(const struct symbolize_module *a, const struct symbolize_module *b)
 {
@@ -39,8 +39,8 @@ static struct symbolize_module *module_of(const struct symbolize_modules *module
 
 /* --- who has a name --- */
 
-/* The entry of the function that a name with its version is bound to, in one module. Where a module
- * has no versions, the loader takes its names for any. */
+/* The entry of the function that a name with its version is bound to, in one module. The loader
+ * accepts names of a module without versions for any version. */
 static bool find_export(struct symbolize_module *module, const char *name, uint64_t *ret_vaddr)
 {
     char bare[NAME_BYTES];
@@ -70,7 +70,7 @@ static bool find_name(struct symbolize_modules *modules, const char *name,
             uint32_t number = number_of(modules, module);
             if (vaddr == UINT64_MAX ||
                 (is_known && (ret_place->image != number || ret_place->vaddr != vaddr))) {
-                return false; /* several have it: which one comes first is not known here */
+                return false; /* several define it: their order is not known here */
             }
             *ret_place = (struct sonde__tail_place){number, vaddr};
             is_known = true;
@@ -104,8 +104,8 @@ static bool entry_of(void *ctx, const struct sonde__tail_place *at, uint64_t *re
     return true;
 }
 
-/* What the call before `back` enters. The main function that start-up code calls is taken for that
- * of the image whose code it has led to. */
+/* What the call before `back` enters. Start-up code calls main, taken to be that of the image whose
+ * code follows. */
 static bool find_callee(struct symbolize_modules *modules, const struct symbolize_module *caller,
                         uint64_t back, const struct symbolize_module *inner,
                         struct sonde__tail_place *ret_entry)
@@ -129,7 +129,7 @@ static bool find_callee(struct symbolize_modules *modules, const struct symboliz
            find_name(modules, sonde__symindex_word(&caller->index.index, base + cell), ret_entry);
 }
 
-/* All in the image of the function that was called. */
+/* All are in the image of the called function. */
 static bool find_inside(const struct symbolize_modules *modules,
                         const struct sonde__tail_place *entry, uint64_t pc,
                         struct symbolize_tails *ret_tails)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Functions that left by a tail call, between two frames of a log, also through other images: there
- * names tell who is meant, as they would the loader, among the modules that are at hand. */
+/* Functions that left by a tail call between two frames of a log, also through other images, whose
+ * functions are found by name, as the loader would, in the open modules. */
 #ifndef SONDE_SYMBOLIZE_TAILS_H
 #define SONDE_SYMBOLIZE_TAILS_H
 
@@ -16,8 +16,8 @@ struct symbolize_tails {
     uint32_t ways; /* != 0: several ways lead on from those; UINT32_MAX: any number */
 };
 
-/* What is missing between the frame that returns to `back` of a module and the one that runs at
- * `pc`. False: nothing, or nothing can be said. */
+/* The functions between the frame that returns to `back` of a module and the one at `pc`. False:
+ * none, or not known. */
 bool symbolize_find_tails(struct symbolize_modules *modules, struct symbolize_module *caller,
                           uint64_t back, struct symbolize_module *inner, uint64_t pc,
                           struct symbolize_tails *ret_tails);

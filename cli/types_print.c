@@ -11,7 +11,7 @@
 #include "mem_heap.h"
 #include "types_block.h"
 
-/* More lines are nobody's to read: structures in structures make any number of them. */
+/* Nobody reads more lines; nested structures can make any number of them. */
 enum { LINES_MAX = 100000, CODE_COLUMNS = 50 };
 
 bool types_print_ok(struct types_print *print, enum sonde_status status)
@@ -33,7 +33,7 @@ static void print_indent(unsigned depth)
     printf("%*s", (int)depth * 4, "");
 }
 
-/* Code, and from a column on what is said about it. */
+/* Code, and a comment from a column on. */
 static void print_code(struct types_print *print, unsigned depth, const char *code,
                        const char *format, ...) __attribute__((format(printf, 4, 5)));
 static void print_code(struct types_print *print, unsigned depth, const char *code,
@@ -71,7 +71,7 @@ static const char *keyword(enum sonde__type_kind kind)
 
 /* --- members --- */
 
-/* Where the bytes of an object are used: what is between is a hole. */
+/* Which bytes of an object are used; the gaps are holes. */
 struct layout {
     uint64_t end; /* in bits: behind what was printed so far */
     uint64_t holes, hole_bits, members;
@@ -256,7 +256,7 @@ static void print_compound(struct types_print *print, const struct sonde__type *
     if (type->declared_only) {
         size_t length = strlen(text);
         memcpy(text + length, ";", 2);
-        print_code(print, 0, text, "/* declared only: its definition is not here */");
+        print_code(print, 0, text, "/* only declared: the file has no definition */");
         return;
     }
     size_t length = strlen(text);
