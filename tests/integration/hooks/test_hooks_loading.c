@@ -122,12 +122,12 @@ static void *sweep_beside(void *unused)
 /* Lets the loader go on when the sweep waits for it, or did not wait. */
 static void *release(void *unused)
 {
-    char byte = 0;
+    static const char bytes[16]; /* a loader may ask for each relocation */
     while (atomic_load(&sweeper) == 0 ||
            (!atomic_load(&is_swept) && !is_asleep(atomic_load(&sweeper)))) {
         usleep(1000);
     }
-    CHECK_EQ(write(awaited[1], &byte, 1), 1);
+    CHECK_EQ(write(awaited[1], bytes, sizeof bytes), sizeof bytes);
     return unused;
 }
 
