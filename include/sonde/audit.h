@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Calls of functions by their names: who calls them, and how often.
+/* Who calls functions, by their names, and how often.
  *
- * No code is changed and none is made: the entries of symbol tables by which the loader finds the
- * functions, and the slots that it has bound to them already, are led to the recorder, which counts
- * the call under its stack in a depot (depot.h) and goes on to the function. Its arguments, result
- * and caller are as without, whatever its signature. What cannot be seen is listed. `sonde run
+ * No code is changed or generated. The symbol table entries by which the loader finds a function,
+ * and the slots that it has already bound to it, are pointed at the recorder. The recorder counts
+ * the call under its stack in a depot (depot.h) and goes on to the function, whose arguments,
+ * result and caller stay the same, whatever its signature. Calls that cannot be seen are listed.
+ * `sonde run
  * --record` does this for a whole program from its start.
  */
 #ifndef SONDE_AUDIT_H
@@ -21,10 +22,10 @@ extern "C" {
 
 struct sonde_audit;
 
-/* Record the calls of functions, from now on, of all threads.
+/* Start to record the calls of functions, by all threads.
  *
- * depot      where they are counted; the label of a call is the function's index. Must live until
- *            sonde_audit_stop() and until no thread is in a listed function's call any more
+ * depot      counts the calls; the label of a call is the function's index. It must live until
+ *            sonde_audit_stop() and until no thread is in a call of a listed function any more
  * functions  names of functions as the loader knows them ("getenv"), and of methods of Objective-C
  *            with GNU's runtime ("-[Class selector]", "+[Class selector]"); copied
  * count      at most SONDE_AUDIT_LABELS / 2
@@ -38,10 +39,10 @@ SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_audit_start(struct sonde_depot *depot, const char *const *functions, uint32_t count,
                   struct sonde_audit **ret_audit, struct sonde_error *ret_error);
 
-/* Look at the objects and the classes that were loaded since, and forget those that are gone: ids
- * of stacks with their code are not given again, so that what is loaded in their place has its own.
- * Call it after each dlclose(), before the next dlopen(): what came and went between two calls
- * makes the ids of all that is not certain to have stayed be given anew, too.
+/* Hook the objects and classes that were loaded since, and forget those that are gone. Ids of
+ * stacks with code that is gone are not used again, so what is loaded in its place gets new ids.
+ * Call this after each dlclose(), before the next dlopen(): if objects may have come and gone
+ * between two calls, all stacks get new ids but those of code that has certainly stayed.
  *
  * Returns    OK | USAGE | MEMORY (some calls are not seen)
  * Context    as sonde_audit_start(), one call at a time      Blocks  for the loader's lock
@@ -49,14 +50,16 @@ sonde_audit_start(struct sonde_depot *depot, const char *const *functions, uint3
  * Example    examples/audit_calls.c */
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_audit_refresh(struct sonde_audit *audit);
 
-/* What is not seen, as of the last look. */
+/* Calls that are not seen. */
 struct sonde_audit_blind_spot {
     const char *image;    /* path; "" is the main program; null: none in particular */
     const char *function; /* null: any function */
     const char *why;
 };
 
-/* each  called for each; a false ends it
+/* List the blind spots, as of the start or the last refresh.
+ *
+ * each  called for each; return 0 to end
  *
  * Returns    OK | USAGE
  * Context    as sonde_audit_start(), one call at a time      Blocks  no
@@ -67,8 +70,8 @@ sonde_audit_blind_spots(const struct sonde_audit *audit,
                         int (*each)(void *ctx, const struct sonde_audit_blind_spot *blind),
                         void *ctx);
 
-/* Record nothing more. Every slot and every method leads where it did, pages are protected as they
- * were; whoever has taken an address meanwhile goes straight on to the function, for good.
+/* Stop recording. Slots, methods and page protection are restored. An address that the program took
+ * meanwhile stays valid: it leads straight to the function.
  *
  * audit  may be null
  *

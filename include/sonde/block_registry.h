@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Where the blocks (closures) on the heap of this process were made.
  *
- * While a registry runs, the calls that make and release blocks are led through it, as those of an
- * audit are (audit.h): each block that is made on the heap is noted with the stack that made it,
- * its thread and time, until the release that is its last. `sonde run --blocks` does this for a
- * whole program from its start. From outside, `sonde holders` and `sonde blocks --pid` ask either.
+ * While a registry runs, the calls that make and release blocks are hooked, as those of an audit
+ * are (audit.h). Each block that is made on the heap is recorded with the stack that made it, its
+ * thread and time, until its last release. `sonde run --blocks` does this for a whole program from
+ * its start. `sonde holders` and `sonde blocks --pid` read either registry from outside.
  *
- * Not seen: blocks that were made before, calls inside of a runtime that are direct, a runtime that
- * is linked into the program itself. A fork child notes nothing more. */
+ * Not seen: blocks made before, direct calls inside a runtime, a runtime that is linked into the
+ * program itself. A fork child records nothing. */
 #ifndef SONDE_BLOCK_REGISTRY_H
 #define SONDE_BLOCK_REGISTRY_H
 
@@ -23,9 +23,9 @@ extern "C" {
 
 struct sonde_block_registry;
 
-/* Note the blocks that are made from now on, by all threads.
+/* Start to record the blocks that are made, by all threads.
  *
- * depot  where the stacks are kept. Must live until sonde_block_registry_destroy()
+ * depot  stores the stacks. It must live until sonde_block_registry_destroy()
  *
  * Returns    OK (also where there is no blocks runtime yet) | USAGE | BUSY (functions are hooked
  *            already: one registry or audit at a time in a process) | MEMORY
@@ -36,8 +36,8 @@ SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_block_registry_start(struct sonde_depot *depot, struct sonde_block_registry **ret_registry,
                            struct sonde_error *ret_error);
 
-/* Look at the objects that were loaded since, and forget those that are gone: ids of stacks with
- * their code are not given again (sonde_audit_refresh()).
+/* Hook the objects that were loaded since, and forget those that are gone: ids of stacks with their
+ * code are not used again (sonde_audit_refresh()).
  *
  * Returns    OK | USAGE | MEMORY (some calls are not seen)
  * Context    as sonde_block_registry_start(), one call at a time      Blocks  for the loader's lock
@@ -46,7 +46,7 @@ sonde_block_registry_start(struct sonde_depot *depot, struct sonde_block_registr
 SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_block_registry_refresh(struct sonde_block_registry *registry);
 
-/* Note nothing more; what was noted can still be asked for, as of now.
+/* Stop recording. What was recorded can still be read.
  *
  * registry  may be null
  *
@@ -55,7 +55,8 @@ sonde_block_registry_refresh(struct sonde_block_registry *registry);
  * Example    examples/block_registry.c */
 SONDE_API void sonde_block_registry_stop(struct sonde_block_registry *registry);
 
-/* Stops it first, if it was not. No thread may be in a call that makes or releases a block.
+/* Destroy a registry; stops it first if it runs. No thread may be in a call that makes or releases
+ * a block.
  *
  * registry  may be null
  *
@@ -69,25 +70,26 @@ struct sonde_block_made {
     uint64_t address;
     uint64_t invoke;  /* the block's function */
     uint64_t time_ns; /* when it was made: CLOCK_MONOTONIC */
-    uint32_t stack;   /* id in the depot: who made it; 0: there was no room */
+    uint32_t stack;   /* id in the depot: who made it; 0: it had no room */
     uint64_t tid;     /* of the thread that made it */
     uint32_t size_bytes;
 };
 
-/* Where the block at `address` was made.
+/* Find where the block at `address` was made.
  *
  * ret_made  written on OK only
  *
- * Returns    OK | USAGE | ABSENT (no block that was noted lives there)
+ * Returns    OK | USAGE | ABSENT (no recorded block lives there)
  * Context    handler      Blocks  no      Ownership  nothing is transferred
  * Example    examples/block_registry.c */
 SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_block_registry_find(const struct sonde_block_registry *registry, uint64_t address,
                           struct sonde_block_made *ret_made);
 
-/* All that live, each once. Blocks that come and go meanwhile are in it or not, none in part.
+/* List all live blocks, each once. Blocks that are made or released meanwhile may or may not be
+ * included.
  *
- * each  called for each; a false ends it. It may make and release blocks
+ * each  called for each; return 0 to end. It may make and release blocks
  *
  * Returns    OK | USAGE
  * Context    handler      Blocks  no      Ownership  the block is valid during the call
@@ -96,7 +98,7 @@ SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_block_registry_each(const struct sonde_block_registry *registry,
                           int (*each)(void *ctx, const struct sonde_block_made *made), void *ctx);
 
-/* What lives at one time, by who made it. */
+/* The live blocks at one time, by who made them. */
 struct sonde_block_snapshot;
 
 /* Returns    OK | USAGE | MEMORY
@@ -115,16 +117,17 @@ SONDE_API void sonde_block_snapshot_destroy(struct sonde_block_snapshot *snapsho
 
 /* The blocks of one function that one stack made, at two times. */
 struct sonde_block_growth {
-    uint32_t stack; /* id in the depot; 0: stacks that had no room */
+    uint32_t stack; /* id in the depot; 0: stacks without room */
     uint64_t invoke;
     uint64_t count_before, count;
     uint64_t size_bytes_before, size_bytes;
 };
 
-/* What became more and what fewer, each stack and function once; what did not change is left out.
+/* List what grew and what shrank, each pair of stack and function once, without what did not
+ * change.
  *
- * before  may be null: nothing lived
- * each    called for each; a false ends it
+ * before  may be null: no blocks
+ * each    called for each; return 0 to end
  *
  * Returns    OK | USAGE
  * Context    any thread; not handler      Blocks  no
@@ -138,9 +141,9 @@ struct sonde_block_registry_stat {
     size_t struct_bytes; /* sizeof(struct sonde_block_registry_stat) */
     uint64_t made;
     uint64_t ended;
-    uint64_t dropped; /* made, and not noted for want of room */
-    uint64_t unseen;  /* ended, or lost references, by calls that are not seen */
-    uint64_t unknown; /* references to blocks that were not noted */
+    uint64_t dropped; /* made, and not recorded for want of room */
+    uint64_t unseen;  /* ended, or lost references, by unseen calls */
+    uint64_t unknown; /* references to blocks that are not recorded */
 };
 
 /* Returns    OK | USAGE

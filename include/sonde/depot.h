@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stacks by number, and how often they came by.
+/* Ids of stacks, and how often each stack was seen.
  *
- * A depot keeps each distinct stack once and gives it an id of 32 bits. Two stacks have the same id
- * exactly if all their frames are equal, in order: frames are compared, no hash is trusted. Threads
- * and signal handlers may record at the same time; nobody waits. With a label, calls are counted by
- * label and stack, exactly, in counters of each thread's own.
- * Frames are told apart by their addresses; what an unloaded library leaves to the next one at the
- * same place is told apart where an audit or a registry of blocks is refreshed (sonde/audit.h).
+ * A depot stores each distinct stack once, under a 32-bit id. Two stacks have the same id exactly
+ * if all their frames are equal, in order: frames are compared, no hash is trusted. Threads and
+ * signal handlers may record at the same time without waiting. Calls are counted by label and
+ * stack, exactly, in counters of each thread.
  *
- * A depot does not grow beyond what it was created with. What has no room is counted. */
+ * Frames are distinguished by their addresses. A library that is loaded where another one was
+ * unloaded is distinguished from it if an audit or a registry of blocks was refreshed in between
+ * (sonde_audit_refresh()).
+ *
+ * A depot does not grow beyond the size given at its creation. What does not fit is counted. */
 #ifndef SONDE_DEPOT_H
 #define SONDE_DEPOT_H
 
@@ -24,16 +26,14 @@ extern "C" {
 
 struct sonde_depot;
 
-/* Labels of sonde_audit_record() are below this. */
+/* Labels of sonde_audit_record() are less than this. */
 #define SONDE_AUDIT_LABELS 1024u
 
-/* Frames that are kept of a stack: so many innermost, or, of a deeper one, 64 of these outermost.
- */
+/* Frames kept of one stack. Of a deeper stack, 64 of them are the outermost ones. */
 #define SONDE_DEPOT_DEPTH 256u
 
-/* frames_max  frames that it has room for, each counted once for all stacks that share it from the
- *             thread's entry on; 0: 262144. A frame takes about 30 bytes, and memory is used as
- *             frames come.
+/* frames_max  room for this many frames; stacks share the frames that they have in common from the
+ *             thread's entry on; 0: 262144. A frame takes about 30 bytes, allocated when it is used
  *
  * Returns    OK | USAGE (more than 16 million) | MEMORY
  * Context    any thread; not handler      Blocks  no
@@ -42,7 +42,7 @@ struct sonde_depot;
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_depot_create(uint32_t frames_max,
                                                                struct sonde_depot **ret_depot);
 
-/* depot  may be null; no thread may be recording
+/* depot  may be null; no thread may be recording into it
  *
  * Context    any thread; not handler      Blocks  no
  * Ownership  frees the depot and all that is in it
@@ -60,22 +60,21 @@ SONDE_API void sonde_depot_destroy(struct sonde_depot *depot);
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_depot_capture(struct sonde_depot *depot,
                                                                 uint32_t skip, uint32_t *ret_id);
 
-/* Count a call of `label` from the calling thread's stack. Frame 0 is the function that calls this
- * one.
+/* Count a call of `label` from the calling thread's stack. Frame 0 is the caller of this function.
  *
- * label  what was called, by a number of yours, below SONDE_AUDIT_LABELS
+ * label  what was called: a number that you choose, less than SONDE_AUDIT_LABELS
  * skip   whole frames to leave out, counted from frame 0
  *
- * Returns    OK | USAGE | LIMIT (the depot is full: counted by its label alone, in `lost`)
+ * Returns    OK | USAGE | LIMIT (the depot is full: counted in `lost`, without its stack)
  * Context    handler      Blocks  no      Ownership  nothing is transferred
  * Example    examples/depot_count.c */
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_audit_record(struct sonde_depot *depot,
                                                                uint32_t label, uint32_t skip);
 
-/* The stack of an id: pcs and end; `how` says of each frame only whether its pc is a return
- * address.
+/* Get the stack of an id: pcs and end reason. `how` has the flags EXACT and SIGNAL; how the frames
+ * were found is not stored (CFI for all).
  *
- * ret_stack  prepared by sonde_stack_init(); if it has too little room, the innermost frames
+ * ret_stack  prepared by sonde_stack_init(); if it is too small it gets the innermost frames
  *
  * Returns    OK | USAGE | ABSENT (no such id)
  * Context    handler      Blocks  no      Ownership  nothing is transferred
@@ -90,10 +89,10 @@ struct sonde_audit_entry {
     uint64_t count;
 };
 
-/* All that sonde_audit_record() counted so far, each label and stack once. Calls that come
- * meanwhile are in it or not, none of them in part.
+/* List what sonde_audit_record() has counted so far, each pair of label and stack once. Calls that
+ * are recorded meanwhile may or may not be included.
  *
- * each  called for each entry; a false ends it
+ * each  called for each entry; return 0 to end
  *
  * Returns    OK | USAGE
  * Context    any thread; not handler      Blocks  no
@@ -105,9 +104,9 @@ sonde_audit_entries(const struct sonde_depot *depot,
 
 struct sonde_depot_stat {
     size_t struct_bytes; /* sizeof(struct sonde_depot_stat) */
-    uint32_t frames;     /* that there is a place for in use: of stacks, and one for each entry */
-    uint64_t dropped;    /* that had none */
-    uint64_t lost;       /* calls that were counted by their label alone */
+    uint32_t frames;     /* in use: of stacks, and one for each entry */
+    uint64_t dropped;    /* had no room */
+    uint64_t lost;       /* calls counted without their stack */
     uint64_t bytes;      /* of memory in use, without the counters */
 };
 

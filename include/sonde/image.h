@@ -29,8 +29,8 @@ struct sonde_image {
     uint8_t build_id[SONDE_BUILD_ID_MAX];
 };
 
-/* Called once for each image; return 0 to go on, anything else to end. The image and its path are
- * valid during the call. */
+/* Called once for each image; return 0 to continue, anything else to end. The image and its path
+ * are valid during the call. */
 typedef int (*sonde_image_each)(void *ctx, const struct sonde_image *image);
 
 /* Enumerate the images, the main program first.
@@ -52,9 +52,9 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_images_each(sonde_image_each e
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_image_find(uint64_t pc, sonde_image_each each,
                                                              void *ctx);
 
-/* Is the code at `pc` the program's own: of the main program, or of a library that is not under the
- * distribution's library folders (/lib*, /usr/lib*)? The rule of --app-only; sonde_image_set_app()
- * makes exceptions.
+/* Is the code at `pc` app code: in the main program, or in a library outside the distribution's
+ * library folders (/lib*, /usr/lib*)? This is the rule of --app-only; sonde_image_set_app() makes
+ * exceptions.
  *
  * pc  an address to look up: for a frame sonde_stack_lookup_pc()
  *
@@ -64,8 +64,8 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_image_find(uint64_t pc, sonde_
  * Example    examples/images.c */
 SONDE_API int sonde_image_is_app(uint64_t pc);
 
-/* Another rule than that, from now on, for images whose paths begin with `path_prefix`: of several
- * rules the one with the longest beginning holds, of equally long ones the last.
+/* Add an exception: images whose paths begin with `path_prefix` are app code, or are not. Of
+ * several rules that match, the longest prefix wins; of equal prefixes, the last one.
  *
  * path_prefix  absolute ("/opt/vendor/"), at most 255 bytes; copied
  * is_app       1: the program's own; 0: the system's

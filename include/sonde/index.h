@@ -25,16 +25,16 @@ extern "C" {
 /* The index of one image. */
 struct sonde_index;
 
-/* Open an index file, or make the index of a program, a library, a debug file or a dSYM bundle,
- * with what else of its debug information is found: the separate debug file (same build-id, under
- * /usr/lib/debug or by its debug link), dwz's file, split files. A unit that is malformed costs
- * itself: sonde_index_bad_unit().
+/* Open an index file, or make the index of a program, library, debug file or dSYM bundle. Further
+ * debug information is found by itself: the separate debug file (same build-id, under
+ * /usr/lib/debug or by its debug link), dwz's file, split files. A malformed unit of it is left
+ * out: sonde_index_bad_unit().
  *
- * path       of the file; its first bytes tell what it is
- * threads    that read it when an index is made, 1 to 64; 0: one
+ * path       of the file; its type is recognized by its first bytes
+ * threads    to make an index with, 1 to 64; 0: one
  * ret_error  details of a failure; may be null
  *
- * Returns    OK | ABSENT (no such file, or nothing in it that could be looked up) | DENIED |
+ * Returns    OK | ABSENT (no such file, or nothing to look up in it) | DENIED |
  *            UNSUPPORTED (neither an index of this version nor an ELF or Mach-O; more than 4 GiB of
  *            code) | CORRUPT | LIMIT | MEMORY | OS | USAGE
  * Context    any thread; not handler
@@ -45,9 +45,9 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_index_open(const char *path, u
                                                              struct sonde_index **ret_index,
                                                              struct sonde_error *ret_error);
 
-/* Open the index of a build-id: the first of FOLDER/ID.sndidx and FOLDER/.build-id/xx/rest.debug in
- * each of the folders, of the indexes that the `sonde` program has kept in the user's cache, and of
- * /usr/lib/debug/.build-id/xx/rest.debug. What has another build-id is not taken.
+/* Open the index of a build-id: the first found of FOLDER/ID.sndidx and
+ * FOLDER/.build-id/xx/rest.debug in each of the folders, the user's cache of the `sonde` program,
+ * and /usr/lib/debug/.build-id/xx/rest.debug. Files with another build-id are skipped.
  *
  * build_id      of `size_bytes`, 1 to SONDE_BUILD_ID_MAX (image.h); of Mach-O its UUID, for which
  *               only index files are found
@@ -64,7 +64,7 @@ sonde_index_open_build_id(const uint8_t *build_id, uint32_t size_bytes, const ch
 
 /* index  may be null
  *
- * Context    any thread, when no other one uses the index; not handler      Blocks  no
+ * Context    any thread, while no other one uses the index; not handler      Blocks  no
  * Ownership  frees the index and every string that it gave
  * Example    examples/index_lookup.c */
 SONDE_API void sonde_index_close(struct sonde_index *index);
@@ -72,11 +72,11 @@ SONDE_API void sonde_index_close(struct sonde_index *index);
 struct sonde_index_info {
     size_t struct_bytes;   /* sizeof(struct sonde_index_info) */
     uint64_t first_offset; /* image offset of the first byte that is covered */
-    uint64_t code_bytes;   /* from there on */
+    uint64_t code_bytes;   /* size of the covered range */
     uint32_t arch;         /* enum sonde_arch */
-    uint32_t names, files; /* ids go from 1 to these, both included */
-    uint32_t units;        /* of debug information; 0: made of symbols only */
-    uint32_t bad_units;    /* of them: that could not be read whole */
+    uint32_t names, files; /* the largest ids; the smallest is 1 */
+    uint32_t units;        /* of debug information; 0: made from symbols only */
+    uint32_t bad_units;    /* of them: could not be read completely */
     uint8_t build_id_size; /* bytes; 0: it has none */
     uint8_t build_id[32];
 };
@@ -94,7 +94,7 @@ struct sonde_index_bad_unit {
     const char *what;    /* what is wrong with it */
 };
 
-/* A unit that could not be read whole; what could be read of it is in the index.
+/* Get a unit that could not be read completely. What could be read of it is in the index.
  *
  * i  0 to sonde_index_info.bad_units - 1
  *
@@ -115,10 +115,10 @@ struct sonde_index_frame {
 /* Deeper chains of inlined calls lose their outer ones; large programs have up to 50. */
 #define SONDE_INDEX_FRAMES_MAX 256u
 
-/* Look up one address: the calls that are at work there. It allocates nothing and takes no lock.
+/* Look up the calls at one address. Allocates nothing, takes no lock.
  *
  * image_offset  see above
- * frames        the caller's array of `max`: innermost first, each but the last is inlined into the
+ * frames        the caller's array of `max`: innermost first, each but the last inlined into the
  *               next one
  * ret_count     how many of them were filled
  *
@@ -132,7 +132,7 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_index_lookup(const struct sond
                                                                struct sonde_index_frame *frames,
                                                                size_t max, size_t *ret_count);
 
-/* Look up many addresses, in the order that is fastest.
+/* Look up many addresses, in whatever order is fastest.
  *
  * image_offsets  `count` of them, in any order
  * frames         the caller's array of `max`; those of image_offsets[i] are
@@ -149,11 +149,11 @@ sonde_index_lookup_many(const struct sonde_index *index, const uint64_t *image_o
                         size_t count, struct sonde_index_frame *frames, size_t max, uint32_t *first,
                         uint32_t *counts);
 
-/* The strings of ids: a function's linkage name (sonde_name_demangle() reads it), else its plain
- * name; the path of a file. Decoded when they are first asked for, the same pointer each time.
+/* Get the string of an id: a function's linkage name (for sonde_name_demangle()), else its plain
+ * name; the path of a file. Decoded at the first call, the same pointer each time.
  *
- * Returns    the string; "" for 0, for what is no id, and when memory ran out
- * Context    any thread; not handler      Blocks  on the index' own lock, shortly
+ * Returns    the string; "" for 0, for an invalid id, and when memory ran out
+ * Context    any thread; not handler      Blocks  on the index' lock, shortly
  * Ownership  the index'
  * Example    examples/index_lookup.c */
 SONDE_API const char *sonde_index_name(struct sonde_index *index, uint32_t name);
@@ -167,7 +167,7 @@ struct sonde_index_symbol {
     uint32_t alias_count; /* further names of its start: sonde_index_alias() */
 };
 
-/* The symbol that covers an address, from the symbol table.
+/* Find the symbol that covers an address, in the symbol table.
  *
  * Returns    OK | ABSENT | USAGE
  * Context    any thread; not handler      Blocks  no      Ownership  nothing is transferred
@@ -176,7 +176,7 @@ SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_index_symbol(const struct sonde_index *index, uint64_t image_offset,
                    struct sonde_index_symbol *ret_symbol);
 
-/* A further name of the symbol that covers an address.
+/* Get a further name of the symbol that covers an address.
  *
  * i  0 to sonde_index_symbol.alias_count - 1
  *
@@ -186,18 +186,18 @@ sonde_index_symbol(const struct sonde_index *index, uint64_t image_offset,
 SONDE_API uint32_t sonde_index_alias(const struct sonde_index *index, uint64_t image_offset,
                                      uint32_t i);
 
-/* Functions that tail calls took off a stack: one that is called and leaves by a jump has no frame.
+/* Find the functions that are missing between two frames because they ended by a tail call.
  *
  * return_offset  return address in the caller, an image offset
- * inner_offset   where the next inner frame is, in the same image: its pc, or the byte before its
- *                return address
+ * inner_offset   the next inner frame, in the same image: its pc, or the byte before its return
+ *                address
  * places         the caller's array of `max`: the jumps of the missing functions as image offsets,
- *                to be looked up as they are, innermost first
+ *                innermost first; look them up as they are
  * ret_count      how many there are, at most 32
  *
- * Returns    OK (exactly one chain of jumps leads there) | ABSENT (none is missing, or nothing can
- *            be said) | AMBIGUOUS (frames are missing, and several chains lead there) | LIMIT
- *            (`max` is too small; the innermost are there) | USAGE
+ * Returns    OK (exactly one chain of jumps leads there) | ABSENT (none is missing, or it is
+ *            unknown) | AMBIGUOUS (frames are missing, and several chains lead there) | LIMIT
+ * (`max` is too small; the innermost were filled) | USAGE
  * Context    any thread, any number at a time; not handler      Blocks  no
  * Ownership  nothing is transferred
  * Example    examples/index_lookup.c */

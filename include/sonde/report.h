@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Reports: what was captured, in a file that any language can read.
+/* Reports: captured stacks in a file that any language can read.
  *
- * The format is protobuf with a published schema (proto/sonde/v1/report.proto). A report that was
- * cut still holds every whole record before the cut. */
+ * The format is protobuf with a published schema (proto/sonde/v1/report.proto). A file that was cut
+ * still has every record before the cut. */
 #ifndef SONDE_REPORT_H
 #define SONDE_REPORT_H
 
@@ -33,7 +33,7 @@ extern "C" {
 SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_report_write(uint32_t flags, sonde_write write, void *ctx, struct sonde_error *ret_error);
 
-/* The same into a file descriptor, which stays open. */
+/* The same to a file descriptor, which stays open. */
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_report_write_fd(uint32_t flags, int fd,
                                                                   struct sonde_error *ret_error);
 
@@ -52,7 +52,7 @@ struct sonde_report;
 /* Read a report from memory.
  *
  * bytes       the whole file; may be freed afterwards
- * ret_report  filled on OK and on CORRUPT, with everything before the damage; null if nothing was
+ * ret_report  written on OK, and on CORRUPT with everything before the damage; null if nothing was
  *             readable
  * ret_error   where the damage is; may be null
  *

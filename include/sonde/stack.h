@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A captured stack: program counters in the caller's memory, each with how it was found, and why
- * the walk ended. A truncated stack is a good result that says so. */
+/* A captured stack: program counters in the caller's memory, how each was found, and why the walk
+ * ended. A truncated stack is a valid result, marked as truncated. */
 #ifndef SONDE_STACK_H
 #define SONDE_STACK_H
 
@@ -21,12 +21,11 @@ extern "C" {
     X(ASYNC, "async")       /* Swift async continuation: a resume address, not a return address */ \
     X(INFERRED, "inferred") /* see below */
 
-/* INFERRED: there was no rule for the frame below, or it needed a register that nobody knows. The
- * return address was sought on the stack, and there is a proof: call frame information leads from
- * it to the root, and no other word does as well; or the code of the function and the call in front
- * of the address agree about its place. Below a pc that is no code it is the word at sp, if a call
- * ends there. What is further out was found from there, by whatever rule, and is INFERRED as well.
- */
+/* INFERRED: the frame below had no rule, or its rule needs an unknown register. The return address
+ * was searched for on the stack, with a proof: call frame information leads from this word to the
+ * root, and from no other one; or the code of the function and the call before the return address
+ * agree on its place. If the pc below is no code, it is the word at sp, if a call ends there.
+ * Frames further out depend on this one and are INFERRED, too, by whatever rule they were found. */
 enum sonde_found_by {
 #define SONDE_FOUND_ENUM_(name, text) SONDE_FOUND_##name,
     SONDE_FOUND_MAP(SONDE_FOUND_ENUM_)
@@ -38,14 +37,14 @@ enum sonde_found_by {
     X(ROOT, "root")                 /* the first function of the thread, as CFI says, or known */  \
     X(DEPTH, "depth")               /* the caller's buffer or depth limit */                       \
     X(UNREADABLE, "unreadable")     /* the next cell of the stack could not be read */             \
-    X(NO_PROGRESS, "no progress")   /* the stack does not go outward any more */                   \
+    X(NO_PROGRESS, "no progress")   /* the next frame is not further out */                        \
     X(NO_RULE, "no rule")           /* no CFI and no plausible frame pointer */                    \
-    X(NO_REGISTERS, "no registers") /* the rule needs a register whose value nobody knows */       \
+    X(NO_REGISTERS, "no registers") /* the rule needs an unknown register */                       \
     X(MOVED, "moved")               /* the thread ran while it was read passively */               \
     X(NOT_READ, "not read")         /* the thread could not be read at all: see the status */      \
     X(COSTLY,                                                                                      \
-      "costly") /* what comes next has no CFI, and to search for it costs more than is left */     \
-    X(SWITCHED, "stack switch") /* the stack goes on on another one, and nothing says where */     \
+      "costly") /* the caller has to be searched for, which takes more than the time left */       \
+    X(SWITCHED, "stack switch") /* continues on another stack, unknown where */                    \
     X(NO_CODE, "no code")       /* the last frame's pc is in no mapping, or is not executable */
 
 enum sonde_end_reason {
@@ -56,14 +55,14 @@ enum sonde_end_reason {
 
 /* Per-frame byte `how`: the low four bits are an enum sonde_found_by, the rest flags. */
 #define SONDE_HOW_FOUND_MASK 0x0fu
-/* The pc is the next instruction to execute, not a return address: look it up as it is.
- * Set on frame 0, on the frame interrupted by a signal, and on async resume addresses. Without
- * it, look up pc - 1 (the call), and still print the pc. */
+/* The pc is the next instruction to execute, not a return address: look it up as it is. Set on
+ * frame 0, on a frame that a signal interrupted, and on async resume addresses. Otherwise look up
+ * pc - 1 (the call), and still print the pc. */
 #define SONDE_HOW_EXACT 0x10u
-/* This frame is a signal trampoline (its CIE has augmentation 'S'). */
+/* The frame is a signal trampoline, by its call frame information. */
 #define SONDE_HOW_SIGNAL 0x20u
 
-/* The outermost frames kept of a stack deeper than its buffer, if the buffer has room for them. */
+/* How many outermost frames the library's own captures keep of a stack deeper than their buffer. */
 #define SONDE_OUTER_FRAMES 64u
 
 /* A stack. The arrays are the caller's; sonde_stack_init() ties them together. */
@@ -71,22 +70,22 @@ struct sonde_stack {
     uint64_t *pcs; /* innermost first */
     uint8_t *how;  /* one SONDE_HOW byte for each pc */
     uint32_t capacity;
-    uint32_t outer; /* of the capacity, kept for the outermost frames; 0: none */
+    uint32_t outer; /* part of the capacity that is reserved for the outermost frames; 0: none */
     /* result */
     uint32_t count;      /* frames in pcs */
-    uint32_t lost_at;    /* index in pcs before which frames were left out; == count: the outermost
-                            ones, if any (end is DEPTH) */
+    uint32_t lost_at;    /* index in pcs before which frames were left out; == count: the
+                            outermost ones were, if any (end is DEPTH) */
     uint64_t lost_count; /* frames left out there; 0: none */
     uint8_t end;         /* enum sonde_end_reason */
-    uint64_t end_at;     /* the pc or address at which it ended, where that says more; of NO_CODE
-                            the last frame's pc: what was found where code should be */
+    uint64_t end_at;     /* pc or address at which it ended, where that helps; for NO_CODE the last
+                            frame's pc, which is no code */
     /* Swift async: sonde_stack_set_async() */
     uint64_t *async_pcs; /* resume addresses, the awaiting function first; may be null */
     uint32_t async_capacity;
     uint32_t async_count; /* result: resume addresses in async_pcs */
-    uint32_t async_at;    /* index in pcs of the frame that they follow; SONDE_NO_FRAME: no async
-                             frame is among the frames kept */
-    uint8_t async_met;    /* the walk came through an async frame, wherever it stands */
+    uint32_t async_at;    /* index in pcs of the frame that they follow; SONDE_NO_FRAME: the frames
+                             kept include no async frame */
+    uint8_t async_met;    /* the walk met an async frame, kept or not */
     uint8_t async_cut;    /* the chain has more members than async_capacity */
     uint64_t task_id;     /* of the running task (captures of the calling thread); 0: not known */
 };
@@ -95,9 +94,9 @@ struct sonde_stack {
 
 /* Prepare a stack over the caller's arrays.
  *
- * pcs, how   arrays of `capacity` elements, the caller's, kept as long as the stack is used
+ * pcs, how   the caller's arrays of `capacity` elements; must live as long as the stack
  * capacity   frames, >= 1
- * outer      how many of them hold the outermost frames when the stack is deeper; < capacity
+ * outer      how many of them to reserve for the outermost frames of a deeper stack; < capacity
  *
  * Context    handler      Ownership  nothing is transferred */
 static inline void sonde_stack_init(struct sonde_stack *stack, uint64_t *pcs, uint8_t *how,
@@ -121,17 +120,17 @@ static inline void sonde_stack_init(struct sonde_stack *stack, uint64_t *pcs, ui
     stack->task_id = 0;
 }
 
-/* Have the chain of Swift's async functions delivered, too.
+/* Also capture the chain of Swift's async functions.
  *
- * An async function is called by the executor, not by the function that awaits it: the physical
- * stack (pcs) shows the executor, and who awaits is in a chain of contexts on the heap. After a
- * capture, async_pcs holds where each of them goes on, the innermost first: pcs[0] ...
- * pcs[async_at], then async_pcs, is the stack as the program was written. Resume addresses are next
- * instructions: look them up as they are. Whether there is a chain is told without this call, too
- * (async_met). Frames are known by the tag that the Swift and Clang compilers leave in the saved
- * frame pointer (bits 63:60 == 1); Swift on Linux leaves none.
+ * An async function is called by the executor, not by the function that awaits it. The physical
+ * stack (pcs) shows the executor; the functions that await are in a chain of contexts on the heap.
+ * After a capture, async_pcs holds the address at which each of them resumes, innermost first:
+ * pcs[0] ... pcs[async_at], then async_pcs, is the stack as the program was written. Resume
+ * addresses are next instructions: look them up as they are. async_met says without this call, too,
+ * whether there is a chain. Async frames are recognized by the tag that the Swift and Clang
+ * compilers put into the saved frame pointer (bits 63:60 == 1); on Linux Swift sets none.
  *
- * async_pcs  array of `capacity` elements, the caller's, kept as long as the stack is used
+ * async_pcs  the caller's array of `capacity` elements; must live as long as the stack
  *
  * Context    handler      Ownership  nothing is transferred
  * Example    examples/stack_async.c */
@@ -166,7 +165,7 @@ static inline uint64_t sonde_stack_lookup_pc(const struct sonde_stack *stack, ui
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_capture(struct sonde_stack *stack,
                                                                 uint32_t skip);
 
-/* Frames of a stack that sonde_stack_capture_whole() keeps at most. */
+/* The most frames that sonde_stack_capture_whole() keeps. */
 #define SONDE_WHOLE_FRAMES_MAX (1u << 20)
 
 /* Capture the whole stack of the calling thread, however deep: the arrays grow until it fits, up to
@@ -183,7 +182,7 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_capture(struct sonde_sta
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_capture_whole(struct sonde_stack *ret_stack,
                                                                       uint32_t skip);
 
-/* stack  one of sonde_stack_capture_whole(), or null, or one that is freed already
+/* stack  from sonde_stack_capture_whole(); may be null or freed already
  *
  * Context    any thread; not handler      Blocks  no      Ownership  frees the arrays
  * Example    examples/stack_whole.c */
@@ -202,13 +201,13 @@ SONDE_API void sonde_stack_free(struct sonde_stack *stack);
 SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_stack_capture_ucontext(struct sonde_stack *stack, const void *ucontext, uint32_t skip);
 
-/* Which members of struct sonde_registers hold a value. */
+/* Which members of struct sonde_registers are known. New members come with new bits. */
 #define SONDE_REGISTERS_FP 1u
 #define SONDE_REGISTERS_LR 2u
 /* pc is a next instruction; without it, it is a return address. */
 #define SONDE_REGISTERS_EXACT 4u
 
-/* Where a walk starts, when the caller knows only a few registers (a fiber that is not running). */
+/* Where a walk starts, if the caller knows only a few registers (a fiber that is not running). */
 struct sonde_registers {
     uint64_t pc;
     uint64_t sp;    /* as it is at pc */
@@ -219,8 +218,8 @@ struct sonde_registers {
 
 /* Capture a stack of this process that starts at given registers.
  *
- * Nothing in the registers is trusted: memory that is not there ends the walk (`unreadable`). The
- * stack must not run meanwhile; if it does, the result is wrong but still bounded.
+ * The registers are not trusted: unmapped memory ends the walk (`unreadable`). The stack must not
+ * run meanwhile; if it does, the result is wrong but still bounded.
  *
  * Returns    OK | USAGE (no arrays, no registers)
  * Context    handler      Blocks  no      Ownership  nothing is transferred
@@ -231,11 +230,10 @@ sonde_stack_capture_registers(struct sonde_stack *stack, const struct sonde_regi
 
 /* Capture a stack of this process that starts at a frame pointer.
  *
- * For code that has a frame pointer (rbp, x29) in its hands and nothing else:
- * __builtin_frame_address(), a runtime's own record of a suspended function. Frame 0 is the caller
- * of the function whose frame record is there; from it on the walk goes by call frame information
- * as always. Nothing is trusted, as in sonde_stack_capture_registers(): a record that is not there
- * gives no frame, and `unreadable`.
+ * For code that has only a frame pointer (rbp, x29): from __builtin_frame_address(), or a runtime's
+ * record of a suspended function. Frame 0 is the caller of the function that the frame record
+ * belongs to; from there the walk uses call frame information as always. The pointer is not
+ * trusted: an unmapped record gives no frame, and `unreadable`.
  *
  * frame_pointer  the address of a frame record: the saved frame pointer, then the return address
  *
@@ -245,11 +243,11 @@ sonde_stack_capture_registers(struct sonde_stack *stack, const struct sonde_regi
 SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_stack_capture_frame(struct sonde_stack *stack, uint64_t frame_pointer, uint32_t skip);
 
-/* Build now what makes captures fast: the list of images and the compiled rules of each.
+/* Build what makes captures fast: the list of images and the compiled rules of each.
  *
- * Never needed for a right answer: without it a capture asks the loader and reads the call frame
- * information in place, with the same result at several times the cost. Call it at start-up and
- * after dlopen where speed counts. Functions with context `any thread` do the cheap part of it (the
+ * Not needed for right answers: without it a capture asks the loader and reads the call frame
+ * information in place, with the same result at several times the cost. Where speed matters, call
+ * it at start-up and after dlopen(). Functions with context `any thread` do the cheap part (the
  * list of images) themselves.
  *
  * Returns    OK | MEMORY. What could not be compiled is walked in place
@@ -261,7 +259,7 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_prepare(void);
 
 /* Short texts of the two enums ("cfi", "root").
  *
- * Returns    a static string, also for numbers that are no such value
+ * Returns    a static string, for unknown values too
  * Context    handler      Blocks  no      Ownership  static
  * Example    examples/stack_capture.c */
 SONDE_API const char *sonde_found_text(enum sonde_found_by found);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What every function of sonde returns, and where the details of a failure go.
+/* What functions of sonde return, and where the details of a failure go.
  *
  * A function returns a status or a value, never a signed mix of both. There is no errno, no
  * thread-local error and no logging: details go to a struct in the caller's memory. */
@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A result that must be looked at. gcc says so of `(void)call()` as well; where none of the
- * statuses matters, write `(void)!call()`. */
+/* A result that must be checked. gcc warns about `(void)call()`, too; if no status matters, write
+ * `(void)!call()`. */
 #if defined(__GNUC__)
 #    define SONDE_NODISCARD __attribute__((warn_unused_result))
 #    define SONDE_API       __attribute__((visibility("default")))
@@ -59,12 +59,12 @@ struct sonde_error {
     char what[192];   /* one line, no newline: what failed and where */
 };
 
-/* Takes the next bytes of an output; returns 0, or an errno that ends the writing. */
+/* Takes the next bytes of an output. Returns 0, or an errno, which ends the writing. */
 typedef int (*sonde_write)(void *ctx, const void *bytes, size_t size_bytes);
 
 /* The name of a status ("DENIED") and a short text for it.
  *
- * Returns    a static string, also for numbers that are no status
+ * Returns    a static string, for unknown values too
  * Context    handler      Blocks  no      Ownership  static */
 SONDE_API const char *sonde_status_name(enum sonde_status status);
 SONDE_API const char *sonde_status_text(enum sonde_status status);

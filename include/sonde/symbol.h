@@ -25,8 +25,8 @@ enum sonde_name_source {
     SONDE_NAME_PLT     /* a stub of the linker; the name is that of its target */
 };
 
-/* Opens symbol files on demand and keeps them. Large programs have large tables (about 10 bytes a
- * symbol beside the mapped files): destroy it when the names are no longer asked for. */
+/* Opens symbol files on demand and keeps them open. Large programs have large tables (about 10
+ * bytes a symbol, besides the mapped files): destroy it when no more names are needed. */
 struct sonde_symbolizer;
 
 /* Returns    OK | MEMORY
@@ -43,9 +43,9 @@ sonde_symbolizer_create(struct sonde_symbolizer **ret_symbolizer);
  * Example    examples/stack_symbols.c */
 SONDE_API void sonde_symbolizer_destroy(struct sonde_symbolizer *symbolizer);
 
-/* Make ready what a handler may use: open the symbol files of all images that are loaded now. Again
- * after dlopen(): what is not ready has no name in a handler. Nor has an image there that was
- * loaded by dlopen() and has no build-id: nothing tells it from another one that came to its place.
+/* Open the symbol files of all images that are loaded now, for use in handlers. Call it again after
+ * dlopen(): code of other images has no name in a handler. Neither has an image without a build-id
+ * that dlopen() loaded: it cannot be distinguished from one that was loaded in its place.
  *
  * Returns    OK (also when single images have no names) | USAGE | MEMORY
  * Context    any thread; not handler      Blocks  reads files
@@ -54,10 +54,9 @@ SONDE_API void sonde_symbolizer_destroy(struct sonde_symbolizer *symbolizer);
 SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_symbolizer_prepare(struct sonde_symbolizer *symbolizer);
 
-/* From now on show files, lines and inlined calls, too, where SONDE_STYLE_SONDE (text.h) is written
- * in normal context: from debug information or an index file beside the image. That maps debug
- * files, inflates them if they are compressed, and loads zlib or zstd for it. Call it before stacks
- * are written.
+/* Show files, lines and inlined calls, too, in SONDE_STYLE_SONDE (text.h) in normal context, from
+ * debug information or an index file beside the image. This maps debug files, and loads zlib or
+ * zstd to decompress them. Call it before any stack is written.
  *
  * Returns    OK | USAGE
  * Context    any thread; not handler      Blocks  no      Ownership  nothing is transferred
@@ -90,7 +89,7 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_symbolize(struct sonde_symboli
                                                             uint32_t index,
                                                             struct sonde_symbol *ret_symbol);
 
-/* The same, from what is prepared, also in a handler: it allocates nothing and takes no lock.
+/* The same from prepared symbol files, also in a handler: allocates nothing, takes no lock.
  *
  * Returns    OK | USAGE
  * Context    handler      Blocks  no      Ownership  the strings are the symbolizer's
@@ -99,19 +98,19 @@ SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_symbolize_prepared(struct sonde_symbolizer *symbolizer, const struct sonde_stack *stack,
                          uint32_t index, struct sonde_symbol *ret_symbol);
 
-/* What decodes names of C++ and Rust for this library, which needs libc alone and has no decoder.
- * In a program of C++ that is its runtime's `__cxa_demangle`; the `sonde` program has its own. */
+/* A decoder for names of C++ and Rust. The library has none, because it needs libc alone; a C++
+ * program can use the `__cxa_demangle` of its runtime. */
 struct sonde_demangler {
-    /* Decode `name`, which comes from a file that may be anybody's, and has at most 1024 bytes:
-     * time and memory must be bounded. text: of `size_bytes`, for the result with its NUL. Returns
-     * 0 where it is not encoded, not known how, or does not fit; else another number. Called by any
-     * thread, by several at once, never in a handler. It must not call this library. */
+    /* Decode `name`, at most 1024 bytes from an untrusted file: time and memory must be bounded.
+     * text: `size_bytes` for the result and its NUL. Returns 0 if the name is not encoded, unknown
+     * or does not fit; else nonzero. Called by any thread, several at once, never in a handler. It
+     * must not call this library. */
     int (*decode)(void *ctx, const char *name, char *text, size_t size_bytes);
     void *ctx;
 };
 
-/* Decode names by this from now on, in all of the process: where stacks and reports are written in
- * SONDE_STYLE_SONDE, and by sonde_name_demangle(). Without it such names stay as the file has them.
+/* Set the demangler of the process: for stacks and reports in SONDE_STYLE_SONDE, and for
+ * sonde_name_demangle(). Without one, names stay as in the file.
  *
  * demangler   null: none
  *
@@ -128,7 +127,7 @@ sonde_demangler_use(const struct sonde_demangler *demangler);
  * name        as the file has it (sonde_symbol.name); at most 1024 bytes are decoded
  * text        the caller's buffer of `size_bytes`, >= 1; always NUL-terminated
  *
- * Returns    OK | ABSENT (not encoded, or not known how: text is the name itself) | LIMIT (cut at
+ * Returns    OK | ABSENT (not encoded, or unknown: text is the name itself) | LIMIT (cut at
  *            the end of the buffer) | USAGE
  * Context    any thread; not handler      Blocks  no
  * Ownership  nothing is transferred

@@ -67,9 +67,9 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_write(struct sonde_symbo
 #define SONDE_TEXT_LINE_MAX 2048u
 
 /* Write the stack of one thread: the calling one (frame 0 is the caller), the main thread
- * (sonde_thread_main()), any other. It is read as by sonde_thread_capture(), at most 4096 frames.
- * Files of symbols are opened as needed; SONDE_STYLE_GLIBC is byte for byte what
- * backtrace_symbols() gives.
+ * (sonde_thread_main()), or another one. It is read as by sonde_thread_capture(), at most 4096
+ * frames. Symbol files are opened as needed. SONDE_STYLE_GLIBC equals backtrace_symbols() byte for
+ * byte.
  *
  * Returns    OK | USAGE | MEMORY | OS (`write` failed) | what sonde_thread_capture() returns
  * Context    any thread; not handler      Blocks  as sonde_thread_capture(), then in `write`; reads
@@ -95,12 +95,12 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_threads_write(struct sonde_sym
  *
  *     (gdb) call sonde_stacks_print()      (lldb) expr sonde_stacks_print()
  *
- * To be called in a process that is stopped anywhere, inside of malloc() or of the loader, too:
- * takes no lock, no memory of the heap, and sends no signal. A thread that runs is said to: gdb
- * lets the others go on while a function is called, unless `set scheduler-locking on`. Names are
- * those of the symbol tables of the images' files, as they stand there: not demangled, no inlined
- * calls, no lines. At most SONDE_STACKS_PRINT_THREADS_MAX threads, and of each the innermost frames
- * up to SONDE_STACKS_PRINT_FRAMES_MAX. errno stays as it is.
+ * The process may be stopped anywhere, inside of malloc() or of the loader, too: this takes no lock
+ * and no heap, and sends no signal. A thread that runs is marked as running: gdb lets the others
+ * continue during a call, unless `set scheduler-locking on`. Names are those of the symbol tables
+ * of the images' files, not demangled, without inlined calls and lines. At most
+ * SONDE_STACKS_PRINT_THREADS_MAX threads, and SONDE_STACKS_PRINT_FRAMES_MAX innermost frames of
+ * each. errno is kept.
  *
  * Context    any thread, while nobody unloads a library; not handler      Blocks  in writing
  * Ownership  nothing is transferred
@@ -109,14 +109,14 @@ SONDE_API void sonde_stacks_print(void);
 #define SONDE_STACKS_PRINT_THREADS_MAX 4096u
 #define SONDE_STACKS_PRINT_FRAMES_MAX  256u
 
-/* The lines of a stack as strings that are made once: a stack that was asked for before gives the
- * same strings, without a lock. It is compared in full, and again when libraries were loaded or
- * unloaded.
+/* Get the lines of a stack as strings that are made once: a stack that was given before returns the
+ * same strings, without a lock. It is compared in full, and checked again after libraries were
+ * loaded or unloaded.
  *
  * ret_lines  the strings, innermost first, without newlines
  * ret_count  how many
  *
- * Returns    OK | LIMIT (SONDE_STRINGS_BYTES_MAX are used; the ones before are still there) | USAGE
+ * Returns    OK | LIMIT (SONDE_STRINGS_BYTES_MAX are used; earlier strings stay valid) | USAGE
  *            | MEMORY
  * Context    any thread; not handler      Blocks  a stack that is new: reads symbol files, takes a
  *            lock of the symbolizer
@@ -129,8 +129,8 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_strings(struct sonde_sym
                                                                 uint32_t *ret_count);
 #define SONDE_STRINGS_BYTES_MAX ((size_t)16 << 20)
 
-/* The calling thread's stack as strings (SONDE_STYLE_CALLSTACK), frame 0 the caller, from a
- * symbolizer of the library's own.
+/* Get the calling thread's stack as strings (SONDE_STYLE_CALLSTACK), frame 0 the caller, from a
+ * symbolizer that the library keeps.
  *
  * depth_max  innermost frames, 1 to SONDE_WHOLE_FRAMES_MAX
  * ret_count  how many strings; 0 on failure
@@ -141,7 +141,7 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_stack_strings(struct sonde_sym
  * Example    examples/text_strings.c */
 SONDE_API SONDE_NODISCARD char **sonde_callstack_symbols(uint32_t depth_max, uint32_t *ret_count);
 
-/* The same as strings that are made once, for a place that asks often: nothing to free, as
+/* The same as strings that are made once, for code that runs often: nothing to free, as for
  * sonde_stack_strings().
  *
  * depth_max  at most SONDE_CALLSTACK_STRINGS_DEPTH_MAX

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The threads of this process and their stacks.
  *
- * A thread is named by its tid, the kernel's id of it. The find functions give the tid of a
- * pthread_t or of a name; what is not found or not unique is a status, and never another thread.
+ * A thread is named by its tid, the kernel's id. The find functions return the tid of a pthread_t
+ * or of a name; if none is found, or several are, they return a status, never another thread.
  *
- * How another thread is read: one that is blocked in a system call from what the kernel tells of
- * it, without waking it, and checked again after the walk; one that runs by a signal that is
+ * A thread that is blocked in a system call is read from what the kernel shows of it, without
+ * waking it, and checked again after the walk. A running thread is asked by a signal that is
  * ignored by default (SIGURG), unless it blocks that signal or the caller forbids it. A blocked
- * thread is never sent a signal: many blocking calls would end early with EINTR. Where the program
- * has a handler of its own for SIGURG, that runs after ours, for our signals, too: the system may
- * have merged one of the program's with ours, and one that is lost does more harm than one too
- * many.
+ * thread is never sent a signal: many blocking calls would end early with EINTR. If the program
+ * handles SIGURG, its handler runs after ours, for our signals, too: the system may have merged one
+ * of the program's signals with ours, and a lost one does more harm than an extra one.
  */
 #ifndef SONDE_THREAD_H
 #define SONDE_THREAD_H
@@ -46,7 +45,7 @@ struct sonde_thread {
     char name[32];   /* NUL-terminated; as set by pthread_setname_np; may be "" */
 };
 
-/* The tid of the calling thread, and of the process' first thread (also where that has ended).
+/* The tid of the calling thread, and of the process' first thread (even if that has ended).
  *
  * Context    handler      Blocks  no      Example  examples/thread_capture.c */
 SONDE_API uint64_t sonde_thread_self(void);
@@ -64,7 +63,7 @@ SONDE_API uint64_t sonde_thread_main(void);
 SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_threads_list(struct sonde_thread *threads, uint32_t capacity, uint32_t *ret_count);
 
-/* The thread of that name. The kernel keeps 15 bytes of a name; a longer one finds nothing.
+/* Find the thread of a name. The kernel keeps 15 bytes of a name; a longer one finds nothing.
  *
  * Returns    OK | ABSENT | AMBIGUOUS (several threads have it) | UNREADABLE (no /proc)
  * Context    any thread; not handler      Blocks  no
@@ -73,8 +72,8 @@ sonde_threads_list(struct sonde_thread *threads, uint32_t capacity, uint32_t *re
 SONDE_API SONDE_NODISCARD enum sonde_status sonde_thread_find_name(const char *name,
                                                                    uint64_t *ret_tid);
 
-/* The tid of a pthread_t. As everywhere in POSIX, the handle must be of a thread that is not yet
- * joined and not detached and gone.
+/* Find the tid of a pthread_t. As everywhere in POSIX, the thread must not be joined yet, and if it
+ * is detached it must not have ended.
  *
  * Returns    OK | ABSENT (it has ended) | UNSUPPORTED (this C library does not tell)
  * Context    any thread; not handler      Blocks  no
@@ -86,7 +85,7 @@ SONDE_API SONDE_NODISCARD enum sonde_status sonde_thread_find_pthread(pthread_t 
 /* How a thread's registers were obtained. */
 #define SONDE_CAPTURED_MAP(X)                                                                      \
     X(NOT, "not")         /* it was not: see status */                                             \
-    X(PASSIVE, "passive") /* blocked: from the kernel's record, without waking it */               \
+    X(PASSIVE, "passive") /* blocked: from what the kernel shows */                                \
     X(PERF, "perf")       /* perf sample while it ran */                                           \
     X(PTRACE, "ptrace")   /* stopped by a tracer */                                                \
     X(CORE, "core")       /* core file */                                                          \
@@ -99,7 +98,7 @@ enum sonde_captured_by {
 #undef SONDE_CAPTURED_ENUM_
 };
 
-/* What is known of a captured thread beside its stack. */
+/* What is known of a captured thread besides its stack. */
 struct sonde_captured {
     size_t struct_bytes;      /* sizeof(struct sonde_captured) */
     enum sonde_status status; /* as sonde_thread_capture() returns it */
@@ -109,10 +108,10 @@ struct sonde_captured {
     char note[160];           /* what could not be read or done, and why; "" when all is well */
 };
 
-/* Never send a signal: a running thread is then not read (status BUSY). */
+/* Never send a signal: a running thread is not read (status BUSY). */
 #define SONDE_CAPTURE_PASSIVE_ONLY 1u
-/* Do not ask for names and states: a thread's name is "" then, and its state what follows from the
- * way in which it was read. Of sonde_threads_snapshot() only; saves 5 to 10 us a thread. */
+/* Do not read names and states: a thread's name is "", and its state follows from how it was read.
+ * For sonde_threads_snapshot() only; saves 5 to 10 us a thread. */
 #define SONDE_CAPTURE_BARE 2u
 
 /* Zero is the default of every member. */
@@ -120,11 +119,12 @@ struct sonde_capture_options {
     size_t struct_bytes; /* sizeof(struct sonde_capture_options) */
     uint64_t timeout_ns; /* for a running thread's answer; 0: SONDE_CAPTURE_TIMEOUT_NS */
     uint32_t flags;      /* SONDE_CAPTURE_ bits */
-    uint32_t skip;       /* innermost frames to leave out, of the calling thread's stack only */
-    uint32_t files_kept; /* of sonde_threads_snapshot(): how many files may stay open */
+    uint32_t skip;       /* innermost frames to leave out of the calling thread's stack */
+    uint32_t files_kept; /* for sonde_threads_snapshot(): how many files may stay open */
 };
 
-/* A running thread answers when it next gets a CPU; on a loaded machine that takes a few slices. */
+/* A running thread answers when it next gets a CPU, which takes a few slices on a loaded machine.
+ */
 #define SONDE_CAPTURE_TIMEOUT_NS 200000000u
 
 /* Capture the stack of one thread of this process.
@@ -146,8 +146,8 @@ SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_thread_capture(uint64_t tid, const struct sonde_capture_options *options,
                      struct sonde_stack *stack, struct sonde_captured *ret_captured);
 
-/* Called once for each thread; return 0 to go on, anything else to end. The arguments are valid
- * during the call. `stack` holds what was found, also when `captured->status` is not OK. */
+/* Called once for each thread; return 0 to continue, anything else to end. The arguments are valid
+ * during the call. `stack` holds what was found, even if `captured->status` is not OK. */
 typedef int (*sonde_thread_each)(void *ctx, const struct sonde_thread *thread,
                                  const struct sonde_stack *stack,
                                  const struct sonde_captured *captured);
@@ -155,7 +155,7 @@ typedef int (*sonde_thread_each)(void *ctx, const struct sonde_thread *thread,
 /* Capture the stacks of all threads, one after the other, the main thread first.
  *
  * A thread that starts meanwhile may be missed; one that ends is reported as ABSENT. The calling
- * thread is among them; its frame 0 is the caller.
+ * thread is included; its frame 0 is the caller.
  *
  * options  may be null
  * stack    prepared by sonde_stack_init(); used again for each thread
@@ -170,42 +170,41 @@ SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_threads_capture(const struct sonde_capture_options *options, struct sonde_stack *stack,
                       sonde_thread_each each, void *ctx);
 
-/* What is known of a snapshot as a whole. */
+/* A snapshot as a whole. */
 struct sonde_snapshot {
     size_t struct_bytes; /* sizeof(struct sonde_snapshot) */
-    uint64_t stop_ns;    /* from the first question to the moment all were let go; 0: none ran */
-    uint64_t total_ns;   /* from the first look to the last, without the calls of `each` */
-    uint32_t threads;    /* whose stack is there, the calling one among them */
+    uint64_t stop_ns;    /* from the first signal until all were released; 0: none ran */
+    uint64_t total_ns;   /* without the calls of `each` */
+    uint32_t threads;    /* that were read, the calling one included */
     uint32_t held;       /* of them: ran, and were parked */
     uint32_t unchanged;  /* of them: had not run since the snapshot before */
-    uint32_t unread;     /* whose stack is not there */
+    uint32_t unread;     /* that could not be read */
     uint8_t consistent;  /* all stacks are of one moment, and none is missing */
 };
 
-/* All threads in time for their stacks to be of one moment, unless the machine is overloaded. */
+/* Enough for a consistent snapshot, unless the machine is overloaded. */
 #define SONDE_SNAPSHOT_TIMEOUT_NS 100000000u
 
 /* Capture the stacks of all threads as of one moment, the main thread first.
  *
- * The threads that run are held, each in a signal handler (SIGURG), until all of them stand still:
- * in the handler, or waiting for a CPU with the handler before them. So eight busy threads on two
- * CPUs stand still for some microseconds, and not for time slices; those that had no CPU write
- * their stack of that moment when they get one, which the caller waits for. The threads that are
- * blocked are not touched: they are read, and looked at again while the others are held. A thread
- * that did not run since the last snapshot is not read again. Who moved meanwhile is read again or
- * held, too; where that does not come to an end before timeout_ns, or where a thread could not be
- * read, the snapshot says that it is not consistent.
+ * Running threads are parked in a signal handler (SIGURG) until all of them have stopped: in the
+ * handler, or waiting for a CPU with the handler next to run. So eight busy threads on two CPUs
+ * stop for some microseconds, not for time slices; those without a CPU write their stack of that
+ * moment when they get one, and the caller waits for that. Blocked threads are not touched: they
+ * are read, and checked again while the others are parked. A thread that has not run since the last
+ * snapshot is not read again. A thread that moved meanwhile is read again or parked, too. If that
+ * does not end before timeout_ns, or a thread could not be read, the snapshot is marked as not
+ * consistent.
  *
- * Not read are: threads that run and block SIGURG (BUSY), workers of the kernel (io_uring;
- * UNSUPPORTED), threads that did not answer in time (TIMEOUT). captured->note says so. A thread in
- * an uninterruptible wait is read, and its state is SONDE_THREAD_DISK.
+ * Not read are: running threads that block SIGURG (BUSY), workers of the kernel (io_uring;
+ * UNSUPPORTED), threads that did not answer in time (TIMEOUT). captured->note gives the reason. A
+ * thread in an uninterruptible wait is read, and its state is SONDE_THREAD_DISK.
  *
- * options      may be null. files_kept: two files for each thread stay open for the next snapshot,
- *              up to this number; 0 closes all. With them a look costs a third
- * stack        prepared by sonde_stack_init(); used again for each thread
- * each         called for each thread after all have been let go, never after a failure of the
- *              whole; it must return
- * ret_snapshot  may be null; written on success
+ * options      may be null. files_kept: this many files stay open for the next snapshot, two for
+ * each thread; 0 closes all. With them a thread costs a third stack        prepared by
+ * sonde_stack_init(); used again for each thread each         called for each thread after all were
+ * released, never after a failure of the whole; it must return ret_snapshot  may be null; written
+ * on success
  *
  * Returns    OK (also when single threads could not be read) | USAGE (also: called in a signal
  *            handler) | BUSY (another snapshot is being taken, or single threads by signal for all
@@ -220,7 +219,7 @@ sonde_threads_snapshot(const struct sonde_capture_options *options, struct sonde
 
 /* A short text ("passive").
  *
- * Returns    a static string, also for numbers that are no such value
+ * Returns    a static string, for unknown values too
  * Context    handler      Blocks  no      Ownership  static
  * Example    examples/threads_capture.c */
 SONDE_API const char *sonde_captured_text(enum sonde_captured_by by);

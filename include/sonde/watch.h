@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The watch: event loops of this process that stay away from their own wait for too long.
+/* The watch: finds event loops of this process that take too long to come back to their wait.
  *
- * One thread looks from time to time; the loops tell it when they wait. While a loop is away its
- * thread is sampled: blocked, it is read without being disturbed; running, by a perf event where
- * the system allows that, else by a signal. `sonde run` does the same to a program that knows
- * nothing of sonde, from outside, and outlives it. */
+ * The loops mark when they wait, and one thread checks them from time to time. While a loop stalls,
+ * its thread is sampled: if it is blocked, without disturbing it; if it runs, by a perf event where
+ * the system allows that, else by a signal. `sonde run` does the same from outside, to a program
+ * that does not use sonde, and survives it. */
 #ifndef SONDE_WATCH_H
 #define SONDE_WATCH_H
 
@@ -21,9 +21,9 @@ extern "C" {
 struct sonde_stall {
     uint64_t tid;
     int32_t open;         /* 1: it had not ended when the watch was stopped */
-    uint64_t duration_ns; /* time that the process was stopped or suspended is not counted */
-    uint64_t cpu_ns;      /* of that on a CPU, from the first sample on */
-    uint64_t turns;       /* of this loop before this one */
+    uint64_t duration_ns; /* without the time that the process was stopped or suspended */
+    uint64_t cpu_ns;      /* part of it on a CPU, from the first sample on */
+    uint64_t turns;       /* of this loop before the stall */
     const char *text;     /* as `sonde show` prints it: phases, stacks, other threads */
     size_t text_bytes;    /* without the closing NUL */
 };
@@ -40,20 +40,20 @@ struct sonde_watch_options {
 };
 
 #define SONDE_WATCH_THRESHOLD_NS 250000000u
-/* Turns are dated by a clock that moves every 4 to 10 ms. */
+/* Turns are timed by a clock that advances every 4 to 10 ms. */
 #define SONDE_WATCH_THRESHOLD_MIN_NS 20000000u
 
 struct sonde_watch;
 
-/* Start the watch of this process: one thread, all of whose signals are blocked.
+/* Start the watch of this process: one thread, which blocks all signals.
  *
- * A loop is watched from its first sonde_idle_leave() on. A stall is told when it is over, or when
- * the watch is stopped. The report is whole after each stall, also when the process is killed then;
- * it stays open, and what is written is also kept in memory, up to 512 MiB, for the names in it.
- * Without a report nothing is kept.
+ * A loop is watched from its first sonde_idle_leave() on. A stall is reported when it ends, or when
+ * the watch is stopped. The report is complete after each stall, even if the process is killed
+ * then. It stays open, and what is written is also kept in memory, up to 512 MiB, for the names in
+ * it; without a report nothing is kept.
  *
- * options    one of report_fd and on_stall must be given. on_stall: the argument is valid during
- *            the call; no stall is noticed while it runs; it must not stop the watch
+ * options    report_fd or on_stall must be given. on_stall: the argument is valid during the call;
+ *            no stall is detected while it runs; it must not stop the watch
  * ret_watch  written on OK
  * ret_error  what failed; may be null
  *
@@ -67,10 +67,10 @@ SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_watch_start(const struct sonde_watch_options *options, struct sonde_watch **ret_watch,
                   struct sonde_error *ret_error);
 
-/* End the watch: tells the stalls that last, closes the report, joins the thread.
+/* End the watch: report stalls that have not ended, close the report, join the thread.
  *
  * After fork() the child has no watch and may start one; stopping the parent's watch there does
- * nothing. Stop it before sonde is unloaded by dlclose().
+ * nothing. Stop the watch before sonde is unloaded by dlclose().
  *
  * watch  may be null
  *
@@ -80,15 +80,14 @@ sonde_watch_start(const struct sonde_watch_options *options, struct sonde_watch 
  * Example    examples/watch_loop.c */
 SONDE_API void sonde_watch_stop(struct sonde_watch *watch);
 
-/* Around a loop's own wait, on the loop's thread: enter before it, leave after it. What happens
- * between leave and enter is one turn of the loop, and a stall when it takes too long. Loops may be
- * nested. A loop that never waits calls leave once a turn; a thread that ends its loop, but not
- * itself, calls enter last.
+/* Mark a loop's wait, on the loop's thread: call enter before it and leave after it. The time from
+ * leave to enter is one turn of the loop, and a stall if it takes too long. Loops may be nested. A
+ * loop that never waits calls leave once a turn. A thread that ends its loop and goes on calls
+ * enter last; a thread that ends need not.
  *
- * They cost some ns, take no lock, allocate nothing, and change no errno. There is no system call
- * but the first time on a thread (gettid), and to wake the watch when every loop has been waiting
- * for two seconds. Without a watch they do nothing. Threads that end need not say so; of more than
- * 256 loops at a time the rest is not watched.
+ * They cost some ns, take no lock, allocate nothing and keep errno. They make a system call only
+ * the first time on a thread (gettid), and to wake the watch after every loop has waited for two
+ * seconds. Without a watch they do nothing. At most 256 loops are watched at a time.
  *
  * Context    any thread; handler, but not one that interrupts the same function      Blocks  no
  * Ownership  nothing is transferred
