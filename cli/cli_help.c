@@ -100,5 +100,5 @@ void sonde__cli_print_overview(FILE *out, const struct sonde__cli_command *const
     for (size_t i = 0; commands[i] != NULL; i++) {
         fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
     }
-    fputs("\n`sonde COMMAND --help` tells about one of them.\n", out);
+    fputs("\n`sonde COMMAND --help` shows the help of one.\n", out);
 }

@@ -17,11 +17,11 @@ struct sonde__report_sink sonde__cli_sink(FILE *out);
 #define SONDE__CLI_VIEW_OPTIONS(r, m)                                                              \
     {"images", 0, NULL, "list the images with their build-ids",                                    \
      sonde__cli_take_flag, offsetof(r, m.view.images)},                                            \
-    {"unfolded", 0, NULL, "each thread with its own stack, also where several have the same",      \
+    {"unfolded", 0, NULL, "show each thread with its own stack, even if several are equal",        \
      sonde__cli_take_flag, offsetof(r, m.view.unfolded)},                                          \
-    {"app-only", 0, NULL, "the program's own frames, and how many of the system are left out",     \
+    {"app-only", 0, NULL, "the program's own frames, and the number of system frames left out",     \
      sonde__cli_take_flag, offsetof(r, m.view.app_only)},                                          \
-    {"no-demangle", 0, NULL, "C++ and Rust names as the file has them",                            \
+    {"no-demangle", 0, NULL, "C++ and Rust names as in the file",                                   \
      sonde__cli_take_flag, offsetof(r, m.view.raw_names)},                                         \
     {"style", 0, "STYLE",                                                                          \
      "sonde (the default), callstack (Apple's), bs (BSBacktraceLogger's) or glibc",                \

@@ -12,16 +12,16 @@
 // clang-format off
 #define SONDE__CLI_SYMBOLS_OPTIONS(letter, r, m)                                                   \
     {"symbols", letter, "DIR",                                                                     \
-     "a folder with index files, debug files and dSYM bundles; may be given several times",        \
+     "a folder with index files, debug files and dSYM bundles; may be repeated",                   \
      sonde__cli_take_list, offsetof(r, m.folders)},                                                \
     {"debug-root", 0, "DIR",                                                                       \
-     "where separate debug files are looked for (default /usr/lib/debug)",                         \
+     "where separate debug files are searched (default /usr/lib/debug)",                            \
      sonde__cli_take_text, offsetof(r, m.debug_root)},                                             \
     {"no-cache", 0, NULL,                                                                          \
-     "take no index that was made before of debug information, and keep none",                     \
+     "neither use nor keep indexes of debug information in the cache",                              \
      sonde__cli_take_flag, offsetof(r, m.no_cache)},                                               \
     {"no-network", 0, NULL,                                                                        \
-     "ask no debuginfod server; without DEBUGINFOD_URLS none is asked in any case",                \
+     "do not ask debuginfod servers (without DEBUGINFOD_URLS none is asked anyway)",                \
      sonde__cli_take_flag, offsetof(r, m.no_network)}
 // clang-format on
 

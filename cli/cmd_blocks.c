@@ -39,24 +39,23 @@ struct request {
 
 static const struct sonde__cli_option options[] = {
     {"pid", 'p', "PID",
-     "the blocks on the heap of this process; operands are then addresses of some of them, which "
-     "are shown with what they hold now",
+     "the blocks on the heap of this process; operands are then addresses of blocks to show with "
+     "their current content",
      sonde__cli_take_pid, offsetof(struct request, place.pid)},
     {"core", 'c', "FILE",
-     "the same of a core file; an operand that is no number is then the program, for when the "
-     "core's own path is not right",
+     "the same of a core file; an operand that is not a number is the program, if the path in the "
+     "core is wrong",
      sonde__cli_take_core, offsetof(struct request, place.core)},
     {"arch", 0, "NAME",
-     "only the code for this machine (arm64, x86_64, ...): of a universal file one slice",
+     "only the code for this machine (arm64, x86_64, ...): one slice of a universal file",
      sonde__cli_take_text, offsetof(struct request, arch)},
-    {"symbols", 's', "DIR",
-     "a folder with debug files and dSYM bundles; may be given several times", sonde__cli_take_list,
-     offsetof(struct request, symbols.folders)},
-    {"debug-root", 0, "DIR", "where separate debug files are looked for (default /usr/lib/debug)",
+    {"symbols", 's', "DIR", "a folder with debug files and dSYM bundles; may be repeated",
+     sonde__cli_take_list, offsetof(struct request, symbols.folders)},
+    {"debug-root", 0, "DIR", "where separate debug files are searched (default /usr/lib/debug)",
      sonde__cli_take_text, offsetof(struct request, symbols.debug_root)},
     {"no-demangle", 0, NULL, "names as the file has them", sonde__cli_take_flag,
      offsetof(struct request, raw)},
-    {"json", 'j', NULL, "JSON: an array of objects, one for each machine's code",
+    {"json", 'j', NULL, "JSON: an array of objects, one for the code of each machine",
      sonde__cli_take_flag, offsetof(struct request, json)},
     {0},
 };
@@ -384,15 +383,18 @@ const struct sonde__cli_command sonde__cmd_blocks = {
     .summary = "the blocks (closures) of a file, process or core, and what they hold",
     .usage = "[OPTION...] FILE...\n[OPTION...] --pid=PID [ADDRESS...]\n"
              "[OPTION...] --core=FILE [PROGRAM] [ADDRESS...]",
-    .about = "Lists each kind of block in a program, library, object or archive: where it was\n"
-             "written, its type, and what it holds, with how each capture is known. Reads\n"
-             "ELF and Mach-O, also universal files and archives, of x86-64 and arm64. Symbols\n"
-             "are not needed: blocks of stripped files are found by the shape of their\n"
-             "descriptors, and their functions by the code that makes them.\n\n"
-             "What sources disagree on is shown behind a semicolon. Nothing of the file is\n"
-             "run. Of a folder (a framework, an .xcframework) each file that has code is read.\n\n"
-             "With --pid, the live blocks on the heap of a process, most frequent first. The\n"
-             "process is not stopped. With --core, those of a core file.",
+    .about = "Lists each kind of block in a program, library, object or archive: its place\n"
+             "in the source, its type and its captures, with the sources of each. Reads ELF\n"
+             "and Mach-O, including universal files and archives, of x86-64 and arm64.\n"
+             "Symbols are not needed: blocks of stripped files are found by the shape of\n"
+             "their descriptors, and their functions by the code that makes them.\n"
+             "\n"
+             "If sources disagree, the second opinion follows a semicolon. No code of the\n"
+             "file is run. In a folder (a framework, an .xcframework) each file with code is\n"
+             "read.\n"
+             "\n"
+             "With --pid: the live blocks on the heap of a process, most frequent first. The\n"
+             "process is not stopped. With --core: those of a core file.",
     .options = options,
     .examples = "  sonde blocks build/server\n"
                 "  sonde blocks --arch=arm64 App.app/Contents/MacOS/App\n"

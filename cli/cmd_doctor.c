@@ -17,7 +17,7 @@ struct request {
 };
 
 static const struct sonde__cli_option options[] = {
-    {"json", 'j', NULL, "JSON: an array of objects, one a finding", sonde__cli_take_flag,
+    {"json", 'j', NULL, "JSON: an array of objects, one for each finding", sonde__cli_take_flag,
      offsetof(struct request, json)},
     {"color", 0, "WHEN", "auto (the default), always or never", sonde__cli_take_color,
      offsetof(struct request, color)},
@@ -137,9 +137,9 @@ const struct sonde__cli_command sonde__cmd_doctor = {
     .name = "doctor",
     .summary = "what works on this machine, what does not, why, and what to do",
     .usage = "[OPTION...] [PID]",
-    .about = "Tries what sonde needs, and says of each: ok, limited (there is a way around) or\n"
-             "no, with the reason and what to do. With a PID also whether that process can be\n"
-             "read. Ends with 0 when all that is needed works, else with 1.",
+    .about = "Checks what sonde needs and reports for each: ok, limited (there is a way\n"
+             "around) or no, with the reason and what to do. With a PID, also whether that\n"
+             "process can be read. Exit code 0: all that is needed works; else 1.",
     .options = options,
     .examples = "  sonde doctor\n  sonde doctor 4711\n",
     .run = run,

@@ -16,7 +16,7 @@ static const struct sonde__cli_option options[] = {
     {"style", 0, "STYLE",
      "folded (the default), json, sonde, callstack (Apple's), bs (BSBacktraceLogger's) or glibc",
      sonde__cli_take_word, offsetof(struct request, format), .words = formats},
-    {"no-demangle", 0, NULL, "C++ and Rust names as the file has them", sonde__cli_take_flag,
+    {"no-demangle", 0, NULL, "C++ and Rust names as in the file", sonde__cli_take_flag,
      offsetof(struct request, show.view.view.raw_names)},
     SONDE__CLI_SYMBOLS_OPTIONS(0, struct request, show.symbols),
     {0},
@@ -42,11 +42,12 @@ const struct sonde__cli_command sonde__cmd_export = {
     .name = "export",
     .summary = "the stacks of a report in formats that other programs read",
     .usage = "[OPTION...] FILE",
-    .about = "Writes the stacks of a report of `sonde stacks --report` or `sonde run --report`\n"
-             "to standard output; - reads standard input.\n\n"
-             "folded: a line for each distinct stack, outermost function first, and its\n"
-             "weight: threads; of a watched program nanoseconds of its stalls; of recorded\n"
-             "calls their number. Flame graph tools read it.",
+    .about = "Writes the stacks of a report of `sonde stacks --report` or `sonde run\n"
+             "--report` to standard output; - reads standard input.\n"
+             "\n"
+             "folded: a line for each distinct stack, outermost function first, with its\n"
+             "weight: the number of threads, nanoseconds of stalls, or the number of calls.\n"
+             "Flame graph tools read it.",
     .options = options,
     .examples = "  sonde export hang.sonde | flamegraph.pl > hang.svg\n"
                 "  sonde export --style callstack hang.sonde\n",

@@ -39,10 +39,10 @@ struct request {
 
 static const struct sonde__cli_option options[] = {
     {"core", 'c', "FILE",
-     "read a core file in place of a process; an operand before the address is then the program, "
-     "for when the core's own path is not right",
+     "read a core file instead of a process; an operand before the address is the program, if the "
+     "path in the core is wrong",
      sonde__cli_take_core, offsetof(struct request, place.core)},
-    {"json", 'j', NULL, "JSON in place of text", sonde__cli_take_flag,
+    {"json", 'j', NULL, "JSON instead of text", sonde__cli_take_flag,
      offsetof(struct request, json)},
     SONDE__CLI_SYMBOLS_OPTIONS(0, struct request, symbols),
     {0},
@@ -507,14 +507,14 @@ const struct sonde__cli_command sonde__cmd_holders = {
     .name = "holders",
     .summary = "which blocks (closures) of a process or core hold an object",
     .usage = "[OPTION...] PID ADDRESS\n[OPTION...] --core=FILE [PROGRAM] ADDRESS",
-    .about = "Searches the heap of a process or core for blocks and tells which of them hold\n"
+    .about = "Searches the heap of a process or core for blocks and shows which of them hold\n"
              "the object or block at an address, directly or in a __block variable, and how.\n"
-             "C++ objects and collections are followed; what they lead to is held perhaps.\n"
-             "If it holds itself by way of a block, the cycle is shown. Only what is owned\n"
-             "counts as held; weak and unretained captures are listed apart. The process is\n"
-             "not stopped, and nothing of it is run. Of a program that keeps a registry\n"
-             "of its blocks (sonde run --blocks) it is shown where each was made. Exit code\n"
-             "3: no block holds it.",
+             "C++ objects and collections are followed; what is found through them is held\n"
+             "perhaps. If it holds itself by way of a block, the cycle is shown. Only owning\n"
+             "references count; weak and unretained captures are listed apart. The process\n"
+             "is not stopped, and none of its code is run. If the program keeps a registry\n"
+             "of its blocks (sonde run --blocks), the output shows where each was made. Exit\n"
+             "code 3: no block holds it.",
     .options = options,
     .examples = "  sonde holders 4711 0x55d0f7a41120\n"
                 "  sonde holders --json $(pidof app) 0x55d0f7a41120\n"

@@ -23,16 +23,14 @@ struct request {
 
 static const struct sonde__cli_option options[] = {
     {"output", 'o', "DIR",
-     "the folder to write to, made if it is missing; default: the current one. A file is named "
-     "after its build-id",
+     "the folder to write to, made if missing (default: the current one); files are named after "
+     "their build-ids",
      sonde__cli_take_text, offsetof(struct request, output)},
-    {"info", 0, NULL, "say what is in index files, and check them", sonde__cli_take_flag,
+    {"info", 0, NULL, "show what is in index files, and check them", sonde__cli_take_flag,
      offsetof(struct request, info)},
-    {"json", 'j', NULL, "JSON: an array of objects, one a file", sonde__cli_take_flag,
+    {"json", 'j', NULL, "JSON: an array of objects, one for each file", sonde__cli_take_flag,
      offsetof(struct request, json)},
-    {"jobs", 'J', "N",
-     "threads that read a file, 1 to 64; default: one for each CPU, at most 8. The index is the "
-     "same",
+    {"jobs", 'J', "N", "threads that read a file, 1 to 64 (default: one for each CPU, at most 8)",
      sonde__cli_take_number, offsetof(struct request, jobs), 1, 64},
     {0},
 };
@@ -303,14 +301,16 @@ const struct sonde__cli_command sonde__cmd_index = {
     .summary = "make index files of debug information",
     .usage = "[OPTION...] FILE...\n--info FILE...",
     .about = "Makes an index file of each program, library or debug file: functions, files\n"
-             "and lines of every address, inlined calls included, some thirty times smaller\n"
-             "than the debug information and much faster to ask. A stripped file's separate\n"
-             "debug file is found by its build-id or debug link. `sonde symbolize` uses index\n"
-             "files.\n\n"
-             "Of Darwin's files it reads Mach-O, also universal ones (one index for each\n"
-             "machine), with the dSYM bundle of the same UUID beside it, and dSYM bundles.\n\n"
-             "A unit of the debug information that is malformed costs itself: it is listed,\n"
-             "the rest is indexed, and the exit code is 5.",
+             "and lines of every address, including inlined calls, at about a thirtieth of\n"
+             "the size of the debug information and much faster to search. The separate\n"
+             "debug file of a stripped file is found by build-id or debug link. `sonde\n"
+             "symbolize` uses index files.\n"
+             "\n"
+             "Mach-O files are read with the dSYM bundle of the same UUID beside them, as\n"
+             "are dSYM bundles; a universal file gives one index for each machine.\n"
+             "\n"
+             "A malformed unit of the debug information is listed and left out; the rest is\n"
+             "indexed, and the exit code is 5.",
     .options = options,
     .examples = "  sonde index -o indexes build/server build/libcore.so\n"
                 "  sonde index -o indexes App.xcarchive/dSYMs/App.app.dSYM\n"

@@ -41,52 +41,53 @@ static const char *const actions[] = {"stacks", "abort", "core", NULL};
 
 static const struct sonde__cli_option options[] = {
     {"stall", 's', "DUR",
-     "report an event loop that does not come back to its wait for this long (250ms; 50ms to 60s)",
+     "report an event loop that does not return to its wait for this long (default 250ms; 50ms to "
+     "60s)",
      sonde__cli_take_duration, offsetof(struct request, watch.threshold_ns), STALL_MIN_NS,
      60000000000u},
     {"report", 'o', "FILE", "also write a report that sonde show reads", sonde__cli_take_text,
      offsetof(struct request, watch.report_name)},
     {"timeout", 't', "DUR",
-     "print the stacks of all threads when the program still runs after this long (more than 0)",
+     "print the stacks of all threads if the program still runs after this long (more than 0)",
      sonde__cli_take_duration, offsetof(struct request, watch.timeout_ns), 1},
     {"timeout-action", 0, "ACTION",
-     "what then: stacks (the default: it goes on), abort (SIGABRT), core (SIGABRT with a core)",
+     "what to do then: stacks (the default; the program continues), abort (SIGABRT), core (SIGABRT "
+     "with a core)",
      sonde__cli_take_word, offsetof(struct request, watch.timeout_action), .words = actions},
     {"sampler", 0, "HOW",
-     "how running threads are sampled: auto (the default: the first that works), perf, ptrace, "
+     "how running threads are sampled: auto (the default; the first that works), perf, ptrace, "
      "signal, none",
      sonde__cli_take_word, offsetof(struct request, watch.sampler),
      .words = sonde__watch_sampler_names},
     {"record", 'r', "LIST",
-     "instead of stalls, record the calls of the functions that the file LIST names, one a line",
+     "instead of stalls, record calls of the functions in the file LIST, one name a line",
      sonde__cli_take_text, offsetof(struct request, record.list)},
     {"raw-syscalls", 0, NULL,
-     "with --record: system calls that PROGRAM makes itself, too (changes its code)",
+     "with --record: also system calls that PROGRAM makes itself (patches its code)",
      sonde__cli_take_flag, offsetof(struct request, record.raw)},
     {"app-only", 0, NULL,
-     "with --record: show the program's own frames, and how many of the system are left out",
+     "with --record: show the program's own frames, and the number of system frames left out",
      sonde__cli_take_flag, offsetof(struct request, record.app_only)},
     {"keep-going", 'k', NULL,
-     "with --record: leave out lines of LIST that are no names, and say which",
-     sonde__cli_take_flag, offsetof(struct request, record.keep_going)},
+     "with --record: report and leave out lines of LIST that are not names", sonde__cli_take_flag,
+     offsetof(struct request, record.keep_going)},
     {"frames", 0, "N",
-     "with --record: room for N different frames of stacks (262144; 1024 to 4194304)",
+     "with --record: room for N different frames of stacks (default 262144; 1024 to 4194304)",
      sonde__cli_take_number, offsetof(struct request, record.frames), FRAMES_MIN, FRAMES_MAX},
     {"top", 0, "N",
      "with --record: show the N stacks of each function with the most calls, 1 or more, or all "
-     "(20)",
+     "(default 20)",
      sonde__cli_take_top, offsetof(struct request, record.top)},
     {"blocks", 'b', NULL,
-     "instead of stalls, keep account of the blocks (closures) on the heap, and who made them",
+     "instead of stalls, record blocks (closures) on the heap and who made them",
      sonde__cli_take_flag, offsetof(struct request, blocks)},
-    {"blocks-every", 0, "DUR",
-     "with --blocks: say each DUR, 100ms or more, which became more or fewer",
+    {"blocks-every", 0, "DUR", "with --blocks: show the changes every DUR, 100ms or more",
      sonde__cli_take_duration, offsetof(struct request, blocks_every_ns), BLOCKS_EVERY_MIN_NS},
-    {"follow", 'f', NULL, "watch the programs that PROGRAM executes, too", sonde__cli_take_flag,
+    {"follow", 'f', NULL, "also watch the programs that PROGRAM executes", sonde__cli_take_flag,
      offsetof(struct request, watch.follow)},
-    {"color", 0, "WHEN", "auto, always, never", sonde__cli_take_color,
+    {"color", 0, "WHEN", "auto (the default), always or never", sonde__cli_take_color,
      offsetof(struct request, color)},
-    {"verbose", 'v', NULL, "say what is watched, and how much was seen", sonde__cli_take_flag,
+    {"verbose", 'v', NULL, "report what is watched, and how much was seen", sonde__cli_take_flag,
      offsetof(struct request, watch.verbose)},
     /* internal, of --follow: pid of the first program's supervisor; the operands are the file to
      * execute and its whole argv */
@@ -256,51 +257,51 @@ const struct sonde__cli_command sonde__cmd_run = {
     .name = "run",
     .summary = "run a program and report each stall of its event loops",
     .usage = "[OPTION...] [--] PROGRAM [ARGUMENT...]",
-    .about = "Runs PROGRAM unchanged and watches it from another process. When one of its\n"
-             "event loops does not come back to its wait in time, the stacks of the stalled\n"
-             "thread are sampled until it does; then the stall is shown on stderr, with what\n"
-             "the thread did and what it waited for.\n"
+    .about = "Runs PROGRAM unchanged and watches its event loops from another process. If a\n"
+             "loop does not return to its wait in time, the stacks of its thread are sampled\n"
+             "until it does. The stall is then shown on stderr: what the thread did, and\n"
+             "what it waited for.\n"
              "\n"
-             "The exit status, signals, job control, pid and environment are those of PROGRAM\n"
+             "Exit status, signals, job control, pid and environment are those of PROGRAM\n"
              "without sonde. Programs that it starts are watched with --follow only. SIGQUIT\n"
-             "to the supervisor (--verbose says its pid) prints the stacks of all threads.\n"
+             "to the supervisor (--verbose shows its pid) prints the stacks of all threads.\n"
              "\n"
-             "Running threads are sampled by perf events, where those are refused by ptrace,\n"
-             "and in containers that refuse both by a signal (SIGURG); the report says which,\n"
-             "and how many calls that ended early. --sampler chooses one of them.\n"
+             "Running threads are sampled by perf events; if those are refused, by ptrace;\n"
+             "in containers that refuse both, by a signal (SIGURG). The report says which,\n"
+             "and how many system calls that ended early. --sampler selects one of them.\n"
              "\n"
-             "--follow: not followed are forks that execute nothing, what is executed by\n"
-             "descriptor (fexecve()), by a system call of its own (Go) or by posix_spawn()\n"
-             "of a relative path with file actions, and programs that cannot carry the\n"
-             "probe. With --report each followed program that stalls writes FILE.PID.\n"
-             "--timeout is PROGRAM's only.\n"
+             "--follow does not follow forks without exec, programs that are executed by\n"
+             "descriptor (fexecve()), by a system call of the program's own (Go) or by\n"
+             "posix_spawn() of a relative path with file actions, and programs that cannot\n"
+             "carry the probe. With --report each followed program with a stall writes\n"
+             "FILE.PID. --timeout applies to PROGRAM only.\n"
              "\n"
-             "--record LIST: who calls the functions that the file LIST names, one a line, and\n"
-             "how often: each different stack once, with its count, when PROGRAM ends, and so\n"
-             "far on SIGQUIT to the supervisor (--verbose says its pid). Calls\n"
-             "are counted exactly, in all threads, from the first constructor on, also of\n"
-             "libraries that come later; -[Class selector] and +[Class selector] are methods\n"
-             "of Objective-C; syscall:NAME is a system call by no function of that name: by\n"
-             "the C library's syscall(), and with --raw-syscalls by code of PROGRAM and its\n"
-             "libraries themselves, which is changed for it where it is loaded (x86-64; then\n"
-             "each function of LIST that has a system call of its name means that, too).\n"
-             "--verbose lists what cannot be seen, and why. Forked children are not recorded.\n"
+             "--record LIST: who calls the functions in the file LIST (one name a line), and\n"
+             "how often. Each different stack is shown once with its count, at the end of\n"
+             "PROGRAM and, so far, on SIGQUIT to the supervisor. Calls are counted exactly,\n"
+             "in all threads, from the first constructor on, including those of libraries\n"
+             "that are loaded later. -[Class selector] and +[Class selector] are methods of\n"
+             "Objective-C. syscall:NAME is a system call that no function of that name\n"
+             "makes: by the C library's syscall(), and with --raw-syscalls by code of\n"
+             "PROGRAM and its libraries, which is patched in memory (x86-64; each function\n"
+             "of LIST then includes the system call of its name). --verbose lists what\n"
+             "cannot be seen, and why. Forked children are not recorded.\n"
              "\n"
-             "--blocks: each block (closure) that lives on the heap, with the stack that made\n"
-             "it, its age and thread: listed when PROGRAM ends, on SIGQUIT to the supervisor,\n"
-             "and with --blocks-every what became more or fewer since the time before. Calls\n"
-             "of a blocks runtime that is linked into PROGRAM itself are not seen; references\n"
-             "that come and go unseen are said where they show. Forked children are left out.\n"
+             "--blocks: live blocks (closures) on the heap, with the stack that made them,\n"
+             "their age and thread, at the end of PROGRAM, on SIGQUIT to the supervisor, and\n"
+             "with --blocks-every what has changed. Calls of a blocks runtime that is linked\n"
+             "into PROGRAM itself are not seen; the output says where references may have\n"
+             "been missed. Forked children are not recorded.\n"
              "\n"
-             "Exit status: that of PROGRAM; 125 when sonde failed, 126 when PROGRAM cannot be\n"
-             "executed, 127 when it is not found.",
+             "Exit status: that of PROGRAM; 125 if sonde failed, 126 if PROGRAM cannot be\n"
+             "executed, 127 if it is not found.",
     .options = options,
-    .examples = "sonde run -- python3 server.py\n"
-                "sonde run --stall 100ms --report stalls.sonde -- node app.js\n"
-                "sonde run --follow -- ./start-servers.sh\n"
-                "sonde run --record functions.txt -- curl https://example.org/\n"
-                "sonde run --blocks --blocks-every 10s -- ./server\n"
-                "sonde run --timeout 5m --timeout-action core -- ./test\n",
+    .examples = "  sonde run -- python3 server.py\n"
+                "  sonde run --stall 100ms --report stalls.sonde -- node app.js\n"
+                "  sonde run --follow -- ./start-servers.sh\n"
+                "  sonde run --record functions.txt -- curl https://example.org/\n"
+                "  sonde run --blocks --blocks-every 10s -- ./server\n"
+                "  sonde run --timeout 5m --timeout-action core -- ./test\n",
     .options_before_operand = true,
     .run = run,
 };

@@ -36,24 +36,23 @@ static const char *take_thread(const struct sonde__cli_option *option, const cha
 
 static const struct sonde__cli_option options[] = {
     {"core", 'c', "FILE",
-     "read a core file; an operand is then the program, for when the core's own path is not right",
+     "read a core file; an operand is then the program, if the path in the core is wrong",
      sonde__cli_take_core, offsetof(struct request, core)},
-    {"thread", 't', "TID|NAME", "only this thread, or these of one name; may be given again",
+    {"thread", 't', "TID|NAME", "only this thread, or the threads of this name; may be repeated",
      take_thread, offsetof(struct request, wanted.threads)},
     {"depth", 'd', "N",
-     "keep the innermost N frames of a stack and its outermost 64, and say how many were left out "
+     "keep the innermost N frames of a stack and its outermost 64, and show how many are left out "
      "between them (1 to 16000; default 256)",
      sonde__cli_take_number, offsetof(struct request, wanted.depth), 1, SONDE__STACKS_DEPTH_MAX},
     {"stop", 's', NULL,
-     "stop all threads together (ptrace) for one consistent snapshot; without it no thread is "
+     "stop all threads together (ptrace) for a consistent snapshot; by default no thread is "
      "disturbed, and a running one is read from a sample",
      sonde__cli_take_flag, offsetof(struct request, wanted.stop)},
     {"no-names", 'n', NULL, "no function names: image and offset only", sonde__cli_take_flag,
      offsetof(struct request, no_names)},
     SONDE__CLI_SYMBOLS_OPTIONS(0, struct request, symbols),
     {"report", 'o', "FILE",
-     "also write a report that `sonde show` reads; - writes it to standard output in place of "
-     "text",
+     "also write a report that `sonde show` reads; - writes it to standard output instead of text",
      sonde__cli_take_text, offsetof(struct request, report_path)},
     SONDE__CLI_VIEW_OPTIONS(struct request, view),
 };
@@ -275,9 +274,10 @@ const struct sonde__cli_command sonde__cmd_stacks = {
     .name = "stacks",
     .summary = "the stacks of all threads of a running process, or of a core",
     .usage = "[OPTION...] PID\n[OPTION...] --core=FILE [PROGRAM]",
-    .about = "Shows where every thread is, innermost frame first, main thread first. The\n"
-             "process is not stopped and no call of it is disturbed: blocked threads are read\n"
-             "from outside, running ones from a sample. What could not be read is said.",
+    .about = "Shows the stack of every thread, innermost frame first, main thread first. The\n"
+             "process is not stopped and none of its system calls is interrupted: blocked\n"
+             "threads are read from outside, running ones from a sample. Reports what could\n"
+             "not be read.",
     .options = options,
     .examples = "  sonde stacks $(pidof nginx | cut -d' ' -f1)\n"
                 "  sonde stacks --thread main-loop --json 4711\n"

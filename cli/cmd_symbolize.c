@@ -33,29 +33,28 @@ struct request {
 static const struct sonde__cli_option options[] = {
     SONDE__CLI_SYMBOLS_OPTIONS('s', struct request, symbols),
     {"module", 'm', "[NAME=]FILE",
-     "a program, library, debug file or index: for addresses of that file name (or of NAME), and "
-     "the first one for addresses without a module; may be given several times",
+     "a program, library, debug file or index for addresses of that file name (or of NAME); the "
+     "first one is also for addresses without a module; may be repeated",
      sonde__cli_take_list, offsetof(struct request, modules.files)},
-    {"exe", 'e', "FILE", "the same as --module, as addr2line has it", sonde__cli_take_list,
+    {"exe", 'e', "FILE", "the same as --module, for users of addr2line", sonde__cli_take_list,
      offsetof(struct request, modules.files)},
-    {"maps", 0, "FILE",
-     "the memory map of the process (/proc/PID/maps): plain addresses are found in it",
+    {"maps", 0, "FILE", "the memory map of the process (/proc/PID/maps), for plain addresses",
      sonde__cli_take_text, offsetof(struct request, maps_path)},
     {"perf-map", 0, "FILE",
-     "the names that a runtime wrote for the code it made (/tmp/perf-PID.map, or a jitdump): for "
-     "plain addresses of no module",
+     "names that a runtime wrote for code it made (/tmp/perf-PID.map, or a jitdump), for plain "
+     "addresses of no module",
      sonde__cli_take_text, offsetof(struct request, jit_path)},
-    {"report", 0, "FILE", "show a report as `sonde show` does, and what its addresses are",
+    {"report", 0, "FILE", "show a report as `sonde show` does, with names for its addresses",
      sonde__cli_take_text, offsetof(struct request, report_path)},
     {"arch", 0, "NAME",
-     "of universal Mach-O files the code for this machine (arm64, x86_64, ...); a UUID says it, "
-     "too",
+     "the code for this machine in universal Mach-O files (arm64, x86_64, ...); not needed with a "
+     "UUID",
      sonde__cli_take_text, offsetof(struct request, modules.arch)},
     {"return", 'r', NULL, "the addresses given are return addresses: name the calls before them",
      sonde__cli_take_flag, offsetof(struct request, returns)},
-    {"no-demangle", 0, NULL, "C++ and Rust names as the file has them", sonde__cli_take_flag,
+    {"no-demangle", 0, NULL, "C++ and Rust names as in the file", sonde__cli_take_flag,
      offsetof(struct request, raw)},
-    {"json", 'j', NULL, "JSON: an array of objects, one an address", sonde__cli_take_flag,
+    {"json", 'j', NULL, "JSON: an array of objects, one for each address", sonde__cli_take_flag,
      offsetof(struct request, json)},
     {0},
 };
@@ -501,20 +500,22 @@ const struct sonde__cli_command sonde__cmd_symbolize = {
     .name = "symbolize",
     .summary = "name the functions and lines of addresses, alone or in a log",
     .usage = "[OPTION...] ADDRESS...\n[OPTION...] < LOG\n[OPTION...] --report FILE",
-    .about = "Names functions, files and lines of addresses, inlined calls included. ADDRESS\n"
-             "is MODULE+0xOFFSET, where MODULE is a path, a file name of --module or a\n"
+    .about = "Prints functions, files and lines of addresses, including inlined calls.\n"
+             "ADDRESS is MODULE+0xOFFSET, where MODULE is a path, a file name of --module, a\n"
              "build-id or UUID, or a file in the working directory; or a plain address with\n"
              "--module or --maps (hexadecimal, with or without 0x). Offsets are those of the\n"
-             "file, as linked; of a Mach-O also from its header.\n\n"
-             "Without ADDRESS standard input is copied to standard output, and what its\n"
-             "addresses are is put behind them in brackets: of any module+0xoffset, of an\n"
-             "address that is a line of its own (with --module), of the\n"
-             "logs of sanitizers (by their build-ids, where they have them), of glibc's\n"
-             "backtrace_symbols, and of sonde. Apple's crash logs are read whole, as text\n"
-             "(.crash) and as JSON (.ips, where each frame gets a member \"sonde\").\n\n"
-             "Names come from an index file (sonde index) or from the module's debug\n"
-             "information, its own or a separate file's (of a Mach-O: a dSYM bundle beside it\n"
-             "or in --symbols); a build-id or UUID must fit.",
+             "file as linked; of a Mach-O also from its header.\n"
+             "\n"
+             "Without ADDRESS standard input is copied to standard output, with the function\n"
+             "of each address in brackets behind it. Addresses are any module+0xoffset, an\n"
+             "address on a line of its own (with --module), and those in logs of sanitizers\n"
+             "(by build-id, if the log has it), of glibc's backtrace_symbols and of sonde.\n"
+             "Apple's crash logs are read as a whole, as text (.crash) and as JSON (.ips,\n"
+             "where each frame gets a member \"sonde\").\n"
+             "\n"
+             "Names come from an index file (sonde index) or from debug information, that of\n"
+             "the module or of a separate file (of a Mach-O: a dSYM bundle beside it or in\n"
+             "--symbols); build-ids or UUIDs must match.",
     .options = options,
     .examples = "  sonde symbolize /usr/bin/server+0x1c40d\n"
                 "  sonde symbolize --symbols indexes < asan.log\n"

@@ -27,21 +27,19 @@ struct request {
 };
 
 static const struct sonde__cli_option options[] = {
-    {"expand", 'x', NULL,
-     "members that are structures are shown with their members, not only anonymous ones",
+    {"expand", 'x', NULL, "show the members of all nested structures, not only of anonymous ones",
      sonde__cli_take_flag, offsetof(struct request, print.expand)},
-    {"symbols", 's', "DIR",
-     "a folder with debug files and dSYM bundles; may be given several times", sonde__cli_take_list,
-     offsetof(struct request, symbols.folders)},
-    {"debug-root", 0, "DIR", "where separate debug files are looked for (default /usr/lib/debug)",
+    {"symbols", 's', "DIR", "a folder with debug files and dSYM bundles; may be repeated",
+     sonde__cli_take_list, offsetof(struct request, symbols.folders)},
+    {"debug-root", 0, "DIR", "where separate debug files are searched (default /usr/lib/debug)",
      sonde__cli_take_text, offsetof(struct request, symbols.debug_root)},
     {"no-network", 0, NULL,
-     "ask no debuginfod server; without DEBUGINFOD_URLS none is asked in any case",
+     "do not ask debuginfod servers (without DEBUGINFOD_URLS none is asked anyway)",
      sonde__cli_take_flag, offsetof(struct request, symbols.no_network)},
-    {"arch", 0, "NAME", "of a universal Mach-O the code for this machine (arm64, x86_64, ...)",
+    {"arch", 0, "NAME", "the code for this machine in a universal Mach-O (arm64, x86_64, ...)",
      sonde__cli_take_text, offsetof(struct request, arch)},
-    {"json", 'j', NULL, "JSON: an array of objects, one a type or function", sonde__cli_take_flag,
-     offsetof(struct request, json)},
+    {"json", 'j', NULL, "JSON: an array of objects, one for each type or function",
+     sonde__cli_take_flag, offsetof(struct request, json)},
     {0},
 };
 
@@ -235,17 +233,17 @@ const struct sonde__cli_command sonde__cmd_types = {
     .summary = "show the layout of a type, or the parameters of a function",
     .usage = "[OPTION...] FILE NAME|ADDRESS...",
     .about = "Shows types of a program, library or debug file as C text: each member with\n"
-             "its offset and size, and the holes between them. NAME is that of a structure,\n"
-             "class, union, enum, typedef or base type (\"struct stat\", \"ns::List<int>\"); a\n"
-             "name without its namespace is looked for, too, and a template without its\n"
-             "arguments. Of a name that files define differently each definition is shown.\n"
+             "its offset and size, and the holes between them. NAME is a structure, class,\n"
+             "union, enum, typedef or base type (\"struct stat\", \"ns::List<int>\"), also\n"
+             "without its namespace, or a template without its arguments. If a name has\n"
+             "different definitions in the file, each is shown.\n"
              "\n"
-             "ADDRESS is one in the code of a function, as the file counts it (0x1139): its\n"
-             "declaration and parameters are shown, and of the code of a block (`^{...}`) what\n"
-             "the block captures: also variables that the layout of the block says nothing of,\n"
-             "and constants that it does not store.\n"
+             "ADDRESS is in the code of a function, as linked (0x1139): its declaration and\n"
+             "parameters are shown, and for the code of a block (`^{...}`) its captures,\n"
+             "including variables that the layout of the block does not describe, and\n"
+             "constants that it does not store.\n"
              "\n"
-             "A comment behind a member says its offset and size in bytes, of a bit-field\n"
+             "The comment behind a member is its offset and size in bytes; of a bit-field\n"
              "the offset of its first bit (BYTE:BIT) and its bits. The debug information of\n"
              "a stripped file is found as for `sonde index`.",
     .options = options,

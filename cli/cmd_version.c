@@ -21,6 +21,6 @@ const struct sonde__cli_command sonde__cmd_version = {
     .name = "version",
     .summary = "print the version",
     .usage = "",
-    .about = "Prints the version of sonde, and by what names of C++ and Rust are decoded.",
+    .about = "Prints the version of sonde, and which decoders of C++ and Rust names it has.",
     .run = run,
 };

@@ -69,9 +69,9 @@ static int run_help(const struct sonde__cli_command *command, int argc, char **a
 
 static const struct sonde__cli_command help = {
     .name = "help",
-    .summary = "list the commands, or tell about one",
+    .summary = "list the commands, or show the help of one",
     .usage = "[COMMAND]",
-    .about = "Lists the commands and exit codes, or tells about one command.",
+    .about = "Lists the commands and exit codes, or shows the help of one command.",
     .run = run_help,
 };
 

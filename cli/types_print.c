@@ -256,7 +256,7 @@ static void print_compound(struct types_print *print, const struct sonde__type *
     if (type->declared_only) {
         size_t length = strlen(text);
         memcpy(text + length, ";", 2);
-        print_code(print, 0, text, "/* only declared: the file has no definition */");
+        print_code(print, 0, text, "/* declared only: its definition is not here */");
         return;
     }
     size_t length = strlen(text);
