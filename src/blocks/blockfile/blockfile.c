@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Blocks in data, and the descriptors that only they or code lead to. */
+/* Blocks in data, and descriptors that only these or code refer to. The whole search. */
 #include "blockfile.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 enum { LITERAL_WORDS = 4 };
 
-/* Each is a search of the words that a stretch of code stored; a file of 36 MB with 71,400 blocks
+/* Each look-up searches the words that a stretch of code stored. A file of 36 MB with 71,400 blocks
  * took 35,700, one for each box. */
 #define LOOKUPS_MAX ((uint32_t)1 << 22)
 
@@ -28,7 +28,7 @@ struct literal {
     uint32_t flags;
 };
 
-/* Is a global block's literal at this vaddr? isa: what it must have, or 0: anything. */
+/* Is the literal of a global block at this vaddr? isa: its required class; 0: any. */
 static bool read_literal(const struct sonde__loaded *loaded, uint64_t isa, uint64_t vaddr,
                          struct literal *ret_literal)
 {
@@ -51,7 +51,7 @@ static bool read_literal(const struct sonde__loaded *loaded, uint64_t isa, uint6
     return true;
 }
 
-/* The address that stands for a class of blocks. 0: the file does not speak of it. */
+/* The address of a class of blocks, or of its import. 0: the file does not refer to it. */
 static uint64_t class_at(const struct sonde__loaded *loaded, const char *name)
 {
     uint64_t vaddr;
@@ -87,14 +87,14 @@ static bool each_literal(const struct sonde__loaded *loaded, struct sonde__block
     return true;
 }
 
-/* The descriptor of a literal, which may have no encoding: the class of the block stands for it. */
+/* The descriptor of a literal. It may have no signature: the class of the block is proof enough. */
 static bool take_desc(const struct sonde__loaded *loaded, struct sonde__blockfile *file,
                       const struct literal *literal)
 {
     return blockfile_add_desc(loaded, file, literal->desc, SONDE__BLOCKFILE_BY_BLOCK);
 }
 
-/* A block of a descriptor that is known; its class may be a symbol that was stripped. */
+/* A block of a known descriptor; the symbol of its class may have been stripped. */
 static bool take_block(const struct sonde__loaded *loaded, struct sonde__blockfile *file,
                        const struct literal *literal)
 {
@@ -127,7 +127,8 @@ static enum sonde_status find_blocks(const struct sonde__loaded *loaded,
                                                      : SONDE_MEMORY;
 }
 
-/* Without an encoding there is no more than a size, and functions or none: code decides. */
+/* Descriptors without a signature: a size and two functions or none are no proof, code that uses
+ * them is. */
 static enum sonde_status find_by_code(const struct sonde__loaded *loaded,
                                       struct sonde__blockfile *file)
 {
@@ -164,7 +165,8 @@ static int by_desc(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* What a block says of its descriptor's fields is right; what stands there only hints at it. */
+/* The flags of a block say which fields its descriptor has; the descriptor's bytes only hint at it.
+ */
 static void take_flags(struct sonde__blockfile_desc *desc,
                        const struct sonde__blockfile_block *block)
 {
@@ -181,7 +183,7 @@ static void take_flags(struct sonde__blockfile_desc *desc,
     desc->flags_known = true;
 }
 
-/* Code that fills the same block in several places (inlined, unrolled) is one. */
+/* Code that fills the same block in several places (inlined, unrolled) counts once. */
 static bool is_same(const struct sonde__blockfile_block *a, const struct sonde__blockfile_block *b)
 {
     return a->desc == b->desc && a->invoke == b->invoke && a->is_global == b->is_global &&
@@ -212,7 +214,7 @@ static void share_out_blocks(struct sonde__blockfile *file)
     }
 }
 
-/* Names of descriptors that were found otherwise, too. */
+/* Name all descriptors, however they were found. */
 static void name_descs(const struct sonde__loaded *loaded, struct sonde__blockfile *file)
 {
     for (uint32_t i = 0; i < file->desc_count; i++) {
@@ -226,14 +228,14 @@ static bool is_known(const uint64_t *known, uint32_t count, uint64_t vaddr)
     return at < count && known[at] == vaddr;
 }
 
-/* "__main_block_invoke.3", but not the part of it that was split off as seldom run. */
+/* "__main_block_invoke.3", but not the cold part that was split off. */
 static bool names_function(const char *name)
 {
     const char *invoke = strstr(name, "_block_invoke");
     return invoke != NULL && strstr(invoke, ".cold") == NULL;
 }
 
-/* What was missed is said. */
+/* Report the functions of blocks that were not found. */
 static bool find_unmatched(const struct sonde__loaded *loaded, struct sonde__blockfile *file)
 {
     uint64_t *known = sonde__mem_alloc_array((size_t)file->block_count + 1, sizeof *known);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The blocks of a file: every descriptor in its constants, with and without symbols, and where the
- * blocks that have it come from: literals in data, and the code that fills a block on the stack.
+/* The blocks of a file: every descriptor in its constants, with and without symbols, and the blocks
+ * that have it: literals in data, and code that fills a block on the stack.
  *
- * A descriptor is known by its shape - two numbers that are no pointers, the second one a size,
- * then two functions or none, then the encoding of a block's type - or by its symbol, or because a
- * block in data leads to it. What only looks like one has no such encoding; where encodings were
- * left out by the compiler, code that fills a block with it, of the class of such blocks, stands
- * for one. A small descriptor (none was met in a file) is not looked for. Sans I/O. Context: any
- * thread. */
+ * A descriptor is recognised by its shape (two numbers that are no pointers, the second one a size;
+ * two functions or none; the signature of a block), by its symbol, or because a block in data
+ * refers to it. Data that only looks like one has no such signature. Where the compiler left
+ * signatures out, code that fills a stack block with it is the proof. Small descriptors are not
+ * looked for: none was met in a file. Sans I/O. Context: any thread. */
 #ifndef SONDE_BLOCKFILE_H
 #define SONDE_BLOCKFILE_H
 
@@ -16,12 +15,12 @@
 #include "block.h"
 #include "loaded.h"
 
-/* How a descriptor was found; several may be said of one. */
+/* How a descriptor was found; flags. */
 enum sonde__blockfile_found {
     SONDE__BLOCKFILE_BY_SHAPE = 1,
     SONDE__BLOCKFILE_BY_SYMBOL = 2,
     SONDE__BLOCKFILE_BY_BLOCK = 4,
-    SONDE__BLOCKFILE_BY_CODE = 8, /* that fills a block with it */
+    SONDE__BLOCKFILE_BY_CODE = 8, /* code fills a block with it */
 };
 
 struct sonde__blockfile_desc {
@@ -31,33 +30,33 @@ struct sonde__blockfile_desc {
     uint64_t reserved;
     uint64_t copy, dispose; /* 0: none */
     uint64_t signature;     /* of the text; 0: none */
-    /* The flags that a block of it must have, by what stands there; a block's own flags tell more
-     * and are right (flags_known). */
+    /* The flags of its blocks: as its fields suggest, or, more exactly, as its blocks have them
+     * (flags_known). */
     uint32_t flags;
     bool flags_known;
-    bool flags_differ;  /* its blocks do not have the same */
+    bool flags_differ;  /* its blocks have different ones */
     const char *symbol; /* or null */
     uint32_t first_block, block_count;
 };
 
-/* A block's literal in data, or code that fills one. */
+/* The literal of a block in data, or code that fills one. */
 struct sonde__blockfile_block {
     uint32_t desc;   /* index */
     uint64_t invoke; /* vaddr */
-    uint64_t at;     /* GLOBAL: of the literal; else of the code that stores the last of the two */
-    uint64_t first;  /* the function that the code stores behind the header; 0: none, not known */
+    uint64_t at;     /* GLOBAL: of the literal; else of the instruction that completes it */
+    uint64_t
+        first; /* a function that the code stores as the first capture; 0: none, or not known */
     uint32_t flags;
     bool flags_known;
     bool is_global;
 };
 
-/* A box of a __block variable, as the code that makes a block fills it: its header, which tells
- * what is in it. Known where the box, the block and what leads from one to the other are filled in
- * one stretch of code. */
+/* The header of a box of a __block variable, as the code that makes a block fills it: it describes
+ * the variable. Known if one stretch of code fills the box, the block and the capture. */
 struct sonde__blockfile_box {
     uint32_t desc;   /* of the block: index */
     uint64_t invoke; /* of the block */
-    uint32_t offset; /* in the block: of the capture that leads to the box */
+    uint32_t offset; /* of the capture in the block */
     uint32_t flags, size;
     uint64_t copy, dispose; /* 0: none */
     uint64_t layout;        /* of kind LAYOUT: inline, or an address */
@@ -74,14 +73,14 @@ struct sonde__blockfile {
     uint32_t box_count;
     size_t box_capacity;
     uint32_t
-        lookups_left;   /* that code may still cost, for boxes and descriptors without encoding */
+        lookups_left; /* look-ups that are left for boxes and for descriptors without a signature */
     const char *damage; /* what was left out (static text), or null */
-    /* functions whose names say that they are blocks', and no block was found; by address */
+    /* functions that are blocks by their names, without a block that was found; by address */
     uint64_t *unmatched;
     uint32_t unmatched_count;
 };
 
-/* Find them. by_symbols: symbols are asked, too.
+/* Find them. by_symbols: use symbols, too.
  * Returns OK | MEMORY. Ownership: release with sonde__blockfile_done(). */
 SONDE_NODISCARD enum sonde_status sonde__blockfile_find(const struct sonde__loaded *loaded,
                                                         bool by_symbols,
@@ -89,16 +88,16 @@ SONDE_NODISCARD enum sonde_status sonde__blockfile_find(const struct sonde__load
                                                         struct sonde_error *ret_error);
 void sonde__blockfile_done(struct sonde__blockfile *file);
 
-/* The box that a block's capture at an offset leads to, or null: not known. */
+/* The box of the capture at an offset of a block, or null: not known. */
 const struct sonde__blockfile_box *
 sonde__blockfile_box_of(const struct sonde__blockfile *file,
                         const struct sonde__blockfile_block *block, uint32_t offset);
-/* What there is to be read of it (block_captures.h): with no address. */
+/* Its header as if read from memory (block_captures.h), without an address. */
 void sonde__blockfile_box_read(const struct sonde__blockfile_box *box,
                                struct sonde__block_byref *ret_byref);
 
-/* The file as memory that blocks are read from: imports have the names of their functions. `loaded`
- * must outlive it. */
+/* The file as memory to read blocks from; imports have the names of their functions. `loaded` must
+ * outlive it. */
 void sonde__blockfile_memory(struct sonde__loaded *loaded, struct sonde__block_memory *ret_memory);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What code of aarch64 stores on its stack, code that was moved out of its function included.
- * Source: Arm ARM DDI 0487, C4.1. Context: any thread. */
+/* What code of aarch64 stores on its stack, outlined code included. Source: Arm ARM DDI 0487, C4.1.
+ * Context: any thread. */
 #include "arch_regs.h"
 #include "blockfile_cpu.h"
 
@@ -10,8 +10,8 @@ struct state {
     struct blockfile_cpu cpu;
     const struct sonde__loaded_area *area; /* of the code at hand */
     uint64_t vaddr;
-    unsigned depth; /* of code that was moved out; its stores have the site of the call */
-    uint64_t left;  /* instructions of such code that are followed */
+    unsigned depth; /* of outlined calls; stores there have the site of the outermost call */
+    uint64_t left;  /* instructions of outlined code that may still be followed */
 };
 
 static uint32_t word_at(const struct state *s, uint64_t vaddr)
@@ -21,7 +21,7 @@ static uint32_t word_at(const struct state *s, uint64_t vaddr)
 
 static void step(struct state *s, uint64_t vaddr);
 
-/* Code that is called and runs in one line is followed as if it stood here. False: it is not. */
+/* Follow a call of outlined code as if it were inline. False: the target is not such code. */
 static bool follow_outlined(struct state *s, uint64_t target)
 {
     const struct sonde__loaded_area *area = s->area;
@@ -49,7 +49,7 @@ static bool follow_outlined(struct state *s, uint64_t target)
     }
     if (s->cpu.r[SONDE__INSN_SP].base == stack.base &&
         (int64_t)(s->cpu.r[SONDE__INSN_SP].number - stack.number) < 0) {
-        stack = s->cpu.r[SONDE__INSN_SP]; /* a prologue was moved out */
+        stack = s->cpu.r[SONDE__INSN_SP]; /* the prologue was outlined */
     }
     blockfile_forget_below(s->cpu.slots, &stack);
     s->depth--;
@@ -58,7 +58,8 @@ static bool follow_outlined(struct state *s, uint64_t target)
     return true;
 }
 
-/* What stands behind the jump comes from elsewhere. */
+/* Follow a tail jump to outlined code, but restore the state: the next instruction is not reached
+ * from here. */
 static void follow_jump(struct state *s, uint64_t target)
 {
     uint64_t last;
@@ -90,7 +91,7 @@ static void branch(struct state *s, uint32_t word)
 /* An instruction that is not decoded: whatever it may write becomes unknown. */
 static void lose_operands(struct blockfile_cpu *cpu, uint32_t word)
 {
-    static const uint8_t fields[] = {0, 10, 16}; /* of loads: two results, a status */
+    static const uint8_t fields[] = {0, 10, 16}; /* of loads: both results, the status */
     bool is_load = (word >> 25 & 5) == 4;
     for (unsigned i = 0; i < (is_load ? 3 : 1); i++) {
         unsigned reg = word >> fields[i] & 31;
@@ -119,7 +120,8 @@ static void step(struct state *s, uint64_t vaddr)
     }
 }
 
-/* Behind a return or a jump: a symbol, or what a function begins with. */
+/* Does a function begin here? After a return or a jump: a symbol, or a typical first instruction.
+ */
 static bool begins_function(const struct state *s, uint64_t vaddr)
 {
     uint32_t before, word;

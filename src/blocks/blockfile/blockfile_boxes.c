@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Boxes of __block variables, on the stack of the code that makes a block of them. A box leads to
- * itself ("forwarding") until it is copied: nothing else that code stores looks like that. What is
- * in it stands in its header. Context: any thread. */
+/* Boxes of __block variables on the stack of the code that makes a block. Until it is copied, the
+ * `forwarding` pointer of a box refers to the box itself; nothing else that code stores looks like
+ * that. Its header describes the variable. Context: any thread. */
 #include <stdlib.h>
 
 #include "blockfile_inside.h"
@@ -23,10 +23,10 @@ enum {
 
 #define BOX_HAS_HELPERS 0x02000000u
 #define BOX_KIND_LAYOUT 1u
-/* What compilers set: that, and the kind. */
+/* The flags that compilers set: that one and the kind. */
 #define BOX_FLAGS_POSSIBLE 0xf2000000u
 
-/* A number of 4 or 8 bytes in the box. False: not known. */
+/* A number of 4 or 8 bytes in the box. False: unknown. */
 static bool number_at(struct blockfile_slots *slots, const struct blockfile_value *box,
                       uint32_t offset, unsigned size, uint64_t *ret_number)
 {

@@ -67,8 +67,7 @@ void blockfile_cpu_call(struct blockfile_cpu *cpu)
 
 /* --- operands --- */
 
-/* A register gets a value of so many bits. Of 32, the upper half becomes 0; of fewer, nothing is
- * known any more. */
+/* Set a register. 32 bits clear the upper half; after fewer the register is unknown. */
 static void set(struct blockfile_cpu *cpu, unsigned reg, struct blockfile_value value,
                 unsigned bits)
 {
@@ -192,7 +191,7 @@ static void pair(struct blockfile_cpu *cpu, const struct sonde__insn *insn)
     store(cpu, &second, get(cpu, insn->c), insn->bits);
 }
 
-/* `a` op `b`, which is a number. */
+/* `a` op the number `b`. */
 static struct blockfile_value combine(unsigned op, struct blockfile_value a, uint64_t b)
 {
     switch (op) {
@@ -262,7 +261,7 @@ static void push_pop(struct blockfile_cpu *cpu, const struct sonde__insn *insn)
     }
 }
 
-/* What is not calculated: whatever it writes becomes unknown. */
+/* An instruction whose result is not calculated: whatever it writes becomes unknown. */
 static void lose_results(struct blockfile_cpu *cpu, const struct sonde__insn *insn)
 {
     bool is_atomic = insn->op == SONDE__INSN_FETCH || insn->op == SONDE__INSN_COMPARE_SWAP ||
@@ -337,7 +336,7 @@ void blockfile_cpu_step(struct blockfile_cpu *cpu, const struct sonde__insn *ins
     if (cpu->r[regs->sp].kind == BLOCKFILE_UNKNOWN) {
         reset_frame(cpu);
     } else if (cpu->r[regs->fp].kind ==
-               BLOCKFILE_UNKNOWN) { /* it points to one place for a while */
+               BLOCKFILE_UNKNOWN) { /* any other value: taken for a new frame */
         set_place(cpu, regs->fp);
     }
 }

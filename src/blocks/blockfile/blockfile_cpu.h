@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What registers hold, as far as it follows from the code alone: addresses, numbers, what constants
- * in memory hold, and places on the stack. All else is unknown. Context: any thread. */
+/* The values of registers as far as they follow from the code alone: addresses, numbers, constants
+ * in memory, places on the stack. Everything else is unknown. Context: any thread. */
 #ifndef SONDE_BLOCKFILE_CPU_H
 #define SONDE_BLOCKFILE_CPU_H
 

@@ -15,14 +15,14 @@
 enum {
     SIZE_MIN = 32,
     SIZE_MAX_BYTES = 65535,
-    /* the longest signature met has 788 bytes */
+    /* the longest one met has 788 bytes */
     SIGNATURE_MAX = 8192,
 };
 
-/* Layouts up to here are the number itself. */
+/* Layouts below this are inline. */
 #define LAYOUT_INLINE_MAX 0x1000u
 
-/* A file has fewer: each has an encoding and code. */
+/* More than any file has: each has a signature and code. */
 #define DESCS_MAX ((uint32_t)1 << 20)
 
 bool blockfile_is_code(const struct sonde__loaded *loaded, uint64_t vaddr)
@@ -36,7 +36,7 @@ bool blockfile_may_point(const struct sonde__loaded *loaded, uint64_t vaddr)
     return loaded->absolute || sonde__loaded_is_pointer(loaded, vaddr);
 }
 
-/* The encoding of a block's type: printable, and the block itself is the first parameter, at offset
+/* Is it the signature of a block? Printable, and the block itself is the first parameter, at offset
  * 0 of the frame. */
 static bool is_signature(const struct sonde__loaded *loaded, uint64_t vaddr)
 {
@@ -63,7 +63,7 @@ static bool is_signature(const struct sonde__loaded *loaded, uint64_t vaddr)
     return false;
 }
 
-/* What stands at a vaddr, as far as it is a descriptor's. False: it cannot be one. */
+/* Read the fields up to the helpers. False: no descriptor can be here. */
 static bool read_shape(const struct sonde__loaded *loaded, uint64_t vaddr,
                        struct sonde__blockfile_desc *desc)
 {
@@ -89,7 +89,7 @@ static bool read_shape(const struct sonde__loaded *loaded, uint64_t vaddr,
     return true;
 }
 
-/* The signature and whether a layout's slot follows; the flags that this means. */
+/* Read the signature, and whether a layout follows; set the flags to match. */
 static void read_rest(const struct sonde__loaded *loaded, struct sonde__blockfile_desc *desc)
 {
     uint64_t at = desc->vaddr + ((desc->flags & SONDE_BLOCK_HAS_HELPERS) != 0 ? 4u : 2u) * WORD;
@@ -110,7 +110,7 @@ static void read_rest(const struct sonde__loaded *loaded, struct sonde__blockfil
         desc->flags |= SONDE_BLOCK_HAS_LAYOUT;
     } else if (blockfile_may_point(loaded, at + WORD) && area != NULL &&
                (area->kinds & SONDE__LOADED_STRINGS) != 0) {
-        /* Swift has no such slot, and what comes next in its data leads to no string */
+        /* Swift has no such slot; what comes next in its data is no pointer to a string */
         desc->flags |= SONDE_BLOCK_HAS_LAYOUT;
     }
 }
@@ -172,7 +172,7 @@ static bool find_by_shape(const struct sonde__loaded *loaded, struct sonde__bloc
         }
         for (; blockfile_is_inside(area, vaddr, 3 * WORD); vaddr += WORD) {
             const uint8_t *at = area->bytes + (vaddr - area->vaddr);
-            /* most words are none: a size has two bytes, and the third word is a pointer */
+            /* rejects most words: a size has two bytes, and the third word is a pointer */
             if (at[4] != 0 || at[5] != 0 || at[10] != 0 || at[11] != 0 ||
                 (at[8] < SIZE_MIN && at[9] == 0) ||
                 !blockfile_may_point(loaded, vaddr + 2 * WORD)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What code stores into a block on the stack: a function, and in the next word a descriptor. The
- * pair is taken when its second half comes, and then forgotten, so that the next block in the same
- * place is not joined with half of this one. Context: any thread. */
+/* Blocks on the stack, from what code stores: a function, and in the next word a descriptor. A
+ * block is added when the second of the two is stored; then both are forgotten, so that the next
+ * block in this place does not pair with half of this one. Context: any thread. */
 #include <string.h>
 
 #include "blockfile_inside.h"
@@ -9,10 +9,10 @@
 
 #define WORD 8u
 
-/* A file has fewer blocks than this; code that stores more is hostile. */
+/* More blocks than any file has; more is hostile. */
 #define BLOCKS_MAX ((uint32_t)1 << 20)
 
-/* Compilers set these; a runtime's bits are not stored by code. */
+/* Only bits that compilers set: code does not store those of the runtime. */
 static void set_flags(struct blockfile_slots *slots, struct sonde__blockfile_block *block,
                       const struct blockfile_slot *slot)
 {
@@ -26,7 +26,7 @@ static void set_flags(struct blockfile_slots *slots, struct sonde__blockfile_blo
     }
 }
 
-/* desc, invoke: were stored in the two words behind `flags_at`. */
+/* desc, invoke: the two words after `flags_at`. */
 static void add_block(struct blockfile_slots *slots, uint32_t desc, uint64_t invoke, uint8_t base,
                       uint64_t flags_at, uint64_t vaddr)
 {
@@ -103,7 +103,8 @@ void blockfile_store(struct blockfile_slots *slots, const struct blockfile_value
     blockfile_forget(slots, where, offset);
 }
 
-/* Some code makes one thing look like another everywhere. False: that was enough of it. */
+/* Spend one look-up. False: the budget is used up; hostile code makes everything look like a block.
+ */
 static bool may_look(struct blockfile_slots *slots)
 {
     if (slots->file->lookups_left == 0) {
@@ -114,7 +115,7 @@ static bool may_look(struct blockfile_slots *slots)
     return true;
 }
 
-/* Blocks of the class that is wanted, by their first word. */
+/* Collect descriptors of blocks whose first word is the wanted class. */
 static void take_wanted(struct blockfile_slots *slots)
 {
     struct blockfile_wanted *wanted = slots->wanted;
@@ -131,7 +132,7 @@ static void take_wanted(struct blockfile_slots *slots)
         desc = blockfile_find_number(slots, isa->base, isa->place + (uint64_t)3 * WORD);
         if (invoke == NULL || desc == NULL || desc->size != WORD ||
             !blockfile_is_code(slots->loaded, invoke->value.number)) {
-            continue; /* the class, kept for later */
+            continue; /* the class in a variable, for later */
         }
         blockfile_release(slots, isa);
         if (blockfile_desc_at(slots->file, desc->value.number) != BLOCKFILE_NO_DESC) {

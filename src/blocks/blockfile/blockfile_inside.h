@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the files of this folder tell each other. Context: any thread. */
+/* Shared by the files of this folder. Context: any thread. */
 #ifndef SONDE_BLOCKFILE_INSIDE_H
 #define SONDE_BLOCKFILE_INSIDE_H
 
@@ -19,9 +19,10 @@ static inline bool blockfile_is_inside(const struct sonde__loaded_area *area, ui
 
 /* Is code at this vaddr? */
 bool blockfile_is_code(const struct sonde__loaded *loaded, uint64_t vaddr);
-/* Is a pointer at this vaddr? Where none is marked, any word may be one. */
+/* Is a pointer at this vaddr? In files that mark none, any word may be one. */
 bool blockfile_may_point(const struct sonde__loaded *loaded, uint64_t vaddr);
-/* Add those that symbols name or, with a block's signature, the shape shows. False: no memory. */
+/* Add the descriptors that symbols name, and those that have the shape and a signature. False: no
+ * memory. */
 SONDE_NODISCARD bool blockfile_find_descs(const struct sonde__loaded *loaded, bool by_symbols,
                                           struct sonde__blockfile *file);
 /* Add the descriptor at a vaddr; nothing if none can be there. False: no memory. */
@@ -38,7 +39,7 @@ uint32_t blockfile_desc_at(const struct sonde__blockfile *file, uint64_t vaddr);
 enum blockfile_value_kind {
     BLOCKFILE_UNKNOWN,
     BLOCKFILE_NUMBER, /* `number` */
-    BLOCKFILE_PLACE,  /* `number` bytes from what the register `base` was at first */
+    BLOCKFILE_PLACE,  /* `number` bytes from the first value of the register `base` */
 };
 
 struct blockfile_value {
@@ -52,10 +53,10 @@ struct blockfile_slot {
     uint8_t base;
     uint8_t size; /* 4 or 8 */
     uint64_t place;
-    struct blockfile_value value; /* a place only of 8 bytes */
+    struct blockfile_value value; /* a place only if size is 8 */
 };
 
-/* Blocks whose captures may still be stored, the last ones. */
+/* The last blocks, whose captures may still be stored. */
 enum { BLOCKFILE_OPEN = 4 };
 
 struct blockfile_open {
@@ -64,26 +65,26 @@ struct blockfile_open {
     uint64_t place;
 };
 
-/* What code is looked through for, before all descriptors are known: those that it puts into blocks
- * of a class. */
+/* The search for unknown descriptors: those that code puts into blocks of a class. */
 struct blockfile_wanted {
-    uint64_t class_at; /* 0: nothing in the file speaks of it */
-    uint64_t *vaddrs;  /* of descriptors that are not known, in any order; to be given back */
+    uint64_t class_at; /* 0: the file does not refer to it */
+    uint64_t *vaddrs;  /* of unknown descriptors, in any order; the caller frees it */
     uint32_t count;
     size_t capacity;
 };
 
-/* Words that a stretch of code stored, the last ones of them. */
+/* The last words that a stretch of code stored. */
 struct blockfile_slots {
     const struct sonde__loaded *loaded;
     struct sonde__blockfile *file;
     struct blockfile_wanted *wanted; /* null: blocks are */
     struct blockfile_slot slots[BLOCKFILE_SLOTS];
-    uint64_t used[BLOCKFILE_SLOTS / 64]; /* a bit each: few are, and they are searched often */
+    uint64_t used[BLOCKFILE_SLOTS /
+                  64]; /* a bit for each slot: few are in use, and they are searched often */
     unsigned next;
     struct blockfile_open open[BLOCKFILE_OPEN];
     unsigned next_open;
-    /* a block whose flags were not stored yet, and where they belong */
+    /* a block whose flags are not stored yet, and where they will be */
     uint32_t waiting;
     uint8_t waiting_base;
     uint64_t waiting_place;
@@ -100,13 +101,13 @@ struct blockfile_slot *blockfile_find_number(struct blockfile_slots *slots, uint
 void blockfile_keep(struct blockfile_slots *slots, uint8_t base, uint64_t place,
                     const struct blockfile_value *value, unsigned size);
 void blockfile_release(struct blockfile_slots *slots, const struct blockfile_slot *slot);
-/* What was stored there is not there any more: two words that are stored at once are not to be
- * joined with what one of them was before. */
+/* Forget what was stored there: of two words that are stored at once, neither may be paired with
+ * the other's old value. */
 void blockfile_forget(struct blockfile_slots *slots, const struct blockfile_value *where,
                       int64_t offset);
-/* What was stored below the stack's end is gone. */
+/* Forget what was stored below the stack pointer. */
 void blockfile_forget_below(struct blockfile_slots *slots, const struct blockfile_value *stack);
-/* What 4 or 8 bytes at `where` hold: what was stored there, or what the file has there. */
+/* The 4 or 8 bytes at `where`: as stored by the code, or as in the file. */
 struct blockfile_value blockfile_load(struct blockfile_slots *slots,
                                       const struct blockfile_value *where, int64_t offset,
                                       unsigned size);
@@ -130,52 +131,51 @@ static inline unsigned blockfile_next_used(const struct blockfile_slots *slots, 
 
 /* --- blockfile_fill.c --- */
 
-/* `value` of 4 or 8 bytes was stored at `where` by the instruction at `vaddr`. A block is added
- * when a descriptor and, in the word before it, a function are there. */
+/* The instruction at `vaddr` stored `value`, of 4 or 8 bytes, at `where`. Adds a block when a
+ * descriptor and, in the word before it, a function are there. */
 void blockfile_store(struct blockfile_slots *slots, const struct blockfile_value *where,
                      int64_t offset, const struct blockfile_value *value, unsigned size,
                      uint64_t vaddr);
-/* What another function stored is nothing to this one. */
+/* A function begins: forget what the last one stored. */
 void blockfile_begin_function(struct blockfile_slots *slots);
-/* A call, or the end of the code: blocks that were made are whole, and so are the boxes that they
- * lead to. */
+/* A call, or the end of the code: the blocks and boxes stored so far are complete. */
 void blockfile_settle(struct blockfile_slots *slots);
 
 /* --- blockfile_boxes.c --- */
 
-/* The box that begins at a place, which a block leads to. */
+/* Add the box at a place, which the block captures at `offset`, if it is one. */
 void blockfile_take_box(struct blockfile_slots *slots, uint32_t block, uint32_t offset,
                         const struct blockfile_value *box);
-/* Sorts them, each once. */
+/* Sort the boxes and remove duplicates. */
 void blockfile_end_boxes(struct sonde__blockfile *file);
 
 /* --- blockfile_text.c --- */
 
-/* Looks through all code for what makes blocks. Returns OK | MEMORY. */
+/* Find blocks in code. Returns OK | MEMORY. */
 SONDE_NODISCARD enum sonde_status blockfile_read_code(const struct sonde__loaded *loaded,
                                                       struct sonde__blockfile *file);
 
-/* The same, for descriptors of blocks of a class. */
+/* Find unknown descriptors of blocks of a class. Returns OK | MEMORY. */
 SONDE_NODISCARD enum sonde_status blockfile_search_code(const struct sonde__loaded *loaded,
                                                         struct sonde__blockfile *file,
                                                         struct blockfile_wanted *wanted);
 
 /* --- blockfile_outlined.c --- */
 
-/* Of aarch64, compilers that save size move equal code of several functions into one of its own
- * (LLVM's machine outliner), which is called in the middle of things: what a block is filled with,
- * too. Is there such code, or any that runs in one line without a frame of its own? ret_last  its
- * last instruction: a return, or a jump to somewhere else */
+/* LLVM's machine outliner moves equal code of several functions into one of its own, also code that
+ * fills a block. Is such code at this vaddr, or any that runs straight without a frame of its own?
+ * aarch64 only.
+ * ret_last  its last instruction: a return, or a jump elsewhere */
 bool blockfile_outlined(const struct sonde__loaded *loaded, uint64_t vaddr, uint64_t *ret_last);
-/* Where an instruction, that may be a call or a jump, leads. call: else a jump. */
+/* The target of a call or a jump. False: another instruction. */
 bool blockfile_branch(uint32_t word, uint64_t vaddr, bool *ret_call, uint64_t *ret_target);
 
-struct blockfile_sites { /* in order; to be given back */
+struct blockfile_sites { /* in order; the caller frees it */
     uint64_t *items;
     uint32_t count;
     size_t capacity;
 };
-/* Adds the places that call such code where sites are, and so on. Returns OK | MEMORY. */
+/* Add the callers of outlined code that has sites, and their callers. Returns OK | MEMORY. */
 SONDE_NODISCARD enum sonde_status blockfile_add_callers(const struct sonde__loaded *loaded,
                                                         struct sonde__blockfile *file,
                                                         struct blockfile_sites *sites);
@@ -184,7 +184,7 @@ SONDE_NODISCARD enum sonde_status blockfile_add_site(struct sonde__blockfile *fi
 
 /* --- blockfile_x86_64.c, blockfile_aarch64.c --- */
 
-/* Follows the instructions of [begin, end) of an area, one after the other. */
+/* Follow the instructions of [begin, end) of an area in order. */
 void blockfile_follow_x86_64(struct blockfile_slots *slots, const struct sonde__loaded_area *area,
                              uint64_t begin, uint64_t end);
 void blockfile_follow_aarch64(struct blockfile_slots *slots, const struct sonde__loaded_area *area,

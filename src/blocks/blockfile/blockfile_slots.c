@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The words that code stored on its stack, the last ones of them. Context: any thread. */
+/* The last words that code stored on its stack. Context: any thread. */
 #include <string.h>
 
 #include "blockfile_inside.h"
@@ -25,7 +25,7 @@ void blockfile_release(struct blockfile_slots *slots, const struct blockfile_slo
     slots->used[i / 64] &= ~((uint64_t)1 << i % 64);
 }
 
-/* A free one, or else the next one in turn. */
+/* A free slot, or the next one in turn. */
 static struct blockfile_slot *claim_slot(struct blockfile_slots *slots)
 {
     unsigned i = 0;

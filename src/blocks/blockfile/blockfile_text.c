@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where code forms the address of a descriptor, or reads that of a class. Both searches look at all
- * code and pass over almost all of it at one comparison a word or byte; the stretch around a find
- * is followed then, instruction by instruction.
+/* Finds code that forms the address of a descriptor, or reads that of a class, and follows the code
+ * around it. The search passes over almost all code at one comparison a word or byte.
  *
- * x86-64: 32 bits that lead to it from the end of an instruction (lea), or are its address.
- * aarch64: adrp and add or ldr, or adr. Context: any thread. */
+ * x86-64: 32 bits that are relative to the end of an instruction (lea), or an absolute address.
+ * aarch64: adrp with add or ldr, or adr. Context: any thread. */
 
 #include "arch_regs.h"
 #include "base_search.h"
@@ -12,17 +11,18 @@
 #include "mem_heap.h"
 #include "mem_sort.h"
 
-/* A block on the stack is filled by some 20 instructions; captures may come in between. */
+/* Bytes: a block on the stack is filled by some 20 instructions, between which captures are
+ * computed. */
 enum { BEFORE = 512, AFTER = 512, ADD_WITHIN = 16 };
 
-/* Boxes of __block variables are filled at any time before: from where the function begins, if that
- * is known and not farther away than this. */
+/* Boxes of __block variables are filled at any time before: follow from the beginning of the
+ * function if that is known and not farther away. */
 enum { BEFORE_MAX = 4096 };
 
 /* A class is read once for all blocks of a function. */
 enum { AFTER_CLASS = 4096 };
 
-/* Words with the address of a class: a linker makes one, or one for each object. */
+/* Words with the address of a class: a linker makes one, or one an object. */
 enum { CLASS_WORDS = 64 };
 
 /* A stretch of code that is followed. */
@@ -32,12 +32,12 @@ struct stretch {
     const struct sonde__loaded_area *area;
     uint64_t begin, end;
     uint64_t lowest, highest;        /* of what is looked for */
-    struct blockfile_wanted *wanted; /* null: descriptors are looked for */
-    const uint64_t *words;           /* else the words with the class, and itself */
+    struct blockfile_wanted *wanted; /* null: search for known descriptors */
+    const uint64_t *words;           /* else the class and the words that hold its address */
     unsigned word_count;
-    const uint64_t *known; /* where blocks are filled that were found, in order */
+    const uint64_t *known; /* where known blocks are filled, in order */
     uint32_t known_count;
-    struct blockfile_sites sites; /* aarch64: where what is sought is formed, all of them */
+    struct blockfile_sites sites; /* aarch64: all places where a wanted address is formed */
     enum sonde_status status;
 };
 
@@ -66,14 +66,14 @@ static uint64_t begin_before(const struct stretch *s, uint64_t vaddr)
     return vaddr - s->area->vaddr > BEFORE ? vaddr - BEFORE : s->area->vaddr;
 }
 
-/* Is a block that was found filled with the class that is read at `vaddr`? */
+/* Is the class that is read at `vaddr` that of a known block? */
 static bool is_explained(const struct stretch *s, uint64_t vaddr)
 {
     uint32_t at = SONDE__SEARCH(0, s->known_count, i, s->known[i] < vaddr);
     return at < s->known_count && s->known[at] - vaddr <= AFTER;
 }
 
-/* What is sought is formed, or read, at `vaddr`. Stretches that touch are one. */
+/* A wanted address is formed or read at `vaddr`. Overlapping stretches are followed as one. */
 static void take_site(struct stretch *s, uint64_t vaddr)
 {
     uint64_t area_end = s->area->vaddr + s->area->size;
@@ -120,7 +120,7 @@ static void search_x86_64(struct stretch *s)
     }
 }
 
-/* The page of adrp at a vaddr. */
+/* The page that adrp at a vaddr forms. */
 static uint64_t adrp_page(uint32_t word, uint64_t vaddr)
 {
     uint64_t pages = (word >> 29 & 3) | (word >> 5 & 0x7ffff) << 2;
@@ -128,7 +128,7 @@ static uint64_t adrp_page(uint32_t word, uint64_t vaddr)
     return (vaddr & ~(uint64_t)4095) + (far << 12);
 }
 
-/* Does this instruction make what is sought of a page in a register, or read it? */
+/* Does this instruction make a wanted address of the page in `reg`, or read there? */
 static bool completes(const struct stretch *s, uint32_t word, uint64_t page, uint32_t reg)
 {
     if ((word >> 5 & 31) != reg) {
@@ -139,7 +139,7 @@ static bool completes(const struct stretch *s, uint32_t word, uint64_t page, uin
             is_sought(s, page + (uint64_t)(word >> 10 & 0xfff) * 8));
 }
 
-/* The same of code that was taken out, which is called at a vaddr. */
+/* The same for outlined code that is called at a vaddr. */
 static bool outlined_completes(const struct stretch *s, uint32_t call, uint64_t vaddr,
                                uint64_t page, uint32_t reg)
 {
@@ -159,7 +159,7 @@ static bool outlined_completes(const struct stretch *s, uint32_t call, uint64_t 
     return false;
 }
 
-/* Does one of the instructions that follow? */
+/* Does one of the next instructions? */
 static bool is_completed(const struct stretch *s, uint64_t offset, uint64_t page, uint32_t reg)
 {
     for (unsigned i = 1; i <= ADD_WITHIN && offset + (uint64_t)4 * i + 4 <= s->area->size; i++) {
@@ -216,7 +216,7 @@ static void search_aarch64(struct stretch *s)
     }
 }
 
-/* All of them are known now: who calls code that was taken out of functions is one, too. */
+/* Follow the code at all sites; the callers of outlined sites are sites, too. */
 static void take_sites(struct stretch *s)
 {
     if (s->status == SONDE_OK) {
@@ -275,7 +275,7 @@ enum sonde_status blockfile_read_code(const struct sonde__loaded *loaded,
     return search(&s);
 }
 
-/* Pointers to the class, of all areas, and of an object's table of addresses. */
+/* The class, and the words of all areas and of the address table that point to it. */
 static unsigned find_words(const struct sonde__loaded *loaded, uint64_t class_at,
                            uint64_t words[CLASS_WORDS])
 {
@@ -302,7 +302,7 @@ static unsigned find_words(const struct sonde__loaded *loaded, uint64_t class_at
     return count;
 }
 
-/* Places in code, in order; to be given back. Null: no memory. */
+/* Where known blocks are filled, in order; the caller frees it. Null: no memory. */
 static uint64_t *known_places(const struct sonde__blockfile *file, uint32_t *ret_count)
 {
     uint64_t *places = sonde__mem_alloc_array((size_t)file->block_count + 1, sizeof *places);

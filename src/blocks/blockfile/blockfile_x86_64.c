@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What code of x86-64 stores on its stack. A stretch seldom begins where an instruction does:
- * decoding falls into step after a few, and until then nothing is known. Context: any thread. */
+/* What code of x86-64 stores on its stack. A stretch seldom begins at an instruction: decoding
+ * synchronises after a few, and until then nothing is known. Context: any thread. */
 #include "arch_regs.h"
 #include "arch_x86_form.h"
 #include "blockfile_cpu.h"
@@ -20,7 +20,7 @@ static void lose_operands(struct blockfile_cpu *cpu, const struct sonde__x86_for
 {
     unsigned reg = (form->modrm >> 3 & 7u) + ((form->rex & 4) != 0 ? 8 : 0);
     unsigned rm = (form->modrm & 7u) + ((form->rex & 1) != 0 ? 8 : 0);
-    bool is_any = form->is_vex || form->map > 1; /* of them, what is written is not read */
+    bool is_any = form->is_vex || form->map > 1; /* which registers these write is not decoded */
     for (unsigned i = 0; i < BLOCKFILE_VECTORS; i++) {
         if (is_any || (form->map == 1 && i == reg)) {
             blockfile_cpu_lose(cpu, SONDE__INSN_VECTOR_FIRST + i);

@@ -81,8 +81,8 @@ static inline uint64_t sonde__base_le(const uint8_t *at, unsigned size)
     return value;
 }
 
-/* Every number of an input comes through here: what a fuzzer is told of the loops below says
- * nothing of the input, and took two thirds of its time. */
+/* Every number of an input is read here. Coverage of these loops tells a fuzzer nothing about the
+ * input and took two thirds of its time. */
 #if defined(SONDE_FUZZING)
 #    define SONDE__BASE_BYTES_UNTOLD __attribute__((no_sanitize("coverage")))
 #else
@@ -132,7 +132,7 @@ int64_t sonde__base_bytes_sleb(struct sonde__bytes *b);
 /* A NUL-terminated string inside the view, or "" with the cursor failed. */
 const char *sonde__base_bytes_string(struct sonde__bytes *b);
 
-/* `size` bytes as they lie, or null with the cursor failed. */
+/* `size` bytes in place, or null with the cursor failed. */
 const uint8_t *sonde__base_bytes_take(struct sonde__bytes *b, uint64_t size);
 
 /* Go to an offset from `begin`; fails the cursor when it is past the end. */

@@ -26,7 +26,7 @@ void sonde__base_text_hex(struct sonde__text *text, uint64_t value, unsigned dig
 /* The part of a path after its last slash: "" when that ends it. */
 const char *sonde__base_file_name(const char *path);
 
-/* What a noun has behind it: "1 call", "2 calls". */
+/* The plural ending of a noun: "1 call", "2 calls". */
 static inline const char *sonde__base_plural(uint64_t count)
 {
     return count == 1 ? "" : "s";

@@ -52,7 +52,7 @@ void *sonde__arena_alloc(struct sonde__arena *arena, size_t size)
     }
     arena->bytes += sizeof *chunk + capacity;
     if (size > CHUNK_BYTES / 2 && arena->newest != NULL) {
-        /* Behind the newest, whose rest stays in use. */
+        /* Link it behind the newest chunk, whose remaining space stays in use. */
         chunk->older = arena->newest->older;
         arena->newest->older = chunk;
         return chunk->data;

@@ -12,12 +12,12 @@
 
 /* Names of one file; a table of more is hostile. */
 #define IMPORTS_MAX ((uint32_t)1 << 20)
-/* Imports stand on pages of their own. */
+/* Imports have pages of their own. */
 #define IMPORTS_ALIGN ((uint64_t)1 << 16)
 
 enum { WORD = 8, SLACK = 4096, RELOC_BYTES_MIN = 8 };
 
-/* Names are read again for each pointer to them, of 8 bytes at least. */
+/* Each pointer, of 8 bytes at least, may read the same name again. */
 enum { NAME_BYTES_FOR_A_BYTE = 64 };
 
 void loaded_put(uint8_t *at, uint64_t value, unsigned size)
@@ -29,7 +29,7 @@ void loaded_put(uint8_t *at, uint64_t value, unsigned size)
 
 void loaded_limit(struct sonde__loaded *loaded, uint64_t file_size)
 {
-    /* what is not padded has each byte in one section */
+    /* without padding each byte of the file is in one section */
     loaded->copy_left = file_size + SLACK;
     loaded->area_left = 2 * file_size + SLACK;
     loaded->relocs_left = file_size / RELOC_BYTES_MIN + 1;
@@ -46,7 +46,7 @@ bool loaded_charge(struct sonde__loaded *loaded)
     return true;
 }
 
-/* Pay for a name. False: names share more bytes than the file has. */
+/* Charge a name to the budget. False: names share more bytes than the file has. */
 static bool charge_name(struct sonde__loaded *loaded, const char *name)
 {
     size_t length = strnlen(name, (size_t)loaded->names_left + 1);
@@ -105,7 +105,7 @@ void loaded_end_areas(struct sonde__loaded *loaded)
         loaded->areas[kept++] = *area;
     }
     loaded->area_count = kept;
-    /* behind everything; a file that fills the address space has no room for imports */
+    /* after all areas; a file that fills the address space has no room for imports */
     loaded->imports_at =
         end < UINT64_MAX >> 1 ? (end + 2 * IMPORTS_ALIGN) & ~(IMPORTS_ALIGN - 1) : 0;
 }
@@ -271,7 +271,7 @@ enum sonde_status loaded_import(struct sonde__loaded *loaded, const char *name, 
     return SONDE_OK;
 }
 
-/* Behind the last import that there may be: 64 MiB, in reach of a branch of aarch64. */
+/* After the last possible import: 64 MiB, in reach of an aarch64 branch. */
 static uint64_t table_base(const struct sonde__loaded *loaded)
 {
     return loaded->imports_at + (uint64_t)IMPORTS_MAX * SONDE__LOADED_IMPORT_BYTES;
@@ -346,7 +346,7 @@ void loaded_end_symbols(struct sonde__loaded *loaded)
     }
 }
 
-/* Index of the first symbol behind a vaddr. */
+/* Index of the first symbol after a vaddr. */
 static uint32_t symbol_after(const struct sonde__loaded *loaded, uint64_t vaddr)
 {
     return SONDE__SEARCH(0, loaded->symbol_count, i, loaded->symbols[i].vaddr <= vaddr);
@@ -361,7 +361,7 @@ const struct sonde__loaded_symbol *sonde__loaded_symbol_before(const struct sond
         return NULL;
     }
     symbol = &loaded->symbols[after - 1];
-    if (symbol->vaddr != 0) { /* the first of those that share it */
+    if (symbol->vaddr != 0) { /* the first symbol at this address */
         symbol = &loaded->symbols[symbol_after(loaded, symbol->vaddr - 1)];
     }
     return find_area(loaded, symbol->vaddr) == find_area(loaded, vaddr) ? symbol : NULL;

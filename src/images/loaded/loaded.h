@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A file's image as a loader leaves it: every pointer set, every import at an address of its own.
+/* The image of a file as a loader leaves it: pointers are set, and each import has an address of
+ * its own.
  *
- * Programs and libraries stand at their vaddrs and `bias`; an object is laid out and its
- * relocations are applied, of its code, too. What a pointer to another image holds is an address
- * that stands for the name: sonde__loaded_import() tells it, so that code can be followed through
- * stubs and tables of addresses by reading memory alone. Nothing is run, and nothing of another
- * file is opened.
+ * Programs and libraries are at their vaddrs plus `bias`. The sections of an object are laid out
+ * and its relocations are applied, in code too. A pointer to another image holds an address that
+ * stands for the imported name: sonde__loaded_import() maps it back. So code can be followed
+ * through stubs and address tables by reading memory alone. Nothing is run, and no other file is
+ * opened.
  *
- * 64-bit little-endian files only. What relocations claim is cut to what lies in the file, and
- * copies are bounded by its size; `damage` says what was left out. The view of the file must
- * outlive it. Context: any thread. */
+ * 64-bit little-endian files only. Relocations are clipped to the bytes of the file, and copies are
+ * bounded by its size; `damage` says what was left out. The view of the file must outlive this.
+ * Context: any thread. */
 #ifndef SONDE_LOADED_H
 #define SONDE_LOADED_H
 
@@ -19,7 +20,7 @@
 #include "image_macho.h"
 #include "mem_table.h"
 
-/* What an area holds; several may be said of one. */
+/* What an area holds; flags. */
 enum sonde__loaded_kind {
     SONDE__LOADED_CODE = 1,
     SONDE__LOADED_STRINGS = 2,   /* constants without pointers */
@@ -32,7 +33,7 @@ struct sonde__loaded_area {
     uint32_t kinds;
     uint64_t vaddr, size;
     const uint8_t *bytes; /* as loaded */
-    /* of an area with pointers: the copy that they were set in, and which of its words are such */
+    /* of an area with pointers: the copy that they are set in, and a bit for each word */
     uint8_t *copy;
     uint64_t *pointers;
 };
@@ -45,16 +46,16 @@ struct sonde__loaded_symbol {
 
 struct sonde__loaded {
     unsigned arch;      /* enum sonde_arch */
-    bool macho, object; /* an object's addresses are ours: no file has them */
-    bool absolute;      /* no pointer is marked: the file has but one place to be loaded at */
-    /* address - vaddr: an image that is linked from 0 on stands higher, as in any process, because
-     * small numbers mean other things than addresses. Of an ELF object addresses are all ours. */
+    bool macho, object; /* the addresses of an object are assigned here */
+    bool absolute;      /* no pointer is marked: the file is linked for a fixed address */
+    /* address - vaddr. An image that is linked at 0 is moved up, as in a process, so that small
+     * numbers are no addresses. All addresses of an ELF object are assigned here. */
     uint64_t bias;
     const char *damage; /* what could not be used (static text), or null */
 
     struct sonde__loaded_area *areas; /* by vaddr; they do not overlap */
     uint32_t area_count;
-    uint32_t *area_of_section; /* of an object: UINT32_MAX: none */
+    uint32_t *area_of_section; /* of an object; UINT32_MAX: none */
     uint32_t section_count;
 
     struct sonde__loaded_symbol *symbols; /* by vaddr; named, defined here */
@@ -68,23 +69,22 @@ struct sonde__loaded {
     struct sonde__mem_table import_table;
     uint64_t imports_at;
 
-    /* an object's table of addresses, one word each (a linker would make it) */
+    /* the address table of an object, which a linker would make: one word each */
     uint64_t *words;
     uint32_t word_count;
     size_t word_capacity;
     struct sonde__mem_table word_table;
     uint64_t words_at;
 
-    /* bytes that may still be copied, that areas may still have, relocations that may still be
-     * applied, bytes of names that may still be read: sections and names that share bytes of the
-     * file many times over are hostile */
+    /* budgets that are left: bytes to copy, bytes of areas, relocations, bytes of names. A hostile
+     * file lets sections and names share bytes many times over. */
     uint64_t copy_left, area_left, relocs_left, names_left;
 };
 
-/* No image begins below. A multiple of all page sizes. */
+/* No image begins below this. A multiple of all page sizes. */
 #define SONDE__LOADED_BEGINS ((uint64_t)0x10000)
 
-/* Distance of imports: a pointer into one (`name` + 8) still tells which. */
+/* Bytes from import to import: a pointer into one (`name` + 8) still identifies it. */
 #define SONDE__LOADED_IMPORT_BYTES 64u
 
 /* Returns OK | UNSUPPORTED (32 bit; a machine that is neither x86-64 nor aarch64) | MEMORY.
@@ -97,10 +97,10 @@ SONDE_NODISCARD enum sonde_status sonde__loaded_elf(const struct sonde__elf *elf
                                                     struct sonde_error *ret_error);
 void sonde__loaded_done(struct sonde__loaded *loaded);
 
-/* Applies the relocations of an ELF object to the bytes of a section that is not loaded: its debug
- * information then tells the addresses of `loaded`.
- * elf    that `loaded` was made of
- * name   of the section; of several the first one
+/* Apply the relocations of an ELF object to a section that is not loaded: its debug information
+ * then has the addresses of `loaded`.
+ * elf    what `loaded` was made of
+ * name   of the section; the first one with this name
  * bytes  a copy of it, inflated if it was compressed */
 void sonde__loaded_relocate(struct sonde__loaded *loaded, const struct sonde__elf *elf,
                             const char *name, uint8_t *bytes, uint64_t size);
@@ -113,17 +113,16 @@ bool sonde__loaded_read(const struct sonde__loaded *loaded, uint64_t address, vo
                         size_t size);
 /* The word at an address. False: none there. */
 bool sonde__loaded_word(const struct sonde__loaded *loaded, uint64_t address, uint64_t *ret_word);
-/* Was a pointer set at this address? Only of words that are aligned. */
+/* Was a pointer set at this address? Only for aligned words. */
 bool sonde__loaded_is_pointer(const struct sonde__loaded *loaded, uint64_t address);
-/* The name that stands at an address for an import, as C has it (without Darwin's underscore), or
- * null. */
+/* The name of the import at an address, as in C (without Darwin's underscore), or null. */
 const char *sonde__loaded_import(const struct sonde__loaded *loaded, uint64_t address);
-/* The symbol that begins at an address; null: none. As C has it. */
+/* The name of the symbol that begins at an address, as in C; null: none. */
 const char *sonde__loaded_symbol_at(const struct sonde__loaded *loaded, uint64_t address);
 /* The last symbol that begins at or before an address of the same area, or null. */
 const struct sonde__loaded_symbol *sonde__loaded_symbol_before(const struct sonde__loaded *loaded,
                                                                uint64_t address);
-/* The symbol of that name, as C has it. False: none. */
+/* The symbol with this name, as in C. False: none. */
 bool sonde__loaded_find(const struct sonde__loaded *loaded, const char *name,
                         uint64_t *ret_address);
 

@@ -17,13 +17,13 @@ static uint32_t with_field(uint32_t word, int64_t value, unsigned from, unsigned
     return (word & ~(mask << from)) | ((uint32_t)value & mask) << from;
 }
 
-/* adr and adrp: the two lowest bits stand apart. */
+/* adr and adrp: the two lowest bits have a field of their own. */
 static uint32_t with_adr(uint32_t word, int64_t value)
 {
     return with_field(with_field(word, value, 29, 2), value >> 2, 5, 19);
 }
 
-/* Of loads and stores with an unsigned offset: 2^n bytes; an add has none. */
+/* The scale of the offset: 2^n bytes of loads and stores with an unsigned offset; 1 of an add. */
 static unsigned scale_of(uint32_t word)
 {
     unsigned size = word >> 30;

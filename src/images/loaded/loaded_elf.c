@@ -38,7 +38,7 @@ static bool begins_with(const char *text, const char *begin)
     return strncmp(text, begin, strlen(begin)) == 0;
 }
 
-/* Without pointers to set, constants with pointers are constants like others: .rodata. */
+/* Files without pointers to set keep constants that have pointers in .rodata. */
 static uint32_t kinds_of(const struct sonde__elf_section *section)
 {
     if ((section->flags & SONDE__SHF_EXECINSTR) != 0) {
@@ -90,7 +90,7 @@ static bool add_section_areas(struct sonde__loaded *loaded, const struct sonde__
     return true;
 }
 
-/* Without section headers: what is mapped, by its protection. */
+/* Without section headers: the segments, by their protection. */
 static bool add_segment_areas(struct sonde__loaded *loaded, const struct sonde__elf *elf)
 {
     struct sonde__elf_segment segment;
@@ -205,7 +205,7 @@ static enum sonde_status apply(struct dynamic *d, uint64_t vaddr, uint64_t info,
     return status;
 }
 
-/* The bytes that two dynamic tags tell of. */
+/* The table whose address and size are in two dynamic tags. */
 static struct sonde__bytes table_of(const struct sonde__elf *elf, uint64_t place, uint64_t size)
 {
     struct sonde__bytes b;
@@ -240,8 +240,8 @@ static void set_in_place(struct sonde__loaded *loaded, uint64_t vaddr)
     }
 }
 
-/* An even word is the place of a pointer; an odd one tells by its bits which of the 63 words behind
- * the last place are such. */
+/* An even word is the address of a pointer. In an odd word each bit says whether one of the 63
+ * words after the last address is a pointer. */
 static void apply_relr(struct sonde__loaded *loaded, struct sonde__bytes b)
 {
     uint64_t next = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Relocations of ELF objects: of data, and of code as far as it tells where calls, tables and
- * constants are (psABI AMD64 1.0 table 4.9; aaelf64 §5.7). Sections stand where loaded_elf.c has
- * laid them. Context: any thread. */
+/* Relocations of ELF objects: of data, and of code as far as it refers to calls, tables and
+ * constants (psABI AMD64 1.0 table 4.9; aaelf64 §5.7). The addresses of sections are
+ * loaded_elf.c's. Context: any thread. */
 #include <string.h>
 
 #include "arch_regs.h"
@@ -149,7 +149,7 @@ struct reloc {
     uint64_t offset, info, addend;
 };
 
-/* The next one of a section of them. False: that was all, or all that the file has room for. */
+/* The next relocation of a section. False: none is left, or the budget is used up. */
 static bool next_reloc(struct sonde__loaded *loaded, const struct sonde__elf_section *section,
                        struct sonde__bytes *b, struct reloc *ret_reloc)
 {
@@ -188,8 +188,8 @@ static enum sonde_status apply_section(struct object *object,
 
 /* --- sections that are not loaded --- */
 
-/* Addresses, and offsets in other sections that are not loaded: those of the file. False: of a
- * symbol that is elsewhere, or nowhere. */
+/* Addresses; in other sections that are not loaded, offsets as in the file. False: the symbol is in
+ * another file or nowhere. */
 static bool debug_value(const struct object *object, uint32_t index, uint64_t *ret_value)
 {
     const struct sonde__loaded *loaded = object->loaded;
@@ -205,8 +205,8 @@ static bool debug_value(const struct object *object, uint32_t index, uint64_t *r
     return true;
 }
 
-/* What is thrown away with its group, or stands in another file, is at no address: all ones, as
- * linkers write it. */
+/* Discarded with its group, or in another file: there is no address. All ones, as linkers write it.
+ */
 static void relocate(struct object *object, const struct sonde__elf_section *section,
                      uint8_t *bytes, uint64_t size)
 {
@@ -234,7 +234,7 @@ static void relocate(struct object *object, const struct sonde__elf_section *sec
     }
 }
 
-/* Of the first one of that name; shnum: none. */
+/* The index of the first section with this name; shnum: none. */
 static uint32_t section_index(const struct sonde__elf *elf, const char *name)
 {
     struct sonde__elf_section section;

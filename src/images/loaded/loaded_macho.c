@@ -88,8 +88,8 @@ static bool set_fixup(void *ctx, const struct sonde__macho_fixup *fixup)
     return true;
 }
 
-/* In a program that has but one place pointers stand as they are, and nothing says which words are
- * such; imports are listed all the same. */
+/* A program that is linked for a fixed address has its pointers set, and nothing marks them. Its
+ * imports are listed all the same. */
 static bool has_one_place(const struct sonde__macho *macho)
 {
     return macho->type == SONDE__MH_EXECUTE && macho->chains.size == 0 && macho->rebases.size == 0;
