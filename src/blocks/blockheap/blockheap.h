@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The blocks on the heap of a process, this one, another or a core's: found by a search of its
- * writable memory for the classes of its block runtimes, and who of them holds what.
+/* The blocks on the heap of this process, another one or a core: found by searching its writable
+ * memory for the classes of its block runtimes.
  *
- * Passive: nothing is stopped, nothing of the process is run or written. What is found is checked
- * before it is believed (its class, its count, its code, its descriptor); memory changes while it
- * is read, so an answer is of the moments at which its parts were read. Context: any thread, one at
- * a time. */
+ * Passive: nothing is stopped, run or written in the process. A candidate is checked before it
+ * counts (class, reference count, code, descriptor). Memory changes while it is read, so the parts
+ * of an answer are of different moments. Context: any thread, one at a time. */
 #ifndef SONDE_BLOCKHEAP_H
 #define SONDE_BLOCKHEAP_H
 
@@ -31,21 +30,22 @@ SONDE_NODISCARD enum sonde_status sonde__blockheap_open(struct sonde__target *ta
                                                         bool is_self,
                                                         struct sonde__blockheap **ret_heap,
                                                         struct sonde_error *ret_error);
-/* The same over a memory that a caller reads: for what its blocks hold; nothing is searched.
- * memory  copied. Returns OK | MEMORY. */
+/* The same over memory that the caller reads, to ask what its blocks hold; it cannot be searched.
+ * memory  copied.
+ * Returns OK | MEMORY. */
 SONDE_NODISCARD enum sonde_status
 sonde__blockheap_open_memory(const struct sonde__block_memory *memory,
                              struct sonde__blockheap **ret_heap);
 void sonde__blockheap_close(struct sonde__blockheap *heap);
 
-/* The door to the target's memory, and names of what begins at an address there. */
+/* Access to the target's memory, and the names of what begins at an address there. */
 const struct sonde__block_memory *sonde__blockheap_memory(const struct sonde__blockheap *heap);
 
-/* A class that blocks have, in one of the target's images. */
+/* A class of blocks in one of the target's images. */
 struct sonde__blockheap_class {
     uint64_t address;
     uint8_t kind;    /* enum sonde__block_class */
-    uint8_t runtime; /* enum sonde__block_runtime, of its image; of another one where it has none */
+    uint8_t runtime; /* enum sonde__block_runtime; of another image if this one has none */
 };
 /* The class at an address, or null. */
 const struct sonde__blockheap_class *sonde__blockheap_class_at(const struct sonde__blockheap *heap,
@@ -67,17 +67,18 @@ struct sonde__blockheap_found {
     struct sonde__blockheap_item *items; /* by address */
     size_t count, capacity;
     uint64_t bytes;      /* that were searched */
-    uint64_t unreadable; /* bytes that could not be: gone meanwhile, or missing in a core */
+    uint64_t unreadable; /* unreadable bytes: unmapped meanwhile, or missing in a core */
     uint64_t hits;       /* words that are a block's class */
     uint64_t stale;      /* of them: what was a block and is freed, or never was one */
     uint64_t left_out;   /* bytes beyond the limit */
     bool in_place;       /* this process' memory was not copied first */
 };
 
-/* The most memory that is searched: what is beyond is counted. */
+/* The most memory that is searched; the rest is counted. */
 #define SONDE__BLOCKHEAP_BYTES_MAX ((uint64_t)1 << 40)
 
-/* Search now. Reads the map again; images as the target has them. bytes_max: 0: as above.
+/* Search now, over a fresh map; images as the target has them.
+ * bytes_max: 0: as above.
  * Returns OK | MEMORY | as reading the map. Ownership: release it with _found_done(). */
 SONDE_NODISCARD enum sonde_status sonde__blockheap_scan(struct sonde__blockheap *heap,
                                                         uint64_t bytes_max,
@@ -85,11 +86,11 @@ SONDE_NODISCARD enum sonde_status sonde__blockheap_scan(struct sonde__blockheap 
                                                         struct sonde_error *ret_error);
 void sonde__blockheap_found_done(struct sonde__blockheap_found *found);
 
-/* Is a header that was read already, as four words, that of a live block of the heap? */
+/* Is it the header of a live heap block? header: the four words at `address`. */
 bool sonde__blockheap_check_header(struct sonde__blockheap *heap, uint64_t address,
                                    const uint64_t header[4],
                                    struct sonde__blockheap_item *ret_item);
-/* Is there a live block of the heap at `address`? Its header is read through the door. */
+/* Is a live heap block at `address`? Reads its header. */
 bool sonde__blockheap_check(struct sonde__blockheap *heap, uint64_t address,
                             struct sonde__blockheap_item *ret_item);
 

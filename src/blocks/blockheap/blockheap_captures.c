@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What blocks and boxes hold, as block_captures.h puts it together, kept for each kind of block.
+/* What blocks and boxes hold (block_captures.h), cached for each kind of block.
  *
- * Owned is what code or names say, never what a layout alone does. */
+ * A capture is owned if code or names say so, never because a layout does. */
 #include <string.h>
 
 #include "base_search.h"
@@ -12,7 +12,7 @@
 
 enum { KEPT_MAX = 1 << 16 };
 
-/* Room for one list at a time. */
+/* Work space for one list at a time. */
 struct blockheap_merging {
     struct sonde__block_scratch scratch;
     struct sonde__block_capture items[SONDE__BLOCKHEAP_CAPTURES_MAX];
@@ -26,7 +26,7 @@ static struct blockheap_merging *merging_of(struct sonde__blockheap *heap)
     return heap->merging;
 }
 
-/* The most reliable source that says another kind. */
+/* Note the most reliable source that says another kind. */
 static void deny(const struct sonde__block_capture *from, struct sonde__blockheap_capture *capture)
 {
     for (unsigned source = 0; source < sizeof from->said; source++) {
@@ -49,7 +49,7 @@ static bool is_owned(const struct sonde__block_capture *capture, bool has_helper
 /* --- types of C++ that are known to own, or not --- */
 
 static const struct {
-    const char *name; /* of a template, with its length before it */
+    const char *name; /* of a template, preceded by its length */
     uint8_t owner;
 } known_types[] = {
     {"10shared_ptr", SONDE__BLOCKHEAP_OWNER},

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Is it a block? A word that equals a class is also in every freed block and in many places that
- * never were one. What tells: the count of a released block is 0; flags have bits that no compiler
- * and no runtime sets; the code is in executable memory; the descriptor is a file's constant.
- * Blocks share descriptors, so what was learned of one is kept. */
+/* Is it a block? Freed blocks and other memory also hold words that equal a class. The signs of a
+ * live block: a reference count above 0; no flag that neither compiler nor runtime sets; code in
+ * executable memory; a descriptor in the constants of a file. Blocks share descriptors, so the
+ * answer for each descriptor is cached. */
 #include <string.h>
 
 #include "blockheap_inside.h"
 #include "mem_heap.h"
 #include "mem_table.h"
 
-/* Bits 16 to 20, which nobody has used, and 27, the collector's. */
+/* Flags that nobody sets: bits 16 to 20, and 27, the garbage collector's. */
 #define BITS_OF_NONE 0x081f0000u
 enum { DESCS_MAX = 1 << 19 };
 
@@ -36,7 +36,7 @@ static bool read_desc(struct sonde__blockheap *heap, uint64_t address, uint32_t 
     return true;
 }
 
-/* A descriptor that there is no memory to keep is read each time. */
+/* Without memory for the cache the descriptor is read each time. */
 static bool good_desc(struct sonde__blockheap *heap, uint64_t address, uint32_t flags,
                       uint32_t *ret_size)
 {
@@ -93,7 +93,7 @@ bool sonde__blockheap_check(struct sonde__blockheap *heap, uint64_t address,
     uint64_t header[4];
     bool is_block = heap->memory.read(heap->memory.ctx, address, header, sizeof header) &&
                     sonde__blockheap_check_header(heap, address, header, ret_item);
-    memset(header, 0, sizeof header); /* a later search is not to find this copy */
+    memset(header, 0, sizeof header); /* or a later search would find this copy */
     __asm__ volatile("" : : "r"(header) : "memory");
     return is_block;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The edges of all blocks, and of the objects and the memory that they lead to. */
+/* Builds the graph: the edges of all blocks, and of the objects and memory they lead to. */
 #include "blockheap_graph.h"
 
 #include <stdlib.h>
@@ -13,10 +13,10 @@
 
 enum {
     EDGES_MAX = 1 << 26,
-    BODY_MAX = 1 << 16, /* of larger blocks the beginning; the rest in pieces of this */
+    BODY_MAX = 1 << 16, /* bytes that are read at once */
     OBJECTS_MAX = 1 << 22,
-    BODIES_LEAST = 1 << 24, /* bytes of objects that lie elsewhere: in data of images */
-    PLACES_MAX = 1 << 18,   /* memory of no known form; each costs a system call */
+    BODIES_LEAST = 1 << 24, /* bytes: objects outside the heap, in the data of images */
+    PLACES_MAX = 1 << 18,   /* places in memory of unknown form; each costs a system call */
     ADDRESS_MIN = 4096,
 };
 #define ALLOCATION_MAX ((uint64_t)1 << 30)
@@ -30,13 +30,13 @@ struct building {
     struct sonde__mem_table objects; /* of the queue, by address */
     uint8_t *body;
     struct sonde__blockheap_captures *box;
-    uint64_t bytes_left; /* of blocks and objects to read: no more than what was searched, as long
-                            as none lies in another one, which only a forged memory has */
-    uint32_t places;     /* of memory of no known form that were read */
+    uint64_t bytes_left; /* bytes of blocks and objects to read: at most what was searched, unless
+                            forged objects overlap */
+    uint32_t places;     /* in memory of unknown form that were read */
     bool no_memory;
 };
 
-/* The body of a block or object. What is beyond the limit counts as lost. */
+/* Read a block or object. Beyond the budget it counts as lost. */
 static bool read_body(struct building *b, uint64_t address, uint32_t size)
 {
     if (size > b->bytes_left) {
@@ -71,7 +71,7 @@ static bool is_found(const struct sonde__blockheap_found *found, uint64_t addres
 
 /* --- objects that were met --- */
 
-/* What an owned capture leads to is looked at once. */
+/* Queue what an owned capture leads to, once. */
 static void meet(struct building *b, uint64_t address)
 {
     uint32_t hash = sonde__mem_hash(address);
@@ -96,9 +96,8 @@ static bool leads_on(uint8_t kind)
            kind == SONDE_BLOCK_UNRETAINED || kind == SONDE_BLOCK_BLOCK || kind == SONDE_BLOCK_BYREF;
 }
 
-/* Bytes that nobody manages, as far as is known: in a stripped program what the helpers do to a C++
- * object is inlined in them and has no name. A variable that is known to be a pointer is just that.
- */
+/* Can unmanaged bytes be a C++ object? In a stripped program its copying is inlined into the
+ * helpers and has no name. A variable that is known to be a pointer cannot. */
 static bool is_bytes(const struct sonde__blockheap_capture *capture)
 {
     const char *type = capture->variable != NULL ? capture->variable->type : NULL;
@@ -107,9 +106,8 @@ static bool is_bytes(const struct sonde__blockheap_capture *capture)
            (length == 0 || (type[length - 1] != '*' && type[length - 1] != '&'));
 }
 
-/* A part of it is read with the whole. has_cxx: there is some C++ object, its place may not be
- * known.
- */
+/* Is it a C++ object to read? Its parts are read with it. has_cxx: there is a C++ object somewhere
+ * in the block. */
 static bool is_cxx(const struct sonde__blockheap_capture *capture, bool has_cxx)
 {
     return !capture->inside && (capture->kind == SONDE_BLOCK_OBJECT ||
@@ -124,8 +122,8 @@ static uint64_t word_at(const uint8_t *body, uint32_t offset)
     return word;
 }
 
-/* The variable of a box that may lie behind padding, or may be a C++ object: its name is not
- * needed, but its place, size and type. */
+/* The variable of a box that may lie after padding or be a C++ object: its place, size and type are
+ * needed. Null: they are not. */
 static const struct sonde__block_member *variable_of_box(struct building *b,
                                                          const struct sonde__blockheap_item *item,
                                                          uint32_t offset, uint64_t box)
@@ -147,7 +145,7 @@ static const struct sonde__block_member *variable_of_box(struct building *b,
     return NULL;
 }
 
-/* Does one of the object's parts, told apart by the helpers, have this word? */
+/* Is this word one of the object's parts that the helpers tell apart? */
 static bool is_part(const struct sonde__blockheap_captures *captures, uint32_t from, uint32_t at)
 {
     for (uint32_t i = from + 1; i < captures->count && captures->items[i].inside; i++) {
@@ -158,7 +156,7 @@ static bool is_part(const struct sonde__blockheap_captures *captures, uint32_t f
     return false;
 }
 
-/* Where a C++ object ends. Without debug information, at the next variable that is managed. */
+/* The end of a C++ object. Without debug information: where the next managed variable begins. */
 static uint32_t end_of_object(const struct sonde__blockheap_captures *captures, uint32_t i,
                               uint32_t size)
 {
@@ -174,8 +172,8 @@ static uint32_t end_of_object(const struct sonde__blockheap_captures *captures, 
     return size;
 }
 
-/* The words of a captured C++ object, or C struct, that can be pointers. box_at: -1: it is in the
- * block itself; else of the capture that leads to the box that it is in. */
+/* Add the words of a captured C++ object or C struct that can be pointers.
+ * box_at: the offset of the capture that leads to its box; -1: it is in the block itself. */
 static void add_cxx(struct building *b, const struct sonde__blockheap_item *item,
                     const uint8_t *body, uint32_t size,
                     const struct sonde__blockheap_captures *captures, uint32_t i, int32_t box_at)
@@ -256,7 +254,7 @@ static void add_block(struct building *b, const struct sonde__blockheap_item *it
     uint32_t size = item->size < BODY_MAX ? item->size : BODY_MAX;
     bool has_cxx = (item->flags & SONDE_BLOCK_HAS_CXX) != 0;
     for (uint32_t i = 0; captures != NULL && i < captures->count; i++) {
-        if (is_cxx(&captures->items[i], has_cxx)) { /* debug information has its size and type */
+        if (is_cxx(&captures->items[i], has_cxx)) { /* its size and type are in debug information */
             captures =
                 sonde__blockheap_captures(b->heap, item->descriptor, item->flags, item->invoke);
             break;
@@ -267,14 +265,14 @@ static void add_block(struct building *b, const struct sonde__blockheap_item *it
     }
 }
 
-/* --- objects, and memory of no known form --- */
+/* --- objects, and memory of unknown form --- */
 
-/* What the words at an address are. */
+/* What the words of a node are. */
 struct node {
     uint64_t address;
     uint64_t size; /* bytes; below 1 << 32 */
     bool is_object;
-    bool is_known; /* an object whose class says which words are strong */
+    bool is_known; /* an object whose class lists its strong variables */
     const struct sonde__blockheap_object *object;
 };
 
@@ -284,8 +282,8 @@ static bool is_strong(const struct node *node, uint32_t at)
     return node->is_known && word < 256 && (node->object->strong[word / 64] >> word % 64 & 1) != 0;
 }
 
-/* One word. Where the layout is known, what else leads to an object is weak or not retained; memory
- * may be that of a variable of C++ or of C. */
+/* Add the edge of one word. In an object with a known layout, other pointers to objects are weak or
+ * unretained; pointers to memory may be C or C++ variables. */
 static void add_word(struct building *b, const struct node *node, uint32_t at, uint64_t to)
 {
     struct sonde__blockheap_object other;
@@ -330,7 +328,7 @@ static void add_words(struct building *b, const struct node *node)
     }
 }
 
-/* What is beyond the limit is not looked at. */
+/* Beyond the limit nothing is read. */
 static uint64_t body_size(struct building *b, uint64_t size)
 {
     if (size > ALLOCATION_MAX) {
@@ -340,7 +338,7 @@ static uint64_t body_size(struct building *b, uint64_t size)
     return size & ~(uint64_t)7;
 }
 
-/* Memory is read from where its allocation begins. */
+/* Memory is read from the beginning of its allocation. */
 static void add_memory(struct building *b, uint64_t address)
 {
     struct node node = {.address = address};
@@ -369,7 +367,7 @@ static void add_memory(struct building *b, uint64_t address)
     add_words(b, &node);
 }
 
-/* What an object of unknown layout holds may be behind its variables: an array's elements. */
+/* An object of unknown layout may hold things after its variables: the elements of an array. */
 static void add_object(struct building *b, uint64_t address)
 {
     struct sonde__blockheap_object object;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the files of this folder tell each other. Context: any thread. */
+/* Shared by the files of this folder. Context: any thread. */
 #ifndef SONDE_BLOCKHEAP_INSIDE_H
 #define SONDE_BLOCKHEAP_INSIDE_H
 
@@ -11,13 +11,13 @@
 /* Images have three or four classes of blocks; processes have one runtime, some two or three. */
 enum { BLOCKHEAP_CLASSES_MAX = 32 };
 
-/* A symbol that has to do with blocks and may be in data, which the index of functions has not. */
+/* A symbol that concerns blocks and may be in data: the index of function names lacks those. */
 struct blockheap_symbol {
     uint64_t address; /* in the target */
     const char *name; /* the symbol file's */
 };
 
-/* What was learned of a descriptor, with the flags it was read by. */
+/* What is known of a descriptor, with the flags that it was read by. */
 struct blockheap_desc {
     uint64_t address;
     uint32_t flags;
@@ -25,12 +25,12 @@ struct blockheap_desc {
     uint32_t size;
 };
 
-/* Of a descriptor these flags change what is read. */
+/* The flags that change how a descriptor is read. */
 #define BLOCKHEAP_DESC_BITS                                                                        \
     (SONDE_BLOCK_INLINE_LAYOUT | SONDE_BLOCK_SMALL_DESCRIPTOR | SONDE_BLOCK_HAS_HELPERS |          \
      SONDE_BLOCK_HAS_SIGNATURE | SONDE_BLOCK_HAS_LAYOUT)
 
-/* What the blocks of a descriptor hold, and of one function if its variables were asked for. */
+/* What the blocks of a descriptor hold; if variables were asked for, those of one function. */
 struct blockheap_kept {
     uint64_t descriptor, invoke;
     uint32_t flags;
@@ -39,7 +39,7 @@ struct blockheap_kept {
 
 struct sonde__blockheap {
     struct sonde__target *target;          /* null: a caller's memory */
-    const struct sonde__image_set *images; /* of a caller's memory; null: it has none */
+    const struct sonde__image_set *images; /* for a caller's memory; null: it has none */
     struct sonde__target_memory own;       /* where pointers may lead; ranges null: not read yet */
     struct sonde__symfile_cache *symfile;
     struct sonde__block_memory memory;
@@ -59,10 +59,10 @@ struct sonde__blockheap {
     void *variables_ctx;
 };
 
-/* The target's, as it has them now; none of a caller's memory that tells of none. */
+/* The target's images, as it has them now; those of a caller's memory, if any. */
 const struct sonde__image_set *blockheap_images(const struct sonde__blockheap *heap);
 
-/* The image whose memory holds an address, code or data; or null. */
+/* The image whose code or data holds an address, or null. */
 const struct sonde__image *blockheap_image_at(const struct sonde__blockheap *heap,
                                               uint64_t address);
 
@@ -70,7 +70,7 @@ const struct sonde__image *blockheap_image_at(const struct sonde__blockheap *hea
 
 /* Collect classes and symbols of all images. Returns OK | MEMORY. */
 SONDE_NODISCARD enum sonde_status blockheap_read_symbols(struct sonde__blockheap *heap);
-/* The symbol that begins at an address: of the above, or a function's; or null. */
+/* The name of the symbol that begins at an address: one of the above, or a function; or null. */
 const char *blockheap_name_at(struct sonde__blockheap *heap, uint64_t address);
 
 /* --- blockheap_memory.c --- */
@@ -78,12 +78,12 @@ const char *blockheap_name_at(struct sonde__blockheap *heap, uint64_t address);
 /* Read the map, for the two below. Returns OK | MEMORY | as reading the map. */
 SONDE_NODISCARD enum sonde_status blockheap_read_own(struct sonde__blockheap *heap,
                                                      struct sonde_error *ret_error);
-/* Bytes of the target's writable memory from an address to the end of its range; 0: it is none. */
+/* Bytes from an address to the end of its range of writable memory; 0: it is in none. */
 uint64_t blockheap_own_left(const struct sonde__blockheap *heap, uint64_t address);
-/* What is to be read of memory at an address, of which no more is known than that something points
- * to it: up to the end of its allocation, or BLOCKHEAP_WINDOW bytes.
- * ret_start  of the allocation; the address itself where none is known
- * False: it is not the target's writable memory, or an image's. */
+/* The range to read around an address of which only a pointer to it is known: its allocation, or
+ * BLOCKHEAP_WINDOW bytes.
+ * ret_start  of the allocation; else the address itself
+ * False: it is not in writable memory of the target, or in an image. */
 bool blockheap_extent(struct sonde__blockheap *heap, uint64_t address, uint64_t *ret_start,
                       uint64_t *ret_size);
 enum { BLOCKHEAP_WINDOW = 128 };

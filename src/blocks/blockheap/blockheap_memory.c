@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Memory of no known form, that something points to: how much of it belongs together. glibc's heap
- * says so in the words around each allocation (malloc.c, "Details"): its size, with flags in the
- * lowest bits, stands before it, and the next one says that this one is in use. Of other heaps it
- * is not known, and a window is read. */
+/* How far memory of unknown form extends. glibc's heap has the size of each allocation in the word
+ * before it, with flags in its lowest bits, and a flag in the next one says that this one is in use
+ * (malloc.c, "Details"). In other heaps a window is read. */
 #include <string.h>
 
 #include "base_search.h"
@@ -41,7 +40,7 @@ static bool read_word(struct sonde__blockheap *heap, uint64_t address, uint64_t 
     return heap->memory.read(heap->memory.ctx, address, ret_word, sizeof *ret_word);
 }
 
-/* Is an allocation at `start` whose size word is `word`? */
+/* Is an allocation at `start`, whose size word is `word`? */
 static bool is_chunk(struct sonde__blockheap *heap, const struct sonde__target_range *range,
                      uint64_t start, uint64_t word, uint64_t *ret_size)
 {
@@ -59,7 +58,7 @@ static bool is_chunk(struct sonde__blockheap *heap, const struct sonde__target_r
         (next & ~(uint64_t)FLAGS) > range->end - (start + size - HEADER)) {
         return false;
     }
-    *ret_size = size - 8; /* the next one's first word is this one's last */
+    *ret_size = size - 8; /* the first word of the next one belongs to this one */
     return true;
 }
 

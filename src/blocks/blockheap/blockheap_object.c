@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Classes of Objective-C objects, read and not believed: the first word leads to a class, which
- * lies in an image or has a name that can be one. Three forms: Apple's (objc-runtime-new.h, class_t
- * and class_ro_t), GCC's and GNUstep's (both with the name at 16). What is read of it: name, size,
- * which variables are strong, and the list of its variables: Apple's (ivar_list_t), GNUstep's 2.0
- * (libobjc2, ivar.h) and GCC's (libobjc, struct objc_ivar_list). */
+/* Classes of Objective-C objects, which are verified: the first word leads to a class in an image,
+ * or to one with a possible name. Three forms: Apple's (objc-runtime-new.h, class_t and
+ * class_ro_t), GCC's and GNUstep's (both with the name at 16). Read: name, size, which variables
+ * are strong, and the list of variables: Apple's (ivar_list_t), GNUstep 2.0's (libobjc2, ivar.h)
+ * and GCC's (libobjc, struct objc_ivar_list). */
 #include <string.h>
 
 #include "blockheap_inside.h"
@@ -43,8 +43,8 @@ static bool read_name(struct sonde__blockheap *heap, uint64_t address, char name
            is_name(name, length);
 }
 
-/* The layout: bytes of 0xSN, S words to skip, then N strong ones, from the class' own first
- * variable on; 0 ends it. */
+/* The layout, from the first variable of the class: bytes 0xSN, S words to skip, then N strong
+ * ones; 0 ends it. */
 static void add_strong(struct sonde__blockheap *heap, const struct class_data *data,
                        struct sonde__blockheap_object *object)
 {
@@ -68,7 +68,7 @@ static void add_strong(struct sonde__blockheap *heap, const struct class_data *d
 static bool read_data(struct sonde__blockheap *heap, uint64_t class_at, uint64_t *ret_super,
                       struct class_data *ret_data)
 {
-    uint64_t words[5]; /* isa, superclass, two of the cache, data with bits of its own */
+    uint64_t words[5]; /* isa, superclass, two words of the cache, data with flags */
     if (!heap->memory.read(heap->memory.ctx, class_at, words, sizeof words) ||
         !heap->memory.read(heap->memory.ctx, words[4] & ~(uint64_t)7, ret_data, sizeof *ret_data)) {
         return false;
@@ -139,7 +139,7 @@ enum {
     GCCS_ENTRY = 24,     /* name, type, offset */
 };
 
-/* A list of variables, in any form. */
+/* A list of variables of any form. */
 struct variables {
     uint64_t first;
     uint32_t count, entry_size;
@@ -163,7 +163,7 @@ static bool take_list(struct variables *list, uint64_t first, uint32_t count, ui
     return true;
 }
 
-/* Lists stand in the images that the compiler wrote them to. */
+/* Lists are in images, where the compiler put them. */
 static bool read_list(struct sonde__blockheap *heap, uint64_t at, bool is_apples,
                       struct variables *ret_list)
 {
@@ -179,11 +179,11 @@ static bool read_list(struct sonde__blockheap *heap, uint64_t at, bool is_apples
     if (head[3] == 0 && head[2] >= GNUSTEPS_ENTRY && head[2] <= ENTRY_MAX) {
         return take_list(ret_list, at + 16, head[0], head[2], GNUSTEPS_ENTRY);
     }
-    ret_list->is_gccs = true; /* where GNUstep has the size it has the first name */
+    ret_list->is_gccs = true; /* here GCC has the first name, GNUstep the size */
     return take_list(ret_list, at + 8, head[0], GCCS_ENTRY, GCCS_ENTRY);
 }
 
-/* One of the list: its place in the object, and its name's address. */
+/* An entry: its offset in the object, and the address of its name. */
 static bool read_variable(struct sonde__blockheap *heap, const struct variables *list, uint32_t i,
                           uint32_t *ret_offset, uint64_t *ret_name)
 {
@@ -205,7 +205,7 @@ static bool read_variable(struct sonde__blockheap *heap, const struct variables 
     return true;
 }
 
-/* The name of the variable that begins at an offset of the list's class. */
+/* The name of the variable at an offset, from the list. */
 static bool find_variable(struct sonde__blockheap *heap, uint64_t at, bool is_apples,
                           uint32_t offset, char name[NAME_MAX_])
 {
@@ -223,7 +223,7 @@ static bool find_variable(struct sonde__blockheap *heap, uint64_t at, bool is_ap
     return false;
 }
 
-/* Of one class its name, its list of variables and what it inherits from. */
+/* Name, list of variables and superclass of a class. */
 static bool read_class(struct sonde__blockheap *heap, uint64_t class_at, char name[NAME_MAX_],
                        bool *ret_is_apples, uint64_t *ret_list, uint64_t *ret_super)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Opening: the door to the target's memory, its images' classes of blocks. */
+/* Opens the target: access to its memory, the classes of blocks in its images. */
 #include <string.h>
 
 #include "arch_regs.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The search of writable memory for the classes of blocks.
+/* Searches writable memory for the classes of blocks.
  *
- * In this process memory is read in place, apart (host_apart.h); where that cannot be, and in
- * another process, it is copied in pieces that stay in the processor's cache. Memory that was never
- * touched is left alone: to read it would make it, in the target. Our own buffers, which hold
- * copies of what was found, are left out. */
+ * Memory of this process is read in place, isolated (host_apart.h); if that is impossible, and in
+ * another process, it is copied in pieces that fit the cache. Untouched pages are skipped: reading
+ * would allocate them in the target. Our own buffers, which hold copies of what was found, are left
+ * out. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,19 +19,19 @@
 
 enum {
     HITS_MAX = 1 << 14,    /* of one step */
-    COPY_BYTES = 1 << 18,  /* of another process; the processor's second cache has 1 MiB */
-    STEP_BYTES = 1 << 26,  /* of this one: the thread sleeps for some ms */
-    PIECE_WORDS = 1 << 14, /* 128 KiB: what the processor's second cache keeps */
+    COPY_BYTES = 1 << 18,  /* in another process; the L2 cache has 1 MiB */
+    STEP_BYTES = 1 << 26,  /* in this process: the thread is away for some ms */
+    PIECE_WORDS = 1 << 14, /* 128 KiB, which stay in the L2 cache */
     PAGE_BYTES = 4096,
-    SPARSE_BYTES = 1 << 24, /* maps of this size are asked what of them is there */
+    SPARSE_BYTES = 1 << 24, /* of larger maps only the resident pages are read */
     RANGES = 64,
     ITEMS_MAX = 1 << 26, /* blocks */
 };
 
-/* What a step finds, in memory of its own. */
+/* The result of a step, in a mapping of its own. */
 struct hits {
-    uint32_t at[HITS_MAX];         /* words from the step's begin */
-    uint64_t headers[HITS_MAX][4]; /* read at the same time; zero where it lies beyond the step */
+    uint32_t at[HITS_MAX];         /* in words from the beginning of the step */
+    uint64_t headers[HITS_MAX][4]; /* read at once; zero beyond the end of the step */
     uint64_t copy[COPY_BYTES / 8];
 };
 
@@ -53,13 +53,13 @@ struct scan {
     int32_t mem_fd, page_fd; /* -1: not to be had */
     uint64_t page_bytes;
     bool is_live;
-    bool apart; /* this process' memory can be read in place */
+    bool apart; /* memory of this process can be read in place */
     bool no_memory;
-    uint64_t own_begin, own_end; /* memory of ours that is left out */
+    uint64_t own_begin, own_end; /* our own memory, left out */
     uint64_t bytes_max;
 };
 
-/* The headers of hits from `from` on, found in words from `at` on. */
+/* Read the headers of the hits from `from` on, in words from `at` on. */
 __attribute__((no_sanitize_address, no_sanitize_thread)) static void
 take_headers(struct step *step, size_t from, size_t at)
 {
@@ -72,8 +72,8 @@ take_headers(struct step *step, size_t from, size_t at)
     }
 }
 
-/* Runs apart: no lock, no heap, no libc. Headers are read while the words around them are in the
- * processor's second cache: later they would come from memory once more. */
+/* Runs isolated: no lock, no heap, no libc. Headers are read while the words around them are in the
+ * L2 cache; later they would come from memory again. */
 __attribute__((no_sanitize_address, no_sanitize_thread)) static void take_step(void *ctx)
 {
     struct step *step = ctx;
@@ -105,7 +105,7 @@ static void add_item(struct scan *scan, const struct sonde__blockheap_item *item
     found->items[found->count++] = *item;
 }
 
-/* The hits of a step that began at `begin` of the target and had `count` words. */
+/* Check the hits of a step that began at `begin` of the target and had `count` words. */
 static void check_hits(struct scan *scan, const struct step *step, uint64_t begin)
 {
     for (size_t i = 0; i < step->hit_count && !scan->no_memory; i++) {
@@ -123,7 +123,7 @@ static void check_hits(struct scan *scan, const struct step *step, uint64_t begi
     }
 }
 
-/* Words that are here, and stand for [begin, ...) of the target; up to four classes at a time. */
+/* Search local words that are the target's [begin, ...); up to four classes at a time. */
 static bool search_words(struct scan *scan, const uint64_t *words, size_t count, uint64_t begin,
                          bool apart, uint64_t *ret_fault)
 {
@@ -148,7 +148,8 @@ static bool search_words(struct scan *scan, const uint64_t *words, size_t count,
     return true;
 }
 
-/* By the call that copies once. The file copies twice, but has pages that this call is refused. */
+/* Read by process_vm_readv, which copies once. /proc/PID/mem copies twice, but can read pages that
+ * the call cannot. */
 static size_t copy_target(struct scan *scan, uint64_t begin, size_t size)
 {
     size_t done = sonde__target_read(scan->heap->target, begin, scan->hits->copy, size);
@@ -164,7 +165,7 @@ static void search_copied(struct scan *scan, uint64_t begin, uint64_t end)
     while (begin < end && !scan->no_memory) {
         size_t size = end - begin < COPY_BYTES ? (size_t)(end - begin) : COPY_BYTES;
         size_t got = copy_target(scan, begin, size);
-        if (got == 0) { /* gone: go on behind the page */
+        if (got == 0) { /* unmapped: go on after the page */
             uint64_t next = (begin / PAGE_BYTES + 1) * PAGE_BYTES;
             scan->found->unreadable += (next < end ? next : end) - begin;
             begin = next;
@@ -184,7 +185,7 @@ static void search_in_place(struct scan *scan, uint64_t begin, uint64_t end)
         const uint64_t *words = (const uint64_t *)(uintptr_t)begin;
         while (stop > begin &&
                !search_words(scan, words, (size_t)(stop - begin) / 8, begin, true, &fault)) {
-            scan->found->count = before.count; /* again, up to what is gone */
+            scan->found->count = before.count; /* again, up to the unmapped page */
             scan->found->hits = before.hits;
             scan->found->stale = before.stale;
             if (fault < begin || fault >= stop) { /* it could not be run */
@@ -203,7 +204,7 @@ static void search_in_place(struct scan *scan, uint64_t begin, uint64_t end)
     }
 }
 
-/* What of [begin, end) is left over when ours is taken out, in order. */
+/* Search [begin, end) without our own memory, in order. */
 static void search_part(struct scan *scan, uint64_t begin, uint64_t end)
 {
     if (scan->heap->is_self && begin < scan->own_end && end > scan->own_begin) {
@@ -224,7 +225,7 @@ static void search_part(struct scan *scan, uint64_t begin, uint64_t end)
     }
 }
 
-/* Large maps are often reserved and not used: only what is there of them. */
+/* Large maps are often mostly unused: read only what is resident. */
 static void search_sparse(struct scan *scan, uint64_t begin, uint64_t end)
 {
     struct sonde__host_range ranges[RANGES];
@@ -239,7 +240,7 @@ static void search_sparse(struct scan *scan, uint64_t begin, uint64_t end)
     }
 }
 
-/* Of a core all is there that its memory tells of. */
+/* A core has all of the memory that it lists. */
 static void search_memory(struct scan *scan, const struct sonde__target_memory *memory)
 {
     for (uint32_t i = 0; i < memory->count && !scan->no_memory; i++) {
@@ -270,7 +271,8 @@ static int by_address(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Only several rounds over one memory leave them in no order; to sort what is sorted costs, too. */
+/* Items are out of order only after several passes over the same memory; sorting sorted items
+ * costs, too. */
 static void sort_items(struct sonde__blockheap_found *found)
 {
     for (size_t i = 1; i < found->count; i++) {

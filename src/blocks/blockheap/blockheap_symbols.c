@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Symbols that have to do with blocks: the classes, and descriptors, whose names say what a block
- * holds. They are data; of functions the index of the image's names is asked. */
+/* Symbols that concern blocks: classes, and descriptors, whose names say what a block holds. They
+ * are data; functions are in the index of the image's names. */
 #include <string.h>
 
 #include "base_search.h"
@@ -28,7 +28,7 @@ static bool table_has(const struct sonde__elf_symbols *table, const char *name)
     return false;
 }
 
-/* Is it defined in this image? */
+/* Does this image define it? */
 static bool image_has(void *ctx, const char *name)
 {
     const struct reading *reading = ctx;
@@ -122,8 +122,8 @@ static void read_image(struct reading *reading, const struct sonde__image *image
     }
 }
 
-/* A class may have been copied into the program, which has no runtime: the linker does that for
- * programs that are not position-independent. Then it is the one of another image. */
+/* The linker may have copied a class into a program that is not position-independent and has no
+ * runtime itself. Then the runtime is that of another image. */
 static void share_runtime(struct sonde__blockheap *heap)
 {
     uint8_t known = SONDE__BLOCK_RUNTIME_UNKNOWN;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Questions about a graph of who holds what. */
+/* Queries on a graph of who holds what. */
 #include <string.h>
 
 #include "base_search.h"
@@ -28,7 +28,7 @@ size_t sonde__blockheap_from(const struct sonde__blockheap_graph *graph, uint64_
     return end - at;
 }
 
-/* Breadth first, over edges: `came` has the edge before each, by the first edge of its node. */
+/* Breadth first over edges: `came` has the edge before each, by the first edge of its node. */
 size_t sonde__blockheap_cycle(const struct sonde__blockheap_graph *graph, uint64_t address,
                               uint32_t *ret_edges, size_t max)
 {
@@ -92,7 +92,7 @@ struct back {
     size_t count, max;
 };
 
-/* Is it told already, as a root or because it leads there directly? */
+/* Is it reported already, as a root or because it leads there directly? */
 static bool is_told(const struct back *b, uint64_t from)
 {
     size_t first, count = sonde__blockheap_to(b->graph, b->address, &first);
@@ -109,8 +109,8 @@ static bool is_told(const struct back *b, uint64_t from)
     return false;
 }
 
-/* The edges that lead to `to`. before: that leads on from there; null: nothing does, it is where
- * the search begins. */
+/* Follow the edges that lead to `to`.
+ * before: the edge that leads on from there; null: the search begins here. */
 static void step_back(struct back *b, uint64_t to, const uint32_t *before)
 {
     size_t first, count = sonde__blockheap_to(b->graph, to, &first);
