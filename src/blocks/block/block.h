@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a block is and holds, read from memory that is not believed: of this process, another one, a
- * core, a file.
+/* What a block is and holds, read from untrusted memory: of this process, another one, a core, a
+ * file.
  *
- * Nothing of the target is run, and nothing is read but through the caller's door. Every offset is
- * bound by the block's size, every loop by a named limit. No heap, no lock: lists and scratch
- * memory are the caller's. What contradicts itself is said in `problem`.
+ * Nothing of the target is run, and everything is read through the caller's function. Every offset
+ * is bounded by the size of the block, every loop by a named limit. No heap, no lock: lists and
+ * work space are the caller's. Contradictions are reported in `problem`.
  *
  * Sources: libclosure's Block_private.h and runtime.cpp (the newest); clang's CGBlocks.cpp and
  * CGObjCMac.cpp for what compilers emit. 64-bit little-endian targets. Context: any thread. */
@@ -19,47 +19,48 @@
 #include <sonde/status.h>
 
 #define SONDE__BLOCK_HEADER_BYTES 32u
-/* Larger ones are damage: the largest captured array met has some KiB. */
+/* Larger ones are corrupt: the largest captured array met has some KiB. */
 #define SONDE__BLOCK_SIZE_MAX  (1u << 20)
 #define SONDE__BLOCK_BYREF_MAX (1u << 20)
 /* Bytes of a signature or layout that are read; the longest signature met has 788. */
 #define SONDE__BLOCK_TEXT_MAX 4096u
 
 /* The target. Addresses are below 1 << 48 and in the target's coordinates; in a file they are
- * vaddrs with every pointer as the loader would have made it (rebased; an import leads to an
- * address that nothing else has, and that `name` knows). */
+ * vaddrs, with pointers as the loader would set them (rebased; an import has an address of its own,
+ * which `name` knows). */
 struct sonde__block_memory {
     unsigned arch; /* enum sonde_arch */
-    /* All of [address, address + size), or false. Any address may come, wrapping ones included. */
+    /* Read all of [address, address + size), or false. Must accept any address, also ranges that
+     * wrap. */
     bool (*read)(void *ctx, uint64_t address, void *buffer, size_t size);
-    /* The symbol that begins exactly at this address (not NUL-terminated text of a file is copied
-     * by the callee; valid as long as the target), or null. The function itself may be null. */
+    /* The name of the symbol that begins exactly at this address, or null. NUL-terminated; valid as
+     * long as the target. The function may be null. */
     const char *(*name)(void *ctx, uint64_t address);
     void *ctx;
 };
 
-/* A NUL-terminated text at an address, read in pieces that cross no page.
- * capacity  of `buffer`, the NUL included
+/* Read a NUL-terminated text in pieces that cross no page.
+ * capacity  of `buffer`, with the NUL
  * False: it does not end within the capacity, or could not be read. */
 bool sonde__block_read_text(const struct sonde__block_memory *memory, uint64_t address,
                             char *buffer, size_t capacity, size_t *ret_length);
 
 /* --- header --- */
 
-/* The 32 bytes at a block's address, with signatures of pointers taken off. */
+/* The 32 bytes at the address of a block, with signatures (PAC) stripped off pointers. */
 struct sonde__block_literal {
     uint64_t address;
     uint64_t isa, invoke, descriptor;
-    uint32_t flags; /* SONDE_BLOCK_* and the runtime's count */
+    uint32_t flags; /* SONDE_BLOCK_* and the runtime's reference count */
     uint32_t reserved;
 };
 
-/* Returns OK | UNREADABLE (of the memory) | CORRUPT (no block can be there: not aligned, or without
- * isa, invoke or descriptor). */
+/* Returns OK | UNREADABLE | CORRUPT (no block can be here: not aligned, or without isa, invoke or
+ * descriptor). */
 SONDE_NODISCARD enum sonde_status
 sonde__block_literal_read(const struct sonde__block_memory *memory, uint64_t address,
                           struct sonde__block_literal *ret_literal);
-/* The same of a header that was read already, as four words. Returns OK | CORRUPT. */
+/* The same for a header that is read already, as four words. Returns OK | CORRUPT. */
 SONDE_NODISCARD enum sonde_status sonde__block_literal_of(unsigned arch, uint64_t address,
                                                           const uint64_t header[4],
                                                           struct sonde__block_literal *ret_literal);
@@ -67,13 +68,13 @@ SONDE_NODISCARD enum sonde_status sonde__block_literal_of(unsigned arch, uint64_
 /* --- descriptor --- */
 
 enum sonde__block_layout_form {
-    SONDE__BLOCK_LAYOUT_NONE,   /* the flags say that there is no layout; or the slot holds nothing,
-                                   which says nothing: GNU runtimes never fill it */
+    SONDE__BLOCK_LAYOUT_NONE,   /* the flags say so; or the slot is empty, which says nothing: GNU
+                                   runtimes never fill it */
     SONDE__BLOCK_LAYOUT_INLINE, /* `layout` is the number 0xXYZ */
     SONDE__BLOCK_LAYOUT_STRING, /* `layout` is the address of the codes */
 };
 
-/* How the runtime copies captures without a helper (bits 14 and 15 of the descriptor's flags). */
+/* How a runtime copies captures without a helper (bits 14 and 15 of the descriptor's flags). */
 enum sonde__block_generic_form {
     SONDE__BLOCK_GENERIC_NONE,
     SONDE__BLOCK_GENERIC_LAYOUT, /* by the layout */
@@ -83,10 +84,10 @@ enum sonde__block_generic_form {
 
 struct sonde__block_desc {
     uint64_t address;
-    uint32_t flags;         /* those that it was read by */
+    uint32_t flags;         /* the flags that it was read with */
     uint32_t size;          /* bytes of the block; exact, not rounded */
     bool is_small;          /* relative pointers */
-    uint32_t own_flags;     /* in the descriptor itself; 0: none */
+    uint32_t own_flags;     /* of the descriptor itself; 0: none */
     uint64_t copy, dispose; /* 0: none */
     uint64_t signature;     /* of the text; 0: none */
     uint8_t layout_form;    /* enum sonde__block_layout_form */
@@ -95,46 +96,46 @@ struct sonde__block_desc {
     const char *problem; /* what could not be used (static text), or null */
 };
 
-/* flags: of a block that has this descriptor. Where there is no block (in a file), the caller makes
- * them of what it sees: HAS_HELPERS decides where the fields lie, HAS_SIGNATURE and HAS_LAYOUT
- * whether the slots behind them are looked at. Swift's descriptors have no slot for a layout and
- * its blocks no HAS_LAYOUT. Returns OK | UNREADABLE | CORRUPT (not aligned, or a size that none
- * has). */
+/* Read a descriptor.
+ * flags: of a block that has it; without a block (in a file) the caller derives them: HAS_HELPERS
+ * decides where the fields are, HAS_SIGNATURE and HAS_LAYOUT whether the slots after them are read.
+ * Swift's descriptors have no layout slot, its blocks no HAS_LAYOUT.
+ * Returns OK | UNREADABLE | CORRUPT (not aligned, or an impossible size). */
 SONDE_NODISCARD enum sonde_status sonde__block_desc_read(const struct sonde__block_memory *memory,
                                                          uint64_t address, uint32_t flags,
                                                          struct sonde__block_desc *ret_desc);
 
-/* --- what a source says --- */
+/* --- claims of one source --- */
 
-/* One thing that one source says of the block's bytes [offset, offset + size). */
+/* What one source says about the bytes [offset, offset + size) of the block. */
 struct sonde__block_claim {
     uint32_t offset, size; /* size 0: not said */
     uint8_t kind;          /* enum sonde_block_kind */
     uint8_t source;        /* enum sonde_block_source */
-    bool inside;           /* a part of the object that is claimed before it */
-    const char *type;      /* encoded name of a C++ type or of a C struct's parts, in the name that
-                              was read; not NUL-terminated; null: not said */
+    bool inside;           /* a part of the object that is claimed before this */
+    const char *type; /* encoded name of a C++ type, or of the parts of a C struct, inside the name
+                         that was read; not NUL-terminated; null: none */
     uint32_t type_size;
 };
 
-/* In the caller's memory. What does not fit is counted. */
+/* Items in the caller's memory. What does not fit is counted. */
 struct sonde__block_claims {
     struct sonde__block_claim *items;
     size_t count, capacity;
     uint64_t lost;
 };
 
-/* The extended layout, as it stands: its mistakes included.
- * begin, end  offsets that it is about: a block's 32 and size, or those of a byref's variable
- * source      BY_LAYOUT, or BY_GENERIC where the runtime copies by it (then what it does not
- *             own is left out)
- * Returns null, or what stopped the reading (static text; what came before it was added). */
+/* Read the extended layout as it is, mistakes included.
+ * begin, end  offsets that it covers: 32 and the size of a block, or those of the variable in a box
+ * source      BY_LAYOUT, or BY_GENERIC where the runtime copies by it (then without what is not
+ * owned)
+ * Returns null, or why the reading stopped (static text; what came before was added). */
 const char *sonde__block_layout_claims(const struct sonde__block_memory *memory, uint8_t form,
                                        uint64_t layout, uint32_t begin, uint32_t end,
                                        enum sonde_block_source source,
                                        struct sonde__block_claims *claims);
-/* The codes that runtimes copy by, of a descriptor whose generic_form is not NONE. Returns as
- * above. */
+/* Read the codes that a runtime copies by, of a descriptor whose generic_form is not NONE. Returns
+ * as above. */
 const char *sonde__block_generic_claims(const struct sonde__block_memory *memory,
                                         const struct sonde__block_desc *desc,
                                         struct sonde__block_claims *claims);
@@ -142,7 +143,7 @@ const char *sonde__block_generic_claims(const struct sonde__block_memory *memory
 /* --- names --- */
 
 enum sonde__block_name_form {
-    SONDE__BLOCK_NAME_OTHER, /* nothing to do with blocks, or too old to say anything */
+    SONDE__BLOCK_NAME_OTHER, /* not about blocks, or too old to say anything */
     SONDE__BLOCK_NAME_DESC,
     SONDE__BLOCK_NAME_COPY,
     SONDE__BLOCK_NAME_DISPOSE,
@@ -152,21 +153,22 @@ struct sonde__block_name {
     uint8_t form;
     uint32_t size;         /* DESC: bytes of the block */
     bool has_helpers;      /* DESC */
-    bool is_arc;           /* something of automatic reference counting is in it */
+    bool is_arc;           /* it uses automatic reference counting */
     const char *signature; /* DESC: in the name, '@' written as \1; null: none */
     size_t signature_size;
 };
 
-/* What clang wrote into the symbol of a descriptor, a copy helper or a dispose helper; of Mach-O,
- * too, with one underscore more. Claims are added as BY_DESC_NAME or BY_HELPER_NAME; `claims` may
- * be null. Returns the form; OTHER also where the name breaks off or is of another grammar (then no
+/* Read what clang encodes in the symbol of a descriptor, a copy helper or a dispose helper;
+ * Mach-O's extra underscore included. Claims are added as BY_DESC_NAME or BY_HELPER_NAME; `claims`
+ * may be null. Returns the form; OTHER also if the name is truncated or of another grammar (then no
  * claim is added). */
 enum sonde__block_name_form sonde__block_name_read(const char *name,
                                                    struct sonde__block_claims *claims,
                                                    struct sonde__block_name *ret_name);
 
-/* The parts of a non-trivial C struct from the encoding that clang names its functions by
- * ("8_8_s0_t8w8_w16"), as claims inside an object at `base`. False: another grammar, none added. */
+/* Read the parts of a non-trivial C struct from the encoding in the names of its functions
+ * ("8_8_s0_t8w8_w16"), as claims inside an object at `base`. False: another grammar; none is added.
+ */
 bool sonde__block_struct_claims(const char *text, size_t size, uint32_t base,
                                 enum sonde_block_source source, struct sonde__block_claims *claims);
 
@@ -182,87 +184,87 @@ enum sonde__block_byref_kind {                            /* bits 28 to 31 of th
 };
 
 struct sonde__block_byref {
-    uint64_t address; /* of the box that is in use: where `forwarding` leads */
-    uint64_t asked;   /* where the block's capture led */
+    uint64_t address; /* of the box in use: where `forwarding` leads */
+    uint64_t asked;   /* where the capture points */
     uint64_t isa;
     uint32_t flags, size;
     uint8_t kind;           /* enum sonde__block_byref_kind */
     uint64_t copy, dispose; /* 0: none */
-    uint64_t layout;        /* kind LAYOUT: its value, inline or an address */
-    uint32_t variable;      /* the first offset at which the variable can be; padding to its
-                               alignment, which only debug information knows, may follow */
-    bool is_heap;           /* bit NEEDS_FREE, or libobjc2's mark */
+    uint64_t layout;        /* kind LAYOUT: inline, or an address */
+    uint32_t variable; /* the lowest offset of the variable; padding to its alignment, which only
+                          debug information knows, may follow */
+    bool is_heap;      /* bit NEEDS_FREE, or libobjc2's mark */
 };
 
-/* The box that a capture of kind BYREF leads to, through forwarding once.
- * Returns OK | UNREADABLE | CORRUPT (forwarding does not end in itself, a size that none has). */
+/* Read the box that a BYREF capture leads to, through `forwarding` once.
+ * Returns OK | UNREADABLE | CORRUPT (forwarding does not end in itself; an impossible size). */
 SONDE_NODISCARD enum sonde_status sonde__block_byref_read(const struct sonde__block_memory *memory,
                                                           uint64_t address,
                                                           struct sonde__block_byref *ret_byref);
 
-/* --- blocks that only run something else --- */
+/* --- wrapping blocks --- */
 
 enum sonde__block_wrapped_form {
-    SONDE__BLOCK_WRAPPED_DISPATCH, /* of dispatch_block_create(): another block, with where it runs
+    SONDE__BLOCK_WRAPPED_DISPATCH, /* of dispatch_block_create(): another block, and where it runs
                                     */
-    SONDE__BLOCK_WRAPPED_SWIFT,    /* a closure of Swift, handed to Objective-C */
+    SONDE__BLOCK_WRAPPED_SWIFT,    /* a Swift closure that was passed to Objective-C */
 };
 
 struct sonde__block_wrapped {
     uint8_t form;          /* enum sonde__block_wrapped_form */
     uint64_t function;     /* what is run in the end */
-    uint64_t block;        /* DISPATCH: whose function that is */
+    uint64_t block;        /* DISPATCH: the block that is run */
     uint64_t group, queue; /* DISPATCH: objects, or 0: none (or an old version, of which they are
                               not known) */
-    uint64_t context;      /* SWIFT: what the closure has captured; 0: nothing */
+    uint64_t context;      /* SWIFT: the context of the closure; 0: none */
 };
 
-/* Told by the number that libdispatch puts into its blocks, and by the name of Swift's thunk: with
- * its symbols gone, a block of Swift is not told.
+/* Recognised by the magic number of libdispatch's blocks, and by the name of Swift's thunk: without
+ * symbols a Swift closure is not recognised.
  * size  of the block, from its descriptor
- * False: it runs code of its own, or what it is to run could not be read. */
+ * False: it has code of its own, or what it wraps could not be read. */
 bool sonde__block_unwrap(const struct sonde__block_memory *memory,
                          const struct sonde__block_literal *literal, uint32_t size,
                          struct sonde__block_wrapped *ret_wrapped);
 
-/* Is this the name of a thunk of Swift, the function of a block that only runs a closure? */
+/* Is this the name of a Swift thunk: the function of a block that only runs a closure? */
 bool sonde__block_is_thunk(const char *name);
-/* Where such a block has the closure's function. */
+/* The offset of the closure's function in such a block. */
 #define SONDE__BLOCK_THUNK_FUNCTION 32u
 
 /* --- signatures --- */
 
 struct sonde__text;
 
-/* "v24@?0@\"MLModel\"8@\"NSError\"16" -> "void (^)(MLModel *, NSError *)": the type of a block from
- * its encoding (Objective-C's type encodings, with the extensions that clang writes for blocks).
- * \1 stands for '@' (in symbols). What encodings do not say is not made up: a function pointer is
- * `void * / * function * /`, a struct without a name `struct {...}`.
+/* "v24@?0@\"MLModel\"8@\"NSError\"16" -> "void (^)(MLModel *, NSError *)": the C type of a block
+ * from its encoding (Objective-C's type encodings, with clang's extensions for blocks). \1 stands
+ * for '@' (in symbols). What encodings leave out is not invented: a function pointer becomes `void
+ * *` with a comment, a struct without a name `struct {...}`.
  * name  of the declared variable, or null
- * False: not understood; `out` is as it was. */
+ * False: not understood; `out` is unchanged. */
 bool sonde__block_signature(const char *encoding, size_t size, const char *name,
                             struct sonde__text *out);
 
 /* --- runtimes --- */
 
-/* Who manages blocks: by the image that has _NSConcreteStackBlock. */
+/* The block runtime, by the image that defines _NSConcreteStackBlock. */
 enum sonde__block_runtime {
     SONDE__BLOCK_RUNTIME_UNKNOWN,
-    SONDE__BLOCK_RUNTIME_APPLE, /* libclosure; swift-corelibs' is the same in what is seen here */
+    SONDE__BLOCK_RUNTIME_APPLE, /* libclosure; swift-corelibs' is equal in all that is read here */
     SONDE__BLOCK_RUNTIME_COMPILER_RT, /* libBlocksRuntime: no malloc isa, counts by one */
     SONDE__BLOCK_RUNTIME_OBJC2,       /* GNUstep libobjc2: the count is in `reserved` */
 };
 
-/* has_symbol: does that image export this name? */
+/* has_symbol: does that image define this name? */
 enum sonde__block_runtime sonde__block_runtime_of(bool (*has_symbol)(void *ctx, const char *name),
                                                   void *ctx);
-/* "_NSConcreteStackBlock" and its kin, as symbols name them. */
+/* The class of a symbol: "_NSConcreteStackBlock" and the like. */
 enum sonde__block_class {
     SONDE__BLOCK_CLASS_OTHER,
     SONDE__BLOCK_CLASS_STACK,
     SONDE__BLOCK_CLASS_MALLOC,
     SONDE__BLOCK_CLASS_GLOBAL,
-    SONDE__BLOCK_CLASS_GC, /* finalizing, auto and weak ones of the collector's time */
+    SONDE__BLOCK_CLASS_GC, /* finalizing, auto and weak ones, of the garbage collector */
 };
 enum sonde__block_class sonde__block_class_of(const char *symbol);
 
@@ -270,12 +272,12 @@ enum sonde__block_place {
     SONDE__BLOCK_PLACE_STACK,
     SONDE__BLOCK_PLACE_HEAP,
     SONDE__BLOCK_PLACE_GLOBAL,
-    SONDE__BLOCK_PLACE_DEAD, /* was on the heap; nothing refers to it any more */
+    SONDE__BLOCK_PLACE_DEAD, /* was on the heap, released for the last time */
 };
 
 struct sonde__block_state {
     uint8_t place;      /* enum sonde__block_place */
-    bool is_count_full; /* it stays alive for good */
+    bool is_count_full; /* it is never freed */
     uint32_t count;     /* references; HEAP only */
 };
 

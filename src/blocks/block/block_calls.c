@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is told by a call: its arguments lead to words of the block, or are what they hold. */
+/* What calls in a helper say about captures: their arguments point to words of the block, or are
+ * the values of such words. */
 #include "arch_insn.h"
 #include "arch_regs.h"
 #include "block_emulate.h"
@@ -9,12 +10,12 @@
 #define FIELD_BLOCK  7u
 #define FIELD_BYREF  8u
 #define FIELD_WEAK   16u
-#define FIELD_CALLER 128u /* from the helper of a box: nothing is retained then */
+#define FIELD_CALLER 128u /* from the helper of a box: nothing is retained */
 
-/* Larger copies are left out: what they would carry into the copy is there already. */
+/* Bytes. Larger copies are skipped: the copy has the original's words already. */
 #define COPY_MAX 1024u
 
-/* Is it the place of a word of the block or of its copy? */
+/* Is it the address of a word of the block or its copy? */
 static bool is_place(uint64_t value, uint64_t *ret_offset)
 {
     return emulate_in(value, EMULATE_FROM, ret_offset) || emulate_in(value, EMULATE_TO, ret_offset);
@@ -31,7 +32,7 @@ void emulate_result(struct emulation *f, uint64_t value)
     f->cpu.r[0] = value; /* rax, x0 */
 }
 
-/* object may be what a word holds; else the place tells which word it is. */
+/* object: may be the value of a word; else `at` says which word it is. */
 static void by_flags(struct emulation *f, uint64_t object, uint64_t at, unsigned flags)
 {
     enum sonde_block_kind kind = flags & FIELD_BYREF                      ? SONDE_BLOCK_BYREF
@@ -76,8 +77,8 @@ static bool fill_bytes(struct emulation *f, uint64_t to, uint8_t byte, uint64_t 
     return true;
 }
 
-/* The count that an object behind a word has of its references is changed: what it was is not
- * known, but not the last one. */
+/* Reference counting of what a word points to. The old count is unknown, but not the last
+ * reference. */
 static void count(struct emulation *f)
 {
     for (unsigned i = 1; i < 3; i++) {
@@ -90,7 +91,7 @@ static void count(struct emulation *f)
     emulate_result(f, EMULATE_UNKNOWN);
 }
 
-/* objc_storeStrong(place, object): in a dispose helper the object is null. */
+/* objc_storeStrong(place, object); in a dispose helper the object is null. */
 static bool store(struct emulation *f)
 {
     uint64_t at = emulate_argument(f, 0), value = emulate_argument(f, 1), offset;
@@ -166,7 +167,7 @@ void emulate_opaque(struct emulation *f, const char *name)
     } else {
         emulate_object(f, SONDE_BLOCK_OBJECT, first);
     }
-    /* constructors of Darwin return their object; of what others return nothing is known */
+    /* constructors return their object on Darwin; other results are unknown */
     if (f->memory->arch == SONDE_ARCH_X86_64) {
         emulate_result(f, EMULATE_UNKNOWN);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Adding to a list of claims: for the files of this folder. */
+/* Adds to a list of claims. For the files of this folder. */
 #ifndef SONDE_BLOCK_CLAIMS_H
 #define SONDE_BLOCK_CLAIMS_H
 

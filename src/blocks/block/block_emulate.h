@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A processor that is made up: registers, flags, and memory over the target's that nobody else
- * sees. For the files of this folder. */
+/* An emulated processor: registers, flags, and private memory on top of the target's. For the files
+ * of this folder. */
 #ifndef SONDE_BLOCK_BLOCK_EMULATE_H
 #define SONDE_BLOCK_BLOCK_EMULATE_H
 
 #include "block_helper.h"
 
-/* Addresses that no target has, one range a kind; the offset in it is below 1 << 36. */
+/* Addresses that no target has, a range for each kind; offsets are below 1 << 36. */
 #define EMULATE_RANGE(number) (((uint64_t)0x0d00 + (uint64_t)0x10 * (number)) << 48)
-#define EMULATE_TO            EMULATE_RANGE(0) /* the copy: its words hold what the original's hold */
+#define EMULATE_TO            EMULATE_RANGE(0) /* the copy; its words hold the values of the original's */
 #define EMULATE_FROM          EMULATE_RANGE(1) /* the original */
-#define EMULATE_HELD          EMULATE_RANGE(2) /* what a word holds: its offset << 16 */
-#define EMULATE_BEHIND        EMULATE_RANGE(3) /* what is read where such a value leads: the same */
+#define EMULATE_HELD          EMULATE_RANGE(2) /* the value of a word: its offset << 16 */
+#define EMULATE_BEHIND        EMULATE_RANGE(3) /* what is read through such a value: the same */
 #define EMULATE_STACK         EMULATE_RANGE(4)
 #define EMULATE_HEAP          EMULATE_RANGE(5)
-#define EMULATE_UNKNOWN       EMULATE_RANGE(6) /* registers and results that nothing is known of */
+#define EMULATE_UNKNOWN       EMULATE_RANGE(6) /* unknown registers and results */
 #define EMULATE_THREAD        EMULATE_RANGE(7)
 #define EMULATE_RETURN        EMULATE_RANGE(8) /* where the helper returns to */
 
 enum { EMULATE_REGS = 33, EMULATE_VECTORS = 32 };
 
-/* What a call that went wrong is undone to. */
+/* The state that a failed call is rolled back to. */
 struct emulate_cpu {
     uint64_t r[EMULATE_REGS]; /* aarch64: 31 sp, 32 zero */
     uint64_t v[EMULATE_VECTORS][2];
@@ -44,7 +44,7 @@ struct emulation {
     uint64_t problem_at;
 };
 
-/* Is `value` in this range? Then *ret_offset is where. */
+/* Is `value` in this range? Sets *ret_offset in any case. */
 static inline bool emulate_in(uint64_t value, uint64_t range, uint64_t *ret_offset)
 {
     *ret_offset = value - range;
@@ -56,23 +56,24 @@ static inline bool emulate_is_made_up(uint64_t value)
     return value >> 56 == 0x0d;
 }
 
-/* Always false: says why, once. */
+/* Note the problem, the first one only. Always false. */
 bool emulate_fail(struct emulation *f, const char *problem);
 
-/* Memory of the target as the helper has changed it. bytes: 1 to 16; `value` has two words.
+/* Memory as the helper has changed it.
+ * bytes: 1 to 16; `value` has two words.
  * False: failed. */
 bool emulate_read(struct emulation *f, uint64_t address, unsigned bytes, uint64_t *ret_value);
 bool emulate_write(struct emulation *f, uint64_t address, unsigned bytes, const uint64_t *value);
-/* Forget what was written since `undo_count` was this. */
+/* Undo what was written since `undo_count` had this value. */
 void emulate_undo(struct emulation *f, uint32_t undo_count);
 
-/* Something is at this offset; once each. `type` may be null. */
+/* Claim a capture at this offset, once each. `type` may be null. */
 void emulate_claim(struct emulation *f, enum sonde_block_kind kind, uint64_t offset, uint32_t size,
                    const char *type);
-/* A value is retained, released or handed to something that does. */
+/* `value` is retained or released, or passed to a function that does that. */
 void emulate_object(struct emulation *f, enum sonde_block_kind kind, uint64_t value);
 
-/* One instruction that is no call, jump or return; the pc is set behind it. False: failed. */
+/* Execute an instruction that is no call, jump or return; the pc is after it. False: failed. */
 struct sonde__insn;
 bool emulate_execute(struct emulation *f, const struct sonde__insn *insn);
 /* Is the condition of the flags true? */
@@ -84,9 +85,9 @@ bool emulate_operand(struct emulation *f, const struct sonde__insn *insn, unsign
 /* Argument `index` (0 to 2) of a call. */
 uint64_t emulate_argument(const struct emulation *f, unsigned index);
 void emulate_result(struct emulation *f, uint64_t value);
-/* A function of a runtime: what it does. False: failed, or it does not come back. */
+/* Do what a runtime function does. False: failed, or it does not return. */
 bool emulate_entry(struct emulation *f, enum sonde__block_entry entry, unsigned reg);
-/* A function that cannot be followed: what can be told from its arguments. */
+/* A function that cannot be followed: claim what its arguments suggest. */
 void emulate_opaque(struct emulation *f, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Functions of runtimes by name: those that the helpers of blocks and of what blocks hold call. */
+/* The runtime functions that helpers of blocks and of captured objects call, by name. */
 #include <string.h>
 
 #include "block_helper.h"
@@ -56,7 +56,7 @@ static const struct {
     {"abort", SONDE__BLOCK_ENTRY_END},
 };
 
-/* objc_retain_x19: the number of its register; 0xff: another name. */
+/* objc_retain_x19: the number of the register; 0xff: another name. */
 static unsigned register_of(const char *name)
 {
     static const char *const begins[] = {"objc_retain_x", "objc_release_x"};
@@ -85,7 +85,7 @@ static enum sonde__block_entry find(const char *name)
     if (strncmp(name, "__aarch64_", 10) == 0) {
         return SONDE__BLOCK_ENTRY_ATOMIC;
     }
-    /* glibc's variants for processors */
+    /* glibc's variants */
     return strncmp(name, "__memcpy_", 9) == 0 || strncmp(name, "__memmove_", 10) == 0
                ? SONDE__BLOCK_ENTRY_COPY
                : SONDE__BLOCK_ENTRY_NONE;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What an instruction does to registers and memory: no more than arithmetic, of either
- * architecture. Source: as arch_insn.h. */
+/* Executes arithmetic and memory instructions of both architectures. Source: as arch_insn.h. */
 #include "arch_insn.h"
 #include "arch_regs.h"
 #include "block_emulate.h"
@@ -36,7 +35,7 @@ static uint64_t get(const struct emulation *f, unsigned reg)
     return reg == SONDE__INSN_ZR ? 0 : f->cpu.r[reg];
 }
 
-/* A register gets `bits`: of 32, its other half becomes 0; of less, x86-64 keeps the rest. */
+/* Set a register: 32 bits clear the upper half; of fewer, x86-64 keeps the rest. */
 static void set(struct emulation *f, unsigned reg, unsigned bits, uint64_t value)
 {
     if (reg >= SONDE__INSN_VECTOR_FIRST) {
@@ -145,7 +144,7 @@ bool emulate_condition(const struct emulate_cpu *cpu, unsigned cond)
     case SONDE__COND_LESS_EQUAL:
         result = cpu->z || cpu->n != cpu->o;
         break;
-    default: /* always; parity is never asked by what we follow */
+    default: /* always; helpers never test parity */
         return true;
     }
     return result != ((cond & 1) != 0);
@@ -167,7 +166,8 @@ static void flags_of_sum(struct emulation *f, const struct sonde__insn *insn, bo
     flags_of(f, bits, result);
     f->cpu.o = signs >> (bits - 1) & 1;
     if (!insn->keeps_carry) {
-        /* aarch64's carry of an addition is x86-64's borrow turned round, as its conditions are */
+        /* c is the borrow: aarch64's carry of an addition is stored inverted, as its conditions are
+         */
         f->cpu.c = !is_sub && !is_x86(f) ? !carry : carry;
     }
 }
@@ -236,7 +236,7 @@ static uint64_t calculate(const struct sonde__insn *insn, unsigned op, uint64_t 
         return y == 0 ? 0 : y == -1 ? 0 - (uint64_t)x : (uint64_t)(x / y);
     }
     default:
-        return b; /* MOVE: of an atomic that swaps */
+        return b; /* MOVE: an atomic swap */
     }
 }
 

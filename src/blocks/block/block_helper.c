@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* From instruction to instruction of a helper, into what it calls, and back where that cannot be
- * followed. */
+/* Runs the emulation: from instruction to instruction, into called functions, and back out of those
+ * that cannot be followed. */
 #include "block_helper.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@
 #define STACK_AT ((uint64_t)1 << 20)
 #define INSN_MAX 15u
 
-/* Until the pc is there. False: failed. */
+/* Run until the pc is `until`. False: failed. */
 static bool emulate_function(struct emulation *f, uint64_t until);
 
 static bool is_x86(const struct emulation *f)
@@ -24,14 +24,14 @@ static bool is_x86(const struct emulation *f)
 
 /* --- code --- */
 
-/* The bytes at the pc, as many as a window has of them; 0: none. */
+/* The bytes at the pc, as many as a window has; 0: none. */
 static size_t code_at(struct emulation *f, const uint8_t **ret_code)
 {
     struct sonde__block_work *work = f->work;
     uint64_t pc = f->cpu.pc;
     for (unsigned i = 0; i < SONDE__BLOCK_CODE_WINDOWS; i++) {
         uint64_t at = pc - work->windows[i].address;
-        /* an instruction that is cut is read anew, from its beginning */
+        /* read a truncated instruction again, from its beginning */
         if (at < work->windows[i].size && (work->windows[i].size - at >= INSN_MAX || at == 0)) {
             *ret_code = work->windows[i].code + at;
             return (size_t)(work->windows[i].size - at);
@@ -42,7 +42,7 @@ static size_t code_at(struct emulation *f, const uint8_t **ret_code)
     work->windows[window].address = pc;
     work->windows[window].size = 0;
     while (size > 0 && !f->memory->read(f->memory->ctx, pc, work->windows[window].code, size)) {
-        size /= 2; /* the end of what can be read is near */
+        size /= 2; /* near the end of readable memory */
     }
     while (size > 0 && size < SONDE__BLOCK_CODE_BYTES &&
            f->memory->read(f->memory->ctx, pc + size, work->windows[window].code + size, 1)) {
@@ -76,8 +76,8 @@ static const char *name_of(const struct emulation *f, uint64_t address)
     return f->memory->name != NULL ? f->memory->name(f->memory->ctx, address) : NULL;
 }
 
-/* Is it the name of what copies or destroys an object: a constructor or destructor of C++, or
- * clang's functions for C structs? */
+/* Does a function of this name copy or destroy an object: a C++ constructor or destructor, or one
+ * of clang's functions for C structs? */
 static bool is_of_object(const char *name)
 {
     const char *at = name;
@@ -91,7 +91,7 @@ static bool is_of_object(const char *name)
     if (*at != 'Z') {
         return false;
     }
-    /* _ZN...C1E..., D2Ev: the number of a constructor's variant behind the name of the class */
+    /* _ZN...C1E..., D2Ev: the variant of the constructor follows the name of the class */
     for (; *at != '\0'; at++) {
         if ((at[0] == 'C' || at[0] == 'D') && at[1] >= '0' && at[1] <= '5' && at[2] == 'E') {
             return true;
@@ -100,7 +100,7 @@ static bool is_of_object(const char *name)
     return false;
 }
 
-/* The place in the block or its copy that a call is about, behind the header. */
+/* The offset in the block or its copy, after the header, that a call is about. */
 static bool is_about(const struct emulation *f, uint64_t *ret_offset)
 {
     for (unsigned i = 0; i < 2; i++) {
@@ -122,7 +122,7 @@ static void return_from(struct emulation *f, uint64_t to)
     f->cpu.pc = to;
 }
 
-/* Can what was handed to a function tell anything? */
+/* Do the arguments of a call say anything about captures? */
 static bool is_telling(const struct emulation *f)
 {
     uint64_t first = emulate_argument(f, 0), offset;
@@ -130,8 +130,8 @@ static bool is_telling(const struct emulation *f)
            emulate_in(first, EMULATE_BEHIND, &offset);
 }
 
-/* Follow the function at `target`; where that fails, take back what it did and see it from outside.
- * until: its return address. The pc is there afterwards. */
+/* Follow the function at `target`. If that fails, roll back and judge it by its arguments.
+ * until: its return address; the pc is there afterwards. */
 static bool emulate_call(struct emulation *f, uint64_t target, uint64_t until, const char *name)
 {
     struct emulate_cpu before = f->cpu;
@@ -163,7 +163,7 @@ static bool emulate_call(struct emulation *f, uint64_t target, uint64_t until, c
         return true;
     }
     f->cpu = before;
-    /* outlined code: without what it does, nothing that follows is right */
+    /* outlined code: without its effect nothing that follows is right */
     if (!is_telling(f) && (name == NULL || strstr(name, "OUTLINED_FUNCTION") != NULL)) {
         return false;
     }
@@ -202,7 +202,7 @@ static bool enter(struct emulation *f, uint64_t target, uint64_t until)
     return emulate_call(f, target, until, name);
 }
 
-/* The address that the function that is running returns to. */
+/* The return address of the current function. */
 static bool return_address(struct emulation *f, uint64_t *ret_address)
 {
     if (!is_x86(f)) {
@@ -212,8 +212,7 @@ static bool return_address(struct emulation *f, uint64_t *ret_address)
     return emulate_read(f, f->cpu.r[X86_SP], 8, ret_address);
 }
 
-/* A jump leaves the function where it leads to another one: to a name, or where nothing can be
- * read. */
+/* A jump leaves the function if the target has a name or cannot be read. */
 static bool jump(struct emulation *f, uint64_t target, uint64_t function)
 {
     uint64_t until;

@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the copy and dispose helpers of a block do, found by following their code.
+/* What the copy and dispose helpers of a block do, found by emulating them.
  *
- * A helper is followed, not run: instruction by instruction (arch_insn.h) over a block that does
- * not exist, each of whose words holds a value of its own. Where such a value or the place of such
- * a word reaches a function that retains, releases, copies or destroys, the capture is known, and
- * how it is held. Calls are followed through stubs, slots and outlined code into functions of the
- * same image; where one cannot be followed, what it was given tells that something has a function
- * of its own there: a C++ object.
+ * The code is interpreted (arch_insn.h), not run, on a made-up block each of whose words has a
+ * distinct value. Where such a value, or the address of such a word, reaches a function that
+ * retains, releases, copies or destroys, the capture and its ownership are known. Calls are
+ * followed through stubs, slots and outlined code into functions of the same image. The arguments
+ * of a call that cannot be followed show that a capture has a function of its own: a C++ object.
  *
- * Bounds: SONDE__BLOCK_STEPS_MAX instructions, SONDE__BLOCK_CALLS_MAX calls in each other, the
- * words that `struct sonde__block_work` has room for. Nothing of the target is written. */
+ * Bounds: SONDE__BLOCK_STEPS_MAX instructions, SONDE__BLOCK_CALLS_MAX nested calls, and the words
+ * that `struct sonde__block_work` has room for. Nothing is written to the target. */
 #ifndef SONDE_BLOCK_BLOCK_HELPER_H
 #define SONDE_BLOCK_BLOCK_HELPER_H
 
 #include "block.h"
 
 #define SONDE__BLOCK_STEPS_MAX 20000u
-/* Of them, those that one call may take: then it is seen from outside. */
+/* Instructions of one call; a longer one is judged by its arguments. */
 #define SONDE__BLOCK_CALL_STEPS_MAX 4000u
 #define SONDE__BLOCK_CALLS_MAX      16u
-/* Words that a helper may have written; the longest met wrote 60. A power of two. */
+/* Words that a helper may write; the most met is 60. A power of two. */
 #define SONDE__BLOCK_WORDS_MAX 512u
 /* Bytes of code that are read at once. */
 #define SONDE__BLOCK_CODE_BYTES   128u
 #define SONDE__BLOCK_CODE_WINDOWS 4u
 
-/* Scratch memory, some 20 KiB: the caller's, of any content. */
+/* Work space, some 20 KiB: the caller's, uninitialised. */
 struct sonde__block_work {
     struct {
         uint64_t address, value; /* of 8 aligned bytes; address 0: free */
@@ -48,23 +47,22 @@ enum sonde__block_helper_form {
     SONDE__BLOCK_HELPER_DISPOSE,
 };
 
-/* The result of following one helper. */
+/* The result of emulating one helper. */
 struct sonde__block_followed {
-    const char *problem; /* null: to its end; else why it was left (static text): what was claimed
-                            until then holds, more may be missing */
-    uint64_t at;         /* the instruction that it was left at */
+    const char *problem; /* null: it ran to its end; else why it stopped (static text): the claims
+                            so far hold, more may be missing */
+    uint64_t at;         /* the instruction that it stopped at */
     uint32_t steps;
 };
 
-/* begin, size  offsets in which captures lie: of a block 32 and its size; of a box 24 and its size
- * Claims are added as BY_HELPER, each thing once, in the order in which the helper comes to
- * them. */
+/* begin, size  the offsets of captures: of a block 32 and its size; of a box 24 and its size.
+ * Claims are added as BY_HELPER, each once, in the order in which the helper touches them. */
 void sonde__block_helper_claims(const struct sonde__block_memory *memory, uint64_t helper,
                                 enum sonde__block_helper_form form, uint32_t begin, uint32_t size,
                                 struct sonde__block_work *work, struct sonde__block_claims *claims,
                                 struct sonde__block_followed *ret_followed);
 
-/* What a function of this name does to its arguments, as far as it concerns captures. */
+/* What a function with this name does to its arguments, as far as captures are concerned. */
 enum sonde__block_entry {
     SONDE__BLOCK_ENTRY_NONE,
     SONDE__BLOCK_ENTRY_RETAIN,  /* and release: of argument 0 */
@@ -76,12 +74,12 @@ enum sonde__block_entry {
     SONDE__BLOCK_ENTRY_COPY,    /* memcpy */
     SONDE__BLOCK_ENTRY_FILL,    /* memset */
     SONDE__BLOCK_ENTRY_ZERO,    /* bzero */
-    SONDE__BLOCK_ENTRY_ATOMIC,  /* libgcc's, for aarch64: argument 1 or 2 is the place */
+    SONDE__BLOCK_ENTRY_ATOMIC,  /* libgcc's, for aarch64: argument 1 or 2 is the address */
     SONDE__BLOCK_ENTRY_NEW,     /* memory of the heap */
     SONDE__BLOCK_ENTRY_IGNORE,  /* free and the like */
     SONDE__BLOCK_ENTRY_END,     /* does not come back */
 };
-/* ret_register: for objc_retain_x19 and its kin the argument's register, else 0xff. */
+/* ret_register: of objc_retain_x19 and the like the register of the argument, else 0xff. */
 enum sonde__block_entry sonde__block_entry_of(const char *name, unsigned *ret_register);
 
 #endif

@@ -14,7 +14,7 @@ struct walk {
     const char *problem;
 };
 
-/* `count` words of a kind, from `at` on. False: over the end, which is said. */
+/* Claim `count` words of a kind from `at`. False: beyond the end, which is a problem. */
 static bool words(struct walk *walk, enum sonde_block_kind kind, unsigned count)
 {
     for (; count > 0; count--, walk->at += WORD) {
@@ -47,7 +47,7 @@ static void inline_layout(struct walk *walk, uint64_t layout)
            words(walk, SONDE_BLOCK_WEAK, layout & 15));
 }
 
-/* What an operation is, where it is no kind of capture. 0: reserved. */
+/* Operations that are no kind of capture. 0: reserved. */
 enum {
     OP_END = 0x80, /* whatever the count */
     OP_ESCAPE,     /* the end; with a count, reserved */
@@ -55,7 +55,7 @@ enum {
     OP_WORDS,      /* the same */
 };
 
-/* Seven to ten are reserved, but words. */
+/* 7 to 10 are reserved and count words. */
 static const uint8_t layout_operations[16] = {[0] = OP_ESCAPE,
                                               [1] = OP_BYTES,
                                               [2] = OP_WORDS,
@@ -76,12 +76,12 @@ static const uint8_t generic_operations[16] = {[0] = OP_END,
                                                [5] = SONDE_BLOCK_BYREF,
                                                [6] = SONDE_BLOCK_WEAK};
 
-/* One code. False: the end. */
+/* Read one code. False: the end. */
 static bool follow(struct walk *walk, const uint8_t operations[16], unsigned code)
 {
     unsigned count = (code & 15) + 1, operation = operations[code >> 4];
     if (operation == SONDE_BLOCK_UNRETAINED && walk->source != SONDE_BLOCK_BY_LAYOUT) {
-        operation = OP_WORDS; /* the runtime does nothing with it */
+        operation = OP_WORDS; /* the runtime ignores it */
     }
     switch (operation) {
     case OP_END:
@@ -103,8 +103,7 @@ static bool follow(struct walk *walk, const uint8_t operations[16], unsigned cod
     }
 }
 
-/* Codes until the one that ends them. Each but that one moves the walk on, so that their number is
- * bound by the bytes that the walk is about. */
+/* Read codes up to the last. Each one advances the walk, so the offsets bound their number. */
 static void codes(struct walk *walk, const struct sonde__block_memory *memory, uint64_t address,
                   const uint8_t operations[16])
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The memory that a helper sees: the block that is made up, a stack, and the target's behind it. */
+/* The memory that an emulated helper sees: the made-up block, a stack, and the target's memory
+ * below. */
 #include "base_bytes.h"
 #include "block_emulate.h"
 
@@ -14,7 +15,7 @@ static uint32_t slot_of(const struct emulation *f, uint64_t address)
     return slot;
 }
 
-/* The 8 aligned bytes at an address, as they were before the helper. */
+/* The aligned word at an address before the helper changed it. */
 static bool original(struct emulation *f, uint64_t address, uint64_t *ret_word)
 {
     uint8_t buffer[8];
@@ -67,7 +68,7 @@ static bool write_word(struct emulation *f, uint64_t address, uint64_t word)
     work->undo[work->undo_count].slot = (uint16_t)slot;
     work->undo[work->undo_count].address = work->words[slot].address;
     work->undo[work->undo_count].value = work->words[slot].value;
-    /* words of the outermost function are never undone: their log need not be kept */
+    /* writes of the outermost function are never undone: no log */
     work->undo_count += f->depth != 0;
     work->words[slot].address = address;
     work->words[slot].value = word;
@@ -112,8 +113,8 @@ bool emulate_read(struct emulation *f, uint64_t address, unsigned bytes, uint64_
     return true;
 }
 
-/* A whole word of the copy gets what is not the original's: the address of something of the image,
- * as constructors do with their tables. */
+/* Claim an object where a whole word of the copy gets an address in an image: a constructor that
+ * sets a vtable. */
 static void note_store(struct emulation *f, uint64_t address, uint64_t value)
 {
     uint64_t offset;
@@ -121,7 +122,7 @@ static void note_store(struct emulation *f, uint64_t address, uint64_t value)
         offset % 8 == 0 && value >= 0x1000 && value >> 48 == 0) {
         emulate_claim(f, SONDE_BLOCK_OBJECT, offset, 0, NULL);
     }
-    if (emulate_in(address, EMULATE_HELD, &offset)) { /* a count in what it leads to */
+    if (emulate_in(address, EMULATE_HELD, &offset)) { /* a reference count in the pointee */
         emulate_claim(f, SONDE_BLOCK_OBJECT, offset >> 16, 8, NULL);
     }
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What clang writes into the names of descriptors and helpers, so that the linker can fold those
- * that are the same. Source: CGBlocks.cpp (getBlockDescriptorName, getBlockCaptureStr,
+/* Reads what clang encodes in the names of descriptors and helpers so that the linker can merge
+ * equal ones. Source: CGBlocks.cpp (getBlockDescriptorName, getBlockCaptureStr,
  * getCopyDestroyHelperFuncName), CGObjCMac.cpp (getRCBlockLayoutStr), CGNonTrivialStruct.cpp. */
 #include <string.h>
 
 #include "block_claims.h"
 
-/* Larger numbers are no offset in a block. */
+/* Larger numbers are no offsets in a block. */
 #define NUMBER_MAX SONDE__BLOCK_SIZE_MAX
 
 struct parser {
@@ -64,9 +64,9 @@ struct parts {
     unsigned depth;
 };
 
-/* Arrays in arrays, structs in them. */
+/* Nested arrays and structs. */
 #define DEPTH_MAX 16u
-/* Elements of all arrays that are spelt out; the rest of a larger one is not claimed. */
+/* Array elements that are claimed one by one; the rest of a larger array is not claimed. */
 #define ELEMENTS_MAX 4096u
 
 static void claim_part(struct parts *parts, enum sonde_block_kind kind, uint32_t offset,
@@ -80,7 +80,7 @@ static void claim_part(struct parts *parts, enum sonde_block_kind kind, uint32_t
     sonde__block_claim_add(parts->claims, &claim);
 }
 
-/* _s[b][v]OFFSET, _w[v]OFFSET, _t[v]OFFSETwSIZE, _pa..: behind the letter. */
+/* _s[b][v]OFFSET, _w[v]OFFSET, _t[v]OFFSETwSIZE, _pa..; the cursor is after the letter. */
 static bool scalar(struct parts *parts, char letter)
 {
     struct parser *p = &parts->p;
@@ -104,7 +104,7 @@ static bool scalar(struct parts *parts, char letter)
     return true;
 }
 
-/* Elements 1.. of an array have the parts of element 0, which have been added from `first` on. */
+/* Repeat the claims of element 0, added from `first` on, for the other elements of an array. */
 static void repeat(struct parts *parts, size_t first, uint32_t step, uint32_t count)
 {
     struct sonde__block_claims *claims = parts->claims;
@@ -141,7 +141,7 @@ static bool array(struct parts *parts)
     return true;
 }
 
-/* Fields until something else begins. */
+/* Fields, up to something else. */
 static bool fields(struct parts *parts)
 {
     struct parser *p = &parts->p;
@@ -154,7 +154,7 @@ static bool fields(struct parts *parts)
         char letter = p->at[1];
         if (take_text(p, "_AB")) {
             is_known = array(parts);
-        } else if (letter == 'S') { /* its fields follow as ours do */
+        } else if (letter == 'S') { /* its fields follow inline */
             p->at += 2;
         } else if (letter == 's' || letter == 'w' || letter == 't') {
             p->at += 2;
@@ -200,7 +200,7 @@ static bool take_type(struct parser *p, uint32_t size, struct sonde__block_claim
     return true;
 }
 
-/* One capture behind its offset; the letters of copy and dispose may both be there. */
+/* One capture, after its offset; the letters of copy and dispose may both be there. */
 static bool capture_kind(struct parser *p, struct sonde__block_claim *claim, bool *is_arc)
 {
     uint32_t size;
@@ -272,7 +272,7 @@ static bool captures(struct parser *p, enum sonde_block_source source,
     return true;
 }
 
-/* eLENGTH_ENCODING l, and what a block that does not escape holds. */
+/* eLENGTH_ENCODING l, and the captures of a NOESCAPE block. */
 static bool signature_and_layout(struct parser *p, struct sonde__block_claims *claims,
                                  struct sonde__block_name *name)
 {
@@ -299,7 +299,7 @@ static bool signature_and_layout(struct parser *p, struct sonde__block_claims *c
             !take_number(p, &size)) {
             return false;
         }
-        name->is_arc |= letter == 'u'; /* without, they are taken for strong ones */
+        name->is_arc |= letter == 'u'; /* without claims they count as strong */
         claim.size = 8;
         for (claim.offset = offset; claim.offset - offset + 8 <= size; claim.offset += 8) {
             add(claims, &claim);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Headers, descriptors and boxes of __block variables: fixed fields behind pointers. */
+/* Reads headers, descriptors and boxes of __block variables. */
 #include "block.h"
 
 #include "arch_regs.h"
 #include "base_bytes.h"
 #include "base_status.h"
 
-/* Bytes of a piece of text: divides the size of pages, so that an aligned piece is in one. */
+/* Bytes of text that are read at once: divides the page size, so that an aligned piece is on one
+ * page. */
 #define PIECE 64u
 
 bool sonde__block_read_text(const struct sonde__block_memory *memory, uint64_t address,
@@ -41,7 +42,7 @@ static bool read_fields(const struct sonde__block_memory *memory, uint64_t addre
     return true;
 }
 
-/* The next word, a pointer, without the signature that arm64e puts into its upper bits. */
+/* The next word, a pointer, with arm64e's signature stripped. */
 static uint64_t pointer(const struct sonde__block_memory *memory, struct sonde__bytes *fields)
 {
     return sonde__arch_strip_pac(memory->arch, sonde__base_bytes_u64(fields));
@@ -131,7 +132,7 @@ static void read_generic_large(const struct sonde__block_memory *memory,
 }
 
 /* reserved, size, [copy, dispose], signature, layout. Clang emits both of the last two whatever the
- * flags say, so that the one is not moved by the other's absence. */
+ * flags say: the offset of the layout does not depend on HAS_SIGNATURE. */
 static enum sonde_status read_large(const struct sonde__block_memory *memory,
                                     struct sonde__block_desc *desc)
 {
@@ -182,7 +183,7 @@ static uint64_t relative(const struct sonde__block_memory *memory, uint64_t begi
     return offset == 0 ? 0 : sonde__arch_strip_pac(memory->arch, at + (uint64_t)(int64_t)offset);
 }
 
-/* What stands in front of a small descriptor: the generic helper's list, then flags. */
+/* The fields before a small descriptor: the list of the generic helper, then flags. */
 static void read_before_small(const struct sonde__block_memory *memory,
                               struct sonde__block_desc *desc)
 {
@@ -203,7 +204,7 @@ static void read_before_small(const struct sonde__block_memory *memory,
     }
 }
 
-/* size (its top bit: there are flags before it), signature, layout, [copy, dispose]. */
+/* size (top bit: there are flags before it), signature, layout, [copy, dispose]. */
 static enum sonde_status read_small(const struct sonde__block_memory *memory,
                                     struct sonde__block_desc *desc)
 {
@@ -268,7 +269,7 @@ enum sonde_status sonde__block_desc_read(const struct sonde__block_memory *memor
 #define BYREF_HEADER     24u
 #define BYREF_HELPERS    0x02000000u
 #define BYREF_HEAP       0x01000000u
-#define BYREF_OBJC2_HEAP 1u /* the isa of libobjc2's boxes on the heap */
+#define BYREF_OBJC2_HEAP 1u /* the isa of libobjc2's heap boxes */
 
 static enum sonde_status read_box(const struct sonde__block_memory *memory, uint64_t address,
                                   struct sonde__block_byref *byref, uint64_t *ret_forwarding)
@@ -315,7 +316,7 @@ enum sonde_status sonde__block_byref_read(const struct sonde__block_memory *memo
     struct sonde__block_byref first;
     uint64_t forwarding;
     SONDE_TRY(read_box(memory, byref.asked, &byref, &forwarding));
-    if (forwarding != byref.asked) { /* the box on the stack leads to the one on the heap */
+    if (forwarding != byref.asked) { /* a box on the stack forwards to the one on the heap */
         uint64_t again;
         first = byref;
         byref = (struct sonde__block_byref){.asked = first.asked};

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is different between the libraries that manage blocks: where the count is, and how a block
- * on the heap is told. Sources: libclosure runtime.cpp; compiler-rt lib/BlocksRuntime/runtime.c
- * (3.x, Debian's libblocksruntime0); libobjc2 blocks_runtime.m; swift-corelibs-libdispatch
+/* How block runtimes differ: where the reference count is, and what marks a block on the heap.
+ * Sources: libclosure runtime.cpp; compiler-rt lib/BlocksRuntime/runtime.c (3.x, Debian's
+ * libblocksruntime0); libobjc2 blocks_runtime.m; swift-corelibs-libdispatch
  * src/BlocksRuntime/runtime.c. */
 #include <string.h>
 
 #include "block.h"
 
 #define COUNT_MASK 0xffffu
-#define COUNT_FULL 0xfffeu /* Apple: from here on it is not counted any more */
+#define COUNT_FULL 0xfffeu /* Apple: the count saturates here */
 
 enum sonde__block_runtime sonde__block_runtime_of(bool (*has_symbol)(void *ctx, const char *name),
                                                   void *ctx)
 {
-    /* libobjc2 has the whole of Objective-C with it */
+    /* libobjc2 includes the Objective-C runtime */
     if (has_symbol(ctx, "objc_msg_lookup_sender") || has_symbol(ctx, "block_getType_np")) {
         return SONDE__BLOCK_RUNTIME_OBJC2;
     }

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The type of a block, in C, from its encoding.
+/* The C type of a block from its encoding.
  *
- * C writes types from the inside out (`void (^(^f)(int))(char)`), encodings from the outside in. So
- * a type is written around a declarator: that of the name, or of what leads to it. Depth, the
- * declarators' length and with them the work are bound. Sources: "Type Encodings" of the
- * Objective-C Runtime Programming Guide; clang's ASTContext::getObjCEncodingForTypeImpl. */
+ * C writes types from the inside out (`void (^(^f)(int))(char)`), encodings go from the outside in.
+ * So a type is written around a declarator: the name, or what refers to it. Depth and length of
+ * declarators bound the work. Sources: "Type Encodings" of the Objective-C Runtime Programming
+ * Guide; clang's ASTContext::getObjCEncodingForTypeImpl. */
 #include <string.h>
 
 #include "base_text.h"
 #include "block.h"
 
-/* Types in types; the deepest met has 5. */
+/* Nested types; the most met is 5. */
 #define DEPTH_MAX 24u
-/* Types that are written for one signature; of blocks that return blocks, those inside are read
- * twice. */
+/* Types written for one signature; those in blocks that return blocks are read twice. */
 #define TYPES_MAX 8192u
 #define FRAME_MAX 100000000u
-/* Of a block that returns a block, the parameters are a part of its declarator. */
+/* The parameters of a block that returns a block are a part of its declarator. */
 #define DECLARATOR_MAX 600u
 
 struct parser {
@@ -49,8 +48,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The frame's size behind the result, and where in it an argument lies: not for people. Saturates.
- */
+/* Skip the frame size after the result, and the offsets of arguments. Saturates. */
 static uint32_t skip_number(struct parser *p)
 {
     uint32_t number = 0;
@@ -63,7 +61,7 @@ static uint32_t skip_number(struct parser *p)
     return number;
 }
 
-/* `base declarator`, with a blank where it reads better. */
+/* `base declarator`, with a blank where needed. */
 static void declare(struct parser *p, const char *base, size_t size, const char *declarator)
 {
     sonde__base_text_bytes(p->out, base, size);
@@ -107,7 +105,7 @@ static const char *simple(char c)
     return NULL;
 }
 
-/* Over one type, to its end. */
+/* Skip one type. */
 static bool skip_type(struct parser *p)
 {
     struct parser quiet = *p;
@@ -122,8 +120,8 @@ static bool skip_type(struct parser *p)
     return true;
 }
 
-/* What the name of a struct or an object may have in it: printable, and nothing that a terminal or
- * a reader could take for something else. */
+/* Characters of names of structs and objects: printable, and nothing that a terminal or a reader
+ * could misread. */
 static bool is_printable(const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
@@ -136,8 +134,7 @@ static bool is_printable(const char *text, size_t size)
     return true;
 }
 
-/* {name=...}, (name=...): the parts are passed over; with braces in the name's template arguments
- * or parts, to the one that closes. */
+/* {name=...}, (name=...): skips the parts, up to the matching brace. */
 static bool aggregate(struct parser *p, char open, char close, const char *word,
                       const char *declarator)
 {
@@ -182,7 +179,7 @@ static bool parameters(struct parser *p, char close)
         if (count++ > 0) {
             sonde__base_text_str(p->out, ", ");
         }
-        /* clang has no code for vectors and leaves them out */
+        /* clang omits vectors, for which there is no code */
         if (is_digit(peek(p))) {
             sonde__base_text_str(p->out, "/* not encoded */");
         } else if (!write_type(p, "")) {
@@ -201,7 +198,7 @@ static bool parameters(struct parser *p, char close)
     return close == '\0' || take_char(p, close);
 }
 
-/* After the result's type, at the block's own parameter. */
+/* After the result type, at the parameter of the block itself. */
 static bool own_parameter(struct parser *p, char close)
 {
     if (!take_char(p, '@') || !take_char(p, '?')) {
@@ -213,8 +210,7 @@ static bool own_parameter(struct parser *p, char close)
     return true;
 }
 
-/* Does the type at the cursor, behind pointers and qualifiers, need a declarator around what is
- * written later? */
+/* Does the type at the cursor, after pointers and qualifiers, wrap around a declarator? */
 static bool is_inside_out(const struct parser *p)
 {
     const char *at = p->at;
@@ -225,7 +221,7 @@ static bool is_inside_out(const struct parser *p)
                                           at[1] == '?' && at[2] == '<'));
 }
 
-/* result own parameters: `result (^declarator)(parameters)`. */
+/* result, self, parameters: `result (^declarator)(parameters)`. */
 static bool function(struct parser *p, const char *declarator, char close)
 {
     char text[DECLARATOR_MAX];
@@ -248,7 +244,7 @@ static bool function(struct parser *p, const char *declarator, char close)
         sonde__base_text_char(out, ')');
         return true;
     }
-    /* the result is written around the parameters, which come later */
+    /* the result wraps around the parameters, which follow */
     if (!skip_type(p)) {
         return false;
     }
@@ -299,7 +295,7 @@ static bool object(struct parser *p, const char *declarator)
     return true;
 }
 
-/* The declarator of what a type is made of: "*d" of a pointer, "d[3]" of an array. */
+/* The declarator for the pointee or element type: "*d" of a pointer, "d[3]" of an array. */
 static bool derived(struct parser *p, const char *before, const char *declarator, const char *after,
                     size_t after_size)
 {

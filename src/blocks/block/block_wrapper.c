@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Blocks that only run something else. Sources: swift-corelibs-libdispatch src/block.cpp and
- * src/queue_internal.h (struct dispatch_block_private_data_s); Swift's docs/ABI/Mangling.rst
- * (impl-function-type, TR) and lib/IRGen/GenFunc.cpp. */
+/* Recognises blocks that only wrap something else. Sources: swift-corelibs-libdispatch
+ * src/block.cpp and src/queue_internal.h (struct dispatch_block_private_data_s); Swift's
+ * docs/ABI/Mangling.rst (impl-function-type, TR) and lib/IRGen/GenFunc.cpp. */
 #include <string.h>
 
 #include "arch_regs.h"
@@ -10,8 +10,8 @@
 /* "DISPatch BLOCk", as a word: the first field of what such a block captures. */
 #define DISPATCH_MAGIC 0xD159B10Cu
 
-/* Offsets in the block. With the group in the struct itself, as in the first versions, it is
- * larger, and the queue is elsewhere. */
+/* Offsets in the block. In the first versions the struct holds the group itself: then it is larger,
+ * and the queue is elsewhere. */
 enum {
     DISPATCH_BLOCK = 72,
     DISPATCH_GROUP = 80,
@@ -28,8 +28,8 @@ static uint64_t word_at(const uint64_t *words, uint32_t offset)
     return words[(offset - SONDE__BLOCK_HEADER_BYTES) / 8];
 }
 
-/* A reabstraction thunk whose result is a block: "_TR" behind two function types, the second of
- * which is of a block's convention ("IeyB", or "IyB" where it does not escape). */
+/* A reabstraction thunk whose result is a block: "_TR" after two function types, the second one
+ * with the convention of blocks ("IeyB", or "IyB" if it does not escape). */
 bool sonde__block_is_thunk(const char *name)
 {
     const char *end = NULL, *type = NULL;

@@ -67,9 +67,9 @@ struct sonde__blockheap_found {
     struct sonde__blockheap_item *items; /* by address */
     size_t count, capacity;
     uint64_t bytes;      /* that were searched */
-    uint64_t unreadable; /* unreadable bytes: unmapped meanwhile, or missing in a core */
+    uint64_t unreadable; /* unmapped meanwhile, or missing in a core */
     uint64_t hits;       /* words that are a block's class */
-    uint64_t stale;      /* of them: what was a block and is freed, or never was one */
+    uint64_t stale;      /* of them: freed blocks, and other memory */
     uint64_t left_out;   /* bytes beyond the limit */
     bool in_place;       /* this process' memory was not copied first */
 };
