@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry.h"
 
-/* Counters are spread over some cache lines: threads write to different ones, mostly. */
+/* Counters are spread over cache lines, so that threads mostly write to different ones. */
 enum { STRIPES = 16, COUNTERS = 8, CACHE_LINE = 64 };
 enum counter { MADE, ENDED, DROPPED, REPLACED, UNSEEN, UNKNOWN };
 
@@ -11,12 +11,12 @@ struct stripe {
 
 struct line {
     uint64_t addresses[SONDE__REGISTRY_LINE]; /* 0: free */
-    uint64_t is_passed; /* a block that would stand here stands in a later line, or did */
+    uint64_t is_passed;                       /* a block of this line is, or was, in a later line */
 };
 _Static_assert(sizeof(struct line) == CACHE_LINE, "a cache line");
 
 struct entry {
-    uint64_t state; /* generation, references; none: nobody lives here */
+    uint64_t state; /* generation and references; no references: free */
     uint64_t time_ns;
     uint64_t invoke;
     uint32_t stack, tid;
@@ -65,8 +65,9 @@ static void count(const struct sonde__registry *registry, uint64_t address, enum
     __atomic_fetch_add(&stripe->counters[counter], 1, __ATOMIC_RELAXED);
 }
 
-/* The first line by the 256 bytes of the heap that the block begins in, moved by its 4 MiB, since
- * the heaps of threads begin at like addresses; the others by all of the address. */
+/* The line to probe. The first one: by the 256 bytes of heap that the block begins in, hashed with
+ * its 4 MiB, since the heaps of threads begin at similar addresses. The others: by the whole
+ * address. */
 static uint32_t line_of(const struct sonde__registry *registry, uint64_t address, uint32_t probe)
 {
     uint64_t mixed = (probe == 0 ? address >> 22 : address + probe) * 0x9e3779b97f4a7c15u;
@@ -91,7 +92,7 @@ uint32_t sonde__registry_place(const struct sonde__registry *registry, uint64_t 
     return SONDE__REGISTRY_NONE;
 }
 
-/* A free place, taken. A handler that comes in between takes another. */
+/* Take a free place. A handler that interrupts takes another one. */
 static uint32_t take_place(const struct sonde__registry *registry, uint64_t address)
 {
     for (uint32_t probe = 0; probe < SONDE__REGISTRY_PROBES; probe++) {
@@ -128,7 +129,7 @@ bool sonde__registry_add(const struct sonde__registry *registry,
     }
     struct entry *entry = entry_at(registry, place);
     uint64_t state = __atomic_load_n(&entry->state, __ATOMIC_RELAXED);
-    /* a reader that sees one of these sees that the state is another one now */
+    /* a reader that sees one of these also sees that the state has changed */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     __atomic_store_n(&entry->time_ns, block->time_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&entry->invoke, block->invoke, __ATOMIC_RELAXED);
@@ -164,7 +165,7 @@ bool sonde__registry_release(const struct sonde__registry *registry, uint32_t pl
     do {
         uint64_t counted = state & REFERENCES;
         if (counted == 0 || references == UINT32_MAX) {
-            return false; /* released too often; or it stays for good */
+            return false; /* released too often; or never freed */
         }
         is_last = counted == 1 || references == 1;
     } while (!__atomic_compare_exchange_n(&entry->state, &state,
@@ -194,7 +195,7 @@ bool sonde__registry_get(const struct sonde__registry *registry, uint32_t place,
     struct sonde__registry_block block;
     const uint64_t *at = address_at(registry, place);
     if (__atomic_load_n(at, __ATOMIC_RELAXED) == 0) {
-        return false; /* whose entry was not touched, maybe */
+        return false; /* maybe a place whose entry was never touched */
     }
     const struct entry *entry = entry_at(registry, place);
     uint64_t state = __atomic_load_n(&entry->state, __ATOMIC_ACQUIRE);

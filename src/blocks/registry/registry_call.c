@@ -12,7 +12,7 @@ const char *const sonde__registry_functions[SONDE__REGISTRY_FUNCTIONS] = {
     [SONDE__REGISTRY_DISPOSE] = "_Block_object_dispose",
 };
 
-/* What is known of a block literal of every runtime. */
+/* The fields of a block literal that all runtimes have. */
 struct literal {
     uint64_t isa;
     uint32_t flags, reserved;
@@ -25,16 +25,16 @@ enum {
     TWO_MASK = 0xfffe,
     SMALL_DESCRIPTOR = 1 << 22,
     NEEDS_FREE = 1 << 24,
-    /* of a captured field: it is a block; the bits that make it something else */
+    /* flags of a captured field: it is a block; bits that make it something else */
     FIELD_BLOCK = 7,
     FIELD_MASK = 128 | 16 | 8 | 7,
 };
 
-/* A few words of static TLS, so that a handler's first touch allocates nothing. */
+/* Static TLS, a few words: the first touch in a handler must not allocate. */
 static __thread struct {
-    uint64_t assigning; /* the argument of _Block_object_assign, the innermost one ... */
-    bool is_copied;     /* ... for which _Block_copy was called inside of it, and was counted */
-    uint64_t releasing; /* _Block_object_dispose counted it; _Block_release is to let it pass */
+    uint64_t assigning; /* the argument of the innermost _Block_object_assign ... */
+    bool is_copied;     /* ... for which _Block_copy was called inside and counted */
+    uint64_t releasing; /* _Block_object_dispose counted this one; _Block_release must not */
     uint32_t tid;
 } own;
 
@@ -56,7 +56,7 @@ static const struct literal *literal_at(uint64_t address)
     return (const struct literal *)(uintptr_t)address;
 }
 
-/* Of a block that was made just now: it has one reference. */
+/* Is it a new block? It has one reference. */
 static uint32_t form_of(const struct literal *block)
 {
     if ((block->flags & NEEDS_FREE) == 0) {
@@ -113,7 +113,7 @@ static void add(const struct sonde__registry_calls *calls, uint64_t address,
     (void)sonde__registry_add(&calls->registry, &block);
 }
 
-/* The runtime answered `result` for `block`. */
+/* The runtime returned `result` for `block`. */
 static void came_back(const struct sonde__registry_calls *calls, uint64_t block, uint64_t result,
                       const struct sonde__regs *regs)
 {

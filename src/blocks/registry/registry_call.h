@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Calls of a blocks runtime, as hooks (probe_hook.h) see them, into the registry.
+/* Records calls of a block runtime, as hooks (probe_hook.h) see them, in the registry.
  *
- * Four functions make and end blocks. _Block_object_assign makes them, too, where a block captures
- * another: runtimes have the copying inlined there, so whoever sees _Block_copy alone misses those.
- * A call that may make a block is made from here, since only its result says whether it did; all
- * others are told before and go on as if nobody had looked.
+ * Four functions make and end blocks. _Block_object_assign makes one, too, where a block captures
+ * another: runtimes inline the copying there, so hooking _Block_copy alone misses those. A call
+ * that may make a block is made from here, since only its result says whether it did; all others
+ * are recorded first and continue unchanged.
  *
- * Where a runtime's functions call each other through hooked slots, a call inside is the same event
- * as the one outside of it: it is counted once. Context: handler. */
+ * Where functions of a runtime call each other through hooked slots, the inner and the outer call
+ * are one event and are counted once. Context: handler. */
 #ifndef SONDE_REGISTRY_CALL_H
 #define SONDE_REGISTRY_CALL_H
 
@@ -31,10 +31,10 @@ struct sonde__registry_calls {
     uint64_t (*now_ns)(void);     /* monotonic clock; handler code */
 };
 
-/* In a fork child: its thread is another one. */
+/* In a fork child: the thread has another id. */
 void sonde__registry_forget_thread(void);
 
-/* A sonde__probe_recorder's answer to a call. */
+/* A sonde__probe_recorder: what to do about a call. */
 uint64_t sonde__registry_call(const struct sonde__registry_calls *calls,
                               const struct sonde__probe_hook *hook, const struct sonde__regs *regs);
 

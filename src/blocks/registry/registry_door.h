@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* By what another process finds a registry that a program keeps by itself: a page of its own, whose
- * file has a name in the program's map. (That of `sonde run --blocks` is found by what it shares.)
- * Whoever reads it trusts nothing. The layout is private to one build. */
+/* How another process finds the registry that a program keeps itself: a page in a file whose name
+ * is in the program's memory map. (The one of `sonde run --blocks` is in the shared memory.)
+ * Readers trust nothing in it. The layout is private to one build. */
 #ifndef SONDE_REGISTRY_DOOR_H
 #define SONDE_REGISTRY_DOOR_H
 

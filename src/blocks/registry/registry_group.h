@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Live blocks together that one function has and one stack made. Context: handler; the memory is
- * the caller's. */
+/* Groups live blocks by function and stack. Context: handler; the memory is the caller's. */
 #ifndef SONDE_REGISTRY_GROUP_H
 #define SONDE_REGISTRY_GROUP_H
 
@@ -21,14 +20,15 @@ struct sonde__registry_group sonde__registry_group_of(const struct sonde__regist
 int sonde__registry_group_order(const struct sonde__registry_group *a,
                                 const struct sonde__registry_group *b);
 
-/* Those of one stack and function become one. Returns how many are left, in order, each once. */
+/* Sort the groups and merge those of one stack and function. Returns how many are left. */
 uint32_t sonde__registry_unite(struct sonde__registry_group *groups, uint32_t count);
 
-/* Live blocks, more or fewer by the time that they are taken. */
+/* The number of live blocks, which may change until they are read. */
 uint32_t sonde__registry_count(const struct sonde__registry *registry);
 
-/* The groups of all live blocks, in order. most: of blocks that there is room for; those beyond
- * are left out. ret_blocks: how many were taken. */
+/* The groups of all live blocks, in order.
+ * most: blocks that there is room for; more are left out.
+ * ret_blocks: how many were read. */
 uint32_t sonde__registry_groups(const struct sonde__registry *registry,
                                 struct sonde__registry_group *groups, uint32_t most,
                                 uint32_t *ret_blocks);

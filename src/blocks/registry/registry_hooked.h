@@ -5,7 +5,7 @@
 
 #include "registry_call.h"
 
-/* Null: nothing is noted. */
+/* Null: nothing is recorded. */
 void sonde__registry_set_hooked(const struct sonde__registry_calls *calls);
 
 uint64_t sonde__registry_hooked(const struct sonde__probe_hook *hook,

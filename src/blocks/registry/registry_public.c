@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The public functions of sonde/block_registry.h that may be called in a handler. A public registry
- * begins with its calls (api_block_registry.c). */
+ * begins with its struct of calls (api_block_registry.c). */
 #include <sonde/block_registry.h>
 
 #include "base_sized.h"
