@@ -129,53 +129,26 @@ static bool find_callee(struct symbolize_modules *modules, const struct symboliz
            find_name(modules, sonde__symindex_word(&caller->index.index, base + cell), ret_entry);
 }
 
-/* All are in the image of the called function. */
-static bool find_inside(const struct symbolize_modules *modules,
-                        const struct sonde__tail_place *entry, uint64_t pc,
-                        struct symbolize_tails *ret_tails)
-{
-    struct symbolize_module *module = module_of(modules, entry->image);
-    uint64_t base = module->index.index.base;
-    struct sonde__tail_found found;
-    if (entry->vaddr - base >= UINT32_MAX || pc - base >= UINT32_MAX) {
-        return false;
-    }
-    enum sonde__tail_answer answer = sonde__tail_between(
-        &module->tails, (uint32_t)(entry->vaddr - base), (uint32_t)(pc - base), &found);
-    for (uint32_t i = 0; i < found.count; i++) {
-        ret_tails->frames[i].module = module;
-        ret_tails->frames[i].vaddr = base + found.frames[i].place;
-    }
-    ret_tails->count = found.count;
-    ret_tails->ways = answer == SONDE__TAIL_SEVERAL ? found.ways : 0;
-    return answer != SONDE__TAIL_NOTHING;
-}
-
 bool symbolize_find_tails(struct symbolize_modules *modules, struct symbolize_module *caller,
                           uint64_t back, struct symbolize_module *inner, uint64_t pc,
                           struct symbolize_tails *ret_tails)
 {
     const struct sonde__tail_images images = {modules, graph_of, word_of, entry_of};
     struct sonde__tail_place entry, there;
-    struct sonde__tail_across across;
-    bool is_found;
+    struct sonde__tail_across found;
     if (!find_callee(modules, caller, back, inner, &entry)) {
         return false;
     }
+    /* not before: finding the callee may open modules, which changes their numbers */
     there = (struct sonde__tail_place){number_of(modules, inner), pc};
-    is_found = there.image == entry.image && find_inside(modules, &entry, pc, ret_tails);
-    if (is_found && ret_tails->ways == 0) {
-        return true;
+    if (sonde__tail_across(&images, &entry, &there, &found) == SONDE__TAIL_NOTHING) {
+        return false;
     }
-    enum sonde__tail_answer answer = sonde__tail_across(&images, &entry, &there, &across);
-    if (answer == SONDE__TAIL_NOTHING || (is_found && answer != SONDE__TAIL_FRAMES)) {
-        return is_found;
+    for (uint32_t i = 0; i < found.count; i++) {
+        ret_tails->frames[i].module = module_of(modules, found.frames[i].image);
+        ret_tails->frames[i].vaddr = found.frames[i].vaddr;
     }
-    for (uint32_t i = 0; i < across.count; i++) {
-        ret_tails->frames[i].module = module_of(modules, across.frames[i].image);
-        ret_tails->frames[i].vaddr = across.frames[i].vaddr;
-    }
-    ret_tails->count = across.count;
-    ret_tails->ways = across.ways;
+    ret_tails->count = found.count;
+    ret_tails->ways = found.ways;
     return true;
 }

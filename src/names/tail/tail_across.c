@@ -146,7 +146,32 @@ static bool to_function(const struct sonde__tail_images *images, struct sonde__t
     return true;
 }
 
-enum sonde__tail_answer sonde__tail_across(const struct sonde__tail_images *images,
+/* By the jumps of one image alone. */
+static enum sonde__tail_answer find_inside(const struct sonde__tail_images *images,
+                                           const struct sonde__tail_place *entry,
+                                           const struct sonde__tail_place *inner,
+                                           struct sonde__tail_across *ret_found)
+{
+    uint64_t base;
+    const struct sonde__tail_graph *graph = images->graph(images->ctx, entry->image, &base);
+    struct sonde__tail_found found;
+    enum sonde__tail_answer answer;
+    if (graph == NULL || entry->vaddr - base >= UINT32_MAX || inner->vaddr - base >= UINT32_MAX) {
+        return SONDE__TAIL_NOTHING;
+    }
+    answer = sonde__tail_between(graph, (uint32_t)(entry->vaddr - base),
+                                 (uint32_t)(inner->vaddr - base), &found);
+    for (uint32_t i = 0; i < found.count; i++) {
+        ret_found->frames[i] =
+            (struct sonde__tail_place){entry->image, base + found.frames[i].place};
+    }
+    ret_found->count = found.count;
+    ret_found->ways = answer == SONDE__TAIL_SEVERAL ? found.ways : 0;
+    return answer;
+}
+
+/* By the jumps of all images. */
+static enum sonde__tail_answer find_across(const struct sonde__tail_images *images,
                                            const struct sonde__tail_place *entry,
                                            const struct sonde__tail_place *inner,
                                            struct sonde__tail_across *ret_found)
@@ -181,5 +206,26 @@ enum sonde__tail_answer sonde__tail_across(const struct sonde__tail_images *imag
     ret_found->count = way.count;
     ret_found->ways = answer == SONDE__TAIL_SEVERAL ? way.ways : 0;
     sonde__mem_free(space);
+    return answer;
+}
+
+enum sonde__tail_answer sonde__tail_across(const struct sonde__tail_images *images,
+                                           const struct sonde__tail_place *entry,
+                                           const struct sonde__tail_place *inner,
+                                           struct sonde__tail_across *ret_found)
+{
+    struct sonde__tail_across across;
+    enum sonde__tail_answer inside = SONDE__TAIL_NOTHING, answer;
+    if (entry->image == inner->image) {
+        inside = find_inside(images, entry, inner, ret_found);
+    }
+    if (inside == SONDE__TAIL_FRAMES) {
+        return inside;
+    }
+    answer = find_across(images, entry, inner, &across);
+    if (inside == SONDE__TAIL_SEVERAL && answer != SONDE__TAIL_FRAMES) {
+        return inside;
+    }
+    *ret_found = across; /* what leads through other images is known, too */
     return answer;
 }

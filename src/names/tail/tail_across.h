@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Frames that tail calls took away, between two frames whose functions, or those in between, are of
- * several images. Who asks knows the images, and where the words lead that one image jumps to
+/* Frames that tail calls took away, between two frames of which each, and those in between, may be
+ * of another image. Who asks knows the images, and where the words lead that one image jumps to
  * another through: by the program's memory, or by names. Context: normal; takes some heap. */
 #ifndef SONDE_TAIL_ACROSS_H
 #define SONDE_TAIL_ACROSS_H

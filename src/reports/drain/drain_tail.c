@@ -165,28 +165,7 @@ static bool is_asked(const struct sonde_stack *stack, uint32_t inner)
            (found == SONDE_FOUND_CFI || found == SONDE_FOUND_LR);
 }
 
-/* --- one image --- */
-
-static bool find_inside(const struct drain_graph *graph, const struct place *callee, uint64_t vaddr,
-                        struct drain_tail_calls *ret_calls)
-{
-    struct sonde__tail_found found;
-    enum sonde__tail_answer answer;
-    if (callee->vaddr - graph->base >= UINT32_MAX || vaddr - graph->base >= UINT32_MAX) {
-        return false;
-    }
-    answer = sonde__tail_between(&graph->graph, (uint32_t)(callee->vaddr - graph->base),
-                                 (uint32_t)(vaddr - graph->base), &found);
-    for (uint32_t i = 0; i < found.count; i++) {
-        ret_calls->images[i] = callee->number;
-        ret_calls->places[i] = graph->base + found.frames[i].place;
-    }
-    ret_calls->count = found.count;
-    ret_calls->ways = answer == SONDE__TAIL_SEVERAL ? found.ways : 0;
-    return answer != SONDE__TAIL_NOTHING;
-}
-
-/* --- several images --- */
+/* --- the search --- */
 
 struct world {
     struct drain_tails *tails;
@@ -245,21 +224,35 @@ static bool entry_in_world(void *ctx, const struct sonde__tail_place *at, uint64
     return sonde__cfi_fde_bounds(&image->cfi, image->arch, at->vaddr, ret_vaddr, &end);
 }
 
-static bool find_across(struct drain_tails *tails, const struct sonde__image_set *set,
-                        const struct place *callee, uint64_t pc, struct drain_tail_calls *ret_calls)
+bool drain_tails_find(struct drain_tails *tails, const struct sonde__image_set *set,
+                      const struct sonde_stack *stack, uint32_t inner,
+                      struct drain_tail_calls *ret_calls)
 {
     struct world world = {tails, set};
     const struct sonde__tail_images images = {&world, graph_in_world, word_in_world,
                                               entry_in_world};
-    const struct sonde__tail_place entry = {callee->number, callee->vaddr};
     struct sonde__tail_across found;
-    struct place inner;
+    const struct sonde__image_range *range;
+    struct place callee, there;
     enum sonde__tail_answer answer;
-    if (!find_place(tails, set, pc, &inner)) {
+    uint64_t pc, start, end;
+    if (tails->symbols == NULL || !is_asked(stack, inner) ||
+        !find_callee(tails, set, stack->pcs[inner + 1], &callee)) {
         return false;
     }
-    answer = sonde__tail_across(&images, &entry,
-                                &(struct sonde__tail_place){inner.number, inner.vaddr}, &found);
+    pc = sonde_stack_lookup_pc(stack, inner);
+    range = sonde__image_range_find(set, pc);
+    if (range == NULL || (range->image == callee.number &&
+                          sonde__cfi_fde_bounds(&callee.image->cfi, callee.image->arch,
+                                                pc - callee.image->bias, &start, &end) &&
+                          start == callee.vaddr)) {
+        return false; /* the function that was called: as nearly always */
+    }
+    if (!find_place(tails, set, pc, &there)) {
+        return false;
+    }
+    answer = sonde__tail_across(&images, &(struct sonde__tail_place){callee.number, callee.vaddr},
+                                &(struct sonde__tail_place){there.number, there.vaddr}, &found);
     for (uint32_t i = 0; i < found.count; i++) {
         ret_calls->images[i] = found.frames[i].image;
         ret_calls->places[i] = found.frames[i].vaddr;
@@ -267,42 +260,4 @@ static bool find_across(struct drain_tails *tails, const struct sonde__image_set
     ret_calls->count = found.count;
     ret_calls->ways = found.ways;
     return answer != SONDE__TAIL_NOTHING;
-}
-
-bool drain_tails_find(struct drain_tails *tails, const struct sonde__image_set *set,
-                      const struct sonde_stack *stack, uint32_t inner,
-                      struct drain_tail_calls *ret_calls)
-{
-    struct place callee;
-    const struct sonde__image_range *range;
-    const struct drain_graph *graph;
-    struct drain_tail_calls across;
-    uint64_t pc, vaddr, start, end;
-    if (tails->symbols == NULL || !is_asked(stack, inner) ||
-        !find_callee(tails, set, stack->pcs[inner + 1], &callee)) {
-        return false;
-    }
-    pc = sonde_stack_lookup_pc(stack, inner);
-    range = sonde__image_range_find(set, pc);
-    if (range == NULL) {
-        return false;
-    }
-    vaddr = pc - callee.image->bias;
-    if (range->image != callee.number) {
-        return find_across(tails, set, &callee, pc, ret_calls);
-    }
-    if (sonde__cfi_fde_bounds(&callee.image->cfi, callee.image->arch, vaddr, &start, &end) &&
-        start == callee.vaddr) {
-        return false; /* the function that was called: as nearly always */
-    }
-    graph = graph_of(tails, &callee);
-    ret_calls->count = 0;
-    if (graph != NULL && find_inside(graph, &callee, vaddr, ret_calls) && ret_calls->ways == 0) {
-        return true;
-    }
-    if (find_across(tails, set, &callee, pc, &across) &&
-        (across.ways == 0 || ret_calls->count == 0)) {
-        *ret_calls = across; /* what leads through other images is known, too */
-    }
-    return ret_calls->count != 0;
 }
