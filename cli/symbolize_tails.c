@@ -16,14 +16,13 @@ static bool is_same_image(const struct symbolize_module *a, const struct symboli
            (x->size != 0 && x->size == y->size && memcmp(x->bytes, y->bytes, x->size) == 0);
 }
 
+/* New modules are put in front: numbers count from the end of the list, so that they stay. */
 static uint32_t number_of(const struct symbolize_modules *modules,
                           const struct symbolize_module *module)
 {
     uint32_t number = 0;
-    const struct symbolize_module *at = modules->opened;
-    while (!at->found || !is_same_image(at, module)) { /* it is in the list */
-        at = at->next;
-        number++;
+    for (const struct symbolize_module *at = modules->opened; at != NULL; at = at->next) {
+        number = at->found && is_same_image(at, module) ? 0 : number + 1; /* it is in the list */
     }
     return number;
 }
@@ -31,7 +30,11 @@ static uint32_t number_of(const struct symbolize_modules *modules,
 static struct symbolize_module *module_of(const struct symbolize_modules *modules, uint32_t number)
 {
     struct symbolize_module *module = modules->opened;
-    while (number-- != 0) {
+    uint32_t count = 0;
+    for (const struct symbolize_module *at = module; at != NULL; at = at->next) {
+        count++;
+    }
+    for (uint32_t i = 0; i + number + 1 < count; i++) {
         module = module->next;
     }
     return module;
@@ -139,7 +142,6 @@ bool symbolize_find_tails(struct symbolize_modules *modules, struct symbolize_mo
     if (!find_callee(modules, caller, back, inner, &entry)) {
         return false;
     }
-    /* not before: finding the callee may open modules, which changes their numbers */
     there = (struct sonde__tail_place){number_of(modules, inner), pc};
     if (sonde__tail_across(&images, &entry, &there, &found) == SONDE__TAIL_NOTHING) {
         return false;
