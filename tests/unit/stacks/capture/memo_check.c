@@ -67,3 +67,25 @@ __attribute__((noinline)) void check_with(uint32_t capacity, uint32_t outer, uin
     }
     own->checks++;
 }
+
+__attribute__((noinline)) void check_here(void)
+{
+    uint32_t capacity = MEMO_DEPTH;
+    uint32_t outer = 0;
+    uint32_t skip = 0;
+    if (next_random(4) == 0) {
+        capacity = 1 + next_random(next_random(2) == 0 ? 20 : 200);
+        outer = next_random(3) == 0 ? next_random(capacity) : 0;
+        skip = next_random(2) == 0 ? next_random(8) : 0;
+    }
+    check_with(capacity, outer, skip);
+}
+
+int shapes(void)
+{
+#if defined(SONDE_EMULATED)
+    return 600;
+#else
+    return test_long() ? 100000 : 3000;
+#endif
+}

@@ -39,5 +39,9 @@ void take(struct taken *taken, uint32_t capacity, uint32_t outer, uint32_t skip)
 void check_equal(const struct taken *a, const struct taken *b);
 /* By the tables, with what the memo holds of earlier, and once more. */
 void check_with(uint32_t capacity, uint32_t outer, uint32_t skip);
+/* The same, in arrays of a random size. */
+void check_here(void);
+/* How many stacks a test makes here. */
+int shapes(void);
 
 #endif
