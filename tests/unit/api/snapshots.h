@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the tests of snapshots share: one that is kept whole, and threads that block or run. */
-#ifndef SONDE_TEST_PICTURES_H
-#define SONDE_TEST_PICTURES_H
+#ifndef SONDE_TEST_SNAPSHOTS_H
+#define SONDE_TEST_SNAPSHOTS_H
 
 #include <pthread.h>
 #include <signal.h>
