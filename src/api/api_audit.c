@@ -12,7 +12,7 @@
 #include "record_hooked.h"
 #include "target_self.h"
 
-/* Thunks that are left for a second definition of a function. */
+/* Thunks reserved for further definitions of the functions. */
 #define FUNCTIONS_MAX (SONDE_AUDIT_LABELS / 2)
 
 struct sonde_audit {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Blocks behind block.h: what its files have in common. Context: any thread, one at a time. */
+/* What the files behind block.h share. Context: any thread, one at a time. */
 #ifndef SONDE_API_BLOCK_H
 #define SONDE_API_BLOCK_H
 
@@ -18,7 +18,7 @@ struct sonde_blocks {
     void *describer_ctx;
 };
 
-/* What was read of a block, in one piece where it can be. */
+/* The bytes read of a block, in one read if possible. */
 enum { BODY_BYTES = 4096, FIRST_BYTES = 256 };
 struct block_body {
     _Alignas(8) uint8_t bytes[BODY_BYTES];
@@ -29,7 +29,7 @@ struct block_body {
 SONDE_NODISCARD enum sonde_status block_read(struct sonde_blocks *blocks, uint64_t address,
                                              struct block_body *body, struct sonde_block *ret_block,
                                              const struct sonde__blockheap_captures **ret_captures);
-/* A search is not to find what was read of a block: after each block_read(). */
+/* Clear it after each block_read(), so that no search of memory finds this copy. */
 void block_forget(struct block_body *body);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What lies behind a block's captures: what it runs in the end, and what its objects say. */
+/* What is behind a block's captures: what a wrapper runs, and descriptions of objects. */
 #include <string.h>
 
 #include "api_block.h"
@@ -70,7 +70,7 @@ static bool read_word(const struct sonde_blocks *blocks, uint64_t address, uint6
     return memory->read(memory->ctx, address, ret_word, sizeof *ret_word);
 }
 
-/* The object in a box of the heap. */
+/* Get the object in a box on the heap. */
 static enum sonde_status object_in_box(struct sonde_blocks *blocks, uint64_t box, uint32_t offset,
                                        uint64_t *ret_object)
 {

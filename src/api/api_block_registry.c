@@ -18,7 +18,7 @@
 struct sonde_block_registry {
     struct sonde__registry_calls calls; /* first: registry_public.c */
     struct sonde__hooks *hooks;         /* null: stopped */
-    void *door;                         /* null: it is not found from outside */
+    void *door;                         /* null: cannot be found from outside */
 };
 
 struct sonde_block_snapshot {
@@ -26,7 +26,7 @@ struct sonde_block_snapshot {
     uint32_t count;
 };
 
-/* The child has a copy of the table and one thread, whose id is another one. */
+/* The child has a copy of the table, and one thread with a new id. */
 static void after_fork_child(void)
 {
     sonde__registry_set_hooked(NULL);
@@ -144,7 +144,7 @@ enum sonde_status sonde_block_snapshot_take(const struct sonde_block_registry *r
         return SONDE_USAGE;
     }
     const struct sonde__registry *table = &registry->calls.registry;
-    /* other threads go on meanwhile */
+    /* other threads run meanwhile */
     uint32_t blocks, most = sonde__registry_count(table) + 1024;
     struct sonde_block_snapshot *snapshot = sonde__mem_alloc_zeroed(sizeof *snapshot);
     struct sonde__registry_group *groups = sonde__mem_alloc_array(most, sizeof *groups);

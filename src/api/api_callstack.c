@@ -9,8 +9,8 @@
 
 static _Atomic(struct sonde_symbolizer *) shared;
 
-/* In a fork child: a thread of the parent that held the lock is not here, and what it was at stays
- * half done. Then the child begins anew. */
+/* In a fork child: a thread of the parent may have held the lock, and its work stays half done.
+ * Then the child starts with a new symbolizer. */
 static void check_shared(void)
 {
     struct sonde_symbolizer *known = atomic_load(&shared);
@@ -50,7 +50,7 @@ char **sonde__api_callstack_symbols(uint32_t depth_max, uint32_t *ret_count,
 const char *const *sonde__api_callstack_strings(uint32_t depth_max, uint32_t *ret_count,
                                                 const struct sonde__regs *caller);
 
-/* The lines in one block: pointers, then the texts. */
+/* Copy the lines into one allocation: pointers, then the texts. */
 static char **one_block(const char *text, size_t length, uint32_t *ret_count)
 {
     uint32_t count = names_count_lines(text, length);

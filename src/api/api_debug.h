@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a debugger calls in a process that it has stopped (sonde_block_print, sonde_stacks_print).
  *
- * Nothing here takes a lock or memory of the heap, because somebody who stands still may have it.
- * So the symbolizer, the snapshots of images and the loader's lists are of no use: the loader is
- * asked which image holds an address, and that image's file is mapped for the call. Working memory
- * is mapped, too, and given back. Context: any thread; not handler. */
+ * Nothing here takes a lock or heap memory, because a stopped thread may hold that lock. So the
+ * symbolizer, the image snapshots and the loader's lists cannot be used: the loader is asked which
+ * image holds an address, and that image's file is mapped for the call. Working memory is mapped
+ * and unmapped. Context: any thread; not handler. */
 #ifndef SONDE_API_DEBUG_H
 #define SONDE_API_DEBUG_H
 
@@ -49,18 +49,18 @@ struct debug_names {
     } known[DEBUG_KNOWN];
 };
 
-/* exact: the symbol of any type that begins at the address; else the function that it lies in. */
+/* exact: find a symbol of any type that begins at the address; else the function that holds it. */
 struct debug_answer debug_find(struct debug_names *names, uint64_t address, bool exact);
 /* Is there a symbol of this name in the image that holds the address? */
 bool debug_image_has(struct debug_names *names, uint64_t address, const char *name);
 void debug_names_done(struct debug_names *names);
 
-/* Put what a person calls the code at an address: "main+0x12  prog", "prog+0x1234",
- * "(no image)". lookup: the address that the name is of; that of a call, not the return address. */
+/* Put a name for the code at an address: "main+0x12  prog", "prog+0x1234", "(no image)". lookup:
+ * the address to name; that of the call, not the return address. */
 void debug_put_code(struct debug_names *names, struct sonde__text *out, uint64_t pc,
                     uint64_t lookup);
 
-/* Write a line with its newline to standard error, and begin the next one. */
+/* Write the line with a newline to standard error, and begin the next one. */
 void debug_line(struct sonde__text *out);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One block of a process that a debugger has stopped, to standard error. */
+/* Print one block of a process that a debugger has stopped, to standard error. */
 #include <errno.h>
 
 #include <sonde/block.h>
@@ -102,7 +102,7 @@ static void put_function(struct work *work, uint64_t address)
     put_text(work, sonde__style_base_name(answer.image->path));
 }
 
-/* What a reference leads to; only one that keeps it alive is followed. */
+/* Print the target of a reference; only an owning reference is followed. */
 static void put_reference(struct work *work, uint64_t value, bool owned)
 {
     struct sonde__block_literal literal;
@@ -260,7 +260,7 @@ static bool runtime_has(void *ctx, const char *name)
     return debug_image_has(&finding->work->names, finding->isa, name);
 }
 
-/* A block of dispatch_block_create() or of Swift only runs another one, or a closure. */
+/* Print what a wrapper runs: dispatch_block_create() wraps a block, Swift a closure. */
 static void print_wrapped(struct work *work, const struct sonde__block_literal *literal,
                           uint32_t size)
 {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names of a process that stands still: from the symbol tables of the files that its images are of.
+/* Names in a stopped process, from the symbol tables of its images' files.
  *
- * A table is searched from end to end, because an index would need memory, and answers are
- * remembered. A file is believed if it begins as the image in memory does, its build-id included.
- */
+ * A table is searched linearly, because an index would need memory; answers are cached. A file is
+ * used only if it begins like the image in memory, build-id included. */
 #include "api_debug.h"
 #include "base_mem.h"
 #include "host_process.h"
@@ -22,14 +21,14 @@ struct loaded {
     uint64_t bias, path;
 };
 
-/* A NUL-terminated text of this process, cut where it does not fit or cannot be read. */
+/* Copy a NUL-terminated text of this process, cut where it does not fit or cannot be read. */
 static void read_text(uint64_t address, char *text, size_t capacity)
 {
     size_t got = address != 0 ? sonde__os_read(address, text, capacity - 1) : 0;
     text[got] = '\0';
 }
 
-/* Where the image came from, and what its addresses are beyond those of its file. */
+/* Find the path of an image, and its bias. */
 static void ask_loader(struct debug_image *image, const struct sonde__os_image *found)
 {
     struct loaded loaded = {found->start, 0};
@@ -60,7 +59,7 @@ static bool begins_alike(const struct debug_image *image, uint64_t start)
     return size > 0;
 }
 
-/* Is this the file of what is in memory? Sets the bias where the loader does not tell it. */
+/* Is this the file of the image in memory? Sets the bias if the loader does not give it. */
 static bool is_file_of(struct debug_image *image)
 {
     struct sonde__elf_segment segment;
@@ -94,7 +93,7 @@ static void open_image(struct debug_image *image, const struct sonde__os_image *
          sonde__elf_dynamic_symbols(&image->elf, &image->symbols));
 }
 
-/* An image may lie in several ranges, with others between. */
+/* An image may have several ranges, with other images between them. */
 static struct debug_image *image_at(struct debug_names *names, uint64_t address)
 {
     struct sonde__os_image found;
@@ -119,7 +118,7 @@ static struct debug_image *image_at(struct debug_names *names, uint64_t address)
     return &names->images[names->image_count++];
 }
 
-/* Of several names of one address the one that people know: exported, without underscores. */
+/* Of several names of one address prefer the common one: exported, without underscores. */
 static unsigned rank(const struct sonde__elf_symbol *symbol)
 {
     unsigned underscores = 0;
@@ -129,7 +128,7 @@ static unsigned rank(const struct sonde__elf_symbol *symbol)
     return (symbol->bind == SONDE__STB_LOCAL ? 16u : 0u) + underscores;
 }
 
-/* Marks of aarch64 objects ("$x") are not of interest to anybody. */
+/* Skip mapping symbols of aarch64 ("$x"). */
 static bool is_of_type(const struct sonde__elf_symbol *symbol, bool exact)
 {
     return symbol->type == SONDE__STT_FUNC || symbol->type == SONDE__STT_GNU_IFUNC ||

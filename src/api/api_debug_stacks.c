@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The stacks of a process that a debugger has stopped, to standard error.
+/* Print the stacks of a process that a debugger has stopped, to standard error.
  *
- * A stopped thread is as good as a blocked one: the kernel tells its stack pointer and pc. The
- * loader's lock, under which threads are read otherwise so that no library goes away meanwhile, may
- * be held by one of them and is not taken: who stands still unloads nothing. */
+ * A stopped thread is read like a blocked one: the kernel shows its stack pointer and pc. Otherwise
+ * threads are read under the loader's lock, so that no library is unloaded meanwhile. Here a
+ * stopped thread may hold that lock, so it is not taken; a stopped thread unloads nothing. */
 #include <errno.h>
 
 #include <sonde/text.h>
@@ -19,11 +19,11 @@
 
 void sonde__api_stacks_print(const struct sonde__regs *caller);
 
-/* Of the stack behind a debugger's call, words that are tried as return addresses. */
+/* How many words of the stack above a debugger's call to try as return addresses. */
 enum { TRIED_BYTES = 16384, TRIED_PIECE = 512, CALL_BYTES = 8, RED_ZONE_BYTES = 128 };
 
-/* A thread that was let go for this call goes back into the call that it was stopped in: it is
- * looked at again, so often for all threads together. */
+/* A thread that the debugger resumed for this call returns to the call that it was stopped in. Read
+ * such threads again, this often for all of them together. */
 enum { AGAIN_NS = 1000000, AGAIN_MAX = 200, AGAIN_EACH = 20 };
 
 struct work {
@@ -68,8 +68,8 @@ static bool is_behind_call(uint64_t pc)
            sonde__arch_is_call_before(SONDE__ARCH_HOST, pc, code, CALL_BYTES, &target);
 }
 
-/* Debuggers let the function return to a word on the stack (gdb), or to the program's entry,
- * whether directly or from code of their own (lldb). Nobody's call ends there. */
+/* Debuggers make the function return to a word on the stack (gdb), or to the program's entry,
+ * directly or from code of their own (lldb). No call returns there. */
 static bool is_from_debugger(struct work *work, const struct sonde_stack *stack)
 {
     uint64_t pc = stack->count > 0 ? stack->pcs[stack->count - 1] : 0;
@@ -79,7 +79,7 @@ static bool is_from_debugger(struct work *work, const struct sonde_stack *stack)
     return (begins || answer.image == NULL) && !is_behind_call(pc);
 }
 
-/* A word that may be a return address, and leads to the thread's end. */
+/* Is the word a return address from which a walk reaches the root? */
 static bool try_word(uint64_t word, uint64_t slot, const struct sonde__regs *caller,
                      struct sonde_stack *stack)
 {
@@ -95,8 +95,8 @@ static bool try_word(uint64_t word, uint64_t slot, const struct sonde__regs *cal
     return stack->end == SONDE_END_ROOT && stack->count > 1;
 }
 
-/* Code that the debugger made for the call (lldb's) has its own frame, whose record leads to the
- * registers as they were. */
+/* Code that the debugger made for the call (lldb) has a frame, whose record leads to the former
+ * registers. */
 static void leave_made_code(const struct sonde_stack *stack, struct sonde__regs *regs)
 {
     unsigned fp = sonde__arch_fp(SONDE__ARCH_HOST);
@@ -108,9 +108,9 @@ static void leave_made_code(const struct sonde_stack *stack, struct sonde__regs 
     }
 }
 
-/* The debugger alone knows where the thread stood. What is on its stack above the call is searched
- * for the first word that is a return address; callee-saved registers are as they were. Below the
- * red zone, which debuggers keep clear of, lies only what earlier calls have left. */
+/* Only the debugger knows the thread's former pc. Search its stack above the call for the first
+ * word that is a return address; callee-saved registers are unchanged. Below the red zone, which
+ * debuggers skip, are only leftovers of earlier calls. */
 static bool find_below(const struct sonde__regs *registers, struct sonde_stack *stack)
 {
     struct sonde__regs regs = *registers;

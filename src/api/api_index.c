@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Indexes in the public interface: of a path or a build-id, asked by ids. Apart from the other
- * functions: an archive's program that does not call these has no part of the readers of debug
- * information. */
+/* The implementation of index.h. In a file of its own, so that a program which links the archive
+ * and does not use it has no reader of debug information. */
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -40,7 +39,7 @@ static const struct sonde__symindex *of(const struct sonde_index *index)
     return &index->file.index;
 }
 
-/* Offsets of the interface and addresses of the index: the header of a Mach-O is at `base`. */
+/* Convert offsets of the interface and addresses of the index: a Mach-O's header is at `base`. */
 static uint64_t to_vaddr(const struct sonde_index *index, uint64_t image_offset)
 {
     return of(index)->from_header ? image_offset + of(index)->base : image_offset;
@@ -94,7 +93,7 @@ void sonde_index_close(struct sonde_index *index)
     sonde__mem_free(index);
 }
 
-/* One of the candidates. ABSENT: it is not there, or has another build-id. */
+/* Try one candidate. ABSENT: no such file, or another build-id. */
 static enum sonde_status try_path(const char *path, const struct sonde__build_id *id,
                                   uint32_t threads, struct sonde_index **ret_index,
                                   struct sonde_error *ret_error)
@@ -326,7 +325,7 @@ enum sonde_status sonde_index_tails(const struct sonde_index *index, uint64_t re
     uint64_t base = of(index)->base;
     uint64_t back = to_vaddr(index, return_offset) - base;
     uint64_t inner = to_vaddr(index, inner_offset) - base;
-    *ret_count = 0; /* what a call through other images comes to is not asked here */
+    *ret_count = 0; /* jumps through other images are not followed here */
     if (back > UINT32_MAX || inner > UINT32_MAX ||
         !sonde__tail_site(&index->tails, (uint32_t)back, &entry, &is_main) || is_main) {
         return SONDE_ABSENT;

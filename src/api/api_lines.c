@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Apart from the other functions: an archive's program that does not call it has no part of the
- * readers of debug information, which load a library. */
+/* In a file of its own, so that a program which links the archive and does not use this has no
+ * reader of debug information. */
 #include "api_names.h"
 #include "symfile_calls.h"
 

@@ -24,7 +24,7 @@ struct names_image {
 
 struct names_table {
     struct names_table *next;
-    uint64_t generation;   /* of the snapshot that it was made of */
+    uint64_t generation;   /* of its snapshot */
     uint64_t stripes_left; /* retired: as of a snapshot (capture_images.h) */
     uint32_t count;
     struct names_image images[];
@@ -60,7 +60,7 @@ static bool is_same(const struct names_image *entry, const struct sonde__image *
                                    image->build_id.size) == 0;
 }
 
-/* What the table says of an image of the snapshot; null: it does not know it. */
+/* Find the table's entry for an image of the snapshot; null: none. */
 static struct names_image *entry_of(struct names_table *table, const struct sonde__image_set *set,
                                     const struct sonde__image *image)
 {
@@ -93,7 +93,7 @@ static void fill(struct names_table *old, const struct sonde__image *image, cons
     }
 }
 
-/* Free the retired tables that no handler can be reading. */
+/* Free the retired tables that no handler can be reading any more. */
 static void reclaim(struct sonde_symbolizer *symbolizer)
 {
     struct names_table **link = &symbolizer->retired;
@@ -169,7 +169,7 @@ void names_done(struct sonde_symbolizer *symbolizer)
 
 /* --- symbol files --- */
 
-/* False: out of memory, which is not remembered. */
+/* False: out of memory; the next call tries again. */
 static bool open_index(struct sonde_symbolizer *symbolizer, const struct sonde__image *image,
                        struct names_image *entry)
 {
@@ -245,7 +245,7 @@ bool names_find(struct sonde_symbolizer *symbolizer, const struct sonde__capture
     ret_answer->bias = image->bias;
     entry = entry_of(table, pin->images, image);
     if (entry == NULL) {
-        /* loaded since; what the finder made of it itself is gone when this returns */
+        /* loaded since; an entry that the finder made is gone when this returns */
         ret_answer->path = image != &finder.made && image->path[0] != '\0' ? image->path : "?";
         return true;
     }
@@ -323,7 +323,7 @@ enum sonde_status sonde_symbolize_prepared(struct sonde_symbolizer *symbolizer,
     }
     pin = sonde__capture_pin();
     (void)names_find(symbolizer, &pin, sonde_stack_lookup_pc(stack, index), false, &answer);
-    /* a path of the snapshot alone may go with it */
+    /* a path that only the snapshot has may be freed with it */
     if (answer.build_id == NULL && answer.path[0] != '\0') {
         answer.path = "?";
     }

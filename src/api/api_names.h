@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names of this process' code: what stands behind symbol.h and text.h.
+/* Names of this process' code: the implementation of symbol.h and text.h.
  *
- * A table holds what is known of the images of one snapshot. It is replaced as a whole, so a
- * handler may read it at any time: it pins the snapshot (capture_images.h), and the table before is
- * freed when every stripe of pins was seen idle since. Names lie in symbol files that the
+ * A table has what is known of the images of one image snapshot. It is replaced as a whole, so a
+ * handler may read it at any time: it pins the snapshot (capture_images.h), and the old table is
+ * freed when every stripe of pins was seen idle since. Names are in symbol files that the
  * symbolizer keeps mapped, never in an image that may be unloaded. */
 #ifndef SONDE_API_NAMES_H
 #define SONDE_API_NAMES_H
@@ -32,7 +32,7 @@ struct sonde_symbolizer {
     _Atomic(struct names_strings *) strings;
 };
 
-/* What is known of one pc. The strings are the symbolizer's, in a handler those of the pin. */
+/* The answer for one pc. The strings are the symbolizer's, in a handler those of the pin. */
 struct names_answer {
     const char *path; /* "": in no image */
     uint64_t image_start, bias;
@@ -40,7 +40,7 @@ struct names_answer {
     struct sonde__function function;        /* its start is an address */
 };
 
-/* Bring the table to the snapshot of now. With the mutex held. Returns OK | MEMORY. */
+/* Update the table to the current snapshot. With the mutex held. Returns OK | MEMORY. */
 SONDE_NODISCARD enum sonde_status names_update(struct sonde_symbolizer *symbolizer);
 
 /* Free the table and the paths. */
@@ -51,20 +51,19 @@ void names_done(struct sonde_symbolizer *symbolizer);
 bool names_find(struct sonde_symbolizer *symbolizer, const struct sonde__capture_pin *pin,
                 uint64_t lookup_pc, bool may_open, struct names_answer *ret_answer);
 
-/* The calls at an address, inlined ones among them, in symbolizer->answer. With a pin and the mutex
- * held. */
+/* Find the calls at an address, inlined ones included, in symbolizer->answer. With a pin and the
+ * mutex held. */
 void names_calls(struct sonde_symbolizer *symbolizer, const struct sonde__capture_pin *pin,
                  uint64_t lookup_pc, const struct names_answer *names);
 
-/* Put a stack's lines, each with its newline. is_handler: only what is prepared, nothing demangled.
- * Without it: with the mutex held, after names_update(). each (may be null) is called after each
- * line; false ends it. False: out of memory. */
+/* Put a stack's lines, each with a newline. is_handler: only prepared symbol files, nothing
+ * demangled; otherwise with the mutex held, after names_update(). each (may be null) is called
+ * after each line; false ends it. False: out of memory. */
 bool names_put_stack(struct sonde_symbolizer *symbolizer, enum sonde_style style,
                      const struct sonde_stack *stack, bool is_handler, struct sonde__text *out,
                      bool (*each)(void *ctx, struct sonde__text *out), void *ctx);
 
-/* The same as one text of the heap: free with sonde__mem_free(). Takes the mutex. Null: no memory.
- */
+/* The same as one text on the heap, for sonde__mem_free(). Takes the mutex. Null: no memory. */
 char *names_stack_text(struct sonde_symbolizer *symbolizer, enum sonde_style style,
                        const struct sonde_stack *stack, size_t *ret_length);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Reports of this process, and reading any report. */
+/* Write a report of this process, and read any report. */
 #include <sonde/report.h>
 
 #include <errno.h>

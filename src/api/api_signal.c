@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* When and how a running thread is sent a signal.
+/* When and how a signal is sent to a running thread.
  *
- * The signal is one that is ignored by default, so that a delivery which comes too late harms
- * nobody. Our handler is set only while a request is under way, passes on what is not ours, and is
- * replaced by the program's own action afterwards. It stays longer where a signal is pending. */
+ * The signal is ignored by default, so a late delivery does no harm. Our handler is set only during
+ * a request, passes on signals that are not ours, and is replaced by the program's own action
+ * afterwards. It stays longer if a signal is pending. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -65,7 +65,7 @@ static enum sonde_status set_handler_locked(void)
     program_action = now;
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
     if (is_function(&now)) {
-        /* what it asked for still holds for its own signals */
+        /* still valid for the program's own signals */
         ours.sa_mask = now.sa_mask;
         ours.sa_flags = SA_SIGINFO | SA_ONSTACK | (now.sa_flags & (SA_RESTART | SA_NODEFER));
         if ((now.sa_flags & SA_SIGINFO) != 0) {
@@ -95,11 +95,10 @@ static bool is_pending_anywhere(void)
     return is_pending;
 }
 
-/* The system throws away what is pending when a signal becomes ignored again, in every thread:
- * also what a thread of the program blocks and will take by sigwait() or a signalfd. So our handler
- * stays while anything of the kind is pending; it does not matter to who waits that way. And it
- * stays while the program's own handler would get a signal of ours. The next capture tries again.
- */
+/* When a signal becomes ignored again, the system discards the pending ones in every thread, also
+ * those that a thread of the program blocks and will take by sigwait() or a signalfd. So our
+ * handler stays while one is pending, which does not matter to such a thread; and while the
+ * program's own handler would get one of our signals. The next capture tries again. */
 static void restore_handler_locked(void)
 {
     struct sigaction now;
@@ -113,7 +112,7 @@ static void restore_handler_locked(void)
     }
 }
 
-/* Not every system has a mutex that is waited for up to a moment. */
+/* Not every system has a mutex with a timed wait. */
 static enum sonde_status lock_until(uint64_t timeout_ns)
 {
     struct timespec until;
@@ -153,7 +152,7 @@ static bool blocks_signal(const struct sonde__capture_stat *stat)
     return (stat->blocked >> (SIGNAL - 1) & 1) != 0;
 }
 
-/* The thread's masks. Inside our own handler it blocks the signal, for a moment more. */
+/* The thread's signal masks. In our own handler it still blocks the signal. */
 static enum sonde_status check_stat_locked(uint64_t tid, uint64_t timeout_ns,
                                            struct sonde__capture_stat *ret_stat)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The public half of snapshots: who may take one, and what the caller is told of each thread.
+/* The public half of snapshots: who may take one, and what the caller gets of each thread.
  *
- * The lock is only ever tried, never waited for. While threads may be parked the calling thread
- * takes no signal: a handler of the program could leave by longjmp, or wait for one of them. */
+ * The lock is tried, never waited for. While threads may be parked, the calling thread blocks all
+ * signals: a handler of the program could leave by longjmp, or wait for a parked thread. */
 #include <pthread.h>
 #include <signal.h>
 
@@ -20,7 +20,7 @@
 
 enum {
     FILES_LOW = 64, /* files that may be open during a snapshot, whatever is kept afterwards */
-    /* frames of the calling thread that are searched for a signal frame, and how many at a time */
+    /* how many frames of the calling thread to search for a signal frame, and how many at a time */
     HANDLER_FRAMES = 4096,
     HANDLER_BLOCK = 128,
 };
@@ -29,7 +29,7 @@ static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct sonde__roster roster; /* guarded by mutex */
 
-/* The files are of the parent's threads. */
+/* The open files are those of the parent's threads. */
 static void after_fork_child(void)
 {
     pthread_mutex_init(&mutex, NULL);
@@ -43,7 +43,7 @@ static void watch_forks(void)
     pthread_atfork(NULL, NULL, after_fork_child);
 }
 
-/* A signal frame among the caller's frames. Only what is safe in a handler is used here. */
+/* Is there a signal frame among the caller's frames? Safe in a handler. */
 static bool is_in_handler(const struct sonde__regs *caller)
 {
     uint64_t pcs[HANDLER_BLOCK];
@@ -97,7 +97,7 @@ static void describe_capture(const struct sonde__roster_thread *thread,
     }
 }
 
-/* The state is of the moment of the snapshot: what has come since does not count. */
+/* The state is that of the snapshot's moment, whatever happened since. */
 static void describe_thread(const struct sonde__roster_thread *known, bool is_bare, uint64_t main,
                             struct sonde_thread *thread)
 {
@@ -191,7 +191,7 @@ struct take {
     enum sonde_status status;
 };
 
-/* The loader's lock is ours before anybody is parked, so no parked thread has it; and those that
+/* We hold the loader's lock before any thread is parked, so no parked thread holds it. Threads that
  * wait for it are blocked, and read as such. */
 static void take_with_images(void *ctx)
 {

@@ -6,12 +6,12 @@
 #include "mem_heap.h"
 #include "target_self.h"
 
-/* Most stacks are not deeper; the next size is four times this one, and so on. */
+/* Most stacks fit; each further size is four times the last. */
 #define WHOLE_FRAMES_FIRST 256u
 
 enum { ONCE_FRAMES = 64 };
 
-/* A capture, so that the code of captures is there, the system's for new threads included. */
+/* Capture once, so that all code for it is paged in, the system's for new threads included. */
 static __attribute__((noinline)) void capture_once(void)
 {
     uint64_t pcs[ONCE_FRAMES];

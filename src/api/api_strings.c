@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Strings of whole stacks, made once.
  *
- * A table of chains, to which entries are only added: who looks for a stack takes no lock. An entry
- * is found by a hash of the pcs and believed when all of them are equal, in order, with how they
- * are to be looked up, and when the images that they lie in are still the same: those of the
- * snapshot that it was made or last checked with, as far as the loader says so now. */
+ * A hash table whose chains only grow, so a look-up takes no lock. An entry matches if all pcs are
+ * equal, in order, with their `how` bytes, and if their images are still those of the snapshot with
+ * which the entry was made or last checked, as the loader has them now. */
 #include <sonde/text.h>
 
 #include "api_names.h"
@@ -15,7 +14,7 @@
 
 enum {
     CHAINS = 4096, /* 16 MiB hold some 7000 stacks of 30 frames */
-    IMAGES = 16,   /* distinct images that a stack is checked against one by one */
+    IMAGES = 16,   /* distinct images of a stack that are checked one by one */
 };
 
 struct strings_entry {
@@ -25,7 +24,7 @@ struct strings_entry {
     uint64_t lost_count;
     uint32_t lost_at, count, line_count;
     uint8_t style, end;
-    uint32_t image_count;       /* > IMAGES: always checked by making it again */
+    uint32_t image_count;       /* > IMAGES: always checked by making the text again */
     uint64_t image_pcs[IMAGES]; /* an address in each */
     const uint64_t *pcs;
     const uint8_t *how;
@@ -46,7 +45,7 @@ void names_strings_destroy(struct names_strings *strings)
     }
 }
 
-/* Four sums that do not wait for each other. */
+/* Four independent sums, which the processor computes in parallel. */
 static uint64_t hash_stack(enum sonde_style style, const struct sonde_stack *stack)
 {
     static const uint64_t k = 0x9e3779b97f4a7c15u;
@@ -115,7 +114,7 @@ static uint64_t generation_now(void)
     return generation;
 }
 
-/* One address of each image of the stack; a pc of no image counts as one that cannot be checked. */
+/* Note one address in each image of the stack. A pc in no image cannot be checked. */
 static void note_images(struct strings_entry *entry, const struct sonde_stack *stack)
 {
     struct sonde__capture_pin pin = sonde__capture_pin();
@@ -220,7 +219,7 @@ static enum sonde_status add(struct names_strings *strings, enum sonde_style sty
     return SONDE_OK;
 }
 
-/* The entry whose text is that of now, made when there is none. */
+/* Find the entry with the current text, or make it. */
 static enum sonde_status make(struct sonde_symbolizer *symbolizer, enum sonde_style style,
                               uint64_t hash, const struct sonde_stack *stack,
                               struct strings_entry **ret_entry)

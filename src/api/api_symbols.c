@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The watch names stacks on its own thread, beside the program and once for each frame; but it is
- * the program's memory and disk. So debug information is read where it is mapped as it stands, unit
- * by unit, and indexes are taken that a tool has made before. What would have to be inflated is
- * left to who shows the report (`sonde show --symbols`): the library for that would have to be
- * loaded, and whoever is stuck in dlopen() holds the loader's lock: then the watch could not tell
- * of it. */
+/* The watch names stacks on its own thread, once for each frame, with the program's memory and
+ * disk. So it reads uncompressed debug information unit by unit, and uses index files that exist.
+ * It does not decompress: that needs a library, and a thread that is stuck in dlopen() holds the
+ * loader's lock, so the watch could not report it. `sonde show --symbols` does that later. */
 #include "api_symbols.h"
 
 #include "symfile_calls.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where the watch of this process has names, files, lines and inlined calls from. */
+/* From where the watch of this process takes names, files, lines and inlined calls. */
 #ifndef SONDE_API_SYMBOLS_H
 #define SONDE_API_SYMBOLS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stacks of the threads of this process. A thread that is blocked is read passively; only one that
- * was just seen running is asked by signal, and it is looked at again if it does not answer. */
+/* Stacks of the threads of this process. A blocked thread is read passively. A thread is asked by
+ * signal only if it was just seen running; if it does not answer, it is read again. */
 #include "api_thread.h"
 
 #include "base_mem.h"
@@ -14,7 +14,7 @@
 #include "target_self.h"
 #include "unwind_walk.h"
 
-/* A thread may come to a call, and leave one, between look and signal: so often we begin again. */
+/* How often to start over: a thread may enter or leave a call between the read and the signal. */
 enum { ROUNDS = 3 };
 #define FLAGS (SONDE_CAPTURE_PASSIVE_ONLY | SONDE_CAPTURE_BARE)
 
@@ -85,7 +85,7 @@ static enum sonde_status capture_other(uint64_t tid, const struct sonde_capture_
         }
         captured->syscall = -1;
         if (passive != SONDE_OK) {
-            /* Nobody tells whether it is blocked, and a signal might end its call early. */
+            /* It is unknown whether it is blocked, and a signal might end its call early. */
             note(captured, passive == SONDE_DENIED
                                ? "the system does not let this process read its own threads"
                                : "the system does not show where this process' threads wait");

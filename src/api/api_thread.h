@@ -32,7 +32,7 @@ SONDE_NODISCARD enum sonde_status sonde__api_thread_describe(uint64_t tid,
  * them. */
 SONDE_NODISCARD enum sonde_status sonde__api_thread_tids(uint64_t **ret_tids, size_t *ret_count);
 
-/* Have a running thread capture itself, with the handler in place for that long only. */
+/* Have a running thread capture itself; the handler is set only meanwhile. */
 SONDE_NODISCARD enum sonde_status sonde__api_signal_capture(uint64_t tid, uint64_t timeout_ns,
                                                             struct sonde_stack *stack,
                                                             struct sonde_captured *captured);
@@ -40,12 +40,12 @@ SONDE_NODISCARD enum sonde_status sonde__api_signal_capture(uint64_t tid, uint64
 /* The signal that asks a running thread: ignored by default. */
 #define SONDE__API_SIGNAL SIGURG
 
-/* Many questions under one handler: begin, set (which does not lock, and may be left out), ask,
- * end. Begin returns OK | BUSY (another request was under way for all of timeout_ns). */
+/* Many signals under one handler: begin, set (takes no lock; optional), send, end. Begin returns OK
+ * | BUSY (another request was under way for all of timeout_ns). */
 SONDE_NODISCARD enum sonde_status sonde__api_signal_begin(uint64_t timeout_ns);
 /* Returns the address of the handler; 0: it could not be set. */
 uint64_t sonde__api_signal_set(void);
-/* is_set: ..._set() succeeded; is_unanswered: a question may still be pending */
+/* is_set: ..._set() succeeded; is_unanswered: a signal may still be pending */
 void sonde__api_signal_end(bool is_set, bool is_unanswered);
 
 /* In a fork child: no request is under way any more. */

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The watch inside the program: the supervisor's rounds (watch_supervise.h), driven by a thread.
  *
- * Everything that reads or writes is done on that thread, whose signals are all blocked: so a
- * broken pipe of the report is no SIGPIPE of the program. What a fork child inherits is dead
- * memory: it is forgotten, not freed, because the thread may have been in the middle of changing
- * it. */
+ * Only that thread reads and writes files. It blocks all signals, so a broken pipe of the report is
+ * no SIGPIPE for the program. A fork child forgets the watch that it inherits without freeing it:
+ * the thread may have been changing that memory. */
 #include <sonde/watch.h>
 
 #include <errno.h>
@@ -26,7 +25,8 @@
 #include "report_view.h"
 #include "watch_rounds.h"
 
-/* Threads that ended are looked for so often while some loop is busy, and while slots lack. */
+/* How often to look for threads that have ended: while a loop is busy, and while slots are lacking.
+ */
 #define SWEEP_NS        30000000000u
 #define SWEEP_WANTED_NS 1000000000u
 
@@ -76,7 +76,7 @@ static uint8_t captured_by(uint8_t by)
     }
 }
 
-/* The kernel gives no perf sample of it: looked at again, and asked by signal if it still runs. */
+/* The kernel gives no perf sample of the thread: read it, by signal if it still runs. */
 static void ask_thread(uint64_t tid, struct sonde_stack *stack, struct sonde__capture *ret_capture)
 {
     struct sonde_captured captured = {.struct_bytes = sizeof captured, .syscall = -1};

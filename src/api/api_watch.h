@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The turn page of this process, which its loops write and the watch's thread reads.
  *
- * Invariant: the page is never freed, so that a thread inside a mark may be overtaken by the end of
- * the watch, or by the next watch; then one mark is wrong, and no memory. */
+ * Invariant: the page is never freed. So the watch may end, or the next one begin, while a thread
+ * is inside a mark: one mark is wrong then, but no memory. */
 #ifndef SONDE_API_WATCH_H
 #define SONDE_API_WATCH_H
 
@@ -19,9 +19,9 @@ struct sonde__api_marks {
 
 extern struct sonde__api_marks sonde__api_marks;
 
-/* Every loop is idle as far as is known. Context: no watch runs. */
+/* Mark every loop as idle. Context: no watch runs. */
 void sonde__api_marks_begin(void);
-/* Give back the slots of threads that have ended. Context: the watch's thread. */
+/* Free the slots of threads that have ended. Context: the watch's thread. */
 void sonde__api_marks_sweep(void);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The marks around a loop's wait: a few loads and one store each.
  *
- * A thread keeps its slot in thread-local memory and uses it only while the slot carries its number
- * and is of this process: so the watch may take it away (the thread seemed to have ended, and its
- * number came back), and a fork child never writes as its parent. Thread-local memory is of the
- * model that needs no call: the other one may allocate at a thread's first use. */
+ * A thread keeps its slot in thread-local memory and uses it only while the slot has the thread's
+ * number and is of this process. So the watch may take it away (the thread seemed to have ended,
+ * and its number was reused), and a fork child never writes to its parent's slot. The TLS model is
+ * the one without a call: the other one may allocate at a thread's first use. */
 #include <sonde/watch.h>
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static void wake_watch(void)
     }
 }
 
-/* `caller`: where the first mark of this thread stands, for the report. */
+/* `caller`: the return address of this thread's first mark, for the report. */
 static __attribute__((noinline)) struct sonde__probe_slot *take_slot(uint32_t epoch, void *caller)
 {
     struct sonde__probe_slot *slot;
@@ -94,9 +94,8 @@ void sonde_idle_leave(void)
     wake_watch();
 }
 
-/* Threads keep their slots from watch to watch; a turn that nobody saw begin is none. In a fork
- * child the slots are its parent's threads', and the only thread that might use one is the caller.
- */
+/* Threads keep their slots from watch to watch; a turn that began before the watch is ignored. In a
+ * fork child the slots belong to the parent's threads; only the caller could use one. */
 void sonde__api_marks_begin(void)
 {
     struct sonde__probe_page *page = &sonde__api_marks.page;

@@ -23,7 +23,7 @@ const char *sonde__style_base_name(const char *path)
     return name;
 }
 
-/* Up to `width` characters after `from`: printf's %-*s. */
+/* Pad what was put since `from` to `width` characters, as printf's %-*s. */
 static void pad(struct sonde__text *out, size_t from, size_t width)
 {
     while (!out->cut && out->length < from + width) {
