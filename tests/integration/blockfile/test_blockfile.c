@@ -224,12 +224,12 @@ static void check_macho(const char *triple)
     }
 }
 
-TEST_TIMEOUT(blockfile_arm64_macho, 200)
+TEST_TIMEOUT(finds_blocks_in_arm64_macho, 200)
 {
     check_macho("arm64-apple-macos13");
 }
 
-TEST_TIMEOUT(blockfile_x86_64_macho, 200)
+TEST_TIMEOUT(finds_blocks_in_x86_64_macho, 200)
 {
     check_macho("x86_64-apple-macos13");
 }
@@ -270,12 +270,12 @@ static void check_elf(const char *triple)
     check("objects.o", NULL);
 }
 
-TEST_TIMEOUT(blockfile_aarch64_elf, 200)
+TEST_TIMEOUT(finds_blocks_in_aarch64_elf, 200)
 {
     check_elf("aarch64-linux-gnu");
 }
 
-TEST_TIMEOUT(blockfile_x86_64_elf, 200)
+TEST_TIMEOUT(finds_blocks_in_x86_64_elf, 200)
 {
     check_elf("x86_64-linux-gnu");
 }
@@ -295,7 +295,7 @@ static void check_bare(unsigned turn, const char *triple, const char *link, cons
     }
 }
 
-TEST_TIMEOUT(blockfile_without_encodings, 200)
+TEST_TIMEOUT(finds_blocks_without_signatures, 200)
 {
     static const char mach[] = "ld64.lld-19 -platform_version macos 13 13 -undefined "
                                "dynamic_lookup -dylib -arch ";
@@ -310,7 +310,7 @@ TEST_TIMEOUT(blockfile_without_encodings, 200)
 }
 
 /* Files without blocks have none. */
-TEST_TIMEOUT(blockfile_nothing_where_nothing_is, 200)
+TEST_TIMEOUT(finds_nothing_in_files_without_blocks, 200)
 {
     static const char *const files[] = {"/bin/bash", "/usr/bin/gdb", "/usr/bin/cmake"};
     unsigned seen = 0;
@@ -388,7 +388,7 @@ static void write_shared(struct shared_names *file, uint16_t section, uint64_t n
     }
 }
 
-TEST_TIMEOUT(blockfile_names_that_share_bytes_are_read_in_part, 200)
+TEST_TIMEOUT(bounds_names_that_share_bytes, 200)
 {
     static struct shared_names file;
     struct sonde__loaded loaded;

@@ -118,7 +118,7 @@ static void compare(const char *triple, const char *file, const char *flags, con
     }
 }
 
-TEST_TIMEOUT(boxes_have_the_headers_that_clang_stores, 280)
+TEST_TIMEOUT(finds_the_box_headers_that_clang_stores, 280)
 {
     static const char *const parts[][2] = {{"cases_arc.m", "-fobjc-arc"},
                                            {"cases_mrc.m", ""},
@@ -219,7 +219,7 @@ static void check(const char *file, bool has_types)
     json_free(all);
 }
 
-TEST_TIMEOUT(boxes_have_what_was_declared, 280)
+TEST_TIMEOUT(boxes_hold_the_declared_variables, 280)
 {
     static const char *const levels[] = {"-O0", "-O2"};
     char path[600];
@@ -270,7 +270,7 @@ static const char by_hand[] =
     "    struct literal block = {_NSConcreteStackBlock, 0x42000000, 0, run_other, &desc, &one};\n"
     "    later(&block); seen(&two); }\n";
 
-TEST_TIMEOUT(what_leads_to_another_one_is_no_box, 200)
+TEST_TIMEOUT(a_box_must_forward_to_itself, 200)
 {
     char path[600];
     snprintf(path, sizeof path, "%s/hand.c", test_folder());

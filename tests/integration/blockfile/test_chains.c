@@ -327,7 +327,7 @@ static void check_many_imports(void)
     check_pointers("many", true);
 }
 
-TEST_TIMEOUT(blocks_in_all_formats_of_chains, 200)
+TEST_TIMEOUT(reads_all_formats_of_chained_fixups, 200)
 {
     char path[600], source[900];
     /* pointers on several pages */

@@ -102,7 +102,7 @@ static void check_objects(const char *file)
     test_run_done(&run);
 }
 
-TEST_TIMEOUT(blocks_of_objective_c, 200)
+TEST_TIMEOUT(lists_blocks_of_objective_c, 200)
 {
     darwin_build(FOLDER "objects.m", "arm64-apple-macos13", "-O2 -fobjc-arc", "-dylib", "arm");
     darwin_build(FOLDER "objects.m", "x86_64-apple-macos13", "-O2 -fobjc-arc", "-dylib", "intel");
@@ -143,7 +143,7 @@ static void check_places(const char *file)
     test_run_done(&run);
 }
 
-TEST_TIMEOUT(blocks_begin_with_their_place, 200)
+TEST_TIMEOUT(shows_where_blocks_are_written, 200)
 {
     darwin_build(FOLDER "program.c", "arm64-apple-macos13", "-O1 -g", "-dylib", "arm");
     darwin_shell("dsymutil-19 arm 2>dsymutil.log && "
@@ -174,7 +174,7 @@ static void check_variables(const char *file)
     test_run_done(&run);
 }
 
-TEST_TIMEOUT(blocks_name_variables, 200)
+TEST_TIMEOUT(names_captured_variables, 200)
 {
     static const char *const levels[] = {"-O0", "-O2"};
     for (unsigned i = 0; i < 2; i++) {
@@ -192,7 +192,7 @@ TEST_TIMEOUT(blocks_name_variables, 200)
 
 /* Without ARC clang's layouts and names call an object strong that the block does not retain: its
  * helpers know better, and that no helper is there. */
-TEST_TIMEOUT(blocks_does_not_believe_layouts, 200)
+TEST_TIMEOUT(distrusts_layouts, 200)
 {
     static const char source[] =
         "__attribute__((objc_root_class)) @interface T @end\n@implementation T @end\n"
@@ -228,7 +228,7 @@ static void check_part(const struct json *desc, int64_t offset, const char *kind
     FAIL("nothing in an object at offset %d", (int)offset);
 }
 
-TEST_TIMEOUT(blocks_shows_what_objects_have_in_them, 200)
+TEST_TIMEOUT(shows_parts_of_objects, 200)
 {
     static const char source[] =
         "__attribute__((objc_root_class)) @interface T @end\n@implementation T @end\n"
@@ -287,7 +287,7 @@ static void check_thunk(const char *triple, const char *underscore)
     test_run_done(&run);
 }
 
-TEST_TIMEOUT(blocks_says_what_thunks_run, 200)
+TEST_TIMEOUT(shows_what_thunks_run, 200)
 {
     static const char source[] =
         "extern void later(void (^what)(void));\nextern void use(void *);\n"
@@ -342,7 +342,7 @@ static unsigned check_helpers(const char *file, const struct json *desc)
     return typed;
 }
 
-TEST_TIMEOUT(blocks_helpers_of_shipped_files, 200)
+TEST_TIMEOUT(follows_helpers_of_shipped_files, 200)
 {
     static const struct {
         const char *path;
@@ -406,7 +406,7 @@ TEST_TIMEOUT(blocks_helpers_of_shipped_files, 200)
     }
 }
 
-TEST_TIMEOUT(blocks_says_what_it_cannot_read, 200)
+TEST_TIMEOUT(reports_unreadable_files, 200)
 {
     char path[600];
     must_say("", "nowhere", 3, "nowhere");
@@ -430,7 +430,7 @@ TEST_TIMEOUT(blocks_says_what_it_cannot_read, 200)
 
 /* A slice for devices, one for simulators, an archive, and one of 32 bits, which is refused; what
  * is no code, and a link, are passed over. */
-TEST_TIMEOUT(blocks_of_a_folder, 200)
+TEST_TIMEOUT(lists_blocks_of_a_folder, 200)
 {
     darwin_build(FOLDER "objects.m", "arm64-apple-ios14", "-O2 -fobjc-arc", "-dylib", "device");
     darwin_build(FOLDER "objects.m", "x86_64-apple-macos13", "-O2 -fobjc-arc", "-dylib", "intel");

@@ -72,7 +72,7 @@ static void damage(const char *name)
     free(whole);
 }
 
-TEST_TIMEOUT(changed_libraries_of_darwin, 600)
+TEST_TIMEOUT(survives_damaged_libraries_of_darwin, 600)
 {
     darwin_build(FOLDER "program.c", "arm64-apple-macos13", "-O2", "-dylib", "arm-O2");
     darwin_build(FOLDER "objects.m", "arm64-apple-macos13", "-Oz -fobjc-arc", "-dylib", "arm-Oz");
@@ -82,7 +82,7 @@ TEST_TIMEOUT(changed_libraries_of_darwin, 600)
     damage("intel");
 }
 
-TEST_TIMEOUT(changed_libraries_of_linux, 600)
+TEST_TIMEOUT(survives_damaged_libraries_of_linux, 600)
 {
     static const char *const machines[] = {"aarch64", "x86_64"};
     for (unsigned i = 0; i < 2; i++) {

@@ -143,7 +143,7 @@ static void check(const char *machine, const char *flags)
     }
 }
 
-TEST_TIMEOUT(objects_have_places_and_variables, 280)
+TEST_TIMEOUT(names_places_and_variables_in_object_files, 280)
 {
     static const struct {
         const char *flags;

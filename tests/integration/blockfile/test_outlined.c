@@ -142,7 +142,7 @@ static void build(const char *source, const char *flags, const char *name)
     }
 }
 
-TEST_TIMEOUT(blocks_of_outlined_code, 300)
+TEST_TIMEOUT(finds_blocks_in_outlined_code, 300)
 {
     write_c();
     build("many.c", "", "c");
@@ -154,7 +154,7 @@ TEST_TIMEOUT(blocks_of_outlined_code, 300)
     free(symbols);
 }
 
-TEST_TIMEOUT(blocks_of_outlined_methods, 300)
+TEST_TIMEOUT(finds_blocks_in_outlined_methods, 300)
 {
     write_m();
     build("many.m", "-fobjc-arc", "m");

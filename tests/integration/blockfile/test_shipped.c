@@ -157,7 +157,7 @@ static void compare_all(const struct shipped *files, unsigned count)
     }
 }
 
-TEST_TIMEOUT(shipped_descriptors_are_found, 200)
+TEST_TIMEOUT(finds_descriptors_in_shipped_files, 200)
 {
 #define WHISPER "ios/rnwhisper.xcframework/"
     static const struct shipped files[] = {
@@ -180,7 +180,7 @@ TEST_TIMEOUT(shipped_descriptors_are_found, 200)
     compare_all(files, sizeof files / sizeof files[0]);
 }
 
-TEST_TIMEOUT(shipped_archives_descriptors_are_found, 200)
+TEST_TIMEOUT(finds_descriptors_in_shipped_archives, 200)
 {
     static const struct shipped files[] = {
         {"jpush-react-native@2.7.5", "ios/RCTJPushModule/libjpush-ios-3.2.8.a", 7, 52, false},
@@ -192,7 +192,7 @@ TEST_TIMEOUT(shipped_archives_descriptors_are_found, 200)
 }
 
 /* Nothing names these: two blocks of C that libdispatch is given, as the code shows. */
-TEST_TIMEOUT(shipped_stripped_descriptors_are_found, 200)
+TEST_TIMEOUT(finds_descriptors_in_stripped_files, 200)
 {
     static const char *const machines[] = {"x86_64", "arm64"};
     static struct look found;
@@ -208,7 +208,7 @@ TEST_TIMEOUT(shipped_stripped_descriptors_are_found, 200)
     }
 }
 
-TEST_TIMEOUT(shipped_files_without_blocks_have_none, 200)
+TEST_TIMEOUT(finds_no_blocks_in_files_without_them, 200)
 {
 #define LLAMA "@node-llama-cpp+mac-arm64-metal@3.21.1"
     static const struct shipped files[] = {

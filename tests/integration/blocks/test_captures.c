@@ -218,7 +218,7 @@ static void run(const char *of_level)
     dlclose(library);
 }
 
-TEST_TIMEOUT(captures_equal_the_truth_of_the_corpus, 280)
+TEST_TIMEOUT(captures_equal_those_of_the_source, 280)
 {
     static const char *const levels[] = {"-O2", "-O0", "-O1", "-Os", "-Oz"};
     for (unsigned i = 0; i < (test_long() ? 5 : 1); i++) {

@@ -155,7 +155,7 @@ static void check_api(const char *core, const struct json *root)
     CHECK_EQ(sonde_blocks_open_core(NULL, NULL, &open, NULL), SONDE_USAGE);
 }
 
-TEST_TIMEOUT(the_corpus, 250)
+TEST_TIMEOUT(finds_the_blocks_of_the_corpus, 250)
 {
     char pid[32];
     start("corpus-apple", "shown\n");
@@ -242,7 +242,7 @@ static void cut_off(Elf64_Phdr *heap, uint64_t at)
 }
 
 /* A process that has the core's number is not asked. */
-TEST_TIMEOUT(a_core_whose_process_lives, 200)
+TEST_TIMEOUT(reads_the_core_and_not_its_living_process, 200)
 {
     unsigned long address = 0;
     start("cycles-apple", "made\n");
@@ -261,7 +261,7 @@ TEST_TIMEOUT(a_core_whose_process_lives, 200)
 }
 
 /* What lies behind the cut is missing, and that is said; what lies before it is there. */
-TEST_TIMEOUT(a_core_that_is_cut, 200)
+TEST_TIMEOUT(reads_a_truncated_core, 200)
 {
     unsigned long address = 0;
     char text[32];
@@ -292,7 +292,7 @@ TEST_TIMEOUT(a_core_that_is_cut, 200)
 }
 
 /* Segments that promise terabytes, and many of one part of the file: it takes no longer. */
-TEST_TIMEOUT(forged_segments, 200)
+TEST_TIMEOUT(survives_forged_segments, 200)
 {
     start("cycles-apple", "made\n");
     const char *core = core_of_program(made.pid);

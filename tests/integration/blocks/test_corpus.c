@@ -132,7 +132,7 @@ static unsigned check_build(const char *level, const char *parts, const char *fl
 
 static struct line lines[MOST];
 
-TEST_TIMEOUT(truth_at_every_level, 200)
+TEST_TIMEOUT(inspects_all_captures_at_every_optimisation_level, 200)
 {
     size_t blocks;
     (void)corpus_truth(&blocks);
@@ -145,7 +145,7 @@ TEST_TIMEOUT(truth_at_every_level, 200)
     }
 }
 
-TEST_TIMEOUT(truth_in_other_runtimes, 200)
+TEST_TIMEOUT(inspects_all_captures_in_other_runtimes, 200)
 {
     CHECK(check_build("-O2", CORPUS_ALL, "debian", lines) >= 82);
     CHECK(check_build("-O2", CORPUS_ALL, "libobjc2", lines) >= 82);
@@ -160,7 +160,7 @@ TEST_TIMEOUT(truth_in_other_runtimes, 200)
     CHECK(said >= 60);
 }
 
-TEST_TIMEOUT(truth_with_debians_runtime, 200)
+TEST_TIMEOUT(inspects_all_captures_with_debians_runtime, 200)
 {
     unsigned count = check_build("-O1", "debian", "apple", lines);
     CHECK(count >= 25);
@@ -216,7 +216,7 @@ static bool layout_is_right(const struct line *line)
     return count == in_block;
 }
 
-TEST_TIMEOUT(layouts_lie_where_they_should, 200)
+TEST_TIMEOUT(layouts_are_wrong_exactly_where_known, 200)
 {
     unsigned count = check_build("-O2", CORPUS_ALL, "apple", lines), lies = 0;
     for (unsigned i = 0; i < count; i++) {
@@ -231,7 +231,7 @@ TEST_TIMEOUT(layouts_lie_where_they_should, 200)
 }
 
 /* Layouts as they stand in the program are those that the compiler printed. */
-TEST_TIMEOUT(layouts_are_the_compilers, 200)
+TEST_TIMEOUT(layouts_equal_what_the_compiler_prints, 200)
 {
     static const char command[] =
         "clang-19 -w -fblocks -fobjc-runtime=macosx-10.15 -fobjc-arc -Xclang -print-ivar-layout "

@@ -271,7 +271,7 @@ static unsigned check(const struct library_target *target, const char *level)
     return count;
 }
 
-TEST_TIMEOUT(instructions_as_llvm_shows_them, 280)
+TEST_TIMEOUT(decodes_instructions_as_llvm_does, 280)
 {
     unsigned count = 0;
     for (unsigned t = 0; t < LIBRARY_TARGETS; t++) {

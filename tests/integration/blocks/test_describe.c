@@ -143,7 +143,7 @@ static void run_corpus(void)
                                                                                                : 1);
 }
 
-TEST_TIMEOUT(only_what_is_owned_is_asked, 200)
+TEST_TIMEOUT(describes_owned_objects_only, 200)
 {
     int status = -1;
     (void)corpus_built("-O2", CORPUS_ALL);
@@ -161,7 +161,7 @@ static int nothing(void *ctx, uint64_t address, void *buffer, size_t size_bytes)
     return 0;
 }
 
-TEST(not_of_a_memory_that_callbacks_read)
+TEST(refuses_a_describer_for_memory_of_callbacks)
 {
     struct sonde_block_memory memory = {
         .struct_bytes = sizeof memory, .arch = SONDE_ARCH_X86_64, .read = nothing};
@@ -194,7 +194,7 @@ static int read_forged(void *ctx, uint64_t address, void *buffer, size_t size_by
     return 1;
 }
 
-TEST(what_the_layout_alone_calls_strong_is_not_owned)
+TEST(a_capture_known_by_layout_alone_is_not_owned)
 {
     struct sonde_block_memory memory = {
         .struct_bytes = sizeof memory, .arch = SONDE_ARCH_X86_64, .read = read_forged};

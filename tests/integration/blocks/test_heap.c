@@ -123,14 +123,14 @@ static void other_process(const char *level, const char *parts, const char *flav
     CHECK_EQ(waitpid(pid, NULL, 0), pid);
 }
 
-TEST_TIMEOUT(another_process_in_each_runtime, 200)
+TEST_TIMEOUT(searches_another_process_in_each_runtime, 200)
 {
     other_process("-O2", CORPUS_ALL, "apple", "2");
     other_process("-O2", CORPUS_ALL, "debian", "5");
     other_process("-O2", CORPUS_ALL, "libobjc2", "10");
 }
 
-TEST_TIMEOUT(another_process_with_debians_runtime, 200)
+TEST_TIMEOUT(searches_another_process_with_debians_runtime, 200)
 {
     other_process("-O1", "debian", "apple", "2");
 }
@@ -178,7 +178,7 @@ static void search_itself(void)
     free(live);
 }
 
-TEST_TIMEOUT(this_process, 200)
+TEST_TIMEOUT(searches_this_process, 200)
 {
     int status = -1;
     (void)corpus_built("-O2", CORPUS_ALL);

@@ -192,7 +192,7 @@ static void check_collection(void)
     test_run_done(&run);
 }
 
-TEST_TIMEOUT(held_in_cpp_and_collections, 300)
+TEST_TIMEOUT(finds_holders_in_cpp_objects_and_collections, 300)
 {
     start("-O2", "");
     check_typed();
@@ -208,7 +208,7 @@ TEST_TIMEOUT(held_in_cpp_and_collections, 300)
 }
 
 /* By the names of helpers; then by nothing but the flag that says that there is some C++ object. */
-TEST_TIMEOUT(held_in_a_stripped_program, 300)
+TEST_TIMEOUT(finds_holders_in_a_stripped_program, 300)
 {
     static const char *const held[] = {"shared", "by_hand",      "unique", "vector",   "list",
                                        "map",    "shared_value", "nested", "function", "lambda"};

@@ -106,7 +106,7 @@ static unsigned check(const struct library_target *target, const char *level)
 }
 
 /* Each target at another level; all of them by --long. */
-TEST_TIMEOUT(helpers_do_what_their_names_say, 280)
+TEST_TIMEOUT(emulated_helpers_agree_with_their_names, 280)
 {
     unsigned count = 0;
     for (unsigned t = 0; t < LIBRARY_TARGETS; t++) {

@@ -104,13 +104,13 @@ static void check_all(void)
     check_cycle("aligned_byref", "me", 0, 1, 0);
 }
 
-TEST_TIMEOUT(who_holds_what_and_itself, 200)
+TEST_TIMEOUT(finds_holders_and_cycles, 200)
 {
     start("apple");
     check_all();
     end();
 }
-TEST_TIMEOUT(who_holds_what_in_debians_and_gnusteps, 200)
+TEST_TIMEOUT(finds_holders_in_debians_and_gnusteps_runtimes, 200)
 {
     start("debian");
     check_all();
@@ -119,7 +119,7 @@ TEST_TIMEOUT(who_holds_what_in_debians_and_gnusteps, 200)
     check_all();
     end();
 }
-TEST_TIMEOUT(who_holds_what_in_a_core, 200)
+TEST_TIMEOUT(finds_holders_in_a_core, 200)
 {
     start("apple");
     turn_to_core();
@@ -137,7 +137,7 @@ TEST_TIMEOUT(who_holds_what_in_a_core, 200)
     }
 }
 
-TEST_TIMEOUT(text_for_people, 200)
+TEST_TIMEOUT(prints_holders_as_text, 200)
 {
     start("apple");
     struct test_run run = holders("long_cycle", NULL);
@@ -162,7 +162,7 @@ TEST_TIMEOUT(text_for_people, 200)
 }
 
 /* A wrong address is held by nobody; a program without blocks has none; wrong operands are said. */
-TEST_TIMEOUT(nothing_to_say, 200)
+TEST_TIMEOUT(reports_a_missing_holder_and_bad_operands, 200)
 {
     char pid[32];
     start("apple");
@@ -197,7 +197,7 @@ TEST_TIMEOUT(nothing_to_say, 200)
 }
 
 /* sonde blocks --pid: all of them, and one with what it holds. */
-TEST_TIMEOUT(blocks_of_a_process, 200)
+TEST_TIMEOUT(lists_blocks_of_a_process, 200)
 {
     char pid[32], address[32], owner[32], line[96];
     start("apple");
@@ -309,7 +309,7 @@ static void check_schema(const char *guide)
     test_run_done(&run);
 }
 
-TEST_TIMEOUT(the_guide_tells_of_what_json_has, 200)
+TEST_TIMEOUT(the_guide_lists_all_json_fields, 200)
 {
     char path[700];
     snprintf(path, sizeof path, "%s/docs/guide/blocks-json.md", test_source_dir());
@@ -324,7 +324,7 @@ TEST_TIMEOUT(the_guide_tells_of_what_json_has, 200)
     free(text);
 }
 
-TEST_TIMEOUT(block_that_runs_another, 200)
+TEST_TIMEOUT(shows_the_block_that_a_block_runs, 200)
 {
     char pid[32], outer[32], inner[32], expected[128];
     start("apple");

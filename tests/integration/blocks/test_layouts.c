@@ -344,7 +344,7 @@ static void link_part(const char *triple)
                  (int)(dash - triple), triple);
 }
 
-TEST_TIMEOUT(layouts_say_what_clang_says_of_them, 280)
+TEST_TIMEOUT(reads_layouts_as_clang_prints_them, 280)
 {
     for (unsigned t = 0; t < sizeof targets / sizeof targets[0]; t++) {
         unsigned blocks = 0, boxes = 0;

@@ -184,17 +184,17 @@ static void in_child(const char *level, const char *parts)
     CHECK_EQ(status, 0);
 }
 
-TEST_TIMEOUT(every_capture_of_the_corpus, 200)
+TEST_TIMEOUT(describes_every_capture_of_the_corpus, 200)
 {
     in_child("-O0", CORPUS_ALL);
     in_child("-O2", CORPUS_ALL);
 }
 
-TEST_TIMEOUT(every_capture_in_gnusteps_abi, 200)
+TEST_TIMEOUT(describes_every_capture_in_gnusteps_abi, 200)
 {
     in_child("-O1", "gnu-arc gnu-mrc");
 }
-TEST_TIMEOUT(every_capture_of_c_in_debians_runtime, 200)
+TEST_TIMEOUT(describes_every_capture_of_c_in_debians_runtime, 200)
 {
     in_child("-O1", "debian");
 }

@@ -121,7 +121,7 @@ static void look(const char *folder)
 }
 
 /* In a process of its own: libraries are not given back. */
-TEST_TIMEOUT(variables_of_objects, 200)
+TEST_TIMEOUT(names_variables_of_objects, 200)
 {
     int status = -1;
     const char *folder = corpus_built("-O2", CORPUS_ALL);

@@ -50,7 +50,7 @@ static uint64_t made_count(void)
     return stat.made;
 }
 
-TEST(a_block_is_noted_until_it_ends)
+TEST(keeps_a_block_until_it_is_freed)
 {
     struct sonde_block_made made = {.struct_bytes = sizeof made};
     start();
@@ -68,7 +68,7 @@ TEST(a_block_is_noted_until_it_ends)
     end();
 }
 
-TEST(noted_blocks_stay_after_the_stop)
+TEST(keeps_blocks_after_the_stop)
 {
     struct sonde_block_snapshot *snapshot;
     start();
@@ -92,7 +92,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 }
 
 /* They are the embedder's, with their flags and masks. */
-TEST(no_action_of_a_signal_is_changed)
+TEST(changes_no_signal_action)
 {
     struct sigaction before[NSIG], after,
         own = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER};
@@ -113,7 +113,7 @@ TEST(no_action_of_a_signal_is_changed)
     }
 }
 
-TEST(one_at_a_time)
+TEST(allows_one_registry_at_a_time)
 {
     struct sonde_block_registry *second;
     struct sonde_error error;
@@ -125,7 +125,7 @@ TEST(one_at_a_time)
     end();
 }
 
-TEST(a_fork_child_notes_nothing)
+TEST(records_nothing_in_a_fork_child)
 {
     int status;
     start();

@@ -122,7 +122,7 @@ static void run_and_check(const char *const argv[], const char *option, const ch
     test_run_done(&run);
 }
 
-TEST_TIMEOUT(blocks_of_four_threads, 180)
+TEST_TIMEOUT(records_blocks_of_four_threads, 180)
 {
     heapblocks_build(NULL);
     const char *plain[] = {heapblocks_built("blocks"), "10000", NULL};
@@ -136,7 +136,7 @@ TEST_TIMEOUT(blocks_of_four_threads, 180)
 }
 
 /* That nothing is seen is not that there is nothing. */
-TEST_TIMEOUT(a_runtime_inside_of_the_program, 150)
+TEST_TIMEOUT(records_a_runtime_inside_the_program, 150)
 {
     heapblocks_build(NULL);
     const char *argv[] = {
@@ -150,7 +150,7 @@ TEST_TIMEOUT(a_runtime_inside_of_the_program, 150)
     test_run_done(&run);
 }
 
-TEST(a_program_without_blocks)
+TEST(runs_a_program_without_blocks)
 {
     const char *argv[] = {program_sonde(), "run", "--blocks", "--", "/bin/true", NULL};
     struct test_run run = test_run(argv, NULL, NULL, 60);
@@ -162,7 +162,7 @@ TEST(a_program_without_blocks)
     test_run_done(&run);
 }
 
-TEST(options_that_exclude_each_other)
+TEST(refuses_conflicting_options)
 {
     static const char *const lines[][5] = {
         {"--blocks", "--record", "/dev/null", "--", "true"},

@@ -198,14 +198,14 @@ static void check_all(void)
     end();
 }
 
-TEST_TIMEOUT(where_a_holder_was_made, 180)
+TEST_TIMEOUT(shows_where_a_holder_was_made, 180)
 {
     heapblocks_build("held");
     start(NULL);
     check_all();
 }
 
-TEST_TIMEOUT(where_a_holder_was_made_by_a_registry_of_the_program, 180)
+TEST_TIMEOUT(shows_where_a_holder_was_made_from_the_programs_own_registry, 180)
 {
     heapblocks_build("held-alone");
     start_alone("held-alone");
@@ -263,7 +263,7 @@ static void check_arc(const char *name, const char *ready)
 
 /* Blocks that ARC makes and lets go: objc_retainBlock, objc_storeStrong and the like of a runtime
  * that is a library of its own, whose calls of itself are seen, too. */
-TEST_TIMEOUT(blocks_of_arc, 180)
+TEST_TIMEOUT(records_blocks_of_arc, 180)
 {
     heapblocks_build("arc");
     check_arc("arc-apple", "ready\n");
@@ -272,7 +272,7 @@ TEST_TIMEOUT(blocks_of_arc, 180)
 }
 
 /* The memory that it shares with the `sonde run` that started it may hold anything. */
-TEST_TIMEOUT(a_program_that_scribbles_over_its_registry, 180)
+TEST_TIMEOUT(survives_a_program_that_overwrites_its_registry, 180)
 {
     static const char *const seeds[] = {"1", "2", "3"};
     heapblocks_build("held");
@@ -290,7 +290,7 @@ TEST_TIMEOUT(a_program_that_scribbles_over_its_registry, 180)
     }
 }
 
-TEST_TIMEOUT(a_program_without_a_registry, 180)
+TEST_TIMEOUT(reports_a_program_without_a_registry, 180)
 {
     heapblocks_build("held");
     start_alone("held");
@@ -338,7 +338,7 @@ static void await_listing(unsigned times)
 }
 
 /* SIGQUIT to the supervisor: all that lives, also what has not changed since the time before. */
-TEST_TIMEOUT(who_asks_gets_all_that_lives, 180)
+TEST_TIMEOUT(lists_live_blocks_on_each_request, 180)
 {
     heapblocks_build("held");
     start(NULL);

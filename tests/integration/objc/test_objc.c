@@ -39,7 +39,7 @@ static void build(uint64_t *ret_starts)
     }
 }
 
-TEST_TIMEOUT(methods_have_names_in_process, 100)
+TEST_TIMEOUT(names_methods_in_process, 100)
 {
     static const char *const files[] = {"named", "stripped"};
     uint64_t starts[METHODS];
@@ -67,7 +67,7 @@ TEST_TIMEOUT(methods_have_names_in_process, 100)
     }
 }
 
-TEST_TIMEOUT(methods_have_names_in_indexes, 100)
+TEST_TIMEOUT(names_methods_in_indexes, 100)
 {
     static const char *const files[] = {"named", "stripped"};
     uint64_t starts[METHODS];
@@ -83,7 +83,7 @@ TEST_TIMEOUT(methods_have_names_in_indexes, 100)
 }
 
 /* Debian's library, stripped, where it is unpacked or installed: thousands of methods. */
-TEST_TIMEOUT(methods_of_gnustep, 200)
+TEST_TIMEOUT(records_methods_of_gnustep, 200)
 {
     char *path =
         darwin_output("ls -d \"${SONDE_CACHE:-$HOME/.cache/sonde}\"/deb/libgnustep-base1.28"

@@ -63,7 +63,7 @@ static unsigned said_calls(const char *text, const char *name)
     return at != NULL && sscanf(at + strlen(line), "%u call", &calls) == 1 ? calls : 0;
 }
 
-TEST_TIMEOUT(methods_by_name, 100)
+TEST_TIMEOUT(records_methods_by_name, 100)
 {
     char sonde[600], list[600], text[2048] = "+[Later ping:]\n";
     build("calls.m", "program", "");
@@ -160,7 +160,7 @@ static void hook_and_give_back(void)
     sonde__hook_stop(hooks);
 }
 
-TEST_TIMEOUT(methods_are_given_back, 100)
+TEST_TIMEOUT(restores_methods, 100)
 {
     int status = 0;
     pid_t child = fork();
@@ -172,7 +172,7 @@ TEST_TIMEOUT(methods_are_given_back, 100)
     CHECK_EQ(status, 0);
 }
 
-TEST(names_of_methods)
+TEST(parses_names_of_methods)
 {
     static const char *const good[] = {"-[A b]", "+[A_1 b:c:]", "-[A.B ::]", "-[A$ _b2:]"};
     static const char *const bad[] = {"",        "-",        "-[",       "-[A",    "-[A ",

@@ -83,7 +83,7 @@ static uint32_t load_slot(uint32_t at) /* ldr x16, SLOT */
     return 0x58000010 | ((SLOT - at) / 4) << 5;
 }
 
-TEST(signed_pointers_and_objc_release_x19)
+TEST(follows_signed_pointers_and_objc_release_x19)
 {
     begin(SONDE_ARCH_AARCH64, "_objc_release_x19");
     const uint32_t dispose[] = {
@@ -105,7 +105,7 @@ TEST(signed_pointers_and_objc_release_x19)
 }
 
 /* ldp x9, x8, [x1, #32]; stp x9, x8, [x0, #32]; mov x0, x8; b swift_retain */
-TEST(helper_of_swift)
+TEST(follows_a_swift_helper)
 {
     begin(SONDE_ARCH_AARCH64, "_swift_retain");
     const uint32_t copy[] = {0xa9422029, 0xa9022009, 0xaa0803e0, load_slot(COPY + 12), 0xd61f0200};
@@ -115,7 +115,7 @@ TEST(helper_of_swift)
 }
 
 /* Nothing is known of what the helper owns then: what the layout says counts, as its word alone. */
-TEST(helper_with_an_unknown_instruction)
+TEST(stops_at_an_unknown_instruction)
 {
     begin(SONDE_ARCH_AARCH64, "objc_release");
     const uint32_t copy[] = {0xf9401020, 0x04203000 /* SVE */, 0xd65f03c0};
@@ -137,7 +137,7 @@ static void retain_40(void)
     fake_put(&fake, COPY + 6, SLOT - (COPY + 10), 4);
 }
 
-TEST(layout_that_begins_too_early)
+TEST(ignores_a_layout_that_begins_too_early)
 {
     static const struct sonde__block_member members[] = {
         {.offset = 32, .size = 16, .name = "s", .type = "struct bits"},
@@ -155,7 +155,7 @@ TEST(layout_that_begins_too_early)
     CHECK_EQ(items[0].against, 1 << SONDE_BLOCK_BY_LAYOUT);
 }
 
-TEST(blocks_without_helpers_own_nothing)
+TEST(a_block_without_helpers_owns_nothing)
 {
     static const struct sonde__block_member object[] = {
         {.offset = 32, .size = 8, .form = SONDE__BLOCK_MEMBER_OBJECT, .name = "o", .type = "O *"},
@@ -175,7 +175,7 @@ TEST(blocks_without_helpers_own_nothing)
 
 /* A helper of a stripped program that calls what cannot be seen: an object with its own function.
  */
-TEST(function_that_nothing_is_known_of)
+TEST(claims_an_object_for_an_unknown_function)
 {
     begin(SONDE_ARCH_AARCH64, "_ZNSsC1ERKSs");
     const uint32_t copy[] = {0x91008000, 0x91008021, load_slot(COPY + 8), 0xd61f0200};
@@ -186,7 +186,7 @@ TEST(function_that_nothing_is_known_of)
 }
 
 /* Where an object of unknown size ends is not known; what is behind its first word is shown. */
-TEST(data_behind_an_object_of_unknown_size)
+TEST(lists_data_after_an_object_of_unknown_size)
 {
     begin(SONDE_ARCH_AARCH64, "_ZNSsC1ERKSs");
     const uint32_t copy[] = {0x91008000, 0x91008021, load_slot(COPY + 8), 0xd61f0200};
@@ -202,7 +202,7 @@ TEST(data_behind_an_object_of_unknown_size)
     CHECK_EQ(items[1].sources, 0);
 }
 
-TEST(members_behind_the_end)
+TEST(ignores_members_beyond_the_end)
 {
     static const struct sonde__block_member members[] = {
         {.offset = 32, .size = 16, .name = "a"},
@@ -215,7 +215,7 @@ TEST(members_behind_the_end)
 }
 
 /* A box whose variable lies behind padding: its flags say what it is, not where. */
-TEST(aligned_variable_in_a_box)
+TEST(finds_an_aligned_variable_in_a_box)
 {
     static const struct sonde__block_member member = {.form = SONDE__BLOCK_MEMBER_BYREF,
                                                       .name = "o",
@@ -240,7 +240,7 @@ TEST(aligned_variable_in_a_box)
     CHECK_EQ(items[0].sources, 1 << SONDE_BLOCK_BY_LAYOUT | 1 << SONDE_BLOCK_BY_DWARF);
 }
 
-TEST(list_that_is_full)
+TEST(counts_captures_that_do_not_fit)
 {
     fake_init(&fake, SONDE_ARCH_X86_64);
     struct sonde__block_desc desc = {

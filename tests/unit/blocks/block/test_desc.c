@@ -11,7 +11,7 @@
 #define ALL        (SONDE_BLOCK_HAS_HELPERS | SONDE_BLOCK_HAS_SIGNATURE | SONDE_BLOCK_HAS_LAYOUT)
 
 /* On arm64e the upper bits of pointers are signatures. */
-TEST(header_without_signatures)
+TEST(strips_pointer_signatures_off_the_header)
 {
     struct fake fake;
     struct sonde__block_literal literal;
@@ -47,7 +47,7 @@ static void put_large(struct fake *fake)
     fake_put(fake, 104, 0x4444, 8);
 }
 
-TEST(large_descriptors_by_flags)
+TEST(reads_large_descriptors_by_their_flags)
 {
     struct fake fake;
     struct sonde__block_desc desc;
@@ -83,7 +83,7 @@ TEST(large_descriptors_by_flags)
 }
 
 /* Swift's ends behind the signature: here so does the memory. */
-TEST(descriptor_without_a_slot_for_the_layout)
+TEST(reads_a_descriptor_without_a_layout_slot)
 {
     struct fake fake;
     struct sonde__block_desc desc;
@@ -99,7 +99,7 @@ TEST(descriptor_without_a_slot_for_the_layout)
     CHECK_EQ(sonde__block_desc_read(&fake.memory, AT(at), 0xc2000000, &desc), SONDE_UNREADABLE);
 }
 
-TEST(sizes_that_no_block_has)
+TEST(refuses_impossible_sizes)
 {
     struct fake fake;
     struct sonde__block_desc desc;
@@ -121,7 +121,7 @@ TEST(sizes_that_no_block_has)
     CHECK_EQ(sonde__block_desc_read(&fake.memory, UINT64_MAX - 15, ALL, &desc), SONDE_UNREADABLE);
 }
 
-TEST(large_descriptor_with_a_generic_helper)
+TEST(reads_a_large_descriptor_with_a_generic_helper)
 {
     struct fake fake;
     struct sonde__block_desc desc;
@@ -168,7 +168,7 @@ TEST(large_descriptor_with_a_generic_helper)
     CHECK_EQ(items[3].kind, SONDE_BLOCK_WEAK);
 }
 
-TEST(small_descriptors)
+TEST(reads_small_descriptors)
 {
     struct fake fake;
     struct sonde__block_desc desc;
@@ -221,7 +221,7 @@ static void put_box(struct fake *fake, uint32_t at, uint64_t forwarding, uint32_
     fake_put(fake, at + 40, 0x230, 8);
 }
 
-TEST(boxes_through_forwarding)
+TEST(reads_boxes_through_forwarding)
 {
     struct fake fake;
     struct sonde__block_byref box;
@@ -270,7 +270,7 @@ static struct sonde__block_state state(uint32_t flags, uint32_t reserved,
     return result;
 }
 
-TEST(counts_of_runtimes)
+TEST(reads_the_reference_count_of_each_runtime)
 {
     enum sonde__block_runtime apple = SONDE__BLOCK_RUNTIME_APPLE;
     enum sonde__block_runtime old = SONDE__BLOCK_RUNTIME_COMPILER_RT;

@@ -51,7 +51,7 @@ static const char *codes_of(const char *codes, uint32_t size)
     return read_layout(SONDE__BLOCK_LAYOUT_STRING, 0, codes, size, SONDE_BLOCK_BY_LAYOUT);
 }
 
-TEST(inline_layouts)
+TEST(reads_inline_layouts)
 {
     CHECK_STR(inline_of(0x100, 40), "S32");
     CHECK_STR(inline_of(0x213, 100), "S32 S40 R48 W56 W64 W72");
@@ -60,7 +60,7 @@ TEST(inline_layouts)
     CHECK_STR(inline_of(0x000, 40), "");
 }
 
-TEST(layout_strings)
+TEST(reads_layout_strings)
 {
     CHECK_STR(codes_of("00", 100), "");
     CHECK_STR(codes_of("3000", 100), "S32");
@@ -78,13 +78,13 @@ TEST(layout_strings)
 }
 
 /* A runtime that copies by the layout leaves out what it does not own. */
-TEST(layout_as_the_list_of_a_generic_helper)
+TEST(reads_the_list_of_a_generic_helper)
 {
     CHECK_STR(read_layout(SONDE__BLOCK_LAYOUT_STRING, 0, "60304000", 56, SONDE_BLOCK_BY_GENERIC),
               "S40 R48");
 }
 
-TEST(layout_that_never_ends)
+TEST(stops_at_a_layout_without_an_end)
 {
     struct fake fake;
     struct sonde__block_claim items[4];

@@ -33,7 +33,7 @@ static void check(const char *name, enum sonde__block_name_form form, const char
     CHECK_EQ(result.form, form);
 }
 
-TEST(descriptors)
+TEST(reads_names_of_descriptors)
 {
     struct sonde__block_name name;
     CHECK_STR(read_name("__block_descriptor_48_e8_32s40r_e5_v8\1?0l", &name), "S32 R40");
@@ -52,7 +52,7 @@ TEST(descriptors)
     check("__block_descriptor_40_e5_v8\1?0lr32l8w40l8", SONDE__BLOCK_NAME_DESC, "R32 W40");
 }
 
-TEST(helpers)
+TEST(reads_names_of_helpers)
 {
     check("__copy_helper_block_8_32b40r48r", SONDE__BLOCK_NAME_COPY, "B32 R40 R48");
     check("___copy_helper_block_ea8_32o40rc48rcd56rw", SONDE__BLOCK_NAME_COPY, "S32 R40 R48 R56");
@@ -65,7 +65,7 @@ TEST(helpers)
     check("__copy_helper_block_8_32s.12", SONDE__BLOCK_NAME_COPY, "S32");
 }
 
-TEST(structs_with_arrays)
+TEST(reads_structs_with_arrays)
 {
     /* struct { id a[2]; struct { int n; id o; } s[3]; } */
     check("__copy_helper_block_8_32n36_8_8_AB0s8n2_s0_AE_AB16s16n3_S_s24_AE",
@@ -74,7 +74,7 @@ TEST(structs_with_arrays)
 }
 
 /* Old, cut, of other grammars, and hostile: nothing is claimed. */
-TEST(names_that_say_nothing)
+TEST(ignores_names_of_other_grammars)
 {
     static const char *const names[] = {
         "",
@@ -100,7 +100,7 @@ TEST(names_that_say_nothing)
     }
 }
 
-TEST(arrays_that_are_too_large)
+TEST(claims_only_the_first_elements_of_large_arrays)
 {
     struct sonde__block_claim items[8];
     struct sonde__block_claims claims = {.items = items, .capacity = 8};

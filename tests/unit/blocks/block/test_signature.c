@@ -18,7 +18,7 @@ static const char *declare(const char *encoding, const char *name)
     return sonde__block_signature(encoding, strlen(encoding), name, &out) ? declared : "(not)";
 }
 
-TEST(signatures_of_real_programs)
+TEST(prints_signatures_of_real_programs)
 {
     CHECK_STR(declare("v24@?0@\"MLModel\"8@\"NSError\"16", NULL), "void (^)(MLModel *, NSError *)");
     CHECK_STR(declare("B32@?0@\"RTCIODevice\"8Q16^B24", "test"),
@@ -27,7 +27,7 @@ TEST(signatures_of_real_programs)
     CHECK_STR(declare("v8@?0", NULL), "void (^)(void)");
 }
 
-TEST(types_that_encodings_leave_open)
+TEST(prints_what_encodings_leave_out_as_unknown)
 {
     CHECK_STR(declare("v16@?0^?8", NULL), "void (^)(void * /* function */)");
     CHECK_STR(declare("v16@?0@?8", NULL), "void (^)(id /* block */)");
@@ -36,7 +36,7 @@ TEST(types_that_encodings_leave_open)
 }
 
 /* Cut at every length, and with every byte another: false or some text, never more. */
-TEST(signatures_that_are_cut_or_hostile)
+TEST(refuses_truncated_and_hostile_signatures)
 {
     static const char good[] =
         "@?<v@?i@?<v@?@\"O\">>236@?0@\"O\"8@\"O<P>\"16#32:40^?88{S=b3[3f]@}112(U=id)144[3i]152"
@@ -78,7 +78,7 @@ TEST(signatures_that_are_cut_or_hostile)
 }
 
 /* Each level would be read twice by each level around it. */
-TEST(blocks_that_return_blocks_that_return)
+TEST(bounds_blocks_that_return_blocks)
 {
     char deep[3000] = "", *at = deep;
     for (int i = 0; i < 300; i++) {
@@ -151,7 +151,7 @@ static char *compile_and_run(const char *source)
 
 /* Clang compiles blocks, which print their encodings; then it compiles our declarations beside the
  * same blocks and finds each of the same type as its block. */
-TEST_TIMEOUT(declarations_are_of_the_types_that_were_encoded, 250)
+TEST_TIMEOUT(clang_encodes_a_printed_declaration_alike, 250)
 {
     static char source[16384];
     char name[16];

@@ -34,7 +34,7 @@ static void put_dispatch(void)
     fake_put(&fake, OUTER + 88, 0x5150, 8);
 }
 
-TEST(block_of_libdispatch)
+TEST(unwraps_a_libdispatch_block)
 {
     struct sonde__block_wrapped wrapped = {0};
     put_dispatch();
@@ -52,7 +52,7 @@ TEST(block_of_libdispatch)
     CHECK_EQ(wrapped.queue, 0);
 }
 
-TEST(objects_unknown_to_libdispatch)
+TEST(refuses_damaged_libdispatch_blocks)
 {
     struct sonde__block_wrapped wrapped;
     put_dispatch();
@@ -80,7 +80,7 @@ static bool unwrap_swift(const char *name, struct sonde__block_wrapped *ret_wrap
     return unwrap(48, ret_wrapped);
 }
 
-TEST(closures_of_swift)
+TEST(unwraps_swift_closures)
 {
     static const char *const thunks[] = {
         "$sIeg_IeyB_TR",

@@ -76,7 +76,7 @@ static void check_total(struct sonde__registry_total expected)
     CHECK_EQ(total.unknown, expected.unknown);
 }
 
-TEST(a_life_in_each_runtime)
+TEST(follows_a_block_from_copy_to_release_in_each_runtime)
 {
     for (enum runtime which = 0; which < RUNTIMES; which++) {
         struct block inner, outer;
@@ -113,7 +113,7 @@ TEST(a_life_in_each_runtime)
 }
 
 /* A captured block that lives in the heap already is retained. */
-TEST(a_heap_block_that_is_captured)
+TEST(counts_a_captured_heap_block)
 {
     for (enum runtime which = 0; which < RUNTIMES; which++) {
         struct block inner, outer;
@@ -133,7 +133,7 @@ TEST(a_heap_block_that_is_captured)
     }
 }
 
-TEST(what_is_no_heap_block)
+TEST(ignores_blocks_outside_the_heap)
 {
     struct block global, here;
     begin(BY_ONE, LINES);
@@ -149,7 +149,7 @@ TEST(what_is_no_heap_block)
     end();
 }
 
-TEST(calls_that_are_not_seen)
+TEST(counts_blocks_whose_calls_were_not_seen)
 {
     struct block block;
     begin(BY_ONE, LINES);
@@ -187,7 +187,7 @@ static void free_room(void *block)
 }
 
 /* The address of a block whose end was not seen is another block's now. */
-TEST(an_address_that_is_used_again)
+TEST(replaces_a_block_at_a_reused_address)
 {
     struct sonde__registry_block first, second;
     struct block block;
@@ -211,7 +211,7 @@ TEST(an_address_that_is_used_again)
 }
 
 /* A count that is as high as it can be stays; the block never ends. */
-TEST(a_block_that_stays_for_good)
+TEST(keeps_a_block_that_is_never_freed)
 {
     struct block block;
     begin(BY_ONE, LINES);
@@ -228,7 +228,7 @@ TEST(a_block_that_stays_for_good)
     end();
 }
 
-TEST(a_table_that_is_full)
+TEST(counts_blocks_that_a_full_table_drops)
 {
     enum { SMALL = 4, MANY = 100 };
     struct block block, *heap[MANY];
@@ -436,7 +436,7 @@ static void replace_all(int signal)
 }
 
 /* Few places, taken and left by many. */
-TEST(an_entry_is_read_whole)
+TEST(reads_each_entry_whole)
 {
     const struct sigaction action = {.sa_handler = replace_all, .sa_flags = SA_RESTART};
     const struct itimerval often = {{0, OFTEN_US}, {0, OFTEN_US}}, never = {{0, 0}, {0, 0}};
@@ -533,22 +533,22 @@ static void check_threads(enum runtime which)
     end();
 }
 
-TEST_TIMEOUT(four_threads_by_one, 120)
+TEST_TIMEOUT(counts_by_one_with_four_threads, 120)
 {
     check_threads(BY_ONE);
 }
 
-TEST_TIMEOUT(four_threads_by_two, 120)
+TEST_TIMEOUT(counts_by_two_with_four_threads, 120)
 {
     check_threads(BY_TWO);
 }
 
-TEST_TIMEOUT(four_threads_inlined, 120)
+TEST_TIMEOUT(counts_inlined_copies_with_four_threads, 120)
 {
     check_threads(INLINED);
 }
 
-TEST_TIMEOUT(four_threads_reserved, 120)
+TEST_TIMEOUT(counts_in_the_reserved_word_with_four_threads, 120)
 {
     check_threads(RESERVED);
 }
@@ -577,7 +577,7 @@ static void check_groups(const struct sonde__registry_group *groups, uint32_t co
     }
 }
 
-TEST(blocks_in_groups)
+TEST(groups_blocks_by_stack_and_function)
 {
     static struct sonde__registry_group groups[GROUPED], expected[STACKS][INVOKES];
     unsigned random = 1;

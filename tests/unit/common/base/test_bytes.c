@@ -2,7 +2,7 @@
 #include "base_bytes.h"
 #include "test.h"
 
-TEST(bytes_reads_integers)
+TEST(reads_integers)
 {
     const uint8_t data[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
     struct sonde__bytes b;
@@ -16,7 +16,7 @@ TEST(bytes_reads_integers)
     CHECK_EQ(sonde__base_bytes_u16(&b), 0x0809);
 }
 
-TEST(bytes_fails_past_the_end_and_stays_failed)
+TEST(fails_past_the_end_and_stays_failed)
 {
     const uint8_t data[] = {1, 2, 3};
     struct sonde__bytes b;
@@ -28,7 +28,7 @@ TEST(bytes_fails_past_the_end_and_stays_failed)
 }
 
 /* DWARF 5 figures 22 and 23: examples of ULEB128 and SLEB128 */
-TEST(bytes_reads_leb)
+TEST(reads_leb128)
 {
     const uint8_t u[] = {2, 127, 0x80, 1, 0x81, 1, 0xb9, 0x64};
     const uint8_t s[] = {2, 0x7e, 0xff, 0, 0x81, 0x7f, 0x80, 1, 0x80, 0x7f};
@@ -57,7 +57,7 @@ TEST(bytes_reads_leb)
     CHECK(b.failed);
 }
 
-TEST(bytes_string_must_end_inside)
+TEST(refuses_a_string_without_an_end)
 {
     struct sonde__bytes b;
     sonde__base_bytes_init(&b, "ab\0cd", 5);
@@ -66,7 +66,7 @@ TEST(bytes_string_must_end_inside)
     CHECK(b.failed);
 }
 
-TEST(bytes_parts_do_not_overflow)
+TEST(parts_do_not_overflow)
 {
     const uint8_t data[8] = {0};
     struct sonde__bytes b;

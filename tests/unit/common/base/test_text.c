@@ -5,7 +5,7 @@
 #include "base_text.h"
 #include "test.h"
 
-TEST(text_formats_numbers)
+TEST(formats_numbers)
 {
     char data[64];
     struct sonde__text text;
@@ -19,7 +19,7 @@ TEST(text_formats_numbers)
     CHECK(!text.cut);
 }
 
-TEST(text_cuts_at_the_end)
+TEST(truncates_text_at_the_end)
 {
     char data[5];
     struct sonde__text text;

@@ -5,7 +5,7 @@
 #include "mem_heap.h"
 #include "test.h"
 
-TEST(the_planned_allocation_fails_and_only_that)
+TEST(only_the_planned_allocation_fails)
 {
     void *blocks[4];
     sonde__mem_fail_once(2);
@@ -24,13 +24,13 @@ TEST(the_planned_allocation_fails_and_only_that)
     }
 }
 
-TEST(a_product_that_overflows_is_refused)
+TEST(refuses_a_product_that_overflows)
 {
     CHECK(sonde__mem_alloc_array(SIZE_MAX / 2, 3) == NULL);
     CHECK(sonde__mem_resize_array(NULL, SIZE_MAX / 2, 3) == NULL);
 }
 
-TEST(a_growing_array_keeps_its_content_when_growth_fails)
+TEST(an_array_keeps_its_content_when_growth_fails)
 {
     uint32_t *numbers = NULL;
     size_t capacity = 0, count = 0;
@@ -50,7 +50,7 @@ TEST(a_growing_array_keeps_its_content_when_growth_fails)
     sonde__mem_free(numbers);
 }
 
-TEST(arena_pieces_are_aligned_apart_and_stay_where_they_are)
+TEST(arena_pieces_are_aligned_and_do_not_move)
 {
     struct sonde__arena arena = {0};
     unsigned char *pieces[300];
