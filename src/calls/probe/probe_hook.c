@@ -3,13 +3,6 @@
 
 #include <stddef.h>
 
-#define THUNK_BYTES 16u
-
-extern const uint8_t sonde__probe_thunks[(size_t)SONDE__PROBE_HOOKS * THUNK_BYTES]
-    __attribute__((visibility("hidden")));
-extern const uint8_t sonde__probe_resolvers[(size_t)SONDE__PROBE_HOOKS * THUNK_BYTES]
-    __attribute__((visibility("hidden")));
-
 struct sonde__probe_hook sonde__probe_hooks[SONDE__PROBE_HOOKS];
 static sonde__probe_recorder *_Atomic recorder;
 
@@ -24,36 +17,6 @@ _Static_assert(sizeof(struct sonde__probe_hook) == 16 &&
 void sonde__probe_hook_set_recorder(sonde__probe_recorder *now)
 {
     atomic_store_explicit(&recorder, now, memory_order_release);
-}
-
-uint64_t sonde__probe_hook_thunk(uint32_t index)
-{
-    return (uint64_t)(uintptr_t)sonde__probe_thunks + (uint64_t)index * THUNK_BYTES;
-}
-
-static bool index_in(const uint8_t *table, uint64_t address, uint32_t *ret_index)
-{
-    uint64_t offset = address - (uint64_t)(uintptr_t)table;
-    if (offset >= (uint64_t)SONDE__PROBE_HOOKS * THUNK_BYTES || offset % THUNK_BYTES != 0) {
-        return false;
-    }
-    *ret_index = (uint32_t)(offset / THUNK_BYTES);
-    return true;
-}
-
-bool sonde__probe_hook_index(uint64_t address, uint32_t *ret_index)
-{
-    return index_in(sonde__probe_thunks, address, ret_index);
-}
-
-uint64_t sonde__probe_hook_resolver(uint32_t index)
-{
-    return (uint64_t)(uintptr_t)sonde__probe_resolvers + (uint64_t)index * THUNK_BYTES;
-}
-
-bool sonde__probe_hook_resolver_index(uint64_t address, uint32_t *ret_index)
-{
-    return index_in(sonde__probe_resolvers, address, ret_index);
 }
 
 uint64_t sonde__probe_hook_argument(const struct sonde__regs *regs, unsigned index)

@@ -25,16 +25,6 @@ uint64_t sonde__probe_raw_number(const struct sonde__regs *regs)
     return regs->r[regs->arch == SONDE_ARCH_X86_64 ? 0 : 8];
 }
 
-uint64_t sonde__probe_raw_stub_address(void)
-{
-#if defined(__x86_64__)
-    extern const uint8_t sonde__probe_raw_stub[] __attribute__((visibility("hidden")));
-    return (uint64_t)(uintptr_t)sonde__probe_raw_stub;
-#else
-    return 0;
-#endif
-}
-
 void sonde__probe_raw_enter(const struct sonde__regs *regs)
 {
     sonde__probe_raw_recorder *told = atomic_load_explicit(&recorder, memory_order_acquire);

@@ -22,7 +22,17 @@ void sonde__probe_raw_set_recorder(sonde__probe_raw_recorder *recorder);
 uint64_t sonde__probe_raw_number(const struct sonde__regs *regs);
 
 /* What struct sonde__raw_words leads to; 0: not of this architecture. */
-uint64_t sonde__probe_raw_stub_address(void);
+#if defined(__x86_64__)
+extern const uint8_t sonde__probe_raw_stub[] __attribute__((visibility("hidden")));
+#endif
+static inline uint64_t sonde__probe_raw_stub_address(void)
+{
+#if defined(__x86_64__)
+    return (uint64_t)(uintptr_t)sonde__probe_raw_stub;
+#else
+    return 0;
+#endif
+}
 
 /* The stub's. */
 void sonde__probe_raw_enter(const struct sonde__regs *regs);
