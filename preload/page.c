@@ -12,9 +12,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "linux/linux_syscall.h"
+#include "os.h"
 
 /* How long exit() waits for the supervisor at most: writing a report takes some 100 ms. */
 #define EXIT_WAIT_S 2
@@ -105,7 +107,7 @@ static void wait_for_report(int status, void *unused)
     atomic_store_explicit(&page->exiting, 1, memory_order_seq_cst);
     /* never set while the program is confined */
     if (atomic_exchange_explicit(&page->sleeping, 0, memory_order_seq_cst) != 0) {
-        syscall(SYS_futex, &page->sleeping, FUTEX_WAKE, 1, NULL, NULL, 0);
+        (void)sonde__os_wake((const uint32_t *)&page->sleeping, false, true);
     }
     bool confined = atomic_load_explicit(&page->confined, memory_order_acquire) != 0;
     clock_gettime(CLOCK_MONOTONIC, &limit);
@@ -117,8 +119,9 @@ static void wait_for_report(int status, void *unused)
             (now.tv_sec == limit.tv_sec && now.tv_nsec >= limit.tv_nsec)) {
             break;
         }
-        if (!confined && syscall(SYS_futex, &page->finished, FUTEX_WAIT, 0, &slice, NULL, 0) != 0 &&
-            errno != EAGAIN && errno != EINTR && (errno != ETIMEDOUT || supervisor_is_gone(page))) {
+        long waited = confined ? 0 : linux_call(SYS_futex, &page->finished, FUTEX_WAIT, 0, &slice);
+        if (waited < 0 && waited != -EAGAIN && waited != -EINTR &&
+            (waited != -ETIMEDOUT || supervisor_is_gone(page))) {
             break; /* a seccomp filter without futex: do not spin */
         }
     }

@@ -15,9 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/single_threaded.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "page.h"
 #include "probe_turn.h"
 
@@ -85,19 +85,6 @@ void preload_stamp(struct sonde__probe_slot *slot);
 void preload_wake(struct sonde__probe_page *page);
 
 enum { PRELOAD_INSTANT = 1, PRELOAD_LEARN = 2 };
-
-/* clock_gettime(): the vdso's own once the process has started (libc's way to it costs half as much
- * again, in every turn), libc's before and where there is no vdso. */
-extern int (*preload_clock)(clockid_t clock, struct timespec *ret_time);
-void preload_find_clock(void);
-
-/* A jiffy of resolution, and a fifth of the cost of the fine clock. */
-static inline uint64_t preload_now_ns(void)
-{
-    struct timespec now;
-    (void)preload_clock(CLOCK_MONOTONIC_COARSE, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* Before a wait. The slot of this thread, if this is the wait of its known loop and nothing else is
  * to be done before it; null: preload_learn() has to look. */

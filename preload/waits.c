@@ -7,13 +7,10 @@
  * the loop's own call, so every wrapper takes them itself. */
 #include <dlfcn.h>
 #include <errno.h>
-#include <gnu/libc-version.h>
 #include <link.h>
-#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stddef.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
@@ -21,45 +18,11 @@
 #include <unistd.h>
 
 #include "base_text.h"
+#include "os.h"
 #include "preload_wrap.h"
 
 _Thread_local struct sonde__probe_slot *preload_slot;
 static _Thread_local bool slotless;
-
-void *preload_look_up(struct preload_cell *cell)
-{
-    void *real = dlsym(RTLD_NEXT, cell->name);
-    __atomic_store_n(&cell->real, real, __ATOMIC_RELAXED);
-    return real;
-}
-
-extern struct preload_cell __start_preload_cells[], __stop_preload_cells[];
-
-/* By what the loader knows of an address. (dlopen() would initialise libc, which is not yet: this
- * is the first constructor of the process.) */
-void preload_allow_direct(void)
-{
-    static const char *const names[] = {"poll", "epoll_wait"};
-    Dl_info libc, found;
-    if (dladdr((void *)(uintptr_t)gnu_get_libc_version, &libc) == 0) {
-        return;
-    }
-    for (struct preload_cell *c = __start_preload_cells; c < __stop_preload_cells; c++) {
-        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-            if (strcmp(c->name, names[i]) == 0 && c->real != NULL && dladdr(c->real, &found) != 0 &&
-                found.dli_fbase == libc.dli_fbase) {
-                __atomic_store_n(&c->direct, 1, __ATOMIC_RELAXED);
-            }
-        }
-    }
-}
-
-void preload_forbid_direct(void)
-{
-    for (struct preload_cell *c = __start_preload_cells; c < __stop_preload_cells; c++) {
-        __atomic_store_n(&c->direct, 0, __ATOMIC_RELAXED);
-    }
-}
 
 static bool tid_from_clock;
 
@@ -74,32 +37,14 @@ static uint32_t clock_tid(void)
 
 void preload_learn_own_tid(void)
 {
-    tid_from_clock = clock_tid() == (uint32_t)syscall(SYS_gettid);
-}
-
-int (*preload_clock)(clockid_t clock, struct timespec *ret_time) = clock_gettime;
-
-/* vdso(7): the names per architecture. The vdso is never unloaded. */
-void preload_find_clock(void)
-{
-    static const char *const names[] = {"__vdso_clock_gettime", "__kernel_clock_gettime"};
-    void *vdso = dlopen("linux-vdso.so.1", RTLD_NOW | RTLD_NOLOAD);
-    for (size_t i = 0; vdso != NULL && i < sizeof names / sizeof names[0]; i++) {
-        void *found = dlsym(vdso, names[i]);
-        if (found != NULL) {
-            preload_clock = (int (*)(clockid_t, struct timespec *))(uintptr_t)found;
-        }
-    }
-    if (vdso != NULL) {
-        dlclose(vdso);
-    }
+    tid_from_clock = clock_tid() == (uint32_t)sonde__os_tid();
 }
 
 static struct sonde__probe_slot *find_slot(struct sonde__probe_page *page)
 {
     if (preload_slot == NULL && !slotless) {
         preload_slot =
-            sonde__probe_claim(page, tid_from_clock ? clock_tid() : (uint32_t)syscall(SYS_gettid));
+            sonde__probe_claim(page, tid_from_clock ? clock_tid() : (uint32_t)sonde__os_tid());
         slotless = preload_slot == NULL;
     }
     return preload_slot;
@@ -171,9 +116,7 @@ void preload_stamp(struct sonde__probe_slot *slot)
 
 void preload_wake(struct sonde__probe_page *page)
 {
-    int saved = errno;
-    syscall(SYS_futex, &page->sleeping, FUTEX_WAKE, 1, NULL, NULL, 0);
-    errno = saved;
+    (void)sonde__os_wake((const uint32_t *)&page->sleeping, false, true);
 }
 
 /* aarch64 has neither; there the wrapper always goes through libc. */

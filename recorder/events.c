@@ -17,9 +17,6 @@
 #include "recorder.h"
 #include "target_self.h"
 
-uint32_t recorder_listed_events[SONDE__RECORD_EVENTS];
-__thread uint32_t recorder_busy;
-
 /* Whoever waits here may hold a lock of the loader (a constructor, a callback of dl_iterate_phdr())
  * that the one inside waits for: so nobody waits for ever. */
 enum { PATIENCE_S = 1 };

@@ -21,9 +21,15 @@
 #define RECORDER_EVENT_FUNCTION SONDE__RECORD_FUNCTIONS
 #define RECORDER_NONE           UINT32_MAX
 
+/* --- state.c --- */
+
 extern struct sonde__record_page *recorder_page;
 extern struct sonde__record *recorder_record;
 extern struct sonde__hooks *recorder_hooks;
+/* Index in the list of a function that is an event, too; or RECORDER_NONE. */
+extern uint32_t recorder_listed_events[SONDE__RECORD_EVENTS];
+/* Not 0: the thread works for us; what it calls then is not the program's call. */
+extern __thread uint32_t recorder_busy;
 
 /* call.c: every call of a thunk. Context: handler. */
 uint64_t recorder_call(const struct sonde__probe_hook *hook, const struct sonde__regs *regs);
@@ -45,7 +51,6 @@ bool recorder_count_syscall(const struct sonde__regs *regs);
 /* events.c: one of the functions of enum sonde__record_event is called. Returns its index in the
  * list, where it is listed as well; or RECORDER_NONE. Context: as that function: any thread. */
 uint32_t recorder_event(enum sonde__record_event event, const struct sonde__regs *regs);
-extern uint32_t recorder_listed_events[SONDE__RECORD_EVENTS];
 
 /* Images that came, or went, since the last time; then the slots of those that came. */
 void recorder_inspect_images(void);
@@ -55,9 +60,6 @@ void recorder_inspect_images(void);
 void recorder_method_event(enum sonde__record_event event, const struct sonde__regs *regs);
 /* False: another thread does it. */
 bool recorder_look_for_methods(void);
-
-/* Not 0: the thread works for us; what it calls then is not the program's call. */
-extern __thread uint32_t recorder_busy;
 
 /* blocks.c: the registry of blocks, if there is one (`sonde run --blocks`): then all calls are for
  * it. memory: of the page's registry_lines */

@@ -12,10 +12,6 @@
 #include "recorder.h"
 #include "target_self.h"
 
-struct sonde__record_page *recorder_page;
-struct sonde__record *recorder_record;
-struct sonde__hooks *recorder_hooks;
-
 static const char *names[SONDE__RECORD_FUNCTIONS + SONDE__RECORD_EVENTS];
 static const char *const event_names[] = SONDE__RECORD_EVENT_NAMES;
 _Static_assert(sizeof event_names / sizeof *event_names == SONDE__RECORD_EVENTS, "record_page.h");

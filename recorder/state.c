@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recorder.h"
+
+struct sonde__record_page *recorder_page;
+struct sonde__record *recorder_record;
+struct sonde__hooks *recorder_hooks;
+uint32_t recorder_listed_events[SONDE__RECORD_EVENTS];
+__thread uint32_t recorder_busy;
