@@ -12,16 +12,18 @@ set(sources
     unwind_memo.c
     unwind_memo_rules.c
     unwind_memo_walk.c
+    unwind_no_cfi.c
     unwind_nowhere.c
     unwind_plain.c
     unwind_program.c
+    unwind_proof.c
     unwind_rows.c
     unwind_scan.c
     unwind_scans.c
     unwind_sink.c
     unwind_standing.c
-    unwind_step.c
     unwind_sweep.c
     unwind_switch.c
     unwind_walk.c
+    unwind_walker.c
 )

@@ -216,5 +216,5 @@ enum sonde__step sonde__step_full(struct sonde__walker *walker)
             return apply_row(walker, &row);
         }
     }
-    return sonde__step_without_cfi(walker);
+    return SONDE__STEP_NO_CFI;
 }

@@ -80,14 +80,14 @@ static enum call_kind classify_call(const struct scan *scan, uint64_t pc)
  * calls were passed. */
 static bool reaches_root(struct scan *scan, const struct sonde__walker *from, unsigned *ret_passed)
 {
-    struct sonde__walker walker = copy_walker(from);
+    /* not by frame pointers: stacks are full of zeros and of old ones */
+    struct sonde__walker walker = sonde__proof_begin(from);
     unsigned passed = 0;
-    walker.is_proof = true; /* stacks are full of zeros and of old frame pointers */
     for (; scan->frames_left > 0; scan->frames_left--) {
         for (unsigned i = 0; i < scan->indirect_count; i++) {
             passed += scan->indirect_sp[i] == walker.frame.sp;
         }
-        enum sonde__step step = sonde__walker_step(&walker);
+        enum sonde__step step = sonde__proof_step(&walker);
         if (step != SONDE__STEP_ON) {
             *ret_passed = passed;
             return step == SONDE__STEP_ENDED && walker.end == SONDE_END_ROOT;

@@ -181,26 +181,6 @@ static inline uint32_t min_u32(uint64_t a, uint64_t b)
     return (uint32_t)(a < b ? a : b);
 }
 
-/* how[0, count) = found. Words overlap at the end: no loop over what remains. */
-static inline void fill_how(uint8_t *how, uint64_t count, uint8_t found)
-{
-    struct word {
-        uint64_t value;
-    } __attribute__((packed, may_alias));
-    const uint64_t words = 0x0101010101010101u * found;
-    if (count >= 8) {
-        uint8_t *end = how + count - 8;
-        for (; how < end; how += 8) {
-            ((struct word *)(void *)how)->value = words;
-        }
-        ((struct word *)(void *)end)->value = words;
-        return;
-    }
-    while (count-- > 0) {
-        *how++ = found;
-    }
-}
-
 /* Move the frames of this walk by `distance`. */
 static inline void shift(struct sonde__memo_pass *pass, int32_t distance)
 {

@@ -259,10 +259,11 @@ static inline __attribute__((always_inline)) bool leave(struct sonde__memo_pass 
     if (size - 1 >= pass->end - at->sp && (size - 1 >= 2 * REACH || !reach(pass, cfa))) {
         return false;
     }
+    bool fp_known = true;
     uint64_t cell = cfa - rule->ra_at, fp_home = rule->fp_at != 0 ? cfa - rule->fp_at : 0;
     if ((cfa & 7) != 0 || rule->ra_at > size || rule->fp_at > size ||
         !sonde__plain_step(base + cell, pac_mask(SONDE__ARCH_HOST), rule->fp_at != 0,
-                           base + fp_home, true, &at->pc, &at->fp)) {
+                           base + fp_home, &at->pc, &at->fp, &fp_known)) {
         return false;
     }
     here->fp_home |= by_fp ? SONDE__MEMO_USES : 0;
@@ -349,7 +350,7 @@ static inline void put_end(const struct sonde__memo_pass *pass, struct sonde_sta
                            enum sonde_end_reason end, uint64_t end_at)
 {
     sonde__sink_forget_async(stack);
-    fill_how(stack->how, pass->kept, SONDE_FOUND_CFI);
+    sonde__how_fill(stack->how, pass->kept, SONDE_FOUND_CFI);
     if (pass->start->skip == 0) {
         stack->how[0] = SONDE_FOUND_REGISTERS;
     }
@@ -507,13 +508,8 @@ static bool is_fit(struct sonde__memo_walker *with)
 static void put_frames(struct sonde__sink *sink, const struct sonde__memo_pass *pass,
                        uint32_t before, uint8_t found)
 {
-    uint32_t count = pass->kept - before;
-    if (count > 0) {
-        uint8_t *how = sink->stack->how + before;
-        fill_how(how, count, SONDE_FOUND_CFI);
-        how[0] = sink->skip == 0 ? found : SONDE_FOUND_CFI;
-        sink->kept += count;
-        sink->last = (uint32_t)(sink->kept - 1);
+    if (pass->kept > before) {
+        sonde__sink_add(sink, pass->kept - before, sink->skip == 0 ? found : SONDE_FOUND_CFI);
     } else if (sink->skip != pass->skip) {
         sink->last = UINT32_MAX;
     }

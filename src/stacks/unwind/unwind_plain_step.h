@@ -10,18 +10,24 @@
 /* The caller's pc lies at `pc_at`, and with has_fp its fp at `fp_at`: both can be read. False: the
  * general step has to look at it, and nothing was changed. */
 SONDE__NO_SANITIZE static inline __attribute__((always_inline)) bool
-sonde__plain_step(uint64_t pc_at, uint64_t pc_mask, bool has_fp, uint64_t fp_at, bool fp_known,
-                  uint64_t *pc, uint64_t *fp)
+sonde__plain_step(uint64_t pc_at, uint64_t pc_mask, bool has_fp, uint64_t fp_at, uint64_t *pc,
+                  uint64_t *fp, bool *fp_known)
 {
     uint64_t return_pc = sonde__plain_word(pc_at) & pc_mask;
-    uint64_t saved = has_fp ? sonde__plain_word(fp_at) : 0;
-    /* a tag in what a function that keeps data in this register has saved means nothing
-     * (sonde__async_note) */
-    if (return_pc == 0 || (sonde__fp_is_tagged(saved) && (!fp_known || *fp == fp_at))) {
+    if (return_pc == 0) {
         return false;
     }
+    if (has_fp) {
+        uint64_t saved = sonde__plain_word(fp_at);
+        /* a tag in what a function that keeps data in this register has saved means nothing
+         * (sonde__async_note) */
+        if (sonde__fp_is_tagged(saved) && (!*fp_known || *fp == fp_at)) {
+            return false;
+        }
+        *fp = sonde__strip_fp_tag(saved);
+        *fp_known = true;
+    }
     *pc = return_pc;
-    *fp = has_fp ? sonde__strip_fp_tag(saved) : *fp;
     return true;
 }
 

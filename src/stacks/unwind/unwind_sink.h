@@ -67,6 +67,39 @@ static inline bool sonde__sink_put(struct sonde__sink *sink, const struct sonde_
     return true;
 }
 
+/* how[0, count) = found. Words overlap at the end: no loop over what remains. */
+static inline void sonde__how_fill(uint8_t *how, uint64_t count, uint8_t found)
+{
+    struct word {
+        uint64_t value;
+    } __attribute__((packed, may_alias));
+    const uint64_t words = 0x0101010101010101u * found;
+    if (count >= 8) {
+        uint8_t *end = how + count - 8;
+        for (; how < end; how += 8) {
+            ((struct word *)(void *)how)->value = words;
+        }
+        ((struct word *)(void *)end)->value = words;
+        return;
+    }
+    while (count-- > 0) {
+        *how++ = found;
+    }
+}
+
+/* `count` frames follow those in the front, whose pcs are written there already: the first `found`
+ * so, the others by call frame information. */
+static inline void sonde__sink_add(struct sonde__sink *sink, uint64_t count, uint8_t found)
+{
+    uint8_t *how = sink->stack->how + sink->kept;
+    sonde__how_fill(how, count, sink->inferred ? SONDE_FOUND_INFERRED : SONDE_FOUND_CFI);
+    if (!sink->inferred) {
+        how[0] = found;
+    }
+    sink->kept += count;
+    sink->last = (uint32_t)(sink->kept - 1);
+}
+
 /* Turn the ring into order and say what was left out. */
 void sonde__sink_close(struct sonde__sink *sink);
 

@@ -35,9 +35,10 @@ enum {
 };
 
 enum sonde__step {
-    SONDE__STEP_ON,    /* the frame is the caller now */
-    SONDE__STEP_ENDED, /* `end` and `end_at` say why */
-    SONDE__STEP_OTHER, /* the row needs all registers: start again with them */
+    SONDE__STEP_ON,     /* the frame is the caller now */
+    SONDE__STEP_ENDED,  /* `end` and `end_at` say why */
+    SONDE__STEP_OTHER,  /* the row needs all registers: start again with them */
+    SONDE__STEP_NO_CFI, /* nothing is recorded of this code (sonde__step_without_cfi) */
 };
 
 struct sonde__walker {
@@ -49,7 +50,6 @@ struct sonde__walker {
     unsigned jumps_left; /* steps that may still go to a lower stack */
     unsigned made_left;  /* frames that may still have no place of their own on the stack */
     bool was_signal;     /* the frame of the last step is a signal frame */
-    bool is_proof;       /* only CFI counts: no frame pointers */
     bool is_doubtful;    /* a trial: what it stands at may be no frame (see find_doubtful) */
     uint8_t end;         /* enum sonde_end_reason */
     uint64_t end_at;
@@ -83,8 +83,11 @@ uint64_t sonde__walker_through_stub(const struct sonde__walker *walker, uint64_t
 /* The rule for a vaddr of the walker's image where no table has one. */
 struct sonde__rule sonde__walker_rule_slow(const struct sonde__walker *walker, uint64_t vaddr);
 
-/* Step from code without CFI: a signal trampoline known by its bytes, else the frame pointer. */
+/* Step from code without CFI. */
 enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker);
+
+/* Step from the trampoline of a signal handler, which is known by its bytes. False: it is none. */
+bool sonde__step_sigreturn(struct sonde__walker *walker, enum sonde__step *ret_step);
 
 /* Is the walker's pc, for certain, no code: in no mapping, or in memory that is not executable? */
 bool sonde__step_is_nowhere(struct sonde__walker *walker);
@@ -119,7 +122,7 @@ bool sonde__step_recall(struct sonde__walker *walker, enum sonde__step *ret_step
  * nobody knows, or proved wrong. False: no proof, and the walker has not moved. */
 bool sonde__step_by_code(struct sonde__walker *walker, uint64_t function);
 
-/* Step with all registers (walker->regs is not null). */
+/* Step with all registers (walker->regs is not null). NO_CFI as above. */
 enum sonde__step sonde__step_full(struct sonde__walker *walker);
 
 /* The saved frame pointer at `record` is tagged: note the context of the frame that the walker
@@ -136,8 +139,11 @@ bool sonde__step_infer(struct sonde__walker *walker, const struct sonde__rule *r
 /* The same in code without call frame information, by lr. */
 bool sonde__step_by_link(struct sonde__walker *walker);
 
-/* Does call frame information alone lead from here to the thread's entry? Takes its work from the
- * walker's. */
+/* A walker that only what is recorded of code leads on from where `from` stands. */
+struct sonde__walker sonde__proof_begin(const struct sonde__walker *from);
+enum sonde__step sonde__proof_step(struct sonde__walker *walker);
+
+/* Do such steps lead from here to the thread's entry? Takes its work from the walker's. */
 bool sonde__walker_reaches_root(struct sonde__walker *from);
 
 /* Take from the work that is left. */
@@ -154,11 +160,10 @@ void sonde__step_to_target(struct sonde__walker *walker);
  * put there by something else than a call (aarch64)? */
 bool sonde__link_is_own_code(struct sonde__walker *walker, uint64_t pc, uint64_t lr);
 
-/* Step with all registers from whatever frame the walker stands at. */
-enum sonde__step sonde__walker_step_full(struct sonde__walker *walker);
-
-/* One step by whatever rule applies; OTHER where it would need all registers. */
+/* One step from whatever frame the walker stands at; OTHER where it would need all registers. */
 enum sonde__step sonde__walker_step(struct sonde__walker *walker);
+/* The same with all registers. */
+enum sonde__step sonde__walker_step_full(struct sonde__walker *walker);
 
 static inline enum sonde__step sonde__step_end(struct sonde__walker *walker,
                                                enum sonde_end_reason end, uint64_t at)
@@ -187,6 +192,28 @@ static inline void sonde__walker_locate(struct sonde__walker *walker, uint64_t p
     if (pc < walker->place_start || pc >= walker->place_end) {
         sonde__walker_locate_slow(walker, pc);
     }
+}
+
+/* The rule for the frame at which the walker stands; `scratch` may hold it. */
+static inline const struct sonde__rule *sonde__walker_rule(struct sonde__walker *w,
+                                                           struct sonde__rule *scratch)
+{
+    uint64_t pc = sonde__frame_lookup_pc(&w->frame);
+    sonde__walker_locate(w, pc);
+    const struct sonde__image *image = w->image;
+    if (image != NULL) {
+        uint64_t vaddr = pc - image->bias;
+        if (image->rules != NULL) {
+            const struct sonde__rule *rule = sonde__table_find(image->rules, vaddr);
+            if (rule->cfa != SONDE__RULE_NONE) {
+                return rule;
+            }
+        }
+        *scratch = sonde__walker_rule_slow(w, vaddr);
+        return scratch;
+    }
+    *scratch = (struct sonde__rule){.cfa = SONDE__RULE_NONE};
+    return scratch;
 }
 
 /* Swift marks an extended frame in the top bits of the saved frame pointer: 0001. */
@@ -271,7 +298,7 @@ SONDE__NO_SANITIZE static inline bool sonde__rule_apply_cfa(struct sonde__walker
         *ret_step = sonde__step_end(walker, SONDE_END_ROOT, frame->pc);
         return false;
     case SONDE__RULE_NONE:
-        *ret_step = sonde__step_without_cfi(walker);
+        *ret_step = SONDE__STEP_NO_CFI;
         return false;
     default:
         *ret_step = SONDE__STEP_OTHER;

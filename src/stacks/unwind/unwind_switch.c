@@ -46,7 +46,6 @@ static bool follows_call(const struct sonde__walker *walker, uint64_t pc)
 static bool leads_on(const struct sonde__walker *from)
 {
     struct sonde__walker trial = *from;
-    trial.is_proof = true;
     trial.is_doubtful = true;
     trial.frame.exact = true;
     sonde__walker_ask_anew(&trial);

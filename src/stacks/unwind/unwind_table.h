@@ -102,14 +102,10 @@ static inline unsigned sonde__table_count(const struct sonde__row *row, unsigned
     return count;
 }
 
-/* The rule for an address, never null. */
-static inline const struct sonde__rule *sonde__table_view_find(const struct sonde__table_view *view,
-                                                               uint64_t vaddr)
+/* The rule for an offset below view->size, never null. */
+static inline const struct sonde__rule *sonde__table_at(const struct sonde__table_view *view,
+                                                        uint64_t offset)
 {
-    uint64_t offset = vaddr - view->start;
-    if (offset >= view->size) {
-        return view->rules + SONDE__RULE_INDEX_NONE;
-    }
     unsigned low = (unsigned)(offset & 0xffff);
     uint64_t bucket = offset >> view->bucket_shift;
     const struct sonde__block *block = view->blocks + (bucket >> SONDE__BLOCK_SHIFT);
@@ -125,11 +121,14 @@ static inline const struct sonde__rule *sonde__table_view_find(const struct sond
     }
 }
 
+/* The rule for an address, never null. */
 static inline const struct sonde__rule *sonde__table_find(const struct sonde__rules *table,
                                                           uint64_t vaddr)
 {
     struct sonde__table_view view = sonde__table_view(table);
-    return sonde__table_view_find(&view, vaddr);
+    uint64_t offset = vaddr - view.start;
+    return offset < view.size ? sonde__table_at(&view, offset)
+                              : view.rules + SONDE__RULE_INDEX_NONE;
 }
 
 #endif

@@ -5,104 +5,114 @@
 #include "unwind_plain_step.h"
 #include "unwind_sink.h"
 
-/* The rule for the frame at which the walker stands. */
-static inline const struct sonde__rule *find_rule(struct sonde__walker *w,
-                                                  struct sonde__rule *scratch)
-{
-    uint64_t pc = sonde__frame_lookup_pc(&w->frame);
-    sonde__walker_locate(w, pc);
-    const struct sonde__image *image = w->image;
-    if (image != NULL) {
-        uint64_t vaddr = pc - image->bias;
-        if (image->rules != NULL) {
-            const struct sonde__rule *rule = sonde__table_find(image->rules, vaddr);
-            if (rule->cfa != SONDE__RULE_NONE) {
-                return rule;
-            }
-        }
-        *scratch = sonde__walker_rule_slow(w, vaddr);
-        return scratch;
-    }
-    *scratch = (struct sonde__rule){.cfa = SONDE__RULE_NONE};
-    return scratch;
-}
+/* Frames of one image: return addresses whose stack cells are plain memory. */
+struct plain_run {
+    uint64_t pc, sp, fp;
+    bool fp_known;
+    uint64_t *at; /* where the next pc goes */
+    const uint64_t *end;
+    uint64_t mask; /* of a pc */
+    uint64_t plain, plain_size;
+};
 
-/* A table for the frame at which the walker stands, if it is a return address in an image that has
- * one. */
-static inline bool find_table(struct sonde__walker *w, const struct sonde__frame *frame,
-                              struct sonde__table_view *view)
+/* Walk while return addresses are in the table's [first, + size), as offsets. Stops in front of the
+ * first frame that is different. False: it is in there. */
+SONDE__NO_SANITIZE static __attribute__((noinline)) bool
+run_in_table(struct plain_run *run, const struct sonde__table_view *table, uint64_t first,
+             uint64_t size)
 {
-    sonde__walker_locate(w, frame->pc - 1);
-    if (w->image == NULL || w->image->rules == NULL) {
-        return false;
-    }
-    *view = sonde__table_view(w->image->rules);
-    view->start += w->image->bias;
-    return true;
-}
-
-/* Walk while frames are return addresses in images with a table, and stack cells are plain memory,
- * and there is room in the front of the caller's arrays. The frame and all that the loop needs live
- * in machine registers. Stops in front of the first frame that is different, which is not kept yet.
- */
-SONDE__NO_SANITIZE static void run_plain(struct sonde__walker *w, struct sonde__sink *sink,
-                                         uint64_t *left)
-{
-    const uint64_t plain = w->reader->memory.plain_start;
-    const uint64_t plain_size = w->reader->memory.plain_end - plain;
-    const uint64_t mask = sonde__arch_strip_pac(w->arch, UINT64_MAX);
-    struct sonde__frame frame = w->frame;
-    struct sonde__table_view view;
-    if (plain_size < 8 || frame.exact || sink->skip > 0 || sink->kept >= sink->inner ||
-        !find_table(w, &frame, &view)) {
-        return;
-    }
-    uint64_t *pcs = sink->stack->pcs;
-    uint8_t *how = sink->stack->how;
-    uint8_t next_found = sink->inferred ? SONDE_FOUND_INFERRED : SONDE_FOUND_CFI;
-    uint8_t found = sink->inferred ? SONDE_FOUND_INFERRED : frame.found;
-    uint64_t room = sink->inner - sink->kept;
-    uint64_t end = sink->kept + (room < *left ? room : *left);
-    uint64_t kept = sink->kept;
-    uint64_t place = w->place_start;
-    uint64_t place_size = w->place_end - place;
-    while (kept < end) {
-        uint64_t call = frame.pc - 1;
-        if (call - place >= place_size) {
-            if (!find_table(w, &frame, &view)) {
-                break;
-            }
-            place = w->place_start;
-            place_size = w->place_end - place;
-        }
-        const struct sonde__rule *rule = sonde__table_view_find(&view, call);
-        bool by_fp = rule->cfa == SONDE__RULE_FP;
-        bool fp_saved = rule->fp_from == SONDE__FROM_CFA;
-        uint64_t cfa = (by_fp ? frame.fp : frame.sp) + (uint64_t)(int64_t)rule->cfa_offset;
-        uint64_t ra_at = cfa + (uint64_t)(int64_t)rule->ra_offset;
-        uint64_t fp_at = cfa + (uint64_t)(int64_t)rule->fp_offset;
-        uint64_t pc = frame.pc;
-        if (!sonde__rule_is_plain(rule) || (by_fp && !frame.fp_known) || cfa <= frame.sp ||
-            ra_at - plain > plain_size - 8 || (fp_saved && fp_at - plain > plain_size - 8) ||
-            !sonde__plain_step(ra_at, mask, fp_saved, fp_at, frame.fp_known, &frame.pc,
-                               &frame.fp)) {
+    const struct sonde__table_view view = *table;
+    const uint64_t mask = run->mask, plain = run->plain, last = run->plain_size - 8;
+    const uint64_t *const end = run->end;
+    uint64_t *at = run->at;
+    uint64_t pc = run->pc, sp = run->sp, fp = run->fp;
+    bool fp_known = run->fp_known, is_inside = true;
+    while (at < end) {
+        const uint64_t offset = pc - 1 - view.start;
+        is_inside = offset - first < size;
+        if (!is_inside) {
             break;
         }
-        frame.fp_known |= fp_saved;
-        frame.sp = cfa;
-        pcs[kept] = pc;
-        how[kept++] = found;
-        found = next_found;
+        const struct sonde__rule *rule = sonde__table_at(&view, offset);
+        const uint64_t from = pc;
+        bool fp_saved = rule->fp_from == SONDE__FROM_CFA;
+        uint64_t cfa = sp;
+        if (rule->cfa == SONDE__RULE_FP) {
+            if (!fp_known) {
+                break;
+            }
+            cfa = fp;
+        }
+        cfa += (uint64_t)(int64_t)rule->cfa_offset;
+        uint64_t ra_at = cfa + (uint64_t)(int64_t)rule->ra_offset;
+        uint64_t fp_at = cfa + (uint64_t)(int64_t)rule->fp_offset;
+        if (!sonde__rule_is_plain(rule) || cfa <= sp || ra_at - plain > last ||
+            (fp_saved && fp_at - plain > last) ||
+            !sonde__plain_step(ra_at, mask, fp_saved, fp_at, &pc, &fp, &fp_known)) {
+            break;
+        }
+        sp = cfa;
+        *at++ = from;
     }
-    if (kept == sink->kept) {
+    run->pc = pc;
+    run->sp = sp;
+    run->fp = fp;
+    run->fp_known = fp_known;
+    run->at = at;
+    return !is_inside;
+}
+
+/* Walk over plain frames while there is room in the front of the caller's arrays; the frame that
+ * the walker stands at then is not kept yet. */
+static void run_plain(struct sonde__walker *w, struct sonde__sink *sink, uint64_t *left)
+{
+    const struct sonde__memory *memory = &w->reader->memory;
+    struct sonde__frame *frame = &w->frame;
+    const uint64_t plain_size = memory->plain_end - memory->plain_start;
+    if (plain_size < 8 || frame->exact || sink->skip > 0 || sink->kept >= sink->inner) {
         return;
     }
-    *left -= kept - sink->kept;
-    sink->last = (uint32_t)(kept - 1);
-    sink->kept = kept;
-    frame.found = SONDE_FOUND_CFI;
-    frame.lr_known = false;
-    w->frame = frame;
+    const uint64_t room = sink->inner - sink->kept;
+    uint64_t *const pcs = sink->stack->pcs + sink->kept;
+    struct plain_run run = {
+        .pc = frame->pc,
+        .sp = frame->sp,
+        .fp = frame->fp,
+        .fp_known = frame->fp_known,
+        .at = pcs,
+        .end = pcs + (room < *left ? room : *left),
+        .mask = sonde__arch_strip_pac(w->arch, UINT64_MAX),
+        .plain = memory->plain_start,
+        .plain_size = plain_size,
+    };
+    const uint64_t *before = NULL;
+    while (run.at != before) {
+        sonde__walker_locate(w, run.pc - 1);
+        if (w->image == NULL || w->image->rules == NULL) {
+            break;
+        }
+        struct sonde__table_view view = sonde__table_view(w->image->rules);
+        view.start += w->image->bias;
+        uint64_t first = w->place_start > view.start ? w->place_start : view.start;
+        uint64_t end =
+            view.start + view.size < w->place_end ? view.start + view.size : w->place_end;
+        before = run.at;
+        if (first >= end || !run_in_table(&run, &view, first - view.start, end - first)) {
+            break;
+        }
+    }
+    const uint64_t count = (uint64_t)(run.at - pcs);
+    if (count == 0) {
+        return;
+    }
+    *left -= count;
+    sonde__sink_add(sink, count, frame->found);
+    frame->pc = run.pc;
+    frame->sp = run.sp;
+    frame->fp = run.fp;
+    frame->fp_known = run.fp_known;
+    frame->lr_known = false;
+    frame->found = SONDE_FOUND_CFI;
 }
 
 /* To the caller as the code of the function says, from the start that its record names. */
@@ -148,15 +158,21 @@ static __attribute__((noinline)) enum sonde__step correct(struct sonde__walker *
     return SONDE__STEP_ON;
 }
 
+/* One step by the rule of the walker's frame. */
+static inline enum sonde__step step_by_rule(struct sonde__walker *w, const struct sonde__rule *rule)
+{
+    struct sonde__frame before = w->frame;
+    enum sonde__step step = sonde__rule_apply(w, rule);
+    if (step == SONDE__STEP_NO_CFI) {
+        step = sonde__step_without_cfi(w);
+    }
+    return before.exact && step == SONDE__STEP_ON && !w->was_signal ? correct(w, &before) : step;
+}
+
 enum sonde__step sonde__walker_step(struct sonde__walker *walker)
 {
     struct sonde__rule scratch;
-    struct sonde__frame before = walker->frame;
-    enum sonde__step step = sonde__rule_apply(walker, find_rule(walker, &scratch));
-    if (before.exact && step == SONDE__STEP_ON && !walker->was_signal && !walker->is_proof) {
-        return correct(walker, &before);
-    }
-    return step;
+    return step_by_rule(walker, sonde__walker_rule(walker, &scratch));
 }
 
 enum sonde__step sonde__walker_step_full(struct sonde__walker *walker)
@@ -164,30 +180,14 @@ enum sonde__step sonde__walker_step_full(struct sonde__walker *walker)
     bool was_exact = walker->frame.exact;
     sonde__walker_locate(walker, sonde__frame_lookup_pc(&walker->frame));
     enum sonde__step step = sonde__step_full(walker);
+    if (step == SONDE__STEP_NO_CFI) {
+        step = sonde__step_without_cfi(walker);
+    }
     if (was_exact && step == SONDE__STEP_ON && !walker->was_signal &&
         walker->frame.found != SONDE_FOUND_INFERRED) {
         sonde__step_to_target(walker);
     }
     return step;
-}
-
-/* Frames that a proof may take. */
-#define PROOF_FRAMES_MAX 65536
-
-bool sonde__walker_reaches_root(struct sonde__walker *from)
-{
-    struct sonde__walker walker = *from;
-    walker.is_proof = true;
-    walker.is_doubtful = true;
-    sonde__walker_ask_anew(&walker);
-    for (unsigned i = 0; i < PROOF_FRAMES_MAX && from->sweep_left > 0; i++) {
-        enum sonde__step step = sonde__walker_step(&walker);
-        sonde__walker_spend(from, SONDE__WORK_FRAME);
-        if (step != SONDE__STEP_ON) {
-            return step == SONDE__STEP_ENDED && walker.end == SONDE_END_ROOT;
-        }
-    }
-    return false;
 }
 
 /* Frames until the end. with: null, or the memo that is used. Returns ENDED or OTHER. */
@@ -196,7 +196,6 @@ run(struct sonde__walker *w, struct sonde__sink *sink, struct sonde__memo_walker
 {
     for (uint64_t left = SONDE__WALK_FRAMES_MAX;; left--) {
         struct sonde__rule scratch;
-        struct sonde__frame before;
         const struct sonde__rule *rule = NULL;
         enum sonde__step step = SONDE__STEP_ON;
         sink->inferred |= w->frame.found == SONDE_FOUND_INFERRED;
@@ -213,12 +212,8 @@ run(struct sonde__walker *w, struct sonde__sink *sink, struct sonde__memo_walker
         if (w->regs != NULL) {
             step = sonde__walker_step_full(w);
         } else {
-            before = w->frame;
-            rule = find_rule(w, &scratch);
-            step = sonde__rule_apply(w, rule);
-            if (before.exact && step == SONDE__STEP_ON && !w->was_signal) {
-                step = correct(w, &before);
-            }
+            rule = sonde__walker_rule(w, &scratch);
+            step = step_by_rule(w, rule);
         }
         if (w->async_context != 0) {
             sonde__async_deliver(w, sink->stack, sink->last);

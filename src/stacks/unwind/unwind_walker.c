@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+/* A walker: where it starts, what it looks up and reads. */
 #include "unwind_step.h"
 
-#include "arch_sigframe.h"
 #include "base_mem.h"
-#include "unwind_go.h"
 
 /* A handler on an alternate stack that lies above the thread's own stack goes down once, and it may
  * have interrupted a switch to yet another stack. */
@@ -151,74 +150,6 @@ uint64_t sonde__walker_through_stub(const struct sonde__walker *walker, uint64_t
     return is_stub ? value : target;
 }
 
-struct sonde__rule sonde__walker_rule_slow(const struct sonde__walker *walker, uint64_t vaddr)
-{
-    const struct sonde__image *image = walker->image;
-    struct sonde__rule rule = {.cfa = SONDE__RULE_NONE};
-    if (image->rules == NULL) {
-        rule = sonde__compact_find(&image->cfi, walker->arch, SONDE__CFI_EH_FRAME, vaddr);
-    }
-    if (rule.cfa == SONDE__RULE_NONE && sonde__go_rule(walker, vaddr, &rule)) {
-        return rule;
-    }
-    if (rule.cfa == SONDE__RULE_NONE && image->cfi.debug_frame != NULL) {
-        rule = sonde__compact_find(&image->cfi, walker->arch, SONDE__CFI_DEBUG_FRAME, vaddr);
-    }
-    return rule;
-}
-
-/* A register saved in the kernel's signal frame. */
-static bool read_saved(struct sonde__walker *walker, uint32_t offset, uint64_t *ret_value)
-{
-    return sonde__reader_word(walker->reader, walker->frame.sp + offset, ret_value);
-}
-
-/* The trampoline of a signal handler without CFI: everything is in the kernel's frame. */
-static enum sonde__step step_sigreturn(struct sonde__walker *walker)
-{
-    struct sonde__frame *frame = &walker->frame;
-    unsigned arch = walker->arch;
-    uint64_t pc = 0;
-    uint64_t sp = 0;
-    walker->was_signal = true;
-    if (!read_saved(walker, sonde__arch_sigframe_pc(arch), &pc) ||
-        !read_saved(walker, sonde__arch_sigframe_reg(arch, sonde__arch_sp(arch)), &sp)) {
-        return sonde__step_end(walker, SONDE_END_UNREADABLE, frame->sp);
-    }
-    if (!sonde__step_grows(walker, sp, true)) {
-        return sonde__step_end(walker, SONDE_END_NO_PROGRESS, frame->pc);
-    }
-    if (walker->regs != NULL) {
-        for (unsigned reg = 0; reg < SONDE__REG_COUNT; reg++) {
-            uint32_t offset = sonde__arch_sigframe_reg(arch, reg);
-            uint64_t value = 0;
-            if (offset != 0 && read_saved(walker, offset, &value)) {
-                sonde__regs_set(walker->regs, reg, value);
-            }
-        }
-        walker->regs->pc = pc;
-    }
-    frame->fp_known =
-        read_saved(walker, sonde__arch_sigframe_reg(arch, sonde__arch_fp(arch)), &frame->fp);
-    frame->lr_known =
-        arch == SONDE_ARCH_AARCH64 &&
-        read_saved(walker, sonde__arch_sigframe_reg(arch, SONDE__AARCH64_LR), &frame->lr);
-    frame->fp = sonde__strip_fp_tag(frame->fp);
-    frame->pc = sonde__arch_strip_pac(arch, pc);
-    frame->sp = sp;
-    frame->exact = true;
-    frame->found = SONDE_FOUND_CFI;
-    return SONDE__STEP_ON;
-}
-
-static bool is_at_sigreturn(struct sonde__walker *walker)
-{
-    uint8_t code[SONDE__SIGRETURN_BYTES] = {0};
-    size_t size = walker->arch == SONDE_ARCH_X86_64 ? 9 : 8;
-    return sonde__walker_read(walker, walker->frame.pc, code, size) &&
-           sonde__arch_is_sigreturn(walker->arch, code);
-}
-
 bool sonde__walker_is_code(struct sonde__walker *walker, uint64_t address)
 {
     bool is_doubtful = walker->is_doubtful;
@@ -228,88 +159,4 @@ bool sonde__walker_is_code(struct sonde__walker *walker, uint64_t address)
     walker->is_doubtful = is_doubtful;
     sonde__walker_ask_anew(walker);
     return walker->is_executable;
-}
-
-/* The registers follow the compact frame, where all of them are kept. */
-static void follow_frame(struct sonde__walker *walker)
-{
-    const struct sonde__frame *frame = &walker->frame;
-    if (walker->regs == NULL) {
-        return;
-    }
-    if (frame->fp_known) {
-        sonde__regs_set(walker->regs, sonde__arch_fp(walker->arch), frame->fp);
-    }
-    sonde__regs_set(walker->regs, sonde__arch_sp(walker->arch), frame->sp);
-    walker->regs->pc = frame->pc;
-}
-
-enum sonde__step sonde__step_without_cfi(struct sonde__walker *walker)
-{
-    struct sonde__frame *frame = &walker->frame;
-    uint64_t pc = 0;
-    uint64_t fp = 0;
-    enum sonde__step by_code = SONDE__STEP_OTHER;
-    walker->was_signal = false;
-    if (sonde__step_go(walker, &by_code)) {
-        if (by_code == SONDE__STEP_ON) {
-            follow_frame(walker);
-        }
-        return by_code;
-    }
-    if (walker->is_proof || !sonde__step_recall(walker, &by_code)) {
-        if (walker->walk->is_brief && !walker->is_proof) {
-            return sonde__step_end(walker, SONDE_END_COSTLY, frame->pc);
-        }
-        if (is_at_sigreturn(walker)) {
-            return step_sigreturn(walker);
-        }
-        if (walker->is_proof) {
-            return sonde__step_end(walker, SONDE_END_NO_RULE, frame->pc);
-        }
-        if (sonde__step_is_nowhere(walker)) {
-            by_code = sonde__step_from_nowhere(walker);
-            follow_frame(walker);
-            return by_code;
-        }
-        if (!frame->exact && sonde__step_is_entry(walker)) {
-            return sonde__step_end(walker, SONDE_END_ROOT, frame->pc);
-        }
-        if (sonde__step_by_link(walker)) {
-            follow_frame(walker);
-            return SONDE__STEP_ON;
-        }
-        by_code = sonde__step_scan(walker);
-    }
-    if (by_code == SONDE__STEP_ENDED) {
-        return by_code;
-    }
-    if (by_code == SONDE__STEP_ON) {
-        follow_frame(walker);
-        return SONDE__STEP_ON;
-    }
-    if (!frame->fp_known) {
-        /* not read; or read, and lost in a frame further in: then it is no help here */
-        bool is_read = sonde__regs_known(&walker->walk->regs, sonde__arch_fp(walker->arch));
-        return sonde__step_end(walker, is_read ? SONDE_END_NO_RULE : SONDE_END_NO_REGISTERS,
-                               frame->pc);
-    }
-    if ((frame->fp & 7) != 0 || frame->fp < frame->sp ||
-        !sonde__reader_word(walker->reader, frame->fp, &fp) ||
-        !sonde__reader_word(walker->reader, frame->fp + 8, &pc)) {
-        return sonde__step_end(walker, SONDE_END_NO_RULE, frame->pc);
-    }
-    pc = sonde__arch_strip_pac(walker->arch, pc);
-    if (pc == 0 || !sonde__walker_is_code(walker, pc - 1)) {
-        return sonde__step_end(walker, SONDE_END_NO_RULE, frame->pc);
-    }
-    fp = sonde__strip_fp_tag(fp);
-    frame->sp = sonde__arch_sp_after_frame_record(walker->arch, frame->fp, fp);
-    frame->fp = fp;
-    frame->pc = pc;
-    frame->lr_known = false;
-    frame->exact = false;
-    frame->found = SONDE_FOUND_FP;
-    follow_frame(walker);
-    return SONDE__STEP_ON;
 }
