@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Descriptors and blocks are found in files of all forms, without their symbols: as many and where
- * llvm-nm says that they are, and each function of a block has a block. */
+/* Descriptors and blocks are found in files of all forms without their symbols: as many and where
+ * llvm-nm lists them, and each function of a block has a block. */
 #include <elf.h>
 #include <inttypes.h>
 #include <stddef.h>
@@ -98,7 +98,7 @@ struct found {
     uint32_t descs_without_block, flags_unknown;
 };
 
-/* Addresses of an ELF object are ours: symbols tell where the file's would be. */
+/* Addresses of an ELF object are assigned by us: symbols give those of the file. */
 static uint64_t of_file(const struct sonde__loaded *loaded, uint64_t vaddr)
 {
     if (!loaded->object || loaded->macho) {
@@ -159,7 +159,7 @@ static void look(const char *name, bool by_symbols, struct found *found)
     free(bytes);
 }
 
-/* The file as it is, and after `strip`: the same is found. */
+/* The same is found before and after `strip`. */
 static void check(const char *name, const char *strip)
 {
     static struct found found, stripped;
@@ -194,7 +194,7 @@ static void check(const char *name, const char *strip)
 
 static const char *const levels[] = {"-O0", "-O2", "-Oz"};
 
-/* Is this level left out, of the form number `turn`? All of them take long. */
+/* Is this level skipped for the form number `turn`? All of them take long. */
 static bool is_left_out(unsigned level, unsigned turn)
 {
     return !test_long() && level != turn % 2;
@@ -280,7 +280,7 @@ TEST_TIMEOUT(finds_blocks_in_x86_64_elf, 200)
     check_elf("x86_64-linux-gnu");
 }
 
-/* The compiler leaves the encodings of types out: code alone tells descriptors from numbers. */
+/* The compiler omits signatures: only code distinguishes descriptors from numbers. */
 static void check_bare(unsigned turn, const char *triple, const char *link, const char *strip)
 {
     for (unsigned i = 0; i < 3; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sonde blocks: the boxes of __block variables that code fills on its stack. Their headers are
- * those that clang says it stores (in its intermediate language, before anything is optimised), and
- * what is in them is what the source declares. */
+ * those that clang stores (in its intermediate language, before optimisation), and they hold what
+ * the source declares. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,8 +91,8 @@ static void read_ours(const char *file, struct headers *headers)
     json_free(all);
 }
 
-/* Code that is not optimised fills a box far away from the block, in functions as long as those of
- * the corpus: most are found there, and none that is not. */
+/* Unoptimised code fills a box far away from the block, in functions as long as those of the
+ * corpus: most boxes are found there, and no wrong one. */
 static void compare(const char *triple, const char *file, const char *flags, const char *level)
 {
     struct headers its = {0}, ours = {0};
@@ -157,7 +157,7 @@ static const char source[] =
 struct expected {
     const char *name; /* of the block, as it begins */
     unsigned box;     /* offset of the capture */
-    unsigned offset;  /* in the box; 0: nothing is known to be in it */
+    unsigned offset;  /* in the box; 0: unknown */
     const char *kind, *with_types;
 };
 
@@ -246,7 +246,7 @@ TEST_TIMEOUT(boxes_hold_the_declared_variables, 280)
 
 /* --- what only looks like one --- */
 
-/* By hand, what compilers make of blocks: the box of the second leads to another one. */
+/* Hand-written code like a compiler's: the second box forwards to another one. */
 static const char by_hand[] =
     "struct box { void *isa; struct box *forwarding; int flags, size; long n; };\n"
     "struct literal { void *isa; int flags, reserved; void (*run)(struct literal *);\n"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Blocks of files whose pointers are chained in every format of 64 bits: those of arm64e, whose
- * pointers are signed, too, which no linker here writes.
+/* Blocks of files with chained fixups in every 64-bit format, also arm64e's, whose pointers are
+ * signed and which no linker here writes.
  *
- * A program is linked in the one format that the linker knows; llvm-objdump tells each of its
- * pointers. They are written again, in the other formats, by fixup-chains.h (dyld) and what Apple's
- * compilers sign: then each must be read as it was, and the blocks are the same. */
+ * A program is linked in the one format that the linker knows; llvm-objdump lists its pointers.
+ * They are rewritten in the other formats by fixup-chains.h (dyld), signed as Apple's compilers do:
+ * each must then read the same, with the same blocks. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,10 +35,10 @@ static const struct {
 struct field {
     unsigned from, bits;
 };
-/* DYLD_CHAINED_PTR_64 and its kin */
+/* DYLD_CHAINED_PTR_64 and its variants */
 static const struct field target64 = {0, 36}, ordinal64 = {0, 24}, addend64 = {24, 8},
                           next64 = {51, 12}, bind64 = {63, 1};
-/* DYLD_CHAINED_PTR_ARM64E and its kin */
+/* DYLD_CHAINED_PTR_ARM64E and its variants */
 static const struct field target = {0, 43}, ordinal16 = {0, 16}, behind16 = {16, 8},
                           ordinal24 = {0, 24}, addend = {32, 19}, auth_target = {0, 32},
                           auth_diversity = {32, 16}, auth_by_address = {48, 1}, auth_key = {49, 2},
@@ -252,7 +252,7 @@ static void check_pointers(const char *name, bool is_arm64e)
     CHECK_EQ(signed_count > 20, is_arm64e);
 }
 
-/* What is listed of it, but for the line with its name. */
+/* The listing without the line that has the file's name. */
 static char *blocks_of(const char *name)
 {
     return darwin_output("'%s/cli/sonde' blocks %s | tail -n +2", test_build_dir(), name);
@@ -281,8 +281,8 @@ static void check_format(unsigned i, const char *before)
 
 enum { MANY = 1 << 16, IMPORT_BYTES = 4, LOAD_COMMANDS = 32, FILE_SLACK = 64 };
 
-/* A table of MANY imports more, behind everything; those that are used are its last ones, and none
- * before has the name of the one that has 16 bits of its ordinal. */
+/* A table with MANY more imports at the end; the used ones are its last, and none before has the
+ * name that a truncated 16-bit ordinal would give. */
 static void add_imports(void)
 {
     uint64_t chains = file.macho.chains.offset, size = file.macho.chains.size;

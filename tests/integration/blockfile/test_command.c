@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde blocks: what it lists of programs that were made here, as text and as JSON, and what it
- * says of files that have no blocks, or are none. */
+/* sonde blocks: what it lists of programs that are built here, as text and as JSON, and its errors
+ * for files without blocks or of other kinds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static void must_say(const char *options, const char *file, int status, const ch
     test_run_done(&run);
 }
 
-/* The descriptor of the block whose function is called so. */
+/* The descriptor of the block whose function has this name. */
 static const struct json *desc_of(const struct json *image, const char *name,
                                   const struct json **ret_block)
 {
@@ -191,7 +191,7 @@ TEST_TIMEOUT(names_captured_variables, 200)
 }
 
 /* Without ARC clang's layouts and names call an object strong that the block does not retain: its
- * helpers know better, and that no helper is there. */
+ * helpers, or their absence, tell. */
 TEST_TIMEOUT(distrusts_layouts, 200)
 {
     static const char source[] =
@@ -210,7 +210,7 @@ TEST_TIMEOUT(distrusts_layouts, 200)
     test_run_done(&run);
 }
 
-/* What an object owns with it in the block stands behind it. */
+/* Parts of an object in the block follow it. */
 static void check_part(const struct json *desc, int64_t offset, const char *kind)
 {
     bool has_whole = false;
@@ -317,7 +317,7 @@ static bool is_known_by(const struct json *list, const char *source)
     return false;
 }
 
-/* What names say of a capture, the helpers' code says, too; nothing is left out. */
+/* The code of helpers agrees with their names; nothing is missing. */
 static unsigned check_helpers(const char *file, const struct json *desc)
 {
     unsigned typed = 0;
@@ -385,7 +385,7 @@ TEST_TIMEOUT(follows_helpers_of_shipped_files, 200)
                 typed += check_helpers(files[i].path, desc);
             }
         }
-        /* the one of them that Swift's compiler has made has a closure, in each machine's code */
+        /* the one by Swift's compiler has a closure, for each machine */
         if (strncmp(files[i].path, "get-windows", 11) == 0) {
             JSON_EACH(image, all)
             {
@@ -428,8 +428,8 @@ TEST_TIMEOUT(reports_unreadable_files, 200)
     must_say("", "i386.o", 6, "i386.o: neither x86_64 nor aarch64");
 }
 
-/* A slice for devices, one for simulators, an archive, and one of 32 bits, which is refused; what
- * is no code, and a link, are passed over. */
+/* A slice for devices, one for simulators, an archive, and a 32-bit one, which is refused; files
+ * without code and a link are skipped. */
 TEST_TIMEOUT(lists_blocks_of_a_folder, 200)
 {
     darwin_build(FOLDER "objects.m", "arm64-apple-ios14", "-O2 -fobjc-arc", "-dylib", "device");

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Whole libraries with a few bytes changed, instructions above all: code that stores what no
- * compiler would store, and load commands and tables that lead anywhere. Each is read by the fuzz
- * target, which checks what it gets. The changes follow from a number, so that a run can be
- * repeated. */
+/* Whole libraries with a few changed bytes, mostly instructions: code that stores what no compiler
+ * would, load commands and tables that point anywhere. Each is read by the fuzz target, which
+ * checks the result. The changes follow from a number, so a run can be repeated. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@
 
 enum { CHANGES_MAX = 3, STRETCH = 64, FULL = 24, TRIES = 30 };
 
-/* A place in what is not padding: linkers fill most of a small file with zeros. */
+/* A place outside padding: linkers fill most of a small file with zeros. */
 static size_t place(const uint8_t *data, size_t size, unsigned *seed)
 {
     size_t at = 0;

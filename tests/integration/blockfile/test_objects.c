@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde blocks: ELF objects have the places and variables of the library that is linked of them,
- * in all forms that compilers give debug information, and those that llvm-symbolizer tells. */
+/* sonde blocks: ELF objects show the places and variables of the library that is linked from them,
+ * for all forms of debug information, and those of llvm-symbolizer. */
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #define SOURCE "tests/integration/blockfile/program.c"
 
-/* But for addresses, which an object's are ours. */
+/* Except for addresses: an object's are assigned by us. */
 static char *listing(const char *file)
 {
     return darwin_output("'%s/cli/sonde' blocks %s | tail -n +2 | sed 's/0x[0-9a-f]*//'",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Blocks of code whose equal parts the compiler moved into functions of their own (-Oz on arm64):
- * each block of -O2 is found again, of the same descriptor, with the same captures. Many functions
- * alike, so that what fills a block is moved out as well. */
+/* Blocks of outlined code (-Oz on arm64): each block of -O2 is found again, with the same
+ * descriptor and captures. Many similar functions, so that the filling of blocks is outlined, too.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

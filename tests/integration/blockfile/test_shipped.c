@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Files that others shipped (tools/npm-packages.list): each descriptor that llvm-nm names is found
- * without symbols, with a block's function; stripped files have theirs; files without blocks have
- * none. What was not fetched is said, and skipped. */
+/* Shipped files (tools/npm-packages.list): each descriptor that llvm-nm lists is found without
+ * symbols, with the function of a block; stripped files have theirs; files without blocks have
+ * none. Files that were not fetched are reported and skipped. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,7 +191,7 @@ TEST_TIMEOUT(finds_descriptors_in_shipped_archives, 200)
     compare_all(files, sizeof files / sizeof files[0]);
 }
 
-/* Nothing names these: two blocks of C that libdispatch is given, as the code shows. */
+/* Without names: two blocks of C that are passed to libdispatch, as the code shows. */
 TEST_TIMEOUT(finds_descriptors_in_stripped_files, 200)
 {
     static const char *const machines[] = {"x86_64", "arm64"};

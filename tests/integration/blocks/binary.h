@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A library of any machine as if it were loaded at its own addresses: pointers are as the loader
- * would make them, and each import has an address of its own, with nothing there. */
+/* A library for any machine as if loaded at its own addresses: pointers are set, and each import
+ * has an unreadable address of its own. */
 #ifndef SONDE_TEST_BINARY_H
 #define SONDE_TEST_BINARY_H
 

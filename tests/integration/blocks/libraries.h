@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The corpus as a library of machines that are not this one. */
+/* The corpus as a library for other machines. */
 #ifndef SONDE_TEST_LIBRARIES_H
 #define SONDE_TEST_LIBRARIES_H
 

@@ -43,7 +43,7 @@ static const char *name_of(void *ctx, uint64_t address)
                    ? info.dli_sname
                    : NULL;
     }
-    /* not the names that say something of captures */
+    /* without the names that describe captures */
     return is_stripped && (strncmp(name, "__", 2) == 0 || strncmp(name, "_Z", 2) == 0) ? NULL
                                                                                        : name;
 }
@@ -56,7 +56,7 @@ static char letter(const struct sonde__block_capture *capture)
     return "?swubrcd"[capture->kind];
 }
 
-/* What we say at that offset: the part rather than what it is in. */
+/* Our capture at that offset: the part rather than the object. */
 static const struct sonde__block_capture *at(const struct sonde__block_captures *captures,
                                              uint32_t offset)
 {
@@ -70,7 +70,7 @@ static const struct sonde__block_capture *at(const struct sonde__block_captures 
     return found;
 }
 
-/* Is that byte in something of which nothing more is said: data, or a C++ object? */
+/* Is that byte in data or in a C++ object, of which no parts are known? */
 static bool is_in_bytes(const struct sonde__block_captures *captures, uint32_t offset)
 {
     for (size_t i = captures->count; i-- > 0;) {
@@ -84,8 +84,8 @@ static bool is_in_bytes(const struct sonde__block_captures *captures, uint32_t o
     return false;
 }
 
-/* Are owned captures the same, and is everything else where it must be? `byref`: the box's offset,
- * or -1 for the block itself. */
+/* Are owned captures the same, and is everything else where it must be?
+ * `byref`: the offset of the box, or -1 for the block itself. */
 static bool is_right(const struct corpus_block *truth, int32_t byref,
                      const struct sonde__block_captures *captures)
 {
@@ -107,11 +107,11 @@ static bool is_right(const struct corpus_block *truth, int32_t byref,
                 return false;
             }
         } else if (ours != NULL && is_stripped && ours->sources == 1u << SONDE_BLOCK_BY_LAYOUT) {
-            continue; /* nothing but the layout speaks of it, and that is said */
+            continue; /* the layout is its only source, and is reported as that */
         } else if (ours != NULL && (letter(ours) == '?' || (is_stripped && letter(ours) == 'd'))) {
             continue;
         } else if (t->kind == 'u') {
-            /* the slot of a weak reference in a block that does not escape is one, all the same */
+            /* the slot of a weak reference in a NOESCAPE block is still one */
             if (ours == NULL ? !is_in_bytes(captures, t->offset)
                              : letter(ours) != 'u' &&
                                    !(strcmp(truth->where, "here") == 0 && letter(ours) == 'w')) {
@@ -223,7 +223,7 @@ TEST_TIMEOUT(captures_equal_those_of_the_source, 280)
     static const char *const levels[] = {"-O2", "-O0", "-O1", "-Os", "-Oz"};
     for (unsigned i = 0; i < (test_long() ? 5 : 1); i++) {
         int status;
-        (void)corpus_built(levels[i], CORPUS_ALL); /* a test that is skipped is so here */
+        (void)corpus_built(levels[i], CORPUS_ALL); /* a skipped test */
         /* in a process of its own: the C++ library keeps memory until the end of one */
         pid_t child = fork();
         if (child == 0) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde blocks --core: the blocks of the corpus in a core that gdb's gcore wrote, against what the
- * program itself saw of them, and against the answer of the live process before; cores that are cut
- * and forged. */
+/* sonde blocks --core: the blocks of the corpus in a core by gdb's gcore, against the program's own
+ * report and against the answer for the live process before; truncated and forged cores. */
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +16,7 @@
 
 static struct program made;
 
-/* The program waits until its input ends, which a pipe without a writer's end never does. */
+/* The program waits for the end of its input, a pipe that is never closed. */
 static void start(const char *name, const char *until)
 {
     char line[1600];
@@ -35,7 +34,7 @@ static struct test_run blocks(const char *option, const char *value, const char 
     return test_run(argv, NULL, NULL, 100);
 }
 
-/* Offset, kind and owner of one that the list of captures has. */
+/* Offset, kind and ownership of a listed capture. */
 static bool has_capture(const struct json *kind, unsigned offset, const char *text, bool owned)
 {
     JSON_EACH(capture, json_need(kind, "captures"))
@@ -48,7 +47,7 @@ static bool has_capture(const struct json *kind, unsigned offset, const char *te
     return false;
 }
 
-/* Objects of C++ are owned, too, and have no place in the truth of their own. */
+/* C++ objects are owned, too, and have no offsets in the truth. */
 static unsigned count_owned(const struct json *kind)
 {
     unsigned count = 0;
@@ -104,7 +103,7 @@ static unsigned check_owned(const char *name, const char *owned, const struct js
     return wanted;
 }
 
-/* The same but for the core's path. */
+/* The same except for the path of the core. */
 static void check_same(const char *live, const char *of_core)
 {
     const char *key = strstr(of_core, "\"core\": "), *rest;
@@ -122,7 +121,7 @@ static int say_nothing(void *ctx, uint64_t object, const char *class_name, char 
     return 0;
 }
 
-/* The same by the library: as many, and each holds as many. */
+/* The same by the library: as many blocks with as many captures. */
 static void check_api(const char *core, const struct json *root)
 {
     enum { MOST = 1000 };
@@ -241,7 +240,7 @@ static void cut_off(Elf64_Phdr *heap, uint64_t at)
     size += kept;
 }
 
-/* A process that has the core's number is not asked. */
+/* The process with the id of the core is not asked. */
 TEST_TIMEOUT(reads_the_core_and_not_its_living_process, 200)
 {
     unsigned long address = 0;
@@ -260,7 +259,7 @@ TEST_TIMEOUT(reads_the_core_and_not_its_living_process, 200)
     free(list);
 }
 
-/* What lies behind the cut is missing, and that is said; what lies before it is there. */
+/* What is after the cut is reported missing; what is before it is found. */
 TEST_TIMEOUT(reads_a_truncated_core, 200)
 {
     unsigned long address = 0;
@@ -291,7 +290,7 @@ TEST_TIMEOUT(reads_a_truncated_core, 200)
     free(list);
 }
 
-/* Segments that promise terabytes, and many of one part of the file: it takes no longer. */
+/* Segments that claim terabytes, and many of the same part of the file: it takes no longer. */
 TEST_TIMEOUT(survives_forged_segments, 200)
 {
     start("cycles-apple", "made\n");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The corpus itself: its truth is what its blocks do when their helpers run, at every level and in
- * every runtime; its layouts are those that clang prints; and where a case is made for a lie of the
- * layout, the layout does lie. */
+/* The corpus itself: its truth is what the helpers of its blocks do, at every level and in every
+ * runtime; its layouts are those that clang prints; and the layout is wrong in each case that was
+ * made for that. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static bool is_owned(char kind)
     return strchr("sbrwc", kind) != NULL;
 }
 
-/* Captures of a line in its own order; those in a byref know it. */
+/* The captures of a line in its order; those in a byref have its offset. */
 static unsigned parse(const char *text, struct corpus_capture *captures)
 {
     unsigned count = 0;
@@ -112,7 +112,7 @@ static void check_line(const struct line *line)
     }
 }
 
-/* Runs the program; every line must be the truth. Returns how many blocks it showed. */
+/* Runs the program; every line must be true. Returns how many blocks it printed. */
 static unsigned check_build(const char *level, const char *parts, const char *flavour,
                             struct line *lines)
 {
@@ -166,7 +166,7 @@ TEST_TIMEOUT(inspects_all_captures_with_debians_runtime, 200)
     CHECK(count >= 25);
 }
 
-/* What a reader of nothing but the layout says: kind of each word, 0 for none. */
+/* What a reader of the layout alone says: kind of each word, 0 for none. */
 static unsigned read_layout(const char *layout, struct corpus_capture *captures)
 {
     static const struct {
@@ -230,7 +230,7 @@ TEST_TIMEOUT(layouts_are_wrong_exactly_where_known, 200)
     printf("    the layout alone is right for %u of %u blocks\n", count - lies, count);
 }
 
-/* Layouts as they stand in the program are those that the compiler printed. */
+/* The layouts in the program are those that the compiler printed. */
 TEST_TIMEOUT(layouts_equal_what_the_compiler_prints, 200)
 {
     static const char command[] =
@@ -252,7 +252,7 @@ TEST_TIMEOUT(layouts_equal_what_the_compiler_prints, 200)
         }
         if (layout[strlen(layout) - 1] == ',') {
             snprintf(needle, sizeof needle, "layout:%sBL_OPERATOR:0\n", layout);
-        } else { /* the compiler leaves counts of 0 out */
+        } else { /* the compiler omits counts of 0 */
             size_t used = (size_t)snprintf(needle, sizeof needle, ",");
             char copy[200], *rest = copy;
             memcpy(copy, layout, strlen(layout) + 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The instructions of all helpers of the corpus, and of what they call in it: lengths and operands
- * as llvm-objdump shows them. Compared are the registers, the place in memory and the numbers of
- * each, not the mnemonic: of what an instruction does with them the results of helpers tell. */
+/* The instructions of all helpers of the corpus and of the functions they call: length and operands
+ * against llvm-objdump. Compared are registers, memory operand and numbers, not the mnemonic: what
+ * instructions do is tested by the results of helpers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +59,7 @@ static int x86_register(const char *name, size_t size)
     return -1;
 }
 
-/* A word of llvm's text: a register, or none of our business. */
+/* A word of llvm's text: a register, or anything else. */
 static void add_word(struct operands *o, unsigned arch, const char *word, size_t size)
 {
     if (arch == SONDE_ARCH_X86_64) {
@@ -154,8 +154,7 @@ static bool has(const struct operands *o, uint64_t number)
     return false;
 }
 
-/* Numbers that ours has and the text must have, too. An address that is relative to the pc stands
- * in the text as a comment or not at all. */
+/* Numbers that the text must have. A pc-relative address is in a comment of the text or missing. */
 static bool numbers_agree(const struct operands *its, const struct sonde__insn *insn,
                           bool is_relative)
 {
@@ -178,7 +177,7 @@ static const char *operand_text(const char *text)
     return tab != NULL ? tab + 1 : "";
 }
 
-/* Instructions whose operands are left out by llvm, or by us because they do nothing. */
+/* Instructions whose operands llvm omits, or we do because they do nothing. */
 static bool is_implied(const struct sonde__insn *insn, const char *text)
 {
     return insn->op == SONDE__INSN_NOTHING || insn->op == SONDE__INSN_RETURN ||

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* An object's own text: asked of what the corpus' blocks own, and of nothing else. */
+/* The description of an object: requested for what blocks of the corpus own, and for nothing else.
+ */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ static void check_one(const struct shown *shown, uint32_t offset, int32_t box_of
     uint64_t word;
     enum sonde_status status = sonde_block_describe(blocks, (uintptr_t)shown->block, offset,
                                                     box_offset, text, sizeof text);
-    /* a block that does not escape is on a stack */
+    /* a NOESCAPE block is on a stack */
     bool is_right = kind == 's' && !shown->here ? status == SONDE_OK && calls == before + 1 &&
                                                       strstr(text, " of the test>") != NULL
                                                 : status == SONDE_DENIED && calls == before;
@@ -52,7 +53,7 @@ static void check_one(const struct shown *shown, uint32_t offset, int32_t box_of
     }
 }
 
-/* The same block where it is not counted, as on a stack: nobody says that it is alive. */
+/* The same block without a count, as on a stack: it may be dead. */
 static void check_copy(const struct shown *shown, uint32_t size, uint32_t offset)
 {
     uint64_t copy[64];
@@ -72,7 +73,7 @@ static void check_copy(const struct shown *shown, uint32_t size, uint32_t offset
     refused++;
 }
 
-/* A block of the heap whose box is on a stack, where what was left of it may be anything. */
+/* A heap block whose box is on a stack, where any remains may be. */
 static void check_box(const struct shown *shown, uint32_t offset, int32_t box_offset)
 {
     enum { FORWARDING = 8, FLAGS = 16, SIZE = 20 };
@@ -171,8 +172,8 @@ TEST(refuses_a_describer_for_memory_of_callbacks)
     CHECK_EQ(sonde_blocks_set_describer(NULL, describe, NULL), SONDE_USAGE);
 }
 
-/* A block with helpers whose code tells nothing, and no names: what its layout alone calls strong
- * is shown as that, and not as owned. */
+/* A block with unhelpful helpers and no names: what its layout alone calls strong is shown so, and
+ * not as owned. */
 static struct {
     uint64_t isa;
     uint32_t flags, reserved;

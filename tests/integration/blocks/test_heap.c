@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The search of the heap: all live blocks among many that were released, none of those; in this
- * process and in another one, in each runtime. The program that made them says which are alive. */
+/* The search of the heap finds all live blocks among many released ones, in this process and in
+ * another one, in each runtime. The program that made them reports which are alive. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ static void compare(const struct sonde__blockheap_found *found, uint64_t *live, 
     CHECK_EQ(found->count, count);
 }
 
-/* What is made: 200,000, of which half die: 100,000 and some live. Less where it is slow. */
+/* 200,000 blocks are made, and half of them released; fewer where it is slow. */
 static const char *made(void)
 {
 #ifdef SONDE_SANITIZED
@@ -135,7 +135,7 @@ TEST_TIMEOUT(searches_another_process_with_debians_runtime, 200)
     other_process("-O1", "debian", "apple", "2");
 }
 
-/* In a process of its own: what it makes is left to the end. */
+/* In a process of its own: its blocks are never freed. */
 static void search_itself(void)
 {
     char path[700];
@@ -149,7 +149,7 @@ static void search_itself(void)
     CHECK(churn != NULL);
     void **live = calloc(count + 32, sizeof *live);
     size_t kept = churn(count, 2, live);
-    /* memory that is reserved, and a page that cannot be read in a large map */
+    /* reserved memory, and an unreadable page in a large map */
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     char *large = mmap(NULL, (size_t)1 << 34, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

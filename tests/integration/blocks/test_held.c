@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde holders: what is held by way of C++ objects and of collections, on a program whose source
- * says it (corpus/held.mm): with debug information, without, stripped, and of a core. */
+/* sonde holders: objects held through C++ objects and collections, by a program whose source says
+ * so (corpus/held.mm): with debug information, without, stripped, and in a core. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +80,7 @@ static struct test_run holders(const char *name, const char *option)
     return run;
 }
 
-/* It is held by its own block alone, in this way; way null: by none. */
+/* Its own block is the only holder, in this way; way null: nothing holds it. */
 static void check(const char *name, const char *way)
 {
     char key[64], address[32];
@@ -123,7 +123,7 @@ static void check_typed(void)
     check("shared_unique", "std::shared_ptr<Owner>, owner; perhaps by way of 0x");
 }
 
-/* Many that are alike are one line, and one object each in JSON. */
+/* Similar ones share a line, and are an object each in JSON. */
 static void check_alike(void)
 {
     struct test_run run = holders("alike", NULL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The helpers of the corpus, followed in the code of five targets at five levels, against what the
- * compiler wrote into their names: the same, or finer (what is in a C++ object). */
+/* The emulated helpers of the corpus, for five targets at five levels, against what the compiler
+ * wrote into their names: the same, or finer (parts of C++ objects). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +26,7 @@ static const char *spell(const struct sonde__block_claim *items, size_t count)
     return to;
 }
 
-/* Of the claims of a name, the one whose bytes an offset is in: the last that begins there or
- * before. */
+/* The claim of a name that covers an offset: the last one that begins there or before. */
 static const struct sonde__block_claim *covering(const struct sonde__block_claims *names,
                                                  uint32_t offset)
 {
@@ -41,7 +40,7 @@ static const struct sonde__block_claim *covering(const struct sonde__block_claim
     return found;
 }
 
-/* Do they say the same? What the name calls an object may be given by its parts. */
+/* Do they agree? What the name calls an object may be its parts. */
 static bool agree(const struct sonde__block_claims *names, const struct sonde__block_claims *code)
 {
     for (size_t i = 0; i < names->count; i++) {

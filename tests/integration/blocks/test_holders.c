@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde holders: who holds an object, on a program whose source says it (corpus/cycles.m), and on
+/* sonde holders: who holds an object, in a program whose source says so (corpus/cycles.m), and in
  * its core. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static void start(const char *flavour)
     lines = program_output(&made);
 }
 
-/* From here on its core is asked; the process is gone. */
+/* From here on the core is used; the process is gone. */
 static void turn_to_core(void)
 {
     core = core_of_program(made.pid);
@@ -161,7 +161,7 @@ TEST_TIMEOUT(prints_holders_as_text, 200)
     end();
 }
 
-/* A wrong address is held by nobody; a program without blocks has none; wrong operands are said. */
+/* Nothing holds a wrong address; programs without blocks and bad operands are errors. */
 TEST_TIMEOUT(reports_a_missing_holder_and_bad_operands, 200)
 {
     char pid[32];
@@ -236,7 +236,7 @@ TEST_TIMEOUT(lists_blocks_of_a_process, 200)
     end();
 }
 
-/* Each key stands in the guide, as `key`, where it tells of processes. */
+/* Each key is in the guide, as `key`, where it describes processes. */
 static void check_keys(const struct json *node, const char *guide)
 {
     char quoted[64];
@@ -252,7 +252,7 @@ static void check_keys(const struct json *node, const char *guide)
     }
 }
 
-/* And what it tells of has the type that it says. */
+/* And each described key has the described type. */
 static void check_types(const struct json *root, const char *const keys[], const char *types)
 {
     for (unsigned i = 0; types[i] != '\0'; i++) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The reader of extended layouts against clang's own account of those that it makes
- * (-print-ivar-layout), layout by layout: of the blocks of the corpus as they lie in a linked
- * library, and of its __block variables' boxes as the compiler fills them.
+/* The reader of extended layouts against clang's own listing (-print-ivar-layout), layout by
+ * layout: of the blocks of the corpus in a linked library, and of the boxes of its __block
+ * variables as the compiler fills them.
  *
- * The account is of what clang meant, its mistakes included: a reader must agree with it wherever
- * the layout lies, too. */
+ * The listing is what clang meant, mistakes included: the reader must agree also where a layout is
+ * wrong. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static void spell_account(const char *account, uint32_t at, char text[TEXT])
 {
     static const struct {
         const char *name;
-        char letter; /* '\0': nothing that is looked at */
+        char letter; /* '\0': ignored */
         uint32_t bytes;
     } codes[] = {
         {"BL_STRONG:", 'S', 8},
@@ -110,7 +110,7 @@ static void must_agree(const char *what, const char *account, const struct sonde
     }
 }
 
-/* The next line of the account that has `word`; null: none. Ends the line. */
+/* The next line of the listing that has `word`; null: none. Ends the line. */
 static char *next_line(char **rest, const char *word)
 {
     for (char *line; (line = strsep(rest, "\n")) != NULL;) {
@@ -145,8 +145,8 @@ static char unquote(const char **at)
     return (char)strtoul(digits, NULL, 16);
 }
 
-/* The symbol of the next descriptor that the code defines; null: that was the last one. The order
- * is that of the account: both are written when a descriptor is made. */
+/* The symbol of the next descriptor that the code defines; null: none is left. In the order of the
+ * listing: both are written when a descriptor is made. */
 static const struct binary_symbol *next_desc(const struct binary *binary, const char **at)
 {
     char name[400];
@@ -238,7 +238,7 @@ static void read_constant(const char *code, const char *name, struct box *box)
     }
 }
 
-/* The next box that code fills. False: that was the last one. */
+/* The next box that code fills. False: none is left. */
 static bool next_box(const char *code, const char **at, struct box *ret_box)
 {
     const char *store = strstr(*at, ", ptr %byref.flags"), *end;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is said of each block of the corpus, in this process, against what its helpers do. */
+/* The captures reported for each block of the corpus, in this process, against what its helpers do.
+ */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static struct sonde__target *target;
 static struct sonde__symfile_cache *symbols;
 static struct sonde__blockheap *heap;
 static unsigned right, wrong;
-/* Constructors are inlined, and what is left of them does nothing with the capture. */
+/* Inlined constructors may do nothing with the capture. */
 static bool inlined;
 
 static char letter_of(uint8_t kind)
@@ -80,7 +81,7 @@ static bool has(const struct sonde__blockheap_captures *captures,
     return false;
 }
 
-/* Nothing is said to be owned or weak that is not. A struct has a place that nobody retains. */
+/* Nothing is wrongly reported as owned or weak. A struct may be an offset that nothing retains. */
 static bool says_more(const struct sonde__blockheap_captures *captures,
                       const struct corpus_block *truth, int32_t byref)
 {
@@ -171,7 +172,7 @@ static void run_corpus(const char *level, const char *parts)
     _exit(wrong == 0 && right >= 20 ? 0 : 1);
 }
 
-/* In a process of its own: the corpus is not given back. */
+/* In a process of its own: the corpus is never unloaded. */
 static void in_child(const char *level, const char *parts)
 {
     int status = -1;

@@ -27,7 +27,7 @@ static void *loaded(const char *path)
 
 static struct sonde__blockheap *heap;
 
-/* What is told of one place of an object; "" nothing. */
+/* The name at one offset of an object; "": none. */
 static const char *name_at(uint64_t class_at, uint32_t offset)
 {
     static char text[256];
@@ -65,12 +65,12 @@ static void check_library(void *library)
             FAIL("at %u: %s, not %s", offset, name_at(seen.class_at, offset), expected);
         }
     }
-    for (unsigned i = 0; i < VARIABLES; i++) { /* all of them lie in what was looked at */
+    for (unsigned i = 0; i < VARIABLES; i++) { /* all are in the range that was checked */
         CHECK(places[i] > 0 && places[i] < OBJECT_BYTES);
     }
 }
 
-/* A list that does not stand in an image is not believed, whatever it says. */
+/* A list outside images is ignored, whatever it says. */
 static void check_copy(void *library)
 {
     static uint64_t words[OBJECT_BYTES] = {1}; /* in the file, as what compilers write */
@@ -120,7 +120,7 @@ static void look(const char *folder)
     sonde__target_close(target);
 }
 
-/* In a process of its own: libraries are not given back. */
+/* In a process of its own: libraries are never unloaded. */
 TEST_TIMEOUT(names_variables_of_objects, 200)
 {
     int status = -1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Blocks of some functions, made, shared and released by four threads. At its end it prints what it
- * knows to live: "NAME BLOCKS BYTES", by the function that made them. Built by build.sh.
+/* Blocks of some functions, made, shared and released by four threads. At its end it prints which
+ * are alive: "NAME BLOCKS BYTES", by the function that made them. Built by build.sh.
  *
  * `blocks N`: so many operations of each thread. As a library it is loaded by loads.c. */
 #include <pthread.h>
@@ -67,7 +67,7 @@ SITE block_ref make_nested(int a)
     return made;
 }
 
-/* Holds one that lives already. */
+/* Holds one that is alive already. */
 SITE block_ref make_holder(block_ref other)
 {
     block_ref made = _Block_copy(^{
@@ -120,7 +120,7 @@ static void *work(void *seed)
     return NULL;
 }
 
-/* Which blocks live follows from the mailboxes and what is captured; each counts once. */
+/* The live blocks are those of the mailboxes and what they capture; each counts once. */
 struct known {
     const void *block;
     int site;
@@ -180,7 +180,7 @@ int run_blocks(unsigned count)
     pthread_t threads[THREADS];
     operations = count;
     learn();
-    pid_t child = fork(); /* which makes blocks, too: nobody is to know */
+    pid_t child = fork(); /* makes blocks, too, unrecorded */
     if (child == 0) {
         for (int i = 0; i < 100; i++) {
             make_plain(i);

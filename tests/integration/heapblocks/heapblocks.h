@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The programs of this folder, built when a test needs them. */
+/* Builds the programs of this folder when a test needs them. */
 #ifndef SONDE_TEST_HEAPBLOCKS_H
 #define SONDE_TEST_HEAPBLOCKS_H
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Blocks that hold each other, some of which live or end behind the back of a registry. It prints
- * "NAME ADDRESS" lines, "tid N" of the thread that made `holder`, then "ready", and waits for
- * SIGTERM. Built by build.sh.
+/* Blocks that hold each other; some begin or end unseen by a registry. It prints "NAME ADDRESS"
+ * lines, "tid N" of the thread that made `holder`, then "ready", and waits for SIGTERM. Built by
+ * build.sh.
  *
- * `held SEED`: before that it scribbles over what it shares with the `sonde run` that started it.
- * With REGISTRY defined it keeps a registry by itself. */
+ * `held SEED`: first it overwrites the memory that it shares with its `sonde run`. With REGISTRY
+ * defined it keeps a registry itself. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -71,8 +71,8 @@ static void scribble_at(unsigned char *at, size_t size, unsigned *seed)
     }
 }
 
-/* Not over the first page, by which it is found; every other seed leaves the head of the next part
- * alone, which says what it is. */
+/* Spares the first page, which identifies it; every other seed also spares the head of the next
+ * part, which identifies that. */
 static void scribble(unsigned seed)
 {
     char line[512];
@@ -121,7 +121,7 @@ int main(int argc, char **argv)
     /* ends, and nobody is told */
     block_ref gone = make_plain(2);
     memset((void *)gone, 0, HEADER);
-    /* gives its place to another, and nobody is told */
+    /* its address goes to another block, unseen */
     block_ref other = make_other(3), replaced = make_holder(plain);
     memcpy((void *)replaced, (void *)other, HEADER);
     /* is made, and nobody is told */

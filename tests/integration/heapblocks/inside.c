@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* With a runtime of its own, linked into it: its calls are direct. */
+/* Linked with a runtime of its own: its calls are direct. */
 #include <stdio.h>
 
 void *_Block_copy(const void *block);

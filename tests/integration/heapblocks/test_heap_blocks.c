@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which blocks live, and who made them, against what the program itself knows. */
+/* The live blocks and who made them, against the program's own report. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static const char *site_of(const struct json *blocks)
     return "";
 }
 
-/* No frame is ours, though what a copied block captures is copied below one of ours. */
+/* No frame is ours, although captured blocks are copied below one of ours. */
 static void check_modules(const struct json *report)
 {
     JSON_EACH(blocks, json_need(report, "heap_blocks"))
@@ -51,7 +51,7 @@ struct sums {
     int64_t count, bytes, growth, growth_bytes;
 };
 
-/* count and bytes: of the last time; growth: of all times. */
+/* count and bytes: at last; growth: over all times. */
 static struct sums sum(const struct json *report, const char *site)
 {
     struct sums sums = {0, 0, 0, 0};
@@ -75,7 +75,7 @@ static struct sums sum(const struct json *report, const char *site)
     return sums;
 }
 
-/* The program's own words, "NAME BLOCKS BYTES" lines, against the report. */
+/* The program's own "NAME BLOCKS BYTES" lines, against the report. */
 static void check_against(const char *said, const struct json *report)
 {
     struct sums all = {0, 0, 0, 0};
@@ -127,15 +127,15 @@ TEST_TIMEOUT(records_blocks_of_four_threads, 180)
     heapblocks_build(NULL);
     const char *plain[] = {heapblocks_built("blocks"), "10000", NULL};
     run_and_check(plain, NULL, NULL);
-    /* What became more and fewer, in sum, is what lives. */
+    /* All growth adds up to what is alive. */
     const char *grows[] = {heapblocks_built("blocks"), "50000", NULL};
     run_and_check(grows, "--blocks-every", "100ms");
-    /* The runtime comes by dlopen(), and is nobody else's. */
+    /* Only dlopen() loads the runtime. */
     const char *loads[] = {heapblocks_built("loads"), heapblocks_built("plugin.so"), "2000", NULL};
     run_and_check(loads, NULL, NULL);
 }
 
-/* That nothing is seen is not that there is nothing. */
+/* Seeing nothing does not mean that there is nothing. */
 TEST_TIMEOUT(records_a_runtime_inside_the_program, 150)
 {
     heapblocks_build(NULL);

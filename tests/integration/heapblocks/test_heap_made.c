@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where the blocks of a running program were made, as `sonde holders` and `sonde blocks --pid` say
- * it, against what the program itself says (held.c). */
+/* Where the blocks of a running program were made, by `sonde holders` and `sonde blocks --pid`,
+ * against the program's own report (held.c). */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static void end(void)
     (void)program_stop(&program, 60);
 }
 
-/* What stands behind NAME in the program's lines. */
+/* What follows NAME in the program's lines. */
 static const char *said(const char *name)
 {
     static char values[4][32];
@@ -169,7 +169,7 @@ static void check_kinds(void)
         CHECK_EQ(count, json_int(kind, "count"));
     }
     CHECK_EQ(known, LISTED - GONE);
-    CHECK_EQ(unknown, 2); /* the one that was made unseen, the one that was replaced */
+    CHECK_EQ(unknown, 2); /* one made unseen, one replaced */
     json_free(root);
     test_run_done(&run);
 }
@@ -223,8 +223,8 @@ static bool has_frame(const struct json *made, const char *function)
     return false;
 }
 
-/* Each block that the search finds is listed, and was made where its function is written: of
- * "block #2 in make_two" that is make_two. */
+/* Each block that the search finds is listed, and was made where its function is written: "block #2
+ * in make_two" in make_two. */
 static void check_every_block(int64_t live)
 {
     const char *arguments[] = {"blocks", "--pid", "PID", "--json", NULL};
@@ -261,8 +261,8 @@ static void check_arc(const char *name, const char *ready)
     end();
 }
 
-/* Blocks that ARC makes and lets go: objc_retainBlock, objc_storeStrong and the like of a runtime
- * that is a library of its own, whose calls of itself are seen, too. */
+/* Blocks that ARC makes and releases: objc_retainBlock, objc_storeStrong and the like in a runtime
+ * library whose internal calls are seen, too. */
 TEST_TIMEOUT(records_blocks_of_arc, 180)
 {
     heapblocks_build("arc");
@@ -337,7 +337,7 @@ static void await_listing(unsigned times)
     free(output);
 }
 
-/* SIGQUIT to the supervisor: all that lives, also what has not changed since the time before. */
+/* SIGQUIT to the supervisor: all that is alive, also what has not changed since the last time. */
 TEST_TIMEOUT(lists_live_blocks_on_each_request, 180)
 {
     heapblocks_build("held");

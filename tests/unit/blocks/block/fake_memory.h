@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Memory of a target that does not exist: some bytes at an address, and names of places. */
+/* Memory of a fake target: some bytes at an address, and names of addresses. */
 #ifndef SONDE_TEST_FAKE_MEMORY_H
 #define SONDE_TEST_FAKE_MEMORY_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Captures from sources that disagree, and helpers that no compiler here makes: with signed
- * pointers, of Swift, of newer deployment targets. Code by hand, by the Arm ARM and Intel's SDM. */
+/* Captures from sources that disagree, and hand-written helpers that no compiler here makes: with
+ * signed pointers, of Swift, of newer deployment targets. Code by the Arm ARM and Intel's SDM. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #define IMPORT  ((uint64_t)0x7f0000000000)
 #define COPY    0x400u /* offsets of code */
 #define DISPOSE 0x500u
-#define SLOT    0x600u /* where code loads the function from */
+#define SLOT    0x600u /* where the code loads the function's address from */
 
 enum { HELPERS = (int)SONDE_BLOCK_HAS_HELPERS };
 
@@ -114,7 +114,7 @@ TEST(follows_a_swift_helper)
     CHECK(captures.is_owned_known);
 }
 
-/* Nothing is known of what the helper owns then: what the layout says counts, as its word alone. */
+/* What the helper owns is unknown then: the layout is reported as the only source. */
 TEST(stops_at_an_unknown_instruction)
 {
     begin(SONDE_ARCH_AARCH64, "objc_release");
@@ -149,7 +149,7 @@ TEST(ignores_a_layout_that_begins_too_early)
     CHECK_STR(items[0].member->name, "s");
     CHECK_EQ(items[1].sources, 1 << SONDE_BLOCK_BY_HELPER);
     CHECK_STR(items[2].member->name, "n");
-    /* without debug information it is not known what the layout means there */
+    /* without debug information the meaning of the layout is unknown here */
     CHECK_STR(look(HELPERS, 52, 0x100, NULL, 0), "?32.8 S40.8 D48.4");
     CHECK_EQ(items[0].sources, 0);
     CHECK_EQ(items[0].against, 1 << SONDE_BLOCK_BY_LAYOUT);
@@ -166,15 +166,15 @@ TEST(a_block_without_helpers_owns_nothing)
     CHECK_EQ(items[0].against, 1 << SONDE_BLOCK_BY_LAYOUT);
     CHECK_STR(look(0, 44, 0x100, object, 2), "U32.8 D40.4");
     CHECK_EQ(items[0].sources, 1 << SONDE_BLOCK_BY_DWARF);
-    /* one that does not escape points at its __block variable itself */
+    /* a NOESCAPE block points to the __block variable itself */
     CHECK_STR(look(SONDE_BLOCK_NOESCAPE, 48, 0x110, NULL, 0), "U32.8 D40.8");
-    /* GNU runtimes have no layout: nothing is said, and nothing is taken for granted */
+    /* GNU runtimes have no layout: its absence says nothing */
     CHECK_STR(look(SONDE_BLOCK_HAS_LAYOUT, 44, 0, object, 2), "U32.8 D40.4");
     CHECK_STR(look(SONDE_BLOCK_HAS_LAYOUT, 44, 0, NULL, 0), "D32.12");
 }
 
-/* A helper of a stripped program that calls what cannot be seen: an object with its own function.
- */
+/* A helper of a stripped program calls code that cannot be read: an object with a function of its
+ * own. */
 TEST(claims_an_object_for_an_unknown_function)
 {
     begin(SONDE_ARCH_AARCH64, "_ZNSsC1ERKSs");
@@ -185,7 +185,7 @@ TEST(claims_an_object_for_an_unknown_function)
     CHECK(items[0].encoded_size == 12 && memcmp(items[0].encoded, "_ZNSsC1ERKSs", 12) == 0);
 }
 
-/* Where an object of unknown size ends is not known; what is behind its first word is shown. */
+/* The end of an object of unknown size is unknown: the bytes after its first word are listed. */
 TEST(lists_data_after_an_object_of_unknown_size)
 {
     begin(SONDE_ARCH_AARCH64, "_ZNSsC1ERKSs");
@@ -193,7 +193,7 @@ TEST(lists_data_after_an_object_of_unknown_size)
     code(COPY, copy, 4);
     CHECK_STR(look(HELPERS, 36, 0, NULL, 0), "C32.0");
     CHECK_STR(look(HELPERS, 52, 0, NULL, 0), "C32.0 D40.12");
-    /* its name tells of the object, the code of its parts: the bytes between them are its own */
+    /* its name names the object, its code the parts: the bytes between them are the object's */
     retain_40();
     fake_name(&fake, FAKE_BASE + COPY, "__copy_helper_block_8_32c9_ZTS4Held");
     CHECK_STR(look(HELPERS, 60, 0, NULL, 0), "C32.0 +S40.8 D48.12");
@@ -214,7 +214,7 @@ TEST(ignores_members_beyond_the_end)
     CHECK_STR(look(0, 48, 0, members, 4), "D32.16");
 }
 
-/* A box whose variable lies behind padding: its flags say what it is, not where. */
+/* A box whose variable is after padding: its flags give the kind, not the offset. */
 TEST(finds_an_aligned_variable_in_a_box)
 {
     static const struct sonde__block_member member = {.form = SONDE__BLOCK_MEMBER_BYREF,
@@ -235,7 +235,7 @@ TEST(finds_an_aligned_variable_in_a_box)
     CHECK_EQ(items[1].sources, 1 << SONDE_BLOCK_BY_HELPER | 1 << SONDE_BLOCK_BY_LAYOUT);
     CHECK_STR(look_into(&weak, &member), "W64.8");
     CHECK_STR(items[0].member->name, "o");
-    /* without a helper nobody else knows */
+    /* without a helper there is no other source */
     CHECK_STR(look_into(&loose, &member), "U64.8");
     CHECK_EQ(items[0].sources, 1 << SONDE_BLOCK_BY_LAYOUT | 1 << SONDE_BLOCK_BY_DWARF);
 }

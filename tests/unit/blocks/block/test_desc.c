@@ -62,7 +62,7 @@ TEST(reads_large_descriptors_by_their_flags)
     CHECK_EQ(desc.layout_form, SONDE__BLOCK_LAYOUT_STRING);
     CHECK_EQ(desc.layout, 0x4444);
     CHECK_EQ(desc.generic_form, SONDE__BLOCK_GENERIC_NONE);
-    /* no signature: its slot is there all the same */
+    /* no signature, but its slot is there */
     CHECK_OK(sonde__block_desc_read(&fake.memory, AT(64), ALL & ~SONDE_BLOCK_HAS_SIGNATURE, &desc));
     CHECK_EQ(desc.signature, 0);
     CHECK_EQ(desc.layout, 0x4444);
@@ -82,7 +82,7 @@ TEST(reads_large_descriptors_by_their_flags)
     CHECK_EQ(desc.layout_form, SONDE__BLOCK_LAYOUT_INLINE);
 }
 
-/* Swift's ends behind the signature: here so does the memory. */
+/* Swift's ends after the signature; here the memory ends there, too. */
 TEST(reads_a_descriptor_without_a_layout_slot)
 {
     struct fake fake;
@@ -148,7 +148,7 @@ TEST(reads_a_large_descriptor_with_a_generic_helper)
     CHECK_OK(sonde__block_desc_read(&fake.memory, AT(64), SONDE_BLOCK_HAS_SIGNATURE, &desc));
     CHECK(sonde__block_generic_claims(&fake.memory, &desc, &claims) != NULL);
     CHECK_EQ(claims.count, 4);
-    /* as a list of codes: a byte that is passed over, 2 words of data, a block, 3 weak */
+    /* as a list of codes: a skipped byte, 2 words of data, a block, 3 weak */
     fake_put(&fake, 56, AT(200), 8);
     fake_put(&fake, 64, 3u << 14, 8);
     fake_put(&fake, 72, 32 + 6 * 8, 8);

@@ -7,7 +7,7 @@
 #include "fake_memory.h"
 #include "test.h"
 
-/* Claims as "S32 B40 ...", with the problem's first word behind a bar. */
+/* Claims as "S32 B40 ...", and after a bar the first word of the problem. */
 static const char *read_layout(uint8_t form, uint64_t value, const char *codes, uint32_t size,
                                enum sonde_block_source source)
 {
@@ -77,7 +77,7 @@ TEST(reads_layout_strings)
     CHECK_STR(codes_of("6030", 48), "U32 S40");
 }
 
-/* A runtime that copies by the layout leaves out what it does not own. */
+/* A runtime that copies by the layout skips what it does not own. */
 TEST(reads_the_list_of_a_generic_helper)
 {
     CHECK_STR(read_layout(SONDE__BLOCK_LAYOUT_STRING, 0, "60304000", 56, SONDE_BLOCK_BY_GENERIC),

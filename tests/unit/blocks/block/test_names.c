@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names that clang gave (those of real libraries among them), and names that it would not give. */
+/* Names by clang, some of real libraries, and names that clang would never generate. */
 #include <stdio.h>
 #include <string.h>
 
@@ -73,7 +73,7 @@ TEST(reads_structs_with_arrays)
           "C32=8_8_AB0s8n2_s0_AE_AB16s16n3_S_s24_AE +S32 +S40 +S56 +S72 +S88");
 }
 
-/* Old, cut, of other grammars, and hostile: nothing is claimed. */
+/* Old, truncated, of other grammars, hostile: nothing is claimed. */
 TEST(ignores_names_of_other_grammars)
 {
     static const char *const names[] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Encodings to C. Clang itself says what is right: it prints the type of each block of a program
- * that is compiled here (-ast-dump), and writes its encoding into the program. */
+/* Encodings to C, against clang: it prints the type of each block of a program that is compiled
+ * here (-ast-dump), and writes its encoding into the program. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ TEST(prints_what_encodings_leave_out_as_unknown)
     CHECK_STR(declare("v32@?0i816f24", NULL), "void (^)(int, /* not encoded */, float)");
 }
 
-/* Cut at every length, and with every byte another: false or some text, never more. */
+/* Truncated at every length, and with every byte changed: false or some text, without overrun. */
 TEST(refuses_truncated_and_hostile_signatures)
 {
     static const char good[] =
@@ -100,7 +100,7 @@ TEST(bounds_blocks_that_return_blocks)
     CHECK_STR(declare(deep, NULL), "(not)");
 }
 
-/* Results and parameters. Not among them: pointers to blocks, of which clang encodes `id *`. */
+/* Results and parameters. Without pointers to blocks, which clang encodes as `id *`. */
 static const char *const blocks[][2] = {
     {"void", "void"},
     {"void", "O *a, id<P> b, O<P> *c, Class d, SEL e"},

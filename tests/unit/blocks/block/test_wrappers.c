@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Blocks that only run something else: of dispatch_block_create(), and closures of Swift. No
- * compiler here makes them; laid out by hand from the sources that block_wrapper.c names. */
+/* Blocks that wrap something else: of dispatch_block_create(), and Swift closures. No compiler here
+ * makes them; laid out by hand from the sources that block_wrapper.c names. */
 #include "arch_regs.h"
 #include "fake_memory.h"
 #include "test.h"
@@ -45,7 +45,7 @@ TEST(unwraps_a_libdispatch_block)
     CHECK_EQ(wrapped.group, 0x6670);
     CHECK_EQ(wrapped.queue, 0x5150);
     CHECK_EQ(wrapped.context, 0);
-    /* the first versions: the group is in it, and the queue behind that */
+    /* the first versions: the group is in the struct, the queue after it */
     CHECK(unwrap(160, &wrapped));
     CHECK_EQ(wrapped.block, FAKE_BASE + INNER);
     CHECK_EQ(wrapped.group, 0);

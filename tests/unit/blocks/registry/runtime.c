@@ -148,7 +148,7 @@ static void entry_dispose(uint64_t a, uint64_t b)
     (void)entry(SONDE__REGISTRY_DISPOSE, a, b, 0);
 }
 
-/* As the stub of a hook does it. */
+/* As the stub of a hook does. */
 static uint64_t hooked(uint32_t function, uint64_t a, uint64_t b, uint64_t c)
 {
     void (*const targets[])(void) = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Blocks runtimes as there are, in what a registry can see of them, each call led through the hooks
- * as a program's calls are. */
+/* The behaviours of real block runtimes that matter to a registry; each call goes through the hooks
+ * as a program's calls do. */
 #ifndef SONDE_TEST_RUNTIME_H
 #define SONDE_TEST_RUNTIME_H
 
@@ -13,7 +13,7 @@ enum runtime {
     BY_ONE,   /* Debian's: copying is inlined into assign; dispose calls release by its slot */
     BY_TWO,   /* Apple's: assign and dispose call the others, by slots */
     INLINED,  /* the same, with copy and release inlined into both */
-    RESERVED, /* libobjc2: the count stands in another word, bit 24 stays clear */
+    RESERVED, /* libobjc2: the count is in another word, bit 24 stays clear */
     RUNTIMES,
 };
 extern enum runtime runtime;
@@ -41,7 +41,7 @@ uint32_t block_references(const struct block *block);
 struct block *block_copy(struct block *block);
 void block_release(struct block *block);
 
-/* Is told of each heap block that is made. */
+/* Called for each heap block that is made. */
 extern void (*runtime_made)(struct block *block);
 /* Where heap blocks come from; malloc() and free(). */
 extern _Thread_local void *(*runtime_allocate)(size_t size);

@@ -8,7 +8,7 @@
 
 enum { LINES = 1 << 12, GROUPED = 2000, STACKS = 40, INVOKES = 3 };
 
-/* What the groups of these stacks and functions are to be; count 0: there is none. */
+/* Compares the groups with the expected ones; count 0: there is none. */
 static void check_groups(const struct sonde__registry_group *groups, uint32_t count,
                          struct sonde__registry_group expected[STACKS][INVOKES])
 {

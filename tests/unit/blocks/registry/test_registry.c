@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The registry against what the test itself, or a runtime of its own, knows to live. */
+/* The registry against the test's own records, with fake runtimes. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ enum { OPERATIONS = 100000, OFTEN_US = 100 };
 static struct sonde__registry_calls the_calls;
 static _Atomic uint64_t clock_now;
 
-/* Each block has another time, by which the reference knows it. */
+/* Each block has a unique time, which identifies it. */
 static uint64_t next_time(void)
 {
     return atomic_fetch_add(&clock_now, 1) + 1;
@@ -111,7 +111,7 @@ TEST(follows_a_block_from_copy_to_release_in_each_runtime)
     }
 }
 
-/* A captured block that lives in the heap already is retained. */
+/* A captured block that is on the heap already is retained. */
 TEST(counts_a_captured_heap_block)
 {
     for (enum runtime which = 0; which < RUNTIMES; which++) {
@@ -156,7 +156,7 @@ TEST(counts_blocks_whose_calls_were_not_seen)
     calls = NULL;
     struct block *older = block_copy(&block);
     calls = &the_calls;
-    CHECK(block_copy(older) == older); /* made before: not in the table, and said */
+    CHECK(block_copy(older) == older); /* made before: not in the table, and counted as unknown */
     block_release(older);
     block_release(older);
     check_total((struct sonde__registry_total){.unknown = 1});
@@ -166,7 +166,7 @@ TEST(counts_blocks_whose_calls_were_not_seen)
     calls = NULL;
     block_release(seen);
     calls = &the_calls;
-    block_release(seen); /* the runtime's count says that it is the last */
+    block_release(seen); /* the last one by the runtime's count */
     CHECK(!is_registered(seen));
     check_total((struct sonde__registry_total){.made = 1, .ended = 1, .unseen = 1, .unknown = 1});
     end();
@@ -185,7 +185,7 @@ static void free_room(void *block)
     (void)block;
 }
 
-/* The address of a block whose end was not seen is another block's now. */
+/* A new block reuses the address of one whose end was not seen. */
 TEST(replaces_a_block_at_a_reused_address)
 {
     struct sonde__registry_block first, second;
@@ -209,7 +209,7 @@ TEST(replaces_a_block_at_a_reused_address)
     end();
 }
 
-/* A count that is as high as it can be stays; the block never ends. */
+/* A saturated count: the block is never freed. */
 TEST(keeps_a_block_that_is_never_freed)
 {
     struct block block;
@@ -259,7 +259,7 @@ static struct block *_Atomic mailboxes[MAILBOXES];
 static _Atomic uint64_t made, handled, mixtures, missing;
 static _Atomic bool is_over;
 
-/* Memory that is used again at once, by whichever thread comes first. */
+/* Memory that is reused at once, by any thread. */
 enum { POOL = 1 << 16 };
 static union place {
     union place *next;
@@ -305,7 +305,7 @@ static uint32_t random_of(uint64_t *state)
     return (uint32_t)(*state >> 33);
 }
 
-/* A reference into a mailbox; the one that was there is given up. */
+/* Put a reference into a mailbox; release the one that was there. */
 static void post(struct block *block, uint32_t at)
 {
     struct block *old = atomic_exchange(&mailboxes[at % MAILBOXES], block);
@@ -327,7 +327,7 @@ static void operate(uint64_t *random)
             atomic_fetch_add(&missing, 1);
         }
         post(heap, random_of(random));
-    } else if (what < 6) { /* to several: they will release it at one time, maybe */
+    } else if (what < 6) { /* to several, which may release it at the same time */
         for (uint32_t i = 0; i < what; i++) {
             post(block_copy(block), random_of(random));
         }
@@ -389,7 +389,7 @@ static void handle(int signal)
     runtime_free = release;
 }
 
-/* An entry in which each word follows from the address and the time. */
+/* An entry whose words all follow from address and time. */
 static struct sonde__registry_block entry_of(uint64_t address, uint64_t time)
 {
     return (struct sonde__registry_block){
@@ -416,7 +416,7 @@ static void *rewrite(void *seed)
     return NULL;
 }
 
-/* All that live are replaced, in the middle of whatever was interrupted: of a reader, too. */
+/* Replace all entries, in the middle of whatever was interrupted, reads included. */
 static void replace_all(int signal)
 {
     static volatile uint64_t times;
@@ -434,7 +434,7 @@ static void replace_all(int signal)
     times = times + 1;
 }
 
-/* Few places, taken and left by many. */
+/* Few places that many threads take and free. */
 TEST(reads_each_entry_whole)
 {
     const struct sigaction action = {.sa_handler = replace_all, .sa_flags = SA_RESTART};
@@ -490,7 +490,7 @@ static void *read_all(void *unused)
 static void check_against_mailboxes(void)
 {
     uint32_t expected = 0;
-    for (unsigned i = 0; i < MAILBOXES; i++) { /* each block once, and what it captures, in turn */
+    for (unsigned i = 0; i < MAILBOXES; i++) { /* each block once, with what it captures */
         for (struct block *block = mailboxes[i]; block != NULL; block = block->captured) {
             CHECK(is_registered(block));
             expected += block->serial == 0;
