@@ -103,7 +103,7 @@ static void check_site(const struct check *check, const struct sonde__hook_raw_s
     if (!site->is_decoded || sonde__arch_raw_plan(SONDE_ARCH_X86_64, site->code,
                                                   (size_t)(site->function_end - site->near),
                                                   (size_t)(site->vaddr - site->near), site->targets,
-                                                  site->is_certain, &plan) != SONDE__RAW_LED) {
+                                                  site->is_certain, &plan) != SONDE__RAW_PATCHED) {
         return;
     }
     uint64_t start = site->near + plan.start;

@@ -66,11 +66,11 @@ void recorder_start_raw(void)
         .is_alone = is_alone,
         .say = recorder_log_site,
     };
-    if (recorder_page->leads_raw != 0) {
+    if (recorder_page->patches_raw != 0) {
         (void)is_own_thread();
         options.stub = sonde__probe_raw_stub_address();
         sonde__probe_raw_set_recorder(count_raw);
-        sonde__hook_lead_raw(&options);
+        sonde__hook_set_raw_options(&options);
     }
 }
 

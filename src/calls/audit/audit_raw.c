@@ -45,7 +45,7 @@ static void say_call(void *ctx, const struct sonde__audit_syscall *call)
     struct sonde__function function;
     char line[512], where[200], call_name[64], why[100] = "";
     const struct sonde__record_site *site = find_site(module, call->vaddr);
-    if (site != NULL && site->result == SONDE__RAW_LED) {
+    if (site != NULL && site->result == SONDE__RAW_PATCHED) {
         module->patched++;
         return;
     }

@@ -174,7 +174,7 @@ void sonde__audit_begin(void *ctx, void *memory)
     page->nodes = audit->options.nodes;
     page->function_count = audit->list.count;
     page->syscall_function = audit->syscall_function;
-    page->leads_raw = audit->options.raw;
+    page->patches_raw = audit->options.raw;
     page->is_syscall_listed = audit->is_syscall_listed;
     page->registry_lines = audit->options.blocks ? SONDE__REGISTRY_LINES : 0;
     audit->blocks.start_ns = sonde__os_now_ns();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Objective-C methods by name: "-[Class selector]" of instances, "+[Class selector]" of the class.
- * A method's implementation is a pointer that the runtime keeps; it is led to a thunk by the
- * runtime's own functions, and so back. Which functions those are is asked of the loader: nothing
- * happens in a program without the runtime.
+ * The runtime keeps a pointer to the implementation of each method; its own functions set the
+ * pointer to a thunk, and back. They are looked up by dlsym(), so nothing happens in a program
+ * without the runtime.
  *
- * Invariant: runs no code of the program (no +initialize, no +resolveInstanceMethod:). Only the
- * class's own methods are meant, categories included, not those that it inherits. Sources: the C
- * API that GNU's runtime (objc/runtime.h of gcc 12) and Apple's have in common. Context: any
- * thread, one at a time, without a lock that a thread inside of the runtime may wait for. */
+ * Invariant: runs no code of the program (no +initialize, no +resolveInstanceMethod:). Only methods
+ * of the class itself and its categories are hooked, not inherited ones. Sources: the C API that
+ * GNU's runtime (objc/runtime.h of gcc 12) and Apple's have in common. Context: any thread, one at
+ * a time, without a lock that a thread inside of the runtime may wait for. */
 #ifndef SONDE_HOOK_METHOD_H
 #define SONDE_HOOK_METHOD_H
 
@@ -23,7 +23,7 @@ enum sonde__hook_method_state {
     SONDE__HOOK_METHOD_HOOKED,
 };
 
-/* Why it is not hooked; null: it is. */
+/* Why it is not hooked, as text; null: it is hooked. */
 const char *sonde__hook_method_text(uint32_t state);
 
 /* Is it the name of a method? ret_class, ret_selector: where they begin and end in it. */
@@ -34,7 +34,7 @@ struct sonde__hook_method_name {
 };
 bool sonde__hook_method_parse(const char *text, struct sonde__hook_method_name *ret_name);
 
-/* Is it what a list calls a system call ("syscall:openat")? No symbol is meant by it. */
+/* Does the list name a system call by it ("syscall:openat"), not a symbol? */
 bool sonde__hook_is_syscall(const char *name);
 
 struct sonde__hook_method {
@@ -45,12 +45,12 @@ struct sonde__hook_method {
     uint64_t old, thunk;
 };
 
-/* Look for those that are not hooked yet. Returns how many are still missing. thunk_of: gives the
- * thunk of a target, 0: there is none */
+/* Look for those that are not hooked yet. Returns how many are still missing. thunk_of: returns the
+ * thunk for a target; 0: none is left */
 uint32_t sonde__hook_methods_look(struct sonde__hook_method *methods, uint32_t count,
                                   uint64_t (*thunk_of)(uint64_t target, uint32_t function));
 
-/* Those that still lead to their thunk lead where they did. */
+/* Restore those that still point to their thunk. */
 void sonde__hook_methods_restore(struct sonde__hook_method *methods, uint32_t count);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Why calls are not seen, for people. */
+/* Reasons as text. */
 #include "hook.h"
 #include "hook_method.h"
 #include "hook_raw.h"
@@ -18,10 +18,11 @@ const char *sonde__hook_reason_text(uint32_t reason)
         [SONDE__HOOK_NO_FUNCTION] = "it is a variable, not a function",
         [SONDE__HOOK_INSIDE] = "calls inside the library that defines it may be direct",
         [SONDE__HOOK_STATIC] = "not dynamically linked: its calls of itself are not seen",
-        [SONDE__HOOK_LATE] = "it came later: calls of it before the recorder looked are not seen",
+        [SONDE__HOOK_LATE] = "it was loaded later: calls before the recorder looked are not seen",
         [SONDE__HOOK_REFUSED] = "its slot cannot be written",
         [SONDE__HOOK_FULL] = "no thunk was left",
-        [SONDE__HOOK_ASKS] = "it asks for addresses itself (dlsym): what it got before is not led",
+        [SONDE__HOOK_ASKS] =
+            "it looks up addresses itself (dlsym): calls by those it already has are not seen",
         [SONDE__HOOK_OTHER_SPACE] = "it may load into another namespace (dlmopen)",
     };
     return reason < sizeof texts / sizeof *texts ? texts[reason] : "unknown";
@@ -41,9 +42,9 @@ const char *sonde__hook_method_text(uint32_t state)
 const char *sonde__hook_raw_text(uint32_t result)
 {
     static const char *const texts[] = {
-        [SONDE__RAW_BRANCHES] = "branches lead between the instructions around it",
+        [SONDE__RAW_BRANCHES] = "branches target the instructions around it",
         [SONDE__RAW_FIXED] = "an instruction beside it cannot be moved",
-        [SONDE__RAW_UNKNOWN_TARGETS] = "where branches of its function lead cannot be told",
+        [SONDE__RAW_UNKNOWN_TARGETS] = "branch targets of its function are unknown",
         [SONDE__RAW_CODE] = "its function cannot be decoded",
         [SONDE__RAW_REFUSED] = "its code cannot be changed",
         [SONDE__RAW_THREADS] = "other threads ran when it was loaded",

@@ -2,12 +2,11 @@
 /* The turn page: what a watched program says about its event loops, in memory that its supervisor
  * shares.
  *
- * Invariant: a slot is written by its own thread only, except `tid`, which the supervisor sets back
- * to 0 when that thread is gone and `abandon` and
- * `stamp`. `beat` is one word, so time and state never
- * disagree. Both sides may die at any instant; nothing here is a lock. The layout is private to one
- * build: `version` is compared, because the probe and the supervisor are two files that could be of
- * two builds. Context: handler. */
+ * Invariant: only its thread writes a slot, except `abandon`, `stamp`, and `tid`, which the
+ * supervisor clears when the thread is gone. `beat` is one word, so time and state never disagree.
+ * Both sides may die at any instant; there are no locks. The layout is private to one build:
+ * `version` is compared, because the probe and the supervisor are two files that could be of two
+ * builds. Context: handler. */
 #ifndef SONDE_PROBE_PAGE_H
 #define SONDE_PROBE_PAGE_H
 

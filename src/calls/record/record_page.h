@@ -78,7 +78,7 @@ struct sonde__record_page {
     _Atomic uint32_t state;
     _Atomic uint64_t children, execs, spaces; /* calls that make or turn a process, of dlmopen() */
     uint32_t syscall_function; /* the index of libc's syscall(), + 1; 0: no system call is listed */
-    uint32_t leads_raw;        /* calls of its own shall be recorded, too */
+    uint32_t patches_raw;      /* calls of its own shall be recorded, too */
     _Atomic uint32_t site_count, sites_lost;
     uint32_t is_syscall_listed; /* it is also recorded itself */
     uint32_t registry_lines; /* of a registry of blocks (registry.h) behind the record; 0: none */

@@ -90,7 +90,7 @@ static enum sonde__raw_result plan_behind(const uint8_t *code, size_t size, size
         at += insn.length;
     }
     plan->size = (uint32_t)(at - plan->start);
-    return SONDE__RAW_LED;
+    return SONDE__RAW_PATCHED;
 }
 
 /* Into the jump, be it into the middle of an instruction (behind its lock prefix). */
@@ -124,7 +124,7 @@ enum sonde__raw_result sonde__arch_raw_plan(unsigned arch, const uint8_t *code, 
     plan.size = (uint32_t)call_at - plan.start;
     if (!plan.is_before) {
         enum sonde__raw_result result = plan_behind(code, size, call_at, targets, &plan);
-        if (result != SONDE__RAW_LED) {
+        if (result != SONDE__RAW_PATCHED) {
             return result;
         }
     }
@@ -135,7 +135,7 @@ enum sonde__raw_result sonde__arch_raw_plan(unsigned arch, const uint8_t *code, 
         return SONDE__RAW_UNKNOWN_TARGETS; /* behind one that is long enough all stays as it is */
     }
     *ret_plan = plan;
-    return SONDE__RAW_LED;
+    return SONDE__RAW_PATCHED;
 }
 
 struct out {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A system call that code makes itself, led through code of ours: which instructions before it (or
- * around it) are replaced by one jump, and what is put in their place elsewhere.
+/* A system call in the code of an image, diverted to a stub: which instructions before it (or
+ * around it) are replaced by one jump, and the code that is executed in their place.
  *
  * The jump takes the place of whole instructions that would run one after another, of which only
  * the first may be reached by a branch. Where they all stand before the call, the call itself stays
@@ -19,10 +19,10 @@
 #include <stdint.h>
 
 enum sonde__raw_result {
-    SONDE__RAW_LED,
-    SONDE__RAW_BRANCHES,        /* branches lead between the instructions that had to go */
-    SONDE__RAW_FIXED,           /* an instruction that had to go cannot be moved */
-    SONDE__RAW_UNKNOWN_TARGETS, /* where branches lead cannot be told */
+    SONDE__RAW_PATCHED,
+    SONDE__RAW_BRANCHES,        /* branches target instructions that would be replaced */
+    SONDE__RAW_FIXED,           /* an instruction that would be replaced cannot be moved */
+    SONDE__RAW_UNKNOWN_TARGETS, /* branch targets are unknown */
     SONDE__RAW_CODE,            /* the code could not be followed to the call */
     /* of whoever writes it */
     SONDE__RAW_REFUSED, /* its page cannot be written, or there is no memory near it */
@@ -42,9 +42,9 @@ struct sonde__raw_plan {
 
 /* A function of `size` bytes, or its end from some instruction on, up to the next one; of it,
  * `call_at` is the offset of the call.
- * targets: bit i says that a branch of the image leads to call_at - SONDE__RAW_REACH + i.
+ * targets: bit i: a branch of the image targets call_at - SONDE__RAW_REACH + i.
  * is_certain: no other branches are there (through tables, to landing pads).
- * ret_plan: written when it returns LED. */
+ * ret_plan: written when it returns PATCHED. */
 enum sonde__raw_result sonde__arch_raw_plan(unsigned arch, const uint8_t *code, size_t size,
                                             size_t call_at, uint64_t targets, bool is_certain,
                                             struct sonde__raw_plan *ret_plan);

@@ -552,13 +552,13 @@ static void check_raw(uint32_t flags, bool is_alone)
     for (unsigned i = 0; i < 2; i++) {
         memcpy(before[i], codes[i], sizeof before[i]);
     }
-    sonde__hook_lead_raw(&options);
+    sonde__hook_set_raw_options(&options);
     start(flags);
     for (unsigned i = 0; i < 2; i++) {
         memcpy(during[i], codes[i], sizeof during[i]);
         CHECK_EQ(memcmp(before[i], during[i], sizeof during[i]) != 0, is_alone);
     }
-    CHECK_EQ(raw_said[is_alone ? SONDE__RAW_LED : SONDE__RAW_THREADS], 2);
+    CHECK_EQ(raw_said[is_alone ? SONDE__RAW_PATCHED : SONDE__RAW_THREADS], 2);
     raw_calls = 0;
     CHECK_EQ(raw_before(), parent);
     CHECK_EQ(raw_moved(SYS_getppid), parent);
@@ -574,18 +574,18 @@ static void check_raw(uint32_t flags, bool is_alone)
     CHECK_EQ(raw_moved(SYS_getppid), parent);
     CHECK_EQ(raw_calls, 0);
     /* the next set of hooks has no such wish, nor one without a stub */
-    sonde__hook_lead_raw(flags == 0 ? NULL : &no_stub);
+    sonde__hook_set_raw_options(flags == 0 ? NULL : &no_stub);
     start(flags);
     CHECK(memcmp(codes[0], before[0], sizeof before[0]) == 0);
     sonde__hook_stop(hooks);
 }
 
-TEST(system_calls_of_code_are_led)
+TEST(system_calls_of_code_are_patched)
 {
     check_raw(0, true);
 }
 
-TEST(system_calls_of_code_are_led_by_protection)
+TEST(system_calls_of_code_are_patched_by_protection)
 {
     check_raw(SONDE__HOOK_NO_MEM, true);
 }

@@ -125,10 +125,10 @@ TEST(each_form_of_system_call_is_recorded)
     CHECK_EQ(count_from(run.err, "syscall:exit_group", "raw_vfork"), RAW_TWICE);
     CHECK_EQ(count_from(run.err, "syscall:fork", "raw_variable"), 1);
     CHECK_CONTAINS(run.err, "of its own, at raw_no_room+");
-    CHECK_CONTAINS(run.err, ": branches lead between the instructions around it");
+    CHECK_CONTAINS(run.err, ": branches target the instructions around it");
     CHECK_EQ(count_from(run.err, name, "raw_pads"), 0);
     CHECK_CONTAINS(run.err, "of its own, at raw_pads+");
-    CHECK_CONTAINS(run.err, ": where branches of its function lead cannot be told");
+    CHECK_CONTAINS(run.err, ": branch targets of its function are unknown");
     CHECK_CONTAINS(run.err, "/raw_forms: 10 system calls of its own are recorded");
     CHECK_CONTAINS(run.err, "/libraw_loaded.so: 1 system call of its own is recorded");
     test_run_done(&run);

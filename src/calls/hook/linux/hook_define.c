@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Definitions of listed functions: the entries of symbol tables by which the loader finds them. An
- * entry is led by its value alone, so that whoever reads it meanwhile reads the old one or the new
- * one; that of an ifunc becomes a resolver of ours. */
+/* Definitions of listed functions: the entries of symbol tables by which the loader finds them.
+ * Only the value of an entry is patched, in one store, so that a concurrent reader sees the old or
+ * the new one. The value of an ifunc becomes the address of our resolver. */
 #include <dlfcn.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -19,7 +19,7 @@ struct defining {
     size_t first; /* definition of this object */
 };
 
-/* What an entry said before it was led. */
+/* An entry as it was before it was patched. */
 struct entry {
     uint64_t value;   /* with the object's base: the function, or its resolver */
     uint64_t address; /* 0: an ifunc that was not asked yet */

@@ -57,8 +57,8 @@ bool sonde__hook_is_current(const struct sonde__hook_port *port);
 bool sonde__hook_list(struct sonde__hooks *hooks);
 void sonde__hook_list_done(struct sonde__hooks *hooks);
 
-/* hook_define.c: find the definitions of an object; forget those of one that is gone; ask the
- * loader about ifuncs; lead the entries of an object's symbol table to thunks, or back. */
+/* hook_define.c: find the definitions of an object; forget those of an unloaded one; resolve
+ * ifuncs; patch the entries of an object's symbol table, and restore them. */
 void sonde__hook_define(struct sonde__hooks *hooks, const struct sonde__hook_known *known,
                         const struct sonde__hook_object *object);
 void sonde__hook_undefine(struct sonde__hooks *hooks, uint32_t owner);
@@ -74,7 +74,7 @@ sonde__hook_find_definition(const struct sonde__hooks *hooks, const char *name, 
 
 /* hook_slots.c: definitions and slots of all objects that are new. */
 void sonde__hook_patch_all(struct sonde__hooks *hooks);
-/* Slots that lead to a thunk lead to its target again. */
+/* Restore slots that hold a thunk. */
 void sonde__hook_restore_slots(struct sonde__hooks *hooks, const struct sonde__hook_object *object);
 
 /* hook_raw.c: an object of the sweep, in a callback of dl_iterate_phdr. */

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The list of objects, and which of them are new.
  *
- * Loaders append what they load, so the objects that were there at the last sweep stand in front,
- * those that are new behind them. How many are certain to be old, the loader's counters say: where
- * nothing was unloaded, as many as there were; else all but the last so many as were loaded since
- * (what was loaded and unloaded meanwhile, or into another namespace, only makes this more). An
- * address would not tell: an object may be unloaded and loaded again at the same place, with fresh
- * slots. (glibc counts each object in dlpi_adds and dlpi_subs; musl counts calls of dlopen() and
- * never unloads.) */
+ * Loaders append what they load: objects of the last sweep come first, new ones behind them. The
+ * loader's counters give the number that is certain to be old: if nothing was unloaded, all of the
+ * last list; else all but as many as were loaded since (objects loaded and unloaded meanwhile, or
+ * in another namespace, only make this number smaller). Addresses prove nothing: an object may be
+ * unloaded and loaded again at the same place, with fresh slots. (glibc counts each object in
+ * dlpi_adds and dlpi_subs; musl counts calls of dlopen() and never unloads.) */
 #include <string.h>
 
 #include "hook_elf.h"

@@ -27,7 +27,7 @@ static const struct sonde__hook_raw_options *options;
 static struct patch *patches;
 static size_t patch_count, patch_capacity;
 
-void sonde__hook_lead_raw(const struct sonde__hook_raw_options *now)
+void sonde__hook_set_raw_options(const struct sonde__hook_raw_options *now)
 {
     options = now;
 }
@@ -86,8 +86,7 @@ static void find_definition(void *ctx, const ElfW(Sym) * symbol)
     *(bool *)ctx = true;
 }
 
-/* The C library in all its parts, the loader, the vdso: what they call themselves is what their
- * functions are for. */
+/* The parts of the C library, the loader, the vdso: their functions exist to make these calls. */
 static bool is_system(const struct sonde__hook_object *object, const char *module)
 {
     static const char *const parts[] = {"libpthread.so", "librt.so", "libanl.so", "libdl.so"};
@@ -144,7 +143,7 @@ static void inspect_gap(struct gap *gap, uint64_t from, uint64_t to)
     }
 }
 
-/* Rather below: what lies behind the main program is where its heap grows. */
+/* Preferably below: the heap of the main program grows behind it. */
 static void *map_near(uint64_t start, uint64_t end, size_t size)
 {
     const uint64_t reach = ((uint64_t)1 << 31) - ((uint64_t)1 << 20), lowest = (uint64_t)1 << 20;
@@ -223,7 +222,7 @@ static enum sonde__raw_result plan_site(struct work *w, const struct sonde__hook
                                                 (size_t)(site->vaddr - site->near), site->targets,
                                                 site->is_certain, &plan)
                          : SONDE__RAW_CODE;
-    if (result != SONDE__RAW_LED) {
+    if (result != SONDE__RAW_PATCHED) {
         return result;
     }
     uint64_t start = site->near + plan.start;
@@ -234,7 +233,7 @@ static enum sonde__raw_result plan_site(struct work *w, const struct sonde__hook
         return SONDE__RAW_REFUSED;
     }
     w->taken = start + plan.size;
-    return SONDE__RAW_LED;
+    return SONDE__RAW_PATCHED;
 }
 
 static bool write_code(const struct sonde__hook_object *object,
@@ -251,7 +250,7 @@ static bool write_code(const struct sonde__hook_object *object,
     return sonde__hook_write_code(writer, at, bytes, SONDE__RAW_JUMP, protection);
 }
 
-/* All that will be led to is made before it can be reached, and never writable again. */
+/* All code is made before it can be reached, and is never writable again. */
 static void lead_all(struct work *w)
 {
     size_t first = patch_count, size = w->count * SONDE__RAW_BYTES;
@@ -270,7 +269,7 @@ static void lead_all(struct work *w)
     bool is_made = w->made != NULL && mprotect(w->made, size, PROT_READ | PROT_EXEC) == 0;
     size_t next = first;
     for (size_t i = 0; i < w->count; i++) {
-        if (results[i] == SONDE__RAW_LED) {
+        if (results[i] == SONDE__RAW_PATCHED) {
             if (!is_made ||
                 !write_code(w->object, w->writer, patches[next].at, patches[next].jump)) {
                 results[i] = SONDE__RAW_REFUSED;
@@ -298,7 +297,8 @@ static bool is_still_patched(const struct patch *now)
     return memcmp((const void *)(uintptr_t)now->at, now->jump, sizeof now->jump) == 0;
 }
 
-/* Was this object here before? Then what is led is; else it took the place of one that is gone. */
+/* Was this object here before? Then its code is still patched; else it took the place of an
+ * unloaded one. */
 static bool was_here(const struct sonde__hook_object *object)
 {
     bool is_here = false;
@@ -315,7 +315,7 @@ static bool was_here(const struct sonde__hook_object *object)
     return is_here;
 }
 
-/* Most code has none, and needs no decoding to know that. */
+/* Most code has none: no need to decode it. */
 static bool has_call(const struct sonde__hook_raw_code *code)
 {
     return memmem(code->bytes, (size_t)code->size, "\x0f\x05", 2) != NULL;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Slots that the loader has bound before the definitions were led. Those of an object that is new
- * are all looked at; of the others, when a function came that was not there, the slots of the
- * linkage table, which the loader may have bound to it before. A slot that is not bound yet is the
- * loader's: it will find the thunk. */
+/* Slots that the loader bound before the definitions were patched. All slots of a new object are
+ * checked; of the others only those of the linkage table, when a new function appeared that the
+ * loader may have bound them to. A slot that is not bound yet is left to the loader, which will
+ * find the thunk. */
 #include <string.h>
 #include <sys/auxv.h>
 

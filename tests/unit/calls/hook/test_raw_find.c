@@ -61,15 +61,15 @@ TEST(places_that_data_and_operands_tell_of)
 {
     size_t count;
     const size_t size = sizeof SHORT_CODE - 1;
-    CHECK_EQ(result_of(SHORT_CODE, size, 5, 0, &count), SONDE__RAW_LED);
+    CHECK_EQ(result_of(SHORT_CODE, size, 5, 0, &count), SONDE__RAW_PATCHED);
     CHECK_EQ(count, 1);
     /* the jump would lie from 0 to 5: to its first byte may be led */
-    CHECK_EQ(result_of(SHORT_CODE, size, 5, BASE + VADDR, &count), SONDE__RAW_LED);
+    CHECK_EQ(result_of(SHORT_CODE, size, 5, BASE + VADDR, &count), SONDE__RAW_PATCHED);
     CHECK_EQ(result_of(SHORT_CODE, size, 5, BASE + VADDR + 3, &count), SONDE__RAW_BRANCHES);
     /* to 2: then it lies from there to 7, over the call; to the call and behind it: nowhere */
-    CHECK_EQ(result_of(SHORT_CODE, size, 5, BASE + VADDR + 2, &count), SONDE__RAW_LED);
+    CHECK_EQ(result_of(SHORT_CODE, size, 5, BASE + VADDR + 2, &count), SONDE__RAW_PATCHED);
     /* an address is no vaddr */
-    CHECK_EQ(result_of(SHORT_CODE, size, 5, VADDR + 3, &count), SONDE__RAW_LED);
+    CHECK_EQ(result_of(SHORT_CODE, size, 5, VADDR + 3, &count), SONDE__RAW_PATCHED);
     /* lea -10(%rip), %rcx, which is byte 3 */
     static const char taken[] = "\x31\xc0\x49\x89\xfa\x0f\x05\x48\x8d\x0d\xf5\xff\xff\xff\xc3";
     CHECK_EQ(result_of(taken, sizeof taken - 1, 5, 0, &count), SONDE__RAW_BRANCHES);
@@ -82,7 +82,7 @@ TEST(a_branch_behind_a_prefix)
     size_t count;
     CHECK_EQ(result_of(code, sizeof code - 1, 7, 0, &count), SONDE__RAW_BRANCHES);
     static const char none[] = "\x90\x90\xf0\x0f\xb1\x0a\x90\x0f\x05\x48\x85\xc0\xc3";
-    CHECK_EQ(result_of(none, sizeof none - 1, 7, 0, &count), SONDE__RAW_LED);
+    CHECK_EQ(result_of(none, sizeof none - 1, 7, 0, &count), SONDE__RAW_PATCHED);
 }
 
 /* A function of nothing but calls, of a size at which its square is not waited for. */

@@ -22,28 +22,29 @@ static const struct {
 } cases[] = {
 #define CODE(text) text, sizeof(text) - 1
     /* mov $110, %eax; syscall; ret */
-    {CODE("\xb8\x6e\x00\x00\x00\x0f\x05\xc3"), 5, 0, false, SONDE__RAW_LED, 0, 5, true},
+    {CODE("\xb8\x6e\x00\x00\x00\x0f\x05\xc3"), 5, 0, false, SONDE__RAW_PATCHED, 0, 5, true},
     /* of one instruction nothing can be reached: a function with a table of branches */
-    {CODE("\xb8\x6e\x00\x00\x00\x0f\x05\xc3"), 5, 0, true, SONDE__RAW_LED, 0, 5, true},
+    {CODE("\xb8\x6e\x00\x00\x00\x0f\x05\xc3"), 5, 0, true, SONDE__RAW_PATCHED, 0, 5, true},
     /* the first may be reached */
-    {CODE("\x90\xb8\x6e\x00\x00\x00\x0f\x05\xc3"), 6, AT(-5), false, SONDE__RAW_LED, 1, 5, true},
+    {CODE("\x90\xb8\x6e\x00\x00\x00\x0f\x05\xc3"), 6, AT(-5), false, SONDE__RAW_PATCHED, 1, 5,
+     true},
     /* a long one, and a short one behind it: mov $110, %eax; xor %edi, %edi; syscall */
-    {CODE("\xb8\x6e\x00\x00\x00\x31\xff\x0f\x05"), 7, 0, true, SONDE__RAW_LED, 0, 7, true},
+    {CODE("\xb8\x6e\x00\x00\x00\x31\xff\x0f\x05"), 7, 0, true, SONDE__RAW_PATCHED, 0, 7, true},
     /* mov %rdi, %rax; mov %rsi, %rdi; syscall; two short ones */
-    {CODE("\x48\x89\xf8\x48\x89\xf7\x0f\x05\xc3"), 6, 0, false, SONDE__RAW_LED, 0, 6, true},
+    {CODE("\x48\x89\xf8\x48\x89\xf7\x0f\x05\xc3"), 6, 0, false, SONDE__RAW_PATCHED, 0, 6, true},
     {CODE("\x48\x89\xf8\x48\x89\xf7\x0f\x05\xc3"), 6, 0, true, SONDE__RAW_UNKNOWN_TARGETS, 0, 0,
      false},
     /* the second is reached: the call goes, too, and a long return: cmp $-4095, %rax */
     {CODE("\x48\x89\xf8\x48\x89\xf7\x0f\x05\x48\x3d\x01\xf0\xff\xff"), 6, AT(-3), false,
-     SONDE__RAW_LED, 3, 5, false},
+     SONDE__RAW_PATCHED, 3, 5, false},
     /* mov %rdi, %rax; syscall; ret */
-    {CODE("\x48\x89\xf8\x0f\x05\xc3"), 3, 0, false, SONDE__RAW_LED, 0, 5, false},
+    {CODE("\x48\x89\xf8\x0f\x05\xc3"), 3, 0, false, SONDE__RAW_PATCHED, 0, 5, false},
     /* the call itself is reached; test %rax, %rax; ret */
-    {CODE("\xb8\x6e\x00\x00\x00\x0f\x05\x48\x85\xc0\xc3"), 5, AT(0), false, SONDE__RAW_LED, 5, 5,
-     false},
+    {CODE("\xb8\x6e\x00\x00\x00\x0f\x05\x48\x85\xc0\xc3"), 5, AT(0), false, SONDE__RAW_PATCHED, 5,
+     5, false},
     /* nothing stands before it, and it returns: filling behind is taken, nothing else */
-    {CODE("\x0f\x05\xc3\x66\x90"), 0, 0, false, SONDE__RAW_LED, 0, 5, false},
-    {CODE("\x0f\x05\xc3\x0f\x1f\x00"), 0, 0, false, SONDE__RAW_LED, 0, 6, false},
+    {CODE("\x0f\x05\xc3\x66\x90"), 0, 0, false, SONDE__RAW_PATCHED, 0, 5, false},
+    {CODE("\x0f\x05\xc3\x0f\x1f\x00"), 0, 0, false, SONDE__RAW_PATCHED, 0, 6, false},
     {CODE("\x0f\x05\xc3\x89\xf8"), 0, 0, false, SONDE__RAW_FIXED, 0, 0, false},
     {CODE("\x0f\x05\xc3"), 0, 0, false, SONDE__RAW_CODE, 0, 0, false},
     /* both sides are reached */
@@ -67,7 +68,7 @@ TEST(where_the_jump_goes)
             sonde__arch_raw_plan(SONDE_ARCH_X86_64, (const uint8_t *)cases[i].code, cases[i].size,
                                  cases[i].call_at, cases[i].targets, !cases[i].is_uncertain, &plan);
         CHECK_EQ(result, cases[i].result);
-        if (result != SONDE__RAW_LED) {
+        if (result != SONDE__RAW_PATCHED) {
             CHECK_EQ(plan.start, 99);
             continue;
         }
@@ -96,7 +97,7 @@ TEST(what_is_made_elsewhere)
     uint8_t made[SONDE__RAW_BYTES], jump[SONDE__RAW_JUMP];
     struct sonde__raw_plan plan;
     CHECK_EQ(sonde__arch_raw_plan(SONDE_ARCH_X86_64, code, sizeof code, 7, 0, true, &plan),
-             SONDE__RAW_LED);
+             SONDE__RAW_PATCHED);
     CHECK(sonde__arch_raw_make(&plan, code, 7, function, at, stub, made, jump));
     CHECK_EQ(jump[0], 0xe9);
     CHECK_EQ((int32_t)word(jump + 1, 4), at + 24 - (function + 5));
@@ -125,7 +126,7 @@ TEST(what_is_made_of_the_call_itself)
     uint8_t made[SONDE__RAW_BYTES], jump[SONDE__RAW_JUMP];
     struct sonde__raw_plan plan;
     CHECK_EQ(sonde__arch_raw_plan(SONDE_ARCH_X86_64, code, sizeof code, 3, 0, true, &plan),
-             SONDE__RAW_LED);
+             SONDE__RAW_PATCHED);
     CHECK(sonde__arch_raw_make(&plan, code, 3, function, at, 1, made, jump));
     CHECK_EQ(word(made, 8), function + 5);
     CHECK_EQ(word(made + 8, 8), at + 40);
@@ -152,7 +153,7 @@ TEST(any_code)
             code[call_at + 1] = 0x05;
         }
         if (sonde__arch_raw_plan(SONDE_ARCH_X86_64, code, size, call_at, random >> 16 & random,
-                                 (random & 1) != 0, &plan) == SONDE__RAW_LED) {
+                                 (random & 1) != 0, &plan) == SONDE__RAW_PATCHED) {
             led++;
             CHECK(plan.start <= call_at && plan.size >= SONDE__RAW_JUMP);
             CHECK(plan.start + plan.size <= size);
