@@ -33,7 +33,7 @@ static enum sonde_status find_sections(const struct sonde__symindex_source *sour
     return SONDE_OK;
 }
 
-/* Of the file, or of its sections where they were made bytes apart from it. */
+/* Size of the file, or of its sections if they are separate buffers. */
 static uint64_t input_bytes(const struct sonde__symindex_source *source,
                             struct sonde__dwarf_sections *sections)
 {
@@ -49,7 +49,7 @@ static uint64_t input_bytes(const struct sonde__symindex_source *source,
     return sum;
 }
 
-/* Objects of Mach-O hold zeros where the linker puts addresses. */
+/* Mach-O objects have zeros in place of final addresses. */
 static bool is_object(const struct sonde__symindex_source *source)
 {
     return source->macho_debug != NULL && source->macho_debug->type == SONDE__MH_OBJECT;
@@ -85,7 +85,7 @@ static void convert_all_units(struct convert *c)
 
 /* --- all of it --- */
 
-/* What only the units needed. */
+/* Free what only the units needed. */
 static void drop_unit_state(struct convert *c)
 {
     sonde__mem_free(c->pieces);
@@ -106,7 +106,7 @@ static enum sonde_status run(struct convert *c, struct sonde__symindex_made *mad
         return SONDE_OK;
     }
     if (c->status == SONDE_OK) {
-        c->work_left = c->work_all; /* units that used all of it do not cost the symbols */
+        c->work_left = c->work_all; /* the symbols get a budget of their own */
         convert_symbols(c);
         convert_exports(c);
         convert_outer_names(c);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the steps of a conversion tell each other; only convert_*.c, encode_*.c and symindex_dwarf.c
- * include it.
+/* State shared by the steps of a conversion. Included only by convert_*.c, encode_*.c and
+ * symindex_dwarf.c.
  *
  * A unit is walked (convert_walk.c) into scopes and their ranges, its line program run
  * (convert_lines.c) into rows, and both are flattened (convert_flatten.c) into pieces: stretches of
- * addresses, each with its innermost scope, file and line. When all units are done the pieces are
- * merged in the order of addresses with the symbol table (convert_merge.c); what is left is ranges
- * and the calls they lie in, and the encoder writes those down.
+ * addresses, each with its innermost scope, file and line. After all units, the pieces and the
+ * symbol table are merged in address order (convert_merge.c) into ranges and their calls, which the
+ * encoder writes.
  *
- * Several threads do this with a struct each, for slices of the units (convert_slices.c).
+ * Several threads can convert slices of the units, each with its own struct (convert_slices.c).
  *
  * Invariants: addresses are offsets from `base` and fit 32 bits; ids of names and files count from
- * 1, 0 is none; a scope's parent has a smaller number. `status` stays OK unless memory or a
- * documented limit ran out, which ends the conversion; whatever is wrong with a unit is its own. */
+ * 1, 0 is none; a scope's parent has a smaller number. `status` is OK until memory or a documented
+ * limit runs out, which ends the conversion. An error in a unit affects only that unit. */
 #ifndef SONDE_CONVERT_H
 #define SONDE_CONVERT_H
 
@@ -29,8 +29,8 @@
 
 /* Reasons: the deepest nesting met in real files is below 100. */
 #define CONVERT_DEPTH_MAX 1024u
-/* What tables that many DIEs or units point to may cost in all, beside the size of the input: real
- * files point to each once. */
+/* Work budget for tables that many DIEs or units can refer to, in addition to the size of the
+ * input. Real files refer to each table once. */
 #define CONVERT_WORK_FACTOR 8u
 #define CONVERT_WORK_FIRST  ((uint64_t)1 << 24)
 /* Names are cut here, as reports cut them; ceph's longest has 11 KiB. */
@@ -40,7 +40,7 @@
 
 enum die_kind { DIE_OTHER, DIE_FUNCTION, DIE_INLINED, DIE_SITE };
 
-/* Attributes of such DIEs that are kept. */
+/* The attributes kept of these DIEs. */
 enum slot {
     SLOT_LOW,
     SLOT_HIGH,
@@ -52,7 +52,7 @@ enum slot {
     SLOT_NAME,
     SLOT_LINKAGE,
     SLOT_EXTERNAL,
-    SLOT_ALL_CALLS, /* all tail calls of the function are described, at the least */
+    SLOT_ALL_CALLS, /* at least all tail calls of the function are described */
     /* of a call site, whose SLOT_ORIGIN is what is called */
     SLOT_RETURN,
     SLOT_CALL,
@@ -79,14 +79,14 @@ struct piece {
     uint32_t file, line;
 };
 
-/* Pieces of one unit without a gap between them. */
+/* Adjacent pieces of one unit. */
 struct chunk {
     uint32_t start, end;
     uint32_t count;
     size_t first;
 };
 
-/* Strings that are kept once each: names, folders, file names, paths. */
+/* Interned strings: names, folders, file names, paths. */
 struct string {
     const char *text; /* not always NUL-terminated: in the input, or in the arena */
     uint32_t size;
@@ -124,10 +124,10 @@ struct alias {
 /* A function that other images may name: "name@version", or without one. */
 struct export
 {
-    uint32_t name, start; /* start NONE: which one it is, is found out when the program runs */
+    uint32_t name, start; /* start NONE: resolved at run time (ifunc) */
 };
 
-/* A call: a function at work, and into which call it was inlined. */
+/* A call of a function, and the call that it was inlined into. */
 struct call {
     uint32_t function;
     uint32_t parent; /* call; 0: none. Smaller than the call's own number */
@@ -136,7 +136,7 @@ struct call {
 
 struct function {
     uint32_t name, file;
-    uint32_t line_base; /* least line that is said of it; 0: none is */
+    uint32_t line_base; /* lowest line of it; 0: none */
 };
 
 struct range {
@@ -182,8 +182,8 @@ struct site_part {
 
 /* What call sites of one unit name as called. */
 struct site_callee {
-    uint64_t origin;    /* its DIE, while the unit is at hand */
-    uint32_t entry;     /* NONE: not said directly */
+    uint64_t origin;    /* its DIE, while the unit is being read */
+    uint32_t entry;     /* NONE: not given directly */
     uint32_t candidate; /* a function of the unit with the same abstract DIE; NONE */
     uint32_t name;      /* string; 0: none */
     bool external;
@@ -192,7 +192,7 @@ struct site_callee {
 
 struct site {
     uint32_t function;
-    uint32_t at;     /* of a call the return address, of a tail call a place in the jump */
+    uint32_t at;     /* the return address of a call; an address in the jump of a tail call */
     uint32_t callee; /* NONE: not known before the program runs */
     bool is_tail;
 };
@@ -206,49 +206,49 @@ struct sites {
     size_t callee_count, callee_capacity, unit_callee;
     struct site *all;
     size_t count, capacity;
-    struct map unit;    /* DIEs of the unit at hand -> function, callee */
-    struct map names;   /* name that all units share -> 1 + start; NONE: several */
-    struct map locals;  /* any other name of a symbol, the same */
-    struct map imports; /* name of what another image has -> 1 */
-    struct map own;     /* starts of functions that only their units may name */
-    struct map chosen;  /* starts of functions whose symbol stands for what a resolver chooses */
+    struct map unit;    /* DIEs of the current unit -> function, callee */
+    struct map names;   /* global name -> 1 + start; NONE: several */
+    struct map locals;  /* other symbol name -> the same */
+    struct map imports; /* undefined name -> 1 */
+    struct map own;     /* starts of functions local to a unit */
+    struct map chosen;  /* starts of ifunc resolvers */
 };
 
-/* A .debug_info in which DIEs name others by their place. */
+/* A .debug_info section whose DIEs refer to each other by offset. */
 struct space {
     const struct sonde__dwarf_sections *sections; /* null: there is none */
     uint64_t *unit_offsets;                       /* of all units, ascending */
     size_t unit_count, unit_capacity;
-    struct sonde__dwarf_abbrevs abbrevs; /* of the unit asked last */
+    struct sonde__dwarf_abbrevs abbrevs; /* of the unit read last */
 };
 
-/* Added to a DIE's place in the supplementary file. */
+/* Bit that marks a DIE offset of the supplementary file. */
 #define CONVERT_SUPPLEMENTARY ((uint64_t)1 << 62)
 
 struct convert_shared; /* below */
 
 struct convert {
     const struct sonde__symindex_source *source;
-    const struct sonde__dwarf_sections *sections; /* of the unit at hand */
+    const struct sonde__dwarf_sections *sections; /* of the current unit */
     uint64_t base;
     uint64_t size; /* <= 2^32 */
     enum sonde_status status;
     uint64_t work_all, work_left; /* against tables that many units point to */
-    uint64_t work_least;          /* the least that was left where some was added, and at the end */
+    uint64_t work_least; /* minimum of work_left, sampled before work is added and at the end */
     bool out_of_work;
     bool calls_only; /* no call sites: they are for tail calls */
     struct sonde__arena arena;
 
-    /* the part of the units that this one reads, and with whom */
+    /* the units that this struct reads, and its siblings */
     size_t unit_first, unit_last;
     unsigned threads;
     bool is_slice, quiet;
-    bool again;                    /* by one thread: the result could depend on how threads ran */
+    bool again; /* repeat with one thread: the result could depend on scheduling */
     struct convert_shared *shared; /* null: alone */
     struct convert *slices;        /* whose arenas hold strings */
     size_t slice_count;
 
-    /* of the unit at hand */
+    /* of the current unit */
     struct sonde__dwarf_unit unit;
     struct sonde__dwarf_abbrevs abbrevs;
     struct sonde__dwarf_plans plans;
@@ -265,17 +265,17 @@ struct convert {
         size_t first;
     } * spans;
     size_t span_count, span_capacity;
-    const char *damage; /* first thing that was wrong with the unit */
+    const char *damage; /* first error of the unit */
     struct map origins; /* DIE of this unit -> name */
 
     /* of the file */
     struct map far_origins; /* DIE of another unit -> name */
     struct space main, supplementary;
-    struct space split; /* of the split unit at hand, filled when a DIE names another unit's */
+    struct space split; /* of the current split unit; filled when a DIE refers to another unit */
     struct sonde__dwarf_split split_unit;
     bool in_split;
-    struct map name_places; /* place of a name in the input -> string */
-    struct map file_places; /* places of a path's parts -> 1 + index in `places` */
+    struct map name_places; /* address of a name in the input -> string */
+    struct map file_places; /* addresses of a path's parts -> 1 + index in `places` */
     struct file_place {
         const char *name, *directory, *comp_dir;
         uint32_t file;
@@ -311,39 +311,39 @@ struct convert {
     struct map function_ids; /* name and file -> function */
 };
 
-/* What the slices of a conversion have in common. */
+/* Shared by the slices of a conversion. */
 struct convert_shared {
     _Atomic uint64_t done; /* bytes of .debug_info */
     _Atomic size_t taken;  /* slices, beside the first */
     _Atomic bool stop;     /* one of them failed */
     pthread_mutex_t split_lock;
     struct map split_ids; /* of split units that were given -> 1 */
-    bool split_twice;     /* which skeleton got it is by chance */
+    bool split_twice;     /* the order of threads decided which skeleton got it */
 };
 
-/* They stand in the order of their symbols. */
+/* Index of a symbol's first alias; aliases are sorted by symbol. */
 static inline size_t convert_first_alias(const struct convert *c, size_t symbol)
 {
     return SONDE__SEARCH(0, c->alias_count, i, c->aliases[i].symbol < symbol);
 }
 
-/* Room for one more element in an array of `c`; sets the status when there is none. */
+/* Make room for one more element in an array of `c`; sets the status on failure. */
 #define CONVERT_ROOM(c, array, count, capacity)                                                    \
     ((c)->count < (c)->capacity ||                                                                 \
      convert_grow((c), &(c)->array, (c)->count, &(c)->capacity, sizeof *(c)->array))
 bool convert_grow(struct convert *c, void *array, size_t count, size_t *capacity, size_t size);
-/* At least `count` elements, which are not kept. */
+/* Room for at least `count` elements; old contents are lost. */
 bool convert_reserve(struct convert *c, void *array, size_t count, size_t *capacity, size_t size);
-/* At least `wanted` elements; what is there is kept. */
+/* Room for at least `wanted` elements; old contents are kept. */
 bool convert_reserve_more(struct convert *c, void *array, size_t wanted, size_t *capacity,
                           size_t size);
-/* Take from the work that the input's size allows. False: used up; said as damage of the unit. */
+/* Spend work from the budget. False: it is used up, which is recorded as damage of the unit. */
 bool convert_work(struct convert *c, uint64_t amount);
 void convert_damage(struct convert *c, const char *what);
 
 /* --- convert_units.c --- */
 
-/* What is wrong with the unit at hand, into the list. */
+/* Add the current unit's error to the list of bad units. */
 void convert_list_damage(struct convert *c);
 
 /* A zeroed struct, made ready for units. False: no memory. */
@@ -351,7 +351,7 @@ bool convert_begin(struct convert *c);
 void convert_units(struct convert *c);
 /* The DIE of the unit at an offset, in c->unit. False: it cannot be read. */
 bool convert_unit_root(struct convert *c, uint64_t offset);
-/* Scopes, pieces and chunks of the unit at an offset, behind what is there. */
+/* Append the scopes, pieces and chunks of the unit at an offset. */
 void convert_unit_at(struct convert *c, uint64_t offset);
 void convert_done(struct convert *c);
 
@@ -370,7 +370,7 @@ void convert_map_clear(struct map *map);
 /* The id of a string; `text` must live as long as the conversion. 0: empty, or no memory. */
 uint32_t convert_string(struct convert *c, const char *text, size_t size);
 uint32_t convert_string_copy(struct convert *c, const char *text, size_t size); /* any text */
-/* As convert_string() for the first `size` bytes of a NUL-terminated text; kept so that it is
+/* As convert_string(), for the first `size` bytes of a NUL-terminated text. The interned text is
  * NUL-terminated, too. */
 uint32_t convert_text(struct convert *c, const char *text, size_t size);
 /* The same for a text in the input that ends at `end` at the latest, cut at CONVERT_NAME_MAX. */
@@ -380,12 +380,12 @@ uint32_t convert_name(struct convert *c, const char *text, const uint8_t *end);
 
 /* The file of a number in the unit's line table; 0: none. */
 uint32_t convert_file(struct convert *c, uint64_t number);
-/* The file of two strings. */
+/* The file of a directory and a base name. */
 uint32_t convert_file_of(struct convert *c, uint32_t directory, uint32_t base);
 
-/* Where the DIE is that this one takes its name from; 0: none. */
+/* Offset of the DIE that this one takes its name from; 0: none. */
 uint64_t convert_reference(const struct convert *c, const struct sonde__dwarf_die *die);
-/* The value of a DIE's address; false: its place is outside the tables. */
+/* The address in a slot; false: its index is out of bounds. */
 bool convert_address(const struct convert *c, const struct sonde__dwarf_die *die, enum slot slot,
                      uint64_t *ret_address);
 bool convert_is_address(const struct convert *c, const struct sonde__dwarf_attr *attr);
@@ -393,12 +393,12 @@ bool convert_is_address(const struct convert *c, const struct sonde__dwarf_attr 
 /* --- convert_walk.c, convert_names.c --- */
 
 void convert_walk(struct convert *c);
-/* Where the units of a space begin. */
+/* Find the offsets of all units of a space. */
 void convert_find_units(struct convert *c, struct space *space);
 /* The name of the function that the DIE at this offset of .debug_info describes; 0: none. */
 uint32_t convert_function_name(struct convert *c, uint64_t offset);
-/* Which function is meant by a DIE: the last one that it leads to by abstract_origin and
- * specification, which concrete and declaring ones of a unit have in common. */
+/* The function that a DIE means: the last DIE of its chain of abstract_origin and specification.
+ * Concrete and declaring DIEs of one function in a unit share it. */
 struct identity {
     uint64_t root;
     uint32_t name;
@@ -414,17 +414,17 @@ uint32_t convert_sites_function(struct convert *c, const struct sonde__dwarf_die
                                 uint64_t offset, uint32_t name, size_t first_range);
 /* A call site in a function (NONE: in none). */
 void convert_sites_add(struct convert *c, const struct sonde__dwarf_die *die, uint32_t function);
-/* The unit has been walked; `whole`: to its end. */
+/* Finish a unit; `whole`: it was read to its end. */
 void convert_sites_end_unit(struct convert *c, bool whole);
 /* A name for a start, in `names` or `locals`. */
 void convert_sites_name(struct convert *c, struct map *map, uint32_t name, uint32_t start);
-/* Put those of a slice behind the others; strings: the ids of its strings in the whole. */
+/* Append those of a slice; strings: maps its string ids to ours. */
 void convert_sites_append(struct convert *c, const struct sites *slice, const uint32_t *strings);
 void convert_sites_done(struct sites *sites);
 
 /* --- convert_lines.c, convert_flatten.c --- */
 
-/* Open the unit's line program: its files can be asked for. False: it has none. */
+/* Open the unit's line program, which makes its files available. False: it has none. */
 bool convert_lines_open(struct convert *c, struct sonde__dwarf_program *ret_program);
 /* Run it into rows. */
 void convert_lines_run(struct convert *c, struct sonde__dwarf_program *program);
@@ -437,7 +437,7 @@ void convert_exports(struct convert *c);
 
 /* A name that a symbol table has for a start. */
 struct candidate {
-    uint64_t end; /* that it does not reach beyond, as an offset: of its section, its function */
+    uint64_t end; /* upper bound as an offset: the end of its section or function */
     uint32_t start, size, name, rank;
 };
 
@@ -446,7 +446,7 @@ struct candidates {
     size_t count, capacity;
 };
 
-/* Ranks of a candidate: what is lower is preferred; weakness counts behind the look of the name. */
+/* Ranks of a candidate; lower is better. RANK_WEAK is compared after the form of the name. */
 enum {
     RANK_NO_TYPE = 16,
     RANK_NO_SIZE = 8,

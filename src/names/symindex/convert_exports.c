@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The functions that other images may name, with the versions of their names: for tail calls
- * through several images, which are asked for when no loader tells who is meant. */
+/* Exported functions with their versioned names, for finding tail calls through several images when
+ * no running loader tells what a name resolves to. */
 #include <stdio.h>
 #include <string.h>
 
 #include "convert.h"
 #include "image_elf_versions.h"
 
-/* Longer names are left out: they are copied where they have a version. */
+/* Longer names are left out, because versioned names are copied. */
 enum { NAME_BYTES = 4096 };
 
-/* gABI, figure 4-18: STV_DEFAULT and STV_PROTECTED are seen by others. */
+/* gABI, figure 4-18: STV_DEFAULT and STV_PROTECTED are visible to other images. */
 static bool is_seen(const struct sonde__elf_symbol *symbol)
 {
     return symbol->section != SONDE__SHN_UNDEF && symbol->bind != SONDE__STB_LOCAL &&
@@ -26,7 +26,7 @@ static bool is_code(const struct sonde__elf *elf, const struct sonde__elf_symbol
            (section.flags & SONDE__SHF_EXECINSTR) != 0;
 }
 
-/* 0: it has none that could be written. */
+/* 0: it has no usable name. */
 static uint32_t full_name(struct convert *c, const struct sonde__elf *elf,
                           const struct sonde__elf_symbol *symbol, const char *version)
 {

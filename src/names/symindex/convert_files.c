@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Files of line tables: composed as sonde__dwarf_file_path() does it, cut at the last slash, and
- * kept once each. Units name the same headers over and over, from one merged string table: the
- * places of the parts tell most of them without reading a byte. */
+/* Files of line tables: composed as in sonde__dwarf_file_path(), split at the last slash, and
+ * interned. Units list the same headers again and again from one merged string table, so most are
+ * recognised by the addresses of their strings alone. */
 #include <string.h>
 
 #include "convert.h"
 
-/* A directory of three parts at most: comp_dir, the table's directory, folders in the name. */
+/* A directory has at most three parts: comp_dir, the table's directory, folders in the name. */
 struct path {
     char text[3 * CONVERT_NAME_MAX + 3];
     size_t size;
@@ -57,7 +57,7 @@ static uint32_t compose(struct convert *c, const struct sonde__dwarf_file *f)
         }
         add_part(&path, f->directory, directory_size);
     }
-    if (base > f->name) { /* without the slash, but the one of "/file" */
+    if (base > f->name) { /* without the slash, except in "/file" */
         size_t folder_size = (size_t)(base - f->name) - 1;
         add_part(&path, f->name, folder_size == 0 ? 1 : folder_size);
     }
@@ -65,7 +65,7 @@ static uint32_t compose(struct convert *c, const struct sonde__dwarf_file *f)
                            convert_text(c, base, size - (size_t)(base - f->name)));
 }
 
-/* The file whose name, directory and comp_dir stand at these places. */
+/* The file of a name, directory and comp_dir at known addresses. */
 static uint32_t at_places(struct convert *c, const struct sonde__dwarf_file *f)
 {
     struct file_place place = {f->name, f->directory, c->unit.comp_dir, 0};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Scopes and rows of one unit -> pieces: at each address the innermost scope, file and line.
  *
- * Where ranges overlap, the scope that stands later in the DIEs wins, as if each painted its range
- * over what was there: for proper nesting that is the innermost one. The ranges are sorted by their
- * starts, stably, so that outer ones stay before inner ones, and swept together with the rows. */
+ * Where ranges overlap, the scope of the later DIE wins, as if each painted over its range. With
+ * proper nesting that is the innermost scope. The ranges are sorted by their starts, stably, so
+ * that outer ones stay before inner ones, and swept together with the rows. */
 #include <string.h>
 
 #include "convert.h"
@@ -22,7 +22,7 @@ static void sort_few(struct scope_range *ranges, size_t count)
     }
 }
 
-/* Least-significant-digit radix sort by low; digits that all have in common are passed over. */
+/* Least-significant-digit radix sort by low; digits in which all agree are skipped. */
 static void sort_ranges(struct convert *c)
 {
     size_t count = c->scope_range_count;
@@ -72,7 +72,7 @@ static void sort_ranges(struct convert *c)
 
 struct sweep {
     struct convert *c;
-    /* open ranges by ascending scope; the last one is what holds */
+    /* open ranges by ascending scope; the last one applies */
     struct open_range {
         uint32_t high, scope;
     } open[CONVERT_DEPTH_MAX];
@@ -98,7 +98,7 @@ static void end_chunk(struct sweep *s, uint32_t at)
     s->in_chunk = false;
 }
 
-/* From `at` on: this scope, and the file and line of the sweep. */
+/* Start a piece at `at` with this scope and the sweep's file and line. */
 static void put_scope(struct sweep *s, uint32_t at, uint32_t scope)
 {
     struct convert *c = s->c;
@@ -141,7 +141,7 @@ static uint32_t innermost(const struct sweep *s)
     return s->open_count != 0 ? s->open[s->open_count - 1].scope : CONVERT_NONE;
 }
 
-/* Take the rows before `limit`. */
+/* Process the rows before `limit`. */
 static void take_rows(struct sweep *s, uint32_t limit)
 {
     struct convert *c = s->c;
@@ -156,7 +156,7 @@ static void take_rows(struct sweep *s, uint32_t limit)
     }
 }
 
-/* Close what ends at or before `limit`, in the order of ends of the innermost. */
+/* Close the ranges that end at or before `limit`, innermost first. */
 static void close_ranges(struct sweep *s, uint64_t limit)
 {
     while (s->open_count != 0 && s->open[s->open_count - 1].high <= limit) {
@@ -172,7 +172,7 @@ static void close_ranges(struct sweep *s, uint64_t limit)
 static void open_range(struct sweep *s, const struct scope_range *range)
 {
     size_t at = s->open_count;
-    if (at == CONVERT_DEPTH_MAX) { /* drop what has ended under something that has not */
+    if (at == CONVERT_DEPTH_MAX) { /* drop ranges that have ended below an open one */
         size_t kept = 0;
         for (size_t i = 0; i < s->open_count; i++) {
             if (s->open[i].high > range->low) {
@@ -205,7 +205,7 @@ void convert_flatten(struct convert *c)
     for (size_t i = 0; i < c->scope_range_count && c->status == SONDE_OK; i++) {
         const struct scope_range *range = &c->scope_ranges[i];
         close_ranges(&s, range->low);
-        take_rows(&s, range->low); /* one that starts here comes after, and replaces the line */
+        take_rows(&s, range->low); /* a row that starts here comes later and replaces the line */
         open_range(&s, range);
     }
     close_ranges(&s, UINT64_MAX);

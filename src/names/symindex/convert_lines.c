@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A unit's line program, run into rows sorted by address (DWARF 5 §6.2).
  *
- * Only what an index needs is kept: a row that says nothing new about file and line is not stored,
- * and of several rows at one address the last one counts. A discarded sequence, or one that is not
- * in this image's code, is left out; one that goes back in its addresses is cut there. */
+ * Only what an index needs is kept: a row with the file and line of the one before is dropped, and
+ * of several rows at one address the last one counts. Sequences that the linker discarded or that
+ * lie outside the image's code are dropped, and so is one whose addresses decrease. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,7 +138,7 @@ static void standard(struct machine *m, struct sonde__bytes *at, unsigned opcode
         m->address += sonde__base_bytes_u16(at);
         m->op_index = 0;
         break;
-    default: /* known ones without effect here, and unknown ones */
+    default: /* opcodes without effect here, and unknown ones */
         for (unsigned i = 0; i < p->lengths[opcode]; i++) {
             (void)sonde__base_bytes_uleb(at);
         }
@@ -146,13 +146,14 @@ static void standard(struct machine *m, struct sonde__bytes *at, unsigned opcode
     }
 }
 
-/* One byte operands are nearly all; `at` has at least two bytes. True: it was one of them. */
+/* Nearly all operands are one byte long. `at` has at least one byte. True: the opcode was executed.
+ */
 static inline bool short_opcode(struct machine *m, struct sonde__bytes *at, unsigned opcode)
 {
     const struct sonde__dwarf_program *p = m->program;
     uint8_t operand = *at->at;
     if (opcode >= DW_LNS_copy && p->lengths[opcode] != (opcode != DW_LNS_copy)) {
-        return false; /* a table that gives standard opcodes other operands */
+        return false; /* the table redefines the operands of standard opcodes */
     }
     switch (opcode) {
     case DW_LNS_copy:

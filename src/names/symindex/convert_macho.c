@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Functions of a Mach-O's symbol table and exports.
  *
- * Symbols have no size here: one goes on to the next symbol, but not beyond the function that it
- * begins or lies in (LC_FUNCTION_STARTS), nor its section. So code of functions that were stripped
- * of their names has none, instead of that of the function before. A dSYM may be linked to another
- * address than the image itself: what comes from the image is moved there. */
+ * Mach-O symbols have no size: one extends to the next symbol, but not beyond the function that it
+ * lies in (LC_FUNCTION_STARTS) nor its section. So a function whose symbol was stripped gets no
+ * name, not that of the function before it. A dSYM may be linked to another address than the image:
+ * addresses of the image are converted to those of the dSYM. */
 #include <string.h>
 
 #include "base_search.h"
@@ -52,7 +52,7 @@ static void add(struct convert *c, const struct starts *starts, uint64_t vaddr, 
     end = next_start(starts, vaddr, end) - c->base;
     candidate.start = (uint32_t)start;
     candidate.end = end < c->size ? end : c->size;
-    name += name[0] == '_'; /* that every name of C has (Mach-O's convention) */
+    name += name[0] == '_'; /* Mach-O prefixes every C name with it */
     candidate.name = convert_string_copy(c, name, strnlen(name, CONVERT_NAME_MAX));
     convert_candidate(c, to, candidate);
 }
@@ -80,7 +80,7 @@ static void add_symbols(struct convert *c, const struct sonde__macho *macho, uin
     }
 }
 
-/* Sections of code. The exports name data, too. */
+/* Sections of code; exports also name data. */
 struct code {
     uint32_t count;
     struct {
@@ -113,7 +113,7 @@ static bool is_code(const struct code *code, uint64_t vaddr, uint64_t *ret_end)
     return false;
 }
 
-/* Exports stay when the symbol table is stripped. */
+/* Exports remain when the symbol table is stripped. */
 static void add_exports(struct convert *c, const struct sonde__macho *macho, uint64_t shift,
                         const struct starts *starts, struct candidates *to)
 {

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Pieces of all units -> ranges in the order of addresses, and the calls and functions they name.
  *
- * A call is a scope seen in one file: the file that its lines are of stands with the function, so
- * that a range needs no file of its own, and an inlined call none for where it was called. Calls
- * get their numbers when they are first met, callers first: those of one range stand close
- * together. Where two units claim an address, the one that began before has it. Code of no unit
- * gets the name of its symbol. */
+ * A call is a scope in one file: the file is stored with the function, so that neither a range nor
+ * the site of an inlined call needs one. Calls are numbered in the order of first use, callers
+ * first, so that the calls of one range have close numbers. Where two units claim an address, the
+ * one that starts first wins. Code of no unit gets the name of its symbol. */
 #include <stdlib.h>
 
 #include "convert.h"
 #include "mem_heap.h"
 
-/* Larger numbers of lines are malformed, and make every field wide: they become 0, unknown. */
+/* Larger line numbers are malformed and would widen every field: they become 0 (unknown). */
 #define LINE_MAX_KEPT ((1u << 24) - 1)
 
-/* How far behind a call is found again. Of 64 to 512 this makes the smallest indexes of libjvm and
+/* How far back a call is reused. Of 64 to 512, this gives the smallest indexes of libjvm and
  * ceph-osd. */
 #define CALL_DISTANCE_MAX 128u
 
@@ -23,10 +22,10 @@ struct merge {
     uint32_t *scope_calls;   /* of each scope, the first call made of it; 0: none yet */
     struct map other_calls;  /* scope and file -> a further one */
     uint32_t *symbol_scopes; /* of each symbol; 0: none yet */
-    size_t symbol;           /* the first that ends behind the place */
-    uint32_t no_scope;       /* stands for "no function is known" */
+    size_t symbol;           /* the first that ends after the current address */
+    uint32_t no_scope;       /* means "no known function" */
     size_t scope_room;
-    uint32_t at; /* up to here all is said */
+    uint32_t at; /* output is complete up to here */
 };
 
 static uint32_t function_of(struct convert *c, uint32_t name, uint32_t file)
@@ -42,9 +41,8 @@ static uint32_t function_of(struct convert *c, uint32_t name, uint32_t file)
     return id;
 }
 
-/* The call of a scope that was made last, if that is near: one that is far behind (a large
- * function; its cold part, which stands elsewhere) is made again, so that numbers which are said
- * together stay close together and take few bits. */
+/* The latest call of a scope, if its number is close. A distant one (a large function, its cold
+ * part elsewhere) is created again, so that numbers used together stay close and take few bits. */
 static uint32_t known_call(const struct merge *m, uint32_t scope, uint32_t file)
 {
     const struct convert *c = m->c;
@@ -124,7 +122,7 @@ static uint32_t call_of(struct merge *m, uint32_t scope, uint32_t file)
     return parent;
 }
 
-/* From `start` on. scope CONVERT_NONE and file 0: nothing is known. */
+/* Start a range. scope CONVERT_NONE and file 0: nothing is known. */
 static void put_run(struct merge *m, uint32_t start, uint32_t scope, uint32_t file, uint32_t line)
 {
     struct convert *c = m->c;
@@ -177,7 +175,7 @@ static void put_symbols(struct merge *m, uint32_t low, uint32_t high, uint32_t f
             put_run(m, low, CONVERT_NONE, file, line);
             low = s->start;
         }
-        /* one that starts inside this one has its own code */
+        /* a symbol inside another one has its own code */
         while (m->symbol + 1 < c->symbol_count && c->symbols[m->symbol + 1].start <= low) {
             s = &c->symbols[++m->symbol];
         }
@@ -186,7 +184,7 @@ static void put_symbols(struct merge *m, uint32_t low, uint32_t high, uint32_t f
             end = c->symbols[m->symbol + 1].start;
         }
         if (end <= low) {
-            continue; /* the later one has ended: nothing is said of what follows */
+            continue; /* the later symbol has ended: what follows stays unnamed */
         }
         put_run(m, low, symbol_scope(m, m->symbol), file, line);
         low = end;

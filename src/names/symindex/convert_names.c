@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The name of a function's DIE: its linkage name, else its plain name, each found through
- * abstract_origin and specification. Every DIE that is named is asked once. */
+ * abstract_origin and specification. Each DIE is read once. */
 #include <string.h>
 
 #include "base_search.h"
@@ -10,7 +10,7 @@
 /* abstract_origin -> specification -> …: longer chains are malformed (a cycle). */
 #define NAME_HOPS_MAX 8
 
-/* What one DIE says of the name; strings are 0 where it says nothing. */
+/* What one DIE contributes to the name; 0: nothing. */
 struct said {
     uint32_t name, linkage;
     uint64_t onward;
@@ -36,18 +36,18 @@ static uint32_t text_of(struct convert *c, const struct sonde__dwarf_attr *attr,
         struct sonde__dwarf_value value = sonde__dwarf_value_of(s, &c->unit, form, raw);
         return value.s[0] != '\0' ? convert_name(c, value.s, s->str.end) : 0;
     }
-    default: /* kept by the general reader: it has an end */
+    default: /* checked to be NUL-terminated by sonde__dwarf_read() */
         return form.encoding == SONDE__DWARF_TEXT
                    ? convert_name(c, (const char *)(uintptr_t)raw, s->info.end)
                    : 0;
     }
-    /* the place tells a name that was met before: its end is not looked for */
+    /* a known name is recognised by its address, without a search for its end */
     return section != NULL && raw < (uint64_t)(section->end - section->begin)
                ? convert_name(c, (const char *)section->begin + raw, section->end)
                : 0;
 }
 
-/* A DIE of the unit at hand. */
+/* A DIE of the current unit. */
 static bool ask_near(struct convert *c, uint64_t offset, struct said *said)
 {
     const uint8_t *begin = c->sections->info.begin;
@@ -78,7 +78,7 @@ static bool ask_near(struct convert *c, uint64_t offset, struct said *said)
     return true;
 }
 
-/* Names are in units that come later, too. */
+/* Later units can have the names, too. */
 void convert_find_units(struct convert *c, struct space *space)
 {
     struct sonde__dwarf_unit unit;
@@ -95,7 +95,7 @@ void convert_find_units(struct convert *c, struct space *space)
     }
 }
 
-/* The unit of a space that a place lies in. */
+/* The unit of a space that contains an offset. */
 static bool unit_of(const struct space *space, uint64_t offset, struct sonde__dwarf_unit *ret_unit)
 {
     /* the first unit behind it */
@@ -126,7 +126,7 @@ static struct space *space_of(struct convert *c, uint64_t *offset)
     return &c->split;
 }
 
-/* A DIE of another unit: in link-time optimised programs, and what dwz has put together. */
+/* A DIE of another unit, as link-time optimisation and dwz make them. */
 static bool ask_far(struct convert *c, uint64_t offset, struct said *said)
 {
     uint64_t tag = offset & CONVERT_SUPPLEMENTARY;
@@ -199,7 +199,7 @@ uint32_t convert_function_name(struct convert *c, uint64_t offset)
 {
     bool near = offset >= c->unit.offset && offset < c->unit.end;
     if (!near && c->in_split && (offset & CONVERT_SUPPLEMENTARY) == 0) {
-        return find_name(c, offset); /* places in split files are not those of this one */
+        return find_name(c, offset); /* offsets in split files are not cached */
     }
     struct map *known = near ? &c->origins : &c->far_origins;
     uint64_t key = near ? offset - c->unit.offset : offset;

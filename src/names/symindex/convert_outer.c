@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names with scope and parameters for functions whose debug information has only plain ones.
  *
- * gcc gives no linkage name to what is local to a unit (lambdas, anonymous namespaces), and clang
- * at -g1 to nothing. The symbol at a function's code has it: an Itanium name whose own part says
- * the plain name. Inlined calls have no code of their own, so theirs stay plain. What a compiler
- * made of a function (".isra.0", ".cold") is that function, as where there is a linkage name. */
+ * gcc gives no linkage name to functions local to a unit (lambdas, anonymous namespaces), and clang
+ * at -g1 to none at all. The symbol at the function's code has the name: an Itanium encoding that
+ * contains the plain name. Inlined calls have no symbol, so their names stay plain. A clone
+ * (".isra.0", ".cold") gets the name of its function, as it does from a linkage name. */
 #include <string.h>
 
 #include "base_search.h"
 #include "convert.h"
 #include "mem_heap.h"
 
-/* Aliases that are looked at: identical functions that a linker put together have some dozens. */
+/* Aliases compared at most: identical code folding makes some dozens. */
 enum { STD_NAMES = 6, LENGTH_DIGITS = 12, ALIASES_MAX = 256 };
 
 static bool is_encoded(const struct string *name)
@@ -19,7 +19,7 @@ static bool is_encoded(const struct string *name)
     return name->size > 2 && name->text[0] == '_' && (name->text[1] == 'Z' || name->text[1] == 'R');
 }
 
-/* Bytes of a symbol's name without what stands behind the encoding. */
+/* Size of a symbol's name without a suffix after the encoding. */
 static uint32_t encoded_size(const struct string *name)
 {
     const char *dot = memchr(name->text, '.', name->size);
@@ -31,7 +31,7 @@ static bool contains(const struct string *name, const char *part, size_t size)
     return memmem(name->text, name->size, part, size) != NULL;
 }
 
-/* Classes of the standard library whose names are two letters (Itanium ABI §5.1.10). */
+/* Classes of the standard library with two-letter encodings (Itanium ABI §5.1.10). */
 static bool is_abbreviated(const char *plain, size_t size)
 {
     static const char *const names[STD_NAMES] = {"basic_string",  "allocator",      "basic_istream",
@@ -54,7 +54,7 @@ static bool is_operator(const struct string *plain)
     return plain->size > 8 && memcmp(plain->text, "operator", 8) == 0 && !is_word(plain->text[8]);
 }
 
-/* Can the function of that plain name have this symbol? Operators have codes of their own. */
+/* Can a function of this plain name have this symbol? Operators are encoded by codes. */
 static bool is_name_of(const struct string *symbol, const struct string *plain)
 {
     char part[LENGTH_DIGITS + CONVERT_NAME_MAX + 1];
@@ -92,15 +92,15 @@ static uint32_t without_clone(struct convert *c, uint32_t name)
     return size != text.size ? convert_string(c, text.text, size) : name;
 }
 
-/* Is the function called so, without its clone's suffix? */
+/* Is this the symbol's name without a clone suffix? */
 static bool is_same(const struct string *symbol, const struct string *plain)
 {
     return encoded_size(symbol) == plain->size &&
            memcmp(symbol->text, plain->text, plain->size) == 0;
 }
 
-/* The encoded name of a plain one, of the symbol that holds an address; 0: there is none, or the
- * plain one is a symbol itself: linkers fold functions of other names that are alike into it. */
+/* The encoded name for a plain one, from the symbol that covers an address. 0: there is none, or
+ * the plain name is a symbol itself (linkers fold identical functions of other names into it). */
 static uint32_t find_encoded(struct convert *c, uint32_t at, uint32_t plain)
 {
     /* the first symbol behind it */
@@ -150,7 +150,7 @@ void convert_outer_names(struct convert *c)
         c->status = SONDE_MEMORY;
         return;
     }
-    for (size_t i = 0; i < c->scope_count; i++) { /* callers stand before what is inlined there */
+    for (size_t i = 0; i < c->scope_count; i++) { /* callers come before their inlined calls */
         const struct scope *scope = &c->scopes[i];
         kinds[i] = scope->parent != CONVERT_NONE ? kinds[scope->parent]
                    : scope->name != 0 && !is_encoded(&c->strings.all[scope->name]) ? PLAIN

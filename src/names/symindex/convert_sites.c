@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Functions and call sites of the units, as DIEs describe them (DWARF 5 §3.4; the GNU extension of
- * version 4 that came before): which function a call enters, which ones a function leaves for by a
- * jump, and whether all of those are described. What they mean for the image is found out when all
- * units have been read (encode_sites.c).
+ * version 4 that came before): which function a call enters, where a function tail-calls to, and
+ * whether all of its tail calls are described. encode_sites.c resolves them after all units have
+ * been read.
  *
  * A call site names its callee by a DIE: a function with code, a declaration, or the abstract DIE
- * of one. What has code in the same unit is settled here; all else goes by its name later. */
+ * of one. A callee with code in the same unit is resolved here, any other by its name later. */
 #include "convert.h"
 #include "dwarf_constants.h"
 #include "mem_heap.h"
@@ -117,7 +117,7 @@ uint32_t convert_sites_function(struct convert *c, const struct sonde__dwarf_die
         }
         s->parts[s->part_count++] = (struct site_part){range->low, range->high, number};
     }
-    /* without low_pc the first range has the entry (DWARF 5 §2.18) */
+    /* without low_pc the first range has the entry point (DWARF 5 §2.18) */
     function.start = c->scope_ranges[first_range].low;
     if ((die->present & 1u << SLOT_ORIGIN) != 0) {
         convert_identify(c, offset, &identity);
@@ -147,7 +147,7 @@ static bool offset_of(const struct convert *c, const struct sonde__dwarf_die *di
     return true;
 }
 
-/* The callee of that origin, made when it is new. */
+/* The callee for an origin, created on first use. */
 static uint32_t callee_of(struct convert *c, const struct sonde__dwarf_die *die)
 {
     struct sites *s = &c->sites;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Units read by several threads, with the result of one.
+/* Reads units with several threads; the result is that of one thread.
  *
- * The units are cut into slices, neighbours together; a thread takes the next slice and reads it
- * with a state of its own, as if there were no other units. The states are then put behind each
- * other in the order of the slices: strings, files and scopes get the numbers that one thread would
- * have given them, since those are in the order of first use. What two slices could have got from
- * each other is the rest of the work that the input allows, and a split unit that two skeletons
- * claim; where that would make a difference (malformed input) all is read again by one thread.
+ * The units are cut into slices of adjacent units. A thread takes the next slice and reads it into
+ * a state of its own. The states are then appended in slice order: strings, files and scopes get
+ * the numbers that one thread would have assigned, because those follow first use. Slices depend on
+ * each other only through the work budget and through a split unit that two skeletons claim. If
+ * either matters (malformed input), one thread reads everything again.
  *
- * More slices than threads, because units differ in size; the first one is read into the state of
- * the whole and needs no putting together. */
+ * There are more slices than threads, because units differ in size. The first slice is read
+ * directly into the final state. */
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -17,13 +16,13 @@
 #include "convert.h"
 #include "mem_heap.h"
 
-/* Reasons: a thread's start is some 50 us, which is what 32 KiB take to read. */
+/* Starting a thread takes some 50 us, as long as reading 32 KiB. */
 #define SLICE_BYTES_MIN ((uint64_t)32 << 10)
-/* What a unit costs beside its DIEs: its tables, or its split file. */
+/* Cost of a unit beside its DIEs: its tables, or its split file. */
 #define UNIT_BYTES      8192u
 #define SLICES_A_THREAD 4u
 #define THREADS_MAX     64u
-/* Deepest: a path, and the ranges that are open (convert_files.c, convert_flatten.c). */
+/* Largest frames: a path, and the open ranges (convert_files.c, convert_flatten.c). */
 #define STACK_BYTES ((size_t)1 << 20)
 
 /* --- cutting --- */
@@ -33,7 +32,7 @@ static struct convert *slice_at(struct convert *c, size_t i)
     return i == 0 ? c : &c->slices[i - 1];
 }
 
-/* All that units before this one cost, in bytes. */
+/* Cost of all units before this one, in bytes. */
 static uint64_t cost_before(const struct convert *c, size_t unit)
 {
     uint64_t bytes = (uint64_t)(c->sections->info.end - c->sections->info.begin);
@@ -90,7 +89,7 @@ static void read_slice(struct convert *c, size_t i, bool quiet)
     }
 }
 
-/* Until there are none. The first one is for the caller's thread. */
+/* Read slices until none is left. The first one belongs to the caller's thread. */
 static void read_slices(struct convert *c, bool quiet)
 {
     for (;;) {
@@ -108,14 +107,14 @@ static void *work(void *whole)
     return NULL;
 }
 
-/* Threads that do not come into being leave their slices to the others. */
+/* If a thread cannot be created, the others read its slices. */
 static void run_threads(struct convert *c, unsigned wanted)
 {
     pthread_t threads[THREADS_MAX];
     pthread_attr_t attr;
     sigset_t all, before;
     unsigned count = 0;
-    sigfillset(&all); /* signals are for threads that know what to do with them */
+    sigfillset(&all); /* signals are for the program's own threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     if (pthread_attr_init(&attr) == 0) {
         (void)pthread_attr_setstacksize(&attr, STACK_BYTES);
@@ -134,7 +133,7 @@ static void run_threads(struct convert *c, unsigned wanted)
 
 /* --- putting together --- */
 
-/* What the ids of a slice are in the whole. */
+/* Maps ids of a slice to final ids. */
 struct ids {
     uint32_t *strings, *files;
 };
@@ -212,7 +211,7 @@ static void append(struct convert *c, const struct convert *slice, const struct 
     }
 }
 
-/* All of a slice but its arena, which its strings are in. */
+/* Free a slice except its arena, which holds its strings. */
 static void drop(struct convert *slice)
 {
     struct sonde__arena arena = slice->arena;
@@ -221,8 +220,8 @@ static void drop(struct convert *slice)
     *slice = (struct convert){.is_slice = true, .arena = arena};
 }
 
-/* Would one thread have had work left wherever this slice had? Every slice began with what the
- * whole may take. */
+/* Would a single thread have had enough work left for this slice? Every slice started with the
+ * whole budget. */
 static bool had_work(struct convert *c, const struct convert *slice, uint64_t first)
 {
     uint64_t needed = first - slice->work_least;
@@ -259,7 +258,7 @@ void convert_slices(struct convert *c)
     size_t count = threads > 1 ? wanted_slices(c) : 0;
     uint64_t work = c->work_left;
     c->slices = count > 1 ? sonde__mem_alloc_zeroed((count - 1) * sizeof *c->slices) : NULL;
-    if (c->slices == NULL) { /* also without memory for it */
+    if (c->slices == NULL) { /* also if there is no memory for slices */
         convert_units(c);
         return;
     }

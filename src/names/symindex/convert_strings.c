@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Maps of 64-bit keys, and strings that are kept once each. Open addressing, at most half full. */
+/* Maps of 64-bit keys, and interned strings. Open addressing, at most half full. */
 #include <string.h>
 
 #include "convert.h"
@@ -9,7 +9,8 @@ enum { SLOTS_FIRST = 256 };
 
 static size_t place_of(uint64_t key, size_t slots)
 {
-    key *= 0x9e3779b97f4a7c15u; /* random bits: spreads the low bits over the high half */
+    key *= 0x9e3779b97f4a7c15u; /* an odd constant of random bits spreads the low bits over the high
+                                   half */
     return (size_t)(key >> 32 ^ key >> 15) & (slots - 1);
 }
 

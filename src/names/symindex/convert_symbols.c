@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Functions of the symbol tables, for code without DWARF and for the names that one address has.
+/* Functions of the symbol tables: names of code without DWARF, and aliases.
  *
- * One symbol is kept for each start; its other names become aliases. A symbol without a size goes
- * on to the next one, the end of its section, or that of its frame information. */
+ * One symbol is kept for each start; its other names become aliases. A symbol without a size
+ * extends to the next one, the end of its section, or the end of its FDE. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,7 +176,7 @@ static void choose(struct convert *c, const struct sonde__cfi *cfi, const struct
     }
 }
 
-/* Objective-C's methods and Go's functions: their names stay when symbols are stripped. */
+/* Objective-C methods and Go functions, whose names remain when symbols are stripped. */
 static void add_kept(struct convert *c, const struct sonde__elf *elf, bool is_stripped,
                      struct candidates *to)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Units, one after the other, and the state that they are read into. */
+/* Reads units one after the other; creates and frees the state that they are read into. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@ void convert_list_damage(struct convert *c)
     }
 }
 
-/* The unit at an offset. False: it cannot be read. */
+/* Read the header of the unit at an offset. False: the unit cannot be read. */
 static bool read_header(struct convert *c, uint64_t offset)
 {
     enum sonde_status status = sonde__dwarf_unit_read(c->sections, offset, &c->unit);
@@ -35,7 +35,7 @@ static bool read_header(struct convert *c, uint64_t offset)
     return status == SONDE_OK && c->unit.type != DW_UT_type && c->unit.type != DW_UT_split_type;
 }
 
-/* The unit's abbreviations, and its own DIE. */
+/* Load the unit's abbreviations and read its own DIE. */
 static bool read_root(struct convert *c)
 {
     bool kept = c->abbrevs.valid && c->abbrevs.offset == c->unit.abbrev_offset;
@@ -59,7 +59,7 @@ static bool read_root(struct convert *c)
     return true;
 }
 
-/* Plans have sizes of addresses and offsets in them: they are made again for each unit. */
+/* Plans depend on the unit's sizes of addresses and offsets, so each unit makes its own. */
 static bool make_plans(struct convert *c, const struct sonde__dwarf_unit *unit)
 {
     return sonde__dwarf_plans_make(
@@ -101,7 +101,7 @@ static bool ask_split(struct convert *c, const struct sonde__dwarf_unit *skeleto
     return found;
 }
 
-/* The DIEs of a skeleton's split unit instead of its own; its lines stay the skeleton's. */
+/* Read the DIEs of a skeleton's split unit in place of its own; the lines are the skeleton's. */
 static void walk_split(struct convert *c)
 {
     const struct sonde__dwarf_sections *sections = c->sections;
@@ -163,7 +163,7 @@ static void convert_unit(struct convert *c)
     }
 }
 
-/* False: the conversion is to end. */
+/* Report progress. False: stop the conversion. */
 static bool tell_progress(const struct convert *c, uint64_t offset)
 {
     uint64_t total = sonde__base_bytes_left(&c->sections->info);

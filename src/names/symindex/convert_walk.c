@@ -26,7 +26,7 @@ static void add_range(void *ctx, uint64_t low, uint64_t high)
     if (!CONVERT_ROOM(c, scope_ranges, scope_range_count, scope_range_capacity)) {
         return;
     }
-    /* an end at 4 GiB does not fit: the last byte of such an image is given up */
+    /* an end at 4 GiB does not fit: the last byte of such an image is lost */
     c->scope_ranges[c->scope_range_count++] = (struct scope_range){
         (uint32_t)from, to > UINT32_MAX ? UINT32_MAX : (uint32_t)to, sink->scope};
     sink->any = true;
@@ -70,8 +70,8 @@ static void add_ranges(struct range_sink *sink, const struct sonde__dwarf_die *d
     }
 }
 
-/* The scope that children of this DIE stand in; *function: the function, which is changed by a
- * function's DIE. */
+/* Add the scope of a DIE. Returns the scope of its children; *function is set to a function's own
+ * number. */
 static uint32_t add_scope(struct convert *c, const struct sonde__dwarf_plan *plan,
                           const struct sonde__dwarf_die *die, uint64_t offset, uint32_t enclosing,
                           uint32_t *function)
@@ -87,9 +87,8 @@ static uint32_t add_scope(struct convert *c, const struct sonde__dwarf_plan *pla
         return CONVERT_NONE;
     }
     add_ranges(&sink, die);
-    /* An inlined call without ranges (version 2 has no way to write several) may hold ones with
-     * code, which were then inlined through it; a function without code is abstract or discarded.
-     */
+    /* An inlined call without ranges (version 2 cannot express several) may contain inlined calls
+     * that have code. A function without code is abstract or was discarded. */
     if ((!sink.any && !inlined) || !CONVERT_ROOM(c, scopes, scope_count, scope_capacity)) {
         return CONVERT_NONE;
     }
@@ -112,7 +111,7 @@ static uint32_t add_scope(struct convert *c, const struct sonde__dwarf_plan *pla
     return (uint32_t)c->scope_count++;
 }
 
-/* The plan of the DIE at *p, which is moved behind its code. Null: malformed. */
+/* The plan of the DIE at *p; *p is advanced past its abbreviation code. Null: malformed. */
 static inline const struct sonde__dwarf_plan *read_code(struct convert *c, const uint8_t **p,
                                                         const uint8_t *end)
 {
@@ -155,7 +154,7 @@ static bool walk_dies(struct convert *c)
         if (*p == 0) {
             p++;
             if (depth == 0) {
-                return true; /* padding behind the last DIE */
+                return true; /* padding after the last DIE */
             }
             depth--;
             continue;

@@ -161,7 +161,7 @@ enum sonde_status convert_encode(struct convert *c, struct sonde__symindex_made 
         encode_symbols, encode_exports, encode_tails,
     };
     if (c->strings.count == 0) {
-        (void)convert_string(c, "?", 1); /* so that string 0 is there */
+        (void)convert_string(c, "?", 1); /* creates string 0 */
     }
     for (size_t i = 0; i < sizeof steps / sizeof steps[0] && c->status == SONDE_OK; i++) {
         steps[i](&e);

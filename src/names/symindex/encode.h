@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the parts of the encoder share; only encode*.c include it. */
+/* State shared by the parts of the encoder; included only by encode*.c. */
 #ifndef SONDE_ENCODE_H
 #define SONDE_ENCODE_H
 
@@ -26,13 +26,13 @@ struct encode {
     uint32_t *directory_ids; /* string -> directory */
 };
 
-/* `size` more bytes, zeroed; null: no memory (said in the status). */
+/* Append `size` zero bytes; null: no memory, with the status set. */
 uint8_t *encode_room(struct encode *e, enum symindex_section section, size_t size);
 
 void encode_u32(uint8_t *p, uint32_t value);
 void encode_u64(uint8_t *p, uint64_t value);
 
-/* Packs fields of bits; the room was made zero. */
+/* Packs bit fields into zeroed bytes. */
 struct packer {
     uint8_t *data;
     uint64_t at; /* bit */
@@ -59,7 +59,7 @@ void encode_files(struct encode *e);
 void encode_symbols(struct encode *e);
 void encode_exports(struct encode *e);
 void encode_tails(struct encode *e);
-/* The names of words that lead to other images, by word. */
+/* Write the names that words to other images are bound by. */
 void encode_words(struct encode *e, const struct sonde__elf *elf,
                   const struct sonde__tail_word *words, size_t count);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What leads from one image to another: the words that calls and jumps go through, each with the
- * name that it is bound by, and the functions that have such names. */
+/* Links between images: the words that calls and jumps go through, each with the name that it is
+ * bound by, and the exported functions. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 /* Longer names are left out. */
 enum { NAME_BYTES = 4096 };
 
-/* The place of a text that stands nowhere else. */
+/* Append a text; returns its offset. */
 static uint32_t put_text(struct encode *e, const char *text, size_t size)
 {
     uint32_t place = (uint32_t)e->sections[SYMINDEX_TEXT].size;

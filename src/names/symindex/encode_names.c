@@ -8,7 +8,7 @@
 /* --- sorting: three-way quicksort by eight bytes at a time --- */
 
 struct key {
-    uint64_t word; /* the next eight bytes, first one highest; 0 behind the end */
+    uint64_t word; /* the next eight bytes, big-endian; zeros after the end */
     uint32_t string;
 };
 
@@ -36,12 +36,12 @@ static void swap(struct key *a, struct key *b)
 struct sort_part {
     struct key *keys;
     size_t count;
-    size_t depth; /* bytes that all have in common */
+    size_t depth; /* bytes in which all agree */
     bool loaded;
 };
 
-/* The larger parts wait for the smaller ones: of two that wait the upper is at most half of what it
- * was cut from, so that there are at most two for each halving of 2^32. */
+/* The smaller part is sorted first. Each entry on the stack is at most half of what it was split
+ * from, so that there are at most two for each halving of 2^32. */
 #define PARTS_MAX 80u
 
 static void push(struct sort_part *parts, size_t *n, struct sort_part part)
@@ -51,7 +51,7 @@ static void push(struct sort_part *parts, size_t *n, struct sort_part part)
     }
 }
 
-/* Strings differ pairwise, so that common words come to an end. */
+/* All strings differ, so a common prefix ends. */
 static void sort_names(const struct convert *c, struct key *keys, size_t count)
 {
     struct sort_part parts[PARTS_MAX];
@@ -66,7 +66,7 @@ static void sort_names(const struct convert *c, struct key *keys, size_t count)
         if (!part.loaded) {
             load_words(c, part.keys, part.count, part.depth);
         }
-        seed = seed * 1664525u + 1013904223u; /* no order of names is a bad one for long */
+        seed = seed * 1664525u + 1013904223u; /* no input order stays a bad case */
         uint64_t pivot = part.keys[(uint64_t)seed * part.count >> 32].word;
         for (size_t i = 0; i < more;) {
             if (part.keys[i].word < pivot) {
@@ -80,7 +80,7 @@ static void sort_names(const struct convert *c, struct key *keys, size_t count)
         made[0] = (struct sort_part){part.keys, less, part.depth, true};
         made[1] = (struct sort_part){part.keys + less, more - less, part.depth + 8, false};
         made[2] = (struct sort_part){part.keys + more, part.count - more, part.depth, true};
-        for (unsigned i = 0; i < 3; i++) { /* the largest first: it waits longest */
+        for (unsigned i = 0; i < 3; i++) { /* push the largest first */
             for (unsigned k = i + 1; k < 3; k++) {
                 if (made[k].count > made[i].count) {
                     struct sort_part other = made[i];
@@ -201,7 +201,7 @@ void encode_names(struct encode *e)
 
 /* --- files and other text --- */
 
-/* The place of a string in TEXT, where it stands with a NUL. Place 0 is "". */
+/* Offset of a string in TEXT, where it is NUL-terminated. Offset 0 is "". */
 static uint32_t text_place(struct encode *e, uint32_t string)
 {
     const struct string *s = &e->c->strings.all[string];

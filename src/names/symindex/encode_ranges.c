@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Ranges in blocks of 32: columns of fields that are as wide as the block needs. */
+/* Ranges in blocks of 32, as columns of fields as wide as the block needs. */
 #include "encode.h"
 
 #include "mem_heap.h"
 
-/* What stands for a line: its distance from the function's least line, + 1; 0: unknown. */
+/* A line is encoded as its distance from the function's lowest line, + 1; 0: unknown. */
 static uint32_t line_code(const struct convert *c, const struct range *range)
 {
     return range->line != 0
@@ -99,7 +99,7 @@ void encode_ranges(struct encode *e)
 
 /* --- calls and functions --- */
 
-/* The line of the call, relative to the least line of the function it stands in. */
+/* The line of the call, relative to the lowest line of the caller. */
 static uint32_t call_line_code(const struct convert *c, const struct call *call)
 {
     return call->line != 0
@@ -107,11 +107,11 @@ static uint32_t call_line_code(const struct convert *c, const struct call *call)
                : 0;
 }
 
-/* Bits that an escape may save: it has 96, and costs a search. */
+/* Bits that an escape must save: it takes 96, and a search. */
 #define ESCAPE_COST 400u
 
-/* The width at which fields and the escapes of those that do not fit cost least. All ones means an
- * escape. */
+/* The width at which the fields plus the escapes of values that do not fit are smallest. All ones
+ * marks an escape. */
 static unsigned best_width(const uint32_t histogram[33], size_t count)
 {
     uint64_t beyond = 0;
@@ -133,7 +133,7 @@ void encode_calls(struct encode *e)
     struct convert *c = e->c;
     uint32_t parents[33] = {0};
     uint32_t lines[33] = {0};
-    /* + 1: the value of all ones is taken, so that what just fills a width needs the next one */
+    /* + 1: all ones is reserved, so a value that just fills a width needs the next one */
     for (size_t i = 1; i < c->call_count; i++) {
         const struct call *call = &c->calls[i];
         uint32_t distance = call->parent != 0 ? (uint32_t)i - call->parent : 0;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Call sites of all units -> functions, jumps and calls of the image, for src/tail.
  *
- * A callee that is named by a declaration is the one function of that name which all units may
- * name; by the abstract DIE of functions with code, the one of them that is no clone, as its symbol
- * says (f.constprop.0, f.part.0). What cannot be settled leaves a function open when it jumps
- * there, and a call unsaid. A function without debug information is known by its symbol, and open.
- */
+ * A callee given by a declaration is the one global function of that name; given by an abstract
+ * DIE, the one function made of it that is no clone by its symbol (f.constprop.0, f.part.0). If a
+ * callee cannot be resolved, a call of it is dropped, and a function that tail-calls it is open. A
+ * function without debug information is known by its symbol, and open. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +27,7 @@ struct resolve {
     uint32_t *callees; /* entry, NOT_KNOWN or ELSEWHERE */
     struct span *spans;
     size_t span_count, span_capacity;
-    bool outlined; /* code that several functions share was moved out: it is described nowhere */
+    bool outlined; /* the compiler outlined code that functions share: it is not described */
 };
 
 /* --- symbols --- */
@@ -45,8 +44,8 @@ static bool is_plain(const struct string *name)
     return name->size != 0 && memchr(name->text, '.', name->size) == NULL;
 }
 
-/* One of the functions that a constructor or destructor of C++ is made into (C1, D0, ...), which
- * have one abstract DIE; or perhaps one: no harm is done. */
+/* Could this be one of the functions made of a C++ constructor or destructor (C1, D0, ...), which
+ * share one abstract DIE? A false positive does no harm. */
 static bool is_structor(const struct string *name)
 {
     for (uint32_t i = 2; i + 2 < name->size; i++) {
@@ -58,7 +57,7 @@ static bool is_structor(const struct string *name)
     return false;
 }
 
-/* Names of the symbol at a start, one after the other. */
+/* Iterator over the names of the symbol at a start. */
 struct names {
     const struct convert *c;
     size_t symbol, alias;
@@ -84,7 +83,7 @@ static uint32_t next_name(struct names *names)
                : 0;
 }
 
-/* A linker may have made local what all units may name: the debug information still says so. */
+/* Linkers can make global symbols local; the debug information still says that they are global. */
 static void note_names(struct resolve *r)
 {
     struct convert *c = r->c;
@@ -109,7 +108,7 @@ static void note_names(struct resolve *r)
 
 /* --- callees --- */
 
-/* Is the function at a start, which has the callee's abstract DIE, the callee, as its symbol says?
+/* Is the function at a start, which has the callee's abstract DIE, the callee itself by its symbol?
  */
 static bool is_meant(const struct convert *c, const struct site_callee *callee, uint32_t start)
 {
@@ -131,10 +130,10 @@ static uint32_t by_name(const struct convert *c, uint32_t name)
     if (known == 0 && convert_map_find(&s->imports, name) != 0) {
         return ELSEWHERE;
     }
-    if (known == 0) { /* made local by the linker, and not described */
+    if (known == 0) { /* made local by the linker and without debug information */
         known = convert_map_find(&s->locals, name);
         if (known != 0 && known != CONVERT_NONE && convert_map_find(&s->own, known - 1) != 0) {
-            known = CONVERT_NONE; /* another unit's own */
+            known = CONVERT_NONE; /* local to another unit */
         }
     }
     return known == 0 ? ELSEWHERE : known != CONVERT_NONE ? known - 1 : NOT_KNOWN;
@@ -198,7 +197,7 @@ static bool is_entry(const struct resolve *r, const struct span *span)
            r->c->sites.functions[span->function].start == span->start;
 }
 
-/* By start: entries of described functions first, then parts, then what only has a symbol. */
+/* By start: entries of described functions first, then parts, then those with only a symbol. */
 static int by_span(const void *a, const void *b)
 {
     const struct span *x = a, *y = b;
@@ -225,9 +224,9 @@ static uint32_t function_at(const struct sonde__tail_function *functions, size_t
     return at < count && functions[at].start == start ? (uint32_t)at : NOT_KNOWN;
 }
 
-/* The function of one start, of the spans [first, end). Where several are described there (copies
- * that the linker threw away but that the debug information moved to the one that is left), all
- * that any of them may do. Returns the span that it is known by. */
+/* Make the function of one start from the spans [first, end). If several are described there
+ * (discarded copies whose debug information was redirected to the remaining one), it may do all
+ * that any of them may. Returns the span that identifies it. */
 static size_t make_function(const struct resolve *r, size_t first, size_t end,
                             struct sonde__tail_function *f)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the debug information's call sites say, as src/names/tail takes it. */
+/* Call sites of the debug information as input for src/names/tail. */
 #ifndef SONDE_ENCODE_SITES_H
 #define SONDE_ENCODE_SITES_H
 
@@ -13,7 +13,7 @@ struct encode_sites {
     struct sonde__tail_call *calls;
 };
 
-/* False: it says nothing, or no memory (said in the status). Free with _done() in any case. */
+/* False: there are none, or no memory (status). Free with _done() in any case. */
 bool encode_sites_make(struct convert *c, struct encode_sites *ret_sites);
 void encode_sites_done(struct encode_sites *sites);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Tail calls: the image's code, and the call sites of its debug information, -> their sections. A
- * debug file without code has the second only; code alone knows the first. */
+/* Writes the sections of tail calls, from the image's code and the call sites of its debug
+ * information. A debug file has no code; a file without debug information has no call sites. */
 #include <string.h>
 
 #include "base_status.h"
@@ -38,7 +38,8 @@ static void put_all(struct encode *e, const struct sonde__tail_bytes *bytes)
     }
 }
 
-/* A dSYM may be linked to another address than the image; index and call sites count from its. */
+/* A dSYM may be linked to another address than the image; the index and the call sites use the
+ * dSYM's. */
 static enum sonde_status make_of_macho(struct encode *e, const struct sonde__tail_input *described,
                                        struct sonde__tail_bytes *ret_bytes)
 {
@@ -77,8 +78,8 @@ static enum sonde_status make_of_code(struct encode *e, const struct sonde__tail
     return status;
 }
 
-/* Compilers claim that they describe all tail calls of a function, and do not always: without the
- * code to check it against any of them may have further ones. */
+/* Compilers claim to describe all tail calls of a function, but do not always. Without the code to
+ * check against, any function may have more. */
 static enum sonde_status make_of_sites(struct encode_sites *sites,
                                        struct sonde__tail_bytes *ret_bytes)
 {

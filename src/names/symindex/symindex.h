@@ -2,10 +2,10 @@
 /* An index file (docs/index-format.md) over a view of its bytes: address -> functions, files and
  * lines, inlined calls included.
  *
- * Opening reads the header only, so that it costs the same for any size. Nothing that stands in the
- * file is believed: every place is checked when it is used, and what does not fit answers
- * "unknown". Look-ups allocate nothing. The view must outlive the reader. Context: any thread, any
- * number at a time; strings: one at a time. */
+ * Opening reads the header only, so its cost does not depend on the size. The contents are not
+ * trusted: every offset is checked when it is used, and a bad one gives "unknown". Look-ups
+ * allocate nothing. The view must outlive the reader. Context: any thread, any number at a time;
+ * strings: one at a time. */
 #ifndef SONDE_SYMINDEX_H
 #define SONDE_SYMINDEX_H
 
@@ -54,16 +54,16 @@ SONDE_NODISCARD enum sonde_status sonde__symindex_open(const void *data, size_t 
                                                        struct sonde__symindex *ret_index,
                                                        struct sonde_error *ret_error);
 
-/* Does every section have the content that was written? Reads all of it. */
+/* Check the checksums of all sections. Reads the whole file. */
 bool sonde__symindex_intact(const struct sonde__symindex *index);
 
 /* The frames at a vaddr, innermost first, at most `max`: each but the last is inlined into the next
- * one. Returns how many were written; 0: nothing is known. Of a deeper chain than `max` the outer
+ * one. Returns how many were written; 0: nothing is known. If there are more than `max`, the outer
  * frames are missing. */
 size_t sonde__symindex_find(const struct sonde__symindex *index, uint64_t vaddr,
                             struct sonde__symindex_frame *ret_frames, size_t max);
 
-/* The frames of many vaddrs, looked up in their order, which is twice as fast as each for itself.
+/* The frames of many vaddrs, looked up in sorted order, which is twice as fast as one by one.
  *
  * ret_frames  the frames of vaddrs[i] are ret_frames[ret_first[i] .. ret_first[i] + ret_count[i])
  * max         room in ret_frames
@@ -92,16 +92,15 @@ bool sonde__symindex_symbol_at(const struct sonde__symindex *index, uint32_t num
 uint32_t sonde__symindex_alias(const struct sonde__symindex *index,
                                const struct sonde__symindex_symbol *symbol, uint32_t i);
 
-/* The image's tail calls; offsets are from `base`. An empty graph, which answers nothing, where the
- * index has none. */
+/* The image's tail calls; offsets are from `base`. An empty graph if the index has none. */
 void sonde__symindex_tails(const struct sonde__symindex *index,
                            struct sonde__tail_graph *ret_graph);
 /* What they were made of. */
 void sonde__symindex_tail_origin(const struct sonde__symindex *index,
                                  struct sonde__tail_origin *ret_origin);
 
-/* The name, with its version, that the word at a vaddr is bound by; "": it is not known. Lives as
- * long as the view. */
+/* The versioned name that the word at a vaddr is bound by; "": unknown. Lives as long as the view.
+ */
 const char *sonde__symindex_word(const struct sonde__symindex *index, uint64_t vaddr);
 
 /* A unit whose debug information could not be read whole. False: no such. Strings live as long as
@@ -118,7 +117,7 @@ bool sonde__symindex_bad_unit(const struct sonde__symindex *index, uint32_t i,
 const char *symindex_path(struct sonde__arena *arena, const char *directory, size_t directory_size,
                           const char *base, size_t base_size);
 
-/* A NUL-terminated text of the file at a place in its text; "" when there is none. */
+/* The NUL-terminated text at an offset of the text section; "" if there is none. */
 const char *sonde__symindex_text(const struct sonde__symindex *index, uint32_t place);
 
 /* --- strings, each decoded once --- */
@@ -138,8 +137,8 @@ void sonde__symindex_strings_done(struct sonde__symindex_strings *strings);
 const char *sonde__symindex_name(struct sonde__symindex_strings *strings, uint32_t name);
 const char *sonde__symindex_file(struct sonde__symindex_strings *strings, uint32_t file);
 
-/* The function that other images name so, with its version. ret_vaddr: its entry; UINT64_MAX: which
- * one it is, is found out when the program runs. False: the image has none. */
+/* The exported function of a versioned name. ret_vaddr: its entry; UINT64_MAX: resolved at run time
+ * (ifunc). False: the image has none. */
 bool sonde__symindex_export(struct sonde__symindex_strings *strings, const char *name,
                             uint64_t *ret_vaddr);
 

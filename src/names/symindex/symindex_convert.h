@@ -19,20 +19,21 @@ struct sonde__symindex_source {
     const struct sonde__elf *image; /* the image itself where that is another file, or null */
     /* a Mach-O instead of an ELF (then those are null): the dSYM's file, and the image itself */
     const struct sonde__macho *macho_debug, *macho_image;
-    /* the debug sections, where they do not lie in `debug` as they are read; else null */
+    /* the debug sections, if they are not read from `debug` directly; else null */
     const struct sonde__dwarf_sections *sections;
-    /* where the split unit of a skeleton is, false: not there. The first skeleton of those that
-     * claim one has it; each asks once or twice. Or null: then no skeleton has one. What it gives
-     * must outlive the conversion. */
+    /* Finds the split unit of a skeleton; false: not found. Of several skeletons that claim one,
+     * the first gets it; each asks once or twice. Null: there are no split units. The result must
+     * outlive the conversion. */
     bool (*split)(void *ctx, const struct sonde__dwarf_unit *skeleton,
                   struct sonde__dwarf_split *ret_split);
     void *split_ctx;
-    const char *damage; /* of the sections as a whole, listed as a unit's (static), or null */
-    bool symbols_only;  /* leave the DWARF alone */
-    /* threads that read units, the caller's included; 0 is 1. The index does not depend on it.
-     * `split` is asked by one at a time; each thread beyond the first takes some megabytes. */
+    const char *damage; /* of the sections as a whole (static), or null */
+    bool symbols_only;  /* ignore the DWARF */
+    /* Number of threads that read units, including the caller's; 0 means 1. The index does not
+     * depend on it. `split` is called by one thread at a time. Each further thread takes some
+     * megabytes. */
     unsigned threads;
-    /* called before each unit, by the caller's thread, or null; false: stop, which is LIMIT */
+    /* Called by the caller's thread before each unit, or null; false: stop with LIMIT. */
     bool (*progress)(void *ctx, uint64_t done, uint64_t total);
     void *progress_ctx;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Units are found by the ranges that their own DIEs state; one without ranges is converted at once
- * for those of its code. Where several units claim an address, one that knows a function there
- * answers before one that has only a line; of two, the one whose range starts later. */
+/* Units are found by the ranges in their own DIEs; a unit without ranges is converted when opening,
+ * and the ranges of its code are used. If several units claim an address, a unit with a function
+ * there wins over one with only a line, then the one whose range starts last. */
 #include "symindex_dwarf.h"
 
 #include <stdlib.h>
@@ -13,11 +13,10 @@
 #include "mem_heap.h"
 #include "symindex.h"
 
-/* What each look-up may take of tables that many units point to, at least; see CONVERT_WORK_FIRST
- * for all of them. */
+/* Work that each look-up gets at least; see CONVERT_WORK_FIRST. */
 #define WORK_LOOK_UP ((uint64_t)1 << 20)
-/* Pieces and scopes of converted units that are kept (some 150 MB): libjvm's debug information has
- * half as many. When there are more, all are dropped. */
+/* Pieces and scopes of converted units kept at most (some 150 MB); libjvm's debug information has
+ * half as many. Beyond that, all are dropped. */
 #define KEPT_MAX ((size_t)1 << 23)
 
 struct unit {
@@ -107,7 +106,7 @@ static void add_range(void *ctx, uint64_t low, uint64_t high)
     d->ranges[d->range_count++] = (struct unit_range){low, high, 0};
 }
 
-/* Ranges of a unit whose DIE was read: its own, else those of its code. */
+/* Add the ranges of a unit whose DIE was read: its own, else those of its code. */
 static void add_unit_ranges(struct sonde__symindex_dwarf *d, uint32_t number)
 {
     struct convert *c = &d->c;
@@ -259,7 +258,7 @@ static const char *path_of(struct sonde__symindex_dwarf *d, uint32_t file)
 
 /* --- look-up --- */
 
-/* The calls of one unit at a vaddr; 0: it knows nothing of it. */
+/* The calls of one unit at a vaddr; 0: none. */
 static size_t unit_calls(struct sonde__symindex_dwarf *d, uint32_t unit, uint64_t vaddr,
                          struct sonde__call *calls, size_t max)
 {

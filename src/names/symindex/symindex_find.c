@@ -6,7 +6,7 @@
 #include "mem_heap.h"
 #include "symindex.h"
 
-/* A block, checked: all fields that it promises lie in the section. */
+/* A checked block: all of its fields lie in the section. */
 struct block {
     uint32_t first, count; /* ranges */
     uint32_t start;        /* offset of its first range */
@@ -36,12 +36,12 @@ static bool read_block(const struct sonde__symindex *index, uint32_t number, str
            at <= stream->size && (bits + 7) / 8 + SYMINDEX_PAD <= stream->size - at;
 }
 
-/* Blocks that can begin in a KiB of code, and the one that goes on there: each of their ranges has
- * a byte at least. */
+/* Blocks that can start in a KiB of code, plus the one that continues there: every range has at
+ * least one byte. */
 #define BUCKET_BLOCKS_MAX ((1u << SYMINDEX_BUCKET_SHIFT) / SYMINDEX_BLOCK_RANGES + 1)
 
-/* The block that an offset lies in. Blocks of a damaged file may stand in any order: then another
- * block is found, or none. */
+/* The block that contains an offset. In a damaged file blocks can be in any order; then a wrong one
+ * or none is found. */
 static bool find_block(const struct sonde__symindex *index, uint32_t offset, struct block *ret)
 {
     const uint8_t *blocks = index->parts[SYMINDEX_BLOCKS].data;
@@ -79,7 +79,7 @@ static void find_range(const struct block *block, uint32_t offset, uint32_t *ret
     *ret_line = symindex_bits(block->data, at + (uint64_t)i * block->line_width, block->line_width);
 }
 
-/* What a call that does not fit its fields is. */
+/* Find the values of a call that do not fit its fields. */
 static bool find_escape(const struct sonde__symindex *index, uint32_t call, uint32_t *distance,
                         uint32_t *line)
 {
@@ -130,7 +130,7 @@ static size_t chain(const struct sonde__symindex *index, uint32_t call, uint32_t
         if (distance == 0 || distance > call) {
             break;
         }
-        call -= distance; /* > 0: numbers only fall, so that every chain ends */
+        call -= distance; /* > 0: numbers only decrease, so every chain ends */
         line = call_line;
     }
     return n;
@@ -156,7 +156,7 @@ struct asked {
     uint32_t number;
 };
 
-/* By vaddr, eight bits at a time; digits that all have in common are passed over. */
+/* By vaddr, eight bits at a time; digits in which all agree are skipped. */
 static void sort_asked(struct asked **all, struct asked **scratch, size_t count)
 {
     uint64_t different = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The bytes of an index file, for those who write (encode*.c) and read (symindex_*.c) it.
- * docs/index-format.md describes them. */
+/* The format of an index file (docs/index-format.md), for its writer (encode*.c) and reader
+ * (symindex_*.c). */
 #ifndef SONDE_SYMINDEX_LAYOUT_H
 #define SONDE_SYMINDEX_LAYOUT_H
 
@@ -37,7 +37,7 @@ enum {
     SYMINDEX_AT_SECTIONS = 132,
 };
 
-/* Offset 0 is the image's header (Mach-O): who counts from there means base + offset. */
+/* Offset 0 is the image's header (Mach-O): an offset from the header means base + offset. */
 #define SYMINDEX_FROM_HEADER 1u
 
 enum symindex_width {
@@ -85,7 +85,7 @@ enum symindex_section {
 #define SYMINDEX_NAME_BLOCK   16u /* names */
 #define SYMINDEX_WORD_BYTES   8u  /* offset, text */
 #define SYMINDEX_EXPORT_BYTES 8u  /* name, start */
-/* Zero bytes behind every section of packed fields: a field is read as eight bytes. */
+/* Zero bytes after every section of packed fields, because a field is read as eight bytes. */
 #define SYMINDEX_PAD 8u
 
 /* Little-endian loads, whatever the machine; compilers make one instruction of them. */
@@ -99,7 +99,7 @@ static inline uint64_t symindex_u64(const uint8_t *p)
     return (uint64_t)symindex_u32(p) | (uint64_t)symindex_u32(p + 4) << 32;
 }
 
-/* `width` (0 to 32) bits at bit `at`; eight bytes from its first one on are there. */
+/* `width` (0 to 32) bits at bit `at`; the eight bytes from its first one must be readable. */
 static inline uint32_t symindex_bits(const uint8_t *p, uint64_t at, unsigned width)
 {
     return (uint32_t)(symindex_u64(p + (at >> 3)) >> (at & 7) & (((uint64_t)1 << width) - 1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What leads from one image to another: by which name a word is bound, who has that name. */
+/* Links between images: the name that a word is bound by, and the function of a name. */
 #include <string.h>
 
 #include "base_search.h"

@@ -43,7 +43,7 @@ static uint64_t packed_bytes(uint64_t count, unsigned a, unsigned b, unsigned c)
     return (count * (a + b + c) + 7) / 8 + SYMINDEX_PAD;
 }
 
-/* Do the sections hold what the header counts? */
+/* Are the sections as large as the header's counts require? */
 static bool counts_fit(struct sonde__symindex *index)
 {
     const uint8_t *w = index->widths;
@@ -109,7 +109,7 @@ enum sonde_status sonde__symindex_open(const void *data, size_t size,
     }
     memcpy(index.build_id.bytes, p + SYMINDEX_AT_BUILD_ID, SONDE__BUILD_ID_MAX);
     for (unsigned i = 0; i < SYMINDEX_KNOWN; i++) {
-        index.parts[i].data = p; /* what is missing is empty */
+        index.parts[i].data = p; /* missing sections are empty */
     }
     for (uint32_t i = 0; i < sections; i++) {
         const uint8_t *entry = p + SYMINDEX_AT_SECTIONS + (size_t)i * SYMINDEX_SECTION_BYTES;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names and paths of an index, decoded when they are first asked for. */
+/* Names and paths of an index, decoded on first use. */
 #include <string.h>
 
 #include "mem_heap.h"
 #include "symindex.h"
 
-/* Longer ones are not written; a damaged file may promise anything. */
+/* The writer writes no longer ones; a damaged file can claim anything. */
 #define NAME_MAX_BYTES 16384u
-/* Strings take at most this many times the size of the file, which has names of ceph three times as
- * long as it stores them; some bytes of a damaged file could become a long name each. */
+/* Limit of the memory for strings, in sizes of the file. Decoded names of ceph take three times
+ * their stored size; in a damaged file a few bytes could expand to a long name each. */
 #define STRINGS_FACTOR 32u
 #define STRINGS_FIRST  ((size_t)1 << 20)
 
@@ -20,7 +20,7 @@ static bool has_room(const struct sonde__symindex_strings *strings)
 const char *sonde__symindex_text(const struct sonde__symindex *index, uint32_t place)
 {
     const struct sonde__symindex_part *text = &index->parts[SYMINDEX_TEXT];
-    /* the last byte ends every string that stands before it */
+    /* the last byte is NUL and ends every string */
     if (place >= text->size || text->data[text->size - 1] != 0) {
         return "";
     }
@@ -62,7 +62,7 @@ static uint64_t uleb(const uint8_t **p, const uint8_t *end)
     return UINT64_MAX;
 }
 
-/* The names of a block up to the one that is wanted, each on top of the one before. */
+/* Decode the names of a block up to the wanted one; each builds on the one before. */
 static const char *decode_name(struct sonde__symindex_strings *strings, uint32_t number)
 {
     const struct sonde__symindex *index = strings->index;
