@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A function's name as its programmer wrote it.
  *
- * Symbols of C++ (Itanium ABI §5.1), Rust (v0 and legacy) and Clang's blocks are encoded. Names
- * travel and are compared as the file has them; only what people read is decoded, when it is
- * printed: a decoded name can be many times longer, and most are never looked at.
+ * Symbols of C++ (Itanium ABI §5.1), Rust (v0 and legacy) and Clang's blocks are encoded. Names are
+ * stored and compared as in the file, and decoded only when they are printed for people: a decoded
+ * name can be many times longer, and most are never shown.
  *
- * Names of languages are decoded by what whoever uses the library gives it (sonde_demangler), those
- * of blocks here. Names come from anybody's files: what is decoded is bounded in length, and what
- * cannot be decoded is shown as it is. Context: any thread; not handler. */
+ * C++ and Rust names are decoded by the decoder that the library's user provides (sonde_demangler),
+ * names of blocks here. The input is not trusted: names to decode are bounded in length, and one
+ * that cannot be decoded is shown as it is. Context: any thread; not handler. */
 #ifndef SONDE_DEMANGLE_H
 #define SONDE_DEMANGLE_H
 
@@ -22,8 +22,8 @@
 /* From now on; null: none. */
 void sonde__demangle_use(const struct sonde_demangler *given);
 
-/* The name for people, in `buffer` of SONDE__DEMANGLE_OUTPUT_MAX bytes, or `name` itself where it
- * is not encoded, or not known how. Never null. */
+/* The name for people, in `buffer` of SONDE__DEMANGLE_OUTPUT_MAX bytes, or `name` itself if it is
+ * not encoded or cannot be decoded. Never null. */
 const char *sonde__demangle(const char *name, char *buffer);
 
 /* Parts, for the files of this folder. Each true: `buffer` holds the result. */

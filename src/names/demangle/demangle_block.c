@@ -50,7 +50,7 @@ static bool read_number(const char *after, unsigned *ret_number, const char **re
            (**ret_clone == '\0' || (**ret_clone == '.' && (*ret_clone)[1] != '\0'));
 }
 
-/* The last one: the function around it may be that of a block, too. */
+/* The last occurrence: the function around it may be that of a block, too. */
 static const char *find_suffix(const char *name)
 {
     const char *end = NULL;
@@ -61,8 +61,8 @@ static const char *find_suffix(const char *name)
 }
 
 /* "_i_Ctl__direct", "_i_Ctl_Category_take_with_" -> "-[Ctl direct]", "-[Ctl(Category) take:with:]".
- * A selector with arguments ends with a colon; of one that does each `_` is taken for one. False:
- * it is none, or several. */
+ * A selector with arguments ends with a colon; then each `_` is taken for a colon. False: no
+ * method, or ambiguous. */
 static bool decode_gnu_method(const char *name, char *buffer)
 {
     const char *class = name + 3, *category, *selector;

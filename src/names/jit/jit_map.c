@@ -5,7 +5,7 @@
 #include "base_status.h"
 #include "jit_names.h"
 
-/* A hexadecimal number and the blank behind it. */
+/* A hexadecimal number and the blank after it. */
 static bool number(const char **at, const char *end, uint64_t *ret_value)
 {
     const char *p = *at;
@@ -43,7 +43,7 @@ enum sonde_status sonde__jit_add_map(struct sonde__jit *jit, const char *text, s
     const char *at = text;
     const char *end = text + size;
     const char *line_end;
-    /* without its newline the last line may be cut in the name */
+    /* a last line without a newline may have an incomplete name */
     for (; size != 0 && (line_end = memchr(at, '\n', (size_t)(end - at))) != NULL;
          at = line_end + 1) {
         const char *p = at;

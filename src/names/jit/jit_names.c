@@ -48,7 +48,8 @@ enum sonde_status sonde__jit_add(struct sonde__jit *jit, uint64_t start, uint64_
 struct sweep {
     struct sonde__jit *jit;
     uint32_t *sorted; /* codes by start */
-    uint32_t *heap; /* of codes that began: the latest first; ended ones stay until they are met */
+    uint32_t *heap; /* codes that have started, latest first; ended ones are removed when they reach
+                       the top */
     size_t heap_count;
 };
 
@@ -96,7 +97,7 @@ static bool add_range(struct sonde__jit *jit, uint64_t start, uint64_t end, uint
     return true;
 }
 
-/* Each step ends a code or comes to the next start: at most twice as many as there are codes. */
+/* Each step ends a code or reaches the next start: at most two steps for each code. */
 static bool sweep(struct sweep *s)
 {
     struct sonde__jit *jit = s->jit;
@@ -176,7 +177,7 @@ enum sonde_status sonde__jit_settle(struct sonde__jit *jit)
 bool sonde__jit_find(const struct sonde__jit *jit, uint64_t address,
                      struct sonde__jit_code *ret_code)
 {
-    /* the first that ends behind it */
+    /* the first that ends after it */
     size_t after = SONDE__SEARCH(0, jit->piece_count, i, jit->pieces[i].end <= address);
     if (after == jit->piece_count || jit->pieces[after].start > address) {
         return false;

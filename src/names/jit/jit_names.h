@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names of code that was made while the program runs (JIT), which no image has.
+/* Names of code generated at run time (JIT), which is in no image.
  *
- * They come in three forms, that runtimes write for perf and for debuggers: the text of a
- * /tmp/perf-PID.map, a jitdump file, and small ELFs in memory that GDB's list leads to. Code moves
- * and is thrown away, so what was said later holds where two claim an address. Input is not
- * believed: what does not read as it should is left out and counted, and memory is bounded.
- * Context: any thread, one at a time. */
+ * Runtimes publish them for perf and debuggers in three forms: the text of a /tmp/perf-PID.map, a
+ * jitdump file, and small ELFs in memory, in GDB's list. Code moves and is discarded, so the latest
+ * entry for an address applies. The input is not trusted: malformed entries are dropped and
+ * counted, and memory is bounded. Context: any thread, one at a time. */
 #ifndef SONDE_JIT_NAMES_H
 #define SONDE_JIT_NAMES_H
 
@@ -17,9 +16,9 @@
 
 #include "mem_arena.h"
 
-/* Functions that are kept; a large server has some 1e5. Later ones are left out, and counted. */
+/* Functions kept at most; a large server has some 1e5. Further ones are dropped and counted. */
 #define SONDE__JIT_CODES_MAX (1u << 20)
-/* Longer names are cut; those of generated JavaScript have a few hundred bytes. */
+/* Longer names are cut; generated JavaScript has names of a few hundred bytes. */
 #define SONDE__JIT_NAME_MAX 1024u
 
 struct sonde__jit_code {
@@ -29,26 +28,26 @@ struct sonde__jit_code {
 
 struct sonde__jit {
     struct sonde__arena arena;
-    struct sonde__jit_code *codes; /* in the order in which they were said */
+    struct sonde__jit_code *codes; /* in the order of addition */
     size_t count, capacity;
     struct sonde__jit_piece {
         uint64_t start, end;
         uint32_t code;
     } * pieces; /* by start, disjoint; made by _settle() */
     size_t piece_count, piece_capacity;
-    uint64_t bad;  /* lines, records and symbols that could not be understood */
-    uint64_t lost; /* what did not fit SONDE__JIT_CODES_MAX */
+    uint64_t bad;  /* malformed lines, records and symbols */
+    uint64_t lost; /* dropped because of SONDE__JIT_CODES_MAX */
 };
 
 void sonde__jit_init(struct sonde__jit *jit);
 void sonde__jit_done(struct sonde__jit *jit);
 
-/* [start, end) has this name from now on. An empty range is bad. Returns OK | MEMORY. */
+/* Name [start, end) from now on. An empty range counts as bad. Returns OK | MEMORY. */
 SONDE_NODISCARD enum sonde_status sonde__jit_add(struct sonde__jit *jit, uint64_t start,
                                                  uint64_t end, const char *name, size_t name_size);
 
 /* The lines "START SIZE name" of a perf map, in hexadecimal; 0x may stand before both. The last
- * line may be cut: it is being written. Returns OK | MEMORY. */
+ * line may be incomplete, because the runtime may be writing it. Returns OK | MEMORY. */
 SONDE_NODISCARD enum sonde_status sonde__jit_add_map(struct sonde__jit *jit, const char *text,
                                                      size_t size);
 /* A jitdump file (version 1, of a little-endian machine); its end may be cut.
@@ -56,11 +55,12 @@ SONDE_NODISCARD enum sonde_status sonde__jit_add_map(struct sonde__jit *jit, con
 SONDE_NODISCARD enum sonde_status sonde__jit_add_dump(struct sonde__jit *jit, const void *data,
                                                       size_t size);
 /* The function symbols of an ELF that describes code in memory: their values are addresses; in an
- * object file, offsets in sections that know their addresses. Returns OK | UNSUPPORTED | MEMORY. */
+ * object file, offsets in sections whose headers have addresses. Returns OK | UNSUPPORTED | MEMORY.
+ */
 SONDE_NODISCARD enum sonde_status sonde__jit_add_elf(struct sonde__jit *jit, const void *data,
                                                      size_t size);
 
-/* All has been added: look-ups answer from now on. Returns OK | MEMORY. */
+/* Finish adding; look-ups work from now on. Returns OK | MEMORY. */
 SONDE_NODISCARD enum sonde_status sonde__jit_settle(struct sonde__jit *jit);
 /* The code at an address. False: none is known. */
 bool sonde__jit_find(const struct sonde__jit *jit, uint64_t address,

@@ -86,7 +86,7 @@ static void skip_bytes(struct sonde__bytes *at, uint64_t size)
     }
 }
 
-/* What DW_FORM_indirect stands for, by the form that comes first in its value. */
+/* The form that precedes the value of a DW_FORM_indirect. */
 static bool read_indirect(const struct sonde__dwarf_attr *attr, struct sonde__bytes *at,
                           struct sonde__dwarf_attr *ret_actual)
 {
@@ -219,7 +219,7 @@ struct sonde__dwarf_value sonde__dwarf_value_of(const struct sonde__dwarf_sectio
 static uint64_t read_fixed(const struct sonde__dwarf_attr *attr, unsigned size,
                            struct sonde__bytes *at)
 {
-    switch (size) { /* the compiler makes one load of each */
+    switch (size) { /* the compiler turns each into one load */
     case 0:
         return attr->form == DW_FORM_implicit_const ? (uint64_t)attr->implicit : 1;
     case 1:

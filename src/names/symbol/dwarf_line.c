@@ -68,7 +68,7 @@ static bool read_names_old(struct sonde__dwarf_program *p)
     }
 }
 
-/* Version 5: a list of entries in a format that stands before it. */
+/* Version 5: a list of entries, preceded by its format. */
 static bool read_entries(struct sonde__dwarf_program *p, bool files)
 {
     struct sonde__dwarf_attr formats[FORMATS_MAX];

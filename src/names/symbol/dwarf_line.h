@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Headers of line number programs (DWARF 5 §6.2.4; versions 2 to 5): the program's parameters, its
- * files and directories. The program itself is run by who needs its rows. Context: any thread. */
+ * files and directories. The caller runs the program itself. Context: any thread. */
 #ifndef SONDE_DWARF_LINE_H
 #define SONDE_DWARF_LINE_H
 
@@ -27,25 +27,25 @@ struct sonde__dwarf_program {
     uint8_t min_instruction, max_operations, line_range, opcode_base;
     int8_t line_base;
     uint8_t lengths[256];     /* operands of standard opcodes */
-    enum sonde_status status; /* MEMORY or LIMIT where that stopped it */
+    enum sonde_status status; /* MEMORY or LIMIT if that stopped it */
 };
 
 /* Read the header of a unit's program (which has one), and its files and directories into `lines`
- * (zeroed by the caller at first; free with sonde__dwarf_lines_done(), also after a failure).
+ * (zeroed by the caller initially; free with sonde__dwarf_lines_done(), also after a failure).
  * Returns OK | CORRUPT | MEMORY | LIMIT. */
 SONDE_NODISCARD enum sonde_status
 sonde__dwarf_program_open(const struct sonde__dwarf_sections *sections,
                           const struct sonde__dwarf_unit *unit, struct sonde__dwarf_lines *lines,
                           struct sonde__dwarf_program *ret_program);
 
-/* DW_LNE_define_file. False: no memory (said in the program's status). */
+/* DW_LNE_define_file. False: no memory, with the program's status set. */
 bool sonde__dwarf_program_add_file(struct sonde__dwarf_program *program, const char *name,
                                    uint64_t directory);
 
 void sonde__dwarf_lines_done(struct sonde__dwarf_lines *lines);
 
-/* Write "directory/name" of a file into `text` (absolute by the unit's comp_dir where it is known).
- * Returns false when there is no such file. */
+/* Write "directory/name" of a file into `text` (absolute if the unit's comp_dir is known). Returns
+ * false if there is no such file. */
 bool sonde__dwarf_file_path(const struct sonde__dwarf_lines *lines,
                             const struct sonde__dwarf_unit *unit, uint32_t file, char *ret_text,
                             size_t size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A DIE that lies well inside the unit is read with one check for each step; what comes close to
- * the end, or has a rare form, goes through the bounded reader. */
+/* A DIE well inside the unit is read with one bounds check for each step. One close to the end, or
+ * with a rare form, is read by the bounded reader. */
 #include "dwarf_plan.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ enum step {
     STEP_OTHER, /* by the bounded reader */
 };
 
-/* A step reads at most this much without asking again (an ULEB of ten bytes, or a size and 8). */
+/* A step reads at most this many bytes after one check (an ULEB of ten bytes, or a size and 8). */
 #define STEP_BYTES 16u
 
 /* --- making --- */
@@ -137,7 +137,7 @@ static uint64_t load(const uint8_t *p, unsigned size)
     }
 }
 
-/* At least ten bytes are there. A longer one is cut, as it is malformed. */
+/* At least ten bytes are readable. A longer ULEB is malformed and cut. */
 static uint64_t uleb(const uint8_t **p)
 {
     uint64_t value = *(*p)++;
@@ -173,7 +173,7 @@ static uint64_t keep_slowly(const struct sonde__dwarf_sections *sections,
         return sonde__base_bytes_uleb(&at);
     }
     struct sonde__dwarf_value value = sonde__dwarf_read(sections, unit, attr, &at);
-    /* a string is kept as its place; sonde__dwarf_read() has found its end */
+    /* a string is kept as its address; sonde__dwarf_read() has found its end */
     return value.kind == SONDE__DWARF_STRING ? (uintptr_t)value.s : value.u;
 }
 
@@ -207,7 +207,7 @@ static bool read_slowly(const struct sonde__dwarf_sections *sections,
     return true;
 }
 
-/* Behind a value that is not kept; null: it is for the bounded reader. */
+/* Skip a value that is not kept; null: use the bounded reader. */
 static inline const uint8_t *behind(const struct sonde__dwarf_step *step, const uint8_t *p,
                                     const uint8_t *end)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Abbreviations compiled to steps, for readers that walk many DIEs.
  *
- * Most DIEs are only stepped over, and most of their attributes have a fixed size: those become one
- * number. A step is left for each attribute of another size and for each that is kept, in a slot of
- * the reader's choice. An attribute that stands twice is kept once, so that a DIE never has more
- * steps than bytes and slots. Context: any thread. */
+ * Most DIEs are only skipped, and most attributes have a fixed size: their sizes are added up. A
+ * step remains for each attribute of variable size and for each that is kept in one of the reader's
+ * slots. A repeated attribute is kept once, so that a DIE never has more steps than bytes and
+ * slots. Context: any thread. */
 #ifndef SONDE_DWARF_PLAN_H
 #define SONDE_DWARF_PLAN_H
 
@@ -16,7 +16,7 @@ struct sonde__dwarf_step {
     uint8_t kind;
     uint8_t slot;
     uint8_t size;  /* of the value, or of a block's size */
-    uint16_t skip; /* bytes of fixed size behind it */
+    uint16_t skip; /* bytes of fixed size after it */
     uint32_t attr; /* in the table's attributes */
 };
 
@@ -24,11 +24,11 @@ struct sonde__dwarf_plan {
     uint32_t first; /* step */
     uint16_t count;
     uint16_t skip; /* bytes of fixed size before the first step */
-    uint8_t kind;  /* as the reader calls the DIE; 0: nothing of it is kept */
+    uint8_t kind;  /* the reader's kind of DIE; 0: nothing of it is kept */
     bool children;
 };
 
-/* The plans of one abbreviation table, in the order of its entries. Zeroed by the caller at first.
+/* The plans of one abbreviation table, in the order of its entries. Zeroed by the caller initially.
  */
 struct sonde__dwarf_plans {
     struct sonde__dwarf_plan *plans;
@@ -44,15 +44,15 @@ struct sonde__dwarf_wanted {
     int (*slot)(unsigned kind, unsigned name);
 };
 
-/* What was kept of a DIE: bits of `present`, raw values (of an inline string its place; of a rare
- * form the decoded value) and their attributes. */
+/* The kept attributes of a DIE: bits of `present`, raw values (the address of an inline string; the
+ * decoded value of a rare form), and the attributes. */
 struct sonde__dwarf_die {
     uint32_t present; /* 1 << slot */
     uint64_t raw[SONDE__DWARF_SLOTS];
     const struct sonde__dwarf_attr *attr[SONDE__DWARF_SLOTS];
 };
 
-/* Make the plans of a table, which must stay as it is, for units of the sizes of this one. wanted:
+/* Make the plans of a table, which must not change, for units with the sizes of this one. wanted:
  * or null. False: no memory. */
 bool sonde__dwarf_plans_make(const struct sonde__dwarf_abbrevs *abbrevs,
                              const struct sonde__dwarf_unit *unit,
@@ -60,7 +60,8 @@ bool sonde__dwarf_plans_make(const struct sonde__dwarf_abbrevs *abbrevs,
                              struct sonde__dwarf_plans *plans);
 void sonde__dwarf_plans_done(struct sonde__dwarf_plans *plans);
 
-/* Read a DIE by its plan, from behind its code; *at is moved behind it. False: malformed. */
+/* Read a DIE by its plan. *at is after its abbreviation code, and advanced past the DIE. False:
+ * malformed. */
 bool sonde__dwarf_plan_read(const struct sonde__dwarf_sections *sections,
                             const struct sonde__dwarf_unit *unit,
                             const struct sonde__dwarf_plans *plans,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The debug sections of one object file, wherever they come from: an ELF as it lies, sections that
- * were inflated, a Mach-O, a member of a package of split files.
+/* The debug sections of one object file, from any source: an ELF, inflated sections, a Mach-O, a
+ * member of a package of split files.
  *
- * The reader sees bytes only. Who has them in another form makes them bytes first and gives them by
- * their names; the views must outlive the reader. Context: any thread. */
+ * The reader sees bytes only. Other forms are converted to bytes first and passed by name. The
+ * views must outlive the reader. Context: any thread. */
 #ifndef SONDE_DWARF_SECTIONS_H
 #define SONDE_DWARF_SECTIONS_H
 
@@ -16,7 +16,7 @@ struct sonde__dwarf_sections {
     struct sonde__bytes info, abbrev, line, str, line_str, str_offsets, addr, ranges, rnglists;
     struct sonde__bytes types;              /* type units of version 4: DIEs as in `info` */
     struct sonde__bytes cu_index, tu_index; /* of a package of split units (dwarf_split.h) */
-    /* dwz's file, which several files have their common parts in (DWARF 5 §7.3.6); or null */
+    /* dwz's file with the common parts of several files (DWARF 5 §7.3.6); or null */
     const struct sonde__dwarf_sections *supplementary;
 };
 
@@ -36,7 +36,7 @@ enum sonde__dwarf_section {
     SONDE__DWARF_SECTION_COUNT,
 };
 
-/* Its name without what a format puts before it: "info" of ".debug_info" and "__debug_info". */
+/* Its name without the prefix of a format: "info" of ".debug_info" and "__debug_info". */
 const char *sonde__dwarf_section_name(enum sonde__dwarf_section section);
 
 /* Its place in `sections`. */
@@ -46,7 +46,7 @@ struct sonde__bytes *sonde__dwarf_section(struct sonde__dwarf_sections *sections
 /* All sections empty, no supplementary file. */
 void sonde__dwarf_sections_init(struct sonde__dwarf_sections *sections);
 
-/* The sections of an ELF as they lie in its view. False: some are compressed; they stay empty. */
+/* The sections of an ELF, as views of it. False: some are compressed; they stay empty. */
 bool sonde__dwarf_sections_of_elf(const struct sonde__elf *elf,
                                   struct sonde__dwarf_sections *ret_sections);
 

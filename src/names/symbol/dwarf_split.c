@@ -3,7 +3,7 @@
 
 #include "dwarf_constants.h"
 
-/* Columns that an index may have: version 5 knows eight. */
+/* Columns of an index at most: version 5 defines eight. */
 enum { COLUMNS_MAX = 16 };
 
 bool sonde__dwarf_split_find(const struct sonde__dwarf_sections *file, uint64_t id,
@@ -21,7 +21,7 @@ bool sonde__dwarf_split_find(const struct sonde__dwarf_sections *file, uint64_t 
         if (status != SONDE_OK || unit.type == DW_UT_type || unit.type == DW_UT_split_type) {
             continue;
         }
-        if (!unit.has_dwo_id) { /* before version 5 it stands in the DIE */
+        if (!unit.has_dwo_id) { /* before version 5 it is in the DIE */
             if (sonde__dwarf_abbrevs_load(file, unit.abbrev_offset, &abbrevs) != SONDE_OK ||
                 sonde__dwarf_unit_root(file, &abbrevs, &unit) != SONDE_OK) {
                 continue;
@@ -41,7 +41,7 @@ bool sonde__dwarf_split_find(const struct sonde__dwarf_sections *file, uint64_t 
 struct package {
     struct sonde__bytes index;
     uint32_t version, columns, units, slots;
-    size_t slots_at; /* then the rows of the slots, the columns' kinds, offsets and sizes */
+    size_t slots_at; /* followed by the slots' rows, the columns' kinds, offsets and sizes */
 };
 
 static bool open_index(const struct sonde__bytes *index, struct package *ret_package)
@@ -50,7 +50,7 @@ static bool open_index(const struct sonde__bytes *index, struct package *ret_pac
     struct sonde__bytes *at = &p.index;
     at->failed = false;
     at->at = at->begin;
-    p.version = sonde__base_bytes_u32(at) & 0xffff; /* of version 5 two bytes, and two of padding */
+    p.version = sonde__base_bytes_u32(at) & 0xffff; /* in version 5 two bytes, and two of padding */
     p.columns = sonde__base_bytes_u32(at);
     p.units = sonde__base_bytes_u32(at);
     p.slots = sonde__base_bytes_u32(at);
@@ -96,7 +96,7 @@ static uint32_t row_of(const struct package *p, uint64_t id)
     return 0;
 }
 
-/* The section that a column is of; null: none that is read. */
+/* The section of a column; null: one that is not read. */
 static struct sonde__bytes *column(struct sonde__dwarf_sections *s, uint32_t version, uint32_t kind)
 {
     switch (kind) {
@@ -115,7 +115,7 @@ static struct sonde__bytes *column(struct sonde__dwarf_sections *s, uint32_t ver
     }
 }
 
-/* What a row of an index says of the package's sections. False: it is malformed. */
+/* The parts of the package's sections that a row of the index gives. False: it is malformed. */
 static bool cut_row(const struct package *p, uint32_t row, struct sonde__dwarf_sections *sections)
 {
     uint64_t kinds_at = p->slots_at + (uint64_t)p->slots * 12;
@@ -203,7 +203,7 @@ enum sonde_status sonde__dwarf_split_unit(const struct sonde__dwarf_split *split
     if (status != SONDE_OK) {
         return SONDE_CORRUPT;
     }
-    abbrevs->valid = false; /* an offset of another file's */
+    abbrevs->valid = false; /* an offset in another file's section */
     SONDE_TRY(sonde__dwarf_abbrevs_load(&split->sections, unit.abbrev_offset, abbrevs));
     SONDE_TRY(sonde__dwarf_unit_root(&split->sections, abbrevs, &unit));
     if (!unit.has_dwo_id || unit.dwo_id != skeleton->dwo_id) {

@@ -14,20 +14,20 @@
 
 /* Where a split unit is. */
 struct sonde__dwarf_split {
-    struct sonde__dwarf_sections sections; /* its own, and of the skeleton's file what it needs */
+    struct sonde__dwarf_sections sections; /* its own, and the needed ones of the skeleton's file */
     uint64_t offset;                       /* in sections.info */
 };
 
-/* The split unit of this id among those in a .dwo file's sections. False: there is none. */
+/* Find the split unit of an id in a .dwo file's sections. False: there is none. */
 bool sonde__dwarf_split_find(const struct sonde__dwarf_sections *file, uint64_t id,
                              uint64_t *ret_offset);
 
-/* What of a package's sections belongs to the split unit of this id. False: there is none, or the
- * index is malformed. ret_row: its number in the index, from 1. */
+/* The parts of a package's sections that belong to the split unit of an id. False: there is none,
+ * or the index is malformed. ret_row: its number in the index, from 1. */
 bool sonde__dwarf_package_find(const struct sonde__dwarf_sections *package, uint64_t id,
                                struct sonde__dwarf_sections *ret_sections, uint32_t *ret_row);
 
-/* The same of the type unit of a signature; `info` is then where it lies, alone. */
+/* The same for the type unit of a signature; `info` is that unit alone. */
 bool sonde__dwarf_package_type(const struct sonde__dwarf_sections *package, uint64_t signature,
                                struct sonde__dwarf_sections *ret_sections);
 
@@ -35,12 +35,12 @@ bool sonde__dwarf_package_type(const struct sonde__dwarf_sections *package, uint
 bool sonde__dwarf_package_type_at(const struct sonde__dwarf_sections *package, uint32_t index,
                                   uint64_t *ret_signature);
 
-/* Let a split file's sections see what of the skeleton's file a split unit points into. */
+/* Add the sections of the skeleton's file that a split unit refers to. */
 void sonde__dwarf_split_join(struct sonde__dwarf_sections *split,
                              const struct sonde__dwarf_sections *skeleton);
 
-/* A split unit with what it takes from its skeleton, its own DIE read. `abbrevs` is loaded with its
- * table. Returns OK | CORRUPT | MEMORY | LIMIT. */
+/* Read a split unit and its DIE, with the values that it takes from its skeleton. Loads its table
+ * into `abbrevs`. Returns OK | CORRUPT | MEMORY | LIMIT. */
 SONDE_NODISCARD enum sonde_status sonde__dwarf_split_unit(const struct sonde__dwarf_split *split,
                                                           const struct sonde__dwarf_unit *skeleton,
                                                           struct sonde__dwarf_abbrevs *abbrevs,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* DWARF units, abbreviations and attribute values of one object file; DWARF 2 to 5.
  *
- * Reads only the sections that it is given, through the bounded cursor; a malformed unit costs that
- * unit. Sections must outlive the reader. Source: DWARF 5 §7.5 (units, abbreviations, forms), §7.26
- * to §7.28 (string offsets, addresses, ranges). Context: any thread; a reader is used by one at a
- * time, units of it may be scanned by several when each has its own abbreviation cache. */
+ * All input is read through the bounded cursor; an error in a unit affects only that unit. Sections
+ * must outlive the reader. Source: DWARF 5 §7.5 (units, abbreviations, forms), §7.26 to §7.28
+ * (string offsets, addresses, ranges). Context: any thread; one reader is used by one thread at a
+ * time; several threads may read units if each has its own abbreviation cache. */
 #ifndef SONDE_DWARF_UNIT_H
 #define SONDE_DWARF_UNIT_H
 
@@ -60,7 +60,7 @@ struct sonde__dwarf_unit {
     uint64_t ranges;  /* offset in .debug_ranges or .debug_rnglists */
     uint64_t stmt_list;
     uint64_t str_offsets_base, addr_base, rnglists_base;
-    uint64_t dwo_id;            /* what a skeleton and its split unit have in common */
+    uint64_t dwo_id;            /* shared by a skeleton and its split unit */
     uint64_t gnu_ranges_base;   /* of a skeleton, for its split unit */
     uint64_t split_ranges_base; /* of a split unit before version 5: added to its range lists */
     bool has_low_pc, has_ranges, has_stmt_list, has_dwo_id;
@@ -69,7 +69,7 @@ struct sonde__dwarf_unit {
 /* A decoded attribute value. */
 struct sonde__dwarf_value {
     enum {
-        SONDE__DWARF_NONE,     /* a form that the reader only skips */
+        SONDE__DWARF_NONE,     /* a form that is only skipped */
         SONDE__DWARF_CONSTANT, /* u */
         SONDE__DWARF_ADDRESS,  /* u */
         SONDE__DWARF_OFFSET,   /* u: into another section; a range list is already resolved */
@@ -94,8 +94,9 @@ SONDE_NODISCARD enum sonde_status
 sonde__dwarf_unit_root(const struct sonde__dwarf_sections *sections,
                        const struct sonde__dwarf_abbrevs *abbrevs, struct sonde__dwarf_unit *unit);
 
-/* Load the abbreviation table at an offset into `abbrevs` (kept when it is that table already;
- * zeroed by the caller at first). Returns OK | CORRUPT | MEMORY | LIMIT. Free with _done(). */
+/* Load the abbreviation table at an offset into `abbrevs` (nothing is done if it is that table
+ * already; zeroed by the caller initially). Returns OK | CORRUPT | MEMORY | LIMIT. Free with
+ * _done(). */
 SONDE_NODISCARD enum sonde_status
 sonde__dwarf_abbrevs_load(const struct sonde__dwarf_sections *sections, uint64_t offset,
                           struct sonde__dwarf_abbrevs *abbrevs);
@@ -163,12 +164,12 @@ static inline struct sonde__dwarf_form sonde__dwarf_form(const struct sonde__dwa
     return form;
 }
 
-/* The value of a form whose number in the DIE is `raw`. */
+/* Decode the raw number of a form. */
 struct sonde__dwarf_value sonde__dwarf_value_of(const struct sonde__dwarf_sections *sections,
                                                 const struct sonde__dwarf_unit *unit,
                                                 struct sonde__dwarf_form form, uint64_t raw);
 
-/* Skip one attribute value, or read it. A malformed one fails the cursor. */
+/* Skip or read one attribute value. A malformed one fails the cursor. */
 void sonde__dwarf_skip(const struct sonde__dwarf_unit *unit, const struct sonde__dwarf_attr *attr,
                        struct sonde__bytes *at);
 struct sonde__dwarf_value sonde__dwarf_read(const struct sonde__dwarf_sections *sections,
@@ -181,14 +182,14 @@ bool sonde__dwarf_address(const struct sonde__dwarf_sections *sections,
                           const struct sonde__dwarf_unit *unit, uint64_t index,
                           uint64_t *ret_address);
 
-/* Each [low, high) of a range list (DWARF 5 §2.17.3); empty and discarded ones are left out.
- * Returns false when the list is malformed (what came before was given). */
+/* Each [low, high) of a range list (DWARF 5 §2.17.3); empty and discarded ones are skipped. Returns
+ * false if the list is malformed, after the valid part. */
 bool sonde__dwarf_each_range(const struct sonde__dwarf_sections *sections,
                              const struct sonde__dwarf_unit *unit, uint64_t offset,
                              void (*each)(void *ctx, uint64_t low, uint64_t high), void *ctx);
 
-/* Is this address one that a linker writes for code that it left out? 0 (GNU ld: -Wl,--gc-sections;
- * no code of an ELF image with a header lies there) and the highest two of the size (lld). */
+/* Is this an address that linkers write for discarded code? 0 (GNU ld: -Wl,--gc-sections; no code
+ * of an ELF image with a header lies there) and the highest two of the size (lld). */
 static inline bool sonde__dwarf_discarded(const struct sonde__dwarf_unit *unit, uint64_t address)
 {
     uint64_t top = unit->address_size == 4 ? UINT32_MAX : UINT64_MAX;

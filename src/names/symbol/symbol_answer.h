@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is known of the code at one address of an image. Who has half of it (symbols, an index file,
- * debug information, the runtime that made the code) fills in that half; names/symfile asks all. */
+/* Everything known about the code at one address of an image. Each source (symbols, an index file,
+ * debug information, a JIT's runtime) fills in its part; names/symfile asks all of them. */
 #ifndef SONDE_SYMBOL_ANSWER_H
 #define SONDE_SYMBOL_ANSWER_H
 
@@ -30,8 +30,8 @@ struct sonde__call {
     uint32_t line;    /* 0: unknown */
 };
 
-/* Calls of one address that are answered at most: more than five times what large programs have.
- * Where there are more, none is. */
+/* Maximal number of calls at one address: five times as many as large programs have. If there are
+ * more, none is given. */
 #define SONDE__CALLS_MAX 256u
 
 struct sonde__answer {

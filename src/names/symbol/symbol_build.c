@@ -2,8 +2,8 @@
 /* Builds a symbol index: candidates from the tables, sorted, PLT stubs merged in, flattened to
  * entries, and copied with their page buckets into one block of the right size.
  *
- * Peak memory: 24 bytes for each function symbol of the tables (asked for each symbol, touched for
- * functions), freed before this returns. */
+ * Peak memory: 24 bytes for each function symbol of the tables (allocated for each symbol, touched
+ * for functions), freed on return. */
 #include "arch_regs.h"
 #include "base_status.h"
 #include "image_cfi.h"
@@ -92,7 +92,7 @@ static enum sonde_status add_table(struct symbol_build *build, unsigned table)
     }
     SONDE_TRY(mark_code_sections(build->views[table], &code_sections, &section_count));
     if (symbols.is64 && symbols.entsize == SONDE__ELF_SYM64_BYTES) {
-        symbols.is64 = true; /* as constants: the loop is made for them */
+        symbols.is64 = true; /* constants: the loop is specialised for them */
         symbols.entsize = SONDE__ELF_SYM64_BYTES;
         scan_table(build, &symbols, ref, code_sections, section_count);
     } else {
@@ -166,7 +166,7 @@ static uint32_t count_pages(const struct sonde__symbol_index *index)
     return (uint32_t)((index->size + (1u << SYMBOL_PAGE_SHIFT) - 1) >> SYMBOL_PAGE_SHIFT);
 }
 
-/* The entries of each page together. */
+/* Group the entries of each page. */
 static void pack_pages(const struct symbol_entries *entries, uint8_t *to)
 {
     uint32_t i = 0;
@@ -264,7 +264,8 @@ enum sonde_status sonde__symbol_index_create(const struct sonde__elf *elf,
                                              struct sonde_error *ret_error)
 {
     struct sonde__symbol_index made = {0};
-    struct symbol_build build; /* its digits are large, and cleared where they are used */
+    struct symbol_build
+        build; /* it contains large counters, which are cleared where they are used */
     enum sonde_status status = SONDE_MEMORY;
     symbol_key *block;
     build.index = &made;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which of several names of one address is shown, and how many others there are. */
+/* Chooses one of several names of an address, and counts the others. */
 #include "symbol_layout.h"
 
-/* Names are compared by their first bytes only, so that a hostile string table costs no more than
- * this for each symbol. Longer mangled names exist; their heads differ. */
+/* Names are compared by this many bytes, to bound the cost of a hostile string table. Longer
+ * mangled names exist, but differ earlier. */
 #define NAME_COMPARED_MAX 1024u
-/* Names whose repetition is noticed (.symtab and .dynsym name the same symbol): their hashes stand
- * on the stack, and all pairs are compared. What comes after them counts as different. */
+/* Names compared for repetition (.symtab and .dynsym name the same symbol): their hashes are on the
+ * stack, and all pairs are compared. Further ones count as different. */
 #define NAMES_TOLD_APART 256u
 
 struct name_view {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Sorted candidates to entries: one sweep over the addresses.
  *
- * What is open at an address is a stack of sized symbols, the innermost on top (nested symbols are
- * real: .symtab of libc has them), or one symbol without a size, which a sized one always beats.
- * Nearly always it is nothing or one symbol that has ended: that case is short, for a table of
- * 100,000 symbols has a millisecond. */
+ * The open symbols at an address are a stack of sized symbols, the innermost on top (libc's .symtab
+ * has nested ones), or one symbol without a size, which any sized one replaces. Nearly always
+ * nothing, or one symbol that has ended, is open. That case has a short path: the target is 100,000
+ * symbols in a millisecond. */
 #include "base_search.h"
 #include "base_status.h"
 #include "image_cfi.h"
@@ -12,13 +12,13 @@
 #include "mem_heap.h"
 #include "symbol_layout.h"
 
-/* Sized symbols open at once. Real files nest two or three deep; where more are open the outermost
- * is forgotten, and the code behind the inner ones has no name. */
+/* Sized symbols open at once. Real files nest two or three deep; beyond the limit the outermost is
+ * dropped, and its code after the inner ones has no name. */
 #define NEST_MAX 16u
-/* How many candidates ahead their symbols are fetched, which lie anywhere in the table. */
+/* How many candidates ahead symbols are prefetched; they can be anywhere in the table. */
 #define FETCH_AHEAD 16u
 
-/* A function that entries are made of. */
+/* A function from which entries are made. */
 struct function {
     uint64_t size;
     uint32_t start, name, kind, aliases;
@@ -64,7 +64,7 @@ static void drop_last(struct symbol_entries *out)
     }
 }
 
-/* Of pages in which nothing starts: as many entries start before the next one as before it. */
+/* Pages in which nothing starts: the count of entries before them stays the same. */
 static void fill_buckets(struct symbol_entries *out)
 {
     for (uint32_t page = 0; page < out->page_count; page++) {
@@ -74,7 +74,7 @@ static void fill_buckets(struct symbol_entries *out)
     }
 }
 
-/* From `start` on, `function` holds. A second entry of the same start replaces the first. */
+/* Add an entry for `function` at `start`, replacing one of the same start. */
 static inline enum sonde_status emit(struct sweep *sweep, uint32_t start,
                                      const struct function *function)
 {
@@ -101,8 +101,8 @@ static inline enum sonde_status emit(struct sweep *sweep, uint32_t start,
     return SONDE_OK;
 }
 
-/* Close what ends at or before `until`: an outer symbol goes on, or a gap begins, which needs no
- * entry. */
+/* Close symbols that end at or before `until`: an outer symbol continues, or a gap begins, which
+ * needs no entry. */
 static enum sonde_status close_until(struct sweep *sweep, uint64_t until)
 {
     if (sweep->unsized_open) {
@@ -132,7 +132,7 @@ static void push(struct sweep *sweep, const struct open_symbol *open)
     sweep->nest[sweep->depth++] = *open;
 }
 
-/* The start of the first FDE behind `vaddr`, or UINT64_MAX. */
+/* The start of the first FDE after `vaddr`, or UINT64_MAX. */
 static uint64_t next_fde_start(const struct sonde__cfi *cfi, uint64_t vaddr)
 {
     struct sonde__cfi_search search;
@@ -150,17 +150,17 @@ static uint64_t next_fde_start(const struct sonde__cfi *cfi, uint64_t vaddr)
     return start > vaddr ? start : UINT64_MAX;
 }
 
-/* Are all functions of the image named? .dynsym alone names the exported ones: between two of them
- * stand others, whose code is not the first one's. */
+/* Are all functions of the image named? .dynsym alone names exported ones only: unnamed functions
+ * lie between them. */
 static bool names_all(const struct sonde__symbol_index *index)
 {
     return index->tables[SYMBOL_TABLE_SYMTAB].count > 0 ||
            index->tables[SYMBOL_TABLE_DEBUG].count > 0;
 }
 
-/* Offset that a symbol without a size cannot reach over: the end of its section, the end of the FDE
- * that covers it, or the start of the next one. Without an FDE and without a full symbol table it
- * names its first byte only (musl's assembler functions in a stripped libc.so). */
+/* Upper bound for a symbol without a size: the end of its section, the end of the FDE that covers
+ * it, or the start of the next one. Without an FDE and a full symbol table it covers its first byte
+ * only (musl's assembler functions in a stripped libc.so). */
 static uint64_t unsized_limit(const struct symbol_build *build, symbol_key key,
                               const struct symbol_raw *raw)
 {
@@ -214,8 +214,8 @@ static uint64_t bytes_within(const struct symbol_build *build, symbol_key key)
     return raw.size < left ? raw.size : left;
 }
 
-/* Sized, of several names of one address: where they disagree about the size, the largest goes on
- * behind the chosen one. */
+/* Sized symbols of one address: if their sizes differ, the largest continues after the chosen one.
+ */
 static void push_biggest(struct sweep *sweep, const symbol_key *group, uint32_t count,
                          uint32_t best, uint32_t aliases)
 {
@@ -235,7 +235,7 @@ static void push_biggest(struct sweep *sweep, const symbol_key *group, uint32_t 
     }
 }
 
-/* The candidates that start at one address. */
+/* Add the candidates that start at one address. */
 static enum sonde_status add_group(struct sweep *sweep, const symbol_key *group, uint32_t count)
 {
     struct symbol_build *build = sweep->build;
@@ -271,7 +271,7 @@ static enum sonde_status add_group(struct sweep *sweep, const symbol_key *group,
     return SONDE_OK;
 }
 
-/* What the short way reads of symbols: those of 64-bit tables. */
+/* Symbols of 64-bit tables as the short path reads them. */
 struct fast_tables {
     const uint8_t *data[SYMBOL_TABLE_COUNT]; /* null: not this table's */
     uint64_t strings_size[SYMBOL_TABLE_COUNT];
@@ -290,9 +290,9 @@ static struct fast_tables find_fast_tables(const struct sonde__symbol_index *ind
     return fast;
 }
 
-/* The short way, as far as it goes from keys[first] on: candidates that are alone at their address,
- * have a size that fits an entry, and start where nothing is open. Returns the first that is not
- * so; what is left open is on the nest. */
+/* The short path, from keys[first] on: candidates alone at their address, with a size that fits an
+ * entry, that start where nothing is open. Returns the first other one; the last symbol, if still
+ * open, is on the stack. */
 static uint32_t add_alone(struct sweep *sweep, const struct fast_tables *tables, uint32_t first)
 {
     struct symbol_build *build = sweep->build;

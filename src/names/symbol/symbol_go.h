@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The functions of a Go program as a symbol table, from the table that its runtime needs
- * (image_go.h): for programs without one. Context: any thread. */
+/* The functions of a Go program without a symbol table, as a symbol table made from its runtime's
+ * table (image_go.h). Context: any thread. */
 #ifndef SONDE_SYMBOL_GO_H
 #define SONDE_SYMBOL_GO_H
 

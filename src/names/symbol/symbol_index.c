@@ -32,7 +32,7 @@ static __attribute__((noinline)) bool find_fde(const struct sonde__symbol_index 
     return true;
 }
 
-/* A function that its entry cannot hold. */
+/* A function that does not fit its entry. */
 static __attribute__((noinline)) bool find_extra(const struct sonde__symbol_index *index,
                                                  uint64_t vaddr, struct sonde__symbol *ret_symbol,
                                                  uint32_t number)
@@ -65,7 +65,7 @@ static inline struct page page_at(const struct sonde__symbol_index *index, uint6
                          index->base + (page << SYMBOL_PAGE_SHIFT)};
 }
 
-/* What entry i of a page, the last one at or before `vaddr`, says of it. */
+/* Decode entry i of a page, the last one at or before `vaddr`. */
 static inline __attribute__((always_inline)) bool answer(const struct sonde__symbol_index *index,
                                                          const struct page *page, uint64_t i,
                                                          uint64_t vaddr,
@@ -93,7 +93,7 @@ static inline __attribute__((always_inline)) bool answer(const struct sonde__sym
     return true;
 }
 
-/* Nothing of the address's page starts so early: the last entry of a page before it. */
+/* No entry of the page starts at or before the address: use the last entry of an earlier page. */
 static __attribute__((noinline)) bool find_before(const struct sonde__symbol_index *index,
                                                   uint64_t vaddr, struct sonde__symbol *ret_symbol)
 {
@@ -103,8 +103,8 @@ static __attribute__((noinline)) bool find_before(const struct sonde__symbol_ind
     if (entry == 0) {
         return find_fde(index, vaddr, ret_symbol);
     }
-    /* Mostly the page before; behind a long gap, or inside a function that an extra holds, it can
-     * be any: buckets[low] < entry == buckets[high]. */
+    /* Usually the page before; after a long gap, or inside a function in an extra, it can be any:
+     * buckets[low] < entry == buckets[high]. */
     for (unsigned i = 0; i < SYMBOL_PAGES_MAX && index->buckets[high - 1] == entry; i++) {
         high--;
     }
@@ -122,22 +122,22 @@ static __attribute__((noinline)) bool find_before(const struct sonde__symbol_ind
     return answer(index, &page, page.count - 1, vaddr, ret_symbol);
 }
 
-/* What starts at or before an address has at most this start. */
+/* The greatest key that can be at or before an address. */
 static inline int16_t key_of(uint64_t offset)
 {
     uint32_t in_page = (uint32_t)offset & ((1u << SYMBOL_PAGE_SHIFT) - 1);
     return (int16_t)(in_page << SYMBOL_KIND_BITS | SYMBOL_KIND_MASK);
 }
 
-/* How many of entries[0..count) start at or before `key`; count <= SYMBOL_WINDOW. What stands
- * behind them is compared, too, and does not count. */
+/* How many of entries[0..count) start at or before `key`; count <= SYMBOL_WINDOW. Entries after
+ * them are compared, too, but not counted. */
 static inline uint64_t count_starts(const uint8_t *entries, uint64_t count, int16_t key)
 {
     uint32_t after = sonde__arch_window_greater((const int16_t *)(const void *)entries, key);
     return (uint32_t)__builtin_ctz(after | 1u << count);
 }
 
-/* A page of many small functions is halved first. */
+/* In a page of many small functions, halve the range first. */
 static __attribute__((noinline)) bool find_crowded(const struct sonde__symbol_index *index,
                                                    uint64_t vaddr, struct sonde__symbol *ret_symbol)
 {
@@ -155,9 +155,9 @@ static __attribute__((noinline)) bool find_crowded(const struct sonde__symbol_in
                      : answer(index, &page, from - 1, vaddr, ret_symbol);
 }
 
-/* In the way that nearly all look-ups go, no branch depends on the data, for random ones would
- * mispredict every second one; a load waits for two loads before it at most; and there is nothing
- * to be saved on the stack. */
+/* On the path of nearly all look-ups no branch depends on the data (with random addresses half of
+ * them would be mispredicted), a load waits for at most two earlier ones, and nothing is saved on
+ * the stack. */
 bool sonde__symbol_find(const struct sonde__symbol_index *index, uint64_t vaddr,
                         struct sonde__symbol *ret_symbol)
 {

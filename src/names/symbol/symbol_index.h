@@ -4,8 +4,8 @@
  * Built once in normal context from one or two ELF views (the image itself and its separate debug
  * file), into one heap block; names stay in the views (zero copy), which must outlive it. Merged by
  * priority: .symtab > .dynsym > PLT relocations > FDE starts. Symbols of size 0 extend to the next
- * start but not over a section's or FDE's end; a gap answers "none", never the previous name. Where
- * sized symbols overlap, the one that starts last answers while it lasts.
+ * start but not over a section's or FDE's end; a gap has no name, never the previous one. Where
+ * sized symbols overlap, the one that starts last wins.
  *
  * Preference among names of one address: functions over untyped labels, exported names over local
  * ones, names without a version suffix, fewest leading underscores, global over weak, the shortest,
@@ -38,11 +38,10 @@ struct sonde__symbol {
 
 struct sonde__symbol_index;
 
-/* elf    the image's own file or memory view
- * debug  its separate debug file (same build-id, checked by the caller), or null
- * Returns OK | MEMORY | CORRUPT (nothing executable in it) | UNSUPPORTED (more than 4 GiB between
- * its first and last byte of code) | LIMIT (more than 2^26 symbols in one table). Bad tables cost
- * themselves only. Ownership: destroy it. */
+/* elf the image's own file or memory view debug its separate debug file (same build-id, checked by
+ * the caller), or null Returns OK | MEMORY | CORRUPT (no executable code) | UNSUPPORTED (more than
+ * 4 GiB between its first and last byte of code) | LIMIT (more than 2^26 symbols in one table). A
+ * bad table is ignored. Ownership: destroy it. */
 SONDE_NODISCARD enum sonde_status sonde__symbol_index_create(const struct sonde__elf *elf,
                                                              const struct sonde__elf *debug,
                                                              struct sonde__symbol_index **ret_index,
@@ -53,7 +52,7 @@ void sonde__symbol_index_destroy(struct sonde__symbol_index *index);
 bool sonde__symbol_find(const struct sonde__symbol_index *index, uint64_t vaddr,
                         struct sonde__symbol *ret_symbol);
 
-/* The same as part of an answer; of nothing known all is unknown. index: or null. */
+/* The same for an answer; all fields are unknown if there is no symbol. index: or null. */
 void sonde__symbol_function(const struct sonde__symbol_index *index, uint64_t vaddr,
                             struct sonde__function *ret_function);
 

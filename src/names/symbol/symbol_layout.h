@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Layout of the symbol index, shared by its builder (symbol_build.c) and its look-up
- * (symbol_index.c), and what the builder's parts tell each other.
+ * (symbol_index.c), and the interfaces between the builder's parts.
  *
  * One block: this struct, then extras, buckets, pages (and padding). An entry is 8 bytes: a
- * function from its start until its end. Those that start in one page of code stand together: first
- * their starts, as offsets in the page, then for each a name, which is an offset in a table of
- * strings, and a size. So a look-up reads a bucket, compares the starts of a page at once, and has
- * name and size in the next cache line; it never reads the symbol itself, which would cost more
- * than all of that. What an entry cannot hold stands in an extra. One entry per distinct start, and
- * one where a function goes on behind another that was inside it. */
+ * function from its start until its end. Entries that start in one page of code are adjacent: first
+ * their starts, as offsets in the page, then for each the name, an offset in a string table, and
+ * the size. So a look-up reads a bucket, compares the starts of a page at once, and finds name and
+ * size in the next cache line. It never reads the symbol itself, which would cost more than all of
+ * that. Values that do not fit an entry are in an extra. There is one entry per distinct start, and
+ * one where a function continues after a nested one. */
 #ifndef SONDE_SYMBOL_LAYOUT_H
 #define SONDE_SYMBOL_LAYOUT_H
 
@@ -24,7 +24,7 @@ enum symbol_table {
     SYMBOL_TABLE_SYMTAB, /* .symtab of the image's file */
     SYMBOL_TABLE_DEBUG,  /* .symtab of the separate debug file */
     SYMBOL_TABLE_DYNSYM, /* .dynsym of the image */
-    SYMBOL_TABLE_OBJC,   /* made of what the image's runtime reads; has no PLT stubs */
+    SYMBOL_TABLE_OBJC,   /* made from the tables of the image's runtime; has no PLT stubs */
 };
 #define SYMBOL_TABLE_COUNT 4u
 
@@ -37,13 +37,13 @@ enum symbol_table {
 /* Page size of the buckets: 2 KiB holds some ten functions, whose entries are two cache lines. */
 #define SYMBOL_PAGE_SHIFT 11u
 
-/* Starts that a look-up compares at once: the ten of most pages, and some. As many can be read
- * behind the last page. */
+/* Starts that a look-up compares at once: enough for most pages, which have ten. As many are
+ * readable after the last page. */
 #define SYMBOL_WINDOW SONDE__ARCH_WINDOW
 
-/* Bytes of an entry: `start` (2), and behind the starts of its page `name` (4) and `rest` (2).
- * start: offset in the page (11 bits, above), kind (3); never negative as a signed number.
- * rest: aliases (2 bits, above), size (14). */
+/* Bytes of an entry: `start` (2), and after all starts of its page `name` (4) and `rest` (2).
+ * start: offset in the page (11 bits, above), kind (3); never negative as a signed number. rest:
+ * aliases (2 bits, above), size (14). */
 #define SYMBOL_ENTRY_BYTES 8u
 #define SYMBOL_START_BYTES 2u
 #define SYMBOL_NAME_BYTES  6u
@@ -52,7 +52,7 @@ enum symbol_table {
 #define SYMBOL_SIZE_BITS   14u
 #define SYMBOL_SIZE_MAX    ((1u << SYMBOL_SIZE_BITS) - 1)
 #define SYMBOL_ALIAS_MAX   3u
-/* So an entry reaches over no more pages than these. */
+/* So an entry spans at most this many pages. */
 #define SYMBOL_PAGES_MAX ((SYMBOL_SIZE_MAX >> SYMBOL_PAGE_SHIFT) + 1)
 /* A kind is the table of the name; of a PLT stub's name with this bit; or `name` is the index of an
  * extra. */
@@ -61,15 +61,16 @@ enum symbol_table {
 #define SYMBOL_KIND_EXTRA 7u
 
 struct symbol_extra {
-    uint64_t size;  /* bytes, from `start` on */
-    uint32_t start; /* offset from base; the entry's, or of a function that goes on there */
+    uint64_t size; /* bytes, from `start` on */
+    uint32_t
+        start; /* offset from base: the entry's, or that of the function that continues there */
     uint32_t name, kind, aliases;
 };
 
 struct sonde__symbol_index {
     uint64_t base;           /* vaddr of offset 0; a multiple of the page size */
     uint64_t size;           /* bytes of code from base on; <= 2^32 */
-    const uint8_t *pages;    /* page p stands at SYMBOL_ENTRY_BYTES * buckets[p] */
+    const uint8_t *pages;    /* page p is at SYMBOL_ENTRY_BYTES * buckets[p] */
     const uint32_t *buckets; /* [p]: entries that start before page p; page_count + 1 of them */
     const struct symbol_extra *extras;
     const char *strings[SYMBOL_KIND_MASK + 1]; /* by kind */
@@ -93,8 +94,8 @@ static inline uint32_t symbol_ref_index(uint32_t ref)
     return ref & SYMBOL_REF_INDEX_MAX;
 }
 
-/* A candidate while the index is built: its start (offset from base) above its ref. All else is
- * read from the symbol again, once it stands in its place: what is sorted must be small. */
+/* A candidate while the index is built: its start (offset from base) in the upper bits, its ref in
+ * the lower. Keys are kept small for sorting; everything else is read from the symbol later. */
 typedef uint64_t symbol_key;
 
 static inline symbol_key symbol_make_key(uint32_t start, uint32_t ref)
@@ -107,16 +108,16 @@ static inline uint32_t symbol_key_start(symbol_key key)
     return (uint32_t)(key >> 32);
 }
 
-/* What decides between names of one address before their text does; smaller is better. */
+/* Decides between names of one address before their text; smaller is better. */
 #define SYMBOL_RANK_PLT     32u
 #define SYMBOL_RANK_NO_SIZE 16u
 #define SYMBOL_RANK_NOTYPE  8u
 #define SYMBOL_RANK_LOCAL   4u
-#define SYMBOL_RANK_WEAK    1u /* asked only after the text's underscores */
+#define SYMBOL_RANK_WEAK    1u /* compared only after the text's underscores */
 
-/* Least-significant-digit radix sort: how often each digit occurs is counted while the keys are
- * made. The digits are as narrow as the number of passes allows: code of 32 MiB takes three passes
- * of 9 bits, whose 512 places to write to stay in the first-level cache, where 2048 would not. */
+/* Least-significant-digit radix sort: the digits are counted while the keys are made. They are as
+ * narrow as the number of passes allows: code of 32 MiB takes three passes of 9 bits, whose 512
+ * write positions fit the first-level cache; 2048 would not. */
 #define SYMBOL_DIGIT_BITS_MAX 11u
 #define SYMBOL_PASSES_MAX     3u
 
@@ -125,7 +126,7 @@ struct symbol_digits {
     uint32_t counts[SYMBOL_PASSES_MAX][1u << SYMBOL_DIGIT_BITS_MAX];
 };
 
-/* bits: the digits' own, in a variable that the counters cannot alias */
+/* digit width in bits, in a variable that the counters cannot alias */
 static inline void symbol_count_digits(struct symbol_digits *digits, unsigned bits, uint32_t start)
 {
     uint32_t mask = (1u << bits) - 1;
@@ -135,8 +136,9 @@ static inline void symbol_count_digits(struct symbol_digits *digits, unsigned bi
 }
 
 struct symbol_build {
-    struct sonde__symbol_index *index; /* base, size, tables, cfi are set; the rest is being made */
-    const struct sonde__elf *views[SYMBOL_TABLE_COUNT]; /* that the tables stand in */
+    struct sonde__symbol_index
+        *index; /* base, size, tables, cfi are set; the rest is under construction */
+    const struct sonde__elf *views[SYMBOL_TABLE_COUNT]; /* that contains the tables */
     symbol_key *keys;
     symbol_key *scratch; /* as large as keys */
     uint32_t count, capacity;
@@ -184,7 +186,7 @@ static inline struct symbol_raw symbol_read(const struct sonde__elf_symbols *sym
     return raw;
 }
 
-/* What a look-up says of a name beyond its table. */
+/* Properties of a name beside its table. */
 static inline uint32_t symbol_kind(uint32_t ref)
 {
     return symbol_ref_table(ref) | ((ref & SYMBOL_REF_PLT) != 0 ? SYMBOL_KIND_PLT : 0);

@@ -5,8 +5,8 @@
  * struct objc_category { char *name, *class; methods of objects, methods of classes, protocols }
  * struct method_list   { next; int count; struct { char *selector, *types; void *code; } [] }
  *
- * Modules are found by their version and size, which stand beside two pointers. Pointers in data
- * are read as the loader would make them: from the relocations, else as they stand. */
+ * Modules are found by their version and size, next to two pointers. Pointers in data are read as
+ * the loader would set them: from the relocations, else from the file. */
 #include "symbol_objc.h"
 
 #include <string.h>
@@ -135,7 +135,7 @@ static uint64_t load(const struct reader *r, uint64_t vaddr, unsigned size)
     return data != NULL ? sonde__base_le(data, size) : 0;
 }
 
-/* What the pointer at a vaddr leads to; 0: nowhere. */
+/* The target of the pointer at a vaddr; 0: none. */
 static uint64_t follow(const struct reader *r, uint64_t vaddr)
 {
     size_t first = SONDE__SEARCH(0, r->count, i, r->pointers[i].at < vaddr);

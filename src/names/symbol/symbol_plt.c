@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names of PLT stubs: each stub's code says which GOT cell it jumps through, and the relocation of
- * that cell says which symbol. */
+/* Names of PLT stubs: the code of a stub gives the GOT cell that it jumps through, and the
+ * relocation of that cell the symbol. */
 #include <stdlib.h>
 
 #include "arch_plt.h"
@@ -101,8 +101,8 @@ static const symbol_key *find_key(const struct symbol_build *build, uint64_t off
                                                                             : NULL;
 }
 
-/* The symbol that fills a cell: the relocation's, or for IRELATIVE the function whose resolver
- * stands at the addend. UINT32_MAX: nobody knows. */
+/* The symbol of a cell: the relocation's, or for IRELATIVE the ifunc whose resolver is at the
+ * addend. UINT32_MAX: unknown. */
 static uint32_t find_target(const struct symbol_build *build, uint64_t info, uint64_t addend)
 {
     const struct sonde__symbol_index *index = build->index;
@@ -120,7 +120,7 @@ static uint32_t find_target(const struct symbol_build *build, uint64_t info, uin
         return UINT32_MAX;
     }
     first = (uint32_t)(key - build->keys);
-    /* A few names are enough to choose from: hostile files repeat addends. */
+    /* The candidates are limited, because hostile files repeat addends. */
     for (end = first + 1; end < build->count && end - first < 16 &&
                           symbol_key_start(build->keys[end]) == symbol_key_start(*key);
          end++) {
@@ -181,7 +181,7 @@ static void read_relocations(const struct symbol_build *build, const struct sond
     }
 }
 
-/* Merge the stubs into the keys; behind what starts where one of them does. */
+/* Merge the stubs into the keys, after keys of the same start. */
 static void merge(struct symbol_build *build, struct stubs *stubs)
 {
     uint32_t left = stubs->count, from = build->count, to = build->count + stubs->count;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names of code that no image has, of the program that is looked at: from the files that its
- * runtime writes (symfile_jit.h), and from GDB's list in its memory. Read when such code is first
- * met, and again when there may be more of it: not more often than once a second, and for at most
- * some 2 % of the time. Context: as drain_stack.h. */
+/* Names of a target's JIT code, from the files of its runtime (symfile_jit.h) and from GDB's list
+ * in its memory. Read when a pc is first in no image, and again later: at most once a second and
+ * for some 2 % of the time. Context: as drain_stack.h. */
 #ifndef SONDE_DRAIN_JIT_H
 #define SONDE_DRAIN_JIT_H
 
@@ -17,12 +16,12 @@ struct drain_jit {
     struct sonde__jit names;
     bool is_read;
     uint64_t next_ns; /* when it may be read again */
-    uint64_t noted;   /* notes that the report has */
+    uint64_t noted;   /* notes added to the report */
 };
 
 void drain_jit_done(struct drain_jit *jit);
 
-/* What the code at an address of no image is. False: unknown. */
+/* The JIT code at an address. False: unknown. */
 bool drain_jit_find(struct drain_jit *jit, struct sonde__report *report, uint64_t address,
                     struct sonde__jit_code *ret_code);
 

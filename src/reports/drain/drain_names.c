@@ -13,7 +13,7 @@ void drain_set_function(struct sonde__report *report, const struct sonde__functi
                         struct sonde__report_frame *record)
 {
     if (!function->has_start) {
-        return; /* a name alone is not said: the offset in it is not known */
+        return; /* without a start the offset in the function is unknown */
     }
     record->name_offset = record->offset - function->start;
     if (function->name[0] != '\0') {
@@ -74,11 +74,12 @@ static void rename_frame(struct sonde__report *report, struct sonde__symfile_cac
     }
     image = image_of(report, record.image);
     if (image.build_id.size == 0) {
-        return; /* the file of that path on this machine may be any */
+        return; /* the path may lead to a different file on this machine */
     }
     lookup -= (record.how & SONDE_HOW_EXACT) == 0 && lookup != 0;
     if (record.name != 0 && record.name_source == SONDE__REPORT_NAME_SYMTAB) {
-        answer->function.name = sonde__report_text(report, record.name); /* none is better */
+        answer->function.name =
+            sonde__report_text(report, record.name); /* no other source is better */
         sonde__symfile_calls(symbols, &image, NULL, 0, lookup, answer);
     } else {
         sonde__symfile_ask(symbols, &image, NULL, 0, lookup, answer);

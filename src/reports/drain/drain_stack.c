@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stacks into a report; see the header.
+/* Converts stacks to a report's records.
  *
- * Two caches. By index in the current snapshot: the report's id of an image,
- * filled when a frame of it is first met and dropped when the snapshot changes. By (image id,
- * offset, how): the report's frame, which outlives snapshots, because image ids do. When the
- * second cannot grow, frames are looked up again: slower, and the same result. */
+ * Two caches. By index in the current snapshot: the report's id of an image, set at its first frame
+ * and dropped when the snapshot changes. By (image id, offset, how): the report's frame, which
+ * outlives snapshots because image ids do. If the second cannot grow, frames are looked up again,
+ * with the same result. */
 #include "drain_stack.h"
 
 #include <string.h>
@@ -30,8 +30,7 @@ struct drain_frame {
     uint32_t id; /* in the report; 0: free slot */
 };
 
-/* Two neighbours of a stack (frames of the report) between which tail calls were asked for: the
- * last ones, each in its place. */
+/* Direct-mapped cache of the tail calls between two adjacent frames (of the report). */
 enum { DRAIN_PAIRS = 1024, TAIL_CALLS_MAX = SONDE__TAIL_FRAMES_MAX };
 struct drain_pair {
     uint32_t inner, outer; /* 0: free */
@@ -118,7 +117,7 @@ static void note_missing_names(struct sonde__drain *drain, const struct sonde__i
     sonde__report_add_note(drain->report, buffer);
 }
 
-/* Open the image's symbol file; its bytes in the target's memory where there is no such file. */
+/* Open the image's symbol file, or its bytes in the target's memory if there is no file. */
 static void open_names(struct sonde__drain *drain, const struct sonde__image *image, uint32_t id)
 {
     const struct sonde__symbol_index *index;
@@ -145,7 +144,7 @@ static void open_names(struct sonde__drain *drain, const struct sonde__image *im
     }
 }
 
-/* Without a build-id: a hash of the first page of code, as crash reporters make one of it. */
+/* Without a build-id: a hash of the first page of code, as crash reporters use. */
 static uint64_t code_id_of_image(struct sonde__drain *drain, const struct sonde__image *image)
 {
     enum { PAGE = 4096 };
@@ -175,7 +174,7 @@ static uint32_t add_image(struct sonde__drain *drain, const struct sonde__image 
     return sonde__report_add_image(drain->report, &record);
 }
 
-/* Make `images` speak of this snapshot. False: out of memory. */
+/* Switch `images` to this snapshot. False: out of memory. */
 static bool follow_snapshot(struct sonde__drain *drain, const struct sonde__image_set *set)
 {
     struct drain_image *images;
@@ -255,7 +254,7 @@ static bool make_room(struct sonde__drain *drain)
     return true;
 }
 
-/* What stands for code of no image in other runs, too: its name, else its instructions. */
+/* An id of JIT code that is stable across runs: of its name, else of its instructions. */
 static uint64_t code_id_of(const struct sonde__drain *drain, uint64_t pc,
                            const struct sonde__jit_code *code)
 {
@@ -270,7 +269,7 @@ static uint64_t code_id_of(const struct sonde__drain *drain, uint64_t pc,
     }
     before = SONDE__SHAPE_BEFORE;
     if (sonde__target_read(drain->target, pc - before, bytes, before) != before) {
-        before = pc % PAGE < before ? pc % PAGE : 0; /* the code begins on this page */
+        before = pc % PAGE < before ? pc % PAGE : 0; /* the code may start on this page */
         if (sonde__target_read(drain->target, pc - before, bytes, before) != before) {
             return 0;
         }
@@ -279,7 +278,7 @@ static uint64_t code_id_of(const struct sonde__drain *drain, uint64_t pc,
     return sonde__arch_shape(drain->set->images[0].arch, bytes, before, before + size);
 }
 
-/* Code of no image: it may be another's the next time that a pc is there, so it is not kept. */
+/* Code of no image. Not cached: other code may be at the address next time. */
 static uint32_t add_jit_frame(struct sonde__drain *drain, uint64_t lookup,
                               struct sonde__report_frame *record)
 {
@@ -334,7 +333,7 @@ static uint32_t add_frame(struct sonde__drain *drain, const struct sonde_stack *
 
 /* --- tail calls --- */
 
-/* A frame that is not there, by a place in its jump (or its entry). */
+/* Add a frame that left by a tail call, given an address in its jump (or its entry). */
 static uint32_t add_tail_call(struct sonde__drain *drain, uint32_t image, uint64_t place)
 {
     const struct drain_image *entry = image_entry(drain, image);
@@ -369,7 +368,7 @@ static void find_tail_calls(struct sonde__drain *drain, const struct sonde_stack
     }
     for (uint32_t i = 0; i < count; i++) {
         if (ids[i] == 0) {
-            return; /* some of them only would be a lie */
+            return; /* a partial list would be wrong */
         }
     }
     pair->calls = sonde__mem_alloc_array(count, sizeof *pair->calls);
@@ -379,7 +378,7 @@ static void find_tail_calls(struct sonde__drain *drain, const struct sonde_stack
     }
 }
 
-/* Frame `inner` of the stack under the node of its caller; tail calls between them with it. */
+/* Add frame `inner` under the node of its caller, with the tail calls between them. */
 static uint32_t add_node(struct sonde__drain *drain, const struct sonde_stack *stack,
                          uint32_t inner, uint32_t parent, uint32_t frame, uint32_t outer_frame)
 {
@@ -423,7 +422,7 @@ uint32_t sonde__drain_stack(struct sonde__drain *drain, const struct sonde__imag
         node = add_node(drain, stack, i - 1, node, frame, outer);
         outer = frame;
         if (node == 0) {
-            return 0; /* half a stack under a wrong root would be a lie */
+            return 0; /* a partial stack would have a wrong root */
         }
     }
 }

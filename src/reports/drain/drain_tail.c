@@ -7,7 +7,7 @@
 #include "mem_heap.h"
 #include "tail_across.h"
 
-/* Code of more bytes is not searched for tail calls while somebody waits for a stack: some 5 ns a
+/* Larger code is not searched for tail calls while a user waits for a stack: it takes some 5 ns a
  * byte (Chromium's largest library has 180 MB). */
 #define CODE_BYTES_MAX ((uint64_t)192 << 20)
 
@@ -21,7 +21,7 @@ void drain_tails_done(struct drain_tails *tails)
     }
 }
 
-/* An address, in an image of the snapshot. */
+/* An address in an image of the snapshot. */
 struct place {
     const struct sonde__image *image;
     const struct sonde__elf *elf; /* with the image's code */
@@ -29,7 +29,7 @@ struct place {
     uint64_t vaddr;
 };
 
-/* The image's code. */
+/* Open the image's ELF with its code. */
 static bool open_elf(struct drain_tails *tails, struct place *place)
 {
     const void *bytes = NULL;
@@ -82,7 +82,7 @@ static const struct drain_graph *graph_of(struct drain_tails *tails, const struc
     }
     if (!sonde__elf_text_range(place->elf, &graph->base, &end) ||
         end - graph->base > (tails->code_bytes_max != 0 ? tails->code_bytes_max : CODE_BYTES_MAX)) {
-        return graph; /* an empty one: nothing is said */
+        return graph; /* an empty graph */
     }
     code.base = graph->base;
     if (sonde__tail_code_make(&code, &graph->bytes) == SONDE_OK) {
@@ -94,7 +94,7 @@ static const struct drain_graph *graph_of(struct drain_tails *tails, const struc
     return graph;
 }
 
-/* Is it a call of main() by start-up code? Then its place. */
+/* If the call is that of main() by start-up code: where main() is. */
 static bool find_main(struct drain_tails *tails, const struct sonde__image_set *set,
                       const struct place *caller, struct place *ret)
 {
@@ -125,7 +125,7 @@ static bool find_main(struct drain_tails *tails, const struct sonde__image_set *
     return false;
 }
 
-/* What the call before the caller's pc enters. */
+/* The function that the call before `back` enters. */
 static bool find_callee(struct drain_tails *tails, const struct sonde__image_set *set,
                         uint64_t back, struct place *ret)
 {
@@ -140,7 +140,7 @@ static bool find_callee(struct drain_tails *tails, const struct sonde__image_set
         *ret = caller;
         ret->vaddr = vaddr;
         return true;
-    case SONDE__TAIL_CALLEE_SLOT: /* what the program's memory says, whoever is meant by the name */
+    case SONDE__TAIL_CALLEE_SLOT: /* read from memory, so the name does not matter */
         return tails->target != NULL &&
                sonde__target_read(tails->target, vaddr + caller.image->bias, &word, sizeof word) ==
                    sizeof word &&
@@ -150,8 +150,8 @@ static bool find_callee(struct drain_tails *tails, const struct sonde__image_set
     }
 }
 
-/* May frames be missing between these two? Where the caller was found by its frame pointer, the
- * one in between may just have had none. */
+/* Can frames be missing between these two? If the caller was found by frame pointer, a frame
+ * between them may just not have had one. */
 static bool is_asked(const struct sonde_stack *stack, uint32_t inner)
 {
     uint32_t outer = inner + 1;
@@ -172,7 +172,7 @@ struct world {
     const struct sonde__image_set *set;
 };
 
-/* A place of the search as one of ours. */
+/* Convert a place of the search. */
 static bool to_place(const struct world *world, const struct sonde__tail_place *at,
                      struct place *ret)
 {
@@ -195,8 +195,8 @@ static const struct sonde__tail_graph *graph_in_world(void *ctx, uint32_t image,
     return &graph->graph;
 }
 
-/* As the process' memory says. Not where the word is not bound yet, or to what is not known to be a
- * function. */
+/* Reads the word from the target's memory. False if the word is not bound yet, or not to the start
+ * of a function. */
 static bool word_in_world(void *ctx, const struct sonde__tail_place *at,
                           struct sonde__tail_place *ret_to)
 {
@@ -246,7 +246,7 @@ bool drain_tails_find(struct drain_tails *tails, const struct sonde__image_set *
                           sonde__cfi_fde_bounds(&callee.image->cfi, callee.image->arch,
                                                 pc - callee.image->bias, &start, &end) &&
                           start == callee.vaddr)) {
-        return false; /* the function that was called: as nearly always */
+        return false; /* it is the function that was called, as nearly always */
     }
     if (!find_place(tails, set, pc, &there)) {
         return false;

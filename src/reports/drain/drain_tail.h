@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Functions that left by a tail call, between two neighbours of a stack (src/names/tail): what the
- * caller's code calls, and which jumps lead from there to the frame that is there, also through
- * other images. Tail graphs come from an image's index file, or are made of its code when one is
- * first needed, which is rare. Context: as drain_stack.h. */
+/* Functions that left by a tail call between two adjacent frames (src/names/tail): which function
+ * the caller calls, and by which jumps that leads to the inner frame, also through other images.
+ * Tail graphs come from an image's index file, or are made from its code on first use, which is
+ * rare. Context: as drain_stack.h. */
 #ifndef SONDE_DRAIN_TAIL_H
 #define SONDE_DRAIN_TAIL_H
 
@@ -22,21 +22,21 @@ struct drain_tails {
     struct sonde__target *target;
     struct sonde__symfile_cache *symbols;
     struct drain_graph *graphs; /* the newest first */
-    uint64_t code_bytes_max;    /* of an image that is searched; 0: the usual */
+    uint64_t code_bytes_max;    /* limit of the code to search; 0: the default */
 };
 
 struct drain_tail_calls {
     uint32_t images[SONDE__TAIL_FRAMES_MAX]; /* indexes in the snapshot */
-    uint64_t places[SONDE__TAIL_FRAMES_MAX]; /* vaddrs, innermost first: in the jump, or the
-                                                function's entry */
+    uint64_t
+        places[SONDE__TAIL_FRAMES_MAX]; /* vaddrs, innermost first: in the jump, or of the entry */
     uint32_t count;
-    uint32_t ways; /* != 0: several ways lead on from those; UINT32_MAX: any number */
+    uint32_t ways; /* != 0: several ways continue from there; UINT32_MAX: any number */
 };
 
 void drain_tails_done(struct drain_tails *tails);
 
-/* Between frame `inner` of a stack and the one that called it. False: nothing is missing there, or
- * nothing can be said. */
+/* Find the tail calls between frame `inner` of a stack and its caller. False: none is missing, or
+ * nothing is known. */
 bool drain_tails_find(struct drain_tails *tails, const struct sonde__image_set *set,
                       const struct sonde_stack *stack, uint32_t inner,
                       struct drain_tail_calls *ret_calls);
