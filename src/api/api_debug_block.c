@@ -99,7 +99,7 @@ static void put_function(struct work *work, uint64_t address)
     }
     put_text(work, answer.name);
     put_text(work, "  ");
-    put_text(work, sonde__style_base_name(answer.image->path));
+    put_text(work, sonde__base_file_name(answer.image->path));
 }
 
 /* Print the target of a reference; only an owning reference is followed. */

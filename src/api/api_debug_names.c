@@ -210,9 +210,9 @@ void debug_put_code(struct debug_names *names, struct sonde__text *out, uint64_t
         sonde__base_text_str(out, "+0x");
         sonde__base_text_hex(out, pc - answer.start, 0);
         sonde__base_text_str(out, "  ");
-        sonde__base_text_str(out, sonde__style_base_name(answer.image->path));
+        sonde__base_text_str(out, sonde__base_file_name(answer.image->path));
     } else if (answer.image != NULL) {
-        const char *path = sonde__style_base_name(answer.image->path);
+        const char *path = sonde__base_file_name(answer.image->path);
         sonde__base_text_str(out, path[0] != '\0' ? path : "?");
         sonde__base_text_str(out, "+0x");
         sonde__base_text_hex(out, pc - answer.image->bias, 0);

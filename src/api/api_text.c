@@ -72,7 +72,7 @@ static bool put_inlined(struct lines *l, uint32_t index, const struct names_answ
         put_number(l, index);
         put_name(l, calls->calls[i].name[0] != '\0' ? calls->calls[i].name : "?");
         sonde__base_text_str(l->out, "  ");
-        sonde__base_text_str(l->out, sonde__style_base_name(answer->path));
+        sonde__base_text_str(l->out, sonde__base_file_name(answer->path));
         put_source(l, &calls->calls[i]);
         sonde__base_text_str(l->out, "  [inlined]");
         if (!end_line(l)) {
@@ -97,9 +97,9 @@ static bool put_frame(struct lines *l, uint32_t index, const struct names_answer
                              answer->function.source == SONDE__NAME_PLT ? "@plt+0x" : "+0x");
         sonde__base_text_hex(l->out, pc - answer->function.start, 0);
         sonde__base_text_str(l->out, "  ");
-        sonde__base_text_str(l->out, sonde__style_base_name(answer->path));
+        sonde__base_text_str(l->out, sonde__base_file_name(answer->path));
     } else if (answer->path[0] != '\0') {
-        sonde__base_text_str(l->out, sonde__style_base_name(answer->path));
+        sonde__base_text_str(l->out, sonde__base_file_name(answer->path));
         sonde__base_text_str(l->out, "+0x");
         sonde__base_text_hex(l->out, pc - answer->bias, 0);
     } else {

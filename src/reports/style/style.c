@@ -12,17 +12,6 @@ enum {
     UUID_BYTES = 16,
 };
 
-const char *sonde__style_base_name(const char *path)
-{
-    const char *name = path;
-    for (; *path != '\0'; path++) {
-        if (*path == '/' && path[1] != '\0') {
-            name = path + 1;
-        }
-    }
-    return name;
-}
-
 /* Pad what was put since `from` to `width` characters, as printf's %-*s. */
 static void pad(struct sonde__text *out, size_t from, size_t width)
 {
@@ -59,7 +48,7 @@ static void put_name(struct sonde__text *out, const struct sonde__style_frame *f
 /* "%-4d%-35s 0x%016lx %s + %lu" */
 static void put_callstack(struct sonde__text *out, const struct sonde__style_frame *frame)
 {
-    const char *image = frame->image[0] != '\0' ? sonde__style_base_name(frame->image) : "???";
+    const char *image = frame->image[0] != '\0' ? sonde__base_file_name(frame->image) : "???";
     size_t from = out->length, length = sonde__base_str_length(image);
     sonde__base_text_dec(out, frame->index);
     pad(out, from, INDEX);
@@ -90,7 +79,7 @@ static void put_bs(struct sonde__text *out, const struct sonde__style_frame *fra
 {
     size_t from = out->length;
     if (frame->image[0] != '\0') {
-        sonde__base_text_str(out, sonde__style_base_name(frame->image));
+        sonde__base_text_str(out, sonde__base_file_name(frame->image));
     } else {
         sonde__base_text_str(out, "0x");
         sonde__base_text_hex(out, frame->image_base, PC_DIGITS);

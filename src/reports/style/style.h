@@ -37,7 +37,4 @@ void sonde__style_begin_all(struct sonde__text *out, enum sonde_style style, uin
 void sonde__style_begin(struct sonde__text *out, enum sonde_style style, int64_t tid);
 void sonde__style_end(struct sonde__text *out, enum sonde_style style);
 
-/* The last part of a path. */
-const char *sonde__style_base_name(const char *path);
-
 #endif
