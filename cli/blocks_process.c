@@ -297,7 +297,7 @@ static void json_kind(struct heap_view *view, const struct kind *kind, bool firs
 {
     static char type[SONDE__BLOCK_TEXT_MAX];
     const struct sonde__blockheap_item *item = &kind->items[0];
-    struct heap_function function;
+    struct sonde__call function;
     heap_view_function(view, item->invoke, &function);
     printf("%s\n    {\"function\": ", first ? "" : ",");
     sonde__cli_print_json_string(stdout, function.name);

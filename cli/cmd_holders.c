@@ -350,7 +350,7 @@ static void json_node(struct request *request, const char *key, uint64_t address
 {
     const struct sonde__blockheap_item *block = heap_view_block(&request->view, address);
     struct sonde__blockheap_object object;
-    struct heap_function function;
+    struct sonde__call function;
     uint64_t start, size;
     printf("\"%s\": {\"address\": \"0x%" PRIx64 "\"", key, address);
     if (block != NULL) {

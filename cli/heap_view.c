@@ -28,13 +28,13 @@ bool heap_view_parse_address(const char *text, uint64_t *ret_address)
     return *end == '\0' && *ret_address != 0;
 }
 
-void heap_view_function(struct heap_view *view, uint64_t pc, struct heap_function *ret_function)
+void heap_view_function(struct heap_view *view, uint64_t pc, struct sonde__call *ret_function)
 {
     const struct sonde__image *image = sonde__image_find(sonde__target_images(view->target), pc);
     struct sonde__answer *answer = &view->answer;
     const void *bytes = NULL;
     size_t size = 0;
-    *ret_function = (struct heap_function){"", "", 0};
+    *ret_function = (struct sonde__call){"", "", 0};
     if (image == NULL) {
         return;
     }
@@ -54,7 +54,7 @@ void heap_view_function(struct heap_view *view, uint64_t pc, struct heap_functio
 
 void heap_view_print_function(struct heap_view *view, uint64_t pc)
 {
-    struct heap_function function;
+    struct sonde__call function;
     heap_view_function(view, pc, &function);
     if (function.name[0] != '\0') {
         sonde__cli_print_visible(stdout, function.name);

@@ -32,13 +32,6 @@ struct heap_view {
     char name[4096];
 };
 
-/* What is known of a function. The strings are valid until the next call. */
-struct heap_function {
-    const char *name; /* for people; "": not known */
-    const char *file; /* or "" */
-    uint32_t line;
-};
-
 /* Is an operand the program of a core? All other operands begin with a digit. */
 bool heap_view_is_program(const struct heap_place *place, const char *operand);
 /* "0x5581…"; also an octal or decimal number. False: it is none. */
@@ -55,7 +48,8 @@ int heap_view_doubts(const struct heap_view *view, int exit_code);
 void heap_view_json_place(const struct heap_view *view);
 void heap_view_close(struct heap_view *view);
 
-void heap_view_function(struct heap_view *view, uint64_t pc, struct heap_function *ret_function);
+/* The name is demangled. The strings are valid until the next call. */
+void heap_view_function(struct heap_view *view, uint64_t pc, struct sonde__call *ret_function);
 /* "-[Ctl setup]: block (ctl.m:67)", or the address if nothing is known. */
 void heap_view_print_function(struct heap_view *view, uint64_t pc);
 /* The live block at an address, or null. */

@@ -55,6 +55,12 @@ static struct symbolize_module *module_at(struct symbolize_modules *modules,
     return NULL;
 }
 
+void symbolize_find_calls(struct symbolize_answer *answer, uint64_t vaddr)
+{
+    answer->count = sonde__symindex_calls(&answer->module->index.strings, vaddr, answer->calls,
+                                          SONDE__CALLS_MAX);
+}
+
 void symbolize_ask(struct symbolize_modules *modules, const struct sonde__host_maps *maps,
                    bool returns, const struct symbolize_place *place,
                    struct symbolize_answer *ret_answer)
@@ -84,7 +90,5 @@ void symbolize_ask(struct symbolize_modules *modules, const struct sonde__host_m
     if (index->from_header && ret_answer->vaddr < index->base) {
         ret_answer->vaddr += index->base; /* offsets of Apple's logs are from the image's header */
     }
-    ret_answer->count =
-        sonde__symindex_find(&ret_answer->module->index.index, ret_answer->vaddr - back,
-                             ret_answer->frames, SYMBOLIZE_FRAMES_MAX);
+    symbolize_find_calls(ret_answer, ret_answer->vaddr - back);
 }

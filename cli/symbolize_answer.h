@@ -4,11 +4,10 @@
 #define SONDE_SYMBOLIZE_ANSWER_H
 
 #include "host_maps.h"
+#include "symbol_answer.h"
 #include "symbolize_modules.h"
 #include "symbolize_scan.h"
 #include "symbolize_tails.h"
-
-enum { SYMBOLIZE_FRAMES_MAX = 256 };
 
 struct symbolize_answer {
     struct symbolize_module *module; /* null: unknown */
@@ -16,10 +15,12 @@ struct symbolize_answer {
     /* functions that left by tail calls between the previous frame and this one; null: none */
     const struct symbolize_tails *tails;
     const char *jit; /* name of code of no module, or null; then `vaddr` is its address */
-    struct sonde__symindex_frame frames[SYMBOLIZE_FRAMES_MAX]; /* the innermost call first */
-    size_t count;                                              /* 0: no name is known */
+    struct sonde__call calls[SONDE__CALLS_MAX]; /* innermost first */
+    size_t count;                               /* 0: no name is known */
 };
 
+/* Set the calls at a vaddr of answer->module. */
+void symbolize_find_calls(struct symbolize_answer *answer, uint64_t vaddr);
 /* maps: of the process, for plain addresses; may be empty. returns: all places are return
  * addresses. */
 void symbolize_ask(struct symbolize_modules *modules, const struct sonde__host_maps *maps,

@@ -16,20 +16,17 @@ static void print_name(bool raw, const char *name)
     }
 }
 
-/* One call: its name, `between`, its place in the source. */
-static void print_call(bool raw, const struct symbolize_answer *answer, size_t i,
-                       const char *between)
+/* Its name, `between`, its place in the source. */
+static void print_call(bool raw, const struct sonde__call *call, const char *between)
 {
-    const struct sonde__symindex_frame *frame = &answer->frames[i];
-    struct sonde__symindex_strings *strings = &answer->module->index.strings;
-    print_name(raw, sonde__symindex_name(strings, frame->name));
-    if (frame->file != 0) {
+    print_name(raw, call->name);
+    if (call->file[0] != '\0') {
         fputs(between, stdout);
-        sonde__cli_print_source(stdout, sonde__symindex_file(strings, frame->file), frame->line);
+        sonde__cli_print_source(stdout, call->file, call->line);
     }
 }
 
-void symbolize_print_inside(bool raw, struct symbolize_answer *answer)
+void symbolize_print_inside(bool raw, const struct symbolize_answer *answer)
 {
     printf(" [");
     if (answer->jit != NULL) {
@@ -39,18 +36,18 @@ void symbolize_print_inside(bool raw, struct symbolize_answer *answer)
         if (i > 0) {
             printf(", inlined into ");
         }
-        print_call(raw, answer, i, " at ");
+        print_call(raw, &answer->calls[i], " at ");
     }
     putchar(']');
 }
 
-void symbolize_print_block(bool raw, const char *asked, struct symbolize_answer *answer)
+void symbolize_print_block(bool raw, const char *asked, const struct symbolize_answer *answer)
 {
     sonde__cli_print_visible(stdout, asked);
     putchar('\n');
     for (size_t i = 0; i < answer->count; i++) {
         printf("  ");
-        print_call(raw, answer, i, "  ");
+        print_call(raw, &answer->calls[i], "  ");
         printf("%s\n", i + 1 < answer->count ? "  (inlined)" : "");
     }
     if (answer->jit != NULL) {
@@ -62,34 +59,32 @@ void symbolize_print_block(bool raw, const char *asked, struct symbolize_answer 
     }
 }
 
-void symbolize_print_frames_json(bool raw, struct symbolize_answer *answer)
+void symbolize_print_frames_json(bool raw, const struct symbolize_answer *answer)
 {
     char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
     putchar('[');
     for (size_t i = 0; i < answer->count; i++) {
-        const struct sonde__symindex_frame *frame = &answer->frames[i];
-        struct sonde__symindex_strings *strings = &answer->module->index.strings;
-        const char *name = sonde__symindex_name(strings, frame->name);
+        const struct sonde__call *call = &answer->calls[i];
         printf("%s{\"function\": ", i > 0 ? ", " : "");
-        sonde__cli_print_json_string(stdout, raw ? name : sonde__demangle(name, buffer));
+        sonde__cli_print_json_string(stdout,
+                                     raw ? call->name : sonde__demangle(call->name, buffer));
         printf(", \"raw_name\": ");
-        sonde__cli_print_json_string(stdout, name);
+        sonde__cli_print_json_string(stdout, call->name);
         printf(", \"file\": ");
-        sonde__cli_print_json_string(stdout, sonde__symindex_file(strings, frame->file));
-        printf(", \"line\": %" PRIu32 ", \"inlined\": %s}", frame->line,
+        sonde__cli_print_json_string(stdout, call->file);
+        printf(", \"line\": %" PRIu32 ", \"inlined\": %s}", call->line,
                i + 1 < answer->count ? "true" : "false");
     }
     putchar(']');
 }
 
 /* Tail call `i` as an answer. */
-static struct symbolize_answer *tail_call(const struct symbolize_tails *tails, uint32_t i)
+static const struct symbolize_answer *tail_call(const struct symbolize_tails *tails, uint32_t i)
 {
     static struct symbolize_answer inferred;
     inferred.module = tails->frames[i].module;
     inferred.vaddr = tails->frames[i].vaddr;
-    inferred.count = sonde__symindex_find(&inferred.module->index.index, inferred.vaddr,
-                                          inferred.frames, SYMBOLIZE_FRAMES_MAX);
+    symbolize_find_calls(&inferred, inferred.vaddr);
     return &inferred;
 }
 
@@ -100,7 +95,7 @@ static void print_tail_calls_json(bool raw, const struct symbolize_tails *tails)
         printf("{\"alternatives\": %" PRIu32 "}, ", tails->ways);
     }
     for (uint32_t i = 0; i < tails->count; i++) {
-        struct symbolize_answer *call = tail_call(tails, i);
+        const struct symbolize_answer *call = tail_call(tails, i);
         printf("%s{\"module\": ", i > 0 ? ", " : "");
         sonde__cli_print_json_string(stdout, call->module->name);
         printf(", \"vaddr\": \"0x%" PRIx64 "\", \"frames\": ", call->vaddr);
@@ -111,7 +106,7 @@ static void print_tail_calls_json(bool raw, const struct symbolize_tails *tails)
 }
 
 void symbolize_print_json(bool raw, bool is_first, const char *asked, size_t size,
-                          struct symbolize_answer *answer)
+                          const struct symbolize_answer *answer)
 {
     char id[SONDE__SYMFILE_ID_TEXT] = "";
     char text[SYMBOLIZE_LINE_BYTES];
@@ -145,7 +140,7 @@ void symbolize_print_tail_calls(bool raw, const struct symbolize_answer *answer)
         printf("      ... tail calls, %" PRIu32 " ways ...\n", tails->ways);
     }
     for (uint32_t i = 0; i < tails->count; i++) {
-        struct symbolize_answer *call = tail_call(tails, i);
+        const struct symbolize_answer *call = tail_call(tails, i);
         printf("      tail call (inferred)");
         if (call->count != 0) {
             symbolize_print_inside(raw, call);

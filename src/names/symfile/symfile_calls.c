@@ -79,17 +79,10 @@ static bool make_index(struct symfile_calls *calls, const struct sonde__symfile_
 
 static void find_in_index(struct symfile_calls *calls, uint64_t vaddr, struct sonde__answer *answer)
 {
-    struct sonde__symindex_frame frames[SONDE__CALLS_MAX];
     struct sonde__symindex_symbol symbol;
     struct sonde__symindex_strings *strings = &calls->index.strings;
     answer->count =
-        (uint32_t)sonde__symindex_find(&calls->index.index, vaddr, frames, SONDE__CALLS_MAX);
-    for (uint32_t i = 0; i < answer->count; i++) {
-        answer->calls[i] =
-            (struct sonde__call){.name = sonde__symindex_name(strings, frames[i].name),
-                                 .file = sonde__symindex_file(strings, frames[i].file),
-                                 .line = frames[i].line};
-    }
+        (uint32_t)sonde__symindex_calls(strings, vaddr, answer->calls, SONDE__CALLS_MAX);
     if (answer->function.name[0] == '\0' &&
         sonde__symindex_symbol(&calls->index.index, vaddr, &symbol)) {
         const char *name = sonde__symindex_name(strings, symbol.name);
