@@ -95,7 +95,7 @@ static uint64_t mask_of(unsigned bytes)
 
 bool emulate_read(struct emulation *f, uint64_t address, unsigned bytes, uint64_t *ret_value)
 {
-    uint64_t low, high = 0;
+    uint64_t low = 0, high = 0;
     unsigned at = (unsigned)(address & 7);
     if (bytes > 8) {
         return emulate_read(f, address, 8, ret_value) &&

@@ -77,7 +77,8 @@ static void meet(struct building *b, uint64_t address)
     uint32_t hash = sonde__mem_hash(address);
     if (address == 0 || address % 8 != 0 || is_found(b->found, address) ||
         b->queued >= OBJECTS_MAX ||
-        SONDE__TABLE_FIND(&b->objects, hash, i, b->queue[i] == address) != SONDE__TABLE_NONE) {
+        (b->queue != NULL &&
+         SONDE__TABLE_FIND(&b->objects, hash, i, b->queue[i] == address) != SONDE__TABLE_NONE)) {
         return;
     }
     if (!sonde__mem_grow(&b->queue, b->queued, &b->queue_capacity, sizeof *b->queue) ||
