@@ -22,11 +22,6 @@ static struct sonde__insn_value general(const struct sonde__x86_form *f, unsigne
     return in_reg(reg);
 }
 
-static unsigned middle(const struct sonde__x86_form *f)
-{
-    return (f->modrm >> 3 & 7u) + (f->rex & 4 ? 8 : 0);
-}
-
 /* The operand that ModRM's low bits name: a register, or the place in memory, which is set. */
 static struct sonde__insn_value operand(const struct sonde__x86_form *f, struct sonde__insn *insn,
                                         unsigned bits, bool is_vector)
@@ -51,7 +46,7 @@ static struct sonde__insn_value operand(const struct sonde__x86_form *f, struct 
 
 static unsigned width(const struct sonde__x86_form *f, bool is_byte)
 {
-    return is_byte ? 8 : f->rex & 8 ? 64 : f->is_16 ? 16 : 32;
+    return is_byte ? 8 : sonde__x86_is_wide(f) ? 64 : f->is_16 ? 16 : 32;
 }
 
 /* add, or, adc, sbb, and, sub, xor, cmp. False: adc and sbb. */
@@ -79,7 +74,7 @@ static bool arithmetic_forms(const struct sonde__x86_form *f, uint8_t op, struct
         insn->imm = (uint64_t)f->immediate;
     } else {
         struct sonde__insn_value place = operand(f, insn, bits, false);
-        struct sonde__insn_value reg = general(f, middle(f), bits);
+        struct sonde__insn_value reg = general(f, sonde__x86_reg(f), bits);
         insn->dst = form < 2 ? place : reg;
         insn->b = form < 2 ? reg : place;
     }
@@ -94,7 +89,7 @@ static bool group_one(const struct sonde__x86_form *f, uint8_t op, struct sonde_
     insn->dst = operand(f, insn, bits, false);
     insn->b = in_imm;
     insn->imm = (uint64_t)f->immediate;
-    return arithmetic(f->modrm >> 3 & 7, insn);
+    return arithmetic(sonde__x86_group(f), insn);
 }
 
 static bool shifts(const struct sonde__x86_form *f, uint8_t op, struct sonde__insn *insn)
@@ -105,7 +100,7 @@ static bool shifts(const struct sonde__x86_form *f, uint8_t op, struct sonde__in
     unsigned bits = width(f, (op & 1) == 0);
     insn->bits = (uint8_t)bits;
     insn->dst = insn->a = operand(f, insn, bits, false);
-    insn->op = ops[f->modrm >> 3 & 7];
+    insn->op = ops[sonde__x86_group(f)];
     insn->sets_flags = true;
     if (op >= 0xd2) {
         insn->b = in_reg(1); /* cl */
@@ -122,7 +117,7 @@ static bool group_three(const struct sonde__x86_form *f, uint8_t op, struct sond
     unsigned bits = width(f, op == 0xf6), group;
     insn->bits = (uint8_t)bits;
     insn->dst = insn->a = operand(f, insn, bits, false);
-    group = f->modrm >> 3 & 7;
+    group = sonde__x86_group(f);
     insn->b = in_imm;
     switch (group) {
     case 0:
@@ -153,7 +148,7 @@ static bool group_five(const struct sonde__x86_form *f, uint8_t op, struct sonde
     unsigned bits = width(f, op == 0xfe), group;
     struct sonde__insn_value value = operand(f, insn, bits, false);
     insn->bits = (uint8_t)bits;
-    group = f->modrm >> 3 & 7;
+    group = sonde__x86_group(f);
     if (group < 2) {
         insn->op = group == 0 ? SONDE__INSN_ADD : SONDE__INSN_SUB;
         insn->sets_flags = insn->keeps_carry = true;
@@ -170,7 +165,7 @@ static bool group_five(const struct sonde__x86_form *f, uint8_t op, struct sonde
 
 static bool stack(const struct sonde__x86_form *f, uint8_t op, struct sonde__insn *insn)
 {
-    unsigned reg = (op & 7u) + (f->rex & 1 ? 8 : 0);
+    unsigned reg = sonde__x86_opcode_reg(f);
     insn->op = op < 0x58 ? SONDE__INSN_PUSH : SONDE__INSN_POP;
     if (op < 0x58) {
         insn->a = in_reg(reg);
@@ -190,83 +185,45 @@ static bool moves(const struct sonde__x86_form *f, uint8_t op, struct sonde__ins
         insn->dst = place;
         insn->a = in_imm;
         insn->imm = (uint64_t)f->immediate;
-        return (f->modrm >> 3 & 7) == 0;
+        return sonde__x86_group(f) == 0;
     }
-    struct sonde__insn_value reg = general(f, middle(f), bits);
+    struct sonde__insn_value reg = general(f, sonde__x86_reg(f), bits);
     insn->dst = op < 0x8a ? place : reg;
     insn->a = op < 0x8a ? reg : place;
     return true;
 }
 
-/* One-byte opcodes that are neither control nor of a group. */
-static bool operands(const struct sonde__x86_form *f, uint8_t op, struct sonde__insn *insn)
+/* Multiplication by an immediate, tests and exchanges. */
+static bool two_operands(const struct sonde__x86_form *f, uint8_t op, struct sonde__insn *insn)
 {
+    bool is_byte = op == 0x84 || op == 0x86 || op == 0xa8;
+    unsigned bits = width(f, is_byte);
+    insn->bits = (uint8_t)bits;
+    insn->sets_flags = op != 0x86 && op != 0x87;
     switch (op) {
-    case 0x63: { /* movsxd */
-        struct sonde__insn_value from = operand(f, insn, 32, false);
-        insn->op = SONDE__INSN_MOVE_SIGNED;
-        insn->bits = (uint8_t)width(f, false);
-        insn->from_bits = 32;
-        insn->dst = in_reg(middle(f));
-        insn->a = from;
-        return true;
-    }
-    case 0x68:
-    case 0x6a:
-        insn->op = SONDE__INSN_PUSH;
-        insn->a = in_imm;
-        insn->imm = (uint64_t)f->immediate;
-        return !f->is_16;
     case 0x69:
     case 0x6b:
         insn->op = SONDE__INSN_MUL;
-        insn->bits = (uint8_t)width(f, false);
-        insn->sets_flags = true;
-        insn->a = operand(f, insn, insn->bits, false);
-        insn->dst = in_reg(middle(f));
+        insn->a = operand(f, insn, bits, false);
+        insn->dst = in_reg(sonde__x86_reg(f));
         insn->b = in_imm;
         insn->imm = (uint64_t)f->immediate;
         return true;
     case 0x84:
-    case 0x85: {
-        unsigned bits = width(f, op == 0x84);
+    case 0x85:
         insn->op = SONDE__INSN_AND;
-        insn->bits = (uint8_t)bits;
-        insn->sets_flags = true;
         insn->a = operand(f, insn, bits, false);
-        insn->b = general(f, middle(f), bits);
+        insn->b = general(f, sonde__x86_reg(f), bits);
         return true;
-    }
     case 0x86:
-    case 0x87: {
-        unsigned bits = width(f, op == 0x86);
+    case 0x87:
         insn->op = SONDE__INSN_EXCHANGE;
-        insn->bits = (uint8_t)bits;
         insn->dst = operand(f, insn, bits, false);
-        insn->a = general(f, middle(f), bits);
-        return true;
-    }
-    case 0x8d:
-        insn->op = SONDE__INSN_ADDRESS;
-        insn->bits = (uint8_t)width(f, false);
-        insn->a = operand(f, insn, insn->bits, false);
-        insn->dst = in_reg(middle(f));
-        return insn->a.kind == SONDE__OPERAND_MEM;
-    case 0x8f:
-        insn->op = SONDE__INSN_POP;
-        insn->dst = operand(f, insn, 64, false);
-        return insn->dst.kind == SONDE__OPERAND_REG && (f->modrm >> 3 & 7) == 0;
-    case 0x98: /* cltq, cwtl */
-        insn->op = SONDE__INSN_MOVE_SIGNED;
-        insn->bits = (uint8_t)width(f, false);
-        insn->from_bits = insn->bits / 2;
-        insn->dst = insn->a = in_reg(0);
+        insn->a = general(f, sonde__x86_reg(f), bits);
         return true;
     case 0xa8:
     case 0xa9:
         insn->op = SONDE__INSN_AND;
-        insn->bits = (uint8_t)width(f, op == 0xa8);
-        insn->sets_flags = true;
         insn->a = in_reg(0);
         insn->b = in_imm;
         insn->imm = (uint64_t)f->immediate;
@@ -274,6 +231,66 @@ static bool operands(const struct sonde__x86_form *f, uint8_t op, struct sonde__
     default:
         return false;
     }
+}
+
+/* One-byte opcodes that are neither control nor of a group. */
+static bool operands(const struct sonde__x86_form *f, uint8_t op, struct sonde__insn *insn)
+{
+    switch (op) {
+    case 0x63: /* movsxd */
+        insn->op = SONDE__INSN_MOVE_SIGNED;
+        insn->bits = (uint8_t)width(f, false);
+        insn->from_bits = 32;
+        insn->a = operand(f, insn, 32, false);
+        insn->dst = in_reg(sonde__x86_reg(f));
+        return true;
+    case 0x68:
+    case 0x6a:
+        insn->op = SONDE__INSN_PUSH;
+        insn->a = in_imm;
+        insn->imm = (uint64_t)f->immediate;
+        return !f->is_16;
+    case 0x8d:
+        insn->op = SONDE__INSN_ADDRESS;
+        insn->bits = (uint8_t)width(f, false);
+        insn->a = operand(f, insn, insn->bits, false);
+        insn->dst = in_reg(sonde__x86_reg(f));
+        return insn->a.kind == SONDE__OPERAND_MEM;
+    case 0x8f:
+        insn->op = SONDE__INSN_POP;
+        insn->dst = operand(f, insn, 64, false);
+        return insn->dst.kind == SONDE__OPERAND_REG && sonde__x86_group(f) == 0;
+    case 0x98: /* cltq, cwtl */
+        insn->op = SONDE__INSN_MOVE_SIGNED;
+        insn->bits = (uint8_t)width(f, false);
+        insn->from_bits = insn->bits / 2;
+        insn->dst = insn->a = in_reg(0);
+        return true;
+    default:
+        return two_operands(f, op, insn);
+    }
+}
+
+/* To what lies so far behind the instruction. */
+static bool control(const struct sonde__x86_form *f, enum sonde__insn_op op, uint8_t cond,
+                    struct sonde__insn *insn)
+{
+    insn->op = op;
+    insn->cond = cond;
+    insn->a = in_imm;
+    insn->imm = (uint64_t)f->immediate;
+    return true;
+}
+
+static bool move_immediate(const struct sonde__x86_form *f, uint8_t op, struct sonde__insn *insn)
+{
+    unsigned bits = width(f, op < 0xb8);
+    insn->op = SONDE__INSN_MOVE;
+    insn->bits = (uint8_t)bits;
+    insn->dst = general(f, sonde__x86_opcode_reg(f), bits);
+    insn->a = in_imm;
+    insn->imm = (uint64_t)f->immediate;
+    return true;
 }
 
 static bool one_byte(const struct sonde__x86_form *f, uint8_t op, struct sonde__insn *insn)
@@ -284,22 +301,11 @@ static bool one_byte(const struct sonde__x86_form *f, uint8_t op, struct sonde__
     if (op >= 0x50 && op < 0x60) {
         return stack(f, op, insn);
     }
-    if ((op >= 0x70 && op < 0x80) || op == 0xeb) {
-        insn->op = op == 0xeb ? SONDE__INSN_JUMP : SONDE__INSN_BRANCH;
-        insn->cond = op == 0xeb ? SONDE__COND_ALWAYS : op & 15;
-        insn->a = in_imm;
-        insn->imm = (uint64_t)f->immediate;
-        return true;
+    if (op >= 0x70 && op < 0x80) {
+        return control(f, SONDE__INSN_BRANCH, op & 15, insn);
     }
     if (op >= 0xb0 && op < 0xc0) {
-        bool is_byte = op < 0xb8;
-        unsigned reg = (op & 7u) + (f->rex & 1 ? 8 : 0), bits = width(f, is_byte);
-        insn->op = SONDE__INSN_MOVE;
-        insn->bits = (uint8_t)bits;
-        insn->dst = general(f, reg, bits);
-        insn->a = in_imm;
-        insn->imm = (uint64_t)f->immediate;
-        return true;
+        return move_immediate(f, op, insn);
     }
     switch (op) {
     case 0x80:
@@ -333,11 +339,11 @@ static bool one_byte(const struct sonde__x86_form *f, uint8_t op, struct sonde__
         insn->op = SONDE__INSN_STOP;
         return true;
     case 0xe8:
+        return control(f, SONDE__INSN_CALL, 0, insn);
     case 0xe9:
-        insn->op = op == 0xe8 ? SONDE__INSN_CALL : SONDE__INSN_JUMP;
-        insn->a = in_imm;
-        insn->imm = (uint64_t)f->immediate;
-        return true;
+        return control(f, SONDE__INSN_JUMP, 0, insn);
+    case 0xeb:
+        return control(f, SONDE__INSN_JUMP, SONDE__COND_ALWAYS, insn);
     case 0xf6:
     case 0xf7:
         return group_three(f, op, insn);
@@ -354,7 +360,7 @@ static bool vector_move(const struct sonde__x86_form *f, unsigned bits, bool is_
                         struct sonde__insn *insn)
 {
     struct sonde__insn_value other = operand(f, insn, bits, true);
-    struct sonde__insn_value reg = in_reg(SONDE__INSN_VECTOR_FIRST + middle(f));
+    struct sonde__insn_value reg = in_reg(SONDE__INSN_VECTOR_FIRST + sonde__x86_reg(f));
     insn->op = SONDE__INSN_MOVE;
     insn->bits = (uint8_t)bits;
     insn->dst = is_store ? other : reg;
@@ -369,7 +375,7 @@ static bool vector_zero(const struct sonde__x86_form *f, struct sonde__insn *ins
 {
     struct sonde__insn_value other = operand(f, insn, 128, true);
     insn->bits = 128;
-    insn->dst = in_reg(SONDE__INSN_VECTOR_FIRST + middle(f));
+    insn->dst = in_reg(SONDE__INSN_VECTOR_FIRST + sonde__x86_reg(f));
     insn->op = SONDE__INSN_VECTOR;
     if (other.kind == SONDE__OPERAND_REG && other.reg == insn->dst.reg) {
         insn->op = SONDE__INSN_MOVE;
@@ -380,7 +386,7 @@ static bool vector_zero(const struct sonde__x86_form *f, struct sonde__insn *ins
 
 static bool vectors(const struct sonde__x86_form *f, uint8_t op, struct sonde__insn *insn)
 {
-    bool is_wide = (f->rex & 8) != 0;
+    bool is_wide = sonde__x86_is_wide(f);
     unsigned scalar = f->is_repeat_f3 ? 32 : f->is_repeat_f2 ? 64 : 128;
     switch (op) {
     case 0x10:
@@ -393,7 +399,7 @@ static bool vectors(const struct sonde__x86_form *f, uint8_t op, struct sonde__i
         insn->op = SONDE__INSN_INSERT;
         insn->bits = 64;
         insn->bit_low = 64;
-        insn->dst = in_reg(SONDE__INSN_VECTOR_FIRST + middle(f));
+        insn->dst = in_reg(SONDE__INSN_VECTOR_FIRST + sonde__x86_reg(f));
         insn->a = operand(f, insn, 64, true);
         return op == 0x16 ? scalar == 128 : f->is_16;
     case 0x28:
@@ -413,7 +419,7 @@ static bool vectors(const struct sonde__x86_form *f, uint8_t op, struct sonde__i
     case 0x6e: {
         unsigned bits = is_wide ? 64 : 32;
         struct sonde__insn_value other = operand(f, insn, bits, false);
-        struct sonde__insn_value reg = in_reg(SONDE__INSN_VECTOR_FIRST + middle(f));
+        struct sonde__insn_value reg = in_reg(SONDE__INSN_VECTOR_FIRST + sonde__x86_reg(f));
         insn->op = SONDE__INSN_MOVE;
         insn->bits = (uint8_t)bits;
         insn->dst = op == 0x6e ? reg : other;
@@ -427,30 +433,63 @@ static bool vectors(const struct sonde__x86_form *f, uint8_t op, struct sonde__i
     }
 }
 
-static bool two_byte(const struct sonde__x86_form *f, uint8_t op, struct sonde__insn *insn)
+/* cmpxchg and xadd */
+static bool atomics(const struct sonde__x86_form *f, uint8_t op, struct sonde__insn *insn)
 {
     unsigned bits = width(f, (op & 1) == 0);
-    if (op >= 0x80 && op < 0x90) {
-        insn->op = SONDE__INSN_BRANCH;
-        insn->cond = op & 15;
-        insn->a = in_imm;
-        insn->imm = (uint64_t)f->immediate;
-        return true;
+    struct sonde__insn_value place = operand(f, insn, bits, false);
+    struct sonde__insn_value reg = general(f, sonde__x86_reg(f), bits);
+    insn->bits = (uint8_t)bits;
+    insn->sets_flags = true;
+    if (op < 0xc0) { /* against rax, which gets what was there */
+        insn->op = SONDE__INSN_COMPARE_SWAP;
+        insn->dst = insn->a = in_reg(0);
+        insn->b = reg;
+    } else {
+        insn->op = SONDE__INSN_FETCH;
+        insn->variant = SONDE__INSN_ADD;
+        insn->dst = insn->a = reg;
     }
-    if (op >= 0x90 && op < 0xa0) {
+    return place.kind == SONDE__OPERAND_MEM;
+}
+
+/* movzx and movsx */
+static bool extensions(const struct sonde__x86_form *f, uint8_t op, struct sonde__insn *insn)
+{
+    unsigned from = (op & 1) == 0 ? 8 : 16;
+    insn->a = operand(f, insn, from, false);
+    insn->bits = (uint8_t)width(f, false);
+    insn->dst = in_reg(sonde__x86_reg(f));
+    insn->op = SONDE__INSN_MOVE_SIGNED;
+    insn->variant = op < 0xb8; /* without a sign, that is */
+    insn->from_bits = (uint8_t)from;
+    return true;
+}
+
+/* By a condition: branches, set, cmov. */
+static bool conditional(const struct sonde__x86_form *f, uint8_t op, struct sonde__insn *insn)
+{
+    if (op >= 0x80 && op < 0x90) {
+        return control(f, SONDE__INSN_BRANCH, op & 15, insn);
+    }
+    insn->cond = op & 15;
+    if (op >= 0x90) {
         insn->op = SONDE__INSN_SET;
         insn->bits = 8;
-        insn->cond = op & 15;
         insn->dst = operand(f, insn, 8, false);
         return true;
     }
-    if (op >= 0x40 && op < 0x50) { /* cmov */
-        insn->op = SONDE__INSN_SELECT;
-        insn->bits = (uint8_t)width(f, false);
-        insn->cond = op & 15;
-        insn->a = operand(f, insn, insn->bits, false);
-        insn->dst = insn->b = in_reg(middle(f));
-        return true;
+    insn->op = SONDE__INSN_SELECT;
+    insn->bits = (uint8_t)width(f, false);
+    insn->a = operand(f, insn, insn->bits, false);
+    insn->dst = insn->b = in_reg(sonde__x86_reg(f));
+    return true;
+}
+
+static bool two_byte(const struct sonde__x86_form *f, uint8_t op, struct sonde__insn *insn)
+{
+    if ((op >= 0x40 && op < 0x50) || (op >= 0x80 && op < 0xa0)) {
+        return conditional(f, op, insn);
     }
     switch (op) {
     case 0x05:
@@ -472,42 +511,18 @@ static bool two_byte(const struct sonde__x86_form *f, uint8_t op, struct sonde__
         insn->bits = (uint8_t)width(f, false);
         insn->sets_flags = true;
         insn->b = operand(f, insn, insn->bits, false);
-        insn->dst = insn->a = in_reg(middle(f));
+        insn->dst = insn->a = in_reg(sonde__x86_reg(f));
         return true;
     case 0xb0:
-    case 0xb1: { /* cmpxchg: against rax, which gets what was there */
-        struct sonde__insn_value place = operand(f, insn, bits, false);
-        insn->op = SONDE__INSN_COMPARE_SWAP;
-        insn->bits = (uint8_t)bits;
-        insn->sets_flags = true;
-        insn->dst = insn->a = in_reg(0);
-        insn->b = general(f, middle(f), bits);
-        return place.kind == SONDE__OPERAND_MEM;
-    }
+    case 0xb1:
+    case 0xc0:
+    case 0xc1:
+        return atomics(f, op, insn);
     case 0xb6:
     case 0xb7:
     case 0xbe:
-    case 0xbf: {
-        unsigned from = (op & 1) == 0 ? 8 : 16;
-        struct sonde__insn_value place = operand(f, insn, from, false);
-        insn->bits = (uint8_t)width(f, false);
-        insn->dst = in_reg(middle(f));
-        insn->a = place;
-        insn->op = SONDE__INSN_MOVE_SIGNED;
-        insn->variant = op < 0xb8; /* without a sign, that is */
-        insn->from_bits = (uint8_t)from;
-        return true;
-    }
-    case 0xc0:
-    case 0xc1: { /* xadd */
-        struct sonde__insn_value place = operand(f, insn, bits, false);
-        insn->op = SONDE__INSN_FETCH;
-        insn->variant = SONDE__INSN_ADD;
-        insn->bits = (uint8_t)bits;
-        insn->sets_flags = true;
-        insn->dst = insn->a = general(f, middle(f), bits);
-        return place.kind == SONDE__OPERAND_MEM;
-    }
+    case 0xbf:
+        return extensions(f, op, insn);
     default:
         return vectors(f, op, insn);
     }

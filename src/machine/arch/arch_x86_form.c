@@ -182,7 +182,7 @@ static unsigned operands_of(const struct sonde__x86_form *f)
 /* How many bytes of an immediate follow. */
 static unsigned immediate_bytes(const struct sonde__x86_form *f, unsigned operands)
 {
-    bool is_wide = (f->rex & 8) != 0, is_test = (f->modrm >> 3 & 7) < 2;
+    bool is_wide = sonde__x86_is_wide(f), is_test = sonde__x86_group(f) < 2;
     unsigned z = f->is_16 && !is_wide ? 2 : 4;
     switch (operands) {
     case B:

@@ -33,4 +33,34 @@ struct sonde__x86_form {
  * False: no instruction of 64-bit mode, or cut. */
 bool sonde__arch_x86_form(const uint8_t *code, size_t size, struct sonde__x86_form *ret_form);
 
+/* REX.W: 64 bits. */
+static inline bool sonde__x86_is_wide(const struct sonde__x86_form *f)
+{
+    return (f->rex & 8) != 0;
+}
+
+/* ModRM's middle bits: a part of the opcode, ... */
+static inline unsigned sonde__x86_group(const struct sonde__x86_form *f)
+{
+    return f->modrm >> 3 & 7u;
+}
+
+/* ... or with REX.R a register. */
+static inline unsigned sonde__x86_reg(const struct sonde__x86_form *f)
+{
+    return sonde__x86_group(f) + ((f->rex & 4) != 0 ? 8 : 0);
+}
+
+/* With REX.B, the register of ModRM's low bits (where it names no memory), ... */
+static inline unsigned sonde__x86_rm(const struct sonde__x86_form *f)
+{
+    return (f->modrm & 7u) + ((f->rex & 1) != 0 ? 8 : 0);
+}
+
+/* ... and that of the opcode's. */
+static inline unsigned sonde__x86_opcode_reg(const struct sonde__x86_form *f)
+{
+    return (f->opcode & 7u) + ((f->rex & 1) != 0 ? 8 : 0);
+}
+
 #endif

@@ -3,32 +3,16 @@
 
 enum { RSP = 4, RBP = 5 };
 
-static bool is_wide(const struct sonde__x86_form *f)
-{
-    return (f->rex & 8) != 0;
-}
-
-/* The bits of REX that extend ModRM's middle bits, and its low ones. */
-static bool has_r(const struct sonde__x86_form *f)
-{
-    return (f->rex & 4) != 0;
-}
-
-static bool has_b(const struct sonde__x86_form *f)
-{
-    return (f->rex & 1) != 0;
-}
-
 /* Arithmetic on rsp by an immediate. */
 static void classify_group(const struct sonde__x86_form *f, struct sonde__x86_insn *insn)
 {
-    unsigned group = f->modrm >> 3 & 7;
+    unsigned group = sonde__x86_group(f);
     if (group == 7) {
         return; /* cmp */
     }
     insn->kind = group == 0 || group == 5 ? SONDE__X86_SP_ADD : SONDE__X86_SP_LOST;
     insn->value = group == 5 ? -(int32_t)f->immediate : (int32_t)f->immediate;
-    if (!is_wide(f) || (int32_t)f->immediate == INT32_MIN) {
+    if (!sonde__x86_is_wide(f) || (int32_t)f->immediate == INT32_MIN) {
         insn->kind = SONDE__X86_SP_LOST;
     }
 }
@@ -37,16 +21,16 @@ static void classify_group(const struct sonde__x86_form *f, struct sonde__x86_in
 static void classify_lea(const struct sonde__x86_form *f, unsigned reg,
                          struct sonde__x86_insn *insn)
 {
-    unsigned mod = f->modrm >> 6, rm = f->modrm & 7;
-    bool from_sp = mod != 3 && rm == 4 && f->sib == 0x24 && !has_b(f);
-    bool from_fp = (mod == 1 || mod == 2) && rm == 5 && !has_b(f);
+    unsigned mod = f->modrm >> 6, rm = sonde__x86_rm(f);
+    bool from_sp = mod != 3 && rm == 4 && f->sib == 0x24;
+    bool from_fp = (mod == 1 || mod == 2) && rm == 5;
     insn->value = f->displacement;
     if (reg == RSP) {
-        insn->kind = !is_wide(f) ? SONDE__X86_SP_LOST
-                     : from_sp   ? SONDE__X86_SP_ADD
-                     : from_fp   ? SONDE__X86_SP_FROM_FP
-                                 : SONDE__X86_SP_LOST;
-    } else if (from_sp && is_wide(f)) {
+        insn->kind = !sonde__x86_is_wide(f) ? SONDE__X86_SP_LOST
+                     : from_sp              ? SONDE__X86_SP_ADD
+                     : from_fp              ? SONDE__X86_SP_FROM_FP
+                                            : SONDE__X86_SP_LOST;
+    } else if (from_sp && sonde__x86_is_wide(f)) {
         insn->kind = SONDE__X86_FP_FROM_SP;
     }
 }
@@ -56,8 +40,7 @@ static void classify_move(const struct sonde__x86_form *f, struct sonde__x86_ins
 {
     bool is_store = (f->opcode & 2) == 0; /* the operand of the middle bits goes to the other */
     bool is_mov = f->opcode == 0x89 || f->opcode == 0x8b;
-    unsigned rm = (f->modrm & 7u) + (has_b(f) ? 8 : 0),
-             reg = (f->modrm >> 3 & 7u) + (has_r(f) ? 8 : 0);
+    unsigned rm = sonde__x86_rm(f), reg = sonde__x86_reg(f);
     unsigned to = is_store ? rm : reg, from = is_store ? reg : rm;
     if (f->modrm >> 6 != 3) {
         if (!is_store && to == RSP) {
@@ -66,9 +49,9 @@ static void classify_move(const struct sonde__x86_form *f, struct sonde__x86_ins
         return;
     }
     if (to == RSP) {
-        insn->kind =
-            is_mov && from == RBP && is_wide(f) ? SONDE__X86_SP_FROM_FP : SONDE__X86_SP_LOST;
-    } else if (to == RBP && from == RSP && is_mov && is_wide(f)) {
+        insn->kind = is_mov && from == RBP && sonde__x86_is_wide(f) ? SONDE__X86_SP_FROM_FP
+                                                                    : SONDE__X86_SP_LOST;
+    } else if (to == RBP && from == RSP && is_mov && sonde__x86_is_wide(f)) {
         insn->kind = SONDE__X86_FP_FROM_SP;
     }
 }
@@ -81,7 +64,7 @@ static void classify_ff(const struct sonde__x86_form *f, bool is_rsp, struct son
         SONDE__X86_CALL_INDIRECT, SONDE__X86_JUMP_INDIRECT, SONDE__X86_JUMP_INDIRECT,
         SONDE__X86_PUSH,          SONDE__X86_OTHER,
     };
-    unsigned group = f->modrm >> 3 & 7;
+    unsigned group = sonde__x86_group(f);
     insn->kind = group < 2 && is_rsp ? SONDE__X86_SP_LOST : kinds[group];
     if ((group == 2 || group == 4) && (f->modrm & 0xc7) == 5) {
         insn->reg = SONDE__X86_REG_NEXT;
@@ -120,7 +103,7 @@ static unsigned control_of(uint8_t op)
 static void classify_push_pop(const struct sonde__x86_form *f, struct sonde__x86_insn *insn)
 {
     insn->kind = f->opcode < 0x58 ? SONDE__X86_PUSH : SONDE__X86_POP;
-    insn->reg = (uint8_t)((f->opcode & 7u) + (has_b(f) ? 8 : 0));
+    insn->reg = (uint8_t)sonde__x86_opcode_reg(f);
     if (f->is_16 || (insn->kind == SONDE__X86_POP && insn->reg == RSP)) {
         insn->kind = SONDE__X86_SP_LOST;
     }
@@ -130,8 +113,7 @@ static void classify_push_pop(const struct sonde__x86_form *f, struct sonde__x86
 static void classify_stack(const struct sonde__x86_form *f, struct sonde__x86_insn *insn)
 {
     uint8_t op = f->opcode;
-    unsigned group = f->modrm >> 3 & 7;
-    bool is_rsp = f->modrm >> 6 == 3 && (f->modrm & 7) == RSP && !has_b(f);
+    bool is_rsp = f->modrm >> 6 == 3 && sonde__x86_rm(f) == RSP;
     bool is_lost = false;
     switch (op) {
     case 0x68:
@@ -158,15 +140,15 @@ static void classify_stack(const struct sonde__x86_form *f, struct sonde__x86_in
         classify_move(f, insn);
         break;
     case 0x87: /* xchg */
-        is_lost = is_rsp || (group == RSP && !has_r(f));
+        is_lost = is_rsp || sonde__x86_reg(f) == RSP;
         break;
     case 0x94:
     case 0xbc:
-        is_lost = !has_b(f);
+        is_lost = sonde__x86_opcode_reg(f) == RSP;
         break;
     case 0x8d:
-        if ((group == RSP || group == RBP) && !has_r(f)) {
-            classify_lea(f, group, insn);
+        if (sonde__x86_reg(f) == RSP || sonde__x86_reg(f) == RBP) {
+            classify_lea(f, sonde__x86_reg(f), insn);
         }
         break;
     case 0xc7:
@@ -221,7 +203,7 @@ static void classify_0f(const struct sonde__x86_form *f, struct sonde__x86_insn 
         insn->kind = SONDE__X86_PUSH;
     } else if (op == 0xa1 || op == 0xa9) {
         insn->kind = SONDE__X86_POP;
-    } else if (op >= 0x40 && op <= 0x4f && (f->modrm >> 3 & 7) == RSP && !has_r(f)) {
+    } else if (op >= 0x40 && op <= 0x4f && sonde__x86_reg(f) == RSP) {
         insn->kind = SONDE__X86_SP_LOST; /* cmov */
     }
 }
