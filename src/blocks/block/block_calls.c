@@ -149,11 +149,11 @@ bool emulate_entry(struct emulation *f, enum sonde__block_entry entry, unsigned 
         emulate_result(f, EMULATE_HEAP + f->heap_used);
         f->heap_used += 0x10000;
         return f->heap_used < (uint64_t)1 << 35 ||
-               emulate_fail(f, "the helper makes objects without end");
+               emulate_fail(f, "the helper allocates without end");
     case SONDE__BLOCK_ENTRY_IGNORE:
         return true;
     default:
-        return emulate_fail(f, "the helper comes to a function that does not return");
+        return emulate_fail(f, "the helper calls a function that does not return");
     }
 }
 

@@ -58,10 +58,10 @@ static bool decode(struct emulation *f, struct sonde__insn *ret_insn)
     const uint8_t *code;
     size_t size = code_at(f, &code);
     if (size == 0) {
-        return emulate_fail(f, "code that cannot be read");
+        return emulate_fail(f, "unreadable code");
     }
     return sonde__arch_insn(f->memory->arch, f->cpu.pc, code, size, ret_insn) ||
-           emulate_fail(f, "an instruction that is not known");
+           emulate_fail(f, "unknown instruction");
 }
 
 /* --- calls --- */
@@ -141,7 +141,7 @@ static bool emulate_call(struct emulation *f, uint64_t target, uint64_t until, c
     bool is_object = name != NULL && is_of_object(name) && is_about(f, &offset);
     bool is_done;
     if (f->depth >= SONDE__BLOCK_CALLS_MAX) {
-        return emulate_fail(f, "too many calls in each other");
+        return emulate_fail(f, "calls nested too deeply");
     }
     if (is_object) {
         emulate_claim(f, SONDE_BLOCK_OBJECT, offset, 0, name);

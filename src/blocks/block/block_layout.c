@@ -21,7 +21,7 @@ static bool words(struct walk *walk, enum sonde_block_kind kind, unsigned count)
         struct sonde__block_claim claim = {
             .offset = walk->at, .size = WORD, .kind = (uint8_t)kind, .source = walk->source};
         if (walk->end - walk->at < WORD) {
-            walk->problem = "a list of captures goes over the block's end";
+            walk->problem = "a list of captures exceeds the block";
             return false;
         }
         sonde__block_claim_add(walk->claims, &claim);
@@ -32,7 +32,7 @@ static bool words(struct walk *walk, enum sonde_block_kind kind, unsigned count)
 static bool pass(struct walk *walk, uint32_t bytes)
 {
     if (walk->end - walk->at < bytes) {
-        walk->problem = "a list of captures goes over the block's end";
+        walk->problem = "a list of captures exceeds the block";
         return false;
     }
     walk->at += bytes;
@@ -110,7 +110,7 @@ static void codes(struct walk *walk, const struct sonde__block_memory *memory, u
     for (;; address++) {
         uint8_t code;
         if (!memory->read(memory->ctx, address, &code, sizeof code)) {
-            walk->problem = "a list of captures cannot be read";
+            walk->problem = "unreadable list of captures";
             return;
         }
         if (!follow(walk, operations, code)) {

@@ -23,7 +23,7 @@ static bool original(struct emulation *f, uint64_t address, uint64_t *ret_word)
     uint64_t offset;
     if (emulate_in(address, EMULATE_TO, &offset) || emulate_in(address, EMULATE_FROM, &offset)) {
         if (offset >= f->size) {
-            return emulate_fail(f, "the helper goes beyond the block's end");
+            return emulate_fail(f, "the helper accesses memory beyond the block");
         }
         *ret_word = EMULATE_HELD + (offset << 16);
         return true;
@@ -39,7 +39,7 @@ static bool original(struct emulation *f, uint64_t address, uint64_t *ret_word)
         return true;
     }
     if (!f->memory->read(f->memory->ctx, address, buffer, sizeof buffer)) {
-        return emulate_fail(f, "memory that the helper reads cannot be read");
+        return emulate_fail(f, "the helper reads unreadable memory");
     }
     sonde__base_bytes_init(&bytes, buffer, sizeof buffer);
     *ret_word = sonde__base_bytes_u64(&bytes);
@@ -63,7 +63,7 @@ static bool write_word(struct emulation *f, uint64_t address, uint64_t word)
     bool is_new = work->words[slot].address == 0;
     if (address == 0 || work->undo_count == SONDE__BLOCK_WORDS_MAX ||
         (is_new && work->word_count >= SONDE__BLOCK_WORDS_MAX * 3 / 4)) {
-        return emulate_fail(f, "the helper writes more than can be kept");
+        return emulate_fail(f, "the helper writes too much");
     }
     work->undo[work->undo_count].slot = (uint16_t)slot;
     work->undo[work->undo_count].address = work->words[slot].address;

@@ -122,7 +122,7 @@ static void read_generic_large(const struct sonde__block_memory *memory,
         return;
     }
     if (!read_fields(memory, desc->address - 8, buffer, sizeof buffer, &fields)) {
-        note(desc, "the generic helper's list cannot be read");
+        note(desc, "unreadable list of the generic helper");
         desc->generic_form = SONDE__BLOCK_GENERIC_NONE;
         return;
     }
@@ -155,7 +155,7 @@ static enum sonde_status read_large(const struct sonde__block_memory *memory,
     }
     desc->size = (uint32_t)size;
     if (reserved >> 32 != 0) {
-        note(desc, "the reserved word has bits that mean nothing");
+        note(desc, "unknown bits in the reserved word");
     } else {
         desc->own_flags = (uint32_t)reserved;
     }
@@ -190,7 +190,7 @@ static void read_before_small(const struct sonde__block_memory *memory,
     uint8_t buffer[8];
     struct sonde__bytes fields;
     if (!read_fields(memory, desc->address - 8, buffer, sizeof buffer, &fields)) {
-        note(desc, "the flags before the descriptor cannot be read");
+        note(desc, "unreadable flags before the descriptor");
         return;
     }
     (void)sonde__base_bytes_u32(&fields);
@@ -232,7 +232,7 @@ static enum sonde_status read_small(const struct sonde__block_memory *memory,
         desc->layout_form =
             desc->layout != 0 ? SONDE__BLOCK_LAYOUT_INLINE : SONDE__BLOCK_LAYOUT_NONE;
         if (desc->layout >= 0x1000) {
-            note(desc, "the inline layout has more digits than mean something");
+            note(desc, "the inline layout has too many digits");
             desc->layout_form = SONDE__BLOCK_LAYOUT_NONE;
         }
     } else {

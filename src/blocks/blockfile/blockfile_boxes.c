@@ -95,7 +95,7 @@ void blockfile_take_box(struct blockfile_slots *slots, uint32_t block, uint32_t 
         return;
     }
     if (file->box_count == BOXES_MAX) {
-        file->damage = "more boxes of __block variables than are read";
+        file->damage = "too many boxes of __block variables; the rest is not read";
     } else if (!sonde__mem_grow(&file->boxes, file->box_count, &file->box_capacity,
                                 sizeof *file->boxes)) {
         slots->status = SONDE_MEMORY;

@@ -128,7 +128,7 @@ bool blockfile_add_desc(const struct sonde__loaded *loaded, struct sonde__blockf
         return true;
     }
     if (file->desc_count == DESCS_MAX) {
-        file->damage = "more descriptors than are read";
+        file->damage = "too many descriptors; the rest is not read";
         return true;
     }
     if (!sonde__mem_grow(&file->descs, file->desc_count, &file->desc_capacity,

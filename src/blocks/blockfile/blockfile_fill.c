@@ -35,7 +35,7 @@ static void add_block(struct blockfile_slots *slots, uint32_t desc, uint64_t inv
     struct sonde__blockfile_block block = {.desc = desc, .invoke = invoke, .at = vaddr};
     set_flags(slots, &block, flags);
     if (file->block_count == BLOCKS_MAX) {
-        file->damage = "more blocks than are read";
+        file->damage = "too many blocks; the rest is not read";
         return;
     }
     if (!sonde__mem_grow(&file->blocks, file->block_count, &file->block_capacity,
@@ -108,7 +108,7 @@ void blockfile_store(struct blockfile_slots *slots, const struct blockfile_value
 static bool may_look(struct blockfile_slots *slots)
 {
     if (slots->file->lookups_left == 0) {
-        slots->file->damage = "more in the code looks like blocks than is followed";
+        slots->file->damage = "too much code looks like blocks; the rest is not followed";
         return false;
     }
     slots->file->lookups_left--;
@@ -139,7 +139,7 @@ static void take_wanted(struct blockfile_slots *slots)
             continue;
         }
         if (wanted->count == BLOCKS_MAX) {
-            slots->file->damage = "more blocks than are read";
+            slots->file->damage = "too many blocks; the rest is not read";
         } else if (!sonde__mem_grow(&wanted->vaddrs, wanted->count, &wanted->capacity,
                                     sizeof *wanted->vaddrs)) {
             slots->status = SONDE_MEMORY;

@@ -73,7 +73,7 @@ enum sonde_status blockfile_add_site(struct sonde__blockfile *file, struct block
                                      uint64_t vaddr)
 {
     if (sites->count == SITES_MAX) {
-        file->damage = "more in the code looks like blocks than is followed";
+        file->damage = "too much code looks like blocks; the rest is not followed";
         return SONDE_OK;
     }
     if (!sonde__mem_grow(&sites->items, sites->count, &sites->capacity, sizeof *sites->items)) {

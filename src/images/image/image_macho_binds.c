@@ -284,7 +284,7 @@ static bool give_reloc(struct fixups *out, const struct sonde__macho_symbols *sy
         return out->each(out->ctx, &fixup);
     }
     if (symbols == NULL || !sonde__macho_symbols_at(symbols, reloc->symbol, &symbol)) {
-        fixups_damage(out, "a relocation of a symbol that is not there");
+        fixups_damage(out, "a relocation against a missing symbol");
         return true;
     }
     if ((symbol.type & SONDE__N_TYPE) == SONDE__N_SECT) {
@@ -315,7 +315,7 @@ static bool walk_section_relocs(struct fixups *out, const struct sonde__macho_sy
                               .type = info >> 28};
         bool second = subtracted;
         if (b.failed) {
-            fixups_damage(out, "the list of relocations is cut");
+            fixups_damage(out, "the list of relocations is truncated");
             return true;
         }
         if (!fixups_charge(out)) {

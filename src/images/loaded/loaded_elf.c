@@ -191,7 +191,7 @@ static enum sonde_status apply(struct dynamic *d, uint64_t vaddr, uint64_t info,
         return SONDE_OK;
     }
     if (!d->has_symbols || !sonde__elf_symbols_at(&d->symbols, (uint32_t)(info >> 32), &symbol)) {
-        loaded_damage(d->loaded, "a relocation of a symbol that is not there");
+        loaded_damage(d->loaded, "a relocation against a missing symbol");
         return SONDE_OK;
     }
     if (symbol.section != SONDE__SHN_UNDEF) {
@@ -280,12 +280,12 @@ enum sonde_status sonde__loaded_elf(const struct sonde__elf *elf, struct sonde__
     bool made;
     if (!elf->is64 || (elf->machine != SONDE__EM_X86_64 && elf->machine != SONDE__EM_AARCH64)) {
         return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
-                                "neither x86_64 nor aarch64: blocks are read there only", NULL, 0,
+                                "neither x86_64 nor aarch64: blocks are read only there", NULL, 0,
                                 0);
     }
     if (elf->type != SONDE__ET_REL && elf->type != SONDE__ET_EXEC && elf->type != SONDE__ET_DYN) {
         return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
-                                "no program, library or object (a core?)", NULL, 0, 0);
+                                "not a program, library or object (a core?)", NULL, 0, 0);
     }
     loaded.arch = elf->machine == SONDE__EM_X86_64 ? SONDE_ARCH_X86_64 : SONDE_ARCH_AARCH64;
     loaded.object = elf->type == SONDE__ET_REL;

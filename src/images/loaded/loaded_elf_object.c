@@ -78,7 +78,7 @@ static enum sonde_status symbol_vaddr(struct object *object, uint32_t index, uin
     struct sonde__loaded *loaded = object->loaded;
     struct sonde__elf_symbol symbol;
     if (!sonde__elf_symbols_at(&object->symbols, index, &symbol)) {
-        loaded_damage(loaded, "a relocation of a symbol that is not there");
+        loaded_damage(loaded, "a relocation against a missing symbol");
         return SONDE_UNSUPPORTED;
     }
     if (symbol.section == SONDE__SHN_ABS) {

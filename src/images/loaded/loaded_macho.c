@@ -104,7 +104,7 @@ enum sonde_status sonde__loaded_macho(const struct sonde__macho *macho,
     const char *damage = NULL;
     if (macho->cpu != SONDE__CPU_X86_64 && macho->cpu != SONDE__CPU_ARM64) {
         return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
-                                "neither x86_64 nor arm64: blocks are read there only",
+                                "neither x86_64 nor arm64: blocks are read only there",
                                 sonde__macho_arch_name(macho->cpu, macho->subtype), 0, 0);
     }
     loaded.arch = macho->cpu == SONDE__CPU_X86_64 ? SONDE_ARCH_X86_64 : SONDE_ARCH_AARCH64;

@@ -47,7 +47,7 @@ static enum sonde_status symbol_vaddr(struct object *object, uint32_t index, uin
 {
     struct sonde__macho_symbol symbol;
     if (!object->has_symbols || !sonde__macho_symbols_at(&object->symbols, index, &symbol)) {
-        loaded_damage(object->loaded, "a relocation of a symbol that is not there");
+        loaded_damage(object->loaded, "a relocation against a missing symbol");
         return SONDE_UNSUPPORTED;
     }
     if ((symbol.type & SONDE__N_TYPE) == SONDE__N_SECT) {
@@ -178,7 +178,7 @@ static enum sonde_status walk_section(struct object *object, const struct sonde_
         bool skipped = subtracted || (address & SCATTERED) != 0 || address >= section->size;
         enum sonde_status status;
         if (b.failed) {
-            loaded_damage(object->loaded, "the list of relocations is cut");
+            loaded_damage(object->loaded, "the list of relocations is truncated");
             return SONDE_OK;
         }
         if (!loaded_charge(object->loaded)) {
