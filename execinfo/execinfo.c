@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* backtrace() of glibc, captured by sonde.
  *
- * The same frames in the same order: the first is the caller, the last the outermost that is known.
- * Also what glibc's does not promise: no lock, no heap, from the first call on, in a handler too.
+ * The same frames in the same order, from the caller to the outermost known. Beyond glibc's
+ * promise: no lock and no heap from the first call on, also in a handler.
  *
- * The walk tells of each frame how it was found, and the caller has no room for that: it goes to
+ * The walk also stores how each frame was found, for which the caller has no room: that array is on
  * the stack of this function, in one of two sizes (an alternate signal stack may have 8 KiB in
- * all), and a deeper stack is taken in pieces. */
+ * all); a deeper stack is captured in pieces. */
 #include <stdint.h>
 
 #include <sonde/stack.h>

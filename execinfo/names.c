@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* backtrace_symbols() and backtrace_symbols_fd(): the text of glibc, byte by byte.
  *
- * What a line says follows glibc's dladdr1(): the file as the loader knows it, and the exported
- * symbol that covers the address; where there is none, the distance from the load bias. The two
- * functions differ in two places, here as there: before the bracket, and where an address of a
- * program that is not relocated has no symbol. */
-#include <dlfcn.h>
+ * A line follows glibc's dladdr1(): the file as the loader knows it, and the exported symbol that
+ * covers the address, else the distance from the load bias. The two functions differ in two places,
+ * here as there: before the bracket, and where an address of a program that is not relocated has no
+ * symbol. */
 #include <execinfo.h>
-#include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,6 +13,7 @@
 #include <sys/uio.h>
 
 #include "base_text.h"
+#include "host_self.h"
 
 #define EXPORT __attribute__((visibility("default")))
 EXPORT char **__backtrace_symbols(void *const *array, int size);
@@ -33,19 +32,16 @@ struct place {
 
 static struct place find_place(const void *address)
 {
-    struct place place = {0};
-    struct link_map *map = NULL;
-    Dl_info info;
-    if (dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || info.dli_fname == NULL ||
-        info.dli_fname[0] == '\0') {
-        return place;
+    struct sonde__host_symbol found;
+    if (!sonde__host_loader_symbol((uint64_t)(uintptr_t)address, &found)) {
+        return (struct place){0};
     }
-    place.file = info.dli_fname;
-    place.symbol = info.dli_sname;
-    place.from = info.dli_sname != NULL ? (uint64_t)(uintptr_t)info.dli_saddr
-                 : map != NULL          ? (uint64_t)map->l_addr
-                                        : 0;
-    return place;
+    bool has_name = found.name[0] != '\0';
+    return (struct place){
+        .file = found.path,
+        .symbol = has_name ? found.name : NULL,
+        .from = has_name ? found.start : found.bias,
+    };
 }
 
 /* "+0x1f", "-0x1f" */

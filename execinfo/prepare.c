@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The rules of all images are compiled when the library is loaded: later there is no moment of
- * which one knows that no lock is held. What a program loads afterwards is walked in place. */
+/* The rules of all images are compiled when the library is loaded: no later moment is known to hold
+ * no lock. Images loaded afterwards are walked in place. */
 #include "target_self.h"
 
 static __attribute__((constructor)) void prepare(void)

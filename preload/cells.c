@@ -15,8 +15,8 @@ void *preload_look_up(struct preload_cell *cell)
 
 extern struct preload_cell __start_preload_cells[], __stop_preload_cells[];
 
-/* By what the loader knows of an address. (dlopen() would initialise libc, which is not yet: this
- * is the first constructor of the process.) */
+/* By dladdr(): dlopen() would initialise libc, which has not happened in the first constructor of
+ * the process. */
 void preload_allow_direct(void)
 {
     static const char *const names[] = {"poll", "epoll_wait"};

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The clock in a program: read in every turn of a loop, or for every block. Context: handler. */
+/* The clock of the probe and the recorder: read in every turn of a loop, or for every block.
+ * Context: handler. */
 #ifndef SONDE_PRELOAD_CLOCK_H
 #define SONDE_PRELOAD_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
 
-/* clock_gettime(): the vdso's own once the process has started (libc's way to it costs half as much
- * again, in every turn), libc's before and where there is no vdso. */
+/* clock_gettime() of the vdso once the process has started (libc's wrapper costs half as much
+ * again); libc's before that and without a vdso. */
 extern int (*preload_clock)(clockid_t clock, struct timespec *ret_time);
 void preload_find_clock(void);
 

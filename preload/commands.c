@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* system() and popen() under --follow. Both start /bin/sh inside libc, where nothing can be put in
- * between, so the command itself is changed: from COMMAND to
- *     exec 'sonde' 'run' ... '--' '/bin/sh' 'sh' '-c' 'COMMAND'
- * All that these functions do with signals, descriptors and the process stays libc's. What the
- * first shell adds to the environment, the second one would add as well. */
+/* system() and popen() under --follow. Both start /bin/sh inside libc, where nothing can be
+ * interposed, so the command itself is changed: from COMMAND to exec 'sonde' 'run' ... '--'
+ * '/bin/sh' 'sh' '-c' 'COMMAND' libc still handles signals, descriptors and the process. The second
+ * shell would add the same to the environment as the first. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -17,12 +16,11 @@
 
 /* The kernel takes no longer argument (MAX_ARG_STRLEN), with its final zero. */
 #define COMMAND_MAX 131072u
-/* With a larger environment our words might be the ones too many: there is no second attempt. */
+/* With a larger environment our words could exceed the limit, and there is no second attempt. */
 #define ENVIRONMENT_MAX 524288u
 
 struct text {
-    char
-        *at; /* COMMAND_MAX bytes, mapped: this may be called where the heap is not to be touched */
+    char *at; /* COMMAND_MAX bytes, mapped: the caller may not be allowed to use the heap */
     size_t used;
     bool fits;
 };
@@ -68,7 +66,7 @@ static void drop(void *text)
     }
 }
 
-/* What is to be run instead of `command`; `command` itself when it is not to be followed. */
+/* The command to run instead of `command`; `command` itself if it is not followed. */
 static const char *make_command(const char *command, struct text *t)
 {
     const char *word = preload_follow->text;

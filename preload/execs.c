@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The exec family and posix_spawn(). Without --follow each is passed straight on; the variadic ones
- * as the vector that libc makes of them. A file that is executed by its descriptor is not followed:
- * under a path it would have another name (/proc/PID/comm, AT_EXECFN). */
+/* The exec family and posix_spawn(). Without --follow each call is passed on; the variadic ones as
+ * a vector, as libc does. A file executed by its descriptor is not followed: with a path it would
+ * have another name (/proc/PID/comm, AT_EXECFN). */
 #include <errno.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -188,8 +188,8 @@ PRELOAD_EXPORT int execveat(int fd, const char *path, char *const argv[], char *
     return result;
 }
 
-/* File actions may change the folder before the program is looked for: then a relative path is
- * another one than here. */
+/* File actions may change the folder before the program is looked up: then a relative path means
+ * another file. */
 static __attribute__((noinline)) int follow_spawn(spawn_function plain, pid_t *pid,
                                                   const char *path,
                                                   const posix_spawn_file_actions_t *actions,

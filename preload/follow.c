@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* `sonde run --follow`: executing PROGRAM becomes executing `sonde run ... -- PROGRAM argv...`,
- * which looks at the program's file and then becomes it, in the same process.
+ * which inspects the program's file and then executes it in the same process.
  *
- * Invariant: where the real call would fail, it is the real call that is made: so the file is tried
- * here first, as far as can be done in a child of vfork: no heap, no lock, no write to memory of
- * the parent but a counter, and system calls that are no cancellation points. Context: handler. */
+ * Invariant: where the real call would fail, the real call is made. So the file is checked here
+ * first, as far as a child of vfork can: no heap, no lock, no write to the parent's memory except a
+ * counter, no cancellation point. Context: handler. */
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -31,7 +31,7 @@ void preload_learn_follow(int fd)
     }
 }
 
-/* A supervisor that sleeps until a thread is busy would not see that the program is gone. */
+/* A supervisor that sleeps until a thread is busy would not notice the end of the program. */
 void preload_leave_program(void)
 {
     struct sonde__probe_page *page = preload_page();
@@ -63,8 +63,8 @@ static bool contains(const char *text, const char *part)
     return false;
 }
 
-/* Variables by which the loader would do to sonde what was meant for the program; and an
- * AddressSanitizer that must be the first library. */
+/* Variables that would make the loader treat sonde as the program; and AddressSanitizer, which must
+ * be the first library. */
 static bool is_for_the_loader(char *const envp[])
 {
     static const char *const names[] = {
@@ -82,7 +82,7 @@ static bool is_for_the_loader(char *const envp[])
     return false;
 }
 
-/* The kernel tries PT_INTERP and a script's interpreter, too; the first is left to it. */
+/* The kernel also checks PT_INTERP and a script's interpreter; the first is left to it. */
 static bool has_interpreter(char *head)
 {
     char *from = head + 2;
@@ -98,7 +98,7 @@ static bool has_interpreter(char *head)
     return whole && *from != '\0' && syscall(SYS_faccessat, AT_FDCWD, from, X_OK) == 0;
 }
 
-/* The word size below our own is one that the kernel may run; sonde says that it is not watched. */
+/* The kernel may run programs of a smaller word size; sonde reports that they are not watched. */
 static bool is_of_this_family(const char *head)
 {
     unsigned machine = (unsigned char)head[18] | (unsigned)(unsigned char)head[19] << 8;
@@ -134,14 +134,14 @@ static bool is_program(const char *path)
     return n >= 20 && starts_with(head, "\177ELF") && is_of_this_family(head);
 }
 
-/* A filter that came after the start may end the process for what sonde does. */
+/* A filter installed after the start may kill the process for the system calls of sonde. */
 static bool is_newly_confined(void)
 {
     return seccomp_at_start == 0 && prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0;
 }
 
-/* Somebody traces this thread: gdb counts the programs that its child executes before the one that
- * it is to debug, strace shows each system call. */
+/* This thread is traced: gdb counts the programs that its child executes before the one to debug,
+ * strace shows each system call. */
 static bool is_traced(void)
 {
     static const char field[] = "\nTracerPid:\t";
@@ -205,8 +205,8 @@ static bool fill(const char *path, char *const argv[], struct preload_command *c
     return true;
 }
 
-/* What such a path leads to is another file once the process is sonde, or nothing: its own
- * executable, its descriptors. */
+/* Such a path means another file, or none, once the process is sonde: its executable, its
+ * descriptors. */
 static bool is_of_process(const char *path)
 {
     return starts_with(path, "/proc/") || starts_with(path, "/dev/fd/");

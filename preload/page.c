@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The page in the program: takes the traces of `sonde run` out of the environment before any other
- * code of the process runs, maps what was shared, and at exit gives the supervisor a bounded time
+/* The page in the program: removes the traces of `sonde run` from the environment before any other
+ * code of the process runs, maps the shared page, and at exit gives the supervisor a bounded time
  * to finish its report.
  *
  * Called by the first constructor of the process (linked with -z initfirst): libc is relocated but
@@ -18,9 +18,9 @@
 #include "linux/linux_syscall.h"
 #include "os.h"
 
-/* How long exit() waits for the supervisor at most: writing a report takes some 100 ms. */
+/* Longest wait of exit() for the supervisor: writing a report takes some 100 ms. */
 #define EXIT_WAIT_S 2
-/* And where what was recorded is written: names of a large program take seconds. */
+/* The same with a record to write: names of a large program take seconds. */
 #define EXIT_WAIT_RECORD_S 30
 
 struct preload_guard *preload_guard;
@@ -34,7 +34,7 @@ static bool starts_with(const char *text, const char *prefix)
     return *prefix == '\0';
 }
 
-/* What the kernel shows of the environment (/proc/PID/environ, ps) is the strings themselves. */
+/* The kernel shows these very strings (/proc/PID/environ, ps). */
 static void wipe(char *text)
 {
     while (*text != '\0') {
@@ -88,7 +88,7 @@ bool preload_guard_page(struct sonde__probe_page *page)
     return true;
 }
 
-/* Somebody may have killed it: then nothing is to be waited for. */
+/* It may have been killed: then do not wait. */
 static bool supervisor_is_gone(const struct sonde__probe_page *page)
 {
     return kill(page->supervisor, 0) != 0 && errno == ESRCH;
@@ -131,8 +131,8 @@ static void wait_for_report(int status, void *unused)
 /* Not in every libc. */
 extern __attribute__((weak)) __typeof__(on_exit) on_exit;
 
-/* At exit() or return from main. Destructors of other libraries may still follow this one, in an
- * order that is not ours to choose; what is registered now is called after the last of them. */
+/* At exit() or return from main. Destructors of other libraries may still follow; a function
+ * registered now is called after the last of them. */
 static void finish(void) __attribute__((destructor));
 static void finish(void)
 {

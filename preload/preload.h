@@ -2,11 +2,11 @@
 /* The probe in an unmodified program: state shared by its files.
  *
  * Invariant: creates no thread, keeps no descriptor, writes no output, changes no errno and no
- * signal (one that is ignored by default is used where nothing else samples running threads:
+ * signal (except one that is ignored by default, where nothing else can sample running threads:
  * sampler.c); leaves the environment as it would be without it. A fork child has no page (the
- * kernel wipes the one word that leads to it), so it can never publish turns as its parent. A child
- * of vfork shares everything with its suspended parent, which is harmless: it ends its waits or
- * execs. Context of everything here but the constructor: handler. */
+ * kernel wipes the pointer to it), so it can never publish turns as its parent. A child of vfork
+ * shares everything with its suspended parent, which is harmless: it ends its waits or execs.
+ * Context of everything here but the constructor: handler. */
 #ifndef SONDE_PRELOAD_H
 #define SONDE_PRELOAD_H
 
@@ -21,17 +21,18 @@
 #include "page.h"
 #include "probe_turn.h"
 
-/* Where the address of a real function is kept. All are looked up when the process starts: looking
- * up takes the loader's lock, which a wrapper called from a signal handler may not. */
+/* The address of a real function. All are looked up when the process starts: a look-up takes the
+ * loader's lock, which a wrapper in a signal handler must not. */
 struct preload_cell {
     const char *name;
     void *real;
-    /* 1: `real` is the C library's, and a bare system call while the process has one thread */
+    /* 1: `real` is the C library's own; the wrapper may make the system call while there is one
+     * thread */
     uint32_t direct;
 } __attribute__((aligned(32))); /* cells make up an array in their section: no gaps between */
 
-/* May the wrapper make the system call itself? As libc's own wait does in a process of one thread,
- * where no cancellation can come; that saves the way through libc and back, in every turn. */
+/* May the wrapper make the system call itself? libc's own wait does so in a process of one thread,
+ * which cannot be cancelled; it saves a call of libc in every turn. */
 static inline bool preload_is_direct(const struct preload_cell *cell)
 {
 #if defined(__x86_64__)
@@ -63,8 +64,8 @@ static inline long preload_syscall(long number, long a, long b, long c, long d)
 }
 
 void *preload_look_up(struct preload_cell *cell);
-/* At start: find out where it is (another library may stand in front of libc's). For good: forbid
- * it. */
+/* At start: allow it where the function is libc's own (another library may interpose it). Forbid it
+ * for the rest of the process. */
 void preload_allow_direct(void);
 void preload_forbid_direct(void);
 /* The C library's own function; null: it has none of that name. */
@@ -77,8 +78,8 @@ static inline void *preload_real(struct preload_cell *cell)
 /* The slot of this thread; null until it first waits. */
 extern _Thread_local struct sonde__probe_slot *preload_slot;
 
-/* What is done rarely: a thread's first wait, waits that are not the known loop's (null: nested), a
- * turn whose end the supervisor asked for, waking it. */
+/* The slow paths: a thread's first wait and waits of an unknown loop (null: nested), a turn whose
+ * end the supervisor asked for, waking it. */
 struct sonde__probe_slot *preload_learn(uint32_t kind, uint64_t object, uint64_t sp,
                                         uint64_t caller, unsigned flags);
 void preload_stamp(struct sonde__probe_slot *slot);
@@ -86,8 +87,8 @@ void preload_wake(struct sonde__probe_page *page);
 
 enum { PRELOAD_INSTANT = 1, PRELOAD_LEARN = 2 };
 
-/* Before a wait. The slot of this thread, if this is the wait of its known loop and nothing else is
- * to be done before it; null: preload_learn() has to look. */
+/* Before a wait: the slot of this thread, if this is the wait of its known loop and nothing else is
+ * to be done; null: call preload_learn(). */
 static inline __attribute__((always_inline)) struct sonde__probe_slot *
 preload_known(uint32_t kind, uint64_t object, uint64_t sp, bool instant)
 {
@@ -100,7 +101,7 @@ preload_known(uint32_t kind, uint64_t object, uint64_t sp, bool instant)
     return slot;
 }
 
-/* The page is asked for again: the wait may have come back in a fork child, made by a handler. */
+/* Read the page again: a handler may have forked, and this may be the child. */
 static inline __attribute__((always_inline)) void preload_end(struct sonde__probe_slot *slot)
 {
     struct sonde__probe_page *page = preload_page();
@@ -119,13 +120,13 @@ void preload_learn_follow(int fd);
 /* What the watch is told before the process becomes another program. */
 void preload_leave_program(void);
 
-/* More arguments than a compiler's command line has by far; beyond, the program is executed as it
- * is and counted. On the stack, as libc's own execl() has them: a vfork child may not allocate. */
+/* Far more arguments than a compiler's command line has; with more, the program is executed
+ * unchanged and counted. On the stack, as in libc's execl(): a vfork child must not allocate. */
 #define PRELOAD_ARGUMENTS_MAX 1024u
 struct preload_command {
     const char *words[SONDE__PROBE_FOLLOW_WORDS + 1 + PRELOAD_ARGUMENTS_MAX + 1];
 };
-/* argv of `sonde run ... -- path argv...`. False: this one is executed as it is. Keeps errno. */
+/* argv of `sonde run ... -- path argv...`. False: execute this one unchanged. Keeps errno. */
 bool preload_make_command(const char *path, char *const argv[], char *const envp[],
                           struct preload_command *ret_command);
 /* May a program that gets `envp` be followed now? Else it is counted. */
@@ -139,7 +140,7 @@ bool preload_find(const char *name, char *ret_path);
  * free. */
 void preload_sampler_start(struct sonde__probe_page *page);
 
-/* At start: is a thread's number to be had without a system call? */
+/* At start: can the number of a thread be read without a system call? */
 void preload_learn_own_tid(void);
 
 #endif

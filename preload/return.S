@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How the wrappers of waits return on x86-64 (gcc: attribute function_return("thunk-extern")).
  *
- * A system call leaves the processor's stack of return addresses without ours: kernels empty it, or
- * leave it unbalanced, against Spectre (retbleed, SRSO). So each `ret` behind one is mispredicted,
- * and a wrapper adds one to each turn of a loop, which costs more than all that it does. An indirect
- * jump is predicted by where it went last time, and a loop's wait returns to one place.
+ * After a system call the processor's return stack does not hold our return addresses: kernels clear it, or leave it unbalanced, as a Spectre mitigation (retbleed, SRSO). So each `ret` after one is mispredicted. A wrapper adds one `ret` to each turn of a loop, which would cost more than the rest of it. An indirect jump is predicted by its last target, and a loop's wait always returns to one place.
  *
- * With a shadow stack (CET) only a `ret` is right: rdssp leaves its operand as it is where there is
- * none. notrack: the place behind a call is no target of indirect jumps. */
+ * With a shadow stack (CET) only `ret` works: rdssp leaves its operand unchanged without one. notrack: a return address is no landing pad. */
 #include "arch_asm.h"
 
 #if defined(__x86_64__)

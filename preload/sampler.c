@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The probe's signal handler, for machines on which the supervisor has no other way to sample a
- * running thread (perf events and ptrace refused), and how it stays out of the program's sight.
+/* The probe's signal handler, for machines where the supervisor cannot sample a running thread
+ * otherwise (perf events and ptrace refused), hidden from the program.
  *
  * It is set only when the supervisor wants it and the program has no action of its own for the
- * signal, which is ignored by default. A program that asks for the action sees the default; one
- * that sets an action gets it, and from then on no signal is sent: before the action changes, a
- * request that is under way is waited for. What a program does with raw system calls is not seen
- * here; the supervisor learns of it by an answer that does not come.
+ * signal, which is ignored by default. A program that reads the action sees the default. One that
+ * sets an action gets it, after a request under way has ended; from then on no signal is sent.
+ * Changes by raw system calls are not seen here; the supervisor notices the missing answer.
  * Context: handler, but for preload_sampler_start(). */
 #include <errno.h>
 #include <signal.h>
@@ -16,7 +15,7 @@
 
 enum { SIGNAL = SIGURG };
 
-/* A signal reaches a thread that runs within some us; longer only one that has no CPU. */
+/* A signal reaches a running thread within microseconds; later only one without a CPU. */
 enum { QUIET_NS = 10000000 };
 
 /* 1: our handler is set in this process. A fork child inherits both. */
@@ -70,8 +69,8 @@ void preload_sampler_start(struct sonde__probe_page *page)
     errno = saved;
 }
 
-/* A request that is under way ends, or the supervisor sees that there is none any more: it says
- * that it asks before it looks whose the signal is, and here it is the other way round. */
+/* Wait until a request under way has ended. None begins after that: the supervisor announces a
+ * request before it checks whose the signal is; here the order is reversed. */
 static void await_quiet(struct sonde__probe_page *page)
 {
     struct timespec now;
@@ -87,8 +86,8 @@ static void await_quiet(struct sonde__probe_page *page)
     }
 }
 
-/* The program is about to say what it wants of this signal: it is its own from here on, and was as
- * by default until now. */
+/* The program is about to set this signal: from now on it is the program's, with the default action
+ * until then. */
 static void give_back(int signal)
 {
     struct sonde__probe_page *page = preload_page();

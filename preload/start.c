@@ -5,8 +5,8 @@
 
 #include "preload_wrap.h"
 
-/* ThreadSanitizer's runtime, where the program has it: its own close() and mmap() need it, and it
- * would begin behind us. */
+/* ThreadSanitizer's runtime, if the program has it: it interposes close() and mmap(), and would
+ * start after us. */
 void __tsan_init(void) __attribute__((weak)); /* NOLINT: its name */
 
 extern struct preload_cell __start_preload_cells[], __stop_preload_cells[];

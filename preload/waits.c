@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What surrounds every wrapped wait, and the waits on descriptors.
+/* The slow paths of wrapped waits, and the wrappers of waits on descriptors.
  *
- * A wrapper is a cancellation point like the function it stands for: it holds nothing while it
- * calls the real one. It may run in a signal handler, before the constructor and after the
- * destructor; then it only passes the call on. Its frame address and return address are those of
- * the loop's own call, so every wrapper takes them itself. */
+ * A wrapper is a cancellation point like the real function and holds nothing while it calls that.
+ * It may run in a signal handler, before the constructor and after the destructor; then it only
+ * passes the call on. Stack address and return address must be those of the loop's call, so every
+ * wrapper reads them itself. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -52,10 +52,10 @@ static struct sonde__probe_slot *find_slot(struct sonde__probe_page *page)
 
 #pragma weak _dl_find_object
 
-/* Libraries whose event loop waits for a condition. Elsewhere such a wait is a lock or a queue far
- * more often than a loop: Python's main thread waits so for the interpreter's lock, and blaming it
- * for the next thing it does would report idle programs. By the loader's lock-free look-up: dladdr
- * takes a lock that a constructor may hold while it waits for this thread. */
+/* Libraries whose event loop waits on a condition variable. Elsewhere such a wait is usually a lock
+ * or a queue, not a loop: Python's main thread waits so for the interpreter lock, and taking that
+ * for a loop would report idle programs. By the loader's lock-free look-up: dladdr takes a lock
+ * that a constructor may hold while it waits for this thread. */
 static bool in_condition_loop(uint64_t caller)
 {
     static const char prefix[] = "libtcl";
@@ -91,7 +91,7 @@ struct sonde__probe_slot *preload_learn(uint32_t kind, uint64_t object, uint64_t
     if (atomic_load_explicit(&page->sample.wanted, memory_order_relaxed) != 0 &&
         atomic_load_explicit(&page->sample.handler, memory_order_relaxed) ==
             SONDE__PROBE_HANDLER_NONE) {
-        preload_sampler_start(page); /* it was wanted only after the start */
+        preload_sampler_start(page); /* the supervisor asked for it only after the start */
     }
     if (kind == SONDE__PROBE_COND &&
         (atomic_load_explicit(&slot->tid, memory_order_relaxed) !=
@@ -128,7 +128,7 @@ void preload_wake(struct sonde__probe_page *page)
 #    define PRELOAD_EPOLL_WAIT (-1)
 #endif
 
-/* A thread that cancels itself makes its next wait a place to end at, though it is alone. */
+/* A thread that cancels itself ends at its next wait, though it is the only one. */
 PRELOAD_EXPORT int pthread_cancel(pthread_t thread);
 PRELOAD_EXPORT int pthread_cancel(pthread_t thread)
 {

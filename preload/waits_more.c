@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Waits on condition variables and signals, and system calls made by number. */
+/* Wrappers of waits on condition variables and for signals, and of syscall(). */
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 #include "preload_wrap.h"
 
-/* Objects of the waits for signals: there is nothing else to tell them apart by. */
+/* Objects of the waits for signals, to tell them apart. */
 enum { WAIT_SIGNALS = 1, WAIT_PAUSE, WAIT_SUSPEND };
 
 /* --- condition variables: they return errors, they do not set errno --- */
@@ -113,8 +113,8 @@ static bool describe(long number, const long a[6], struct sonde__probe_wait *wai
     }
 }
 
-/* Takes six arguments whatever the call has, as every implementation of it does: the registers
- * beyond the real ones hold garbage that the kernel does not look at. */
+/* Passes six arguments whatever the call takes, as every implementation does: the kernel ignores
+ * those beyond the real ones. */
 PRELOAD_EXPORT long syscall(long number, ...)
 {
     static struct preload_cell cell

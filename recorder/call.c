@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The recorder's hot half: compiled as handler code, without vector registers, which still hold
- * arguments of the call. */
+/* The hot half: compiled as handler code, without vector registers, which hold arguments of the
+ * call. */
 #include "recorder.h"
 
 static void count(const struct sonde__regs *regs, uint32_t function)

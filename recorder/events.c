@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Calls that change what there is to record. Code comes and goes: each of these functions is seen
- * before it does its work; then what the one before it did is noticed, so that no image is missed
- * that comes by dlopen() and goes by dlclose(), and nothing can be loaded at an address whose
- * former image is not closed yet. What the loader binds meanwhile is bound to thunks (hook.h).
- * Processes that are made, and programs that take this one's place, are only counted: they are not
- * recorded. */
+/* Calls that load and unload code, create a process or execute a program. Each is seen before it
+ * does its work; at that moment the effect of the previous one is recorded. So no image is missed
+ * that comes by dlopen() and goes by dlclose(), and nothing is loaded at an address whose former
+ * image is not closed yet. Meanwhile the loader binds to thunks (hook.h). New processes and
+ * programs are only counted, not recorded. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -17,8 +16,8 @@
 #include "recorder.h"
 #include "target_self.h"
 
-/* Whoever waits here may hold a lock of the loader (a constructor, a callback of dl_iterate_phdr())
- * that the one inside waits for: so nobody waits for ever. */
+/* A waiting thread may hold a lock of the loader (a constructor, a callback of dl_iterate_phdr())
+ * that the thread inside waits for, so the wait is bounded. */
 enum { PATIENCE_S = 1 };
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t left = PTHREAD_COND_INITIALIZER;
@@ -88,7 +87,8 @@ static uint64_t flags_of_clone3(uint64_t arguments)
     return flags;
 }
 
-/* syscall(): as the function of that system call. False: neither a process nor another program. */
+/* The event that a call of syscall() stands for. False: it neither creates a process nor executes a
+ * program. */
 static bool event_of_syscall(const struct sonde__regs *regs, enum sonde__record_event *ret_event,
                              uint64_t *ret_flags)
 {

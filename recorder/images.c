@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The log of images: whoever reads the record finds out by it what its addresses were. */
+/* The log of images, by which a reader of the record resolves its addresses. */
 #include <string.h>
 
 #include "capture_images.h"

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Methods of Objective-C: when to look for their classes.
+/* Objective-C methods: when to look for their classes.
  *
- * A module's classes are handed to the runtime by its constructor (__objc_exec_class). What is seen
- * of that is its beginning; so from then on each message is seen, too, before it is looked up,
- * until the first after the constructor has given them all: then lookups pass straight on again. No
- * lock of ours is held meanwhile that a thread inside of the runtime could wait for. */
+ * The constructor of a module registers its classes with the runtime (__objc_exec_class). The hook
+ * sees the start of that call; so from then on it also sees each message lookup, until the first
+ * one after the constructor has registered them all. Then lookups are no longer hooked. Meanwhile
+ * no lock of ours is held that a thread inside the runtime could wait for. */
 #include "hook_method.h"
 #include "hook_thunk.h"
 #include "recorder.h"
 
-/* The module whose classes are being loaded: which thread, and where its stack was then; how many
- * there were. */
+/* The module whose classes are being loaded: its thread, the stack pointer, and the number of
+ * modules so far. */
 static _Atomic uint64_t loading_thread, loading_sp, loads;
 static _Atomic uint32_t is_looking;
 
@@ -56,7 +56,7 @@ void recorder_method_event(enum sonde__record_event event, const struct sonde__r
         see_lookups(true);
         return;
     }
-    /* not a message from below the constructor (+load), whose module is not complete yet */
+    /* not a message sent by the constructor itself (+load): its module is not complete */
     bool is_over = atomic_load(&loading_thread) == thread && sp >= atomic_load(&loading_sp);
     if (is_over) {
         see_lookups(false);

@@ -24,8 +24,9 @@ static uint32_t function_of(uint64_t number)
     return number < SONDE__ARCH_SYSCALLS ? recorder_numbers.functions[number] : 0;
 }
 
-/* Whoever calls the system itself may have made its threads itself: then its thread's variables,
- * by which rows of counters are told apart, may be another thread's, which runs beside it. */
+/* Code that makes system calls itself may also have created its threads itself. Such a thread may
+ * share its thread-local variables, which select the row of counters, with another one that runs.
+ */
 static bool is_own_thread(void)
 {
     static __thread uint64_t owner;

@@ -28,7 +28,7 @@ extern struct sonde__record *recorder_record;
 extern struct sonde__hooks *recorder_hooks;
 /* Index in the list of a function that is an event, too; or RECORDER_NONE. */
 extern uint32_t recorder_listed_events[SONDE__RECORD_EVENTS];
-/* Not 0: the thread works for us; what it calls then is not the program's call. */
+/* Not 0: the thread runs recorder code, whose calls are not the program's. */
 extern __thread uint32_t recorder_busy;
 
 /* call.c: every call of a thunk. Context: handler. */
@@ -42,31 +42,31 @@ struct recorder_numbers {
 };
 extern struct recorder_numbers recorder_numbers;
 void recorder_start_numbers(void);
-/* The same for the calls that the program makes itself, where they shall be recorded. */
+/* The same for system calls that code makes itself, if they are to be recorded. */
 void recorder_start_raw(void);
 void recorder_log_site(const char *module, uint64_t vaddr, enum sonde__raw_result result);
-/* A call of syscall(). False: it is not to be counted as such. Context: handler. */
+/* A call of syscall(). False: do not count it as a call of that function. Context: handler. */
 bool recorder_count_syscall(const struct sonde__regs *regs);
 
-/* events.c: one of the functions of enum sonde__record_event is called. Returns its index in the
- * list, where it is listed as well; or RECORDER_NONE. Context: as that function: any thread. */
+/* events.c: a function of enum sonde__record_event is called. Returns its index in the list if it
+ * is also listed, else RECORDER_NONE. Context: as that function: any thread. */
 uint32_t recorder_event(enum sonde__record_event event, const struct sonde__regs *regs);
 
-/* Images that came, or went, since the last time; then the slots of those that came. */
+/* Log images that were loaded or unloaded since the last time, and hook the new ones. */
 void recorder_inspect_images(void);
 
-/* methods.c: one of the functions of Objective-C's runtime is called that load classes and find
- * methods; and methods of the list whose classes are there by now. */
+/* methods.c: a function of the Objective-C runtime that loads classes or finds methods is called;
+ * and hook the listed methods whose classes are loaded by now. */
 void recorder_method_event(enum sonde__record_event event, const struct sonde__regs *regs);
 /* False: another thread does it. */
 bool recorder_look_for_methods(void);
 
-/* blocks.c: the registry of blocks, if there is one (`sonde run --blocks`): then all calls are for
- * it. memory: of the page's registry_lines */
+/* blocks.c: the registry of blocks (`sonde run --blocks`); if there is one, all calls go to it.
+ * memory: for the registry_lines of the page */
 extern struct sonde__registry_calls recorder_blocks;
 void recorder_start_blocks(void *memory);
 
-/* images.c: what the page says of images and of blind spots. One thread at a time. */
+/* images.c: write images and blind spots to the page. One thread at a time. */
 void recorder_log_images(void);
 void recorder_log_blind_spots(void);
 

@@ -16,8 +16,8 @@ static const char *names[SONDE__RECORD_FUNCTIONS + SONDE__RECORD_EVENTS];
 static const char *const event_names[] = SONDE__RECORD_EVENT_NAMES;
 _Static_assert(sizeof event_names / sizeof *event_names == SONDE__RECORD_EVENTS, "record_page.h");
 
-/* Runtimes of sanitizers put functions before libc's, which work only when they have started, and
- * look up libc's own then: before these are led. */
+/* Sanitizer runtimes interpose functions that work only after their start, when they look up libc's
+ * own: start them before these are patched. */
 void __tsan_init(void) __attribute__((weak)); /* NOLINT: their names */
 void __asan_init(void) __attribute__((weak)); /* NOLINT */
 void __lsan_init(void) __attribute__((weak)); /* NOLINT */
@@ -50,7 +50,7 @@ static int find_own(struct dl_phdr_info *info, size_t size, void *ctx)
     return own != NULL;
 }
 
-/* What is listed keeps its number; a function that is an event, too, is led once. */
+/* A listed function keeps its number; one that is also an event is hooked once. */
 static void list_names(void)
 {
     struct sonde__record_page *page = recorder_page;

@@ -28,7 +28,7 @@ static void reset_slot(struct sonde__probe_slot *slot)
 
 struct sonde__probe_slot *sonde__probe_claim(struct sonde__probe_page *page, uint32_t tid)
 {
-    /* A slot that still carries this number is that of a dead thread whose number came back. */
+    /* A slot with this number belongs to a dead thread whose number was reused. */
     for (unsigned i = 0; i < SONDE__PROBE_SLOTS; i++) {
         struct sonde__probe_slot *slot = &page->slots[i];
         if (atomic_load_explicit(&slot->tid, memory_order_relaxed) == tid) {
@@ -146,8 +146,8 @@ static bool learn(struct sonde__probe_slot *slot, const struct sonde__probe_wait
     return false;
 }
 
-/* Inside a turn, or so it seems. Where the loop itself is in doubt, the thread is not called busy
- * before the loop's next turn: a stall missed then is better than an idle program reported. */
+/* Probably inside a turn. While the loop is in doubt, the thread is not called busy before the
+ * loop's next turn: better to miss a stall than to report an idle program. */
 static void note_nested(struct sonde__probe_slot *slot, const struct sonde__probe_wait *wait)
 {
     uint64_t n = atomic_load_explicit(&slot->nested, memory_order_relaxed);

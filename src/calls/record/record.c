@@ -10,8 +10,8 @@
 
 enum { SHARED = SONDE__CAPTURE_MEMOS, ROWS };
 
-/* Images that are loaded at one time, at most; of more, those that go close more than their own
- * nodes (record_images.h). */
+/* Images at one time; with more, an unload closes more nodes than those of its image
+ * (record_images.h). */
 enum { IMAGES_MAX = 4096 };
 
 struct sonde__record {
@@ -184,8 +184,8 @@ enum sonde_status sonde__record_inspect_images(struct sonde__record *record)
     return SONDE_OK;
 }
 
-/* The frames from the outermost whose node is not known inward. The memo has taken each by a rule
- * for return addresses, so its word is its pc (depot_stack.c). */
+/* Add nodes inward from the outermost frame without one. The memo found each frame by a rule for
+ * return addresses, so its word is its pc (depot_stack.c). */
 static uint32_t put_tagged(struct sonde__depot *depot, const struct sonde__memo_frame *frames,
                            uint32_t *tags, uint32_t count)
 {
@@ -201,8 +201,8 @@ static uint32_t put_tagged(struct sonde__depot *depot, const struct sonde__memo_
     return id;
 }
 
-/* A few words of static TLS. Walks are timed in threads only whose last stack was not by CFI to the
- * root: a clock costs more than most stacks. */
+/* A few words of static TLS. Only threads whose last stack was not walked by CFI to the root are
+ * timed: reading a clock costs more than most stacks. */
 static __thread struct {
     bool is_dear;
     uint64_t spent_ns;
@@ -324,7 +324,7 @@ bool sonde__record_call(struct sonde__record *record, uint32_t label, uint32_t s
 bool sonde__record_stranger(struct sonde__record *record, uint32_t label,
                             const struct sonde__regs *caller)
 {
-    /* what was seen of a stack is remembered for each thread: here, for another thread's */
+    /* the memo is per thread: here it would be that of another thread */
     uint32_t stack = put_walked(record, caller, 0, SONDE__CAPTURE_DOUBT);
     return count_call(record, label, stack, SHARED);
 }

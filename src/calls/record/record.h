@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which stacks came here, and how often: the hot half of an audit.
+/* Counts calls by stack: the hot half of an audit.
  *
- * A call is a label (of whoever asks: which function) and the stack that led there. The stack goes
- * into the depot; the pair has a number, and each thread a row of counters by these numbers, so
- * threads do not write to the same memory. A row belongs to a slot of the memos (capture_memo.h):
- * the next thread that leases the slot goes on counting in it, and the sum of all rows is exact. A
- * thread without slot counts in a row that all such threads share.
+ * A call is a label (the caller's number for a function) and a stack. The stack goes into the
+ * depot; each pair of label and stack has a number. Each thread has a row of counters by these
+ * numbers, so threads do not write to the same memory. A row belongs to a memo slot
+ * (capture_memo.h): the next thread that leases the slot continues it, and the sum of all rows is
+ * exact. Threads without a slot share one row.
  *
- * Bounded: what has no room in the depot is counted by its label alone. Context: handler, but where
- * said otherwise. */
+ * Bounded: a call whose stack has no room in the depot is counted by its label alone. Context:
+ * handler, unless said otherwise. */
 #ifndef SONDE_RECORD_H
 #define SONDE_RECORD_H
 
@@ -22,7 +22,8 @@
 
 struct sonde__record;
 
-/* Frames of a stack that are kept: the innermost, and of a deeper one so many outermost. */
+/* Frames that are kept of a stack: the innermost, and of a deeper stack this many of the outermost.
+ */
 enum { SONDE__RECORD_DEPTH = 256, SONDE__RECORD_OUTER = 64 };
 
 /* Labels are below this. */
@@ -34,25 +35,25 @@ SONDE_NODISCARD enum sonde_status sonde__record_open(uint32_t nodes,
 /* No thread may be recording. record: may be null */
 void sonde__record_close(struct sonde__record *record);
 
-/* The same in zeroed memory of the caller's, sonde__record_size() bytes at a page's start, which
- * other processes may share; only what is used of it is touched. sonde__record_close() leaves it
- * alone. Returns null for too many nodes. Context: start-up */
+/* The same in memory of the caller: sonde__record_size() zeroed bytes at a page boundary, which
+ * other processes may share; only the used part is touched. sonde__record_close() does not free it.
+ * Returns null for too many nodes. Context: start-up */
 uint64_t sonde__record_size(uint32_t nodes);
-/* The beginning of it that stacks alone need: all but the counters. */
+/* The size of its first part, without the counters: enough for stacks alone. */
 uint64_t sonde__record_stacks_size(uint32_t nodes);
 /* Where in it the depot begins. */
 uint64_t sonde__record_depot_offset(void);
 struct sonde__record *sonde__record_at(void *memory, uint32_t nodes);
 
-/* To read such a record from another process: entries, stacks and what was lost, as of now. Returns
+/* Read such a record from another process: entries, stacks and losses, as of now. Returns
  * OK | MEMORY. Release: sonde__record_close(). Context: start-up */
 SONDE_NODISCARD enum sonde_status sonde__record_view(const void *memory, uint32_t nodes,
                                                      struct sonde__record **ret_record);
 
-/* From now on no thread spends much of its time on stacks: where code without CFI makes walks dear,
- * those beyond a budget of the thread end at the first such frame (SONDE_END_COSTLY), and the calls
- * are counted all the same. The budget is of CPU time: BUDGET_NS, and a part of all that the thread
- * has used so far. */
+/* Limit the time that threads spend on stacks: walks over code without CFI are expensive. A walk
+ * beyond the budget of its thread ends at the first such frame (SONDE_END_COSTLY); the call is
+ * still counted. The budget is CPU time: BUDGET_NS plus a part of what the thread has used so far.
+ */
 #define SONDE__RECORD_BUDGET_NS   ((uint64_t)200000000)
 #define SONDE__RECORD_BUDGET_PART 2u /* a half */
 void sonde__record_limit_walks(struct sonde__record *record);
@@ -60,8 +61,8 @@ void sonde__record_limit_walks(struct sonde__record *record);
 struct sonde__depot *sonde__record_depot(const struct sonde__record *record);
 uint32_t sonde__record_nodes(const struct sonde__record *record); /* that it was opened for */
 
-/* A look (record_images.h) at the images of this process as of the snapshot that captures use; not
- * of a record whose memory is the caller's. Returns OK | MEMORY. Context: any thread, one at a time
+/* Look (record_images.h) at the images of this process, as of the snapshot that captures use. Not
+ * for a record in memory of the caller. Returns OK | MEMORY. Context: any thread, one at a time
  */
 SONDE_NODISCARD enum sonde_status sonde__record_inspect_images(struct sonde__record *record);
 
@@ -72,7 +73,8 @@ uint32_t sonde__record_stack(struct sonde__record *record, const struct sonde__r
 /* Count one call. False: the stack had no room; the call is counted by its label alone. */
 bool sonde__record_call(struct sonde__record *record, uint32_t label, uint32_t stack);
 
-/* The same in one, for a thread whose variables (TLS) may be another's that runs meanwhile. */
+/* Both in one, for a thread that may share its thread-local variables with another one that runs.
+ */
 bool sonde__record_stranger(struct sonde__record *record, uint32_t label,
                             const struct sonde__regs *caller);
 

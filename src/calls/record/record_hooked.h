@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The recorder of hooked functions (probe_hook.h) that counts into a record: the label of a call is
+/* The recorder of hooked functions (probe_hook.h) that counts in a record; the label of a call is
  * its function. Context: handler. */
 #ifndef SONDE_RECORD_HOOKED_H
 #define SONDE_RECORD_HOOKED_H

@@ -62,8 +62,8 @@ static bool has_stayed(void *ctx, uint64_t pc)
            (stayed->words[range->image / 64] >> range->image % 64 & 1) != 0;
 }
 
-/* Something came and went unseen. What has the place and the build-id that it had is the same code;
- * without a build-id it may be another. */
+/* An image was loaded and unloaded unseen. One with the same place and build-id as before is the
+ * same code; without a build-id it may be another. */
 static void close_doubtful(struct sonde__record_images *known, struct sonde__depot *depot,
                            const struct sonde__image_set *set)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Whose code the frames of a depot are: the images that were seen, and when they went.
+/* Which image each frame of a depot belongs to: the images that were seen, and when they were
+ * unloaded.
  *
- * A look compares a snapshot with what was there at the look before, and closes the nodes of images
- * that are gone: what is loaded in their place gets others. Whether an image came and went between
- * two looks is told by the loader's count of what it unloaded; then, and only then, all nodes are
- * closed whose code is not of an image that was there before and certainly stayed. So two images
- * never share a node, and nodes of images that stay are kept open. Context: one look at a time, any
- * thread. */
+ * A look compares a snapshot with the one of the look before and closes the nodes of unloaded
+ * images: an image loaded in their place gets new nodes. If the loader's count of unloads shows
+ * that an image was loaded and unloaded between two looks, all nodes are closed except those of
+ * images that certainly stayed. So two images never share a node, and nodes of images that stay are
+ * kept open. Context: one look at a time, any thread. */
 #ifndef SONDE_RECORD_IMAGES_H
 #define SONDE_RECORD_IMAGES_H
 
@@ -37,8 +37,8 @@ struct sonde__record_images {
 typedef bool sonde__record_image_added(void *ctx, struct sonde__record_image *noted,
                                        const struct sonde__image *image);
 
-/* One look; nothing, if it is the set of the last one. added: may be null. Returns how many images
- * were not noted: they had no room, or were not wanted. */
+/* One look; does nothing for the set of the last one. added: may be null. Returns the number of
+ * images that were not noted: no room, or refused by `added`. */
 uint32_t sonde__record_look(struct sonde__record_images *known, struct sonde__depot *depot,
                             const struct sonde__image_set *set, sonde__record_image_added *added,
                             void *ctx);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What `sonde run --record` and the program share: what is to be recorded, which images there were
- * when, what could not be hooked. The record itself (record.h) lies behind it.
+/* Shared by `sonde run --record` and the program: what to record, the log of images, blind spots.
+ * The record itself (record.h) lies behind it.
  *
- * Invariant: `functions` and `names` are written before the program starts; all else by the program
- * alone, each entry before the count that covers it. Both sides may end at any instant. The layout
- * is private to one build. Whoever reads it trusts nothing: offsets are into `text`, whose last
- * byte stays 0. Context: handler. */
+ * Invariant: `functions` and `names` are written before the program starts; everything else only by
+ * the program, each entry before the count that covers it. Both sides may die at any instant. The
+ * layout is private to one build. A reader trusts nothing: offsets are into `text`, whose last byte
+ * stays 0. Context: handler. */
 #ifndef SONDE_RECORD_PAGE_H
 #define SONDE_RECORD_PAGE_H
 
@@ -17,8 +17,8 @@
 
 #define SONDE__RECORD_PAGE_VERSION 5u
 
-/* Functions that the recorder needs to see, whatever is listed: which load and unload code, or find
- * methods (only where methods are listed), make a process, or turn this one into another program.
+/* Functions that the recorder always hooks: those that load and unload code, create a process or
+ * execute a program; those that find methods only if methods are listed.
  */
 enum sonde__record_event {
     SONDE__RECORD_DLOPEN,
@@ -43,7 +43,7 @@ enum sonde__record_event {
             "posix_spawnp", "system", "popen", "daemon", "forkpty", "execve", "execv", "execvp",   \
             "execvpe", "execl", "execle", "execlp", "fexecve", "execveat",                         \
     }
-/* Functions of a list; more thunks than this are needed where one has several definitions. */
+/* Functions of a list. A function with several definitions takes several thunks. */
 #define SONDE__RECORD_FUNCTIONS 512u
 
 struct sonde__record_function {
@@ -78,7 +78,7 @@ struct sonde__record_page {
     _Atomic uint32_t state;
     _Atomic uint64_t children, execs, spaces; /* calls that make or turn a process, of dlmopen() */
     uint32_t syscall_function; /* the index of libc's syscall(), + 1; 0: no system call is listed */
-    uint32_t patches_raw;      /* calls of its own shall be recorded, too */
+    uint32_t patches_raw;      /* 1: record system calls that code makes itself */
     _Atomic uint32_t site_count, sites_lost;
     uint32_t is_syscall_listed; /* it is also recorded itself */
     uint32_t registry_lines; /* of a registry of blocks (registry.h) behind the record; 0: none */

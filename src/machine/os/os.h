@@ -5,8 +5,8 @@
  * heap, no lock, no state that is set up lazily. A failing call leaves its out-parameters alone;
  * `ret_os_error` (may be null) receives the system's error number.
  *
- * Ports: linux/ and sim/ (scripted threads, virtual clock, poisoned memory, for tests). What may
- * block, allocate or take its time is in host/. Context of everything here: handler. */
+ * Ports: linux/ and sim/ (scripted threads, virtual clock, poisoned memory, for tests). Calls that
+ * may block, allocate or be slow are in host/. Context of everything here: handler. */
 #ifndef SONDE_OS_H
 #define SONDE_OS_H
 
@@ -35,8 +35,8 @@ uint64_t sonde__os_thread_pointer(void);
  * (0..size, cut at the first unreadable page). */
 size_t sonde__os_read(uint64_t address, void *ret_bytes, size_t size);
 
-/* How sonde__os_read() works here. Not remembered: a system-call filter may be installed, and a
- * fork may happen, at any time. */
+/* How sonde__os_read() works here. Found out anew by each call: a system-call filter or a fork may
+ * come at any time. */
 enum sonde__os_reader {
     SONDE__OS_READER_NONE,    /* nothing works: every read answers 0 */
     SONDE__OS_READER_PROCESS, /* process_vm_readv */
@@ -54,10 +54,10 @@ struct sonde__os_part {
 /* Read many stretches, with far fewer system calls than one each. */
 void sonde__os_read_parts(struct sonde__os_part *parts, size_t count);
 
-/* Can the aligned word at `address` be read now? The cheapest question that does not fault; what is
- * true of it later the caller has to know. */
+/* Can the aligned word at `address` be read now? The cheapest test that does not fault; the answer
+ * may change at once. */
 bool sonde__os_can_read(uint64_t address);
-/* The same for the bytes on both sides of `boundary`, which divides two pages, in one question. */
+/* The same for the bytes on both sides of `boundary`, a page boundary, in one test. */
 bool sonde__os_can_read_across(uint64_t boundary);
 
 /* Read another process' memory, as sonde__os_read(); where process_vm_readv is missing or refused,
@@ -81,7 +81,7 @@ SONDE_NODISCARD enum sonde_status sonde__os_pread(int32_t fd, void *ret_bytes, s
                                                   uint64_t offset, size_t *ret_size,
                                                   int32_t *ret_os_error);
 void sonde__os_close(int32_t fd);
-/* Write all of it, as far as it goes: what a pipe or terminal refuses is lost. */
+/* Write all of it if possible: what a pipe or terminal refuses is lost. */
 void sonde__os_write(int32_t fd, const void *bytes, size_t size);
 
 /* --- threads --- */
@@ -144,7 +144,7 @@ sonde__os_read_schedstat(int32_t fd, struct sonde__os_schedstat *ret, int32_t *r
 
 /* --- signals --- */
 
-/* As whom this process sends: asked once for many signals that are sent at one go. */
+/* The sender of signals of this process: read once for many signals. */
 struct sonde__os_sender {
     int32_t pid;
     uint32_t uid;
@@ -156,8 +156,8 @@ struct sonde__os_sender sonde__os_sender(void);
 SONDE_NODISCARD enum sonde_status sonde__os_signal_thread(struct sonde__os_sender sender,
                                                           uint64_t tid, int32_t signal,
                                                           uint64_t value);
-/* The function that a signal runs in this process, as an address; 0 and 1 are SIG_DFL and SIG_IGN.
- * False: it cannot be told. */
+/* The address of the handler of a signal in this process; 0 and 1 are SIG_DFL and SIG_IGN. False:
+ * unknown. */
 bool sonde__os_signal_handler(int32_t signal, uint64_t *ret_function);
 /* Has the calling thread, which blocks `signal`, one of it waiting? */
 bool sonde__os_signal_is_pending(int32_t signal);
@@ -194,10 +194,10 @@ struct sonde__os_image {
     uint64_t eh_frame, eh_frame_size;       /* Mach-O: __eh_frame */
     uint64_t unwind_info, unwind_info_size; /* Mach-O: __unwind_info, compact unwind entries */
 };
-/* Does the loader tell of every image without a lock? (Not glibc before 2.35, not musl.) */
+/* Can the loader look images up without a lock? (Not glibc before 2.35, not musl.) */
 bool sonde__os_loader_answers(void);
-/* The loaded image that holds `pc`, without a lock. False: none. Where the loader does not answer,
- * only the image of this code (all there is in a static program) and the vdso are known. */
+/* The loaded image that holds `pc`, without a lock. False: none. If the loader cannot, only the
+ * image of this code (the only one of a static program) and the vdso are known. */
 bool sonde__os_find_image(uint64_t pc, struct sonde__os_image *ret_image);
 
 /* One past the highest address that a frame of the main thread can have. False: not known. */
@@ -214,10 +214,10 @@ struct sonde__os_code {
     uint64_t start, end; /* the answer holds in between */
     bool is_code;        /* the memory there is executable */
 };
-/* The map of this process' memory, to be asked; closed with sonde__os_close(). */
+/* Open the memory map of this process. Ownership: sonde__os_close(). */
 SONDE_NODISCARD enum sonde_status sonde__os_code_open(int32_t *ret_fd);
-/* Is there executable memory at `address`? About 1 us by Linux 6.11; older ones are read the whole
- * map, up to 1 ms in a program with thousands of mappings. */
+/* Is there executable memory at `address`? About 1 us since Linux 6.11; before, the whole map is
+ * read: up to 1 ms with thousands of mappings. */
 SONDE_NODISCARD enum sonde_status sonde__os_code_find(int32_t fd, uint64_t address,
                                                       struct sonde__os_code *ret_code);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the system hands to a signal handler, as registers and facts. Context: handler. */
+/* The arguments of a signal handler. Context: handler. */
 #ifndef SONDE_OS_CONTEXT_H
 #define SONDE_OS_CONTEXT_H
 
@@ -19,8 +19,7 @@ bool sonde__os_signal_sent_by(const void *siginfo, int32_t pid, uint64_t *ret_va
 /* Make such a signal one that tgkill(2) sent: without a value. */
 void sonde__os_signal_plain(void *siginfo);
 
-/* The registers that the record of a wait tells: sp, pc, and in a system call those that hold its
- * arguments. No other is known. */
+/* The registers known from a wait: sp, pc, and in a system call those of its arguments. */
 void sonde__os_wait_regs(const struct sonde__os_wait *wait, struct sonde__regs *ret_regs);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Executable memory of this process: what the code of a JIT is known by.
+/* Executable memory of this process, to recognise the code of a JIT.
  *
- * Linux 6.11 answers for one address (PROCMAP_QUERY of an open maps file); before that the text is
- * read, in pieces: a handler's stack has no room for it. */
+ * Since Linux 6.11 PROCMAP_QUERY looks up one address; before, the text of the maps file is read,
+ * in pieces: a handler's stack has no room for it. */
 #include "base_status.h"
 #include "linux_syscall.h"
 #include "os.h"

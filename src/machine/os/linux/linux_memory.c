@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Reads of memory that may not be there.
+/* Reads of memory that may be unmapped.
  *
- * process_vm_readv copies in the kernel: what is unmapped ends the copy, it never faults here. It
- * is missing under qemu-user (ENOSYS) and refused by some system-call filters (EPERM); then the
- * bytes of this process take the way through a pipe: write() reports EFAULT for what it cannot
- * read. Probing a page and loading from it afterwards was rejected: another thread may unmap it in
- * between. Another process is read through its `mem` file then, which asks for the same right. */
+ * process_vm_readv copies in the kernel: unmapped memory ends the copy and never faults here. It is
+ * missing under qemu-user (ENOSYS) and refused by some system-call filters (EPERM). Then this
+ * process is read through a pipe: write() fails with EFAULT for what it cannot read. Testing a page
+ * and loading from it afterwards was rejected: another thread may unmap it in between. Another
+ * process is then read through its `mem` file, which needs the same right. */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
