@@ -3,7 +3,7 @@
 
 #include "mem_heap.h"
 
-/* Functions that are met on the ways, of all images: their numbers are those of the search. */
+/* Functions found by the search, of all images; the index is the search's number. */
 enum { FUNCTIONS_MAX = 512, EXTERNALS_MAX = 256 };
 
 struct space {
@@ -30,7 +30,7 @@ static bool number_of(struct space *space, const struct sonde__tail_place *place
     return true;
 }
 
-/* The graph of a place's image, and the node that holds the place. False: there is none. */
+/* The graph of a place's image, and the node that contains the place. False: there is none. */
 static bool node_at(const struct sonde__tail_images *images, const struct sonde__tail_place *place,
                     const struct sonde__tail_graph **ret_graph, uint64_t *ret_base,
                     struct sonde__tail_node *ret_node, uint32_t *ret_number)
@@ -58,8 +58,8 @@ static bool function_at(const struct sonde__tail_images *images,
            ret->base + ret->node.start == place->vaddr && ret->node.owner == number;
 }
 
-/* Where jump `i` of a function to another image leads. *ret_known: false where nobody can tell.
- * False: there is no such jump. */
+/* The target of jump `i` of a function to another image. *ret_known: false if the target is
+ * unknown. False: there is no such jump. */
 static bool external_of(const struct sonde__tail_images *images, const struct function *function,
                         const struct sonde__tail_place *from, uint32_t i,
                         struct sonde__tail_place *ret_to, uint32_t *ret_place, bool *ret_known)
@@ -83,7 +83,7 @@ static bool function_of_space(void *ctx, uint32_t number, uint32_t *ret_flags, u
     uint32_t jump, count = 0;
     bool is_known = true;
     if (!function_at(space->images, place, &function)) {
-        *ret_flags = SONDE__TAIL_EXTERNAL; /* nothing is known of what it jumps to, if it does */
+        *ret_flags = SONDE__TAIL_EXTERNAL; /* unknown whether and where it jumps */
         *ret_jumps = 0;
         return true;
     }
@@ -93,7 +93,7 @@ static bool function_of_space(void *ctx, uint32_t number, uint32_t *ret_flags, u
     }
     *ret_flags = function.node.flags;
     *ret_jumps = function.node.edge_count;
-    if (is_known && count != 0 && count < EXTERNALS_MAX) { /* all are jumps that are known */
+    if (is_known && count != 0 && count < EXTERNALS_MAX) { /* all of its external jumps are known */
         *ret_flags &= ~(uint32_t)SONDE__TAIL_EXTERNAL;
         *ret_jumps += count;
     }
@@ -126,8 +126,8 @@ static bool jump_of_space(void *ctx, uint32_t number, uint32_t i, uint32_t *ret_
     return number_of(space, &to, ret_to);
 }
 
-/* The function that holds a place: by its image's graph (a part is its function's), else as the
- * asker knows it. */
+/* The function that contains a place: by its image's graph (a part belongs to its function), else
+ * by the caller's callback. */
 static bool to_function(const struct sonde__tail_images *images, struct sonde__tail_place *place)
 {
     const struct sonde__tail_graph *graph;
@@ -146,7 +146,7 @@ static bool to_function(const struct sonde__tail_images *images, struct sonde__t
     return true;
 }
 
-/* By the jumps of one image alone. */
+/* Search the jumps of one image only. */
 static enum sonde__tail_answer find_inside(const struct sonde__tail_images *images,
                                            const struct sonde__tail_place *entry,
                                            const struct sonde__tail_place *inner,
@@ -170,7 +170,7 @@ static enum sonde__tail_answer find_inside(const struct sonde__tail_images *imag
     return answer;
 }
 
-/* By the jumps of all images. */
+/* Search the jumps of all images. */
 static enum sonde__tail_answer find_across(const struct sonde__tail_images *images,
                                            const struct sonde__tail_place *entry,
                                            const struct sonde__tail_place *inner,
@@ -226,6 +226,6 @@ enum sonde__tail_answer sonde__tail_across(const struct sonde__tail_images *imag
     if (inside == SONDE__TAIL_SEVERAL && answer != SONDE__TAIL_FRAMES) {
         return inside;
     }
-    *ret_found = across; /* what leads through other images is known, too */
+    *ret_found = across; /* the way through other images is known, too */
     return answer;
 }

@@ -10,17 +10,17 @@ struct agree {
     struct sonde__tail_input *input;
     struct sonde__tail_function *functions;
     const struct sonde__tail_input *described;
-    struct sonde__tail_jump *said; /* described jumps in numbers of the code's functions */
+    struct sonde__tail_jump *said; /* described jumps in numbers by function of the code */
     size_t said_count;
-    uint32_t *numbers; /* described function -> the code's; NONE: not one there */
-    uint8_t *marks;    /* of the code's functions */
+    uint32_t *numbers; /* described function -> function of the code; NONE: not a function there */
+    uint8_t *marks;    /* by function of the code */
     struct tail_agreement *out;
     size_t jump_count, call_count;
 };
 
 enum { MARK_DESCRIBED = 1, MARK_DIFFERS = 2, MARK_CLOSED = 4, MARK_EXTERNAL = 8 };
 
-/* Both lists are in the order of starts. */
+/* Both lists are sorted by start. */
 static void number_functions(struct agree *a)
 {
     size_t k = 0;
@@ -34,7 +34,7 @@ static void number_functions(struct agree *a)
         a->numbers[i] = is_one ? (uint32_t)k : SONDE__TAIL_NONE;
         if (is_one) {
             bool external = (f->flags & SONDE__TAIL_EXTERNAL) != 0;
-            /* what was taken for another image's is this one's: it may be any */
+            /* a jump taken for one to another image is to this one: it can be any */
             bool closed = (f->flags & SONDE__TAIL_OPEN) == 0 &&
                           (!external || (a->functions[k].flags & SONDE__TAIL_EXTERNAL) != 0);
             a->marks[k] = (uint8_t)(MARK_DESCRIBED | (closed ? MARK_CLOSED : 0) |
@@ -43,7 +43,8 @@ static void number_functions(struct agree *a)
     }
 }
 
-/* Described jumps of functions that the code has; one to what is no function there differs. */
+/* The described jumps in terms of the code's functions; a target that is no function there is a
+ * disagreement. */
 static void take_said(struct agree *a)
 {
     const struct sonde__tail_input *d = a->described;
@@ -101,7 +102,7 @@ static void merge_jumps(struct agree *a)
         int order = seen == count           ? 1
                     : said == a->said_count ? -1
                                             : compare_jumps(&input->jumps[seen], &a->said[said]);
-        /* of both the one that was seen: the code knows the place better */
+        /* known by both: keep that of the code, whose place is more exact */
         take_jump(a, order <= 0 ? &input->jumps[seen] : &a->said[said], order <= 0, order >= 0);
         seen += order <= 0;
         said += order >= 0;

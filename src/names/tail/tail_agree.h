@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the code shows and what debug information says of the same image, made one: only what both
+/* Merges the jumps and calls found in code with those of debug information: keeps only what both
  * allow.
  *
- * An open function allows every jump; a closed one those that are known of it. A jump is kept if
- * both allow it. Where one side knows a jump that the other rules out, one of them is wrong, and
- * which is not known: the function is open then. What is open for the code stays so, even if the
- * debug information claims to describe all jumps: gcc 12 leaves some out (1 of 180 in libjvm). A
- * call that both know must enter the same function for both, or it is left out. Jumps to other
- * images count whoever knows them. Functions are those of the code. Context: any thread. */
+ * An open function allows every jump, a closed one its known jumps. A jump is kept if both sides
+ * allow it. If one side knows a jump that the other rules out, one of them is wrong, and the
+ * function becomes open. A function that is open in the code stays open even if the debug
+ * information claims to describe all jumps: gcc 12 omits some (1 of 180 in libjvm). A call known to
+ * both must enter the same function, or it is dropped. Jumps to other images are kept from either
+ * side. The set of functions is that of the code. Context: any thread. */
 #ifndef SONDE_TAIL_AGREE_H
 #define SONDE_TAIL_AGREE_H
 
 #include "tail_make.h"
 
-/* The arrays that an input has afterwards. */
+/* The arrays of the resulting input. */
 struct tail_agreement {
     struct sonde__tail_jump *jumps;
     struct sonde__tail_call *calls;

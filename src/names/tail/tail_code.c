@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* All code of an image, once from its beginning to its end: calls, and jumps that leave their
- * range. What they mean is found out afterwards (tail_resolve.c), when all are known. */
+/* Decodes all code of an image once, and collects calls, and jumps out of their range.
+ * tail_resolve.c interprets them afterwards. */
 #include "tail_code.h"
 
 #include <stdlib.h>
@@ -37,8 +37,7 @@ static int by_start(const void *a, const void *b)
                                 : (x->end > y->end) - (x->end < y->end);
 }
 
-/* Sorted, one of each start; where two overlap, the first ends before the second, and neither is
- * trusted. */
+/* Sorted, one per start; of two that overlap the first is cut, and neither is trusted. */
 void tail_order_ranges(struct tail_scan *s)
 {
     size_t kept = 0;
@@ -77,10 +76,10 @@ static void init_reader(struct frame_reader *reader, const struct sonde__cfi *cf
     sonde__program_init(&reader->program, cfi, reader->cell_of, reader->cells, 1);
 }
 
-/* Bytes of records that are read for one image, at most: each is read some two times, but one that
- * is long and has many jumps, or a file without a search table, could take hours. */
+/* Limit of the bytes of FDEs read for one image. Each is read about twice, but a long one with many
+ * jumps, or a file without a search table, could take hours. */
 #define RECORD_BYTES_MAX ((uint64_t)1 << 28)
-/* What finding a record by the search table costs, as bytes. */
+/* Cost of finding an FDE by the search table, in bytes. */
 #define SEARCH_COST 64u
 
 static void set_limits(struct tail_scan *s)
@@ -113,14 +112,14 @@ struct sweep {
     struct frame_reader *reader;
     struct tail_range *range;
     uint64_t end;     /* vaddr */
-    bool is_restored; /* the last thing done to the stack gave some of it back */
-    uint8_t sum_reg;  /* of one of the last instructions */
+    bool is_restored; /* the last change of the stack pointer freed stack */
+    uint8_t sum_reg;  /* result of one of the last instructions */
     unsigned sum_age;
-    uint64_t handover; /* return address of a call by register that was just seen; 0: none */
+    uint64_t handover; /* return address of the register-indirect call just decoded; 0: none */
     bool handover_kept;
 };
 
-/* Instructions between the sum and the jump that goes to it. */
+/* Instructions allowed between the addition and the jump to its result. */
 #define SUM_AGE_MAX 3
 
 static void add_call(struct sweep *w, uint64_t back, uint64_t to)
@@ -159,7 +158,7 @@ static void add_exit(struct sweep *w, uint64_t pc, uint64_t to)
     }
 }
 
-/* A jump to another image: which function it is, the word tells when the program runs. */
+/* A jump to another image, through a word that is bound at run time. */
 static void add_external(struct sweep *w, uint64_t pc, uint64_t cell)
 {
     struct tail_scan *s = w->s;
@@ -194,7 +193,7 @@ static void follow_slot(struct sweep *w, uint64_t pc, const struct sonde__flow *
     }
 }
 
-/* A direct jump or branch; into a linkage stub it goes where that goes. */
+/* A direct jump or branch; one into a linkage stub goes to the stub's target. */
 static void follow_jump(struct sweep *w, uint64_t pc, uint64_t to)
 {
     struct sonde__flow through = {.kind = SONDE__FLOW_JUMP_SLOT};
@@ -218,7 +217,7 @@ static void follow_indirect(struct sweep *w, uint64_t pc, const struct sonde__fl
     }
 }
 
-/* `exit(main(...))`: the result of a call by register goes to a function. */
+/* `exit(main(...))`: the result of a register-indirect call is passed to a function. */
 static void note_handover(struct sweep *w, uint64_t pc, const struct sonde__flow *flow)
 {
     struct tail_scan *s = w->s;
@@ -300,7 +299,7 @@ static void sweep_range(struct sweep *w)
     }
     while (pc < w->end) {
         if (!sonde__arch_flow(s->arch, pc, code, (size_t)(w->end - pc), &flow)) {
-            w->range->marks |= TAIL_MARK_OPEN; /* data, or an instruction that is not known */
+            w->range->marks |= TAIL_MARK_OPEN; /* data, or an unknown instruction */
             return;
         }
         note_handover(w, pc, &flow);
@@ -309,7 +308,7 @@ static void sweep_range(struct sweep *w)
         pc += flow.length;
         code += flow.length;
     }
-    /* control goes on behind a call unless it never comes back: then nothing follows it */
+    /* a call at the end of a function does not return */
     if (flow.kind == SONDE__FLOW_ON || flow.kind == SONDE__FLOW_BRANCH) {
         w->range->marks |= TAIL_MARK_OPEN;
     }
@@ -455,7 +454,7 @@ bool sonde__tail_hands_over(const struct sonde__elf *elf, unsigned arch, uint64_
     if (!sonde__arch_flow(arch, back_vaddr, code, 8, &next)) {
         return false;
     }
-    if (arch == SONDE_ARCH_X86_64) { /* aarch64 has the result where the argument goes */
+    if (arch == SONDE_ARCH_X86_64) { /* on aarch64 the result is already in the argument register */
         unsigned length = next.length;
         if (!next.keeps_result ||
             !sonde__arch_flow(arch, back_vaddr + length, code + length, 8u - length, &next)) {

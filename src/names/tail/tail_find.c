@@ -16,7 +16,7 @@
 #define EDGES_MAX  (4 * SONDE__TAIL_NODES_MAX)
 #define SLOT_COUNT (4 * SONDE__TAIL_NODES_MAX) /* a power of two */
 
-/* The function that is there, by its local number: always 0. The called one is 1. */
+/* Local numbers of the inner frame's function (always 0) and of the called function (1). */
 enum { INNER, OUTER };
 
 struct local_edge {
@@ -55,7 +55,7 @@ static bool number_of(struct search *s, uint32_t node, uint16_t *ret_number)
     return true;
 }
 
-/* Note the edges of a local number. False: too many, or damage. */
+/* Record the edges of a local number. False: too many, or damage. */
 static bool add_edges(struct search *s, uint16_t number)
 {
     const struct sonde__tail_source *source = s->source;
@@ -77,7 +77,7 @@ static bool add_edges(struct search *s, uint16_t number)
     return true;
 }
 
-/* Step 1. False: too much to look at, or damage. */
+/* Step 1. False: too large, or damage. */
 static bool explore(struct search *s)
 {
     for (uint16_t number = OUTER; number < s->count; number++) {
@@ -95,7 +95,7 @@ static void mark_leading(struct search *s)
 {
     bool changed = true;
     s->leads[INNER] = true;
-    while (changed) { /* edges mostly go from small numbers to larger ones: a few rounds */
+    while (changed) { /* edges mostly go from smaller to larger numbers, so a few rounds suffice */
         changed = false;
         for (uint32_t i = s->edge_count; i > 0; i--) {
             const struct local_edge *edge = &s->edges[i - 1];
@@ -106,11 +106,11 @@ static void mark_leading(struct search *s)
     }
 }
 
-/* Does the function that is there come back to itself, or to one that leads to it? */
+/* Can the inner frame's function reach itself, or one that leads to it? */
 static bool comes_back(const struct search *s)
 {
-    /* The same search again, from INNER's targets on; a fresh one, as those that are met only
-     * there say nothing about the ways to it. */
+    /* Search again from INNER's targets. A new search, because functions found only here are not on
+     * the ways to INNER. */
     struct search again;
     uint32_t flags, jumps;
     if (!s->source->function(s->source->ctx, s->nodes[INNER], &flags, &jumps) || jumps == 0) {
@@ -128,7 +128,7 @@ static bool comes_back(const struct search *s)
     }
     for (uint16_t i = 1; i < again.count; i++) {
         if (!add_edges(&again, i)) {
-            return true; /* not known: as if it did */
+            return true; /* unknown: assume that it does */
         }
     }
     for (uint32_t i = 0; i < again.edge_count; i++) {
@@ -139,11 +139,12 @@ static bool comes_back(const struct search *s)
     return false;
 }
 
-/* Step 3: how many ways; UINT32_MAX: no end of them. */
+/* Step 3: the number of ways; UINT32_MAX: unbounded. */
 static uint32_t count_ways(struct search *s)
 {
     uint16_t order[SONDE__TAIL_NODES_MAX];
-    uint16_t waiting[SONDE__TAIL_NODES_MAX] = {0}; /* edges into it from those that lead */
+    uint16_t waiting[SONDE__TAIL_NODES_MAX] = {
+        0}; /* edges into it from functions that lead to INNER */
     uint32_t ways[SONDE__TAIL_NODES_MAX] = {0};
     uint32_t done = 0, ready = 0, leading = 0;
     for (uint32_t i = 0; i < s->edge_count; i++) {
@@ -180,7 +181,7 @@ static uint32_t count_ways(struct search *s)
     return done == leading ? ways[INNER] : UINT32_MAX;
 }
 
-/* Can a jump to what is not in the graph be reached from here, but not over the edge to `next`? */
+/* Can a jump out of the graph be reached from here without the edge to `next`? */
 static bool escapes(struct search *s, uint16_t from, uint16_t next)
 {
     bool met[SONDE__TAIL_NODES_MAX] = {false};
@@ -204,7 +205,7 @@ static bool escapes(struct search *s, uint16_t from, uint16_t next)
     return false;
 }
 
-/* The one way there is. False: not all of it is certain, or it is too long. */
+/* Follow the only way. False: not all of it is certain, or it is too long. */
 static bool follow(struct search *s, struct sonde__tail_way *ret_way)
 {
     struct {
@@ -232,7 +233,7 @@ static bool follow(struct search *s, struct sonde__tail_way *ret_way)
     return true;
 }
 
-/* Ways that leave the graph; UINT32_MAX: any number. */
+/* The number of ways that leave the graph; UINT32_MAX: any number. */
 static uint32_t count_escapes(const struct search *s)
 {
     uint32_t count = 0;
@@ -254,7 +255,7 @@ static bool any_indirect(const struct search *s)
     return any;
 }
 
-/* It has left by a jump, and how control came from there to where it is cannot be told. */
+/* The called function has left by a jump; the way from there to the inner frame is unknown. */
 static enum sonde__tail_answer say_called(uint32_t called, uint32_t ways,
                                           struct sonde__tail_way *ret_way)
 {
@@ -298,7 +299,7 @@ enum sonde__tail_answer sonde__tail_search(const struct sonde__tail_source *sour
     }
     uint64_t ways = (uint64_t)ret_way->ways + count_escapes(&s);
     ret_way->ways = ways < UINT32_MAX ? (uint32_t)ways : UINT32_MAX;
-    if (ret_way->ways <= 1) { /* one way, and too long to be put in */
+    if (ret_way->ways <= 1) { /* one way, but too long to show */
         return SONDE__TAIL_NOTHING;
     }
     return say_called(from, ret_way->ways, ret_way);
@@ -349,7 +350,7 @@ enum sonde__tail_answer sonde__tail_between(const struct sonde__tail_graph *grap
         return SONDE__TAIL_NOTHING;
     }
     if (to_number == UINT32_MAX) {
-        to.owner = UINT32_MAX; /* a function that no jump leads to as far as is known */
+        to.owner = UINT32_MAX; /* a function that no known jump leads to */
     } else if (!sonde__tail_node(graph, to_number, &to) || from.owner == to.owner) {
         return SONDE__TAIL_NOTHING;
     }

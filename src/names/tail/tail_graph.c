@@ -103,7 +103,7 @@ uint32_t sonde__tail_node_at(const struct sonde__tail_graph *graph, uint32_t off
 {
     unsigned width = graph->widths[TAIL_WIDTH_START];
     struct sonde__tail_node node;
-    /* the first that starts behind it */
+    /* the first that starts after it */
     uint32_t after =
         SONDE__SEARCH(0, graph->node_count, i,
                       tail_bits(graph->nodes, (uint64_t)i * graph->node_bits, width) <= offset);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The bytes of a tail graph and of its call sites, for those who write (tail_make.c) and read
- * (tail_graph.c) them. docs/index-format.md describes them. */
+/* The format of a tail graph and of its call sites (docs/index-format.md), for writer (tail_make.c)
+ * and reader (tail_graph.c). */
 #ifndef SONDE_TAIL_LAYOUT_H
 #define SONDE_TAIL_LAYOUT_H
 
@@ -8,9 +8,9 @@
 
 /* Header of the graph, offsets of its fields. */
 enum {
-    TAIL_AT_NODE_COUNT = 0, /* without the one that ends the list */
+    TAIL_AT_NODE_COUNT = 0, /* without the terminating one */
     TAIL_AT_EDGE_COUNT = 4,
-    TAIL_AT_MAIN = 8, /* node + 1 of the function that exit() is given the result of; 0: unknown */
+    TAIL_AT_MAIN = 8,    /* node + 1 of the main function, whose result exit() gets; 0: unknown */
     TAIL_AT_WIDTHS = 12, /* 6 bytes; 2 of 0 */
     TAIL_GRAPH_HEADER = 20,
 };
@@ -42,7 +42,7 @@ enum tail_width {
 
 enum { TAIL_SITE_WIDTH_BACK, TAIL_SITE_WIDTH_TO, TAIL_SITE_WIDTH_COUNT };
 
-/* Zero bytes behind packed fields: a field is read as eight bytes. */
+/* Zero bytes after packed fields, because a field is read as eight bytes. */
 #define TAIL_PAD 8u
 
 static inline uint32_t tail_u32(const uint8_t *p)

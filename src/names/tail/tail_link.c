@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What leads to other images, for those who ask when the program does not run: calls of their
- * functions, and by which symbol each word is bound that a call or jump goes through. */
+/* Links to other images, for use when the program does not run: calls of their functions, and the
+ * symbol that each word of a call or jump is bound to. */
 
 #include "mem_heap.h"
 #include "mem_sort.h"

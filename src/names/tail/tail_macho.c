@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Calls and jumps of a Mach-O's functions.
  *
- * There is no record of where the stack stands at each instruction, so each function is followed
- * from its entry over all its branches, with the distance between the stack pointer and its value
- * at the entry. A jump out of the function is a tail call where that distance is 0. What no branch
- * leads to (blocks of a jump table, handlers of exceptions) is looked at afterwards: with the
- * distance at the jump through the table, or with an unknown one. Whatever is not certain (an
- * unknown distance at a jump out, code that cannot be decoded) opens the function. */
+ * There is no unwind information for each instruction, so each function is followed from its entry
+ * over all branches, tracking how far the stack pointer is from its value at entry. A jump out of
+ * the function is a tail call if that distance is 0. Code that no branch leads to (blocks of a jump
+ * table, exception handlers) is followed afterwards, with the distance at the jump through the
+ * table, or with an unknown one. Any uncertainty (an unknown distance at a jump out, undecodable
+ * code) makes the function open. */
 
 #include "arch_flow.h"
 #include "arch_regs.h"
@@ -16,7 +16,8 @@
 #include "mem_sort.h"
 #include "tail_scan.h"
 
-/* Of one function; larger ones are open. The largest of Chromium and of interpreters have half. */
+/* Size limit of a function; larger ones are open. The largest of Chromium and of interpreters have
+ * half. */
 #define FUNCTION_BYTES_MAX ((uint32_t)1 << 20)
 /* Sections of code; programs have three to six. */
 #define SECTIONS_MAX 64u
@@ -26,7 +27,7 @@
 
 enum { PLACE_NEW = INT32_MIN, LOST = -1 };
 
-/* At an instruction: bytes that sp is below its value at the entry, and that fp is. */
+/* State at an instruction: how many bytes sp and fp are below the value of sp at entry. */
 struct place {
     int32_t depth, fp;
 };
@@ -34,7 +35,7 @@ struct place {
 struct block {
     uint32_t at;
     struct place place;
-    bool is_guess; /* nothing that is known leads here */
+    bool is_guess; /* no known path leads here */
 };
 
 struct data {
@@ -62,9 +63,9 @@ struct macho_scan {
     uint64_t vaddr;
     uint32_t size;
     struct place *places; /* FUNCTION_BYTES_MAX of them */
-    struct block *blocks; /* still to be looked at */
+    struct block *blocks; /* still to be followed */
     size_t block_count, block_capacity;
-    struct place table; /* at a jump through a table; PLACE_NEW: there is none */
+    struct place table; /* state at a jump through a table; PLACE_NEW: none */
 };
 
 static void open_range(struct macho_scan *m)
@@ -111,7 +112,7 @@ static void find_data(struct macho_scan *m)
     SONDE__SORT_BY(m->data, m->data_count, start);
 }
 
-/* Where the data that holds a vaddr ends; 0: it is in none. */
+/* The end of the data that contains a vaddr; 0: none. */
 static uint64_t data_end(const struct macho_scan *m, uint64_t vaddr)
 {
     size_t after = SONDE__SEARCH(0, m->data_count, i, m->data[i].start <= vaddr);
@@ -159,7 +160,7 @@ static void find_ranges(struct macho_scan *m)
     tail_order_ranges(&m->s);
 }
 
-/* Names of parts say what they are; one inside a function may be a second entry. */
+/* Parts are recognised by name; a name inside a function may be a second entry. */
 static void read_names(struct macho_scan *m, const struct sonde__macho *macho)
 {
     struct sonde__macho_symbols symbols;
@@ -186,8 +187,8 @@ static void read_names(struct macho_scan *m, const struct sonde__macho *macho)
 
 enum stub_kind { STUB_NONE, STUB_EXTERNAL, STUB_UNKNOWN };
 
-/* What a jump to a vaddr means if a stub of the linker is there, or a pointer that it fills. A
- * function of this image that has one may be replaced by another image's. */
+/* Resolve a jump to a linkage stub, or through a pointer that the linker sets. A function of this
+ * image that is called by a stub can be replaced by another image's. */
 static enum stub_kind stub_at(const struct macho_scan *m,
                               const struct sonde__macho_section *section, uint64_t vaddr)
 {
@@ -253,7 +254,7 @@ static void add_block(struct macho_scan *m, uint32_t at, const struct place *pla
     m->blocks[m->block_count++] = (struct block){at, *place, is_guess};
 }
 
-/* Note what leads to a place. False: that was known. */
+/* Record the state at a place. False: it was known already. */
 static bool arrive(struct place *there, struct place *coming, bool is_guess)
 {
     bool changed = false;
@@ -276,7 +277,7 @@ static bool arrive(struct place *there, struct place *coming, bool is_guess)
     return changed;
 }
 
-/* Instructions from a block on, until control goes elsewhere or comes to what is known. */
+/* Follow instructions from a block until control leaves or reaches known code. */
 static void follow_block(struct macho_scan *m, struct block *block)
 {
     uint32_t at = block->at;
@@ -284,7 +285,7 @@ static void follow_block(struct macho_scan *m, struct block *block)
     struct sonde__flow flow = {.kind = SONDE__FLOW_ON};
     while (!m->s.no_memory) {
         struct sonde__stack_effect effect;
-        if (at >= m->size) { /* behind a call nothing may follow: it never comes back */
+        if (at >= m->size) { /* a call may not return, so unknown code may follow */
             if (flow.kind != SONDE__FLOW_CALL && flow.kind != SONDE__FLOW_CALL_SLOT &&
                 flow.kind != SONDE__FLOW_CALL_INDIRECT) {
                 open_range(m);
@@ -326,7 +327,7 @@ static void follow_blocks(struct macho_scan *m)
     }
 }
 
-/* Bytes of a nop, or of what stands between functions; 0: it is another instruction. */
+/* Size of a nop or of padding between functions; 0: another instruction. */
 static uint32_t padding(const struct macho_scan *m, uint32_t at)
 {
     const uint8_t *p = m->bytes + at;
@@ -353,7 +354,7 @@ static uint32_t padding(const struct macho_scan *m, uint32_t at)
                : 0;
 }
 
-/* The first code from `at` on that nothing has led to. False: there is none. */
+/* The first code from `at` on that was not reached. False: there is none. */
 static bool find_rest(struct macho_scan *m, uint32_t *ret_at)
 {
     uint32_t at = *ret_at;

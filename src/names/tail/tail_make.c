@@ -79,7 +79,7 @@ size_t sonde__tail_jumps_sort(const struct sonde__tail_function *functions,
     return kept;
 }
 
-/* Does a question that begins at this function have an answer? */
+/* Can a search from this function find anything? */
 static bool is_root(const struct make *m, uint32_t function)
 {
     const struct sonde__tail_function *f = &m->input->functions[function];
@@ -87,7 +87,8 @@ static bool is_root(const struct make *m, uint32_t function)
                                     m->leaves[function] || (f->flags & SONDE__TAIL_INDIRECT) != 0);
 }
 
-/* Call sites that have an answer, one of each return address; two that differ are none. */
+/* Keep call sites from which a search can find something, one per return address; conflicting ones
+ * are dropped. */
 static size_t sort_calls(const struct make *m)
 {
     struct sonde__tail_call *calls = m->input->calls;
@@ -117,7 +118,8 @@ static void keep_function(struct make *m, uint32_t function, size_t *queued)
     }
 }
 
-/* Mark what makes tail calls, and what they lead to, and number it in the order of addresses. */
+/* Mark functions that make tail calls, and those that they lead to, and number them in address
+ * order. */
 static void choose_nodes(struct make *m)
 {
     const struct sonde__tail_input *input = m->input;
@@ -192,7 +194,7 @@ static void pack_nodes(const struct make *m, const uint8_t *w, struct packer nod
             put_uint(&edges, input->jumps[k].place + 1, w[TAIL_WIDTH_PLACE]);
         }
     }
-    /* one more node, for where the edges of the last one end */
+    /* a final node, which marks the end of the last one's edges */
     nodes.at +=
         (unsigned)w[TAIL_WIDTH_START] + w[TAIL_WIDTH_SIZE] + w[TAIL_WIDTH_OWNER] + TAIL_FLAG_BITS;
     put_uint(&nodes, edge, w[TAIL_WIDTH_EDGE]);
@@ -266,7 +268,7 @@ static int by_leaving(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-/* Each function and word once; a place where there is only one. */
+/* One per function and word; with a place only if there is one. */
 static void sort_externals(struct make *m, size_t *ret_count)
 {
     struct sonde__tail_external *all = m->input->externals;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Functions, jumps between them and calls -> the bytes of a tail graph and its call sites.
  *
- * Who calls this has found out what is a function and what a part of one, which jumps are tail
- * calls, and where something may go that is not known (OPEN). Here what no question needs is left
- * out: functions that no call site leads to, call sites of functions that make no tail calls.
- * Context: any thread. */
+ * The caller has determined functions and parts, which jumps are tail calls, and which functions
+ * are OPEN. Unneeded data is dropped here: functions that no call site leads to, call sites of
+ * functions that make no tail calls. Context: any thread. */
 #ifndef SONDE_TAIL_MAKE_H
 #define SONDE_TAIL_MAKE_H
 
@@ -13,12 +12,12 @@
 #include "tail_graph.h"
 
 #define SONDE__TAIL_NONE UINT32_MAX
-/* As the target of a call: the program's main function, whose result exit() gets. */
+/* Target of a call: the program's main function, whose result exit() gets. */
 #define SONDE__TAIL_MAIN (UINT32_MAX - 1)
 
 struct sonde__tail_function {
     uint32_t start, end; /* offsets */
-    uint32_t owner;      /* index: itself, or the function that it is a part of */
+    uint32_t owner;      /* index of itself, or of the function that it is a part of */
     uint32_t flags;      /* enum sonde__tail_flags */
 };
 
@@ -40,7 +39,7 @@ struct sonde__tail_external {
 };
 
 struct sonde__tail_input {
-    const struct sonde__tail_function *functions; /* by start, which differ */
+    const struct sonde__tail_function *functions; /* sorted by distinct starts */
     size_t function_count;
     struct sonde__tail_jump *jumps; /* any order; is sorted */
     size_t jump_count;
@@ -51,7 +50,7 @@ struct sonde__tail_input {
     size_t external_count;
 };
 
-/* A word that calls and jumps to another image go through. */
+/* A word through which calls and jumps go to another image. */
 struct sonde__tail_word {
     uint32_t cell;   /* offset of the word */
     uint32_t symbol; /* index of the dynamic symbol that it is bound to */
@@ -63,11 +62,11 @@ struct sonde__tail_bytes {
     struct sonde__tail_word *words; /* by cell */
     size_t word_count;
     uint32_t node_count, edge_count, site_count;
-    struct sonde__tail_origin origin; /* made of what: set by who made the input */
+    struct sonde__tail_origin origin; /* what it was made from: set by the caller */
 };
 
-/* Sort jumps by the functions that they leave, each pair once, parts jumping for their functions; a
- * place where a pair has only one. Returns how many are left. */
+/* Sort jumps by source function, with parts replaced by their functions, and keep one per pair,
+ * with a place only if the pair has one. Returns their number. */
 size_t sonde__tail_jumps_sort(const struct sonde__tail_function *functions,
                               struct sonde__tail_jump *jumps, size_t count);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Ranges, jumps and calls -> functions and edges.
  *
- * Ranges that are one function are joined: a part (it begins with a frame in place, or is named
- * so) with what jumps to it, and a range with one whose middle it jumps to. A group has one range
- * that is no part: the function. With none or several it is open. */
+ * Ranges of one function are joined: a part (it starts with a frame in place, or is one by name)
+ * with the ranges that jump to it, and a range with one into whose middle it jumps. A group has one
+ * range that is not a part: the function. With none or several, it is open. */
 #include <string.h>
 
 #include "arch_regs.h"
@@ -41,7 +41,8 @@ static bool is_part_name(const char *name)
 
 uint8_t tail_marks_of_name(const char *name)
 {
-    static const char outlined[] = "OUTLINED_FUNCTION_"; /* LLVM's; Mach-O has an underscore more */
+    static const char outlined[] =
+        "OUTLINED_FUNCTION_"; /* LLVM's name; Mach-O adds an underscore */
     name += name[0] == '_';
     if (strncmp(name, outlined, sizeof outlined - 1) == 0) {
         return TAIL_MARK_NAMED | TAIL_MARK_OUTLINED;
@@ -60,7 +61,7 @@ static void name_ranges(struct tail_scan *s)
             symbol.name[0] != '\0') {
             range->marks |= tail_marks_of_name(symbol.name);
         }
-        /* several functions under one record: jumps between them were not seen */
+        /* several functions in one FDE: jumps between them were not seen */
         if (sonde__symbol_find(symbols, s->code->base + range->end - 1, &symbol) &&
             symbol.name[0] != '\0' && symbol.start > start) {
             range->marks |= TAIL_MARK_OPEN;
@@ -92,7 +93,7 @@ static bool add_symbol_range(struct tail_scan *s, uint32_t offset, size_t known)
     return true;
 }
 
-/* Functions without a record that somebody goes to, by their symbols. */
+/* Add functions without an FDE that are jumped to or called, by their symbols. */
 static void add_symbol_ranges(struct tail_scan *s)
 {
     size_t known = s->range_count, kept = 0;
@@ -162,7 +163,7 @@ struct edges {
     size_t call_count;
 };
 
-/* What is joined with a function and of which nothing says that it is one itself is a part. */
+/* A range that is joined with a function, and not known to be one itself, is a part. */
 static void mark_unknown_parts(struct edges *e)
 {
     struct tail_scan *s = e->s;
@@ -193,13 +194,13 @@ static void choose_owners(struct edges *e)
         size_t group = find(s, i);
         if ((s->ranges[i].marks & TAIL_MARK_PART) == 0) {
             if (e->owners[group] != SONDE__TAIL_NONE) {
-                s->ranges[group].marks |= TAIL_MARK_OPEN; /* two entries: which, nobody says */
+                s->ranges[group].marks |= TAIL_MARK_OPEN; /* two entries: ambiguous */
             } else {
                 e->owners[group] = (uint32_t)i;
             }
         }
     }
-    for (size_t i = 0; i < s->range_count; i++) { /* marks of parts are the function's */
+    for (size_t i = 0; i < s->range_count; i++) { /* marks of parts apply to the function */
         size_t group = find(s, i);
         s->ranges[group].marks |=
             s->ranges[i].marks & (TAIL_MARK_OPEN | TAIL_MARK_EXTERNAL | TAIL_MARK_INDIRECT);
@@ -215,7 +216,7 @@ static void choose_owners(struct edges *e)
     }
 }
 
-/* May a jump go there as a call? */
+/* Can a jump to it be a tail call? */
 static bool is_function(const struct tail_range *range)
 {
     return (range->marks & (TAIL_MARK_NAMED | TAIL_MARK_CALLED | TAIL_MARK_NO_RECORD)) != 0 &&
@@ -230,7 +231,7 @@ static void add_jumps(struct edges *e)
         size_t from = range_of_start(s, exit->from);
         size_t to = tail_range_at(s, exit->to);
         if (from == TAIL_NO_RANGE) {
-            continue; /* cut by another record: open */
+            continue; /* cut by another FDE: open */
         }
         struct tail_range *group = &s->ranges[find(s, from)];
         if (to == TAIL_NO_RANGE) {
@@ -247,9 +248,9 @@ static void add_jumps(struct edges *e)
     }
 }
 
-/* --- code that was moved out of functions --- */
+/* --- outlined code --- */
 
-/* Jumps that come from others by passing over moved code, at most: more are not followed. */
+/* Jumps added by following outlined code, at most. */
 #define PASSED_MAX ((size_t)1 << 20)
 
 static bool is_outlined(const struct edges *e, uint32_t range)
@@ -257,14 +258,14 @@ static bool is_outlined(const struct edges *e, uint32_t range)
     return (e->s->ranges[range].marks & TAIL_MARK_OUTLINED) != 0;
 }
 
-/* Jumps are sorted by where they come from: the first one of a range. */
+/* The first jump of a range; jumps are sorted by source. */
 static size_t first_jump(const struct edges *e, size_t count, uint32_t from)
 {
     return SONDE__SEARCH(0, count, i, e->jumps[i].from < from);
 }
 
-/* A jump to moved code is one to where that goes on: moved code is no function of its own, and on
- * no stack that people know. What it may do, the function may. */
+/* A jump to outlined code is replaced by one to where that continues: outlined code is no function
+ * of the source, and is not shown on stacks. What it may do, the function may do. */
 static void pass_over_outlined(struct edges *e)
 {
     struct tail_scan *s = e->s;
@@ -282,7 +283,7 @@ static void pass_over_outlined(struct edges *e)
         }
         for (size_t k = first_jump(e, sorted, jump.to); k < sorted && e->jumps[k].from == jump.to;
              k++) {
-            if (e->jump_count >= sorted + PASSED_MAX) { /* they may go round */
+            if (e->jump_count >= sorted + PASSED_MAX) { /* there may be cycles */
                 *marks |= TAIL_MARK_OPEN;
             } else if (e->jump_count < e->jump_capacity ||
                        sonde__mem_grow(&e->jumps, e->jump_count, &e->jump_capacity,
@@ -310,7 +311,7 @@ static void set_flags(struct edges *e)
         e->functions[i].flags =
             ((marks & TAIL_MARK_OPEN) != 0 ? (uint32_t)SONDE__TAIL_OPEN : 0) |
             ((marks & TAIL_MARK_EXTERNAL) != 0 ? (uint32_t)SONDE__TAIL_EXTERNAL : 0) |
-            /* moved code is on no stack that people know */
+            /* outlined code is not shown on stacks */
             ((marks & TAIL_MARK_INDIRECT) != 0 && !is_outlined(e, (uint32_t)i)
                  ? (uint32_t)SONDE__TAIL_INDIRECT
                  : 0);
@@ -336,7 +337,7 @@ static void add_calls(struct edges *e)
     }
 }
 
-/* Jumps to other images, of functions: those of ranges that were cut are open. */
+/* The functions' jumps to other images; functions with cut ranges are open. */
 static size_t take_externals(struct edges *e, struct sonde__tail_external *externals)
 {
     struct tail_scan *s = e->s;
@@ -369,8 +370,8 @@ static bool main_of_table(const struct sonde__elf_symbols *table, uint64_t *ret_
     return false;
 }
 
-/* What start-up code gives to __libc_start_main as its first argument: lea main(%rip), %rdi or
- * mov $main, %rdi before its call (glibc's start.S). */
+/* The first argument that start-up code passes to __libc_start_main: lea main(%rip), %rdi or mov
+ * $main, %rdi before its call (glibc's start.S). */
 static bool main_of_start(const struct tail_scan *s, uint64_t *ret_vaddr)
 {
     enum { START_BYTES = 64 };
@@ -401,7 +402,7 @@ static uint32_t find_main(const struct tail_scan *s)
     uint64_t vaddr = 0;
     size_t range;
     if (s->code->elf == NULL) {
-        return SONDE__TAIL_NONE; /* a Mach-O: who calls its main() is another image */
+        return SONDE__TAIL_NONE; /* a Mach-O: dyld calls its main() */
     }
     bool is_known = sonde__elf_section_by_type(s->code->elf, SONDE__SHT_SYMTAB, &section) &&
                     sonde__elf_symbols(s->code->elf, &section, &table) &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What tail_code.c reads from the code and tail_resolve.c makes functions and edges of. */
+/* What tail_code.c collects from the code, from which tail_resolve.c makes functions and edges. */
 #ifndef SONDE_TAIL_SCAN_H
 #define SONDE_TAIL_SCAN_H
 
@@ -8,17 +8,17 @@
 #include "tail_slots.h"
 
 enum tail_mark {
-    TAIL_MARK_OPEN = 1,       /* it may go to what is not known */
-    TAIL_MARK_EXTERNAL = 2,   /* it jumps to another image */
-    TAIL_MARK_PART = 4,       /* it begins with a frame in place, or is named as a part */
-    TAIL_MARK_CALLED = 8,     /* a call goes to its beginning */
-    TAIL_MARK_NAMED = 16,     /* a symbol stands at its beginning */
-    TAIL_MARK_NO_RECORD = 32, /* known by its symbol only: its own code is not looked at */
-    TAIL_MARK_OUTLINED = 64,  /* code that the compiler moved out of several functions */
+    TAIL_MARK_OPEN = 1,       /* may jump to unknown places */
+    TAIL_MARK_EXTERNAL = 2,   /* jumps to another image */
+    TAIL_MARK_PART = 4,       /* starts with a frame in place, or is a part by name */
+    TAIL_MARK_CALLED = 8,     /* its start is called */
+    TAIL_MARK_NAMED = 16,     /* a symbol is at its start */
+    TAIL_MARK_NO_RECORD = 32, /* known by its symbol only: its code is not searched */
+    TAIL_MARK_OUTLINED = 64,  /* code that the compiler outlined from several functions */
     TAIL_MARK_INDIRECT = 128, /* open by a jump through a register or a variable */
 };
 
-/* A stretch of code that one record of call frame information (or a symbol) describes. */
+/* Code described by one FDE or symbol. */
 struct tail_range {
     uint32_t start, end;
     uint32_t group; /* union-find: which ranges are one function */
@@ -27,19 +27,19 @@ struct tail_range {
 
 enum tail_exit_kind {
     TAIL_EXIT_CLEAN,    /* with the stack as at the entry */
-    TAIL_EXIT_RESTORED, /* the code gave its frame back, but the record does not say so */
+    TAIL_EXIT_RESTORED, /* the code freed its frame, but the FDE does not say so */
     TAIL_EXIT_INSIDE,   /* with a frame */
 };
 
 /* A jump out of a range. */
 struct tail_exit {
     uint32_t from; /* start of the range */
-    uint32_t to;   /* offset; through a word: of the function that it holds */
+    uint32_t to;   /* offset; for a jump through a word, of the function that it points to */
     uint32_t place;
     uint8_t kind;
 };
 
-/* A jump through a word that another image's function is in. */
+/* A jump through a word that is bound to another image's function. */
 struct tail_external_exit {
     uint32_t from; /* start of the range */
     uint32_t cell; /* offset of the word */
@@ -57,7 +57,7 @@ struct tail_leaving_call {
     uint32_t cell; /* offset of the word */
 };
 
-/* A call by a register whose result is handed to a function. */
+/* A register-indirect call whose result is passed to a function. */
 struct tail_handover {
     uint32_t back;
     uint64_t to; /* vaddr */
@@ -81,8 +81,8 @@ struct tail_scan {
     struct tail_handover *handovers;
     size_t handover_count, handover_capacity;
     bool no_memory;
-    uint64_t record_cost; /* bytes of records that finding one takes */
-    uint64_t work_left;   /* bytes of records still to be read; 0: nothing is said of this image */
+    uint64_t record_cost; /* cost of finding an FDE, in bytes */
+    uint64_t work_left;   /* bytes of FDEs that may still be read; 0: give up on this image */
 };
 
 #define TAIL_ROOM(s, array, count, capacity)                                                       \
@@ -91,21 +91,21 @@ struct tail_scan {
      !((s)->no_memory = true))
 
 #define TAIL_NO_RANGE SIZE_MAX
-/* The range that holds an offset, or TAIL_NO_RANGE. */
+/* The range that contains an offset, or TAIL_NO_RANGE. */
 static inline size_t tail_range_at(const struct tail_scan *s, uint32_t offset)
 {
     size_t after = SONDE__SEARCH(0, s->range_count, i, s->ranges[i].start <= offset);
     return after != 0 && offset < s->ranges[after - 1].end ? after - 1 : TAIL_NO_RANGE;
 }
 
-/* What a name says of the function that it stands at: PART, NAMED or NAMED | OUTLINED. */
+/* The marks that a name implies for its function: PART, NAMED or NAMED | OUTLINED. */
 uint8_t tail_marks_of_name(const char *name);
 /* Sort the ranges and make them disjoint. */
 void tail_order_ranges(struct tail_scan *s);
 void tail_scan_done(struct tail_scan *s);
 
-/* The calls of other images' functions, and all words that calls and jumps to those go through. On
- * failure nothing is kept of the bytes. */
+/* Write the calls of other images' functions, and all words through which calls and jumps go to
+ * them. On failure the bytes are freed. */
 SONDE_NODISCARD enum sonde_status tail_link(struct tail_scan *s,
                                             struct sonde__tail_bytes *ret_bytes);
 

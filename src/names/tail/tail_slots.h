@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Words that calls and jumps go through (the GOT) and the linkage stubs that do so: which function
- * they lead to. Context: any thread. */
+/* The functions that the words of the GOT and the linkage stubs lead to. Context: any thread. */
 #ifndef SONDE_TAIL_SLOTS_H
 #define SONDE_TAIL_SLOTS_H
 
@@ -9,7 +8,7 @@
 #include "image_elf.h"
 
 enum tail_slot_kind {
-    TAIL_SLOT_UNKNOWN,  /* nothing says what it holds, or a resolver decides */
+    TAIL_SLOT_UNKNOWN,  /* unknown, or set by a resolver */
     TAIL_SLOT_OWN,      /* a function of this image */
     TAIL_SLOT_EXTERNAL, /* of another one */
 };
@@ -28,7 +27,7 @@ struct tail_slots {
     size_t stub_count, stub_capacity;
     struct tail_plt {
         uint64_t start, end;
-    } plts[4]; /* where stubs stand */
+    } plts[4]; /* sections of stubs */
     unsigned plt_count;
 };
 
@@ -37,11 +36,11 @@ SONDE_NODISCARD enum sonde_status tail_slots_read(const struct sonde__elf *elf, 
                                                   struct tail_slots *ret_slots);
 void tail_slots_done(struct tail_slots *slots);
 
-/* The word at a vaddr; null: nothing says what it holds, or two say different things. */
+/* The word at a vaddr; null: unknown or conflicting. */
 const struct tail_cell *tail_cell(const struct tail_slots *slots, uint64_t vaddr);
-/* What it holds; ret_to: OWN only. */
+/* What it is bound to; ret_to: OWN only. */
 enum tail_slot_kind tail_slot(const struct tail_slots *slots, uint64_t vaddr, uint64_t *ret_to);
-/* Is a stub at this vaddr? ret_cell: the word that it goes through. */
+/* Is a stub at this vaddr? ret_cell: the word that it jumps through. */
 bool tail_stub(const struct tail_slots *slots, uint64_t vaddr, uint64_t *ret_cell);
 bool tail_in_plt(const struct tail_slots *slots, uint64_t vaddr);
 
