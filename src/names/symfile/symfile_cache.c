@@ -16,12 +16,12 @@
 struct entry {
     struct entry *next;
     struct sonde__build_id id;
-    char *path;                   /* the key when id.size is 0, with which file it led to */
-    struct sonde__host_file seen; /* that file when id.size is 0; its data is not kept */
-    struct sonde_error error;     /* why there is no view or no index; status OK: there is */
+    char *path;                   /* the key if id.size is 0, together with `seen` */
+    struct sonde__host_file seen; /* the file at `path` if id.size is 0; its data is not kept */
+    struct sonde_error error;     /* why there is no view or index; status OK: no error */
     struct symfile_view own, debug;
     struct symfile_mini mini;     /* without a debug file */
-    void *memory;                 /* copy of the image's bytes, when the view stands on them */
+    void *memory;                 /* copy of the image's bytes, if the view uses it */
     const struct sonde__elf *elf; /* own, or a debug file alone; null: nothing was found */
     struct sonde__symbol_index *index;
     struct symfile_calls *calls;
@@ -83,7 +83,7 @@ void sonde__symfile_use_places(struct sonde__symfile_cache *cache,
     cache->options.places = places;
 }
 
-/* Forget what was found, so that the search can be made again. */
+/* Forget what was found, to search again. */
 static void clear_entry(const struct sonde__symfile_places *places, struct entry *entry)
 {
     if (entry->calls != NULL) {
@@ -146,8 +146,8 @@ static unsigned hash_key(const struct sonde__image *image)
     return (hash ^ hash >> 16) % BUCKET_COUNT;
 }
 
-/* Without a build-id: which file the path leads to now. What is loaded from a path may be another
- * file than the one that was loaded from it before. */
+/* Without a build-id: the file at the path now, because a path can lead to different files over
+ * time. */
 static struct sonde__host_file look(const struct sonde__symfile_cache *cache,
                                     const struct sonde__image *image, const char *path)
 {
@@ -168,7 +168,7 @@ static bool is_same_file(const struct sonde__host_file *a, const struct sonde__h
            a->modified_ns == b->modified_ns;
 }
 
-/* The image's entry, made when there is none; null: no memory. */
+/* The image's entry, created on first use; null: no memory. */
 static struct entry *find_entry(struct sonde__symfile_cache *cache,
                                 const struct sonde__image *image, bool *ret_new)
 {
@@ -201,7 +201,7 @@ static struct entry *find_entry(struct sonde__symfile_cache *cache,
     return entry;
 }
 
-/* Take the image's bytes in memory as its view. The build-id there is the image's by nature. */
+/* Use the image's bytes in memory as its view. Their build-id is the image's by nature. */
 static enum sonde_status open_memory(struct entry *entry, const struct sonde__image *image,
                                      const void *memory, size_t size, struct sonde_error *ret_error)
 {
@@ -232,7 +232,7 @@ static void open_entry(const struct sonde__symfile_cache *cache, struct entry *e
         entry->elf = &entry->own.elf;
         return;
     }
-    entry->error = error; /* the file's failure is what is told if nothing else helps */
+    entry->error = error; /* reported if nothing else is found */
     if (memory != NULL && memory_size != 0) {
         entry->memory_tried = true;
         status = open_memory(entry, image, memory, memory_size, &error);
@@ -274,7 +274,7 @@ static enum sonde_status load_entry(struct sonde__symfile_cache *cache,
     }
     if (entry->elf == NULL && !is_new && image->path != NULL &&
         strcmp(entry->path, image->path) != 0) {
-        char *path = sonde__mem_copy_string(image->path); /* this one may lead to the file */
+        char *path = sonde__mem_copy_string(image->path); /* this path may lead to the file */
         is_new = path != NULL;
         sonde__mem_free(is_new ? entry->path : NULL);
         entry->path = is_new ? path : entry->path;
@@ -308,7 +308,7 @@ static void find_debug(const struct sonde__symfile_cache *cache, struct entry *e
     }
 }
 
-/* Where the names are that the image itself does not have, or null. */
+/* The ELF with names that the image itself does not have, or null. */
 static const struct sonde__elf *names_besides(const struct sonde__symfile_cache *cache,
                                               struct entry *entry)
 {
@@ -367,7 +367,7 @@ void sonde__symfile_function(struct sonde__symfile_cache *cache, const struct so
     sonde__symbol_function(index, vaddr, ret_function);
 }
 
-/* What is known of the image's calls, looked for once; null: nothing. */
+/* The source of the image's calls, opened once; null: none. */
 static struct symfile_calls *calls_of(const struct sonde__symfile_cache *cache, struct entry *entry,
                                       const struct sonde__image *image)
 {
@@ -382,7 +382,7 @@ static struct symfile_calls *calls_of(const struct sonde__symfile_cache *cache, 
     return entry->calls;
 }
 
-/* The same with the image's entry. Without any file of it there may still be an index. */
+/* The same by image. An index can exist even without any file of the image. */
 static struct symfile_calls *find_calls(struct sonde__symfile_cache *cache,
                                         const struct sonde__image *image, const void *memory,
                                         size_t memory_size)

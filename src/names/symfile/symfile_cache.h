@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Finds and opens the symbol files of images, once each, and answers names, and the calls of an
- * address with their files and lines.
+/* Finds and opens the symbol files of images, once each, and looks up names, files, lines and
+ * inlined calls of addresses.
  *
  * Search order (every step checks the build-id): the image's file itself; in the user's folders
  * .build-id/xx/rest.debug and a file of the image's name; under each debug root
  * .build-id/xx/rest.debug; .gnu_debuglink in the user's folders, beside the image, in .debug/, and
- * under the roots (build-id, else CRC); what debuginfod's clients fetched; debuginfod. Names
- * without a debug file also from the image's mini debug information (.gnu_debugdata). What is not
- * found is remembered. Context: any thread, one at a time. */
+ * under the roots (build-id, else CRC); what debuginfod's clients fetched; debuginfod. Without a
+ * debug file, names also come from the image's mini debug information (.gnu_debugdata). Failures
+ * are remembered. Context: any thread, one at a time. */
 #ifndef SONDE_SYMFILE_CACHE_H
 #define SONDE_SYMFILE_CACHE_H
 
@@ -23,20 +23,20 @@ struct sonde__symfile_making; /* symfile_index_file.h */
 struct sonde__symfile_fetch;  /* symfile_fetch.h */
 
 struct sonde__symfile_options {
-    const char *root;       /* prefix of image paths (a container's /proc/PID/root), or null */
+    const char *root;       /* prefix of image paths (/proc/PID/root of a container), or null */
     const char *debug_root; /* default "/usr/lib/debug" */
-    /* folders of the user with index files (ID.sndidx) and debug files, of our own root; copied */
+    /* the user's folders with index files (ID.sndidx) and debug files, in our own root; copied */
     const char *const *folders;
     unsigned folder_count;
-    /* &sonde__symfile_places: sonde__symfile_calls() answers. Null: it knows nothing. It maps and
-     * inflates debug files and loads a library for that, which a program that looks at itself must
-     * ask for; and whoever does not name it does not link it. */
+    /* &sonde__symfile_places enables sonde__symfile_calls(); null: it finds nothing. It maps and
+     * inflates debug files and loads a library for that, so a program must opt in to it for itself.
+     * Code that does not refer to it does not link it. */
     const struct sonde__symfile_places *places;
-    bool no_inflate; /* what is compressed is left alone: no library is loaded for it */
-    /* with `places`: indexes are taken from the user's cache, and made there
-     * (symfile_index_file.h); null: neither. Must outlive the cache. */
+    bool no_inflate; /* ignore compressed sections: load no library for them */
+    /* With `places`: use and make indexes in the user's cache (symfile_index_file.h); null:
+     * neither. Must outlive the cache. */
     const struct sonde__symfile_making *making;
-    /* debug files may be fetched (symfile_fetch.h); null: nothing is. Must outlive the cache. */
+    /* Fetch debug files (symfile_fetch.h); null: do not. Must outlive the cache. */
     struct sonde__symfile_fetch *fetch;
 };
 
@@ -49,48 +49,47 @@ void sonde__symfile_cache_destroy(struct sonde__symfile_cache *cache);
 void sonde__symfile_use_places(struct sonde__symfile_cache *cache,
                                const struct sonde__symfile_places *places);
 
-/* The index of an image, opened at the first call. Keyed by build-id, else by path.
- * `memory`, `memory_size`: the image's bytes where it has no file (vdso, deleted), in memory layout
- * from its ELF header on, copied if they are used; else null, 0.
- * An image without a build-id is only matched with a file that has none either.
- * Returns OK | ABSENT (no file, or its build-id is another one: then no names, never wrong ones)
- * | DENIED | UNREADABLE | CORRUPT | UNSUPPORTED | LIMIT | MEMORY | OS; a failure is remembered
- * (but not MEMORY), until `memory` is given for the first time. Ownership: the cache's. */
+/* The index of an image, opened at the first call. Keyed by build-id, else by path. `memory`,
+ * `memory_size`: the bytes of an image without a file (vdso, deleted), in memory layout from its
+ * ELF header on, copied if used; else null, 0. An image without a build-id is only matched with a
+ * file that has none either. Returns OK | ABSENT (no file, or its build-id is another one: then no
+ * names, never wrong ones) | DENIED | UNREADABLE | CORRUPT | UNSUPPORTED | LIMIT | MEMORY | OS; a
+ * failure is remembered (but not MEMORY), until `memory` is given for the first time. Ownership:
+ * the cache's. */
 SONDE_NODISCARD enum sonde_status sonde__symfile_index(struct sonde__symfile_cache *cache,
                                                        const struct sonde__image *image,
                                                        const void *memory, size_t memory_size,
                                                        const struct sonde__symbol_index **ret_index,
                                                        struct sonde_error *ret_error);
 
-/* The same image's verified ELF view (its file's, or that of `memory`), without making an index:
- * for CFI and sections from the one mapping. Statuses and ownership as above. When only the
- * separate debug file was found, the view is that one's (its code is not in it). */
+/* The image's verified ELF view (its file's, or that of `memory`), without making an index, for CFI
+ * and sections. Statuses and ownership as above. If only the separate debug file was found, the
+ * view is that file's, which has no code. */
 SONDE_NODISCARD enum sonde_status sonde__symfile_elf(struct sonde__symfile_cache *cache,
                                                      const struct sonde__image *image,
                                                      const void *memory, size_t memory_size,
                                                      const struct sonde__elf **ret_elf,
                                                      struct sonde_error *ret_error);
 
-/* The function at a vaddr of an image as symbols have it; where there are none all is unknown. */
+/* The function at a vaddr of an image by its symbols; all fields are unknown if there is none. */
 void sonde__symfile_function(struct sonde__symfile_cache *cache, const struct sonde__image *image,
                              const void *memory, size_t memory_size, uint64_t vaddr,
                              struct sonde__function *ret_function);
 
-/* Add to an answer, which has its function from the symbols: the calls at `vaddr`, from an index
- * file or debug information, both looked for at the first call; also the function where the symbols
+/* Complete an answer that has its function from the symbols: add the calls at `vaddr` from an index
+ * file or debug information, which are searched at the first call; and the function, if the symbols
  * do not name it. memory, memory_size: as above. The strings are the cache's. */
 void sonde__symfile_calls(struct sonde__symfile_cache *cache, const struct sonde__image *image,
                           const void *memory, size_t memory_size, uint64_t vaddr,
                           struct sonde__answer *answer);
 
-/* All that is known of the code at a vaddr: sonde__symfile_function() and sonde__symfile_calls().
- */
+/* Look up everything about a vaddr: sonde__symfile_function() and sonde__symfile_calls(). */
 void sonde__symfile_ask(struct sonde__symfile_cache *cache, const struct sonde__image *image,
                         const void *memory, size_t memory_size, uint64_t vaddr,
                         struct sonde__answer *ret_answer);
 
-/* The image's tail calls from its index file, offsets from *ret_base (a vaddr). False: it has no
- * such file, or that does not know the code. The graph lives as long as the cache. */
+/* The image's tail calls from its index file, offsets from *ret_base (a vaddr). False: there is no
+ * such file, or it was made without the code. The graph lives as long as the cache. */
 bool sonde__symfile_tails(struct sonde__symfile_cache *cache, const struct sonde__image *image,
                           const void *memory, size_t memory_size,
                           struct sonde__tail_graph *ret_graph, uint64_t *ret_base);

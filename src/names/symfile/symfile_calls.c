@@ -40,7 +40,7 @@ static bool try_folder(struct symfile_calls *calls, const char *root, const char
     return calls->has_index;
 }
 
-/* In the folders that the user named, then beside the image. */
+/* In the user's folders, then beside the image. */
 static bool find_index(struct symfile_calls *calls, const struct sonde__symfile_options *options,
                        const struct sonde__image *image)
 {
@@ -59,7 +59,7 @@ static bool find_index(struct symfile_calls *calls, const struct sonde__symfile_
            try_folder(calls, options->root, image->path, (size_t)(slash - image->path), image);
 }
 
-/* Kept, or made of the debug file that there is. */
+/* Use the kept index, or make one from the debug file. */
 static bool make_index(struct symfile_calls *calls, const struct sonde__symfile_options *options,
                        const struct sonde__image *image, const struct symfile_view *own,
                        const struct symfile_view *debug)
@@ -180,7 +180,7 @@ static void find_calls(struct symfile_calls *calls, uint64_t vaddr, struct sonde
     } else {
         size_t count =
             sonde__symindex_dwarf_find(calls->dwarf, vaddr, answer->calls, SONDE__CALLS_MAX);
-        /* of more, the function itself is not among them */
+        /* of more calls, the function itself would be missing */
         answer->count = count <= SONDE__CALLS_MAX ? (uint32_t)count : 0;
     }
     if (answer->function.name[0] == '\0' && answer->count != 0) {
@@ -199,7 +199,7 @@ static bool find_tails(struct symfile_calls *calls, struct sonde__tail_graph *re
     }
     sonde__symindex_tail_origin(&calls->index.index, &origin);
     if ((origin.sources & SONDE__TAIL_FROM_CODE) == 0) {
-        return false; /* from call sites alone not all jumps are known */
+        return false; /* call sites alone do not cover all jumps */
     }
     sonde__symindex_tails(&calls->index.index, ret_graph);
     *ret_base = calls->index.index.base;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The calls at an address of one image: its function, the calls inlined into it there, files and
- * lines. From an index file where there is one or may be made, else from the DWARF of the image's
- * own or separate debug file, read unit by unit as addresses fall into it (without dwz's file and
- * split files). Context: any thread, one at a time. */
+ * lines. From an index file if there is one or one may be made; else from the DWARF of the image's
+ * own or separate debug file, by unit on demand (without dwz's file and split files). Context: any
+ * thread, one at a time. */
 #ifndef SONDE_SYMFILE_CALLS_H
 #define SONDE_SYMFILE_CALLS_H
 
@@ -13,15 +13,15 @@ struct symfile_calls;
 struct sonde__tail_graph; /* tail_graph.h */
 
 struct sonde__symfile_places {
-    /* own, debug: the image's views; without a file they are all zero. Null: nothing is known, or
-     * no memory. The views must outlive it. */
+    /* own, debug: the image's views, all zero without a file; must outlive it. Returns null if
+     * nothing is known, or without memory. */
     struct symfile_calls *(*open)(const struct sonde__symfile_options *options,
                                   const struct sonde__image *image, const struct symfile_view *own,
                                   const struct symfile_view *debug);
     void (*close)(struct symfile_calls *calls);
     /* as sonde__symfile_calls() */
     void (*find)(struct symfile_calls *calls, uint64_t vaddr, struct sonde__answer *answer);
-    /* Of an index file that knows the image's code. */
+    /* From an index file made with the image's code. */
     bool (*tails)(struct symfile_calls *calls, struct sonde__tail_graph *ret_graph,
                   uint64_t *ret_base);
 };

@@ -12,7 +12,7 @@
 
 enum { PATH_BYTES = 4096 };
 
-/* As of debug files. */
+/* As for debug files. */
 #define FILE_BYTES_MAX ((uint64_t)64 << 30)
 
 /* FOLDER OF `file`/NAME; an absolute name alone. False: it does not fit. */
@@ -26,7 +26,7 @@ static bool beside(const char *file, const char *name, char *ret_path)
 
 /* --- dwz's file --- */
 
-/* .debug_sup (DWARF 5 §7.3.6). is_common: of the supplementary file itself. */
+/* .debug_sup (DWARF 5 §7.3.6). is_common: that of the supplementary file itself. */
 static bool read_sup(const struct sonde__elf *elf, bool is_common, const char **ret_name,
                      struct sonde__build_id *ret_id)
 {
@@ -92,7 +92,7 @@ static bool find_fetched(struct sonde__symfile_dwarf *dwarf, const struct sonde_
     return false;
 }
 
-/* In the root of the image, then in ours. */
+/* In the image's root, then in ours. */
 static bool find_common(struct sonde__symfile_dwarf *dwarf, const char *name,
                         const struct sonde__build_id *id)
 {
@@ -137,7 +137,7 @@ struct symfile_split_file {
     struct symfile_split_file *next;
     struct sonde__host_file file;
     struct sonde__symfile_sections sections;
-    uint8_t *info, *types; /* put together of several sections, or null */
+    uint8_t *info, *types; /* joined from several sections, or null */
 };
 
 static void close_split(struct symfile_split_file *file)
@@ -149,9 +149,9 @@ static void close_split(struct symfile_split_file *file)
     sonde__mem_free(file);
 }
 
-/* A .dwo was never linked: gcc gives each type unit a section of its own, all of one name. Units do
- * not mind where in a section they lie, so they are put one behind the other, as a package has
- * them. False: no memory. */
+/* A .dwo is not linked: gcc puts each type unit into a section of its own, all with one name. Units
+ * are position-independent within a section, so the sections are concatenated, as in a package.
+ * False: no memory. */
 static bool join_sections(const struct sonde__elf *elf, const char *name, uint8_t **ret_bytes,
                           struct sonde__bytes *view)
 {
@@ -162,13 +162,13 @@ static bool join_sections(const struct sonde__elf *elf, const char *name, uint8_
         if (strcmp(section.name, name) == 0 && section.data != NULL) {
             if ((section.flags & SONDE__SHF_COMPRESSED) != 0 ||
                 section.size > FILE_BYTES_MAX - size) {
-                return true; /* the first stands alone */
+                return true; /* use the first section alone */
             }
             size += section.size;
             count++;
         }
     }
-    /* sections of a real file do not overlap: they are no more than it */
+    /* sections of a real file do not overlap, so their sum is not larger than it */
     if (count < 2 || size > (uint64_t)(elf->file.end - elf->file.begin)) {
         return true;
     }
@@ -206,14 +206,14 @@ static struct symfile_split_file *open_split(const struct sonde__symfile_dwarf *
     return NULL;
 }
 
-/* --- who has which split unit --- */
+/* --- ownership of split units --- */
 
 struct symfile_given {
     uint64_t id; /* of the split unit */
     uint64_t skeleton;
 };
 
-/* A split unit has one skeleton: the first in the file of those that ask. It may ask again. False:
+/* Only the first skeleton in the file that claims a split unit gets it, also repeatedly. False:
  * another one has it, or no memory. */
 static bool give(struct sonde__symfile_dwarf *dwarf, const struct sonde__dwarf_unit *skeleton)
 {

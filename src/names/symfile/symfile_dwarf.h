@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* All debug information that a file stands for: its own sections, inflated; dwz's supplementary
- * file; the split units of its skeletons, in .dwo files or a .dwp package.
+/* All debug information of a file: its own sections, inflated; dwz's supplementary file; the split
+ * units of its skeletons, in .dwo files or a .dwp package.
  *
- * Each further file proves that it belongs: by its build-id, or by the id that a skeleton and its
- * split unit have in common. Search order: the supplementary file by the name in .gnu_debugaltlink
- * (or .debug_sup), from the folder of the file that names it; by its base name under
- * DEBUG_ROOT/.dwz; by its build-id under DEBUG_ROOT/.build-id. A package beside the file or its
- * debug file (FILE.dwp). A .dwo by its name from the folder it was compiled in, then beside those
- * files. Context: any thread, one at a time. */
+ * Further files are checked: by build-id, or by the id that a skeleton and its split unit share.
+ * Search order: the supplementary file by the name in .gnu_debugaltlink (or .debug_sup), from the
+ * folder of the file that names it; by its base name under DEBUG_ROOT/.dwz; by its build-id under
+ * DEBUG_ROOT/.build-id. A package beside the file or its debug file (FILE.dwp). A .dwo by its name
+ * from the folder it was compiled in, then beside those files. Context: any thread, one at a time.
+ */
 #ifndef SONDE_SYMFILE_DWARF_H
 #define SONDE_SYMFILE_DWARF_H
 
@@ -20,14 +20,14 @@
 struct sonde__symfile_dwarf {
     struct sonde__dwarf_sections sections;
     const char *damage; /* of sections that could not be read whole (static text), or null */
-    /* what a split unit that is asked for was looked for with */
+    /* for the search of split units */
     const struct sonde__symfile_options *options;
     const struct sonde__symfile_pair *pair;
     struct sonde__symfile_sections own, common;
     struct sonde__host_file common_file;
     struct symfile_split_file *package, *files;
     bool package_tried;
-    struct symfile_given *given; /* split units, and the skeletons that have them */
+    struct symfile_given *given; /* split units and the skeletons that got them */
     size_t given_count, given_capacity;
     struct sonde__mem_table given_table; /* by id of the split unit */
 };
@@ -40,12 +40,12 @@ sonde__symfile_dwarf_open(const struct sonde__symfile_options *options,
                           struct sonde__symfile_dwarf *ret_dwarf, struct sonde_error *ret_error);
 void sonde__symfile_dwarf_close(struct sonde__symfile_dwarf *dwarf);
 
-/* The split unit of a skeleton. False: it is not there, or a skeleton further ahead in the file has
- * it. Lives as long as `dwarf`, which is the ctx. */
+/* The split unit of a skeleton. False: not found, or an earlier skeleton has it. Lives as long as
+ * `dwarf`, which is the ctx. */
 bool sonde__symfile_dwarf_split(void *dwarf, const struct sonde__dwarf_unit *skeleton,
                                 struct sonde__dwarf_split *ret_split);
 
-/* The type unit of a signature in the package of the file. False: there is none. As above. */
+/* The type unit of a signature in the file's package. False: there is none. As above. */
 bool sonde__symfile_dwarf_type(void *dwarf, uint64_t signature,
                                struct sonde__dwarf_split *ret_split);
 /* The signature in slot `index` of its type units, 0: a free slot. False: no more. */

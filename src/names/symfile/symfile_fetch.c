@@ -13,7 +13,7 @@
 #include "symfile_kept.h"
 
 #define LIBRARY "libdebuginfod.so.1"
-/* Shorter ids are made by hand, and not of what is in the file. */
+/* Shorter ids are set by hand, and not derived from the contents. */
 enum { BUILD_ID_BYTES_MIN = 8 };
 enum { SAY_BYTES = 1024 };
 
@@ -78,8 +78,8 @@ bool symfile_fetched_path(const struct sonde__build_id *id, unsigned i, char *re
     return size > 0 && size < SONDE__SYMFILE_KEPT_PATH;
 }
 
-/* done, total: bytes when a server answers; before, and while it does not say how many they will
- * be, `total` is 0, and `done` may be a count of calls, at least one a second. Not 0: stop. */
+/* done, total: bytes, once a server answers. While the size is unknown, `total` is 0 and `done` can
+ * be a count of calls, at least one a second. Not 0: stop. */
 static int progress(struct debuginfod_client *client, long done, long total)
 {
     struct sonde__symfile_fetch *fetch = library.user_data(client);
@@ -87,7 +87,7 @@ static int progress(struct debuginfod_client *client, long done, long total)
     uint64_t bytes = done > 0 ? (uint64_t)done : 0;
     uint64_t most = total > done ? (uint64_t)total : bytes;
     if (bytes != fetch->done && (total > 0 || bytes > fetch->done + 1)) {
-        fetch->moved_ns = now; /* more than a call */
+        fetch->moved_ns = now; /* more than a count of calls */
     }
     fetch->done = bytes;
     if (fetch->step != NULL) {
@@ -98,7 +98,7 @@ static int progress(struct debuginfod_client *client, long done, long total)
     return fetch->too_large || fetch->silent;
 }
 
-/* The library asks for a file and waits for it. */
+/* Fetch a file with the library, and wait for it. */
 static bool ask(struct sonde__symfile_fetch *fetch, const struct sonde__build_id *id,
                 char *ret_path)
 {
@@ -150,7 +150,8 @@ bool symfile_fetch(struct sonde__symfile_fetch *fetch, const struct sonde__build
         say(fetch, "the servers of DEBUGINFOD_URLS do not answer: none is asked any more");
     } else if (fetch->too_large) {
         say(fetch, "a debug file of the servers of DEBUGINFOD_URLS is too large: it is left out");
-    } else if (fetch->failure != ENOENT && !fetch->said_failure) { /* that is: they have none */
+    } else if (fetch->failure != ENOENT &&
+               !fetch->said_failure) { /* which means that they have none */
         char text[SAY_BYTES];
         fetch->said_failure = true;
         snprintf(text, sizeof text,

@@ -106,7 +106,7 @@ struct wanted {
     uint32_t crc;
 };
 
-/* Open a candidate, and keep it if it is the right file and has symbols. */
+/* Open a candidate, and keep it if it matches and has symbols. */
 static bool try_candidate(const char *root, const char *path, const struct wanted *wanted,
                           struct symfile_view *ret_view)
 {
@@ -131,7 +131,7 @@ static bool try_candidate(const char *root, const char *path, const struct wante
     return false;
 }
 
-/* In the image's root (a container's own debug files), then in ours. */
+/* In the image's root (debug files of a container), then in ours. */
 static bool try_roots(const struct sonde__symfile_options *options, const char *path,
                       const struct wanted *wanted, struct symfile_view *ret_view)
 {
@@ -213,7 +213,7 @@ static bool find_by_link(const struct sonde__symfile_options *options, const cha
         sonde__base_text_bytes(&text, image_path, folder_size);
         sonde__base_text_str(&text, step == 1 ? "/.debug/" : "/");
         sonde__base_text_str(&text, name);
-        /* A link that names the image itself has found it already. */
+        /* A link to the image itself is skipped. */
         if (!text.cut && strcmp(path, image_path) != 0 &&
             try_roots(options, path, wanted, ret_view)) {
             return true;
@@ -222,7 +222,7 @@ static bool find_by_link(const struct sonde__symfile_options *options, const cha
     return false;
 }
 
-/* What was fetched before, then what servers have. */
+/* Files fetched before, then servers. */
 static bool find_fetched(const struct sonde__symfile_options *options, const struct wanted *wanted,
                          struct symfile_view *ret_view)
 {
@@ -255,7 +255,7 @@ static bool find_linked(const struct sonde__symfile_options *options,
         return false;
     }
     wanted->by_crc = true;
-    /* The name is a file name: one that leads elsewhere is not followed. */
+    /* The link must be a plain file name: one with a path is not followed. */
     found =
         strchr(name, '/') == NULL && (try_folders(options, name, wanted, ret_view) ||
                                       find_by_link(options, image->path, name, wanted, ret_view));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Search for the files of one image: its own, and its separate debug file. Each candidate must
- * prove that it is the right one, by its build-id, or where there is none by the CRC of the debug
- * link. Context: any thread. */
+/* Search for the files of one image: its own, and its separate debug file. Each candidate is
+ * checked by its build-id, or, without one, by the CRC of the debug link. Context: any thread. */
 #ifndef SONDE_SYMFILE_FIND_H
 #define SONDE_SYMFILE_FIND_H
 
@@ -31,11 +30,11 @@ SONDE_NODISCARD enum sonde_status symfile_find_own(const struct sonde__symfile_o
                                                    struct symfile_view *ret_view,
                                                    struct sonde_error *ret_error);
 
-/* As PATH_MAX of Linux; a longer path is cut and so not found. */
+/* As PATH_MAX of Linux; a longer path is truncated and so not found. */
 #define SYMFILE_PATH_BYTES 4096
 
-/* The separate debug file. own: the image's own view, or null when that was not found.
- * False: there is none that proves to be the right one. */
+/* The separate debug file. own: the image's own view, or null if it was not found. False: there is
+ * no matching one. */
 bool symfile_find_debug(const struct sonde__symfile_options *options,
                         const struct sonde__image *image, const struct sonde__elf *own,
                         struct symfile_view *ret_view);

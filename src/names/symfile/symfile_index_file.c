@@ -17,8 +17,8 @@
 
 /* Larger than any program of today; mapped, not read. */
 #define FILE_BYTES_MAX ((uint64_t)64 << 30)
-/* An index with errors is believed for so long: what is missing (dwz's file, split files) may come.
- */
+/* How long an index with errors is used: missing files (dwz's file, split files) may be added
+ * later. */
 #define BAD_AGE_S 600
 
 /* --- made --- */
@@ -118,7 +118,7 @@ static enum sonde_status convert_macho(const struct sonde__symfile_options *opti
 
 /* --- kept --- */
 
-/* One of symbols only is not kept: its debug information may come. */
+/* An index of symbols only is not kept, because debug information may be added later. */
 static void keep_index(const char *kept, const struct sonde__symfile_index_file *index)
 {
     if (index->index.units != 0 && index->index.build_id.size != 0) {
@@ -190,8 +190,7 @@ static bool is_bundle(const char *path)
     return size > 5 && memcmp(path + size - 5, ".dSYM", 5) == 0;
 }
 
-/* Make the index of a program, or take the one that was kept of it. id: of size 0: it is not kept.
- */
+/* Make the index of a program, or use its kept one. id: if its size is 0, the index is not kept. */
 static enum sonde_status
 make_or_take(const struct sonde__symfile_options *options, const char *path, bool is_macho,
              const struct sonde__build_id *id, enum sonde__symfile_index_make make,
@@ -219,7 +218,7 @@ static bool is_archive(const struct sonde__host_file *file)
            (memcmp(file->data, "!<arch>\n", 8) == 0 || memcmp(file->data, "!<thin>\n", 8) == 0);
 }
 
-/* Do an ELF's section headers, which linkers write last, lie behind its end? (gABI, figure 4-3) */
+/* Are an ELF's section headers, which linkers write last, beyond its end? (gABI, figure 4-3) */
 static bool is_cut(const struct sonde__host_file *file)
 {
     struct sonde__bytes b;
@@ -280,7 +279,7 @@ enum sonde_status sonde__symfile_index_file_open(const struct sonde__symfile_opt
         return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "not an index file of sonde", NULL, 0,
                                 0);
     }
-    id.size = index->cut ? 0 : id.size; /* what is made of it is not the whole file's */
+    id.size = index->cut ? 0 : id.size; /* the index is not of the whole file */
     status = make_or_take(options, path, is_macho, &id, make, wanted, index, ret_error);
     if (status == SONDE_ABSENT && index->cut) {
         status = sonde__base_fail(ret_error, SONDE_CORRUPT,

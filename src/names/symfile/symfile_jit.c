@@ -13,7 +13,7 @@
 enum { PATH_BYTES = 4096 };
 
 struct files {
-    int32_t inner_pid; /* in the process' own namespace */
+    int32_t inner_pid; /* in the process' own PID namespace */
     uint32_t uid;
     const char *root;
     char *note;
@@ -49,7 +49,7 @@ static enum sonde_status read_one(struct files *files, const char *path, bool is
     return status;
 }
 
-/* A runtime maps its dump once, so that perf sees where it is: ".../jit-PID.dump". */
+/* A runtime maps its dump, so that perf sees its path: ".../jit-PID.dump". */
 static enum sonde_status read_dumps(int32_t pid, struct files *files, struct sonde__jit *jit)
 {
     struct sonde__host_maps maps;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The files that a process' runtime writes with the names of its JIT code: /tmp/perf-PID.map, and
- * the jitdump that it keeps mapped. PID is what the process knows itself by.
+/* The files of a process' runtime with the names of its JIT code: /tmp/perf-PID.map, and the
+ * jitdump that it keeps mapped. PID is that in the process' own namespace.
  *
- * /tmp is everybody's: only files of the process' user or of root are read, and a symbolic link in
- * the last part of the path is not followed. Context: any thread, one at a time. */
+ * Anyone can write to /tmp: only files owned by the process' user or root are read, and a symbolic
+ * link as the last part of the path is not followed. Context: any thread, one at a time. */
 #ifndef SONDE_SYMFILE_JIT_H
 #define SONDE_SYMFILE_JIT_H
 
@@ -14,8 +14,8 @@
 
 enum { SONDE__SYMFILE_JIT_NOTE = 512 };
 
-/* Names of a live process into `jit`. root: what leads to its files (host_process.h). ret_note: why
- * a file that is there was not read, or "". Returns OK | MEMORY. */
+/* Add the names of a live process to `jit`. root: prefix of its files (host_process.h). ret_note:
+ * why an existing file was not read, or "". Returns OK | MEMORY. */
 SONDE_NODISCARD enum sonde_status sonde__symfile_jit(int32_t pid, const char *root,
                                                      struct sonde__jit *jit,
                                                      char ret_note[SONDE__SYMFILE_JIT_NOTE]);

@@ -13,20 +13,19 @@
 #include "host_replace.h"
 #include "host_self.h"
 
-/* Shorter ids are made by hand, and not of what is in the file. */
+/* Shorter ids are set by hand, and not derived from the contents. */
 enum { BUILD_ID_BYTES_MIN = 8 };
 
-/* Indexes of some hundred large programs; whoever builds one anew each minute does not fill a
- * disk. */
+/* Enough for some hundred large programs, and a bound if a program is rebuilt every minute. */
 #define KEPT_BYTES_MAX ((uint64_t)2 << 30)
-/* A file that is used all the time is written to once a day. */
+/* The time of a file in constant use is updated once a day. */
 #define USED_AGE_S ((time_t)24 * 3600)
 
 bool symfile_cache_file(const char *name, char *ret_path)
 {
     const char *base = sonde__host_environment("XDG_CACHE_HOME");
     const char *below = "";
-    if (base == NULL || base[0] != '/') { /* as its specification says of relative ones */
+    if (base == NULL || base[0] != '/') { /* the XDG specification ignores relative paths */
         base = sonde__host_environment("HOME");
         below = "/.cache";
     }
@@ -49,7 +48,7 @@ bool sonde__symfile_kept_path(const struct sonde__build_id *id, char *ret_path)
     return symfile_cache_file(name, ret_path);
 }
 
-/* --- what was not used for the longest time --- */
+/* --- least recently used files --- */
 
 static bool is_index(const char *name)
 {
@@ -78,7 +77,7 @@ static bool scan_folder(DIR *folder, struct folder_scan *ret_scan)
         }
         ret_scan->bytes += (uint64_t)st.st_size;
         if (unfinished) {
-            continue; /* somebody writes it now */
+            continue; /* it is being written */
         }
         if (ret_scan->oldest[0] == '\0' || st.st_atime < ret_scan->oldest_used) {
             snprintf(ret_scan->oldest, sizeof ret_scan->oldest, "%s", item->d_name);
@@ -88,7 +87,7 @@ static bool scan_folder(DIR *folder, struct folder_scan *ret_scan)
     return ret_scan->oldest[0] != '\0';
 }
 
-/* Room for another one, beside `path`. */
+/* Make room for another file, keeping `path`. */
 static void make_room(const char *path, uint64_t size)
 {
     char name[SONDE__SYMFILE_KEPT_PATH];

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Index files that were made on the way, kept for the next time: $XDG_CACHE_HOME/sonde/index, else
- * ~/.cache/sonde/index, one BUILD-ID.sndidx each. The folder may be deleted at any time; what is
- * damaged or of another version in it is made again; what was not used for the longest time is
- * removed when it becomes too large, and at once what a writer left that ended in the middle.
- * Context: any thread. */
+/* The cache of index files: $XDG_CACHE_HOME/sonde/index, else ~/.cache/sonde/index, with one
+ * BUILD-ID.sndidx per image. The folder may be deleted at any time. Files that are damaged or of
+ * another version are made again, the least recently used ones are removed if the cache becomes too
+ * large, and incomplete files of a dead writer are removed at once. Context: any thread. */
 #ifndef SONDE_SYMFILE_KEPT_H
 #define SONDE_SYMFILE_KEPT_H
 
@@ -21,14 +20,13 @@ bool symfile_cache_file(const char *name, char *ret_path);
 /* Where the index of that build-id is kept. False: it has none, or there is no such folder. */
 bool sonde__symfile_kept_path(const struct sonde__build_id *id, char *ret_path);
 
-/* Keep an index there, for its owner only. What cannot be written is not kept, and nothing is
- * said. */
+/* Keep an index there, readable by its owner only. Errors are ignored. */
 void symfile_keep(const char *path, const void *data, size_t size);
 
-/* Take note that it was used. */
+/* Mark it as used. */
 void symfile_kept_used(const char *path);
 
-/* The build-id as text; "" when there is none. And from lower-case digits, in pairs. */
+/* A build-id to text ("" for none), and from pairs of lower-case hexadecimal digits. */
 enum { SONDE__SYMFILE_ID_TEXT = 2 * SONDE__BUILD_ID_MAX + 1 };
 bool sonde__symfile_id_parse(const char *text, struct sonde__build_id *ret_id);
 void sonde__symfile_id_text(const struct sonde__build_id *id, char *ret_text);

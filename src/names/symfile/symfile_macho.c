@@ -14,7 +14,7 @@
 
 enum {
     PATH_BYTES = 4096,
-    /* of one folder: what is more is not looked at */
+    /* files of one folder that are examined */
     ENTRIES_MAX = 4096,
     /* Foo.app/Contents/Frameworks/Bar.framework/Versions/A/Bar has seven above it */
     ANCESTORS_MAX = 8,
@@ -24,7 +24,7 @@ enum {
 
 struct choice {
     const struct sonde__symfile_macho_wanted *wanted;
-    struct sonde__macho *macho; /* of the first that fits */
+    struct sonde__macho *macho; /* of the first match */
     struct sonde_error *error;
     enum sonde_status status; /* of opening it */
     unsigned seen, fitting, archived;
@@ -59,7 +59,7 @@ static bool choose(void *ctx, const struct sonde__macho_member *member)
     return true;
 }
 
-/* The one Mach-O of a mapped file that is wanted. */
+/* The wanted Mach-O of a mapped file. */
 static enum sonde_status choose_slice(const struct sonde__host_file *file,
                                       const struct sonde__symfile_macho_wanted *wanted,
                                       struct sonde__macho *ret_macho, struct sonde_error *ret_error)
@@ -119,7 +119,7 @@ static bool has_suffix(const char *text, const char *suffix)
     return size > tail && strcmp(text + size - tail, suffix) == 0;
 }
 
-/* A file of this bundle that fits; its path to `path`. */
+/* Find the matching file of a bundle; its path goes to `path`. */
 static bool find_in_bundle(const char *bundle, const struct sonde__symfile_macho_wanted *wanted,
                            char *path, size_t size)
 {
@@ -280,7 +280,7 @@ unsigned sonde__symfile_macho_slices(const char *path, struct sonde__symfile_sli
     for (const struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
         if (entry->d_name[0] != '.' &&
             snprintf(inside, sizeof inside, "%s/%s", folder, entry->d_name) < (int)sizeof inside) {
-            path = inside; /* a bundle has one, of all machines */
+            path = inside; /* a bundle has one file for all machines */
         }
     }
     if (dir != NULL) {

@@ -2,9 +2,10 @@
 /* A Mach-O by its path, with the file that holds its debug information: itself, or the dSYM bundle
  * of the same UUID. Context: any thread.
  *
- * A bundle is a folder NAME.dSYM with files in Contents/Resources/DWARF. It is looked for beside
- * the file, beside each folder above it that could be its bundle (App.app/Contents/MacOS/App ->
- * App.app.dSYM), and in the folders that the user named. Only the UUID makes it the right one. */
+ * A bundle is a folder NAME.dSYM with files in Contents/Resources/DWARF. It is searched beside the
+ * file, beside each folder above it that could be the application's bundle
+ * (App.app/Contents/MacOS/App -> App.app.dSYM), and in the user's folders. It must have the file's
+ * UUID. */
 #ifndef SONDE_SYMFILE_MACHO_H
 #define SONDE_SYMFILE_MACHO_H
 
@@ -18,7 +19,7 @@
 
 struct sonde__symfile_macho {
     struct sonde__macho own;
-    struct sonde__macho debug; /* the same as `own` where there is no other */
+    struct sonde__macho debug; /* the same as `own` if there is no other */
     bool separate;             /* debug is another file */
     struct sonde__host_file own_file, debug_file;
 };
@@ -30,10 +31,10 @@ struct sonde__symfile_macho_wanted {
     unsigned folder_count;
 };
 
-/* Open a file, or a dSYM bundle, by its path. With nothing wanted the file must hold one Mach-O.
- * Returns OK | ABSENT (no such file, or none in it with that UUID or of that machine) | DENIED
- * | UNSUPPORTED (no Mach-O; several, and nothing says which; an archive) | CORRUPT | LIMIT | OS.
- * Ownership: release with _close(). */
+/* Open a file, or a dSYM bundle, by its path. If nothing is wanted, the file must contain one
+ * Mach-O. Returns OK | ABSENT (no such file, or none in it with that UUID or of that machine) |
+ * DENIED | UNSUPPORTED (no Mach-O; several, and nothing says which; an archive) | CORRUPT | LIMIT |
+ * OS. Ownership: release with _close(). */
 SONDE_NODISCARD enum sonde_status
 sonde__symfile_macho_open(const char *path, const struct sonde__symfile_macho_wanted *wanted,
                           struct sonde__symfile_macho *ret_macho, struct sonde_error *ret_error);

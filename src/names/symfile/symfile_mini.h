@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Mini debug information (.gnu_debugdata): a small ELF, compressed with xz, that distributions
- * leave in a stripped file for names alone: the functions that .dynsym does not have. It is part of
- * the file, and so the right one. Context: any thread. */
+ * leave in a stripped file for the names of functions that .dynsym does not have. As part of the
+ * file it always matches. Context: any thread. */
 #ifndef SONDE_SYMFILE_MINI_H
 #define SONDE_SYMFILE_MINI_H
 
@@ -14,7 +14,7 @@ struct symfile_mini {
 };
 
 /* False: there is none, it is malformed, or the library of its compression is not there. Ownership:
- * release with _close(), which an all zero one may have, too. */
+ * release with _close(), also for an all zero one. */
 bool symfile_mini_open(const struct sonde__elf *own, struct symfile_mini *ret_mini);
 void symfile_mini_close(struct symfile_mini *mini);
 

@@ -14,18 +14,18 @@
 
 struct sonde__symfile_pair {
     struct sonde__elf own;
-    struct sonde__elf debug; /* the same as `own` where there is no other */
-    bool separate;           /* debug is another one */
+    struct sonde__elf debug; /* the same as `own` if there is no other */
+    bool separate;           /* debug is another file */
     struct sonde__host_file own_file, debug_file;
-    struct symfile_mini mini; /* debug is this one's: names only */
+    struct symfile_mini mini; /* debug is this one: names only */
     char *own_path, *debug_path;
 };
 
-/* Has it sections of debug information? */
+/* Does it have sections of debug information? */
 bool symfile_has_debug_information(const struct sonde__elf *elf);
 
-/* The path of the debug file of that build-id, fetched before or now (symfile_fetch.h). False: it
- * is not to be had. ret_path has room for SONDE__SYMFILE_KEPT_PATH bytes. */
+/* The path of the debug file of that build-id, fetched before or now (symfile_fetch.h). False:
+ * there is none. ret_path has room for SONDE__SYMFILE_KEPT_PATH bytes. */
 bool sonde__symfile_fetched(const struct sonde__symfile_options *options,
                             const struct sonde__build_id *id, char *ret_path);
 

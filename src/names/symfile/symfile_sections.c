@@ -7,7 +7,7 @@
 #include "base_status.h"
 #include "inflate.h"
 
-/* Deflate makes at most 1032 bytes of one; debug sections come nowhere near, with zstd either. */
+/* Deflate expands at most 1032 times; debug sections stay far below, with zstd too. */
 #define RATIO_MAX 1032u
 /* Several times the largest debug information of today. */
 #define INFLATED_MAX ((uint64_t)16 << 30)
@@ -18,7 +18,7 @@ struct found {
     struct sonde__elf_section section;
     struct sonde__elf_compression compression;
     bool there, compressed;
-    uint64_t at; /* in the scratch */
+    uint64_t at; /* offset in the scratch */
 };
 
 static void find(const struct sonde__elf *elf, const char *prefix, const char *name,
@@ -30,11 +30,11 @@ static void find(const struct sonde__elf *elf, const char *prefix, const char *n
         sonde__elf_section_by_name(elf, text, &found->section) && found->section.data != NULL;
 }
 
-/* Where it is, and how large it becomes. What cannot be is left out, and said as damage. */
+/* Find a section and its inflated size. An impossible size is skipped and recorded as damage. */
 static void look(const struct sonde__elf *elf, const char *name, bool split, struct found *found,
                  struct sonde__symfile_sections *sections)
 {
-    /* the index of a package is its own, not that of a split file */
+    /* a package's index has no suffix .dwo */
     bool index = strcmp(name, "cu_index") == 0 || strcmp(name, "tu_index") == 0;
     const char *suffix = split && !index ? ".dwo" : "";
     bool old = false;

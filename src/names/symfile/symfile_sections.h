@@ -19,10 +19,9 @@ struct sonde__symfile_sections {
 
 /* split: those of a split file (".debug_info.dwo") instead of those of a linked one.
  *
- * A section whose compressed bytes are malformed keeps what came before the fault; one that says
- * that it is larger than can be is left out. Returns OK (also when there are none) | UNSUPPORTED
- * (the library of its compression is not there) | LIMIT (no room) | MEMORY. Ownership: release with
- * _close(). */
+ * A section with malformed compressed data keeps the part before the error; one with an impossible
+ * size is skipped. Returns OK (also when there are none) | UNSUPPORTED (the library of its
+ * compression is not there) | LIMIT (no room) | MEMORY. Ownership: release with _close(). */
 SONDE_NODISCARD enum sonde_status
 sonde__symfile_sections_open(const struct sonde__elf *elf, bool split,
                              struct sonde__symfile_sections *ret_sections,

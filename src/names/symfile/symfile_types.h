@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The types of a program, library, debug file or dSYM bundle (types.h): its debug information is
- * found, checked and inflated as for indexes. Context: any thread, one at a time. */
+/* The types of a program, library, debug file or dSYM bundle (types.h). Debug information is found,
+ * checked and inflated as for indexes. Context: any thread, one at a time. */
 #ifndef SONDE_SYMFILE_TYPES_H
 #define SONDE_SYMFILE_TYPES_H
 
@@ -21,10 +21,10 @@ struct sonde__symfile_types {
     bool has_pair, has_dwarf, has_macho;
 };
 
-/* wanted: of a universal file which machine; or null.
- * Returns OK | ABSENT (no such file, or no debug information: then `ret_no_debug` is true) | DENIED
- * | UNSUPPORTED (neither ELF nor Mach-O; compressed sections of a Mach-O) | CORRUPT | LIMIT
- * | MEMORY | OS. Ownership: release with _close(). */
+/* wanted: which machine of a universal file; or null. Returns OK | ABSENT (no such file, or no
+ * debug information: then `ret_no_debug` is true) | DENIED | UNSUPPORTED (neither ELF nor Mach-O;
+ * compressed sections of a Mach-O) | CORRUPT | LIMIT | MEMORY | OS. Ownership: release with
+ * _close(). */
 SONDE_NODISCARD enum sonde_status
 sonde__symfile_types_open(const struct sonde__symfile_options *options, const char *path,
                           const struct sonde__symfile_index_wanted *wanted,

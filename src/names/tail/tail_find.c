@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The ways from the function that was called to the frame that is there.
+/* Searches the ways from the called function to the inner frame's function.
  *
- * 1. All functions that can be reached from the called one, not through the one that is there:
- *    numbered as they are met, with their edges.
- * 2. Which of them lead to the one that is there: backwards over the same edges.
- * 3. Those, in topological order: when some are left, ways go round and there is no end to them;
- *    else the ways are counted.
- * One way: its functions are the frames. But from a function that also jumps to another image, or
- * to what is not known, control could come back; what follows it on the way is then not certain,
- * and none of it is said. The function itself is: without it nobody could have come there. So is
- * the one that was called, whatever way leads on from it. It is all that is said where no way is
- * known, but one of the functions that can be reached jumps through a register or a variable. */
+ * 1. Number all functions that can be reached from the called one, but not through the inner
+ *    frame's, with their edges.
+ * 2. Find which of them lead to the inner frame's function, backwards over the same edges.
+ * 3. Order those topologically. If some are left, there are cycles and the ways are unbounded;
+ *    else count the ways.
+ * If there is one way, its functions are the frames. But control could come back from a function
+ * that also jumps to another image or to an unknown place: what follows it on the way is then not
+ * certain, and left out. That function itself is certain, and so is the called one, whichever way
+ * continues from it. Only the called one is given if no way is known, but a reachable function
+ * jumps through a register or a variable. */
 #include "tail_graph.h"
 
 #define EDGES_MAX  (4 * SONDE__TAIL_NODES_MAX)

@@ -285,7 +285,7 @@ static void follow_block(struct macho_scan *m, struct block *block)
     struct sonde__flow flow = {.kind = SONDE__FLOW_ON};
     while (!m->s.no_memory) {
         struct sonde__stack_effect effect;
-        if (at >= m->size) { /* a call may not return, so unknown code may follow */
+        if (at >= m->size) { /* a call at the end of a function does not return */
             if (flow.kind != SONDE__FLOW_CALL && flow.kind != SONDE__FLOW_CALL_SLOT &&
                 flow.kind != SONDE__FLOW_CALL_INDIRECT) {
                 open_range(m);

@@ -2,11 +2,11 @@
 /* Types of one image, on demand, from its DWARF: members with offsets, declarations as C text,
  * functions with their parameters.
  *
- * Nothing is kept of what is not asked for: opening reads unit headers, a question reads the units
- * that it needs, and only a question by name goes once through all units. A type is a reference to
- * the DIE that describes it. Work is bounded: references may lead in circles and abbreviations may
- * repeat, so each question has a budget of DIEs (sonde__types_refill()), and what goes beyond it
- * ends with LIMIT. Text and nesting have limits, too.
+ * Data is read on demand: opening reads unit headers, a query reads the units that it needs, and
+ * only a query by name goes through all units once. A type is a reference to the DIE that describes
+ * it. Work is bounded, because references can form cycles and abbreviations can repeat: each query
+ * has a budget of DIEs (sonde__types_refill()), and ends with LIMIT beyond it. Text and nesting are
+ * limited, too.
  *
  * DWARF 2 to 5: type units by signature (.debug_types and DW_UT_type), references between units,
  * dwz's supplementary file, split units. Sources: DWARF 5 §5 (types), §3.3 (functions), §2.13.2
@@ -23,8 +23,8 @@ struct sonde__types;
 
 struct sonde__types_source {
     const struct sonde__dwarf_sections *sections; /* must outlive the view */
-    /* where the split unit of a skeleton is, false: not there; or null. What it gives must outlive
-     * the view. */
+    /* Finds the split unit of a skeleton, false: not found; or null. The result must outlive the
+     * view. */
     bool (*split)(void *ctx, const struct sonde__dwarf_unit *skeleton,
                   struct sonde__dwarf_split *ret_split);
     /* the type unit of a signature in a package of split units; or null */
@@ -39,7 +39,7 @@ SONDE_NODISCARD enum sonde_status sonde__types_open(const struct sonde__types_so
                                                     struct sonde__types **ret_types);
 void sonde__types_close(struct sonde__types *types);
 
-/* Begin a question of its own: there is at least so much work left as one takes. */
+/* Start a query: refill the work budget. */
 void sonde__types_refill(struct sonde__types *types);
 
 /* A type, or a function: its DIE. die 0: none, which is `void` where a type is meant. */
@@ -50,7 +50,7 @@ struct sonde__type_ref {
 
 enum sonde__type_kind {
     SONDE__TYPE_VOID,
-    SONDE__TYPE_BASE, /* and what has only a name, as decltype(nullptr) */
+    SONDE__TYPE_BASE, /* and types with only a name, as decltype(nullptr) */
     SONDE__TYPE_STRUCT,
     SONDE__TYPE_CLASS,
     SONDE__TYPE_UNION,
@@ -64,10 +64,10 @@ enum sonde__type_kind {
     SONDE__TYPE_VOLATILE,
     SONDE__TYPE_RESTRICT,
     SONDE__TYPE_ATOMIC,
-    SONDE__TYPE_TRANSPARENT, /* a qualifier without a word in C: packed, shared, ptrauth */
+    SONDE__TYPE_TRANSPARENT, /* a qualifier that C has no word for: packed, shared, ptrauth */
     SONDE__TYPE_ARRAY,
     SONDE__TYPE_FUNCTION,
-    SONDE__TYPE_UNKNOWN, /* a tag that is no type, or one of another language */
+    SONDE__TYPE_UNKNOWN, /* a tag that is no type, or a type of another language */
 };
 
 struct sonde__type {
@@ -80,9 +80,9 @@ struct sonde__type {
     uint64_t line;                 /* of its declaration; 0: unknown */
     uint8_t encoding;              /* DW_ATE_* of a base type */
     bool has_size;
-    bool declared_only; /* an incomplete type: see sonde__type_complete() */
+    bool declared_only; /* incomplete: see sonde__type_complete() */
     bool is_plain;      /* C: its name needs struct, union or enum before it */
-    bool is_vector;     /* an array that is a vector register's */
+    bool is_vector;     /* an array that is a vector */
     bool is_objc;       /* a class of Objective-C */
 };
 
@@ -110,11 +110,11 @@ bool sonde__type_size(struct sonde__types *types, struct sonde__type_ref ref, ui
 struct sonde__type_cursor {
     struct sonde__type_ref parent;
     uint64_t at;    /* of the next child; 0: at the end */
-    uint64_t outer; /* of a variant: where to go on */
+    uint64_t outer; /* in a variant: where to continue */
     bool in_variant;
 };
 
-/* Over the children of a type or a function. */
+/* Iterate over the children of a type or a function. */
 SONDE_NODISCARD enum sonde_status sonde__type_children(struct sonde__types *types,
                                                        struct sonde__type_ref parent,
                                                        struct sonde__type_cursor *ret_cursor);
@@ -128,7 +128,7 @@ struct sonde__type_member {
     bool is_base;        /* a base class */
     bool is_virtual;     /* a virtual one */
     bool is_artificial;  /* made by the compiler: a vtable pointer */
-    bool in_variant;     /* of a Rust enum: there if the variant is */
+    bool in_variant;     /* of a Rust enum: present only in its variant */
 };
 
 /* The next data member or base class; static members are left out.
@@ -146,7 +146,7 @@ SONDE_NODISCARD enum sonde_status sonde__type_next_enumerator(struct sonde__type
                                                               struct sonde__type_cursor *cursor,
                                                               struct sonde__type_enumerator *ret);
 
-/* Elements of one dimension of an array; SONDE__TYPE_UNBOUNDED: not written down, or variable. */
+/* Elements of one dimension of an array; SONDE__TYPE_UNBOUNDED: not given, or variable. */
 #define SONDE__TYPE_UNBOUNDED UINT64_MAX
 SONDE_NODISCARD enum sonde_status sonde__type_next_dimension(struct sonde__types *types,
                                                              struct sonde__type_cursor *cursor,
@@ -164,7 +164,7 @@ SONDE_NODISCARD enum sonde_status sonde__type_next_parameter(struct sonde__types
                                                              struct sonde__type_cursor *cursor,
                                                              struct sonde__type_parameter *ret);
 
-/* A variable that stands right in a function, not in a block of it. */
+/* A variable of a function's outermost block. */
 SONDE_NODISCARD enum sonde_status sonde__type_next_variable(struct sonde__types *types,
                                                             struct sonde__type_cursor *cursor,
                                                             struct sonde__type_parameter *ret);
@@ -172,14 +172,14 @@ SONDE_NODISCARD enum sonde_status sonde__type_next_variable(struct sonde__types 
 /* --- text --- */
 
 /* A declaration in C: "char *const name[3]", "int (*)(void)" without a name (null). NUL-terminated,
- * cut at the end of the buffer. Returns OK | LIMIT (cut, or nested too deeply: it says "...")
- * | CORRUPT | MEMORY; the text is what could be read. */
+ * truncated to the buffer. Returns OK | LIMIT (truncated, or nested too deeply: shown as "...") |
+ * CORRUPT | MEMORY; the text is what could be read. */
 SONDE_NODISCARD enum sonde_status sonde__type_text(struct sonde__types *types,
                                                    struct sonde__type_ref ref, const char *name,
                                                    char *ret_text, size_t size);
 
-/* The name of a type with its namespaces and classes ("ns::T"); "" for one without a name. Cut as
- * above. */
+/* The name of a type with its namespaces and classes ("ns::T"); "" for one without a name.
+ * Truncated as above. */
 SONDE_NODISCARD enum sonde_status sonde__type_qualified_name(struct sonde__types *types,
                                                              struct sonde__type_ref ref,
                                                              char *ret_text, size_t size);
@@ -190,17 +190,17 @@ bool sonde__type_declared_at(struct sonde__types *types, struct sonde__type_ref 
 
 /* --- finding --- */
 
-/* Called for each definition of a name that differs from the others. False: no more. */
+/* Called for each distinct definition of a name. False: stop. */
 typedef bool sonde__types_found(void *ctx, const struct sonde__type *type);
 
-/* Types of a name: "T", "struct T", "ns::T"; where no type has just this name, those with it as the
- * last part. Spaces do not matter. Returns OK | ABSENT | LIMIT | MEMORY. */
+/* Find the types of a name: "T", "struct T", "ns::T"; if no type has exactly this name, those with
+ * it as the last part. Spaces do not matter. Returns OK | ABSENT | LIMIT | MEMORY. */
 SONDE_NODISCARD enum sonde_status sonde__types_find(struct sonde__types *types, const char *name,
                                                     sonde__types_found *found, void *ctx);
 
 struct sonde__type_function {
     struct sonde__type_ref self;        /* the one with code */
-    struct sonde__type_ref declaration; /* where its parameters are to be read */
+    struct sonde__type_ref declaration; /* to read its parameters from */
     struct sonde__type_ref returns;
     const char *name;    /* null: none */
     const char *linkage; /* the mangled name; null: none */

@@ -9,7 +9,7 @@
 
 enum { STAGE_NEW, STAGE_STORED, STAGE_CONSTANT, STAGE_END };
 
-/* Fields of every block, by the name that clang gives them. */
+/* Header fields of every block, as clang names them. */
 #define LAST_FIELD "__descriptor"
 
 static bool is_called(const char *name, const char *expected)
@@ -67,7 +67,7 @@ enum sonde_status sonde__types_block_at(struct sonde__types *t, uint64_t vaddr,
 
 /* --- captures --- */
 
-/* Behind the header's fields. */
+/* After the header's fields. */
 static enum sonde_status begin(struct sonde__types *t, const struct sonde__types_block *block,
                                struct sonde__type_cursor *cursor)
 {
@@ -148,8 +148,8 @@ static bool is_stored(struct sonde__types *t, const struct sonde__types_block *b
     return false;
 }
 
-/* A constant variable is not stored: it is one of the function itself, declared before it; what the
- * block's own code declares stands in a lexical block. */
+/* A constant variable is not stored: it is a variable of the function, declared before it.
+ * Variables of the block's own code are in a lexical block. */
 static enum sonde_status next_constant(struct sonde__types *t,
                                        const struct sonde__types_block *block,
                                        struct sonde__type_cursor *cursor,
@@ -170,7 +170,7 @@ static enum sonde_status next_constant(struct sonde__types *t,
     return SONDE_OK;
 }
 
-/* The line of a stored one: the variable is one of the function, too. */
+/* The line of a stored variable, which is also a variable of the function. */
 static uint64_t line_of(struct sonde__types *t, const struct sonde__types_block *block,
                         const char *name)
 {
@@ -219,8 +219,8 @@ enum sonde_status sonde__types_next_capture(struct sonde__types *t,
 
 /* --- what is held --- */
 
-/* The type behind typedefs and qualifiers. Not sonde__type_strip(): a class that is declared only
- * is looked for by that in all units, and its name is enough here. */
+/* The type without typedefs and qualifiers. Not by sonde__type_strip(), which would search all
+ * units for the definition of a declared class; its name is enough here. */
 static bool behind(struct sonde__types *t, struct sonde__type_ref ref, struct sonde__type *ret_type)
 {
     for (int hop = 0; hop < TYPES_HOPS_MAX; hop++) {

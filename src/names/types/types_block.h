@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a block captures, as its debug information says: every variable with its name, type and
- * place, at each level of optimisation. It does not say who owns an object (strong and weak ones
- * have one type), and it calls a __block variable of a block that does not escape a byref, which
- * there is a plain pointer to the variable.
+/* The captures of a block by its debug information: each variable's name, type and offset, at every
+ * optimisation level. Debug information does not tell ownership (strong and weak references have
+ * one type), and describes a __block variable of a non-escaping block as a byref, although it is a
+ * plain pointer to the variable.
  *
  * clang describes a block by the artificial parameter ".block_descriptor" of its function: a
  * pointer to a structure of the header's fields and one member a capture. Context: as types.h. */
@@ -12,7 +12,7 @@
 #include "types.h"
 
 struct sonde__types_block {
-    struct sonde__type_function function; /* its code; without ".block_descriptor" it is declared */
+    struct sonde__type_function function; /* its code; declared without ".block_descriptor" */
     struct sonde__type literal;           /* the structure; its size is the block's */
     uint64_t line;                        /* of the block; 0: unknown */
 };
@@ -20,11 +20,11 @@ struct sonde__types_block {
 struct sonde__types_capture {
     const char *name;            /* of the variable; "this", "self"; null: a lambda that became the
                                     block */
-    struct sonde__type_ref type; /* of the variable: of a byref of what is in the box */
+    struct sonde__type_ref type; /* of the variable; of a byref, of the variable in the box */
     uint64_t offset;             /* in the block, in bytes */
     uint64_t size;               /* in the block; 0: not known */
     uint64_t line;               /* where the variable is declared; 0: unknown */
-    bool is_stored;              /* false: a constant, which the code has in it; no offset */
+    bool is_stored;              /* false: a constant in the code, without an offset */
     bool is_byref;               /* a __block variable: the block has a pointer to its box */
     uint64_t variable_offset;    /* in the box */
     uint64_t variable_size;      /* 0: not known */
@@ -36,12 +36,12 @@ struct sonde__types_capture {
 SONDE_NODISCARD enum sonde_status sonde__types_block_at(struct sonde__types *types, uint64_t vaddr,
                                                         struct sonde__types_block *ret_block);
 
-/* The same of a function that was found. */
+/* The same for a function already found. */
 SONDE_NODISCARD enum sonde_status sonde__types_block_of(struct sonde__types *types,
                                                         const struct sonde__type_function *function,
                                                         struct sonde__types_block *ret_block);
 
-/* Its captures: those that are stored by their offsets, then constants. Zero at first. */
+/* Iterates over captures: stored ones by offset, then constants. Zeroed initially. */
 struct sonde__types_captures {
     struct sonde__type_cursor cursor;
     unsigned stage;
@@ -52,7 +52,7 @@ sonde__types_next_capture(struct sonde__types *types, const struct sonde__types_
                           struct sonde__types_captures *captures,
                           struct sonde__types_capture *ret_capture);
 
-/* What a variable of a type refers to, as far as blocks treat it in a way of its own. */
+/* What a variable of a type refers to, if blocks treat it specially. */
 enum sonde__types_held {
     SONDE__TYPES_HELD_OTHER,
     SONDE__TYPES_HELD_OBJECT, /* of Objective-C: by Thing *, id, Class */

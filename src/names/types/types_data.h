@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the files of this module share: units of all the files that a view reads, DIEs, text. */
+/* Shared by the files of this module: units of all files that a view reads, DIEs, text. */
 #ifndef SONDE_TYPES_DATA_H
 #define SONDE_TYPES_DATA_H
 
@@ -9,16 +9,16 @@
 #include "mem_table.h"
 #include "types.h"
 
-/* Longer chains of typedefs, origins and specifications are circles. */
+/* Longer chains of typedefs, origins and specifications are cycles. */
 #define TYPES_HOPS_MAX 64
 /* Nesting of declarations: types in types in text, and structures in structures. */
 #define TYPES_DEPTH_MAX 48
 
 #define TYPES_NO_UNIT UINT32_MAX
 
-/* Sections that units lie in: the file's own, .debug_types, dwz's file, each split file. */
+/* A section with units: the file's own, .debug_types, dwz's file, each split file. */
 struct types_space {
-    struct sonde__dwarf_sections sections; /* `info` is where the units lie */
+    struct sonde__dwarf_sections sections; /* `info` contains the units */
     uint32_t first, count;                 /* its units in the table */
     uint32_t main;                         /* the space that DW_FORM_ref_addr means */
     uint32_t common;                       /* of dwz's file; itself: none */
@@ -26,11 +26,11 @@ struct types_space {
     bool old_types;                        /* .debug_types: its headers are longer */
 };
 
-/* A stretch of a unit that gives names a prefix: a namespace or a class. Sorted by `begin`. */
+/* A range of DIEs that gives names a prefix: a namespace or a class. Sorted by `begin`. */
 struct types_scope {
     uint64_t begin, end;
     uint32_t outer;   /* the one around it: index; UINT32_MAX: the unit */
-    uint32_t parent;  /* the one that its name is in: another one than `outer` if declared there */
+    uint32_t parent;  /* the scope of its name: differs from `outer` if it was declared elsewhere */
     const char *name; /* "" : transparent (a function) */
 };
 
@@ -42,15 +42,15 @@ struct types_unit {
     bool split_tried;
     uint64_t signature, type_die; /* of a type unit */
     uint32_t split;               /* of a skeleton: its unit with the DIEs; TYPES_NO_UNIT */
-    uint32_t skeleton;            /* of that one: where its lines are; TYPES_NO_UNIT */
-    uint32_t table;               /* slot of its abbreviations, if `table_stamp` is that slot's */
+    uint32_t skeleton; /* of a split unit: its skeleton, which has the lines; TYPES_NO_UNIT */
+    uint32_t table;    /* slot of its abbreviations, if `table_stamp` is that slot's */
     uint64_t table_stamp;
     struct types_scope *scopes;
     size_t scope_count;
     bool scopes_tried;
 };
 
-/* Abbreviations that were read lately. */
+/* Recently used abbreviation tables. */
 enum { TYPES_TABLES = 32 };
 struct types_table {
     struct sonde__dwarf_abbrevs abbrevs;
@@ -60,7 +60,7 @@ struct types_table {
 
 struct types_names;
 
-/* Text that grows; cut where it would become longer than TYPES_TEXT_MAX. */
+/* Growing text, truncated at TYPES_TEXT_MAX. */
 #define TYPES_TEXT_MAX ((size_t)64 << 10)
 struct types_text {
     char *data; /* null: empty */
@@ -87,7 +87,7 @@ struct sonde__types {
     struct types_names *names; /* null: not made yet */
     struct sonde__arena arena;
     uint64_t work_left;
-    struct { /* the line table's files that were used last */
+    struct { /* files of the line table used last */
         uint32_t unit;
         bool valid;
         struct sonde__dwarf_lines lines;
@@ -95,10 +95,10 @@ struct sonde__types {
     uint8_t address_size;
 };
 
-/* Take so much of the budget. False: it is used up. */
+/* Spend work from the budget. False: it is used up. */
 bool types_spend(struct sonde__types *t, uint64_t amount);
 
-/* As much as reading all units once takes. */
+/* The work of reading all units once. */
 uint64_t types_work_of_all(const struct sonde__types *t);
 
 /* --- types_units.c --- */
@@ -108,15 +108,15 @@ SONDE_NODISCARD enum sonde_status types_open_units(struct sonde__types *t);
 
 struct types_unit *types_unit(struct sonde__types *t, uint32_t unit);
 const struct sonde__dwarf_sections *types_sections(const struct sonde__types *t, uint32_t unit);
-/* Its own DIE read. Pointers to units and tables hold until the next unit is loaded. */
+/* Read the unit's own DIE. Pointers to units and tables are valid until the next unit is loaded. */
 SONDE_NODISCARD enum sonde_status types_ready(struct sonde__types *t, uint32_t unit);
 SONDE_NODISCARD enum sonde_status types_abbrevs(struct sonde__types *t, uint32_t unit,
                                                 const struct types_table **ret_table);
 /* The unit at an offset of the section, TYPES_NO_UNIT: none. */
 uint32_t types_unit_at(const struct sonde__types *t, uint32_t space, uint64_t offset);
-/* The type of a signature; die 0: it is nowhere. */
+/* The type of a signature; die 0: not found. */
 struct sonde__type_ref types_by_signature(struct sonde__types *t, uint64_t signature);
-/* The unit with the DIEs: of a skeleton its split one (TYPES_NO_UNIT: not there). */
+/* The unit with the DIEs: for a skeleton its split unit (TYPES_NO_UNIT: not found). */
 uint32_t types_body(struct sonde__types *t, uint32_t unit);
 bool types_is_c(struct sonde__types *t, uint32_t unit);
 
@@ -124,12 +124,12 @@ bool types_is_c(struct sonde__types *t, uint32_t unit);
 
 struct types_die {
     struct sonde__type_ref self;
-    uint64_t next; /* behind its attributes: its first child, if it has any */
+    uint64_t next; /* after its attributes: its first child, if it has any */
     uint64_t sibling;
     uint16_t tag;
     bool children, declaration, external, artificial, prototyped, is_virtual, runtime_class, vector;
     bool apple_block;      /* clang's structure for the type of a block */
-    bool dynamic_location; /* an expression that must be run */
+    bool dynamic_location; /* an expression that must be evaluated */
     const char *name, *linkage;
     struct sonde__type_ref type, origin, specification, holder, imported;
     struct sonde__dwarf_value low, high, ranges, count, upper, lower;
@@ -144,35 +144,35 @@ struct types_die {
 /* Returns OK | ABSENT (a null entry, or the end of the unit) | CORRUPT | LIMIT | MEMORY. */
 SONDE_NODISCARD enum sonde_status types_die(struct sonde__types *t, struct sonde__type_ref ref,
                                             struct types_die *ret_die);
-/* What follows the DIE and all below it; 0: the end. */
+/* The DIE after this one and its descendants; 0: the end. */
 SONDE_NODISCARD enum sonde_status types_after(struct sonde__types *t, const struct types_die *die,
                                               uint64_t *ret_offset);
-/* Name and further of a DIE with what it takes from its origin and specification; of one that only
- * has a signature, the name. */
+/* Complete the name and other attributes of a DIE from its origin and specification; for one with a
+ * signature, the name. */
 SONDE_NODISCARD enum sonde_status types_whole(struct sonde__types *t, struct types_die *die);
 
-/* The tag of the DIE at *offset and where the next one begins, nothing else of it. Returns as
- * types_die(); a null entry is OK with tag 0. */
+/* The tag of the DIE at *offset; *offset is advanced to the next DIE. Returns as types_die(); a
+ * null entry is OK with tag 0. */
 SONDE_NODISCARD enum sonde_status types_step(struct sonde__types *t, uint32_t unit,
                                              uint64_t *offset, uint16_t *ret_tag,
                                              bool *ret_children);
 
 /* --- types_scopes.c --- */
 
-/* The innermost scope that a DIE stands in, UINT32_MAX: the unit. */
+/* The innermost scope of a DIE, UINT32_MAX: the unit. */
 SONDE_NODISCARD enum sonde_status types_scope_of(struct sonde__types *t, struct sonde__type_ref ref,
                                                  uint32_t *ret_scope);
 
 /* --- types_hash.c --- */
 
 #define TYPES_HASH_EMPTY 0xcbf29ce484222325u
-/* A name behind what was hashed so far; and one in a scope, "SCOPE::NAME". */
+/* Hash a name after a prefix; and a name in a scope, "SCOPE::NAME". */
 uint64_t types_hash_text(uint64_t hash, const char *text, size_t size);
 uint64_t types_hash_below(uint64_t prefix, const char *name);
 
 /* --- types_names.c --- */
 
-/* The one definition of a name that `ref`, a declaration, has. Returns OK | ABSENT | AMBIGUOUS … */
+/* The unique definition for a declaration. Returns OK | ABSENT | AMBIGUOUS … */
 SONDE_NODISCARD enum sonde_status types_definition(struct sonde__types *t,
                                                    const struct sonde__type *type,
                                                    struct sonde__type_ref *ret_ref);

@@ -15,7 +15,7 @@ static struct sonde__type_ref refer(struct sonde__types *t, uint32_t unit,
     uint32_t to = unit;
     if (value.kind == SONDE__DWARF_ALT) {
         if (space->common == u->space) {
-            return (struct sonde__type_ref){0}; /* dwz's file is not there */
+            return (struct sonde__type_ref){0}; /* dwz's file is missing */
         }
         to = types_unit_at(t, space->common, value.u);
     } else if (value.kind != SONDE__DWARF_REF) {
@@ -49,8 +49,8 @@ static bool take_block(const struct sonde__dwarf_unit *unit, const struct sonde_
     return true;
 }
 
-/* Version 2 wrote the offset of a member as an expression that adds it to the object's address;
- * any other one must be run with an object at hand. */
+/* Version 2 wrote the offset of a member as an expression that adds it to the object's address; any
+ * other one must be evaluated for an object. */
 static void read_location(struct sonde__bytes *block, struct types_die *die)
 {
     unsigned op = sonde__base_bytes_u8(block);
@@ -67,7 +67,7 @@ static void read_location(struct sonde__bytes *block, struct types_die *die)
 
 /* --- attributes --- */
 
-/* A constant that may be negative: the fixed forms say nothing of a sign. */
+/* A constant that may be negative: fixed-size forms have no sign. */
 static uint64_t extended(unsigned form, uint64_t value)
 {
     switch (form) {
@@ -238,7 +238,7 @@ static void read_attribute(struct sonde__types *t, struct types_die *die,
     }
 }
 
-/* A cursor at a DIE of a unit that is ready, and its abbreviation (null: a null entry). */
+/* A cursor at a DIE of a unit, and its abbreviation (null: a null entry). */
 static enum sonde_status begin(struct sonde__types *t, uint32_t unit, uint64_t offset,
                                struct sonde__bytes *ret_at, const struct types_table **ret_table,
                                const struct sonde__dwarf_abbrev **ret_abbrev)
@@ -338,7 +338,7 @@ enum sonde_status types_after(struct sonde__types *t, const struct types_die *di
     while (depth > 0) {
         enum sonde_status status = types_step(t, die->self.unit, &offset, &tag, &children);
         if (status == SONDE_ABSENT) {
-            break; /* the unit ends within its DIEs */
+            break; /* the unit ends before its DIEs do */
         }
         SONDE_TRY(status);
         if (tag == 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Hashes of names, in which does not count what compilers, debuggers and people write differently:
- * spaces; `long unsigned int` for `unsigned long`; the suffix of a number (`5ul`). */
+/* Hashes of names that ignore differences between compilers, debuggers and users: spaces; `long
+ * unsigned int` for `unsigned long`; the suffix of a number (`5ul`). */
 #include <string.h>
 
 #include "types_data.h"
@@ -19,7 +19,7 @@ static uint64_t hash_bytes(uint64_t hash, const char *text, size_t size)
     return hash;
 }
 
-/* The words that integer types are made of. */
+/* The words of integer types. */
 enum { UNSIGNED = 1, SIGNED = 2, CHAR = 4, SHORT = 8, INT = 16, LONG = 32, LONG_LONG = 64 };
 
 static unsigned integer_word(const char *word, size_t size)
@@ -46,7 +46,7 @@ static size_t word_size(const char *text, size_t size)
     return n;
 }
 
-/* All integer words that follow each other; how many bytes they take, 0: there is none. */
+/* Size of a sequence of such words, 0: none. */
 static size_t take_integer(const char *text, size_t size, unsigned *ret_bits)
 {
     size_t taken = 0, at = 0;
@@ -73,7 +73,7 @@ static uint64_t hash_integer(uint64_t hash, unsigned bits)
     if ((bits & CHAR) == 0) {
         bits &= ~(unsigned)SIGNED;
     }
-    const char text[2] = {'\1', (char)bits}; /* no name has such a byte */
+    const char text[2] = {'\1', (char)bits}; /* a byte that no name contains */
     return hash_bytes(hash, text, sizeof text);
 }
 

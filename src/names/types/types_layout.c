@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a type is made of: behind typedefs and qualifiers, completed, with its size and members. */
+/* The contents of a type: without typedefs and qualifiers, completed, with its size and members. */
 #include "base_status.h"
 #include "dwarf_constants.h"
 #include "types_data.h"
@@ -82,7 +82,8 @@ static bool size_of(struct sonde__types *t, struct sonde__type_ref ref, uint64_t
     case SONDE__TYPE_RVALUE_REFERENCE:
         size = pointer_size(t, &type);
         break;
-    case SONDE__TYPE_MEMBER_POINTER: { /* Itanium C++ ABI §2.3: a function's has an adjustment */
+    case SONDE__TYPE_MEMBER_POINTER: { /* Itanium C++ ABI §2.3: a pointer to a member function has
+                                          an adjustment */
         struct sonde__type target;
         size = type.has_size ? type.size : t->units[type.self.unit].head.address_size;
         if (!type.has_size && sonde__type_strip(t, type.target, &target) == SONDE_OK &&
@@ -163,8 +164,8 @@ static enum sonde_status next_child(struct sonde__types *t, struct sonde__type_c
     return status;
 }
 
-/* Bits from the beginning of the object. Before version 4 a bit-field was counted from the most
- * significant bit of a unit of storage (DWARF 3 §5.5.6), here on a little-endian machine. */
+/* Bits from the beginning of the object. Before version 4 a bit-field's offset was from the most
+ * significant bit of its storage unit (DWARF 3 §5.5.6); little-endian machines only. */
 static uint64_t bit_offset_of(struct sonde__types *t, const struct types_die *die)
 {
     uint64_t storage;
@@ -181,7 +182,7 @@ static uint64_t bit_offset_of(struct sonde__types *t, const struct types_die *di
     return die->location * 8 + storage * 8 - die->bit_offset - die->bit_size;
 }
 
-/* Into a variant part and its variants, and out of them again: their members are the object's. */
+/* Enter a variant part and its variants: their members belong to the object. */
 static bool enter_variant(struct sonde__type_cursor *cursor, const struct types_die *die)
 {
     if ((die->tag != DW_TAG_variant_part && die->tag != DW_TAG_variant) || !die->children) {
@@ -203,7 +204,7 @@ enum sonde_status sonde__type_next_member(struct sonde__types *t, struct sonde__
         uint64_t at = cursor->at;
         enum sonde_status status = next_child(t, cursor, &die);
         if (status == SONDE_ABSENT && cursor->in_variant && at != 0) {
-            /* a variant ends: the next one of its part, or what follows the part */
+            /* end of a variant: continue with the next one, or after the part */
             cursor->at = at + 1 < cursor->outer ? at + 1 : cursor->outer;
             cursor->in_variant = at + 1 < cursor->outer;
             cursor->outer = cursor->in_variant ? cursor->outer : 0;
@@ -214,7 +215,7 @@ enum sonde_status sonde__type_next_member(struct sonde__types *t, struct sonde__
             continue;
         }
         bool base = die.tag == DW_TAG_inheritance;
-        /* a static member: version 5 has a variable instead, which is no DW_TAG_member */
+        /* a static member (version 5 has a DW_TAG_variable instead) */
         if (!base && (die.tag != DW_TAG_member || die.external || die.declaration)) {
             continue;
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The definitions of all names of a file, made at the first question by name. Headers give each
- * unit a copy of the same type: alike in name, kind, size and line it is kept once. */
+/* Index of the definitions of all names of a file, made at the first query by name. Each unit has
+ * its own copy of the types of headers; copies with the same name, kind, size and line are kept
+ * once. */
 #include <string.h>
 
 #include "base_status.h"
@@ -10,7 +11,7 @@
 
 /* Real files have some 10^5 different types. */
 #define NAMES_MAX ((size_t)1 << 21)
-/* Definitions of one name that differ: what is more is left out. */
+/* Distinct definitions of one name; further ones are dropped. */
 #define ALIKE_MAX   64
 #define NESTING_MAX 256
 #define NONE        UINT32_MAX
@@ -196,7 +197,7 @@ static enum sonde_status visit(struct walk *w, uint64_t offset, unsigned tag, bo
     return SONDE_OK;
 }
 
-/* What is malformed in a unit costs the rest of it. */
+/* After an error the rest of a unit is skipped. */
 static enum sonde_status read_unit(struct walk *w)
 {
     uint64_t offset = w->t->units[w->unit].head.die_offset;
@@ -219,7 +220,7 @@ static enum sonde_status read_unit(struct walk *w)
             break;
         }
         if (w->depth == 1) {
-            break; /* behind the unit's DIE */
+            break; /* after the unit's DIE */
         }
     }
     return SONDE_OK;
@@ -237,11 +238,11 @@ static enum sonde_status read_all(struct sonde__types *t, struct types_names *na
             (void)types_by_signature(t, signature);
         }
     }
-    /* units may come: of split files, of packages */
+    /* units can be added: of split files, of packages */
     for (uint32_t i = 0; status == SONDE_OK && i < t->unit_count; i++) {
         uint32_t body = types_body(t, i);
         if (body != i) {
-            continue; /* the other one comes later, or is not there */
+            continue; /* its split unit is read later, or missing */
         }
         *w = (struct walk){.t = t, .names = names, .unit = i};
         status = read_unit(w);
@@ -284,7 +285,7 @@ static bool is_prefix(const char **name, const char *word)
     return true;
 }
 
-/* What a name begins with in C; UNKNOWN: any kind. */
+/* The kind that a C keyword before a name gives; UNKNOWN: any kind. */
 static uint8_t take_family(const char **name)
 {
     *name += strspn(*name, " ");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a DIE stands in. A DIE does not say it; so of a unit whose names are asked for, all
- * namespaces and classes are noted once, as stretches of offsets. */
+/* The scope of a DIE. A DIE has no reference to its parent, so all namespaces and classes of a unit
+ * are recorded once as ranges of offsets when a name is needed. */
 #include <string.h>
 
 #include "base_search.h"
@@ -9,7 +9,7 @@
 #include "mem_heap.h"
 #include "types_data.h"
 
-/* Deeper ones belong to the last that fits. */
+/* Deeper scopes are merged with the last one that fits. */
 #define NESTING_MAX 256
 #define SCOPES_MAX  ((size_t)1 << 22)
 
@@ -55,10 +55,10 @@ struct walk {
     unsigned depth;
 };
 
-/* The scope noted so far that an offset is in. */
+/* The recorded scope that contains an offset. */
 static uint32_t scope_at(const struct types_scope *scopes, size_t count, uint64_t offset)
 {
-    /* the last that begins before */
+    /* the last that starts before it */
     size_t at = SONDE__SEARCH(0, count, i, scopes[i].begin < offset);
     uint32_t scope = at == 0 ? UINT32_MAX : (uint32_t)(at - 1);
     while (scope != UINT32_MAX && scopes[scope].end < offset) {
@@ -91,7 +91,7 @@ static enum sonde_status add_scope(struct walk *w, uint64_t offset, uint32_t enc
     return SONDE_OK;
 }
 
-/* Into a DIE with children. */
+/* Enter a DIE with children. */
 static enum sonde_status enter(struct walk *w, uint64_t offset, unsigned tag)
 {
     unsigned above = w->depth < NESTING_MAX ? w->depth : NESTING_MAX;
@@ -136,7 +136,7 @@ static enum sonde_status walk_unit(struct walk *w)
     do {
         status = next_die(w, &offset);
     } while (status == SONDE_OK && w->depth > 0);
-    /* what came before a fault is right */
+    /* scopes before an error are valid */
     return status == SONDE_LIMIT || status == SONDE_MEMORY ? status : SONDE_OK;
 }
 

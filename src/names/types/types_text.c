@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Declarations in C. A declarator is built from the name outwards: what is pointed from stands
- * before it, elements and parameters behind it, and a pointer that they belong to in parentheses.
- */
+/* Declarations in C. A declarator is built from the name outwards: pointers go before it,
+ * dimensions and parameters after it, with parentheses around a pointer that these apply to. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +8,7 @@
 #include "mem_heap.h"
 #include "types_data.h"
 
-/* --- text that grows --- */
+/* --- growing text --- */
 
 static char *make_room(struct types_text *text, size_t more)
 {
@@ -61,7 +60,7 @@ static void note(struct types_text *text, enum sonde_status status)
     text->status = text->status == SONDE_OK ? status : text->status;
 }
 
-/* Into the caller's buffer, cut there; frees the text. */
+/* Copy to the caller's buffer, truncated; frees the text. */
 static enum sonde_status deliver(struct types_text *text, char *ret_text, size_t size)
 {
     const char *from = types_text_string(text);
@@ -145,7 +144,7 @@ static const char *keyword(enum sonde__type_kind kind)
                                        : "struct";
 }
 
-/* The type at the very left of a declaration. */
+/* The leftmost type of a declaration. */
 static void add_base(struct sonde__types *t, const struct sonde__type *type,
                      struct types_text *text)
 {
@@ -182,8 +181,8 @@ static void add_base(struct sonde__types *t, const struct sonde__type *type,
 enum { CONST = 1, VOLATILE = 2, RESTRICT = 4, ATOMIC = 8 };
 
 struct declarator {
-    struct types_text head, tail; /* before and behind the name */
-    unsigned qualifiers;          /* of what comes next */
+    struct types_text head, tail; /* before and after the name */
+    unsigned qualifiers;          /* qualifiers of the next step */
     bool pointer_last;            /* what was added last is a pointer */
     bool method;                  /* …to a member: its function has `this` */
 };
@@ -196,7 +195,7 @@ static void add_qualifiers(unsigned qualifiers, struct types_text *text)
     types_text_add(text, (qualifiers & RESTRICT) != 0 ? "restrict " : "");
 }
 
-/* mark: "*", "&", … ; its own qualifiers stand behind it. has_name: a word follows. */
+/* mark: "*", "&", …, followed by its own qualifiers. has_name: a word follows. */
 static void add_pointer(struct declarator *d, const char *mark, bool has_name)
 {
     struct types_text words = {0};
@@ -222,7 +221,7 @@ static void close_pointer(struct declarator *d)
     d->pointer_last = false;
 }
 
-/* GCC's vectors stand as arrays. */
+/* GCC's vectors are written as arrays. */
 static void add_vector(struct sonde__types *t, const struct sonde__type *type, struct declarator *d)
 {
     char text[64];
@@ -291,7 +290,7 @@ void types_add_parameters(struct sonde__types *t, struct sonde__type_ref functio
     note(text, status == SONDE_ABSENT ? SONDE_OK : status);
 }
 
-/* clang writes the type of a block as a structure with a pointer to its function in it. */
+/* clang describes a block type as a structure that contains a pointer to its function. */
 static bool is_block(struct sonde__types *t, struct sonde__type_ref pointed,
                      struct sonde__type_ref *ret_function)
 {
@@ -340,7 +339,7 @@ static void add_member_pointer(struct sonde__types *t, const struct sonde__type 
     d->method = true;
 }
 
-/* One step from the name outwards; false: `type` is the one at the left. */
+/* One step outwards from the name; false: `type` is the leftmost one. */
 static bool step(struct sonde__types *t, const struct sonde__type *type, struct declarator *d,
                  bool has_name, unsigned depth, struct sonde__type_ref *ref)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Units: found by their headers when the view is opened, made ready when something in them is
- * asked for. A unit that cannot be read costs itself. */
+/* Units: their headers are read when the view is opened, their own DIEs when something in them is
+ * needed. A unit that cannot be read is skipped. */
 #include <string.h>
 
 #include "base_search.h"
@@ -9,12 +9,12 @@
 #include "mem_heap.h"
 #include "types_data.h"
 
-/* In DIEs: opening has so many, and this for each byte; a question is given what is missing to
- * WORK_QUESTION. The largest units of today have some millions. */
+/* Work budget in DIEs: WORK_FIRST at opening, WORK_FACTOR for each byte of input, and at least
+ * WORK_QUESTION for each query. The largest units have some millions of DIEs. */
 #define WORK_FIRST    ((uint64_t)1 << 24)
 #define WORK_FACTOR   4u
 #define WORK_QUESTION ((uint64_t)1 << 23)
-/* The most that a hostile file may make us keep of headers: some 200 bytes each. */
+/* Limits of the headers kept of a hostile file: some 200 bytes each. */
 #define UNITS_MAX  ((size_t)1 << 21)
 #define SPACES_MAX ((size_t)1 << 18)
 
@@ -60,7 +60,7 @@ static uint32_t unit_of_signature(const struct sonde__types *t, uint64_t signatu
                              t->units[i].signature == signature);
 }
 
-/* The first type unit of a signature stands for all. */
+/* Only the first type unit of a signature is used. */
 static bool add_signature(struct sonde__types *t, uint32_t unit)
 {
     uint64_t signature = t->units[unit].signature;
@@ -70,7 +70,7 @@ static bool add_signature(struct sonde__types *t, uint32_t unit)
 
 /* --- spaces --- */
 
-/* What a type unit's header has behind that of other units (DWARF 5 §7.5.1.3; DWARF 4 §7.5.1.2). */
+/* The additional fields of a type unit's header (DWARF 5 §7.5.1.3; DWARF 4 §7.5.1.2). */
 static void read_type_header(const struct types_space *space, struct types_unit *u)
 {
     struct sonde__bytes at = space->sections.info;
@@ -104,7 +104,7 @@ static enum sonde_status read_headers(struct sonde__types *t, uint32_t index)
         struct types_unit u = {.space = index, .split = TYPES_NO_UNIT, .skeleton = TYPES_NO_UNIT};
         enum sonde_status status = sonde__dwarf_unit_read(&space->sections, offset, &u.head);
         if (status == SONDE_ABSENT || status == SONDE_CORRUPT) {
-            break; /* behind a broken header nothing can be found */
+            break; /* nothing can be found after a broken header */
         }
         if (t->unit_count >= UNITS_MAX) {
             return SONDE_LIMIT;
@@ -128,7 +128,7 @@ static enum sonde_status read_headers(struct sonde__types *t, uint32_t index)
     return SONDE_OK;
 }
 
-/* main: the space that references by address mean; SPACES_MAX: itself. */
+/* main: the space that DW_FORM_ref_addr refers to; SPACES_MAX: itself. */
 static enum sonde_status add_space(struct sonde__types *t,
                                    const struct sonde__dwarf_sections *sections, bool old_types,
                                    size_t main, uint32_t *ret_space)
@@ -191,8 +191,8 @@ enum sonde_status types_open_units(struct sonde__types *t)
 
 /* --- abbreviations --- */
 
-/* Two units with one table but other sizes would disagree about the plans; so a slot is one unit's,
- * and of the units next to it that are alike. */
+/* Units that share a table but differ in address or offset size need different plans. So a slot
+ * belongs to one unit, and to adjacent ones with the same sizes. */
 static enum sonde_status load_table(struct sonde__types *t, uint32_t unit)
 {
     struct types_unit *u = &t->units[unit];
@@ -222,7 +222,7 @@ static enum sonde_status load_table(struct sonde__types *t, uint32_t unit)
     return SONDE_OK;
 }
 
-/* A neighbour's table, when the unit has the same one. */
+/* Use an adjacent unit's table, if it is the same. */
 static bool share_table(struct sonde__types *t, uint32_t unit)
 {
     struct types_unit *u = &t->units[unit];
@@ -304,7 +304,7 @@ struct sonde__type_ref types_by_signature(struct sonde__types *t, uint64_t signa
             !t->source.split_type(t->source.ctx, signature, &split)) {
             break;
         }
-        /* the header of version 4 is one of .debug_types */
+        /* in version 4 it has a header of .debug_types */
         struct sonde__dwarf_unit head;
         struct sonde__dwarf_sections sections = split.sections;
         if (sonde__dwarf_unit_read(&sections, split.offset, &head) != SONDE_OK) {
@@ -369,7 +369,7 @@ uint32_t types_body(struct sonde__types *t, uint32_t unit)
 
 /* --- languages --- */
 
-/* dwz's partial units do not say theirs: it is that of the file's first unit that does. */
+/* dwz's partial units have none: use that of the file's first unit with one. */
 static unsigned language_of(struct sonde__types *t, uint32_t unit)
 {
     enum { TRIED_MAX = 64 };
