@@ -38,8 +38,7 @@ static int prepare(const struct sonde__cli_command *command, struct sonde__audit
     from->envp = options->envp;
     from->symbols = options->symbols;
     from->blind_spots = options->verbose;
-    from->say = say_line;
-    from->say_ctx = (void *)(uintptr_t)command;
+    from->say = (struct sonde__say){say_line, (void *)(uintptr_t)command};
     if (library == NULL) {
         sonde__cli_error(command, "libsonde-record.so was not found beside sonde");
         return 125;

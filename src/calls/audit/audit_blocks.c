@@ -93,30 +93,23 @@ enum sonde_status sonde__audit_read_blocks(struct sonde__audit_blocks *blocks, c
     return SONDE_OK;
 }
 
-static void say_count(uint64_t count, const char *what, void (*say)(void *ctx, const char *line),
-                      void *ctx)
+static void say_count(uint64_t count, const char *what, struct sonde__say say)
 {
-    char line[160];
     if (count != 0) {
-        snprintf(line, sizeof line, "%llu block%s %s", (unsigned long long)count,
-                 sonde__base_plural(count), what);
-        say(ctx, line);
+        sonde__report_say(say, "%llu block%s %s", (unsigned long long)count,
+                          sonde__base_plural(count), what);
     }
 }
 
-void sonde__audit_say_blocks(const struct sonde__audit_blocks *blocks,
-                             void (*say)(void *ctx, const char *line), void *ctx)
+void sonde__audit_say_blocks(const struct sonde__audit_blocks *blocks, struct sonde__say say)
 {
     const struct sonde__registry_total *total = &blocks->total;
-    char line[160];
     /* seen: a runtime linked into the program may have made others */
-    snprintf(line, sizeof line, "saw %llu block%s made on the heap; %llu live, %llu bytes",
-             (unsigned long long)total->made, sonde__base_plural(total->made),
-             (unsigned long long)blocks->live, (unsigned long long)blocks->size_bytes);
-    say(ctx, line);
-    say_count(total->dropped, "had no room: they are not listed", say, ctx);
-    say_count(total->replaced, "ended by calls that are not seen", say, ctx);
-    say_count(total->unseen, "lost references by calls that are not seen", say, ctx);
-    say_count(total->unknown, "(or references to them) were made by calls that are not seen", say,
-              ctx);
+    sonde__report_say(say, "saw %llu block%s made on the heap; %llu live, %llu bytes",
+                      (unsigned long long)total->made, sonde__base_plural(total->made),
+                      (unsigned long long)blocks->live, (unsigned long long)blocks->size_bytes);
+    say_count(total->dropped, "had no room: they are not listed", say);
+    say_count(total->replaced, "ended by calls that are not seen", say);
+    say_count(total->unseen, "lost references by calls that are not seen", say);
+    say_count(total->unknown, "(or references to them) were made by calls that are not seen", say);
 }

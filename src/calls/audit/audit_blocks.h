@@ -11,6 +11,7 @@
 
 #include "registry_group.h"
 #include "report_model.h"
+#include "report_say.h"
 #include "symfile_cache.h"
 
 struct sonde__audit_blocks {
@@ -31,7 +32,6 @@ SONDE_NODISCARD enum sonde_status sonde__audit_read_blocks(struct sonde__audit_b
                                                            bool all, struct sonde__report *report);
 
 /* The last time for people: how many blocks, and what was not seen. */
-void sonde__audit_say_blocks(const struct sonde__audit_blocks *blocks,
-                             void (*say)(void *ctx, const char *line), void *ctx);
+void sonde__audit_say_blocks(const struct sonde__audit_blocks *blocks, struct sonde__say say);
 
 #endif

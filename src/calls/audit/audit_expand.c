@@ -121,8 +121,7 @@ static enum sonde_status add_all(struct expansion *e, const char *pattern, uint3
 
 enum sonde_status sonde__audit_expand(const struct sonde__audit_libraries *libraries,
                                       struct sonde__audit_list *list, char *text, size_t size,
-                                      void (*each)(void *ctx, const char *line), void *ctx,
-                                      struct sonde_error *ret_error)
+                                      struct sonde__say say, struct sonde_error *ret_error)
 {
     struct sonde__audit_list listed = *list;
     struct expansion e = {libraries, list, text, size, ret_error};
@@ -134,23 +133,19 @@ enum sonde_status sonde__audit_expand(const struct sonde__audit_libraries *libra
         }
     }
     for (uint32_t i = 0; i < listed.count; i++) {
-        char line[400];
         uint32_t found = 0, too_long = 0;
         if (!sonde__audit_list_is_pattern(listed.names[i])) {
             continue;
         }
         SONDE_TRY(add_all(&e, listed.names[i], &found, &too_long));
         if (found == 0) {
-            snprintf(line, sizeof line,
-                     "%.200s: no function of the libraries that the program starts with is meant",
-                     listed.names[i]);
+            sonde__report_say(
+                say, "%.200s: no function of the libraries that the program starts with is meant",
+                listed.names[i]);
         } else if (too_long != 0) {
-            snprintf(line, sizeof line,
-                     "%.200s: %u of %u functions are not recorded: their names are too long",
-                     listed.names[i], (unsigned)too_long, (unsigned)found);
-        }
-        if ((found == 0 || too_long != 0) && each != NULL) {
-            each(ctx, line);
+            sonde__report_say(
+                say, "%.200s: %u of %u functions are not recorded: their names are too long",
+                listed.names[i], (unsigned)too_long, (unsigned)found);
         }
     }
     return SONDE_OK;

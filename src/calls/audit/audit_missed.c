@@ -137,25 +137,20 @@ void sonde__audit_add_missed(const struct sonde__record_page *page,
 }
 
 static void say_number(uint64_t count, const char *one, const char *many, const char *what,
-                       void (*say)(void *ctx, const char *line), void *ctx)
+                       struct sonde__say say)
 {
-    char line[256];
     if (count != 0) {
-        snprintf(line, sizeof line, "%llu %s%s", (unsigned long long)count, count == 1 ? one : many,
-                 what);
-        say(ctx, line);
+        sonde__report_say(say, "%llu %s%s", (unsigned long long)count, count == 1 ? one : many,
+                          what);
     }
 }
 
-void sonde__audit_say_unseen(const struct sonde__record_page *page,
-                             void (*say)(void *ctx, const char *line), void *ctx)
+void sonde__audit_say_unseen(const struct sonde__record_page *page, struct sonde__say say)
 {
     say_number(atomic_load(&page->children), "call made", "calls made",
-               " a process (fork, posix_spawn, system): what children call is not recorded", say,
-               ctx);
+               " a process (fork, posix_spawn, system): what children call is not recorded", say);
     say_number(atomic_load(&page->execs), "call", "calls",
-               " of exec: what the program calls that took this one's place is not recorded", say,
-               ctx);
+               " of exec: what the program calls that took this one's place is not recorded", say);
     say_number(atomic_load(&page->spaces), "call", "calls",
-               " of dlmopen: calls in other namespaces are not recorded", say, ctx);
+               " of dlmopen: calls in other namespaces are not recorded", say);
 }

@@ -7,6 +7,7 @@
 #include "audit_list.h"
 #include "audit_page.h"
 #include "report_model.h"
+#include "report_say.h"
 
 /* To be called after all calls were added. Adds those of the first `listed` functions that have no
  * recorded call, with a count of 0; then for each function in the report which calls may not have
@@ -15,8 +16,7 @@ void sonde__audit_add_missed(const struct sonde__record_page *page,
                              const struct sonde__audit_list *list, uint32_t listed,
                              struct sonde__report *report);
 
-/* Processes, programs and namespaces that were not followed. say: one line for people */
-void sonde__audit_say_unseen(const struct sonde__record_page *page,
-                             void (*say)(void *ctx, const char *line), void *ctx);
+/* Processes, programs and namespaces that were not followed. */
+void sonde__audit_say_unseen(const struct sonde__record_page *page, struct sonde__say say);
 
 #endif

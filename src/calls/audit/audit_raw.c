@@ -21,8 +21,7 @@ struct module {
     const struct sonde__symbol_index *index; /* null: no names */
     bool is_definer;
     uint32_t calls, said, patched;
-    void (*each)(void *ctx, const char *line);
-    void *ctx;
+    struct sonde__say say;
 };
 
 /* What became of the call, if calls of its module were to be patched; null: it was not examined. */
@@ -43,7 +42,7 @@ static void say_call(void *ctx, const struct sonde__audit_syscall *call)
 {
     struct module *module = ctx;
     struct sonde__function function;
-    char line[512], where[200], call_name[64], why[100] = "";
+    char where[200], call_name[64], why[100] = "";
     const struct sonde__record_site *site = find_site(module, call->vaddr);
     if (site != NULL && site->result == SONDE__RAW_PATCHED) {
         module->patched++;
@@ -73,9 +72,9 @@ static void say_call(void *ctx, const struct sonde__audit_syscall *call)
     } else {
         snprintf(call_name, sizeof call_name, "(number not told)");
     }
-    snprintf(line, sizeof line, "%.200s: system call %s of its own, at %s%s%s%s", module->path,
-             call_name, where, call->is_code ? "" : " (or data)", why[0] != '\0' ? ": " : "", why);
-    module->each(module->ctx, line);
+    sonde__report_say(module->say, "%.200s: system call %s of its own, at %s%s%s%s", module->path,
+                      call_name, where, call->is_code ? "" : " (or data)",
+                      why[0] != '\0' ? ": " : "", why);
 }
 
 /* Does the module define a listed function? Then these calls are part of that function. */
@@ -103,20 +102,17 @@ static bool was_before(const struct sonde__record_page *page, uint32_t index)
 }
 
 static void inspect_function(const struct sonde__record_page *page, uint32_t index,
-                             struct sonde__symfile_cache *symbols,
-                             void (*each)(void *ctx, const char *line), void *ctx)
+                             struct sonde__symfile_cache *symbols, struct sonde__say say)
 {
     const struct sonde__elf *elf;
     struct sonde_error error;
-    char line[512];
     struct sonde__image image = sonde__audit_page_image(page, index);
     struct module module = {
         .page = page,
         .path = image.path,
         .is_main = (image.flags & SONDE__IMAGE_MAIN) != 0,
         .is_definer = is_definer(page, image.path),
-        .each = each,
-        .ctx = ctx,
+        .say = say,
     };
     if (sonde__symfile_elf(symbols, &image, NULL, 0, &elf, &error) != SONDE_OK) {
         return; /* the vdso, and files that are gone */
@@ -125,38 +121,33 @@ static void inspect_function(const struct sonde__record_page *page, uint32_t ind
         module.index = NULL;
     }
     if (!sonde__audit_each_syscall(elf, say_call, &module)) {
-        snprintf(line, sizeof line, "%.300s: not all of its code was searched for system calls",
-                 image.path);
-        each(ctx, line);
+        sonde__report_say(say, "%.300s: not all of its code was searched for system calls",
+                          image.path);
     }
     if (module.patched != 0) {
-        snprintf(line, sizeof line, "%.300s: %u system call%s of its own %s recorded", image.path,
-                 (unsigned)module.patched, sonde__base_plural(module.patched),
-                 module.patched == 1 ? "is" : "are");
-        each(ctx, line);
+        sonde__report_say(say, "%.300s: %u system call%s of its own %s recorded", image.path,
+                          (unsigned)module.patched, sonde__base_plural(module.patched),
+                          module.patched == 1 ? "is" : "are");
     }
     if (module.is_definer && module.calls != 0) {
-        snprintf(line, sizeof line,
-                 "%.300s: %u system call%s of its own (listed functions are defined there)",
-                 image.path, (unsigned)module.calls, sonde__base_plural(module.calls));
-        each(ctx, line);
+        sonde__report_say(
+            say, "%.300s: %u system call%s of its own (listed functions are defined there)",
+            image.path, (unsigned)module.calls, sonde__base_plural(module.calls));
     } else if (module.calls > module.said) {
-        snprintf(line, sizeof line, "%.300s: %u more system call%s of its own", image.path,
-                 (unsigned)(module.calls - module.said),
-                 sonde__base_plural(module.calls - module.said));
-        each(ctx, line);
+        sonde__report_say(say, "%.300s: %u more system call%s of its own", image.path,
+                          (unsigned)(module.calls - module.said),
+                          sonde__base_plural(module.calls - module.said));
     }
 }
 
-void sonde__audit_each_raw(const struct sonde__record_page *page,
-                           struct sonde__symfile_cache *symbols,
-                           void (*each)(void *ctx, const char *line), void *ctx)
+void sonde__audit_say_raw(const struct sonde__record_page *page,
+                          struct sonde__symfile_cache *symbols, struct sonde__say say)
 {
     for (uint32_t i = 0; i < atomic_load(&page->image_count); i++) {
         bool is_own =
             page->images[i].start <= page->own_start && page->own_start < page->images[i].end;
         if (!is_own && !was_before(page, i)) {
-            inspect_function(page, i, symbols, each, ctx);
+            inspect_function(page, i, symbols, say);
         }
     }
 }

@@ -4,13 +4,13 @@
 #define SONDE_AUDIT_RAW_H
 
 #include "record_page.h"
+#include "report_say.h"
 #include "symfile_cache.h"
 
-/* Calls `each` with one line for each such call of each loaded module ("libfoo.so: system call
+/* Say one line for each such call of each loaded module ("libfoo.so: system call
  * openat by f+0x12, no call of a function"); with their number only for modules that define listed
  * functions or make more than a few. page: a copy (audit_page.h) */
-void sonde__audit_each_raw(const struct sonde__record_page *page,
-                           struct sonde__symfile_cache *symbols,
-                           void (*each)(void *ctx, const char *line), void *ctx);
+void sonde__audit_say_raw(const struct sonde__record_page *page,
+                          struct sonde__symfile_cache *symbols, struct sonde__say say);
 
 #endif

@@ -172,8 +172,8 @@ enum sonde_status sonde__audit_read(const struct sonde__record_page *page, const
     return status;
 }
 
-static void each_method(const struct sonde__record_page *page, const struct sonde__audit_list *list,
-                        void (*each)(void *ctx, const char *line), void *ctx)
+static void say_methods(const struct sonde__record_page *page, const struct sonde__audit_list *list,
+                        struct sonde__say say)
 {
     struct sonde__hook_method_name method;
     for (uint32_t i = 0; i < list->count; i++) {
@@ -181,9 +181,7 @@ static void each_method(const struct sonde__record_page *page, const struct sond
         const char *text =
             sonde__hook_method_text(known > 0 ? known - 1 : SONDE__HOOK_METHOD_NO_RUNTIME);
         if (text != NULL && sonde__hook_method_parse(list->names[i], &method)) {
-            char line[512];
-            snprintf(line, sizeof line, "%s: %s", list->names[i], text);
-            each(ctx, line);
+            sonde__report_say(say, "%s: %s", list->names[i], text);
         }
     }
 }
@@ -200,15 +198,14 @@ static bool is_defined(const struct sonde__record_page *page, uint32_t count, ui
     return false;
 }
 
-void sonde__audit_each_blind(const struct sonde__record_page *page,
-                             const struct sonde__audit_list *list, bool all,
-                             void (*each)(void *ctx, const char *line), void *ctx)
+void sonde__audit_say_blind_spots(const struct sonde__record_page *page,
+                                  const struct sonde__audit_list *list, bool all,
+                                  struct sonde__say say)
 {
     uint32_t count = atomic_load(&page->blind_count);
-    each_method(page, list, each, ctx);
+    say_methods(page, list, say);
     for (uint32_t i = 0; i < count; i++) {
         const struct sonde__record_blind *blind = &page->blind_spots[i];
-        char line[512];
         if (!all && blind->reason != SONDE__HOOK_ABSENT &&
             blind->reason != SONDE__HOOK_NO_FUNCTION) {
             continue;
@@ -221,13 +218,12 @@ void sonde__audit_each_blind(const struct sonde__record_page *page,
         const char *function =
             blind->function < list->count ? list->names[blind->function] : "any function";
         if (module == NULL) {
-            snprintf(line, sizeof line, "%s: %s", function, sonde__hook_reason_text(blind->reason));
+            sonde__report_say(say, "%s: %s", function, sonde__hook_reason_text(blind->reason));
         } else {
-            snprintf(line, sizeof line, "%.300s: %s: %s",
-                     *module != '\0' ? module : "the program itself", function,
-                     sonde__hook_reason_text(blind->reason));
+            sonde__report_say(say, "%.300s: %s: %s",
+                              *module != '\0' ? module : "the program itself", function,
+                              sonde__hook_reason_text(blind->reason));
         }
-        each(ctx, line);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "audit_list.h"
 #include "audit_stacks.h"
 #include "report_model.h"
+#include "report_say.h"
 #include "symfile_cache.h"
 
 /* Frames that the depot has room for: sonde_depot_create()'s default. */
@@ -29,10 +30,10 @@ sonde__audit_read(const struct sonde__record_page *page, const void *memory, uin
                   const struct sonde__audit_list *list, struct sonde__symfile_cache *symbols,
                   struct sonde__report *report, struct sonde__audit_totals *ret_totals);
 
-/* Calls `each` with one line for each blind spot ("libcrypto.so.3: getenv: ..."); `all` false: for
+/* Say one line for each blind spot ("libcrypto.so.3: getenv: ..."); `all` false: for
  * functions of the list only of which nothing at all is recorded. page: a copy */
-void sonde__audit_each_blind(const struct sonde__record_page *page,
-                             const struct sonde__audit_list *list, bool all,
-                             void (*each)(void *ctx, const char *line), void *ctx);
+void sonde__audit_say_blind_spots(const struct sonde__record_page *page,
+                                  const struct sonde__audit_list *list, bool all,
+                                  struct sonde__say say);
 
 #endif

@@ -41,10 +41,8 @@ struct sonde__audit {
 static void say_flaw(void *ctx, uint64_t line, const char *what)
 {
     const struct sonde__audit *audit = ctx;
-    char text[512];
-    snprintf(text, sizeof text, "%.200s:%llu: %.280s", audit->options.list,
-             (unsigned long long)line, what);
-    audit->options.say(audit->options.say_ctx, text);
+    sonde__report_say(audit->options.say, "%.200s:%llu: %.280s", audit->options.list,
+                      (unsigned long long)line, what);
 }
 
 static enum sonde_status read_list(struct sonde__audit *audit, struct sonde_error *ret_error)
@@ -116,8 +114,7 @@ static enum sonde_status add_names(struct sonde__audit *audit, struct sonde_erro
     }
     (void)sonde__audit_libraries_open(audit->options.program, audit->options.envp, &libraries);
     status = sonde__audit_expand(&libraries, &audit->list, audit->expanded_text,
-                                 sizeof audit->expanded_text, audit->options.say,
-                                 audit->options.say_ctx, ret_error);
+                                 sizeof audit->expanded_text, audit->options.say, ret_error);
     if (audit->options.raw) {
         add_numbers(audit);
     }
@@ -191,52 +188,47 @@ void sonde__audit_begin(void *ctx, void *memory)
 }
 
 static void say_totals(const struct sonde__audit *audit, const struct sonde__audit_totals *totals,
-                       void (*say)(void *ctx, const char *line), void *ctx)
+                       struct sonde__say say)
 {
-    char line[256];
-    int n =
-        snprintf(line, sizeof line, "%llu call%s of %u function%s recorded, %llu different stack%s",
-                 (unsigned long long)totals->calls, sonde__base_plural(totals->calls),
-                 (unsigned)audit->listed, sonde__base_plural(audit->listed),
-                 (unsigned long long)totals->entries, sonde__base_plural(totals->entries));
+    char bytes[40] = "";
     if (audit->options.blind_spots) {
-        snprintf(line + n, sizeof line - (size_t)n, ", %llu bytes",
-                 (unsigned long long)totals->bytes);
+        snprintf(bytes, sizeof bytes, ", %llu bytes", (unsigned long long)totals->bytes);
     }
-    say(ctx, line);
+    sonde__report_say(say, "%llu call%s of %u function%s recorded, %llu different stack%s%s",
+                      (unsigned long long)totals->calls, sonde__base_plural(totals->calls),
+                      (unsigned)audit->listed, sonde__base_plural(audit->listed),
+                      (unsigned long long)totals->entries, sonde__base_plural(totals->entries),
+                      bytes);
     if (totals->lost != 0) {
-        snprintf(line, sizeof line,
-                 "the stack%s of %llu call%s had no room (counted all the same; --frames "
-                 "makes room)",
-                 sonde__base_plural(totals->lost), (unsigned long long)totals->lost,
-                 sonde__base_plural(totals->lost));
-        say(ctx, line);
+        sonde__report_say(say,
+                          "the stack%s of %llu call%s had no room (counted all the same; --frames "
+                          "makes room)",
+                          sonde__base_plural(totals->lost), (unsigned long long)totals->lost,
+                          sonde__base_plural(totals->lost));
     }
     if (totals->cut != 0) {
-        snprintf(
-            line, sizeof line,
+        sonde__report_say(
+            say,
             "the stack%s of %llu call%s end%s at code without CFI: to search it costs too much",
             sonde__base_plural(totals->cut), (unsigned long long)totals->cut,
             sonde__base_plural(totals->cut), totals->cut == 1 ? "s" : "");
-        say(ctx, line);
     }
     if (totals->images_lost != 0) {
-        snprintf(line, sizeof line, "%u image%s not noted: %s frames have no names",
-                 (unsigned)totals->images_lost, totals->images_lost == 1 ? " was" : "s were",
-                 totals->images_lost == 1 ? "its" : "their");
-        say(ctx, line);
+        sonde__report_say(say, "%u image%s not noted: %s frames have no names",
+                          (unsigned)totals->images_lost,
+                          totals->images_lost == 1 ? " was" : "s were",
+                          totals->images_lost == 1 ? "its" : "their");
     }
 }
 
 /* False: nothing was recorded, which was said. */
-static bool is_recorded(const struct sonde__record_page *page,
-                        void (*say)(void *ctx, const char *line), void *ctx)
+static bool is_recorded(const struct sonde__record_page *page, struct sonde__say say)
 {
     uint32_t state = atomic_load(&page->state);
     if (state != SONDE__RECORD_RUNS) {
-        say(ctx, state == SONDE__RECORD_FAILED
-                     ? "nothing was recorded: the program had no memory for it"
-                     : "nothing was recorded: libsonde-record.so was not loaded");
+        sonde__report_say(say, state == SONDE__RECORD_FAILED
+                                   ? "nothing was recorded: the program had no memory for it"
+                                   : "nothing was recorded: libsonde-record.so was not loaded");
     }
     return state == SONDE__RECORD_RUNS;
 }
@@ -252,93 +244,89 @@ static struct sonde__symfile_cache *open_symbols(const struct sonde__audit *audi
 }
 
 static void read_blocks(struct sonde__audit *audit, const void *memory, bool all,
-                        struct sonde__report *report, void (*say)(void *ctx, const char *line),
-                        void *ctx)
+                        struct sonde__report *report, struct sonde__say say)
 {
     struct sonde__symfile_cache *symbols = open_symbols(audit);
     if (sonde__audit_read_blocks(&audit->blocks, memory, symbols, all, report) != SONDE_OK) {
-        say(ctx, "out of memory: not all blocks could be read");
+        sonde__report_say(say, "out of memory: not all blocks could be read");
     }
     if (symbols != NULL) {
         sonde__symfile_cache_destroy(symbols);
     }
-    sonde__audit_say_blocks(&audit->blocks, say, ctx);
+    sonde__audit_say_blocks(&audit->blocks, say);
 }
-
-struct say {
-    void (*line)(void *ctx, const char *line);
-    void *ctx;
-};
 
 /* Say where no block can be seen. One function of the runtime represents all of them. */
 static void say_absent(void *ctx, const char *line)
 {
     static const char inside[] = "the program itself: _Block_copy: ";
     static const char absent[] = "_Block_copy: ";
-    const struct say *say = ctx;
+    const struct sonde__say *say = ctx;
     if (strncmp(line, absent, sizeof absent - 1) == 0) {
-        say->line(say->ctx, "no library has a blocks runtime: what is part of the program itself "
-                            "is not seen");
+        sonde__report_say(*say,
+                          "no library has a blocks runtime: what is part of the program itself "
+                          "is not seen");
     } else if (strncmp(line, inside, sizeof inside - 1) == 0) {
-        say->line(say->ctx, "a blocks runtime is part of the program itself: calls of it that are "
-                            "direct are not seen");
+        sonde__report_say(*say,
+                          "a blocks runtime is part of the program itself: calls of it that are "
+                          "direct are not seen");
     }
 }
 
 static void say_blind_spots(const struct sonde__audit *audit, const struct sonde__record_page *page,
-                            struct say say)
+                            struct sonde__say say)
 {
     if (audit->options.blind_spots) {
-        sonde__audit_each_blind(page, &audit->list, true, say.line, say.ctx);
+        sonde__audit_say_blind_spots(page, &audit->list, true, say);
     } else {
-        sonde__audit_each_blind(page, &audit->list, true, say_absent, &say);
+        sonde__audit_say_blind_spots(page, &audit->list, true,
+                                     (struct sonde__say){say_absent, &say});
     }
 }
 
 static void read_calls(struct sonde__audit *audit, const struct sonde__record_page *page,
-                       const void *memory, struct sonde__report *report,
-                       void (*say)(void *ctx, const char *line), void *ctx)
+                       const void *memory, struct sonde__report *report, struct sonde__say say)
 {
     struct sonde__audit_totals totals;
     struct sonde__symfile_cache *symbols = open_symbols(audit);
     if (sonde__audit_read(page, memory, audit->options.nodes, &audit->list, symbols, report,
                           &totals) != SONDE_OK) {
-        say(ctx, "out of memory: not all of what was recorded could be read");
+        sonde__report_say(say, "out of memory: not all of what was recorded could be read");
     }
     sonde__audit_add_missed(page, &audit->list, audit->listed, report);
-    say_totals(audit, &totals, say, ctx);
-    sonde__audit_say_unseen(page, say, ctx);
-    sonde__audit_each_blind(page, &audit->list, audit->options.blind_spots, say, ctx);
+    say_totals(audit, &totals, say);
+    sonde__audit_say_unseen(page, say);
+    sonde__audit_say_blind_spots(page, &audit->list, audit->options.blind_spots, say);
     if (symbols != NULL) {
         if (audit->options.blind_spots) {
-            sonde__audit_each_raw(page, symbols, say, ctx);
+            sonde__audit_say_raw(page, symbols, say);
         }
         sonde__symfile_cache_destroy(symbols);
     }
 }
 
 void sonde__audit_end(void *ctx, const void *memory, struct sonde__report *report,
-                      void (*say)(void *ctx, const char *line), void *say_ctx)
+                      struct sonde__say say)
 {
     struct sonde__audit *audit = ctx;
     struct sonde__record_page *page;
     if (sonde__audit_page_copy(memory, &page) != SONDE_OK) {
-        say(say_ctx, "out of memory: what was recorded could not be read");
+        sonde__report_say(say, "out of memory: what was recorded could not be read");
         return;
     }
-    if (!is_recorded(page, say, say_ctx)) {
+    if (!is_recorded(page, say)) {
         /* it is said */
     } else if (audit->options.blocks) {
-        read_blocks(audit, memory, true, report, say, say_ctx);
-        say_blind_spots(audit, page, (struct say){say, say_ctx});
+        read_blocks(audit, memory, true, report, say);
+        say_blind_spots(audit, page, say);
     } else {
-        read_calls(audit, page, memory, report, say, say_ctx);
+        read_calls(audit, page, memory, report, say);
     }
     sonde__audit_page_free(page);
 }
 
 void sonde__audit_look(void *ctx, const void *memory, bool all, struct sonde__report *report,
-                       void (*say)(void *ctx, const char *line), void *say_ctx)
+                       struct sonde__say say)
 {
     struct sonde__audit *audit = ctx;
     const struct sonde__record_page *page = memory;
@@ -346,8 +334,8 @@ void sonde__audit_look(void *ctx, const void *memory, bool all, struct sonde__re
         return;
     }
     if (audit->options.blocks) {
-        read_blocks(audit, memory, all, report, say, say_ctx);
+        read_blocks(audit, memory, all, report, say);
     } else {
-        sonde__audit_end(ctx, memory, report, say, say_ctx);
+        sonde__audit_end(ctx, memory, report, say);
     }
 }

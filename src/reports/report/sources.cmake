@@ -10,6 +10,7 @@ set(sources
     report_proto.c
     report_read.c
     report_records.c
+    report_say.c
     report_store.c
     report_style.c
     report_text.c

@@ -372,7 +372,7 @@ void sonde__watch_output_plugin(struct sonde__watch_output *output, const void *
         .color = output->options->color, .app_only = plugin->app_only, .top = plugin->top};
     const struct sonde__report_sink to_stderr = {write_stderr, output};
     uint32_t first = sonde__report_heap_blocks_count(output->report);
-    plugin->end(plugin->ctx, memory, output->report, say_line, output);
+    plugin->end(plugin->ctx, memory, output->report, (struct sonde__say){say_line, output});
     sonde__report_text_calls(output->report, &view, to_stderr);
     sonde__report_text_heap_blocks(output->report, first, &view, to_stderr);
     flush_report(output);
@@ -391,7 +391,7 @@ static void show_calls(struct sonde__watch_output *output, const void *memory)
     }
     sonde__report_set_header(report, &output->header);
     sonde__watch_say(output, "so far:");
-    plugin->look(plugin->ctx, memory, true, report, say_line, output);
+    plugin->look(plugin->ctx, memory, true, report, (struct sonde__say){say_line, output});
     sonde__report_text_calls(report, &view, to_stderr);
     sonde__report_destroy(report);
 }
@@ -406,7 +406,7 @@ void sonde__watch_output_look(struct sonde__watch_output *output, const void *me
         show_calls(output, memory);
         return;
     }
-    plugin->look(plugin->ctx, memory, all, output->report, say_line, output);
+    plugin->look(plugin->ctx, memory, all, output->report, (struct sonde__say){say_line, output});
     sonde__report_text_heap_blocks(output->report, first, &view, to_stderr);
     flush_report(output);
 }

@@ -8,6 +8,8 @@
 
 #include <sonde/status.h>
 
+#include "report_say.h"
+
 enum sonde__watch_timeout_action {
     SONDE__WATCH_TIMEOUT_STACKS, /* print all stacks and let it go on */
     SONDE__WATCH_TIMEOUT_ABORT,  /* and end it by SIGABRT */
@@ -46,13 +48,12 @@ struct sonde__watch_plugin {
     uint32_t top;  /* likewise */
     void *ctx;
     void (*begin)(void *ctx, void *memory); /* before the program starts */
-    /* when it has ended. `say`: one line for people */
-    void (*end)(void *ctx, const void *memory, struct sonde__report *report,
-                void (*say)(void *say_ctx, const char *line), void *say_ctx);
+    /* when it has ended */
+    void (*end)(void *ctx, const void *memory, struct sonde__report *report, struct sonde__say say);
     /* While the program runs: each period_ns (0: never), and all of it on SIGQUIT. May be null. */
     uint64_t period_ns;
     void (*look)(void *ctx, const void *memory, bool all, struct sonde__report *report,
-                 void (*say)(void *say_ctx, const char *line), void *say_ctx);
+                 struct sonde__say say);
 };
 
 struct sonde__watch_options {
