@@ -36,7 +36,7 @@ static int print(void *ctx, const struct sonde_audit_entry *entry)
         printf("%s: %" PRIu64 " calls, the caller at 0x%" PRIx64 "\n", functions[entry->label],
                entry->count, pcs[0]);
     }
-    return 1;
+    return 0;
 }
 
 static int print_blind(void *ctx, const struct sonde_audit_blind_spot *blind)
@@ -45,7 +45,7 @@ static int print_blind(void *ctx, const struct sonde_audit_blind_spot *blind)
     if (blind->image == NULL) {
         printf("%s: %s\n", blind->function, blind->why);
     }
-    return 1;
+    return 0;
 }
 
 int main(void)

@@ -41,14 +41,14 @@ static int print(void *ctx, const struct sonde_block_growth *growth)
         printf("%" PRIu64 " blocks, %" PRIu64 " before, made at 0x%" PRIx64 "\n", growth->count,
                growth->count_before, pcs[0]);
     }
-    return 1;
+    return 0;
 }
 
 static int end(void *ctx, const struct sonde_block_made *made)
 {
     (void)ctx;
     _Block_release((const void *)(uintptr_t)made->address);
-    return 1;
+    return 0;
 }
 
 int main(void)

@@ -39,7 +39,7 @@ static int print(void *ctx, const struct sonde_audit_entry *entry)
         printf("%" PRIu64 " calls from a stack of %" PRIu32 " frames, ended: %s\n", entry->count,
                stack.count, sonde_end_text((enum sonde_end_reason)stack.end));
     }
-    return 1;
+    return 0;
 }
 
 int main(void)

@@ -59,7 +59,7 @@ struct sonde_audit_blind_spot {
 
 /* List the blind spots, as of the start or the last refresh.
  *
- * each  called for each; return 0 to end
+ * each  called for each; return 0 to continue, anything else to end
  *
  * Returns    OK | USAGE
  * Context    as sonde_audit_start(), one call at a time      Blocks  no

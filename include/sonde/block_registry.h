@@ -89,7 +89,7 @@ sonde_block_registry_find(const struct sonde_block_registry *registry, uint64_t 
 /* List all live blocks, each once. Blocks that are made or released meanwhile may or may not be
  * included.
  *
- * each  called for each; return 0 to end. It may make and release blocks
+ * each  called for each; return 0 to continue, anything else to end. It may make and release blocks
  *
  * Returns    OK | USAGE
  * Context    handler      Blocks  no      Ownership  the block is valid during the call
@@ -127,7 +127,7 @@ struct sonde_block_growth {
  * change.
  *
  * before  may be null: no blocks
- * each    called for each; return 0 to end
+ * each    called for each; return 0 to continue, anything else to end
  *
  * Returns    OK | USAGE
  * Context    any thread; not handler      Blocks  no

@@ -92,7 +92,7 @@ struct sonde_audit_entry {
 /* List what sonde_audit_record() has counted so far, each pair of label and stack once. Calls that
  * are recorded meanwhile may or may not be included.
  *
- * each  called for each entry; return 0 to end
+ * each  called for each entry; return 0 to continue, anything else to end
  *
  * Returns    OK | USAGE
  * Context    any thread; not handler      Blocks  no

@@ -122,7 +122,7 @@ enum sonde_status sonde_audit_blind_spots(const struct sonde_audit *audit,
         const struct sonde_audit_blind_spot blind = {
             blind_spots[i].module, blind_spots[i].function,
             sonde__hook_reason_text(blind_spots[i].reason)};
-        if (!each(ctx, &blind)) {
+        if (each(ctx, &blind) != 0) {
             return SONDE_OK;
         }
     }
@@ -130,7 +130,7 @@ enum sonde_status sonde_audit_blind_spots(const struct sonde_audit *audit,
     for (uint32_t i = 0; i < method_count; i++) {
         const char *why = sonde__hook_method_text(atomic_load(&methods[i].state));
         const struct sonde_audit_blind_spot blind = {NULL, methods[i].name, why};
-        if (why != NULL && !each(ctx, &blind)) {
+        if (why != NULL && each(ctx, &blind) != 0) {
             return SONDE_OK;
         }
     }

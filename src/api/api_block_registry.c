@@ -192,7 +192,7 @@ enum sonde_status sonde_block_snapshot_growth(
         }
         if ((growth.count != growth.count_before ||
              growth.size_bytes != growth.size_bytes_before) &&
-            !each(ctx, &growth)) {
+            each(ctx, &growth) != 0) {
             break;
         }
     }

@@ -47,7 +47,7 @@ enum sonde_status sonde_audit_entries(const struct sonde_depot *depot,
     for (uint32_t number = 0; number < numbers; number++) {
         if (sonde__record_entry(record, number, &entry) && entry.count != 0) {
             struct sonde_audit_entry out = {entry.label, entry.stack, entry.count};
-            if (!each(ctx, &out)) {
+            if (each(ctx, &out) != 0) {
                 break;
             }
         }

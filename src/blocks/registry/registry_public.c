@@ -51,7 +51,7 @@ sonde_block_registry_each(const struct sonde_block_registry *registry,
     for (uint32_t i = 0; i < sonde__registry_places(table); i++) {
         if (sonde__registry_get(table, i, &block)) {
             const struct sonde_block_made made = made_of(&block);
-            if (!each(ctx, &made)) {
+            if (each(ctx, &made) != 0) {
                 break;
             }
         }

@@ -94,7 +94,7 @@ static int note_id(void *ctx, const struct sonde_audit_entry *entry)
 {
     (void)ctx;
     id = entry->stack;
-    return 1;
+    return 0;
 }
 
 static int check_depot(void)

@@ -28,7 +28,7 @@ static int add(void *ctx, const struct sonde_audit_entry *entry)
     CHECK(entry->label < 2);
     counted[entry->label] += entry->count;
     stacks++;
-    return 1;
+    return 0;
 }
 
 static void count_all(void)
@@ -53,14 +53,14 @@ static int find_blind(void *found, const struct sonde_audit_blind_spot *blind)
     CHECK(blind->why != NULL);
     *is_there |= blind->function != NULL && strcmp(blind->function, "no_such_function") == 0 &&
                  blind->image == NULL && strstr(blind->why, "no loaded library") != NULL;
-    return 1;
+    return 0;
 }
 
 static int stop_at_once(void *calls, const struct sonde_audit_blind_spot *blind)
 {
     (void)blind;
     ++*(unsigned *)calls;
-    return 0;
+    return 1;
 }
 
 static const char *const names[] = {"api_open", "no_such_function"};

@@ -89,7 +89,7 @@ static int note_side(void *ctx, const struct sonde_audit_entry *entry)
     sonde_stack_init(&stack, pcs, how, SONDE_DEPOT_DEPTH, 0);
     CHECK_EQ(sonde_depot_stack(depot, entry->stack, &stack), SONDE_OK);
     *(uint64_t *)ctx = pcs[1];
-    return 1;
+    return 0;
 }
 
 /* Learn the two return addresses by going down one way only. */
@@ -115,15 +115,15 @@ static int add_entry(void *ctx, const struct sonde_audit_entry *entry)
     entries++;
     if (entry->label == HANDLER_LABEL) {
         handled += entry->count;
-        return 1;
+        return 0;
     }
     if (entry->label == SAME) {
         same += entry->count;
-        return 1;
+        return 0;
     }
     CHECK_EQ(entry->label, LABEL);
     counted[path_of(entry->stack)] += entry->count;
-    return 1;
+    return 0;
 }
 
 static void read_all(void)
