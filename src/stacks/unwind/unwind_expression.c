@@ -157,30 +157,58 @@ static uint64_t read_constant(struct machine *m, uint8_t op)
     return value;
 }
 
+/* 1 or 0. */
+static void compare(struct machine *m, uint8_t op, int64_t a, int64_t b)
+{
+    switch (op) {
+    case OP_EQ:
+        push(m, a == b);
+        break;
+    case OP_GE:
+        push(m, a >= b);
+        break;
+    case OP_GT:
+        push(m, a > b);
+        break;
+    case OP_LE:
+        push(m, a <= b);
+        break;
+    case OP_LT:
+        push(m, a < b);
+        break;
+    case OP_NE:
+        push(m, a != b);
+        break;
+    default:
+        fail(m, SONDE__EXPRESSION_MALFORMED);
+        break;
+    }
+}
+
+/* DW_OP_div is signed, DW_OP_mod is not. */
+static void divide(struct machine *m, uint8_t op, uint64_t a, uint64_t b)
+{
+    if (b == 0) {
+        fail(m, SONDE__EXPRESSION_MALFORMED);
+    } else if (op == OP_MOD) {
+        push(m, a % b);
+    } else {
+        push(m, b == UINT64_MAX ? 0 - a : (uint64_t)((int64_t)a / (int64_t)b)); /* MIN / -1 traps */
+    }
+}
+
 /* Operations on the two topmost entries: a is the lower. */
 static void run_binary(struct machine *m, uint8_t op)
 {
     uint64_t b = pop(m);
     uint64_t a = pop(m);
-    int64_t sa = (int64_t)a;
-    int64_t sb = (int64_t)b;
     switch (op) {
     case OP_AND:
         push(m, a & b);
         break;
     case OP_DIV:
-        if (b == 0) {
-            fail(m, SONDE__EXPRESSION_MALFORMED);
-            break;
-        }
-        push(m, b == UINT64_MAX ? 0 - a : (uint64_t)(sa / sb)); /* INT64_MIN / -1 traps */
-        break;
     case OP_MOD:
-        if (b == 0) {
-            fail(m, SONDE__EXPRESSION_MALFORMED);
-            break;
-        }
-        push(m, a % b);
+        divide(m, op, a, b);
         break;
     case OP_MINUS:
         push(m, a - b);
@@ -201,31 +229,13 @@ static void run_binary(struct machine *m, uint8_t op)
         push(m, b < 64 ? a >> b : 0);
         break;
     case OP_SHRA:
-        push(m, (uint64_t)(sa >> (b < 64 ? b : 63)));
+        push(m, (uint64_t)((int64_t)a >> (b < 64 ? b : 63)));
         break;
     case OP_XOR:
         push(m, a ^ b);
         break;
-    case OP_EQ:
-        push(m, a == b);
-        break;
-    case OP_GE:
-        push(m, sa >= sb);
-        break;
-    case OP_GT:
-        push(m, sa > sb);
-        break;
-    case OP_LE:
-        push(m, sa <= sb);
-        break;
-    case OP_LT:
-        push(m, sa < sb);
-        break;
-    case OP_NE:
-        push(m, a != b);
-        break;
     default:
-        fail(m, SONDE__EXPRESSION_MALFORMED);
+        compare(m, op, (int64_t)a, (int64_t)b);
         break;
     }
 }

@@ -125,6 +125,31 @@ static bool has_place(const struct sonde__program *p, unsigned ra, unsigned sp)
            p->cells[sp].kind == SONDE__CELL_UNSPECIFIED; /* so it is the CFA, which grows */
 }
 
+/* The caller's registers. False: the walk ends, as *ret_step says. */
+static bool compute_registers(struct sonde__walker *walker, const struct sonde__program *p,
+                              uint64_t cfa, struct sonde__regs *caller, enum sonde__step *ret_step)
+{
+    unsigned ra = (unsigned)p->cie.return_reg, sp = sonde__arch_sp(walker->arch);
+    sonde__regs_set(caller, sp, cfa);
+    for (unsigned reg = 0; reg < SONDE__REG_COUNT; reg++) {
+        const struct sonde__cell *cell = &p->cells[reg];
+        uint64_t value = 0;
+        if (cell->kind == SONDE__CELL_UNSPECIFIED && reg != ra) {
+            continue;
+        }
+        enum sonde__expression_end end = compute_cell(walker, p, cell, reg, cfa, &value);
+        if (end == SONDE__EXPRESSION_OK) {
+            sonde__regs_set(caller, reg, value);
+        } else if (reg == ra || reg == sp) {
+            *ret_step = end_of_expression(walker, end, value);
+            return false;
+        } else {
+            caller->known &= ~((uint64_t)1 << reg);
+        }
+    }
+    return true;
+}
+
 /* Apply the row at which the program stands. */
 static enum sonde__step apply_row(struct sonde__walker *walker, const struct full_row *row)
 {
@@ -133,6 +158,7 @@ static enum sonde__step apply_row(struct sonde__walker *walker, const struct ful
     struct sonde__regs caller = *regs;
     bool is_signal = p->cie.is_signal_frame;
     unsigned sp = sonde__arch_sp(walker->arch);
+    enum sonde__step step = SONDE__STEP_ON;
     uint64_t cfa = 0;
     walker->was_signal = is_signal;
     if (p->cie.return_reg >= SONDE__REG_COUNT) {
@@ -160,21 +186,8 @@ static enum sonde__step apply_row(struct sonde__walker *walker, const struct ful
     if (!has_place(p, ra, sp) && walker->made_left-- == 0) {
         return sonde__step_end(walker, SONDE_END_NO_PROGRESS, walker->frame.pc);
     }
-    sonde__regs_set(&caller, sp, cfa);
-    for (unsigned reg = 0; reg < SONDE__REG_COUNT; reg++) {
-        const struct sonde__cell *cell = &p->cells[reg];
-        uint64_t value = 0;
-        if (cell->kind == SONDE__CELL_UNSPECIFIED && reg != ra) {
-            continue;
-        }
-        end = compute_cell(walker, p, cell, reg, cfa, &value);
-        if (end == SONDE__EXPRESSION_OK) {
-            sonde__regs_set(&caller, reg, value);
-        } else if (reg == ra || reg == sp) {
-            return end_of_expression(walker, end, value);
-        } else {
-            caller.known &= ~((uint64_t)1 << reg);
-        }
+    if (!compute_registers(walker, p, cfa, &caller, &step)) {
+        return step;
     }
     /* Code that switches stacks (longjmp, setcontext) is described as called by its target. */
     bool is_switch = p->cells[sp].kind != SONDE__CELL_UNSPECIFIED;
