@@ -12,6 +12,7 @@ set(sources
     target_self_images.c
     target_signal.c
     target_stop.c
+    target_walk.c
     target_window.c
     ${SONDE_PORT}/target_self_describe.c
     ${SONDE_PORT}/target_self_loader.c

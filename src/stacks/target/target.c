@@ -168,33 +168,6 @@ void sonde__target_resume(struct sonde__target *target, uint64_t *ret_pause_ns)
     }
 }
 
-static bool may_be_code(void *ctx, uint64_t pc)
-{
-    struct sonde__target *target = ctx;
-    return target->ops->may_be_code(target, pc);
-}
-
-void sonde__target_walk(struct sonde__target *target, const struct sonde__regs *regs, bool infer,
-                        bool (*read)(void *ctx, uint64_t address, void *ret_bytes, size_t size),
-                        void *ctx, struct sonde_stack *stack)
-{
-    struct sonde__walk walk = {.images = &target->images.set,
-                               .made = &target->jit.set,
-                               .regs = *regs,
-                               .memory = {.read = read, .ctx = ctx},
-                               .first_exact = true,
-                               .infer = infer,
-                               .may_be_code = may_be_code,
-                               .code_ctx = target};
-    sonde__stack_reset(stack);
-    sonde__unwind_walk(&walk, stack);
-    if (sonde__target_jit_learn(target, stack)) {
-        sonde__stack_reset(stack);
-        sonde__unwind_walk(&walk, stack);
-    }
-    sonde__target_images_hit(&target->images, stack->pcs, stack->count);
-}
-
 void sonde__target_note(struct sonde__capture *capture, const char *format, ...)
 {
     size_t length = strlen(capture->note);

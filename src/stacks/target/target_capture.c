@@ -166,22 +166,6 @@ static enum outcome await_sample(struct sonde__target_process *p, uint64_t tid,
     }
 }
 
-void sonde__target_walk_copy(struct sonde__target_process *p, const uint8_t *bytes,
-                             uint64_t address, size_t size, struct sonde_stack *stack,
-                             struct sonde__capture *capture)
-{
-    sonde__window_forget(p->window);
-    p->window->copy = bytes;
-    p->window->copy_start = address;
-    p->window->copy_end = address + size;
-    sonde__target_walk(&p->base, &capture->regs, false, sonde__window_read, p->window, stack);
-    if (p->window->beyond_copy) {
-        sonde__target_note(capture, "frames beyond %u bytes of stack were read a moment later",
-                           (unsigned)size);
-    }
-    p->window->copy = NULL;
-}
-
 static enum outcome capture_perf(struct sonde__target_process *p, uint64_t tid,
                                  struct sonde_stack *stack, struct sonde__capture *capture,
                                  int32_t *ret_os_error)
@@ -209,22 +193,6 @@ static enum outcome capture_perf(struct sonde__target_process *p, uint64_t tid,
 }
 
 /* --- stopped --- */
-
-void sonde__target_read_stopped(struct sonde__target_process *p, uint64_t tid,
-                                struct sonde_stack *stack, struct sonde__capture *ret_capture)
-{
-    enum sonde_status status = sonde__host_ptrace_registers(
-        tid, &ret_capture->regs, &ret_capture->syscall, ret_capture->syscall_args);
-    ret_capture->status = status;
-    if (status != SONDE_OK) {
-        sonde__target_note(ret_capture, status == SONDE_ABSENT ? "the thread has ended"
-                                                               : "its registers cannot be read");
-        return;
-    }
-    ret_capture->by = SONDE__CAPTURED_PTRACE;
-    sonde__window_forget(p->window);
-    sonde__target_walk(&p->base, &ret_capture->regs, false, sonde__window_read, p->window, stack);
-}
 
 struct stop {
     struct sonde__target_process *process;

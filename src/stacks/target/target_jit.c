@@ -30,7 +30,7 @@ struct list_entry {
 
 static bool read_words(struct sonde__target *target, uint64_t address, void *ret, size_t size)
 {
-    return address != 0 && sonde__target_read(target, address, ret, size) == size;
+    return address != 0 && target->ops->read(target, address, ret, size) == size;
 }
 
 static bool find_in(const struct sonde__elf_symbols *table, uint64_t *ret_vaddr)

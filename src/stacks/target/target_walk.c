@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The walk of one stack of a target, from registers that were read. */
+#include "host_ptrace.h"
+#include "target_process.h"
+#include "unwind_walk.h"
+
+static bool may_be_code(void *ctx, uint64_t pc)
+{
+    struct sonde__target *target = ctx;
+    return target->ops->may_be_code(target, pc);
+}
+
+void sonde__target_walk(struct sonde__target *target, const struct sonde__regs *regs, bool infer,
+                        bool (*read)(void *ctx, uint64_t address, void *ret_bytes, size_t size),
+                        void *ctx, struct sonde_stack *stack)
+{
+    struct sonde__walk walk = {.images = &target->images.set,
+                               .made = &target->jit.set,
+                               .regs = *regs,
+                               .memory = {.read = read, .ctx = ctx},
+                               .first_exact = true,
+                               .infer = infer,
+                               .may_be_code = may_be_code,
+                               .code_ctx = target};
+    sonde__stack_reset(stack);
+    sonde__unwind_walk(&walk, stack);
+    if (sonde__target_jit_learn(target, stack)) {
+        sonde__stack_reset(stack);
+        sonde__unwind_walk(&walk, stack);
+    }
+    sonde__target_images_hit(&target->images, stack->pcs, stack->count);
+}
+
+void sonde__target_walk_copy(struct sonde__target_process *p, const uint8_t *bytes,
+                             uint64_t address, size_t size, struct sonde_stack *stack,
+                             struct sonde__capture *capture)
+{
+    sonde__window_forget(p->window);
+    p->window->copy = bytes;
+    p->window->copy_start = address;
+    p->window->copy_end = address + size;
+    sonde__target_walk(&p->base, &capture->regs, false, sonde__window_read, p->window, stack);
+    if (p->window->beyond_copy) {
+        sonde__target_note(capture, "frames beyond %u bytes of stack were read a moment later",
+                           (unsigned)size);
+    }
+    p->window->copy = NULL;
+}
+
+void sonde__target_read_stopped(struct sonde__target_process *p, uint64_t tid,
+                                struct sonde_stack *stack, struct sonde__capture *ret_capture)
+{
+    enum sonde_status status = sonde__host_ptrace_registers(
+        tid, &ret_capture->regs, &ret_capture->syscall, ret_capture->syscall_args);
+    ret_capture->status = status;
+    if (status != SONDE_OK) {
+        sonde__target_note(ret_capture, status == SONDE_ABSENT ? "the thread has ended"
+                                                               : "its registers cannot be read");
+        return;
+    }
+    ret_capture->by = SONDE__CAPTURED_PTRACE;
+    sonde__window_forget(p->window);
+    sonde__target_walk(&p->base, &ret_capture->regs, false, sonde__window_read, p->window, stack);
+}
