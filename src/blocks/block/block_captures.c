@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Claims of all sources, put together by offset in the order of trust. */
+/* Merges the claims of all sources by offset, in the order of trust. */
 #include "block_captures.h"
 
 #include <string.h>
@@ -12,9 +12,9 @@ struct merge {
     struct sonde__block_captures *out;
     uint32_t begin, size;
     bool is_noescape;
-    bool has_helpers; /* the block has code or a list that copies */
-    bool is_followed; /* and one of them was seen to its end */
-    bool lists_all;   /* the descriptor's name lists what is not owned, too */
+    bool has_helpers; /* the block has helpers or a list that the runtime copies by */
+    bool is_followed; /* and one of them was followed to its end */
+    bool lists_all;   /* the name of the descriptor also lists what is not owned */
     const struct sonde__block_member *members;
     size_t member_count;
 };
@@ -32,7 +32,7 @@ static struct sonde__block_capture *find(struct merge *m, uint32_t offset, bool 
     return NULL;
 }
 
-/* A new capture in its place; null where the list is full. */
+/* Insert a capture in order; null: the list is full. */
 static struct sonde__block_capture *insert(struct merge *m, uint32_t offset, uint32_t size,
                                            bool inside, enum sonde_block_kind kind)
 {
@@ -57,7 +57,7 @@ static struct sonde__block_capture *insert(struct merge *m, uint32_t offset, uin
 static void say(struct sonde__block_capture *capture, const struct sonde__block_claim *claim)
 {
     uint8_t *said = &capture->said[claim->source];
-    /* a block is copied as one and released as any object: who knows more is right */
+    /* a block is copied as a block and released as an object: the finer kind wins */
     if (*said == SONDE__BLOCK_UNSAID ||
         (*said == SONDE_BLOCK_STRONG && claim->kind == SONDE_BLOCK_BLOCK)) {
         *said = claim->kind;
@@ -78,8 +78,7 @@ static bool is_inside_block(const struct merge *m, const struct sonde__block_cla
 
 /* --- code and names --- */
 
-/* Where the next thing of the same list begins, that is none's part: how far an object can reach.
- */
+/* Where the next capture begins that is no part of another: how far an object can reach. */
 static uint32_t reach(const struct merge *m, const struct sonde__block_claim *claims, size_t count,
                       uint32_t offset)
 {
@@ -92,7 +91,7 @@ static uint32_t reach(const struct merge *m, const struct sonde__block_claim *cl
     return end;
 }
 
-/* What a name calls an object may have been taken for several things by the code: its parts. */
+/* The code may have found several captures where a name has one object: its parts. */
 static void add_object(struct merge *m, const struct sonde__block_claim *claim, uint32_t end)
 {
     struct sonde__block_capture *capture = find(m, claim->offset, false);
@@ -114,7 +113,7 @@ static void add_object(struct merge *m, const struct sonde__block_claim *claim, 
     }
 }
 
-/* An object in an object counts where nothing else is known of its place. */
+/* A nested object is listed if nothing else is known at its offset. */
 static bool is_part_with_parts(const struct sonde__block_claim *claim)
 {
     return claim->inside && claim->kind == SONDE_BLOCK_OBJECT;
@@ -220,8 +219,7 @@ static bool is_pointer_to_object(const struct sonde__block_member *member, uint3
                                         member->form == SONDE__BLOCK_MEMBER_BLOCK);
 }
 
-/* What is there, of which only the layout says something: nothing that the block owns, if the
- * helpers are known. */
+/* A capture that only the layout claims: not owned, if the helpers are known. */
 static enum sonde_block_kind by_layout_alone(const struct merge *m,
                                              const struct sonde__block_claim *claim)
 {
@@ -235,13 +233,13 @@ static enum sonde_block_kind by_layout_alone(const struct merge *m,
                    : SONDE_BLOCK_DATA;
     }
     if (m->lists_all) {
-        return SONDE_BLOCK_DATA; /* that would have said it */
+        return SONDE_BLOCK_DATA; /* those would have claimed it */
     }
     if (is_unretained) {
         return SONDE_BLOCK_UNRETAINED;
     }
     if (claim->kind == SONDE_BLOCK_BYREF) {
-        return SONDE_BLOCK_DATA; /* of a block that does not escape: the variable itself */
+        return SONDE_BLOCK_DATA; /* of a NOESCAPE block: a pointer to the variable itself */
     }
     if (m->has_helpers && !m->is_followed) {
         return (enum sonde_block_kind)claim->kind;
@@ -279,21 +277,21 @@ static enum sonde_block_kind kind_of_member(const struct merge *m,
     case SONDE__BLOCK_MEMBER_OBJECT:
     case SONDE__BLOCK_MEMBER_BLOCK: /* nobody retains it */
         return m->out->is_owned_known ? SONDE_BLOCK_UNRETAINED : SONDE_BLOCK_UNKNOWN;
-    case SONDE__BLOCK_MEMBER_BYREF: /* with helpers it would be known already */
+    case SONDE__BLOCK_MEMBER_BYREF: /* with helpers it would be listed already */
         return m->is_noescape ? SONDE_BLOCK_DATA : SONDE_BLOCK_BYREF;
     default:
         return SONDE_BLOCK_DATA;
     }
 }
 
-/* Is it managed, by the word of a source that knows? Without helpers names repeat the layout. */
+/* Is it managed, according to a trusted source? Without helpers names repeat the layout. */
 static bool is_managed(const struct merge *m, const struct sonde__block_capture *capture)
 {
     return m->has_helpers && capture->kind != SONDE_BLOCK_OBJECT &&
            capture->kind != SONDE_BLOCK_DATA && capture->kind != SONDE_BLOCK_UNRETAINED;
 }
 
-/* A member that has more than one word in it may have been found in parts. */
+/* A member of several words may have been found in parts. */
 static void add_member(struct merge *m, const struct sonde__block_member *member)
 {
     struct sonde__block_capture *capture;
@@ -326,7 +324,7 @@ static int by_place(const struct sonde__block_capture *a, const struct sonde__bl
     return a->offset != b->offset ? (a->offset < b->offset ? -1 : 1) : a->inside - b->inside;
 }
 
-/* Parts may have become parts after they were put into the list. */
+/* Sort again: captures may have become parts after they were inserted. */
 static void sort(struct sonde__block_captures *out)
 {
     for (size_t i = 1; i < out->count; i++) {
@@ -341,9 +339,9 @@ static void sort(struct sonde__block_captures *out)
 
 /* --- the end --- */
 
-/* Bytes that nothing is said of. Of an object of unknown size they begin behind its first word:
- * what is there may still be the object's, and is another variable as often; before one of its
- * parts it is the object's. */
+/* Add data for bytes without a claim. After an object of unknown size they begin behind its first
+ * word: they may be the object's or another variable. Before one of its parts they are the
+ * object's. */
 static void fill_gaps(struct merge *m)
 {
     uint32_t at = m->begin;
@@ -363,7 +361,7 @@ static void fill_gaps(struct merge *m)
     }
 }
 
-/* Does a source that says `said` mean what is there? Layouts know no blocks, and not what is in an
+/* Does the claim `said` agree with the capture? Layouts know neither blocks nor what is in an
  * object. */
 static bool means(unsigned source, uint8_t said, uint8_t kind)
 {
@@ -377,7 +375,7 @@ static bool is_owned(unsigned kind)
            kind == SONDE_BLOCK_BYREF || kind == SONDE_BLOCK_OBJECT;
 }
 
-/* Who decides: code and names in the order of trust; the rest has set the kind already. */
+/* The most trusted source decides: code, then names. Otherwise the kind is set already. */
 static void decide(const struct merge *m, struct sonde__block_capture *capture)
 {
     for (unsigned source = 0; source <= SONDE_BLOCK_BY_DESC_NAME; source++) {
@@ -388,9 +386,9 @@ static void decide(const struct merge *m, struct sonde__block_capture *capture)
     }
     if (capture->kind == SONDE_BLOCK_STRONG && capture->member != NULL &&
         capture->member->form == SONDE__BLOCK_MEMBER_BLOCK) {
-        capture->kind = SONDE_BLOCK_BLOCK; /* of a box: it is moved, and released as any object */
+        capture->kind = SONDE_BLOCK_BLOCK; /* of a box: it is moved, and released as an object */
     }
-    /* nothing was copied for a block that does not escape, so it owns nothing */
+    /* a NOESCAPE block copies nothing, so it owns nothing */
     if (m->is_noescape && !m->has_helpers) {
         if (capture->kind == SONDE_BLOCK_STRONG || capture->kind == SONDE_BLOCK_BLOCK) {
             capture->kind = SONDE_BLOCK_UNRETAINED;
@@ -399,10 +397,9 @@ static void decide(const struct merge *m, struct sonde__block_capture *capture)
         }
     } else if (!m->has_helpers && is_owned(capture->kind) && m->out->is_owned_known &&
                capture->said[SONDE_BLOCK_BY_GENERIC] == SONDE__BLOCK_UNSAID) {
-        capture->kind = SONDE_BLOCK_UNRETAINED; /* a name that repeats what the layout says */
+        capture->kind = SONDE_BLOCK_UNRETAINED; /* a name that repeats the layout */
     }
-    if (capture->member !=
-        NULL) { /* types say of a box that it is one, and of nothing who owns it */
+    if (capture->member != NULL) { /* types identify boxes, but never ownership */
         capture->said[SONDE_BLOCK_BY_DWARF] =
             capture->member->form == SONDE__BLOCK_MEMBER_BYREF ? SONDE_BLOCK_BYREF : capture->kind;
     }
@@ -502,8 +499,8 @@ static enum sonde_block_kind kind_of_box(unsigned kind)
     }
 }
 
-/* Where the variable is: debug information knows; else the one thing that the helper releases, if
- * there is one; else behind the header, if no alignment puts padding between them. */
+/* The offset of the variable: from debug information; else the one thing that the helper releases,
+ * if there is one; else after the header, if no alignment adds padding. */
 static uint32_t place_in_box(const struct merge *m, const struct sonde__block_byref *byref,
                              const struct sonde__block_member *member)
 {
@@ -513,7 +510,7 @@ static uint32_t place_in_box(const struct merge *m, const struct sonde__block_by
     return m->out->count == 1 ? m->out->items[0].offset : byref->variable;
 }
 
-/* The flags of the box say of which kind its one variable is, where that is a pointer. */
+/* The flags of the box give the kind of its variable, if that is a pointer. */
 static void add_flags(struct merge *m, const struct sonde__block_byref *byref, uint32_t place)
 {
     struct sonde__block_claim claim = {.offset = place,
@@ -527,7 +524,7 @@ static void add_flags(struct merge *m, const struct sonde__block_byref *byref, u
     }
     capture = find(m, claim.offset, false);
     if (capture == NULL) {
-        /* what the box would own, its helpers would know */
+        /* its helpers would know what the box owns */
         enum sonde_block_kind kind =
             m->is_followed ? SONDE_BLOCK_UNRETAINED : (enum sonde_block_kind)claim.kind;
         capture = insert(m, claim.offset, WORD, false, kind);
@@ -550,7 +547,7 @@ void sonde__block_byref_captures(const struct sonde__block_memory *memory,
                       .begin = BYREF_HEADER,
                       .size = byref->size};
     begin(&m);
-    /* the copy is a move, which retains nothing: what is destroyed is what is owned */
+    /* the copy is a move, which retains nothing: dispose shows what is owned */
     follow(&m, byref->dispose, SONDE__BLOCK_HELPER_DISPOSE);
     ret_captures->is_owned_known = ret_captures->helper_problem == NULL;
     m.begin = byref->variable;
@@ -577,7 +574,7 @@ void sonde__block_byref_captures(const struct sonde__block_memory *memory,
         m.member_count = 1;
     }
     finish(&m);
-    for (size_t i = 0; i < ret_captures->count; i++) { /* ours ends here; theirs does not */
+    for (size_t i = 0; i < ret_captures->count; i++) { /* this box ends here; another may not */
         struct sonde__block_capture *capture = &ret_captures->items[i];
         capture->member = capture->member != NULL ? member : NULL;
     }

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a block holds, from all that is known of it: each capture with the sources that say so and
- * those that say something else.
+/* What a block holds, by all sources: each capture with the sources that claim it and those that
+ * contradict.
  *
- * Precedence: the helper's code (or the runtime's list), then its name, then the descriptor's name,
- * then the layout. The layout alone decides nothing about ownership: what the helpers, followed to
- * their end, do not touch is not owned. Debug information adds names, types and sizes, and with it
- * every byte is accounted for; without it, bytes that nothing is known of are one capture of data
- * each run, also behind the first word of an object whose size nobody tells. Context: any thread;
- * no heap, no lock. */
+ * Precedence: the code of the helper (or the list of the runtime), then its name, then the name of
+ * the descriptor, then the layout. The layout alone never decides ownership: what helpers that were
+ * followed to their end do not touch is not owned. Debug information adds names, types and sizes,
+ * and accounts for every byte; without it each run of unknown bytes is one capture of data, also
+ * after the first word of an object of unknown size. Context: any thread; no heap, no lock. */
 #ifndef SONDE_BLOCK_BLOCK_CAPTURES_H
 #define SONDE_BLOCK_BLOCK_CAPTURES_H
 
 #include "block_helper.h"
 
-/* Claims of one source that are looked at; the most met is 40. */
+/* Claims that are read of one source; the most met is 40. */
 #define SONDE__BLOCK_CLAIMS_MAX 256u
 
-/* One captured variable as debug information has it: the caller's words for a member of the block's
+/* A captured variable from debug information: the caller's description of a member of the block's
  * struct. */
 enum sonde__block_member_form {
     SONDE__BLOCK_MEMBER_OTHER,
@@ -27,7 +26,7 @@ enum sonde__block_member_form {
 
 /* What a variable's bytes mean. */
 enum sonde__block_member_value {
-    SONDE__BLOCK_VALUE_BYTES, /* a struct, an array; not known */
+    SONDE__BLOCK_VALUE_BYTES, /* a struct, an array; unknown */
     SONDE__BLOCK_VALUE_SIGNED,
     SONDE__BLOCK_VALUE_UNSIGNED,
     SONDE__BLOCK_VALUE_CHARACTER,
@@ -38,12 +37,12 @@ enum sonde__block_member_value {
 
 struct sonde__block_member {
     uint32_t offset, size;        /* bytes */
-    uint8_t bit_offset, bit_size; /* of a bit-field; bit_size 0: none */
+    uint8_t bit_offset, bit_size; /* of a bit-field; bit_size 0: it is none */
     uint8_t form;                 /* enum sonde__block_member_form */
     uint8_t value;                /* enum sonde__block_member_value; BYREF: of the variable */
-    const char *name, *type;      /* the caller's; type as C text; null: not known */
-    const char *declaration;      /* the same in one: "int (*f)(void)", of BYREF the variable's */
-    /* BYREF: the variable in the box; size 0: not known */
+    const char *name, *type;      /* the caller's; type as C text; null: unknown */
+    const char *declaration;      /* the declaration: "int (*f)(void)"; of BYREF the variable's */
+    /* BYREF: the variable in the box; size 0: unknown */
     uint32_t variable_offset, variable_size;
     uint8_t variable_form;
     const char *variable_type;
@@ -52,43 +51,44 @@ struct sonde__block_member {
 #define SONDE__BLOCK_UNSAID 0xffu
 
 struct sonde__block_capture {
-    uint32_t offset, size; /* size 0: not known (an object of C++ without debug information) */
+    uint32_t offset, size; /* size 0: unknown (a C++ object without debug information) */
     uint8_t kind;          /* enum sonde_block_kind */
-    bool inside;           /* a part of the object before it that is none of these itself */
-    uint8_t sources;       /* bit n: source n (enum sonde_block_source) says this */
-    uint8_t against;     /* bit n: source n says something else, or, followed to its end, nothing */
-    uint8_t said[6];     /* by source: the kind, or SONDE__BLOCK_UNSAID */
+    bool inside;           /* a part of the object before it */
+    uint8_t sources;       /* bit n: source n (enum sonde_block_source) claims this */
+    uint8_t against; /* bit n: source n claims something else, or nothing although it is complete */
+    uint8_t said[6]; /* by source: the kind, or SONDE__BLOCK_UNSAID */
     const char *encoded; /* C++ type, C struct or copying function as encoded in a name, or null */
     uint32_t encoded_size;
     const struct sonde__block_member *member; /* the caller's, or null */
 };
 
 struct sonde__block_captures {
-    struct sonde__block_capture *items; /* the caller's; by offset, parts behind what they are in */
+    struct sonde__block_capture *items; /* the caller's; by offset, parts after their object */
     size_t count, capacity;
     uint64_t lost;       /* captures that did not fit, or claims beyond SONDE__BLOCK_CLAIMS_MAX */
-    bool is_owned_known; /* all that the block owns is among them */
-    uint32_t steps;      /* instructions of helpers that were followed */
+    bool is_owned_known; /* nothing that the block owns is missing */
+    uint32_t steps;      /* instructions of helpers that were emulated */
     const char *helper_problem, *layout_problem; /* static texts, or null */
     uint64_t helper_problem_at;
 };
 
-/* Scratch memory, some 35 KiB: the caller's, of any content. */
+/* Work space, some 35 KiB: the caller's, uninitialised. */
 struct sonde__block_scratch {
     struct sonde__block_work work;
     struct sonde__block_claim claims[SONDE__BLOCK_CLAIMS_MAX];
 };
 
-/* members: of debug information, by offset; count 0: none. ret_captures: items and capacity are
- * the caller's, the rest is written. */
+/* Merge all sources.
+ * members: from debug information, by offset; count 0: none.
+ * ret_captures: items and capacity are the caller's, the rest is written. */
 void sonde__block_captures(const struct sonde__block_memory *memory,
                            const struct sonde__block_desc *desc,
                            const struct sonde__block_member *members, size_t member_count,
                            struct sonde__block_scratch *scratch,
                            struct sonde__block_captures *ret_captures);
 
-/* What the variable in a box is; of a struct, its parts. member: of the block's capture, or null.
- */
+/* The same for the variable in a box; of a struct, its parts.
+ * member: of the block's capture, or null. */
 void sonde__block_byref_captures(const struct sonde__block_memory *memory,
                                  const struct sonde__block_byref *byref,
                                  const struct sonde__block_member *member,

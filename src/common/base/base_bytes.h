@@ -84,14 +84,14 @@ static inline uint64_t sonde__base_le(const uint8_t *at, unsigned size)
 /* Every number of an input is read here. Coverage of these loops tells a fuzzer nothing about the
  * input and took two thirds of its time. */
 #if defined(SONDE_FUZZING)
-#    define SONDE__BASE_BYTES_UNTOLD __attribute__((no_sanitize("coverage")))
+#    define SONDE__BASE_BYTES_NO_COVERAGE __attribute__((no_sanitize("coverage")))
 #else
-#    define SONDE__BASE_BYTES_UNTOLD
+#    define SONDE__BASE_BYTES_NO_COVERAGE
 #endif
 
 /* `size` is 1, 2, 4 or 8 (any 1..8 works). */
-SONDE__BASE_BYTES_UNTOLD static inline uint64_t sonde__base_bytes_uint(struct sonde__bytes *b,
-                                                                       unsigned size)
+SONDE__BASE_BYTES_NO_COVERAGE static inline uint64_t sonde__base_bytes_uint(struct sonde__bytes *b,
+                                                                            unsigned size)
 {
     uint64_t value = 0;
     if (!sonde__base_bytes_need(b, size)) {
