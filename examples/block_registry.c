@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which blocks live, who made them, and what became more? The block is laid out by hand, and the
- * runtime is a small one of the example's own (block_runtime.c), so that any compiler builds this;
- * with clang -fblocks it is `_Block_copy(^{ ... })` and libBlocksRuntime. */
+/* Which blocks live, who made them, and which grow in number? The block is laid out by hand and the
+ * runtime is a small one (block_runtime.c), so that any compiler can build this; with clang
+ * -fblocks they are `_Block_copy(^{ ... })` and libBlocksRuntime. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -64,12 +64,12 @@ int main(void)
         sonde_block_registry_start(depot, &registry, &error) != SONDE_OK) {
         return 1;
     }
-    /* volatile: the loops stay loops, so that all blocks are made by one stack */
+    /* volatile: not unrolled, so that one stack makes all blocks */
     for (volatile int round = 0; round < 2; round++) {
         for (volatile int i = 0; i < 2; i++) {
             last = subscribe();
         }
-        /* after a dlopen(): what it has loaded is looked at, too */
+        /* after a dlopen(): hook what it has loaded, too */
         if (sonde_block_registry_refresh(registry) != SONDE_OK ||
             sonde_block_snapshot_take(registry, &snapshots[round]) != SONDE_OK) {
             return 1;

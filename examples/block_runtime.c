@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* For block_registry.c: what a runtime of blocks does at the least. */
+/* The least that a blocks runtime does, for block_registry.c. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

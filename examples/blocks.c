@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a block holds, read from memory that is given by callbacks: here a block as a compiler for C
- * lays it out, made by hand so that any compiler can build this. In a program that has blocks,
- * sonde_blocks_open() takes the place of the callbacks, for a core sonde_blocks_open_core(). */
+/* What a block holds, read by callbacks. The block is made by hand, as a compiler for C lays it
+ * out, so that any compiler can build this. A program that has blocks uses sonde_blocks_open()
+ * instead of callbacks; for a core there is sonde_blocks_open_core(). */
 #include <stdio.h>
 #include <string.h>
 
@@ -47,7 +47,7 @@ static int describe(void *ctx, uint64_t object, const char *class_name, char *te
     return 1;
 }
 
-/* The blocks of a core file: what gcore or the kernel wrote of a program. */
+/* List the blocks of a core file, as gcore or the kernel writes it. */
 static int list_core(const char *path)
 {
     static struct sonde_block items[1000] = {{.struct_bytes = sizeof items[0]}};
@@ -101,7 +101,7 @@ int main(int argc, char **argv)
     if (sonde_block_unwrap(blocks, block.address, &wrapped) == SONDE_OK) { /* not this one */
         printf("  it runs %#llx\n", (unsigned long long)wrapped.function);
     }
-    /* an object of a program that is looked at from inside could be asked for its own words */
+    /* in the process itself an object can be asked to describe itself */
     if (sonde_blocks_set_describer(blocks, describe, NULL) == SONDE_OK &&
         sonde_block_describe(blocks, block.address, 32, -1, text, sizeof text) == SONDE_OK) {
         printf("  +32 says: %s\n", text);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a person calls at a debugger, in a process that is stopped anywhere:
+/* What to call at a debugger, in a process that is stopped anywhere:
  *
  *     (gdb) call sonde_stacks_print()
  *     (gdb) call sonde_block_print(handler)
  *
- * The functions need no preparation, but they must be there: who links the static library names
- * them somewhere, as here, or links with -Wl,-u,sonde_block_print. The program itself may call
- * them, too. They write to standard error, which is here the same as standard output. */
+ * The functions need no preparation, but they must be linked: a program with the static library
+ * refers to them, as here, or is linked with -Wl,-u,sonde_block_print. The program may call them,
+ * too. They write to standard error, which is standard output here. */
 #include <unistd.h>
 
 #include <sonde/block.h>
 #include <sonde/text.h>
 
-/* A block as a compiler for C lays it out, made by hand so that any compiler can build this. */
+/* A block made by hand, as a compiler for C lays it out, so that any compiler can build this. */
 void *_NSConcreteStackBlock[32];
 struct literal {
     const void *isa;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Who calls it, and how often? Calls counted by the stack that led to them. */
+/* Who calls a function, and how often? Counts calls by their stacks. */
 #include <inttypes.h>
 #include <stdio.h>
 

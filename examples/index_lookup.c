@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is at an address of a program that need not run: functions, inlined calls, files, lines.
- * Here the program is this one. With arguments: FILE OFFSET... (hexadecimal). */
+/* Look up functions, inlined calls, files and lines of a program's addresses, offline. Here the
+ * program is this one. With arguments: FILE OFFSET... (hexadecimal). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +70,7 @@ int main(int argc, char **argv)
         offsets[0] = (uintptr_t)main - bias;
         offsets[1] = (uintptr_t)print_offset - bias;
         print_offset(index, offsets[0]);
-        /* many at once, ids only; and functions that left by a tail call in between: none here */
+        /* many at once, ids only; and functions missing because of tail calls: none here */
         if (sonde_index_lookup_many(index, offsets, 2, frames, MANY, first, counts) != SONDE_OK) {
             return 1;
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Show a report: as text, and how long it is as JSON. */
+/* Show a report as text, and its size as JSON. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ int main(int argc, char **argv)
     if (report == NULL) {
         return 1;
     }
-    /* of a damaged report, what was before the damage */
+    /* a damaged report has everything before the damage */
     if (sonde_report_text(report, to_stdout, NULL, &error) != SONDE_OK ||
         sonde_report_json(report, count, &json_bytes, &error) != SONDE_OK) {
         fprintf(stderr, "%s\n", error.what);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The stack of a program with Swift's async functions, as it was written: the frames up to the
- * async function, then who awaits it. In a program without them it is the physical stack. */
+/* The stack of a program with Swift's async functions, as the program was written: the frames up to
+ * the async function, then the functions that await it. Without async functions, the physical
+ * stack. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which calls led here? The calling thread's stack as numbers, with how each was found. */
+/* Which calls led here? Prints the calling thread's stack as numbers, and how each was found. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -34,7 +34,7 @@ static int print_stack(void)
 
 int main(void)
 {
-    /* Not needed, but then captures are faster. */
+    /* Optional: makes captures faster. */
     if (sonde_stack_prepare() != SONDE_OK) {
         fputs("no memory for tables: captures are slower\n", stderr);
     }

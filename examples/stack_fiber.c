@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The stack of a coroutine that is not running, from the registers it was suspended with.
- *
- * Here it tells them itself before it gives way; a coroutine library has them in its own record. */
+/* The stack of a suspended coroutine, from its saved registers. Here the coroutine saves them
+ * itself before it is suspended; a coroutine library has them in its own record. */
 #include <stdio.h>
 #include <ucontext.h>
 

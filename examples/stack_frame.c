@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A runtime keeps the frame pointer of each of its entries: who called them is known from that. */
+/* A runtime records the frame pointer at each entry; from that the callers are found. */
 #include <stdio.h>
 
 #include <sonde/stack.h>

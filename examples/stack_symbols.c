@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names for a stack: all of it as text, or frame by frame. */
+/* Names for a stack: as one text, or frame by frame. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { DEPTH = 64 };
 
-/* The decoder of the C++ runtime, where the program has one. */
+/* The demangler of the C++ runtime, if the program has one. */
 extern char *__cxa_demangle(const char *name, char *buffer, size_t *size, int *status)
     __attribute__((weak));
 
@@ -61,7 +61,7 @@ int main(void)
         sonde_symbolizer_create(&symbolizer) != SONDE_OK) {
         return 1;
     }
-    /* files, lines and inlined calls, too, where there is debug information */
+    /* also files, lines and inlined calls, if there is debug information */
     if (sonde_symbolizer_use_lines(symbolizer) != SONDE_OK ||
         sonde_demangler_use(&demangler) != SONDE_OK) {
         return 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The examples do what they say. */
+/* Runs the examples and checks their output. */
 #include <stdio.h>
 #include <string.h>
 
@@ -142,7 +142,7 @@ TEST(report_write_and_read)
     test_run_done(&run);
 }
 
-/* An emulator does not show where threads wait; then the program says that. */
+/* An emulator does not show where threads wait; then the program reports that. */
 static void expect_worker(const char *name)
 {
     struct test_run run = run_example(name);

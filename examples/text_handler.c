@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The stack that a signal interrupted, as text, from the handler itself. */
+/* Write the stack that a signal interrupted as text, in the handler. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ int main(void)
     struct sigaction action = {.sa_flags = SA_SIGINFO};
     int numbers[] = {3, 1, 2};
     action.sa_sigaction = on_signal;
-    /* names are made ready here, because the handler may not open files */
+    /* open symbol files now, because the handler may not */
     if (sonde_symbolizer_create(&symbolizer) != SONDE_OK ||
         sonde_symbolizer_prepare(symbolizer) != SONDE_OK ||
         sigaction(SIGUSR1, &action, NULL) != 0) {

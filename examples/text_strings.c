@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The calling thread's stack as strings: in one block of its own, and made once for good. */
+/* The calling thread's stack as strings: allocated for the caller, and made once for good. */
 #include <stdio.h>
 #include <stdlib.h>
 

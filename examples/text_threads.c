@@ -32,7 +32,7 @@ int main(void)
     }
     usleep(50000); /* until it waits */
     if (sonde_symbolizer_create(&symbolizer) == SONDE_OK) {
-        /* the main thread, from whatever thread */
+        /* the main thread, from any thread */
         enum sonde_status one =
             sonde_thread_write(symbolizer, SONDE_STYLE_GLIBC, sonde_thread_main(), print, stdout);
         enum sonde_status all = sonde_threads_write(symbolizer, SONDE_STYLE_BS, print, stdout);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What does the thread called "worker" wait for? Any thread can be asked for by its name, its
- * pthread_t or its tid; the main thread always. */
+/* What does the thread "worker" wait for? A thread is found by its name, its pthread_t or its tid.
+ */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The stacks of all threads, as a debugger would show them; no thread is woken or stopped for it.
+/* Print the stacks of all threads, as a debugger does, without waking or stopping blocked threads.
  */
 #include <pthread.h>
 #include <stdio.h>

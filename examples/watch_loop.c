@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* An event loop under the watch: one of its turns takes too long, and who held it up is printed.
- * With an argument, a report is written to that file; `sonde show` and report_read.c read it. */
+/* Watch an event loop: one of its turns takes too long, and the function that blocked it is
+ * printed. With an argument, also writes a report to that file, for `sonde show` and report_read.c.
+ */
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@
 
 #include <sonde/watch.h>
 
-/* On the watch's own thread: the loop is back at work already. */
+/* On the watch's thread, when the loop runs again. */
 static void print_stall(void *ctx, const struct sonde_stall *stall)
 {
     int *count = ctx;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is installed is enough to build with: a consumer outside of the tree, by pkg-config alone,
- * with the shared and with the static library; and to run: the program finds its own. */
+/* An installation is complete: a program outside the tree builds by pkg-config alone, with the
+ * shared and the static library; and `sonde` finds its own libraries. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,7 +121,7 @@ TEST(exports_are_the_headers)
     test_run_done(&run);
 }
 
-/* In whatever folder it was put, the program finds the libraries that it brings. */
+/* The program finds its libraries in any folder. */
 TEST_TIMEOUT(the_program_is_installed, 250)
 {
     char command[16384];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Captures at odd moments of a process' life: before main, inside the loader, after fork, at exit,
- * while libraries take each other's places, at the bottom of a million frames. */
+/* Captures at unusual moments of a process: before main, inside the loader, after fork, at exit,
+ * while libraries replace each other, below a million frames. */
 #include <alloca.h>
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -125,8 +125,8 @@ static void leaf(void)
     take(&through);
 }
 
-/* The second library has the first one's place, its records at the same address, and another frame
- * size; the snapshot still knows the first one. */
+/* The second library is loaded where the first was, with its records at the same address and
+ * another frame size, while the image snapshot still has the first one. */
 TEST(a_library_in_the_place_of_another)
 {
     static const char *const names[] = {"libapi_plugin_64.so", "libapi_plugin_4096.so"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names of libraries whose path or identity the loader does not tell: loaded by a relative path,
+/* Names of libraries whose path or identity the loader does not know: loaded by a relative path,
  * without a build-id, replaced or deleted since. */
 #include <dlfcn.h>
 #include <limits.h>
@@ -99,7 +99,7 @@ TEST_TIMEOUT(loaded_by_a_relative_path, 120)
     CHECK_STR(name, "inside_rel");
     check_image("rel.so");
     CHECK_CONTAINS(text, "inside_rel+0x");
-    /* the file is looked for where it was, not in the working directory of now */
+    /* the file is searched where it was, not in the current working directory */
     CHECK_EQ(chdir("/"), 0);
     sonde_symbolizer_destroy(symbolizer);
     CHECK_OK(sonde_symbolizer_create(&symbolizer));
@@ -137,7 +137,7 @@ TEST_TIMEOUT(replaced_without_a_build_id, 120)
     handle = load_and_call("./again.so");
     CHECK_STR(name, "inside_two");
     CHECK_EQ(dlclose(handle), 0);
-    /* replaced while it is loaded: what stands at the path is another one's */
+    /* replaced while it is loaded: the path is that of another file */
     handle = dlopen("./again.so", RTLD_NOW);
     CHECK(handle != NULL);
     build("new.so", "inside_new", "-Wl,--build-id=none");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A program that knows nothing of sonde: a worker thread loads a plug-in, main waits for it. */
+/* A program without sonde: a worker thread loads a plug-in, main waits for it. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Its constructor runs on the thread that loads it, and asks for the main thread. */
+/* Its constructor runs on the thread that loads it, and captures the main thread. */
 #include <stdio.h>
 #include <stdlib.h>
 

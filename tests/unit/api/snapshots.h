@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the tests of snapshots share: one that is kept whole, and threads that block or run. */
+/* What the tests of snapshots share: a snapshot that is kept, and threads that block or run. */
 #ifndef SONDE_TEST_SNAPSHOTS_H
 #define SONDE_TEST_SNAPSHOTS_H
 
@@ -33,15 +33,15 @@ int take(void *ctx, const struct sonde_thread *thread, const struct sonde_stack 
          const struct sonde_captured *captured);
 /* The thread must be in the snapshot. */
 const struct seen *find(uint64_t tid);
-/* No function of the tests is larger, with a sanitizer's checks in it either. */
+/* No test function is larger, even with the checks of a sanitizer. */
 #define FUNCTION_SIZE 2048
-/* Is the function on the stack? Of a thread whose signal came late nobody knows: then yes. */
+/* Is the function on the stack? True if it is unknown, because the thread's signal came late. */
 bool holds(const struct seen *s, const void *function, size_t size);
 
-/* A signalled thread stands in that function of its own, and its stack is whole. */
+/* Check that a signalled thread is in that function, and its stack complete. */
 void check_stands_in(const struct seen *s, const void *function);
 
-/* Skip the test where there are no snapshots: an emulator shows its host's registers. */
+/* Skip the test if snapshots are unsupported: an emulator shows its host's registers. */
 void need_snapshots(void);
 void check_action_is(void (*handler)(int));
 
@@ -54,7 +54,7 @@ struct worker {
     int error;
 };
 
-/* In the thread: it may be looked at now. */
+/* For the thread: it may be captured now. */
 void begin_work(struct worker *w);
 /* Returns when the thread has begun. */
 void start(struct worker *w, void *(*function)(void *));

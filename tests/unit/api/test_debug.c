@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is printed for a person at a debugger, called by the program itself: against the captures of
- * thread.h, and with blocks that are none. How debuggers call it is seen in integration/debugger.
- */
+/* The functions for debuggers, called by the program itself: compared with captures, and given
+ * invalid blocks. integration/debugger calls them by debuggers. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -142,7 +141,7 @@ static uint32_t next(void)
     return state >> 8;
 }
 
-/* Blocks, descriptors, helpers, layouts and boxes of any content: nothing but text comes of it. */
+/* Blocks, descriptors, helpers, layouts and boxes with random content only give text. */
 TEST_TIMEOUT(what_is_no_block_is_survived, 300)
 {
     static struct literal block;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Captures in handlers while snapshots come and go, and in a fork child. */
+/* Captures in handlers while image snapshots are replaced, and in a fork child. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
@@ -106,7 +106,7 @@ enum { FORKS = 5 };
 enum { FORKS = 100 };
 #endif
 
-/* glibc's own dlopen and dlclose hold the loader's lock, and its fork does not wait for them. */
+/* glibc's dlopen and dlclose hold the loader's lock, and its fork does not wait for them. */
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 
 static void *fork_often(void *arg)

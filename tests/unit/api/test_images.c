@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Images against what the loader says to dl_iterate_phdr and dladdr; snapshots over dlopen and
- * dlclose. */
+/* Images compared with dl_iterate_phdr and dladdr; image snapshots over dlopen and dlclose. */
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -15,7 +14,7 @@
 #include "target_self.h"
 #include "test.h"
 
-/* any that nobody has linked already, sanitizers included */
+/* a library that nothing links already, sanitizers included */
 static const char library[] = "libBrokenLocale.so.1";
 
 static int keep(void *ctx, const struct sonde_image *image)
@@ -64,7 +63,7 @@ TEST(as_many_as_the_loader_has)
     CHECK(tally.with_id >= 2);
 }
 
-/* What was loaded before the program's first instruction stays. */
+/* Libraries loaded at program start are never unloaded. */
 static uintptr_t initial[64];
 static unsigned initial_count;
 
@@ -198,7 +197,7 @@ static void *iterate(void *arg)
     return arg;
 }
 
-/* The order of the loader's lock and ours: a caller may hold the loader's. */
+/* Lock order: the caller may hold the loader's lock, then takes ours. */
 TEST(inside_a_callback_of_the_loader)
 {
     pthread_t thread;
@@ -224,7 +223,7 @@ static __attribute__((noinline)) void capture_to(uint64_t *pcs, uint32_t *ret_co
     *ret_count = stack.count;
 }
 
-/* By the loader's answer, by a snapshot in place, by compiled rules: the same stack. */
+/* The stack is the same by the loader, by a snapshot in place and by compiled rules. */
 TEST(the_same_stack_in_each_way)
 {
     uint64_t pcs[3][DEPTH];
@@ -242,7 +241,7 @@ TEST(the_same_stack_in_each_way)
     CHECK(memcmp(pcs[2], pcs[0], counts[0] * 8) == 0);
 }
 
-/* Rules of the caller's: the longest beginning holds, of equally long ones the last. */
+/* Of several rules the longest prefix wins; of equal prefixes, the last. */
 TEST(rules_say_which_code_is_the_apps)
 {
     uint64_t own = (uintptr_t)&keep;

@@ -15,13 +15,13 @@ static uint64_t pcs[DEPTH];
 static uint8_t how[DEPTH];
 static struct sonde_stack stack;
 
-/* A struct, and behind it what a newer header has more, or what is not the struct's any more. */
+/* A struct, followed by the members of a newer header, or by other memory. */
 #define SIZED(type)                                                                                \
     union {                                                                                        \
         struct type known;                                                                         \
         uint8_t bytes[sizeof(struct type) + LARGER];                                               \
     }
-/* How a header had it whose last member was the one before `member`. */
+/* The size in an older header, without `member` and what follows it. */
 #define OLDER(type, member) offsetof(struct type, member)
 #define NEWER(type)         (sizeof(struct type) + LARGER)
 
@@ -139,7 +139,7 @@ TEST(a_stat_of_other_headers)
     sonde_depot_destroy(depot);
 }
 
-/* The size in the first element is that of all, and the distance between them. */
+/* The size in the first element is the distance between the elements. */
 TEST(arrays_of_other_headers)
 {
     SIZED(sonde_thread) larger[2];

@@ -88,8 +88,8 @@ TEST(running_threads_are_held)
     CHECK_OK(capture(0, 0));
 }
 
-/* Who holds the lock is in hold_lock(), and nobody else: a snapshot of one moment never shows two.
- * (Stacks that are captured one after the other do, in one of ten.) */
+/* Only the holder of the lock is in hold_lock(), so a consistent snapshot never shows two threads
+ * there. (Stacks that are captured one after the other do, one time in ten.) */
 static pthread_mutex_t held_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void hold_lock(unsigned turns, const sigset_t *unblock);
@@ -128,7 +128,8 @@ static __attribute__((noinline, section("hold_lock_code"))) void hold_lock(unsig
     }
 }
 
-/* Until `wanted` snapshots were consistent: a thread that is deaf just then is not in them. */
+/* Repeat until `wanted` snapshots were consistent: a thread that blocks the signal is not in them.
+ */
 static void check_one_moment(unsigned wanted)
 {
     enum { WORKERS = 4 };
@@ -189,8 +190,8 @@ static void end_burners(const pid_t *burners)
     }
 }
 
-/* Threads that wait for a CPU have their stack of that moment though they write it later, when the
- * others have long been let go. */
+/* A thread that waits for a CPU writes its stack of that moment later, when the others have long
+ * been released. */
 TEST_TIMEOUT(a_snapshot_is_of_one_moment_on_a_busy_machine, 300)
 {
     pid_t burners[BURNERS];
@@ -206,7 +207,7 @@ static int compare_times(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Nobody is held until all have had a CPU: that takes them a time slice each. */
+/* No thread is parked until all had a CPU: that would take a time slice each. */
 TEST_TIMEOUT(threads_are_held_briefly_on_a_busy_machine, 300)
 {
     enum { SPINNERS = 8, ROUNDS = 15 };
@@ -259,7 +260,7 @@ static void refuse_membarrier(void)
     CHECK_EQ(syscall(SYS_membarrier, 0, 0, 0), -1);
 }
 
-/* Then all are held until all have answered. */
+/* Then all threads are parked until all have answered. */
 TEST(a_snapshot_is_of_one_moment_where_nobody_can_be_interrupted)
 {
     need_snapshots();

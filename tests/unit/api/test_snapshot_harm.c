@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a snapshot may not do to a program: its signals, its locks, its threads that come and go. */
+/* A snapshot does not harm a program: its signals, its locks, threads that start and end. */
 #include <dlfcn.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static void *wait_signals(void *arg)
     }
 }
 
-/* Each signal that the program sends itself comes, and none of ours. */
+/* The program gets each of its own signals, and none of ours. */
 TEST(a_program_that_waits_for_the_signal)
 {
     struct worker waiter = {0}, spinner = {0};
@@ -85,8 +85,8 @@ TEST(a_program_that_waits_for_the_signal)
     end(&spinner);
 }
 
-/* The kernel throws pending signals away when they become ignored again: also one that the program
- * blocks and will take later, by a signalfd or sigtimedwait(). */
+/* The kernel discards pending signals when they become ignored again, also one that the program
+ * blocks and takes later, by a signalfd or sigtimedwait(). */
 TEST(a_pending_signal_of_the_program_is_not_lost)
 {
     struct worker spinner = {0};
@@ -124,7 +124,7 @@ TEST(a_pending_signal_of_the_program_is_not_lost)
     end(&spinner);
 }
 
-/* The single capture by signal keeps to the same. */
+/* The same for the capture of one thread by signal. */
 TEST(a_pending_signal_outlives_single_captures)
 {
     struct worker spinner = {0};
@@ -165,7 +165,7 @@ static void *allocate(void *arg)
     return NULL;
 }
 
-/* A parked thread may hold any lock of the program: nothing may need one until it is let go. */
+/* A parked thread may hold any lock of the program: nothing may need one until it is released. */
 TEST(threads_that_hold_the_heaps_lock)
 {
     struct worker workers[3] = {{0}};
@@ -279,9 +279,8 @@ static void *load_often(void *arg)
     return NULL;
 }
 
-/* A parked thread may hold the loader's lock. A thread that is blocked in the middle of the loader
- * may need a register that nobody knows, for as long as the machine lets it wait there: that is
- * said, and is no wrong stack. */
+/* A parked thread may hold the loader's lock. The stack of a thread that is blocked inside the
+ * loader may need an unknown register. Then the capture says so, and the stack is not wrong. */
 TEST_TIMEOUT(a_thread_that_loads_and_unloads, 3000)
 {
     struct worker w = {.bytes = test_long() ? 1000000 : 500};

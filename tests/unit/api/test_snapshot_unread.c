@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Threads that a snapshot cannot read, or not like the others, and what it says of them. */
+/* Threads that a snapshot cannot read, or reads in another way, and what it reports of them. */
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/io_uring.h>
@@ -74,7 +74,7 @@ static __attribute__((noinline)) void *wait_in_vfork(void *arg)
     return NULL;
 }
 
-/* The parent of a vfork sleeps without a way out (D) until its child is done. */
+/* The parent of a vfork waits uninterruptibly (D) until its child is done. */
 TEST(a_thread_in_an_uninterruptible_wait)
 {
     struct worker w = {0};
@@ -106,8 +106,8 @@ TEST(a_thread_in_an_uninterruptible_wait)
     close(vfork_fds[0]), close(vfork_fds[1]);
 }
 
-/* As vfork(), but the child gets page tables of its own first: some milliseconds on a CPU in the
- * kernel, and no instruction of the program between them and the wait. */
+/* As vfork(), but the kernel first copies the page tables for the child: some milliseconds on a
+ * CPU, with no instruction of the program between that and the wait. */
 static __attribute__((noinline)) void *copy_tables_and_wait(void *arg)
 {
     struct worker *w = arg;
@@ -133,7 +133,8 @@ static bool is_signal_pending(uint64_t tid)
     return (pending >> (SIGURG - 1) & 1) != 0;
 }
 
-/* It runs when it is asked, and comes to a wait that takes no signal instead of to our handler. */
+/* The thread runs when it is signalled, but enters an uninterruptible wait instead of our handler.
+ */
 TEST(a_thread_that_is_lost_on_its_way_to_the_answer)
 {
     const size_t size = (size_t)1 << 30;
@@ -175,7 +176,7 @@ TEST(a_thread_that_is_lost_on_its_way_to_the_answer)
     }
 }
 
-/* One read of a pipe, which the ring is told to leave to a worker. */
+/* Submit one read of a pipe, to be made by a worker of the ring. */
 static int submit_read(int ring, const struct io_uring_params *params, int fd, char *byte)
 {
     size_t queue_size = params->sq_off.array + params->sq_entries * sizeof(uint32_t);
@@ -198,7 +199,7 @@ static int submit_read(int ring, const struct io_uring_params *params, int fd, c
     return count;
 }
 
-/* The kernel's threads end a little after their ring. */
+/* The kernel's threads end shortly after their ring. */
 static void wait_alone(void)
 {
     for (int i = 0; i < 1000; i++) {
@@ -212,7 +213,7 @@ static void wait_alone(void)
     }
 }
 
-/* The kernel's thread that makes a call for the ring: it blocks in it as a thread of ours would. */
+/* A kernel thread that makes a call for the ring blocks in it as our threads do. */
 TEST(a_worker_of_io_uring_that_is_blocked)
 {
     struct io_uring_params params = {.flags = 0};
@@ -248,7 +249,7 @@ TEST(a_worker_of_io_uring_that_is_blocked)
     wait_alone();
 }
 
-/* The kernel's thread that polls the submission queue is in the list of this process' threads. */
+/* The kernel thread that polls the submission queue is listed as a thread of this process. */
 TEST(a_worker_of_io_uring)
 {
     struct io_uring_params params = {.flags = IORING_SETUP_SQPOLL, .sq_thread_idle = 10000};

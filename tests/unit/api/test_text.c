@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stacks as text and as strings, against glibc's backtrace_symbols() and dladdr(), in handlers,
- * with libraries that come and go. */
+/* Stacks as text and as strings: compared with glibc's backtrace_symbols() and dladdr(), in
+ * handlers, with libraries that are loaded and unloaded. */
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <inttypes.h>
@@ -101,7 +101,7 @@ TEST(text_glibc_equals_backtrace_symbols)
     sonde_symbolizer_destroy(symbolizer);
 }
 
-/* Each line as its format has it, with the names of sonde_symbolize() and the bases of dladdr(). */
+/* Each line has its format, with names of sonde_symbolize() and bases of dladdr(). */
 TEST(text_callstack_lines)
 {
     struct sonde_symbolizer *symbolizer = create();
@@ -205,7 +205,7 @@ TEST(text_is_cut_at_the_end_of_the_buffer)
     sonde_symbolizer_destroy(symbolizer);
 }
 
-/* What is not prepared has no name, and says where it is. */
+/* Code of unprepared images is shown by image and offset. */
 TEST(text_without_preparation_has_offsets)
 {
     struct sonde_symbolizer *symbolizer = create();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Other threads: blocked, running, named, ending; and what may not be done to them. */
+/* Captures of other threads: blocked, running, ending; and what must not happen to them. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -31,7 +31,7 @@ static uint8_t how[DEPTH];
 static struct sonde_stack stack;
 static struct sonde_captured captured = {.struct_bytes = sizeof captured};
 
-/* A function in a section of its own, whose bounds the linker knows: where it is, no more. */
+/* The bounds of a function in its own section, as the linker knows them. */
 #define MEASURED(name) __attribute__((noinline, section("text_of_" #name)))
 #define BOUNDS(name)   extern const char __start_text_of_##name[], __stop_text_of_##name[]
 #define IS_IN(pc, name)                                                                            \
@@ -51,7 +51,7 @@ static MEASURED(capture) enum sonde_status capture(uint64_t tid, uint32_t flags)
     return sonde_thread_capture(tid, &options, &stack, &captured);
 }
 
-/* The machine may refuse (an emulator shows its host's registers): then it must say so. */
+/* Captures may be unsupported (an emulator shows its host's registers): then the status says so. */
 static void need_passive(void)
 {
     pthread_t thread;
@@ -381,8 +381,8 @@ TEST(wrong_arguments)
     CHECK_EQ(sonde_thread_find_name(NULL, NULL), SONDE_USAGE);
 }
 
-/* Threads that come to a call and leave it while they are captured: each answer is a whole stack or
- * says that it is none, and none of their naps that must not be signalled ends early. */
+/* Threads that enter and leave a call while they are captured: each result is a complete stack or
+ * says that it is not, and no nap that must not be signalled ends early. */
 #if defined(SONDE_SANITIZED) /* one read takes 15 ms there, most of them a search for rbp */
 enum { NAP_NS = 50000000, NAP_READS = 60 };
 #else

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The watch inside the program: injected stalls are told with the function that was injected; loops
- * that wait, or are quick, give none. */
+/* The watch inside the program: injected stalls are reported with the injected function; loops that
+ * wait, or are quick, have none. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -90,7 +90,7 @@ static void wait_idle(int timeout_ms)
     sonde_idle_leave();
 }
 
-/* What the callback was told. */
+/* What the callback got. */
 struct told {
     pthread_mutex_t mutex;
     _Atomic unsigned count;
@@ -129,8 +129,8 @@ static struct sonde_watch *start(struct told *told, uint64_t threshold_ns, int r
     return watch;
 }
 
-/* Turns with a stall each, until one was told: where the machine gives the watch no time, its clock
- * leaves that out, and a stall is none. */
+/* Turns with a stall each, until one was reported: if the watch gets no CPU, its clock does not
+ * count that time, and a stall may be too short. */
 static void stall_until_told(struct told *told, void (*stall)(uint64_t for_ns))
 {
     unsigned before = told->count;
@@ -186,7 +186,7 @@ static void refuse_perf_events(void)
     }
 }
 
-/* As in most containers: what runs is asked by a signal, and the text says so. */
+/* As in most containers: a running thread is asked by a signal, and the text says so. */
 TEST_TIMEOUT(burning_loop_is_reported_without_perf_events, 60)
 {
     struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -241,7 +241,7 @@ TEST_TIMEOUT(unfinished_stall_is_reported_at_stop, 60)
     free(told.text);
 }
 
-/* The loop is away since before this watch. */
+/* The loop's turn began before this watch. */
 TEST(turn_of_an_earlier_watch_is_ignored)
 {
     struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -348,7 +348,7 @@ TEST(one_watch_at_a_time)
     sonde_watch_stop(NULL);
 }
 
-/* In the child nobody watches, until it starts a watch of its own. */
+/* A fork child has no watch until it starts one. */
 TEST_TIMEOUT(fork_child, 120)
 {
     struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -398,7 +398,7 @@ static void run_short_loops(unsigned count, void *busy)
     }
 }
 
-/* More threads than there is room for, one after the other: they end idle, and in a turn. */
+/* More threads than slots, one after the other: they end while idle, and in a turn. */
 TEST_TIMEOUT(threads_that_ended_make_room, 120)
 {
     struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -426,7 +426,7 @@ static void *loop_of_many(void *arg)
     return NULL;
 }
 
-/* Watches come and go over loops that run. */
+/* Watches start and stop while loops run. */
 TEST_TIMEOUT(marks_while_watches_come_and_go, 120)
 {
     struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
