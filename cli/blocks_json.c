@@ -7,7 +7,7 @@
 #include <sonde/block.h>
 
 #include "blocks_image.h"
-#include "cli_file.h"
+#include "cli_print.h"
 
 static void print_text(const char *key, const char *text)
 {

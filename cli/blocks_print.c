@@ -8,7 +8,7 @@
 
 #include "base_text.h"
 #include "blocks_image.h"
-#include "cli_file.h"
+#include "cli_print.h"
 #include "demangle.h"
 
 static void print_sources(uint32_t sources)

@@ -9,7 +9,7 @@
 
 #include "base_text.h"
 #include "blocks_places.h"
-#include "cli_file.h"
+#include "cli_print.h"
 #include "heap_view.h"
 #include "mem_heap.h"
 

@@ -127,6 +127,8 @@ void sonde__cli_error(const struct sonde__cli_command *command, const char *form
  * Returns the exit code that stands for the status. */
 int sonde__cli_fail(const struct sonde__cli_command *command, const char *subject,
                     enum sonde_status status, const struct sonde_error *error);
+/* The same for a failed call of libc on a file: os_error is its errno. */
+int sonde__cli_fail_os(const struct sonde__cli_command *command, const char *path, int os_error);
 
 enum sonde__cli_color { SONDE__CLI_COLOR_AUTO, SONDE__CLI_COLOR_ALWAYS, SONDE__CLI_COLOR_NEVER };
 /* Auto: a terminal that is not "dumb", and NO_COLOR is not set (no-color.org). */

@@ -13,21 +13,6 @@ const char *sonde__cli_input_name(const char *path)
     return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
-static int fail(const struct sonde__cli_command *command, const char *path, int reason)
-{
-    sonde__cli_error(command, "%s: %s", sonde__cli_input_name(path), strerror(reason));
-    switch (reason) {
-    case ENOENT:
-    case ENOTDIR:
-        return SONDE__CLI_ABSENT;
-    case EACCES:
-    case EPERM:
-        return SONDE__CLI_DENIED;
-    default:
-        return SONDE__CLI_FAILED;
-    }
-}
-
 /* Room for a block more. False: out of memory. */
 static bool make_room(struct sonde__cli_input *input, size_t *capacity)
 {
@@ -74,7 +59,7 @@ int sonde__cli_input_read(const struct sonde__cli_command *command, const char *
     FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
     int reason;
     if (file == NULL) {
-        return fail(command, path, errno);
+        return sonde__cli_fail_os(command, sonde__cli_input_name(path), errno);
     }
     reason = read_all(file, begins, &input);
     if (file != stdin) {
@@ -82,7 +67,7 @@ int sonde__cli_input_read(const struct sonde__cli_command *command, const char *
     }
     if (reason != 0) {
         sonde__cli_input_done(&input);
-        return fail(command, path, reason);
+        return sonde__cli_fail_os(command, sonde__cli_input_name(path), reason);
     }
     *ret_input = input;
     return SONDE__CLI_OK;

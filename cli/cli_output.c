@@ -126,6 +126,22 @@ int sonde__cli_fail(const struct sonde__cli_command *command, const char *subjec
     return exit_code_of(status);
 }
 
+int sonde__cli_fail_os(const struct sonde__cli_command *command, const char *path, int os_error)
+{
+    sonde__cli_error(command, "%s: %s", path, strerror(os_error));
+    switch (os_error) {
+    case ENOENT:
+    case ENOTDIR:
+        return SONDE__CLI_ABSENT;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return SONDE__CLI_DENIED;
+    default:
+        return SONDE__CLI_FAILED;
+    }
+}
+
 bool sonde__cli_use_color(enum sonde__cli_color color, FILE *out)
 {
     const char *no_color = getenv("NO_COLOR");

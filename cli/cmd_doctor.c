@@ -5,8 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli_file.h"
 #include "cli_library.h"
+#include "cli_print.h"
 #include "cmd.h"
 #include "host_doctor.h"
 

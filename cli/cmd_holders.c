@@ -7,7 +7,7 @@
 
 #include <sonde/block.h>
 
-#include "cli_file.h"
+#include "cli_print.h"
 #include "cmd.h"
 #include "demangle.h"
 #include "heap_view.h"

@@ -5,6 +5,7 @@
 
 #include "base_text.h"
 #include "cli_file.h"
+#include "cli_print.h"
 #include "cli_symbols.h"
 #include "cmd.h"
 #include "symfile_macho.h"

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli_file.h"
 #include "cli_input.h"
 #include "cmd.h"
 #include "jit_names.h"

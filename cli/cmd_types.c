@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli_file.h"
 #include "cli_hint.h"
 #include "cli_symbols.h"
 #include "cmd.h"

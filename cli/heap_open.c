@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-#include "cli_file.h"
+#include "cli_print.h"
 #include "heap_made.h"
 #include "host_clock.h"
 #include "target.h"

@@ -9,7 +9,7 @@
 
 #include "base_search.h"
 #include "base_text.h"
-#include "cli_file.h"
+#include "cli_print.h"
 #include "demangle.h"
 #include "target.h"
 

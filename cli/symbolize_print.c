@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "cli_file.h"
+#include "cli_print.h"
 #include "demangle.h"
 
 static void print_name(bool raw, const char *name)

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "cli_file.h"
+#include "cli_print.h"
 #include "mem_heap.h"
 #include "types_block.h"
 #include "types_print.h"

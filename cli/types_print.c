@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base_text.h"
-#include "cli_file.h"
+#include "cli_print.h"
 #include "mem_heap.h"
 #include "types_block.h"
 

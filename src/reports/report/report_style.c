@@ -82,17 +82,13 @@ static void put_stack(struct styled *s, int64_t tid, uint32_t stack)
 }
 
 /* A line of ours separates threads in formats that do not. */
-static void put_thread(struct styled *s, const char *what, int64_t tid, const char *name,
+static void put_thread(struct styled *s, const char *what, int64_t tid, uint32_t name,
                        uint32_t stack, bool alone)
 {
     if (s->style != SONDE_STYLE_BS && !alone) {
         sonde__report_out_str(s->out, what);
         sonde__report_out_int(s->out, tid);
-        if (*name != '\0') {
-            sonde__report_out_str(s->out, " \"");
-            sonde__report_out_text(s->out, name);
-            sonde__report_out_str(s->out, "\"");
-        }
+        sonde__report_put_thread_name(s->out, s->report, name);
         sonde__report_out_str(s->out, "\n");
     }
     put_stack(s, tid, stack);
@@ -105,13 +101,12 @@ static void put_stall(struct styled *s, const struct sonde__report_stall *stall)
 {
     struct sonde__report_analysis analysis;
     if (sonde__report_analyse(s->report, stall, &analysis) == SONDE_OK) {
-        put_thread(s, "stall of thread ", stall->tid,
-                   sonde__report_text(s->report, stall->thread_name), analysis.stack, false);
+        put_thread(s, "stall of thread ", stall->tid, stall->thread_name, analysis.stack, false);
         sonde__report_analysis_done(&analysis);
     }
     for (uint32_t i = 0; i < stall->thread_count && !s->out->stopped; i++) {
         const struct sonde__report_thread *t = &stall->threads[i];
-        put_thread(s, "thread ", t->tid, sonde__report_text(s->report, t->name), t->stack, false);
+        put_thread(s, "thread ", t->tid, t->name, t->stack, false);
     }
 }
 
@@ -133,8 +128,7 @@ void sonde__report_style_view(const struct sonde__report *report, enum sonde_sty
     }
     for (uint32_t i = 0; i < count && !out.stopped; i++) {
         const struct sonde__report_thread *t = sonde__report_thread(report, i);
-        put_thread(&s, "thread ", t->tid, sonde__report_text(report, t->name), t->stack,
-                   count == 1);
+        put_thread(&s, "thread ", t->tid, t->name, t->stack, count == 1);
     }
     sonde__report_out_flush(&out);
 }

@@ -50,6 +50,17 @@ void sonde__report_put_syscall(struct sonde__report_out *out, const struct sonde
     sonde__report_out_int(out, syscall - 1);
 }
 
+void sonde__report_put_thread_name(struct sonde__report_out *out,
+                                   const struct sonde__report *report, uint32_t name)
+{
+    const char *text = sonde__report_text(report, name);
+    if (*text != '\0') {
+        sonde__report_out_str(out, " \"");
+        sonde__report_out_text(out, text);
+        sonde__report_out_str(out, "\"");
+    }
+}
+
 static void put_place(struct sonde__report_out *out, const struct sonde__report *report,
                       const struct sonde__report_frame *frame)
 {

@@ -30,7 +30,6 @@ static const char *sampler_text(uint32_t sampler)
 static void put_heading(struct sonde__report_out *out, const struct sonde__report *report,
                         uint32_t index, const struct sonde__report_stall *stall)
 {
-    const char *name = sonde__report_text(report, stall->thread_name);
     sonde__report_out_str(out, "\n");
     sonde__report_out_color(out, SONDE__REPORT_RED);
     sonde__report_out_str(out, "stall ");
@@ -41,11 +40,7 @@ static void put_heading(struct sonde__report_out *out, const struct sonde__repor
     sonde__report_out_str(out, stall->open ? " and not over" : "");
     sonde__report_out_str(out, "  thread ");
     sonde__report_out_int(out, stall->tid);
-    if (*name != '\0') {
-        sonde__report_out_str(out, " \"");
-        sonde__report_out_text(out, name);
-        sonde__report_out_str(out, "\"");
-    }
+    sonde__report_put_thread_name(out, report, stall->thread_name);
     sonde__report_out_str(out, stall->main ? " (main)  after " : "  after ");
     sonde__report_out_duration(out, stall->begin_ns);
     sonde__report_out_str(out, "\n");

@@ -116,17 +116,6 @@ static void put_disturbance(struct sonde__report_out *out,
     }
 }
 
-static void put_name(struct sonde__report_out *out, const struct sonde__report *report,
-                     const struct sonde__report_thread *thread)
-{
-    const char *name = sonde__report_text(report, thread->name);
-    if (*name != '\0') {
-        sonde__report_out_str(out, " \"");
-        sonde__report_out_text(out, name);
-        sonde__report_out_str(out, "\"");
-    }
-}
-
 /* Below the heading: the stack, why it ended if not at the root, and a note. */
 static void put_body(struct sonde__report_out *out, const struct sonde__report *report,
                      const struct sonde__report_thread *thread)
@@ -157,7 +146,7 @@ static void put_single(struct sonde__report_out *out, const struct sonde__report
     sonde__report_out_str(out, "thread ");
     sonde__report_out_int(out, thread->tid);
     sonde__report_out_color(out, SONDE__REPORT_PLAIN);
-    put_name(out, report, thread);
+    sonde__report_put_thread_name(out, report, thread->name);
     sonde__report_out_str(out, thread->main ? " (main)  " : "  ");
     put_state(out, report, thread);
     put_detail(out, report, thread);
@@ -179,7 +168,7 @@ static void put_members(struct sonde__report_out *out, const struct sonde__repor
         sonde__report_out_str(out, begins || out->column > LINE_COLUMNS ? "\n  " : " ");
         sonde__report_out_int(out, group[i]->tid);
         if (names) {
-            put_name(out, report, group[i]);
+            sonde__report_put_thread_name(out, report, group[i]->name);
         }
     }
     if (details) {
@@ -207,7 +196,7 @@ static void put_group(struct sonde__report_out *out, const struct sonde__report 
     sonde__report_out_str(out, " threads");
     sonde__report_out_color(out, SONDE__REPORT_PLAIN);
     if (one_name) {
-        put_name(out, report, group[0]);
+        sonde__report_put_thread_name(out, report, group[0]->name);
     }
     sonde__report_out_str(out, "  ");
     put_state(out, report, group[0]);

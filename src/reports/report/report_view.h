@@ -92,6 +92,9 @@ void sonde__report_put_name(struct sonde__report_out *out, const struct sonde__r
 /* "fsync", "python3.11+0x1d64b4", "12 frames left out": one frame in a line of text. */
 void sonde__report_put_function(struct sonde__report_out *out, const struct sonde__report *report,
                                 const struct sonde__report_frame *frame);
+/* ` "worker"`; nothing without a name (a string id). */
+void sonde__report_put_thread_name(struct sonde__report_out *out,
+                                   const struct sonde__report *report, uint32_t name);
 /* "fsync", or "system call 999" when the number has no name; `syscall` is number + 1. */
 void sonde__report_put_syscall(struct sonde__report_out *out, const struct sonde__report *report,
                                int64_t syscall);

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Text from outside on its way to a stream. */
+#ifndef SONDE_CLI_PRINT_H
+#define SONDE_CLI_PRINT_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+/* A JSON string, with its quotes; bytes that are no UTF-8 become U+FFFD. */
+void sonde__cli_print_json_string(FILE *out, const char *text);
+
+/* Text from outside with control characters made visible. */
+void sonde__cli_print_visible(FILE *out, const char *text);
+
+/* "/src/main.c:12"; without the line where that is 0, nothing without a file. */
+void sonde__cli_print_source(FILE *out, const char *file, uint32_t line);
+
+#endif
