@@ -66,7 +66,7 @@ bool sonde__cfi_fde_find_in(const struct sonde__cfi *cfi, unsigned arch,
 enum sonde__cfi_record {
     SONDE__CFI_RECORD_FDE,   /* *ret_fde is filled; never empty */
     SONDE__CFI_RECORD_OTHER, /* a CIE, an FDE of no code, or malformed: skip it */
-    SONDE__CFI_RECORD_END,   /* terminator, end of the section, or nothing can be told any more */
+    SONDE__CFI_RECORD_END,   /* terminator, end of the section, or nothing more can be decoded */
 };
 enum sonde__cfi_record sonde__cfi_record_read(const struct sonde__cfi *cfi, unsigned arch,
                                               enum sonde__cfi_section section, uint64_t offset,

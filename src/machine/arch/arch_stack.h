@@ -3,7 +3,7 @@
  * much as a search needs that follows how deep the stack of a function is.
  *
  * Sources: as arch_flow.h; Arm ARM (DDI 0487) C4.1, "Loads and stores", "Data processing". What is
- * not told is no write to either that compilers emit. Context: handler. */
+ * not reported is no write to either that compilers emit. Context: handler. */
 #ifndef SONDE_ARCH_STACK_H
 #define SONDE_ARCH_STACK_H
 

@@ -3,7 +3,7 @@
  * What the instruction does with them is for arch_x86_insn.h (control and the stack pointer) and
  * arch_insn.h (values).
  *
- * Every instruction that compilers and assemblers emit has its length told.
+ * The length of every instruction that compilers and assemblers emit is known.
  * Source: Intel SDM volume 2, §2.1 (formats), §2.3 (VEX), §2.7 (EVEX), appendix A (opcode maps).
  * Context: handler. */
 #ifndef SONDE_ARCH_X86_FORM_H

@@ -20,7 +20,7 @@
 /* Enough that threads rarely share one; the writer's set of them fits one word. */
 #define SONDE__CAPTURE_STRIPES 64u
 
-/* What unpin needs to know. */
+/* To be passed to unpin. */
 struct sonde__capture_pin {
     const struct sonde__image_set *images; /* the snapshot, or null: none was published */
     uint32_t stripe;
@@ -46,9 +46,9 @@ void sonde__capture_forget_pins(void);
  *
  * A snapshot may be older than a dlopen or dlclose. Where the loader answers without a lock
  * (sonde__os_find_image), an image of the snapshot is used only if the loader still has it there,
- * told by the place of its call frame information and by its build-id; otherwise, and where there
- * is no snapshot, an image is made from the loader's answer in the struct below and walked from
- * .eh_frame_hdr in place. Where the loader does not answer, the snapshot is believed: then a
+ * recognised by the address of its call frame information and by its build-id; otherwise, and where
+ * there is no snapshot, an image is made from the loader's answer in the struct below and walked
+ * from .eh_frame_hdr in place. Where the loader does not answer, the snapshot is believed: then a
  * program that unloads libraries has to call sonde_stack_prepare(). */
 struct sonde__capture_finder {
     const struct sonde__image_set *snapshot; /* may be null */
@@ -56,9 +56,9 @@ struct sonde__capture_finder {
 };
 const struct sonde__image *sonde__capture_find_image(void *finder, uint64_t pc);
 
-/* The same for a pc that may be no frame's, so that its image may be unloaded at any moment: what
- * an image in the answer holds stays readable. An image that can be unloaded has its bounds, and
- * its table if the snapshot has one for it, but no records. */
+/* The same for a pc that may not be of a frame, so that its image may be unloaded at any moment: an
+ * image in the answer refers to readable memory only. An image that can be unloaded has its bounds,
+ * and its table if the snapshot has one for it, but no records. */
 const struct sonde__image *sonde__capture_find_doubtful(void *finder, uint64_t pc);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Who owns which memo (unwind_memo.h).
+/* The pool of memos (unwind_memo.h) and their owners.
  *
  * A fixed pool of slots, each leased by one thread at its first capture and labelled with its
- * process and thread id. Nothing runs when a thread ends: a slot whose thread is gone is taken over
- * by a thread on the same stack, with what it holds, and by any when no free one is left. A thread
- * finds its slot through a word of static TLS. A thread without one (the pool is exhausted by
- * living threads, no memory) walks by the tables; that is counted.
+ * process and thread id. Nothing runs when a thread ends: a slot whose thread has ended is reused
+ * by a thread on the same stack, with its contents, and by any thread when no slot is free. A
+ * thread finds its slot through a word of static TLS. A thread without one (the pool is exhausted
+ * by living threads, no memory) walks by the tables; that is counted.
  *
  * A capture marks the memo busy; one that interrupts it (a handler) walks by the tables. A handler
  * that leaves such a capture by longjmp leaves the mark: then the thread goes on without memo.
@@ -17,8 +17,8 @@
 
 #define SONDE__CAPTURE_MEMOS 256 /* 3 MiB, if so many threads capture themselves */
 
-/* Have the memory come now that the first captures of the next threads will need: a page of each of
- * some slots, and the table of rules. Context: any thread */
+/* Touch the memory that the first captures of the next threads will need: a page of each of some
+ * slots, and the table of rules. Context: any thread */
 void sonde__capture_memo_prepare(void);
 
 /* The calling thread's memo, marked busy; null: none now. */
@@ -33,7 +33,7 @@ uint32_t sonde__capture_memo_index(void);
 /* In a fork child, before any other thread of it exists. */
 void sonde__capture_memo_forget(void);
 
-/* To compare: captures without memos (true), from now on. */
+/* For comparison: capture without memos (true) from now on. */
 void sonde__capture_memo_disable(bool disable);
 
 /* How often a thread asked for a slot and got none. */

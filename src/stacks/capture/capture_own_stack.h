@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What of the calling thread's own stack plain loads may touch.
+/* The part of the calling thread's own stack that plain loads may read.
  *
  * Between its sp and the end that the thread pointer or the loader's record gives, a stack should
  * be mapped; but a coroutine's stack may lie below the thread's, with anything between. So each
- * page is looked at before it is read, once: a thread's stack stays mapped as long as it lives.
- * Only pages that a walk comes to are looked at: behind the frames lie the thread's variables,
- * which can be many. Context: handler. */
+ * page is probed once before it is read: a thread's stack stays mapped as long as it lives. Only
+ * pages that a walk reaches are probed: behind the frames are the thread's variables, which can be
+ * many. Context: handler. */
 #ifndef SONDE_CAPTURE_OWN_STACK_H
 #define SONDE_CAPTURE_OWN_STACK_H
 

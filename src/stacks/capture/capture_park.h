@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Running threads that capture themselves and then wait, until all have: one snapshot of one
- * moment.
+/* Running threads capture themselves and then wait until all have: a consistent snapshot.
  *
- * A collector opens a collection, asks threads one by one, waits for them together, looks at what
- * each did, and lets all go. A thread that is asked runs our handler, writes its stack where the
- * collector said, and sleeps on a futex; so it leaves its CPU to the next one, and eight busy
- * threads on two CPUs are there in microseconds instead of time slices.
+ * A collector opens a collection, asks threads one by one, waits for all of them, reads each
+ * result, and releases them. A thread that is asked runs our handler, writes its stack where the
+ * collector said, and sleeps on a futex; this frees its CPU for the next one, and eight busy
+ * threads on two CPUs are parked in microseconds instead of time slices.
  *
  *     IDLE -> ASKED(epoch) -> WALKING(epoch) -> PARKED(epoch) -> IDLE
  *                  \-> IDLE (withdrawn at the deadline)
  *
- * Who may write the stack is decided by one compare-and-swap on the slot, so a signal that is
- * delivered too late finds another epoch and does nothing. A parked thread may hold any lock of the
+ * One compare-and-swap on the slot decides who may write the stack, so a signal that is delivered
+ * too late finds another epoch and does nothing. A parked thread may hold any lock of the
  * program: between the first question and the release the collector takes none and calls no libc.
- * Nobody stays parked for longer than the collection said at its start, whatever becomes of the
- * collector. One collector at a time: the caller sees to that. Context: handler. */
+ * No thread stays parked for longer than the collection's hold time, even if the collector dies.
+ * One collector at a time: the caller ensures that. Context: handler. */
 #ifndef SONDE_CAPTURE_PARK_H
 #define SONDE_CAPTURE_PARK_H
 
@@ -23,8 +22,8 @@
 
 #include <sonde/stack.h>
 
-/* Threads that one collection can hold: far more than run at a time on any machine. What does not
- * fit is told to the caller (LIMIT). */
+/* Threads that one collection can hold: far more than run at a time on any machine. The caller
+ * learns what does not fit (LIMIT). */
 #define SONDE__PARK_SLOTS 1024u
 
 /* Begin a collection. Threads that it parks leave by themselves after hold_ns. */
@@ -50,12 +49,12 @@ enum sonde__parked {
     SONDE__PARKED_WALKING, /* it began just now */
     SONDE__PARKED_ABSENT,  /* it did not come; the question is withdrawn, the stack is ours again */
 };
-/* What became of a question. ABSENT: nothing yet. */
+/* The state of a request. ABSENT: no answer yet. */
 enum sonde__parked sonde__capture_park_see(uint32_t slot);
 /* The same, and a question that is not answered yet is withdrawn: after ABSENT the slot is free. */
 enum sonde__parked sonde__capture_park_look(uint32_t slot);
 
-/* Let all go. */
+/* Release all threads. */
 void sonde__capture_park_release(void);
 
 /* Sleep until the thread, which was WALKING, has written its stack. After the release. */
@@ -63,7 +62,7 @@ void sonde__capture_park_finish(uint32_t slot);
 
 /* Is the thread still in our handler, where the signal is blocked for it? */
 bool sonde__capture_park_is_inside(uint64_t tid);
-/* Was it there lately? It may not quite have left: the last instructions of a handler are not ours.
+/* Was it there recently? It may still be in the last instructions of a handler, which are not ours.
  */
 bool sonde__capture_park_was_inside(uint64_t tid);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The threads of this process between snapshots: their files, and their last stacks.
  *
- * The kernel counts how often a thread got a CPU. While that count stands still, so does the
- * thread: its stack is what it was when it was last read, and need not be read again. A thread that
- * did run is read anew: counters, place of its wait, stack; and the stack counts once the counters
- * were seen unchanged after it.
+ * The kernel counts how often a thread was given a CPU. While that count does not change, the
+ * thread has not run: its stack is as it was last read, and is not read again. A thread that did
+ * run is read again: counters, place of its wait, stack; the stack is valid if the counters are
+ * unchanged after it.
  *
  * Everything lies in one mapping that is sized before a snapshot begins, so that nothing is
  * allocated while threads are parked. One user at a time. Context: handler. */
@@ -16,7 +16,7 @@
 
 #include <sonde/thread.h>
 
-/* What is said of a thread that the kernel made for itself. */
+/* The note for a thread of the kernel's own. */
 #define SONDE__NOTE_KERNELS                                                                        \
     "a worker of the kernel (io_uring): it runs no code of this program and has no stack in it"
 
@@ -82,7 +82,7 @@ SONDE_NODISCARD enum sonde_status sonde__capture_roster_list(struct sonde__roste
  */
 bool sonde__capture_roster_is_whole(const struct sonde__roster *roster);
 
-/* Look where a thread is: NEW becomes BLOCKED, RUNNING, FAILED or GONE; READ stays READ if it did
+/* Update a thread's phase: NEW becomes BLOCKED, RUNNING, FAILED or GONE; READ stays READ if it did
  * not run since. Returns whether it stayed. */
 bool sonde__capture_roster_look(struct sonde__roster *roster, struct sonde__roster_thread *thread);
 

@@ -5,13 +5,14 @@
  * of the innermost frame is the id of the whole stack, and two stacks share the nodes of what is
  * equal from the entry inward. A node is found by an order-sensitive hash of both words and
  * believed only where both are equal; by induction two stacks have the same id exactly if all their
- * frames are equal, in order. No hash is trusted. Whoever knows the node of a frame from an earlier
- * stack (the memo of a thread does) interns only the frames inside of it.
+ * frames are equal, in order. No hash is trusted. A caller that knows the node of a frame from an
+ * earlier stack (from a thread's memo) interns only the frames inside of it.
  *
  * Lock-free: nodes are never moved, slots of the table are written once. When a table is three
  * quarters full the next one, of twice the size, takes over; entries follow when they are asked
- * for. An empty slot at which a search in an older table ended is closed, so that nobody who still
- * works there can add the same stack a second time (C. Click, A Lock-Free Hash Table, 2007).
+ * for. An empty slot at which a search in an older table ended is closed, so that no thread that
+ * still uses that table can add the same stack a second time (C. Click, A Lock-Free Hash Table,
+ * 2007).
  *
  * Bounded: a node that does not fit is dropped and counted; it has no id, nor has what it calls.
  * When an image is unloaded, the nodes with code of it and all inward of them are closed: what is
@@ -63,8 +64,8 @@ const struct sonde__depot *sonde__depot_view(void *header, const void *memory, u
 /* Ids of frames are given in this order: that of the next one. */
 uint32_t sonde__depot_next(const struct sonde__depot *depot);
 
-/* The same, and no id below it is given from now on: what was unloaded is told from what comes by
- * their ids. */
+/* The same, and no id below it is given from now on: ids distinguish
+ * what was unloaded from what comes later. */
 uint32_t sonde__depot_part(struct sonde__depot *depot);
 
 /* The node of `frame` as called by `caller` (a node or a root). NONE: there is no room, or caller

@@ -84,7 +84,7 @@ static bool is_label_node(const struct sonde__depot *depot, uint32_t id)
     return (__atomic_load_n(&depot->nodes[id].frame, __ATOMIC_RELAXED) & SONDE__DEPOT_LABEL) != 0;
 }
 
-/* A node that another thread, or this one, took for nothing. A caller stays older than what it
+/* A node that was allocated and lost a race. A caller stays older than what it
  * calls. NONE: there is none that fits. */
 static uint32_t take_spare(struct sonde__depot *depot, const struct key *key, bool is_label)
 {
@@ -136,7 +136,7 @@ static bool is_full(const struct sonde__depot *depot, uint32_t level)
     return taken.next + taken.labels >= SONDE__DEPOT_FIRST + sonde__depot_limit(level);
 }
 
-/* The node was taken for nothing: another thread was first. It is nobody's caller. */
+/* Another thread was first: the node is unused, and no node's caller. */
 static void give_up(struct sonde__depot *depot, uint32_t id)
 {
     if (id != SONDE__DEPOT_NONE) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What lies where in the memory of a depot: this header, the tables one after the other, the nodes.
+/* The layout of a depot's memory: this header, the tables one after the other, the nodes.
  * Nodes of frames are taken from the front of their array, those of labels from its end, so that
  * labels can be numbered. */
 #ifndef SONDE_DEPOT_LAYOUT_H
@@ -33,9 +33,9 @@ struct sonde__depot {
     uint32_t level;  /* the table in use */
     uint32_t closed; /* nodes */
     uint32_t wasted;
-    uint32_t depth_max; /* nodes of a stack; more of somebody else's memory are no stack */
+    uint32_t depth_max; /* nodes of a stack at most, in memory of another process */
     uint64_t dropped;
-    /* Nodes that were taken for nothing, to be taken again; 0: none. One that is older than an
+    /* Nodes that lost a race, to be used again; 0: none. One that is older than an
      * unloaded image (below spares_from) is not: its id would say that it is of that image. */
     uint32_t spares[SONDE__DEPOT_SPARES];
     uint32_t spares_from;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is looked at: this process, another one, a core. Its threads, images, memory and stacks.
+/* A program that is examined: this process, another one, a core. Its threads, images, memory and
+ * stacks.
  *
  * One interface for all of them; each kind is a file with an operations table. Reads never crash.
  * Context: any thread, one at a time per target. */
@@ -99,7 +100,7 @@ sonde__target_open_core(const char *path, const struct sonde__target_options *op
                         struct sonde__target **ret_target, struct sonde_error *ret_error);
 void sonde__target_close(struct sonde__target *target);
 
-/* What became of the signals to its threads. */
+/* Counts of the signals sent to its threads. */
 struct sonde__target_signals {
     uint64_t sent;
     uint64_t refused;    /* not sent: blocked, the program's own, not permitted */
@@ -116,8 +117,8 @@ int32_t sonde__target_pid(const struct sonde__target *target);
 unsigned sonde__target_arch(const struct sonde__target *target);
 /* The program's path as the target sees it. */
 const char *sonde__target_executable(const struct sonde__target *target);
-/* What was asked for at opening and could not be done, though the target can be read: one line, ""
- * when all is well. (A core's program that is not the core's.) */
+/* What was requested at opening and could not be done although the target can be read (a program
+ * that is not the core's): one line, or "". */
 const char *sonde__target_doubt(const struct sonde__target *target);
 /* Prefix that makes image paths openable from here (never null). */
 const char *sonde__target_root(const struct sonde__target *target);
@@ -143,7 +144,7 @@ SONDE_NODISCARD enum sonde_status sonde__target_refresh(struct sonde__target *ta
 size_t sonde__target_read(struct sonde__target *target, uint64_t address, void *ret_bytes,
                           size_t size);
 
-/* What a program writes itself: mapped privately, of no file, and not the main thread's stack. */
+/* Memory that the program itself wrote: private, of no file, and not the main thread's stack. */
 struct sonde__target_range {
     uint64_t start, end;
 };
@@ -152,7 +153,7 @@ struct sonde__target_memory {
     uint32_t count;
     uint64_t missing; /* bytes that a core promises and does not hold, of all its memory */
 };
-/* As it is now. Of a core what is in its file: together not more than that has bytes.
+/* As it is now. Of a core, what its file contains: never more bytes than the file has.
  * Returns OK | MEMORY | as reading the map. Ownership: _memory_done(). */
 SONDE_NODISCARD enum sonde_status sonde__target_own_memory(struct sonde__target *target,
                                                            struct sonde__target_memory *ret_memory,

@@ -248,8 +248,8 @@ static enum outcome capture_ptrace(struct sonde__target_process *p, uint64_t tid
                        : (sonde__host_thread_ended(p->base.pid, tid) ? AGAIN : REFUSED);
 }
 
-/* Where the probe has no handler yet it is told to set one; that takes until the next turn of some
- * loop. */
+/* If the probe has no handler yet, it is asked to set one; it does so at the next turn of a loop.
+ */
 static enum outcome capture_asked(struct sonde__target_process *p, uint64_t tid,
                                   const struct sonde__host_signal_look *look,
                                   struct sonde_stack *stack, struct sonde__capture *capture)

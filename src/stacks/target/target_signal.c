@@ -111,7 +111,7 @@ bool sonde__target_may_ask(struct sonde__target_process *p,
 
 /* --- asking --- */
 
-/* A request was not answered: has somebody else taken its signal? Ours, when it runs at last,
+/* A request was not answered: has another handler taken its signal? Ours, when it runs at last,
  * counts itself late; a thread that has no CPU between the two gets as long again as it had. While
  * a handler runs the signal is blocked: whose it is, is not known then. */
 static bool was_taken(const struct sonde__target_process *p, uint64_t tid, uint32_t late_before)

@@ -32,7 +32,8 @@ void sonde__async_deliver(struct sonde__walker *walker, struct sonde_stack *stac
     uint64_t context = walker->async_context;
     walker->async_context = 0;
     if (stack->async_met != 0) {
-        return; /* an executor that runs inside an async function: the innermost chain is told */
+        return; /* an executor that runs inside an async function: the innermost chain is reported
+                 */
     }
     for (uint32_t i = 0; i < CHAIN_MAX && context != 0; i++) {
         uint64_t next = 0, resume = 0;

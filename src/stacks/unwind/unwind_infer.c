@@ -141,9 +141,9 @@ static bool predict_fp(const struct scan *scan, uint64_t *ret_fp)
         bool is_setup = code[i] == 0x48 && ((code[i + 1] == 0x89 && code[i + 2] == 0xe5) ||
                                             (code[i + 1] == 0x8b && code[i + 2] == 0xec));
         if (is_setup) {
-            bool is_told = sonde__arch_x86_64_frame_bytes(code + i + 3, size - i - 3, &bytes);
+            bool is_known = sonde__arch_x86_64_frame_bytes(code + i + 3, size - i - 3, &bytes);
             *ret_fp = walker->frame.sp + bytes;
-            return is_told;
+            return is_known;
         }
     }
     return false;

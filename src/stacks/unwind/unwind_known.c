@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Scans whose proofs are kept (unwind_scans.h), and the bound of their work.
+/* Scans whose proofs are cached (unwind_scans.h), and the limit of their work.
  *
- * A walk in this process may be a handler's: its scans do a bounded work, then the walk ends and
- * says so (COSTLY). What was proven until then is kept, so the next walk comes further. A scan that
- * alone takes more gets twice as much the next time it is needed, a few times; then it is given up,
- * and the frame record is what is left.
+ * A walk in this process may run in a handler: the work of its scans is limited, and at the limit
+ * the walk ends with COSTLY. What was proven until then is cached, so the next walk gets further. A
+ * scan that alone exceeds the limit gets twice as much the next time, a few times; then it is given
+ * up, and only the frame record remains.
  *
- * What is kept is believed where code that can change is still the same, and where the word at the
- * place of the return address is one: of a call that was seen to lead to the function, or that is
- * now. Context: handler. */
+ * A cached rule is used if code that can change is unchanged, and if the word where the return
+ * address should be is one: of a call that was seen to lead to the function, or is found to lead
+ * there now. Context: handler. */
 #include "unwind_scan.h"
 
 enum {
-    SEAL_START_BYTES = 64, /* of a function that can change, to know it again */
+    SEAL_START_BYTES = 64, /* of a function that can change, hashed to recognise it */
     SEAL_BEFORE_BYTES = 56,
     SEAL_BEHIND_BYTES = 8,
-    CUTS_MAX = 7, /* the work of a scan is doubled so often: 25 ms, once a place */
+    CUTS_MAX = 7, /* the work limit is doubled so many times: at most 25 ms, once for each pc */
 };
 
 /* 0: it cannot be read. */
@@ -103,7 +103,7 @@ static bool is_new_caller(struct sonde__walker *walker, const struct sonde__scan
     return leads_on;
 }
 
-/* Keep that the call in front of `pc` leads to the function. */
+/* Cache that the call before `pc` leads to the function. */
 static void keep_caller(const struct sonde__walker *walker, uint64_t entry, uint64_t pc)
 {
     struct sonde__walker looker = make_looker(walker);
@@ -122,7 +122,7 @@ static bool is_kept_caller(const struct sonde__walker *walker, uint64_t entry, u
            (seal == 0 || seal == seal_of_call(walker, pc));
 }
 
-/* More work for what is sought from this frame, the more often that it was cut. Returns how often.
+/* Raise the work limit for a scan from this frame by how often it was exceeded. Returns how often.
  */
 static uint32_t grant_work(struct sonde__walker *walker, uint64_t seal)
 {
@@ -215,7 +215,7 @@ static void keep_record(struct sonde__walker *walker, bool is_sealed,
     }
 }
 
-/* What a scan finds is kept. One that was cut short has found nothing out. */
+/* Cache the result of a scan, unless it exceeded its limit. */
 static enum sonde__step scan_and_keep(struct sonde__walker *walker)
 {
     const struct sonde__frame before = walker->frame;

@@ -11,42 +11,40 @@
  * any of them is read: their loads do not wait for each other, and a stack that has not changed
  * costs two loads and a compare for each frame.
  *
- * What makes that exact, and not a good guess:
+ * Why this is exact:
  *
- * - A walk joins only at an equal pc, sp and, where a later rule needs it, fp. Nothing of the memo
- *   is believed because of where it was; cells below the joining sp are never looked at, and each
- *   cell is read only after the one before it was found equal. So no address is read that the walk
- *   by tables would not have read (a stack may have been unmapped, and another, shorter one lie
- *   there now), and none beyond the memory that the walk's caller vouches for.
- * - The value of fp matters only where a rule outward uses it before some frame's saved one
- *   replaces it. Only there it is compared (many functions keep data in that register).
- * - All that is no plain step (signal frames, expressions, frame-pointer chains, a jump to another
- *   stack, a frame record with the tag of Swift's async functions) has no cells here: it is walked
- *   again, and the walk may join behind it. (Whether a record has a tag is its function's doing, so
- *   the same at the same pc.)
- * - A rule is a property of the bytes of an image. Images that can be unloaded are asked for once
- * in each use (sonde__memo_image): another image in its place is told by its records and build-id.
- *   An image without a build-id is not remembered.
- * - So all that is in a memo are facts ("from this state, these cells lead there"), whichever stack
- *   is walked now: longjmp, coroutines and limits of depth need no care. A memo may be dropped at
- *   any time.
+ * - A walk joins only at an equal pc, sp and, where a later rule needs it, fp. Cells below the
+ *   joining sp are never read, and each cell is read only after the one before it compared equal.
+ *   So no address is read that the walk by tables would not read (a stack may have been unmapped
+ *   and a shorter one mapped in its place), and none beyond the memory that the caller vouches for.
+ * - The value of fp matters only if a rule further out uses it before a frame's saved fp replaces
+ *   it. It is compared only there: many functions keep data in that register.
+ * - Steps that are not plain (signal frames, expressions, frame-pointer chains, a switch of stacks,
+ *   a frame record with the tag of Swift's async functions) have no cells here. They are walked
+ *   again, and the walk may join behind them. (The function decides whether its record has a tag,
+ *   so it is the same at the same pc.)
+ * - A rule is a property of the bytes of an image. An image that can be unloaded is checked once in
+ *   each use (sonde__memo_image) by its records and build-id. An image without a build-id is not
+ *   remembered.
+ * - So a memo holds facts ("from this state, these cells lead there") that are true of any stack:
+ *   longjmp, coroutines and depth limits need no special case. A memo may be dropped at any time.
  *
- * Frames lie in order at the end of their array, innermost first: new inner ones are added in
+ * Frames are in order at the end of their array, innermost first; new inner ones are added in
  * front. A stack that has changed is walked by the rules of return addresses (unwind_memo_rules.h),
- * without tables, and without holding on to a snapshot of the images.
+ * without tables, and without pinning a snapshot of the images.
  *
- * A frame can have a tag: a word of somebody's (the depot's) about the stack from there outward. It
- * is forgotten when anything of that has changed, so whoever tags pays for new frames only.
+ * A frame can have a tag: a word of another module (the depot) about the stack from there outward.
+ * It is cleared when any of that changes, so a tagger pays for new frames only.
  *
- * One thread at a time; whoever hands out memos sees to re-entry by a handler. Context: handler. */
+ * One thread at a time; the owner of a memo handles re-entry by a handler. Context: handler. */
 #ifndef SONDE_UNWIND_MEMO_H
 #define SONDE_UNWIND_MEMO_H
 
 #include "unwind_sink.h"
 
 #define SONDE__MEMO_BYTES  12288
-#define SONDE__MEMO_FRAMES 320 /* as many as a stack has nearly always */
-#define SONDE__MEMO_IMAGES 8   /* that can be unloaded; frames of further ones are walked */
+#define SONDE__MEMO_FRAMES 320 /* nearly all stacks have fewer */
+#define SONDE__MEMO_IMAGES 8   /* that can be unloaded; frames of further ones are not remembered */
 
 /* A frame. sp, cells and fp are distances from the memo's base; sp and cells are multiples of
  * eight, so the low bits of cells are free for flags. The arrival (cell, fp_home) is the step that
@@ -60,9 +58,9 @@ struct sonde__memo_frame {
 };
 
 enum {
-    SONDE__MEMO_ODD = 1,   /* cell: arrived here by something else than a plain step */
+    SONDE__MEMO_ODD = 1,   /* cell: arrived here by a step that is not plain */
     SONDE__MEMO_CHECK = 2, /* cell: fp_home must hold fp */
-    SONDE__MEMO_IMAGE = 4, /* cell: its image can be unloaded: see that it stands */
+    SONDE__MEMO_IMAGE = 4, /* cell: its image can be unloaded: check that it is still loaded */
     SONDE__MEMO_NEED = 1,  /* fp_home: a rule from here on uses this fp */
     SONDE__MEMO_USES = 2,  /* fp_home: the rule of this frame does */
     SONDE__MEMO_FLAGS = 7,
@@ -96,18 +94,17 @@ enum {
 /* Is it still there? Context: handler. */
 typedef bool sonde__memo_is_loaded(const struct sonde__memo_image *image);
 
-/* In order of how rarely a part is touched: all that a stack of usual depth needs lies in the last
- * page. */
+/* The least used parts come first: a stack of usual depth needs the last page only. */
 struct sonde__memo {
     uint32_t tags[SONDE__MEMO_FRAMES]; /* by frame; 0: none */
     struct sonde__memo_image images[SONDE__MEMO_IMAGES];
     struct sonde__memo_frame frames[SONDE__MEMO_FRAMES]; /* from `first` on */
     uint64_t base;
     uint64_t generation; /* the snapshot of images that it belongs to */
-    uint64_t tagger;     /* whose tags these are; 0: nobody's, they are not kept */
+    uint64_t tagger;     /* who wrote the tags; 0: there are none */
     uint32_t first;
     uint32_t image_count;
-    bool is_root; /* the last frame is the outermost: its rule says so */
+    bool is_root; /* the last frame is the outermost one, by its rule */
     bool is_busy; /* for the owner: a walk is using it */
     uint8_t here; /* for the owner: written once to have the page */
 };
@@ -119,8 +116,8 @@ _Static_assert(sizeof(struct sonde__memo) <= SONDE__MEMO_BYTES, "a memo fits its
 /* Forget all frames. sp: of the stack that comes next. */
 void sonde__unwind_memo_reset(struct sonde__memo *memo, uint64_t sp, uint64_t generation);
 
-/* Where a walk starts; what it may read by plain loads is [sp, plain_end), and as far outward as
- * `reach` says when it has come to that. */
+/* Where a walk starts. It may read [sp, plain_end) by plain loads, and further out what `reach`
+ * returns. */
 struct sonde__memo_start {
     uint64_t pc; /* a return address */
     uint64_t sp;
@@ -131,34 +128,34 @@ struct sonde__memo_start {
     /* The rule for a return address in an image that is never unloaded. False: there is none that a
      * memo can hold. */
     bool (*find_rule)(void *ctx, uint64_t pc, struct sonde__memo_rule *ret_rule);
-    /* As much as can be had of [sp, to), perhaps more: returns its end. */
+    /* Make [sp, to) readable as far as possible, or more; returns its end. */
     uint64_t (*reach)(void *ctx, uint64_t sp, uint64_t to);
     void *ctx;
 };
 
-/* The stack from the memo as far as it holds, and by remembered rules where it has changed; fills
- * `stack` as the walk would, and renews the memo. False: there is something in it that is left to
- * the walk, which begins anew (the memo holds what was found so far). A stack that has not changed
- * is read only. */
+/* Walk by the memo where the stack is unchanged, and by remembered rules where it is not. Fills
+ * `stack` as the general walk would, and updates the memo. False: a frame needs the general walk,
+ * which starts again (the memo keeps what was found so far). For an unchanged stack nothing is
+ * written to the memo. */
 bool sonde__unwind_memo_walk(struct sonde__memo *memo, const struct sonde__memo_start *start,
                              struct sonde_stack *stack);
 
-/* The same without a stack to fill: to the root, which costs less, for somebody who needs no more
- * than what is in the memo. The frames [*ret_first, FRAMES) of it are the stack; start->skip is not
- * looked at. */
+/* The same, always to the root, without filling a stack, which is faster: the stack is frames
+ * [*ret_first, FRAMES) of the memo. start->skip is ignored. */
 bool sonde__unwind_memo_renew(struct sonde__memo *memo, const struct sonde__memo_start *start,
                               uint32_t *ret_first);
 
-/* A rule of a table as a memo holds it. False: it cannot. */
+/* Convert a rule of a table. False: a memo cannot hold it. */
 bool sonde__unwind_memo_rule(const struct sonde__rule *rule, struct sonde__memo_rule *ret_rule);
 
-/* The tags of the frames from `first` on, to read and to write, in the order of the stack. tagger:
- * who asks (a number that nobody else has or had, not 0); other tags than its own are forgotten. */
+/* The tags of the frames from `first` on, in the order of the stack, to read and to write. tagger:
+ * a unique number of the caller, not 0; tags of another tagger are cleared. */
 uint32_t *sonde__unwind_memo_tags(struct sonde__memo *memo, uint32_t first, uint64_t tagger);
 
 /* --- a general walk that uses and renews a memo --- */
 
-/* Where a walk is, and how it came there. sp is a distance from the memo's base, fp an address. */
+/* Where a walk is, and how it arrived there. sp is a distance from the memo's base, fp an address.
+ */
 struct sonde__memo_place {
     uint64_t pc, sp, fp;
     uint32_t cell; /* of the arrival, as in a frame */
@@ -166,20 +163,20 @@ struct sonde__memo_place {
     uint32_t next; /* frames of the memo from here on lie outward of sp */
 };
 
-/* What is looked at once in each use. */
+/* The image that was checked last in this use. */
 struct sonde__memo_look {
     sonde__memo_is_loaded *is_still_loaded;
-    uint64_t start; /* addresses whose image is still there */
+    uint64_t start; /* addresses whose image is still loaded */
     uint64_t size;
 };
 
-/* A walk by the memo and by plain rules. What of it the memo holds is frames[begin, at); what is
- * left of the stack before is frames[place.next, FRAMES). */
+/* A walk by the memo and by plain rules. frames[begin, at) of the memo are of this walk,
+ * frames[place.next, FRAMES) are left of the stack before. */
 struct sonde__memo_pass {
     struct sonde__memo *memo;
     const struct sonde__memo_start *start;
     uint64_t *pcs; /* of the stack to fill */
-    uint64_t end;  /* of what may be read, from the memo's base */
+    uint64_t end;  /* of what may be read; a distance from the memo's base */
     struct sonde__memo_look look;
     struct sonde__memo_place place;
     uint32_t inner; /* frames that there is room for */
@@ -191,10 +188,10 @@ struct sonde__memo_pass {
     bool is_changed;
     bool is_linked;  /* frames[place.next] is the caller that frames[at - 1] had before */
     bool is_root;    /* the last frame is the outermost one */
-    bool is_stopped; /* no room, or the stack went back: nothing is added, nothing followed */
+    bool is_stopped; /* no room, or sp did not grow: nothing more is added or followed */
 };
 
-/* The same for a walker, from one frame that needs more thought to the next. */
+/* The same for a walker, between the frames that need the general step. */
 struct sonde__memo_walker {
     struct sonde__memo_pass pass;
     struct sonde__memo_start start;
@@ -205,12 +202,12 @@ struct sonde__memo_walker {
 /* Begin; the walk has a memo. */
 void sonde__memo_walker_begin(struct sonde__memo_walker *with, struct sonde__walker *walker);
 
-/* Put the frames that the memo knows and those that plain rules lead over. The walker then stands
- * at the last of them, which is not put yet. True: it was the root, and is put; the walk has ended.
- */
+/* Put frames as far as the memo or plain rules lead. The walker then stands at the last of them,
+ * which is not put yet. True: the walk has ended at the root, which is put. */
 bool sonde__memo_walker_run(struct sonde__memo_walker *with, struct sonde__sink *sink);
 
-/* The walk has ended: the memo is what it found, and behind it what may still be of use. */
+/* The walk has ended: store it in the memo, with older frames further out that may still be valid.
+ */
 void sonde__memo_walker_end(struct sonde__memo_walker *with);
 
 #endif

@@ -48,7 +48,7 @@ static __attribute__((noinline)) bool inspect_image(const struct sonde__memo *me
     return false;
 }
 
-/* Does the image of a frame stand, so that its rule is the remembered one? */
+/* Is the image of a frame still loaded, so that its rule is the remembered one? */
 static inline bool may_leave(const struct sonde__memo *memo, const struct sonde__memo_frame *frame,
                              struct sonde__memo_look *look)
 {
@@ -213,7 +213,7 @@ SONDE__NO_SANITIZE static inline bool restore_fp(const struct sonde__memo *memo,
     return false;
 }
 
-/* What these frames are called by has changed. */
+/* The callers of these frames have changed. */
 static inline void forget_tags(struct sonde__memo *memo, uint32_t from, uint32_t to)
 {
     if (memo->tagger != 0) {
@@ -223,7 +223,7 @@ static inline void forget_tags(struct sonde__memo *memo, uint32_t from, uint32_t
     }
 }
 
-/* Does the value of fp at `frame` matter? If its rule uses it, or keeps it for one further out. */
+/* Is the value of fp at `frame` needed? If its rule uses it, or keeps it for one further out. */
 static inline void set_need(struct sonde__memo_frame *frame, const struct sonde__memo_frame *caller)
 {
     bool needs = (frame->fp_home & SONDE__MEMO_USES) != 0 ||
@@ -236,7 +236,7 @@ static inline void set_need(struct sonde__memo_frame *frame, const struct sonde_
         (frame->cell & ~(uint32_t)SONDE__MEMO_CHECK) | (must_check ? SONDE__MEMO_CHECK : 0);
 }
 
-/* The walk has ended: the memo is what it found, and behind it what may still be of use. */
+/* See sonde__memo_walker_end(). */
 void sonde__memo_pass_finish(struct sonde__memo_pass *pass);
 
 /* May frames of an image that can be unloaded be remembered? Then it is in the memo's list. */

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The rules of the return addresses that stacks were walked from: one table for the process, which
- * all threads read and write without a lock, so that the first stack of a thread finds what others
- * have looked up in the tables of the images. Of images that are never unloaded only, so what is in
- * it holds as long as the process.
+/* A cache of rules by return address: one table for the process, which all threads read and write
+ * without a lock, so that the first stack of a thread finds what other threads have looked up in
+ * the tables of the images. Only for images that are never unloaded, so entries stay valid.
  *
- * An entry is one word, so that no reader sees half of it: the rule in the low bits, above it what
- * tells which return address it is of. That is whole, not a part of a hash: an address (of 48 bits)
- * times an odd number modulo 2^48 is another one for each; its upper bits are the place in the
- * table, the others are kept. An entry that is pushed out is looked up again where it is needed.
+ * An entry is one word, so that no reader sees half of it: the rule in the low bits, above it a tag
+ * that identifies the return address exactly. Multiplication of an address (48 bits) by an odd
+ * number modulo 2^48 is a bijection: the upper bits of the product are the index, the others the
+ * tag. An evicted entry is looked up in the image's table again.
  *
  * Context: handler. */
 #ifndef SONDE_UNWIND_MEMO_RULES_H
@@ -21,8 +20,8 @@ enum {
     SONDE__MEMO_RULES_PACKED_BITS = 28 /* of a rule */
 };
 
-/* An entry stands at its place or at the one beside it: its tag has the bit that tells these two
- * apart. */
+/* An entry is at its index or at the neighbour (index ^ 1): the tag holds the bit in which the two
+ * differ. */
 _Static_assert(SONDE__MEMO_RULES_PC_BITS - (SONDE__MEMO_RULES_BITS - 1) +
                        SONDE__MEMO_RULES_PACKED_BITS ==
                    64,
@@ -47,13 +46,13 @@ static inline bool sonde__memo_rules_is_downward(unsigned arch)
 
 extern uint64_t sonde__unwind_memo_rules[1 << SONDE__MEMO_RULES_BITS];
 
-/* Have its pages come now, and not with the first captures. Context: any thread */
+/* Touch its pages, so that the first captures do not fault. Context: any thread */
 void sonde__unwind_memo_rules_prepare(void);
 
-/* Put a rule there, if it can be. */
+/* Add a rule, if it can be packed. */
 void sonde__unwind_memo_rules_put(uint64_t pc, const struct sonde__memo_rule *rule);
 
-/* Of an address below 2^48: its place in the upper bits, and the tag below it. */
+/* Of an address below 2^48: the index in the upper bits, the tag below. */
 static inline uint64_t sonde__memo_rules_mix(uint64_t pc)
 {
     return pc * ((uint64_t)0x9e3779b97f4a7c15u << (64 - SONDE__MEMO_RULES_PC_BITS));
@@ -69,7 +68,7 @@ static inline uint64_t sonde__memo_rules_tag(uint64_t mixed)
     return mixed << (SONDE__MEMO_RULES_BITS - 1);
 }
 
-/* Is it one, and not a word of another tag (or none: no rule is 0)? */
+/* Is it a rule, not an entry with another tag or a free one (no rule is 0)? */
 static inline bool sonde__memo_rules_is_rule(uint64_t packed)
 {
     return packed - 1 < ((uint64_t)1 << SONDE__MEMO_RULES_PACKED_BITS) - 1;
@@ -80,7 +79,7 @@ static inline uint64_t sonde__memo_rules_load(uint32_t place)
     return __atomic_load_n(&sonde__unwind_memo_rules[place], __ATOMIC_RELAXED);
 }
 
-/* Any word `packed` gives some rule: the caller checks distances, as those of any rule. */
+/* Any word unpacks to some rule; the caller checks its distances as for every rule. */
 static inline struct sonde__memo_rule sonde__memo_rule_unpack(uint64_t packed)
 {
     struct sonde__memo_rule rule;
@@ -99,7 +98,7 @@ static inline struct sonde__memo_rule sonde__memo_rule_unpack(uint64_t packed)
     return rule;
 }
 
-/* The rule for a return address. False: it is not here. */
+/* The rule for a return address. False: not in the table. */
 static inline bool sonde__memo_rules_find(uint64_t pc, struct sonde__memo_rule *ret_rule)
 {
     uint64_t mixed = sonde__memo_rules_mix(pc);

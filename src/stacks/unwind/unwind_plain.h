@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Programs of the plain kind, run straight into a table.
+/* A fast path of the interpreter for plain programs, straight into a table.
  *
- * Compilers' programs move the CFA, save registers, remember and restore. As long as a program does
- * nothing else, its state is a compact rule in three words, and each row is one look-up in the
- * rules seen; the interpreter (unwind_program.h) needs several times as long for the same rows.
- * Whatever is not plain goes to the interpreter, in the middle of a program if need be: there is
- * one meaning of a program, and this is a shorter way to it. */
+ * Programs of compilers move the CFA, save registers, remember and restore states. While a program
+ * does nothing else, its state is a compact rule in three words, and each row is one look-up among
+ * the rules seen; the interpreter (unwind_program.h) needs half as many instructions again for the
+ * same table. Everything else is handed to the interpreter, in the middle of a program if need be.
+ */
 #ifndef SONDE_UNWIND_PLAIN_H
 #define SONDE_UNWIND_PLAIN_H
 
@@ -32,7 +32,7 @@ bool sonde__plain_put_rows(struct sonde__rows *table, struct sonde__compact *com
                            const struct sonde__plain_cie *plain, const struct sonde__cfi_fde *fde,
                            uint64_t base, uint64_t limit, uint64_t *ret_covered);
 
-/* The same by the interpreter. It goes on from where it stands: see sonde__program_start(). */
+/* The same by the interpreter, from its current position: see sonde__program_start(). */
 bool sonde__program_put_rows(struct sonde__rows *table, struct sonde__compact *compact,
                              uint64_t base, uint64_t limit, uint64_t *ret_covered);
 

@@ -62,8 +62,8 @@ bool sonde__walker_is_return_address(struct sonde__walker *walker, struct sonde_
     }
     sonde__walker_spend(walker, SONDE__WORK_CODE);
     if (sonde__arch_is_call_before(walker->arch, pc, code, size, &target)) {
-        bool is_told = target != 0 || size < 8 || walker->arch != SONDE_ARCH_X86_64;
-        *ret_target = is_told ? target : through_word(walker, pc, code);
+        bool is_known = target != 0 || size < 8 || walker->arch != SONDE_ARCH_X86_64;
+        *ret_target = is_known ? target : through_word(walker, pc, code);
         return true;
     }
     *ret_target = 0;

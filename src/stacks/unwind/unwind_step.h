@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* One step of the walk: from a frame to its caller.
  *
- * A walker stands at one frame. A step looks its pc up, applies the rule and stands at the caller,
- * or says why there is none. Between frames the stack pointer only grows, but for few jumps at
- * signal frames (a handler on a stack of its own) and in code that switches stacks: so every walk
- * ends. Context: handler. */
+ * A walker is at one frame. A step looks up the rule for its pc, applies it and moves the walker to
+ * the caller, or says why there is none. The stack pointer only grows, except for a bounded number
+ * of jumps at signal frames (a handler on an alternate stack) and in code that switches stacks: so
+ * every walk ends. Context: handler. */
 #ifndef SONDE_UNWIND_STEP_H
 #define SONDE_UNWIND_STEP_H
 
@@ -24,11 +24,11 @@ struct sonde__frame {
     uint8_t found; /* enum sonde_found_by */
 };
 
-/* Units of work (of sweep_left): an instruction is one, some 50 ns with what belongs to it. */
+/* Units of work (of sweep_left). One is an instruction that is decoded, about 50 ns. */
 enum {
     SONDE__WORK_IN_HANDLER = 2560, /* of a walk that may be a handler's: about 200 us */
     SONDE__WORK_FRAME = 4,         /* a frame of a proof */
-    SONDE__WORK_SCAN = 64,         /* a scan, whatever it looks at */
+    SONDE__WORK_SCAN = 64,         /* a scan, besides what it reads */
     SONDE__WORK_ENTRY = 16,        /* a place where a function may begin */
     SONDE__WORK_WORD = 2,          /* a word of the stack that may be an address */
     SONDE__WORK_CODE = 8,          /* code read at such an address */
@@ -48,9 +48,9 @@ struct sonde__walker {
     struct sonde__frame frame;
     unsigned arch;
     unsigned jumps_left; /* steps that may still go to a lower stack */
-    unsigned made_left;  /* frames that may still have no place of their own on the stack */
+    unsigned made_left;  /* frames left that may take no space on the stack */
     bool was_signal;     /* the frame of the last step is a signal frame */
-    bool is_doubtful;    /* a trial: what it stands at may be no frame (see find_doubtful) */
+    bool is_doubtful;    /* a trial: it may not be at a frame (see find_doubtful) */
     uint8_t end;         /* enum sonde_end_reason */
     uint64_t end_at;
     /* the place of the last look-up: any pc in [place_start, place_end) has the same answer */
@@ -59,22 +59,22 @@ struct sonde__walker {
     const struct sonde__image *image; /* null: none */
     bool is_executable;
     struct sonde__scans_rule scan_rule; /* by which the last scan left the frame; entry 0: none */
-    uint32_t sweep_left; /* work that scans of this walk may still do: instructions looked at */
-    uint64_t system_sp;  /* Go: where the system stack was left by a call from C; 0: not known */
+    uint32_t sweep_left;                /* units of work that scans of this walk may still do */
+    uint64_t system_sp; /* Go: where the system stack was left by a call from C; 0: not known */
     /* of the frame that the last step left, if that was an extended frame of Swift; else 0 */
     uint64_t async_context;
 };
 
-/* Stand at frame 0. False: not even sp is known (end is set). */
+/* Start at frame 0. False: sp is unknown (end is set). */
 bool sonde__walker_start(struct sonde__walker *walker, const struct sonde__walk *walk,
                          struct sonde__reader *reader, struct sonde__regs *regs);
 
 void sonde__walker_locate_slow(struct sonde__walker *walker, uint64_t pc);
 
-/* Read memory that nobody vouches for: code, and what leftovers on a stack point to. */
+/* Read memory that may be unmapped: code, and what stale words on a stack point to. */
 bool sonde__walker_read(const struct sonde__walker *walker, uint64_t address, void *ret_bytes,
                         size_t size);
-/* Is there code at an address that may be a leftover? Forgets the walker's place. */
+/* Is there code at an address that may be stale? Clears the walker's place. */
 bool sonde__walker_is_code(struct sonde__walker *walker, uint64_t address);
 /* The function that a direct call to `target` reaches: the one that a linkage stub's slot holds, or
  * target itself. */
@@ -125,8 +125,8 @@ bool sonde__step_by_code(struct sonde__walker *walker, uint64_t function);
 /* Step with all registers (walker->regs is not null). NO_CFI as above. */
 enum sonde__step sonde__step_full(struct sonde__walker *walker);
 
-/* The saved frame pointer at `record` is tagged: note the context of the frame that the walker
- * stands at, if it is that frame's. */
+/* The saved frame pointer at `record` is tagged: note the context of the walker's frame, if the
+ * record is that frame's. */
 void sonde__async_note(struct sonde__walker *walker, uint64_t record, bool is_signal);
 /* Write the chain of the noted context, once for a stack. slot: of the frame in stack->pcs, or
  * UINT32_MAX. */
@@ -139,14 +139,14 @@ bool sonde__step_infer(struct sonde__walker *walker, const struct sonde__rule *r
 /* The same in code without call frame information, by lr. */
 bool sonde__step_by_link(struct sonde__walker *walker);
 
-/* A walker that only what is recorded of code leads on from where `from` stands. */
+/* A copy of `from` for steps by recorded rules only. */
 struct sonde__walker sonde__proof_begin(const struct sonde__walker *from);
 enum sonde__step sonde__proof_step(struct sonde__walker *walker);
 
-/* Do such steps lead from here to the thread's entry? Takes its work from the walker's. */
+/* Do such steps lead from here to the thread's entry? The work is charged to the walker. */
 bool sonde__walker_reaches_root(struct sonde__walker *from);
 
-/* Take from the work that is left. */
+/* Charge work to the walk. */
 static inline void sonde__walker_spend(struct sonde__walker *walker, uint32_t work)
 {
     walker->sweep_left -= work < walker->sweep_left ? work : walker->sweep_left;
@@ -178,7 +178,7 @@ static inline uint64_t sonde__frame_lookup_pc(const struct sonde__frame *frame)
     return frame->exact || frame->pc == 0 ? frame->pc : frame->pc - 1;
 }
 
-/* An answer of find_image holds until the next question only, and copies of a walker ask as well.
+/* An answer of find_image is valid until the next call only, and copies of a walker call it, too.
  */
 static inline void sonde__walker_ask_anew(struct sonde__walker *walker)
 {
