@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What sonde can do on this machine and to one process, found out by trying where trying harms
- * nothing, with the reason and the way out where it cannot.
+/* What sonde can do on this machine and to one process, found out by harmless tries, with the
+ * reason and the remedy for what it cannot.
  *
  * Context: any thread of a program with no other business: it forks a child, starts a thread and
  * waits for both (some 100 ms). */

@@ -38,9 +38,9 @@ SONDE_NODISCARD enum sonde_status sonde__host_file_map_owned(const char *root, c
                                                              struct sonde_error *ret_error);
 void sonde__host_file_unmap(struct sonde__host_file *file);
 
-/* Read a small file (also of /proc, which says a size of 0) into the caller's buffer; the text is
+/* Read a small file (also of /proc, where sizes are 0) into the caller's buffer; the text is
  * NUL-terminated behind ret_size bytes.
- * Returns OK | ABSENT | DENIED | LIMIT (more than capacity - 1 bytes: the first of them are there,
+ * Returns OK | ABSENT | DENIED | LIMIT (more than capacity - 1 bytes: the first ones are stored,
  * and ret_size is set) | UNREADABLE | OS. */
 SONDE_NODISCARD enum sonde_status sonde__host_file_read(const char *path, char *buffer,
                                                         size_t capacity, size_t *ret_size,

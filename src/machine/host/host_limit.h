@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Writing files under a limit on their size (RLIMIT_FSIZE), in a program that is not ours.
  *
- * Beyond the limit a call fails with EFBIG, and the kernel sends SIGXFSZ to the calling thread,
- * which ends a program that has no handler for it. No signal's action is changed for that: it is
- * the process', and could not be put back as it was. The thread holds the signal back, and takes
- * its own. Context: any thread. */
+ * Beyond the limit a write fails with EFBIG, and the kernel sends SIGXFSZ to the calling thread,
+ * which kills a program without a handler. The action of the signal is not changed: it belongs to
+ * the process and could not be restored safely. The thread blocks the signal and takes the one it
+ * caused. Context: any thread. */
 #ifndef SONDE_HOST_LIMIT_H
 #define SONDE_HOST_LIMIT_H
 
@@ -13,7 +13,7 @@
 
 struct sonde__host_limit {
     sigset_t former;
-    bool is_pending; /* a SIGXFSZ of somebody else waits for the thread */
+    bool is_pending; /* a SIGXFSZ that we did not cause is pending */
 };
 
 void sonde__host_limit_begin(struct sonde__host_limit *ret_limit);

@@ -15,7 +15,7 @@ enum sonde__host_map_flags {
     SONDE__MAP_WRITE = 2,
     SONDE__MAP_EXECUTE = 4,
     SONDE__MAP_SHARED = 8,
-    SONDE__MAP_DELETED = 16, /* its file has no name any more */
+    SONDE__MAP_DELETED = 16, /* its file was deleted */
 };
 
 struct sonde__host_map {
@@ -30,7 +30,7 @@ struct sonde__host_map {
 struct sonde__host_maps {
     struct sonde__host_map *items; /* sorted by start, disjoint */
     uint32_t count;
-    uint32_t bad_lines; /* lines that could not be understood, or out of order: left out */
+    uint32_t bad_lines; /* lines that are malformed or out of order: left out */
     char *text;         /* holds the paths */
     size_t text_size;
 };
@@ -39,8 +39,8 @@ struct sonde__host_maps {
 SONDE_NODISCARD enum sonde_status sonde__host_maps_parse(const char *text, size_t size,
                                                          struct sonde__host_maps *ret_maps);
 
-/* Read and parse /proc/PID/maps. A process may change its map meanwhile: what stands at two places
- * is taken once. Returns OK | ABSENT (no such process) | DENIED | LIMIT | MEMORY | OS. */
+/* Read and parse /proc/PID/maps. A process may change its map meanwhile: what is listed twice is
+ * taken once. Returns OK | ABSENT (no such process) | DENIED | LIMIT | MEMORY | OS. */
 SONDE_NODISCARD enum sonde_status sonde__host_maps_read(int32_t pid,
                                                         struct sonde__host_maps *ret_maps,
                                                         struct sonde_error *ret_error);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What of a process' memory is there: pages that are in memory or swapped out. Programs reserve
- * terabytes that they never touch; to read those would make them. Context: any thread. */
+/* Which pages of a process' memory exist, in memory or in swap. Programs reserve terabytes that
+ * they never touch; reading those would allocate them. Context: any thread. */
 #ifndef SONDE_HOST_PRESENT_H
 #define SONDE_HOST_PRESENT_H
 
@@ -12,15 +12,15 @@ struct sonde__host_range {
     uint64_t start, end;
 };
 
-/* Of another process it takes the right to read its memory. Close it with sonde__os_close();
- * -1: not to be had, which sonde__host_present() takes. */
+/* For another process this needs the right to read its memory. Ownership: sonde__os_close(); -1:
+ * not available, which sonde__host_present() accepts. */
 int32_t sonde__host_present_open(int32_t pid);
 
-/* The ranges of [start, end), whole pages, that are there, in order.
- * ret_next  where it ended: `end`, or before, to be asked again from there
- * Returns their number, at most `capacity`. Where it cannot be told, all of it counts as there; a
- * system that can only list every page (Linux before 6.7) is asked about at most 64 GiB of a range
- * that is longer, and *ret_unasked is increased by the rest, which counts as absent. */
+/* The existing ranges of [start, end), whole pages, in order.
+ * ret_next  where it stopped: `end`, or an address to continue from
+ * Returns their number, at most `capacity`. If this is unknown, all of it counts as existing. A
+ * system that can only list every page (Linux before 6.7) is asked about at most 64 GiB of a longer
+ * range; the rest counts as absent and is added to *ret_unasked. */
 size_t sonde__host_present(int32_t fd, uint64_t start, uint64_t end,
                            struct sonde__host_range *ret_ranges, size_t capacity,
                            uint64_t *ret_next, uint64_t *ret_unasked);

@@ -33,7 +33,7 @@ SONDE_NODISCARD enum sonde_status sonde__host_thread_read(int32_t pid, uint64_t 
 /* Has this thread ended, or is it about to be gone? */
 bool sonde__host_thread_ended(int32_t pid, uint64_t tid);
 
-/* The tids of a process, and no more of its threads: several times cheaper. Returns and ownership
+/* Only the tids of a process: several times cheaper. Returns and ownership
  * as sonde__host_threads_read(). */
 SONDE_NODISCARD enum sonde_status sonde__host_tids_read(int32_t pid, uint64_t **ret_tids,
                                                         size_t *ret_count,
@@ -65,22 +65,21 @@ SONDE_NODISCARD enum sonde_status sonde__host_process_read(int32_t pid,
 /* The program's path as the process sees it (" (deleted)" is cut off). False: cannot be read. */
 bool sonde__host_executable(int32_t pid, char *ret_path, size_t capacity);
 
-/* Paths that open the file of the program, or of a mapping, also when it was deleted or replaced;
- * whether they do shows when they are opened. pid 0: this process (a program only). "": this system
- * has none. */
+/* Paths that open the file of the program, or of a mapping, even if it was deleted or replaced;
+ * opening them may still fail. pid 0: this process (program only). "": not on this system. */
 void sonde__host_program_file(int32_t pid, char *ret_path, size_t capacity);
 void sonde__host_mapped_file(int32_t pid, uint64_t start, uint64_t end, char *ret_path,
                              size_t capacity);
 
-/* The memory of a process as a file: sonde__os_pread() at an address reads it. -1: not to be had.
+/* The memory of a process as a file: sonde__os_pread() at an address reads it. -1: not available.
  * Ownership: sonde__os_close(). */
 int32_t sonde__host_memory_open(int32_t pid);
 
 /* The number of the process in its own, innermost namespace; `pid` where that cannot be told. */
 int32_t sonde__host_inner_pid(int32_t pid);
 
-/* What leads to a file of that process' maps when put before its path: "" in our own mount
- * namespace. False: `capacity` is too small. */
+/* A prefix for the paths of that process' maps, to open its files: "" in our own mount namespace.
+ * False: `capacity` is too small. */
 bool sonde__host_root_prefix(int32_t pid, char *ret_path, size_t capacity);
 
 /* May this user read and trace any process (CAP_SYS_PTRACE)? */
@@ -89,8 +88,8 @@ bool sonde__host_may_trace_all(void);
 /* Why another process may not be read or traced, and what to do: one line. */
 void sonde__host_explain_denied(int32_t pid, char *ret_text, size_t capacity);
 
-/* Why it cannot be told what a blocked thread waits in, as sonde__os_thread_open() said, and what
- * to do: one line. */
+/* Why the wait of a blocked thread is unknown, after a failed sonde__os_thread_open(), and what to
+ * do: one line. */
 void sonde__host_explain_no_wait(int32_t pid, uint64_t tid, enum sonde_status status,
                                  char *ret_text, size_t capacity);
 
@@ -98,10 +97,9 @@ void sonde__host_explain_no_wait(int32_t pid, uint64_t tid, enum sonde_status st
 bool sonde__host_explain_tracer(uint64_t tid, char *ret_text, size_t capacity);
 
 /* Do the /proc files of a thread show the registers of this architecture? Under an emulator
- * (qemu-user) they silently show the host's. A thread of ours that is blocked in a call we know is
- * the test: number, arguments and stack pointer must be what we made them.
- * Returns OK | UNSUPPORTED (they do not) | DENIED | OS (it could not be tried). Blocks: some 10
- * us.*/
+ * (qemu-user) they silently show the host's. Tested with a thread of ours that is blocked in a
+ * known call: number, arguments and stack pointer must match. Returns OK | UNSUPPORTED (they do
+ * not) | DENIED | OS (it could not be tried). Blocks: some 10 us.*/
 SONDE_NODISCARD enum sonde_status sonde__host_passive_works(struct sonde_error *ret_error);
 
 /* A descriptor that becomes readable when the process ends. Returns OK | ABSENT | UNSUPPORTED | OS.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Stopping threads of another process and reading their registers, by ptrace.
  *
- * PTRACE_SEIZE, so that a thread is never sent SIGSTOP, and a group stop stays one. The tracer is
- * the calling thread: all calls about a thread come from the same one, and a thread that cannot be
- * detached is released by the end of that one (host_tracer.h). No option kills a tracee with its
- * tracer. Ending a wait: of 17 kinds of blocking calls, four return early when stopped this way
+ * PTRACE_SEIZE, so that a thread is never sent SIGSTOP, and a group stop stays one. The calling
+ * thread is the tracer: all calls for one tracee must come from it, and a tracee that cannot be
+ * detached is released when it ends (host_tracer.h). No option kills a tracee with its tracer.
+ * Ending a wait: of 17 kinds of blocking calls, four return early when stopped this way
  * (epoll_wait, sigtimedwait, timed recv, io_uring), so a blocked thread is only stopped on request.
  * Context: any thread. */
 #ifndef SONDE_HOST_PTRACE_H
@@ -22,9 +22,8 @@
 SONDE_NODISCARD enum sonde_status sonde__host_ptrace_seize(uint64_t tid, int32_t *ret_os_error);
 SONDE_NODISCARD enum sonde_status sonde__host_ptrace_interrupt(uint64_t tid);
 /* Wait until a seized and interrupted thread has stopped. *ret_signal: the signal that it stopped
- * for, or 0; detach delivers it. So does the kernel when the tracer ends: the stop is looked at,
- * and not taken. Returns OK | ABSENT (it has ended, or is not ours) | TIMEOUT (uninterruptible) |
- * OS. */
+ * for, or 0; detach delivers it. So does the kernel when the tracer ends: the stop is read with
+ * WNOWAIT. Returns OK | ABSENT (it has ended, or is not ours) | TIMEOUT (uninterruptible) | OS. */
 SONDE_NODISCARD enum sonde_status sonde__host_ptrace_wait(uint64_t tid, uint64_t timeout_ns,
                                                           int32_t *ret_signal);
 /* Returns OK | ABSENT | UNSUPPORTED (a 32-bit thread) | OS. *ret_syscall: the call that it is in,
@@ -33,8 +32,7 @@ SONDE_NODISCARD enum sonde_status sonde__host_ptrace_registers(uint64_t tid,
                                                                struct sonde__regs *ret_regs,
                                                                int64_t *ret_syscall,
                                                                uint64_t ret_args[6]);
-/* False: it is not stopped, so it is still traced; or it is gone, and may be traced under another
- * tid. */
+/* False: it is not stopped and stays traced; or it is gone, and may be traced under another tid. */
 bool sonde__host_ptrace_detach(uint64_t tid, int32_t signal);
 
 #endif

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Files that appear whole or not at all. Context: any thread.
+/* Files that are replaced atomically. Context: any thread.
  *
- * A file is written beside its place, under a random name that ends in ".part", and locked while
- * that lasts: a writer that ended in the middle blocks no later one, and leaves a file that nobody
- * locks. */
+ * A file is written beside its final place, under a random name that ends in ".part", and locked
+ * meanwhile. A writer that dies blocks no later one and leaves an unlocked file. */
 #ifndef SONDE_HOST_REPLACE_H
 #define SONDE_HOST_REPLACE_H
 
@@ -19,8 +18,7 @@ bool sonde__host_may_be_unfinished(const char *name);
  */
 bool sonde__host_remove_unfinished(int folder_fd, const char *name);
 
-/* Make the folders above a file, as far as they are not there, for their owner only. If that fails,
- * so will the file. */
+/* Create the missing folders above a file, for the owner only. If that fails, so will the file. */
 void sonde__host_folders_above(const char *path);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Starting a watched program and waiting for it, from a process that is none of its relatives.
+/* Starting a watched program and waiting for it, from a process that is not related to it.
  *
  * The process that calls sonde__host_start_supervisor() becomes the program itself (exec), so that
  * its pid, parent, group and terminal are what the shell gave it. The supervisor is a grandchild in
@@ -15,14 +15,14 @@
 
 #include <sonde/status.h>
 
-/* Zeroed memory to share with a program that is executed: the descriptor survives exec. In the
- * program's map it has this name. */
+/* Zeroed memory to share with a program: the descriptor survives exec. In the program's memory map
+ * it has this name. */
 #define SONDE__HOST_SHARED_NAME "sonde-turns"
 SONDE_NODISCARD enum sonde_status sonde__host_shared_create(size_t size, int32_t *ret_fd,
                                                             void **ret_memory,
                                                             struct sonde_error *ret_error);
 
-/* A page with these bytes, of this process alone, that stands under a name in its map.
+/* A private page with these bytes, under a name in the memory map of this process.
  * Returns OK | OS. Ownership: sonde__os_unmap(). */
 SONDE_NODISCARD enum sonde_status sonde__host_landmark_create(const char *name, const void *bytes,
                                                               size_t size, void **ret_memory);
@@ -30,18 +30,19 @@ SONDE_NODISCARD enum sonde_status sonde__host_landmark_create(const char *name, 
 /* Run body(ctx, pid of the caller) in a supervisor process; it must call
  * sonde__host_supervisor_ready() once and never return. Returns when it did, and lets it read and
  * trace this process where Yama asks for that.
- * keep_fd: a descriptor the supervisor keeps (its report), or -1; of all others it keeps stderr. */
+ * keep_fd: a descriptor the supervisor keeps (its report), or -1; besides that it keeps only
+ * stderr. */
 SONDE_NODISCARD enum sonde_status sonde__host_start_supervisor(void (*body)(void *ctx, int32_t pid),
                                                                void *ctx, int32_t keep_fd,
                                                                int32_t *ret_supervisor,
                                                                struct sonde_error *ret_error);
 void sonde__host_supervisor_ready(void);
-/* Makes two processes of the supervisor. The new one returns 0 and supervises. The old one stands
- * by: if the other ends by a signal it returns that signal and supervises instead; else it ends,
- * too. So what a program shares outlives the SIGKILL of its supervisor, however soon the program
- * ends. current: told the pid of whoever supervises before the former one is gone.
- * *ret_has_ended: of the signal's case: the process `pid` has ended. Returns 0 also when there can
- * be no second process. */
+/* Forks the supervisor. The new process returns 0 and supervises. The old one stands by: if the new
+ * one is killed by a signal, it returns that signal and supervises instead; else it ends, too. So
+ * the shared memory survives a SIGKILL of the supervisor, even if the program ends at once.
+ * current: set to the pid of the new supervisor before the former one is gone. *ret_has_ended: set
+ * when a signal is returned: the process `pid` has ended. Returns 0 also if there can be no second
+ * process. */
 int sonde__host_stand_by(int32_t pid, _Atomic int32_t *current, bool *ret_has_ended);
 
 /* The file that execvp(name) would try: returns 0 and its path, or the exit status of a shell (127
@@ -60,9 +61,9 @@ SONDE_NODISCARD enum sonde_status sonde__host_memory_file(const char *name, cons
                                                           size_t size, int32_t *ret_fd,
                                                           struct sonde_error *ret_error);
 
-/* The libraries that a dynamically linked program starts with, in the loader's order, as its own
- * loader says them (LD_TRACE_LOADED_OBJECTS, what ldd(1) uses): none of their code runs. False: it
- * could not be asked. */
+/* The libraries that a dynamically linked program starts with, in the loader's order, as listed by
+ * its own loader (LD_TRACE_LOADED_OBJECTS, as ldd(1) does): none of their code runs. False: the
+ * loader could not be asked. */
 bool sonde__host_startup_libraries(const char *program, char *const *envp,
                                    void (*each)(void *ctx, const char *path), void *ctx);
 
@@ -75,24 +76,24 @@ enum sonde__host_event {
     SONDE__HOST_TERMINATE = 8 /* SIGTERM to the supervisor: stop watching */
 };
 
-/* It holds a pidfd, which stays that process' when its number is another one's: by it the end is
- * learned and signals are sent. Where the system refuses such calls, the number and the time of the
- * start stand for the process, and both are looked at before it counts. */
+/* It holds a pidfd, which stays valid when the pid is reused: it reports the end and sends signals.
+ * If the system refuses pidfds, pid and start time identify the process; both are checked each
+ * time. */
 struct sonde__host_waiter;
 /* sleep_word: in shared memory; see sonde__host_wait(). */
 SONDE_NODISCARD enum sonde_status sonde__host_waiter_create(int32_t pid, uint32_t *sleep_word,
                                                             struct sonde__host_waiter **ret_waiter,
                                                             struct sonde_error *ret_error);
-/* Wait for events, at most timeout_ns (UINT64_MAX: for ever). Returns SONDE__HOST_ bits, 0 when the
+/* Wait for events, at most timeout_ns (UINT64_MAX: forever). Returns SONDE__HOST_ bits, 0 when the
  * time passed. `sleeping`: set the sleep word to 1 first and return when the program cleared it. */
 uint32_t sonde__host_wait(struct sonde__host_waiter *waiter, uint64_t timeout_ns, bool sleeping);
 
-/* End a program that hangs: by SIGABRT, with a core if `core` (its limit is raised as far as is
- * allowed); or by SIGKILL. */
+/* End a hanging program: by SIGABRT, with a core if `core` (its limit is raised as far as allowed);
+ * or by SIGKILL. */
 void sonde__host_waiter_abort(struct sonde__host_waiter *waiter, bool core);
 void sonde__host_waiter_kill(struct sonde__host_waiter *waiter);
-/* The call that the system refused up to now, and what stands in for it: one line; "": none. The
- * text is the waiter's. */
+/* The calls that the system has refused, and the substitute: one line; "": none. Ownership: the
+ * waiter's. */
 const char *sonde__host_waiter_doubt(const struct sonde__host_waiter *waiter);
 
 /* Every byte, or false and errno: EFBIG, without a signal, beyond the limit on the size of files.
@@ -126,8 +127,8 @@ enum sonde__host_descriptor {
     SONDE__HOST_OTHER,
 };
 enum sonde__host_descriptor sonde__host_look_descriptor(int32_t pid, uint64_t tid, int32_t fd);
-/* A number that is another one after the process has executed another program (where its stack
- * begins, which is random); 0: not to be had. */
+/* A number that changes when the process executes another program (where its stack begins, which is
+ * random); 0: unknown. */
 uint64_t sonde__host_program_mark(int32_t pid);
 /* The text of the thread's `syscall` file: one line. False: not to be had. */
 bool sonde__host_thread_wait_line(int32_t pid, uint64_t tid, char *ret_line, size_t capacity);

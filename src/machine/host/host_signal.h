@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Asking a running thread of another process by a signal: what must be so before it is sent, and
- * the sending. The signal is one that is ignored by default, so a delivery to a program that has
- * meanwhile taken our handler away harms nobody. Context: any thread. */
+/* Sampling a running thread of another process by a signal: what to check before, and sending it.
+ * The signal is ignored by default, so it is harmless in a program that has removed our handler
+ * meanwhile. Context: any thread. */
 #ifndef SONDE_HOST_SIGNAL_H
 #define SONDE_HOST_SIGNAL_H
 
@@ -32,9 +32,8 @@ bool sonde__host_signal_look(int32_t pid, uint64_t tid, struct sonde__host_signa
 SONDE_NODISCARD enum sonde_status sonde__host_signal_send(int32_t pid, uint64_t tid, uint64_t value,
                                                           int32_t *ret_os_error);
 
-/* Is there a way to sample running threads of other processes without a signal? Tried on this
- * thread (perf), and on a process that does not exist (ptrace): what refuses there is a filter of
- * system calls. */
+/* Can running threads of other processes be sampled without a signal? Tried on this thread (perf),
+ * and on a process that does not exist (ptrace): only a system-call filter refuses that. */
 bool sonde__host_may_perf(void);
 bool sonde__host_may_ptrace(void);
 

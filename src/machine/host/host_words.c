@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Hits are rare: stretches of 16 words are compared, and only those with a hit are looked at again,
- * word by word. A branch on what was just loaded would, at each hit, throw away what the processor
- * has begun ahead of it, while it waits for memory: so stretches are marked, 128 KiB of them
- * without such a branch, and looked at again when they are in a cache. The memory may be anybody's,
- * so no sanitizer looks on. */
+/* Hits are rare: 16 words are compared at once, and only blocks with a hit are checked again word
+ * by word. A branch on loaded data would be mispredicted at each hit and discard the work behind it
+ * while memory is slow: so blocks are marked, 128 KiB of them without such a branch, and checked
+ * again when they are in a cache. Not instrumented by sanitizers: the memory may be anyone's. */
 #include "host_words.h"
 
 enum {

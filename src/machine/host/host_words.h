@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Search in memory: where are words that equal one of a few values? With the vector registers that
- * this machine has. Context: any thread; not handler (vector registers). */
+/* Search memory for words that equal one of a few values, with the vector registers of this
+ * machine. Context: any thread; not handler (vector registers). */
 #ifndef SONDE_HOST_WORDS_H
 #define SONDE_HOST_WORDS_H
 
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is looked for at a time: as many as the memory is read as fast as with one. */
+/* Values per search: as many as cost no more than one. */
 #define SONDE__HOST_NEEDLES_MAX 4u
 
 enum sonde__host_words_way {
@@ -27,7 +27,7 @@ size_t sonde__host_words_find(enum sonde__host_words_way way, const uint64_t *wo
                               const uint64_t *needles, unsigned needle_count, uint32_t *ret_hits,
                               size_t capacity, size_t *ret_done);
 
-/* Read all of it and nothing else, in the same way: what the search is measured by. */
+/* Only read the memory, in the same way: the bound that the search is measured against. */
 uint64_t sonde__host_words_read(enum sonde__host_words_way way, const uint64_t *words,
                                 size_t count);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The machine's abilities on Linux.
  *
- * Two things to look at are made for it: a child that sleeps, as another process, and a thread of
- * ours that is blocked in a read whose arguments we know. An emulator (qemu-user) shows the host's
- * registers in /proc without saying so; only the comparison with what must be there tells. */
+ * It tests on a sleeping child process and on a thread of ours that is blocked in a read with known
+ * arguments. An emulator (qemu-user) shows the host's registers in /proc; only the comparison with
+ * the expected values reveals it. */
 #include "host_doctor.h"
 
 #include <errno.h>

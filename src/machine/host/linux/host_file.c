@@ -51,8 +51,7 @@ static int open_in_root(const char *root, const char *path, int flags, int *ret_
     }
     fd = syscall(OPENAT2_NUMBER, folder, path, &how, sizeof how);
     if (fd < 0 && errno == ENOSYS) {
-        /* Before 5.6: links to absolute paths then lead outside; who needs the right file checks
-         * its build-id. */
+        /* Before 5.6: absolute links then resolve outside; the caller checks the build-id. */
         while (*path == '/') {
             path++;
         }

@@ -303,9 +303,10 @@ static bool shares_mounts(int32_t pid)
     return n > 0 && n == m && memcmp(ours, theirs, (size_t)n) == 0;
 }
 
-/* A map's path is never cut at the process' own root (chroot): in our mount namespace it is as we
- * see it, in another one it counts from the top of that. Our way there is the process' root and as
- * many ".." as the root lies below the top; ".." stops at the top, and at our root, not at its. */
+/* The path of a mapping ignores the process' own root (chroot): in our mount namespace it is as we
+ * see it, in another one it starts at the top of that. We reach the top through the process' root
+ * and as many ".." as the root lies below the top; ".." stops at the top and at our root, not at
+ * the process' root. */
 bool sonde__host_root_prefix(int32_t pid, char *ret_path, size_t capacity)
 {
     char path[64], root[SONDE__HOST_PATH_MAX];

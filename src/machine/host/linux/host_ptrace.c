@@ -36,8 +36,8 @@ enum sonde_status sonde__host_ptrace_interrupt(uint64_t tid)
     return ptrace(PTRACE_INTERRUPT, (pid_t)tid, NULL, NULL) == 0 ? SONDE_OK : last_status(NULL);
 }
 
-/* One look, which leaves the stop as it is: what was taken, the kernel would not deliver when the
- * tracer ends. Who has ended is released with the tracer, too. Returns OK | ABSENT | TIMEOUT (not
+/* One check, which does not consume the stop: else the kernel would not deliver the signal when the
+ * tracer ends. An ended thread is released with the tracer, too. Returns OK | ABSENT | TIMEOUT (not
  * yet) | OS. */
 static enum sonde_status look_for_stop(uint64_t tid, int32_t *ret_signal)
 {
@@ -56,8 +56,8 @@ static enum sonde_status look_for_stop(uint64_t tid, int32_t *ret_signal)
     return SONDE_OK;
 }
 
-/* No way of waiting has a deadline, and a thread in an uninterruptible wait stops whenever that
- * ends. Polling starts at what a thread on a CPU needs. */
+/* waitid() has no deadline, and a thread in an uninterruptible wait stops when that ends. Polling
+ * starts at the time that a running thread needs. */
 enum sonde_status sonde__host_ptrace_wait(uint64_t tid, uint64_t timeout_ns, int32_t *ret_signal)
 {
     uint64_t begin_ns = sonde__os_now_ns();

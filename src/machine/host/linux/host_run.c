@@ -92,7 +92,7 @@ void sonde__host_supervisor_ready(void)
     }
 }
 
-/* Keeps stderr, the report and the ready pipe. Whoever reads the program's output must see its end
+/* Keeps stderr, the report and the ready pipe. A reader of the program's output must see its end
  * when the program ends, so no other descriptor may stay open here. */
 static void close_inherited(int32_t keep_fd)
 {
@@ -134,8 +134,8 @@ static void become_supervisor(void (*body)(void *, int32_t), void *ctx, int32_t 
     _exit(1);
 }
 
-/* A plain fork's child would leave SIGCHLD behind, pending where the caller's parent blocked it: so
- * the exit signal of the child in between is none. */
+/* The end of a plain fork's child would send SIGCHLD, which stays pending if the caller's parent
+ * blocked it: so the child in between has no exit signal. */
 static long fork_silently(void)
 {
     return syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
@@ -226,9 +226,9 @@ static bool is_supervisor(int32_t pid)
     return n > 0 && strcmp(name, SUPERVISOR_NAME "\n") == 0;
 }
 
-/* A copy of its descriptor 2: the same open file, so what is written here moves the place where the
- * program itself writes next. Where tracing it is refused (Yama), the file is opened once more:
- * then the program may write over the text, if stderr is a file that it does not append to. */
+/* A copy of its descriptor 2: the same open file, so writing here moves the program's own position.
+ * If tracing is refused (Yama), the file is opened again: then the program may overwrite the text,
+ * if stderr is a file that it does not append to. */
 static int take_stderr(int32_t supervisor)
 {
     char path[64];

@@ -37,8 +37,8 @@ static bool is_in_read(const struct probe *p, uint64_t stack, const struct sonde
            wait->sp < stack + STACK_BYTES;
 }
 
-/* On a busy machine the thread needs long to get into the call. Only looks at which it is blocked
- * in another one say that these are not its registers: it makes no other call by then. */
+/* On a busy machine the thread reaches the call late. Only if it is seen blocked in another call
+ * are these not its registers: it makes no other call. */
 static enum sonde_status look_until_blocked(struct probe *p, uint64_t stack, int32_t *ret_fd,
                                             int32_t *ret_os_error)
 {

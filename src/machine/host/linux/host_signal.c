@@ -44,8 +44,8 @@ static uint64_t leaves(const char *status)
            sonde__host_status_field(status, "\nnonvoluntary_ctxt_switches:\t");
 }
 
-/* A thread that has been given a CPU once more than it left one has it now. Without this a thread
- * whose wait is over, but that was not given a CPU since, would look like one that runs. */
+/* A thread that got a CPU once more often than it left one is running now. Without this, a thread
+ * whose wait is over but that has no CPU yet would look like a running one. */
 bool sonde__host_signal_look(int32_t pid, uint64_t tid, struct sonde__host_signal_look *ret_look)
 {
     char status[SONDE__HOST_STATUS_BYTES];

@@ -98,9 +98,9 @@ void sonde__host_tracer_run(struct sonde__host_tracer *t, void (*work)(void *ctx
     pthread_mutex_unlock(&t->lock);
 }
 
-/* pthread_join() returns when the thread has left its memory, which is before the kernel releases
- * its tracees. It has done so when the thread's number is nobody's. (A thread that is traced itself
- * keeps its number until its tracer has been told; its tracees are released before.) */
+/* pthread_join() returns when the thread has left its memory, before the kernel releases its
+ * tracees. They are released when its tid is free. (A thread that is itself traced keeps its tid
+ * until its tracer was notified; its tracees are released before.) */
 static void await_gone(uint64_t tid)
 {
     uint64_t pause_ns = GONE_PAUSE_FIRST_NS;

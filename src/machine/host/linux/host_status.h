@@ -7,17 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The file is about 1.4 KiB; on machines of thousands of CPUs its masks make it longer, and what we
- * look for could be cut: such a field is 0. */
+/* The file is about 1.4 KiB; on machines with thousands of CPUs its masks make it longer, and a
+ * field may be cut off: then it reads as 0. */
 #define SONDE__HOST_STATUS_BYTES 8192
 
 /* False: the thread is gone. NUL-terminated. */
 bool sonde__host_read_status(int32_t pid, uint64_t tid, char ret_text[SONDE__HOST_STATUS_BYTES]);
 /* The decimal number behind "\nNAME:\t"; 0 when it is not there. */
 uint64_t sonde__host_status_field(const char *status, const char *name);
-/* May its system calls be refused where ours are not? A filter that was there when it was started,
- * as a container has it, is ours, too. Where the kernel does not count filters (before 5.9), any
- * counts. */
+/* Could its system calls be refused where ours are not? A filter from before its start, as in a
+ * container, is also ours. If the kernel does not count filters (before 5.9), any filter counts. */
 bool sonde__host_is_confined(const char *status);
 
 #endif
