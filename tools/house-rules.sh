@@ -15,8 +15,13 @@ found=$(grep -nE 'TODO|FIXME|XXX\b|HACK' "${all[@]}" | grep -v 'mkd\?s\?temp\|XX
 [ -z "$found" ] || complain "$found" 'unfinished'
 found=$(grep -nE '/(work|root|home/[a-z]+)/' "${all[@]}" || true)
 [ -z "$found" ] || complain "$found" 'machine path'
-found=$(wc -l "${code[@]}" | awk '$2 != "total" && $1 > 700 {print $2 " has " $1 " lines"}')
+found=$(wc -l "${code[@]}" | awk '$2 != "total" && $1 > 600 {print $2 " has " $1 " lines"}')
 [ -z "$found" ] || complain "$found" 'more than one idea in a file?'
+# as clang-format lays them out, a function begins and ends in the first column
+mapfile -t programs < <(git ls-files 'src/*.c' 'cli/*.c' 'preload/*.c' 'recorder/*.c' 'execinfo/*.c')
+found=$(awk 'FNR == 1 {start = 0} /^[a-z_].*\($/ || /^[a-z_].*\) *\{$/ {start = FNR} /^\{$/ && !start {start = FNR}
+             /^\}$/ {if (start && FNR - start > 59) print FILENAME ":" start ": " FNR - start + 1 " lines"; start = 0}' "${programs[@]}")
+[ -z "$found" ] || complain "$found" 'more than one idea in a function?'
 # fields of a public comment begin a line, or stand behind a gap of six
 found=$(grep -nE '[^ *] {1,5}(Returns|Context|Blocks|Ownership|Example) {2,}|[^ ] (Context|Blocks|Ownership) (any|no|handler|nothing)\b' include/sonde/*.h || true)
 [ -z "$found" ] || complain "$found" 'a field of a public comment is glued to the text before it'
