@@ -42,7 +42,7 @@ enum sonde_block_kind {
     X(HELPER, "helper")           /* the code that copies and disposes of captures */              \
     X(GENERIC, "generic helper")  /* the list that the runtime uses instead of that code */        \
     X(HELPER_NAME, "helper name") /* the compiler writes kinds and offsets into these names */     \
-    X(DESC_NAME, "descriptor name")                                                                \
+    X(DESCRIPTOR_NAME, "descriptor name")                                                          \
     X(LAYOUT, "layout") /* for collectors and debuggers; wrong for some captures */                \
     X(DWARF, "DWARF")   /* names, types, sizes; not who owns an object */
 

@@ -159,9 +159,9 @@ struct sonde__block_name {
 };
 
 /* Read what clang encodes in the symbol of a descriptor, a copy helper or a dispose helper;
- * Mach-O's extra underscore included. Claims are added as BY_DESC_NAME or BY_HELPER_NAME; `claims`
- * may be null. Returns the form; OTHER also if the name is truncated or of another grammar (then no
- * claim is added). */
+ * Mach-O's extra underscore included. Claims are added as BY_DESCRIPTOR_NAME or BY_HELPER_NAME;
+ * `claims` may be null. Returns the form; OTHER also if the name is truncated or of another grammar
+ * (then no claim is added). */
 enum sonde__block_name_form sonde__block_name_read(const char *name,
                                                    struct sonde__block_claims *claims,
                                                    struct sonde__block_name *ret_name);

@@ -378,7 +378,7 @@ static bool is_owned(unsigned kind)
 /* The most trusted source decides: code, then names. Otherwise the kind is set already. */
 static void decide(const struct merge *m, struct sonde__block_capture *capture)
 {
-    for (unsigned source = 0; source <= SONDE_BLOCK_BY_DESC_NAME; source++) {
+    for (unsigned source = 0; source <= SONDE_BLOCK_BY_DESCRIPTOR_NAME; source++) {
         if (capture->said[source] != SONDE__BLOCK_UNSAID) {
             capture->kind = capture->said[source];
             break;

@@ -289,7 +289,7 @@ static bool signature_and_layout(struct parser *p, struct sonde__block_claims *c
     }
     while (p->at < p->end && *p->at != '.') { /* ".12": of the linker's */
         char letter = *p->at++;
-        struct sonde__block_claim claim = {.source = SONDE_BLOCK_BY_DESC_NAME};
+        struct sonde__block_claim claim = {.source = SONDE_BLOCK_BY_DESCRIPTOR_NAME};
         claim.kind = letter == 'u'   ? SONDE_BLOCK_UNRETAINED
                      : letter == 's' ? SONDE_BLOCK_STRONG
                      : letter == 'r' ? SONDE_BLOCK_BYREF
@@ -324,7 +324,7 @@ static bool descriptor(struct parser *p, struct sonde__block_claims *claims,
         *claims = before;
     }
     name->has_helpers = true;
-    return captures(p, SONDE_BLOCK_BY_DESC_NAME, claims, name) && take_char(p, '_') &&
+    return captures(p, SONDE_BLOCK_BY_DESCRIPTOR_NAME, claims, name) && take_char(p, '_') &&
            signature_and_layout(p, claims, name);
 }
 
