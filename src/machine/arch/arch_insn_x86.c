@@ -275,7 +275,7 @@ static bool operands(const struct sonde__x86_form *f, uint8_t op, struct sonde__
 static bool control(const struct sonde__x86_form *f, enum sonde__insn_op op, uint8_t cond,
                     struct sonde__insn *insn)
 {
-    insn->op = op;
+    insn->op = (uint8_t)op;
     insn->cond = cond;
     insn->a = in_imm;
     insn->imm = (uint64_t)f->immediate;
