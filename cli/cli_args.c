@@ -22,7 +22,7 @@ int sonde__cli_usage_error(const struct sonde__cli_command *command, const char 
     va_start(list, format);
     vsnprintf(message, sizeof message, format, list);
     va_end(list);
-    sonde__cli_error(command, "%s (sonde %s --help tells more)", message, command->name);
+    sonde__cli_error(command, "%s (see sonde %s --help)", message, command->name);
     return SONDE__CLI_USAGE;
 }
 

@@ -354,7 +354,7 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
         return exit_code;
     }
     if (request.place.pid != 0 && request.place.core != NULL) {
-        return sonde__cli_usage_error(command, "--pid and --core: which of them?");
+        return sonde__cli_usage_error(command, "--pid and --core cannot be combined");
     }
     if (operands.count == 0 && !heap) {
         return sonde__cli_usage_error(command,

@@ -337,7 +337,8 @@ static int print_text(struct request *request, const uint32_t *cycle, size_t len
         printf("of those that hold it by way of memory only the nearest %d are shown\n", ROOTS_MAX);
     }
     if (request->graph.lost != 0) {
-        printf("not all was looked at: %" PRIu64 " blocks, objects and places in memory are left\n",
+        printf("the search is not complete: %" PRIu64
+               " blocks, objects and places in memory were not followed\n",
                request->graph.lost);
     }
     if (length > 0) {

@@ -200,7 +200,7 @@ static int make_one(const struct sonde__cli_command *command, struct request *re
         return sonde__cli_fail(command, path, status, &error);
     }
     if (made.file.data != NULL) {
-        sonde__cli_error(command, "%s: an index already (--info says what is in it)", path);
+        sonde__cli_error(command, "%s: already an index (--info shows what is in it)", path);
         sonde__symfile_index_file_close(&made);
         return SONDE__CLI_UNSUPPORTED;
     }

@@ -151,7 +151,7 @@ static void open_own_report(const struct sonde__cli_command *command,
     o->report_name = path;
 }
 
-/* Options that do not go together. */
+/* Options that cannot be combined. */
 static int check(const struct sonde__cli_command *command, const struct request *request)
 {
     const struct sonde__cli_record *record = &request->record;
@@ -165,18 +165,18 @@ static int check(const struct sonde__cli_command *command, const struct request 
                      {record->raw, "raw-syscalls"}};
     for (size_t i = 0; record->list == NULL && i < sizeof of_record / sizeof of_record[0]; i++) {
         if (of_record[i].given) {
-            return sonde__cli_usage_error(command, "--%s is of --record", of_record[i].name);
+            return sonde__cli_usage_error(command, "--%s needs --record", of_record[i].name);
         }
     }
     if ((record->list != NULL || request->blocks) && request->watch.follow) {
-        return sonde__cli_usage_error(command, "%s and --follow do not go together yet",
+        return sonde__cli_usage_error(command, "%s and --follow cannot be combined yet",
                                       request->blocks ? "--blocks" : "--record");
     }
     if (request->blocks && record->list != NULL) {
-        return sonde__cli_usage_error(command, "--blocks and --record do not go together yet");
+        return sonde__cli_usage_error(command, "--blocks and --record cannot be combined yet");
     }
     if (!request->blocks && request->blocks_every_ns != 0) {
-        return sonde__cli_usage_error(command, "--blocks-every is of --blocks");
+        return sonde__cli_usage_error(command, "--blocks-every needs --blocks");
     }
     return SONDE__CLI_GO_ON;
 }

@@ -140,7 +140,7 @@ enum sonde_status sonde__audit_expand(const struct sonde__audit_libraries *libra
         SONDE_TRY(add_all(&e, listed.names[i], &found, &too_long));
         if (found == 0) {
             sonde__report_say(
-                say, "%.200s: no function of the libraries that the program starts with is meant",
+                say, "%.200s: matches no function of the libraries that the program starts with",
                 listed.names[i]);
         } else if (too_long != 0) {
             sonde__report_say(

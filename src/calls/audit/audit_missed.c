@@ -148,9 +148,9 @@ static void say_number(uint64_t count, const char *one, const char *many, const 
 void sonde__audit_say_unseen(const struct sonde__record_page *page, struct sonde__say say)
 {
     say_number(atomic_load(&page->children), "call made", "calls made",
-               " a process (fork, posix_spawn, system): what children call is not recorded", say);
+               " a process (fork, posix_spawn, system): calls of children are not recorded", say);
     say_number(atomic_load(&page->execs), "call", "calls",
-               " of exec: what the program calls that took this one's place is not recorded", say);
+               " of exec: calls of the new program are not recorded", say);
     say_number(atomic_load(&page->spaces), "call", "calls",
                " of dlmopen: calls in other namespaces are not recorded", say);
 }

@@ -70,7 +70,7 @@ static void say_call(void *ctx, const struct sonde__audit_syscall *call)
     } else if (call->is_known) {
         snprintf(call_name, sizeof call_name, "%u", (unsigned)call->number);
     } else {
-        snprintf(call_name, sizeof call_name, "(number not told)");
+        snprintf(call_name, sizeof call_name, "(number not known)");
     }
     sonde__report_say(module->say, "%.200s: system call %s of its own, at %s%s%s%s", module->path,
                       call_name, where, call->is_code ? "" : " (or data)",

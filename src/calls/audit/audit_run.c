@@ -201,7 +201,7 @@ static void say_totals(const struct sonde__audit *audit, const struct sonde__aud
                       bytes);
     if (totals->lost != 0) {
         sonde__report_say(say,
-                          "the stack%s of %llu call%s had no room (counted all the same; --frames "
+                          "the stack%s of %llu call%s had no room (the calls are counted; --frames "
                           "makes room)",
                           sonde__base_plural(totals->lost), (unsigned long long)totals->lost,
                           sonde__base_plural(totals->lost));
@@ -209,7 +209,7 @@ static void say_totals(const struct sonde__audit *audit, const struct sonde__aud
     if (totals->cut != 0) {
         sonde__report_say(
             say,
-            "the stack%s of %llu call%s end%s at code without CFI: to search it costs too much",
+            "the stack%s of %llu call%s end%s at code without CFI: a search there costs too much",
             sonde__base_plural(totals->cut), (unsigned long long)totals->cut,
             sonde__base_plural(totals->cut), totals->cut == 1 ? "s" : "");
     }

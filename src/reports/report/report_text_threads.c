@@ -205,7 +205,7 @@ static void put_group(struct sonde__report_out *out, const struct sonde__report 
     } else if (details > LINES_MAX) {
         sonde__report_out_str(out, "  for ");
         sonde__report_out_dec(out, details);
-        sonde__report_out_str(out, " different things (--unfolded tells)");
+        sonde__report_out_str(out, " different things (--unfolded shows them)");
     }
     put_disturbance(out, group[0]);
     put_members(out, report, group, count, !one_name, details > 1 && details <= LINES_MAX);

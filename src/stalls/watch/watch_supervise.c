@@ -56,7 +56,7 @@ void sonde__watch_supervise(void *ctx, int32_t pid)
         _exit(1);
     }
     if (signal != 0) {
-        sonde__watch_say(s->output, "the supervisor was ended by signal %d; another one goes on",
+        sonde__watch_say(s->output, "the supervisor was ended by signal %d; another one takes over",
                          signal);
     }
     sonde__watch_say_doubt(s);

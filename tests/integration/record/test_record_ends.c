@@ -67,7 +67,7 @@ TEST(counts_outlive_the_supervisor)
         struct test_run run = run_shell(script);
         CHECK_EQ(run.status, 0);
         CHECK_CONTAINS(run.out, "\ngetppid  7 calls from ");
-        CHECK_CONTAINS(run.out, "the supervisor was ended by signal 9; another one goes on");
+        CHECK_CONTAINS(run.out, "the supervisor was ended by signal 9; another one takes over");
         test_run_done(&run);
     }
 }

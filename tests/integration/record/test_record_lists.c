@@ -53,8 +53,8 @@ TEST(wrong_lines)
     run = record(text, "--keep-going");
     CHECK_EQ(run.status, 0);
     CHECK_CONTAINS(run.err, "/list:2: column 3: expected the name of a function: 1st");
-    CHECK_CONTAINS(run.err, "ns::nothing: no function of the libraries that the program starts "
-                            "with is meant");
+    CHECK_CONTAINS(run.err, "ns::nothing: matches no function of the libraries that the program "
+                            "starts with");
     CHECK_CONTAINS(run.err, "5 calls of 2 functions recorded");
     test_run_done(&run);
 }

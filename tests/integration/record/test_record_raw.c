@@ -65,7 +65,7 @@ TEST(raw_system_calls_are_listed)
     struct test_run run = record_raw("getenv\n", argv);
     CHECK_EQ(run.status, 0);
     CHECK_CONTAINS(run.err, "/raw: system call getppid of its own, at raw_constant+");
-    CHECK_CONTAINS(run.err, "/raw: system call (number not told) of its own, at raw_variable+");
+    CHECK_CONTAINS(run.err, "/raw: system call (number not known) of its own, at raw_variable+");
     CHECK_EQ(count_said(run.err, argv[0]), count_in_objdump(argv[0]));
     check_as_objdump(run.err, "system calls of its own (listed functions are defined"); /* libc */
     check_as_objdump(run.err, "more system calls of its own"); /* the loader */

@@ -250,7 +250,8 @@ TEST(view_folds_a_crowd_that_waits_for_many_things)
         sonde__report_add_thread(r, &t);
     }
     char *text = sample_text(r, NULL);
-    CHECK_CONTAINS(text, "40 threads  blocked  for 20 different things (--unfolded tells)\n  10 ");
+    CHECK_CONTAINS(text,
+                   "40 threads  blocked  for 20 different things (--unfolded shows them)\n  10 ");
     CHECK(strstr(text, "fd 7") == NULL);
     free(text);
     text = sample_text(r, &(struct sonde__report_view){.unfolded = true});
