@@ -6,15 +6,16 @@
 #include "base_text.h"
 #include "image_go.h"
 #include "mem_heap.h"
+#include "symfile_dwarf.h"
 #include "symfile_index_file.h"
-#include "symfile_sections.h"
 #include "symindex_dwarf.h"
 #include "tail_graph.h"
 
 struct symfile_calls {
     /* one of the three */
     struct sonde__symindex_dwarf *dwarf;
-    struct sonde__symfile_sections sections;
+    struct sonde__symfile_pair pair;
+    struct sonde__symfile_dwarf files;
     bool has_index;
     struct sonde__symfile_index_file index;
     struct sonde__go go; /* data not null: of a stripped Go program */
@@ -59,19 +60,25 @@ static bool find_index(struct symfile_calls *calls, const struct sonde__symfile_
            try_folder(calls, options->root, image->path, (size_t)(slash - image->path), image);
 }
 
+/* The image with the debug information of `view`: its own, or its debug file's. */
+static struct sonde__symfile_pair pair_of(const struct symfile_view *own,
+                                          const struct symfile_view *view)
+{
+    bool own_there = own->file.data != NULL;
+    return (struct sonde__symfile_pair){.own = own_there ? own->elf : view->elf,
+                                        .debug = view->elf,
+                                        .separate = own_there && own != view,
+                                        .own_path = own_there ? own->path : view->path,
+                                        .debug_path = view->path};
+}
+
 /* Use the kept index, or make one from the debug file. */
 static bool make_index(struct symfile_calls *calls, const struct sonde__symfile_options *options,
                        const struct sonde__image *image, const struct symfile_view *own,
                        const struct symfile_view *debug)
 {
-    bool own_there = own->file.data != NULL;
-    bool debug_there = debug->file.data != NULL;
-    const struct symfile_view *view = debug_there ? debug : own;
-    const struct sonde__symfile_pair pair = {.own = own_there ? own->elf : view->elf,
-                                             .debug = view->elf,
-                                             .separate = own_there && debug_there,
-                                             .own_path = own_there ? own->path : view->path,
-                                             .debug_path = view->path};
+    const struct symfile_view *view = debug->file.data != NULL ? debug : own;
+    const struct sonde__symfile_pair pair = pair_of(own, view);
     calls->has_index = options->making != NULL && (view->path != NULL || view->file.data == NULL) &&
                        symfile_index_file_of(options, &image->build_id, &pair, &calls->index);
     return calls->has_index;
@@ -95,30 +102,29 @@ static void find_in_index(struct symfile_calls *calls, uint64_t vaddr, struct so
 
 /* --- DWARF --- */
 
-static bool is_compressed(const struct sonde__elf *elf)
-{
-    struct sonde__elf_section info;
-    return sonde__elf_section_by_name(elf, ".zdebug_info", &info) ||
-           (sonde__elf_section_by_name(elf, ".debug_info", &info) &&
-            (info.flags & SONDE__SHF_COMPRESSED) != 0);
-}
-
 /* view: own or debug. */
-static bool open_dwarf(struct symfile_calls *calls, const struct symfile_view *own,
-                       const struct symfile_view *view, bool no_inflate)
+static bool open_dwarf(struct symfile_calls *calls, const struct sonde__symfile_options *options,
+                       const struct symfile_view *own, const struct symfile_view *view)
 {
     uint64_t start = 0, end = (uint64_t)UINT32_MAX + 1;
-    if (view->file.data == NULL || (no_inflate && is_compressed(&view->elf)) ||
-        sonde__symfile_sections_open(&view->elf, false, &calls->sections, NULL) != SONDE_OK) {
+    if (view->file.data == NULL || view->path == NULL ||
+        (own->file.data != NULL && own->path == NULL)) {
         return false;
     }
-    if (own->file.data == NULL || !sonde__elf_text_range(&own->elf, &start, &end)) {
+    calls->pair = pair_of(own, view);
+    if (sonde__symfile_dwarf_open(options, &calls->pair, &calls->files, NULL) != SONDE_OK) {
+        return false;
+    }
+    if (!sonde__elf_text_range(&calls->pair.own, &start, &end)) {
         (void)sonde__elf_text_range(&view->elf, &start, &end);
     }
-    if (sonde__symindex_dwarf_open(&calls->sections.views, start, end, &calls->dwarf) == SONDE_OK) {
+    const struct sonde__symindex_source source = {.sections = &calls->files.sections,
+                                                  .split = sonde__symfile_dwarf_split,
+                                                  .split_ctx = &calls->files};
+    if (sonde__symindex_dwarf_open(&source, start, end, &calls->dwarf) == SONDE_OK) {
         return true;
     }
-    sonde__symfile_sections_close(&calls->sections);
+    sonde__symfile_dwarf_close(&calls->files);
     return false;
 }
 
@@ -147,8 +153,7 @@ static struct symfile_calls *open_calls(const struct sonde__symfile_options *opt
         return NULL;
     }
     if (find_index(calls, options, image) || make_index(calls, options, image, own, debug) ||
-        open_dwarf(calls, own, own, options->no_inflate) ||
-        open_dwarf(calls, own, debug, options->no_inflate) ||
+        open_dwarf(calls, options, own, own) || open_dwarf(calls, options, own, debug) ||
         (own->file.data != NULL && sonde__elf_go(&own->elf, &calls->go))) {
         return calls;
     }
@@ -163,7 +168,7 @@ static void close_calls(struct symfile_calls *calls)
     }
     if (calls->dwarf != NULL) {
         sonde__symindex_dwarf_close(calls->dwarf);
-        sonde__symfile_sections_close(&calls->sections);
+        sonde__symfile_dwarf_close(&calls->files);
     }
     if (calls->has_index) {
         sonde__symfile_index_file_close(&calls->index);

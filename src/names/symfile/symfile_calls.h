@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The calls at an address of one image: its function, the calls inlined into it there, files and
  * lines. From an index file if there is one or one may be made; else from the DWARF of the image's
- * own or separate debug file, by unit on demand (without dwz's file and split files). Context: any
- * thread, one at a time. */
+ * own or separate debug file, by unit on demand. Context: any thread, one at a time. */
 #ifndef SONDE_SYMFILE_CALLS_H
 #define SONDE_SYMFILE_CALLS_H
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base_status.h"
 #include "base_text.h"
 #include "mem_heap.h"
 #include "symfile_fetch.h"
@@ -22,6 +23,23 @@ static bool beside(const char *file, const char *name, char *ret_path)
     int folder = slash != NULL && name[0] != '/' ? (int)(slash - file + 1) : 0;
     int size = snprintf(ret_path, PATH_BYTES, "%.*s%s", folder, file, name);
     return size > 0 && size < PATH_BYTES;
+}
+
+/* Unless they are compressed and may not be inflated. */
+static enum sonde_status open_sections(const struct sonde__symfile_options *options,
+                                       const struct sonde__elf *elf, bool split,
+                                       struct sonde__symfile_sections *ret_sections,
+                                       struct sonde_error *ret_error)
+{
+    struct sonde__elf_section info;
+    if (options->no_inflate &&
+        (sonde__elf_section_by_name(elf, split ? ".zdebug_info.dwo" : ".zdebug_info", &info) ||
+         (sonde__elf_section_by_name(elf, split ? ".debug_info.dwo" : ".debug_info", &info) &&
+          (info.flags & SONDE__SHF_COMPRESSED) != 0))) {
+        return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "its debug sections are compressed",
+                                NULL, 0, 0);
+    }
+    return sonde__symfile_sections_open(elf, split, ret_sections, ret_error);
 }
 
 /* --- dwz's file --- */
@@ -66,7 +84,7 @@ static bool try_common(struct sonde__symfile_dwarf *dwarf, const char *root, con
         return false;
     }
     if (sonde__elf_open(file.data, file.size, &elf, NULL) == SONDE_OK && is_common_file(&elf, id) &&
-        sonde__symfile_sections_open(&elf, false, &dwarf->common, NULL) == SONDE_OK) {
+        open_sections(dwarf->options, &elf, false, &dwarf->common, NULL) == SONDE_OK) {
         dwarf->common_file = file;
         return true;
     }
@@ -197,7 +215,7 @@ static struct symfile_split_file *open_split(const struct sonde__symfile_dwarf *
     if (sonde__host_file_map(dwarf->options->root, path, FILE_BYTES_MAX, &file->file, NULL) ==
             SONDE_OK &&
         sonde__elf_open(file->file.data, file->file.size, &elf, NULL) == SONDE_OK &&
-        sonde__symfile_sections_open(&elf, true, &file->sections, NULL) == SONDE_OK &&
+        open_sections(dwarf->options, &elf, true, &file->sections, NULL) == SONDE_OK &&
         join_sections(&elf, ".debug_info.dwo", &file->info, &file->sections.views.info) &&
         join_sections(&elf, ".debug_types.dwo", &file->types, &file->sections.views.types)) {
         return file;
@@ -361,8 +379,7 @@ enum sonde_status sonde__symfile_dwarf_open(const struct sonde__symfile_options 
 {
     struct sonde__symfile_dwarf *dwarf = ret_dwarf;
     *dwarf = (struct sonde__symfile_dwarf){.options = options, .pair = pair};
-    enum sonde_status status =
-        sonde__symfile_sections_open(&pair->debug, false, &dwarf->own, ret_error);
+    enum sonde_status status = open_sections(options, &pair->debug, false, &dwarf->own, ret_error);
     if (status == SONDE_OK) {
         dwarf->sections = dwarf->own.views;
         dwarf->damage = dwarf->own.damage;

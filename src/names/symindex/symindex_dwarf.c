@@ -31,6 +31,7 @@ struct unit_range {
 
 struct sonde__symindex_dwarf {
     struct convert c;
+    struct sonde__symindex_source source;
     struct sonde__dwarf_sections sections;
     struct unit *units;        /* as c.main.unit_offsets */
     struct unit_range *ranges; /* sorted by low */
@@ -118,7 +119,7 @@ static void add_unit_ranges(struct sonde__symindex_dwarf *d, uint32_t number)
         if (unit.low_pc < unit.high_pc && !sonde__dwarf_discarded(&unit, unit.low_pc)) {
             add_range(d, unit.low_pc, unit.high_pc);
         }
-    } else if (unit.tag == DW_TAG_compile_unit) {
+    } else if (unit.tag == DW_TAG_compile_unit || unit.tag == DW_TAG_skeleton_unit) {
         convert(d, number);
         for (uint32_t i = 0; i < d->units[number].chunk_count; i++) {
             const struct chunk *chunk = &c->chunks[d->units[number].first_chunk + i];
@@ -164,6 +165,9 @@ static enum sonde_status find_units(struct sonde__symindex_dwarf *d)
         return c->status;
     }
     convert_find_units(c, &c->main);
+    if (c->supplementary.sections != NULL) {
+        convert_find_units(c, &c->supplementary);
+    }
     SONDE_TRY(c->status);
     if (c->main.unit_count == 0) {
         return SONDE_ABSENT;
@@ -181,27 +185,27 @@ static enum sonde_status find_units(struct sonde__symindex_dwarf *d)
     return d->out_of_memory || !sort_ranges(d) ? SONDE_MEMORY : SONDE_OK;
 }
 
-enum sonde_status sonde__symindex_dwarf_open(const struct sonde__dwarf_sections *sections,
+enum sonde_status sonde__symindex_dwarf_open(const struct sonde__symindex_source *source,
                                              uint64_t start, uint64_t end,
                                              struct sonde__symindex_dwarf **ret_dwarf)
 {
-    static const struct sonde__symindex_source no_source;
     struct sonde__symindex_dwarf *d = sonde__mem_alloc_zeroed(sizeof *d);
     enum sonde_status status;
     if (d == NULL) {
         return SONDE_MEMORY;
     }
-    d->sections = *sections;
+    d->source = *source;
+    d->sections = *source->sections;
     struct convert *c = &d->c;
-    c->source = &no_source;
+    c->source = &d->source;
     c->sections = c->main.sections = &d->sections;
-    c->supplementary.sections = sections->supplementary;
+    c->supplementary.sections = d->sections.supplementary;
     c->base = start;
     c->size = end - start < (uint64_t)1 << 32 ? end - start : (uint64_t)1 << 32;
     c->calls_only = true;
     c->work_all =
-        CONVERT_WORK_FIRST + CONVERT_WORK_FACTOR * (sonde__base_bytes_left(&sections->info) +
-                                                    sonde__base_bytes_left(&sections->abbrev));
+        CONVERT_WORK_FIRST + CONVERT_WORK_FACTOR * (sonde__base_bytes_left(&d->sections.info) +
+                                                    sonde__base_bytes_left(&d->sections.abbrev));
     c->work_left = c->work_all;
     status = find_units(d);
     if (status != SONDE_OK) {

@@ -10,17 +10,17 @@
 
 #include <sonde/status.h>
 
-#include "dwarf_sections.h"
 #include "symbol_answer.h"
+#include "symindex_convert.h"
 
 struct sonde__symindex_dwarf;
 
-/* sections  must outlive the reader
+/* source      its sections and split units, which must outlive the reader
  * start, end  vaddrs of the image's code; of more than 4 GiB the first 4 are answered
  *
  * Returns OK | ABSENT (no units) | MEMORY. Ownership: release with _close(). */
 SONDE_NODISCARD enum sonde_status
-sonde__symindex_dwarf_open(const struct sonde__dwarf_sections *sections, uint64_t start,
+sonde__symindex_dwarf_open(const struct sonde__symindex_source *source, uint64_t start,
                            uint64_t end, struct sonde__symindex_dwarf **ret_dwarf);
 void sonde__symindex_dwarf_close(struct sonde__symindex_dwarf *dwarf);
 

@@ -28,7 +28,8 @@ static enum sonde_status open_dwarf(const struct sonde__elf *elf,
     uint64_t start, end;
     CHECK(sonde__dwarf_sections_of_elf(elf, &sections));
     CHECK(sonde__elf_text_range(elf, &start, &end));
-    return sonde__symindex_dwarf_open(&sections, start, end, ret_dwarf);
+    return sonde__symindex_dwarf_open(&(struct sonde__symindex_source){.sections = &sections},
+                                      start, end, ret_dwarf);
 }
 
 static void open_program(const char *path, struct program *p)

@@ -8,7 +8,6 @@
 
 #include "mem_heap.h"
 #include "symbolizer.h"
-#include "symfile_dwarf.h"
 #include "test.h"
 
 /* Where code is, and the source of the index. */
@@ -29,6 +28,14 @@ static void open_elf(const char *path, struct program *p)
                                             .split_ctx = &dwarf};
     CHECK_OK(sonde__symindex_convert(&source, &p->made, &error));
     sonde__symfile_dwarf_close(&dwarf);
+    CHECK_OK(sonde__symfile_dwarf_open(&options, &p->pair, &p->dwarf, &error));
+    source.sections = &p->dwarf.sections;
+    source.split_ctx = &p->dwarf;
+    uint64_t start, end;
+    CHECK(sonde__elf_text_range(p->pair.separate ? &p->pair.own : &p->elf, &start, &end));
+    if (sonde__symindex_dwarf_open(&source, start, end, &p->live) != SONDE_OK) {
+        p->live = NULL;
+    }
     CHECK(sonde__elf_section_by_name(&p->elf, ".text", &text));
     p->text_vaddr = text.vaddr;
     p->text_size = text.size;
@@ -70,6 +77,8 @@ void close_program(struct program *p)
 {
     sonde__symindex_strings_done(&p->strings);
     sonde__mem_free(p->made.data);
+    sonde__symindex_dwarf_close(p->live);
+    sonde__symfile_dwarf_close(&p->dwarf);
     sonde__symfile_close(&p->pair);
     if (p->macho.own_file.data != NULL) {
         sonde__symfile_macho_close(&p->macho);
@@ -96,6 +105,25 @@ static bool same_outer_name(struct program *p, uint64_t vaddr, const char *ours,
         }
     }
     return false;
+}
+
+/* Names are left out: the index takes some from the symbol table. */
+static void compare_live(struct program *p, uint64_t vaddr, struct agreement *a)
+{
+    struct sonde__symindex_frame made[FRAMES_MAX];
+    struct sonde__call live[FRAMES_MAX];
+    size_t n = p->live != NULL ? sonde__symindex_dwarf_find(p->live, vaddr, live, FRAMES_MAX) : 0;
+    size_t made_n = sonde__symindex_find(&p->index, vaddr, made, FRAMES_MAX);
+    bool same = n == made_n;
+    if (n == 0) {
+        return;
+    }
+    for (size_t i = 0; i < n && same; i++) {
+        same = live[i].line == made[i].line &&
+               strcmp(live[i].file, sonde__symindex_file(&p->strings, made[i].file)) == 0;
+    }
+    a->live++;
+    a->live_same += same;
 }
 
 static void compare_one(struct program *p, uint64_t vaddr, const struct symbolizer_frame *its,
@@ -161,6 +189,7 @@ struct agreement compare(const char *path, const char *its_path, const uint64_t 
     symbolizer_ask(&symbolizer, its_path != NULL ? its_path : path, addresses, count);
     for (unsigned i = 0; i < count; i++) {
         size_t its_n = symbolizer_next(&symbolizer, its, FRAMES_MAX);
+        compare_live(&p, addresses[i], &a);
         compare_one(&p, addresses[i], its, its_n, &a);
     }
     symbolizer_done(&symbolizer);
@@ -172,8 +201,9 @@ struct agreement compare(const char *path, const char *its_path, const uint64_t 
 void must_agree(const char *what, struct agreement a)
 {
     dprintf(STDOUT_FILENO,
-            "    %s: %u known, %u with the same lines, %u of them with the same names\n", what,
-            a.known, a.same, a.same_names);
+            "    %s: %u known, %u with the same lines, %u of them with the same names; "
+            "%u without an index, %u the same\n",
+            what, a.known, a.same, a.same_names, a.live, a.live_same);
     if (a.same * 1000ull < a.known * 995ull || a.same_names * 1000ull < a.known * 990ull) {
         FAIL("%s: of %u addresses %u agree with llvm-symbolizer, %u also in names", what, a.known,
              a.same, a.same_names);

@@ -6,10 +6,12 @@
 #define SONDE_TEST_AGREE_H
 
 #include "image_elf.h"
+#include "symfile_dwarf.h"
 #include "symfile_macho.h"
 #include "symfile_open.h"
 #include "symindex.h"
 #include "symindex_convert.h"
+#include "symindex_dwarf.h"
 
 #define FRAMES_MAX 128
 
@@ -20,6 +22,9 @@ struct program {
     struct sonde__symindex_made made;
     struct sonde__symindex index;
     struct sonde__symindex_strings strings;
+    /* of an ELF: look-ups without an index */
+    struct sonde__symfile_dwarf dwarf;
+    struct sonde__symindex_dwarf *live; /* null: no debug information */
     uint64_t text_vaddr, text_size;
 };
 
@@ -29,6 +34,7 @@ void close_program(struct program *p);
 
 struct agreement {
     unsigned asked, known, same, same_names;
+    unsigned live, live_same; /* known without the index; the same as in the index */
 };
 
 /* Ask both. given: the addresses, or null: `count` random ones of .text. `its_path`: the same
