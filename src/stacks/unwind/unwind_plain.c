@@ -1,27 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind_plain.h"
 
-/* DW_CFA_*: DWARF 5 table 7.29 and vendor extensions; those of the plain kind. */
-enum {
-    CFA_NOP = 0x00,
-    CFA_ADVANCE_LOC1 = 0x02,
-    CFA_ADVANCE_LOC2 = 0x03,
-    CFA_OFFSET_EXTENDED = 0x05,
-    CFA_RESTORE_EXTENDED = 0x06,
-    CFA_REMEMBER_STATE = 0x0a,
-    CFA_RESTORE_STATE = 0x0b,
-    CFA_DEF_CFA = 0x0c,
-    CFA_DEF_CFA_REGISTER = 0x0d,
-    CFA_DEF_CFA_OFFSET = 0x0e,
-    CFA_AARCH64_NEGATE_RA_STATE = 0x2d, /* signatures are stripped whether they stand or not */
-    CFA_GNU_ARGS_SIZE = 0x2e,
-    CFA_ADVANCE_LOC = 0x40, /* with the operand in the low six bits */
-    CFA_OFFSET = 0x80,
-    CFA_RESTORE = 0xc0,
-    CFA_LOW_BITS = 0x3f,
-};
+#include "unwind_cfa_ops.h"
 
-/* Alignment factors beyond these are no compiler's: so no product below overflows. */
+/* Compilers use smaller alignment factors; with this limit no product below overflows. */
 enum { ALIGN_MAX = 16 };
 
 #define KIND_CFA_MASK 0xffu
@@ -37,7 +19,7 @@ struct state {
 };
 
 /* An operand of at most three bytes. False: it is longer, or cut. */
-static inline bool take(struct state *s, uint32_t *ret_value)
+static inline bool read_operand(struct state *s, uint32_t *ret_value)
 {
     const uint8_t *p = s->at;
     if (p < s->end && p[0] < 0x80) {
@@ -76,7 +58,7 @@ static inline bool save(const struct sonde__compact *compact, const struct sonde
                         struct state *s, uint32_t reg)
 {
     uint32_t factored = 0;
-    if (!take(s, &factored)) {
+    if (!read_operand(s, &factored)) {
         return false;
     }
     if (!is_followed(compact, reg)) {
@@ -118,7 +100,7 @@ static inline bool run_whole_op(const struct sonde__compact *compact,
     uint32_t ignored = 0;
     switch (op) {
     case CFA_DEF_CFA_OFFSET:
-        return take(s, &s->row.cfa_offset);
+        return read_operand(s, &s->row.cfa_offset);
     case CFA_NOP:
     case CFA_AARCH64_NEGATE_RA_STATE:
         return true;
@@ -135,19 +117,20 @@ static inline bool run_whole_op(const struct sonde__compact *compact,
         s->row = s->remembered[--s->depth];
         return true;
     case CFA_DEF_CFA:
-        return take(s, &reg) && set_cfa_register(compact, s, reg) && take(s, &s->row.cfa_offset);
+        return read_operand(s, &reg) && set_cfa_register(compact, s, reg) &&
+               read_operand(s, &s->row.cfa_offset);
     case CFA_DEF_CFA_REGISTER:
-        return take(s, &reg) && set_cfa_register(compact, s, reg);
+        return read_operand(s, &reg) && set_cfa_register(compact, s, reg);
     case CFA_OFFSET_EXTENDED:
-        return take(s, &reg) && save(compact, plain, s, reg);
+        return read_operand(s, &reg) && save(compact, plain, s, reg);
     case CFA_RESTORE_EXTENDED:
-        if (!take(s, &reg)) {
+        if (!read_operand(s, &reg)) {
             return false;
         }
         restore(compact, plain, s, reg);
         return true;
     case CFA_GNU_ARGS_SIZE:
-        return take(s, &ignored);
+        return read_operand(s, &ignored);
     default:
         return false;
     }

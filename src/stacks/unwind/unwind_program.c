@@ -1,39 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind_program.h"
 
-/* DW_CFA_*: DWARF 5 table 7.29 and vendor extensions. */
-enum {
-    CFA_NOP = 0x00,
-    CFA_SET_LOC = 0x01,
-    CFA_ADVANCE_LOC1 = 0x02,
-    CFA_ADVANCE_LOC2 = 0x03,
-    CFA_ADVANCE_LOC4 = 0x04,
-    CFA_OFFSET_EXTENDED = 0x05,
-    CFA_RESTORE_EXTENDED = 0x06,
-    CFA_UNDEFINED = 0x07,
-    CFA_SAME_VALUE = 0x08,
-    CFA_REGISTER = 0x09,
-    CFA_REMEMBER_STATE = 0x0a,
-    CFA_RESTORE_STATE = 0x0b,
-    CFA_DEF_CFA = 0x0c,
-    CFA_DEF_CFA_REGISTER = 0x0d,
-    CFA_DEF_CFA_OFFSET = 0x0e,
-    CFA_DEF_CFA_EXPRESSION = 0x0f,
-    CFA_EXPRESSION = 0x10,
-    CFA_OFFSET_EXTENDED_SF = 0x11,
-    CFA_DEF_CFA_SF = 0x12,
-    CFA_DEF_CFA_OFFSET_SF = 0x13,
-    CFA_VAL_OFFSET = 0x14,
-    CFA_VAL_OFFSET_SF = 0x15,
-    CFA_VAL_EXPRESSION = 0x16,
-    CFA_AARCH64_NEGATE_RA_STATE_WITH_PC = 0x2c,
-    CFA_AARCH64_NEGATE_RA_STATE = 0x2d, /* also GNU_window_save, of SPARC only */
-    CFA_GNU_ARGS_SIZE = 0x2e,
-    CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
-    CFA_ADVANCE_LOC = 0x40, /* with the operand in the low six bits */
-    CFA_OFFSET = 0x80,
-    CFA_RESTORE = 0xc0,
-};
+#include "unwind_cfa_ops.h"
 
 static const uint8_t *section_data(const struct sonde__cfi *cfi, enum sonde__cfi_section section)
 {
@@ -234,10 +202,10 @@ static bool advance(struct sonde__program *p, uint8_t op, uint64_t *ret_at)
         }
         return true;
     default:
-        if ((op & 0xc0) != CFA_ADVANCE_LOC) {
+        if ((op & ~CFA_LOW_BITS) != CFA_ADVANCE_LOC) {
             return false;
         }
-        delta = op & 0x3f;
+        delta = op & CFA_LOW_BITS;
         break;
     }
     /* A hostile factor may wrap; the result is then below `at` and refused there. */
@@ -248,11 +216,11 @@ static bool advance(struct sonde__program *p, uint8_t op, uint64_t *ret_at)
 static bool run_common_op(struct sonde__program *p, uint8_t op)
 {
     bool good = false;
-    if ((op & 0xc0) == CFA_OFFSET) {
-        good = set_scaled(p, op & 0x3f, SONDE__CELL_OFFSET,
+    if ((op & ~CFA_LOW_BITS) == CFA_OFFSET) {
+        good = set_scaled(p, op & CFA_LOW_BITS, SONDE__CELL_OFFSET,
                           (int64_t)sonde__base_bytes_uleb(&p->cursor));
-    } else if ((op & 0xc0) == CFA_RESTORE) {
-        good = restore_cell(p, op & 0x3f);
+    } else if ((op & ~CFA_LOW_BITS) == CFA_RESTORE) {
+        good = restore_cell(p, op & CFA_LOW_BITS);
     } else {
         good = run_op(p, op);
     }
@@ -330,18 +298,19 @@ static inline bool run_short_op(struct sonde__program *p, uint8_t op, uint64_t *
 {
     struct sonde__bytes *c = &p->cursor;
     *ret_at = p->at;
-    switch (op & 0xc0) {
+    switch (op & ~CFA_LOW_BITS) {
     case CFA_ADVANCE_LOC:
-        *ret_at = p->at + (op & 0x3f) * p->cie.code_align;
+        *ret_at = p->at + (op & CFA_LOW_BITS) * p->cie.code_align;
         return true;
     case CFA_OFFSET:
-        if (is_short(c->at, c->end) && set_scaled(p, op & 0x3f, SONDE__CELL_OFFSET, *c->at)) {
+        if (is_short(c->at, c->end) &&
+            set_scaled(p, op & CFA_LOW_BITS, SONDE__CELL_OFFSET, *c->at)) {
             c->at++;
             return true;
         }
         return false;
     case CFA_RESTORE:
-        return restore_cell(p, op & 0x3f);
+        return restore_cell(p, op & CFA_LOW_BITS);
     default:
         if (op == CFA_DEF_CFA_OFFSET && is_short(c->at, c->end) && !p->cfas[0].is_expression) {
             p->cfas[0].offset = *c->at++;
