@@ -27,7 +27,7 @@ uint64_t emulate_argument(const struct emulation *f, unsigned index)
     return f->cpu.r[f->memory->arch == SONDE_ARCH_X86_64 ? x86[index] : index];
 }
 
-void emulate_result(struct emulation *f, uint64_t value)
+static void set_result(struct emulation *f, uint64_t value)
 {
     f->cpu.r[0] = value; /* rax, x0 */
 }
@@ -88,7 +88,7 @@ static void count(struct emulation *f)
             break;
         }
     }
-    emulate_result(f, EMULATE_UNKNOWN);
+    set_result(f, EMULATE_UNKNOWN);
 }
 
 /* objc_storeStrong(place, object); in a dispose helper the object is null. */
@@ -110,11 +110,11 @@ bool emulate_entry(struct emulation *f, enum sonde__block_entry entry, unsigned 
             first = f->cpu.r[reg];
         }
         emulate_object(f, SONDE_BLOCK_STRONG, first);
-        emulate_result(f, first);
+        set_result(f, first);
         return true;
     case SONDE__BLOCK_ENTRY_BLOCK:
         emulate_object(f, SONDE_BLOCK_BLOCK, first);
-        emulate_result(f, first);
+        set_result(f, first);
         return true;
     case SONDE__BLOCK_ENTRY_STORE:
         return store(f);
@@ -123,7 +123,7 @@ bool emulate_entry(struct emulation *f, enum sonde__block_entry entry, unsigned 
             is_place(first, &offset)) {
             emulate_claim(f, SONDE_BLOCK_WEAK, offset, 8, NULL);
         }
-        emulate_result(f, first);
+        set_result(f, first);
         return true;
     case SONDE__BLOCK_ENTRY_ASSIGN:
         by_flags(f, second, first, (unsigned)emulate_argument(f, 2));
@@ -135,10 +135,10 @@ bool emulate_entry(struct emulation *f, enum sonde__block_entry entry, unsigned 
         if (!copy_bytes(f, first, second, emulate_argument(f, 2))) {
             return false;
         }
-        emulate_result(f, first);
+        set_result(f, first);
         return true;
     case SONDE__BLOCK_ENTRY_FILL:
-        emulate_result(f, first);
+        set_result(f, first);
         return fill_bytes(f, first, (uint8_t)second, emulate_argument(f, 2));
     case SONDE__BLOCK_ENTRY_ZERO:
         return fill_bytes(f, first, 0, second);
@@ -146,7 +146,7 @@ bool emulate_entry(struct emulation *f, enum sonde__block_entry entry, unsigned 
         count(f);
         return true;
     case SONDE__BLOCK_ENTRY_NEW:
-        emulate_result(f, EMULATE_HEAP + f->heap_used);
+        set_result(f, EMULATE_HEAP + f->heap_used);
         f->heap_used += 0x10000;
         return f->heap_used < (uint64_t)1 << 35 ||
                emulate_fail(f, "the helper allocates without end");
@@ -169,6 +169,6 @@ void emulate_opaque(struct emulation *f, const char *name)
     }
     /* constructors return their object on Darwin; other results are unknown */
     if (f->memory->arch == SONDE_ARCH_X86_64) {
-        emulate_result(f, EMULATE_UNKNOWN);
+        set_result(f, EMULATE_UNKNOWN);
     }
 }

@@ -84,7 +84,6 @@ bool emulate_operand(struct emulation *f, const struct sonde__insn *insn, unsign
 
 /* Argument `index` (0 to 2) of a call. */
 uint64_t emulate_argument(const struct emulation *f, unsigned index);
-void emulate_result(struct emulation *f, uint64_t value);
 /* Do what a runtime function does. False: failed, or it does not return. */
 bool emulate_entry(struct emulation *f, enum sonde__block_entry entry, unsigned reg);
 /* A function that cannot be followed: claim what its arguments suggest. */

@@ -93,9 +93,7 @@ struct blockfile_slots {
 
 void blockfile_slots_begin(struct blockfile_slots *slots, const struct sonde__loaded *loaded,
                            struct sonde__blockfile *file);
-/* The slot of a place, or null. number: only if a number was stored there. */
-struct blockfile_slot *blockfile_find_slot(struct blockfile_slots *slots, uint8_t base,
-                                           uint64_t place);
+/* The slot of a place where a number was stored, or null. */
 struct blockfile_slot *blockfile_find_number(struct blockfile_slots *slots, uint8_t base,
                                              uint64_t place);
 void blockfile_keep(struct blockfile_slots *slots, uint8_t base, uint64_t place,

@@ -38,8 +38,7 @@ static struct blockfile_slot *claim_slot(struct blockfile_slots *slots)
     return &slots->slots[i];
 }
 
-struct blockfile_slot *blockfile_find_slot(struct blockfile_slots *slots, uint8_t base,
-                                           uint64_t place)
+static struct blockfile_slot *find_slot(struct blockfile_slots *slots, uint8_t base, uint64_t place)
 {
     for (BLOCKFILE_EACH_USED(slots, i)) {
         struct blockfile_slot *slot = &slots->slots[i];
@@ -53,14 +52,14 @@ struct blockfile_slot *blockfile_find_slot(struct blockfile_slots *slots, uint8_
 struct blockfile_slot *blockfile_find_number(struct blockfile_slots *slots, uint8_t base,
                                              uint64_t place)
 {
-    struct blockfile_slot *slot = blockfile_find_slot(slots, base, place);
+    struct blockfile_slot *slot = find_slot(slots, base, place);
     return slot != NULL && slot->value.kind == BLOCKFILE_NUMBER ? slot : NULL;
 }
 
 void blockfile_keep(struct blockfile_slots *slots, uint8_t base, uint64_t place,
                     const struct blockfile_value *value, unsigned size)
 {
-    struct blockfile_slot *slot = blockfile_find_slot(slots, base, place);
+    struct blockfile_slot *slot = find_slot(slots, base, place);
     slot = slot != NULL ? slot : claim_slot(slots);
     *slot = (struct blockfile_slot){
         .base = base, .size = (uint8_t)size, .place = place, .value = *value};
@@ -71,7 +70,7 @@ void blockfile_forget(struct blockfile_slots *slots, const struct blockfile_valu
 {
     struct blockfile_slot *slot =
         where->kind == BLOCKFILE_PLACE
-            ? blockfile_find_slot(slots, where->base, where->number + (uint64_t)offset)
+            ? find_slot(slots, where->base, where->number + (uint64_t)offset)
             : NULL;
     if (slot != NULL) {
         blockfile_release(slots, slot);
@@ -105,7 +104,7 @@ struct blockfile_value blockfile_load(struct blockfile_slots *slots,
         value.number = sonde__base_le64(bytes);
         value.kind = BLOCKFILE_NUMBER;
     } else if (where->kind == BLOCKFILE_PLACE) {
-        const struct blockfile_slot *slot = blockfile_find_slot(slots, where->base, at);
+        const struct blockfile_slot *slot = find_slot(slots, where->base, at);
         if (slot != NULL && slot->size >= size) {
             value = slot->value;
             if (size != WORD && value.kind == BLOCKFILE_NUMBER) {

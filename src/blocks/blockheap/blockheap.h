@@ -50,10 +50,6 @@ struct sonde__blockheap_class {
 /* The class at an address, or null. */
 const struct sonde__blockheap_class *sonde__blockheap_class_at(const struct sonde__blockheap *heap,
                                                                uint64_t address);
-/* All of them. */
-const struct sonde__blockheap_class *sonde__blockheap_classes(const struct sonde__blockheap *heap,
-                                                              uint32_t *ret_count);
-
 /* --- the search --- */
 
 struct sonde__blockheap_item {

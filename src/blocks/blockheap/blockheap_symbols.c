@@ -50,13 +50,6 @@ const struct sonde__blockheap_class *sonde__blockheap_class_at(const struct sond
     return NULL;
 }
 
-const struct sonde__blockheap_class *sonde__blockheap_classes(const struct sonde__blockheap *heap,
-                                                              uint32_t *ret_count)
-{
-    *ret_count = heap->class_count;
-    return heap->classes;
-}
-
 static void add_class(struct reading *reading, uint64_t address, const char *name)
 {
     struct sonde__blockheap *heap = reading->heap;
