@@ -17,7 +17,7 @@ as_root() {
 # need PACKAGE...: Debian packages, installed when missing. Quiet when all are there.
 need() {
     local missing=() p
-    # one question for all: a name that dpkg does not know is missing, too
+    # one query for all; a name that dpkg does not know is missing, too
     mapfile -t missing < <(printf '%s\n' "$@" | grep -vxFf <(
         dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null | sed -n 's/ installed$//p'))
     [ ${#missing[@]} = 0 ] && return 0
@@ -32,7 +32,7 @@ need() {
 }
 
 # unpack PACKAGE...: Debian packages as test input, each unpacked in $cache/deb/PACKAGE, never
-# installed: some would replace what the machine has, others start a server when installed.
+# installed: some would replace packages of the machine, others start a server.
 unpack() {
     local p folder
     for p in "$@"; do
@@ -53,9 +53,8 @@ unpack() {
 }
 
 # from_npm GROUP: files of packages of the npm registry as test input, in $cache/npm/PACKAGE (a slash
-# of its name is a +), never installed and no script of them run. Versions are pinned, and the packed
-# file must have the sum that tools/npm-packages.list has. Without npm or a registry
-# the tests that need them say that they skip.
+# of its name is a +), never installed; no script of theirs is run. Versions and checksums are pinned in
+# tools/npm-packages.list. Without npm or a registry the tests that need them skip.
 from_npm() {
     local group package sum paths folder kept log
     while read -r group package sum paths; do
@@ -110,7 +109,7 @@ shipped() {
 }
 corpus() { printf '%s\n' "$cache/inflated/$1.debug"; }
 
-# configure PRESET: the build is there, and as the CMakeLists.txt are now; quiet unless something fails.
+# configure PRESET: configure the build, or update it to the CMakeLists.txt; quiet unless it fails.
 configure() {
     local preset=$1 log=build/$1.log
     mkdir -p build
@@ -120,7 +119,7 @@ configure() {
     ninja -C "build/$preset" build.ninja >"$log" 2>&1 || { tail -40 "$log" >&2; die "configuring $preset failed"; }
 }
 
-# compile PRESET [TARGET...]: configures and builds, quiet unless something fails.
+# compile PRESET [TARGET...]: configure and build; quiet unless it fails.
 compile() {
     local preset=$1 log=build/$1.log
     shift

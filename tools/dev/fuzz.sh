@@ -1,5 +1,5 @@
 # ./dev fuzz [NAME|all] [SECONDS] [RUNS]: libFuzzer targets, on their corpora; new finds go to build/fuzz-finds.
-# Targets run side by side, one a processor: each is one thread, and what it finds is not a matter of time.
+# Targets run in parallel, one per processor: each has one thread.
 
 # fuzz_one TARGET SECONDS [RUNS]: runs one target, until either is over; its line, or the end of its log.
 fuzz_one() {

@@ -1,7 +1,7 @@
-# ./dev test MODULE: the tests of one module, and nothing built but them and what they need.
+# ./dev test MODULE: the tests of one module; builds only these and what they need.
 #
-# Which test is whose stands in build/dev/tests.list, which cmake writes: a line a test, its name, its
-# folder, its labels and the modules whose headers it sees.
+# cmake writes build/dev/tests.list: one line per test with its name, folder, labels and the modules whose
+# headers it sees.
 
 # tests_of MODULE: lines of tests.list. A module's own folder of tests first (tests/unit/MODULE), then a
 # folder by its path below tests, then integration tests of that name, then a test by its name, at last
@@ -19,7 +19,7 @@ tests_of() {
     [ -d "src/$module" ] && awk -v m=",${module##*/}," 'index($4, m) {print; found = 1} END {exit !found}' "$list"
 }
 
-# near_modules NAME: what may have been meant.
+# near_modules NAME: similar names, for a misspelt one.
 near_modules() {
     { (cd src && ls -d */ */*/) | tr -d ' ' | sed 's,/$,,'; awk '{print $2; print $1}' build/dev/tests.list; } | sed -E 's,^tests/(unit/)?,,' | sort -u |
         python3 -c 'import difflib, sys
@@ -28,7 +28,7 @@ near = [k for k in known if name and name in k][:6] or difflib.get_close_matches
 print(" ".join(near))' "$1"
 }
 
-# test_modules MODULE...: builds and runs, adds up what they count.
+# test_modules MODULE...: build and run their tests, add up the counts.
 test_modules() {
     local module names=() targets=() found name
     configure dev

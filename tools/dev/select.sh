@@ -1,9 +1,9 @@
-# What the sanitizer stages and clang-tidy look at in one run of ./dev test: what changed, and a rotating
-# share of the rest, so that some runs together cover all. --long takes all; so does a checkout without
-# history. The gcc, clang and aarch64 stages always run all of theirs.
+# What the sanitizer stages and clang-tidy check in one run of ./dev test: what changed, and a rotating share
+# of the rest, so that several runs cover all. --long and a checkout without history take all. The gcc,
+# clang and aarch64 stages always run everything.
 
-select_commits=20 # what changed: by these commits (--since REV: after REV), and by what is not committed
-select_shares=4   # of the rest one in so many
+select_commits=20 # changed: by the last so many commits (--since REV: after REV), or not committed
+select_shares=4   # one of so many shares of the rest
 
 # Sets select_changed (a file of paths; empty: take all), select_turn and select_told.
 select_begin() {
@@ -18,9 +18,9 @@ select_begin() {
         [ -z "$since" ] || die "test: --since: git knows no $since"
         select_changed= select_told='all (no history)'
     else
-        sed -i -E '/^R100/d; s/.*\t//' $select_changed # what only moved is as it was
+        sed -i -E '/^R100/d; s/.*\t//' $select_changed # a pure move is no change
         git ls-files --others --exclude-standard >>$select_changed
-        # one more each commit, and each day where nobody commits
+        # moves on with each commit and each day
         count=$(git rev-list --count HEAD)
         select_turn=$(((count + $(date +%s) / 86400) % select_shares))
         select_told="what changed after ${base} and share $((select_turn + 1)) of $select_shares of the rest"

@@ -33,7 +33,7 @@ EOF
 count_passed=0 count_failed=0 count_skipped=0
 failures=()
 
-# tally NAME OK: one check of ours that is no test program.
+# tally NAME STATUS: count one check that is not a test program.
 tally() {
     if [ "$2" = 0 ]; then
         count_passed=$((count_passed + 1))
@@ -43,8 +43,8 @@ tally() {
     fi
 }
 
-# ctest_counts LOG: "passed failed skipped crashed" of a log of ctest -V: of each program its last run
-# counts. A program that died, timed out or failed without totals of its own counts as crashed.
+# ctest_counts LOG: "passed failed skipped crashed" of a log of ctest -V; the last run of each program
+# counts. A program that died, timed out or failed without printing totals counts as crashed.
 ctest_counts() {
     sed -nE -e 's/^([0-9]+): ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3 \4/p' \
         -e 's/^ *[0-9]+\/[0-9]+ Test +#([0-9]+): .*\*\*\*(Timeout|Exception|Failed|Not Run).*/\1 \2/p' "$1" | awk '
@@ -56,8 +56,8 @@ ctest_counts() {
 
 ctest_bad='s/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) .*\*\*\*(Failed|Timeout|Exception|Not Run).*/\1/p'
 
-# run_ctest PRESET CTEST-ARGUMENT...: runs test programs side by side, adds up what they count. Those
-# that need the machine alone and failed get a second try: what else the host does is not in our hands.
+# run_ctest PRESET CTEST-ARGUMENT...: run test programs in parallel and add up their counts. Those that
+# need the machine alone and failed are tried again: other load on the host is not under our control.
 run_ctest() {
     local preset=$1 log=build/$1.ctest.log p f s crashed bad
     shift
@@ -160,10 +160,10 @@ stage_fresh() {
     tally "demo on a fresh machine" $rc
 }
 
-# cpu_s: processor seconds of what this shell has run: on a machine that does other work, too, what counts.
+# cpu_s: processor seconds used by this shell and its children; wall time means little on a shared machine.
 cpu_s() { awk '{print int(($14 + $15 + $16 + $17) / 100)}' "/proc/$$/stat"; }
 
-# Soaks are not repeated here: the load is what is tested.
+# Without long soaks: this tests the effect of load.
 stage_loaded() {
     local stress long=0
     need stress-ng
