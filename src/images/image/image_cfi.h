@@ -2,8 +2,8 @@
 /* Reader of call frame information records: CIEs and FDEs of .eh_frame and .debug_frame.
  *
  * Finds and decodes records; what the programs inside them say is the unwinder's business
- * (unwind/unwind_program.h). Records are read where they lie, every access is inside the section,
- * and a malformed record costs itself only. Context: handler (no heap, no libc).
+ * (unwind/unwind_program.h). Records are read in place, every access is inside the section,
+ * and a malformed record is skipped. Context: handler (no heap, no libc).
  *
  * One address has one FDE: of the non-empty FDEs whose start is at or below it, the one that
  * starts last, if it reaches that far. So the search table in place, a linear scan and a compiled
@@ -91,7 +91,7 @@ bool sonde__cfi_search_open(const struct sonde__cfi *cfi, struct sonde__cfi_sear
 void sonde__cfi_search_entry(const struct sonde__cfi *cfi, const struct sonde__cfi_search *search,
                              uint32_t index, uint64_t *ret_start, uint64_t *ret_offset);
 
-/* Read an encoded pointer at a cursor that stands inside the section.
+/* Read an encoded pointer at a cursor inside the section.
  * False: omitted, indirect, unknown or outside. A stored zero sets *ret_null (may be null),
  * whatever it is relative to. */
 struct sonde__bytes;

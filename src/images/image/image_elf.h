@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* ELF reader over a byte view: files, loaded images, cores; 32 and 64 bit, little-endian.
  *
- * Every access is inside the view, and every loop is bounded by the view's size: counts that a
- * header claims are cut to what lies in the view, and `damage` says so. A bad part costs that part.
+ * Every access is inside the view, and every loop is bounded by the view's size: counts in a header
+ * are limited to what is in the view, and `damage` reports that. A bad part is left out.
  * Sources: System V gABI 4.1 chapters 4 and 5; LSB 5 §11. The view must outlive the struct.
  * Context: handler (no heap, no libc). */
 #ifndef SONDE_IMAGE_ELF_H
@@ -17,7 +17,7 @@
 struct sonde__elf {
     struct sonde__bytes file;
     bool is64;
-    bool memory;      /* a loaded image: the byte of vaddr v stands at v - base */
+    bool memory;      /* a loaded image: the byte of vaddr v is at v - base */
     uint16_t type;    /* ET_* */
     uint16_t machine; /* EM_* */
     uint64_t entry;
@@ -28,8 +28,8 @@ struct sonde__elf {
     uint64_t section_names_size;
     uint64_t base;      /* memory: vaddr of the view's first byte */
     uint64_t bias;      /* memory: address - vaddr */
-    const char *damage; /* what of the headers could not be used (static text), or null */
-    uint64_t damage_at; /* the file offset that this is about */
+    const char *damage; /* the part of the headers that could not be used (static text), or null */
+    uint64_t damage_at; /* its file offset */
 };
 
 struct sonde__elf_segment {
@@ -89,7 +89,7 @@ bool sonde__elf_section_by_type(const struct sonde__elf *elf, uint32_t type,
 bool sonde__elf_segment_by_type(const struct sonde__elf *elf, uint32_t type,
                                 struct sonde__elf_segment *ret_segment);
 
-/* What stands in a compressed section: SHF_COMPRESSED, or ".zdebug_" in its name. */
+/* The header of a compressed section: SHF_COMPRESSED, or ".zdebug_" in its name. */
 struct sonde__elf_compression {
     uint32_t type; /* ELFCOMPRESS_* */
     uint64_t size; /* as the header says, when inflated */
@@ -122,7 +122,7 @@ uint32_t sonde__elf_symbol_count(const struct sonde__elf *elf,
 bool sonde__elf_symbol(const struct sonde__elf *elf, const struct sonde__elf_section *table,
                        uint32_t index, struct sonde__elf_symbol *ret_symbol);
 
-/* The value of a dynamic tag (DT_*), as it stands. False: no dynamic section, or no such tag. */
+/* The value of a dynamic tag (DT_*), unchanged. False: no dynamic section, or no such tag. */
 bool sonde__elf_dynamic_tag(const struct sonde__elf *elf, uint64_t tag, uint64_t *ret_value);
 
 /* The GNU build-id from PT_NOTE, else from note sections. False: none. */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The table of functions of a Go program (pclntab): where functions are, what they are called, how
- * far the stack pointer has moved at each instruction, and lines. The Go runtime needs it, so every
- * Go program has it, stripped ones too; call frame information it has none.
+/* The function table of a Go program (pclntab): addresses and names of functions, the offset of the
+ * stack pointer at each instruction, and lines. The Go runtime needs it, so every Go program has
+ * it, even a stripped one; Go programs have no call frame information.
  *
- * Read in place: nothing is built, every access is inside the view, and every loop is bounded. A
- * table is accepted by its whole header, not by its magic alone. Formats: Go 1.2, 1.16, 1.18, 1.20
+ * It is read in place, every access is inside the view, and every loop is bounded. A table is
+ * accepted by its whole header, not by its magic alone. Formats: Go 1.2, 1.16, 1.18, 1.20
  * and later, up to 1.26 (runtime/symtab.go and internal/abi of the Go distribution). Context:
  * handler. */
 #ifndef SONDE_IMAGE_GO_H
@@ -49,7 +49,7 @@ struct sonde__go_function {
     uint64_t file_values;
     uint64_t line_values;
     uint64_t inlined_values; /* index of the inlined call, -1: none; 0: nothing is inlined */
-    bool knows_inlined;      /* the format says where that stands */
+    bool knows_inlined;      /* the format has this field */
     uint32_t unit;           /* base of its file numbers */
     uint8_t flags;
 };
@@ -71,12 +71,12 @@ bool sonde__image_go_function(const struct sonde__go *go, uint32_t index,
 bool sonde__image_go_find(const struct sonde__go *go, uint64_t vaddr,
                           struct sonde__go_function *ret_function);
 
-/* A value and the range of code that it holds in. */
+/* A value and the range of code that it is valid in. */
 struct sonde__go_value {
     uint64_t start, end; /* vaddrs */
     int32_t value;
     uint64_t first; /* end of the first range of the table: of the stack, the prologue's */
-    int32_t second; /* the value behind `first`, where the walk came that far */
+    int32_t second; /* the value after `first`, if it was decoded */
 };
 
 /* The value of a table at `vaddr`, inside the function. False: malformed, or none there. */

@@ -2,10 +2,10 @@
 /* Mach-O reader over a byte view: executables, libraries, objects, dSYM files; 32 and 64 bit,
  * little-endian; and the containers they come in: universal files and static archives.
  *
- * Every access is inside the view, and every loop is bounded by its size: counts that a load
- * command claims are cut to what lies in the view, and `damage` says so. A bad part costs that
- * part. The view must outlive the struct. Sources: image_macho_format.h. Context: handler (no
- * heap, no libc); the iterators are some KiB large: not for small stacks. */
+ * Every access is inside the view, and every loop is bounded by its size: counts in a load
+ * command are limited to what is in the view, and `damage` reports that. A bad part is left out.
+ * The view must outlive the struct. Sources: image_macho_format.h. Context: handler (no heap, no
+ * libc); the iterators are some KiB large: not for small stacks. */
 #ifndef SONDE_IMAGE_MACHO_H
 #define SONDE_IMAGE_MACHO_H
 
@@ -37,7 +37,7 @@ struct sonde__macho {
     uint32_t cpu, subtype; /* CPU_*; subtype without capabilities */
     uint32_t type;         /* MH_* */
     uint64_t commands_at;
-    uint32_t command_count; /* that lie in the view */
+    uint32_t command_count; /* in the view */
     uint32_t segment_count, section_count;
     struct sonde__macho_segment segments[SONDE__MACHO_SEGMENTS_MAX];
     uint64_t base; /* vaddr of the image's header: that of __TEXT; 0 in objects */
@@ -47,12 +47,12 @@ struct sonde__macho {
     struct sonde__macho_part starts, exports, chains, data_in_code;
     struct sonde__macho_part rebases, binds, weak_binds, lazy_binds;
     struct sonde__macho_part encrypted; /* bytes of the file that only the device can read */
-    const char *damage; /* what of the headers could not be used (static text), or null */
-    uint64_t damage_at; /* the file offset that this is about */
+    const char *damage; /* the part of the headers that could not be used (static text), or null */
+    uint64_t damage_at; /* its file offset */
 };
 
 struct sonde__macho_section {
-    char name[17], segment[17]; /* as they stand: cut at 16 characters */
+    char name[17], segment[17]; /* as in the file: at most 16 characters */
     uint64_t vaddr, size;
     uint32_t flags;                /* S_* */
     uint32_t reserved1, reserved2; /* stubs: first indirect symbol, bytes of one */
@@ -100,8 +100,8 @@ sonde__macho_each(const void *data, size_t size,
                   bool (*each)(void *ctx, const struct sonde__macho_member *member), void *ctx,
                   struct sonde_error *ret_error);
 
-/* The same of a static archive with members of any kind, its index included. Asked for what
- * sonde__archive_begins() says yes to. Returns OK | CORRUPT (as above). */
+/* The same of a static archive with members of any kind, its index included. Only for a file for
+ * which sonde__archive_begins() is true. Returns OK | CORRUPT (as above). */
 bool sonde__archive_begins(const void *data, size_t size);
 SONDE_NODISCARD enum sonde_status
 sonde__archive_each(const void *data, size_t size,
@@ -160,7 +160,7 @@ bool sonde__macho_is_function(const struct sonde__macho *macho,
 struct sonde__macho_starts {
     struct sonde__bytes at;
     uint64_t vaddr;
-    bool is_arm; /* bit 0 tells Thumb code */
+    bool is_arm; /* bit 0 marks Thumb code */
     bool began;
 };
 void sonde__macho_starts_begin(const struct sonde__macho *macho,

@@ -2,8 +2,8 @@
 /* Images (main program, shared libraries, vdso) of one address space, as an immutable snapshot.
  *
  * A snapshot is built once in normal context, never changed and found from any context by a
- * binary search of its executable ranges. Whoever publishes snapshots (target, capture) retires
- * old ones; `generation` tells them apart. All addresses are those of the address space looked at;
+ * binary search of its executable ranges. The publisher of snapshots (target, capture) retires
+ * old ones; `generation` identifies them. All addresses are of the examined address space;
  * vaddr = address - bias is the coordinate of the file. Context of the look-ups: handler. */
 #ifndef SONDE_IMAGE_SET_H
 #define SONDE_IMAGE_SET_H
@@ -33,7 +33,7 @@ struct sonde__cfi {
     size_t debug_frame_size;
     uint64_t text_vaddr; /* base of DW_EH_PE_textrel */
     uint64_t data_vaddr; /* base of DW_EH_PE_datarel in .eh_frame (the GOT) */
-    /* Value to add to a pointer that stands in the section, to get a vaddr; 0 for files. Loaded
+    /* Value to add to a pointer in the section, to get a vaddr; 0 for files. Loaded
      * images have pc-relative pointers (right as they are) and rarely absolute ones. */
     uint64_t absolute_bias;
 };
@@ -48,7 +48,7 @@ struct sonde__rules; /* unwind/unwind_rules.h */
 
 struct sonde__image {
     const char *path; /* as the loader or the map says; "" when unknown; "[vdso]" */
-    const char *file; /* opens the file that `path` does not lead to (any more); null: path does */
+    const char *file; /* a path that opens the file if `path` does not (any more); or null */
     uint64_t start;   /* lowest mapped address */
     uint64_t end;     /* one past the highest */
     uint64_t bias;    /* address - vaddr */
@@ -59,7 +59,7 @@ struct sonde__image {
     uint32_t flags;
     uint8_t arch;      /* enum sonde_arch */
     bool is_permanent; /* images of this process: never unloaded */
-    /* Images of this process: where build_id lies in memory, to see whether it still does. */
+    /* Images of this process: the address of build_id, to check that it is still there. */
     const uint8_t *build_id_at;
 };
 

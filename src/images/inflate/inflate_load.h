@@ -7,11 +7,11 @@
 
 /* ret_function  a pointer to a function, as void *; null if false
  *
- * The library stays loaded: it is asked again soon, and may not be unloaded in a running call.
+ * The library stays loaded: it is used again soon, and must not be unloaded during a call.
  *
- * Weak, in a file of its own: a program that is linked with the archive has it only where it asks
- * for it (the command line does). So a static program does not get glibc's loader, and its linker's
- * warning, for nothing. */
+ * Weak, in a file of its own: a program that is linked with the archive contains it only if it asks
+ * for it (the command line does), so a static program does not get glibc's loader, and the linker's
+ * warning, without need. */
 extern __attribute__((weak)) bool sonde__inflate_load(const char *library, const char *name,
                                                       void *ret_function);
 

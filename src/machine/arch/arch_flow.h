@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where control goes after an instruction, for both architectures: what a search for the calls and
- * jumps of a function needs to know, and no more.
+/* Where control goes after an instruction, for both architectures: what is needed to find the calls
+ * and jumps of a function.
  *
  * Sources: as arch_x86_insn.h; Arm ARM (DDI 0487) C4.1, "Branches, exception generating and system
  * instructions"; psABI AMD64 1.0 §13.1 (notrack stands before jumps through tables only).

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* System calls that code makes itself, and their numbers where a constant is loaded before.
+/* System calls in code (not through libc), and their numbers if a constant is loaded before.
  *
- * Instructions are given in the order in which they stand. A number is told only while nothing that
- * was given since could have written the register; a value that comes by a branch from elsewhere
- * is not seen. Sources: psABI AMD64 1.0 §A.2.1; Linux syscall(2); Intel SDM volume 2, appendix A;
- * Arm ARM (DDI 0487) C4.1. Context: handler. */
+ * Instructions are passed in order of address. A number is known only while no instruction passed
+ * since could have written the register; values that arrive by a branch are not seen. Sources:
+ * psABI AMD64 1.0 §A.2.1; Linux syscall(2); Intel SDM volume 2, appendix A; Arm ARM (DDI 0487)
+ * C4.1. Context: handler. */
 #ifndef SONDE_ARCH_RAW_CALL_H
 #define SONDE_ARCH_RAW_CALL_H
 

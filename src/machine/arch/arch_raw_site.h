@@ -2,15 +2,14 @@
 /* A system call in the code of an image, diverted to a stub: which instructions before it (or
  * around it) are replaced by one jump, and the code that is executed in their place.
  *
- * The jump takes the place of whole instructions that would run one after another, of which only
- * the first may be reached by a branch. Where they all stand before the call, the call itself stays
- * where it is: a thread that waits in it, restarts it, or is looked at, is where it was. Only where
- * there is no room before it is the call itself among those that are moved. What cannot be done so
- * is refused.
+ * The jump replaces whole consecutive instructions, of which only the first may be the target of a
+ * branch. If they all come before the call, the call itself stays in place: a thread that waits in
+ * it, restarts it or is captured there is at the original address. The call is moved only if there
+ * is no room before it. Everything else is refused.
  *
- * x86-64. A system call writes rcx and r11 and reads neither, so ours may be used. Of aarch64 every
- * site is refused. Sources: Intel SDM volume 2 (JMP, LEA, SYSCALL); psABI AMD64 1.0 §A.2.1.
- * Context: handler; sans I/O. */
+ * x86-64. A system call writes rcx and r11 and reads neither, so the stub may use them. On
+ * aarch64 every site is refused. Sources: Intel SDM volume 2 (JMP, LEA, SYSCALL); psABI AMD64 1.0
+ * §A.2.1. Context: handler; sans I/O. */
 #ifndef SONDE_ARCH_RAW_SITE_H
 #define SONDE_ARCH_RAW_SITE_H
 
@@ -24,13 +23,13 @@ enum sonde__raw_result {
     SONDE__RAW_FIXED,           /* an instruction that would be replaced cannot be moved */
     SONDE__RAW_UNKNOWN_TARGETS, /* branch targets are unknown */
     SONDE__RAW_CODE,            /* the code could not be followed to the call */
-    /* of whoever writes it */
+    /* for the writer of the code */
     SONDE__RAW_REFUSED, /* its page cannot be written, or there is no memory near it */
     SONDE__RAW_THREADS, /* it was loaded when other threads ran already */
     SONDE__RAW_STACKS,  /* its stacks may have no room for us (Go) */
 };
 
-/* Targets are told of so many bytes before a call and from it on. */
+/* Branch targets are given for this many bytes before a call, and from it on. */
 enum { SONDE__RAW_REACH = 32 };
 enum { SONDE__RAW_JUMP = 5 };
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* An id of code that nothing names: the same for the same code at another address, in another run.
+/* An id for code without a name: the same for the same code at another address, in another run.
  *
- * It is a hash of some instructions before a place and of those from there on, as far as they are
- * straight, without what depends on where code and data lie: of x86-64 each one's length and
- * opcode, of aarch64 the word without its distances and immediates. So it is not of all bytes, and
- * equal ids are no proof that code is the same. Context: handler. */
+ * It is a hash of some instructions before a place and of the straight-line code from there on,
+ * without what depends on addresses: on x86-64 of each length and opcode, on aarch64 of the word
+ * without displacements and immediates. It does not cover all bytes, so equal ids do not prove that
+ * code is the same. Context: handler. */
 #ifndef SONDE_ARCH_SHAPE_H
 #define SONDE_ARCH_SHAPE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes that are looked at, at most: before the place, and from there on. */
+/* Bytes read at most: before the place, and from there on. */
 #define SONDE__SHAPE_BEFORE 48u
 #define SONDE__SHAPE_BYTES  96u
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What an instruction does to the stack pointer and the frame pointer, for both architectures: as
- * much as a search needs that follows how deep the stack of a function is.
+/* What an instruction does to the stack pointer and the frame pointer, for both architectures: what
+ * is needed to track the depth of a function's stack.
  *
  * Sources: as arch_flow.h; Arm ARM (DDI 0487) C4.1, "Loads and stores", "Data processing". What is
  * not reported is no write to either that compilers emit. Context: handler. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Comparing a window of small numbers with one number at once, for searches that must neither
- * branch on data nor load what depends on a load. Context: handler. */
+/* Compares a window of small numbers with one number, without branches or dependent loads.
+ * Context: handler. */
 #ifndef SONDE_ARCH_WINDOW_H
 #define SONDE_ARCH_WINDOW_H
 
