@@ -322,6 +322,16 @@ void sonde__watch_output_stall(struct sonde__watch_output *output,
     }
 }
 
+static void add_threads(struct sonde__watch_sampler *sampler, const struct sonde__watch_stall *all,
+                        struct sonde__report *report)
+{
+    for (uint32_t i = 0; i < all->thread_count; i++) {
+        struct sonde__report_thread thread;
+        sonde__watch_resolve_thread(sampler, &all->threads[i], &thread);
+        sonde__report_add_thread(report, &thread);
+    }
+}
+
 void sonde__watch_output_stacks(struct sonde__watch_output *output,
                                 struct sonde__watch_sampler *sampler, const char *why)
 {
@@ -339,21 +349,13 @@ void sonde__watch_output_stacks(struct sonde__watch_output *output,
     sonde__report_add_note(report, why);
     sonde__watch_stall_add_threads(&all, sampler, 0);
     if (sonde__watch_sampler_target(sampler, report) == SONDE_OK) {
-        for (uint32_t i = 0; i < all.thread_count; i++) {
-            struct sonde__report_thread thread;
-            sonde__watch_resolve_thread(sampler, &all.threads[i], &thread);
-            sonde__report_add_thread(report, &thread);
-        }
+        add_threads(sampler, &all, report);
         sonde__report_text_view(report, &view, to_stderr);
     }
     /* the drain must not outlive this report */
     if (sonde__watch_sampler_target(sampler, output->report) == SONDE_OK &&
         output->writer != NULL) {
-        for (uint32_t i = 0; i < all.thread_count; i++) {
-            struct sonde__report_thread thread;
-            sonde__watch_resolve_thread(sampler, &all.threads[i], &thread);
-            sonde__report_add_thread(output->report, &thread);
-        }
+        add_threads(sampler, &all, output->report);
         flush_report(output);
     }
     sonde__watch_stall_done(&all);

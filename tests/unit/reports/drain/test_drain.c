@@ -250,7 +250,7 @@ TEST(frames_left_out_are_one_gap)
 {
     static const struct {
         uint32_t lost_at;
-        unsigned gap_up; /* frames inside of the gap */
+        unsigned gap_up; /* frames inside the gap */
     } cases[] = {{1, 1}, {2, 2}, {3, 3}, {0, 0}};
     for (unsigned i = 0; i < 4; i++) {
         struct world w;
@@ -369,7 +369,7 @@ TEST(a_thread_becomes_a_record)
     CHECK_EQ(record.tid, 77);
     CHECK_EQ(record.state, 'S');
     CHECK(record.main);
-    CHECK_EQ(record.syscall, 1); /* number 0 and "none" are two things */
+    CHECK_EQ(record.syscall, 1); /* number 0 differs from "none" */
     CHECK_EQ(record.frame_count, 1);
     CHECK_EQ(record.end, SONDE_END_ROOT);
     CHECK_STR(sonde__report_text(w.report, record.name), "worker");
@@ -384,7 +384,7 @@ TEST(a_thread_becomes_a_record)
     teardown(&w);
 }
 
-/* Another snapshot, another image in the same place: nothing of the first one may stick to it. */
+/* Another snapshot with another image at the same place: nothing of the first one may remain. */
 TEST(a_new_snapshot_is_read_anew)
 {
     struct world w;
@@ -404,8 +404,8 @@ TEST(a_new_snapshot_is_read_anew)
     teardown(&w);
 }
 
-/* The report refuses a stack of more nodes than its limit: then there is none, not a part of it
- * that looks whole. */
+/* A stack with more nodes than the limit is refused: there is none, not a part of it that looks
+ * complete. */
 TEST(a_stack_that_does_not_fit_is_dropped)
 {
     struct world w;

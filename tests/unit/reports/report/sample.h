@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Two reports with everything in them, and bytes to write them to. */
+/* Reports with every kind of content, and memory to write them to. */
 #ifndef SAMPLE_H
 #define SAMPLE_H
 
@@ -24,7 +24,7 @@ uint32_t sample_push(struct sonde__report *r, uint32_t parent, uint32_t image, c
 
 struct sonde__report *sample_stacks(void);
 struct sonde__report *sample_watch(void);
-/* Blocks at two times: one group goes, one comes, one grows. */
+/* Blocks at two times: one group ends, one is new, one grows. */
 struct sonde__report *sample_heap_blocks(void);
 void sample_add_stall(struct sonde__report *r);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Writer and reader against each other, against every cut and flipped byte, and against protoc. */
+/* The writer and the reader against each other, cut and damaged files, and protoc. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static void check_round_trip(struct sonde__report *r)
     CHECK(!loss.unfinished);
     CHECK_EQ(loss.size_bytes, 0);
     CHECK_EQ(loss.bad_parts, 0);
-    /* what is written again is the same bytes: nothing was lost or changed on the way */
+    /* written again it has the same bytes: nothing was lost or changed */
     struct sample_bytes twice;
     sample_file(again, false, &twice);
     CHECK_EQ(twice.size, file.size);
@@ -136,7 +136,7 @@ TEST_TIMEOUT(file_flipped_bytes_never_pass_for_whole, 120)
     sample_bytes_done(&file);
 }
 
-/* Nobody vouches for the checksum either: damage a record and make its checksum right again. */
+/* A checksum proves nothing: damage a record and correct its checksum. */
 TEST_TIMEOUT(file_hostile_records_with_right_checksums, 120)
 {
     struct sample_bytes file;
@@ -329,7 +329,7 @@ TEST_TIMEOUT(file_is_read_by_protoc, 120)
     CHECK_EQ(count_lines(text, "    kind: FRAME_TAIL_CALL"), 2);
     CHECK_EQ(count_lines(text, "    tail_calls: "), 2);
     CHECK_EQ(count_lines(text, "    alternatives: 3"), 1);
-    /* a field that the schema does not know would be printed as its number */
+    /* protoc would print a field that the schema lacks by its number */
     for (const char *p = text; *p != '\0'; p++) {
         if (p == text || p[-1] == '\n') {
             p += strspn(p, " ");
@@ -463,7 +463,7 @@ TEST_TIMEOUT(file_of_a_newer_schema_is_read_as_far_as_it_is_known, 120)
 
 /* -- memory -- */
 
-/* Everything once; true when nothing failed. Failures must be clean: a status, a counted loss. */
+/* Use everything once; true if nothing failed. A failure must be a status or a counted loss. */
 static bool work_once(void)
 {
     struct sonde__report *r = NULL, *again = NULL;
@@ -560,7 +560,7 @@ TEST_TIMEOUT(file_writer_goes_on_after_memory_ran_out, 120)
     sonde__report_destroy(r);
 }
 
-/* A reader that ran out of memory says so; it never shows a stack under another's names. */
+/* A reader that runs out of memory reports it and never gives a stack wrong names. */
 TEST_TIMEOUT(file_reader_says_when_memory_ran_out, 120)
 {
     struct sonde__report *r = sample_stacks();

@@ -69,7 +69,7 @@ TEST(view_folded)
     sonde__report_destroy(r);
 }
 
-/* A semicolon in a name would be a frame of its own; equal stacks are one line. */
+/* A semicolon in a name would begin a frame; equal stacks are one line. */
 TEST(view_folded_calls)
 {
     struct sonde__report *r;
@@ -133,8 +133,8 @@ TEST(view_watch_json)
     sonde__report_destroy(r);
 }
 
-/* Python's parser is the oracle: it is JSON, the texts are those of the model, ids lead somewhere.
- */
+/* Python's parser is the oracle: the output is JSON, texts are those of the model, ids are
+ * valid. */
 TEST_TIMEOUT(view_json_is_json, 60)
 {
     static const char program[] =
@@ -190,7 +190,7 @@ TEST(view_shows_no_control_character_from_outside)
     sonde__report_destroy(r);
 }
 
-/* People read decoded names, programs get both. */
+/* Text has demangled names, JSON both. */
 TEST(view_shows_names_of_blocks_and_cpp_decoded)
 {
     struct sonde__report *r = sample_stacks();
@@ -212,8 +212,7 @@ TEST(view_shows_names_of_blocks_and_cpp_decoded)
     sonde__report_destroy(r);
 }
 
-/* One stack, but not the same way to stand there: not one group. What they wait for has its
- * line. */
+/* Threads with one stack but different states are not one group. What they wait for has a line. */
 TEST(view_folds_only_what_is_the_same)
 {
     struct sonde__report *r = NULL;
@@ -305,7 +304,7 @@ TEST(analysis_of_a_stall)
     CHECK_EQ(a.phases[1].own_ns, 700000000);
     CHECK_EQ(a.phases[1].syscall, 75);
     CHECK_STR(sonde__report_text(r, a.phases[1].detail), "fd 7 /data/app.db");
-    /* 700 of 905 ms: the path goes on into fsync */
+    /* 700 of 905 ms: the path continues into fsync */
     CHECK_EQ(a.path_count, 8);
     CHECK_STR(name_of(r, a.path[0].frame), "_start");
     CHECK_STR(name_of(r, a.path[7].frame), "fsync");
@@ -320,7 +319,8 @@ TEST(analysis_of_a_stall)
     sonde__report_destroy(r);
 }
 
-/* Calls from two places of one function are one function; the path stops where nothing leads. */
+/* Calls from two places of one function count for one function; the path ends without a heavy
+ * child. */
 TEST(analysis_merges_calls_of_one_function)
 {
     struct sonde__report *r = NULL;

@@ -109,7 +109,7 @@ TEST(style_only_bs_has_headings)
     CHECK_STR(line, "");
 }
 
-/* What the loader says of an address, as glibc asks it. */
+/* The loader's answer for an address, as glibc gets it. */
 static struct sonde__style_frame as_loader(uint64_t pc)
 {
     struct sonde__style_frame frame = {.pc = pc, .image = "", .name = ""};
@@ -155,7 +155,7 @@ TEST(style_glibc_equals_backtrace_symbols)
     free((void *)expected);
 }
 
-/* At every size: what fits is the begin of the whole, and it says that it was cut. */
+/* At every size the text is a prefix of the whole, and marked as cut. */
 TEST(style_cuts_at_the_end_of_the_buffer)
 {
     for (int style = SONDE_STYLE_CALLSTACK; style <= SONDE_STYLE_GLIBC; style++) {
