@@ -3,6 +3,7 @@
 #include <sonde/text.h>
 
 #include "api_names.h"
+#include "api_thread.h"
 #include "base_mem.h"
 #include "capture_walk.h"
 #include "mem_heap.h"
@@ -69,6 +70,7 @@ char **sonde__api_callstack_symbols(uint32_t depth_max, uint32_t *ret_count,
 {
     struct sonde_symbolizer *symbolizer = shared_symbolizer();
     uint32_t depth = depth_max < SONDE_WHOLE_FRAMES_MAX ? depth_max : SONDE_WHOLE_FRAMES_MAX;
+    struct sonde_stack stack;
     char **block = NULL;
     size_t length = 0;
     char *text;
@@ -76,20 +78,16 @@ char **sonde__api_callstack_symbols(uint32_t depth_max, uint32_t *ret_count,
         return NULL;
     }
     *ret_count = 0;
-    uint64_t *pcs = sonde__mem_alloc_array(depth, sizeof *pcs);
-    uint8_t *how = sonde__mem_alloc_array(depth, sizeof *how);
-    if (symbolizer != NULL && pcs != NULL && how != NULL && depth != 0) {
-        struct sonde_stack stack;
-        sonde_stack_init(&stack, pcs, how, depth, 0);
-        sonde__capture_walk(&stack, caller, false, 0, SONDE__CAPTURE_OWN);
-        text = names_stack_text(symbolizer, SONDE_STYLE_CALLSTACK, &stack, &length);
-        if (text != NULL) {
-            block = one_block(text, length, ret_count);
-        }
-        sonde__mem_free(text);
+    if (symbolizer == NULL || depth == 0 || !sonde__api_stack_alloc(&stack, depth, 0)) {
+        return NULL;
     }
-    sonde__mem_free(pcs);
-    sonde__mem_free(how);
+    sonde__capture_walk(&stack, caller, false, 0, SONDE__CAPTURE_OWN);
+    text = names_stack_text(symbolizer, SONDE_STYLE_CALLSTACK, &stack, &length);
+    if (text != NULL) {
+        block = one_block(text, length, ret_count);
+    }
+    sonde__mem_free(text);
+    sonde_stack_free(&stack);
     return block;
 }
 

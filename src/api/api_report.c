@@ -106,20 +106,17 @@ static enum sonde_status collect(uint32_t flags, struct sonde__report *report,
     struct collection collection = {.report = report};
     struct sonde_capture_options options = {.struct_bytes = sizeof options};
     struct sonde_stack stack;
-    uint64_t *pcs = sonde__mem_alloc_array(DEPTH, sizeof *pcs);
-    uint8_t *how = sonde__mem_alloc_array(DEPTH, sizeof *how);
-    enum sonde_status status = pcs == NULL || how == NULL ? SONDE_MEMORY : SONDE_OK;
-    if (status == SONDE_OK) {
-        status = sonde__drain_create(report, NULL, symbols, &collection.drain);
+    enum sonde_status status;
+    if (!sonde__api_stack_alloc(&stack, DEPTH, SONDE_OUTER_FRAMES)) {
+        return SONDE_MEMORY;
     }
+    status = sonde__drain_create(report, NULL, symbols, &collection.drain);
     if (status == SONDE_OK) {
         options.flags = (flags & SONDE_REPORT_PASSIVE_ONLY) != 0 ? SONDE_CAPTURE_PASSIVE_ONLY : 0;
-        sonde_stack_init(&stack, pcs, how, DEPTH, SONDE_OUTER_FRAMES);
         status = sonde__api_threads_capture(&options, &stack, take_thread, &collection, caller);
         sonde__drain_destroy(collection.drain);
     }
-    sonde__mem_free(pcs);
-    sonde__mem_free(how);
+    sonde_stack_free(&stack);
     return status;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sonde/stack.h>
 
+#include "api_thread.h"
 #include "capture_memo.h"
 #include "capture_walk.h"
 #include "mem_heap.h"
@@ -33,6 +34,19 @@ enum sonde_status sonde_stack_prepare(void)
     return status;
 }
 
+bool sonde__api_stack_alloc(struct sonde_stack *ret_stack, uint32_t capacity, uint32_t outer)
+{
+    uint64_t *pcs = sonde__mem_alloc_array(capacity, sizeof *pcs);
+    uint8_t *how = sonde__mem_alloc_array(capacity, sizeof *how);
+    if (pcs == NULL || how == NULL) {
+        sonde__mem_free(pcs);
+        sonde__mem_free(how);
+        return false;
+    }
+    sonde_stack_init(ret_stack, pcs, how, capacity, outer);
+    return true;
+}
+
 void sonde_stack_free(struct sonde_stack *stack)
 {
     if (stack != NULL) {
@@ -57,14 +71,9 @@ enum sonde_status sonde__api_stack_capture_whole(struct sonde_stack *ret_stack, 
     for (uint32_t capacity = WHOLE_FRAMES_FIRST;; capacity *= 4) {
         bool is_last = capacity >= SONDE_WHOLE_FRAMES_MAX;
         struct sonde_stack stack;
-        uint64_t *pcs = sonde__mem_alloc_array(capacity, sizeof *pcs);
-        uint8_t *how = sonde__mem_alloc_array(capacity, sizeof *how);
-        if (pcs == NULL || how == NULL) {
-            sonde__mem_free(pcs);
-            sonde__mem_free(how);
+        if (!sonde__api_stack_alloc(&stack, capacity, is_last ? SONDE_OUTER_FRAMES : 0)) {
             return SONDE_MEMORY;
         }
-        sonde_stack_init(&stack, pcs, how, capacity, is_last ? SONDE_OUTER_FRAMES : 0);
         sonde__capture_walk(&stack, caller, false, skip, SONDE__CAPTURE_OWN);
         if (is_last || stack.end != SONDE_END_DEPTH) {
             *ret_stack = stack;

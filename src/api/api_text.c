@@ -373,19 +373,6 @@ static bool write_thread(struct thread_writing *w, uint64_t tid, const char *nam
     return goes_on;
 }
 
-static bool alloc_stack(struct sonde_stack *ret_stack)
-{
-    uint64_t *pcs = sonde__mem_alloc_array(DEPTH, sizeof *pcs);
-    uint8_t *how = sonde__mem_alloc_array(DEPTH, sizeof *how);
-    if (pcs == NULL || how == NULL) {
-        sonde__mem_free(pcs);
-        sonde__mem_free(how);
-        return false;
-    }
-    sonde_stack_init(ret_stack, pcs, how, DEPTH, SONDE_OUTER_FRAMES);
-    return true;
-}
-
 enum sonde_status sonde__api_thread_write(struct sonde_symbolizer *symbolizer,
                                           enum sonde_style style, uint64_t tid, sonde_write write,
                                           void *ctx, const struct sonde__regs *caller)
@@ -396,7 +383,7 @@ enum sonde_status sonde__api_thread_write(struct sonde_symbolizer *symbolizer,
     if (symbolizer == NULL || write == NULL || !is_style(style)) {
         return SONDE_USAGE;
     }
-    if (!alloc_stack(&stack)) {
+    if (!sonde__api_stack_alloc(&stack, DEPTH, SONDE_OUTER_FRAMES)) {
         return SONDE_MEMORY;
     }
     status = sonde__api_thread_capture(tid, NULL, &stack, NULL, caller);
@@ -431,7 +418,7 @@ enum sonde_status sonde__api_threads_write(struct sonde_symbolizer *symbolizer,
     if (status != SONDE_OK && status != SONDE_LIMIT) {
         return status;
     }
-    if (!alloc_stack(&stack)) {
+    if (!sonde__api_stack_alloc(&stack, DEPTH, SONDE_OUTER_FRAMES)) {
         return SONDE_MEMORY;
     }
     status = SONDE_OK;

@@ -51,6 +51,9 @@ void sonde__api_signal_end(bool is_set, bool is_unanswered);
 /* In a fork child: no request is under way any more. */
 void sonde__api_signal_after_fork(void);
 
+/* Prepare a stack with arrays on the heap, for sonde_stack_free(). False: no memory. */
+bool sonde__api_stack_alloc(struct sonde_stack *ret_stack, uint32_t capacity, uint32_t outer);
+
 /* Options with their defaults. False: contradictory. */
 bool sonde__api_capture_options(const struct sonde_capture_options *given, uint64_t timeout_ns,
                                 struct sonde_capture_options *ret_options);
