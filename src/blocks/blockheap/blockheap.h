@@ -50,6 +50,7 @@ struct sonde__blockheap_class {
 /* The class at an address, or null. */
 const struct sonde__blockheap_class *sonde__blockheap_class_at(const struct sonde__blockheap *heap,
                                                                uint64_t address);
+
 /* --- the search --- */
 
 struct sonde__blockheap_item {
