@@ -57,8 +57,8 @@ enum sonde_status sonde_audit_start(struct sonde_depot *depot, const char *const
                                     struct sonde_error *ret_error)
 {
     if (depot == NULL || ret_audit == NULL || !are_names(functions, count)) {
-        return sonde__base_fail(ret_error, SONDE_USAGE,
-                                "no depot, or not from 1 to 512 names of functions", NULL, 0, 0);
+        return sonde__base_fail(ret_error, SONDE_USAGE, "needs a depot and 1 to 512 function names",
+                                NULL, 0, 0);
     }
     struct sonde_audit *audit = sonde__mem_alloc_zeroed(sizeof *audit);
     if (audit != NULL) {

@@ -56,7 +56,8 @@ enum sonde_status sonde_blocks_open(struct sonde_blocks **ret_blocks, struct son
 {
     struct sonde__target *target;
     if (ret_blocks == NULL) {
-        return sonde__base_fail(ret_error, SONDE_USAGE, "no place for the result", NULL, 0, 0);
+        return sonde__base_fail(ret_error, SONDE_USAGE, "needs a pointer for the result", NULL, 0,
+                                0);
     }
     SONDE_TRY(sonde__target_open_process(sonde__os_pid(), NULL, &target, ret_error));
     return open_target(target, true, ret_blocks, ret_error);
@@ -69,8 +70,9 @@ enum sonde_status sonde_blocks_open_core(const char *path, const char *program,
     struct sonde__target_options where = {.executable = program};
     struct sonde__target *target;
     if (path == NULL || ret_blocks == NULL) {
-        return sonde__base_fail(ret_error, SONDE_USAGE, "no core, or no place for the result", NULL,
-                                0, 0);
+        return sonde__base_fail(ret_error, SONDE_USAGE,
+                                "needs the path of a core, and a pointer for the result", NULL, 0,
+                                0);
     }
     SONDE_TRY(sonde__target_open_core(path, &where, &target, ret_error));
     return open_target(target, false, ret_blocks, ret_error);

@@ -318,7 +318,7 @@ static void print_head(struct work *work, const struct sonde__block_literal *lit
                                sizeof work->encoding, &length)) {
         put_text(work, "    ");
         if (!sonde__block_signature(work->encoding, length, NULL, &work->out)) {
-            put_text(work, "type not understood: ");
+            put_text(work, "unknown type encoding: ");
             put_text(work, work->encoding);
         }
         debug_line(&work->out);
@@ -340,7 +340,7 @@ static const char *print_block(struct work *work, uint64_t address)
         return status == SONDE_UNREADABLE ? "cannot be read" : "is no block";
     }
     if (!is_block_class(work, literal.isa)) {
-        return "is no block: its first word is no class of blocks";
+        return "is no block: its first word is not a class of blocks";
     }
     if (sonde__block_desc_read(&work->memory, literal.descriptor, literal.flags, &desc) !=
         SONDE_OK) {
@@ -364,7 +364,7 @@ void sonde_block_print(const void *block)
     int error = errno;
     uint64_t address = (uint64_t)(uintptr_t)block;
     struct work *work = sonde__os_map(sizeof *work);
-    const char *refusal = "sonde: no memory to be mapped";
+    const char *refusal = "sonde: cannot map memory";
     char line[128];
     if (work != NULL) {
         work->memory = (struct sonde__block_memory){SONDE__ARCH_HOST, read_memory, name_at, work};

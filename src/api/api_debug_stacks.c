@@ -229,7 +229,7 @@ void sonde__api_stacks_print(const struct sonde__regs *caller)
     char refuse[96];
     if (work == NULL) {
         sonde__base_text_init(&out, refuse, sizeof refuse);
-        sonde__base_text_str(&out, "sonde: no memory to be mapped");
+        sonde__base_text_str(&out, "sonde: cannot map memory");
         debug_line(&out);
         errno = error;
         return;

@@ -188,7 +188,7 @@ static enum sonde_status capture_locked(uint64_t tid, uint64_t timeout_ns,
         return SONDE_BUSY;
     }
     if ((stat.pending >> (SIGNAL - 1) & 1) != 0) {
-        note(captured, "it runs, and a signal of that kind (SIGURG) already waits for it");
+        note(captured, "it runs, and a signal of that kind (SIGURG) is already pending");
         return SONDE_BUSY;
     }
     status = set_handler_locked();

@@ -89,7 +89,7 @@ static void ask_thread(uint64_t tid, struct sonde_stack *stack, struct sonde__ca
     sonde__base_text_init(&note, ret_capture->note, sizeof ret_capture->note);
     sonde__base_text_str(&note, captured.note);
     if (ret_capture->by == SONDE__CAPTURED_SIGNAL) {
-        sonde__base_text_str(&note, "no perf sample to be had, so it was asked by a signal");
+        sonde__base_text_str(&note, "no perf sample is available, so it was asked by a signal");
     }
 }
 
@@ -276,7 +276,8 @@ enum sonde_status sonde_watch_start(const struct sonde_watch_options *given,
     struct sonde_watch *watch, *none = NULL;
     enum sonde_status status;
     if (ret_watch == NULL || !take_options(given, &options)) {
-        return sonde__base_fail(ret_error, SONDE_USAGE, "options of the watch", NULL, 0, 0);
+        return sonde__base_fail(ret_error, SONDE_USAGE, "invalid options for the watch", NULL, 0,
+                                0);
     }
     pthread_once(&fork_once, watch_forks);
     watch = calloc(1, sizeof *watch);

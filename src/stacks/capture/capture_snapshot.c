@@ -185,7 +185,7 @@ static bool is_askable(struct round *round, struct sonde__roster_thread *thread)
                !sonde__capture_park_is_inside(thread->tid)) {
         sonde__capture_roster_fail(
             round->snapshot->roster, thread, SONDE_BUSY,
-            "it runs, and a signal of that kind (SIGURG) already waits for it");
+            "it runs, and a signal of that kind (SIGURG) is already pending");
     } else if (!round->snapshot->may_signal) {
         sonde__capture_roster_fail(round->snapshot->roster, thread, SONDE_BUSY,
                                    "it runs, and signals are not allowed here");

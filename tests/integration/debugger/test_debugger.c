@@ -31,7 +31,7 @@ static void check_printed(const char *out)
     CHECK_CONTAINS(at, "    +32    data        ");
     CHECK_CONTAINS(at, "78563412\n");
     CHECK_CONTAINS(out, ", global, 44 bytes\n    everywhere_block_invoke  debugger_locked\n");
-    CHECK_CONTAINS(out, " is no block: its first word is no class of blocks\n");
+    CHECK_CONTAINS(out, " is no block: its first word is not a class of blocks\n");
     CHECK_CONTAINS(out, "0x8 cannot be read\n");
     CHECK_CONTAINS(out, "0x0 is no block\n");
     /* the thread that the call is made in */
