@@ -15,11 +15,6 @@ uint64_t sonde__host_monotonic_ns(void)
     return read_clock(CLOCK_MONOTONIC);
 }
 
-uint64_t sonde__host_tick_ns(void)
-{
-    return read_clock(CLOCK_MONOTONIC_COARSE);
-}
-
 uint64_t sonde__host_cpu_ns(void)
 {
     return read_clock(CLOCK_THREAD_CPUTIME_ID);
