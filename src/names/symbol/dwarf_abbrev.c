@@ -73,7 +73,9 @@ enum sonde_status sonde__dwarf_abbrevs_load(const struct sonde__dwarf_sections *
     if (at.failed) {
         return SONDE_CORRUPT;
     }
-    SONDE__SORT_BY(t->entries, t->count, code);
+    if (!t->dense) { /* a dense table is in order */
+        SONDE__SORT_BY(t->entries, t->count, code);
+    }
     t->valid = true;
     return SONDE_OK;
 }
