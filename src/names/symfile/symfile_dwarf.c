@@ -141,8 +141,7 @@ static void open_common(struct sonde__symfile_dwarf *dwarf)
     }
     if (!find_common(dwarf, name, &id)) {
         dwarf->damage =
-            "the file that dwz put its common parts in (.gnu_debugaltlink) is not there: "
-            "names are missing";
+            "dwz's supplementary file (.gnu_debugaltlink) was not found: names are missing";
         return;
     }
     dwarf->damage = dwarf->damage != NULL ? dwarf->damage : dwarf->common.damage;

@@ -283,7 +283,7 @@ enum sonde_status sonde__symfile_index_file_open(const struct sonde__symfile_opt
     status = make_or_take(options, path, is_macho, &id, make, wanted, index, ret_error);
     if (status == SONDE_ABSENT && index->cut) {
         status = sonde__base_fail(ret_error, SONDE_CORRUPT,
-                                  "cut off: its section headers lie behind its end", NULL, 0, 0);
+                                  "truncated: its section headers are beyond its end", NULL, 0, 0);
     }
     return finish(status, index, ret_error);
 }

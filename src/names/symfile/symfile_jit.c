@@ -42,7 +42,7 @@ static enum sonde_status read_one(struct files *files, const char *path, bool is
     }
     if (status == SONDE_UNSUPPORTED) {
         snprintf(files->note, SONDE__SYMFILE_JIT_NOTE,
-                 "names of JIT code not read: %.400s is no jitdump that is known", path);
+                 "names of JIT code not read: %.400s is not a supported jitdump", path);
         status = SONDE_OK;
     }
     sonde__host_file_unmap(&file);

@@ -80,9 +80,8 @@ static enum sonde_status choose_slice(const struct sonde__host_file *file,
                                 NULL, 0, 0);
     }
     if (choice.fitting > 1) {
-        return sonde__base_fail(
-            ret_error, SONDE_UNSUPPORTED,
-            "it holds code of several machines, and nothing says which is meant", NULL, 0, 0);
+        return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
+                                "it has code of several machines, and none was chosen", NULL, 0, 0);
     }
     return sonde__base_fail(ret_error, SONDE_ABSENT,
                             wanted->arch != NULL ? "nothing in it is of that machine"

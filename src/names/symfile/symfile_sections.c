@@ -54,7 +54,7 @@ static void look(const struct sonde__elf *elf, const char *name, bool split, str
         sections->damage = "a section compressed in an unknown way";
     } else if (c->size / RATIO_MAX > c->data_size ||
                c->size > INFLATED_MAX - sections->inflated_bytes) {
-        sections->damage = "a compressed section says that it is larger than can be";
+        sections->damage = "a compressed section claims an impossible size";
     } else {
         found->there = found->compressed = true;
         found->at = sections->inflated_bytes;
@@ -72,9 +72,9 @@ static enum sonde_status inflate_one(const struct found *found, uint8_t *to, uin
         c->type == SONDE__ELFCOMPRESS_ZSTD ? SONDE__INFLATE_ZSTD : SONDE__INFLATE_ZLIB, c->data,
         c->data_size, to, c->size, &size, &error);
     if (status == SONDE_OK && size != c->size) {
-        *damage = "a compressed section is shorter than it says";
+        *damage = "a compressed section is shorter than its header says";
     } else if (status == SONDE_CORRUPT || status == SONDE_LIMIT) {
-        *damage = "a compressed section is malformed: what follows the fault in it is lost";
+        *damage = "a compressed section is malformed: its data after the error is lost";
     } else if (status != SONDE_OK) {
         return sonde__base_fail(ret_error, status, error.what, found->section.name, 0, 0);
     }

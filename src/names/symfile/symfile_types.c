@@ -39,9 +39,8 @@ static enum sonde_status open_macho(const struct sonde__symfile_options *options
     types->has_macho = true;
     if (!sonde__dwarf_sections_of_macho(&types->macho.debug, &types->sections)) {
         return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
-                                "its debug information is compressed, which a Mach-O's is not "
-                                "read of",
-                                NULL, 0, 0);
+                                "compressed debug information of a Mach-O is not supported", NULL,
+                                0, 0);
     }
     *source = (struct sonde__types_source){.sections = &types->sections};
     return SONDE_OK;

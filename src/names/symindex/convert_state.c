@@ -65,7 +65,7 @@ bool convert_work(struct convert *c, uint64_t amount)
     if (amount > c->work_left) {
         c->work_left = 0;
         c->out_of_work = true;
-        convert_damage(c, "its tables are read far too often");
+        convert_damage(c, "its tables are referred to too often");
         return false;
     }
     c->work_left -= amount;

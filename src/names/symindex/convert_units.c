@@ -28,7 +28,7 @@ static bool read_header(struct convert *c, uint64_t offset)
     c->damage = NULL;
     if (status == SONDE_CORRUPT) {
         c->unit = (struct sonde__dwarf_unit){.offset = offset};
-        convert_damage(c, "a malformed unit header: what follows it cannot be found");
+        convert_damage(c, "a malformed unit header: later units cannot be found");
     } else if (status != SONDE_OK) {
         convert_damage(c, "a unit of an unknown version or address size");
     }
@@ -108,7 +108,7 @@ static void walk_split(struct convert *c)
     struct sonde__dwarf_unit skeleton = c->unit;
     struct sonde__dwarf_unit unit;
     if (c->source->split == NULL || !ask_split(c, &skeleton)) {
-        damage_split(c, "which is not there");
+        damage_split(c, "which was not found");
         convert_walk(c); /* some compilers put inlined calls in the skeleton, too */
         return;
     }

@@ -101,7 +101,7 @@ enum sonde_status sonde__symindex_open(const void *data, size_t size,
         return corrupt(ret_error, "the header of the index is damaged", header - 4);
     }
     if (symindex_u64(p + SYMINDEX_AT_FILE_BYTES) != size) {
-        return corrupt(ret_error, "the index was cut, or something stands behind it", size);
+        return corrupt(ret_error, "the index is truncated, or has data after its end", size);
     }
     index.build_id.size = (uint8_t)symindex_u32(p + SYMINDEX_AT_BUILD_ID_SIZE);
     if (symindex_u32(p + SYMINDEX_AT_BUILD_ID_SIZE) > SONDE__BUILD_ID_MAX) {

@@ -77,7 +77,7 @@ TEST(index_says_what_is_wrong)
          "printf '\\377\\377' | dd of=z.so bs=1 seek=$((0x$at + 30)) conv=notrunc 2>x && "
          "mkdir -p o && $SONDE index -o o z.so",
          "have errors", 5},
-        {"cd $DIR && $SONDE index made.so >x && $SONDE index *.sndidx", "an index already", 6},
+        {"cd $DIR && $SONDE index made.so >x && $SONDE index *.sndidx", "already an index", 6},
         {"cd $DIR && $SONDE index made.so >x && head -c 200 *.sndidx >cut && "
          "$SONDE index --info cut",
          "damaged", 5},
