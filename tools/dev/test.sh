@@ -13,7 +13,7 @@ Stages:
   lint      format and house rules
   layers    the build refuses a wrong include and an unsafe call in handler code
   ports     the portable files compile for macOS, arm64 and x86-64, against Apple's headers; nothing is linked
-  gcc       build with gcc -Werror, bench programs too; unit and integration tests
+  gcc       build with gcc -Werror, bench programs too; no circles of files; unit and integration tests
   clang     build with clang -Werror; unit tests
   sanitize  unit and bad-input tests under AddressSanitizer and UBSan *
   tsan      tests of concurrent code under ThreadSanitizer *
@@ -114,7 +114,13 @@ stage_ports() {
     done
 }
 
-stage_gcc() { compile dev all benches && run_ctest dev; } # the one build of the bench programs
+stage_gcc() { # the one build of the bench programs
+    local rc=0
+    compile dev all benches || return
+    tools/circles-test.sh build/dev || rc=$?
+    tally "circles of files" $rc
+    run_ctest dev
+}
 stage_clang() { compile clang && run_ctest clang -L unit; }
 stage_sanitize() { run_selected asan-ubsan 'unit|sanitize'; }
 stage_tsan() { run_selected tsan tsan; }

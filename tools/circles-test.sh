@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# circles-test.sh BUILD: no two files of the libraries and programs need each other, directly or over
+# others, by the symbols of their objects. Prints each circle; status 1 then.
+set -euo pipefail
+build=${1:?usage: circles-test.sh BUILD}
+objects=$(mktemp)
+trap 'rm -f "$objects"' EXIT
+for folder in src cli preload recorder execinfo; do
+    find "$build/$folder" -name '*.o'
+done | while read -r object; do # not those of files that are gone
+    source=$(sed -E "s,^$build/,,; s,CMakeFiles/[^/]*\.dir/,,; s,\.o\$,," <<<"$object")
+    [ ! -e "$source" ] || echo "$object"
+done >"$objects"
+[ -s "$objects" ] || { echo "circles: nothing is built in $build" >&2; exit 1; }
+
+# "user definer" a line; a symbol that several programs define is the user's own program's, or src's
+edges() {
+    xargs nm -A <"$objects" | sed -E "s,^$build/,," | awk '
+        { file = $1; sub(/:.*/, "", file); program = file; sub(/\/.*/, "", program); name = $NF; kind = $(NF - 1) }
+        kind == "U" { uses[++count] = file " " program " " name; next }
+        kind ~ /^[TDBRVWC]$/ { defined[program " " name] = file }
+        END {
+            for (i = 1; i <= count; i++) {
+                split(uses[i], use, " ")
+                own = use[2] " " use[3]
+                to = own in defined ? defined[own] : defined["src " use[3]]
+                if (to != "" && to != use[1]) print use[1], to
+            }
+        }' | sed -E 's,CMakeFiles/[^/]*\.dir/,,g; s/\.[cS]\.o//g' | sort -u
+}
+found=$(edges | tsort 2>&1 >/dev/null || true)
+[ -z "$found" ] || { printf '%s\n' "$found" | sed 's/^tsort: //'; exit 1; }
