@@ -88,6 +88,9 @@ static bool is_label_node(const struct sonde__depot *depot, uint32_t id)
  * calls. NONE: there is none that fits. */
 static uint32_t take_spare(struct sonde__depot *depot, const struct key *key, bool is_label)
 {
+    if (__atomic_load_n(&depot->wasted, __ATOMIC_RELAXED) == 0) {
+        return SONDE__DEPOT_NONE;
+    }
     for (unsigned i = 0; i < SONDE__DEPOT_SPARES; i++) {
         uint32_t id = __atomic_load_n(&depot->spares[i], __ATOMIC_ACQUIRE);
         bool fits = id != SONDE__DEPOT_NONE && is_label_node(depot, id) == is_label &&

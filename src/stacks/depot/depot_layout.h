@@ -10,7 +10,7 @@
 enum {
     SONDE__DEPOT_LEVEL_BITS = 8, /* slots of the first table, as a power of two */
     SONDE__DEPOT_LEVELS = 18,
-    SONDE__DEPOT_SPARES = 8, /* threads that lose a race at one moment, about */
+    SONDE__DEPOT_SPARES = 64, /* races lost before a frame comes that may use the node */
     /* A view's: what may be written by anybody must be read in bounded time. Recorded stacks have
      * at most a quarter of it. */
     SONDE__DEPOT_VIEW_DEPTH = 1024,
