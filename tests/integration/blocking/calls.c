@@ -194,7 +194,7 @@ __attribute__((noinline)) void middle(struct call *call)
 __attribute__((noinline)) void *outer(void *arg)
 {
     struct call *call = arg;
-    __atomic_store_n(&call->tid, (int32_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+    __atomic_store_n(&call->tid, (uint64_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
     middle(call);
     __atomic_store_n(&call->done, 1, __ATOMIC_RELEASE);
     return NULL;
