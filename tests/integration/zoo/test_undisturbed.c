@@ -53,7 +53,8 @@ static void read_signals(const char *text, struct outcome *o)
     }
 }
 
-static void check_report(const char *report, unsigned samples_each, struct outcome *o)
+/* False: too few samples, by chance, to say that calls were disturbed often. */
+static bool check_report(const char *report, unsigned samples_each, struct outcome *o)
 {
     struct zoo zoo = {0};
     unsigned stalls = 0, samples = 0;
@@ -74,13 +75,13 @@ static void check_report(const char *report, unsigned samples_each, struct outco
             "  %s: %u calls in %u stalls, %u different samples, %u signals; %u calls ended early\n",
             o->sampler, o->made, stalls, samples, o->sent, o->early);
     CHECK(stalls >= 16);
-    CHECK(samples >= stalls * samples_each);
     zoo_done(&zoo);
+    return samples >= stalls * samples_each;
 }
 
 /* prefix: words before `sonde run`, or null. */
-static struct outcome watch_calls(const char *const prefix[], const char *sampler,
-                                  const char *work_us)
+static bool watch_once(const char *const prefix[], const char *sampler, const char *work_us,
+                       struct outcome *ret_outcome)
 {
     struct outcome o = {0};
     const char *list[24];
@@ -100,10 +101,25 @@ static struct outcome watch_calls(const char *const prefix[], const char *sample
     CHECK_ALWAYS(run.status == 0);
     count_calls(run.out, &o);
     read_signals(run.err, &o);
-    /* Work of 20 us is rarely met: most samples have the one stack of the wait, and are one. */
-    unsigned samples_each = strcmp(work_us, "20") != 0 ? 4 : prefix == NULL ? 2 : 1;
-    check_report(report, samples_each, &o);
+    /* work that is too short to be stopped or signalled: mostly the one stack of the wait is seen
+     */
+    bool is_enough = check_report(report, strcmp(work_us, "20") == 0 && prefix != NULL ? 1 : 4, &o);
     test_run_done(&run);
+    *ret_outcome = o;
+    return is_enough;
+}
+
+/* How many samples differ is chance: 72 to 143 of 17 stalls. Where they are too few, once more; no
+ * run may disturb a call. */
+static struct outcome watch_calls(const char *const prefix[], const char *sampler,
+                                  const char *work_us)
+{
+    struct outcome o;
+    bool is_enough = false;
+    for (int i = 0; i < 3 && !is_enough; i++) {
+        is_enough = watch_once(prefix, sampler, work_us, &o);
+    }
+    CHECK(is_enough);
     return o;
 }
 
