@@ -61,7 +61,8 @@ static inline uint8_t sonde__base_bytes_u8(struct sonde__bytes *b)
     return b->at < b->end ? *b->at++ : (uint8_t)sonde__base_bytes_fail(b);
 }
 
-/* Little-endian numbers of 4, 8 and `size` bytes (up to 8), which are there. */
+/* Little-endian numbers of 4, 8 and `size` bytes (up to 8), which are there. Compilers make one
+ * instruction of the first two. */
 static inline uint32_t sonde__base_le32(const uint8_t *at)
 {
     return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
@@ -70,6 +71,23 @@ static inline uint32_t sonde__base_le32(const uint8_t *at)
 static inline uint64_t sonde__base_le64(const uint8_t *at)
 {
     return sonde__base_le32(at) | (uint64_t)sonde__base_le32(at + 4) << 32;
+}
+
+static inline void sonde__base_put_le(uint8_t *at, uint64_t value, unsigned size)
+{
+    for (unsigned i = 0; i < size; i++) {
+        at[i] = (uint8_t)(value >> 8 * i);
+    }
+}
+
+static inline void sonde__base_put_le32(uint8_t *at, uint32_t value)
+{
+    sonde__base_put_le(at, value, 4);
+}
+
+static inline void sonde__base_put_le64(uint8_t *at, uint64_t value)
+{
+    sonde__base_put_le(at, value, 8);
 }
 
 static inline uint64_t sonde__base_le(const uint8_t *at, unsigned size)

@@ -66,8 +66,11 @@ void sonde__base_text_hex(struct sonde__text *text, uint64_t value, unsigned dig
 const char *sonde__base_file_name(const char *path)
 {
     const char *name = path;
-    for (; *path != '\0'; path++) {
-        name = *path == '/' ? path + 1 : name;
+    while (*name != '\0') {
+        name++;
+    }
+    while (name != path && name[-1] != '/') {
+        name--;
     }
     return name;
 }

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base_mem.h"
+
 struct sonde__text {
     char *data;
     size_t capacity; /* bytes, including the NUL; >= 1 */
@@ -22,6 +24,25 @@ void sonde__base_text_bytes(struct sonde__text *text, const char *s, size_t size
 void sonde__base_text_dec(struct sonde__text *text, uint64_t value);
 /* lower-case hexadecimal without prefix, at least `digits_min` digits (0: as many as needed) */
 void sonde__base_text_hex(struct sonde__text *text, uint64_t value, unsigned digits_min);
+
+static inline bool sonde__base_starts_with(const char *text, const char *prefix)
+{
+    while (*prefix != '\0' && *text == *prefix) {
+        text++;
+        prefix++;
+    }
+    return *prefix == '\0';
+}
+
+static inline bool sonde__base_is_one_of(const char *text, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (sonde__base_str_compare(text, list[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
 
 /* The part of a path after its last slash: "" when that ends it. */
 const char *sonde__base_file_name(const char *path);

@@ -27,6 +27,12 @@ void sonde__mem_free(void *block);
 bool sonde__mem_grow(void *ret_array, size_t count, size_t *ret_capacity, size_t size)
     __attribute__((warn_unused_result));
 
+/* Append a value: make room for it as above, store and count it. False: out of memory. A macro, for
+ * elements of any type; it uses array, count and capacity several times. */
+#define SONDE__MEM_ADD(array, count, capacity, ...)                                                \
+    (sonde__mem_grow(&(array), (count), &(capacity), sizeof *(array)) &&                           \
+     ((array)[(count)++] = (__VA_ARGS__), true))
+
 /* Tests: let the allocation number `index` from now (0: the next) fail, and each one after it;
  * UINT64_MAX: none. Concerns the whole process. */
 void sonde__mem_fail_from(uint64_t index);

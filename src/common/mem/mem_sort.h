@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Sorting by one number. Context: any thread. */
+/* Sorting by one number; the order of two structs, for qsort(). Context: any thread. */
 #ifndef SONDE_MEM_SORT_H
 #define SONDE_MEM_SORT_H
 
@@ -15,5 +15,13 @@ void sonde__mem_sort(void *items, size_t count, size_t size, size_t key_size);
         _Static_assert(offsetof(__typeof__(*(items)), key) == 0, "the key is not the first");      \
         sonde__mem_sort(items, count, sizeof *(items), sizeof(items)->key);                        \
     } while (0)
+
+/* Less than, equal to or greater than 0: the order of *x and *y by a member; by the first of
+ * several that differs. */
+#define SONDE__ORDER(x, y, member) (((x)->member > (y)->member) - ((x)->member < (y)->member))
+#define SONDE__ORDER2(x, y, first, second)                                                         \
+    ((x)->first != (y)->first ? SONDE__ORDER(x, y, first) : SONDE__ORDER(x, y, second))
+#define SONDE__ORDER3(x, y, first, second, third)                                                  \
+    ((x)->first != (y)->first ? SONDE__ORDER(x, y, first) : SONDE__ORDER2(x, y, second, third))
 
 #endif
