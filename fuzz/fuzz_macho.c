@@ -54,7 +54,6 @@ static void walk(const struct sonde__macho *macho)
     struct sonde__macho_section section;
     struct sonde__macho_starts starts;
     struct count count = {.limit = (uint64_t)(macho->file.end - macho->file.begin)};
-    const char *path;
     uint64_t start, end;
     bool named = sonde__macho_symbols(macho, &symbols);
     for (uint32_t i = 0; named && sonde__macho_symbols_at(&symbols, i, &symbol); i++) {
@@ -73,14 +72,6 @@ static void walk(const struct sonde__macho *macho)
         fuzz_read_string(export.name);
     }
     (void)sonde__macho_text_range(macho, &start, &end);
-    for (uint32_t i = 0; i < 4; i++) {
-        if (sonde__macho_dylib(macho, i, &path)) {
-            fuzz_read_string(path);
-        }
-    }
-    if (sonde__macho_install_name(macho, &path)) {
-        fuzz_read_string(path);
-    }
     (void)sonde__macho_each_fixup(macho, see_fixup, &count);
 }
 

@@ -128,7 +128,7 @@ struct sonde__block_claims {
 /* Read the extended layout as it is, mistakes included.
  * begin, end  offsets that it covers: 32 and the size of a block, or those of the variable in a box
  * source      BY_LAYOUT, or BY_GENERIC where the runtime copies by it (then without what is not
- * owned)
+ *             owned)
  * Returns null, or why the reading stopped (static text; what came before was added). */
 const char *sonde__block_layout_claims(const struct sonde__block_memory *memory, uint8_t form,
                                        uint64_t layout, uint32_t begin, uint32_t end,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Merges the claims of all sources by offset, in the order of trust. */
 #include "block_captures.h"
+#include "mem_sort.h"
 
 #include <string.h>
 
@@ -321,7 +322,7 @@ static void add_member(struct merge *m, const struct sonde__block_member *member
 
 static int by_place(const struct sonde__block_capture *a, const struct sonde__block_capture *b)
 {
-    return a->offset != b->offset ? (a->offset < b->offset ? -1 : 1) : a->inside - b->inside;
+    return SONDE__ORDER2(a, b, offset, inside);
 }
 
 /* Sort again: captures may have become parts after they were inserted. */

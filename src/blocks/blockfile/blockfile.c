@@ -103,17 +103,13 @@ static bool take_block(const struct sonde__loaded *loaded, struct sonde__blockfi
     if (desc == BLOCKFILE_NO_DESC) {
         return true;
     }
-    if (!sonde__mem_grow(&file->blocks, file->block_count, &file->block_capacity,
-                         sizeof *file->blocks)) {
-        return false;
-    }
-    file->blocks[file->block_count++] = (struct sonde__blockfile_block){.desc = desc,
-                                                                        .invoke = literal->invoke,
-                                                                        .at = literal->vaddr,
-                                                                        .flags = literal->flags,
-                                                                        .flags_known = true,
-                                                                        .is_global = true};
-    return true;
+    return SONDE__MEM_ADD(file->blocks, file->block_count, file->block_capacity,
+                          (struct sonde__blockfile_block){.desc = desc,
+                                                          .invoke = literal->invoke,
+                                                          .at = literal->vaddr,
+                                                          .flags = literal->flags,
+                                                          .flags_known = true,
+                                                          .is_global = true});
 }
 
 /* --- by code --- */
@@ -153,16 +149,9 @@ static enum sonde_status find_by_code(const struct sonde__loaded *loaded,
 static int by_desc(const void *a, const void *b)
 {
     const struct sonde__blockfile_block *x = a, *y = b;
-    if (x->desc != y->desc) {
-        return x->desc < y->desc ? -1 : 1;
-    }
-    if (x->invoke != y->invoke) {
-        return x->invoke < y->invoke ? -1 : 1;
-    }
-    if (x->is_global != y->is_global) {
-        return x->is_global ? -1 : 1;
-    }
-    return (x->at > y->at) - (x->at < y->at);
+    int order = SONDE__ORDER2(x, y, desc, invoke);
+    order = order != 0 ? order : SONDE__ORDER(y, x, is_global); /* these first */
+    return order != 0 ? order : SONDE__ORDER(x, y, at);
 }
 
 /* The flags of a block say which fields its descriptor has; the descriptor's bytes only hint at it.

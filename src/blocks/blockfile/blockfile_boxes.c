@@ -6,6 +6,7 @@
 
 #include "blockfile_inside.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 
 #define WORD 8u
 
@@ -107,13 +108,7 @@ void blockfile_take_box(struct blockfile_slots *slots, uint32_t block, uint32_t 
 static int by_capture(const void *a, const void *b)
 {
     const struct sonde__blockfile_box *x = a, *y = b;
-    if (x->desc != y->desc) {
-        return x->desc < y->desc ? -1 : 1;
-    }
-    if (x->invoke != y->invoke) {
-        return x->invoke < y->invoke ? -1 : 1;
-    }
-    return (x->offset > y->offset) - (x->offset < y->offset);
+    return SONDE__ORDER3(x, y, desc, invoke, offset);
 }
 
 void blockfile_end_boxes(struct sonde__blockfile *file)

@@ -131,12 +131,7 @@ bool blockfile_add_desc(const struct sonde__loaded *loaded, struct sonde__blockf
         file->damage = "too many descriptors; the rest is not read";
         return true;
     }
-    if (!sonde__mem_grow(&file->descs, file->desc_count, &file->desc_capacity,
-                         sizeof *file->descs)) {
-        return false;
-    }
-    file->descs[file->desc_count++] = desc;
-    return true;
+    return SONDE__MEM_ADD(file->descs, file->desc_count, file->desc_capacity, desc);
 }
 
 void blockfile_merge_descs(struct sonde__blockfile *file)

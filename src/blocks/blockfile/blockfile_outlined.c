@@ -76,10 +76,9 @@ enum sonde_status blockfile_add_site(struct sonde__blockfile *file, struct block
         file->damage = "too much code looks like blocks; the rest is not followed";
         return SONDE_OK;
     }
-    if (!sonde__mem_grow(&sites->items, sites->count, &sites->capacity, sizeof *sites->items)) {
+    if (!SONDE__MEM_ADD(sites->items, sites->count, sites->capacity, vaddr)) {
         return SONDE_MEMORY;
     }
-    sites->items[sites->count++] = vaddr;
     return SONDE_OK;
 }
 

@@ -9,6 +9,7 @@
 #include "base_status.h"
 #include "blockheap_inside.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 #include "mem_table.h"
 
 enum {
@@ -392,13 +393,7 @@ static void add_object(struct building *b, uint64_t address)
 static int by_from(const void *a, const void *b)
 {
     const struct sonde__blockheap_edge *x = a, *y = b;
-    if (x->from != y->from) {
-        return x->from < y->from ? -1 : 1;
-    }
-    if (x->offset != y->offset) {
-        return x->offset < y->offset ? -1 : 1;
-    }
-    return x->inner < y->inner ? -1 : x->inner > y->inner;
+    return SONDE__ORDER3(x, y, from, offset, inner);
 }
 
 struct to_key {
@@ -409,10 +404,7 @@ struct to_key {
 static int by_to(const void *a, const void *b)
 {
     const struct to_key *x = a, *y = b;
-    if (x->to != y->to) {
-        return x->to < y->to ? -1 : 1;
-    }
-    return x->edge < y->edge ? -1 : x->edge > y->edge;
+    return SONDE__ORDER2(x, y, to, edge);
 }
 
 static bool sort(struct sonde__blockheap_graph *graph)

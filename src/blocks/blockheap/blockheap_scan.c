@@ -15,6 +15,7 @@
 #include "host_process.h"
 #include "host_words.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 #include "os.h"
 
 enum {
@@ -98,11 +99,10 @@ static void add_item(struct scan *scan, const struct sonde__blockheap_item *item
 {
     struct sonde__blockheap_found *found = scan->found;
     if (found->count >= ITEMS_MAX ||
-        !sonde__mem_grow(&found->items, found->count, &found->capacity, sizeof *found->items)) {
+        !SONDE__MEM_ADD(found->items, found->count, found->capacity, *item)) {
         scan->no_memory = true;
         return;
     }
-    found->items[found->count++] = *item;
 }
 
 /* Check the hits of a step that began at `begin` of the target and had `count` words. */
@@ -266,9 +266,8 @@ static void choose_needles(struct scan *scan)
 
 static int by_address(const void *a, const void *b)
 {
-    uint64_t x = ((const struct sonde__blockheap_item *)a)->address;
-    uint64_t y = ((const struct sonde__blockheap_item *)b)->address;
-    return x < y ? -1 : x > y;
+    const struct sonde__blockheap_item *x = a, *y = b;
+    return SONDE__ORDER(x, y, address);
 }
 
 /* Items are out of order only after several passes over the same memory; sorting sorted items

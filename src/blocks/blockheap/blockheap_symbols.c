@@ -78,12 +78,11 @@ static void add_symbols(struct reading *reading, const struct sonde__elf_symbols
                    strncmp(symbol.name, "_OBJC_CLASS_", 12) != 0) {
             continue;
         }
-        if (!sonde__mem_grow(&heap->symbols, heap->symbol_count, &heap->symbol_capacity,
-                             sizeof *heap->symbols)) {
+        if (!SONDE__MEM_ADD(heap->symbols, heap->symbol_count, heap->symbol_capacity,
+                            (struct blockheap_symbol){address, symbol.name})) {
             reading->status = SONDE_MEMORY;
             return;
         }
-        heap->symbols[heap->symbol_count++] = (struct blockheap_symbol){address, symbol.name};
     }
 }
 

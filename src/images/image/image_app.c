@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "base_mem.h"
+#include "base_text.h"
 #include "image_set.h"
 
 /* Nobody has as many; what names a folder is shorter. */
@@ -15,15 +16,6 @@ static struct {
     bool is_app;
 } rules[RULES];
 static _Atomic uint32_t rule_count;
-
-static bool begins_with(const char *path, const char *folder)
-{
-    while (*folder != '\0' && *path == *folder) {
-        path++;
-        folder++;
-    }
-    return *folder == '\0';
-}
 
 bool sonde__image_app_rule(const char *prefix, size_t size, bool is_app)
 {
@@ -39,13 +31,12 @@ bool sonde__image_app_rule(const char *prefix, size_t size, bool is_app)
     return true;
 }
 
-/* False: no rule is about the path. */
-static bool find_rule(const char *path, bool *ret_is_app)
+bool sonde__image_app_ruled(const char *path, bool *ret_is_app)
 {
     uint32_t count = atomic_load_explicit(&rule_count, memory_order_acquire);
     size_t longest = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (rules[i].size >= longest && begins_with(path, rules[i].prefix)) {
+        if (rules[i].size >= longest && sonde__base_starts_with(path, rules[i].prefix)) {
             longest = rules[i].size;
             *ret_is_app = rules[i].is_app;
         }
@@ -62,14 +53,14 @@ bool sonde__image_is_app(const char *path, uint32_t flags)
     if ((flags & SONDE__IMAGE_VDSO) != 0) {
         return false;
     }
-    if (find_rule(path, &is_app)) {
+    if (sonde__image_app_ruled(path, &is_app)) {
         return is_app;
     }
     if ((flags & SONDE__IMAGE_MAIN) != 0) {
         return true;
     }
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        if (begins_with(path, folders[i])) {
+        if (sonde__base_starts_with(path, folders[i])) {
             return false;
         }
     }

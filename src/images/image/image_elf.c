@@ -192,6 +192,7 @@ enum sonde_status sonde__elf_open(const void *data, size_t size, struct sonde__e
     sonde__base_bytes_seek(&b, 16);
     elf.type = sonde__base_bytes_u16(&b);
     elf.machine = sonde__base_bytes_u16(&b);
+    elf.arch = sonde__elf_arch(elf.machine);
     sonde__base_bytes_u32(&b);
     elf.entry = read_word(&b, elf.is64);
     elf.phoff = read_word(&b, elf.is64);

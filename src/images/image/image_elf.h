@@ -8,11 +8,20 @@
 #ifndef SONDE_IMAGE_ELF_H
 #define SONDE_IMAGE_ELF_H
 
+#include <sonde/arch.h>
 #include <sonde/status.h>
 
 #include "base_bytes.h"
 #include "image_elf_format.h"
 #include "image_set.h"
+
+/* The architecture (enum sonde_arch) of an EM_*. */
+static inline uint8_t sonde__elf_arch(unsigned machine)
+{
+    return machine == SONDE__EM_X86_64    ? SONDE_ARCH_X86_64
+           : machine == SONDE__EM_AARCH64 ? SONDE_ARCH_AARCH64
+                                          : SONDE_ARCH_OTHER;
+}
 
 struct sonde__elf {
     struct sonde__bytes file;
@@ -20,6 +29,7 @@ struct sonde__elf {
     bool memory;      /* a loaded image: the byte of vaddr v is at v - base */
     uint16_t type;    /* ET_* */
     uint16_t machine; /* EM_* */
+    uint8_t arch;     /* enum sonde_arch: of that machine, 32-bit or not */
     uint64_t entry;
     uint64_t phoff, shoff;
     uint32_t phnum, shnum, shstrndx; /* extended numbering resolved (gABI: sh_size/sh_info of 0) */
@@ -72,7 +82,7 @@ SONDE_NODISCARD enum sonde_status sonde__elf_open(const void *data, size_t size,
  * read from a process or a core).
  * bias  address - vaddr: the loader adds it to the pointers of a writable dynamic section
  * Section headers are used only where the layout is also the file's (vdso); else symbols come from
- * the dynamic section and CFI from PT_GNU_EH_FRAME.  Returns as sonde__elf_open(). */
+ * the dynamic section and CFI from PT_GNU_EH_FRAME. Returns as sonde__elf_open(). */
 SONDE_NODISCARD enum sonde_status sonde__elf_open_image(const void *data, size_t size,
                                                         uint64_t bias, struct sonde__elf *ret_elf,
                                                         struct sonde_error *ret_error);

@@ -40,7 +40,7 @@ static void open_relocations(const struct sonde__elf *elf, struct relocations *r
     }
     sonde__base_bytes_init(&ret_relocations->bytes, data, (size_t)(size < left ? size : left));
     ret_relocations->kind =
-        elf->machine == SONDE__EM_X86_64 ? R_X86_64_RELATIVE : (uint64_t)R_AARCH64_RELATIVE;
+        elf->arch == SONDE_ARCH_X86_64 ? R_X86_64_RELATIVE : (uint64_t)R_AARCH64_RELATIVE;
 }
 
 static bool next_relocation(struct relocations *relocations, uint64_t *ret_at, uint64_t *ret_value)

@@ -218,6 +218,9 @@ enum sonde_status sonde__macho_open(const void *data, size_t size, struct sonde_
     macho->is64 = magic == SONDE__MH_MAGIC_64;
     sonde__base_bytes_init(&macho->file, data, size);
     macho->cpu = sonde__base_bytes_u32(&b);
+    macho->arch = macho->cpu == SONDE__CPU_X86_64  ? SONDE_ARCH_X86_64
+                  : macho->cpu == SONDE__CPU_ARM64 ? SONDE_ARCH_AARCH64
+                                                   : SONDE_ARCH_OTHER;
     macho->subtype = sonde__base_bytes_u32(&b) & SONDE__CPU_SUBTYPE_MASK;
     macho->type = sonde__base_bytes_u32(&b);
     count = sonde__base_bytes_u32(&b);
@@ -229,52 +232,6 @@ enum sonde_status sonde__macho_open(const void *data, size_t size, struct sonde_
     read_commands(macho, count, commands_size);
     find_base(macho);
     return SONDE_OK;
-}
-
-/* The path in a command of a library: the offset of the text stands first in its body, and counts
- * from the command's begin. */
-static bool library_path(struct sonde__bytes body, const char **ret_path)
-{
-    uint32_t offset = sonde__base_bytes_u32(&body);
-    const char *path;
-    if (offset < 8 || !sonde__base_bytes_seek(&body, offset - 8)) {
-        return false;
-    }
-    path = sonde__base_bytes_string(&body);
-    if (body.failed) {
-        return false;
-    }
-    *ret_path = path;
-    return true;
-}
-
-/* The command number `wanted` (from 1 on) of those that load a library, or the library's own. */
-static bool find_library(const struct sonde__macho *macho, uint32_t wanted, bool own,
-                         const char **ret_path)
-{
-    struct sonde__bytes at = macho->file;
-    struct sonde__bytes body;
-    uint32_t command;
-    (void)sonde__base_bytes_seek(&at, macho->commands_at);
-    for (uint32_t i = 0; i < macho->command_count && next_command(&at, &command, &body); i++) {
-        bool loads = command == SONDE__LC_LOAD_DYLIB || command == SONDE__LC_LOAD_WEAK_DYLIB ||
-                     command == SONDE__LC_REEXPORT_DYLIB || command == SONDE__LC_LAZY_LOAD_DYLIB ||
-                     command == SONDE__LC_LOAD_UPWARD_DYLIB;
-        if ((own ? command == SONDE__LC_ID_DYLIB : loads) && --wanted == 0) {
-            return library_path(body, ret_path);
-        }
-    }
-    return false;
-}
-
-bool sonde__macho_dylib(const struct sonde__macho *macho, uint32_t ordinal, const char **ret_path)
-{
-    return ordinal != 0 && find_library(macho, ordinal, false, ret_path);
-}
-
-bool sonde__macho_install_name(const struct sonde__macho *macho, const char **ret_path)
-{
-    return find_library(macho, 1, true, ret_path);
 }
 
 /* --- sections --- */

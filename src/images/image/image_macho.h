@@ -2,13 +2,14 @@
 /* Mach-O reader over a byte view: executables, libraries, objects, dSYM files; 32 and 64 bit,
  * little-endian; and the containers they come in: universal files and static archives.
  *
- * Every access is inside the view, and every loop is bounded by its size: counts in a load
- * command are limited to what is in the view, and `damage` reports that. A bad part is left out.
- * The view must outlive the struct. Sources: image_macho_format.h. Context: handler (no heap, no
+ * Every access is inside the view, and every loop is bounded by its size: counts in a load command
+ * are limited to what is in the view, and `damage` reports that. A bad part is left out. The view
+ * must outlive the struct. Sources: image_macho_format.h. Context: handler (no heap, no
  * libc); the iterators are some KiB large: not for small stacks. */
 #ifndef SONDE_IMAGE_MACHO_H
 #define SONDE_IMAGE_MACHO_H
 
+#include <sonde/arch.h>
 #include <sonde/status.h>
 
 #include "base_bytes.h"
@@ -36,6 +37,7 @@ struct sonde__macho {
     bool is64;
     uint32_t cpu, subtype; /* CPU_*; subtype without capabilities */
     uint32_t type;         /* MH_* */
+    uint8_t arch;          /* enum sonde_arch, of the cpu */
     uint64_t commands_at;
     uint32_t command_count; /* in the view */
     uint32_t segment_count, section_count;
@@ -136,11 +138,6 @@ const uint8_t *sonde__macho_from_vaddr(const struct sonde__macho *macho, uint64_
 /* Null when fewer than `size` are there. */
 const uint8_t *sonde__macho_at_vaddr(const struct sonde__macho *macho, uint64_t vaddr,
                                      uint64_t size);
-
-/* The library that binds call `ordinal` (from 1 on). False: there is none. */
-bool sonde__macho_dylib(const struct sonde__macho *macho, uint32_t ordinal, const char **ret_path);
-/* The library's own name (LC_ID_DYLIB). */
-bool sonde__macho_install_name(const struct sonde__macho *macho, const char **ret_path);
 
 /* --- symbols, functions, stubs --- */
 

@@ -266,7 +266,7 @@ struct reloc {
 static bool is_difference(const struct sonde__macho *macho, const struct reloc *reloc)
 {
     return reloc->type ==
-           (macho->cpu == SONDE__CPU_X86_64 ? RELOC_X86_64_SUBTRACTOR : RELOC_ARM64_SUBTRACTOR);
+           (macho->arch == SONDE_ARCH_X86_64 ? RELOC_X86_64_SUBTRACTOR : RELOC_ARM64_SUBTRACTOR);
 }
 
 /* Where the pointer of a relocation leads. False: no more is wanted. */

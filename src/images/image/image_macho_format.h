@@ -44,20 +44,14 @@
 #define SONDE__LC_SEGMENT             0x1u
 #define SONDE__LC_SYMTAB              0x2u
 #define SONDE__LC_DYSYMTAB            0xbu
-#define SONDE__LC_LOAD_DYLIB          0xcu
-#define SONDE__LC_ID_DYLIB            0xdu
 #define SONDE__LC_SEGMENT_64          0x19u
 #define SONDE__LC_UUID                0x1bu
-#define SONDE__LC_LAZY_LOAD_DYLIB     0x20u
 #define SONDE__LC_ENCRYPTION_INFO     0x21u
 #define SONDE__LC_DYLD_INFO           0x22u
 #define SONDE__LC_FUNCTION_STARTS     0x26u
 #define SONDE__LC_DATA_IN_CODE        0x29u
 #define SONDE__LC_ENCRYPTION_INFO_64  0x2cu
-#define SONDE__LC_LOAD_WEAK_DYLIB     0x80000018u
-#define SONDE__LC_REEXPORT_DYLIB      0x8000001fu
 #define SONDE__LC_DYLD_INFO_ONLY      0x80000022u
-#define SONDE__LC_LOAD_UPWARD_DYLIB   0x80000023u
 #define SONDE__LC_DYLD_EXPORTS_TRIE   0x80000033u
 #define SONDE__LC_DYLD_CHAINED_FIXUPS 0x80000034u
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Images (main program, shared libraries, vdso) of one address space, as an immutable snapshot.
  *
- * A snapshot is built once in normal context, never changed and found from any context by a
- * binary search of its executable ranges. The publisher of snapshots (target, capture) retires
- * old ones; `generation` identifies them. All addresses are of the examined address space;
- * vaddr = address - bias is the coordinate of the file. Context of the look-ups: handler. */
+ * A snapshot is built once in normal context, never changed and found from any context by a binary
+ * search of its executable ranges. The publisher of snapshots (target, capture) retires old ones;
+ * `generation` identifies them. All addresses are of the examined address space; vaddr = address -
+ * bias is the coordinate of the file. Context of the look-ups: handler. */
 #ifndef SONDE_IMAGE_SET_H
 #define SONDE_IMAGE_SET_H
 

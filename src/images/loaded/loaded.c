@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base_hash.h"
 #include "base_search.h"
 #include "loaded_inside.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 
 /* Names of one file; a table of more is hostile. */
 #define IMPORTS_MAX ((uint32_t)1 << 20)
@@ -19,13 +21,6 @@ enum { WORD = 8, SLACK = 4096, RELOC_BYTES_MIN = 8 };
 
 /* Each pointer, of 8 bytes at least, may read the same name again. */
 enum { NAME_BYTES_FOR_A_BYTE = 64 };
-
-void loaded_put(uint8_t *at, uint64_t value, unsigned size)
-{
-    for (unsigned i = 0; i < size; i++) {
-        at[i] = (uint8_t)(value >> (8 * i));
-    }
-}
 
 void loaded_limit(struct sonde__loaded *loaded, uint64_t file_size)
 {
@@ -82,10 +77,7 @@ bool loaded_add_area(struct sonde__loaded *loaded, size_t *capacity,
 static int by_vaddr(const void *a, const void *b)
 {
     const struct sonde__loaded_area *x = a, *y = b;
-    if (x->vaddr != y->vaddr) {
-        return x->vaddr < y->vaddr ? -1 : 1;
-    }
-    return (x->size > y->size) - (x->size < y->size);
+    return SONDE__ORDER2(x, y, vaddr, size);
 }
 
 void loaded_end_areas(struct sonde__loaded *loaded)
@@ -136,7 +128,7 @@ static bool read_table(const struct sonde__loaded *loaded, uint64_t vaddr, void 
         inside / WORD >= loaded->word_count || size > WORD - inside % WORD) {
         return false;
     }
-    loaded_put(word, loaded->words[inside / WORD], WORD);
+    sonde__base_put_le(word, loaded->words[inside / WORD], WORD);
     memcpy(buffer, word + inside % WORD, size);
     return true;
 }
@@ -226,7 +218,7 @@ void loaded_set_pointer(struct sonde__loaded *loaded, uint64_t vaddr, uint64_t v
     if (at == NULL) {
         return;
     }
-    loaded_put(at, value, WORD);
+    sonde__base_put_le(at, value, WORD);
     area = find_area(loaded, vaddr);
     if (vaddr % WORD == 0) {
         index = (vaddr - first_word(area)) / WORD;
@@ -235,15 +227,6 @@ void loaded_set_pointer(struct sonde__loaded *loaded, uint64_t vaddr, uint64_t v
 }
 
 /* --- imports --- */
-
-static uint32_t hash_text(const char *text)
-{
-    uint32_t hash = 2166136261u;
-    for (; *text != '\0'; text++) {
-        hash = (hash ^ (uint8_t)*text) * 16777619u;
-    }
-    return hash;
-}
 
 enum sonde_status loaded_import(struct sonde__loaded *loaded, const char *name, uint64_t *ret_vaddr)
 {
@@ -255,7 +238,7 @@ enum sonde_status loaded_import(struct sonde__loaded *loaded, const char *name, 
     if (!charge_name(loaded, name)) {
         return SONDE_LIMIT;
     }
-    hash = hash_text(name);
+    hash = sonde__base_hash_fold(sonde__base_hash_text(name));
     index =
         SONDE__TABLE_FIND(&loaded->import_table, hash, i, strcmp(loaded->imports[i], name) == 0);
     if (index == SONDE__TABLE_NONE) {
@@ -321,22 +304,14 @@ bool loaded_add_symbol(struct sonde__loaded *loaded, uint64_t vaddr, uint64_t si
     if (name[0] == '\0' || !charge_name(loaded, name)) {
         return true;
     }
-    if (!sonde__mem_grow(&loaded->symbols, loaded->symbol_count, &loaded->symbol_capacity,
-                         sizeof *loaded->symbols)) {
-        return false;
-    }
-    loaded->symbols[loaded->symbol_count++] =
-        (struct sonde__loaded_symbol){vaddr, size, plain_name(loaded, name)};
-    return true;
+    return SONDE__MEM_ADD(loaded->symbols, loaded->symbol_count, loaded->symbol_capacity,
+                          (struct sonde__loaded_symbol){vaddr, size, plain_name(loaded, name)});
 }
 
 static int by_address(const void *a, const void *b)
 {
     const struct sonde__loaded_symbol *x = a, *y = b;
-    if (x->vaddr != y->vaddr) {
-        return x->vaddr < y->vaddr ? -1 : 1;
-    }
-    return strcmp(x->name, y->name);
+    return x->vaddr != y->vaddr ? SONDE__ORDER(x, y, vaddr) : strcmp(x->name, y->name);
 }
 
 void loaded_end_symbols(struct sonde__loaded *loaded)

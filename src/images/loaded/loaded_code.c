@@ -62,5 +62,5 @@ void loaded_patch_aarch64(enum loaded_patch patch, uint8_t *at, uint64_t vaddr, 
     default:
         break;
     }
-    loaded_put(at, word, 4);
+    sonde__base_put_le(at, word, 4);
 }

@@ -6,6 +6,7 @@
 
 #include "arch_regs.h"
 #include "base_status.h"
+#include "base_text.h"
 #include "loaded_inside.h"
 #include "mem_heap.h"
 
@@ -33,11 +34,6 @@ enum {
 
 /* --- areas --- */
 
-static bool begins_with(const char *text, const char *begin)
-{
-    return strncmp(text, begin, strlen(begin)) == 0;
-}
-
 /* Files without pointers to set keep constants that have pointers in .rodata. */
 static uint32_t kinds_of(const struct sonde__elf_section *section)
 {
@@ -46,10 +42,10 @@ static uint32_t kinds_of(const struct sonde__elf_section *section)
     }
     if ((section->flags & SHF_WRITE) == 0) {
         return SONDE__LOADED_STRINGS |
-               (begins_with(section->name, ".rodata") ? SONDE__LOADED_CONSTANTS : 0u);
+               (sonde__base_starts_with(section->name, ".rodata") ? SONDE__LOADED_CONSTANTS : 0u);
     }
-    return begins_with(section->name, ".data.rel.ro") ? SONDE__LOADED_CONSTANTS
-                                                      : SONDE__LOADED_DATA;
+    return sonde__base_starts_with(section->name, ".data.rel.ro") ? SONDE__LOADED_CONSTANTS
+                                                                  : SONDE__LOADED_DATA;
 }
 
 static bool add_section_areas(struct sonde__loaded *loaded, const struct sonde__elf *elf)
@@ -278,7 +274,7 @@ enum sonde_status sonde__loaded_elf(const struct sonde__elf *elf, struct sonde__
     struct sonde__loaded loaded = {.damage = elf->damage};
     enum sonde_status status = SONDE_OK;
     bool made;
-    if (!elf->is64 || (elf->machine != SONDE__EM_X86_64 && elf->machine != SONDE__EM_AARCH64)) {
+    if (!elf->is64 || elf->arch == SONDE_ARCH_OTHER) {
         return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
                                 "neither x86_64 nor aarch64: blocks are read only there", NULL, 0,
                                 0);
@@ -287,7 +283,7 @@ enum sonde_status sonde__loaded_elf(const struct sonde__elf *elf, struct sonde__
         return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
                                 "not a program, library or object (a core?)", NULL, 0, 0);
     }
-    loaded.arch = elf->machine == SONDE__EM_X86_64 ? SONDE_ARCH_X86_64 : SONDE_ARCH_AARCH64;
+    loaded.arch = elf->arch;
     loaded.object = elf->type == SONDE__ET_REL;
     loaded.absolute = elf->type == SONDE__ET_EXEC;
     loaded.bias = elf->type == SONDE__ET_DYN ? SONDE__LOADED_BEGINS : 0;

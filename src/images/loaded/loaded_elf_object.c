@@ -101,7 +101,7 @@ static void put_relative(struct sonde__loaded *loaded, uint64_t vaddr, uint64_t 
     uint8_t *at = loaded_writable(loaded, vaddr, 4);
     int64_t far = (int64_t)(target - vaddr);
     if (at != NULL && far == (int32_t)far) {
-        loaded_put(at, (uint64_t)far, 4);
+        sonde__base_put_le(at, (uint64_t)far, 4);
     }
 }
 
@@ -123,7 +123,7 @@ static enum sonde_status apply(struct object *object, uint64_t vaddr, uint64_t i
     case HOW_WORD:
         at = loaded_writable(loaded, vaddr, 4);
         if (at != NULL) {
-            loaded_put(at, target + addend, 4);
+            sonde__base_put_le(at, target + addend, 4);
         }
         break;
     case HOW_RELATIVE:
@@ -230,7 +230,7 @@ static void relocate(struct object *object, const struct sonde__elf_section *sec
             value = UINT64_MAX;
             reloc.addend = 0;
         }
-        loaded_put(bytes + reloc.offset, value + reloc.addend, width);
+        sonde__base_put_le(bytes + reloc.offset, value + reloc.addend, width);
     }
 }
 

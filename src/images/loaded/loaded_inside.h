@@ -42,8 +42,6 @@ uint8_t *loaded_writable(struct sonde__loaded *loaded, uint64_t vaddr, size_t si
 /* Set a pointer, and mark it. */
 void loaded_set_pointer(struct sonde__loaded *loaded, uint64_t vaddr, uint64_t value);
 
-void loaded_put(uint8_t *at, uint64_t value, unsigned size);
-
 /* --- loaded_code.c: addresses in instructions --- */
 
 enum loaded_patch {

@@ -102,12 +102,12 @@ enum sonde_status sonde__loaded_macho(const struct sonde__macho *macho,
     struct sonde__loaded loaded = {.macho = true, .damage = macho->damage};
     struct setting setting = {.loaded = &loaded, .status = SONDE_OK};
     const char *damage = NULL;
-    if (macho->cpu != SONDE__CPU_X86_64 && macho->cpu != SONDE__CPU_ARM64) {
+    if (macho->arch == SONDE_ARCH_OTHER) {
         return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
                                 "neither x86_64 nor arm64: blocks are read only there",
                                 sonde__macho_arch_name(macho->cpu, macho->subtype), 0, 0);
     }
-    loaded.arch = macho->cpu == SONDE__CPU_X86_64 ? SONDE_ARCH_X86_64 : SONDE_ARCH_AARCH64;
+    loaded.arch = macho->arch;
     loaded.object = macho->type == SONDE__MH_OBJECT;
     loaded.absolute = has_one_place(macho);
     loaded.bias = macho->base < SONDE__LOADED_BEGINS && !loaded.absolute ? SONDE__LOADED_BEGINS : 0;

@@ -95,7 +95,7 @@ static enum sonde_status apply_x86(struct object *object, const struct reloc *re
     }
     far = (int64_t)(target + (uint64_t)(int64_t)(int32_t)sonde__base_le32(at) - (reloc->vaddr + 4));
     if (far == (int32_t)far) {
-        loaded_put(at, (uint64_t)far, 4);
+        sonde__base_put_le(at, (uint64_t)far, 4);
     }
     return SONDE_OK;
 }

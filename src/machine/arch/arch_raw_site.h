@@ -7,8 +7,8 @@
  * it, restarts it or is captured there is at the original address. The call is moved only if there
  * is no room before it. Everything else is refused.
  *
- * x86-64. A system call writes rcx and r11 and reads neither, so the stub may use them. On
- * aarch64 every site is refused. Sources: Intel SDM volume 2 (JMP, LEA, SYSCALL); psABI AMD64 1.0
+ * x86-64: a system call writes rcx and r11 and reads neither, so the stub may use them. On aarch64
+ * every site is refused. Sources: Intel SDM volume 2 (JMP, LEA, SYSCALL); psABI AMD64 1.0
  * §A.2.1. Context: handler; sans I/O. */
 #ifndef SONDE_ARCH_RAW_SITE_H
 #define SONDE_ARCH_RAW_SITE_H

@@ -4,26 +4,15 @@
 #include "arch_flow.h"
 #include "arch_regs.h"
 #include "base_bytes.h"
-
-/* FNV-1a */
-#define HASH_FIRST 0xcbf29ce484222325u
-#define HASH_PRIME 0x100000001b3u
+#include "base_hash.h"
 
 /* Instructions that count from the place on, and before it. Decoded from some byte on, x86-64 falls
  * into step after two or three: the last ones before the place are those that were written. */
 enum { AFTER_MAX = 12, BEFORE_MAX = 4 };
 
-static uint64_t add_byte(uint64_t hash, uint8_t byte)
-{
-    return (hash ^ byte) * HASH_PRIME;
-}
-
 uint64_t sonde__arch_shape_of_bytes(const void *bytes, size_t size)
 {
-    uint64_t hash = HASH_FIRST;
-    for (size_t i = 0; i < size; i++) {
-        hash = add_byte(hash, ((const uint8_t *)bytes)[i]);
-    }
+    uint64_t hash = sonde__base_hash_bytes(SONDE__HASH_EMPTY, bytes, size);
     return hash != 0 ? hash : 1;
 }
 
@@ -36,11 +25,8 @@ static unsigned opcode_bytes(unsigned length)
 
 static uint64_t add_x86(uint64_t hash, const uint8_t *code, unsigned length)
 {
-    hash = add_byte(hash, (uint8_t)length);
-    for (unsigned i = 0; i < opcode_bytes(length); i++) {
-        hash = add_byte(hash, code[i]);
-    }
-    return hash;
+    hash = sonde__base_hash_byte(hash, (uint8_t)length);
+    return sonde__base_hash_bytes(hash, code, opcode_bytes(length));
 }
 
 static uint32_t aarch64_mask(uint32_t word)
@@ -65,7 +51,7 @@ static uint64_t add_aarch64(uint64_t hash, const uint8_t *code)
     uint32_t word = sonde__base_le32(code);
     word &= aarch64_mask(word);
     for (unsigned i = 0; i < 4; i++) {
-        hash = add_byte(hash, (uint8_t)(word >> 8 * i));
+        hash = sonde__base_hash_byte(hash, (uint8_t)(word >> 8 * i));
     }
     return hash;
 }
@@ -98,7 +84,7 @@ static bool add_before(unsigned arch, const uint8_t *code, size_t at, size_t end
 
 uint64_t sonde__arch_shape(unsigned arch, const uint8_t *code, size_t before, size_t size)
 {
-    uint64_t hash = HASH_FIRST;
+    uint64_t hash = SONDE__HASH_EMPTY;
     size_t at = arch == SONDE_ARCH_X86_64 ? 0 : before % 4;
     unsigned count = 0;
     struct sonde__flow flow = {.kind = SONDE__FLOW_ON};

@@ -6,6 +6,7 @@
 
 #include "base_search.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 
 void sonde__jit_init(struct sonde__jit *jit)
 {
@@ -35,11 +36,10 @@ enum sonde_status sonde__jit_add(struct sonde__jit *jit, uint64_t start, uint64_
     }
     copy = sonde__arena_copy_text(
         &jit->arena, name, name_size < SONDE__JIT_NAME_MAX ? name_size : SONDE__JIT_NAME_MAX);
-    if (copy == NULL ||
-        !sonde__mem_grow(&jit->codes, jit->count, &jit->capacity, sizeof *jit->codes)) {
+    if (copy == NULL || !SONDE__MEM_ADD(jit->codes, jit->count, jit->capacity,
+                                        (struct sonde__jit_code){start, end, copy})) {
         return SONDE_MEMORY;
     }
-    jit->codes[jit->count++] = (struct sonde__jit_code){start, end, copy};
     return SONDE_OK;
 }
 
@@ -89,12 +89,8 @@ static bool add_range(struct sonde__jit *jit, uint64_t start, uint64_t end, uint
         last->end = end;
         return true;
     }
-    if (!sonde__mem_grow(&jit->pieces, jit->piece_count, &jit->piece_capacity,
-                         sizeof *jit->pieces)) {
-        return false;
-    }
-    jit->pieces[jit->piece_count++] = (struct sonde__jit_piece){start, end, code};
-    return true;
+    return SONDE__MEM_ADD(jit->pieces, jit->piece_count, jit->piece_capacity,
+                          (struct sonde__jit_piece){start, end, code});
 }
 
 /* Each step ends a code or reaches the next start: at most two steps for each code. */
@@ -135,10 +131,7 @@ struct place {
 static int by_start(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
-    if (x->start != y->start) {
-        return x->start < y->start ? -1 : 1;
-    }
-    return x->code < y->code ? -1 : 1;
+    return SONDE__ORDER2(x, y, start, code);
 }
 
 static bool sort(struct sweep *s)

@@ -180,6 +180,25 @@ enum sonde_status sonde__unwind_rules_size(const struct sonde__cfi *cfi, unsigne
     return status;
 }
 
+/* The rows of an FDE from vaddr *covered up to `limit`, of any kind. */
+static bool put_rows(struct builder *b, const struct sonde__cfi_fde *fde, uint64_t limit,
+                     uint64_t *covered)
+{
+    struct sonde__program *p = &b->compact.program;
+    bool is_good = sonde__program_start(p, fde);
+    while (is_good && *covered < limit && sonde__program_next(p)) {
+        if (p->row_end <= *covered) {
+            continue;
+        }
+        uint32_t index = sonde__rows_intern(&b->rows, sonde__compact_key(&b->compact));
+        if (!sonde__rows_put(&b->rows, p->row_start - b->plan.start, index)) {
+            return false;
+        }
+        *covered = p->row_end < limit ? p->row_end : limit;
+    }
+    return true;
+}
+
 /* The rows of one FDE, up to `limit`, and the end of what they cover. */
 static bool put_record(struct builder *b, struct record *record, uint64_t limit)
 {
@@ -187,19 +206,18 @@ static bool put_record(struct builder *b, struct record *record, uint64_t limit)
     const struct sonde__plain_cie *cie = record->cie;
     uint64_t base = b->plan.start;
     uint64_t covered = fde->start;
-    bool has_room = true;
     limit = limit < fde->end ? limit : fde->end;
-    if (cie != NULL && cie->is_plain && covered < limit && fde->end < SONDE__PLAIN_END_MAX) {
-        has_room = sonde__plain_put_rows(&b->rows, &b->compact, cie, fde, base, limit, &covered);
-    } else if (covered < limit) {
-        if (cie != NULL) {
-            fde->cie = cie->cie;
-        }
-        if (sonde__program_start(&b->compact.program, fde)) {
-            has_room = sonde__program_put_rows(&b->rows, &b->compact, base, limit, &covered);
+    if (cie != NULL && cie->is_plain &&
+        !sonde__plain_put_rows(&b->rows, &b->compact, cie, fde, base, limit, &covered)) {
+        return false;
+    }
+    if (covered < limit) {
+        fde->cie = cie != NULL ? cie->cie : fde->cie;
+        if (!put_rows(b, fde, limit, &covered)) {
+            return false;
         }
     }
-    return has_room && sonde__rows_put(&b->rows, covered - base, SONDE__RULE_INDEX_NONE);
+    return sonde__rows_put(&b->rows, covered - base, SONDE__RULE_INDEX_NONE);
 }
 
 static bool is_before(const struct order *a, const struct order *b)
