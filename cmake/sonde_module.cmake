@@ -85,6 +85,9 @@ function(sonde_module path)
                     target_compile_options(${target} PRIVATE
                         -m${kind}-strategy=unrolled_loop:512:noalign,rep_8byte:-1:noalign)
                 endforeach()
+                # the loop over a memo's frames takes up to 7 % longer where it begins badly
+                target_compile_options(${target} PRIVATE
+                    -falign-loops=32 --param=align-loop-iterations=1)
             endif()
         endif()
         if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")

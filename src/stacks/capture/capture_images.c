@@ -20,7 +20,7 @@ static struct {
 } stripes[SONDE__CAPTURE_STRIPES];
 
 static const struct sonde__image_set *published;
-static uint64_t published_generation;
+uint64_t sonde__capture_published_generation;
 
 /* Thread control blocks lie a stack's size apart; the multiplication spreads any such distance. */
 static uint32_t own_stripe(void)
@@ -50,14 +50,9 @@ const struct sonde__image_set *sonde__capture_publish(const struct sonde__image_
 {
     const struct sonde__image_set *before =
         __atomic_exchange_n(&published, images, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&published_generation, images != NULL ? images->generation : 0,
+    __atomic_store_n(&sonde__capture_published_generation, images != NULL ? images->generation : 0,
                      __ATOMIC_RELAXED);
     return before;
-}
-
-uint64_t sonde__capture_generation(void)
-{
-    return __atomic_load_n(&published_generation, __ATOMIC_RELAXED);
 }
 
 uint64_t sonde__capture_stripes_idle(void)

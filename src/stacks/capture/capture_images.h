@@ -33,7 +33,11 @@ void sonde__capture_unpin(struct sonde__capture_pin pin);
 const struct sonde__image_set *sonde__capture_publish(const struct sonde__image_set *images);
 
 /* The generation of the snapshot that new captures use. */
-uint64_t sonde__capture_generation(void);
+extern uint64_t sonde__capture_published_generation;
+static inline uint64_t sonde__capture_generation(void)
+{
+    return __atomic_load_n(&sonde__capture_published_generation, __ATOMIC_RELAXED);
+}
 
 /* The stripes (bit n) that are at zero now. */
 uint64_t sonde__capture_stripes_idle(void);

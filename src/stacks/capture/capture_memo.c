@@ -11,13 +11,7 @@ enum {
     PATIENCE = 63 /* captures without memo until it looks again */
 };
 
-/* The slot of the calling thread. A few words of static TLS (initial-exec), so that a handler's
- * first touch allocates nothing. */
-static __thread struct {
-    struct sonde__memo *memo;
-    uint32_t patience;
-    uint32_t index; /* of the memo */
-} own;
+__thread struct sonde__capture_slot sonde__capture_slot;
 
 /* The memo's end, which is what most stacks need of it, is the end of a page. */
 struct slot {
@@ -32,10 +26,10 @@ _Static_assert(sizeof(struct slot) == SONDE__MEMO_BYTES, "whole pages");
 static uint64_t labels[SONDE__CAPTURE_MEMOS];   /* pid << 32 | tid, LEASING; 0: free */
 static uint64_t pointers[SONDE__CAPTURE_MEMOS]; /* thread pointers of the owners */
 static struct slot *chunks[SONDE__CAPTURE_MEMOS / CHUNK];
+bool sonde__capture_memo_is_disabled;
 static uint32_t slots_used; /* none from here on was ever leased */
 static uint32_t sweep_at;
 static uint64_t refused;
-static bool is_disabled;
 
 static uint64_t own_label(void)
 {
@@ -123,31 +117,34 @@ static bool take_abandoned(uint64_t label, uint32_t *ret_index)
     return false;
 }
 
-static __attribute__((noinline)) struct sonde__memo *lease(void)
+struct sonde__memo *sonde__capture_memo_lease(void)
 {
     const uint64_t pointer = sonde__os_thread_pointer();
     uint64_t label;
     uint32_t index;
     bool is_ours = false;
     struct sonde__memo *memo;
-    if (own.patience > 0) {
-        own.patience--;
+    if (__atomic_load_n(&sonde__capture_memo_is_disabled, __ATOMIC_RELAXED)) {
+        return NULL;
+    }
+    if (sonde__capture_slot.patience > 0) {
+        sonde__capture_slot.patience--;
         return NULL;
     }
     label = own_label();
     if (!take_free(label, pointer, &index, &is_ours) && !take_abandoned(label, &index)) {
         __atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
-        own.patience = PATIENCE;
+        sonde__capture_slot.patience = PATIENCE;
         return NULL;
     }
     __atomic_store_n(&pointers[index], pointer, __ATOMIC_RELAXED);
     __atomic_store_n(&labels[index], label, __ATOMIC_RELEASE);
     memo = slot_memory(index);
-    if (own.memo != NULL || memo == NULL) { /* a handler came in between */
-        if (own.memo != memo) {
+    if (sonde__capture_slot.memo != NULL || memo == NULL) { /* a handler came in between */
+        if (sonde__capture_slot.memo != memo) {
             __atomic_store_n(&labels[index], 0, __ATOMIC_RELEASE);
         }
-        return own.memo;
+        return sonde__capture_slot.memo;
     }
     /* acquire: pairs with the release of the owner before, who is gone. A write, because a page
      * that is read first is brought in twice. What a thread on the same stack remembered holds for
@@ -155,8 +152,8 @@ static __attribute__((noinline)) struct sonde__memo *lease(void)
     if (__atomic_exchange_n(&memo->is_busy, false, __ATOMIC_ACQUIRE) || !is_ours) {
         sonde__unwind_memo_reset(memo, 0, SONDE__MEMO_NO_GENERATION);
     }
-    own.index = index;
-    own.memo = memo;
+    sonde__capture_slot.index = index;
+    sonde__capture_slot.memo = memo;
     return memo;
 }
 
@@ -172,37 +169,9 @@ void sonde__capture_memo_prepare(void)
     sonde__unwind_memo_rules_prepare();
 }
 
-struct sonde__memo *sonde__capture_memo_enter(void)
-{
-    struct sonde__memo *memo = own.memo;
-    if (__atomic_load_n(&is_disabled, __ATOMIC_RELAXED)) {
-        return NULL;
-    }
-    if (memo == NULL) {
-        memo = lease();
-        if (memo == NULL) {
-            return NULL;
-        }
-    }
-    if (__atomic_load_n(&memo->is_busy, __ATOMIC_RELAXED)) {
-        return NULL;
-    }
-    __atomic_store_n(&memo->is_busy, true, __ATOMIC_RELAXED);
-    __atomic_signal_fence(__ATOMIC_SEQ_CST); /* before all use of it, as a handler sees it */
-    return memo;
-}
-
-void sonde__capture_memo_leave(struct sonde__memo *memo)
-{
-    if (memo != NULL) {
-        __atomic_signal_fence(__ATOMIC_SEQ_CST);
-        __atomic_store_n(&memo->is_busy, false, __ATOMIC_RELEASE);
-    }
-}
-
 uint32_t sonde__capture_memo_index(void)
 {
-    return own.memo != NULL ? own.index : SONDE__CAPTURE_MEMOS;
+    return sonde__capture_slot.memo != NULL ? sonde__capture_slot.index : SONDE__CAPTURE_MEMOS;
 }
 
 void sonde__capture_memo_forget(void)
@@ -210,14 +179,15 @@ void sonde__capture_memo_forget(void)
     uint64_t label = own_label();
     for (uint32_t i = 0; i < SONDE__CAPTURE_MEMOS; i++) {
         struct slot *chunk = chunks[i / CHUNK];
-        bool is_own = own.memo != NULL && chunk != NULL && &chunk[i % CHUNK].memo == own.memo;
+        bool is_own = sonde__capture_slot.memo != NULL && chunk != NULL &&
+                      &chunk[i % CHUNK].memo == sonde__capture_slot.memo;
         __atomic_store_n(&labels[i], is_own ? label : 0, __ATOMIC_RELEASE);
     }
 }
 
 void sonde__capture_memo_disable(bool disable)
 {
-    __atomic_store_n(&is_disabled, disable, __ATOMIC_RELAXED);
+    __atomic_store_n(&sonde__capture_memo_is_disabled, disable, __ATOMIC_RELAXED);
 }
 
 uint64_t sonde__capture_memo_refused(void)

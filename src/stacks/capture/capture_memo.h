@@ -13,6 +13,8 @@
 #ifndef SONDE_CAPTURE_MEMO_H
 #define SONDE_CAPTURE_MEMO_H
 
+#include <stddef.h>
+
 #include "unwind_memo.h"
 
 #define SONDE__CAPTURE_MEMOS 256 /* 3 MiB, if so many threads capture themselves */
@@ -21,10 +23,47 @@
  * slots, and the table of rules. Context: any thread */
 void sonde__capture_memo_prepare(void);
 
+/* The slot of the calling thread. A few words of static TLS (initial-exec), so that a handler's
+ * first touch allocates nothing. */
+extern __thread struct sonde__capture_slot {
+    struct sonde__memo *memo; /* null: none */
+    uint32_t patience;
+    uint32_t index; /* of the memo */
+} sonde__capture_slot;
+
+extern bool sonde__capture_memo_is_disabled;
+
+/* A memo for a thread without one. Null: none now. */
+struct sonde__memo *sonde__capture_memo_lease(void);
+
 /* The calling thread's memo, marked busy; null: none now. */
-struct sonde__memo *sonde__capture_memo_enter(void);
+static inline struct sonde__memo *sonde__capture_memo_enter(void)
+{
+    struct sonde__memo *memo = sonde__capture_slot.memo;
+    if (__builtin_expect(memo == NULL ||
+                             __atomic_load_n(&sonde__capture_memo_is_disabled, __ATOMIC_RELAXED),
+                         0)) {
+        memo = sonde__capture_memo_lease();
+        if (memo == NULL) {
+            return NULL;
+        }
+    }
+    if (__atomic_load_n(&memo->is_busy, __ATOMIC_RELAXED)) {
+        return NULL;
+    }
+    __atomic_store_n(&memo->is_busy, true, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); /* before all use of it, as a handler sees it */
+    return memo;
+}
+
 /* memo: may be null */
-void sonde__capture_memo_leave(struct sonde__memo *memo);
+static inline void sonde__capture_memo_leave(struct sonde__memo *memo)
+{
+    if (memo != NULL) {
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        __atomic_store_n(&memo->is_busy, false, __ATOMIC_RELEASE);
+    }
+}
 
 /* The number of the calling thread's slot, which no other living thread has; SONDE__CAPTURE_MEMOS:
  * it has none (yet). */

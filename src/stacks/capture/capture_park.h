@@ -10,8 +10,8 @@
  *                  \-> IDLE (withdrawn at the deadline)
  *
  * One compare-and-swap on the slot decides who may write the stack, so a signal that is delivered
- * too late finds another epoch and does nothing. A parked thread may hold any lock of the
- * program: between the first question and the release the collector takes none and calls no libc.
+ * too late finds another epoch and does nothing. A parked thread may hold any lock of the program:
+ * between the first question and the release the collector takes none and calls no libc.
  * No thread stays parked for longer than the collection's hold time, even if the collector dies.
  * One collector at a time: the caller ensures that. Context: handler. */
 #ifndef SONDE_CAPTURE_PARK_H

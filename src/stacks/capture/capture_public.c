@@ -10,20 +10,6 @@
 #include "os_context.h"
 #include "unwind_walk.h"
 
-/* The C half of sonde_stack_capture (capture_entry.S): `caller` is frame 0. */
-enum sonde_status sonde__capture_here(struct sonde_stack *stack, uint32_t skip,
-                                      const struct sonde__regs *caller);
-
-enum sonde_status sonde__capture_here(struct sonde_stack *stack, uint32_t skip,
-                                      const struct sonde__regs *caller)
-{
-    if (!sonde__capture_is_usable(stack)) {
-        return SONDE_USAGE;
-    }
-    sonde__capture_walk_counted(stack, caller, false, skip, SONDE__CAPTURE_OWN);
-    return SONDE_OK;
-}
-
 enum sonde_status sonde_stack_capture_ucontext(struct sonde_stack *stack, const void *ucontext,
                                                uint32_t skip)
 {

@@ -24,6 +24,12 @@ enum sonde__capture_trust {
 void sonde__capture_walk(struct sonde_stack *stack, const struct sonde__regs *regs, bool exact,
                          uint32_t skip, enum sonde__capture_trust trust);
 
+/* The same by rules, not by the memo alone. memo: to use and renew, or null. */
+struct sonde__memo;
+void sonde__capture_walk_general(struct sonde_stack *stack, const struct sonde__regs *regs,
+                                 bool exact, uint32_t skip, enum sonde__capture_trust trust,
+                                 struct sonde__memo *memo);
+
 /* The same; of a stack that is cut at its buffer's end the frames further out are counted. Whoever
  * does not need their number is spared the walk to them. */
 void sonde__capture_walk_counted(struct sonde_stack *stack, const struct sonde__regs *regs,
@@ -59,11 +65,13 @@ static inline void sonde__capture_count_end(const struct sonde__capture_count *c
  *
  * Returns the memo, busy: sonde__capture_memo_leave() must follow. Null: it is not all there, by
  * sonde__capture_walk() it can be had. */
-struct sonde__memo;
 struct sonde__memo *sonde__capture_renew(const struct sonde__regs *regs, uint32_t *ret_first);
 
 /* Are the arrays there? */
-bool sonde__capture_is_usable(const struct sonde_stack *stack);
+static inline bool sonde__capture_is_usable(const struct sonde_stack *stack)
+{
+    return stack != NULL && stack->pcs != NULL && stack->how != NULL && stack->capacity > 0;
+}
 
 /* What scans of this process' stacks found. */
 struct sonde__scans; /* unwind_scans.h */

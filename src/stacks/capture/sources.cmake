@@ -4,6 +4,7 @@ set(sources
     capture_entry.S
     capture_images.c
     capture_memo.c
+    capture_own.c
     capture_own_stack.c
     capture_park.c
     capture_snapshot.c

@@ -64,8 +64,8 @@ const struct sonde__depot *sonde__depot_view(void *header, const void *memory, u
 /* Ids of frames are given in this order: that of the next one. */
 uint32_t sonde__depot_next(const struct sonde__depot *depot);
 
-/* The same, and no id below it is given from now on: ids distinguish
- * what was unloaded from what comes later. */
+/* The same, and no id below it is given from now on: ids distinguish what was unloaded from what
+ * comes later. */
 uint32_t sonde__depot_part(struct sonde__depot *depot);
 
 /* The node of `frame` as called by `caller` (a node or a root). NONE: there is no room, or caller

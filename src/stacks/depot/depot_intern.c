@@ -20,6 +20,11 @@ static uint64_t hash_of(uint64_t frame, uint32_t caller)
     return hash * 0x9e3779b97f4a7c15u; /* 2^64 / golden ratio: the top bits are the index */
 }
 
+static inline struct key key_of(uint64_t frame, uint32_t caller)
+{
+    return (struct key){.frame = frame, .caller = caller, .hash = hash_of(frame, caller)};
+}
+
 static inline uint32_t slot_of(const struct key *key, uint32_t id)
 {
     return (uint32_t)key->hash << 24 | id;
@@ -156,9 +161,12 @@ static uint32_t drop(struct sonde__depot *depot)
     return SONDE__DEPOT_NONE;
 }
 
-/* Not in the table in use: from an older one, or new. */
-static __attribute__((noinline)) uint32_t add(struct sonde__depot *depot, const struct key *key)
+/* Not in the table in use: from an older one, or new. Makes the key anew, so that the caller's
+ * stays in registers. */
+static __attribute__((noinline)) uint32_t add(struct sonde__depot *depot, uint32_t caller,
+                                              uint64_t frame)
 {
+    const struct key made = key_of(frame, caller), *const key = &made;
     uint32_t fresh = SONDE__DEPOT_NONE;
     for (;;) {
         uint32_t level = __atomic_load_n(&depot->level, __ATOMIC_ACQUIRE);
@@ -201,7 +209,7 @@ static __attribute__((noinline)) uint32_t add(struct sonde__depot *depot, const 
 
 uint32_t sonde__depot_child(struct sonde__depot *depot, uint32_t caller, uint64_t frame)
 {
-    struct key key = {.frame = frame, .caller = caller, .hash = hash_of(frame, caller)};
+    const struct key key = key_of(frame, caller);
     uint32_t found = 0;
     if (caller == SONDE__DEPOT_NONE || caller >= depot->capacity ||
         (frame & SONDE__DEPOT_CLOSED) != 0) {
@@ -210,5 +218,5 @@ uint32_t sonde__depot_child(struct sonde__depot *depot, uint32_t caller, uint64_
     if (find(depot, __atomic_load_n(&depot->level, __ATOMIC_ACQUIRE), &key, &found) == FOUND) {
         return found;
     }
-    return add(depot, &key);
+    return add(depot, caller, frame);
 }

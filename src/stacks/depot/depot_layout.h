@@ -26,12 +26,15 @@ struct sonde__depot_node {
     uint32_t folded; /* depot_fold.c; 0: not asked for yet */
 };
 
+/* What every look-up reads comes first: it is in the same few lines of the cache. */
 struct sonde__depot {
     uint32_t capacity; /* ids are below this */
     uint32_t level_count;
     uint64_t taken;  /* id of the next frame's node; number of labels << 32 */
     uint32_t level;  /* the table in use */
     uint32_t closed; /* nodes */
+    struct sonde__depot_node *nodes;
+    uint32_t *slots[SONDE__DEPOT_LEVELS];
     uint32_t wasted;
     uint32_t depth_max; /* nodes of a stack at most, in memory of another process */
     uint64_t dropped;
@@ -39,8 +42,6 @@ struct sonde__depot {
      * unloaded image (below spares_from) is not: its id would say that it is of that image. */
     uint32_t spares[SONDE__DEPOT_SPARES];
     uint32_t spares_from;
-    struct sonde__depot_node *nodes;
-    uint32_t *slots[SONDE__DEPOT_LEVELS];
 };
 
 static inline uint32_t sonde__depot_slot_count(uint32_t level)

@@ -11,7 +11,9 @@ set(sources
     unwind_link.c
     unwind_memo.c
     unwind_memo_rules.c
+    unwind_memo_same.c
     unwind_memo_walk.c
+    unwind_memo_walker.c
     unwind_no_cfi.c
     unwind_nowhere.c
     unwind_plain.c

@@ -299,34 +299,58 @@ static enum sonde__step step_to_goroutine(struct sonde__walker *walker, enum rol
 
 #define X86_64_R14 14 /* holds the goroutine in Go's code, since Go 1.17 */
 
-static bool words_at(struct sonde__walker *walker, uint64_t at, unsigned count, uint64_t *ret_words)
+enum { G_LOW, G_HIGH, G_THREAD = 6, G_SP, G_WORDS }; /* words of a goroutine: stack, m, sched.sp */
+
+static bool is_goroutine_at(const struct sonde__walker *walker, uint64_t at, uint64_t *ret_g)
 {
-    for (unsigned i = 0; i < count; i++) {
-        if (!sonde__reader_word(walker->reader, at + 8 * (uint64_t)i, &ret_words[i])) {
-            return false;
-        }
-    }
-    return true;
+    return sonde__walker_read(walker, at, ret_g, G_WORDS * sizeof *ret_g) &&
+           walker->frame.sp >= ret_g[G_LOW] && walker->frame.sp < ret_g[G_HIGH];
 }
 
-/* The stack pointer that the thread's system stack was left with. The goroutine is the one that
- * frame 0 has in its register: its stack is the one that the walker is on, its thread (m) leads to
- * the system stack's goroutine (g0), and that back to the thread. */
-static bool system_sp(struct sonde__walker *walker, uint64_t *ret_sp)
+/* The thread (m) has its goroutines among its first words. */
+#define THREAD_WORDS 64
+
+/* The goroutine whose stack the walker is on: the one that frame 0 has in its register; or, where
+ * that is the one of the thread's signal handlers, the one that was interrupted. */
+static bool find_goroutine(const struct sonde__walker *walker, uint64_t *ret_g)
 {
     const struct sonde__regs *regs = &walker->walk->regs;
-    uint64_t g[8], g0[8], g0_at = 0; /* stack.lo, stack.hi, ..., [6] m, [7] sched.sp */
+    uint64_t thread = 0, words[THREAD_WORDS];
+    if (!sonde__regs_known(regs, X86_64_R14)) {
+        return false;
+    }
+    if (is_goroutine_at(walker, regs->r[X86_64_R14], ret_g)) {
+        return true;
+    }
+    if (!sonde__walker_read(walker, regs->r[X86_64_R14] + (uint64_t)8 * G_THREAD, &thread,
+                            sizeof thread) ||
+        !sonde__walker_read(walker, thread, words, sizeof words)) {
+        return false;
+    }
+    for (unsigned i = 0; i < THREAD_WORDS; i++) {
+        if (is_goroutine_at(walker, words[i], ret_g) && ret_g[G_THREAD] == thread) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The stack pointer that the thread's system stack was left with: the goroutine's thread leads to
+ * the system stack's goroutine (g0, its first word), and that back to the thread. */
+static bool system_sp(struct sonde__walker *walker, uint64_t *ret_sp)
+{
+    uint64_t g[G_WORDS], g0[G_WORDS], g0_at = 0;
     if (walker->system_sp != 0) {
         *ret_sp = walker->system_sp; /* kept by the call from C that is further in */
         return true;
     }
-    if (!sonde__regs_known(regs, X86_64_R14) || !words_at(walker, regs->r[X86_64_R14], 8, g) ||
-        walker->frame.sp < g[0] || walker->frame.sp >= g[1] ||
-        !sonde__reader_word(walker->reader, g[6], &g0_at) || !words_at(walker, g0_at, 8, g0) ||
-        g0[6] != g[6] || g0[7] <= g0[0] || g0[7] >= g0[1]) {
+    if (!find_goroutine(walker, g) ||
+        !sonde__walker_read(walker, g[G_THREAD], &g0_at, sizeof g0_at) ||
+        !sonde__walker_read(walker, g0_at, g0, sizeof g0) || g0[G_THREAD] != g[G_THREAD] ||
+        g0[G_SP] <= g0[G_LOW] || g0[G_SP] >= g0[G_HIGH]) {
         return false;
     }
-    *ret_sp = g0[7];
+    *ret_sp = g0[G_SP];
     return true;
 }
 

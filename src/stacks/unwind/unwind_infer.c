@@ -5,15 +5,18 @@
  * Each slot is tried as the frame pointer. A try counts when the return address that the rule then
  * gives follows a call that may have gone to this very function, and CFI leads from there to the
  * thread's entry. A direct call (also through a linkage stub that holds the function's address)
- * names the function; an indirect one may have called anything, so every frame further out that
- * made one is a try as well. Leftovers of earlier calls can satisfy all that too. Hence the proof:
- * exactly one direct call, and every indirect one lies on the way from it to the entry; or no
- * direct call and exactly one indirect one. Otherwise the answer is that nobody knows.
+ * names the function, and one through a word of memory (-fno-plt) names it or another; any other
+ * indirect one may have called anything, so every frame further out that made one is a try as well.
+ * Leftovers of earlier calls can satisfy all that too. Hence the proof: exactly one direct call,
+ * and every indirect one lies on the way from it to the entry; or no direct call and exactly one
+ * indirect one. Otherwise the answer is that nobody knows.
  *
  * The function's own prologue, where it can be followed, says how far the frame pointer is above
  * sp. A try at that very place needs no other proof of being the only one. Where CFI does not lead
  * to the entry (a libc without it is on the way), the function's code and the call that reached it
- * must agree about the place of the return address (unwind_scan.c). */
+ * must agree about the place of the return address (unwind_scan.c). The code alone refuses a single
+ * indirect call elsewhere: of a stack that was overwritten up to there, that call is all that is
+ * left. */
 #include "arch_prologue.h"
 #include "unwind_step.h"
 
@@ -67,7 +70,8 @@ static enum call_kind classify_call(const struct scan *scan, uint64_t pc)
         return CALL_NONE;
     }
     if (target == 0) {
-        return CALL_INDIRECT;
+        uint64_t named = sonde__scan_through_word(walker, pc, code);
+        return named == 0 || named == scan->function ? CALL_INDIRECT : CALL_NONE;
     }
     bool to_stub =
         target != scan->function && sonde__walker_read(walker, target, code, sizeof code) &&
@@ -156,7 +160,8 @@ static bool is_proven(struct scan *scan)
         return false;
     }
     if (scan->direct_count == 0) {
-        return scan->indirect_count == 1;
+        return scan->indirect_count == 1 &&
+               !sonde__scan_is_elsewhere(scan->walker, scan->function, scan->indirect.frame.sp);
     }
     return scan->direct_count == 1 && reaches_root(scan, &scan->direct, &passed) &&
            passed == scan->indirect_count;

@@ -6,6 +6,7 @@ void sonde__unwind_memo_reset(struct sonde__memo *memo, uint64_t sp, uint64_t ge
     memo->base = (sp >> PAGE_SHIFT << PAGE_SHIFT) - REACH;
     memo->generation = generation;
     memo->first = END;
+    memo->proven = END;
     memo->image_count = 0;
     memo->is_root = false;
 }
@@ -61,4 +62,5 @@ void sonde__memo_pass_finish(struct sonde__memo_pass *pass)
     forget_tags(memo, pass->begin, pass->changed);
     memo->is_root = next < END ? memo->is_root : pass->is_root && !pass->is_stopped;
     memo->first = pass->begin;
+    note_proven(memo, pass->has_proven);
 }

@@ -19,6 +19,10 @@
  *   and a shorter one mapped in its place), and none beyond the memory that the caller vouches for.
  * - The value of fp matters only if a rule further out uses it before a frame's saved fp replaces
  *   it. It is compared only there: many functions keep data in that register.
+ * - A step by what a scan has proven is a plain one, if the code of both sides of the call never
+ *   changes: the rule of the function at the pc, and that the call before the return address leads
+ *   to it, are facts about that code (unwind_scans.h). Such frames are remembered as PROVEN, as the
+ *   stack says so of them and of all further out.
  * - Steps that are not plain (signal frames, expressions, frame-pointer chains, a switch of stacks,
  *   a frame record with the tag of Swift's async functions) have no cells here. They are walked
  *   again, and the walk may join behind them. (The function decides whether its record has a tag,
@@ -53,16 +57,17 @@ struct sonde__memo_frame {
     uint64_t pc;
     uint32_t cell; /* where pc was read; ODD, CHECK, IMAGE */
     uint32_t sp;
-    uint32_t fp_home; /* where the arrival read fp; 0: it kept it; NEED, USES */
+    uint32_t fp_home; /* where the arrival read fp; 0: it kept it; NEED, USES, PROVEN */
     uint32_t fp;      /* its value, where it is needed */
 };
 
 enum {
-    SONDE__MEMO_ODD = 1,   /* cell: arrived here by a step that is not plain */
-    SONDE__MEMO_CHECK = 2, /* cell: fp_home must hold fp */
-    SONDE__MEMO_IMAGE = 4, /* cell: its image can be unloaded: check that it is still loaded */
-    SONDE__MEMO_NEED = 1,  /* fp_home: a rule from here on uses this fp */
-    SONDE__MEMO_USES = 2,  /* fp_home: the rule of this frame does */
+    SONDE__MEMO_ODD = 1,    /* cell: arrived here by a step that is not plain */
+    SONDE__MEMO_CHECK = 2,  /* cell: fp_home must hold fp */
+    SONDE__MEMO_IMAGE = 4,  /* cell: its image can be unloaded: check that it is still loaded */
+    SONDE__MEMO_NEED = 1,   /* fp_home: a rule from here on uses this fp */
+    SONDE__MEMO_USES = 2,   /* fp_home: the rule of this frame does */
+    SONDE__MEMO_PROVEN = 4, /* fp_home: arrived here by the rule of a scan: the frame is INFERRED */
     SONDE__MEMO_FLAGS = 7,
 };
 
@@ -82,12 +87,14 @@ struct sonde__memo_rule {
     int32_t cfa;    /* from sp or fp */
     uint32_t fp_at; /* 0: fp is kept */
     uint32_t ra_at;
+    uint64_t entry; /* SCAN: of the function; what is at ra_at must be a caller of it */
 };
 
 enum {
     SONDE__MEMO_RULE_BY_FP = 1,
     SONDE__MEMO_RULE_END = 2,   /* the outermost frame */
     SONDE__MEMO_RULE_IMAGE = 4, /* of an image that can be unloaded, so of this use only */
+    SONDE__MEMO_RULE_SCAN = 8,  /* a scan has proven it (unwind_scans.h) */
     SONDE__MEMO_RULE_FLAGS = SONDE__MEMO_RULE_BY_FP | SONDE__MEMO_RULE_END,
 };
 
@@ -103,6 +110,7 @@ struct sonde__memo {
     uint64_t generation; /* the snapshot of images that it belongs to */
     uint64_t tagger;     /* who wrote the tags; 0: there are none */
     uint32_t first;
+    uint32_t proven; /* the first frame from `first` on that is PROVEN; FRAMES: there is none */
     uint32_t image_count;
     bool is_root; /* the last frame is the outermost one, by its rule */
     bool is_busy; /* for the owner: a walk is using it */
@@ -128,6 +136,8 @@ struct sonde__memo_start {
     /* The rule for a return address in an image that is never unloaded. False: there is none that a
      * memo can hold. */
     bool (*find_rule)(void *ctx, uint64_t pc, struct sonde__memo_rule *ret_rule);
+    /* Of the rules that find_rule has from scans; null: it has none. */
+    const struct sonde__scans *scans;
     /* Make [sp, to) readable as far as possible, or more; returns its end. */
     uint64_t (*reach)(void *ctx, uint64_t sp, uint64_t to);
     void *ctx;
@@ -147,6 +157,11 @@ bool sonde__unwind_memo_renew(struct sonde__memo *memo, const struct sonde__memo
 
 /* Convert a rule of a table. False: a memo cannot hold it. */
 bool sonde__unwind_memo_rule(const struct sonde__rule *rule, struct sonde__memo_rule *ret_rule);
+
+/* The same of what a scan has proven about a pc, a return address in code that never changes and
+ * has no call frame information. False: nothing, or a memo cannot hold it. */
+bool sonde__unwind_memo_scan_rule(const struct sonde__scans *scans, uint64_t pc,
+                                  struct sonde__memo_rule *ret_rule);
 
 /* The tags of the frames from `first` on, in the order of the stack, to read and to write. tagger:
  * a unique number of the caller, not 0; tags of another tagger are cleared. */
@@ -170,21 +185,28 @@ struct sonde__memo_look {
     uint64_t size;
 };
 
+/* What a walk puts into a stack. */
+struct sonde__memo_output {
+    uint64_t *pcs;
+    uint32_t inner; /* frames that there is room for */
+    uint32_t skip;  /* frames still to leave out */
+    uint32_t kept;
+    uint32_t inferred; /* what is put from here on is INFERRED; UINT32_MAX: nothing */
+};
+
 /* A walk by the memo and by plain rules. frames[begin, at) of the memo are of this walk,
  * frames[place.next, FRAMES) are left of the stack before. */
 struct sonde__memo_pass {
     struct sonde__memo *memo;
     const struct sonde__memo_start *start;
-    uint64_t *pcs; /* of the stack to fill */
-    uint64_t end;  /* of what may be read; a distance from the memo's base */
+    uint64_t end; /* of what may be read; a distance from the memo's base */
+    struct sonde__memo_output output;
     struct sonde__memo_look look;
     struct sonde__memo_place place;
-    uint32_t inner; /* frames that there is room for */
-    uint32_t skip;  /* frames still to leave out */
-    uint32_t kept;
     uint32_t begin, at;
     uint32_t changed; /* one past the outermost frame with a new arrival */
     bool has_begun;   /* the memo holds frames of this walk */
+    bool has_proven;  /* some of them are PROVEN */
     bool is_changed;
     bool is_linked;  /* frames[place.next] is the caller that frames[at - 1] had before */
     bool is_root;    /* the last frame is the outermost one */

@@ -132,10 +132,19 @@ verify_groups(struct position *at, const struct sonde__memo_frame *last, uint64_
     return i == GROUP;
 }
 
+/* Is the arrival at `caller` still the same? */
+SONDE__NO_SANITIZE static inline bool
+has_same_cells(uint64_t base, uint64_t mask, const struct sonde__memo_frame *caller, uint32_t cell)
+{
+    return ((cell & (SONDE__MEMO_CHECK | SONDE__MEMO_ODD)) == 0 ||
+            ((cell & SONDE__MEMO_ODD) == 0 && has_same_fp(base, caller))) &&
+           (sonde__plain_word(base + cell_of(cell)) & mask) == caller->pc;
+}
+
 /* From frame `at`, whose state is the walk's, outward to frame `end` - 1 at most. Returns the frame
  * up to which the state is proven; the pcs of those before it are written to `pcs`, if so wanted.
  */
-SONDE__NO_SANITIZE static inline __attribute__((always_inline)) uint32_t
+SONDE__NO_SANITIZE static inline __attribute__((always_inline)) struct position
 verify(const struct sonde__memo *memo, uint32_t at, uint32_t end, struct sonde__memo_look *look,
        uint64_t *pcs, const bool is_wanted)
 {
@@ -144,25 +153,21 @@ verify(const struct sonde__memo *memo, uint32_t at, uint32_t end, struct sonde__
     const struct sonde__memo_frame *last = &memo->frames[end - 1];
     struct position here = {&memo->frames[at], memo->frames[at].pc, pcs};
     if (!may_leave(memo, here.frame, look)) {
-        return at;
+        return here;
     }
     for (;;) {
         /* nearly all frames, without and with frame pointers */
         if (!verify_groups(&here, last, base, mask, is_wanted, false) ||
             !verify_groups(&here, last, base, mask, is_wanted, true)) {
-            return at_index(memo, here.frame);
+            return here;
         }
         /* others, of which there are several together, and the rest */
-        for (unsigned i = 0; i < GROUP || last - here.frame < GROUP; i++) {
+        const struct sonde__memo_frame *stop =
+            last - here.frame >= GROUP ? here.frame + GROUP : last;
+        while (here.frame != stop) {
             const struct sonde__memo_frame *caller = here.frame + 1;
-            if (here.frame == last) {
-                return at_index(memo, here.frame);
-            }
-            uint32_t cell = caller->cell;
-            if (((cell & SONDE__MEMO_CHECK) != 0 && !has_same_fp(base, caller)) ||
-                (cell & SONDE__MEMO_ODD) != 0 ||
-                (sonde__plain_word(base + cell_of(cell)) & mask) != caller->pc) {
-                return at_index(memo, here.frame);
+            if (!has_same_cells(base, mask, caller, caller->cell)) {
+                return here;
             }
             if (is_wanted) {
                 *here.pcs++ = here.pc;
@@ -170,8 +175,11 @@ verify(const struct sonde__memo *memo, uint32_t at, uint32_t end, struct sonde__
             here.pc = caller->pc;
             here.frame = caller;
             if (!may_leave(memo, here.frame, look)) {
-                return at_index(memo, here.frame);
+                return here;
             }
+        }
+        if (here.frame == last) {
+            return here;
         }
     }
 }
@@ -179,6 +187,74 @@ verify(const struct sonde__memo *memo, uint32_t at, uint32_t end, struct sonde__
 static inline uint32_t min_u32(uint64_t a, uint64_t b)
 {
     return (uint32_t)(a < b ? a : b);
+}
+
+/* verify() over frames that are left out. Returns how many these are. */
+uint32_t sonde__memo_pass_over(const struct sonde__memo *memo, uint32_t at, uint32_t count,
+                               struct sonde__memo_look *look);
+
+/* From frame `from`, whose state is the walk's, as far as the cells hold the same: all frames but
+ * the last of these are put, and that too if it is the root. Returns which it is. has_stack: there
+ * is an output. */
+static inline __attribute__((always_inline)) const struct sonde__memo_frame *
+follow(const struct sonde__memo *memo, struct sonde__memo_look *look,
+       struct sonde__memo_output *output, uint32_t from, const bool has_stack, bool *ret_is_root)
+{
+    const struct sonde__memo_frame *outermost = &memo->frames[END - 1];
+    struct position to;
+    if (!has_stack) {
+        to = verify(memo, from, END, look, NULL, false);
+        *ret_is_root = to.frame == outermost && memo->is_root && may_leave(memo, to.frame, look);
+        return to.frame;
+    }
+    *ret_is_root = false;
+    if (output->skip > 0) {
+        uint32_t passed = sonde__memo_pass_over(memo, from, output->skip, look);
+        from += passed;
+        output->skip -= passed;
+        if (output->skip > 0) {
+            return &memo->frames[from];
+        }
+    }
+    uint32_t room = output->inner - output->kept;
+    to = verify(memo, from, min_u32(END, (uint64_t)from + room + 1), look,
+                output->pcs + output->kept, true);
+    output->kept = (uint32_t)(to.pcs - output->pcs);
+    if (to.frame == outermost && memo->is_root && output->kept < output->inner &&
+        may_leave(memo, to.frame, look)) {
+        output->pcs[output->kept++] = to.pc;
+        *ret_is_root = true;
+    }
+    return to.frame;
+}
+
+/* The first PROVEN frame from `from` on; END: none. */
+static inline uint32_t find_proven(const struct sonde__memo *memo, uint32_t from)
+{
+    while (from < END && (memo->frames[from].fp_home & SONDE__MEMO_PROVEN) == 0) {
+        from++;
+    }
+    return from;
+}
+
+/* The memo's frames have changed. has_new: some of the new ones are PROVEN. */
+static inline void note_proven(struct sonde__memo *memo, bool has_new)
+{
+    if (has_new || memo->proven != END) {
+        memo->proven = find_proven(memo, memo->first);
+    }
+}
+
+/* A walk that has put `kept` frames, and had `skip` to leave out, has followed the memo from frame
+ * `from` to frame `to`: from which place on what it puts is INFERRED. UINT32_MAX: nothing. */
+static inline uint32_t first_inferred(const struct sonde__memo *memo, uint32_t from, uint32_t to,
+                                      uint32_t kept, uint32_t skip)
+{
+    uint32_t proven = memo->proven != END ? find_proven(memo, from + 1) : END;
+    if (proven > to) {
+        return UINT32_MAX;
+    }
+    return kept + (proven - from > skip ? proven - from - skip : 0);
 }
 
 /* Move the frames of this walk by `distance`. */
@@ -235,6 +311,17 @@ static inline void set_need(struct sonde__memo_frame *frame, const struct sonde_
     frame->cell =
         (frame->cell & ~(uint32_t)SONDE__MEMO_CHECK) | (must_check ? SONDE__MEMO_CHECK : 0);
 }
+
+enum sonde__memo_outcome {
+    SONDE__MEMO_OPEN,    /* the last frame is not put, and needs more thought */
+    SONDE__MEMO_NO_ROOM, /* it is not put */
+    SONDE__MEMO_AT_ROOT, /* it is the outermost one, and is put */
+};
+
+/* Walk on from pass->place. to: the frame of the memo that was followed to from there, or END: none
+ * is known. The second one fills no stack. */
+enum sonde__memo_outcome sonde__memo_pass_on(struct sonde__memo_pass *pass, uint32_t to);
+enum sonde__memo_outcome sonde__memo_pass_on_silent(struct sonde__memo_pass *pass, uint32_t to);
 
 /* See sonde__memo_walker_end(). */
 void sonde__memo_pass_finish(struct sonde__memo_pass *pass);

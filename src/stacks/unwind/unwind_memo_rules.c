@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind_memo_rules.h"
 
+#include "unwind_scans.h"
+#include "unwind_table.h"
+
 enum { PAGE_WORDS = 4096 / sizeof(uint64_t) };
 
 uint64_t sonde__unwind_memo_rules[1 << SONDE__MEMO_RULES_BITS];
@@ -42,4 +45,47 @@ void sonde__unwind_memo_rules_put(uint64_t pc, const struct sonde__memo_rule *ru
                      __ATOMIC_RELAXED);
     __atomic_store_n(&sonde__unwind_memo_rules[place], sonde__memo_rules_tag(mixed) | packed,
                      __ATOMIC_RELAXED);
+}
+
+bool sonde__unwind_memo_rule(const struct sonde__rule *rule, struct sonde__memo_rule *ret_rule)
+{
+    bool by_fp = rule->cfa == SONDE__RULE_FP;
+    bool fp_saved = rule->fp_from == SONDE__FROM_CFA;
+    if (rule->cfa == SONDE__RULE_END) {
+        *ret_rule = (struct sonde__memo_rule){.flags = SONDE__MEMO_RULE_END};
+        return true;
+    }
+    if (!sonde__rule_is_plain(rule) || rule->cfa_offset % 8 != 0 || rule->ra_offset >= 0 ||
+        rule->ra_offset % 8 != 0 ||
+        (fp_saved && (rule->fp_offset >= 0 || rule->fp_offset % 8 != 0))) {
+        return false;
+    }
+    *ret_rule = (struct sonde__memo_rule){
+        .flags = by_fp ? SONDE__MEMO_RULE_BY_FP : 0,
+        .cfa = rule->cfa_offset,
+        .fp_at = fp_saved ? (uint32_t)-rule->fp_offset : 0,
+        .ra_at = (uint32_t)-rule->ra_offset,
+    };
+    return true;
+}
+
+bool sonde__unwind_memo_scan_rule(const struct sonde__scans *scans, uint64_t pc,
+                                  struct sonde__memo_rule *ret_rule)
+{
+    struct sonde__scans_rule rule;
+    uint64_t seal = 0;
+    /* other hosts have another number: NOLINTNEXTLINE(misc-redundant-expression) */
+    if (SONDE__ARCH_HOST != SONDE_ARCH_X86_64 ||
+        !sonde__scans_rule(scans, pc, false, &rule, &seal) || seal != 0 ||
+        rule.fp_saved == SONDE__SCANS_FP_LOST) {
+        return false;
+    }
+    *ret_rule = (struct sonde__memo_rule){
+        .flags = SONDE__MEMO_RULE_SCAN | (rule.by_fp ? SONDE__MEMO_RULE_BY_FP : 0),
+        .cfa = (int32_t)rule.at + 8, /* behind the return address */
+        .fp_at = rule.fp_saved == SONDE__SCANS_FP_KEPT ? 0 : (uint32_t)rule.fp_saved + 8,
+        .ra_at = 8,
+        .entry = rule.entry,
+    };
+    return true;
 }

@@ -82,7 +82,7 @@ static inline uint64_t sonde__memo_rules_load(uint32_t place)
 /* Any word unpacks to some rule; the caller checks its distances as for every rule. */
 static inline struct sonde__memo_rule sonde__memo_rule_unpack(uint64_t packed)
 {
-    struct sonde__memo_rule rule;
+    struct sonde__memo_rule rule = {.entry = 0};
     uint32_t cfa = (uint32_t)packed & SONDE__PACKED_CFA;
     uint32_t ra = (uint32_t)(packed >> (SONDE__PACKED_RA_SHIFT - 3)) & SONDE__PACKED_RA_MAX << 3;
     uint32_t fp = (uint32_t)(packed >> (SONDE__PACKED_FP_SHIFT - 3)) & SONDE__PACKED_FP_MAX << 3;

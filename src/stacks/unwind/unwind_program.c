@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind_program.h"
 
-#include "unwind_cfa_ops.h"
-
 static const uint8_t *section_data(const struct sonde__cfi *cfi, enum sonde__cfi_section section)
 {
     return section == SONDE__CFI_EH_FRAME ? cfi->eh_frame : cfi->debug_frame;
@@ -28,65 +26,35 @@ static unsigned cell_index(const struct sonde__program *p, uint64_t reg)
     return reg < SONDE__REG_COUNT ? p->cell_of[reg] : p->cell_count - 1;
 }
 
-static bool fits(int64_t value, int32_t *ret_value)
-{
-    *ret_value = (int32_t)value;
-    return value >= INT32_MIN && value <= INT32_MAX;
-}
-
-/* factored * data_align, as DW_CFA_offset and its like store it */
-static bool scale(const struct sonde__program *p, int64_t factored, int32_t *ret_value)
-{
-    int64_t value = 0;
-    return !__builtin_mul_overflow(factored, p->cie.data_align, &value) && fits(value, ret_value);
-}
-
 static bool set_cell(struct sonde__program *p, uint64_t reg, enum sonde__cell_kind kind,
-                     int32_t value)
+                     int64_t value)
 {
-    p->cells[cell_index(p, reg)] = (struct sonde__cell){.kind = (uint8_t)kind, .value = value};
-    return true;
+    p->cells[cell_index(p, reg)] =
+        (struct sonde__cell){.kind = (uint8_t)kind, .value = (int32_t)value};
+    return value == (int32_t)value;
 }
 
 static bool set_scaled(struct sonde__program *p, uint64_t reg, enum sonde__cell_kind kind,
                        int64_t factored)
 {
-    int32_t value = 0;
-    return scale(p, factored, &value) && set_cell(p, reg, kind, value);
-}
-
-static bool set_cfa(struct sonde__program *p, uint64_t reg, int64_t offset)
-{
-    struct sonde__cfa *cfa = &p->cfas[0];
-    cfa->is_expression = false;
-    cfa->reg = (uint8_t)reg;
-    return reg < SONDE__REG_COUNT && fits(offset, &cfa->offset);
-}
-
-static bool set_cfa_offset(struct sonde__program *p, int64_t offset)
-{
-    return !p->cfas[0].is_expression && fits(offset, &p->cfas[0].offset);
-}
-
-static bool set_cfa_sf(struct sonde__program *p, uint64_t reg, int64_t factored)
-{
-    int32_t offset = 0;
-    return scale(p, factored, &offset) && set_cfa(p, reg, offset);
+    int64_t value = 0;
+    return sonde__cfa_scale(&p->run, factored, &value) && set_cell(p, reg, kind, value);
 }
 
 /* Pass over a block; its place is its offset in the section. */
-static bool take_block(struct sonde__program *p, uint32_t *ret_offset)
+static bool take_block(const struct sonde__program *p, struct sonde__bytes *c, uint32_t *ret_offset)
 {
-    uint64_t offset = (uint64_t)(p->cursor.at - section_data(p->cfi, p->section));
-    (void)sonde__base_bytes_take(&p->cursor, sonde__base_bytes_uleb(&p->cursor));
+    uint64_t offset = (uint64_t)(c->at - section_data(p->cfi, p->section));
+    (void)sonde__base_bytes_take(c, sonde__base_bytes_uleb(c));
     *ret_offset = (uint32_t)offset;
-    return !p->cursor.failed && offset <= UINT32_MAX;
+    return offset <= UINT32_MAX;
 }
 
-static bool set_expression(struct sonde__program *p, uint64_t reg, enum sonde__cell_kind kind)
+static bool set_expression(struct sonde__program *p, struct sonde__bytes *c, uint64_t reg,
+                           enum sonde__cell_kind kind)
 {
     uint32_t offset = 0;
-    return take_block(p, &offset) && set_cell(p, reg, kind, (int32_t)offset);
+    return take_block(p, c, &offset) && set_cell(p, reg, kind, (int32_t)offset);
 }
 
 static bool set_register(struct sonde__program *p, uint64_t reg, uint64_t other)
@@ -96,21 +64,60 @@ static bool set_register(struct sonde__program *p, uint64_t reg, uint64_t other)
     return other < SONDE__REG_COUNT || cell_index(p, reg) == p->cell_count - 1;
 }
 
-static bool restore_cell(struct sonde__program *p, uint64_t reg)
+/* --- the instructions that compilers use --- */
+
+static bool save(void *state, uint64_t reg, int64_t offset)
 {
+    return set_cell(state, reg, SONDE__CELL_OFFSET, offset);
+}
+
+static bool restore(void *state, uint64_t reg)
+{
+    struct sonde__program *p = state;
     unsigned i = cell_index(p, reg);
     p->cells[i] = p->cells[p->cell_count + i];
     return true;
 }
 
-/* Registers: everything that names one and is not the commonest form. */
-static bool run_register_op(struct sonde__program *p, uint8_t op)
+static bool set_cfa_offset(void *state, int64_t offset)
 {
-    struct sonde__bytes *c = &p->cursor;
+    struct sonde__cfa *cfa = &((struct sonde__program *)state)->cfas[0];
+    cfa->offset = (int32_t)offset;
+    return !cfa->is_expression && offset == (int32_t)offset;
+}
+
+static bool set_cfa(void *state, uint64_t reg, int64_t offset)
+{
+    struct sonde__cfa *cfa = &((struct sonde__program *)state)->cfas[0];
+    cfa->is_expression = false;
+    cfa->reg = (uint8_t)reg;
+    return reg < SONDE__REG_COUNT && set_cfa_offset(state, offset);
+}
+
+static bool set_cfa_register(void *state, uint64_t reg)
+{
+    const struct sonde__cfa *cfa = &((struct sonde__program *)state)->cfas[0];
+    return !cfa->is_expression && set_cfa(state, reg, cfa->offset);
+}
+
+static void remember(void *state, unsigned slot)
+{
+    copy_state(state, 2 + slot, 0);
+}
+
+static void recall(void *state, unsigned slot)
+{
+    copy_state(state, 0, 2 + slot);
+}
+
+/* --- the others --- */
+
+/* Operands as the name of the instruction says. */
+static bool run_register_op(struct sonde__program *p, uint8_t op, struct sonde__bytes *c)
+{
     uint64_t reg = sonde__base_bytes_uleb(c);
+    int64_t offset = 0;
     switch (op) {
-    case CFA_OFFSET_EXTENDED:
-        return set_scaled(p, reg, SONDE__CELL_OFFSET, (int64_t)sonde__base_bytes_uleb(c));
     case CFA_OFFSET_EXTENDED_SF:
         return set_scaled(p, reg, SONDE__CELL_OFFSET, sonde__base_bytes_sleb(c));
     case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
@@ -119,8 +126,6 @@ static bool run_register_op(struct sonde__program *p, uint8_t op)
         return set_scaled(p, reg, SONDE__CELL_VAL_OFFSET, (int64_t)sonde__base_bytes_uleb(c));
     case CFA_VAL_OFFSET_SF:
         return set_scaled(p, reg, SONDE__CELL_VAL_OFFSET, sonde__base_bytes_sleb(c));
-    case CFA_RESTORE_EXTENDED:
-        return restore_cell(p, reg);
     case CFA_UNDEFINED:
         return set_cell(p, reg, SONDE__CELL_UNDEFINED, 0);
     case CFA_SAME_VALUE:
@@ -128,103 +133,77 @@ static bool run_register_op(struct sonde__program *p, uint8_t op)
     case CFA_REGISTER:
         return set_register(p, reg, sonde__base_bytes_uleb(c));
     case CFA_EXPRESSION:
-        return set_expression(p, reg, SONDE__CELL_EXPRESSION);
+        return set_expression(p, c, reg, SONDE__CELL_EXPRESSION);
     case CFA_VAL_EXPRESSION:
-        return set_expression(p, reg, SONDE__CELL_VAL_EXPRESSION);
-    case CFA_DEF_CFA:
-        return set_cfa(p, reg, (int64_t)sonde__base_bytes_uleb(c));
+        return set_expression(p, c, reg, SONDE__CELL_VAL_EXPRESSION);
     case CFA_DEF_CFA_SF:
-        return set_cfa_sf(p, reg, sonde__base_bytes_sleb(c));
-    case CFA_DEF_CFA_REGISTER:
-        return !p->cfas[0].is_expression && set_cfa(p, reg, p->cfas[0].offset);
+        return sonde__cfa_scale(&p->run, sonde__base_bytes_sleb(c), &offset) &&
+               set_cfa(p, reg, offset);
     default:
         return false;
     }
 }
 
-/* One instruction that is not an advance. False: malformed or unknown. */
-static bool run_op(struct sonde__program *p, uint8_t op)
+static bool run_other_op(struct sonde__program *p, uint8_t op, struct sonde__bytes *c,
+                         uint64_t *ret_delta)
 {
-    struct sonde__bytes *c = &p->cursor;
+    uint64_t at = 0;
+    int64_t offset = 0;
     switch (op) {
-    case CFA_NOP:
-    case CFA_AARCH64_NEGATE_RA_STATE: /* signatures are stripped whether they stand or not */
-    case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
-        return true;
-    case CFA_GNU_ARGS_SIZE:
-        (void)sonde__base_bytes_uleb(c); /* matters to landing pads only */
-        return true;
-    case CFA_REMEMBER_STATE:
-        if (p->depth == SONDE__PROGRAM_DEPTH) {
+    case CFA_SET_LOC:
+        *ret_delta = 0;
+        if (!sonde__cfi_pointer_read(p->cfi, p->section, c, p->cie.pointer_encoding,
+                                     p->cie.address_size, &at, NULL)) {
             return false;
         }
-        copy_state(p, 2 + p->depth++, 0);
-        return true;
-    case CFA_RESTORE_STATE:
-        if (p->depth == 0) {
-            return false;
-        }
-        copy_state(p, 0, 2 + --p->depth);
-        return true;
-    case CFA_DEF_CFA_OFFSET:
-        return set_cfa_offset(p, (int64_t)sonde__base_bytes_uleb(c));
-    case CFA_DEF_CFA_OFFSET_SF: {
-        int32_t offset = 0;
-        return scale(p, sonde__base_bytes_sleb(c), &offset) && set_cfa_offset(p, offset);
-    }
+        *ret_delta = at - p->run.vaddr;
+        return at >= p->run.vaddr;
+    case CFA_DEF_CFA_OFFSET_SF:
+        return sonde__cfa_scale(&p->run, sonde__base_bytes_sleb(c), &offset) &&
+               set_cfa_offset(p, offset);
     case CFA_DEF_CFA_EXPRESSION:
         p->cfas[0].is_expression = true;
-        return take_block(p, &p->cfas[0].expression);
+        return take_block(p, c, &p->cfas[0].expression);
     default:
-        return run_register_op(p, op);
+        return run_register_op(p, op, c);
     }
 }
 
-/* If `op` advances the location: the new one. False: it does not. */
-static bool advance(struct sonde__program *p, uint8_t op, uint64_t *ret_at)
+static __attribute__((noinline)) const uint8_t *run_other(void *state, uint8_t op,
+                                                          const uint8_t *at, uint64_t *ret_delta)
 {
-    struct sonde__bytes *c = &p->cursor;
+    struct sonde__program *p = state;
+    struct sonde__bytes c;
     uint64_t delta = 0;
-    switch (op) {
-    case CFA_ADVANCE_LOC1:
-        delta = sonde__base_bytes_u8(c);
-        break;
-    case CFA_ADVANCE_LOC2:
-        delta = sonde__base_bytes_u16(c);
-        break;
-    case CFA_ADVANCE_LOC4:
-        delta = sonde__base_bytes_u32(c);
-        break;
-    case CFA_SET_LOC:
-        if (!sonde__cfi_pointer_read(p->cfi, p->section, c, p->cie.pointer_encoding,
-                                     p->cie.address_size, ret_at, NULL)) {
-            (void)sonde__base_bytes_fail(c);
-        }
-        return true;
-    default:
-        if ((op & ~CFA_LOW_BITS) != CFA_ADVANCE_LOC) {
-            return false;
-        }
-        delta = op & CFA_LOW_BITS;
-        break;
+    sonde__base_bytes_init(&c, at, (size_t)(p->run.end - at));
+    if (!run_other_op(p, op, &c, &delta) || c.failed) {
+        return NULL;
     }
-    /* A hostile factor may wrap; the result is then below `at` and refused there. */
-    *ret_at = p->at + delta * p->cie.code_align;
-    return true;
+    *ret_delta = delta;
+    return c.at;
 }
 
-static bool run_common_op(struct sonde__program *p, uint8_t op)
+const uint8_t *sonde__cfa_read_long(const uint8_t *at, const uint8_t *end, uint64_t *ret_value)
 {
-    bool good = false;
-    if ((op & ~CFA_LOW_BITS) == CFA_OFFSET) {
-        good = set_scaled(p, op & CFA_LOW_BITS, SONDE__CELL_OFFSET,
-                          (int64_t)sonde__base_bytes_uleb(&p->cursor));
-    } else if ((op & ~CFA_LOW_BITS) == CFA_RESTORE) {
-        good = restore_cell(p, op & CFA_LOW_BITS);
-    } else {
-        good = run_op(p, op);
-    }
-    return good && !p->cursor.failed;
+    struct sonde__bytes c;
+    sonde__base_bytes_init(&c, at, (size_t)(end - at));
+    *ret_value = sonde__base_bytes_uleb(&c);
+    return c.failed ? NULL : c.at;
+}
+
+static enum sonde__cfa_end run_row(struct sonde__program *p, uint64_t *ret_next)
+{
+    static const struct sonde__cfa_state cells = {
+        .save = save,
+        .restore = restore,
+        .set_cfa = set_cfa,
+        .set_cfa_register = set_cfa_register,
+        .set_cfa_offset = set_cfa_offset,
+        .remember = remember,
+        .recall = recall,
+        .other = run_other,
+    };
+    return sonde__cfa_run_row(&cells, p, &p->run, ret_next);
 }
 
 void sonde__program_init(struct sonde__program *program, const struct sonde__cfi *cfi,
@@ -241,22 +220,18 @@ void sonde__program_init(struct sonde__program *program, const struct sonde__cfi
 /* Run the initial instructions of a CIE; the state they leave is that of each of its FDEs. */
 static bool start_cie(struct sonde__program *p, const struct sonde__cfi_fde *fde)
 {
+    uint64_t next;
     p->cie = fde->cie;
     p->section = fde->section;
-    p->depth = 0;
     for (unsigned i = 0; i < p->cell_count; i++) {
         p->cells[i] = (struct sonde__cell){.kind = SONDE__CELL_UNSPECIFIED};
         p->cells[p->cell_count + i] = p->cells[i];
     }
     p->cfas[0] = (struct sonde__cfa){.reg = UINT8_MAX};
-    sonde__base_bytes_init(&p->cursor, fde->cie.program, fde->cie.program_size);
-    while (sonde__base_bytes_left(&p->cursor) > 0) {
-        uint64_t ignored = 0;
-        uint8_t op = sonde__base_bytes_u8(&p->cursor);
-        if (advance(p, op, &ignored) || !run_common_op(p, op)) {
-            p->cie.program = NULL;
-            return false;
-        }
+    p->run = sonde__cfa_start(&p->cie, p->cie.program, p->cie.program_size, 0);
+    if (run_row(p, &next) != SONDE__CFA_PROGRAM) {
+        p->cie.program = NULL;
+        return false;
     }
     copy_state(p, 1, 0);
     return true;
@@ -270,54 +245,10 @@ bool sonde__program_start(struct sonde__program *program, const struct sonde__cf
         return false;
     }
     copy_state(program, 0, 1);
-    program->depth = 0;
-    program->at = fde->start;
+    program->run = sonde__cfa_start(&program->cie, fde->program, fde->program_size, fde->start);
     program->end = fde->end;
     program->done = false;
-    sonde__base_bytes_init(&program->cursor, fde->program, fde->program_size);
     return true;
-}
-
-/* One instruction of any kind; the location that it leaves in *ret_at. False: malformed. */
-static __attribute__((noinline)) bool run_any_op(struct sonde__program *p, uint8_t op,
-                                                 uint64_t *ret_at)
-{
-    *ret_at = p->at;
-    return advance(p, op, ret_at) ? !p->cursor.failed : run_common_op(p, op);
-}
-
-/* The operand at `at` when it is one byte and inside. */
-static inline bool is_short(const uint8_t *at, const uint8_t *end)
-{
-    return at < end && *at < 0x80;
-}
-
-/* One instruction of the few kinds that make nearly all programs, with a short operand; the same as
- * run_any_op() does, in place. False: not of those. */
-static inline bool run_short_op(struct sonde__program *p, uint8_t op, uint64_t *ret_at)
-{
-    struct sonde__bytes *c = &p->cursor;
-    *ret_at = p->at;
-    switch (op & ~CFA_LOW_BITS) {
-    case CFA_ADVANCE_LOC:
-        *ret_at = p->at + (op & CFA_LOW_BITS) * p->cie.code_align;
-        return true;
-    case CFA_OFFSET:
-        if (is_short(c->at, c->end) &&
-            set_scaled(p, op & CFA_LOW_BITS, SONDE__CELL_OFFSET, *c->at)) {
-            c->at++;
-            return true;
-        }
-        return false;
-    case CFA_RESTORE:
-        return restore_cell(p, op & CFA_LOW_BITS);
-    default:
-        if (op == CFA_DEF_CFA_OFFSET && is_short(c->at, c->end) && !p->cfas[0].is_expression) {
-            p->cfas[0].offset = *c->at++;
-            return true;
-        }
-        return op == CFA_NOP;
-    }
 }
 
 bool sonde__program_next(struct sonde__program *program)
@@ -326,24 +257,13 @@ bool sonde__program_next(struct sonde__program *program)
     if (p->done) {
         return false;
     }
-    p->row_start = p->at;
-    while (p->cursor.at < p->cursor.end) {
-        uint8_t op = *p->cursor.at++;
-        uint64_t at = 0;
-        if ((!run_short_op(p, op, &at) && !run_any_op(p, op, &at)) || at < p->at) {
-            p->done = true;
-            return false;
-        }
-        if (at > p->at) {
-            p->at = at;
-            p->done = at >= p->end;
-            p->row_end = p->done ? p->end : at;
-            return true;
-        }
-    }
-    p->done = true;
-    p->row_end = p->end;
-    return true;
+    uint64_t next = p->end;
+    enum sonde__cfa_end end = run_row(p, &next);
+    p->done = end != SONDE__CFA_ROW || next >= p->end;
+    p->row_start = p->run.vaddr;
+    p->row_end = p->done ? p->end : next;
+    p->run.vaddr = p->row_end;
+    return end != SONDE__CFA_REFUSED;
 }
 
 bool sonde__program_seek(struct sonde__program *program, const struct sonde__cfi_fde *fde,

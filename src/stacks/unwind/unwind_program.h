@@ -3,8 +3,7 @@
  *
  * A row says for a range of code how the CFA and each register of the caller are computed. Which
  * registers are followed is the user's choice: the compact rules need three, the full step all.
- * Everything else is written to one cell that nobody reads. So there is one interpreter, and its
- * two uses cannot disagree.
+ * Everything else is written to one cell that nobody reads.
  *
  * A program that is malformed ends at the row where it goes wrong; the rows before it stand.
  * Work is linear in the size of the program. Source: DWARF 5 §6.4.2, §6.4.3; aadwarf64 §4.4.
@@ -15,6 +14,7 @@
 #include "arch_regs.h"
 #include "base_bytes.h"
 #include "image_cfi.h"
+#include "unwind_cfa.h"
 
 enum sonde__cell_kind {
     SONDE__CELL_UNSPECIFIED, /* no rule: by convention, the same value */
@@ -41,10 +41,8 @@ struct sonde__cfa {
     uint32_t expression; /* offset in the section of the block's length */
 };
 
-/* Remembered states at most. Compilers nest one, rarely two deep. */
-#define SONDE__PROGRAM_DEPTH 8
 /* States of cells that a program needs: current, initial, remembered. */
-#define SONDE__PROGRAM_STATES (SONDE__PROGRAM_DEPTH + 2)
+#define SONDE__PROGRAM_STATES (SONDE__CFA_DEPTH + 2)
 
 struct sonde__program {
     const struct sonde__cfi *cfi;
@@ -56,10 +54,8 @@ struct sonde__program {
     struct sonde__cfi_cie cie; /* whose initial state is held; program null: none */
     enum sonde__cfi_section section;
     struct sonde__cfa cfas[SONDE__PROGRAM_STATES]; /* [0] is the row's */
-    unsigned depth;
-    struct sonde__bytes cursor;
-    uint64_t at; /* vaddr */
-    uint64_t end;
+    struct sonde__cfa_run run;
+    uint64_t end; /* vaddr */
     bool done;
 
     uint64_t row_start; /* vaddr */

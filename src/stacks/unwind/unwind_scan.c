@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The caller of a frame in code without call frame information, on x86-64: of an image (musl's libc
- * has four records for 400 KB of code), or of none (a JIT's).
+/* Finds the caller of a frame in code without call frame information, on x86-64: code of an image
+ * (musl's libc has four records for 400 KB of code) or of a JIT compiler.
  *
- * A word on the stack is the return address of this frame if a call ends right before where it
- * points, that call goes to a function whose code leads to this pc, and that code has moved the
+ * A word on the stack is the return address of this frame if three things hold: a call ends right
+ * before the address, the code of the called function leads to this pc, and that code has moved the
  * stack by exactly the distance between the word and sp (unwind_sweep.h). So both sides of the call
- * say the same: nothing is guessed, and no frame pointer is needed. A call by pointer does not name
- * the function; then every place behind the end of another function is tried as its entry, and the
- * distance decides. Without such a proof the answer is that there is no rule.
+ * agree. Nothing is guessed, and no frame pointer is needed. An indirect call does not name the
+ * function. Then every place behind the end of another function is tried as its entry, and the
+ * distance decides. Without such a proof there is no rule.
  *
- * Code of a JIT lies among data and old code, so what a call by pointer left there counts only if
- * call frame information leads from the caller to the thread's entry. And a JIT's code may stand in
- * the frame of an interpreter that jumped to it (LuaJIT): the call went to code of an image whose
- * record has that frame from its first instruction on (unwind_standing.h), and what the code of the
- * JIT has moved is added to it.
+ * JIT code lies among data and old code. So the return address of an indirect call from there
+ * counts only if call frame information leads from the caller to the thread's entry. JIT code may
+ * also run in the frame of an interpreter that jumped to it (LuaJIT). Then the call went to code of
+ * an image whose record describes that frame from its first instruction on (unwind_standing.h);
+ * what the JIT code has pushed is added to it.
  *
- * Where the code sets up a frame pointer, and the register stands where that code left it, there is
- * nothing to scan for: the record says all (V8, Go).
+ * Where the code sets up a frame pointer, and the register still holds it, no scan is needed: the
+ * frame record has the return address (V8, Go).
  */
 #include "unwind_scan.h"
 #include "unwind_standing.h"
@@ -25,16 +25,16 @@
 #include "arch_x86_insn.h"
 
 enum {
-    SCAN_BYTES = 65536,      /* of stack; a function that holds more than a path or two is rare */
-    INDIRECT_MAX = 8,        /* calls by pointer that are tried */
-    ENTRY_BACK_BYTES = 2048, /* how far before the pc an entry is sought */
+    SCAN_BYTES = 65536,      /* of stack; few functions have larger frames */
+    INDIRECT_MAX = 8,        /* indirect calls that are tried */
+    ENTRY_BACK_BYTES = 2048, /* entries are searched for so far before the pc */
     READ_BYTES = 256,
     NEAR_MAX = 8,    /* entries that are tried first */
-    STUB_BYTES = 16, /* of the procedure linkage table */
+    STUB_BYTES = 16, /* of a PLT entry */
 };
 
-/* The function that `call *word(%rip)` in front of pc reaches (-fno-plt), or 0. */
-static uint64_t through_word(const struct sonde__walker *walker, uint64_t pc, const uint8_t *code)
+uint64_t sonde__scan_through_word(const struct sonde__walker *walker, uint64_t pc,
+                                  const uint8_t *code)
 {
     struct sonde__x86_insn insn;
     uint64_t value = 0;
@@ -54,7 +54,7 @@ bool sonde__walker_is_return_address(struct sonde__walker *walker, struct sonde_
     unsigned size = 8;
     sonde__walker_locate(looker, pc - 1);
     if (looker->image == NULL && pc - looker->place_start < size) {
-        size = (unsigned)(pc - looker->place_start); /* nothing is mapped before the code */
+        size = (unsigned)(pc - looker->place_start); /* memory before the code may be unmapped */
     }
     sonde__walker_spend(walker, SONDE__WORK_WORD);
     if (!looker->is_executable || !sonde__walker_read(walker, pc - size, code, size)) {
@@ -63,7 +63,7 @@ bool sonde__walker_is_return_address(struct sonde__walker *walker, struct sonde_
     sonde__walker_spend(walker, SONDE__WORK_CODE);
     if (sonde__arch_is_call_before(walker->arch, pc, code, size, &target)) {
         bool is_known = target != 0 || size < 8 || walker->arch != SONDE_ARCH_X86_64;
-        *ret_target = is_known ? target : through_word(walker, pc, code);
+        *ret_target = is_known ? target : sonde__scan_through_word(walker, pc, code);
         return true;
     }
     *ret_target = 0;
@@ -78,10 +78,10 @@ struct scan {
         uint64_t slot;           /* of its return address */
         uint64_t frame;          /* bytes of an interpreter's frame below the slot; 0: none */
         struct sonde__rule rule; /* of that frame */
-    } calls[INDIRECT_MAX];       /* by pointer, and those of interpreters */
+    } calls[INDIRECT_MAX];       /* indirect calls, and calls of interpreters */
     unsigned call_count;
     bool is_jit;
-    uint64_t code_start; /* no code is sought below */
+    uint64_t code_start; /* entries are not searched for below this address */
 };
 
 bool sonde__scan_slot(const struct sonde__frame *frame, const struct sonde__sweep *sweep,
@@ -141,7 +141,8 @@ static void add_call(struct scan *scan, uint64_t slot, const struct sonde__rule 
     }
 }
 
-/* The return address of an interpreter: by what it had pushed when it jumped to the code. */
+/* Add the return address of an interpreter, for each amount that it may have pushed when it jumped
+ * to the code. */
 static void add_standing(struct scan *scan, uint64_t slot, uint64_t function)
 {
     struct sonde__standing standing;
@@ -170,8 +171,8 @@ static bool try_slot(struct scan *scan, uint64_t slot, uint64_t pc)
         sonde__scan_step_out(walker, &sweep, slot, pc);
         return true;
     }
-    /* a compiler aligns the stack at a call, so that the return address does not stand at 16 bytes
-     * (psABI AMD64 §3.2.2) */
+    /* the stack is aligned to 16 bytes at a call, so the slot of a return address is not (psABI
+     * AMD64 §3.2.2) */
     if ((slot & 15) != 8) {
         return false;
     }
@@ -184,7 +185,7 @@ static bool try_slot(struct scan *scan, uint64_t slot, uint64_t pc)
     return false;
 }
 
-/* May a function begin behind these bytes? Behind a return, a jump, a stop or padding. */
+/* May a function begin behind these bytes: a return, a jump, a halt or padding? */
 static bool is_behind_end(const uint8_t *before)
 {
     return before[7] == 0xc3 || before[7] == 0xf4 || before[7] == 0xcc || before[7] == 0x90 ||
@@ -193,7 +194,7 @@ static bool is_behind_end(const uint8_t *before)
            (before[6] == 0x0f && before[7] == 0x0b) || before[3] == 0xe8;
 }
 
-/* What an entry gives, when its code puts the return address where a call left one. */
+/* An entry whose code puts the return address where a call left one. */
 struct match {
     struct sonde__sweep sweep;
     const struct call *call; /* null: nothing yet */
@@ -228,7 +229,7 @@ static void try_entry(const struct scan *scan, uint64_t entry, struct match *mat
     }
 }
 
-/* Bytes [first - 8, first + READ_BYTES); zeros below the code. */
+/* Read [first - 8, first + READ_BYTES); bytes below the code are 0. */
 static bool read_entries(const struct scan *scan, uint64_t first, uint8_t *ret_bytes)
 {
     uint64_t from = first - 8;
@@ -240,7 +241,8 @@ static bool read_entries(const struct scan *scan, uint64_t first, uint8_t *ret_b
                               READ_BYTES + 8 - missing);
 }
 
-/* Is the caller where the code from `entry` puts its return address? A call names the entry. */
+/* Does the code from `entry` put the return address where there is one, of a direct call to the
+ * entry? Then stand at that caller. */
 static bool is_called_at(struct scan *scan, uint64_t entry)
 {
     struct sonde__walker *walker = scan->walker;
@@ -257,9 +259,9 @@ static bool is_called_at(struct scan *scan, uint64_t entry)
     return true;
 }
 
-/* The nearest places before the pc where a compiler may have begun the function: both sides of the
- * call agree about one of them in nearly all cases, without a look at the rest of the stack, where
- * each leftover of an earlier call costs as much. */
+/* Try the nearest places before the pc at which the function may begin. In nearly all cases both
+ * sides of the call agree about one of them. This avoids the search of the stack, where each
+ * leftover of an earlier call costs as much as one of these. */
 static bool try_near_entries(struct scan *scan)
 {
     uint64_t end = scan->walker->frame.pc;
@@ -285,7 +287,7 @@ static bool try_near_entries(struct scan *scan)
     return false;
 }
 
-/* To the caller of the interpreter in whose frame the code of a JIT stands. */
+/* Step to the caller of the interpreter in whose frame JIT code runs. */
 static bool step_out_of_frame(struct sonde__walker *walker, const struct call *call)
 {
     walker->frame.sp = call->slot + 8 - (uint64_t)(int64_t)call->rule.cfa_offset;
@@ -297,7 +299,7 @@ static bool step_out_of_frame(struct sonde__walker *walker, const struct call *c
     return true;
 }
 
-/* Stand at the caller that the only match gives. */
+/* Step to the caller by the match. */
 static bool take_match(struct sonde__walker *walker, const struct match *match)
 {
     uint64_t word = 0;
@@ -311,9 +313,9 @@ static bool take_match(struct sonde__walker *walker, const struct match *match)
     return true;
 }
 
-/* No call names the function: try the places before the pc as its entry against the calls by
- * pointer. Compilers align functions, some do not: an aligned one counts more. All that count must
- * say the same. */
+/* No call names the function: try each place before the pc as its entry, against the indirect
+ * calls. Most compilers align functions, so an aligned entry is preferred. If entries of the same
+ * kind lead to different callers, there is no answer. */
 static bool try_entries(const struct scan *scan)
 {
     struct sonde__walker *walker = scan->walker;
@@ -327,7 +329,7 @@ static bool try_entries(const struct scan *scan)
             break;
         }
         for (unsigned i = READ_BYTES; i-- > 0;) {
-            /* padding begins no function */
+            /* no function begins with padding */
             if (first + i >= scan->code_start && bytes[i + 8] != 0 && is_behind_end(bytes + i)) {
                 try_entry(scan, first + i, &match);
             }
@@ -343,9 +345,10 @@ static bool try_entries(const struct scan *scan)
     return true;
 }
 
-/* Is the frame pointer what the code says that it is? The nearest code before the pc that sets one
- * up leads to the pc, and the register stands where that code left it. */
-static bool is_record_proven(const struct scan *scan)
+/* Does the frame pointer hold what the code has put there? The nearest code before the pc that sets
+ * up a frame pointer leads to the pc, and the register has the value that it got there.
+ * *ret_by_sp: sp says the same. */
+static bool is_record_proven(const struct scan *scan, bool *ret_by_sp)
 {
     struct sonde__walker *walker = scan->walker;
     const struct sonde__frame *frame = &walker->frame;
@@ -362,17 +365,37 @@ static bool is_record_proven(const struct scan *scan)
                 code[0] == 0x55 && code[1] == 0x48 &&
                 ((code[2] == 0x89 && code[3] == 0xe5) || (code[2] == 0x8b && code[3] == 0xec));
             if (is_setup) {
-                return sonde__sweep_to(walker, first + i - 8, false, &sweep) ==
-                           SONDE__SWEEP_FOUND &&
-                       sweep.fp_base == 8 && frame->fp >= frame->sp &&
-                       (sweep.depth < 0 || frame->sp + (uint64_t)sweep.depth == frame->fp + 8);
+                bool is_inside =
+                    sonde__sweep_to(walker, first + i - 8, false, &sweep) == SONDE__SWEEP_FOUND;
+                *ret_by_sp = is_inside && sweep.depth >= 0;
+                return is_inside && sweep.fp_base == 8 && frame->fp >= frame->sp &&
+                       (!*ret_by_sp || frame->sp + (uint64_t)sweep.depth == frame->fp + 8);
             }
         }
     }
     return false;
 }
 
-/* Where does the code begin that the walker stands in? False: it stands in none. */
+/* The code that sets up the frame pointer may be of the function before: if that ends with a call
+ * that never returns, the pass runs on into this function. Where sp does not confirm the record, a
+ * direct call to the function that both sides agree about counts more. True: the walker is at that
+ * caller, which is not the record's. */
+static bool is_refuted(struct scan *scan)
+{
+    struct sonde__frame *frame = &scan->walker->frame;
+    const struct sonde__frame before = *frame;
+    if (!try_near_entries(scan)) {
+        return false;
+    }
+    if (frame->sp == before.fp + 16) {
+        *frame = before;
+        scan->walker->scan_rule.entry = 0;
+        return false;
+    }
+    return true;
+}
+
+/* Find where the code at the walker's pc begins. False: there is no code. */
 static bool find_code_start(struct scan *scan)
 {
     struct sonde__walker *looker = &scan->looker;
@@ -381,8 +404,9 @@ static bool find_code_start(struct scan *scan)
     return looker->is_executable;
 }
 
-/* How far up the caller of code of a JIT is sought: where its frame record leads on to code, not
- * beyond that. If the record is an outer function's, the caller lies before it. */
+/* Where the search for the caller of JIT code ends. If the frame pointer leads to a record with a
+ * return address in code, the caller is not beyond that record: it is either this function's, or
+ * that of a function further out. */
 static uint64_t scan_end(const struct scan *scan, uint64_t first)
 {
     struct sonde__walker *walker = scan->walker;
@@ -410,8 +434,12 @@ enum sonde__step sonde__scan_stack(struct sonde__walker *walker)
     scan.call_count = 0;
     scan.code_start = 0;
     sonde__walker_spend(walker, SONDE__WORK_SCAN);
-    if ((scan.is_jit && !find_code_start(&scan)) || (frame->fp_known && is_record_proven(&scan))) {
+    bool is_by_sp = true;
+    if (scan.is_jit && !find_code_start(&scan)) {
         return SONDE__STEP_OTHER;
+    }
+    if (frame->fp_known && is_record_proven(&scan, &is_by_sp)) {
+        return !is_by_sp && is_refuted(&scan) ? SONDE__STEP_ON : SONDE__STEP_OTHER;
     }
     if (try_near_entries(&scan)) {
         return SONDE__STEP_ON;
@@ -456,6 +484,16 @@ static bool step_by_code(struct sonde__walker *walker, uint64_t function)
     }
     sonde__scan_step_out(walker, &sweep, slot, pc);
     return true;
+}
+
+bool sonde__scan_is_elsewhere(const struct sonde__walker *walker, uint64_t function, uint64_t sp)
+{
+    struct sonde__walker looker = *walker;
+    struct sonde__sweep sweep;
+    sonde__walker_ask_anew(&looker);
+    bool is_known = sonde__sweep_to(&looker, function, false, &sweep) == SONDE__SWEEP_FOUND &&
+                    sweep.depth >= 0 && sweep.fp_base >= 0;
+    return is_known && looker.frame.sp + (uint64_t)sweep.depth + 8 != sp;
 }
 
 bool sonde__step_by_code(struct sonde__walker *walker, uint64_t function)

@@ -122,6 +122,15 @@ bool sonde__step_recall(struct sonde__walker *walker, enum sonde__step *ret_step
  * nobody knows, or proved wrong. False: no proof, and the walker has not moved. */
 bool sonde__step_by_code(struct sonde__walker *walker, uint64_t function);
 
+/* Does the code of the function whose first instruction is known, and which sets up a frame
+ * pointer, say that the caller's stack pointer was not `sp`? False: perhaps it was. */
+bool sonde__scan_is_elsewhere(const struct sonde__walker *walker, uint64_t function, uint64_t sp);
+
+/* x86-64. The function that `call *word(%rip)`, whose last 8 bytes are `code`, reaches (-fno-plt);
+ * 0: another call, or the word cannot be read. pc: behind the call. */
+uint64_t sonde__scan_through_word(const struct sonde__walker *walker, uint64_t pc,
+                                  const uint8_t *code);
+
 /* Step with all registers (walker->regs is not null). NO_CFI as above. */
 enum sonde__step sonde__step_full(struct sonde__walker *walker);
 

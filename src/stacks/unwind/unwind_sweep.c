@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One pass over a function's instructions in the order of their addresses, with how deep the stack
- * is at each. Compilers emit a function as one piece, its blocks in any order: what holds at a
- * block comes from the jumps to it that stand before it, or from the block that falls into it;
- * blocks of a jump table hold what held at the jump, and a block that only later code leads to is
- * taken for one of the body (whoever asks compares the result with a return address that is there).
- * The function ends where control does not go on and nothing before leads further. Nothing is
- * assumed about frame pointers. Context: handler; about 2 KiB of stack. */
+/* One pass over the instructions of a function, in the order of their addresses, that follows the
+ * depth of the stack. Compilers emit a function as one piece, with its blocks in any order. The
+ * state at the start of a block comes from an earlier jump to it, or from the block that falls
+ * through to it. Blocks of a jump table get the state of the jump. A block that is reached only
+ * from later code gets the state that most instructions have; callers compare the result with a
+ * return address on the stack, so a wrong state proves nothing. The function ends where control
+ * does not continue and no earlier jump leads further. No frame pointer is assumed. Context:
+ * handler; about 2 KiB of stack. */
 #include "unwind_sweep.h"
 
 #include "arch_x86_insn.h"
@@ -13,12 +14,12 @@
 
 enum {
     SWEEP_BYTES = 16384,     /* of one function; musl's largest (vfprintf, regexec) have 6 KB */
-    TARGETS_MAX = 64,        /* jumps forward that are not reached yet */
-    BRANCH_BYTES_MAX = 2048, /* a conditional jump that goes further is a tail call as well */
-    TAILS_MAX = 6,           /* functions that one may jump to in the end */
-    ENTRIES_MAX = 12,        /* with those that these jump to in turn */
+    TARGETS_MAX = 64,        /* targets of forward jumps, ahead of the pass */
+    BRANCH_BYTES_MAX = 2048, /* a longer conditional jump may be a tail call, too */
+    TAILS_MAX = 6,           /* tail calls of one function */
+    ENTRIES_MAX = 12,        /* functions reached by tail calls, directly or not */
     CODE_BYTES = 256,
-    DEPTH_MAX = 1 << 30, /* bytes of a frame; code that takes more is none */
+    DEPTH_MAX = 1 << 30, /* bytes of a frame; what takes more is not code */
 };
 
 struct state {
@@ -42,10 +43,22 @@ struct pass {
     uint64_t tails[TAILS_MAX];
     unsigned tail_count;
     struct state table; /* at the last jump through a table */
-    struct state usual; /* what held at most instructions: the depth of the function's body */
+    struct state usual; /* at most instructions: that of the function's body */
     uint32_t usual_votes;
     bool is_open;
 };
+
+/* Read code at `at`, as much as is there. Returns its size in bytes: at the end of a section or of
+ * a mapping, less than the longest instruction has. */
+static size_t read_code(struct pass *pass, uint64_t at)
+{
+    for (size_t size = CODE_BYTES; size > 0; size = size > 16 ? size / 4 : size - 1) {
+        if (sonde__walker_read(pass->walker, at, pass->code, size)) {
+            return size;
+        }
+    }
+    return 0;
+}
 
 static bool decode(struct pass *pass, uint64_t at, struct sonde__x86_insn *insn)
 {
@@ -57,13 +70,7 @@ static bool decode(struct pass *pass, uint64_t at, struct sonde__x86_insn *insn)
     if (pass->code_size == 0 || at < pass->code_at ||
         offset + SONDE__X86_INSN_BYTES_MAX > pass->code_size) {
         pass->code_at = at;
-        pass->code_size = 0;
-        for (size_t size = CODE_BYTES; size >= 16; size /= 4) { /* less at the end of a section */
-            if (sonde__walker_read(pass->walker, at, pass->code, size)) {
-                pass->code_size = size;
-                break;
-            }
-        }
+        pass->code_size = read_code(pass, at);
         offset = 0;
     }
     return sonde__arch_x86_insn(pass->code + offset, pass->code_size - offset, insn);
@@ -82,7 +89,8 @@ static void add_target(struct pass *pass, uint32_t at, const struct state *state
     }
 }
 
-/* The state that jumps brought to `at`, which is taken out. *ret_later: others lie further on. */
+/* Remove the target `at`. *ret_state: the state of the jump to it. *ret_later: targets further on
+ * remain. */
 static bool take_target(struct pass *pass, uint32_t at, struct state *ret_state, bool *ret_later)
 {
     bool is_there = false;
@@ -93,7 +101,7 @@ static bool take_target(struct pass *pass, uint32_t at, struct state *ret_state,
             is_there = true;
         }
         if (pass->targets[i].at <= at) {
-            pass->targets[i] = pass->targets[--pass->target_count]; /* reached, or jumped over */
+            pass->targets[i] = pass->targets[--pass->target_count]; /* reached, or passed */
             continue;
         }
         *ret_later = true;
@@ -104,7 +112,8 @@ static bool take_target(struct pass *pass, uint32_t at, struct state *ret_state,
 
 enum { LOST = -1, BROKEN = -2 };
 
-/* A depth moved by so many bytes. BROKEN: that is above the return address, or no frame at all. */
+/* A depth changed by so many bytes. BROKEN: sp would be above the return address, or the frame too
+ * large. */
 static int32_t moved(int32_t depth, int64_t bytes)
 {
     int64_t to = depth + bytes;
@@ -148,7 +157,7 @@ static void apply(struct state *state, const struct sonde__x86_insn *insn)
     }
 }
 
-/* Boyer and Moore's majority vote, by depth. */
+/* The majority vote of Boyer and Moore, by depth. */
 static void vote(struct pass *pass, const struct state *state)
 {
     if (pass->usual_votes == 0) {
@@ -174,7 +183,7 @@ static void add_tail(struct pass *pass, uint64_t entry)
     }
 }
 
-/* A jump through a word of the image's data (the GOT). */
+/* Follow a jump through a word of the image's data (the GOT). */
 static void follow_slot(struct pass *pass, uint64_t slot)
 {
     uint64_t to = 0;
@@ -183,7 +192,7 @@ static void follow_slot(struct pass *pass, uint64_t slot)
     }
 }
 
-/* Note where a jump leads. `at`: behind the jump, from the entry. */
+/* Add the target of a jump. `at`: the offset from the entry to the end of the jump. */
 static void follow(struct pass *pass, uint32_t at, const struct sonde__x86_insn *insn,
                    const struct state *state)
 {
@@ -208,8 +217,8 @@ static void follow(struct pass *pass, uint32_t at, const struct sonde__x86_insn 
     if (!state->is_known) {
         return;
     }
-    /* With the stack as it was at the entry, a jump may leave the function for good; what it leads
-     * to is then looked at as a function of its own, which gives the same. */
+    /* Where the stack is as it was at the entry, a jump may be a tail call. Its target is then
+     * followed as a function of its own, which gives the same result if it is not. */
     if (state->depth == 0 && (is_jump || to < 0 || to > BRANCH_BYTES_MAX + (int64_t)at)) {
         add_tail(pass, pass->entry + (uint64_t)to);
     } else if (to >= (int64_t)at && to < SWEEP_BYTES) {
@@ -217,8 +226,8 @@ static void follow(struct pass *pass, uint32_t at, const struct sonde__x86_insn 
     }
 }
 
-/* The function from its entry on. True: the walker's pc is in it, in *ret_state. A return address
- * is behind a call of this function, whatever else leads there. */
+/* Follow the function from its entry. True: the walker's pc is in it, with *ret_state. A return
+ * address has the state behind the call before it, even if jumps lead there. */
 static bool run_pass(struct pass *pass, struct state *ret_state)
 {
     const struct sonde__frame *frame = &pass->walker->frame;
@@ -232,7 +241,7 @@ static bool run_pass(struct pass *pass, struct state *ret_state)
         bool is_later = false, is_end = ends_flow(insn.kind);
         bool is_target = take_target(pass, at, &brought, &is_later);
         bool is_return = !frame->exact && pass->entry + at == pc;
-        /* behind a call that never returns stands a block of its own */
+        /* a new block may begin behind a call that never returns */
         bool is_block = insn.kind == SONDE__X86_CALL && !is_return;
         if (is_target && (is_end || is_guess || is_block)) {
             state = brought;
@@ -241,7 +250,7 @@ static bool run_pass(struct pass *pass, struct state *ret_state)
             if (!is_later && !pass->table.is_known) {
                 return false;
             }
-            /* only later code leads here: the body, as nearly all code is */
+            /* reached only from later code: take the state of the body */
             state = pass->table.is_known ? pass->table : pass->usual;
             is_guess = true;
         }
@@ -250,7 +259,7 @@ static bool run_pass(struct pass *pass, struct state *ret_state)
             return state.is_known && (at > 0 || frame->exact);
         }
         if (pass->entry + at > pc && pc >= pass->entry) {
-            return false; /* pc is in the middle of an instruction: not this function's code */
+            return false; /* pc is inside an instruction: this is not its function */
         }
         if (!decode(pass, pass->entry + at, &insn)) {
             return false;
@@ -279,7 +288,7 @@ static void start_pass(struct pass *pass, uint64_t entry)
     pass->usual_votes = 0;
 }
 
-/* Entries still to look at: the function's own, then those that it ends in. */
+/* Entries to follow: the function's own, then those of its tail calls. */
 struct queue {
     uint64_t entries[ENTRIES_MAX];
     unsigned count;

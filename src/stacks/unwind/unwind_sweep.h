@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where the return address of a function without CFI lies, from the function's code. */
+/* Finds where the return address of a function without CFI lies, from the function's code. */
 #ifndef SONDE_UNWIND_SWEEP_H
 #define SONDE_UNWIND_SWEEP_H
 
@@ -7,21 +7,22 @@
 
 /* What the code between a function's entry and a pc in it has done to the stack. */
 struct sonde__sweep {
-    uint64_t entry;   /* of the function with the pc in it; a tail call may have led there */
-    int64_t depth;    /* bytes that sp is below the return address's slot; -1: sp alone does not
-                         tell (alignment, alloca) */
-    int64_t fp_base;  /* rbp = the slot - fp_base, set by the function; -1: it did not set it */
-    int64_t fp_saved; /* the caller's rbp lies at the slot - fp_saved; -1: it was not saved */
+    uint64_t entry; /* of the function that the pc is in; it may have been reached by a tail call */
+    int64_t depth;  /* bytes from sp to the slot of the return address; -1: not known (alignment,
+                       alloca) */
+    int64_t fp_base;  /* the function has set rbp to slot - fp_base; -1: it has not set it */
+    int64_t fp_saved; /* the caller's rbp is saved at slot - fp_saved; -1: it is not saved */
 };
 
 enum sonde__sweep_result {
     SONDE__SWEEP_FOUND,
     SONDE__SWEEP_ELSEWHERE, /* the pc is not in the function that begins there */
-    SONDE__SWEEP_OPEN,      /* the same, but the function jumps to what only its data tells */
+    SONDE__SWEEP_OPEN,      /* the same, but the function has jumps whose targets are not known */
 };
 
-/* Follow the code of x86-64 from `entry` to the pc of the walker's frame, with_tails: over tail
- * calls, too. Each instruction looked at is taken from walker->sweep_left; none left: ELSEWHERE. */
+/* Follow x86-64 code from `entry` to the pc of the walker's frame. with_tails: through tail calls,
+ * too. Each decoded instruction takes one unit from walker->sweep_left; at 0 the result is
+ * ELSEWHERE. */
 enum sonde__sweep_result sonde__sweep_to(struct sonde__walker *walker, uint64_t entry,
                                          bool with_tails, struct sonde__sweep *ret_sweep);
 

@@ -23,10 +23,17 @@ static const char look[] =
     "for word in $WORDS; do grep -q \"$word\" stacks || { echo no $word >&2; cat stacks >&2; "
     "exit 1; }; done\n";
 
-/* The functions of the thread that burns, all in one line. */
+/* The functions of the thread that burns, all in one line. With $AT, a debugger lets it go on to
+ * that function before. */
 static const char inspect_burning[] =
-    "mkfifo said; ./program > said & P=$!\n"
-    "read line < said; \"$S\" stacks --stop $P > stacks; kill $P\n"
+    "rm -f said; mkfifo said; ./program > said & P=$!\n"
+    "read line < said; if [ -n \"$AT\" ]; then\n"
+    "gdb -q -batch -nx -p $P -ex 'handle SIGURG nostop noprint pass' -ex \"break $AT\" -ex "
+    "continue "
+    "-ex \"shell kill -STOP $P\" -ex detach > gdb 2>&1\n"
+    "grep -q \"hit Breakpoint 1, $AT\" gdb || { kill -9 $P; cat gdb >&2; exit 1; }; fi\n"
+    "\"$S\" stacks --stop $P > stacks; kill -9 $P\n"
+    "if [ -n \"$AT\" ]; then grep -q \" $AT+\" stacks || { cat stacks >&2; exit 1; }; fi\n"
     "got=$(awk '/^thread/ { on = 0 } / main.burn\\+/ { on = 1 } on && $1 ~ /^#/ { print $2 }' "
     "stacks |\n"
     "sed 's/+0x[0-9a-f]*$//; s/\\.abi0$//' | tr '\\n' ' ')\n"
@@ -106,6 +113,13 @@ TEST_TIMEOUT(through_c_position_independent, 400)
 TEST_TIMEOUT(from_c, 400)
 {
     check_by(inspect_burning, "callback/", "CGO_CFLAGS='-O1 -g' go build", "");
+}
+
+/* The handler runs on the stack of a goroutine of its own, which its register holds then. */
+TEST_TIMEOUT(from_c_in_a_handler, 400)
+{
+    check_by(inspect_burning, "callback/", "AT=runtime.doSigPreempt; CGO_CFLAGS='-O1 -g' go build",
+             "");
 }
 
 /* A program of Go 1.26 as npm ships it, stripped: what its runtime says of its goroutines when it

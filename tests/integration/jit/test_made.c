@@ -189,6 +189,25 @@ TEST(both_sides_must_say_the_same)
     CHECK(count > 3);
 }
 
+/* Behind the call are fewer bytes than the longest instruction has, and then nothing is mapped. */
+TEST(the_last_bytes_of_a_mapping)
+{
+    /* push %rbx; sub $0x100,%rsp; call *%rdi; add; pop; ret */
+    static const char bytes[] = "\x53\x48\x81\xec\x00\x01\x00\x00"
+                                "\xff\xd7\x48\x81\xc4\x00\x01\x00\x00\x5b\xc3";
+    uint8_t *memory = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void (*function)(void (*)(void));
+    CHECK(memory != MAP_FAILED);
+    uint8_t *at = memory + 4096 - (sizeof bytes - 1);
+    memcpy(at, bytes, sizeof bytes - 1);
+    memcpy(&function, &at, sizeof function);
+    CHECK_EQ(mprotect(memory, 4096, PROT_READ | PROT_EXEC), 0);
+    CHECK_EQ(munmap(memory + 4096, 4096), 0);
+    function(take);
+    CHECK_EQ(taken.stack.end, SONDE_END_ROOT);
+    CHECK_EQ(taken.pcs[1], (uintptr_t)memory + 4096 - 9);
+}
+
 /* What an earlier call of the same function left lies nearer than the return address of this one.
  */
 static void take_beside_a_leftover(void)

@@ -116,6 +116,38 @@ TEST(an_indirect_call_leads_out_of_code_without_a_record)
     SIM_EXPECT(&sim, SONDE_END_NO_RULE, 0x110);
 }
 
+/* A function that realigns its stack and ends with a call that never returns; behind it one without
+ * a frame pointer. */
+TEST(a_frame_pointer_of_the_function_before_is_no_record)
+{
+    sim_open(&sim, SONDE_ARCH_X86_64);
+    SIM_FDE(&sim, 0x200, 0x0c, 6, 16, 0x86, 2);
+    add_root();
+    /* push %rbp; mov %rsp,%rbp; and $-32,%rsp; call abort; nop; nop; nop */
+    memcpy(sim.code + 0x110, "\x55\x48\x89\xe5\x48\x83\xe4\xe0\xe8\0\0\0\0\x90\x90\x90", 16);
+    memcpy(sim.code + 0x120, "\x50\x41\xff\xd0", 4); /* push %rax; call *%r8 */
+    sim_call(&sim, 0x250, 0x120);
+    sim_start(&sim, 0x124, 0x100);
+    sim.return_address = true;
+    sim_set(&sim, SONDE__X86_64_RBP, STACK(0x200));
+    sim_poke(&sim, 0x108, CODE(0x250));
+    sim_poke(&sim, 0x208, CODE(0xf10));
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x124, 0x250, 0xf10);
+    CHECK_EQ(sim.how[1], SONDE_FOUND_INFERRED);
+    /* the record is the function's own: it sets up the frame pointer before it realigns */
+    memcpy(sim.code + 0x120, "\x90\x41\xff\xd0", 4);
+    sim_call(&sim, 0x250, 0x110);
+    sim_poke(&sim, 0x108, 0);
+    sim_poke(&sim, 0x208, CODE(0x250));
+    sim_set(&sim, SONDE__X86_64_RBP, STACK(0x200));
+    sim_poke(&sim, 0x200, STACK(0x300));
+    sim_poke(&sim, 0x308, CODE(0xf10));
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x124, 0x250, 0xf10);
+    CHECK_EQ(sim.how[1], SONDE_FOUND_FP);
+}
+
 static void put_words(uint32_t at, const uint32_t *words, unsigned count)
 {
     memcpy(sim.code + at, words, (size_t)count * 4);

@@ -7,6 +7,7 @@
 
 #include "test.h"
 #include "unwind_memo.h"
+#include "unwind_scans.h"
 
 enum { FRAME = 32, DEPTH = 8, ROOM = 16 };
 
@@ -179,3 +180,68 @@ TEST(a_frame_pointer_to_anywhere)
     CHECK(walk(sp, pages + page - 16, sp, &stack));
     CHECK_EQ(stack.count, 3);
 }
+
+#if defined(__x86_64__)
+
+enum { ENTRY = CALLER - 16 };
+
+static struct sonde__scans scans;
+
+static bool find_scan_rule(void *ctx, uint64_t pc, struct sonde__memo_rule *ret_rule)
+{
+    return pc == CALLER ? sonde__unwind_memo_scan_rule(&scans, pc, ret_rule)
+                        : find_rule(ctx, pc, ret_rule);
+}
+
+static bool walk_scanned(uint64_t sp, struct sonde_stack *ret_stack)
+{
+    struct sonde__memo_start start = {.pc = LEAF,
+                                      .sp = sp,
+                                      .plain_end = pages + page,
+                                      .find_rule = find_scan_rule,
+                                      .scans = &scans,
+                                      .reach = reach};
+    sonde_stack_init(ret_stack, pcs, how, ROOM, 0);
+    return sonde__unwind_memo_walk(&memo, &start, ret_stack);
+}
+
+/* Both facts are needed, the rule of the function and that the call leads to it, and both of code
+ * that never changes. */
+TEST(what_scans_have_proven_is_followed)
+{
+    struct sonde_stack stack;
+    struct sonde__scans_rule rule = {
+        .entry = ENTRY, .at = FRAME - 8, .fp_saved = SONDE__SCANS_FP_KEPT};
+    begin();
+    uint64_t sp = pages + FRAME;
+    put_stack(sp, ROOT);
+    CHECK(!walk_scanned(sp, &stack));
+    sonde__scans_put_rule(&scans, CALLER, false, &rule, 0);
+    CHECK(!walk_scanned(sp, &stack));
+    sonde__scans_put_caller(&scans, ENTRY, CALLER, 0);
+    CHECK(!walk_scanned(sp, &stack)); /* the outermost call is another */
+    sonde__scans_put_caller(&scans, ENTRY, ROOT, 77);
+    CHECK(!walk_scanned(sp, &stack));
+    sonde__scans_put_caller(&scans, ENTRY, ROOT, 0);
+    for (int i = 0; i < 2; i++) {
+        CHECK(walk_scanned(sp, &stack));
+        CHECK_EQ(stack.count, DEPTH + 1);
+        CHECK_EQ(stack.end, SONDE_END_ROOT);
+        CHECK_EQ(memo.proven, SONDE__MEMO_FRAMES - DEPTH + 1);
+        for (unsigned k = 0; k < stack.count; k++) {
+            CHECK_EQ(how[k], k == 0   ? SONDE_FOUND_REGISTERS
+                             : k == 1 ? SONDE_FOUND_CFI
+                                      : SONDE_FOUND_INFERRED);
+        }
+    }
+    /* frames that are in the memo already stay what they are */
+    sonde__scans_put_rule(&scans, CALLER, false, &rule, 77);
+    CHECK(walk_scanned(sp, &stack));
+    sonde__unwind_memo_reset(&memo, sp, 1);
+    CHECK(!walk_scanned(sp, &stack));
+    rule.fp_saved = SONDE__SCANS_FP_LOST; /* a memo knows fp always */
+    sonde__scans_put_rule(&scans, CALLER, false, &rule, 0);
+    CHECK(!walk_scanned(sp, &stack));
+}
+
+#endif

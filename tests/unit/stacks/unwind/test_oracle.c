@@ -401,3 +401,10 @@ TEST(rows_of_debug_frame)
     check_file(FIXTURE_DEBUG_FRAME, SONDE__CFI_DEBUG_FRAME);
     CHECK(oracle.rows >= 4);
 }
+TEST(rows_of_rare_instructions)
+{
+    if (SONDE__ARCH_HOST != SONDE_ARCH_X86_64) {
+        SKIP("the instructions are written for x86-64");
+    }
+    check_library(FIXTURE_FORMS, 30);
+}

@@ -395,6 +395,40 @@ TEST(an_indirect_call_and_a_linkage_stub_are_call_sites)
     SIM_EXPECT(&sim, SONDE_END_NO_REGISTERS, 0x120);
 }
 
+/* The stack is overwritten up to the entry's call by pointer, which satisfies call site and CFI. */
+TEST(an_overwritten_stack_has_no_root)
+{
+    static const uint8_t prologue[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x40};
+    open_blocked();
+    memset(sim.code + 0x100, 0x90, 0x20);
+    memcpy(sim.code + 0x100, prologue, sizeof prologue);
+    memcpy(sim.code + 0xf0b, "\x90\x90\x90\xff\xd0", 5); /* call *%rax */
+    sim_poke(&sim, 0x168, 0);
+    sim_poke(&sim, 0x1e8, CODE(0xf10));
+    sim_walk(&sim, 16, 0);
+    CHECK_EQ(sim.pcs[1], CODE(0x250));
+    CHECK(sim.result.end != SONDE_END_ROOT);
+    sim_poke(&sim, 0x148, 0); /* nothing of it is left */
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_NO_REGISTERS, 0x120);
+}
+
+TEST(a_call_through_a_word_names_its_function)
+{
+    uint64_t function = CODE(0x100);
+    uint32_t distance = 0x820 - 0x250;
+    open_blocked();
+    memcpy(sim.code + 0x24a, "\xff\x15", 2); /* call *d(%rip) */
+    memcpy(sim.code + 0x24c, &distance, 4);
+    memcpy(sim.code + 0x820, &function, 8);
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_ROOT, 0x120, 0x250, 0xf10);
+    function = CODE(0x180);
+    memcpy(sim.code + 0x820, &function, 8);
+    sim_walk(&sim, 16, 0);
+    SIM_EXPECT(&sim, SONDE_END_NO_REGISTERS, 0x120);
+}
+
 TEST(outer_indirect_calls_do_not_spoil_a_proof)
 {
     open_blocked();
