@@ -65,7 +65,7 @@ static bool capture_one(struct sonde__target *target, const struct sonde__thread
     say_what_stop_would_give(wanted_stop, &one->stack, &one->capture);
     if (one->capture.by == SONDE__CAPTURED_NOT) {
         one->stack.count = 0;
-        if (thread->state != SONDE__THREAD_DEAD && one->capture.status != SONDE_ABSENT) {
+        if (thread->state != SONDE_THREAD_DEAD && one->capture.status != SONDE_ABSENT) {
             stacks->first_unread = stacks->unread == 0 ? stacks->count : stacks->first_unread;
             stacks->unread++;
         }

@@ -46,8 +46,10 @@ static void read_wait(const char *text, size_t size)
     struct sonde__os_wait wait;
     struct sonde__os_schedstat schedstat;
     if (sonde__os_parse_wait(text, size, &wait)) {
-        FUZZ_MUST(!wait.running || !wait.in_syscall);
-        FUZZ_MUST(wait.in_syscall == (wait.syscall >= 0));
+        struct sonde__os_call call = sonde__os_wait_call(&wait);
+        FUZZ_MUST(sonde__os_wait_is_blocked(&wait) || call.number == -1);
+        FUZZ_MUST(call.number >= -1);
+        FUZZ_MUST(sonde__os_wait_is_same(&wait, &wait));
     }
     if (sonde__os_parse_schedstat(text, size, &schedstat)) {
         sink += schedstat.cpu_ns;

@@ -75,11 +75,9 @@ static void describe_capture(const struct sonde__roster_thread *thread,
     switch (thread->phase) {
     case SONDE__ROSTER_READ:
         captured->by = SONDE_CAPTURED_PASSIVE;
-        if (thread->wait.in_syscall) {
-            captured->syscall = thread->wait.syscall;
-            sonde__base_mem_copy(captured->syscall_args, thread->wait.args,
-                                 sizeof captured->syscall_args);
-        }
+        captured->syscall = thread->call.number;
+        sonde__base_mem_copy(captured->syscall_args, thread->call.args,
+                             sizeof captured->syscall_args);
         break;
     case SONDE__ROSTER_PARKED:
         captured->by = SONDE_CAPTURED_SIGNAL;

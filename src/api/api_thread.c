@@ -30,6 +30,19 @@ static void clear_stack(struct sonde_stack *stack)
     sonde__stack_reset(stack);
 }
 
+_Static_assert((int)SONDE_CAPTURED_SIGNAL == (int)SONDE__CAPTURED_SIGNAL,
+               "ways of capture are handed over as they are");
+
+void sonde__api_capture_of(const struct sonde_captured *captured,
+                           struct sonde__capture *ret_capture)
+{
+    *ret_capture = (struct sonde__capture){
+        .status = captured->status, .by = captured->by, .syscall = captured->syscall};
+    sonde__base_mem_copy(ret_capture->syscall_args, captured->syscall_args,
+                         sizeof ret_capture->syscall_args);
+    sonde__base_mem_copy(ret_capture->note, captured->note, sizeof captured->note);
+}
+
 bool sonde__api_capture_options(const struct sonde_capture_options *given, uint64_t timeout_ns,
                                 struct sonde_capture_options *ret_options)
 {

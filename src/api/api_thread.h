@@ -8,6 +8,7 @@
 #include <sonde/thread.h>
 
 #include "arch_regs.h"
+#include "target.h"
 
 /* The capture functions behind capture_entry.S: `caller` holds the registers of frame 0. */
 enum sonde_status sonde__api_thread_capture(uint64_t tid,
@@ -50,6 +51,10 @@ void sonde__api_signal_end(bool is_set, bool is_unanswered);
 
 /* In a fork child: no request is under way any more. */
 void sonde__api_signal_after_fork(void);
+
+/* How a thread was captured, in the form that reports and the watch take. */
+void sonde__api_capture_of(const struct sonde_captured *captured,
+                           struct sonde__capture *ret_capture);
 
 /* Prepare a stack with arrays on the heap, for sonde_stack_free(). False: no memory. */
 bool sonde__api_stack_alloc(struct sonde_stack *ret_stack, uint32_t capacity, uint32_t outer);

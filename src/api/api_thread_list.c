@@ -58,27 +58,6 @@ enum sonde_status sonde__api_thread_tids(uint64_t **ret_tids, size_t *ret_count)
     }
 }
 
-static enum sonde_thread_state state_of(char letter)
-{
-    switch (letter) {
-    case 'R':
-        return SONDE_THREAD_RUNNING;
-    case 'S':
-    case 'I':
-        return SONDE_THREAD_BLOCKED;
-    case 'D':
-        return SONDE_THREAD_DISK;
-    case 'T':
-    case 't':
-        return SONDE_THREAD_STOPPED;
-    case 'Z':
-    case 'X':
-        return SONDE_THREAD_DEAD;
-    default:
-        return SONDE_THREAD_UNKNOWN;
-    }
-}
-
 static enum sonde_status read_name(uint64_t tid, char *name, size_t capacity)
 {
     int32_t fd;
@@ -103,7 +82,7 @@ enum sonde_status sonde__api_thread_describe(uint64_t tid, struct sonde_thread *
     SONDE_TRY(read_name(tid, thread.name, sizeof thread.name));
     SONDE_TRY(sonde__capture_read_stat(tid, &stat));
     thread.letter = stat.letter;
-    thread.state = (uint8_t)state_of(stat.letter);
+    thread.state = (uint8_t)sonde__target_thread_state(stat.letter);
     *ret_thread = thread;
     return SONDE_OK;
 }

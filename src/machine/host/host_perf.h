@@ -45,6 +45,8 @@ SONDE_NODISCARD enum sonde_status sonde__host_perf_open(uint64_t tid, uint64_t p
                                                         int32_t *ret_os_error);
 /* Take the oldest sample. False: none is there. */
 bool sonde__host_perf_next(struct sonde__host_perf *perf, struct sonde__host_perf_sample *ret);
+/* Forget samples that were not taken, and start the sampling again after a pause. */
+void sonde__host_perf_restart(struct sonde__host_perf *perf);
 /* Stop and start the sampling (an open event samples). */
 void sonde__host_perf_pause(struct sonde__host_perf *perf, bool pause);
 void sonde__host_perf_close(struct sonde__host_perf *perf);

@@ -33,8 +33,8 @@ SONDE_NODISCARD enum sonde_status sonde__host_thread_read(int32_t pid, uint64_t 
 /* Has this thread ended, or is it about to be gone? */
 bool sonde__host_thread_ended(int32_t pid, uint64_t tid);
 
-/* Only the tids of a process: several times cheaper. Returns and ownership
- * as sonde__host_threads_read(). */
+/* Only the tids of a process: several times cheaper. Returns and ownership as
+ * sonde__host_threads_read(). */
 SONDE_NODISCARD enum sonde_status sonde__host_tids_read(int32_t pid, uint64_t **ret_tids,
                                                         size_t *ret_count,
                                                         struct sonde_error *ret_error);
@@ -85,9 +85,6 @@ bool sonde__host_root_prefix(int32_t pid, char *ret_path, size_t capacity);
 /* May this user read and trace any process (CAP_SYS_PTRACE)? */
 bool sonde__host_may_trace_all(void);
 
-/* Why another process may not be read or traced, and what to do: one line. */
-void sonde__host_explain_denied(int32_t pid, char *ret_text, size_t capacity);
-
 /* Why the wait of a blocked thread is unknown, after a failed sonde__os_thread_open(), and what to
  * do: one line. */
 void sonde__host_explain_no_wait(int32_t pid, uint64_t tid, enum sonde_status status,
@@ -101,10 +98,6 @@ bool sonde__host_explain_tracer(uint64_t tid, char *ret_text, size_t capacity);
  * known call: number, arguments and stack pointer must match. Returns OK | UNSUPPORTED (they do
  * not) | DENIED | OS (it could not be tried). Blocks: some 10 us.*/
 SONDE_NODISCARD enum sonde_status sonde__host_passive_works(struct sonde_error *ret_error);
-
-/* A descriptor that becomes readable when the process ends. Returns OK | ABSENT | UNSUPPORTED | OS.
- * Ownership: close it with sonde__os_close(). */
-SONDE_NODISCARD enum sonde_status sonde__host_pidfd_open(int32_t pid, int32_t *ret_fd);
 
 /* Wait for `fd` to be readable. Returns OK | TIMEOUT | OS. */
 SONDE_NODISCARD enum sonde_status sonde__host_wait_readable(int32_t fd, uint64_t timeout_ns);

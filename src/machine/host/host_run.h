@@ -30,13 +30,21 @@ SONDE_NODISCARD enum sonde_status sonde__host_landmark_create(const char *name, 
 /* Run body(ctx, pid of the caller) in a supervisor process; it must call
  * sonde__host_supervisor_ready() once and never return. Returns when it did, and lets it read and
  * trace this process where Yama asks for that.
- * keep_fd: a descriptor the supervisor keeps (its report), or -1; besides that it keeps only
- * stderr. */
+ * keep_fds: descriptors that the supervisor keeps (its report, shared memory), each -1 for none;
+ * besides those it keeps only stderr. */
 SONDE_NODISCARD enum sonde_status sonde__host_start_supervisor(void (*body)(void *ctx, int32_t pid),
-                                                               void *ctx, int32_t keep_fd,
+                                                               void *ctx, const int32_t keep_fds[2],
                                                                int32_t *ret_supervisor,
                                                                struct sonde_error *ret_error);
 void sonde__host_supervisor_ready(void);
+/* In a supervisor: start another one by executing argv[0], which gets the descriptor `fd` under the
+ * same number. Returns OK | OS. */
+SONDE_NODISCARD enum sonde_status sonde__host_spawn_supervisor(const char *const argv[],
+                                                               int32_t fd);
+/* Begin of that one. Maps the shared memory of `fd`, at least `size` bytes, and closes fd. Refuses
+ * (USAGE) what process `pid` has not mapped, too. */
+SONDE_NODISCARD enum sonde_status sonde__host_attend(int32_t pid, int32_t fd, size_t size,
+                                                     void **ret_memory);
 /* Forks the supervisor. The new process returns 0 and supervises. The old one stands by: if the new
  * one is killed by a signal, it returns that signal and supervises instead; else it ends, too. So
  * the shared memory survives a SIGKILL of the supervisor, even if the program ends at once.
@@ -55,11 +63,6 @@ int sonde__host_become(const char *path, char *const *argv, char *const *envp,
 /* Does a program gain privileges when it is executed (setuid, setgid, file capabilities)? */
 bool sonde__host_is_privileged(const char *path);
 void sonde__host_close(int32_t fd);
-
-/* A file of these bytes that has no name and survives exec: its descriptor. */
-SONDE_NODISCARD enum sonde_status sonde__host_memory_file(const char *name, const void *bytes,
-                                                          size_t size, int32_t *ret_fd,
-                                                          struct sonde_error *ret_error);
 
 /* The libraries that a dynamically linked program starts with, in the loader's order, as listed by
  * its own loader (LD_TRACE_LOADED_OBJECTS, as ldd(1) does): none of their code runs. False: the
@@ -88,6 +91,8 @@ SONDE_NODISCARD enum sonde_status sonde__host_waiter_create(int32_t pid, uint32_
  * time passed. `sleeping`: set the sleep word to 1 first and return when the program cleared it. */
 uint32_t sonde__host_wait(struct sonde__host_waiter *waiter, uint64_t timeout_ns, bool sleeping);
 
+/* The thread that watches the sleep word. */
+uint64_t sonde__host_waiter_tid(const struct sonde__host_waiter *waiter);
 /* End a hanging program: by SIGABRT, with a core if `core` (its limit is raised as far as allowed);
  * or by SIGKILL. */
 void sonde__host_waiter_abort(struct sonde__host_waiter *waiter, bool core);
@@ -111,19 +116,24 @@ void sonde__host_system_name(char *ret_text, size_t capacity);
 /* What /proc says of a thread. False: it is gone. */
 struct sonde__host_thread_look {
     char state;        /* R S D T t Z ... */
-    int32_t tracer;    /* 0: none */
+    int32_t tracer;    /* 0: none but perhaps a thread of this process */
     bool confined;     /* under a seccomp filter that we are not under */
     uint64_t switches; /* voluntary and involuntary */
+    uint64_t voluntary;
     uint64_t cpu_ns;
     uint64_t runqueue_ns;
 };
 bool sonde__host_look_thread(int32_t pid, uint64_t tid, struct sonde__host_thread_look *ret_look);
+/* The kernel function that the thread waits in ("hrtimer_nanosleep"). False: it runs, or the system
+ * does not say. */
+bool sonde__host_thread_channel(int32_t pid, uint64_t tid, char *ret_text, size_t capacity);
 /* What a descriptor of the thread is now. */
 enum sonde__host_descriptor {
     SONDE__HOST_UNKNOWN, /* it may not be read, or the thread is gone */
     SONDE__HOST_CLOSED,
     SONDE__HOST_FILE, /* a regular file or a folder: nobody waits for those */
     SONDE__HOST_EPOLL,
+    SONDE__HOST_TIMER,
     SONDE__HOST_OTHER,
 };
 enum sonde__host_descriptor sonde__host_look_descriptor(int32_t pid, uint64_t tid, int32_t fd);

@@ -5,10 +5,15 @@ set(sources
     ${SONDE_PORT}/doctor_machine.c
     ${SONDE_PORT}/doctor_process.c
     ${SONDE_PORT}/host_apart.c
+    ${SONDE_PORT}/host_attend.c
     ${SONDE_PORT}/host_clock.c
+    ${SONDE_PORT}/host_denied.c
+    ${SONDE_PORT}/host_device.c
     ${SONDE_PORT}/host_exec.c
     ${SONDE_PORT}/host_file.c
+    ${SONDE_PORT}/host_folder.c
     ${SONDE_PORT}/host_limit.c
+    ${SONDE_PORT}/host_live.c
     ${SONDE_PORT}/host_loader.c
     ${SONDE_PORT}/host_look.c
     ${SONDE_PORT}/host_perf.c
@@ -22,6 +27,10 @@ set(sources
     ${SONDE_PORT}/host_selftest.c
     ${SONDE_PORT}/host_signal.c
     ${SONDE_PORT}/host_tracer.c
+    ${SONDE_PORT}/host_wait_fd.c
+    ${SONDE_PORT}/host_wait_lock.c
+    ${SONDE_PORT}/host_wait_process.c
+    ${SONDE_PORT}/host_wait_socket.c
     ${SONDE_PORT}/host_waiter.c
     ${SONDE_PORT}/host_writer.c
 )

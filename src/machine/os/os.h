@@ -110,17 +110,27 @@ SONDE_NODISCARD enum sonde_status sonde__os_thread_open(int32_t pid, uint64_t ti
                                                         enum sonde__os_thread_file file,
                                                         int32_t *ret_fd, int32_t *ret_os_error);
 
-/* What a blocked thread waits in, as of one reading. It is the port's: compare two readings with
- * sonde__os_wait_is_same(), get the registers by sonde__os_wait_regs() (os_context.h). */
+/* Where a thread waits, as of one reading. The words are the port's: what they say is asked by the
+ * functions below, registers by sonde__os_wait_regs() (os_context.h). All zero: a thread that runs.
+ */
 struct sonde__os_wait {
-    bool running;    /* it runs (or may run): nothing below is known */
-    bool in_syscall; /* false: blocked outside of a system call (page fault, stopped by a tracer) */
-    int64_t syscall; /* number, or -1 */
-    uint64_t args[6];
-    uint64_t sp;
-    uint64_t pc;
+    uint64_t words[10];
 };
+/* Two readings of one thread: does it wait in the same place for the same? */
 bool sonde__os_wait_is_same(const struct sonde__os_wait *a, const struct sonde__os_wait *b);
+/* False: it runs, or may run, and nothing else is known. */
+bool sonde__os_wait_is_blocked(const struct sonde__os_wait *wait);
+/* Its stack pointer; 0: the system does not tell it. */
+uint64_t sonde__os_wait_sp(const struct sonde__os_wait *wait);
+
+/* The system call that a thread waits in. */
+struct sonde__os_call {
+    int64_t number; /* -1: none. It runs, or is blocked outside of a call (page fault, stopped by a
+                       tracer), or the system does not tell calls */
+    uint64_t args[6];
+};
+struct sonde__os_call sonde__os_wait_call(const struct sonde__os_wait *wait);
+
 /* Parse the text of a thread's `syscall` file. False: it is no such text. */
 bool sonde__os_parse_wait(const char *text, size_t size, struct sonde__os_wait *ret_wait);
 /* Read it from a file that sonde__os_thread_open() opened. Returns OK | ABSENT (thread ended) |

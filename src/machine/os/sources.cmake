@@ -1,11 +1,11 @@
 set(sources
     os_maps.c
-    os_parse.c
     ${SONDE_PORT}/linux_code.c
     ${SONDE_PORT}/linux_context.c
     ${SONDE_PORT}/linux_files.c
     ${SONDE_PORT}/linux_loader.c
     ${SONDE_PORT}/linux_memory.c
+    ${SONDE_PORT}/linux_parse.c
     ${SONDE_PORT}/linux_signals.c
     ${SONDE_PORT}/linux_threads.c
     ${SONDE_PORT}/linux_time.c
@@ -15,7 +15,7 @@ set(sources
 # before the library: LIBS sonde_os_sim, and includes sim/sim.h.
 if(NOT TARGET sonde_os_sim)
     add_library(sonde_os_sim OBJECT ${CMAKE_CURRENT_LIST_DIR}/sim/sim.c
-                                    ${CMAKE_CURRENT_LIST_DIR}/os_parse.c)
+                                    ${CMAKE_CURRENT_LIST_DIR}/linux/linux_parse.c)
     sonde_compile_options(sonde_os_sim)
     target_include_directories(sonde_os_sim PUBLIC ${CMAKE_CURRENT_LIST_DIR}/sim
         PRIVATE ${CMAKE_CURRENT_LIST_DIR} ${PROJECT_SOURCE_DIR}/include)

@@ -50,17 +50,18 @@ enum sonde_status sonde__capture_passive_check(void)
 {
     struct sonde__os_wait wait;
     struct files files;
-    uint64_t here = (uint64_t)(uintptr_t)&files, distance;
+    uint64_t here = (uint64_t)(uintptr_t)&files, sp, distance;
     enum sonde_status status = open_files(sonde__os_tid(), &files);
     if (status != SONDE_OK) {
         return status == SONDE_DENIED ? SONDE_DENIED : SONDE_UNSUPPORTED;
     }
     status = sonde__os_read_wait(files.wait, &wait, NULL);
     close_files(&files);
-    if (status != SONDE_OK || wait.running || !wait.in_syscall) {
+    if (status != SONDE_OK || sonde__os_wait_call(&wait).number < 0) {
         return status == SONDE_DENIED ? SONDE_DENIED : SONDE_UNSUPPORTED;
     }
-    distance = wait.sp > here ? wait.sp - here : here - wait.sp;
+    sp = sonde__os_wait_sp(&wait);
+    distance = sp > here ? sp - here : here - sp;
     return distance <= OWN_DISTANCE_MAX ? SONDE_OK : SONDE_UNSUPPORTED;
 }
 
@@ -103,13 +104,13 @@ static enum sonde_status try_read(const struct files *files, struct sonde_stack 
     for (unsigned i = 0; i < TRIES && status == SONDE_TIMEOUT; i++) {
         struct look before, after;
         SONDE_TRY(read_wait(files, &before));
-        if (before.wait.running) {
+        if (!sonde__os_wait_is_blocked(&before.wait)) {
             return SONDE_BUSY;
         }
         walk_look(&before, stack);
-        captured->syscall = before.wait.in_syscall ? before.wait.syscall : -1;
-        sonde__base_mem_copy(captured->syscall_args, before.wait.args,
-                             sizeof captured->syscall_args);
+        struct sonde__os_call call = sonde__os_wait_call(&before.wait);
+        captured->syscall = call.number;
+        sonde__base_mem_copy(captured->syscall_args, call.args, sizeof captured->syscall_args);
         SONDE_TRY(read_wait(files, &after));
         if (is_same(&before, &after)) {
             captured->by = SONDE_CAPTURED_PASSIVE;

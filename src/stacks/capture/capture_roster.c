@@ -306,8 +306,9 @@ static bool stood_still(struct sonde__roster *roster, struct sonde__roster_threa
     if (!sonde__os_schedstat_is_same(now, &thread->seen)) {
         return false;
     }
-    return now->slices != 0 || (read_wait(roster, thread, &wait) == SONDE_OK &&
-                                sonde__os_wait_is_same(&wait, &thread->wait));
+    return now->slices != 0 ||
+           (read_wait(roster, thread, &wait) == SONDE_OK && sonde__os_wait_is_blocked(&wait) &&
+            sonde__os_wait_is_same(&wait, &thread->wait));
 }
 
 bool sonde__capture_roster_look(struct sonde__roster *roster, struct sonde__roster_thread *thread)
@@ -329,7 +330,9 @@ bool sonde__capture_roster_look(struct sonde__roster *roster, struct sonde__rost
     if (status != SONDE_OK) {
         sonde__capture_roster_fail(roster, thread, status, NULL);
     } else {
-        thread->phase = thread->wait.running ? SONDE__ROSTER_RUNNING : SONDE__ROSTER_BLOCKED;
+        thread->phase = sonde__os_wait_is_blocked(&thread->wait) ? SONDE__ROSTER_BLOCKED
+                                                                 : SONDE__ROSTER_RUNNING;
+        thread->call = sonde__os_wait_call(&thread->wait);
     }
     return false;
 }
@@ -361,7 +364,8 @@ static void read_batch(struct sonde__roster *roster, struct sonde__roster_thread
     struct sonde__os_part parts[BATCH];
     for (uint32_t i = 0; i < count; i++) {
         parts[i].bytes = roster->windows + (size_t)i * SONDE__WINDOW_BYTES;
-        sonde__capture_window_plan(threads[i]->wait.sp, threads[i]->stack_bytes, &parts[i]);
+        sonde__capture_window_plan(sonde__os_wait_sp(&threads[i]->wait), threads[i]->stack_bytes,
+                                   &parts[i]);
     }
     sonde__os_read_parts(parts, count);
     for (uint32_t i = 0; i < count; i++) {
@@ -383,7 +387,7 @@ uint32_t sonde__capture_roster_read(struct sonde__roster *roster,
         if (thread->phase != SONDE__ROSTER_BLOCKED) {
             continue;
         }
-        if (thread->wait.sp == 0) {
+        if (sonde__os_wait_sp(&thread->wait) == 0) {
             explain_no_stack(roster, thread);
             continue;
         }

@@ -47,6 +47,7 @@ struct sonde__roster_thread {
     const char *note;     /* of FAILED; null: none */
     struct sonde__os_schedstat seen;
     struct sonde__os_wait wait;
+    struct sonde__os_call call; /* of READ: where it was when its stack was read */
     struct sonde_stack stack;
 };
 

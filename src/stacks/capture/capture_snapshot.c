@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture_snapshot.h"
 
+#include "base_mem.h"
 #include "base_status.h"
 #include "capture_park.h"
 #include "capture_thread.h"
 #include "capture_walk.h"
 
 enum {
-    ROUNDS_MAX =
-        8, /* threads that wake each time: then the snapshot is not consistent, and says so */
+    ROUNDS_MAX = 8, /* if threads still wake then, the snapshot is reported as not consistent */
     LEAVE_LOOK_NS = 20000,
     HOLD_SPARE_NS = 100000000,
-    STAT_FILES_MAX = 64, /* kept open while threads are asked; the others cost a little more */
-    STAND_LOOKS =
-        4, /* at one go: a thread is between the signal and our handler for a moment only */
+    STAT_FILES_MAX = 64, /* kept open while threads are asked; further ones are opened each time */
+    STAND_LOOKS = 4,     /* in a row: a thread is between the signal and our handler only briefly */
     STAND_LOOK_NS = 50000,
-    /* After it was let go, a program has its CPUs to itself again: whoever still has to answer
-     * waits for a time slice of each that is before it. */
+    /* After the release the program uses its CPUs again: a thread that has not answered yet waits
+     * for a time slice of each thread before it. */
     SLICE_NS = 6000000,
-    ANSWER_LOOK_NS = 2000000, /* whoever has a CPU has answered by then */
+    ANSWER_LOOK_NS = 2000000, /* a thread with a CPU has answered by then */
     ANSWER_LOOK_MAX_NS = 20000000,
 };
 
@@ -28,9 +27,9 @@ struct round {
     struct sonde__snapshot *snapshot;
     const struct sonde__image_set *images;
     uint64_t begin_ns, deadline_ns, stop_begin_ns;
-    uint64_t handler;    /* as the system has it */
-    uint32_t stat_files; /* of threads, that are open */
-    bool is_open;        /* somebody was asked */
+    uint64_t handler;    /* of the signal, as the system has it */
+    uint32_t stat_files; /* stat files of threads that are open */
+    bool is_open;        /* a thread was asked */
     bool can_interrupt;  /* sonde__os_interrupt_running() works */
 };
 
@@ -60,7 +59,7 @@ static void capture_self(const struct sonde__snapshot *snapshot,
     thread->phase = SONDE__ROSTER_SELF;
 }
 
-/* What is known from the snapshot before holds only where the kernel counts. */
+/* A stack of the last snapshot can be kept only if the kernel counts the thread's time slices. */
 static void begin_threads(struct sonde__snapshot *snapshot)
 {
     uint64_t self = sonde__os_tid();
@@ -80,7 +79,7 @@ static void begin_threads(struct sonde__snapshot *snapshot)
     }
 }
 
-/* Look at all that are in `phase`. Returns how many were found unchanged. */
+/* Check all threads that are in `phase`. Returns how many are unchanged. */
 static uint32_t look_all(struct sonde__snapshot *snapshot, enum sonde__roster_phase phase)
 {
     uint32_t same = 0;
@@ -93,7 +92,8 @@ static uint32_t look_all(struct sonde__snapshot *snapshot, enum sonde__roster_ph
     return same;
 }
 
-/* New threads, and ends. False: there may be threads that are not in the roster. */
+/* Find new threads and threads that have ended. False: some threads may be missing in the roster.
+ */
 static bool find_threads(struct sonde__snapshot *snapshot)
 {
     for (unsigned i = 0; i < ROUNDS_MAX && !sonde__capture_roster_is_whole(snapshot->roster); i++) {
@@ -121,8 +121,8 @@ static enum sonde_status read_stat(const struct sonde__roster_thread *thread,
                                 : sonde__capture_read_stat(thread->tid, ret_stat);
 }
 
-/* Does the thread block the signal? In our own handler it does, and may be asked all the same: the
- * signal comes to it when it leaves. */
+/* Does the thread block the signal? It does in our own handler, but can be asked there: the signal
+ * arrives when it leaves the handler. */
 static bool blocks_signal(const struct round *round, const struct sonde__roster_thread *thread,
                           struct sonde__capture_stat *stat)
 {
@@ -140,12 +140,13 @@ static bool blocks_signal(const struct round *round, const struct sonde__roster_
         }
         sleep_ns(LEAVE_LOOK_NS);
         if (read_stat(thread, stat) != SONDE_OK) {
-            return false; /* it has ended: asking it will say so */
+            return false; /* it has ended: the request will fail */
         }
     }
 }
 
-/* State and masks of a thread that is to be asked: the file stays open for the looks to come. */
+/* Read state and signal masks of a thread that will be asked. The file stays open for later reads.
+ */
 static enum sonde_status open_stat(struct round *round, struct sonde__roster_thread *thread,
                                    struct sonde__capture_stat *ret_stat)
 {
@@ -198,8 +199,8 @@ static bool is_askable(struct round *round, struct sonde__roster_thread *thread)
     return false;
 }
 
-/* Our handler may have been replaced by another thread of the program: then a signal would go to a
- * stranger. */
+/* Another thread of the program may have replaced our handler: then the signal would go to the
+ * program's handler. */
 static bool is_handler_set(const struct round *round)
 {
     uint64_t function = 0;
@@ -230,7 +231,7 @@ static void ask(struct round *round, struct sonde__roster_thread *thread)
     }
 }
 
-/* The thread as it is known, for another look at it: without its stack, which it may be writing. */
+/* A copy of the thread's record, to check it again: without its stack, which it may be writing. */
 static struct sonde__roster_thread without_stack(const struct sonde__roster_thread *thread)
 {
     return (struct sonde__roster_thread){
@@ -250,8 +251,9 @@ static struct sonde__roster_thread without_stack(const struct sonde__roster_thre
     };
 }
 
-/* Those that will not answer: they have ended, or have come to a wait that takes no signal. Such a
- * thread is read where it waits, while the others stand still; the late signal does nothing. */
+/* Withdraw requests that will not be answered: the thread has ended, or is in a wait that no signal
+ * ends. Such a thread is read where it waits, while the others are stopped. A late signal does
+ * nothing. */
 static void withdraw_lost(struct sonde__snapshot *snapshot)
 {
     each_thread(thread, snapshot->roster)
@@ -269,7 +271,7 @@ static void withdraw_lost(struct sonde__snapshot *snapshot)
         thread->seen = now.seen;
         if (now.phase == SONDE__ROSTER_RUNNING || !stays ||
             sonde__capture_park_look(thread->slot) != SONDE__PARKED_ABSENT) {
-            continue; /* it may only wait for a page, or answered just now */
+            continue; /* it may wait for a page only, or has just answered */
         }
         now.stack = thread->stack; /* ours again, and empty */
         *thread = now;
@@ -277,9 +279,9 @@ static void withdraw_lost(struct sonde__snapshot *snapshot)
     }
 }
 
-/* Will the thread execute no instruction of the program before it answers? All that had a CPU came
- * into the kernel after they were asked, and the way out leads through our handler, if the signal
- * is not blocked. So a thread that waits for a CPU stands still without ever getting one. */
+/* Will the thread execute no instruction of the program before it answers? All threads with a CPU
+ * entered the kernel after they were asked, and return through our handler unless the signal is
+ * blocked. So a thread that waits for a CPU is stopped even though it has not run the handler. */
 static bool is_pending(const struct round *round, struct sonde__roster_thread *thread)
 {
     uint32_t signal = 1u << (round->snapshot->signal - 1);
@@ -291,7 +293,7 @@ static bool is_pending(const struct round *round, struct sonde__roster_thread *t
     return thread->is_pending;
 }
 
-/* Will those that are missing answer in time if they only get their share of the CPUs? */
+/* Will the missing threads answer in time if they get only their share of the CPUs? */
 static bool may_come_later(const struct round *round)
 {
     uint64_t now_ns = sonde__os_now_ns();
@@ -299,7 +301,7 @@ static bool may_come_later(const struct round *round)
     return sonde__capture_park_missing() <= left_ns / 2 / SLICE_NS;
 }
 
-/* Does it stand still, in our handler or on the way there? */
+/* Is the thread stopped, in our handler or on the way there? */
 static bool stands(const struct round *round, struct sonde__roster_thread *thread)
 {
     for (unsigned i = 0; i < STAND_LOOKS; i++) {
@@ -310,7 +312,7 @@ static bool stands(const struct round *round, struct sonde__roster_thread *threa
     return false;
 }
 
-/* Does everyone stand still that was asked? */
+/* Are all threads that were asked stopped? */
 static bool all_stand(const struct round *round)
 {
     if (!round->can_interrupt || !may_come_later(round)) {
@@ -325,8 +327,8 @@ static bool all_stand(const struct round *round)
     return true;
 }
 
-/* Sleep until all have answered, at most for *pause_ns, which grows, and not beyond the deadline.
- * False: it is over. */
+/* Sleep until all have answered, for *pause_ns at most, which is then raised, and not beyond the
+ * deadline. False: the deadline has passed. */
 static bool wait_a_while(const struct round *round, uint64_t *pause_ns)
 {
     uint64_t now_ns = sonde__os_now_ns();
@@ -337,7 +339,7 @@ static bool wait_a_while(const struct round *round, uint64_t *pause_ns)
     return !is_last;
 }
 
-/* False: somebody may run on. */
+/* Wait until all threads that were asked are stopped. False: some may still run. */
 static bool wait_standing(const struct round *round)
 {
     uint64_t pause_ns = round->can_interrupt ? STAND_LOOK_NS : ANSWER_LOOK_NS;
@@ -352,7 +354,8 @@ static bool wait_standing(const struct round *round)
     return true;
 }
 
-/* Everything that takes its time comes before the first question. False: somebody may run on. */
+/* Ask the running threads to park. Slow work is done before the first request. False: some may
+ * still run. */
 static bool ask_running(struct round *round)
 {
     struct sonde__snapshot *snapshot = round->snapshot;
@@ -365,8 +368,8 @@ static bool ask_running(struct round *round)
         return true;
     }
     if (!round->is_open) {
-        /* what the system has then is ours, be it that a sanitizer wraps it: then the program may
-         * go on between the delivery and our part of it */
+        /* if the system has another handler, a sanitizer has wrapped ours, and the program may
+         * run on between the delivery and our part */
         uint64_t handler = snapshot->set_handler();
         snapshot->is_handler_set = handler != 0;
         if (!sonde__os_signal_handler(snapshot->signal, &round->handler)) {
@@ -387,7 +390,7 @@ static bool ask_running(struct round *round)
     return wait_standing(round);
 }
 
-/* What became of the questions. Those who write their stack just now, or will, stay ASKED. */
+/* Collect the answers. Threads that are writing their stack, or will, stay ASKED. */
 static void take_answers(struct sonde__snapshot *snapshot)
 {
     each_thread(thread, snapshot->roster)
@@ -412,8 +415,8 @@ static void take_answers(struct sonde__snapshot *snapshot)
 
 /* --- the end --- */
 
-/* Threads that came to a wait on their way to our handler: nothing of the program ran in them, if
- * they stood still until they were read. */
+/* Read threads that went into a wait on their way to our handler. They have run no code of the
+ * program if they did not move until they were read. */
 static void read_lost(const struct round *round)
 {
     struct sonde__roster *roster = round->snapshot->roster;
@@ -432,7 +435,8 @@ static void read_lost(const struct round *round)
     }
 }
 
-/* All have been let go: those that stood without having answered do so when they get a CPU. */
+/* All threads are released. Those that were stopped before they could answer do so when they get a
+ * CPU. */
 static void wait_answers(struct round *round)
 {
     struct sonde__roster *roster = round->snapshot->roster;
@@ -476,8 +480,8 @@ static void release(struct round *round)
     wait_answers(round);
 }
 
-/* One that came to a wait instead of an answer (an uninterruptible one takes no signal) is read
- * there, though later than the others. */
+/* Read threads that went into a wait instead of answering (an uninterruptible wait takes no
+ * signal). They are read later than the others. */
 static void read_unanswered(struct sonde__snapshot *snapshot)
 {
     each_thread(thread, snapshot->roster)
@@ -491,16 +495,17 @@ static void read_unanswered(struct sonde__snapshot *snapshot)
         status = sonde__capture_blocked(thread->tid, &thread->stack, &captured);
         if (status == SONDE_OK) {
             thread->phase = SONDE__ROSTER_READ;
-            thread->seen.slices = 0; /* not to be remembered */
-            thread->wait.syscall = captured.syscall;
-            thread->wait.in_syscall = captured.syscall >= 0;
+            thread->seen.slices = 0; /* not kept for the next snapshot */
+            thread->call.number = captured.syscall;
+            sonde__base_mem_copy(thread->call.args, captured.syscall_args,
+                                 sizeof thread->call.args);
         } else if (status == SONDE_ABSENT) {
             thread->phase = SONDE__ROSTER_GONE;
         }
     }
 }
 
-/* Is every thread that has a stack in it? */
+/* Does the snapshot have a stack of every thread that has one? */
 static bool is_whole(const struct sonde__snapshot *snapshot)
 {
     each_thread(thread, snapshot->roster)
@@ -520,7 +525,7 @@ static void take_rounds(struct round *round)
         uint32_t read = count_phase(roster, SONDE__ROSTER_READ);
         bool is_standing = ask_running(round);
         take_answers(snapshot);
-        /* all that is asked stands still now: this is the moment, if nothing else has moved */
+        /* all threads that were asked are stopped: this is the moment, if nothing else has moved */
         bool is_same = look_all(snapshot, SONDE__ROSTER_READ) == read;
         bool is_complete = find_threads(snapshot);
         uint32_t fresh = sonde__capture_roster_read(roster, round->images);
@@ -535,7 +540,7 @@ static void take_rounds(struct round *round)
     }
 }
 
-/* Out of rounds: what was seen running last was not asked any more. */
+/* No rounds are left: fail the threads that were seen running last, which were not asked. */
 static void give_up_running(struct sonde__snapshot *snapshot)
 {
     each_thread(thread, snapshot->roster)
@@ -563,8 +568,8 @@ enum sonde_status sonde__capture_snapshot(struct sonde__snapshot *snapshot)
     snapshot->unchanged = look_all(snapshot, SONDE__ROSTER_READ);
     (void)look_all(snapshot, SONDE__ROSTER_NEW);
     snapshot->is_consistent = find_threads(snapshot);
-    /* every remembered stack held from the last snapshot until just now, so at one moment: done,
-     * unless there is more than these */
+    /* every kept stack was valid from the last snapshot until now, so at one moment: nothing else
+     * is to do if these are all threads */
     if (sonde__capture_roster_read(roster, pin.images) != 0 ||
         count_phase(roster, SONDE__ROSTER_RUNNING) != 0) {
         snapshot->is_consistent = true;

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-/* All threads as of one moment.
+/* A snapshot of all threads as of one moment.
  *
- * Blocked threads are looked at and read first, then the running ones are parked, then every
- * blocked one is looked at again while those stand still. What has not run between the two looks
- * was where its stack says at any time in between, and so at the moment when the last running
- * thread stood still. What did run is read, or asked to park, in another round, while the others
- * still stand. The snapshot is consistent if a round finds nothing new.
+ * Blocked threads are checked and read first. Then the running threads are parked, and every
+ * blocked thread is checked again while they are parked. A thread that has not run between its two
+ * checks was at its stack all that time, and so at the moment when the last running thread stopped.
+ * A thread that has run is read, or asked to park, in another round, while the others stay parked.
+ * The snapshot is consistent if a round finds nothing new.
  *
- * A thread stands still when it is parked, and as well when the signal is there for it and it has
- * no CPU: the kernel leads it into our handler before anything of the program. So nobody waits for
- * time slices: all are let go, and such a thread writes its stack when it gets a CPU, of that
- * moment all the same. Only where more are missing than will come in the time that is left, the
- * others are held until fewer are: a parked thread leaves its CPU to them.
+ * A thread is stopped when it is parked. It is stopped as well if the signal is pending and it has
+ * no CPU: the kernel runs our handler before any code of the program. So nobody waits for time
+ * slices. All threads are released, and such a thread writes its stack when it gets a CPU; that is
+ * its stack as of the snapshot. If more threads are missing than can answer in the time that is
+ * left, the others stay parked until fewer are missing: a parked thread leaves its CPU to them.
  *
- * From the first question to the release nothing is allocated, no lock is taken and no libc is
- * called: a parked thread may hold any of them. Context: normal; one at a time. */
-#ifndef SONDE_CAPTURE_PICTURE_H
-#define SONDE_CAPTURE_PICTURE_H
+ * From the first request to the release nothing is allocated, no lock is taken and no libc is
+ * called: a parked thread may hold any lock. Context: normal; one at a time. */
+#ifndef SONDE_CAPTURE_SNAPSHOT_H
+#define SONDE_CAPTURE_SNAPSHOT_H
 
 #include "arch_regs.h"
 #include "capture_roster.h"
@@ -29,18 +29,18 @@ struct sonde__snapshot {
     bool may_signal;
     int32_t signal;
     uint64_t timeout_ns;
-    /* called before the first question, if there is any; returns the handler's address, or 0 */
+    /* called before the first request, if there is one; returns the handler's address, or 0 */
     uint64_t (*set_handler)(void);
     /* result */
-    uint64_t stop_ns; /* from the first question to the release */
+    uint64_t stop_ns; /* from the first request to the release */
     uint32_t unchanged;
     uint32_t rounds;
     bool is_consistent;
     bool is_handler_set; /* set_handler() was called and succeeded */
 };
 
-/* Take it: every thread of the roster is READ, PARKED, SELF, FAILED or GONE then. Returns OK | as
- * sonde__os_list_threads(). */
+/* Take a snapshot. Afterwards every thread of the roster is READ, PARKED, SELF, FAILED or GONE.
+ * Returns OK | as sonde__os_list_threads(). */
 SONDE_NODISCARD enum sonde_status sonde__capture_snapshot(struct sonde__snapshot *snapshot);
 
 #endif

@@ -66,7 +66,8 @@ uint32_t sonde__capture_window_walk(struct sonde_stack *stack, const struct sond
 {
     struct sonde__capture_finder finder;
     struct sonde__capture_code code;
-    struct walked walked = {window, wait->sp};
+    const uint64_t sp = sonde__os_wait_sp(wait);
+    struct walked walked = {window, sp};
     struct sonde__walk walk;
     sonde__base_mem_set(&walk, 0, sizeof walk);
     finder.snapshot = images;
@@ -89,5 +90,5 @@ uint32_t sonde__capture_window_walk(struct sonde_stack *stack, const struct sond
         sonde__capture_count_end(&count, stack);
     }
     sonde__capture_code_done(&code);
-    return walked.end - wait->sp < UINT32_MAX ? (uint32_t)(walked.end - wait->sp) : UINT32_MAX;
+    return walked.end - sp < UINT32_MAX ? (uint32_t)(walked.end - sp) : UINT32_MAX;
 }

@@ -154,6 +154,13 @@ void sonde__target_capture(struct sonde__target *target, const struct sonde__thr
     target->ops->capture(target, thread, stack, ret_capture);
 }
 
+void sonde__target_rest(struct sonde__target *target)
+{
+    if (target->ops->rest != NULL) {
+        target->ops->rest(target);
+    }
+}
+
 enum sonde_status sonde__target_stop(struct sonde__target *target, struct sonde_error *ret_error)
 {
     return target->ops->stop(target, ret_error);

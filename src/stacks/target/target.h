@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include <sonde/stack.h>
+#include <sonde/thread.h>
 
 #include "arch_regs.h"
 #include "image_set.h"
@@ -47,18 +48,12 @@ struct sonde__target_options {
     const char *root;       /* prefix for image paths; null: /proc/PID/root for processes */
 };
 
-enum sonde__thread_state {
-    SONDE__THREAD_RUNNING,
-    SONDE__THREAD_BLOCKED, /* interruptible wait */
-    SONDE__THREAD_DISK,    /* uninterruptible wait (D) */
-    SONDE__THREAD_STOPPED, /* SIGSTOP or a tracer */
-    SONDE__THREAD_DEAD,    /* zombie, or gone since it was listed */
-    SONDE__THREAD_UNKNOWN,
-};
+/* The state that a letter of the kernel stands for (proc_pid_stat(5)). */
+enum sonde_thread_state sonde__target_thread_state(char letter);
 
 struct sonde__thread {
     uint64_t tid;
-    uint8_t state; /* enum sonde__thread_state */
+    uint8_t state; /* enum sonde_thread_state */
     char letter;   /* as the kernel prints it: R S D T t Z X I, or '?' */
     bool main;     /* tid == pid */
     char name[32]; /* NUL-terminated; may be "" */
@@ -169,6 +164,9 @@ bool sonde__target_image_bytes(struct sonde__target *target, const struct sonde_
  * the stack holds what was found. In mode STOP call sonde__target_stop() first. */
 void sonde__target_capture(struct sonde__target *target, const struct sonde__thread *thread,
                            struct sonde_stack *stack, struct sonde__capture *ret_capture);
+
+/* No capture follows soon: release what is kept for the next one of the same thread. */
+void sonde__target_rest(struct sonde__target *target);
 
 /* Mode STOP: stop all threads (new ones too) and let them go. ret_pause_ns: from the first stop to
  * the release. */

@@ -13,6 +13,8 @@
  * stopped   ptrace: all registers, and no call is disturbed that SIGSTOP did not disturb before. */
 #include <string.h>
 
+#include "base_status.h"
+#include "host_denied.h"
 #include "host_process.h"
 #include "host_ptrace.h"
 #include "mem_heap.h"
@@ -93,10 +95,11 @@ static enum outcome walk_blocked(struct sonde__target_process *p, uint64_t tid,
     if (status == SONDE_DENIED) {
         return lacks_wait(p, tid, status, capture);
     }
-    if (status != SONDE_OK || before->wait.running) {
+    if (status != SONDE_OK || !sonde__os_wait_is_blocked(&before->wait)) {
         capture->status = status;
         return AGAIN;
     }
+    struct sonde__os_call call = sonde__os_wait_call(&before->wait);
     sonde__os_wait_regs(&before->wait, &regs);
     sonde__window_forget(p->window);
     sonde__target_walk(&p->base, &regs, true, sonde__window_read, p->window, stack);
@@ -104,8 +107,8 @@ static enum outcome walk_blocked(struct sonde__target_process *p, uint64_t tid,
     status = look(&after);
     capture->by = SONDE__CAPTURED_PASSIVE;
     capture->regs = regs;
-    capture->syscall = before->wait.syscall;
-    memcpy(capture->syscall_args, before->wait.args, sizeof capture->syscall_args);
+    capture->syscall = call.number;
+    memcpy(capture->syscall_args, call.args, sizeof capture->syscall_args);
     if (status != SONDE_OK || !unchanged(before, &after)) {
         stack->end = SONDE_END_MOVED;
         capture->status = SONDE_OK;
@@ -166,22 +169,47 @@ static enum outcome await_sample(struct sonde__target_process *p, uint64_t tid,
     }
 }
 
+void sonde__target_process_rest(struct sonde__target *target)
+{
+    struct sonde__target_process *p = (struct sonde__target_process *)target;
+    if (p->perf_tid != 0) {
+        sonde__host_perf_close(&p->perf);
+        p->perf_tid = 0;
+    }
+}
+
+/* An event costs half a millisecond to open; while a thread is sampled, it is paused between two
+ * samples. */
+static enum sonde_status start_event(struct sonde__target_process *p, uint64_t tid,
+                                     int32_t *ret_os_error)
+{
+    if (p->perf_tid == tid) {
+        sonde__host_perf_restart(&p->perf);
+        return SONDE_OK;
+    }
+    sonde__target_process_rest(&p->base);
+    SONDE_TRY(sonde__host_perf_open(tid, PERF_PERIOD_NS, &p->perf, ret_os_error));
+    p->perf_tid = tid;
+    return SONDE_OK;
+}
+
 static enum outcome capture_perf(struct sonde__target_process *p, uint64_t tid,
                                  struct sonde_stack *stack, struct sonde__capture *capture,
                                  int32_t *ret_os_error)
 {
-    struct sonde__host_perf perf;
     enum outcome outcome;
     *ret_os_error = 0;
     if (p->sample == NULL && (p->sample = sonde__mem_alloc(sizeof *p->sample)) == NULL) {
         return REFUSED;
     }
-    if (sonde__host_perf_open(tid, PERF_PERIOD_NS, &perf, ret_os_error) != SONDE_OK) {
+    if (start_event(p, tid, ret_os_error) != SONDE_OK) {
         return REFUSED;
     }
-    outcome = await_sample(p, tid, &perf);
-    sonde__host_perf_close(&perf);
-    if (outcome != DONE) {
+    outcome = await_sample(p, tid, &p->perf);
+    if (outcome == DONE) {
+        sonde__host_perf_pause(&p->perf, true);
+    } else {
+        sonde__target_process_rest(&p->base); /* perhaps of a thread that had this number before */
         return outcome;
     }
     capture->regs = p->sample->regs;

@@ -7,6 +7,7 @@
 
 #include "arch_regs.h"
 #include "arch_syscall.h"
+#include "base_text.h"
 #include "host_run.h"
 #include "target_private.h"
 
@@ -23,16 +24,6 @@ static const char *const by_descriptor[] = {"read",         "write",           "
                                             "sendmmsg",     "epoll_wait",      "epoll_pwait",
                                             "epoll_pwait2", "io_uring_enter",  "copy_file_range",
                                             "close"};
-
-static bool is_one_of(const char *name, const char *const *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(name, list[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
 
 /* A core does not say which file a descriptor was. */
 static void describe_fd(const struct sonde__target *target, int32_t fd, char *text, size_t capacity)
@@ -72,7 +63,8 @@ void sonde__target_cause(struct sonde__target *target, const struct sonde__captu
     if (name == NULL) {
         return;
     }
-    if (is_one_of(name, by_descriptor, sizeof by_descriptor / sizeof by_descriptor[0])) {
+    if (sonde__base_is_one_of(name, by_descriptor,
+                              sizeof by_descriptor / sizeof by_descriptor[0])) {
         describe_fd(target, (int32_t)args[0], ret_text, capacity);
     } else if (strcmp(name, "poll") == 0 || strcmp(name, "ppoll") == 0) {
         describe_poll(target, args, ret_text, capacity);

@@ -279,7 +279,7 @@ static enum sonde_status refresh_core(struct sonde__target *target, struct sonde
 static int compare_threads(const void *a, const void *b)
 {
     const struct sonde__thread *x = a, *y = b;
-    return x->main != y->main ? (x->main ? -1 : 1) : x->tid < y->tid ? -1 : x->tid > y->tid;
+    return x->main != y->main ? SONDE__ORDER(y, x, main) : SONDE__ORDER(x, y, tid);
 }
 
 static enum sonde_status list_core(struct sonde__target *target, struct sonde_error *ret_error)
@@ -293,7 +293,7 @@ static enum sonde_status list_core(struct sonde__target *target, struct sonde_er
     for (uint32_t i = 0; i < count; i++) {
         threads[i] =
             (struct sonde__thread){.tid = c->notes.threads[i].tid,
-                                   .state = SONDE__THREAD_UNKNOWN,
+                                   .state = SONDE_THREAD_UNKNOWN,
                                    .letter = '?',
                                    .main = c->notes.threads[i].tid == (uint64_t)c->notes.pid};
         if (threads[i].main) { /* a core has the main thread's name only */
@@ -397,11 +397,11 @@ static enum sonde_status check_core(struct core *c, const char *path, struct son
         return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "a core of a 32-bit program", path, 0,
                                 0);
     }
-    if (c->elf.machine != SONDE__EM_X86_64 && c->elf.machine != SONDE__EM_AARCH64) {
+    if (c->elf.arch == SONDE_ARCH_OTHER) {
         return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "a core of another architecture",
                                 path, 0, c->elf.machine);
     }
-    c->base.arch = c->elf.machine == SONDE__EM_X86_64 ? SONDE_ARCH_X86_64 : SONDE_ARCH_AARCH64;
+    c->base.arch = c->elf.arch;
     return SONDE_OK;
 }
 

@@ -45,21 +45,68 @@ static void drop_loaded(struct sonde__target_loaded *loaded)
     *loaded = (struct sonde__target_loaded){0};
 }
 
-void sonde__target_images_done(struct sonde__target_images *images)
+static bool has_users(const struct sonde__target_retired *retired)
+{
+    return retired != NULL && atomic_load_explicit(&retired->users, memory_order_acquire) != 0;
+}
+
+static void drop_retired(struct sonde__target_retired *retired)
+{
+    for (uint32_t i = 0; i < retired->count; i++) {
+        drop_loaded(&retired->loaded[i]);
+    }
+    retired->count = 0;
+}
+
+/* Drop an image, now or when nobody uses it. Without memory for the latter it stays for good. */
+static void retire(struct sonde__target_retired *retired, struct sonde__target_loaded *loaded)
+{
+    if (!has_users(retired)) {
+        drop_loaded(loaded);
+    } else if (loaded->path != NULL && sonde__mem_grow(&retired->loaded, retired->count,
+                                                       &retired->capacity, sizeof *loaded)) {
+        retired->loaded[retired->count++] = *loaded;
+    }
+}
+
+/* All images but `retired` itself. */
+static void drop_images(struct sonde__target_images *images)
 {
     for (uint32_t i = 0; i < images->image_count; i++) {
-        drop_loaded(&images->loaded[i]);
+        retire(images->retired, &images->loaded[i]);
     }
     sonde__mem_free(images->images);
     sonde__mem_free(images->loaded);
     sonde__mem_free(images->ranges);
-    *images = (struct sonde__target_images){0};
+    *images = (struct sonde__target_images){.retired = images->retired};
+}
+
+void sonde__target_images_done(struct sonde__target_images *images)
+{
+    struct sonde__target_retired *retired = images->retired;
+    drop_images(images);
+    images->retired = NULL;
+    if (retired != NULL) {
+        drop_retired(retired);
+        sonde__mem_free(retired->loaded);
+        sonde__mem_free(retired);
+    }
+}
+
+struct sonde__target_retired *sonde__target_images_share(struct sonde__target_images *images)
+{
+    if (images->retired == NULL) {
+        images->retired = sonde__mem_alloc_zeroed(sizeof *images->retired);
+    }
+    if (images->retired != NULL) {
+        atomic_fetch_add_explicit(&images->retired->users, 1, memory_order_relaxed);
+    }
+    return images->retired;
 }
 
 static bool is_machine(const struct sonde__elf *elf, unsigned arch)
 {
-    return elf->is64 && elf->type != SONDE__ET_CORE &&
-           elf->machine == (arch == SONDE_ARCH_X86_64 ? SONDE__EM_X86_64 : SONDE__EM_AARCH64);
+    return elf->is64 && elf->type != SONDE__ET_CORE && elf->arch == arch;
 }
 
 /* address - vaddr: of the map that begins where a segment's first page lies in the file. */
@@ -358,12 +405,10 @@ static bool add_group(struct builder *b, const struct group *g)
     for (uint32_t i = g->first; i <= g->last; i++) {
         const struct sonde__host_map *map = &g->maps[i];
         if (holds_code(b, image, map)) {
-            if (!sonde__mem_grow(&b->made.ranges, b->made.range_count, &b->made.range_capacity,
-                                 sizeof *b->made.ranges)) {
+            if (!SONDE__MEM_ADD(b->made.ranges, b->made.range_count, b->made.range_capacity,
+                                (struct sonde__image_range){map->start, map->end, image})) {
                 return false;
             }
-            b->made.ranges[b->made.range_count++] =
-                (struct sonde__image_range){map->start, map->end, image};
         }
     }
     return true;
@@ -462,7 +507,11 @@ enum sonde_status sonde__target_images_build(struct sonde__target_images *images
             }
         }
     }
-    sonde__target_images_done(images);
+    if (images->retired != NULL && !has_users(images->retired)) {
+        drop_retired(images->retired);
+    }
+    drop_images(images);
+    b.made.retired = images->retired;
     *images = b.made;
     images->set = (struct sonde__image_set){images->images, images->ranges, images->image_count,
                                             images->range_count, generation};

@@ -7,6 +7,8 @@
 #ifndef SONDE_TARGET_IMAGES_H
 #define SONDE_TARGET_IMAGES_H
 
+#include <stdatomic.h>
+
 #include "host_file.h"
 #include "host_maps.h"
 #include "image_elf.h"
@@ -44,8 +46,17 @@ struct sonde__target_loaded {
     size_t rules_size;
 };
 
+/* Images that are gone, but that a frozen target (target_frozen.h) may still use. */
+struct sonde__target_retired {
+    _Atomic uint32_t users; /* frozen targets that are open */
+    struct sonde__target_loaded *loaded;
+    uint32_t count;
+    size_t capacity;
+};
+
 struct sonde__target_images {
     struct sonde__image_set set;
+    struct sonde__target_retired *retired; /* null: never frozen */
     struct sonde__image *images;
     struct sonde__image_range *ranges;
     struct sonde__target_loaded *loaded;
@@ -60,6 +71,10 @@ SONDE_NODISCARD enum sonde_status
 sonde__target_images_build(struct sonde__target_images *images, const struct sonde__host_maps *maps,
                            const struct sonde__target_source *from);
 void sonde__target_images_done(struct sonde__target_images *images);
+
+/* One user more: until it takes itself off `users` again, what the images point to stays. Returns
+ * null when memory ran out. */
+struct sonde__target_retired *sonde__target_images_share(struct sonde__target_images *images);
 
 /* Count the frames of a stack; images that are hit often get a compiled table. */
 void sonde__target_images_hit(struct sonde__target_images *images, const uint64_t *pcs,

@@ -151,8 +151,7 @@ static enum sonde_status add(struct sonde__target_jit *jit, const void *data, si
         return SONDE_MEMORY;
     }
     memcpy(copy, data, size);
-    if (sonde__elf_open(copy, size, &elf, NULL) != SONDE_OK || !elf.is64 ||
-        elf.machine != (arch == SONDE_ARCH_X86_64 ? SONDE__EM_X86_64 : SONDE__EM_AARCH64) ||
+    if (sonde__elf_open(copy, size, &elf, NULL) != SONDE_OK || !elf.is64 || elf.arch != arch ||
         elf.type == SONDE__ET_REL || !sonde__elf_text_range(&elf, &image.start, &image.end) ||
         !sonde__elf_cfi(&elf, &image.cfi) || !place_of(jit, image.start, image.end, &at)) {
         sonde__mem_free(copy);

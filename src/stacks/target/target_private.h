@@ -20,6 +20,7 @@ struct sonde__target_ops {
                                     struct sonde_error *ret_error);
     void (*capture)(struct sonde__target *target, const struct sonde__thread *thread,
                     struct sonde_stack *stack, struct sonde__capture *ret_capture);
+    void (*rest)(struct sonde__target *target); /* null: there is nothing to release */
     /* An address that the images say is no code: may it be some all the same? */
     bool (*may_be_code)(struct sonde__target *target, uint64_t address);
     enum sonde_status (*stop)(struct sonde__target *target, struct sonde_error *ret_error);

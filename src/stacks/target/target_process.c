@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base_status.h"
+#include "host_denied.h"
 #include "host_process.h"
 #include "mem_heap.h"
 #include "os.h"
@@ -20,6 +21,7 @@ static void close_process(struct sonde__target *target)
 {
     struct sonde__target_process *p = process_of(target);
     sonde__target_release(p);
+    sonde__target_process_rest(target);
     sonde__target_base_done(target);
     sonde__host_maps_done(&p->maps);
     sonde__mem_free(p->stopped);
@@ -28,24 +30,24 @@ static void close_process(struct sonde__target *target)
     sonde__mem_free(p);
 }
 
-static uint8_t state_of(char letter)
+enum sonde_thread_state sonde__target_thread_state(char letter)
 {
     switch (letter) {
     case 'R':
-        return SONDE__THREAD_RUNNING;
+        return SONDE_THREAD_RUNNING;
     case 'S':
     case 'I':
-        return SONDE__THREAD_BLOCKED;
+        return SONDE_THREAD_BLOCKED;
     case 'D':
-        return SONDE__THREAD_DISK;
+        return SONDE_THREAD_DISK;
     case 'T':
     case 't':
-        return SONDE__THREAD_STOPPED;
+        return SONDE_THREAD_STOPPED;
     case 'Z':
     case 'X':
-        return SONDE__THREAD_DEAD;
+        return SONDE_THREAD_DEAD;
     default:
-        return SONDE__THREAD_UNKNOWN;
+        return SONDE_THREAD_UNKNOWN;
     }
 }
 
@@ -53,10 +55,11 @@ static void describe_thread(const struct sonde__target *target,
                             const struct sonde__host_thread *found,
                             struct sonde__thread *ret_thread)
 {
-    *ret_thread = (struct sonde__thread){.tid = found->tid,
-                                         .state = state_of(found->letter),
-                                         .letter = found->letter,
-                                         .main = found->tid == (uint64_t)target->pid};
+    *ret_thread =
+        (struct sonde__thread){.tid = found->tid,
+                               .state = (uint8_t)sonde__target_thread_state(found->letter),
+                               .letter = found->letter,
+                               .main = found->tid == (uint64_t)target->pid};
     memcpy(ret_thread->name, found->name, sizeof ret_thread->name);
 }
 
@@ -180,14 +183,10 @@ static const struct sonde__target_ops process_ops = {.close = close_process,
                                                      .read = read_process,
                                                      .own_memory = own_memory_of_process,
                                                      .capture = sonde__target_process_capture,
+                                                     .rest = sonde__target_process_rest,
                                                      .may_be_code = may_be_code_by_now,
                                                      .stop = sonde__target_process_stop,
                                                      .resume = sonde__target_process_resume};
-
-static unsigned elf_machine(unsigned arch)
-{
-    return arch == SONDE_ARCH_X86_64 ? SONDE__EM_X86_64 : SONDE__EM_AARCH64;
-}
 
 /* The machine that a file which begins in this map is for. False: it is no ELF. */
 static bool machine_of(struct sonde__target_process *p, const struct sonde__host_map *map,
@@ -234,7 +233,7 @@ static enum sonde_status check_machine(struct sonde__target_process *p,
         return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "a 32-bit program", found->path, 0,
                                 0);
     }
-    if (machine != elf_machine(SONDE__ARCH_HOST)) {
+    if (sonde__elf_arch(machine) != SONDE__ARCH_HOST) {
         return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "a program for another architecture",
                                 found->path, 0, machine);
     }

@@ -26,6 +26,8 @@ struct sonde__target_process {
     struct sonde__host_maps maps;
     struct sonde__window *window;
     struct sonde__host_perf_sample *sample; /* made at the first running thread */
+    struct sonde__host_perf perf;           /* kept for the next sample of one thread, paused */
+    uint64_t perf_tid;                      /* which; 0: none */
     struct sonde__host_tracer *tracer;      /* made at the first thread that is to be stopped */
     struct sonde__target_stopped *stopped;  /* mode STOP, between stop and resume */
     uint32_t stopped_count;
@@ -38,6 +40,9 @@ void sonde__target_process_capture(struct sonde__target *target, const struct so
 enum sonde_status sonde__target_process_stop(struct sonde__target *target,
                                              struct sonde_error *ret_error);
 void sonde__target_process_resume(struct sonde__target *target, uint64_t *ret_pause_ns);
+
+/* Close the perf event that is kept. */
+void sonde__target_process_rest(struct sonde__target *target);
 
 /* Between stop and resume: capture a thread that has stopped by now. False: it has not. */
 bool sonde__target_capture_halted(struct sonde__target_process *p, uint64_t tid,

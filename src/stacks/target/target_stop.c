@@ -7,6 +7,7 @@
  * only when that ends: it is not waited for, and read passively. All of them are released at once,
  * by the end of the thread that traced them: late ones, too, and those that are gone. */
 #include "base_status.h"
+#include "host_denied.h"
 #include "host_process.h"
 #include "host_ptrace.h"
 #include "mem_heap.h"

@@ -133,8 +133,9 @@ static enum sonde_status begin_watch(struct sonde__watch_session *session, int32
         plugin->begin(plugin->ctx, session->plugin_memory);
         session->page->plugin = plugin_at;
     }
-    status = sonde__host_start_supervisor(sonde__watch_supervise, session, options->report_fd,
-                                          &supervisor, ret_error);
+    status = sonde__host_start_supervisor(sonde__watch_supervise, session,
+                                          (const int32_t[2]){options->report_fd, -1}, &supervisor,
+                                          ret_error);
     if (status != SONDE_OK) {
         sonde__host_close(*ret_page_fd);
         return status;

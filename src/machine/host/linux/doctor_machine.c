@@ -170,9 +170,10 @@ static void pause_ms(unsigned ms)
 }
 
 /* Until the thread is seen in its call; a loaded machine may take its time. */
-static enum sonde_status read_blocked(const struct sleeper *s, struct sonde__os_wait *ret_wait,
+static enum sonde_status read_blocked(const struct sleeper *s, struct sonde__os_call *ret_call,
                                       int32_t *ret_os_error)
 {
+    struct sonde__os_wait wait = {{0}};
     enum sonde_status status = SONDE_BUSY;
     for (int i = 0; i < 200; i++) {
         int32_t fd;
@@ -186,9 +187,10 @@ static enum sonde_status read_blocked(const struct sleeper *s, struct sonde__os_
         if (status != SONDE_OK) {
             return status;
         }
-        status = sonde__os_read_wait(fd, ret_wait, ret_os_error);
+        status = sonde__os_read_wait(fd, &wait, ret_os_error);
         sonde__os_close(fd);
-        if (status != SONDE_OK || (!ret_wait->running && ret_wait->in_syscall)) {
+        *ret_call = sonde__os_wait_call(&wait);
+        if (status != SONDE_OK || ret_call->number >= 0) {
             return status;
         }
     }
@@ -197,17 +199,17 @@ static enum sonde_status read_blocked(const struct sleeper *s, struct sonde__os_
 
 static void judge_blocked(struct sonde__finding *finding, const struct sleeper *s)
 {
-    struct sonde__os_wait wait = {0};
+    struct sonde__os_call call = {.number = -1};
     int32_t os_error = 0;
-    enum sonde_status status = read_blocked(s, &wait, &os_error);
+    enum sonde_status status = read_blocked(s, &call, &os_error);
     if (status != SONDE_OK) {
         sonde__host_finding_set(finding, SONDE__FINDING_NO, "/proc/self/task/TID/syscall: %s",
                                 os_error != 0 ? strerror(os_error) : sonde_status_text(status));
         advise(finding, status == SONDE_ABSENT
                             ? "this kernel does not show it; use `sonde stacks --stop`"
                             : "something forbids it (a container's profile?); try as root");
-    } else if (wait.syscall != SYS_read || wait.args[0] != (uint64_t)s->fd ||
-               wait.args[1] != (uint64_t)(uintptr_t)s->buffer || wait.args[2] != SLEEPER_BYTES) {
+    } else if (call.number != SYS_read || call.args[0] != (uint64_t)s->fd ||
+               call.args[1] != (uint64_t)(uintptr_t)s->buffer || call.args[2] != SLEEPER_BYTES) {
         sonde__host_finding_set(finding, SONDE__FINDING_NO,
                                 "/proc shows other registers than the thread has: this runs under "
                                 "an emulator (qemu-user)");

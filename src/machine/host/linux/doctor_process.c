@@ -6,10 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base_bytes.h"
+#include "base_text.h"
+#include "host_denied.h"
 #include "host_file.h"
 #include "host_process.h"
 #include "os.h"
@@ -125,48 +126,52 @@ static void inspect_libc(struct sonde__findings *findings, int32_t pid)
     }
 }
 
-static void inspect_rights(struct sonde__findings *findings, int32_t pid, const char *status)
+static void inspect_rights(struct sonde__findings *findings, int32_t pid)
 {
     struct sonde__finding *finding = sonde__host_finding_add(findings, "rights");
-    char path[64];
-    struct stat st;
-    long uid = status_number(status, "\nUid:", 0);
-    long effective = status_number(status, "\nUid:", 1);
-    bool reachable;
+    struct sonde__host_denied denied;
+    char path[64], text[256];
+    size_t size;
     finding->needed = true;
     snprintf(path, sizeof path, "/proc/%d/syscall", (int)pid);
-    reachable = access(path, R_OK) == 0;
-    if (reachable) {
-        /* opening succeeds where reading is refused: the check of ptrace rights is at the read */
-        char text[256];
-        size_t size;
-        reachable = sonde__host_file_read(path, text, sizeof text, &size, NULL) == SONDE_OK;
-    }
-    if (reachable) {
+    /* opening succeeds where reading is refused: the check of ptrace rights is at the read */
+    if (sonde__host_file_read(path, text, sizeof text, &size, NULL) == SONDE_OK) {
         sonde__host_finding_set(finding, SONDE__FINDING_OK, "its threads and memory can be read");
         return;
     }
-    snprintf(path, sizeof path, "/proc/%d", (int)pid);
-    if (uid != effective) {
-        sonde__host_finding_set(finding, SONDE__FINDING_NO, "setuid: user %ld runs it as user %ld",
-                                uid, effective);
-    } else if (uid != (long)geteuid()) {
-        sonde__host_finding_set(finding, SONDE__FINDING_NO, "it belongs to user %ld", uid);
-    } else if (stat(path, &st) == 0 && st.st_uid == 0 && uid != 0) {
-        sonde__host_finding_set(finding, SONDE__FINDING_NO,
-                                "it made itself unreadable (not dumpable: it changed its user, "
-                                "holds secrets, or its file may not be read)");
-    } else if (sonde__host_may_trace_all()) {
-        sonde__host_finding_set(finding, SONDE__FINDING_NO,
-                                "it is kept even from root (a system-call filter, a security "
-                                "module or an outer container)");
-        advise(finding, "look from outside");
-    } else {
-        sonde__host_finding_set(finding, SONDE__FINDING_NO,
-                                "the system refuses (Yama's ptrace_scope, or a container's rules)");
+    sonde__host_denied(pid, &denied);
+    sonde__host_finding_set(finding, SONDE__FINDING_NO, "it %s", denied.reason);
+    advise(finding, denied.advice);
+}
+
+/* Names are read through the process' own root, where it has one. */
+static void inspect_namespaces(struct sonde__findings *findings, int32_t pid)
+{
+    static const char *const kinds[] = {"user", "pid", "mnt"};
+    struct sonde__finding *finding = sonde__host_finding_add(findings, "namespaces");
+    char names[32] = "";
+    struct sonde__text text;
+    sonde__base_text_init(&text, names, sizeof names);
+    for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        char path[64], own[64], other[64];
+        snprintf(path, sizeof path, "/proc/self/ns/%s", kinds[i]);
+        ssize_t own_size = readlink(path, own, sizeof own);
+        snprintf(path, sizeof path, "/proc/%d/ns/%s", (int)pid, kinds[i]);
+        ssize_t size = readlink(path, other, sizeof other);
+        if (own_size <= 0 || size <= 0) {
+            sonde__host_finding_set(finding, SONDE__FINDING_LIMITED, "not known: %s: %s", path,
+                                    strerror(errno));
+            return;
+        }
+        if (size != own_size || memcmp(own, other, (size_t)size) != 0) {
+            sonde__base_text_str(&text, names[0] != '\0' ? ", " : "");
+            sonde__base_text_str(&text, kinds[i]);
+        }
     }
-    if (geteuid() != 0) {
-        advise(finding, "run sonde as root");
+    if (names[0] == '\0') {
+        sonde__host_finding_set(finding, SONDE__FINDING_OK, "those of sonde");
+    } else {
+        sonde__host_finding_set(finding, SONDE__FINDING_OK, "its own (a container?): %s", names);
     }
 }
 
@@ -206,7 +211,8 @@ bool sonde__host_doctor_process(int32_t pid, struct sonde__findings *findings)
     }
     inspect_program(findings, pid);
     inspect_libc(findings, pid);
-    inspect_rights(findings, pid, status);
+    inspect_rights(findings, pid);
+    inspect_namespaces(findings, pid);
     inspect_tracer(findings, status);
     return true;
 }

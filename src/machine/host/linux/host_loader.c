@@ -8,32 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base_status.h"
 #include "host_run.h"
 #include "mem_heap.h"
 
 #define TRACE_VARIABLE "LD_TRACE_LOADED_OBJECTS=1"
 /* A loader answers within milliseconds; one on a network file system may need longer. */
 enum { PATIENCE_MS = 20000 };
-
-enum sonde_status sonde__host_memory_file(const char *name, const void *bytes, size_t size,
-                                          int32_t *ret_fd, struct sonde_error *ret_error)
-{
-    int fd = memfd_create(name, 0);
-    if (fd >= 0 && sonde__host_write_all(fd, bytes, size)) {
-        *ret_fd = fd;
-        return SONDE_OK;
-    }
-    int error = errno;
-    if (fd >= 0) {
-        close(fd);
-    }
-    return sonde__base_fail(ret_error, SONDE_OS, "a file in memory", name, error, 0);
-}
 
 /* "\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x...)" and "\t/lib64/ld-linux.so.2 (0x...)". */
 static void take_line(char *line, void (*each)(void *ctx, const char *path), void *ctx)

@@ -53,6 +53,15 @@ bool sonde__host_is_confined(const char *status)
             sonde__host_status_field(own, "\nSeccomp_filters:\t") != filters);
 }
 
+/* A tracer of ours that samples (host_tracer.h) is attached until its tracee has stopped, which a
+ * long system call puts off: that is no debugger. */
+static bool is_own_thread(int32_t tid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d", (int)tid);
+    return access(path, F_OK) == 0;
+}
+
 bool sonde__host_look_thread(int32_t pid, uint64_t tid, struct sonde__host_thread_look *ret_look)
 {
     struct sonde__host_thread_look look = {.state = '?'};
@@ -66,15 +75,29 @@ bool sonde__host_look_thread(int32_t pid, uint64_t tid, struct sonde__host_threa
         look.state = state[8];
     }
     look.tracer = (int32_t)sonde__host_status_field(text, "\nTracerPid:\t");
+    if (look.tracer != 0 && is_own_thread(look.tracer)) {
+        look.tracer = 0;
+        look.state = look.state == 't' ? 'R' : look.state;
+    }
     look.confined = sonde__host_is_confined(text);
-    look.switches = sonde__host_status_field(text, "\nvoluntary_ctxt_switches:\t") +
-                    sonde__host_status_field(text, "\nnonvoluntary_ctxt_switches:\t");
+    look.voluntary = sonde__host_status_field(text, "\nvoluntary_ctxt_switches:\t");
+    look.switches =
+        look.voluntary + sonde__host_status_field(text, "\nnonvoluntary_ctxt_switches:\t");
     if (read_thread_file(pid, tid, "schedstat", text, sizeof text)) {
         look.cpu_ns = strtoull(text, &end, 10);
         look.runqueue_ns = strtoull(end, NULL, 10);
     }
     *ret_look = look;
     return look.state != 'Z' && look.state != 'X';
+}
+
+bool sonde__host_thread_channel(int32_t pid, uint64_t tid, char *ret_text, size_t capacity)
+{
+    bool is_read = read_thread_file(pid, tid, "wchan", ret_text, capacity);
+    if (!is_read || strcmp(ret_text, "0") == 0) {
+        ret_text[0] = '\0';
+    }
+    return ret_text[0] != '\0';
 }
 
 enum sonde__host_descriptor sonde__host_look_descriptor(int32_t pid, uint64_t tid, int32_t fd)
@@ -91,6 +114,9 @@ enum sonde__host_descriptor sonde__host_look_descriptor(int32_t pid, uint64_t ti
     to[n] = '\0';
     if (strcmp(to, "anon_inode:[eventpoll]") == 0) {
         return SONDE__HOST_EPOLL;
+    }
+    if (strcmp(to, "anon_inode:[timerfd]") == 0) {
+        return SONDE__HOST_TIMER;
     }
     /* a name only says so where it begins with '/': then the kernel can go to it */
     return to[0] == '/' && stat(path, &st) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))

@@ -118,6 +118,14 @@ void sonde__host_perf_pause(struct sonde__host_perf *perf, bool pause)
     (void)ioctl(perf->fd, pause ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
 }
 
+void sonde__host_perf_restart(struct sonde__host_perf *perf)
+{
+    struct perf_event_mmap_page *page = perf->ring;
+    uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE); /* pairs with the kernel */
+    __atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
+    sonde__host_perf_pause(perf, false);
+}
+
 void sonde__host_perf_close(struct sonde__host_perf *perf)
 {
     munmap(perf->ring, perf->ring_size);

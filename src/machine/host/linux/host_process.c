@@ -19,6 +19,7 @@
 #include "host_maps.h"
 #include "host_status.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 #include "os.h"
 
 enum { TEXT_CAPACITY = 8192, NS_PER_S = 1000000000 };
@@ -103,9 +104,8 @@ bool sonde__host_thread_ended(int32_t pid, uint64_t tid)
 
 static int compare_threads(const void *a, const void *b)
 {
-    uint64_t x = ((const struct sonde__host_thread *)a)->tid;
-    uint64_t y = ((const struct sonde__host_thread *)b)->tid;
-    return x < y ? -1 : x > y;
+    const struct sonde__host_thread *x = a, *y = b;
+    return SONDE__ORDER(x, y, tid);
 }
 
 /* The process may start threads between the two listings. */
@@ -342,43 +342,6 @@ bool sonde__host_may_trace_all(void)
     return line != NULL && (strtoull(line + 8, NULL, 16) >> 19 & 1) != 0;
 }
 
-void sonde__host_explain_denied(int32_t pid, char *ret_text, size_t capacity)
-{
-    struct sonde__host_process process = {0};
-    char text[16] = "";
-    size_t size;
-    const char *how = geteuid() != 0 ? "run as root (CAP_SYS_PTRACE)"
-                                     : "this root lacks CAP_SYS_PTRACE (a container: "
-                                       "--cap-add=SYS_PTRACE)";
-    if (sonde__host_process_read(pid, &process, NULL) != SONDE_OK) {
-        snprintf(ret_text, capacity, "process %d has ended", pid);
-    } else if (sonde__host_may_trace_all()) {
-        /* what we could do, we have done */
-        snprintf(ret_text, capacity,
-                 "process %d is kept even from root (a system-call filter, a security module or an "
-                 "outer container): look from outside",
-                 pid);
-    } else if (!process.own_user) {
-        snprintf(ret_text, capacity, "process %d belongs to user %u: %s%s", pid, process.uid,
-                 geteuid() != 0 ? "run as that user, or " : "", how);
-    } else if (!process.dumpable) {
-        snprintf(ret_text, capacity,
-                 "process %d is not dumpable (it changed its user, or asked for it): %s", pid, how);
-    } else if (sonde__host_file_read("/proc/sys/kernel/yama/ptrace_scope", text, sizeof text, &size,
-                                     NULL) == SONDE_OK &&
-               text[0] != '0') {
-        snprintf(ret_text, capacity,
-                 "kernel.yama.ptrace_scope is %c: set it to 0, run as root, or start the program "
-                 "under sonde run",
-                 text[0]);
-    } else {
-        snprintf(ret_text, capacity,
-                 "process %d has capabilities, a namespace or a security policy that this user may "
-                 "not trace: %s",
-                 pid, how);
-    }
-}
-
 bool sonde__host_explain_tracer(uint64_t tid, char *ret_text, size_t capacity)
 {
     struct sonde__host_process traced = {0}, process = {0};
@@ -421,16 +384,6 @@ enum sonde_status sonde__host_maps_read(int32_t pid, struct sonde__host_maps *re
     }
     sonde__mem_free(text);
     return status;
-}
-
-enum sonde_status sonde__host_pidfd_open(int32_t pid, int32_t *ret_fd)
-{
-    long fd = syscall(SYS_pidfd_open, pid, 0);
-    if (fd < 0) {
-        return errno == ESRCH ? SONDE_ABSENT : errno == ENOSYS ? SONDE_UNSUPPORTED : SONDE_OS;
-    }
-    *ret_fd = (int32_t)fd;
-    return SONDE_OK;
 }
 
 enum sonde_status sonde__host_wait_readable(int32_t fd, uint64_t timeout_ns)

@@ -94,17 +94,23 @@ void sonde__host_supervisor_ready(void)
 
 /* Keeps stderr, the report and the ready pipe. A reader of the program's output must see its end
  * when the program ends, so no other descriptor may stay open here. */
-static void close_inherited(int32_t keep_fd)
+static void close_inherited(const int32_t keep_fds[2])
 {
-    int keep[2] = {keep_fd < ready_fd ? keep_fd : ready_fd,
-                   keep_fd < ready_fd ? ready_fd : keep_fd};
+    int keep[3] = {keep_fds[0], keep_fds[1], ready_fd};
     unsigned from = 3;
+    for (int i = 1; i < 3; i++) { /* in order */
+        for (int n = i; n > 0 && keep[n] < keep[n - 1]; n--) {
+            int swap = keep[n];
+            keep[n] = keep[n - 1];
+            keep[n - 1] = swap;
+        }
+    }
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null >= 0) {
         dup2(null, STDIN_FILENO);
         dup2(null, STDOUT_FILENO);
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         if (keep[i] >= (int)from) {
             if ((unsigned)keep[i] > from) {
                 (void)syscall(SYS_close_range, from, (unsigned)keep[i] - 1, 0);
@@ -115,20 +121,25 @@ static void close_inherited(int32_t keep_fd)
     (void)syscall(SYS_close_range, from, ~0u, 0);
 }
 
-/* The session of its own keeps job control's signals away from it. */
-static void become_supervisor(void (*body)(void *, int32_t), void *ctx, int32_t pid,
-                              int32_t keep_fd)
+static void set_signals(void)
 {
     sigset_t none;
     sigemptyset(&none);
-    setsid();
     for (int s = 1; s < NSIG; s++) {
         bool ignored = s == SIGPIPE || s == SIGHUP || s == SIGINT || s == SIGXFSZ;
         signal(s, ignored ? SIG_IGN : SIG_DFL);
     }
     sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* The session of its own keeps job control's signals away from it. */
+static void become_supervisor(void (*body)(void *, int32_t), void *ctx, int32_t pid,
+                              const int32_t keep_fds[2])
+{
+    setsid();
+    set_signals();
     prctl(PR_SET_NAME, SUPERVISOR_NAME);
-    close_inherited(keep_fd);
+    close_inherited(keep_fds);
     (void)!chdir("/");
     body(ctx, pid);
     _exit(1);
@@ -142,7 +153,7 @@ static long fork_silently(void)
 }
 
 enum sonde_status sonde__host_start_supervisor(void (*body)(void *ctx, int32_t pid), void *ctx,
-                                               int32_t keep_fd, int32_t *ret_supervisor,
+                                               const int32_t keep_fds[2], int32_t *ret_supervisor,
                                                struct sonde_error *ret_error)
 {
     int ready[2];
@@ -158,7 +169,7 @@ enum sonde_status sonde__host_start_supervisor(void (*body)(void *ctx, int32_t p
         if (child == 0) {
             close(ready[0]);
             ready_fd = ready[1];
-            become_supervisor(body, ctx, self, keep_fd);
+            become_supervisor(body, ctx, self, keep_fds);
         }
         _exit(child < 0 ? 1 : 0);
     }

@@ -32,9 +32,11 @@ static void *block_in_read(void *arg)
 
 static bool is_in_read(const struct probe *p, uint64_t stack, const struct sonde__os_wait *wait)
 {
-    return wait->in_syscall && wait->syscall == SYS_read && wait->args[0] == (uint64_t)p->pipe[0] &&
-           wait->args[1] == (uint64_t)(uintptr_t)p->buffer && wait->sp >= stack &&
-           wait->sp < stack + STACK_BYTES;
+    struct sonde__os_call call = sonde__os_wait_call(wait);
+    uint64_t sp = sonde__os_wait_sp(wait);
+    return call.number == SYS_read && call.args[0] == (uint64_t)p->pipe[0] &&
+           call.args[1] == (uint64_t)(uintptr_t)p->buffer && sp >= stack &&
+           sp < stack + STACK_BYTES;
 }
 
 /* On a busy machine the thread reaches the call late. Only if it is seen blocked in another call
@@ -42,7 +44,7 @@ static bool is_in_read(const struct probe *p, uint64_t stack, const struct sonde
 static enum sonde_status look_until_blocked(struct probe *p, uint64_t stack, int32_t *ret_fd,
                                             int32_t *ret_os_error)
 {
-    struct sonde__os_wait wait = {.running = true};
+    struct sonde__os_wait wait;
     uint64_t begin_ns = sonde__os_now_ns();
     unsigned others = 0;
     while (others < OTHERS_MAX && sonde__os_now_ns() - begin_ns < START_NS) {
@@ -56,7 +58,7 @@ static enum sonde_status look_until_blocked(struct probe *p, uint64_t stack, int
             if (is_in_read(p, stack, &wait)) {
                 return SONDE_OK;
             }
-            others += wait.in_syscall;
+            others += sonde__os_wait_call(&wait).number >= 0;
         }
         sonde__host_sleep(PAUSE_NS);
     }

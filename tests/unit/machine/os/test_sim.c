@@ -23,11 +23,11 @@ TEST(scripted_threads_and_texts)
     CHECK_EQ(tids[1], 101);
     CHECK_OK(sonde__os_thread_open(0, 101, SONDE__OS_THREAD_SYSCALL, &fd, NULL));
     CHECK_OK(sonde__os_read_wait(fd, &wait, NULL));
-    CHECK(wait.running);
+    CHECK(!sonde__os_wait_is_blocked(&wait));
     CHECK_OK(sonde__os_read_wait(fd, &wait, NULL));
     CHECK_OK(sonde__os_read_wait(fd, &wait, NULL));
-    CHECK_EQ(wait.syscall, 7);
-    CHECK_EQ(wait.pc, 0x2000);
+    CHECK_EQ(sonde__os_wait_call(&wait).number, 7);
+    CHECK_EQ(sonde__os_wait_sp(&wait), 0x1000);
     sonde__sim_deny(101, SONDE__OS_THREAD_SYSCALL, EACCES);
     CHECK_EQ(sonde__os_read_wait(fd, &wait, NULL), SONDE_DENIED);
     sonde__sim_end_thread(101);

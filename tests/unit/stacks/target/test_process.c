@@ -41,17 +41,19 @@ static pid_t start(const char *path, const char *arg)
 /* Until the main thread waits in nanosleep: exec has happened, and it is at rest. */
 static void wait_for_sleep(pid_t child)
 {
-    struct sonde__os_wait wait = {.running = true};
-    for (unsigned i = 0; i < 10000 && wait.syscall != SYS_clock_nanosleep; i++) {
+    struct sonde__os_wait wait = {{0}};
+    int64_t call = -1;
+    for (unsigned i = 0; i < 10000 && call != SYS_clock_nanosleep; i++) {
         int32_t fd;
         usleep(1000);
         if (sonde__os_thread_open(child, (uint64_t)child, SONDE__OS_THREAD_SYSCALL, &fd, NULL) ==
             SONDE_OK) {
             (void)!sonde__os_read_wait(fd, &wait, NULL);
+            call = sonde__os_wait_call(&wait).number;
             sonde__os_close(fd);
         }
     }
-    CHECK_EQ(wait.syscall, SYS_clock_nanosleep);
+    CHECK_EQ(call, SYS_clock_nanosleep);
 }
 
 static void end(pid_t child)

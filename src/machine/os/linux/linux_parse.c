@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The texts of /proc/PID/task/TID/syscall and schedstat, shared by the ports.
+/* The texts of /proc/PID/task/TID/syscall and schedstat, for this port and the simulated one.
  *
  * syscall (Linux fs/proc/base.c, proc_pid_syscall): "running\n"; "-1 0xSP 0xPC\n" for a thread
  * blocked outside of a system call; "NR 0xA 0xB 0xC 0xD 0xE 0xF 0xSP 0xPC\n". */
@@ -8,6 +8,11 @@
 #include "arch_syscall.h"
 #include "base_mem.h"
 #include "os_context.h"
+
+/* The words of a wait. */
+enum { STATE, NUMBER, ARGS, SP = ARGS + 6, PC, WORDS };
+enum { RUNNING, BLOCKED, IN_CALL }; /* STATE */
+_Static_assert(WORDS * sizeof(uint64_t) == sizeof(struct sonde__os_wait), "none is left out");
 
 struct cursor {
     const char *at;
@@ -48,9 +53,27 @@ static bool take_number(struct cursor *c, unsigned base, uint64_t *ret_value)
 
 bool sonde__os_wait_is_same(const struct sonde__os_wait *a, const struct sonde__os_wait *b)
 {
-    return a->running == b->running && a->in_syscall == b->in_syscall && a->syscall == b->syscall &&
-           a->sp == b->sp && a->pc == b->pc &&
-           sonde__base_mem_compare(a->args, b->args, sizeof a->args) == 0;
+    return sonde__base_mem_compare(a->words, b->words, sizeof a->words) == 0;
+}
+
+bool sonde__os_wait_is_blocked(const struct sonde__os_wait *wait)
+{
+    return wait->words[STATE] != RUNNING;
+}
+
+uint64_t sonde__os_wait_sp(const struct sonde__os_wait *wait)
+{
+    return wait->words[SP];
+}
+
+struct sonde__os_call sonde__os_wait_call(const struct sonde__os_wait *wait)
+{
+    struct sonde__os_call call = {.number = -1};
+    if (wait->words[STATE] == IN_CALL) {
+        call.number = (int64_t)wait->words[NUMBER];
+        sonde__base_mem_copy(call.args, &wait->words[ARGS], sizeof call.args);
+    }
+    return call;
 }
 
 bool sonde__os_schedstat_is_same(const struct sonde__os_schedstat *a,
@@ -63,14 +86,13 @@ bool sonde__os_parse_wait(const char *text, size_t size, struct sonde__os_wait *
 {
     static const char running[] = "running";
     struct cursor c = {text, text + size};
-    struct sonde__os_wait wait = {.syscall = -1};
+    struct sonde__os_wait wait = {{0}};
     uint64_t number = 0;
     size_t same = 0;
     while (same < sizeof running - 1 && same < size && text[same] == running[same]) {
         same++;
     }
     if (same == sizeof running - 1) {
-        wait.running = true;
         *ret_wait = wait;
         return true;
     }
@@ -80,19 +102,19 @@ bool sonde__os_parse_wait(const char *text, size_t size, struct sonde__os_wait *
         if (!take_number(&c, 10, &number) || number != 1) {
             return false;
         }
+        wait.words[STATE] = BLOCKED;
     } else {
-        if (!take_number(&c, 10, &number) || number > INT32_MAX) {
+        if (!take_number(&c, 10, &wait.words[NUMBER]) || wait.words[NUMBER] > INT32_MAX) {
             return false;
         }
-        wait.in_syscall = true;
-        wait.syscall = (int64_t)number;
+        wait.words[STATE] = IN_CALL;
         for (unsigned i = 0; i < 6; i++) {
-            if (!take_number(&c, 16, &wait.args[i])) {
+            if (!take_number(&c, 16, &wait.words[ARGS + i])) {
                 return false;
             }
         }
     }
-    if (!take_number(&c, 16, &wait.sp) || !take_number(&c, 16, &wait.pc)) {
+    if (!take_number(&c, 16, &wait.words[SP]) || !take_number(&c, 16, &wait.words[PC])) {
         return false;
     }
     *ret_wait = wait;
@@ -116,9 +138,10 @@ void sonde__os_wait_regs(const struct sonde__os_wait *wait, struct sonde__regs *
 {
     sonde__base_mem_set(ret_regs, 0, sizeof *ret_regs);
     ret_regs->arch = SONDE__ARCH_HOST;
-    ret_regs->pc = wait->pc;
-    sonde__regs_set(ret_regs, sonde__arch_sp(SONDE__ARCH_HOST), wait->sp);
-    for (unsigned i = 0; i < 6 && wait->in_syscall; i++) {
-        sonde__regs_set(ret_regs, sonde__arch_syscall_reg(SONDE__ARCH_HOST, i), wait->args[i]);
+    ret_regs->pc = wait->words[PC];
+    sonde__regs_set(ret_regs, sonde__arch_sp(SONDE__ARCH_HOST), wait->words[SP]);
+    for (unsigned i = 0; i < 6 && wait->words[STATE] == IN_CALL; i++) {
+        sonde__regs_set(ret_regs, sonde__arch_syscall_reg(SONDE__ARCH_HOST, i),
+                        wait->words[ARGS + i]);
     }
 }

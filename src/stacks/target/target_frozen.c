@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target_frozen.h"
+
+#include <string.h>
+
+#include "base_status.h"
+#include "mem_heap.h"
+#include "os.h"
+#include "target_private.h"
+
+struct frozen {
+    struct sonde__target base;
+    struct sonde__target_retired *retired; /* of the original: counts this one */
+};
+
+static void close_frozen(struct sonde__target *target)
+{
+    struct frozen *f = (struct frozen *)target;
+    sonde__mem_free(target->images.images);
+    sonde__mem_free(target->images.ranges);
+    sonde__mem_free(target->images.loaded);
+    target->images = (struct sonde__target_images){0}; /* what they point to is the original's */
+    sonde__target_base_done(target);
+    if (f->retired != NULL) {
+        atomic_fetch_sub_explicit(&f->retired->users, 1, memory_order_release);
+    }
+    sonde__mem_free(f);
+}
+
+static enum sonde_status list_none(struct sonde__target *target, struct sonde_error *ret_error)
+{
+    (void)target;
+    return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "threads of a frozen target", NULL, 0, 0);
+}
+
+static enum sonde_status find_none(struct sonde__target *target, uint64_t tid,
+                                   struct sonde__thread *ret_thread)
+{
+    (void)target, (void)tid, (void)ret_thread;
+    return SONDE_UNSUPPORTED;
+}
+
+static enum sonde_status stay(struct sonde__target *target, struct sonde_error *ret_error)
+{
+    (void)target, (void)ret_error;
+    return SONDE_OK;
+}
+
+static size_t read_process(struct sonde__target *target, uint64_t address, void *ret_bytes,
+                           size_t size)
+{
+    return sonde__os_read_process(target->pid, address, ret_bytes, size, NULL);
+}
+
+static enum sonde_status no_memory(struct sonde__target *target,
+                                   struct sonde__target_memory *ret_memory,
+                                   struct sonde_error *ret_error)
+{
+    (void)target, (void)ret_memory;
+    return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "memory of a frozen target", NULL, 0, 0);
+}
+
+static void capture_none(struct sonde__target *target, const struct sonde__thread *thread,
+                         struct sonde_stack *stack, struct sonde__capture *ret_capture)
+{
+    (void)target, (void)thread, (void)stack;
+    ret_capture->status = SONDE_UNSUPPORTED;
+}
+
+static bool may_be_code(struct sonde__target *target, uint64_t address)
+{
+    (void)target, (void)address;
+    return true;
+}
+
+static void resume_none(struct sonde__target *target, uint64_t *ret_pause_ns)
+{
+    (void)target, (void)ret_pause_ns;
+}
+
+static const struct sonde__target_ops frozen_ops = {.close = close_frozen,
+                                                    .list = list_none,
+                                                    .find = find_none,
+                                                    .refresh = stay,
+                                                    .read = read_process,
+                                                    .own_memory = no_memory,
+                                                    .capture = capture_none,
+                                                    .may_be_code = may_be_code,
+                                                    .stop = list_none,
+                                                    .resume = resume_none};
+
+static void *copy_array(const void *from, size_t count, size_t size)
+{
+    void *to = sonde__mem_alloc_array(count + 1, size);
+    if (to != NULL && count > 0) {
+        memcpy(to, from, count * size);
+    }
+    return to;
+}
+
+static bool copy_images(const struct sonde__target_images *from, struct sonde__target_images *to)
+{
+    to->images = copy_array(from->images, from->image_count, sizeof *from->images);
+    to->ranges = copy_array(from->ranges, from->range_count, sizeof *from->ranges);
+    to->loaded = copy_array(from->loaded, from->image_count, sizeof *from->loaded);
+    to->image_count = from->image_count;
+    to->range_count = from->range_count;
+    to->set = (struct sonde__image_set){to->images, to->ranges, from->image_count,
+                                        from->range_count, from->set.generation};
+    for (uint32_t i = 0; to->images != NULL && i < to->image_count; i++) {
+        to->images[i].rules = NULL; /* nothing is walked here */
+    }
+    return to->images != NULL && to->ranges != NULL && to->loaded != NULL;
+}
+
+enum sonde_status sonde__target_freeze(struct sonde__target *target,
+                                       struct sonde__target **ret_frozen)
+{
+    struct frozen *f = sonde__mem_alloc_zeroed(sizeof *f);
+    if (f == NULL) {
+        return SONDE_MEMORY;
+    }
+    f->base.ops = &frozen_ops;
+    f->base.pid = target->pid;
+    f->base.arch = target->arch;
+    f->base.mode = target->mode;
+    f->base.is_live = target->is_live;
+    f->base.root = sonde__mem_copy_string(sonde__target_root(target));
+    f->base.executable = sonde__mem_copy_string(sonde__target_executable(target));
+    f->retired = sonde__target_images_share(&target->images);
+    if (!copy_images(&target->images, &f->base.images) || f->retired == NULL ||
+        f->base.root == NULL || f->base.executable == NULL) {
+        close_frozen(&f->base);
+        return SONDE_MEMORY;
+    }
+    *ret_frozen = &f->base;
+    return SONDE_OK;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A target whose images stay as they were: names can be looked up in another thread, while the
+ * target itself goes on, and follows libraries that come and go.
+ *
+ * It holds a copy of the image list. What the entries point to (mapped files, copies of memory) is
+ * the original target's: an image that goes while a frozen target is open is retired, and freed
+ * when none is open. Memory reads go to the process as it is then. */
+#ifndef SONDE_TARGET_FROZEN_H
+#define SONDE_TARGET_FROZEN_H
+
+#include "target.h"
+
+/* Freeze a process' images. The frozen target has images, image bytes, memory, pid and root; it
+ * lists no threads and captures nothing.
+ * Returns OK | MEMORY.  Context: the thread that uses `target`; afterwards the frozen one belongs
+ * to any one thread.  Ownership: close it, before `target` is closed. */
+SONDE_NODISCARD enum sonde_status sonde__target_freeze(struct sonde__target *target,
+                                                       struct sonde__target **ret_frozen);
+
+#endif
