@@ -10,8 +10,10 @@
 #include "base_text.h"
 #include "blocks_places.h"
 #include "cli_print.h"
+#include "cli_report.h"
 #include "heap_view.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 
 enum { BODY_BYTES = 1 << 16, SOURCES = SONDE_BLOCK_BY_DWARF + 1, DEPTH_MAX = 2 };
 
@@ -24,23 +26,14 @@ struct kind {
 static int by_kind(const void *a, const void *b)
 {
     const struct sonde__blockheap_item *x = a, *y = b;
-    if (x->invoke != y->invoke) {
-        return x->invoke < y->invoke ? -1 : 1;
-    }
-    if (x->descriptor != y->descriptor) {
-        return x->descriptor < y->descriptor ? -1 : 1;
-    }
-    return x->address < y->address ? -1 : x->address > y->address;
+    return SONDE__ORDER3(x, y, invoke, descriptor, address);
 }
 
 /* The most frequent first. */
 static int by_count(const void *a, const void *b)
 {
     const struct kind *x = a, *y = b;
-    if (x->count != y->count) {
-        return x->count > y->count ? -1 : 1;
-    }
-    return by_kind(x->items, y->items);
+    return x->count != y->count ? SONDE__ORDER(y, x, count) : by_kind(x->items, y->items);
 }
 
 static void type_of(struct heap_view *view, uint64_t descriptor, uint32_t flags, char *type,
@@ -253,68 +246,91 @@ static void print_kind(struct heap_view *view, const struct kind *kind)
     heap_made_print_all(view->made, kind->items, kind->count);
 }
 
-static void json_text(const char *text)
+static void put_capture(struct sonde__json *json, const struct sonde__blockheap_capture *capture)
 {
-    if (text != NULL) {
-        sonde__cli_print_json_string(stdout, text);
-    } else {
-        printf("null");
+    sonde__json_object(json, NULL);
+    sonde__json_uint(json, "offset", capture->offset);
+    sonde__json_uint(json, "size", capture->size);
+    sonde__json_string(json, "kind", sonde_block_kind_text(capture->kind));
+    sonde__json_bool(json, "owned", capture->owned);
+    sonde__json_bool(json, "part", capture->inside);
+    sonde__json_array(json, "sources");
+    for (unsigned s = 0; s < SOURCES; s++) {
+        if ((capture->sources >> s & 1) != 0) {
+            sonde__json_string(json, NULL, sonde_block_source_text(s));
+        }
     }
+    sonde__json_close(json);
+    if (capture->variable != NULL && !capture->inside) {
+        sonde__json_string(json, "name", capture->variable->name);
+        sonde__json_string(json, "type", capture->variable->type);
+    }
+    sonde__json_close(json);
 }
 
-static void json_captures(struct heap_view *view, const struct sonde__blockheap_item *item)
-{
-    const struct sonde__blockheap_captures *captures =
-        sonde__blockheap_captures(view->heap, item->descriptor, item->flags, item->invoke);
-    printf("\"captures\": [");
-    for (uint32_t i = 0; captures != NULL && i < captures->count; i++) {
-        const struct sonde__blockheap_capture *capture = &captures->items[i];
-        const char *comma = "";
-        printf("%s{\"offset\": %" PRIu32 ", \"size\": %" PRIu32
-               ", \"kind\": \"%s\", \"owned\": %s, \"part\": %s, \"sources\": [",
-               i == 0 ? "" : ", ", capture->offset, capture->size,
-               sonde_block_kind_text(capture->kind), capture->owned ? "true" : "false",
-               capture->inside ? "true" : "false");
-        for (unsigned s = 0; s < SOURCES; s++) {
-            if ((capture->sources >> s & 1) != 0) {
-                printf("%s\"%s\"", comma, sonde_block_source_text(s));
-                comma = ", ";
-            }
-        }
-        printf("]");
-        if (capture->variable != NULL && !capture->inside) {
-            printf(", \"name\": ");
-            json_text(capture->variable->name);
-            printf(", \"type\": ");
-            json_text(capture->variable->type);
-        }
-        printf("}");
-    }
-    printf("]");
-}
-
-static void json_kind(struct heap_view *view, const struct kind *kind, bool first)
+static void put_kind(struct sonde__json *json, struct heap_view *view, const struct kind *kind)
 {
     static char type[SONDE__BLOCK_TEXT_MAX];
     const struct sonde__blockheap_item *item = &kind->items[0];
+    const struct sonde__blockheap_captures *captures =
+        sonde__blockheap_captures(view->heap, item->descriptor, item->flags, item->invoke);
     struct sonde__call function;
     heap_view_function(view, item->invoke, &function);
-    printf("%s\n    {\"function\": ", first ? "" : ",");
-    sonde__cli_print_json_string(stdout, function.name);
-    printf(", \"file\": ");
-    sonde__cli_print_json_string(stdout, function.file);
-    printf(", \"line\": %" PRIu32 ", \"type\": ", function.line);
+    sonde__json_line(json, 4);
+    sonde__json_object(json, NULL);
+    sonde__json_string(json, "function", function.name);
+    sonde__json_string(json, "file", function.file);
+    sonde__json_uint(json, "line", function.line);
     type_of(view, item->descriptor, item->flags, type, sizeof type);
-    sonde__cli_print_json_string(stdout, type);
-    printf(", \"size\": %" PRIu32 ", \"count\": %zu,\n     ", item->size, kind->count);
-    json_captures(view, item);
-    printf(",\n     \"addresses\": [");
-    for (size_t i = 0; i < kind->count; i++) {
-        printf("%s\"0x%" PRIx64 "\"", i == 0 ? "" : ", ", kind->items[i].address);
+    sonde__json_string(json, "type", type);
+    sonde__json_uint(json, "size", item->size);
+    sonde__json_uint(json, "count", kind->count);
+    sonde__json_line(json, 5);
+    sonde__json_array(json, "captures");
+    for (uint32_t i = 0; captures != NULL && i < captures->count; i++) {
+        put_capture(json, &captures->items[i]);
     }
-    printf("]");
-    heap_made_json_all(view->made, kind->items, kind->count);
-    printf("}");
+    sonde__json_close(json);
+    sonde__json_line(json, 5);
+    sonde__json_array(json, "addresses");
+    for (size_t i = 0; i < kind->count; i++) {
+        sonde__json_hex(json, NULL, kind->items[i].address);
+    }
+    sonde__json_close(json);
+    heap_made_json_all(view->made, json, kind->items, kind->count);
+    sonde__json_close(json);
+}
+
+static void print_kinds_json(struct heap_view *view, const struct kind *list, size_t kinds)
+{
+    struct sonde__report_out out;
+    struct sonde__json json;
+    sonde__cli_json_begin(&json, &out);
+    sonde__json_object(&json, NULL);
+    heap_view_json_place(view, &json);
+    sonde__json_uint(&json, "blocks", view->found.count);
+    sonde__json_uint(&json, "searched_bytes", view->found.bytes);
+    sonde__json_uint(&json, "unreadable_bytes", view->found.unreadable);
+    heap_made_json_total(view->made, &json);
+    sonde__json_array(&json, "kinds");
+    for (size_t i = 0; i < kinds; i++) {
+        put_kind(&json, view, &list[i]);
+    }
+    sonde__json_close(&json);
+    sonde__cli_json_end(&json);
+}
+
+static void print_kinds(struct heap_view *view, const struct kind *list, size_t kinds)
+{
+    size_t count = view->found.count;
+    printf("%s %" PRId32 ": %zu block%s on the heap, %zu kind%s; %.1f MB searched in %.1f ms\n",
+           view->place.core != NULL ? "core of process" : "process", view->place.pid, count,
+           sonde__base_plural(count), kinds, sonde__base_plural(kinds),
+           (double)view->found.bytes / 1e6, (double)view->search_ns / 1e6);
+    heap_made_print_total(view->made);
+    for (size_t i = 0; i < kinds; i++) {
+        print_kind(view, &list[i]);
+    }
 }
 
 static int print_all(struct heap_view *view, bool json)
@@ -341,30 +357,7 @@ static int print_all(struct heap_view *view, bool json)
     if (kinds > 1) {
         qsort(list, kinds, sizeof *list, by_count);
     }
-    if (json) {
-        putchar('{');
-        heap_view_json_place(view);
-        printf("\"blocks\": %zu, \"searched_bytes\": %" PRIu64 ", \"unreadable_bytes\": %" PRIu64
-               ", ",
-               count, view->found.bytes, view->found.unreadable);
-        heap_made_json_total(view->made);
-        printf(", \"kinds\": [");
-    } else {
-        printf("%s %" PRId32 ": %zu block%s on the heap, %zu kind%s; %.1f MB searched in %.1f "
-               "ms\n",
-               view->place.core != NULL ? "core of process" : "process", view->place.pid, count,
-               count == 1 ? "" : "s", kinds, kinds == 1 ? "" : "s", (double)view->found.bytes / 1e6,
-               (double)view->search_ns / 1e6);
-        heap_made_print_total(view->made);
-    }
-    for (size_t i = 0; i < kinds; i++) {
-        if (json) {
-            json_kind(view, &list[i], i == 0);
-        } else {
-            print_kind(view, &list[i]);
-        }
-    }
-    printf(json ? "]}\n" : "");
+    (json ? print_kinds_json : print_kinds)(view, list, kinds);
     sonde__mem_free(items);
     sonde__mem_free(list);
     return SONDE__CLI_OK;

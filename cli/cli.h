@@ -91,6 +91,7 @@ struct sonde__cli_list {
 sonde__cli_take sonde__cli_take_flag;     /* bool: true */
 sonde__cli_take sonde__cli_take_text;     /* const char * */
 sonde__cli_take sonde__cli_take_list;     /* struct sonde__cli_list: one element more */
+sonde__cli_take sonde__cli_take_folders;  /* the same: a folder that exists */
 sonde__cli_take sonde__cli_take_number;   /* uint32_t, from min to max */
 sonde__cli_take sonde__cli_take_duration; /* uint64_t, ns, from min to max (0: any) */
 sonde__cli_take sonde__cli_take_word;     /* unsigned or an enum: the index in words */

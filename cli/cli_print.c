@@ -2,40 +2,20 @@
 #include "cli_print.h"
 
 #include <inttypes.h>
-#include <string.h>
 
-#include "report_utf8.h"
-
-void sonde__cli_print_json_string(FILE *out, const char *text)
-{
-    size_t left = strlen(text);
-    putc('"', out);
-    while (left > 0) {
-        unsigned size = sonde__report_utf8_sequence(text, left);
-        if (size == 0) {
-            fputs("\\ufffd", out);
-            size = 1;
-        } else if (*text == '"' || *text == '\\') {
-            fprintf(out, "\\%c", *text);
-        } else if ((unsigned char)*text < 0x20) {
-            fprintf(out, "\\u%04x", (unsigned char)*text);
-        } else {
-            fwrite(text, 1, size, out);
-        }
-        text += size;
-        left -= size;
-    }
-    putc('"', out);
-}
+#include "demangle.h"
 
 void sonde__cli_print_visible(FILE *out, const char *text)
 {
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c < 0x20 || c == 0x7f) {
-            fprintf(out, "\\x%02x", c);
-        } else {
-            putc(c, out);
+    while (*text != '\0') {
+        size_t plain = 0;
+        while ((unsigned char)text[plain] >= 0x20 && text[plain] != 0x7f) {
+            plain++;
+        }
+        fwrite(text, 1, plain, out);
+        text += plain;
+        if (*text != '\0') {
+            fprintf(out, "\\x%02x", (unsigned char)*text++);
         }
     }
 }
@@ -45,5 +25,16 @@ void sonde__cli_print_source(FILE *out, const char *file, uint32_t line)
     sonde__cli_print_visible(out, file);
     if (file[0] != '\0' && line != 0) {
         fprintf(out, ":%" PRIu32, line);
+    }
+}
+
+void sonde__cli_print_call(FILE *out, bool raw, const struct sonde__call *call, const char *between)
+{
+    char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
+    const char *name = raw ? call->name : sonde__demangle(call->name, buffer);
+    sonde__cli_print_visible(out, name[0] != '\0' ? name : "??");
+    if (call->file[0] != '\0') {
+        fputs(between, out);
+        sonde__cli_print_source(out, call->file, call->line);
     }
 }

@@ -6,13 +6,17 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A JSON string, with its quotes; bytes that are no UTF-8 become U+FFFD. */
-void sonde__cli_print_json_string(FILE *out, const char *text);
+#include "symbol_answer.h"
 
 /* Text from outside with control characters made visible. */
 void sonde__cli_print_visible(FILE *out, const char *text);
 
 /* "/src/main.c:12"; without the line where that is 0, nothing without a file. */
 void sonde__cli_print_source(FILE *out, const char *file, uint32_t line);
+
+/* A function, or "??", and behind `between` its place, if that is known. raw: the name as the file
+ * has it. */
+void sonde__cli_print_call(FILE *out, bool raw, const struct sonde__call *call,
+                           const char *between);
 
 #endif

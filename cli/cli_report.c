@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "host_clock.h"
-#include "host_run.h"
+#include "cli_fit.h"
+#include "drain_origin.h"
 
 static bool write_stream(void *ctx, const char *bytes, size_t size)
 {
@@ -17,6 +17,19 @@ struct sonde__report_sink sonde__cli_sink(FILE *out)
     return (struct sonde__report_sink){write_stream, out};
 }
 
+void sonde__cli_json_begin(struct sonde__json *json, struct sonde__report_out *out)
+{
+    sonde__report_out_init(out, sonde__cli_sink(stdout), false);
+    sonde__json_init_compact(json, out);
+}
+
+void sonde__cli_json_end(struct sonde__json *json)
+{
+    sonde__json_close(json);
+    sonde__report_out_str(json->out, "\n");
+    sonde__report_out_flush(json->out);
+}
+
 const char *const sonde__cli_styles[] = {"sonde", "callstack", "bs", "glibc", NULL};
 
 const char *sonde__cli_take_top(const struct sonde__cli_option *option, const char *value,
@@ -26,7 +39,7 @@ const char *sonde__cli_take_top(const struct sonde__cli_option *option, const ch
     (void)option;
     if (strcmp(value, "all") != 0 &&
         (!sonde__cli_parse_uint(value, UINT32_MAX - 1, &top) || top == 0)) {
-        return "not a number of stacks, nor all";
+        return "neither a number of stacks, 1 or more, nor all";
     }
     *(uint32_t *)member = (uint32_t)top;
     return NULL;
@@ -40,21 +53,22 @@ void sonde__cli_view_print(struct sonde__cli_view *view, const struct sonde__rep
     } else if (view->style != SONDE_STYLE_SONDE) {
         sonde__report_style_view(report, view->style, sonde__cli_sink(stdout));
     } else {
-        sonde__report_text_view(report, &view->view, sonde__cli_sink(stdout));
+        static struct sonde__cli_fit fit;
+        sonde__cli_fit_begin(&fit, stdout);
+        sonde__report_text_view(report, &view->view, sonde__cli_fit_sink(&fit));
+        sonde__cli_fit_end(&fit);
     }
 }
 
 void sonde__cli_report_header(struct sonde__report_header *ret_header)
 {
-    static char os[160];
+    static struct sonde__drain_origin origin;
     memset(ret_header, 0, sizeof *ret_header);
-    sonde__host_system_name(os, sizeof os);
+    sonde__drain_origin(&origin, ret_header);
     ret_header->tool = "sonde " SONDE_VERSION;
-    ret_header->os = os;
     ret_header->executable = "";
     ret_header->arch = "";
     ret_header->source = "";
-    ret_header->time_unix_ns = sonde__host_unix_ns();
 }
 
 static enum sonde_status write_report_bytes(void *ctx, const void *bytes, size_t size)

@@ -4,6 +4,7 @@
 #define SONDE_CLI_REPORT_H
 
 #include "cli.h"
+#include "report_json.h"
 #include "report_model.h"
 #include "report_view.h"
 #include "report_write.h"
@@ -11,11 +12,16 @@
 /* A sink for views that writes to a stream, which keeps errors. */
 struct sonde__report_sink sonde__cli_sink(FILE *out);
 
+/* Begin JSON on standard output, with values on one line. Flush `out` before other output. */
+void sonde__cli_json_begin(struct sonde__json *json, struct sonde__report_out *out);
+/* Close the outermost value, end the line and flush. */
+void sonde__cli_json_end(struct sonde__json *json);
+
 /* The options of every command that shows a report: the last elements of its table. r: the request,
  * m: its member of the struct below. */
 // clang-format off
 #define SONDE__CLI_VIEW_OPTIONS(r, m)                                                              \
-    {"images", 0, NULL, "list the images with their build-ids",                                    \
+    {"images", 0, NULL, "list the images with their build-ids; the device and the report's id",         \
      sonde__cli_take_flag, offsetof(r, m.view.images)},                                            \
     {"unfolded", 0, NULL, "show each thread with its own stack, even if several are equal",        \
      sonde__cli_take_flag, offsetof(r, m.view.unfolded)},                                          \
@@ -44,11 +50,39 @@ struct sonde__cli_view {
 extern const char *const sonde__cli_styles[];
 /* uint32_t: a number of stacks, at least 1, or "all". */
 sonde__cli_take sonde__cli_take_top;
+/* What the caller says of a run, for its report. */
+struct sonde__cli_origin {
+    const char *build;
+    struct sonde__report_tag tags[SONDE__REPORT_TAGS_MAX];
+    uint32_t tag_count;
+    size_t tag_bytes;
+};
+
+/* "KEY=VALUE" into a struct sonde__cli_origin: one tag more, or another value of one that is there.
+ * A key has up to 64 letters, digits, "_", "." and "-", a value up to 256 bytes; all together, and
+ * what separates them, SONDE__WATCH_TAGS_BYTES at most. */
+sonde__cli_take sonde__cli_take_tag;
+/* Several, with SONDE__WATCH_TAG_END between them: internal, of --follow. */
+sonde__cli_take sonde__cli_take_tags;
+/* const char *: the name of a build, up to 256 bytes. */
+sonde__cli_take sonde__cli_take_build;
+
+/* The options for it. r: the request, m: its member of the struct above. */
+// clang-format off
+#define SONDE__CLI_ORIGIN_OPTIONS(r, m)                                                            \
+    {"tag", 0, "KEY=VALUE",                                                                        \
+     "say this in the report (who tests, which case); may be repeated",                            \
+     sonde__cli_take_tag, offsetof(r, m)},                                                         \
+    {"build", 0, "NAME",                                                                           \
+     "which build the program is, for the report (default: its build-id)",                         \
+     sonde__cli_take_build, offsetof(r, m.build)}
+// clang-format on
+
 /* The report on standard output, as text or JSON. */
 void sonde__cli_view_print(struct sonde__cli_view *view, const struct sonde__report *report);
 
-/* Fill what is the same in every report of this program: tool, time, system. The strings are
- * static. */
+/* Fill what is the same in every report of this program: its id, tool, time, device. The strings
+ * are static. */
 void sonde__cli_report_header(struct sonde__report_header *ret_header);
 
 /* A report file that is written as the report grows, so that a killed writer leaves a file that can

@@ -90,12 +90,7 @@ static void print(void *ctx, const struct sonde__report *report,
 {
     struct sonde__cli_show *request = ctx;
     request->view.view.loss = loss;
-    if (request->folded) {
-        request->is_cut =
-            !sonde__report_folded_view(report, &request->view.view, sonde__cli_sink(stdout));
-    } else {
-        sonde__cli_view_print(&request->view, report);
-    }
+    sonde__cli_view_print(&request->view, report);
 }
 
 int sonde__cli_show(const struct sonde__cli_command *command,
@@ -108,6 +103,5 @@ int sonde__cli_show(const struct sonde__cli_command *command,
     if (exit_code == SONDE__CLI_GO_ON) {
         exit_code = sonde__cli_shown(command, operands->list[0], &request->symbols, print, request);
     }
-    return request->is_cut ? sonde__cli_fail(command, operands->list[0], SONDE_MEMORY, NULL)
-                           : exit_code;
+    return exit_code;
 }

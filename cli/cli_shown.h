@@ -20,8 +20,6 @@ int sonde__cli_shown(const struct sonde__cli_command *command, const char *path,
 
 /* The request of a command that shows one report. */
 struct sonde__cli_show {
-    bool folded;
-    bool is_cut; /* memory ran out */
     struct sonde__cli_symbols symbols;
     struct sonde__cli_view view;
 };

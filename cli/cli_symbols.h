@@ -13,7 +13,7 @@
 #define SONDE__CLI_SYMBOLS_OPTIONS(letter, r, m)                                                   \
     {"symbols", letter, "DIR",                                                                     \
      "a folder with index files, debug files and dSYM bundles; may be repeated",                   \
-     sonde__cli_take_list, offsetof(r, m.folders)},                                                \
+     sonde__cli_take_folders, offsetof(r, m.folders)},                                             \
     {"debug-root", 0, "DIR",                                                                       \
      "where separate debug files are searched (default /usr/lib/debug)",                            \
      sonde__cli_take_text, offsetof(r, m.debug_root)},                                             \

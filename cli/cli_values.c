@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define NS_PER_MS ((uint64_t)1000000)
 #define NS_PER_S  ((uint64_t)1000000000)
@@ -97,12 +98,18 @@ const char *sonde__cli_take_flag(const struct sonde__cli_option *option, const c
     return NULL;
 }
 
+/* An unset variable of a script. */
+static const char *check_empty(const char *value)
+{
+    return *value == '\0' ? "must not be empty" : NULL;
+}
+
 const char *sonde__cli_take_text(const struct sonde__cli_option *option, const char *value,
                                  void *member)
 {
     (void)option;
     *(const char **)member = value;
-    return NULL;
+    return check_empty(value);
 }
 
 const char *sonde__cli_take_core(const struct sonde__cli_option *option, const char *value,
@@ -121,7 +128,17 @@ const char *sonde__cli_take_list(const struct sonde__cli_option *option, const c
         return wrong;
     }
     list->items[list->count++] = value;
-    return NULL;
+    return check_empty(value);
+}
+
+const char *sonde__cli_take_folders(const struct sonde__cli_option *option, const char *value,
+                                    void *member)
+{
+    struct stat st;
+    if (*value != '\0' && (stat(value, &st) != 0 || !S_ISDIR(st.st_mode))) {
+        return "not a folder that can be read";
+    }
+    return sonde__cli_take_list(option, value, member);
 }
 
 const char *sonde__cli_take_number(const struct sonde__cli_option *option, const char *value,
@@ -156,7 +173,7 @@ const char *sonde__cli_take_duration(const struct sonde__cli_option *option, con
     }
     write_duration(min, sizeof min, option->min);
     write_duration(max, sizeof max, option->max);
-    snprintf(wrong, sizeof wrong, "not a duration from %s%s%s", min,
+    snprintf(wrong, sizeof wrong, "not a duration (as 500ms, 1.5s, 2m, 1h) from %s%s%s", min,
              option->max != 0 ? " to " : " on", option->max != 0 ? max : "");
     return wrong;
 }

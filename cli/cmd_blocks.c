@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "arch_regs.h"
 #include "base_status.h"
 #include "blocks_image.h"
 #include "blocks_process.h"
@@ -50,7 +51,7 @@ static const struct sonde__cli_option options[] = {
      "only the code for this machine (arm64, x86_64, ...): one slice of a universal file",
      sonde__cli_take_text, offsetof(struct request, arch)},
     {"symbols", 's', "DIR", "a folder with debug files and dSYM bundles; may be repeated",
-     sonde__cli_take_list, offsetof(struct request, symbols.folders)},
+     sonde__cli_take_folders, offsetof(struct request, symbols.folders)},
     {"debug-root", 0, "DIR", "where separate debug files are searched (default /usr/lib/debug)",
      sonde__cli_take_text, offsetof(struct request, symbols.debug_root)},
     {"no-demangle", 0, NULL, "names as the file has them", sonde__cli_take_flag,
@@ -128,10 +129,10 @@ static void show_elf(struct request *request, const void *data, size_t size, con
         refuse(request, &error);
         return;
     }
-    image.arch = elf.machine == SONDE__EM_X86_64 ? "x86_64" : "aarch64";
+    image.arch = sonde__arch_name(elf.arch);
     image.member = member;
     if (request->arch != NULL && strcmp(request->arch, image.arch) != 0 &&
-        (strcmp(request->arch, "arm64") != 0 || elf.machine != SONDE__EM_AARCH64)) {
+        (strcmp(request->arch, "arm64") != 0 || elf.arch != SONDE_ARCH_AARCH64)) {
         sonde__loaded_done(&image.loaded);
         return;
     }

@@ -7,6 +7,7 @@
 
 #include "cli_library.h"
 #include "cli_print.h"
+#include "cli_report.h"
 #include "cmd.h"
 #include "host_doctor.h"
 
@@ -30,19 +31,23 @@ static const char *const state_names[] = {"ok", "limited", "no"};
 
 static void print_json(const struct sonde__findings *findings)
 {
-    putchar('[');
+    struct sonde__report_out out;
+    struct sonde__json json;
+    sonde__cli_json_begin(&json, &out);
+    sonde__json_array(&json, NULL);
     for (uint32_t i = 0; i < findings->count; i++) {
         const struct sonde__finding *f = &findings->list[i];
-        printf("%s\n  {\"name\": ", i > 0 ? "," : "");
-        sonde__cli_print_json_string(stdout, f->name);
-        printf(", \"state\": \"%s\", \"needed\": %s, \"reason\": ", state_names[f->state],
-               f->needed ? "true" : "false");
-        sonde__cli_print_json_string(stdout, f->reason);
-        printf(", \"advice\": ");
-        sonde__cli_print_json_string(stdout, f->advice);
-        putchar('}');
+        sonde__json_line(&json, 2);
+        sonde__json_object(&json, NULL);
+        sonde__json_string(&json, "name", f->name);
+        sonde__json_string(&json, "state", state_names[f->state]);
+        sonde__json_bool(&json, "needed", f->needed);
+        sonde__json_string(&json, "reason", f->reason);
+        sonde__json_string(&json, "advice", f->advice);
+        sonde__json_close(&json);
     }
-    printf("\n]\n");
+    sonde__json_line(&json, 0);
+    sonde__cli_json_end(&json);
 }
 
 static void print_text(const struct sonde__findings *findings, bool color)
@@ -52,13 +57,7 @@ static void print_text(const struct sonde__findings *findings, bool color)
         const struct sonde__finding *f = &findings->list[i];
         printf("%s%-8s%s%-17s ", color ? paint[f->state] : "", state_names[f->state],
                color ? "\033[0m" : "", f->name);
-        for (const char *c = f->reason; *c != '\0'; c++) {
-            if ((unsigned char)*c < 0x20 || *c == 0x7f) {
-                printf("\\x%02x", (unsigned char)*c);
-            } else {
-                putchar(*c);
-            }
-        }
+        sonde__cli_print_visible(stdout, f->reason);
         putchar('\n');
         if (f->advice[0] != '\0') {
             printf("%25s  -> %s\n", "", f->advice);

@@ -1,41 +1,137 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonde export: the stacks of a report in the formats that other programs read. */
+/* sonde export: a report in the formats that other programs read. */
+#include <string.h>
+#include <unistd.h>
+
 #include "cli_shown.h"
 #include "cmd.h"
+#include "export.h"
 
-enum { FOLDED, JSON, STYLES };
-/* behind the first two: enum sonde_style */
-static const char *const formats[] = {"folded", "json", "sonde", "callstack", "bs", "glibc", NULL};
+enum format { FOLDED, FIREFOX, SPEEDSCOPE, PPROF, OTLP, PERFETTO, APPLE, BS, GLIBC, JSON, TEXT };
+/* "otlp" alone would be another format with each version of the protocol. */
+static const char *const formats[] = {"folded",    "firefox",  "speedscope", "pprof",
+                                      "otlp-1.10", "perfetto", "apple",      "bs",
+                                      "glibc",     "json",     "text",       NULL};
+/* The words of --style, and what they are called now. */
+static const char *const styles[] = {"folded", "json", "sonde", "callstack", "bs", "glibc", NULL};
+static const enum format style_formats[] = {FOLDED, JSON, TEXT, APPLE, BS, GLIBC};
+
+_Static_assert((int)FOLDED == (int)SONDE__EXPORT_FOLDED &&
+                   (int)PERFETTO == (int)SONDE__EXPORT_PERFETTO,
+               "the first words are those of enum sonde__export_format");
+
+#define NOT_GIVEN 255u
 
 struct request {
-    unsigned format;
-    struct sonde__cli_show show;
+    unsigned format, style;
+    struct sonde__cli_symbols symbols;
+    struct sonde__cli_view view;
+    enum sonde_status status; /* of the export */
+    struct sonde_error error;
 };
 
 static const struct sonde__cli_option options[] = {
-    {"style", 0, "STYLE",
-     "folded (the default), json, sonde, callstack (Apple's), bs (BSBacktraceLogger's) or glibc",
+    {"format", 'f', "FORMAT",
+     "folded (the default), firefox, speedscope, pprof, otlp-1.10, perfetto, apple, bs, glibc, "
+     "json "
+     "or text",
      sonde__cli_take_word, offsetof(struct request, format), .words = formats},
+    {"style", 0, "STYLE",
+     "an older name of --format: folded, json, sonde (text), callstack (apple), bs or glibc",
+     sonde__cli_take_word, offsetof(struct request, style), .words = styles},
     {"no-demangle", 0, NULL, "C++ and Rust names as in the file", sonde__cli_take_flag,
-     offsetof(struct request, show.view.view.raw_names)},
-    SONDE__CLI_SYMBOLS_OPTIONS(0, struct request, show.symbols),
+     offsetof(struct request, view.view.raw_names)},
+    SONDE__CLI_SYMBOLS_OPTIONS(0, struct request, symbols),
     {0},
 };
 
+/* Text of threads: the only form of the other tools' styles. */
+static enum sonde_status check_styled(const struct sonde__report *report,
+                                      const struct request *request, struct sonde_error *error)
+{
+    bool has_threads =
+        sonde__report_thread_count(report) != 0 || sonde__report_stall_count(report) != 0;
+    bool has_others =
+        sonde__report_call_count(report) != 0 || sonde__report_heap_blocks_count(report) != 0;
+    if (request->format < APPLE || request->format > GLIBC || has_threads || !has_others) {
+        return SONDE_OK;
+    }
+    snprintf(error->what, sizeof error->what,
+             "%s is a text of threads, and this report has %s; folded, firefox, speedscope, pprof "
+             "and otlp-1.10 have them",
+             formats[request->format],
+             sonde__report_call_count(report) != 0 ? "recorded calls" : "blocks");
+    return error->status = SONDE_UNSUPPORTED;
+}
+
+static void print(void *ctx, const struct sonde__report *report,
+                  const struct sonde__report_loss *loss)
+{
+    static const enum sonde_style view_styles[] = {
+        [APPLE] = SONDE_STYLE_CALLSTACK, [BS] = SONDE_STYLE_BS,      [GLIBC] = SONDE_STYLE_GLIBC,
+        [JSON] = SONDE_STYLE_SONDE,      [TEXT] = SONDE_STYLE_SONDE,
+    };
+    struct request *request = ctx;
+    const struct sonde__export_options exported = {
+        .format = (enum sonde__export_format)request->format,
+        .raw_names = request->view.view.raw_names,
+    };
+    if (request->format <= PERFETTO) {
+        request->status =
+            sonde__export(report, &exported, sonde__cli_sink(stdout), &request->error);
+        return;
+    }
+    request->status = check_styled(report, request, &request->error);
+    if (request->status == SONDE_OK) {
+        request->view.view.loss = loss;
+        request->view.json = request->format == JSON;
+        request->view.style = view_styles[request->format];
+        sonde__cli_view_print(&request->view, report);
+    }
+}
+
+static int take_format(const struct sonde__cli_command *command, struct request *request)
+{
+    if (request->format != NOT_GIVEN && request->style != NOT_GIVEN) {
+        return sonde__cli_usage_error(command, "--style is an older name of --format: give one");
+    }
+    if (request->style != NOT_GIVEN) {
+        request->format = style_formats[request->style];
+    }
+    request->format = request->format != NOT_GIVEN ? request->format : FOLDED;
+    if (request->format >= PPROF && request->format <= PERFETTO && isatty(STDOUT_FILENO) == 1) {
+        return sonde__cli_usage_error(command, "%s is no text: redirect it to a file",
+                                      formats[request->format]);
+    }
+    return SONDE__CLI_GO_ON;
+}
+
 static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
-    struct request request = {.show.view.color = SONDE__CLI_COLOR_NEVER};
+    struct request request = {
+        .format = NOT_GIVEN, .style = NOT_GIVEN, .view.color = SONDE__CLI_COLOR_NEVER};
     struct sonde__cli_operands operands;
     int exit_code = sonde__cli_parse(command, argc, argv, &request, &operands);
+    if (exit_code == SONDE__CLI_GO_ON) {
+        exit_code = take_format(command, &request);
+    }
+    if (exit_code == SONDE__CLI_GO_ON) {
+        exit_code =
+            operands.count == 0
+                ? sonde__cli_usage_error(command, "which report? give a file, or - for stdin")
+                : sonde__cli_one_operand(command, &operands, "report");
+    }
     if (exit_code != SONDE__CLI_GO_ON) {
         return exit_code;
     }
-    request.show.folded = request.format == FOLDED;
-    request.show.view.json = request.format == JSON;
-    if (request.format >= STYLES) {
-        request.show.view.style = (enum sonde_style)(request.format - STYLES);
+    exit_code = sonde__cli_shown(command, operands.list[0], &request.symbols, print, &request);
+    if (request.status == SONDE_UNSUPPORTED) {
+        sonde__cli_error(command, "%s: %s", operands.list[0], request.error.what);
+        return SONDE__CLI_FAILED;
     }
-    return sonde__cli_show(command, &operands, &request.show);
+    return request.status != SONDE_OK
+               ? sonde__cli_fail(command, operands.list[0], request.status, NULL)
+               : exit_code;
 }
 
 const struct sonde__cli_command sonde__cmd_export = {
@@ -45,11 +141,22 @@ const struct sonde__cli_command sonde__cmd_export = {
     .about = "Writes the stacks of a report of `sonde stacks --report` or `sonde run\n"
              "--report` to standard output; - reads standard input.\n"
              "\n"
-             "folded: a line for each distinct stack, outermost function first, with its\n"
-             "weight: the number of threads, nanoseconds of stalls, or the number of calls.\n"
-             "Flame graph tools read it.",
+             "  folded      a line for each distinct stack: flame graph tools\n"
+             "  firefox     the Firefox Profiler: threads, weighted samples, a marker for\n"
+             "              each stall\n"
+             "  speedscope  speedscope: a profile for each stall\n"
+             "  pprof       go tool pprof, and most services for profiles\n"
+             "  otlp-1.10   OpenTelemetry profiles, v1development as of protocol 1.10\n"
+             "  perfetto    Perfetto: a time line; stalls only\n"
+             "  apple, bs, glibc   text, as `sonde show --style`\n"
+             "  json, text  as `sonde show`\n"
+             "\n"
+             "Weights are the number of threads, nanoseconds of stalls, the number of calls\n"
+             "or of live blocks. Those of a stall add up to its duration; time that no sample\n"
+             "stands for is \"(not sampled)\".",
     .options = options,
     .examples = "  sonde export hang.sonde | flamegraph.pl > hang.svg\n"
-                "  sonde export --style callstack hang.sonde\n",
+                "  sonde export --format firefox hang.sonde > hang.json\n"
+                "  sonde export --format pprof hang.sonde > hang.pb.gz; go tool pprof hang.pb.gz\n",
     .run = run,
 };

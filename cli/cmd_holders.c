@@ -8,6 +8,7 @@
 #include <sonde/block.h>
 
 #include "cli_print.h"
+#include "cli_report.h"
 #include "cmd.h"
 #include "demangle.h"
 #include "heap_view.h"
@@ -347,95 +348,112 @@ static int print_text(struct request *request, const uint32_t *cycle, size_t len
     return owners > 0 ? SONDE__CLI_OK : SONDE__CLI_ABSENT;
 }
 
-static void json_node(struct request *request, const char *key, uint64_t address)
+static void put_node(struct sonde__json *json, struct request *request, const char *key,
+                     uint64_t address)
 {
     const struct sonde__blockheap_item *block = heap_view_block(&request->view, address);
     struct sonde__blockheap_object object;
     struct sonde__call function;
     uint64_t start, size;
-    printf("\"%s\": {\"address\": \"0x%" PRIx64 "\"", key, address);
+    sonde__json_object(json, key);
+    sonde__json_hex(json, "address", address);
     if (block != NULL) {
         heap_view_function(&request->view, block->invoke, &function);
-        printf(", \"what\": \"block\", \"size\": %" PRIu32 ", \"references\": %" PRIu32
-               ", \"function\": ",
-               block->size, block->count);
-        sonde__cli_print_json_string(stdout, function.name);
-        printf(", \"file\": ");
-        sonde__cli_print_json_string(stdout, function.file);
-        printf(", \"line\": %" PRIu32, function.line);
-        heap_made_json(request->view.made, block);
+        sonde__json_string(json, "what", "block");
+        sonde__json_uint(json, "size", block->size);
+        sonde__json_uint(json, "references", block->count);
+        sonde__json_string(json, "function", function.name);
+        sonde__json_string(json, "file", function.file);
+        sonde__json_uint(json, "line", function.line);
+        heap_made_json(request->view.made, json, block);
     } else if (sonde__blockheap_object_at(request->view.heap, address, &object)) {
-        printf(", \"what\": \"object\", \"class\": ");
-        sonde__cli_print_json_string(stdout, object.name);
+        sonde__json_string(json, "what", "object");
+        sonde__json_string(json, "class", object.name);
     } else if (sonde__blockheap_allocation(request->view.heap, address, &start, &size)) {
-        printf(", \"what\": \"memory\", \"allocation\": \"0x%" PRIx64 "\"", start);
+        sonde__json_string(json, "what", "memory");
+        sonde__json_hex(json, "allocation", start);
     }
-    printf("}");
+    sonde__json_close(json);
 }
 
-static void json_through(struct request *request, const struct sonde__blockheap_root *root)
+static void put_through(struct sonde__json *json, const struct request *request,
+                        const struct sonde__blockheap_root *root)
 {
     const struct sonde__blockheap_edge *last = &request->graph.edges[root->last];
-    printf(", \"through\": {\"places\": %" PRIu32 ", \"last\": ", root->places);
+    sonde__json_object(json, "through");
+    sonde__json_uint(json, "places", root->places);
     if (root->places == 0) {
-        printf("null, \"last_offset\": null");
+        sonde__json_string(json, "last", NULL);
+        sonde__json_string(json, "last_offset", NULL);
     } else {
-        printf("\"0x%" PRIx64 "\", \"last_offset\": %" PRIu32, last->from, last->offset);
+        sonde__json_hex(json, "last", last->from);
+        sonde__json_uint(json, "last_offset", last->offset);
     }
-    printf("}");
+    sonde__json_close(json);
 }
 
 /* root: null: the edge leads there directly. */
-static void json_edge(struct request *request, const struct sonde__blockheap_edge *edge,
-                      const struct sonde__blockheap_root *root, bool first)
+static void put_edge(struct sonde__json *json, struct request *request,
+                     const struct sonde__blockheap_edge *edge,
+                     const struct sonde__blockheap_root *root)
 {
     const char *name = name_of(request, edge), *type = type_of(request, edge);
-    printf("%s\n    {", first ? "" : ",");
-    json_node(request, "from", edge->from);
-    printf(", ");
-    json_node(request, "to", root != NULL ? request->address : edge->to);
-    printf(", \"kind\": \"%s\", \"offset\": %" PRIu32, sonde_block_kind_text(edge->kind),
-           edge->offset);
+    sonde__json_line(json, 4);
+    sonde__json_object(json, NULL);
+    put_node(json, request, "from", edge->from);
+    put_node(json, request, "to", root != NULL ? request->address : edge->to);
+    sonde__json_string(json, "kind", sonde_block_kind_text(edge->kind));
+    sonde__json_uint(json, "offset", edge->offset);
     if (edge->inner >= 0) {
-        printf(", \"variable_offset\": %" PRId32, edge->inner);
+        sonde__json_int(json, "variable_offset", edge->inner);
     }
     if (name != NULL) {
-        printf(", \"variable\": ");
-        sonde__cli_print_json_string(stdout, name);
+        sonde__json_string(json, "variable", name);
     }
     if (type != NULL) {
-        printf(", \"type\": ");
-        sonde__cli_print_json_string(stdout, type);
+        sonde__json_string(json, "type", type);
     }
     if (root != NULL) {
-        json_through(request, root);
+        put_through(json, request, root);
     }
-    printf(", \"owned\": %s, \"certain\": %s}", edge->owned ? "true" : "false",
-           edge->maybe || root != NULL ? "false" : "true");
+    sonde__json_bool(json, "owned", edge->owned);
+    sonde__json_bool(json, "certain", !edge->maybe && root == NULL);
+    sonde__json_close(json);
 }
 
 static int print_json(struct request *request, const uint32_t *cycle, size_t length)
 {
+    struct sonde__report_out out;
+    struct sonde__json json;
     bool owned = false;
-    putchar('{');
-    heap_view_json_place(&request->view);
-    json_node(request, "asked", request->address);
-    printf(",\n  \"blocks\": %zu, \"searched_bytes\": %" PRIu64 ", \"unreadable_bytes\": %" PRIu64
-           ", \"not_followed\": %" PRIu64 ", \"nearest_only\": %s,\n  ",
-           request->view.found.count, request->view.found.bytes, request->view.found.unreadable,
-           request->graph.lost, request->root_count == ROOTS_MAX ? "true" : "false");
-    heap_made_json_total(request->view.made);
-    printf(",\n  \"holders\": [");
+    sonde__cli_json_begin(&json, &out);
+    sonde__json_object(&json, NULL);
+    heap_view_json_place(&request->view, &json);
+    put_node(&json, request, "asked", request->address);
+    sonde__json_line(&json, 2);
+    sonde__json_uint(&json, "blocks", request->view.found.count);
+    sonde__json_uint(&json, "searched_bytes", request->view.found.bytes);
+    sonde__json_uint(&json, "unreadable_bytes", request->view.found.unreadable);
+    sonde__json_uint(&json, "not_followed", request->graph.lost);
+    sonde__json_bool(&json, "nearest_only", request->root_count == ROOTS_MAX);
+    sonde__json_line(&json, 2);
+    heap_made_json_total(request->view.made, &json);
+    sonde__json_line(&json, 2);
+    sonde__json_array(&json, "holders");
     for (size_t i = 0; i < request->holder_count; i++) {
         const struct holder *holder = &request->holders[i];
-        json_edge(request, holder->edge, holder->is_root ? &holder->root : NULL, i == 0);
+        put_edge(&json, request, holder->edge, holder->is_root ? &holder->root : NULL);
         owned = owned || holder->edge->owned;
     }
-    printf("],\n  \"cycle\": [");
+    sonde__json_close(&json);
+    sonde__json_line(&json, 2);
+    sonde__json_array(&json, "cycle");
     for (size_t i = 0; i < length; i++) {
-        json_edge(request, &request->graph.edges[cycle[i]], NULL, i == 0);
+        put_edge(&json, request, &request->graph.edges[cycle[i]], NULL);
     }
-    printf("]\n}\n");
+    sonde__json_close(&json);
+    sonde__json_line(&json, 0);
+    sonde__cli_json_end(&json);
     return owned ? SONDE__CLI_OK : SONDE__CLI_ABSENT;
 }
 

@@ -6,6 +6,7 @@
 #include "base_text.h"
 #include "cli_file.h"
 #include "cli_print.h"
+#include "cli_report.h"
 #include "cli_symbols.h"
 #include "cmd.h"
 #include "symfile_macho.h"
@@ -18,8 +19,9 @@ struct request {
     const char *output;
     bool info, json;
     uint32_t jobs; /* 0: not said */
-    unsigned printed;
     struct sonde__cli_symbols symbols;
+    struct sonde__report_out out;
+    struct sonde__json writer;
 };
 
 static const struct sonde__cli_option options[] = {
@@ -36,18 +38,18 @@ static const struct sonde__cli_option options[] = {
     {0},
 };
 
-static void print_bad_units_json(const struct sonde__symindex *index)
+static void put_bad_units(struct sonde__json *json, const struct sonde__symindex *index)
 {
     struct sonde__symindex_bad_unit unit;
-    printf(", \"bad_units\": [");
+    sonde__json_array(json, "bad_units");
     for (uint32_t i = 0; sonde__symindex_bad_unit(index, i, &unit); i++) {
-        printf("%s{\"offset\": %" PRIu64 ", \"name\": ", i > 0 ? ", " : "", unit.offset);
-        sonde__cli_print_json_string(stdout, unit.name);
-        printf(", \"what\": ");
-        sonde__cli_print_json_string(stdout, unit.what);
-        putchar('}');
+        sonde__json_object(json, NULL);
+        sonde__json_uint(json, "offset", unit.offset);
+        sonde__json_string(json, "name", unit.name);
+        sonde__json_string(json, "what", unit.what);
+        sonde__json_close(json);
     }
-    putchar(']');
+    sonde__json_close(json);
 }
 
 static uint32_t count_tail_callers(const struct sonde__tail_graph *graph)
@@ -67,20 +69,22 @@ static const char *tail_sources(uint32_t sources)
     return names[sources & 3];
 }
 
-static void print_tails_json(const struct sonde__symindex *index)
+static void put_tails(struct sonde__json *json, const struct sonde__symindex *index)
 {
     struct sonde__tail_graph graph;
     struct sonde__tail_origin origin;
     sonde__symindex_tails(index, &graph);
     sonde__symindex_tail_origin(index, &origin);
-    printf(", \"tail_calls\": {\"functions\": %" PRIu32 ", \"jumps\": %" PRIu32
-           ", \"jumps_to_other_images\": %" PRIu32 ", \"call_sites\": %" PRIu32
-           ", \"from_code\": %s, \"from_call_sites\": %s"
-           ", \"functions_disputed\": %" PRIu32 ", \"call_sites_disputed\": %" PRIu32 "}",
-           count_tail_callers(&graph), graph.edge_count, graph.external_count, graph.site_count,
-           (origin.sources & SONDE__TAIL_FROM_CODE) != 0 ? "true" : "false",
-           (origin.sources & SONDE__TAIL_FROM_SITES) != 0 ? "true" : "false", origin.functions,
-           origin.calls);
+    sonde__json_object(json, "tail_calls");
+    sonde__json_uint(json, "functions", count_tail_callers(&graph));
+    sonde__json_uint(json, "jumps", graph.edge_count);
+    sonde__json_uint(json, "jumps_to_other_images", graph.external_count);
+    sonde__json_uint(json, "call_sites", graph.site_count);
+    sonde__json_bool(json, "from_code", (origin.sources & SONDE__TAIL_FROM_CODE) != 0);
+    sonde__json_bool(json, "from_call_sites", (origin.sources & SONDE__TAIL_FROM_SITES) != 0);
+    sonde__json_uint(json, "functions_disputed", origin.functions);
+    sonde__json_uint(json, "call_sites_disputed", origin.calls);
+    sonde__json_close(json);
 }
 
 static void print_tails(const struct sonde__symindex *index)
@@ -102,26 +106,31 @@ static void print_tails(const struct sonde__symindex *index)
     }
 }
 
-static void print_json(const char *path, const struct sonde__symfile_index_file *made,
-                       const char *written, bool first)
+/* written: the index that was made; null: none. */
+static void put_file(struct sonde__json *json, const char *path,
+                     const struct sonde__symfile_index_file *file, const char *written)
 {
-    const struct sonde__symindex *index = &made->index;
+    const struct sonde__symindex *index = &file->index;
     char id[SONDE__SYMFILE_ID_TEXT];
     sonde__symfile_id_text(&index->build_id, id);
-    printf("%s\n  {\"file\": ", first ? "" : ",");
-    sonde__cli_print_json_string(stdout, path);
+    sonde__json_line(json, 2);
+    sonde__json_object(json, NULL);
+    sonde__json_string(json, "file", path);
     if (written != NULL) {
-        printf(", \"index\": ");
-        sonde__cli_print_json_string(stdout, written);
+        sonde__json_string(json, "index", written);
     }
-    printf(", \"build_id\": \"%s\", \"size_bytes\": %zu, \"code_bytes\": %" PRIu32
-           ", \"units\": %" PRIu32 ", \"ranges\": %" PRIu32 ", \"calls\": %" PRIu32
-           ", \"names\": %" PRIu32 ", \"files\": %" PRIu32 ", \"symbols\": %" PRIu32,
-           id, made->size, index->code_bytes, index->units, index->ranges, index->calls,
-           index->names, index->files, index->symbols);
-    print_tails_json(index);
-    print_bad_units_json(index);
-    putchar('}');
+    sonde__json_string(json, "build_id", id);
+    sonde__json_uint(json, "size_bytes", file->size);
+    sonde__json_uint(json, "code_bytes", index->code_bytes);
+    sonde__json_uint(json, "units", index->units);
+    sonde__json_uint(json, "ranges", index->ranges);
+    sonde__json_uint(json, "calls", index->calls);
+    sonde__json_uint(json, "names", index->names);
+    sonde__json_uint(json, "files", index->files);
+    sonde__json_uint(json, "symbols", index->symbols);
+    put_tails(json, index);
+    put_bad_units(json, index);
+    sonde__json_close(json);
 }
 
 static void print_bad_units(const struct sonde__symindex *index)
@@ -174,7 +183,7 @@ static int show_info(const struct sonde__cli_command *command, struct request *r
         return sonde__cli_fail(command, path, status, &error);
     }
     if (request->json) {
-        print_json(path, &opened, NULL, request->printed++ == 0);
+        put_file(&request->writer, path, &opened, NULL);
     } else {
         print_info(path, &opened);
     }
@@ -215,7 +224,7 @@ static int make_one(const struct sonde__cli_command *command, struct request *re
     exit_code = sonde__cli_write_file(command, written, made.made, made.size);
     if (exit_code == SONDE__CLI_OK) {
         if (request->json) {
-            print_json(path, &made, written, request->printed++ == 0);
+            put_file(&request->writer, path, &made, written);
         } else {
             sonde__cli_print_visible(stdout, written);
             printf("  %.1f MB, %" PRIu32 " units%s", (double)made.size / 1e6, made.index.units,
@@ -284,7 +293,8 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
         }
     }
     if (request.json) {
-        putchar('[');
+        sonde__cli_json_begin(&request.writer, &request.out);
+        sonde__json_array(&request.writer, NULL);
     }
     for (unsigned i = 0; i < operands.count; i++) {
         int one = request.info ? show_info(command, &request, operands.list[i])
@@ -292,7 +302,8 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
         exit_code = exit_code == SONDE__CLI_OK ? one : exit_code;
     }
     if (request.json) {
-        printf("\n]\n");
+        sonde__json_line(&request.writer, 0);
+        sonde__cli_json_end(&request.writer);
     }
     return exit_code;
 }

@@ -9,6 +9,8 @@ static const struct sonde__cli_option options[] = {
      "of recorded calls, the N stacks of each function with the most calls, 1 or more, or all "
      "(default 20)",
      sonde__cli_take_top, offsetof(struct sonde__cli_show, view.view.top)},
+    {"group", 0, NULL, "stalls of one fingerprint as one: their number, and the longest of them",
+     sonde__cli_take_flag, offsetof(struct sonde__cli_show, view.view.group)},
     SONDE__CLI_VIEW_OPTIONS(struct sonde__cli_show, view)};
 
 static int run(const struct sonde__cli_command *command, int argc, char **argv)

@@ -12,6 +12,7 @@
 #include "symbolize_apple.h"
 #include "symbolize_print.h"
 #include "symbolize_report.h"
+#include "symbolize_tails.h"
 
 struct request {
     struct symbolize_modules modules;
@@ -31,17 +32,20 @@ struct request {
 
 static const struct sonde__cli_option options[] = {
     SONDE__CLI_SYMBOLS_OPTIONS('s', struct request, symbols),
-    {"module", 'm', "[NAME=]FILE",
+    {"image", 'm', "[NAME=]FILE",
      "a program, library, debug file or index for addresses of that file name (or of NAME); the "
-     "first one is also for addresses without a module; may be repeated",
+     "first one is also for addresses without an image; may be repeated",
      sonde__cli_take_list, offsetof(struct request, modules.files)},
-    {"exe", 'e', "FILE", "the same as --module, for users of addr2line", sonde__cli_take_list,
+    {"exe", 'e', "FILE", "the same as --image, for users of addr2line", sonde__cli_take_list,
+     offsetof(struct request, modules.files)},
+    /* its former name */
+    {"module", 0, "[NAME=]FILE", NULL, sonde__cli_take_list,
      offsetof(struct request, modules.files)},
     {"maps", 0, "FILE", "the memory map of the process (/proc/PID/maps), for plain addresses",
      sonde__cli_take_text, offsetof(struct request, maps_path)},
     {"perf-map", 0, "FILE",
      "names that a runtime wrote for code it made (/tmp/perf-PID.map, or a jitdump), for plain "
-     "addresses of no module",
+     "addresses of no image",
      sonde__cli_take_text, offsetof(struct request, jit_path)},
     {"report", 0, "FILE", "show a report as `sonde show` does, with names for its addresses",
      sonde__cli_take_text, offsetof(struct request, report_path)},
@@ -66,10 +70,11 @@ static void ask(struct request *request, const struct symbolize_place *place,
     bool plain = place->module[0] == '\0' && request->jit_path != NULL;
     if (plain && sonde__jit_find(&request->jit, place->offset - back, &code)) {
         ret_answer->module = NULL;
-        ret_answer->count = 0;
         ret_answer->vaddr = place->offset;
-        ret_answer->jit = code.name;
-        ret_answer->tails = NULL;
+        ret_answer->names.function =
+            (struct sonde__function){code.name, code.start, true, SONDE__NAME_JIT};
+        ret_answer->names.count = 0;
+        ret_answer->names.tails.count = 0;
         return;
     }
     symbolize_ask(&request->modules, &request->maps, request->returns, place, ret_answer);
@@ -79,18 +84,15 @@ static void ask(struct request *request, const struct symbolize_place *place,
 static void follow_stack(struct request *request, int number, const char *line, size_t size,
                          bool returns, struct symbolize_answer *answer)
 {
-    static struct symbolize_tails tails;
     /* a caller that was found in another way may not be the next frame */
     bool sure = memmem(line, size, "[frame pointer]", 15) == NULL &&
                 memmem(line, size, "[inferred]", 10) == NULL;
     if (number > 0 && request->last_number == number - 1 && returns && sure &&
         answer->module != NULL &&
         symbolize_find_tails(&request->modules, answer->module, answer->vaddr, request->last_module,
-                             request->last_lookup, &tails)) {
-        answer->tails = &tails;
-        if (!request->json) {
-            symbolize_print_tail_calls(request->raw, answer);
-        }
+                             request->last_lookup, &answer->names.tails) &&
+        !request->json) {
+        symbolize_print_tail_calls(&request->modules, request->raw, answer);
     }
     request->last_number = answer->module != NULL ? number : -1;
     request->last_module = answer->module;
@@ -115,12 +117,13 @@ static bool symbolize_address_line(struct request *request, const char *line, si
     ask(request, &place, &answer);
     if (request->json) {
         if (answer.module != NULL) {
-            symbolize_print_json(request->raw, request->printed++ == 0, line, end, &answer);
+            symbolize_print_json(&request->modules, request->raw, request->printed++ == 0, line,
+                                 end, &answer);
         }
         return true;
     }
     fwrite(line, 1, end, stdout);
-    if (answer.count != 0) {
+    if (symbolize_is_named(&answer)) {
         symbolize_print_inside(request->raw, &answer);
     }
     fwrite(line + end, 1, size - end, stdout);
@@ -153,13 +156,14 @@ static void symbolize_line(struct request *request, const char *line, size_t siz
             first = false;
         }
         if (request->json) {
-            if (answer.module != NULL || answer.jit != NULL) {
+            if (answer.module != NULL || symbolize_is_named(&answer)) {
                 size_t end = size > 0 && line[size - 1] == '\n' ? size - 1 : size;
-                symbolize_print_json(request->raw, request->printed++ == 0, line, end, &answer);
+                symbolize_print_json(&request->modules, request->raw, request->printed++ == 0, line,
+                                     end, &answer);
             }
         } else {
             fwrite(line + at, 1, place.end - at, stdout);
-            if (answer.count != 0 || answer.jit != NULL) {
+            if (symbolize_is_named(&answer)) {
                 symbolize_print_inside(request->raw, &answer);
             }
         }
@@ -193,12 +197,13 @@ static void name_frame(void *ctx, const struct symbolize_place *place, const cha
     ask(request, place, &answer);
     if (request->json) {
         if (answer.module != NULL) {
-            symbolize_print_json(request->raw, request->printed++ == 0, asked, size, &answer);
+            symbolize_print_json(&request->modules, request->raw, request->printed++ == 0, asked,
+                                 size, &answer);
         }
-    } else if (answer.count != 0 && in_json) {
+    } else if (symbolize_is_named(&answer) && in_json) {
         printf(",\"sonde\":");
-        symbolize_print_frames_json(request->raw, &answer);
-    } else if (answer.count != 0) {
+        symbolize_print_frames_json(request->raw, &answer.names);
+    } else if (symbolize_is_named(&answer)) {
         symbolize_print_inside(request->raw, &answer);
     }
 }
@@ -370,17 +375,18 @@ static int symbolize_argument(const struct sonde__cli_command *command, struct r
     size_t size = strlen(text);
     if (!symbolize_scan_address(text, size, &place) &&
         (!symbolize_scan(text, size, 0, true, &place) || place.end != size)) {
-        return sonde__cli_usage_error(command, "not MODULE+0xOFFSET or [0x]ADDRESS: %s", text);
+        return sonde__cli_usage_error(command, "not IMAGE+0xOFFSET or [0x]ADDRESS: %s", text);
     }
     if (place.module[0] == '\0' && request->maps.count == 0 && request->modules.files.count == 0 &&
         request->jit_path == NULL) {
-        return sonde__cli_usage_error(command, "%s: of which module? --module or --maps says it",
+        return sonde__cli_usage_error(command, "%s: of which image? --image or --maps says it",
                                       text);
     }
     request->modules.asked = true;
     ask(request, &place, &answer);
     if (request->json) {
-        symbolize_print_json(request->raw, request->printed++ == 0, text, size, &answer);
+        symbolize_print_json(&request->modules, request->raw, request->printed++ == 0, text, size,
+                             &answer);
     } else {
         symbolize_print_block(request->raw, text, &answer);
     }
@@ -500,20 +506,20 @@ const struct sonde__cli_command sonde__cmd_symbolize = {
     .summary = "name the functions and lines of addresses, alone or in a log",
     .usage = "[OPTION...] ADDRESS...\n[OPTION...] < LOG\n[OPTION...] --report FILE",
     .about = "Prints functions, files and lines of addresses, including inlined calls.\n"
-             "ADDRESS is MODULE+0xOFFSET, where MODULE is a path, a file name of --module, a\n"
+             "ADDRESS is IMAGE+0xOFFSET, where IMAGE is a path, a file name of --image, a\n"
              "build-id or UUID, or a file in the working directory; or a plain address with\n"
-             "--module or --maps (hexadecimal, with or without 0x). Offsets are those of the\n"
+             "--image or --maps (hexadecimal, with or without 0x). Offsets are those of the\n"
              "file as linked; of a Mach-O also from its header.\n"
              "\n"
              "Without ADDRESS standard input is copied to standard output, with the function\n"
-             "of each address in brackets behind it. Addresses are any module+0xoffset, an\n"
-             "address on a line of its own (with --module), and those in logs of sanitizers\n"
+             "of each address in brackets behind it. Addresses are any image+0xoffset, an\n"
+             "address on a line of its own (with --image), and those in logs of sanitizers\n"
              "(by build-id, if the log has it), of glibc's backtrace_symbols and of sonde.\n"
              "Apple's crash logs are read as a whole, as text (.crash) and as JSON (.ips,\n"
              "where each frame gets a member \"sonde\").\n"
              "\n"
              "Names come from an index file (sonde index) or from debug information, that of\n"
-             "the module or of a separate file (of a Mach-O: a dSYM bundle beside it or in\n"
+             "the image or of a separate file (of a Mach-O: a dSYM bundle beside it or in\n"
              "--symbols); build-ids or UUIDs must match.",
     .options = options,
     .examples = "  sonde symbolize /usr/bin/server+0x1c40d\n"

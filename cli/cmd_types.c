@@ -29,7 +29,7 @@ static const struct sonde__cli_option options[] = {
     {"expand", 'x', NULL, "show the members of all nested structures, not only of anonymous ones",
      sonde__cli_take_flag, offsetof(struct request, print.expand)},
     {"symbols", 's', "DIR", "a folder with debug files and dSYM bundles; may be repeated",
-     sonde__cli_take_list, offsetof(struct request, symbols.folders)},
+     sonde__cli_take_folders, offsetof(struct request, symbols.folders)},
     {"debug-root", 0, "DIR", "where separate debug files are searched (default /usr/lib/debug)",
      sonde__cli_take_text, offsetof(struct request, symbols.debug_root)},
     {"no-network", 0, NULL,

@@ -40,11 +40,17 @@ static bool decode_whole(const char *name, char *text, size_t size)
     return sonde__cli_demangle_llvm(bare, text, size) && add_clones(name + length, text, size);
 }
 
+/* A Rust name of the legacy form ends with a hash, "17h" and 16 digits. */
+static bool may_be_rust(const char *name)
+{
+    return strncmp(name, "_Z", 2) != 0 || strstr(name, "17h") != NULL;
+}
+
 static int decode(void *ctx, const char *name, char *text, size_t size)
 {
     (void)ctx;
     /* Rust first: its legacy form is valid C++ with a hash as the last name */
-    if (sonde__cli_demangle_rust(name, text, size)) {
+    if (may_be_rust(name) && sonde__cli_demangle_rust(name, text, size)) {
         return 1;
     }
     if (strncmp(name, "_Z", 2) != 0) {

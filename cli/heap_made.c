@@ -5,11 +5,12 @@
 #include <stdlib.h>
 
 #include "base_text.h"
+#include "cli_fit.h"
 #include "cli_report.h"
 #include "heap_view.h"
 #include "host_clock.h"
 #include "mem_heap.h"
-#include "report_json.h"
+#include "mem_sort.h"
 
 /* Stacks shown for the blocks of one kind. */
 enum { STACKS_SHOWN = 10 };
@@ -138,15 +139,19 @@ void heap_made_print_total(const struct heap_made *made)
     putchar('\n');
 }
 
-void heap_made_json_total(const struct heap_made *made)
+void heap_made_json_total(const struct heap_made *made, struct sonde__json *json)
 {
     if (made == NULL) {
-        printf("\"registry\": null");
+        sonde__json_string(json, "registry", NULL);
         return;
     }
-    printf("\"registry\": {\"listed\": %zu, \"gone\": %zu, \"made\": %" PRIu64
-           ", \"ended\": %" PRIu64 ", \"dropped\": %" PRIu64 "}",
-           made->listed, made->gone, made->total.made, made->total.ended, made->total.dropped);
+    sonde__json_object(json, "registry");
+    sonde__json_uint(json, "listed", made->listed);
+    sonde__json_uint(json, "gone", made->gone);
+    sonde__json_uint(json, "made", made->total.made);
+    sonde__json_uint(json, "ended", made->total.ended);
+    sonde__json_uint(json, "dropped", made->total.dropped);
+    sonde__json_close(json);
 }
 
 /* Why it is not known where a block was made; null: it is known. */
@@ -170,7 +175,9 @@ static void print_group(struct heap_made *made, const struct sonde__registry_gro
 {
     struct sonde__report_out out;
     uint32_t stack = sonde__audit_stacks_put(made->stacks, group->stack);
-    sonde__report_out_init(&out, sonde__cli_sink(stdout), false);
+    static struct sonde__cli_fit fit;
+    sonde__cli_fit_begin(&fit, stdout);
+    sonde__report_out_init(&out, sonde__cli_fit_sink(&fit), false);
     sonde__report_out_str(&out, "made ");
     sonde__report_out_duration(&out, age(made, group->newest_ns));
     if (group->oldest_ns != group->newest_ns) {
@@ -184,20 +191,21 @@ static void print_group(struct heap_made *made, const struct sonde__registry_gro
     sonde__report_out_str(&out, stack == 0 ? ", stack not kept\n" : "\n");
     sonde__report_put_stack(&out, made->report, stack, 6);
     sonde__report_out_flush(&out);
+    sonde__cli_fit_end(&fit);
 }
 
-/* The members of an object. */
-static void json_group(struct heap_made *made, const struct sonde__registry_group *group)
+/* The members of an object; each frame is on a line of its own. */
+static void put_group(struct sonde__json *json, struct heap_made *made,
+                      const struct sonde__registry_group *group)
 {
-    struct sonde__report_out out;
-    struct sonde__json json;
-    uint32_t stack = sonde__audit_stacks_put(made->stacks, group->stack);
-    printf("\"newest_age_ns\": %" PRIu64 ", \"oldest_age_ns\": %" PRIu64 ", \"tid\": %" PRIu32 ", ",
-           age(made, group->newest_ns), age(made, group->oldest_ns), group->tid);
-    sonde__report_out_init(&out, sonde__cli_sink(stdout), false);
-    sonde__json_init(&json, &out);
-    sonde__report_put_json_frames(&json, made->report, stack);
-    sonde__report_out_flush(&out);
+    struct sonde__json frames;
+    sonde__json_uint(json, "newest_age_ns", age(made, group->newest_ns));
+    sonde__json_uint(json, "oldest_age_ns", age(made, group->oldest_ns));
+    sonde__json_uint(json, "tid", group->tid);
+    sonde__report_out_str(json->out, ", ");
+    sonde__json_init(&frames, json->out);
+    sonde__report_put_json_frames(&frames, made->report,
+                                  sonde__audit_stacks_put(made->stacks, group->stack));
 }
 
 void heap_made_print(struct heap_made *made, const struct sonde__blockheap_item *item)
@@ -224,27 +232,27 @@ void heap_made_print_gone(struct heap_made *made, uint64_t address)
     }
 }
 
-void heap_made_json(struct heap_made *made, const struct sonde__blockheap_item *item)
+void heap_made_json(struct heap_made *made, struct sonde__json *json,
+                    const struct sonde__blockheap_item *item)
 {
     struct sonde__registry_block block;
     if (made == NULL) {
         return;
     }
     if (look_up(made, item, &block) != NULL) {
-        printf(", \"made\": null");
+        sonde__json_string(json, "made", NULL);
         return;
     }
     const struct sonde__registry_group group = sonde__registry_group_of(&block);
-    printf(", \"made\": {");
-    json_group(made, &group);
-    printf("}");
+    sonde__json_object(json, "made");
+    put_group(json, made, &group);
+    sonde__json_close(json);
 }
 
 static int by_count(const void *left, const void *right)
 {
     const struct sonde__registry_group *a = left, *b = right;
-    return a->count != b->count ? (a->count > b->count ? -1 : 1)
-                                : sonde__registry_group_order(a, b);
+    return a->count != b->count ? SONDE__ORDER(b, a, count) : sonde__registry_group_order(a, b);
 }
 
 struct groups {
@@ -294,19 +302,22 @@ void heap_made_print_all(struct heap_made *made, const struct sonde__blockheap_i
     sonde__mem_free(groups.items);
 }
 
-void heap_made_json_all(struct heap_made *made, const struct sonde__blockheap_item *items,
-                        size_t count)
+void heap_made_json_all(struct heap_made *made, struct sonde__json *json,
+                        const struct sonde__blockheap_item *items, size_t count)
 {
     if (made == NULL) {
         return;
     }
     struct groups groups = group(made, items, count);
-    printf(",\n     \"made\": [");
+    sonde__json_line(json, 5);
+    sonde__json_array(json, "made");
     for (uint32_t i = 0; i < groups.count; i++) {
-        printf("%s{\"count\": %" PRIu64 ", ", i == 0 ? "" : ", ", groups.items[i].count);
-        json_group(made, &groups.items[i]);
-        printf("}");
+        sonde__json_object(json, NULL);
+        sonde__json_uint(json, "count", groups.items[i].count);
+        put_group(json, made, &groups.items[i]);
+        sonde__json_close(json);
     }
-    printf("], \"made_unknown\": %zu", groups.unknown);
+    sonde__json_close(json);
+    sonde__json_uint(json, "made_unknown", groups.unknown);
     sonde__mem_free(groups.items);
 }

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 
-#include "cli_print.h"
 #include "heap_made.h"
 #include "host_clock.h"
 #include "target.h"
@@ -69,13 +68,11 @@ int heap_view_doubts(const struct heap_view *view, int exit_code)
     return doubt != SONDE__CLI_OK && exit_code <= SONDE__CLI_ABSENT ? doubt : exit_code;
 }
 
-void heap_view_json_place(const struct heap_view *view)
+void heap_view_json_place(const struct heap_view *view, struct sonde__json *json)
 {
-    printf("\"pid\": %" PRId32 ", ", view->place.pid);
+    sonde__json_int(json, "pid", view->place.pid);
     if (view->place.core != NULL) {
-        printf("\"core\": ");
-        sonde__cli_print_json_string(stdout, view->place.core);
-        printf(", ");
+        sonde__json_string(json, "core", view->place.core);
     }
 }
 

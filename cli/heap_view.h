@@ -7,6 +7,7 @@
 #include "cli_symbols.h"
 #include "heap_made.h"
 #include "heap_names.h"
+#include "report_json.h"
 #include "symfile_cache.h"
 #include "symfile_calls.h"
 
@@ -45,7 +46,7 @@ int heap_view_open(struct heap_view *view, const struct sonde__cli_command *comm
  * this. */
 int heap_view_doubts(const struct heap_view *view, int exit_code);
 /* "pid": 4711, of a core also its path. */
-void heap_view_json_place(const struct heap_view *view);
+void heap_view_json_place(const struct heap_view *view, struct sonde__json *json);
 void heap_view_close(struct heap_view *view);
 
 /* The name is demangled. The strings are valid until the next call. */

@@ -55,10 +55,11 @@ static struct symbolize_module *module_at(struct symbolize_modules *modules,
     return NULL;
 }
 
-void symbolize_find_calls(struct symbolize_answer *answer, uint64_t vaddr)
+void symbolize_find_names(struct symbolize_module *module, uint64_t vaddr,
+                          struct sonde__answer *ret_names)
 {
-    answer->count = sonde__symindex_calls(&answer->module->index.strings, vaddr, answer->calls,
-                                          SONDE__CALLS_MAX);
+    ret_names->function = (struct sonde__function){.name = ""};
+    sonde__symfile_index_calls(&module->index, vaddr, ret_names);
 }
 
 void symbolize_ask(struct symbolize_modules *modules, const struct sonde__host_maps *maps,
@@ -67,9 +68,9 @@ void symbolize_ask(struct symbolize_modules *modules, const struct sonde__host_m
 {
     const char *build_id = place->build_id[0] != '\0' ? place->build_id : NULL;
     uint64_t back = place->returns || returns ? 1 : 0;
-    ret_answer->count = 0;
-    ret_answer->jit = NULL;
-    ret_answer->tails = NULL;
+    ret_answer->names.function = (struct sonde__function){.name = ""};
+    ret_answer->names.count = 0;
+    ret_answer->names.tails.count = 0;
     ret_answer->vaddr = place->offset;
     if (place->module[0] == '\0' && maps->count != 0) {
         ret_answer->module = module_at(modules, maps, place->offset, &ret_answer->vaddr);
@@ -90,5 +91,5 @@ void symbolize_ask(struct symbolize_modules *modules, const struct sonde__host_m
     if (index->from_header && ret_answer->vaddr < index->base) {
         ret_answer->vaddr += index->base; /* offsets of Apple's logs are from the image's header */
     }
-    symbolize_find_calls(ret_answer, ret_answer->vaddr - back);
+    symbolize_find_names(ret_answer->module, ret_answer->vaddr - back, &ret_answer->names);
 }

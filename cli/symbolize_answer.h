@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What an address is: its module, and the function with the calls inlined there. */
+/* What an address is: its module, and the names there. */
 #ifndef SONDE_SYMBOLIZE_ANSWER_H
 #define SONDE_SYMBOLIZE_ANSWER_H
 
@@ -7,20 +7,24 @@
 #include "symbol_answer.h"
 #include "symbolize_modules.h"
 #include "symbolize_scan.h"
-#include "symbolize_tails.h"
 
 struct symbolize_answer {
     struct symbolize_module *module; /* null: unknown */
-    uint64_t vaddr;
-    /* functions that left by tail calls between the previous frame and this one; null: none */
-    const struct symbolize_tails *tails;
-    const char *jit; /* name of code of no module, or null; then `vaddr` is its address */
-    struct sonde__call calls[SONDE__CALLS_MAX]; /* innermost first */
-    size_t count;                               /* 0: no name is known */
+    uint64_t vaddr;                  /* without a module: the address */
+    /* .tails: between the previous frame and this one; images are numbers of modules
+     * (symbolize_modules.h). The function of code that a runtime made has the source JIT. */
+    struct sonde__answer names;
 };
 
-/* Set the calls at a vaddr of answer->module. */
-void symbolize_find_calls(struct symbolize_answer *answer, uint64_t vaddr);
+/* Is anything known? */
+static inline bool symbolize_is_named(const struct symbolize_answer *answer)
+{
+    return answer->names.count != 0 || answer->names.function.source == SONDE__NAME_JIT;
+}
+
+/* The names at a vaddr of a module. */
+void symbolize_find_names(struct symbolize_module *module, uint64_t vaddr,
+                          struct sonde__answer *ret_names);
 /* maps: of the process, for plain addresses; may be empty. returns: all places are return
  * addresses. */
 void symbolize_ask(struct symbolize_modules *modules, const struct sonde__host_maps *maps,

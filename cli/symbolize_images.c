@@ -13,11 +13,7 @@ bool symbolize_images_add(struct symbolize_images *images, const struct symboliz
     if (images->count == IMAGES_MAX) {
         return true;
     }
-    if (!sonde__mem_grow(&images->all, images->count, &images->capacity, sizeof *images->all)) {
-        return false;
-    }
-    images->all[images->count++] = *image;
-    return true;
+    return SONDE__MEM_ADD(images->all, images->count, images->capacity, *image);
 }
 
 const struct symbolize_log_image *symbolize_images_at(const struct symbolize_images *images,

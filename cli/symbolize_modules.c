@@ -320,6 +320,38 @@ struct symbolize_module *symbolize_module(struct symbolize_modules *modules, con
     return module;
 }
 
+static bool is_same_image(const struct symbolize_module *a, const struct symbolize_module *b)
+{
+    const struct sonde__build_id *x = &a->index.index.build_id, *y = &b->index.index.build_id;
+    return a == b ||
+           (x->size != 0 && x->size == y->size && memcmp(x->bytes, y->bytes, x->size) == 0);
+}
+
+/* New modules are put in front: numbers count from the end of the list, so that they stay. */
+uint32_t symbolize_module_number(const struct symbolize_modules *modules,
+                                 const struct symbolize_module *module)
+{
+    uint32_t number = 0;
+    for (const struct symbolize_module *at = modules->opened; at != NULL; at = at->next) {
+        number = at->found && is_same_image(at, module) ? 0 : number + 1; /* it is in the list */
+    }
+    return number;
+}
+
+struct symbolize_module *symbolize_module_at(const struct symbolize_modules *modules,
+                                             uint32_t number)
+{
+    struct symbolize_module *module = modules->opened;
+    uint32_t count = 0;
+    for (const struct symbolize_module *at = module; at != NULL; at = at->next) {
+        count++;
+    }
+    for (uint32_t i = 0; i + number + 1 < count; i++) {
+        module = module->next;
+    }
+    return module;
+}
+
 void symbolize_open_named(struct symbolize_modules *modules)
 {
     if (modules->named_opened) {

@@ -45,6 +45,12 @@ bool symbolize_uuid(const char *text, size_t size, char *ret_digits);
  * one; or null. Returns null if there is none, which is reported once. */
 struct symbolize_module *symbolize_module(struct symbolize_modules *modules, const char *name,
                                           const char *build_id);
+/* A module as one of several images (symbol_answer.h); a module with two names is one image.
+ * Numbers stay when further modules are opened. */
+uint32_t symbolize_module_number(const struct symbolize_modules *modules,
+                                 const struct symbolize_module *module);
+struct symbolize_module *symbolize_module_at(const struct symbolize_modules *modules,
+                                             uint32_t number);
 /* Open all of --module, once, including those that no address names. */
 void symbolize_open_named(struct symbolize_modules *modules);
 void symbolize_modules_done(struct symbolize_modules *modules);

@@ -4,145 +4,155 @@
 #include <inttypes.h>
 
 #include "cli_print.h"
+#include "cli_report.h"
 #include "demangle.h"
+#include "report_view.h"
 
-static void print_name(bool raw, const char *name)
+static bool is_jit(const struct sonde__answer *names)
 {
-    char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
-    if (name[0] == '\0') {
-        fputs("??", stdout);
-    } else {
-        sonde__cli_print_visible(stdout, raw ? name : sonde__demangle(name, buffer));
-    }
-}
-
-/* Its name, `between`, its place in the source. */
-static void print_call(bool raw, const struct sonde__call *call, const char *between)
-{
-    print_name(raw, call->name);
-    if (call->file[0] != '\0') {
-        fputs(between, stdout);
-        sonde__cli_print_source(stdout, call->file, call->line);
-    }
+    return names->function.source == SONDE__NAME_JIT;
 }
 
 void symbolize_print_inside(bool raw, const struct symbolize_answer *answer)
 {
+    const struct sonde__answer *names = &answer->names;
     printf(" [");
-    if (answer->jit != NULL) {
-        sonde__cli_print_visible(stdout, answer->jit);
+    if (is_jit(names)) {
+        sonde__cli_print_visible(stdout, names->function.name);
     }
-    for (size_t i = 0; answer->jit == NULL && i < answer->count; i++) {
+    for (uint32_t i = 0; i < names->count; i++) {
         if (i > 0) {
             printf(", inlined into ");
         }
-        print_call(raw, &answer->calls[i], " at ");
+        sonde__cli_print_call(stdout, raw, &names->calls[i], " at ");
     }
     putchar(']');
 }
 
 void symbolize_print_block(bool raw, const char *asked, const struct symbolize_answer *answer)
 {
+    const struct sonde__answer *names = &answer->names;
     sonde__cli_print_visible(stdout, asked);
     putchar('\n');
-    for (size_t i = 0; i < answer->count; i++) {
+    for (uint32_t i = 0; i < names->count; i++) {
         printf("  ");
-        print_call(raw, &answer->calls[i], "  ");
-        printf("%s\n", i + 1 < answer->count ? "  (inlined)" : "");
+        sonde__cli_print_call(stdout, raw, &names->calls[i], "  ");
+        printf("%s\n", i + 1 < names->count ? "  " SONDE__REPORT_MARK_INLINED : "");
     }
-    if (answer->jit != NULL) {
+    if (is_jit(names)) {
         printf("  ");
-        sonde__cli_print_visible(stdout, answer->jit);
+        sonde__cli_print_visible(stdout, names->function.name);
         printf("  [JIT]\n");
-    } else if (answer->count == 0) {
+    } else if (names->count == 0) {
         printf("  ??\n");
     }
 }
 
-void symbolize_print_frames_json(bool raw, const struct symbolize_answer *answer)
+static void json_frames(struct sonde__json *json, const char *key, bool raw,
+                        const struct sonde__answer *names)
 {
     char buffer[SONDE__DEMANGLE_OUTPUT_MAX];
-    putchar('[');
-    for (size_t i = 0; i < answer->count; i++) {
-        const struct sonde__call *call = &answer->calls[i];
-        printf("%s{\"function\": ", i > 0 ? ", " : "");
-        sonde__cli_print_json_string(stdout,
-                                     raw ? call->name : sonde__demangle(call->name, buffer));
-        printf(", \"raw_name\": ");
-        sonde__cli_print_json_string(stdout, call->name);
-        printf(", \"file\": ");
-        sonde__cli_print_json_string(stdout, call->file);
-        printf(", \"line\": %" PRIu32 ", \"inlined\": %s}", call->line,
-               i + 1 < answer->count ? "true" : "false");
+    sonde__json_array(json, key);
+    for (uint32_t i = 0; i < names->count; i++) {
+        const struct sonde__call *call = &names->calls[i];
+        sonde__json_object(json, NULL);
+        sonde__json_string(json, "function",
+                           raw ? call->name : sonde__demangle(call->name, buffer));
+        sonde__json_string(json, "raw_name", call->name);
+        sonde__json_string(json, "file", call->file);
+        sonde__json_uint(json, "line", call->line);
+        sonde__json_bool(json, "inlined", i + 1 < names->count);
+        sonde__json_close(json);
     }
-    putchar(']');
+    sonde__json_close(json);
 }
 
-/* Tail call `i` as an answer. */
-static const struct symbolize_answer *tail_call(const struct symbolize_tails *tails, uint32_t i)
+void symbolize_print_frames_json(bool raw, const struct sonde__answer *names)
+{
+    struct sonde__report_out out;
+    struct sonde__json json;
+    sonde__cli_json_begin(&json, &out);
+    json_frames(&json, NULL, raw, names);
+    sonde__report_out_flush(&out);
+}
+
+/* The frame of a tail call. */
+static const struct symbolize_answer *tail_call(const struct symbolize_modules *modules,
+                                                const struct sonde__tail_place *place)
 {
     static struct symbolize_answer inferred;
-    inferred.module = tails->frames[i].module;
-    inferred.vaddr = tails->frames[i].vaddr;
-    symbolize_find_calls(&inferred, inferred.vaddr);
+    inferred.module = symbolize_module_at(modules, place->image);
+    inferred.vaddr = place->vaddr;
+    symbolize_find_names(inferred.module, inferred.vaddr, &inferred.names);
     return &inferred;
 }
 
-static void print_tail_calls_json(bool raw, const struct symbolize_tails *tails)
+static void json_tail_calls(struct sonde__json *json, const struct symbolize_modules *modules,
+                            bool raw, const struct sonde__tail_frames *tails)
 {
-    printf(", \"tail_calls\": [");
+    sonde__json_array(json, "tail_calls");
     if (tails->ways != 0) {
-        printf("{\"alternatives\": %" PRIu32 "}, ", tails->ways);
+        sonde__json_object(json, NULL);
+        sonde__json_uint(json, "alternatives", tails->ways);
+        sonde__json_close(json);
     }
     for (uint32_t i = 0; i < tails->count; i++) {
-        const struct symbolize_answer *call = tail_call(tails, i);
-        printf("%s{\"module\": ", i > 0 ? ", " : "");
-        sonde__cli_print_json_string(stdout, call->module->name);
-        printf(", \"vaddr\": \"0x%" PRIx64 "\", \"frames\": ", call->vaddr);
-        symbolize_print_frames_json(raw, call);
-        putchar('}');
+        const struct symbolize_answer *call = tail_call(modules, &tails->places[i]);
+        sonde__json_object(json, NULL);
+        sonde__json_string(json, "image", call->module->name);
+        sonde__json_hex(json, "vaddr", call->vaddr);
+        json_frames(json, "frames", raw, &call->names);
+        sonde__json_close(json);
     }
-    putchar(']');
+    sonde__json_close(json);
 }
 
-void symbolize_print_json(bool raw, bool is_first, const char *asked, size_t size,
-                          const struct symbolize_answer *answer)
+void symbolize_print_json(const struct symbolize_modules *modules, bool raw, bool is_first,
+                          const char *asked, size_t size, const struct symbolize_answer *answer)
 {
-    char id[SONDE__SYMFILE_ID_TEXT] = "";
+    const struct sonde__answer *names = &answer->names;
+    char id[SONDE__SYMFILE_ID_TEXT];
     char text[SYMBOLIZE_LINE_BYTES];
+    struct sonde__report_out out;
+    struct sonde__json json;
+    fputs(is_first ? "\n  " : ",\n  ", stdout);
+    sonde__cli_json_begin(&json, &out);
+    sonde__json_object(&json, NULL);
     snprintf(text, sizeof text, "%.*s", (int)(size < sizeof text ? size : sizeof text - 1), asked);
-    printf("%s\n  {\"input\": ", is_first ? "" : ",");
-    sonde__cli_print_json_string(stdout, text);
+    sonde__json_string(&json, "input", text);
     if (answer->module != NULL) {
         sonde__symfile_id_text(&answer->module->index.index.build_id, id);
-        printf(", \"module\": ");
-        sonde__cli_print_json_string(stdout, answer->module->name);
-        printf(", \"build_id\": \"%s\", \"vaddr\": \"0x%" PRIx64 "\"", id, answer->vaddr);
+        sonde__json_string(&json, "image", answer->module->name);
+        sonde__json_string(&json, "build_id", id);
+        sonde__json_hex(&json, "vaddr", answer->vaddr);
     }
-    if (answer->jit != NULL) {
-        printf(", \"address\": \"0x%" PRIx64 "\", \"jit\": ", answer->vaddr);
-        sonde__cli_print_json_string(stdout, answer->jit);
+    if (is_jit(names)) {
+        sonde__json_hex(&json, "address", answer->vaddr);
+        sonde__json_string(&json, "jit", names->function.name);
     }
-    if (answer->tails != NULL) {
-        print_tail_calls_json(raw, answer->tails);
+    if (names->tails.count != 0) {
+        json_tail_calls(&json, modules, raw, &names->tails);
     }
-    printf(", \"frames\": ");
-    symbolize_print_frames_json(raw, answer);
-    putchar('}');
+    json_frames(&json, "frames", raw, names);
+    sonde__json_close(&json);
+    sonde__report_out_flush(&out);
 }
 
-void symbolize_print_tail_calls(bool raw, const struct symbolize_answer *answer)
+void symbolize_print_tail_calls(const struct symbolize_modules *modules, bool raw,
+                                const struct symbolize_answer *answer)
 {
-    const struct symbolize_tails *tails = answer->tails;
-    if (tails->ways == UINT32_MAX) {
-        printf("      ... tail calls, any number of ways ...\n");
-    } else if (tails->ways != 0) {
-        printf("      ... tail calls, %" PRIu32 " ways ...\n", tails->ways);
+    const struct sonde__tail_frames *tails = &answer->names.tails;
+    if (tails->ways != 0) {
+        struct sonde__report_out out;
+        sonde__report_out_init(&out, sonde__cli_sink(stdout), false);
+        sonde__report_out_str(&out, "      ");
+        sonde__report_put_tail_ways(&out, tails->ways);
+        sonde__report_out_flush(&out);
     }
     for (uint32_t i = 0; i < tails->count; i++) {
-        const struct symbolize_answer *call = tail_call(tails, i);
+        const struct symbolize_answer *call = tail_call(modules, &tails->places[i]);
         printf("      tail call (inferred)");
-        if (call->count != 0) {
+        if (call->names.count != 0) {
             symbolize_print_inside(raw, call);
         } else {
             putchar(' ');

@@ -7,39 +7,6 @@
 
 enum { NAME_BYTES = 4096 };
 
-/* --- modules as numbered images; a module with two names is one image --- */
-
-static bool is_same_image(const struct symbolize_module *a, const struct symbolize_module *b)
-{
-    const struct sonde__build_id *x = &a->index.index.build_id, *y = &b->index.index.build_id;
-    return a == b ||
-           (x->size != 0 && x->size == y->size && memcmp(x->bytes, y->bytes, x->size) == 0);
-}
-
-/* New modules are put in front: numbers count from the end of the list, so that they stay. */
-static uint32_t number_of(const struct symbolize_modules *modules,
-                          const struct symbolize_module *module)
-{
-    uint32_t number = 0;
-    for (const struct symbolize_module *at = modules->opened; at != NULL; at = at->next) {
-        number = at->found && is_same_image(at, module) ? 0 : number + 1; /* it is in the list */
-    }
-    return number;
-}
-
-static struct symbolize_module *module_of(const struct symbolize_modules *modules, uint32_t number)
-{
-    struct symbolize_module *module = modules->opened;
-    uint32_t count = 0;
-    for (const struct symbolize_module *at = module; at != NULL; at = at->next) {
-        count++;
-    }
-    for (uint32_t i = 0; i + number + 1 < count; i++) {
-        module = module->next;
-    }
-    return module;
-}
-
 /* --- who has a name --- */
 
 /* The entry of the function that a name with its version is bound to, in one module. The loader
@@ -70,7 +37,7 @@ static bool find_name(struct symbolize_modules *modules, const char *name,
     for (struct symbolize_module *module = modules->opened; module != NULL; module = module->next) {
         uint64_t vaddr;
         if (module->found && find_export(module, name, &vaddr)) {
-            uint32_t number = number_of(modules, module);
+            uint32_t number = symbolize_module_number(modules, module);
             if (vaddr == UINT64_MAX ||
                 (is_known && (ret_place->image != number || ret_place->vaddr != vaddr))) {
                 return false; /* several define it: their order is not known here */
@@ -86,21 +53,22 @@ static bool find_name(struct symbolize_modules *modules, const char *name,
 
 static const struct sonde__tail_graph *graph_of(void *ctx, uint32_t image, uint64_t *ret_base)
 {
-    struct symbolize_module *module = module_of(ctx, image);
+    struct symbolize_module *module = symbolize_module_at(ctx, image);
     *ret_base = module->index.index.base;
     return &module->tails;
 }
 
 static bool word_of(void *ctx, const struct sonde__tail_place *at, struct sonde__tail_place *ret_to)
 {
-    const struct symbolize_module *module = module_of(ctx, at->image);
+    const struct symbolize_module *module = symbolize_module_at(ctx, at->image);
     return find_name(ctx, sonde__symindex_word(&module->index.index, at->vaddr), ret_to);
 }
 
 static bool entry_of(void *ctx, const struct sonde__tail_place *at, uint64_t *ret_vaddr)
 {
     struct sonde__symindex_symbol symbol;
-    if (!sonde__symindex_symbol(&module_of(ctx, at->image)->index.index, at->vaddr, &symbol)) {
+    if (!sonde__symindex_symbol(&symbolize_module_at(ctx, at->image)->index.index, at->vaddr,
+                                &symbol)) {
         return false;
     }
     *ret_vaddr = symbol.start;
@@ -124,8 +92,8 @@ static bool find_callee(struct symbolize_modules *modules, const struct symboliz
         if (is_main && !sonde__tail_main(&inner->tails, &entry)) {
             return false;
         }
-        *ret_entry =
-            (struct sonde__tail_place){number_of(modules, where), where->index.index.base + entry};
+        *ret_entry = (struct sonde__tail_place){symbolize_module_number(modules, where),
+                                                where->index.index.base + entry};
         return true;
     }
     return sonde__tail_leaving_call(&caller->tails, (uint32_t)(back - base), &cell) &&
@@ -134,23 +102,13 @@ static bool find_callee(struct symbolize_modules *modules, const struct symboliz
 
 bool symbolize_find_tails(struct symbolize_modules *modules, struct symbolize_module *caller,
                           uint64_t back, struct symbolize_module *inner, uint64_t pc,
-                          struct symbolize_tails *ret_tails)
+                          struct sonde__tail_frames *ret_tails)
 {
     const struct sonde__tail_images images = {modules, graph_of, word_of, entry_of};
     struct sonde__tail_place entry, there;
-    struct sonde__tail_across found;
     if (!find_callee(modules, caller, back, inner, &entry)) {
         return false;
     }
-    there = (struct sonde__tail_place){number_of(modules, inner), pc};
-    if (sonde__tail_across(&images, &entry, &there, &found) == SONDE__TAIL_NOTHING) {
-        return false;
-    }
-    for (uint32_t i = 0; i < found.count; i++) {
-        ret_tails->frames[i].module = module_of(modules, found.frames[i].image);
-        ret_tails->frames[i].vaddr = found.frames[i].vaddr;
-    }
-    ret_tails->count = found.count;
-    ret_tails->ways = found.ways;
-    return true;
+    there = (struct sonde__tail_place){symbolize_module_number(modules, inner), pc};
+    return sonde__tail_across(&images, &entry, &there, ret_tails) != SONDE__TAIL_NOTHING;
 }

@@ -4,22 +4,13 @@
 #ifndef SONDE_SYMBOLIZE_TAILS_H
 #define SONDE_SYMBOLIZE_TAILS_H
 
+#include "symbol_answer.h"
 #include "symbolize_modules.h"
-#include "tail_graph.h"
-
-struct symbolize_tails {
-    struct {
-        struct symbolize_module *module;
-        uint64_t vaddr;
-    } frames[SONDE__TAIL_FRAMES_MAX]; /* innermost first */
-    uint32_t count;
-    uint32_t ways; /* != 0: several ways lead on from those; UINT32_MAX: any number */
-};
 
 /* The functions between the frame that returns to `back` of a module and the one at `pc`. False:
  * none, or not known. */
 bool symbolize_find_tails(struct symbolize_modules *modules, struct symbolize_module *caller,
                           uint64_t back, struct symbolize_module *inner, uint64_t pc,
-                          struct symbolize_tails *ret_tails);
+                          struct sonde__tail_frames *ret_tails);
 
 #endif

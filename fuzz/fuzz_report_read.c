@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Reports from nobody: read, viewed, analysed and written again. What is written again must read
- * back whole and the same.
+/* Reports from nobody: read, viewed, analysed, exported and written again. What is written again
+ * must read back whole and the same; what is exported as JSON has no byte that JSON forbids.
  *
  * Input: a report file; and, with the checksum that it would need, one record. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base_crc32c.h"
+#include "export.h"
 #include "fuzz.h"
 #include "report_proto.h"
 #include "report_read.h"
@@ -18,6 +19,49 @@ static bool count_bytes(void *ctx, const char *bytes, size_t size)
     (void)bytes;
     *(size_t *)ctx += size;
     return *(size_t *)ctx < (4u << 20); /* a deep stack many times is slow, not wrong */
+}
+
+/* Brackets match, strings end, and hold no control character. */
+struct brackets {
+    size_t size;
+    int depth;
+    bool in_string, escaped;
+};
+
+static bool check_brackets(void *ctx, const char *bytes, size_t size)
+{
+    struct brackets *b = ctx;
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)bytes[i];
+        if (b->in_string) {
+            FUZZ_MUST(c >= 0x20);
+            b->in_string = b->escaped || c != '"';
+            b->escaped = !b->escaped && c == '\\';
+        } else {
+            b->in_string = c == '"';
+            b->depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+            FUZZ_MUST(b->depth >= 0);
+        }
+    }
+    b->size += size;
+    return b->size < (4u << 20);
+}
+
+static void export_all(const struct sonde__report *report)
+{
+    for (unsigned format = 0; format <= SONDE__EXPORT_PERFETTO; format++) {
+        const struct sonde__export_options options = {(enum sonde__export_format)format, false};
+        struct sonde_error error;
+        struct brackets brackets = {0};
+        bool is_json = format == SONDE__EXPORT_FIREFOX || format == SONDE__EXPORT_SPEEDSCOPE;
+        size_t size = 0;
+        const struct sonde__report_sink sink = {is_json ? check_brackets : count_bytes,
+                                                is_json ? (void *)&brackets : (void *)&size};
+        enum sonde_status status = sonde__export(report, &options, sink, &error);
+        if (is_json && status == SONDE_OK && brackets.size < (4u << 20)) {
+            FUZZ_MUST(brackets.size != 0 && brackets.depth == 0 && !brackets.in_string);
+        }
+    }
 }
 
 static enum sonde_status keep_bytes(void *ctx, const void *bytes, size_t size)
@@ -44,6 +88,7 @@ static void use(const struct sonde__report *report, const struct sonde__report_l
     sonde__report_text_view(report, &view, sink);
     size = 0;
     sonde__report_json_view(report, &view, sink);
+    export_all(report);
 
     struct sonde__report *again = NULL;
     struct sonde__report_loss none;

@@ -96,7 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (unsigned i = 0; i < 8 && size >= 24; i++) { /* the size, which cuts change */
             copy[SYMINDEX_AT_FILE_BYTES + i] = (uint8_t)((uint64_t)size >> 8 * i);
         }
-        uint64_t header = symindex_u32(copy + SYMINDEX_AT_HEADER_BYTES);
+        uint64_t header = sonde__base_le32(copy + SYMINDEX_AT_HEADER_BYTES);
         if (header >= 4 && header <= size) {
             uint32_t crc = sonde__base_crc32c(0, copy, (size_t)header - 4);
             for (unsigned i = 0; i < 4; i++) {

@@ -33,12 +33,12 @@ static bool read_entry(struct sonde__dwarf_abbrevs *t, struct sonde__bytes *at, 
             break;
         }
         if (entry->count == UINT16_MAX || t->attr_count >= ATTRS_MAX ||
-            !sonde__mem_grow(&t->attrs, t->attr_count, &t->attr_capacity, sizeof *t->attrs)) {
+            !SONDE__MEM_ADD(t->attrs, t->attr_count, t->attr_capacity,
+                            (struct sonde__dwarf_attr){name > UINT16_MAX ? 0 : (uint16_t)name,
+                                                       form > UINT16_MAX ? 0 : (uint16_t)form,
+                                                       implicit})) {
             return false;
         }
-        t->attrs[t->attr_count++] =
-            (struct sonde__dwarf_attr){name > UINT16_MAX ? 0 : (uint16_t)name,
-                                       form > UINT16_MAX ? 0 : (uint16_t)form, implicit};
         entry->count++;
     }
     t->dense = t->dense && code == t->count + 1;

@@ -15,12 +15,10 @@ static bool add_directory(struct sonde__dwarf_program *p, const char *name)
 {
     struct sonde__dwarf_lines *l = p->lines;
     if (l->directory_count >= ENTRIES_MAX ||
-        !sonde__mem_grow(&l->directories, l->directory_count, &l->directory_capacity,
-                         sizeof *l->directories)) {
+        !SONDE__MEM_ADD(l->directories, l->directory_count, l->directory_capacity, name)) {
         p->status = SONDE_MEMORY;
         return false;
     }
-    l->directories[l->directory_count++] = name;
     return true;
 }
 
@@ -29,12 +27,13 @@ bool sonde__dwarf_program_add_file(struct sonde__dwarf_program *p, const char *n
 {
     struct sonde__dwarf_lines *l = p->lines;
     if (l->file_count >= ENTRIES_MAX ||
-        !sonde__mem_grow(&l->files, l->file_count, &l->file_capacity, sizeof *l->files)) {
+        !SONDE__MEM_ADD(l->files, l->file_count, l->file_capacity,
+                        (struct sonde__dwarf_file){name, directory < l->directory_count
+                                                             ? l->directories[directory]
+                                                             : ""})) {
         p->status = SONDE_MEMORY;
         return false;
     }
-    l->files[l->file_count++] = (struct sonde__dwarf_file){
-        name, directory < l->directory_count ? l->directories[directory] : ""};
     return true;
 }
 

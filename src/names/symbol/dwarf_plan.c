@@ -87,11 +87,7 @@ static bool make_plan(const struct sonde__dwarf_abbrevs *abbrevs,
         skip = &plans->steps[plans->step_count++].skip;
         plan.count++;
     }
-    if (!sonde__mem_grow(&plans->plans, plans->count, &plans->capacity, sizeof *plans->plans)) {
-        return false;
-    }
-    plans->plans[plans->count++] = plan;
-    return true;
+    return SONDE__MEM_ADD(plans->plans, plans->count, plans->capacity, plan);
 }
 
 bool sonde__dwarf_plans_make(const struct sonde__dwarf_abbrevs *abbrevs,

@@ -15,9 +15,7 @@
 
 #define CODE_BYTES_MAX ((uint64_t)1 << 32)
 
-/* Mapping symbols of ARM, AArch64 and RISC-V ($x, $d, $a, $t, with .suffix) and assembler-local
- * labels are no functions. */
-static bool is_function_label(const char *name)
+bool sonde__symbol_may_be_function(const char *name)
 {
     if (name[0] == '\0' || (name[0] == '.' && name[1] == 'L')) {
         return false;
@@ -46,16 +44,25 @@ static enum sonde_status mark_code_sections(const struct sonde__elf *elf, uint8_
     return SONDE_OK;
 }
 
-static inline bool is_candidate(const struct sonde__elf_symbols *symbols,
+/* A symbol of another type than a function's that names code: a label of assembler, or of GHC,
+ * whose code is of type OBJECT (without a size that is a table in the code). Not inlined: the loop
+ * over all symbols does not read sizes. */
+static __attribute__((noinline)) bool is_code_label(const struct sonde__elf_symbols *symbols,
+                                                    uint32_t index)
+{
+    struct symbol_raw raw = symbol_read(symbols, index);
+    unsigned type = raw.info & 15;
+    return (type == SONDE__STT_NOTYPE || (type == SONDE__STT_OBJECT && raw.size != 0)) &&
+           sonde__symbol_may_be_function(symbols->strings + raw.name);
+}
+
+static inline bool is_candidate(const struct sonde__elf_symbols *symbols, uint32_t index,
                                 const struct symbol_raw *raw, const uint8_t *code_sections,
                                 uint32_t section_count)
 {
     unsigned type = raw->info & 15;
-    /* GHC's code is of type OBJECT; without a size that is a table in the code */
-    bool object = type == SONDE__STT_OBJECT && raw->size != 0;
     if (type != SONDE__STT_FUNC && type != SONDE__STT_GNU_IFUNC &&
-        ((type != SONDE__STT_NOTYPE && !object) || section_count == 0 ||
-         !is_function_label(symbols->strings + raw->name))) {
+        (section_count == 0 || !is_code_label(symbols, index))) {
         return false;
     }
     return raw->section != SONDE__SHN_UNDEF && raw->section != SONDE__SHN_ABS &&
@@ -73,7 +80,7 @@ scan_table(struct symbol_build *build, const struct sonde__elf_symbols *symbols,
     for (uint32_t i = 0; i < symbols->count; i++) {
         struct symbol_raw raw = symbol_read(symbols, i);
         uint64_t offset = raw.value - base;
-        if (offset < size && is_candidate(symbols, &raw, code_sections, section_count)) {
+        if (offset < size && is_candidate(symbols, i, &raw, code_sections, section_count)) {
             *to++ = symbol_make_key((uint32_t)offset, ref | i);
             symbol_count_digits(&build->digits, bits, (uint32_t)offset);
         }
@@ -121,10 +128,9 @@ static enum sonde_status find_sources(struct symbol_build *build, const struct s
     }
     index->base = start;
     index->size = end - start;
-    index->arch = elf->machine == SONDE__EM_AARCH64 ? SONDE_ARCH_AARCH64 : SONDE_ARCH_X86_64;
-    index->has_fde_search =
-        (elf->machine == SONDE__EM_AARCH64 || elf->machine == SONDE__EM_X86_64) &&
-        sonde__elf_cfi(elf, &index->cfi) && sonde__cfi_search_open(&index->cfi, &search);
+    index->arch = elf->arch;
+    index->has_fde_search = elf->arch != SONDE_ARCH_OTHER && sonde__elf_cfi(elf, &index->cfi) &&
+                            sonde__cfi_search_open(&index->cfi, &search);
     build->views[SYMBOL_TABLE_SYMTAB] = elf;
     build->views[SYMBOL_TABLE_DYNSYM] = elf;
     build->views[SYMBOL_TABLE_DEBUG] = debug;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Chooses one of several names of an address, and counts the others. */
+#include "base_hash.h"
 #include "symbol_layout.h"
 
 /* Names are compared by this many bytes, to bound the cost of a hostile string table. Longer
@@ -19,13 +20,13 @@ struct name_view {
 
 static struct name_view view_name(const char *text)
 {
-    struct name_view view = {.text = text, .hash = 0xcbf29ce484222325u};
+    struct name_view view = {.text = text, .hash = SONDE__HASH_EMPTY};
     uint32_t i;
     while (view.underscores < NAME_COMPARED_MAX && text[view.underscores] == '_') {
         view.underscores++;
     }
     for (i = 0; i < NAME_COMPARED_MAX && text[i] != '\0' && text[i] != '@'; i++) {
-        view.hash = (view.hash ^ (uint8_t)text[i]) * 0x100000001b3u; /* FNV-1a */
+        view.hash = sonde__base_hash_byte(view.hash, (uint8_t)text[i]);
     }
     view.versioned = i < NAME_COMPARED_MAX && text[i] == '@' && i != 0;
     view.length = i;

@@ -267,7 +267,6 @@ static enum sonde_status add_group(struct sweep *sweep, const symbol_key *group,
         SONDE_TRY(emit(sweep, open.function.start, &open.function));
     }
     index->symbol_count++;
-    index->name_count += names;
     return SONDE_OK;
 }
 
@@ -338,7 +337,6 @@ static uint32_t add_alone(struct sweep *sweep, const struct fast_tables *tables,
         sweep->last_start = symbol_key_start(keys[i - 1]);
         out->count = to;
         build->index->symbol_count += i - first;
-        build->index->name_count += i - first;
     }
     return i;
 }

@@ -2,6 +2,7 @@
 /* Look-up in a symbol index. Context: handler. */
 #include "symbol_index.h"
 
+#include "base_search.h"
 #include "image_cfi.h"
 #include "symbol_layout.h"
 
@@ -97,26 +98,19 @@ static inline __attribute__((always_inline)) bool answer(const struct sonde__sym
 static __attribute__((noinline)) bool find_before(const struct sonde__symbol_index *index,
                                                   uint64_t vaddr, struct sonde__symbol *ret_symbol)
 {
-    uint64_t low = 0, high = (vaddr - index->base) >> SYMBOL_PAGE_SHIFT;
+    uint64_t high = (vaddr - index->base) >> SYMBOL_PAGE_SHIFT;
     uint32_t entry = index->buckets[high];
     struct page page;
     if (entry == 0) {
         return find_fde(index, vaddr, ret_symbol);
     }
     /* Usually the page before; after a long gap, or inside a function in an extra, it can be any:
-     * buckets[low] < entry == buckets[high]. */
+     * buckets[0] < entry == buckets[high]. */
     for (unsigned i = 0; i < SYMBOL_PAGES_MAX && index->buckets[high - 1] == entry; i++) {
         high--;
     }
     if (index->buckets[high - 1] == entry) {
-        while (low + 1 < high) {
-            uint64_t middle = low + (high - low) / 2;
-            if (index->buckets[middle] < entry) {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
+        high = SONDE__SEARCH(1, high, i, index->buckets[i] < entry);
     }
     page = page_at(index, high - 1);
     return answer(index, &page, page.count - 1, vaddr, ret_symbol);
@@ -187,23 +181,21 @@ void sonde__symbol_function(const struct sonde__symbol_index *index, uint64_t va
         [SONDE__SYMBOL_FDE] = SONDE__NAME_NONE,
     };
     struct sonde__symbol symbol;
-    *ret_function = (struct sonde__function){.name = ""};
-    if (index != NULL && sonde__symbol_find(index, vaddr, &symbol)) {
-        ret_function->start = symbol.start;
-        ret_function->has_start = true;
-        ret_function->name = symbol.name;
-        ret_function->source = symbol.name[0] != '\0' ? sources[symbol.source] : SONDE__NAME_NONE;
+    if (index == NULL || !sonde__symbol_find(index, vaddr, &symbol)) {
+        *ret_function = (struct sonde__function){.name = ""};
+        return;
     }
+    *ret_function = (struct sonde__function){
+        .name = symbol.name,
+        .start = symbol.start,
+        .has_start = true,
+        .source = symbol.name[0] != '\0' ? sources[symbol.source] : SONDE__NAME_NONE,
+    };
 }
 
 uint32_t sonde__symbol_count(const struct sonde__symbol_index *index)
 {
     return index->symbol_count;
-}
-
-uint32_t sonde__symbol_name_count(const struct sonde__symbol_index *index)
-{
-    return index->name_count;
 }
 
 size_t sonde__symbol_index_bytes(const struct sonde__symbol_index *index)

@@ -56,10 +56,12 @@ bool sonde__symbol_find(const struct sonde__symbol_index *index, uint64_t vaddr,
 void sonde__symbol_function(const struct sonde__symbol_index *index, uint64_t vaddr,
                             struct sonde__function *ret_function);
 
+/* False for mapping symbols of ARM, AArch64 and RISC-V ($x, $d, $a, $t, with .suffix) and labels
+ * that are local to the assembler. */
+bool sonde__symbol_may_be_function(const char *name);
+
 /* Functions in the index: distinct start addresses that have a name, PLT stubs included. */
 uint32_t sonde__symbol_count(const struct sonde__symbol_index *index);
-/* Names that were read: functions, their aliases, PLT stubs. */
-uint32_t sonde__symbol_name_count(const struct sonde__symbol_index *index);
 /* Heap bytes of the index. */
 size_t sonde__symbol_index_bytes(const struct sonde__symbol_index *index);
 

@@ -75,7 +75,7 @@ struct sonde__symbol_index {
     const struct symbol_extra *extras;
     const char *strings[SYMBOL_KIND_MASK + 1]; /* by kind */
     uint32_t count, page_count, extra_count;
-    uint32_t symbol_count, name_count;
+    uint32_t symbol_count;
     bool has_fde_search;
     uint8_t arch; /* enum sonde_arch; for the CFI */
     size_t block_bytes;
@@ -136,8 +136,8 @@ static inline void symbol_count_digits(struct symbol_digits *digits, unsigned bi
 }
 
 struct symbol_build {
-    struct sonde__symbol_index
-        *index; /* base, size, tables, cfi are set; the rest is under construction */
+    /* base, size, tables, cfi are set; the rest is under construction */
+    struct sonde__symbol_index *index;
     const struct sonde__elf *views[SYMBOL_TABLE_COUNT]; /* that contains the tables */
     symbol_key *keys;
     symbol_key *scratch; /* as large as keys */

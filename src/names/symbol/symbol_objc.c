@@ -90,7 +90,7 @@ static void read_relocations(struct reader *r, const struct sonde__elf_section *
     struct sonde__elf_symbol symbol;
     struct sonde__bytes b;
     bool named = sonde__elf_dynamic_symbols(r->elf, &symbols);
-    bool arm = r->elf->machine == SONDE__EM_AARCH64;
+    bool arm = r->elf->arch == SONDE_ARCH_AARCH64;
     if (section->data == NULL) {
         return;
     }
@@ -109,11 +109,10 @@ static void read_relocations(struct reader *r, const struct sonde__elf_section *
         } else if (type != (arm ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE)) {
             continue;
         }
-        if (!sonde__mem_grow(&r->pointers, r->count, &r->capacity, sizeof *r->pointers)) {
+        if (!SONDE__MEM_ADD(r->pointers, r->count, r->capacity, (struct pointer){at, value})) {
             r->out_of_memory = true;
             return;
         }
-        r->pointers[r->count++] = (struct pointer){at, value};
     }
 }
 
@@ -186,13 +185,6 @@ static bool room(void *array, size_t needed, size_t *capacity)
     return true;
 }
 
-static void write_uint(uint8_t *to, uint64_t value, unsigned size)
-{
-    for (unsigned i = 0; i < size; i++) {
-        to[i] = (uint8_t)(value >> 8 * i);
-    }
-}
-
 static void add(struct reader *r, char sign, const char *class_name, const char *category,
                 const char *selector, uint64_t start, uint64_t size)
 {
@@ -211,11 +203,11 @@ static void add(struct reader *r, char sign, const char *class_name, const char 
     name = out->strings + out->strings_size;
     entry = out->data + at;
     memset(entry, 0, SONDE__ELF_SYM64_BYTES);
-    write_uint(entry, out->strings_size, 4);
+    sonde__base_put_le(entry, out->strings_size, 4);
     entry[4] = SONDE__STB_GLOBAL << 4 | SONDE__STT_FUNC;
-    write_uint(entry + 6, r->text_section, 2);
-    write_uint(entry + 8, start, 8);
-    write_uint(entry + 16, size, 8);
+    sonde__base_put_le(entry + 6, r->text_section, 2);
+    sonde__base_put_le(entry + 8, start, 8);
+    sonde__base_put_le(entry + 16, size, 8);
     *name++ = sign;
     *name++ = '[';
     name = stpcpy(name, class_name);
@@ -346,11 +338,11 @@ enum sonde_status sonde__objc_symbols_make(const struct sonde__elf *elf,
 {
     struct reader r = {.elf = elf, .out = ret_symbols};
     memset(ret_symbols, 0, sizeof *ret_symbols);
-    if ((elf->machine != SONDE__EM_X86_64 && elf->machine != SONDE__EM_AARCH64) || elf->memory ||
-        !needs_libobjc(elf) || !sonde__elf_cfi(elf, &r.cfi)) {
+    if (elf->arch == SONDE_ARCH_OTHER || elf->memory || !needs_libobjc(elf) ||
+        !sonde__elf_cfi(elf, &r.cfi)) {
         return SONDE_OK;
     }
-    r.arch = elf->machine == SONDE__EM_AARCH64 ? SONDE_ARCH_AARCH64 : SONDE_ARCH_X86_64;
+    r.arch = elf->arch;
     r.text_section = sonde__objc_text_section(elf);
     r.work_left = (uint64_t)(elf->file.end - elf->file.begin) / 8;
     read_pointers(&r);

@@ -7,6 +7,7 @@
 #include "base_search.h"
 #include "base_status.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 #include "symbol_layout.h"
 
 static const char *const plt_sections[] = {".plt", ".plt.sec", ".plt.got", ".iplt"};
@@ -50,7 +51,7 @@ uint32_t symbol_count_plt(const struct sonde__elf *elf)
 {
     struct sonde__elf_section section;
     uint64_t count = 0;
-    if (!elf->is64 || (elf->machine != SONDE__EM_X86_64 && elf->machine != SONDE__EM_AARCH64)) {
+    if (!elf->is64 || elf->arch == SONDE_ARCH_OTHER) {
         return 0;
     }
     for (unsigned i = 0; i < PLT_SECTION_COUNT; i++) {
@@ -63,8 +64,8 @@ uint32_t symbol_count_plt(const struct sonde__elf *elf)
 
 static int compare_cells(const void *a, const void *b)
 {
-    const struct sonde__plt_slot *slot_a = a, *slot_b = b;
-    return (slot_a->cell > slot_b->cell) - (slot_a->cell < slot_b->cell);
+    const struct sonde__plt_slot *x = a, *y = b;
+    return SONDE__ORDER(x, y, cell);
 }
 
 static int compare_starts(const void *a, const void *b)
@@ -128,13 +129,12 @@ static uint32_t find_target(const struct symbol_build *build, uint64_t info, uin
     return (uint32_t)key[symbol_choose(index, key, end - first, &names)];
 }
 
-static bool is_cell_type(uint32_t type, unsigned machine)
+static bool is_cell_type(uint32_t type, unsigned arch)
 {
-    return machine == SONDE__EM_X86_64
-               ? type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT ||
-                     type == R_X86_64_IRELATIVE
-               : type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT ||
-                     type == R_AARCH64_IRELATIVE;
+    return arch == SONDE_ARCH_X86_64 ? type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT ||
+                                           type == R_X86_64_IRELATIVE
+                                     : type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT ||
+                                           type == R_AARCH64_IRELATIVE;
 }
 
 /* Add a stub for each slot of this cell. */
@@ -166,7 +166,7 @@ static void read_relocations(const struct symbol_build *build, const struct sond
         uint64_t cell, info, addend;
         uint32_t target;
         memcpy(&info, at + 8, 8);
-        if (!is_cell_type((uint32_t)info, elf->machine)) {
+        if (!is_cell_type((uint32_t)info, elf->arch)) {
             continue;
         }
         memcpy(&cell, at, 8);

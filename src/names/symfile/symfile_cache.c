@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base_hash.h"
 #include "base_status.h"
 #include "mem_heap.h"
 #include "symfile_calls.h"
@@ -133,17 +134,11 @@ void sonde__symfile_cache_destroy(struct sonde__symfile_cache *cache)
 
 static unsigned hash_key(const struct sonde__image *image)
 {
-    uint32_t hash = 2166136261u; /* FNV-1a */
-    if (image->build_id.size != 0) {
-        for (unsigned i = 0; i < image->build_id.size; i++) {
-            hash = (hash ^ image->build_id.bytes[i]) * 16777619u;
-        }
-    } else {
-        for (const char *c = image->path != NULL ? image->path : ""; *c != '\0'; c++) {
-            hash = (hash ^ (uint8_t)*c) * 16777619u;
-        }
-    }
-    return (hash ^ hash >> 16) % BUCKET_COUNT;
+    uint64_t hash =
+        image->build_id.size != 0
+            ? sonde__base_hash_bytes(SONDE__HASH_EMPTY, image->build_id.bytes, image->build_id.size)
+            : sonde__base_hash_text(image->path != NULL ? image->path : "");
+    return sonde__base_hash_fold(hash) % BUCKET_COUNT;
 }
 
 /* Without a build-id: the file at the path now, because a path can lead to different files over

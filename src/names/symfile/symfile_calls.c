@@ -84,22 +84,6 @@ static bool make_index(struct symfile_calls *calls, const struct sonde__symfile_
     return calls->has_index;
 }
 
-static void find_in_index(struct symfile_calls *calls, uint64_t vaddr, struct sonde__answer *answer)
-{
-    struct sonde__symindex_symbol symbol;
-    struct sonde__symindex_strings *strings = &calls->index.strings;
-    answer->count =
-        (uint32_t)sonde__symindex_calls(strings, vaddr, answer->calls, SONDE__CALLS_MAX);
-    if (answer->function.name[0] == '\0' &&
-        sonde__symindex_symbol(&calls->index.index, vaddr, &symbol)) {
-        const char *name = sonde__symindex_name(strings, symbol.name);
-        if (name[0] != '\0') {
-            answer->function =
-                (struct sonde__function){name, symbol.start, true, SONDE__NAME_DEBUG_INFO};
-        }
-    }
-}
-
 /* --- DWARF --- */
 
 /* view: own or debug. */
@@ -181,18 +165,14 @@ static void find_calls(struct symfile_calls *calls, uint64_t vaddr, struct sonde
     if (calls->go.data != NULL) {
         find_in_go(&calls->go, vaddr, answer);
     } else if (calls->has_index) {
-        find_in_index(calls, vaddr, answer);
+        sonde__symfile_index_calls(&calls->index, vaddr, answer);
     } else {
         size_t count =
             sonde__symindex_dwarf_find(calls->dwarf, vaddr, answer->calls, SONDE__CALLS_MAX);
         /* of more calls, the function itself would be missing */
         answer->count = count <= SONDE__CALLS_MAX ? (uint32_t)count : 0;
     }
-    if (answer->function.name[0] == '\0' && answer->count != 0) {
-        answer->function.name = answer->calls[answer->count - 1].name;
-        answer->function.source =
-            answer->function.name[0] != '\0' ? SONDE__NAME_DEBUG_INFO : SONDE__NAME_NONE;
-    }
+    sonde__answer_name_function(answer);
 }
 
 static bool find_tails(struct symfile_calls *calls, struct sonde__tail_graph *ret_graph,

@@ -296,6 +296,22 @@ void sonde__symfile_index_file_close(struct sonde__symfile_index_file *index)
     memset(index, 0, sizeof *index);
 }
 
+void sonde__symfile_index_calls(struct sonde__symfile_index_file *index, uint64_t vaddr,
+                                struct sonde__answer *answer)
+{
+    struct sonde__symindex_symbol symbol;
+    answer->count =
+        (uint32_t)sonde__symindex_calls(&index->strings, vaddr, answer->calls, SONDE__CALLS_MAX);
+    if (answer->function.name[0] == '\0' && sonde__symindex_symbol(&index->index, vaddr, &symbol)) {
+        const char *name = sonde__symindex_name(&index->strings, symbol.name);
+        if (name[0] != '\0') {
+            answer->function =
+                (struct sonde__function){name, symbol.start, true, SONDE__NAME_DEBUG_INFO};
+        }
+    }
+    sonde__answer_name_function(answer);
+}
+
 bool symfile_index_file_map(const char *root, const char *path, const struct sonde__build_id *id,
                             struct sonde__symfile_index_file *ret_index)
 {

@@ -61,6 +61,11 @@ SONDE_NODISCARD enum sonde_status sonde__symfile_index_file_open(
     struct sonde__symfile_index_file *ret_index, struct sonde_error *ret_error);
 void sonde__symfile_index_file_close(struct sonde__symfile_index_file *index);
 
+/* Complete an answer from an index: the calls at `vaddr`, and the function unless the answer has
+ * its name. The strings live as long as the index. */
+void sonde__symfile_index_calls(struct sonde__symfile_index_file *index, uint64_t vaddr,
+                                struct sonde__answer *answer);
+
 /* An index file of that build-id, below root. False: there is none. */
 bool symfile_index_file_map(const char *root, const char *path, const struct sonde__build_id *id,
                             struct sonde__symfile_index_file *ret_index);

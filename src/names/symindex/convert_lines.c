@@ -10,6 +10,7 @@
 #include "convert.h"
 #include "dwarf_constants.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 
 struct machine {
     struct convert *c;
@@ -221,12 +222,8 @@ static void run(struct machine *m)
 
 static int by_low(const void *a, const void *b)
 {
-    const struct row_span *x = a;
-    const struct row_span *y = b;
-    if (x->low != y->low) {
-        return x->low < y->low ? -1 : 1;
-    }
-    return x->first < y->first ? -1 : x->first > y->first;
+    const struct row_span *x = a, *y = b;
+    return SONDE__ORDER2(x, y, low, first);
 }
 
 /* Rows of all sequences in the order of addresses. Of sequences that overlap the one that starts

@@ -9,6 +9,7 @@
 
 #include "convert.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 
 /* Larger line numbers are malformed and would widen every field: they become 0 (unknown). */
 #define LINE_MAX_KEPT ((1u << 24) - 1)
@@ -211,12 +212,8 @@ static void put_chunk(struct merge *m, const struct chunk *chunk)
 
 static int by_place(const void *a, const void *b)
 {
-    const struct chunk *x = a;
-    const struct chunk *y = b;
-    if (x->start != y->start) {
-        return x->start < y->start ? -1 : 1;
-    }
-    return x->first < y->first ? -1 : x->first > y->first;
+    const struct chunk *x = a, *y = b;
+    return SONDE__ORDER2(x, y, start, first);
 }
 
 static void merge(struct merge *m)

@@ -9,18 +9,9 @@
 #include "convert.h"
 #include "image_cfi.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 #include "symbol_go.h"
-
-/* Mapping symbols of ARM, AArch64 and RISC-V ($x, $d, $a, $t, with .suffix) and assembler-local
- * labels are no functions. */
-static bool is_function_label(const char *name)
-{
-    if (name[0] == '\0' || (name[0] == '.' && name[1] == 'L')) {
-        return false;
-    }
-    return !(name[0] == '$' &&
-             (name[1] == 'x' || name[1] == 'd' || name[1] == 'a' || name[1] == 't'));
-}
+#include "symbol_index.h"
 
 static void judge(struct convert *c, const struct sonde__elf *elf,
                   const struct sonde__elf_symbol *symbol, struct candidates *to)
@@ -39,7 +30,8 @@ static void judge(struct convert *c, const struct sonde__elf *elf,
     if ((symbol->type != SONDE__STT_FUNC && symbol->type != SONDE__STT_GNU_IFUNC &&
          symbol->type != SONDE__STT_NOTYPE && !object) ||
         symbol->section == SONDE__SHN_UNDEF || start >= c->size || start == UINT32_MAX ||
-        !is_function_label(symbol->name) || !sonde__elf_section(elf, symbol->section, &section) ||
+        !sonde__symbol_may_be_function(symbol->name) ||
+        !sonde__elf_section(elf, symbol->section, &section) ||
         (section.flags & SONDE__SHF_EXECINSTR) == 0) {
         return;
     }
@@ -124,12 +116,8 @@ static bool is_better(const struct convert *c, const struct candidate *a, const 
 
 static int by_start(const void *a, const void *b)
 {
-    const struct candidate *x = a;
-    const struct candidate *y = b;
-    if (x->start != y->start) {
-        return x->start < y->start ? -1 : 1;
-    }
-    return x->name < y->name ? -1 : x->name > y->name;
+    const struct candidate *x = a, *y = b;
+    return SONDE__ORDER2(x, y, start, name);
 }
 
 /* For the call sites that name a function. */
@@ -212,8 +200,7 @@ static bool elf_symbols(struct convert *c, struct candidates *to, struct sonde__
     bool is_stripped = !sonde__elf_section_by_type(code, SONDE__SHT_SYMTAB, &section) &&
                        !sonde__elf_section_by_type(c->source->debug, SONDE__SHT_SYMTAB, &section);
     add_kept(c, code, is_stripped, to);
-    return (code->machine == SONDE__EM_X86_64 || code->machine == SONDE__EM_AARCH64) &&
-           sonde__elf_cfi(code, ret_cfi);
+    return code->arch != SONDE_ARCH_OTHER && sonde__elf_cfi(code, ret_cfi);
 }
 
 void convert_symbols(struct convert *c)

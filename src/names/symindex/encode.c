@@ -36,8 +36,8 @@ static uint32_t checksum(const struct crc_tables *tables, const uint8_t *data, s
 {
     uint32_t crc = UINT32_MAX;
     for (; size >= 8; size -= 8, data += 8) {
-        uint32_t a = symindex_u32(data) ^ crc;
-        uint32_t b = symindex_u32(data + 4);
+        uint32_t a = sonde__base_le32(data) ^ crc;
+        uint32_t b = sonde__base_le32(data + 4);
         crc = tables->t[7][a & 0xff] ^ tables->t[6][a >> 8 & 0xff] ^ tables->t[5][a >> 16 & 0xff] ^
               tables->t[4][a >> 24] ^ tables->t[3][b & 0xff] ^ tables->t[2][b >> 8 & 0xff] ^
               tables->t[1][b >> 16 & 0xff] ^ tables->t[0][b >> 24];
@@ -60,19 +60,6 @@ static void find_build_id(const struct sonde__symindex_source *source,
     }
 }
 
-static uint32_t arch_of(const struct sonde__symindex_source *source)
-{
-    if (source->macho_debug != NULL) {
-        uint32_t cpu = source->macho_debug->cpu;
-        return cpu == SONDE__CPU_X86_64  ? SONDE_ARCH_X86_64
-               : cpu == SONDE__CPU_ARM64 ? SONDE_ARCH_AARCH64
-                                         : SONDE_ARCH_OTHER;
-    }
-    return source->debug->machine == SONDE__EM_X86_64    ? SONDE_ARCH_X86_64
-           : source->debug->machine == SONDE__EM_AARCH64 ? SONDE_ARCH_AARCH64
-                                                         : SONDE_ARCH_OTHER;
-}
-
 static void write_header(const struct encode *e, uint8_t *file, size_t header, size_t size)
 {
     const struct convert *c = e->c;
@@ -81,27 +68,29 @@ static void write_header(const struct encode *e, uint8_t *file, size_t header, s
         file[i] = (uint8_t)SYMINDEX_MAGIC[i];
     }
     find_build_id(c->source, &id);
-    encode_u32(file + SYMINDEX_AT_VERSION, SYMINDEX_VERSION);
-    encode_u32(file + SYMINDEX_AT_HEADER_BYTES, (uint32_t)header);
-    encode_u64(file + SYMINDEX_AT_FILE_BYTES, size);
-    encode_u64(file + SYMINDEX_AT_BASE, c->base);
-    encode_u32(file + SYMINDEX_AT_CODE_BYTES,
-               c->size < UINT32_MAX ? (uint32_t)c->size : UINT32_MAX);
-    encode_u32(file + SYMINDEX_AT_ARCH, arch_of(c->source));
-    encode_u32(file + SYMINDEX_AT_BUILD_ID_SIZE, id.size);
+    sonde__base_put_le32(file + SYMINDEX_AT_VERSION, SYMINDEX_VERSION);
+    sonde__base_put_le32(file + SYMINDEX_AT_HEADER_BYTES, (uint32_t)header);
+    sonde__base_put_le64(file + SYMINDEX_AT_FILE_BYTES, size);
+    sonde__base_put_le64(file + SYMINDEX_AT_BASE, c->base);
+    sonde__base_put_le32(file + SYMINDEX_AT_CODE_BYTES,
+                         c->size < UINT32_MAX ? (uint32_t)c->size : UINT32_MAX);
+    sonde__base_put_le32(file + SYMINDEX_AT_ARCH, c->source->macho_debug != NULL
+                                                      ? c->source->macho_debug->arch
+                                                      : c->source->debug->arch);
+    sonde__base_put_le32(file + SYMINDEX_AT_BUILD_ID_SIZE, id.size);
     memcpy(file + SYMINDEX_AT_BUILD_ID, id.bytes, id.size);
-    encode_u32(file + SYMINDEX_AT_SECTION_COUNT, SYMINDEX_KNOWN - 1);
-    encode_u32(file + SYMINDEX_AT_RANGE_COUNT, (uint32_t)c->range_count);
-    encode_u32(file + SYMINDEX_AT_CALL_COUNT, (uint32_t)c->call_count);
-    encode_u32(file + SYMINDEX_AT_FUNCTION_COUNT, (uint32_t)c->function_count);
-    encode_u32(file + SYMINDEX_AT_NAME_COUNT, e->name_count);
-    encode_u32(file + SYMINDEX_AT_FILE_COUNT, (uint32_t)c->file_count);
-    encode_u32(file + SYMINDEX_AT_DIRECTORY_COUNT, e->directory_count);
-    encode_u32(file + SYMINDEX_AT_SYMBOL_COUNT, (uint32_t)c->symbol_count);
-    encode_u32(file + SYMINDEX_AT_ALIAS_COUNT, (uint32_t)c->alias_count);
-    encode_u32(file + SYMINDEX_AT_UNIT_COUNT, (uint32_t)c->main.unit_count);
-    encode_u32(file + SYMINDEX_AT_BAD_UNIT_COUNT, (uint32_t)c->bad_unit_count);
-    encode_u32(file + SYMINDEX_AT_ESCAPE_COUNT, e->escape_count);
+    sonde__base_put_le32(file + SYMINDEX_AT_SECTION_COUNT, SYMINDEX_KNOWN - 1);
+    sonde__base_put_le32(file + SYMINDEX_AT_RANGE_COUNT, (uint32_t)c->range_count);
+    sonde__base_put_le32(file + SYMINDEX_AT_CALL_COUNT, (uint32_t)c->call_count);
+    sonde__base_put_le32(file + SYMINDEX_AT_FUNCTION_COUNT, (uint32_t)c->function_count);
+    sonde__base_put_le32(file + SYMINDEX_AT_NAME_COUNT, e->name_count);
+    sonde__base_put_le32(file + SYMINDEX_AT_FILE_COUNT, (uint32_t)c->file_count);
+    sonde__base_put_le32(file + SYMINDEX_AT_DIRECTORY_COUNT, e->directory_count);
+    sonde__base_put_le32(file + SYMINDEX_AT_SYMBOL_COUNT, (uint32_t)c->symbol_count);
+    sonde__base_put_le32(file + SYMINDEX_AT_ALIAS_COUNT, (uint32_t)c->alias_count);
+    sonde__base_put_le32(file + SYMINDEX_AT_UNIT_COUNT, (uint32_t)c->main.unit_count);
+    sonde__base_put_le32(file + SYMINDEX_AT_BAD_UNIT_COUNT, (uint32_t)c->bad_unit_count);
+    sonde__base_put_le32(file + SYMINDEX_AT_ESCAPE_COUNT, e->escape_count);
     memcpy(file + SYMINDEX_AT_WIDTHS, e->widths, sizeof e->widths);
     file[SYMINDEX_AT_FLAGS] = c->source->macho_debug != NULL ? SYMINDEX_FROM_HEADER : 0;
 }
@@ -136,14 +125,14 @@ static void write_file(const struct encode *e, struct sonde__symindex_made *made
             memcpy(file + at, s->data, s->size);
             memset(file + at + s->size, 0, aligned(s->size) - s->size);
         }
-        encode_u32(entry, i);
-        encode_u32(entry + 4, checksum(&tables, file + at, s->size));
-        encode_u64(entry + 8, at);
-        encode_u64(entry + 16, s->size);
+        sonde__base_put_le32(entry, i);
+        sonde__base_put_le32(entry + 4, checksum(&tables, file + at, s->size));
+        sonde__base_put_le64(entry + 8, at);
+        sonde__base_put_le64(entry + 16, s->size);
         at += aligned(s->size);
     }
     write_header(e, file, header, size);
-    encode_u32(entry, checksum(&tables, file, header - 4));
+    sonde__base_put_le32(entry, checksum(&tables, file, header - 4));
     made->data = file;
     made->size = size;
     made->ranges = (uint32_t)e->c->range_count;

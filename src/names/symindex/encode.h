@@ -29,9 +29,6 @@ struct encode {
 /* Append `size` zero bytes; null: no memory, with the status set. */
 uint8_t *encode_room(struct encode *e, enum symindex_section section, size_t size);
 
-void encode_u32(uint8_t *p, uint32_t value);
-void encode_u64(uint8_t *p, uint64_t value);
-
 /* Packs bit fields into zeroed bytes. */
 struct packer {
     uint8_t *data;

@@ -25,16 +25,3 @@ uint8_t *encode_room(struct encode *e, enum symindex_section section, size_t siz
     s->size += size;
     return s->data + s->size - size;
 }
-
-void encode_u32(uint8_t *p, uint32_t value)
-{
-    for (unsigned i = 0; i < 4; i++) {
-        p[i] = (uint8_t)(value >> 8 * i);
-    }
-}
-
-void encode_u64(uint8_t *p, uint64_t value)
-{
-    encode_u32(p, (uint32_t)value);
-    encode_u32(p + 4, (uint32_t)(value >> 32));
-}

@@ -8,6 +8,7 @@
 #include "encode.h"
 #include "image_elf_versions.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 
 /* --- words --- */
 
@@ -50,8 +51,8 @@ void encode_words(struct encode *e, const struct sonde__elf *elf,
             uint32_t place = put_text(e, text, (size_t)size);
             uint8_t *to = encode_room(e, SYMINDEX_WORDS, SYMINDEX_WORD_BYTES);
             if (to != NULL) {
-                encode_u32(to, words[i].cell);
-                encode_u32(to + 4, place);
+                sonde__base_put_le32(to, words[i].cell);
+                sonde__base_put_le32(to + 4, place);
             }
         }
     }
@@ -66,10 +67,7 @@ struct named {
 static int by_name(const void *a, const void *b)
 {
     const struct named *x = a, *y = b;
-    if (x->name != y->name) {
-        return x->name < y->name ? -1 : 1;
-    }
-    return (x->start > y->start) - (x->start < y->start);
+    return SONDE__ORDER2(x, y, name, start);
 }
 
 void encode_exports(struct encode *e)
@@ -93,8 +91,9 @@ void encode_exports(struct encode *e)
         }
         uint8_t *to = encode_room(e, SYMINDEX_EXPORTS, SYMINDEX_EXPORT_BYTES);
         if (to != NULL) {
-            encode_u32(to, all[i].name);
-            encode_u32(to + 4, all[i].start == all[end - 1].start ? all[i].start : CONVERT_NONE);
+            sonde__base_put_le32(to, all[i].name);
+            sonde__base_put_le32(to + 4,
+                                 all[i].start == all[end - 1].start ? all[i].start : CONVERT_NONE);
         }
         i = end;
     }

@@ -187,7 +187,7 @@ void encode_names(struct encode *e)
         if (i % SYMINDEX_NAME_BLOCK == 0) {
             uint8_t *at = encode_room(e, SYMINDEX_NAME_BLOCKS, 4);
             if (at != NULL) {
-                encode_u32(at, (uint32_t)e->sections[SYMINDEX_NAMES].size);
+                sonde__base_put_le32(at, (uint32_t)e->sections[SYMINDEX_NAMES].size);
             }
         } else {
             before = &c->strings.all[e->sorted[i - 1]];
@@ -237,13 +237,13 @@ void encode_files(struct encode *e)
             uint8_t *directory = encode_room(e, SYMINDEX_DIRECTORIES, 4);
             uint32_t place = text_place(e, f->directory);
             if (directory != NULL) {
-                encode_u32(directory, place);
+                sonde__base_put_le32(directory, place);
                 e->directory_ids[f->directory] = e->directory_count++;
             }
         }
         if (to != NULL) {
-            encode_u32(to, f->directory != 0 ? e->directory_ids[f->directory] : 0);
-            encode_u32(to + 4, text_place(e, f->base));
+            sonde__base_put_le32(to, f->directory != 0 ? e->directory_ids[f->directory] : 0);
+            sonde__base_put_le32(to + 4, text_place(e, f->base));
         }
     }
     for (size_t i = 0; i < c->bad_unit_count && c->status == SONDE_OK; i++) {
@@ -252,9 +252,9 @@ void encode_files(struct encode *e)
         uint32_t what = text_place(e, bad->what);
         uint8_t *to = encode_room(e, SYMINDEX_BAD_UNITS, 16);
         if (to != NULL) {
-            encode_u64(to, bad->offset);
-            encode_u32(to + 8, name);
-            encode_u32(to + 12, what);
+            sonde__base_put_le64(to, bad->offset);
+            sonde__base_put_le32(to + 8, name);
+            sonde__base_put_le32(to + 12, what);
         }
     }
 }
@@ -264,13 +264,13 @@ void encode_symbols(struct encode *e)
     const struct convert *c = e->c;
     uint8_t *to = encode_room(e, SYMINDEX_SYMBOLS, c->symbol_count * 12);
     for (size_t i = 0; to != NULL && i < c->symbol_count; i++, to += 12) {
-        encode_u32(to, c->symbols[i].start);
-        encode_u32(to + 4, c->symbols[i].size);
-        encode_u32(to + 8, e->name_ids[c->symbols[i].name]);
+        sonde__base_put_le32(to, c->symbols[i].start);
+        sonde__base_put_le32(to + 4, c->symbols[i].size);
+        sonde__base_put_le32(to + 8, e->name_ids[c->symbols[i].name]);
     }
     to = encode_room(e, SYMINDEX_ALIASES, c->alias_count * 8);
     for (size_t i = 0; to != NULL && i < c->alias_count; i++, to += 8) {
-        encode_u32(to, c->aliases[i].symbol);
-        encode_u32(to + 4, e->name_ids[c->aliases[i].name]);
+        sonde__base_put_le32(to, c->aliases[i].symbol);
+        sonde__base_put_le32(to + 4, e->name_ids[c->aliases[i].name]);
     }
 }

@@ -49,9 +49,9 @@ static void encode_block(struct encode *e, const struct range *ranges, uint32_t 
         e->c->status = SONDE_LIMIT;
         return;
     }
-    encode_u32(block, ranges[0].start);
-    encode_u32(block + 4, (uint32_t)place);
-    encode_u32(block + 8, least != UINT32_MAX ? least : 0);
+    sonde__base_put_le32(block, ranges[0].start);
+    sonde__base_put_le32(block + 4, (uint32_t)place);
+    sonde__base_put_le32(block + 8, least != UINT32_MAX ? least : 0);
     block[12] = (uint8_t)step_width;
     block[13] = (uint8_t)call_width;
     block[14] = (uint8_t)line_width;
@@ -77,11 +77,11 @@ static void encode_buckets(struct encode *e)
     size_t block = 0;
     for (size_t i = 0; to != NULL && i < count; i++) {
         while (block + 1 < block_count &&
-               symindex_u32(blocks + (block + 1) * SYMINDEX_BLOCK_BYTES) <=
+               sonde__base_le32(blocks + (block + 1) * SYMINDEX_BLOCK_BYTES) <=
                    i << SYMINDEX_BUCKET_SHIFT) {
             block++;
         }
-        encode_u32(to + i * 4, (uint32_t)block);
+        sonde__base_put_le32(to + i * 4, (uint32_t)block);
     }
 }
 
@@ -160,9 +160,9 @@ void encode_calls(struct encode *e)
             if (escape == NULL) {
                 return;
             }
-            encode_u32(escape, (uint32_t)i);
-            encode_u32(escape + 4, distance);
-            encode_u32(escape + 8, line);
+            sonde__base_put_le32(escape, (uint32_t)i);
+            sonde__base_put_le32(escape + 4, distance);
+            sonde__base_put_le32(escape + 8, line);
             e->escape_count++;
             distance = parent_escape;
             line = line_escape;

@@ -12,6 +12,7 @@
 #include "encode.h"
 #include "encode_sites.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 
 #define NOT_KNOWN CONVERT_NONE
 #define ELSEWHERE (CONVERT_NONE - 1) /* in another image */
@@ -201,10 +202,7 @@ static bool is_entry(const struct resolve *r, const struct span *span)
 static int by_span(const void *a, const void *b)
 {
     const struct span *x = a, *y = b;
-    if (x->start != y->start) {
-        return x->start < y->start ? -1 : 1;
-    }
-    return x->function < y->function ? -1 : x->function > y->function;
+    return SONDE__ORDER2(x, y, start, function);
 }
 
 static uint32_t flags_of(const struct resolve *r, const struct span *span)

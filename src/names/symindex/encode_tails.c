@@ -32,9 +32,9 @@ static void put_all(struct encode *e, const struct sonde__tail_bytes *bytes)
     put_section(e, SYMINDEX_LEAVING_CALLS, bytes->leaving_calls, bytes->leaving_calls_size);
     encode_words(e, code_of(e->c->source), bytes->words, bytes->word_count);
     if (origin != NULL) {
-        encode_u32(origin, bytes->origin.sources);
-        encode_u32(origin + 4, bytes->origin.functions);
-        encode_u32(origin + 8, bytes->origin.calls);
+        sonde__base_put_le32(origin, bytes->origin.sources);
+        sonde__base_put_le32(origin + 4, bytes->origin.functions);
+        sonde__base_put_le32(origin + 8, bytes->origin.calls);
     }
 }
 

@@ -11,6 +11,7 @@
 #include "convert.h"
 #include "dwarf_constants.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 #include "symindex.h"
 
 /* Work that each look-up gets at least; see CONVERT_WORK_FIRST. */
@@ -100,11 +101,11 @@ static void add_range(void *ctx, uint64_t low, uint64_t high)
     if (!convert_work(&d->c, 1)) {
         return;
     }
-    if (!sonde__mem_grow(&d->ranges, d->range_count, &d->range_capacity, sizeof *d->ranges)) {
+    if (!SONDE__MEM_ADD(d->ranges, d->range_count, d->range_capacity,
+                        (struct unit_range){low, high, 0})) {
         d->out_of_memory = true;
         return;
     }
-    d->ranges[d->range_count++] = (struct unit_range){low, high, 0};
 }
 
 /* Add the ranges of a unit whose DIE was read: its own, else those of its code. */
@@ -133,12 +134,8 @@ static void add_unit_ranges(struct sonde__symindex_dwarf *d, uint32_t number)
 
 static int by_low(const void *a, const void *b)
 {
-    const struct unit_range *x = a;
-    const struct unit_range *y = b;
-    if (x->low != y->low) {
-        return x->low < y->low ? -1 : 1;
-    }
-    return x->unit < y->unit ? -1 : x->unit > y->unit;
+    const struct unit_range *x = a, *y = b;
+    return SONDE__ORDER2(x, y, low, unit);
 }
 
 static bool sort_ranges(struct sonde__symindex_dwarf *d)

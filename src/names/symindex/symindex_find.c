@@ -19,10 +19,10 @@ static bool read_block(const struct sonde__symindex *index, uint32_t number, str
 {
     const struct sonde__symindex_part *stream = &index->parts[SYMINDEX_RANGES];
     const uint8_t *p = index->parts[SYMINDEX_BLOCKS].data + (size_t)number * SYMINDEX_BLOCK_BYTES;
-    uint32_t at = symindex_u32(p + 4);
+    uint32_t at = sonde__base_le32(p + 4);
     uint64_t bits;
-    ret->start = symindex_u32(p);
-    ret->call_base = symindex_u32(p + 8);
+    ret->start = sonde__base_le32(p);
+    ret->call_base = sonde__base_le32(p + 8);
     ret->step_width = p[12];
     ret->call_width = p[13];
     ret->line_width = p[14];
@@ -45,14 +45,14 @@ static bool read_block(const struct sonde__symindex *index, uint32_t number, str
 static bool find_block(const struct sonde__symindex *index, uint32_t offset, struct block *ret)
 {
     const uint8_t *blocks = index->parts[SYMINDEX_BLOCKS].data;
-    uint32_t block = symindex_u32(index->parts[SYMINDEX_BUCKETS].data +
-                                  (size_t)(offset >> SYMINDEX_BUCKET_SHIFT) * 4);
+    uint32_t block = sonde__base_le32(index->parts[SYMINDEX_BUCKETS].data +
+                                      (size_t)(offset >> SYMINDEX_BUCKET_SHIFT) * 4);
     uint32_t limit = block + BUCKET_BLOCKS_MAX; /* may wrap: then nothing is searched */
     if (block >= index->block_count) {
         return false;
     }
     while (block + 1 < index->block_count && block < limit &&
-           symindex_u32(blocks + (size_t)(block + 1) * SYMINDEX_BLOCK_BYTES) <= offset) {
+           sonde__base_le32(blocks + (size_t)(block + 1) * SYMINDEX_BLOCK_BYTES) <= offset) {
         block++;
     }
     return read_block(index, block, ret);
@@ -85,12 +85,12 @@ static bool find_escape(const struct sonde__symindex *index, uint32_t call, uint
 {
     const uint8_t *escapes = index->parts[SYMINDEX_ESCAPES].data;
     uint32_t at =
-        SONDE__SEARCH(0, index->escapes, i, symindex_u32(escapes + (size_t)i * 12) < call);
-    if (at == index->escapes || symindex_u32(escapes + (size_t)at * 12) != call) {
+        SONDE__SEARCH(0, index->escapes, i, sonde__base_le32(escapes + (size_t)i * 12) < call);
+    if (at == index->escapes || sonde__base_le32(escapes + (size_t)at * 12) != call) {
         return false;
     }
-    *distance = symindex_u32(escapes + (size_t)at * 12 + 4);
-    *line = symindex_u32(escapes + (size_t)at * 12 + 8);
+    *distance = sonde__base_le32(escapes + (size_t)at * 12 + 4);
+    *line = sonde__base_le32(escapes + (size_t)at * 12 + 8);
     return true;
 }
 
@@ -234,13 +234,13 @@ bool sonde__symindex_symbol_at(const struct sonde__symindex *index, uint32_t num
     const uint8_t *p = index->parts[SYMINDEX_SYMBOLS].data + (size_t)number * 12;
     /* its first alias */
     uint32_t at =
-        SONDE__SEARCH(0, index->aliases, i, symindex_u32(aliases + (size_t)i * 8) < number);
-    *ret_symbol = (struct sonde__symindex_symbol){.start = index->base + symindex_u32(p),
-                                                  .size = symindex_u32(p + 4),
-                                                  .name = symindex_u32(p + 8),
+        SONDE__SEARCH(0, index->aliases, i, sonde__base_le32(aliases + (size_t)i * 8) < number);
+    *ret_symbol = (struct sonde__symindex_symbol){.start = index->base + sonde__base_le32(p),
+                                                  .size = sonde__base_le32(p + 4),
+                                                  .name = sonde__base_le32(p + 8),
                                                   .index = number,
                                                   .first_alias = at};
-    while (at < index->aliases && symindex_u32(aliases + (size_t)at * 8) == number) {
+    while (at < index->aliases && sonde__base_le32(aliases + (size_t)at * 8) == number) {
         at++;
     }
     ret_symbol->alias_count = at - ret_symbol->first_alias;
@@ -254,12 +254,12 @@ bool sonde__symindex_symbol(const struct sonde__symindex *index, uint64_t vaddr,
     uint64_t offset = vaddr - index->base;
     /* the first symbol behind it */
     uint32_t after =
-        SONDE__SEARCH(0, index->symbols, i, symindex_u32(symbols + (size_t)i * 12) <= offset);
+        SONDE__SEARCH(0, index->symbols, i, sonde__base_le32(symbols + (size_t)i * 12) <= offset);
     if (after == 0 || offset > UINT32_MAX) {
         return false;
     }
     const uint8_t *p = symbols + (size_t)(after - 1) * 12;
-    return offset - symindex_u32(p) < symindex_u32(p + 4) &&
+    return offset - sonde__base_le32(p) < sonde__base_le32(p + 4) &&
            sonde__symindex_symbol_at(index, after - 1, ret_symbol);
 }
 
@@ -269,6 +269,6 @@ uint32_t sonde__symindex_alias(const struct sonde__symindex *index,
     if (i >= symbol->alias_count || symbol->first_alias + i >= index->aliases) {
         return 0;
     }
-    return symindex_u32(index->parts[SYMINDEX_ALIASES].data +
-                        (size_t)(symbol->first_alias + i) * 8 + 4);
+    return sonde__base_le32(index->parts[SYMINDEX_ALIASES].data +
+                            (size_t)(symbol->first_alias + i) * 8 + 4);
 }

@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "base_bytes.h"
+
 #define SYMINDEX_MAGIC       "\x89sndidx\n" /* 8 bytes */
 #define SYMINDEX_MAGIC_BYTES 8u
 #define SYMINDEX_VERSION     3u
@@ -88,21 +90,10 @@ enum symindex_section {
 /* Zero bytes after every section of packed fields, because a field is read as eight bytes. */
 #define SYMINDEX_PAD 8u
 
-/* Little-endian loads, whatever the machine; compilers make one instruction of them. */
-static inline uint32_t symindex_u32(const uint8_t *p)
-{
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
-static inline uint64_t symindex_u64(const uint8_t *p)
-{
-    return (uint64_t)symindex_u32(p) | (uint64_t)symindex_u32(p + 4) << 32;
-}
-
 /* `width` (0 to 32) bits at bit `at`; the eight bytes from its first one must be readable. */
 static inline uint32_t symindex_bits(const uint8_t *p, uint64_t at, unsigned width)
 {
-    return (uint32_t)(symindex_u64(p + (at >> 3)) >> (at & 7) & (((uint64_t)1 << width) - 1));
+    return (uint32_t)(sonde__base_le64(p + (at >> 3)) >> (at & 7) & (((uint64_t)1 << width) - 1));
 }
 
 #endif

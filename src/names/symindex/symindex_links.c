@@ -10,11 +10,18 @@ const char *sonde__symindex_word(const struct sonde__symindex *index, uint64_t v
     const struct sonde__symindex_part *words = &index->parts[SYMINDEX_WORDS];
     uint64_t count = words->size / SYMINDEX_WORD_BYTES;
     uint64_t at = SONDE__SEARCH(
-        0, count, i, index->base + symindex_u32(words->data + i * SYMINDEX_WORD_BYTES) < vaddr);
+        0, count, i, index->base + sonde__base_le32(words->data + i * SYMINDEX_WORD_BYTES) < vaddr);
     const uint8_t *p = words->data + at * SYMINDEX_WORD_BYTES;
-    return at < count && index->base + symindex_u32(p) == vaddr
-               ? sonde__symindex_text(index, symindex_u32(p + 4))
+    return at < count && index->base + sonde__base_le32(p) == vaddr
+               ? sonde__symindex_text(index, sonde__base_le32(p + 4))
                : "";
+}
+
+static const char *export_name(struct sonde__symindex_strings *strings, uint64_t number)
+{
+    const uint8_t *exports = strings->index->parts[SYMINDEX_EXPORTS].data;
+    return sonde__symindex_name(strings,
+                                sonde__base_le32(exports + number * SYMINDEX_EXPORT_BYTES));
 }
 
 bool sonde__symindex_export(struct sonde__symindex_strings *strings, const char *name,
@@ -22,21 +29,12 @@ bool sonde__symindex_export(struct sonde__symindex_strings *strings, const char 
 {
     const struct sonde__symindex *index = strings->index;
     const struct sonde__symindex_part *exports = &index->parts[SYMINDEX_EXPORTS];
-    uint64_t low = 0, high = exports->size / SYMINDEX_EXPORT_BYTES;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        const uint8_t *p = exports->data + middle * SYMINDEX_EXPORT_BYTES;
-        int order = strcmp(sonde__symindex_name(strings, symindex_u32(p)), name);
-        if (order == 0) {
-            uint32_t start = symindex_u32(p + 4);
-            *ret_vaddr = start != UINT32_MAX ? index->base + start : UINT64_MAX;
-            return true;
-        }
-        if (order < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+    uint64_t count = exports->size / SYMINDEX_EXPORT_BYTES;
+    uint64_t at = SONDE__SEARCH(0, count, i, strcmp(export_name(strings, i), name) < 0);
+    if (at == count || strcmp(export_name(strings, at), name) != 0) {
+        return false;
     }
-    return false;
+    uint32_t start = sonde__base_le32(exports->data + at * SYMINDEX_EXPORT_BYTES + 4);
+    *ret_vaddr = start != UINT32_MAX ? index->base + start : UINT64_MAX;
+    return true;
 }

@@ -14,21 +14,21 @@ static enum sonde_status corrupt(struct sonde_error *ret_error, const char *what
 static void read_counts(struct sonde__symindex *index)
 {
     const uint8_t *p = index->file;
-    index->base = symindex_u64(p + SYMINDEX_AT_BASE);
+    index->base = sonde__base_le64(p + SYMINDEX_AT_BASE);
     index->from_header = (p[SYMINDEX_AT_FLAGS] & SYMINDEX_FROM_HEADER) != 0;
-    index->code_bytes = symindex_u32(p + SYMINDEX_AT_CODE_BYTES);
-    index->arch = symindex_u32(p + SYMINDEX_AT_ARCH);
-    index->ranges = symindex_u32(p + SYMINDEX_AT_RANGE_COUNT);
-    index->calls = symindex_u32(p + SYMINDEX_AT_CALL_COUNT);
-    index->functions = symindex_u32(p + SYMINDEX_AT_FUNCTION_COUNT);
-    index->names = symindex_u32(p + SYMINDEX_AT_NAME_COUNT);
-    index->files = symindex_u32(p + SYMINDEX_AT_FILE_COUNT);
-    index->directories = symindex_u32(p + SYMINDEX_AT_DIRECTORY_COUNT);
-    index->symbols = symindex_u32(p + SYMINDEX_AT_SYMBOL_COUNT);
-    index->aliases = symindex_u32(p + SYMINDEX_AT_ALIAS_COUNT);
-    index->units = symindex_u32(p + SYMINDEX_AT_UNIT_COUNT);
-    index->bad_units = symindex_u32(p + SYMINDEX_AT_BAD_UNIT_COUNT);
-    index->escapes = symindex_u32(p + SYMINDEX_AT_ESCAPE_COUNT);
+    index->code_bytes = sonde__base_le32(p + SYMINDEX_AT_CODE_BYTES);
+    index->arch = sonde__base_le32(p + SYMINDEX_AT_ARCH);
+    index->ranges = sonde__base_le32(p + SYMINDEX_AT_RANGE_COUNT);
+    index->calls = sonde__base_le32(p + SYMINDEX_AT_CALL_COUNT);
+    index->functions = sonde__base_le32(p + SYMINDEX_AT_FUNCTION_COUNT);
+    index->names = sonde__base_le32(p + SYMINDEX_AT_NAME_COUNT);
+    index->files = sonde__base_le32(p + SYMINDEX_AT_FILE_COUNT);
+    index->directories = sonde__base_le32(p + SYMINDEX_AT_DIRECTORY_COUNT);
+    index->symbols = sonde__base_le32(p + SYMINDEX_AT_SYMBOL_COUNT);
+    index->aliases = sonde__base_le32(p + SYMINDEX_AT_ALIAS_COUNT);
+    index->units = sonde__base_le32(p + SYMINDEX_AT_UNIT_COUNT);
+    index->bad_units = sonde__base_le32(p + SYMINDEX_AT_BAD_UNIT_COUNT);
+    index->escapes = sonde__base_le32(p + SYMINDEX_AT_ESCAPE_COUNT);
     memcpy(index->widths, p + SYMINDEX_AT_WIDTHS, SYMINDEX_WIDTH_COUNT);
 }
 
@@ -86,25 +86,25 @@ enum sonde_status sonde__symindex_open(const void *data, size_t size,
         return sonde__base_fail(ret_error, SONDE_UNSUPPORTED, "not an index file of sonde", NULL, 0,
                                 0);
     }
-    if (symindex_u32(p + SYMINDEX_AT_VERSION) != SYMINDEX_VERSION) {
+    if (sonde__base_le32(p + SYMINDEX_AT_VERSION) != SYMINDEX_VERSION) {
         return sonde__base_fail(ret_error, SONDE_UNSUPPORTED,
                                 "an index file of another version: make it again", NULL, 0,
                                 SYMINDEX_AT_VERSION);
     }
-    uint32_t sections = symindex_u32(p + SYMINDEX_AT_SECTION_COUNT);
+    uint32_t sections = sonde__base_le32(p + SYMINDEX_AT_SECTION_COUNT);
     uint64_t header = SYMINDEX_AT_SECTIONS + (uint64_t)sections * SYMINDEX_SECTION_BYTES + 4;
     if (sections > SYMINDEX_SECTIONS_MAX || header > size ||
-        header != symindex_u32(p + SYMINDEX_AT_HEADER_BYTES)) {
+        header != sonde__base_le32(p + SYMINDEX_AT_HEADER_BYTES)) {
         return corrupt(ret_error, "the header of the index is damaged", SYMINDEX_AT_HEADER_BYTES);
     }
-    if (sonde__base_crc32c(0, p, (size_t)header - 4) != symindex_u32(p + header - 4)) {
+    if (sonde__base_crc32c(0, p, (size_t)header - 4) != sonde__base_le32(p + header - 4)) {
         return corrupt(ret_error, "the header of the index is damaged", header - 4);
     }
-    if (symindex_u64(p + SYMINDEX_AT_FILE_BYTES) != size) {
+    if (sonde__base_le64(p + SYMINDEX_AT_FILE_BYTES) != size) {
         return corrupt(ret_error, "the index is truncated, or has data after its end", size);
     }
-    index.build_id.size = (uint8_t)symindex_u32(p + SYMINDEX_AT_BUILD_ID_SIZE);
-    if (symindex_u32(p + SYMINDEX_AT_BUILD_ID_SIZE) > SONDE__BUILD_ID_MAX) {
+    index.build_id.size = (uint8_t)sonde__base_le32(p + SYMINDEX_AT_BUILD_ID_SIZE);
+    if (sonde__base_le32(p + SYMINDEX_AT_BUILD_ID_SIZE) > SONDE__BUILD_ID_MAX) {
         return corrupt(ret_error, "the build-id is too long", SYMINDEX_AT_BUILD_ID_SIZE);
     }
     memcpy(index.build_id.bytes, p + SYMINDEX_AT_BUILD_ID, SONDE__BUILD_ID_MAX);
@@ -113,9 +113,9 @@ enum sonde_status sonde__symindex_open(const void *data, size_t size,
     }
     for (uint32_t i = 0; i < sections; i++) {
         const uint8_t *entry = p + SYMINDEX_AT_SECTIONS + (size_t)i * SYMINDEX_SECTION_BYTES;
-        uint32_t id = symindex_u32(entry);
-        uint64_t at = symindex_u64(entry + 8);
-        uint64_t bytes = symindex_u64(entry + 16);
+        uint32_t id = sonde__base_le32(entry);
+        uint64_t at = sonde__base_le64(entry + 8);
+        uint64_t bytes = sonde__base_le64(entry + 16);
         if (at > size || bytes > size - at) {
             return corrupt(ret_error, "a section lies outside the index", (uint64_t)(entry - p));
         }
@@ -133,12 +133,13 @@ enum sonde_status sonde__symindex_open(const void *data, size_t size,
 
 bool sonde__symindex_intact(const struct sonde__symindex *index)
 {
-    uint32_t sections = symindex_u32(index->file + SYMINDEX_AT_SECTION_COUNT);
+    uint32_t sections = sonde__base_le32(index->file + SYMINDEX_AT_SECTION_COUNT);
     for (uint32_t i = 0; i < sections; i++) {
         const uint8_t *entry =
             index->file + SYMINDEX_AT_SECTIONS + (size_t)i * SYMINDEX_SECTION_BYTES;
-        if (sonde__base_crc32c(0, index->file + symindex_u64(entry + 8),
-                               (size_t)symindex_u64(entry + 16)) != symindex_u32(entry + 4)) {
+        if (sonde__base_crc32c(0, index->file + sonde__base_le64(entry + 8),
+                               (size_t)sonde__base_le64(entry + 16)) !=
+            sonde__base_le32(entry + 4)) {
             return false;
         }
     }
@@ -152,9 +153,9 @@ bool sonde__symindex_bad_unit(const struct sonde__symindex *index, uint32_t i,
         return false;
     }
     const uint8_t *p = index->parts[SYMINDEX_BAD_UNITS].data + (size_t)i * 16;
-    ret_unit->offset = symindex_u64(p);
-    ret_unit->name = sonde__symindex_text(index, symindex_u32(p + 8));
-    ret_unit->what = sonde__symindex_text(index, symindex_u32(p + 12));
+    ret_unit->offset = sonde__base_le64(p);
+    ret_unit->name = sonde__symindex_text(index, sonde__base_le32(p + 8));
+    ret_unit->what = sonde__symindex_text(index, sonde__base_le32(p + 12));
     return true;
 }
 
@@ -176,8 +177,8 @@ void sonde__symindex_tail_origin(const struct sonde__symindex *index,
     const struct sonde__symindex_part *part = &index->parts[SYMINDEX_TAIL_ORIGIN];
     *ret_origin = (struct sonde__tail_origin){0};
     if (part->size >= 12) {
-        ret_origin->sources = symindex_u32(part->data);
-        ret_origin->functions = symindex_u32(part->data + 4);
-        ret_origin->calls = symindex_u32(part->data + 8);
+        ret_origin->sources = sonde__base_le32(part->data);
+        ret_origin->functions = sonde__base_le32(part->data + 4);
+        ret_origin->calls = sonde__base_le32(part->data + 8);
     }
 }

@@ -68,7 +68,7 @@ static const char *decode_name(struct sonde__symindex_strings *strings, uint32_t
     const struct sonde__symindex *index = strings->index;
     const struct sonde__symindex_part *names = &index->parts[SYMINDEX_NAMES];
     uint32_t block = number / SYMINDEX_NAME_BLOCK;
-    uint32_t at = symindex_u32(index->parts[SYMINDEX_NAME_BLOCKS].data + (size_t)block * 4);
+    uint32_t at = sonde__base_le32(index->parts[SYMINDEX_NAME_BLOCKS].data + (size_t)block * 4);
     const uint8_t *end = names->data + names->size;
     const uint8_t *p;
     char text[NAME_MAX_BYTES];
@@ -122,15 +122,15 @@ static const char *compose(struct sonde__symindex_strings *strings, uint32_t fil
 {
     const struct sonde__symindex *index = strings->index;
     const uint8_t *p = index->parts[SYMINDEX_FILES].data + (size_t)file * 8;
-    uint32_t number = symindex_u32(p);
-    const char *base = sonde__symindex_text(index, symindex_u32(p + 4));
+    uint32_t number = sonde__base_le32(p);
+    const char *base = sonde__symindex_text(index, sonde__base_le32(p + 4));
     const char *directory = "";
     if (!has_room(strings)) {
         return "";
     }
     if (number != 0 && number < index->directories) {
         directory = sonde__symindex_text(
-            index, symindex_u32(index->parts[SYMINDEX_DIRECTORIES].data + (size_t)number * 4));
+            index, sonde__base_le32(index->parts[SYMINDEX_DIRECTORIES].data + (size_t)number * 4));
     }
     return symindex_path(&strings->arena, directory, strnlen(directory, (size_t)3 * NAME_MAX_BYTES),
                          base, strnlen(base, NAME_MAX_BYTES));

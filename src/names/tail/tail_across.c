@@ -150,7 +150,7 @@ static bool to_function(const struct sonde__tail_images *images, struct sonde__t
 static enum sonde__tail_answer find_inside(const struct sonde__tail_images *images,
                                            const struct sonde__tail_place *entry,
                                            const struct sonde__tail_place *inner,
-                                           struct sonde__tail_across *ret_found)
+                                           struct sonde__tail_frames *ret_found)
 {
     uint64_t base;
     const struct sonde__tail_graph *graph = images->graph(images->ctx, entry->image, &base);
@@ -162,7 +162,7 @@ static enum sonde__tail_answer find_inside(const struct sonde__tail_images *imag
     answer = sonde__tail_between(graph, (uint32_t)(entry->vaddr - base),
                                  (uint32_t)(inner->vaddr - base), &found);
     for (uint32_t i = 0; i < found.count; i++) {
-        ret_found->frames[i] =
+        ret_found->places[i] =
             (struct sonde__tail_place){entry->image, base + found.frames[i].place};
     }
     ret_found->count = found.count;
@@ -174,7 +174,7 @@ static enum sonde__tail_answer find_inside(const struct sonde__tail_images *imag
 static enum sonde__tail_answer find_across(const struct sonde__tail_images *images,
                                            const struct sonde__tail_place *entry,
                                            const struct sonde__tail_place *inner,
-                                           struct sonde__tail_across *ret_found)
+                                           struct sonde__tail_frames *ret_found)
 {
     struct space *space = sonde__mem_alloc(sizeof *space);
     const struct sonde__tail_source source = {space, function_of_space, jump_of_space};
@@ -195,7 +195,7 @@ static enum sonde__tail_answer find_across(const struct sonde__tail_images *imag
         answer = sonde__tail_search(&source, from, to, &way);
     }
     for (uint32_t i = 0; i < way.count; i++) {
-        struct sonde__tail_place *frame = &ret_found->frames[i];
+        struct sonde__tail_place *frame = &ret_found->places[i];
         uint64_t base;
         *frame = space->functions[way.frames[i].function];
         if (way.frames[i].place != UINT32_MAX &&
@@ -212,9 +212,9 @@ static enum sonde__tail_answer find_across(const struct sonde__tail_images *imag
 enum sonde__tail_answer sonde__tail_across(const struct sonde__tail_images *images,
                                            const struct sonde__tail_place *entry,
                                            const struct sonde__tail_place *inner,
-                                           struct sonde__tail_across *ret_found)
+                                           struct sonde__tail_frames *ret_found)
 {
-    struct sonde__tail_across across;
+    struct sonde__tail_frames across;
     enum sonde__tail_answer inside = SONDE__TAIL_NOTHING, answer;
     if (entry->image == inner->image) {
         inside = find_inside(images, entry, inner, ret_found);

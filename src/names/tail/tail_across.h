@@ -7,12 +7,6 @@
 
 #include "tail_graph.h"
 
-/* Images are numbers chosen by the caller. */
-struct sonde__tail_place {
-    uint32_t image;
-    uint64_t vaddr;
-};
-
 struct sonde__tail_images {
     void *ctx;
     /* The tail graph of an image, with offsets from *ret_base. Null: its jumps are unknown. It must
@@ -24,18 +18,11 @@ struct sonde__tail_images {
     bool (*entry)(void *ctx, const struct sonde__tail_place *at, uint64_t *ret_vaddr);
 };
 
-struct sonde__tail_across {
-    struct sonde__tail_place frames[SONDE__TAIL_FRAMES_MAX]; /* innermost first: in the jump, or the
-                                                                function's entry */
-    uint32_t count;
-    uint32_t ways; /* as struct sonde__tail_found */
-};
-
 /* The frames missing between a caller, which called the function at `entry`, and its inner frame,
  * whose pc is `inner` (for a return address: minus 1). */
 enum sonde__tail_answer sonde__tail_across(const struct sonde__tail_images *images,
                                            const struct sonde__tail_place *entry,
                                            const struct sonde__tail_place *inner,
-                                           struct sonde__tail_across *ret_found);
+                                           struct sonde__tail_frames *ret_found);
 
 #endif

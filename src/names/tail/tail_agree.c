@@ -5,6 +5,7 @@
 
 #include "base_status.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 
 struct agree {
     struct sonde__tail_input *input;
@@ -87,10 +88,7 @@ static void take_jump(struct agree *a, const struct sonde__tail_jump *jump, bool
 
 static int compare_jumps(const struct sonde__tail_jump *x, const struct sonde__tail_jump *y)
 {
-    if (x->from != y->from) {
-        return x->from < y->from ? -1 : 1;
-    }
-    return (x->to > y->to) - (x->to < y->to);
+    return SONDE__ORDER2(x, y, from, to);
 }
 
 static void merge_jumps(struct agree *a)
@@ -130,10 +128,7 @@ static void settle_flags(struct agree *a, struct sonde__tail_origin *origin)
 static int by_back(const void *a, const void *b)
 {
     const struct sonde__tail_call *x = a, *y = b;
-    if (x->back != y->back) {
-        return x->back < y->back ? -1 : 1;
-    }
-    return (x->to > y->to) - (x->to < y->to);
+    return SONDE__ORDER2(x, y, back, to);
 }
 
 static void merge_calls(struct agree *a, struct sonde__tail_origin *origin)

@@ -10,6 +10,7 @@
 #include "arch_regs.h"
 #include "image_cfi.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 #include "tail_scan.h"
 #include "unwind_program.h"
 
@@ -33,8 +34,7 @@ static bool add_range(void *ctx, uint64_t start, uint64_t end)
 static int by_start(const void *a, const void *b)
 {
     const struct tail_range *x = a, *y = b;
-    return x->start != y->start ? (x->start > y->start) - (x->start < y->start)
-                                : (x->end > y->end) - (x->end < y->end);
+    return SONDE__ORDER2(x, y, start, end);
 }
 
 /* Sorted, one per start; of two that overlap the first is cut, and neither is trusted. */
@@ -378,11 +378,10 @@ enum sonde_status sonde__tail_code_make(const struct sonde__tail_code *code,
 {
     struct tail_scan s = {.code = code};
     enum sonde_status status;
-    if (!code->elf->is64 ||
-        (code->elf->machine != SONDE__EM_X86_64 && code->elf->machine != SONDE__EM_AARCH64)) {
+    if (!code->elf->is64 || code->elf->arch == SONDE_ARCH_OTHER) {
         return SONDE_UNSUPPORTED;
     }
-    s.arch = code->elf->machine == SONDE__EM_AARCH64 ? SONDE_ARCH_AARCH64 : SONDE_ARCH_X86_64;
+    s.arch = code->elf->arch;
     if (!sonde__elf_cfi(code->elf, &s.cfi)) {
         return SONDE_ABSENT;
     }

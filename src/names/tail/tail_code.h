@@ -19,8 +19,8 @@ struct sonde__tail_code {
     const struct sonde__elf *elf;              /* with the code; null: not an ELF */
     const struct sonde__symbol_index *symbols; /* of the image; null: none */
     uint64_t base;                             /* vaddr of offset 0 */
-    const struct sonde__tail_input
-        *described; /* calls by its debug information (tail_agree.h), or null */
+    /* calls by its debug information (tail_agree.h), or null */
+    const struct sonde__tail_input *described;
 };
 
 /* Larger code is not searched (some 4 ns a byte). */

@@ -26,7 +26,7 @@ static bool open_sites(const uint8_t *sites, size_t size, struct sonde__tail_gra
     if (size < TAIL_SITES_HEADER) {
         return false;
     }
-    graph->site_count = tail_u32(sites + TAIL_AT_SITE_COUNT);
+    graph->site_count = sonde__base_le32(sites + TAIL_AT_SITE_COUNT);
     memcpy(graph->site_widths, sites + TAIL_AT_SITE_WIDTHS, sizeof graph->site_widths);
     graph->site_bits =
         (uint32_t)graph->site_widths[TAIL_SITE_WIDTH_BACK] + graph->site_widths[TAIL_SITE_WIDTH_TO];
@@ -44,9 +44,9 @@ bool sonde__tail_open(const uint8_t *graph, size_t graph_size, const uint8_t *si
     if (graph_size < TAIL_GRAPH_HEADER) {
         return false;
     }
-    g.node_count = tail_u32(graph + TAIL_AT_NODE_COUNT);
-    g.edge_count = tail_u32(graph + TAIL_AT_EDGE_COUNT);
-    g.main = tail_u32(graph + TAIL_AT_MAIN);
+    g.node_count = sonde__base_le32(graph + TAIL_AT_NODE_COUNT);
+    g.edge_count = sonde__base_le32(graph + TAIL_AT_EDGE_COUNT);
+    g.main = sonde__base_le32(graph + TAIL_AT_MAIN);
     memcpy(g.widths, graph + TAIL_AT_WIDTHS, sizeof g.widths);
     if (!widths_fit(g.widths, TAIL_WIDTH_COUNT) || g.node_count == UINT32_MAX) {
         return false;
@@ -185,7 +185,7 @@ void sonde__tail_add_leaving_calls(struct sonde__tail_graph *graph, const uint8_
 /* The first of `count` entries of `bytes` whose first field is not less. */
 static uint32_t first_at(const uint8_t *entries, uint32_t count, uint32_t bytes, uint32_t value)
 {
-    return SONDE__SEARCH(0, count, i, tail_u32(entries + (size_t)i * bytes) < value);
+    return SONDE__SEARCH(0, count, i, sonde__base_le32(entries + (size_t)i * bytes) < value);
 }
 
 bool sonde__tail_leaving_call(const struct sonde__tail_graph *graph, uint32_t back,
@@ -194,10 +194,10 @@ bool sonde__tail_leaving_call(const struct sonde__tail_graph *graph, uint32_t ba
     uint32_t i =
         first_at(graph->leaving_calls, graph->leaving_call_count, TAIL_LEAVING_CALL_BYTES, back);
     const uint8_t *at = graph->leaving_calls + (size_t)i * TAIL_LEAVING_CALL_BYTES;
-    if (i == graph->leaving_call_count || tail_u32(at) != back) {
+    if (i == graph->leaving_call_count || sonde__base_le32(at) != back) {
         return false;
     }
-    *ret_cell = tail_u32(at + 4);
+    *ret_cell = sonde__base_le32(at + 4);
     return true;
 }
 
@@ -206,10 +206,10 @@ bool sonde__tail_external(const struct sonde__tail_graph *graph, uint32_t start,
 {
     uint32_t first = first_at(graph->externals, graph->external_count, TAIL_EXTERNAL_BYTES, start);
     const uint8_t *at = graph->externals + ((size_t)first + i) * TAIL_EXTERNAL_BYTES;
-    if (i >= graph->external_count - first || tail_u32(at) != start) {
+    if (i >= graph->external_count - first || sonde__base_le32(at) != start) {
         return false;
     }
-    *ret_cell = tail_u32(at + 4);
-    *ret_place = tail_u32(at + 8) - 1;
+    *ret_cell = sonde__base_le32(at + 4);
+    *ret_place = sonde__base_le32(at + 8) - 1;
     return true;
 }

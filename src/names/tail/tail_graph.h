@@ -19,6 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbol_answer.h"
+
 struct sonde__tail_graph {
     const uint8_t *nodes, *edges, *sites; /* after their headers */
     uint32_t node_count, edge_count, site_count;
@@ -51,9 +53,6 @@ void sonde__tail_add_externals(struct sonde__tail_graph *graph, const uint8_t *e
                                size_t size);
 void sonde__tail_add_leaving_calls(struct sonde__tail_graph *graph, const uint8_t *calls,
                                    size_t size);
-
-/* Frames inserted at one place, at most: chains of tail calls are short (libjvm: up to 6). */
-#define SONDE__TAIL_FRAMES_MAX 32u
 
 /* Functions visited by one search, at most. */
 #define SONDE__TAIL_NODES_MAX 1024u

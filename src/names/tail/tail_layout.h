@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "base_bytes.h"
+
 /* Header of the graph, offsets of its fields. */
 enum {
     TAIL_AT_NODE_COUNT = 0, /* without the terminating one */
@@ -45,23 +47,11 @@ enum { TAIL_SITE_WIDTH_BACK, TAIL_SITE_WIDTH_TO, TAIL_SITE_WIDTH_COUNT };
 /* Zero bytes after packed fields, because a field is read as eight bytes. */
 #define TAIL_PAD 8u
 
-static inline uint32_t tail_u32(const uint8_t *p)
-{
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
-static inline void tail_put_u32(uint8_t *p, uint32_t value)
-{
-    for (unsigned i = 0; i < 4; i++) {
-        p[i] = (uint8_t)(value >> 8 * i);
-    }
-}
-
 /* `width` (0 to 32) bits at bit `at`. */
 static inline uint32_t tail_bits(const uint8_t *p, uint64_t at, unsigned width)
 {
     const uint8_t *from = p + (at >> 3);
-    uint64_t word = (uint64_t)tail_u32(from) | (uint64_t)tail_u32(from + 4) << 32;
+    uint64_t word = sonde__base_le64(from);
     return (uint32_t)(word >> (at & 7) & (((uint64_t)1 << width) - 1));
 }
 

@@ -18,8 +18,8 @@ static bool pack_calls(struct tail_scan *s, struct sonde__tail_bytes *bytes)
     bytes->leaving_calls = to;
     bytes->leaving_calls_size = size;
     for (size_t i = 0; i < s->leaving_call_count; i++, to += TAIL_LEAVING_CALL_BYTES) {
-        tail_put_u32(to, s->leaving_calls[i].back);
-        tail_put_u32(to + 4, s->leaving_calls[i].cell);
+        sonde__base_put_le32(to, s->leaving_calls[i].back);
+        sonde__base_put_le32(to + 4, s->leaving_calls[i].cell);
     }
     return true;
 }

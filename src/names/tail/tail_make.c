@@ -6,6 +6,7 @@
 
 #include "base_status.h"
 #include "mem_heap.h"
+#include "mem_sort.h"
 #include "tail_layout.h"
 
 struct make {
@@ -39,22 +40,13 @@ static uint8_t width_of(uint32_t value)
 static int by_jump(const void *a, const void *b)
 {
     const struct sonde__tail_jump *x = a, *y = b;
-    if (x->from != y->from) {
-        return x->from < y->from ? -1 : 1;
-    }
-    if (x->to != y->to) {
-        return x->to < y->to ? -1 : 1;
-    }
-    return (x->place > y->place) - (x->place < y->place);
+    return SONDE__ORDER3(x, y, from, to, place);
 }
 
 static int by_back(const void *a, const void *b)
 {
     const struct sonde__tail_call *x = a, *y = b;
-    if (x->back != y->back) {
-        return x->back < y->back ? -1 : 1;
-    }
-    return (x->to > y->to) - (x->to < y->to);
+    return SONDE__ORDER2(x, y, back, to);
 }
 
 size_t sonde__tail_jumps_sort(const struct sonde__tail_function *functions,
@@ -215,10 +207,10 @@ static enum sonde_status pack_graph(struct make *m, struct sonde__tail_bytes *by
     if (bytes->graph == NULL) {
         return SONDE_MEMORY;
     }
-    tail_put_u32(bytes->graph + TAIL_AT_NODE_COUNT, m->node_count);
-    tail_put_u32(bytes->graph + TAIL_AT_EDGE_COUNT, m->edge_count);
-    tail_put_u32(bytes->graph + TAIL_AT_MAIN,
-                 m->input->main != SONDE__TAIL_NONE ? m->node[m->input->main] : 0);
+    sonde__base_put_le32(bytes->graph + TAIL_AT_NODE_COUNT, m->node_count);
+    sonde__base_put_le32(bytes->graph + TAIL_AT_EDGE_COUNT, m->edge_count);
+    sonde__base_put_le32(bytes->graph + TAIL_AT_MAIN,
+                         m->input->main != SONDE__TAIL_NONE ? m->node[m->input->main] : 0);
     memcpy(bytes->graph + TAIL_AT_WIDTHS, w, sizeof w);
     nodes.data = bytes->graph + TAIL_GRAPH_HEADER;
     edges.data = nodes.data + node_bytes;
@@ -245,7 +237,7 @@ static enum sonde_status pack_sites(struct make *m, size_t call_count,
     if (bytes->sites == NULL) {
         return SONDE_MEMORY;
     }
-    tail_put_u32(bytes->sites + TAIL_AT_SITE_COUNT, m->site_count);
+    sonde__base_put_le32(bytes->sites + TAIL_AT_SITE_COUNT, m->site_count);
     memcpy(bytes->sites + TAIL_AT_SITE_WIDTHS, w, sizeof w);
     sites.data = bytes->sites + TAIL_SITES_HEADER;
     for (size_t i = 0; i < call_count; i++) {
@@ -259,13 +251,7 @@ static enum sonde_status pack_sites(struct make *m, size_t call_count,
 static int by_leaving(const void *a, const void *b)
 {
     const struct sonde__tail_external *x = a, *y = b;
-    if (x->from != y->from) {
-        return x->from < y->from ? -1 : 1;
-    }
-    if (x->cell != y->cell) {
-        return x->cell < y->cell ? -1 : 1;
-    }
-    return (x->place > y->place) - (x->place < y->place);
+    return SONDE__ORDER3(x, y, from, cell, place);
 }
 
 /* One per function and word; with a place only if there is one. */
@@ -299,9 +285,9 @@ static enum sonde_status pack_externals(struct make *m, size_t count,
         return SONDE_MEMORY;
     }
     for (size_t i = 0; i < count; i++, to += TAIL_EXTERNAL_BYTES) {
-        tail_put_u32(to, input->functions[input->externals[i].from].start);
-        tail_put_u32(to + 4, input->externals[i].cell);
-        tail_put_u32(to + 8, input->externals[i].place + 1); /* 0: there are several */
+        sonde__base_put_le32(to, input->functions[input->externals[i].from].start);
+        sonde__base_put_le32(to + 4, input->externals[i].cell);
+        sonde__base_put_le32(to + 8, input->externals[i].place + 1); /* 0: there are several */
     }
     return SONDE_OK;
 }

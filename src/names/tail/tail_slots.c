@@ -18,7 +18,7 @@ static const char *const plt_sections[] = {".plt", ".plt.sec", ".plt.got", ".ipl
 
 static bool is_function_cell(const struct sonde__elf *elf, uint32_t type)
 {
-    return elf->machine == SONDE__EM_X86_64
+    return elf->arch == SONDE_ARCH_X86_64
                ? type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT
                : type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT;
 }
@@ -43,11 +43,9 @@ static bool add_cells(const struct sonde__elf *elf, const struct sonde__elf_sect
         cell.kind = symbol.section == SONDE__SHN_UNDEF    ? TAIL_SLOT_EXTERNAL
                     : symbol.type == SONDE__STT_GNU_IFUNC ? TAIL_SLOT_UNKNOWN
                                                           : TAIL_SLOT_OWN;
-        if (!sonde__mem_grow(&slots->cells, slots->cell_count, &slots->cell_capacity,
-                             sizeof *slots->cells)) {
+        if (!SONDE__MEM_ADD(slots->cells, slots->cell_count, slots->cell_capacity, cell)) {
             return false;
         }
-        slots->cells[slots->cell_count++] = cell;
     }
     return true;
 }
@@ -66,11 +64,10 @@ static bool add_stubs(const struct sonde__elf *elf, unsigned arch, const char *n
         (struct tail_plt){section.vaddr, section.vaddr + section.size};
     while (sonde__arch_plt_next(arch, section.data, (size_t)section.size, section.vaddr,
                                 section.entsize, offset, &slot, &offset)) {
-        if (!sonde__mem_grow(&slots->stubs, slots->stub_count, &slots->stub_capacity,
-                             sizeof *slots->stubs)) {
+        if (!SONDE__MEM_ADD(slots->stubs, slots->stub_count, slots->stub_capacity,
+                            (struct tail_stub){slot.start, slot.cell})) {
             return false;
         }
-        slots->stubs[slots->stub_count++] = (struct tail_stub){slot.start, slot.cell};
     }
     return true;
 }

@@ -165,7 +165,6 @@ SONDE_NODISCARD enum sonde_status types_scope_of(struct sonde__types *t, struct 
 
 /* --- types_hash.c --- */
 
-#define TYPES_HASH_EMPTY 0xcbf29ce484222325u
 /* Hash a name after a prefix; and a name in a scope, "SCOPE::NAME". */
 uint64_t types_hash_text(uint64_t hash, const char *text, size_t size);
 uint64_t types_hash_below(uint64_t prefix, const char *name);

@@ -3,20 +3,13 @@
  * unsigned int` for `unsigned long`; the suffix of a number (`5ul`). */
 #include <string.h>
 
+#include "base_hash.h"
 #include "types_data.h"
 
 static bool is_word(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '$' || (c & 0x80) != 0;
-}
-
-static uint64_t hash_bytes(uint64_t hash, const char *text, size_t size)
-{
-    for (size_t i = 0; i < size; i++) {
-        hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3u;
-    }
-    return hash;
 }
 
 /* The words of integer types. */
@@ -74,7 +67,7 @@ static uint64_t hash_integer(uint64_t hash, unsigned bits)
         bits &= ~(unsigned)SIGNED;
     }
     const char text[2] = {'\1', (char)bits}; /* a byte that no name contains */
-    return hash_bytes(hash, text, sizeof text);
+    return sonde__base_hash_bytes(hash, text, sizeof text);
 }
 
 static bool is_number(const char *word, size_t size)
@@ -90,14 +83,14 @@ uint64_t types_hash_text(uint64_t hash, const char *text, size_t size)
         size_t length = word_size(text + at, size - at);
         if (length == 0) {
             if (text[at] != ' ') {
-                hash = hash_bytes(hash, text + at, 1);
+                hash = sonde__base_hash_bytes(hash, text + at, 1);
                 after_word = false;
             }
             at++;
             continue;
         }
         if (after_word) {
-            hash = hash_bytes(hash, " ", 1);
+            hash = sonde__base_hash_bytes(hash, " ", 1);
         }
         size_t taken = take_integer(text + at, size - at, &bits);
         if (taken != 0) {
@@ -109,7 +102,7 @@ uint64_t types_hash_text(uint64_t hash, const char *text, size_t size)
                    strchr("uUlL", text[at + kept - 1]) != NULL) {
                 kept--;
             }
-            hash = hash_bytes(hash, text + at, kept);
+            hash = sonde__base_hash_bytes(hash, text + at, kept);
         }
         at += length;
         after_word = true;
@@ -119,8 +112,8 @@ uint64_t types_hash_text(uint64_t hash, const char *text, size_t size)
 
 uint64_t types_hash_below(uint64_t prefix, const char *name)
 {
-    if (prefix != TYPES_HASH_EMPTY) {
-        prefix = hash_bytes(prefix, "::", 2);
+    if (prefix != SONDE__HASH_EMPTY) {
+        prefix = sonde__base_hash_bytes(prefix, "::", 2);
     }
     return types_hash_text(prefix, name, strlen(name));
 }

@@ -4,6 +4,7 @@
  * once. */
 #include <string.h>
 
+#include "base_hash.h"
 #include "base_status.h"
 #include "dwarf_constants.h"
 #include "mem_heap.h"
@@ -43,7 +44,7 @@ void types_names_done(struct types_names *names)
 static uint64_t hash_scope(const struct types_unit *u, uint32_t scope)
 {
     uint32_t chain[TYPES_HOPS_MAX];
-    uint64_t hash = TYPES_HASH_EMPTY;
+    uint64_t hash = SONDE__HASH_EMPTY;
     int n = 0;
     for (; scope != UINT32_MAX && n < TYPES_HOPS_MAX; scope = u->scopes[scope].parent) {
         if (u->scopes[scope].name[0] == '\0') {
@@ -150,16 +151,16 @@ static enum sonde_status add_die(struct walk *w, const struct types_die *die,
     if (die->declaration || die->name == NULL) {
         return SONDE_OK;
     }
-    return add(
-        w->names,
-        (struct name){.full = types_hash_below(level->prefix, die->name),
-                      .plain = types_hash_text(TYPES_HASH_EMPTY, die->name, strlen(die->name)),
-                      .base = types_hash_text(TYPES_HASH_EMPTY, die->name, strcspn(die->name, "<")),
-                      .size = die->size,
-                      .line = die->line,
-                      .ref = die->self,
-                      .family = family_of(types_kind(die->tag)),
-                      .local = level->local});
+    return add(w->names,
+               (struct name){
+                   .full = types_hash_below(level->prefix, die->name),
+                   .plain = types_hash_text(SONDE__HASH_EMPTY, die->name, strlen(die->name)),
+                   .base = types_hash_text(SONDE__HASH_EMPTY, die->name, strcspn(die->name, "<")),
+                   .size = die->size,
+                   .line = die->line,
+                   .ref = die->self,
+                   .family = family_of(types_kind(die->tag)),
+                   .local = level->local});
 }
 
 static enum sonde_status visit(struct walk *w, uint64_t offset, unsigned tag, bool children)
@@ -186,7 +187,7 @@ static enum sonde_status visit(struct walk *w, uint64_t offset, unsigned tag, bo
             inner.prefix = types_hash_below(own.prefix, name != NULL ? name : "{}");
         }
     } else if (tag == DW_TAG_subprogram) {
-        inner = (struct level){TYPES_HASH_EMPTY, true};
+        inner = (struct level){SONDE__HASH_EMPTY, true};
     }
     if (children) {
         if (w->depth < NESTING_MAX) {
@@ -201,7 +202,7 @@ static enum sonde_status visit(struct walk *w, uint64_t offset, unsigned tag, bo
 static enum sonde_status read_unit(struct walk *w)
 {
     uint64_t offset = w->t->units[w->unit].head.die_offset;
-    w->levels[0] = (struct level){TYPES_HASH_EMPTY, false};
+    w->levels[0] = (struct level){SONDE__HASH_EMPTY, false};
     w->depth = 1;
     while (w->depth > 0) {
         uint64_t at = offset;
@@ -304,7 +305,7 @@ enum sonde_status sonde__types_find(struct sonde__types *t, const char *name,
                                     sonde__types_found *found, void *ctx)
 {
     uint8_t family = take_family(&name);
-    uint64_t hash = types_hash_text(TYPES_HASH_EMPTY, name, strlen(name));
+    uint64_t hash = types_hash_text(SONDE__HASH_EMPTY, name, strlen(name));
     bool any = false;
     sonde__types_refill(t);
     SONDE_TRY(load_names(t));

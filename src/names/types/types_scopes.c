@@ -80,14 +80,14 @@ static enum sonde_status add_scope(struct walk *w, uint64_t offset, uint32_t enc
         named_in = scope_at(w->scopes, w->count, before);
     }
     SONDE_TRY(types_whole(w->t, &die));
-    if (!sonde__mem_grow(&w->scopes, w->count, &w->capacity, sizeof *w->scopes)) {
+    if (!SONDE__MEM_ADD(w->scopes, w->count, w->capacity,
+                        (struct types_scope){.begin = offset,
+                                             .end = UINT64_MAX,
+                                             .outer = enclosing,
+                                             .parent = named_in,
+                                             .name = scope_name(&die)})) {
         return SONDE_MEMORY;
     }
-    w->scopes[w->count++] = (struct types_scope){.begin = offset,
-                                                 .end = UINT64_MAX,
-                                                 .outer = enclosing,
-                                                 .parent = named_in,
-                                                 .name = scope_name(&die)};
     return SONDE_OK;
 }
 

@@ -14,6 +14,8 @@
 #include "drain_jit.h"
 #include "drain_names.h"
 #include "drain_tail.h"
+#include "host_device.h"
+#include "image_app.h"
 #include "mem_heap.h"
 
 enum { FRAMES_FIRST = 1024 }; /* slots of the frame cache at first; a power of two */
@@ -162,16 +164,31 @@ static uint64_t code_id_of_image(struct sonde__drain *drain, const struct sonde_
 
 static uint32_t add_image(struct sonde__drain *drain, const struct sonde__image *image)
 {
+    uint32_t whose = sonde__image_is_app(image->path, image->flags) ? SONDE__REPORT_IMAGE_APP
+                                                                    : SONDE__REPORT_IMAGE_SYSTEM;
     struct sonde__report_image record = {
         .path = sonde__report_string(drain->report, image->path),
         .build_id = image->build_id,
-        .flags = image->flags,
+        .flags = image->flags | whose,
         .arch = image->arch,
+        .platform = sonde__host_platform(),
         .code_id = code_id_of_image(drain, image),
         .start = image->start,
         .bias = image->bias,
     };
     return sonde__report_add_image(drain->report, &record);
+}
+
+/* The main program is in every report, also if no stack leads through it: its build-id is the name
+ * of the build. */
+static void add_main_image(struct sonde__drain *drain, const struct sonde__image_set *set)
+{
+    for (uint32_t i = 0; i < set->image_count; i++) {
+        if ((set->images[i].flags & SONDE__IMAGE_MAIN) != 0) {
+            (void)add_image(drain, &set->images[i]);
+            return;
+        }
+    }
 }
 
 /* Switch `images` to this snapshot. False: out of memory. */
@@ -191,6 +208,7 @@ static bool follow_snapshot(struct sonde__drain *drain, const struct sonde__imag
     drain->image_count = set->image_count;
     drain->set = set;
     drain->generation = set->generation;
+    add_main_image(drain, set);
     return true;
 }
 
@@ -353,18 +371,18 @@ static uint32_t add_tail_call(struct sonde__drain *drain, uint32_t image, uint64
 static void find_tail_calls(struct sonde__drain *drain, const struct sonde_stack *stack,
                             uint32_t inner, struct drain_pair *pair)
 {
-    struct drain_tail_calls found;
+    const struct sonde__tail_frames *found = &drain->answer.tails;
     uint32_t ids[TAIL_CALLS_MAX + 1], count = 0;
-    if (!drain_tails_find(&drain->tails, drain->set, stack, inner, &found)) {
+    if (!drain_tails_find(&drain->tails, drain->set, stack, inner, &drain->answer.tails)) {
         return;
     }
-    if (found.ways != 0) {
+    if (found->ways != 0) {
         struct sonde__report_frame several = {.kind = SONDE__REPORT_FRAME_TAIL_CALL,
-                                              .alternatives = found.ways};
+                                              .alternatives = found->ways};
         ids[count++] = sonde__report_add_frame(drain->report, &several);
     }
-    for (uint32_t i = 0; i < found.count; i++) {
-        ids[count++] = add_tail_call(drain, found.images[i], found.places[i]);
+    for (uint32_t i = 0; i < found->count; i++) {
+        ids[count++] = add_tail_call(drain, found->places[i].image, found->places[i].vaddr);
     }
     for (uint32_t i = 0; i < count; i++) {
         if (ids[i] == 0) {
@@ -439,6 +457,7 @@ void sonde__drain_thread(struct sonde__drain *drain, const struct sonde__image_s
     ret_thread->name = sonde__report_string(drain->report, thread->name);
     ret_thread->state = (uint8_t)thread->letter;
     ret_thread->main = thread->main;
+    ret_thread->process = sonde__report_process_count(drain->report) != 0;
     ret_thread->end = SONDE_END_NOT_READ;
     ret_thread->captured_by = capture->by;
     ret_thread->syscall = capture->syscall >= 0 ? capture->syscall + 1 : 0;

@@ -38,7 +38,7 @@ uint32_t sonde__drain_stack(struct sonde__drain *drain, const struct sonde__imag
                             const struct sonde_stack *stack);
 
 /* One captured thread as the report's record, stack included; the caller adds it (to the report,
- * or to a stall). time_ns is left 0. */
+ * or to a stall). It belongs to the report's first process (drain_origin.h). time_ns is left 0. */
 void sonde__drain_thread(struct sonde__drain *drain, const struct sonde__image_set *images,
                          const struct sonde__sample *sample,
                          struct sonde__report_thread *ret_thread);

@@ -226,15 +226,13 @@ static bool entry_in_world(void *ctx, const struct sonde__tail_place *at, uint64
 
 bool drain_tails_find(struct drain_tails *tails, const struct sonde__image_set *set,
                       const struct sonde_stack *stack, uint32_t inner,
-                      struct drain_tail_calls *ret_calls)
+                      struct sonde__tail_frames *ret_frames)
 {
     struct world world = {tails, set};
     const struct sonde__tail_images images = {&world, graph_in_world, word_in_world,
                                               entry_in_world};
-    struct sonde__tail_across found;
     const struct sonde__image_range *range;
     struct place callee, there;
-    enum sonde__tail_answer answer;
     uint64_t pc, start, end;
     if (tails->symbols == NULL || !is_asked(stack, inner) ||
         !find_callee(tails, set, stack->pcs[inner + 1], &callee)) {
@@ -251,13 +249,7 @@ bool drain_tails_find(struct drain_tails *tails, const struct sonde__image_set *
     if (!find_place(tails, set, pc, &there)) {
         return false;
     }
-    answer = sonde__tail_across(&images, &(struct sonde__tail_place){callee.number, callee.vaddr},
-                                &(struct sonde__tail_place){there.number, there.vaddr}, &found);
-    for (uint32_t i = 0; i < found.count; i++) {
-        ret_calls->images[i] = found.frames[i].image;
-        ret_calls->places[i] = found.frames[i].vaddr;
-    }
-    ret_calls->count = found.count;
-    ret_calls->ways = found.ways;
-    return answer != SONDE__TAIL_NOTHING;
+    return sonde__tail_across(&images, &(struct sonde__tail_place){callee.number, callee.vaddr},
+                              &(struct sonde__tail_place){there.number, there.vaddr},
+                              ret_frames) != SONDE__TAIL_NOTHING;
 }

@@ -25,20 +25,12 @@ struct drain_tails {
     uint64_t code_bytes_max;    /* limit of the code to search; 0: the default */
 };
 
-struct drain_tail_calls {
-    uint32_t images[SONDE__TAIL_FRAMES_MAX]; /* indexes in the snapshot */
-    uint64_t
-        places[SONDE__TAIL_FRAMES_MAX]; /* vaddrs, innermost first: in the jump, or of the entry */
-    uint32_t count;
-    uint32_t ways; /* != 0: several ways continue from there; UINT32_MAX: any number */
-};
-
 void drain_tails_done(struct drain_tails *tails);
 
-/* Find the tail calls between frame `inner` of a stack and its caller. False: none is missing, or
- * nothing is known. */
+/* Find the tail calls between frame `inner` of a stack and its caller. Images are indexes in the
+ * snapshot. False: none is missing, or nothing is known. */
 bool drain_tails_find(struct drain_tails *tails, const struct sonde__image_set *set,
                       const struct sonde_stack *stack, uint32_t inner,
-                      struct drain_tail_calls *ret_calls);
+                      struct sonde__tail_frames *ret_frames);
 
 #endif

@@ -10,7 +10,23 @@
 bool sonde__report_is_app(const struct sonde__report *report, uint32_t image)
 {
     const struct sonde__report_image *i = sonde__report_image(report, image);
-    return image != 0 && sonde__image_is_app(sonde__report_text(report, i->path), i->flags);
+    const char *path = sonde__report_text(report, i->path);
+    bool is_app = false;
+    if ((i->flags & (SONDE__REPORT_IMAGE_APP | SONDE__REPORT_IMAGE_SYSTEM)) != 0 &&
+        !sonde__image_app_ruled(path, &is_app)) {
+        return (i->flags & SONDE__REPORT_IMAGE_APP) != 0;
+    }
+    return image != 0 && sonde__image_is_app(path, i->flags);
+}
+
+bool sonde__report_frame_is_app(const struct sonde__report *report,
+                                const struct sonde__report_frame *frame)
+{
+    const char *file = sonde__report_text(report, frame->file);
+    if (frame->kind != SONDE__REPORT_FRAME_SCRIPT) {
+        return sonde__report_is_app(report, frame->image);
+    }
+    return *file != '<' && *file != '\0' && (*file != '/' || sonde__image_is_app(file, 0));
 }
 
 /* The trie node of each sample's stack. */
@@ -106,7 +122,7 @@ static uint32_t innermost_app(const struct work *w, uint32_t node)
 {
     for (; node != 0; node = w->trie.nodes[node].parent) {
         uint32_t frame = w->trie.nodes[node].frame;
-        if (sonde__report_is_app(w->report, sonde__report_frame(w->report, frame)->image)) {
+        if (sonde__report_frame_is_app(w->report, sonde__report_frame(w->report, frame))) {
             return node;
         }
     }
@@ -157,6 +173,9 @@ static enum sonde_status find_heaviest(struct work *w, bool app,
 }
 
 /* -- phases -- */
+
+/* More than two samples, if there is one each 10 ms; of a stall of at least twice as long. */
+#define RUNNING_PHASE_NS 25000000ull
 
 /* Where a stack leaves the dominant path, or the end of the path. */
 static uint32_t leaving_node(const struct work *w, uint32_t node)
@@ -210,8 +229,14 @@ static void absorb(const struct work *w, struct sonde__report_phase *into,
     *into = sum;
 }
 
-/* Merge equal neighbours, and each run shorter than `limit_ns` with its longer neighbour. */
-static void join_runs(struct work *w, uint64_t limit_ns)
+/* Is it long enough to be a phase? Of a running thread, two samples in a row may be chance. */
+static bool is_long(const struct sonde__report_phase *run, uint64_t limit_ns, uint64_t running_ns)
+{
+    return run->duration_ns >= limit_ns && (run->syscall != 0 || run->duration_ns >= running_ns);
+}
+
+/* Merge equal neighbours, and each run shorter than the limit with its longer neighbour. */
+static void join_runs(struct work *w, uint64_t limit_ns, uint64_t running_ns)
 {
     struct sonde__report_phase *runs = w->runs;
     uint32_t kept = 0;
@@ -219,13 +244,38 @@ static void join_runs(struct work *w, uint64_t limit_ns)
         bool last = i + 1 == w->run_count;
         if (kept > 0 && same_phase(w, &runs[kept - 1], &runs[i])) {
             absorb(w, &runs[kept - 1], &runs[i]);
-        } else if (runs[i].duration_ns >= limit_ns || (kept == 0 && last)) {
+        } else if (is_long(&runs[i], limit_ns, running_ns) || (kept == 0 && last)) {
             runs[kept++] = runs[i];
         } else if (kept > 0 && (last || runs[kept - 1].duration_ns >= runs[i + 1].duration_ns)) {
             absorb(w, &runs[kept - 1], &runs[i]);
         } else {
             absorb(w, &runs[i], &runs[i + 1]);
             runs[i + 1] = runs[i]; /* examine it again as one run */
+        }
+    }
+    w->run_count = kept;
+}
+
+/* More than a third of it is elsewhere: an interpreter, which goes from function to function. */
+static bool is_mixed(const struct sonde__report_phase *run)
+{
+    return run->syscall == 0 && run->own_ns < run->duration_ns / 3 * 2;
+}
+
+/* Adjacent running phases of which one is mixed are one: nothing tells them apart but chance. */
+static void join_mixed(struct work *w)
+{
+    struct sonde__report_phase *runs = w->runs;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < w->run_count; i++) {
+        struct sonde__report_phase *before = kept > 0 ? &runs[kept - 1] : NULL;
+        bool runs_on = before != NULL && before->syscall == 0 && runs[i].syscall == 0 &&
+                       before->kind == runs[i].kind;
+        if (runs_on &&
+            (is_mixed(before) || is_mixed(&runs[i]) || same_phase(w, before, &runs[i]))) {
+            absorb(w, before, &runs[i]);
+        } else {
+            runs[kept++] = runs[i];
         }
     }
     w->run_count = kept;
@@ -240,10 +290,12 @@ static enum sonde_status find_phases(struct work *w, struct sonde__report_analys
     for (uint32_t i = 0; i < w->stall->sample_count; i++) {
         w->runs[w->run_count++] = phase_of(w, i);
     }
+    uint64_t running_ns = a->weight_ns < 2 * RUNNING_PHASE_NS ? 0 : RUNNING_PHASE_NS;
     /* the shortest first, so that short runs join longer ones and not each other */
     for (uint32_t shift = 7; shift-- > 0;) {
-        join_runs(w, (a->weight_ns / SONDE__REPORT_PHASE_SHARE) >> shift);
+        join_runs(w, (a->weight_ns / SONDE__REPORT_PHASE_SHARE) >> shift, running_ns >> shift);
     }
+    join_mixed(w);
     while (w->run_count > SONDE__REPORT_PHASES_MAX) { /* only where weights overflowed */
         absorb(w, &w->runs[w->run_count - 2], &w->runs[w->run_count - 1]);
         w->run_count--;

@@ -51,8 +51,14 @@ struct sonde__report_analysis {
     uint64_t stack_ns;
 };
 
-/* Is the image the program's own code (image_app.h)? */
+/* Is the image the program's own code? As a rule of the reader says, else as the flags of the image
+ * say, else as image_app.h judges its path. */
 bool sonde__report_is_app(const struct sonde__report *report, uint32_t image);
+
+/* Is a frame's function? Of a script by its file: a library of the script language that comes with
+ * the system is not, nor is what has no file ("<frozen importlib>"). */
+bool sonde__report_frame_is_app(const struct sonde__report *report,
+                                const struct sonde__report_frame *frame);
 
 /* Returns OK | MEMORY. Ownership: sonde__report_analysis_done(). */
 SONDE_NODISCARD enum sonde_status

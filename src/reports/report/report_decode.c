@@ -107,10 +107,12 @@ static const struct sonde__field *find_field(const struct sonde__message *messag
         [SONDE__FIELD_NUMBER] = SONDE__PROTO_VARINT,  [SONDE__FIELD_FIXED64] = SONDE__PROTO_FIXED64,
         [SONDE__FIELD_STRING] = SONDE__PROTO_VARINT,  [SONDE__FIELD_TEXT] = SONDE__PROTO_BYTES,
         [SONDE__FIELD_BUILD_ID] = SONDE__PROTO_BYTES, [SONDE__FIELD_NUMBERS] = SONDE__PROTO_BYTES,
-        [SONDE__FIELD_MESSAGES] = SONDE__PROTO_BYTES,
+        [SONDE__FIELD_MESSAGES] = SONDE__PROTO_BYTES, [SONDE__FIELD_MESSAGE] = SONDE__PROTO_BYTES,
     };
-    for (uint32_t i = 0; i < message->field_count; i++) {
-        const struct sonde__field *field = &message->fields[i];
+    /* numbers are ascending and mostly without gaps: field N is the one before N or earlier */
+    uint32_t first = f->number <= message->field_count ? f->number : message->field_count;
+    for (uint32_t i = first; i > 0; i--) {
+        const struct sonde__field *field = &message->fields[i - 1];
         if (field->number == f->number) {
             bool is_unpacked =
                 field->kind == SONDE__FIELD_NUMBERS && f->wire == SONDE__PROTO_VARINT;
@@ -119,6 +121,9 @@ static const struct sonde__field *find_field(const struct sonde__message *messag
     }
     return NULL;
 }
+
+static void decode_message(struct sonde__report_decoded *d, const struct field *part,
+                           const struct sonde__message *message, void *object);
 
 /* Store a field in its member; of an array, only count the elements. */
 static void store_field(struct sonde__report_decoded *d, const struct sonde__field *field,
@@ -149,6 +154,9 @@ static void store_field(struct sonde__report_decoded *d, const struct sonde__fie
         break;
     case SONDE__FIELD_MESSAGES:
         *sonde__field_count(field, object) += 1;
+        break;
+    case SONDE__FIELD_MESSAGE:
+        decode_message(d, f, field->elements, member);
         break;
     }
 }
@@ -181,9 +189,6 @@ static bool take_arrays(struct sonde__report_decoded *d, const struct sonde__mes
     return any;
 }
 
-static void decode_message(struct sonde__report_decoded *d, const struct field *part,
-                           const struct sonde__message *message, void *object);
-
 /* Add the elements of one field, as far as there is room. */
 static void decode_elements(struct sonde__report_decoded *d, const struct sonde__field *field,
                             const struct field *f, void *object, uint32_t room)
@@ -213,13 +218,15 @@ static void decode_elements(struct sonde__report_decoded *d, const struct sonde_
 static void decode_message(struct sonde__report_decoded *d, const struct field *part,
                            const struct sonde__message *message, void *object)
 {
-    uint32_t room[SONDE__MESSAGE_FIELDS_MAX] = {0};
+    uint32_t room[SONDE__MESSAGE_FIELDS_MAX]; /* of arrays only; set by take_arrays */
     struct sonde__bytes bytes = open_message(part);
     struct field f;
     while (next_field(&bytes, &f)) {
         const struct sonde__field *field = find_field(message, &f);
         if (field != NULL) {
             store_field(d, field, &f, object);
+        } else {
+            d->unknown_fields++;
         }
     }
     close_message(d, &bytes);
@@ -248,11 +255,46 @@ static uint32_t part_of(const struct field *f)
 static void decode_part(struct sonde__report_decoded *d, const struct field *f, uint32_t part)
 {
     union sonde__report_object object;
-    memset(&object, 0, sizeof object);
+    memset(&object, 0, sonde__parts[part].message->size_bytes);
     decode_message(d, f, sonde__parts[part].message, &object);
     uint32_t id = part == SONDE__PART_NODES ? sonde__report_append_node(d->report, &object.node)
-                                            : sonde__report_append(d->report, part, &object);
+                  : part == SONDE__PART_PROCESSES
+                      ? sonde__report_append_process(d->report, &object.process)
+                      : sonde__report_append(d->report, part, &object);
     d->full |= id == 0 && sonde__parts[part].is_dictionary;
+}
+
+static void decode_growing(struct sonde__report_decoded *d, const struct field *f)
+{
+    const struct sonde__message *message = sonde__parts[SONDE__PART_STALLS].message;
+    d->growing.element_bytes = message->size_bytes;
+    struct sonde__report_stall *part = d->growing.count < SONDE__REPORT_GROWING_MAX
+                                           ? sonde__report_list_add(&d->report->arena, &d->growing)
+                                           : NULL;
+    if (part != NULL) {
+        decode_message(d, f, message, part);
+    } else {
+        d->report->lost.stalls++;
+    }
+}
+
+/* Texts that a message did not have are "". */
+static void fill_texts(const struct sonde__message *message, void *object)
+{
+    for (uint32_t i = 0; i < message->field_count; i++) {
+        const struct sonde__field *field = &message->fields[i];
+        const char **text = (const char **)(void *)((char *)object + field->offset);
+        if (field->kind == SONDE__FIELD_TEXT && *text == NULL) {
+            *text = "";
+        } else if (field->kind == SONDE__FIELD_MESSAGE) {
+            fill_texts(field->elements, (char *)object + field->offset);
+        } else if (field->kind == SONDE__FIELD_MESSAGES) {
+            for (uint32_t k = 0; k < *sonde__field_count(field, object); k++) {
+                fill_texts(field->elements, (char *)*sonde__field_elements(field, object) +
+                                                k * sonde__field_element_bytes(field));
+            }
+        }
+    }
 }
 
 static void decode_field(struct sonde__report_decoded *d, const struct field *f)
@@ -260,6 +302,7 @@ static void decode_field(struct sonde__report_decoded *d, const struct field *f)
     struct sonde__report_end end = {0};
     uint32_t part = part_of(f);
     if (f->wire != SONDE__PROTO_BYTES) {
+        d->unknown_fields++;
         return;
     }
     if (part != SONDE__PARTS) {
@@ -269,10 +312,14 @@ static void decode_field(struct sonde__report_decoded *d, const struct field *f)
     switch (f->number) {
     case SONDE__RECORD_HEADER:
         decode_message(d, f, &sonde__message_header, &d->report->header);
+        fill_texts(&sonde__message_header, &d->report->header);
         d->header = d->header || d->report->header.format != 0;
         break;
     case SONDE__RECORD_STRINGS:
         d->full |= sonde__report_append_string(d->report, f->bytes, f->size) == 0;
+        break;
+    case SONDE__RECORD_GROWING:
+        decode_growing(d, f);
         break;
     case SONDE__RECORD_NOTES:
         sonde__report_append_note(d->report, f->bytes, f->size);
@@ -282,6 +329,7 @@ static void decode_field(struct sonde__report_decoded *d, const struct field *f)
         sonde__report_set_end(d->report, &end);
         break;
     default:
+        d->unknown_fields++;
         break;
     }
 }

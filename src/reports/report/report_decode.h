@@ -5,12 +5,15 @@
 
 #include "base_bytes.h"
 #include "report_model.h"
+#include "report_store.h"
 
 struct sonde__report_decoded {
     struct sonde__report *report;
-    bool header; /* one was seen */
-    bool full;   /* no memory, or a dictionary entry did not fit: no later id would be right */
+    struct sonde__report_list growing; /* parts of stalls, in the arena of the report */
+    bool header;                       /* one was seen */
+    bool full; /* no memory, or a dictionary entry did not fit: no later id would be right */
     uint64_t bad_parts; /* malformed messages, read as empty */
+    uint64_t unknown_fields;
 };
 
 void sonde__report_decode_record(struct sonde__report_decoded *decoded, struct sonde__bytes *body);

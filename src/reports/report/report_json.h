@@ -6,20 +6,28 @@
 
 #include "report_out.h"
 
-#define SONDE__JSON_DEPTH_MAX 16u /* the views nest less than 8 levels */
+#define SONDE__JSON_DEPTH_MAX 80u /* `sonde types` nests 32 structs, of two levels each */
 
 struct sonde__json {
     struct sonde__report_out *out;
     uint32_t depth;
+    bool compact;        /* values follow each other on one line */
+    int32_t line_indent; /* >= 0: what comes next begins a line, after so many spaces */
     bool filled[SONDE__JSON_DEPTH_MAX]; /* there is an element at this depth */
     char close[SONDE__JSON_DEPTH_MAX];
 };
 
+/* Each value is on a line of its own. */
 void sonde__json_init(struct sonde__json *json, struct sonde__report_out *out);
+/* Values follow each other on one line, except after sonde__json_line(). Control characters are
+ * escaped by number. */
+void sonde__json_init_compact(struct sonde__json *json, struct sonde__report_out *out);
+/* The next value, or the end of the one at hand, begins a line, after so many spaces. */
+void sonde__json_line(struct sonde__json *json, uint32_t spaces);
 void sonde__json_object(struct sonde__json *json, const char *key);
 void sonde__json_array(struct sonde__json *json, const char *key);
 void sonde__json_close(struct sonde__json *json);
-/* `value` is escaped; it must be valid UTF-8 (the model's texts are; see report_utf8.h). */
+/* `value` is escaped; each byte that is no part of UTF-8 becomes U+FFFD. A null pointer is null. */
 void sonde__json_string(struct sonde__json *json, const char *key, const char *value);
 void sonde__json_uint(struct sonde__json *json, const char *key, uint64_t value);
 void sonde__json_int(struct sonde__json *json, const char *key, int64_t value);

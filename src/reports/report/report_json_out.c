@@ -1,13 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report_json.h"
 
+#include <string.h>
+
 #include "base_text.h"
+#include "report_utf8.h"
 
 void sonde__json_init(struct sonde__json *json, struct sonde__report_out *out)
 {
     json->out = out;
     json->depth = 0;
+    json->compact = false;
+    json->line_indent = -1;
     json->filled[0] = false;
+}
+
+void sonde__json_init_compact(struct sonde__json *json, struct sonde__report_out *out)
+{
+    sonde__json_init(json, out);
+    json->compact = true;
+}
+
+void sonde__json_line(struct sonde__json *json, uint32_t spaces)
+{
+    json->line_indent = (int32_t)spaces;
+}
+
+static void begin_line(struct sonde__json *json, uint32_t spaces)
+{
+    sonde__report_out_str(json->out, "\n");
+    sonde__report_out_tab(json->out, spaces);
+}
+
+/* False: no line was asked for. */
+static bool begin_wanted_line(struct sonde__json *json)
+{
+    int32_t spaces = json->line_indent;
+    json->line_indent = -1;
+    if (spaces >= 0) {
+        begin_line(json, (uint32_t)spaces);
+    }
+    return spaces >= 0;
 }
 
 static void begin_value(struct sonde__json *json, const char *key)
@@ -15,10 +48,11 @@ static void begin_value(struct sonde__json *json, const char *key)
     if (json->filled[json->depth]) {
         sonde__report_out_str(json->out, ",");
     }
-    if (json->depth > 0) {
-        sonde__report_out_str(json->out, "\n");
-        for (uint32_t i = 0; i < json->depth; i++) {
-            sonde__report_out_str(json->out, " ");
+    if (!begin_wanted_line(json)) {
+        if (json->compact) {
+            sonde__report_out_str(json->out, json->filled[json->depth] ? " " : "");
+        } else if (json->depth > 0) {
+            begin_line(json, json->depth);
         }
     }
     json->filled[json->depth] = true;
@@ -55,43 +89,68 @@ void sonde__json_close(struct sonde__json *json)
     const char close[2] = {json->close[json->depth], '\0'};
     bool filled = json->filled[json->depth];
     json->depth--;
-    if (filled) {
-        sonde__report_out_str(json->out, "\n");
-        for (uint32_t i = 0; i < json->depth; i++) {
-            sonde__report_out_str(json->out, " ");
-        }
+    if (!begin_wanted_line(json) && filled && !json->compact) {
+        begin_line(json, json->depth);
     }
     sonde__report_out_str(json->out, close);
 }
 
+/* The bytes that need no escape. */
+static size_t plain_bytes(const char *value)
+{
+    size_t size = 0;
+    while (value[size] >= ' ' && value[size] <= '~' && value[size] != '"' && value[size] != '\\') {
+        size++;
+    }
+    return size;
+}
+
 /* RFC 8259 §7: quote, backslash and C0 controls must be escaped. */
-static void put_escaped(struct sonde__report_out *out, const char *value)
+static void put_escaped(struct sonde__json *json, unsigned char c)
 {
     static const char digits[] = "0123456789abcdef";
-    for (; *value != '\0'; value++) {
-        unsigned char c = (unsigned char)*value;
-        if (c == '"' || c == '\\') {
-            const char escaped[3] = {'\\', (char)c, '\0'};
-            sonde__report_out_str(out, escaped);
-        } else if (c == '\n') {
-            sonde__report_out_str(out, "\\n");
-        } else if (c == '\t') {
-            sonde__report_out_str(out, "\\t");
-        } else if (c < 0x20 || c == 0x7f) {
-            const char escaped[7] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15], '\0'};
-            sonde__report_out_str(out, escaped);
+    if (c == '"' || c == '\\') {
+        sonde__report_out_bytes(json->out, (const char[]){'\\', (char)c}, 2);
+    } else if (!json->compact && (c == '\n' || c == '\t')) {
+        sonde__report_out_str(json->out, c == '\n' ? "\\n" : "\\t");
+    } else if (c < 0x20 || !json->compact) { /* DEL is a control, but may stand as it is */
+        sonde__report_out_bytes(
+            json->out, (const char[]){'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]}, 6);
+    } else {
+        sonde__report_out_bytes(json->out, (const char[]){(char)c}, 1);
+    }
+}
+
+static void put_string(struct sonde__json *json, const char *value)
+{
+    size_t left = strlen(value);
+    while (left != 0) {
+        size_t size = plain_bytes(value);
+        if (size != 0) {
+            sonde__report_out_bytes(json->out, value, size);
+        } else if ((unsigned char)*value < 0x80) {
+            put_escaped(json, (unsigned char)*value);
+            size = 1;
+        } else if ((size = sonde__report_utf8_sequence(value, left)) != 0) {
+            sonde__report_out_bytes(json->out, value, size);
         } else {
-            const char plain[2] = {(char)c, '\0'};
-            sonde__report_out_str(out, plain);
+            sonde__report_out_str(json->out, "\\ufffd");
+            size = 1;
         }
+        value += size;
+        left -= size;
     }
 }
 
 void sonde__json_string(struct sonde__json *json, const char *key, const char *value)
 {
     begin_value(json, key);
+    if (value == NULL) {
+        sonde__report_out_str(json->out, "null");
+        return;
+    }
     sonde__report_out_str(json->out, "\"");
-    put_escaped(json->out, value);
+    put_string(json, value);
     sonde__report_out_str(json->out, "\"");
 }
 

@@ -24,6 +24,7 @@ enum sonde__schema_record {
     SONDE__RECORD_END = 8,
     SONDE__RECORD_NOTES = 9,
     SONDE__RECORD_CRC32C = 15,
+    SONDE__RECORD_GROWING = 19,
 };
 
 enum sonde__field_kind {
@@ -34,6 +35,7 @@ enum sonde__field_kind {
     SONDE__FIELD_BUILD_ID, /* struct sonde__build_id */
     SONDE__FIELD_NUMBERS,  /* array of uint32_t, packed */
     SONDE__FIELD_MESSAGES, /* array of the structs of another table */
+    SONDE__FIELD_MESSAGE,  /* a struct of another table, without arrays; all zero: left out */
 };
 
 struct sonde__message;
@@ -52,7 +54,7 @@ struct sonde__field {
     const struct sonde__message *elements;
 };
 
-#define SONDE__MESSAGE_FIELDS_MAX 24u /* with room for new ones */
+#define SONDE__MESSAGE_FIELDS_MAX 32u /* with room for new ones */
 
 struct sonde__message {
     const struct sonde__field *fields;
@@ -68,10 +70,16 @@ enum sonde__report_part {
     SONDE__PART_IMAGES,
     SONDE__PART_FRAMES,
     SONDE__PART_NODES,
+    SONDE__PART_PROCESSES,
+    SONDE__PART_PHASES,
+    SONDE__PART_RULES,
     SONDE__PART_THREADS,
     SONDE__PART_STALLS,
     SONDE__PART_CALLS,
     SONDE__PART_HEAP_BLOCKS,
+    SONDE__PART_SAMPLES,
+    SONDE__PART_WAITS,
+    SONDE__PART_STALL_COUNTS,
     SONDE__PARTS,
 };
 

@@ -4,19 +4,14 @@
 
 #include <string.h>
 
+#include "base_hash.h"
 #include "mem_heap.h"
 #include "report_store.h"
 #include "report_utf8.h"
 
-/* FNV-1a, 64 bit, folded: inputs are short, and entries are compared anyway. */
 static uint32_t hash_bytes(const void *bytes, size_t size)
 {
-    const unsigned char *p = bytes;
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < size; i++) {
-        hash = (hash ^ p[i]) * 0x100000001b3u;
-    }
-    return (uint32_t)(hash ^ hash >> 32);
+    return sonde__base_hash_fold(sonde__base_hash_bytes(SONDE__HASH_EMPTY, bytes, size));
 }
 
 static uint32_t hash_words(const uint64_t *words, size_t count)
@@ -49,58 +44,18 @@ void sonde__report_destroy(struct sonde__report *report)
 {
     if (report != NULL) {
         sonde__report_arena_done(&report->arena);
+        sonde__mem_table_done(&report->string_ids);
+        sonde__mem_table_done(&report->image_ids);
+        sonde__mem_table_done(&report->frame_ids);
+        sonde__mem_table_done(&report->node_ids);
         sonde__mem_free(report);
-    }
-}
-
-const char *sonde__report_copy_text(struct sonde__report *report, const void *text, size_t size,
-                                    uint32_t *ret_length)
-{
-    bool cut = false;
-    size_t length = sonde__report_utf8_length(text, size, SONDE__REPORT_STRING_BYTES_MAX, &cut);
-    char *copy = sonde__report_arena_take(&report->arena, length + 1);
-    if (copy == NULL) {
-        return NULL;
-    }
-    sonde__report_utf8_copy(copy, length, text, size, cut);
-    report->lost.strings_cut += cut;
-    *ret_length = (uint32_t)length;
-    return copy;
-}
-
-static const char *keep_text(struct sonde__report *report, const char *text)
-{
-    uint32_t length = 0;
-    if (text == NULL || *text == '\0') {
-        return "";
-    }
-    const char *copy = sonde__report_copy_text(report, text, strlen(text), &length);
-    if (copy == NULL) {
-        report->lost.strings++;
-        return "";
-    }
-    return copy;
-}
-
-void sonde__report_set_header(struct sonde__report *report,
-                              const struct sonde__report_header *header)
-{
-    report->header = *header;
-    if (header->format == 0) {
-        report->header.format = SONDE__REPORT_FORMAT;
-    }
-    for (uint32_t i = 0; i < sonde__message_header.field_count; i++) {
-        const struct sonde__field *field = &sonde__message_header.fields[i];
-        if (field->kind == SONDE__FIELD_TEXT) {
-            const char **text = (const char **)(void *)((char *)&report->header + field->offset);
-            *text = keep_text(report, *text);
-        }
     }
 }
 
 void sonde__report_set_end(struct sonde__report *report, const struct sonde__report_end *end)
 {
     report->end = *end;
+    sonde__report_keep_arrays(report, &sonde__message_end, &report->end);
     report->has_end = true;
 }
 
@@ -128,55 +83,14 @@ void sonde__report_add_note(struct sonde__report *report, const char *note)
     sonde__report_append_note(report, note, strlen(note));
 }
 
-/* -- lookup tables of ids; hashes are computed from the entries again -- */
+/* -- dictionaries: tables of ids -- */
 
-typedef uint32_t hash_entry(const struct sonde__report *r, uint32_t id);
-
-static void table_put(struct sonde__report_table *table, uint32_t hash, uint32_t id)
+/* Without memory for it the entry stays valid, and an equal one gets another id. */
+static void add_id(struct sonde__mem_table *table, uint32_t hash, uint32_t id)
 {
-    uint32_t slot = hash & (table->capacity - 1);
-    while (table->ids[slot] != 0) {
-        slot = (slot + 1) & (table->capacity - 1);
+    if (id != 0) {
+        (void)!sonde__mem_table_add(table, hash, id);
     }
-    table->ids[slot] = id;
-}
-
-/* Room for one more entry at a load of at most 1/2. */
-static bool table_reserve(struct sonde__report *r, struct sonde__report_table *table,
-                          hash_entry *hash)
-{
-    if (table->capacity != 0 && table->count < table->capacity / 2) {
-        return true;
-    }
-    struct sonde__report_table grown = {NULL, table->capacity == 0 ? 128 : table->capacity * 2,
-                                        table->count};
-    grown.ids = sonde__report_arena_take(&r->arena, grown.capacity * sizeof *grown.ids);
-    if (grown.ids == NULL) {
-        return false;
-    }
-    for (uint32_t i = 0; i < table->capacity; i++) {
-        if (table->ids[i] != 0) {
-            table_put(&grown, hash(r, table->ids[i]), table->ids[i]);
-        }
-    }
-    *table = grown;
-    return true;
-}
-
-/* The next candidate for `hash`; *slot is UINT32_MAX at first. 0: no more. */
-static uint32_t table_next(const struct sonde__report_table *table, uint32_t hash, uint32_t *slot)
-{
-    if (table->capacity == 0) {
-        return 0;
-    }
-    *slot = (*slot == UINT32_MAX ? hash : *slot + 1) & (table->capacity - 1);
-    return table->ids[*slot];
-}
-
-static void table_add(struct sonde__report_table *table, uint32_t hash, uint32_t id)
-{
-    table_put(table, hash, id);
-    table->count++;
 }
 
 /* -- strings -- */
@@ -186,10 +100,9 @@ static const struct sonde__report_string *string_at(const struct sonde__report *
     return id == 0 ? NULL : sonde__report_list_at(&r->strings, id - 1);
 }
 
-static uint32_t hash_string(const struct sonde__report *r, uint32_t id)
+static bool is_string(const struct sonde__report_string *s, const char *text, size_t length)
 {
-    const struct sonde__report_string *s = string_at(r, id);
-    return hash_bytes(s->text, s->length);
+    return s->length == length && memcmp(s->text, text, length) == 0;
 }
 
 uint32_t sonde__report_append_string(struct sonde__report *report, const void *text, size_t size)
@@ -209,7 +122,6 @@ uint32_t sonde__report_append_string(struct sonde__report *report, const void *t
 
 uint32_t sonde__report_string(struct sonde__report *report, const char *text)
 {
-    uint32_t slot = UINT32_MAX, id;
     if (text == NULL || *text == '\0') {
         return 0;
     }
@@ -225,19 +137,11 @@ uint32_t sonde__report_string(struct sonde__report *report, const char *text)
     }
     size_t length = strlen(text);
     uint32_t hash = hash_bytes(text, length);
-    while ((id = table_next(&report->string_ids, hash, &slot)) != 0) {
-        const struct sonde__report_string *s = string_at(report, id);
-        if (s->length == length && memcmp(s->text, text, length) == 0) {
-            return id;
-        }
-    }
-    if (!table_reserve(report, &report->string_ids, hash_string)) {
-        report->lost.strings++;
-        return 0;
-    }
-    id = sonde__report_append_string(report, text, length);
-    if (id != 0) {
-        table_add(&report->string_ids, hash, id);
+    uint32_t id = SONDE__TABLE_FIND(&report->string_ids, hash, i,
+                                    is_string(string_at(report, i), text, length));
+    if (id == SONDE__TABLE_NONE) {
+        id = sonde__report_append_string(report, text, length);
+        add_id(&report->string_ids, hash, id);
     }
     return id;
 }
@@ -251,37 +155,24 @@ static bool same_image(const struct sonde__report_image *a, const struct sonde__
            memcmp(a->build_id.bytes, b->build_id.bytes, a->build_id.size) == 0;
 }
 
-static uint32_t hash_image_value(const struct sonde__report_image *image)
+static uint32_t hash_image(const struct sonde__report_image *image)
 {
     return hash_bytes(image->build_id.bytes, image->build_id.size) ^ image->path * 0x9e3779b1u;
-}
-
-static uint32_t hash_image(const struct sonde__report *r, uint32_t id)
-{
-    return hash_image_value(sonde__report_image(r, id));
 }
 
 uint32_t sonde__report_add_image(struct sonde__report *report,
                                  const struct sonde__report_image *image)
 {
     struct sonde__report_image value = *image;
-    uint32_t slot = UINT32_MAX, id;
     if (value.build_id.size > SONDE__BUILD_ID_MAX) {
         value.build_id.size = SONDE__BUILD_ID_MAX;
     }
-    uint32_t hash = hash_image_value(&value);
-    while ((id = table_next(&report->image_ids, hash, &slot)) != 0) {
-        if (same_image(sonde__report_image(report, id), &value)) {
-            return id;
-        }
-    }
-    if (!table_reserve(report, &report->image_ids, hash_image)) {
-        report->lost.images++;
-        return 0;
-    }
-    id = sonde__report_append(report, SONDE__PART_IMAGES, &value);
-    if (id != 0) {
-        table_add(&report->image_ids, hash, id);
+    uint32_t hash = hash_image(&value);
+    uint32_t id = SONDE__TABLE_FIND(&report->image_ids, hash, i,
+                                    same_image(sonde__report_image(report, i), &value));
+    if (id == SONDE__TABLE_NONE) {
+        id = sonde__report_append(report, SONDE__PART_IMAGES, &value);
+        add_id(&report->image_ids, hash, id);
     }
     return id;
 }
@@ -293,18 +184,17 @@ static bool same_frame(const struct sonde__report_frame *a, const struct sonde__
     return a->image == b->image && a->offset == b->offset && a->how == b->how &&
            a->name == b->name && a->name_offset == b->name_offset &&
            a->name_source == b->name_source && a->lost_count == b->lost_count &&
-           a->kind == b->kind && a->alternatives == b->alternatives && a->code_id == b->code_id;
+           a->kind == b->kind && a->alternatives == b->alternatives && a->code_id == b->code_id &&
+           (a->kind != SONDE__REPORT_FRAME_SCRIPT ||
+            (a->file == b->file && a->line == b->line && a->language == b->language));
 }
 
-static uint32_t hash_frame_value(const struct sonde__report_frame *f)
+static uint32_t hash_frame(const struct sonde__report_frame *f)
 {
-    const uint64_t key[] = {f->image, f->offset, f->how, f->name, f->lost_count, f->kind};
+    uint64_t line = f->kind == SONDE__REPORT_FRAME_SCRIPT ? f->line : 0;
+    const uint64_t key[] = {f->image, f->offset,     f->how,
+                            f->name,  f->lost_count, f->kind | line << 8};
     return hash_words(key, sizeof key / sizeof *key);
-}
-
-static uint32_t hash_frame(const struct sonde__report *r, uint32_t id)
-{
-    return hash_frame_value(sonde__report_frame(r, id));
 }
 
 void sonde__report_replace_frame(struct sonde__report *report, uint32_t id,
@@ -328,38 +218,34 @@ void sonde__report_replace_frame(struct sonde__report *report, uint32_t id,
 uint32_t sonde__report_add_frame(struct sonde__report *report,
                                  const struct sonde__report_frame *frame)
 {
-    uint32_t slot = UINT32_MAX, id;
-    uint32_t hash = hash_frame_value(frame);
-    while ((id = table_next(&report->frame_ids, hash, &slot)) != 0) {
-        if (same_frame(sonde__report_frame(report, id), frame)) {
-            return id;
-        }
-    }
-    if (!table_reserve(report, &report->frame_ids, hash_frame)) {
-        report->lost.frames++;
-        return 0;
+    uint32_t hash = hash_frame(frame);
+    uint32_t id = SONDE__TABLE_FIND(&report->frame_ids, hash, i,
+                                    same_frame(sonde__report_frame(report, i), frame));
+    if (id != SONDE__TABLE_NONE) {
+        return id;
     }
     struct sonde__report_frame value = *frame;
-    sonde__report_keep_arrays(report, sonde__parts[SONDE__PART_FRAMES].message, &value);
-    id = sonde__report_append(report, SONDE__PART_FRAMES, &value);
-    if (id != 0) {
-        table_add(&report->frame_ids, hash, id);
+    value.inlined = value.inlined_count != 0 ? value.inlined : NULL;
+    if (value.inlined_count != 0) {
+        sonde__report_keep_arrays(report, sonde__parts[SONDE__PART_FRAMES].message, &value);
     }
+    id = sonde__report_append(report, SONDE__PART_FRAMES, &value);
+    add_id(&report->frame_ids, hash, id);
     return id;
 }
 
 /* -- stack nodes -- */
 
-static uint32_t hash_node_value(uint32_t parent, uint32_t frame)
+static bool same_node(const struct sonde__report_node *a, const struct sonde__report_node *b)
 {
-    const uint64_t key[] = {parent, frame};
-    return hash_words(key, sizeof key / sizeof *key);
+    return a->parent == b->parent && a->frame == b->frame && a->awaiter == b->awaiter &&
+           a->task == b->task;
 }
 
-static uint32_t hash_node(const struct sonde__report *r, uint32_t id)
+static uint32_t hash_node(const struct sonde__report_node *n)
 {
-    const struct sonde__report_node *n = sonde__report_node(r, id);
-    return hash_node_value(n->parent, n->frame);
+    const uint64_t key[] = {n->parent, n->frame};
+    return hash_words(key, sizeof key / sizeof *key);
 }
 
 uint32_t sonde__report_append_node(struct sonde__report *report,
@@ -368,6 +254,10 @@ uint32_t sonde__report_append_node(struct sonde__report *report,
     static const struct sonde__report_node without = {.depth = 1};
     struct sonde__report_node value = *node;
     value.depth = 1;
+    if (value.awaiter > sonde__report_node_count(report)) {
+        value.awaiter = 0;
+        report->lost.nodes++;
+    }
     if (value.parent > sonde__report_node_count(report)) {
         value = without;
         report->lost.nodes++;
@@ -389,28 +279,34 @@ uint32_t sonde__report_add_node(struct sonde__report *report, uint32_t parent, u
 uint32_t sonde__report_add_node_after(struct sonde__report *report, uint32_t parent, uint32_t frame,
                                       const uint32_t *tail_calls, uint32_t tail_call_count)
 {
-    struct sonde__report_node value = {.parent = parent,
-                                       .frame = frame,
-                                       .tail_calls = tail_calls,
-                                       .tail_call_count = tail_call_count};
-    uint32_t slot = UINT32_MAX, id;
-    uint32_t hash = hash_node_value(parent, frame);
-    while ((id = table_next(&report->node_ids, hash, &slot)) != 0) {
-        const struct sonde__report_node *n = sonde__report_node(report, id);
-        if (n->parent == parent && n->frame == frame) {
-            return id;
-        }
+    const struct sonde__report_node value = {.parent = parent,
+                                             .frame = frame,
+                                             .tail_calls = tail_calls,
+                                             .tail_call_count = tail_call_count};
+    return sonde__report_add_node_value(report, &value);
+}
+
+uint32_t sonde__report_add_node_value(struct sonde__report *report,
+                                      const struct sonde__report_node *node)
+{
+    struct sonde__report_node value = *node;
+    uint32_t hash = hash_node(&value);
+    uint32_t id = SONDE__TABLE_FIND(&report->node_ids, hash, i,
+                                    same_node(sonde__report_node(report, i), &value));
+    if (id != SONDE__TABLE_NONE) {
+        return id;
     }
-    if (parent > sonde__report_node_count(report) ||
-        sonde__report_node(report, parent)->depth >= SONDE__REPORT_DEPTH_MAX ||
-        !table_reserve(report, &report->node_ids, hash_node)) {
+    if (value.parent > sonde__report_node_count(report) ||
+        value.awaiter > sonde__report_node_count(report) ||
+        sonde__report_node(report, value.parent)->depth >= SONDE__REPORT_DEPTH_MAX) {
         report->lost.nodes++;
         return 0;
     }
-    sonde__report_keep_arrays(report, sonde__parts[SONDE__PART_NODES].message, &value);
-    id = sonde__report_append_node(report, &value);
-    if (id != 0) {
-        table_add(&report->node_ids, hash, id);
+    value.tail_calls = value.tail_call_count != 0 ? value.tail_calls : NULL;
+    if (value.tail_call_count != 0) {
+        sonde__report_keep_arrays(report, sonde__parts[SONDE__PART_NODES].message, &value);
     }
+    id = sonde__report_append_node(report, &value);
+    add_id(&report->node_ids, hash, id);
     return id;
 }

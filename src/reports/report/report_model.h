@@ -19,27 +19,52 @@
 struct sonde__report;
 
 /* The format that this code writes, and the newest that it understands completely. */
-#define SONDE__REPORT_FORMAT 1u
+#define SONDE__REPORT_FORMAT 2u
 
 /* Limits. They bound the cost of a hostile file and are far above what a long watch of a real
  * program needs. What exceeds them is left out and counted (sonde__report_lost). */
-#define SONDE__REPORT_MEMORY_MAX       ((size_t)512 << 20) /* bytes of one model */
-#define SONDE__REPORT_STRING_BYTES_MAX 16384u /* longer (C++ names) are cut, with "..." */
-#define SONDE__REPORT_DEPTH_MAX        65536u /* nodes of one stack */
-#define SONDE__REPORT_THREADS_MAX      65536u /* the kernel's default thread limit is 32768 */
-#define SONDE__REPORT_STALLS_MAX       65536u
-#define SONDE__REPORT_SAMPLES_MAX      65536u /* of one stall: a day at the slowest sampling rate */
-#define SONDE__REPORT_NOTES_MAX        1024u
-#define SONDE__REPORT_CALLS_MAX        4194304u /* entries of the largest depot are fewer */
-#define SONDE__REPORT_HEAP_BLOCKS_MAX  1048576u /* of all times */
-#define SONDE__REPORT_INLINED_MAX      256u /* of one frame; five times what large programs have */
-#define SONDE__REPORT_TAIL_CALLS_MAX   64u  /* before one frame */
+#define SONDE__REPORT_MEMORY_MAX        ((size_t)512 << 20) /* bytes of one model */
+#define SONDE__REPORT_STRING_BYTES_MAX  16384u /* longer (C++ names) are cut, with "..." */
+#define SONDE__REPORT_DEPTH_MAX         65536u /* nodes of one stack */
+#define SONDE__REPORT_THREADS_MAX       65536u /* the kernel's default thread limit is 32768 */
+#define SONDE__REPORT_STALLS_MAX        65536u
+#define SONDE__REPORT_SAMPLES_MAX       65536u /* of one stall: a day at the slowest sampling rate */
+#define SONDE__REPORT_NOTES_MAX         1024u
+#define SONDE__REPORT_CALLS_MAX         4194304u /* entries of the largest depot are fewer */
+#define SONDE__REPORT_HEAP_BLOCKS_MAX   1048576u /* of all times */
+#define SONDE__REPORT_INLINED_MAX       256u /* of one frame; five times what large programs have */
+#define SONDE__REPORT_TAIL_CALLS_MAX    64u  /* before one frame */
+#define SONDE__REPORT_TAGS_MAX          64u
+#define SONDE__REPORT_PROCESSES_MAX     65536u
+#define SONDE__REPORT_NAMED_PHASES_MAX  4096u
+#define SONDE__REPORT_RULES_MAX         4096u
+#define SONDE__REPORT_TURN_COUNTS_MAX   64u
+#define SONDE__REPORT_UNCOVERED_MAX     4096u  /* of one stall */
+#define SONDE__REPORT_WAITS_MAX         65536u /* of one stall, and outside stalls: one a thread */
+#define SONDE__REPORT_ARGUMENTS_MAX     64u    /* of the calls of one stack */
+#define SONDE__REPORT_LOOSE_SAMPLES_MAX 1048576u /* outside stalls */
+#define SONDE__REPORT_STALL_COUNTS_MAX  65536u
+#define SONDE__REPORT_GROWING_MAX       262144u /* parts of stalls, in a live file */
 
 enum sonde__report_kind {
     SONDE__REPORT_STACKS = 1,
     SONDE__REPORT_WATCH = 2,
     SONDE__REPORT_CALLS = 3,
     SONDE__REPORT_HEAP_BLOCKS = 4,
+    SONDE__REPORT_AUDIT = 5,
+};
+
+/* Of an image, beside enum sonde__image_flags: whose code it is, as image_app.h judged where the
+ * report was made. Neither: a reader judges by the path. */
+enum sonde__report_image_flags {
+    SONDE__REPORT_IMAGE_APP = 8,
+    SONDE__REPORT_IMAGE_SYSTEM = 16,
+};
+
+/* As in the schema; the others are those of LC_BUILD_VERSION. */
+enum sonde__report_platform {
+    SONDE__REPORT_PLATFORM_NONE,
+    SONDE__REPORT_PLATFORM_LINUX = 64,
 };
 
 /* As in the schema. */
@@ -56,6 +81,52 @@ enum sonde__report_name_source {
 enum sonde__report_frame_kind {
     SONDE__REPORT_FRAME_PHYSICAL, /* captured, or a gap */
     SONDE__REPORT_FRAME_TAIL_CALL,
+    SONDE__REPORT_FRAME_SCRIPT, /* a function of a script, which the next physical frame runs */
+};
+
+enum sonde__report_consent {
+    SONDE__REPORT_CONSENT_UNKNOWN,
+    SONDE__REPORT_CONSENT_BEFORE,
+    SONDE__REPORT_CONSENT_GIVEN,
+    SONDE__REPORT_CONSENT_REFUSED,
+};
+
+enum sonde__report_severity {
+    SONDE__REPORT_SEVERITY_UNKNOWN,
+    SONDE__REPORT_SEVERITY_NOTE,
+    SONDE__REPORT_SEVERITY_WARNING,
+    SONDE__REPORT_SEVERITY_ERROR,
+};
+
+enum sonde__report_wait_kind {
+    SONDE__REPORT_WAIT_UNKNOWN,
+    SONDE__REPORT_WAIT_FUTEX, /* of a kind that is not known */
+    SONDE__REPORT_WAIT_MUTEX,
+    SONDE__REPORT_WAIT_RWLOCK,
+    SONDE__REPORT_WAIT_CONDITION,
+    SONDE__REPORT_WAIT_SEMAPHORE,
+    SONDE__REPORT_WAIT_JOIN,  /* the end of a thread */
+    SONDE__REPORT_WAIT_CHILD, /* the end of a process */
+    SONDE__REPORT_WAIT_FILE,
+    SONDE__REPORT_WAIT_FILE_LOCK,
+    SONDE__REPORT_WAIT_PIPE,
+    SONDE__REPORT_WAIT_SOCKET,
+    SONDE__REPORT_WAIT_MEMORY, /* a page fault */
+};
+
+enum sonde__report_uncovered_reason {
+    SONDE__REPORT_UNCOVERED_UNKNOWN,
+    SONDE__REPORT_UNCOVERED_BEFORE, /* sampling had not begun */
+    SONDE__REPORT_UNCOVERED_LATE,   /* the watch did not run in time */
+    SONDE__REPORT_UNCOVERED_UNREAD, /* the thread could not be read */
+    SONDE__REPORT_UNCOVERED_BUDGET, /* sampling would have cost more than it may */
+};
+
+enum sonde__report_stall_kind {
+    SONDE__REPORT_STALL_LOOP, /* a turn of an event loop */
+    SONDE__REPORT_STALL_LAUNCH,
+    SONDE__REPORT_STALL_EXIT,
+    SONDE__REPORT_STALL_SCOPE,
 };
 
 enum sonde__report_loop {
@@ -67,6 +138,11 @@ enum sonde__report_loop {
     SONDE__REPORT_LOOP_SIGNAL,
     SONDE__REPORT_LOOP_OTHER,
     SONDE__REPORT_LOOP_MARKS,
+    SONDE__REPORT_LOOP_RUN_LOOP,
+    SONDE__REPORT_LOOP_SEMAPHORE,
+    SONDE__REPORT_LOOP_FUTEX,
+    SONDE__REPORT_LOOP_PAUSE,
+    SONDE__REPORT_LOOP_TIMER,
 };
 
 enum sonde__report_phase_kind {
@@ -84,6 +160,17 @@ enum sonde__report_sampler {
     SONDE__REPORT_SAMPLER_SIGNAL, /* passive + signal */
 };
 
+/* The machine; texts are "" (or null where a writer fills it) when they are not known. */
+struct sonde__report_device {
+    const char *id, *model, *os, *kernel, *cpu;
+    uint32_t cpu_count;
+    uint64_t memory_bytes;
+};
+
+struct sonde__report_tag {
+    const char *key, *value;
+};
+
 struct sonde__report_header {
     uint32_t format; /* 0 stands for SONDE__REPORT_FORMAT */
     uint32_t kind;   /* enum sonde__report_kind */
@@ -92,22 +179,61 @@ struct sonde__report_header {
     int32_t pid;
     uint64_t threshold_ns;
     uint64_t pause_ns;
+    const char *report_id; /* 32 hexadecimal digits */
+    const char *build;     /* as the caller names it: sonde__report_build() */
+    struct sonde__report_device device;
+    const struct sonde__report_tag *tags;
+    uint32_t tag_count;
 };
 
 /* Totals, known when the report is closed. */
+/* Turns of one length: from_ns and more, less than to_ns (0: no limit). */
+struct sonde__report_turn_count {
+    uint64_t from_ns, to_ns, count;
+};
+
 struct sonde__report_end {
     uint64_t stall_count; /* stalls seen, including those left out of the report */
     uint64_t turn_count;
     uint64_t lost_records; /* what did not fit the limits */
     uint64_t watched_ns;
+    uint64_t overhead_ns;                               /* CPU time that it cost */
+    const struct sonde__report_turn_count *turn_counts; /* in the order of length */
+    uint32_t turn_count_count;
+    uint64_t frame_ns, frames_dropped; /* at the refresh rate that was asked about */
+};
+
+struct sonde__report_process {
+    int32_t pid;
+    uint32_t parent; /* process id, smaller than its own; 0: not in the report */
+    int32_t parent_pid;
+    uint32_t executable;  /* string id */
+    uint64_t start_ticks; /* since boot: with the pid it names a process; 0: not known */
+};
+
+/* A part of the run, until the next one of the same process begins. */
+struct sonde__report_named_phase {
+    uint32_t name; /* string id */
+    uint64_t begin_ns;
+    uint32_t consent; /* enum sonde__report_consent */
+    uint32_t process; /* process id, as in all records: 0 is that of the header */
+};
+
+/* Of an audit. */
+struct sonde__report_rule {
+    uint32_t name, pack, category; /* string ids */
+    uint32_t severity;             /* enum sonde__report_severity */
+    uint32_t text;
+    uint64_t limit_count, limit_ns; /* more calls in that time are too many; 0: no limit */
 };
 
 struct sonde__report_image {
     uint32_t path; /* string id */
     struct sonde__build_id build_id;
-    uint32_t flags;   /* enum sonde__image_flags */
-    uint32_t arch;    /* enum sonde_arch */
-    uint64_t code_id; /* without a build-id: stands for the code; 0: not known */
+    uint32_t flags;    /* enum sonde__image_flags | enum sonde__report_image_flags */
+    uint32_t arch;     /* enum sonde_arch */
+    uint64_t code_id;  /* without a build-id: stands for the code; 0: not known */
+    uint32_t platform; /* enum sonde__report_platform */
     /* Where it is mapped; known only where the report is made, and never written. */
     uint64_t start, bias;
 };
@@ -136,6 +262,7 @@ struct sonde__report_frame {
     uint32_t alternatives; /* of a tail call: ways that were possible, none is shown; 0: this one;
                               UINT32_MAX: any number */
     uint64_t code_id;      /* of code of no image: stands for it in other runs, too; 0: not known */
+    uint32_t language;     /* string id, of a script frame */
 };
 
 struct sonde__report_node {
@@ -146,6 +273,8 @@ struct sonde__report_node {
      * The caller called the last of them. */
     uint32_t tail_call_count;
     const uint32_t *tail_calls; /* the model keeps a copy */
+    uint32_t awaiter; /* an earlier node: the innermost frame of what awaits this one; 0: none */
+    uint32_t task;    /* string id: the task whose outermost frame this is */
 };
 
 struct sonde__report_thread {
@@ -162,13 +291,50 @@ struct sonde__report_thread {
     uint32_t frame_count;
     uint64_t time_ns;
     uint32_t detail; /* string id: what the call waits for ("fd 7 socket:[123]") */
+    uint32_t process;
+    uint32_t qos;          /* as in the schema */
+    uint32_t queue;        /* string id */
+    uint32_t script_stack; /* node: script frames that may not belong to `stack` */
 };
 
 struct sonde__report_sample {
-    uint64_t time_ns, weight_ns;
+    uint64_t time_ns, weight_ns; /* time: since the stall began, or the watch */
     uint32_t stack, end, phase, captured_by;
     int64_t syscall; /* number + 1 */
     uint32_t detail;
+    int64_t tid; /* of a sample outside stalls, as is the process */
+    uint32_t process, script_stack;
+};
+
+/* Time of a stall that no sample stands for. */
+struct sonde__report_uncovered {
+    uint64_t time_ns, duration_ns; /* since the stall began */
+    uint32_t reason;               /* enum sonde__report_uncovered_reason */
+    uint64_t cpu_ns, runqueue_ns;  /* of it */
+    uint32_t detail;               /* string id: what the thread waited for */
+};
+
+/* A thread waits for what another one has, or has to answer for. */
+struct sonde__report_wait {
+    int64_t tid;
+    uint32_t process, kind;       /* enum sonde__report_wait_kind */
+    uint32_t resource;            /* string id */
+    int64_t owner_tid;            /* 0: not known, or not one thread */
+    uint32_t owner_process, peer; /* peer: string id, the other end outside of the report */
+};
+
+/* Stalls of one fingerprint that are not in the report one by one. Those of one add up. */
+struct sonde__report_stall_count {
+    uint32_t fingerprint; /* string id */
+    uint64_t count, total_ns, longest_ns, first_ns, last_ns;
+};
+
+/* Differences of two readings of the kernel's counters. */
+struct sonde__report_load {
+    uint64_t measured_ns;                /* between the readings; 0: nothing is known */
+    uint64_t minor_faults, major_faults; /* of the thread */
+    bool has_pressure;
+    uint64_t cpu_pressure_ns, memory_pressure_ns, io_pressure_ns; /* of the machine */
 };
 
 struct sonde__report_stall {
@@ -184,6 +350,26 @@ struct sonde__report_stall {
     bool open;
     uint32_t sampler; /* enum sonde__report_sampler */
     bool main;        /* the stalled thread is the main thread */
+    uint32_t process;
+    uint32_t fingerprint; /* string id: as the writer found it (report_fingerprint.h) */
+    const struct sonde__report_uncovered *uncovered; /* in the order of time */
+    uint32_t uncovered_count;
+    const struct sonde__report_wait *waits;
+    uint32_t wait_count;
+    uint32_t phase; /* id of a named phase: in which it began */
+    uint32_t kind;  /* enum sonde__report_stall_kind */
+    bool fatal; /* the program was killed in it; if open, too: the watch was, and the program ended
+                 */
+    uint32_t loop_phase, mode; /* string ids */
+    uint32_t app_state;        /* as in the schema */
+    struct sonde__report_load load;
+};
+
+/* A value that an argument of recorded calls had. */
+struct sonde__report_argument {
+    uint32_t position; /* 1: the first; 0: the result */
+    uint32_t value;    /* string id */
+    uint64_t count;    /* of calls */
 };
 
 /* All calls of one function from one stack; or, without a count, what may be missing of them. */
@@ -193,6 +379,15 @@ struct sonde__report_call {
     uint64_t count;
     uint32_t end;    /* why the walk ended: enum sonde_end_reason */
     uint32_t missed; /* string id: calls that may not have been seen, of no stack; 0: none */
+    /* of an audit: */
+    uint32_t rule, process, phase; /* ids */
+    uint64_t first_ns, last_ns;    /* since the start */
+    int64_t tid;                   /* 0: not known, or several */
+    uint64_t over_limit;           /* how many of them the limit does not allow */
+    uint32_t sdk;                  /* string id */
+    const struct sonde__report_argument *arguments;
+    uint32_t argument_count;
+    uint32_t fingerprint; /* string id */
 };
 
 /* Blocks of one function that one stack made, at one time. */
@@ -209,6 +404,8 @@ struct sonde__report_heap_blocks {
 /* What was left out, by kind. */
 struct sonde__report_lost {
     uint64_t strings, images, frames, nodes, threads, stalls, samples, notes, calls, heap_blocks;
+    uint64_t processes, phases, rules, waits, stall_counts;
+    uint64_t details;     /* tags, kept arguments, uncovered times */
     uint64_t strings_cut; /* kept, but shortened */
 };
 
@@ -238,6 +435,23 @@ uint32_t sonde__report_add_node(struct sonde__report *report, uint32_t parent, u
  * determined by the two frames. */
 uint32_t sonde__report_add_node_after(struct sonde__report *report, uint32_t parent, uint32_t frame,
                                       const uint32_t *tail_calls, uint32_t tail_call_count);
+/* A chain of script frames, and what awaits it: values are as in the struct, whose depth is set by
+ * the model. Equal nodes are one. */
+uint32_t sonde__report_add_node_value(struct sonde__report *report,
+                                      const struct sonde__report_node *node);
+/* Return the id. Equal ones are not searched for; a parent that is not earlier becomes 0. */
+uint32_t sonde__report_add_process(struct sonde__report *report,
+                                   const struct sonde__report_process *process);
+uint32_t sonde__report_add_phase(struct sonde__report *report,
+                                 const struct sonde__report_named_phase *phase);
+uint32_t sonde__report_add_rule(struct sonde__report *report,
+                                const struct sonde__report_rule *rule);
+/* A sample outside stalls; a wait outside stalls. */
+void sonde__report_add_sample(struct sonde__report *report,
+                              const struct sonde__report_sample *sample);
+void sonde__report_add_wait(struct sonde__report *report, const struct sonde__report_wait *wait);
+void sonde__report_add_stall_count(struct sonde__report *report,
+                                   const struct sonde__report_stall_count *count);
 void sonde__report_add_thread(struct sonde__report *report,
                               const struct sonde__report_thread *thread);
 void sonde__report_add_stall(struct sonde__report *report, const struct sonde__report_stall *stall);
@@ -269,6 +483,31 @@ const struct sonde__report_call *sonde__report_call(const struct sonde__report *
 uint32_t sonde__report_heap_blocks_count(const struct sonde__report *report);
 const struct sonde__report_heap_blocks *sonde__report_heap_blocks(const struct sonde__report *r,
                                                                   uint32_t i);
+uint32_t sonde__report_process_count(const struct sonde__report *report);
+const struct sonde__report_process *sonde__report_process(const struct sonde__report *r,
+                                                          uint32_t id);
+uint32_t sonde__report_phase_count(const struct sonde__report *report);
+const struct sonde__report_named_phase *sonde__report_phase(const struct sonde__report *r,
+                                                            uint32_t id);
+uint32_t sonde__report_rule_count(const struct sonde__report *report);
+const struct sonde__report_rule *sonde__report_rule(const struct sonde__report *r, uint32_t id);
+uint32_t sonde__report_sample_count(const struct sonde__report *report);
+const struct sonde__report_sample *sonde__report_sample(const struct sonde__report *r, uint32_t i);
+uint32_t sonde__report_wait_count(const struct sonde__report *report);
+const struct sonde__report_wait *sonde__report_wait(const struct sonde__report *r, uint32_t i);
+uint32_t sonde__report_stall_count_count(const struct sonde__report *report);
+const struct sonde__report_stall_count *sonde__report_stall_count_at(const struct sonde__report *r,
+                                                                     uint32_t i);
+/* The pid of a process id: of the header for 0 and for ids that there are not. */
+int32_t sonde__report_pid(const struct sonde__report *report, uint32_t process);
+#define SONDE__REPORT_BUILD_ID_TEXT (2 * SONDE__BUILD_ID_MAX + 1)
+/* The bytes as hexadecimal digits, in `buffer`, which is returned. */
+const char *sonde__report_build_id_text(const struct sonde__build_id *id,
+                                        char buffer[SONDE__REPORT_BUILD_ID_TEXT]);
+/* Which build the program is: as the header names it, else the build-id of the main image, in
+ * `buffer`; "" when neither is known. */
+const char *sonde__report_build(const struct sonde__report *report,
+                                char buffer[SONDE__REPORT_BUILD_ID_TEXT]);
 uint32_t sonde__report_note_count(const struct sonde__report *report);
 const char *sonde__report_note(const struct sonde__report *report, uint32_t i);
 

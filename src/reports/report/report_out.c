@@ -42,10 +42,31 @@ static void put_byte(struct sonde__report_out *out, char byte)
     }
 }
 
+/* Write the printable ASCII that `text` begins with, as far as the buffer has room. Returns the
+ * rest of the text. */
+static const char *put_ascii(struct sonde__report_out *out, const char *text)
+{
+    const char *from = text;
+    char *to = out->buffer + out->used, *end = out->buffer + sizeof out->buffer;
+    for (; to != end && *from >= ' ' && *from <= '~'; from++) {
+        *to++ = *from;
+    }
+    out->used = (size_t)(to - out->buffer);
+    out->column += (uint32_t)(from - text);
+    return from;
+}
+
 void sonde__report_out_str(struct sonde__report_out *out, const char *text)
 {
-    for (; *text != '\0'; text++) {
-        put_byte(out, *text);
+    while (*(text = put_ascii(out, text)) != '\0') {
+        put_byte(out, *text++);
+    }
+}
+
+void sonde__report_out_bytes(struct sonde__report_out *out, const char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        put_byte(out, bytes[i]);
     }
 }
 
@@ -62,7 +83,7 @@ static unsigned control_bytes(const char *text)
 void sonde__report_out_text(struct sonde__report_out *out, const char *text)
 {
     static const char digits[] = "0123456789abcdef";
-    while (*text != '\0') {
+    while (*(text = put_ascii(out, text)) != '\0') {
         unsigned control = control_bytes(text);
         if (control == 0) {
             put_byte(out, *text++);

@@ -43,6 +43,7 @@ void sonde__report_out_init(struct sonde__report_out *out, struct sonde__report_
 void sonde__report_out_flush(struct sonde__report_out *out);
 /* Our own text, as it is. */
 void sonde__report_out_str(struct sonde__report_out *out, const char *text);
+void sonde__report_out_bytes(struct sonde__report_out *out, const char *bytes, size_t size);
 /* Text from outside. */
 void sonde__report_out_text(struct sonde__report_out *out, const char *text);
 void sonde__report_out_dec(struct sonde__report_out *out, uint64_t value);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base_bytes.h"
 #include "mem_heap.h"
 
 #define FIRST_CAPACITY 4096u
@@ -68,9 +69,8 @@ static void put_tag(struct sonde__proto *p, uint32_t field, enum sonde__proto_wi
 static void put_fixed(struct sonde__proto *p, uint64_t value, unsigned size)
 {
     if (reserve(p, size)) {
-        for (unsigned i = 0; i < size; i++) {
-            p->data[p->size++] = (uint8_t)(value >> 8 * i);
-        }
+        sonde__base_put_le(p->data + p->size, value, size);
+        p->size += size;
     }
 }
 

@@ -8,6 +8,7 @@
 #include "base_status.h"
 #include "base_text.h"
 #include "report_decode.h"
+#include "report_growing.h"
 #include "report_messages.h"
 
 /* Read the next record and check its checksum. WHOLE: *ret_body is its body without the checksum;
@@ -46,6 +47,20 @@ static enum sonde__report_damage next_record(struct sonde__bytes *file,
     }
     sonde__base_bytes_init(ret_body, body, covered);
     return SONDE__REPORT_WHOLE;
+}
+
+/* A live file ends with zero bytes. Others behind a zero tag are of a record that was being
+ * written.
+ */
+static enum sonde__report_damage look_at_tail(struct sonde__bytes *file)
+{
+    const uint8_t *start = file->at;
+    bool is_zero = true;
+    while (is_zero && sonde__base_bytes_left(file) != 0) {
+        is_zero = sonde__base_bytes_u8(file) == 0;
+    }
+    file->at = is_zero ? file->at : start;
+    return is_zero ? SONDE__REPORT_WHOLE : SONDE__REPORT_CUT;
 }
 
 bool sonde__report_begins(const void *bytes, size_t size)
@@ -91,7 +106,12 @@ enum sonde_status sonde__report_read(const void *bytes, size_t size,
     }
     while (loss.damage == SONDE__REPORT_WHOLE && sonde__base_bytes_left(&file) != 0) {
         uint64_t start = sonde__base_bytes_offset(&file);
-        loss.damage = next_record(&file, &body);
+        bool is_tail = decoded.header && *file.at == 0;
+        loss.damage = is_tail ? look_at_tail(&file) : next_record(&file, &body);
+        if (is_tail) {
+            loss.offset = start;
+            break;
+        }
         if (loss.damage == SONDE__REPORT_WHOLE) {
             sonde__report_decode_record(&decoded, &body);
             if (decoded.full) {
@@ -110,11 +130,13 @@ enum sonde_status sonde__report_read(const void *bytes, size_t size,
         }
         return fail_first(&file, loss.damage, ret_error);
     }
+    sonde__report_fold_growing(decoded.report, &decoded.growing);
     if (loss.damage == SONDE__REPORT_WHOLE) {
         loss.offset = size;
     }
     loss.size_bytes = size - loss.offset;
     loss.bad_parts = decoded.bad_parts;
+    loss.unknown_fields = decoded.unknown_fields;
     loss.unfinished = sonde__report_end(decoded.report) == NULL;
     loss.format = sonde__report_header(decoded.report)->format;
     *ret_report = decoded.report;
@@ -159,10 +181,12 @@ void sonde__report_loss_line(const struct sonde__report_loss *loss, char *line, 
         sonde__base_text_dec(&text, loss->bad_parts);
         sonde__base_text_str(&text, " malformed parts were read as empty");
     }
-    if (loss->format > SONDE__REPORT_FORMAT) {
+    if (loss->format > SONDE__REPORT_FORMAT || loss->unknown_fields != 0) {
         sonde__base_text_str(&text, text.length == 0 ? "" : "; ");
         sonde__base_text_str(&text, "made by a newer sonde (format ");
         sonde__base_text_dec(&text, loss->format);
-        sonde__base_text_str(&text, "): what this one does not know is not shown");
+        sonde__base_text_str(&text, "): ");
+        sonde__base_text_dec(&text, loss->unknown_fields);
+        sonde__base_text_str(&text, " fields that this one does not know are not shown");
     }
 }

@@ -3,8 +3,8 @@
  *
  * Every whole record before a cut or a corruption is kept, and the loss is reported. Reading stops
  * at the first bad record: ids count over all records, so what follows would get wrong names.
- * Unknown fields are skipped. Bounded: memory by the model's limits, time by the size of the file.
- * Context: any thread. */
+ * Unknown fields are skipped and counted, as by protobuf readers. Bounded: memory by the model's
+ * limits, time by the size of the file. Context: any thread. */
 #ifndef SONDE_REPORT_READ_H
 #define SONDE_REPORT_READ_H
 
@@ -20,13 +20,14 @@ enum sonde__report_damage {
 
 struct sonde__report_loss {
     enum sonde__report_damage damage;
-    uint64_t offset;       /* of the first byte that is not used */
-    uint64_t size_bytes;   /* how many are not used */
-    uint64_t file_bytes;   /* of how many */
-    uint64_t record_count; /* whole records kept */
-    uint64_t bad_parts;    /* malformed parts of whole records, read as empty */
-    bool unfinished;       /* no End record: the writer was killed, or still writes */
-    uint32_t format;       /* of the file; newer than SONDE__REPORT_FORMAT: some may be unknown */
+    uint64_t offset;         /* of the first byte that is not used */
+    uint64_t size_bytes;     /* how many are not used */
+    uint64_t file_bytes;     /* of how many */
+    uint64_t record_count;   /* whole records kept */
+    uint64_t bad_parts;      /* malformed parts of whole records, read as empty */
+    uint64_t unknown_fields; /* of a later schema, or of another type: skipped */
+    bool unfinished;         /* no End record: the writer was killed, or still writes */
+    uint32_t format;         /* of the file; newer than SONDE__REPORT_FORMAT: some may be unknown */
 };
 
 /* bytes       the whole file; not used after the return

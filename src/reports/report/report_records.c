@@ -48,6 +48,110 @@ void sonde__report_keep_arrays(struct sonde__report *report, const struct sonde_
     }
 }
 
+static const char *keep_text(struct sonde__report *report, const char *text)
+{
+    uint32_t length = 0;
+    if (text == NULL || *text == '\0') {
+        return "";
+    }
+    const char *copy = sonde__report_copy_text(report, text, strlen(text), &length);
+    if (copy == NULL) {
+        report->lost.strings++;
+        return "";
+    }
+    return copy;
+}
+
+void sonde__report_keep_texts(struct sonde__report *report, const struct sonde__message *message,
+                              void *object)
+{
+    for (uint32_t i = 0; i < message->field_count; i++) {
+        const struct sonde__field *field = &message->fields[i];
+        void *member = (char *)object + field->offset;
+        if (field->kind == SONDE__FIELD_TEXT) {
+            *(const char **)member = keep_text(report, *(const char **)member);
+        } else if (field->kind == SONDE__FIELD_MESSAGE) {
+            sonde__report_keep_texts(report, field->elements, member);
+        } else if (field->kind == SONDE__FIELD_MESSAGES) {
+            for (uint32_t k = 0; k < *sonde__field_count(field, object); k++) {
+                sonde__report_keep_texts(report, field->elements,
+                                         (char *)*sonde__field_elements(field, object) +
+                                             k * sonde__field_element_bytes(field));
+            }
+        }
+    }
+}
+
+void sonde__report_set_header(struct sonde__report *report,
+                              const struct sonde__report_header *header)
+{
+    report->header = *header;
+    if (header->format == 0) {
+        report->header.format = SONDE__REPORT_FORMAT;
+    }
+    sonde__report_keep_arrays(report, &sonde__message_header, &report->header);
+    sonde__report_keep_texts(report, &sonde__message_header, &report->header);
+}
+
+uint32_t sonde__report_append_process(struct sonde__report *report,
+                                      const struct sonde__report_process *process)
+{
+    struct sonde__report_process kept = *process;
+    if (kept.parent > sonde__report_process_count(report)) {
+        kept.parent = 0;
+        report->lost.processes++;
+    }
+    return sonde__report_append(report, SONDE__PART_PROCESSES, &kept);
+}
+
+uint32_t sonde__report_add_process(struct sonde__report *report,
+                                   const struct sonde__report_process *process)
+{
+    return sonde__report_append_process(report, process);
+}
+
+uint32_t sonde__report_add_phase(struct sonde__report *report,
+                                 const struct sonde__report_named_phase *phase)
+{
+    return sonde__report_append(report, SONDE__PART_PHASES, phase);
+}
+
+uint32_t sonde__report_add_rule(struct sonde__report *report, const struct sonde__report_rule *rule)
+{
+    return sonde__report_append(report, SONDE__PART_RULES, rule);
+}
+
+void sonde__report_add_sample(struct sonde__report *report,
+                              const struct sonde__report_sample *sample)
+{
+    (void)sonde__report_append(report, SONDE__PART_SAMPLES, sample);
+}
+
+void sonde__report_add_wait(struct sonde__report *report, const struct sonde__report_wait *wait)
+{
+    (void)sonde__report_append(report, SONDE__PART_WAITS, wait);
+}
+
+void sonde__report_add_stall_count(struct sonde__report *report,
+                                   const struct sonde__report_stall_count *count)
+{
+    (void)sonde__report_append(report, SONDE__PART_STALL_COUNTS, count);
+}
+
+static const char hex_digits[] = "0123456789abcdef";
+
+const char *sonde__report_build_id_text(const struct sonde__build_id *id,
+                                        char buffer[SONDE__REPORT_BUILD_ID_TEXT])
+{
+    size_t size = id->size < SONDE__BUILD_ID_MAX ? id->size : SONDE__BUILD_ID_MAX;
+    for (size_t i = 0; i < size; i++) {
+        buffer[2 * i] = hex_digits[id->bytes[i] >> 4];
+        buffer[2 * i + 1] = hex_digits[id->bytes[i] & 15];
+    }
+    buffer[2 * size] = '\0';
+    return buffer;
+}
+
 void sonde__report_add_thread(struct sonde__report *report,
                               const struct sonde__report_thread *thread)
 {
@@ -63,7 +167,11 @@ void sonde__report_add_stall(struct sonde__report *report, const struct sonde__r
 
 void sonde__report_add_call(struct sonde__report *report, const struct sonde__report_call *call)
 {
-    (void)sonde__report_append(report, SONDE__PART_CALLS, call);
+    struct sonde__report_call kept = *call;
+    if (call->argument_count != 0) {
+        sonde__report_keep_arrays(report, sonde__parts[SONDE__PART_CALLS].message, &kept);
+    }
+    (void)sonde__report_append(report, SONDE__PART_CALLS, &kept);
 }
 
 void sonde__report_add_heap_blocks(struct sonde__report *report,
@@ -91,7 +199,8 @@ uint64_t sonde__report_lost_records(const struct sonde__report *report)
 {
     const struct sonde__report_lost *l = &report->lost;
     return l->strings + l->images + l->frames + l->nodes + l->threads + l->stalls + l->samples +
-           l->notes + l->calls + l->heap_blocks;
+           l->notes + l->calls + l->heap_blocks + l->processes + l->phases + l->rules + l->waits +
+           l->stall_counts + l->details;
 }
 
 const char *sonde__report_text(const struct sonde__report *report, uint32_t string)
@@ -146,6 +255,62 @@ const struct sonde__report_heap_blocks *sonde__report_heap_blocks(const struct s
     return object_at(r, SONDE__PART_HEAP_BLOCKS, i);
 }
 
+const struct sonde__report_process *sonde__report_process(const struct sonde__report *r,
+                                                          uint32_t id)
+{
+    return object_at(r, SONDE__PART_PROCESSES, id - 1);
+}
+
+const struct sonde__report_named_phase *sonde__report_phase(const struct sonde__report *r,
+                                                            uint32_t id)
+{
+    return object_at(r, SONDE__PART_PHASES, id - 1);
+}
+
+const struct sonde__report_rule *sonde__report_rule(const struct sonde__report *r, uint32_t id)
+{
+    return object_at(r, SONDE__PART_RULES, id - 1);
+}
+
+const struct sonde__report_sample *sonde__report_sample(const struct sonde__report *r, uint32_t i)
+{
+    return object_at(r, SONDE__PART_SAMPLES, i);
+}
+
+const struct sonde__report_wait *sonde__report_wait(const struct sonde__report *r, uint32_t i)
+{
+    return object_at(r, SONDE__PART_WAITS, i);
+}
+
+const struct sonde__report_stall_count *sonde__report_stall_count_at(const struct sonde__report *r,
+                                                                     uint32_t i)
+{
+    return object_at(r, SONDE__PART_STALL_COUNTS, i);
+}
+
+int32_t sonde__report_pid(const struct sonde__report *report, uint32_t process)
+{
+    return process == 0 || process > sonde__report_process_count(report)
+               ? report->header.pid
+               : sonde__report_process(report, process)->pid;
+}
+
+const char *sonde__report_build(const struct sonde__report *report,
+                                char buffer[SONDE__REPORT_BUILD_ID_TEXT])
+{
+    if (*report->header.build != '\0') {
+        return report->header.build;
+    }
+    buffer[0] = '\0';
+    for (uint32_t id = 1; id <= sonde__report_image_count(report) && buffer[0] == '\0'; id++) {
+        const struct sonde__report_image *image = sonde__report_image(report, id);
+        if ((image->flags & SONDE__IMAGE_MAIN) != 0) {
+            sonde__report_build_id_text(&image->build_id, buffer);
+        }
+    }
+    return buffer;
+}
+
 const char *sonde__report_note(const struct sonde__report *report, uint32_t i)
 {
     const struct sonde__report_string *note = sonde__report_list_at(&report->notes, i);
@@ -195,4 +360,34 @@ uint32_t sonde__report_call_count(const struct sonde__report *report)
 uint32_t sonde__report_heap_blocks_count(const struct sonde__report *report)
 {
     return report->parts[SONDE__PART_HEAP_BLOCKS].count;
+}
+
+uint32_t sonde__report_process_count(const struct sonde__report *report)
+{
+    return report->parts[SONDE__PART_PROCESSES].count;
+}
+
+uint32_t sonde__report_phase_count(const struct sonde__report *report)
+{
+    return report->parts[SONDE__PART_PHASES].count;
+}
+
+uint32_t sonde__report_rule_count(const struct sonde__report *report)
+{
+    return report->parts[SONDE__PART_RULES].count;
+}
+
+uint32_t sonde__report_sample_count(const struct sonde__report *report)
+{
+    return report->parts[SONDE__PART_SAMPLES].count;
+}
+
+uint32_t sonde__report_wait_count(const struct sonde__report *report)
+{
+    return report->parts[SONDE__PART_WAITS].count;
+}
+
+uint32_t sonde__report_stall_count_count(const struct sonde__report *report)
+{
+    return report->parts[SONDE__PART_STALL_COUNTS].count;
 }

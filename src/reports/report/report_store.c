@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "mem_heap.h"
+#include "report_utf8.h"
 
 #define BLOCK_BYTES ((size_t)64 << 10)
 
@@ -91,4 +92,19 @@ void *sonde__report_list_add(struct sonde__report_arena *arena, struct sonde__re
     }
     list->count++;
     return sonde__report_list_at(list, list->count - 1);
+}
+
+const char *sonde__report_copy_text(struct sonde__report *report, const void *text, size_t size,
+                                    uint32_t *ret_length)
+{
+    bool cut = false;
+    size_t length = sonde__report_utf8_length(text, size, SONDE__REPORT_STRING_BYTES_MAX, &cut);
+    char *copy = sonde__report_arena_take(&report->arena, length + 1);
+    if (copy == NULL) {
+        return NULL;
+    }
+    sonde__report_utf8_copy(copy, length, text, size, cut);
+    report->lost.strings_cut += cut;
+    *ret_length = (uint32_t)length;
+    return copy;
 }

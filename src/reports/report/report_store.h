@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Internals of the model, for the files of this folder: storage that never moves its elements.
  *
- * All memory comes from one arena per report and is freed with it. A list is a directory of
- * fixed-size chunks, so pointers to elements stay valid while it grows. Lookup tables hold only ids
- * and are rebuilt at double size. Old tables stay in the arena; together they are no larger than
- * the new one. */
+ * All of it comes from one arena per report and is freed with it. A list is a directory of
+ * fixed-size chunks, so pointers to elements stay valid while it grows. The tables that find equal
+ * elements are on the heap. */
 #ifndef SONDE_REPORT_STORE_H
 #define SONDE_REPORT_STORE_H
 
+#include "mem_table.h"
 #include "report_messages.h"
 #include "report_model.h"
 
@@ -36,12 +36,6 @@ void *sonde__report_list_add(struct sonde__report_arena *arena, struct sonde__re
 /* Element `index`, or null. */
 void *sonde__report_list_at(const struct sonde__report_list *list, uint32_t index);
 
-struct sonde__report_table {
-    uint32_t *ids; /* open addressing, 0: free */
-    uint32_t capacity;
-    uint32_t count;
-};
-
 struct sonde__report_string {
     const char *text; /* valid UTF-8, NUL-terminated */
     uint32_t length;
@@ -55,7 +49,7 @@ struct sonde__report {
     struct sonde__report_lost lost;
     struct sonde__report_list strings, notes;
     struct sonde__report_list parts[SONDE__PARTS];
-    struct sonde__report_table string_ids, image_ids, frame_ids, node_ids;
+    struct sonde__mem_table string_ids, image_ids, frame_ids, node_ids;
 };
 
 /* Any of the structs in the lists of parts. */
@@ -67,6 +61,12 @@ union sonde__report_object {
     struct sonde__report_stall stall;
     struct sonde__report_call call;
     struct sonde__report_heap_blocks heap_blocks;
+    struct sonde__report_process process;
+    struct sonde__report_named_phase phase;
+    struct sonde__report_rule rule;
+    struct sonde__report_sample sample;
+    struct sonde__report_wait wait;
+    struct sonde__report_stall_count stall_count;
     struct sonde__report_end end;
 };
 
@@ -77,12 +77,19 @@ uint32_t sonde__report_append_string(struct sonde__report *report, const void *t
 uint32_t sonde__report_append(struct sonde__report *report, enum sonde__report_part part,
                               const void *object);
 /* A parent that is not an earlier node, or a stack that is too deep, becomes an outermost node
- * without frame. */
+ * without frame; an awaiter that is not an earlier node becomes none. */
 uint32_t sonde__report_append_node(struct sonde__report *report,
                                    const struct sonde__report_node *node);
 /* Replace the arrays of an object by copies in the arena, of the elements that fit. */
 void sonde__report_keep_arrays(struct sonde__report *report, const struct sonde__message *message,
                                void *object);
+/* A parent that is not an earlier process becomes none. */
+uint32_t sonde__report_append_process(struct sonde__report *report,
+                                      const struct sonde__report_process *process);
+/* Replace the TEXT members of an object by copies in the arena, also those of its structs and of
+ * the structs in its arrays, which must be the arena's. Null becomes "". */
+void sonde__report_keep_texts(struct sonde__report *report, const struct sonde__message *message,
+                              void *object);
 void sonde__report_append_note(struct sonde__report *report, const void *text, size_t size);
 
 /* Copy `size` bytes of text into the arena as valid UTF-8, at most SONDE__REPORT_STRING_BYTES_MAX

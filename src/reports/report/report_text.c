@@ -4,8 +4,63 @@
 #include <string.h>
 
 #include "mem_heap.h"
+#include "report_group.h"
 #include "report_read.h"
+#include "report_turns.h"
 #include "report_view.h"
+
+static void put_known(struct sonde__report_out *out, const char *before, const char *text,
+                      bool *first)
+{
+    if (*text != '\0') {
+        sonde__report_out_str(out, *first ? "" : before);
+        sonde__report_out_text(out, text);
+        *first = false;
+    }
+}
+
+/* What the caller says of the run. */
+static void put_origin(struct sonde__report_out *out, const struct sonde__report_header *h)
+{
+    if (*h->build != '\0') {
+        sonde__report_out_str(out, "build ");
+        sonde__report_out_text(out, h->build);
+        sonde__report_out_str(out, h->tag_count != 0 ? "  " : "\n");
+    }
+    for (uint32_t i = 0; i < h->tag_count; i++) {
+        sonde__report_out_str(out, i == 0 ? "tags " : ", ");
+        sonde__report_out_text(out, h->tags[i].key);
+        sonde__report_out_str(out, "=");
+        sonde__report_out_text(out, h->tags[i].value);
+    }
+    sonde__report_out_str(out, h->tag_count != 0 ? "\n" : "");
+}
+
+/* The report's id and where it was made. */
+static void put_device(struct sonde__report_out *out, const struct sonde__report_header *h)
+{
+    const struct sonde__report_device *d = &h->device;
+    bool first = true, is_known = *d->id != '\0' || *d->model != '\0' || *d->os != '\0' ||
+                                  *d->kernel != '\0' || *d->cpu != '\0' || d->cpu_count != 0;
+    sonde__report_out_str(out, is_known ? "\ndevice  " : "");
+    put_known(out, "", d->id, &first);
+    put_known(out, ", ", d->model, &first);
+    put_known(out, ", ", d->os, &first);
+    put_known(out, ", ", d->kernel, &first);
+    put_known(out, ", ", d->cpu, &first);
+    if (d->cpu_count != 0) {
+        sonde__report_out_str(out, first ? "" : ", ");
+        sonde__report_out_dec(out, d->cpu_count);
+        sonde__report_out_str(out, d->cpu_count == 1 ? " CPU" : " CPUs");
+        first = false;
+    }
+    sonde__report_out_str(out, first ? "" : "\n");
+    if (*h->report_id != '\0') {
+        sonde__report_out_str(out, is_known ? "report  " : "\nreport  ");
+        sonde__report_out_text(out, h->report_id);
+        sonde__report_out_str(out, "\n");
+    }
+}
 
 static void put_heading(struct sonde__report_out *out, const struct sonde__report *report)
 {
@@ -41,6 +96,7 @@ static void put_heading(struct sonde__report_out *out, const struct sonde__repor
         sonde__report_out_str(out, " and more");
     }
     sonde__report_out_str(out, "\n");
+    put_origin(out, h);
 }
 
 static void put_images(struct sonde__report_out *out, const struct sonde__report *report)
@@ -49,15 +105,11 @@ static void put_images(struct sonde__report_out *out, const struct sonde__report
     sonde__report_out_str(out, count == 0 ? "" : "\nimages\n");
     for (uint32_t id = 1; id <= count && !out->stopped; id++) {
         const struct sonde__report_image *image = sonde__report_image(report, id);
-        static const char digits[] = "0123456789abcdef";
-        char build_id[2 * SONDE__BUILD_ID_MAX + 1] = "no build-id";
-        for (size_t i = 0; i < image->build_id.size; i++) {
-            build_id[2 * i] = digits[image->build_id.bytes[i] >> 4];
-            build_id[2 * i + 1] = digits[image->build_id.bytes[i] & 15];
-            build_id[2 * i + 2] = '\0';
-        }
+        char build_id[SONDE__REPORT_BUILD_ID_TEXT];
         sonde__report_out_str(out, "  ");
-        sonde__report_out_str(out, build_id);
+        sonde__report_out_str(out, image->build_id.size == 0
+                                       ? "no build-id"
+                                       : sonde__report_build_id_text(&image->build_id, build_id));
         if (image->code_id != 0) {
             sonde__report_out_str(out, ", code ");
             sonde__report_out_code_id(out, image->code_id);
@@ -79,16 +131,39 @@ static void put_count(struct sonde__report_out *out, uint64_t count, const char 
     }
 }
 
+/* Threads that wait for each other: what a reader of the stacks looks for first. */
+static bool is_circle(const char *note)
+{
+    return strncmp(note, "deadlock: ", 10) == 0 || strncmp(note, "circle of waits: ", 17) == 0;
+}
+
+static void put_circles(struct sonde__report_out *out, const struct sonde__report *report)
+{
+    for (uint32_t i = 0; i < sonde__report_note_count(report); i++) {
+        const char *note = sonde__report_note(report, i);
+        if (is_circle(note)) {
+            sonde__report_out_color(out, SONDE__REPORT_RED);
+            sonde__report_out_text(out, note);
+            sonde__report_out_color(out, SONDE__REPORT_PLAIN);
+            sonde__report_out_str(out, "\n");
+        }
+    }
+}
+
 static void put_losses(struct sonde__report_out *out, const struct sonde__report *report,
                        const struct sonde__report_loss *loss)
 {
     char line[SONDE__REPORT_LOSS_LINE];
     const struct sonde__report_lost *lost = sonde__report_lost(report);
     const struct sonde__report_end *end = sonde__report_end(report);
+    bool any = false;
     for (uint32_t i = 0; i < sonde__report_note_count(report); i++) {
-        sonde__report_out_str(out, i == 0 ? "\nnote: " : "note: ");
-        sonde__report_out_text(out, sonde__report_note(report, i));
-        sonde__report_out_str(out, "\n");
+        if (!is_circle(sonde__report_note(report, i))) {
+            sonde__report_out_str(out, any ? "note: " : "\nnote: ");
+            sonde__report_out_text(out, sonde__report_note(report, i));
+            sonde__report_out_str(out, "\n");
+            any = true;
+        }
     }
     put_count(out, lost->threads, " threads\n");
     put_count(out, lost->stalls, " stalls\n");
@@ -99,6 +174,11 @@ static void put_losses(struct sonde__report_out *out, const struct sonde__report
     put_count(out, lost->notes, " notes\n");
     put_count(out, lost->calls, " recorded calls\n");
     put_count(out, lost->heap_blocks, " groups of blocks\n");
+    put_count(out, lost->processes, " processes\n");
+    put_count(out, lost->phases + lost->rules, " phases or rules\n");
+    put_count(out, lost->waits, " waits\n");
+    put_count(out, lost->stall_counts, " counts of stalls\n");
+    put_count(out, lost->details, " tags, arguments or unsampled times\n");
     if (end != NULL && end->lost_records != 0) {
         put_count(out, end->lost_records, " records, when the report was made\n");
     }
@@ -114,17 +194,33 @@ static void put_losses(struct sonde__report_out *out, const struct sonde__report
     }
 }
 
+static uint64_t counted_stalls(const struct sonde__report *report)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < sonde__report_stall_count_count(report); i++) {
+        sum += sonde__report_stall_count_at(report, i)->count;
+    }
+    return sum;
+}
+
 static void put_totals(struct sonde__report_out *out, const struct sonde__report *report)
 {
     const struct sonde__report_end *end = sonde__report_end(report);
     uint32_t shown = sonde__report_stall_count(report);
-    uint64_t count = end == NULL ? shown : end->stall_count;
+    uint64_t counted = counted_stalls(report);
+    uint64_t count = end == NULL ? shown + counted : end->stall_count;
+    counted = counted < count ? counted : count; /* a file may say anything */
     sonde__report_out_str(out, "\n");
     sonde__report_out_dec(out, count);
     sonde__report_out_str(out, count == 1 ? " stall" : " stalls");
-    if (count > shown) {
+    if (counted != 0) {
         sonde__report_out_str(out, " (");
-        sonde__report_out_dec(out, count - shown);
+        sonde__report_out_dec(out, counted);
+        sonde__report_out_str(out, " only counted)");
+    }
+    if (count - counted > shown) {
+        sonde__report_out_str(out, " (");
+        sonde__report_out_dec(out, count - counted - shown);
         sonde__report_out_str(out, " not in this report)");
     }
     if (end != NULL) {
@@ -135,6 +231,12 @@ static void put_totals(struct sonde__report_out *out, const struct sonde__report
         sonde__report_out_str(out, end->turn_count == 1 ? " turn" : " turns");
     }
     sonde__report_out_str(out, "\n");
+    if (end != NULL && (end->turn_count_count != 0 || end->frame_ns != 0)) {
+        char text[1024];
+        sonde__report_turns_text(end, text, sizeof text);
+        sonde__report_out_str(out, text);
+        sonde__report_out_str(out, "\n");
+    }
 }
 
 /* Grouping needs one array; without memory for it each thread is shown on its own. */
@@ -168,6 +270,87 @@ static struct sonde__report_out *begin(const struct sonde__report_view *view,
 }
 
 static const struct sonde__report_view plain_view;
+
+/* False: out of memory. */
+static bool put_groups(struct sonde__report_out *out, const struct sonde__report *report,
+                       const struct sonde__report_view *view)
+{
+    struct sonde__report_groups groups;
+    if (sonde__report_group_stalls(report, &groups) != SONDE_OK) {
+        return false;
+    }
+    for (uint32_t i = 0; i < groups.count && !out->stopped; i++) {
+        const struct sonde__report_group *group = &groups.list[i];
+        if (group->count == 1 && group->longest != UINT32_MAX) {
+            sonde__report_put_stall(out, report, group->longest, view);
+            continue;
+        }
+        sonde__report_out_str(out, "\n");
+        sonde__report_out_color(out, SONDE__REPORT_BOLD);
+        sonde__report_out_dec(out, group->count);
+        sonde__report_out_str(out, group->count == 1 ? " stall" : " equal stalls");
+        sonde__report_out_color(out, SONDE__REPORT_PLAIN);
+        sonde__report_out_str(out, ", ");
+        sonde__report_out_duration(out, group->total_ns);
+        sonde__report_out_str(out, group->count == 1 ? " after " : " in all, the first after ");
+        sonde__report_out_duration(out, group->first_ns);
+        if (group->count > 1) {
+            sonde__report_out_str(out, ", the last after ");
+            sonde__report_out_duration(out, group->last_ns);
+            sonde__report_out_str(out, group->longest != UINT32_MAX ? "; the longest:" : "");
+        }
+        sonde__report_out_str(out, "\n");
+        if (group->longest != UINT32_MAX) {
+            sonde__report_put_stall(out, report, group->longest, view);
+        } else {
+            sonde__report_out_str(out, "  fingerprint            ");
+            sonde__report_out_text(out, group->id);
+            sonde__report_out_str(out, "\n");
+        }
+    }
+    sonde__report_groups_done(&groups);
+    return true;
+}
+
+/* Stalls that are in the report as numbers only. */
+static void put_counts(struct sonde__report_out *out, const struct sonde__report *report)
+{
+    struct sonde__report_groups groups;
+    if (sonde__report_stall_count_count(report) == 0 ||
+        sonde__report_group_stalls(report, &groups) != SONDE_OK) {
+        return;
+    }
+    for (uint32_t i = 0; i < groups.count && !out->stopped; i++) {
+        const struct sonde__report_group *group = &groups.list[i];
+        uint64_t counted = group->id[0] != '\0' ? group->counted : 0;
+        if (counted == 0) {
+            continue;
+        }
+        sonde__report_out_str(out, "\n");
+        bool has_one = group->longest != UINT32_MAX;
+        sonde__report_out_dec(out, counted);
+        sonde__report_out_str(out, has_one ? " more" : "");
+        sonde__report_out_str(out, counted == 1 ? " stall" : " stalls");
+        if (has_one) {
+            sonde__report_out_str(out, " equal to stall ");
+            sonde__report_out_dec(out, (uint64_t)group->longest + 1);
+            sonde__report_out_str(out, ", only counted: all ");
+            sonde__report_out_dec(out, group->count);
+            sonde__report_out_str(out, " lasted ");
+        } else {
+            sonde__report_out_str(out, ", only counted, of fingerprint ");
+            sonde__report_out_text(out, group->id);
+            sonde__report_out_str(out, ": ");
+        }
+        sonde__report_out_duration(out, group->total_ns);
+        sonde__report_out_str(out, " in all, the longest ");
+        sonde__report_out_duration(out, group->longest_ns);
+        sonde__report_out_str(out, ", the last after ");
+        sonde__report_out_duration(out, group->last_ns);
+        sonde__report_out_str(out, "\n");
+    }
+    sonde__report_groups_done(&groups);
+}
 
 void sonde__report_text_stall(const struct sonde__report *report, uint32_t index,
                               const struct sonde__report_view *view, struct sonde__report_sink sink)
@@ -204,8 +387,12 @@ void sonde__report_text_view(const struct sonde__report *report,
     const struct sonde__report_header *header = sonde__report_header(report);
     view = view == NULL ? &plain_view : view;
     put_heading(begin(view, sink, &out), report);
-    for (uint32_t i = 0; i < sonde__report_stall_count(report) && !out.stopped; i++) {
-        sonde__report_put_stall(&out, report, i, view);
+    put_circles(&out, report);
+    if (!view->group || !put_groups(&out, report, view)) {
+        for (uint32_t i = 0; i < sonde__report_stall_count(report) && !out.stopped; i++) {
+            sonde__report_put_stall(&out, report, i, view);
+        }
+        put_counts(&out, report);
     }
     if (header->kind == SONDE__REPORT_WATCH) {
         put_totals(&out, report);
@@ -213,9 +400,12 @@ void sonde__report_text_view(const struct sonde__report *report,
     if (sonde__report_thread_count(report) != 0) {
         put_all_threads(&out, report, view->unfolded);
     }
+    sonde__report_put_all_waits(&out, report);
+    sonde__report_put_findings(&out, report);
     sonde__report_put_calls(&out, report, view);
     sonde__report_put_heap_blocks(&out, report, 0);
     if (view->images) {
+        put_device(&out, header);
         put_images(&out, report);
     }
     put_losses(&out, report, view->loss);

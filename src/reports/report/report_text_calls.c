@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "mem_heap.h"
+#include "mem_sort.h"
 #include "report_analyse.h"
 #include "report_view.h"
 
@@ -28,7 +29,7 @@ static uint32_t next_shown(const struct sonde__report *report, uint32_t node, bo
 {
     while (app_only && node != 0) {
         const struct sonde__report_node *n = sonde__report_node(report, node);
-        if (sonde__report_is_app(report, sonde__report_frame(report, n->frame)->image)) {
+        if (sonde__report_frame_is_app(report, sonde__report_frame(report, n->frame))) {
             break;
         }
         node = n->parent;
@@ -64,24 +65,20 @@ static bool looks_same(const struct sonde__report *report, uint32_t a, uint32_t 
     return a == b;
 }
 
-#define ORDER(a, b) ((a) < (b) ? -1 : (a) > (b))
-
 static int by_key(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
-    int order = ORDER(a->function, b->function);
-    order = order != 0 ? order : ORDER(a->key, b->key);
-    order = order != 0 ? order : ORDER(a->is_cut, b->is_cut);
-    return order != 0 ? order : ORDER(a->stack, b->stack);
+    int order = SONDE__ORDER2(a, b, function, key);
+    return order != 0 ? order : SONDE__ORDER2(a, b, is_cut, stack);
 }
 
 static int by_count(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
-    int order = ORDER(b->total, a->total);
-    order = order != 0 ? order : ORDER(a->function, b->function);
-    order = order != 0 ? order : ORDER(b->count, a->count);
-    return order != 0 ? order : ORDER(a->stack, b->stack);
+    int order = SONDE__ORDER(b, a, total);
+    order = order != 0 ? order : SONDE__ORDER(a, b, function);
+    order = order != 0 ? order : SONDE__ORDER(b, a, count);
+    return order != 0 ? order : SONDE__ORDER(a, b, stack);
 }
 
 /* Entries in the order in which they are shown; returns how many. */
@@ -91,6 +88,9 @@ static uint32_t arrange(const struct sonde__report *report, struct entry *entrie
     for (uint32_t i = 0; i < sonde__report_call_count(report); i++) {
         const struct sonde__report_call *call = sonde__report_call(report, i);
         if (call->missed != 0) {
+            continue;
+        }
+        if (sonde__report_is_finding(report, call)) {
             continue;
         }
         entries[given++] = (struct entry){.function = call->function,

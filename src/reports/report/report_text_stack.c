@@ -143,7 +143,8 @@ static uint32_t name_width(const struct sonde__report_out *out, const struct son
         return (uint32_t)strlen("<signal>");
     }
     width = sonde__report_text_width(sonde__report_function(out, report, name, buffer));
-    if (width == 0 || step->kind == SONDE__REPORT_STEP_INLINED) {
+    if (width == 0 || step->kind == SONDE__REPORT_STEP_INLINED ||
+        step->kind == SONDE__REPORT_STEP_SCRIPT) {
         return width;
     }
     return width + (frame->name_source == SONDE__REPORT_NAME_PLT ? 4 : 0) + 3 +
@@ -192,7 +193,7 @@ static void put_marks(struct sonde__report_out *out, const struct sonde__report 
 {
     const struct sonde__report_frame *frame = step->frame;
     if (step->kind == SONDE__REPORT_STEP_INLINED) {
-        sonde__report_out_str(out, "  [inlined]");
+        sonde__report_out_str(out, "  " SONDE__REPORT_MARK_INLINED);
         return;
     }
     if (frame->image == 0) {
@@ -231,6 +232,40 @@ static bool put_name(struct sonde__report_out *out, const struct sonde__report *
     return named;
 }
 
+/* "Session.save   session.py:88  [Python]  [task save-1]" */
+static void put_script(struct sonde__report_out *out, const struct sonde__report *report,
+                       const struct sonde__report_step *step, const struct layout *layout)
+{
+    struct sonde__report_shown shown = sonde__report_shown(step);
+    sonde__report_out_color(out, SONDE__REPORT_CYAN);
+    sonde__report_put_name(out, report, shown.name);
+    sonde__report_out_color(out, SONDE__REPORT_PLAIN);
+    sonde__report_out_tab(out, layout->place_column - 2);
+    put_source(out, report, &shown);
+    if (step->frame->language != 0) {
+        sonde__report_out_str(out, "  [");
+        sonde__report_out_text(out, sonde__report_text(report, step->frame->language));
+        sonde__report_out_str(out, "]");
+    }
+    if (step->task != 0) {
+        sonde__report_out_str(out, "  [task ");
+        sonde__report_out_text(out, sonde__report_text(report, step->task));
+        sonde__report_out_str(out, "]");
+    }
+    sonde__report_out_str(out, "\n");
+}
+
+void sonde__report_put_tail_ways(struct sonde__report_out *out, uint32_t ways)
+{
+    sonde__report_out_str(out, "... tail calls, ");
+    if (ways == UINT32_MAX) {
+        sonde__report_out_str(out, "any number of");
+    } else {
+        sonde__report_out_dec(out, ways);
+    }
+    sonde__report_out_str(out, " ways ...\n");
+}
+
 /* What stands after the number. */
 static void put_step(struct sonde__report_out *out, const struct sonde__report *report,
                      const struct sonde__report_step *step, const struct layout *layout)
@@ -243,14 +278,12 @@ static void put_step(struct sonde__report_out *out, const struct sonde__report *
                                                                 : " frames left out ...\n");
         return;
     }
+    if (step->kind == SONDE__REPORT_STEP_SCRIPT) {
+        put_script(out, report, step, layout);
+        return;
+    }
     if (step->kind == SONDE__REPORT_STEP_TAIL_CALL && step->frame->alternatives != 0) {
-        sonde__report_out_str(out, "... tail calls, ");
-        if (step->frame->alternatives == UINT32_MAX) {
-            sonde__report_out_str(out, "any number of");
-        } else {
-            sonde__report_out_dec(out, step->frame->alternatives);
-        }
-        sonde__report_out_str(out, " ways ...\n");
+        sonde__report_put_tail_ways(out, step->frame->alternatives);
         return;
     }
     if (put_name(out, report, step)) {
@@ -301,7 +334,7 @@ static bool is_folded(const struct sonde__report_out *out, const struct sonde__r
                       const struct sonde__report_step *step)
 {
     return out->app_only && step->kind != SONDE__REPORT_STEP_GAP &&
-           !sonde__report_is_app(report, step->frame->image);
+           !sonde__report_frame_is_app(report, step->frame);
 }
 
 static void put_folded(struct sonde__report_out *out, uint64_t *count, uint32_t column)
@@ -315,13 +348,14 @@ static void put_folded(struct sonde__report_out *out, uint64_t *count, uint32_t 
     }
 }
 
-void sonde__report_put_stack(struct sonde__report_out *out, const struct sonde__report *report,
-                             uint32_t stack, uint32_t indent)
+/* One chain; returns the first stack that awaits one of its frames, or 0. */
+static uint32_t put_chain(struct sonde__report_out *out, const struct sonde__report *report,
+                          uint32_t stack, uint32_t indent, uint32_t *frames)
 {
     struct layout layout = measure(out, report, stack, indent);
     struct sonde__report_walk walk;
     struct sonde__report_step step;
-    uint32_t shown = 0;
+    uint32_t shown = *frames;
     uint64_t folded = 0;
     sonde__report_walk_begin(&walk, report, stack);
     while (shown < SONDE__REPORT_VIEW_FRAMES_MAX && !out->stopped &&
@@ -349,5 +383,22 @@ void sonde__report_put_stack(struct sonde__report_out *out, const struct sonde__
         sonde__report_out_str(out, "... ");
         sonde__report_out_dec(out, sonde__report_node(report, walk.node)->depth);
         sonde__report_out_str(out, " more frames not shown ...\n");
+        return 0;
+    }
+    *frames = shown;
+    return walk.awaiter;
+}
+
+/* Each stack that awaits another has a smaller id, so this ends. */
+void sonde__report_put_stack(struct sonde__report_out *out, const struct sonde__report *report,
+                             uint32_t stack, uint32_t indent)
+{
+    uint32_t frames = 0;
+    uint32_t awaiter = put_chain(out, report, stack, indent, &frames);
+    while (awaiter != 0 && !out->stopped) {
+        sonde__report_out_tab(out, indent);
+        sonde__report_out_str(out, "awaited by\n");
+        frames++;
+        awaiter = put_chain(out, report, awaiter, indent, &frames);
     }
 }

@@ -2,14 +2,17 @@
 /* A stall for people: its length and thread, what the thread did in which order and in which
  * functions, and what the other threads did. */
 #include "report_analyse.h"
+#include "report_load.h"
+#include "report_summary.h"
 #include "report_view.h"
 
 #define PHASE_CALLERS 3u /* callers named beside a phase; the stack below has all */
 
 static const char *loop_text(uint32_t loop)
 {
-    static const char *const texts[] = {"not identified", "epoll",  "poll",  "select",
-                                        "condition",      "signal", "other", "marks"};
+    static const char *const texts[] = {"not identified", "epoll", "poll",  "select",   "condition",
+                                        "signal",         "other", "marks", "run loop", "semaphore",
+                                        "futex",          "pause", "timer"};
     return loop < sizeof texts / sizeof *texts ? texts[loop] : "other";
 }
 
@@ -23,21 +26,35 @@ static const char *sampler_text(uint32_t sampler)
     case SONDE__REPORT_SAMPLER_SIGNAL:
         return "passive, a signal while running";
     default:
-        return "not said";
+        return "passive, running threads not at all";
     }
 }
 
 static void put_heading(struct sonde__report_out *out, const struct sonde__report *report,
                         uint32_t index, const struct sonde__report_stall *stall)
 {
+    static const char *const kinds[] = {"", "launch ", "exit ", "scope "};
+    int32_t pid = sonde__report_pid(report, stall->process);
     sonde__report_out_str(out, "\n");
     sonde__report_out_color(out, SONDE__REPORT_RED);
+    sonde__report_out_str(out,
+                          stall->kind < sizeof kinds / sizeof *kinds ? kinds[stall->kind] : "");
     sonde__report_out_str(out, "stall ");
     sonde__report_out_dec(out, (uint64_t)index + 1);
     sonde__report_out_str(out, ": ");
     sonde__report_out_duration(out, stall->duration_ns);
     sonde__report_out_color(out, SONDE__REPORT_PLAIN);
-    sonde__report_out_str(out, stall->open ? " and not over" : "");
+    sonde__report_out_str(out, stall->fatal && stall->open
+                                   ? ", not over when the watch was killed; the program ended, too"
+                               : stall->fatal ? ", in which the program was killed"
+                               : !stall->open ? ""
+                               : stall->kind == SONDE__REPORT_STALL_EXIT
+                                   ? ", until the program ended"
+                                   : " and not over");
+    if (pid != sonde__report_header(report)->pid) {
+        sonde__report_out_str(out, "  process ");
+        sonde__report_out_int(out, pid);
+    }
     sonde__report_out_str(out, "  thread ");
     sonde__report_out_int(out, stall->tid);
     sonde__report_put_thread_name(out, report, stall->thread_name);
@@ -53,6 +70,38 @@ static void put_part(struct sonde__report_out *out, uint64_t ns, const char *wha
         sonde__report_out_duration(out, ns);
         sonde__report_out_str(out, what);
         *first = false;
+    }
+}
+
+/* Stacks that are shown beside the causes, of those who have what is waited for. All are in the
+ * list of the other threads, too. */
+#define OWNERS_MAX 4u
+
+static bool is_owner(const struct sonde__report *report, const struct sonde__report_stall *stall,
+                     const struct sonde__report_thread *thread)
+{
+    int32_t pid = sonde__report_pid(report, thread->process);
+    for (uint32_t i = 0; i < stall->wait_count; i++) {
+        const struct sonde__report_wait *wait = &stall->waits[i];
+        uint32_t process = wait->owner_process != 0 ? wait->owner_process : wait->process;
+        bool any = wait->owner_tid == 0 && wait->kind == SONDE__REPORT_WAIT_CHILD &&
+                   wait->owner_process != 0;
+        if (pid == sonde__report_pid(report, process) && (any || wait->owner_tid == thread->tid)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void put_owners(struct sonde__report_out *out, const struct sonde__report *report,
+                       const struct sonde__report_stall *stall)
+{
+    uint32_t left = OWNERS_MAX;
+    for (uint32_t i = 0; i < stall->thread_count && left > 0 && !out->stopped; i++) {
+        if (stall->threads[i].stack != 0 && is_owner(report, stall, &stall->threads[i])) {
+            sonde__report_put_owner(out, report, &stall->threads[i]);
+            left--;
+        }
     }
 }
 
@@ -87,6 +136,11 @@ static void put_facts(struct sonde__report_out *out, const struct sonde__report 
         sonde__report_out_str(out, " of CPU");
     }
     sonde__report_out_str(out, "\n");
+    sonde__report_put_uncovered(out, report, stall);
+    sonde__report_put_load(out, report, stall);
+    sonde__report_put_circumstances(out, report, stall);
+    sonde__report_put_waits(out, report, stall->waits, stall->wait_count);
+    put_owners(out, report, stall);
     if (stall->samples_early != 0) {
         sonde__report_out_str(out, "  note: ");
         sonde__report_out_dec(out, stall->samples_early);
@@ -172,13 +226,13 @@ static void put_weight(struct sonde__report_out *out, const struct sonde__report
 
 /* The innermost functions of the dominant path; the stack below it is complete. */
 static void put_path(struct sonde__report_out *out, const struct sonde__report *report,
-                     const struct sonde__report_analysis *a)
+                     const struct sonde__report_analysis *a, uint64_t whole_ns)
 {
     if (a->path_count == 0) {
         return;
     }
     sonde__report_out_str(out, "  dominant path (");
-    sonde__report_out_share(out, a->path[a->path_count - 1].weight_ns, a->weight_ns);
+    sonde__report_out_share(out, a->path[a->path_count - 1].weight_ns, whole_ns);
     sonde__report_out_str(out, " of the time)  ");
     for (uint32_t i = a->path_count; i-- > 0;) {
         if (i + 1 < a->path_count) {
@@ -204,6 +258,11 @@ void sonde__report_put_stall(struct sonde__report_out *out, const struct sonde__
         sonde__report_out_str(out, "  not analysed: out of memory\n");
         return;
     }
+    sonde__report_out_str(out, "  ");
+    sonde__report_out_color(out, SONDE__REPORT_BOLD);
+    sonde__report_put_summary(out, report, stall, &a);
+    sonde__report_out_color(out, SONDE__REPORT_PLAIN);
+    sonde__report_out_str(out, "\n");
     put_facts(out, report, stall, &a);
     if (a.phase_count != 0) {
         sonde__report_out_str(out, "  phases\n");
@@ -211,12 +270,15 @@ void sonde__report_put_stall(struct sonde__report_out *out, const struct sonde__
     for (uint32_t i = 0; i < a.phase_count && !out->stopped; i++) {
         put_phase(out, report, &a.phases[i]);
     }
-    put_path(out, report, &a);
-    put_weight(out, report, "  heaviest function      ", &a.heaviest, a.weight_ns);
-    put_weight(out, report, "  heaviest app function  ", &a.heaviest_app, a.weight_ns);
+    /* shares are of the whole stall, also of what no sample covers */
+    uint64_t whole_ns = a.weight_ns + sonde__report_uncovered_ns(stall);
+    put_path(out, report, &a, whole_ns);
+    put_weight(out, report, "  innermost function     ", &a.heaviest, whole_ns);
+    put_weight(out, report, "  heaviest app function  ", &a.heaviest_app, whole_ns);
+    sonde__report_put_fingerprint(out, report, stall);
     if (a.stack != 0) {
         sonde__report_out_str(out, "  heaviest stack (");
-        sonde__report_out_share(out, a.stack_ns, a.weight_ns);
+        sonde__report_out_share(out, a.stack_ns, whole_ns);
         sonde__report_out_str(out, " of the time)\n");
         sonde__report_put_stack(out, report, a.stack, 4);
     }

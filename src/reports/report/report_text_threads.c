@@ -20,7 +20,8 @@ static bool is_together(const struct sonde__report_thread *a, const struct sonde
 {
     return a->stack == b->stack && a->state == b->state && a->syscall == b->syscall &&
            a->end == b->end && a->end_at == b->end_at && a->note == b->note &&
-           a->captured_by == b->captured_by && !a->main && !b->main;
+           a->captured_by == b->captured_by && a->process == b->process && a->qos == b->qos &&
+           a->queue == b->queue && a->script_stack == b->script_stack && !a->main && !b->main;
 }
 
 static int order(uint64_t a, uint64_t b)
@@ -33,10 +34,12 @@ static int compare_threads(const void *left, const void *right)
 {
     const struct sonde__report_thread *a = *(const struct sonde__report_thread *const *)left;
     const struct sonde__report_thread *b = *(const struct sonde__report_thread *const *)right;
-    const uint64_t keys_a[] = {a->stack,  a->state, (uint64_t)a->syscall, a->end,
-                               a->end_at, a->note,  a->captured_by,       a->main};
-    const uint64_t keys_b[] = {b->stack,  b->state, (uint64_t)b->syscall, b->end,
-                               b->end_at, b->note,  b->captured_by,       b->main};
+    const uint64_t keys_a[] = {
+        a->stack,       a->state, (uint64_t)a->syscall, a->end, a->end_at, a->note,
+        a->captured_by, a->main,  a->process,           a->qos, a->queue,  a->script_stack};
+    const uint64_t keys_b[] = {
+        b->stack,       b->state, (uint64_t)b->syscall, b->end, b->end_at, b->note,
+        b->captured_by, b->main,  b->process,           b->qos, b->queue,  b->script_stack};
     for (size_t i = 0; i < sizeof keys_a / sizeof *keys_a; i++) {
         int result = order(keys_a[i], keys_b[i]);
         if (result != 0) {
@@ -103,6 +106,28 @@ static void put_state(struct sonde__report_out *out, const struct sonde__report 
     sonde__report_out_color(out, SONDE__REPORT_PLAIN);
 }
 
+/* Whose thread it is, and what for: the process if it is not that of the header. */
+static void put_purpose(struct sonde__report_out *out, const struct sonde__report *report,
+                        const struct sonde__report_thread *thread)
+{
+    static const char *const qualities[] = {"",           "user interactive", "user initiated",
+                                            "default",    "utility",          "background",
+                                            "maintenance"};
+    int32_t pid = sonde__report_pid(report, thread->process);
+    if (pid != sonde__report_header(report)->pid) {
+        sonde__report_out_str(out, "  process ");
+        sonde__report_out_int(out, pid);
+    }
+    if (thread->queue != 0) {
+        sonde__report_out_str(out, "  queue ");
+        sonde__report_out_text(out, sonde__report_text(report, thread->queue));
+    }
+    if (thread->qos != 0 && thread->qos < sizeof qualities / sizeof *qualities) {
+        sonde__report_out_str(out, "  QoS ");
+        sonde__report_out_str(out, qualities[thread->qos]);
+    }
+}
+
 static void put_disturbance(struct sonde__report_out *out,
                             const struct sonde__report_thread *thread)
 {
@@ -122,6 +147,10 @@ static void put_body(struct sonde__report_out *out, const struct sonde__report *
 {
     const char *note = sonde__report_text(report, thread->note);
     sonde__report_put_stack(out, report, thread->stack, 2);
+    if (thread->script_stack != 0) {
+        sonde__report_out_str(out, "  script frames, read later:\n");
+        sonde__report_put_stack(out, report, thread->script_stack, 4);
+    }
     if (thread->end != SONDE_END_ROOT && (thread->stack != 0 || *note == '\0')) {
         sonde__report_out_str(out, thread->stack != 0 ? "  stack ends here: " : "  no stack: ");
         sonde__report_out_str(out, sonde_end_text((enum sonde_end_reason)thread->end));
@@ -150,9 +179,24 @@ static void put_single(struct sonde__report_out *out, const struct sonde__report
     sonde__report_out_str(out, thread->main ? " (main)  " : "  ");
     put_state(out, report, thread);
     put_detail(out, report, thread);
+    put_purpose(out, report, thread);
     put_disturbance(out, thread);
     sonde__report_out_str(out, "\n");
     put_body(out, report, thread);
+}
+
+void sonde__report_put_owner(struct sonde__report_out *out, const struct sonde__report *report,
+                             const struct sonde__report_thread *thread)
+{
+    sonde__report_out_str(out, "  its stack, thread ");
+    sonde__report_out_int(out, thread->tid);
+    sonde__report_put_thread_name(out, report, thread->name);
+    sonde__report_out_str(out, thread->main ? " (main)  " : "  ");
+    put_state(out, report, thread);
+    put_detail(out, report, thread);
+    put_purpose(out, report, thread);
+    sonde__report_out_str(out, "\n");
+    sonde__report_put_stack(out, report, thread->stack, 4);
 }
 
 /* Ids (and names, if they differ); those that wait for one thing in one line, if `details`. */
@@ -207,6 +251,7 @@ static void put_group(struct sonde__report_out *out, const struct sonde__report 
         sonde__report_out_dec(out, details);
         sonde__report_out_str(out, " different things (--unfolded shows them)");
     }
+    put_purpose(out, report, group[0]);
     put_disturbance(out, group[0]);
     put_members(out, report, group, count, !one_name, details > 1 && details <= LINES_MAX);
     put_body(out, report, group[0]);

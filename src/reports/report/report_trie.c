@@ -3,51 +3,8 @@
  * together cost one step per distinct node. */
 #include "report_trie.h"
 
+#include "base_status.h"
 #include "mem_heap.h"
-
-struct sonde__trie_slot {
-    uint64_t key;
-    uint32_t more;
-    uint32_t index; /* + 1; 0: free */
-};
-
-static uint64_t mix(uint64_t key, uint32_t more)
-{
-    uint64_t h = (key ^ (uint64_t)more * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
-    return h ^ h >> 29;
-}
-
-static struct sonde__trie_slot *find_slot(const struct sonde__trie_map *map, uint64_t key,
-                                          uint32_t more)
-{
-    uint64_t slot = mix(key, more) & (map->capacity - 1);
-    while (map->slots[slot].index != 0 &&
-           (map->slots[slot].key != key || map->slots[slot].more != more)) {
-        slot = (slot + 1) & (map->capacity - 1);
-    }
-    return &map->slots[slot];
-}
-
-static bool grow_map(struct sonde__trie_map *map)
-{
-    struct sonde__trie_map grown = {NULL, map->capacity == 0 ? 256 : map->capacity * 2, map->count};
-    if (map->capacity != 0 && map->count < map->capacity / 2) {
-        return true;
-    }
-    grown.slots = sonde__mem_alloc_zeroed(grown.capacity * sizeof *grown.slots);
-    if (grown.slots == NULL) {
-        return false;
-    }
-    for (uint32_t i = 0; i < map->capacity; i++) {
-        const struct sonde__trie_slot *old = &map->slots[i];
-        if (old->index != 0) {
-            *find_slot(&grown, old->key, old->more) = *old;
-        }
-    }
-    sonde__mem_free(map->slots);
-    *map = grown;
-    return true;
-}
 
 /* Exact up to 40-bit vaddrs; above, two places without a name in one image may be merged. */
 uint64_t sonde__trie_function(const struct sonde__report *report, uint32_t frame)
@@ -55,6 +12,9 @@ uint64_t sonde__trie_function(const struct sonde__report *report, uint32_t frame
     const struct sonde__report_frame *f = sonde__report_frame(report, frame);
     if (f->lost_count != 0) {
         return 1;
+    }
+    if (f->kind == SONDE__REPORT_FRAME_SCRIPT) {
+        return (uint64_t)3 << 62 | (uint64_t)(f->file & 0x3fffffff) << 32 | f->name;
     }
     if (f->name != 0) {
         return (uint64_t)1 << 63 | (uint64_t)f->image << 32 | f->name;
@@ -92,9 +52,17 @@ enum sonde_status sonde__trie_init(struct sonde__trie *trie, const struct sonde_
 void sonde__trie_done(struct sonde__trie *trie)
 {
     sonde__mem_free(trie->nodes);
-    sonde__mem_free(trie->children.slots);
-    sonde__mem_free(trie->stacks.slots);
+    sonde__mem_free(trie->stacks);
+    sonde__mem_table_done(&trie->by_place);
+    sonde__mem_table_done(&trie->by_stack);
     *trie = (struct sonde__trie){0};
+}
+
+static bool is_child(const struct sonde__trie *trie, uint32_t node, uint32_t parent,
+                     uint64_t function)
+{
+    const struct sonde__trie_node *n = &trie->nodes[node];
+    return n->parent == parent && sonde__trie_function(trie->report, n->frame) == function;
 }
 
 /* The child of `parent` for the function of `frame`. */
@@ -102,21 +70,31 @@ static enum sonde_status step_in(struct sonde__trie *trie, uint32_t parent, uint
                                  uint32_t *ret_node)
 {
     uint64_t function = sonde__trie_function(trie->report, frame);
-    if (!grow_map(&trie->children)) {
-        return SONDE_MEMORY;
-    }
-    struct sonde__trie_slot *slot = find_slot(&trie->children, function, parent);
-    if (slot->index == 0) {
-        uint32_t node;
-        enum sonde_status status = add_node(trie, parent, frame, &node);
-        if (status != SONDE_OK) {
-            return status;
+    uint32_t hash = sonde__mem_hash(function ^ (uint64_t)parent * 0xbf58476d1ce4e5b9u);
+    uint32_t node =
+        SONDE__TABLE_FIND(&trie->by_place, hash, i, is_child(trie, i, parent, function));
+    if (node == SONDE__TABLE_NONE) {
+        SONDE_TRY(add_node(trie, parent, frame, &node));
+        if (!sonde__mem_table_add(&trie->by_place, hash, node)) {
+            return SONDE_MEMORY;
         }
-        *slot = (struct sonde__trie_slot){function, parent, node + 1};
-        trie->children.count++;
     }
-    *ret_node = slot->index - 1;
+    *ret_node = node;
     return SONDE_OK;
+}
+
+static uint32_t find_stack(const struct sonde__trie *trie, uint32_t stack)
+{
+    return SONDE__TABLE_FIND(&trie->by_stack, sonde__mem_hash(stack), i,
+                             trie->stacks[i].stack == stack);
+}
+
+static bool add_stack(struct sonde__trie *trie, uint32_t stack, uint32_t node)
+{
+    const struct sonde__trie_stack known = {stack, node};
+    return SONDE__MEM_ADD(trie->stacks, trie->stack_count, trie->stack_capacity, known) &&
+           sonde__mem_table_add(&trie->by_stack, sonde__mem_hash(stack),
+                                (uint32_t)trie->stack_count - 1);
 }
 
 enum sonde_status sonde__trie_add(struct sonde__trie *trie, uint32_t stack, uint32_t *ret_node)
@@ -128,27 +106,21 @@ enum sonde_status sonde__trie_add(struct sonde__trie *trie, uint32_t stack, uint
     enum sonde_status status = SONDE_OK;
     for (uint32_t id = stack; id != 0 && id <= sonde__report_node_count(report);
          id = sonde__report_node(report, id)->parent) {
-        struct sonde__trie_slot *known =
-            trie->stacks.capacity == 0 ? NULL : find_slot(&trie->stacks, id, 0);
-        if (known != NULL && known->index != 0) {
-            node = known->index - 1;
+        uint32_t known = find_stack(trie, id);
+        if (known != SONDE__TABLE_NONE) {
+            node = trie->stacks[known].node;
             break;
         }
-        if (!sonde__mem_grow(&chain, count, &capacity, sizeof *chain)) {
+        if (!SONDE__MEM_ADD(chain, count, capacity, id)) {
             sonde__mem_free(chain);
             return SONDE_MEMORY;
         }
-        chain[count++] = id;
     }
     while (count > 0 && status == SONDE_OK) {
         uint32_t id = chain[--count];
         status = step_in(trie, node, sonde__report_node(report, id)->frame, &node);
-        if (status == SONDE_OK && !grow_map(&trie->stacks)) {
+        if (status == SONDE_OK && !add_stack(trie, id, node)) {
             status = SONDE_MEMORY;
-        }
-        if (status == SONDE_OK) {
-            *find_slot(&trie->stacks, id, 0) = (struct sonde__trie_slot){id, 0, node + 1};
-            trie->stacks.count++;
         }
     }
     sonde__mem_free(chain);

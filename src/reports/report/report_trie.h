@@ -4,6 +4,7 @@
 #ifndef SONDE_REPORT_TRIE_H
 #define SONDE_REPORT_TRIE_H
 
+#include "mem_table.h"
 #include "report_model.h"
 
 struct sonde__trie_node {
@@ -14,17 +15,19 @@ struct sonde__trie_node {
     uint64_t self_ns;   /* of samples that end here */
 };
 
-struct sonde__trie_map { /* (key, key) -> index + 1 */
-    struct sonde__trie_slot *slots;
-    uint32_t capacity, count;
+/* The node of a stack. */
+struct sonde__trie_stack {
+    uint32_t stack, node;
 };
 
 struct sonde__trie {
     const struct sonde__report *report;
     struct sonde__trie_node *nodes;
     size_t count, capacity;
-    struct sonde__trie_map children; /* (parent, function) -> node */
-    struct sonde__trie_map stacks;   /* (stack, 0) -> node */
+    struct sonde__trie_stack *stacks;
+    size_t stack_count, stack_capacity;
+    struct sonde__mem_table by_place; /* nodes, by parent and function */
+    struct sonde__mem_table by_stack; /* stacks */
 };
 
 /* Returns OK | MEMORY; done() frees in both cases. */

@@ -18,6 +18,7 @@ struct sonde__report_view {
     bool raw_names;       /* functions as the file names them, not demangled */
     bool physical_only;   /* no inlined calls, files and lines */
     bool app_only;        /* of stacks the program's own frames; the others counted, in text */
+    bool group;           /* stalls of one fingerprint as one, the longest, in text */
     bool unfolded;        /* each thread with its own stack, also where several have the same */
     uint32_t top;         /* stacks of each recorded function in text, those with the most calls; 0:
                              SONDE__REPORT_TOP; UINT32_MAX: all */
@@ -42,15 +43,7 @@ void sonde__report_json_view(const struct sonde__report *report,
 void sonde__report_style_view(const struct sonde__report *report, enum sonde_style style,
                               struct sonde__report_sink sink);
 
-/* A line for each distinct stack: its functions, outermost first, with semicolons between them, a
- * space, and its weight. Threads weigh 1 each, samples of stalls their nanoseconds, recorded calls
- * their number, blocks on the heap by the growth of their number. False: out of memory, and
- * something is missing. */
-bool sonde__report_folded_view(const struct sonde__report *report,
-                               const struct sonde__report_view *view,
-                               struct sonde__report_sink sink);
-
-/* Recorded calls alone, likewise. */
+/* Recorded calls alone, as text. */
 void sonde__report_text_calls(const struct sonde__report *report,
                               const struct sonde__report_view *view,
                               struct sonde__report_sink sink);
@@ -73,6 +66,30 @@ void sonde__report_put_json_frames(struct sonde__json *json, const struct sonde_
                                    uint32_t stack);
 void sonde__report_put_stall(struct sonde__report_out *out, const struct sonde__report *report,
                              uint32_t index, const struct sonde__report_view *view);
+/* Of a stall: the time without samples, in all and as a line; who waits for whom; the rest. */
+uint64_t sonde__report_uncovered_ns(const struct sonde__report_stall *stall);
+void sonde__report_put_uncovered(struct sonde__report_out *out, const struct sonde__report *report,
+                                 const struct sonde__report_stall *stall);
+void sonde__report_put_waits(struct sonde__report_out *out, const struct sonde__report *report,
+                             const struct sonde__report_wait *waits, uint32_t count);
+/* "mutex 0x7f0000001000, held by thread 4712" */
+void sonde__report_put_resource(struct sonde__report_out *out, const struct sonde__report *report,
+                                const struct sonde__report_wait *wait);
+void sonde__report_put_circumstances(struct sonde__report_out *out,
+                                     const struct sonde__report *report,
+                                     const struct sonde__report_stall *stall);
+void sonde__report_put_fingerprint(struct sonde__report_out *out,
+                                   const struct sonde__report *report,
+                                   const struct sonde__report_stall *stall);
+/* Waits outside stalls. */
+void sonde__report_put_all_waits(struct sonde__report_out *out, const struct sonde__report *report);
+/* "start", before consent */
+void sonde__report_put_named_phase(struct sonde__report_out *out,
+                                   const struct sonde__report *report, uint32_t id);
+/* The findings of an audit: calls that a rule is about. */
+bool sonde__report_is_finding(const struct sonde__report *report,
+                              const struct sonde__report_call *call);
+void sonde__report_put_findings(struct sonde__report_out *out, const struct sonde__report *report);
 /* Who called the recorded functions, and how often. */
 void sonde__report_put_calls(struct sonde__report_out *out, const struct sonde__report *report,
                              const struct sonde__report_view *view);
@@ -82,6 +99,9 @@ void sonde__report_put_heap_blocks(struct sonde__report_out *out,
 void sonde__report_put_threads(struct sonde__report_out *out, const struct sonde__report *report,
                                const struct sonde__report_thread *threads, uint32_t count,
                                bool unfolded);
+/* A thread that has what a stalled one waits for, beside the cause. */
+void sonde__report_put_owner(struct sonde__report_out *out, const struct sonde__report *report,
+                             const struct sonde__report_thread *thread);
 /* The name of a function (a string id) for people: demangled, in `buffer` of
  * SONDE__DEMANGLE_OUTPUT_MAX bytes (demangle.h), or as the file names it; "" when not known. */
 const char *sonde__report_function(const struct sonde__report_out *out,
@@ -92,6 +112,10 @@ void sonde__report_put_name(struct sonde__report_out *out, const struct sonde__r
 /* "fsync", "python3.11+0x1d64b4", "12 frames left out": one frame in a line of text. */
 void sonde__report_put_function(struct sonde__report_out *out, const struct sonde__report *report,
                                 const struct sonde__report_frame *frame);
+/* What a line of a call says that was inlined. */
+#define SONDE__REPORT_MARK_INLINED "[inlined]"
+/* A line in place of tail calls that several paths explain; UINT32_MAX: any number of paths. */
+void sonde__report_put_tail_ways(struct sonde__report_out *out, uint32_t ways);
 /* ` "worker"`; nothing without a name (a string id). */
 void sonde__report_put_thread_name(struct sonde__report_out *out,
                                    const struct sonde__report *report, uint32_t name);

@@ -21,6 +21,17 @@ bool sonde__report_walk_next(struct sonde__report_walk *walk, struct sonde__repo
     if (walk->node == 0) {
         return false;
     }
+    if (walk->awaiter == 0) {
+        walk->awaiter = node->awaiter;
+    }
+    if (frame->kind == SONDE__REPORT_FRAME_SCRIPT) {
+        step.kind = SONDE__REPORT_STEP_SCRIPT;
+        step.task = node->task;
+        walk->node = node->parent;
+        walk->part = 0;
+        *ret_step = step;
+        return true;
+    }
     if (frame->lost_count != 0) {
         step.kind = SONDE__REPORT_STEP_GAP;
         walk->depth += frame->lost_count;

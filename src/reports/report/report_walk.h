@@ -13,10 +13,12 @@ enum sonde__report_step_kind {
     SONDE__REPORT_STEP_TAIL_CALL, /* inferred: it left by a jump, so it is not on the stack */
     SONDE__REPORT_STEP_ASYNC,     /* the awaiting function: not on the stack */
     SONDE__REPORT_STEP_GAP,       /* frames that were left out */
+    SONDE__REPORT_STEP_SCRIPT,    /* a script's function: runs on the next physical frame */
 };
 
 struct sonde__report_step {
     enum sonde__report_step_kind kind;
+    uint32_t task;  /* string id, of an asynchronous task's outermost frame */
     uint64_t depth; /* of a physical frame; of an inlined call, of the frame that runs it; of a tail
                        call, of the frame that it led to; of a gap, of the first one left out */
     const struct sonde__report_frame *frame;     /* of an inlined call: what it was inlined into */
@@ -34,6 +36,8 @@ struct sonde__report_walk {
     uint32_t node; /* the next one; 0: the end */
     uint32_t part; /* of what belongs to it: inlined calls, the frame, tail calls */
     uint64_t depth;
+    uint32_t awaiter; /* the innermost one of the nodes so far: what awaits them, a stack of its
+                         own; its id is smaller than theirs */
 };
 
 void sonde__report_walk_begin(struct sonde__report_walk *walk, const struct sonde__report *report,

@@ -26,7 +26,9 @@ struct progress {
 struct sonde__report_writer {
     sonde__report_write *write;
     void *ctx;
-    bool no_names;
+    struct sonde__report_writer_options options;
+    uint64_t bytes;           /* written */
+    uint64_t left_out;        /* for the cap */
     enum sonde_status failed; /* of `write`, for good */
     struct progress done;     /* what whole records hold */
     struct progress now;      /* with the record being made */
@@ -45,7 +47,7 @@ enum sonde_status sonde__report_writer_create(const struct sonde__report_writer_
     }
     writer->write = write;
     writer->ctx = ctx;
-    writer->no_names = options != NULL && options->no_names;
+    writer->options = options != NULL ? *options : writer->options;
     *ret_writer = writer;
     return SONDE_OK;
 }
@@ -135,6 +137,17 @@ static void put_array(struct sonde__report_writer *w, const struct sonde__report
     }
 }
 
+/* Left out when none of its fields has a value. */
+static void put_struct(struct sonde__report_writer *w, const struct sonde__report *report,
+                       const struct sonde__field *field, const void *member)
+{
+    size_t before = w->body.size;
+    put_message(w, report, field->number, field->elements, member);
+    if (!w->body.failed && w->body.size == before + 2) { /* tag and length 0 */
+        w->body.size = before;
+    }
+}
+
 static void put_field(struct sonde__report_writer *w, const struct sonde__report *report,
                       const struct sonde__field *field, const void *object)
 {
@@ -163,6 +176,28 @@ static void put_field(struct sonde__report_writer *w, const struct sonde__report
     case SONDE__FIELD_MESSAGES:
         put_array(w, report, field, object);
         break;
+    case SONDE__FIELD_MESSAGE:
+        put_struct(w, report, field, member);
+        break;
+    }
+}
+
+/* Most members of most objects are 0, which is not written. False: maybe not. */
+static bool is_empty(const struct sonde__field *field, const void *object)
+{
+    const char *member = (const char *)object + field->offset;
+    switch ((enum sonde__field_kind)field->kind) {
+    case SONDE__FIELD_NUMBER:
+        return field->size_bytes == 8   ? *(const uint64_t *)(const void *)member == 0
+               : field->size_bytes == 4 ? *(const uint32_t *)(const void *)member == 0
+                                        : *member == 0;
+    case SONDE__FIELD_STRING:
+        return *(const uint32_t *)(const void *)member == 0;
+    case SONDE__FIELD_NUMBERS:
+    case SONDE__FIELD_MESSAGES:
+        return *(const uint32_t *)(const void *)((const char *)object + field->count_offset) == 0;
+    default:
+        return false;
     }
 }
 
@@ -171,8 +206,9 @@ static void put_message(struct sonde__report_writer *w, const struct sonde__repo
 {
     size_t mark = sonde__proto_begin(&w->body, number);
     for (uint32_t i = 0; i < message->field_count; i++) {
-        if (!message->fields[i].is_name || !w->no_names) {
-            put_field(w, report, &message->fields[i], object);
+        const struct sonde__field *field = &message->fields[i];
+        if (!is_empty(field, object) && (!field->is_name || !w->options.no_names)) {
+            put_field(w, report, field, object);
         }
     }
     sonde__proto_end(&w->body, mark);
@@ -182,7 +218,7 @@ static void put_end(struct sonde__report_writer *w, const struct sonde__report *
 {
     const struct sonde__report_end *known = sonde__report_end(report);
     struct sonde__report_end end = known != NULL ? *known : (struct sonde__report_end){0};
-    end.lost_records += sonde__report_lost_records(report);
+    end.lost_records += sonde__report_lost_records(report) + w->left_out;
     put_message(w, report, SONDE__RECORD_END, &sonde__message_end, &end);
 }
 
@@ -225,9 +261,48 @@ static enum sonde_status close_record(struct sonde__report_writer *w)
         return w->failed;
     }
     w->done = w->now;
+    w->bytes += p->size;
     sonde__proto_reset(&w->strings);
     sonde__proto_reset(&w->body);
     return SONDE_OK;
+}
+
+/* -- the cap -- */
+
+static bool is_over_bytes(const struct sonde__report_writer *w)
+{
+    return w->options.bytes_max != 0 && w->bytes >= w->options.bytes_max;
+}
+
+static void put_stall_count(struct sonde__report_writer *w, const struct sonde__report *report,
+                            const struct sonde__report_stall *stall)
+{
+    const struct sonde__report_stall_count count = {
+        .fingerprint = stall->fingerprint,
+        .count = 1,
+        .total_ns = stall->duration_ns,
+        .longest_ns = stall->duration_ns,
+        .first_ns = stall->begin_ns,
+        .last_ns = stall->begin_ns,
+    };
+    put_message(w, report, sonde__parts[SONDE__PART_STALL_COUNTS].number,
+                sonde__parts[SONDE__PART_STALL_COUNTS].message, &count);
+}
+
+static void put_part(struct sonde__report_writer *w, const struct sonde__report *report,
+                     uint32_t part, const void *object)
+{
+    bool is_of_stacks =
+        part == SONDE__PART_IMAGES || part == SONDE__PART_FRAMES || part == SONDE__PART_NODES;
+    if (!is_over_bytes(w)) {
+        put_message(w, report, sonde__parts[part].number, sonde__parts[part].message, object);
+    } else if (part == SONDE__PART_STALLS) {
+        put_stall_count(w, report, object);
+    } else if (part == SONDE__PART_THREADS) {
+        w->left_out++;
+    } else if (!is_of_stacks) {
+        put_message(w, report, sonde__parts[part].number, sonde__parts[part].message, object);
+    }
 }
 
 /* Write the next object that is new. False: nothing is. */
@@ -247,8 +322,7 @@ static bool put_next(struct sonde__report_writer *w, const struct sonde__report 
     }
     for (uint32_t i = 0; i < SONDE__PARTS; i++) {
         if (now->parts[i] < report->parts[i].count) {
-            put_message(w, report, sonde__parts[i].number, sonde__parts[i].message,
-                        sonde__report_list_at(&report->parts[i], now->parts[i]++));
+            put_part(w, report, i, sonde__report_list_at(&report->parts[i], now->parts[i]++));
             return true;
         }
     }
@@ -288,6 +362,19 @@ enum sonde_status sonde__report_writer_finish(struct sonde__report_writer *write
     enum sonde_status status = put_new(writer, report);
     if (status == SONDE_OK) {
         put_end(writer, report);
+        status = close_record(writer);
+    }
+    return status;
+}
+
+enum sonde_status sonde__report_writer_growing(struct sonde__report_writer *writer,
+                                               const struct sonde__report *report,
+                                               const struct sonde__report_stall *part)
+{
+    enum sonde_status status = put_new(writer, report);
+    if (status == SONDE_OK) {
+        put_message(writer, report, SONDE__RECORD_GROWING, sonde__parts[SONDE__PART_STALLS].message,
+                    part);
         status = close_record(writer);
     }
     return status;

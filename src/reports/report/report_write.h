@@ -15,6 +15,9 @@ typedef enum sonde_status sonde__report_write(void *ctx, const void *bytes, size
 
 struct sonde__report_writer_options {
     bool no_names; /* leave the names of functions out; images and offsets stay */
+    /* Bytes of records after which no stall is written: further ones become StallCount messages, so
+     * that all are counted, and stacks are left out; 0: no limit. */
+    uint64_t bytes_max;
 };
 
 struct sonde__report_writer;
@@ -34,5 +37,12 @@ SONDE_NODISCARD enum sonde_status sonde__report_writer_flush(struct sonde__repor
  * added to lost_records. */
 SONDE_NODISCARD enum sonde_status sonde__report_writer_finish(struct sonde__report_writer *writer,
                                                               const struct sonde__report *report);
+
+/* Flush, then write a part of a stall that lasts, as Record.growing of the schema has it: of its
+ * arrays, the elements that are new. The model does not keep the part. Returns as a flush. */
+SONDE_NODISCARD enum sonde_status
+sonde__report_writer_growing(struct sonde__report_writer *writer,
+                             const struct sonde__report *report,
+                             const struct sonde__report_stall *part);
 
 #endif

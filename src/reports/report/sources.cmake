@@ -1,9 +1,19 @@
 set(sources
     report_analyse.c
+    report_call_class.c
+    report_canonical.c
+    report_copy.c
     report_decode.c
-    report_folded.c
+    report_fingerprint.c
+    report_group.c
+    report_growing.c
     report_json.c
+    report_json_calls.c
+    report_json_header.c
     report_json_out.c
+    report_json_parts.c
+    report_json_stall.c
+    report_load.c
     report_messages.c
     report_model.c
     report_out.c
@@ -13,13 +23,18 @@ set(sources
     report_say.c
     report_store.c
     report_style.c
+    report_summary.c
     report_text.c
+    report_text_audit.c
     report_text_blocks.c
     report_text_calls.c
     report_text_stack.c
     report_text_stall.c
+    report_text_summary.c
     report_text_threads.c
+    report_text_why.c
     report_trie.c
+    report_turns.c
     report_utf8.c
     report_walk.c
     report_write.c

@@ -6,6 +6,7 @@
 
 #include <sonde/arch.h>
 
+#include "report_read.h"
 #include "report_write.h"
 #include "test.h"
 
@@ -42,6 +43,19 @@ static bool write_text(void *ctx, const char *bytes, size_t size)
 struct sonde__report_sink sample_sink(struct sample_bytes *bytes)
 {
     return (struct sonde__report_sink){write_text, bytes};
+}
+
+static bool stop_at_once(void *ctx, const char *bytes, size_t size)
+{
+    (void)bytes;
+    (void)size;
+    ++*(int *)ctx;
+    return false;
+}
+
+struct sonde__report_sink sample_stop_sink(int *calls)
+{
+    return (struct sonde__report_sink){stop_at_once, calls};
 }
 
 void sample_bytes_done(struct sample_bytes *bytes)
@@ -314,5 +328,36 @@ struct sonde__report *sample_heap_blocks(void)
     for (unsigned i = 0; i < sizeof blocks / sizeof *blocks; i++) {
         sonde__report_add_heap_blocks(r, &blocks[i]);
     }
+    return r;
+}
+
+struct sonde__report *sample_read_back(const struct sample_bytes *file,
+                                       struct sonde__report_loss *ret_loss)
+{
+    struct sonde__report *r = NULL;
+    struct sonde_error error = {0};
+    /* a copy of its own, so that a sanitizer sees each byte past the end */
+    void *copy = malloc(file->size);
+    memcpy(copy, file->data, file->size);
+    CHECK_OK(sonde__report_read(copy, file->size, &r, ret_loss, &error));
+    free(copy);
+    return r;
+}
+
+struct sonde__report *sample_write_in_steps(struct sample_bytes *file)
+{
+    struct sonde__report_writer *writer = NULL;
+    struct sonde__report *r = sample_stacks();
+    CHECK_OK(sonde__report_writer_create(NULL, sample_write, file, &writer));
+    CHECK_OK(sonde__report_writer_flush(writer, r));
+    CHECK_OK(sonde__report_writer_flush(writer, r)); /* nothing is new */
+    sample_add_stall(r);
+    CHECK_OK(sonde__report_writer_flush(writer, r));
+    sonde__report_add_note(r, "a late note");
+    CHECK_OK(sonde__report_writer_flush(writer, r));
+    sample_add_stall(r);
+    CHECK_OK(sonde__report_writer_finish(writer, r));
+    sonde__report_writer_destroy(writer);
+    CHECK_EQ(file->writes, 4);
     return r;
 }

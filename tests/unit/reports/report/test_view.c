@@ -52,57 +52,6 @@ TEST(view_in_the_formats_of_other_tools)
     sonde__report_destroy(r);
 }
 
-static char *folded(const struct sonde__report *r, const struct sonde__report_view *view)
-{
-    struct sample_bytes bytes = {0};
-    CHECK(sonde__report_folded_view(r, view, sample_sink(&bytes)));
-    return bytes.data;
-}
-
-TEST(view_folded)
-{
-    struct sonde__report *r = sample_stacks();
-    check_golden("stacks-folded.txt", folded(r, NULL));
-    sonde__report_destroy(r);
-    r = sample_watch();
-    check_golden("watch-folded.txt", folded(r, &(struct sonde__report_view){.raw_names = true}));
-    sonde__report_destroy(r);
-}
-
-/* A semicolon in a name would begin a frame; equal stacks are one line. */
-TEST(view_folded_calls)
-{
-    struct sonde__report *r;
-    struct sonde__report_call call = {.count = 2};
-    char *text;
-    CHECK_OK(sonde__report_create(&r));
-    call.function = sonde__report_string(r, "get;env");
-    for (unsigned i = 0; i < 3; i++) { /* two of them differ in their pcs only */
-        call.stack = sample_push(r, sample_push(r, 0, 0, "main", 0x10, SONDE_FOUND_CFI), 0,
-                                 i == 2 ? "b c" : "a;a", 0x20 + i * 4, SONDE_FOUND_CFI);
-        sonde__report_add_call(r, &call);
-    }
-    call.stack = 0;
-    sonde__report_add_call(r, &call);
-    text = folded(r, NULL);
-    CHECK_STR(text, "get:env 2\nmain;a:a;get:env 4\nmain;b c;get:env 2\n");
-    free(text);
-    sonde__report_destroy(r);
-}
-
-TEST(view_folded_says_when_memory_ran_out)
-{
-    struct sonde__report *r = sample_stacks();
-    for (uint64_t i = 0; i < 3; i++) {
-        struct sample_bytes bytes = {0};
-        sonde__mem_fail_once(i);
-        CHECK(!sonde__report_folded_view(r, NULL, sample_sink(&bytes)));
-        sonde__mem_fail_from(UINT64_MAX);
-        sample_bytes_done(&bytes);
-    }
-    sonde__report_destroy(r);
-}
-
 TEST(view_stacks_json)
 {
     struct sonde__report *r = sample_stacks();
@@ -122,7 +71,15 @@ TEST(view_heap_blocks)
     struct sonde__report *r = sample_heap_blocks();
     check_golden("heap-blocks.txt", sample_text(r, NULL));
     check_golden("heap-blocks.json", sample_json(r, NULL));
-    check_golden("heap-blocks-folded.txt", folded(r, NULL));
+    sonde__report_destroy(r);
+}
+
+TEST(view_every_field)
+{
+    struct sonde__report *r = sample_all();
+    check_golden("all.txt", sample_text(r, &(struct sonde__report_view){.images = true}));
+    check_golden("all-groups.txt", sample_text(r, &(struct sonde__report_view){.group = true}));
+    check_golden("all.json", sample_json(r, NULL));
     sonde__report_destroy(r);
 }
 
@@ -259,12 +216,31 @@ TEST(view_folds_a_crowd_that_waits_for_many_things)
     sonde__report_destroy(r);
 }
 
-static bool stop_at_once(void *ctx, const char *bytes, size_t size)
+/* The text of a wait for a child names its process. */
+TEST(view_names_a_child_once)
 {
-    (void)bytes;
-    (void)size;
-    ++*(int *)ctx;
-    return false;
+    struct sonde__report *r = NULL;
+    CHECK_OK(sonde__report_create(&r));
+    sonde__report_set_header(
+        r, &(struct sonde__report_header){.kind = SONDE__REPORT_WATCH, .pid = 10});
+    uint32_t child = sonde__report_add_process(r, &(struct sonde__report_process){.pid = 11});
+    struct sonde__report_wait wait = {.tid = 10,
+                                      .kind = SONDE__REPORT_WAIT_CHILD,
+                                      .resource =
+                                          sonde__report_string(r, "child process 11 (make)"),
+                                      .owner_process = child};
+    sonde__report_add_wait(r, &wait);
+    wait.resource = 0;
+    sonde__report_add_wait(r, &wait);
+    wait.kind = SONDE__REPORT_WAIT_PIPE;
+    wait.resource = sonde__report_string(r, "pipe 12");
+    sonde__report_add_wait(r, &wait);
+    char *text = sample_text(r, NULL);
+    CHECK_CONTAINS(text, "thread 10 for child process 11 (make)\n");
+    CHECK_CONTAINS(text, "thread 10 for a child, of process 11\n");
+    CHECK_CONTAINS(text, "thread 10 for pipe 12, of process 11\n");
+    free(text);
+    sonde__report_destroy(r);
 }
 
 TEST(view_stops_when_the_sink_has_enough)
@@ -272,9 +248,9 @@ TEST(view_stops_when_the_sink_has_enough)
     struct sonde__report *r = sample_stacks();
     int calls = 0;
     sample_add_stall(r);
-    sonde__report_text_view(r, NULL, (struct sonde__report_sink){stop_at_once, &calls});
+    sonde__report_text_view(r, NULL, sample_stop_sink(&calls));
     CHECK_EQ(calls, 1);
-    sonde__report_json_view(r, NULL, (struct sonde__report_sink){stop_at_once, &calls});
+    sonde__report_json_view(r, NULL, sample_stop_sink(&calls));
     CHECK_EQ(calls, 2);
     sonde__report_destroy(r);
 }
@@ -284,6 +260,64 @@ TEST(view_stops_when_the_sink_has_enough)
 static const char *name_of(const struct sonde__report *r, uint32_t frame)
 {
     return sonde__report_text(r, sonde__report_frame(r, frame)->name);
+}
+
+/* Samples of 10 ms each: an interpreter that goes from function to function, or phases. */
+static void add_running(struct sonde__report *r, unsigned (*function_of)(unsigned i),
+                        unsigned count)
+{
+    struct sonde__report_sample samples[100];
+    uint32_t image = sonde__report_add_image(
+        r, &(struct sonde__report_image){.path = sonde__report_string(r, "/usr/bin/python3"),
+                                         .start = 0x1000,
+                                         .bias = 0x1000});
+    uint32_t eval = sample_push(r, 0, image, "eval", 0x100, 0);
+    for (unsigned i = 0; i < count; i++) {
+        char name[16];
+        unsigned f = function_of(i);
+        snprintf(name, sizeof name, "f%u", f);
+        samples[i] = (struct sonde__report_sample){
+            .time_ns = i * 10000000ull,
+            .weight_ns = 10000000,
+            .stack = sample_push(r, eval, image, name, 0x1000 + f * 0x100, 0),
+            .phase = SONDE__REPORT_PHASE_RUNNING,
+            .captured_by = 2,
+        };
+    }
+    const struct sonde__report_stall stall = {
+        .tid = 1, .duration_ns = count * 10000000ull, .samples = samples, .sample_count = count};
+    sonde__report_add_stall(r, &stall);
+}
+
+static unsigned by_chance(unsigned i)
+{
+    return i * 2654435761u >> 29; /* eight functions */
+}
+
+static unsigned two_of_them(unsigned i)
+{
+    return i >= 50;
+}
+
+TEST(an_interpreter_has_one_phase)
+{
+    struct sonde__report *r;
+    struct sonde__report_analysis a;
+    for (unsigned count = 10; count <= 100; count += 30) {
+        CHECK_OK(sonde__report_create(&r));
+        add_running(r, by_chance, count);
+        CHECK_OK(sonde__report_analyse(r, sonde__report_stall(r, 0), &a));
+        CHECK_EQ(a.phase_count, 1);
+        CHECK_EQ(a.phases[0].duration_ns, count * 10000000ull);
+        sonde__report_analysis_done(&a);
+        sonde__report_destroy(r);
+    }
+    CHECK_OK(sonde__report_create(&r));
+    add_running(r, two_of_them, 100);
+    CHECK_OK(sonde__report_analyse(r, sonde__report_stall(r, 0), &a));
+    CHECK_EQ(a.phase_count, 2);
+    sonde__report_analysis_done(&a);
+    sonde__report_destroy(r);
 }
 
 TEST(analysis_of_a_stall)

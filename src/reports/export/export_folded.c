@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base_text.h"
+#include "export_formats.h"
 #include "mem_heap.h"
 #include "report_view.h"
 #include "report_walk.h"
@@ -27,6 +28,7 @@ struct line {
 
 struct folded {
     struct sonde__report_out out; /* into `bytes` */
+    const struct sonde__export_set *set;
     const struct sonde__report *report;
     struct sonde__report_sink sink;
     struct sonde__report_step *steps; /* FOLDED_FRAMES_MAX, of one stack */
@@ -107,6 +109,15 @@ static void put_step(struct folded *f, const struct sonde__report_step *step)
         }
         sonde__report_put_function(&f->out, f->report, step->frame);
         sonde__report_out_str(&f->out, "_[t]");
+        break;
+    case SONDE__REPORT_STEP_SCRIPT: /* "save (session.py)", as Python's tools fold */
+        sonde__report_put_name(&f->out, f->report, step->frame->name);
+        if (step->frame->file != 0) {
+            sonde__report_out_str(&f->out, " (");
+            sonde__report_out_text(
+                &f->out, sonde__base_file_name(sonde__report_text(f->report, step->frame->file)));
+            sonde__report_out_str(&f->out, ")");
+        }
         break;
     default:
         if (step->frame->image == 0 && step->frame->name == 0 && step->frame->code_id != 0) {
@@ -195,50 +206,32 @@ static void put_stack(struct folded *f, const char *below, uint32_t stack, const
 
 /* --- all of it --- */
 
-static bool is_going(const struct folded *f)
+static bool put_sample(void *ctx, const struct sonde__export_sample *sample)
 {
+    struct folded *f = ctx;
+    const char *above = "";
+    if (sample->leaf != 0) {
+        const struct sonde__export_function *leaf = &f->set->functions.list[sample->leaf - 1];
+        above = leaf->kind == SONDE__EXPORT_LITERAL ? "(not sampled)"
+                                                    : sonde__report_text(f->report, leaf->name);
+    }
+    put_stack(f, sonde__report_text(f->report, sample->thread), sample->stack, above,
+              sample->weight);
     return !f->failed && !f->stopped;
 }
 
-static void put_all(struct folded *f)
+bool sonde__export_folded(const struct sonde__export_set *set, struct sonde__report_sink sink)
 {
-    const struct sonde__report *r = f->report;
-    for (uint32_t i = 0; i < sonde__report_stall_count(r) && is_going(f); i++) {
-        const struct sonde__report_stall *stall = sonde__report_stall(r, i);
-        for (uint32_t k = 0; k < stall->sample_count && is_going(f); k++) {
-            put_stack(f, sonde__report_text(r, stall->thread_name), stall->samples[k].stack, "",
-                      stall->samples[k].weight_ns);
-        }
-    }
-    for (uint32_t i = 0; i < sonde__report_thread_count(r) && is_going(f); i++) {
-        const struct sonde__report_thread *thread = sonde__report_thread(r, i);
-        put_stack(f, sonde__report_text(r, thread->name), thread->stack, "", 1);
-    }
-    for (uint32_t i = 0; i < sonde__report_call_count(r) && is_going(f); i++) {
-        const struct sonde__report_call *call = sonde__report_call(r, i);
-        if (call->count != 0) {
-            put_stack(f, "", call->stack, sonde__report_text(r, call->function), call->count);
-        }
-    }
-    for (uint32_t i = 0; i < sonde__report_heap_blocks_count(r) && is_going(f); i++) {
-        const struct sonde__report_heap_blocks *blocks = sonde__report_heap_blocks(r, i);
-        if (blocks->growth > 0) { /* over all times: blocks that were made and are still alive */
-            put_stack(f, "", blocks->stack, "", (uint64_t)blocks->growth);
-        }
-    }
-}
-
-bool sonde__report_folded_view(const struct sonde__report *report,
-                               const struct sonde__report_view *view,
-                               struct sonde__report_sink sink)
-{
-    struct folded f = {.report = report, .sink = sink};
+    struct folded f = {.set = set, .report = set->report, .sink = sink};
+    struct sonde__export_series series;
+    uint32_t at = 0;
     sonde__report_out_init(&f.out, (struct sonde__report_sink){collect, &f}, false);
-    f.out.raw_names = view != NULL && view->raw_names;
-    f.out.physical_only = f.out.app_only = false;
+    f.out.raw_names = set->functions.raw_names;
     f.steps = sonde__mem_alloc_array(FOLDED_FRAMES_MAX, sizeof *f.steps);
+    while (f.steps != NULL && !f.failed && !f.stopped && sonde__export_next(set, &at, &series)) {
+        sonde__export_each(set, &series, put_sample, &f);
+    }
     if (f.steps != NULL) {
-        put_all(&f);
         flush(&f);
     }
     bool is_whole = f.steps != NULL && !f.failed;

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli_fit.h"
+
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* Of a field: enough to tell names apart. A narrower terminal breaks the line. */
+enum { FIELD_MIN = 20 };
+
+/* The mark for what is left out: U+2026. */
+static const char mark[] = "\xe2\x80\xa6";
+
+void sonde__cli_fit_begin(struct sonde__cli_fit *fit, FILE *out)
+{
+    struct winsize size = {0};
+    fit->out = out;
+    fit->used = 0;
+    fit->is_long = false;
+    fit->columns =
+        isatty(fileno(out)) && ioctl(fileno(out), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+/* Behind an escape sequence (color) or a character of UTF-8. */
+static size_t next_of(const char *line, size_t at, size_t size, unsigned *ret_width)
+{
+    *ret_width = line[at] != '\033';
+    if (line[at] == '\033') {
+        while (at < size && line[at] != 'm') {
+            at++;
+        }
+        return at + (at < size);
+    }
+    at++;
+    while (at < size && ((unsigned char)line[at] & 0xc0) == 0x80) {
+        at++;
+    }
+    return at;
+}
+
+static unsigned width_of(const char *line, size_t begin, size_t end)
+{
+    unsigned sum = 0, width;
+    for (size_t at = begin; at < end; sum += width) {
+        at = next_of(line, at, end, &width);
+    }
+    return sum;
+}
+
+/* Parts of a line with two spaces between them; the padding behind is no part. */
+struct field {
+    size_t begin, end;
+    unsigned width;
+};
+
+static struct field widest_field(const char *line, size_t size)
+{
+    struct field widest = {0, 0, 0};
+    for (size_t begin = 0, end; begin < size; begin = end) {
+        while (begin < size && line[begin] == ' ') {
+            begin++;
+        }
+        for (end = begin;
+             end < size && !(line[end] == ' ' && end + 1 < size && line[end + 1] == ' '); end++) {
+        }
+        unsigned width = width_of(line, begin, end);
+        if (width > widest.width) {
+            widest = (struct field){begin, end, width};
+        }
+    }
+    return widest;
+}
+
+/* The byte of the field's column `column`, not inside of a sequence. */
+static size_t byte_of(const char *line, const struct field *field, unsigned column)
+{
+    size_t at = field->begin;
+    for (unsigned width, done = 0; at < field->end; done += width) {
+        size_t next = next_of(line, at, field->end, &width);
+        if (done == column && width != 0) {
+            break;
+        }
+        at = next;
+    }
+    return at;
+}
+
+/* Leave out `count` columns of the field's middle and put the mark there. */
+static void shorten(char *line, size_t *size, const struct field *field, unsigned count)
+{
+    unsigned kept = field->width - count - 1;
+    size_t from = byte_of(line, field, kept / 2), to = byte_of(line, field, kept / 2 + count + 1);
+    size_t mark_size = sizeof mark - 1;
+    for (size_t at = from, next; at < to; at = next) { /* colors stay */
+        unsigned width;
+        next = next_of(line, at, to, &width);
+        if (width == 0) {
+            memmove(line + from, line + at, next - at);
+            from += next - at;
+        }
+    }
+    if (to - from < mark_size) {
+        return;
+    }
+    memcpy(line + from, mark, mark_size);
+    memmove(line + from + mark_size, line + to, *size - to);
+    *size -= to - from - mark_size;
+}
+
+static bool is_frame(const char *line, size_t size)
+{
+    return size > 4 && line[0] == ' ' && memchr(line, '\0', size) == NULL &&
+           (memmem(line, size, "+0x", 3) != NULL || memmem(line, size, " 0x", 3) != NULL);
+}
+
+/* Take up to `count` columns from the padding between fields; two spaces stay. */
+static void squeeze(char *line, size_t *size, unsigned count)
+{
+    size_t begin = 0;
+    while (begin < *size && line[begin] == ' ') {
+        begin++;
+    }
+    for (size_t at = begin; at < *size && count > 0; at++) {
+        size_t end = at;
+        while (end < *size && line[end] == ' ') {
+            end++;
+        }
+        if (end - at > 2) {
+            size_t extra = end - at - 2, taken = extra < count ? extra : count;
+            memmove(line + at, line + at + taken, *size - at - taken);
+            *size -= taken;
+            count -= (unsigned)taken;
+            at = end - taken - 1;
+        }
+    }
+}
+
+static size_t fit_line(char *line, size_t size, unsigned columns)
+{
+    while (size > 0 && line[size - 1] == ' ') {
+        size--;
+    }
+    unsigned width = width_of(line, 0, size);
+    if (width > columns) {
+        squeeze(line, &size, width - columns);
+    }
+    for (int i = 0; i < 8; i++) {
+        width = width_of(line, 0, size);
+        struct field field = widest_field(line, size);
+        if (width <= columns || field.width <= FIELD_MIN) {
+            break;
+        }
+        unsigned more = width - columns, most = field.width - FIELD_MIN;
+        shorten(line, &size, &field, more < most ? more : most);
+    }
+    return size;
+}
+
+static bool put_line(struct sonde__cli_fit *fit)
+{
+    size_t size = fit->used;
+    fit->used = 0;
+    if (!fit->is_long && is_frame(fit->line, size)) {
+        size = fit_line(fit->line, size, fit->columns);
+    }
+    return fwrite(fit->line, 1, size, fit->out) == size;
+}
+
+static bool write_fitted(void *ctx, const char *bytes, size_t size)
+{
+    struct sonde__cli_fit *fit = ctx;
+    if (fit->columns == 0) {
+        return fwrite(bytes, 1, size, fit->out) == size;
+    }
+    for (size_t i = 0; i < size; i++) {
+        if (bytes[i] == '\n') {
+            if (!put_line(fit) || fputc('\n', fit->out) == EOF) {
+                return false;
+            }
+            fit->is_long = false;
+            continue;
+        }
+        if (fit->used == sizeof fit->line) {
+            fit->is_long = true;
+            if (!put_line(fit)) {
+                return false;
+            }
+        }
+        fit->line[fit->used++] = bytes[i];
+    }
+    return true;
+}
+
+struct sonde__report_sink sonde__cli_fit_sink(struct sonde__cli_fit *fit)
+{
+    return (struct sonde__report_sink){write_fitted, fit};
+}
+
+void sonde__cli_fit_end(struct sonde__cli_fit *fit)
+{
+    (void)put_line(fit);
+}

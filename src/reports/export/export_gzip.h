@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A gzip container (RFC 1952) around bytes that are stored, not compressed (RFC 1951 §3.2.4).
+ *
+ * Readers of pprof files expect gzip. Stored blocks need no library and give the same bytes on
+ * every machine, whatever version of zlib it has; `gzip -d | gzip -9` makes them small. */
+#ifndef SONDE_EXPORT_GZIP_H
+#define SONDE_EXPORT_GZIP_H
+
+#include "report_out.h"
+
+#define SONDE__EXPORT_STORED_MAX 65535u /* bytes of one stored block */
+
+struct sonde__export_gzip {
+    struct sonde__report_sink sink;
+    uint32_t crc, size; /* of what was put; size modulo 2^32 */
+    uint32_t used;
+    bool stopped;
+    char block[SONDE__EXPORT_STORED_MAX];
+};
+
+/* Write the header. */
+void sonde__export_gzip_begin(struct sonde__export_gzip *gzip, struct sonde__report_sink sink);
+/* Where to put the bytes. */
+struct sonde__report_sink sonde__export_gzip_sink(struct sonde__export_gzip *gzip);
+/* Write the last block and the trailer. */
+void sonde__export_gzip_end(struct sonde__export_gzip *gzip);
+
+#endif

@@ -1,0 +1,20 @@
+set(sources
+    export.c
+    export_firefox.c
+    export_firefox_rows.c
+    export_firefox_tables.c
+    export_firefox_threads.c
+    export_folded.c
+    export_functions.c
+    export_gzip.c
+    export_json.c
+    export_otlp.c
+    export_otlp_samples.c
+    export_perfetto.c
+    export_pprof.c
+    export_series.c
+    export_speedscope.c
+    export_strings.c
+    export_tracks.c
+    export_wire.c
+)

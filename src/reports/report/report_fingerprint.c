@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Samples are added up by stack, so a stall costs a walk of each different stack. The path is found
+ * level by level: the only function that can have 60 % of the time is the one that a majority vote
+ * (Boyer and Moore) leaves over, so no tree is needed.
+ *
+ * Bounded: what is over a limit is left out, the lightest stacks first, so that the result is the
+ * same each time. */
+#include "report_fingerprint.h"
+#include "report_store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base_hash.h"
+#include "base_text.h"
+#include "mem_heap.h"
+#include "mem_sort.h"
+#include "report_analyse.h"
+#include "report_canonical.h"
+#include "report_view.h"
+#include "report_walk.h"
+
+/* Frames walked for one stall, and elements of all paths together. */
+#define STEPS_MAX    4000000u
+#define ELEMENTS_MAX 1000000u
+
+/* A function on a path. */
+struct element {
+    uint64_t hash; /* of its text */
+    uint32_t name; /* string id; 0: image and offset */
+    uint32_t image;
+    uint64_t start; /* of a function without a name; 0: not known */
+    bool is_entry;  /* only starts the program */
+};
+
+/* All samples of one stack in one call. */
+struct entry {
+    uint64_t key; /* stack and call, to find equal ones */
+    uint64_t weight;
+    double squares; /* of the weights of its samples, the sum */
+    uint32_t stack;
+    int64_t syscall;
+    uint32_t first, count;   /* its elements */
+    struct element callback; /* in libraries, inwards of all elements; hash 0: none */
+};
+
+struct work {
+    const struct sonde__report *report;
+    struct entry *entries;
+    uint32_t entry_count;
+    struct element *elements;
+    uint32_t element_count;
+    size_t element_capacity;
+    uint64_t steps;
+    char *text;
+    size_t size, capacity;
+    bool failed;
+};
+
+/* --- the text --- */
+
+static void add_bytes(struct work *w, const char *bytes, size_t size)
+{
+    while (w->size + size + 1 > w->capacity && !w->failed) {
+        w->failed = !sonde__mem_grow(&w->text, w->capacity, &w->capacity, 1);
+    }
+    if (!w->failed) {
+        memcpy(w->text + w->size, bytes, size);
+        w->size += size;
+        w->text[w->size] = '\0';
+    }
+}
+
+static void add_line(struct work *w, const char *what, const char *bytes, size_t size)
+{
+    add_bytes(w, what, strlen(what));
+    add_bytes(w, bytes, size);
+    add_bytes(w, "\n", 1);
+}
+
+/* "libgtk-3.so" */
+static void add_library(struct work *w, uint32_t image)
+{
+    const char *module = sonde__report_module(w->report, image);
+    add_bytes(w, module, sonde__report_canonical_library(module));
+}
+
+static void add_element(struct work *w, const char *what, const struct element *e)
+{
+    const char *name = sonde__report_text(w->report, e->name);
+    char digits[24];
+    struct sonde__text text;
+    add_bytes(w, what, strlen(what));
+    if (e->name != 0) {
+        add_bytes(w, name, sonde__report_canonical_function(name));
+    } else {
+        add_library(w, e->image);
+        if (e->start != 0) {
+            sonde__base_text_init(&text, digits, sizeof digits);
+            sonde__base_text_str(&text, "+0x");
+            sonde__base_text_hex(&text, e->start, 1);
+            add_bytes(w, digits, text.length);
+        }
+    }
+}
+
+/* "worker-#" of "worker-12": threads of one pool have one role. */
+static void add_role(struct work *w, const struct sonde__report_stall *stall)
+{
+    const char *name = sonde__report_text(w->report, stall->thread_name);
+    if (stall->main) {
+        add_line(w, "thread ", "main", 4);
+        return;
+    }
+    add_bytes(w, "thread ", 7);
+    for (size_t i = 0; name[i] != '\0'; i++) {
+        bool digit = name[i] >= '0' && name[i] <= '9';
+        if (!digit) {
+            add_bytes(w, &name[i], 1);
+        } else if (i == 0 || name[i - 1] < '0' || name[i - 1] > '9') {
+            add_bytes(w, "#", 1);
+        }
+    }
+    add_bytes(w, "\n", 1);
+}
+
+/* --- the path of one stack --- */
+
+static struct element element_of(const struct sonde__report *report,
+                                 const struct sonde__report_step *step)
+{
+    const struct sonde__report_frame *f = step->frame;
+    struct element e = {.image = f->image, .name = sonde__report_shown(step).name};
+    const char *name = sonde__report_text(report, e.name);
+    e.hash = SONDE__HASH_EMPTY;
+    if (*name != '\0') {
+        e.hash = sonde__base_hash_bytes(e.hash, name, sonde__report_canonical_function(name));
+    } else {
+        e.name = 0;
+        e.start = f->name_offset != 0 ? f->offset - f->name_offset : 0;
+        e.hash = sonde__base_hash_bytes(e.hash, &e.image, sizeof e.image);
+        e.hash = sonde__base_hash_bytes(e.hash, &e.start, sizeof e.start);
+    }
+    e.hash |= 1; /* 0: none */
+    return e;
+}
+
+static bool is_named(const struct sonde__report *report, const struct element *e, const char *name)
+{
+    return strcmp(sonde__report_text(report, e->name), name) == 0;
+}
+
+/* A stack of the walk's order reversed: outermost first. */
+struct path {
+    struct sonde__report_step steps[SONDE__REPORT_VIEW_FRAMES_MAX];
+    uint32_t count;
+    bool has_script;
+};
+
+static void read_stack(struct work *w, uint32_t stack, struct path *path)
+{
+    struct sonde__report_walk walk;
+    path->count = 0;
+    path->has_script = false;
+    sonde__report_walk_begin(&walk, w->report, stack);
+    while (path->count < SONDE__REPORT_VIEW_FRAMES_MAX &&
+           sonde__report_walk_next(&walk, &path->steps[path->count])) {
+        path->has_script |= path->steps[path->count].kind == SONDE__REPORT_STEP_SCRIPT;
+        path->count++;
+    }
+    w->steps += path->count;
+}
+
+/* The program's own function? Where there is a script, its interpreter is not. */
+static bool is_own(const struct work *w, const struct path *path,
+                   const struct sonde__report_step *step)
+{
+    const struct sonde__report_image *image = sonde__report_image(w->report, step->frame->image);
+    if (step->kind == SONDE__REPORT_STEP_GAP || step->kind == SONDE__REPORT_STEP_TAIL_CALL) {
+        return false;
+    }
+    if (path->has_script && step->kind != SONDE__REPORT_STEP_SCRIPT &&
+        (image->flags & SONDE__IMAGE_MAIN) != 0) {
+        return false;
+    }
+    return sonde__report_frame_is_app(w->report, step->frame);
+}
+
+static bool is_known(const struct work *w, const struct entry *entry, uint64_t hash)
+{
+    for (uint32_t i = entry->first; i < entry->first + entry->count; i++) {
+        /* what is counted is there: NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
+        if (w->elements[i].hash == hash) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a stack calls in libraries: the first function outside of the library that comes first,
+ * which is the loop's where the program only runs a loop; else that library. */
+static void find_callback(struct entry *entry, const struct sonde__report_step *step,
+                          const struct element *e)
+{
+    struct element *callback = &entry->callback;
+    if (step->kind != SONDE__REPORT_STEP_PHYSICAL || e->image == 0) {
+        return;
+    }
+    if (callback->image == 0) {
+        *callback = (struct element){.image = e->image, .hash = (uint64_t)e->image << 1};
+    } else if ((callback->hash & 1) == 0 && e->image != callback->image) {
+        *callback = *e;
+    }
+}
+
+/* The functions of a stack that are the program's own, each once, so that recursion of any form
+ * counts as one time through it. */
+static void find_elements(struct work *w, const struct path *path, struct entry *entry)
+{
+    bool main_next = false;
+    entry->first = w->element_count;
+    for (uint32_t i = path->count; i > 0 && !w->failed; i--) {
+        const struct sonde__report_step *step = &path->steps[i - 1];
+        struct element e = element_of(w->report, step);
+        if (!is_own(w, path, step)) {
+            main_next = main_next || is_named(w->report, &e, "__libc_start_main");
+            find_callback(entry, step, &e);
+            continue;
+        }
+        entry->callback = (struct element){0};
+        e.is_entry = main_next || (i == path->count && e.name == 0) ||
+                     is_named(w->report, &e, "main") || is_named(w->report, &e, "_start");
+        main_next = false;
+        if (entry->count == SONDE__REPORT_FINGERPRINT_DEPTH || w->element_count == ELEMENTS_MAX ||
+            is_known(w, entry, e.hash)) {
+            continue;
+        }
+        w->failed = !sonde__mem_grow(&w->elements, w->element_count, &w->element_capacity,
+                                     sizeof *w->elements);
+        if (!w->failed) {
+            w->elements[w->element_count++] = e;
+            entry->count++;
+        }
+    }
+}
+
+/* --- all stacks --- */
+
+static int by_key(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    return SONDE__ORDER(a, b, key);
+}
+
+static int by_weight(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    return a->weight != b->weight ? (a->weight < b->weight) - (a->weight > b->weight)
+                                  : by_key(left, right);
+}
+
+/* An entry for each stack and call, the heaviest first. Samples without a stack say nothing. */
+static void add_up(struct work *w, const struct sonde__report_stall *stall)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < stall->sample_count; i++) {
+        const struct sonde__report_sample *s = &stall->samples[i];
+        uint64_t weight = s->weight_ns != 0 ? s->weight_ns : 1;
+        if (s->stack != 0) {
+            w->entries[w->entry_count++] =
+                (struct entry){.key = (uint64_t)s->stack << 32 | (uint32_t)s->syscall,
+                               .weight = weight,
+                               .squares = (double)weight * (double)weight,
+                               .stack = s->stack,
+                               .syscall = s->syscall};
+        }
+    }
+    qsort(w->entries, w->entry_count, sizeof *w->entries, by_key);
+    for (uint32_t i = 1; i < w->entry_count; i++) {
+        if (w->entries[i].key == w->entries[kept].key) {
+            w->entries[kept].weight += w->entries[i].weight;
+            w->entries[kept].squares += w->entries[i].squares;
+        } else {
+            w->entries[++kept] = w->entries[i];
+        }
+    }
+    w->entry_count = w->entry_count == 0 ? 0 : kept + 1;
+    qsort(w->entries, w->entry_count, sizeof *w->entries, by_weight);
+}
+
+static void find_paths(struct work *w)
+{
+    struct path *path = sonde__mem_alloc(sizeof *path);
+    w->failed = path == NULL;
+    for (uint32_t i = 0; i < w->entry_count && !w->failed; i++) {
+        if (w->steps >= STEPS_MAX || w->element_count == ELEMENTS_MAX) {
+            w->entry_count = i; /* the heaviest ones are done */
+            break;
+        }
+        read_stack(w, w->entries[i].stack, path);
+        find_elements(w, path, &w->entries[i]);
+    }
+    sonde__mem_free(path);
+}
+
+/* --- what most of them have in common --- */
+
+/* The share that a function needs. The fewer samples there are, the more of them one of several
+ * equal callees has by chance. Samples that stand for much more time than others count as fewer
+ * (Kish's effective sample size: the square of the sum of weights over the sum of their squares).
+ */
+static unsigned share_wanted(const struct work *w)
+{
+    double sum = 0, squares = 0;
+    unsigned root = 1;
+    for (uint32_t i = 0; i < w->entry_count; i++) {
+        sum += (double)w->entries[i].weight;
+        squares += w->entries[i].squares;
+    }
+    double samples = squares > 0 ? sum * sum / squares : 0;
+    while (root < SONDE__REPORT_FINGERPRINT_CHANCE &&
+           (double)(root + 1) * (double)(root + 1) <= samples) {
+        root++;
+    }
+    unsigned more = SONDE__REPORT_FINGERPRINT_CHANCE / root;
+    return SONDE__REPORT_FINGERPRINT_PERCENT + (more < SONDE__REPORT_FINGERPRINT_CHANCE_MAX
+                                                    ? more
+                                                    : SONDE__REPORT_FINGERPRINT_CHANCE_MAX);
+}
+
+typedef uint64_t value_of(const struct work *w, const struct entry *entry, uint32_t level);
+
+/* The value that `percent` of the weight has, which is more than half; 0: none. */
+static uint64_t find_majority(const struct work *w, value_of *value, uint32_t level,
+                              unsigned percent)
+{
+    uint64_t candidate = 0, lead = 0, weight = 0, total = 0;
+    for (uint32_t i = 0; i < w->entry_count; i++) {
+        uint64_t v = value(w, &w->entries[i], level), own = w->entries[i].weight;
+        if (v == candidate) {
+            lead += own;
+        } else if (own > lead) {
+            candidate = v;
+            lead = own - lead;
+        } else {
+            lead -= own;
+        }
+    }
+    for (uint32_t i = 0; i < w->entry_count; i++) {
+        total += w->entries[i].weight;
+        weight += value(w, &w->entries[i], level) == candidate ? w->entries[i].weight : 0;
+    }
+    return weight >= total / 100 * percent ? candidate : 0;
+}
+
+static uint64_t function_at(const struct work *w, const struct entry *entry, uint32_t level)
+{
+    return level < entry->count ? w->elements[entry->first + level].hash : 0;
+}
+
+static uint64_t callback_of(const struct work *w, const struct entry *entry, uint32_t level)
+{
+    (void)w;
+    (void)level;
+    return entry->callback.hash;
+}
+
+static uint64_t class_of(const struct work *w, const struct entry *entry, uint32_t level)
+{
+    (void)level;
+    return entry->syscall <= 0
+               ? 0
+               : (uint64_t)(uintptr_t)sonde__report_call_class(w->report, entry->syscall - 1);
+}
+
+/* Leave the entries that have this value. Returns the first of them. */
+static const struct entry *keep(struct work *w, value_of *value, uint32_t level, uint64_t wanted)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < w->entry_count; i++) {
+        if (value(w, &w->entries[i], level) == wanted) {
+            w->entries[kept++] = w->entries[i];
+        }
+    }
+    w->entry_count = kept;
+    return &w->entries[0];
+}
+
+static void put_path(struct work *w)
+{
+    bool has_own = false;
+    uint64_t found;
+    for (uint32_t level = 0; (found = find_majority(w, function_at, level, share_wanted(w))) != 0;
+         level++) {
+        const struct entry *first = keep(w, function_at, level, found);
+        const struct element *e = &w->elements[first->first + level];
+        has_own = has_own || !e->is_entry;
+        if (!e->is_entry) {
+            add_element(w, "function ", e);
+            add_bytes(w, "\n", 1);
+        }
+    }
+    found = has_own ? 0 : find_majority(w, callback_of, 0, share_wanted(w));
+    if (found != 0) {
+        const struct element *e = &keep(w, callback_of, 0, found)->callback;
+        if ((found & 1) != 0) {
+            add_element(w, "calls ", e);
+            add_bytes(w, " ", 1);
+        }
+        add_bytes(w, "library ", 8);
+        add_library(w, e->image);
+        add_bytes(w, "\n", 1);
+    }
+    found = find_majority(w, class_of, 0, SONDE__REPORT_BLOCKED_PERCENT);
+    if (found != 0) {
+        const char *name = (const char *)(uintptr_t)found;
+        add_line(w, "blocked in ", name, strlen(name));
+    }
+}
+
+static void put_text(struct work *w, const struct sonde__report_stall *stall)
+{
+    static const char *const kinds[] = {"loop", "launch", "exit", "scope"};
+    const char *kind = stall->kind < sizeof kinds / sizeof *kinds ? kinds[stall->kind] : kinds[0];
+    add_line(w, "stall ", kind, strlen(kind));
+    add_role(w, stall);
+    put_path(w);
+}
+
+enum sonde_status sonde__report_fingerprint(const struct sonde__report *report,
+                                            const struct sonde__report_stall *stall,
+                                            struct sonde__report_fingerprint *ret_fingerprint)
+{
+    struct work w = {.report = report};
+    struct sonde__report_fingerprint result = {.id = ""};
+    struct sonde__report_hash hash;
+    struct sonde__text id;
+    char digits[33];
+    sonde__base_text_init(&id, result.id, sizeof result.id);
+    if (stall->sample_count == 0) {
+        sonde__base_text_str(&id, sonde__report_text(report, stall->fingerprint));
+        *ret_fingerprint = result;
+        return SONDE_OK;
+    }
+    w.entries = sonde__mem_alloc_array(stall->sample_count, sizeof *w.entries);
+    if (w.entries == NULL) {
+        return SONDE_MEMORY;
+    }
+    add_up(&w, stall);
+    find_paths(&w);
+    put_text(&w, stall);
+    sonde__mem_free(w.entries);
+    sonde__mem_free(w.elements);
+    if (w.failed) {
+        sonde__mem_free(w.text);
+        return SONDE_MEMORY;
+    }
+    sonde__report_hash_init(&hash);
+    sonde__report_hash_add(&hash, w.text, w.size);
+    sonde__report_hash_text(&hash, digits);
+    sonde__base_text_dec(&id, SONDE__REPORT_FINGERPRINT_VERSION);
+    sonde__base_text_str(&id, ":");
+    sonde__base_text_str(&id, digits);
+    result.text = w.text;
+    result.size = w.size;
+    *ret_fingerprint = result;
+    return SONDE_OK;
+}
+
+void sonde__report_fingerprint_done(struct sonde__report_fingerprint *fingerprint)
+{
+    sonde__mem_free(fingerprint->text);
+    fingerprint->text = NULL;
+    fingerprint->size = 0;
+}
+
+void sonde__report_set_fingerprint(struct sonde__report *report, uint32_t index,
+                                   const char *fingerprint)
+{
+    struct sonde__report_stall *stall =
+        sonde__report_list_at(&report->parts[SONDE__PART_STALLS], index);
+    if (stall != NULL) {
+        stall->fingerprint = sonde__report_string(report, fingerprint);
+    }
+}

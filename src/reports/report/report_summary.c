@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+/* "Most" is found by weighted majority votes (Boyer and Moore, 1981): one pass finds the only value
+ * that can have more than half, a second one checks that it has. So no table is needed, however
+ * many samples there are. */
+#include "report_summary.h"
+
+#include <string.h>
+
+#include "report_view.h"
+#include "report_walk.h"
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t more(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+/* --- which samples --- */
+
+/* All but a twentieth: the rest is not worth a word. */
+static bool is_nearly(uint64_t part, uint64_t whole)
+{
+    return part >= whole - whole / 20;
+}
+
+static bool is_blocked(const struct sonde__report_sample *s)
+{
+    return s->phase == SONDE__REPORT_PHASE_BLOCKED || s->phase == SONDE__REPORT_PHASE_DISK;
+}
+
+/* In the same call, and that for the same thing? */
+static bool same_call(const struct sonde__report_sample *a, const struct sonde__report_sample *b)
+{
+    return a->syscall == b->syscall && a->detail == b->detail;
+}
+
+/* The samples that the sentence is about. call: null: any call. */
+struct choice {
+    bool blocked, running;
+    const struct sonde__report_sample *call;
+};
+
+static bool is_chosen(const struct choice *choice, const struct sonde__report_sample *s)
+{
+    bool is_kind = is_blocked(s) ? choice->blocked
+                                 : choice->running && s->phase == SONDE__REPORT_PHASE_RUNNING;
+    return is_kind && (choice->call == NULL || same_call(choice->call, s));
+}
+
+static uint64_t chosen_ns(const struct sonde__report_stall *stall, const struct choice *choice)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < stall->sample_count; i++) {
+        sum += is_chosen(choice, &stall->samples[i]) ? stall->samples[i].weight_ns : 0;
+    }
+    return sum;
+}
+
+/* A sample of the call in which most of the blocked time was spent; null: there is none. */
+static const struct sonde__report_sample *find_call(const struct sonde__report_stall *stall,
+                                                    uint64_t *ret_ns)
+{
+    struct choice choice = {.blocked = true};
+    const struct sonde__report_sample *best = NULL;
+    uint64_t votes = 0, all = chosen_ns(stall, &choice);
+    for (uint32_t i = 0; i < stall->sample_count; i++) {
+        const struct sonde__report_sample *s = &stall->samples[i];
+        if (!is_chosen(&choice, s)) {
+            continue;
+        }
+        if (best != NULL && same_call(best, s)) {
+            votes += s->weight_ns;
+        } else if (votes >= s->weight_ns && best != NULL) {
+            votes -= s->weight_ns;
+        } else {
+            votes = s->weight_ns - votes;
+            best = s;
+        }
+    }
+    choice.call = best;
+    *ret_ns = best != NULL ? chosen_ns(stall, &choice) : 0;
+    return *ret_ns > all / 2 ? best : NULL;
+}
+
+/* --- where --- */
+
+/* A function of the program's own code on a stack. */
+struct place {
+    uint32_t stack, step;
+    bool known;
+    struct sonde__report_shown shown;
+    uint32_t image;
+    uint64_t start; /* of a function without a name: where it begins, or the pc */
+};
+
+static struct place find_place(const struct sonde__report *report, uint32_t stack)
+{
+    struct place place = {.stack = stack};
+    struct sonde__report_walk walk;
+    struct sonde__report_step step;
+    sonde__report_walk_begin(&walk, report, stack);
+    for (; !place.known && sonde__report_walk_next(&walk, &step); place.step++) {
+        bool real = step.kind == SONDE__REPORT_STEP_PHYSICAL ||
+                    step.kind == SONDE__REPORT_STEP_INLINED ||
+                    step.kind == SONDE__REPORT_STEP_SCRIPT;
+        if (real && (step.frame->how & SONDE_HOW_SIGNAL) == 0 &&
+            sonde__report_frame_is_app(report, step.frame)) {
+            place.known = true;
+            place.shown = sonde__report_shown(&step);
+            place.image = step.frame->image;
+            place.start = place.shown.name != 0 ? 0 : step.frame->offset - step.frame->name_offset;
+            break;
+        }
+    }
+    return place;
+}
+
+static bool same_function(const struct place *a, const struct place *b)
+{
+    return a->known == b->known && a->shown.name == b->shown.name &&
+           a->shown.file == b->shown.file && a->image == b->image && a->start == b->start;
+}
+
+static bool same_line(const struct place *a, const struct place *b)
+{
+    return same_function(a, b) && a->shown.line == b->shown.line;
+}
+
+typedef bool same_place(const struct place *a, const struct place *b);
+
+/* The only place that can have more than half of the time, and the time that it has. */
+static struct place find_most(const struct sonde__report *report,
+                              const struct sonde__report_stall *stall, const struct choice *choice,
+                              same_place *same, uint64_t *ret_ns)
+{
+    struct place best = {0}, place = {0};
+    uint64_t votes = 0, sum = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t i = 0; i < stall->sample_count; i++) {
+            const struct sonde__report_sample *s = &stall->samples[i];
+            if (!is_chosen(choice, s)) {
+                continue;
+            }
+            if (place.stack != s->stack || place.stack == 0) {
+                place = find_place(report, s->stack);
+            }
+            bool equal = same(&best, &place);
+            if (pass == 1) {
+                sum += equal ? s->weight_ns : 0;
+            } else if (equal) {
+                votes += s->weight_ns;
+            } else if (votes >= s->weight_ns) {
+                votes -= s->weight_ns;
+            } else {
+                votes = s->weight_ns - votes;
+                best = place;
+            }
+        }
+    }
+    *ret_ns = sum;
+    return best;
+}
+
+static struct sonde__report_where find_where(const struct sonde__report *report,
+                                             const struct sonde__report_stall *stall,
+                                             const struct choice *choice)
+{
+    uint64_t all_ns = chosen_ns(stall, choice), function_ns, line_ns;
+    struct place function = find_most(report, stall, choice, same_function, &function_ns);
+    struct place line = find_most(report, stall, choice, same_line, &line_ns);
+    if (!function.known || function_ns <= all_ns / 2) {
+        return (struct sonde__report_where){0};
+    }
+    bool has_line = same_function(&function, &line) && line.shown.line != 0 && line_ns > all_ns / 2;
+    struct place *shown = has_line ? &line : &function;
+    return (struct sonde__report_where){.stack = shown->stack,
+                                        .step = shown->step,
+                                        .has_line = has_line,
+                                        .is_all = is_nearly(function_ns, all_ns)};
+}
+
+/* --- who has it --- */
+
+/* The number behind the first "0x" of a text; 0: none. */
+static uint64_t address_of(const char *text)
+{
+    uint64_t value = 0;
+    const char *at = strstr(text, "0x");
+    for (at = at != NULL ? at + 2 : ""; *at != '\0'; at++) {
+        char c = *at;
+        if (c >= '0' && c <= '9') {
+            value = value << 4 | (uint64_t)(c - '0');
+        } else if (c >= 'a' && c <= 'f') {
+            value = value << 4 | (uint64_t)(c - 'a' + 10);
+        } else {
+            break;
+        }
+    }
+    return value;
+}
+
+/* Bytes of a lock in which its futex words are: pthread_cond_t and pthread_rwlock_t have up to 56.
+ */
+#define LOCK_BYTES 64u
+
+/* Is the wait one of this call? A stall with several calls has several waits. */
+static bool is_of_call(const struct sonde__report *report, const struct sonde__report_wait *wait,
+                       const struct sonde__report_summary *s)
+{
+    const char *call = sonde__report_syscall_name(report, s->syscall - 1);
+    const char *resource = sonde__report_text(report, wait->resource);
+    const char *detail = sonde__report_text(report, s->detail);
+    if (call == NULL) {
+        return false;
+    }
+    switch (wait->kind) {
+    case SONDE__REPORT_WAIT_MUTEX:
+    case SONDE__REPORT_WAIT_RWLOCK:
+    case SONDE__REPORT_WAIT_CONDITION:
+    case SONDE__REPORT_WAIT_SEMAPHORE:
+        return strcmp(call, "futex") == 0 && address_of(detail) - address_of(resource) < LOCK_BYTES;
+    case SONDE__REPORT_WAIT_CHILD:
+        return strcmp(call, "wait4") == 0 || strcmp(call, "waitid") == 0;
+    case SONDE__REPORT_WAIT_FILE_LOCK:
+        return strcmp(call, "flock") == 0 || strcmp(call, "fcntl") == 0;
+    default:
+        return false; /* the call's own words say as much */
+    }
+}
+
+static const struct sonde__report_wait *find_wait(const struct sonde__report *report,
+                                                  const struct sonde__report_stall *stall,
+                                                  const struct sonde__report_summary *s)
+{
+    const struct sonde__report_wait *found = NULL;
+    for (uint32_t i = 0; i < stall->wait_count; i++) {
+        const struct sonde__report_wait *wait = &stall->waits[i];
+        if (wait->tid == stall->tid && is_of_call(report, wait, s)) {
+            if (found != NULL) {
+                return NULL; /* one of several: which it was most of the time is not known */
+            }
+            found = wait;
+        }
+    }
+    return found;
+}
+
+/* --- the sentence --- */
+
+static void describe_blocked(const struct sonde__report *report,
+                             const struct sonde__report_stall *stall,
+                             const struct sonde__report_analysis *a,
+                             struct sonde__report_summary *s)
+{
+    const struct sonde__report_sample *call = find_call(stall, &s->call_ns);
+    struct choice choice = {.blocked = true, .call = call};
+    s->disk = a->disk_ns > a->blocked_ns;
+    s->several = call == NULL;
+    /* samples may see a little more of it than the clocks */
+    s->call_ns = is_nearly(s->call_ns, a->blocked_ns + a->disk_ns) ? s->blocked_ns : s->call_ns;
+    s->call_ns = least(s->call_ns, s->blocked_ns);
+    s->syscall = call != NULL ? call->syscall : 0;
+    s->detail = call != NULL ? call->detail : 0;
+    s->wait = s->syscall > 0 ? find_wait(report, stall, s) : NULL;
+    s->where = find_where(report, stall, &choice);
+}
+
+void sonde__report_summarize(const struct sonde__report *report,
+                             const struct sonde__report_stall *stall,
+                             const struct sonde__report_analysis *a,
+                             struct sonde__report_summary *ret_summary)
+{
+    uint64_t whole = stall->duration_ns, clock = least(stall->cpu_ns, whole);
+    struct sonde__report_summary s = {.whole_ns = whole};
+    uint64_t sampled = a->blocked_ns + a->disk_ns;
+    bool has_clock = stall->cpu_ns != 0 || stall->runqueue_ns != 0;
+    bool is_seen = a->weight_ns > whole / 2;
+    s.ran_ns = has_clock ? clock : least(a->running_ns, whole);
+    s.waited_ns = least(stall->runqueue_ns, whole - s.ran_ns);
+    s.blocked_ns = has_clock ? whole - s.ran_ns - s.waited_ns : least(sampled, whole);
+    s.unseen_ns = is_seen ? 0 : more(whole, a->weight_ns);
+    uint64_t half = whole - whole / 2;
+    struct choice any = {.blocked = true, .running = true}, running = {.running = true};
+    if (s.blocked_ns >= half && (has_clock || is_seen)) {
+        s.verb = SONDE__REPORT_BLOCKED;
+        if (is_seen && sampled >= s.blocked_ns / 2) {
+            describe_blocked(report, stall, a, &s);
+        }
+    } else if (s.ran_ns >= half) {
+        s.verb = SONDE__REPORT_RAN;
+        s.where = is_seen ? find_where(report, stall, &running) : s.where;
+    } else if (s.waited_ns >= half) {
+        s.verb = SONDE__REPORT_WAITED;
+        s.where = is_seen ? find_where(report, stall, &running) : s.where;
+    } else {
+        s.where = is_seen ? find_where(report, stall, &any) : s.where;
+    }
+    *ret_summary = s;
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The findings of an audit for people, rule by rule: which function was called from where, how
+ * often, when, by whom, and with which arguments. */
+#include <stdlib.h>
+
+#include "mem_heap.h"
+#include "mem_sort.h"
+#include "report_view.h"
+
+struct finding {
+    uint32_t rule, call; /* id, index */
+    uint64_t count;
+};
+
+/* By rule, the most calls first. */
+static int by_rule(const void *left, const void *right)
+{
+    const struct finding *a = left, *b = right;
+    int order = SONDE__ORDER(a, b, rule);
+    order = order != 0 ? order : SONDE__ORDER(b, a, count);
+    return order != 0 ? order : SONDE__ORDER(a, b, call);
+}
+
+bool sonde__report_is_finding(const struct sonde__report *report,
+                              const struct sonde__report_call *call)
+{
+    return call->rule != 0 && call->rule <= sonde__report_rule_count(report);
+}
+
+static void put_text(struct sonde__report_out *out, const struct sonde__report *report,
+                     const char *before, uint32_t string)
+{
+    if (string != 0) {
+        sonde__report_out_str(out, before);
+        sonde__report_out_text(out, sonde__report_text(report, string));
+    }
+}
+
+static void put_rule(struct sonde__report_out *out, const struct sonde__report *report, uint32_t id)
+{
+    static const char *const severities[] = {"", "note  ", "warning  ", "error  "};
+    const struct sonde__report_rule *rule = sonde__report_rule(report, id);
+    sonde__report_out_str(out, "\n");
+    sonde__report_out_color(out, rule->severity == SONDE__REPORT_SEVERITY_ERROR
+                                     ? SONDE__REPORT_RED
+                                     : SONDE__REPORT_YELLOW);
+    sonde__report_out_str(out, rule->severity < sizeof severities / sizeof *severities
+                                   ? severities[rule->severity]
+                                   : "");
+    sonde__report_out_color(out, SONDE__REPORT_BOLD);
+    sonde__report_out_text(out, sonde__report_text(report, rule->name));
+    sonde__report_out_color(out, SONDE__REPORT_PLAIN);
+    put_text(out, report, "  ", rule->category);
+    put_text(out, report, "  ", rule->text);
+    put_text(out, report, "  pack ", rule->pack);
+    if (rule->limit_count != 0) {
+        sonde__report_out_str(out, "  at most ");
+        sonde__report_out_dec(out, rule->limit_count);
+        sonde__report_out_str(out, " in ");
+        sonde__report_out_duration(out, rule->limit_ns);
+    }
+    sonde__report_out_str(out, "\n");
+}
+
+static void put_numbers(struct sonde__report_out *out, const struct sonde__report_call *call)
+{
+    sonde__report_out_dec(out, call->count);
+    sonde__report_out_str(out, call->count == 1 ? " call" : " calls");
+    if (call->over_limit != 0) {
+        sonde__report_out_str(out, ", ");
+        sonde__report_out_dec(out, call->over_limit);
+        sonde__report_out_str(out, " more than allowed");
+    }
+    if (call->last_ns != 0) {
+        sonde__report_out_str(out, "  ");
+        sonde__report_out_duration(out, call->first_ns);
+        sonde__report_out_str(out, call->first_ns != call->last_ns ? " to " : "");
+        if (call->first_ns != call->last_ns) {
+            sonde__report_out_duration(out, call->last_ns);
+        }
+        sonde__report_out_str(out, " after the start");
+    }
+}
+
+static void put_finding(struct sonde__report_out *out, const struct sonde__report *report,
+                        const struct sonde__report_call *call)
+{
+    put_text(out, report, "  ", call->function);
+    sonde__report_out_str(out, "  ");
+    put_numbers(out, call);
+    if (call->tid != 0) {
+        sonde__report_out_str(out, "  thread ");
+        sonde__report_out_int(out, call->tid);
+    }
+    if (sonde__report_pid(report, call->process) != sonde__report_header(report)->pid) {
+        sonde__report_out_str(out, "  process ");
+        sonde__report_out_int(out, sonde__report_pid(report, call->process));
+    }
+    if (call->phase != 0) {
+        sonde__report_out_str(out, "  in ");
+        sonde__report_put_named_phase(out, report, call->phase);
+    }
+    put_text(out, report, "  sdk ", call->sdk);
+    sonde__report_out_str(out, "\n");
+    for (uint32_t i = 0; i < call->argument_count && !out->stopped; i++) {
+        const struct sonde__report_argument *argument = &call->arguments[i];
+        sonde__report_out_str(out, argument->position == 0 ? "    result" : "    argument ");
+        if (argument->position != 0) {
+            sonde__report_out_dec(out, argument->position);
+        }
+        put_text(out, report, ": ", argument->value);
+        sonde__report_out_str(out, "  (");
+        sonde__report_out_dec(out, argument->count);
+        sonde__report_out_str(out, argument->count == 1 ? " call)\n" : " calls)\n");
+    }
+    sonde__report_put_stack(out, report, call->stack, 4);
+}
+
+void sonde__report_put_findings(struct sonde__report_out *out, const struct sonde__report *report)
+{
+    uint32_t count = sonde__report_call_count(report), found = 0;
+    struct finding *findings = NULL;
+    if (sonde__report_rule_count(report) == 0 || count == 0) {
+        return;
+    }
+    findings = sonde__mem_alloc_array(count, sizeof *findings);
+    if (findings == NULL) {
+        sonde__report_out_str(out, "\nnote: out of memory: findings are not shown\n");
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct sonde__report_call *call = sonde__report_call(report, i);
+        if (sonde__report_is_finding(report, call)) {
+            findings[found++] = (struct finding){call->rule, i, call->count};
+        }
+    }
+    qsort(findings, found, sizeof *findings, by_rule);
+    for (uint32_t i = 0; i < found && !out->stopped; i++) {
+        if (i == 0 || findings[i].rule != findings[i - 1].rule) {
+            put_rule(out, report, findings[i].rule);
+        }
+        put_finding(out, report, sonde__report_call(report, findings[i].call));
+    }
+    sonde__mem_free(findings);
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report_turns.h"
+
+#include "base_text.h"
+
+#define NS_PER_S 1000000000u
+
+void sonde__report_put_turns(struct sonde__report_out *out, const struct sonde__report_end *end)
+{
+    const char *before = "long turns: ";
+    for (uint32_t i = 0; i < end->turn_count_count && !out->stopped; i++) {
+        const struct sonde__report_turn_count *turns = &end->turn_counts[i];
+        if (turns->count == 0) {
+            continue;
+        }
+        sonde__report_out_str(out, before);
+        sonde__report_out_dec(out, turns->count);
+        sonde__report_out_str(out, " of ");
+        sonde__report_out_duration(out, turns->from_ns);
+        if (turns->to_ns != 0) {
+            sonde__report_out_str(out, " to ");
+            sonde__report_out_duration(out, turns->to_ns);
+        } else {
+            sonde__report_out_str(out, " and more");
+        }
+        before = ", ";
+    }
+}
+
+void sonde__report_put_frames(struct sonde__report_out *out, const struct sonde__report_end *end)
+{
+    if (end->frame_ns != 0) {
+        sonde__report_out_dec(out, end->frames_dropped);
+        sonde__report_out_str(out, end->frames_dropped == 1 ? " frame" : " frames");
+        sonde__report_out_str(out, " dropped at ");
+        sonde__report_out_dec(out, (NS_PER_S + end->frame_ns / 2) / end->frame_ns);
+        sonde__report_out_str(out, " a second");
+    }
+}
+
+static bool write_text(void *ctx, const char *bytes, size_t size)
+{
+    sonde__base_text_bytes(ctx, bytes, size);
+    return true;
+}
+
+void sonde__report_turns_text(const struct sonde__report_end *end, char *ret_text, size_t capacity)
+{
+    struct sonde__report_out out;
+    struct sonde__text text;
+    sonde__base_text_init(&text, ret_text, capacity);
+    sonde__report_out_init(&out, (struct sonde__report_sink){write_text, &text}, false);
+    sonde__report_put_turns(&out, end);
+    sonde__report_out_str(&out, out.column != 0 && end->frame_ns != 0 ? "; " : "");
+    sonde__report_put_frames(&out, end);
+    sonde__report_out_flush(&out);
+}
