@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See cause.h. System calls are told apart by name, which is the same on every architecture. */
+#include "cause.h"
+
+#include <string.h>
+
+#include "arch_syscall.h"
+#include "cause_private.h"
+#include "host_process.h"
+#include "mem_heap.h"
+#include "os.h"
+
+enum sonde_status sonde__causes_create(struct sonde__target *target,
+                                       struct sonde__causes **ret_causes)
+{
+    struct sonde__causes *causes = sonde__mem_alloc_zeroed(sizeof *causes);
+    if (causes == NULL) {
+        return SONDE_MEMORY;
+    }
+    causes->target = target;
+    causes->pid = sonde__target_pid(target);
+    causes->arch = sonde__target_arch(target);
+    causes->other_numbers = sonde__host_inner_pid(causes->pid) != causes->pid;
+    causes->search_ns = SONDE__CAUSE_SEARCH_NS;
+    enum sonde_status status = cause_functions_create(target, &causes->functions);
+    if (status != SONDE_OK) {
+        sonde__mem_free(causes);
+        return status;
+    }
+    *ret_causes = causes;
+    return SONDE_OK;
+}
+
+void sonde__causes_destroy(struct sonde__causes *causes)
+{
+    if (causes != NULL) {
+        sonde__host_holders_done(&causes->holders);
+        cause_functions_destroy(causes->functions);
+        sonde__mem_free(causes);
+    }
+}
+
+void sonde__causes_search_again(struct sonde__causes *causes, uint64_t cpu_ns)
+{
+    sonde__host_holders_done(&causes->holders);
+    causes->searched = false;
+    causes->search_ns = cpu_ns;
+}
+
+static bool read_wait(int32_t pid, uint64_t tid, struct sonde__os_wait *ret_wait)
+{
+    int32_t fd;
+    if (sonde__os_thread_open(pid, tid, SONDE__OS_THREAD_SYSCALL, &fd, NULL) != SONDE_OK) {
+        return false;
+    }
+    enum sonde_status status = sonde__os_read_wait(fd, ret_wait, NULL);
+    sonde__os_close(fd);
+    return status == SONDE_OK;
+}
+
+/* Is the thread in the call that it was captured in? */
+static bool is_still_in(int32_t pid, uint64_t tid, const struct sonde__capture *capture)
+{
+    struct sonde__os_wait now;
+    if (!read_wait(pid, tid, &now)) {
+        return false;
+    }
+    struct sonde__os_call call = sonde__os_wait_call(&now);
+    return call.number == capture->syscall &&
+           memcmp(call.args, capture->syscall_args, sizeof call.args) == 0;
+}
+
+uint64_t cause_slices(int32_t pid, uint64_t tid)
+{
+    struct sonde__os_schedstat stat = {0};
+    int32_t fd;
+    if (sonde__os_thread_open(pid, tid, SONDE__OS_THREAD_SCHEDSTAT, &fd, NULL) != SONDE_OK) {
+        return 0;
+    }
+    enum sonde_status status = sonde__os_read_schedstat(fd, &stat, NULL);
+    sonde__os_close(fd);
+    return status == SONDE_OK ? stat.slices : 0;
+}
+
+void cause_look_call(struct cause_look *look)
+{
+    static bool (*const kinds[])(struct cause_look *) = {
+        cause_look_futex, cause_look_lock, cause_look_connect, cause_look_fd,
+        cause_look_set,   cause_look_path, cause_look_child};
+    sonde__host_wait_channel(look->causes->pid, look->tid, look->channel, sizeof look->channel);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (kinds[i](look)) {
+            return;
+        }
+    }
+}
+
+/* Blocked outside of a call: the thread touched memory that is not there yet. */
+static void tell_fault(const struct cause_look *look)
+{
+    struct sonde__text text = cause_resource(look->cause);
+    look->cause->kind = SONDE__CAUSE_MEMORY;
+    sonde__base_text_str(&text, "memory that is not there yet (a page fault)");
+    if (look->channel[0] != '\0') {
+        sonde__base_text_str(&text, " in ");
+        sonde__base_text_str(&text, look->channel);
+    }
+}
+
+void sonde__causes_look(struct sonde__causes *causes, const struct sonde__sample *sample,
+                        struct sonde__cause *ret_cause)
+{
+    const struct sonde__capture *capture = &sample->capture;
+    struct cause_look look = {.causes = causes,
+                              .tid = sample->thread.tid,
+                              .args = capture->syscall_args,
+                              .stack = &sample->stack,
+                              .cause = ret_cause};
+    memset(ret_cause, 0, sizeof *ret_cause);
+    ret_cause->tid = sample->thread.tid;
+    bool is_blocked = sample->thread.letter == 'S' || sample->thread.letter == 'D';
+    bool is_fault = capture->syscall < 0 && is_blocked && capture->by == SONDE__CAPTURED_PASSIVE;
+    /* the kernel's own threads of a process (io_uring) run no code of it, and show a call of
+     * another thread, or none */
+    bool has_code = sample->stack.count > 0 && sample->stack.pcs[0] != 0;
+    if (!has_code || (!is_fault && capture->syscall < 0)) {
+        return;
+    }
+    ret_cause->slices = cause_slices(causes->pid, look.tid);
+    if (is_fault) {
+        sonde__host_wait_channel(causes->pid, look.tid, look.channel, sizeof look.channel);
+        tell_fault(&look);
+        return;
+    }
+    look.call = sonde__arch_syscall_name(causes->arch, capture->syscall);
+    if (look.call != NULL) {
+        cause_look_call(&look);
+    }
+    if (!is_still_in(causes->pid, look.tid, capture)) {
+        memset(ret_cause, 0, sizeof *ret_cause);
+        ret_cause->tid = sample->thread.tid;
+    }
+}
+
+bool cause_look_now(struct sonde__causes *causes, uint64_t tid, struct sonde__cause *ret_cause)
+{
+    struct sonde__os_wait wait, after;
+    memset(ret_cause, 0, sizeof *ret_cause);
+    ret_cause->tid = tid;
+    ret_cause->slices = cause_slices(causes->pid, tid);
+    if (!read_wait(causes->pid, tid, &wait)) {
+        return false;
+    }
+    struct sonde__os_call call = sonde__os_wait_call(&wait);
+    if (call.number < 0) {
+        return false;
+    }
+    struct cause_look look = {.causes = causes, .tid = tid, .args = call.args, .cause = ret_cause};
+    look.call = sonde__arch_syscall_name(causes->arch, call.number);
+    if (look.call != NULL) {
+        cause_look_call(&look);
+    }
+    return ret_cause->kind != SONDE__CAUSE_NONE && read_wait(causes->pid, tid, &after) &&
+           sonde__os_wait_is_same(&wait, &after);
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One look at one thread: private to cause. */
+#ifndef SONDE_CAUSE_PRIVATE_H
+#define SONDE_CAUSE_PRIVATE_H
+
+#include "base_text.h"
+#include "cause.h"
+#include "cause_function.h"
+#include "host_wait.h"
+
+struct sonde__causes {
+    int32_t pid;
+    unsigned arch;
+    bool other_numbers;           /* its own numbers of its threads are not ours */
+    struct sonde__target *target; /* null: of another process, whose stacks are not read */
+    struct cause_functions *functions;
+    struct sonde__host_holders holders;
+    bool searched;
+    uint64_t search_ns;
+};
+
+struct cause_look {
+    struct sonde__causes *causes;
+    uint64_t tid;
+    const char *call; /* name of the system call */
+    const uint64_t *args;
+    const struct sonde_stack *stack; /* null: not read */
+    char channel[64];                /* the kernel function that it waits in, or "" */
+    struct sonde__cause *cause;      /* to be filled */
+};
+
+/* Each fills look->cause if the call is one of its kind, and returns whether it is. */
+bool cause_look_futex(struct cause_look *look);
+bool cause_look_fd(struct cause_look *look);
+bool cause_look_set(struct cause_look *look);
+bool cause_look_lock(struct cause_look *look);
+bool cause_look_path(struct cause_look *look);
+bool cause_look_child(struct cause_look *look);
+bool cause_look_connect(struct cause_look *look);
+
+/* What a thread of causes->pid waits for in this call. */
+void cause_look_call(struct cause_look *look);
+/* As it is now; the stack is not read. False: it is not blocked in a call. */
+bool cause_look_now(struct sonde__causes *causes, uint64_t tid, struct sonde__cause *ret_cause);
+/* How often the thread has got a CPU; 0: not known. */
+uint64_t cause_slices(int32_t pid, uint64_t tid);
+
+size_t cause_read(const struct cause_look *look, uint64_t address, void *ret_bytes, size_t size);
+
+/* "fd 7 /data/app.db" and the like into `text`; sockets with both addresses. ret_peer: the socket
+ * with its other end, if it is one (its kind is "" else); null: the other end is not looked for. */
+void cause_put_fd(const struct cause_look *look, struct sonde__text *text, int32_t fd,
+                  const struct sonde__host_fd *what, struct sonde__host_socket *ret_peer);
+/* Who has the other end of a socket: its inode is `peer`. */
+void cause_tell_socket(struct cause_look *look, const struct sonde__host_socket *socket);
+
+/* Processes that have something open, this one included. */
+struct cause_holders {
+    const struct sonde__host_holder *list;
+    size_t count;
+    bool certain; /* all processes were looked into */
+    uint32_t hidden;
+    bool cut;
+};
+struct cause_holders cause_find_holders(struct sonde__causes *causes, uint8_t kind, uint64_t key);
+
+/* --- cause_words.c --- */
+
+struct sonde__text cause_resource(struct sonde__cause *cause);
+struct sonde__text cause_owner(struct sonde__cause *cause);
+/* Whatever names a file, an address or a command goes through one of these. */
+void cause_put_path(struct sonde__text *text, const char *path);
+void cause_put_address(struct sonde__text *text, const char *address);
+void cause_put_command(struct sonde__text *text, const char *command);
+
+void cause_put_number(struct sonde__text *text, int64_t number);
+void cause_put_hex(struct sonde__text *text, uint64_t value);
+/* "thread 4711 (name)" */
+void cause_put_thread(struct sonde__text *text, int32_t pid, uint64_t tid);
+/* "process 4711 (command)" */
+void cause_put_process(struct sonde__text *text, int32_t pid);
+/* ", 3 processes could not be looked into": what makes a list of holders doubtful, or nothing. */
+void cause_put_doubt(struct sonde__text *text, const struct cause_holders *holders);
+
+#endif

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The words that causes are told in. Every path, address and command line that gets into a text,
+ * and from there into a report, passes the three functions below: a rule that scrubs them belongs
+ * there. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cause_private.h"
+#include "host_process.h"
+
+/* Bytes of a path, and of a command line, that are shown: its end names the file, its beginning the
+ * program. */
+enum { PATH_SHOWN = 120, COMMAND_SHOWN = 60 };
+
+struct sonde__text cause_resource(struct sonde__cause *cause)
+{
+    struct sonde__text text;
+    sonde__base_text_init(&text, cause->resource, sizeof cause->resource);
+    return text;
+}
+
+struct sonde__text cause_owner(struct sonde__cause *cause)
+{
+    struct sonde__text text;
+    sonde__base_text_init(&text, cause->owner, sizeof cause->owner);
+    return text;
+}
+
+/* Where UTF-8 text may be cut: not inside a character. */
+static const char *to_character(const char *at)
+{
+    while (((uint8_t)*at & 0xc0) == 0x80) {
+        at++;
+    }
+    return at;
+}
+
+void cause_put_path(struct sonde__text *text, const char *path)
+{
+    size_t length = strlen(path);
+    if (length > PATH_SHOWN) {
+        sonde__base_text_str(text, "...");
+        path = to_character(path + length - PATH_SHOWN);
+    }
+    sonde__base_text_str(text, path);
+}
+
+void cause_put_address(struct sonde__text *text, const char *address)
+{
+    sonde__base_text_str(text, address);
+}
+
+void cause_put_command(struct sonde__text *text, const char *command)
+{
+    size_t length = strlen(command);
+    if (length <= COMMAND_SHOWN) {
+        sonde__base_text_str(text, command);
+        return;
+    }
+    const char *end = command + COMMAND_SHOWN;
+    while (end > command && ((uint8_t)*end & 0xc0) == 0x80) {
+        end--;
+    }
+    sonde__base_text_bytes(text, command, (size_t)(end - command));
+    sonde__base_text_str(text, "...");
+}
+
+void cause_put_number(struct sonde__text *text, int64_t number)
+{
+    if (number < 0) {
+        sonde__base_text_char(text, '-');
+    }
+    sonde__base_text_dec(text, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
+}
+
+void cause_put_hex(struct sonde__text *text, uint64_t value)
+{
+    sonde__base_text_str(text, "0x");
+    sonde__base_text_hex(text, value, 0);
+}
+
+void cause_put_thread(struct sonde__text *text, int32_t pid, uint64_t tid)
+{
+    struct sonde__host_thread thread;
+    sonde__base_text_str(text, "thread ");
+    sonde__base_text_dec(text, tid);
+    if (sonde__host_thread_read(pid, tid, &thread) == SONDE_OK && thread.name[0] != '\0') {
+        sonde__base_text_str(text, " (");
+        sonde__base_text_str(text, thread.name);
+        sonde__base_text_str(text, ")");
+    }
+}
+
+void cause_put_process(struct sonde__text *text, int32_t pid)
+{
+    char command[256];
+    sonde__base_text_str(text, "process ");
+    cause_put_number(text, pid);
+    if (sonde__host_command_read(pid, command, sizeof command) && command[0] != '\0') {
+        sonde__base_text_str(text, " (");
+        cause_put_command(text, command);
+        sonde__base_text_str(text, ")");
+    }
+}
+
+void cause_put_doubt(struct sonde__text *text, const struct cause_holders *holders)
+{
+    if (holders->hidden != 0) {
+        sonde__base_text_str(text, "; ");
+        sonde__base_text_dec(text, holders->hidden);
+        sonde__base_text_str(text, holders->hidden == 1 ? " process" : " processes");
+        sonde__base_text_str(text, " could not be looked into");
+    } else if (holders->cut) {
+        sonde__base_text_str(text, "; not all processes were looked into");
+    }
+}
+
+void sonde__cause_text(const struct sonde__cause *cause, char *ret_text, size_t capacity)
+{
+    struct sonde__text text;
+    sonde__base_text_init(&text, ret_text, capacity);
+    if (cause->kind != SONDE__CAUSE_NONE) {
+        sonde__base_text_str(&text, cause->resource);
+        if (cause->owner[0] != '\0') {
+            sonde__base_text_str(&text, cause->resource[0] != '\0' ? ", " : "");
+            sonde__base_text_str(&text, cause->owner);
+        }
+    }
+}

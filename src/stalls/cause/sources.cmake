@@ -1,0 +1,13 @@
+set(sources
+    cause.c
+    cause_circle.c
+    cause_fd.c
+    cause_function.c
+    cause_futex.c
+    cause_path.c
+    cause_process.c
+    cause_read.c
+    cause_report.c
+    cause_socket.c
+    cause_words.c
+)

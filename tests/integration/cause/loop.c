@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+/* An event loop that stalls for 600 ms, times argv[2]. argv[1]: "lock", which another thread holds;
+ * "pipe", which a child writes to at the end of that; "child", which ends then; "deadlock", for
+ * ever. Prints the truth: "TID
+ * RESOURCE OWNER". */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int holds, owner;
+static unsigned stall_us;
+
+static void *hold(void *forever)
+{
+    pthread_mutex_lock(&mutex);
+    owner = (int)syscall(SYS_gettid);
+    holds = 1;
+    if (forever != NULL) {
+        pthread_mutex_lock(&second);
+    }
+    usleep(stall_us);
+    pthread_mutex_unlock(&mutex);
+    return NULL;
+}
+
+static void stall_by_lock(void *forever)
+{
+    pthread_t thread;
+    pthread_mutex_lock(&second);
+    pthread_create(&thread, NULL, hold, forever);
+    while (holds == 0) {
+        usleep(100);
+    }
+    printf("%d %p %d\n", (int)getpid(), (void *)&mutex, owner);
+    fflush(stdout);
+    pthread_mutex_lock(&mutex);
+}
+
+static void stall_by_pipe(void)
+{
+    int ends[2];
+    char byte;
+    if (pipe(ends) != 0) {
+        exit(2);
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(ends[0]);
+        usleep(stall_us);
+        (void)write(ends[1], "x", 1);
+        _exit(0);
+    }
+    close(ends[1]);
+    printf("%d %d %d\n", (int)getpid(), ends[0], (int)pid);
+    fflush(stdout);
+    (void)read(ends[0], &byte, 1);
+    close(ends[0]);
+}
+
+static __attribute__((noinline)) void work_of_the_child(void)
+{
+    usleep(stall_us);
+    _exit(0);
+}
+
+static void stall_by_child(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        work_of_the_child();
+    }
+    printf("%d %d %d\n", (int)getpid(), (int)pid, (int)pid);
+    fflush(stdout);
+    (void)waitpid(pid, NULL, 0);
+}
+
+int main(int argc, char **argv)
+{
+    int wake[2];
+    if (argc < 3 || pipe(wake) != 0) {
+        return 2;
+    }
+    stall_us = 600000 * (unsigned)atoi(argv[2]);
+    struct pollfd polled = {.fd = wake[0], .events = POLLIN};
+    for (int turn = 0; turn < 60; turn++) {
+        (void)poll(&polled, 1, 10);
+        if (turn == 40 && strcmp(argv[1], "pipe") == 0) {
+            stall_by_pipe();
+        } else if (turn == 40 && strcmp(argv[1], "child") == 0) {
+            stall_by_child();
+        } else if (turn == 40) {
+            stall_by_lock(strcmp(argv[1], "deadlock") == 0 ? wake : NULL);
+        }
+    }
+    return 0;
+}
