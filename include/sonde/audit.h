@@ -5,9 +5,7 @@
  * and the slots that it has already bound to it, are pointed at the recorder. The recorder counts
  * the call under its stack in a depot (depot.h) and goes on to the function, whose arguments,
  * result and caller stay the same, whatever its signature. Calls that cannot be seen are listed.
- * `sonde run
- * --record` does this for a whole program from its start.
- */
+ * `sonde run --record` does this for a whole program from its start. */
 #ifndef SONDE_AUDIT_H
 #define SONDE_AUDIT_H
 

@@ -17,16 +17,6 @@ struct search {
     size_t size;
 };
 
-static bool is_listed(const struct sonde__audit_list *list, const char *name)
-{
-    for (uint32_t i = 0; i < list->count; i++) {
-        if (strcmp(list->names[i], name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool is_defined_before(const struct search *search, const char *name)
 {
     for (size_t n = 0; n < search->library; n++) {
@@ -62,7 +52,7 @@ static void add_if_alias(struct search *search, const struct sonde__elf_symbol *
             continue;
         }
         if (list->count < SONDE__RECORD_FUNCTIONS && length < search->size &&
-            length <= SONDE__AUDIT_NAME_MAX && !is_listed(list, symbol->name) &&
+            length <= SONDE__AUDIT_NAME_MAX && !sonde__audit_list_has(list, symbol->name) &&
             !is_defined_before(search, symbol->name)) {
             memcpy(search->text, symbol->name, length + 1);
             list->names[list->count++] = search->text;

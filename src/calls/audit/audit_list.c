@@ -7,6 +7,7 @@
 #include "arch_regs.h"
 #include "arch_syscall.h"
 #include "base_status.h"
+#include "base_text.h"
 #include "hook_method.h"
 
 #define SYSCALL "syscall:"
@@ -83,12 +84,7 @@ static bool check(const char *text, struct flaw *flaw)
 
 bool sonde__audit_list_has(const struct sonde__audit_list *list, const char *name)
 {
-    for (uint32_t i = 0; i < list->count; i++) {
-        if (strcmp(list->names[i], name) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return sonde__base_is_one_of(name, (const char *const *)list->names, list->count);
 }
 
 /* Cut a line: its text without comment and blanks. */

@@ -43,18 +43,6 @@ static void add(const struct missing *missing, const char *text)
     sonde__report_add_call(missing->report, &call);
 }
 
-static bool is_defined(const struct missing *missing)
-{
-    const struct sonde__record_page *page = missing->page;
-    for (uint32_t i = 0; i < atomic_load(&page->blind_count); i++) {
-        if (page->blind_spots[i].function == missing->index &&
-            page->blind_spots[i].reason == SONDE__HOOK_INSIDE) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void add_blind_spots(const struct missing *missing)
 {
     const struct sonde__record_page *page = missing->page;
@@ -63,7 +51,8 @@ static void add_blind_spots(const struct missing *missing)
         const char *text = text_of(blind->reason);
         char line[512];
         if (blind->function != missing->index || text == NULL ||
-            (blind->reason == SONDE__HOOK_ABSENT && is_defined(missing))) {
+            (blind->reason == SONDE__HOOK_ABSENT &&
+             sonde__audit_page_defines(page, missing->index))) {
             continue;
         }
         const char *rest = strstr(text, "%s");

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arch_regs.h"
+#include "hook.h"
 #include "mem_heap.h"
 
 #define COUNT_OF(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
@@ -92,6 +93,17 @@ enum sonde_status sonde__audit_page_copy(const void *memory, struct sonde__recor
 void sonde__audit_page_free(struct sonde__record_page *page)
 {
     sonde__mem_free(page);
+}
+
+bool sonde__audit_page_defines(const struct sonde__record_page *page, uint32_t function)
+{
+    for (uint32_t i = 0; i < atomic_load(&page->blind_count); i++) {
+        if (page->blind_spots[i].function == function &&
+            page->blind_spots[i].reason == SONDE__HOOK_INSIDE) {
+            return true;
+        }
+    }
+    return false;
 }
 
 struct sonde__image sonde__audit_page_image(const struct sonde__record_page *page, uint32_t index)

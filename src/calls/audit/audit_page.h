@@ -27,6 +27,10 @@ static inline const char *sonde__audit_page_text(const struct sonde__record_page
     return page->text + at;
 }
 
+/* Is the function with this index defined by a library that was loaded, perhaps later than the
+ * program? */
+bool sonde__audit_page_defines(const struct sonde__record_page *page, uint32_t function);
+
 /* An image of a copy, which it refers to. index: below image_count */
 struct sonde__image sonde__audit_page_image(const struct sonde__record_page *page, uint32_t index);
 

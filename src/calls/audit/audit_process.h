@@ -19,9 +19,9 @@
 
 struct sonde__audit_process;
 
-/* target: borrowed, and not refreshed meanwhile. Returns OK | ABSENT (it has no
- * registry) | UNSUPPORTED (that of another build of sonde) | CORRUPT | MEMORY | as reading the map.
- * Ownership: close it. */
+/* target: borrowed, and not refreshed meanwhile. Returns OK | ABSENT (it has no registry) |
+ * UNSUPPORTED (that of another build of sonde) | CORRUPT | MEMORY | as reading the map. Ownership:
+ * close it. */
 SONDE_NODISCARD enum sonde_status
 sonde__audit_process_open(struct sonde__target *target, struct sonde__audit_process **ret_process,
                           struct sonde_error *ret_error);

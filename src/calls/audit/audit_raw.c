@@ -16,10 +16,10 @@ enum { LINES_MAX = 12 }; /* of one module */
 
 struct module {
     const struct sonde__record_page *page;
-    const char *path;
-    bool is_main;
-    const struct sonde__symbol_index *index; /* null: no names */
-    bool is_definer;
+    struct sonde__symfile_cache *symbols;
+    const struct sonde__image *image;
+    const struct sonde__symbol_index *index; /* null: no names, or not opened yet */
+    bool all, is_definer;
     uint32_t calls, said, patched;
     struct sonde__say say;
 };
@@ -30,41 +30,67 @@ static const struct sonde__record_site *find_site(const struct module *module, u
     const struct sonde__record_page *page = module->page;
     for (uint32_t i = 0; i < atomic_load(&page->site_count); i++) {
         const char *name = sonde__audit_page_text(page, page->sites[i].module);
+        bool is_main = (module->image->flags & SONDE__IMAGE_MAIN) != 0;
         if (page->sites[i].vaddr == vaddr &&
-            (*name == '\0' ? module->is_main : strcmp(name, module->path) == 0)) {
+            (*name == '\0' ? is_main : strcmp(name, module->image->path) == 0)) {
             return &page->sites[i];
         }
     }
     return NULL;
 }
 
+/* Makes a process (or a thread), or executes a program. */
+static bool leaves_process(const char *name)
+{
+    static const char *const names[] = {"clone", "clone3", "fork", "vfork", "execve", "execveat"};
+    return name != NULL && sonde__base_is_one_of(name, names, sizeof names / sizeof names[0]);
+}
+
+/* "f+0x12", or the vaddr. */
+static void write_place(struct module *module, uint64_t vaddr, char *ret_text, size_t size)
+{
+    struct sonde__function function = {.name = ""};
+    struct sonde_error error;
+    if (module->index == NULL && sonde__symfile_index(module->symbols, module->image, NULL, 0,
+                                                      &module->index, &error) != SONDE_OK) {
+        module->index = NULL;
+    }
+    sonde__symbol_function(module->index, vaddr, &function);
+    if (function.name[0] != '\0') {
+        snprintf(ret_text, size, "%.160s+0x%llx", function.name,
+                 (unsigned long long)(vaddr - function.start));
+    } else {
+        snprintf(ret_text, size, "0x%llx", (unsigned long long)vaddr);
+    }
+}
+
 static void say_call(void *ctx, const struct sonde__audit_syscall *call)
 {
     struct module *module = ctx;
-    struct sonde__function function;
-    char where[200], call_name[64], why[100] = "";
+    char where[200], call_name[64];
+    const char *why = module->all      ? ""
+                      : call->is_known ? "what it makes is neither counted nor recorded"
+                                       : "a process that it makes is neither counted nor recorded";
+    const char *name =
+        call->is_known ? sonde__arch_syscall_name(SONDE__ARCH_HOST, call->number) : NULL;
     const struct sonde__record_site *site = find_site(module, call->vaddr);
+    bool leaves = call->is_known ? leaves_process(name) : call->is_code;
+    if (!module->all && (!leaves || module->said == LINES_MAX)) {
+        return;
+    }
     if (site != NULL && site->result == SONDE__RAW_PATCHED) {
         module->patched++;
         return;
     }
-    if (site != NULL) {
-        snprintf(why, sizeof why, "%s", sonde__hook_raw_text(site->result));
+    if (site != NULL && module->all) {
+        why = sonde__hook_raw_text(site->result);
     }
     module->calls++;
-    if (module->is_definer || module->said == LINES_MAX) {
+    if (module->all && (module->is_definer || module->said == LINES_MAX)) {
         return;
     }
     module->said++;
-    const char *name =
-        call->is_known ? sonde__arch_syscall_name(SONDE__ARCH_HOST, call->number) : NULL;
-    sonde__symbol_function(module->index, call->vaddr, &function);
-    if (function.name[0] != '\0') {
-        snprintf(where, sizeof where, "%.160s+0x%llx", function.name,
-                 (unsigned long long)(call->vaddr - function.start));
-    } else {
-        snprintf(where, sizeof where, "0x%llx", (unsigned long long)call->vaddr);
-    }
+    write_place(module, call->vaddr, where, sizeof where);
     if (name != NULL) {
         snprintf(call_name, sizeof call_name, "%s", name);
     } else if (call->is_known) {
@@ -72,9 +98,9 @@ static void say_call(void *ctx, const struct sonde__audit_syscall *call)
     } else {
         snprintf(call_name, sizeof call_name, "(number not known)");
     }
-    sonde__report_say(module->say, "%.200s: system call %s of its own, at %s%s%s%s", module->path,
-                      call_name, where, call->is_code ? "" : " (or data)",
-                      why[0] != '\0' ? ": " : "", why);
+    sonde__report_say(module->say, "%.200s: system call %s of its own, at %s%s%s%s",
+                      module->image->path, call_name, where, call->is_code ? "" : " (or data)",
+                      *why != '\0' ? ": " : "", why);
 }
 
 /* Does the module define a listed function? Then these calls are part of that function. */
@@ -101,53 +127,73 @@ static bool was_before(const struct sonde__record_page *page, uint32_t index)
     return false;
 }
 
-static void inspect_function(const struct sonde__record_page *page, uint32_t index,
-                             struct sonde__symfile_cache *symbols, struct sonde__say say)
+/* A part of the C library, or the loader. */
+static bool is_system(const char *path)
+{
+    static const char *const parts[] = {"libc.so", "libpthread.so", "ld-linux", "ld-musl"};
+    const char *name = sonde__base_file_name(path);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (strncmp(name, parts[i], strlen(parts[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void say_numbers(const struct module *module)
+{
+    const char *path = module->image->path;
+    uint32_t more = module->calls - module->said;
+    if (module->patched != 0) {
+        sonde__report_say(module->say, "%.300s: %u system call%s of its own %s recorded", path,
+                          (unsigned)module->patched, sonde__base_plural(module->patched),
+                          module->patched == 1 ? "is" : "are");
+    }
+    if (module->is_definer && module->calls != 0) {
+        sonde__report_say(
+            module->say, "%.300s: %u system call%s of its own (listed functions are defined there)",
+            path, (unsigned)module->calls, sonde__base_plural(module->calls));
+    } else if (more != 0) {
+        sonde__report_say(module->say, "%.300s: %u more system call%s of its own", path,
+                          (unsigned)more, sonde__base_plural(more));
+    }
+}
+
+static void inspect_image(const struct sonde__record_page *page, uint32_t index,
+                          struct sonde__symfile_cache *symbols, bool all, struct sonde__say say)
 {
     const struct sonde__elf *elf;
     struct sonde_error error;
     struct sonde__image image = sonde__audit_page_image(page, index);
     struct module module = {
         .page = page,
-        .path = image.path,
-        .is_main = (image.flags & SONDE__IMAGE_MAIN) != 0,
+        .symbols = symbols,
+        .image = &image,
+        .all = all,
         .is_definer = is_definer(page, image.path),
         .say = say,
     };
-    if (sonde__symfile_elf(symbols, &image, NULL, 0, &elf, &error) != SONDE_OK) {
+    if ((!all && is_system(image.path)) ||
+        sonde__symfile_elf(symbols, &image, NULL, 0, &elf, &error) != SONDE_OK) {
         return; /* the vdso, and files that are gone */
     }
-    if (sonde__symfile_index(symbols, &image, NULL, 0, &module.index, &error) != SONDE_OK) {
-        module.index = NULL;
-    }
-    if (!sonde__audit_each_syscall(elf, say_call, &module)) {
+    if (!sonde__audit_each_syscall(elf, !all, say_call, &module)) {
         sonde__report_say(say, "%.300s: not all of its code was searched for system calls",
                           image.path);
     }
-    if (module.patched != 0) {
-        sonde__report_say(say, "%.300s: %u system call%s of its own %s recorded", image.path,
-                          (unsigned)module.patched, sonde__base_plural(module.patched),
-                          module.patched == 1 ? "is" : "are");
-    }
-    if (module.is_definer && module.calls != 0) {
-        sonde__report_say(
-            say, "%.300s: %u system call%s of its own (listed functions are defined there)",
-            image.path, (unsigned)module.calls, sonde__base_plural(module.calls));
-    } else if (module.calls > module.said) {
-        sonde__report_say(say, "%.300s: %u more system call%s of its own", image.path,
-                          (unsigned)(module.calls - module.said),
-                          sonde__base_plural(module.calls - module.said));
+    if (all) {
+        say_numbers(&module);
     }
 }
 
 void sonde__audit_say_raw(const struct sonde__record_page *page,
-                          struct sonde__symfile_cache *symbols, struct sonde__say say)
+                          struct sonde__symfile_cache *symbols, bool all, struct sonde__say say)
 {
     for (uint32_t i = 0; i < atomic_load(&page->image_count); i++) {
         bool is_own =
             page->images[i].start <= page->own_start && page->own_start < page->images[i].end;
         if (!is_own && !was_before(page, i)) {
-            inspect_function(page, i, symbols, say);
+            inspect_image(page, i, symbols, all, say);
         }
     }
 }

@@ -7,10 +7,12 @@
 #include "report_say.h"
 #include "symfile_cache.h"
 
-/* Say one line for each such call of each loaded module ("libfoo.so: system call
- * openat by f+0x12, no call of a function"); with their number only for modules that define listed
- * functions or make more than a few. page: a copy (audit_page.h) */
+/* Say one line for each such call of each loaded module ("libfoo.so: system call openat of its own,
+ * at f+0x12"); of modules that define listed functions, or make more than a few, only how many.
+ * all: false: only calls that may make a process or execute a program, of modules other than the C
+ * library and the loader, whose own ones are in functions that are hooked. page: a copy
+ * (audit_page.h) */
 void sonde__audit_say_raw(const struct sonde__record_page *page,
-                          struct sonde__symfile_cache *symbols, struct sonde__say say);
+                          struct sonde__symfile_cache *symbols, bool all, struct sonde__say say);
 
 #endif

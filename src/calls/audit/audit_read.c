@@ -186,18 +186,6 @@ static void say_methods(const struct sonde__record_page *page, const struct sond
     }
 }
 
-/* A library that was absent at first may have been loaded later. */
-static bool is_defined(const struct sonde__record_page *page, uint32_t count, uint32_t function)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        if (page->blind_spots[i].function == function &&
-            page->blind_spots[i].reason == SONDE__HOOK_INSIDE) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void sonde__audit_say_blind_spots(const struct sonde__record_page *page,
                                   const struct sonde__audit_list *list, bool all,
                                   struct sonde__say say)
@@ -210,7 +198,8 @@ void sonde__audit_say_blind_spots(const struct sonde__record_page *page,
             blind->reason != SONDE__HOOK_NO_FUNCTION) {
             continue;
         }
-        if (blind->reason == SONDE__HOOK_ABSENT && is_defined(page, count, blind->function)) {
+        if (blind->reason == SONDE__HOOK_ABSENT &&
+            sonde__audit_page_defines(page, blind->function)) {
             continue;
         }
         const char *module =

@@ -298,9 +298,7 @@ static void read_calls(struct sonde__audit *audit, const struct sonde__record_pa
     sonde__audit_say_unseen(page, say);
     sonde__audit_say_blind_spots(page, &audit->list, audit->options.blind_spots, say);
     if (symbols != NULL) {
-        if (audit->options.blind_spots) {
-            sonde__audit_say_raw(page, symbols, say);
-        }
+        sonde__audit_say_raw(page, symbols, audit->options.blind_spots, say);
         sonde__symfile_cache_destroy(symbols);
     }
 }
@@ -318,6 +316,7 @@ void sonde__audit_end(void *ctx, const void *memory, struct sonde__report *repor
         /* it is said */
     } else if (audit->options.blocks) {
         read_blocks(audit, memory, true, report, say);
+        sonde__audit_say_unseen(page, say);
         say_blind_spots(audit, page, say);
     } else {
         read_calls(audit, page, memory, report, say);

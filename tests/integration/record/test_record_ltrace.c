@@ -56,7 +56,7 @@ static unsigned long long count_sonde(const char *text, const char *function, co
 static void check_program(const char *const argv[])
 {
     const char *traced[32] = {"ltrace", "-c", "-o", NULL, "-e", NULL};
-    const char *recorded[32] = {program_sonde(), "run", "--record", NULL, "--"};
+    const char *recorded[32] = {program_sonde(), "run", "--record", NULL, "--top=all", "--"};
     char wanted[1024] = "", list[512], out[512];
     snprintf(list, sizeof list, "%s/list", test_folder());
     snprintf(out, sizeof out, "%s/ltrace", test_folder());
@@ -71,7 +71,7 @@ static void check_program(const char *const argv[])
     traced[5] = wanted;
     recorded[3] = list;
     for (unsigned i = 0; argv[i] != NULL; i++) {
-        traced[6 + i] = recorded[5 + i] = argv[i];
+        traced[6 + i] = recorded[6 + i] = argv[i];
     }
     const char *env[] = {"PERL_HASH_SEED=0", NULL}; /* the same calls each time */
     struct test_run plain = test_run(traced, env, "b\na\n", 120);

@@ -35,6 +35,23 @@ TEST(processes_that_are_made)
     }
 }
 
+/* Nobody sees it when it is made: it is found in the code. */
+TEST(processes_that_are_made_by_an_instruction)
+{
+    check_says("own-clone", "/unseen: system call clone of its own, at by_own_clone+0x");
+    check_says("own-clone", ": what it makes is neither counted nor recorded");
+}
+
+TEST(processes_that_are_made_while_blocks_are_recorded)
+{
+    const char *argv[] = {program_sonde(), "run", "--blocks", "--", program_built("record/unseen"),
+                          "fork",          NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 60);
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.err, "1 call made a process");
+    test_run_done(&run);
+}
+
 /* The program is the child then. */
 TEST(a_program_that_becomes_a_daemon)
 {
@@ -53,6 +70,15 @@ TEST(nothing_is_said_of_other_system_calls)
     CHECK_EQ(run.status, 0);
     CHECK(strstr(run.err, "made a process") == NULL);
     CHECK(strstr(run.err, "of exec") == NULL);
+    test_run_done(&run);
+    const char *argv[] = {"sh", "-c", NULL, NULL};
+    char script[900];
+    snprintf(script, sizeof script, "cd %s && %s run --record list -- /bin/true", test_folder(),
+             program_sonde());
+    argv[2] = script;
+    run = test_run(argv, NULL, NULL, 60);
+    CHECK_CONTAINS(run.err, "0 calls of 1 function recorded");
+    CHECK(strstr(run.err, "of its own") == NULL);
     test_run_done(&run);
 }
 
