@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spool_finish.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base_status.h"
+#include "host_folder.h"
+#include "host_process.h"
+#include "host_run.h"
+#include "mem_heap.h"
+#include "report_copy.h"
+#include "report_fingerprint.h"
+#include "report_write.h"
+
+enum sonde_status sonde__spool_read(int32_t fd, struct sonde__report **ret_report,
+                                    struct sonde__report_loss *ret_loss,
+                                    struct sonde_error *ret_error)
+{
+    void *bytes = NULL;
+    size_t size = 0;
+    int reason = sonde__host_folder_read(fd, SONDE__SPOOL_READ_MAX, &bytes, &size);
+    if (reason != 0) {
+        return sonde__base_fail(ret_error, reason == ENOMEM ? SONDE_MEMORY : SONDE_OS,
+                                "the file cannot be read", NULL, reason, 0);
+    }
+    enum sonde_status status = sonde__report_read(bytes, size, ret_report, ret_loss, ret_error);
+    sonde__mem_free(bytes);
+    return status;
+}
+
+/* --- the new report --- */
+
+static enum sonde_status write_bytes(void *ctx, const void *bytes, size_t size)
+{
+    return sonde__host_write_all(*(const int32_t *)ctx, bytes, size) ? SONDE_OK : SONDE_OS;
+}
+
+int sonde__spool_replace(int32_t folder, const char *run, const char *name,
+                         const struct sonde__report *report)
+{
+    struct sonde__report_writer *writer;
+    char part[SONDE__SPOOL_NAME];
+    int32_t fd;
+    sonde__spool_file_name(run, SONDE__SPOOL_PART, part);
+    (void)sonde__host_folder_remove(folder, part); /* of one that was killed here */
+    int reason = sonde__host_folder_make(folder, part, &fd);
+    if (reason != 0) {
+        return reason;
+    }
+    errno = ENOMEM;
+    if (sonde__report_writer_create(NULL, write_bytes, &fd, &writer) != SONDE_OK) {
+        reason = ENOMEM;
+    } else {
+        reason = sonde__report_writer_finish(writer, report) != SONDE_OK ? errno : 0;
+        sonde__report_writer_destroy(writer);
+    }
+    reason = reason == 0 ? sonde__host_folder_sync(fd) : reason;
+    reason = reason == 0 ? sonde__host_folder_rename(folder, part, name) : reason;
+    if (reason != 0) {
+        (void)sonde__host_folder_remove(folder, part);
+    }
+    sonde__host_close(fd);
+    return reason;
+}
+
+/* --- one run --- */
+
+struct run {
+    const char *name; /* without suffix */
+    char report_name[SONDE__SPOOL_NAME], live_name[SONDE__SPOOL_NAME];
+    int32_t report_fd, live_fd; /* -1: none */
+    struct sonde__report *report, *live;
+    uint32_t recovered;
+    bool is_gone; /* its program */
+};
+
+/* Does the program of the report still run? Its pid may be that of another process by now. */
+static bool is_running(const struct sonde__report *report)
+{
+    const struct sonde__report_process *process = sonde__report_process(report, 1);
+    struct sonde__host_thread main;
+    return process->pid > 0 && process->start_ticks != 0 &&
+           sonde__host_thread_read(process->pid, (uint64_t)process->pid, &main) == SONDE_OK &&
+           main.start_ticks == process->start_ticks && main.letter != 'Z' && main.letter != 'X';
+}
+
+static bool has_stall(const struct sonde__report *report, const struct sonde__report_stall *stall)
+{
+    for (uint32_t i = 0; i < sonde__report_stall_count(report); i++) {
+        const struct sonde__report_stall *other = sonde__report_stall(report, i);
+        if (other->tid == stall->tid && other->begin_ns == stall->begin_ns) {
+            return true;
+        }
+    }
+    /* one that is over may be in the report as a number only */
+    for (uint32_t i = 0; !stall->open && i < sonde__report_stall_count_count(report); i++) {
+        if (sonde__report_stall_count_at(report, i)->last_ns == stall->begin_ns) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum sonde_status copy_stalls(struct run *run)
+{
+    struct sonde__report_copy *copy;
+    enum sonde_status status = SONDE_OK;
+    SONDE_TRY(sonde__report_copy_create(run->live, run->report, &copy));
+    for (uint32_t i = 0; status == SONDE_OK && i < sonde__report_stall_count(run->live); i++) {
+        struct sonde__report_stall stall;
+        if (has_stall(run->report, sonde__report_stall(run->live, i))) {
+            continue;
+        }
+        if (!sonde__report_copy_stall(copy, i, &stall)) {
+            status = SONDE_MEMORY;
+            break;
+        }
+        stall.fatal = stall.open && run->is_gone;
+        sonde__report_add_stall(run->report, &stall);
+        run->recovered++;
+    }
+    sonde__report_copy_destroy(copy);
+    return status;
+}
+
+/* Of the stalls that were recovered: names are known only now. */
+static void set_fingerprints(struct run *run)
+{
+    uint32_t count = sonde__report_stall_count(run->report);
+    for (uint32_t i = count - run->recovered; i < count; i++) {
+        struct sonde__report_fingerprint fingerprint;
+        const struct sonde__report_stall *stall = sonde__report_stall(run->report, i);
+        if (sonde__report_fingerprint(run->report, stall, &fingerprint) == SONDE_OK) {
+            sonde__report_set_fingerprint(run->report, i, fingerprint.id);
+            sonde__report_fingerprint_done(&fingerprint);
+        }
+    }
+}
+
+static void set_end(struct sonde__report *report, uint64_t lost_bytes)
+{
+    struct sonde__report_end end = {0};
+    char note[128];
+    for (uint32_t i = 0; i < sonde__report_stall_count(report); i++) {
+        const struct sonde__report_stall *stall = sonde__report_stall(report, i);
+        uint64_t until_ns = stall->begin_ns + stall->duration_ns;
+        end.watched_ns = until_ns > end.watched_ns ? until_ns : end.watched_ns;
+        end.turn_count += stall->loop_turns > end.turn_count ? stall->loop_turns : 0;
+        end.stall_count++;
+    }
+    for (uint32_t i = 0; i < sonde__report_stall_count_count(report); i++) {
+        end.stall_count += sonde__report_stall_count_at(report, i)->count;
+    }
+    sonde__report_add_note(report,
+                           "the watch was killed; its report was finished at a later start, "
+                           "and says nothing of the time after the last stall");
+    if (lost_bytes != 0) {
+        snprintf(note, sizeof note, "the last %llu bytes of it were damaged",
+                 (unsigned long long)lost_bytes);
+        sonde__report_add_note(report, note);
+    }
+    sonde__report_set_end(report, &end);
+}
+
+/* A report that was never written: as its live file begins. */
+static enum sonde_status begin_report(struct run *run)
+{
+    SONDE_TRY(sonde__report_create(&run->report));
+    sonde__report_set_header(run->report, sonde__report_header(run->live));
+    return SONDE_OK;
+}
+
+/* Both files, as far as they can be read. */
+static enum sonde_status read_both(struct run *run, uint64_t *ret_lost_bytes)
+{
+    struct sonde__report_loss loss = {0};
+    enum sonde_status status = sonde__spool_read(run->live_fd, &run->live, NULL, NULL);
+    if (status != SONDE_OK && status != SONDE_CORRUPT) {
+        return status;
+    }
+    if (run->report_fd >= 0) {
+        status = sonde__spool_read(run->report_fd, &run->report, &loss, NULL);
+        if (status != SONDE_OK && status != SONDE_CORRUPT) {
+            return status;
+        }
+    }
+    *ret_lost_bytes = loss.size_bytes;
+    if (run->report == NULL && run->live != NULL) {
+        return begin_report(run);
+    }
+    return SONDE_OK;
+}
+
+static enum sonde_status finish_run(int32_t folder, struct run *run,
+                                    const struct sonde__spool_finishing *finishing)
+{
+    uint64_t lost_bytes = 0;
+    SONDE_TRY(read_both(run, &lost_bytes));
+    bool has_end = run->report != NULL && sonde__report_end(run->report) != NULL;
+    if (run->live != NULL) {
+        run->is_gone = !is_running(run->live);
+        SONDE_TRY(copy_stalls(run));
+    }
+    bool is_empty = run->report == NULL || (sonde__report_stall_count(run->report) == 0 &&
+                                            sonde__report_stall_count_count(run->report) == 0 &&
+                                            sonde__report_thread_count(run->report) == 0);
+    if (!is_empty && (!has_end || run->recovered != 0)) {
+        if (finishing->name != NULL && run->recovered != 0) {
+            (void)finishing->name(finishing->ctx, run->report);
+        }
+        set_fingerprints(run);
+        set_end(run->report, lost_bytes);
+        errno = sonde__spool_replace(folder, run->name, run->report_name, run->report);
+        if (errno != 0) {
+            return SONDE_OS;
+        }
+    }
+    if (is_empty && run->report_fd >= 0) {
+        (void)sonde__host_folder_remove(folder, run->report_name);
+    }
+    (void)sonde__host_folder_remove(folder, run->live_name);
+    if (!is_empty && finishing->each != NULL) {
+        finishing->each(finishing->ctx,
+                        &(struct sonde__spool_finished){run->name, run->report, run->recovered});
+    }
+    return SONDE_OK;
+}
+
+/* False: somebody has it, or it is gone, or it is not ours. */
+static bool take_file(int32_t folder, const char *name, int32_t *ret_fd)
+{
+    if (sonde__host_folder_look(folder, name, ret_fd) != 0) {
+        return false;
+    }
+    if (sonde__host_folder_lock(folder, name, *ret_fd) != 0) {
+        sonde__host_close(*ret_fd);
+        *ret_fd = -1;
+        return false;
+    }
+    return true;
+}
+
+static enum sonde_status finish_one(int32_t folder, const char *name,
+                                    const struct sonde__spool_finishing *finishing)
+{
+    struct run run = {.name = name, .report_fd = -1, .live_fd = -1};
+    enum sonde_status status = SONDE_OK;
+    sonde__spool_file_name(name, SONDE__SPOOL_REPORT, run.report_name);
+    sonde__spool_file_name(name, SONDE__SPOOL_LIVE, run.live_name);
+    if (!take_file(folder, run.live_name, &run.live_fd)) {
+        return SONDE_OK;
+    }
+    (void)take_file(folder, run.report_name, &run.report_fd);
+    status = finish_run(folder, &run, finishing);
+    if (status != SONDE_OK && finishing->failed != NULL) {
+        finishing->failed(finishing->ctx, run.live_name,
+                          status == SONDE_OS && errno != 0 ? strerror(errno)
+                                                           : sonde_status_text(status));
+    }
+    sonde__report_destroy(run.live);
+    sonde__report_destroy(run.report);
+    if (run.report_fd >= 0) {
+        sonde__host_close(run.report_fd);
+    }
+    sonde__host_close(run.live_fd);
+    return status == SONDE_MEMORY ? status : SONDE_OK;
+}
+
+enum sonde_status sonde__spool_finish(int32_t folder,
+                                      const struct sonde__spool_finishing *finishing)
+{
+    struct sonde__spool_runs runs = {0};
+    enum sonde_status status = sonde__spool_find_runs(folder, SONDE__SPOOL_LIVE, &runs);
+    for (size_t i = 0; status == SONDE_OK && i < runs.count; i++) {
+        status = finish_one(folder, runs.names[i], finishing);
+    }
+    sonde__mem_free(runs.names);
+    return status;
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What killed runs left: into the report of the run, once, whatever is cut. */
+#include "spool_finish.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "host_process.h"
+#include "runs.h"
+#include "test.h"
+
+struct told {
+    unsigned finished, recovered, failed, named;
+};
+
+static enum sonde_status count_name(void *ctx, struct sonde__report *report)
+{
+    (void)report;
+    ((struct told *)ctx)->named++;
+    return SONDE_OK;
+}
+
+static void count_finished(void *ctx, const struct sonde__spool_finished *finished)
+{
+    struct told *told = ctx;
+    told->finished++;
+    told->recovered += finished->recovered;
+}
+
+static void count_failed(void *ctx, const char *name, const char *why)
+{
+    (void)name, (void)why;
+    ((struct told *)ctx)->failed++;
+}
+
+static struct told finish(void)
+{
+    struct told told = {0};
+    const struct sonde__spool_finishing how = {count_name, count_finished, count_failed, &told};
+    int32_t folder = runs_open_folder();
+    CHECK_OK(sonde__spool_finish(folder, &how));
+    close(folder);
+    return told;
+}
+
+enum { NOBODY = 0x3fffff01 }; /* above every pid_max */
+
+TEST(finish_makes_the_stall_fatal)
+{
+    struct run run;
+    char name[SONDE__SPOOL_NAME];
+    run_begin(&run, NOBODY);
+    run_add_stall(&run, 100, "1:aa");
+    for (uint32_t i = 0; i < 40; i++) {
+        run_add_part(&run, 500, i, true);
+    }
+    run_kill(&run);
+    struct told told = finish();
+    CHECK_EQ(told.finished, 1);
+    CHECK_EQ(told.recovered, 1);
+    CHECK_EQ(told.named, 1);
+    CHECK_EQ(runs_count(SONDE__SPOOL_LIVE), 0);
+    CHECK_EQ(runs_count(SONDE__SPOOL_PART), 0);
+    sonde__spool_file_name(run.session.run, SONDE__SPOOL_REPORT, name);
+    struct sonde__report *report = runs_read(name);
+    CHECK_EQ(sonde__report_stall_count(report), 2);
+    CHECK(!sonde__report_stall(report, 0)->fatal);
+    const struct sonde__report_stall *stall = sonde__report_stall(report, 1);
+    CHECK(stall->fatal && stall->open);
+    CHECK_EQ(stall->begin_ns, 500);
+    CHECK_EQ(stall->sample_count, 40);
+    CHECK_EQ(stall->process, 1);
+    CHECK_EQ(sonde__report_process_count(report), 1);
+    for (uint32_t i = 0; i < 40; i++) {
+        const struct sonde__report_node *node = sonde__report_node(report, stall->samples[i].stack);
+        CHECK_EQ(sonde__report_frame(report, node->frame)->offset, 0x1000 + i);
+    }
+    CHECK(strncmp(sonde__report_text(report, stall->fingerprint), "1:", 2) == 0);
+    CHECK_EQ(sonde__report_end(report)->stall_count, 2);
+    CHECK_STR(sonde__report_header(report)->report_id, "1");
+    sonde__report_destroy(report);
+    told = finish(); /* nothing is left */
+    CHECK_EQ(told.finished, 0);
+}
+
+/* The watch alone was killed: nobody knows how the stall went on. */
+TEST(finish_of_a_program_that_runs_is_not_fatal)
+{
+    struct run run;
+    struct sonde__host_thread self;
+    char name[SONDE__SPOOL_NAME];
+    CHECK_OK(sonde__host_thread_read(getpid(), (uint64_t)getpid(), &self));
+    run_begin(&run, getpid());
+    struct sonde__report *live = run.live;
+    sonde__report_destroy(live);
+    CHECK_OK(sonde__report_create(&run.live));
+    sonde__report_set_header(run.live, sonde__report_header(run.report));
+    (void)sonde__report_add_process(
+        run.live,
+        &(struct sonde__report_process){.pid = getpid(), .start_ticks = self.start_ticks});
+    sonde__report_writer_destroy(run.live_writer);
+    sonde__spool_stream_reset(&run.session.live);
+    CHECK_OK(sonde__report_writer_create(NULL, sonde__spool_stream_write, &run.session.live,
+                                         &run.live_writer));
+    run_add_part(&run, 500, 1, true);
+    run_kill(&run);
+    CHECK_EQ(finish().recovered, 1);
+    sonde__spool_file_name(run.session.run, SONDE__SPOOL_REPORT, name);
+    struct sonde__report *report = runs_read(name);
+    CHECK(!sonde__report_stall(report, 0)->fatal && sonde__report_stall(report, 0)->open);
+    sonde__report_destroy(report);
+}
+
+/* It was over, and its report was not written yet. */
+TEST(finish_of_a_stall_that_was_over_is_not_fatal)
+{
+    struct run run;
+    char name[SONDE__SPOOL_NAME];
+    run_begin(&run, NOBODY);
+    run_add_part(&run, 500, 1, true);
+    run_add_part(&run, 500, 2, false);
+    run_kill(&run);
+    CHECK_EQ(finish().recovered, 1);
+    sonde__spool_file_name(run.session.run, SONDE__SPOOL_REPORT, name);
+    struct sonde__report *report = runs_read(name);
+    CHECK(!sonde__report_stall(report, 0)->fatal && !sonde__report_stall(report, 0)->open);
+    sonde__report_destroy(report);
+}
+
+/* In both files: the report has it with names. */
+TEST(finish_counts_no_stall_twice)
+{
+    struct run run;
+    char name[SONDE__SPOOL_NAME];
+    run_begin(&run, NOBODY);
+    run_add_stall(&run, 500, "1:aa");
+    run_add_part(&run, 500, 1, true);
+    run_kill(&run);
+    struct told told = finish();
+    CHECK_EQ(told.finished, 1);
+    CHECK_EQ(told.recovered, 0);
+    sonde__spool_file_name(run.session.run, SONDE__SPOOL_REPORT, name);
+    struct sonde__report *report = runs_read(name);
+    CHECK_EQ(sonde__report_stall_count(report), 1);
+    CHECK_STR(sonde__report_text(report, sonde__report_stall(report, 0)->fingerprint), "1:aa");
+    CHECK_EQ(sonde__report_end(report)->stall_count, 1);
+    sonde__report_destroy(report);
+}
+
+TEST(finish_leaves_runs_with_a_writer_alone)
+{
+    struct run run, other;
+    run_begin(&run, NOBODY);
+    run_begin(&other, NOBODY); /* the same second, mostly, and pid */
+    CHECK(strcmp(run.session.run, other.session.run) != 0);
+    run_add_part(&run, 500, 1, true);
+    CHECK_EQ(finish().finished, 0);
+    CHECK_EQ(runs_count(SONDE__SPOOL_LIVE), 2);
+    run_add_part(&run, 500, 2, true);
+    run_kill(&other); /* without a stall: nothing of it stays */
+    CHECK_EQ(finish().finished, 0);
+    CHECK_EQ(runs_count(SONDE__SPOOL_LIVE), 1);
+    CHECK_EQ(runs_count(SONDE__SPOOL_REPORT), 1);
+    run_end(&run);
+    CHECK_EQ(runs_count(SONDE__SPOOL_LIVE), 0);
+    CHECK_EQ(runs_count(SONDE__SPOOL_REPORT), 1);
+}
+
+static void write_in_folder(const char *name, const void *bytes, size_t size)
+{
+    char path[700];
+    snprintf(path, sizeof path, "%s/%s", runs_folder(), name);
+    test_write_file(path, bytes, size);
+}
+
+static char *read_in_folder(const char *run, const char *suffix, size_t *ret_size)
+{
+    char path[700];
+    snprintf(path, sizeof path, "%s/%s%s", runs_folder(), run, suffix);
+    return test_read_file(path, ret_size);
+}
+
+/* Both files cut at every byte: nothing fails, and nothing that was whole is lost. */
+TEST_TIMEOUT(finish_of_files_cut_at_every_byte, 120)
+{
+    struct run run;
+    char report_name[SONDE__SPOOL_NAME], live_name[SONDE__SPOOL_NAME];
+    size_t report_size, live_size;
+    run_begin(&run, NOBODY);
+    run_add_stall(&run, 100, "1:aa");
+    for (uint32_t i = 0; i < 3; i++) {
+        run_add_part(&run, 500, i, true);
+    }
+    run_kill(&run);
+    char *report_bytes = read_in_folder(run.session.run, SONDE__SPOOL_REPORT, &report_size);
+    char *live_bytes = read_in_folder(run.session.run, SONDE__SPOOL_LIVE, &live_size);
+    while (live_bytes[live_size - 1] == 0) {
+        live_size--;
+    }
+    sonde__spool_file_name(run.session.run, SONDE__SPOOL_REPORT, report_name);
+    sonde__spool_file_name(run.session.run, SONDE__SPOOL_LIVE, live_name);
+    CHECK_EQ(finish().finished, 1);
+    for (size_t cut = 0; cut <= report_size + live_size; cut++) {
+        size_t size = cut < report_size ? cut : report_size;
+        size_t live = cut < report_size ? live_size : cut - report_size;
+        write_in_folder(report_name, report_bytes, size);
+        write_in_folder(live_name, live_bytes, live);
+        struct told told = finish();
+        CHECK_EQ(told.failed, 0);
+        CHECK_EQ(runs_count(SONDE__SPOOL_LIVE), 0);
+        if (size == report_size) { /* the whole stall of the report is there in any case */
+            CHECK_EQ(told.finished, 1);
+            struct sonde__report *report = runs_read(report_name);
+            CHECK_EQ(sonde__report_stall_count(report), 1 + told.recovered);
+            sonde__report_destroy(report);
+        } else {
+            CHECK_EQ(told.recovered, 1);
+        }
+    }
+    free(report_bytes);
+    free(live_bytes);
+}
+
+/* Nothing of what others put there is followed, read or removed. */
+TEST(finish_leaves_what_is_not_ours)
+{
+    char path[700], target[600], text[16];
+    size_t size;
+    close(runs_open_folder());
+    snprintf(target, sizeof target, "%s/target", test_folder());
+    test_write_file(target, "keep me", 7);
+    snprintf(path, sizeof path, "%s/20261123T164012Z-1.live", runs_folder());
+    CHECK_EQ(symlink(target, path), 0);
+    snprintf(path, sizeof path, "%s/20261123T164012Z-2.live", runs_folder());
+    CHECK_EQ(mkfifo(path, 0600), 0);
+    snprintf(path, sizeof path, "%s/20261123T164012Z-3.live", runs_folder());
+    CHECK_EQ(link(target, path), 0);
+    snprintf(path, sizeof path, "%s/20261123T164012Z-4.live", runs_folder());
+    CHECK_EQ(mkdir(path, 0700), 0);
+    write_in_folder("notes.live", "x", 1);
+    CHECK_EQ(finish().finished, 0);
+    CHECK_EQ(runs_count(SONDE__SPOOL_LIVE), 5);
+    char *bytes = test_read_file(target, &size);
+    snprintf(text, sizeof text, "%s", bytes);
+    CHECK_STR(text, "keep me");
+    free(bytes);
+}
