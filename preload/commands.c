@@ -108,7 +108,7 @@ PRELOAD_EXPORT int system(const char *command)
         errno = ENOSYS;
         return -1;
     }
-    if (preload_follow == NULL) {
+    if (!preload_follow_all) {
         return real(command);
     }
     int saved = errno;
@@ -134,7 +134,7 @@ PRELOAD_EXPORT FILE *popen(const char *command, const char *mode)
         errno = ENOSYS;
         return NULL;
     }
-    if (preload_follow == NULL) {
+    if (!preload_follow_all) {
         return real(command, mode);
     }
     int saved = errno;

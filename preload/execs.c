@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The exec family and posix_spawn(). Without --follow each call is passed on; the variadic ones as
+/* The exec family and posix_spawn(). What is not followed is passed on; the variadic ones as
  * a vector, as libc does. A file executed by its descriptor is not followed: with a path it would
  * have another name (/proc/PID/comm, AT_EXECFN). */
 #include <errno.h>
@@ -60,11 +60,13 @@ static int execute(const char *path, char *const argv[], char *const envp[])
         errno = ENOSYS;
         return -1;
     }
-    if (__builtin_expect(preload_follow != NULL, false)) {
-        preload_leave_program();
+    preload_leave_program();
+    if (preload_follows_exec()) {
         follow(path, argv, envp);
     }
-    return real(path, argv, envp);
+    int result = real(path, argv, envp);
+    preload_stay_in_program();
+    return result;
 }
 
 static int execute_by_name(const char *name, char *const argv[], char *const envp[])
@@ -74,25 +76,28 @@ static int execute_by_name(const char *name, char *const argv[], char *const env
         errno = ENOSYS;
         return -1;
     }
-    if (__builtin_expect(preload_follow != NULL, false)) {
-        preload_leave_program();
+    preload_leave_program();
+    if (preload_follows_exec()) {
         follow_by_name(name, argv, envp);
     }
-    return real(name, argv, envp);
+    int result = real(name, argv, envp);
+    preload_stay_in_program();
+    return result;
 }
 
 /* Counted before: afterwards there is nobody left to do it. */
 static void leave_by_file(void)
 {
-    if (preload_follow != NULL) {
-        preload_leave_program();
+    preload_leave_program();
+    if (preload_follows_exec()) {
         preload_count_missed(SONDE__PROBE_BY_FILE);
     }
 }
 
 static void stay_after_all(void)
 {
-    if (preload_follow != NULL) {
+    preload_stay_in_program();
+    if (preload_follows_exec()) {
         atomic_fetch_sub_explicit(&preload_follow->missed, 1, memory_order_relaxed);
     }
 }
@@ -228,8 +233,8 @@ PRELOAD_EXPORT int posix_spawn(pid_t *pid, const char *path,
     if (real == NULL) {
         return ENOSYS;
     }
-    return preload_follow != NULL ? follow_spawn(real, pid, path, actions, attributes, argv, envp)
-                                  : real(pid, path, actions, attributes, argv, envp);
+    return preload_follow_all ? follow_spawn(real, pid, path, actions, attributes, argv, envp)
+                              : real(pid, path, actions, attributes, argv, envp);
 }
 
 PRELOAD_EXPORT int posix_spawnp(pid_t *pid, const char *name,
@@ -243,7 +248,7 @@ PRELOAD_EXPORT int posix_spawnp(pid_t *pid, const char *name,
     if (real == NULL) {
         return ENOSYS;
     }
-    return preload_follow != NULL && preload_find(name, path)
+    return preload_follow_all && preload_find(name, path)
                ? follow_spawn(real, pid, path, actions, attributes, argv, envp)
                : real(pid, name, actions, attributes, argv, envp);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* `sonde run --follow`: executing PROGRAM becomes executing `sonde run ... -- PROGRAM argv...`,
- * which inspects the program's file and then executes it in the same process.
+/* Programs that are followed: executing PROGRAM becomes executing `sonde run ... -- PROGRAM
+ * argv...`, which inspects the program's file and then executes it in the same process.
  *
  * Invariant: where the real call would fail, the real call is made. So the file is checked here
  * first, as far as a child of vfork can: no heap, no lock, no write to the parent's memory except a
@@ -14,49 +14,63 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base_text.h"
 #include "preload_wrap.h"
 
 struct sonde__probe_follow *preload_follow;
+bool preload_follow_all;
 static int seccomp_at_start;
 
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
-void preload_learn_follow(int fd)
+void preload_learn_follow(int fd, const struct sonde__probe_page *page)
 {
     void *at = mmap(NULL, sizeof *preload_follow, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
                     (off_t)SONDE__PROBE_FOLLOW_OFFSET);
     if (at != MAP_FAILED) {
         seccomp_at_start = prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
         preload_follow = at;
+        preload_follow_all = page->follows == SONDE__PROBE_FOLLOWS_ALL;
     }
+}
+
+/* A child has no page, or one of its own (workers.c); one of vfork has its parent's. */
+static bool is_own_process(void)
+{
+    const struct sonde__probe_page *page = preload_page();
+    return page != NULL && atomic_load(&page->pid) == (int32_t)syscall(SYS_getpid);
+}
+
+bool preload_follows_exec(void)
+{
+    return preload_follow != NULL && (preload_follow_all || is_own_process());
 }
 
 /* A supervisor that sleeps until a thread is busy would not notice the end of the program. */
 void preload_leave_program(void)
 {
     struct sonde__probe_page *page = preload_page();
-    if (page == NULL || atomic_load(&page->confined) != 0 ||
-        atomic_load(&page->pid) != (int32_t)syscall(SYS_getpid)) { /* a child of vfork */
+    if (page == NULL || atomic_load(&page->confined) != 0 || !is_own_process()) {
         return;
     }
+    atomic_store_explicit(&page->replaced, 1, memory_order_relaxed);
     if (atomic_exchange_explicit(&page->sleeping, 0, memory_order_seq_cst) != 0) {
         preload_wake(page);
     }
 }
 
-static bool starts_with(const char *text, const char *prefix)
+void preload_stay_in_program(void)
 {
-    while (*prefix != '\0' && *text == *prefix) {
-        text++;
-        prefix++;
+    struct sonde__probe_page *page = preload_page();
+    if (page != NULL) {
+        atomic_store_explicit(&page->replaced, 0, memory_order_relaxed);
     }
-    return *prefix == '\0';
 }
 
 static bool contains(const char *text, const char *part)
 {
     for (; *text != '\0'; text++) {
-        if (starts_with(text, part)) {
+        if (sonde__base_starts_with(text, part)) {
             return true;
         }
     }
@@ -71,11 +85,11 @@ static bool is_for_the_loader(char *const envp[])
         "LD_TRACE_LOADED_OBJECTS=", "LD_DEBUG=", "LD_AUDIT=", "LD_SHOW_AUXV=", "LD_PROFILE="};
     for (size_t i = 0; envp != NULL && envp[i] != NULL; i++) {
         for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
-            if (starts_with(envp[i], names[n])) {
+            if (sonde__base_starts_with(envp[i], names[n])) {
                 return true;
             }
         }
-        if (starts_with(envp[i], "LD_PRELOAD=") && contains(envp[i], "libasan")) {
+        if (sonde__base_starts_with(envp[i], "LD_PRELOAD=") && contains(envp[i], "libasan")) {
             return true;
         }
     }
@@ -131,7 +145,7 @@ static bool is_program(const char *path)
     if (head[0] == '#' && head[1] == '!') {
         return has_interpreter(head);
     }
-    return n >= 20 && starts_with(head, "\177ELF") && is_of_this_family(head);
+    return n >= 20 && sonde__base_starts_with(head, "\177ELF") && is_of_this_family(head);
 }
 
 /* A filter installed after the start may kill the process for the system calls of sonde. */
@@ -154,7 +168,7 @@ static bool is_traced(void)
     }
     text[n > 0 ? n : 0] = '\0';
     for (const char *c = text; *c != '\0'; c++) {
-        if (starts_with(c, field)) {
+        if (sonde__base_starts_with(c, field)) {
             return c[sizeof field - 1] != '0';
         }
     }
@@ -209,7 +223,7 @@ static bool fill(const char *path, char *const argv[], struct preload_command *c
  * descriptors. */
 static bool is_of_process(const char *path)
 {
-    return starts_with(path, "/proc/") || starts_with(path, "/dev/fd/");
+    return sonde__base_starts_with(path, "/proc/") || sonde__base_starts_with(path, "/dev/fd/");
 }
 
 bool preload_make_command(const char *path, char *const argv[], char *const envp[],
@@ -230,7 +244,7 @@ bool preload_make_command(const char *path, char *const argv[], char *const envp
 static const char *find_search_path(void)
 {
     for (char **e = environ; e != NULL && *e != NULL; e++) {
-        if (starts_with(*e, "PATH=")) {
+        if (sonde__base_starts_with(*e, "PATH=")) {
             return *e + sizeof "PATH=" - 1;
         }
     }

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base_text.h"
 #include "linux/linux_syscall.h"
 #include "os.h"
 
@@ -24,15 +25,6 @@
 #define EXIT_WAIT_RECORD_S 30
 
 struct preload_guard *preload_guard;
-
-static bool starts_with(const char *text, const char *prefix)
-{
-    while (*prefix != '\0' && *text == *prefix) {
-        text++;
-        prefix++;
-    }
-    return *prefix == '\0';
-}
 
 /* The kernel shows these very strings (/proc/PID/environ, ps). */
 static void wipe(char *text)
@@ -49,8 +41,8 @@ int preload_take_environment(char **envp)
     while (envp[count] != NULL) {
         count++;
     }
-    if (count < 2 || !starts_with(envp[count - 2], SONDE_PRELOAD_VARIABLE "=") ||
-        !starts_with(envp[count - 1], "LD_PRELOAD=")) {
+    if (count < 2 || !sonde__base_starts_with(envp[count - 2], SONDE_PRELOAD_VARIABLE "=") ||
+        !sonde__base_starts_with(envp[count - 1], "LD_PRELOAD=")) {
         return -1;
     }
     for (const char *d = envp[count - 2] + sizeof SONDE_PRELOAD_VARIABLE; *d >= '0' && *d <= '9';

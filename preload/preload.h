@@ -77,6 +77,12 @@ static inline void *preload_real(struct preload_cell *cell)
 
 /* The slot of this thread; null until it first waits. */
 extern _Thread_local struct sonde__probe_slot *preload_slot;
+/* There was none for it. */
+extern _Thread_local bool preload_slotless;
+/* In a new child: this thread's slot was the parent's. */
+void preload_forget_slot(void);
+/* The number of this thread, without a system call where that is possible. */
+uint32_t preload_own_tid(void);
 
 /* The slow paths: a thread's first wait and waits of an unknown loop (null: nested), a turn whose
  * end the supervisor asked for, waking it. */
@@ -85,7 +91,7 @@ struct sonde__probe_slot *preload_learn(uint32_t kind, uint64_t object, uint64_t
 void preload_stamp(struct sonde__probe_slot *slot);
 void preload_wake(struct sonde__probe_page *page);
 
-enum { PRELOAD_INSTANT = 1, PRELOAD_LEARN = 2 };
+enum { PRELOAD_INSTANT = 1, PRELOAD_LEARN = 2, PRELOAD_TIMED = 4 };
 
 /* Before a wait: the slot of this thread, if this is the wait of its known loop and nothing else is
  * to be done; null: call preload_learn(). */
@@ -108,17 +114,30 @@ static inline __attribute__((always_inline)) void preload_end(struct sonde__prob
     if (page == NULL) {
         return;
     }
-    sonde__probe_leave(slot, preload_now_ns());
+    uint64_t now_ns = preload_now_ns();
+    if (__builtin_expect(sonde__probe_must_check(page, slot, now_ns), false)) {
+        sonde__probe_check(page, slot, now_ns);
+    }
+    sonde__probe_leave(slot, now_ns);
     if (__builtin_expect(sonde__probe_must_wake(page), false)) {
         preload_wake(page);
     }
 }
 
-/* --- follow.c: `sonde run --follow`. Null: without it; every exec is then passed straight on. */
+/* The same after a wait that went through preload_learn(). */
+void preload_end_any(struct sonde__probe_slot *slot);
+
+/* --- follow.c: what is executed. Null: nothing is followed; every exec is then passed straight on.
+ * preload_follow_all: also what children execute (`sonde run --follow`). */
 extern struct sonde__probe_follow *preload_follow;
-void preload_learn_follow(int fd);
+extern bool preload_follow_all;
+void preload_learn_follow(int fd, const struct sonde__probe_page *page);
+/* Is what this process executes now to be watched? */
+bool preload_follows_exec(void);
 /* What the watch is told before the process becomes another program. */
 void preload_leave_program(void);
+/* It has not become one. */
+void preload_stay_in_program(void);
 
 /* Far more arguments than a compiler's command line has; with more, the program is executed
  * unchanged and counted. On the stack, as in libc's execl(): a vfork child must not allocate. */
@@ -135,6 +154,12 @@ void preload_count_missed(enum sonde__probe_missed reason);
 /* The file that execvp() would execute first, if it can be followed. Keeps errno. */
 #define PRELOAD_PATH_MAX 4096u
 bool preload_find(const char *name, char *ret_path);
+
+/* --- workers.c: children that fork and execute nothing, as the workers of servers do. Normal
+ * context, at start; follow: null: nothing is followed. */
+void preload_learn_workers(int fd, struct sonde__probe_follow *follow);
+/* In a wait of a process without a page: one of its own, if it is such a child and has none yet. */
+struct sonde__probe_page *preload_claim_page(uint32_t kind, bool instant);
 
 /* --- sampler.c: normal context. Sets the handler that samples a running thread, if the signal is
  * free. */

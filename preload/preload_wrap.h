@@ -9,11 +9,15 @@
 
 #define PRELOAD_EXPORT __attribute__((visibility("default")))
 
-/* PRELOAD_WRAP(type, name, (parameters), (arguments), kind, object, instant, learn)
+/* PRELOAD_WRAP(type, name, (parameters), (arguments), kind, object, instant, flags)
+ *
+ * kind, object and instant are computed for every call, in a function where caller_ is the return
+ * address of the wrapper; flags (PRELOAD_LEARN, PRELOAD_TIMED) only on the slow path.
  *
  * The stack address is that of a variable: asking for the frame address would make the compiler
  * keep a frame pointer, and then a passive read of the waiting thread, which knows only its stack
  * pointer, could not be unwound by CFI alone.
+ *
  * The real function's errno is the caller's: nothing after it changes errno (preload_end() keeps
  * it). Where libc does not have the function, it is as if the kernel had not. */
 #define PRELOAD_LIST(...) __VA_ARGS__
@@ -22,16 +26,16 @@
 #else
 #    define PRELOAD_RETURN
 #endif
-#define PRELOAD_WRAP(type, name, parameters, arguments, kind_, object_, instant_, learn_)          \
-    PRELOAD_WRAP_CALL(type, name, parameters, arguments, kind_, object_, instant_, learn_,         \
+#define PRELOAD_WRAP(type, name, parameters, arguments, kind_, object_, instant_, flags_)          \
+    PRELOAD_WRAP_CALL(type, name, parameters, arguments, kind_, object_, instant_, flags_,         \
                       ((type(*) parameters)(uintptr_t)real)arguments)
 /* As libc's own does: a bare system call in a process of one thread. */
-#define PRELOAD_WRAP_SYSCALL(name, parameters, arguments, kind_, object_, instant_, learn_,        \
+#define PRELOAD_WRAP_SYSCALL(name, parameters, arguments, kind_, object_, instant_, flags_,        \
                              number_, a_, b_, c_, d_)                                              \
-    PRELOAD_WRAP_CALL(int, name, parameters, arguments, kind_, object_, instant_, learn_,          \
+    PRELOAD_WRAP_CALL(int, name, parameters, arguments, kind_, object_, instant_, flags_,          \
                       preload_is_direct(&cell) ? (int)preload_syscall(number_, a_, b_, c_, d_)     \
                                                : ((int(*) parameters)(uintptr_t)real)arguments)
-#define PRELOAD_WRAP_CALL(type, name, parameters, arguments, kind_, object_, instant_, learn_,     \
+#define PRELOAD_WRAP_CALL(type, name, parameters, arguments, kind_, object_, instant_, flags_,     \
                           call_)                                                                   \
     static __attribute__((noinline))                                                               \
     type name##_other(uintptr_t sp_, uintptr_t caller_, void *real_, PRELOAD_LIST parameters)      \
@@ -41,12 +45,11 @@
             errno = ENOSYS;                                                                        \
             return (type)-1;                                                                       \
         }                                                                                          \
-        struct sonde__probe_slot *slot =                                                           \
-            preload_learn((kind_), (object_), sp_, caller_,                                        \
-                          ((instant_) ? PRELOAD_INSTANT : 0u) | ((learn_) ? PRELOAD_LEARN : 0u));  \
+        struct sonde__probe_slot *slot = preload_learn(                                            \
+            (kind_), (object_), sp_, caller_, ((instant_) ? PRELOAD_INSTANT : 0u) | (flags_));     \
         type result = real arguments;                                                              \
         if (slot != NULL) {                                                                        \
-            preload_end(slot);                                                                     \
+            preload_end_any(slot);                                                                 \
         }                                                                                          \
         return result;                                                                             \
     }                                                                                              \
@@ -57,11 +60,11 @@
             __attribute__((used, section("preload_cells"))) = {#name, NULL, 0};                    \
         void *real = preload_real(&cell);                                                          \
         char here;                                                                                 \
+        uintptr_t caller_ = (uintptr_t)__builtin_return_address(0);                                \
         struct sonde__probe_slot *slot =                                                           \
             preload_known((kind_), (object_), (uintptr_t)&here, (instant_));                       \
         if (__builtin_expect(slot == NULL || real == NULL, false)) {                               \
-            return name##_other((uintptr_t)&here, (uintptr_t)__builtin_return_address(0), real,    \
-                                PRELOAD_LIST arguments);                                           \
+            return name##_other((uintptr_t)&here, caller_, real, PRELOAD_LIST arguments);          \
         }                                                                                          \
         type result = (call_);                                                                     \
         preload_end(slot);                                                                         \

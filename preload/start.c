@@ -3,6 +3,7 @@
  * libc is relocated but not initialised. */
 #include <unistd.h>
 
+#include "level.h"
 #include "preload_wrap.h"
 
 /* ThreadSanitizer's runtime, if the program has it: it interposes close() and mmap(), and would
@@ -27,10 +28,12 @@ static void start(int argc, char **argv, char **envp)
     }
     struct sonde__probe_page *page = preload_map_page(fd);
     if (page != NULL && page->version == SONDE__PROBE_VERSION && page->follows != 0) {
-        preload_learn_follow(fd);
+        preload_learn_follow(fd, page);
+        preload_learn_workers(fd, preload_follow);
     }
     close(fd);
     preload_learn_own_tid();
+    preload_learn_program();
     preload_find_clock();
     preload_allow_direct();
     if (!preload_guard_page(page)) {

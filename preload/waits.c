@@ -5,9 +5,7 @@
  * It may run in a signal handler, before the constructor and after the destructor; then it only
  * passes the call on. Stack address and return address must be those of the loop's call, so every
  * wrapper reads them itself. */
-#include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -17,59 +15,64 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base_text.h"
+#include "level.h"
 #include "os.h"
 #include "preload_wrap.h"
-
-_Thread_local struct sonde__probe_slot *preload_slot;
-static _Thread_local bool slotless;
-
-static bool tid_from_clock;
-
-/* The number of this thread without a system call: a seccomp filter may end the program for one.
- * The C library makes a thread's clock of the number it keeps (kernel ABI: ~tid << 3, and flags).
- */
-static uint32_t clock_tid(void)
-{
-    clockid_t clock;
-    return pthread_getcpuclockid(pthread_self(), &clock) == 0 ? (uint32_t) ~(clock >> 3) : 0;
-}
-
-void preload_learn_own_tid(void)
-{
-    tid_from_clock = clock_tid() == (uint32_t)sonde__os_tid();
-}
+#include "xcb.h"
 
 static struct sonde__probe_slot *find_slot(struct sonde__probe_page *page)
 {
-    if (preload_slot == NULL && !slotless) {
-        preload_slot =
-            sonde__probe_claim(page, tid_from_clock ? clock_tid() : (uint32_t)sonde__os_tid());
-        slotless = preload_slot == NULL;
+    if (preload_slot == NULL && !preload_slotless) {
+        preload_slot = sonde__probe_claim(page, preload_own_tid());
+        preload_slotless = preload_slot == NULL;
     }
     return preload_slot;
 }
 
-#pragma weak _dl_find_object
-
-/* Libraries whose event loop waits on a condition variable. Elsewhere such a wait is usually a lock
- * or a queue, not a loop: Python's main thread waits so for the interpreter lock, and taking that
- * for a loop would report idle programs. By the loader's lock-free look-up: dladdr takes a lock
- * that a constructor may hold while it waits for this thread. */
-static bool in_condition_loop(uint64_t caller)
+static bool is_main(const struct sonde__probe_page *page)
 {
-    static const char prefix[] = "libtcl";
-    struct dl_find_object found;
-    if (_dl_find_object == NULL || _dl_find_object((void *)(uintptr_t)caller, &found) != 0 ||
-        found.dlfo_link_map == NULL || found.dlfo_link_map->l_name == NULL) {
+    uint32_t tid = preload_slot != NULL
+                       ? atomic_load_explicit(&preload_slot->tid, memory_order_relaxed)
+                       : preload_own_tid();
+    return tid == (uint32_t)atomic_load_explicit(&page->pid, memory_order_relaxed);
+}
+
+/* It is made where libxcb is called. All waits of libxcb look the same at its own call, so none may
+ * take the short path. */
+static void judge_xcb(struct sonde__probe_wait *wait)
+{
+    struct preload_xcb_wait xcb;
+    wait->slow = true;
+    if (!preload_xcb_wait(wait->caller, &xcb)) {
+        return;
+    }
+    wait->caller = xcb.caller;
+    wait->level = xcb.level;
+    wait->reply = xcb.purpose == PRELOAD_XCB_REPLY;
+    wait->learn = wait->note = xcb.purpose == PRELOAD_XCB_EVENT;
+}
+
+/* Waits that only pass time or wait for other threads make a loop in the main thread only: a worker
+ * that waits for work is no event loop. They say where any thread stands that is watched; for a
+ * thread that is not, they are no reason to watch it. A runtime's own locks say nothing: Python's
+ * main thread waits so for the interpreter. */
+static bool judge(struct sonde__probe_page *page, struct sonde__probe_wait *wait)
+{
+    bool lock = wait->kind == SONDE__PROBE_COND || wait->kind == SONDE__PROBE_SEM ||
+                wait->kind == SONDE__PROBE_FUTEX;
+    if (!sonde__probe_is_weak(wait->kind)) {
+        bool xcb = wait->kind == SONDE__PROBE_POLL && preload_in_xcb(wait->caller);
+        wait->learn = wait->note = !xcb;
+        if (xcb) {
+            judge_xcb(wait);
+        }
+        return find_slot(page) != NULL;
+    }
+    if (preload_slotless || (preload_slot == NULL && !is_main(page)) || find_slot(page) == NULL) {
         return false;
     }
-    const char *name = sonde__base_file_name(found.dlfo_link_map->l_name);
-    for (size_t i = 0; i < sizeof prefix - 1; i++) {
-        if (name[i] != prefix[i]) {
-            return false;
-        }
-    }
+    wait->note = !wait->instant && !(lock && preload_in_runtime(wait->caller));
+    wait->learn = wait->learn && wait->note && is_main(page);
     return true;
 }
 
@@ -83,34 +86,53 @@ struct sonde__probe_slot *preload_learn(uint32_t kind, uint64_t object, uint64_t
                                      .now_ns = preload_now_ns(),
                                      .kind = kind,
                                      .instant = (flags & PRELOAD_INSTANT) != 0,
+                                     .timed = (flags & PRELOAD_TIMED) != 0,
                                      .learn = (flags & PRELOAD_LEARN) != 0};
-    struct sonde__probe_slot *slot = page != NULL ? find_slot(page) : NULL;
-    if (slot == NULL) {
+    if (page == NULL) {
+        page = preload_claim_page(kind, wait.instant);
+    }
+    if (page == NULL || !judge(page, &wait)) {
         return NULL;
     }
+    struct sonde__probe_slot *slot = preload_slot;
     if (atomic_load_explicit(&page->sample.wanted, memory_order_relaxed) != 0 &&
         atomic_load_explicit(&page->sample.handler, memory_order_relaxed) ==
             SONDE__PROBE_HANDLER_NONE) {
         preload_sampler_start(page); /* the supervisor asked for it only after the start */
     }
-    if (kind == SONDE__PROBE_COND &&
-        (atomic_load_explicit(&slot->tid, memory_order_relaxed) !=
-             (uint32_t)atomic_load_explicit(&page->pid, memory_order_relaxed) ||
-         !in_condition_loop(caller))) {
-        wait.learn = false; /* a worker that waits for work is no event loop */
+    if (wait.note && !wait.slow) {
+        wait.level = preload_level(caller, sp);
     }
-    if (sonde__probe_enter(slot, &wait) == SONDE__PROBE_NESTED) {
+    enum sonde__probe_turn turn = sonde__probe_enter(slot, &wait);
+    if (turn == SONDE__PROBE_NESTED) {
         return NULL;
     }
-    if (atomic_load_explicit(&slot->stamp, memory_order_relaxed) != 0) {
+    if (turn != SONDE__PROBE_UNSURE &&
+        atomic_load_explicit(&slot->stamp, memory_order_relaxed) != 0) {
         preload_stamp(slot);
     }
     return slot;
 }
 
+void preload_end_any(struct sonde__probe_slot *slot)
+{
+    struct sonde__probe_page *page = preload_page();
+    if (page != NULL) {
+        uint64_t now_ns = preload_now_ns();
+        if (sonde__probe_must_check(page, slot, now_ns)) {
+            sonde__probe_check(page, slot, now_ns);
+        }
+        sonde__probe_leave_any(slot, now_ns);
+        if (sonde__probe_must_wake(page)) {
+            preload_wake(page);
+        }
+    }
+}
+
 void preload_stamp(struct sonde__probe_slot *slot)
 {
-    atomic_store_explicit(&slot->ended_ns, preload_now_ns(), memory_order_relaxed);
+    /* after the beat that says so, for whoever reads them in the other order */
+    atomic_store_explicit(&slot->ended_ns, preload_now_ns(), memory_order_release);
     atomic_store_explicit(&slot->stamp, 0, memory_order_release);
 }
 
@@ -139,12 +161,21 @@ PRELOAD_EXPORT int pthread_cancel(pthread_t thread)
     return real != NULL ? real(thread) : ENOSYS;
 }
 
+/* Waiting is a loop's business where there is something to wait for; else it is a pause. */
+#define LEARN         PRELOAD_LEARN
+#define TIMED_IF(yes) (PRELOAD_LEARN | ((yes) ? PRELOAD_TIMED : 0u))
+
 /* --- poll --- */
 
-static uint64_t first_fd(const struct pollfd *fds, nfds_t count)
+static uint64_t first_fd(const struct pollfd *fds)
 {
-    return fds != NULL && count > 0 ? (uint64_t)(uint32_t)fds[0].fd : UINT64_MAX;
+    return fds != NULL ? (uint64_t)(uint32_t)fds[0].fd : UINT64_MAX;
 }
+
+#define POLL_OBJECT   ((count) > 0 ? first_fd(fds) : caller_)
+#define SELECT_OBJECT ((nfds) > 0 ? (uint32_t)nfds : caller_)
+
+#define POLL_KIND ((count) > 0 ? SONDE__PROBE_POLL : SONDE__PROBE_SLEEP)
 
 static bool is_zero(const struct timespec *t)
 {
@@ -152,51 +183,54 @@ static bool is_zero(const struct timespec *t)
 }
 
 PRELOAD_WRAP_SYSCALL(poll, (struct pollfd * fds, nfds_t count, int timeout), (fds, count, timeout),
-                     SONDE__PROBE_POLL, first_fd(fds, count), timeout == 0, count > 0, PRELOAD_POLL,
+                     POLL_KIND, POLL_OBJECT, timeout == 0, TIMED_IF(timeout > 0), PRELOAD_POLL,
                      (long)fds, (long)count, timeout, 0)
 
 PRELOAD_WRAP(int, __poll_chk, (struct pollfd * fds, nfds_t count, int timeout, size_t size),
-             (fds, count, timeout, size), SONDE__PROBE_POLL, first_fd(fds, count), timeout == 0,
-             count > 0)
+             (fds, count, timeout, size), POLL_KIND, POLL_OBJECT, timeout == 0,
+             TIMED_IF(timeout > 0))
 
 PRELOAD_WRAP(int, ppoll,
              (struct pollfd * fds, nfds_t count, const struct timespec *timeout,
               const sigset_t *mask),
-             (fds, count, timeout, mask), SONDE__PROBE_POLL, first_fd(fds, count), is_zero(timeout),
-             count > 0)
+             (fds, count, timeout, mask), POLL_KIND, POLL_OBJECT, is_zero(timeout),
+             TIMED_IF(timeout != NULL))
 
 PRELOAD_WRAP(int, __ppoll_chk,
              (struct pollfd * fds, nfds_t count, const struct timespec *timeout,
               const sigset_t *mask, size_t size),
-             (fds, count, timeout, mask, size), SONDE__PROBE_POLL, first_fd(fds, count),
-             is_zero(timeout), count > 0)
+             (fds, count, timeout, mask, size), POLL_KIND, POLL_OBJECT, is_zero(timeout),
+             TIMED_IF(timeout != NULL))
 
 /* --- epoll --- */
 
 PRELOAD_WRAP_SYSCALL(epoll_wait, (int epfd, struct epoll_event *events, int max, int timeout),
                      (epfd, events, max, timeout), SONDE__PROBE_EPOLL, (uint32_t)epfd, timeout == 0,
-                     true, PRELOAD_EPOLL_WAIT, epfd, (long)events, max, timeout)
+                     TIMED_IF(timeout > 0), PRELOAD_EPOLL_WAIT, epfd, (long)events, max, timeout)
 
 PRELOAD_WRAP(int, epoll_pwait,
              (int epfd, struct epoll_event *events, int max, int timeout, const sigset_t *mask),
              (epfd, events, max, timeout, mask), SONDE__PROBE_EPOLL, (uint32_t)epfd, timeout == 0,
-             true)
+             TIMED_IF(timeout > 0))
 
 PRELOAD_WRAP(int, epoll_pwait2,
              (int epfd, struct epoll_event *events, int max, const struct timespec *timeout,
               const sigset_t *mask),
              (epfd, events, max, timeout, mask), SONDE__PROBE_EPOLL, (uint32_t)epfd,
-             is_zero(timeout), true)
+             is_zero(timeout), TIMED_IF(timeout != NULL))
 
 /* --- select --- */
 
+#define SELECT_KIND ((nfds) > 0 ? SONDE__PROBE_SELECT : SONDE__PROBE_SLEEP)
+
 PRELOAD_WRAP(int, select,
              (int nfds, fd_set *in, fd_set *out, fd_set *except, struct timeval *timeout),
-             (nfds, in, out, except, timeout), SONDE__PROBE_SELECT, (uint32_t)nfds,
-             timeout != NULL && timeout->tv_sec == 0 && timeout->tv_usec == 0, nfds > 0)
+             (nfds, in, out, except, timeout), SELECT_KIND, SELECT_OBJECT,
+             timeout != NULL && timeout->tv_sec == 0 && timeout->tv_usec == 0,
+             TIMED_IF(timeout != NULL))
 
 PRELOAD_WRAP(int, pselect,
              (int nfds, fd_set *in, fd_set *out, fd_set *except, const struct timespec *timeout,
               const sigset_t *mask),
-             (nfds, in, out, except, timeout, mask), SONDE__PROBE_SELECT, (uint32_t)nfds,
-             is_zero(timeout), nfds > 0)
+             (nfds, in, out, except, timeout, mask), SELECT_KIND, SELECT_OBJECT, is_zero(timeout),
+             TIMED_IF(timeout != NULL))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Wrappers of waits on condition variables and for signals, and of syscall(). */
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,38 +15,41 @@
 /* Objects of the waits for signals, to tell them apart. */
 enum { WAIT_SIGNALS = 1, WAIT_PAUSE, WAIT_SUSPEND };
 
+#define TIMED (PRELOAD_LEARN | PRELOAD_TIMED)
+
 /* --- condition variables: they return errors, they do not set errno --- */
 
 PRELOAD_WRAP(int, pthread_cond_wait, (pthread_cond_t * cond, pthread_mutex_t *mutex), (cond, mutex),
-             SONDE__PROBE_COND, (uintptr_t)cond, false, true)
+             SONDE__PROBE_COND, (uintptr_t)cond, false, PRELOAD_LEARN)
 
 PRELOAD_WRAP(int, pthread_cond_timedwait,
              (pthread_cond_t * cond, pthread_mutex_t *mutex, const struct timespec *limit),
-             (cond, mutex, limit), SONDE__PROBE_COND, (uintptr_t)cond, false, true)
+             (cond, mutex, limit), SONDE__PROBE_COND, (uintptr_t)cond, false, TIMED)
 
 PRELOAD_WRAP(int, pthread_cond_clockwait,
              (pthread_cond_t * cond, pthread_mutex_t *mutex, clockid_t clock,
               const struct timespec *limit),
-             (cond, mutex, clock, limit), SONDE__PROBE_COND, (uintptr_t)cond, false, true)
+             (cond, mutex, clock, limit), SONDE__PROBE_COND, (uintptr_t)cond, false, TIMED)
 
 PRELOAD_WRAP(int, cnd_wait, (cnd_t * cond, mtx_t *mutex), (cond, mutex), SONDE__PROBE_COND,
-             (uintptr_t)cond, false, true)
+             (uintptr_t)cond, false, PRELOAD_LEARN)
 
 PRELOAD_WRAP(int, cnd_timedwait, (cnd_t * cond, mtx_t *mutex, const struct timespec *limit),
-             (cond, mutex, limit), SONDE__PROBE_COND, (uintptr_t)cond, false, true)
+             (cond, mutex, limit), SONDE__PROBE_COND, (uintptr_t)cond, false, TIMED)
 
 /* --- signals --- */
 
 PRELOAD_WRAP(int, sigwaitinfo, (const sigset_t *set, siginfo_t *info), (set, info),
-             SONDE__PROBE_SIGNAL, WAIT_SIGNALS, false, true)
+             SONDE__PROBE_SIGNAL, WAIT_SIGNALS, false, PRELOAD_LEARN)
 
 PRELOAD_WRAP(int, sigtimedwait,
              (const sigset_t *set, siginfo_t *info, const struct timespec *timeout),
              (set, info, timeout), SONDE__PROBE_SIGNAL, WAIT_SIGNALS,
-             timeout != NULL && timeout->tv_sec == 0 && timeout->tv_nsec == 0, true)
+             timeout != NULL && timeout->tv_sec == 0 && timeout->tv_nsec == 0,
+             timeout != NULL ? TIMED : PRELOAD_LEARN)
 
 PRELOAD_WRAP(int, sigwait, (const sigset_t *set, int *signal), (set, signal), SONDE__PROBE_SIGNAL,
-             WAIT_SIGNALS, false, true)
+             WAIT_SIGNALS, false, PRELOAD_LEARN)
 
 /* No parameters: by hand. */
 PRELOAD_EXPORT int pause(void)
@@ -63,13 +67,13 @@ PRELOAD_EXPORT int pause(void)
                       (uintptr_t)__builtin_return_address(0), PRELOAD_LEARN);
     int result = real();
     if (slot != NULL) {
-        preload_end(slot);
+        preload_end_any(slot);
     }
     return result;
 }
 
 PRELOAD_WRAP(int, sigsuspend, (const sigset_t *mask), (mask), SONDE__PROBE_SIGNAL, WAIT_SUSPEND,
-             false, true)
+             false, PRELOAD_LEARN)
 
 /* --- system calls by number --- */
 
@@ -79,7 +83,13 @@ static bool is_zero_at(long address)
     return t != NULL && t->tv_sec == 0 && t->tv_nsec == 0;
 }
 
-/* Fills kind, object and instant; false: not a wait that a loop could have. */
+static bool is_futex_wait(int operation)
+{
+    int command = operation & FUTEX_CMD_MASK;
+    return command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET;
+}
+
+/* Fills kind, object, instant and timed; false: not a wait that a loop could have. */
 static bool describe(long number, const long a[6], struct sonde__probe_wait *wait)
 {
     switch (number) {
@@ -90,19 +100,27 @@ static bool describe(long number, const long a[6], struct sonde__probe_wait *wai
         wait->kind = SONDE__PROBE_EPOLL;
         wait->object = (uint32_t)a[0];
         wait->instant = (int)a[3] == 0;
+        wait->timed = (int)a[3] > 0;
         return true;
     case SYS_epoll_pwait2:
         wait->kind = SONDE__PROBE_EPOLL;
         wait->object = (uint32_t)a[0];
         wait->instant = is_zero_at(a[3]);
+        wait->timed = a[3] != 0;
         return true;
     case SYS_ppoll:
-        wait->kind = SONDE__PROBE_POLL;
-        wait->object =
-            a[0] != 0 && a[1] > 0 ? (uint32_t) * (const int *)(uintptr_t)a[0] : UINT64_MAX;
+        wait->kind = a[1] > 0 ? SONDE__PROBE_POLL : SONDE__PROBE_SLEEP;
+        wait->object = a[1] <= 0   ? wait->caller
+                       : a[0] != 0 ? (uint32_t) * (const int *)(uintptr_t)a[0]
+                                   : UINT64_MAX;
         wait->instant = is_zero_at(a[2]);
-        wait->learn = a[1] > 0;
+        wait->timed = a[2] != 0;
         return true;
+    case SYS_futex: /* (word, operation, value, timeout): also locks, which wait deeper */
+        wait->kind = SONDE__PROBE_FUTEX;
+        wait->object = (uint64_t)a[0];
+        wait->timed = a[3] != 0;
+        return is_futex_wait((int)a[1]);
     case SYS_io_uring_enter: /* (fd, to_submit, min_complete, flags): without min_complete no wait
                               */
         wait->kind = SONDE__PROBE_OTHER;
@@ -120,8 +138,8 @@ PRELOAD_EXPORT long syscall(long number, ...)
     static struct preload_cell cell
         __attribute__((used, section("preload_cells"))) = {"syscall", NULL};
     long (*real)(long, ...) = (long (*)(long, ...))(uintptr_t)preload_real(&cell);
-    struct sonde__probe_wait wait = {
-        .sp = (uintptr_t)&wait, .caller = (uintptr_t)__builtin_return_address(0), .learn = true};
+    struct sonde__probe_wait wait = {.sp = (uintptr_t)&wait,
+                                     .caller = (uintptr_t)__builtin_return_address(0)};
     struct sonde__probe_slot *slot = NULL;
     long a[6];
     va_list list;
@@ -137,11 +155,11 @@ PRELOAD_EXPORT long syscall(long number, ...)
     if (describe(number, a, &wait)) {
         slot = preload_learn(wait.kind, wait.object, wait.sp, wait.caller,
                              (wait.instant ? PRELOAD_INSTANT : 0u) |
-                                 (wait.learn ? PRELOAD_LEARN : 0u));
+                                 (wait.timed ? PRELOAD_TIMED : 0u) | PRELOAD_LEARN);
     }
     long result = real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
     if (slot != NULL) {
-        preload_end(slot);
+        preload_end_any(slot);
     }
     return result;
 }

@@ -16,39 +16,66 @@
 
 #include "probe_sample.h"
 
-#define SONDE__PROBE_VERSION 5u
+#define SONDE__PROBE_VERSION 11u
 /* Threads that wait in poll, epoll and the like at the same time: 256 is four times what the
  * largest program of our tests has. More threads are not watched; `slots_lost` counts them. */
 #define SONDE__PROBE_SLOTS 256u
 /* Waits that compete to be the loop. A thread that uses more kinds before one of them comes back
- * three times forgets the least used one, counted in `candidates_lost`. */
-#define SONDE__PROBE_CANDIDATES 4u
+ * often enough forgets the least used one, counted in `candidates_lost`. */
+#define SONDE__PROBE_CANDIDATES 6u
+/* Long turns that a slot keeps: a watch that is late for two seconds misses at most eight of the
+ * default threshold. More are counted, not described. */
+#define SONDE__PROBE_LONGS 8u
 
 /* What a wait waits on. The numbers are those of LoopKind in proto/sonde/v1/report.proto. */
 enum sonde__probe_kind {
     SONDE__PROBE_NONE,
-    SONDE__PROBE_EPOLL,  /* object: the epoll descriptor */
-    SONDE__PROBE_POLL,   /* object: the first descriptor */
-    SONDE__PROBE_SELECT, /* object: nfds */
-    SONDE__PROBE_COND,   /* object: address of the condition variable */
-    SONDE__PROBE_SIGNAL, /* object: which call */
-    SONDE__PROBE_OTHER,  /* object: descriptor (io_uring) */
-    SONDE__PROBE_MARKS,  /* no wait of ours: the program says when it waits (sonde_idle_enter) */
+    SONDE__PROBE_EPOLL,   /* object: the epoll descriptor */
+    SONDE__PROBE_POLL,    /* object: the first descriptor */
+    SONDE__PROBE_SELECT,  /* object: nfds */
+    SONDE__PROBE_COND,    /* object: address of the condition variable */
+    SONDE__PROBE_SIGNAL,  /* object: which call */
+    SONDE__PROBE_OTHER,   /* object: descriptor (io_uring) */
+    SONDE__PROBE_MARKS,   /* no wait of ours: the program says when it waits (sonde_idle_enter) */
+    SONDE__PROBE_SEM = 9, /* object: address of the semaphore */
+    SONDE__PROBE_FUTEX,   /* object: address of the word */
+    SONDE__PROBE_SLEEP,   /* object: return address */
+    SONDE__PROBE_TIMER,   /* object: the timer's descriptor */
+    SONDE__PROBE_CHILD,   /* for a child or a thread to end; never a loop. object: none */
 };
 
 /* Low bits of `beat`; the rest is CLOCK_MONOTONIC_COARSE in nanoseconds, of the last change. */
 enum sonde__probe_state {
     SONDE__PROBE_IDLE = 0, /* in the loop's own wait, or no loop is known */
     SONDE__PROBE_BUSY = 1, /* away from it */
+    /* away from it, in a wait for what the loop waits for: perhaps the loop's after all. This time
+     * does not count. */
+    SONDE__PROBE_DOUBT = 2,
 };
 #define SONDE__PROBE_STATE_MASK 3u
 
 struct sonde__probe_candidate {
     uint64_t object;
-    uint64_t sp;     /* stack address of the outermost wait of this key */
-    uint64_t caller; /* return address of that wait: a place in the loop */
+    uint64_t sp;      /* stack address of the outermost wait of this key */
+    uint64_t caller;  /* return address of that wait: a place in the loop */
+    uint64_t level;   /* where the frame of its caller begins; 0: not known */
+    uint64_t last_sp; /* of the last wait */
     uint32_t waits;
-    uint32_t kind; /* enum sonde__probe_kind; NONE: free */
+    uint32_t kind;   /* enum sonde__probe_kind; NONE: free */
+    uint32_t steady; /* waits in a row at one place */
+    uint32_t moves;  /* waits at another place than the one before; of the loop: since it is one */
+    uint32_t streak; /* waits in a row with few turns of the loop between them */
+    uint32_t seen;   /* number of the last wait among the thread's */
+    uint64_t turns;  /* of the loop at that wait */
+    uint64_t first_ns; /* the first wait */
+    bool varied;       /* was taken for the loop, and was called from everywhere */
+};
+
+/* A turn over the threshold that has ended, by its own stamps (CLOCK_MONOTONIC_COARSE). */
+struct sonde__probe_long {
+    uint64_t begin_ns, end_ns;
+    uint64_t turns;   /* of the loop, with this one */
+    uint64_t changes; /* loop_changes at its end */
 };
 
 struct sonde__probe_slot {
@@ -57,6 +84,7 @@ struct sonde__probe_slot {
     _Atomic uint64_t beat;
     _Atomic uint64_t turns;
     _Atomic uint64_t nested; /* waits inside turns */
+    uint64_t known_sp;       /* loop.sp, once nothing is to be learned from its turns; 0: before */
     /* The loop; kind NONE: not known yet. Read by the supervisor for the report only. */
     struct sonde__probe_candidate loop;
     uint64_t loop_changes; /* how often another wait became the loop */
@@ -64,13 +92,28 @@ struct sonde__probe_slot {
      * knew must be over; the next rival takes its place. */
     _Atomic uint32_t abandon;
     /* 1: the supervisor wants to know when this turn ends; the next wait sets it back to 0 and
-     * stores its time. So a turn that nobody watches reads the clock once, not twice. */
+     * stores its time. */
     _Atomic uint32_t stamp;
     _Atomic uint64_t ended_ns;
+    uint64_t doubt_beat;  /* before the wait in doubt; 0: none */
+    uint64_t doubt_ns;    /* when that began */
+    uint64_t waited_ns;   /* what the loop has waited since it is one, as far as it was measured */
+    uint64_t turn_ns;     /* when the loop's wait began, if it is measured */
+    uint32_t measured;    /* 1: it is */
+    uint64_t site_turns;  /* turns that began at another wait of the loop's level */
+    uint32_t waits;       /* noted ones: a clock for the candidates */
     uint32_t yield_waits; /* waits of a rival since the young loop's last turn */
     uint32_t rival;       /* index of that rival */
     uint64_t rival_ns;    /* since when */
     uint64_t candidates_lost;
+    int64_t long_ns;   /* a turn that lasts so long is kept; INT64_MAX: none */
+    uint64_t begun_ns; /* the turn of the loop; 0: none was */
+    /* Turns that may have been so long, or were followed by a long wait: nobody knew their end. */
+    _Atomic uint64_t unsure_turns;
+    /* How many were kept; number n stands in longs[n % SONDE__PROBE_LONGS] until n + LONGS. So a
+     * watch that was late finds the turns that it has not seen. */
+    _Atomic uint64_t long_turns;
+    struct sonde__probe_long longs[SONDE__PROBE_LONGS];
     struct sonde__probe_candidate candidates[SONDE__PROBE_CANDIDATES];
 };
 
@@ -81,19 +124,34 @@ struct sonde__probe_page {
     _Atomic int32_t pid;        /* of the program, set when the probe has started in it */
     /* 1: the supervisor sleeps on this word until a thread becomes busy. */
     _Alignas(64) _Atomic uint32_t sleeping;
+    /* When the supervisor looked last. After late_ns without a look, turns stamp their ends: so
+     * those that are watched in time read the clock once, and those that are not are known all the
+     * same. */
+    _Atomic uint64_t looked_ns;
+    int64_t late_ns;
     /* 1: at exit, the program gives the supervisor a bounded time to finish its report. */
     _Alignas(64) _Atomic uint32_t unfinished;
     _Atomic uint32_t exiting; /* 1: the program is in exit() */
     /* 1: a thread runs under a seccomp filter, which may end the program for any system call that
      * it does not expect: the probe makes none, the supervisor never sleeps for good. */
     _Atomic uint32_t confined;
+    _Atomic uint32_t replaced; /* 1: the program executes another one in this process */
     _Atomic uint32_t finished; /* 1: the supervisor has written everything */
     _Atomic uint64_t slots_lost;
-    uint32_t follows; /* 1: a struct sonde__probe_follow lies behind this page */
+    int64_t long_ns;  /* of slots that are claimed from now on; 0: none is kept */
+    uint32_t follows; /* enum sonde__probe_follows: more than NONE: a struct sonde__probe_follow
+                         lies behind this page */
     uint64_t plugin;  /* where in the shared memory another library of ours finds its own part; 0:
                         nowhere */
     struct sonde__probe_slot slots[SONDE__PROBE_SLOTS];
     struct sonde__probe_sample sample;
+};
+
+/* What is executed and is watched as well. */
+enum sonde__probe_follows {
+    SONDE__PROBE_FOLLOWS_NONE,
+    SONDE__PROBE_FOLLOWS_SELF, /* by the process itself, which keeps its pid; and forked children */
+    SONDE__PROBE_FOLLOWS_ALL,  /* also by its children */
 };
 
 /* `sonde run --follow`: what executing a program becomes. In memory of its own, because fork
@@ -101,7 +159,7 @@ struct sonde__probe_page {
 #define SONDE__PROBE_FOLLOW_OFFSET ((sizeof(struct sonde__probe_page) + 65535u) / 65536u * 65536u)
 /* Two paths and some options. */
 #define SONDE__PROBE_FOLLOW_BYTES 12288u
-#define SONDE__PROBE_FOLLOW_WORDS 16u
+#define SONDE__PROBE_FOLLOW_WORDS 20u
 
 /* Why a program was executed without being followed. */
 enum sonde__probe_missed {
@@ -114,12 +172,29 @@ enum sonde__probe_missed {
     SONDE__PROBE_TRACED = 64,    /* a debugger counts what its program executes */
 };
 
+/* Children that fork without executing anything: one that waits takes one of these and the page of
+ * the same number. */
+#define SONDE__PROBE_WORKERS 32u
+struct sonde__probe_worker {
+    _Atomic int32_t pid; /* 0: free */
+};
+
 struct sonde__probe_follow {
+    _Atomic uint32_t forks; /* children that have begun, since the start */
+    _Atomic uint32_t claims;
+    _Atomic uint32_t workers_lost; /* found no free place */
+    uint32_t worker_count;         /* places: SONDE__PROBE_WORKERS, or 0 where memory is limited */
+    struct sonde__probe_worker workers[SONDE__PROBE_WORKERS];
     _Atomic uint32_t missed;  /* programs that were executed without being followed */
     _Atomic uint32_t reasons; /* SONDE__PROBE_ bits of those */
     uint32_t words;
     char text[SONDE__PROBE_FOLLOW_BYTES]; /* the first words of argv, each ended by a zero */
 };
+
+/* Their pages. Memory that nobody writes takes no room. */
+#define SONDE__PROBE_WORKERS_OFFSET                                                                \
+    (SONDE__PROBE_FOLLOW_OFFSET + (sizeof(struct sonde__probe_follow) + 65535u) / 65536u * 65536u)
+#define SONDE__PROBE_WORKER_BYTES SONDE__PROBE_FOLLOW_OFFSET
 
 static inline uint64_t sonde__probe_beat(uint64_t now_ns, enum sonde__probe_state state)
 {

@@ -11,12 +11,21 @@ static void reset_slot(struct sonde__probe_slot *slot)
     slot->entered = 0;
     slot->loop = none;
     slot->loop_changes = 0;
+    slot->doubt_beat = 0;
+    slot->known_sp = 0;
+    slot->waited_ns = 0;
+    slot->measured = 0;
+    slot->site_turns = 0;
+    slot->waits = 0;
     slot->yield_waits = 0;
     slot->rival = 0;
     slot->rival_ns = 0;
     atomic_store_explicit(&slot->abandon, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->stamp, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->ended_ns, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->long_turns, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->unsure_turns, 0, memory_order_relaxed);
+    slot->begun_ns = 0;
     slot->candidates_lost = 0;
     for (unsigned i = 0; i < SONDE__PROBE_CANDIDATES; i++) {
         slot->candidates[i] = none;
@@ -26,14 +35,21 @@ static void reset_slot(struct sonde__probe_slot *slot)
     atomic_store_explicit(&slot->beat, 0, memory_order_release);
 }
 
+static struct sonde__probe_slot *take_slot(const struct sonde__probe_page *page,
+                                           struct sonde__probe_slot *slot)
+{
+    slot->long_ns = page->long_ns > 0 ? page->long_ns : INT64_MAX;
+    reset_slot(slot);
+    return slot;
+}
+
 struct sonde__probe_slot *sonde__probe_claim(struct sonde__probe_page *page, uint32_t tid)
 {
     /* A slot with this number belongs to a dead thread whose number was reused. */
     for (unsigned i = 0; i < SONDE__PROBE_SLOTS; i++) {
         struct sonde__probe_slot *slot = &page->slots[i];
         if (atomic_load_explicit(&slot->tid, memory_order_relaxed) == tid) {
-            reset_slot(slot);
-            return slot;
+            return take_slot(page, slot);
         }
     }
     for (unsigned i = 0; i < SONDE__PROBE_SLOTS; i++) {
@@ -42,32 +58,83 @@ struct sonde__probe_slot *sonde__probe_claim(struct sonde__probe_page *page, uin
         if (atomic_load_explicit(&slot->tid, memory_order_relaxed) == 0 &&
             atomic_compare_exchange_strong_explicit(&slot->tid, &expected, tid,
                                                     memory_order_acq_rel, memory_order_relaxed)) {
-            reset_slot(slot);
-            return slot;
+            return take_slot(page, slot);
         }
     }
     atomic_fetch_add_explicit(&page->slots_lost, 1, memory_order_relaxed);
     return NULL;
 }
 
-static bool same_key(const struct sonde__probe_candidate *c, const struct sonde__probe_wait *wait)
+static bool is_near(uint64_t a, uint64_t b)
 {
-    return c->kind == wait->kind && c->object == wait->object;
+    return (a > b ? a - b : b - a) <= SONDE__PROBE_SITE_BYTES;
 }
 
-/* At the place of the wait that `c` is, or further out on the way through the same call. */
-static bool same_place(const struct sonde__probe_candidate *c, const struct sonde__probe_wait *wait)
+/* How far `wait` stands outside `c`, in bytes; negative: inside. *ret_exact: by their levels. */
+static int64_t height_over(const struct sonde__probe_candidate *c, uint64_t sp, uint64_t level,
+                           bool *ret_exact)
 {
-    return c->caller == wait->caller && wait->sp >= c->sp;
+    *ret_exact = level != 0 && c->level != 0;
+    return *ret_exact ? (int64_t)(level - c->level) : (int64_t)(sp - c->sp);
 }
 
+/* Certainly outside the call that `c` waits in. */
+static bool is_outside(const struct sonde__probe_candidate *c, uint64_t sp, uint64_t level)
+{
+    bool exact;
+    int64_t over = height_over(c, sp, level, &exact);
+    return over > (int64_t)(exact ? SONDE__PROBE_OUTER_BYTES : SONDE__PROBE_FAR_BYTES);
+}
+
+/* At the level of `c`, or outside, as far as the level is known. */
+static bool is_level(const struct sonde__probe_candidate *c, uint64_t sp, uint64_t level)
+{
+    bool exact;
+    int64_t over = height_over(c, sp, level, &exact);
+    return exact ? over >= 0 : over > (int64_t)SONDE__PROBE_FAR_BYTES;
+}
+
+/* Is this another wait of `c`? With its object: at the same call (also deeper: a nested main loop),
+ * at the same place, or outside; with another object: at the same call, not deeper. A call that
+ * sleeps has no object but its caller, and anybody may use that: only the place counts. */
+static bool is_of(const struct sonde__probe_candidate *c, const struct sonde__probe_wait *wait)
+{
+    bool same_caller = c->caller == wait->caller;
+    bool near = is_near(c->sp, wait->sp);
+    if (c->kind == SONDE__PROBE_NONE) {
+        return false;
+    }
+    if (c->kind == SONDE__PROBE_SLEEP || wait->kind == SONDE__PROBE_SLEEP) {
+        return c->kind == wait->kind && c->object == wait->object && near;
+    }
+    if (c->kind == wait->kind && c->object == wait->object) {
+        return same_caller || (!c->varied && (near || wait->sp > c->sp));
+    }
+    return same_caller && wait->sp >= c->sp;
+}
+
+static void take_place(struct sonde__probe_candidate *c, const struct sonde__probe_wait *wait)
+{
+    c->sp = wait->sp;
+    c->caller = wait->caller;
+    c->level = wait->level;
+}
+
+/* One more wait of `c`, perhaps further out. */
 static void note_place(struct sonde__probe_candidate *c, const struct sonde__probe_wait *wait)
 {
+    c->first_ns = c->waits == 0 ? wait->now_ns : c->first_ns;
     c->object = wait->object;
     c->kind = wait->kind;
-    if (wait->sp > c->sp) {
-        c->sp = wait->sp;
-        c->caller = wait->caller;
+    if (c->last_sp != 0 && !is_near(c->last_sp, wait->sp)) {
+        c->moves++;
+        c->steady = 0;
+    }
+    c->last_sp = wait->sp;
+    c->steady++;
+    c->waits++;
+    if (wait->sp > c->sp || (c->steady >= SONDE__PROBE_SETTLED_WAITS && wait->sp != c->sp)) {
+        take_place(c, wait);
     }
 }
 
@@ -79,7 +146,7 @@ static struct sonde__probe_candidate *find_candidate(struct sonde__probe_slot *s
     struct sonde__probe_candidate *least = &slot->candidates[0];
     for (unsigned i = 0; i < SONDE__PROBE_CANDIDATES; i++) {
         struct sonde__probe_candidate *c = &slot->candidates[i];
-        if (c->kind != SONDE__PROBE_NONE && (same_key(c, wait) || same_place(c, wait))) {
+        if (is_of(c, wait)) {
             return c;
         }
         if (c->waits < least->waits) {
@@ -93,94 +160,316 @@ static struct sonde__probe_candidate *find_candidate(struct sonde__probe_slot *s
     return least;
 }
 
-static void adopt(struct sonde__probe_slot *slot, const struct sonde__probe_candidate *candidate)
+static uint64_t turns_of(const struct sonde__probe_slot *slot)
+{
+    return atomic_load_explicit(&slot->turns, memory_order_relaxed);
+}
+
+static void replace_loop(struct sonde__probe_slot *slot, const struct sonde__probe_candidate *loop)
 {
     if (slot->loop.kind != SONDE__PROBE_NONE) {
         slot->loop_changes++;
     }
-    slot->loop = *candidate;
+    slot->loop = *loop;
+    slot->loop.moves = 0;
+    slot->loop.varied = false;
+    slot->known_sp = 0;
+    slot->waited_ns = 0;
     slot->yield_waits = 0;
+    slot->site_turns = 0;
+    slot->begun_ns = 0;
     atomic_store_explicit(&slot->turns, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->abandon, 0, memory_order_relaxed);
+    for (unsigned i = 0; i < SONDE__PROBE_CANDIDATES; i++) {
+        slot->candidates[i].streak = 0;
+        slot->candidates[i].turns = 0;
+    }
+}
+
+/* The thread has no loop any more: it counts as idle until it shows another. */
+static void forget_loop(struct sonde__probe_slot *slot)
+{
+    const struct sonde__probe_candidate none = {0};
+    replace_loop(slot, &none);
+    atomic_store_explicit(&slot->beat, SONDE__PROBE_IDLE, memory_order_release);
 }
 
 static bool is_young(const struct sonde__probe_slot *slot)
 {
-    return atomic_load_explicit(&slot->turns, memory_order_relaxed) < SONDE__PROBE_YOUNG_TURNS;
+    return turns_of(slot) < SONDE__PROBE_YOUNG_TURNS || slot->waited_ns < SONDE__PROBE_RIPE_NS;
 }
 
-/* The rival has waited often and long enough, without a turn of the known loop, to be the loop. */
-static bool outlasts(const struct sonde__probe_slot *slot, uint64_t now_ns)
+static uint32_t waits_needed(const struct sonde__probe_candidate *c)
 {
-    return slot->yield_waits >= SONDE__PROBE_LEARN_WAITS &&
-           ((is_young(slot) && now_ns - slot->rival_ns >= SONDE__PROBE_RIVAL_NS) ||
+    return c->varied                       ? 4 * SONDE__PROBE_SETTLED_WAITS
+           : sonde__probe_is_weak(c->kind) ? SONDE__PROBE_WEAK_WAITS
+                                           : SONDE__PROBE_LEARN_WAITS;
+}
+
+/* The rival has waited often and long enough, without a turn of the known loop, to be the loop.
+ * Pauses inside a callback look the same for a while. A wait for the very thing that the loop waits
+ * for, from another call, is either a round trip inside a callback, which is short, or the loop:
+ * what came before were round trips. The same holds for one that stands no deeper. */
+static bool outlasts(const struct sonde__probe_slot *slot, const struct sonde__probe_candidate *c,
+                     uint64_t now_ns)
+{
+    bool level = is_level(&slot->loop, c->sp, c->level);
+    bool slow = sonde__probe_is_weak(c->kind) && !level;
+    bool same = c->kind == slot->loop.kind && c->object == slot->loop.object;
+    uint64_t needed_ns = same ? SONDE__PROBE_RIVAL_NS / 10
+                              : (slow ? SONDE__PROBE_SLOW : 1) * (uint64_t)SONDE__PROBE_RIVAL_NS;
+    return slot->yield_waits >= waits_needed(c) &&
+           (((same || level || is_young(slot)) && now_ns - slot->rival_ns >= needed_ns) ||
             atomic_load_explicit(&slot->abandon, memory_order_relaxed) != 0);
 }
 
-static bool is_outside(const struct sonde__probe_slot *slot, uint64_t sp)
+/* Does the thread wait further out, again and again? Then `c` is made by what it waits for there.
+ * A pause outside says nothing: the code that it is between may have a loop. */
+static bool is_outranked(const struct sonde__probe_slot *slot,
+                         const struct sonde__probe_candidate *c)
 {
-    return sp > slot->loop.sp && sp - slot->loop.sp > SONDE__PROBE_OUTER_BYTES;
+    for (unsigned i = 0; i < SONDE__PROBE_CANDIDATES; i++) {
+        const struct sonde__probe_candidate *o = &slot->candidates[i];
+        bool exact;
+        if (o != c && o->steady >= SONDE__PROBE_LEARN_WAITS && !o->varied &&
+            o->kind != SONDE__PROBE_SLEEP && slot->waits - o->seen <= SONDE__PROBE_RECENT_WAITS &&
+            height_over(c, o->sp, o->level, &exact) >
+                (int64_t)(exact ? SONDE__PROBE_SITE_BYTES : SONDE__PROBE_FAR_BYTES)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void note_rival(struct sonde__probe_slot *slot, uint32_t index, uint64_t now_ns)
+{
+    if (slot->rival != index || slot->yield_waits == 0) {
+        slot->rival = index;
+        slot->rival_ns = now_ns;
+        slot->yield_waits = 0;
+    }
+    slot->yield_waits++;
+}
+
+/* Waits of `c` in a row, each a few turns of the loop after the last. */
+static void note_streak(struct sonde__probe_slot *slot, struct sonde__probe_candidate *c)
+{
+    uint64_t turns = turns_of(slot) - slot->site_turns;
+    uint64_t gap = turns - c->turns;
+    c->turns = turns;
+    if (gap > SONDE__PROBE_SITE_GAP) {
+        c->streak = 1;
+    } else if (gap > 0) {
+        c->streak++;
+    }
 }
 
 /* A wait that is not the known loop's. True: now it is. */
-static bool learn(struct sonde__probe_slot *slot, const struct sonde__probe_wait *wait)
+static bool learn(struct sonde__probe_slot *slot, const struct sonde__probe_wait *wait,
+                  struct sonde__probe_candidate *c)
 {
-    struct sonde__probe_candidate *c = find_candidate(slot, wait);
-    uint32_t index = (uint32_t)(c - slot->candidates);
-    note_place(c, wait);
-    c->waits++;
-    if (!wait->instant) {
-        if (slot->rival != index || slot->yield_waits == 0) {
-            slot->rival = index;
-            slot->rival_ns = wait->now_ns;
-            slot->yield_waits = 0;
+    uint32_t needed = waits_needed(c);
+    bool outside = is_outside(&slot->loop, c->sp, c->level);
+    if (!wait->learn || c->steady < needed) {
+        /* its outermost wait is no loop's: no deeper one is */
+        if (wait->note && !wait->learn && wait->kind != SONDE__PROBE_CHILD &&
+            wait->kind != SONDE__PROBE_SLEEP && slot->loop.kind != SONDE__PROBE_NONE &&
+            c->steady >= SONDE__PROBE_LEARN_WAITS &&
+            (outside ||
+             (c->streak >= SONDE__PROBE_SITE_WAITS && is_level(&slot->loop, c->sp, c->level)))) {
+            forget_loop(slot);
         }
-        slot->yield_waits++;
+        return false;
     }
-    if (c->waits >= SONDE__PROBE_LEARN_WAITS &&
-        (slot->loop.kind == SONDE__PROBE_NONE || is_outside(slot, c->sp) ||
-         outlasts(slot, wait->now_ns))) {
-        adopt(slot, c);
+    if (slot->loop.kind == SONDE__PROBE_NONE
+            ? !is_outranked(slot, c)
+            : (outside &&
+               (c->kind != SONDE__PROBE_SLEEP || sonde__probe_is_weak(slot->loop.kind))) ||
+                  outlasts(slot, c, wait->now_ns)) {
+        replace_loop(slot, c);
         return true;
     }
     return false;
 }
 
-/* Probably inside a turn. While the loop is in doubt, the thread is not called busy before the
- * loop's next turn: better to miss a stall than to report an idle program. */
+/* Is this wait part of the known loop after all? Then it begins a turn of it. */
+static bool is_site(const struct sonde__probe_slot *slot, const struct sonde__probe_wait *wait,
+                    const struct sonde__probe_candidate *c)
+{
+    return slot->loop.kind != SONDE__PROBE_NONE && !wait->instant && !is_young(slot) &&
+           (wait->timed || sonde__probe_is_weak(slot->loop.kind)) &&
+           c->streak >= SONDE__PROBE_SITE_WAITS && is_level(&slot->loop, wait->sp, wait->level);
+}
+
+/* Not a turn. Where it is in doubt whether the thread is inside one, it is not called busy before
+ * the loop's next turn: better to miss a stall than to report an idle program. */
 static void note_nested(struct sonde__probe_slot *slot, const struct sonde__probe_wait *wait)
 {
     uint64_t n = atomic_load_explicit(&slot->nested, memory_order_relaxed);
+    bool weak = sonde__probe_is_weak(wait->kind);
+    bool level = is_level(&slot->loop, wait->sp, wait->level);
     atomic_store_explicit(&slot->nested, n + 1, memory_order_relaxed);
-    if (!wait->instant && wait->learn && (is_young(slot) || is_outside(slot, wait->sp))) {
+    if (wait->instant || (!wait->learn && !wait->note)) {
+        return;
+    }
+    if (is_outside(&slot->loop, wait->sp, wait->level) ||
+        (is_young(slot) && (level || (wait->learn && !weak)))) {
         atomic_store_explicit(&slot->beat, SONDE__PROBE_IDLE, memory_order_release);
+    }
+}
+
+/* Is this wait one of the known loop's? What may say nothing of the thread (round trips of libxcb)
+ * is so only at the loop's own call. */
+static bool is_loops(const struct sonde__probe_slot *slot, const struct sonde__probe_wait *wait)
+{
+    return (wait->learn || wait->note || wait->caller == slot->loop.caller) &&
+           is_of(&slot->loop, wait);
+}
+
+/* A wait of the known loop. False: its places have shown that it is none. */
+static bool note_turn(struct sonde__probe_slot *slot, const struct sonde__probe_wait *wait)
+{
+    struct sonde__probe_candidate *loop = &slot->loop;
+    bool young = is_young(slot);
+    note_place(loop, wait);
+    if (!wait->instant || !young || sonde__probe_is_weak(slot->candidates[slot->rival].kind)) {
+        slot->yield_waits = 0;
+    }
+    if (wait->slow) {
+        slot->known_sp = 0;
+    } else if (!young || turns_of(slot) >= SONDE__PROBE_ASKING_TURNS) {
+        slot->known_sp = loop->sp;
+    }
+    if (loop->moves > SONDE__PROBE_MOVES_MAX && (uint64_t)loop->moves * 4 > turns_of(slot)) {
+        struct sonde__probe_candidate *c = find_candidate(slot, wait);
+        *c = *loop;
+        c->varied = true;
+        forget_loop(slot);
+        return false;
+    }
+    return true;
+}
+
+/* Another wait than the loop's. True: a turn begins with it. */
+static bool note_other(struct sonde__probe_slot *slot, const struct sonde__probe_wait *wait)
+{
+    if (!wait->learn && !wait->note) {
+        return false;
+    }
+    struct sonde__probe_candidate *c = find_candidate(slot, wait);
+    note_place(c, wait);
+    c->seen = ++slot->waits;
+    if (!wait->instant) {
+        note_rival(slot, (uint32_t)(c - slot->candidates), wait->now_ns);
+        note_streak(slot, c);
+    }
+    if (learn(slot, wait, c)) {
+        return true;
+    }
+    if (is_site(slot, wait, c)) {
+        slot->site_turns++;
+        return true;
+    }
+    return false;
+}
+
+/* For the same thing as the loop, from another place. True: the time does not count. */
+static bool note_doubt(struct sonde__probe_slot *slot, const struct sonde__probe_wait *wait)
+{
+    uint64_t beat = atomic_load_explicit(&slot->beat, memory_order_relaxed);
+    if (wait->instant || wait->reply || slot->loop.kind != wait->kind ||
+        slot->loop.object != wait->object || wait->kind == SONDE__PROBE_SLEEP ||
+        (beat & SONDE__PROBE_STATE_MASK) != SONDE__PROBE_BUSY) {
+        return false;
+    }
+    slot->doubt_beat = beat;
+    slot->doubt_ns = wait->now_ns;
+    atomic_store_explicit(&slot->beat, sonde__probe_beat(beat, SONDE__PROBE_DOUBT),
+                          memory_order_release);
+    return true;
+}
+
+void sonde__probe_keep_long(struct sonde__probe_slot *slot, uint64_t now_ns)
+{
+    uint64_t beat = atomic_load_explicit(&slot->beat, memory_order_relaxed);
+    uint64_t begin_ns = beat & ~(uint64_t)SONDE__PROBE_STATE_MASK;
+    uint64_t n = atomic_load_explicit(&slot->long_turns, memory_order_relaxed);
+    if ((beat & SONDE__PROBE_STATE_MASK) != SONDE__PROBE_BUSY ||
+        (int64_t)(now_ns - begin_ns) < slot->long_ns ||
+        (n > 0 && slot->longs[(n - 1) % SONDE__PROBE_LONGS].begin_ns == begin_ns)) {
+        return; /* no turn, a short one, or one that a wait which only asked has ended */
+    }
+    slot->longs[n % SONDE__PROBE_LONGS] = (struct sonde__probe_long){
+        .begin_ns = begin_ns,
+        .end_ns = now_ns,
+        .turns = turns_of(slot),
+        .changes = slot->loop_changes,
+    };
+    atomic_store_explicit(&slot->long_turns, n + 1, memory_order_release);
+}
+
+void sonde__probe_check(const struct sonde__probe_page *page, struct sonde__probe_slot *slot,
+                        uint64_t now_ns)
+{
+    uint64_t begun_ns = slot->begun_ns;
+    uint64_t looked_ns = atomic_load_explicit(&page->looked_ns, memory_order_relaxed);
+    uint64_t ended_ns = atomic_load_explicit(&slot->ended_ns, memory_order_relaxed);
+    bool asked = (atomic_load_explicit(&slot->beat, memory_order_relaxed) &
+                  SONDE__PROBE_STATE_MASK) == SONDE__PROBE_BUSY;
+    if (asked) {
+        sonde__probe_keep_long(slot, now_ns); /* the wait took no time */
+    } else if (begun_ns != 0 && (int64_t)(now_ns - begun_ns) >= slot->long_ns &&
+               looked_ns < begun_ns && ended_ns < begun_ns) {
+        atomic_fetch_add_explicit(&slot->unsure_turns, 1, memory_order_relaxed);
+    }
+    if ((int64_t)(now_ns - looked_ns) > page->late_ns && page->late_ns > 0) {
+        atomic_store_explicit(&slot->stamp, 1, memory_order_relaxed);
+    }
+}
+
+void sonde__probe_leave_any(struct sonde__probe_slot *slot, uint64_t now_ns)
+{
+    uint64_t beat = slot->doubt_beat;
+    slot->doubt_beat = 0;
+    if (slot->measured != 0) {
+        slot->waited_ns += now_ns - slot->turn_ns + SONDE__PROBE_RIPE_TURN_NS;
+        slot->measured = 0;
+    }
+    if (beat != 0 && now_ns - slot->doubt_ns < SONDE__PROBE_ROUND_TRIP_NS) {
+        atomic_store_explicit(&slot->beat, beat, memory_order_release);
+    } else {
+        sonde__probe_leave(slot, now_ns);
     }
 }
 
 enum sonde__probe_turn sonde__probe_enter_any(struct sonde__probe_slot *slot,
                                               const struct sonde__probe_wait *wait)
 {
-    struct sonde__probe_candidate *loop = &slot->loop;
+    bool turn, doubt = false;
     if (slot->entered != 0) {
         return SONDE__PROBE_NESTED;
     }
     slot->entered = 1;
     atomic_signal_fence(memory_order_acq_rel);
-    bool turn = loop->kind != SONDE__PROBE_NONE && (same_key(loop, wait) || same_place(loop, wait));
-    if (turn) {
-        note_place(loop, wait);
-        slot->yield_waits = 0;
-    } else {
-        turn = wait->learn && learn(slot, wait);
+    bool known = slot->loop.kind != SONDE__PROBE_NONE;
+    uint64_t changes = slot->loop_changes;
+    turn = is_loops(slot, wait) ? note_turn(slot, wait) : note_other(slot, wait);
+    if (turn && known && slot->loop_changes == changes) {
+        sonde__probe_keep_long(slot, wait->now_ns);
     }
+    slot->doubt_beat = 0;
+    slot->measured = turn && !wait->instant;
+    slot->turn_ns = wait->now_ns;
     if (!turn) {
         note_nested(slot, wait);
+        doubt = note_doubt(slot, wait);
     } else if (!wait->instant) {
         atomic_store_explicit(&slot->beat, SONDE__PROBE_IDLE, memory_order_release);
     }
     atomic_signal_fence(memory_order_acq_rel);
     slot->entered = 0;
-    return !turn           ? SONDE__PROBE_NESTED
+    return doubt           ? SONDE__PROBE_UNSURE
+           : !turn         ? SONDE__PROBE_NESTED
            : wait->instant ? SONDE__PROBE_INSTANT
                            : SONDE__PROBE_WAITING;
 }

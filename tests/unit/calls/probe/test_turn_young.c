@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Loops that have hardly waited: what a program does at its start, by scripts of waits. */
+#include "probe_turn.h"
+#include "test.h"
+
+static struct sonde__probe_page page;
+static struct sonde__probe_slot *slot;
+static uint64_t now_ns = 1000000000;
+
+enum { POLL = SONDE__PROBE_POLL, SELECT };
+
+static bool is_busy(void)
+{
+    return (atomic_load(&slot->beat) & SONDE__PROBE_STATE_MASK) == SONDE__PROBE_BUSY;
+}
+
+/* Waits for `duration_ns`. */
+static enum sonde__probe_turn wait_for(const struct sonde__probe_wait *wait, uint64_t duration_ns)
+{
+    if (slot == NULL) {
+        slot = sonde__probe_claim(&page, 77);
+    }
+    enum sonde__probe_turn turn = sonde__probe_enter(slot, wait);
+    now_ns += duration_ns;
+    if (turn != SONDE__PROBE_NESTED) {
+        sonde__probe_leave_any(slot, now_ns);
+    }
+    return turn;
+}
+
+static struct sonde__probe_wait wait_of(uint32_t kind, uint64_t object, uint64_t caller,
+                                        uint64_t level)
+{
+    return (struct sonde__probe_wait){.object = object,
+                                      .sp = level - 64,
+                                      .caller = caller,
+                                      .now_ns = now_ns,
+                                      .level = level,
+                                      .kind = kind,
+                                      .learn = true,
+                                      .note = true};
+}
+
+/* One of libxcb: it says nothing of the thread. */
+static enum sonde__probe_turn round_trip(uint64_t level)
+{
+    struct sonde__probe_wait wait = wait_of(POLL, 3, 0x400900, level);
+    wait.learn = wait.note = false;
+    return wait_for(&wait, 1000000);
+}
+
+/* What asks for events and does not wait, as XtAppPending() does. */
+static void ask_at(uint64_t caller, uint64_t level)
+{
+    struct sonde__probe_wait wait = wait_of(POLL, 3, caller, level);
+    wait.instant = true;
+    (void)wait_for(&wait, 0);
+}
+
+TEST(round_trips_are_no_turns_of_a_loop_that_waits_for_the_same)
+{
+    for (int i = 0; i < 20; i++) {
+        struct sonde__probe_wait wait = wait_of(POLL, 3, 0x400100, 0x6000);
+        (void)wait_for(&wait, 1000000);
+    }
+    uint64_t turns = atomic_load(&slot->turns);
+    for (int i = 0; i < 20; i++) {
+        CHECK_EQ(round_trip(0x6100 + (uint64_t)(i % 5) * 0x400), SONDE__PROBE_UNSURE);
+        CHECK(is_busy());
+    }
+    CHECK_EQ(atomic_load(&slot->turns), turns);
+    CHECK_EQ(slot->loop.caller, 0x400100);
+    CHECK_EQ(slot->loop.level, 0x6000);
+}
+
+/* xterm: libXt asks 15 times in 100 us at one place, libxcb makes round trips further out. Then its
+ * loop waits for seconds in select(), and asks in between. */
+TEST(what_only_asked_gives_way_to_the_wait_that_comes_after_it)
+{
+    for (int i = 0; i < 20; i++) {
+        ask_at(0x400500, 0x6000);
+    }
+    for (int i = 0; i < 100; i++) {
+        (void)round_trip(0x6800 + (uint64_t)(i % 2) * 0x10);
+    }
+    for (int i = 0; i < 20; i++) {
+        struct sonde__probe_wait wait = wait_of(SELECT, 5, 0x400200, 0x6d00);
+        enum sonde__probe_turn turn = sonde__probe_enter(slot, &wait);
+        CHECK(!is_busy());
+        CHECK(i < 2 || turn == SONDE__PROBE_WAITING);
+        now_ns += 600000000;
+        if (turn != SONDE__PROBE_NESTED) {
+            sonde__probe_leave_any(slot, now_ns);
+        }
+        for (int k = 0; k < 5; k++) {
+            ask_at(0x400500, 0x6000);
+        }
+        (void)round_trip(0x6a00);
+        CHECK(i < 2 || is_busy());
+    }
+    CHECK_EQ(slot->loop.kind, SELECT);
+}
+
+/* Answers to a start-up's questions come at once, and all at one place. */
+TEST(a_loop_that_has_hardly_waited_is_young)
+{
+    for (int i = 0; i < 40; i++) {
+        struct sonde__probe_wait wait = wait_of(POLL, 3, 0x400500, 0x6040);
+        (void)wait_for(&wait, 0);
+    }
+    CHECK(is_busy());
+    struct sonde__probe_wait wait = wait_of(SELECT, 5, 0x400200, 0x6d00);
+    CHECK_EQ(wait_for(&wait, 1000000), SONDE__PROBE_NESTED);
+    CHECK(!is_busy());
+}
+
+/* A program that only asks. */
+TEST(turns_that_do_not_wait_reach_the_short_path)
+{
+    for (int i = 0; i < 80; i++) {
+        ask_at(0x400500, 0x6000);
+    }
+    CHECK(sonde__probe_knows(slot, POLL, 3, 0x6000 - 64));
+}
