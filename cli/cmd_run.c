@@ -9,12 +9,14 @@
 #include "cli.h"
 #include "cli_library.h"
 #include "cli_report.h"
+#include "cli_spool.h"
 #include "cli_symbols.h"
 #include "cmd.h"
 #include "host_process.h"
 #include "host_run.h"
 #include "host_self.h"
 #include "run_record.h"
+#include "watch_equal.h"
 #include "watch_run.h"
 
 /* 125: sonde itself failed, as timeout(1) and env(1) use it. */
@@ -32,6 +34,9 @@ enum { FRAMES_MIN = 1024, FRAMES_MAX = 4194304 };
 struct request {
     struct sonde__watch_options watch;
     struct sonde__cli_record record;
+    struct sonde__cli_origin origin;
+    const char *json;
+    const char *attend;
     enum sonde__cli_color color;
     bool blocks;
     uint64_t blocks_every_ns;
@@ -47,6 +52,14 @@ static const struct sonde__cli_option options[] = {
      60000000000u},
     {"report", 'o', "FILE", "also write a report that sonde show reads", sonde__cli_take_text,
      offsetof(struct request, watch.report_name)},
+    {"spool", 0, "DIR",
+     "keep reports of stalls in the folder DIR, also if all is killed (sonde spool); auto: your "
+     "own",
+     sonde__cli_take_text, offsetof(struct request, watch.spool)},
+    SONDE__CLI_ORIGIN_OPTIONS(struct request, origin),
+    {"json", 'j', "FILE",
+     "write JSON when PROGRAM has ended, as sonde show --json prints it, instead of a report",
+     sonde__cli_take_text, offsetof(struct request, json)},
     {"timeout", 't', "DUR",
      "print the stacks of all threads if the program still runs after this long (more than 0)",
      sonde__cli_take_duration, offsetof(struct request, watch.timeout_ns), 1},
@@ -83,15 +96,34 @@ static const struct sonde__cli_option options[] = {
      sonde__cli_take_flag, offsetof(struct request, blocks)},
     {"blocks-every", 0, "DUR", "with --blocks: show the changes every DUR, 100ms or more",
      sonde__cli_take_duration, offsetof(struct request, blocks_every_ns), BLOCKS_EVERY_MIN_NS},
-    {"follow", 'f', NULL, "also watch the programs that PROGRAM executes", sonde__cli_take_flag,
-     offsetof(struct request, watch.follow)},
+    {"follow", 'f', NULL, "also watch the programs that children of PROGRAM execute",
+     sonde__cli_take_flag, offsetof(struct request, watch.follow)},
+    {"no-follow", 0, NULL,
+     "watch neither a program that PROGRAM's own process becomes nor children that it forks",
+     sonde__cli_take_flag, offsetof(struct request, watch.stay)},
+    {"launch", 0, "DUR",
+     "also report a start of PROGRAM that takes this long until its main thread's loop first waits "
+     "(50ms to 60s)",
+     sonde__cli_take_duration, offsetof(struct request, watch.launch_ns), STALL_MIN_NS,
+     60000000000u},
+    {"fps", 0, "N", "count the frames that long turns drop at N a second (1 to 120)",
+     sonde__cli_take_number, offsetof(struct request, watch.fps), 1, 120},
+    {"equal", 0, "N",
+     "report N stalls of one cause, then only longer ones, and count the others (default 10; 0: "
+     "report all)",
+     sonde__cli_take_number, offsetof(struct request, watch.equal_max), 0, UINT32_MAX},
     {"color", 0, "WHEN", "auto (the default), always or never", sonde__cli_take_color,
      offsetof(struct request, color)},
+    {"quiet", 'q', NULL, "no line at the end that says what was watched", sonde__cli_take_flag,
+     offsetof(struct request, watch.quiet)},
     {"verbose", 'v', NULL, "report what is watched, and how much was seen", sonde__cli_take_flag,
      offsetof(struct request, watch.verbose)},
     /* internal, of --follow: pid of the first program's supervisor; the operands are the file to
      * execute and its whole argv */
     {"followed", 0, "PID", NULL, sonde__cli_take_pid, offsetof(struct request, watch.root)},
+    /* internal: the supervisor of a forked child */
+    {"attend", 0, "PLACE", NULL, sonde__cli_take_text, offsetof(struct request, attend)},
+    {"tags", 0, "TAGS", NULL, sonde__cli_take_tags, offsetof(struct request, origin)},
     {0},
 };
 
@@ -133,14 +165,18 @@ static void fill_follow(struct sonde__watch_options *o, const char *report)
 
 /* FILE.PID, or FILE.PID.N if that exists: from a program that this process was before. If it cannot
  * be written the program runs without a report. */
-static void open_own_report(const struct sonde__cli_command *command,
+static void open_own_report(const struct sonde__cli_command *command, const char *attend,
                             struct sonde__watch_options *o)
 {
     static char path[8192];
     int n = 1;
+    uint32_t index;
+    int32_t fd, pid = (int32_t)getpid();
+    if (attend != NULL) {
+        (void)sonde__watch_parse_place(attend, &fd, &index, &pid);
+    }
     do {
-        snprintf(path, sizeof path, n == 1 ? "%s.%d" : "%s.%d.%d", o->report_base, (int)getpid(),
-                 n);
+        snprintf(path, sizeof path, n == 1 ? "%s.%d" : "%s.%d.%d", o->report_base, (int)pid, n);
         o->report_fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     } while (o->report_fd < 0 && errno == EEXIST && n++ < 1000);
     if (o->report_fd < 0) {
@@ -168,6 +204,21 @@ static int check(const struct sonde__cli_command *command, const struct request 
             return sonde__cli_usage_error(command, "--%s needs --record", of_record[i].name);
         }
     }
+    if (request->json != NULL && request->watch.report_name != NULL) {
+        return sonde__cli_usage_error(
+            command, "--json and --report: give one; sonde show --json prints a report as JSON");
+    }
+    if ((record->list != NULL || request->blocks) && request->watch.spool != NULL) {
+        return sonde__cli_usage_error(command,
+                                      "%s and --spool cannot be combined: --report "
+                                      "writes a report",
+                                      request->blocks ? "--blocks" : "--record");
+    }
+    if (request->json != NULL && request->watch.follow) {
+        return sonde__cli_usage_error(command,
+                                      "--json and --follow cannot be combined yet: --report "
+                                      "writes a report of each program");
+    }
     if ((record->list != NULL || request->blocks) && request->watch.follow) {
         return sonde__cli_usage_error(command, "%s and --follow cannot be combined yet",
                                       request->blocks ? "--blocks" : "--record");
@@ -192,12 +243,29 @@ static int take_program(const struct sonde__cli_command *command,
                               : sonde__cli_usage_error(command, "no program to run");
 }
 
+/* The folder that --spool names. Of a program that is followed it was checked before. */
+static bool find_spool(const struct sonde__cli_command *command, struct sonde__watch_options *o)
+{
+    static char path[SONDE__SPOOL_PATH];
+    if (o->spool == NULL) {
+        return true;
+    }
+    if (sonde__cli_spool_path(command, o->spool, path) != SONDE__CLI_OK) {
+        return false;
+    }
+    o->spool = path;
+    return o->root != 0 || sonde__cli_spool_check(command, path) == SONDE__CLI_OK;
+}
+
 /* Set up the plugin and open the report file. Returns 0 or the exit status. */
 static int prepare(const struct sonde__cli_command *command, const struct request *request,
                    struct sonde__watch_options *o)
 {
     const char *report = o->report_name;
     int failed = 0;
+    o->build = request->origin.build;
+    o->tags = request->origin.tags;
+    o->tag_count = request->origin.tag_count;
     o->envp = sonde__host_environ();
     o->probe = sonde__cli_find_probe();
     if (request->record.list != NULL) {
@@ -208,8 +276,11 @@ static int prepare(const struct sonde__cli_command *command, const struct reques
     if (failed != 0) {
         return failed;
     }
+    if (!find_spool(command, o)) {
+        return EXIT_OURS;
+    }
     if (o->root != 0 && o->report_base != NULL) {
-        open_own_report(command, o);
+        open_own_report(command, request->attend, o);
     } else if (report != NULL && (o->report_fd = open_report(command, report)) < 0) {
         return EXIT_OURS;
     }
@@ -218,7 +289,9 @@ static int prepare(const struct sonde__cli_command *command, const struct reques
 
 static int run(const struct sonde__cli_command *command, int argc, char **argv)
 {
-    struct request request = {.watch = {.threshold_ns = 250000000u, .report_fd = -1}};
+    struct request request = {.watch = {.threshold_ns = 250000000u,
+                                        .report_fd = -1,
+                                        .equal_max = SONDE__WATCH_EQUAL_DEFAULT}};
     struct sonde__watch_options *o = &request.watch;
     struct sonde__cli_operands operands;
     int exit_code = sonde__cli_parse(command, argc, argv, &request, &operands);
@@ -231,8 +304,15 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     if (exit_code != SONDE__CLI_GO_ON) {
         return exit_code;
     }
-    if (o->follow) {
-        fill_follow(o, o->report_name);
+    if (request.json != NULL) {
+        o->report_name = request.json;
+        o->report_json = true;
+    }
+    if (o->follow && o->stay) {
+        return sonde__cli_usage_error(command, "--follow and --no-follow: give one");
+    }
+    if (!o->stay) {
+        fill_follow(o, request.json != NULL ? NULL : o->report_name);
     }
     if (o->root == 0 && (exit_code = look_for_program(command, o)) != 0) {
         return exit_code;
@@ -248,7 +328,9 @@ static int run(const struct sonde__cli_command *command, int argc, char **argv)
     o->tool = "sonde " SONDE_VERSION;
     o->color = sonde__cli_use_color(request.color, stderr);
     struct sonde_error error = {0};
-    exit_code = sonde__watch_run(o, &error);
+    exit_code = request.attend != NULL && o->root != 0
+                    ? sonde__watch_attend(o, request.attend, &error)
+                    : sonde__watch_run(o, &error);
     (void)sonde__cli_fail(command, NULL, error.status, &error);
     return exit_code;
 }
@@ -263,18 +345,21 @@ const struct sonde__cli_command sonde__cmd_run = {
              "what it waited for.\n"
              "\n"
              "Exit status, signals, job control, pid and environment are those of PROGRAM\n"
-             "without sonde. Programs that it starts are watched with --follow only. SIGQUIT\n"
-             "to the supervisor (--verbose shows its pid) prints the stacks of all threads.\n"
+             "without sonde. A program that its process becomes (sh -c 'exec ...') is watched\n"
+             "too, and so are up to 32 children at a time that it forks without executing\n"
+             "anything (workers of servers): not with --no-follow. Programs that children\n"
+             "execute are watched with --follow only. SIGQUIT to the supervisor (--verbose\n"
+             "shows its pid) prints the stacks of all threads.\n"
              "\n"
              "Running threads are sampled by perf events; if those are refused, by ptrace;\n"
              "in containers that refuse both, by a signal (SIGURG). The report says which,\n"
              "and how many system calls that ended early. --sampler selects one of them.\n"
              "\n"
-             "--follow does not follow forks without exec, programs that are executed by\n"
-             "descriptor (fexecve()), by a system call of the program's own (Go) or by\n"
-             "posix_spawn() of a relative path with file actions, and programs that cannot\n"
-             "carry the probe. With --report each followed program with a stall writes\n"
-             "FILE.PID. --timeout applies to PROGRAM only.\n"
+             "Not followed are children that first wait after PROGRAM has ended (daemons),\n"
+             "programs that are executed by descriptor (fexecve()), by a system call of the\n"
+             "program's own (Go) or by posix_spawn() of a relative path with file actions,\n"
+             "and programs that cannot carry the probe. With --report each of these processes\n"
+             "with a stall writes FILE.PID. --timeout applies to PROGRAM only.\n"
              "\n"
              "--record LIST: who calls the functions in the file LIST (one name a line), and\n"
              "how often. Each different stack is shown once with its count, at the end of\n"
@@ -298,6 +383,7 @@ const struct sonde__cli_command sonde__cmd_run = {
     .options = options,
     .examples = "  sonde run -- python3 server.py\n"
                 "  sonde run --stall 100ms --report stalls.sonde -- node app.js\n"
+                "  sonde run --json stalls.json -- ./test\n"
                 "  sonde run --follow -- ./start-servers.sh\n"
                 "  sonde run --record functions.txt -- curl https://example.org/\n"
                 "  sonde run --blocks --blocks-every 10s -- ./server\n"

@@ -9,8 +9,10 @@
 #include "cli_report.h"
 #include "cli_symbols.h"
 #include "cmd.h"
+#include "drain_origin.h"
 #include "drain_stack.h"
 #include "stacks_capture.h"
+#include "stacks_causes.h"
 #include "target.h"
 
 /* For reading debug information, while a person waits for the snapshot. */
@@ -24,6 +26,7 @@ struct request {
     bool no_names;
     struct sonde__cli_symbols symbols;
     const char *report_path;
+    struct sonde__cli_origin origin;
     struct sonde__cli_view view;
 };
 
@@ -54,6 +57,7 @@ static const struct sonde__cli_option options[] = {
     {"report", 'o', "FILE",
      "also write a report that `sonde show` reads; - writes it to standard output instead of text",
      sonde__cli_take_text, offsetof(struct request, report_path)},
+    SONDE__CLI_ORIGIN_OPTIONS(struct request, origin),
     SONDE__CLI_VIEW_OPTIONS(struct request, view),
 };
 
@@ -89,17 +93,25 @@ static void set_header(struct sonde__report *report, struct sonde__target *targe
     header.executable = sonde__target_executable(target);
     header.arch = arch_name(sonde__target_images(target));
     header.source = request->core != NULL ? "core" : "process";
-    if (request->core != NULL) {
-        header.os = ""; /* that of the machine that wrote the core is unknown */
+    if (request->core != NULL) { /* the machine that wrote the core is unknown */
+        header.os = "";
+        header.device = (struct sonde__report_device){0};
     }
     header.pid = sonde__target_pid(target);
     header.pause_ns = stacks->pause_ns;
+    header.build = request->origin.build;
+    header.tags = request->origin.tags;
+    header.tag_count = request->origin.tag_count;
     sonde__report_set_header(report, &header);
+    sonde__drain_process(report, header.pid,
+                         request->core == NULL ? sonde__host_parent(header.pid) : 0,
+                         header.executable);
 }
 
 static enum sonde_status drain(struct sonde__report *report, struct sonde__target *target,
                                struct sonde__symfile_cache *symbols,
                                const struct sonde__stacks *stacks,
+                               const struct sonde__stacks_causes *causes,
                                struct sonde__cli_report_file *file)
 {
     struct sonde__drain *d;
@@ -113,6 +125,7 @@ static enum sonde_status drain(struct sonde__report *report, struct sonde__targe
     for (uint32_t i = 0; i < stacks->count; i++) {
         struct sonde__report_thread thread;
         sonde__drain_thread(d, images, &stacks->list[i], &thread);
+        sonde__stacks_causes_add(causes, i, report, &thread);
         sonde__report_add_thread(report, &thread);
         sonde__cli_report_flush(file, report);
         sonde__cli_progress_step(&progress, i + 1, stacks->count);
@@ -125,6 +138,7 @@ static enum sonde_status drain(struct sonde__report *report, struct sonde__targe
 static enum sonde_status fill_report(struct sonde__report *report, struct sonde__target *target,
                                      const struct request *request,
                                      const struct sonde__stacks *stacks,
+                                     const struct sonde__stacks_causes *causes,
                                      struct sonde__cli_report_file *file)
 {
     struct sonde__symfile_cache *symbols = NULL;
@@ -140,8 +154,9 @@ static enum sonde_status fill_report(struct sonde__report *report, struct sonde_
         if (sonde__target_doubt(target)[0] != '\0') {
             sonde__report_add_note(report, sonde__target_doubt(target));
         }
+        sonde__stacks_causes_add_circles(causes, report);
         sonde__cli_report_flush(file, report);
-        status = drain(report, target, symbols, stacks, file);
+        status = drain(report, target, symbols, stacks, causes, file);
         sonde__symfile_cache_destroy(symbols);
     }
     sonde__report_set_end(report, &end);
@@ -184,7 +199,8 @@ static int say_unread(const struct sonde__cli_command *command, const struct son
 }
 
 static int show_stacks(const struct sonde__cli_command *command, struct sonde__target *target,
-                       struct request *request, const struct sonde__stacks *stacks)
+                       struct request *request, const struct sonde__stacks *stacks,
+                       const struct sonde__stacks_causes *causes)
 {
     struct sonde__cli_report_file file = {0};
     struct sonde__report *report = NULL;
@@ -197,7 +213,7 @@ static int show_stacks(const struct sonde__cli_command *command, struct sonde__t
     }
     status = sonde__report_create(&report);
     if (status == SONDE_OK) {
-        status = fill_report(report, target, request, stacks, &file);
+        status = fill_report(report, target, request, stacks, causes, &file);
     }
     if (status != SONDE_OK) {
         (void)sonde__cli_report_close(command, &file, NULL);
@@ -227,7 +243,10 @@ static int show_target(const struct sonde__cli_command *command, struct sonde__t
     struct sonde__stacks stacks;
     int exit_code = sonde__stacks_capture(command, target, &request->wanted, &stacks);
     if (exit_code == SONDE__CLI_OK) {
-        exit_code = show_stacks(command, target, request, &stacks);
+        struct sonde__stacks_causes causes;
+        sonde__stacks_causes_find(target, &stacks, &causes);
+        exit_code = show_stacks(command, target, request, &stacks, &causes);
+        sonde__stacks_causes_done(&causes);
         sonde__stacks_done(&stacks);
     }
     return exit_code;

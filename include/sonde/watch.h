@@ -35,7 +35,7 @@ struct sonde_watch_options {
     size_t struct_bytes;   /* sizeof(struct sonde_watch_options) */
     uint64_t threshold_ns; /* what is a stall; 0: SONDE_WATCH_THRESHOLD_NS */
     int report_fd;         /* where a report is written, record by record; 0 or less: nowhere */
-    sonde_watch_stall on_stall; /* called on the watch's thread after each stall; or null */
+    sonde_watch_stall on_stall; /* called after each stall, on a thread of the watch; or null */
     void *ctx;
 };
 
@@ -45,7 +45,8 @@ struct sonde_watch_options {
 
 struct sonde_watch;
 
-/* Start the watch of this process: one thread, which blocks all signals.
+/* Start the watch of this process: one thread, and with the first stall a second one, which looks
+ * up names, writes the report and calls on_stall. Both block all signals.
  *
  * A loop is watched from its first sonde_idle_leave() on. A stall is reported when it ends, or when
  * the watch is stopped. The report is complete after each stall, even if the process is killed
@@ -53,7 +54,7 @@ struct sonde_watch;
  * it; without a report nothing is kept.
  *
  * options    report_fd or on_stall must be given. on_stall: the argument is valid during the call;
- *            no stall is detected while it runs; it must not stop the watch
+ *            stalls that end while it runs are queued (256 of them); it must not stop the watch
  * ret_watch  written on OK
  * ret_error  what failed; may be null
  *
@@ -67,14 +68,14 @@ SONDE_API SONDE_NODISCARD enum sonde_status
 sonde_watch_start(const struct sonde_watch_options *options, struct sonde_watch **ret_watch,
                   struct sonde_error *ret_error);
 
-/* End the watch: report stalls that have not ended, close the report, join the thread.
+/* End the watch: report stalls that have not ended, close the report, join the threads.
  *
  * After fork() the child has no watch and may start one; stopping the parent's watch there does
  * nothing. Stop the watch before sonde is unloaded by dlclose().
  *
  * watch  may be null
  *
- * Context    any thread but the watch's own, where it does nothing; not handler
+ * Context    any thread but the watch's own (on_stall), where it does nothing; not handler
  * Blocks     until the report is written, and on_stall has returned
  * Ownership  frees it
  * Example    examples/watch_loop.c */

@@ -10,9 +10,8 @@
 #include "base_mem.h"
 #include "base_status.h"
 #include "capture_images.h"
+#include "drain_origin.h"
 #include "drain_stack.h"
-#include "host_clock.h"
-#include "host_run.h"
 #include "mem_heap.h"
 #include "os.h"
 #include "report_read.h"
@@ -64,37 +63,30 @@ static int take_thread(void *ctx, const struct sonde_thread *thread,
                    .state = thread->state,
                    .letter = thread->letter,
                    .main = thread->is_main != 0},
-        .capture = {.status = captured->status, .by = captured->by, .syscall = captured->syscall},
         .stack = *stack,
     };
     struct sonde__capture_pin pin = sonde__capture_pin();
     sonde__base_mem_copy(sample.thread.name, thread->name, sizeof sample.thread.name);
-    sonde__base_mem_copy(sample.capture.syscall_args, captured->syscall_args,
-                         sizeof sample.capture.syscall_args);
-    sonde__base_mem_copy(sample.capture.note, captured->note, sizeof sample.capture.note);
+    sonde__api_capture_of(captured, &sample.capture);
     sonde__drain_thread(collection->drain, pin.images, &sample, &record);
     sonde__capture_unpin(pin);
     sonde__report_add_thread(collection->report, &record);
     return 0;
 }
 
-_Static_assert((int)SONDE_CAPTURED_SIGNAL == (int)SONDE__CAPTURED_SIGNAL,
-               "ways are handed over as they are");
-
 static void set_header(struct sonde__report *report)
 {
-    char os[160];
+    struct sonde__drain_origin origin;
     struct sonde__capture_pin pin = sonde__capture_pin();
     struct sonde__report_header header = {.kind = SONDE__REPORT_STACKS,
                                           .tool = "sonde " SONDE_VERSION,
                                           .source = "process",
                                           .pid = sonde__os_pid()};
-    header.time_unix_ns = sonde__host_unix_ns();
+    sonde__drain_origin(&origin, &header);
     header.executable = pin.images->image_count > 0 ? pin.images->images[0].path : "";
     header.arch = sonde__arch_name(SONDE__ARCH_HOST);
-    sonde__host_system_name(os, sizeof os);
-    header.os = os;
     sonde__report_set_header(report, &header);
+    sonde__drain_process(report, header.pid, sonde__host_parent(header.pid), header.executable);
     sonde__capture_unpin(pin);
 }
 

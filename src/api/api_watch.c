@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The watch inside the program: the supervisor's rounds (watch_supervise.h), driven by a thread.
  *
- * Only that thread reads and writes files. It blocks all signals, so a broken pipe of the report is
- * no SIGPIPE for the program. A fork child forgets the watch that it inherits without freeing it:
- * the thread may have been changing that memory. */
+ * Only that thread and its writer (watch_writer.h) read and write files. They block all signals, so
+ * a broken pipe of the report is no SIGPIPE for the program. A fork child forgets the watch that it
+ * inherits without freeing it: the thread may have been changing that memory. */
 #include <sonde/watch.h>
 
 #include <errno.h>
@@ -42,7 +42,8 @@ struct sonde_watch {
     enum sonde_status status; /* FAILED: why */
     struct sonde_error error;
     uint64_t swept_ns;
-    char *text; /* of one stall; used again */
+    _Atomic uint64_t told; /* the thread that calls on_stall; 0: none now */
+    char *text;            /* of one stall; used again */
     size_t text_size, text_capacity;
     bool text_cut; /* memory ran out */
 };
@@ -64,31 +65,17 @@ static void watch_forks(void)
 
 /* --- what the thread does --- */
 
-static uint8_t captured_by(uint8_t by)
-{
-    switch (by) {
-    case SONDE_CAPTURED_PASSIVE:
-        return SONDE__CAPTURED_PASSIVE;
-    case SONDE_CAPTURED_SIGNAL:
-        return SONDE__CAPTURED_SIGNAL;
-    default:
-        return SONDE__CAPTURED_NOT;
-    }
-}
-
 /* The kernel gives no perf sample of the thread: read it, by signal if it still runs. */
 static void ask_thread(uint64_t tid, struct sonde_stack *stack, struct sonde__capture *ret_capture)
 {
     struct sonde_captured captured = {.struct_bytes = sizeof captured, .syscall = -1};
     const struct sonde__regs none = {0}; /* of the caller, which is another thread */
-    struct sonde__text note;
-    ret_capture->status = sonde__api_thread_capture(tid, NULL, stack, &captured, &none);
-    ret_capture->by = captured_by(captured.by);
-    ret_capture->syscall = captured.syscall;
-    memcpy(ret_capture->syscall_args, captured.syscall_args, sizeof ret_capture->syscall_args);
-    sonde__base_text_init(&note, ret_capture->note, sizeof ret_capture->note);
-    sonde__base_text_str(&note, captured.note);
+    captured.status = sonde__api_thread_capture(tid, NULL, stack, &captured, &none);
+    sonde__api_capture_of(&captured, ret_capture);
     if (ret_capture->by == SONDE__CAPTURED_SIGNAL) {
+        struct sonde__text note;
+        sonde__base_text_init(&note, ret_capture->note, sizeof ret_capture->note);
+        sonde__base_text_str(&note, captured.note);
         sonde__base_text_str(&note, "no perf sample is available, so it was asked by a signal");
     }
 }
@@ -133,7 +120,9 @@ static void tell_stall(void *ctx, const struct sonde__watch_ended *ended,
         .text = watch->text_size > 0 ? watch->text : "",
         .text_bytes = watch->text_size,
     };
+    atomic_store(&watch->told, sonde__os_tid());
     watch->options.on_stall(watch->options.ctx, &stall);
+    atomic_store(&watch->told, 0);
 }
 
 static uint32_t wait_inside(struct sonde__watch_session *session, uint64_t timeout_ns,
@@ -167,11 +156,10 @@ static enum sonde_status open_session(struct sonde_watch *watch)
 {
     struct sonde__watch_session *session = &watch->session;
     const struct sonde__target_options passive = {.mode = SONDE__TARGET_PASSIVE};
-    SONDE_TRY(sonde__watch_sampler_open(watch->pid, &passive, &sonde__api_watch_symbols,
-                                        &session->sampler, &watch->error));
+    SONDE_TRY(sonde__watch_sampler_open(watch->pid, &passive, &session->sampler, &watch->error));
     sonde__watch_sampler_use_own_process(session->sampler, sonde__os_tid(), ask_thread);
     enum sonde_status status =
-        sonde__watch_output_create(&session->options, watch->pid, &session->output);
+        sonde__watch_writer_create(&session->options, watch->pid, &session->writer);
     if (status != SONDE_OK) {
         sonde__watch_sampler_close(session->sampler);
     }
@@ -218,6 +206,7 @@ static void fill_session(struct sonde_watch *watch)
     session->options = (struct sonde__watch_options){
         .probe = "", /* it is here */
         .tool = "libsonde " SONDE_VERSION,
+        .symbols = &sonde__api_watch_symbols,
         .threshold_ns = watch->options.threshold_ns,
         .report_fd = watch->options.report_fd,
         .on_stall = tell_stall,
@@ -246,7 +235,7 @@ static enum sonde_status start(struct sonde_watch *watch, struct sonde_error *re
     enum sonde_status status;
     int failed;
     fill_session(watch);
-    sonde__api_marks_begin();
+    sonde__api_marks_begin(watch->options.threshold_ns);
     failed = start_thread(watch);
     if (failed != 0) {
         return sonde__base_fail(ret_error, SONDE_OS, "the watch's thread", NULL, failed, 0);
@@ -303,7 +292,8 @@ enum sonde_status sonde_watch_start(const struct sonde_watch_options *given,
 void sonde_watch_stop(struct sonde_watch *watch)
 {
     if (watch == NULL || watch != atomic_load(&the_watch) ||
-        pthread_equal(pthread_self(), watch->thread)) {
+        pthread_equal(pthread_self(), watch->thread) ||
+        atomic_load(&watch->told) == sonde__os_tid()) {
         return;
     }
     atomic_store(&watch->stop, 1);

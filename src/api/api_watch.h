@@ -20,7 +20,7 @@ struct sonde__api_marks {
 extern struct sonde__api_marks sonde__api_marks;
 
 /* Mark every loop as idle. Context: no watch runs. */
-void sonde__api_marks_begin(void);
+void sonde__api_marks_begin(uint64_t threshold_ns);
 /* Free the slots of threads that have ended. Context: the watch's thread. */
 void sonde__api_marks_sweep(void);
 

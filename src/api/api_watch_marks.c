@@ -77,11 +77,16 @@ void sonde_idle_enter(void)
     if (slot == NULL) {
         return;
     }
-    if (atomic_load_explicit(&slot->stamp, memory_order_relaxed) != 0) {
-        atomic_store_explicit(&slot->ended_ns, sonde__host_tick_ns(), memory_order_relaxed);
-        atomic_store_explicit(&slot->stamp, 0, memory_order_release);
+    if (atomic_load_explicit(&slot->stamp, memory_order_relaxed) == 0) {
+        (void)sonde__probe_enter_known(slot, false);
+        return;
     }
+    uint64_t now_ns = sonde__host_tick_ns();
+    sonde__probe_keep_long(slot, now_ns);
     (void)sonde__probe_enter_known(slot, false);
+    /* after the beat that says so, for whoever reads them in the other order */
+    atomic_store_explicit(&slot->ended_ns, now_ns, memory_order_release);
+    atomic_store_explicit(&slot->stamp, 0, memory_order_release);
 }
 
 void sonde_idle_leave(void)
@@ -90,17 +95,23 @@ void sonde_idle_leave(void)
     if (slot == NULL) {
         return;
     }
-    sonde__probe_leave(slot, sonde__host_tick_ns());
+    uint64_t now_ns = sonde__host_tick_ns();
+    if (__builtin_expect(sonde__probe_must_check(&sonde__api_marks.page, slot, now_ns), false)) {
+        sonde__probe_check(&sonde__api_marks.page, slot, now_ns);
+    }
+    sonde__probe_leave(slot, now_ns);
     wake_watch();
 }
 
 /* Threads keep their slots from watch to watch; a turn that began before the watch is ignored. In a
  * fork child the slots belong to the parent's threads; only the caller could use one. */
-void sonde__api_marks_begin(void)
+void sonde__api_marks_begin(uint64_t threshold_ns)
 {
     struct sonde__probe_page *page = &sonde__api_marks.page;
     int32_t pid = sonde__os_pid();
     bool forked = atomic_exchange(&page->pid, pid) != pid;
+    page->long_ns = (int64_t)threshold_ns;
+    page->late_ns = (int64_t)threshold_ns / 4;
     for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
         struct sonde__probe_slot *slot = &page->slots[i];
         if (forked) {
@@ -108,6 +119,10 @@ void sonde__api_marks_begin(void)
         }
         atomic_store(&slot->beat, SONDE__PROBE_IDLE);
         atomic_store(&slot->turns, 0);
+        atomic_store(&slot->long_turns, 0);
+        atomic_store(&slot->unsure_turns, 0);
+        slot->begun_ns = 0;
+        slot->long_ns = (int64_t)threshold_ns;
         atomic_store(&slot->stamp, 0);
     }
     if (forked) {

@@ -64,12 +64,6 @@ void *sonde__arena_alloc(struct sonde__arena *arena, size_t size)
     return chunk->data;
 }
 
-void *sonde__arena_alloc_array(struct sonde__arena *arena, size_t count, size_t size)
-{
-    size_t bytes;
-    return __builtin_mul_overflow(count, size, &bytes) ? NULL : sonde__arena_alloc(arena, bytes);
-}
-
 char *sonde__arena_copy_text(struct sonde__arena *arena, const char *text, size_t size)
 {
     char *copy = size < SIZE_MAX ? sonde__arena_alloc(arena, size + 1) : NULL;
@@ -78,9 +72,4 @@ char *sonde__arena_copy_text(struct sonde__arena *arena, const char *text, size_
         copy[size] = '\0';
     }
     return copy;
-}
-
-char *sonde__arena_copy_string(struct sonde__arena *arena, const char *text)
-{
-    return sonde__arena_copy_text(arena, text, strlen(text));
 }

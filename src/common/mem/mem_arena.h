@@ -24,12 +24,8 @@ void sonde__arena_done(struct sonde__arena *arena);
 /* `size` bytes aligned to 16, not zeroed; null when out of memory (the arena is as before). */
 void *sonde__arena_alloc(struct sonde__arena *arena, size_t size)
     __attribute__((warn_unused_result));
-void *sonde__arena_alloc_array(struct sonde__arena *arena, size_t count, size_t size)
-    __attribute__((warn_unused_result));
 /* A NUL-terminated copy of `size` bytes. */
 char *sonde__arena_copy_text(struct sonde__arena *arena, const char *text, size_t size)
-    __attribute__((warn_unused_result));
-char *sonde__arena_copy_string(struct sonde__arena *arena, const char *text)
     __attribute__((warn_unused_result));
 
 #endif

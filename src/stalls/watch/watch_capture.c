@@ -1,26 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch_capture.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base_status.h"
-#include "base_text.h"
-#include "drain_stack.h"
+#include "cause.h"
 #include "host_signal.h"
-#include "symfile_cache.h"
+#include "report_model.h"
 #include "target_cause.h"
-
-/* Threads are not watched while a stall is written: larger code is not searched for tail calls. */
-#define CODE_BYTES_MAX ((uint64_t)8 << 20)
+#include "target_frozen.h"
 
 struct sonde__watch_sampler {
     struct sonde__target *target;
-    struct sonde__symfile_cache *symbols;
-    struct sonde__drain *drain;
+    struct sonde__causes *causes;
     uint8_t sampler;  /* enum sonde__report_sampler: how a running thread would be sampled */
     uint64_t own_tid; /* 0: the program is in another process */
+    uint64_t other_tid;
     sonde__watch_ask *ask;
     uint64_t pcs[SONDE__WATCH_FRAMES_MAX];
     uint8_t how[SONDE__WATCH_FRAMES_MAX];
@@ -42,7 +38,6 @@ static uint8_t first_way(const struct sonde__target_options *options)
 
 enum sonde_status sonde__watch_sampler_open(int32_t pid,
                                             const struct sonde__target_options *options,
-                                            const struct sonde__symfile_options *symbols,
                                             struct sonde__watch_sampler **ret_sampler,
                                             struct sonde_error *ret_error)
 {
@@ -53,15 +48,6 @@ enum sonde_status sonde__watch_sampler_open(int32_t pid,
     enum sonde_status status =
         sonde__target_open_process(pid, options, &sampler->target, ret_error);
     if (status == SONDE_OK) {
-        struct sonde__symfile_options where = {0};
-        if (symbols != NULL) {
-            where = *symbols;
-        }
-        where.root = sonde__target_root(sampler->target);
-        /* stacks without names are better than none */
-        if (sonde__symfile_cache_create(&where, &sampler->symbols) != SONDE_OK) {
-            sampler->symbols = NULL;
-        }
         sampler->sampler = first_way(options);
         *ret_sampler = sampler;
         return SONDE_OK;
@@ -86,15 +72,37 @@ void sonde__watch_sampler_use_own_process(struct sonde__watch_sampler *sampler, 
     }
 }
 
+struct sonde__causes *sonde__watch_sampler_causes(struct sonde__watch_sampler *sampler)
+{
+    if (sampler->causes == NULL &&
+        sonde__causes_create(sampler->target, &sampler->causes) != SONDE_OK) {
+        return NULL;
+    }
+    return sampler->causes;
+}
+
+void sonde__watch_sampler_leave_out(struct sonde__watch_sampler *sampler, uint64_t tid)
+{
+    sampler->other_tid = sampler->own_tid != 0 ? tid : 0;
+}
+
+struct sonde__target *sonde__watch_sampler_target(struct sonde__watch_sampler *sampler)
+{
+    return sampler != NULL ? sampler->target : NULL;
+}
+
+const struct sonde__image_set *
+sonde__watch_sampler_images(const struct sonde__watch_sampler *sampler)
+{
+    return sampler != NULL ? sonde__target_images(sampler->target) : NULL;
+}
+
 void sonde__watch_sampler_close(struct sonde__watch_sampler *sampler)
 {
     if (sampler == NULL) {
         return;
     }
-    sonde__drain_destroy(sampler->drain);
-    if (sampler->symbols != NULL) {
-        sonde__symfile_cache_destroy(sampler->symbols);
-    }
+    sonde__causes_destroy(sampler->causes);
     sonde__target_close(sampler->target);
     free(sampler);
 }
@@ -129,8 +137,7 @@ static void drop_own_frames(struct sonde__watch_sampler *sampler, struct sonde_s
 }
 
 /* A passive read does not tell how a running thread would have been sampled; the watch knows. */
-uint8_t sonde__watch_way_of(const struct sonde__watch_sampler *sampler,
-                            const struct sonde__sample *sample)
+uint8_t sonde__watch_way_of(uint8_t way, const struct sonde__sample *sample)
 {
     switch (sample->capture.by) {
     case SONDE__CAPTURED_PERF:
@@ -142,8 +149,19 @@ uint8_t sonde__watch_way_of(const struct sonde__watch_sampler *sampler,
     case SONDE__CAPTURED_NOT:
         return SONDE__REPORT_SAMPLER_NONE;
     default:
-        return sampler->sampler;
+        return way;
     }
+}
+
+uint8_t sonde__watch_sampler_way(const struct sonde__watch_sampler *sampler)
+{
+    return sampler->sampler;
+}
+
+struct sonde__target *sonde__watch_sampler_freeze(struct sonde__watch_sampler *sampler)
+{
+    struct sonde__target *frozen;
+    return sonde__target_freeze(sampler->target, &frozen) == SONDE_OK ? frozen : NULL;
 }
 
 /* The thread's state was read a moment earlier; what the capture saw is newer. */
@@ -181,6 +199,11 @@ bool sonde__watch_take(struct sonde__watch_sampler *sampler, uint64_t tid,
            take_thread(sampler, &thread, ret_sample);
 }
 
+void sonde__watch_sampler_rest(struct sonde__watch_sampler *sampler)
+{
+    sonde__target_rest(sampler->target);
+}
+
 uint32_t sonde__watch_take_all(struct sonde__watch_sampler *sampler, uint64_t except,
                                struct sonde__sample *ret_samples, uint32_t capacity,
                                uint32_t *ret_total)
@@ -193,49 +216,11 @@ uint32_t sonde__watch_take_all(struct sonde__watch_sampler *sampler, uint64_t ex
         return 0;
     }
     for (uint32_t i = 0; i < total; i++) {
-        if (threads[i].tid != except && threads[i].tid != sampler->own_tid) {
+        uint64_t tid = threads[i].tid;
+        if (tid != except && tid != sampler->own_tid && tid != sampler->other_tid) {
             (*ret_total)++;
             n += n < capacity && take_thread(sampler, &threads[i], &ret_samples[n]);
         }
     }
     return n;
-}
-
-enum sonde_status sonde__watch_sampler_target(struct sonde__watch_sampler *sampler,
-                                              struct sonde__report *report)
-{
-    sonde__drain_destroy(sampler->drain);
-    sampler->drain = NULL;
-    SONDE_TRY(sonde__drain_create(report, sampler->target, sampler->symbols, &sampler->drain));
-    sonde__drain_limit_code(sampler->drain, CODE_BYTES_MAX);
-    return SONDE_OK;
-}
-
-uint32_t sonde__watch_resolve(struct sonde__watch_sampler *sampler,
-                              const struct sonde__sample *sample)
-{
-    return sampler->drain != NULL
-               ? sonde__drain_stack(sampler->drain, sonde__target_images(sampler->target),
-                                    &sample->stack)
-               : 0;
-}
-
-void sonde__watch_resolve_thread(struct sonde__watch_sampler *sampler,
-                                 const struct sonde__sample *sample,
-                                 struct sonde__report_thread *ret_thread)
-{
-    sonde__drain_thread(sampler->drain, sonde__target_images(sampler->target), sample, ret_thread);
-    ret_thread->end = sample->stack.end; /* of one that moved each time it was read, too */
-}
-
-void sonde__watch_place(struct sonde__watch_sampler *sampler, uint64_t pc, char *ret_text,
-                        size_t capacity)
-{
-    const struct sonde__image *image = sonde__image_find(sonde__target_images(sampler->target), pc);
-    if (image == NULL) {
-        snprintf(ret_text, capacity, "0x%llx", (unsigned long long)pc);
-    } else {
-        snprintf(ret_text, capacity, "%.80s+0x%llx", sonde__base_file_name(image->path),
-                 (unsigned long long)(pc - image->bias));
-    }
 }

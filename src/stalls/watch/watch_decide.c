@@ -1,94 +1,125 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch_decide.h"
 
+#define IDLE_PERIOD_MAX_NS 50000000u
+
 void sonde__watch_decide_init(struct sonde__watch_decision *decision, uint64_t threshold_ns)
 {
     *decision = (struct sonde__watch_decision){.threshold_ns = threshold_ns};
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t period_of(uint64_t threshold_ns)
+{
+    return most(threshold_ns / 4, 1);
+}
+
 static uint64_t period_ns(const struct sonde__watch_decision *d)
 {
-    uint64_t quarter = d->threshold_ns / 4;
-    if (d->phase >= SONDE__WATCH_SUSPECT && d->sample_ns > quarter) {
-        return d->sample_ns;
-    }
-    return quarter > 0 ? quarter : 1;
+    return period_of(d->threshold_ns);
+}
+
+/* The turn's age at which its first sample is due. */
+static uint64_t arm_after_ns(const struct sonde__watch_decision *d, enum sonde__watch_means means)
+{
+    uint64_t first = SONDE__WATCH_SAMPLE_FIRST_NS, half = d->threshold_ns / 2;
+    uint64_t fair = most(first, d->threshold_ns / 8);
+    return least(half, means == SONDE__WATCH_RICH   ? first
+                       : means == SONDE__WATCH_FAIR ? fair
+                                                    : half);
 }
 
 static void begin_spell(struct sonde__watch_decision *d, uint64_t since_ns)
 {
-    d->phase = SONDE__WATCH_BUSY;
-    d->since_ns = since_ns;
-    d->tick_ns = since_ns;
-    d->counted_ns = 0;
-    d->excluded_ns = 0;
-    d->samples = 0;
-    d->held = false;
-    d->sample_ns = SONDE__WATCH_SAMPLE_FIRST_NS;
+    *d = (struct sonde__watch_decision){.threshold_ns = d->threshold_ns,
+                                        .phase = SONDE__WATCH_BUSY,
+                                        .since_ns = since_ns,
+                                        .tick_ns = since_ns,
+                                        .sample_ns = SONDE__WATCH_SAMPLE_FIRST_NS};
 }
 
-/* Time from the last tick to `to_ns` on the effective clock. */
-static void count_time(struct sonde__watch_decision *d, uint64_t to_ns, bool held, uint64_t own_ns)
+/* Time from the last look to `to_ns` in which the program could go on. */
+static void count_time(struct sonde__watch_decision *d, uint64_t to_ns,
+                       const struct sonde__watch_look *look)
 {
     uint64_t passed = to_ns > d->tick_ns ? to_ns - d->tick_ns : 0;
-    uint64_t period = period_ns(d);
-    uint64_t late = passed > own_ns ? passed - own_ns : 0;
-    uint64_t counted = held || d->held                             ? 0
-                       : late > SONDE__WATCH_LATE_PERIODS * period ? passed - late + period
-                                                                   : passed;
+    uint64_t explained = least(passed, most(look->own_ns, look->ran_ns));
+    uint64_t counted = passed;
+    if (look->held || d->held) {
+        counted = least(passed, look->ran_ns);
+    } else if (passed - explained > SONDE__WATCH_LATE_PERIODS * period_ns(d)) {
+        counted = explained + period_ns(d);
+    }
     d->counted_ns += counted;
     d->excluded_ns += passed - counted;
-    d->held = held;
-    if (to_ns > d->tick_ns) {
-        d->tick_ns = to_ns;
-    }
+    d->held = look->held;
+    d->tick_ns = most(d->tick_ns, to_ns);
 }
 
-static enum sonde__watch_action end_spell(struct sonde__watch_decision *d, uint64_t end_ns,
-                                          uint64_t own_ns)
+/* When the turn ended. Without its stamp: where it was last seen, or for a stall, which is reported
+ * in any case, when the next turn began or now. */
+static uint64_t end_of(const struct sonde__watch_decision *d, const struct sonde__watch_look *look)
+{
+    uint64_t latest = look->busy ? look->since_ns : look->now_ns;
+    if (look->ended_ns != 0 && look->ended_ns >= d->since_ns) {
+        return least(look->ended_ns, latest);
+    }
+    return d->phase == SONDE__WATCH_STALL ? latest : d->tick_ns;
+}
+
+static enum sonde__watch_action end_spell(struct sonde__watch_decision *d,
+                                          const struct sonde__watch_look *look)
 {
     enum sonde__watch_phase phase = d->phase;
-    if (phase == SONDE__WATCH_STALL) {
-        /* the thread may have come back to its loop before the last tick */
-        if (end_ns < d->tick_ns) {
-            uint64_t back = d->tick_ns - end_ns;
-            d->counted_ns = d->counted_ns > back ? d->counted_ns - back : 0;
-        } else {
-            count_time(d, end_ns, false, own_ns);
-        }
-        d->duration_ns = d->counted_ns;
+    uint64_t end_ns = end_of(d, look);
+    /* the thread may have come back to its loop before the last look */
+    if (end_ns < d->tick_ns) {
+        d->counted_ns -= least(d->tick_ns - end_ns, d->counted_ns);
+    } else {
+        struct sonde__watch_look at_end = *look;
+        at_end.held = false;
+        count_time(d, end_ns, &at_end);
     }
     d->phase = SONDE__WATCH_IDLE;
-    return phase == SONDE__WATCH_STALL     ? SONDE__WATCH_END
-           : phase == SONDE__WATCH_SUSPECT ? SONDE__WATCH_DROP
-                                           : SONDE__WATCH_NOTHING;
+    if (d->counted_ns >= d->threshold_ns) {
+        d->duration_ns = d->counted_ns;
+        return SONDE__WATCH_END;
+    }
+    return phase >= SONDE__WATCH_SUSPECT ? SONDE__WATCH_DROP : SONDE__WATCH_NOTHING;
 }
 
-static enum sonde__watch_action ask_sample(struct sonde__watch_decision *d, uint64_t now_ns)
+static enum sonde__watch_action ask_sample(struct sonde__watch_decision *d,
+                                           const struct sonde__watch_look *look)
 {
-    if (now_ns < d->next_ns && d->samples > 0) {
+    if (d->samples > 0 && look->now_ns < d->next_ns) {
         return SONDE__WATCH_NOTHING;
     }
     d->samples++;
-    if (d->samples > SONDE__WATCH_SAMPLE_COUNT && d->sample_ns < SONDE__WATCH_SAMPLE_LAST_NS) {
-        d->sample_ns += d->sample_ns * 15 / 100;
-        if (d->sample_ns > SONDE__WATCH_SAMPLE_LAST_NS) {
-            d->sample_ns = SONDE__WATCH_SAMPLE_LAST_NS;
-        }
-    }
-    d->next_ns = now_ns + d->sample_ns;
+    d->sample_ns =
+        least(most(d->counted_ns / SONDE__WATCH_SAMPLE_PART,
+                   (uint64_t)SONDE__WATCH_SAMPLE_FIRST_NS *
+                       (look->means == SONDE__WATCH_POOR ? SONDE__WATCH_SAMPLE_POOR : 1u)),
+              SONDE__WATCH_SAMPLE_LAST_NS);
+    d->next_ns = look->now_ns + d->sample_ns;
     return SONDE__WATCH_SAMPLE;
 }
 
 enum sonde__watch_action sonde__watch_decide(struct sonde__watch_decision *d,
                                              const struct sonde__watch_look *look)
 {
-    if (d->phase != SONDE__WATCH_IDLE && (!look->busy || look->since_ns != d->since_ns)) {
-        uint64_t end = look->busy            ? look->since_ns
-                       : look->ended_ns != 0 ? look->ended_ns
-                                             : look->now_ns;
-        return end_spell(d, end,
-                         look->own_ns); /* the next tick sees a spell that has begun since */
+    /* clocks tick: a turn that begins in the tick of the last one has the same stamp */
+    bool ended = !look->busy || look->since_ns != d->since_ns || look->ended_ns != 0;
+    if (d->phase != SONDE__WATCH_IDLE && ended) {
+        return end_spell(d, look); /* the next look sees a turn that has begun since */
     }
     if (!look->busy) {
         return SONDE__WATCH_NOTHING;
@@ -96,21 +127,38 @@ enum sonde__watch_action sonde__watch_decide(struct sonde__watch_decision *d,
     if (d->phase == SONDE__WATCH_IDLE) {
         begin_spell(d, look->since_ns);
     }
-    count_time(d, look->now_ns, look->held, look->own_ns);
+    count_time(d, look->now_ns, look);
+    d->arm_ns = arm_after_ns(d, look->means);
     if (look->held) {
         d->next_ns = look->now_ns + period_ns(d);
         return SONDE__WATCH_NOTHING;
     }
-    if (d->phase == SONDE__WATCH_BUSY && d->counted_ns >= d->threshold_ns / 2) {
+    if (d->phase == SONDE__WATCH_BUSY && d->counted_ns >= d->arm_ns) {
         d->phase = SONDE__WATCH_SUSPECT;
     }
     if (d->phase == SONDE__WATCH_SUSPECT && d->counted_ns >= d->threshold_ns) {
         d->phase = SONDE__WATCH_STALL;
         d->next_ns = look->now_ns;
-        (void)ask_sample(d, look->now_ns);
+        (void)ask_sample(d, look);
         return SONDE__WATCH_BEGIN;
     }
-    return d->phase >= SONDE__WATCH_SUSPECT ? ask_sample(d, look->now_ns) : SONDE__WATCH_NOTHING;
+    return d->phase >= SONDE__WATCH_SUSPECT ? ask_sample(d, look) : SONDE__WATCH_NOTHING;
+}
+
+uint64_t sonde__watch_missed_time(const struct sonde__watch_missed *m, uint64_t threshold_ns)
+{
+    uint64_t period = period_of(threshold_ns), late = SONDE__WATCH_LATE_PERIODS * period;
+    uint64_t passed = m->end_ns - m->begin_ns;
+    uint64_t due = m->due_ns == 0 ? m->begin_ns : m->due_ns;
+    uint64_t apart = (m->begin_ns > due ? m->begin_ns - due : 0) + (m->now_ns - m->end_ns);
+    if (m->stops) {
+        return least(passed, period);
+    }
+    if (apart > late) {
+        return passed;
+    }
+    uint64_t explained = least(passed, m->own_ns);
+    return passed - explained > late ? explained + period : passed;
 }
 
 uint64_t sonde__watch_next_tick(const struct sonde__watch_decision *d, uint64_t now_ns)
@@ -118,13 +166,13 @@ uint64_t sonde__watch_next_tick(const struct sonde__watch_decision *d, uint64_t 
     if (d->phase == SONDE__WATCH_IDLE) {
         return UINT64_MAX;
     }
-    uint64_t wait = period_ns(d);
-    if (d->phase >= SONDE__WATCH_SUSPECT) {
-        wait = d->next_ns > now_ns ? d->next_ns - now_ns : 0;
+    if (d->phase >= SONDE__WATCH_SUSPECT || d->held) {
+        return d->next_ns > now_ns ? least(d->next_ns - now_ns, period_ns(d)) : 0;
     }
-    if (d->phase == SONDE__WATCH_BUSY && d->counted_ns < d->threshold_ns / 2) {
-        uint64_t left = d->threshold_ns / 2 - d->counted_ns;
-        wait = left < wait ? left : wait;
-    }
-    return wait;
+    return d->counted_ns < d->arm_ns ? least(d->arm_ns - d->counted_ns, period_ns(d)) : 0;
+}
+
+uint64_t sonde__watch_idle_period(uint64_t threshold_ns)
+{
+    return least(most(threshold_ns / 16, SONDE__WATCH_SAMPLE_FIRST_NS), IDLE_PERIOD_MAX_NS);
 }

@@ -1,71 +1,101 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Is this thread stalled? A pure function of what each tick observes.
+/* Is this thread stalled, and when is it to be sampled? A pure function of what each look observes.
  *
- * Time is an effective clock. Time in which the thread was stopped or traced does not count. A tick
- * that is more than three periods late counts as one, because the watcher itself did not run (the
- * machine slept or was overloaded); time that the watcher spent on its own work (names for the
- * stall of a large program) is exempt from that rule. So SIGSTOP, a debugger, a suspended laptop
- * and an overloaded machine never make a stall; differences of wall-clock time gave 5 to 7 stalls
- * instead of one (twelve stops of 0.4 s during one true stall). An idle thread is never stalled.
- * Context: any thread. */
+ * A turn lasts from the stamp of its begin to the stamp of its end, which the probe writes: a
+ * watcher that got no CPU for a while loses samples, but no time. Subtracted is only time in which
+ * the program could not have gone on: it was stopped or traced   seen at a look. Of the intervals
+ * before and after such a look, what the thread ran or waited for a CPU is counted. the machine
+ * stood still    the watcher is late, and neither it nor the thread had a CPU or waited for one:
+ * then the interval counts as one period. So SIGSTOP, a debugger and a paused machine never make a
+ * stall, and a loaded machine neither hides nor shortens one. Differences of wall-clock time gave 5
+ * to 7 stalls instead of one (twelve stops of 0.4 s during one true stall). An idle thread is never
+ * stalled. Context: any thread. */
 #ifndef SONDE_WATCH_DECIDE_H
 #define SONDE_WATCH_DECIDE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A tick later than this many periods counts as one period. */
+/* An unexplained pause longer than this many periods (a quarter of the threshold) counts as one. */
 #define SONDE__WATCH_LATE_PERIODS 3u
-/* Sampling: every FIRST for the first COUNT samples, then slower by 15 % each up to LAST. Most
- * stalls are shorter than a quarter second; a stall of minutes needs its phases, not 100 Hz. */
+/* A sample each hundredth of the time that the turn has lasted, but not more often than each FIRST
+ * and not more rarely than each LAST: phases of a stall are told apart to 1 % of it, whatever its
+ * length, and a minute costs some five hundred samples. */
 #define SONDE__WATCH_SAMPLE_FIRST_NS 10000000u
-#define SONDE__WATCH_SAMPLE_COUNT    25u
+#define SONDE__WATCH_SAMPLE_PART     100u
 #define SONDE__WATCH_SAMPLE_LAST_NS  250000000u
+/* When the budget is used up, so many times as rarely. */
+#define SONDE__WATCH_SAMPLE_POOR 4u
 
 enum sonde__watch_phase {
     SONDE__WATCH_IDLE,
     SONDE__WATCH_BUSY,
-    SONDE__WATCH_SUSPECT, /* busy for half the threshold: samples are taken, nothing is written */
+    SONDE__WATCH_SUSPECT, /* busy for some time: samples are taken, nothing is written */
     SONDE__WATCH_STALL,   /* busy for the threshold */
 };
 
-/* What to do after a tick. */
+/* What to do after a look. */
 enum sonde__watch_action {
     SONDE__WATCH_NOTHING,
     SONDE__WATCH_SAMPLE, /* take a sample */
     SONDE__WATCH_BEGIN,  /* a stall begins: take a sample, and one of each other thread */
     SONDE__WATCH_DROP,   /* it was no stall: discard the samples */
-    SONDE__WATCH_END,    /* the stall is over */
+    SONDE__WATCH_END,    /* the stall is over; it may never have been SUSPECT */
+};
+
+/* What samples may cost now (watch_budget.h). */
+enum sonde__watch_means {
+    SONDE__WATCH_RICH, /* sample every turn of SONDE__WATCH_SAMPLE_FIRST_NS */
+    SONDE__WATCH_FAIR, /* every turn of an eighth of the threshold */
+    SONDE__WATCH_POOR, /* every turn of half the threshold, and more rarely */
 };
 
 struct sonde__watch_decision {
     uint64_t threshold_ns;
     enum sonde__watch_phase phase;
     uint64_t since_ns;    /* when the thread left its loop's wait */
-    uint64_t tick_ns;     /* the last tick, or since_ns */
+    uint64_t tick_ns;     /* the last look, or since_ns */
     uint64_t counted_ns;  /* effective time since since_ns */
     uint64_t excluded_ns; /* the rest */
     uint32_t samples;     /* requested in this spell */
-    uint64_t sample_ns;   /* time to the next one */
-    uint64_t next_ns;     /* when */
-    bool held;            /* at the last tick: the time since then does not count either */
+    uint64_t sample_ns;   /* time between two samples now */
+    uint64_t next_ns;     /* when the next one is due */
+    uint64_t arm_ns;      /* effective time at which the first one is due */
+    bool held;            /* at the last look */
     uint64_t duration_ns; /* of the stall that ended (END), effective */
 };
 
-/* One look at a thread. */
+/* One look at a thread. Times "since the last look" may reach further back than the turn. */
 struct sonde__watch_look {
     uint64_t now_ns;
     bool busy;
     uint64_t since_ns; /* when it became busy */
-    uint64_t ended_ns; /* when the last spell ended; 0: unknown, now is used */
-    uint64_t own_ns;   /* CPU time of the watcher since the last look; 0 where the thread may have
-                          waited for a CPU */
+    uint64_t ended_ns; /* when a turn ended that a look had seen; 0: unknown */
+    uint64_t own_ns;   /* since the last look: the watcher's CPU time and its wait for a CPU */
+    uint64_t ran_ns;   /* the same of the thread; 0: unknown, or not its own time (a debugger) */
     bool held;         /* stopped, or traced by a debugger */
+    enum sonde__watch_means means;
 };
 
 void sonde__watch_decide_init(struct sonde__watch_decision *decision, uint64_t threshold_ns);
 enum sonde__watch_action sonde__watch_decide(struct sonde__watch_decision *decision,
                                              const struct sonde__watch_look *look);
-/* How long until the next tick is due; UINT64_MAX: the thread is idle. */
+/* A turn that began and ended between two looks, by its own stamps. */
+struct sonde__watch_missed {
+    uint64_t begin_ns, end_ns;
+    uint64_t
+        due_ns; /* when the look after the last one was due; 0: the watcher slept until woken */
+    uint64_t now_ns;
+    uint64_t own_ns; /* as of sonde__watch_look */
+    bool stops;      /* the program has been seen stopped or traced lately */
+};
+/* Its effective time, at least. Where the program made stamps while the watcher was late, the
+ * machine ran, and the turn lasted what the stamps say. Else it may have stood still with the
+ * watcher, or been stopped: what nothing explains counts as one period. */
+uint64_t sonde__watch_missed_time(const struct sonde__watch_missed *missed, uint64_t threshold_ns);
+/* How long until the next look is due; UINT64_MAX: the thread is idle. */
 uint64_t sonde__watch_next_tick(const struct sonde__watch_decision *decision, uint64_t now_ns);
+/* How often to look whether an idle thread has become busy: turns are to be seen before the first
+ * sample is due. */
+uint64_t sonde__watch_idle_period(uint64_t threshold_ns);
 #endif

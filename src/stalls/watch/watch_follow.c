@@ -6,6 +6,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "report_model.h"
+#include "watch_equal.h"
+
 const char *const sonde__watch_sampler_names[] = {"auto", "perf", "ptrace", "signal", "none", NULL};
 
 struct words {
@@ -30,6 +33,21 @@ static void add(struct words *w, const char *format, ...)
     w->follow->words += w->fits;
 }
 
+/* All in one word, because words are few. */
+static void add_tags(struct words *w, const struct sonde__watch_options *o)
+{
+    char text[SONDE__WATCH_TAGS_BYTES + 1] = "";
+    size_t used = 0;
+    for (uint32_t i = 0; i < o->tag_count && used < sizeof text; i++) {
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "%s%s=%s",
+                             i == 0 ? "" : SONDE__WATCH_TAG_END, o->tags[i].key, o->tags[i].value);
+    }
+    if (o->tag_count != 0) {
+        add(w, "--tags=%s", text);
+    }
+}
+
 bool sonde__watch_fill_follow(const struct sonde__watch_options *o, int32_t supervisor,
                               struct sonde__probe_follow *follow)
 {
@@ -37,17 +55,38 @@ bool sonde__watch_fill_follow(const struct sonde__watch_options *o, int32_t supe
     follow->words = 0;
     add(&w, "%s", o->self != NULL ? o->self : "");
     add(&w, "run");
-    add(&w, "--follow");
+    if (o->follow) {
+        add(&w, "--follow");
+    }
     add(&w, "--stall=%lluns", (unsigned long long)o->threshold_ns);
     add(&w, "--color=%s", o->color ? "always" : "never");
     if (o->sampler != SONDE__WATCH_SAMPLER_AUTO) {
         add(&w, "--sampler=%s", sonde__watch_sampler_names[o->sampler]);
     }
+    if (o->launch_ns != 0) {
+        add(&w, "--launch=%lluns", (unsigned long long)o->launch_ns);
+    }
+    if (o->fps != 0) {
+        add(&w, "--fps=%u", (unsigned)o->fps);
+    }
+    if (o->equal_max != SONDE__WATCH_EQUAL_DEFAULT) {
+        add(&w, "--equal=%u", (unsigned)o->equal_max);
+    }
     if (o->verbose) {
         add(&w, "--verbose");
     }
+    if (o->quiet) {
+        add(&w, "--quiet");
+    }
+    if (o->build != NULL) {
+        add(&w, "--build=%s", o->build);
+    }
+    add_tags(&w, o);
     if (o->report_base != NULL) {
         add(&w, "--report=%s", o->report_base);
+    }
+    if (o->spool != NULL) {
+        add(&w, "--spool=%s", o->spool);
     }
     add(&w, "--followed=%d", (int)(o->root != 0 ? o->root : supervisor));
     add(&w, "--");

@@ -21,4 +21,8 @@ bool sonde__watch_describe_missed(const struct sonde__probe_follow *follow, char
  * if it has no stalls. */
 bool sonde__watch_awaits_report(const struct sonde__watch_options *options);
 
+/* Is a signal the only way to sample running threads? Then the probe sets its handler when the
+ * program starts. */
+bool sonde__watch_wants_signal(const struct sonde__watch_options *options);
+
 #endif

@@ -6,8 +6,6 @@
 
 #include "watch_session.h"
 
-/* False: the program cannot be read now, which was said once. */
-bool sonde__watch_open_sampler(struct sonde__watch_session *session, uint64_t now_ns);
 /* Inspect the thread of the loop and act on it. Returns the time until it is due again. *ret_busy
  * becomes true if the thread is away from its wait. */
 uint64_t sonde__watch_loop_inspect(struct sonde__watch_session *session,

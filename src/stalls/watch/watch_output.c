@@ -9,20 +9,31 @@
 
 #include "arch_regs.h"
 #include "base_text.h"
-#include "host_clock.h"
+#include "drain_origin.h"
 #include "host_process.h"
 #include "host_run.h"
 #include "host_writer.h"
+#include "report_fingerprint.h"
 #include "report_view.h"
 #include "report_write.h"
 #include "target.h"
+#include "watch_equal.h"
+#include "watch_names.h"
+#include "watch_record.h"
+#include "watch_spooled.h"
 
 struct sonde__watch_output {
     struct sonde__report *report; /* stalls and dictionaries, of the whole watch */
+    struct sonde__watch_names *names;
     const struct sonde__watch_options *options;
     struct sonde__report_writer *writer; /* the file; null: none */
+    struct sonde__report_writer *spool;  /* the report in the spool folder; null: none */
     struct sonde__report_header header;
+    struct sonde__drain_origin origin; /* texts of the header */
+    int32_t parent_pid;
     uint64_t stalls;
+    uint64_t written; /* of them, one by one */
+    struct sonde__watch_equals equals;
     uint32_t forgotten; /* stalls in reports before this one */
     bool stacks;        /* stacks were written, too */
     int write_error;    /* of the report: errno */
@@ -39,11 +50,22 @@ static enum sonde_status write_report(void *ctx, const void *bytes, size_t size)
     return SONDE_OS;
 }
 
+static enum sonde_status write_spool(void *ctx, const void *bytes, size_t size)
+{
+    struct sonde__watch_output *output = ctx;
+    struct sonde__watch_spooled *spool = output->options->spooled;
+    if (sonde__host_write_all(spool->report_fd, bytes, size)) {
+        return SONDE_OK;
+    }
+    spool->error = errno;
+    return SONDE_OS;
+}
+
 static void say_lost_report(struct sonde__watch_output *output)
 {
     const char *name = output->options->report_name;
-    sonde__watch_say(output, "%s: the report could not be written: %s", name != NULL ? name : "?",
-                     strerror(output->write_error));
+    sonde__watch_output_say(output, "%s: the report could not be written: %s",
+                            name != NULL ? name : "?", strerror(output->write_error));
 }
 
 /* The parent of a followed program may read its stderr, so text goes to the stderr of the first
@@ -59,7 +81,7 @@ static bool write_stderr(void *ctx, const char *bytes, size_t size)
 static void fill_who(struct sonde__watch_output *output, int32_t pid)
 {
     const char *program = output->options->program;
-    if (!output->options->follow) {
+    if (!output->options->follow && output->options->root == 0) {
         return;
     }
     program = program != NULL ? program : output->options->argv[0];
@@ -73,8 +95,7 @@ static void fill_who(struct sonde__watch_output *output, int32_t pid)
 
 static void fill_header(struct sonde__watch_output *output, int32_t pid, uint32_t kind)
 {
-    static char os[160], executable[4096];
-    sonde__host_system_name(os, sizeof os);
+    static char executable[4096];
     (void)sonde__host_executable(pid, executable, sizeof executable);
     output->header = (struct sonde__report_header){
         .kind = kind,
@@ -82,17 +103,43 @@ static void fill_header(struct sonde__watch_output *output, int32_t pid, uint32_
         .executable = executable[0] == '\0' && output->options->argv != NULL
                           ? output->options->argv[0]
                           : executable,
-        .os = os,
         .arch = sonde__arch_name(SONDE__ARCH_HOST),
         .source = output->options->on_stall != NULL ? "self" : "run",
-        .time_unix_ns = sonde__host_unix_ns(),
         .pid = pid,
         .threshold_ns = output->options->plugin != NULL ? 0 : output->options->threshold_ns,
+        .build = output->options->build,
+        .tags = output->options->tags,
+        .tag_count = output->options->tag_count,
     };
+    sonde__drain_origin(&output->origin, &output->header);
+}
+
+/* Begin a report of the program. */
+static void set_header(struct sonde__watch_output *output, struct sonde__report *report)
+{
+    const char *path = output->options->path;
+    sonde__report_set_header(report, &output->header);
+    sonde__drain_process(report, output->header.pid, output->parent_pid,
+                         path != NULL ? path : output->header.executable);
+}
+
+/* The live file has the last stalls, and stays for the next start. */
+static void give_up_spool(struct sonde__watch_output *output)
+{
+    struct sonde__watch_spooled *spool = output->options->spooled;
+    sonde__report_writer_destroy(output->spool);
+    output->spool = NULL;
+    spool->has_failed = true;
+    sonde__watch_output_say(output, "the report in the spool folder could not be written: %s",
+                            strerror(spool->error));
 }
 
 static void flush_report(struct sonde__watch_output *output)
 {
+    if (output->spool != NULL &&
+        sonde__report_writer_flush(output->spool, output->report) == SONDE_OS) {
+        give_up_spool(output);
+    }
     if (output->writer == NULL) {
         return;
     }
@@ -108,30 +155,42 @@ enum sonde_status sonde__watch_output_create(const struct sonde__watch_options *
                                              int32_t pid, struct sonde__watch_output **ret_output)
 {
     struct sonde__watch_output *output = calloc(1, sizeof *output);
-    if (output == NULL || sonde__report_create(&output->report) != SONDE_OK) {
+    if (output == NULL || sonde__watch_names_create(options->symbols, &output->names) != SONDE_OK) {
+        free(output);
+        return SONDE_MEMORY;
+    }
+    if (sonde__report_create(&output->report) != SONDE_OK) {
+        sonde__watch_names_destroy(output->names);
         free(output);
         return SONDE_MEMORY;
     }
     output->options = options;
+    sonde__watch_equals_init(&output->equals, options->equal_max);
+    output->parent_pid = sonde__host_parent(pid);
     fill_who(output, pid);
     fill_header(output, pid, options->plugin != NULL ? options->plugin->kind : SONDE__REPORT_WATCH);
     if (options->argv != NULL) {
         output->header.executable = options->argv[0]; /* not executed yet */
     }
-    sonde__report_set_header(output->report, &output->header);
+    set_header(output, output->report);
     if (options->report_fd >= 0) {
         sonde__host_writer_lock(options->report_fd);
     }
-    if (options->report_fd >= 0 &&
+    if (options->report_fd >= 0 && !options->report_json &&
         sonde__report_writer_create(NULL, write_report, output, &output->writer) != SONDE_OK) {
-        sonde__watch_say(output, "the report cannot be written: out of memory");
+        sonde__watch_output_say(output, "the report cannot be written: out of memory");
+    }
+    if (options->spooled != NULL &&
+        sonde__report_writer_create(&sonde__watch_spool_caps, write_spool, output,
+                                    &output->spool) != SONDE_OK) {
+        options->spooled->has_failed = true;
     }
     flush_report(output); /* the header: a watch that is killed at once leaves a report, too */
     *ret_output = output;
     return SONDE_OK;
 }
 
-void sonde__watch_say(struct sonde__watch_output *output, const char *format, ...)
+void sonde__watch_output_say(struct sonde__watch_output *output, const char *format, ...)
 {
     char line[512];
     va_list list;
@@ -148,223 +207,178 @@ void sonde__watch_say(struct sonde__watch_output *output, const char *format, ..
     }
 }
 
-static uint32_t phase_of(const struct sonde__sample *sample)
-{
-    switch (sample->thread.letter) {
-    case 'D':
-        return SONDE__REPORT_PHASE_DISK;
-    case 'R':
-        return SONDE__REPORT_PHASE_RUNNING;
-    case 'S':
-        return SONDE__REPORT_PHASE_BLOCKED;
-    default:
-        return SONDE__REPORT_PHASE_UNKNOWN;
-    }
-}
-
-static uint32_t text_id(struct sonde__report *report, const char *text)
-{
-    return text[0] != '\0' ? sonde__report_string(report, text) : 0;
-}
-
-static struct sonde__report_sample *make_samples(struct sonde__watch_output *output,
-                                                 struct sonde__watch_sampler *sampler,
-                                                 const struct sonde__watch_stall *stall)
-{
-    struct sonde__report_sample *samples = calloc(stall->count + 1, sizeof *samples);
-    for (uint32_t i = 0; samples != NULL && i < stall->count; i++) {
-        const struct sonde__sample *from = &stall->samples[i].sample;
-        samples[i] = (struct sonde__report_sample){
-            .time_ns = stall->samples[i].time_ns,
-            .weight_ns = stall->samples[i].weight_ns,
-            .stack = sonde__watch_resolve(sampler, from),
-            .end = from->stack.end,
-            .phase = phase_of(from),
-            .captured_by = from->capture.by,
-            .syscall = from->capture.syscall + 1,
-            .detail = text_id(output->report, from->capture.waits_for),
-        };
-    }
-    return samples;
-}
-
-/* How the loop was identified: all else in the report depends on it. */
-static void describe_loop(struct sonde__watch_sampler *sampler,
-                          const struct sonde__probe_slot *slot, char *text, size_t capacity)
-{
-    static const char *const kind[] = {[SONDE__PROBE_NONE] = "not known",
-                                       [SONDE__PROBE_EPOLL] = "epoll descriptor",
-                                       [SONDE__PROBE_POLL] = "poll, first descriptor",
-                                       [SONDE__PROBE_SELECT] = "select, nfds",
-                                       [SONDE__PROBE_COND] = "condition variable",
-                                       [SONDE__PROBE_SIGNAL] = "wait for signals, kind",
-                                       [SONDE__PROBE_OTHER] = "io_uring descriptor",
-                                       [SONDE__PROBE_MARKS] = "marked by the program"};
-    /* the program may write here: load once, then check */
-    const volatile struct sonde__probe_candidate *from = &slot->loop;
-    const struct sonde__probe_candidate loop = {
-        .object = from->object, .caller = from->caller, .kind = from->kind};
-    char place[128] = "?";
-    uint32_t k = loop.kind <= SONDE__PROBE_MARKS ? loop.kind : 0;
-    if (sampler != NULL) {
-        sonde__watch_place(sampler, loop.caller, place, sizeof place);
-    }
-    if (k == SONDE__PROBE_MARKS) {
-        snprintf(text, capacity, "%s, first at %s", kind[k], place);
-    } else if (k == SONDE__PROBE_COND) {
-        snprintf(text, capacity, "%s 0x%llx, waited for at %s", kind[k],
-                 (unsigned long long)loop.object, place);
-    } else {
-        snprintf(text, capacity, "%s %lld, waited for at %s", kind[k],
-                 (long long)(int32_t)loop.object, place);
-    }
-}
-
-/* A report without a file need not be kept. Callers set the sampler's target before they add to
- * it. */
+/* A report without a file need not be kept. */
 static void renew_report(struct sonde__watch_output *output)
 {
     struct sonde__report *report;
     if (sonde__report_create(&report) == SONDE_OK) {
-        sonde__report_set_header(report, &output->header);
+        set_header(output, report);
         sonde__report_destroy(output->report);
         output->report = report;
-        output->forgotten = (uint32_t)output->stalls;
+        output->forgotten = (uint32_t)output->written;
     }
 }
 
-/* The most intrusive way that was needed; none if no way gave a sample. */
-static uint32_t sampler_of(const struct sonde__watch_sampler *watch,
-                           const struct sonde__watch_stall *stall)
+/* The stall that was added last: to the caller, or as text. */
+static void show_stall(struct sonde__watch_output *output, const struct sonde__watch_ended *ended)
 {
-    uint32_t sampler = SONDE__REPORT_SAMPLER_NONE;
-    bool refused = false, sampled = false;
-    for (uint32_t i = 0; i < stall->count; i++) {
-        const struct sonde__sample *sample = &stall->samples[i].sample;
-        uint32_t way = sonde__watch_way_of(watch, sample);
-        sampler = way > sampler ? way : sampler;
-        refused =
-            refused || (sample->capture.by == SONDE__CAPTURED_NOT && sample->thread.letter == 'R');
-        sampled = sampled || sample->stack.count > 0;
-    }
-    return refused && !sampled ? SONDE__REPORT_SAMPLER_NONE : sampler;
-}
-
-static struct sonde__report_thread *make_threads(struct sonde__watch_output *output,
-                                                 struct sonde__watch_sampler *sampler,
-                                                 const struct sonde__watch_stall *stall)
-{
-    struct sonde__report_thread *threads = calloc(stall->thread_count + 1u, sizeof *threads);
-    for (uint32_t i = 0; threads != NULL && i < stall->thread_count; i++) {
-        sonde__watch_resolve_thread(sampler, &stall->threads[i], &threads[i]);
-    }
-    if (stall->thread_total > stall->thread_count) {
-        sonde__watch_say(output, "%u of %u other threads were left out of a stall",
-                         (unsigned)(stall->thread_total - stall->thread_count),
-                         (unsigned)stall->thread_total);
-    }
-    return threads;
-}
-
-void sonde__watch_output_stall(struct sonde__watch_output *output,
-                               struct sonde__watch_sampler *sampler,
-                               const struct sonde__watch_ended *ended)
-{
-    const struct sonde__watch_stall *stall = ended->stall;
     const struct sonde__report_view view = {.color = output->options->color,
                                             .stall_first = output->forgotten};
-    struct sonde__report_sample *samples = NULL;
-    struct sonde__report_thread *threads = NULL;
-    char loop[256];
-    if (sampler != NULL && sonde__watch_sampler_target(sampler, output->report) == SONDE_OK) {
-        samples = make_samples(output, sampler, stall);
-        threads = make_threads(output, sampler, stall);
-    }
-    describe_loop(sampler, ended->slot, loop, sizeof loop);
-    const struct sonde__report_stall record = {
-        .begin_ns = ended->begin_ns,
-        .duration_ns = ended->duration_ns,
-        .tid = (int64_t)ended->tid,
-        .thread_name =
-            stall->count > 0 ? text_id(output->report, stall->samples[0].sample.thread.name) : 0,
-        .loop = ended->slot->loop.kind,
-        .loop_detail = sonde__report_string(output->report, loop),
-        .loop_turns = ended->turns,
-        .samples = samples,
-        .sample_count = samples != NULL ? stall->count : 0,
-        .threads = threads,
-        .thread_count = threads != NULL ? stall->thread_count : 0,
-        .cpu_ns = stall->cpu_ns,
-        .runqueue_ns = stall->runqueue_ns,
-        .overhead_ns = stall->overhead_ns,
-        .samples_early = stall->early,
-        .open = ended->open,
-        .sampler = sampler_of(sampler, stall),
-        .main = ended->main,
-    };
-    sonde__report_add_stall(output->report, &record);
-    free(samples);
-    free(threads);
-    output->stalls++;
     uint32_t count = sonde__report_stall_count(output->report);
     const struct sonde__report_sink to_stderr = {write_stderr, output};
     if (count > 0 && output->options->on_stall != NULL) {
         output->options->on_stall(output->options->ctx, ended, output->report, &view, count - 1);
     } else if (count > 0) {
         if (output->who[0] != '\0') {
-            sonde__watch_say(output, "its event loop stalled:");
+            sonde__watch_output_say(output, "its event loop stalled:");
         }
         sonde__report_text_stall(output->report, count - 1, &view, to_stderr);
     }
+}
+
+/* A stall that is only counted, as a line. */
+static void show_again(struct sonde__watch_output *output, const struct sonde__watch_equal *equal,
+                       uint64_t duration_ns)
+{
+    char line[512];
+    uint64_t times = equal->full + equal->counted;
+    snprintf(line, sizeof line,
+             "sonde run: %sstall %llu again: %llu ms; %llu times by now, up to %llu ms\n",
+             output->who, (unsigned long long)equal->number,
+             (unsigned long long)(duration_ns / 1000000u), (unsigned long long)times,
+             (unsigned long long)(equal->longest_ns / 1000000u));
+    (void)write_stderr(output, line, strlen(line));
+}
+
+/* Stalls that were only counted: a message of their fingerprint, with what is new. */
+static void add_count(struct sonde__watch_output *output, struct sonde__watch_equal *equal)
+{
+    if (equal->open.count == 0 || output->options->report_fd < 0) {
+        return;
+    }
+    const struct sonde__report_stall_count count = {
+        .fingerprint = sonde__report_string(output->report, equal->id),
+        .count = equal->open.count,
+        .total_ns = equal->open.total_ns,
+        .longest_ns = equal->open.longest_ns,
+        .first_ns = equal->open.first_ns,
+        .last_ns = equal->open.last_ns,
+    };
+    sonde__report_add_stall_count(output->report, &count);
+    sonde__watch_equal_written(equal);
+}
+
+/* In the spool folder counts are exact at each moment, as long as there is room for them. */
+static bool counts_at_once(const struct sonde__watch_output *output)
+{
+    return output->options->spooled != NULL &&
+           sonde__report_stall_count_count(output->report) < SONDE__REPORT_STALL_COUNTS_MAX / 2;
+}
+
+/* Is it one of many equal ones? Then it is counted. The names that tell go into a report of their
+ * own, so that a program that stalls for days costs no memory. */
+static bool is_counted(struct sonde__watch_output *output, const struct sonde__watch_ended *ended)
+{
+    struct sonde__report *scratch;
+    struct sonde__watch_record record;
+    struct sonde__report_fingerprint fingerprint;
+    bool counted = false;
+    if (!sonde__watch_equals_may_count(&output->equals) ||
+        sonde__report_create(&scratch) != SONDE_OK) {
+        return false;
+    }
+    set_header(output, scratch);
+    sonde__watch_record_make(output->names, ended, scratch, &record);
+    if (sonde__report_fingerprint(scratch, &record.stall, &fingerprint) == SONDE_OK) {
+        struct sonde__watch_equal *equal = sonde__watch_equals_count(
+            &output->equals, fingerprint.id, ended->begin_ns, ended->duration_ns);
+        counted = equal != NULL;
+        if (counted) {
+            show_again(output, equal, ended->duration_ns);
+        }
+        if (counted && (sonde__watch_equal_is_due(equal) || counts_at_once(output))) {
+            add_count(output, equal);
+            flush_report(output);
+        }
+        sonde__report_fingerprint_done(&fingerprint);
+    }
+    sonde__watch_record_done(&record);
+    sonde__report_destroy(scratch);
+    return counted;
+}
+
+void sonde__watch_output_stall(struct sonde__watch_output *output,
+                               const struct sonde__watch_ended *ended)
+{
+    struct sonde__watch_record record;
+    output->stalls++;
+    if (is_counted(output, ended)) {
+        return;
+    }
+    sonde__watch_record_make(output->names, ended, output->report, &record);
+    if (ended->stall->thread_total > ended->stall->thread_count) {
+        sonde__watch_output_say(output, "%u of %u other threads were left out of a stall",
+                                (unsigned)(ended->stall->thread_total - ended->stall->thread_count),
+                                (unsigned)ended->stall->thread_total);
+    }
+    sonde__report_add_stall(output->report, &record.stall);
+    output->written++;
+    if (output->options->on_stall == NULL) {
+        sonde__watch_equals_add(&output->equals,
+                                sonde__report_text(output->report, record.stall.fingerprint),
+                                output->written, ended->duration_ns);
+    }
+    sonde__watch_record_done(&record);
+    show_stall(output, ended);
     flush_report(output);
-    if (output->options->report_fd < 0) {
+    if (output->options->report_fd < 0 && output->options->spooled == NULL) {
         renew_report(output);
+    }
+    if (output->options->spooled != NULL) {
+        output->options->spooled->is_used = true;
     }
 }
 
-static void add_threads(struct sonde__watch_sampler *sampler, const struct sonde__watch_stall *all,
-                        struct sonde__report *report)
+static void add_threads(struct sonde__watch_output *output, const struct sonde__watch_stall *all,
+                        struct sonde__target *images, struct sonde__report *report)
 {
+    if (sonde__watch_names_begin(output->names, images, report) != SONDE_OK) {
+        return;
+    }
     for (uint32_t i = 0; i < all->thread_count; i++) {
         struct sonde__report_thread thread;
-        sonde__watch_resolve_thread(sampler, &all->threads[i], &thread);
+        sonde__watch_resolve_thread(output->names, &all->threads[i], &thread);
         sonde__report_add_thread(report, &thread);
     }
+    sonde__watch_names_end(output->names);
 }
 
 void sonde__watch_output_stacks(struct sonde__watch_output *output,
-                                struct sonde__watch_sampler *sampler, const char *why)
+                                const struct sonde__watch_stall *threads,
+                                struct sonde__target *images, const char *why)
 {
     const struct sonde__report_view view = {.color = output->options->color};
     const struct sonde__report_sink to_stderr = {write_stderr, output};
-    struct sonde__watch_stall all;
     struct sonde__report *report;
-    sonde__watch_stall_init(&all);
     output->stacks = true;
-    if (sonde__report_create(&report) != SONDE_OK) {
+    if (images == NULL || sonde__report_create(&report) != SONDE_OK) {
         return;
     }
     fill_header(output, output->header.pid, SONDE__REPORT_STACKS);
-    sonde__report_set_header(report, &output->header);
+    set_header(output, report);
     sonde__report_add_note(report, why);
-    sonde__watch_stall_add_threads(&all, sampler, 0);
-    if (sonde__watch_sampler_target(sampler, report) == SONDE_OK) {
-        add_threads(sampler, &all, report);
-        sonde__report_text_view(report, &view, to_stderr);
-    }
-    /* the drain must not outlive this report */
-    if (sonde__watch_sampler_target(sampler, output->report) == SONDE_OK &&
-        output->writer != NULL) {
-        add_threads(sampler, &all, output->report);
+    add_threads(output, threads, images, report);
+    sonde__report_text_view(report, &view, to_stderr);
+    if (output->options->report_fd >= 0) {
+        add_threads(output, threads, images, output->report);
         flush_report(output);
     }
-    sonde__watch_stall_done(&all);
     sonde__report_destroy(report);
 }
 
 static void say_line(void *ctx, const char *line)
 {
-    sonde__watch_say(ctx, "%s", line);
+    sonde__watch_output_say(ctx, "%s", line);
 }
 
 void sonde__watch_output_plugin(struct sonde__watch_output *output, const void *memory)
@@ -391,8 +405,8 @@ static void show_calls(struct sonde__watch_output *output, const void *memory)
     if (sonde__report_create(&report) != SONDE_OK) {
         return;
     }
-    sonde__report_set_header(report, &output->header);
-    sonde__watch_say(output, "so far:");
+    set_header(output, report);
+    sonde__watch_output_say(output, "so far:");
     plugin->look(plugin->ctx, memory, true, report, (struct sonde__say){say_line, output});
     sonde__report_text_calls(report, &view, to_stderr);
     sonde__report_destroy(report);
@@ -413,24 +427,70 @@ void sonde__watch_output_look(struct sonde__watch_output *output, const void *me
     flush_report(output);
 }
 
-void sonde__watch_output_finish(struct sonde__watch_output *output, uint64_t turns,
-                                uint64_t watched_ns)
+/* Of other runs: no note in the report of this one. */
+static void tell(void *ctx, const char *line)
 {
-    const struct sonde__report_end end = {
-        .stall_count = output->stalls, .turn_count = turns, .watched_ns = watched_ns};
-    if (output->options->verbose && output->options->plugin == NULL) {
-        sonde__watch_say(output, "%llu stalls in %llu turns", (unsigned long long)output->stalls,
-                         (unsigned long long)turns);
+    struct sonde__watch_output *output = ctx;
+    char text[600];
+    if (output->options->on_stall == NULL) {
+        snprintf(text, sizeof text, "sonde run: %s\n", line);
+        (void)write_stderr(output, text, strlen(text));
     }
-    sonde__report_set_end(output->report, &end);
-    if (output->writer != NULL &&
-        sonde__report_writer_finish(output->writer, output->report) != SONDE_OK) {
+}
+
+void sonde__watch_output_tidy(struct sonde__watch_output *output)
+{
+    sonde__watch_spool_tidy(output->options, (struct sonde__say){tell, output});
+}
+
+const struct sonde__report *sonde__watch_output_report(const struct sonde__watch_output *output)
+{
+    return output->report;
+}
+
+static bool write_json(void *ctx, const char *bytes, size_t size)
+{
+    return write_report(ctx, bytes, size) == SONDE_OK;
+}
+
+/* What is left of the report's file: its end, or all of it as JSON. */
+static void finish_report(struct sonde__watch_output *output)
+{
+    const struct sonde__report_view view = {.images = true};
+    if (output->options->report_fd >= 0 && output->options->report_json) {
+        sonde__report_json_view(output->report, &view,
+                                (struct sonde__report_sink){write_json, output});
+    }
+    if (output->spool != NULL &&
+        sonde__report_writer_finish(output->spool, output->report) != SONDE_OK) {
+        give_up_spool(output);
+    }
+    bool is_lost = output->writer != NULL &&
+                   sonde__report_writer_finish(output->writer, output->report) != SONDE_OK;
+    if (is_lost || (output->options->report_json && output->write_error != 0)) {
         say_lost_report(output);
     }
+}
+
+void sonde__watch_output_finish(struct sonde__watch_output *output, uint64_t turns,
+                                uint64_t watched_ns, const struct sonde__watch_turns *lengths)
+{
+    struct sonde__report_turn_count counts[SONDE__WATCH_TURN_BUCKETS];
+    struct sonde__report_end end = {
+        .stall_count = output->stalls, .turn_count = turns, .watched_ns = watched_ns};
+    for (uint32_t i = 0; i < output->equals.count; i++) {
+        add_count(output, &output->equals.list[i]);
+    }
+    sonde__watch_turns_fill(lengths, &end, counts);
+    sonde__report_set_end(output->report, &end);
+    finish_report(output);
     if (output->options->report_path != NULL && output->stalls == 0 && !output->stacks) {
         sonde__host_remove_file(output->options->report_path);
     }
     sonde__report_writer_destroy(output->writer);
+    sonde__report_writer_destroy(output->spool);
     sonde__report_destroy(output->report);
+    sonde__watch_names_destroy(output->names);
+    sonde__watch_equals_done(&output->equals);
     free(output);
 }

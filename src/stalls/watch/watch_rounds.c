@@ -7,7 +7,13 @@
 #include "host_run.h"
 #include "os.h"
 #include "watch_follow.h"
+#include "watch_launch.h"
+#include "watch_live.h"
 #include "watch_loop.h"
+#include "watch_sampling.h"
+#include "watch_spool.h"
+#include "watch_summary.h"
+#include "watch_workers.h"
 
 #define MS 1000000ull
 /* How long all threads must be idle before the long sleep: else a program with a timer of half a
@@ -24,7 +30,7 @@ void sonde__watch_say_doubt(struct sonde__watch_session *s)
     const char *doubt = s->waiter != NULL ? sonde__host_waiter_doubt(s->waiter) : "";
     if (doubt[0] != '\0' && !s->doubt_said) {
         s->doubt_said = true;
-        sonde__watch_say(s->output, "%s", doubt);
+        sonde__watch_say(s->writer, "%s", doubt);
     }
 }
 
@@ -39,6 +45,16 @@ static bool is_confined(struct sonde__watch_session *s, uint64_t tid)
     return atomic_load(&s->page->confined) != 0;
 }
 
+/* All threads as they are now. */
+static void show_stacks(struct sonde__watch_session *s, const char *why)
+{
+    struct sonde__watch_stall all;
+    sonde__watch_stall_init(&all);
+    sonde__watch_sampler_refresh(s->sampler);
+    sonde__watch_stall_add_threads(&all, s->sampler, 0);
+    sonde__watch_writer_stacks(s->writer, &all, sonde__watch_sampler_freeze(s->sampler), why);
+}
+
 /* --- the clock of --timeout --- */
 
 static void watch_timeout(struct sonde__watch_session *s, uint64_t now_ns)
@@ -46,7 +62,7 @@ static void watch_timeout(struct sonde__watch_session *s, uint64_t now_ns)
     static const char *const what[] = {"", "; ending it by SIGABRT",
                                        "; ending it by SIGABRT, with a core"};
     if (s->kill_at_ns != 0 && now_ns >= s->kill_at_ns) {
-        sonde__watch_say(s->output, "the program did not end: killed");
+        sonde__watch_say(s->writer, "the program did not end: killed");
         s->kill_at_ns = 0;
         sonde__host_waiter_kill(s->waiter);
         sonde__watch_say_doubt(s);
@@ -56,12 +72,11 @@ static void watch_timeout(struct sonde__watch_session *s, uint64_t now_ns)
         return;
     }
     s->timed_out = true;
-    sonde__watch_say(s->output, "the program still runs after %llu ms%s",
+    sonde__watch_say(s->writer, "the program still runs after %llu ms%s",
                      (unsigned long long)(s->options.timeout_ns / MS),
                      what[s->options.timeout_action]);
     if (sonde__watch_open_sampler(s, now_ns)) {
-        sonde__watch_sampler_refresh(s->sampler);
-        sonde__watch_output_stacks(s->output, s->sampler, "timeout");
+        show_stacks(s, "timeout");
     }
     if (s->options.timeout_action != SONDE__WATCH_TIMEOUT_STACKS) {
         sonde__host_waiter_abort(s->waiter, s->options.timeout_action == SONDE__WATCH_TIMEOUT_CORE);
@@ -75,7 +90,7 @@ static void watch_timeout(struct sonde__watch_session *s, uint64_t now_ns)
 static bool may_read_plugin(const struct sonde__watch_session *s)
 {
     const struct sonde__watch_plugin *plugin = s->options.plugin;
-    return plugin != NULL && plugin->look != NULL && s->plugin_memory != NULL && s->output != NULL;
+    return plugin != NULL && plugin->look != NULL && s->plugin_memory != NULL && s->writer != NULL;
 }
 
 /* Until the plugin is read next; UINT64_MAX: never. */
@@ -90,7 +105,9 @@ static void watch_plugin(struct sonde__watch_session *s, uint64_t now_ns)
 {
     if (until_look(s, now_ns) == 0) {
         s->looked_ns = now_ns;
-        sonde__watch_output_look(s->output, s->plugin_memory, false);
+        if (sonde__watch_writer_is_idle(s->writer)) { /* else the last look is not over */
+            sonde__watch_writer_look(s->writer, s->plugin_memory, false);
+        }
     }
 }
 
@@ -125,7 +142,7 @@ static bool probe_runs(struct sonde__watch_session *s, uint64_t now_ns)
         return true;
     }
     if (now_ns - s->begin_ns > START_MAX_NS) {
-        sonde__watch_say(s->output, "the probe did not start in the program: stalls are not seen");
+        sonde__watch_say(s->writer, "the probe did not start in the program: stalls are not seen");
         s->carry = SONDE__WATCH_NOT_A_PROGRAM;
     }
     return false;
@@ -134,8 +151,9 @@ static bool probe_runs(struct sonde__watch_session *s, uint64_t now_ns)
 static void forget_stalls(struct sonde__watch_session *s)
 {
     for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
+        sonde__watch_live_take_back(s, &s->loops[i]);
         sonde__watch_stall_done(&s->loops[i].stall);
-        sonde__watch_decide_init(&s->loops[i].decision, s->options.threshold_ns);
+        sonde__watch_decide_init(&s->loops[i].decision, s->loops[i].threshold_ns);
     }
 }
 
@@ -151,24 +169,50 @@ static bool has_replaced_itself(struct sonde__watch_session *s)
         return false;
     }
     forget_stalls(s);
+    sonde__watch_launch_drop(s);
     s->carry = SONDE__WATCH_NOT_A_PROGRAM;
-    if (s->options.verbose && !s->options.follow) {
-        sonde__watch_say(s->output, "the program executed another one, which is not watched");
-    }
+    s->replaced = true;
     return true;
+}
+
+/* How long a thread of the watch has waited for a CPU since the last call. */
+static uint64_t delay_of(struct sonde__watch_clock *clock, uint64_t tid)
+{
+    struct sonde__os_schedstat before = clock->stat;
+    return sonde__watch_clock_read(clock, sonde__os_pid(), tid) &&
+                   clock->stat.runqueue_ns > before.runqueue_ns
+               ? clock->stat.runqueue_ns - before.runqueue_ns
+               : 0;
+}
+
+/* What the watch itself did since the last round: that explains why it is late, and is paid from
+ * its budget. */
+static void account_for_itself(struct sonde__watch_session *s, uint64_t now_ns)
+{
+    uint64_t cpu_ns = sonde__host_cpu_ns(), spent_ns = cpu_ns - s->cpu_ns;
+    uint64_t delay_ns = delay_of(&s->own, sonde__os_tid());
+    if (s->waiter != NULL) {
+        delay_ns += delay_of(&s->own_waiter, sonde__host_waiter_tid(s->waiter));
+    }
+    s->own_ns = spent_ns + delay_ns;
+    s->means = sonde__watch_budget_spend(&s->budget, now_ns, spent_ns);
+    s->cpu_ns = cpu_ns;
 }
 
 static uint64_t inspect_all(struct sonde__watch_session *s, uint64_t now_ns)
 {
     uint64_t wait = UINT64_MAX;
     bool busy = false;
-    uint64_t cpu_ns = sonde__host_cpu_ns();
-    s->own_ns = cpu_ns - s->cpu_ns;
-    s->cpu_ns = cpu_ns;
-    for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
+    account_for_itself(s, now_ns);
+    while (s->used < SONDE__PROBE_SLOTS && atomic_load(&s->page->slots[s->used].tid) != 0) {
+        s->used++;
+    }
+    for (uint32_t i = 0; i < s->used; i++) {
         uint64_t next = sonde__watch_loop_inspect(s, &s->loops[i], now_ns, &busy);
         wait = next < wait ? next : wait;
     }
+    uint64_t launch = sonde__watch_launch_inspect(s, now_ns, &busy);
+    wait = launch < wait ? launch : wait;
     if (busy) {
         s->idle_since_ns = 0;
     } else if (s->idle_since_ns == 0) {
@@ -182,7 +226,7 @@ static void say_signals(struct sonde__watch_session *s)
 {
     const struct sonde__target_signals n = sonde__watch_sampler_signals(s->sampler);
     if (n.sent + n.refused > 0) {
-        sonde__watch_say(s->output,
+        sonde__watch_say(s->writer,
                          "running threads were asked by %llu signals (SIGURG): %llu not answered "
                          "in time, %u too late, %llu ended a call early; %llu not sent",
                          (unsigned long long)n.sent, (unsigned long long)n.unanswered,
@@ -191,27 +235,70 @@ static void say_signals(struct sonde__watch_session *s)
     }
 }
 
+/* A turn that began and ended while the watch got no CPU is known by its own stamps only. */
+static void note_pause(struct sonde__watch_session *s, uint64_t now_ns)
+{
+    uint64_t passed_ns = now_ns - s->round_ns;
+    uint64_t late_ns =
+        s->planned_ns != UINT64_MAX && passed_ns > s->planned_ns ? passed_ns - s->planned_ns : 0;
+    if (s->round_ns != 0 && late_ns > s->options.threshold_ns) {
+        s->late_count++;
+        s->late_ns = late_ns > s->late_ns ? late_ns : s->late_ns;
+    }
+    s->due_ns = s->planned_ns != UINT64_MAX ? s->round_ns + s->planned_ns : 0;
+    s->round_ns = now_ns;
+    s->planned_ns = UINT64_MAX;
+}
+
+static void say_late(struct sonde__watch_session *s)
+{
+    if (s->late_count > 0 && any_loop_known(s)) {
+        sonde__watch_say(s->writer,
+                         "the watch itself did not run %u times, for up to %llu ms: no samples "
+                         "cover that time",
+                         (unsigned)s->late_count, (unsigned long long)(s->late_ns / MS));
+    }
+    if (s->unsure_count > 0) {
+        sonde__watch_say(s->writer,
+                         "%llu turns may have been stalls, and are not reported: nobody saw them, "
+                         "and the loop may have waited, or the machine have stood still",
+                         (unsigned long long)s->unsure_count);
+    }
+}
+
 static void finish(struct sonde__watch_session *s)
 {
     uint64_t now_ns = sonde__host_monotonic_ns();
     uint64_t turns = 0;
+    note_pause(s, now_ns);
+    sonde__watch_launch_finish(s);
     for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
         turns += atomic_load(&s->page->slots[i].turns);
         sonde__watch_loop_finish(s, &s->loops[i]);
     }
     forget_stalls(s);
+    for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
+        sonde__watch_clock_close(&s->loops[i].clock);
+    }
+    sonde__watch_clock_close(&s->own);
+    sonde__watch_clock_close(&s->own_waiter);
     char missed[512];
-    if (s->follow != NULL && sonde__watch_describe_missed(s->follow, missed, sizeof missed)) {
-        sonde__watch_say(s->output, "%s", missed);
+    if (s->follow != NULL && s->page->follows != SONDE__PROBE_FOLLOWS_NONE &&
+        sonde__watch_describe_missed(s->follow, missed, sizeof missed)) {
+        sonde__watch_say(s->writer, "%s", missed);
     }
     if (s->sampler != NULL) {
         say_signals(s);
     }
+    say_late(s);
     if (s->plugin_memory != NULL) {
-        sonde__watch_output_plugin(s->output, s->plugin_memory);
+        sonde__watch_writer_plugin(s->writer, s->plugin_memory);
     }
-    sonde__watch_output_finish(s->output, turns, now_ns - s->begin_ns);
-    s->output = NULL;
+    sonde__watch_say_summary(s);
+    sonde__watch_say_workers(s);
+    sonde__watch_writer_finish(s->writer, turns, now_ns - s->begin_ns, &s->turns);
+    s->writer = NULL;
+    sonde__watch_spool_end(s);
     atomic_store(&s->page->finished, 1);
     (void)sonde__os_wake((const uint32_t *)&s->page->finished, false, true);
 }
@@ -229,15 +316,29 @@ static bool may_wake(struct sonde__watch_session *s)
     return !is_confined(s, (uint64_t)s->pid);
 }
 
+/* At its exit the program waits for what is not written yet. Returns true if there is nothing. */
+static bool settle(struct sonde__watch_session *s)
+{
+    bool is_open = !sonde__watch_writer_is_idle(s->writer);
+    sonde__watch_live_settle(s, !is_open);
+    for (uint32_t i = 0; i < s->used && !is_open; i++) {
+        is_open = s->loops[i].decision.phase == SONDE__WATCH_STALL;
+    }
+    atomic_store(&s->page->unfinished,
+                 is_open || s->options.plugin != NULL || sonde__watch_awaits_report(&s->options));
+    return !is_open;
+}
+
 static uint32_t wait_for_more(struct sonde__watch_session *s, uint64_t now_ns, uint64_t wait_ns,
                               bool runs)
 {
     uint64_t limit = until_timeout(s, now_ns), look = until_look(s, now_ns);
     limit = look < limit ? look : limit;
-    uint64_t period = s->options.threshold_ns / 4;
+    uint64_t period = s->turns.period_ns;
     bool starting = !runs && s->carry == SONDE__WATCH_CARRIES && s->options.probe != NULL;
-    bool asleep =
-        runs && s->idle_since_ns != 0 && now_ns - s->idle_since_ns > SLEEP_AFTER_NS && may_wake(s);
+    bool asleep = settle(s) && runs && s->idle_since_ns != 0 &&
+                  now_ns - s->idle_since_ns > SLEEP_AFTER_NS && may_wake(s) &&
+                  !sonde__watch_expects_workers(s, now_ns);
     if (starting) {
         wait_ns = START_TICK_NS;
     } else if (runs && wait_ns == UINT64_MAX && !asleep) {
@@ -257,7 +358,8 @@ static uint32_t wait_for_more(struct sonde__watch_session *s, uint64_t now_ns, u
         }
         return s->wait(s, limit, true);
     }
-    return s->wait(s, wait_ns < limit ? wait_ns : limit, false);
+    s->planned_ns = wait_ns < limit ? wait_ns : limit;
+    return s->wait(s, s->planned_ns, false);
 }
 
 static void handle(struct sonde__watch_session *s, uint32_t events, uint64_t now_ns)
@@ -265,13 +367,11 @@ static void handle(struct sonde__watch_session *s, uint32_t events, uint64_t now
     if ((events & SONDE__HOST_WOKEN) != 0) {
         s->idle_since_ns = 0;
     }
-    if ((events & SONDE__HOST_ASKED) != 0 && s->output != NULL &&
-        sonde__watch_open_sampler(s, now_ns)) {
-        sonde__watch_sampler_refresh(s->sampler);
-        sonde__watch_output_stacks(s->output, s->sampler, "asked for");
+    if ((events & SONDE__HOST_ASKED) != 0 && sonde__watch_open_sampler(s, now_ns)) {
+        show_stacks(s, "asked for");
     }
     if ((events & SONDE__HOST_ASKED) != 0 && may_read_plugin(s)) {
-        sonde__watch_output_look(s->output, s->plugin_memory, true);
+        sonde__watch_writer_look(s->writer, s->plugin_memory, true);
     }
 }
 
@@ -282,13 +382,20 @@ static void watch(struct sonde__watch_session *s)
         uint64_t now_ns = sonde__host_monotonic_ns();
         uint64_t wait_ns = UINT64_MAX;
         bool runs = probe_runs(s, now_ns);
+        note_pause(s, now_ns);
+        atomic_store_explicit(&s->page->looked_ns, now_ns, memory_order_relaxed);
         if (atomic_load(&s->page->exiting) != 0) {
             break;
         }
         watch_timeout(s, now_ns);
         watch_plugin(s, now_ns);
-        (void)is_confined(s, (uint64_t)s->pid);
-        if (runs && has_replaced_itself(s)) {
+        sonde__watch_attend_workers(s, now_ns);
+        s->checks = now_ns - s->checked_ns >= s->options.threshold_ns / 4;
+        s->checked_ns = s->checks ? now_ns : s->checked_ns;
+        if (s->checks) {
+            (void)is_confined(s, (uint64_t)s->pid);
+        }
+        if (runs && s->checks && has_replaced_itself(s)) {
             runs = false;
             if (s->options.root != 0) {
                 break; /* the next program has its own supervisor; the first one stays, since all
@@ -309,10 +416,15 @@ static void watch(struct sonde__watch_session *s)
 void sonde__watch_session_run(struct sonde__watch_session *s)
 {
     s->begin_ns = sonde__host_monotonic_ns();
+    sonde__watch_budget_init(&s->budget, s->begin_ns);
+    sonde__watch_turns_init(&s->turns, s->options.threshold_ns, s->options.fps);
+    s->cpu_ns = sonde__host_cpu_ns();
     for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
         s->loops[i].slot = &s->page->slots[i];
+        s->loops[i].threshold_ns = s->options.threshold_ns;
     }
     forget_stalls(s);
+    sonde__watch_launch_begin(s);
     watch(s);
     finish(s);
     sonde__watch_sampler_close(s->sampler);

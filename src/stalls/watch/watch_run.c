@@ -3,6 +3,7 @@
 #include "watch_run.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +95,7 @@ static char *const *resolve_env(char *const *argv, char *path, size_t capacity)
 
 /* Is a signal the only way to sample running threads? Then the probe sets its handler when the
  * program starts. */
-static bool wants_signal(const struct sonde__watch_options *options)
+bool sonde__watch_wants_signal(const struct sonde__watch_options *options)
 {
     return options->sampler == SONDE__WATCH_SAMPLER_SIGNAL ||
            (options->sampler == SONDE__WATCH_SAMPLER_AUTO && !sonde__host_may_perf() &&
@@ -114,34 +115,48 @@ static enum sonde_status begin_watch(struct sonde__watch_session *session, int32
     const struct sonde__watch_options *options = &session->options;
     const struct sonde__watch_plugin *plugin = options->plugin;
     size_t plugin_at = SONDE__PROBE_FOLLOW_OFFSET + round_up(sizeof(struct sonde__probe_follow));
-    size_t size = plugin_at + (plugin != NULL ? plugin->size : 0);
+    size_t size = plugin != NULL ? plugin_at + plugin->size : SONDE__PROBE_WORKERS_OFFSET;
+    bool follows = plugin == NULL && !options->stay;
+    uint32_t workers = follows ? SONDE__PROBE_WORKERS : 0;
     int32_t supervisor;
     void *memory;
-    enum sonde_status status = sonde__host_shared_create(size, ret_page_fd, &memory, ret_error);
+    enum sonde_status status = sonde__host_shared_create(
+        size + (size_t)workers * SONDE__PROBE_WORKER_BYTES, ret_page_fd, &memory, ret_error);
+    if (status != SONDE_OK && workers != 0) { /* a limit of memory, or of the size of files */
+        workers = 0;
+        size = SONDE__PROBE_FOLLOW_OFFSET + sizeof(struct sonde__probe_follow);
+        status = sonde__host_shared_create(size, ret_page_fd, &memory, ret_error);
+    }
     if (status != SONDE_OK) {
         return status;
     }
     session->page = memory;
     session->page->version = SONDE__PROBE_VERSION;
     session->page->slot_count = SONDE__PROBE_SLOTS;
+    session->page->long_ns = (int64_t)options->threshold_ns;
+    session->page->late_ns = (int64_t)options->threshold_ns / 4;
     session->follow =
         (struct sonde__probe_follow *)(void *)((char *)memory + SONDE__PROBE_FOLLOW_OFFSET);
-    atomic_store(&session->page->sample.wanted, wants_signal(options));
+    atomic_store(&session->page->sample.wanted, sonde__watch_wants_signal(options));
     atomic_store(&session->page->unfinished, plugin != NULL || sonde__watch_awaits_report(options));
     if (plugin != NULL) {
         session->plugin_memory = (char *)memory + plugin_at;
         plugin->begin(plugin->ctx, session->plugin_memory);
         session->page->plugin = plugin_at;
     }
-    status = sonde__host_start_supervisor(sonde__watch_supervise, session,
-                                          (const int32_t[2]){options->report_fd, -1}, &supervisor,
-                                          ret_error);
+    session->worker_count = session->follow->worker_count = workers;
+    session->page_fd = follows ? *ret_page_fd : -1;
+    const int32_t keep[2] = {options->report_fd, session->page_fd};
+    status =
+        sonde__host_start_supervisor(sonde__watch_supervise, session, keep, &supervisor, ret_error);
     if (status != SONDE_OK) {
         sonde__host_close(*ret_page_fd);
         return status;
     }
-    session->page->follows =
-        options->follow && sonde__watch_fill_follow(options, supervisor, session->follow);
+    if (follows && sonde__watch_fill_follow(options, supervisor, session->follow)) {
+        session->page->follows =
+            options->follow ? SONDE__PROBE_FOLLOWS_ALL : SONDE__PROBE_FOLLOWS_SELF;
+    }
     return SONDE_OK;
 }
 
@@ -161,6 +176,8 @@ int sonde__watch_run(const struct sonde__watch_options *options, struct sonde_er
         return exit_code;
     }
     session.options = *options;
+    static char absolute[PATH_MAX]; /* the supervisor works in another folder */
+    session.options.path = realpath(path, absolute) != NULL ? absolute : path;
     session.carry = probe_fits(path);
     if (begin_watch(&session, &page_fd, ret_error) != SONDE_OK) {
         /* a followed program was not started for the watch: it runs without one */

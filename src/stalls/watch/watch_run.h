@@ -16,6 +16,11 @@ enum sonde__watch_timeout_action {
     SONDE__WATCH_TIMEOUT_CORE,   /* and end it by SIGABRT with a core */
 };
 
+/* Tags are passed on to a followed program in one word: "KEY=VALUE", with this between them, of at
+ * most so many bytes. */
+#define SONDE__WATCH_TAG_END    "\x1f"
+#define SONDE__WATCH_TAGS_BYTES 4096
+
 /* How running threads are sampled. */
 enum sonde__watch_sampler_kind {
     SONDE__WATCH_SAMPLER_AUTO, /* the first one below that works */
@@ -28,8 +33,10 @@ enum sonde__watch_sampler_kind {
 extern const char *const sonde__watch_sampler_names[];
 
 struct sonde__report;
+struct sonde__report_tag;  /* report_model.h */
 struct sonde__watch_ended; /* watch_output.h */
 
+struct sonde__watch_spooled; /* watch_spooled.h */
 struct sonde__report_view;
 
 /* Called when a stall has ended: number `index` of `report`. All is valid during the call. */
@@ -67,22 +74,42 @@ struct sonde__watch_options {
     enum sonde__watch_sampler_kind sampler;
     const struct sonde__symfile_options *symbols; /* as of sonde__watch_sampler_open() */
     int32_t report_fd;                            /* where the report goes, -1: nowhere */
-    const char *report_name;                      /* what messages call it */
+    bool report_json;  /* as one JSON value at the end instead of records as they come */
+    const char *build; /* of the report's header; null: none */
+    const struct sonde__report_tag *tags; /* likewise */
+    uint32_t tag_count;
+    const char *report_name; /* what messages call it */
+    uint64_t launch_ns; /* a launch that takes so long is a stall; 0: launches are not watched */
+    uint32_t fps;       /* count the frames that turns cost at this refresh rate; 0: no */
+    uint32_t equal_max; /* stalls of one cause that are reported one by one; 0: all */
+    const char *spool;  /* absolute path of the spool folder; null: none */
+    struct sonde__watch_spooled *spooled; /* set by the supervisor: its files */
     bool verbose;
+    bool quiet;                               /* no line about what was watched */
     bool color;                               /* of the text on stderr */
     const struct sonde__watch_plugin *plugin; /* null: none */
     /* Called instead of text on stderr; null: text. */
     sonde__watch_on_stall *on_stall;
     void *ctx;
-    /* --follow: programs that it executes are started as commands of `self`, which execs them */
-    bool follow;
+    /* Programs that it executes are started as commands of `self`, which execs them: those that its
+     * own process becomes; `follow`: also those of its children; `stay`: none. */
+    bool follow, stay;
     const char *self;        /* absolute path of sonde */
     const char *report_base; /* absolute path of the first program's report; null: none */
+    const char *path;        /* the file that is executed; set by sonde__watch_run() */
     /* a program that is followed: */
     int32_t root;            /* pid of the first program's supervisor; 0: this is the first */
     const char *program;     /* the file to execute; null: argv[0] says it */
     const char *report_path; /* absolute path of its report, which is removed if it stays empty */
 };
+
+/* In a supervisor that sonde__watch_attend_workers() has started: watch a forked child. place:
+ * "FD:INDEX:PID". Returns only when it could not be started, with the exit status. */
+int sonde__watch_attend(const struct sonde__watch_options *options, const char *place,
+                        struct sonde_error *ret_error);
+/* "FD:INDEX:PID"; false: it is none. */
+bool sonde__watch_parse_place(const char *place, int32_t *ret_fd, uint32_t *ret_index,
+                              int32_t *ret_pid);
 
 /* Becomes the program: returns only when it could not be started, with the exit status that a
  * shell gives (127 not found, 126 found but not executable). */

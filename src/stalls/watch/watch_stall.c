@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch_stall.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "report_model.h"
 
 void sonde__watch_stall_init(struct sonde__watch_stall *stall)
 {
@@ -19,6 +22,8 @@ void sonde__watch_stall_done(struct sonde__watch_stall *stall)
     }
     free(stall->samples);
     free(stall->threads);
+    free(stall->causes);
+    sonde__watch_child_done(stall->child);
     sonde__watch_stall_init(stall);
 }
 
@@ -40,31 +45,169 @@ static bool make_room(struct sonde__watch_stall *stall)
     return true;
 }
 
-void sonde__watch_stall_extend(struct sonde__watch_stall *stall, uint64_t counted_ns)
+static uint64_t least(uint64_t a, uint64_t b)
 {
-    if (stall->count > 0) {
-        struct sonde__watch_sample *last = &stall->samples[stall->count - 1];
-        last->weight_ns = counted_ns > last->time_ns ? counted_ns - last->time_ns : 0;
+    return a < b ? a : b;
+}
+
+/* Adjacent times of one reason are one. */
+static void add_uncovered(struct sonde__watch_stall *stall, uint64_t from_ns, uint64_t to_ns,
+                          const struct sonde__watch_gap *gap, uint32_t reason)
+{
+    uint32_t n = stall->uncovered_count;
+    struct sonde__watch_uncovered *last = n > 0 ? &stall->uncovered[n - 1] : NULL;
+    if (to_ns <= from_ns) {
+        return;
+    }
+    if (last != NULL && n == SONDE__WATCH_UNCOVERED_MAX) {
+        last->duration_ns += to_ns - from_ns;
+        return;
+    }
+    last = &stall->uncovered[stall->uncovered_count++];
+    *last = (struct sonde__watch_uncovered){
+        .time_ns = from_ns, .duration_ns = to_ns - from_ns, .reason = reason};
+    if (from_ns == 0 && gap->waits != NULL) {
+        last->cpu_ns = least(gap->cpu_ns, last->duration_ns);
+        last->runqueue_ns = least(gap->runqueue_ns, last->duration_ns);
+        snprintf(last->detail, sizeof last->detail, "%s", gap->waits);
     }
 }
 
-void sonde__watch_stall_add(struct sonde__watch_stall *stall, struct sonde__sample *sample,
-                            uint64_t counted_ns)
+static bool stays(const struct sonde__watch_gap *gap)
 {
-    sonde__watch_stall_extend(stall, counted_ns);
+    return gap->moved_ns == 0;
+}
+
+/* How many times the planned pause a thread may have moved on between two samples that still stand
+ * for all of it, half each. */
+#define NEAR_STEPS 4u
+
+/* Has the thread moved by no more than two samples stand for? */
+static bool is_near(uint64_t between_ns, uint64_t step_ns, const struct sonde__watch_gap *gap)
+{
+    return least(between_ns, gap->moved_ns) <= NEAR_STEPS * step_ns;
+}
+
+/* The time before the first sample: some of it, or back to the first look, if the thread has hardly
+ * run since: one that waits for a CPU does not move. */
+static uint64_t cover_head(struct sonde__watch_stall *stall, uint64_t counted_ns,
+                           const struct sonde__watch_gap *gap)
+{
+    uint64_t from_ns = counted_ns - least(counted_ns, gap->step_ns / 2);
+    if (gap->moved_ns <= NEAR_STEPS * gap->step_ns) {
+        from_ns = least(from_ns, gap->still_ns);
+    }
+    add_uncovered(stall, 0, from_ns, gap, SONDE__REPORT_UNCOVERED_BEFORE);
+    return from_ns;
+}
+
+/* Give the time since the last sample to it, to the next one, whose begin is returned, or to
+ * nobody.
+ */
+static uint64_t cover_gap(struct sonde__watch_stall *stall, uint64_t counted_ns,
+                          const struct sonde__watch_gap *gap)
+{
+    struct sonde__watch_sample *last = &stall->samples[stall->count - 1];
+    uint64_t between_ns = counted_ns - stall->last_ns, step_ns = stall->last_step_ns;
+    uint64_t end_ns = counted_ns, from_ns = counted_ns;
+    if (is_near(between_ns, step_ns, gap) && !stays(gap)) {
+        end_ns = from_ns = stall->last_ns + between_ns / 2;
+    } else if (!stays(gap)) {
+        end_ns = stall->last_ns + step_ns;
+        from_ns = counted_ns - step_ns;
+    }
+    last->weight_ns = end_ns - last->time_ns;
+    add_uncovered(stall, end_ns, from_ns, gap, gap->reason);
+    return from_ns;
+}
+
+void sonde__watch_stall_add(struct sonde__watch_stall *stall, struct sonde__sample *sample,
+                            uint64_t counted_ns, const struct sonde__watch_gap *gap)
+{
+    struct sonde__watch_sample *last;
+    uint64_t from_ns = 0;
     stall->early += sample->capture.early;
-    if (stall->count > 0 &&
-        sonde__sample_is_same(&stall->samples[stall->count - 1].sample, sample)) {
+    counted_ns = counted_ns > stall->last_ns ? counted_ns : stall->last_ns;
+    from_ns =
+        stall->count == 0 ? cover_head(stall, counted_ns, gap) : cover_gap(stall, counted_ns, gap);
+    stall->last_ns = counted_ns;
+    stall->last_step_ns = gap->step_ns;
+    last = stall->count > 0 ? &stall->samples[stall->count - 1] : NULL;
+    bool extends = last != NULL && last->time_ns + last->weight_ns == from_ns;
+    if (extends && sonde__sample_is_same(&last->sample, sample)) {
+        last->weight_ns = counted_ns - last->time_ns;
         sonde__sample_done(sample);
         return;
     }
     if (!make_room(stall)) {
         stall->lost++;
+        if (last != NULL) {
+            last->weight_ns += counted_ns - from_ns;
+        }
         sonde__sample_done(sample);
         return;
     }
-    stall->samples[stall->count++] =
-        (struct sonde__watch_sample){.sample = *sample, .time_ns = counted_ns};
+    /* there is room: NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
+    stall->samples[stall->count++] = (struct sonde__watch_sample){
+        .sample = *sample, .time_ns = from_ns, .weight_ns = counted_ns - from_ns};
+}
+
+void sonde__watch_stall_stay(struct sonde__watch_stall *stall, uint64_t counted_ns,
+                             uint64_t step_ns)
+{
+    struct sonde__watch_sample *last = &stall->samples[stall->count - 1];
+    if (counted_ns > stall->last_ns) {
+        last->weight_ns = counted_ns - last->time_ns;
+        stall->last_ns = counted_ns;
+    }
+    stall->last_step_ns = step_ns;
+}
+
+/* The end is stamped by a clock of some ms, so the last sample may come after it. Returns until
+ * when the rest stands for the stall. */
+static uint64_t cut(struct sonde__watch_stall *stall, uint64_t duration_ns)
+{
+    uint64_t until_ns = 0;
+    while (stall->cause_count > 0 && stall->cause_ns[stall->cause_count - 1] > duration_ns) {
+        stall->cause_count--;
+    }
+    while (stall->count > 0 && stall->samples[stall->count - 1].time_ns >= duration_ns) {
+        sonde__sample_done(&stall->samples[--stall->count].sample);
+    }
+    while (stall->uncovered_count > 0 &&
+           stall->uncovered[stall->uncovered_count - 1].time_ns >= duration_ns) {
+        stall->uncovered_count--;
+    }
+    if (stall->count > 0) {
+        struct sonde__watch_sample *last = &stall->samples[stall->count - 1];
+        last->weight_ns = least(last->weight_ns, duration_ns - last->time_ns);
+        until_ns = last->time_ns + last->weight_ns;
+    }
+    if (stall->uncovered_count > 0) {
+        struct sonde__watch_uncovered *last = &stall->uncovered[stall->uncovered_count - 1];
+        last->duration_ns = least(last->duration_ns, duration_ns - last->time_ns);
+        uint64_t end_ns = last->time_ns + last->duration_ns;
+        until_ns = end_ns > until_ns ? end_ns : until_ns;
+    }
+    return until_ns;
+}
+
+void sonde__watch_stall_end(struct sonde__watch_stall *stall, uint64_t duration_ns,
+                            const struct sonde__watch_gap *gap)
+{
+    uint64_t until_ns = cut(stall, duration_ns);
+    if (stall->count == 0) {
+        stall->uncovered_count = 0;
+        add_uncovered(stall, 0, duration_ns, gap, gap->reason);
+    } else if (until_ns < duration_ns) {
+        struct sonde__watch_sample *last = &stall->samples[stall->count - 1];
+        uint64_t end_ns = duration_ns, step_ns = stall->last_step_ns;
+        if (!is_near(duration_ns - stall->last_ns, step_ns, gap)) {
+            end_ns = stall->last_ns + step_ns;
+        }
+        last->weight_ns = end_ns - last->time_ns;
+        add_uncovered(stall, end_ns, duration_ns, gap, gap->reason);
+    }
 }
 
 void sonde__watch_stall_add_threads(struct sonde__watch_stall *stall,

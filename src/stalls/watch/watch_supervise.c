@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include "host_run.h"
+#include "report_model.h"
 #include "watch_rounds.h"
+#include "watch_spool.h"
+#include "watch_workers.h"
 
 static uint32_t wait_outside(struct sonde__watch_session *s, uint64_t timeout_ns, bool sleeping)
 {
@@ -47,16 +50,22 @@ void sonde__watch_supervise(void *ctx, int32_t pid)
     if (s->wait == wait_outside && sonde__host_waiter_create(pid, (uint32_t *)&s->page->sleeping,
                                                              &s->waiter, &error) != SONDE_OK) {
         if (signal == 0) {
+            sonde__watch_release_worker(s);
             _exit(1);
         }
         s->waiter = NULL;
         s->wait = wait_for_nothing; /* the program has ended since; its shared memory is here */
     }
-    if (sonde__watch_output_create(&s->options, pid, &s->output) != SONDE_OK) {
+    bool no_spool = !sonde__watch_spool_open(s, &error) && error.status != SONDE_OK;
+    if (sonde__watch_writer_create(&s->options, pid, &s->writer) != SONDE_OK) {
         _exit(1);
     }
+    if (no_spool) {
+        sonde__watch_say(s->writer, "%s: nothing is kept there: %s", s->options.spool, error.what);
+    }
+    sonde__watch_spool_begin(s);
     if (signal != 0) {
-        sonde__watch_say(s->output, "the supervisor was ended by signal %d; another one takes over",
+        sonde__watch_say(s->writer, "the supervisor was ended by signal %d; another one takes over",
                          signal);
     }
     sonde__watch_say_doubt(s);
@@ -64,16 +73,17 @@ void sonde__watch_supervise(void *ctx, int32_t pid)
                        : s->options.plugin->kind == SONDE__REPORT_HEAP_BLOCKS ? "blocks"
                                                                               : "calls";
     if (s->carry != SONDE__WATCH_CARRIES) {
-        sonde__watch_say(s->output, "%s are not seen in this program: %s", what,
+        sonde__watch_say(s->writer, "%s are not seen in this program: %s", what,
                          sonde__watch_carry_text(s->carry));
     } else if (s->options.probe == NULL) {
-        sonde__watch_say(s->output, "stalls are not seen: libsonde-preload.so was not found");
+        sonde__watch_say(s->writer, "stalls are not seen: libsonde-preload.so was not found");
     }
     if (s->options.verbose) {
-        sonde__watch_say(s->output, "supervisor %d watches process %d (kill -QUIT %d: all stacks)",
+        sonde__watch_say(s->writer, "supervisor %d watches process %d (kill -QUIT %d: all stacks)",
                          (int)s->page->supervisor, (int)pid, (int)s->page->supervisor);
     }
     sonde__host_supervisor_ready();
     sonde__watch_session_run(s);
+    sonde__watch_release_worker(s);
     _exit(0);
 }

@@ -3,7 +3,10 @@
  *   idle   waits in the loop's own poll      burn   uses the CPU
  *   sleep  sleeps                            poll   waits on another descriptor, inside the turn
  *   stop   stops itself; somebody else continues it
+ *   populate  makes one long system call that no signal interrupts, and says how long it took
  *   thread does nothing while a second thread burns
+ *   exit   does nothing; the program will sleep that long when it ends
+ *   start  sleeps before the first turn of the loop; only as the first argument
  * It prints what it did, so that a test sees it unchanged. */
 #include <poll.h>
 #include <pthread.h>
@@ -11,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -48,10 +52,39 @@ __attribute__((noinline)) static void stall_poll(int ms)
     (void)poll(&p, 1, ms);
 }
 
+/* Maps the page of zeros again and again: that takes time, and no memory but page tables. */
+static double populate(size_t size)
+{
+    double begin = now_s();
+    void *at = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at != MAP_FAILED) {
+        (void)madvise(at, size, MADV_NOHUGEPAGE);
+        (void)madvise(at, size, MADV_POPULATE_READ);
+        (void)munmap(at, size);
+    }
+    return now_s() - begin;
+}
+
+__attribute__((noinline)) static void stall_populate(int ms)
+{
+    const size_t gib = (size_t)1 << 30;
+    double one = populate(gib), begin = now_s();
+    double count = ms / 1e3 / (one > 1e-4 ? one : 1e-4);
+    populate(gib / 16 * (size_t)(count < 256 ? count * 16 : 4096));
+    printf("took %d\n", (int)((now_s() - begin + one) * 1e3));
+}
+
 static void *burn_thread(void *ms)
 {
     stall_burn(*(int *)ms);
     return NULL;
+}
+
+static int exit_ms;
+
+static void sleep_at_exit(void)
+{
+    stall_sleep(exit_ms);
 }
 
 static void take_turn(const char *kind, int ms)
@@ -65,6 +98,11 @@ static void take_turn(const char *kind, int ms)
         stall_sleep(ms);
     } else if (strcmp(kind, "poll") == 0) {
         stall_poll(ms);
+    } else if (strcmp(kind, "exit") == 0) {
+        exit_ms = ms;
+        atexit(sleep_at_exit);
+    } else if (strcmp(kind, "populate") == 0) {
+        stall_populate(ms);
     } else if (strcmp(kind, "stop") == 0) {
         raise(SIGSTOP);
     } else if (strcmp(kind, "thread") == 0 &&
@@ -78,6 +116,9 @@ int main(int argc, char **argv)
 {
     if (pipe(own) != 0 || pipe(other) != 0) {
         return 1;
+    }
+    if (argc > 1 && strncmp(argv[1], "start:", 6) == 0) {
+        stall_sleep(atoi(argv[1] + 6));
     }
     for (int i = 0; i < 20; i++) { /* so that the loop is known */
         wait_in_loop(2);

@@ -42,7 +42,8 @@ TIMED_TEST(supervisor_is_killed, 60)
 
 TEST(report_on_a_full_disk)
 {
-    struct test_run run = run_script("$SONDE run --report /dev/full -- $LOOP burn:10; echo $?");
+    struct test_run run =
+        run_script("$SONDE run --quiet --report /dev/full -- $LOOP burn:10; echo $?");
     CHECK_STR(run.out, "burn 10\n0\n");
     CHECK_STR(run.err, "sonde run: /dev/full: the report could not be written: No space left on "
                        "device\n");

@@ -16,7 +16,8 @@ static struct test_run run_shell(const char *option, const char *command)
 {
     snprintf(sonde_path, sizeof sonde_path, "%s/cli/sonde", test_build_dir());
     const char *plain[] = {"/bin/sh", "-c", command, NULL};
-    const char *watched[] = {sonde_path, "run", option, "--", "/bin/sh", "-c", command, NULL};
+    const char *watched[] = {sonde_path, "run", "--quiet", option, "--",
+                             "/bin/sh",  "-c",  command,   NULL};
     return test_run(option != NULL ? watched : plain, NULL, "input\n", 60);
 }
 

@@ -22,7 +22,7 @@ static const char *sonde(void)
 static void check_same(const char *command)
 {
     const char *plain[] = {"/bin/sh", "-c", command, NULL};
-    const char *watched[] = {sonde(), "run", "--", "/bin/sh", "-c", command, NULL};
+    const char *watched[] = {sonde(), "run", "--quiet", "--", "/bin/sh", "-c", command, NULL};
     struct test_run a = test_run(plain, NULL, "input\n", 30);
     struct test_run b = test_run(watched, NULL, "input\n", 30);
     CHECK_STR(b.out, a.out);

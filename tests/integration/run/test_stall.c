@@ -101,6 +101,9 @@ static void check_stall(const char *turn, const char *phase, const char *functio
     CHECK_CONTAINS(strstr(run.err, "heaviest app function"), function);
     CHECK_CONTAINS(strstr(run.err, function), "_start");
     CHECK(strstr(run.err, "libsonde-preload") == NULL);
+    /* the part that nobody saw is there, with what the thread used in it */
+    CHECK_CONTAINS(run.err, "before sampling began (");
+    CHECK_CONTAINS(report, "reason: UNCOVERED_BEFORE");
     double ms = field(report, "duration_ns: ") / 1e6;
     CHECK(ms > 550 * test_slack() && ms < 2000 * test_slack()); /* 600 asked for */
     free(report);
@@ -115,6 +118,18 @@ TIMED_TEST(sleeping_stall, 60)
 TIMED_TEST(burning_stall, 60)
 {
     check_stall("burn:600", "PHASE_RUNNING", "stall_burn");
+}
+
+TIMED_TEST(running_threads_are_left_alone, 60)
+{
+    set_paths();
+    const char *argv[] = {
+        sonde_path, "run", stall_option(), "--sampler=none", loop_path, turn_with_slack("burn:600"),
+        NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 60);
+    CHECK_EQ(count(run.err, "\nstall "), 1);
+    CHECK_CONTAINS(run.err, "(passive, running threads not at all)");
+    test_run_done(&run);
 }
 
 TIMED_TEST(wait_on_something_else_is_a_stall, 60)
@@ -169,8 +184,8 @@ TIMED_TEST(being_stopped_is_no_stall, 60)
             _exit(99);
         }
         (void)!freopen("/dev/null", "w", stdout);
-        execl(sonde_path, "sonde", "run", stall_option(), "--", loop_path, "stop", "stop", "stop",
-              NULL);
+        execl(sonde_path, "sonde", "run", "--quiet", stall_option(), "--", loop_path, "stop",
+              "stop", "stop", NULL);
         _exit(99);
     }
     int status = 0;
@@ -280,4 +295,126 @@ TIMED_TEST(quit_to_the_supervisor_prints_all_stacks_now, 60)
     CHECK(strstr(text, "[inferred]") == NULL); /* the probe keeps stacks readable by CFI alone */
     CHECK_CONTAINS(text, "_start");
     free(text);
+}
+
+/* Nine equal stalls of which two are reported, and a last one that is twice as long. */
+TIMED_TEST(equal_stalls_are_counted, 200)
+{
+    set_paths();
+    const char *argv[32] = {sonde_path, "run",       stall_option(), "--equal=2",
+                            "--report", report_path, "--",           loop_path};
+    unsigned n = 8;
+    char sleep[32], last[32];
+    snprintf(sleep, sizeof sleep, "sleep:%u", 400 * test_slack());
+    snprintf(last, sizeof last, "sleep:%u", 1000 * test_slack());
+    for (unsigned i = 0; i < 9; i++) {
+        argv[n++] = sleep;
+        argv[n++] = "idle:20";
+    }
+    argv[n++] = last;
+    struct test_run run = test_run(argv, NULL, NULL, 190);
+    CHECK_EQ(count(run.err, "\nstall "), 3);
+    CHECK_EQ(count(run.err, " again: "), 7);
+    CHECK_CONTAINS(run.err, "9 times by now");
+    CHECK_CONTAINS(run.err, ", 10 stalls\n");
+    test_run_done(&run);
+    const char *const show[] = {sonde_path, "show", report_path, NULL};
+    run = test_run(show, NULL, NULL, 60);
+    CHECK_CONTAINS(run.out, "\n7 more stalls equal to stall 3, only counted: all 10 lasted ");
+    CHECK_CONTAINS(run.out, "\n10 stalls (7 only counted) in ");
+    test_run_done(&run);
+}
+
+/* Turns that are no stalls, and the frames that they cost. The machine may make turns longer. */
+TIMED_TEST(long_turns_are_counted, 100)
+{
+    set_paths();
+    char turn[32];
+    unsigned long frames = 0, ms = 120ul * test_slack();
+    snprintf(turn, sizeof turn, "sleep:%lu", ms);
+    const char *const argv[] = {sonde_path,  "run",     stall_option(), "--fps=60", "--report",
+                                report_path, "--",      loop_path,      turn,       "idle:20",
+                                turn,        "idle:20", turn,           "idle:20",  NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 90);
+    const char *line = strstr(run.err, "long turns: ");
+    CHECK(line != NULL);
+    char *said = strndup(line, strcspn(line, "\n"));
+    const char *at = strstr(said, "; ");
+    CHECK(at != NULL && sscanf(at, "; %lu frames dropped at 60 a second", &frames) == 1);
+    CHECK(frames >= 3 * (ms * 60 / 1000 - 1)); /* the probe's clock has steps of 10 ms at most */
+    test_run_done(&run);
+    const char *const show[] = {sonde_path, "show", report_path, NULL};
+    run = test_run(show, NULL, NULL, 60);
+    CHECK_CONTAINS(run.out, said);
+    free(said);
+    test_run_done(&run);
+}
+
+static struct test_run run_launch(const char *limit, const char *first, const char *second)
+{
+    set_paths();
+    const char *const argv[] = {sonde_path, "run",     limit, "--json", report_path,
+                                "--",       loop_path, first, second,   NULL};
+    return test_run(argv, NULL, NULL, 90);
+}
+
+/* What the program does before its loop, and nothing of what it does in it. */
+TIMED_TEST(a_slow_launch_is_reported, 100)
+{
+    char start[32], limit[32];
+    snprintf(start, sizeof start, "start:%u", 900 * test_slack());
+    snprintf(limit, sizeof limit, "--launch=%ums", 600 * test_slack());
+    struct test_run run = run_launch(limit, start, "idle:100");
+    CHECK_CONTAINS(run.err, "\nlaunch stall 1: ");
+    CHECK_CONTAINS(run.err, "\n  at launch, main blocked ");
+    CHECK_CONTAINS(run.err, " in clock_nanosleep under stall_sleep");
+    test_run_done(&run);
+    char *json = test_read_file(report_path, NULL);
+    const char *at = strstr(json, "\"duration_ns\": ");
+    CHECK(at != NULL);
+    unsigned long long ns = strtoull(at + strlen("\"duration_ns\": "), NULL, 10);
+    CHECK(ns >= 890000000ull * test_slack()); /* the truth, but for a step of the clock */
+    CHECK_CONTAINS(json, "\"kind\": \"launch\"");
+    free(json);
+}
+
+/* The launch ends at the first wait of the loop, not when the loop is known: here after three waits
+ * that are idle. */
+TIMED_TEST(a_quick_launch_is_not_reported, 100)
+{
+    char program[256], limit[32];
+    set_paths();
+    snprintf(limit, sizeof limit, "--launch=%ums", 1000 * test_slack());
+    snprintf(program, sizeof program,
+             "import os, select\n"
+             "r, w = os.pipe()\n"
+             "for i in range(6): select.select([r], [], [], 0.5 * %u)\n",
+             test_slack());
+    const char *const idle[] = {sonde_path,         "run", limit,   "--",
+                                "/usr/bin/python3", "-c",  program, NULL};
+    struct test_run run = test_run(idle, NULL, NULL, 90);
+    CHECK(strstr(run.err, "launch stall") == NULL);
+    CHECK_CONTAINS(run.err, "watched 1 loop, ");
+    CHECK_CONTAINS(run.err, ", 0 stalls\n");
+    test_run_done(&run);
+    const char *const none[] = {sonde_path, "run", "--launch=50ms", "--", "sleep", "0.3", NULL};
+    run = test_run(none, NULL, NULL, 60); /* no loop, no launch */
+    CHECK(strstr(run.err, "launch stall") == NULL);
+    test_run_done(&run);
+}
+
+/* Main has returned, and a handler of exit() takes its time. */
+TIMED_TEST(a_slow_exit_is_reported, 60)
+{
+    struct test_run run = run_turns("exit:600", "idle:20");
+    CHECK_CONTAINS(run.err, "\nexit stall 1: ");
+    CHECK_CONTAINS(run.err, ", until the program ended  thread ");
+    CHECK_CONTAINS(run.err, "\n  at exit, main blocked ");
+    CHECK_CONTAINS(run.err, " under stall_sleep");
+    CHECK_CONTAINS(run.err, ", 1 stall\n");
+    test_run_done(&run);
+    run = run_turns("sleep:600", "idle:20"); /* not every stall */
+    CHECK_CONTAINS(run.err, "\nstall 1: ");
+    CHECK(strstr(run.err, "exit stall") == NULL);
+    test_run_done(&run);
 }

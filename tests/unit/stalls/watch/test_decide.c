@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "test.h"
+#include "watch_account.h"
+#include "watch_budget.h"
 #include "watch_decide.h"
 
 #define MS        1000000u
@@ -48,6 +50,7 @@ static void become_busy(struct run *run)
 {
     run->look.busy = true;
     run->look.since_ns = run->look.now_ns;
+    run->look.ended_ns = 0; /* as the watch clears it when a turn begins */
 }
 
 static void become_idle(struct run *run)
@@ -64,7 +67,7 @@ TEST(stall_is_found_while_it_lasts_and_measured)
     become_busy(&run);
     advance(&run, 249u * MS);
     CHECK_EQ(run.begun, 0);
-    CHECK(run.samples > 5); /* evidence from half the threshold on */
+    CHECK(run.samples > 20); /* evidence from the tenth millisecond on */
     advance(&run, 20u * MS);
     CHECK_EQ(run.begun, 1);
     advance(&run, 431u * MS);
@@ -192,6 +195,170 @@ TEST(a_tick_delayed_by_the_supervisors_work)
     CHECK_EQ(run.decision.counted_ns, 450u * MS + run.decision.threshold_ns / 4);
 }
 
+/* The watcher waited for a CPU, as its own counters say: the machine ran. */
+TEST(a_watcher_without_a_cpu_loses_no_time)
+{
+    struct run run;
+    begin_run(&run);
+    become_busy(&run);
+    run.look.now_ns += 530u * MS;
+    run.look.own_ns = 500u * MS;
+    tick(&run);
+    CHECK_EQ(run.decision.counted_ns, 530u * MS);
+    CHECK_EQ(run.begun, 1);
+}
+
+/* The thread ran or waited for a CPU: the machine ran. */
+TEST(a_thread_that_ran_explains_a_late_look)
+{
+    struct run run;
+    begin_run(&run);
+    become_busy(&run);
+    run.look.now_ns += 5000u * MS;
+    run.look.ran_ns = 4990u * MS;
+    tick(&run);
+    CHECK_EQ(run.decision.counted_ns, 5000u * MS);
+}
+
+/* It began before a look and ended before the next one: nothing was sampled, but its stamps are. */
+TEST(stall_that_a_late_watcher_saw_once)
+{
+    struct run run;
+    begin_run(&run);
+    become_busy(&run);
+    run.look.now_ns += 5u * MS;
+    tick(&run);
+    CHECK_EQ(run.samples, 0);
+    run.look.busy = false;
+    run.look.ended_ns = run.look.since_ns + 530u * MS;
+    run.look.now_ns += 700u * MS;
+    run.look.own_ns = 690u * MS;
+    tick(&run);
+    CHECK_EQ(run.ended, 1);
+    CHECK_EQ(run.decision.duration_ns, 530u * MS);
+}
+
+/* The stamp of the end counts, not the begin of the next turn: a wait lay between them. */
+TEST(wait_after_a_stall_is_not_part_of_it)
+{
+    struct run run;
+    begin_run(&run);
+    become_busy(&run);
+    advance(&run, 400u * MS);
+    run.look.ended_ns = run.look.now_ns;
+    run.look.now_ns += 60u * MS;
+    run.look.since_ns = run.look.now_ns - 2u * MS;
+    tick(&run);
+    CHECK_EQ(run.ended, 1);
+    CHECK_EQ(run.decision.duration_ns, 400u * MS);
+}
+
+/* The clock of the stamps ticks every 4 ms: a turn that was seen, the wait after it and the next
+ * turn may lie in one tick. */
+TEST(stall_in_the_tick_of_a_turn_that_was_seen)
+{
+    struct run run;
+    begin_run(&run);
+    become_busy(&run);
+    run.look.now_ns += 1u * MS;
+    tick(&run);
+    run.look.ended_ns = run.look.since_ns; /* and busy again since then */
+    run.look.now_ns += 1u * MS;
+    tick(&run);
+    CHECK_EQ(run.decision.phase, SONDE__WATCH_IDLE);
+    run.look.ended_ns = 0;
+    advance(&run, 600u * MS);
+    CHECK_EQ(run.begun, 1);
+    become_idle(&run);
+    CHECK_EQ(run.ended, 1);
+    CHECK(run.decision.duration_ns >= 598u * MS);
+}
+
+/* A turn that ended before the threshold is no stall, even if the look at its end was late. */
+TEST(short_turn_before_a_late_look)
+{
+    struct run run;
+    begin_run(&run);
+    become_busy(&run);
+    advance(&run, 240u * MS);
+    run.look.busy = false;
+    run.look.ended_ns = run.look.now_ns;
+    run.look.now_ns += 5000u * MS;
+    run.look.own_ns = 5000u * MS;
+    tick(&run);
+    CHECK_EQ(run.ended, 0);
+    CHECK_EQ(run.dropped, 1);
+}
+
+static unsigned samples_of_long_turns(enum sonde__watch_means means, uint64_t turn_ns)
+{
+    struct run run;
+    begin_run(&run);
+    run.look.means = means;
+    for (int i = 0; i < 10; i++) {
+        become_busy(&run);
+        advance(&run, turn_ns);
+        become_idle(&run);
+        run.look.now_ns += 50u * MS;
+    }
+    return run.samples;
+}
+
+TEST(poor_means_sample_only_what_is_likely_to_be_a_stall)
+{
+    CHECK(samples_of_long_turns(SONDE__WATCH_RICH, 30u * MS) >= 10);
+    CHECK_EQ(samples_of_long_turns(SONDE__WATCH_FAIR, 30u * MS), 0);
+    CHECK(samples_of_long_turns(SONDE__WATCH_FAIR, 50u * MS) >= 10);
+    CHECK_EQ(samples_of_long_turns(SONDE__WATCH_POOR, 120u * MS), 0);
+    unsigned samples = samples_of_long_turns(SONDE__WATCH_POOR, 240u * MS);
+    CHECK(samples >= 20 && samples <= 40);
+}
+
+TEST(budget_is_one_percent_and_a_reserve)
+{
+    struct sonde__watch_budget budget;
+    uint64_t now_ns = 5000u * MS, spent = 0;
+    sonde__watch_budget_init(&budget, now_ns);
+    for (unsigned i = 0; i < 60000; i++) { /* a minute of rounds, each of which works as it may */
+        uint64_t cost = 0;
+        now_ns += 1u * MS;
+        switch (sonde__watch_budget_spend(&budget, now_ns, 0)) {
+        case SONDE__WATCH_RICH:
+            cost = 100000;
+            break;
+        case SONDE__WATCH_FAIR:
+            cost = 50000;
+            break;
+        case SONDE__WATCH_POOR:
+            break;
+        }
+        (void)sonde__watch_budget_spend(&budget, now_ns, cost);
+        spent += cost;
+    }
+    CHECK(spent <= 60000ull * MS / 100 + SONDE__WATCH_BUDGET_RESERVE + 1u * MS);
+    CHECK(spent >= 60000ull * MS / 100 / 2);
+    (void)sonde__watch_budget_spend(&budget, now_ns + 60000ull * MS, 0);
+    CHECK(budget.left_ns > SONDE__WATCH_BUDGET_RESERVE / 10 * 9);
+    CHECK(budget.left_ns <= SONDE__WATCH_BUDGET_RESERVE); /* rest makes rich, and not richer */
+}
+
+TEST(cpu_time_of_a_turn_is_what_falls_into_it)
+{
+    struct sonde__watch_account a = {0};
+    CHECK_EQ(sonde__watch_account_look(&a, 0, 0, 1000, 5000, 10), 0);
+    CHECK_EQ(a.turn_cpu_ns, 0); /* no turn yet */
+    sonde__watch_account_begin(&a);
+    /* a turn since 1900: of 300 between 1000 and 2000, at most 100 are its */
+    CHECK_EQ(sonde__watch_account_look(&a, 1900, 2000, 2000, 5300, 10), 300);
+    CHECK_EQ(a.turn_cpu_ns, 100);
+    (void)sonde__watch_account_look(&a, 1900, 3000, 3000, 5800, 60);
+    CHECK_EQ(a.turn_cpu_ns, 600);
+    CHECK_EQ(a.turn_runqueue_ns, 50);
+    /* it ended at 3100, and the thread ran on */
+    (void)sonde__watch_account_look(&a, 1900, 3100, 4000, 6800, 60);
+    CHECK_EQ(a.turn_cpu_ns, 700);
+}
+
 TEST(debugger_holds_the_clock)
 {
     struct run run;
@@ -210,10 +377,10 @@ TEST(sampling_slows_down_and_never_stops)
     become_busy(&run);
     advance(&run, 250u * MS);
     unsigned early = run.samples;
-    CHECK(early >= 10 && early <= 16); /* 125 ms at 10 ms */
+    CHECK(early >= 23 && early <= 26); /* 240 ms at 10 ms */
     advance(&run, 60000ull * MS);
-    /* 25 dense ones, some twenty while it slows down, then four a second */
-    CHECK(run.samples > 230 && run.samples < 300);
+    /* a hundred in the first second, one a hundredth of its age until 25 s, then four a second */
+    CHECK(run.samples > 500 && run.samples < 600);
     CHECK_EQ(run.decision.sample_ns, SONDE__WATCH_SAMPLE_LAST_NS);
 }
 
@@ -227,4 +394,42 @@ TEST(threshold_decides)
     CHECK_EQ(run.begun, 0);
     advance(&run, 600u * MS);
     CHECK_EQ(run.begun, 1);
+}
+
+/* --- turns that no look has seen --- */
+
+/* The watcher is late by `gap` ms; the turn begins and ends so many ms after the look was due. */
+static uint64_t missed_ms(uint64_t gap, uint64_t begin, uint64_t end, uint64_t own, bool stops)
+{
+    const struct sonde__watch_missed missed = {.due_ns = 1000ull * MS,
+                                               .begin_ns = (1000 + begin) * MS,
+                                               .end_ns = (1000 + end) * MS,
+                                               .now_ns = (1000 + gap) * MS,
+                                               .own_ns = own * MS,
+                                               .stops = stops};
+    return sonde__watch_missed_time(&missed, THRESHOLD) / MS;
+}
+
+TEST(a_missed_turn_lasts_what_its_stamps_say)
+{
+    CHECK_EQ(missed_ms(2000, 400, 1000, 0, false), 600); /* the watcher was stopped */
+    CHECK_EQ(missed_ms(2000, 0, 1700, 0, false), 1700);
+    CHECK_EQ(missed_ms(700, 10, 690, 650, false), 680); /* it waited for a CPU */
+}
+
+TEST(a_missed_turn_of_a_machine_that_stood_still_is_none)
+{
+    CHECK(missed_ms(20000, 0, 19990, 5, false) < 250);
+    CHECK(missed_ms(20000, 100, 19950, 5, false) < 250);
+    CHECK(missed_ms(20000, 100, 5000, 19000, true) < 250); /* a program that is stopped often */
+}
+
+/* Asleep until the turn woke it: what went before says nothing. */
+TEST(a_missed_turn_after_a_long_sleep)
+{
+    struct sonde__watch_missed missed = {
+        .begin_ns = 60000ull * MS, .end_ns = 80000ull * MS, .now_ns = 80010ull * MS};
+    CHECK(sonde__watch_missed_time(&missed, THRESHOLD) < THRESHOLD);
+    missed.own_ns = 20000ull * MS;
+    CHECK_EQ(sonde__watch_missed_time(&missed, THRESHOLD), 20000ull * MS);
 }

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+/* sonde spool: the reports that sonde run --spool keeps. */
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "base_text.h"
+#include "cli_report.h"
+#include "cli_spool.h"
+#include "cli_symbols.h"
+#include "cmd.h"
+#include "host_folder.h"
+#include "host_run.h"
+#include "spool_list.h"
+#include "watch_spooled.h"
+
+#define NS_PER_S  1000000000u
+#define NS_PER_MS 1000000u
+
+struct request {
+    bool json;
+};
+
+static const struct sonde__cli_option options[] = {
+    {"json", 'j', NULL, "list: JSON, one array", sonde__cli_take_flag,
+     offsetof(struct request, json)},
+    {0},
+};
+
+/* What a run has, in one line. */
+struct line {
+    const char *state;
+    uint64_t begin_unix_ns;
+    const char *program;
+    int pid;
+    uint64_t stalls, fatal, longest_ns;
+};
+
+static const char *state_text(enum sonde__spool_state state)
+{
+    static const char *const texts[] = {[SONDE__SPOOL_OVER] = "over",
+                                        [SONDE__SPOOL_RUNNING] = "running",
+                                        [SONDE__SPOOL_KILLED] = "killed",
+                                        [SONDE__SPOOL_DAMAGED] = "damaged"};
+    return texts[state];
+}
+
+static void add_stalls(struct line *line, const struct sonde__report *report, bool live)
+{
+    for (uint32_t i = 0; i < sonde__report_stall_count(report); i++) {
+        const struct sonde__report_stall *stall = sonde__report_stall(report, i);
+        line->stalls += !live || stall->open; /* the others are in the report, or soon */
+        line->fatal += stall->fatal;
+        line->longest_ns =
+            stall->duration_ns > line->longest_ns ? stall->duration_ns : line->longest_ns;
+    }
+    for (uint32_t i = 0; i < sonde__report_stall_count_count(report); i++) {
+        const struct sonde__report_stall_count *count = sonde__report_stall_count_at(report, i);
+        line->stalls += count->count;
+        line->longest_ns =
+            count->longest_ns > line->longest_ns ? count->longest_ns : line->longest_ns;
+    }
+}
+
+static struct line line_of(const struct sonde__spool_entry *entry)
+{
+    const struct sonde__report *report = entry->report != NULL ? entry->report : entry->live;
+    struct line line = {.state = state_text(entry->state), .program = ""};
+    if (report == NULL) {
+        return line;
+    }
+    const struct sonde__report_header *header = sonde__report_header(report);
+    line.begin_unix_ns = header->time_unix_ns;
+    line.program = sonde__base_file_name(header->executable);
+    line.pid = header->pid;
+    if (entry->report != NULL) {
+        add_stalls(&line, entry->report, false);
+    }
+    if (entry->live != NULL) {
+        add_stalls(&line, entry->live, true);
+    }
+    return line;
+}
+
+static bool is_counts(const struct sonde__spool_entry *entry)
+{
+    return strcmp(entry->name, SONDE__SPOOL_COUNTS) == 0;
+}
+
+static int print_entry(void *ctx, const struct sonde__spool_entry *entry)
+{
+    struct sonde__report_out *out = ctx;
+    struct line line = line_of(entry);
+    char number[64];
+    snprintf(number, sizeof number, "%-34s %-8s %5" PRIu64 "%s", entry->name,
+             is_counts(entry) ? "removed" : line.state, line.stalls,
+             line.stalls == 1 ? " stall " : " stalls");
+    sonde__report_out_str(out, number);
+    if (line.longest_ns != 0) {
+        sonde__report_out_str(out, ", longest ");
+        sonde__report_out_duration(out, line.longest_ns);
+    }
+    if (line.fatal != 0) {
+        snprintf(number, sizeof number, ", %" PRIu64 " fatal", line.fatal);
+        sonde__report_out_str(out, number);
+    }
+    if (line.program[0] != '\0') {
+        sonde__report_out_str(out, "  ");
+        sonde__report_out_text(out, line.program);
+        snprintf(number, sizeof number, " (%d)", line.pid);
+        sonde__report_out_str(out, number);
+    }
+    sonde__report_out_str(out, "\n");
+    return out->stopped;
+}
+
+static int print_json_entry(void *ctx, const struct sonde__spool_entry *entry)
+{
+    struct sonde__json *json = ctx;
+    struct line line = line_of(entry);
+    sonde__json_object(json, NULL);
+    sonde__json_string(json, "file", entry->name);
+    sonde__json_string(json, "state", is_counts(entry) ? "removed" : line.state);
+    sonde__json_uint(json, "size_bytes", entry->size_bytes);
+    if (entry->state != SONDE__SPOOL_DAMAGED) {
+        sonde__json_time(json, "time", line.begin_unix_ns);
+        sonde__json_string(json, "executable", line.program);
+        sonde__json_int(json, "pid", line.pid);
+        sonde__json_uint(json, "stalls", line.stalls);
+        sonde__json_uint(json, "fatal", line.fatal);
+        sonde__json_uint(json, "longest_ns", line.longest_ns);
+    }
+    sonde__json_close(json);
+    return 0;
+}
+
+static int list(const struct sonde__cli_command *command, const struct request *request,
+                const char *path)
+{
+    struct sonde__report_out out;
+    struct sonde__json json;
+    struct sonde_error error = {0};
+    int32_t folder;
+    enum sonde_status status = sonde__host_folder_open(path, false, &folder, &error);
+    if (status != SONDE_OK) {
+        return sonde__cli_fail(command, path, status, &error);
+    }
+    if (request->json) {
+        sonde__cli_json_begin(&json, &out);
+        sonde__json_array(&json, NULL);
+        status = sonde__spool_list(folder, print_json_entry, &json);
+        sonde__json_close(&json);
+        sonde__report_out_str(&out, "\n");
+    } else {
+        sonde__report_out_init(&out, sonde__cli_sink(stdout), false);
+        status = sonde__spool_list(folder, print_entry, &out);
+    }
+    sonde__report_out_flush(&out);
+    sonde__host_close(folder);
+    return status == SONDE_OK ? SONDE__CLI_OK : sonde__cli_fail(command, path, status, NULL);
+}
+
+static void print_line(void *ctx, const char *line)
+{
+    (void)ctx;
+    printf("%s\n", line);
+}
+
+static int finish(const struct sonde__cli_command *command, const char *path)
+{
+    static struct sonde__cli_symbols symbols;
+    struct sonde_error error = {0};
+    sonde__cli_symbols_start(&symbols, command, 0);
+    symbols.fetch.network = false;
+    enum sonde_status status = sonde__watch_spool_finish(
+        path, &symbols.options, (struct sonde__say){print_line, NULL}, &error);
+    return status == SONDE_OK ? SONDE__CLI_OK : sonde__cli_fail(command, path, status, &error);
+}
+
+static int run(const struct sonde__cli_command *command, int argc, char **argv)
+{
+    static char path[SONDE__SPOOL_PATH];
+    struct request request = {0};
+    struct sonde__cli_operands operands;
+    int exit_code = sonde__cli_parse(command, argc, argv, &request, &operands);
+    if (exit_code != SONDE__CLI_GO_ON) {
+        return exit_code;
+    }
+    const char *verb = operands.count > 0 ? operands.list[0] : "";
+    bool finishes = strcmp(verb, "finish") == 0;
+    if (!finishes && strcmp(verb, "list") != 0) {
+        return sonde__cli_usage_error(command, "list or finish? not %s",
+                                      verb[0] != '\0' ? verb : "nothing");
+    }
+    if (operands.count > 2) {
+        return sonde__cli_usage_error(command, "one folder at a time, not also %s",
+                                      operands.list[2]);
+    }
+    if (finishes && request.json) {
+        return sonde__cli_usage_error(command, "--json is of list");
+    }
+    exit_code = sonde__cli_spool_path(command, operands.count > 1 ? operands.list[1] : NULL, path);
+    if (exit_code != SONDE__CLI_OK) {
+        return exit_code;
+    }
+    return finishes ? finish(command, path) : list(command, &request, path);
+}
+
+const struct sonde__cli_command sonde__cmd_spool = {
+    .name = "spool",
+    .summary = "list the reports that sonde run --spool keeps, or finish those of killed runs",
+    .usage = "list [--json] [DIR]\nfinish [DIR]",
+    .about = "Each run of `sonde run --spool DIR` with a stall leaves a report in the folder,\n"
+             "which `sonde show` shows. While a stall lasts it is in a file of the folder\n"
+             "itself (RUN.live), sample by sample. So what was seen is kept if the program is\n"
+             "killed, the supervisor, or both. The next run finishes the reports of killed\n"
+             "runs: a stall that was not over is fatal if the program ended. `finish` does the\n"
+             "same at once.\n"
+             "\n"
+             "Without DIR, or with auto, the folder is $XDG_STATE_HOME/sonde/spool, else\n"
+             "~/.local/state/sonde/spool. Only its owner may be able to write there.\n"
+             "\n"
+             "The folder keeps the reports of 64 runs, 32 MiB and 14 days, and 8 MiB of a run;\n"
+             "of further stalls their number, total and longest. What is removed is counted\n"
+             "in counts.sonde in the same way.\n"
+             "A report may be removed with rm, while it is not running.",
+    .options = options,
+    .examples = "  sonde run --spool auto -- ./server\n  sonde spool list\n"
+                "  sonde show ~/.local/state/sonde/spool/20261123T164012Z-4242.sonde\n",
+    .run = run,
+};

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch_cause.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_known(const struct sonde__watch_stall *stall, const struct sonde__cause *cause)
+{
+    for (uint32_t i = 0; i < stall->cause_count; i++) {
+        const struct sonde__cause *known = &stall->causes[i];
+        if (known->tid == cause->tid && known->kind == cause->kind &&
+            strcmp(known->resource, cause->resource) == 0 &&
+            strcmp(known->owner, cause->owner) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns the tid of who has it; 0: nobody to go on with. */
+static uint64_t look(struct sonde__causes *causes, const struct sonde__sample *sample,
+                     struct sonde__watch_stall *stall)
+{
+    struct sonde__cause *cause = &stall->causes[stall->cause_count];
+    if (stall->cause_count == SONDE__WATCH_CAUSES_MAX ||
+        stall->cause_looks == SONDE__WATCH_CAUSES_MAX) {
+        return 0;
+    }
+    stall->cause_looks++;
+    sonde__causes_look(causes, sample, cause);
+    if (cause->kind == SONDE__CAUSE_NONE || is_known(stall, cause)) {
+        return 0;
+    }
+    stall->cause_ns[stall->cause_count++] = stall->last_ns;
+    return cause->owner_tid;
+}
+
+static const struct sonde__sample *sample_of(const struct sonde__watch_stall *stall, uint64_t tid)
+{
+    for (uint32_t i = 0; tid != 0 && i < stall->thread_count; i++) {
+        if (stall->threads[i].thread.tid == tid) {
+            return &stall->threads[i];
+        }
+    }
+    return NULL;
+}
+
+bool sonde__watch_cause_begin(struct sonde__watch_sampler *sampler,
+                              struct sonde__watch_stall *stall, bool search,
+                              struct sonde__cause_circle *ret_circle)
+{
+    struct sonde__causes *causes = sonde__watch_sampler_causes(sampler);
+    const struct sonde__sample *sample =
+        stall->count > 0 ? &stall->samples[stall->count - 1].sample : NULL;
+    if (causes == NULL || sample == NULL) {
+        return false;
+    }
+    free(stall->causes);
+    stall->cause_count = stall->cause_looks = 0;
+    stall->causes = calloc(SONDE__WATCH_CAUSES_MAX, sizeof *stall->causes);
+    if (stall->causes == NULL) {
+        return false;
+    }
+    sonde__causes_search_again(causes, search ? SONDE__WATCH_CAUSE_SEARCH_NS : 0);
+    while (sample != NULL) {
+        sample = sample_of(stall, look(causes, sample, stall));
+    }
+    return sonde__causes_circles(causes, stall->causes, stall->cause_count, ret_circle, 1) > 0;
+}
+
+void sonde__watch_cause_change(struct sonde__watch_sampler *sampler,
+                               struct sonde__watch_stall *stall)
+{
+    const struct sonde__sample *last =
+        stall->count > 0 ? &stall->samples[stall->count - 1].sample : NULL;
+    const struct sonde__sample *before =
+        stall->count > 1 ? &stall->samples[stall->count - 2].sample : NULL;
+    struct sonde__causes *causes;
+    if (stall->causes == NULL || last == NULL || before == NULL || last->capture.syscall < 0) {
+        return;
+    }
+    bool is_same = last->capture.syscall == before->capture.syscall &&
+                   strcmp(last->capture.waits_for, before->capture.waits_for) == 0;
+    causes = is_same ? NULL : sonde__watch_sampler_causes(sampler);
+    if (causes != NULL) {
+        (void)look(causes, last, stall);
+    }
+}

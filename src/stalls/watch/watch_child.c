@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch_child.h"
+
+#include <stdlib.h>
+
+#include "target.h"
+
+struct sonde__watch_child *sonde__watch_child_take(int32_t pid, bool perf)
+{
+    const struct sonde__target_options options = {
+        .mode = SONDE__TARGET_PASSIVE,
+        .restricted = true,
+        .ways = perf ? SONDE__TARGET_BY_PERF : 0,
+    };
+    struct sonde_error error;
+    struct sonde__watch_child *child = calloc(1, sizeof *child);
+    if (child == NULL) {
+        return NULL;
+    }
+    child->pid = pid;
+    if (sonde__watch_sampler_open(pid, &options, &child->sampler, &error) != SONDE_OK) {
+        free(child);
+        return NULL;
+    }
+    child->thread_count = sonde__watch_take_all(
+        child->sampler, 0, child->threads, SONDE__WATCH_CHILD_THREADS_MAX, &child->thread_total);
+    child->images = sonde__watch_sampler_freeze(child->sampler);
+    sonde__watch_sampler_rest(child->sampler);
+    if (child->thread_count == 0 || child->images == NULL) {
+        sonde__watch_child_done(child);
+        return NULL;
+    }
+    return child;
+}
+
+void sonde__watch_child_done(struct sonde__watch_child *child)
+{
+    if (child == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < child->thread_count; i++) {
+        sonde__sample_done(&child->threads[i]);
+    }
+    sonde__target_close(child->images);
+    sonde__watch_sampler_close(child->sampler);
+    free(child);
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch_load.h"
+
+#include <string.h>
+
+/* Sooner than this after the first one, a reading says little. */
+#define FIRST_NS 50000000u
+/* A part of the turn by which its last reading may come late. */
+#define LATE_PART 8u
+
+void sonde__watch_load_begin(struct sonde__watch_load *load, int32_t pid, uint64_t tid,
+                             uint64_t now_ns)
+{
+    memset(load, 0, sizeof *load);
+    if (sonde__host_load_read(pid, tid, &load->begin)) {
+        load->begin_ns = load->latest_ns = now_ns;
+        load->latest = load->begin;
+    }
+}
+
+static void read_again(struct sonde__watch_load *load, int32_t pid, uint64_t tid, uint64_t now_ns)
+{
+    struct sonde__host_load next;
+    if (sonde__host_load_read(pid, tid, &next)) {
+        load->latest = next;
+        load->latest_ns = now_ns;
+    }
+}
+
+void sonde__watch_load_look(struct sonde__watch_load *load, int32_t pid, uint64_t tid,
+                            uint64_t now_ns)
+{
+    uint64_t due_ns = load->latest_ns + (load->latest_ns - load->begin_ns) + FIRST_NS;
+    if (load->begin_ns != 0 && now_ns >= due_ns) {
+        read_again(load, pid, tid, now_ns);
+    }
+}
+
+static uint64_t more(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+void sonde__watch_load_end(struct sonde__watch_load *load, int32_t pid, uint64_t tid,
+                           uint64_t since_ns, uint64_t ended_ns, uint64_t now_ns,
+                           struct sonde__report_load *ret_load)
+{
+    const struct sonde__host_load *a = &load->begin, *b = &load->latest;
+    if (load->begin_ns != 0 && more(now_ns, ended_ns) <= more(ended_ns, since_ns) / LATE_PART) {
+        read_again(load, pid, tid, now_ns);
+    }
+    memset(ret_load, 0, sizeof *ret_load);
+    if (load->latest_ns <= load->begin_ns || load->begin_ns >= ended_ns) {
+        return;
+    }
+    *ret_load = (struct sonde__report_load){
+        .measured_ns = load->latest_ns - load->begin_ns,
+        .minor_faults = more(b->minor_faults, a->minor_faults),
+        .major_faults = more(b->major_faults, a->major_faults),
+        .has_pressure = a->has_pressure && b->has_pressure,
+    };
+    if (ret_load->has_pressure) {
+        ret_load->cpu_pressure_ns = more(b->cpu_pressure_ns, a->cpu_pressure_ns);
+        ret_load->memory_pressure_ns = more(b->memory_pressure_ns, a->memory_pressure_ns);
+        ret_load->io_pressure_ns = more(b->io_pressure_ns, a->io_pressure_ns);
+    }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Names for the stacks of the watched program: a look-up takes longer than the pause between two
+ * samples, so it happens after the stall, in another thread than the sampling (watch_writer.h).
+ * Context: any thread, one at a time. */
+#ifndef SONDE_WATCH_NAMES_H
+#define SONDE_WATCH_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sonde/status.h>
+
+#include "report_model.h"
+#include "target_sample.h"
+
+struct sonde__symfile_options; /* symfile_cache.h */
+struct sonde__watch_names;
+
+/* symbols: where names are looked up, or null. Returns OK | MEMORY. */
+SONDE_NODISCARD enum sonde_status
+sonde__watch_names_create(const struct sonde__symfile_options *symbols,
+                          struct sonde__watch_names **ret_names);
+void sonde__watch_names_destroy(struct sonde__watch_names *names);
+
+/* From now on stacks are of `target`, as its images were at their time (target_frozen.h), and go
+ * into `report`; both must outlive the next call or _end(). Returns OK | MEMORY. */
+SONDE_NODISCARD enum sonde_status sonde__watch_names_begin(struct sonde__watch_names *names,
+                                                           struct sonde__target *target,
+                                                           struct sonde__report *report);
+void sonde__watch_names_end(struct sonde__watch_names *names);
+
+/* The sample's stack in the report: a stack id. */
+uint32_t sonde__watch_resolve(struct sonde__watch_names *names, const struct sonde__sample *sample);
+void sonde__watch_resolve_thread(struct sonde__watch_names *names,
+                                 const struct sonde__sample *sample,
+                                 struct sonde__report_thread *ret_thread);
+/* "python3.11+0x1d64b4" for a place in the program, into the caller's buffer. */
+void sonde__watch_place(struct sonde__watch_names *names, uint64_t pc, char *ret_text,
+                        size_t capacity);
+
+#endif

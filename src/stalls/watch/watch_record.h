@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A stall that has ended as a message of a report: its stacks with names, its causes, its
+ * fingerprint. Context: any thread, one at a time. */
+#ifndef SONDE_WATCH_RECORD_H
+#define SONDE_WATCH_RECORD_H
+
+#include "probe_page.h"
+#include "watch_names.h"
+#include "watch_stall.h"
+
+struct sonde__watch_ended {
+    const struct sonde__watch_stall *stall;
+    struct sonde__target *images; /* what names are looked up by; null: the program was not read */
+    struct sonde__probe_candidate loop; /* as it was when the stall ended */
+    uint8_t way;                        /* sonde__watch_sampler_way() */
+    uint64_t tid;
+    bool main, open;
+    uint32_t kind;     /* enum sonde__report_stall_kind */
+    uint64_t begin_ns; /* since the watch began */
+    uint64_t duration_ns;
+    uint64_t turns; /* of its loop before this stall */
+};
+
+/* The message and the arrays that it points to. */
+struct sonde__watch_record {
+    struct sonde__report_stall stall;
+    struct sonde__report_sample *samples;
+    struct sonde__report_thread *threads;
+    struct sonde__report_wait *waits;
+    struct sonde__report_uncovered uncovered[SONDE__WATCH_UNCOVERED_MAX];
+};
+
+/* Adds what the message refers to (strings, images, frames, stacks, processes) to the report, not
+ * the message itself. Where memory runs out, parts of it are missing.
+ * Ownership: sonde__watch_record_done(). */
+void sonde__watch_record_make(struct sonde__watch_names *names,
+                              const struct sonde__watch_ended *ended, struct sonde__report *report,
+                              struct sonde__watch_record *ret_record);
+void sonde__watch_record_done(struct sonde__watch_record *record);
+
+#endif

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Parts of a stall in progress as the report has them. Context: any thread. */
+#ifndef SONDE_WATCH_REPORT_H
+#define SONDE_WATCH_REPORT_H
+
+#include "report_model.h"
+#include "watch_stall.h"
+
+/* All but its stack and what it waited for. */
+void sonde__watch_to_sample(const struct sonde__watch_sample *from,
+                            struct sonde__report_sample *ret_sample);
+/* `to` has room for all uncovered times of the stall. */
+void sonde__watch_to_uncovered(const struct sonde__watch_stall *stall, struct sonde__report *report,
+                               struct sonde__report_uncovered *to);
+
+#endif

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch_sampling.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "host_clock.h"
+#include "host_run.h"
+#include "probe_turn.h"
+#include "report_model.h"
+#include "watch_cause.h"
+#include "watch_live.h"
+
+#define MS 1000000ull
+/* The pause after a failed attempt to open the program. */
+#define SAMPLER_RETRY_NS (1000 * MS)
+
+bool sonde__watch_open_sampler(struct sonde__watch_session *s, uint64_t now_ns)
+{
+    struct sonde_error error = {0};
+    if (s->sampler != NULL) {
+        return true;
+    }
+    if (now_ns < s->sampler_retry_ns) {
+        return false;
+    }
+    static const uint32_t ways[] = {
+        [SONDE__WATCH_SAMPLER_PERF] = SONDE__TARGET_BY_PERF,
+        [SONDE__WATCH_SAMPLER_PTRACE] = SONDE__TARGET_BY_PTRACE,
+        [SONDE__WATCH_SAMPLER_SIGNAL] = SONDE__TARGET_BY_SIGNAL,
+        [SONDE__WATCH_SAMPLER_NONE] = 0,
+    };
+    const struct sonde__target_options options = {
+        .mode = SONDE__TARGET_PASSIVE,
+        .restricted = s->options.sampler != SONDE__WATCH_SAMPLER_AUTO,
+        .ways = ways[s->options.sampler],
+        .sample = &s->page->sample,
+    };
+    if (sonde__watch_sampler_open(s->pid, &options, &s->sampler, &error) == SONDE_OK) {
+        return true;
+    }
+    s->sampler = NULL;
+    s->sampler_retry_ns = now_ns + SAMPLER_RETRY_NS;
+    if (!s->sampler_said) {
+        s->sampler_said = true;
+        sonde__watch_say(s->writer, "stacks cannot be read: %s", error.what);
+    }
+    return false;
+}
+
+/* From here on the probe records the end of the turn, which no look may observe. */
+void sonde__watch_begin_turn(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
+{
+    struct sonde__probe_slot *slot = loop->slot;
+    sonde__watch_stall_done(&loop->stall);
+    loop->turns = atomic_load(&slot->turns);
+    loop->nested = atomic_load(&slot->nested);
+    loop->loop_changes = slot->loop_changes;
+    loop->first = loop->look;
+    loop->waits[0] = '\0';
+    if (loop->look.state != 'R') {
+        (void)sonde__host_thread_channel(s->pid, loop->tid, loop->waits, sizeof loop->waits);
+    }
+    atomic_store(&slot->ended_ns, 0);
+    atomic_store(&slot->stamp, 1);
+}
+
+static void begin_sampling(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
+                           uint64_t now_ns)
+{
+    loop->begin_cpu_ns = sonde__host_cpu_ns();
+    loop->head = loop->account;
+    loop->sampled = loop->first;
+    loop->unread = false;
+    sonde__watch_load_begin(&loop->load, s->pid, loop->tid, sonde__host_monotonic_ns());
+    if (sonde__watch_open_sampler(s, now_ns)) {
+        sonde__watch_sampler_refresh(s->sampler);
+    }
+}
+
+/* Is it still in the turn that is being sampled? A sample of the loop's own wait is never kept. */
+static bool is_still_busy(const struct sonde__watch_loop *loop)
+{
+    return atomic_load(&loop->slot->beat) ==
+           sonde__probe_beat(loop->decision.since_ns, SONDE__PROBE_BUSY);
+}
+
+/* How long the thread ran between two looks; UINT64_MAX: it has waited meanwhile. A thread that
+ * waits for a CPU does not move. */
+static uint64_t moved_between(const struct sonde__host_thread_look *from,
+                              const struct sonde__host_thread_look *to)
+{
+    if (from->voluntary != to->voluntary || from->state == '\0') {
+        return UINT64_MAX;
+    }
+    if (from->switches == to->switches && from->state == to->state &&
+        (to->state == 'S' || to->state == 'D')) {
+        return 0;
+    }
+    uint64_t ran_ns = to->cpu_ns > from->cpu_ns ? to->cpu_ns - from->cpu_ns : 0;
+    return ran_ns > 0 ? ran_ns : 1;
+}
+
+static struct sonde__watch_gap gap_of(const struct sonde__watch_session *s,
+                                      const struct sonde__watch_loop *loop)
+{
+    return (struct sonde__watch_gap){
+        .step_ns = loop->decision.sample_ns,
+        .moved_ns = moved_between(&loop->sampled, &loop->look),
+        .still_ns =
+            loop->first_ns > loop->decision.since_ns ? loop->first_ns - loop->decision.since_ns : 0,
+        .reason = loop->unread                    ? SONDE__REPORT_UNCOVERED_UNREAD
+                  : s->means == SONDE__WATCH_POOR ? SONDE__REPORT_UNCOVERED_BUDGET
+                                                  : SONDE__REPORT_UNCOVERED_LATE,
+        .cpu_ns = loop->head.turn_cpu_ns,
+        .runqueue_ns = loop->head.turn_runqueue_ns,
+        .waits = loop->waits,
+    };
+}
+
+/* A running thread may have had to wait for a CPU until it could be sampled, and ran a little then.
+ */
+static uint64_t with_more(uint64_t moved_ns, struct sonde__watch_session *s,
+                          struct sonde__watch_loop *loop)
+{
+    uint64_t before_ns = loop->look.cpu_ns;
+    return moved_ns != UINT64_MAX && s->waiter != NULL &&
+                   sonde__watch_clock_read(&loop->clock, s->pid, loop->tid) &&
+                   loop->clock.stat.cpu_ns > before_ns
+               ? moved_ns + (loop->clock.stat.cpu_ns - before_ns)
+               : moved_ns;
+}
+
+static void take_sample(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
+                        uint64_t now_ns)
+{
+    struct sonde__watch_gap gap = gap_of(s, loop);
+    struct sonde__sample sample;
+    if (gap.moved_ns == 0 && loop->stall.count > 0) {
+        sonde__watch_stall_stay(&loop->stall, loop->decision.counted_ns, gap.step_ns);
+        loop->sampled = loop->look;
+        return;
+    }
+    if (s->sampler == NULL || !sonde__watch_take(s->sampler, loop->tid, &sample)) {
+        loop->unread = true;
+        return;
+    }
+    uint64_t taken_ns = sonde__host_monotonic_ns();
+    if (!is_still_busy(loop)) {
+        sonde__sample_done(&sample);
+        return;
+    }
+    gap.moved_ns = with_more(gap.moved_ns, s, loop);
+    sonde__watch_stall_add(&loop->stall, &sample, loop->decision.counted_ns + (taken_ns - now_ns),
+                           &gap);
+    loop->sampled = loop->look;
+    loop->unread = false;
+    sonde__watch_cause_change(s->sampler, &loop->stall);
+}
+
+/* The stacks of the child that the thread waits for. */
+static void look_at_child(struct sonde__watch_session *s, struct sonde__watch_stall *stall)
+{
+    bool perf = s->options.sampler == SONDE__WATCH_SAMPLER_AUTO ||
+                s->options.sampler == SONDE__WATCH_SAMPLER_PERF;
+    for (uint32_t i = 0; i < stall->cause_count && stall->child == NULL; i++) {
+        const struct sonde__cause *cause = &stall->causes[i];
+        if (cause->kind == SONDE__CAUSE_CHILD && cause->owner_pid > 0 &&
+            cause->owner_pid != s->pid) {
+            stall->child = sonde__watch_child_take(cause->owner_pid, perf);
+        }
+    }
+}
+
+/* A deadlock has no end after which it could be reported. */
+static void find_causes(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
+{
+    struct sonde__cause_circle circle;
+    bool search = s->searched_ns == 0 ||
+                  loop->decision.tick_ns - s->searched_ns >= SONDE__WATCH_CAUSE_SEARCH_PERIOD_NS;
+    s->searched_ns = search ? loop->decision.tick_ns : s->searched_ns;
+    if (sonde__watch_cause_begin(s->sampler, &loop->stall, search, &circle)) {
+        sonde__watch_say(s->writer, "%s", circle.text);
+    }
+    if (search) {
+        look_at_child(s, &loop->stall);
+    }
+}
+
+static void begin_stall(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
+{
+    atomic_store(&s->page->unfinished, 1);
+    if (s->options.verbose) {
+        sonde__watch_say(s->writer, "thread %u has not been back in its loop for %llu ms",
+                         (unsigned)loop->tid, (unsigned long long)(loop->decision.counted_ns / MS));
+    }
+    if (s->sampler != NULL) {
+        sonde__watch_sampler_leave_out(s->sampler, sonde__watch_writer_tid(s->writer));
+        sonde__watch_stall_add_threads(&loop->stall, s->sampler, loop->tid);
+        find_causes(s, loop);
+    }
+}
+
+/* Why a stall has no stack; why one lacks samples, each reason once per watch. */
+static void say_unread(struct sonde__watch_session *s, const struct sonde__watch_stall *stall)
+{
+    const char *note = NULL;
+    bool seen = false;
+    for (uint32_t n = 0; n < stall->count; n++) {
+        const struct sonde__sample *sample = &stall->samples[n].sample;
+        const char *why = sample->capture.note;
+        seen = seen || sample->stack.count > 0;
+        note = sample->stack.count == 0 && why[0] != '\0' ? why : note;
+    }
+    if (note != NULL && !seen) {
+        sonde__watch_say(s->writer, "stacks cannot be read: %s", note);
+    } else if (note != NULL && strcmp(note, s->unread) != 0) {
+        snprintf(s->unread, sizeof s->unread, "%s", note);
+        sonde__watch_say(s->writer, "a part of the samples is missing: %s", note);
+    }
+}
+
+/* What a thread that was blocked at the last look did afterwards is not known. */
+static void end_samples(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
+                        uint64_t duration_ns)
+{
+    struct sonde__watch_gap gap = gap_of(s, loop);
+    if (gap.moved_ns == 0 && loop->stall.count > 0) {
+        sonde__watch_stall_stay(
+            &loop->stall, loop->seen_ns < duration_ns ? loop->seen_ns : duration_ns, gap.step_ns);
+        gap.moved_ns = UINT64_MAX;
+    }
+    sonde__watch_stall_end(&loop->stall, duration_ns, &gap);
+}
+
+/* Other code than a loop waits on a condition or sleeps again and again, and then goes on with
+ * something else. That it was a loop shows when the thread comes back to the very wait. One that
+ * hangs until it is killed is reported too; one that runs to its end by itself had come out. */
+static bool has_left(const struct sonde__watch_session *s, const struct sonde__watch_loop *loop,
+                     bool open)
+{
+    const struct sonde__probe_slot *slot = loop->slot;
+    return sonde__probe_is_weak(slot->loop.kind) &&
+           (open ? atomic_load(&s->page->exiting) != 0 : atomic_load(&slot->ended_ns) == 0);
+}
+
+static void push_stall(struct sonde__watch_session *s, const struct sonde__watch_loop *loop,
+                       struct sonde__watch_stall *stall, uint64_t since_ns, uint64_t duration_ns,
+                       uint64_t turns, bool open)
+{
+    /* the program may write here: load once, check what was loaded */
+    const volatile struct sonde__probe_candidate *wait = &loop->slot->loop;
+    const struct sonde__watch_ended ended = {
+        .images = s->sampler != NULL ? sonde__watch_sampler_freeze(s->sampler) : NULL,
+        .way = s->sampler != NULL ? sonde__watch_sampler_way(s->sampler) : 0,
+        .loop = {.object = wait->object, .caller = wait->caller, .kind = wait->kind},
+        .tid = loop->tid,
+        .main = (int32_t)loop->tid == s->pid,
+        .kind = loop->kind,
+        .open = open,
+        .begin_ns = since_ns > s->begin_ns ? since_ns - s->begin_ns : 0,
+        .duration_ns = duration_ns,
+        .turns = turns > 0 ? turns - 1 : 0,
+    };
+    s->stalls++;
+    if (loop->kind == SONDE__REPORT_STALL_LOOP) {
+        s->longest_ns = duration_ns > s->longest_ns ? duration_ns : s->longest_ns;
+    }
+    sonde__watch_writer_stall(s->writer, stall, &ended);
+}
+
+static void report_stall(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
+                         uint64_t duration_ns, bool open)
+{
+    struct sonde__watch_stall *stall = &loop->stall;
+    const struct sonde__watch_decision *d = &loop->decision;
+    bool replaced = loop->slot->loop_changes != loop->loop_changes;
+    if (replaced || has_left(s, loop, open)) {
+        sonde__watch_say(s->writer, "thread %u: %s; what looked like a stall of %llu ms was none",
+                         (unsigned)loop->tid,
+                         replaced ? "another wait proved to be its loop" : "it has left its loop",
+                         (unsigned long long)(duration_ns / MS));
+        sonde__watch_live_take_back(s, loop);
+        sonde__watch_stall_done(stall);
+        return;
+    }
+    if (d->samples == 0) {
+        begin_sampling(s, loop, d->tick_ns);
+    }
+    end_samples(s, loop, duration_ns);
+    stall->cpu_ns = loop->account.turn_cpu_ns;
+    stall->runqueue_ns = loop->account.turn_runqueue_ns;
+    sonde__watch_load_end(&loop->load, s->pid, loop->tid, d->since_ns,
+                          d->since_ns + d->counted_ns + d->excluded_ns, sonde__host_monotonic_ns(),
+                          &stall->load);
+    stall->overhead_ns = sonde__host_cpu_ns() - loop->begin_cpu_ns;
+    say_unread(s, stall);
+    sonde__watch_live_end(s, loop, duration_ns, open);
+    push_stall(s, loop, stall, d->since_ns, duration_ns, loop->turns, open);
+}
+
+void sonde__watch_report_missed(struct sonde__watch_session *s,
+                                const struct sonde__watch_loop *loop,
+                                const struct sonde__probe_long *turn, uint64_t duration_ns)
+{
+    struct sonde__watch_stall stall;
+    const struct sonde__watch_gap gap = {.moved_ns = UINT64_MAX,
+                                         .reason = SONDE__REPORT_UNCOVERED_LATE};
+    sonde__watch_stall_init(&stall);
+    sonde__watch_stall_end(&stall, duration_ns, &gap);
+    sonde__watch_turns_add(&s->turns, duration_ns);
+    push_stall(s, loop, &stall, turn->begin_ns, duration_ns, turn->turns, false);
+}
+
+void sonde__watch_act(struct sonde__watch_session *s, struct sonde__watch_loop *loop,
+                      enum sonde__watch_action action, uint64_t now_ns)
+{
+    struct sonde__watch_decision *d = &loop->decision;
+    if (s->sampler != NULL && (action == SONDE__WATCH_DROP || action == SONDE__WATCH_END)) {
+        sonde__watch_sampler_rest(s->sampler);
+    }
+    switch (action) {
+    case SONDE__WATCH_NOTHING:
+        break;
+    case SONDE__WATCH_SAMPLE:
+    case SONDE__WATCH_BEGIN:
+        if (d->samples == 1) {
+            begin_sampling(s, loop, now_ns);
+        }
+        take_sample(s, loop, now_ns);
+        if (is_still_busy(loop)) {
+            sonde__watch_load_look(&loop->load, s->pid, loop->tid, now_ns);
+        }
+        if (action == SONDE__WATCH_BEGIN) {
+            begin_stall(s, loop);
+            sonde__watch_live_begin(s, loop);
+        } else {
+            sonde__watch_live_go_on(s, loop);
+        }
+        break;
+    case SONDE__WATCH_DROP:
+        sonde__watch_live_take_back(s, loop);
+        sonde__watch_stall_done(&loop->stall);
+        break;
+    case SONDE__WATCH_END:
+        report_stall(s, loop, d->duration_ns, false);
+        break;
+    }
+}
+
+void sonde__watch_report_open(struct sonde__watch_session *s, struct sonde__watch_loop *loop)
+{
+    report_stall(s, loop, loop->decision.counted_ns, true);
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The spool folder as the output of a watch uses it: the report of this run, and what former runs
+ * left. Context: any thread. */
+#ifndef SONDE_WATCH_SPOOLED_H
+#define SONDE_WATCH_SPOOLED_H
+
+#include "report_say.h"
+#include "report_write.h"
+#include "watch_run.h"
+
+/* The report of this run in the folder. The writer's thread changes it. */
+struct sonde__watch_spooled {
+    int32_t report_fd;
+    bool is_used;    /* it has a stall */
+    bool has_failed; /* it could not be written */
+    int error;       /* errno */
+};
+
+/* How much of one run is kept: of further stalls only the number. */
+extern const struct sonde__report_writer_options sonde__watch_spool_caps;
+
+/* Finish what killed runs left, with names, and remove what exceeds the caps of the folder. say:
+ * a line for each stall in which a program was killed. Blocks: names take their time. */
+void sonde__watch_spool_tidy(const struct sonde__watch_options *options, struct sonde__say say);
+
+/* The same for a caller without a watch. symbols: null: no names. Returns as
+ * sonde__host_folder_open(), and MEMORY. */
+SONDE_NODISCARD enum sonde_status
+sonde__watch_spool_finish(const char *path, const struct sonde__symfile_options *symbols,
+                          struct sonde__say say, struct sonde_error *ret_error);
+
+#endif

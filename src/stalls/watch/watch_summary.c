@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Slots keep what they learned when their thread has ended, so the whole run is told. */
+#include "watch_summary.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "report_turns.h"
+#include "watch_writer.h"
+
+#define MS 1000000u
+
+void sonde__watch_count_text(uint64_t count, char *ret_text)
+{
+    char digits[32];
+    int n = snprintf(digits, sizeof digits, "%" PRIu64, count);
+    size_t at = 0;
+    for (int i = 0; i < n; i++) {
+        if (i > 0 && (n - i) % 3 == 0) {
+            ret_text[at++] = ',';
+        }
+        ret_text[at++] = digits[i];
+    }
+    ret_text[at] = '\0';
+}
+
+struct summary {
+    uint32_t loops;
+    uint32_t threads; /* that waited in any way that the probe sees */
+    uint64_t turns;
+    /* of the threads without a loop: the one that waited most */
+    const struct sonde__probe_slot *most;
+    uint32_t waits;
+};
+
+static uint32_t waits_of(const struct sonde__probe_slot *slot)
+{
+    uint32_t waits = 0;
+    for (uint32_t i = 0; i < SONDE__PROBE_CANDIDATES; i++) {
+        waits += slot->candidates[i].waits;
+    }
+    return waits;
+}
+
+static void sum_up(const struct sonde__watch_session *s, struct summary *sum)
+{
+    for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
+        const struct sonde__probe_slot *slot = &s->page->slots[i];
+        uint64_t turns = atomic_load(&slot->turns);
+        uint32_t waits = waits_of(slot);
+        sum->turns += turns;
+        sum->threads += waits > 0 || turns > 0 || atomic_load(&slot->nested) > 0;
+        if (slot->loop.kind != SONDE__PROBE_NONE) {
+            sum->loops++;
+        } else if (waits > sum->waits) {
+            sum->most = slot;
+            sum->waits = waits;
+        }
+    }
+}
+
+/* A turn that lasted a quarter of the threshold was looked at, and then its own stamps tell. */
+static void say_watched(struct sonde__watch_session *s, const struct summary *sum)
+{
+    char turns[32];
+    uint64_t sure_ns = s->options.threshold_ns / 4;
+    bool known = s->longest_ns >= sure_ns;
+    sonde__watch_count_text(sum->turns, turns);
+    sonde__watch_say(
+        s->writer, "watched %u loop%s, %s turn%s, longest %s%" PRIu64 " ms, %" PRIu64 " stall%s",
+        (unsigned)sum->loops, sum->loops == 1 ? "" : "s", turns, sum->turns == 1 ? "" : "s",
+        known ? "" : "under ", known ? s->longest_ns / MS : (sure_ns + MS - 1) / MS, s->stalls,
+        s->stalls == 1 ? "" : "s");
+}
+
+/* Turns that are long enough to be seen, and what they cost. */
+static void say_lengths(struct sonde__watch_session *s)
+{
+    struct sonde__report_turn_count counts[SONDE__WATCH_TURN_BUCKETS];
+    struct sonde__report_end end = {0};
+    char text[400];
+    sonde__watch_turns_fill(&s->turns, &end, counts);
+    sonde__report_turns_text(&end, text, sizeof text);
+    if (text[0] != '\0') {
+        sonde__watch_say(s->writer, "%s", text);
+    }
+}
+
+/* Why the most frequent wait of a thread is not taken for a loop's. */
+static const char *describe_wait(const struct sonde__probe_slot *slot)
+{
+    const struct sonde__probe_candidate *most = &slot->candidates[0];
+    for (uint32_t i = 1; i < SONDE__PROBE_CANDIDATES; i++) {
+        most = slot->candidates[i].waits > most->waits ? &slot->candidates[i] : most;
+    }
+    if (most->varied || most->moves * 2 > most->waits) {
+        return "from varying places";
+    }
+    switch (most->kind) {
+    case SONDE__PROBE_COND:
+    case SONDE__PROBE_SEM:
+    case SONDE__PROBE_FUTEX:
+        return "mostly for other threads";
+    case SONDE__PROBE_CHILD:
+        return "mostly for children or threads to end";
+    case SONDE__PROBE_SLEEP:
+        return "mostly for time to pass";
+    default:
+        return "too seldom at one place";
+    }
+}
+
+static void say_nothing_found(struct sonde__watch_session *s, const struct summary *sum)
+{
+    char waits[32];
+    if (sum->most == NULL) {
+        sonde__watch_say(s->writer,
+                         "no event loop was found: no thread waited for descriptors, conditions, "
+                         "semaphores, signals or time in a way that can be seen");
+        return;
+    }
+    sonde__watch_count_text(sum->waits, waits);
+    sonde__watch_say(s->writer, "no event loop was found in %u thread%s: %s waited %s time%s, %s",
+                     (unsigned)sum->threads, sum->threads == 1 ? "" : "s",
+                     sum->threads == 1 ? "it" : "one", waits, sum->waits == 1 ? "" : "s",
+                     describe_wait(sum->most));
+    if (sum->most->candidates[0].kind == SONDE__PROBE_CHILD && !s->options.follow &&
+        s->options.root == 0) {
+        sonde__watch_say(s->writer, "programs that its children execute are watched with --follow");
+    }
+}
+
+/* It was executed by a call that the probe sees, and nothing stood in the way. */
+static bool has_followed(const struct sonde__watch_session *s)
+{
+    return s->follow != NULL && s->page->follows != SONDE__PROBE_FOLLOWS_NONE &&
+           atomic_load(&s->page->replaced) != 0 && atomic_load(&s->follow->missed) == 0;
+}
+
+void sonde__watch_say_summary(struct sonde__watch_session *s)
+{
+    struct summary sum = {0};
+    bool replaced = s->replaced || atomic_load(&s->page->replaced) != 0;
+    uint64_t lost = atomic_load(&s->page->slots_lost);
+    if (s->options.quiet || s->plugin_memory != NULL || s->options.on_stall != NULL ||
+        s->options.probe == NULL || (s->carry != SONDE__WATCH_CARRIES && !replaced)) {
+        return; /* said at the start, or nobody asked for stalls */
+    }
+    sum_up(s, &sum);
+    if (s->options.root != 0 && sum.loops == 0 && !s->options.verbose) {
+        return; /* a program that starts a thousand others gets no thousand lines */
+    }
+    if (sum.loops > 0) {
+        say_watched(s, &sum);
+        say_lengths(s);
+    } else if (!replaced) {
+        say_nothing_found(s, &sum);
+    }
+    if (replaced) {
+        sonde__watch_say(s->writer, "the program executed another one, which is %s",
+                         s->options.stay   ? "not watched (--no-follow)"
+                         : has_followed(s) ? "watched too"
+                                           : "not watched");
+    }
+    if (lost > 0) {
+        sonde__watch_say(s->writer, "%" PRIu64 " threads were not watched: there are %u places",
+                         lost, (unsigned)SONDE__PROBE_SLOTS);
+    }
+}

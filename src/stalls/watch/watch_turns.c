@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch_turns.h"
+
+#include "watch_decide.h"
+
+#define NS_PER_S 1000000000u
+/* The probe's clock has no finer steps on most kernels. */
+#define PERIOD_MIN_NS 4000000u
+
+void sonde__watch_turns_init(struct sonde__watch_turns *turns, uint64_t threshold_ns, uint32_t fps)
+{
+    *turns = (struct sonde__watch_turns){.period_ns = sonde__watch_idle_period(threshold_ns)};
+    if (fps != 0) {
+        uint64_t half;
+        turns->frame_ns = NS_PER_S / fps;
+        half = turns->frame_ns / 2;
+        turns->period_ns = half < turns->period_ns ? half : turns->period_ns;
+        turns->period_ns = turns->period_ns < PERIOD_MIN_NS ? PERIOD_MIN_NS : turns->period_ns;
+    }
+}
+
+void sonde__watch_turns_add(struct sonde__watch_turns *turns, uint64_t duration_ns)
+{
+    uint64_t to_ns = 4 * turns->period_ns;
+    uint32_t bucket = 0;
+    turns->frames += turns->frame_ns != 0 ? duration_ns / turns->frame_ns : 0;
+    if (duration_ns < 2 * turns->period_ns) {
+        return;
+    }
+    while (bucket + 1 < SONDE__WATCH_TURN_BUCKETS && duration_ns >= to_ns) {
+        to_ns *= 2;
+        bucket++;
+    }
+    turns->counts[bucket]++;
+}
+
+void sonde__watch_turns_fill(const struct sonde__watch_turns *turns, struct sonde__report_end *end,
+                             struct sonde__report_turn_count ret_counts[SONDE__WATCH_TURN_BUCKETS])
+{
+    uint64_t from_ns = 2 * turns->period_ns;
+    end->turn_counts = ret_counts;
+    end->turn_count_count = 0;
+    for (uint32_t i = 0; i < SONDE__WATCH_TURN_BUCKETS; i++, from_ns *= 2) {
+        bool last = i + 1 == SONDE__WATCH_TURN_BUCKETS;
+        if (turns->counts[i] != 0) {
+            ret_counts[end->turn_count_count++] = (struct sonde__report_turn_count){
+                .from_ns = from_ns, .to_ns = last ? 0 : 2 * from_ns, .count = turns->counts[i]};
+        }
+    }
+    end->frame_ns = turns->frame_ns;
+    end->frames_dropped = turns->frames;
+}

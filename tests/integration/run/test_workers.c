@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Without options: a program that the process becomes, and children that it forks, are watched. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "programs.h"
+#include "test.h"
+
+static struct test_run run_script(const char *script)
+{
+    static char slack[32], stall[32];
+    char sonde[512], loop[512], folder[512], source[512];
+    snprintf(sonde, sizeof sonde, "SONDE=%s", program_sonde());
+    snprintf(loop, sizeof loop, "LOOP=%s", program_built("run/run_loop"));
+    snprintf(source, sizeof source, "PREFORK=%s", program_source("run/prefork.py"));
+    snprintf(folder, sizeof folder, "FOLDER=%s", test_folder());
+    snprintf(slack, sizeof slack, "SLACK=%u", test_slack());
+    snprintf(stall, sizeof stall, "STALL=%ums", 250 * test_slack());
+    return test_run((const char *[]){"bash", "-c", script, NULL},
+                    (const char *[]){sonde, loop, folder, source, slack, stall, NULL}, NULL, 100);
+}
+
+static unsigned count(const char *text, const char *part)
+{
+    unsigned n = 0;
+    for (const char *at = text; (at = strstr(at, part)) != NULL; at += strlen(part)) {
+        n++;
+    }
+    return n;
+}
+
+TIMED_TEST(what_the_process_becomes_is_watched, 60)
+{
+    struct test_run run = run_script("$SONDE run --stall $STALL --report $FOLDER/report -- "
+                                     "sh -c 'exec $LOOP idle:20 burn:$((600 * SLACK)) idle:20'\n"
+                                     "sleep 1; $SONDE show $FOLDER/report.*");
+    CHECK_CONTAINS(run.err, "run_loop[");
+    CHECK_EQ(count(run.err, "\nstall 1: "), 1);
+    CHECK_CONTAINS(run.err, "stall_burn");
+    CHECK_CONTAINS(run.err, "the program executed another one, which is watched too");
+    CHECK_CONTAINS(run.out, "stall_burn");
+    test_run_done(&run);
+    run = run_script("env -i $SONDE run --stall $STALL -- "
+                     "env -i sh -c 'exec /usr/bin/env -i \"$@\"' sh $LOOP burn:$((600 * SLACK))");
+    CHECK_EQ(count(run.err, "\nstall 1: "), 1); /* through three of them, without variables */
+    test_run_done(&run);
+    run = run_script("$SONDE run --stall $STALL --no-follow -- "
+                     "sh -c 'exec $LOOP idle:20 burn:$((600 * SLACK)) idle:20'");
+    CHECK_EQ(count(run.err, "\nstall 1: "), 0);
+    CHECK_CONTAINS(run.err, "which is not watched (--no-follow)");
+    test_run_done(&run);
+}
+
+/* Its children's programs are not: that is --follow. */
+TIMED_TEST(what_a_child_executes_is_not, 60)
+{
+    struct test_run run = run_script("$SONDE run --stall $STALL -- "
+                                     "sh -c '$LOOP idle:20 burn:$((600 * SLACK)) idle:20; true'");
+    CHECK_EQ(count(run.err, "\nstall 1: "), 0);
+    CHECK_CONTAINS(run.err, "programs that its children execute are watched with --follow");
+    test_run_done(&run);
+}
+
+TIMED_TEST(a_worker_that_stalls, 60)
+{
+    int pid = 0;
+    char who[64];
+    struct test_run run = run_script("$SONDE run --stall $STALL --report $FOLDER/report -- "
+                                     "/usr/bin/python3 $PREFORK 3 100; echo $?; sleep 1\n"
+                                     "$SONDE show $FOLDER/report.*");
+    CHECK_EQ(sscanf(run.out, "worker %d\n", &pid), 1);
+    snprintf(who, sizeof who, "[%d]: stall 1", pid);
+    CHECK_EQ(count(run.err, "\nstall 1: "), 1);
+    snprintf(who, sizeof who, "[%d]: ", pid);
+    CHECK_CONTAINS(run.err, who);
+    CHECK_CONTAINS(run.err, "3 forked children were watched by supervisors of their own");
+    CHECK_CONTAINS(run.out, "blocked in clock_nanosleep");
+    test_run_done(&run);
+    run = run_script("$SONDE run --stall $STALL --no-follow -- /usr/bin/python3 $PREFORK 3 100");
+    CHECK_EQ(count(run.err, "\nstall 1: "), 0);
+    CHECK(strstr(run.err, "forked child") == NULL);
+    test_run_done(&run);
+}
+
+/* More at a time than there are places; then one after the other, in places that were used. */
+TIMED_TEST(many_workers, 100)
+{
+    struct test_run run = run_script(
+        "$SONDE run --stall $STALL -- /usr/bin/python3 $PREFORK 40 150 | grep -c worker");
+    CHECK_STR(run.out, "1\n");
+    CHECK_CONTAINS(run.err, "32 forked children were watched");
+    CHECK_CONTAINS(run.err, "8 forked children were not watched: there are 32 places at a time");
+    test_run_done(&run);
+    run = run_script(
+        "$SONDE run --stall $STALL -- bash -c 'for i in $(seq 36); do "
+        "(for n in $(seq 5); do read -t 0.01 x </dev/zero; done; read -t 0.1 x <> <(:)); done'");
+    CHECK(strstr(run.err, "were not watched") == NULL);
+    test_run_done(&run);
+}
+
+/* A child that closes, forks again, is killed; one that execs, under vfork, or by clone() alone. */
+TIMED_TEST(children_of_all_kinds_live_as_without_sonde, 60)
+{
+    static const char *const code =
+        "import os, select, signal, subprocess, sys, threading, time\n"
+        "def wait(n):\n"
+        "    for i in range(n): select.select([r], [], [], 0.01)\n"
+        "r, w = os.pipe()\n"
+        "wait(2)\n"
+        "def child(f):\n"
+        "    sys.stdout.flush()\n"
+        "    pid = os.fork()\n"
+        "    if pid == 0:\n"
+        "        f()\n"
+        "        sys.stdout.flush()\n"
+        "        os._exit(7)\n"
+        "    print(os.waitpid(pid, 0)[1])\n"
+        "child(lambda: wait(20))\n"
+        "child(lambda: (wait(20), child(lambda: wait(20))))\n"
+        "child(lambda: (wait(20), os.kill(os.getpid(), signal.SIGKILL)))\n"
+        "child(lambda: (wait(5), os.execvp('echo', ['echo', 'executed'])))\n"
+        "child(lambda: (wait(5), threading.Thread(target=wait, args=(20,)).start(), wait(20)))\n"
+        "print(subprocess.run(['echo', 'run'], capture_output=True).stdout)\n"
+        "def threaded():\n"
+        "    t = threading.Thread(target=wait, args=(50,)); t.start()\n"
+        "    child(lambda: wait(20)); t.join()\n"
+        "threaded()\n";
+    char script[4096];
+    snprintf(script, sizeof script,
+             "cat >$FOLDER/kinds.py <<'END'\n%sEND\n"
+             "/usr/bin/python3 $FOLDER/kinds.py >$FOLDER/plain; "
+             "$SONDE run --stall $STALL -- /usr/bin/python3 $FOLDER/kinds.py >$FOLDER/watched\n"
+             "cmp $FOLDER/plain $FOLDER/watched && wc -l <$FOLDER/plain",
+             code);
+    struct test_run run = run_script(script);
+    CHECK_STR(run.out, "9\n");
+    CHECK_EQ(count(run.err, "\nstall "), 0);
+    test_run_done(&run);
+}
+
+TIMED_TEST(workers_of_nginx, 60)
+{
+    const char *nginx = program_unpacked("nginx", "usr/sbin/nginx");
+    char script[4096];
+    if (nginx == NULL || !program_on_path("curl")) {
+        SKIP("nginx is not unpacked, or no curl (./dev setup test)");
+    }
+    snprintf(script, sizeof script,
+             "PORT=%d; cat >$FOLDER/nginx.conf <<END\n"
+             "daemon off; worker_processes 2; pid $FOLDER/pid; error_log $FOLDER/log;\n"
+             "events {} http { access_log off; client_body_temp_path $FOLDER/a;\n"
+             "proxy_temp_path $FOLDER/b; fastcgi_temp_path $FOLDER/c; uwsgi_temp_path $FOLDER/d;\n"
+             "scgi_temp_path $FOLDER/e;\n"
+             "server { listen 127.0.0.1:$PORT reuseport; location / { return 200 hi; } } }\n"
+             "END\n"
+             "$SONDE run -v --stall $STALL -- %s -e $FOLDER/log -c $FOLDER/nginx.conf & p=$!\n"
+             "for i in $(seq 100); do curl -s 127.0.0.1:$PORT && break; sleep 0.05; done\n"
+             "for i in $(seq 100); do curl -s 127.0.0.1:$PORT >/dev/null; done\n"
+             "sleep 1; kill -QUIT $p; wait $p; echo $?; sleep 1",
+             program_free_port(), nginx);
+    struct test_run run = run_script(script);
+    CHECK_CONTAINS(run.out, "0\n");
+    CHECK_CONTAINS(run.err, "2 forked children were watched by supervisors of their own");
+    CHECK(count(run.err, ": watched 1 loop, ") >= 1);
+    CHECK_EQ(count(run.err, "\nstall "), 0);
+    test_run_done(&run);
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Lengths of turns, and frames that they cost. */
+#include <string.h>
+
+#include "report_turns.h"
+#include "test.h"
+#include "watch_decide.h"
+#include "watch_turns.h"
+
+#define MS 1000000ull
+
+static void check_text(const struct sonde__watch_turns *turns, const char *expected)
+{
+    struct sonde__report_turn_count counts[SONDE__WATCH_TURN_BUCKETS];
+    struct sonde__report_end end = {0};
+    char text[400];
+    sonde__watch_turns_fill(turns, &end, counts);
+    sonde__report_turns_text(&end, text, sizeof text);
+    CHECK_STR(text, expected);
+}
+
+TEST(turns_are_counted_by_length)
+{
+    struct sonde__watch_turns turns;
+    sonde__watch_turns_init(&turns, 160 * MS, 0);
+    CHECK_EQ(turns.period_ns, 10 * MS);
+    check_text(&turns, "");
+    sonde__watch_turns_add(&turns, 20 * MS - 1); /* a look may not see it */
+    check_text(&turns, "");
+    sonde__watch_turns_add(&turns, 20 * MS);
+    sonde__watch_turns_add(&turns, 40 * MS - 1);
+    sonde__watch_turns_add(&turns, 40 * MS);
+    sonde__watch_turns_add(&turns, UINT64_MAX);
+    check_text(&turns,
+               "long turns: 2 of 20 ms to 40 ms, 1 of 40 ms to 80 ms, 1 of 20.4 s and more");
+}
+
+TEST(frames_that_are_dropped)
+{
+    struct sonde__watch_turns turns;
+    sonde__watch_turns_init(&turns, 250 * MS, 60);
+    CHECK(turns.period_ns * 2 <= turns.frame_ns); /* every turn that drops one is seen */
+    check_text(&turns, "0 frames dropped at 60 a second");
+    sonde__watch_turns_add(&turns, 16 * MS);
+    sonde__watch_turns_add(&turns, 17 * MS);
+    sonde__watch_turns_add(&turns, 50 * MS);
+    sonde__watch_turns_add(&turns, 100 * MS);
+    CHECK_EQ(turns.frames, 0 + 1 + 3 + 6);
+    sonde__watch_turns_init(&turns, 250 * MS, 120);
+    CHECK_EQ(turns.period_ns, turns.frame_ns / 2);
+    sonde__watch_turns_init(&turns, 50 * MS, 1);
+    CHECK_EQ(turns.period_ns, sonde__watch_idle_period(50 * MS));
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Durations, and the phase that is blamed, of thousands of stalls in virtual time (world.h). */
+#include <stdio.h>
+
+#include "report_model.h"
+#include "test.h"
+#include "world.h"
+
+enum { STALLS = 3000 };
+
+static struct world make(uint64_t seed)
+{
+    struct world world = {.threshold_ns = 250 * MS, .seed = seed * 0x9e3779b97f4a7c15u + 1};
+    for (unsigned i = 0; i < 8; i++) {
+        (void)world_random(&world, 2);
+    }
+    world.begin_ns = 1000 * MS + world_random(&world, 100 * MS);
+    return world;
+}
+
+/* Phases in random order and of random length, of which one leads the next by 10 % or more.
+ * Together 0.3 to 3 s. Returns which leads. */
+static unsigned fill_phases(struct world *w, unsigned count, bool barely)
+{
+    unsigned longest = (unsigned)world_random(w, count);
+    uint64_t total = 300 * MS + world_random(w, 2700 * MS), sum = 0;
+    w->phase_count = count;
+    for (unsigned i = 0; i < count; i++) {
+        bool second = barely && i == (longest + 1) % count;
+        uint64_t parts = second ? 1000 : 200 + world_random(w, 801);
+        w->phases_ns[i] = i == longest ? 1100 : parts;
+        w->blocks[i] = world_random(w, 2) != 0;
+        sum += w->phases_ns[i];
+    }
+    for (unsigned i = 0; i < count; i++) {
+        w->phases_ns[i] = w->phases_ns[i] * total / sum;
+    }
+    return longest;
+}
+
+/* Each nanosecond of a stall is given once: to a sample or to no sample. */
+static void check_whole(const struct world *w)
+{
+    uint64_t sum = world_given(w, PHASES_MAX), end_ns = 0;
+    for (unsigned i = 0; i < w->phase_count; i++) {
+        sum += world_given(w, i);
+    }
+    CHECK_EQ(sum, w->decision.duration_ns);
+    for (uint32_t i = 0; i < w->stall.count; i++) {
+        const struct sonde__watch_sample *sample = &w->stall.samples[i];
+        CHECK(sample->time_ns >= end_ns);
+        end_ns = sample->time_ns + sample->weight_ns;
+    }
+    CHECK(end_ns <= w->decision.duration_ns);
+}
+
+static double blamed_right(unsigned phases, bool barely, uint64_t late_max_ns)
+{
+    unsigned right = 0;
+    for (uint64_t i = 0; i < STALLS; i++) {
+        struct world w = make(i);
+        unsigned longest = fill_phases(&w, phases, barely);
+        w.late_max_ns = late_max_ns;
+        world_play(&w);
+        CHECK_EQ(w.ended, 1);
+        check_whole(&w);
+        right += world_blamed(&w) == longest;
+        world_done(&w);
+    }
+    return 100.0 * right / STALLS;
+}
+
+TEST(the_longest_phase_is_blamed)
+{
+    for (unsigned phases = 2; phases <= 5; phases++) {
+        double right = blamed_right(phases, true, MS);
+        fprintf(stderr, "%u phases, the second a tenth shorter: %.1f %%\n", phases, right);
+        CHECK(right >= 97);
+    }
+}
+
+TEST(the_longest_phase_is_blamed_on_a_loaded_machine)
+{
+    for (unsigned phases = 2; phases <= 5; phases++) {
+        double right = blamed_right(phases, false, 20 * MS);
+        fprintf(stderr, "%u phases, looks up to 20 ms late: %.1f %%\n", phases, right);
+        CHECK(right >= 90);
+    }
+}
+
+/* A culprit of 180 ms, then 120 ms of something else: sampling that began at half the threshold
+ * gave the latter 64 %. */
+TEST(first_phase_is_seen_from_its_begin)
+{
+    for (uint64_t i = 0; i < 200; i++) {
+        struct world w = make(i);
+        w.phase_count = 2;
+        w.phases_ns[0] = 180 * MS;
+        w.phases_ns[1] = 120 * MS;
+        world_play(&w);
+        CHECK_EQ(w.ended, 1);
+        CHECK_EQ(w.decision.duration_ns, 300 * MS);
+        CHECK(world_given(&w, 0) >= 150 * MS && world_given(&w, 0) <= 190 * MS);
+        CHECK(world_given(&w, 1) >= 110 * MS && world_given(&w, 1) <= 130 * MS);
+        CHECK(world_given(&w, PHASES_MAX) <= 25 * MS);
+        check_whole(&w);
+        world_done(&w);
+    }
+}
+
+/* The stamps of the turn give its duration, however late the watcher looks. */
+TEST(a_late_watcher_finds_the_whole_stall)
+{
+    for (uint64_t i = 0; i < 2000; i++) {
+        struct world w = make(i);
+        uint64_t sum = 0;
+        (void)fill_phases(&w, 1 + (unsigned)world_random(&w, 4), false);
+        w.late_max_ns = 200 * MS;
+        world_play(&w);
+        for (unsigned phase = 0; phase < w.phase_count; phase++) {
+            sum += w.phases_ns[phase];
+        }
+        CHECK_EQ(w.ended, 1);
+        CHECK_EQ(w.decision.duration_ns, sum);
+        check_whole(&w);
+        world_done(&w);
+    }
+}
+
+/* A thread that is blocked is where it was: then nothing is uncovered behind the first look. */
+TEST(a_late_look_at_a_blocked_thread_covers_the_time_before)
+{
+    struct world w = make(1);
+    w.phase_count = 1;
+    w.phases_ns[0] = 2000 * MS;
+    w.blocks[0] = true;
+    w.late_max_ns = 300 * MS;
+    world_play(&w);
+    CHECK_EQ(w.ended, 1);
+    CHECK_EQ(w.stall.count, 1);
+    CHECK(w.stall.uncovered_count <= 2); /* before the first look and after the last one */
+    CHECK_EQ(w.stall.uncovered[0].reason, SONDE__REPORT_UNCOVERED_BEFORE);
+    check_whole(&w);
+    CHECK(world_given(&w, 0) > 1300 * MS);
+    world_done(&w);
+}
+
+static void add_sample(struct sonde__watch_stall *stall, uint64_t pc, uint64_t at_ms,
+                       const struct sonde__watch_gap *gap)
+{
+    uint8_t how[1] = {0};
+    struct sonde__sample sample = {.stack = {.pcs = &pc, .how = how, .count = 1, .capacity = 1}};
+    CHECK(sonde__sample_keep(&sample));
+    sonde__watch_stall_add(stall, &sample, at_ms * MS, gap);
+}
+
+/* What samples stand for, by hand. */
+TEST(weights_of_samples)
+{
+    struct sonde__watch_stall stall;
+    struct sonde__watch_gap gap = {.step_ns = 10 * MS,
+                                   .moved_ns = 3 * MS,
+                                   .still_ns = 2 * MS,
+                                   .reason = SONDE__REPORT_UNCOVERED_LATE,
+                                   .cpu_ns = 1 * MS,
+                                   .waits = "where"};
+    sonde__watch_stall_init(&stall);
+    add_sample(&stall, 1, 100, &gap); /* it waited for a CPU from the first look on */
+    gap.moved_ns = UINT64_MAX;
+    add_sample(&stall, 2, 120, &gap);
+    add_sample(&stall, 2, 130, &gap);
+    add_sample(&stall, 3, 230, &gap); /* late */
+    sonde__watch_stall_end(&stall, 236 * MS, &gap);
+    CHECK_EQ(stall.count, 3);
+    CHECK_EQ(stall.samples[0].time_ns, 2 * MS);
+    CHECK_EQ(stall.samples[0].weight_ns, 108 * MS);
+    CHECK_EQ(stall.samples[1].time_ns, 110 * MS);
+    CHECK_EQ(stall.samples[1].weight_ns, 30 * MS);
+    CHECK_EQ(stall.samples[2].time_ns, 220 * MS);
+    CHECK_EQ(stall.samples[2].weight_ns, 16 * MS);
+    CHECK_EQ(stall.uncovered_count, 2);
+    CHECK_EQ(stall.uncovered[0].duration_ns, 2 * MS);
+    CHECK_EQ(stall.uncovered[0].cpu_ns, 1 * MS);
+    CHECK_STR(stall.uncovered[0].detail, "where");
+    CHECK_EQ(stall.uncovered[1].time_ns, 140 * MS);
+    CHECK_EQ(stall.uncovered[1].duration_ns, 80 * MS);
+    sonde__watch_stall_done(&stall);
+}
+
+/* A clock of some ms stamps the end: samples may come after it. */
+TEST(samples_after_the_end_are_cut)
+{
+    for (uint64_t end_ms = 1; end_ms < 130; end_ms++) {
+        struct sonde__watch_stall stall;
+        const struct sonde__watch_gap gap = {
+            .step_ns = 10 * MS, .moved_ns = UINT64_MAX, .reason = SONDE__REPORT_UNCOVERED_LATE};
+        uint64_t sum = 0;
+        sonde__watch_stall_init(&stall);
+        add_sample(&stall, 1, 20, &gap);
+        add_sample(&stall, 2, 30, &gap);
+        add_sample(&stall, 3, 110, &gap);
+        sonde__watch_stall_end(&stall, end_ms * MS, &gap);
+        for (uint32_t i = 0; i < stall.count; i++) {
+            sum += stall.samples[i].weight_ns;
+        }
+        for (uint32_t i = 0; i < stall.uncovered_count; i++) {
+            sum += stall.uncovered[i].duration_ns;
+        }
+        CHECK_EQ(sum, end_ms * MS);
+        sonde__watch_stall_done(&stall);
+    }
+}
+
+static void add_stops(struct world *w, unsigned count, uint64_t for_ns, bool machine)
+{
+    uint64_t at_ns = w->begin_ns - 500 * MS;
+    for (unsigned i = 0; i < count; i++) {
+        at_ns += 20 * MS + world_random(w, 60 * MS);
+        w->stops[i].from_ns = at_ns;
+        w->stops[i].for_ns = for_ns;
+        w->stops[i].machine = machine;
+        at_ns += for_ns;
+    }
+    w->stop_count = count;
+}
+
+static uint64_t off_by(const struct world *w, uint64_t true_ns)
+{
+    uint64_t found = w->decision.duration_ns;
+    return found > true_ns ? found - true_ns : true_ns - found;
+}
+
+/* Twelve stops of 0.4 s: no stall of a turn that is shorter than the threshold, and one of a turn
+ * that is longer. */
+TEST(stops_make_no_stall_and_hide_none)
+{
+    for (uint64_t i = 0; i < 2000; i++) {
+        struct world w = make(i);
+        bool stalls = i % 2 != 0;
+        w.phase_count = 1;
+        w.phases_ns[0] = stalls ? 500 * MS : 200 * MS;
+        w.blocks[0] = i % 4 < 2;
+        w.late_max_ns = i % 8 < 4 ? MS : 100 * MS;
+        add_stops(&w, 12, 400 * MS, false);
+        world_play(&w);
+        CHECK(w.begun <= stalls && w.ended <= stalls);
+        if (stalls && !w.blocks[0]) {
+            CHECK_EQ(w.ended, 1); /* what it ran is known between two looks, too */
+            CHECK(off_by(&w, 500 * MS) <= (w.late_max_ns == MS ? 10 * MS : 250 * MS));
+        }
+        world_done(&w);
+    }
+}
+
+/* The same of the machine: neither the watcher nor the thread has a trace of it. */
+TEST(pauses_of_the_machine_make_no_stall)
+{
+    for (uint64_t i = 0; i < 2000; i++) {
+        struct world w = make(i);
+        bool stalls = i % 2 != 0;
+        w.phase_count = 1;
+        w.phases_ns[0] = stalls ? 2000 * MS : 120 * MS;
+        w.blocks[0] = i % 4 < 2;
+        w.late_max_ns = MS;
+        add_stops(&w, 1, 20000 * MS, true);
+        w.stops[0].from_ns = w.begin_ns + world_random(&w, w.phases_ns[0]);
+        world_play(&w);
+        CHECK_EQ(w.ended, stalls);
+        if (stalls) {
+            CHECK(off_by(&w, 2000 * MS) <= 250 * MS / 4 + 2 * MS);
+        }
+        world_done(&w);
+    }
+}

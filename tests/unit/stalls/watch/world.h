@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A program, a machine and a watcher in virtual time: one turn of a loop, in phases; intervals in
+ * which the program is stopped, or the whole machine; a watcher that gets its CPU late. What the
+ * watcher sees is what the kernel would say, so the truth is known exactly. */
+#ifndef TEST_WORLD_H
+#define TEST_WORLD_H
+
+#include "watch_budget.h"
+#include "watch_decide.h"
+#include "watch_stall.h"
+
+#define MS 1000000ull
+
+enum { PHASES_MAX = 8, STOPS_MAX = 16 };
+
+struct world {
+    /* the turn: it begins at begin_ns, which is no beginning of anything for the watcher */
+    uint64_t threshold_ns, begin_ns;
+    uint64_t phases_ns[PHASES_MAX];
+    bool blocks[PHASES_MAX]; /* the thread waits in this phase; else it runs */
+    unsigned phase_count;
+    /* The program is stopped in these intervals, in which no phase goes on. machine: the watcher,
+     * too, without a trace in its counters. */
+    struct {
+        uint64_t from_ns, for_ns;
+        bool machine;
+    } stops[STOPS_MAX];
+    unsigned stop_count;
+    uint64_t late_max_ns; /* a look comes up to so much late, because the watcher waits for a CPU */
+    uint64_t seed;
+    /* results */
+    struct sonde__watch_decision decision;
+    struct sonde__watch_stall stall;
+    unsigned begun, ended, looks;
+    uint64_t ended_at_ns; /* on the world's clock */
+};
+
+uint64_t world_random(struct world *world, uint64_t below);
+/* Play the turn to its end and a second longer. */
+void world_play(struct world *world);
+void world_done(struct world *world);
+/* Time that the samples give to a phase; PHASES_MAX: to none. */
+uint64_t world_given(const struct world *world, unsigned phase);
+/* The phase that has most. */
+unsigned world_blamed(const struct world *world);
+
+#endif
