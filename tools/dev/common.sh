@@ -31,6 +31,15 @@ need() {
     rm -f "$log"
 }
 
+# want PACKAGE...: the same, but without them only some tests skip: large programs, which not every
+# release has.
+want() {
+    local p
+    for p in "$@"; do
+        (need "$p") || say "no $p: its tests skip"
+    done
+}
+
 # unpack PACKAGE...: Debian packages as test input, each unpacked in $cache/deb/PACKAGE, never
 # installed: some would replace packages of the machine, others start a server.
 unpack() {

@@ -4,7 +4,9 @@ packages_build=(gcc libc6-dev cmake ninja-build pkg-config libiberty-dev)
 unpacked_build=(libc++abi-19-dev)
 packages_test=(clang g++ libclang-rt-14-dev clang-format clang-tidy gdb gdb-multiarch libc6-dbg gcc-aarch64-linux-gnu
     libc6-dev-arm64-cross libstdc++6-arm64-cross qemu-user protobuf-compiler python3 binutils musl-tools libunwind-dev
-    libglib2.0-dev libuv1-dev libevent-dev tcl llvm-19 clang-19 lld-19 libobjc4 sqlite3 libsqlite3-dev dwz xz-utils nodejs golang-go make git curl procps groff-base openssl strace)
+    tk python3-tk xvfb xterm libsdl2-dev emacs-nox
+    libglib2.0-dev libuv1-dev libevent-dev tcl llvm-19 clang-19 lld-19 libobjc4 sqlite3 libsqlite3-dev dwz xz-utils nodejs golang-go make git curl procps groff-base openssl strace lsof iproute2 psmisc ltrace)
+wanted_test=(chromium) # opens exports for speedscope
 unpacked_test=(nginx luajit redis-server redis-tools libjemalloc2 liblua5.1-0 lua-cjson lua-bitop
     libhiredis0.14 liblzf1 postgresql-15 libpq5 libgnustep-base1.28 debuginfod libmicrohttpd12 libarchive13 libblocksruntime0
     lldb-19 liblldb-19 python3-lldb-19)
@@ -17,7 +19,7 @@ dev_setup() {
     for group in "$@"; do
         case $group in
             build) need "${packages_build[@]}"; unpack "${unpacked_build[@]}" ;;
-            test) need "${packages_build[@]}" "${packages_test[@]}"; unpack "${unpacked_build[@]}" "${unpacked_test[@]}"; from_npm test ;;
+            test) need "${packages_build[@]}" "${packages_test[@]}"; want "${wanted_test[@]}"; unpack "${unpacked_build[@]}" "${unpacked_test[@]}"; from_npm test ;;
             bench) need "${packages_build[@]}" "${packages_bench[@]}"; unpack "${unpacked_bench[@]}" ;;
             *) die "setup: unknown group '$group' (build, test, bench)" ;;
         esac

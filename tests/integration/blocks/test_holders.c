@@ -324,6 +324,29 @@ TEST_TIMEOUT(the_guide_lists_all_json_fields, 200)
     free(text);
 }
 
+/* The name of a core is the one that anybody can choose. */
+TEST_TIMEOUT(names_from_outside_are_escaped, 200)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/a\"b\\c\x01\xff", test_folder());
+    start("apple");
+    turn_to_core();
+    CHECK_EQ(rename(core, path), 0);
+    core = path;
+    const char *argv[] = {program_sonde(), "blocks", "--json", "--core", core, NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 100);
+    for (unsigned i = 0; i < 2; i++) {
+        struct json *root = json_parse(run.out);
+        CHECK_CONTAINS(run.out, "/a\\\"b\\\\c\\u0001\\ufffd\", \"");
+        CHECK_EQ(json_int(root, "blocks"), BLOCKS);
+        json_free(root);
+        test_run_done(&run);
+        run = holders("long_cycle", "--json");
+    }
+    test_run_done(&run);
+    end();
+}
+
 TEST_TIMEOUT(shows_the_block_that_a_block_runs, 200)
 {
     char pid[32], outer[32], inner[32], expected[128];

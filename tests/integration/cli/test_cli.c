@@ -48,19 +48,29 @@ TEST(wrong_usage_is_one_line_and_2)
         {"stacks --color=maybe 1", "--color: not auto, always or never: maybe"},
         {"stacks --style=maybe 1", "--style: not sonde, callstack, bs or glibc: maybe"},
         {"stacks --core x --stop", "--stop: a core does not run"},
+        {"stacks --symbols /nonexistent 1",
+         "--symbols: not a folder that can be read: /nonexistent"},
+        {"run --stall 1 true", "not a duration (as 500ms, 1.5s, 2m, 1h) from 50ms to 60s: 1"},
+        {"run --timeout x true",
+         "--timeout: not a duration (as 500ms, 1.5s, 2m, 1h) from 1ns on: x"},
+        {"show --top 0 x", "--top: neither a number of stacks, 1 or more, nor all: 0"},
         {"show", "which report?"},
         {"show a b", "one report at a time, not also b"},
         {"export", "which report?"},
         {"export a b", "one report at a time, not also b"},
+        {"run --json a --report b c", "--json and --report: give one"},
+        {"run --json a --follow c", "--json and --follow cannot be combined yet"},
         {"export --style svg a", "not folded, json, sonde, callstack, bs or glibc: svg"},
+        {"export --format otlp a", "otlp-1.10, perfetto, apple, bs, glibc, json or text: otlp"},
+        {"export --format bs --style bs a", "--style is an older name of --format: give one"},
         {"doctor x", "not a process id: x"},
         {"doctor 1 2", "one process at a time, not also 2"},
         {"index", "which program, library or debug file?"},
         {"index --info -o x y", "--info writes nothing: no --output"},
         {"symbolize --report x y+0x1", "--report names all of a report: no addresses"},
-        {"symbolize x", "not MODULE+0xOFFSET or [0x]ADDRESS: x"},
-        {"symbolize x+0x12y", "not MODULE+0xOFFSET or [0x]ADDRESS: x+0x12y"},
-        {"symbolize 0x123456", "of which module? --module or --maps says it"},
+        {"symbolize x", "not IMAGE+0xOFFSET or [0x]ADDRESS: x"},
+        {"symbolize x+0x12y", "not IMAGE+0xOFFSET or [0x]ADDRESS: x+0x12y"},
+        {"symbolize 0x123456", "of which image? --image or --maps says it"},
         {"version now", "needs no argument: now"},
         {"help nothing", "unknown command nothing"},
         {"help stacks show", "one command at a time, not also show"},
@@ -72,6 +82,37 @@ TEST(wrong_usage_is_one_line_and_2)
         }
         CHECK_STR(run.out, "");
         check_one_line(run.err, cases[i].says);
+        test_run_done(&run);
+    }
+}
+
+/* "$NAME" of a script that never set it: each option that takes a value says its name. */
+TEST(empty_values_are_refused)
+{
+    static const char *const options[] = {
+        "stacks --core=",     "stacks --thread=",      "stacks --depth=",
+        "stacks --symbols=",  "stacks --style=",       "stacks --debug-root=",
+        "stacks --report=",   "stacks --color=",       "run --stall=",
+        "run --report=",      "run --timeout=",        "run --sampler=",
+        "run --record=",      "run --timeout-action=", "run --frames=",
+        "run --top=",         "run --blocks-every=",   "show --symbols=",
+        "export --style=",    "symbolize --image=",    "symbolize --exe=",
+        "symbolize --maps=",  "symbolize --report=",   "symbolize --perf-map=",
+        "symbolize --arch=",  "index --output=",       "index --jobs=",
+        "types --symbols=",   "types --arch=",         "blocks --pid=",
+        "blocks --core=",     "blocks --arch=",        "holders --core=",
+        "holders --symbols=", "doctor --color=",
+    };
+    for (unsigned i = 0; i < sizeof options / sizeof options[0]; i++) {
+        char name[64], line[96];
+        snprintf(line, sizeof line, "%s 1 2", options[i]);
+        struct test_run run = sonde(line);
+        snprintf(name, sizeof name, "%s", strstr(options[i], "--"));
+        name[strlen(name) - 1] = ':';
+        if (run.status != 2) {
+            FAIL("sonde %s: ended with %d", line, run.status);
+        }
+        check_one_line(run.err, name);
         test_run_done(&run);
     }
 }

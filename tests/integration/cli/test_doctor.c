@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* `sonde doctor PID` of processes that are hard to read, each for another reason. */
+#include <grp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -152,30 +154,136 @@ TEST(a_program_of_another_libc)
     stop_program(pid);
 }
 
-/* As another user, from a copy that this user can reach. */
-TEST(a_process_of_another_user)
+enum { NOBODY = 65534 };
+
+/* Run `sonde doctor` as nobody, from a copy that nobody can reach; before: what starts it. */
+static struct test_run doctor_as_nobody(const char *before, pid_t pid)
 {
     char command[1024];
     const char *const argv[] = {"sh", "-c", command, NULL};
-    const char *const program[] = {test_program("support", "waiter"), NULL};
-    struct test_run run;
-    pid_t pid;
+    snprintf(command, sizeof command,
+             "chmod 755 %s && cp -n %s %s/sonde && exec setpriv --reuid %d --regid %d "
+             "--clear-groups --inh-caps=-all %s %s/sonde doctor %d",
+             test_folder(), sonde_program(), test_folder(), NOBODY, NOBODY, before, test_folder(),
+             (int)pid);
+    return test_run(argv, NULL, NULL, 60);
+}
+
+/* A child of these ids that waits; `change` is called in it before. */
+static pid_t start_child(unsigned user, unsigned group, bool is_dumpable, void (*change)(void))
+{
+    int ends[2];
+    char ready;
+    CHECK_EQ(pipe(ends), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        bool is_changed = setgroups(0, NULL) == 0 && setresgid(group, group, group) == 0 &&
+                          prctl(PR_SET_KEEPCAPS, change != NULL) == 0 &&
+                          setresuid(user, user, user) == 0;
+        if (change != NULL) {
+            change();
+        }
+        (void)prctl(PR_SET_DUMPABLE, is_dumpable);
+        _exit(!is_changed || write(ends[1], "", 1) != 1 || pause());
+    }
+    close(ends[1]);
+    CHECK_EQ(read(ends[0], &ready, 1), 1);
+    close(ends[0]);
+    return pid;
+}
+
+static void check_refused(pid_t pid, const char *before, const char *says, const char *advice)
+{
+    struct test_run run = doctor_as_nobody(before, pid);
+    CHECK_EQ(run.status, 1);
+    check_finding(run.out, "no", "rights", says);
+    CHECK_CONTAINS(run.out, advice);
+    test_run_done(&run);
+    stop_program(pid);
+}
+
+TEST(a_process_of_another_user)
+{
     if (geteuid() != 0) {
-        run = doctor(1);
+        struct test_run run = doctor(1);
         CHECK_EQ(run.status, 1);
         check_finding(run.out, "no", "rights", "it belongs to user 0");
         test_run_done(&run);
         return;
     }
-    pid = start_program(program);
-    snprintf(command, sizeof command,
-             "chmod 755 %s && cp %s %s/sonde && exec setpriv --reuid 65534 --regid 65534 "
-             "--clear-groups --inh-caps=-all %s/sonde doctor %d",
-             test_folder(), sonde_program(), test_folder(), test_folder(), (int)pid);
-    run = test_run(argv, NULL, NULL, 60);
-    CHECK_EQ(run.status, 1);
+    const char *const program[] = {test_program("support", "waiter"), NULL};
+    check_refused(start_program(program), "", "it belongs to user 0", "-> run as root");
+}
+
+static void take_setuid_ids(void)
+{
+    (void)!setresuid(NOBODY, 1, 1);
+}
+
+/* Its capabilities are kept over the change of the user. */
+static void keep_capabilities(void) {}
+
+TEST(reasons_for_the_same_user)
+{
+    if (geteuid() != 0) {
+        SKIP("needs root, to be somebody else");
+    }
+    check_refused(start_child(NOBODY, NOBODY, false, NULL), "", "it is not dumpable",
+                  "-> run as root");
+    check_refused(start_child(NOBODY, 1, true, NULL), "", "it runs with group 1, which is not ours",
+                  "-> run as root");
+    check_refused(start_child(NOBODY, NOBODY, true, keep_capabilities), "",
+                  "it has capabilities that sonde lacks (0x", "-> run as root");
+    check_refused(start_child(0, NOBODY, true, take_setuid_ids), "",
+                  "it is setuid: user 65534 runs it as user 1", "-> run as root");
+    struct test_run run = doctor_as_nobody("", 1);
     check_finding(run.out, "no", "rights", "it belongs to user 0");
-    CHECK_CONTAINS(run.out, "-> run sonde as root");
+    test_run_done(&run);
+    pid_t pid = start_child(NOBODY, NOBODY, true, NULL);
+    run = doctor_as_nobody("", pid);
+    check_finding(run.out, "ok", "rights", "can be read");
+    check_finding(run.out, "ok", "namespaces", "those of sonde");
     test_run_done(&run);
     stop_program(pid);
+}
+
+/* sonde in a user namespace of its own, the process outside. */
+TEST(a_process_outside_of_the_user_namespace)
+{
+    const char *const probe[] = {"unshare", "-U", "true", NULL};
+    struct test_run run = test_run(probe, NULL, NULL, 30);
+    int refused = run.status;
+    test_run_done(&run);
+    if (geteuid() != 0 || refused != 0) {
+        SKIP("needs root, and user namespaces");
+    }
+    check_refused(start_child(NOBODY, NOBODY, true, NULL), "unshare -Ur",
+                  "it is in another user namespace", "outside of this container");
+}
+
+/* The other way round: such a process can be read. */
+TEST(a_process_in_namespaces_of_its_own)
+{
+    const char *const program[] = {
+        "unshare", "-Urpm", "--fork", "--kill-child", test_program("support", "waiter"), NULL};
+    const char *const probe[] = {"unshare", "-Urpm", "--fork", "true", NULL};
+    struct test_run run = test_run(probe, NULL, NULL, 30);
+    int refused = run.status;
+    char path[64];
+    test_run_done(&run);
+    if (refused != 0) {
+        SKIP("no user namespaces");
+    }
+    pid_t pid = start_program(program);
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    char *children = test_read_file(path, NULL);
+    pid_t inner = (pid_t)atoi(children);
+    run = doctor(inner);
+    check_finding(run.out, "ok", "rights", "can be read");
+    check_finding(run.out, "ok", "namespaces", "its own (a container?): user, pid, mnt");
+    test_run_done(&run);
+    free(children);
+    kill(inner, SIGKILL);
+    waitpid(pid, NULL, 0); /* it waits for that */
 }

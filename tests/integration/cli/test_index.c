@@ -39,7 +39,7 @@ TEST(index_of_a_library_names_its_addresses)
                 "$SONDE symbolize -s $DIR/to 0123456789abcdef0123+0x$at");
     CHECK_EQ(run.status, 0);
     CHECK_CONTAINS(run.out, "\n  inner  ");
-    CHECK_CONTAINS(run.out, "made.c:2  (inlined)\n  outer  ");
+    CHECK_CONTAINS(run.out, "made.c:2  [inlined]\n  outer  ");
     CHECK_CONTAINS(run.out, "made.c:6\n");
     test_run_done(&run);
     run = shell("$SONDE index --info $DIR/to/*");

@@ -89,7 +89,7 @@ TEST(json_parses_and_has_the_same)
 TEST(what_a_blocked_call_waits_for)
 {
     pid_t pid = start_waiter("1");
-    char link[64], path[256], expected[300];
+    char link[64], path[256], expected[400];
     struct test_run run = stacks(pid, "");
     const char *at = strstr(run.out, "blocked in read  fd ");
     int fd = at != NULL ? atoi(at + strlen("blocked in read  fd ")) : -1;
@@ -100,16 +100,22 @@ TEST(what_a_blocked_call_waits_for)
     }
     path[size] = '\0';
     CHECK(strncmp(path, "pipe:[", 6) == 0);
-    snprintf(expected, sizeof expected, "blocked in read  fd %d %s\n", fd, path);
+    /* both ends are its own */
+    snprintf(expected, sizeof expected,
+             "blocked in read  fd %d %s, written by this process itself\n", fd, path);
     CHECK_CONTAINS(run.out, expected);
-    CHECK_CONTAINS(run.out, "blocked in futex  futex 0x");
+    CHECK_CONTAINS(run.out, "blocked in futex  mutex 0x");
+    snprintf(expected, sizeof expected, ", held by thread %d (waiter)\n", (int)pid);
+    CHECK_CONTAINS(run.out, expected);
     test_run_done(&run);
     run = stacks(pid, "--json");
-    snprintf(expected, sizeof expected, "\"waits_for\": \"fd %d %s\"", fd, path);
+    snprintf(expected, sizeof expected,
+             "\"waits_for\": \"fd %d %s, written by this process itself\"", fd, path);
     CHECK_CONTAINS(run.out, expected);
     test_run_done(&run);
     run = stacks(pid, "--stop"); /* the same from its registers */
-    snprintf(expected, sizeof expected, "in read  fd %d %s\n", fd, path);
+    snprintf(expected, sizeof expected, "in read  fd %d %s, written by this process itself\n", fd,
+             path);
     CHECK_CONTAINS(run.out, expected);
     test_run_done(&run);
     stop_program(pid);
@@ -317,4 +323,46 @@ TEST(a_thread_that_a_debugger_holds)
     CHECK_CONTAINS(run.err, ") traces it already: detach that");
     test_run_done(&run);
     stop_program(pid);
+}
+
+/* Columns of a line of UTF-8 without color. */
+static unsigned columns_of(const char *line, size_t size)
+{
+    unsigned columns = 0;
+    for (size_t i = 0; i < size; i++) {
+        columns += ((unsigned char)line[i] & 0xc0) != 0x80 && line[i] != '\r';
+    }
+    return columns;
+}
+
+/* Frames fit a terminal; the ends of their names, and what is behind them, stay. Elsewhere all of
+ * the line stands. */
+TEST(lines_are_fitted_to_a_terminal)
+{
+    static const char script[] =
+        "cd $DIR && printf '#include <unistd.h>\n__attribute__((noinline)) int "
+        "begin_of_a_name_%080d_end_of_it(int n) { return n + pause(); }\n"
+        "int main(void) { return 1 + begin_of_a_name_%080d_end_of_it(1); }\n' 0 0 >long.c && "
+        "cc -O0 -fno-omit-frame-pointer long.c -o long && { ./long & } && P=$! && sleep 0.2 && "
+        "script -qc \"stty cols 100; $SONDE stacks --color=never $P\" /dev/null >fitted "
+        "</dev/null; "
+        "script -qc \"stty cols 300; $SONDE stacks --color=never $P\" /dev/null >wide </dev/null; "
+        "$SONDE stacks $P >piped; kill $P; tr -d '\\r' <wide | cmp - piped && cat fitted";
+    struct test_run run = shell(script);
+    CHECK_EQ(run.status, 0);
+    CHECK_CONTAINS(run.out, "  begin_of_a_name_0");
+    CHECK_CONTAINS(run.out, "\xe2\x80\xa6");
+    CHECK_CONTAINS(run.out, "_end_of_it+0x");
+    CHECK_CONTAINS(run.out, " long+0x");
+    unsigned frames = 0;
+    for (const char *line = run.out; *line != '\0';) {
+        size_t size = strcspn(line, "\n");
+        if (strncmp(line, "  #", 3) == 0) {
+            frames++;
+            CHECK(columns_of(line, size) <= 100);
+        }
+        line += size + (line[size] == '\n');
+    }
+    CHECK(frames >= 4);
+    test_run_done(&run);
 }

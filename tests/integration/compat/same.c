@@ -80,10 +80,10 @@ static const char *const own_settings[] = {"LD_PRELOAD_OTHER=kept", "SONDE_OWN_S
 
 void check_same(const char *const argv[], const char *input, int status)
 {
-    const char *list[64] = {program_sonde(), "run", "--report", report_path(), "--"};
-    for (size_t n = 5; *argv != NULL && n + 1 < 64; n++) {
-        list[n] = argv[n - 5];
-        if (argv[n - 5] == NULL) {
+    const char *list[64] = {program_sonde(), "run", "--quiet", "--report", report_path(), "--"};
+    for (size_t n = 6; *argv != NULL && n + 1 < 64; n++) {
+        list[n] = argv[n - 6];
+        if (argv[n - 6] == NULL) {
             break;
         }
     }
@@ -115,9 +115,9 @@ static void compare_scripts(const char *option, const char *script, const char *
                             char **ret_out)
 {
     const char *const plain_argv[] = {"bash", "-c", script, "script", NULL};
-    const char *const watched_argv[] = {"bash",          "-c",  script,     "script",
-                                        program_sonde(), "run", "--report", report_path(),
-                                        option,          "--",  NULL};
+    const char *const watched_argv[] = {"bash",          "-c",   script,    "script",
+                                        program_sonde(), "run",  "--quiet", "--report",
+                                        report_path(),   option, "--",      NULL};
     struct test_run plain = run_script(plain_argv, input);
     struct test_run watched = run_script(watched_argv, input);
     compare(&plain, &watched, status);

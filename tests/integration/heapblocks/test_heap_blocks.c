@@ -39,7 +39,7 @@ static void check_modules(const struct json *report)
     {
         JSON_EACH(frame, json_need(blocks, "frames"))
         {
-            const char *module = json_text(frame, "module");
+            const char *module = json_text(frame, "image_name");
             if (strstr("blocks plugin.so loads libBlocksRuntime.so.0 libc.so.6", module) == NULL) {
                 FAIL("a frame of %s", module);
             }
@@ -164,17 +164,20 @@ TEST(runs_a_program_without_blocks)
 
 TEST(refuses_conflicting_options)
 {
-    static const char *const lines[][5] = {
-        {"--blocks", "--record", "/dev/null", "--", "true"},
-        {"--blocks", "--follow", "--", "true"},
-        {"--blocks-every", "1s", "--", "true"},
-        {"--blocks", "--blocks-every", "1ms", "--", "true"},
+    static const struct {
+        const char *words[5], *why;
+    } lines[] = {
+        {{"--blocks", "--record", "/dev/null", "--", "true"}, "--blocks and --record cannot"},
+        {{"--blocks", "--follow", "--", "true"}, "--blocks and --follow cannot"},
+        {{"--blocks-every", "1s", "--", "true"}, "--blocks-every needs --blocks"},
+        {{"--blocks", "--blocks-every", "1ms", "--", "true"}, "--blocks-every"},
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         const char *argv[8] = {program_sonde(), "run"};
-        memcpy(argv + 2, lines[i], sizeof lines[i]);
+        memcpy(argv + 2, lines[i].words, sizeof lines[i].words);
         struct test_run run = test_run(argv, NULL, NULL, 30);
         CHECK_EQ(run.status, 2);
+        CHECK_CONTAINS(run.err, lines[i].why);
         test_run_done(&run);
     }
 }

@@ -130,7 +130,7 @@ def compare_with_llvm(pid, program):
     asked = {}
     for _ in range(STACKS):
         for f in stack(pid, "--stop"):  # a sample may not come to a CPU on a busy machine
-            if f.get("module") == os.path.basename(program) and "signal" not in f:
+            if f.get("image_name") == os.path.basename(program) and "signal" not in f:
                 vaddr = int(f["offset"], 16) - (0 if f.get("exact") else 1)
                 asked[vaddr] = [(c.get("function", "").split(".")[0],
                                  os.path.basename(c.get("file", "")), c.get("line", 0))

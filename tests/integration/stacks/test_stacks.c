@@ -97,8 +97,8 @@ TEST_TIMEOUT(equals_gdb_passively_with_frame_pointers, GDB_TIMEOUT_S + 10)
 /* The probe, run as `user` (0: as we are). */
 static struct test_run probe_as(unsigned user, const char *arg, const char *file)
 {
-    char copy[4096], uid[32];
-    const char *as_other[] = {"setpriv", uid, "--clear-groups", copy, arg, file, NULL};
+    char copy[4096], uid[32], gid[32];
+    const char *as_other[] = {"setpriv", uid, gid, "--clear-groups", copy, arg, file, NULL};
     const char *as_self[] = {probe(), arg, file, NULL};
     size_t size;
     char *bytes;
@@ -108,6 +108,7 @@ static struct test_run probe_as(unsigned user, const char *arg, const char *file
     /* where that user may execute it */
     snprintf(copy, sizeof copy, "%s/probe", test_folder());
     snprintf(uid, sizeof uid, "--reuid=%u", user);
+    snprintf(gid, sizeof gid, "--regid=%u", user);
     bytes = test_read_file(probe(), &size);
     test_write_file(copy, bytes, size);
     free(bytes);

@@ -83,6 +83,7 @@ static void watch_arguments(const char *list[ARGUMENTS_MAX], const char *const o
     size_t n = 0;
     list[n++] = program_sonde();
     list[n++] = "run";
+    list[n++] = "--equal=0"; /* each stall is compared */
     for (; options != NULL && *options != NULL; options++) {
         list[n++] = *options;
     }

@@ -84,7 +84,7 @@ static bool watch_once(const char *const prefix[], const char *sampler, const ch
                        struct outcome *ret_outcome)
 {
     struct outcome o = {0};
-    const char *list[24];
+    const char *list[25];
     char report[128], stall[16];
     size_t n = 0;
     snprintf(report, sizeof report, "%s/report", test_folder());
@@ -92,10 +92,21 @@ static bool watch_once(const char *const prefix[], const char *sampler, const ch
         list[n++] = *prefix;
     }
     snprintf(stall, sizeof stall, "%sms", zoo_ms(50));
-    const char *const rest[] = {
-        program_sonde(), "run",      "--stall",   stall, "--sampler",
-        sampler,         "--report", report,      "--",  program_built("zoo/zoo_alternate"),
-        rounds(),        work_us,    zoo_ms(260), NULL};
+    const char *const rest[] = {program_sonde(),
+                                "run",
+                                "--stall",
+                                stall,
+                                "--sampler",
+                                sampler,
+                                "--equal=0",
+                                "--report",
+                                report,
+                                "--",
+                                program_built("zoo/zoo_alternate"),
+                                rounds(),
+                                work_us,
+                                zoo_ms(260),
+                                NULL};
     memcpy(&list[n], rest, sizeof rest);
     struct test_run run = test_run(list, NULL, NULL, 1700);
     CHECK_ALWAYS(run.status == 0);

@@ -146,7 +146,7 @@ static const char *describe(const struct json *stall)
         if (n + 200 < sizeof text) {
             const char *name = json_text(frame, "function");
             n += (size_t)snprintf(text + n, sizeof text - n, " > %.100s",
-                                  *name != '\0' ? name : json_text(frame, "module"));
+                                  *name != '\0' ? name : json_text(frame, "image_name"));
         }
     }
     return text;
