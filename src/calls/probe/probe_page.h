@@ -106,8 +106,8 @@ struct sonde__probe_slot {
     uint32_t rival;       /* index of that rival */
     uint64_t rival_ns;    /* since when */
     uint64_t candidates_lost;
-    int64_t long_ns;   /* a turn that lasts so long is kept; INT64_MAX: none */
-    uint64_t begun_ns; /* the turn of the loop; 0: none was */
+    _Atomic int64_t long_ns;   /* a turn that lasts so long is kept; INT64_MAX: none */
+    _Atomic uint64_t begun_ns; /* the turn of the loop; 0: none was */
     /* Turns that may have been so long, or were followed by a long wait: nobody knew their end. */
     _Atomic uint64_t unsure_turns;
     /* How many were kept; number n stands in longs[n % SONDE__PROBE_LONGS] until n + LONGS. So a
@@ -128,7 +128,7 @@ struct sonde__probe_page {
      * those that are watched in time read the clock once, and those that are not are known all the
      * same. */
     _Atomic uint64_t looked_ns;
-    int64_t late_ns;
+    _Atomic int64_t late_ns;
     /* 1: at exit, the program gives the supervisor a bounded time to finish its report. */
     _Alignas(64) _Atomic uint32_t unfinished;
     _Atomic uint32_t exiting; /* 1: the program is in exit() */
@@ -138,7 +138,7 @@ struct sonde__probe_page {
     _Atomic uint32_t replaced; /* 1: the program executes another one in this process */
     _Atomic uint32_t finished; /* 1: the supervisor has written everything */
     _Atomic uint64_t slots_lost;
-    int64_t long_ns;  /* of slots that are claimed from now on; 0: none is kept */
+    _Atomic int64_t long_ns; /* of slots that are claimed from now on; 0: none is kept */
     uint32_t follows; /* enum sonde__probe_follows: more than NONE: a struct sonde__probe_follow
                          lies behind this page */
     uint64_t plugin;  /* where in the shared memory another library of ours finds its own part; 0:

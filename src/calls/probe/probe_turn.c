@@ -25,7 +25,7 @@ static void reset_slot(struct sonde__probe_slot *slot)
     atomic_store_explicit(&slot->ended_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->long_turns, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->unsure_turns, 0, memory_order_relaxed);
-    slot->begun_ns = 0;
+    atomic_store_explicit(&slot->begun_ns, 0, memory_order_relaxed);
     slot->candidates_lost = 0;
     for (unsigned i = 0; i < SONDE__PROBE_CANDIDATES; i++) {
         slot->candidates[i] = none;
@@ -177,7 +177,7 @@ static void replace_loop(struct sonde__probe_slot *slot, const struct sonde__pro
     slot->waited_ns = 0;
     slot->yield_waits = 0;
     slot->site_turns = 0;
-    slot->begun_ns = 0;
+    atomic_store_explicit(&slot->begun_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->turns, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->abandon, 0, memory_order_relaxed);
     for (unsigned i = 0; i < SONDE__PROBE_CANDIDATES; i++) {
@@ -411,7 +411,7 @@ void sonde__probe_keep_long(struct sonde__probe_slot *slot, uint64_t now_ns)
 void sonde__probe_check(const struct sonde__probe_page *page, struct sonde__probe_slot *slot,
                         uint64_t now_ns)
 {
-    uint64_t begun_ns = slot->begun_ns;
+    uint64_t begun_ns = atomic_load_explicit(&slot->begun_ns, memory_order_relaxed);
     uint64_t looked_ns = atomic_load_explicit(&page->looked_ns, memory_order_relaxed);
     uint64_t ended_ns = atomic_load_explicit(&slot->ended_ns, memory_order_relaxed);
     bool asked = (atomic_load_explicit(&slot->beat, memory_order_relaxed) &

@@ -123,8 +123,10 @@ static inline bool sonde__probe_must_check(const struct sonde__probe_page *page,
                                            const struct sonde__probe_slot *slot, uint64_t now_ns)
 {
     uint64_t looked_ns = atomic_load_explicit(&page->looked_ns, memory_order_relaxed);
-    return ((int64_t)(now_ns - slot->begun_ns) >= slot->long_ns) |
-           ((int64_t)(now_ns - looked_ns) > page->late_ns);
+    uint64_t begun_ns = atomic_load_explicit(&slot->begun_ns, memory_order_relaxed);
+    int64_t long_ns = atomic_load_explicit(&slot->long_ns, memory_order_relaxed);
+    int64_t late_ns = atomic_load_explicit(&page->late_ns, memory_order_relaxed);
+    return ((int64_t)(now_ns - begun_ns) >= long_ns) | ((int64_t)(now_ns - looked_ns) > late_ns);
 }
 /* If so: keeps the turn that has just ended, and asks the next one for a stamp. */
 void sonde__probe_check(const struct sonde__probe_page *page, struct sonde__probe_slot *slot,
@@ -154,7 +156,7 @@ static inline enum sonde__probe_turn sonde__probe_enter(struct sonde__probe_slot
 static inline void sonde__probe_leave(struct sonde__probe_slot *slot, uint64_t now_ns)
 {
     uint64_t turns = atomic_load_explicit(&slot->turns, memory_order_relaxed);
-    slot->begun_ns = now_ns;
+    atomic_store_explicit(&slot->begun_ns, now_ns, memory_order_relaxed);
     atomic_store_explicit(&slot->turns, turns + 1, memory_order_relaxed);
     atomic_store_explicit(&slot->beat, sonde__probe_beat(now_ns, SONDE__PROBE_BUSY),
                           memory_order_release);
