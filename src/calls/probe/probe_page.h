@@ -55,18 +55,18 @@ enum sonde__probe_state {
 #define SONDE__PROBE_STATE_MASK 3u
 
 struct sonde__probe_candidate {
+    uint32_t kind; /* enum sonde__probe_kind; NONE: free */
+    uint32_t waits;
     uint64_t object;
     uint64_t sp;      /* stack address of the outermost wait of this key */
     uint64_t caller;  /* return address of that wait: a place in the loop */
     uint64_t level;   /* where the frame of its caller begins; 0: not known */
     uint64_t last_sp; /* of the last wait */
-    uint32_t waits;
-    uint32_t kind;   /* enum sonde__probe_kind; NONE: free */
-    uint32_t steady; /* waits in a row at one place */
-    uint32_t moves;  /* waits at another place than the one before; of the loop: since it is one */
-    uint32_t streak; /* waits in a row with few turns of the loop between them */
-    uint32_t seen;   /* number of the last wait among the thread's */
-    uint64_t turns;  /* of the loop at that wait */
+    uint32_t steady;  /* waits in a row at one place */
+    uint32_t moves;   /* waits at another place than the one before; of the loop: since it is one */
+    uint32_t streak;  /* waits in a row with few turns of the loop between them */
+    uint32_t seen;    /* number of the last wait among the thread's */
+    uint64_t turns;   /* of the loop at that wait */
     uint64_t first_ns; /* the first wait */
     bool varied;       /* was taken for the loop, and was called from everywhere */
 };
@@ -79,35 +79,36 @@ struct sonde__probe_long {
 };
 
 struct sonde__probe_slot {
+    /* What each turn of a known loop reads and writes, in one line of the cache. */
     _Alignas(128) _Atomic uint32_t tid; /* 0: free */
     uint32_t entered;                   /* a wait is being noted: a handler must keep out */
-    _Atomic uint64_t beat;
-    _Atomic uint64_t turns;
-    _Atomic uint64_t nested; /* waits inside turns */
-    uint64_t known_sp;       /* loop.sp, once nothing is to be learned from its turns; 0: before */
-    /* The loop; kind NONE: not known yet. Read by the supervisor for the report only. */
-    struct sonde__probe_candidate loop;
-    uint64_t loop_changes; /* how often another wait became the loop */
-    /* 1: the supervisor has seen this thread busy for so long, in so many waits, that the loop it
-     * knew must be over; the next rival takes its place. */
-    _Atomic uint32_t abandon;
+    uint32_t yield_waits;               /* of a rival since the young loop's last turn */
     /* 1: the supervisor wants to know when this turn ends; the next wait sets it back to 0 and
      * stores its time. */
     _Atomic uint32_t stamp;
-    _Atomic uint64_t ended_ns;
-    uint64_t doubt_beat;  /* before the wait in doubt; 0: none */
-    uint64_t doubt_ns;    /* when that began */
-    uint64_t waited_ns;   /* what the loop has waited since it is one, as far as it was measured */
-    uint64_t turn_ns;     /* when the loop's wait began, if it is measured */
-    uint32_t measured;    /* 1: it is */
-    uint64_t site_turns;  /* turns that began at another wait of the loop's level */
-    uint32_t waits;       /* noted ones: a clock for the candidates */
-    uint32_t yield_waits; /* waits of a rival since the young loop's last turn */
-    uint32_t rival;       /* index of that rival */
-    uint64_t rival_ns;    /* since when */
-    uint64_t candidates_lost;
-    _Atomic int64_t long_ns;   /* a turn that lasts so long is kept; INT64_MAX: none */
+    _Atomic uint64_t beat;
+    _Atomic uint64_t turns;
     _Atomic uint64_t begun_ns; /* the turn of the loop; 0: none was */
+    _Atomic int64_t long_ns;   /* a turn that lasts so long is kept; INT64_MAX: none */
+    uint64_t known_sp; /* loop.sp, once nothing is to be learned from its turns; 0: before */
+    /* The loop; kind NONE: not known yet. Read by the supervisor for the report only. */
+    struct sonde__probe_candidate loop;
+    _Atomic uint64_t nested; /* waits inside turns */
+    uint64_t loop_changes;   /* how often another wait became the loop */
+    /* 1: the supervisor has seen this thread busy for so long, in so many waits, that the loop it
+     * knew must be over; the next rival takes its place. */
+    _Atomic uint32_t abandon;
+    _Atomic uint64_t ended_ns;
+    uint64_t doubt_beat; /* before the wait in doubt; 0: none */
+    uint64_t doubt_ns;   /* when that began */
+    uint64_t waited_ns;  /* what the loop has waited since it is one, as far as it was measured */
+    uint64_t turn_ns;    /* when the loop's wait began, if it is measured */
+    uint32_t measured;   /* 1: it is */
+    uint64_t site_turns; /* turns that began at another wait of the loop's level */
+    uint32_t waits;      /* noted ones: a clock for the candidates */
+    uint32_t rival;      /* index of that rival */
+    uint64_t rival_ns;   /* since when */
+    uint64_t candidates_lost;
     /* Turns that may have been so long, or were followed by a long wait: nobody knew their end. */
     _Atomic uint64_t unsure_turns;
     /* How many were kept; number n stands in longs[n % SONDE__PROBE_LONGS] until n + LONGS. So a

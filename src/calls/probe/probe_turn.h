@@ -110,8 +110,8 @@ enum sonde__probe_turn sonde__probe_enter_any(struct sonde__probe_slot *slot,
 static inline bool sonde__probe_knows(const struct sonde__probe_slot *slot, uint32_t kind,
                                       uint64_t object, uint64_t sp)
 {
-    return slot->loop.object == object && slot->loop.kind == kind && sp == slot->known_sp &&
-           slot->yield_waits == 0 && slot->entered == 0;
+    return ((slot->loop.object ^ object) | (slot->loop.kind ^ kind) | (sp ^ slot->known_sp) |
+            slot->yield_waits | slot->entered) == 0;
 }
 
 /* Before enter_known(): keeps the turn that ends at now_ns if it was long. */
