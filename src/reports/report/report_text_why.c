@@ -89,7 +89,7 @@ void sonde__report_put_uncovered(struct sonde__report_out *out, const struct son
     sonde__report_out_str(out, *before == ',' ? "\n" : "");
 }
 
-/* "thread 12", "thread 12 of process 4", "process 4". */
+/* "thread 12", "thread 12 of process 4", "process 4", "this process itself". */
 static void put_who(struct sonde__report_out *out, const struct sonde__report *report, int64_t tid,
                     uint32_t process)
 {
@@ -98,7 +98,10 @@ static void put_who(struct sonde__report_out *out, const struct sonde__report *r
         sonde__report_out_str(out, "thread ");
         sonde__report_out_int(out, tid);
     }
-    if (tid == 0 || pid != sonde__report_header(report)->pid) {
+    bool is_own = pid == sonde__report_header(report)->pid;
+    if (tid == 0 && is_own) {
+        sonde__report_out_str(out, "this process itself");
+    } else if (!is_own) {
         sonde__report_out_str(out, tid != 0 ? " of process " : "process ");
         sonde__report_out_int(out, pid);
     }

@@ -158,9 +158,9 @@ static void add_symbols(struct library *library, const struct sonde__elf_symbols
                        strcmp(symbol.name, "__dls2b") == 0;
         struct cause_called called = cause_function_named(symbol.name);
         if (called.function != CAUSE_FN_NONE &&
-            sonde__mem_grow(&library->list, library->count, &library->capacity,
-                            sizeof *library->list)) {
-            library->list[library->count++] = (struct entry){symbol.value, symbol.size, called};
+            !SONDE__MEM_ADD(library->list, library->count, library->capacity,
+                            (struct entry){symbol.value, symbol.size, called})) {
+            return;
         }
     }
 }

@@ -13,7 +13,9 @@ enum { WAIT_FOR_ALL = 0, WAIT_FOR_ONE = 1, WAIT_FOR_FD = 3 };
 /* fcntl(2) */
 enum { SET_LOCK_WAIT = 7, SET_FILE_LOCK_WAIT = 38 };
 
-static void tell_children(struct cause_look *look, const int32_t *pids, size_t count)
+/* which: what else is to be said of them; "" */
+static void tell_children(struct cause_look *look, const int32_t *pids, size_t count,
+                          const char *which)
 {
     struct sonde__cause *cause = look->cause;
     struct sonde__text text = cause_resource(cause);
@@ -28,6 +30,7 @@ static void tell_children(struct cause_look *look, const int32_t *pids, size_t c
         sonde__base_text_str(&text, i > 0 ? ", " : "");
         cause_put_process(&text, pids[i]);
     }
+    sonde__base_text_str(&text, which);
     cause->owner_pid = count == 1 ? pids[0] : 0;
 }
 
@@ -75,15 +78,13 @@ bool cause_look_child(struct cause_look *look)
     int32_t wanted = starts_one ? 0 : wanted_child(look, waits_id);
     if (wanted > 0 && !look->causes->other_numbers) {
         pids[0] = wanted;
-        tell_children(look, pids, 1);
+        tell_children(look, pids, 1, "");
         return true;
     }
     size_t count = sonde__host_children_read(look->causes->pid, pids, CHILDREN_MAX);
-    tell_children(look, pids, count < CHILDREN_MAX ? count : CHILDREN_MAX);
-    if (starts_one) {
-        struct sonde__text text = cause_owner(look->cause);
-        sonde__base_text_str(&text, "which shares its memory until it executes a program (vfork)");
-    }
+    tell_children(look, pids, count < CHILDREN_MAX ? count : CHILDREN_MAX,
+                  starts_one ? ", which shares its memory until it executes a program (vfork)"
+                             : "");
     return true;
 }
 

@@ -272,7 +272,12 @@ TEST(children)
              atoi(run.out));
     CHECK(atoi(run.out) > 0);
     CHECK_CONTAINS(peers.line, text);
+    CHECK_CONTAINS(peers.line, "), which shares its memory until it executes a program (vfork)");
     peers.other = atoi(run.out);
+    test_run_done(&run);
+    snprintf(text, sizeof text, "$SONDE stacks --json %d", (int)peers.pid);
+    run = shell(text); /* the report says it, too */
+    CHECK_CONTAINS(run.out, "which shares its memory until it executes a program (vfork)\"");
     kill(peers.other, SIGKILL);
     test_run_done(&run);
     stop(&peers);

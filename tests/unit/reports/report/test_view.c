@@ -235,10 +235,13 @@ TEST(view_names_a_child_once)
     wait.kind = SONDE__REPORT_WAIT_PIPE;
     wait.resource = sonde__report_string(r, "pipe 12");
     sonde__report_add_wait(r, &wait);
+    wait.owner_process = sonde__report_add_process(r, &(struct sonde__report_process){.pid = 10});
+    sonde__report_add_wait(r, &wait);
     char *text = sample_text(r, NULL);
     CHECK_CONTAINS(text, "thread 10 for child process 11 (make)\n");
     CHECK_CONTAINS(text, "thread 10 for a child, of process 11\n");
     CHECK_CONTAINS(text, "thread 10 for pipe 12, of process 11\n");
+    CHECK_CONTAINS(text, "thread 10 for pipe 12, of this process itself\n");
     free(text);
     sonde__report_destroy(r);
 }
