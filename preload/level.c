@@ -6,7 +6,7 @@
  * The stack may be a coroutine's or a handler's, of a few kilobytes, and nobody can tell how much
  * of it is left. To find a record and to apply it need the most stack, so they are functions of
  * their own, of which only one is on the stack at a time. With them a wait of a new place needs
- * some 1.6 KB (tests/integration/compat/test_small_stack.c holds it). */
+ * some 1.7 KB (tests/integration/compat/test_small_stack.c holds it). */
 #include <dlfcn.h>
 #include <link.h>
 #include <stdbool.h>

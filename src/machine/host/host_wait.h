@@ -142,9 +142,8 @@ void sonde__host_wait_channel(int32_t pid, uint64_t tid, char *ret_text, size_t 
 
 /* Sums since some beginning: differences of two readings count. */
 struct sonde__host_load {
-    uint64_t cpu_ns, runqueue_ns; /* of the thread */
-    uint64_t minor_faults, major_faults;
-    bool has_pressure; /* the kernel tells it */
+    uint64_t minor_faults, major_faults; /* of the thread */
+    bool has_pressure;                   /* the kernel tells it */
     /* how long some task of the machine waited for each */
     uint64_t cpu_pressure_ns, memory_pressure_ns, io_pressure_ns;
 };

@@ -6,18 +6,9 @@
 
 #include <string.h>
 
+#include "base_math.h"
 #include "report_view.h"
 #include "report_walk.h"
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t more(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : 0;
-}
 
 /* --- which samples --- */
 
@@ -262,7 +253,7 @@ static void describe_blocked(const struct sonde__report *report,
     s->several = call == NULL;
     /* samples may see a little more of it than the clocks */
     s->call_ns = is_nearly(s->call_ns, a->blocked_ns + a->disk_ns) ? s->blocked_ns : s->call_ns;
-    s->call_ns = least(s->call_ns, s->blocked_ns);
+    s->call_ns = sonde__base_min(s->call_ns, s->blocked_ns);
     s->syscall = call != NULL ? call->syscall : 0;
     s->detail = call != NULL ? call->detail : 0;
     s->wait = s->syscall > 0 ? find_wait(report, stall, s) : NULL;
@@ -274,15 +265,15 @@ void sonde__report_summarize(const struct sonde__report *report,
                              const struct sonde__report_analysis *a,
                              struct sonde__report_summary *ret_summary)
 {
-    uint64_t whole = stall->duration_ns, clock = least(stall->cpu_ns, whole);
+    uint64_t whole = stall->duration_ns, clock = sonde__base_min(stall->cpu_ns, whole);
     struct sonde__report_summary s = {.whole_ns = whole};
     uint64_t sampled = a->blocked_ns + a->disk_ns;
     bool has_clock = stall->cpu_ns != 0 || stall->runqueue_ns != 0;
     bool is_seen = a->weight_ns > whole / 2;
-    s.ran_ns = has_clock ? clock : least(a->running_ns, whole);
-    s.waited_ns = least(stall->runqueue_ns, whole - s.ran_ns);
-    s.blocked_ns = has_clock ? whole - s.ran_ns - s.waited_ns : least(sampled, whole);
-    s.unseen_ns = is_seen ? 0 : more(whole, a->weight_ns);
+    s.ran_ns = has_clock ? clock : sonde__base_min(a->running_ns, whole);
+    s.waited_ns = sonde__base_min(stall->runqueue_ns, whole - s.ran_ns);
+    s.blocked_ns = has_clock ? whole - s.ran_ns - s.waited_ns : sonde__base_min(sampled, whole);
+    s.unseen_ns = is_seen ? 0 : sonde__base_minus(whole, a->weight_ns);
     uint64_t half = whole - whole / 2;
     struct choice any = {.blocked = true, .running = true}, running = {.running = true};
     if (s.blocked_ns >= half && (has_clock || is_seen)) {

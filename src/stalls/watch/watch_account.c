@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch_account.h"
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t more(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : 0;
-}
+#include "base_math.h"
 
 void sonde__watch_account_begin(struct sonde__watch_account *account)
 {
@@ -21,11 +13,12 @@ uint64_t sonde__watch_account_look(struct sonde__watch_account *a, uint64_t sinc
                                    uint64_t runqueue_ns)
 {
     uint64_t from_ns = a->at_ns > since_ns ? a->at_ns : since_ns;
-    uint64_t inside_ns = more(until_ns, from_ns);
-    uint64_t cpu = more(cpu_ns, a->cpu_ns), runqueue = more(runqueue_ns, a->runqueue_ns);
+    uint64_t inside_ns = sonde__base_minus(until_ns, from_ns);
+    uint64_t cpu = sonde__base_minus(cpu_ns, a->cpu_ns),
+             runqueue = sonde__base_minus(runqueue_ns, a->runqueue_ns);
     uint64_t ran = a->at_ns != 0 ? cpu + runqueue : 0;
-    a->turn_cpu_ns += least(cpu, inside_ns);
-    a->turn_runqueue_ns += least(runqueue, inside_ns);
+    a->turn_cpu_ns += sonde__base_min(cpu, inside_ns);
+    a->turn_runqueue_ns += sonde__base_min(runqueue, inside_ns);
     a->at_ns = now_ns;
     a->cpu_ns = cpu_ns;
     a->runqueue_ns = runqueue_ns;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch_decide.h"
 
+#include "base_math.h"
+
 #define IDLE_PERIOD_MAX_NS 50000000u
 
 void sonde__watch_decide_init(struct sonde__watch_decision *decision, uint64_t threshold_ns)
@@ -8,19 +10,9 @@ void sonde__watch_decide_init(struct sonde__watch_decision *decision, uint64_t t
     *decision = (struct sonde__watch_decision){.threshold_ns = threshold_ns};
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t most(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 static uint64_t period_of(uint64_t threshold_ns)
 {
-    return most(threshold_ns / 4, 1);
+    return sonde__base_max(threshold_ns / 4, 1);
 }
 
 static uint64_t period_ns(const struct sonde__watch_decision *d)
@@ -32,10 +24,10 @@ static uint64_t period_ns(const struct sonde__watch_decision *d)
 static uint64_t arm_after_ns(const struct sonde__watch_decision *d, enum sonde__watch_means means)
 {
     uint64_t first = SONDE__WATCH_SAMPLE_FIRST_NS, half = d->threshold_ns / 2;
-    uint64_t fair = most(first, d->threshold_ns / 8);
-    return least(half, means == SONDE__WATCH_RICH   ? first
-                       : means == SONDE__WATCH_FAIR ? fair
-                                                    : half);
+    uint64_t fair = sonde__base_max(first, d->threshold_ns / 8);
+    return sonde__base_min(half, means == SONDE__WATCH_RICH   ? first
+                                 : means == SONDE__WATCH_FAIR ? fair
+                                                              : half);
 }
 
 static void begin_spell(struct sonde__watch_decision *d, uint64_t since_ns)
@@ -52,17 +44,17 @@ static void count_time(struct sonde__watch_decision *d, uint64_t to_ns,
                        const struct sonde__watch_look *look)
 {
     uint64_t passed = to_ns > d->tick_ns ? to_ns - d->tick_ns : 0;
-    uint64_t explained = least(passed, most(look->own_ns, look->ran_ns));
+    uint64_t explained = sonde__base_min(passed, sonde__base_max(look->own_ns, look->ran_ns));
     uint64_t counted = passed;
     if (look->held || d->held) {
-        counted = least(passed, look->ran_ns);
+        counted = sonde__base_min(passed, look->ran_ns);
     } else if (passed - explained > SONDE__WATCH_LATE_PERIODS * period_ns(d)) {
         counted = explained + period_ns(d);
     }
     d->counted_ns += counted;
     d->excluded_ns += passed - counted;
     d->held = look->held;
-    d->tick_ns = most(d->tick_ns, to_ns);
+    d->tick_ns = sonde__base_max(d->tick_ns, to_ns);
 }
 
 /* When the turn ended. Without its stamp: where it was last seen, or for a stall, which is reported
@@ -71,7 +63,7 @@ static uint64_t end_of(const struct sonde__watch_decision *d, const struct sonde
 {
     uint64_t latest = look->busy ? look->since_ns : look->now_ns;
     if (look->ended_ns != 0 && look->ended_ns >= d->since_ns) {
-        return least(look->ended_ns, latest);
+        return sonde__base_min(look->ended_ns, latest);
     }
     return d->phase == SONDE__WATCH_STALL ? latest : d->tick_ns;
 }
@@ -83,7 +75,7 @@ static enum sonde__watch_action end_spell(struct sonde__watch_decision *d,
     uint64_t end_ns = end_of(d, look);
     /* the thread may have come back to its loop before the last look */
     if (end_ns < d->tick_ns) {
-        d->counted_ns -= least(d->tick_ns - end_ns, d->counted_ns);
+        d->counted_ns -= sonde__base_min(d->tick_ns - end_ns, d->counted_ns);
     } else {
         struct sonde__watch_look at_end = *look;
         at_end.held = false;
@@ -104,11 +96,11 @@ static enum sonde__watch_action ask_sample(struct sonde__watch_decision *d,
         return SONDE__WATCH_NOTHING;
     }
     d->samples++;
-    d->sample_ns =
-        least(most(d->counted_ns / SONDE__WATCH_SAMPLE_PART,
-                   (uint64_t)SONDE__WATCH_SAMPLE_FIRST_NS *
-                       (look->means == SONDE__WATCH_POOR ? SONDE__WATCH_SAMPLE_POOR : 1u)),
-              SONDE__WATCH_SAMPLE_LAST_NS);
+    d->sample_ns = sonde__base_min(
+        sonde__base_max(d->counted_ns / SONDE__WATCH_SAMPLE_PART,
+                        (uint64_t)SONDE__WATCH_SAMPLE_FIRST_NS *
+                            (look->means == SONDE__WATCH_POOR ? SONDE__WATCH_SAMPLE_POOR : 1u)),
+        SONDE__WATCH_SAMPLE_LAST_NS);
     d->next_ns = look->now_ns + d->sample_ns;
     return SONDE__WATCH_SAMPLE;
 }
@@ -152,12 +144,12 @@ uint64_t sonde__watch_missed_time(const struct sonde__watch_missed *m, uint64_t 
     uint64_t due = m->due_ns == 0 ? m->begin_ns : m->due_ns;
     uint64_t apart = (m->begin_ns > due ? m->begin_ns - due : 0) + (m->now_ns - m->end_ns);
     if (m->stops) {
-        return least(passed, period);
+        return sonde__base_min(passed, period);
     }
     if (apart > late) {
         return passed;
     }
-    uint64_t explained = least(passed, m->own_ns);
+    uint64_t explained = sonde__base_min(passed, m->own_ns);
     return passed - explained > late ? explained + period : passed;
 }
 
@@ -167,12 +159,13 @@ uint64_t sonde__watch_next_tick(const struct sonde__watch_decision *d, uint64_t 
         return UINT64_MAX;
     }
     if (d->phase >= SONDE__WATCH_SUSPECT || d->held) {
-        return d->next_ns > now_ns ? least(d->next_ns - now_ns, period_ns(d)) : 0;
+        return d->next_ns > now_ns ? sonde__base_min(d->next_ns - now_ns, period_ns(d)) : 0;
     }
-    return d->counted_ns < d->arm_ns ? least(d->arm_ns - d->counted_ns, period_ns(d)) : 0;
+    return d->counted_ns < d->arm_ns ? sonde__base_min(d->arm_ns - d->counted_ns, period_ns(d)) : 0;
 }
 
 uint64_t sonde__watch_idle_period(uint64_t threshold_ns)
 {
-    return least(most(threshold_ns / 16, SONDE__WATCH_SAMPLE_FIRST_NS), IDLE_PERIOD_MAX_NS);
+    return sonde__base_min(sonde__base_max(threshold_ns / 16, SONDE__WATCH_SAMPLE_FIRST_NS),
+                           IDLE_PERIOD_MAX_NS);
 }

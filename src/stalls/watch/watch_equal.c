@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch_equal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base_math.h"
 #include "base_text.h"
+#include "mem_heap.h"
 
 void sonde__watch_equals_init(struct sonde__watch_equals *equals, uint32_t each)
 {
@@ -13,13 +14,13 @@ void sonde__watch_equals_init(struct sonde__watch_equals *equals, uint32_t each)
 
 void sonde__watch_equals_done(struct sonde__watch_equals *equals)
 {
-    free(equals->list);
+    sonde__mem_free(equals->list);
     *equals = (struct sonde__watch_equals){0};
 }
 
 static struct sonde__watch_equal *find(const struct sonde__watch_equals *equals, const char *id)
 {
-    for (uint32_t i = 0; i < equals->count; i++) {
+    for (size_t i = 0; i < equals->count; i++) {
         if (strcmp(equals->list[i].id, id) == 0) {
             return &equals->list[i];
         }
@@ -30,17 +31,9 @@ static struct sonde__watch_equal *find(const struct sonde__watch_equals *equals,
 /* Null: memory ran out, or there are too many. */
 static struct sonde__watch_equal *make(struct sonde__watch_equals *equals, const char *id)
 {
-    if (equals->count == equals->capacity) {
-        uint32_t capacity = equals->capacity == 0 ? 16 : equals->capacity * 2;
-        struct sonde__watch_equal *list =
-            capacity > SONDE__WATCH_EQUALS_MAX
-                ? NULL
-                : realloc(equals->list, capacity * sizeof *equals->list);
-        if (list == NULL) {
-            return NULL;
-        }
-        equals->list = list;
-        equals->capacity = capacity;
+    if (equals->count == SONDE__WATCH_EQUALS_MAX ||
+        !sonde__mem_grow(&equals->list, equals->count, &equals->capacity, sizeof *equals->list)) {
+        return NULL;
     }
     struct sonde__watch_equal *equal = &equals->list[equals->count++];
     struct sonde__text text;
@@ -65,7 +58,7 @@ void sonde__watch_equals_add(struct sonde__watch_equals *equals, const char *id,
         equal->full_ns = duration_ns;
         equal->number = number;
     }
-    equal->longest_ns = duration_ns > equal->longest_ns ? duration_ns : equal->longest_ns;
+    equal->longest_ns = sonde__base_max(equal->longest_ns, duration_ns);
     equal->full++;
     equals->any_full = equals->any_full || equal->full >= equals->each;
 }
@@ -84,11 +77,10 @@ struct sonde__watch_equal *sonde__watch_equals_count(struct sonde__watch_equals 
         return NULL;
     }
     equal->counted++;
-    equal->longest_ns = duration_ns > equal->longest_ns ? duration_ns : equal->longest_ns;
+    equal->longest_ns = sonde__base_max(equal->longest_ns, duration_ns);
     equal->open.first_ns = equal->open.count == 0 ? begin_ns : equal->open.first_ns;
     equal->open.last_ns = begin_ns;
-    equal->open.longest_ns =
-        duration_ns > equal->open.longest_ns ? duration_ns : equal->open.longest_ns;
+    equal->open.longest_ns = sonde__base_max(equal->open.longest_ns, duration_ns);
     equal->open.total_ns += duration_ns;
     equal->open.count++;
     return equal;

@@ -12,6 +12,8 @@
 #ifndef SONDE_WATCH_EQUAL_H
 #define SONDE_WATCH_EQUAL_H
 
+#include <stddef.h>
+
 #include "report_fingerprint.h"
 
 /* Different causes: 0.5 MB. Real programs have some dozens. */
@@ -35,7 +37,7 @@ struct sonde__watch_equal {
 
 struct sonde__watch_equals {
     struct sonde__watch_equal *list;
-    uint32_t count, capacity;
+    size_t count, capacity;
     uint32_t each; /* so many of each are reported; 0: all */
     bool any_full; /* so many have been, of one of them */
 };

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base_math.h"
+
 /* Sooner than this after the first one, a reading says little. */
 #define FIRST_NS 50000000u
 /* A part of the turn by which its last reading may come late. */
@@ -36,17 +38,13 @@ void sonde__watch_load_look(struct sonde__watch_load *load, int32_t pid, uint64_
     }
 }
 
-static uint64_t more(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : 0;
-}
-
 void sonde__watch_load_end(struct sonde__watch_load *load, int32_t pid, uint64_t tid,
                            uint64_t since_ns, uint64_t ended_ns, uint64_t now_ns,
                            struct sonde__report_load *ret_load)
 {
     const struct sonde__host_load *a = &load->begin, *b = &load->latest;
-    if (load->begin_ns != 0 && more(now_ns, ended_ns) <= more(ended_ns, since_ns) / LATE_PART) {
+    if (load->begin_ns != 0 &&
+        sonde__base_minus(now_ns, ended_ns) <= sonde__base_minus(ended_ns, since_ns) / LATE_PART) {
         read_again(load, pid, tid, now_ns);
     }
     memset(ret_load, 0, sizeof *ret_load);
@@ -55,13 +53,14 @@ void sonde__watch_load_end(struct sonde__watch_load *load, int32_t pid, uint64_t
     }
     *ret_load = (struct sonde__report_load){
         .measured_ns = load->latest_ns - load->begin_ns,
-        .minor_faults = more(b->minor_faults, a->minor_faults),
-        .major_faults = more(b->major_faults, a->major_faults),
+        .minor_faults = sonde__base_minus(b->minor_faults, a->minor_faults),
+        .major_faults = sonde__base_minus(b->major_faults, a->major_faults),
         .has_pressure = a->has_pressure && b->has_pressure,
     };
     if (ret_load->has_pressure) {
-        ret_load->cpu_pressure_ns = more(b->cpu_pressure_ns, a->cpu_pressure_ns);
-        ret_load->memory_pressure_ns = more(b->memory_pressure_ns, a->memory_pressure_ns);
-        ret_load->io_pressure_ns = more(b->io_pressure_ns, a->io_pressure_ns);
+        ret_load->cpu_pressure_ns = sonde__base_minus(b->cpu_pressure_ns, a->cpu_pressure_ns);
+        ret_load->memory_pressure_ns =
+            sonde__base_minus(b->memory_pressure_ns, a->memory_pressure_ns);
+        ret_load->io_pressure_ns = sonde__base_minus(b->io_pressure_ns, a->io_pressure_ns);
     }
 }

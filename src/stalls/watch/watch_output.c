@@ -478,7 +478,7 @@ void sonde__watch_output_finish(struct sonde__watch_output *output, uint64_t tur
     struct sonde__report_turn_count counts[SONDE__WATCH_TURN_BUCKETS];
     struct sonde__report_end end = {
         .stall_count = output->stalls, .turn_count = turns, .watched_ns = watched_ns};
-    for (uint32_t i = 0; i < output->equals.count; i++) {
+    for (size_t i = 0; i < output->equals.count; i++) {
         add_count(output, &output->equals.list[i]);
     }
     sonde__watch_turns_fill(lengths, &end, counts);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base_math.h"
 #include "report_model.h"
 
 void sonde__watch_stall_init(struct sonde__watch_stall *stall)
@@ -45,11 +46,6 @@ static bool make_room(struct sonde__watch_stall *stall)
     return true;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Adjacent times of one reason are one. */
 static void add_uncovered(struct sonde__watch_stall *stall, uint64_t from_ns, uint64_t to_ns,
                           const struct sonde__watch_gap *gap, uint32_t reason)
@@ -67,8 +63,8 @@ static void add_uncovered(struct sonde__watch_stall *stall, uint64_t from_ns, ui
     *last = (struct sonde__watch_uncovered){
         .time_ns = from_ns, .duration_ns = to_ns - from_ns, .reason = reason};
     if (from_ns == 0 && gap->waits != NULL) {
-        last->cpu_ns = least(gap->cpu_ns, last->duration_ns);
-        last->runqueue_ns = least(gap->runqueue_ns, last->duration_ns);
+        last->cpu_ns = sonde__base_min(gap->cpu_ns, last->duration_ns);
+        last->runqueue_ns = sonde__base_min(gap->runqueue_ns, last->duration_ns);
         snprintf(last->detail, sizeof last->detail, "%s", gap->waits);
     }
 }
@@ -85,7 +81,7 @@ static bool stays(const struct sonde__watch_gap *gap)
 /* Has the thread moved by no more than two samples stand for? */
 static bool is_near(uint64_t between_ns, uint64_t step_ns, const struct sonde__watch_gap *gap)
 {
-    return least(between_ns, gap->moved_ns) <= NEAR_STEPS * step_ns;
+    return sonde__base_min(between_ns, gap->moved_ns) <= NEAR_STEPS * step_ns;
 }
 
 /* The time before the first sample: some of it, or back to the first look, if the thread has hardly
@@ -93,9 +89,9 @@ static bool is_near(uint64_t between_ns, uint64_t step_ns, const struct sonde__w
 static uint64_t cover_head(struct sonde__watch_stall *stall, uint64_t counted_ns,
                            const struct sonde__watch_gap *gap)
 {
-    uint64_t from_ns = counted_ns - least(counted_ns, gap->step_ns / 2);
+    uint64_t from_ns = counted_ns - sonde__base_min(counted_ns, gap->step_ns / 2);
     if (gap->moved_ns <= NEAR_STEPS * gap->step_ns) {
-        from_ns = least(from_ns, gap->still_ns);
+        from_ns = sonde__base_min(from_ns, gap->still_ns);
     }
     add_uncovered(stall, 0, from_ns, gap, SONDE__REPORT_UNCOVERED_BEFORE);
     return from_ns;
@@ -180,12 +176,12 @@ static uint64_t cut(struct sonde__watch_stall *stall, uint64_t duration_ns)
     }
     if (stall->count > 0) {
         struct sonde__watch_sample *last = &stall->samples[stall->count - 1];
-        last->weight_ns = least(last->weight_ns, duration_ns - last->time_ns);
+        last->weight_ns = sonde__base_min(last->weight_ns, duration_ns - last->time_ns);
         until_ns = last->time_ns + last->weight_ns;
     }
     if (stall->uncovered_count > 0) {
         struct sonde__watch_uncovered *last = &stall->uncovered[stall->uncovered_count - 1];
-        last->duration_ns = least(last->duration_ns, duration_ns - last->time_ns);
+        last->duration_ns = sonde__base_min(last->duration_ns, duration_ns - last->time_ns);
         uint64_t end_ns = last->time_ns + last->duration_ns;
         until_ns = end_ns > until_ns ? end_ns : until_ns;
     }

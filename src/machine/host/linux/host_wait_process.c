@@ -201,7 +201,7 @@ bool sonde__host_load_read(int32_t pid, uint64_t tid, struct sonde__host_load *r
     enum { FIELDS = 9, MINOR = 6, MAJOR = 8 };
     struct sonde__host_load load = {0};
     uint64_t fields[FIELDS];
-    char path[64], text[1024], state, *end;
+    char path[64], text[1024], state;
     size_t size = 0;
     snprintf(path, sizeof path, "/proc/%d/task/%llu/stat", (int)pid, (unsigned long long)tid);
     if (!read_text(path, text, sizeof text, &size) ||
@@ -210,11 +210,6 @@ bool sonde__host_load_read(int32_t pid, uint64_t tid, struct sonde__host_load *r
     }
     load.minor_faults = fields[MINOR];
     load.major_faults = fields[MAJOR];
-    snprintf(path, sizeof path, "/proc/%d/task/%llu/schedstat", (int)pid, (unsigned long long)tid);
-    if (read_text(path, text, sizeof text, &size)) {
-        load.cpu_ns = strtoull(text, &end, 10);
-        load.runqueue_ns = strtoull(end, NULL, 10);
-    }
     load.has_pressure = read_pressure("/proc/pressure/cpu", &load.cpu_pressure_ns) &&
                         read_pressure("/proc/pressure/memory", &load.memory_pressure_ns) &&
                         read_pressure("/proc/pressure/io", &load.io_pressure_ns);

@@ -210,7 +210,6 @@ TEST(load_of_a_thread)
     }
     CHECK(sonde__host_load_read(getpid(), (uint64_t)getpid(), &after));
     CHECK(after.minor_faults > before.minor_faults);
-    CHECK(after.cpu_ns >= before.cpu_ns); /* the kernel counts it at ticks */
     CHECK(after.io_pressure_ns >= before.io_pressure_ns);
     free((void *)memory);
     CHECK(!sonde__host_load_read(INT32_MAX, INT32_MAX, &after));
