@@ -277,7 +277,9 @@ TEST(children)
     test_run_done(&run);
     snprintf(text, sizeof text, "$SONDE stacks --json %d", (int)peers.pid);
     run = shell(text); /* the report says it, too */
-    CHECK_CONTAINS(run.out, "which shares its memory until it executes a program (vfork)\"");
+    const char *resource = strstr(run.out, "\"resource\"");
+    CHECK(resource != NULL);
+    CHECK_CONTAINS(resource, "which shares its memory until it executes a program (vfork)\"");
     kill(peers.other, SIGKILL);
     test_run_done(&run);
     stop(&peers);
