@@ -95,6 +95,8 @@ void test_write_file(const char *path, const void *data, size_t size);
 size_t test_heap_in_use(void);
 /* True under `./dev test --long`. */
 bool test_long(void);
+/* Is the kernel of this version, or newer? */
+bool test_kernel_is(unsigned major, unsigned minor);
 /* Folder of the build (SONDE_BUILD_DIR) and of the sources (SONDE_SOURCE_DIR). */
 const char *test_build_dir(void);
 const char *test_source_dir(void);

@@ -6,13 +6,23 @@
  * that nothing is excused. */
 #include <sched.h>
 #include <stdio.h>
+#include <sys/utsname.h>
 
+#include "test.h"
 #include "test_machine.h"
 
 static unsigned processors(void)
 {
     cpu_set_t set;
     return sched_getaffinity(0, sizeof set, &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
+}
+
+bool test_kernel_is(unsigned major, unsigned minor)
+{
+    struct utsname name;
+    unsigned here = 0, below = 0;
+    return uname(&name) == 0 && sscanf(name.release, "%u.%u", &here, &below) == 2 &&
+           (here > major || (here == major && below >= minor));
 }
 
 void test_machine_look(struct test_machine *machine)

@@ -91,6 +91,9 @@ SONDE_NODISCARD enum sonde_status sonde__host_waiter_create(int32_t pid, uint32_
  * time passed. `sleeping`: set the sleep word to 1 first and return when the program cleared it. */
 uint32_t sonde__host_wait(struct sonde__host_waiter *waiter, uint64_t timeout_ns, bool sleeping);
 
+/* The signal that ended the process, once it has ended; 0: none did, or it is not known. */
+int32_t sonde__host_waiter_signal(const struct sonde__host_waiter *waiter);
+
 /* The thread that watches the sleep word. */
 uint64_t sonde__host_waiter_tid(const struct sonde__host_waiter *waiter);
 /* End a hanging program: by SIGABRT, with a core if `core` (its limit is raised as far as allowed);

@@ -275,15 +275,15 @@ static bool counts_at_once(const struct sonde__watch_output *output)
            sonde__report_stall_count_count(output->report) < SONDE__REPORT_STALL_COUNTS_MAX / 2;
 }
 
-/* Is it one of many equal ones? Then it is counted. The names that tell go into a report of their
- * own, so that a program that stalls for days costs no memory. */
+/* Is it one of many equal ones, and not the last? Then it is counted. The names that tell go into a
+ * report of their own, so that a program that stalls for days costs no memory. */
 static bool is_counted(struct sonde__watch_output *output, const struct sonde__watch_ended *ended)
 {
     struct sonde__report *scratch;
     struct sonde__watch_record record;
     struct sonde__report_fingerprint fingerprint;
     bool counted = false;
-    if (!sonde__watch_equals_may_count(&output->equals) ||
+    if (ended->killed || ended->open || !sonde__watch_equals_may_count(&output->equals) ||
         sonde__report_create(&scratch) != SONDE_OK) {
         return false;
     }

@@ -161,7 +161,7 @@ static bool is_exit(const struct sonde__report *report, const struct sonde__repo
         const struct sonde__report_sample *sample = &stall->samples[i];
         exit_ns += is_exiting(report, sample->stack) ? sample->weight_ns : 0;
     }
-    return stall->open && exit_ns > stall->duration_ns / 2;
+    return (stall->open || stall->fatal) && exit_ns > stall->duration_ns / 2;
 }
 
 void sonde__watch_record_make(struct sonde__watch_names *names,
@@ -203,6 +203,7 @@ void sonde__watch_record_make(struct sonde__watch_names *names,
         .overhead_ns = stall->overhead_ns,
         .samples_early = stall->early,
         .open = ended->open,
+        .fatal = ended->killed,
         .kind = ended->kind,
         .sampler = sampler_of(ended->way, stall),
         .main = ended->main,

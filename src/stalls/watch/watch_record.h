@@ -15,6 +15,7 @@ struct sonde__watch_ended {
     uint8_t way;                        /* sonde__watch_sampler_way() */
     uint64_t tid;
     bool main, open;
+    bool killed;       /* it was open when a signal ended the program */
     uint32_t kind;     /* enum sonde__report_stall_kind */
     uint64_t begin_ns; /* since the watch began */
     uint64_t duration_ns;

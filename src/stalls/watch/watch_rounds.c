@@ -411,6 +411,8 @@ static void watch(struct sonde__watch_session *s)
         events = wait_for_more(s, now_ns, wait_ns, runs);
         handle(s, events, now_ns);
     }
+    s->killed = (events & SONDE__HOST_ENDED) != 0 && s->waiter != NULL &&
+                sonde__host_waiter_signal(s->waiter) != 0;
 }
 
 void sonde__watch_session_run(struct sonde__watch_session *s)

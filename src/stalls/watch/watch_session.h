@@ -75,6 +75,7 @@ struct sonde__watch_session {
     uint32_t (*wait)(struct sonde__watch_session *session, uint64_t timeout_ns, bool sleeping);
     struct sonde__host_waiter *waiter; /* the supervisor's */
     bool doubt_said;                   /* of the waiter */
+    bool killed;                       /* a signal has ended the program */
     void *ctx;                         /* for another `wait` */
     struct sonde__watch_sampler *sampler;
     struct sonde__watch_writer *writer;

@@ -5,6 +5,7 @@
  *   stop   stops itself; somebody else continues it
  *   populate  makes one long system call that no signal interrupts, and says how long it took
  *   thread does nothing while a second thread burns
+ *   leave, crash, kill  sleep, and then end the program by _exit(), SIGSEGV or SIGKILL
  *   exit   does nothing; the program will sleep that long when it ends
  *   start  sleeps before the first turn of the loop; only as the first argument
  * It prints what it did, so that a test sees it unchanged. */
@@ -103,6 +104,12 @@ static void take_turn(const char *kind, int ms)
         atexit(sleep_at_exit);
     } else if (strcmp(kind, "populate") == 0) {
         stall_populate(ms);
+    } else if (strcmp(kind, "leave") == 0) {
+        stall_sleep(ms);
+        _exit(0);
+    } else if (strcmp(kind, "crash") == 0 || strcmp(kind, "kill") == 0) {
+        stall_sleep(ms);
+        (void)kill(getpid(), *kind == 'c' ? SIGSEGV : SIGKILL);
     } else if (strcmp(kind, "stop") == 0) {
         raise(SIGSTOP);
     } else if (strcmp(kind, "thread") == 0 &&

@@ -85,6 +85,36 @@ TEST(stall_just_before_the_end)
     test_run_done(&run);
 }
 
+/* A stall that a signal ends is fatal; one that ends by _exit() is not known to be. */
+TIMED_TEST(ended_in_a_stall, 60)
+{
+    static const struct {
+        const char *turn, *status, *text, *not_text;
+    } ways[] = {
+        {"crash:%u", "139\n", ", in which the program was killed", "not over"},
+        {"kill:%u", "137\n", ", in which the program was killed", "not over"},
+        {"leave:%u", "0\n", " and not over", "killed"},
+    };
+    for (unsigned i = 0; i < 3; i++) {
+        char turn[32], script[512];
+        snprintf(turn, sizeof turn, ways[i].turn, 1000 * test_slack());
+        snprintf(script, sizeof script,
+                 "ulimit -c 0; $SONDE run --equal=1 --report $FOLDER/report -- $LOOP sleep:600 %s\n"
+                 "echo $?\n$SONDE show $FOLDER/report",
+                 turn);
+        struct test_run run = run_script(script);
+        const char *last = strstr(run.out, "\nstall 2: ");
+        CHECK_CONTAINS(run.out, ways[i].status);
+        CHECK(last != NULL);
+        /* before, it is lost where the parent has waited for it first */
+        if (test_kernel_is(6, 15)) {
+            CHECK_CONTAINS(last, ways[i].text);
+            CHECK(strstr(run.out, ways[i].not_text) == NULL);
+        }
+        test_run_done(&run);
+    }
+}
+
 /* It changed what others may read of it: the stall is known, its stacks are not, and that is said.
  */
 TEST(stacks_that_cannot_be_read)

@@ -223,7 +223,7 @@ TEST_TIMEOUT(stall_survives_a_kill_of_the_program, 60)
     CHECK_EQ(count_files(".sonde", path), 1);
     char *after = run_sonde("show", path, NULL);
     CHECK_CONTAINS(after, "stall 1: ");
-    CHECK_CONTAINS(after, "and not over");
+    CHECK(strstr(after, ", in which the program was killed") != NULL || !test_kernel_is(6, 15));
     CHECK_CONTAINS(after, "stall_burn");
     CHECK(samples_shown(after) > 10);
     free(after);

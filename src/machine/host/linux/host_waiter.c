@@ -14,9 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "host_process.h"
@@ -142,6 +144,56 @@ enum sonde_status sonde__host_waiter_create(int32_t pid, uint32_t *sleep_word,
     }
     *ret_waiter = w;
     return SONDE_OK;
+}
+
+/* ioctl_pidfd(2), Linux 6.15: what is kept of a process that its parent has waited for. Headers are
+ * older than kernels. */
+struct pidfd_end {
+    uint64_t mask, cgroup;
+    uint32_t ids[11];
+    int32_t status;
+};
+#define PIDFD_END        _IOWR(0xff, 11, struct pidfd_end)
+#define PIDFD_HAS_STATUS 8u
+
+static bool read_reaped(const struct sonde__host_waiter *w, int *ret_status)
+{
+    struct pidfd_end end = {.mask = PIDFD_HAS_STATUS};
+    if (w->pidfd < 0 || ioctl(w->pidfd, PIDFD_END, &end) != 0 ||
+        (end.mask & PIDFD_HAS_STATUS) == 0) {
+        return false;
+    }
+    *ret_status = end.status;
+    return true;
+}
+
+/* Before its parent has: the last field of proc_pid_stat(5). It is 0 for who may not read it. */
+static bool read_zombie(const struct sonde__host_waiter *w, int *ret_status)
+{
+    struct sonde__host_thread now;
+    char path[32], text[1024];
+    if (sonde__host_thread_read(w->pid, (uint64_t)w->pid, &now) != SONDE_OK ||
+        now.start_ticks != w->start_ticks || now.letter != 'Z') {
+        return false;
+    }
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)w->pid);
+    FILE *file = fopen(path, "re");
+    const char *last =
+        file != NULL && fgets(text, sizeof text, file) != NULL ? strrchr(text, ' ') : NULL;
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    *ret_status = last != NULL ? atoi(last) : 0;
+    return last != NULL;
+}
+
+int32_t sonde__host_waiter_signal(const struct sonde__host_waiter *w)
+{
+    int status = 0;
+    if (!read_reaped(w, &status) && !read_zombie(w, &status)) {
+        (void)read_reaped(w, &status); /* its parent has waited for it meanwhile */
+    }
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
 uint64_t sonde__host_waiter_tid(const struct sonde__host_waiter *w)

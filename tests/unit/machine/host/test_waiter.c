@@ -116,8 +116,12 @@ static void check_end(unsigned refused)
     sonde__host_waiter_kill(waiter);
     CHECK_EQ(sonde__host_wait(waiter, LONG_NS, false), SONDE__HOST_ENDED); /* a zombie by now */
     CHECK_EQ(sonde__host_waiter_doubt(waiter)[0] != '\0', refused != 0);
+    CHECK_EQ(sonde__host_waiter_signal(waiter), SIGKILL);
     CHECK_EQ(waitpid(pid, NULL, 0), pid);
     CHECK_EQ(sonde__host_wait(waiter, LONG_NS, false), SONDE__HOST_ENDED);
+    if (refused == SYS_pidfd_open || test_kernel_is(6, 15)) {
+        CHECK_EQ(sonde__host_waiter_signal(waiter), refused == SYS_pidfd_open ? 0 : SIGKILL);
+    }
 }
 
 TEST_TIMEOUT(the_end_is_seen_and_signals_arrive, 120)
