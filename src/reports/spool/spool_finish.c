@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base_math.h"
 #include "base_status.h"
 #include "host_folder.h"
 #include "host_process.h"
@@ -146,8 +147,8 @@ static void set_end(struct sonde__report *report, uint64_t lost_bytes)
     for (uint32_t i = 0; i < sonde__report_stall_count(report); i++) {
         const struct sonde__report_stall *stall = sonde__report_stall(report, i);
         uint64_t until_ns = stall->begin_ns + stall->duration_ns;
-        end.watched_ns = until_ns > end.watched_ns ? until_ns : end.watched_ns;
-        end.turn_count += stall->loop_turns > end.turn_count ? stall->loop_turns : 0;
+        end.watched_ns = sonde__base_max(end.watched_ns, until_ns);
+        end.turn_count = sonde__base_max(end.turn_count, stall->loop_turns); /* at least */
         end.stall_count++;
     }
     for (uint32_t i = 0; i < sonde__report_stall_count_count(report); i++) {

@@ -87,6 +87,30 @@ TEST(finish_makes_the_stall_fatal)
     CHECK_EQ(told.finished, 0);
 }
 
+/* Each stall says how often its loop had turned by then: the sum would count most turns twice. */
+TEST(finish_says_how_often_the_loop_turned_at_least)
+{
+    struct run run;
+    char name[SONDE__SPOOL_NAME];
+    run_begin(&run, NOBODY);
+    for (uint64_t turns = 5; turns <= 15; turns += 5) {
+        sonde__report_add_stall(run.report,
+                                &(struct sonde__report_stall){.begin_ns = turns,
+                                                              .duration_ns = 300 * MS,
+                                                              .tid = 1,
+                                                              .process = 1,
+                                                              .loop_turns = turns % 15});
+    }
+    CHECK_OK(sonde__report_writer_flush(run.writer, run.report));
+    run_kill(&run);
+    (void)finish();
+    sonde__spool_file_name(run.session.run, SONDE__SPOOL_REPORT, name);
+    struct sonde__report *report = runs_read(name);
+    CHECK_EQ(sonde__report_end(report)->turn_count, 10);
+    CHECK_EQ(sonde__report_end(report)->watched_ns, 15 + 300 * MS);
+    sonde__report_destroy(report);
+}
+
 /* The watch alone was killed: nobody knows how the stall went on. */
 TEST(finish_of_a_program_that_runs_is_not_fatal)
 {
