@@ -24,7 +24,8 @@ static const char look[] =
     "exit 1; }; done\n";
 
 /* The functions of the thread that burns, all in one line. With $AT, a debugger lets it go on to
- * that function before. */
+ * that function before. On a busy machine the runtime may have taken the goroutine off its thread,
+ * and no thread's stack has it: look again. */
 static const char inspect_burning[] =
     "rm -f said; mkfifo said; ./program > said & P=$!\n"
     "read line < said; if [ -n \"$AT\" ]; then\n"
@@ -32,7 +33,8 @@ static const char inspect_burning[] =
     "continue "
     "-ex \"shell kill -STOP $P\" -ex detach > gdb 2>&1\n"
     "grep -q \"hit Breakpoint 1, $AT\" gdb || { kill -9 $P; cat gdb >&2; exit 1; }; fi\n"
-    "\"$S\" stacks --stop $P > stacks; kill -9 $P\n"
+    "i=0; until \"$S\" stacks --stop $P > stacks && grep -q ' main.burn+' stacks; do\n"
+    "i=$((i + 1)); [ $i -lt 50 ] || break; sleep 0.1; done; kill -9 $P\n"
     "if [ -n \"$AT\" ]; then grep -q \" $AT+\" stacks || { cat stacks >&2; exit 1; }; fi\n"
     "got=$(awk '/^thread/ { on = 0 } / main.burn\\+/ { on = 1 } on && $1 ~ /^#/ { print $2 }' "
     "stacks |\n"
