@@ -91,6 +91,9 @@ const char *test_folder(void);
 /* Whole file, NUL-terminated; fails the test when it cannot be read. Caller frees. */
 char *test_read_file(const char *path, size_t *ret_size);
 void test_write_file(const char *path, const void *data, size_t size);
+/* The text is that of the file tests/golden/`name`. SONDE_UPDATE_GOLDEN=1 in the environment writes
+ * the file anew. */
+void test_check_golden(const char *name, const char *text);
 /* Bytes of heap in use now (0 where the libc cannot say). */
 size_t test_heap_in_use(void);
 /* True under `./dev test --long`. */

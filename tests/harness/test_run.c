@@ -156,6 +156,18 @@ void test_write_file(const char *path, const void *data, size_t size)
     close(fd);
 }
 
+void test_check_golden(const char *name, const char *text)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/tests/golden/%s", test_source_dir(), name);
+    if (getenv("SONDE_UPDATE_GOLDEN") != NULL) {
+        test_write_file(path, text, strlen(text));
+    }
+    char *golden = test_read_file(path, NULL);
+    CHECK_STR(text, golden);
+    free(golden);
+}
+
 bool test_long(void)
 {
     const char *value = getenv("SONDE_TEST_LONG");

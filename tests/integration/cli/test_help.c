@@ -14,20 +14,6 @@ static const char *const verbs[] = {"help",   "version", "stacks", "show",      
                                     "blocks", "holders", "spool"};
 enum { VERBS = sizeof verbs / sizeof verbs[0] };
 
-static void compare_golden(const char *name, const char *text)
-{
-    char path[512];
-    char *expected;
-    snprintf(path, sizeof path, "%s/tests/golden/cli/%s.txt", test_source_dir(), name);
-    if (getenv("SONDE_UPDATE_GOLDEN") != NULL) {
-        test_write_file(path, text, strlen(text));
-        return;
-    }
-    expected = test_read_file(path, NULL);
-    CHECK_STR(text, expected);
-    free(expected);
-}
-
 TEST(help_says_what_the_golden_files_say)
 {
     for (unsigned i = 0; i < VERBS; i++) {
@@ -35,7 +21,9 @@ TEST(help_says_what_the_golden_files_say)
         struct test_run run = test_run(argv, NULL, NULL, 30);
         CHECK_EQ(run.status, 0);
         CHECK_STR(run.err, "");
-        compare_golden(verbs[i], run.out);
+        char golden[64];
+        snprintf(golden, sizeof golden, "cli/%s.txt", verbs[i]);
+        test_check_golden(golden, run.out);
         test_run_done(&run);
     }
 }

@@ -12,14 +12,9 @@
 
 static void check_golden(const char *name, char *text)
 {
-    char path[512];
-    snprintf(path, sizeof path, "%s/tests/golden/report/%s", test_source_dir(), name);
-    if (getenv("SONDE_UPDATE_GOLDEN") != NULL) {
-        test_write_file(path, text, strlen(text));
-    }
-    char *golden = test_read_file(path, NULL);
-    CHECK_STR(text, golden);
-    free(golden);
+    char path[64];
+    snprintf(path, sizeof path, "report/%s", name);
+    test_check_golden(path, text);
     free(text);
 }
 
