@@ -74,7 +74,8 @@ struct run {
     int32_t report_fd, live_fd; /* -1: none */
     struct sonde__report *report, *live;
     uint32_t recovered;
-    bool is_gone; /* its program */
+    bool is_gone;       /* its program */
+    bool is_unreadable; /* its report, which is not empty */
 };
 
 /* Does the program of the report still run? Its pid may be that of another process by now. */
@@ -173,10 +174,12 @@ static enum sonde_status begin_report(struct run *run)
     return SONDE_OK;
 }
 
-/* Both files, as far as they can be read. */
+/* Both files, as far as they can be read. Of a report that cannot be read at all, all its bytes are
+ * lost. */
 static enum sonde_status read_both(struct run *run, uint64_t *ret_lost_bytes)
 {
     struct sonde__report_loss loss = {0};
+    struct sonde__host_folder_file file;
     enum sonde_status status = sonde__spool_read(run->live_fd, &run->live, NULL, NULL);
     if (status != SONDE_OK && status != SONDE_CORRUPT) {
         return status;
@@ -186,6 +189,10 @@ static enum sonde_status read_both(struct run *run, uint64_t *ret_lost_bytes)
         if (status != SONDE_OK && status != SONDE_CORRUPT) {
             return status;
         }
+        if (status == SONDE_CORRUPT && sonde__host_folder_stat(run->report_fd, &file) == 0) {
+            loss.size_bytes = file.size_bytes;
+        }
+        run->is_unreadable = status == SONDE_CORRUPT && loss.size_bytes != 0;
     }
     *ret_lost_bytes = loss.size_bytes;
     if (run->report == NULL && run->live != NULL) {
@@ -218,7 +225,7 @@ static enum sonde_status finish_run(int32_t folder, struct run *run,
             return SONDE_OS;
         }
     }
-    if (is_empty && run->report_fd >= 0) {
+    if (is_empty && run->report_fd >= 0 && !run->is_unreadable) {
         (void)sonde__host_folder_remove(folder, run->report_name);
     }
     (void)sonde__host_folder_remove(folder, run->live_name);

@@ -87,6 +87,52 @@ TEST(finish_makes_the_stall_fatal)
     CHECK_EQ(told.finished, 0);
 }
 
+static struct sonde__report *finish_with_damaged_report(bool with_stall)
+{
+    static const char nothing[] = "this is not a report any more";
+    struct run run;
+    char name[SONDE__SPOOL_NAME], path[512];
+    run_begin(&run, NOBODY);
+    if (with_stall) {
+        run_add_part(&run, 500, 1, true);
+    }
+    sonde__spool_file_name(run.session.run, SONDE__SPOOL_REPORT, name);
+    snprintf(path, sizeof path, "%s/%s", runs_folder(), name);
+    run_kill(&run);
+    test_write_file(path, nothing, sizeof nothing - 1);
+    struct told told = finish();
+    CHECK_EQ(told.recovered, with_stall);
+    CHECK_EQ(told.failed, 0);
+    CHECK_EQ(runs_count(SONDE__SPOOL_LIVE), 0);
+    CHECK_EQ(runs_count(SONDE__SPOOL_REPORT), 1);
+    if (with_stall) {
+        return runs_read(name);
+    }
+    char *kept = test_read_file(path, NULL);
+    CHECK_STR(kept, nothing);
+    free(kept);
+    return NULL;
+}
+
+TEST(finish_keeps_a_report_that_cannot_be_read)
+{
+    (void)finish_with_damaged_report(false);
+}
+
+/* The stall of the live file takes its place, and the report says what was there. */
+TEST(finish_says_that_a_whole_report_was_damaged)
+{
+    struct sonde__report *report = finish_with_damaged_report(true);
+    CHECK_EQ(sonde__report_stall_count(report), 1);
+    bool is_said = false;
+    for (uint32_t i = 0; i < sonde__report_note_count(report); i++) {
+        is_said |=
+            strcmp(sonde__report_note(report, i), "the last 29 bytes of it were damaged") == 0;
+    }
+    CHECK(is_said);
+    sonde__report_destroy(report);
+}
+
 /* Each stall says how often its loop had turned by then: the sum would count most turns twice. */
 TEST(finish_says_how_often_the_loop_turned_at_least)
 {
