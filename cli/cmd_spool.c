@@ -87,14 +87,19 @@ static bool is_counts(const struct sonde__spool_entry *entry)
     return strcmp(entry->name, SONDE__SPOOL_COUNTS) == 0;
 }
 
+static const char *state_of(const struct sonde__spool_entry *entry, const struct line *line)
+{
+    bool is_damaged = entry->state == SONDE__SPOOL_DAMAGED;
+    return is_counts(entry) && !is_damaged ? "removed" : line->state;
+}
+
 static int print_entry(void *ctx, const struct sonde__spool_entry *entry)
 {
     struct sonde__report_out *out = ctx;
     struct line line = line_of(entry);
     char number[64];
     snprintf(number, sizeof number, "%-34s %-8s %5" PRIu64 "%s", entry->name,
-             is_counts(entry) ? "removed" : line.state, line.stalls,
-             line.stalls == 1 ? " stall " : " stalls");
+             state_of(entry, &line), line.stalls, line.stalls == 1 ? " stall " : " stalls");
     sonde__report_out_str(out, number);
     if (line.longest_ns != 0) {
         sonde__report_out_str(out, ", longest ");
@@ -120,9 +125,9 @@ static int print_json_entry(void *ctx, const struct sonde__spool_entry *entry)
     struct line line = line_of(entry);
     sonde__json_object(json, NULL);
     sonde__json_string(json, "file", entry->name);
-    sonde__json_string(json, "state", is_counts(entry) ? "removed" : line.state);
+    sonde__json_string(json, "state", state_of(entry, &line));
     sonde__json_uint(json, "size_bytes", entry->size_bytes);
-    if (entry->state != SONDE__SPOOL_DAMAGED) {
+    if (entry->report != NULL || entry->live != NULL) {
         sonde__json_time(json, "time", line.begin_unix_ns);
         sonde__json_string(json, "executable", line.program);
         sonde__json_int(json, "pid", line.pid);

@@ -42,10 +42,10 @@ static int list_one(int32_t folder, const char *run,
     int stop = 0;
     entry.report = report;
     entry.live = live;
-    entry.state = is_written || is_live_written ? SONDE__SPOOL_RUNNING
-                  : has_live                    ? SONDE__SPOOL_KILLED
-                  : report == NULL              ? SONDE__SPOOL_DAMAGED
-                                                : SONDE__SPOOL_OVER;
+    entry.state = is_written || is_live_written    ? SONDE__SPOOL_RUNNING
+                  : report == NULL && live == NULL ? SONDE__SPOOL_DAMAGED
+                  : has_live                       ? SONDE__SPOOL_KILLED
+                                                   : SONDE__SPOOL_OVER;
     if (has_report || has_live) { /* else it was removed meanwhile */
         stop = each(ctx, &entry);
     }

@@ -18,7 +18,7 @@ enum sonde__spool_state {
 struct sonde__spool_entry {
     const char *name; /* of the file: RUN.sonde, counts.sonde */
     enum sonde__spool_state state;
-    const struct sonde__report *report; /* null: damaged */
+    const struct sonde__report *report; /* null: it cannot be read */
     const struct sonde__report *live;   /* stalls that lasted; null: none */
     uint64_t size_bytes;                /* of all its files */
 };

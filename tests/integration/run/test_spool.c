@@ -280,6 +280,25 @@ TEST_TIMEOUT(stalls_before_the_kill_are_kept, 60)
     free(after);
 }
 
+/* Nothing of a damaged file is known, of the counts neither. */
+TEST(damaged_files_are_listed_as_damaged)
+{
+    static const char *const names[] = {"20261123T164012Z-4242.sonde", "counts.sonde"};
+    char path[1024], expected[64];
+    set_paths();
+    CHECK_EQ(mkdir(spool_path, 0700), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", spool_path, names[i]);
+        test_write_file(path, "nothing", 7);
+    }
+    char *listed = list();
+    for (unsigned i = 0; i < 2; i++) {
+        snprintf(expected, sizeof expected, "%-34s damaged ", names[i]);
+        CHECK_CONTAINS(listed, expected);
+    }
+    free(listed);
+}
+
 /* A run without a stall leaves nothing; an ordinary one a whole report. */
 TEST_TIMEOUT(runs_that_end_leave_what_they_had, 60)
 {
