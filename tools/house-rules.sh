@@ -9,7 +9,7 @@ complain() { printf '%s\n' "$1" | sed "s|^|$2: |"; bad=1; }
 mapfile -t code < <(git ls-files '*.c' '*.h' '*.S')
 mapfile -t all < <(git ls-files | grep -vE '^(LICENSE|tools/house-rules\.sh)$|^fuzz/regress/|^tests/golden/')
 
-found=$(for f in "${code[@]}"; do head -1 "$f" | grep -q 'SPDX-License-Identifier: Apache-2.0' || echo "$f"; done)
+found=$(awk 'FNR == 1 && !/SPDX-License-Identifier: Apache-2.0/ {print FILENAME}' "${code[@]}")
 [ -z "$found" ] || complain "$found" 'no SPDX line first'
 found=$(grep -nE 'TODO|FIXME|XXX\b|HACK' "${all[@]}" | grep -v 'mkd\?s\?temp\|XXXXXX' || true)
 [ -z "$found" ] || complain "$found" 'unfinished'
