@@ -189,3 +189,31 @@ TEST(watch_loop)
     CHECK_CONTAINS(run.out, "save_document");
     test_run_done(&run);
 }
+
+/* Returns false where an emulator does not show where threads wait. */
+static bool run_watched(const char *name, struct test_run *ret_run)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/examples/example_%s", test_build_dir(), name);
+    const char *const argv[] = {path, NULL};
+    *ret_run = test_run(argv, NULL, NULL, 60);
+    if (ret_run->status != 0) {
+        CHECK_CONTAINS(ret_run->err, "no watch: ");
+        test_run_done(ret_run);
+        return false;
+    }
+    CHECK_STR(ret_run->err, "");
+    return true;
+}
+
+TEST(watch_scope)
+{
+    struct test_run run;
+    if (run_watched("watch_scope", &run)) {
+        CHECK_CONTAINS(run.out, "\"page\", limit 200 ms, in \"request\", limit 2000 ms");
+        CHECK_CONTAINS(run.out, "scope stall ");
+        CHECK_CONTAINS(run.out, "render_page");
+        CHECK_CONTAINS(run.out, "stalls: 1\n");
+        test_run_done(&run);
+    }
+}

@@ -11,6 +11,7 @@
 #include "sonde/image.h"
 #include "sonde/index.h"
 #include "sonde/report.h"
+#include "sonde/scope.h"
 #include "sonde/stack.h"
 #include "sonde/status.h"
 #include "sonde/symbol.h"

@@ -26,6 +26,14 @@ struct sonde_stall {
     uint64_t turns;       /* of this loop before the stall */
     const char *text;     /* as `sonde show` prints it: phases, stacks, other threads */
     size_t text_bytes;    /* without the closing NUL */
+    uint32_t kind;        /* enum sonde_stall_kind */
+    const char *scope;    /* "\"save\", limit 100 ms": label and limit of the scope; or "" */
+};
+
+/* The numbers are those of StallKind in proto/sonde/v1/report.proto. */
+enum sonde_stall_kind {
+    SONDE_STALL_LOOP = 0,  /* a turn of an event loop, or a missing heartbeat */
+    SONDE_STALL_SCOPE = 3, /* a deadline passed (sonde/scope.h) */
 };
 
 typedef void (*sonde_watch_stall)(void *ctx, const struct sonde_stall *stall);
@@ -95,6 +103,15 @@ SONDE_API void sonde_watch_stop(struct sonde_watch *watch);
  * Example    examples/watch_loop.c */
 SONDE_API void sonde_idle_enter(void);
 SONDE_API void sonde_idle_leave(void);
+
+/* A heartbeat: one call for each turn of a loop that does not say when it waits. The thread stalls
+ * if the next call does not come in time. A wait longer than the threshold is marked as above, and
+ * a thread that ends its loop and goes on calls sonde_idle_enter().
+ *
+ * Context, cost  as sonde_idle_leave()      Blocks  no
+ * Ownership      nothing is transferred
+ * Example        examples/watch_scope.c */
+SONDE_API void sonde_beat(void);
 
 #ifdef __cplusplus
 }

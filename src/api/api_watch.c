@@ -119,6 +119,8 @@ static void tell_stall(void *ctx, const struct sonde__watch_ended *ended,
         .turns = ended->turns,
         .text = watch->text_size > 0 ? watch->text : "",
         .text_bytes = watch->text_size,
+        .kind = ended->kind,
+        .scope = ended->scope,
     };
     atomic_store(&watch->told, sonde__os_tid());
     watch->options.on_stall(watch->options.ctx, &stall);
@@ -213,6 +215,7 @@ static void fill_session(struct sonde_watch *watch)
         .ctx = watch,
     };
     session->page = &sonde__api_marks.page;
+    session->scopes = &sonde__api_marks.scopes;
     session->carry = SONDE__WATCH_CARRIES;
     session->pid = watch->pid;
     session->wait = wait_inside;

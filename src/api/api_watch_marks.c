@@ -14,6 +14,7 @@
 #include "host_run.h"
 #include "os.h"
 #include "probe_turn.h"
+#include "watch_decide.h"
 
 struct lease {
     struct sonde__probe_slot *slot; /* null: there was none */
@@ -25,16 +26,9 @@ static _Thread_local struct lease lease __attribute__((tls_model("initial-exec")
 
 struct sonde__api_marks sonde__api_marks;
 
-static void wake_watch(void)
-{
-    struct sonde__probe_page *page = &sonde__api_marks.page;
-    if (__builtin_expect(sonde__probe_must_wake(page), false)) {
-        (void)sonde__os_wake((const uint32_t *)&page->sleeping, false, false);
-    }
-}
-
 /* `caller`: the return address of this thread's first mark, for the report. */
-static __attribute__((noinline)) struct sonde__probe_slot *take_slot(uint32_t epoch, void *caller)
+static __attribute__((noinline)) struct sonde__probe_slot *take_slot(uint32_t epoch, void *caller,
+                                                                     uint64_t object)
 {
     struct sonde__probe_slot *slot;
     lease.epoch = epoch;
@@ -42,6 +36,7 @@ static __attribute__((noinline)) struct sonde__probe_slot *take_slot(uint32_t ep
     slot = sonde__probe_claim(&sonde__api_marks.page, lease.tid);
     if (slot != NULL) {
         slot->loop.kind = SONDE__PROBE_MARKS;
+        slot->loop.object = object;
         slot->loop.caller = (uint64_t)(uintptr_t)caller;
         /* publishes both: the watch reads them of a thread that it saw busy */
         atomic_store_explicit(&slot->beat, SONDE__PROBE_IDLE, memory_order_release);
@@ -49,16 +44,16 @@ static __attribute__((noinline)) struct sonde__probe_slot *take_slot(uint32_t ep
     lease.slot = slot;
     if (slot == NULL) {
         atomic_store(&sonde__api_marks.wanted, 1);
-        wake_watch();
+        sonde__api_marks_wake();
     }
     return slot;
 }
 
 /* Null: no watch runs, or no slot is free for this thread. */
-static inline struct sonde__probe_slot *own_slot(void *caller)
+static inline struct sonde__probe_slot *own_slot(void *caller, uint64_t object)
 {
     uint32_t epoch;
-    if (atomic_load_explicit(&sonde__api_marks.running, memory_order_acquire) == 0) {
+    if (!sonde__api_marks_run()) {
         return NULL;
     }
     epoch = atomic_load_explicit(&sonde__api_marks.epoch, memory_order_relaxed);
@@ -68,12 +63,12 @@ static inline struct sonde__probe_slot *own_slot(void *caller)
              : atomic_load_explicit(&sonde__api_marks.wanted, memory_order_relaxed) != 0)) {
         return lease.slot;
     }
-    return take_slot(epoch, caller);
+    return take_slot(epoch, caller, object);
 }
 
 void sonde_idle_enter(void)
 {
-    struct sonde__probe_slot *slot = own_slot(__builtin_return_address(0));
+    struct sonde__probe_slot *slot = own_slot(__builtin_return_address(0), 0);
     if (slot == NULL) {
         return;
     }
@@ -91,7 +86,7 @@ void sonde_idle_enter(void)
 
 void sonde_idle_leave(void)
 {
-    struct sonde__probe_slot *slot = own_slot(__builtin_return_address(0));
+    struct sonde__probe_slot *slot = own_slot(__builtin_return_address(0), 0);
     if (slot == NULL) {
         return;
     }
@@ -100,7 +95,27 @@ void sonde_idle_leave(void)
         sonde__probe_check(&sonde__api_marks.page, slot, now_ns);
     }
     sonde__probe_leave(slot, now_ns);
-    wake_watch();
+    sonde__api_marks_wake();
+}
+
+/* Leave without enter: where one turn ends the next one begins. */
+void sonde_beat(void)
+{
+    struct sonde__probe_slot *slot = own_slot(__builtin_return_address(0), SONDE__PROBE_BEATS);
+    if (slot == NULL) {
+        return;
+    }
+    uint64_t now_ns = sonde__host_tick_ns();
+    if (__builtin_expect(sonde__probe_must_check(&sonde__api_marks.page, slot, now_ns), false)) {
+        sonde__probe_check(&sonde__api_marks.page, slot, now_ns);
+    }
+    bool stamp = atomic_load_explicit(&slot->stamp, memory_order_relaxed) != 0;
+    sonde__probe_leave(slot, now_ns);
+    if (__builtin_expect(stamp, false)) {
+        atomic_store_explicit(&slot->ended_ns, now_ns, memory_order_release);
+        atomic_store_explicit(&slot->stamp, 0, memory_order_release);
+    }
+    sonde__api_marks_wake();
 }
 
 /* Threads keep their slots from watch to watch; a turn that began before the watch is ignored. In a
@@ -125,6 +140,9 @@ void sonde__api_marks_begin(uint64_t threshold_ns)
         slot->long_ns = (int64_t)threshold_ns;
         atomic_store(&slot->stamp, 0);
     }
+    sonde__probe_reset_scopes(&sonde__api_marks.scopes, forked);
+    atomic_store(&sonde__api_marks.scopes.short_ns,
+                 (int64_t)(2 * sonde__watch_idle_period(threshold_ns)));
     if (forked) {
         atomic_fetch_add(&sonde__api_marks.epoch, 1);
     }
@@ -133,16 +151,29 @@ void sonde__api_marks_begin(uint64_t threshold_ns)
     atomic_store(&sonde__api_marks.wanted, 0);
 }
 
+static bool has_ended(uint32_t tid)
+{
+    struct sonde__host_thread_look look;
+    return tid != 0 && !sonde__host_look_thread(sonde__os_pid(), tid, &look);
+}
+
 void sonde__api_marks_sweep(void)
 {
     struct sonde__probe_page *page = &sonde__api_marks.page;
     for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
         uint32_t tid = atomic_load(&page->slots[i].tid);
-        struct sonde__host_thread_look look;
-        if (tid != 0 && !sonde__host_look_thread(sonde__os_pid(), tid, &look)) {
+        if (has_ended(tid)) {
             /* what the ended thread wrote comes before what the next one writes */
             (void)atomic_load_explicit(&page->slots[i].beat, memory_order_acquire);
             atomic_compare_exchange_strong(&page->slots[i].tid, &tid, 0);
+        }
+    }
+    for (uint32_t i = 0; i < SONDE__PROBE_SCOPE_THREADS; i++) {
+        struct sonde__probe_scoped *thread = &sonde__api_marks.scopes.threads[i];
+        uint32_t tid = atomic_load(&thread->tid);
+        if (has_ended(tid)) {
+            (void)atomic_load_explicit(&thread->levels[0].beat, memory_order_acquire);
+            atomic_compare_exchange_strong(&thread->tid, &tid, 0);
         }
     }
     atomic_store(&sonde__api_marks.wanted, 0);

@@ -26,4 +26,5 @@ set(sources
     api_thread_list.c
     api_watch.c
     api_watch_marks.c
+    api_watch_scopes.c
 )

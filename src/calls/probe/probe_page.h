@@ -16,7 +16,7 @@
 
 #include "probe_sample.h"
 
-#define SONDE__PROBE_VERSION 11u
+#define SONDE__PROBE_VERSION 12u
 /* Threads that wait in poll, epoll and the like at the same time: 256 is four times what the
  * largest program of our tests has. More threads are not watched; `slots_lost` counts them. */
 #define SONDE__PROBE_SLOTS 256u
@@ -30,19 +30,23 @@
 /* What a wait waits on. The numbers are those of LoopKind in proto/sonde/v1/report.proto. */
 enum sonde__probe_kind {
     SONDE__PROBE_NONE,
-    SONDE__PROBE_EPOLL,   /* object: the epoll descriptor */
-    SONDE__PROBE_POLL,    /* object: the first descriptor */
-    SONDE__PROBE_SELECT,  /* object: nfds */
-    SONDE__PROBE_COND,    /* object: address of the condition variable */
-    SONDE__PROBE_SIGNAL,  /* object: which call */
-    SONDE__PROBE_OTHER,   /* object: descriptor (io_uring) */
-    SONDE__PROBE_MARKS,   /* no wait of ours: the program says when it waits (sonde_idle_enter) */
+    SONDE__PROBE_EPOLL,  /* object: the epoll descriptor */
+    SONDE__PROBE_POLL,   /* object: the first descriptor */
+    SONDE__PROBE_SELECT, /* object: nfds */
+    SONDE__PROBE_COND,   /* object: address of the condition variable */
+    SONDE__PROBE_SIGNAL, /* object: which call */
+    SONDE__PROBE_OTHER,  /* object: descriptor (io_uring) */
+    /* No wait of ours: the program says when it waits (sonde_idle_enter), or begins a turn
+     * (sonde_beat; object: SONDE__PROBE_BEATS). */
+    SONDE__PROBE_MARKS,
     SONDE__PROBE_SEM = 9, /* object: address of the semaphore */
     SONDE__PROBE_FUTEX,   /* object: address of the word */
     SONDE__PROBE_SLEEP,   /* object: return address */
     SONDE__PROBE_TIMER,   /* object: the timer's descriptor */
     SONDE__PROBE_CHILD,   /* for a child or a thread to end; never a loop. object: none */
 };
+
+#define SONDE__PROBE_BEATS 1u
 
 /* Low bits of `beat`; the rest is CLOCK_MONOTONIC_COARSE in nanoseconds, of the last change. */
 enum sonde__probe_state {
@@ -76,6 +80,8 @@ struct sonde__probe_long {
     uint64_t begin_ns, end_ns;
     uint64_t turns;   /* of the loop, with this one */
     uint64_t changes; /* loop_changes at its end */
+    uint64_t object;  /* of the loop */
+    int64_t long_ns;  /* of the slot */
 };
 
 struct sonde__probe_slot {

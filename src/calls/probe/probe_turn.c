@@ -404,6 +404,8 @@ void sonde__probe_keep_long(struct sonde__probe_slot *slot, uint64_t now_ns)
         .end_ns = now_ns,
         .turns = turns_of(slot),
         .changes = slot->loop_changes,
+        .object = slot->loop.object,
+        .long_ns = slot->long_ns,
     };
     atomic_store_explicit(&slot->long_turns, n + 1, memory_order_release);
 }

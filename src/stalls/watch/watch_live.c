@@ -9,6 +9,7 @@
 #include "spool_session.h"
 #include "target.h"
 #include "watch_report.h"
+#include "watch_scopes.h"
 
 /* For the durations of stalls whose samples do not fit any more: some hundred parts. */
 #define RESERVE_BYTES ((size_t)32 << 10)
@@ -263,6 +264,7 @@ void sonde__watch_live_begin(struct sonde__watch_session *s, struct sonde__watch
     part.thread_name = stall->count > 0 ? text_id(live, stall->samples[0].sample.thread.name) : 0;
     part.loop = loop->slot->loop.kind <= SONDE__PROBE_TIMER ? loop->slot->loop.kind : 0;
     part.kind = loop->kind;
+    part.loop_detail = text_id(live, loop->scope);
     part.loop_turns = loop->turns > 0 ? loop->turns - 1 : 0;
     part.main = (int32_t)loop->tid == s->pid;
     part.sampler = s->sampler != NULL ? sonde__watch_sampler_way(s->sampler) : 0;
@@ -318,7 +320,7 @@ void sonde__watch_live_settle(struct sonde__watch_session *s, bool is_written)
     if (is_off(s) || !s->live->is_used || !is_written) {
         return;
     }
-    if (s->launch.is_live) {
+    if (s->launch.is_live || sonde__watch_scopes_are_unsettled(s)) {
         return;
     }
     for (uint32_t i = 0; i < s->used; i++) {

@@ -6,6 +6,7 @@
 #include "watch_live.h"
 #include "watch_missed.h"
 #include "watch_sampling.h"
+#include "watch_scopes.h"
 
 #define MS 1000000ull
 /* Without a turn for this long, during this many other waits, a loop is given up for another. */
@@ -85,6 +86,11 @@ static void inspect_turn(struct sonde__watch_session *s, struct sonde__watch_loo
     uint64_t until_ns = lasts ? look->now_ns : d->phase == SONDE__WATCH_IDLE ? 0 : d->tick_ns;
     if (!lasts && d->phase != SONDE__WATCH_IDLE && look->ended_ns > until_ns) {
         until_ns = look->ended_ns < look->now_ns ? look->ended_ns : look->now_ns;
+    }
+    if (begins && loop->kind == SONDE__REPORT_STALL_SCOPE &&
+        !sonde__watch_scope_begin(loop, look->since_ns)) {
+        look->busy = false; /* the next look sees which it is */
+        return;
     }
     if (begins) {
         sonde__watch_account_begin(&loop->account);

@@ -17,7 +17,9 @@ static bool copy_long(const struct sonde__probe_slot *slot, uint64_t number,
     *ret_turn = (struct sonde__probe_long){.begin_ns = from->begin_ns,
                                            .end_ns = from->end_ns,
                                            .turns = from->turns,
-                                           .changes = from->changes};
+                                           .changes = from->changes,
+                                           .object = from->object,
+                                           .long_ns = from->long_ns};
     atomic_thread_fence(memory_order_acquire);
     uint64_t count = atomic_load_explicit(&slot->long_turns, memory_order_relaxed);
     return count - number < SONDE__PROBE_LONGS && ret_turn->begin_ns < ret_turn->end_ns &&
@@ -35,11 +37,13 @@ static void judge(struct sonde__watch_session *s, const struct sonde__watch_loop
         .own_ns = s->own_ns,
         .stops = loop->held_ns != 0 && now_ns - loop->held_ns < STOPS_NS,
     };
-    uint64_t lasted_ns = sonde__watch_missed_time(&missed, s->options.threshold_ns);
+    uint64_t threshold_ns =
+        loop->kind == SONDE__REPORT_STALL_SCOPE ? (uint64_t)turn->long_ns : s->options.threshold_ns;
+    uint64_t lasted_ns = sonde__watch_missed_time(&missed, threshold_ns);
     if (turn->changes != loop->slot->loop_changes) {
         return; /* another wait proved to be the loop: what was taken for a turn was none */
     }
-    if (lasted_ns >= s->options.threshold_ns) {
+    if (lasted_ns >= threshold_ns) {
         sonde__watch_report_missed(s, loop, turn, lasted_ns);
     } else {
         s->unsure_count++;

@@ -30,9 +30,10 @@ static struct sonde__report_sample *make_samples(struct sonde__watch_names *name
 }
 
 /* How the loop was identified: all else in the report depends on it. */
-static void describe_loop(struct sonde__watch_names *names,
-                          const struct sonde__probe_candidate *loop, char *text, size_t capacity)
+static void describe_loop(struct sonde__watch_names *names, const struct sonde__watch_ended *ended,
+                          char *text, size_t capacity)
 {
+    const struct sonde__probe_candidate *loop = &ended->loop;
     static const char *const kind[] = {[SONDE__PROBE_NONE] = "not known",
                                        [SONDE__PROBE_EPOLL] = "epoll descriptor",
                                        [SONDE__PROBE_POLL] = "poll, first descriptor",
@@ -48,8 +49,12 @@ static void describe_loop(struct sonde__watch_names *names,
     char place[128] = "?";
     uint32_t k = loop->kind <= SONDE__PROBE_TIMER && kind[loop->kind] != NULL ? loop->kind : 0;
     sonde__watch_place(names, loop->caller, place, sizeof place);
-    if (k == SONDE__PROBE_MARKS) {
-        snprintf(text, capacity, "%s, first at %s", kind[k], place);
+    if (ended->scope[0] != '\0') {
+        snprintf(text, capacity, "scope %s%s%s", ended->scope,
+                 loop->caller != 0 ? ", entered at " : "", loop->caller != 0 ? place : "");
+    } else if (k == SONDE__PROBE_MARKS) {
+        snprintf(text, capacity, "%s, first at %s",
+                 loop->object == SONDE__PROBE_BEATS ? "heartbeat of the program" : kind[k], place);
     } else if (k == SONDE__PROBE_SLEEP) {
         snprintf(text, capacity, "%s, at %s", kind[k], place);
     } else if (k == SONDE__PROBE_COND || k == SONDE__PROBE_SEM || k == SONDE__PROBE_FUTEX) {
@@ -171,13 +176,13 @@ void sonde__watch_record_make(struct sonde__watch_names *names,
     const struct sonde__watch_stall *stall = ended->stall;
     struct sonde__watch_record r = {0};
     uint32_t wait_count, thread_count = 0;
-    char loop[256];
+    char loop[SONDE__WATCH_SCOPE_BYTES + 160];
     if (ended->images != NULL &&
         sonde__watch_names_begin(names, ended->images, report) == SONDE_OK) {
         r.samples = make_samples(names, report, stall);
         r.threads = make_threads(names, stall);
     }
-    describe_loop(names, &ended->loop, loop, sizeof loop);
+    describe_loop(names, ended, loop, sizeof loop);
     sonde__watch_names_end(names);
     sonde__watch_to_uncovered(stall, report, r.uncovered);
     r.waits = make_waits(report, stall, &wait_count);

@@ -8,6 +8,11 @@
 #include "watch_names.h"
 #include "watch_stall.h"
 
+/* Of a label that a program gives so much is shown. */
+#define SONDE__WATCH_LABEL_BYTES 64u
+/* What a scope and the ones around it are called. */
+#define SONDE__WATCH_SCOPE_BYTES 320u
+
 struct sonde__watch_ended {
     const struct sonde__watch_stall *stall;
     struct sonde__target *images; /* what names are looked up by; null: the program was not read */
@@ -19,7 +24,8 @@ struct sonde__watch_ended {
     uint32_t kind;     /* enum sonde__report_stall_kind */
     uint64_t begin_ns; /* since the watch began */
     uint64_t duration_ns;
-    uint64_t turns; /* of its loop before this stall */
+    uint64_t turns;                       /* of its loop before this stall */
+    char scope[SONDE__WATCH_SCOPE_BYTES]; /* "": it is no scope */
 };
 
 /* The message and the arrays that it points to. */

@@ -11,6 +11,7 @@
 #include "watch_live.h"
 #include "watch_loop.h"
 #include "watch_sampling.h"
+#include "watch_scopes.h"
 #include "watch_spool.h"
 #include "watch_summary.h"
 #include "watch_workers.h"
@@ -211,6 +212,8 @@ static uint64_t inspect_all(struct sonde__watch_session *s, uint64_t now_ns)
         uint64_t next = sonde__watch_loop_inspect(s, &s->loops[i], now_ns, &busy);
         wait = next < wait ? next : wait;
     }
+    uint64_t scopes = sonde__watch_scopes_inspect(s, now_ns, &busy);
+    wait = scopes < wait ? scopes : wait;
     uint64_t launch = sonde__watch_launch_inspect(s, now_ns, &busy);
     wait = launch < wait ? launch : wait;
     if (busy) {
@@ -276,6 +279,7 @@ static void finish(struct sonde__watch_session *s)
         turns += atomic_load(&s->page->slots[i].turns);
         sonde__watch_loop_finish(s, &s->loops[i]);
     }
+    sonde__watch_scopes_finish(s);
     forget_stalls(s);
     for (uint32_t i = 0; i < SONDE__PROBE_SLOTS; i++) {
         sonde__watch_clock_close(&s->loops[i].clock);
@@ -324,6 +328,7 @@ static bool settle(struct sonde__watch_session *s)
     for (uint32_t i = 0; i < s->used && !is_open; i++) {
         is_open = s->loops[i].decision.phase == SONDE__WATCH_STALL;
     }
+    is_open = is_open || sonde__watch_scopes_are_unsettled(s);
     atomic_store(&s->page->unfinished,
                  is_open || s->options.plugin != NULL || sonde__watch_awaits_report(&s->options));
     return !is_open;
@@ -355,6 +360,9 @@ static uint32_t wait_for_more(struct sonde__watch_session *s, uint64_t now_ns, u
             if ((atomic_load(&s->page->slots[i].beat) & SONDE__PROBE_STATE_MASK) != 0) {
                 return 0;
             }
+        }
+        if (sonde__watch_scopes_are_open(s)) {
+            return 0;
         }
         return s->wait(s, limit, true);
     }

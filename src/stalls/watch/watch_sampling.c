@@ -10,6 +10,7 @@
 #include "report_model.h"
 #include "watch_cause.h"
 #include "watch_live.h"
+#include "watch_scopes.h"
 
 #define MS 1000000ull
 /* The pause after a failed attempt to open the program. */
@@ -244,13 +245,17 @@ static bool has_left(const struct sonde__watch_session *s, const struct sonde__w
            (open ? atomic_load(&s->page->exiting) != 0 : atomic_load(&slot->ended_ns) == 0);
 }
 
+/* missed: it was not looked at; null: it was. */
 static void push_stall(struct sonde__watch_session *s, const struct sonde__watch_loop *loop,
-                       struct sonde__watch_stall *stall, uint64_t since_ns, uint64_t duration_ns,
-                       uint64_t turns, bool open)
+                       struct sonde__watch_stall *stall, const struct sonde__probe_long *missed,
+                       uint64_t duration_ns, bool open)
 {
+    uint64_t since_ns = missed != NULL ? missed->begin_ns : loop->decision.since_ns;
+    uint64_t turns = missed != NULL ? missed->turns : loop->turns;
+    bool is_scope = loop->kind == SONDE__REPORT_STALL_SCOPE;
     /* the program may write here: load once, check what was loaded */
     const volatile struct sonde__probe_candidate *wait = &loop->slot->loop;
-    const struct sonde__watch_ended ended = {
+    struct sonde__watch_ended ended = {
         .images = s->sampler != NULL ? sonde__watch_sampler_freeze(s->sampler) : NULL,
         .way = s->sampler != NULL ? sonde__watch_sampler_way(s->sampler) : 0,
         .loop = {.object = wait->object, .caller = wait->caller, .kind = wait->kind},
@@ -263,6 +268,13 @@ static void push_stall(struct sonde__watch_session *s, const struct sonde__watch
         .duration_ns = duration_ns,
         .turns = turns > 0 ? turns - 1 : 0,
     };
+    if (is_scope && missed != NULL) {
+        sonde__watch_scope_name(missed, ended.scope, sizeof ended.scope);
+        ended.loop.caller = 0; /* of the scope that is open now, perhaps */
+    } else if (is_scope) {
+        ended.loop.caller = loop->scope_caller;
+        memcpy(ended.scope, loop->scope, sizeof ended.scope);
+    }
     s->stalls++;
     if (loop->kind == SONDE__REPORT_STALL_LOOP) {
         s->longest_ns = duration_ns > s->longest_ns ? duration_ns : s->longest_ns;
@@ -285,6 +297,11 @@ static void report_stall(struct sonde__watch_session *s, struct sonde__watch_loo
         sonde__watch_stall_done(stall);
         return;
     }
+    if (loop->kind == SONDE__REPORT_STALL_SCOPE && !sonde__watch_scope_reports(loop, duration_ns)) {
+        sonde__watch_live_take_back(s, loop);
+        sonde__watch_stall_done(stall);
+        return;
+    }
     if (d->samples == 0) {
         begin_sampling(s, loop, d->tick_ns);
     }
@@ -297,7 +314,7 @@ static void report_stall(struct sonde__watch_session *s, struct sonde__watch_loo
     stall->overhead_ns = sonde__host_cpu_ns() - loop->begin_cpu_ns;
     say_unread(s, stall);
     sonde__watch_live_end(s, loop, duration_ns, open);
-    push_stall(s, loop, stall, d->since_ns, duration_ns, loop->turns, open);
+    push_stall(s, loop, stall, NULL, duration_ns, open);
 }
 
 void sonde__watch_report_missed(struct sonde__watch_session *s,
@@ -309,8 +326,10 @@ void sonde__watch_report_missed(struct sonde__watch_session *s,
                                          .reason = SONDE__REPORT_UNCOVERED_LATE};
     sonde__watch_stall_init(&stall);
     sonde__watch_stall_end(&stall, duration_ns, &gap);
-    sonde__watch_turns_add(&s->turns, duration_ns);
-    push_stall(s, loop, &stall, turn->begin_ns, duration_ns, turn->turns, false);
+    if (loop->kind == SONDE__REPORT_STALL_LOOP) {
+        sonde__watch_turns_add(&s->turns, duration_ns);
+    }
+    push_stall(s, loop, &stall, turn, duration_ns, false);
 }
 
 void sonde__watch_act(struct sonde__watch_session *s, struct sonde__watch_loop *loop,

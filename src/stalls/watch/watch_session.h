@@ -17,8 +17,10 @@
 
 struct sonde__spool_session; /* spool_session.h */
 struct sonde__watch_live;    /* watch_live.h */
+struct sonde__probe_scopes;  /* probe_scope.h */
+struct sonde__watch_scope_list;
 
-/* An event loop: one slot of the page. */
+/* An event loop: one slot of the page. Or a level of nested scopes (watch_scopes.h). */
 struct sonde__watch_loop {
     struct sonde__probe_slot *slot;
     struct sonde__watch_decision decision;
@@ -49,6 +51,11 @@ struct sonde__watch_loop {
     struct sonde__watch_load load;    /* of this turn, once sampling has begun */
     uint64_t begin_cpu_ns;            /* likewise: CPU time of the watch */
     bool unread;                      /* no sample could be taken since the last one */
+    /* a scope: */
+    struct sonde__watch_loop *outer;      /* the level around it; null: there is none */
+    char scope[SONDE__WATCH_SCOPE_BYTES]; /* what it is called, and its limit */
+    uint64_t scope_caller;                /* where it was entered */
+    uint64_t inner_ns;                    /* reported of the scopes inside it, meanwhile */
     /* in the live file: */
     bool is_live;
     uint32_t live_samples, live_uncovered; /* so many of them, of this stall */
@@ -115,6 +122,9 @@ struct sonde__watch_session {
     struct sonde__watch_loop launch;
     struct sonde__probe_slot launch_slot;
     uint64_t launch_loop_ns, launch_known_ns; /* the loop's first wait; since when it is known */
+    /* of this process: */
+    struct sonde__probe_scopes *scopes;         /* null: there are none */
+    struct sonde__watch_scope_list *scope_list; /* null: no scope yet */
     uint32_t used; /* loops that have had a thread: the probe takes the first free slot */
 };
 

@@ -14,144 +14,13 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <sonde/report.h>
 #include <sonde/watch.h>
 
 #include "test.h"
-
-#define MS 1000000ull
-
-/* ThreadSanitizer ends a fork child that starts a thread. */
-#if defined(__has_feature)
-#    if __has_feature(thread_sanitizer)
-#        define CAN_START_IN_CHILD false
-#    endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#    define CAN_START_IN_CHILD false
-#elif !defined(CAN_START_IN_CHILD)
-#    define CAN_START_IN_CHILD true
-#endif
-
-static void *allocate(void *barrier)
-{
-    void *volatile block = malloc(1000);
-    free(block);
-    pthread_barrier_wait(barrier);
-    return NULL;
-}
-
-/* glibc keeps the arenas of the first threads that allocate, which would look like leaks: one for
- * the watch, one for its writer. */
-static __attribute__((constructor)) void warm_heap(void)
-{
-    pthread_barrier_t barrier;
-    pthread_t threads[2];
-    unsigned n = 0;
-    pthread_barrier_init(&barrier, NULL, 3);
-    while (n < 2 && pthread_create(&threads[n], NULL, allocate, &barrier) == 0) {
-        n++;
-    }
-    if (n == 2) {
-        pthread_barrier_wait(&barrier);
-        pthread_join(threads[0], NULL);
-        pthread_join(threads[1], NULL);
-    }
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* The injected functions: their names are what the tests look for. */
-void watch_test_burns(uint64_t for_ns);
-__attribute__((noinline)) void watch_test_burns(uint64_t for_ns)
-{
-    uint64_t end_ns = now_ns() + for_ns;
-    while (now_ns() < end_ns) {
-        for (volatile unsigned i = 0; i < 100000; i++) {
-        }
-    }
-}
-
-static inline __attribute__((always_inline)) void watch_test_inlined(struct timespec *t)
-{
-    while (nanosleep(t, t) != 0) {
-    }
-}
-
-void watch_test_blocks(uint64_t for_ns);
-__attribute__((noinline)) void watch_test_blocks(uint64_t for_ns)
-{
-    struct timespec t = {(time_t)(for_ns / 1000000000u), (long)(for_ns % 1000000000u)};
-    watch_test_inlined(&t);
-}
-
-static void wait_idle(int timeout_ms)
-{
-    sonde_idle_enter();
-    poll(NULL, 0, timeout_ms);
-    sonde_idle_leave();
-}
-
-/* What the callback got. */
-struct told {
-    pthread_mutex_t mutex;
-    _Atomic unsigned count;
-    struct sonde_stall last;
-    char *text;
-};
-
-static void on_stall(void *ctx, const struct sonde_stall *stall)
-{
-    struct told *told = ctx;
-    pthread_mutex_lock(&told->mutex);
-    free(told->text);
-    told->last = *stall;
-    told->text = strdup(stall->text);
-    CHECK_EQ(strlen(stall->text), stall->text_bytes);
-    told->count++;
-    pthread_mutex_unlock(&told->mutex);
-}
-
-static struct sonde_watch *start(struct told *told, uint64_t threshold_ns, int report_fd)
-{
-    struct sonde_watch *watch = NULL;
-    struct sonde_error error = {0};
-    const struct sonde_watch_options options = {.struct_bytes = sizeof options,
-                                                .threshold_ns = threshold_ns,
-                                                .report_fd = report_fd,
-                                                .on_stall = told != NULL ? on_stall : NULL,
-                                                .ctx = told};
-    enum sonde_status status = sonde_watch_start(&options, &watch, &error);
-    if (status == SONDE_UNSUPPORTED || status == SONDE_DENIED) {
-        SKIP("%s", error.what);
-    }
-    if (status != SONDE_OK) {
-        FAIL("%s: %s", sonde_status_name(status), error.what);
-    }
-    return watch;
-}
-
-/* Turns with a stall each, until one was reported: if the watch gets no CPU, its clock does not
- * count that time, and a stall may be too short. */
-static void stall_until_told(struct told *told, void (*stall)(uint64_t for_ns))
-{
-    unsigned before = told->count;
-    wait_idle(1);
-    for (unsigned i = 0; i < 40 && told->count == before; i++) {
-        stall(500 * MS);
-        wait_idle(100);
-    }
-    sonde_idle_enter();
-    CHECK(told->count > before);
-}
+#include "watches.h"
 
 static void tell_of(void (*stall)(uint64_t for_ns), const char *name)
 {
@@ -349,7 +218,7 @@ TEST_TIMEOUT(report_is_readable, 60)
     CHECK_CONTAINS(text, "watch_test_burns");
     CHECK_CONTAINS(text, "watch_test_blocks");
     CHECK_CONTAINS(text, "watch_test_inlined"); /* with its place in the source */
-    CHECK_CONTAINS(text, "test_watch.c:");
+    CHECK_CONTAINS(text, "watches.c:");
     CHECK_CONTAINS(text, "stall 2: ");
     CHECK(strstr(text, "sonde-watch") == NULL); /* it is in no snapshot */
     CHECK(strstr(text, "sonde-writer") == NULL);
@@ -383,7 +252,8 @@ TEST_TIMEOUT(a_hundred_watches, 120)
 TEST(one_watch_at_a_time)
 {
     struct told told = {.mutex = PTHREAD_MUTEX_INITIALIZER};
-    struct sonde_watch_options options = {.struct_bytes = sizeof options, .on_stall = on_stall};
+    struct sonde_watch_options options = {.struct_bytes = sizeof options,
+                                          .on_stall = watches_on_stall};
     struct sonde_watch *first = start(&told, 0, -1), *second = NULL;
     struct sonde_error error = {0};
     CHECK_EQ(sonde_watch_start(&options, &second, &error), SONDE_BUSY);
@@ -392,7 +262,7 @@ TEST(one_watch_at_a_time)
     sonde_watch_stop(first);
     options.on_stall = NULL;
     CHECK_EQ(sonde_watch_start(&options, &second, &error), SONDE_USAGE); /* tells nobody */
-    options.on_stall = on_stall;
+    options.on_stall = watches_on_stall;
     options.threshold_ns = 1000;
     CHECK_EQ(sonde_watch_start(&options, &second, NULL), SONDE_USAGE);
     CHECK_EQ(sonde_watch_start(NULL, &second, &error), SONDE_USAGE);
