@@ -16,6 +16,7 @@ extern const struct sonde__cli_command sonde__cmd_spool;
 extern const struct sonde__cli_command sonde__cmd_stacks;
 extern const struct sonde__cli_command sonde__cmd_symbolize;
 extern const struct sonde__cli_command sonde__cmd_types;
+extern const struct sonde__cli_command sonde__cmd_upload;
 extern const struct sonde__cli_command sonde__cmd_version;
 
 #endif

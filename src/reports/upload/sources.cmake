@@ -1,0 +1,13 @@
+set(sources
+    upload_address.c
+    upload_answer.c
+    upload_envelope.c
+    upload_event.c
+    upload_folder.c
+    upload_json.c
+    upload_parts.c
+    upload_pass.c
+    upload_sender.c
+    upload_state.c
+    upload_wait.c
+)

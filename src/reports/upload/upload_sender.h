@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Sends what waits in a spool folder. One look through it is a pass; waiting between two is the
+ * caller's. Files beside the reports keep the state (upload_state.h), and are written before a
+ * request as if it had failed: whoever is killed has lost nothing, and counts as a try.
+ *
+ * The clock and chance are the caller's, too, so tests run in virtual time. Context: any thread,
+ * one at a time for each sender; upload.lock in the folder holds others off. */
+#ifndef SONDE_UPLOAD_SENDER_H
+#define SONDE_UPLOAD_SENDER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <sonde/upload.h>
+
+#include "spool_folder.h"
+#include "upload_answer.h"
+#include "upload_state.h"
+
+#define SONDE__UPLOAD_SIDECAR ".upload" /* of RUN */
+#define SONDE__UPLOAD_STATE   "upload.state"
+#define SONDE__UPLOAD_LOCK    "upload.lock"
+
+struct sonde__upload_env {
+    int64_t (*unix_s)(void *ctx);
+    uint32_t (*random)(void *ctx); /* all 32 bits */
+    void *ctx;
+};
+extern const struct sonde__upload_env sonde__upload_real_env;
+
+struct sonde__upload_sender {
+    struct sonde_upload_options options; /* taken: base_sized.h */
+    struct sonde_upload_transport transport;
+    struct sonde__upload_address address;
+    struct sonde__upload_env env;
+    const _Atomic uint32_t *stop, *paused; /* null: never */
+    struct sonde__upload_reply *reply;
+    struct sonde__upload_verdict *verdict; /* of the last request */
+    bool is_hasty;                         /* take no notice of our own waits, once */
+};
+
+/* options: as in upload.h, folder may be null (single files only). Returns OK | USAGE | MEMORY.
+ * Ownership: sonde__upload_sender_done(); the strings of the options stay the caller's. */
+SONDE_NODISCARD enum sonde_status
+sonde__upload_sender_make(const struct sonde_upload_options *options,
+                          const struct sonde__upload_env *env,
+                          struct sonde__upload_sender *ret_sender, struct sonde_error *ret_error);
+void sonde__upload_sender_done(struct sonde__upload_sender *sender);
+
+/* One pass. Returns as sonde_upload_now(). */
+SONDE_NODISCARD enum sonde_status sonde__upload_pass(struct sonde__upload_sender *sender,
+                                                     struct sonde_upload_result *ret_result,
+                                                     struct sonde_error *ret_error);
+
+/* May anything be sent now? "" or why not. Written to `ret_why`; false: no. */
+bool sonde__upload_is_allowed(const struct sonde__upload_sender *sender,
+                              char ret_why[SONDE__UPLOAD_WHY]);
+
+/* Send the bytes of one report, whatever parts of it state->part says are stored already. each:
+ * called after a part was stored and others are left, with the state. The verdict is the sender's.
+ * item: name is the caller's; the rest is filled. */
+void sonde__upload_report(struct sonde__upload_sender *sender, const void *bytes, size_t size,
+                          struct sonde__upload_state *state,
+                          void (*each)(void *ctx, const struct sonde__upload_state *state),
+                          void *ctx);
+
+#endif
