@@ -11,27 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base_hash.h"
 #include "base_text.h"
 #include "mem_heap.h"
 #include "mem_sort.h"
-#include "report_analyse.h"
 #include "report_canonical.h"
-#include "report_view.h"
-#include "report_walk.h"
+#include "report_own.h"
 
 /* Frames walked for one stall, and elements of all paths together. */
 #define STEPS_MAX    4000000u
 #define ELEMENTS_MAX 1000000u
-
-/* A function on a path. */
-struct element {
-    uint64_t hash; /* of its text */
-    uint32_t name; /* string id; 0: image and offset */
-    uint32_t image;
-    uint64_t start; /* of a function without a name; 0: not known */
-    bool is_entry;  /* only starts the program */
-};
 
 /* All samples of one stack in one call. */
 struct entry {
@@ -40,15 +28,15 @@ struct entry {
     double squares; /* of the weights of its samples, the sum */
     uint32_t stack;
     int64_t syscall;
-    uint32_t first, count;   /* its elements */
-    struct element callback; /* in libraries, inwards of all elements; hash 0: none */
+    uint32_t first, count;                 /* its elements */
+    struct sonde__report_element callback; /* in libraries, inwards of all elements; hash 0: none */
 };
 
 struct work {
     const struct sonde__report *report;
     struct entry *entries;
     uint32_t entry_count;
-    struct element *elements;
+    struct sonde__report_element *elements;
     uint32_t element_count;
     size_t element_capacity;
     uint64_t steps;
@@ -85,23 +73,12 @@ static void add_library(struct work *w, uint32_t image)
     add_bytes(w, module, sonde__report_canonical_library(module));
 }
 
-static void add_element(struct work *w, const char *what, const struct element *e)
+static void add_element(struct work *w, const char *what, const struct sonde__report_element *e)
 {
-    const char *name = sonde__report_text(w->report, e->name);
-    char digits[24];
-    struct sonde__text text;
+    struct sonde__report_element_name name = sonde__report_element_name(w->report, e);
     add_bytes(w, what, strlen(what));
-    if (e->name != 0) {
-        add_bytes(w, name, sonde__report_canonical_function(name));
-    } else {
-        add_library(w, e->image);
-        if (e->start != 0) {
-            sonde__base_text_init(&text, digits, sizeof digits);
-            sonde__base_text_str(&text, "+0x");
-            sonde__base_text_hex(&text, e->start, 1);
-            add_bytes(w, digits, text.length);
-        }
-    }
+    add_bytes(w, name.bytes, name.size);
+    add_bytes(w, name.start, strlen(name.start));
 }
 
 /* "worker-#" of "worker-12": threads of one pool have one role. */
@@ -126,66 +103,6 @@ static void add_role(struct work *w, const struct sonde__report_stall *stall)
 
 /* --- the path of one stack --- */
 
-static struct element element_of(const struct sonde__report *report,
-                                 const struct sonde__report_step *step)
-{
-    const struct sonde__report_frame *f = step->frame;
-    struct element e = {.image = f->image, .name = sonde__report_shown(step).name};
-    const char *name = sonde__report_text(report, e.name);
-    e.hash = SONDE__HASH_EMPTY;
-    if (*name != '\0') {
-        e.hash = sonde__base_hash_bytes(e.hash, name, sonde__report_canonical_function(name));
-    } else {
-        e.name = 0;
-        e.start = f->name_offset != 0 ? f->offset - f->name_offset : 0;
-        e.hash = sonde__base_hash_bytes(e.hash, &e.image, sizeof e.image);
-        e.hash = sonde__base_hash_bytes(e.hash, &e.start, sizeof e.start);
-    }
-    e.hash |= 1; /* 0: none */
-    return e;
-}
-
-static bool is_named(const struct sonde__report *report, const struct element *e, const char *name)
-{
-    return strcmp(sonde__report_text(report, e->name), name) == 0;
-}
-
-/* A stack of the walk's order reversed: outermost first. */
-struct path {
-    struct sonde__report_step steps[SONDE__REPORT_VIEW_FRAMES_MAX];
-    uint32_t count;
-    bool has_script;
-};
-
-static void read_stack(struct work *w, uint32_t stack, struct path *path)
-{
-    struct sonde__report_walk walk;
-    path->count = 0;
-    path->has_script = false;
-    sonde__report_walk_begin(&walk, w->report, stack);
-    while (path->count < SONDE__REPORT_VIEW_FRAMES_MAX &&
-           sonde__report_walk_next(&walk, &path->steps[path->count])) {
-        path->has_script |= path->steps[path->count].kind == SONDE__REPORT_STEP_SCRIPT;
-        path->count++;
-    }
-    w->steps += path->count;
-}
-
-/* The program's own function? Where there is a script, its interpreter is not. */
-static bool is_own(const struct work *w, const struct path *path,
-                   const struct sonde__report_step *step)
-{
-    const struct sonde__report_image *image = sonde__report_image(w->report, step->frame->image);
-    if (step->kind == SONDE__REPORT_STEP_GAP || step->kind == SONDE__REPORT_STEP_TAIL_CALL) {
-        return false;
-    }
-    if (path->has_script && step->kind != SONDE__REPORT_STEP_SCRIPT &&
-        (image->flags & SONDE__IMAGE_MAIN) != 0) {
-        return false;
-    }
-    return sonde__report_frame_is_app(w->report, step->frame);
-}
-
 static bool is_known(const struct work *w, const struct entry *entry, uint64_t hash)
 {
     for (uint32_t i = entry->first; i < entry->first + entry->count; i++) {
@@ -200,14 +117,15 @@ static bool is_known(const struct work *w, const struct entry *entry, uint64_t h
 /* What a stack calls in libraries: the first function outside of the library that comes first,
  * which is the loop's where the program only runs a loop; else that library. */
 static void find_callback(struct entry *entry, const struct sonde__report_step *step,
-                          const struct element *e)
+                          const struct sonde__report_element *e)
 {
-    struct element *callback = &entry->callback;
+    struct sonde__report_element *callback = &entry->callback;
     if (step->kind != SONDE__REPORT_STEP_PHYSICAL || e->image == 0) {
         return;
     }
     if (callback->image == 0) {
-        *callback = (struct element){.image = e->image, .hash = (uint64_t)e->image << 1};
+        *callback =
+            (struct sonde__report_element){.image = e->image, .hash = (uint64_t)e->image << 1};
     } else if ((callback->hash & 1) == 0 && e->image != callback->image) {
         *callback = *e;
     }
@@ -215,21 +133,23 @@ static void find_callback(struct entry *entry, const struct sonde__report_step *
 
 /* The functions of a stack that are the program's own, each once, so that recursion of any form
  * counts as one time through it. */
-static void find_elements(struct work *w, const struct path *path, struct entry *entry)
+static void find_elements(struct work *w, const struct sonde__report_path *path,
+                          struct entry *entry)
 {
     bool main_next = false;
     entry->first = w->element_count;
     for (uint32_t i = path->count; i > 0 && !w->failed; i--) {
         const struct sonde__report_step *step = &path->steps[i - 1];
-        struct element e = element_of(w->report, step);
-        if (!is_own(w, path, step)) {
-            main_next = main_next || is_named(w->report, &e, "__libc_start_main");
+        struct sonde__report_element e = sonde__report_element(w->report, step);
+        if (!sonde__report_path_is_own(w->report, path, step)) {
+            main_next = main_next || sonde__report_element_is(w->report, &e, "__libc_start_main");
             find_callback(entry, step, &e);
             continue;
         }
-        entry->callback = (struct element){0};
+        entry->callback = (struct sonde__report_element){0};
         e.is_entry = main_next || (i == path->count && e.name == 0) ||
-                     is_named(w->report, &e, "main") || is_named(w->report, &e, "_start");
+                     sonde__report_element_is(w->report, &e, "main") ||
+                     sonde__report_element_is(w->report, &e, "_start");
         main_next = false;
         if (entry->count == SONDE__REPORT_FINGERPRINT_DEPTH || w->element_count == ELEMENTS_MAX ||
             is_known(w, entry, e.hash)) {
@@ -290,14 +210,15 @@ static void add_up(struct work *w, const struct sonde__report_stall *stall)
 
 static void find_paths(struct work *w)
 {
-    struct path *path = sonde__mem_alloc(sizeof *path);
+    struct sonde__report_path *path = sonde__mem_alloc(sizeof *path);
     w->failed = path == NULL;
     for (uint32_t i = 0; i < w->entry_count && !w->failed; i++) {
         if (w->steps >= STEPS_MAX || w->element_count == ELEMENTS_MAX) {
             w->entry_count = i; /* the heaviest ones are done */
             break;
         }
-        read_stack(w, w->entries[i].stack, path);
+        sonde__report_path_read(w->report, w->entries[i].stack, path);
+        w->steps += path->count;
         find_elements(w, path, &w->entries[i]);
     }
     sonde__mem_free(path);
@@ -393,7 +314,7 @@ static void put_path(struct work *w)
     for (uint32_t level = 0; (found = find_majority(w, function_at, level, share_wanted(w))) != 0;
          level++) {
         const struct entry *first = keep(w, function_at, level, found);
-        const struct element *e = &w->elements[first->first + level];
+        const struct sonde__report_element *e = &w->elements[first->first + level];
         has_own = has_own || !e->is_entry;
         if (!e->is_entry) {
             add_element(w, "function ", e);
@@ -402,7 +323,7 @@ static void put_path(struct work *w)
     }
     found = has_own ? 0 : find_majority(w, callback_of, 0, share_wanted(w));
     if (found != 0) {
-        const struct element *e = &keep(w, callback_of, 0, found)->callback;
+        const struct sonde__report_element *e = &keep(w, callback_of, 0, found)->callback;
         if ((found & 1) != 0) {
             add_element(w, "calls ", e);
             add_bytes(w, " ", 1);

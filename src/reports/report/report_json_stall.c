@@ -266,7 +266,7 @@ static void put_stall(struct sonde__json *j, const struct sonde__report *report,
 static void put_groups(struct sonde__json *j, const struct sonde__report *report)
 {
     struct sonde__report_groups groups;
-    if (sonde__report_group_stalls(report, &groups) != SONDE_OK) {
+    if (sonde__report_group_stalls(&report, 1, &groups) != SONDE_OK) {
         return;
     }
     sonde__json_array(j, "stall_groups");

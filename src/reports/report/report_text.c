@@ -276,7 +276,7 @@ static bool put_groups(struct sonde__report_out *out, const struct sonde__report
                        const struct sonde__report_view *view)
 {
     struct sonde__report_groups groups;
-    if (sonde__report_group_stalls(report, &groups) != SONDE_OK) {
+    if (sonde__report_group_stalls(&report, 1, &groups) != SONDE_OK) {
         return false;
     }
     for (uint32_t i = 0; i < groups.count && !out->stopped; i++) {
@@ -317,7 +317,7 @@ static void put_counts(struct sonde__report_out *out, const struct sonde__report
 {
     struct sonde__report_groups groups;
     if (sonde__report_stall_count_count(report) == 0 ||
-        sonde__report_group_stalls(report, &groups) != SONDE_OK) {
+        sonde__report_group_stalls(&report, 1, &groups) != SONDE_OK) {
         return;
     }
     for (uint32_t i = 0; i < groups.count && !out->stopped; i++) {

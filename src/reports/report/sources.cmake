@@ -17,6 +17,7 @@ set(sources
     report_messages.c
     report_model.c
     report_out.c
+    report_own.c
     report_proto.c
     report_read.c
     report_records.c
