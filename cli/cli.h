@@ -26,6 +26,7 @@ enum sonde__cli_exit {
     SONDE__CLI_MALFORMED = 5,   /* the input is malformed or cut */
     SONDE__CLI_UNSUPPORTED = 6, /* a program or machine that sonde cannot read */
     SONDE__CLI_INCOMPLETE = 7,  /* some threads could not be read; all others are shown */
+    SONDE__CLI_FOUND = 8,       /* there is what --fail-on asks about */
 };
 
 struct sonde__cli_option;

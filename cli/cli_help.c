@@ -14,7 +14,9 @@ const char *const sonde__cli_exit_help =
     "  4  permission denied\n"
     "  5  malformed or cut input (what is whole in it is shown)\n"
     "  6  a program or machine that sonde cannot read\n"
-    "  7  some threads could not be read (all others are shown)\n";
+    "  7  some threads could not be read, some differences not be compared (all others\n"
+    "     are shown)\n"
+    "  8  sonde diff --fail-on: there is what was asked about\n";
 
 /* Words of `text`, broken at HELP_WIDTH; lines after the first are indented to HELP_COLUMN. */
 static void print_wrapped(FILE *out, const char *text, size_t column)

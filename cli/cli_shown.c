@@ -56,30 +56,42 @@ static int read_report(const struct sonde__cli_command *command, const char *pat
                : sonde__cli_fail(command, sonde__cli_input_name(path), status, &error);
 }
 
+int sonde__cli_report_read(const struct sonde__cli_command *command, const char *path,
+                           struct sonde__cli_symbols *symbols, struct sonde__report **ret_report,
+                           struct sonde__report_loss *ret_loss)
+{
+    struct sonde__report *report = NULL;
+    enum sonde_status status;
+    int exit_code = read_report(command, path, &report, ret_loss);
+    if (exit_code != SONDE__CLI_OK) {
+        return exit_code;
+    }
+    if ((status = find_names(command, symbols, report)) != SONDE_OK) {
+        sonde__report_destroy(report);
+        return sonde__cli_fail(command, sonde__cli_input_name(path), status, NULL);
+    }
+    *ret_report = report;
+    return SONDE__CLI_OK;
+}
+
 int sonde__cli_shown(const struct sonde__cli_command *command, const char *path,
                      struct sonde__cli_symbols *symbols,
                      void (*print)(void *ctx, const struct sonde__report *report,
                                    const struct sonde__report_loss *loss),
                      void *ctx)
 {
-    const char *name = sonde__cli_input_name(path);
     struct sonde__report *report = NULL;
     struct sonde__report_loss loss;
-    char line[SONDE__REPORT_LOSS_LINE] = "";
-    enum sonde_status status;
-    int exit_code = read_report(command, path, &report, &loss);
+    char line[SONDE__REPORT_LOSS_LINE];
+    int exit_code = sonde__cli_report_read(command, path, symbols, &report, &loss);
     if (exit_code != SONDE__CLI_OK) {
         return exit_code;
     }
-    if ((status = find_names(command, symbols, report)) != SONDE_OK) {
-        exit_code = sonde__cli_fail(command, name, status, NULL);
-    } else {
-        print(ctx, report, &loss);
-        sonde__report_loss_line(&loss, line, sizeof line);
-    }
+    print(ctx, report, &loss);
+    sonde__report_loss_line(&loss, line, sizeof line);
     sonde__report_destroy(report);
     if (line[0] != '\0') {
-        sonde__cli_error(command, "%s: %s", name, line);
+        sonde__cli_error(command, "%s: %s", sonde__cli_input_name(path), line);
         return SONDE__CLI_MALFORMED;
     }
     return exit_code;

@@ -9,8 +9,13 @@
 #include "report_model.h"
 #include "report_read.h"
 
-/* Read the report at `path` ("-": standard input), give its frames the names that the symbol
- * options ask for, and print it. Reports at the end what could not be read of it. Returns the exit
+/* Read the report at `path` ("-": standard input) and give its frames the names that the symbol
+ * options ask for. Reports a failure; returns an exit code. */
+int sonde__cli_report_read(const struct sonde__cli_command *command, const char *path,
+                           struct sonde__cli_symbols *symbols, struct sonde__report **ret_report,
+                           struct sonde__report_loss *ret_loss);
+
+/* The same, and print it. Reports at the end what could not be read of it. Returns the exit
  * code. */
 int sonde__cli_shown(const struct sonde__cli_command *command, const char *path,
                      struct sonde__cli_symbols *symbols,

@@ -6,6 +6,7 @@
 #include "cli.h"
 
 extern const struct sonde__cli_command sonde__cmd_blocks;
+extern const struct sonde__cli_command sonde__cmd_diff;
 extern const struct sonde__cli_command sonde__cmd_doctor;
 extern const struct sonde__cli_command sonde__cmd_export;
 extern const struct sonde__cli_command sonde__cmd_holders;

@@ -17,6 +17,7 @@ static const struct sonde__cli_command *const commands[] = {
     &sonde__cmd_stacks,
     &sonde__cmd_run,
     &sonde__cmd_show,
+    &sonde__cmd_diff,
     &sonde__cmd_spool,
     &sonde__cmd_upload,
     &sonde__cmd_export,

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Parts of a comparison, for the files of this folder. */
+#ifndef SONDE_DIFF_PARTS_H
+#define SONDE_DIFF_PARTS_H
+
+#include "diff.h"
+
+/* Returns OK | MEMORY. What they made is freed by sonde__diff_done(). */
+SONDE_NODISCARD enum sonde_status sonde__diff_compare_stalls(struct sonde__diff *diff);
+SONDE_NODISCARD enum sonde_status sonde__diff_compare_calls(struct sonde__diff *diff);
+
+/* By the amounts of both sides, which have that many reports; with time, where stalls have it. */
+enum sonde__diff_state sonde__diff_judge(const struct sonde__diff *diff, const uint32_t *reports,
+                                         const struct sonde__diff_amount *amounts);
+
+/* Is the library or program of that name (report_canonical.h) in another build, or only on one
+ * side, so that places in it do not compare? */
+bool sonde__diff_has_moved(const struct sonde__diff *diff, const char *name, size_t size);
+
+/* "new", "worse", … */
+extern const char *const sonde__diff_words[SONDE__DIFF_STATES];
+
+/* What the two sides differ in otherwise, and what was not compared. */
+#define SONDE__DIFF_NOTE_BYTES 512u
+#define SONDE__DIFF_NOTES_MAX  16u
+struct sonde__diff_notes {
+    char list[SONDE__DIFF_NOTES_MAX][SONDE__DIFF_NOTE_BYTES];
+    uint32_t count;
+};
+void sonde__diff_find_notes(const struct sonde__diff *diff, struct sonde__diff_notes *ret_notes);
+
+#endif
