@@ -28,8 +28,8 @@ static enum sonde_status find_names(const struct sonde__cli_command *command,
     return status;
 }
 
-/* Read a report file. If its program has ended and its writer has not (a killed program does not
- * wait for it), read it again when the writer is done. Returns an exit code. */
+/* Read a report file. If it has no end, read it again when nobody writes it any more: a killed
+ * program does not wait for the writer, which may have ended since. Returns an exit code. */
 static int read_report(const struct sonde__cli_command *command, const char *path,
                        struct sonde__report **ret_report, struct sonde__report_loss *ret_loss)
 {

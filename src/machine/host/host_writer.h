@@ -12,8 +12,9 @@
 void sonde__host_writer_lock(int32_t fd);
 
 /* If the process `pid` that the file is about has ended, wait at most timeout_ns for the writer,
- * which will finish soon. False: nobody writes it, that process still runs, or the time passed.
- * Blocks. */
+ * which will finish soon. True: nobody writes the file now, so what is read from here on is all
+ * that it will have; what was read before may lack the writer's last words, even if it had ended
+ * before the call. False: it is still written, or cannot be opened. Blocks. */
 bool sonde__host_writer_await(const char *path, int32_t pid, uint64_t timeout_ns);
 
 #endif

@@ -39,14 +39,13 @@ bool sonde__host_writer_await(const char *path, int32_t pid, uint64_t timeout_ns
     const struct timespec pause = {0, PAUSE_NS};
     uint64_t begin_ns = sonde__host_monotonic_ns();
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-    bool was_written = false, is_written = fd >= 0 && is_locked(fd);
+    bool is_written = fd >= 0 && is_locked(fd);
     while (is_written && has_ended(pid) && sonde__host_monotonic_ns() - begin_ns < timeout_ns) {
-        was_written = true;
         nanosleep(&pause, NULL);
         is_written = is_locked(fd);
     }
     if (fd >= 0) {
         close(fd);
     }
-    return was_written && !is_written;
+    return fd >= 0 && !is_written;
 }
