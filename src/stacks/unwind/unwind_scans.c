@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind_scans.h"
 
+#include "base_bytes.h"
+
 /* In the low bits of a value. */
 enum { RULE = 1, RULE_EXACT, CALLER, RECORD, CUTS, KIND_BITS = 3 };
 
@@ -75,10 +77,8 @@ uint64_t sonde__scans_hash(const uint8_t *code, size_t size)
 {
     uint64_t hash = size;
     for (size_t at = 0; at < size; at += 8) {
-        uint64_t word = 0;
-        for (size_t i = at; i < at + 8 && i < size; i++) {
-            word = word << 8 | code[i];
-        }
+        uint64_t word = size - at >= 8 ? sonde__base_le64(code + at)
+                                       : sonde__base_le(code + at, (unsigned)(size - at));
         hash = (hash ^ word) * MIX;
         hash ^= hash >> 29;
     }
