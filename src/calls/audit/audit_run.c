@@ -257,19 +257,31 @@ static void read_blocks(struct sonde__audit *audit, const void *memory, bool all
 }
 
 /* Say where no block can be seen. One function of the runtime represents all of them. */
+struct unseen_blocks {
+    struct sonde__say say;
+    bool any_seen;
+};
+
 static void say_absent(void *ctx, const char *line)
 {
     static const char inside[] = "the program itself: _Block_copy: ";
     static const char absent[] = "_Block_copy: ";
-    const struct sonde__say *say = ctx;
+    static const char library[] = ": _Block_copy: calls inside ";
+    const struct unseen_blocks *unseen = ctx;
+    const char *of_library = strstr(line, library);
     if (strncmp(line, absent, sizeof absent - 1) == 0) {
-        sonde__report_say(*say,
-                          "no library has a blocks runtime: what is part of the program itself "
-                          "is not seen");
+        sonde__report_say(unseen->say,
+                          "no blocks runtime was found: one that is part of the program, or hidden "
+                          "in a library, is not seen");
     } else if (strncmp(line, inside, sizeof inside - 1) == 0) {
-        sonde__report_say(*say,
+        sonde__report_say(unseen->say,
                           "a blocks runtime is part of the program itself: calls of it that are "
                           "direct are not seen");
+    } else if (of_library != NULL && !unseen->any_seen) {
+        sonde__report_say(unseen->say,
+                          "a blocks runtime is part of %.*s: direct calls of it, from there, are "
+                          "not seen",
+                          (int)(of_library - line), line);
     }
 }
 
@@ -279,8 +291,9 @@ static void say_blind_spots(const struct sonde__audit *audit, const struct sonde
     if (audit->options.blind_spots) {
         sonde__audit_say_blind_spots(page, &audit->list, true, say);
     } else {
+        struct unseen_blocks unseen = {say, audit->blocks.total.made != 0};
         sonde__audit_say_blind_spots(page, &audit->list, true,
-                                     (struct sonde__say){say_absent, &say});
+                                     (struct sonde__say){say_absent, &unseen});
     }
 }
 

@@ -49,6 +49,10 @@ arc)
     exit
     ;;
 esac
+build libsymbolic.so -fPIC -shared -Dmain=library_main "$here/inside.c" \
+    "$here/../../../examples/block_runtime.c" -Wl,-Bsymbolic
+wait # it is linked with
+build symbolic "$here/symbolic.c" "$out/libsymbolic.so" "-Wl,-rpath,$out"
 build inside -rdynamic "$here/inside.c" "$here/../../../examples/block_runtime.c"
 wait
 ls $built >/dev/null

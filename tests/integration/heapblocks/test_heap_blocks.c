@@ -150,6 +150,21 @@ TEST_TIMEOUT(records_a_runtime_inside_the_program, 150)
     test_run_done(&run);
 }
 
+/* Linked so that the calls of a library reach the runtime in it directly. */
+TEST_TIMEOUT(reports_a_runtime_inside_a_library, 150)
+{
+    heapblocks_build(NULL);
+    const char *argv[] = {
+        program_sonde(), "run", "--blocks", "--", heapblocks_built("symbolic"), NULL};
+    struct test_run run = test_run(argv, NULL, NULL, 60);
+    CHECK_EQ(run.status, 0);
+    CHECK_STR(run.out, "1\n");
+    CHECK_CONTAINS(run.err, "sonde run: saw 0 blocks made on the heap");
+    CHECK_CONTAINS(run.err, "sonde run: a blocks runtime is part of ");
+    CHECK_CONTAINS(run.err, "libsymbolic.so: direct calls of it, from there, are not seen\n");
+    test_run_done(&run);
+}
+
 TEST(runs_a_program_without_blocks)
 {
     const char *argv[] = {program_sonde(), "run", "--blocks", "--", "/bin/true", NULL};
@@ -157,8 +172,8 @@ TEST(runs_a_program_without_blocks)
     CHECK_EQ(run.status, 0);
     CHECK_STR(run.err,
               "sonde run: saw 0 blocks made on the heap; 0 live, 0 bytes\n"
-              "sonde run: no library has a blocks runtime: what is part of the program itself is "
-              "not seen\n");
+              "sonde run: no blocks runtime was found: one that is part of the program, or hidden "
+              "in a library, is not seen\n");
     test_run_done(&run);
 }
 
