@@ -39,11 +39,18 @@ static const struct sonde__record_site *find_site(const struct module *module, u
     return NULL;
 }
 
-/* Makes a process (or a thread), or executes a program. */
-static bool leaves_process(const char *name)
+/* What is not recorded of a call. Threads are. Null: the call makes no process and executes no
+ * program. name: null if it is not known. */
+static const char *unrecorded_of(const char *name)
 {
-    static const char *const names[] = {"clone", "clone3", "fork", "vfork", "execve", "execveat"};
-    return name != NULL && sonde__base_is_one_of(name, names, sizeof names / sizeof names[0]);
+    static const char *const makers[] = {"clone", "clone3", "fork", "vfork"};
+    static const char *const executors[] = {"execve", "execveat"};
+    if (name == NULL || sonde__base_is_one_of(name, makers, sizeof makers / sizeof makers[0])) {
+        return "a process that it makes is neither counted nor recorded";
+    }
+    return sonde__base_is_one_of(name, executors, sizeof executors / sizeof executors[0])
+               ? "a program that it executes is not recorded"
+               : NULL;
 }
 
 /* "f+0x12", or the vaddr. */
@@ -68,14 +75,13 @@ static void say_call(void *ctx, const struct sonde__audit_syscall *call)
 {
     struct module *module = ctx;
     char where[200], call_name[64];
-    const char *why = module->all      ? ""
-                      : call->is_known ? "what it makes is neither counted nor recorded"
-                                       : "a process that it makes is neither counted nor recorded";
     const char *name =
         call->is_known ? sonde__arch_syscall_name(SONDE__ARCH_HOST, call->number) : NULL;
+    bool may_leave = call->is_known ? name != NULL : call->is_code;
+    const char *unrecorded = may_leave ? unrecorded_of(name) : NULL;
+    const char *why = module->all ? "" : unrecorded;
     const struct sonde__record_site *site = find_site(module, call->vaddr);
-    bool leaves = call->is_known ? leaves_process(name) : call->is_code;
-    if (!module->all && (!leaves || module->said == LINES_MAX)) {
+    if (why == NULL || (!module->all && module->said == LINES_MAX)) {
         return;
     }
     if (site != NULL && site->result == SONDE__RAW_PATCHED) {

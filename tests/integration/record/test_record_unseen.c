@@ -39,7 +39,9 @@ TEST(processes_that_are_made)
 TEST(processes_that_are_made_by_an_instruction)
 {
     check_says("own-clone", "/unseen: system call clone of its own, at by_own_clone+0x");
-    check_says("own-clone", ": what it makes is neither counted nor recorded");
+    check_says("own-clone", ": a process that it makes is neither counted nor recorded");
+    check_says("own-exec", "/unseen: system call execve of its own, at by_own_exec+0x");
+    check_says("own-exec", ": a program that it executes is not recorded");
 }
 
 TEST(processes_that_are_made_while_blocks_are_recorded)

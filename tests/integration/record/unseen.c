@@ -56,27 +56,34 @@ static int by_clone3_number(void)
 }
 
 /* The instruction itself: no function can be hooked. */
-static int by_own_clone(void)
+static inline __attribute__((always_inline)) long own_call(long number, long first, long second,
+                                                           long third)
 {
-    long pid;
+    long result;
 #if defined(__x86_64__)
-    register long tls __asm__("r8") = 0, child __asm__("r10") = 0;
+    register long fourth __asm__("r10") = 0, fifth __asm__("r8") = 0;
     __asm__ volatile("syscall"
-                     : "=a"(pid)
-                     : "a"((long)SYS_clone), "D"((long)SIGCHLD), "S"(0L), "d"(0L), "r"(child),
-                       "r"(tls)
+                     : "=a"(result)
+                     : "a"(number), "D"(first), "S"(second), "d"(third), "r"(fourth), "r"(fifth)
                      : "rcx", "r11", "memory");
 #else
-    register long number __asm__("x8") = SYS_clone, flags __asm__("x0") = SIGCHLD;
-    register long stack __asm__("x1") = 0, parent __asm__("x2") = 0, tls __asm__("x3") = 0;
-    register long child __asm__("x4") = 0;
-    __asm__ volatile("svc #0"
-                     : "+r"(flags)
-                     : "r"(number), "r"(stack), "r"(parent), "r"(tls), "r"(child)
-                     : "memory");
-    pid = flags;
+    register long x8 __asm__("x8") = number, x0 __asm__("x0") = first;
+    register long x1 __asm__("x1") = second, x2 __asm__("x2") = third;
+    register long x3 __asm__("x3") = 0, x4 __asm__("x4") = 0;
+    __asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4) : "memory");
+    result = x0;
 #endif
-    return child_or_wait((pid_t)pid);
+    return result;
+}
+
+static int by_own_clone(void)
+{
+    return child_or_wait((pid_t)own_call(SYS_clone, SIGCHLD, 0, 0));
+}
+
+static int by_own_exec(void)
+{
+    return (int)own_call(SYS_execve, (long)"/bin/true", (long)arguments, (long)environ);
 }
 
 static int by_system(void)
@@ -131,6 +138,7 @@ static const struct {
     {"vfork", by_vfork},
     {"clone-number", by_clone_number},
     {"own-clone", by_own_clone},
+    {"own-exec", by_own_exec},
     {"system", by_system},
     {"popen", by_popen},
     {"posix_spawn", by_posix_spawn},
