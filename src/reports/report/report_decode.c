@@ -259,7 +259,7 @@ static void decode_part(struct sonde__report_decoded *d, const struct field *f, 
     decode_message(d, f, sonde__parts[part].message, &object);
     uint32_t id = part == SONDE__PART_NODES ? sonde__report_append_node(d->report, &object.node)
                   : part == SONDE__PART_PROCESSES
-                      ? sonde__report_append_process(d->report, &object.process)
+                      ? sonde__report_add_process(d->report, &object.process)
                       : sonde__report_append(d->report, part, &object);
     d->full |= id == 0 && sonde__parts[part].is_dictionary;
 }

@@ -93,8 +93,8 @@ void sonde__report_set_header(struct sonde__report *report,
     sonde__report_keep_texts(report, &sonde__message_header, &report->header);
 }
 
-uint32_t sonde__report_append_process(struct sonde__report *report,
-                                      const struct sonde__report_process *process)
+uint32_t sonde__report_add_process(struct sonde__report *report,
+                                   const struct sonde__report_process *process)
 {
     struct sonde__report_process kept = *process;
     if (kept.parent > sonde__report_process_count(report)) {
@@ -102,12 +102,6 @@ uint32_t sonde__report_append_process(struct sonde__report *report,
         report->lost.processes++;
     }
     return sonde__report_append(report, SONDE__PART_PROCESSES, &kept);
-}
-
-uint32_t sonde__report_add_process(struct sonde__report *report,
-                                   const struct sonde__report_process *process)
-{
-    return sonde__report_append_process(report, process);
 }
 
 uint32_t sonde__report_add_phase(struct sonde__report *report,
@@ -219,68 +213,31 @@ static const void *object_at(const struct sonde__report *r, enum sonde__report_p
     return object != NULL ? object : &none;
 }
 
-const struct sonde__report_image *sonde__report_image(const struct sonde__report *r, uint32_t id)
-{
-    return object_at(r, SONDE__PART_IMAGES, id - 1);
-}
+/* What report_model.h declares for a list: how many elements it has, and the one with that number.
+ * Numbers count from `first`: ids from 1. */
+#define LIST(name, s, part, first)                                                                 \
+    uint32_t sonde__report_##name##_count(const struct sonde__report *report)                      \
+    {                                                                                              \
+        return report->parts[SONDE__PART_##part].count;                                            \
+    }                                                                                              \
+    const struct sonde__report_##s *sonde__report_##name(const struct sonde__report *report,       \
+                                                         uint32_t number)                          \
+    {                                                                                              \
+        return object_at(report, SONDE__PART_##part, number - (first));                            \
+    }
 
-const struct sonde__report_frame *sonde__report_frame(const struct sonde__report *r, uint32_t id)
-{
-    return object_at(r, SONDE__PART_FRAMES, id - 1);
-}
-
-const struct sonde__report_node *sonde__report_node(const struct sonde__report *r, uint32_t id)
-{
-    return object_at(r, SONDE__PART_NODES, id - 1);
-}
-
-const struct sonde__report_thread *sonde__report_thread(const struct sonde__report *r, uint32_t i)
-{
-    return object_at(r, SONDE__PART_THREADS, i);
-}
-
-const struct sonde__report_stall *sonde__report_stall(const struct sonde__report *r, uint32_t i)
-{
-    return object_at(r, SONDE__PART_STALLS, i);
-}
-
-const struct sonde__report_call *sonde__report_call(const struct sonde__report *r, uint32_t i)
-{
-    return object_at(r, SONDE__PART_CALLS, i);
-}
-
-const struct sonde__report_heap_blocks *sonde__report_heap_blocks(const struct sonde__report *r,
-                                                                  uint32_t i)
-{
-    return object_at(r, SONDE__PART_HEAP_BLOCKS, i);
-}
-
-const struct sonde__report_process *sonde__report_process(const struct sonde__report *r,
-                                                          uint32_t id)
-{
-    return object_at(r, SONDE__PART_PROCESSES, id - 1);
-}
-
-const struct sonde__report_named_phase *sonde__report_phase(const struct sonde__report *r,
-                                                            uint32_t id)
-{
-    return object_at(r, SONDE__PART_PHASES, id - 1);
-}
-
-const struct sonde__report_rule *sonde__report_rule(const struct sonde__report *r, uint32_t id)
-{
-    return object_at(r, SONDE__PART_RULES, id - 1);
-}
-
-const struct sonde__report_sample *sonde__report_sample(const struct sonde__report *r, uint32_t i)
-{
-    return object_at(r, SONDE__PART_SAMPLES, i);
-}
-
-const struct sonde__report_wait *sonde__report_wait(const struct sonde__report *r, uint32_t i)
-{
-    return object_at(r, SONDE__PART_WAITS, i);
-}
+LIST(image, image, IMAGES, 1)
+LIST(frame, frame, FRAMES, 1)
+LIST(node, node, NODES, 1)
+LIST(process, process, PROCESSES, 1)
+LIST(phase, named_phase, PHASES, 1)
+LIST(rule, rule, RULES, 1)
+LIST(thread, thread, THREADS, 0)
+LIST(stall, stall, STALLS, 0)
+LIST(call, call, CALLS, 0)
+LIST(heap_blocks, heap_blocks, HEAP_BLOCKS, 0)
+LIST(sample, sample, SAMPLES, 0)
+LIST(wait, wait, WAITS, 0)
 
 const struct sonde__report_stall_count *sonde__report_stall_count_at(const struct sonde__report *r,
                                                                      uint32_t i)
@@ -325,66 +282,6 @@ uint32_t sonde__report_string_count(const struct sonde__report *report)
 uint32_t sonde__report_note_count(const struct sonde__report *report)
 {
     return report->notes.count;
-}
-
-uint32_t sonde__report_image_count(const struct sonde__report *report)
-{
-    return report->parts[SONDE__PART_IMAGES].count;
-}
-
-uint32_t sonde__report_frame_count(const struct sonde__report *report)
-{
-    return report->parts[SONDE__PART_FRAMES].count;
-}
-
-uint32_t sonde__report_node_count(const struct sonde__report *report)
-{
-    return report->parts[SONDE__PART_NODES].count;
-}
-
-uint32_t sonde__report_thread_count(const struct sonde__report *report)
-{
-    return report->parts[SONDE__PART_THREADS].count;
-}
-
-uint32_t sonde__report_stall_count(const struct sonde__report *report)
-{
-    return report->parts[SONDE__PART_STALLS].count;
-}
-
-uint32_t sonde__report_call_count(const struct sonde__report *report)
-{
-    return report->parts[SONDE__PART_CALLS].count;
-}
-
-uint32_t sonde__report_heap_blocks_count(const struct sonde__report *report)
-{
-    return report->parts[SONDE__PART_HEAP_BLOCKS].count;
-}
-
-uint32_t sonde__report_process_count(const struct sonde__report *report)
-{
-    return report->parts[SONDE__PART_PROCESSES].count;
-}
-
-uint32_t sonde__report_phase_count(const struct sonde__report *report)
-{
-    return report->parts[SONDE__PART_PHASES].count;
-}
-
-uint32_t sonde__report_rule_count(const struct sonde__report *report)
-{
-    return report->parts[SONDE__PART_RULES].count;
-}
-
-uint32_t sonde__report_sample_count(const struct sonde__report *report)
-{
-    return report->parts[SONDE__PART_SAMPLES].count;
-}
-
-uint32_t sonde__report_wait_count(const struct sonde__report *report)
-{
-    return report->parts[SONDE__PART_WAITS].count;
 }
 
 uint32_t sonde__report_stall_count_count(const struct sonde__report *report)

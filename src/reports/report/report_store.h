@@ -83,9 +83,6 @@ uint32_t sonde__report_append_node(struct sonde__report *report,
 /* Replace the arrays of an object by copies in the arena, of the elements that fit. */
 void sonde__report_keep_arrays(struct sonde__report *report, const struct sonde__message *message,
                                void *object);
-/* A parent that is not an earlier process becomes none. */
-uint32_t sonde__report_append_process(struct sonde__report *report,
-                                      const struct sonde__report_process *process);
 /* Replace the TEXT members of an object by copies in the arena, also those of its structs and of
  * the structs in its arrays, which must be the arena's. Null becomes "". */
 void sonde__report_keep_texts(struct sonde__report *report, const struct sonde__message *message,
