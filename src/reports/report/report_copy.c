@@ -16,20 +16,12 @@ struct sonde__report_copy {
     uint32_t *nodes;  /* by the id in `from`: the id in `to`; 0: not copied yet */
     uint32_t *frames; /* likewise */
     uint32_t *path;   /* of one stack, innermost first */
-    /* of the last stall */
-    struct sonde__report_sample *samples;
-    struct sonde__report_thread *threads;
-    struct sonde__report_wait *waits;
-    struct sonde__report_uncovered *uncovered;
+    void *arrays[SONDE__MESSAGE_FIELDS_MAX]; /* of the last stall, by its field */
 };
 
 static uint32_t *make_ids(uint32_t count)
 {
-    uint32_t *ids = sonde__mem_alloc_array((size_t)count + 1, sizeof *ids);
-    if (ids != NULL) {
-        memset(ids, 0, ((size_t)count + 1) * sizeof *ids);
-    }
-    return ids;
+    return sonde__mem_alloc_zeroed(((size_t)count + 1) * sizeof(uint32_t));
 }
 
 enum sonde_status sonde__report_copy_create(const struct sonde__report *from,
@@ -55,14 +47,10 @@ enum sonde_status sonde__report_copy_create(const struct sonde__report *from,
 
 static void drop_arrays(struct sonde__report_copy *copy)
 {
-    sonde__mem_free(copy->samples);
-    sonde__mem_free(copy->threads);
-    sonde__mem_free(copy->waits);
-    sonde__mem_free(copy->uncovered);
-    copy->samples = NULL;
-    copy->threads = NULL;
-    copy->waits = NULL;
-    copy->uncovered = NULL;
+    for (uint32_t i = 0; i < SONDE__MESSAGE_FIELDS_MAX; i++) {
+        sonde__mem_free(copy->arrays[i]);
+        copy->arrays[i] = NULL;
+    }
 }
 
 void sonde__report_copy_destroy(struct sonde__report_copy *copy)
@@ -79,6 +67,18 @@ void sonde__report_copy_destroy(struct sonde__report_copy *copy)
 static uint32_t copy_text(struct sonde__report_copy *copy, uint32_t id)
 {
     return sonde__report_string(copy->to, sonde__report_text(copy->from, id));
+}
+
+/* Give an object the string ids of the new report. */
+static void copy_texts(struct sonde__report_copy *copy, const struct sonde__message *message,
+                       void *object)
+{
+    for (uint32_t i = 0; i < message->field_count; i++) {
+        if (message->fields[i].kind == SONDE__FIELD_STRING) {
+            uint32_t *id = (uint32_t *)(void *)((char *)object + message->fields[i].offset);
+            *id = copy_text(copy, *id);
+        }
+    }
 }
 
 static uint32_t copy_image(struct sonde__report_copy *copy, uint32_t id)
@@ -102,15 +102,11 @@ static uint32_t copy_frame(struct sonde__report_copy *copy, uint32_t id)
     }
     struct sonde__report_frame frame = *sonde__report_frame(copy->from, id);
     frame.image = copy_image(copy, frame.image);
-    frame.name = copy_text(copy, frame.name);
-    frame.file = copy_text(copy, frame.file);
-    frame.language = copy_text(copy, frame.language);
+    copy_texts(copy, sonde__parts[SONDE__PART_FRAMES].message, &frame);
     for (uint32_t i = 0; i < frame.inlined_count; i++) {
-        inlined[i] = (struct sonde__report_inlined){
-            .name = copy_text(copy, frame.inlined[i].name),
-            .file = copy_text(copy, frame.inlined[i].file),
-            .line = frame.inlined[i].line,
-        };
+        inlined[i] = frame.inlined[i];
+        inlined[i].name = copy_text(copy, inlined[i].name);
+        inlined[i].file = copy_text(copy, inlined[i].file);
     }
     frame.inlined = inlined;
     copy->frames[id] = sonde__report_add_frame(copy->to, &frame);
@@ -174,59 +170,30 @@ static uint32_t copy_process(struct sonde__report_copy *copy, uint32_t id)
     return sonde__report_add_process(copy->to, &process);
 }
 
-static bool copy_samples(struct sonde__report_copy *copy, struct sonde__report_stall *stall)
+/* Copy the arrays of a stall, with their texts. What else its elements refer to is still that of
+ * the old report. */
+static bool copy_arrays(struct sonde__report_copy *copy, struct sonde__report_stall *stall)
 {
-    copy->samples = sonde__mem_alloc_array((size_t)stall->sample_count + 1, sizeof *copy->samples);
-    for (uint32_t i = 0; copy->samples != NULL && i < stall->sample_count; i++) {
-        struct sonde__report_sample *sample = &copy->samples[i];
-        *sample = stall->samples[i];
-        sample->stack = copy_stack(copy, sample->stack);
-        sample->script_stack = copy_stack(copy, sample->script_stack);
-        sample->detail = copy_text(copy, sample->detail);
+    const struct sonde__message *message = sonde__parts[SONDE__PART_STALLS].message;
+    for (uint32_t i = 0; i < message->field_count; i++) {
+        const struct sonde__field *field = &message->fields[i];
+        if (field->kind != SONDE__FIELD_MESSAGES) {
+            continue;
+        }
+        const size_t size = sonde__field_element_bytes(field);
+        const uint32_t count = *sonde__field_count(field, stall);
+        void **elements = sonde__field_elements(field, stall);
+        char *array = sonde__mem_alloc_array((size_t)count + 1, size);
+        if (array == NULL) {
+            return false;
+        }
+        copy->arrays[i] = array;
+        for (uint32_t k = 0; k < count; k++) {
+            memcpy(array + k * size, (const char *)*elements + k * size, size);
+            copy_texts(copy, field->elements, array + k * size);
+        }
+        *elements = array;
     }
-    stall->samples = copy->samples;
-    return copy->samples != NULL;
-}
-
-static bool copy_threads(struct sonde__report_copy *copy, struct sonde__report_stall *stall)
-{
-    copy->threads = sonde__mem_alloc_array((size_t)stall->thread_count + 1, sizeof *copy->threads);
-    for (uint32_t i = 0; copy->threads != NULL && i < stall->thread_count; i++) {
-        struct sonde__report_thread *thread = &copy->threads[i];
-        *thread = stall->threads[i];
-        thread->name = copy_text(copy, thread->name);
-        thread->note = copy_text(copy, thread->note);
-        thread->detail = copy_text(copy, thread->detail);
-        thread->queue = copy_text(copy, thread->queue);
-        thread->stack = copy_stack(copy, thread->stack);
-        thread->script_stack = copy_stack(copy, thread->script_stack);
-        thread->process = copy_process(copy, thread->process);
-    }
-    stall->threads = copy->threads;
-    return copy->threads != NULL;
-}
-
-static bool copy_rest(struct sonde__report_copy *copy, struct sonde__report_stall *stall)
-{
-    copy->waits = sonde__mem_alloc_array((size_t)stall->wait_count + 1, sizeof *copy->waits);
-    copy->uncovered =
-        sonde__mem_alloc_array((size_t)stall->uncovered_count + 1, sizeof *copy->uncovered);
-    if (copy->waits == NULL || copy->uncovered == NULL) {
-        return false;
-    }
-    for (uint32_t i = 0; i < stall->wait_count; i++) {
-        copy->waits[i] = stall->waits[i];
-        copy->waits[i].resource = copy_text(copy, stall->waits[i].resource);
-        copy->waits[i].peer = copy_text(copy, stall->waits[i].peer);
-        copy->waits[i].process = copy_process(copy, stall->waits[i].process);
-        copy->waits[i].owner_process = copy_process(copy, stall->waits[i].owner_process);
-    }
-    for (uint32_t i = 0; i < stall->uncovered_count; i++) {
-        copy->uncovered[i] = stall->uncovered[i];
-        copy->uncovered[i].detail = copy_text(copy, stall->uncovered[i].detail);
-    }
-    stall->waits = copy->waits;
-    stall->uncovered = copy->uncovered;
     return true;
 }
 
@@ -235,14 +202,26 @@ bool sonde__report_copy_stall(struct sonde__report_copy *copy, uint32_t index,
 {
     struct sonde__report_stall stall = *sonde__report_stall(copy->from, index);
     drop_arrays(copy);
-    if (!copy_samples(copy, &stall) || !copy_threads(copy, &stall) || !copy_rest(copy, &stall)) {
+    if (!copy_arrays(copy, &stall)) {
         return false;
     }
-    stall.thread_name = copy_text(copy, stall.thread_name);
-    stall.loop_detail = copy_text(copy, stall.loop_detail);
-    stall.loop_phase = copy_text(copy, stall.loop_phase);
-    stall.mode = copy_text(copy, stall.mode);
-    stall.fingerprint = copy_text(copy, stall.fingerprint);
+    copy_texts(copy, sonde__parts[SONDE__PART_STALLS].message, &stall);
+    struct sonde__report_sample *samples = (struct sonde__report_sample *)stall.samples; /* ours */
+    for (uint32_t i = 0; i < stall.sample_count; i++) {
+        samples[i].stack = copy_stack(copy, samples[i].stack);
+        samples[i].script_stack = copy_stack(copy, samples[i].script_stack);
+    }
+    struct sonde__report_thread *threads = (struct sonde__report_thread *)stall.threads;
+    for (uint32_t i = 0; i < stall.thread_count; i++) {
+        threads[i].stack = copy_stack(copy, threads[i].stack);
+        threads[i].script_stack = copy_stack(copy, threads[i].script_stack);
+        threads[i].process = copy_process(copy, threads[i].process);
+    }
+    struct sonde__report_wait *waits = (struct sonde__report_wait *)stall.waits;
+    for (uint32_t i = 0; i < stall.wait_count; i++) {
+        waits[i].process = copy_process(copy, waits[i].process);
+        waits[i].owner_process = copy_process(copy, waits[i].owner_process);
+    }
     stall.process = copy_process(copy, stall.process);
     stall.phase = 0;
     *ret_stall = stall;
