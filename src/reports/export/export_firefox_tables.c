@@ -81,8 +81,8 @@ void sonde__export_firefox_libs(struct sonde__export_firefox *f)
     for (uint32_t id = 1; id <= sonde__report_image_count(r) && !f->out.stopped; id++) {
         const struct sonde__report_image *image = sonde__report_image(r, id);
         const char *path = sonde__report_text(r, image->path);
-        char build_id[SONDE__EXPORT_BUILD_ID_TEXT];
-        sonde__export_build_id(&image->build_id, build_id);
+        char build_id[SONDE__REPORT_BUILD_ID_TEXT];
+        (void)sonde__report_build_id_text(&image->build_id, build_id);
         put_key(f, id == 1 ? "{\"arch\":" : ",\n{\"arch\":", sonde__report_header(r)->arch);
         put_key(f, ",\"name\":", sonde__base_file_name(path));
         put_key(f, ",\"path\":", path);

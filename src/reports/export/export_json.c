@@ -1,23 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export_json.h"
 
-/* Bytes of `text` up to `size`; what is neither of these goes as it is. */
+#include "report_json.h"
+
 static bool put_escaped(void *ctx, const char *text, size_t size)
 {
-    static const char digits[] = "0123456789abcdef";
     struct sonde__report_out *out = ctx;
     for (size_t i = 0; i < size && !out->stopped; i++) {
-        unsigned char byte = (unsigned char)text[i];
-        char one[7] = {(char)byte, '\0'};
-        if (byte == '"' || byte == '\\') {
-            one[0] = '\\';
-            one[1] = (char)byte;
-            one[2] = '\0';
-        } else if (byte < 0x20) {
-            const char code[] = {'\\', 'u', '0', '0', digits[byte >> 4], digits[byte & 15], '\0'};
-            __builtin_memcpy(one, code, sizeof code);
-        }
-        sonde__report_out_str(out, one);
+        sonde__json_escape(out, (unsigned char)text[i], true);
     }
     return !out->stopped;
 }

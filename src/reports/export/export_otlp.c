@@ -5,8 +5,7 @@
  *
  * One profile a stall. Element 0 of each table of the dictionary is empty, as the protocol demands,
  * and equal samples are one with several values. */
-#include <string.h>
-
+#include "base_bytes.h"
 #include "export_formats.h"
 #include "export_otlp_samples.h"
 #include "export_strings.h"
@@ -148,12 +147,9 @@ static void put_functions(const struct otlp *o, struct sonde__export_wire *wire)
     }
 }
 
-/* text null: a number. */
-static void put_attribute(struct sonde__export_wire *wire, uint32_t key, const char *text,
-                          int64_t number)
+/* An AnyValue; text null: a number. */
+static void put_value(struct sonde__proto *m, const char *text, int64_t number)
 {
-    struct sonde__proto *m = &wire->message;
-    sonde__proto_uint(m, 1, key);
     size_t mark = sonde__proto_begin(m, 2);
     if (text != NULL) {
         sonde__export_wire_string(m, 1, text);
@@ -161,6 +157,13 @@ static void put_attribute(struct sonde__export_wire *wire, uint32_t key, const c
         sonde__proto_int(m, 3, number);
     }
     sonde__proto_end(m, mark);
+}
+
+static void put_attribute(struct sonde__export_wire *wire, uint32_t key, const char *text,
+                          int64_t number)
+{
+    sonde__proto_uint(&wire->message, 1, key);
+    put_value(&wire->message, text, number);
     sonde__export_wire_put(wire, ATTRIBUTES);
 }
 
@@ -168,8 +171,8 @@ static void put_attributes(const struct otlp *o, struct sonde__export_wire *wire
 {
     sonde__export_wire_put(wire, ATTRIBUTES);
     for (uint32_t id = 1; id <= sonde__report_image_count(o->set->report); id++) {
-        char text[SONDE__EXPORT_BUILD_ID_TEXT];
-        sonde__export_build_id(&sonde__report_image(o->set->report, id)->build_id, text);
+        char text[SONDE__REPORT_BUILD_ID_TEXT];
+        (void)sonde__report_build_id_text(&sonde__report_image(o->set->report, id)->build_id, text);
         put_attribute(wire, word(o, WORD_BUILD_ID), text, 0);
     }
     for (uint32_t i = 0; i < o->tracks.count && is_going(wire); i++) {
@@ -261,11 +264,8 @@ static void put_sample(const struct profile *p, struct sonde__proto *m, uint32_t
     if (has_times) {
         mark = sonde__proto_begin(m, 5);
         for (uint32_t i = from; i < to; i++) {
-            uint64_t at = time_ns + entries[i].at_ns;
             uint8_t bytes[8];
-            for (unsigned k = 0; k < 8; k++) {
-                bytes[k] = (uint8_t)(at >> 8 * k);
-            }
+            sonde__base_put_le64(bytes, time_ns + entries[i].at_ns);
             sonde__proto_raw(m, bytes, sizeof bytes);
         }
         sonde__proto_end(m, mark);
@@ -323,13 +323,7 @@ static void put_key(struct sonde__proto *m, const char *key, const char *text, i
 {
     size_t mark = sonde__proto_begin(m, 1);
     sonde__export_wire_string(m, 1, key);
-    size_t value = sonde__proto_begin(m, 2);
-    if (text != NULL) {
-        sonde__export_wire_string(m, 1, text);
-    } else {
-        sonde__proto_int(m, 3, number);
-    }
-    sonde__proto_end(m, value);
+    put_value(m, text, number);
     sonde__proto_end(m, mark);
 }
 

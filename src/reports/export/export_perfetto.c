@@ -152,8 +152,8 @@ static void put_images(struct perfetto *p)
     put_interned(p, INTERNED_ANNOTATION_NAMES, ANNOTATION_WAITS_FOR, "waits_for");
     for (uint32_t id = 1; id <= sonde__report_image_count(r) && !p->wire.stopped; id++) {
         const struct sonde__report_image *image = sonde__report_image(r, id);
-        char text[SONDE__EXPORT_BUILD_ID_TEXT];
-        sonde__export_build_id(&image->build_id, text);
+        char text[SONDE__REPORT_BUILD_ID_TEXT];
+        (void)sonde__report_build_id_text(&image->build_id, text);
         put_interned(p, INTERNED_ANNOTATION_STRINGS, 2 * (uint64_t)id,
                      sonde__report_text(r, image->path));
         put_interned(p, INTERNED_ANNOTATION_STRINGS, 2 * (uint64_t)id + 1, text);

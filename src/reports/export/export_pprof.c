@@ -219,8 +219,8 @@ static void put_strings(struct pprof *p)
 {
     sonde__export_wire_strings(&p->wire, PROFILE_STRING_TABLE, p->set, words, WORDS);
     for (uint32_t id = 1; id <= sonde__report_image_count(p->set->report); id++) {
-        char text[SONDE__EXPORT_BUILD_ID_TEXT];
-        sonde__export_build_id(&sonde__report_image(p->set->report, id)->build_id, text);
+        char text[SONDE__REPORT_BUILD_ID_TEXT];
+        (void)sonde__report_build_id_text(&sonde__report_image(p->set->report, id)->build_id, text);
         sonde__export_wire_string(&p->wire.message, PROFILE_STRING_TABLE, text);
         sonde__export_wire_put(&p->wire, 0);
     }

@@ -10,12 +10,6 @@ static void put_text(struct sonde__export_wire *wire, uint32_t field, const char
     sonde__export_wire_put(wire, field);
 }
 
-static bool append(void *ctx, const char *bytes, size_t size)
-{
-    sonde__proto_raw(ctx, bytes, size);
-    return true;
-}
-
 void sonde__export_wire_strings(struct sonde__export_wire *wire, uint32_t field,
                                 const struct sonde__export_set *set, const char *const *words,
                                 uint32_t word_count)
@@ -26,7 +20,7 @@ void sonde__export_wire_strings(struct sonde__export_wire *wire, uint32_t field,
         put_text(wire, field, sonde__report_text(set->report, id));
     }
     for (uint32_t i = 0; i < set->functions.count && !wire->stopped; i++) {
-        sonde__report_out_init(&out, (struct sonde__report_sink){append, &wire->message}, false);
+        sonde__report_out_init(&out, sonde__export_wire_sink(&wire->message), false);
         sonde__export_put_name(&out, &set->functions, i);
         sonde__report_out_flush(&out);
         sonde__export_wire_put(wire, field);
@@ -34,18 +28,6 @@ void sonde__export_wire_strings(struct sonde__export_wire *wire, uint32_t field,
     for (uint32_t i = 0; i < word_count; i++) {
         put_text(wire, field, words[i]);
     }
-}
-
-void sonde__export_build_id(const struct sonde__build_id *id,
-                            char text[SONDE__EXPORT_BUILD_ID_TEXT])
-{
-    static const char digits[] = "0123456789abcdef";
-    size_t size = id->size <= SONDE__BUILD_ID_MAX ? id->size : SONDE__BUILD_ID_MAX;
-    for (size_t i = 0; i < size; i++) {
-        text[2 * i] = digits[id->bytes[i] >> 4];
-        text[2 * i + 1] = digits[id->bytes[i] & 15];
-    }
-    text[2 * size] = '\0';
 }
 
 const char *sonde__export_state(const struct sonde__report_sample *sample)

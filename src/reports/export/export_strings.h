@@ -27,11 +27,6 @@ void sonde__export_wire_strings(struct sonde__export_wire *wire, uint32_t field,
                                 const struct sonde__export_set *set, const char *const *words,
                                 uint32_t word_count);
 
-/* A build-id as text. */
-#define SONDE__EXPORT_BUILD_ID_TEXT (2 * SONDE__BUILD_ID_MAX + 1)
-void sonde__export_build_id(const struct sonde__build_id *id,
-                            char text[SONDE__EXPORT_BUILD_ID_TEXT]);
-
 /* "running", "blocked", "disk"; null: not known. */
 const char *sonde__export_state(const struct sonde__report_sample *sample);
 

@@ -43,21 +43,11 @@ static void put_bytes(struct sonde__export_wire *wire, const uint8_t *bytes, siz
     }
 }
 
-static void put_varint(struct sonde__export_wire *wire, uint64_t value)
-{
-    uint8_t bytes[SONDE__PROTO_VARINT_MAX];
-    size_t size = 0;
-    for (; value >= 0x80; value >>= 7) {
-        bytes[size++] = (uint8_t)(value | 0x80);
-    }
-    bytes[size++] = (uint8_t)value;
-    put_bytes(wire, bytes, size);
-}
-
 static void put_head(struct sonde__export_wire *wire, uint32_t field, uint64_t size)
 {
-    put_varint(wire, (uint64_t)field << 3 | SONDE__PROTO_BYTES);
-    put_varint(wire, size);
+    uint8_t bytes[2 * SONDE__PROTO_VARINT_MAX];
+    size_t used = sonde__proto_encode(bytes, (uint64_t)field << 3 | SONDE__PROTO_BYTES);
+    put_bytes(wire, bytes, used + sonde__proto_encode(bytes + used, size));
 }
 
 void sonde__export_wire_put(struct sonde__export_wire *wire, uint32_t field)
@@ -97,12 +87,17 @@ static bool append(void *ctx, const char *bytes, size_t size)
     return true;
 }
 
+struct sonde__report_sink sonde__export_wire_sink(struct sonde__proto *to)
+{
+    return (struct sonde__report_sink){append, to};
+}
+
 void sonde__export_wire_begin(struct sonde__export_wire_text *text, struct sonde__proto *to,
                               uint32_t field)
 {
     text->to = to;
     text->mark = sonde__proto_begin(to, field);
-    sonde__report_out_init(&text->out, (struct sonde__report_sink){append, to}, false);
+    sonde__report_out_init(&text->out, sonde__export_wire_sink(to), false);
 }
 
 void sonde__export_wire_end(struct sonde__export_wire_text *text)

@@ -29,6 +29,9 @@ void sonde__export_wire_put(struct sonde__export_wire *wire, uint32_t field);
 void sonde__export_wire_long(struct sonde__export_wire *wire, uint32_t field,
                              void (*write)(struct sonde__export_wire *wire, const void *ctx),
                              const void *ctx);
+/* Appends to a message as it is. */
+struct sonde__report_sink sonde__export_wire_sink(struct sonde__proto *to);
+
 /* An output whose text goes to the end of the message at hand, as a field. */
 struct sonde__export_wire_text {
     struct sonde__report_out out; /* print here */

@@ -33,6 +33,9 @@ void sonde__json_uint(struct sonde__json *json, const char *key, uint64_t value)
 void sonde__json_int(struct sonde__json *json, const char *key, int64_t value);
 void sonde__json_bool(struct sonde__json *json, const char *key, bool value);
 void sonde__json_hex(struct sonde__json *json, const char *key, uint64_t value); /* "0x1f" */
+/* A byte of a string that may need an escape; compact: controls are escaped by number, all else is
+ * written as it is. */
+void sonde__json_escape(struct sonde__report_out *out, unsigned char byte, bool compact);
 /* "2023-11-14T22:13:20.123456789Z"; nothing for 0. */
 void sonde__json_time(struct sonde__json *json, const char *key, uint64_t unix_ns);
 

@@ -46,12 +46,8 @@ void sonde__report_json_header(struct sonde__json *j, const struct sonde__report
     sonde__json_string(j, "os", h->os);
     sonde__json_string(j, "arch", h->arch);
     sonde__json_string(j, "source", h->source);
-    if (h->threshold_ns != 0) {
-        sonde__json_uint(j, "threshold_ns", h->threshold_ns);
-    }
-    if (h->pause_ns != 0) {
-        sonde__json_uint(j, "pause_ns", h->pause_ns);
-    }
+    sonde__report_json_number(j, "threshold_ns", h->threshold_ns);
+    sonde__report_json_number(j, "pause_ns", h->pause_ns);
     sonde__json_uint(j, "format", h->format);
     put_string(j, "report_id", h->report_id);
     put_string(j, "build", sonde__report_build(report, build));

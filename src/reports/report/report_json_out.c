@@ -106,18 +106,18 @@ static size_t plain_bytes(const char *value)
 }
 
 /* RFC 8259 §7: quote, backslash and C0 controls must be escaped. */
-static void put_escaped(struct sonde__json *json, unsigned char c)
+void sonde__json_escape(struct sonde__report_out *out, unsigned char c, bool compact)
 {
     static const char digits[] = "0123456789abcdef";
     if (c == '"' || c == '\\') {
-        sonde__report_out_bytes(json->out, (const char[]){'\\', (char)c}, 2);
-    } else if (!json->compact && (c == '\n' || c == '\t')) {
-        sonde__report_out_str(json->out, c == '\n' ? "\\n" : "\\t");
-    } else if (c < 0x20 || !json->compact) { /* DEL is a control, but may stand as it is */
+        sonde__report_out_bytes(out, (const char[]){'\\', (char)c}, 2);
+    } else if (!compact && (c == '\n' || c == '\t')) {
+        sonde__report_out_str(out, c == '\n' ? "\\n" : "\\t");
+    } else if (c < 0x20 || !compact) { /* DEL is a control, but may stand as it is */
         sonde__report_out_bytes(
-            json->out, (const char[]){'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]}, 6);
+            out, (const char[]){'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]}, 6);
     } else {
-        sonde__report_out_bytes(json->out, (const char[]){(char)c}, 1);
+        sonde__report_out_bytes(out, (const char[]){(char)c}, 1);
     }
 }
 
@@ -129,7 +129,7 @@ static void put_string(struct sonde__json *json, const char *value)
         if (size != 0) {
             sonde__report_out_bytes(json->out, value, size);
         } else if ((unsigned char)*value < 0x80) {
-            put_escaped(json, (unsigned char)*value);
+            sonde__json_escape(json->out, (unsigned char)*value, json->compact);
             size = 1;
         } else if ((size = sonde__report_utf8_sequence(value, left)) != 0) {
             sonde__report_out_bytes(json->out, value, size);

@@ -116,9 +116,7 @@ static void put_source(struct sonde__json *j, const struct sonde__report *report
                        uint32_t line)
 {
     sonde__report_json_text(j, "file", report, file);
-    if (line != 0) {
-        sonde__json_uint(j, "line", line);
-    }
+    sonde__report_json_number(j, "line", line);
 }
 
 void sonde__report_json_frame(struct sonde__json *j, const struct sonde__report *report,
@@ -248,12 +246,8 @@ void sonde__report_json_thread(struct sonde__json *j, const struct sonde__report
     sonde__report_json_text(j, "waits_for", report, t->detail);
     sonde__json_string(j, "captured_by",
                        SONDE__JSON_PICK(sonde__report_captured_by, t->captured_by));
-    if (t->pause_ns != 0) {
-        sonde__json_uint(j, "pause_ns", t->pause_ns);
-    }
-    if (t->time_ns != 0) {
-        sonde__json_uint(j, "time_ns", t->time_ns);
-    }
+    sonde__report_json_number(j, "pause_ns", t->pause_ns);
+    sonde__report_json_number(j, "time_ns", t->time_ns);
     put_end(j, t->end, t->end_at);
     sonde__report_json_text(j, "note", report, t->note);
     sonde__report_put_json_frames(j, report, t->stack);

@@ -38,21 +38,6 @@ static void put_stack_once(struct sonde__json *j, const struct sonde__report *re
     sonde__json_close(j);
 }
 
-/* The stacks that samples refer to by id, each once. */
-static void put_stacks(struct sonde__json *j, const struct sonde__report *report,
-                       const struct sonde__report_sample *samples, uint32_t count)
-{
-    uint32_t nodes = sonde__report_node_count(report);
-    uint8_t *seen = sonde__mem_alloc_zeroed((size_t)nodes / 8 + 1);
-    sonde__json_array(j, "stacks");
-    for (uint32_t i = 0; i < count && !j->out->stopped; i++) {
-        put_stack_once(j, report, seen, samples[i].stack, samples[i].end);
-        put_stack_once(j, report, seen, samples[i].script_stack, samples[i].end);
-    }
-    sonde__json_close(j);
-    sonde__mem_free(seen);
-}
-
 static void put_sample(struct sonde__json *j, const struct sonde__report *report,
                        const struct sonde__report_sample *s)
 {
@@ -73,12 +58,30 @@ static void put_sample(struct sonde__json *j, const struct sonde__report *report
     sonde__json_close(j);
 }
 
-static void put_samples(struct sonde__json *j, const struct sonde__report *report,
-                        const struct sonde__report_sample *samples, uint32_t count)
+/* stall null: of those outside stalls. */
+static const struct sonde__report_sample *
+sample_at(const struct sonde__report *report, const struct sonde__report_stall *stall, uint32_t i)
 {
+    return stall != NULL ? &stall->samples[i] : sonde__report_sample(report, i);
+}
+
+/* The samples, and before them the stacks that they refer to by id, each once. */
+static void put_samples(struct sonde__json *j, const struct sonde__report *report,
+                        const struct sonde__report_stall *stall)
+{
+    uint32_t count = stall != NULL ? stall->sample_count : sonde__report_sample_count(report);
+    uint8_t *seen = sonde__mem_alloc_zeroed((size_t)sonde__report_node_count(report) / 8 + 1);
+    sonde__json_array(j, "stacks");
+    for (uint32_t i = 0; i < count && !j->out->stopped; i++) {
+        const struct sonde__report_sample *s = sample_at(report, stall, i);
+        put_stack_once(j, report, seen, s->stack, s->end);
+        put_stack_once(j, report, seen, s->script_stack, s->end);
+    }
+    sonde__json_close(j);
+    sonde__mem_free(seen);
     sonde__json_array(j, "samples");
     for (uint32_t i = 0; i < count && !j->out->stopped; i++) {
-        put_sample(j, report, &samples[i]);
+        put_sample(j, report, sample_at(report, stall, i));
     }
     sonde__json_close(j);
 }
@@ -253,8 +256,7 @@ static void put_stall(struct sonde__json *j, const struct sonde__report *report,
         sonde__report_analysis_done(&a);
     }
     put_circumstances(j, report, s);
-    put_stacks(j, report, s->samples, s->sample_count);
-    put_samples(j, report, s->samples, s->sample_count);
+    put_samples(j, report, s);
     sonde__json_array(j, "other_threads");
     for (uint32_t i = 0; i < s->thread_count && !j->out->stopped; i++) {
         sonde__report_json_thread(j, report, &s->threads[i]);
@@ -301,30 +303,11 @@ void sonde__report_json_stalls(struct sonde__json *j, const struct sonde__report
     }
 }
 
-static void put_loose_samples(struct sonde__json *j, const struct sonde__report *report)
-{
-    uint32_t count = sonde__report_sample_count(report);
-    uint8_t *seen = sonde__mem_alloc_zeroed((size_t)sonde__report_node_count(report) / 8 + 1);
-    sonde__json_array(j, "stacks");
-    for (uint32_t i = 0; i < count && !j->out->stopped; i++) {
-        const struct sonde__report_sample *s = sonde__report_sample(report, i);
-        put_stack_once(j, report, seen, s->stack, s->end);
-        put_stack_once(j, report, seen, s->script_stack, s->end);
-    }
-    sonde__json_close(j);
-    sonde__mem_free(seen);
-    sonde__json_array(j, "samples");
-    for (uint32_t i = 0; i < count && !j->out->stopped; i++) {
-        put_sample(j, report, sonde__report_sample(report, i));
-    }
-    sonde__json_close(j);
-}
-
 void sonde__report_json_loose(struct sonde__json *j, const struct sonde__report *report)
 {
     uint32_t waits = sonde__report_wait_count(report);
     if (sonde__report_sample_count(report) != 0) {
-        put_loose_samples(j, report);
+        put_samples(j, report, NULL);
     }
     if (waits != 0) {
         sonde__json_array(j, "waits");

@@ -43,7 +43,7 @@ static bool reserve(struct sonde__proto *p, size_t more)
     return true;
 }
 
-static size_t encode_varint(uint8_t *to, uint64_t value)
+size_t sonde__proto_encode(uint8_t to[SONDE__PROTO_VARINT_MAX], uint64_t value)
 {
     size_t size = 0;
     while (value >= 0x80) {
@@ -57,7 +57,7 @@ static size_t encode_varint(uint8_t *to, uint64_t value)
 static void put_varint(struct sonde__proto *p, uint64_t value)
 {
     if (reserve(p, SONDE__PROTO_VARINT_MAX)) {
-        p->size += encode_varint(p->data + p->size, value);
+        p->size += sonde__proto_encode(p->data + p->size, value);
     }
 }
 
@@ -140,7 +140,7 @@ void sonde__proto_end(struct sonde__proto *p, size_t mark)
     if (p->failed) {
         return;
     }
-    size_t size = encode_varint(length, p->size - mark);
+    size_t size = sonde__proto_encode(length, p->size - mark);
     if (reserve(p, size)) {
         memmove(p->data + mark + size, p->data + mark, p->size - mark);
         memcpy(p->data + mark, length, size);

@@ -37,6 +37,8 @@ void sonde__proto_uint(struct sonde__proto *p, uint32_t field, uint64_t value);
 void sonde__proto_int(struct sonde__proto *p, uint32_t field, int64_t value);
 void sonde__proto_fixed32(struct sonde__proto *p, uint32_t field, uint32_t value);
 void sonde__proto_fixed64(struct sonde__proto *p, uint32_t field, uint64_t value);
+/* A varint's bytes; returns how many. */
+size_t sonde__proto_encode(uint8_t to[SONDE__PROTO_VARINT_MAX], uint64_t value);
 /* A number alone: an element of a packed field, between begin and end. */
 void sonde__proto_varint(struct sonde__proto *p, uint64_t value);
 /* string and bytes; left out when empty */
