@@ -102,16 +102,14 @@ static int print_entry(void *ctx, const struct sonde__spool_entry *entry)
              state_of(entry, &line), line.stalls, line.stalls == 1 ? " stall " : " stalls");
     sonde__report_out_str(out, number);
     if (line.longest_ns != 0) {
-        sonde__report_out_str(out, ", longest ");
-        sonde__report_out_duration(out, line.longest_ns);
+        sonde__report_out_print(out, ", longest %s", sonde__report_duration(line.longest_ns).text);
     }
     if (line.fatal != 0) {
         snprintf(number, sizeof number, ", %" PRIu64 " fatal", line.fatal);
         sonde__report_out_str(out, number);
     }
     if (line.program[0] != '\0') {
-        sonde__report_out_str(out, "  ");
-        sonde__report_out_text(out, line.program);
+        sonde__report_out_print(out, "  %s", line.program);
         snprintf(number, sizeof number, " (%d)", line.pid);
         sonde__report_out_str(out, number);
     }

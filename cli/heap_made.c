@@ -178,11 +178,11 @@ static void print_group(struct heap_made *made, const struct sonde__registry_gro
     static struct sonde__cli_fit fit;
     sonde__cli_fit_begin(&fit, stdout);
     sonde__report_out_init(&out, sonde__cli_fit_sink(&fit), false);
-    sonde__report_out_str(&out, "made ");
-    sonde__report_out_duration(&out, age(made, group->newest_ns));
+    sonde__report_out_print(&out, "made %s",
+                            sonde__report_duration(age(made, group->newest_ns)).text);
     if (group->oldest_ns != group->newest_ns) {
-        sonde__report_out_str(&out, " to ");
-        sonde__report_out_duration(&out, age(made, group->oldest_ns));
+        sonde__report_out_print(&out, " to %s",
+                                sonde__report_duration(age(made, group->oldest_ns)).text);
     }
     sonde__report_out_str(&out, group->tid != 0 ? " ago by thread " : " ago by several threads");
     if (group->tid != 0) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What all threads of a Firefox profile share: frames, functions, stacks, libraries, strings. */
+#include <inttypes.h>
+
 #include "base_text.h"
 #include "export_firefox.h"
 #include "export_strings.h"
@@ -48,11 +50,8 @@ void sonde__export_firefox_meta(struct sonde__export_firefox *f)
     put_key(f, ",\"product\":", sonde__base_file_name(header->executable));
     put_key(f, ",\"oscpu\":", header->os);
     put_key(f, ",\"abi\":", header->arch);
-    sonde__report_out_str(&f->out, ",\"categories\":");
-    sonde__report_out_str(&f->out, categories);
-    sonde__report_out_str(&f->out, ",\"markerSchema\":");
-    sonde__report_out_str(&f->out, marker_schema);
-    sonde__report_out_str(&f->out, "}");
+    sonde__report_out_print(&f->out, ",\"categories\":%s,\"markerSchema\":%s}", categories,
+                            marker_schema);
 }
 
 /* --- libraries --- */
@@ -207,9 +206,7 @@ static void put_category(struct sonde__export_firefox *f, const struct frame_row
 
 void sonde__export_firefox_end_table(struct sonde__export_firefox *f, uint64_t rows)
 {
-    sonde__report_out_str(&f->out, ",\"length\":");
-    sonde__report_out_dec(&f->out, rows);
-    sonde__report_out_str(&f->out, "}");
+    sonde__report_out_print(&f->out, ",\"length\":%" PRIu64 "}", rows);
 }
 
 static void put_frames(struct sonde__export_firefox *f)

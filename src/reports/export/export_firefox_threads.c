@@ -4,6 +4,8 @@
  * A thread that stalls has the samples of its stalls, in milliseconds. One that was only seen
  * beside them has its stacks as samples that count 1. What has no threads (recorded calls, heap
  * blocks) is one thread of its own. */
+#include <inttypes.h>
+
 #include "base_text.h"
 #include "export_firefox.h"
 #include "export_strings.h"
@@ -99,9 +101,8 @@ static void put_samples(struct sonde__export_firefox *f, const struct sonde__exp
 static void put_stall_data(struct sonde__export_firefox *f, uint32_t index)
 {
     const struct sonde__report_stall *stall = sonde__report_stall(f->set->report, index);
-    sonde__report_out_str(&f->out, "{\"type\":\"Stall\",\"number\":");
-    sonde__report_out_dec(&f->out, (uint64_t)index + 1);
-    sonde__report_out_str(&f->out, ",\"cpu\":");
+    sonde__report_out_print(
+        &f->out, "{\"type\":\"Stall\",\"number\":%" PRIu64 ",\"cpu\":", (uint64_t)index + 1);
     sonde__export_json_ms(&f->out, stall->cpu_ns);
     sonde__report_out_str(&f->out, ",\"runqueue\":");
     sonde__export_json_ms(&f->out, stall->runqueue_ns);
@@ -121,9 +122,8 @@ static void put_stack_data(struct sonde__export_firefox *f,
     sonde__report_out_str(&f->out, ",\"waits\":");
     sonde__export_json_string(&f->out, sonde__report_text(f->set->report, thread->detail));
     if (thread->stack != 0) {
-        sonde__report_out_str(&f->out, ",\"cause\":{\"stack\":");
-        sonde__report_out_dec(&f->out, sonde__export_firefox_row(f, &sample, 0));
-        sonde__report_out_str(&f->out, "}");
+        sonde__report_out_print(&f->out, ",\"cause\":{\"stack\":%" PRIu64 "}",
+                                sonde__export_firefox_row(f, &sample, 0));
     }
     sonde__report_out_str(&f->out, "}");
 }
@@ -213,15 +213,10 @@ static void put_thread(struct sonde__export_firefox *f, const struct sonde__expo
                           "\"processShutdownTime\":null,\"registerTime\":0,\"unregisterTime\":null,"
                           "\"pausedRanges\":[],\"showMarkersInTimeline\":true,\"name\":");
     sonde__export_json_string(&f->out, *name != '\0' ? name : "thread");
-    sonde__report_out_str(&f->out, ",\"isMainThread\":");
-    sonde__report_out_str(&f->out, track == NULL || track->main ? "true" : "false");
-    sonde__report_out_str(&f->out, ",\"processName\":");
+    sonde__report_out_print(&f->out, ",\"isMainThread\":%s,\"processName\":",
+                            track == NULL || track->main ? "true" : "false");
     sonde__export_json_string(&f->out, sonde__base_file_name(header->executable));
-    sonde__report_out_str(&f->out, ",\"pid\":\"");
-    sonde__report_out_int(&f->out, header->pid);
-    sonde__report_out_str(&f->out, "\",\"tid\":\"");
-    sonde__report_out_int(&f->out, tid);
-    sonde__report_out_str(&f->out, "\"");
+    sonde__report_out_print(&f->out, ",\"pid\":\"%d\",\"tid\":\"%" PRId64 "\"", header->pid, tid);
     put_samples(f, track);
     put_markers(f, track);
     sonde__report_out_str(&f->out, "}");

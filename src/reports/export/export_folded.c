@@ -6,6 +6,7 @@
  * The marks behind names are those of stackcollapse-perf.pl: _[i] inlined, _[j] of a JIT; _[t] (a
  * tail call) is ours. Equal stacks are one line. Lines are collected up to a limit and merged;
  * beyond it a line may be repeated. All readers of the format add equal lines. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,10 +78,7 @@ static void flush(struct folded *f)
         for (; i < f->count && strcmp(text, f->lines[i].text) == 0; i++) {
             weight += f->lines[i].weight;
         }
-        sonde__report_out_str(&out, text);
-        sonde__report_out_str(&out, " ");
-        sonde__report_out_dec(&out, weight);
-        sonde__report_out_str(&out, "\n");
+        sonde__report_out_print(&out, "%s %" PRIu64 "\n", text, weight);
     }
     sonde__report_out_flush(&out);
     f->stopped = out.stopped;
@@ -98,9 +96,7 @@ static void put_step(struct folded *f, const struct sonde__report_step *step)
         sonde__report_out_str(&f->out, "_[i]");
         break;
     case SONDE__REPORT_STEP_GAP:
-        sonde__report_out_str(&f->out, "(");
-        sonde__report_out_dec(&f->out, step->frame->lost_count);
-        sonde__report_out_str(&f->out, " frames left out)");
+        sonde__report_out_print(&f->out, "(%" PRIu64 " frames left out)", step->frame->lost_count);
         break;
     case SONDE__REPORT_STEP_TAIL_CALL:
         if (step->frame->alternatives != 0) {
@@ -113,10 +109,9 @@ static void put_step(struct folded *f, const struct sonde__report_step *step)
     case SONDE__REPORT_STEP_SCRIPT: /* "save (session.py)", as Python's tools fold */
         sonde__report_put_name(&f->out, f->report, step->frame->name);
         if (step->frame->file != 0) {
-            sonde__report_out_str(&f->out, " (");
-            sonde__report_out_text(
-                &f->out, sonde__base_file_name(sonde__report_text(f->report, step->frame->file)));
-            sonde__report_out_str(&f->out, ")");
+            sonde__report_out_print(
+                &f->out, " (%s)",
+                sonde__base_file_name(sonde__report_text(f->report, step->frame->file)));
         }
         break;
     default:
@@ -180,9 +175,8 @@ static void put_stack(struct folded *f, const char *below, uint32_t stack, const
     }
     if (walk.node != 0) {
         put_separator(f, begin);
-        sonde__report_out_str(&f->out, "(");
-        sonde__report_out_dec(&f->out, sonde__report_node(f->report, walk.node)->depth);
-        sonde__report_out_str(&f->out, " more frames)");
+        sonde__report_out_print(&f->out, "(%u more frames)",
+                                sonde__report_node(f->report, walk.node)->depth);
         sonde__report_out_flush(&f->out);
     }
     for (uint32_t i = count; i > 0 && !f->failed; i--) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+
 #include "export_functions.h"
 
 #include "base_text.h"
@@ -168,9 +170,8 @@ static void put_nameless(struct sonde__report_out *out, const struct sonde__repo
 {
     uint64_t start = f->name_offset <= f->offset ? f->offset - f->name_offset : f->offset;
     if (f->image != 0) {
-        sonde__report_out_text(out, sonde__report_module(report, f->image));
-        sonde__report_out_str(out, "+");
-        sonde__report_out_hex(out, start);
+        sonde__report_out_print(out, "%s+0x%" PRIx64, sonde__report_module(report, f->image),
+                                start);
     } else if (f->code_id != 0) {
         sonde__report_out_str(out, "(code ");
         sonde__report_out_code_id(out, f->code_id);

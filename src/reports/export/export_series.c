@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+
 #include "export_series.h"
 
 #include "mem_heap.h"
@@ -281,11 +283,8 @@ void sonde__export_put_title(struct sonde__report_out *out, const struct sonde__
     }
     if (series->kind == SONDE__EXPORT_STALL) {
         const struct sonde__report_stall *stall = sonde__report_stall(set->report, series->stall);
-        sonde__report_out_str(out, ": ");
-        sonde__report_out_text(out, sonde__report_text(set->report, stall->thread_name));
-        sonde__report_out_str(out, " [");
-        sonde__report_out_int(out, stall->tid);
-        sonde__report_out_str(out, "], ");
-        sonde__report_out_duration(out, stall->duration_ns);
+        sonde__report_out_print(out, ": %s [%" PRId64 "], %s",
+                                sonde__report_text(set->report, stall->thread_name), stall->tid,
+                                sonde__report_duration(stall->duration_ns).text);
     }
 }

@@ -5,6 +5,8 @@
  *
  * speedscope merges frames by their number, so a frame of the file is a function here. Its line is
  * given where all frames of the function are at one. */
+#include <inttypes.h>
+
 #include "base_text.h"
 #include "export_formats.h"
 #include "export_json.h"
@@ -32,8 +34,7 @@ static void put_frame(struct speedscope *s, uint32_t number)
                                         sonde__report_image(s->set->report, f->image)->path));
     }
     if (f->file != 0 && f->line != 0 && !f->several_lines) {
-        sonde__report_out_str(&s->out, ",\"line\":");
-        sonde__report_out_dec(&s->out, f->line);
+        sonde__report_out_print(&s->out, ",\"line\":%u", f->line);
     }
     sonde__report_out_str(&s->out, "}");
 }
@@ -46,8 +47,8 @@ static bool put_stack(void *ctx, const struct sonde__export_sample *sample)
     sonde__export_path_read(&s->path, &s->set->functions, sample->stack, sample->leaf, root);
     sonde__export_json_comma(&s->out, &s->filled);
     for (uint32_t i = s->path.count; i > 0; i--) { /* outermost first */
-        sonde__report_out_str(&s->out, i == s->path.count ? "[" : ",");
-        sonde__report_out_dec(&s->out, s->path.places[i - 1].function);
+        sonde__report_out_print(&s->out, "%s%u", i == s->path.count ? "[" : ",",
+                                s->path.places[i - 1].function);
     }
     sonde__report_out_str(&s->out, "]\n");
     return !s->out.stopped;
@@ -74,12 +75,9 @@ static void put_profile(struct speedscope *s, const struct sonde__export_series 
     sonde__export_json_begin(&text, &s->out);
     sonde__export_put_title(&text.out, s->set, series);
     sonde__export_json_end(&text);
-    sonde__report_out_str(&s->out, is_time ? ",\"unit\":\"nanoseconds\"" : ",\"unit\":\"none\"");
-    sonde__report_out_str(&s->out, ",\"startValue\":");
-    sonde__report_out_dec(&s->out, begin);
-    sonde__report_out_str(&s->out, ",\"endValue\":");
-    sonde__report_out_dec(&s->out, begin + sum.weight);
-    sonde__report_out_str(&s->out, ",\"samples\":[");
+    sonde__report_out_print(
+        &s->out, "%s,\"startValue\":%" PRIu64 ",\"endValue\":%" PRIu64 ",\"samples\":[",
+        is_time ? ",\"unit\":\"nanoseconds\"" : ",\"unit\":\"none\"", begin, begin + sum.weight);
     s->filled = false;
     sonde__export_each(s->set, series, put_stack, s);
     sonde__report_out_str(&s->out, "],\"weights\":[");

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+
 #include "report_load.h"
 
 static bool is_part(uint64_t ns, uint64_t whole_ns, unsigned part)
@@ -32,8 +34,8 @@ uint32_t sonde__report_runnable(const struct sonde__report *report,
 static void put_pressure(struct sonde__report_out *out, const char *what, uint64_t ns,
                          uint64_t whole_ns)
 {
-    sonde__report_out_str(out, what);
-    sonde__report_out_share(out, ns < whole_ns ? ns : whole_ns, whole_ns);
+    sonde__report_out_print(out, "%s%s", what,
+                            sonde__report_share(ns < whole_ns ? ns : whole_ns, whole_ns).text);
 }
 
 void sonde__report_put_load(struct sonde__report_out *out, const struct sonde__report *report,
@@ -43,12 +45,10 @@ void sonde__report_put_load(struct sonde__report_out *out, const struct sonde__r
     uint32_t runnable = sonde__report_runnable(report, stall);
     uint32_t cpus = sonde__report_header(report)->device.cpu_count;
     if (load->measured_ns != 0) {
-        sonde__report_out_str(out, "  load      ");
-        sonde__report_out_dec(out, load->minor_faults);
-        sonde__report_out_str(out, load->minor_faults == 1 ? " page fault in memory, "
-                                                           : " page faults in memory, ");
-        sonde__report_out_dec(out, load->major_faults);
-        sonde__report_out_str(out, " from disk");
+        sonde__report_out_print(
+            out, "  load      %" PRIu64 "%s%" PRIu64 " from disk", load->minor_faults,
+            load->minor_faults == 1 ? " page fault in memory, " : " page faults in memory, ",
+            load->major_faults);
         if (load->has_pressure) {
             put_pressure(out, "; tasks of the machine waited for processors ",
                          load->cpu_pressure_ns, load->measured_ns);
@@ -61,10 +61,8 @@ void sonde__report_put_load(struct sonde__report_out *out, const struct sonde__r
     if (sonde__report_is_congested(stall)) {
         sonde__report_out_str(out, "  congested processors were short");
         if (cpus != 0 && runnable > cpus) {
-            sonde__report_out_str(out, ": ");
-            sonde__report_out_dec(out, runnable);
-            sonde__report_out_str(out, " threads of the program wanted one of ");
-            sonde__report_out_dec(out, cpus);
+            sonde__report_out_print(out, ": %u threads of the program wanted one of %u", runnable,
+                                    cpus);
         }
         sonde__report_out_str(out, "\n");
     }

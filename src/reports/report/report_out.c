@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report_out.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 #include "base_text.h"
@@ -170,46 +171,101 @@ void sonde__report_out_color(struct sonde__report_out *out, enum sonde__report_c
     }
 }
 
+/* One conversion, behind its %. Returns what follows it. */
+static const char *put_conversion(struct sonde__report_out *out, const char *format, va_list *list)
+{
+    char data[24];
+    struct sonde__text text;
+    bool is_long = *format == 'l';
+    format += strspn(format, "l");
+    switch (*format) {
+    case 's':
+        sonde__report_out_text(out, va_arg(*list, const char *));
+        break;
+    case 'd':
+        sonde__report_out_int(out, is_long ? va_arg(*list, int64_t) : va_arg(*list, int));
+        break;
+    case 'u':
+        sonde__report_out_dec(out, is_long ? va_arg(*list, uint64_t) : va_arg(*list, unsigned));
+        break;
+    case 'x':
+        sonde__base_text_init(&text, data, sizeof data);
+        sonde__base_text_hex(&text, va_arg(*list, uint64_t), 0);
+        sonde__report_out_str(out, data);
+        break;
+    default: /* %% */
+        put_byte(out, *format);
+        break;
+    }
+    return format + 1;
+}
+
+void sonde__report_out_print(struct sonde__report_out *out, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    while (*format != '\0') {
+        size_t plain = strcspn(format, "%");
+        sonde__report_out_bytes(out, format, plain);
+        format += plain;
+        if (*format == '%') {
+            format = put_conversion(out, format + 1, &list);
+        }
+    }
+    va_end(list);
+}
+
 /* `value` in thousandths of `unit`, as three significant digits. */
-static void out_scaled(struct sonde__report_out *out, uint64_t thousandths, const char *unit)
+static void text_scaled(struct sonde__text *text, uint64_t thousandths, const char *unit)
 {
     uint64_t whole = thousandths / 1000, rest = thousandths % 1000;
     unsigned digits = whole >= 100 ? 0 : whole >= 10 ? 1 : 2;
-    sonde__report_out_dec(out, whole);
+    sonde__base_text_dec(text, whole);
     if (digits > 0) {
-        put_byte(out, '.');
-        put_byte(out, (char)('0' + rest / 100));
+        sonde__base_text_char(text, '.');
+        sonde__base_text_char(text, (char)('0' + rest / 100));
     }
     if (digits > 1) {
-        put_byte(out, (char)('0' + rest / 10 % 10));
+        sonde__base_text_char(text, (char)('0' + rest / 10 % 10));
     }
-    sonde__report_out_str(out, unit);
+    sonde__base_text_str(text, unit);
+}
+
+static void text_unit(struct sonde__text *text, uint64_t value, const char *unit)
+{
+    sonde__base_text_dec(text, value);
+    sonde__base_text_str(text, unit);
+}
+
+struct sonde__report_figure sonde__report_duration(uint64_t ns)
+{
+    struct sonde__report_figure figure;
+    struct sonde__text text;
+    sonde__base_text_init(&text, figure.text, sizeof figure.text);
+    if (ns < 1000) {
+        text_unit(&text, ns, " ns");
+    } else if (ns < NS_PER_MS) {
+        text_unit(&text, ns / 1000, " us");
+    } else if (ns < NS_PER_S) {
+        text_unit(&text, ns / NS_PER_MS, " ms");
+    } else if (ns < 120 * NS_PER_S) {
+        text_scaled(&text, ns / NS_PER_MS, " s");
+    } else {
+        text_unit(&text, ns / NS_PER_S / 60, " min ");
+        text_unit(&text, ns / NS_PER_S % 60, " s");
+    }
+    return figure;
 }
 
 void sonde__report_out_duration(struct sonde__report_out *out, uint64_t ns)
 {
-    if (ns < 1000) {
-        sonde__report_out_dec(out, ns);
-        sonde__report_out_str(out, " ns");
-    } else if (ns < NS_PER_MS) {
-        sonde__report_out_dec(out, ns / 1000);
-        sonde__report_out_str(out, " us");
-    } else if (ns < NS_PER_S) {
-        sonde__report_out_dec(out, ns / NS_PER_MS);
-        sonde__report_out_str(out, " ms");
-    } else if (ns < 120 * NS_PER_S) {
-        out_scaled(out, ns / NS_PER_MS, " s");
-    } else {
-        uint64_t seconds = ns / NS_PER_S;
-        sonde__report_out_dec(out, seconds / 60);
-        sonde__report_out_str(out, " min ");
-        sonde__report_out_dec(out, seconds % 60);
-        sonde__report_out_str(out, " s");
-    }
+    sonde__report_out_str(out, sonde__report_duration(ns).text);
 }
 
-void sonde__report_out_share(struct sonde__report_out *out, uint64_t part, uint64_t whole)
+struct sonde__report_figure sonde__report_share(uint64_t part, uint64_t whole)
 {
+    struct sonde__report_figure figure;
+    struct sonde__text text;
     uint64_t percent = 0;
     while (whole > UINT64_MAX / 200) { /* the upper bits suffice for a share */
         whole >>= 1;
@@ -221,10 +277,17 @@ void sonde__report_out_share(struct sonde__report_out *out, uint64_t part, uint6
     if (whole != 0) {
         percent = (part * 100 + whole / 2) / whole;
     }
+    sonde__base_text_init(&text, figure.text, sizeof figure.text);
     if (percent == 0 && part != 0) {
-        sonde__report_out_str(out, "<1 %");
-        return;
+        sonde__base_text_str(&text, "<1 %");
+    } else {
+        sonde__base_text_dec(&text, percent);
+        sonde__base_text_str(&text, " %");
     }
-    sonde__report_out_dec(out, percent);
-    sonde__report_out_str(out, " %");
+    return figure;
+}
+
+void sonde__report_out_share(struct sonde__report_out *out, uint64_t part, uint64_t whole)
+{
+    sonde__report_out_str(out, sonde__report_share(part, whole).text);
 }

@@ -55,9 +55,20 @@ void sonde__report_out_code_id(struct sonde__report_out *out, uint64_t code_id);
 void sonde__report_out_tab(struct sonde__report_out *out, uint32_t column);
 /* Nothing without colour. */
 void sonde__report_out_color(struct sonde__report_out *out, enum sonde__report_color color);
+/* Print by a printf() format with %s, %d, %u, PRId64, PRIu64 and PRIx64. Control characters in the
+ * text of a %s are made visible, line breaks, too. */
+void sonde__report_out_print(struct sonde__report_out *out, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A figure as text: for a %s. */
+struct sonde__report_figure {
+    char text[32];
+};
 /* "850 us", "612 ms", "1.23 s", "2 min 5 s": three digits, for people. */
+struct sonde__report_figure sonde__report_duration(uint64_t ns);
 void sonde__report_out_duration(struct sonde__report_out *out, uint64_t ns);
 /* "97 %"; "<1 %" for what is not nothing. */
+struct sonde__report_figure sonde__report_share(uint64_t part, uint64_t whole);
 void sonde__report_out_share(struct sonde__report_out *out, uint64_t part, uint64_t whole);
 
 /* Characters that sonde__report_out_text prints for `text`. */

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The text view of a whole report: a heading, the stalls or the threads, then what was not read,
  * not kept or not finished. */
+#include <inttypes.h>
 #include <string.h>
 
+#include "base_text.h"
 #include "mem_heap.h"
 #include "report_group.h"
 #include "report_read.h"
@@ -13,8 +15,7 @@ static void put_known(struct sonde__report_out *out, const char *before, const c
                       bool *first)
 {
     if (*text != '\0') {
-        sonde__report_out_str(out, *first ? "" : before);
-        sonde__report_out_text(out, text);
+        sonde__report_out_print(out, "%s%s", *first ? "" : before, text);
         *first = false;
     }
 }
@@ -23,15 +24,12 @@ static void put_known(struct sonde__report_out *out, const char *before, const c
 static void put_origin(struct sonde__report_out *out, const struct sonde__report_header *h)
 {
     if (*h->build != '\0') {
-        sonde__report_out_str(out, "build ");
-        sonde__report_out_text(out, h->build);
+        sonde__report_out_print(out, "build %s", h->build);
         sonde__report_out_str(out, h->tag_count != 0 ? "  " : "\n");
     }
     for (uint32_t i = 0; i < h->tag_count; i++) {
-        sonde__report_out_str(out, i == 0 ? "tags " : ", ");
-        sonde__report_out_text(out, h->tags[i].key);
-        sonde__report_out_str(out, "=");
-        sonde__report_out_text(out, h->tags[i].value);
+        sonde__report_out_print(out, "%s%s=%s", i == 0 ? "tags " : ", ", h->tags[i].key,
+                                h->tags[i].value);
     }
     sonde__report_out_str(out, h->tag_count != 0 ? "\n" : "");
 }
@@ -49,16 +47,14 @@ static void put_device(struct sonde__report_out *out, const struct sonde__report
     put_known(out, ", ", d->kernel, &first);
     put_known(out, ", ", d->cpu, &first);
     if (d->cpu_count != 0) {
-        sonde__report_out_str(out, first ? "" : ", ");
-        sonde__report_out_dec(out, d->cpu_count);
-        sonde__report_out_str(out, d->cpu_count == 1 ? " CPU" : " CPUs");
+        sonde__report_out_print(out, "%s%u CPU%s", first ? "" : ", ", d->cpu_count,
+                                sonde__base_plural(d->cpu_count));
         first = false;
     }
     sonde__report_out_str(out, first ? "" : "\n");
     if (*h->report_id != '\0') {
         sonde__report_out_str(out, is_known ? "report  " : "\nreport  ");
-        sonde__report_out_text(out, h->report_id);
-        sonde__report_out_str(out, "\n");
+        sonde__report_out_print(out, "%s\n", h->report_id);
     }
 }
 
@@ -68,32 +64,25 @@ static void put_heading(struct sonde__report_out *out, const struct sonde__repor
     sonde__report_out_color(out, SONDE__REPORT_BOLD);
     sonde__report_out_str(out, strcmp(h->source, "core") == 0 ? "core of process" : "process");
     if (h->pid != 0) {
-        sonde__report_out_str(out, " ");
-        sonde__report_out_int(out, h->pid);
+        sonde__report_out_print(out, " %d", h->pid);
     }
     sonde__report_out_color(out, SONDE__REPORT_PLAIN);
     if (*h->executable != '\0') {
-        sonde__report_out_str(out, "  ");
-        sonde__report_out_text(out, h->executable);
+        sonde__report_out_print(out, "  %s", h->executable);
     }
     if (*h->arch != '\0') {
-        sonde__report_out_str(out, "  ");
-        sonde__report_out_text(out, h->arch);
+        sonde__report_out_print(out, "  %s", h->arch);
     }
     if (h->kind == SONDE__REPORT_STACKS) {
         uint32_t count = sonde__report_thread_count(report);
-        sonde__report_out_str(out, "  ");
-        sonde__report_out_dec(out, count);
-        sonde__report_out_str(out, count == 1 ? " thread" : " threads");
+        sonde__report_out_print(out, "  %u thread%s", count, sonde__base_plural(count));
     }
     if (h->pause_ns != 0) {
-        sonde__report_out_str(out, "  stopped for ");
-        sonde__report_out_duration(out, h->pause_ns);
+        sonde__report_out_print(out, "  stopped for %s", sonde__report_duration(h->pause_ns).text);
     }
     if (h->threshold_ns != 0) {
-        sonde__report_out_str(out, "  stalls of ");
-        sonde__report_out_duration(out, h->threshold_ns);
-        sonde__report_out_str(out, " and more");
+        sonde__report_out_print(out, "  stalls of %s and more",
+                                sonde__report_duration(h->threshold_ns).text);
     }
     sonde__report_out_str(out, "\n");
     put_origin(out, h);
@@ -106,10 +95,10 @@ static void put_images(struct sonde__report_out *out, const struct sonde__report
     for (uint32_t id = 1; id <= count && !out->stopped; id++) {
         const struct sonde__report_image *image = sonde__report_image(report, id);
         char build_id[SONDE__REPORT_BUILD_ID_TEXT];
-        sonde__report_out_str(out, "  ");
-        sonde__report_out_str(out, image->build_id.size == 0
-                                       ? "no build-id"
-                                       : sonde__report_build_id_text(&image->build_id, build_id));
+        sonde__report_out_print(out, "  %s",
+                                image->build_id.size == 0
+                                    ? "no build-id"
+                                    : sonde__report_build_id_text(&image->build_id, build_id));
         if (image->code_id != 0) {
             sonde__report_out_str(out, ", code ");
             sonde__report_out_code_id(out, image->code_id);
@@ -125,9 +114,8 @@ static void put_images(struct sonde__report_out *out, const struct sonde__report
 static void put_count(struct sonde__report_out *out, uint64_t count, const char *what)
 {
     if (count != 0) {
-        sonde__report_out_str(out, "note: left out, over a limit or out of memory: ");
-        sonde__report_out_dec(out, count);
-        sonde__report_out_str(out, what);
+        sonde__report_out_print(
+            out, "note: left out, over a limit or out of memory: %" PRIu64 " %s\n", count, what);
     }
 }
 
@@ -160,34 +148,32 @@ static void put_losses(struct sonde__report_out *out, const struct sonde__report
     for (uint32_t i = 0; i < sonde__report_note_count(report); i++) {
         if (!is_circle(sonde__report_note(report, i))) {
             sonde__report_out_str(out, any ? "note: " : "\nnote: ");
-            sonde__report_out_text(out, sonde__report_note(report, i));
-            sonde__report_out_str(out, "\n");
+            sonde__report_out_print(out, "%s\n", sonde__report_note(report, i));
             any = true;
         }
     }
-    put_count(out, lost->threads, " threads\n");
-    put_count(out, lost->stalls, " stalls\n");
-    put_count(out, lost->samples, " samples\n");
-    put_count(out, lost->nodes + lost->frames, " frames\n");
-    put_count(out, lost->images, " images\n");
-    put_count(out, lost->strings, " names or texts\n");
-    put_count(out, lost->notes, " notes\n");
-    put_count(out, lost->calls, " recorded calls\n");
-    put_count(out, lost->heap_blocks, " groups of blocks\n");
-    put_count(out, lost->processes, " processes\n");
-    put_count(out, lost->phases + lost->rules, " phases or rules\n");
-    put_count(out, lost->waits, " waits\n");
-    put_count(out, lost->stall_counts, " counts of stalls\n");
-    put_count(out, lost->details, " tags, arguments or unsampled times\n");
+    put_count(out, lost->threads, "threads");
+    put_count(out, lost->stalls, "stalls");
+    put_count(out, lost->samples, "samples");
+    put_count(out, lost->nodes + lost->frames, "frames");
+    put_count(out, lost->images, "images");
+    put_count(out, lost->strings, "names or texts");
+    put_count(out, lost->notes, "notes");
+    put_count(out, lost->calls, "recorded calls");
+    put_count(out, lost->heap_blocks, "groups of blocks");
+    put_count(out, lost->processes, "processes");
+    put_count(out, lost->phases + lost->rules, "phases or rules");
+    put_count(out, lost->waits, "waits");
+    put_count(out, lost->stall_counts, "counts of stalls");
+    put_count(out, lost->details, "tags, arguments or unsampled times");
     if (end != NULL && end->lost_records != 0) {
-        put_count(out, end->lost_records, " records, when the report was made\n");
+        put_count(out, end->lost_records, "records, when the report was made");
     }
     if (loss != NULL) {
         sonde__report_loss_line(loss, line, sizeof line);
         if (*line != '\0') {
             sonde__report_out_color(out, SONDE__REPORT_RED);
-            sonde__report_out_str(out, "\ndamaged: ");
-            sonde__report_out_str(out, line);
+            sonde__report_out_print(out, "\ndamaged: %s", line);
             sonde__report_out_color(out, SONDE__REPORT_PLAIN);
             sonde__report_out_str(out, "\n");
         }
@@ -210,32 +196,23 @@ static void put_totals(struct sonde__report_out *out, const struct sonde__report
     uint64_t counted = counted_stalls(report);
     uint64_t count = end == NULL ? shown + counted : end->stall_count;
     counted = counted < count ? counted : count; /* a file may say anything */
-    sonde__report_out_str(out, "\n");
-    sonde__report_out_dec(out, count);
-    sonde__report_out_str(out, count == 1 ? " stall" : " stalls");
+    sonde__report_out_print(out, "\n%" PRIu64 " stall%s", count, sonde__base_plural(count));
     if (counted != 0) {
-        sonde__report_out_str(out, " (");
-        sonde__report_out_dec(out, counted);
-        sonde__report_out_str(out, " only counted)");
+        sonde__report_out_print(out, " (%" PRIu64 " only counted)", counted);
     }
     if (count - counted > shown) {
-        sonde__report_out_str(out, " (");
-        sonde__report_out_dec(out, count - counted - shown);
-        sonde__report_out_str(out, " not in this report)");
+        sonde__report_out_print(out, " (%" PRIu64 " not in this report)", count - counted - shown);
     }
     if (end != NULL) {
-        sonde__report_out_str(out, " in ");
-        sonde__report_out_duration(out, end->watched_ns);
-        sonde__report_out_str(out, ", ");
-        sonde__report_out_dec(out, end->turn_count);
-        sonde__report_out_str(out, end->turn_count == 1 ? " turn" : " turns");
+        sonde__report_out_print(out, " in %s, %" PRIu64 " turn%s",
+                                sonde__report_duration(end->watched_ns).text, end->turn_count,
+                                sonde__base_plural(end->turn_count));
     }
     sonde__report_out_str(out, "\n");
     if (end != NULL && (end->turn_count_count != 0 || end->frame_ns != 0)) {
         char text[1024];
         sonde__report_turns_text(end, text, sizeof text);
-        sonde__report_out_str(out, text);
-        sonde__report_out_str(out, "\n");
+        sonde__report_out_print(out, "%s\n", text);
     }
 }
 
@@ -287,25 +264,22 @@ static bool put_groups(struct sonde__report_out *out, const struct sonde__report
         }
         sonde__report_out_str(out, "\n");
         sonde__report_out_color(out, SONDE__REPORT_BOLD);
-        sonde__report_out_dec(out, group->count);
-        sonde__report_out_str(out, group->count == 1 ? " stall" : " equal stalls");
+        sonde__report_out_print(out, "%" PRIu64 "%s", group->count,
+                                group->count == 1 ? " stall" : " equal stalls");
         sonde__report_out_color(out, SONDE__REPORT_PLAIN);
-        sonde__report_out_str(out, ", ");
-        sonde__report_out_duration(out, group->total_ns);
-        sonde__report_out_str(out, group->count == 1 ? " after " : " in all, the first after ");
-        sonde__report_out_duration(out, group->first_ns);
+        sonde__report_out_print(out, ", %s%s%s", sonde__report_duration(group->total_ns).text,
+                                group->count == 1 ? " after " : " in all, the first after ",
+                                sonde__report_duration(group->first_ns).text);
         if (group->count > 1) {
-            sonde__report_out_str(out, ", the last after ");
-            sonde__report_out_duration(out, group->last_ns);
-            sonde__report_out_str(out, group->longest != UINT32_MAX ? "; the longest:" : "");
+            sonde__report_out_print(out, ", the last after %s%s",
+                                    sonde__report_duration(group->last_ns).text,
+                                    group->longest != UINT32_MAX ? "; the longest:" : "");
         }
         sonde__report_out_str(out, "\n");
         if (group->longest != UINT32_MAX) {
             sonde__report_put_stall(out, report, group->longest, view);
         } else {
-            sonde__report_out_str(out, "  fingerprint            ");
-            sonde__report_out_text(out, group->id);
-            sonde__report_out_str(out, "\n");
+            sonde__report_out_print(out, "  fingerprint            %s\n", group->id);
         }
     }
     sonde__report_groups_done(&groups);
@@ -328,26 +302,19 @@ static void put_counts(struct sonde__report_out *out, const struct sonde__report
         }
         sonde__report_out_str(out, "\n");
         bool has_one = group->longest != UINT32_MAX;
-        sonde__report_out_dec(out, counted);
-        sonde__report_out_str(out, has_one ? " more" : "");
-        sonde__report_out_str(out, counted == 1 ? " stall" : " stalls");
+        sonde__report_out_print(out, "%" PRIu64 "%s stall%s", counted, has_one ? " more" : "",
+                                sonde__base_plural(counted));
         if (has_one) {
-            sonde__report_out_str(out, " equal to stall ");
-            sonde__report_out_dec(out, (uint64_t)group->longest + 1);
-            sonde__report_out_str(out, ", only counted: all ");
-            sonde__report_out_dec(out, group->count);
-            sonde__report_out_str(out, " lasted ");
+            sonde__report_out_print(
+                out, " equal to stall %" PRIu64 ", only counted: all %" PRIu64 " lasted ",
+                (uint64_t)group->longest + 1, group->count);
         } else {
-            sonde__report_out_str(out, ", only counted, of fingerprint ");
-            sonde__report_out_text(out, group->id);
-            sonde__report_out_str(out, ": ");
+            sonde__report_out_print(out, ", only counted, of fingerprint %s: ", group->id);
         }
-        sonde__report_out_duration(out, group->total_ns);
-        sonde__report_out_str(out, " in all, the longest ");
-        sonde__report_out_duration(out, group->longest_ns);
-        sonde__report_out_str(out, ", the last after ");
-        sonde__report_out_duration(out, group->last_ns);
-        sonde__report_out_str(out, "\n");
+        sonde__report_out_print(out, "%s in all, the longest %s, the last after %s\n",
+                                sonde__report_duration(group->total_ns).text,
+                                sonde__report_duration(group->longest_ns).text,
+                                sonde__report_duration(group->last_ns).text);
     }
     sonde__report_groups_done(&groups);
 }

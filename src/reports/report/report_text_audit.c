@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The findings of an audit for people, rule by rule: which function was called from where, how
  * often, when, by whom, and with which arguments. */
+#include <inttypes.h>
 #include <stdlib.h>
 
+#include "base_text.h"
 #include "mem_heap.h"
 #include "mem_sort.h"
 #include "report_view.h"
@@ -31,8 +33,7 @@ static void put_text(struct sonde__report_out *out, const struct sonde__report *
                      const char *before, uint32_t string)
 {
     if (string != 0) {
-        sonde__report_out_str(out, before);
-        sonde__report_out_text(out, sonde__report_text(report, string));
+        sonde__report_out_print(out, "%s%s", before, sonde__report_text(report, string));
     }
 }
 
@@ -54,27 +55,22 @@ static void put_rule(struct sonde__report_out *out, const struct sonde__report *
     put_text(out, report, "  ", rule->text);
     put_text(out, report, "  pack ", rule->pack);
     if (rule->limit_count != 0) {
-        sonde__report_out_str(out, "  at most ");
-        sonde__report_out_dec(out, rule->limit_count);
-        sonde__report_out_str(out, " in ");
-        sonde__report_out_duration(out, rule->limit_ns);
+        sonde__report_out_print(out, "  at most %" PRIu64 " in %s", rule->limit_count,
+                                sonde__report_duration(rule->limit_ns).text);
     }
     sonde__report_out_str(out, "\n");
 }
 
 static void put_numbers(struct sonde__report_out *out, const struct sonde__report_call *call)
 {
-    sonde__report_out_dec(out, call->count);
-    sonde__report_out_str(out, call->count == 1 ? " call" : " calls");
+    sonde__report_out_print(out, "%" PRIu64 " call%s", call->count,
+                            sonde__base_plural(call->count));
     if (call->over_limit != 0) {
-        sonde__report_out_str(out, ", ");
-        sonde__report_out_dec(out, call->over_limit);
-        sonde__report_out_str(out, " more than allowed");
+        sonde__report_out_print(out, ", %" PRIu64 " more than allowed", call->over_limit);
     }
     if (call->last_ns != 0) {
-        sonde__report_out_str(out, "  ");
-        sonde__report_out_duration(out, call->first_ns);
-        sonde__report_out_str(out, call->first_ns != call->last_ns ? " to " : "");
+        sonde__report_out_print(out, "  %s%s", sonde__report_duration(call->first_ns).text,
+                                call->first_ns != call->last_ns ? " to " : "");
         if (call->first_ns != call->last_ns) {
             sonde__report_out_duration(out, call->last_ns);
         }
@@ -89,12 +85,10 @@ static void put_finding(struct sonde__report_out *out, const struct sonde__repor
     sonde__report_out_str(out, "  ");
     put_numbers(out, call);
     if (call->tid != 0) {
-        sonde__report_out_str(out, "  thread ");
-        sonde__report_out_int(out, call->tid);
+        sonde__report_out_print(out, "  thread %" PRId64, call->tid);
     }
     if (sonde__report_pid(report, call->process) != sonde__report_header(report)->pid) {
-        sonde__report_out_str(out, "  process ");
-        sonde__report_out_int(out, sonde__report_pid(report, call->process));
+        sonde__report_out_print(out, "  process %d", sonde__report_pid(report, call->process));
     }
     if (call->phase != 0) {
         sonde__report_out_str(out, "  in ");
@@ -109,8 +103,7 @@ static void put_finding(struct sonde__report_out *out, const struct sonde__repor
             sonde__report_out_dec(out, argument->position);
         }
         put_text(out, report, ": ", argument->value);
-        sonde__report_out_str(out, "  (");
-        sonde__report_out_dec(out, argument->count);
+        sonde__report_out_print(out, "  (%" PRIu64, argument->count);
         sonde__report_out_str(out, argument->count == 1 ? " call)\n" : " calls)\n");
     }
     sonde__report_put_stack(out, report, call->stack, 4);

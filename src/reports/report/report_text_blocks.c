@@ -4,8 +4,10 @@
  *   After 12.3 s:
  *     3 blocks (+2), 120 bytes (+80): block in main; made 200 ms to 3.1 s before by thread 12
  *       #0  make+0x12   prog+0x1137 */
+#include <inttypes.h>
 #include <stdlib.h>
 
+#include "base_text.h"
 #include "demangle.h"
 #include "mem_heap.h"
 #include "report_view.h"
@@ -26,9 +28,7 @@ static int by_growth(const void *left, const void *right)
 static void put_growth(struct sonde__report_out *out, int64_t growth)
 {
     if (growth != 0) {
-        sonde__report_out_str(out, growth > 0 ? " (+" : " (");
-        sonde__report_out_int(out, growth);
-        sonde__report_out_str(out, ")");
+        sonde__report_out_print(out, "%s%" PRId64 ")", growth > 0 ? " (+" : " (", growth);
     }
 }
 
@@ -43,30 +43,26 @@ static void put_one(struct sonde__report_out *out, const struct sonde__report *r
     const struct sonde__report_node *function = sonde__report_node(report, b->function);
     sonde__report_out_str(out, "  ");
     sonde__report_out_color(out, SONDE__REPORT_BOLD);
-    sonde__report_out_dec(out, b->count);
-    sonde__report_out_str(out, b->count == 1 ? " block" : " blocks");
+    sonde__report_out_print(out, "%" PRIu64 " block%s", b->count, sonde__base_plural(b->count));
     sonde__report_out_color(out, SONDE__REPORT_PLAIN);
     put_growth(out, is_first ? 0 : b->growth);
-    sonde__report_out_str(out, ", ");
-    sonde__report_out_dec(out, b->size_bytes);
-    sonde__report_out_str(out, " bytes");
+    sonde__report_out_print(out, ", %" PRIu64 " bytes", b->size_bytes);
     put_growth(out, is_first ? 0 : b->growth_bytes);
     if (b->function != 0) {
         sonde__report_out_str(out, ": ");
         sonde__report_put_function(out, report, sonde__report_frame(report, function->frame));
     }
     if (b->count != 0) {
-        sonde__report_out_str(out, "; made ");
-        sonde__report_out_duration(out, since(b->time_ns, b->newest_ns));
+        sonde__report_out_print(out, "; made %s",
+                                sonde__report_duration(since(b->time_ns, b->newest_ns)).text);
         if (b->oldest_ns != b->newest_ns) {
-            sonde__report_out_str(out, " to ");
-            sonde__report_out_duration(out, since(b->time_ns, b->oldest_ns));
+            sonde__report_out_print(out, " to %s",
+                                    sonde__report_duration(since(b->time_ns, b->oldest_ns)).text);
         }
         sonde__report_out_str(out, " before");
     }
     if (b->tid != 0) {
-        sonde__report_out_str(out, " by thread ");
-        sonde__report_out_int(out, b->tid);
+        sonde__report_out_print(out, " by thread %" PRId64, b->tid);
     } else if (b->count != 0) {
         sonde__report_out_str(out, " by several threads");
     }
@@ -93,9 +89,7 @@ void sonde__report_put_heap_blocks(struct sonde__report_out *out,
             sorted[end - i] = sonde__report_heap_blocks(report, end);
         }
         qsort(sorted, end - i, sizeof(void *), by_growth);
-        sonde__report_out_str(out, "\nAfter ");
-        sonde__report_out_duration(out, time);
-        sonde__report_out_str(out, ":\n");
+        sonde__report_out_print(out, "\nAfter %s:\n", sonde__report_duration(time).text);
         for (uint32_t k = 0; k < end - i && !out->stopped; k++) {
             put_one(out, report, sorted[k], time == first_time);
         }

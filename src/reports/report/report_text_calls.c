@@ -7,9 +7,11 @@
  *
  * and what a count may lack, under it. With app_only, stacks that differ only in system frames are
  * one. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base_text.h"
 #include "mem_heap.h"
 #include "mem_sort.h"
 #include "report_analyse.h"
@@ -126,8 +128,7 @@ static uint32_t arrange(const struct sonde__report *report, struct entry *entrie
 
 static void put_calls_line(struct sonde__report_out *out, uint64_t count)
 {
-    sonde__report_out_dec(out, count);
-    sonde__report_out_str(out, count == 1 ? " call" : " calls");
+    sonde__report_out_print(out, "%" PRIu64 " call%s", count, sonde__base_plural(count));
 }
 
 static void put_function(struct sonde__report_out *out, const struct sonde__report *report,
@@ -143,9 +144,7 @@ static void put_function(struct sonde__report_out *out, const struct sonde__repo
         sonde__report_out_str(out, "\n");
         return;
     }
-    sonde__report_out_str(out, " from ");
-    sonde__report_out_dec(out, stacks);
-    sonde__report_out_str(out, stacks == 1 ? " stack" : " stacks");
+    sonde__report_out_print(out, " from %u stack%s", stacks, sonde__base_plural(stacks));
     sonde__report_out_str(out, app_only ? " of the program's own frames\n" : "\n");
 }
 
@@ -172,9 +171,8 @@ static void put_missed(struct sonde__report_out *out, const struct sonde__report
     for (uint32_t i = missed.first; i < missed.end && !out->stopped; i++) {
         const struct sonde__report_call *call = sonde__report_call(report, i);
         if (call->missed != 0 && call->function == function) {
-            sonde__report_out_str(out, "  may be missing: ");
-            sonde__report_out_text(out, sonde__report_text(report, call->missed));
-            sonde__report_out_str(out, "\n");
+            sonde__report_out_print(out, "  may be missing: %s\n",
+                                    sonde__report_text(report, call->missed));
         }
     }
 }
@@ -207,8 +205,7 @@ static void put_rest(struct sonde__report_out *out, const struct entry *entries,
     if (count > 0) {
         sonde__report_out_str(out, "  ");
         put_calls_line(out, calls);
-        sonde__report_out_str(out, " from ");
-        sonde__report_out_dec(out, count);
+        sonde__report_out_print(out, " from %u", count);
         sonde__report_out_str(out, count == 1 ? " more stack (--top=all)\n"
                                               : " more stacks (--top=all)\n");
     }

@@ -9,6 +9,7 @@
  * Numbers are true depths: they continue after a gap, and inlined calls have the number of their
  * frame. Without a symbol, module and offset are shown in place of the name. The last column is
  * what addr2line and gdb understand; file and line follow it. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "arch_regs.h"
@@ -46,8 +47,7 @@ void sonde__report_put_syscall(struct sonde__report_out *out, const struct sonde
         sonde__report_out_str(out, name);
         return;
     }
-    sonde__report_out_str(out, "system call ");
-    sonde__report_out_int(out, syscall - 1);
+    sonde__report_out_print(out, "system call %" PRId64, syscall - 1);
 }
 
 void sonde__report_put_thread_name(struct sonde__report_out *out,
@@ -55,9 +55,7 @@ void sonde__report_put_thread_name(struct sonde__report_out *out,
 {
     const char *text = sonde__report_text(report, name);
     if (*text != '\0') {
-        sonde__report_out_str(out, " \"");
-        sonde__report_out_text(out, text);
-        sonde__report_out_str(out, "\"");
+        sonde__report_out_print(out, " \"%s\"", text);
     }
 }
 
@@ -68,9 +66,8 @@ static void put_place(struct sonde__report_out *out, const struct sonde__report 
         sonde__report_out_hex(out, frame->offset);
         return;
     }
-    sonde__report_out_text(out, sonde__report_module(report, frame->image));
-    sonde__report_out_str(out, "+");
-    sonde__report_out_hex(out, frame->offset);
+    sonde__report_out_print(out, "%s+0x%" PRIx64, sonde__report_module(report, frame->image),
+                            frame->offset);
 }
 
 const char *sonde__report_function(const struct sonde__report_out *out,
@@ -180,11 +177,9 @@ static void put_source(struct sonde__report_out *out, const struct sonde__report
     if (*file == '\0' || out->physical_only) {
         return;
     }
-    sonde__report_out_str(out, "  ");
-    sonde__report_out_text(out, file);
+    sonde__report_out_print(out, "  %s", file);
     if (shown->line != 0) {
-        sonde__report_out_str(out, ":");
-        sonde__report_out_dec(out, shown->line);
+        sonde__report_out_print(out, ":%u", shown->line);
     }
 }
 
@@ -226,8 +221,7 @@ static bool put_name(struct sonde__report_out *out, const struct sonde__report *
     sonde__report_out_color(out, SONDE__REPORT_PLAIN);
     if (named && step->kind != SONDE__REPORT_STEP_INLINED &&
         (step->frame->how & SONDE_HOW_SIGNAL) == 0) {
-        sonde__report_out_str(out, "+");
-        sonde__report_out_hex(out, step->frame->name_offset);
+        sonde__report_out_print(out, "+0x%" PRIx64, step->frame->name_offset);
     }
     return named;
 }
@@ -243,14 +237,10 @@ static void put_script(struct sonde__report_out *out, const struct sonde__report
     sonde__report_out_tab(out, layout->place_column - 2);
     put_source(out, report, &shown);
     if (step->frame->language != 0) {
-        sonde__report_out_str(out, "  [");
-        sonde__report_out_text(out, sonde__report_text(report, step->frame->language));
-        sonde__report_out_str(out, "]");
+        sonde__report_out_print(out, "  [%s]", sonde__report_text(report, step->frame->language));
     }
     if (step->task != 0) {
-        sonde__report_out_str(out, "  [task ");
-        sonde__report_out_text(out, sonde__report_text(report, step->task));
-        sonde__report_out_str(out, "]");
+        sonde__report_out_print(out, "  [task %s]", sonde__report_text(report, step->task));
     }
     sonde__report_out_str(out, "\n");
 }
@@ -272,8 +262,7 @@ static void put_step(struct sonde__report_out *out, const struct sonde__report *
 {
     struct sonde__report_shown shown = sonde__report_shown(step);
     if (step->kind == SONDE__REPORT_STEP_GAP) {
-        sonde__report_out_str(out, "... ");
-        sonde__report_out_dec(out, step->frame->lost_count);
+        sonde__report_out_print(out, "... %" PRIu64, step->frame->lost_count);
         sonde__report_out_str(out, step->frame->lost_count == 1 ? " frame left out ...\n"
                                                                 : " frames left out ...\n");
         return;
@@ -341,8 +330,7 @@ static void put_folded(struct sonde__report_out *out, uint64_t *count, uint32_t 
 {
     if (*count != 0) {
         sonde__report_out_tab(out, column);
-        sonde__report_out_str(out, "... ");
-        sonde__report_out_dec(out, *count);
+        sonde__report_out_print(out, "... %" PRIu64, *count);
         sonde__report_out_str(out, *count == 1 ? " system frame ...\n" : " system frames ...\n");
         *count = 0;
     }
@@ -370,8 +358,7 @@ static uint32_t put_chain(struct sonde__report_out *out, const struct sonde__rep
         put_folded(out, &folded, layout.name_column);
         if (is_numbered(step.kind)) {
             sonde__report_out_tab(out, indent);
-            sonde__report_out_str(out, "#");
-            sonde__report_out_dec(out, step.depth);
+            sonde__report_out_print(out, "#%" PRIu64, step.depth);
         }
         sonde__report_out_tab(out, layout.name_column);
         put_step(out, report, &step, &layout);
@@ -380,9 +367,8 @@ static uint32_t put_chain(struct sonde__report_out *out, const struct sonde__rep
     put_folded(out, &folded, layout.name_column);
     if (walk.node != 0) {
         sonde__report_out_tab(out, layout.name_column);
-        sonde__report_out_str(out, "... ");
-        sonde__report_out_dec(out, sonde__report_node(report, walk.node)->depth);
-        sonde__report_out_str(out, " more frames not shown ...\n");
+        sonde__report_out_print(out, "... %u more frames not shown ...\n",
+                                sonde__report_node(report, walk.node)->depth);
         return 0;
     }
     *frames = shown;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A stall for people: its length and thread, what the thread did in which order and in which
  * functions, and what the other threads did. */
+#include <inttypes.h>
+
 #include "report_analyse.h"
 #include "report_load.h"
 #include "report_summary.h"
@@ -37,12 +39,9 @@ static void put_heading(struct sonde__report_out *out, const struct sonde__repor
     int32_t pid = sonde__report_pid(report, stall->process);
     sonde__report_out_str(out, "\n");
     sonde__report_out_color(out, SONDE__REPORT_RED);
-    sonde__report_out_str(out,
-                          stall->kind < sizeof kinds / sizeof *kinds ? kinds[stall->kind] : "");
-    sonde__report_out_str(out, "stall ");
-    sonde__report_out_dec(out, (uint64_t)index + 1);
-    sonde__report_out_str(out, ": ");
-    sonde__report_out_duration(out, stall->duration_ns);
+    sonde__report_out_print(out, "%sstall %" PRIu64 ": %s",
+                            stall->kind < sizeof kinds / sizeof *kinds ? kinds[stall->kind] : "",
+                            (uint64_t)index + 1, sonde__report_duration(stall->duration_ns).text);
     sonde__report_out_color(out, SONDE__REPORT_PLAIN);
     sonde__report_out_str(out, stall->fatal && stall->open
                                    ? ", not over when the watch was killed; the program ended, too"
@@ -52,23 +51,19 @@ static void put_heading(struct sonde__report_out *out, const struct sonde__repor
                                    ? ", until the program ended"
                                    : " and not over");
     if (pid != sonde__report_header(report)->pid) {
-        sonde__report_out_str(out, "  process ");
-        sonde__report_out_int(out, pid);
+        sonde__report_out_print(out, "  process %d", pid);
     }
-    sonde__report_out_str(out, "  thread ");
-    sonde__report_out_int(out, stall->tid);
+    sonde__report_out_print(out, "  thread %" PRId64, stall->tid);
     sonde__report_put_thread_name(out, report, stall->thread_name);
-    sonde__report_out_str(out, stall->main ? " (main)  after " : "  after ");
-    sonde__report_out_duration(out, stall->begin_ns);
-    sonde__report_out_str(out, "\n");
+    sonde__report_out_print(out, "%s%s\n", stall->main ? " (main)  after " : "  after ",
+                            sonde__report_duration(stall->begin_ns).text);
 }
 
 static void put_part(struct sonde__report_out *out, uint64_t ns, const char *what, bool *first)
 {
     if (ns != 0) {
-        sonde__report_out_str(out, *first ? "  time      " : ", ");
-        sonde__report_out_duration(out, ns);
-        sonde__report_out_str(out, what);
+        sonde__report_out_print(out, "%s%s%s", *first ? "  time      " : ", ",
+                                sonde__report_duration(ns).text, what);
         *first = false;
     }
 }
@@ -116,8 +111,7 @@ static void put_facts(struct sonde__report_out *out, const struct sonde__report 
     } else {
         sonde__report_out_str(out, loop_text(stall->loop));
     }
-    sonde__report_out_str(out, "; ");
-    sonde__report_out_dec(out, stall->loop_turns);
+    sonde__report_out_print(out, "; %" PRIu64, stall->loop_turns);
     sonde__report_out_str(out, stall->loop_turns == 1 ? " turn before\n" : " turns before\n");
     put_part(out, stall->cpu_ns, " on a CPU", &first);
     put_part(out, stall->runqueue_ns, " waiting for a CPU", &first);
@@ -125,15 +119,11 @@ static void put_facts(struct sonde__report_out *out, const struct sonde__report 
     put_part(out, a->disk_ns, " blocked uninterruptibly (disk)", &first);
     put_part(out, a->unknown_ns, " not known", &first);
     sonde__report_out_str(out, first ? "" : "\n");
-    sonde__report_out_str(out, "  samples   ");
-    sonde__report_out_dec(out, stall->sample_count);
-    sonde__report_out_str(out, " (");
-    sonde__report_out_str(out, sampler_text(stall->sampler));
-    sonde__report_out_str(out, ")");
+    sonde__report_out_print(out, "  samples   %u (%s)", stall->sample_count,
+                            sampler_text(stall->sampler));
     if (stall->overhead_ns != 0) {
-        sonde__report_out_str(out, ", which cost ");
-        sonde__report_out_duration(out, stall->overhead_ns);
-        sonde__report_out_str(out, " of CPU");
+        sonde__report_out_print(out, ", which cost %s of CPU",
+                                sonde__report_duration(stall->overhead_ns).text);
     }
     sonde__report_out_str(out, "\n");
     sonde__report_put_uncovered(out, report, stall);
@@ -142,9 +132,9 @@ static void put_facts(struct sonde__report_out *out, const struct sonde__report 
     sonde__report_put_waits(out, report, stall->waits, stall->wait_count);
     put_owners(out, report, stall);
     if (stall->samples_early != 0) {
-        sonde__report_out_str(out, "  note: ");
-        sonde__report_out_dec(out, stall->samples_early);
-        sonde__report_out_str(out, " calls of the program ended early because it was sampled\n");
+        sonde__report_out_print(
+            out, "  note: %" PRIu64 " calls of the program ended early because it was sampled\n",
+            stall->samples_early);
     }
 }
 
@@ -187,17 +177,15 @@ static void put_phase(struct sonde__report_out *out, const struct sonde__report 
     }
     sonde__report_out_color(out, SONDE__REPORT_PLAIN);
     if (phase->detail != 0) {
-        sonde__report_out_str(out, "  ");
-        sonde__report_out_text(out, sonde__report_text(report, phase->detail));
+        sonde__report_out_print(out, "  %s", sonde__report_text(report, phase->detail));
     }
     if (phase->stack != 0) {
         sonde__report_out_str(out, "  ");
         put_callers(out, report, phase->stack);
     }
     if (phase->own_ns < phase->duration_ns) {
-        sonde__report_out_str(out, "  (");
-        sonde__report_out_duration(out, phase->duration_ns - phase->own_ns);
-        sonde__report_out_str(out, " of it elsewhere, in between)");
+        sonde__report_out_print(out, "  (%s of it elsewhere, in between)",
+                                sonde__report_duration(phase->duration_ns - phase->own_ns).text);
     }
     sonde__report_out_str(out, "\n");
 }
@@ -215,13 +203,9 @@ static void put_weight(struct sonde__report_out *out, const struct sonde__report
     sonde__report_put_function(out, report, frame);
     sonde__report_out_color(out, SONDE__REPORT_PLAIN);
     if (frame->name != 0 && frame->image != 0) {
-        sonde__report_out_str(out, " (");
-        sonde__report_out_text(out, sonde__report_module(report, frame->image));
-        sonde__report_out_str(out, ")");
+        sonde__report_out_print(out, " (%s)", sonde__report_module(report, frame->image));
     }
-    sonde__report_out_str(out, "  ");
-    sonde__report_out_share(out, weight->weight_ns, whole_ns);
-    sonde__report_out_str(out, "\n");
+    sonde__report_out_print(out, "  %s\n", sonde__report_share(weight->weight_ns, whole_ns).text);
 }
 
 /* The innermost functions of the dominant path; the stack below it is complete. */
@@ -231,9 +215,9 @@ static void put_path(struct sonde__report_out *out, const struct sonde__report *
     if (a->path_count == 0) {
         return;
     }
-    sonde__report_out_str(out, "  dominant path (");
-    sonde__report_out_share(out, a->path[a->path_count - 1].weight_ns, whole_ns);
-    sonde__report_out_str(out, " of the time)  ");
+    sonde__report_out_print(
+        out, "  dominant path (%s of the time)  ",
+        sonde__report_share(a->path[a->path_count - 1].weight_ns, whole_ns).text);
     for (uint32_t i = a->path_count; i-- > 0;) {
         if (i + 1 < a->path_count) {
             sonde__report_out_str(out, " \xe2\x86\x90 ");
@@ -277,9 +261,8 @@ void sonde__report_put_stall(struct sonde__report_out *out, const struct sonde__
     put_weight(out, report, "  heaviest app function  ", &a.heaviest_app, whole_ns);
     sonde__report_put_fingerprint(out, report, stall);
     if (a.stack != 0) {
-        sonde__report_out_str(out, "  heaviest stack (");
-        sonde__report_out_share(out, a.stack_ns, whole_ns);
-        sonde__report_out_str(out, " of the time)\n");
+        sonde__report_out_print(out, "  heaviest stack (%s of the time)\n",
+                                sonde__report_share(a.stack_ns, whole_ns).text);
         sonde__report_put_stack(out, report, a.stack, 4);
     }
     if (stall->thread_count != 0) {

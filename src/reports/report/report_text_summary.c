@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The words of a summary. */
+#include <inttypes.h>
+
 #include "base_text.h"
 #include "report_load.h"
 #include "report_summary.h"
@@ -22,8 +24,7 @@ static void put_thread(struct sonde__report_out *out, const struct sonde__report
         sonde__report_out_str(out, "main");
         return;
     }
-    sonde__report_out_str(out, "thread ");
-    sonde__report_out_int(out, stall->tid);
+    sonde__report_out_print(out, "thread %" PRId64, stall->tid);
     sonde__report_put_thread_name(out, report, stall->thread_name);
 }
 
@@ -33,8 +34,7 @@ static void put_part(struct sonde__report_out *out, uint64_t part_ns, uint64_t w
     bool is_all = is_nearly(part_ns, whole_ns);
     sonde__report_out_duration(out, is_all ? whole_ns : part_ns);
     if (!is_all) {
-        sonde__report_out_str(out, " of ");
-        sonde__report_out_duration(out, whole_ns);
+        sonde__report_out_print(out, " of %s", sonde__report_duration(whole_ns).text);
     }
 }
 
@@ -48,9 +48,7 @@ static void put_call(struct sonde__report_out *out, const struct sonde__report *
         return;
     }
     if (s->call_ns < s->blocked_ns) {
-        sonde__report_out_str(out, ", ");
-        sonde__report_out_duration(out, s->call_ns);
-        sonde__report_out_str(out, " of it");
+        sonde__report_out_print(out, ", %s of it", sonde__report_duration(s->call_ns).text);
     }
     sonde__report_out_str(out, " in ");
     sonde__report_put_syscall(out, report, s->syscall);
@@ -59,9 +57,7 @@ static void put_call(struct sonde__report_out *out, const struct sonde__report *
         sonde__report_put_resource(out, report, s->wait);
         sonde__report_out_str(out, ")");
     } else if (s->detail != 0) {
-        sonde__report_out_str(out, " (");
-        sonde__report_out_text(out, sonde__report_text(report, s->detail));
-        sonde__report_out_str(out, ")");
+        sonde__report_out_print(out, " (%s)", sonde__report_text(report, s->detail));
     }
 }
 
@@ -88,11 +84,10 @@ static void put_where(struct sonde__report_out *out, const struct sonde__report 
         sonde__report_put_name(out, report, shown.name);
     }
     if (*sonde__report_text(report, shown.file) != '\0' && !out->physical_only) {
-        sonde__report_out_str(out, " (");
-        sonde__report_out_text(out, sonde__base_file_name(sonde__report_text(report, shown.file)));
+        sonde__report_out_print(out, " (%s",
+                                sonde__base_file_name(sonde__report_text(report, shown.file)));
         if (where->has_line) {
-            sonde__report_out_str(out, ":");
-            sonde__report_out_dec(out, shown.line);
+            sonde__report_out_print(out, ":%u", shown.line);
         }
         sonde__report_out_str(out, ")");
     }
@@ -106,8 +101,8 @@ static void put_split(struct sonde__report_out *out, const struct sonde__report_
     bool first = true;
     for (unsigned i = 0; i < 3; i++) {
         if (parts[i] != 0) {
-            sonde__report_out_str(out, first ? before[i] : after[i]);
-            sonde__report_out_duration(out, parts[i]);
+            sonde__report_out_print(out, "%s%s", first ? before[i] : after[i],
+                                    sonde__report_duration(parts[i]).text);
             first = false;
         }
     }
@@ -136,8 +131,8 @@ void sonde__report_put_summary(struct sonde__report_out *out, const struct sonde
         sonde__report_out_str(out, " for a processor");
         break;
     default:
-        sonde__report_out_str(out, " was away from its loop for ");
-        sonde__report_out_duration(out, s.whole_ns);
+        sonde__report_out_print(out, " was away from its loop for %s",
+                                sonde__report_duration(s.whole_ns).text);
         put_split(out, &s);
         break;
     }

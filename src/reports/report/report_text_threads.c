@@ -6,6 +6,7 @@
  *     #0  ...
  *
  * They may wait for different things, each of which then has a line. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,8 +81,7 @@ static void put_detail(struct sonde__report_out *out, const struct sonde__report
                        const struct sonde__report_thread *thread)
 {
     if (thread->detail != 0) {
-        sonde__report_out_str(out, "  ");
-        sonde__report_out_text(out, sonde__report_text(report, thread->detail));
+        sonde__report_out_print(out, "  %s", sonde__report_text(report, thread->detail));
     }
 }
 
@@ -115,16 +115,13 @@ static void put_purpose(struct sonde__report_out *out, const struct sonde__repor
                                             "maintenance"};
     int32_t pid = sonde__report_pid(report, thread->process);
     if (pid != sonde__report_header(report)->pid) {
-        sonde__report_out_str(out, "  process ");
-        sonde__report_out_int(out, pid);
+        sonde__report_out_print(out, "  process %d", pid);
     }
     if (thread->queue != 0) {
-        sonde__report_out_str(out, "  queue ");
-        sonde__report_out_text(out, sonde__report_text(report, thread->queue));
+        sonde__report_out_print(out, "  queue %s", sonde__report_text(report, thread->queue));
     }
     if (thread->qos != 0 && thread->qos < sizeof qualities / sizeof *qualities) {
-        sonde__report_out_str(out, "  QoS ");
-        sonde__report_out_str(out, qualities[thread->qos]);
+        sonde__report_out_print(out, "  QoS %s", qualities[thread->qos]);
     }
 }
 
@@ -135,9 +132,8 @@ static void put_disturbance(struct sonde__report_out *out,
         sonde__report_out_str(out, "  [by a signal]");
     }
     if (thread->pause_ns != 0) {
-        sonde__report_out_str(out, "  [stopped for ");
-        sonde__report_out_duration(out, thread->pause_ns);
-        sonde__report_out_str(out, "]");
+        sonde__report_out_print(out, "  [stopped for %s]",
+                                sonde__report_duration(thread->pause_ns).text);
     }
 }
 
@@ -152,18 +148,16 @@ static void put_body(struct sonde__report_out *out, const struct sonde__report *
         sonde__report_put_stack(out, report, thread->script_stack, 4);
     }
     if (thread->end != SONDE_END_ROOT && (thread->stack != 0 || *note == '\0')) {
-        sonde__report_out_str(out, thread->stack != 0 ? "  stack ends here: " : "  no stack: ");
-        sonde__report_out_str(out, sonde_end_text((enum sonde_end_reason)thread->end));
+        sonde__report_out_print(out, "%s%s",
+                                thread->stack != 0 ? "  stack ends here: " : "  no stack: ",
+                                sonde_end_text((enum sonde_end_reason)thread->end));
         if (thread->end_at != 0 || thread->end == SONDE_END_NO_CODE) {
-            sonde__report_out_str(out, " at ");
-            sonde__report_out_hex(out, thread->end_at);
+            sonde__report_out_print(out, " at 0x%" PRIx64, thread->end_at);
         }
         sonde__report_out_str(out, "\n");
     }
     if (*note != '\0') {
-        sonde__report_out_str(out, "  note: ");
-        sonde__report_out_text(out, note);
-        sonde__report_out_str(out, "\n");
+        sonde__report_out_print(out, "  note: %s\n", note);
     }
 }
 
@@ -172,8 +166,7 @@ static void put_single(struct sonde__report_out *out, const struct sonde__report
 {
     sonde__report_out_str(out, "\n");
     sonde__report_out_color(out, SONDE__REPORT_BOLD);
-    sonde__report_out_str(out, "thread ");
-    sonde__report_out_int(out, thread->tid);
+    sonde__report_out_print(out, "thread %" PRId64, thread->tid);
     sonde__report_out_color(out, SONDE__REPORT_PLAIN);
     sonde__report_put_thread_name(out, report, thread->name);
     sonde__report_out_str(out, thread->main ? " (main)  " : "  ");
@@ -188,8 +181,7 @@ static void put_single(struct sonde__report_out *out, const struct sonde__report
 void sonde__report_put_owner(struct sonde__report_out *out, const struct sonde__report *report,
                              const struct sonde__report_thread *thread)
 {
-    sonde__report_out_str(out, "  its stack, thread ");
-    sonde__report_out_int(out, thread->tid);
+    sonde__report_out_print(out, "  its stack, thread %" PRId64, thread->tid);
     sonde__report_put_thread_name(out, report, thread->name);
     sonde__report_out_str(out, thread->main ? " (main)  " : "  ");
     put_state(out, report, thread);
@@ -236,8 +228,7 @@ static void put_group(struct sonde__report_out *out, const struct sonde__report 
     }
     sonde__report_out_str(out, "\n");
     sonde__report_out_color(out, SONDE__REPORT_BOLD);
-    sonde__report_out_dec(out, count);
-    sonde__report_out_str(out, " threads");
+    sonde__report_out_print(out, "%u threads", count);
     sonde__report_out_color(out, SONDE__REPORT_PLAIN);
     if (one_name) {
         sonde__report_put_thread_name(out, report, group[0]->name);
@@ -247,9 +238,7 @@ static void put_group(struct sonde__report_out *out, const struct sonde__report 
     if (details == 1) {
         put_detail(out, report, group[0]);
     } else if (details > LINES_MAX) {
-        sonde__report_out_str(out, "  for ");
-        sonde__report_out_dec(out, details);
-        sonde__report_out_str(out, " different things (--unfolded shows them)");
+        sonde__report_out_print(out, "  for %u different things (--unfolded shows them)", details);
     }
     put_purpose(out, report, group[0]);
     put_disturbance(out, group[0]);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Of a stall, for people: the time that no sample covers, who waits for whom, its fingerprint and
  * the circumstances. */
+#include <inttypes.h>
+
 #include "report_fingerprint.h"
 #include "report_view.h"
 
@@ -50,9 +52,7 @@ static void put_share(struct sonde__report_out *out, uint64_t ns, const char *wh
                       const char **before)
 {
     if (ns != 0) {
-        sonde__report_out_str(out, *before);
-        sonde__report_out_duration(out, ns);
-        sonde__report_out_str(out, what);
+        sonde__report_out_print(out, "%s%s%s", *before, sonde__report_duration(ns).text, what);
         *before = ", ";
     }
 }
@@ -61,14 +61,12 @@ static void put_reason(struct sonde__report_out *out, const struct sonde__report
                        const struct sonde__report_uncovered *sum)
 {
     const char *before = " (";
-    sonde__report_out_duration(out, sum->duration_ns);
-    sonde__report_out_str(out, reason_text(sum->reason));
+    sonde__report_out_print(out, "%s%s", sonde__report_duration(sum->duration_ns).text,
+                            reason_text(sum->reason));
     put_share(out, sum->cpu_ns, " on a CPU", &before);
     put_share(out, sum->runqueue_ns, " waiting for a CPU", &before);
     if (sum->detail != 0) {
-        sonde__report_out_str(out, before);
-        sonde__report_out_str(out, "in ");
-        sonde__report_out_text(out, sonde__report_text(report, sum->detail));
+        sonde__report_out_print(out, "%sin %s", before, sonde__report_text(report, sum->detail));
         before = ", ";
     }
     sonde__report_out_str(out, *before == ',' ? ")" : "");
@@ -95,15 +93,13 @@ static void put_who(struct sonde__report_out *out, const struct sonde__report *r
 {
     int32_t pid = sonde__report_pid(report, process);
     if (tid != 0) {
-        sonde__report_out_str(out, "thread ");
-        sonde__report_out_int(out, tid);
+        sonde__report_out_print(out, "thread %" PRId64, tid);
     }
     bool is_own = pid == sonde__report_header(report)->pid;
     if (tid == 0 && is_own) {
         sonde__report_out_str(out, "this process itself");
     } else if (!is_own) {
-        sonde__report_out_str(out, tid != 0 ? " of process " : "process ");
-        sonde__report_out_int(out, pid);
+        sonde__report_out_print(out, "%s%d", tid != 0 ? " of process " : "process ", pid);
     }
 }
 
@@ -129,8 +125,7 @@ void sonde__report_put_resource(struct sonde__report_out *out, const struct sond
         put_who(out, report, wait->owner_tid, wait->owner_process);
     }
     if (wait->peer != 0) {
-        sonde__report_out_str(out, ", to ");
-        sonde__report_out_text(out, sonde__report_text(report, wait->peer));
+        sonde__report_out_print(out, ", to %s", sonde__report_text(report, wait->peer));
     }
 }
 
@@ -170,11 +165,9 @@ void sonde__report_put_named_phase(struct sonde__report_out *out,
     static const char *const consents[] = {"", ", before consent", ", consent given",
                                            ", consent refused"};
     const struct sonde__report_named_phase *phase = sonde__report_phase(report, id);
-    sonde__report_out_str(out, "\"");
-    sonde__report_out_text(out, sonde__report_text(report, phase->name));
-    sonde__report_out_str(out, "\"");
-    sonde__report_out_str(
-        out, phase->consent < sizeof consents / sizeof *consents ? consents[phase->consent] : "");
+    sonde__report_out_print(
+        out, "\"%s\"%s", sonde__report_text(report, phase->name),
+        phase->consent < sizeof consents / sizeof *consents ? consents[phase->consent] : "");
 }
 
 void sonde__report_put_circumstances(struct sonde__report_out *out,
@@ -189,17 +182,13 @@ void sonde__report_put_circumstances(struct sonde__report_out *out,
         sonde__report_out_str(out, "\n");
     }
     if (stall->loop_phase != 0 || stall->mode != 0) {
-        sonde__report_out_str(out, "  loop was  ");
-        sonde__report_out_text(out, sonde__report_text(report, stall->loop_phase));
-        sonde__report_out_str(out, stall->loop_phase != 0 && stall->mode != 0 ? ", " : "");
-        sonde__report_out_str(out, stall->mode != 0 ? "mode " : "");
-        sonde__report_out_text(out, sonde__report_text(report, stall->mode));
-        sonde__report_out_str(out, "\n");
+        sonde__report_out_print(
+            out, "  loop was  %s%s%s%s\n", sonde__report_text(report, stall->loop_phase),
+            stall->loop_phase != 0 && stall->mode != 0 ? ", " : "", stall->mode != 0 ? "mode " : "",
+            sonde__report_text(report, stall->mode));
     }
     if (stall->app_state != 0 && stall->app_state < sizeof states / sizeof *states) {
-        sonde__report_out_str(out, "  app was   ");
-        sonde__report_out_str(out, states[stall->app_state]);
-        sonde__report_out_str(out, "\n");
+        sonde__report_out_print(out, "  app was   %s\n", states[stall->app_state]);
     }
 }
 
@@ -210,9 +199,7 @@ void sonde__report_put_fingerprint(struct sonde__report_out *out,
     struct sonde__report_fingerprint fingerprint;
     if (sonde__report_fingerprint(report, stall, &fingerprint) == SONDE_OK) {
         if (fingerprint.id[0] != '\0') {
-            sonde__report_out_str(out, "  fingerprint            ");
-            sonde__report_out_text(out, fingerprint.id);
-            sonde__report_out_str(out, "\n");
+            sonde__report_out_print(out, "  fingerprint            %s\n", fingerprint.id);
         }
         sonde__report_fingerprint_done(&fingerprint);
     }

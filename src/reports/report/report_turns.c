@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+
 #include "report_turns.h"
 
 #include "base_text.h"
@@ -13,13 +15,10 @@ void sonde__report_put_turns(struct sonde__report_out *out, const struct sonde__
         if (turns->count == 0) {
             continue;
         }
-        sonde__report_out_str(out, before);
-        sonde__report_out_dec(out, turns->count);
-        sonde__report_out_str(out, " of ");
-        sonde__report_out_duration(out, turns->from_ns);
+        sonde__report_out_print(out, "%s%" PRIu64 " of %s", before, turns->count,
+                                sonde__report_duration(turns->from_ns).text);
         if (turns->to_ns != 0) {
-            sonde__report_out_str(out, " to ");
-            sonde__report_out_duration(out, turns->to_ns);
+            sonde__report_out_print(out, " to %s", sonde__report_duration(turns->to_ns).text);
         } else {
             sonde__report_out_str(out, " and more");
         }
@@ -30,11 +29,9 @@ void sonde__report_put_turns(struct sonde__report_out *out, const struct sonde__
 void sonde__report_put_frames(struct sonde__report_out *out, const struct sonde__report_end *end)
 {
     if (end->frame_ns != 0) {
-        sonde__report_out_dec(out, end->frames_dropped);
-        sonde__report_out_str(out, end->frames_dropped == 1 ? " frame" : " frames");
-        sonde__report_out_str(out, " dropped at ");
-        sonde__report_out_dec(out, (NS_PER_S + end->frame_ns / 2) / end->frame_ns);
-        sonde__report_out_str(out, " a second");
+        sonde__report_out_print(out, "%" PRIu64 " frame%s dropped at %" PRIu64 " a second",
+                                end->frames_dropped, sonde__base_plural(end->frames_dropped),
+                                (NS_PER_S + end->frame_ns / 2) / end->frame_ns);
     }
 }
 
