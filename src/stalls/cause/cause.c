@@ -102,8 +102,7 @@ static void tell_fault(const struct cause_look *look)
     look->cause->kind = SONDE__CAUSE_MEMORY;
     sonde__base_text_str(&text, "memory that is not there yet (a page fault)");
     if (look->channel[0] != '\0') {
-        sonde__base_text_str(&text, " in ");
-        sonde__base_text_str(&text, look->channel);
+        cause_put(&text, " in %s", look->channel);
     }
 }
 

@@ -38,10 +38,7 @@ static void put_link(struct sonde__text *text, const char *who, const struct son
 {
     char words[SONDE__CAUSE_TEXT];
     sonde__cause_text(cause, words, sizeof words);
-    sonde__base_text_str(text, text->length != 0 ? "; " : "");
-    sonde__base_text_str(text, who);
-    sonde__base_text_str(text, " waits for ");
-    sonde__base_text_str(text, words);
+    cause_put(text, "%s%s waits for %s", text->length != 0 ? "; " : "", who, words);
 }
 
 static void put_thread_link(struct sonde__text *text, int32_t pid, const struct sonde__cause *cause)
@@ -57,8 +54,7 @@ static void put_kind(struct sonde__cause_circle *circle, const char *links)
 {
     struct sonde__text text;
     sonde__base_text_init(&text, circle->text, sizeof circle->text);
-    sonde__base_text_str(&text, circle->deadlock ? SONDE__CAUSE_DEADLOCK : SONDE__CAUSE_CIRCLE);
-    sonde__base_text_str(&text, links);
+    cause_put(&text, "%s%s", circle->deadlock ? SONDE__CAUSE_DEADLOCK : SONDE__CAUSE_CIRCLE, links);
 }
 
 /* --- in the process --- */

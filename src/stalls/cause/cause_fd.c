@@ -30,8 +30,7 @@ void cause_put_fd(const struct cause_look *look, struct sonde__text *text, int32
     if (ret_peer != NULL) {
         *ret_peer = socket;
     }
-    sonde__base_text_str(text, "fd ");
-    cause_put_number(text, fd);
+    cause_put(text, "fd %d", fd);
     if (what->kind == SONDE__HOST_FD_CLOSED) {
         return;
     }
@@ -58,8 +57,7 @@ void cause_put_fd(const struct cause_look *look, struct sonde__text *text, int32
         cause_put_address(text, socket.remote);
     }
     if (socket.local[0] == '\0' && socket.remote[0] == '\0') {
-        sonde__base_text_char(text, ' ');
-        sonde__base_text_str(text, what->text);
+        cause_put(text, " %s", what->text);
     }
 }
 
@@ -86,12 +84,7 @@ static void tell_pipe(struct cause_look *look, const struct cause_holders *holde
     } else if (processes == 1 && first == look->causes->pid) {
         sonde__base_text_str(&text, "this process itself");
     } else {
-        cause_put_process(&text, foreign);
-        if (processes > 1) {
-            sonde__base_text_str(&text, " and ");
-            sonde__base_text_dec(&text, processes - 1);
-            sonde__base_text_str(&text, " more");
-        }
+        cause_put_processes(&text, foreign, processes);
     }
     cause->owner_pid = processes == 1 && holders->certain ? first : 0;
     cause_put_doubt(&text, holders);
@@ -153,9 +146,7 @@ static void tell_set(struct cause_look *look, const int32_t *fds, uint32_t liste
         cause_put_fd(look, &text, fds[i], &what, NULL);
     }
     if (count > shown) {
-        sonde__base_text_str(&text, " and ");
-        sonde__base_text_dec(&text, count - shown);
-        sonde__base_text_str(&text, " more");
+        cause_put(&text, " and %u more", count - shown);
     }
 }
 
@@ -229,10 +220,7 @@ static void look_epoll(struct cause_look *look)
     char members[SONDE__CAUSE_RESOURCE];
     memcpy(members, look->cause->resource, sizeof members);
     text = cause_resource(look->cause);
-    sonde__base_text_str(&text, "fd ");
-    cause_put_number(&text, (int32_t)look->args[0]);
-    sonde__base_text_str(&text, " epoll of ");
-    sonde__base_text_str(&text, members);
+    cause_put(&text, "fd %d epoll of %s", (int32_t)look->args[0], members);
 }
 
 bool cause_look_set(struct cause_look *look)

@@ -5,6 +5,7 @@
  * sysdeps/nptl/bits/struct_rwlock.h (aarch64 has the same offsets), nptl/pthreadP.h and
  * nptl/pthread_rwlock_common.c; unchanged from glibc 2.25 to 2.41. A lock without an owner that is
  * a thread now has no owner that is said. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "cause_private.h"
@@ -57,9 +58,7 @@ static void tell(const struct futex *f, enum sonde__cause_kind kind, const char 
     struct sonde__cause *cause = f->look->cause;
     struct sonde__text text = cause_resource(cause);
     cause->kind = (uint8_t)kind;
-    sonde__base_text_str(&text, what);
-    sonde__base_text_char(&text, ' ');
-    cause_put_hex(&text, f->address);
+    cause_put(&text, "%s 0x%" PRIx64, what, f->address);
     text = cause_owner(cause);
     sonde__base_text_str(&text, owner);
 }
@@ -79,10 +78,7 @@ static void tell_owner(const struct futex *f, uint64_t recorded, bool shared, co
         pid = sonde__host_thread_process(tid);
     }
     if (tid == 0 || pid == 0 || !sonde__host_has_thread(pid, tid)) {
-        sonde__base_text_str(&text, how);
-        sonde__base_text_str(&text, "thread ");
-        sonde__base_text_dec(&text, recorded);
-        sonde__base_text_str(&text, ", which is no thread of it any more");
+        cause_put(&text, "%sthread %" PRIu64 ", which is no thread of it any more", how, recorded);
         return;
     }
     cause->owner_tid = tid;
@@ -178,9 +174,8 @@ static void look_rwlock(const struct futex *f, struct cause_called called)
         tell_owner(&lock, words[RWLOCK_OWNER], lock.shared, "held for writing by ");
     } else if (words[RWLOCK_READERS] >> RWLOCK_READER_SHIFT != 0) {
         struct sonde__text text = cause_owner(f->look->cause);
-        sonde__base_text_str(&text, "held for reading ");
-        sonde__base_text_dec(&text, words[RWLOCK_READERS] >> RWLOCK_READER_SHIFT);
-        sonde__base_text_str(&text, " times, by whom is not recorded");
+        cause_put(&text, "held for reading %u times, by whom is not recorded",
+                  words[RWLOCK_READERS] >> RWLOCK_READER_SHIFT);
     }
 }
 

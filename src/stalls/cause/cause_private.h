@@ -73,12 +73,15 @@ void cause_put_path(struct sonde__text *text, const char *path);
 void cause_put_address(struct sonde__text *text, const char *address);
 void cause_put_command(struct sonde__text *text, const char *command);
 
-void cause_put_number(struct sonde__text *text, int64_t number);
-void cause_put_hex(struct sonde__text *text, uint64_t value);
+/* What a printf() format says, as far as there is room. */
+void cause_put(struct sonde__text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* "thread 4711 (name)" */
 void cause_put_thread(struct sonde__text *text, int32_t pid, uint64_t tid);
 /* "process 4711 (command)" */
 void cause_put_process(struct sonde__text *text, int32_t pid);
+/* The same of one of `count` processes: "process 4711 (command) and 2 more" */
+void cause_put_processes(struct sonde__text *text, int32_t pid, uint32_t count);
 /* ", 3 processes could not be looked into": what makes a list of holders doubtful, or nothing. */
 void cause_put_doubt(struct sonde__text *text, const struct cause_holders *holders);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Waits for processes: children, and those that have locks of files. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "cause_private.h"
@@ -23,8 +24,7 @@ static void tell_children(struct cause_look *look, const int32_t *pids, size_t c
                                 : count == 0 ? "a child, but none runs"
                                              : "any of ");
     if (count > 1) {
-        sonde__base_text_dec(&text, count);
-        sonde__base_text_str(&text, " children: ");
+        cause_put(&text, "%" PRIu64 " children: ", count);
     }
     for (size_t i = 0; i < count && i < CHILDREN_SHOWN; i++) {
         sonde__base_text_str(&text, i > 0 ? ", " : "");
@@ -104,9 +104,8 @@ static void tell_holder(struct cause_look *look, const struct sonde__host_lock *
         return;
     }
     if (sonde__host_thread_process((uint64_t)holder->pid) == 0) {
-        sonde__base_text_str(&text, "process ");
-        cause_put_number(&text, holder->pid);
-        sonde__base_text_str(&text, ", which has ended and left the open file to another one");
+        cause_put(&text, "process %d, which has ended and left the open file to another one",
+                  holder->pid);
         return;
     }
     cause_put_process(&text, holder->pid);

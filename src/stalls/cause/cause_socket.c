@@ -26,9 +26,8 @@ void cause_tell_socket(struct cause_look *look, const struct sonde__host_socket 
     }
     if (socket->peer_inode == 0) {
         if (socket->peer_doubt[0] != '\0') {
-            sonde__base_text_str(&text, text.length != 0 ? ", " : "");
-            sonde__base_text_str(&text, "the peer is not known: ");
-            sonde__base_text_str(&text, socket->peer_doubt);
+            cause_put(&text, "%sthe peer is not known: %s", text.length != 0 ? ", " : "",
+                      socket->peer_doubt);
         }
         return;
     }
@@ -46,12 +45,7 @@ void cause_tell_socket(struct cause_look *look, const struct sonde__host_socket 
         sonde__base_text_str(&text, "this process itself");
     } else {
         bool own_first = holders.list[0].pid == look->causes->pid;
-        cause_put_process(&text, own_first ? last : holders.list[0].pid);
-        if (processes > 1) {
-            sonde__base_text_str(&text, " and ");
-            sonde__base_text_dec(&text, processes - 1);
-            sonde__base_text_str(&text, " more");
-        }
+        cause_put_processes(&text, own_first ? last : holders.list[0].pid, processes);
     }
     cause->owner_pid = processes == 1 && holders.certain ? holders.list[0].pid : 0;
     cause_put_doubt(&text, &holders);
@@ -80,9 +74,8 @@ bool cause_look_connect(struct cause_look *look)
     }
     struct sonde__text text = cause_resource(look->cause);
     look->cause->kind = SONDE__CAUSE_SOCKET;
-    sonde__base_text_str(&text, "fd ");
-    cause_put_number(&text, (int32_t)look->args[0]);
-    sonde__base_text_str(&text, socket.kind[0] != '\0' ? " unix to " : " socket to ");
+    cause_put(&text, "fd %d%s", (int32_t)look->args[0],
+              socket.kind[0] != '\0' ? " unix to " : " socket to ");
     cause_put_address(&text, socket.remote);
     socket.state = SONDE__HOST_SOCKET_CONNECTS;
     cause_tell_socket(look, &socket);

@@ -3,6 +3,8 @@
  * and from there into a report, passes the three functions below: a rule that scrubs them belongs
  * there. */
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cause_private.h"
@@ -65,37 +67,30 @@ void cause_put_command(struct sonde__text *text, const char *command)
     sonde__base_text_str(text, "...");
 }
 
-void cause_put_number(struct sonde__text *text, int64_t number)
+void cause_put(struct sonde__text *text, const char *format, ...)
 {
-    if (number < 0) {
-        sonde__base_text_char(text, '-');
-    }
-    sonde__base_text_dec(text, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
-}
-
-void cause_put_hex(struct sonde__text *text, uint64_t value)
-{
-    sonde__base_text_str(text, "0x");
-    sonde__base_text_hex(text, value, 0);
+    size_t room = text->capacity - text->length;
+    va_list list;
+    va_start(list, format);
+    int length = vsnprintf(text->data + text->length, room, format, list);
+    va_end(list);
+    text->cut = text->cut || length < 0 || (size_t)length >= room;
+    text->length += strlen(text->data + text->length);
 }
 
 void cause_put_thread(struct sonde__text *text, int32_t pid, uint64_t tid)
 {
     struct sonde__host_thread thread;
-    sonde__base_text_str(text, "thread ");
-    sonde__base_text_dec(text, tid);
+    cause_put(text, "thread %" PRIu64, tid);
     if (sonde__host_thread_read(pid, tid, &thread) == SONDE_OK && thread.name[0] != '\0') {
-        sonde__base_text_str(text, " (");
-        sonde__base_text_str(text, thread.name);
-        sonde__base_text_str(text, ")");
+        cause_put(text, " (%s)", thread.name);
     }
 }
 
 void cause_put_process(struct sonde__text *text, int32_t pid)
 {
     char command[256];
-    sonde__base_text_str(text, "process ");
-    cause_put_number(text, pid);
+    cause_put(text, "process %d", pid);
     if (sonde__host_command_read(pid, command, sizeof command) && command[0] != '\0') {
         sonde__base_text_str(text, " (");
         cause_put_command(text, command);
@@ -103,13 +98,19 @@ void cause_put_process(struct sonde__text *text, int32_t pid)
     }
 }
 
+void cause_put_processes(struct sonde__text *text, int32_t pid, uint32_t count)
+{
+    cause_put_process(text, pid);
+    if (count > 1) {
+        cause_put(text, " and %u more", count - 1);
+    }
+}
+
 void cause_put_doubt(struct sonde__text *text, const struct cause_holders *holders)
 {
     if (holders->hidden != 0) {
-        sonde__base_text_str(text, "; ");
-        sonde__base_text_dec(text, holders->hidden);
-        sonde__base_text_str(text, holders->hidden == 1 ? " process" : " processes");
-        sonde__base_text_str(text, " could not be looked into");
+        cause_put(text, "; %u process%s could not be looked into", holders->hidden,
+                  holders->hidden == 1 ? "" : "es");
     } else if (holders->cut) {
         sonde__base_text_str(text, "; not all processes were looked into");
     }
@@ -122,8 +123,7 @@ void sonde__cause_text(const struct sonde__cause *cause, char *ret_text, size_t 
     if (cause->kind != SONDE__CAUSE_NONE) {
         sonde__base_text_str(&text, cause->resource);
         if (cause->owner[0] != '\0') {
-            sonde__base_text_str(&text, cause->resource[0] != '\0' ? ", " : "");
-            sonde__base_text_str(&text, cause->owner);
+            cause_put(&text, "%s%s", cause->resource[0] != '\0' ? ", " : "", cause->owner);
         }
     }
 }
