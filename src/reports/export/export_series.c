@@ -109,8 +109,8 @@ bool sonde__export_next(const struct sonde__export_set *set, uint32_t *at,
 struct stall_walk {
     struct sonde__export_sample sample; /* what all have in common */
     uint64_t begin_ns;
-    uint64_t at_ns;   /* of the stall, how far it is told */
-    uint64_t free_ns; /* time without a sample that is not told yet */
+    uint64_t at_ns;   /* of the stall, up to which samples were delivered */
+    uint64_t free_ns; /* time without samples that is not delivered yet */
     sonde__export_take *take;
     void *ctx;
 };

@@ -102,8 +102,7 @@ static void put_profiles(struct speedscope *s)
     }
     if (series.kind <= SONDE__EXPORT_LOOSE &&
         (!filled || sonde__report_thread_count(s->set->report) != 0)) {
-        /* stacks that were asked for during a watch; or of nothing, an empty one: speedscope needs
-         * one */
+        /* stacks captured on request during a watch; or an empty profile: speedscope needs one */
         series.kind = SONDE__EXPORT_THREADS;
         sonde__export_json_comma(&s->out, &filled);
         put_profile(s, &series);

@@ -263,7 +263,7 @@ static bool is_too_old(const struct kept *kept, uint64_t now_unix_ns, uint64_t a
            now_unix_ns - kept->file.modified_ns > age_max_ns;
 }
 
-/* Whoever was killed between the counts and the removal left a report that is counted. */
+/* A process that was killed between counting and removal has left a report that is counted. */
 static enum sonde_status remove_counted(int32_t folder)
 {
     struct counts counts = {0};
@@ -296,7 +296,7 @@ static enum sonde_status trim(int32_t folder, const struct sonde__spool_caps *ca
 {
     enum sonde_status status = SONDE_OK;
     uint64_t bytes = 0, reports = 0;
-    /* the newest first: what is over a cap with those is removed */
+    /* newest first: a report that exceeds a cap together with these is removed */
     for (size_t i = runs->count; i > 0 && status == SONDE_OK; i--) {
         const char *run = runs->names[i - 1];
         struct kept kept;

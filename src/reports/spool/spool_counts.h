@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How much a spool folder keeps. The oldest reports are removed when there are too many, they are
- * too large, or too old. Their stalls are then counted, by fingerprint, in counts.sonde: a report
- * with StallCount messages only. No stall is counted twice or lost, whoever is killed meanwhile: a
- * report is removed after its counts are in the file, which names it as the last one (tag "last").
+/* How much a spool folder keeps. The oldest reports are removed when there are too many, when they
+ * are too large, or too old. Their stalls are then counted, by fingerprint, in counts.sonde: a
+ * report with StallCount messages only. No stall is counted twice or lost, even if a process is
+ * killed here: a report is removed after its counts are in the file, which names it as the last one
+ * (tag "last").
  *
  * Ages are by the clock of the machine, which may step: a report of the future is new. Context: any
  * thread. */

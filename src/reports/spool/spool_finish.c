@@ -166,7 +166,7 @@ static void set_end(struct sonde__report *report, uint64_t lost_bytes)
     sonde__report_set_end(report, &end);
 }
 
-/* A report that was never written: as its live file begins. */
+/* A new report with the header of the live file, for a run that has written none. */
 static enum sonde_status begin_report(struct run *run)
 {
     SONDE_TRY(sonde__report_create(&run->report));
@@ -236,7 +236,7 @@ static enum sonde_status finish_run(int32_t folder, struct run *run,
     return SONDE_OK;
 }
 
-/* False: somebody has it, or it is gone, or it is not ours. */
+/* False: it is locked, gone, or not ours. */
 static bool take_file(int32_t folder, const char *name, int32_t *ret_fd)
 {
     if (sonde__host_folder_look(folder, name, ret_fd) != 0) {

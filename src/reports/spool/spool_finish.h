@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Finishing what killed runs left: the stalls of a live file go into the report of its run, and the
- * live file is removed. A stall that lasted is marked: fatal if its program is gone, else open.
+/* Finishes what killed runs left: the stalls of a live file are added to the report of its run, and
+ * the live file is removed. A stall that was not over is marked: fatal if its program is gone, else
+ * open.
  *
- * A run whose lock is held has a writer and is left alone, so several may finish at once. Whoever
- * is killed here leaves the files as they were, or the finished report beside a live file that adds
- * nothing to it. Context: any thread. */
+ * A run whose lock is held has a writer and is left alone, so several processes may finish at once.
+ * If one is killed here, the files are as they were, or the finished report is beside a live file
+ * that adds nothing to it. Context: any thread. */
 #ifndef SONDE_SPOOL_FINISH_H
 #define SONDE_SPOOL_FINISH_H
 
@@ -22,7 +23,7 @@ struct sonde__spool_finished {
 };
 
 struct sonde__spool_finishing {
-    /* Look up names in the report; null: none. What it returns is not looked at. */
+    /* Looks up names in the report; null: none. Its result is ignored. */
     enum sonde_status (*name)(void *ctx, struct sonde__report *report);
     /* Called for each run with stalls; may be null. */
     void (*each)(void *ctx, const struct sonde__spool_finished *finished);

@@ -27,7 +27,7 @@
 #define SONDE__SPOOL_COUNTS "counts.sonde"
 
 /* The user's own: $XDG_STATE_HOME/sonde/spool, else ~/.local/state/sonde/spool. False: neither is
- * known, or this program has more rights than who started it. */
+ * known, or this program has more rights than the user who started it. */
 bool sonde__spool_own_folder(char ret_path[SONDE__SPOOL_PATH]);
 
 /* "20261123T164012Z-4242", and "-N" for n > 1. */

@@ -41,7 +41,7 @@ enum sonde_status sonde__spool_stream_write(void *ctx, const void *bytes, size_t
     }
     uint8_t *to = stream->live.bytes + stream->used;
     memcpy(to + 1, (const uint8_t *)bytes + 1, size - 1);
-    /* a kill comes between two instructions: their order is all that matters */
+    /* a process can be killed between any two instructions: only their order matters */
     atomic_signal_fence(memory_order_seq_cst);
     *(volatile uint8_t *)to = *(const uint8_t *)bytes;
     stream->used += size;

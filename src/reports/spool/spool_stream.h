@@ -35,7 +35,8 @@ SONDE_NODISCARD enum sonde_status sonde__spool_stream_write(void *stream, const 
 size_t sonde__spool_stream_left(const struct sonde__spool_stream *stream);
 /* Make it twice as large. False: it has the maximum, or the disk is full. */
 bool sonde__spool_stream_grow(struct sonde__spool_stream *stream);
-/* No records. Whoever is killed here leaves a report, too: with fewer records, or the former. */
+/* Remove all records. If the process is killed here, the file is still a report: with fewer
+ * records, or with the former ones. */
 void sonde__spool_stream_reset(struct sonde__spool_stream *stream);
 
 #endif

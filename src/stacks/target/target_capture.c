@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One thread's stack of another process, without disturbing it where that can be.
+/* Captures one thread of another process, and disturbs it as little as possible.
  *
- * blocked   its registers from /proc/PID/task/TID/syscall (stack pointer and pc only), its stack by
- *           memory reads, then the same file and the scheduler's counters again: unchanged means
- *           that the thread did not run in between, so what was read is one state. Never signalled,
- *           never stopped.
- * running   a perf event: registers and stack at one instant, taken while it runs. Where perf is
- *           refused, ptrace, where that is refused, too, a signal; the thread may enter a wait
- *           between our last look and the stop, and four of 17 kinds of waits then return early
- *           (by the signal: 13), so only a thread that has run for a while is met so, and what
- *           ended early is said. See target_signal.c.
- * stopped   ptrace: all registers, and no call is disturbed that SIGSTOP did not disturb before. */
+ * blocked   registers from /proc/PID/task/TID/syscall (stack pointer and pc only), the stack by
+ *           memory reads, then the same file and the scheduler's counters again. If they have not
+ *           changed, the thread did not run in between, and what was read is one state. The thread
+ *           is neither signalled nor stopped.
+ * running   a perf event: registers and stack at one instant, while the thread runs. Where perf is
+ *           refused, ptrace; where that is refused, too, a signal. The thread may enter a wait
+ *           between the last check and the stop. Four of 17 kinds of waits then return early (by a
+ *           signal: 13), so only a thread that has run for a while is stopped, and calls that ended
+ *           early are reported. See target_signal.c.
+ * stopped   ptrace: all registers; no call is disturbed that SIGSTOP did not disturb before. */
 #include <string.h>
 
 #include "base_status.h"
@@ -67,8 +67,8 @@ static bool memory_is_readable(const struct sonde__target_process *p)
     return false;
 }
 
-/* The file that says what a blocked thread waits in cannot be had. When the memory may be read all
- * the same, it is not the right to it that is missing. */
+/* The file with the system call of a blocked thread cannot be read. If memory can be read, it is
+ * not a permission that is missing. */
 static enum outcome lacks_wait(struct sonde__target_process *p, uint64_t tid,
                                enum sonde_status status, struct sonde__capture *capture)
 {
@@ -209,7 +209,7 @@ static enum outcome capture_perf(struct sonde__target_process *p, uint64_t tid,
     if (outcome == DONE) {
         sonde__host_perf_pause(&p->perf, true);
     } else {
-        sonde__target_process_rest(&p->base); /* perhaps of a thread that had this number before */
+        sonde__target_process_rest(&p->base); /* perhaps of an earlier thread of this number */
         return outcome;
     }
     capture->regs = p->sample->regs;
@@ -231,7 +231,7 @@ struct stop {
     bool seized, traced; /* traced: it still is */
 };
 
-/* On the tracer's thread. */
+/* Runs on the tracer's thread. */
 static void stop_and_read(void *ctx)
 {
     struct stop *stop = ctx;
@@ -339,7 +339,7 @@ static enum outcome capture_running(struct sonde__target_process *p, uint64_t ti
         outcome = capture_ptrace(p, tid, true, stack, capture);
     }
     if (outcome == REFUSED && capture->status == SONDE_TIMEOUT) {
-        return outcome; /* what we know of it is old: a signal might meet it in a wait */
+        return outcome; /* the last check is too old: a signal might interrupt a wait */
     }
     if (outcome == REFUSED && (p->ways & SONDE__TARGET_BY_SIGNAL) != 0 &&
         p->sample_of_probe != NULL) {
@@ -371,7 +371,7 @@ static enum outcome capture_once(struct sonde__target_process *p, uint64_t tid, 
     case 'T':
     case 't':
         outcome = capture_ptrace(p, tid, false, stack, capture);
-        /* another tracer holds it: the passive way is open to us */
+        /* another tracer has it: read it passively */
         return outcome == REFUSED ? capture_blocked(p, tid, stack, capture) : outcome;
     default:
         return capture_blocked(p, tid, stack, capture);
@@ -383,7 +383,7 @@ static void say_refused(struct sonde__target_process *p, uint64_t tid,
 {
     char why[sizeof capture->note];
     if (capture->note[0] != '\0') {
-        return; /* who refused said why */
+        return; /* the refusal has a note already */
     }
     if (capture->status == SONDE_TIMEOUT) {
         sonde__target_note(capture,

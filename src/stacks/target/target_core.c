@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A core file as a target, of either architecture on any host.
  *
- * Its memory is what was dumped; what a dump leaves out because a file holds it (program text)
- * comes from that file, whose build-id is compared where the image's first page was dumped (the
- * kernel's default). A core that is cut short shows what is there: the loss is said where it ends a
- * stack. */
+ * Memory comes from the dump. What the dump leaves out because a file has it (program text) comes
+ * from that file; its build-id is checked where the image's first page was dumped (the kernel's
+ * default). Of a truncated core the rest is used, and a stack that ends for this reason says so. */
 #include "target_core.h"
 
 #include <stdio.h>
@@ -26,7 +25,7 @@ struct core {
     struct sonde__core_load *loads; /* sorted by start */
     size_t load_capacity;
     uint32_t load_count;
-    uint64_t missing_bytes; /* that the headers promise and the file does not hold */
+    uint64_t missing_bytes; /* in the headers, but beyond the end of the file */
 };
 
 static struct core *core_of(struct sonde__target *target)
@@ -46,7 +45,7 @@ static void close_core(struct sonde__target *target)
 
 /* --- memory --- */
 
-/* Of segments that overlap, which no kernel writes, the first one counts. */
+/* Where segments overlap (no kernel writes such), keep the first. */
 static void drop_overlaps(struct core *c)
 {
     uint32_t kept = 0;
@@ -88,7 +87,7 @@ static const struct sonde__core_load *find_load(const struct core *c, uint64_t a
     return after > 0 && address < c->loads[after - 1].end ? &c->loads[after - 1] : NULL;
 }
 
-/* Text that was not dumped, out of the image's file. */
+/* Read text that was not dumped from the image's file. */
 static size_t read_file_part(struct core *c, uint64_t address, uint8_t *to, size_t size)
 {
     const struct sonde__target_images *images = &c->base.images;
@@ -229,8 +228,8 @@ static enum sonde_status build_images(struct core *c, const struct sonde__target
     return status;
 }
 
-/* Cut to what the file holds. Segments that share its bytes, which no kernel writes, count once
- * altogether: a small file is not to stand for a large memory. */
+/* Cut to the bytes that the file has. Bytes shared by several segments (no kernel writes such)
+ * count once: a small file must not stand for a large memory. */
 static enum sonde_status own_memory_of_core(struct sonde__target *target,
                                             struct sonde__target_memory *ret_memory,
                                             struct sonde_error *ret_error)
@@ -309,7 +308,7 @@ static enum sonde_status list_core(struct sonde__target *target, struct sonde_er
     return SONDE_OK;
 }
 
-/* In a file of which no segment was written: what of it was executable, the core does not say. */
+/* In a file without a dumped segment: the core does not say which parts were executable. */
 static bool may_be_code_in_core(struct sonde__target *target, uint64_t address)
 {
     const struct core *c = core_of(target);
@@ -349,7 +348,7 @@ static void capture_core(struct sonde__target *target, const struct sonde__threa
 
 static enum sonde_status stop_core(struct sonde__target *target, struct sonde_error *ret_error)
 {
-    (void)target, (void)ret_error; /* it is as still as can be */
+    (void)target, (void)ret_error; /* it never changes */
     return SONDE_OK;
 }
 
@@ -405,7 +404,7 @@ static enum sonde_status check_core(struct core *c, const char *path, struct son
     return SONDE_OK;
 }
 
-/* A program that is given must be one: without this, a mistyped name costs all names in silence. */
+/* A program that is given must match: otherwise a mistyped path would lose all names silently. */
 static enum sonde_status check_program(const char *path, struct sonde_error *ret_error)
 {
     struct sonde__host_file file;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A target whose images stay as they were: names can be looked up in another thread, while the
- * target itself goes on, and follows libraries that come and go.
+/* A target whose images do not change: another thread can look up names while the target itself
+ * follows libraries that are loaded and unloaded.
  *
  * It holds a copy of the image list. What the entries point to (mapped files, copies of memory) is
  * the original target's: an image that goes while a frozen target is open is retired, and freed

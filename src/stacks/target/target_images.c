@@ -265,7 +265,7 @@ static bool copy_memory(struct builder *b, const struct group *g, uint64_t bias,
     return true;
 }
 
-/* An image of the last snapshot that is still the same: moved over. */
+/* Take over an image of the last snapshot that has not changed. */
 static bool keep_old(struct builder *b, const struct group *g, struct sonde__image *ret_image,
                      struct sonde__target_loaded *ret_loaded)
 {
@@ -293,7 +293,7 @@ static bool is_main_group(const struct builder *b, const struct group *g)
     return b->from->main_path != NULL && strcmp(map->path, b->from->main_path) == 0;
 }
 
-/* False: no ELF image of this machine stands there (a JIT's file, data). */
+/* False: there is no ELF image of this machine (a JIT's file, data). */
 static bool load_image(struct builder *b, const struct group *g, struct sonde__image *ret_image,
                        struct sonde__target_loaded *ret_loaded)
 {
@@ -472,7 +472,7 @@ static bool walk_maps(struct builder *b, const struct sonde__host_maps *maps)
     return !open || add_group(b, &g);
 }
 
-/* Give back what was moved over from the old snapshot, which stays. */
+/* Return the images that were taken over to the old snapshot, which stays. */
 static void undo(struct builder *b)
 {
     for (uint32_t i = 0; i < b->made.image_count; i++) {
@@ -502,7 +502,7 @@ enum sonde_status sonde__target_images_build(struct sonde__target_images *images
     for (uint32_t i = 0; i < b.made.image_count; i++) {
         for (uint32_t j = 0; j < images->image_count; j++) {
             if (images->loaded[j].path == b.made.loaded[i].path) {
-                images->loaded[j] = (struct sonde__target_loaded){0}; /* moved over */
+                images->loaded[j] = (struct sonde__target_loaded){0}; /* taken over */
                 break;
             }
         }
@@ -518,7 +518,7 @@ enum sonde_status sonde__target_images_build(struct sonde__target_images *images
     return SONDE_OK;
 }
 
-/* A table makes the walk faster, never different: failing to build one costs nothing else. */
+/* A table makes the walk faster and never changes it: a table that cannot be built is no error. */
 static void compile(struct sonde__image *image, struct sonde__target_loaded *loaded)
 {
     size_t size = 0, page = sonde__os_page_size(), used;

@@ -9,11 +9,11 @@
 #include "os.h"
 #include "target_self_images.h"
 
-/* A fork must not happen while one of our threads holds the loader's lock: glibc does not make it
- * free again in the child, where the next look at the images would hang. So a fork waits until
- * nobody is inside a refresh. Refreshes do not wait for each other here, nor for a fork that still
- * waits: one that comes from a callback of the loader must get through for the others to end. */
-enum { FORK_PATIENCE_S = 2 /* then the child takes its chance, rather than the fork hanging */ };
+/* No fork may happen while one of our threads holds the loader's lock: glibc does not release it in
+ * the child, where the next look at the images would hang. So a fork waits until no thread is
+ * inside a refresh. A refresh waits neither for other refreshes nor for a waiting fork: a refresh
+ * in a callback of the loader must finish before the others can. */
+enum { FORK_PATIENCE_S = 2 /* after that the fork goes ahead: better than to hang */ };
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t gate_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t gate_idle = PTHREAD_COND_INITIALIZER;
@@ -74,7 +74,7 @@ static void reclaim_locked(void)
 
 static enum sonde_status replace_locked(const struct self_counters *counters, bool rules)
 {
-    /* once compiled, stay compiled: a library loaded later gets its table with the next refresh */
+    /* compiled tables stay; a library loaded later gets its table with the next refresh */
     bool compile = rules || (current != NULL && current->compiled);
     struct self_snapshot *fresh = self_snapshot_build(current, counters, compile);
     if (fresh == NULL) {
@@ -96,8 +96,8 @@ struct refresh {
     enum sonde_status status;
 };
 
-/* Taking our mutex inside the loader's lock and nowhere else keeps the order of the two the same
- * for every caller. */
+/* Our mutex is taken only inside the loader's lock, so the order of the two is the same for every
+ * caller. */
 static void refresh_in_loader(void *ctx, const struct self_counters *counted)
 {
     struct refresh *refresh = ctx;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Builds snapshots: two passes over the loader's list (measure, fill) into one mapping. Mappings
- * and not the heap, so that a snapshot may be built while an allocator is being replaced or traced.
- */
+/* Builds snapshots in two passes over the loader's list (measure, fill), in one mapping. The heap
+ * is not used, so that a snapshot can be built while an allocator is being replaced or traced. */
 #include "target_self_images.h"
 
 #include "base_mem.h"
@@ -206,7 +205,7 @@ struct self_snapshot *self_snapshot_build(const struct self_snapshot *previous,
     snapshot->set.image_count = build.image_count;
     snapshot->set.range_count = build.range_count;
     snapshot->set.unloads = counters->subs;
-    if (build.overflow) { /* cannot be under the loader's lock; never a wrong list */
+    if (build.overflow) { /* impossible under the loader's lock; never a wrong list */
         self_snapshot_free(snapshot);
         return NULL;
     }

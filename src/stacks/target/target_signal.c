@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A running thread of a watched program, asked by a signal: the last resort, where perf events and
- * ptrace are both refused.
+/* Asks a running thread of a watched program by a signal: the last resort, where both perf events
+ * and ptrace are refused.
  *
- * A signal ends most blocking calls early, so it is sent only to a thread that has run for about as
- * long as a perf event would need, without a wait, and does not wait the instant before; and only
- * while the probe's handler is set, is not blocked, and nothing else of that signal is on its way.
- * What is left, a thread that enters a wait between our last look and the delivery, shows in the
- * answer and is counted. */
+ * A signal ends most blocking calls early. So it is sent only to a thread that has run without a
+ * wait for about as long as a perf event would need, and that does not wait right before; and only
+ * while the probe's handler is set, the signal is not blocked, and no other one is pending. A
+ * thread may still enter a wait between the last check and the delivery: the answer shows this, and
+ * it is counted. */
 #include "arch_syscall.h"
 #include "host_process.h"
 #include "os.h"
@@ -24,8 +24,8 @@ enum {
 
 /* --- does it run, and will it go on? --- */
 
-/* Since `first` it has not waited; has it run? Either it is on a CPU now as it was at `before`, or
- * its CPU time says so, which comes later. */
+/* It has not waited since `first`. Has it run? Either it is on a CPU now, as it was at `before`, or
+ * its CPU time shows it, which is updated later. */
 static bool has_run(const struct sonde__host_signal_look *first,
                     const struct sonde__host_signal_look *before,
                     const struct sonde__host_signal_look *now)
@@ -111,9 +111,9 @@ bool sonde__target_may_ask(struct sonde__target_process *p,
 
 /* --- asking --- */
 
-/* A request was not answered: has another handler taken its signal? Ours, when it runs at last,
- * counts itself late; a thread that has no CPU between the two gets as long again as it had. While
- * a handler runs the signal is blocked: whose it is, is not known then. */
+/* A request was not answered. Has another handler taken the signal? Our handler, when it runs at
+ * last, counts itself late; a thread that lost its CPU in between gets the same time again. While a
+ * handler runs, the signal is blocked, and it is not known whose handler that is. */
 static bool was_taken(const struct sonde__target_process *p, uint64_t tid, uint32_t late_before)
 {
     uint64_t begin_ns = sonde__os_now_ns();
@@ -145,7 +145,7 @@ static bool await_answer(struct sonde__target_process *p, uint64_t value)
     }
 }
 
-/* From the look to the sending nothing may take time: the thread may enter a wait. */
+/* Nothing between the check and the signal may take time: the thread may enter a wait. */
 static enum sonde_status ask(struct sonde__target_process *p, uint64_t tid,
                              const struct sonde__host_signal_look *look,
                              struct sonde__capture *capture)

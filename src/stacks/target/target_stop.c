@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Mode STOP: all threads halted together, for one consistent snapshot.
+/* Mode STOP: halts all threads together, for one consistent snapshot.
  *
- * Every thread is seized and interrupted before any is waited for. A thread that is still running
- * may start new ones meanwhile, so the list is read until it holds nothing unknown; a halted thread
- * starts none, so this ends. A thread in an uninterruptible wait (a disk, a vfork parent) stops
- * only when that ends: it is not waited for, and read passively. All of them are released at once,
- * by the end of the thread that traced them: late ones, too, and those that are gone. */
+ * All threads are seized and interrupted before any is waited for. A running thread may start new
+ * ones meanwhile, so the list is read until it has no unknown thread; a halted thread starts none,
+ * so this ends. A thread in an uninterruptible wait (a disk, a vfork parent) stops only when that
+ * ends: it is not waited for, but read passively. All are released at once, by the end of the
+ * thread that traced them, including late ones and those that have exited. */
 #include "base_status.h"
 #include "host_denied.h"
 #include "host_process.h"
@@ -15,11 +15,11 @@
 #include "target_process.h"
 
 enum {
-    ROUNDS_MAX = 64, /* a process that outruns this starts threads faster than we list them */
+    ROUNDS_MAX = 64, /* a process that outruns this starts threads faster than they can be listed */
     HALT_WAIT_NS = 500000000,
     HALT_LOOK_FIRST_NS = 20000,
     HALT_LOOK_MAX_NS = 1000000,
-    /* Longer than most waits for a disk; who is in one still will not stop soon. */
+    /* Longer than most waits for a disk; a thread that still waits will not stop soon. */
     DISK_WAIT_NS = 20000000,
 };
 
@@ -64,7 +64,7 @@ static enum sonde_status seize(struct sonde__target_process *p, uint64_t tid,
                             0, (uint64_t)tid);
 }
 
-/* In an uninterruptible wait; or it has ended, and is the main thread of others that have not. */
+/* In an uninterruptible wait; or a main thread that has ended before the others. */
 static bool stays_away(const struct sonde__target_process *p, uint64_t tid)
 {
     struct sonde__host_thread now;
@@ -83,8 +83,8 @@ static bool has_settled(struct sonde__target_process *p, struct sonde__target_st
            (waited_ns >= DISK_WAIT_NS && stays_away(p, thread->tid));
 }
 
-/* Look at all in turns until each has stopped, has ended, or will not stop soon. We sleep between
- * the turns and not for each thread: they stop all at once, on the CPU that we leave to them. */
+/* Check all in turns until each has stopped, has ended, or will not stop soon. Sleep between the
+ * turns, not for each thread: they stop together, on the CPU that we leave to them. */
 static void await_halts(struct sonde__target_process *p, uint32_t first)
 {
     uint64_t begin_ns = sonde__os_now_ns(), pause_ns = HALT_LOOK_FIRST_NS;
@@ -141,9 +141,8 @@ static bool reserve(struct sonde__target_process *p, size_t more)
     return true;
 }
 
-/* One round: seize what is new, then wait for what was seized. The tids are enough: asking what
- * each thread does and is called would lengthen the pause several times. *ret_new: how many were
- * new. */
+/* One round: seize new threads, then wait for them. Only tids are read: states and names would
+ * lengthen the pause several times. *ret_new: how many were new. */
 static enum sonde_status stop_round(struct sonde__target_process *p, uint32_t *ret_new,
                                     struct sonde_error *ret_error)
 {
@@ -152,7 +151,7 @@ static enum sonde_status stop_round(struct sonde__target_process *p, uint32_t *r
     uint32_t first = p->stopped_count;
     SONDE_TRY(sonde__host_tids_read(p->base.pid, &tids, &round.count, ret_error));
     round.tids = tids;
-    /* here, and not on the tracer's thread: libc would set up a heap for that one */
+    /* here, and not on the tracer's thread, for which libc would set up a heap */
     if (reserve(p, round.count)) {
         sonde__host_tracer_run(p->tracer, seize_and_await, &round);
     } else {

@@ -56,8 +56,8 @@ bool sonde__window_read(void *ctx, uint64_t address, void *ret_bytes, size_t siz
         return true;
     }
     if (w->copy != NULL && address < w->copy_end && address + size > w->copy_start) {
-        /* Half of it would be of another moment, when the thread was elsewhere: the walk, which
-         * reads ahead in blocks, asks again for just the word that it needs. */
+        /* A partial copy would mix two moments. The walk reads ahead in blocks; it asks again for
+         * the one word that it needs. */
         return false;
     }
     if (w->copy != NULL && address >= w->copy_end) {

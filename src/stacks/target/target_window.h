@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A thread's stack through a few big reads: one system call for 16 KiB instead of one a frame.
+/* Reads a thread's stack in a few large reads: one system call for 16 KiB instead of one for each
+ * frame.
  *
- * Valid for one walk; forget it before the next, for the thread may have run. Context: any thread.
- */
+ * Valid for one walk; forget it before the next, because the thread may have run. Context: any
+ * thread. */
 #ifndef SONDE_TARGET_WINDOW_H
 #define SONDE_TARGET_WINDOW_H
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a blocked thread waits for, and who has it: the file, the other end of a socket or pipe, the
- * owner of a lock, the child; and circles of threads that wait for each other.
+/* What a blocked thread waits for, and who has it: a file, the other end of a socket or pipe, the
+ * owner of a lock, a child; and circles of threads that wait for each other.
  *
- * Only what the kernel or the lock itself records is said. A lock counts as one of a kind if the
- * thread's stack shows the function of libc that takes such locks, and its words make sense as one:
- * else it is "a futex, owner not recorded". What was read is dropped if the thread has moved on
- * meanwhile. Nothing is opened, signalled or stopped, and no file system is asked.
+ * Reports only what the kernel or the lock itself records. A lock is of a kind if the thread's
+ * stack shows the libc function that takes such locks, and if the words of the lock are consistent
+ * with it; else it is "a futex, owner not recorded". What was read is dropped if the thread has
+ * moved in the meantime. Nothing is opened, signalled or stopped, and no file system is asked.
  *
- * Paths, addresses and command lines get into texts in one place: cause_words.c.
- * Context: any thread, one at a time per struct. */
+ * Paths, addresses and command lines get into texts in one place: cause_words.c. Context: any
+ * thread, one at a time per struct. */
 #ifndef SONDE_CAUSE_H
 #define SONDE_CAUSE_H
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Circles of waits.
  *
- * Inside of the process each thread waits for at most one other, so a walk from owner to owner
- * finds each circle. Through other processes the edges lead to a process, any thread of which may
- * act: it is followed only if it has one thread. Before a circle is reported, each thread must
- * still wait as it did: the looks were not made at one moment. */
+ * In the process each thread waits for at most one other, so a walk from owner to owner finds every
+ * circle. A wait for another process leads to the process, any thread of which may act; it is
+ * followed only if the process has one thread. Before a circle is reported, each of its threads is
+ * checked again: the captures were not made at one moment. */
 #include <string.h>
 
 #include "cause_private.h"
@@ -81,8 +81,7 @@ static bool fill_circle(int32_t pid, const struct sonde__cause *list, uint32_t c
     return at == first;
 }
 
-/* The smallest tid of the circle that this thread is in; 0: it is in none. Others may lead into it.
- */
+/* The smallest tid of the circle that this thread belongs to; 0: none. Others may lead into it. */
 static uint64_t circle_of(const struct sonde__cause *list, uint32_t count,
                           const struct sonde__cause *first)
 {
@@ -112,7 +111,7 @@ struct chain {
     struct sonde__text text;
 };
 
-/* The only thread of a process, if it is one of this user's; 0: it has several, or is gone. */
+/* The only thread of a process of this user; 0: it has several, or is gone. */
 static uint64_t only_thread(int32_t pid)
 {
     uint64_t *tids = NULL;
@@ -125,8 +124,8 @@ static uint64_t only_thread(int32_t pid)
     return tid;
 }
 
-/* Follow the wait for process `pid` until it leads back to the first. The other process' holders
- * are those that were read already. */
+/* Follow the waits from process `pid` until they lead back to the first one. Holders are those that
+ * were read before. */
 static bool follow(const struct sonde__causes *causes, int32_t pid, struct chain *chain)
 {
     struct sonde__causes other = {

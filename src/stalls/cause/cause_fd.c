@@ -61,8 +61,8 @@ void cause_put_fd(const struct cause_look *look, struct sonde__text *text, int32
     }
 }
 
-/* The holders that could end the wait: those that write, for a reader. One process becomes the
- * owner, if no other can be it. */
+/* Name the holders that could end the wait: writers, if the thread reads. A process is the owner if
+ * it is the only one. */
 static void tell_pipe(struct cause_look *look, const struct cause_holders *holders, bool reads)
 {
     struct sonde__cause *cause = look->cause;

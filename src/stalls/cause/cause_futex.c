@@ -63,7 +63,7 @@ static void tell(const struct futex *f, enum sonde__cause_kind kind, const char 
     sonde__base_text_str(&text, owner);
 }
 
-/* The owner as the lock has it: a number of the process' own pid namespace. */
+/* The owner as stored in the lock: a tid of the process' own pid namespace. */
 static void tell_owner(const struct futex *f, uint64_t recorded, bool shared, const char *how)
 {
     struct sonde__causes *causes = f->look->causes;
@@ -100,7 +100,7 @@ static bool read_words(const struct futex *f, uint64_t address, uint32_t *words,
     return cause_read(f->look, address, words, count * sizeof *words) == count * sizeof *words;
 }
 
-/* Is this, with an owner or without, a mutex of glibc? */
+/* Is this a mutex of glibc, with or without an owner? */
 static bool is_mutex(const uint32_t *words)
 {
     return (words[MUTEX_KIND] & ~(uint32_t)KIND_ALL) == 0 && (words[MUTEX_OWNER] & ~FUTEX_TID) == 0;
@@ -123,7 +123,7 @@ static void look_mutex(const struct futex *f, struct cause_called called)
     }
 }
 
-/* Locks of this kind are the kernel's: the word has the owner, whoever made it. */
+/* The kernel defines these locks: the word holds the owner, whichever library made it. */
 static void look_inheriting(const struct futex *f, struct cause_called called)
 {
     uint32_t word;
@@ -134,7 +134,7 @@ static void look_inheriting(const struct futex *f, struct cause_called called)
     }
 }
 
-/* The word of a robust mutex has the owner, too, and the mutex has it a second time. */
+/* A robust mutex stores the owner in its word, and again in a field. */
 static bool look_robust(const struct futex *f)
 {
     uint32_t words[MUTEX_WORDS];
@@ -212,7 +212,7 @@ static bool look_join(const struct futex *f, bool is_said)
 static void look_called(const struct futex *f, struct cause_called called)
 {
     const char *nobody = makers_without_owner[called.maker];
-    /* taking the mutex again after the condition was signalled: the only wait of it for a 2 */
+    /* takes the mutex again after the condition was signalled: the only case that waits for a 2 */
     bool takes_mutex = called.function == CAUSE_FN_CONDITION && called.maker == CAUSE_BY_GLIBC &&
                        f->command == FUTEX_WAIT_ && f->expected == 2;
     switch (called.function) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Calls that are given a path and hang in the file system, or in a FIFO that nobody has opened. The
- * path is read from the memory of the process and never used. */
+/* Calls with a path that hang in the file system, or in a FIFO that nobody has opened. The path is
+ * read from the memory of the process and never used. */
 #include <string.h>
 
 #include "cause_private.h"

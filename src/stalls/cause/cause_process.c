@@ -14,7 +14,7 @@ enum { WAIT_FOR_ALL = 0, WAIT_FOR_ONE = 1, WAIT_FOR_FD = 3 };
 /* fcntl(2) */
 enum { SET_LOCK_WAIT = 7, SET_FILE_LOCK_WAIT = 38 };
 
-/* which: what else is to be said of them; "" */
+/* which: a remark on them, or "" */
 static void tell_children(struct cause_look *look, const int32_t *pids, size_t count,
                           const char *which)
 {
@@ -34,9 +34,9 @@ static void tell_children(struct cause_look *look, const int32_t *pids, size_t c
     cause->owner_pid = count == 1 ? pids[0] : 0;
 }
 
-/* Does the call hold its thread until the child executes a program? Else clone(2) waits for memory,
- * or for whatever the child has been given. The flags of clone3(2) are the first word of its
- * argument. */
+/* Does the call block its thread until the child executes a program? Else clone(2) waits for
+ * memory, or for whatever the child has been given. The flags of clone3(2) are the first word of
+ * its argument. */
 static bool starts_and_waits(const struct cause_look *look)
 {
     uint64_t flags = 0;

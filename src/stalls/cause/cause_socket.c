@@ -51,8 +51,8 @@ void cause_tell_socket(struct cause_look *look, const struct sonde__host_socket 
     cause_put_doubt(&text, &holders);
 }
 
-/* A socket that connects has no address yet in the kernel's lists, where it is Unix', or where the
- * queue of who listens is full: then the call's argument says where it goes. */
+/* A connecting socket has no address in the kernel's lists yet if it is a Unix socket, or if the
+ * queue of the listener is full. Then the address is read from the call's argument. */
 bool cause_look_connect(struct cause_look *look)
 {
     uint8_t address[ADDRESS_BYTES_MAX];

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The words that causes are told in. Every path, address and command line that gets into a text,
- * and from there into a report, passes the three functions below: a rule that scrubs them belongs
- * there. */
+/* The texts of causes. Every path, address and command line in them, and so in a report, passes one
+ * of three functions below: a rule that scrubs them belongs there. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
